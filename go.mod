@@ -1,0 +1,3 @@
+module odes.dev/odes
+
+go 1.26.8

@@ -1,0 +1,551 @@
+// Package ast is the tree of a model file: what was written, before any name
+// is looked up. It keeps everything the formatter needs (parentheses, comments,
+// number texts, units) and knows nothing of types, shapes or values.
+package ast
+
+import "odes.dev/odes/lang/source"
+
+// File is a parsed file.
+type File struct {
+	Source   *source.File
+	Items    []Item
+	Comments []Comment // all of them, in order, doc comments included
+}
+
+// Comment is one comment with its marker, without the line ending.
+type Comment struct {
+	Text string // "# …", "## …" or "#! …"
+	Span source.Span
+}
+
+// Node is anything with a place.
+type Node interface {
+	Pos() source.Span
+}
+
+// At is embedded in every node and holds its place.
+type At struct{ Span source.Span }
+
+// Pos returns the node's place.
+func (a At) Pos() source.Span { return a.Span }
+
+// Ident is a name where it is written. Quoted tells a name in backquotes.
+type Ident struct {
+	At
+	Name   string // normalised: NFC, micro sign folded to mu
+	Quoted bool
+}
+
+// Item is a top-level declaration, equation or block.
+type Item interface {
+	Node
+	item()
+}
+
+// DeclKind is the word a declaration starts with.
+type DeclKind uint8
+
+// The kinds of declaration.
+const (
+	Const DeclKind = iota
+	Param
+	State
+	Alg
+	Discrete
+)
+
+// String returns the keyword.
+func (k DeclKind) String() string {
+	return [...]string{"const", "param", "state", "alg", "discrete"}[k]
+}
+
+// The items.
+type (
+	// Model is `model Name "title"`.
+	Model struct {
+		At
+		Name  Ident
+		Title *String
+		Doc   string
+	}
+
+	// Import is `import "path" [as name]` or `import a, b from "path"`.
+	Import struct {
+		At
+		Path  String
+		As    *Ident
+		Names []Ident
+	}
+
+	// UnitDecl is `unit uM = 1e-6 [mol/L]`.
+	UnitDecl struct {
+		At
+		Name  Ident
+		Value Expr
+		Doc   string
+	}
+
+	// Time is `time t : [s] from a to b`.
+	Time struct {
+		At
+		Name     Ident
+		Unit     *Unit
+		From, To Expr
+		Doc      string
+	}
+
+	// Decl is `param a = 1, b[n] : [s] = 2 in [0, 3] ~ normal(0, 1)`.
+	Decl struct {
+		At
+		Kind DeclKind
+		Vars []*Var
+	}
+
+	// Control is `control u = 0 in [a, b] piecewise constant on grid(…)`.
+	Control struct {
+		At
+		Var    *Var
+		Linear bool
+		Grid   Expr
+	}
+
+	// Let is `let w[i] : [m] = e for i in 1:n`, or the same with `output`.
+	Let struct {
+		At
+		Output bool
+		Target *LValue
+		Unit   *Unit
+		Value  Expr
+		For    []Binder
+		Doc    string
+	}
+
+	// Fn is `fn f(x: [m], A[n,m]) : [s] = e` or with a body of lets.
+	Fn struct {
+		At
+		Name   Ident
+		Params []*FnParam
+		Unit   *Unit
+		Lets   []*Let // in a braced body
+		Result Expr
+		Braced bool
+		Doc    string
+	}
+
+	// Event is `event e when c { … }`, `event e at … { … }`, `event e every P … { … }`.
+	Event struct {
+		At
+		Name     *Ident // nil when unnamed
+		When     Expr   // exactly one of When, Times, Every is set
+		Times    []Expr
+		Every    Expr
+		From     Expr // of Every; may be nil
+		To       Expr
+		Count    Expr
+		For      []Binder
+		Priority Expr
+		Once     bool
+		Body     []*Affect
+		Doc      string
+	}
+
+	// Reaction is `reaction r: 2 A + B -> C rate e`; Net tells `<->`.
+	Reaction struct {
+		At
+		Name        Ident
+		Left, Right []*Specie
+		Net         bool
+		Rate        Expr
+		Doc         string
+	}
+
+	// Equilibrate is `equilibrate { … }`.
+	Equilibrate struct {
+		At
+		Body []*Affect
+	}
+
+	// Experiment is `experiment e { … }`.
+	Experiment struct {
+		At
+		Name  Ident
+		Items []*ExpItem
+		Doc   string
+	}
+
+	// Data is `data D = csv(…)` or `data D { time = … }`.
+	Data struct {
+		At
+		Name     Ident
+		Value    Expr       // nil for the block form
+		Settings []*Setting // the block's columns
+		Doc      string
+	}
+
+	// Observe is `observe y = e ~ normal(s) from D.y`.
+	Observe struct {
+		At
+		Name  Ident
+		Unit  *Unit
+		Value Expr
+		Noise Expr
+		From  Expr // may be nil
+		Doc   string
+	}
+
+	// Objective is `objective J[i] : [m] = e for i in 1:n`.
+	Objective struct {
+		At
+		Target *LValue
+		Unit   *Unit
+		Value  Expr
+		For    []Binder
+		Doc    string
+	}
+
+	// Constraint is `constraint c: a <= b`.
+	Constraint struct {
+		At
+		Name Ident
+		Cond Expr
+		For  []Binder
+		Doc  string
+	}
+
+	// Invariant is `invariant a == b`.
+	Invariant struct {
+		At
+		Cond Expr
+	}
+
+	// Assert is `assert c, "text"`.
+	Assert struct {
+		At
+		Cond Expr
+		Text *String
+	}
+
+	// Settings is `solver fast { … }`, `sens { … }` or `fit { … }`.
+	Settings struct {
+		At
+		Block Ident  // "solver", "sens" or "fit"
+		Name  *Ident // nil for the unnamed block
+		List  []*Setting
+	}
+
+	// AlgEq is `0 = e for …`.
+	AlgEq struct {
+		At
+		Value Expr
+		For   []Binder
+	}
+
+	// Equation is `x[i]' = e for i in 1:n`; Add tells `+=`.
+	Equation struct {
+		At
+		Target *LValue
+		Add    bool
+		Value  Expr
+		For    []Binder
+		Doc    string
+	}
+
+	// Bad is an item that did not parse; its errors were reported.
+	Bad struct{ At }
+)
+
+func (*Model) item()       {}
+func (*Import) item()      {}
+func (*UnitDecl) item()    {}
+func (*Time) item()        {}
+func (*Decl) item()        {}
+func (*Control) item()     {}
+func (*Let) item()         {}
+func (*Fn) item()          {}
+func (*Event) item()       {}
+func (*Reaction) item()    {}
+func (*Equilibrate) item() {}
+func (*Experiment) item()  {}
+func (*Data) item()        {}
+func (*Observe) item()     {}
+func (*Objective) item()   {}
+func (*Constraint) item()  {}
+func (*Invariant) item()   {}
+func (*Assert) item()      {}
+func (*Settings) item()    {}
+func (*AlgEq) item()       {}
+func (*Equation) item()    {}
+func (*Bad) item()         {}
+
+// Parts of items.
+type (
+	// Var is one variable of a declaration.
+	Var struct {
+		At
+		Name   Ident
+		Dims   []Expr
+		Unit   *Unit
+		Value  Expr // may be nil
+		Lo, Hi Expr // `in [lo, hi]`; both nil or both set
+		Prior  Expr // may be nil
+		Doc    string
+	}
+
+	// LValue is a name with optional subscripts, on the left of an assignment.
+	LValue struct {
+		At
+		Name Ident
+		Subs []*Sub
+	}
+
+	// Sub is one subscript: `:` (All), `e`, `lo:hi` or `lo:step:hi`.
+	Sub struct {
+		At
+		All          bool
+		Lo, Step, Hi Expr // Lo alone: an index; Hi set: a range; Step may be nil
+	}
+
+	// Binder is `i in lo:hi` or `i in lo:step:hi`.
+	Binder struct {
+		At
+		Name         Ident
+		Lo, Step, Hi Expr // Step may be nil
+	}
+
+	// FnParam is a parameter of a function. A dimension is a name, a number or ":".
+	FnParam struct {
+		At
+		Name Ident
+		Dims []FnDim
+		Unit *Unit
+	}
+
+	// FnDim is a dimension of a function parameter: All for ":", Name, or Size.
+	FnDim struct {
+		At
+		All  bool
+		Name string
+		Size int
+	}
+
+	// Affect is a statement of an event body: `stop`, a let, or an assignment.
+	Affect struct {
+		At
+		Stop   bool
+		Let    *Let
+		Target *LValue
+		Op     AssignOp
+		Value  Expr
+		For    []Binder
+	}
+
+	// Specie is `2 A` on a side of a reaction.
+	Specie struct {
+		At
+		Coeff *Number // nil for 1
+		Name  *LValue
+	}
+
+	// ExpItem is an item of an experiment: exactly one field group is set.
+	ExpItem struct {
+		At
+		Equil *Equilibrate
+		Time  Expr // `at time { Body }`
+		Body  []*Affect
+		Use   *Ident // `use D where Where`
+		Where Expr
+		Name  *Ident // `Name = Value`
+		Value Expr
+	}
+
+	// Setting is `key = value`.
+	Setting struct {
+		At
+		Key   Ident
+		Value Expr
+	}
+)
+
+// AssignOp is the operator of an affect.
+type AssignOp uint8
+
+// The assignment operators.
+const (
+	Set AssignOp = iota // =
+	AddTo
+	SubFrom
+	MulBy
+	DivBy
+)
+
+// String returns the operator as written.
+func (o AssignOp) String() string { return [...]string{"=", "+=", "-=", "*=", "/="}[o] }
+
+// Expr is an expression.
+type Expr interface {
+	Node
+	expr()
+}
+
+// The expressions.
+type (
+	// Number is a literal, with its unit if one follows.
+	Number struct {
+		At
+		Text  string // as written
+		Value float64
+		Unit  *Unit
+	}
+
+	// String is a string literal; Value is unescaped.
+	String struct {
+		At
+		Value string
+	}
+
+	// Name is a name used as a value. `end` and `true` are names.
+	Name struct {
+		Ident
+	}
+
+	// Paren is `( e )`.
+	Paren struct {
+		At
+		X Expr
+	}
+
+	// Unary is `-x`, `+x` or `not x`.
+	Unary struct {
+		At
+		Op Op
+		X  Expr
+	}
+
+	// Binary is `x op y`; comparisons and `crosses` included.
+	Binary struct {
+		At
+		Op   Op
+		OpAt source.Span
+		X, Y Expr
+	}
+
+	// If is `if c then a elseif d then b else e`: len(Conds) == len(Thens).
+	If struct {
+		At
+		Conds, Thens []Expr
+		Else         Expr
+	}
+
+	// Call is `f(a, key = b)` or `sum(e for i in 1:n)`.
+	Call struct {
+		At
+		Fun  Expr // a Name or a Member
+		Args []Arg
+		For  []Binder
+	}
+
+	// Arg is an argument; Key is nil for a positional one.
+	Arg struct {
+		At
+		Key   *Ident
+		Value Expr
+	}
+
+	// Index is `x[subs]`.
+	Index struct {
+		At
+		X    Expr
+		Subs []*Sub
+	}
+
+	// Member is `D.column` or `module.name`.
+	Member struct {
+		At
+		X    Expr
+		Name Ident
+	}
+
+	// As is `x as [unit]`.
+	As struct {
+		At
+		X    Expr
+		Unit *Unit
+	}
+
+	// Array is `[a, b]`, or `[e for i in 1:n]` with one element and binders.
+	Array struct {
+		At
+		Elems []Expr
+		For   []Binder
+		Unit  *Unit
+	}
+
+	// BadExpr stands where an expression did not parse.
+	BadExpr struct{ At }
+)
+
+func (*Number) expr()  {}
+func (*String) expr()  {}
+func (*Name) expr()    {}
+func (*Paren) expr()   {}
+func (*Unary) expr()   {}
+func (*Binary) expr()  {}
+func (*If) expr()      {}
+func (*Call) expr()    {}
+func (*Index) expr()   {}
+func (*Member) expr()  {}
+func (*As) expr()      {}
+func (*Array) expr()   {}
+func (*BadExpr) expr() {}
+
+// Op is an operator of an expression.
+type Op uint8
+
+// The operators.
+const (
+	Add       Op = iota // +
+	Sub_                // -
+	Mul                 // * (elementwise)
+	Div                 // /
+	MatMul              // @
+	Pow                 // ^
+	Less                // <
+	LessEq              // <=
+	Greater             // >
+	GreaterEq           // >=
+	Equal               // ==
+	NotEqual            // !=
+	Crosses             // crosses
+	And                 // and
+	Or                  // or
+	Not                 // not (unary)
+	Neg                 // - (unary)
+	Plus                // + (unary)
+)
+
+// String returns the operator as written.
+func (o Op) String() string {
+	return [...]string{
+		"+", "-", "*", "/", "@", "^", "<", "<=", ">", ">=", "==", "!=", "crosses", "and", "or", "not", "-", "+",
+	}[o]
+}
+
+// Comparison reports whether o is one of < <= > >= == != crosses.
+func (o Op) Comparison() bool { return o >= Less && o <= Crosses }
+
+// Unit is a unit in brackets, as a product of factors.
+type Unit struct {
+	At
+	Factors []UnitFactor
+}
+
+// UnitFactor is a name, a number or a group, to a rational power.
+type UnitFactor struct {
+	At
+	Div      bool   // divides what stands before it
+	Name     string // one of Name, Number, Group
+	Number   *Number
+	Group    *Unit
+	Num, Den int  // exponent; 1/1 when none is written
+	Bare     bool // written as m^1/2, which means (m^1)/2 and deserves a warning
+}

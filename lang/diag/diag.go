@@ -1,0 +1,172 @@
+// Package diag is the vocabulary of diagnostics: what is wrong, where, and
+// what to do, as values. Every stage, from the lexer to the solver, reports
+// into one List; renderers (plain, colour, JSON) turn a list into text. The
+// package knows nothing of what the messages are about.
+package diag
+
+import (
+	"errors"
+	"fmt"
+	"sort"
+
+	"odes.dev/odes/lang/source"
+)
+
+// Level says how serious a diagnostic is.
+type Level uint8
+
+// The levels, most serious first.
+const (
+	Error   Level = iota // the model, command or run is wrong
+	Warning              // the result stands, but look here
+	Note                 // worth knowing
+)
+
+// String returns "error", "warning" or "note".
+func (l Level) String() string {
+	return [...]string{"error", "warning", "note"}[l]
+}
+
+// Code names a kind of diagnostic, in kebab case ("undefined-name"). Tests and
+// tools match codes, never prose. Each stage declares its codes in one file.
+type Code string
+
+// Diagnostic is one finding. Message is lower case, without a full stop: what
+// is wrong, then what to do.
+type Diagnostic struct {
+	Code    Code
+	Level   Level
+	Span    source.Span // zero when there is no place in a file
+	Message string
+	Related []Related // "declared here", in reading order
+	Fixes   []Fix     // edits that would mend it
+}
+
+// Related points at another place that explains the diagnostic.
+type Related struct {
+	Span    source.Span
+	Message string
+}
+
+// Fix is an edit: replace Span by Text.
+type Fix struct {
+	Span    source.Span
+	Text    string
+	Message string // what the edit does: "write x^2"
+}
+
+// List collects diagnostics. The zero List is ready to use.
+type List struct {
+	all []Diagnostic
+}
+
+// Add appends d and returns a pointer to it, valid until the next Add, for
+// attaching related places and fixes.
+func (l *List) Add(d Diagnostic) *Diagnostic {
+	l.all = append(l.all, d)
+	return &l.all[len(l.all)-1]
+}
+
+// Errorf appends an error.
+func (l *List) Errorf(code Code, at source.Span, format string, args ...any) *Diagnostic {
+	return l.Add(Diagnostic{Code: code, Level: Error, Span: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// Warnf appends a warning.
+func (l *List) Warnf(code Code, at source.Span, format string, args ...any) *Diagnostic {
+	return l.Add(Diagnostic{Code: code, Level: Warning, Span: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// Notef appends a note.
+func (l *List) Notef(code Code, at source.Span, format string, args ...any) *Diagnostic {
+	return l.Add(Diagnostic{Code: code, Level: Note, Span: at, Message: fmt.Sprintf(format, args...)})
+}
+
+// Relate attaches a related place and returns d.
+func (d *Diagnostic) Relate(at source.Span, format string, args ...any) *Diagnostic {
+	d.Related = append(d.Related, Related{Span: at, Message: fmt.Sprintf(format, args...)})
+	return d
+}
+
+// Fix attaches an edit and returns d.
+func (d *Diagnostic) Fix(at source.Span, text, message string) *Diagnostic {
+	d.Fixes = append(d.Fixes, Fix{Span: at, Text: text, Message: message})
+	return d
+}
+
+// All returns the diagnostics in the order of their places (file, then
+// offset); those without a place come last. The slice is the list's own.
+func (l *List) All() []Diagnostic {
+	sort.SliceStable(l.all, func(i, j int) bool {
+		a, b := l.all[i].Span, l.all[j].Span
+		switch {
+		case a.File == nil || b.File == nil:
+			return a.File != nil && b.File == nil
+		case a.File != b.File:
+			return false
+		}
+		return a.Start < b.Start
+	})
+	return l.all
+}
+
+// Len returns the number of diagnostics of any level.
+func (l *List) Len() int { return len(l.all) }
+
+// HasErrors reports whether the list holds a diagnostic of level Error.
+func (l *List) HasErrors() bool {
+	for i := range l.all {
+		if l.all[i].Level == Error {
+			return true
+		}
+	}
+	return false
+}
+
+// Err returns nil when the list holds no error, else a *ListError with all of it.
+func (l *List) Err() error {
+	if !l.HasErrors() {
+		return nil
+	}
+	return &ListError{Diagnostics: l.All()}
+}
+
+// ListError is a list of diagnostics, at least one of them an error, as a Go error.
+type ListError struct {
+	Diagnostics []Diagnostic
+}
+
+// Error returns the plain rendering of the first error and how many more there are.
+func (e *ListError) Error() string {
+	var first *Diagnostic
+	count := 0
+	for i := range e.Diagnostics {
+		if e.Diagnostics[i].Level == Error {
+			if first == nil {
+				first = &e.Diagnostics[i]
+			}
+			count++
+		}
+	}
+	if first == nil {
+		return "no error"
+	}
+	text := first.Message
+	if !first.Span.IsZero() {
+		p := first.Span.Begin()
+		text = fmt.Sprintf("%s:%d:%d: %s", first.Span.File.Name(), p.Line, p.Column, text)
+	}
+	if count > 1 {
+		text += fmt.Sprintf(" (and %d more)", count-1)
+	}
+	return text
+}
+
+// Of returns the diagnostics that err carries, or nil.
+func Of(err error) []Diagnostic {
+	var list *ListError
+	if errors.As(err, &list) {
+		return list.Diagnostics
+	}
+	return nil
+}
