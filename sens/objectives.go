@@ -1,0 +1,73 @@
+// Package sens differentiates objectives of solved initial value problems. The
+// sensitivity methods stand side by side behind one interface so that they
+// check each other. It knows solvers, and nothing of the language.
+package sens
+
+import "odes.dev/odes/solvers"
+
+// SiteKind says where along a run functionals are read.
+type SiteKind uint8
+
+// The kinds of site.
+const (
+	SiteInitial SiteKind = iota // at t0, before explicit events there
+	SiteFinal                   // at the end, after a terminal event's body
+	SiteTime                    // at an instant of kind InstantSite
+	SiteEvent                   // at a firing of an event
+)
+
+// Site names a place of a run where functionals are read.
+type Site struct {
+	Kind   SiteKind
+	Index  int            // of a SiteTime: the instant's Site
+	Firing solvers.Firing // of a SiteEvent
+}
+
+// Point is a run at a site: time, left limits and right limits. Where nothing
+// jumps they are the same slices.
+type Point struct {
+	T      float64
+	Ym, Dm []float64 // left limits y[N], d[D]
+	Yp, Dp []float64 // right limits
+}
+
+// Objectives are smooth functions ψ[m] = Φ(F, p) of functionals F of a run.
+// The first Q functionals are the quadratures; the others add up what Observe
+// reads at the sites.
+type Objectives interface {
+	// Counts returns the number of functionals (quadratures included) and of objectives.
+	Counts() (functionals, objectives int)
+	// Observes reports whether anything is read at sites of this kind (event: f.Event; -1 for the others).
+	Observes(kind SiteKind, event int) bool
+	// Observe adds what functionals read at site s to F.
+	Observe(s Site, pt *Point, functionals []float64)
+	// Values writes psi[m]. Functionals that did not come about (a firing that did not happen) are NaN in F.
+	Values(functionals, psi []float64)
+}
+
+// CotangentObjectives pulls cotangents through Objectives, into the same
+// parameter accumulators as the CotangentSystem it is part of.
+type CotangentObjectives interface {
+	Objectives
+	// ValuesPull overwrites fb[F·L] with the gradients of objectives first … first+L-1 (zero beyond the last)
+	// with respect to the functionals, and adds those with respect to the parameters to the accumulators.
+	ValuesPull(functionals []float64, first int, fb []float64)
+	// ObservePull adds the transpose of Observe applied to fb[F·L] to ymb, dmb, ypb, dpb and tb. Where the
+	// point's left and right limits are the same slices, so may the cotangents be.
+	ObservePull(s Site, pt *Point, fb, ymb, dmb, ypb, dpb, tb []float64)
+}
+
+// TangentObjectives pushes tangents through Objectives.
+type TangentObjectives interface {
+	Objectives
+	// ObservePush adds to fd[F·L].
+	ObservePush(s Site, pt *Point, td, ymd, dmd, ypd, dpd, fd []float64)
+	// ValuesPush overwrites psid[m·L].
+	ValuesPush(functionals, fd, psid []float64)
+}
+
+// ComplexObjectives evaluates Objectives in complex arithmetic.
+type ComplexObjectives interface {
+	Observe(s Site, t complex128, ym, dm, yp, dp, functionals []complex128)
+	Values(functionals, psi []complex128)
+}

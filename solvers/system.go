@@ -1,0 +1,200 @@
+// Package solvers integrates initial value problems with events, and owns for
+// every step its tangent and its transpose. It knows nothing of the language:
+// it sees a System that it can evaluate, push tangents through and pull
+// cotangents through. Errors are typed values that carry time, state and place.
+//
+// Conventions. y has N elements, the quadratures Q, the parameters P, the
+// discretes D, the modes M. Tangents and cotangents of a vector v come in L
+// lanes, laid out [element][lane], lane fastest. Nothing here allocates inside
+// a step. A System, like a Method, belongs to one goroutine.
+package solvers
+
+// Size gives the lengths of a System's vectors.
+type Size struct {
+	N int // states y
+	Q int // quadratures: rows of the right-hand side on which nothing depends
+	P int // parameters
+	D int // discretes: piecewise constant, changed by events, differentiated
+	M int // modes: held values of conditions, changed by events, not differentiated
+}
+
+// Field is a right-hand side y' = f(t, y), q' = r(t, y) at fixed discretes and modes.
+type Field interface {
+	Size() Size
+	// Eval writes k[N+Q] = (f, r)(t, y).
+	Eval(t float64, y, k []float64)
+}
+
+// TangentField pushes tangents through a Field.
+type TangentField interface {
+	Field
+	Lanes() int
+	// Push writes kd[(N+Q)·L] = ∂(f,r)/∂(t, y, d, p) · (td[L], yd[N·L], the tangents of d and p made current).
+	Push(t float64, y, td, yd, kd []float64)
+}
+
+// CotangentField pulls cotangents through a Field.
+type CotangentField interface {
+	Field
+	Lanes() int
+	// Pull overwrites yb[N·L] = (∂(f,r)/∂y)ᵀ kb and tb[L] = (∂(f,r)/∂t)ᵀ kb for kb[(N+Q)·L],
+	// and adds the cotangents of discretes and parameters to accumulators of its own.
+	Pull(t float64, y, kb, yb, tb []float64)
+}
+
+// System is an initial value problem with events: what Solve integrates.
+//
+// Guards are real functions ρ_i(t, y) with a truth value each. A one-sided
+// guard fires when its truth becomes true (ρ > 0, or ρ ≥ 0 for a non-strict
+// condition); a crossing guard fires when ρ changes sign, if its truth (the
+// filter) holds at the left limit. A mode's guard tells that the held value no
+// longer is what Choose would give; it fires like a one-sided one.
+//
+// Instants are the times known beforehand, functions T_i(p, d) of parameters
+// and discretes. Instants 0 and 1 are t0 and tf.
+type System interface {
+	Field
+	// Start writes the initial y[N] and d[D] for the run that begins at t0.
+	Start(t0 float64, y, d []float64)
+	// Enter makes d[D] and m[M] current for Eval, Guards and Choose, and redoes the work hoisted on them.
+	Enter(d, m []float64)
+	// Choose writes the modes m[M] that hold at (t, y) with the current discretes.
+	Choose(t float64, y, m []float64)
+
+	Guards() []Guard
+	// GuardValues writes ρ and truth of every guard at (t, y).
+	GuardValues(t float64, y, rho []float64, truth []bool)
+
+	Instants() []Instant
+	// InstantTimes writes T[len(Instants())] for discretes d.
+	InstantTimes(d, times []float64)
+
+	Events() []Event
+	// Affect applies the body of event element f.Elem of f.Event at left limits ym, dm and writes the
+	// right limits yp, dp (no aliasing). It reports whether the body stops the run.
+	Affect(f Firing, t float64, ym, dm, yp, dp []float64) (stop bool)
+
+	// StateName names element i of y, for messages.
+	StateName(i int) string
+}
+
+// Guard describes a root function.
+type Guard struct {
+	Event    int  // index into Events, or -1 for a mode
+	Elem     int  // which element of an array event (0-based)
+	Mode     int  // index into m when Event is -1
+	Crossing bool // fires in either direction
+}
+
+// Event describes an event for scheduling and messages.
+type Event struct {
+	Name     string // "bounce", or "event@12" when unnamed
+	Elems    int    // number of elements; 1 for a plain event
+	Array    bool   // whether elements carry an index in messages
+	Priority float64
+	Once     bool // each element fires at most once
+	Explicit bool // at instants; otherwise by guards
+}
+
+// ElemName returns the name of element k as users write it: "dose[2]".
+func (e Event) ElemName(k int) string {
+	if !e.Array {
+		return e.Name
+	}
+	return e.Name + "[" + itoa(k+1) + "]"
+}
+
+// InstantKind says what happens at an instant.
+type InstantKind uint8
+
+// The kinds of instant.
+const (
+	InstantStart  InstantKind = iota
+	InstantEnd                // end of the run
+	InstantFire               // element Elem of Event fires
+	InstantEvery              // Event fires at T + k·Period, k = 0, 1, …, up to To and Count
+	InstantSite               // observation site Site is read
+	InstantRemode             // modes are chosen again (quadrature windows, knots of tables)
+	InstantValue              // no time of its own: Period, To or Count of another instant
+)
+
+// Instant describes an explicit time. Times of +Inf never come.
+type Instant struct {
+	Kind  InstantKind
+	Event int
+	Elem  int
+	Site  int
+	// For InstantEvery: indices of the instants that hold the period, the last
+	// time (inclusive) and the count; -1 for none.
+	Period, To, Count int
+}
+
+// Firing names an element of an event.
+type Firing struct {
+	Event, Elem int
+	Nth         int // how many times this element fired before, this run
+}
+
+// TangentSystem pushes tangents through everything a System does. Tangents of
+// p and d are state of the system.
+type TangentSystem interface {
+	System
+	TangentField
+	// SetTangent makes pd[P·L] the tangent of the parameters.
+	SetTangent(pd []float64)
+	// StartPush adds nothing: it writes yd[N·L], dd[D·L] of the initial values, t0 moving by td[L].
+	StartPush(t0 float64, td, yd, dd []float64)
+	// EnterPush makes dd[D·L] the tangent of the current discretes; call it after Enter.
+	EnterPush(dd []float64)
+	// GuardPush writes rd[L], the tangent of ρ_i.
+	GuardPush(i int, t float64, y, td, yd, rd []float64)
+	// AffectPush writes the tangents of the right limits.
+	AffectPush(f Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64)
+	// InstantPush writes Td[L], the tangent of instant i, at the current discretes.
+	InstantPush(i int, td []float64)
+}
+
+// CotangentSystem pulls cotangents through everything a System does. The
+// cotangents of parameters, and within a segment those of the discretes,
+// gather in the system until Leave and Finish hand them out.
+type CotangentSystem interface {
+	System
+	CotangentField
+	// Begin zeroes all accumulators.
+	Begin()
+	// Leave adds the cotangents of the current discretes to db[D·L] and clears them. It ends, backwards,
+	// the segment that Enter began; nothing about that segment may be pulled afterwards without Enter.
+	Leave(db []float64)
+	// GuardPull adds ρ_i's transpose applied to w[L] to yb[N·L] and tb[L], and to the accumulators.
+	GuardPull(i int, t float64, y, w, yb, tb []float64)
+	// AffectPull overwrites ymb[N·L], dmb[D·L] with the transpose of the body applied to ypb, dpb, and adds to tb[L].
+	AffectPull(f Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64)
+	// InstantPull adds the transpose of instant i, at the current discretes, applied to w[L].
+	InstantPull(i int, w []float64)
+	// StartPull pulls the cotangents of the initial values into the parameters and adds to tb[L] that of t0.
+	StartPull(t0 float64, yb, db, tb []float64)
+	// Finish adds everything gathered for the parameters to pb[P·L].
+	Finish(pb []float64)
+}
+
+// ComplexSystem evaluates a System in complex arithmetic, for the complex-step
+// method: it replays a recorded run, so it decides nothing.
+type ComplexSystem interface {
+	Size() Size
+	// SetParameters makes p[P] current; it must be called before anything else.
+	SetParameters(p []complex128)
+	Start(t0 complex128, y, d []complex128)
+	Enter(d []complex128, m []float64)
+	Eval(t complex128, y, k []complex128)
+	// Guard returns ρ_i and its total derivative is left to the caller.
+	Guard(i int, t complex128, y []complex128) complex128
+	Instant(i int) complex128 // at the current discretes
+	Affect(f Firing, t complex128, ym, dm, yp, dp []complex128)
+}
+
+func itoa(n int) string {
+	if n < 10 {
+		return string(rune('0' + n))
+	}
+	return itoa(n/10) + string(rune('0'+n%10))
+}
