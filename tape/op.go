@@ -6,9 +6,11 @@ type Op uint8
 // Elementwise operations broadcast: operands have the same rank, or one is a
 // scalar (rank 0); axes of length 1 stretch. The result has the stretched shape.
 //
-// Conditions are the numbers 0 and 1. Comparisons with NaN are 0 (Ne: 1).
-// Min and Max are defined by comparison: Min(a,b) = b < a ? b : a, Max(a,b) = a < b ? b : a,
-// and a NaN operand gives NaN.
+// Conditions are the numbers 0 and 1; as an operand, whatever is not 0 (NaN
+// too) is true. Comparisons with NaN are 0 (NotEqual: 1). Min and Max are
+// defined by comparison: Min(a,b) = b < a ? b : a, Max(a,b) = a < b ? b : a,
+// and a NaN operand gives NaN. Products that are part of an op are rounded
+// before they are added, unless the op says FMA.
 const (
 	Invalid Op = iota
 
@@ -18,7 +20,7 @@ const (
 	Neg
 	Abs
 	Sign // -1, 0, 1; NaN for NaN
-	Not  // 1 - a for a condition
+	Not  // a == 0 ? 1 : 0
 	Recip
 	Sqrt
 	Cbrt
@@ -50,7 +52,9 @@ const (
 	Trunc
 	Sigmoid // 1/(1+exp(-a)), without overflow
 	Sqr     // a·a
-	Powi    // a to an integer power; the exponent is Attr.Axis
+	// Powi is a to the integer power n = Attr.Power, as elem.Powi defines it: by
+	// binary powering from the low bit of |n| up, inverted at the end for n < 0.
+	Powi
 
 	// Two operands.
 	Add
@@ -67,8 +71,8 @@ const (
 	LessEq
 	Equal
 	NotEqual
-	And
-	Or
+	And // a != 0 && b != 0
+	Or  // a != 0 || b != 0
 	// ZeroMul is a·b, and 0 where a is 0 whatever b is. VJP uses it below a
 	// Select, so that the branch not taken cannot poison a gradient with 0·Inf.
 	ZeroMul
@@ -77,8 +81,9 @@ const (
 	Select // a != 0 ? b : c
 	FMA    // a·b + c rounded once
 
-	// Structure. Slice takes Attr.Shape elements from Attr.Start by Attr.Step;
-	// Pad is its transpose: the operand placed so in zeros of the result's shape.
+	// Structure. Slice takes the elements Start[k] + i·Step[k], i = 0 … Shape[k]-1,
+	// of each axis k (Shape is the result's). Pad is its transpose: the operand
+	// placed at these positions in zeros of the result's shape.
 	Slice
 	Pad
 	Reshape   // same elements, other shape
@@ -90,17 +95,19 @@ const (
 	Take
 	Put
 
-	// Contraction. SumAxes removes Attr.Axes: 8 partial sums over the flattened
-	// removed index (i mod 8), added as ((0+4)+(2+6))+((1+5)+(3+7)).
+	// Contraction. SumAxes removes Attr.Axes: 8 partial sums from zero over the
+	// flattened removed index i (partial i mod 8; row-major over the removed
+	// axes), added as ((0+4)+(2+6))+((1+5)+(3+7)). The others fold in index order
+	// from the first element: p·x, Max(m, x), Min(m, x).
 	SumAxes
-	ProdAxes // in index order
+	ProdAxes
 	MaxAxes
 	MinAxes
 	// MatMul is op(a) @ op(b) for rank 2, and with a vector on either side
-	// (rank 1) as in the language; vector @ vector is Dot. Each element is one
-	// chain of FMAs over the inner index, in order, from zero.
+	// (rank 1, whose flag is false) as in the language; vector @ vector is Dot.
+	// Each element is one chain of FMAs over the inner index, in order, from zero.
 	MatMul
-	Dot   // sum over i of a[i]·b[i], rank 1, 8 partials by FMA as in SumAxes
+	Dot   // sum over i of a[i]·b[i], rank 1, 8 partials by FMA from zero, added as in SumAxes
 	Outer // a[i]·b[j]
 
 	numOps

@@ -11,8 +11,8 @@ import "odes.dev/odes/lang/source"
 // MaxRank is the largest rank of a value.
 const MaxRank = 4
 
-// Shape lists the lengths of a value's axes; the empty Shape is a scalar.
-// Storage is row-major: the last axis is contiguous.
+// Shape lists the lengths of a value's axes, each at least 1; the empty Shape
+// is a scalar. Storage is row-major: the last axis is contiguous.
 type Shape []int
 
 // Value names the result of an input or an instruction: values 0 … len(Inputs)-1
@@ -48,11 +48,12 @@ type Instr struct {
 type Attr struct {
 	Data  []float64 // Const: the elements, row-major; one element fills the shape
 	Perm  []int     // Transpose: result axis i is operand axis Perm[i]
+	Power int       // Powi: the exponent
 	Start []int     // Slice, Pad: first index per axis (0-based)
 	Step  []int     // Slice, Pad: step per axis (≥ 1); nil means all 1
 	Axis  int       // Concat, Take, Put
-	Index []int     // Take, Put: 0-based positions along Axis
-	Axes  []int     // Sum, Prod, Max, Min reductions: the axes that go, ascending
+	Index []int     // Take, Put: 0-based positions along Axis, in any order, repeats allowed
+	Axes  []int     // SumAxes, ProdAxes, MaxAxes, MinAxes: the axes that go, ascending, at least one
 	TA    bool      // MatMul: the first operand is transposed
 	TB    bool      // MatMul: the second operand is transposed
 }
