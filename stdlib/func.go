@@ -1,0 +1,63 @@
+// Package stdlib is the table of what models can call: functions, operators,
+// constants, units and embedded modules, each declared in one row from which
+// the checker, the tape compiler, the derivatives, the help and the tests are
+// derived. It is data; it evaluates nothing.
+package stdlib
+
+import "odes.dev/odes/tape"
+
+// Class says how a function treats shapes, and so how it is checked and lowered.
+type Class uint8
+
+// The classes.
+const (
+	Elementwise Class = iota // scalars broadcast; Op is applied element by element
+	Comparison               // Elementwise, result is a condition
+	Logic                    // and, or, not
+	Reduction                // array → scalar: sum, prod, mean, min, max, norm; also over binders
+	Structure                // transpose, diag, eye, ones, outer, dot, @ …: by name
+	Grid                     // compile-time arrays: grid, logspace, steps, rand, randn
+	Index                    // clamp, wrap: also whole numbers in subscripts
+	Special                  // by name: noevent, pre, post, interp, load, csv, mass_action …
+	Functional               // final, initial, integral …: only in objectives
+	Noise                    // distributions of observe and priors
+)
+
+// UnitRule says how units go through an elementwise function.
+type UnitRule uint8
+
+// The unit rules.
+const (
+	UnitsNone    UnitRule = iota // arguments and result dimensionless
+	UnitsSame                    // arguments and result share one unit
+	UnitsProduct                 // *, dot, @, outer
+	UnitsQuotient
+	UnitsPower    // ^
+	UnitsRoot     // square root; Cbrt: cube root
+	UnitsSameToNo // arguments share one unit, result dimensionless (atan2, sign, comparisons)
+	UnitsFree     // decided by name
+)
+
+// Func is a row of the table.
+type Func struct {
+	Name    string   // "tanh", or an operator: "+"
+	Args    []string // names of the parameters, in order: {"x"}
+	MinArgs int      // 0: all of Args
+	Class   Class
+	Op      tape.Op // for Elementwise, Comparison, Logic
+	Units   UnitRule
+	Mode    bool   // has jumps: on a state or time it is switched by an event (floor, sign, …)
+	Body    string // definition in odes syntax when there is no Op: "log(x)/log(10)"
+	Value   string // the formula, for help
+	Domain  string
+	Kinks   string // where it is not differentiable
+	Doc     string // one sentence
+	Source  string
+	Cases   []Case
+}
+
+// Case is an executed example of a row: f(In…) = Out.
+type Case struct {
+	In  []float64
+	Out float64
+}
