@@ -1,6 +1,7 @@
 package tape
 
-// Op is an operation. The set is closed under JVP and VJP.
+// Op is an operation. The set is closed under JVP and VJP (but for the third
+// derivative of Digamma).
 type Op uint8
 
 // Elementwise operations broadcast: operands have the same rank, or one is a
@@ -20,7 +21,7 @@ const (
 	Neg
 	Abs
 	Sign // -1, 0, 1; NaN for NaN
-	Not  // a == 0 ? 1 : 0
+	Not  // 1 - a, for a condition a
 	Recip
 	Sqrt
 	Cbrt
@@ -46,15 +47,14 @@ const (
 	Lgamma
 	Digamma // derivative of Lgamma
 	Trigamma
+	Tetragamma // derivative of Trigamma; the only op whose own derivative is not in the set
 	Floor
 	Ceil
 	Round // half away from zero
 	Trunc
 	Sigmoid // 1/(1+exp(-a)), without overflow
 	Sqr     // a·a
-	// Powi is a to the integer power n = Attr.Power, as elem.Powi defines it: by
-	// binary powering from the low bit of |n| up, inverted at the end for n < 0.
-	Powi
+	Powi    // a to the integer power Attr.Power, as elem.Powi defines it
 
 	// Two operands.
 	Add
@@ -64,7 +64,7 @@ const (
 	Pow
 	Atan2
 	Hypot
-	Mod // a - b·floor(a/b)
+	Mod // a - b·floor(a/b), as elem.Mod defines it
 	Min
 	Max
 	Less
