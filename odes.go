@@ -1,0 +1,208 @@
+// Package odes computes gradients of models made of ordinary differential
+// equations. A model is a text: states, parameters, objectives, events. Parse
+// compiles it once; Solve and Sensitivities run it any number of times, with
+// other parameter values, from any number of goroutines.
+//
+// Gradients are those of the computed solution: discrete adjoints of explicit
+// Runge–Kutta methods, exact through events. See docs/methods.md.
+package odes
+
+import (
+	"context"
+	"io/fs"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
+)
+
+// Version is the version of the tool.
+const Version = "0.1.0"
+
+// Model is a compiled model: immutable and shared between goroutines.
+type Model struct {
+	checked  *typecheck.Model
+	compiled *tapec.Compiled
+	notes    []diag.Diagnostic // warnings and notes of compilation
+	layout   *layout
+	programs *programs
+	seconds  CompileSeconds
+}
+
+// CompileSeconds says where the time to make a Model went.
+type CompileSeconds struct{ Parse, Compile float64 }
+
+// ParseOptions modify Parse. The zero value is ready to use.
+type ParseOptions struct {
+	// Files is where load and csv find their files; nil means there are none. ParseFile uses the model's folder.
+	Files fs.FS
+}
+
+// Options say how to run a model. The zero value follows the model's own
+// solver and sens blocks.
+type Options struct {
+	// Set overrides parameters (and initial values, as "initial(x)"), in order.
+	Set []Assignment
+	// Solver and Sens choose named settings blocks; "" the unnamed ones.
+	Solver, Sens string
+	// Settings override keys of the blocks: {"solver.rtol", "1e-9"}, {"sens.mode", "tangent"}. Values are
+	// written as in a model.
+	Settings []Setting
+	// Of and Wrt choose objectives and variables ("k1", "A", "initial(x)"); nil follows the sens block.
+	Of, Wrt []string
+	// Times are where Solve reports outputs; nil means every step.
+	Times []float64
+	// Threads is the number of goroutines (0: one per core); Lanes the objectives swept together (0: chosen).
+	// Results depend on neither.
+	Threads, Lanes int
+	// Gradient, if large enough, is used for the derivatives instead of fresh memory.
+	Gradient []float64
+	// Progress, when set, is called now and then from the solving goroutine.
+	Progress func(Progress)
+}
+
+// Assignment is "name = values": one value fills an array. Name may carry
+// subscripts: "A[1,2]", or be "initial(x)".
+type Assignment struct {
+	Name   string
+	Values []float64
+}
+
+// Setting is a key of a settings block and its value as written in a model.
+type Setting struct{ Key, Value string }
+
+// Progress tells how far a run is.
+type Progress struct {
+	Phase  string // "forward" or "adjoint"
+	T      float64
+	Steps  int
+	Done   float64 // fraction
+	Finish bool
+}
+
+// Variable is something that objectives are differentiated by.
+type Variable struct {
+	Name    string
+	Initial bool // the initial value of state Name, not a param
+	Unit    string
+	Shape   []int
+	// Offset is the column of the variable's first element in a row of the gradient.
+	Offset int
+}
+
+// String returns "k" or "initial(x)".
+func (v Variable) String() string {
+	if v.Initial {
+		return "initial(" + v.Name + ")"
+	}
+	return v.Name
+}
+
+// Size returns the number of elements.
+func (v Variable) Size() int {
+	n := 1
+	for _, d := range v.Shape {
+		n *= d
+	}
+	return n
+}
+
+// Value is the value of one scalar objective. Elements of array objectives are
+// values of their own, named "y[3]".
+type Value struct {
+	Name     string
+	Doc      string
+	Unit     string
+	Relation string // "", or "==", "<=", ">=" of a constraint
+	Value    float64
+	Warnings []string
+}
+
+// EventRecord is an event, or a change of mode, that happened.
+type EventRecord struct {
+	Name  string
+	Kind  string // "event", "if"
+	Index []int  // of an array event's element, 1-based; nil otherwise
+	T     float64
+	// Params holds dT/d(variable), laid out like a row of the gradient; nil when not computed.
+	Params []float64
+}
+
+// RunSettings are the settings a run used.
+type RunSettings struct {
+	Method     string
+	RTol, ATol float64
+	Mode       string
+	Checkpoint string
+	Backend    string
+	Lanes      int
+	Threads    int
+}
+
+// RunStats count what a run did.
+type RunStats struct {
+	Steps, Rejected     int
+	F, VJP              int
+	RecomputedSteps     int
+	PeakTrajectoryBytes int64
+	Seconds             struct{ Parse, Compile, Forward, Adjoint float64 }
+}
+
+// Sensitivities is the result of Model.Sensitivities.
+type Sensitivities struct {
+	Status    string // "ok" or "partial": some objective has no value
+	From, To  float64
+	Values    []Value
+	Variables []Variable
+	// Gradient is [len(Values)][Columns]: row i is the gradient of Values[i], variables laid out by Offset.
+	Gradient []float64
+	Columns  int
+	Events   []EventRecord
+	Settings RunSettings
+	Stats    RunStats
+	Warnings []diag.Diagnostic
+}
+
+// Derivative returns the derivatives of value i by variable v: a view of the gradient, row-major in v's shape.
+func (s *Sensitivities) Derivative(i int, v Variable) []float64 {
+	at := i*s.Columns + v.Offset
+	return s.Gradient[at : at+v.Size()]
+}
+
+// Series is one output over time.
+type Series struct {
+	Name   string
+	Doc    string
+	Unit   string
+	Shape  []int
+	Values []float64 // [len(T)][size]
+}
+
+// Solution is the result of Model.Solve.
+type Solution struct {
+	T        []float64 // at an event both limits appear, so a time may stand twice
+	Outputs  []Series
+	Values   []Value // of the objectives
+	Events   []EventRecord
+	Settings RunSettings
+	Stats    RunStats
+	Warnings []diag.Diagnostic
+}
+
+// Parse compiles the text of a model; name is used in messages. The error
+// carries diagnostics (diag.Of).
+func Parse(name, text string, opts ParseOptions) (*Model, error) { return parse(name, text, opts) }
+
+// ParseFile compiles the model at path.
+func ParseFile(path string) (*Model, error) { return parseFile(path) }
+
+// Warnings returns the warnings and notes of compilation.
+func (m *Model) Warnings() []diag.Diagnostic { return m.notes }
+
+// Solve integrates the model.
+func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) { return m.solve(ctx, opts) }
+
+// Sensitivities integrates the model and differentiates its objectives.
+func (m *Model) Sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
+	return m.sensitivities(ctx, opts)
+}
