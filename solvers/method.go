@@ -8,7 +8,9 @@ type Step struct {
 	Y0 []float64 // [N]
 	Y1 []float64 // [N]
 	DQ []float64 // [Q] increments of the quadratures
-	K  []float64 // [stages][N+Q] stage derivatives
+	K  []float64 // [stages + dense stages][N+Q] stage derivatives
+
+	Dense bool // the rows of K past the stages are filled; Step clears it
 }
 
 // Method is a one-step method: it owns the step, its tangent and its

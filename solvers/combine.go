@@ -1,0 +1,151 @@
+package solvers
+
+import "math"
+
+// terms is a sparse linear form Σ_j c_j k_{row_j}: the nonzero entries of a row
+// of a tableau, in ascending order of the stages.
+type terms struct {
+	row []int
+	c   []float64
+}
+
+// combine writes out[i] = base[i] + h Σ_j c_j k[row_j·stride + i], the only
+// arithmetic of a step besides the right-hand side.
+//
+// The inner sum is one chain of fused multiply-adds that begins with the
+// product of the first term, in the order of the terms; the step size comes
+// last, so that the increment is rounded against base once. What is computed
+// for an element depends on nothing but its column: not on how many columns
+// there are, nor on how the loops below split the chain. out may be base.
+func (t *terms) combine(out, base []float64, h float64, k []float64, stride int) {
+	c, row := t.c, t.row
+	if len(c) == 0 {
+		copy(out, base)
+		return
+	}
+	base = base[:len(out)]
+	if len(c) > 7 {
+		c, row = t.open(out, k, stride)
+		finish(out, base, h, c, row, k, stride)
+		return
+	}
+	n := len(out)
+	switch len(c) {
+	case 1:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, float64(c0*k0[i]), base[i])
+		}
+	case 2:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, math.FMA(c1, k1[i], float64(c0*k0[i])), base[i])
+		}
+	case 3:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		c2, k2 := c[2], column(k, row[2]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i]))), base[i])
+		}
+	case 4:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		c2, k2 := c[2], column(k, row[2]*stride, n)
+		c3, k3 := c[3], column(k, row[3]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i])))), base[i])
+		}
+	case 5:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		c2, k2 := c[2], column(k, row[2]*stride, n)
+		c3, k3 := c[3], column(k, row[3]*stride, n)
+		c4, k4 := c[4], column(k, row[4]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, math.FMA(c4, k4[i], math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i]))))), base[i])
+		}
+	case 6:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		c2, k2 := c[2], column(k, row[2]*stride, n)
+		c3, k3 := c[3], column(k, row[3]*stride, n)
+		c4, k4 := c[4], column(k, row[4]*stride, n)
+		c5, k5 := c[5], column(k, row[5]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, math.FMA(c5, k5[i], math.FMA(c4, k4[i], math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i])))))), base[i])
+		}
+	case 7:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		c2, k2 := c[2], column(k, row[2]*stride, n)
+		c3, k3 := c[3], column(k, row[3]*stride, n)
+		c4, k4 := c[4], column(k, row[4]*stride, n)
+		c5, k5 := c[5], column(k, row[5]*stride, n)
+		c6, k6 := c[6], column(k, row[6]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, math.FMA(c6, k6[i], math.FMA(c5, k5[i], math.FMA(c4, k4[i], math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i]))))))), base[i])
+		}
+	}
+}
+
+func column(k []float64, at, n int) []float64 { return k[at : at+n : at+n] }
+
+// open begins the chain of a long form in out and returns the last one to four terms, for finish.
+func (t *terms) open(out, k []float64, stride int) (c []float64, row []int) {
+	c, row = t.c, t.row
+	n := len(out)
+	{
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		c2, k2 := c[2], column(k, row[2]*stride, n)
+		c3, k3 := c[3], column(k, row[3]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i]))))
+		}
+	}
+	for c, row = c[4:], row[4:]; len(c) > 4; c, row = c[4:], row[4:] {
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		c2, k2 := c[2], column(k, row[2]*stride, n)
+		c3, k3 := c[3], column(k, row[3]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], math.FMA(c0, k0[i], out[i]))))
+		}
+	}
+	return c, row
+}
+
+// finish ends the chain that stands in out with the one to four terms left.
+func finish(out, base []float64, h float64, c []float64, row []int, k []float64, stride int) {
+	n := len(out)
+	switch len(c) {
+	case 1:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, math.FMA(c0, k0[i], out[i]), base[i])
+		}
+	case 2:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, math.FMA(c1, k1[i], math.FMA(c0, k0[i], out[i])), base[i])
+		}
+	case 3:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		c2, k2 := c[2], column(k, row[2]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, math.FMA(c2, k2[i], math.FMA(c1, k1[i], math.FMA(c0, k0[i], out[i]))), base[i])
+		}
+	case 4:
+		c0, k0 := c[0], column(k, row[0]*stride, n)
+		c1, k1 := c[1], column(k, row[1]*stride, n)
+		c2, k2 := c[2], column(k, row[2]*stride, n)
+		c3, k3 := c[3], column(k, row[3]*stride, n)
+		for i := range out {
+			out[i] = math.FMA(h, math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], math.FMA(c0, k0[i], out[i])))), base[i])
+		}
+	}
+}

@@ -1,0 +1,255 @@
+package solvers
+
+import (
+	"math"
+	"math/big"
+	"slices"
+)
+
+// RungeKutta is the Method of an explicit Tableau. The coefficients are the
+// exact ones rounded to double precision once; everything else is combine and
+// the right-hand side. Its work arrays serve one goroutine.
+type RungeKutta struct {
+	tab  *Tableau
+	info Info
+	n, q int // states, quadratures
+	w    int // n + q, the width of a row of K
+	l    int // lanes
+
+	c    []float64 // [stages + dense stages]
+	a    []terms   // [stages + dense stages] of the stage values
+	b    terms     // of the solution
+	e    terms     // of the estimate
+	e3   terms     // of the second estimate of a combined pair
+	live []bool    // [stages]: whether y₁ depends on the stage
+	beta [][]float64
+	dps  []int // rows of K with a β
+
+	// at is column j of A above row b: the terms of stage j's cotangent over
+	// ȳ₁ (row 0 of yb) and Ȳ_i (row 1+i), in this order.
+	at  []terms
+	sum terms // ȳ₀ over Ȳ_i: ones for the live stages
+
+	y     []float64 // [n] a stage value
+	theta terms     // β(θ)
+	zero  []float64 // [w·l]
+	yd    []float64 // [n·l] tangent of a stage value
+	td    []float64 // [l]
+	kd    []float64 // [stages][w·l] tangents of the stages
+	slope []float64 // [w] Σ a_ij k_j
+	yb    []float64 // [1 + stages][n·l] cotangents ȳ₁ and those of the stage values
+	kb    []float64 // [w·l] cotangent of a stage
+	tb    []float64 // [l]
+}
+
+// NewRungeKutta returns the method of t for systems of the given size and tangents
+// and cotangents in the given number of lanes; with none, Push and Pull may not be
+// called. It panics on a table whose figures are malformed; Coefficients says why.
+func NewRungeKutta(t *Tableau, size Size, lanes int) *RungeKutta {
+	x, err := t.Coefficients()
+	if err != nil {
+		panic(err)
+	}
+	s, dense := len(x.B), len(x.DenseA)
+	r := &RungeKutta{
+		tab: t, n: size.N, q: size.Q, w: size.N + size.Q, l: lanes,
+		info: Info{
+			Name: t.Name, Order: t.Order, Embedded: t.Embedded,
+			Stages: s, DenseStages: dense, DenseOrder: x.DenseOrder,
+			FSAL: x.FSAL, Evals: s,
+		},
+	}
+	if x.FSAL {
+		r.info.Evals--
+	}
+	for i := range s {
+		r.c = append(r.c, round(x.C[i]))
+		r.a = append(r.a, sparse(x.A[i]))
+	}
+	for i := range dense {
+		r.c = append(r.c, round(x.DenseC[i]))
+		r.a = append(r.a, sparse(x.DenseA[i]))
+	}
+	r.b, r.e, r.e3 = sparse(x.B), sparse(x.E), sparse(x.E3)
+	r.live = make([]bool, s)
+	r.at = make([]terms, s)
+	for j := s - 1; j >= 0; j-- {
+		col := make([]*big.Rat, 1, s+1)
+		col[0] = x.B[j]
+		for i := range s {
+			v := new(big.Rat)
+			if i > j && r.live[i] {
+				v = x.A[i][j]
+			}
+			col = append(col, v)
+		}
+		r.at[j] = sparse(col)
+		r.live[j] = len(r.at[j].c) > 0
+	}
+	for i, live := range r.live {
+		if live {
+			r.sum.row = append(r.sum.row, 1+i)
+			r.sum.c = append(r.sum.c, 1)
+		}
+	}
+	for i, p := range x.DenseB {
+		beta := make([]float64, len(p))
+		used := false
+		for k := range p {
+			beta[k] = round(p[k])
+			used = used || beta[k] != 0
+		}
+		if used {
+			r.dps = append(r.dps, i)
+			r.beta = append(r.beta, beta)
+		}
+	}
+	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
+	r.y = make([]float64, r.n)
+	r.slope = make([]float64, r.w)
+	r.zero = make([]float64, max(r.w*lanes, r.w))
+	if lanes > 0 {
+		r.yd = make([]float64, r.n*lanes)
+		r.td = make([]float64, lanes)
+		r.kd = make([]float64, s*r.w*lanes)
+		r.yb = make([]float64, (1+s)*r.n*lanes)
+		r.kb = make([]float64, r.w*lanes)
+		r.tb = make([]float64, lanes)
+	}
+	return r
+}
+
+// NewStep returns a step with room for a method's stages, those of its dense output among them.
+func NewStep(m Info, size Size) *Step {
+	w := size.N + size.Q
+	return &Step{
+		Y0: make([]float64, size.N),
+		Y1: make([]float64, size.N),
+		DQ: make([]float64, size.Q),
+		K:  make([]float64, (m.Stages+m.DenseStages)*w),
+	}
+}
+
+// round returns the double nearest to x.
+func round(x *big.Rat) float64 {
+	v, _ := x.Float64()
+	return v
+}
+
+// sparse returns the terms of a row whose coefficients are not zero.
+func sparse(row []*big.Rat) terms {
+	var t terms
+	for j, x := range row {
+		if x.Sign() != 0 {
+			t.row = append(t.row, j)
+			t.c = append(t.c, round(x))
+		}
+	}
+	return t
+}
+
+// Info describes the method.
+func (r *RungeKutta) Info() Info { return r.info }
+
+// Tableau returns the table of the method.
+func (r *RungeKutta) Tableau() *Tableau { return r.tab }
+
+// time returns t + c_i h. The nodes at the end are at T1 itself, which may
+// differ from the rounded sum when the step was clipped to a given time.
+func (r *RungeKutta) time(s *Step, i int) float64 {
+	switch c := r.c[i]; c {
+	case 0:
+		return s.T
+	case 1:
+		return s.T1
+	default:
+		return math.FMA(c, s.H, s.T)
+	}
+}
+
+// value returns the stage value Y_i: Y0 itself, or a combination in work
+// space, the same bits in Step, Push and Pull.
+func (r *RungeKutta) value(s *Step, i int) []float64 {
+	if len(r.a[i].c) == 0 {
+		return s.Y0
+	}
+	r.a[i].combine(r.y, s.Y0, s.H, s.K, r.w)
+	return r.y
+}
+
+// Step fills K, Y1 and DQ.
+func (r *RungeKutta) Step(f Field, s *Step, reuse bool) {
+	w, stages := r.w, r.info.Stages
+	s.Dense = false
+	if !reuse {
+		f.Eval(s.T, s.Y0, s.K[:w:w])
+	}
+	last := stages
+	if r.info.FSAL {
+		last--
+	}
+	for i := 1; i < last; i++ {
+		f.Eval(r.time(s, i), r.value(s, i), s.K[i*w:(i+1)*w:(i+1)*w])
+	}
+	r.b.combine(s.Y1, s.Y0, s.H, s.K, w)
+	if r.q > 0 {
+		r.b.combine(s.DQ, r.zero, s.H, s.K[r.n:], w)
+	}
+	if r.info.FSAL {
+		f.Eval(s.T1, s.Y1, s.K[last*w:stages*w:stages*w])
+	}
+}
+
+// Error writes e[N+Q] = h Σ (b_i - b̂_i) k_i, or the combination of two such
+// estimates that Tableau.E3 describes.
+func (r *RungeKutta) Error(s *Step, e []float64) {
+	r.e.combine(e, r.zero, s.H, s.K, r.w)
+	if len(r.e3.c) == 0 {
+		return
+	}
+	r.e3.combine(r.slope, r.zero, s.H, s.K, r.w)
+	for i, e5 := range e {
+		// |e5|·(|e5|/√(e5² + 0.01 e3²)), in ratios so that nothing under- or overflows.
+		ratio := math.Abs(r.slope[i]) / math.Abs(e5)
+		if e5 != 0 {
+			e[i] = math.Abs(e5) / math.Sqrt(math.FMA(float64(0.01*ratio), ratio, 1))
+		}
+	}
+}
+
+// Interpolate writes y[N] at T + theta·H. Both ends are exact: y is Y0 at 0 and Y1 at 1.
+func (r *RungeKutta) Interpolate(f Field, s *Step, theta float64, y []float64) {
+	switch theta {
+	case 0:
+		copy(y, s.Y0)
+		return
+	case 1:
+		copy(y, s.Y1)
+		return
+	}
+	r.extend(f, s)
+	for j, p := range r.beta {
+		r.theta.c[j] = poly(p, theta)
+	}
+	r.theta.combine(y, s.Y0, s.H, s.K, r.w)
+}
+
+// extend fills the further rows of K, once a step.
+func (r *RungeKutta) extend(f Field, s *Step) {
+	if s.Dense {
+		return
+	}
+	s.Dense = true
+	for i := r.info.Stages; i < len(r.a); i++ {
+		f.Eval(r.time(s, i), r.value(s, i), s.K[i*r.w:(i+1)*r.w:(i+1)*r.w])
+	}
+}
+
+// poly returns Σ_k p[k] x^(k+1).
+func poly(p []float64, x float64) float64 {
+	v := 0.0
+	for _, c := range slices.Backward(p) {
+		v = math.FMA(v, x, c)
+	}
+	return float64(v * x)
+}

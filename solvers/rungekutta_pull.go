@@ -1,0 +1,78 @@
+package solvers
+
+import "math"
+
+// Pull writes the transpose of Push in every lane. For stages i = s … 1,
+//
+//	k̄_i = h (b_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j),   Ȳ_i = f_yᵀ k̄_i,   τ_i = f_tᵀ k̄_i,   p̄ += f_pᵀ k̄_i,
+//	ȳ₀ = ȳ₁ + Σ Ȳ_i,   t̄₀ = t̄₁ + Σ τ_i,
+//	h̄ = t̄₁ + Σ_i (k_i·k̄_i/h + c_i τ_i)   (with k̄_i/h before it is multiplied by h: nothing is divided).
+//
+// The rows of quadratures enter with k̄ = h b_i q̄, since nothing depends on
+// them. This transposes the step taken, at its h: how the controller chose h is
+// not differentiated, and a caller to whom h is a function of time or
+// parameters (a clipped step, an event) asks for h̄. Stages on which y₁ does
+// not depend are skipped.
+func (r *RungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
+	n, w, l := r.n, r.w, r.l
+	copy(r.yb[:n*l], c.Y1)
+	copy(c.T0, c.T1)
+	h := s.H
+	if c.WantH {
+		copy(c.H, c.T1)
+		h = 1
+	}
+	for i := r.info.Stages - 1; i >= 0; i-- {
+		if !r.live[i] {
+			continue
+		}
+		r.at[i].combine(r.kb[:n*l], r.zero, h, r.yb, n*l)
+		r.quadratures(i, h, c.DQ)
+		if c.WantH {
+			inner(c.H, s.K[i*w:(i+1)*w], r.kb)
+			scale(r.kb, s.H)
+		}
+		f.Pull(r.time(s, i), r.value(s, i), r.kb, r.yb[(1+i)*n*l:(2+i)*n*l], r.tb)
+		for j, tau := range r.tb {
+			c.T0[j] += tau
+		}
+		if c.WantH && r.c[i] != 0 {
+			for j, tau := range r.tb {
+				c.H[j] = math.FMA(r.c[i], tau, c.H[j])
+			}
+		}
+	}
+	r.sum.combine(c.Y0, c.Y1, 1, r.yb, n*l)
+}
+
+// quadratures writes the last rows of kb: h b_i q̄.
+func (r *RungeKutta) quadratures(i int, h float64, qb []float64) {
+	kb := r.kb[r.n*r.l:]
+	if len(kb) == 0 {
+		return
+	}
+	b := 0.0
+	if t := &r.at[i]; t.row[0] == 0 {
+		b = t.c[0]
+	}
+	for j, v := range qb {
+		kb[j] = float64(h * float64(b*v))
+	}
+}
+
+// inner adds Σ_n k[n] kb[n][lane] to out[lane].
+func inner(out, k, kb []float64) {
+	l := len(out)
+	for i, v := range k {
+		row := kb[i*l : (i+1)*l]
+		for j := range out {
+			out[j] = math.FMA(v, row[j], out[j])
+		}
+	}
+}
+
+func scale(x []float64, h float64) {
+	for i := range x {
+		x[i] = float64(h * x[i])
+	}
+}

@@ -1,0 +1,59 @@
+package solvers
+
+import "math"
+
+// Push writes the tangent of the step in every lane: with ẏ₀, ṫ₀, ḣ given,
+//
+//	Ẏ_i = ẏ₀ + h Σ a_ij k̇_j + ḣ Σ a_ij k_j,   k̇_i = f_y Ẏ_i + f_t (ṫ₀ + c_i ḣ) + f_p ṗ,
+//	ẏ₁ = ẏ₀ + h Σ b_i k̇_i + ḣ Σ b_i k_i,      ṫ₁ = ṫ₀ + ḣ,
+//
+// and for the increments of the quadratures the last line without ẏ₀.
+func (r *RungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
+	n, w, l := r.n, r.w, r.l
+	for i, live := range r.live {
+		if !live {
+			continue
+		}
+		yd := d.Y0
+		if len(r.a[i].c) > 0 {
+			r.a[i].combine(r.yd, d.Y0, s.H, r.kd, w*l)
+			r.lengthen(r.yd, &r.a[i], d.H, s.K, n)
+			yd = r.yd
+		}
+		for j := range l {
+			r.td[j] = math.FMA(r.c[i], d.H[j], d.T0[j])
+		}
+		f.Push(r.time(s, i), r.value(s, i), r.td, yd, r.kd[i*w*l:(i+1)*w*l])
+	}
+	r.b.combine(d.Y1, d.Y0, s.H, r.kd, w*l)
+	r.lengthen(d.Y1, &r.b, d.H, s.K, n)
+	if r.q > 0 {
+		r.b.combine(d.DQ, r.zero, s.H, r.kd[n*l:], w*l)
+		r.lengthen(d.DQ, &r.b, d.H, s.K[n:], r.q)
+	}
+	for j := range l {
+		d.T1[j] = d.T0[j] + d.H[j]
+	}
+}
+
+// lengthen adds ḣ Σ c_j k_j to yd[n·l]. A lane whose ḣ is zero is left as it
+// is, whatever its neighbours do.
+func (r *RungeKutta) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
+	moves := false
+	for _, h := range hd {
+		moves = moves || h != 0
+	}
+	if !moves {
+		return
+	}
+	slope := r.slope[:n]
+	t.combine(slope, r.zero, 1, k, r.w)
+	for i, v := range slope {
+		row := yd[i*r.l : (i+1)*r.l]
+		for j, h := range hd {
+			if h != 0 {
+				row[j] = math.FMA(h, v, row[j])
+			}
+		}
+	}
+}
