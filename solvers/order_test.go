@@ -1,0 +1,156 @@
+package solvers
+
+import (
+	"math/big"
+	"testing"
+	"time"
+)
+
+// decimals names the tables published as decimals, with the largest defect of
+// an order condition that their last figure leaves. All others hold exactly.
+var decimals = map[string]float64{}
+
+var one = big.NewRat(1, 1)
+
+func exact(t *testing.T, tab *Tableau) *Coefficients {
+	t.Helper()
+	x, err := tab.Coefficients()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
+}
+
+// orderOf returns the number of orders whose conditions all hold within tol.
+func orderOf(worst []float64, tol float64) int {
+	for p := 1; p < len(worst); p++ {
+		if worst[p] > tol {
+			return p - 1
+		}
+	}
+	return len(worst) - 1
+}
+
+func hat(x *Coefficients, e []*big.Rat) []*big.Rat {
+	b := make([]*big.Rat, len(x.B))
+	for i := range b {
+		b[i] = new(big.Rat).Sub(x.B[i], e[i])
+	}
+	return b
+}
+
+func TestOrders(t *testing.T) {
+	for _, tab := range Methods() {
+		t.Run(tab.Name, func(t *testing.T) {
+			start := time.Now()
+			x := exact(t, tab)
+			tol := decimals[tab.Name]
+			c := newConditions(x.A, trees(max(tab.Order, tab.Embedded)+1))
+			w := c.worst(x.B, one)
+			if got := orderOf(w, tol); got != tab.Order {
+				t.Errorf("order %d, claimed %d; defects %.3g", got, tab.Order, w)
+			}
+			if x.E != nil && x.E3 == nil {
+				w := c.worst(hat(x, x.E), one)
+				if got := orderOf(w, tol); got != tab.Embedded {
+					t.Errorf("embedded order %d, claimed %d; defects %.3g", got, tab.Embedded, w)
+				}
+			}
+			t.Log(tab.Order, tab.Embedded, len(x.B), x.FSAL, time.Since(start), w)
+		})
+	}
+}
+
+// TestDenseOrders proves the order of the continuous extensions: for θ at more
+// points than their degree, so that the conditions hold as polynomials, and
+// that they meet the step at both ends.
+func TestDenseOrders(t *testing.T) {
+	for _, tab := range Methods() {
+		t.Run(tab.Name, func(t *testing.T) {
+			x := exact(t, tab)
+			tol := decimals[tab.Name]
+			a := append(append([][]*big.Rat(nil), x.A...), x.DenseA...)
+			c := newConditions(a, trees(x.DenseOrder+1))
+			degree := 0
+			for _, p := range x.DenseB {
+				degree = max(degree, len(p))
+			}
+			order := 99
+			for k := range degree + 2 {
+				theta := big.NewRat(int64(k), int64(degree+1))
+				b := at(x, theta)
+				w := c.worst(b, theta)
+				got := orderOf(w, tol)
+				if got < x.DenseOrder {
+					t.Errorf("order %d at θ = %v, claimed %d; defects %.3g", got, theta, x.DenseOrder, w)
+				}
+				order = min(order, got)
+				if k == degree+1 {
+					for i, v := range b {
+						want := new(big.Rat)
+						if i < len(x.B) {
+							want = x.B[i]
+						}
+						d, _ := new(big.Rat).Sub(v, want).Float64()
+						if max(d, -d) > tol {
+							t.Errorf("β_%d(1) = b_%d + %g", i+1, i+1, d)
+						}
+					}
+				}
+			}
+			if order != x.DenseOrder {
+				t.Errorf("order %d everywhere, claimed %d", order, x.DenseOrder)
+			}
+		})
+	}
+}
+
+// at returns the weights β(θ).
+func at(x *Coefficients, theta *big.Rat) []*big.Rat {
+	b := make([]*big.Rat, len(x.DenseB))
+	for i, p := range x.DenseB {
+		v := new(big.Rat)
+		for k := len(p) - 1; k >= 0; k-- {
+			v.Add(v, p[k])
+			v.Mul(v, theta)
+		}
+		b[i] = v
+	}
+	return b
+}
+
+// TestMutation changes every coefficient that is not zero by a little and
+// requires that the conditions of the claimed order notice.
+func TestMutation(t *testing.T) {
+	for _, tab := range Methods() {
+		t.Run(tab.Name, func(t *testing.T) {
+			x := exact(t, tab)
+			nudge := big.NewRat(1, 1000003)
+			all := trees(min(tab.Order, 4)) // enough to see a change, and fast
+			tol := decimals[tab.Name]
+			check := func(what string, i, j int) {
+				if got := orderOf(newConditions(x.A, all).worst(x.B, one), tol); got == min(tab.Order, 4) {
+					t.Errorf("a change of %s[%d][%d] passes", what, i, j)
+				}
+			}
+			for i, v := range x.B {
+				v.Add(v, nudge)
+				check("b", 0, i)
+				v.Sub(v, nudge)
+			}
+			if tab.Order == 1 {
+				return // A does not matter
+			}
+			for i, row := range x.A {
+				if x.B[i].Sign() == 0 {
+					continue
+				}
+				for j, v := range row {
+					v.Add(v, nudge)
+					check("a", i, j)
+					v.Sub(v, nudge)
+				}
+			}
+		})
+	}
+}
