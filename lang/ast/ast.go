@@ -10,6 +10,37 @@ type File struct {
 	Source   *source.File
 	Items    []Item
 	Comments []Comment // all of them, in order, doc comments included
+	Tokens   []Token   // all of them, in order, without the final EOF; nil for a tree made by a program
+}
+
+// Token is one word or sign of a file. Text is what it means: NFC for names,
+// without the backquotes for quoted names, the ASCII sign where a look-alike
+// was written; otherwise it is the text as written.
+type Token struct {
+	Kind       TokenKind
+	Text       string
+	Start, End int  // byte offsets
+	NewLine    bool // a line ends between the token before and this one, or it is the first
+}
+
+// TokenKind classes tokens.
+type TokenKind uint8
+
+// The kinds of token.
+const (
+	EOF TokenKind = iota
+	IdentToken
+	QuotedToken // a name in backquotes
+	KeywordToken
+	NumberToken
+	StringToken
+	SignToken // operators and brackets
+	BadToken  // already reported
+)
+
+// String returns the kind in words.
+func (k TokenKind) String() string {
+	return [...]string{"end of file", "name", "quoted name", "keyword", "number", "string", "sign", "bad"}[k]
 }
 
 // Comment is one comment with its marker, without the line ending.

@@ -1,0 +1,530 @@
+package parser
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+)
+
+// Binding powers, low to high.
+const (
+	bindOr = 1 + iota
+	bindAnd
+	bindNot
+	bindCompare
+	bindAdd
+	bindMul
+	bindSign
+	bindPow
+)
+
+var binary = map[string]struct {
+	op   ast.Op
+	bind int
+}{
+	"or": {ast.Or, bindOr}, "and": {ast.And, bindAnd},
+	"<": {ast.Less, bindCompare}, "<=": {ast.LessEq, bindCompare}, ">": {ast.Greater, bindCompare},
+	">=": {ast.GreaterEq, bindCompare}, "==": {ast.Equal, bindCompare}, "!=": {ast.NotEqual, bindCompare},
+	"crosses": {ast.Crosses, bindCompare},
+	"+":       {ast.Add, bindAdd}, "-": {ast.Sub_, bindAdd},
+	"*": {ast.Mul, bindMul}, "/": {ast.Div, bindMul}, "@": {ast.MatMul, bindMul},
+	"^": {ast.Pow, bindPow},
+
+	"||": {ast.Or, bindOr}, "&&": {ast.And, bindAnd}, "**": {ast.Pow, bindPow},
+}
+
+// foreign names the operators that another language spells differently.
+var foreign = map[string]struct{ write, message string }{
+	"**": {"^", "the power operator is ^"},
+	"&&": {"and", "write `and`"},
+	"||": {"or", "write `or`"},
+}
+
+func (p *parse) bad() ast.Expr { return &ast.BadExpr{At: ast.At{Span: p.gap()}} }
+
+// enter counts a level of nesting and reports whether it is allowed.
+func (p *parse) enter() bool {
+	p.depth++
+	if p.depth > maxDepth {
+		p.fail(CodeDepth, p.at(p.peek()), "nested more than %d levels deep; name the parts with let", maxDepth)
+		return false
+	}
+	return !p.failed
+}
+
+func (p *parse) leave() { p.depth-- }
+
+// expr parses an expression whose operators bind at least as tightly as bind.
+func (p *parse) expr(bind int) ast.Expr {
+	defer p.leave()
+	if !p.enter() {
+		return p.bad()
+	}
+	start := p.peek().Start
+	x := p.prefix()
+	for n := 0; !p.failed; n++ {
+		t := p.peek()
+		if t.Kind != ast.SignToken && t.Kind != ast.KeywordToken {
+			break
+		}
+		if t.Text == "'" && t.Kind == ast.SignToken {
+			p.prime(x)
+			continue
+		}
+		entry, ok := binary[t.Text]
+		if !ok || entry.bind < bind {
+			break
+		}
+		if n == maxChain {
+			p.fail(CodeDepth, p.at(t), "more than %d operators in a row; name parts of the expression with let", maxChain)
+			break
+		}
+		p.i++
+		if f, ok := foreign[t.Text]; ok {
+			p.complain(CodeForeignOperator, p.at(t), "%s", f.message).Fix(p.at(t), f.write, "write "+f.write)
+		}
+		right := entry.bind + 1
+		if entry.op == ast.Pow {
+			right = entry.bind
+		}
+		y := p.expr(right)
+		if u, ok := y.(*ast.BadExpr); ok && p.failed {
+			return u
+		}
+		x = &ast.Binary{At: ast.At{Span: p.since(start)}, Op: entry.op, OpAt: p.at(t), X: x, Y: y}
+		if entry.bind == bindCompare && bind <= bindCompare {
+			p.unchained(x.(*ast.Binary))
+		}
+	}
+	if p.failed {
+		return p.bad()
+	}
+	return x
+}
+
+// unchained reports a comparison that follows the comparison x.
+func (p *parse) unchained(x *ast.Binary) {
+	t := p.peek()
+	entry, ok := binary[t.Text]
+	if !ok || entry.bind != bindCompare || t.Kind != ast.SignToken && t.Kind != ast.KeywordToken {
+		return
+	}
+	p.fail(CodeChained, p.at(t), "comparisons do not chain; write a < b and b < c").
+		Fix(p.span(t.Start, t.Start), "and "+x.Y.Pos().Text()+" ", "repeat the middle term")
+}
+
+// prime reports a ' behind an operand and steps over it.
+func (p *parse) prime(x ast.Expr) {
+	t := p.next()
+	p.complain(CodePrime, p.at(t), "' is the time derivative and stands only on the left of an equation; transpose with transpose(A)").
+		Fix(x.Pos().To(p.at(t)), "transpose("+x.Pos().Text()+")", "write transpose(...)")
+}
+
+// prefix parses an operand with the signs before it.
+func (p *parse) prefix() ast.Expr {
+	t := p.peek()
+	op, bind := ast.Neg, bindSign
+	switch {
+	case isToken(t, "-"):
+	case isToken(t, "+"):
+		op = ast.Plus
+	case isToken(t, "not"):
+		op, bind = ast.Not, bindNot
+	case isToken(t, "!"):
+		p.complain(CodeForeignOperator, p.at(t), "write `not`").Fix(p.at(t), "not ", "write not")
+		op, bind = ast.Not, bindNot
+	case isToken(t, "if"):
+		return p.condition()
+	default:
+		return p.postfix(p.atom())
+	}
+	p.i++
+	x := p.expr(bind)
+	if p.failed {
+		return x
+	}
+	return &ast.Unary{At: ast.At{Span: p.since(t.Start)}, Op: op, X: x}
+}
+
+// condition parses if … then … elseif … then … else ….
+func (p *parse) condition() ast.Expr {
+	first := p.next()
+	n := &ast.If{}
+	for word := first; ; {
+		n.Conds = append(n.Conds, p.expr(0))
+		if p.failed {
+			return p.bad()
+		}
+		if !p.got("then") {
+			if !p.commonMistake() {
+				p.fail(CodeUnexpected, p.gap(), "expected \"then\" after the condition of \"%s\", found %s", word.Text, p.found()).
+					Relate(p.at(word), "the condition starts here")
+			}
+			return p.bad()
+		}
+		n.Thens = append(n.Thens, p.expr(0))
+		if p.failed {
+			return p.bad()
+		}
+		if !p.is("elseif") {
+			break
+		}
+		if word = p.next(); len(n.Conds) == maxChain {
+			p.fail(CodeDepth, p.at(word), "more than %d branches; look values up in a table instead", maxChain)
+			return p.bad()
+		}
+	}
+	if !p.got("else") {
+		if !p.commonMistake() {
+			p.fail(CodeMissingElse, p.gap(), "expected \"else\" (an if-expression always needs else)").
+				Relate(p.at(first), "the if starts here")
+		}
+		return p.bad()
+	}
+	n.Else = p.expr(0)
+	n.At = ast.At{Span: p.since(first.Start)}
+	return n
+}
+
+func (p *parse) atom() ast.Expr {
+	t := p.peek()
+	switch {
+	case t.Kind == ast.NumberToken:
+		return p.number()
+	case t.Kind == ast.StringToken:
+		return p.str()
+	case isName(t):
+		p.i++
+		return &ast.Name{Ident: p.ident(t)}
+	case isToken(t, "("):
+		p.i++
+		x := p.expr(0)
+		if !p.closeBracket(")", t, "parenthesis") {
+			return p.bad()
+		}
+		return &ast.Paren{At: ast.At{Span: p.since(t.Start)}, X: x}
+	case isToken(t, "["):
+		return p.array()
+	}
+	p.noOperand(t)
+	if !p.failed { // reported as a reserved word
+		p.i++
+		return &ast.Name{Ident: p.ident(t)}
+	}
+	return p.bad()
+}
+
+// noOperand says what is wrong with t where an operand should start.
+func (p *parse) noOperand(t *ast.Token) {
+	switch {
+	case isToken(t, "end"):
+		if p.index == 0 {
+			p.complain(CodeEnd, p.at(t), "`end` is the last index and stands only inside brackets: x[end]")
+		}
+	case t.Kind == ast.KeywordToken && !p.atEnd() && (itemWords[t.Text] || !continues(t.Text)):
+		p.reserved(t)
+	case isToken(t, "'"):
+		if text, end := p.quoteIn(p.i); end > 0 {
+			p.fail(CodeSingleQuote, p.span(t.Start, end), "strings stand in double quotes: \"%s\"", text).
+				Fix(p.span(t.Start, end), `"`+text+`"`, "write double quotes")
+			return
+		}
+		p.fail(CodePrime, p.at(t), "' is the time derivative and stands only on the left of an equation; strings stand in double quotes")
+	case p.atEnd() || isToken(t, ")") || isToken(t, "]") || isToken(t, ",") || t.Kind == ast.KeywordToken:
+		d := p.fail(CodeMissingExpr, p.gap(), "unexpected %s: the expression is missing", p.found())
+		if p.i > 0 && t.Kind != ast.EOF && t.NewLine {
+			d.Relate(p.at(t), "the next statement starts here")
+		}
+	case t.Kind == ast.SignToken && isBinary(t.Text):
+		p.fail(CodeMissingExpr, p.at(t), "\"%s\" has nothing on its left; the expression before it is missing", t.Text)
+	case p.commonMistake():
+	default:
+		p.fail(CodeUnexpected, p.at(t), "expected an expression, found %s", p.found())
+	}
+}
+
+func isBinary(text string) bool { _, ok := binary[text]; return ok }
+
+// continues reports whether the reserved word can follow an operand, so that
+// where an operand should start it means a missing one.
+func continues(word string) bool {
+	switch word {
+	case "then", "elseif", "else", "and", "or", "crosses", "as", "for", "in", "rate":
+		return true
+	}
+	return false
+}
+
+// number parses a literal and the unit behind it.
+func (p *parse) number() ast.Expr {
+	n := p.literal()
+	if t := p.peek(); isToken(t, "[") && !t.NewLine {
+		n.Unit = p.unit()
+		n.Span = p.since(n.Span.Start)
+	}
+	t := p.peek()
+	if t.Start != n.Span.End || !isName(t) && t.Kind != ast.KeywordToken && t.Kind != ast.NumberToken && !isToken(t, "(") || p.failed {
+		return n
+	}
+	p.glued(n, t)
+	if p.failed {
+		return p.bad()
+	}
+	return &ast.Binary{At: n.At, Op: ast.Mul, OpAt: p.span(t.Start, t.Start), X: n, Y: p.prefix()}
+}
+
+// glued says what to do about a number with something directly behind it.
+// Where a product was meant the expression goes on.
+func (p *parse) glued(n *ast.Number, t *ast.Token) {
+	at := n.Span.To(p.at(t))
+	text := p.file.Text()[n.Span.Start:t.End]
+	switch {
+	case t.Kind == ast.NumberToken:
+		p.fail(CodeNumber, at, "\"%s\" is not a number%s", text,
+			map[bool]string{true: "; a range is written lo:hi"}[strings.Contains(text, "..")])
+	case isToken(t, "("):
+		p.complain(CodeMissingOperator, at, "missing operator between %s and the parenthesis; write %s*(...)", n.Text, n.Text).
+			Fix(p.span(t.Start, t.Start), "*", "multiply")
+	case n.Text == "0" && strings.HasPrefix(strings.ToLower(t.Text), "x"):
+		p.fail(CodeNumber, at, "\"%s\": numbers are decimal", text)
+	case strings.HasPrefix(t.Text, "_"):
+		p.fail(CodeNumber, at, "\"%s\": digits are not grouped with _", text)
+	case t.Text == "e" || t.Text == "E":
+		p.fail(CodeNumber, at, "\"%s\": the exponent has no digits", text)
+	case n.Unit != nil:
+		p.complain(CodeMissingOperator, at, "missing operator between the unit and \"%s\"", t.Text)
+	default:
+		p.complain(CodeMissingOperator, at, "\"%s\": missing operator; write %s*%s, or %s [%s] for a unit", text, n.Text, t.Text, n.Text, t.Text).
+			Fix(at, n.Text+"*"+t.Text, "multiply")
+	}
+}
+
+// literal parses a number without a unit.
+func (p *parse) literal() *ast.Number {
+	t := p.next()
+	v, err := strconv.ParseFloat(t.Text, 64)
+	if errors.Is(err, strconv.ErrRange) && math.IsInf(v, 0) {
+		p.complain(CodeNumber, p.at(t), "%s is too large for double precision (1.8e308); write inf for infinity", shorten(t.Text))
+	}
+	return &ast.Number{At: ast.At{Span: p.at(t)}, Text: t.Text, Value: v}
+}
+
+func shorten(text string) string {
+	if len(text) > 24 {
+		return text[:20] + "…"
+	}
+	return text
+}
+
+// str parses a string literal.
+func (p *parse) str() *ast.String {
+	t := p.next()
+	s := &ast.String{At: ast.At{Span: p.at(t)}}
+	body := strings.TrimPrefix(t.Text, `"`)
+	if len(t.Text) > 1 {
+		body = strings.TrimSuffix(body, `"`)
+	}
+	if !strings.Contains(body, `\`) {
+		s.Value = body
+		return s
+	}
+	var b strings.Builder
+	for i := 0; i < len(body); i++ {
+		if body[i] != '\\' || i+1 == len(body) {
+			b.WriteByte(body[i])
+			continue
+		}
+		i++
+		switch body[i] {
+		case 'n':
+			b.WriteByte('\n')
+		case '"', '\\':
+			b.WriteByte(body[i])
+		default:
+			r := []rune(body[i:])[0]
+			p.complain(CodeEscape, p.span(t.Start+i, t.Start+i+1+len(string(r))), "\\%c is not an escape; there are \\\", \\\\ and \\n", r).
+				Fix(p.span(t.Start+i, t.Start+i+1), `\\`, "write a backslash as \\\\")
+			b.WriteByte('\\')
+			b.WriteByte(body[i])
+		}
+	}
+	s.Value = b.String()
+	return s
+}
+
+// array parses [a, b], [e for i in 1:n] and the unit behind it.
+func (p *parse) array() ast.Expr {
+	open := p.next()
+	a := &ast.Array{}
+	for !p.failed && !p.is("]") {
+		a.Elems = append(a.Elems, p.expr(0))
+		if len(a.Elems) == 1 && p.is("for") {
+			a.For = p.binders()
+			break
+		}
+		if !p.got(",") {
+			break
+		}
+	}
+	if !p.closeBracket("]", open, "array") {
+		return p.bad()
+	}
+	if t := p.peek(); isToken(t, "[") && !t.NewLine {
+		a.Unit = p.unit()
+	}
+	a.At = ast.At{Span: p.since(open.Start)}
+	return a
+}
+
+// postfix parses the calls, subscripts, members and unit conversions behind x.
+func (p *parse) postfix(x ast.Expr) ast.Expr {
+	start := x.Pos().Start
+	for n := 0; !p.failed; n++ {
+		t := p.peek()
+		if n == maxDepth {
+			p.fail(CodeDepth, p.at(t), "more than %d brackets in a row", maxDepth)
+		}
+		switch {
+		case isToken(t, "(") && !t.NewLine:
+			x = p.call(x)
+		case isToken(t, "[") && !t.NewLine:
+			p.i++
+			subs := p.subs(t)
+			x = &ast.Index{At: ast.At{Span: p.since(start)}, X: x, Subs: subs}
+		case isToken(t, "."):
+			p.i++
+			name := p.next()
+			if !isName(name) && name.Kind != ast.KeywordToken {
+				p.i--
+				p.fail(CodeUnexpected, p.gap(), "expected a name after \".\", found %s", p.found())
+				break
+			}
+			x = &ast.Member{At: ast.At{Span: p.since(start)}, X: x, Name: p.ident(name)}
+		case isToken(t, "as") && isToken(p.ahead(1), "["):
+			p.i++
+			u := p.unit()
+			x = &ast.As{At: ast.At{Span: p.since(start)}, X: x, Unit: u}
+		default:
+			return x
+		}
+	}
+	return p.bad()
+}
+
+// call parses the arguments of f.
+func (p *parse) call(f ast.Expr) ast.Expr {
+	open := p.next()
+	switch f.(type) {
+	case *ast.Name, *ast.Member:
+	default:
+		p.fail(CodeMissingOperator, p.at(open), "missing operator before the parenthesis; only a name can be called").
+			Fix(p.span(open.Start, open.Start), "*", "multiply")
+		return p.bad()
+	}
+	c := &ast.Call{Fun: f}
+	for !p.failed && !p.is(")") {
+		c.Args = append(c.Args, p.arg())
+		if len(c.Args) == 1 && c.Args[0].Key == nil && p.is("for") {
+			c.For = p.binders()
+			break
+		}
+		if !p.got(",") {
+			break
+		}
+		if p.is(")") {
+			p.fail(CodeMissingExpr, p.at(p.peek()), "an argument is missing after the comma")
+		}
+	}
+	if !p.closeBracket(")", open, "call") {
+		return p.bad()
+	}
+	c.At = ast.At{Span: p.since(f.Pos().Start)}
+	return c
+}
+
+func (p *parse) arg() ast.Arg {
+	t := p.peek()
+	a := ast.Arg{}
+	if (isName(t) || t.Kind == ast.KeywordToken) && isToken(p.ahead(1), "=") {
+		key := p.ident(t)
+		a.Key = &key
+		p.i += 2
+	}
+	a.Value = p.expr(0)
+	a.At = ast.At{Span: p.since(t.Start)}
+	return a
+}
+
+// subs parses the subscripts behind the consumed bracket open, with their closing bracket.
+func (p *parse) subs(open *ast.Token) []*ast.Sub {
+	p.index++
+	defer func() { p.index-- }()
+	var subs []*ast.Sub
+	for !p.failed {
+		subs = append(subs, p.sub())
+		if !p.got(",") {
+			break
+		}
+	}
+	p.closeBracket("]", open, "index")
+	return subs
+}
+
+func (p *parse) sub() *ast.Sub {
+	start := p.peek().Start
+	s := &ast.Sub{}
+	if p.is(":") {
+		p.i++
+		s.All = true
+	} else {
+		s.Lo, s.Step, s.Hi = p.rangeOf(p.expr(bindAdd))
+	}
+	s.At = ast.At{Span: p.since(start)}
+	return s
+}
+
+// rangeOf parses what may follow lo: `:hi` or `:step:hi`.
+func (p *parse) rangeOf(lo ast.Expr) (_, step, hi ast.Expr) {
+	if p.failed || !p.got(":") {
+		return lo, nil, nil
+	}
+	hi = p.expr(bindAdd)
+	if !p.failed && p.got(":") {
+		step, hi = hi, p.expr(bindAdd)
+	}
+	return lo, step, hi
+}
+
+// binders parses `for i in 1:n, j in 1:m`.
+func (p *parse) binders() []ast.Binder {
+	p.next()
+	var list []ast.Binder
+	for !p.failed {
+		start := p.peek().Start
+		name, ok := p.name("a loop index after \"for\"")
+		if !ok {
+			break
+		}
+		b := ast.Binder{Name: name}
+		if !p.got("in") {
+			p.fail(CodeRange, p.gap(), "expected \"in\" after the loop index: for %s in 1:n", name.Name)
+			break
+		}
+		lo := p.expr(bindAdd)
+		b.Lo, b.Step, b.Hi = p.rangeOf(lo)
+		if !p.failed && b.Hi == nil {
+			p.fail(CodeRange, lo.Pos(), "a loop runs over a range lo:hi; write for %s in 1:%s", name.Name, lo.Pos().Text()).
+				Fix(p.span(lo.Pos().Start, lo.Pos().Start), "1:", "start at 1")
+			break
+		}
+		b.At = ast.At{Span: p.since(start)}
+		list = append(list, b)
+		if !p.got(",") {
+			break
+		}
+	}
+	return list
+}

@@ -1,0 +1,292 @@
+package parser
+
+import (
+	"fmt"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+)
+
+const (
+	maxDepth  = 500    // of nested brackets, conditions and signs
+	maxChain  = 20_000 // operators in a row at one level
+	maxErrors = 100    // of one file
+)
+
+// parse is the state of one run over the tokens of a file: where it is, and
+// whether the current item has failed. A failed item reports nothing more.
+type parse struct {
+	file    *source.File
+	diags   *diag.List
+	tokens  []ast.Token // ends with EOF
+	i       int
+	failed  bool
+	depth   int  // of the expression or unit being parsed
+	index   int  // of subscripts: `end` stands only inside one
+	unitDef bool // inside a unit definition, where numbers are units
+}
+
+func (p *parse) peek() *ast.Token { return &p.tokens[p.i] }
+
+// ahead returns the token n places on, or EOF.
+func (p *parse) ahead(n int) *ast.Token { return &p.tokens[min(p.i+n, len(p.tokens)-1)] }
+
+// next consumes a token; EOF stays.
+func (p *parse) next() *ast.Token {
+	t := &p.tokens[p.i]
+	if t.Kind != ast.EOF {
+		p.i++
+	}
+	return t
+}
+
+// is reports whether the next token is the sign or keyword text.
+func (p *parse) is(text string) bool { return isToken(p.peek(), text) }
+
+func isToken(t *ast.Token, text string) bool {
+	return (t.Kind == ast.SignToken || t.Kind == ast.KeywordToken) && t.Text == text
+}
+
+// got consumes the sign or keyword text if it is next.
+func (p *parse) got(text string) bool {
+	if p.is(text) {
+		p.i++
+		return true
+	}
+	return false
+}
+
+func (p *parse) span(start, end int) source.Span {
+	return source.Span{File: p.file, Start: start, End: end}
+}
+
+func (p *parse) at(t *ast.Token) source.Span { return p.span(t.Start, t.End) }
+
+// since returns the place from start to the end of the last consumed token.
+func (p *parse) since(start int) source.Span {
+	if p.i == 0 {
+		return p.span(start, start)
+	}
+	return p.span(start, max(start, p.tokens[p.i-1].End))
+}
+
+// gap is where something is missing before the next token: at that token, or
+// just behind the last one when the next stands on another line.
+func (p *parse) gap() source.Span {
+	t := p.peek()
+	if p.i > 0 && (t.NewLine || t.Kind == ast.EOF) {
+		end := p.tokens[p.i-1].End
+		return p.span(end, end)
+	}
+	return p.at(t)
+}
+
+// fail reports the error that ends the current item; later ones are dropped.
+// The diagnostic it returns takes related places and fixes.
+func (p *parse) fail(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
+	if p.failed {
+		return &diag.Diagnostic{}
+	}
+	p.failed = true
+	return p.diags.Errorf(code, at, format, args...)
+}
+
+// complain reports an error after which the item can go on.
+func (p *parse) complain(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
+	if p.failed {
+		return &diag.Diagnostic{}
+	}
+	return p.diags.Errorf(code, at, format, args...)
+}
+
+// found describes the next token as the thing that was not expected.
+func (p *parse) found() string { return describe(p.peek(), p.atEnd()) }
+
+func describe(t *ast.Token, end bool) string {
+	switch {
+	case t.Kind == ast.EOF:
+		return "end of file"
+	case end:
+		return "end of statement"
+	case t.Kind == ast.StringToken:
+		return "a string"
+	case t.Kind == ast.NumberToken:
+		return "the number " + t.Text
+	case t.Kind == ast.QuotedToken:
+		return "`" + t.Text + "`"
+	}
+	return fmt.Sprintf("%q", t.Text)
+}
+
+// atEnd reports whether the statement ends before the next token: at the end
+// of the file, a semicolon, a closing brace or the start of another item.
+func (p *parse) atEnd() bool {
+	t := p.peek()
+	return t.Kind == ast.EOF || isToken(t, ";") || isToken(t, "}") || p.startsItem(p.i)
+}
+
+// startsItem reports whether token i looks like the first of an item: an item
+// word that starts a line or is followed by what follows such words, or an
+// equation's left side.
+func (p *parse) startsItem(i int) bool {
+	t := &p.tokens[i]
+	switch t.Kind {
+	case ast.KeywordToken:
+		if !itemWords[t.Text] {
+			return false
+		}
+		after := &p.tokens[min(i+1, len(p.tokens)-1)]
+		return !isToken(after, "=") && (t.NewLine || isName(after) || after.Kind == ast.StringToken || isToken(after, "{"))
+	case ast.IdentToken, ast.QuotedToken:
+		return p.startsEquation(i)
+	case ast.NumberToken:
+		return t.Text == "0" && i+1 < len(p.tokens) && isToken(&p.tokens[i+1], "=")
+	}
+	return false
+}
+
+// startsEquation reports whether token i starts `x' =` or `x[…]' =`.
+func (p *parse) startsEquation(i int) bool {
+	if !isName(&p.tokens[i]) {
+		return false
+	}
+	j := i + 1
+	if j < len(p.tokens) && isToken(&p.tokens[j], "[") {
+		depth := 0
+		for ; j < len(p.tokens); j++ {
+			t := &p.tokens[j]
+			if isToken(t, "[") || isToken(t, "(") {
+				depth++
+			} else if isToken(t, "]") || isToken(t, ")") {
+				if depth--; depth == 0 {
+					j++
+					break
+				}
+			} else if t.Kind == ast.KeywordToken && itemWords[t.Text] || isToken(t, "=") && depth == 1 || isToken(t, "{") {
+				return false
+			}
+		}
+	}
+	return j+1 < len(p.tokens) && isToken(&p.tokens[j], "'") &&
+		(isToken(&p.tokens[j+1], "=") || isToken(&p.tokens[j+1], "+=") || isToken(&p.tokens[j+1], "'") && !p.tokens[j+1].NewLine)
+}
+
+// isName reports whether t can name something a model declares.
+func isName(t *ast.Token) bool { return t.Kind == ast.IdentToken || t.Kind == ast.QuotedToken }
+
+// ident makes a name of t.
+func (p *parse) ident(t *ast.Token) ast.Ident {
+	return ast.Ident{At: ast.At{Span: p.at(t)}, Name: t.Text, Quoted: t.Kind == ast.QuotedToken}
+}
+
+// name parses a name that is declared or assigned here; what says which.
+func (p *parse) name(what string) (ast.Ident, bool) {
+	t := p.peek()
+	if isName(t) {
+		p.i++
+		return p.ident(t), true
+	}
+	if t.Kind == ast.KeywordToken && !(t.NewLine && p.startsItem(p.i)) {
+		p.reserved(t)
+		p.i++
+		return p.ident(t), true
+	}
+	p.fail(CodeUnexpected, p.gap(), "expected %s, found %s", what, p.found())
+	return ast.Ident{At: ast.At{Span: p.gap()}}, false
+}
+
+// reserved reports a reserved word that is used as a name.
+func (p *parse) reserved(t *ast.Token) {
+	p.complain(CodeReserved, p.at(t), "\"%s\" is a reserved word; choose another name or write `%s` in backquotes", t.Text, t.Text).
+		Fix(p.at(t), "`"+t.Text+"`", "write it in backquotes")
+}
+
+// where writes a place for a message: line:column.
+func where(at source.Span) string {
+	b := at.Begin()
+	return fmt.Sprintf("%d:%d", b.Line, b.Column)
+}
+
+// closeBracket consumes the closing bracket that matches the token open.
+func (p *parse) closeBracket(closing string, open *ast.Token, what string) bool {
+	if p.failed {
+		return false
+	}
+	if p.got(closing) {
+		return true
+	}
+	at := p.at(open)
+	t := p.peek()
+	switch {
+	case p.commonMistake():
+	case startsOperand(t) && !t.NewLine && !p.startsItem(p.i) && p.i > 0 && endsOperand(&p.tokens[p.i-1]):
+		p.fail(CodeMissingOperator, p.gap(), "expected an operator%s or \"%s\" before %s",
+			map[bool]string{true: ", a comma"}[what != "parenthesis"], closing, p.found()).
+			Relate(at, "the %s opened here", what)
+	default:
+		p.fail(CodeUnclosed, p.gap(), "expected \"%s\" to close the %s opened at %s", closing, what, where(at)).
+			Relate(at, "opened here")
+	}
+	return false
+}
+
+// startsOperand reports whether an operand can start with t.
+func startsOperand(t *ast.Token) bool {
+	switch t.Kind {
+	case ast.IdentToken, ast.QuotedToken, ast.NumberToken, ast.StringToken:
+		return true
+	}
+	return isToken(t, "(")
+}
+
+// endsOperand reports whether t can be the last token of an operand.
+func endsOperand(t *ast.Token) bool {
+	switch t.Kind {
+	case ast.IdentToken, ast.QuotedToken, ast.NumberToken, ast.StringToken:
+		return true
+	}
+	return isToken(t, ")") || isToken(t, "]") || isToken(t, "end")
+}
+
+// commonMistake recognises, after an operand, what other languages write
+// there, reports it and reports whether it did.
+func (p *parse) commonMistake() bool {
+	t := p.peek()
+	if t.Kind != ast.SignToken {
+		return false
+	}
+	switch at := p.at(t); t.Text {
+	case "=":
+		p.fail(CodeCondition, at, "\"=\" is no comparison; write == for indices and strings, <= or >= for reals")
+	case "%":
+		p.fail(CodeForeignOperator, at, "\"%%\" is no operator; comments start with #, the remainder is mod(a, b)")
+	case "?":
+		p.fail(CodeForeignOperator, at, "\"?\" is no operator; write if condition then a else b")
+	case "!":
+		p.fail(CodeForeignOperator, at, "\"!\" is no operator; write not, or != for a comparison")
+	case "$", "\\", "|", "&":
+		p.fail(CodeForeignOperator, at, "\"%s\" is not part of the language", t.Text)
+	case "(", "[":
+		if !t.NewLine {
+			return false
+		}
+		p.fail(CodeNewLine, at, "\"%s\" on a new line does not continue the line above; put it behind the name there", t.Text)
+	default:
+		return false
+	}
+	return true
+}
+
+// quoteIn returns the text of a single-quoted string that starts at token i
+// and its end, or "" when there is none on the line.
+func (p *parse) quoteIn(i int) (string, int) {
+	start := p.tokens[i].End
+	rest := p.file.Text()[start:]
+	n := strings.IndexAny(rest, "'\n")
+	if n < 0 || rest[n] == '\n' {
+		return "", 0
+	}
+	return rest[:n], start + n + 1
+}
