@@ -1,0 +1,291 @@
+package solvers
+
+import (
+	"encoding/json"
+	"math"
+	"os"
+	"testing"
+)
+
+// eachMethod runs a test for every registered method on every toy.
+func eachMethod(t *testing.T, test func(t *testing.T, tab *Tableau, f *toy)) {
+	for _, tab := range Methods() {
+		for name, f := range toys {
+			t.Run(tab.Name+"/"+name, func(t *testing.T) { test(t, tab, f) })
+		}
+	}
+}
+
+// stepOf takes one step of the toy at t = 0.3.
+func stepOf(tab *Tableau, f *toy, lanes int) (*RungeKutta, *Step) {
+	r := NewRungeKutta(tab, f.size, lanes)
+	s := NewStep(r.Info(), f.size)
+	s.T, s.H = 0.3, 0.11
+	s.T1 = s.T + s.H
+	copy(s.Y0, f.y0)
+	r.Step(f, s, false)
+	return r, s
+}
+
+func newTangent(z Size, l int) *StepTangent {
+	return &StepTangent{
+		T0: make([]float64, l), H: make([]float64, l), Y0: make([]float64, z.N*l),
+		T1: make([]float64, l), Y1: make([]float64, z.N*l), DQ: make([]float64, z.Q*l),
+	}
+}
+
+func newCotangent(z Size, l int) *StepCotangent {
+	return &StepCotangent{
+		T1: make([]float64, l), Y1: make([]float64, z.N*l), DQ: make([]float64, z.Q*l),
+		T0: make([]float64, l), H: make([]float64, l), Y0: make([]float64, z.N*l),
+		WantH: true,
+	}
+}
+
+// TestPushComplexStep compares Push, in every direction (t, h, y, p) at once
+// as lanes, with the complex step.
+func TestPushComplexStep(t *testing.T) {
+	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+		z := f.size
+		lanes := 2 + z.N + z.P
+		g := f.with(lanes)
+		r, s := stepOf(tab, g, lanes)
+		d := newTangent(z, lanes)
+		d.T0[0], d.H[1] = 1, 1
+		for i := range z.N {
+			d.Y0[i*lanes+2+i] = 1
+		}
+		for i := range z.P {
+			g.pd[i*lanes+2+z.N+i] = 1
+		}
+		r.Push(g, s, d)
+		const tiny = 1e-40
+		for a := range lanes {
+			t0, h := complex(s.T, 0), complex(s.H, 0)
+			y0, p := make([]complex128, z.N), make([]complex128, z.P)
+			for i := range y0 {
+				y0[i] = complex(s.Y0[i], 0)
+			}
+			for i := range p {
+				p[i] = complex(f.p[i], 0)
+			}
+			switch {
+			case a == 0:
+				t0 += complex(0, tiny)
+			case a == 1:
+				h += complex(0, tiny)
+			case a < 2+z.N:
+				y0[a-2] += complex(0, tiny)
+			default:
+				p[a-2-z.N] += complex(0, tiny)
+			}
+			y1, dq := complexStep(exact(t, tab), f, p, t0, h, y0)
+			for i, v := range y1 {
+				if !near(s.Y1[i], real(v), 1e-14) {
+					t.Errorf("y1[%d] = %v, want %v", i, s.Y1[i], real(v))
+				}
+				if got, want := d.Y1[i*lanes+a], imag(v)/tiny; !near(got, want, 2e-14) {
+					t.Errorf("direction %d: ẏ1[%d] = %v, want %v", a, i, got, want)
+				}
+			}
+			for i, v := range dq {
+				if !near(s.DQ[i], real(v), 1e-14) {
+					t.Errorf("dq[%d] = %v, want %v", i, s.DQ[i], real(v))
+				}
+				if got, want := d.DQ[i*lanes+a], imag(v)/tiny; !near(got, want, 2e-14) {
+					t.Errorf("direction %d: dq̇[%d] = %v, want %v", a, i, got, want)
+				}
+			}
+		}
+	})
+}
+
+func dot(a, b []float64, l, lane int) float64 {
+	v := 0.0
+	for i := lane; i < len(a); i += l {
+		v += a[i] * b[i]
+	}
+	return v
+}
+
+// TestTranspose checks ⟨w, J v⟩ = ⟨Jᵀ w, v⟩ over time, step size, states and
+// parameters, in every lane.
+func TestTranspose(t *testing.T) {
+	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+		for _, l := range []int{1, 3, 8} {
+			g := f.with(l)
+			r, s := stepOf(tab, g, l)
+			d, c := newTangent(f.size, l), newCotangent(f.size, l)
+			for i, x := range [][]float64{d.T0, d.H, d.Y0, g.pd, c.T1, c.Y1, c.DQ} {
+				noise(uint64(7+i), x)
+			}
+			r.Push(g, s, d)
+			r.Pull(g, s, c)
+			for a := range l {
+				left := dot(c.T1, d.T1, l, a) + dot(c.Y1, d.Y1, l, a) + dot(c.DQ, d.DQ, l, a)
+				right := dot(c.T0, d.T0, l, a) + dot(c.H, d.H, l, a) + dot(c.Y0, d.Y0, l, a) + dot(g.pb, g.pd, l, a)
+				if !near(left, right, 1e-13) {
+					t.Errorf("%d lanes, lane %d: ⟨w, Jv⟩ = %v, ⟨Jᵀw, v⟩ = %v", l, a, left, right)
+				}
+			}
+		}
+	})
+}
+
+// TestLanesSameBits requires of every lane the bits that it has alone, with
+// and without the cotangent of the step size.
+func TestLanesSameBits(t *testing.T) {
+	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+		const l = 8
+		z := f.size
+		g := f.with(l)
+		r, s := stepOf(tab, g, l)
+		d, c := newTangent(z, l), newCotangent(z, l)
+		for i, x := range [][]float64{d.T0, d.H, d.Y0, g.pd, c.T1, c.Y1, c.DQ} {
+			noise(uint64(7+i), x)
+		}
+		d.H[3] = 0
+		r.Push(g, s, d)
+		r.Pull(g, s, c)
+		lane := func(x []float64, a int) []float64 {
+			var y []float64
+			for i := a; i < len(x); i += l {
+				y = append(y, x[i])
+			}
+			return y
+		}
+		for a := range l {
+			g1 := f.with(1)
+			r1 := NewRungeKutta(tab, z, 1)
+			d1, c1 := newTangent(z, 1), newCotangent(z, 1)
+			d1.T0, d1.H, d1.Y0, g1.pd = lane(d.T0, a), lane(d.H, a), lane(d.Y0, a), lane(g.pd, a)
+			c1.T1, c1.Y1, c1.DQ = lane(c.T1, a), lane(c.Y1, a), lane(c.DQ, a)
+			r1.Push(g1, s, d1)
+			c1.WantH = false
+			r1.Pull(g1, s, c1)
+			same(t, "Y1", lane(d.Y1, a), d1.Y1)
+			same(t, "DQ", lane(d.DQ, a), d1.DQ)
+			same(t, "Y0", lane(c.Y0, a), c1.Y0)
+			same(t, "T0", lane(c.T0, a), c1.T0)
+			same(t, "P", lane(g.pb, a), g1.pb)
+		}
+	})
+}
+
+func same(t *testing.T, what string, a, b []float64) {
+	t.Helper()
+	for i := range a {
+		if math.Float64bits(a[i]) != math.Float64bits(b[i]) {
+			t.Errorf("%s[%d]: %v and %v", what, i, a[i], b[i])
+		}
+	}
+}
+
+func TestNoAllocations(t *testing.T) {
+	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+		const l = 2
+		g := f.with(l)
+		g.jac = func(_ []float64, _ float64, _ []float64, _ [][]float64) {}
+		r, s := stepOf(tab, g, l)
+		d, c := newTangent(f.size, l), newCotangent(f.size, l)
+		noise(1, d.H)
+		e := make([]float64, f.size.N+f.size.Q)
+		y := make([]float64, f.size.N)
+		got := testing.AllocsPerRun(10, func() {
+			r.Step(g, s, false)
+			r.Error(s, e)
+			r.Interpolate(g, s, 0.4, y)
+			r.Push(g, s, d)
+			r.Pull(g, s, c)
+		})
+		if got != 0 {
+			t.Errorf("%v allocations a step", got)
+		}
+	})
+}
+
+type discrete struct {
+	Step       float64
+	Steps      int
+	Parameters map[string]float64
+	Methods    map[string]struct {
+		State     map[string]float64
+		D         map[string]map[string]float64
+		Objective float64
+		Gradient  map[string]float64
+	}
+}
+
+// TestExactDiscreteDerivatives replays the fixed steps of the reference and
+// compares the states, Push in the six directions, and Pull of the objective.
+func TestExactDiscreteDerivatives(t *testing.T) {
+	text, err := os.ReadFile("testdata/discrete_lotka_volterra.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var ref discrete
+	if err := json.Unmarshal(text, &ref); err != nil {
+		t.Fatal(err)
+	}
+	if len(ref.Methods) != 6 {
+		t.Fatalf("%d methods in the reference", len(ref.Methods))
+	}
+	params := []string{"a", "b", "c", "d", "x0", "y0"}
+	for name, want := range ref.Methods {
+		t.Run(name, func(t *testing.T) {
+			tab, ok := Lookup(name)
+			if !ok {
+				t.Fatal("no such method")
+			}
+			const l = 6
+			f := toys["lotka-volterra"].with(l)
+			r := NewRungeKutta(tab, f.size, l)
+			d := newTangent(f.size, l)
+			for i := range 4 {
+				f.pd[i*l+i] = 1
+			}
+			d.Y0[4], d.Y0[l+5] = 1, 1
+			y := []float64{ref.Parameters["x0"], ref.Parameters["y0"]}
+			q, qd := 0.0, make([]float64, l)
+			var steps []*Step
+			for i := range ref.Steps {
+				s := NewStep(r.Info(), f.size)
+				s.T, s.H, s.T1 = float64(i)*ref.Step, ref.Step, float64(i+1)*ref.Step
+				copy(s.Y0, y)
+				r.Step(f, s, false)
+				r.Push(f, s, d)
+				copy(d.Y0, d.Y1)
+				for j := range qd {
+					qd[j] += d.DQ[j]
+				}
+				copy(y, s.Y1)
+				q += s.DQ[0]
+				steps = append(steps, s)
+			}
+			check := func(what string, got, want float64) {
+				if !near(got, want, 1e-13) {
+					t.Errorf("%s = %v, want %v", what, got, want)
+				}
+			}
+			for i, n := range []string{"x", "y", "q"} {
+				check(n, []float64{y[0], y[1], q}[i], want.State[n])
+				for j, p := range params {
+					check("d"+n+"/d"+p, [][]float64{d.Y1[:l], d.Y1[l:], qd}[i][j], want.D[n][p])
+				}
+			}
+			// Backwards: one lane.
+			g := f.with(1)
+			r = NewRungeKutta(tab, f.size, 1)
+			c := newCotangent(f.size, 1)
+			c.WantH = false
+			c.Y1[0], c.Y1[1], c.DQ[0] = y[0]-1, y[1]-1, 1
+			for i := len(steps) - 1; i >= 0; i-- {
+				r.Pull(g, steps[i], c)
+				copy(c.Y1, c.Y0)
+			}
+			for j, p := range params {
+				check("gradient "+p, append(append([]float64(nil), g.pb...), c.Y0...)[j], want.Gradient[p])
+			}
+		})
+	}
+}

@@ -1,0 +1,160 @@
+package solvers
+
+import "math"
+
+// A toy is a right-hand side written by hand with everything a System's has:
+// f and r nonlinear in y, dependent on t and on parameters, with exact tangents
+// and transposes, also in complex arithmetic. Each registered method is tested on all toys.
+type toy struct {
+	size  Size
+	p     []float64
+	y0    []float64
+	eval  func(p []float64, t float64, y, k []float64)
+	ceval func(p []complex128, t complex128, y, k []complex128)
+	// jac writes the partial derivatives of row i of (f, r) by (t, y…, p…).
+	jac func(p []float64, t float64, y []float64, j [][]float64)
+
+	lanes int
+	pd    []float64 // [P·L] tangents of the parameters
+	pb    []float64 // [P·L] cotangents of the parameters
+	j     [][]float64
+	evals int
+}
+
+func (f *toy) with(lanes int) *toy {
+	g := *f
+	g.lanes = lanes
+	g.pd = make([]float64, f.size.P*lanes)
+	g.pb = make([]float64, f.size.P*lanes)
+	g.j = make([][]float64, f.size.N+f.size.Q)
+	for i := range g.j {
+		g.j[i] = make([]float64, 1+f.size.N+f.size.P)
+	}
+	return &g
+}
+
+func (f *toy) Size() Size { return f.size }
+func (f *toy) Lanes() int { return f.lanes }
+
+func (f *toy) Eval(t float64, y, k []float64) {
+	f.evals++
+	f.eval(f.p, t, y, k)
+}
+
+func (f *toy) Push(t float64, y, td, yd, kd []float64) {
+	f.jac(f.p, t, y, f.j)
+	n, l := f.size.N, f.lanes
+	for i, row := range f.j {
+		for a := range l {
+			v := row[0] * td[a]
+			for j := range n {
+				v += row[1+j] * yd[j*l+a]
+			}
+			for j := range f.size.P {
+				v += row[1+n+j] * f.pd[j*l+a]
+			}
+			kd[i*l+a] = v
+		}
+	}
+}
+
+func (f *toy) Pull(t float64, y, kb, yb, tb []float64) {
+	f.jac(f.p, t, y, f.j)
+	n, l := f.size.N, f.lanes
+	for a := range l {
+		tb[a] = 0
+		for i := range n {
+			yb[i*l+a] = 0
+		}
+		for i, row := range f.j {
+			w := kb[i*l+a]
+			tb[a] += w * row[0]
+			for j := range n {
+				yb[j*l+a] += w * row[1+j]
+			}
+			for j := range f.size.P {
+				f.pb[j*l+a] += w * row[1+n+j]
+			}
+		}
+	}
+}
+
+type number interface{ ~float64 | ~complex128 }
+
+func lotkaVolterra[T number](p []T, _ T, y, k []T) {
+	k[0] = p[0]*y[0] - p[1]*y[0]*y[1]
+	k[1] = -p[2]*y[1] + p[3]*y[0]*y[1]
+	k[2] = y[0]
+}
+
+// forced is a pendulum-like field with explicit time everywhere and two quadratures.
+func forced[T number](p []T, t T, y, k []T) {
+	k[0] = y[1] + p[0]*t*y[0]*y[2]
+	k[1] = -p[1]*y[0]*y[0]*y[0] + p[2]*t*t - y[1]*y[2]
+	k[2] = p[0]*y[0]*y[1] - p[3]*y[2] + t
+	k[3] = t*y[0]*y[1] + p[3]*p[3]*y[2]
+	k[4] = p[1]*y[2]*y[2] - t*t*t
+}
+
+var toys = map[string]*toy{
+	"lotka-volterra": {
+		size: Size{N: 2, Q: 1, P: 4},
+		p:    []float64{1.1, 0.4, 0.4, 0.1}, y0: []float64{10, 5},
+		eval: lotkaVolterra[float64], ceval: lotkaVolterra[complex128],
+		jac: func(p []float64, _ float64, y []float64, j [][]float64) {
+			u, v := y[0], y[1]
+			copy(j[0], []float64{0, p[0] - p[1]*v, -p[1] * u, u, -u * v, 0, 0})
+			copy(j[1], []float64{0, p[3] * v, -p[2] + p[3]*u, 0, 0, -v, u * v})
+			copy(j[2], []float64{0, 1, 0, 0, 0, 0, 0})
+		},
+	},
+	"forced": {
+		size: Size{N: 3, Q: 2, P: 4},
+		p:    []float64{0.3, 1.2, -0.7, 0.5}, y0: []float64{0.8, -0.4, 1.1},
+		eval: forced[float64], ceval: forced[complex128],
+		jac: func(p []float64, t float64, y []float64, j [][]float64) {
+			a, b, c := y[0], y[1], y[2]
+			copy(j[0], []float64{p[0] * a * c, p[0] * t * c, 1, p[0] * t * a, t * a * c, 0, 0, 0})
+			copy(j[1], []float64{2 * p[2] * t, -3 * p[1] * a * a, -c, -b, 0, -a * a * a, t * t, 0})
+			copy(j[2], []float64{1, p[0] * b, p[0] * a, -p[3], a * b, 0, 0, -c})
+			copy(j[3], []float64{a * b, t * b, t * a, p[3] * p[3], 0, 0, 0, 2 * p[3] * c})
+			copy(j[4], []float64{-3 * t * t, 0, 0, 2 * p[1] * c, 0, c * c, 0, 0})
+		},
+	},
+}
+
+// complexStep takes the step of a table in complex arithmetic straight from
+// its formulas: the imaginary part of the result, over that of the input, is
+// the derivative to rounding.
+func complexStep(x *Coefficients, f *toy, p []complex128, t, h complex128, y0 []complex128) (y1, dq []complex128) {
+	n, w := f.size.N, f.size.N+f.size.Q
+	k := make([][]complex128, len(x.B))
+	out := make([]complex128, w)
+	copy(out, y0)
+	for i := range x.B {
+		y := append([]complex128(nil), y0...)
+		for j, a := range x.A[i] {
+			for m := range y {
+				y[m] += h * complex(round(a), 0) * k[j][m]
+			}
+		}
+		k[i] = make([]complex128, w)
+		f.ceval(p, t+h*complex(round(x.C[i]), 0), y, k[i])
+	}
+	for i, b := range x.B {
+		for m := range out {
+			out[m] += h * complex(round(b), 0) * k[i][m]
+		}
+	}
+	return out[:n], out[n:]
+}
+
+// noise fills x with numbers of both signs and order one, the same ones every time.
+func noise(seed uint64, x []float64) {
+	for i := range x {
+		seed = seed*6364136223846793005 + 1442695040888963407
+		x[i] = math.Ldexp(float64(int64(seed>>11)), -52) - 1
+	}
+}
+
+func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(1+math.Abs(b)) }
