@@ -1,0 +1,298 @@
+package tape
+
+import "slices"
+
+// kernel computes an instruction's result from its operands.
+type kernel[T Number] func(args [][]T, out []T)
+
+// plan prepares the kernel of in, whose operands have the given shapes: what
+// does not depend on the elements' values is worked out once.
+func plan[T Number](ar *arith[T], in *Instr, shapes []Shape) kernel[T] {
+	if in.Op.Row().Elementwise() {
+		return planElementwise(ar, in, shapes)
+	}
+	switch in.Op {
+	case Slice:
+		return gather[T](window(in.Shape, shapes[0], &in.Attr))
+	case Transpose:
+		st := shapes[0].strides()
+		moved := make([]int, len(st))
+		for i, p := range in.Attr.Perm {
+			moved[i] = st[p]
+		}
+		return gather[T](positions(in.Shape, 0, moved))
+	case Broadcast:
+		return gather[T](stretched(in.Shape, shapes[0]))
+	case Take:
+		return gather[T](along(in.Attr.Axis, in.Attr.Index, shapes[0]))
+	case Reshape:
+		return func(args [][]T, out []T) { copy(out, args[0]) }
+	case Pad:
+		index := window(shapes[0], in.Shape, &in.Attr)
+		return func(args [][]T, out []T) {
+			clear(out)
+			for i, j := range index {
+				out[j] = args[0][i]
+			}
+		}
+	case Put:
+		index := along(in.Attr.Axis, in.Attr.Index, in.Shape)
+		return func(args [][]T, out []T) {
+			clear(out)
+			for i, j := range index {
+				out[j] += args[0][i]
+			}
+		}
+	case Concat:
+		return planConcat[T](in, shapes)
+	case SumAxes:
+		return planReduce(in, shapes[0], sum8[T])
+	case ProdAxes:
+		return planReduce(in, shapes[0], fold(ar.mul))
+	case MaxAxes:
+		return planReduce(in, shapes[0], fold(ar.max))
+	case MinAxes:
+		return planReduce(in, shapes[0], fold(ar.min))
+	case MatMul:
+		return planMatMul(ar, in, shapes)
+	case Dot:
+		return func(args [][]T, out []T) {
+			var s [8]T
+			for i, x := range args[0] {
+				s[i&7] = ar.fma(x, args[1][i], s[i&7])
+			}
+			out[0] = tree(&s)
+		}
+	case Outer:
+		return func(args [][]T, out []T) {
+			n := len(args[1])
+			for i, x := range args[0] {
+				for j, y := range args[1] {
+					out[i*n+j] = ar.mul(x, y)
+				}
+			}
+		}
+	}
+	panic("tape: no kernel for " + in.Op.String())
+}
+
+func planElementwise[T Number](ar *arith[T], in *Instr, shapes []Shape) kernel[T] {
+	var index [3][]int // of the operand's element for each element of the result
+	for k, s := range shapes {
+		index[k] = stretched(in.Shape, s)
+	}
+	a, b, c := index[0], index[1], index[2]
+	row := in.Op.Row()
+	switch {
+	case in.Op == Powi:
+		n := in.Attr.Power
+		return func(args [][]T, out []T) {
+			for i := range out {
+				out[i] = ar.powi(args[0][i], n)
+			}
+		}
+	case row.Arity == 1:
+		f := ar.one(row)
+		return func(args [][]T, out []T) {
+			for i := range out {
+				out[i] = f(args[0][i])
+			}
+		}
+	case row.Arity == 2:
+		f := ar.two(row)
+		return func(args [][]T, out []T) {
+			for i := range out {
+				out[i] = f(at(args[0], a, i), at(args[1], b, i))
+			}
+		}
+	default:
+		f := ar.three(row)
+		return func(args [][]T, out []T) {
+			for i := range out {
+				out[i] = f(at(args[0], a, i), at(args[1], b, i), at(args[2], c, i))
+			}
+		}
+	}
+}
+
+// at returns x[index[i]], where a nil index stands for i itself.
+func at[T Number](x []T, index []int, i int) T {
+	if index == nil {
+		return x[i]
+	}
+	return x[index[i]]
+}
+
+// gather returns the kernel out[i] = a[index[i]]; a nil index is the identity.
+func gather[T Number](index []int) kernel[T] {
+	if index == nil {
+		return func(args [][]T, out []T) { copy(out, args[0]) }
+	}
+	return func(args [][]T, out []T) {
+		for i, j := range index {
+			out[i] = args[0][j]
+		}
+	}
+}
+
+// positions lists offset + Σ i[k]·strides[k] over the indices of shape, row-major.
+func positions(shape Shape, offset int, strides []int) []int {
+	out := make([]int, 0, shape.Size())
+	var walk func(k, at int)
+	walk = func(k, at int) {
+		if k == len(shape) {
+			out = append(out, at)
+			return
+		}
+		for i := range shape[k] {
+			walk(k+1, at+i*strides[k])
+		}
+	}
+	walk(0, offset)
+	return out
+}
+
+// stretched lists, for each element of shape, the element of an operand of
+// shape arg that stands there; nil if that is the same one.
+func stretched(shape, arg Shape) []int {
+	if shape.Equal(arg) {
+		return nil
+	}
+	strides := make([]int, len(shape))
+	if len(arg) == len(shape) {
+		copy(strides, arg.strides())
+		for k := range strides {
+			if arg[k] == 1 {
+				strides[k] = 0
+			}
+		}
+	}
+	return positions(shape, 0, strides)
+}
+
+// window lists the elements of whole that a Slice with shape part takes.
+func window(part, whole Shape, a *Attr) []int {
+	strides := whole.strides()
+	offset := 0
+	for k := range strides {
+		offset += a.Start[k] * strides[k]
+		if a.Step != nil {
+			strides[k] *= a.Step[k]
+		}
+	}
+	return positions(part, offset, strides)
+}
+
+// along lists the elements of whole that a Take of index along axis takes.
+func along(axis int, index []int, whole Shape) []int {
+	outer, n, inner := blocks(whole, axis)
+	out := make([]int, 0, outer*len(index)*inner)
+	for o := range outer {
+		for _, i := range index {
+			for k := range inner {
+				out = append(out, (o*n+i)*inner+k)
+			}
+		}
+	}
+	return out
+}
+
+// blocks returns the sizes before, of and behind an axis.
+func blocks(s Shape, axis int) (outer, n, inner int) {
+	return s[:axis].Size(), s[axis], s[axis+1:].Size()
+}
+
+func planConcat[T Number](in *Instr, shapes []Shape) kernel[T] {
+	outer, _, inner := blocks(in.Shape, in.Attr.Axis)
+	run := make([]int, len(shapes)) // contiguous elements of each operand
+	for k, s := range shapes {
+		run[k] = s[in.Attr.Axis] * inner
+	}
+	return func(args [][]T, out []T) {
+		at := 0
+		for o := range outer {
+			for k, x := range args {
+				at += copy(out[at:], x[o*run[k]:(o+1)*run[k]])
+			}
+		}
+	}
+}
+
+// planReduce returns the kernel that reduces, for each element of the result,
+// the elements over the removed axes in row-major order.
+func planReduce[T Number](in *Instr, arg Shape, reduce func([]T) T) kernel[T] {
+	st := arg.strides()
+	var keep, gone Shape
+	var keepStrides, goneStrides []int
+	for k, d := range arg {
+		if slices.Contains(in.Attr.Axes, k) {
+			gone, goneStrides = append(gone, d), append(goneStrides, st[k])
+		} else {
+			keep, keepStrides = append(keep, d), append(keepStrides, st[k])
+		}
+	}
+	starts, offsets := positions(keep, 0, keepStrides), positions(gone, 0, goneStrides)
+	buf := make([]T, len(offsets))
+	return func(args [][]T, out []T) {
+		for i, start := range starts {
+			for k, off := range offsets {
+				buf[k] = args[0][start+off]
+			}
+			out[i] = reduce(buf)
+		}
+	}
+}
+
+func sum8[T Number](x []T) T {
+	var s [8]T
+	for i, v := range x {
+		s[i&7] += v
+	}
+	return tree(&s)
+}
+
+func tree[T Number](s *[8]T) T {
+	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+}
+
+func fold[T Number](f func(a, b T) T) func([]T) T {
+	return func(x []T) T {
+		m := x[0]
+		for _, v := range x[1:] {
+			m = f(m, v)
+		}
+		return m
+	}
+}
+
+// planMatMul treats a vector as a matrix of one row or one column.
+func planMatMul[T Number](ar *arith[T], in *Instr, shapes []Shape) kernel[T] {
+	a, b := shapes[0], shapes[1]
+	if len(a) == 1 {
+		a = Shape{1, a[0]}
+	}
+	if len(b) == 1 {
+		b = Shape{b[0], 1}
+	}
+	n, inner, m := a[0], a[1], b[1]
+	ai, ak := a[1], 1 // strides along the result's row and along the inner index
+	if in.Attr.TA {
+		n, inner, ai, ak = a[1], a[0], 1, a[1]
+	}
+	bk, bj := b[1], 1
+	if in.Attr.TB {
+		m, bk, bj = b[0], 1, b[1]
+	}
+	return func(args [][]T, out []T) {
+		x, y := args[0], args[1]
+		for i := range n {
+			for j := range m {
+				var s T
+				for k := range inner {
+					s = ar.fma(x[i*ai+k*ak], y[k*bk+j*bj], s)
+				}
+				out[i*m+j] = s
+			}
+		}
+	}
+}

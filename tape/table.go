@@ -1,0 +1,210 @@
+package tape
+
+import "odes.dev/odes/internal/elem"
+
+// Class groups the ops by how their results depend on their operands.
+type Class uint8
+
+// The classes.
+const (
+	Constant    Class = iota // no operands
+	Elementwise              // element by element, with broadcasting
+	Condition                // elementwise, but the result is 0 or 1 and has no derivative
+	Structure                // moves elements
+	Contraction              // sums, products and extrema over axes
+)
+
+// String returns the class's name.
+func (c Class) String() string {
+	return [...]string{"constant", "elementwise", "condition", "structure", "contraction"}[c]
+}
+
+// Row is what there is to know about an op: one row of the op table, from
+// which the evaluators, the derivatives, the documentation and the tests come.
+type Row struct {
+	Op    Op
+	Name  string // in the text form
+	Arity int    // number of operands; -1 for one or more
+	Class Class
+	Doc   string // the value, in terms of a, b, c
+
+	// Deriv holds, for an elementwise op, the derivative of the result y with
+	// respect to each operand as an expression of the language in a, b, c, y
+	// and n (Attr.Power). Empty means zero almost everywhere.
+	Deriv [3]string
+
+	// NoDeriv tells that the derivative exists but is not in the op set.
+	NoDeriv bool
+
+	// The value, for elementwise ops: the one that fits Arity (Powi has its own).
+	real1 func(a float64) float64
+	real2 func(a, b float64) float64
+	real3 func(a, b, c float64) float64
+	cplx1 func(a complex128) complex128
+	cplx2 func(a, b complex128) complex128
+	cplx3 func(a, b, c complex128) complex128
+}
+
+// Elementwise reports whether the op works element by element and so
+// broadcasts its operands; conditions do.
+func (r *Row) Elementwise() bool { return r.Class == Elementwise || r.Class == Condition }
+
+func unary(op Op, name, doc, deriv string, f func(float64) float64, g func(complex128) complex128) Row {
+	return Row{Op: op, Name: name, Arity: 1, Class: Elementwise, Doc: doc, Deriv: [3]string{deriv}, real1: f, cplx1: g}
+}
+
+func binary(op Op, name, doc, da, db string, f func(a, b float64) float64, g func(a, b complex128) complex128) Row {
+	return Row{Op: op, Name: name, Arity: 2, Class: Elementwise, Doc: doc, Deriv: [3]string{da, db}, real2: f, cplx2: g}
+}
+
+func condition(op Op, name, doc string, f func(a, b float64) float64, g func(a, b complex128) complex128) Row {
+	return Row{Op: op, Name: name, Arity: 2, Class: Condition, Doc: doc, real2: f, cplx2: g}
+}
+
+func move(op Op, name string, arity int, doc string) Row {
+	return Row{Op: op, Name: name, Arity: arity, Class: Structure, Doc: doc}
+}
+
+func contract(op Op, name string, arity int, doc string) Row {
+	return Row{Op: op, Name: name, Arity: arity, Class: Contraction, Doc: doc}
+}
+
+// rows is the op table.
+var rows = [...]Row{
+	{Op: Const, Name: "const", Class: Constant, Doc: "a constant array"},
+
+	unary(Neg, "neg", "-a", "-1", elem.Neg, elem.CNeg),
+	unary(Abs, "abs", "a < 0 ? -a : a", "sign(a)", elem.Abs, elem.CAbs),
+	unary(Sign, "sign", "-1, 0 or 1", "", elem.Sign, elem.CSign),
+	{Op: Not, Name: "not", Arity: 1, Class: Condition, Doc: "1 - a, for a condition a", real1: elem.Not, cplx1: elem.CNot},
+	unary(Recip, "recip", "1/a", "-y^2", elem.Recip, elem.CRecip),
+	unary(Sqrt, "sqrt", "the square root of a", "0.5 / y", elem.Sqrt, elem.CSqrt),
+	unary(Cbrt, "cbrt", "the cube root of a", "1 / (3*y^2)", elem.Cbrt, elem.CCbrt),
+	unary(Exp, "exp", "e to the power a", "y", elem.Exp, elem.CExp),
+	unary(Expm1, "expm1", "exp(a) - 1, accurate near 0", "exp(a)", elem.Expm1, elem.CExpm1),
+	unary(Log, "log", "the natural logarithm of a", "1 / a", elem.Log, elem.CLog),
+	unary(Log1p, "log1p", "log(1 + a), accurate near 0", "1 / (1 + a)", elem.Log1p, elem.CLog1p),
+	unary(Log10, "log10", "the decimal logarithm of a", "0.4342944819032518 / a", elem.Log10, elem.CLog10),
+	unary(Sin, "sin", "the sine of a", "cos(a)", elem.Sin, elem.CSin),
+	unary(Cos, "cos", "the cosine of a", "-sin(a)", elem.Cos, elem.CCos),
+	unary(Tan, "tan", "the tangent of a", "1 + y^2", elem.Tan, elem.CTan),
+	unary(Asin, "asin", "the arc sine of a", "1 / sqrt((1 - a)*(1 + a))", elem.Asin, elem.CAsin),
+	unary(Acos, "acos", "the arc cosine of a", "-1 / sqrt((1 - a)*(1 + a))", elem.Acos, elem.CAcos),
+	unary(Atan, "atan", "the arc tangent of a", "1 / (1 + a^2)", elem.Atan, elem.CAtan),
+	unary(Sinh, "sinh", "the hyperbolic sine of a", "cosh(a)", elem.Sinh, elem.CSinh),
+	unary(Cosh, "cosh", "the hyperbolic cosine of a", "sinh(a)", elem.Cosh, elem.CCosh),
+	// Where y is near ±1 one of the factors is exact, unlike 1 - y².
+	unary(Tanh, "tanh", "the hyperbolic tangent of a", "(1 - y)*(1 + y)", elem.Tanh, elem.CTanh),
+	unary(Asinh, "asinh", "the inverse hyperbolic sine of a", "1 / hypot(a, 1)", elem.Asinh, elem.CAsinh),
+	unary(Acosh, "acosh", "the inverse hyperbolic cosine of a", "1 / (sqrt(a - 1)*sqrt(a + 1))", elem.Acosh, elem.CAcosh),
+	unary(Atanh, "atanh", "the inverse hyperbolic tangent of a", "1 / ((1 - a)*(1 + a))", elem.Atanh, elem.CAtanh),
+	unary(Erf, "erf", "the error function of a", "1.1283791670955126 * exp(-a^2)", elem.Erf, elem.CErf),
+	unary(Erfc, "erfc", "1 - erf(a), accurate for large a", "-1.1283791670955126 * exp(-a^2)", elem.Erfc, elem.CErfc),
+	unary(Lgamma, "lgamma", "the logarithm of |Γ(a)|", "digamma(a)", elem.Lgamma, elem.CLgamma),
+	unary(Digamma, "digamma", "the derivative of lgamma", "trigamma(a)", elem.Digamma, elem.CDigamma),
+	unary(Trigamma, "trigamma", "the derivative of digamma", "tetragamma(a)", elem.Trigamma, elem.CTrigamma),
+	{
+		Op: Tetragamma, Name: "tetragamma", Arity: 1, Class: Elementwise, Doc: "the derivative of trigamma",
+		NoDeriv: true, real1: elem.Tetragamma, cplx1: cTetragamma,
+	},
+	unary(Floor, "floor", "the greatest integer ≤ a", "", elem.Floor, elem.CFloor),
+	unary(Ceil, "ceil", "the least integer ≥ a", "", elem.Ceil, elem.CCeil),
+	unary(Round, "round", "the nearest integer, halves away from 0", "", elem.Round, elem.CRound),
+	unary(Trunc, "trunc", "the integer part of a", "", elem.Trunc, elem.CTrunc),
+	unary(Sigmoid, "sigmoid", "1/(1 + exp(-a))", "y * (1 - y)", elem.Sigmoid, elem.CSigmoid),
+	unary(Sqr, "sqr", "a·a", "2*a", elem.Sqr, elem.CSqr),
+	{Op: Powi, Name: "powi", Arity: 1, Class: Elementwise, Doc: "a to the integer power n", Deriv: [3]string{"n * a^(n - 1)"}},
+
+	binary(Add, "add", "a + b", "1", "1", elem.Add, elem.CAdd),
+	binary(Sub, "sub", "a - b", "1", "-1", elem.Sub, elem.CSub),
+	binary(Mul, "mul", "a·b", "b", "a", elem.Mul, elem.CMul),
+	binary(Div, "div", "a/b", "1 / b", "-y / b", elem.Div, elem.CDiv),
+	// 0^0 = 1 and 0^b = 0 for b > 0, whose derivatives are 0 and not 0·∞.
+	binary(
+		Pow, "pow", "a to the power b",
+		"if b == 0 then 0 else b * a^(b - 1)", "if a == 0 and b >= 0 then 0 else y * log(a)", elem.Pow, elem.CPow,
+	),
+	binary(Atan2, "atan2", "the angle of the point (b, a)", "(b / hypot(a, b)) / hypot(a, b)", "-(a / hypot(a, b)) / hypot(a, b)", elem.Atan2, elem.CAtan2),
+	binary(Hypot, "hypot", "√(a² + b²), without overflow", "if y == 0 then 0 else a / y", "if y == 0 then 0 else b / y", elem.Hypot, elem.CHypot),
+	binary(Mod, "mod", "a - b·floor(a/b)", "1", "-floor(a / b)", elem.Mod, elem.CMod),
+	binary(Min, "min", "b < a ? b : a", "if b < a then 0 else 1", "if b < a then 1 else 0", elem.Min, elem.CMin),
+	binary(Max, "max", "a < b ? b : a", "if a < b then 0 else 1", "if a < b then 1 else 0", elem.Max, elem.CMax),
+	condition(Less, "less", "a < b", elem.Less, elem.CLess),
+	condition(LessEq, "lesseq", "a <= b", elem.LessEq, elem.CLessEq),
+	condition(Equal, "equal", "a == b", elem.Equal, elem.CEqual),
+	condition(NotEqual, "notequal", "a != b", elem.NotEqual, elem.CNotEqual),
+	condition(And, "and", "a != 0 and b != 0", elem.And, elem.CAnd),
+	condition(Or, "or", "a != 0 or b != 0", elem.Or, elem.COr),
+	binary(ZeroMul, "zeromul", "a·b, and 0 where a is 0", "b", "a", elem.ZeroMul, elem.CZeroMul),
+
+	{
+		Op: Select, Name: "select", Arity: 3, Class: Elementwise, Doc: "a != 0 ? b : c",
+		Deriv: [3]string{"", "if a != 0 then 1 else 0", "if a != 0 then 0 else 1"}, real3: elem.Select, cplx3: elem.CSelect,
+	},
+	{
+		Op: FMA, Name: "fma", Arity: 3, Class: Elementwise, Doc: "a·b + c, rounded once",
+		Deriv: [3]string{"b", "a", "1"}, real3: elem.FMA, cplx3: elem.CFMA,
+	},
+
+	move(Slice, "slice", 1, "the elements start + i·step of each axis"),
+	move(Pad, "pad", 1, "a, placed at start + i·step of each axis, in zeros"),
+	move(Reshape, "reshape", 1, "the elements of a in another shape"),
+	move(Transpose, "transpose", 1, "axis perm[i] of a as axis i"),
+	move(Broadcast, "broadcast", 1, "a, its axes of length 1 stretched, or a scalar filled"),
+	move(Concat, "concat", -1, "the operands one after the other along an axis"),
+	move(Take, "take", 1, "the positions index along an axis"),
+	move(Put, "put", 1, "zeros, with the slices of a added at the positions index along an axis"),
+
+	contract(SumAxes, "sum", 1, "the sum over axes"),
+	contract(ProdAxes, "prod", 1, "the product over axes"),
+	contract(MaxAxes, "maxof", 1, "the largest element over axes"),
+	contract(MinAxes, "minof", 1, "the smallest element over axes"),
+	contract(MatMul, "matmul", 2, "the matrix product a @ b"),
+	contract(Dot, "dot", 2, "the sum of a[i]·b[i]"),
+	contract(Outer, "outer", 2, "a[i]·b[j]"),
+}
+
+// cTetragamma selects by the real part: its derivative is not in the set.
+func cTetragamma(a complex128) complex128 { return complex(elem.Tetragamma(real(a)), 0) }
+
+var (
+	byOp   [numOps]*Row
+	byName = map[string]Op{}
+)
+
+func init() {
+	for i := range rows {
+		r := &rows[i]
+		byOp[r.Op] = r
+		byName[r.Name] = r.Op
+	}
+}
+
+// Ops returns every op, in the order of the table.
+func Ops() []Op {
+	out := make([]Op, len(rows))
+	for i := range rows {
+		out[i] = rows[i].Op
+	}
+	return out
+}
+
+// Valid reports whether o is an op of the table.
+func (o Op) Valid() bool { return o > Invalid && o < numOps }
+
+// Row returns the op's row of the table; the row must not be changed.
+func (o Op) Row() *Row { return byOp[o] }
+
+// String returns the op's name in the text form.
+func (o Op) String() string {
+	if !o.Valid() {
+		return "invalid"
+	}
+	return byOp[o].Name
+}
+
+// OpByName returns the op with the given name in the text form.
+func OpByName(name string) (Op, bool) {
+	o, ok := byName[name]
+	return o, ok
+}
