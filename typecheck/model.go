@@ -74,6 +74,7 @@ type Expr interface {
 type Base struct {
 	T types.Type
 	S source.Span
+	f *facts // what the checker knows of the node; nil for nodes made elsewhere
 }
 
 // Type returns the type of the node.
@@ -103,7 +104,9 @@ type (
 	}
 
 	// Call applies a row of the function table: elementwise functions and operators, comparisons, logic,
-	// reductions and structure. Shapes are checked; elementwise operands have equal shapes or are scalars.
+	// reductions (sum, prod, min, max) and structure. Shapes are checked; elementwise operands have equal shapes or are
+	// scalars. Rows with a Body are inlined, so every elementwise row has an Op; `a > b` is Call("<", b, a); mean and
+	// norm are written with sum; eye, ones, grids and random arrays are Consts.
 	Call struct {
 		Base
 		Fn   *stdlib.Func

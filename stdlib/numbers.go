@@ -1,0 +1,8 @@
+package stdlib
+
+import "math"
+
+var (
+	inf = math.Inf(1)
+	nan = math.NaN()
+)

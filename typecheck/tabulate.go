@@ -1,0 +1,577 @@
+package typecheck
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/stdlib"
+	"odes.dev/odes/tape"
+)
+
+// Tabulate evaluates a compile-time expression (Static(e)) for all values of
+// axes and returns the results row-major: the values of axes outermost, then
+// the elements of e. axes holds every free loop variable of e, in any order,
+// and may hold more. A subscript out of bounds gives NaN (it stands in a branch
+// that is not taken, or it was reported).
+//
+// Work is shared: a subexpression of one loop variable is evaluated once per
+// value of that variable. Tabulate panics when e is not a compile-time
+// expression or depends on a loop variable outside axes.
+func Tabulate(e Expr, axes []*Index) []float64 {
+	v := evaluator{}
+	return v.eval(e).over(axes)
+}
+
+// evaluator evaluates compile-time expressions; memo holds what is shared.
+type evaluator struct {
+	memo map[Expr]*table
+}
+
+// table is a value for all values of its axes: data is row-major over the
+// axes, then over shape.
+type table struct {
+	axes  []*Index
+	shape types.Shape
+	data  []float64
+}
+
+func counts(axes []*Index) int {
+	n := 1
+	for _, a := range axes {
+		n *= a.Count
+	}
+	return n
+}
+
+// union returns the axes of all tables in order of first occurrence.
+func union(ts ...*table) []*Index {
+	var u []*Index
+	for _, t := range ts {
+		for _, a := range t.axes {
+			if !slices.Contains(u, a) {
+				u = append(u, a)
+			}
+		}
+	}
+	return u
+}
+
+// over returns the data for exactly axes, in their order.
+func (t *table) over(axes []*Index) []float64 {
+	if slices.Equal(t.axes, axes) {
+		return t.data
+	}
+	for _, a := range t.axes {
+		if !slices.Contains(axes, a) {
+			panic("typecheck: expression depends on loop variable " + a.Name + " outside the axes")
+		}
+	}
+	inner := t.shape.Size()
+	dims := make([]int, 0, len(axes)+1)
+	stride := make([]int, 0, len(axes)+1)
+	for _, a := range axes {
+		dims = append(dims, a.Count)
+		s := 0
+		if k := slices.Index(t.axes, a); k >= 0 {
+			s = inner * counts(t.axes[k+1:])
+		}
+		stride = append(stride, s)
+	}
+	dims, stride = append(dims, inner), append(stride, 1)
+	out := make([]float64, counts(axes)*inner)
+	walk(dims, [][]int{stride}, func(at, n int, off, step []int) {
+		o, s := off[0], step[0]
+		for i := range n {
+			out[at+i] = t.data[o+i*s]
+		}
+	})
+	return out
+}
+
+// walk visits the elements of an array of lengths dims row by row along the
+// last axis: f gets the flat offset of the row, its length, and for each
+// operand its offset and step along the row. strides[k] are operand k's.
+func walk(dims []int, strides [][]int, f func(at, n int, off, step []int)) {
+	// Join neighbouring axes that every operand walks through in one stride: longer rows.
+	for k := len(dims) - 2; k >= 0; k-- {
+		join := dims[k+1] != 0
+		for _, s := range strides {
+			if s[k] != s[k+1]*dims[k+1] {
+				join = false
+				break
+			}
+		}
+		if join {
+			dims = slices.Concat(dims[:k], []int{dims[k] * dims[k+1]}, dims[k+2:])
+			for i, s := range strides {
+				strides[i] = slices.Concat(s[:k], s[k+1:])
+			}
+		}
+	}
+	total := 1
+	for _, d := range dims {
+		total *= d
+	}
+	if total == 0 {
+		return
+	}
+	last := len(dims) - 1
+	pos := make([]int, last)
+	off := make([]int, len(strides))
+	step := make([]int, len(strides))
+	for i, s := range strides {
+		step[i] = s[last]
+	}
+	n := dims[last]
+	for at := 0; at < total; at += n {
+		f(at, n, off, step)
+		for k := last - 1; k >= 0; k-- {
+			pos[k]++
+			for i, s := range strides {
+				off[i] += s[k]
+			}
+			if pos[k] < dims[k] {
+				break
+			}
+			for i, s := range strides {
+				off[i] -= s[k] * dims[k]
+			}
+			pos[k] = 0
+		}
+	}
+}
+
+// broadcast applies f element by element to args, whose shapes equal shape or are scalars.
+func broadcast(shape types.Shape, args []*table, f func(x []float64) float64) *table {
+	out := &table{axes: union(args...), shape: shape}
+	dims := []int{}
+	for _, a := range out.axes {
+		dims = append(dims, a.Count)
+	}
+	dims = append(dims, shape.Size())
+	strides := make([][]int, len(args))
+	for i, t := range args {
+		inner, scalar := t.shape.Size(), len(t.shape) == 0
+		for _, a := range out.axes {
+			s := 0
+			if k := slices.Index(t.axes, a); k >= 0 {
+				s = inner * counts(t.axes[k+1:])
+			}
+			strides[i] = append(strides[i], s)
+		}
+		if scalar {
+			strides[i] = append(strides[i], 0)
+		} else {
+			strides[i] = append(strides[i], 1)
+		}
+	}
+	size := 1
+	for _, d := range dims {
+		size *= d
+	}
+	out.data = make([]float64, size)
+	x := make([]float64, len(args))
+	walk(dims, strides, func(at, n int, off, step []int) {
+		for i := range n {
+			for k, t := range args {
+				x[k] = t.data[off[k]+i*step[k]]
+			}
+			out.data[at+i] = f(x)
+		}
+	})
+	return out
+}
+
+func (v *evaluator) eval(e Expr) *table {
+	switch e := e.(type) {
+	case *Const:
+		return constTable(e)
+	case *LoopVar:
+		return &table{axes: []*Index{e.Index}, data: e.Index.values()}
+	}
+	if t, ok := v.memo[e]; ok {
+		return t
+	}
+	if v.memo == nil {
+		v.memo = map[Expr]*table{}
+	}
+	t := v.compute(e)
+	v.memo[e] = t
+	return t
+}
+
+func constTable(e *Const) *table {
+	shape := e.T.Shape
+	data := e.Data
+	if n := shape.Size(); len(data) == 1 && n != 1 {
+		data = make([]float64, n)
+		for i := range data {
+			data[i] = e.Data[0]
+		}
+	}
+	return &table{shape: shape, data: data}
+}
+
+// values returns Lo, Lo+Step, …
+func (x *Index) values() []float64 {
+	v := make([]float64, x.Count)
+	for i := range v {
+		v[i] = float64(x.Lo + i*x.Step)
+	}
+	return v
+}
+
+func (v *evaluator) compute(e Expr) *table {
+	switch e := e.(type) {
+	case *Call:
+		args := make([]*table, len(e.Args))
+		for i, a := range e.Args {
+			args[i] = v.eval(a)
+		}
+		return applyFunc(e.Fn, e.T.Shape, args)
+	case *Access:
+		return v.access(e)
+	case *Assemble:
+		return v.assemble(e)
+	case *Reduce:
+		body := v.eval(e.Body)
+		outer := slices.DeleteFunc(slices.Clone(body.axes), func(a *Index) bool { return slices.Contains(e.Indices, a) })
+		data := body.over(slices.Concat(outer, e.Indices))
+		n := counts(e.Indices)
+		out := &table{axes: outer, data: make([]float64, counts(outer))}
+		for i := range out.data {
+			out.data[i] = reduce(e.Fn.Name, data[i*n:(i+1)*n])
+		}
+		return out
+	case *If:
+		return broadcast(e.T.Shape, []*table{v.eval(e.Cond), v.eval(e.Then), v.eval(e.Else)}, func(x []float64) float64 {
+			if x[0] != 0 {
+				return x[1]
+			}
+			return x[2]
+		})
+	case *Stack:
+		elems := make([]*table, len(e.Elems))
+		for i, x := range e.Elems {
+			elems[i] = v.eval(x)
+		}
+		out := &table{axes: union(elems...), shape: e.T.Shape}
+		inner := out.shape[1:].Size()
+		n := counts(out.axes)
+		out.data = make([]float64, n*len(elems)*inner)
+		for k, t := range elems {
+			d := t.over(out.axes)
+			for i := range n {
+				copy(out.data[(i*len(elems)+k)*inner:], d[i*inner:(i+1)*inner])
+			}
+		}
+		return out
+	case *NoEvent:
+		return v.eval(e.X)
+	}
+	panic(fmt.Sprintf("typecheck: %T is not a compile-time expression", e))
+}
+
+// access gathers; a subscript out of bounds gives NaN.
+func (v *evaluator) access(e *Access) *table {
+	x := v.eval(e.X)
+	all := []*table{x}
+	ats := make([]*table, len(e.Subs))
+	for k, s := range e.Subs {
+		if s.At != nil {
+			ats[k] = v.eval(s.At)
+			all = append(all, ats[k])
+		}
+	}
+	out := &table{axes: union(all...), shape: e.T.Shape}
+	n := counts(out.axes)
+	xs := (&table{axes: x.axes, data: iota64(counts(x.axes))}).over(out.axes) // which block of x
+	full := x.shape.Size()
+	block := out.shape.Size()
+	out.data = make([]float64, n*block)
+	at := make([][]float64, len(ats))
+	for k, t := range ats {
+		if t != nil {
+			at[k] = t.over(out.axes)
+		}
+	}
+	stride := strides(x.shape)
+	idx := make([]int, len(e.Subs))
+	for i := range n {
+		base, bad := int(xs[i])*full, false
+		for k := range e.Subs {
+			if at[k] != nil {
+				p := at[k][i]
+				if !(p >= 1 && p <= float64(x.shape[k])) || p != math.Floor(p) {
+					bad = true
+					break
+				}
+				base += (int(p) - 1) * stride[k]
+			}
+		}
+		if bad {
+			for j := range block {
+				out.data[i*block+j] = math.NaN()
+			}
+			continue
+		}
+		clear(idx)
+		for j := range block {
+			o := base
+			for k, s := range e.Subs {
+				if s.At == nil {
+					o += (s.Lo - 1 + idx[k]*s.Step) * stride[k]
+				}
+			}
+			out.data[i*block+j] = x.data[o]
+			for k := len(idx) - 1; k >= 0; k-- {
+				if e.Subs[k].At != nil {
+					continue
+				}
+				if idx[k]++; idx[k] < e.Subs[k].Count {
+					break
+				}
+				idx[k] = 0
+			}
+		}
+	}
+	return out
+}
+
+func iota64(n int) []float64 {
+	v := make([]float64, n)
+	for i := range v {
+		v[i] = float64(i)
+	}
+	return v
+}
+
+// strides returns the row-major strides of shape.
+func strides(shape types.Shape) []int {
+	s := make([]int, len(shape))
+	n := 1
+	for k := len(shape) - 1; k >= 0; k-- {
+		s[k] = n
+		n *= shape[k]
+	}
+	return s
+}
+
+func (v *evaluator) assemble(e *Assemble) *table {
+	shape := e.T.Shape
+	outer := Free(e)
+	out := &table{axes: outer, shape: shape, data: make([]float64, counts(outer)*shape.Size())}
+	for i := range out.data {
+		out.data[i] = math.NaN()
+	}
+	full := shape.Size()
+	for _, p := range e.Pieces {
+		axes := slices.Concat(outer, p.Indices)
+		val := v.eval(p.Value)
+		data := val.over(axes)
+		inner := val.shape.Size()
+		where := offsets(v, p.Subs, shape, axes)
+		block := where.block
+		per := counts(p.Indices)
+		for i := range where.base {
+			if where.base[i] < 0 {
+				continue
+			}
+			o := i/per*full + where.base[i]
+			for j, d := range block {
+				if inner == 1 {
+					out.data[o+d] = data[i]
+				} else {
+					out.data[o+d] = data[i*inner+j]
+				}
+			}
+		}
+	}
+	return out
+}
+
+// places tells where a piece stores: for each value of the axes the offset
+// base (-1 when out of bounds) plus each of block.
+type places struct {
+	base  []int
+	block []int
+}
+
+// offsets returns where subs of an array of the given shape lead for all values of axes.
+func offsets(v *evaluator, subs []Sub, shape types.Shape, axes []*Index) places {
+	p := places{base: make([]int, counts(axes)), block: []int{0}}
+	if subs == nil {
+		p.block = make([]int, shape.Size())
+		for i := range p.block {
+			p.block[i] = i
+		}
+		return p
+	}
+	stride := strides(shape)
+	for k, s := range subs {
+		if s.At == nil {
+			next := make([]int, 0, len(p.block)*s.Count)
+			for _, b := range p.block {
+				for i := range s.Count {
+					next = append(next, b+(s.Lo-1+i*s.Step)*stride[k])
+				}
+			}
+			p.block = next
+			continue
+		}
+		at := v.eval(s.At).over(axes)
+		for i, x := range at {
+			if !(x >= 1 && x <= float64(shape[k])) || x != math.Floor(x) {
+				p.base[i] = -1
+			} else if p.base[i] >= 0 {
+				p.base[i] += (int(x) - 1) * stride[k]
+			}
+		}
+	}
+	return p
+}
+
+func reduce(name string, x []float64) float64 {
+	switch name {
+	case "sum":
+		return elem.Sum(x)
+	case "prod":
+		return fold(x, 1, elem.Mul)
+	case "min":
+		return fold(x, math.Inf(1), elem.Min)
+	case "max":
+		return fold(x, math.Inf(-1), elem.Max)
+	}
+	panic("typecheck: no reduction " + name)
+}
+
+func fold(x []float64, empty float64, f func(a, b float64) float64) float64 {
+	if len(x) == 0 {
+		return empty
+	}
+	m := x[0]
+	for _, a := range x[1:] {
+		m = f(m, a)
+	}
+	return m
+}
+
+// applyFunc applies a row of the function table.
+func applyFunc(fn *stdlib.Func, shape types.Shape, args []*table) *table {
+	switch fn.Class {
+	case stdlib.Elementwise, stdlib.Comparison, stdlib.Logic:
+		if f := unary[fn.Op]; f != nil {
+			return broadcast(shape, args, func(x []float64) float64 { return f(x[0]) })
+		}
+		f := binary[fn.Op]
+		if fn.Op == tape.Pow && args[1].axes == nil && len(args[1].data) == 1 {
+			// As on the tape: a whole constant exponent is a product.
+			if n := args[1].data[0]; n == math.Trunc(n) && math.Abs(n) <= 64 {
+				return broadcast(shape, args, func(x []float64) float64 { return elem.Powi(x[0], int(n)) })
+			}
+		}
+		return broadcast(shape, args, func(x []float64) float64 { return f(x[0], x[1]) })
+	case stdlib.Reduction:
+		x := args[0]
+		n := x.shape.Size()
+		out := &table{axes: x.axes, data: make([]float64, counts(x.axes))}
+		for i := range out.data {
+			out.data[i] = reduce(fn.Name, x.data[i*n:(i+1)*n])
+		}
+		return out
+	}
+	// Structure: one value of the axes after the other.
+	out := &table{axes: union(args...), shape: shape}
+	n, size := counts(out.axes), shape.Size()
+	out.data = make([]float64, n*size)
+	data := make([][]float64, len(args))
+	for k, a := range args {
+		data[k] = a.over(out.axes)
+	}
+	x := make([][]float64, len(args))
+	for i := range n {
+		for k, a := range args {
+			s := a.shape.Size()
+			x[k] = data[k][i*s : (i+1)*s]
+		}
+		structure(fn.Name, out.data[i*size:(i+1)*size], x, args)
+	}
+	return out
+}
+
+// structure computes one result dst of a Structure row from the elements x of args.
+func structure(name string, dst []float64, x [][]float64, args []*table) {
+	switch name {
+	case "dot":
+		dst[0] = elem.Dot(x[0], x[1])
+	case "outer":
+		m := len(x[1])
+		for i, a := range x[0] {
+			for j, b := range x[1] {
+				dst[i*m+j] = a * b
+			}
+		}
+	case "transpose":
+		r, c := args[0].shape[0], args[0].shape[1]
+		for i := range r {
+			for j := range c {
+				dst[j*r+i] = x[0][i*c+j]
+			}
+		}
+	case "diag":
+		if n := args[0].shape[0]; len(args[0].shape) == 1 {
+			clear(dst)
+			for i := range n {
+				dst[i*n+i] = x[0][i]
+			}
+		} else {
+			for i := range n {
+				dst[i] = x[0][i*n+i]
+			}
+		}
+	case "@":
+		a, b := args[0].shape, args[1].shape
+		if len(a) == 1 && len(b) == 1 {
+			dst[0] = elem.Dot(x[0], x[1])
+			return
+		}
+		inner := a[len(a)-1]
+		rows, cols := 1, 1
+		if len(a) == 2 {
+			rows = a[0]
+		}
+		if len(b) == 2 {
+			cols = b[1]
+		}
+		for i := range rows {
+			for j := range cols {
+				s := 0.0
+				for k := range inner {
+					s = math.FMA(x[0][i*inner+k], x[1][k*cols+j], s)
+				}
+				dst[i*cols+j] = s
+			}
+		}
+	default:
+		panic("typecheck: no structure function " + name)
+	}
+}
+
+var unary = map[tape.Op]func(float64) float64{
+	tape.Neg: elem.Neg, tape.Abs: elem.Abs, tape.Sign: elem.Sign, tape.Not: elem.Not, tape.Sqrt: elem.Sqrt, tape.Cbrt: elem.Cbrt,
+	tape.Exp: elem.Exp, tape.Expm1: elem.Expm1, tape.Log: elem.Log, tape.Log1p: elem.Log1p, tape.Log10: elem.Log10,
+	tape.Sin: elem.Sin, tape.Cos: elem.Cos, tape.Tan: elem.Tan, tape.Asin: elem.Asin, tape.Acos: elem.Acos, tape.Atan: elem.Atan,
+	tape.Sinh: elem.Sinh, tape.Cosh: elem.Cosh, tape.Tanh: elem.Tanh, tape.Asinh: elem.Asinh, tape.Acosh: elem.Acosh, tape.Atanh: elem.Atanh,
+	tape.Erf: elem.Erf, tape.Erfc: elem.Erfc, tape.Lgamma: elem.Lgamma,
+	tape.Floor: elem.Floor, tape.Ceil: elem.Ceil, tape.Round: elem.Round, tape.Trunc: elem.Trunc, tape.Sigmoid: elem.Sigmoid,
+}
+
+var binary = map[tape.Op]func(a, b float64) float64{
+	tape.Add: elem.Add, tape.Sub: elem.Sub, tape.Mul: elem.Mul, tape.Div: elem.Div, tape.Pow: elem.Pow,
+	tape.Atan2: elem.Atan2, tape.Hypot: elem.Hypot, tape.Mod: elem.Mod, tape.Min: elem.Min, tape.Max: elem.Max,
+	tape.Less: elem.Less, tape.LessEq: elem.LessEq, tape.Equal: elem.Equal, tape.NotEqual: elem.NotEqual,
+	tape.And: elem.And, tape.Or: elem.Or,
+}
