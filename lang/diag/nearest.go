@@ -1,0 +1,51 @@
+package diag
+
+import "unicode/utf8"
+
+// Nearest returns the candidate that a misspelt name most likely meant: the one
+// at the smallest edit distance, when that is at most a third of the name's
+// length (and at least 1). It reports false when none is near.
+func Nearest(name string, candidates []string) (string, bool) {
+	best, distance := "", max(1, utf8.RuneCountInString(name)/3)+1
+	for _, c := range candidates {
+		if d := edits([]rune(name), []rune(c), distance); d < distance {
+			best, distance = c, d
+		}
+	}
+	return best, best != ""
+}
+
+// DidYouMean returns `; did you mean "x"?` for the nearest candidate, or "".
+func DidYouMean(name string, candidates []string) string {
+	if near, ok := Nearest(name, candidates); ok {
+		return `; did you mean "` + near + `"?`
+	}
+	return ""
+}
+
+// edits is the Damerau–Levenshtein distance (optimal string alignment) of a
+// and b, or limit when it is no less.
+func edits(a, b []rune, limit int) int {
+	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
+		return limit
+	}
+	before, last, row := make([]int, len(b)+1), make([]int, len(b)+1), make([]int, len(b)+1)
+	for j := range row {
+		last[j] = j
+	}
+	for i := range a {
+		row[0] = i + 1
+		for j := range b {
+			cost := 1
+			if a[i] == b[j] {
+				cost = 0
+			}
+			row[j+1] = min(last[j+1]+1, row[j]+1, last[j]+cost)
+			if i > 0 && j > 0 && a[i] == b[j-1] && a[i-1] == b[j] {
+				row[j+1] = min(row[j+1], before[j-1]+1)
+			}
+		}
+		before, last, row = last, row, before
+	}
+	return min(last[len(b)], limit)
+}
