@@ -12,7 +12,8 @@ var registry = []*Tableau{
 	&heun, &midpoint, &ralston,
 	&fehlberg2, &bs3, &ssprk3,
 	&rk4, &rk38,
-	&rkf45, &ck45, &dopri5,
+	&rkf45, &ck45, &dopri5, &tsit5, &bs5,
+	&rk6, &vern6, &vern7, &vern8, &rkf78, &dopri8, &dop853, &vern9,
 }
 
 // Methods returns the tables of all methods, sorted by name.
