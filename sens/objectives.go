@@ -24,7 +24,8 @@ type Site struct {
 }
 
 // Point is a run at a site: time, left limits and right limits. Where nothing
-// jumps they are the same slices.
+// jumps they are the same slices. An observation that coincides with events
+// has the left limits of before and the right limits of after all of them.
 type Point struct {
 	T      float64
 	Ym, Dm []float64 // left limits y[N], d[D]
@@ -33,7 +34,8 @@ type Point struct {
 
 // Objectives are smooth functions ψ[m] = Φ(F, p) of functionals F of a run.
 // The first Q functionals are the quadratures; the others add up what Observe
-// reads at the sites.
+// reads at the sites, from zero. The initial site comes first and the final one
+// last, so that what did not come about is known when the final site is read.
 type Objectives interface {
 	// Counts returns the number of functionals (quadratures included) and of objectives.
 	Counts() (functionals, objectives int)

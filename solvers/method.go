@@ -34,12 +34,13 @@ type Method interface {
 // Info describes a method.
 type Info struct {
 	Name        string
-	Order       int  // of Y1
-	Embedded    int  // order of the error estimate's other solution; 0 when there is none
-	Stages      int  // rows of K that Step fills
-	DenseStages int  // extra rows that Interpolate fills
-	DenseOrder  int  // of Interpolate
-	FSAL        bool // the last row of K is f(T1, Y1)
+	Order       int       // of Y1
+	Embedded    int       // order of the error estimate's other solution; 0 when there is none
+	Stages      int       // rows of K that Step fills
+	DenseStages int       // extra rows that Interpolate fills
+	DenseOrder  int       // of Interpolate
+	FSAL        bool      // the last row of K is f(T1, Y1)
+	Nodes       []float64 // [Stages] the fractions of the step at which stages lie; guards are sampled there
 	// Evals is the number of right-hand sides of a step after the first.
 	Evals int
 }

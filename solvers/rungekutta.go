@@ -66,6 +66,7 @@ func NewRungeKutta(t *Tableau, size Size, lanes int) *RungeKutta {
 		r.c = append(r.c, round(x.C[i]))
 		r.a = append(r.a, sparse(x.A[i]))
 	}
+	r.info.Nodes = r.c[:s:s]
 	for i := range dense {
 		r.c = append(r.c, round(x.DenseC[i]))
 		r.a = append(r.a, sparse(x.DenseA[i]))

@@ -51,7 +51,10 @@ type CotangentField interface {
 // longer is what Choose would give; it fires like a one-sided one.
 //
 // Instants are the times known beforehand, functions T_i(p, d) of parameters
-// and discretes. Instants 0 and 1 are t0 and tf.
+// and discretes. Instants 0 and 1 are t0 and tf; t0 depends on no discrete.
+//
+// Events are listed in file order. Affect is called with the discretes and
+// modes of the left limit entered, and so are its tangent and transpose.
 type System interface {
 	Field
 	// Start writes the initial y[N] and d[D] for the run that begins at t0.
@@ -84,6 +87,8 @@ type Guard struct {
 	Elem     int  // which element of an array event (0-based)
 	Mode     int  // index into m when Event is -1
 	Crossing bool // fires in either direction
+	// Name is what messages call a mode: "if@12". Events have names of their own.
+	Name string
 }
 
 // Event describes an event for scheduling and messages.
@@ -127,6 +132,9 @@ type Instant struct {
 	// For InstantEvery: indices of the instants that hold the period, the last
 	// time (inclusive) and the count; -1 for none.
 	Period, To, Count int
+	// Fixed tells that the time depends on neither parameters nor discretes. It saves work only: fixed
+	// instants at one time share a step, and their times are not differentiated.
+	Fixed bool
 }
 
 // Firing names an element of an event.
@@ -157,6 +165,9 @@ type TangentSystem interface {
 // CotangentSystem pulls cotangents through everything a System does. The
 // cotangents of parameters, and within a segment those of the discretes,
 // gather in the system until Leave and Finish hand them out.
+//
+// Instants and guards are pulled with the segment entered in which they came
+// about; instant 0 after StartPull, outside any segment.
 type CotangentSystem interface {
 	System
 	CotangentField
