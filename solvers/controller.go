@@ -1,0 +1,199 @@
+package solvers
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// Controller chooses step sizes from estimated errors. It is part of the
+// decisions that a discrete derivative holds fixed: Push and Pull never see it.
+type Controller interface {
+	// Reset forgets all earlier steps: at the start, and where the right-hand
+	// side or the state jumps.
+	Reset()
+	// Judge tells whether a trial step of length h with the error err, in units
+	// of the tolerance, stands, and the length to try next. A NaN or infinite
+	// err never stands. h may be negative.
+	Judge(h, err float64) (accept bool, next float64)
+}
+
+// Rule is a controller as data: a recursive digital filter after Söderlind,
+//
+//	h_{n+1} = S · ε_n^(-β₁/k) ε_{n-1}^(-β₂/k) ε_{n-2}^(-β₃/k) (h_n/h_{n-1})^(-α₂) (h_{n-1}/h_{n-2})^(-α₃) · h_n,
+//
+// with ε the error in units of the tolerance and k the power of h with which
+// it vanishes. The quotient h_{n+1}/h_n is confined to [Shrink, Grow]. Factors
+// of steps that do not exist yet are left out.
+//
+// A rejected step (ε > 1) is tried again with S ε^(-1/k), at least Shrink,
+// whatever the filter; it leaves no trace in the history but that the next
+// accepted step may not grow. A step without a finite error shrinks by Shrink.
+type Rule struct {
+	Name   string
+	Title  string
+	Source string
+
+	Beta  [3]float64
+	Alpha [2]float64
+
+	Safety, Shrink, Grow float64
+}
+
+// rules holds every filter that users can name.
+var rules = []Rule{
+	{
+		Name: "i", Title: "integral (deadbeat) control",
+		Source: "Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, equation II.4.13",
+		Beta:   [3]float64{1}, Safety: 0.9, Shrink: 0.2, Grow: 5,
+	},
+	{
+		Name: "pi", Title: "proportional integral control",
+		Source: "K. Gustafsson, ACM Transactions on Mathematical Software 17 (1991) 533–554, doi:10.1145/210232.210242, with the exponents of Hairer and Wanner's code DOPRI5: β = 0.04 for k = 5, and 1/k - 0.75 β",
+		Beta:   [3]float64{0.85, -0.2}, Safety: 0.9, Shrink: 0.2, Grow: 10,
+	},
+	{
+		Name: "pid", Title: "proportional integral derivative control",
+		Source: "A. C. Hindmarsh and others, ACM Transactions on Mathematical Software 31 (2005) 363–396, as in ARKODE: 0.58, -0.21, 0.1",
+		Beta:   [3]float64{0.58, -0.21, 0.1}, Safety: 0.9, Shrink: 0.2, Grow: 5,
+	},
+	{
+		Name: "h211b", Title: "digital filter H211b with b = 4",
+		Source: "G. Söderlind, ACM Transactions on Mathematical Software 29 (2003) 1–26, doi:10.1145/641876.641877",
+		Beta:   [3]float64{0.25, 0.25}, Alpha: [2]float64{0.25}, Safety: 0.9, Shrink: 0.2, Grow: 5,
+	},
+	{
+		Name: "h211pi", Title: "digital filter H211 PI",
+		Source: "G. Söderlind, ACM Transactions on Mathematical Software 29 (2003) 1–26, doi:10.1145/641876.641877",
+		Beta:   [3]float64{1.0 / 6, 1.0 / 6}, Safety: 0.9, Shrink: 0.2, Grow: 5,
+	},
+	{
+		Name: "h312b", Title: "digital filter H312b with b = 8",
+		Source: "G. Söderlind, ACM Transactions on Mathematical Software 29 (2003) 1–26, doi:10.1145/641876.641877",
+		Beta:   [3]float64{0.125, 0.25, 0.125}, Alpha: [2]float64{0.375, 0.125}, Safety: 0.9, Shrink: 0.2, Grow: 5,
+	},
+	{
+		Name: "h312pid", Title: "digital filter H312 PID",
+		Source: "G. Söderlind, ACM Transactions on Mathematical Software 29 (2003) 1–26, doi:10.1145/641876.641877",
+		Beta:   [3]float64{1.0 / 18, 1.0 / 9, 1.0 / 18}, Safety: 0.9, Shrink: 0.2, Grow: 5,
+	},
+	{
+		Name: "h321", Title: "digital filter H321",
+		Source: "G. Söderlind, ACM Transactions on Mathematical Software 29 (2003) 1–26, doi:10.1145/641876.641877",
+		Beta:   [3]float64{1.0 / 3, 1.0 / 18, -5.0 / 18}, Alpha: [2]float64{-5.0 / 6, -1.0 / 6}, Safety: 0.9, Shrink: 0.2, Grow: 5,
+	},
+	{
+		Name: "odeint", Title: "the rule of Boost.odeint",
+		Source: "K. Ahnert, M. Mulansky, AIP Conference Proceedings 1389 (2011) 1586–1589, and Boost.odeint's default_step_adjuster",
+		Safety: 0.9, Shrink: 0.2, Grow: 4.5,
+	},
+}
+
+// DefaultController is the name of the rule used where none is asked for.
+const DefaultController = "pi"
+
+// Controllers returns all rules, sorted by name.
+func Controllers() []Rule {
+	return slices.SortedFunc(slices.Values(rules), func(a, b Rule) int { return cmp.Compare(a.Name, b.Name) })
+}
+
+// NewController returns the controller called name for the estimates of m; the
+// empty name means DefaultController. It reports whether there is one of that name.
+func NewController(name string, m Info) (Controller, bool) {
+	if name == "" {
+		name = DefaultController
+	}
+	for _, r := range rules {
+		switch {
+		case r.Name != name:
+		case name == "odeint":
+			return &odeint{order: float64(m.Order), estimate: float64(max(m.Embedded, 2))}, true
+		default:
+			return NewFilter(r, m), true
+		}
+	}
+	return nil, false
+}
+
+// Filter is the Controller of a Rule.
+type Filter struct {
+	rule     Rule
+	k        float64
+	steps    int        // accepted steps in the history, at most 2
+	err      [2]float64 // log₂ ε_{n-1}, log₂ ε_{n-2}
+	h        float64    // h_{n-1}
+	grown    float64    // log₂ h_{n-1}/h_{n-2}
+	rejected bool       // the last trial was
+}
+
+// NewFilter returns the controller of r for the estimates of m, which vanish
+// like h^k with k = 1 + min(Order, Embedded).
+func NewFilter(r Rule, m Info) *Filter {
+	return &Filter{rule: r, k: float64(1 + min(m.Order, m.Embedded))}
+}
+
+// Reset forgets all earlier steps.
+func (c *Filter) Reset() { *c = Filter{rule: c.rule, k: c.k} }
+
+// Judge applies the rule.
+func (c *Filter) Judge(h, err float64) (bool, float64) {
+	r := &c.rule
+	if !(err <= math.MaxFloat64) {
+		c.rejected = true
+		return false, float64(h * r.Shrink)
+	}
+	// The logarithm of an error too small to matter is that of 2⁻¹⁰⁰.
+	e := log2(max(err, 0x1p-100))
+	if err > 1 {
+		c.rejected = true
+		return false, float64(h * max(float64(r.Safety*exp2(-e/c.k)), r.Shrink))
+	}
+	x := float64(r.Beta[0] * e)
+	x = math.FMA(r.Beta[1], c.err[0], x)
+	x = math.FMA(r.Beta[2], c.err[1], x)
+	x = -x / c.k
+	grown := 0.0
+	if c.steps > 0 {
+		grown = log2(max(math.Abs(h/c.h), 0x1p-100))
+		x = math.FMA(-r.Alpha[0], grown, x)
+		x = math.FMA(-r.Alpha[1], c.grown, x)
+	}
+	factor := min(max(float64(r.Safety*exp2(x)), r.Shrink), r.Grow)
+	if c.rejected {
+		factor = min(factor, 1)
+		c.rejected = false
+	}
+	// A history of errors far below the tolerance would make the next step
+	// timid or bold without reason: as in DOPRI5 they count as 1e-4.
+	c.err[0], c.err[1] = max(e, -13.28771237954945), c.err[0]
+	c.h, c.grown = h, grown
+	c.steps = min(c.steps+1, 2)
+	return true, float64(h * factor)
+}
+
+// odeint is Boost.odeint's rule. With p the order of the method and q that of
+// the estimate: ε > 1 rejects and multiplies h by max(0.9 ε^(-1/(q-1)), 0.2);
+// ε < 0.5 multiplies it by 0.9 max(ε, 5^-p)^(-1/p), which is at most 4.5; between
+// them it is kept. It has no memory.
+type odeint struct{ order, estimate float64 }
+
+// Reset does nothing.
+func (c *odeint) Reset() {}
+
+// Judge applies the rule.
+func (c *odeint) Judge(h, err float64) (bool, float64) {
+	switch {
+	case !(err <= math.MaxFloat64):
+		return false, float64(h * 0.2)
+	case err > 1:
+		return false, float64(h * max(float64(0.9*exp2(-log2(err)/(c.estimate-1))), 0.2))
+	case err < 0.5:
+		const log5 = 2.321928094887362
+		e := -log5 * c.order
+		if err > 0 {
+			e = max(e, log2(err))
+		}
+		return true, float64(h * float64(0.9*exp2(-e/c.order)))
+	}
+	return true, h
+}

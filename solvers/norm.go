@@ -1,0 +1,111 @@
+package solvers
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/elem"
+)
+
+// NormKind says how the scaled errors of the states make one number.
+type NormKind uint8
+
+// The kinds of norm. sc_i = Abs_i + Rel·max(|y₀_i|, |y₁_i|), except for NormOdeint.
+const (
+	NormRMS    NormKind = iota // √(1/n Σ (e_i/sc_i)²)
+	NormMax                    // max |e_i|/sc_i
+	NormOdeint                 // max |e_i|/(Abs_i + Rel (|y₀_i| + |h| |f_i(t, y₀)|)), as Boost.odeint has it
+)
+
+// Tolerance measures errors: Norm is 1 for an error that is just tolerable.
+type Tolerance struct {
+	Rel  float64
+	Abs  []float64 // one for all states, or one for each
+	Kind NormKind
+	// QuadRel and QuadAbs bring the quadratures into the norm; zeros leave them out.
+	QuadRel, QuadAbs float64
+}
+
+// scale returns sc_i for a state that moves from y0 to y1.
+func (tol *Tolerance) scale(i int, y0, y1 float64) float64 {
+	return math.FMA(tol.Rel, max(math.Abs(y0), math.Abs(y1)), tol.abs(i))
+}
+
+// abs returns the absolute tolerance of state i.
+func (tol *Tolerance) abs(i int) float64 {
+	if len(tol.Abs) == 1 {
+		return tol.Abs[0]
+	}
+	return tol.Abs[i]
+}
+
+// Norm returns the norm of the estimated error e[N+Q] of a finished step; q[Q]
+// are the quadratures at its start, and may be nil where they do not count. The
+// result is NaN if an error is, or if the step left the finite numbers.
+func (tol *Tolerance) Norm(s *Step, e, q []float64) float64 {
+	n := len(s.Y0)
+	var a accumulator
+	for i, y := range s.Y0 {
+		sc := tol.scale(i, y, s.Y1[i])
+		finite := sc <= math.MaxFloat64
+		if tol.Kind == NormOdeint {
+			sc = math.FMA(math.Abs(s.H), math.Abs(s.K[i]), math.Abs(y))
+			sc = math.FMA(tol.Rel, sc, tol.abs(i))
+			finite = sc <= math.MaxFloat64 && math.Abs(s.Y1[i]) <= math.MaxFloat64
+		}
+		if !finite {
+			return math.NaN()
+		}
+		a.add(i, quotient(e[i], sc))
+	}
+	if tol.QuadRel == 0 && tol.QuadAbs == 0 {
+		return a.norm(tol.Kind, n)
+	}
+	for i, v := range q {
+		sc := math.FMA(tol.QuadRel, max(math.Abs(v), math.Abs(v+s.DQ[i])), tol.QuadAbs)
+		if !(sc <= math.MaxFloat64) {
+			return math.NaN()
+		}
+		a.add(n+i, quotient(e[n+i], sc))
+	}
+	return a.norm(tol.Kind, n+len(q))
+}
+
+// size returns the norm of x[N] with the scales at y.
+func (tol *Tolerance) size(x, y []float64) float64 {
+	var a accumulator
+	for i, v := range y {
+		a.add(i, quotient(x[i], math.FMA(tol.Rel, math.Abs(v), tol.abs(i))))
+	}
+	return a.norm(tol.Kind, len(y))
+}
+
+// quotient returns |e|/sc, and 0 for 0/0: an error that is exactly zero needs no tolerance.
+func quotient(e, sc float64) float64 {
+	if e == 0 && sc == 0 {
+		return 0
+	}
+	return math.Abs(e) / sc
+}
+
+// accumulator gathers the sum of squares, in the order of elem.Dot, and the maximum.
+type accumulator struct {
+	square [8]float64
+	most   float64
+}
+
+func (a *accumulator) add(i int, x float64) {
+	a.square[i&7] = math.FMA(x, x, a.square[i&7])
+	if x > a.most || x != x {
+		a.most = x
+	}
+}
+
+func (a *accumulator) norm(kind NormKind, n int) float64 {
+	switch {
+	case n == 0:
+		return 0
+	case a.most != a.most || kind != NormRMS:
+		return a.most
+	}
+	return math.Sqrt(elem.Tree(&a.square) / float64(n))
+}
