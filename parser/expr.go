@@ -33,14 +33,16 @@ var binary = map[string]struct {
 	"*": {ast.Mul, bindMul}, "/": {ast.Div, bindMul}, "@": {ast.MatMul, bindMul},
 	"^": {ast.Pow, bindPow},
 
-	"||": {ast.Or, bindOr}, "&&": {ast.And, bindAnd}, "**": {ast.Pow, bindPow},
+	"||": {ast.Or, bindOr}, "|": {ast.Or, bindOr}, "&&": {ast.And, bindAnd}, "&": {ast.And, bindAnd}, "**": {ast.Pow, bindPow},
 }
 
 // foreign names the operators that another language spells differently.
 var foreign = map[string]struct{ write, message string }{
 	"**": {"^", "the power operator is ^"},
 	"&&": {"and", "write `and`"},
+	"&":  {"and", "write `and`"},
 	"||": {"or", "write `or`"},
+	"|":  {"or", "write `or`"},
 }
 
 func (p *parse) bad() ast.Expr { return &ast.BadExpr{At: ast.At{Span: p.gap()}} }
@@ -238,6 +240,14 @@ func (p *parse) noOperand(t *ast.Token) {
 		if p.i > 0 && t.Kind != ast.EOF && t.NewLine {
 			d.Relate(p.at(t), "the next statement starts here")
 		}
+	case p.i > 0 && isToken(&p.tokens[p.i-1], "/") && (isToken(t, "/") || isToken(t, "*")):
+		at := p.at(&p.tokens[p.i-1]).To(p.at(t))
+		p.fail(CodeForeignOperator, at, "comments start with #").Fix(at, "#", "write #")
+	case p.i > 0 && isToken(&p.tokens[p.i-1], "<") && isToken(t, ">"):
+		at := p.at(&p.tokens[p.i-1]).To(p.at(t))
+		p.fail(CodeForeignOperator, at, "write != for \"not equal\"").Fix(at, "!=", "write !=")
+	case isToken(t, "{"):
+		p.fail(CodeUnexpected, p.at(t), "arrays are written in brackets: [a, b]")
 	case t.Kind == ast.SignToken && isBinary(t.Text):
 		p.fail(CodeMissingExpr, p.at(t), "\"%s\" has nothing on its left; the expression before it is missing", t.Text)
 	case p.commonMistake():
@@ -504,13 +514,16 @@ func (p *parse) binders() []ast.Binder {
 	var list []ast.Binder
 	for !p.failed {
 		start := p.peek().Start
-		name, ok := p.name("a loop index after \"for\"")
+		name, ok := p.name()
 		if !ok {
 			break
 		}
 		b := ast.Binder{Name: name}
 		if !p.got("in") {
-			p.fail(CodeRange, p.gap(), "expected \"in\" after the loop index: for %s in 1:n", name.Name)
+			d := p.fail(CodeRange, p.gap(), "expected \"in\" after the loop index: for %s in 1:n", name.Name)
+			if p.is("=") {
+				d.Fix(p.at(p.peek()), "in", "write in")
+			}
 			break
 		}
 		lo := p.expr(bindAdd)

@@ -26,6 +26,8 @@ type parse struct {
 	depth   int  // of the expression or unit being parsed
 	index   int  // of subscripts: `end` stands only inside one
 	unitDef bool // inside a unit definition, where numbers are units
+
+	reservedSeen map[string]bool // reserved words already reported as names
 }
 
 func (p *parse) peek() *ast.Token { return &p.tokens[p.i] }
@@ -138,7 +140,7 @@ func (p *parse) startsItem(i int) bool {
 			return false
 		}
 		after := &p.tokens[min(i+1, len(p.tokens)-1)]
-		return !isToken(after, "=") && (t.NewLine || isName(after) || after.Kind == ast.StringToken || isToken(after, "{"))
+		return !isToken(after, "=") && !p.startsPrimed(i) && (t.NewLine || isName(after) || after.Kind == ast.StringToken || isToken(after, "{"))
 	case ast.IdentToken, ast.QuotedToken:
 		return p.startsEquation(i)
 	case ast.NumberToken:
@@ -148,29 +150,39 @@ func (p *parse) startsItem(i int) bool {
 }
 
 // startsEquation reports whether token i starts `x' =` or `x[…]' =`.
-func (p *parse) startsEquation(i int) bool {
-	if !isName(&p.tokens[i]) {
-		return false
-	}
+func (p *parse) startsEquation(i int) bool { return isName(&p.tokens[i]) && p.startsPrimed(i) }
+
+// maxSubscript bounds the nesting of brackets that startsPrimed looks through,
+// so that it stays cheap on any text.
+const maxSubscript = 64
+
+// startsPrimed is startsEquation for reserved words too.
+func (p *parse) startsPrimed(i int) bool {
 	j := i + 1
 	if j < len(p.tokens) && isToken(&p.tokens[j], "[") {
 		depth := 0
+	scan:
 		for ; j < len(p.tokens); j++ {
-			t := &p.tokens[j]
-			if isToken(t, "[") || isToken(t, "(") {
-				depth++
-			} else if isToken(t, "]") || isToken(t, ")") {
+			switch t := &p.tokens[j]; {
+			case isToken(t, "[") || isToken(t, "("):
+				if depth++; depth > maxSubscript {
+					return false
+				}
+			case isToken(t, "]") || isToken(t, ")"):
 				if depth--; depth == 0 {
 					j++
-					break
+					break scan
 				}
-			} else if t.Kind == ast.KeywordToken && itemWords[t.Text] || isToken(t, "=") && depth == 1 || isToken(t, "{") {
+			case t.Kind == ast.KeywordToken && itemWords[t.Text], isToken(t, "=") && depth == 1, isToken(t, "{"):
 				return false
 			}
 		}
 	}
-	return j+1 < len(p.tokens) && isToken(&p.tokens[j], "'") &&
-		(isToken(&p.tokens[j+1], "=") || isToken(&p.tokens[j+1], "+=") || isToken(&p.tokens[j+1], "'") && !p.tokens[j+1].NewLine)
+	if j+1 >= len(p.tokens) || !isToken(&p.tokens[j], "'") {
+		return false
+	}
+	after := &p.tokens[j+1]
+	return isToken(after, "=") || isToken(after, "+=") || isToken(after, "'") && after.Start == p.tokens[j].End
 }
 
 // isName reports whether t can name something a model declares.
@@ -181,8 +193,8 @@ func (p *parse) ident(t *ast.Token) ast.Ident {
 	return ast.Ident{At: ast.At{Span: p.at(t)}, Name: t.Text, Quoted: t.Kind == ast.QuotedToken}
 }
 
-// name parses a name that is declared or assigned here; what says which.
-func (p *parse) name(what string) (ast.Ident, bool) {
+// name parses a name that is declared or assigned here.
+func (p *parse) name() (ast.Ident, bool) {
 	t := p.peek()
 	if isName(t) {
 		p.i++
@@ -193,12 +205,28 @@ func (p *parse) name(what string) (ast.Ident, bool) {
 		p.i++
 		return p.ident(t), true
 	}
-	p.fail(CodeUnexpected, p.gap(), "expected %s, found %s", what, p.found())
+	p.fail(CodeUnexpected, p.gap(), "expected a name%s, found %s", p.behind(), p.found())
 	return ast.Ident{At: ast.At{Span: p.gap()}}, false
 }
 
+// behind says after which token the next one stands.
+func (p *parse) behind() string {
+	if p.i == 0 {
+		return ""
+	}
+	return " after " + describe(&p.tokens[p.i-1], false)
+}
+
 // reserved reports a reserved word that is used as a name.
+// Each is reported once: what is used as a name is used in many places.
 func (p *parse) reserved(t *ast.Token) {
+	if p.reservedSeen[t.Text] {
+		return
+	}
+	if p.reservedSeen == nil {
+		p.reservedSeen = map[string]bool{}
+	}
+	p.reservedSeen[t.Text] = true
 	p.complain(CodeReserved, p.at(t), "\"%s\" is a reserved word; choose another name or write `%s` in backquotes", t.Text, t.Text).
 		Fix(p.at(t), "`"+t.Text+"`", "write it in backquotes")
 }
@@ -221,6 +249,8 @@ func (p *parse) closeBracket(closing string, open *ast.Token, what string) bool 
 	t := p.peek()
 	switch {
 	case p.commonMistake():
+	case what == "array" && p.is(";"):
+		p.fail(CodeUnexpected, p.at(t), "rows are arrays in an array: [[1, 2], [3, 4]]").Relate(at, "the array opened here")
 	case startsOperand(t) && !t.NewLine && !p.startsItem(p.i) && p.i > 0 && endsOperand(&p.tokens[p.i-1]):
 		p.fail(CodeMissingOperator, p.gap(), "expected an operator%s or \"%s\" before %s",
 			map[bool]string{true: ", a comma"}[what != "parenthesis"], closing, p.found()).

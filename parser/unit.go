@@ -12,6 +12,10 @@ const maxExponent = 99
 // unit parses a unit in brackets; the opening bracket is next.
 func (p *parse) unit() *ast.Unit {
 	open := p.peek()
+	if p.is("=") && p.i > 0 && isToken(&p.tokens[p.i-1], ":") {
+		at := p.at(&p.tokens[p.i-1]).To(p.at(open))
+		p.fail(CodeUnexpected, at, "write = instead of :=").Fix(at, "=", "write =")
+	}
 	if !p.got("[") {
 		p.fail(CodeUnit, p.gap(), "expected a unit in brackets, found %s", p.found())
 		return &ast.Unit{}

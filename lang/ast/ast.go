@@ -60,6 +60,9 @@ type At struct{ Span source.Span }
 // Pos returns the node's place.
 func (a At) Pos() source.Span { return a.Span }
 
+// Place sets the node's place.
+func (a *At) Place(at source.Span) { a.Span = at }
+
 // Ident is a name where it is written. Quoted tells a name in backquotes.
 type Ident struct {
 	At

@@ -48,6 +48,12 @@ func (f *File) Line(n int) string {
 	return strings.TrimRight(f.text[f.lines[n-1]:end], "\r\n")
 }
 
+// LineAt returns the number of the line (1-based) that byte offset off stands in.
+func (f *File) LineAt(off int) int {
+	off = max(0, off)
+	return sort.Search(len(f.lines), func(i int) bool { return f.lines[i] > off }) // lines that start at or before off
+}
+
 // Position is a place in a file as people count it.
 type Position struct {
 	Line   int // 1-based
@@ -58,7 +64,7 @@ type Position struct {
 // Position returns the line and column of byte offset off, clamped to the text.
 func (f *File) Position(off int) Position {
 	off = max(0, min(off, len(f.text)))
-	n := sort.Search(len(f.lines), func(i int) bool { return f.lines[i] > off }) // lines that start at or before off
+	n := f.LineAt(off)
 	head := f.text[f.lines[n-1]:off]
 	units := 0
 	for _, r := range head {

@@ -1,0 +1,132 @@
+package parser
+
+import (
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+)
+
+// docs finds the doc comments of a file by the lines they stand on.
+type docs struct {
+	file  *ast.File
+	alone map[int]string // a doc comment that fills its line
+	tail  map[int]string // a doc comment behind something
+}
+
+// attachDocs hands doc comments to what they describe: those on the lines
+// directly above, and the one behind it on its last line.
+func attachDocs(f *ast.File) {
+	d := docs{file: f, alone: map[int]string{}, tail: map[int]string{}}
+	next := 0 // the first token behind the comment
+	for _, c := range f.Comments {
+		if !strings.HasPrefix(c.Text, "##") || strings.HasPrefix(c.Text, "###") {
+			continue
+		}
+		for next < len(f.Tokens) && f.Tokens[next].Start < c.Span.Start {
+			next++
+		}
+		line := f.Source.LineAt(c.Span.Start)
+		text := strings.TrimSpace(strings.TrimPrefix(c.Text, "##"))
+		if next > 0 && f.Source.LineAt(f.Tokens[next-1].End) == line {
+			d.tail[line] = text
+		} else {
+			d.alone[line] = text
+		}
+	}
+	if len(d.alone)+len(d.tail) == 0 {
+		return
+	}
+	for i, item := range f.Items {
+		first, last := d.lines(item)
+		if i+1 < len(f.Items) {
+			if start, _ := d.lines(f.Items[i+1]); start == last {
+				last = -1 // the comment belongs to what stands nearer to it
+			}
+		}
+		d.attach(item, first, last)
+	}
+}
+
+func (d docs) lines(n ast.Node) (first, last int) {
+	at := n.Pos()
+	return d.file.Source.LineAt(at.Start), d.file.Source.LineAt(max(at.Start, at.End-1))
+}
+
+// above returns the doc comment on the lines that end above line.
+func (d docs) above(line int) string {
+	var lines []string
+	for line--; ; line-- {
+		text, ok := d.alone[line]
+		if !ok {
+			break
+		}
+		lines = append(lines, text)
+	}
+	for i, j := 0, len(lines)-1; i < j; i, j = i+1, j-1 {
+		lines[i], lines[j] = lines[j], lines[i]
+	}
+	return strings.Join(lines, "\n")
+}
+
+func join(a, b string) string {
+	if a == "" || b == "" {
+		return a + b
+	}
+	return a + "\n" + b
+}
+
+func (d docs) attach(item ast.Item, first, last int) {
+	doc := join(d.above(first), d.tail[last])
+	if first != last && d.tail[last] == "" {
+		doc = join(doc, d.tail[first])
+	}
+	switch n := item.(type) {
+	case *ast.Model:
+		n.Doc = doc
+	case *ast.UnitDecl:
+		n.Doc = doc
+	case *ast.Time:
+		n.Doc = doc
+	case *ast.Decl:
+		for _, v := range n.Vars {
+			v.Doc = d.variable(v, first, last)
+		}
+	case *ast.Control:
+		n.Var.Doc = doc
+	case *ast.Let:
+		n.Doc = doc
+	case *ast.Fn:
+		n.Doc = doc
+	case *ast.Event:
+		n.Doc = doc
+	case *ast.Reaction:
+		n.Doc = doc
+	case *ast.Experiment:
+		n.Doc = doc
+	case *ast.Data:
+		n.Doc = doc
+	case *ast.Observe:
+		n.Doc = doc
+	case *ast.Objective:
+		n.Doc = doc
+	case *ast.Constraint:
+		n.Doc = doc
+	case *ast.Equation:
+		n.Doc = doc
+	}
+}
+
+// variable returns the doc of v in a declaration that starts on line first and
+// owns the comment behind line last (-1: none). What stands above the
+// declaration describes all its variables.
+func (d docs) variable(v *ast.Var, first, last int) string {
+	start, end := d.lines(v)
+	doc := d.above(first)
+	if start != first {
+		doc = d.above(start)
+	}
+	if last >= 0 || end != first {
+		doc = join(doc, d.tail[end])
+	}
+	return doc
+}

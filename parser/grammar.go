@@ -1,0 +1,410 @@
+package parser
+
+import (
+	"errors"
+	"io"
+	"reflect"
+	"sync"
+
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+)
+
+// The structs below are the grammar of items. Expressions, units, names,
+// subscripts and what else wants its own error messages are parsed by hand and
+// stand in the structs as parts. Every alternative starts with a token of its
+// own, so the parser looks no token ahead and the first error is the right one.
+
+// part is a piece of an item that a hand-written routine parses to a T.
+type part[T any] interface{ get() T }
+
+type held[T any] struct{ v T }
+
+func (h held[T]) get() T { return h.v }
+
+// Kinds of name, which differ in what they accept.
+type (
+	newName struct{ ast.Ident } // required
+	optName struct{ ast.Ident } // optional: a reserved word is not meant as a name
+	keyName struct{ ast.Ident } // of a setting: reserved words too
+)
+
+// unitValue is the value of a unit definition, where numbers are units.
+type unitValue struct{ ast.Expr }
+
+// bounds is `in [lo, hi]`.
+type bounds struct{ lo, hi ast.Expr }
+
+// place is filled by participle with where a struct starts and what follows it.
+type place struct {
+	Pos    lexer.Position
+	EndPos lexer.Position
+}
+
+type (
+	modelItem struct {
+		Name  part[newName]     `parser:"'model' @@"`
+		Title part[*ast.String] `parser:"@@?"`
+	}
+	importItem struct {
+		Path  part[*ast.String] `parser:"'import' ( @@"`
+		As    part[newName]     `parser:"('as' @@)?"`
+		Names []part[newName]   `parser:"| @@ (',' @@)* 'from'"`
+		From  part[*ast.String] `parser:"@@ )"`
+	}
+	unitItem struct {
+		Name  part[newName]   `parser:"'unit' @@"`
+		Value part[unitValue] `parser:"'=' @@"`
+	}
+	timeItem struct {
+		Name part[newName]   `parser:"'time' @@"`
+		Unit part[*ast.Unit] `parser:"(':' @@)?"`
+		From ast.Expr        `parser:"'from' @@"`
+		To   ast.Expr        `parser:"'to' @@"`
+	}
+	declItem struct {
+		Kind string     `parser:"@('const' | 'param' | 'state' | 'alg' | 'discrete')"`
+		Vars []*varDecl `parser:"@@ (',' @@)*"`
+	}
+	varDecl struct {
+		place
+		Name   part[newName]    `parser:"@@"`
+		Dims   part[[]ast.Expr] `parser:"@@?"`
+		Unit   part[*ast.Unit]  `parser:"(':' @@)?"`
+		Value  ast.Expr         `parser:"('=' @@)?"`
+		Bounds part[bounds]     `parser:"@@?"`
+		Prior  ast.Expr         `parser:"('~' @@)?"`
+	}
+	controlItem struct {
+		Var    *varDecl `parser:"'control' @@ 'piecewise'"`
+		Linear bool     `parser:"('constant' | @'linear')"`
+		Grid   ast.Expr `parser:"'on' @@"`
+	}
+	letItem struct {
+		place
+		Word   string             `parser:"@('let' | 'output')"`
+		Target part[*ast.LValue]  `parser:"@@"`
+		Unit   part[*ast.Unit]    `parser:"(':' @@)?"`
+		Value  ast.Expr           `parser:"'=' @@"`
+		For    part[[]ast.Binder] `parser:"@@?"`
+	}
+	fnItem struct {
+		Name   part[newName]   `parser:"'fn' @@"`
+		Params []*fnParam      `parser:"'(' (@@ (',' @@)*)? ')'"`
+		Unit   part[*ast.Unit] `parser:"(':' @@)?"`
+		Value  ast.Expr        `parser:"( '=' @@"`
+		Lets   []*letItem      `parser:"| '{' (@@ ';'?)*"`
+		Result ast.Expr        `parser:"'return' @@ ';'? '}' )"`
+	}
+	fnParam struct {
+		place
+		Name part[newName]     `parser:"@@"`
+		Dims part[[]ast.FnDim] `parser:"@@?"`
+		Unit part[*ast.Unit]   `parser:"(':' @@)?"`
+	}
+	eventItem struct {
+		Name     part[optName]      `parser:"'event' @@?"`
+		When     ast.Expr           `parser:"( 'when' @@"`
+		Times    []ast.Expr         `parser:"| 'at' @@ (',' @@)*"`
+		Every    ast.Expr           `parser:"| 'every' @@"`
+		From     ast.Expr           `parser:"('from' @@)?"`
+		To       ast.Expr           `parser:"('to' @@)?"`
+		Count    ast.Expr           `parser:"('count' @@)? )"`
+		For      part[[]ast.Binder] `parser:"@@?"`
+		Priority ast.Expr           `parser:"('priority' @@)?"`
+		Once     bool               `parser:"@'once'?"`
+		Body     []*affect          `parser:"'{' @@* '}'"`
+	}
+	affect struct {
+		place
+		Stop   bool               `parser:"( @'stop'"`
+		Let    *letItem           `parser:"| @@"`
+		Target part[*ast.LValue]  `parser:"| @@"`
+		Op     string             `parser:"@('=' | '+=' | '-=' | '*=' | '/=')"`
+		Value  ast.Expr           `parser:"@@"`
+		For    part[[]ast.Binder] `parser:"@@? ) ';'?"`
+	}
+	reactionItem struct {
+		Name  part[newName]       `parser:"'reaction' @@ ':'"`
+		Left  []part[*ast.Specie] `parser:"(@@ ('+' @@)*)?"`
+		Arrow string              `parser:"@('->' | '<->')"`
+		Right []part[*ast.Specie] `parser:"(@@ ('+' @@)*)?"`
+		Rate  ast.Expr            `parser:"'rate' @@"`
+	}
+	equilibrateItem struct {
+		place
+		Body []*affect `parser:"'equilibrate' '{' @@* '}'"`
+	}
+	experimentItem struct {
+		Name  part[newName] `parser:"'experiment' @@"`
+		Items []*expItem    `parser:"'{' @@* '}'"`
+	}
+	expItem struct {
+		place
+		Equil *equilibrateItem `parser:"( @@"`
+		Time  ast.Expr         `parser:"| 'at' @@"`
+		Body  []*affect        `parser:"'{' @@* '}'"`
+		Use   part[newName]    `parser:"| 'use' @@"`
+		Where ast.Expr         `parser:"('where' @@)?"`
+		Name  part[optName]    `parser:"| @@"`
+		Value ast.Expr         `parser:"'=' @@ ) ';'?"`
+	}
+	dataItem struct {
+		Name  part[newName] `parser:"'data' @@"`
+		Value ast.Expr      `parser:"( '=' @@"`
+		List  []*setting    `parser:"| '{' @@* '}' )"`
+	}
+	setting struct {
+		place
+		Key   part[keyName] `parser:"@@"`
+		Value ast.Expr      `parser:"'=' @@ ';'?"`
+	}
+	observeItem struct {
+		Name  part[newName]   `parser:"'observe' @@"`
+		Unit  part[*ast.Unit] `parser:"(':' @@)?"`
+		Value ast.Expr        `parser:"'=' @@"`
+		Noise ast.Expr        `parser:"'~' @@"`
+		From  ast.Expr        `parser:"('from' @@)?"`
+	}
+	objectiveItem struct {
+		Target part[*ast.LValue]  `parser:"'objective' @@"`
+		Unit   part[*ast.Unit]    `parser:"(':' @@)?"`
+		Value  ast.Expr           `parser:"'=' @@"`
+		For    part[[]ast.Binder] `parser:"@@?"`
+	}
+	constraintItem struct {
+		Name part[newName]      `parser:"'constraint' @@"`
+		Cond ast.Expr           `parser:"':' @@"`
+		For  part[[]ast.Binder] `parser:"@@?"`
+	}
+	invariantItem struct {
+		Cond ast.Expr `parser:"'invariant' @@"`
+	}
+	assertItem struct {
+		Cond ast.Expr          `parser:"'assert' @@"`
+		Text part[*ast.String] `parser:"(',' @@)?"`
+	}
+	settingsItem struct {
+		Word string        `parser:"@('solver' | 'sens' | 'fit')"`
+		Name part[optName] `parser:"@@?"`
+		List []*setting    `parser:"'{' @@* '}'"`
+	}
+	algItem struct {
+		Value ast.Expr           `parser:"'0' '=' @@"`
+		For   part[[]ast.Binder] `parser:"@@?"`
+	}
+	equationItem struct {
+		Target part[*ast.LValue]  `parser:"@@"`
+		Op     string             `parser:"Prime @('=' | '+=')"`
+		Value  ast.Expr           `parser:"@@"`
+		For    part[[]ast.Binder] `parser:"@@?"`
+	}
+)
+
+// grammar holds the participle parsers, bound to one parse at a time.
+type grammar struct {
+	p        *parse
+	items    map[string]production // by the word that an item starts with
+	alg      production            // 0 = …
+	equation production            // x' = …
+}
+
+// production parses one item from lex.
+type production func(lex *lexer.PeekingLexer) (ast.Item, error)
+
+// grammars are built once per goroutine that parses, not once per file.
+var grammars = sync.Pool{New: func() any { return newGrammar() }}
+
+// errReported ends an item whose error a part has reported.
+var errReported = errors.New("reported")
+
+func newGrammar() *grammar {
+	g := &grammar{}
+	options := []participle.Option{
+		participle.Lexer(definition{}),
+		participle.UseLookahead(0),
+		participle.ParseTypeWith(func(lex *lexer.PeekingLexer) (ast.Expr, error) {
+			return parsed(g, lex, func(p *parse) ast.Expr { return p.expr(0) })
+		}),
+		partOf(g, anywhere, func(p *parse) unitValue {
+			p.unitDef = true
+			defer func() { p.unitDef = false }()
+			return unitValue{p.expr(0)}
+		}),
+		partOf(g, anywhere, (*parse).unit),
+		partOf(g, anywhere, func(p *parse) newName {
+			name, _ := p.name()
+			return newName{name}
+		}),
+		partOf(g, isName, func(p *parse) optName { return optName{p.ident(p.next())} }),
+		partOf(g, anywhere, nil, (*parse).key),
+		partOf(g, anywhere, nil, (*parse).lvalue),
+		partOf(g, anywhere, nil, (*parse).specie),
+		partOf(g, func(t *ast.Token) bool { return t.Kind == ast.StringToken }, (*parse).str),
+		partOf(g, starts("["), (*parse).dims),
+		partOf(g, starts("["), (*parse).fnDims),
+		partOf(g, starts("in"), (*parse).bounds),
+		partOf(g, starts("for"), (*parse).binders),
+	}
+	g.items = map[string]production{
+		"model":       rule(g, options, (*parse).model),
+		"import":      rule(g, options, (*parse).imports),
+		"unit":        rule(g, options, (*parse).unitDecl),
+		"time":        rule(g, options, (*parse).time),
+		"control":     rule(g, options, (*parse).control),
+		"fn":          rule(g, options, (*parse).fn),
+		"event":       rule(g, options, (*parse).event),
+		"reaction":    rule(g, options, (*parse).reaction),
+		"equilibrate": rule(g, options, func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }),
+		"experiment":  rule(g, options, (*parse).experiment),
+		"data":        rule(g, options, (*parse).data),
+		"observe":     rule(g, options, (*parse).observe),
+		"objective":   rule(g, options, (*parse).objective),
+		"constraint":  rule(g, options, (*parse).constraint),
+		"invariant":   rule(g, options, (*parse).invariant),
+		"assert":      rule(g, options, (*parse).assert),
+	}
+	share := func(r production, words ...string) {
+		for _, w := range words {
+			g.items[w] = r
+		}
+	}
+	share(rule(g, options, (*parse).decl), "const", "param", "state", "alg", "discrete")
+	share(rule(g, options, func(p *parse, n *letItem) ast.Item { return p.let(n) }), "let", "output")
+	share(rule(g, options, (*parse).settings), "solver", "sens", "fit")
+	g.alg = rule(g, options, (*parse).algEq)
+	g.equation = rule(g, options, (*parse).equation)
+	return g
+}
+
+// rule builds the parser of G and joins it with what makes a tree of it. A
+// grammar that does not build is a mistake in this file.
+func rule[G any](g *grammar, options []participle.Option, tree func(*parse, *G) ast.Item) production {
+	parser, err := participle.Build[G](options...)
+	if err != nil {
+		panic("parser: grammar of " + reflect.TypeFor[G]().Name() + ": " + err.Error())
+	}
+	return func(lex *lexer.PeekingLexer) (ast.Item, error) {
+		v, err := parser.ParseFromLexer(lex, participle.AllowTrailing(true))
+		if err != nil {
+			return nil, err
+		}
+		return tree(g.p, v), nil
+	}
+}
+
+func anywhere(*ast.Token) bool { return true }
+
+func starts(text string) func(*ast.Token) bool {
+	return func(t *ast.Token) bool { return isToken(t, text) }
+}
+
+// partOf makes read the parser of part[T] where the next token is one it can
+// start with; elsewhere the part does not match.
+func partOf[T any](g *grammar, first func(*ast.Token) bool, read func(*parse) T, maybe ...func(*parse) (T, bool)) participle.Option {
+	return participle.ParseTypeWith(func(lex *lexer.PeekingLexer) (part[T], error) {
+		if !first(&g.p.tokens[lex.RawCursor()]) {
+			return nil, participle.NextMatch
+		}
+		if read != nil {
+			v, err := parsed(g, lex, read)
+			return held[T]{v}, err
+		}
+		match := true
+		v, err := parsed(g, lex, func(p *parse) (v T) {
+			v, match = maybe[0](p)
+			return v
+		})
+		if !match && err == nil {
+			return nil, participle.NextMatch
+		}
+		return held[T]{v}, err
+	})
+}
+
+// parsed runs a hand-written routine at the place of lex and moves lex behind
+// what it consumed.
+func parsed[T any](g *grammar, lex *lexer.PeekingLexer, read func(*parse) T) (T, error) {
+	start := int(lex.RawCursor())
+	g.p.i = start
+	v := read(g.p)
+	if g.p.i > start {
+		lex.FastForward(lexer.RawCursor(g.p.i - 1))
+	}
+	if g.p.failed {
+		return v, errReported
+	}
+	return v, nil
+}
+
+// definition is the hand-written lexer as participle wants it.
+type definition struct{}
+
+// The token types of participle.
+const (
+	typeName lexer.TokenType = iota + 1
+	typeNumber
+	typeString
+	typeSign
+	typePrime
+)
+
+// Symbols names the token types.
+func (definition) Symbols() map[string]lexer.TokenType {
+	return map[string]lexer.TokenType{
+		"EOF": lexer.EOF, "Name": typeName, "Number": typeNumber, "String": typeString, "Sign": typeSign, "Prime": typePrime,
+	}
+}
+
+// Lex scans all of r.
+func (d definition) Lex(name string, r io.Reader) (lexer.Lexer, error) {
+	text, err := io.ReadAll(r)
+	if err != nil {
+		return nil, err
+	}
+	return d.LexString(name, string(text))
+}
+
+// LexString scans text.
+func (definition) LexString(name, text string) (lexer.Lexer, error) {
+	f := source.NewFile(name, text)
+	tokens, _ := scan(f, &diag.List{})
+	return &stream{file: f, tokens: tokens}, nil
+}
+
+// stream hands tokens to participle. Positions hold byte offsets only.
+type stream struct {
+	file   *source.File
+	tokens []ast.Token
+	i      int
+}
+
+// Next returns the next token, EOF for ever at the end. Values of names and
+// strings keep their quotes, so that no word of the grammar matches them.
+func (s *stream) Next() (lexer.Token, error) {
+	t := &s.tokens[min(s.i, len(s.tokens)-1)]
+	s.i++
+	out := lexer.Token{Value: t.Text, Pos: lexer.Position{Offset: t.Start}}
+	switch t.Kind {
+	case ast.EOF:
+		out.Type = lexer.EOF
+	case ast.IdentToken, ast.KeywordToken:
+		out.Type = typeName
+	case ast.QuotedToken:
+		out.Type, out.Value = typeName, s.file.Text()[t.Start:t.End]
+	case ast.NumberToken:
+		out.Type = typeNumber
+	case ast.StringToken:
+		out.Type = typeString
+	default:
+		out.Type = typeSign
+		if t.Text == "'" {
+			out.Type = typePrime
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,167 @@
+package parser
+
+import (
+	"errors"
+
+	"github.com/alecthomas/participle/v2"
+	"github.com/alecthomas/participle/v2/lexer"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+)
+
+// Parse parses a model file. The result is never nil. An item that does not
+// parse is an *ast.Bad and its errors are in l; parsing goes on at the next
+// item. An item with a mistake that leaves its meaning clear (`x**2`, a numeric
+// unit) is whole, and l has the error all the same.
+func Parse(f *source.File, l *diag.List) *ast.File {
+	var lexed diag.List
+	tokens, comments := scan(f, &lexed)
+	file := &ast.File{Source: f, Tokens: tokens[:len(tokens)-1], Comments: comments}
+	p := &parse{file: f, diags: l, tokens: tokens}
+	if p.foreignFile() {
+		file.Items = []ast.Item{&ast.Bad{At: ast.At{Span: p.span(0, len(f.Text()))}}}
+		return file
+	}
+	for i, d := range lexed.All() {
+		if i == maxErrors {
+			p.tooMany(d.Span)
+			return file
+		}
+		l.Add(d)
+	}
+	g := grammars.Get().(*grammar)
+	g.p = p
+	file.Items = g.file(l.Len())
+	g.p = nil
+	grammars.Put(g)
+	attachDocs(file)
+	return file
+}
+
+func (p *parse) tooMany(at source.Span) {
+	p.diags.Notef(CodeTooMany, at, "more than %d errors; the rest of the file is not reported", maxErrors)
+}
+
+// file parses items to the end of the file. before is the length of the list
+// of diagnostics at the start.
+func (g *grammar) file(before int) []ast.Item {
+	p := g.p
+	lex, err := lexer.Upgrade(&stream{file: p.file, tokens: p.tokens})
+	if err != nil { // a stream has no errors
+		panic(err)
+	}
+	var items []ast.Item
+	afterError := false
+	for p.peek().Kind != ast.EOF {
+		if p.is(";") || afterError && (p.is("}") || p.is(")") || p.is("]")) {
+			p.i++
+			continue
+		}
+		if p.diags.Len()-before >= maxErrors {
+			p.tooMany(p.at(p.peek()))
+			break
+		}
+		start := p.i
+		p.failed, p.depth, p.index, p.unitDef = false, 0, 0, false
+		item := g.item(lex)
+		if afterError = p.failed; afterError {
+			p.skip(start)
+			item = &ast.Bad{}
+		}
+		at := p.span(p.tokens[start].Start, p.tokens[p.i-1].End)
+		item.(interface{ Place(source.Span) }).Place(at)
+		if n, ok := item.(*ast.Settings); ok {
+			n.Block.Span = p.at(&p.tokens[start])
+		}
+		items = append(items, item)
+	}
+	return items
+}
+
+// item parses the item that starts here.
+func (g *grammar) item(lex *lexer.PeekingLexer) ast.Item {
+	p := g.p
+	t := p.peek()
+	var rule production
+	switch {
+	case p.startsEquation(p.i):
+		rule = g.equation
+	case t.Kind == ast.KeywordToken && p.startsPrimed(p.i):
+		rule = g.equation // of a reserved word: the name says so
+	case t.Kind == ast.KeywordToken:
+		rule = g.items[t.Text]
+	case t.Kind == ast.NumberToken && t.Text == "0" && isToken(p.ahead(1), "="):
+		rule = g.alg
+	case isName(t) && isToken(p.ahead(1), "'"):
+		rule = g.equation // without its "=": the rule says so
+	}
+	if rule == nil {
+		p.misfit()
+		return nil
+	}
+	start := p.i
+	if int(lex.RawCursor()) > start { // a failed item looked further
+		lex.LoadCheckpoint(lexer.Checkpoint{})
+	}
+	if int(lex.RawCursor()) < start {
+		lex.FastForward(lexer.RawCursor(start - 1))
+	}
+	item, err := rule(lex)
+	if err != nil {
+		if !errors.Is(err, errReported) {
+			p.structural(start, err)
+		}
+		return nil
+	}
+	p.i = int(lex.RawCursor())
+	return item
+}
+
+// skip moves to the start of the next item after a failed one, which started
+// at token start.
+func (p *parse) skip(start int) {
+	braces, others := 0, 0
+	for i := start; i < p.i; i++ {
+		braces, others = nesting(&p.tokens[i], braces, others)
+	}
+	p.i = max(p.i, start+1)
+	for ; p.tokens[p.i].Kind != ast.EOF; p.i++ {
+		t := &p.tokens[p.i]
+		if p.startsItem(p.i) && (t.NewLine || braces+others == 0) && !(braces > 0 && (t.Text == "let" || t.Text == "output" || t.Text == "equilibrate")) {
+			return
+		}
+		braces, others = nesting(t, braces, others)
+	}
+}
+
+// nesting counts the brackets that are open behind t.
+func nesting(t *ast.Token, braces, others int) (int, int) {
+	if t.Kind == ast.SignToken {
+		switch t.Text {
+		case "{":
+			braces++
+		case "}":
+			braces, others = max(0, braces-1), 0
+		case "(", "[":
+			others++
+		case ")", "]":
+			others = max(0, others-1)
+		}
+	}
+	return braces, others
+}
+
+// structural reports a token that the grammar of an item did not expect.
+func (p *parse) structural(start int, err error) {
+	var unexpected *participle.UnexpectedTokenError
+	if !errors.As(err, &unexpected) {
+		p.fail(CodeUnexpected, p.at(&p.tokens[start]), "%s", err)
+		return
+	}
+	for p.i = start; p.tokens[p.i].Kind != ast.EOF && p.tokens[p.i].Start < unexpected.Unexpected.Pos.Offset; {
+		p.i++
+	}
+	p.unexpected(start, expectation(unexpected.Message()))
+}

@@ -1,0 +1,335 @@
+package parser
+
+import (
+	"sort"
+	"strconv"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+)
+
+// The routines below make trees of what the grammar has matched. The place of
+// an item itself is set by its caller.
+
+// value returns the value of a part, or the zero T where the part is absent.
+func value[T any](x part[T]) (v T) {
+	if x != nil {
+		v = x.get()
+	}
+	return v
+}
+
+// of returns the place of a struct of the grammar: participle tells where the
+// token after it starts.
+func (p *parse) of(at place) source.Span {
+	n := sort.Search(len(p.tokens), func(i int) bool { return p.tokens[i].Start >= at.EndPos.Offset })
+	for n > 0 && p.tokens[n-1].Text == ";" && p.tokens[n-1].Kind == ast.SignToken {
+		n--
+	}
+	if n == 0 {
+		return p.span(at.Pos.Offset, at.Pos.Offset)
+	}
+	return p.span(at.Pos.Offset, max(at.Pos.Offset, p.tokens[n-1].End))
+}
+
+func optional(x part[optName]) *ast.Ident {
+	if x == nil {
+		return nil
+	}
+	name := x.get().Ident
+	return &name
+}
+
+func (p *parse) model(n *modelItem) ast.Item {
+	return &ast.Model{Name: n.Name.get().Ident, Title: value(n.Title)}
+}
+
+func (p *parse) imports(n *importItem) ast.Item {
+	item := &ast.Import{}
+	if n.Path != nil {
+		item.Path = *n.Path.get()
+	} else {
+		item.Path = *n.From.get()
+	}
+	if n.As != nil {
+		name := n.As.get().Ident
+		item.As = &name
+	}
+	for _, name := range n.Names {
+		item.Names = append(item.Names, name.get().Ident)
+	}
+	return item
+}
+
+func (p *parse) unitDecl(n *unitItem) ast.Item {
+	return &ast.UnitDecl{Name: n.Name.get().Ident, Value: n.Value.get().Expr}
+}
+
+func (p *parse) time(n *timeItem) ast.Item {
+	return &ast.Time{Name: n.Name.get().Ident, Unit: value(n.Unit), From: n.From, To: n.To}
+}
+
+var declKinds = map[string]ast.DeclKind{
+	"const": ast.Const, "param": ast.Param, "state": ast.State, "alg": ast.Alg, "discrete": ast.Discrete,
+}
+
+func (p *parse) decl(n *declItem) ast.Item {
+	d := &ast.Decl{Kind: declKinds[n.Kind]}
+	for _, v := range n.Vars {
+		d.Vars = append(d.Vars, p.variable(v))
+	}
+	return d
+}
+
+func (p *parse) variable(n *varDecl) *ast.Var {
+	b := value(n.Bounds)
+	return &ast.Var{
+		At: ast.At{Span: p.of(n.place)}, Name: n.Name.get().Ident, Dims: value(n.Dims), Unit: value(n.Unit),
+		Value: n.Value, Lo: b.lo, Hi: b.hi, Prior: n.Prior,
+	}
+}
+
+func (p *parse) control(n *controlItem) ast.Item {
+	return &ast.Control{Var: p.variable(n.Var), Linear: n.Linear, Grid: n.Grid}
+}
+
+func (p *parse) let(n *letItem) *ast.Let {
+	return &ast.Let{
+		At: ast.At{Span: p.of(n.place)}, Output: n.Word == "output", Target: n.Target.get(), Unit: value(n.Unit),
+		Value: n.Value, For: value(n.For),
+	}
+}
+
+func (p *parse) fn(n *fnItem) ast.Item {
+	f := &ast.Fn{Name: n.Name.get().Ident, Unit: value(n.Unit), Result: n.Value}
+	for _, x := range n.Params {
+		f.Params = append(f.Params, &ast.FnParam{
+			At: ast.At{Span: p.of(x.place)}, Name: x.Name.get().Ident, Dims: value(x.Dims), Unit: value(x.Unit),
+		})
+	}
+	if n.Result != nil {
+		f.Braced, f.Result = true, n.Result
+		for _, x := range n.Lets {
+			f.Lets = append(f.Lets, p.let(x))
+		}
+	}
+	return f
+}
+
+func (p *parse) event(n *eventItem) ast.Item {
+	return &ast.Event{
+		Name: optional(n.Name), When: n.When, Times: n.Times, Every: n.Every, From: n.From, To: n.To, Count: n.Count,
+		For: value(n.For), Priority: n.Priority, Once: n.Once, Body: p.body(n.Body),
+	}
+}
+
+var assignOps = map[string]ast.AssignOp{"=": ast.Set, "+=": ast.AddTo, "-=": ast.SubFrom, "*=": ast.MulBy, "/=": ast.DivBy}
+
+func (p *parse) body(list []*affect) []*ast.Affect {
+	var body []*ast.Affect
+	for _, n := range list {
+		a := &ast.Affect{At: ast.At{Span: p.of(n.place)}, Stop: n.Stop}
+		switch {
+		case n.Let != nil:
+			a.Let = p.let(n.Let)
+		case n.Target != nil:
+			a.Target, a.Op, a.Value, a.For = n.Target.get(), assignOps[n.Op], n.Value, value(n.For)
+		}
+		body = append(body, a)
+	}
+	return body
+}
+
+func (p *parse) reaction(n *reactionItem) ast.Item {
+	r := &ast.Reaction{Name: n.Name.get().Ident, Net: n.Arrow == "<->", Rate: n.Rate}
+	for _, s := range n.Left {
+		r.Left = append(r.Left, s.get())
+	}
+	for _, s := range n.Right {
+		r.Right = append(r.Right, s.get())
+	}
+	return r
+}
+
+func (p *parse) equilibrate(n *equilibrateItem) *ast.Equilibrate {
+	return &ast.Equilibrate{At: ast.At{Span: p.of(n.place)}, Body: p.body(n.Body)}
+}
+
+func (p *parse) experiment(n *experimentItem) ast.Item {
+	e := &ast.Experiment{Name: n.Name.get().Ident}
+	for _, x := range n.Items {
+		item := &ast.ExpItem{
+			At: ast.At{Span: p.of(x.place)}, Time: x.Time, Body: p.body(x.Body), Where: x.Where,
+			Name: optional(x.Name), Value: x.Value,
+		}
+		if x.Equil != nil {
+			item.Equil = p.equilibrate(x.Equil)
+		}
+		if x.Use != nil {
+			name := x.Use.get().Ident
+			item.Use = &name
+		}
+		e.Items = append(e.Items, item)
+	}
+	return e
+}
+
+func (p *parse) data(n *dataItem) ast.Item {
+	return &ast.Data{Name: n.Name.get().Ident, Value: n.Value, Settings: p.list(n.List)}
+}
+
+func (p *parse) list(list []*setting) []*ast.Setting {
+	var out []*ast.Setting
+	for _, s := range list {
+		out = append(out, &ast.Setting{At: ast.At{Span: p.of(s.place)}, Key: s.Key.get().Ident, Value: s.Value})
+	}
+	return out
+}
+
+func (p *parse) observe(n *observeItem) ast.Item {
+	return &ast.Observe{Name: n.Name.get().Ident, Unit: value(n.Unit), Value: n.Value, Noise: n.Noise, From: n.From}
+}
+
+func (p *parse) objective(n *objectiveItem) ast.Item {
+	return &ast.Objective{Target: n.Target.get(), Unit: value(n.Unit), Value: n.Value, For: value(n.For)}
+}
+
+func (p *parse) constraint(n *constraintItem) ast.Item {
+	return &ast.Constraint{Name: n.Name.get().Ident, Cond: n.Cond, For: value(n.For)}
+}
+
+func (p *parse) invariant(n *invariantItem) ast.Item { return &ast.Invariant{Cond: n.Cond} }
+
+func (p *parse) assert(n *assertItem) ast.Item {
+	return &ast.Assert{Cond: n.Cond, Text: value(n.Text)}
+}
+
+func (p *parse) settings(n *settingsItem) ast.Item {
+	return &ast.Settings{Block: ast.Ident{Name: n.Word}, Name: optional(n.Name), List: p.list(n.List)}
+}
+
+func (p *parse) algEq(n *algItem) ast.Item { return &ast.AlgEq{Value: n.Value, For: value(n.For)} }
+
+func (p *parse) equation(n *equationItem) ast.Item {
+	return &ast.Equation{Target: n.Target.get(), Add: n.Op == "+=", Value: n.Value, For: value(n.For)}
+}
+
+// lvalue parses a name with optional subscripts. Reserved words match only
+// where an assignment shows that a name was meant.
+func (p *parse) lvalue() (*ast.LValue, bool) {
+	t := p.peek()
+	if t.Kind == ast.KeywordToken {
+		if a := p.ahead(1); p.startsItem(p.i) || !isToken(a, "=") && !isToken(a, "+=") && !isToken(a, "'") && !isToken(a, "[") && !isToken(a, ":") {
+			return nil, false
+		}
+		p.reserved(t)
+	} else if !isName(t) {
+		return nil, false
+	}
+	p.i++
+	v := &ast.LValue{Name: p.ident(t)}
+	if open := p.peek(); isToken(open, "[") {
+		p.i++
+		v.Subs = p.subs(open)
+	}
+	v.At = ast.At{Span: p.since(t.Start)}
+	return v, true
+}
+
+// key parses the key of a setting, which may be a reserved word.
+func (p *parse) key() (keyName, bool) {
+	t := p.peek()
+	if !isName(t) && (t.Kind != ast.KeywordToken || p.startsItem(p.i)) {
+		return keyName{}, false
+	}
+	p.i++
+	return keyName{p.ident(t)}, true
+}
+
+// specie parses `A`, `2 A` or `2 A[i]` on a side of a reaction.
+func (p *parse) specie() (*ast.Specie, bool) {
+	start := p.peek()
+	s := &ast.Specie{}
+	if start.Kind == ast.NumberToken {
+		s.Coeff = p.literal()
+		if t := p.peek(); t.Start == start.End && isName(t) {
+			p.complain(CodeCoefficient, s.Coeff.Span.To(p.at(t)), "a coefficient is separated from the species by a space: write %s %s", s.Coeff.Text, t.Text).
+				Fix(p.span(t.Start, t.Start), " ", "write a space")
+		}
+		if isToken(p.peek(), "*") {
+			p.fail(CodeCoefficient, p.gap(), "a coefficient stands before its species without an operator: 2 A + B -> C")
+			return s, true
+		}
+	}
+	name, ok := p.lvalue()
+	if !ok && s.Coeff != nil {
+		p.fail(CodeUnexpected, p.gap(), "expected a species after the coefficient %s, found %s", s.Coeff.Text, p.found())
+	}
+	s.Name = name
+	s.At = ast.At{Span: p.since(start.Start)}
+	return s, ok || s.Coeff != nil
+}
+
+// dims parses the shape behind a declared name.
+func (p *parse) dims() []ast.Expr {
+	open := p.next()
+	var dims []ast.Expr
+	for !p.failed {
+		dims = append(dims, p.expr(0))
+		if !p.got(",") {
+			break
+		}
+	}
+	p.closeBracket("]", open, "shape")
+	return dims
+}
+
+// fnDims parses the shape of a function's parameter.
+func (p *parse) fnDims() []ast.FnDim {
+	open := p.next()
+	var dims []ast.FnDim
+	for !p.failed {
+		t := p.peek()
+		d := ast.FnDim{At: ast.At{Span: p.at(t)}}
+		switch size, err := strconv.Atoi(t.Text); {
+		case isToken(t, ":"):
+			d.All = true
+		case isName(t):
+			d.Name = t.Text
+		case t.Kind == ast.NumberToken && err == nil && isInteger(t.Text):
+			d.Size = size
+		default:
+			p.fail(CodeUnexpected, p.gap(), "a dimension of a function's parameter is a name, a whole number or \":\", found %s", p.found())
+			return nil
+		}
+		p.i++
+		dims = append(dims, d)
+		if !p.got(",") {
+			break
+		}
+	}
+	p.closeBracket("]", open, "shape")
+	return dims
+}
+
+// bounds parses `in [lo, hi]`.
+func (p *parse) bounds() (b bounds) {
+	p.next()
+	open := p.peek()
+	if !p.got("[") {
+		p.fail(CodeBounds, p.gap(), "bounds are written in [lo, hi]")
+		return b
+	}
+	b.lo = p.expr(0)
+	if !p.failed && !p.got(",") {
+		p.fail(CodeBounds, p.gap(), "bounds are written in [lo, hi], with a comma between them")
+	}
+	if !p.failed {
+		b.hi = p.expr(0)
+	}
+	if p.is(",") {
+		p.fail(CodeBounds, p.gap(), "there are two bounds, in [lo, hi]; write -inf or inf for an open side")
+	}
+	p.closeBracket("]", open, "bounds")
+	return b
+}
