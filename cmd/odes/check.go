@@ -1,0 +1,54 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+
+	"odes.dev/odes/lang/diag"
+)
+
+// checkCmd is odes check.
+type checkCmd struct {
+	global
+	Models []string `arg:"" help:"Model files; - reads standard input."`
+	Format string   `placeholder:"FORMAT" enum:"table,json" default:"table" help:"json: one diagnostic a line, as JSON."`
+}
+
+// Run checks every model and says what each is made of.
+func (k *checkCmd) Run(c *call) error {
+	c.configure(k.global, k.Format)
+	worst := 0
+	for _, path := range k.Models {
+		m, err := c.load(path)
+		var code status
+		switch {
+		case c.ctx.Err() != nil:
+			return c.ctx.Err()
+		case errors.As(err, &code):
+			worst = max(worst, int(code))
+			continue
+		case err != nil && diag.Of(err) == nil:
+			c.complain("file", err.Error())
+			worst = max(worst, exitRun)
+			continue
+		case err != nil:
+			return err
+		}
+		if !c.quiet && !c.json {
+			i := m.Info()
+			fmt.Fprintf(c.out, "%s: ok: %s, %s, %s, %s\n", i.File, count(i.States, "state"),
+				count(i.Params, "param"), count(i.Events, "event"), count(i.Objectives, "objective"))
+		}
+	}
+	if worst > 0 {
+		return status(worst)
+	}
+	return nil
+}
+
+func count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,192 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// Exit statuses; scripts rely on them.
+const (
+	exitDone        = 0
+	exitModel       = 1 // the model is wrong
+	exitUsage       = 2 // the command line is wrong
+	exitRun         = 3 // the run failed, or a file could not be read or written
+	exitInterrupted = 130
+)
+
+// commands is the command line as kong reads it. A command's Run does the work.
+type commands struct {
+	Sens       sensCmd       `cmd:"" help:"Objectives and their gradients."`
+	Run        runCmd        `cmd:"" help:"Solve: outputs over time, events, objectives."`
+	Check      checkCmd      `cmd:"" help:"Parse and check models."`
+	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler made."`
+	Version    versionCmd    `cmd:"" help:"Print the version."`
+	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+}
+
+// global holds the flags that every command has.
+type global struct {
+	Quiet   bool `short:"q" help:"Show errors only: no warnings, no notes, no progress."`
+	Verbose bool `short:"v" help:"Show where the time went; abbreviate nothing."`
+	NoColor bool `name:"no-color" help:"Plain text, also on a terminal (as with NO_COLOR set)."`
+}
+
+// call is one invocation: its streams and what was parsed before kong.
+type call struct {
+	ctx            context.Context
+	in             io.Reader
+	out, err       io.Writer
+	settings       []odes.Setting // --solver.key=value and --sens.key=value
+	quiet, verbose bool
+	plain          bool // no colour
+	json           bool // diagnostics as JSON
+}
+
+// status is an error that only sets the exit status: everything was said.
+type status int
+
+func (s status) Error() string { return fmt.Sprintf("exit status %d", int(s)) }
+
+// usageError says that the command line is wrong.
+type usageError struct{ text string }
+
+func (e *usageError) Error() string { return e.text }
+
+func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(format, args...)} }
+
+// run executes the command line args and returns the exit status.
+func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
+	c := &call{ctx: ctx, in: in, out: out, err: errs}
+	rest, settings, err := splitSettings(args)
+	if err != nil {
+		return c.fail(err)
+	}
+	c.settings = settings
+
+	var cmd commands
+	parser, err := newParser(&cmd, out, errs)
+	if err != nil {
+		return c.fail(err)
+	}
+	asked, err := parse(parser, rest)
+	if errors.Is(err, errHelped) {
+		return exitDone
+	}
+	if err != nil {
+		return c.fail(usagef("%v; see odes --help", lowerFirst(err.Error())))
+	}
+	if len(settings) > 0 && !slices.Contains([]string{"sens", "run"}, commandName(asked)) {
+		return c.fail(usagef("odes %s takes no --%s", commandName(asked), settings[0].Key))
+	}
+	if err := asked.Run(c); err != nil {
+		return c.fail(err)
+	}
+	return exitDone
+}
+
+// newParser describes the command line to kong.
+func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
+	return kong.New(cmd,
+		kong.Name("odes"),
+		kong.Description("Gradients of ODE models from a text file.\n\nTry: odes sens examples/bounce/bounce.ode"),
+		kong.Writers(out, errs),
+		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
+		kong.Exit(func(int) { panic(errHelped) }),
+	)
+}
+
+// errHelped ends parsing after --help has printed: kong would exit the process.
+var errHelped = errors.New("help was printed")
+
+func parse(p *kong.Kong, args []string) (ctx *kong.Context, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			if r != any(errHelped) {
+				panic(r)
+			}
+			err = errHelped
+		}
+	}()
+	if len(args) == 0 {
+		args = []string{"--help"}
+	}
+	return p.Parse(args)
+}
+
+func commandName(ctx *kong.Context) string {
+	name, _, _ := strings.Cut(ctx.Command(), " ")
+	return name
+}
+
+// configure takes over the flags that every command has.
+func (c *call) configure(g global, format string) {
+	c.quiet, c.verbose = g.Quiet, g.Verbose
+	c.plain = g.NoColor
+	c.json = format == "json"
+}
+
+// fail shows err and returns the exit status that belongs to it.
+func (c *call) fail(err error) int {
+	var done status
+	var usage *usageError
+	switch {
+	case errors.As(err, &done):
+		return int(done)
+	case c.ctx.Err() != nil:
+		c.diagnose(diag.Of(err))
+		c.complain("interrupted", interruptedText(err))
+		return exitInterrupted
+	case errors.As(err, &usage):
+		c.complain("usage", usage.text)
+		return exitUsage
+	}
+	if list := diag.Of(err); list != nil {
+		c.diagnose(list)
+		return c.statusOf(list)
+	}
+	c.complain("file", err.Error())
+	return exitRun
+}
+
+func interruptedText(err error) string {
+	if err == nil || errors.Is(err, context.Canceled) && err.Error() == context.Canceled.Error() || diag.Of(err) != nil {
+		return "interrupted"
+	}
+	return "interrupted: " + err.Error()
+}
+
+// statusOf tells what is to blame for errors of a run: the command line for
+// settings and names without a place in the model, the model for those with
+// one, else the run.
+func (c *call) statusOf(list []diag.Diagnostic) int {
+	code := exitRun
+	for _, d := range list {
+		if d.Level != diag.Error {
+			continue
+		}
+		switch d.Code {
+		case odes.CodeSetting, odes.CodeUnknown, odes.CodeOverride, odes.CodeNoSuchRun:
+			if d.Span.IsZero() {
+				return exitUsage
+			}
+			code = exitModel
+		}
+	}
+	return code
+}
+
+func lowerFirst(s string) string {
+	if s == "" {
+		return s
+	}
+	return strings.ToLower(s[:1]) + s[1:]
+}

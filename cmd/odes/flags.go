@@ -1,0 +1,269 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes"
+)
+
+// modelFlags are the flags of commands that run one model.
+type modelFlags struct {
+	global
+	Model   string   `arg:"" help:"Model file; - reads standard input."`
+	Set     []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, A=[1,2,3], initial(x)=2; @file reads one a line. Repeatable."`
+	Solver  string   `placeholder:"NAME" help:"Use the named solver block. Any key of it: --solver.rtol=1e-9."`
+	Sens    string   `placeholder:"NAME" help:"Use the named sens block. Any key of it: --sens.mode=tangent."`
+	Threads int      `placeholder:"N" help:"Goroutines; 0: one per core. Results do not depend on it."`
+	Lanes   int      `placeholder:"N" help:"Objectives swept together; 0: chosen. Results do not depend on it."`
+	Memory  string   `placeholder:"SIZE" help:"Largest memory of the trajectory, such as 2GB."`
+	Format  format   `placeholder:"FORMAT" help:"table, json, csv or npz; without it, what the name of the output file says."`
+	Output  string   `short:"o" placeholder:"FILE" help:"Write there instead of standard output: whole, or not at all."`
+}
+
+// format is an output format.
+type format string
+
+// UnmarshalText checks the name of a format.
+func (f *format) UnmarshalText(text []byte) error {
+	switch s := string(text); s {
+	case "table", "json", "csv", "npz":
+		*f = format(s)
+		return nil
+	default:
+		return fmt.Errorf("there is no format %q, only table, json, csv and npz", s)
+	}
+}
+
+// resolve returns the format to write: the one asked for, else that of the output file's name.
+func (f modelFlags) resolve() (format, error) {
+	if f.Format != "" || f.Output == "" {
+		if f.Format == "" {
+			return "table", nil
+		}
+		return f.Format, nil
+	}
+	at := strings.LastIndexByte(f.Output, '.')
+	switch ext := strings.ToLower(f.Output[at+1:]); {
+	case at < 0 || strings.ContainsAny(ext, "/\\"):
+		return "table", nil
+	case ext == "txt":
+		return "table", nil
+	default:
+		var out format
+		if out.UnmarshalText([]byte(ext)) != nil {
+			return "", usagef("cannot tell the format from %q: add --format table, json, csv or npz", f.Output)
+		}
+		return out, nil
+	}
+}
+
+// options returns the options of a run.
+func (f modelFlags) options(c *call) (odes.Options, error) {
+	o := odes.Options{Solver: f.Solver, Sens: f.Sens, Settings: c.settings, Threads: f.Threads, Lanes: f.Lanes}
+	if f.Threads < 0 || f.Lanes < 0 {
+		return o, usagef("--threads and --lanes take whole numbers from 0")
+	}
+	if f.Memory != "" {
+		o.Settings = append(o.Settings, odes.Setting{Key: "solver.memory", Value: strconv.Quote(f.Memory)})
+	}
+	for _, text := range f.Set {
+		list, err := assignments(text)
+		if err != nil {
+			return o, err
+		}
+		o.Set = append(o.Set, list...)
+	}
+	return o, nil
+}
+
+var settingFlag = regexp.MustCompile(`^--((?:solver|sens|fit)\.[\pL_][\pL\pN_]*)(=(.*))?$`)
+
+// splitSettings takes the flags --solver.key=value and --sens.key=value out of
+// args: kong wants to know all flags beforehand, and these belong to the engine.
+func splitSettings(args []string) (rest []string, settings []odes.Setting, err error) {
+	for i := 0; i < len(args); i++ {
+		if args[i] == "--" {
+			return append(rest, args[i:]...), settings, nil
+		}
+		m := settingFlag.FindStringSubmatch(args[i])
+		switch {
+		case m == nil:
+			rest = append(rest, args[i])
+			continue
+		case m[2] == "":
+			if i+1 == len(args) {
+				return nil, nil, usagef("--%s needs a value: --%s=…", m[1], m[1])
+			}
+			i++
+			m[3] = args[i]
+		}
+		if strings.HasPrefix(m[1], "fit.") {
+			return nil, nil, usagef("--%s: fit is not available in this version", m[1])
+		}
+		settings = append(settings, odes.Setting{Key: m[1], Value: m[3]})
+	}
+	return rest, settings, nil
+}
+
+// assignments reads the value of --set: "name=value", or "@file" with one of them a line.
+func assignments(text string) ([]odes.Assignment, error) {
+	path, isFile := strings.CutPrefix(text, "@")
+	if !isFile {
+		a, err := assignment(text)
+		return []odes.Assignment{a}, err
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, &odes.FileError{Path: path, Err: err}
+	}
+	var list []odes.Assignment
+	for n, line := range strings.Split(string(data), "\n") {
+		line, _, _ = strings.Cut(line, "#")
+		if line = strings.TrimSpace(line); line == "" {
+			continue
+		}
+		a, err := assignment(line)
+		if err != nil {
+			return nil, usagef("%s:%d: %v", path, n+1, err)
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+func assignment(text string) (odes.Assignment, error) {
+	name, value, ok := strings.Cut(text, "=")
+	name = strings.TrimSpace(name)
+	if !ok || name == "" {
+		return odes.Assignment{}, usagef("--set %s: write name=value", text)
+	}
+	values, err := numbers(value)
+	if err != nil {
+		return odes.Assignment{}, usagef("--set %s: %v", text, err)
+	}
+	return odes.Assignment{Name: name, Values: values}, nil
+}
+
+// numbers reads a number, or a list of them in brackets; nested lists are read row by row.
+func numbers(text string) ([]float64, error) {
+	text = strings.TrimSpace(text)
+	inner, opened := strings.CutPrefix(text, "[")
+	if !opened {
+		x, err := number(text)
+		return []float64{x}, err
+	}
+	inner, closed := strings.CutSuffix(inner, "]")
+	if !closed {
+		return nil, fmt.Errorf("the bracket of %q is not closed", text)
+	}
+	var all []float64
+	width := -1
+	for _, part := range splitOutside(inner, ',') {
+		x, err := numbers(part)
+		if err != nil {
+			return nil, err
+		}
+		if width >= 0 && len(x) != width {
+			return nil, fmt.Errorf("the rows of %q differ in length", text)
+		}
+		width = len(x)
+		all = append(all, x...)
+	}
+	return all, nil
+}
+
+func number(text string) (float64, error) {
+	text = strings.TrimSpace(text)
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || strings.ContainsAny(text, "xXpP_") {
+		return 0, fmt.Errorf("%q is not a number", text)
+	}
+	return x, nil
+}
+
+// splitOutside splits text at sep outside of brackets and parentheses.
+func splitOutside(text string, sep byte) []string {
+	var parts []string
+	depth, from := 0, 0
+	for i := range len(text) {
+		switch c := text[i]; {
+		case c == '[' || c == '(':
+			depth++
+		case c == ']' || c == ')':
+			depth--
+		case c == sep && depth == 0:
+			parts = append(parts, text[from:i])
+			from = i + 1
+		}
+	}
+	return append(parts, text[from:])
+}
+
+// list splits the value of --of and --wrt at commas outside of brackets.
+func list(flag, text string) ([]string, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if inner, ok := strings.CutPrefix(text, "["); ok && strings.HasSuffix(inner, "]") {
+		text = strings.TrimSuffix(inner, "]") // as the language writes it
+	}
+	parts := splitOutside(text, ',')
+	for i, p := range parts {
+		parts[i] = strings.TrimSpace(p)
+		if parts[i] == "" {
+			return nil, usagef("--%s %s: a name is missing", flag, text)
+		}
+	}
+	return parts, nil
+}
+
+const maxTimes = 10_000_000
+
+// times reads from:step:to, both ends included, or a list of times.
+func times(text string) ([]float64, error) {
+	if text == "" {
+		return nil, nil
+	}
+	if !strings.Contains(text, ":") {
+		if !strings.HasPrefix(text, "[") {
+			text = "[" + text + "]"
+		}
+		list, err := numbers(text)
+		if err != nil {
+			return nil, usagef("--times: %v", err)
+		}
+		for i, t := range list {
+			if math.IsNaN(t) || math.IsInf(t, 0) || i > 0 && t < list[i-1] {
+				return nil, usagef("--times: times must be finite and ascending")
+			}
+		}
+		return list, nil
+	}
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 {
+		return nil, usagef("--times %s: write from:step:to, or times with commas between", text)
+	}
+	var x [3]float64
+	for i, p := range parts {
+		v, err := number(p)
+		if err != nil {
+			return nil, usagef("--times %s: %v", text, err)
+		}
+		x[i] = v
+	}
+	from, step, to := x[0], x[1], x[2]
+	count := math.Floor((to-from)/step*(1+1e-12)) + 1
+	if !(step > 0) || !(to >= from) || !(count <= maxTimes) {
+		return nil, usagef("--times %s: the step must be positive, the end not before the start, and there are at most %d times", text, maxTimes)
+	}
+	list := make([]float64, int(count))
+	for i := range list {
+		list[i] = min(from+float64(float64(i)*step), to)
+	}
+	return list, nil
+}

@@ -1,0 +1,22 @@
+// Command odes computes gradients of models made of ordinary differential
+// equations, from a text file:
+//
+//	odes sens model.ode
+//
+// It reads the command line and shows what package odes computes; it computes
+// nothing itself.
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	// A second Ctrl-C ends the process at once, whatever it is doing.
+	context.AfterFunc(ctx, stop)
+	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"runtime/debug"
+	"time"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
+	"odes.dev/odes/lang/diag"
+)
+
+// load compiles the model at path; "-" is standard input. Diagnostics that a
+// model carries although it is fine are shown.
+func (c *call) load(path string) (*odes.Model, error) {
+	m, err := c.parse(path)
+	if err != nil {
+		if list := diag.Of(err); list != nil {
+			c.diagnose(list)
+			return nil, status(exitModel)
+		}
+		return nil, err
+	}
+	c.diagnose(m.Warnings())
+	return m, nil
+}
+
+func (c *call) parse(path string) (m *odes.Model, err error) {
+	err = c.work(func() (err error) {
+		if path != "-" {
+			m, err = odes.ParseFile(path)
+			return err
+		}
+		text, err := io.ReadAll(c.in)
+		if err != nil {
+			return fmt.Errorf("cannot read standard input: %w", err)
+		}
+		m, err = odes.Parse("<stdin>", string(text), odes.ParseOptions{Files: os.DirFS(".")})
+		return err
+	})
+	return m, err
+}
+
+// work does f, and returns soon after Ctrl-C even where f does not look at the context.
+func (c *call) work(f func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if r := recover(); r != nil {
+				text := fmt.Sprintf("internal error: %v; please report it, with the model", r)
+				if c.verbose {
+					text += "\n" + string(debug.Stack())
+				}
+				done <- errors.New(text)
+			}
+		}()
+		done <- f()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-c.ctx.Done():
+	}
+	select {
+	case err := <-done:
+		return errors.Join(err, c.ctx.Err())
+	case <-time.After(time.Second):
+		return c.ctx.Err()
+	}
+}
+
+// heading says which model a result belongs to.
+func heading(m *odes.Model) report.Heading {
+	info := m.Info()
+	return report.Heading{Model: info.Name, File: info.File, Time: info.Time, TimeUnit: info.TimeUnit}
+}
+
+// tableOptions fit tables to the screen.
+func (c *call) tableOptions(w io.Writer) report.TableOptions {
+	if s, ok := w.(*sink); ok {
+		w = s.Writer
+	}
+	return report.TableOptions{Width: c.width(w), Bold: c.colour(w), All: c.verbose}
+}
+
+// binary refuses to fill a terminal with bytes.
+func (c *call) binary(f format, output string) error {
+	if f == "npz" && output == "" && isTerminal(c.out) {
+		return usagef("npz is no text: name a file with -o")
+	}
+	return nil
+}

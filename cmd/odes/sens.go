@@ -1,0 +1,109 @@
+package main
+
+import (
+	"fmt"
+	"io"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
+	"odes.dev/odes/lang/diag"
+)
+
+// sensCmd is odes sens.
+type sensCmd struct {
+	modelFlags
+	Of    string `placeholder:"NAMES" help:"Objectives, with commas between; without it, those of the sens block."`
+	Wrt   string `placeholder:"NAMES" help:"Differentiate by these: k1,A,initial(x)."`
+	Mode  string `placeholder:"MODE" help:"How: adjoint, tangent, complex, differences or auto."`
+	Stats string `placeholder:"FILE" help:"Write settings, statistics and events there, as JSON."`
+}
+
+// Run computes gradients and writes them.
+func (s *sensCmd) Run(c *call) error {
+	f, err := s.resolve()
+	if err != nil {
+		return err
+	}
+	c.configure(s.global, string(f))
+	opts, err := s.options(c)
+	if err != nil {
+		return err
+	}
+	if opts.Of, err = list("of", s.Of); err != nil {
+		return err
+	}
+	if opts.Wrt, err = list("wrt", s.Wrt); err != nil {
+		return err
+	}
+	if s.Mode != "" {
+		opts.Settings = append(opts.Settings, odes.Setting{Key: "sens.mode", Value: s.Mode})
+	}
+	if err := c.binary(f, s.Output); err != nil {
+		return err
+	}
+	m, err := c.load(s.Model)
+	if err != nil {
+		return err
+	}
+	out, err := c.open(s.Output)
+	if err != nil {
+		return err
+	}
+	defer out.discard()
+
+	bar := c.attach(&opts)
+	var result *odes.Sensitivities
+	err = c.work(func() (err error) {
+		result, err = m.Sensitivities(c.ctx, opts)
+		return err
+	})
+	bar.clear()
+	if err != nil {
+		if f == "json" && s.Output == "" && c.ctx.Err() == nil && diag.Of(err) != nil && c.statusOf(diag.Of(err)) == exitRun {
+			// Programs that read the output find out there, too.
+			_ = report.SensJSON(c.out, heading(m), &odes.Sensitivities{Status: "failed"})
+		}
+		return err
+	}
+	c.diagnose(result.Warnings)
+	if err := s.write(c, out, f, m, result); err != nil {
+		return cannotWrite(s.Output, err)
+	}
+	if err := out.commit(); err != nil {
+		return err
+	}
+	if s.Stats != "" {
+		if err := c.write(s.Stats, func(w io.Writer) error { return report.Stats(w, result) }); err != nil {
+			return err
+		}
+	}
+	c.seconds(result.Stats)
+	if result.Status != "ok" {
+		return status(exitRun)
+	}
+	return nil
+}
+
+func (s *sensCmd) write(c *call, w io.Writer, f format, m *odes.Model, result *odes.Sensitivities) error {
+	switch f {
+	case "json":
+		return report.SensJSON(w, heading(m), result)
+	case "csv":
+		return report.SensCSV(w, result)
+	case "npz":
+		return report.SensNPZ(w, result)
+	}
+	return report.SensTable(w, heading(m), result, c.tableOptions(w))
+}
+
+// seconds tells, with -v, where the time went.
+func (c *call) seconds(s odes.RunStats) {
+	if !c.verbose || c.quiet {
+		return
+	}
+	line := fmt.Sprintf("parse %.3g s, compile %.3g s, forward %.3g s", s.Seconds.Parse, s.Seconds.Compile, s.Seconds.Forward)
+	if s.Seconds.Adjoint > 0 {
+		line += fmt.Sprintf(", adjoint %.3g s", s.Seconds.Adjoint)
+	}
+	fmt.Fprintf(c.err, "%s; %d right-hand sides, %d transposes, trajectory %d bytes\n", line, s.F, s.VJP, s.PeakTrajectoryBytes)
+}

@@ -1,0 +1,127 @@
+package odes_test
+
+import (
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// imports is the table of docs/architecture.md: which packages of odes each
+// package may import, outside of tests. A package that is not here, and an
+// import that is not in its row, fail the test; so does a row without a package.
+var imports = map[string]string{
+	"lang/source":     "",
+	"lang/diag":       "lang/source",
+	"lang/units":      "internal/elem",
+	"lang/types":      "lang/units",
+	"lang/ast":        "lang/source",
+	"parser":          "lang/ast lang/diag lang/source",
+	"internal/elem":   "",
+	"internal/simd":   "internal/elem",
+	"data":            "",
+	"stdlib":          "lang/ast lang/source lang/types lang/units parser tape internal/elem",
+	"typecheck":       "lang/ast lang/diag lang/source lang/types lang/units stdlib data parser tape internal/elem",
+	"tape":            "lang/source internal/elem",
+	"tapec":           "lang/ast lang/diag lang/source lang/types stdlib tape typecheck internal/elem",
+	"vm":              "tape internal/elem internal/simd vm/internal/*",
+	"vm/internal/*":   "tape internal/elem internal/simd vm/internal/*",
+	"solvers":         "internal/elem internal/simd",
+	"sens":            "solvers internal/elem",
+	"":                "*", // the root imports everything but what stands on it, see above
+	"plot":            "",
+	"repl":            ". lang/diag plot",
+	"internal/report": ".",
+	"cmd/odes":        ". repl plot internal/report lang/ast lang/diag lang/source parser solvers stdlib",
+}
+
+// above lists what stands on the root package: nothing below may import it.
+var above = []string{"plot", "repl", "internal/report", "cmd/odes"}
+
+const module = "odes.dev/odes"
+
+func TestImports(t *testing.T) {
+	seen := map[string]bool{}
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		name := d.Name()
+		if d.IsDir() {
+			if path != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata") {
+				return filepath.SkipDir
+			}
+			return nil
+		}
+		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
+			return nil
+		}
+		pkg := filepath.ToSlash(filepath.Dir(path))
+		if pkg == "." {
+			pkg = ""
+		}
+		row, allowed := rowOf(pkg)
+		if row == "none" {
+			t.Errorf("%s: package %q is not in the table; add it here and to docs/architecture.md", path, pkg)
+			return nil
+		}
+		seen[row] = true
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		if err != nil {
+			return err
+		}
+		for _, spec := range file.Imports {
+			imported, _ := strconv.Unquote(spec.Path.Value)
+			if imported == module {
+				imported = module + "/."
+			}
+			of, ours := strings.CutPrefix(imported, module+"/")
+			if !ours {
+				continue
+			}
+			if !mayImport(allowed, of) {
+				t.Errorf("%s: %q must not import %q", path, pkg, of)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(seen) < 10 {
+		t.Fatalf("found only %d packages: the test checks nothing", len(seen))
+	}
+	for row := range imports {
+		if !seen[row] && row != "vm/internal/*" && row != "internal/simd" {
+			t.Errorf("the table has a row for %q, but there is no such package", row)
+		}
+	}
+}
+
+// rowOf finds the row of a package and what it may import.
+func rowOf(pkg string) (row string, allowed []string) {
+	for row, list := range imports {
+		if matches(row, pkg) {
+			return row, strings.Fields(list)
+		}
+	}
+	return "none", nil
+}
+
+func matches(pattern, pkg string) bool {
+	if prefix, ok := strings.CutSuffix(pattern, "*"); ok && prefix != "" {
+		return strings.HasPrefix(pkg, prefix)
+	}
+	return pattern == pkg
+}
+
+func mayImport(allowed []string, pkg string) bool {
+	if slices.Equal(allowed, []string{"*"}) {
+		return !slices.Contains(above, pkg)
+	}
+	return slices.ContainsFunc(allowed, func(p string) bool { return matches(p, pkg) })
+}

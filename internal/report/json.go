@@ -1,0 +1,293 @@
+package report
+
+import (
+	"bufio"
+	"encoding/json"
+	"io"
+	"strings"
+
+	"odes.dev/odes"
+)
+
+// jsonWriter writes JSON text in the order it is told: maps of encoding/json
+// would sort the names of a model, and build a copy of large gradients. Its
+// bufio.Writer keeps the first error.
+type jsonWriter struct {
+	w    *bufio.Writer
+	work []byte
+}
+
+func newJSON(w io.Writer) *jsonWriter { return &jsonWriter{w: bufio.NewWriterSize(w, 1<<16)} }
+
+// raw writes text as it stands.
+func (j *jsonWriter) raw(parts ...string) {
+	for _, p := range parts {
+		j.w.WriteString(p)
+	}
+}
+
+// text writes a string literal.
+func (j *jsonWriter) text(s string) {
+	var b strings.Builder
+	enc := json.NewEncoder(&b)
+	enc.SetEscapeHTML(false)
+	_ = enc.Encode(s) // a string always encodes
+	j.raw(strings.TrimSuffix(b.String(), "\n"))
+}
+
+// number writes x; see appendNumber.
+func (j *jsonWriter) number(x float64) {
+	j.work = appendNumber(j.work[:0], x)
+	j.w.Write(j.work)
+}
+
+// int writes a whole number.
+func (j *jsonWriter) int(n int64) {
+	b, _ := json.Marshal(n)
+	j.w.Write(b)
+}
+
+// array writes row-major data as nested lists; a scalar as a number.
+func (j *jsonWriter) array(shape []int, data []float64) {
+	if len(shape) == 0 {
+		j.number(data[0])
+		return
+	}
+	j.raw("[")
+	inner := size(shape[1:])
+	for i := range shape[0] {
+		if i > 0 {
+			j.raw(", ")
+		}
+		j.array(shape[1:], data[i*inner:(i+1)*inner])
+	}
+	j.raw("]")
+}
+
+// texts writes a list of strings.
+func (j *jsonWriter) texts(list []string) {
+	j.raw("[")
+	for i, s := range list {
+		if i > 0 {
+			j.raw(", ")
+		}
+		j.text(s)
+	}
+	j.raw("]")
+}
+
+// derivatives writes {"name": derivatives, …} of the params, or of the initial values, of a gradient's row.
+func (j *jsonWriter) derivatives(vars []odes.Variable, row []float64, initial bool) {
+	j.raw("{")
+	first := true
+	for _, v := range vars {
+		if v.Initial != initial || row == nil {
+			continue
+		}
+		if !first {
+			j.raw(", ")
+		}
+		first = false
+		j.text(v.Name)
+		j.raw(": ")
+		j.array(v.Shape, row[v.Offset:v.Offset+v.Size()])
+	}
+	j.raw("}")
+}
+
+// SensJSON writes a result of Sensitivities: schema 1. A failed run is one
+// without values whose Status is "failed".
+func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities) error {
+	j := newJSON(w)
+	j.raw("{\n  \"schema\": 1, \"status\": ")
+	j.text(s.Status)
+	j.raw(", \"odes\": ")
+	j.text(odes.Version)
+	j.raw(", \"model\": ")
+	j.text(h.Model)
+	j.raw(", \"file\": ")
+	j.text(h.File)
+	j.raw(",\n  \"time\": {\"name\": ")
+	j.text(h.Time)
+	j.raw(", \"from\": ")
+	j.number(s.From)
+	j.raw(", \"to\": ")
+	j.number(s.To)
+	j.raw(", \"unit\": ")
+	j.text(h.TimeUnit)
+	j.raw("},\n  \"objectives\": [")
+	for i, v := range s.Values {
+		if i > 0 {
+			j.raw(",")
+		}
+		var row []float64
+		if hasValue(v) && s.Columns > 0 {
+			row = s.Gradient[i*s.Columns : (i+1)*s.Columns]
+		}
+		j.raw("\n    {\"name\": ")
+		j.text(v.Name)
+		if v.Relation != "" {
+			j.raw(", \"relation\": ")
+			j.text(v.Relation)
+		}
+		j.raw(", \"unit\": ")
+		j.text(v.Unit)
+		j.raw(", \"value\": ")
+		j.number(v.Value)
+		j.raw(",\n     \"params\": ")
+		j.derivatives(s.Variables, row, false)
+		j.raw(",\n     \"initial\": ")
+		j.derivatives(s.Variables, row, true)
+		j.raw(",\n     \"warnings\": ")
+		j.texts(v.Warnings)
+		j.raw("}")
+	}
+	if len(s.Values) > 0 {
+		j.raw("\n  ")
+	}
+	j.raw("],\n  \"events\": ")
+	j.events(s.Variables, s.Events)
+	j.raw(",\n  \"settings\": ")
+	j.settings(s.Settings)
+	j.raw(",\n  \"stats\": ")
+	j.stats(s.Stats)
+	j.raw("\n}\n")
+	return j.w.Flush()
+}
+
+// RunJSON writes a result of Solve.
+func RunJSON(w io.Writer, s *odes.Solution) error {
+	j := newJSON(w)
+	j.raw("{\n  \"t\": ")
+	j.array([]int{len(s.T)}, s.T)
+	j.raw(",\n  \"outputs\": {")
+	for i, o := range s.Outputs {
+		if i > 0 {
+			j.raw(",")
+		}
+		j.raw("\n    ")
+		j.text(o.Name)
+		j.raw(": ")
+		j.array(append([]int{len(s.T)}, o.Shape...), o.Values)
+	}
+	j.raw("\n  },\n  \"events\": ")
+	j.events(nil, s.Events)
+	j.raw(",\n  \"stats\": ")
+	j.stats(s.Stats)
+	j.raw("\n}\n")
+	return j.w.Flush()
+}
+
+// Stats writes the settings, stats and events of a run whose derivatives go elsewhere.
+func Stats(w io.Writer, s *odes.Sensitivities) error {
+	j := newJSON(w)
+	j.raw("{\n  \"settings\": ")
+	j.settings(s.Settings)
+	j.raw(",\n  \"stats\": ")
+	j.stats(s.Stats)
+	j.raw(",\n  \"events\": ")
+	j.events(s.Variables, s.Events)
+	j.raw("\n}\n")
+	return j.w.Flush()
+}
+
+func (j *jsonWriter) events(vars []odes.Variable, list []odes.EventRecord) {
+	j.raw("[")
+	for i, e := range list {
+		if i > 0 {
+			j.raw(",")
+		}
+		j.raw("\n    {\"name\": ")
+		j.text(e.Name)
+		j.raw(", \"kind\": ")
+		j.text(e.Kind)
+		j.raw(", \"index\": ")
+		if len(e.Index) == 0 {
+			j.raw("null")
+		} else {
+			j.raw("[")
+			for k, n := range e.Index {
+				if k > 0 {
+					j.raw(", ")
+				}
+				j.int(int64(n))
+			}
+			j.raw("]")
+		}
+		j.raw(", \"t\": ")
+		j.number(e.T)
+		if e.Params != nil {
+			j.raw(", \"params\": ")
+			j.derivatives(vars, e.Params, false)
+			if hasInitial(vars) {
+				j.raw(", \"initial\": ")
+				j.derivatives(vars, e.Params, true)
+			}
+		}
+		j.raw("}")
+	}
+	if len(list) > 0 {
+		j.raw("\n  ")
+	}
+	j.raw("]")
+}
+
+func hasInitial(vars []odes.Variable) bool {
+	for _, v := range vars {
+		if v.Initial {
+			return true
+		}
+	}
+	return false
+}
+
+func (j *jsonWriter) settings(s odes.RunSettings) {
+	j.raw("{\"method\": ")
+	j.text(s.Method)
+	j.raw(", \"rtol\": ")
+	j.number(s.RTol)
+	j.raw(", \"atol\": ")
+	j.number(s.ATol)
+	j.raw(", \"mode\": ")
+	j.text(s.Mode)
+	j.raw(", \"checkpoint\": ")
+	j.text(s.Checkpoint)
+	j.raw(", \"backend\": ")
+	j.text(s.Backend)
+	j.raw(", \"lanes\": ")
+	j.int(int64(s.Lanes))
+	j.raw(", \"threads\": ")
+	j.int(int64(s.Threads))
+	j.raw("}")
+}
+
+func (j *jsonWriter) stats(s odes.RunStats) {
+	j.raw("{")
+	for i, f := range []struct {
+		key string
+		n   int64
+	}{
+		{"steps", int64(s.Steps)},
+		{"rejected", int64(s.Rejected)},
+		{"f", int64(s.F)},
+		{"vjp", int64(s.VJP)},
+		{"recomputed_steps", int64(s.RecomputedSteps)},
+		{"peak_trajectory_bytes", s.PeakTrajectoryBytes},
+	} {
+		if i > 0 {
+			j.raw(", ")
+		}
+		j.text(f.key)
+		j.raw(": ")
+		j.int(f.n)
+	}
+	j.raw(",\n            \"seconds\": {\"parse\": ")
+	j.number(s.Seconds.Parse)
+	j.raw(", \"compile\": ")
+	j.number(s.Seconds.Compile)
+	j.raw(", \"forward\": ")
+	j.number(s.Seconds.Forward)
+	j.raw(", \"adjoint\": ")
+	j.number(s.Seconds.Adjoint)
+	j.raw("}}")
+}

@@ -1,0 +1,73 @@
+package report
+
+import (
+	"math"
+	"strconv"
+)
+
+// appendNumber appends the shortest decimal that reads back as x; what is no
+// number is one of the strings "nan", "inf" and "-inf".
+func appendNumber(b []byte, x float64) []byte {
+	switch {
+	case math.IsNaN(x):
+		return append(b, `"nan"`...)
+	case math.IsInf(x, 1):
+		return append(b, `"inf"`...)
+	case math.IsInf(x, -1):
+		return append(b, `"-inf"`...)
+	}
+	format := byte('f')
+	if a := math.Abs(x); a != 0 && (a < 1e-5 || a >= 1e16) {
+		format = 'e'
+	}
+	return strconv.AppendFloat(b, x, format, -1, 64)
+}
+
+// plainNumber is appendNumber without the quotation marks.
+func plainNumber(x float64) string {
+	b := appendNumber(nil, x)
+	if b[0] == '"' {
+		b = b[1 : len(b)-1]
+	}
+	return string(b)
+}
+
+// digits returns how many significant digits of a state a relative tolerance
+// justifies: states agree to about 100 times the tolerance. Derivatives have
+// one digit less.
+func digits(rtol float64) int {
+	if !(rtol > 0) {
+		return 8
+	}
+	n := -2
+	for ; rtol < 0.99 && n < 12; n++ {
+		rtol *= 10
+	}
+	return max(3, n)
+}
+
+// significant writes x with n significant digits. An exact zero is "0": most
+// often it says that nothing depends on anything.
+func significant(x float64, n int) string {
+	switch {
+	case math.IsNaN(x):
+		return "nan"
+	case math.IsInf(x, 1):
+		return "inf"
+	case math.IsInf(x, -1):
+		return "-inf"
+	case x == 0:
+		return "0"
+	}
+	text := strconv.FormatFloat(x, 'e', n-1, 64)
+	// The exponent after rounding decides between plain and scientific notation.
+	at := len(text) - 1
+	for text[at] != 'e' {
+		at--
+	}
+	exp, _ := strconv.Atoi(text[at+1:])
+	if exp < -4 || exp >= n {
+		return text
+	}
+	return strconv.FormatFloat(x, 'f', n-1-exp, 64)
+}

@@ -1,0 +1,65 @@
+// Package report writes results: as tables for people, as JSON, CSV and NumPy
+// archives for programs. It decides nothing about a run and knows neither
+// command line nor files.
+package report
+
+import (
+	"strconv"
+	"strings"
+
+	"odes.dev/odes"
+)
+
+// Heading says which model a result belongs to.
+type Heading struct {
+	Model    string // its name
+	File     string
+	Time     string // the name of the independent variable
+	TimeUnit string // "" when unknown
+}
+
+// element names element k (0-based, row-major) of an array as users write it:
+// "A[1,2]"; a scalar is its name.
+func element(name string, shape []int, k int) string {
+	if len(shape) == 0 {
+		return name
+	}
+	return name + "[" + subscripts(shape, k) + "]"
+}
+
+// subscripts returns the 1-based subscripts of element k, "1,2"; "" for a scalar.
+func subscripts(shape []int, k int) string {
+	parts := make([]string, len(shape))
+	for axis := len(shape) - 1; axis >= 0; axis-- {
+		parts[axis] = strconv.Itoa(k%shape[axis] + 1)
+		k /= shape[axis]
+	}
+	return strings.Join(parts, ",")
+}
+
+// variableElement names element k of a variable: "A[1,2]", "initial(x)[3]".
+func variableElement(v odes.Variable, k int) string { return element(v.String(), v.Shape, k) }
+
+// eventElement names an event with its index: "dose[2]".
+func eventElement(e odes.EventRecord) string {
+	if len(e.Index) == 0 {
+		return e.Name
+	}
+	parts := make([]string, len(e.Index))
+	for i, k := range e.Index {
+		parts[i] = strconv.Itoa(k)
+	}
+	return e.Name + "[" + strings.Join(parts, ",") + "]"
+}
+
+// hasValue reports whether an objective came about. One that did not has no derivatives either.
+func hasValue(v odes.Value) bool { return v.Value == v.Value }
+
+// size returns the number of elements of an array.
+func size(shape []int) int {
+	n := 1
+	for _, d := range shape {
+		n *= d
+	}
+	return n
+}

@@ -1,0 +1,354 @@
+package report
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+
+	"odes.dev/odes"
+)
+
+// TableOptions say where a table is shown.
+type TableOptions struct {
+	Width int  // columns of the screen; 0 means 100
+	Bold  bool // heads in bold type (ANSI)
+	All   bool // abbreviate nothing
+}
+
+func (o TableOptions) width() int {
+	if o.Width <= 0 {
+		return 100
+	}
+	return max(40, o.Width)
+}
+
+// What a table shows before it abbreviates.
+const (
+	maxElements = 8  // of an array
+	headOf      = 4  // elements of an array that is abbreviated, before the last one
+	maxColumns  = 24 // objectives
+	maxTimes    = 40 // rows of a run
+	maxEvents   = 20
+)
+
+// column is one column of a table, its cells as text.
+type column struct {
+	head  string
+	cells []string
+	left  bool // justified to the left
+}
+
+func (c column) width() int {
+	w := utf8.RuneCountInString(c.head)
+	for _, s := range c.cells {
+		w = max(w, utf8.RuneCountInString(s))
+	}
+	return w
+}
+
+// printer writes lines; its bufio.Writer keeps the first error.
+type printer struct {
+	w    *bufio.Writer
+	opts TableOptions
+}
+
+func (p *printer) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
+
+// columns writes a table. The first column is repeated in front of every block
+// of columns that fit the screen together.
+func (p *printer) columns(cols []column) {
+	const gap = 2
+	lead, rest := cols[0], cols[1:]
+	for first := true; first || len(rest) > 0; first = false {
+		if !first {
+			p.line("")
+		}
+		block, used := []column{lead}, lead.width()
+		for len(rest) > 0 && (len(block) == 1 || used+gap+rest[0].width() <= p.opts.width()) {
+			used += gap + rest[0].width()
+			block, rest = append(block, rest[0]), rest[1:]
+		}
+		heads := false
+		for _, c := range block {
+			heads = heads || c.head != ""
+		}
+		if heads {
+			p.row(block, func(c column) string { return c.head }, p.opts.Bold)
+		}
+		for i := range lead.cells {
+			p.row(block, func(c column) string { return c.cells[i] }, false)
+		}
+	}
+}
+
+func (p *printer) row(block []column, cell func(column) string, bold bool) {
+	var b strings.Builder
+	for i, c := range block {
+		text := cell(c)
+		pad := strings.Repeat(" ", c.width()-utf8.RuneCountInString(text))
+		if i > 0 {
+			b.WriteString("  ")
+		}
+		if c.left {
+			b.WriteString(text + pad)
+		} else {
+			b.WriteString(pad + text)
+		}
+	}
+	line := strings.TrimRight(b.String(), " ")
+	if bold && line != "" {
+		line = "\x1b[1m" + line + "\x1b[0m"
+	}
+	p.line("%s", line)
+}
+
+// withUnit appends a unit in brackets; what has none, or a dimensionless one, stays as it is.
+func withUnit(name, unit string) string {
+	if unit == "" || unit == "1" {
+		return name
+	}
+	return name + " [" + unit + "]"
+}
+
+// plural writes a count and its noun.
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// picks returns which of n elements are shown; a negative entry stands for those left out.
+func (p *printer) picks(n int) []int {
+	var at []int
+	if n <= maxElements || p.opts.All {
+		for k := range n {
+			at = append(at, k)
+		}
+		return at
+	}
+	for k := range headOf {
+		at = append(at, k)
+	}
+	return append(at, -1, n-1)
+}
+
+// SensTable writes objectives as columns, and their derivatives as rows.
+func SensTable(w io.Writer, h Heading, s *odes.Sensitivities, opts TableOptions) error {
+	p := &printer{w: bufio.NewWriter(w), opts: opts}
+	p.line("%s (%s), %s from %s to %s\n", h.Model, h.File, h.Time,
+		plainNumber(s.From), strings.TrimSpace(plainNumber(s.To)+" "+h.TimeUnit))
+	p.sens(s)
+	p.events(h, s.Variables, s.Events, s.Settings.RTol)
+	p.settings(s.Settings, s.Stats)
+	return p.w.Flush()
+}
+
+func (p *printer) sens(s *odes.Sensitivities) {
+	if len(s.Values) == 0 {
+		p.line("no objectives")
+		return
+	}
+	n := digits(s.Settings.RTol)
+	lead := column{left: true, cells: []string{"value"}}
+	type pick struct {
+		v odes.Variable
+		k int
+	}
+	var rows []pick
+	abbreviated := false
+	if len(s.Variables) > 0 {
+		lead.cells = append(lead.cells, "", "derivative by")
+	}
+	for _, v := range s.Variables {
+		for _, k := range p.picks(v.Size()) {
+			label := "  " + withUnit(variableElement(v, max(k, 0)), v.Unit)
+			if k < 0 {
+				label = fmt.Sprintf("  … %d more", v.Size()-headOf-1)
+				abbreviated = true
+			}
+			rows = append(rows, pick{v, k})
+			lead.cells = append(lead.cells, label)
+		}
+	}
+	cols := []column{lead}
+	shown := len(s.Values)
+	if shown > maxColumns && !p.opts.All {
+		shown = maxColumns / 2
+	}
+	for i, value := range s.Values[:shown] {
+		name := value.Name
+		if value.Relation != "" {
+			name += " " + value.Relation + " 0"
+		}
+		c := column{head: withUnit(name, value.Unit), cells: []string{significant(value.Value, n)}}
+		if len(s.Variables) > 0 {
+			c.cells = append(c.cells, "", "")
+		}
+		for _, r := range rows {
+			switch {
+			case r.k < 0:
+				c.cells = append(c.cells, "…")
+			case !hasValue(value):
+				c.cells = append(c.cells, "-")
+			default:
+				c.cells = append(c.cells, significant(s.Derivative(i, r.v)[r.k], n-1))
+			}
+		}
+		cols = append(cols, c)
+	}
+	p.columns(cols)
+	if rest := len(s.Values) - shown; rest > 0 {
+		p.line("\n%s not shown: choose with --of, or write all with -o file.npz (or .json, .csv)", plural(rest, "objective"))
+	} else if abbreviated {
+		p.line("\nlong arrays are abbreviated: choose with --wrt, or write all with -o file.npz (or .json, .csv)")
+	}
+	for _, v := range s.Values {
+		for _, warning := range v.Warnings {
+			p.line("%s: %s", v.Name, warning)
+		}
+	}
+}
+
+// events writes the log of events, with the derivatives of their times by scalar variables where they fit.
+func (p *printer) events(h Heading, vars []odes.Variable, list []odes.EventRecord, rtol float64) {
+	if len(list) == 0 {
+		return
+	}
+	p.line("")
+	n := digits(rtol)
+	shown := list
+	if len(list) > maxEvents && !p.opts.All {
+		shown = list[:maxEvents-1]
+	}
+	name := column{head: "event", left: true}
+	time := column{head: withUnit(h.Time, h.TimeUnit)}
+	for _, e := range shown {
+		name.cells = append(name.cells, eventElement(e))
+		time.cells = append(time.cells, significant(e.T, n))
+	}
+	cols := []column{name, time}
+	used := name.width() + 2 + time.width()
+	for _, v := range vars {
+		if len(v.Shape) > 0 {
+			continue
+		}
+		c := column{head: fmt.Sprintf("d%s/d %s", h.Time, v)}
+		for _, e := range shown {
+			if e.Params == nil {
+				c.cells = append(c.cells, "")
+				continue
+			}
+			c.cells = append(c.cells, significant(e.Params[v.Offset], n-1))
+		}
+		used += 2 + c.width()
+		if shown[0].Params == nil || used > p.opts.width() {
+			break
+		}
+		cols = append(cols, c)
+	}
+	p.columns(cols)
+	if rest := len(list) - len(shown); rest > 0 {
+		p.line("… %s, the last %s at %s: all with --format json", plural(rest, "more event"),
+			eventElement(list[len(list)-1]), significant(list[len(list)-1].T, n))
+	}
+}
+
+// settings writes how the result was computed, in one line.
+func (p *printer) settings(s odes.RunSettings, st odes.RunStats) {
+	line := fmt.Sprintf("\n%s, rtol %s, atol %s", s.Method, plainNumber(s.RTol), plainNumber(s.ATol))
+	if s.Mode != "" {
+		line += ", " + s.Mode
+	}
+	line += "; " + plural(st.Steps, "step")
+	if st.Rejected > 0 {
+		line += fmt.Sprintf(" and %d rejected", st.Rejected)
+	}
+	p.line("%s", line)
+}
+
+// RunTable writes outputs over time, the log of events and the objectives.
+func RunTable(w io.Writer, h Heading, s *odes.Solution, opts TableOptions) error {
+	p := &printer{w: bufio.NewWriter(w), opts: opts}
+	p.line("%s (%s)\n", h.Model, h.File)
+	p.run(h, s)
+	p.events(h, nil, s.Events, s.Settings.RTol)
+	if len(s.Values) > 0 {
+		p.line("")
+		p.values(s)
+	}
+	p.settings(s.Settings, s.Stats)
+	return p.w.Flush()
+}
+
+func (p *printer) run(h Heading, s *odes.Solution) {
+	n := digits(s.Settings.RTol)
+	times := make([]int, 0, len(s.T)) // a negative entry stands for those left out
+	for i := range s.T {
+		switch {
+		case len(s.T) <= maxTimes || p.opts.All || i < maxTimes/2 || i >= len(s.T)-maxTimes/2:
+			times = append(times, i)
+		case i == maxTimes/2:
+			times = append(times, -1)
+		}
+	}
+	time := column{head: withUnit(h.Time, h.TimeUnit)}
+	for _, i := range times {
+		if i < 0 {
+			time.cells = append(time.cells, "…")
+			continue
+		}
+		time.cells = append(time.cells, significant(s.T[i], n))
+	}
+	cols := []column{time}
+	hidden := 0
+	for _, o := range s.Outputs {
+		per := size(o.Shape)
+		for _, k := range p.picks(per) {
+			if k < 0 {
+				hidden += per - headOf - 1
+				continue
+			}
+			c := column{head: withUnit(element(o.Name, o.Shape, k), o.Unit)}
+			for _, i := range times {
+				if i < 0 {
+					c.cells = append(c.cells, "…")
+					continue
+				}
+				c.cells = append(c.cells, significant(o.Values[i*per+k], n))
+			}
+			cols = append(cols, c)
+		}
+	}
+	p.columns(cols)
+	var notes []string
+	if rest := len(s.T) - maxTimes; rest > 0 && !p.opts.All {
+		notes = append(notes, plural(rest, "time")+" not shown: choose with --times from:step:to")
+	}
+	if hidden > 0 {
+		notes = append(notes, plural(hidden, "element")+" of long arrays not shown")
+	}
+	if len(notes) > 0 {
+		p.line("\n%s; write all with -o file.csv (or .json, .npz)", strings.Join(notes, "; "))
+	}
+}
+
+func (p *printer) values(s *odes.Solution) {
+	n := digits(s.Settings.RTol)
+	name := column{head: "objective", left: true}
+	value := column{head: "value"}
+	shown := s.Values
+	if len(shown) > maxColumns && !p.opts.All {
+		shown = shown[:maxColumns/2]
+	}
+	for _, v := range shown {
+		name.cells = append(name.cells, withUnit(v.Name, v.Unit))
+		value.cells = append(value.cells, significant(v.Value, n))
+	}
+	p.columns([]column{name, value})
+	if rest := len(s.Values) - len(shown); rest > 0 {
+		p.line("… %s", plural(rest, "more objective"))
+	}
+}
