@@ -1,0 +1,315 @@
+package tapec
+
+import (
+	"fmt"
+	"slices"
+	"sync"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
+	"odes.dev/odes/tape"
+)
+
+// The derivatives of elementwise ops stand in the op table as expressions of
+// the language; they are parsed once and compiled wherever one is needed.
+// Those of structure and contraction ops are in transpose.go.
+
+// rule is the derivative of an op with respect to one operand.
+type rule struct {
+	expr ast.Expr // nil: zero
+
+	// A mask is "if cond then yes else no" with numbers: it chooses between
+	// cotangents rather than multiplying them, so that infinity times 0 never
+	// comes up.
+	mask    bool
+	cond    ast.Expr
+	yes, no float64
+}
+
+func (r *rule) zero() bool { return r.expr == nil }
+
+// rules holds the derivatives of every elementwise op, by op and operand.
+var rules = sync.OnceValue(func() map[tape.Op][]rule {
+	out := map[tape.Op][]rule{}
+	for _, op := range tape.Ops() {
+		row := op.Row()
+		if !row.Elementwise() {
+			continue
+		}
+		list := make([]rule, row.Arity)
+		for k := range list {
+			if row.Deriv[k] != "" {
+				list[k] = parseRule(op, row.Deriv[k])
+			}
+		}
+		out[op] = list
+	}
+	return out
+})
+
+func parseRule(op tape.Op, text string) rule {
+	var list diag.List
+	e := parser.ParseExpr(source.NewFile("derivative of "+op.String(), text), &list)
+	if err := list.Err(); err != nil {
+		panic("tapec: " + err.Error())
+	}
+	r := rule{expr: e}
+	if x, ok := e.(*ast.If); ok && len(x.Conds) == 1 {
+		yes, ok1 := x.Thens[0].(*ast.Number)
+		no, ok2 := x.Else.(*ast.Number)
+		if ok1 && ok2 {
+			r.mask, r.cond, r.yes, r.no = true, x.Conds[0], yes.Value, no.Value
+		}
+	}
+	return r
+}
+
+// derivation is the state that JVP and VJP share: the tape t, and the Builder
+// of the result, into which t was copied.
+type derivation struct {
+	t    *tape.Tape
+	b    *tape.Builder
+	prim []tape.Value // of each value of t, in b
+}
+
+// newDerivation copies t, but not its outputs, into a new Builder.
+func newDerivation(t *tape.Tape, name string) *derivation {
+	d := &derivation{t: t, b: tape.NewBuilder(name)}
+	d.prim = copyInto(d.b, t)
+	return d
+}
+
+// mapped returns in with other operands.
+func mapped(in tape.Instr, to []tape.Value) tape.Instr {
+	args := make([]tape.Value, len(in.Args))
+	for k, a := range in.Args {
+		args[k] = to[a]
+	}
+	in.Args = args
+	return in
+}
+
+// args returns the operands of in, in the Builder.
+func (d *derivation) args(in *tape.Instr) []tape.Value {
+	return mapped(*in, d.prim).Args
+}
+
+// active tells for each value whether it depends on one of the inputs wrt by
+// way of derivatives that are not zero everywhere.
+func (d *derivation) active(wrt []string) ([]bool, error) {
+	t := d.t
+	out := make([]bool, t.Values())
+	for i, name := range wrt {
+		v, ok := t.Input(name)
+		if !ok {
+			return nil, fmt.Errorf("tape %s has no input %s", t.Name, name)
+		}
+		if slices.Contains(wrt[:i], name) {
+			return nil, fmt.Errorf("input %s is named twice", name)
+		}
+		out[v] = true
+	}
+	for i := range t.Instrs {
+		in := &t.Instrs[i]
+		for k, a := range in.Args {
+			if !out[a] {
+				continue
+			}
+			if in.Op.Row().NoDeriv {
+				return nil, fmt.Errorf("the derivative of %v is not available", in.Op)
+			}
+			if !zeroDerivative(in, k) {
+				out[len(t.Inputs)+i] = true
+			}
+		}
+	}
+	return out, nil
+}
+
+// zeroDerivative reports whether the result of in does not change, almost
+// everywhere, with operand k.
+func zeroDerivative(in *tape.Instr, k int) bool {
+	return in.Op.Row().Elementwise() && rules()[in.Op][k].zero()
+}
+
+// outputs returns the values of the named outputs.
+func (d *derivation) outputs(of []string) ([]tape.Value, error) {
+	out := make([]tape.Value, len(of))
+	for i, name := range of {
+		v, ok := d.t.Output(name)
+		if !ok {
+			return nil, fmt.Errorf("tape %s has no output %s", d.t.Name, name)
+		}
+		if slices.Contains(of[:i], name) {
+			return nil, fmt.Errorf("output %s is named twice", name)
+		}
+		out[i] = v
+	}
+	return out, nil
+}
+
+// seed adds the per-lane input that carries a derivative.
+func (d *derivation) seed(name string, shape tape.Shape) (tape.Value, error) {
+	if _, ok := d.b.HasInput(name); ok {
+		return 0, fmt.Errorf("tape %s has an input %s already", d.t.Name, name)
+	}
+	return d.b.Input(name, shape, true), nil
+}
+
+// partial compiles the derivative of in with respect to operand k; y is in's
+// result. Its shape may be smaller than the result's.
+func (d *derivation) partial(in *tape.Instr, k int, y tape.Value) tape.Value {
+	return d.scope(in, y).compile(rules()[in.Op][k].expr)
+}
+
+// scope binds the names of a derivative's expression.
+func (d *derivation) scope(in *tape.Instr, y tape.Value) *bindings {
+	s := &bindings{b: d.b, names: map[string]tape.Value{"y": y}}
+	for k, a := range d.args(in) {
+		s.names[string(rune('a'+k))] = a
+	}
+	if in.Op == tape.Powi {
+		s.names["n"] = d.b.Scalar(float64(in.Attr.Power))
+	}
+	return s
+}
+
+// bindings gives the names of an expression of the op table their values.
+type bindings struct {
+	b     *tape.Builder
+	names map[string]tape.Value
+}
+
+var binaryOps = map[ast.Op]tape.Op{
+	ast.Add: tape.Add, ast.Sub_: tape.Sub, ast.Mul: tape.Mul, ast.Div: tape.Div,
+	ast.Less: tape.Less, ast.LessEq: tape.LessEq, ast.Equal: tape.Equal, ast.NotEqual: tape.NotEqual,
+	ast.And: tape.And, ast.Or: tape.Or,
+}
+
+func (s *bindings) compile(e ast.Expr) tape.Value {
+	b := s.b
+	switch e := e.(type) {
+	case *ast.Number:
+		return b.Scalar(e.Value)
+	case *ast.Name:
+		if v, ok := s.names[e.Name]; ok {
+			return v
+		}
+	case *ast.Paren:
+		return s.compile(e.X)
+	case *ast.Unary:
+		switch e.Op {
+		case ast.Neg:
+			return b.Neg(s.compile(e.X))
+		case ast.Not:
+			return b.Op1(tape.Not, s.compile(e.X))
+		}
+	case *ast.Binary:
+		x, y := s.compile(e.X), s.compile(e.Y)
+		switch e.Op {
+		case ast.Pow:
+			return b.Pow(x, y)
+		case ast.Greater:
+			return b.Op2(tape.Less, y, x)
+		case ast.GreaterEq:
+			return b.Op2(tape.LessEq, y, x)
+		}
+		if op, ok := binaryOps[e.Op]; ok {
+			return b.Op2(op, x, y)
+		}
+	case *ast.If:
+		v := s.compile(e.Else)
+		for i := len(e.Conds) - 1; i >= 0; i-- {
+			v = b.Select(s.compile(e.Conds[i]), s.compile(e.Thens[i]), v)
+		}
+		return v
+	case *ast.Call:
+		if f, ok := e.Fun.(*ast.Name); ok {
+			if op, ok := tape.OpByName(f.Name); ok && op.Row().Elementwise() && op.Row().Arity == len(e.Args) {
+				args := make([]tape.Value, len(e.Args))
+				for i := range e.Args {
+					args[i] = s.compile(e.Args[i].Value)
+				}
+				return b.Emit(tape.Instr{Op: op, Args: args})
+			}
+		}
+	}
+	panic(fmt.Sprintf("tapec: the op table holds an expression %q that does not compile", e.Pos().Text()))
+}
+
+// A derivative value may be smaller than what it belongs to: it is then the
+// same along the axes that it lacks, and stretches in elementwise ops by itself.
+
+// full returns x stretched to shape.
+func (d *derivation) full(x tape.Value, shape tape.Shape) tape.Value {
+	return d.b.Broadcast(x, shape)
+}
+
+// fits reports whether a value of shape s stretches to shape.
+func fits(s, shape tape.Shape) bool {
+	out, err := tape.Stretch(s, shape)
+	return err == nil && out.Equal(shape)
+}
+
+// ones returns shape with the given axes of length 1.
+func ones(shape tape.Shape, axes []int) tape.Shape {
+	out := slices.Clone(shape)
+	for _, k := range axes {
+		out[k] = 1
+	}
+	return out
+}
+
+// exclusive returns, for a ProdAxes of x over axes, the products of all
+// elements but one, without dividing: prefix products times suffix products,
+// each by doubling.
+func (d *derivation) exclusive(x tape.Value, axes []int) tape.Value {
+	b := d.b
+	shape := b.Shape(x)
+	var perm []int
+	rows := 1
+	for k := range shape {
+		if !slices.Contains(axes, k) {
+			perm = append(perm, k)
+			rows *= shape[k]
+		}
+	}
+	perm = append(perm, axes...)
+	moved := b.Transpose(x, perm...)
+	n := shape.Size() / rows
+	m := b.Reshape(moved, tape.Shape{rows, n})
+	one := func(width int) tape.Value { return b.Const(tape.Shape{rows, width}, 1) }
+	// shift moves the columns by k, to the right or to the left, and fills with ones.
+	shift := func(v tape.Value, k int, right bool) tape.Value {
+		if k >= n {
+			return one(n)
+		}
+		part := tape.Shape{rows, n - k}
+		if right {
+			return b.Concat(1, one(k), b.Slice(v, []int{0, 0}, part, nil))
+		}
+		return b.Concat(1, b.Slice(v, []int{0, k}, part, nil), one(k))
+	}
+	before, after := shift(m, 1, true), shift(m, 1, false)
+	for k := 1; k < n; k *= 2 {
+		before = b.Mul(before, shift(before, k, true))
+		after = b.Mul(after, shift(after, k, false))
+	}
+	back := make([]int, len(perm))
+	for i, p := range perm {
+		back[p] = i
+	}
+	return b.Transpose(b.Reshape(b.Mul(before, after), b.Shape(moved)), back...)
+}
+
+// chosen returns, for a MaxAxes or MinAxes of x with result y, which elements
+// are the extremum, and the weight that each of them has: one, or a share
+// where several tie.
+func (d *derivation) chosen(x, y tape.Value, axes []int) (is, weight tape.Value) {
+	b := d.b
+	shape := ones(b.Shape(x), axes)
+	is = b.Op2(tape.Equal, x, b.Reshape(y, shape))
+	return is, b.Op1(tape.Recip, b.Reshape(b.SumAxes(is, axes...), shape))
+}

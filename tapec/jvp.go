@@ -1,0 +1,148 @@
+package tapec
+
+import (
+	"fmt"
+
+	"odes.dev/odes/tape"
+)
+
+// none stands for a derivative that is zero whatever the inputs are.
+const none tape.Value = -1
+
+// JVP returns the tape of the derivative of the outputs of in the direction of
+// tangents of the inputs wrt: its inputs are those of t that are needed, and
+// "dot.<in>", per lane, for each of wrt; its outputs are "dot.<out>", of out's
+// shape. Outputs whose tangent is zero whatever the inputs are, are left out,
+// and so are tangents that no output needs.
+//
+// An error tells of a name that t does not have, or of an op whose derivative
+// does not exist.
+func JVP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) {
+	d := newDerivation(t, t.Name+".jvp")
+	active, err := d.active(wrt)
+	if err != nil {
+		return nil, err
+	}
+	values, err := d.outputs(of)
+	if err != nil {
+		return nil, err
+	}
+	tan := make([]tape.Value, t.Values())
+	for v := range tan {
+		tan[v] = none
+	}
+	for _, name := range wrt {
+		v, _ := t.Input(name)
+		if tan[v], err = d.seed("dot."+name, t.Shape(v)); err != nil {
+			return nil, err
+		}
+	}
+	for i := range t.Instrs {
+		v := tape.Value(len(t.Inputs) + i)
+		if !active[v] {
+			continue
+		}
+		d.b.SetSpan(t.Instrs[i].Span)
+		tan[v] = d.push(&t.Instrs[i], d.prim[v], tan)
+	}
+	for i, v := range values {
+		if tan[v] != none {
+			d.b.Output("dot."+of[i], d.full(tan[v], t.Shape(v)))
+		}
+	}
+	return DropInputs(d.b.Tape()), nil
+}
+
+// push returns the tangent of in, whose result is y, from those of its operands.
+func (d *derivation) push(in *tape.Instr, y tape.Value, tan []tape.Value) tape.Value {
+	b := d.b
+	args := d.args(in)
+	// dot returns the tangent of operand k; zeros if it has none and is asked to.
+	dot := func(k int) tape.Value {
+		shape := d.t.Shape(in.Args[k])
+		if v := tan[in.Args[k]]; v != none {
+			return d.full(v, shape)
+		}
+		return b.Const(shape, 0)
+	}
+	has := func(k int) bool { return tan[in.Args[k]] != none }
+	// sum adds what the operands with a tangent contribute.
+	sum := func(term func(k int) tape.Value) tape.Value {
+		out := none
+		for k := range args {
+			if has(k) && !zeroDerivative(in, k) {
+				out = d.plus(out, term(k))
+			}
+		}
+		return out
+	}
+	if in.Op.Row().Elementwise() {
+		return d.pushElementwise(in, y, tan, sum)
+	}
+	same := func(x tape.Value) tape.Value {
+		return b.Emit(tape.Instr{Op: in.Op, Args: []tape.Value{x}, Shape: in.Shape, Attr: in.Attr})
+	}
+	switch in.Op {
+	case tape.Broadcast:
+		return tan[in.Args[0]]
+	case tape.Slice, tape.Pad, tape.Reshape, tape.Transpose, tape.Take, tape.Put, tape.SumAxes:
+		return same(dot(0))
+	case tape.Concat:
+		parts := make([]tape.Value, len(args))
+		for k := range args {
+			parts[k] = dot(k)
+		}
+		return b.Concat(in.Attr.Axis, parts...)
+	case tape.ProdAxes:
+		return b.SumAxes(b.Mul(d.exclusive(args[0], in.Attr.Axes), dot(0)), in.Attr.Axes...)
+	case tape.MaxAxes, tape.MinAxes:
+		is, weight := d.chosen(args[0], y, in.Attr.Axes)
+		return b.SumAxes(b.Select(is, b.Mul(dot(0), weight), b.Scalar(0)), in.Attr.Axes...)
+	case tape.MatMul, tape.Dot, tape.Outer:
+		return sum(func(k int) tape.Value {
+			pair := []tape.Value{args[0], args[1]}
+			pair[k] = dot(k)
+			return b.Emit(tape.Instr{Op: in.Op, Args: pair, Attr: in.Attr})
+		})
+	}
+	panic(fmt.Sprintf("tapec: no tangent for %v", in.Op))
+}
+
+func (d *derivation) pushElementwise(in *tape.Instr, y tape.Value, tan []tape.Value, sum func(func(k int) tape.Value) tape.Value) tape.Value {
+	b := d.b
+	args := d.args(in)
+	or0 := func(k int) tape.Value {
+		if v := tan[in.Args[k]]; v != none {
+			return v
+		}
+		return b.Scalar(0)
+	}
+	switch in.Op {
+	case tape.Select:
+		return b.Select(args[0], or0(1), or0(2))
+	case tape.Min:
+		return b.Select(b.Op2(tape.Less, args[1], args[0]), or0(1), or0(0))
+	case tape.Max:
+		return b.Select(b.Op2(tape.Less, args[0], args[1]), or0(1), or0(0))
+	case tape.ZeroMul:
+		return sum(func(k int) tape.Value {
+			pair := []tape.Value{args[0], args[1]}
+			pair[k] = tan[in.Args[k]]
+			return b.Op2(tape.ZeroMul, pair[0], pair[1])
+		})
+	}
+	return sum(func(k int) tape.Value {
+		return b.Mul(tan[in.Args[k]], d.partial(in, k, y))
+	})
+}
+
+// plus returns x + y, either of which may be none.
+func (d *derivation) plus(x, y tape.Value) tape.Value {
+	switch none {
+	case x:
+		return y
+	case y:
+		return x
+	}
+	return d.b.Add(x, y)
+}
