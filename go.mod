@@ -3,6 +3,10 @@ module odes.dev/odes
 go 1.26.8
 
 require (
-	github.com/alecthomas/participle/v2 v2.1.4 // indirect
-	golang.org/x/text v0.43.0 // indirect
+	github.com/alecthomas/kong v1.17.0
+	github.com/alecthomas/participle/v2 v2.1.4
+	golang.org/x/sys v0.49.0
+	golang.org/x/text v0.43.0
 )
+
+require pgregory.net/rapid v1.3.0 // indirect
