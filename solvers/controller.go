@@ -20,14 +20,15 @@ type Controller interface {
 
 // Rule is a controller as data: a recursive digital filter after Söderlind,
 //
-//	h_{n+1} = S · ε_n^(-β₁/k) ε_{n-1}^(-β₂/k) ε_{n-2}^(-β₃/k) (h_n/h_{n-1})^(-α₂) (h_{n-1}/h_{n-2})^(-α₃) · h_n,
+//	h_{n+1} = ε_n^(-β₁/k) ε_{n-1}^(-β₂/k) ε_{n-2}^(-β₃/k) (h_n/h_{n-1})^(-α₂) (h_{n-1}/h_{n-2})^(-α₃) · h_n,
 //
-// with ε the error in units of the tolerance and k the power of h with which
-// it vanishes. The quotient h_{n+1}/h_n is confined to [Shrink, Grow]. Factors
+// with ε the error over S^k in units of the tolerance and k the power of h with
+// which it vanishes: where nothing changes, the step settles at S times the one
+// that would just be accepted, whatever the filter. The quotient h_{n+1}/h_n is confined to [Shrink, Grow]. Factors
 // of steps that do not exist yet are left out.
 //
-// A rejected step (ε > 1) is tried again with S ε^(-1/k), at least Shrink,
-// whatever the filter; it leaves no trace in the history but that the next
+// A step is rejected if its error is above the tolerance, and tried again with
+// the factor ε^(-1/k), at least Shrink, whatever the filter; it leaves no trace in the history but that the next
 // accepted step may not grow. A step without a finite error shrinks by Shrink.
 type Rule struct {
 	Name   string
@@ -49,8 +50,8 @@ var rules = []Rule{
 	},
 	{
 		Name: "pi", Title: "proportional integral control",
-		Source: "K. Gustafsson, ACM Transactions on Mathematical Software 17 (1991) 533–554, doi:10.1145/210232.210242, with the exponents of Hairer and Wanner's code DOPRI5: β = 0.04 for k = 5, and 1/k - 0.75 β",
-		Beta:   [3]float64{0.85, -0.2}, Safety: 0.9, Shrink: 0.2, Grow: 10,
+		Source: "K. Gustafsson, ACM Transactions on Mathematical Software 17 (1991) 533–554, doi:10.1145/210232.210242, with the exponents of Hairer and Wanner's code DOPRI5: β = 0.04 for k = 5, 1/k - 0.75 β, and the factor 0.9 = 0.85^0.65",
+		Beta:   [3]float64{0.85, -0.2}, Safety: 0.85, Shrink: 0.2, Grow: 10,
 	},
 	{
 		Name: "pid", Title: "proportional integral derivative control",
@@ -120,6 +121,7 @@ type Filter struct {
 	rule     Rule
 	k        float64
 	steps    int        // accepted steps in the history, at most 2
+	safe     float64    // log₂ S^k
 	err      [2]float64 // log₂ ε_{n-1}, log₂ ε_{n-2}
 	h        float64    // h_{n-1}
 	grown    float64    // log₂ h_{n-1}/h_{n-2}
@@ -129,11 +131,12 @@ type Filter struct {
 // NewFilter returns the controller of r for the estimates of m, which vanish
 // like h^k with k = 1 + min(Order, Embedded).
 func NewFilter(r Rule, m Info) *Filter {
-	return &Filter{rule: r, k: float64(1 + min(m.Order, m.Embedded))}
+	k := float64(1 + min(m.Order, m.Embedded))
+	return &Filter{rule: r, k: k, safe: float64(k * log2(r.Safety))}
 }
 
 // Reset forgets all earlier steps.
-func (c *Filter) Reset() { *c = Filter{rule: c.rule, k: c.k} }
+func (c *Filter) Reset() { *c = Filter{rule: c.rule, k: c.k, safe: c.safe} }
 
 // Judge applies the rule.
 func (c *Filter) Judge(h, err float64) (bool, float64) {
@@ -143,10 +146,10 @@ func (c *Filter) Judge(h, err float64) (bool, float64) {
 		return false, float64(h * r.Shrink)
 	}
 	// The logarithm of an error too small to matter is that of 2⁻¹⁰⁰.
-	e := log2(max(err, 0x1p-100))
+	e := log2(max(err, 0x1p-100)) - c.safe
 	if err > 1 {
 		c.rejected = true
-		return false, float64(h * max(float64(r.Safety*exp2(-e/c.k)), r.Shrink))
+		return false, float64(h * max(exp2(-e/c.k), r.Shrink))
 	}
 	x := float64(r.Beta[0] * e)
 	x = math.FMA(r.Beta[1], c.err[0], x)
@@ -158,7 +161,7 @@ func (c *Filter) Judge(h, err float64) (bool, float64) {
 		x = math.FMA(-r.Alpha[0], grown, x)
 		x = math.FMA(-r.Alpha[1], c.grown, x)
 	}
-	factor := min(max(float64(r.Safety*exp2(x)), r.Shrink), r.Grow)
+	factor := min(max(exp2(x), r.Shrink), r.Grow)
 	if c.rejected {
 		factor = min(factor, 1)
 		c.rejected = false

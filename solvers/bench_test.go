@@ -1,0 +1,63 @@
+package solvers
+
+import (
+	"fmt"
+	"testing"
+)
+
+// blank is a field without arithmetic: what is measured is the method alone.
+type blank struct {
+	size  Size
+	lanes int
+}
+
+func (b blank) Size() Size                              { return b.size }
+func (b blank) Lanes() int                              { return b.lanes }
+func (b blank) Eval(_ float64, y, k []float64)          { copy(k, y) }
+func (b blank) Push(_ float64, _, _, yd, kd []float64)  { copy(kd, yd) }
+func (b blank) Pull(_ float64, _, kb, yb, tb []float64) { copy(yb, kb) }
+
+func BenchmarkMethod(b *testing.B) {
+	for _, name := range []string{"rk4", "dopri5", "tsit5", "vern9"} {
+		for _, shape := range []struct{ n, lanes int }{{2, 1}, {2, 8}, {200, 1}, {200, 8}} {
+			tab, _ := Lookup(name)
+			f := blank{Size{N: shape.n}, shape.lanes}
+			r := NewRungeKutta(tab, f.size, f.lanes)
+			s := NewStep(r.Info(), f.size)
+			s.T, s.H, s.T1 = 0, 0.1, 0.1
+			noise(5, s.Y0)
+			e := make([]float64, shape.n)
+			tol := &Tolerance{Rel: 1e-6, Abs: []float64{1e-9}}
+			control, _ := NewController("", r.Info())
+			d, c := newTangent(f.size, f.lanes), newCotangent(f.size, f.lanes)
+			c.WantH = false
+			noise(6, d.Y0)
+			noise(7, c.Y1)
+			at := fmt.Sprintf("/method=%s/n=%d/lanes=%d", name, shape.n, shape.lanes)
+			if shape.lanes == 1 {
+				b.Run("step"+at, func(b *testing.B) {
+					r.Step(f, s, false)
+					for b.Loop() {
+						r.Step(f, s, true)
+					}
+				})
+				b.Run("control"+at, func(b *testing.B) {
+					for b.Loop() {
+						r.Error(s, e)
+						control.Judge(s.H, tol.Norm(s, e, nil))
+					}
+				})
+			}
+			b.Run("push"+at, func(b *testing.B) {
+				for b.Loop() {
+					r.Push(f, s, d)
+				}
+			})
+			b.Run("pull"+at, func(b *testing.B) {
+				for b.Loop() {
+					r.Pull(f, s, c)
+				}
+			})
+		}
+	}
+}

@@ -1,0 +1,233 @@
+package solvers
+
+import (
+	"math"
+	"testing"
+)
+
+func TestPowers(t *testing.T) {
+	x := make([]float64, 4000)
+	noise(3, x)
+	for i := 0; i+1 < len(x); i += 2 {
+		v := math.Ldexp(1.5+x[i]/2, int(1000*x[i+1]))
+		if got, want := log2(v), math.Log2(v); !near(got, want, 1e-9) {
+			t.Fatalf("log2(%v) = %v, want %v", v, got, want)
+		}
+		v = 100 * x[i]
+		if got, want := exp2(v), math.Exp2(v); math.Abs(got-want) > 1e-9*want {
+			t.Fatalf("exp2(%v) = %v, want %v", v, got, want)
+		}
+	}
+	for k := -1074; k < 1024; k++ {
+		if got := log2(math.Ldexp(1, k)); got != float64(k) {
+			t.Errorf("log2(2^%d) = %v", k, got)
+		}
+		if k >= -1000 && k <= 1000 && exp2(float64(k)) != math.Ldexp(1, k) {
+			t.Errorf("exp2(%d) = %v", k, exp2(float64(k)))
+		}
+	}
+}
+
+func controllers(t *testing.T, test func(t *testing.T, r Rule, m Info, c Controller)) {
+	for _, r := range Controllers() {
+		for _, tab := range []string{"heun", "euler", "dopri5", "vern9"} {
+			t.Run(r.Name+"/"+tab, func(t *testing.T) {
+				m := NewRungeKutta(lookup(t, tab), Size{N: 1}, 0).Info()
+				c, ok := NewController(r.Name, m)
+				if !ok {
+					t.Fatal("no such controller")
+				}
+				test(t, r, m, c)
+			})
+		}
+	}
+}
+
+func lookup(t *testing.T, name string) *Tableau {
+	t.Helper()
+	tab, ok := Lookup(name)
+	if !ok {
+		t.Fatalf("no method %s", name)
+	}
+	return tab
+}
+
+// TestControllerSettles runs every rule on err = (h/h*)^k with a disturbance
+// in the middle, from far above and far below, and requires that it settles at
+// a step that is accepted and not far below h*.
+func TestControllerSettles(t *testing.T) {
+	controllers(t, func(t *testing.T, r Rule, m Info, c Controller) {
+		if r.Name == "odeint" && m.Order < m.Embedded {
+			t.Skip("the rule is for pairs that advance the better solution")
+		}
+		k := float64(1 + min(m.Order, m.Embedded))
+		for _, h := range []float64{1e-6, 1e3, -1e3} {
+			c.Reset()
+			rejected, star := 0, 0.01
+			for i := range 200 {
+				if i == 100 {
+					star, rejected = 0.05, 0
+				}
+				err := math.Pow(math.Abs(h)/star, k)
+				ok, next := c.Judge(h, err)
+				if ok != (err <= 1) {
+					t.Fatalf("step %v with error %v: accepted %v", h, err, ok)
+				}
+				if !ok {
+					rejected++
+				}
+				q := next / h
+				if q < r.Shrink*0.999999 || q > r.Grow*1.000001 || !ok && q >= 1 {
+					t.Fatalf("step %v with error %v: factor %v", h, err, q)
+				}
+				h = next
+			}
+			if a := math.Abs(h) / star; a > 1 || a < 0.7 {
+				t.Errorf("settled at %v of the best step", a)
+			}
+			if rejected > 3 {
+				t.Errorf("%d rejections at a constant difficulty", rejected)
+			}
+		}
+	})
+}
+
+func TestControllerRejection(t *testing.T) {
+	controllers(t, func(t *testing.T, r Rule, _ Info, c Controller) {
+		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+			if ok, next := c.Judge(0.5, bad); ok || next != 0.5*r.Shrink {
+				t.Errorf("error %v: %v, %v", bad, ok, next)
+			}
+		}
+		if ok, next := c.Judge(0.1, 0); !ok || next > 0.1 && r.Name != "odeint" {
+			t.Errorf("after a rejection: %v, %v", ok, next)
+		}
+		if ok, next := c.Judge(0.1, 0); !ok || next <= 0.1 {
+			t.Errorf("after an accepted step without error: %v, %v", ok, next)
+		}
+	})
+}
+
+// TestControllerReset requires the same decisions after Reset as of a new one.
+func TestControllerReset(t *testing.T) {
+	controllers(t, func(t *testing.T, _ Rule, _ Info, c Controller) {
+		run := func() (h []float64) {
+			x := 1.0
+			for i := range 20 {
+				_, x = c.Judge(x, 0.1+float64(i%4)/2)
+				h = append(h, x)
+			}
+			return h
+		}
+		a := run()
+		c.Reset()
+		b := run()
+		same(t, "h", a, b)
+	})
+}
+
+// TestControllerFormulas checks third steps against the formulas, written out.
+func TestControllerFormulas(t *testing.T) {
+	m := Info{Order: 5, Embedded: 4}
+	e1, e2, e3 := 0.3, 0.5, 0.8
+	third := func(name string) float64 {
+		c, _ := NewController(name, m)
+		c.Judge(0.1, e1)
+		c.Judge(0.12, e2)
+		_, h := c.Judge(0.11, e3)
+		return h
+	}
+	pow, s := math.Pow, 0.9
+	for name, want := range map[string]float64{
+		"":       0.11 * pow(0.85, 0.65) * pow(e3, -0.17) * pow(e2, 0.04),
+		"i":      0.11 * s * pow(e3, -0.2),
+		"pid":    0.11 * pow(s, 0.47) * pow(e3, -0.58/5) * pow(e2, 0.21/5) * pow(e1, -0.1/5),
+		"h211b":  0.11 * pow(s, 0.5) * pow(e3, -0.05) * pow(e2, -0.05) * pow(0.11/0.12, -0.25),
+		"h312b":  0.11 * pow(s, 0.5) * pow(e3, -0.025) * pow(e2, -0.05) * pow(e1, -0.025) * pow(0.11/0.12, -0.375) * pow(0.12/0.1, -0.125),
+		"odeint": 0.11,
+	} {
+		if got := third(name); !near(got, want, 1e-9) {
+			t.Errorf("%q: %v, want %v", name, got, want)
+		}
+	}
+	c, _ := NewController("odeint", m)
+	if _, h := c.Judge(1, 0.4); !near(h, 0.9*pow(0.4, -0.2), 1e-9) {
+		t.Errorf("odeint grows to %v", h)
+	}
+	if _, h := c.Judge(1, 2); !near(h, 0.9*pow(2, -1.0/3), 1e-9) {
+		t.Errorf("odeint shrinks to %v", h)
+	}
+	if _, ok := NewController("none", m); ok {
+		t.Error("there is a controller of an unknown name")
+	}
+}
+
+func TestNorms(t *testing.T) {
+	s := &Step{H: -0.5, Y0: []float64{1, -4}, Y1: []float64{2, 3}, K: []float64{6, 2, 0, 0}, DQ: []float64{10}}
+	e := []float64{0.2, -0.1, 1}
+	q := []float64{-2}
+	for _, c := range []struct {
+		tol  Tolerance
+		want float64
+	}{
+		{Tolerance{Rel: 0.1, Abs: []float64{0.2}}, math.Sqrt((0.25 + 1.0/36) / 2)},
+		{Tolerance{Rel: 0.1, Abs: []float64{0.3, 0.1}}, math.Sqrt((0.16 + 0.04) / 2)},
+		{Tolerance{Rel: 0.1, Abs: []float64{0.2}, Kind: NormMax}, 0.5},
+		{Tolerance{Rel: 0.1, Abs: []float64{0.2}, Kind: NormOdeint}, 0.2 / (0.2 + 0.1*(1+0.5*6))},
+		{Tolerance{Rel: 0.1, Abs: []float64{0.2}, QuadRel: 0.1, QuadAbs: 0.2}, math.Sqrt((0.25 + 1.0/36 + 1) / 3)},
+	} {
+		if got := c.tol.Norm(s, e, q); !near(got, c.want, 1e-15) {
+			t.Errorf("%+v: %v, want %v", c.tol, got, c.want)
+		}
+		for _, bad := range []float64{math.NaN(), math.Inf(1)} {
+			if got := c.tol.Norm(s, []float64{bad, 0, 0}, q); got <= math.MaxFloat64 {
+				t.Errorf("%+v: error %v passes as %v", c.tol, bad, got)
+			}
+			s := &Step{Y0: s.Y0, Y1: []float64{bad, 3}, K: s.K, DQ: s.DQ}
+			if got := c.tol.Norm(s, e, q); got <= math.MaxFloat64 {
+				t.Errorf("%+v: state %v passes as %v", c.tol, bad, got)
+			}
+		}
+	}
+	zero := Tolerance{Abs: []float64{0}}
+	if got := zero.Norm(&Step{Y0: []float64{0}, Y1: []float64{0}, K: []float64{0}}, []float64{0}, nil); got != 0 {
+		t.Errorf("no error without tolerance: %v", got)
+	}
+}
+
+// growth is y' = λ y with a wall: the right-hand side is NaN beyond it.
+type growth struct{ lambda, wall float64 }
+
+func (g growth) Size() Size { return Size{N: 1} }
+func (g growth) Eval(_ float64, y, k []float64) {
+	k[0] = g.lambda * y[0]
+	if y[0] > g.wall {
+		k[0] = math.NaN()
+	}
+}
+
+func TestInitialStep(t *testing.T) {
+	m := Info{Order: 5}
+	tol := &Tolerance{Rel: 1e-6, Abs: []float64{1e-9}}
+	first := func(g growth, limit float64) float64 {
+		s := &Step{T: 2, Y0: []float64{1}, K: []float64{g.lambda}}
+		return InitialStep(g, m, tol, s, limit, make([]float64, 2))
+	}
+	// sc = 1e-6 + 1e-9, d₀ = 1/sc, d₁ = 3/sc, h₀ = 0.01/3, d₂ = 9/sc.
+	want := math.Pow(0.01/(9/(1e-6+1e-9)), 1.0/6)
+	if got := first(growth{3, 10}, 1); !near(got, want, 1e-9) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := first(growth{3, 10}, -1); !near(got, -want, 1e-9) {
+		t.Errorf("backwards %v, want %v", got, -want)
+	}
+	if got := first(growth{3, 10}, 0.001); got != 0.001 {
+		t.Errorf("%v, want the limit", got)
+	}
+	if got := first(growth{3, 1.0001}, 1); !(got > 0 && got < 0.01) {
+		t.Errorf("%v before a wall", got)
+	}
+	if got := first(growth{0, 10}, 1); got != 1e-6 {
+		t.Errorf("%v at rest, want 1e-6", got)
+	}
+}
