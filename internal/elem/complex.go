@@ -14,7 +14,6 @@ import "math"
 
 const (
 	twoOverSqrtPi = 1.1283791670955125738961589031215452
-	log10E        = 0.43429448190325182765112891891660508
 )
 
 // first returns f + i·df·im; where im is 0 so is the imaginary part, whatever df is.
@@ -46,7 +45,7 @@ func CSub(a, b complex128) complex128 { return a - b }
 // CMul returns a·b. A zero imaginary part contributes nothing even where the
 // other factor is infinite.
 func CMul(a, b complex128) complex128 {
-	re := real(a)*real(b) - float64(ZeroMul(imag(a), imag(b)))
+	re := float64(real(a)*real(b)) - float64(ZeroMul(imag(a), imag(b)))
 	im := ZeroMul(imag(b), real(a)) + ZeroMul(imag(a), real(b))
 	return complex(re, im)
 }
@@ -122,7 +121,7 @@ func CExp(a complex128) complex128 {
 	if imag(a) == 0 {
 		return complex(e, 0)
 	}
-	return complex(e*Cos(imag(a)), e*Sin(imag(a)))
+	return complex(float64(e*Cos(imag(a))), float64(e*Sin(imag(a))))
 }
 
 // CExpm1 returns e to the power a, less 1.
@@ -133,8 +132,8 @@ func CExpm1(a complex128) complex128 {
 		return complex(m, 0)
 	}
 	// exp(x)cos(y) - 1 = expm1(x)cos(y) - 2 sin²(y/2).
-	s := Sin(0.5 * y)
-	return complex(float64(m*Cos(y))-float64(2*s*s), Exp(x)*Sin(y))
+	s := Sin(float64(0.5 * y))
+	return complex(float64(m*Cos(y))-float64(2*s*s), float64(Exp(x)*Sin(y)))
 }
 
 // CLog returns the natural logarithm of a; NaN where the real part is negative.
@@ -163,7 +162,7 @@ func CLog1p(a complex128) complex128 {
 	}
 	// |1+a|² = 1 + (2x + x² + y²).
 	u := float64(x*(2+x)) + float64(y*y)
-	return complex(0.5*Log1p(u), Atan2(y, 1+x))
+	return complex(float64(0.5*Log1p(u)), Atan2(y, 1+x))
 }
 
 // CLog10 returns the decimal logarithm of a; NaN where the real part is negative.
@@ -175,7 +174,7 @@ func CLog10(a complex128) complex128 {
 	if y == 0 {
 		return complex(Log10(x), 0)
 	}
-	return complex(Log10(Hypot(x, y)), log10E*Atan2(y, x))
+	return complex(Log10(Hypot(x, y)), float64(log10EHi*Atan2(y, x)))
 }
 
 // CSin returns the sine of a.
@@ -184,7 +183,7 @@ func CSin(a complex128) complex128 {
 	if y == 0 {
 		return complex(Sin(x), 0)
 	}
-	return complex(Sin(x)*Cosh(y), Cos(x)*Sinh(y))
+	return complex(float64(Sin(x)*Cosh(y)), float64(Cos(x)*Sinh(y)))
 }
 
 // CCos returns the cosine of a.
@@ -193,7 +192,7 @@ func CCos(a complex128) complex128 {
 	if y == 0 {
 		return complex(Cos(x), 0)
 	}
-	return complex(Cos(x)*Cosh(y), -(Sin(x) * Sinh(y)))
+	return complex(float64(Cos(x)*Cosh(y)), -float64(Sin(x)*Sinh(y)))
 }
 
 // CTan returns the tangent of a.
@@ -210,7 +209,7 @@ func CTan(a complex128) complex128 {
 // tangentSum returns (t + iu)/(1 - i·s·tu) with its parts written out:
 // Re = t(1 - s·u²)/(1 + t²u²), Im = u(1 + s·t²)/(1 + t²u²).
 func tangentSum(t, u, s float64) complex128 {
-	tu := t * u
+	tu := float64(t * u)
 	den := 1 + float64(tu*tu)
 	return complex(t*math.FMA(-s*u, u, 1)/den, u*math.FMA(s*t, t, 1)/den)
 }
@@ -221,7 +220,7 @@ func CSinh(a complex128) complex128 {
 	if y == 0 {
 		return complex(Sinh(x), 0)
 	}
-	return complex(Sinh(x)*Cos(y), Cosh(x)*Sin(y))
+	return complex(float64(Sinh(x)*Cos(y)), float64(Cosh(x)*Sin(y)))
 }
 
 // CCosh returns the hyperbolic cosine of a.
@@ -230,7 +229,7 @@ func CCosh(a complex128) complex128 {
 	if y == 0 {
 		return complex(Cosh(x), 0)
 	}
-	return complex(Cosh(x)*Cos(y), Sinh(x)*Sin(y))
+	return complex(float64(Cosh(x)*Cos(y)), float64(Sinh(x)*Sin(y)))
 }
 
 // CTanh returns the hyperbolic tangent of a.
@@ -242,7 +241,7 @@ func CTanh(a complex128) complex128 {
 	// With t = tanh x, v = tan y: Re = t(1+v²)/(1+t²v²), Im = v·sech²x/(1+t²v²);
 	// sech² by the exponential, since 1 - t² cancels.
 	t, v := Tanh(x), Tan(y)
-	tv := t * v
+	tv := float64(t * v)
 	den := 1 + float64(tv*tv)
 	return complex(t*math.FMA(v, v, 1)/den, v*sech2(x)/den)
 }
@@ -251,7 +250,7 @@ func CTanh(a complex128) complex128 {
 func sech2(x float64) float64 {
 	e := Exp(-math.Abs(x))
 	s := 2 * e / (1 + float64(e*e))
-	return s * s
+	return float64(s * s)
 }
 
 // CAsin returns the arc sine of a (first order).
@@ -293,19 +292,19 @@ func CAtanh(a complex128) complex128 {
 // CErf returns the error function of a (first order).
 func CErf(a complex128) complex128 {
 	x := real(a)
-	return first(Erf(x), twoOverSqrtPi*gauss(x), imag(a))
+	return first(Erf(x), float64(twoOverSqrtPi*gauss(x)), imag(a))
 }
 
 // CErfc returns the complementary error function of a (first order).
 func CErfc(a complex128) complex128 {
 	x := real(a)
-	return first(Erfc(x), -twoOverSqrtPi*gauss(x), imag(a))
+	return first(Erfc(x), -float64(twoOverSqrtPi*gauss(x)), imag(a))
 }
 
 // gauss returns exp(-x²); the rounding error of x² is put back, since the
 // exponential would magnify it.
 func gauss(x float64) float64 {
-	h := x * x
+	h := float64(x * x)
 	if h > 800 || h != h {
 		return Exp(-h)
 	}
@@ -346,7 +345,7 @@ func CTrunc(a complex128) complex128 { return complex(Trunc(real(a)), 0) }
 // CSigmoid returns 1/(1+exp(-a)) (first order).
 func CSigmoid(a complex128) complex128 {
 	x := real(a)
-	return first(Sigmoid(x), Sigmoid(x)*Sigmoid(-x), imag(a))
+	return first(Sigmoid(x), float64(Sigmoid(x)*Sigmoid(-x)), imag(a))
 }
 
 // CPowi returns a to the integer power n. The real part of a nearly real
@@ -356,7 +355,7 @@ func CPowi(a complex128, n int) complex128 {
 	if n == 0 {
 		return 1
 	}
-	return first(Powi(x, n), float64(n)*Powi(x, n-1), imag(a))
+	return first(Powi(x, n), float64(float64(n)*Powi(x, n-1)), imag(a))
 }
 
 // CPow returns a to the power b (first order). A negative base wants an integer exponent,
@@ -366,10 +365,10 @@ func CPow(a, b complex128) complex128 {
 	p := Pow(x, y)
 	im := 0.0
 	if imag(a) != 0 && y != 0 {
-		im = imag(a) * y * Pow(x, y-1)
+		im = float64(imag(a) * y * Pow(x, y-1))
 	}
 	if imag(b) != 0 && p != 0 {
-		im += imag(b) * Log(x) * p
+		im += float64(imag(b) * Log(x) * p)
 	}
 	return complex(p, im)
 }

@@ -46,7 +46,7 @@ func Recip(a float64) float64 { return 1 / a }
 func Sqrt(a float64) float64 { return math.Sqrt(a) }
 
 // Sqr returns a·a, correctly rounded.
-func Sqr(a float64) float64 { return a * a }
+func Sqr(a float64) float64 { return float64(a * a) }
 
 // Floor returns the greatest integer ≤ a.
 func Floor(a float64) float64 { return math.Floor(a) }
@@ -73,7 +73,7 @@ func Add(a, b float64) float64 { return a + b }
 func Sub(a, b float64) float64 { return a - b }
 
 // Mul returns a·b.
-func Mul(a, b float64) float64 { return a * b }
+func Mul(a, b float64) float64 { return float64(a * b) }
 
 // Div returns a/b.
 func Div(a, b float64) float64 { return a / b }
@@ -160,7 +160,7 @@ func ZeroMul(a, b float64) float64 {
 	if a == 0 {
 		return 0
 	}
-	return a * b
+	return float64(a * b)
 }
 
 // Select returns a ≠ 0 ? b : c.

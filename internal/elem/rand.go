@@ -49,7 +49,7 @@ func (r *Rand) Uint64() uint64 {
 
 // Float64 returns a multiple of 2⁻⁵³ in [0, 1).
 func (r *Rand) Float64() float64 {
-	return float64(r.Uint64()>>11) * 0x1p-53
+	return float64(float64(r.Uint64()>>11) * 0x1p-53)
 }
 
 // Norm returns a number of the standard normal distribution.
@@ -66,7 +66,7 @@ func (r *Rand) Norm() float64 {
 			continue
 		}
 		f := math.Sqrt(-2 * Log(q) / q)
-		r.spare, r.hasSpare = v*f, true
-		return u * f
+		r.spare, r.hasSpare = float64(v*f), true
+		return float64(u * f)
 	}
 }
