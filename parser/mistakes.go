@@ -1,10 +1,13 @@
 package parser
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 )
 
 // This file says what is wrong where the tokens do not fit the grammar of an
@@ -178,49 +181,12 @@ var spellings = map[string]string{
 
 // nearest returns the item word that word probably means, or "".
 func nearest(word string) string {
-	if w, ok := spellings[strings.ToLower(word)]; ok {
+	word = strings.ToLower(word)
+	if w, ok := spellings[word]; ok {
 		return w
 	}
-	best, least := "", 2
-	if len(word) > 5 {
-		least = 3
-	}
-	for w := range itemWords {
-		if d := distance(strings.ToLower(word), w); d < least || d == least && best != "" && w < best {
-			best, least = w, d
-		}
-	}
-	return best
-}
-
-// distance is the number of letters to insert, delete, change or swap with a
-// neighbour to make b of a.
-func distance(a, b string) int {
-	if len(a) > 20 {
-		return len(a)
-	}
-	rows := make([][]int, len(a)+1)
-	for i := range rows {
-		rows[i] = make([]int, len(b)+1)
-		for j := range rows[i] {
-			switch {
-			case i == 0:
-				rows[i][j] = j
-			case j == 0:
-				rows[i][j] = i
-			default:
-				change := rows[i-1][j-1]
-				if a[i-1] != b[j-1] {
-					change++
-				}
-				rows[i][j] = min(change, rows[i-1][j]+1, rows[i][j-1]+1)
-				if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-					rows[i][j] = min(rows[i][j], rows[i-2][j-2]+1)
-				}
-			}
-		}
-	}
-	return rows[len(a)][len(b)]
+	w, _ := diag.Nearest(word, slices.Sorted(maps.Keys(itemWords)))
+	return w
 }
 
 var (

@@ -48,6 +48,11 @@ func (f *File) Line(n int) string {
 	return strings.TrimRight(f.text[f.lines[n-1]:end], "\r\n")
 }
 
+// LineStart returns the byte offset at which line n (1-based) starts.
+func (f *File) LineStart(n int) int {
+	return f.lines[max(0, min(n-1, len(f.lines)-1))]
+}
+
 // LineAt returns the number of the line (1-based) that byte offset off stands in.
 func (f *File) LineAt(off int) int {
 	off = max(0, off)
