@@ -40,6 +40,8 @@ type RungeKutta struct {
 	yb    []float64 // [1 + stages][n·l] cotangents ȳ₁ and those of the stage values
 	kb    []float64 // [w·l] cotangent of a stage
 	tb    []float64 // [l]
+
+	dense dense
 }
 
 // NewRungeKutta returns the method of t for systems of the given size and tangents

@@ -14,6 +14,10 @@ import "math"
 // parameters (a clipped step, an event) asks for h̄. Stages on which y₁ does
 // not depend are skipped.
 func (r *RungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
+	if r.dense.seeded {
+		r.pullSeeded(f, s, c)
+		return
+	}
 	n, w, l := r.n, r.w, r.l
 	copy(r.yb[:n*l], c.Y1)
 	copy(c.T0, c.T1)
@@ -27,7 +31,7 @@ func (r *RungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 			continue
 		}
 		r.at[i].combine(r.kb[:n*l], r.zero, h, r.yb, n*l)
-		r.quadratures(i, h, c.DQ)
+		r.quadratures(&r.at[i], h, c.DQ)
 		if c.WantH {
 			inner(c.H, s.K[i*w:(i+1)*w], r.kb)
 			scale(r.kb, s.H)
@@ -45,14 +49,14 @@ func (r *RungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	r.sum.combine(c.Y0, c.Y1, 1, r.yb, n*l)
 }
 
-// quadratures writes the last rows of kb: h b_i q̄.
-func (r *RungeKutta) quadratures(i int, h float64, qb []float64) {
+// quadratures writes the last rows of kb: h b_i q̄, with b_i in the terms t of the stage's cotangent.
+func (r *RungeKutta) quadratures(t *terms, h float64, qb []float64) {
 	kb := r.kb[r.n*r.l:]
 	if len(kb) == 0 {
 		return
 	}
 	b := 0.0
-	if t := &r.at[i]; t.row[0] == 0 {
+	if len(t.row) > 0 && t.row[0] == 0 {
 		b = t.c[0]
 	}
 	for j, v := range qb {

@@ -10,20 +10,12 @@ import "math"
 // and for the increments of the quadratures the last line without ẏ₀.
 func (r *RungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 	n, w, l := r.n, r.w, r.l
+	r.dense.fresh = false
 	for i, live := range r.live {
 		if !live {
 			continue
 		}
-		yd := d.Y0
-		if len(r.a[i].c) > 0 {
-			r.a[i].combine(r.yd, d.Y0, s.H, r.kd, w*l)
-			r.lengthen(r.yd, &r.a[i], d.H, s.K, n)
-			yd = r.yd
-		}
-		for j := range l {
-			r.td[j] = math.FMA(r.c[i], d.H[j], d.T0[j])
-		}
-		f.Push(r.time(s, i), r.value(s, i), r.td, yd, r.kd[i*w*l:(i+1)*w*l])
+		r.tangent(f, s, d, i, r.kd)
 	}
 	r.b.combine(d.Y1, d.Y0, s.H, r.kd, w*l)
 	r.lengthen(d.Y1, &r.b, d.H, s.K, n)
@@ -34,6 +26,21 @@ func (r *RungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 	for j := range l {
 		d.T1[j] = d.T0[j] + d.H[j]
 	}
+}
+
+// tangent writes row i of kd from the rows before it.
+func (r *RungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, kd []float64) {
+	w, l := r.w, r.l
+	yd := d.Y0
+	if len(r.a[i].c) > 0 {
+		r.a[i].combine(r.yd, d.Y0, s.H, kd, w*l)
+		r.lengthen(r.yd, &r.a[i], d.H, s.K, r.n)
+		yd = r.yd
+	}
+	for j := range l {
+		r.td[j] = math.FMA(r.c[i], d.H[j], d.T0[j])
+	}
+	f.Push(r.time(s, i), r.value(s, i), r.td, yd, kd[i*w*l:(i+1)*w*l])
 }
 
 // lengthen adds ḣ Σ c_j k_j to yd[n·l]. A lane whose ḣ is zero is left as it

@@ -1,0 +1,195 @@
+package solvers
+
+import (
+	"math"
+	"math/big"
+)
+
+// Interpolant is a Method whose dense output has a tangent and a transpose:
+// what serves observations inside steps. With θ = (t* - t)/h,
+//
+//	y(t*) = y₀ + h Σ β_i(θ) k_i,
+//
+// and its total derivative, without a division, is
+//
+//	ẏ = ẏ₀ + h Σ β_i k̇_i + ḣ Σ β_i k_i + (ṫ* - ṫ₀ - θ ḣ) Σ β'_i k_i.
+type Interpolant interface {
+	Method
+	// InterpolatePush writes yd[N·L], the tangent of y at T + theta·H, where this time moves by td[L]. It
+	// must follow Push of the same step with the same d.
+	InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64)
+	// InterpolatePull takes the cotangents w[N·L] of y at T + theta·H, adds those of this time to tb[L], and
+	// keeps the rest for the next Pull, which must be that of the same step and adds it to its outputs. It
+	// may be called for any number of times within a step.
+	InterpolatePull(f CotangentField, s *Step, theta float64, w, tb []float64)
+}
+
+// dense is the state of the tangent and transpose of the interpolant; it is
+// allocated when they are used first, since most runs observe at ends of steps.
+type dense struct {
+	drift terms     // β'(θ)
+	kd    []float64 // [dense stages][w·l]
+	fresh bool      // kd is that of the last Push
+
+	seeded bool
+	at     []terms   // [stages + dense stages], over ȳ₁ and all Ȳ_i
+	sum    terms     // all Ȳ_i
+	seed   []float64 // [stages + dense stages][n·l] Σ β_i(θ) w
+	yb     []float64 // [1 + stages + dense stages][n·l]
+	y0     []float64 // [n·l] Σ w
+	h, t   []float64 // [l] what θ = (t* - t)/h adds to h̄ and t̄₀
+	rate   []float64 // [n]
+}
+
+// weigh makes theta the β(θ) and drift the β'(θ).
+func (r *RungeKutta) weigh(theta float64) {
+	if r.dense.drift.c == nil {
+		r.dense.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
+		r.dense.rate = make([]float64, r.n)
+	}
+	for j, p := range r.beta {
+		r.theta.c[j] = poly(p, theta)
+		v := 0.0
+		for k := len(p) - 1; k >= 0; k-- {
+			v = math.FMA(v, theta, float64(float64(k+1)*p[k]))
+		}
+		r.dense.drift.c[j] = v
+	}
+}
+
+// InterpolatePush writes the tangent of the dense output.
+func (r *RungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
+	n, w, l := r.n, r.w, r.l
+	g := &r.dense
+	r.extend(f, s)
+	r.weigh(theta)
+	stages, total := r.info.Stages, len(r.a)
+	if !g.fresh {
+		g.fresh = true
+		if len(g.kd) == 0 {
+			g.kd = make([]float64, total*w*l)
+		}
+		copy(g.kd, r.kd)
+		for i := range total {
+			if i >= stages || !r.live[i] {
+				r.tangent(f, s, d, i, g.kd)
+			}
+		}
+	}
+	r.theta.combine(yd, d.Y0, s.H, g.kd, w*l)
+	r.lengthen(yd, &r.theta, d.H, s.K, n)
+	g.drift.combine(g.rate, r.zero, 1, s.K, w)
+	for i, v := range g.rate {
+		row := yd[i*l : (i+1)*l]
+		for j := range row {
+			row[j] = math.FMA(v, math.FMA(-theta, d.H[j], td[j]-d.T0[j]), row[j])
+		}
+	}
+}
+
+// InterpolatePull keeps the cotangents of the dense output for Pull.
+func (r *RungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w, tb []float64) {
+	n, l := r.n, r.l
+	g := &r.dense
+	r.extend(f, s)
+	r.weigh(theta)
+	if g.at == nil {
+		r.transposeDense()
+	}
+	if !g.seeded {
+		g.seeded = true
+		clear(g.seed)
+		clear(g.y0)
+		clear(g.h)
+		clear(g.t)
+	}
+	for j, i := range r.dps {
+		beta := r.theta.c[j]
+		seed := g.seed[i*n*l : (i+1)*n*l]
+		for m, v := range w {
+			seed[m] = math.FMA(beta, v, seed[m])
+		}
+	}
+	for m, v := range w {
+		g.y0[m] += v
+	}
+	// The part Σ β_i k_i·w of h̄ is in the inner products of Pull.
+	g.drift.combine(g.rate, r.zero, 1, s.K, r.w)
+	for i, v := range g.rate {
+		for j := range l {
+			move := float64(v * w[i*l+j])
+			tb[j] += move
+			g.t[j] -= move
+			g.h[j] = math.FMA(-theta, move, g.h[j])
+		}
+	}
+}
+
+// transposeDense lists the columns of the whole table, further stages and
+// those on which only the interpolant depends included.
+func (r *RungeKutta) transposeDense() {
+	x, err := r.tab.Coefficients()
+	if err != nil {
+		panic(err) // NewRungeKutta has read the same table
+	}
+	g := &r.dense
+	n, l, stages, total := r.n, r.l, r.info.Stages, len(r.a)
+	rows := append(append([][]*big.Rat(nil), x.A...), x.DenseA...)
+	g.at = make([]terms, total)
+	for j := range total {
+		col := make([]*big.Rat, 1+total)
+		for i := range col {
+			col[i] = new(big.Rat)
+		}
+		if j < stages {
+			col[0] = x.B[j]
+		}
+		for i := j + 1; i < total; i++ {
+			if j < len(rows[i]) {
+				col[1+i] = rows[i][j]
+			}
+		}
+		g.at[j] = sparse(col)
+		g.sum.row = append(g.sum.row, 1+j)
+		g.sum.c = append(g.sum.c, 1)
+	}
+	g.seed = make([]float64, total*n*l)
+	g.yb = make([]float64, (1+total)*n*l)
+	g.y0 = make([]float64, n*l)
+	g.h, g.t = make([]float64, l), make([]float64, l)
+}
+
+// pullSeeded is Pull with the cotangents of the dense output: k̄_i has the
+// further term h Σ β_i(θ) w, and the further stages come first.
+func (r *RungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
+	n, w, l := r.n, r.w, r.l
+	g := &r.dense
+	g.seeded = false
+	copy(g.yb[:n*l], c.Y1)
+	for j, v := range c.T1 {
+		c.T0[j] = v + g.t[j]
+		if c.WantH {
+			c.H[j] = v + g.h[j]
+		}
+	}
+	for i := len(r.a) - 1; i >= 0; i-- {
+		at := &g.at[i]
+		at.combine(r.kb[:n*l], g.seed[i*n*l:(i+1)*n*l], 1, g.yb, n*l)
+		r.quadratures(at, 1, c.DQ)
+		if c.WantH {
+			inner(c.H, s.K[i*w:(i+1)*w], r.kb)
+		}
+		scale(r.kb, s.H)
+		f.Pull(r.time(s, i), r.value(s, i), r.kb, g.yb[(1+i)*n*l:(2+i)*n*l], r.tb)
+		for j, tau := range r.tb {
+			c.T0[j] += tau
+			if c.WantH {
+				c.H[j] = math.FMA(r.c[i], tau, c.H[j])
+			}
+		}
+	}
+	g.sum.combine(c.Y0, c.Y1, 1, g.yb, n*l)
+	for i, v := range g.y0 {
+		c.Y0[i] += v
+	}
+}

@@ -1,0 +1,118 @@
+package solvers
+
+import (
+	"math"
+	"testing"
+)
+
+// TestInterpolatePush compares the tangent of the dense output with central
+// differences of the interpolated value, extrapolated twice.
+func TestInterpolatePush(t *testing.T) {
+	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+		const l = 2
+		z := f.size
+		g := f.with(l)
+		r, s := stepOf(tab, g, l)
+		d := newTangent(z, l)
+		td, yd := make([]float64, l), make([]float64, z.N*l)
+		for i, x := range [][]float64{d.T0, d.H, d.Y0, g.pd, td} {
+			noise(uint64(17+i), x)
+		}
+		r.Push(g, s, d)
+		for _, theta := range []float64{0, 0.3, 0.8, 1} {
+			r.InterpolatePush(g, s, d, theta, td, yd)
+			for a := range l {
+				value := func(eps float64) []float64 {
+					h := f.with(1)
+					h.p = append([]float64(nil), f.p...)
+					for i := range h.p {
+						h.p[i] += eps * g.pd[i*l+a]
+					}
+					q := NewRungeKutta(tab, z, 1)
+					x := NewStep(q.Info(), z)
+					x.T, x.H = s.T+eps*d.T0[a], s.H+eps*d.H[a]
+					x.T1 = x.T + x.H
+					for i := range x.Y0 {
+						x.Y0[i] = s.Y0[i] + eps*d.Y0[i*l+a]
+					}
+					q.Step(h, x, false)
+					y := make([]float64, z.N)
+					moved := (s.T + theta*s.H + eps*td[a] - x.T) / x.H
+					if theta == 0 || theta == 1 { // the polynomial, not the exact ends
+						moved += 1e-17
+					}
+					q.Interpolate(h, x, moved, y)
+					return y
+				}
+				central := func(eps float64) []float64 {
+					u, v := value(eps), value(-eps)
+					for i := range u {
+						u[i] = (u[i] - v[i]) / (2 * eps)
+					}
+					return u
+				}
+				a4, a2, a1 := central(4e-3), central(2e-3), central(1e-3)
+				for i := range z.N {
+					want := (64*a1[i] - 20*a2[i] + a4[i]) / 45
+					if got := yd[i*l+a]; !near(got, want, 1e-10*amplification(exact(t, tab))) {
+						t.Errorf("θ = %v: ẏ[%d] = %v, want %v", theta, i, got, want)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestInterpolateTranspose checks ⟨w, J v⟩ = ⟨Jᵀ w, v⟩ with the end of the step
+// and two times inside it read at once, and that Pull forgets them.
+func TestInterpolateTranspose(t *testing.T) {
+	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+		const l = 3
+		z := f.size
+		g := f.with(l)
+		r, s := stepOf(tab, g, l)
+		d, c := newTangent(z, l), newCotangent(z, l)
+		var td, yd, w, tb [2][]float64
+		for i := range td {
+			td[i], tb[i] = make([]float64, l), make([]float64, l)
+			yd[i], w[i] = make([]float64, z.N*l), make([]float64, z.N*l)
+			noise(uint64(30+i), td[i])
+			noise(uint64(40+i), w[i])
+		}
+		for i, x := range [][]float64{d.T0, d.H, d.Y0, g.pd, c.T1, c.Y1, c.DQ} {
+			noise(uint64(7+i), x)
+		}
+		theta := [2]float64{0.35, 0.9}
+		r.Push(g, s, d)
+		for i := range theta {
+			r.InterpolatePush(g, s, d, theta[i], td[i], yd[i])
+			r.InterpolatePull(g, s, theta[i], w[i], tb[i])
+		}
+		r.Pull(g, s, c)
+		x := exact(t, tab)
+		large := amplification(&Coefficients{A: append(append(x.DenseB, x.DenseA...), x.A...)})
+		for a := range l {
+			left := dot(c.T1, d.T1, l, a) + dot(c.Y1, d.Y1, l, a) + dot(c.DQ, d.DQ, l, a)
+			right := dot(c.T0, d.T0, l, a) + dot(c.H, d.H, l, a) + dot(c.Y0, d.Y0, l, a) + dot(g.pb, g.pd, l, a)
+			for i := range theta {
+				left += dot(w[i], yd[i], l, a)
+				right += dot(tb[i], td[i], l, a)
+			}
+			if math.Abs(left-right) > 2e-14*large*(1+math.Abs(left)) {
+				t.Errorf("lane %d: ⟨w, Jv⟩ = %v, ⟨Jᵀw, v⟩ = %v", a, left, right)
+			}
+		}
+		plain := newCotangent(z, l)
+		copy(plain.T1, c.T1)
+		copy(plain.Y1, c.Y1)
+		copy(plain.DQ, c.DQ)
+		r.Pull(g, s, plain)
+		again := newCotangent(z, l)
+		copy(again.T1, c.T1)
+		copy(again.Y1, c.Y1)
+		copy(again.DQ, c.DQ)
+		NewRungeKutta(tab, z, l).Pull(g, s, again)
+		same(t, "Y0", plain.Y0, again.Y0)
+		same(t, "T0", plain.T0, again.T0)
+	})
+}
