@@ -103,6 +103,62 @@ func TestPushComplexStep(t *testing.T) {
 	})
 }
 
+// complexToy is a toy in complex arithmetic.
+type complexToy struct {
+	*toy
+	p []complex128
+}
+
+func (f complexToy) Eval(t complex128, y, k []complex128) { f.ceval(f.p, t, y, k) }
+
+// TestStepComplex requires the real parts to be near the real step's, and the
+// imaginary parts, of step and dense output, to be the tangents of Push.
+func TestStepComplex(t *testing.T) {
+	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+		const tiny, theta, td = 1e-100, 0.6, 0.7
+		z := f.size
+		g := f.with(1)
+		r, s := stepOf(tab, g, 1)
+		d := newTangent(z, 1)
+		for i, x := range [][]float64{d.T0, d.H, d.Y0, g.pd} {
+			noise(uint64(50+i), x)
+		}
+		r.Push(g, s, d)
+		yd, y := make([]float64, z.N), make([]float64, z.N)
+		r.InterpolatePush(g, s, d, theta, []float64{td}, yd)
+		r.Interpolate(g, s, theta, y)
+
+		c := NewComplexStep(r.Info(), z)
+		c.T, c.H = complex(s.T, tiny*d.T0[0]), complex(s.H, tiny*d.H[0])
+		c.T1 = complex(s.T1, tiny*(d.T0[0]+d.H[0]))
+		p := make([]complex128, z.P)
+		for i := range p {
+			p[i] = complex(f.p[i], tiny*g.pd[i])
+		}
+		for i := range c.Y0 {
+			c.Y0[i] = complex(s.Y0[i], tiny*d.Y0[i])
+		}
+		r.StepComplex(complexToy{f, p}, c)
+		cy := make([]complex128, z.N)
+		moved := tiny * (td - d.T0[0] - theta*d.H[0]) / s.H
+		r.InterpolateComplex(complexToy{f, p}, c, complex(theta, moved), cy)
+		x := exact(t, tab)
+		tol := 2e-14 * amplification(&Coefficients{A: append(append(x.DenseB, x.DenseA...), x.A...)})
+		check := func(what string, got complex128, value, tangent float64) {
+			if !near(real(got), value, tol) || !near(imag(got)/tiny, tangent, tol) {
+				t.Errorf("%s = %v, want %v and %v", what, got, value, tangent)
+			}
+		}
+		for i := range c.Y1 {
+			check("y1", c.Y1[i], s.Y1[i], d.Y1[i])
+			check("y", cy[i], y[i], yd[i])
+		}
+		for i := range c.DQ {
+			check("dq", c.DQ[i], s.DQ[i], d.DQ[i])
+		}
+	})
+}
+
 // amplification returns the largest sum of absolute coefficients of a row,
 // at least 1: what rounding errors of the stages may grow by. It is at
 // most 27 up to order five and some hundreds for Verner's pairs.

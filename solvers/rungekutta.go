@@ -42,6 +42,7 @@ type RungeKutta struct {
 	tb    []float64 // [l]
 
 	dense dense
+	z     []complex128 // [n] a complex stage value
 }
 
 // NewRungeKutta returns the method of t for systems of the given size and tangents
