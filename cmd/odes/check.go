@@ -16,7 +16,7 @@ type checkCmd struct {
 
 // Run checks every model and says what each is made of.
 func (k *checkCmd) Run(c *call) error {
-	c.configure(k.global, k.Format)
+	c.configure(k.global, format(k.Format))
 	worst := 0
 	for _, path := range k.Models {
 		m, err := c.load(path)

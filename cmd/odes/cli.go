@@ -65,7 +65,7 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 
 // run executes the command line args and returns the exit status.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	c := &call{ctx: ctx, in: in, out: out, err: errs}
+	c := &call{ctx: ctx, in: in, out: out, err: errs, json: asksJSON(args)}
 	rest, settings, err := splitSettings(args)
 	if err != nil {
 		return c.fail(err)
@@ -128,10 +128,21 @@ func commandName(ctx *kong.Context) string {
 }
 
 // configure takes over the flags that every command has.
-func (c *call) configure(g global, format string) {
+func (c *call) configure(g global, format format) {
 	c.quiet, c.verbose = g.Quiet, g.Verbose
 	c.plain = g.NoColor
 	c.json = format == "json"
+}
+
+// asksJSON looks for --format json before the command line is parsed, so that
+// complaints about it are JSON too.
+func asksJSON(args []string) bool {
+	for i, a := range args {
+		if a == "--format=json" || a == "--format" && i+1 < len(args) && args[i+1] == "json" {
+			return true
+		}
+	}
+	return false
 }
 
 // fail shows err and returns the exit status that belongs to it.

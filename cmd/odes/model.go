@@ -66,7 +66,10 @@ func (c *call) work(f func() error) error {
 	}
 	select {
 	case err := <-done:
-		return errors.Join(err, c.ctx.Err())
+		if err == nil { // done, but whoever asked has gone
+			err = c.ctx.Err()
+		}
+		return err
 	case <-time.After(time.Second):
 		return c.ctx.Err()
 	}

@@ -24,7 +24,7 @@ func (s *sensCmd) Run(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.configure(s.global, string(f))
+	c.configure(s.global, s.Format)
 	opts, err := s.options(c)
 	if err != nil {
 		return err

@@ -19,7 +19,7 @@ func (r *runCmd) Run(c *call) error {
 	if err != nil {
 		return err
 	}
-	c.configure(r.global, string(f))
+	c.configure(r.global, r.Format)
 	opts, err := r.options(c)
 	if err != nil {
 		return err

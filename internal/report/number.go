@@ -20,7 +20,12 @@ func appendNumber(b []byte, x float64) []byte {
 	if a := math.Abs(x); a != 0 && (a < 1e-5 || a >= 1e16) {
 		format = 'e'
 	}
-	return strconv.AppendFloat(b, x, format, -1, 64)
+	b = strconv.AppendFloat(b, x, format, -1, 64)
+	if n := len(b); n > 4 && b[n-4] == 'e' && b[n-3] == '-' && b[n-2] == '0' { // 1e-06 is 1e-6
+		b[n-2] = b[n-1]
+		b = b[:n-1]
+	}
+	return b
 }
 
 // plainNumber is appendNumber without the quotation marks.

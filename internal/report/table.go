@@ -205,9 +205,11 @@ func (p *printer) sens(s *odes.Sensitivities) {
 	} else if abbreviated {
 		p.line("\nlong arrays are abbreviated: choose with --wrt, or write all with -o file.npz (or .json, .csv)")
 	}
+	gap := "\n"
 	for _, v := range s.Values {
 		for _, warning := range v.Warnings {
-			p.line("%s: %s", v.Name, warning)
+			p.line("%s%s: %s", gap, v.Name, warning)
+			gap = ""
 		}
 	}
 }

@@ -1,0 +1,37 @@
+package main
+
+import (
+	"fmt"
+
+	"odes.dev/odes/lang/diag"
+)
+
+// diagnose shows diagnostics; with --quiet only the errors among them.
+func (c *call) diagnose(list []diag.Diagnostic) {
+	if c.quiet {
+		var errors []diag.Diagnostic
+		for _, d := range list {
+			if d.Level == diag.Error {
+				errors = append(errors, d)
+			}
+		}
+		list = errors
+	}
+	format := diag.Plain
+	switch {
+	case c.json:
+		format = diag.JSON
+	case c.colour(c.err):
+		format = diag.Colour
+	}
+	_ = diag.Write(c.err, list, format) // where would one say so
+}
+
+// complain shows an error that has no place in a model.
+func (c *call) complain(code diag.Code, text string) {
+	if c.json {
+		c.diagnose([]diag.Diagnostic{{Code: code, Message: text}})
+		return
+	}
+	fmt.Fprintf(c.err, "odes: %s\n", text)
+}

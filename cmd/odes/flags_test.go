@@ -1,0 +1,120 @@
+package main
+
+import (
+	"reflect"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+func TestSplitSettings(t *testing.T) {
+	rest, settings, err := splitSettings([]string{
+		"sens", "--solver.rtol=1e-9", "m.ode", "--sens.mode", "tangent", "--solver", "fast", "--set", "a=1", "--", "--solver.h0=1",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := []string{"sens", "m.ode", "--solver", "fast", "--set", "a=1", "--", "--solver.h0=1"}; !reflect.DeepEqual(rest, want) {
+		t.Errorf("left %q, want %q", rest, want)
+	}
+	if want := []odes.Setting{{Key: "solver.rtol", Value: "1e-9"}, {Key: "sens.mode", Value: "tangent"}}; !reflect.DeepEqual(settings, want) {
+		t.Errorf("took %v, want %v", settings, want)
+	}
+	for _, bad := range [][]string{{"--solver.rtol"}, {"--fit.over=k"}} {
+		if _, _, err := splitSettings(bad); err == nil {
+			t.Errorf("%q was accepted", bad)
+		}
+	}
+}
+
+func TestAssignment(t *testing.T) {
+	for text, want := range map[string]odes.Assignment{
+		"k=3":                     {Name: "k", Values: []float64{3}},
+		"A[1,2]=-0.5":             {Name: "A[1,2]", Values: []float64{-0.5}},
+		"A=[1, 2,3]":              {Name: "A", Values: []float64{1, 2, 3}},
+		"A=[[1,2], [3,4]]":        {Name: "A", Values: []float64{1, 2, 3, 4}},
+		"initial(x) = 1e-3":       {Name: "initial(x)", Values: []float64{1e-3}},
+		"initial(x)[2]=2":         {Name: "initial(x)[2]", Values: []float64{2}},
+		"B=[[[1],[2]],[[3],[4]]]": {Name: "B", Values: []float64{1, 2, 3, 4}},
+	} {
+		got, err := assignment(text)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
+		}
+	}
+	for _, text := range []string{"", "k", "=3", "k=", "k=x", "k=0x10", "k=1_0", "A=[1,2", "A=[1,,2]", "A=[[1,2],[3]]"} {
+		if got, err := assignment(text); err == nil {
+			t.Errorf("%q was read as %v", text, got)
+		}
+	}
+}
+
+func TestList(t *testing.T) {
+	for text, want := range map[string][]string{
+		"":                 nil,
+		"J":                {"J"},
+		"y[1,2], K":        {"y[1,2]", "K"},
+		"k1,A,initial(x)":  {"k1", "A", "initial(x)"},
+		"[k1, initial(x)]": {"k1", "initial(x)"},
+	} {
+		got, err := list("of", text)
+		if err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%q is %q, %v; want %q", text, got, err, want)
+		}
+	}
+	if _, err := list("of", "a,,b"); err == nil {
+		t.Error("a missing name was accepted")
+	}
+}
+
+func TestTimes(t *testing.T) {
+	for text, want := range map[string][]float64{
+		"":          nil,
+		"0:0.5:2":   {0, 0.5, 1, 1.5, 2},
+		"0:0.75:2":  {0, 0.75, 1.5},
+		"1:1:1":     {1},
+		"0, 1,2.5":  {0, 1, 2.5},
+		"[0,1]":     {0, 1},
+		"0:0.1:0.3": {0, 0.1, 0.2, 0.3},
+	} {
+		got, err := times(text)
+		if err != nil || len(got) != len(want) {
+			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
+			continue
+		}
+		for i := range want {
+			if diff := got[i] - want[i]; diff > 1e-15 || diff < -1e-15 {
+				t.Errorf("%q is %v, want %v", text, got, want)
+			}
+		}
+	}
+	for _, text := range []string{"0:1", "0:0:1", "0:-1:1", "1:1:0", "0:1e-300:1", "nan:1:2", "2,1", "0,inf", "a", "0:1:2:3", "0::1"} {
+		if got, err := times(text); err == nil {
+			t.Errorf("%q was read as %v", text, got)
+		}
+	}
+}
+
+func TestFormat(t *testing.T) {
+	for _, c := range []struct {
+		format format
+		output string
+		want   format
+	}{
+		{"", "", "table"},
+		{"json", "", "json"},
+		{"", "a.json", "json"},
+		{"", "a.CSV", "csv"},
+		{"", "dir.d/a", "table"},
+		{"", "a.txt", "table"},
+		{"npz", "a.json", "npz"},
+	} {
+		got, err := modelFlags{Format: c.format, Output: c.output}.resolve()
+		if err != nil || got != c.want {
+			t.Errorf("--format %q -o %q is %q, %v; want %q", c.format, c.output, got, err, c.want)
+		}
+	}
+	if _, err := (modelFlags{Output: "a.xlsx"}).resolve(); err == nil {
+		t.Error("a spreadsheet was accepted")
+	}
+}

@@ -1,0 +1,344 @@
+package report
+
+import (
+	"archive/zip"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"flag"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+var update = flag.Bool("update", false, "rewrite the golden files")
+
+var head = Heading{Model: "Ball", File: "ball.ode", Time: "t", TimeUnit: "s"}
+
+// sample is a result by hand: two objectives with values and one without, by a
+// scalar, a matrix and an initial value.
+func sample() *odes.Sensitivities {
+	s := &odes.Sensitivities{
+		Status: "partial", From: 0, To: 2,
+		Values: []odes.Value{
+			{Name: "height", Unit: "m", Value: 0.1},
+			{Name: "arrive", Unit: "m", Relation: "==", Value: 1e-20},
+			{Name: "y[3]", Value: math.NaN(), Warnings: []string{`bounce fired once, so it has no firing 2 <"é">`}},
+		},
+		Variables: []odes.Variable{
+			{Name: "g", Unit: "m/s^2"},
+			{Name: "A", Shape: []int{3, 4}, Offset: 1},
+			{Name: "x", Initial: true, Unit: "m", Offset: 13},
+		},
+		Columns: 14,
+		Events: []odes.EventRecord{
+			{Name: "bounce", Kind: "event", T: 0.625, Params: make([]float64, 14)},
+			{Name: "dose", Kind: "event", Index: []int{2, 1}, T: 1.5},
+			{Name: "if@7", Kind: "if", T: 1.75},
+		},
+		Settings: odes.RunSettings{
+			Method: "dopri5", RTol: 1e-10, ATol: 1e-12, Mode: "adjoint", Checkpoint: "all", Backend: "generic", Lanes: 8, Threads: 2,
+		},
+	}
+	s.Gradient = make([]float64, 3*14)
+	for i := range s.Gradient {
+		s.Gradient[i] = float64(i) / 8
+	}
+	s.Gradient[1] = math.Inf(-1)
+	s.Gradient[2] = 1.0 / 3
+	s.Events[0].Params[0] = -0.25
+	s.Stats.Steps, s.Stats.Rejected, s.Stats.F, s.Stats.VJP = 120, 3, 850, 720
+	return s
+}
+
+func solution() *odes.Solution {
+	s := &odes.Solution{
+		T: []float64{0, 1, 1, 2},
+		Outputs: []odes.Series{
+			{Name: "x", Unit: "m", Values: []float64{2, 0, 0, 0.75}},
+			{Name: "u", Shape: []int{2, 2}, Values: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, math.NaN()}},
+		},
+		Values:   []odes.Value{{Name: "height", Unit: "m", Value: 0.75}},
+		Events:   []odes.EventRecord{{Name: "bounce", Kind: "event", T: 1}},
+		Settings: odes.RunSettings{Method: "rk4", RTol: 1e-6, ATol: 1e-9},
+	}
+	s.Stats.Steps = 4
+	return s
+}
+
+func TestGolden(t *testing.T) {
+	for name, write := range map[string]func(io.Writer) error{
+		"sens.json":   func(w io.Writer) error { return SensJSON(w, head, sample()) },
+		"sens.csv":    func(w io.Writer) error { return SensCSV(w, sample()) },
+		"sens.txt":    func(w io.Writer) error { return SensTable(w, head, sample(), TableOptions{}) },
+		"narrow.txt":  func(w io.Writer) error { return SensTable(w, head, sample(), TableOptions{Width: 40, All: true}) },
+		"stats.json":  func(w io.Writer) error { return Stats(w, sample()) },
+		"run.json":    func(w io.Writer) error { return RunJSON(w, solution()) },
+		"run.csv":     func(w io.Writer) error { return RunCSV(w, head, solution()) },
+		"run.txt":     func(w io.Writer) error { return RunTable(w, head, solution(), TableOptions{}) },
+		"failed.json": func(w io.Writer) error { return SensJSON(w, head, &odes.Sensitivities{Status: "failed"}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			var b bytes.Buffer
+			if err := write(&b); err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", name)
+			if *update {
+				if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if b.String() != string(want) {
+				t.Errorf("got\n%s\nwant\n%s", b.String(), want)
+			}
+			if strings.HasSuffix(name, ".json") && !json.Valid(b.Bytes()) {
+				t.Error("this is not JSON")
+			}
+		})
+	}
+}
+
+// TestSensJSONReadsBack reads the JSON as a program would and compares every number.
+func TestSensJSONReadsBack(t *testing.T) {
+	s := sample()
+	var b bytes.Buffer
+	if err := SensJSON(&b, head, s); err != nil {
+		t.Fatal(err)
+	}
+	var got struct {
+		Schema     int
+		Objectives []struct {
+			Name    string
+			Value   any
+			Params  map[string]any
+			Initial map[string]any
+		}
+	}
+	if err := json.Unmarshal(b.Bytes(), &got); err != nil {
+		t.Fatal(err)
+	}
+	if got.Schema != 1 || len(got.Objectives) != 3 {
+		t.Fatalf("schema %d, %d objectives", got.Schema, len(got.Objectives))
+	}
+	o := got.Objectives[1]
+	if o.Value != 1e-20 || o.Params["g"] != s.Gradient[14] || o.Initial["x"] != s.Gradient[27] {
+		t.Errorf("objective 2 reads back as %+v", o)
+	}
+	a := o.Params["A"].([]any)
+	for i := range 3 {
+		for j := range 4 {
+			if x := a[i].([]any)[j]; x != s.Gradient[15+i*4+j] {
+				t.Errorf("A[%d,%d] reads back as %v", i+1, j+1, x)
+			}
+		}
+	}
+	last := got.Objectives[2]
+	if last.Value != "nan" || len(last.Params) != 0 || len(last.Initial) != 0 {
+		t.Errorf("an objective without a value has %+v", last)
+	}
+}
+
+func TestNumbersReadBack(t *testing.T) {
+	for _, x := range []float64{
+		0, math.Copysign(0, -1), 1, -2, 0.1, 1.0 / 3, 1e-5, 9.99e-6, 1e-10, 5e-324, math.MaxFloat64, 1e15, 1e16, 123456789012345678, 2.5e-3,
+	} {
+		var got float64
+		text := string(appendNumber(nil, x))
+		if err := json.Unmarshal([]byte(text), &got); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
+		if math.Float64bits(got) != math.Float64bits(x) {
+			t.Errorf("%v was written as %s", x, text)
+		}
+	}
+}
+
+func TestSignificant(t *testing.T) {
+	for _, c := range []struct {
+		x    float64
+		n    int
+		want string
+	}{
+		{0.7959117, 4, "0.7959"},
+		{1.6602322, 3, "1.66"},
+		{99999, 3, "1.00e+05"},
+		{999.96, 4, "1000"},
+		{99.996, 4, "100.0"},
+		{-12.5, 4, "-12.50"},
+		{1e-5, 3, "1.00e-05"},
+		{0.00012345, 3, "0.000123"},
+		{0, 8, "0"},
+		{math.NaN(), 3, "nan"},
+		{math.Inf(-1), 3, "-inf"},
+	} {
+		if got := significant(c.x, c.n); got != c.want {
+			t.Errorf("significant(%v, %d) = %q, want %q", c.x, c.n, got, c.want)
+		}
+	}
+}
+
+func TestDigits(t *testing.T) {
+	for rtol, want := range map[float64]int{0: 8, 1e-3: 3, 1e-6: 4, 1e-10: 8, 1e-14: 12} {
+		if got := digits(rtol); got != want {
+			t.Errorf("digits(%g) = %d, want %d", rtol, got, want)
+		}
+	}
+}
+
+// TestSensNPZ reads the archive by the description of the format.
+func TestSensNPZ(t *testing.T) {
+	s := sample()
+	var b bytes.Buffer
+	if err := SensNPZ(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	got := readNPZ(t, b.Bytes())
+	if names := strings.Fields(got["objectives.txt"].text); strings.Join(names, " ") != "height arrive y[3]" {
+		t.Errorf("objectives.txt holds %q", names)
+	}
+	value, a, x := got["value.npy"], got["d_A.npy"], got["d_initial_x.npy"]
+	if value.shape != "(3,)" || a.shape != "(3, 3, 4,)" || x.shape != "(3,)" || got["d_g.npy"].shape != "(3,)" {
+		t.Fatalf("shapes %s %s %s", value.shape, a.shape, x.shape)
+	}
+	if value.data[0] != 0.1 || !math.IsNaN(value.data[2]) {
+		t.Errorf("value holds %v", value.data)
+	}
+	for k := range 12 {
+		if a.data[12+k] != s.Gradient[14+1+k] {
+			t.Errorf("d_A[1] holds %v at %d", a.data[12+k], k)
+		}
+		if !math.IsNaN(a.data[24+k]) {
+			t.Error("an objective without a value has a derivative")
+		}
+	}
+	if x.data[1] != s.Gradient[27] {
+		t.Errorf("d_initial_x holds %v", x.data)
+	}
+}
+
+func TestRunNPZ(t *testing.T) {
+	var b bytes.Buffer
+	if err := RunNPZ(&b, head, solution()); err != nil {
+		t.Fatal(err)
+	}
+	got := readNPZ(t, b.Bytes())
+	if u := got["u.npy"]; u.shape != "(4, 2, 2,)" || u.data[5] != 6 {
+		t.Errorf("u is %+v", u)
+	}
+	if got["t.npy"].data[3] != 2 || got["event_t.npy"].data[0] != 1 || got["events.txt"].text != "bounce\n" {
+		t.Errorf("got %+v", got)
+	}
+}
+
+type member struct {
+	text, shape string
+	data        []float64
+}
+
+func readNPZ(t *testing.T, archive []byte) map[string]member {
+	t.Helper()
+	z, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := map[string]member{}
+	for _, f := range z.File {
+		r, err := f.Open()
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasSuffix(f.Name, ".npy") {
+			all[f.Name] = member{text: string(b)}
+			continue
+		}
+		if string(b[:8]) != "\x93NUMPY\x01\x00" {
+			t.Fatalf("%s does not begin as the format wants", f.Name)
+		}
+		n := 10 + int(binary.LittleEndian.Uint16(b[8:]))
+		if n%64 != 0 || b[n-1] != '\n' {
+			t.Errorf("%s: the header ends at byte %d", f.Name, n)
+		}
+		_, shape, ok := strings.Cut(string(b[10:n]), "'descr': '<f8', 'fortran_order': False, 'shape': ")
+		if !ok {
+			t.Fatalf("%s has header %q", f.Name, b[10:n])
+		}
+		m := member{shape: shape[:strings.IndexByte(shape, ')')+1]}
+		for at := n; at < len(b); at += 8 {
+			m.data = append(m.data, math.Float64frombits(binary.LittleEndian.Uint64(b[at:])))
+		}
+		all[f.Name] = m
+	}
+	return all
+}
+
+// TestTableAbbreviates checks that what does not fit is left out, and that the table says so.
+func TestTableAbbreviates(t *testing.T) {
+	s := sample()
+	v := s.Values[0]
+	row := s.Gradient[:14]
+	s.Values, s.Gradient = nil, nil
+	for i := range 200 {
+		v.Name = "y[" + strconv.Itoa(i+1) + "]"
+		s.Values = append(s.Values, v)
+		s.Gradient = append(s.Gradient, row...)
+	}
+	var b bytes.Buffer
+	if err := SensTable(&b, head, s, TableOptions{Width: 80}); err != nil {
+		t.Fatal(err)
+	}
+	text := b.String()
+	if !strings.Contains(text, "188 objectives not shown") || !strings.Contains(text, "… 7 more") {
+		t.Errorf("nothing says what was left out:\n%s", text)
+	}
+	for line := range strings.Lines(text) {
+		if n := len([]rune(line)); n > 81 && !strings.Contains(line, "not shown") {
+			t.Errorf("a line has %d columns:\n%s", n, line)
+		}
+	}
+	b.Reset()
+	if err := SensTable(&b, head, s, TableOptions{Width: 80, All: true}); err != nil {
+		t.Fatal(err)
+	}
+	if text := b.String(); strings.Contains(text, "not shown") || !strings.Contains(text, "y[200]") {
+		t.Error("not everything is shown")
+	}
+}
+
+// failing is a disk that is full.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
+
+func TestWriteErrorsAreReported(t *testing.T) {
+	w := failing{}
+	for name, err := range map[string]error{
+		"json":  SensJSON(w, head, sample()),
+		"csv":   SensCSV(w, sample()),
+		"npz":   SensNPZ(w, sample()),
+		"table": SensTable(w, head, sample(), TableOptions{}),
+		"stats": Stats(w, sample()),
+		"run":   RunJSON(w, solution()),
+		"rcsv":  RunCSV(w, head, solution()),
+		"rnpz":  RunNPZ(w, head, solution()),
+		"rtab":  RunTable(w, head, solution(), TableOptions{}),
+	} {
+		if err == nil {
+			t.Errorf("%s: the error of the writer was lost", name)
+		}
+	}
+}
