@@ -112,15 +112,25 @@ func NewRungeKutta(t *Tableau, size Size, lanes int) *RungeKutta {
 	r.y = make([]float64, r.n)
 	r.slope = make([]float64, r.w)
 	r.zero = make([]float64, max(r.w*lanes, r.w))
-	if lanes > 0 {
-		r.yd = make([]float64, r.n*lanes)
-		r.td = make([]float64, lanes)
-		r.kd = make([]float64, s*r.w*lanes)
-		r.yb = make([]float64, (1+s)*r.n*lanes)
-		r.kb = make([]float64, r.w*lanes)
-		r.tb = make([]float64, lanes)
-	}
 	return r
+}
+
+// readyPush and readyPull allocate the arrays of Push and Pull when they are
+// used first: few users of a large system need both.
+func (r *RungeKutta) readyPush() {
+	if len(r.td) == 0 {
+		r.yd = make([]float64, r.n*r.l)
+		r.td = make([]float64, r.l)
+		r.kd = make([]float64, r.info.Stages*r.w*r.l)
+	}
+}
+
+func (r *RungeKutta) readyPull() {
+	if len(r.tb) == 0 {
+		r.yb = make([]float64, (1+r.info.Stages)*r.n*r.l)
+		r.kb = make([]float64, r.w*r.l)
+		r.tb = make([]float64, r.l)
+	}
 }
 
 // NewStep returns a step with room for a method's stages, those of its dense output among them.

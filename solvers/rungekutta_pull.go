@@ -14,6 +14,7 @@ import "math"
 // parameters (a clipped step, an event) asks for h̄. Stages on which y₁ does
 // not depend are skipped.
 func (r *RungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
+	r.readyPull()
 	if r.dense.seeded {
 		r.pullSeeded(f, s, c)
 		return

@@ -10,6 +10,7 @@ import "math"
 // and for the increments of the quadratures the last line without ẏ₀.
 func (r *RungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 	n, w, l := r.n, r.w, r.l
+	r.readyPush()
 	r.dense.fresh = false
 	for i, live := range r.live {
 		if !live {
