@@ -1,0 +1,37 @@
+package solvers
+
+// history remembers when something fired last, to find firings without end.
+type history struct {
+	count int        // firings this run
+	last  [5]float64 // the last times, a ring
+	burst int        // firings since first
+	first float64    // start of the present burst
+}
+
+// window is the part of the time span within which maxBurst firings of one
+// event count as chattering.
+const (
+	window   = 1e-9
+	maxBurst = 100
+)
+
+// fired records a firing at t and reports whether there are too many within the window.
+func (f *history) fired(t, span float64) bool {
+	if f.burst == 0 || t-f.first > window*span {
+		f.first, f.burst = t, 0
+	}
+	f.last[f.count%len(f.last)] = t
+	f.count++
+	f.burst++
+	return f.burst >= maxBurst
+}
+
+// times returns the last times in order.
+func (f *history) times() []float64 {
+	n := min(f.count, len(f.last))
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = f.last[(f.count-n+i)%len(f.last)]
+	}
+	return out
+}

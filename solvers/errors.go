@@ -1,0 +1,179 @@
+package solvers
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Place is where a run was when it failed. The slices are copies.
+type Place struct {
+	T, H      float64 // time and length of the step that was tried
+	Step      int     // accepted steps so far
+	Y         []float64
+	D, M      []float64
+	Worst     []WorstState // the states with the largest scaled error, largest first; at most three
+	LastEvent string       // the last event that fired, "" before the first
+	LastTime  float64      // when
+}
+
+// WorstState is a state that kept the step size down.
+type WorstState struct {
+	Name   string
+	Value  float64
+	Scaled float64 // estimated error over tolerance; NaN when the state is not finite
+}
+
+// At returns the place, so that any error of a run can be asked for it.
+func (p *Place) At() *Place { return p }
+
+func (p *Place) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "t = %v (step %d, h = %v)", p.T, p.Step, p.H)
+	if len(p.Worst) > 0 {
+		b.WriteString("; largest scaled errors:")
+		for i, w := range p.Worst {
+			if i > 0 {
+				b.WriteByte(',')
+			}
+			fmt.Fprintf(&b, " %s = %v (%.3g)", w.Name, w.Value, w.Scaled)
+		}
+	}
+	if p.LastEvent != "" {
+		fmt.Fprintf(&b, "; last event: %s at %v", p.LastEvent, p.LastTime)
+	}
+	return b.String()
+}
+
+// NonFiniteError tells that something that must be finite is not.
+type NonFiniteError struct {
+	Place
+	What string // "the right-hand side", "the initial state", "the body of bounce", …
+	// Stage is the first stage of the trial step whose derivative is not finite, -1 when there was no trial step.
+	Stage int
+}
+
+func (e *NonFiniteError) Error() string {
+	return fmt.Sprintf("%s is not finite at %s; check the model for divisions by zero, roots and logarithms of negative numbers", e.What, e.Place.String())
+}
+
+// StepUnderflowError tells that error control asked for steps too short to make.
+type StepUnderflowError struct {
+	Place
+	HMin      float64
+	NonFinite bool // the last trial step was not finite
+	Stage     int  // then the first stage that was not
+}
+
+func (e *StepUnderflowError) Error() string {
+	why := "the error estimate stays above the tolerance"
+	if e.NonFinite {
+		why = "every trial step gives NaN or infinity"
+	}
+	return fmt.Sprintf("step size too small (limit %v): %s at %s; the problem may be stiff or singular there, or the tolerances too tight", e.HMin, why, e.Place.String())
+}
+
+// TooManyStepsError tells that MaxSteps was reached.
+type TooManyStepsError struct {
+	Place
+	Max int
+}
+
+func (e *TooManyStepsError) Error() string {
+	return fmt.Sprintf("more than max_steps = %d steps at %s; raise max_steps, loosen the tolerances, or shorten the time span", e.Max, e.Place.String())
+}
+
+// ChatteringError tells that events come without end.
+type ChatteringError struct {
+	Place
+	Event string
+	Times []float64 // its last times, at most five, in order
+	// Reason says what was counted: "fired 100 times within 1e-9 of the time span", …
+	Reason string
+}
+
+func (e *ChatteringError) Error() string {
+	times := make([]string, len(e.Times))
+	for i, t := range e.Times {
+		times[i] = fmt.Sprint(t)
+	}
+	return fmt.Sprintf("event %s is chattering: it %s; last times %s; at %s; stop the run with such an event, or let it change the equations (a resting mode)",
+		e.Event, e.Reason, strings.Join(times, ", "), e.Place.String())
+}
+
+// CascadeError tells that events set off events at one time without end.
+type CascadeError struct {
+	Place
+	Events []string // those of the last rounds, in order
+	Max    int
+}
+
+func (e *CascadeError) Error() string {
+	return fmt.Sprintf("events set each other off at one time more than max_cascade = %d times: %s; at %s; break the loop or raise max_cascade",
+		e.Max, strings.Join(e.Events, ", "), e.Place.String())
+}
+
+// MemoryError tells that the trajectory outgrew its limit.
+type MemoryError struct {
+	Place
+	Limit int64
+	Bytes int64 // what the next step would have needed
+}
+
+func (e *MemoryError) Error() string {
+	return fmt.Sprintf("the trajectory needs more than memory = %d bytes at %s; raise the limit, loosen the tolerances, or shorten the time span", e.Limit, e.Place.String())
+}
+
+// CancelledError tells that the context ended the run between steps. It unwraps to the context's error.
+type CancelledError struct {
+	Place
+	Cause error
+}
+
+func (e *CancelledError) Error() string {
+	return fmt.Sprintf("stopped at %s: %v", e.Place.String(), e.Cause)
+}
+
+func (e *CancelledError) Unwrap() error { return e.Cause }
+
+// TimeError tells that a time of the model makes no sense: an end before the start, a period that is not positive.
+type TimeError struct {
+	Instant int // index into Instants
+	Value   float64
+	Message string
+}
+
+func (e *TimeError) Error() string { return e.Message }
+
+// place describes where the run is. trial is the step being tried, or nil.
+func (s *Solver) place(trial *Step) Place {
+	p := Place{
+		T: s.t, H: s.h, Step: s.stats.Steps,
+		Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(s.m),
+		LastEvent: s.lastEvent, LastTime: s.lastTime,
+	}
+	if trial == nil {
+		return p
+	}
+	p.H = trial.H
+	for i, y := range s.y {
+		// Anything not finite counts as the largest error.
+		scaled := math.Abs(s.err[i]) / s.tol.scale(i, trial.Y0[i], trial.Y1[i])
+		if !finite(trial.Y1[i : i+1]) {
+			scaled = math.NaN()
+		}
+		p.Worst = append(p.Worst, WorstState{Value: y, Scaled: scaled, Name: s.sys.StateName(i)})
+		slices.SortStableFunc(p.Worst, func(a, b WorstState) int { return cmp.Compare(rank(b.Scaled), rank(a.Scaled)) })
+		p.Worst = p.Worst[:min(len(p.Worst), 3)]
+	}
+	return p
+}
+
+func rank(x float64) float64 {
+	if x != x {
+		return math.Inf(1)
+	}
+	return x
+}

@@ -1,0 +1,424 @@
+package solvers
+
+import (
+	"cmp"
+	"math"
+	"slices"
+)
+
+// member is something that happens in a group at one time.
+type member struct {
+	kind     MarkKind
+	firing   Firing
+	guard    int // -1 when an instant caused it
+	instant  int // -1 when a guard did
+	nth      int
+	at       float64 // the time of the instant
+	caused   bool    // a jump made the condition true: the member has no time of its own
+	scale    float64 // of a guard's values within the tolerance of its root
+	priority float64
+}
+
+// groupState is the part of a Solver that handles what happens at one time.
+type groupState struct {
+	wave  []member // in order of application
+	sites []member // observations, after everything else
+	end   member
+	ends  bool
+	names []string
+
+	yp, dp, mp []float64 // right limits of a body
+	ym, dm, mm []float64 // left limits of a member
+	yg, dg     []float64 // left limits of the group
+	alt        [2][]float64
+	altD       [2][]float64
+	held       []bool // [M] modes whose own turn is still to come
+}
+
+func newGroupState(z Size) groupState {
+	g := groupState{held: make([]bool, z.M), mp: make([]float64, z.M), mm: make([]float64, z.M)}
+	for _, v := range []*[]float64{&g.yp, &g.ym, &g.yg, &g.alt[0], &g.alt[1]} {
+		*v = make([]float64, z.N)
+	}
+	for _, v := range []*[]float64{&g.dp, &g.dm, &g.dg, &g.altD[0], &g.altD[1]} {
+		*v = make([]float64, z.D)
+	}
+	return g
+}
+
+// meet handles everything that happens at the end of the trial step, or, when
+// no step is pending, at the start of the run: events in order of priority,
+// file and element, then modes; what these set off, round by round; then
+// observations; then the end. The trial step is ended by the first of them.
+// Later ones that have a time of their own (their guard is still zero, or an
+// instant says when) are preceded by a step of length zero which they end.
+func (s *Solver) meet(pending bool) error {
+	length := 0.0
+	y, t := s.y, s.t
+	if pending {
+		length, y, t = s.trial.H, s.trial.Y1, s.trial.T1
+	}
+	tol := s.eventTol(t, length)
+	s.wave, s.sites, s.ends, s.names = s.wave[:0], s.sites[:0], false, s.names[:0]
+	s.due(t + tol)
+	if pending && len(s.guards) > 0 {
+		s.gather(t, y, tol)
+	}
+	s.order()
+	if pending && len(s.wave) == 0 && len(s.sites) == 0 && !s.ends {
+		return s.accept(End{}) // a crossing that its filter forbids
+	}
+	jumped, stopped := false, false
+	fired := s.stats.Events + s.stats.Switches
+	for round := 0; len(s.wave) > 0; round++ {
+		if round > s.opts.MaxCascade {
+			return &CascadeError{Place: s.place(nil), Events: slices.Clone(s.names), Max: s.opts.MaxCascade}
+		}
+		if round+5 > s.opts.MaxCascade {
+			for i := range s.wave {
+				s.names = append(s.names, s.memberName(&s.wave[i]))
+			}
+		}
+		for i := range s.wave {
+			for j := range s.held {
+				s.held[j] = false
+			}
+			for j := i + 1; j < len(s.wave); j++ {
+				if s.wave[j].kind == MarkMode {
+					s.held[s.guards[s.wave[j].guard].Mode] = true
+				}
+			}
+			m := &s.wave[i]
+			if err := s.until(m, &pending); err != nil {
+				return err
+			}
+			if !jumped {
+				jumped = true
+				copy(s.yg, s.y)
+				copy(s.dg, s.d)
+			}
+			if i+1 < len(s.wave) {
+				s.tie(m, &s.wave[i+1])
+			}
+			stop, err := s.apply(m)
+			if err != nil {
+				return err
+			}
+			if stop {
+				stopped = true
+				break
+			}
+			if m.kind == MarkFire {
+				if err := s.sched.update(s.sys, s.d, s.t, tol); err != nil {
+					return err
+				}
+			}
+		}
+		s.wave = s.wave[:0]
+		if stopped {
+			break
+		}
+		s.due(s.t + tol)
+		if len(s.guards) > 0 {
+			if err := s.rearm(); err != nil {
+				return err
+			}
+		}
+		s.order()
+	}
+	if err := s.observe(jumped, &pending); err != nil {
+		return err
+	}
+	if s.ends && !stopped {
+		if err := s.until(&s.end, &pending); err != nil {
+			return err
+		}
+	}
+	if s.ends || stopped {
+		s.done, s.stats.Stopped = true, stopped
+		s.mark = Mark{Kind: MarkFinal, T: s.t, Guard: -1, Instant: 1}
+		return s.emit(s.y, s.d, s.m)
+	}
+	if s.stats.Events+s.stats.Switches > fired && s.ctl != nil {
+		s.ctl.Reset()
+	}
+	return nil
+}
+
+// due adds the instants up to t.
+func (s *Solver) due(t float64) {
+	for {
+		i, nth, at := s.sched.take(t)
+		if i < 0 {
+			return
+		}
+		in := s.sched.list[i]
+		m := member{instant: i, nth: nth, at: at, guard: -1}
+		switch in.Kind {
+		case InstantEnd:
+			s.end, s.ends = m, true
+			s.end.kind = MarkFinal
+		case InstantSite:
+			m.kind = MarkSite
+			s.sites = append(s.sites, m)
+		case InstantRemode:
+			m.kind = MarkRemode
+			s.wave = append(s.wave, m)
+		default:
+			m.kind, m.firing, m.priority = MarkFire, Firing{Event: in.Event, Elem: in.Elem}, s.events[in.Event].Priority
+			if s.events[in.Event].Once && s.historyAt(m.firing).count > 0 {
+				continue
+			}
+			s.wave = append(s.wave, m)
+		}
+	}
+}
+
+func (s *Solver) historyAt(f Firing) *history { return &s.hist[s.base[f.Event]+f.Elem] }
+
+// gather adds the guards whose root lies at the end of the trial step, within
+// the tolerance: they fire there, or would after tol of time along the field.
+func (s *Solver) gather(t float64, y []float64, tol float64) {
+	tr := s.trial
+	w := s.size.N + s.size.Q
+	f := tr.K[(s.info.Stages-1)*w:]
+	if !s.info.FSAL {
+		f = s.work[s.size.N:]
+		s.sys.Eval(t, y, f)
+		s.stats.Evals++
+	}
+	for n := range s.yi {
+		s.yi[n] = math.FMA(tol, f[n], y[n])
+	}
+	s.sys.GuardValues(t+tol, s.yi, s.rhoP, s.truthP)
+	for i, g := range s.guards {
+		a := &s.arms[i]
+		if !s.fires(i, a, s.rho[i], s.truth[i]) && !s.fires(i, a, s.rhoP[i], s.truthP[i]) {
+			continue
+		}
+		if g.Crossing && !s.truth[i] {
+			s.settle(i, a, s.rho[i], s.truth[i], -1)
+			continue
+		}
+		here, there := math.Abs(s.rho[i]), math.Abs(s.rhoP[i])
+		s.join(i, false, float64(4*max(here, there, math.Abs(s.rhoP[i]-s.rho[i]))))
+	}
+}
+
+// join adds guard i to the wave.
+func (s *Solver) join(i int, caused bool, scale float64) {
+	g := s.guards[i]
+	m := member{guard: i, instant: -1, caused: caused, scale: scale}
+	if g.Event < 0 {
+		m.kind, m.priority = MarkMode, math.Inf(-1)
+	} else {
+		m.kind, m.firing, m.priority = MarkFire, Firing{Event: g.Event, Elem: g.Elem}, s.events[g.Event].Priority
+	}
+	s.wave = append(s.wave, m)
+}
+
+// order sorts the wave: events by priority, file and element; then modes; then remodes.
+func (s *Solver) order() {
+	slices.SortStableFunc(s.wave, func(a, b member) int {
+		if a.kind != b.kind {
+			return cmp.Compare(a.kind, b.kind)
+		}
+		return cmp.Or(-cmp.Compare(a.priority, b.priority), cmp.Compare(a.firing.Event, b.firing.Event),
+			cmp.Compare(a.firing.Elem, b.firing.Elem), cmp.Compare(a.guard, b.guard))
+	})
+	slices.SortStableFunc(s.sites, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.at, b.at), cmp.Compare(a.instant, b.instant))
+	})
+}
+
+func (s *Solver) memberName(m *member) string {
+	switch {
+	case m.kind == MarkFire:
+		return s.events[m.firing.Event].ElemName(m.firing.Elem)
+	case m.guard >= 0:
+		return s.guardName(m.guard)
+	}
+	return s.sched.name(m.instant)
+}
+
+// until ends a step where m happens: the pending trial step, or one of length
+// zero when m has a time of its own.
+func (s *Solver) until(m *member, pending *bool) error {
+	e := End{Kind: EndRoot, Index: m.guard}
+	if m.instant >= 0 {
+		e = End{Kind: EndClip, Index: m.instant, Nth: m.nth}
+	}
+	if *pending {
+		*pending = false
+		if e.Kind == EndClip {
+			s.trial.T1 = max(s.trial.T1, m.at)
+		}
+		return s.accept(e)
+	}
+	t1 := s.t
+	switch {
+	case e.Kind == EndClip:
+		if s.tiedTo && s.sched.list[e.Index].Fixed && m.at <= s.t {
+			return nil
+		}
+		t1 = max(t1, m.at)
+	case m.caused:
+		return nil
+	default:
+		s.sys.GuardValues(s.t, s.y, s.rhoP, s.truthP)
+		if !(math.Abs(s.rhoP[m.guard]) <= m.scale) {
+			return nil
+		}
+	}
+	if s.kept == nil {
+		s.kept, s.spare = NewStep(s.info, s.size), NewStep(s.info, s.size)
+	}
+	st := s.kept
+	st.T, st.H, st.T1, st.Y0 = s.t, 0, t1, s.y
+	s.method.Step(s.sys, st, false)
+	s.stats.Evals += s.info.Stages
+	copy(st.Y1, s.y)
+	clear(st.DQ)
+	s.t = t1
+	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
+	return s.sink.Step(st, e)
+}
+
+// apply makes m happen: its body, and the modes that hold after it.
+func (s *Solver) apply(m *member) (stop bool, err error) {
+	s.mark = Mark{Kind: m.kind, T: s.t, Guard: m.guard, Instant: m.instant}
+	copy(s.ym, s.y)
+	copy(s.dm, s.d)
+	copy(s.mm, s.m)
+	if m.kind == MarkFire {
+		h := s.historyAt(m.firing)
+		f := Firing{Event: m.firing.Event, Elem: m.firing.Elem, Nth: h.count}
+		name := s.events[f.Event].ElemName(f.Elem)
+		stop = s.sys.Affect(f, s.t, s.ym, s.dm, s.yp, s.dp)
+		s.mark.Firing, s.mark.Stop = f, stop
+		s.stats.Events++
+		s.lastEvent, s.lastTime = name, s.t
+		crowd := h.fired(s.t, s.span)
+		copy(s.y, s.yp)
+		copy(s.d, s.dp)
+		if !finite(s.y) || !finite(s.d) {
+			return false, &NonFiniteError{Place: s.place(nil), What: "the state after the body of " + name, Stage: -1}
+		}
+		if crowd {
+			return false, s.chatters(name, h, "fired 100 times within 1e-9 of the time span")
+		}
+		for i, g := range s.guards {
+			if g.Event == f.Event && g.Elem == f.Elem {
+				s.arms[i] = arming{spent: true, dead: s.events[f.Event].Once, from: -1}
+				s.resting[i], s.anyRest = true, true
+			}
+		}
+		s.restart = true
+	} else if m.kind == MarkMode {
+		h := s.historyOf(m.guard)
+		s.stats.Switches++
+		if h.fired(s.t, s.span) {
+			return false, s.chatters(s.guardName(m.guard), h, "switched 100 times within 1e-9 of the time span")
+		}
+	}
+	if n := s.stats.Events + s.stats.Switches; n > s.opts.MaxEvents {
+		h, name := &s.hist[0], s.memberName(m)
+		if m.kind == MarkFire {
+			h = s.historyAt(m.firing)
+		} else if m.guard >= 0 {
+			h = s.historyOf(m.guard)
+		}
+		return false, s.chatters(name, h, "and other events happened more than max_events times")
+	}
+	s.fresh = false
+	s.anchor, s.count = s.t, 0
+	s.sys.Enter(s.d, s.m)
+	s.sys.Choose(s.t, s.y, s.mp)
+	changed := false
+	for i, held := range s.held {
+		if !held && math.Float64bits(s.m[i]) != math.Float64bits(s.mp[i]) {
+			s.m[i], changed = s.mp[i], true
+		}
+	}
+	if changed {
+		s.sys.Enter(s.d, s.m)
+	}
+	return stop, s.emit(s.ym, s.dm, s.mm)
+}
+
+func (s *Solver) chatters(name string, h *history, reason string) error {
+	return &ChatteringError{Place: s.place(nil), Event: name, Times: h.times(), Reason: reason}
+}
+
+// rearm reads the guards after a wave, and adds those that it made true to the
+// next one. A guard that fired at this time waits for a step of nonzero length.
+func (s *Solver) rearm() error {
+	s.sys.GuardValues(s.t, s.y, s.rho, s.truth)
+	for i, g := range s.guards {
+		a := &s.arms[i]
+		if s.rho[i] != s.rho[i] {
+			return s.badGuard(i, nil)
+		}
+		switch {
+		case a.dead || a.spent:
+		case g.Event < 0: // Choose has just made it false
+			*a = arming{on: !s.truth[i], from: -1}
+		case s.fires(i, a, s.rho[i], s.truth[i]) && (!g.Crossing || s.truth[i]):
+			s.join(i, true, 0)
+		default:
+			s.settle(i, a, s.rho[i], s.truth[i], -1)
+		}
+	}
+	return nil
+}
+
+// observe lets the sites of a group be read.
+func (s *Solver) observe(jumped bool, pending *bool) error {
+	for i := range s.sites {
+		m := &s.sites[i]
+		if err := s.until(m, pending); err != nil {
+			return err
+		}
+		s.mark = Mark{Kind: MarkSite, T: s.t, Guard: -1, Instant: m.instant}
+		y, d := s.y, s.d
+		if jumped {
+			y, d = s.yg, s.dg
+		}
+		if err := s.emit(y, d, s.m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// tie warns when a and b, next to each other at one time, give different
+// results in the other order. Two explicit events that their priorities order are not a tie.
+func (s *Solver) tie(a, b *member) {
+	if a.kind != MarkFire || b.kind != MarkFire || b.caused ||
+		a.priority != b.priority && a.instant >= 0 && b.instant >= 0 {
+		return
+	}
+	both := [2]Firing{a.firing, b.firing}
+	for k := range both {
+		both[k].Nth = s.historyAt(both[k]).count
+	}
+	for k := range 2 {
+		s.sys.Affect(both[k], s.t, s.y, s.d, s.ym, s.dm)
+		s.sys.Enter(s.dm, s.m)
+		s.sys.Affect(both[1-k], s.t, s.ym, s.dm, s.alt[k], s.altD[k])
+		s.sys.Enter(s.d, s.m)
+	}
+	if !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1]) {
+		s.warn(Warning{Kind: Tie, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Instant: -1})
+	}
+}
+
+// alike reports whether x and y agree to rounding.
+func alike(x, y []float64) bool {
+	for i, v := range x {
+		if d := math.Abs(v - y[i]); d > float64(1e-12*max(math.Abs(v), math.Abs(y[i]))) {
+			return false
+		}
+	}
+	return true
+}

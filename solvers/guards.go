@@ -1,0 +1,288 @@
+package solvers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// arming is what a guard waits for.
+//
+// A one-sided guard is on while its condition is false, and fires when it
+// becomes true. A crossing guard is on while it knows a side, and fires when
+// the root function leaves it. A guard that has fired is spent: it needs the
+// end of a step, or a sample within one, at which its root function is strictly
+// false (nonzero), before it is on again.
+type arming struct {
+	on    bool
+	spent bool
+	dead  bool // once, and fired
+	side  int8 // of a crossing guard: the sign of its root function while it is on
+	from  int  // the sample of the trial step that switched it on, -1 for earlier
+}
+
+// guardState is the part of a Solver that watches guards.
+type guardState struct {
+	arms  []arming // [guards] at the present time
+	live  []arming // [guards] at the sample before the one where something fires
+	skip  []int    // [guards] the last sample of the trial step not to fire at
+	rho   []float64
+	truth []bool // at the present time
+
+	nodes   []float64   // fractions of a step where guards are sampled; the last is 1
+	rhos    [][]float64 // [nodes][guards]
+	truths  [][]bool
+	yi      []float64 // [N] interpolated state
+	rhoP    []float64 // [guards] shortly after the present
+	truthP  []bool
+	lo, hi  *sample
+	mid     *sample
+	resting []bool // [guards] fired in the group just before this step
+	anyRest bool
+}
+
+// sample is the guards at a length of the step.
+type sample struct {
+	h     float64
+	rho   []float64
+	truth []bool
+}
+
+func newGuardState(guards []Guard, info Info, z Size) guardState {
+	n := len(guards)
+	fresh := func() *sample { return &sample{rho: make([]float64, n), truth: make([]bool, n)} }
+	g := guardState{
+		arms: make([]arming, n), live: make([]arming, n), skip: make([]int, n),
+		rho: make([]float64, n), truth: make([]bool, n),
+		rhoP: make([]float64, n), truthP: make([]bool, n),
+		yi: make([]float64, z.N), lo: fresh(), hi: fresh(), mid: fresh(),
+		resting: make([]bool, n),
+	}
+	for _, c := range info.Nodes {
+		if c > 0 && c < 1 {
+			g.nodes = append(g.nodes, c)
+		}
+	}
+	g.nodes = append(g.nodes, 1)
+	slices.Sort(g.nodes)
+	g.nodes = slices.Compact(g.nodes)
+	for range g.nodes {
+		g.rhos = append(g.rhos, make([]float64, n))
+		g.truths = append(g.truths, make([]bool, n))
+	}
+	return g
+}
+
+func sign(x float64) int8 {
+	switch {
+	case x > 0:
+		return 1
+	case x < 0:
+		return -1
+	}
+	return 0
+}
+
+// arm sets the guards at the start of a run: what is true there does not fire.
+func (s *Solver) arm() error {
+	if len(s.guards) == 0 {
+		return nil
+	}
+	s.sys.GuardValues(s.t, s.y, s.rho, s.truth)
+	for i, g := range s.guards {
+		if s.rho[i] != s.rho[i] {
+			return s.badGuard(i, nil)
+		}
+		a := arming{from: -1}
+		if g.Crossing {
+			a.side = sign(s.rho[i])
+			a.on = a.side != 0
+		} else {
+			a.on = !s.truth[i]
+		}
+		s.arms[i] = a
+	}
+	clear(s.resting)
+	s.anyRest = false
+	return nil
+}
+
+func (s *Solver) badGuard(i int, tr *Step) error {
+	return &NonFiniteError{Place: s.place(tr), What: fmt.Sprintf("the condition of %s", s.guardName(i)), Stage: -1}
+}
+
+// guardName is what messages call what guard i sets off.
+func (s *Solver) guardName(i int) string {
+	g := &s.guards[i]
+	if g.Event < 0 {
+		return g.Name
+	}
+	return s.events[g.Event].ElemName(g.Elem)
+}
+
+// fires reports whether a guard in state a fires at these values. The filter of a crossing guard is not asked.
+func (s *Solver) fires(i int, a *arming, rho float64, truth bool) bool {
+	if !a.on {
+		return false
+	}
+	if s.guards[i].Crossing {
+		return sign(rho) != a.side
+	}
+	return truth
+}
+
+// settle moves the state of a guard that does not fire past values at a later
+// point of a step, which is sample j of the trial step.
+func (s *Solver) settle(i int, a *arming, rho float64, truth bool, j int) {
+	switch {
+	case a.dead:
+	case s.guards[i].Crossing:
+		if g := sign(rho); g != 0 {
+			if !a.on {
+				a.from = j
+			}
+			a.side, a.on, a.spent = g, true, false
+		}
+	case !a.on && !truth && (!a.spent || rho < 0):
+		a.on, a.spent, a.from = true, false, j
+	}
+}
+
+// play follows guard i through the first n samples of the trial step. It
+// returns its state before it fires, and the sample where it does, or n.
+func (s *Solver) play(i, n int) (a arming, at int) {
+	a = s.arms[i]
+	a.from = -1
+	before := s.truth[i]
+	for j := range n {
+		rho, truth := s.rhos[j][i], s.truths[j][i]
+		if j > s.skip[i] && s.fires(i, &a, rho, truth) && (!s.guards[i].Crossing || truth || before) {
+			return a, j
+		}
+		s.settle(i, &a, rho, truth, j)
+		before = truth
+	}
+	return a, n
+}
+
+// verdict is what watching the guards says about a trial step.
+type verdict uint8
+
+const (
+	quiet verdict = iota // nothing fires
+	found                // the trial step was cut to end at a root
+	again                // it must be tried with another length
+)
+
+// watch samples the guards along the trial step, and ends it at the first root.
+// On return with found or quiet, s.rho, s.truth and s.arms are those at the end of the step.
+func (s *Solver) watch() (verdict, error) {
+	tr := s.trial
+	for j, c := range s.nodes {
+		y, t := tr.Y1, tr.T1
+		if c < 1 {
+			y, t = s.yi, math.FMA(c, tr.H, tr.T)
+			s.interpolate(tr, c)
+		}
+		s.sys.GuardValues(t, y, s.rhos[j], s.truths[j])
+		for i, rho := range s.rhos[j] {
+			if rho == rho {
+				continue
+			}
+			if s.opts.Fixed > 0 {
+				return again, s.badGuard(i, tr)
+			}
+			return again, s.reject(float64(0.25*tr.H), true)
+		}
+	}
+	if s.anyRest {
+		if v, err := s.leave(); v == again || err != nil {
+			return again, err
+		}
+	}
+	for i := range s.skip {
+		s.skip[i] = -1
+	}
+	for {
+		at := len(s.nodes)
+		for i := range s.guards {
+			_, j := s.play(i, at)
+			at = min(at, j)
+		}
+		if at == len(s.nodes) {
+			break
+		}
+		v, err := s.find(at)
+		if err != nil || v != quiet {
+			return v, err
+		}
+	}
+	last := len(s.nodes) - 1
+	for i := range s.guards {
+		s.arms[i], _ = s.play(i, len(s.nodes))
+	}
+	copy(s.rho, s.rhos[last])
+	copy(s.truth, s.truths[last])
+	return quiet, nil
+}
+
+func (s *Solver) interpolate(tr *Step, theta float64) {
+	if !tr.Dense && theta > 0 && theta < 1 {
+		s.stats.Evals += s.info.DenseStages
+	}
+	s.method.Interpolate(s.sys, tr, theta, s.yi)
+}
+
+// leave looks after guards that fired just before the trial step and stay true
+// at every sample of it. If the flow turned such a guard towards its false
+// side, the excursion is shorter than the first sample: the step is made short
+// enough to end within it. An excursion too short to represent means that the
+// event would fire without end (a ball coming to rest).
+func (s *Solver) leave() (verdict, error) {
+	s.anyRest = false
+	tr := s.trial
+	for i := range s.guards {
+		if !s.resting[i] || s.arms[i].dead || s.guards[i].Crossing {
+			continue
+		}
+		s.resting[i] = false
+		if a, at := s.play(i, len(s.nodes)); a.on || at < len(s.nodes) {
+			continue
+		}
+		// The slope along f(t, y), over a stretch that rounding does not hide.
+		eps := float64(0x1p-20 * tr.H)
+		for n := range s.yi {
+			s.yi[n] = math.FMA(eps, tr.K[n], tr.Y0[n])
+		}
+		s.sys.GuardValues(s.t+eps, s.yi, s.mid.rho, s.mid.truth)
+		if !(s.mid.rho[i] < s.rho[i]) {
+			continue
+		}
+		for theta := float64(0.5 * s.nodes[0]); float64(theta*tr.H) > ulp(s.t); theta *= 0.5 {
+			s.interpolate(tr, theta)
+			s.sys.GuardValues(math.FMA(theta, tr.H, tr.T), s.yi, s.mid.rho, s.mid.truth)
+			if s.mid.rho[i] < 0 && !s.mid.truth[i] {
+				s.stats.Rejected++
+				s.cut = float64(theta * tr.H)
+				return again, nil
+			}
+		}
+		h := s.historyOf(i)
+		if n := min(h.count, len(h.last)); n >= 3 && s.t-h.last[(h.count-3)%len(h.last)] <= float64(1e-6*s.span) {
+			return again, &ChatteringError{
+				Place: s.place(nil), Event: s.guardName(i), Times: h.times(),
+				Reason: "comes to rest: it would fire again after a time too short to represent",
+			}
+		}
+		s.warn(Warning{Kind: Rest, T: s.t, Name: s.guardName(i), Instant: -1})
+	}
+	return quiet, nil
+}
+
+// historyOf returns the history of what guard i sets off.
+func (s *Solver) historyOf(i int) *history {
+	if g := &s.guards[i]; g.Event >= 0 {
+		return &s.hist[s.base[g.Event]+g.Elem]
+	}
+	return &s.hist[len(s.hist)-len(s.guards)+i]
+}

@@ -1,0 +1,306 @@
+package solvers
+
+import "math"
+
+// find ends the trial step at the first root before sample at, where some guard
+// fires on the interpolant. The interpolant only says where to look: the root
+// is that of ψ(h) = g(t+h, Φ_h(y)) with Φ_h the step taken again with length h.
+// It is enclosed to one unit in the last place of time, and the end where the
+// guard fires is accepted. With quiet it says that real steps disagree with the
+// interpolant, or that a filter forbids the crossing: the guards that seemed to
+// fire then pass this sample.
+func (s *Solver) find(at int) (verdict, error) {
+	tr := s.trial
+	for i := range s.guards {
+		s.live[i], _ = s.play(i, at)
+	}
+	lo, hi := s.lo, s.hi
+	lo.h, hi.h = 0, float64(s.nodes[at]*tr.H)
+	copy(lo.rho, s.rho)
+	copy(lo.truth, s.truth)
+	if at > 0 {
+		lo.h = float64(s.nodes[at-1] * tr.H)
+		copy(lo.rho, s.rhos[at-1])
+		copy(lo.truth, s.truths[at-1])
+	}
+	if at == len(s.nodes)-1 {
+		hi.h = tr.H
+	}
+	copy(hi.rho, s.rhos[at])
+	copy(hi.truth, s.truths[at])
+	floor := lo.h
+	if !s.shrink(false, float64(1e-7*tr.H)) {
+		return again, s.reject(float64(0.25*tr.H), true)
+	}
+	v, err := s.enclose(floor, at)
+	if v != found || err != nil {
+		return v, err
+	}
+	if !s.shrink(true, ulp(max(math.Abs(tr.T), math.Abs(tr.T+s.hi.h)))) {
+		return again, s.reject(float64(0.25*tr.H), true)
+	}
+	real := false
+	for i, g := range s.guards {
+		real = real || s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) && (!g.Crossing || s.hi.truth[i])
+	}
+	if !real {
+		s.pass(s.hi, at)
+		return quiet, nil
+	}
+	s.graze(tr.H)
+	s.trial, s.kept = s.kept, s.trial
+	for i := range s.guards {
+		a := &s.live[i]
+		if !s.fires(i, a, s.hi.rho[i], s.hi.truth[i]) {
+			s.settle(i, a, s.hi.rho[i], s.hi.truth[i], at)
+		}
+		s.arms[i] = *a
+	}
+	copy(s.rho, s.hi.rho)
+	copy(s.truth, s.hi.truth)
+	return found, nil
+}
+
+// pass lets the guards that fire at p pass sample at of the trial step.
+func (s *Solver) pass(p *sample, at int) {
+	for i := range s.guards {
+		if s.fires(i, &s.live[i], p.rho[i], p.truth[i]) {
+			s.skip[i] = at
+		}
+	}
+}
+
+// real takes the trial step again with length h and writes the guards at its end to s.mid.
+func (s *Solver) real(h float64) bool {
+	tr, st := s.trial, s.spare
+	st.T, st.H, st.T1, st.Y0 = tr.T, h, tr.T+h, tr.Y0
+	if h == tr.H {
+		st.T1 = tr.T1
+	}
+	w := s.size.N + s.size.Q
+	copy(st.K[:w], tr.K[:w])
+	s.method.Step(s.sys, st, true)
+	s.stats.Evals += s.info.Stages - 1
+	s.stats.Located++
+	s.mid.h = h
+	s.sys.GuardValues(st.T1, st.Y1, s.mid.rho, s.mid.truth)
+	return finite(st.Y1) && finite(st.DQ) && finite(s.mid.rho)
+}
+
+// seen evaluates the guards on the interpolant at length h into s.mid.
+func (s *Solver) seen(h float64) bool {
+	s.interpolate(s.trial, h/s.trial.H)
+	s.mid.h = h
+	s.sys.GuardValues(s.trial.T+h, s.yi, s.mid.rho, s.mid.truth)
+	return finite(s.mid.rho)
+}
+
+// anyFires reports whether a guard fires at p.
+func (s *Solver) anyFires(p *sample) bool {
+	for i := range s.guards {
+		if s.fires(i, &s.live[i], p.rho[i], p.truth[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+// raise makes mid the end where something fires; the step taken to it is kept.
+func (s *Solver) raise() {
+	s.hi, s.mid = s.mid, s.hi
+	s.kept, s.spare = s.spare, s.kept
+}
+
+// lower makes mid the end where nothing fires.
+func (s *Solver) lower() { s.lo, s.mid = s.mid, s.lo }
+
+// shrink narrows [lo, hi] to the given width by the secant through its ends,
+// with the Illinois rule (M. Dowell, P. Jarratt, BIT 11 (1971) 168–174), and
+// halving where that is slow. It returns false when something was not finite.
+func (s *Solver) shrink(taken bool, width float64) bool {
+	weight, side, slow := 1.0, 0, 0 // weight of the end opposite to side
+	for {
+		gap := s.hi.h - s.lo.h
+		if gap <= width {
+			return true
+		}
+		wlo, whi := 1.0, 1.0
+		if side > 0 {
+			wlo = weight
+		} else if side < 0 {
+			whi = weight
+		}
+		c := s.secant(wlo, whi)
+		if slow > 2 {
+			c, slow = s.lo.h+float64(0.5*gap), 0
+		}
+		keep := min(width, float64(0.5*gap))
+		c = max(min(c, s.hi.h-keep), s.lo.h+keep)
+		if !(c > s.lo.h && c < s.hi.h) {
+			return true
+		}
+		ok := false
+		if taken {
+			ok = s.real(c)
+		} else {
+			ok = s.seen(c)
+		}
+		if !ok {
+			return false
+		}
+		now := -1
+		if s.anyFires(s.mid) {
+			now = 1
+		}
+		if now == side {
+			weight *= 0.5
+		} else {
+			weight, side = 1, now
+		}
+		if now > 0 && taken {
+			s.raise()
+		} else if now > 0 {
+			s.hi, s.mid = s.mid, s.hi
+		} else {
+			s.lower()
+		}
+		if s.hi.h-s.lo.h > float64(0.5*gap) {
+			slow++
+		} else {
+			slow = 0
+		}
+	}
+}
+
+// secant returns the least estimate of a root among the guards that fire at hi.
+func (s *Solver) secant(wlo, whi float64) float64 {
+	lo, hi := s.lo, s.hi
+	gap := hi.h - lo.h
+	best := math.Inf(1)
+	for i, g := range s.guards {
+		a := &s.live[i]
+		if !s.fires(i, a, hi.rho[i], hi.truth[i]) {
+			continue
+		}
+		flo, fhi := float64(wlo*lo.rho[i]), float64(whi*hi.rho[i])
+		if g.Crossing && a.side > 0 {
+			flo, fhi = -flo, -fhi
+		}
+		c := lo.h + float64(0.5*gap)
+		if flo <= 0 && fhi >= 0 && flo < fhi {
+			c = math.FMA(gap, -flo/(fhi-flo), lo.h)
+		}
+		best = min(best, c)
+	}
+	return best
+}
+
+// enclose turns the bracket on the interpolant into one between really taken
+// steps. floor is the length of the sample before at, below which nothing fires.
+func (s *Solver) enclose(floor float64, at int) (verdict, error) {
+	tr := s.trial
+	if s.kept == nil {
+		s.kept, s.spare = NewStep(s.info, s.size), NewStep(s.info, s.size)
+		s.kept.Y0, s.spare.Y0 = nil, nil
+	}
+	// How far real steps are off: the guard's value over its slope.
+	slope := 0.0
+	for i := range s.guards {
+		if s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+			slope = max(slope, math.Abs(s.hi.rho[i]-s.lo.rho[i])/(s.hi.h-s.lo.h))
+		}
+	}
+	x := s.hi.h
+	if !s.real(x) {
+		return again, s.reject(float64(0.25*tr.H), true)
+	}
+	tiny := float64(2 * ulp(max(math.Abs(tr.T), math.Abs(tr.T1))))
+	stride := tiny
+	for i := range s.guards {
+		if s.live[i].on && slope > 0 && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+			stride = max(stride, float64(2*math.Abs(s.mid.rho[i]))/slope)
+		}
+	}
+	stride = min(stride, tr.H)
+	if s.anyFires(s.mid) {
+		for s.anyFires(s.mid) {
+			s.raise()
+			if s.hi.h <= floor {
+				if floor == 0 {
+					return quiet, nil
+				}
+				for i := range s.guards { // what a sample switched on is not on for real steps
+					if s.live[i].from >= 0 && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+						s.skip[i] = at
+						return quiet, nil
+					}
+				}
+				floor = 0
+			}
+			x = max(s.hi.h-stride, floor)
+			stride *= 8
+			if x <= 0 {
+				s.lo.h = 0
+				copy(s.lo.rho, s.rho)
+				copy(s.lo.truth, s.truth)
+				return found, nil
+			}
+			if !s.real(x) {
+				return again, s.reject(float64(0.25*tr.H), true)
+			}
+		}
+		s.lower()
+		return found, nil
+	}
+	for {
+		s.lower()
+		if s.lo.h >= tr.H {
+			s.pass(s.hi, at)
+			return quiet, nil
+		}
+		x = min(s.lo.h+stride, tr.H)
+		stride *= 8
+		if !s.real(x) {
+			return again, s.reject(float64(0.25*tr.H), true)
+		}
+		if s.anyFires(s.mid) {
+			s.raise()
+			return found, nil
+		}
+	}
+}
+
+// graze warns when a guard is met nearly tangentially: when its slope times the
+// length of the trial step is small against what the guard went through in that step.
+func (s *Solver) graze(length float64) {
+	st := s.kept
+	limit := float64(1e-5)
+	if s.opts.Fixed == 0 {
+		limit = min(max(math.Sqrt(s.tol.Rel), 1e-8), 1e-4)
+	}
+	w := s.size.N + s.size.Q
+	f := st.K[(s.info.Stages-1)*w:]
+	if !s.info.FSAL {
+		s.sys.Eval(st.T1, st.Y1, s.work[s.size.N:])
+		s.stats.Evals++
+		f = s.work[s.size.N:]
+	}
+	eps := float64(0x1p-20 * length)
+	for n := range s.yi {
+		s.yi[n] = math.FMA(eps, f[n], st.Y1[n])
+	}
+	s.sys.GuardValues(st.T1+eps, s.yi, s.mid.rho, s.mid.truth)
+	for i := range s.guards {
+		if !s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+			continue
+		}
+		most := math.Abs(s.rho[i])
+		for j := range s.rhos {
+			most = max(most, math.Abs(s.rhos[j][i]))
+		}
+		rate := float64(math.Abs(s.mid.rho[i]-s.hi.rho[i]) * 0x1p20)
+		if rate < float64(limit*most) {
+			s.warn(Warning{Kind: Grazing, T: st.T1, Name: s.guardName(i), Instant: -1, Value: rate / most})
+		}
+	}
+}

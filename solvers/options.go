@@ -1,0 +1,96 @@
+package solvers
+
+// Options say how accurately and within which limits Solve works. The zero
+// value of every field is the default that its comment names.
+type Options struct {
+	RTol float64 // relative tolerance; with ATol and ATols zero too: 1e-6
+	ATol float64 // absolute tolerance; with RTol and ATols zero too: 1e-9
+	// ATols, when set, are absolute tolerances per state, [N], in place of ATol.
+	ATols []float64
+	Norm  NormKind
+	// QuadTol brings the quadratures under error control, with this relative tolerance and QuadTol·1e-3
+	// as absolute one. 0 leaves them out of the error norm.
+	QuadTol float64
+
+	H0   float64 // first step; 0: chosen from the right-hand side
+	HMin float64 // smallest step that error control may choose; clipped and event-ended steps may be shorter
+	HMax float64 // largest step; 0: none
+	// Fixed is the length of every step in fixed-step mode, without error control; 0: adaptive.
+	Fixed    float64
+	MaxSteps int // accepted and rejected steps together; 0: 1,000,000
+
+	// EventTol is the distance in time within which events form one group. 0: ten units in the last
+	// place of the larger of |t| and the step.
+	EventTol   float64
+	MaxCascade int // rounds of events that events set off at one time; 0: 100
+	MaxEvents  int // events and mode changes of a run; 0: 10,000
+	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
+	Memory int64
+}
+
+// withDefaults fills in the zero fields.
+func (o Options) withDefaults() Options {
+	if o.RTol == 0 && o.ATol == 0 && o.ATols == nil {
+		o.RTol, o.ATol = 1e-6, 1e-9
+	}
+	if o.MaxSteps == 0 {
+		o.MaxSteps = 1_000_000
+	}
+	if o.MaxCascade == 0 {
+		o.MaxCascade = 100
+	}
+	if o.MaxEvents == 0 {
+		o.MaxEvents = 10_000
+	}
+	return o
+}
+
+// tolerance returns the error norm that the options ask for.
+func (o *Options) tolerance() Tolerance {
+	tol := Tolerance{Rel: o.RTol, Abs: o.ATols, Kind: o.Norm, QuadRel: o.QuadTol, QuadAbs: float64(1e-3 * o.QuadTol)}
+	if tol.Abs == nil {
+		tol.Abs = []float64{o.ATol}
+	}
+	return tol
+}
+
+// Stats count what a run did.
+type Stats struct {
+	Steps    int // accepted, those of length zero within groups of events not counted
+	Rejected int // trial steps that error control, a NaN or an event sent back
+	Evals    int // right-hand sides
+	Events   int // firings
+	Switches int // changes of mode at a located root
+	Located  int // real steps taken to find roots of guards
+	// Warnings are what the user should know: places where derivatives do not exist, times that never came.
+	Warnings []Warning
+	T        float64 // where the run ended
+	Stopped  bool    // an event ended it before tf
+}
+
+// WarningKind classifies warnings of a run.
+type WarningKind uint8
+
+// The kinds of warning.
+const (
+	// Grazing: a trajectory meets a guard nearly tangentially, so the event may come or go with a tiny
+	// change of parameters. Value is the ratio of the guard's slope to what it would be head-on.
+	Grazing WarningKind = iota
+	// Tie: two simultaneous events give different results in the other order. Other names the second.
+	Tie
+	// Outside: an explicit time Value lies outside the time span, so it never comes.
+	Outside
+	// Rest: an event's guard turned back within rounding after its body; it will not fire again until
+	// its condition has been false for a representable time.
+	Rest
+)
+
+// Warning is something the user should know about a run that did not fail.
+type Warning struct {
+	Kind    WarningKind
+	T       float64
+	Name    string // of the event or mode; for Outside also "site" and the like
+	Other   string
+	Instant int // index into Instants for Outside, otherwise -1
+	Value   float64
+}

@@ -1,0 +1,204 @@
+package solvers
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+)
+
+// schedule keeps the explicit times of a run in order. Times depend on
+// discretes, so they are read again after every body; an instant that has come
+// does not come again unless its time changes.
+type schedule struct {
+	list   []Instant
+	events []Event
+	times  []float64 // [instants] at the current discretes
+	fresh  []float64 // [instants] work space
+	came   []bool    // [instants] the instant has come at its present time, or is past
+	nth    []int     // [instants] occurrences of InstantEvery so far
+	queue  []int     // single instants that are still to come, by time; from head on
+	head   int
+	every  []int // instants that repeat
+}
+
+func newSchedule(list []Instant, events []Event) schedule {
+	q := schedule{
+		list: list, events: events,
+		times: make([]float64, len(list)), fresh: make([]float64, len(list)),
+		came: make([]bool, len(list)), nth: make([]int, len(list)),
+		queue: make([]int, 0, len(list)),
+	}
+	for i, in := range list {
+		if in.Kind == InstantEvery {
+			q.every = append(q.every, i)
+		}
+	}
+	return q
+}
+
+// single reports whether instant i comes at most once, at a time of its own.
+func (q *schedule) single(i int) bool {
+	k := q.list[i].Kind
+	return k == InstantEnd || k == InstantFire || k == InstantSite || k == InstantRemode
+}
+
+// start sets the times at the beginning of a run at t0. Times before t0 by more
+// than tol are past; each is reported once through note.
+func (q *schedule) start(sys System, d []float64, t0, tol float64, note func(i int, t float64)) error {
+	clear(q.came)
+	clear(q.nth)
+	sys.InstantTimes(d, q.times)
+	if err := q.check(); err != nil {
+		return err
+	}
+	for i := range q.list {
+		if q.single(i) && i != 1 && q.times[i] < t0-tol {
+			q.came[i] = true
+			note(i, q.times[i])
+		}
+	}
+	for _, i := range q.every {
+		first := q.occurrence(i)
+		if !(first < t0-tol) {
+			continue
+		}
+		note(i, first)
+		period := q.times[q.list[i].Period]
+		q.nth[i] = max(0, int(math.Ceil((t0-tol-q.times[i])/period))-1)
+		for q.occurrence(i) < t0-tol {
+			q.nth[i]++
+		}
+	}
+	q.sort()
+	return nil
+}
+
+// update reads the times again, after a body at time t. Times that have changed
+// count anew; those that are now past by more than tol never come.
+func (q *schedule) update(sys System, d []float64, t, tol float64) error {
+	sys.InstantTimes(d, q.fresh)
+	changed := false
+	for i, x := range q.fresh {
+		if math.Float64bits(x) == math.Float64bits(q.times[i]) {
+			continue
+		}
+		changed = true
+		q.came[i] = i != 1 && x < t-tol // an end that is past is due
+	}
+	if !changed {
+		return nil
+	}
+	q.times, q.fresh = q.fresh, q.times
+	if err := q.check(); err != nil {
+		return err
+	}
+	for _, i := range q.every {
+		for q.occurrence(i) < t-tol {
+			q.nth[i]++
+		}
+	}
+	q.sort()
+	return nil
+}
+
+func (q *schedule) check() error {
+	for i, x := range q.times {
+		if x != x {
+			return &TimeError{Instant: i, Value: x, Message: fmt.Sprintf("the time of %s is not a number", q.name(i))}
+		}
+	}
+	for _, i := range q.every {
+		if p := q.times[q.list[i].Period]; !(p > 0) {
+			return &TimeError{Instant: q.list[i].Period, Value: p, Message: fmt.Sprintf("the period of event %s is %v; it must be positive", q.name(i), p)}
+		}
+	}
+	return nil
+}
+
+// name says what instant i is.
+func (q *schedule) name(i int) string {
+	switch in := q.list[i]; in.Kind {
+	case InstantStart:
+		return "the start"
+	case InstantEnd:
+		return "the end"
+	case InstantFire:
+		return q.events[in.Event].ElemName(in.Elem)
+	case InstantEvery:
+		return q.events[in.Event].Name
+	case InstantSite:
+		return "an observation"
+	case InstantRemode:
+		return "a bound or knot"
+	default:
+		return "an event's period, end or count"
+	}
+}
+
+func (q *schedule) sort() {
+	q.queue, q.head = q.queue[:0], 0
+	for i := range q.list {
+		if q.single(i) && !q.came[i] && q.times[i] < math.Inf(1) {
+			q.queue = append(q.queue, i)
+		}
+	}
+	slices.SortFunc(q.queue, func(a, b int) int {
+		return cmp.Or(cmp.Compare(q.times[a], q.times[b]), cmp.Compare(a, b))
+	})
+}
+
+// occurrence returns the next time of the repeating instant i, or +Inf.
+func (q *schedule) occurrence(i int) float64 {
+	in, k := &q.list[i], float64(q.nth[i])
+	if in.Count >= 0 && k >= q.times[in.Count] {
+		return math.Inf(1)
+	}
+	t := math.FMA(k, q.times[in.Period], q.times[i])
+	if in.To >= 0 {
+		// The last time is inclusive, also where k periods round past it.
+		if to := q.times[in.To]; t > to+10*ulp(to) {
+			return math.Inf(1)
+		}
+	}
+	return t
+}
+
+// next returns the earliest time still to come.
+func (q *schedule) next() float64 {
+	t := math.Inf(1)
+	for q.head < len(q.queue) && q.came[q.queue[q.head]] {
+		q.head++
+	}
+	if q.head < len(q.queue) {
+		t = q.times[q.queue[q.head]]
+	}
+	for _, i := range q.every {
+		t = min(t, q.occurrence(i))
+	}
+	return t
+}
+
+// take returns an instant that is due at or before t, with its time and which
+// occurrence it is, and marks it as come. It returns -1 when there is none.
+func (q *schedule) take(t float64) (i, nth int, at float64) {
+	for _, i := range q.every {
+		if at := q.occurrence(i); at <= t {
+			q.nth[i]++
+			return i, q.nth[i] - 1, at
+		}
+	}
+	for ; q.head < len(q.queue); q.head++ {
+		i := q.queue[q.head]
+		if q.came[i] {
+			continue
+		}
+		if q.times[i] > t {
+			break
+		}
+		q.came[i] = true
+		q.head++
+		return i, 0, q.times[i]
+	}
+	return -1, 0, 0
+}

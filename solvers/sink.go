@@ -1,0 +1,89 @@
+package solvers
+
+// EndKind says what determines the length of a step.
+type EndKind uint8
+
+// The kinds of end.
+const (
+	EndFree EndKind = iota // the length itself: it was chosen by error control, which is not differentiated
+	EndClip                // the step ends at an instant: h = T(p, d) - t
+	EndRoot                // the step ends at a root of a guard: g(t+h, y1, p) = 0
+)
+
+// End is how a step ended. It decides how the end moves with parameters.
+type End struct {
+	Kind  EndKind
+	Index int // of the instant or the guard
+	Nth   int // of an InstantEvery: which occurrence, from 0
+}
+
+// MarkKind says what a mark marks.
+type MarkKind uint8
+
+// The kinds of mark.
+const (
+	MarkStart  MarkKind = iota // the run begins; y and d are the initial values
+	MarkFire                   // the body of an event
+	MarkMode                   // modes change at the root of a guard
+	MarkRemode                 // modes are chosen again at an instant
+	MarkSite                   // an observation
+	MarkFinal                  // the run ends
+)
+
+// Mark is something that happens at one time, at the end of the step before
+// it. Left and right limits are the same slices where nothing jumps. The left
+// limits of a site are those from before its group of events.
+type Mark struct {
+	Kind       MarkKind
+	T          float64
+	Firing     Firing    // of MarkFire
+	Guard      int       // what caused a MarkFire or MarkMode, or -1
+	Instant    int       // what caused a MarkFire, MarkRemode or MarkSite, or -1
+	Stop       bool      // the body stopped the run
+	Ym, Dm, Mm []float64 // left limits of states, discretes, modes
+	Yp, Dp, Mp []float64 // right limits
+}
+
+// Sink receives a run as it is made. Steps come in order of time, each
+// followed by what happens at its end. Several events at one time are separated
+// by steps of length zero, where these end at a guard or instant of their own.
+// What is passed is valid until the method returns. An error ends the run.
+type Sink interface {
+	// Begin comes first. The system and the method may be used during calls of Step, to interpolate.
+	Begin(sys System, m Method) error
+	Step(s *Step, e End) error
+	Mark(m *Mark) error
+}
+
+// Sinks passes a run on to several sinks, in order.
+type Sinks []Sink
+
+// Begin implements Sink.
+func (all Sinks) Begin(sys System, m Method) error {
+	for _, s := range all {
+		if err := s.Begin(sys, m); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Step implements Sink.
+func (all Sinks) Step(st *Step, e End) error {
+	for _, s := range all {
+		if err := s.Step(st, e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Mark implements Sink.
+func (all Sinks) Mark(m *Mark) error {
+	for _, s := range all {
+		if err := s.Mark(m); err != nil {
+			return err
+		}
+	}
+	return nil
+}

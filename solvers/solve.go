@@ -1,0 +1,390 @@
+package solvers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+)
+
+// Solver integrates a System from its t0 to its tf, or to an event that stops
+// the run. It owns all work space: solving again allocates nothing but what
+// sinks, warnings and errors need. It belongs to one goroutine.
+type Solver struct {
+	sys    System
+	method Method
+	ctl    Controller // nil in fixed-step mode
+	opts   Options
+	tol    Tolerance
+	size   Size
+	info   Info
+
+	guards []Guard
+	events []Event
+	base   []int // first history of an event's elements; those of mode guards follow
+	hist   []history
+	sched  schedule
+
+	sink  Sink
+	mark  Mark
+	stats Stats
+
+	// The present: time, the step to try, discretes, modes, quadratures. The state is trial.Y0.
+	t, h     float64
+	y        []float64 // trial.Y0
+	d, m, q  []float64
+	span     float64 // tf - t0
+	fresh    bool    // row 0 of trial.K is f(t, y)
+	restart  bool    // the run begins here, or a body was applied here
+	cut      float64 // length that the next trial step must not exceed; 0: any
+	anchor   float64 // in fixed-step mode, where equal steps are counted from
+	count    int     // and how many there were
+	done     bool
+	tiedTo   bool // the present time is that of a fixed instant
+	lastTime float64
+
+	lastEvent string
+
+	trial, kept, spare *Step
+	err                []float64 // [N+Q]
+	work               []float64 // [2N+Q]
+
+	guardState
+	groupState
+}
+
+// NewSolver returns a solver of sys. With opts.Fixed zero the method must have an error estimate and ctl must not be nil.
+func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver {
+	z, info := sys.Size(), method.Info()
+	s := &Solver{
+		sys: sys, method: method, ctl: ctl, opts: opts.withDefaults(), size: z, info: info,
+		guards: sys.Guards(), events: sys.Events(),
+		d: make([]float64, z.D), m: make([]float64, z.M), q: make([]float64, z.Q),
+		trial: NewStep(info, z),
+		err:   make([]float64, z.N+z.Q), work: make([]float64, 2*z.N+z.Q),
+	}
+	s.y = s.trial.Y0
+	s.tol = s.opts.tolerance()
+	s.sched = newSchedule(sys.Instants(), s.events)
+	n := 0
+	for _, e := range s.events {
+		s.base = append(s.base, n)
+		n += e.Elems
+	}
+	s.hist = make([]history, n+len(s.guards))
+	s.guardState = newGuardState(s.guards, info, z)
+	s.groupState = newGroupState(z)
+	return s
+}
+
+// Solve integrates sys once with a new Solver.
+func Solve(ctx context.Context, sys System, method Method, ctl Controller, opts Options, sink Sink) (Stats, error) {
+	return NewSolver(sys, method, ctl, opts).Solve(ctx, sink)
+}
+
+// Solve integrates the system and passes what happens on to sink. Errors are of
+// the types in this package that end in Error, or come from the sink. The
+// statistics are valid also with an error. Stats.Warnings is used again by the next Solve.
+func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
+	s.sink = sink
+	err := s.begin()
+	for err == nil && !s.done {
+		if cause := ctx.Err(); cause != nil {
+			err = &CancelledError{Place: s.place(nil), Cause: cause}
+			break
+		}
+		err = s.step()
+	}
+	if err == nil {
+		s.never()
+	}
+	s.stats.T = s.t
+	return s.stats, s.placed(err)
+}
+
+// placed fills in where an error of a sink came about.
+func (s *Solver) placed(err error) error {
+	var full *MemoryError
+	if errors.As(err, &full) && full.Y == nil {
+		full.Place = s.place(nil)
+	}
+	return err
+}
+
+// begin sets everything for the start of a run and handles what happens there.
+func (s *Solver) begin() error {
+	s.stats = Stats{Warnings: s.stats.Warnings[:0]}
+	clear(s.hist)
+	clear(s.d)
+	clear(s.m)
+	clear(s.q)
+	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
+	s.lastEvent, s.lastTime, s.cut = "", 0, 0
+	if s.ctl != nil {
+		s.ctl.Reset()
+	}
+	if s.opts.Fixed == 0 && (s.info.Embedded == 0 || s.ctl == nil) {
+		return fmt.Errorf("method %s has no error estimate to choose steps by; set fixed_step, or take another method", s.info.Name)
+	}
+	s.sys.InstantTimes(s.d, s.sched.times)
+	s.t = s.sched.times[0]
+	if !finite(s.sched.times[:1]) {
+		return &TimeError{Instant: 0, Value: s.t, Message: fmt.Sprintf("the run begins at %v; give a finite time", s.t)}
+	}
+	s.sys.Start(s.t, s.y, s.d)
+	if !finite(s.y) || !finite(s.d) {
+		return &NonFiniteError{Place: s.place(nil), What: "the initial state", Stage: -1}
+	}
+	s.sys.Enter(s.d, s.m)
+	s.sys.Choose(s.t, s.y, s.m)
+	s.sys.Enter(s.d, s.m)
+	note := func(i int, t float64) {
+		s.warn(Warning{Kind: Outside, T: s.t, Name: s.sched.name(i), Instant: i, Value: t})
+	}
+	if err := s.sched.start(s.sys, s.d, s.t, s.eventTol(s.t, 0), note); err != nil {
+		return err
+	}
+	tf := s.sched.times[1]
+	switch {
+	case !finite(s.sched.times[1:2]):
+		return &TimeError{Instant: 1, Value: tf, Message: fmt.Sprintf("the run ends at %v; give a finite time", tf)}
+	case tf < s.t:
+		return &TimeError{Instant: 1, Value: tf, Message: fmt.Sprintf("the run ends at %v, before it begins at %v; runs go forward in time", tf, s.t)}
+	}
+	s.span = tf - s.t
+	s.anchor, s.count = s.t, 0
+	s.tiedTo = s.sched.list[0].Fixed
+	if err := s.sink.Begin(s.sys, s.method); err != nil {
+		return err
+	}
+	s.mark = Mark{Kind: MarkStart, T: s.t, Guard: -1, Instant: 0}
+	if err := s.emit(s.y, s.d, s.m); err != nil {
+		return err
+	}
+	if err := s.arm(); err != nil {
+		return err
+	}
+	if s.sched.next() <= s.t+s.eventTol(s.t, 0) {
+		return s.meet(false)
+	}
+	return nil
+}
+
+// emit hands s.mark to the sink with the left limits y, d, m and the present as right limits.
+func (s *Solver) emit(y, d, m []float64) error {
+	s.mark.Ym, s.mark.Dm, s.mark.Mm = y, d, m
+	s.mark.Yp, s.mark.Dp, s.mark.Mp = s.y, s.d, s.m
+	return s.sink.Mark(&s.mark)
+}
+
+func (s *Solver) warn(w Warning) { s.stats.Warnings = append(s.stats.Warnings, w) }
+
+// never warns of times that did not come because they lie beyond the end.
+func (s *Solver) never() {
+	if s.stats.Stopped {
+		return
+	}
+	for i := range s.sched.list {
+		if t := s.sched.times[i]; s.sched.single(i) && i != 1 && !s.sched.came[i] && t < math.Inf(1) {
+			s.warn(Warning{Kind: Outside, T: s.t, Name: s.sched.name(i), Instant: i, Value: t})
+		}
+	}
+}
+
+// eventTol returns the distance in time within which events are simultaneous at t, after a step of length h.
+func (s *Solver) eventTol(t, h float64) float64 {
+	if s.opts.EventTol > 0 {
+		return s.opts.EventTol
+	}
+	return float64(10 * ulp(max(math.Abs(t), h)))
+}
+
+// step makes one trial step, and with it what happens at its end.
+func (s *Solver) step() error {
+	if s.stats.Steps+s.stats.Rejected >= s.opts.MaxSteps {
+		return &TooManyStepsError{Place: s.place(nil), Max: s.opts.MaxSteps}
+	}
+	if s.restart || s.h == 0 {
+		if err := s.first(); err != nil {
+			return err
+		}
+	}
+	tr, stop := s.trial, s.sched.next()
+	clipped := s.aim(tr, stop)
+	s.method.Step(s.sys, tr, s.fresh)
+	s.stats.Evals += s.info.Stages
+	if s.fresh {
+		s.stats.Evals--
+	}
+	s.fresh = true
+	switch ok, err := s.judge(tr); {
+	case err != nil:
+		return err
+	case !ok:
+		return nil
+	}
+	located := false
+	if len(s.guards) > 0 {
+		switch verdict, err := s.watch(); {
+		case err != nil:
+			return err
+		case verdict == again:
+			return nil
+		case verdict == found:
+			located = true
+			clipped = s.trial.T1 == tr.T1 && clipped
+		}
+	}
+	s.stats.Steps++
+	if located || clipped {
+		return s.meet(true)
+	}
+	return s.accept(End{})
+}
+
+// first prepares the step after the start or after a body: the field must be
+// finite there, and the step size starts small again.
+func (s *Solver) first() error {
+	w := s.size.N + s.size.Q
+	if !s.fresh {
+		s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
+		s.stats.Evals++
+		s.fresh = true
+	}
+	if !finite(s.trial.K[:w]) {
+		return &NonFiniteError{Place: s.place(nil), What: "the right-hand side", Stage: 0}
+	}
+	s.restart = false
+	if s.opts.Fixed > 0 {
+		s.h = s.opts.Fixed
+		return nil
+	}
+	if s.h == 0 && s.opts.H0 > 0 {
+		s.h = s.opts.H0
+		return nil
+	}
+	limit := s.sched.times[1] - s.t
+	if s.opts.HMax > 0 {
+		limit = min(limit, s.opts.HMax)
+	}
+	s.trial.T = s.t
+	h := max(InitialStep(s.sys, s.info, &s.tol, s.trial, limit, s.work), s.least())
+	s.stats.Evals++
+	if s.h == 0 || h < s.h {
+		s.h = h
+	}
+	return nil
+}
+
+// least returns the smallest step that error control may take.
+func (s *Solver) least() float64 { return max(s.opts.HMin, float64(4*ulp(s.t))) }
+
+// aim sets the length of the trial step towards the next explicit time stop,
+// and reports whether it ends there. The last two steps before stop are made of
+// like length, so that no sliver is left.
+func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
+	left := stop - s.t
+	tr.T = s.t
+	if s.cut > 0 && s.cut < left {
+		tr.H, tr.T1 = s.cut, s.t+s.cut
+		return false
+	}
+	if s.opts.Fixed > 0 {
+		// The k-th of equal steps ends at anchor + k h: rounding does not add up.
+		end := math.FMA(float64(s.count+1), s.opts.Fixed, s.anchor)
+		if end < stop && stop-end > float64(1e-6*s.opts.Fixed) {
+			tr.H, tr.T1 = s.opts.Fixed, end
+			return false
+		}
+		tr.H, tr.T1 = left, stop
+		return true
+	}
+	h := s.h
+	if s.opts.HMax > 0 {
+		h = min(h, s.opts.HMax)
+	}
+	if h >= left || (left < float64(1.01*h) && (s.opts.HMax == 0 || left <= s.opts.HMax)) {
+		tr.H, tr.T1 = left, stop
+		return true
+	}
+	if h > float64(0.5*left) {
+		h = float64(0.5 * left)
+	}
+	tr.H, tr.T1 = h, s.t+h
+	return false
+}
+
+// judge decides whether the trial step stands, and the length of the next one.
+func (s *Solver) judge(tr *Step) (ok bool, err error) {
+	if s.opts.Fixed > 0 {
+		if !finite(tr.Y1) || !finite(tr.DQ) {
+			return false, &NonFiniteError{Place: s.place(tr), What: "a step of fixed length", Stage: s.badStage(tr)}
+		}
+		return true, nil
+	}
+	s.method.Error(tr, s.err)
+	norm := s.tol.Norm(tr, s.err, s.q)
+	if !finite(tr.DQ) {
+		norm = math.NaN()
+	}
+	ok, next := s.ctl.Judge(tr.H, norm)
+	if !ok {
+		return false, s.reject(next, norm != norm || norm > math.MaxFloat64)
+	}
+	if next < tr.H || tr.H >= s.h {
+		s.h = next
+	} else {
+		// A step cut short to meet a time says little against the length chosen before.
+		s.h = max(next, s.h)
+	}
+	return true, nil
+}
+
+// reject sends the trial step back, to be tried with length h.
+func (s *Solver) reject(h float64, bad bool) error {
+	s.stats.Rejected++
+	if h < s.least() {
+		e := &StepUnderflowError{Place: s.place(s.trial), HMin: s.least(), NonFinite: bad, Stage: -1}
+		if bad {
+			e.Stage = s.badStage(s.trial)
+		}
+		return e
+	}
+	s.h, s.cut = h, 0
+	return nil
+}
+
+// badStage returns the first stage whose derivative is not finite, or -1.
+func (s *Solver) badStage(tr *Step) int {
+	w := s.size.N + s.size.Q
+	for i := range s.info.Stages {
+		if !finite(tr.K[i*w : (i+1)*w]) {
+			return i
+		}
+	}
+	return -1
+}
+
+// accept hands the trial step to the sink and moves on to its end.
+func (s *Solver) accept(e End) error {
+	tr := s.trial
+	if err := s.sink.Step(tr, e); err != nil {
+		return err
+	}
+	for i, dq := range tr.DQ {
+		s.q[i] += dq
+	}
+	s.t = tr.T1
+	if s.count++; e.Kind != EndFree || s.cut > 0 {
+		s.anchor, s.count, s.cut = s.t, 0, 0
+	}
+	tr.Y0, tr.Y1 = tr.Y1, tr.Y0
+	s.y = tr.Y0
+	s.fresh = s.info.FSAL
+	if s.fresh {
+		w := s.size.N + s.size.Q
+		copy(tr.K[:w], tr.K[(s.info.Stages-1)*w:s.info.Stages*w])
+	}
+	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
+	return nil
+}
