@@ -39,10 +39,10 @@ var binary = map[string]struct {
 // foreign names the operators that another language spells differently.
 var foreign = map[string]struct{ write, message string }{
 	"**": {"^", "the power operator is ^"},
-	"&&": {"and", "write `and`"},
-	"&":  {"and", "write `and`"},
-	"||": {"or", "write `or`"},
-	"|":  {"or", "write `or`"},
+	"&&": {"and", "there is no such operator; write `and`"},
+	"&":  {"and", "there is no such operator; write `and`"},
+	"||": {"or", "there is no such operator; write `or`"},
+	"|":  {"or", "there is no such operator; write `or`"},
 }
 
 func (p *parse) bad() ast.Expr { return &ast.BadExpr{At: ast.At{Span: p.gap()}} }

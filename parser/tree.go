@@ -317,7 +317,10 @@ func (p *parse) bounds() (b bounds) {
 	p.next()
 	open := p.peek()
 	if !p.got("[") {
-		p.fail(CodeBounds, p.gap(), "bounds are written in [lo, hi]")
+		d := p.fail(CodeBounds, p.gap(), "bounds are written in [lo, hi]")
+		if inner, end := p.parenthesised(); end > 0 {
+			d.Fix(p.span(open.Start, end), "["+inner+"]", "write brackets")
+		}
 		return b
 	}
 	b.lo = p.expr(0)
@@ -332,4 +335,25 @@ func (p *parse) bounds() (b bounds) {
 	}
 	p.closeBracket("]", open, "bounds")
 	return b
+}
+
+// parenthesised returns what stands in the parentheses that open here, and
+// where they end, 0 if they do not end on the line.
+func (p *parse) parenthesised() (inner string, end int) {
+	depth := 0
+	for i := p.i; p.tokens[i].Kind != ast.EOF && (i == p.i || !p.tokens[i].NewLine); i++ {
+		t := &p.tokens[i]
+		if isToken(t, "(") {
+			depth++
+		} else if isToken(t, ")") {
+			depth--
+		}
+		if depth == 0 {
+			if i == p.i {
+				return "", 0
+			}
+			return p.file.Text()[p.peek().End:t.Start], t.End
+		}
+	}
+	return "", 0
 }

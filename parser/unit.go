@@ -27,7 +27,7 @@ func (p *parse) unit() *ast.Unit {
 	u.At = ast.At{Span: p.since(open.Start)}
 	if !p.failed && !p.unitDef && numeric(u) {
 		p.complain(CodeNumericUnit, u.Span,
-			"%s is a unit here, and a number other than 1 is none; a bracket right after a number or an array literal is always a unit, so give the array a name to index it",
+			"%s is read as a unit (a bracket right after a number or an array literal always is), and 1 is the only number that is a unit; to index an array, give it a name first",
 			u.Span.Text())
 	}
 	return u
