@@ -157,6 +157,13 @@ func TestInterpolate(t *testing.T) {
 				if got := g.evals - before; got != r.Info().DenseStages {
 					t.Errorf("%d evaluations for the interpolant, want %d", got, r.Info().DenseStages)
 				}
+				if end, w := r.Info().End, f.size.N+f.size.Q; end >= 0 {
+					k := make([]float64, w)
+					f.Eval(s.T1, s.Y1, k)
+					same(t, "slope at the end", s.K[end*w:(end+1)*w], k)
+				} else if r.Info().FSAL {
+					t.Error("no row for the slope at the end")
+				}
 				r.Interpolate(g, s, 0, y)
 				same(t, "left end", y, s.Y0)
 				r.Interpolate(g, s, 1, y)

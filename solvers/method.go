@@ -41,6 +41,9 @@ type Info struct {
 	DenseOrder  int       // of Interpolate
 	FSAL        bool      // the last row of K is f(T1, Y1)
 	Nodes       []float64 // [Stages] the fractions of the step at which stages lie; guards are sampled there
+	// End is the row of K that is f(T1, Y1): the last stage of an FSAL method, or one of the extra rows (once
+	// Step.Dense is set); -1 when no row is.
+	End int
 	// Evals is the number of right-hand sides of a step after the first.
 	Evals int
 }

@@ -59,7 +59,7 @@ func NewRungeKutta(t *Tableau, size Size, lanes int) *RungeKutta {
 		info: Info{
 			Name: t.Name, Order: t.Order, Embedded: t.Embedded,
 			Stages: s, DenseStages: dense, DenseOrder: x.DenseOrder,
-			FSAL: x.FSAL, Evals: s,
+			FSAL: x.FSAL, End: x.end(), Evals: s,
 		},
 	}
 	if x.FSAL {

@@ -113,6 +113,24 @@ func (t *Tableau) Coefficients() (*Coefficients, error) {
 	return c, nil
 }
 
+// end returns the row of the whole table that has the weights of the solution, or -1.
+func (c *Coefficients) end() int {
+	s := len(c.B)
+	if c.FSAL {
+		return s - 1
+	}
+	for i, row := range c.DenseA {
+		same := true
+		for j, x := range row {
+			same = same && (j < s && x.Cmp(c.B[j]) == 0 || j >= s && x.Sign() == 0)
+		}
+		if same {
+			return s + i
+		}
+	}
+	return -1
+}
+
 // hermite makes the dense output the cubic through y₀, y₁ with slopes f(t, y₀)
 // and f(t+h, y₁): β_i = b_i (3θ² - 2θ³) + [first] (θ - 2θ² + θ³) + [end] (θ³ - θ²).
 // The slope at the end is the last stage or a further one.
