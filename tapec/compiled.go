@@ -15,12 +15,15 @@ import (
 // bind to: "t" the time; "y.x" state x, "d.g" discrete g (right limits, or
 // simply the current values); "ym.x", "dm.g" left limits; "p.k" param k; "m.0"
 // mode group 0; "fired" a one-hot vector over the elements of an event; "row" the
-// data row of an observation; "F.2" functional 2. A tape has only the inputs it
-// needs. Outputs are named alike.
+// data row of an observation, one entry per column of the table; "F.2" functional
+// 2. A tape has only the inputs it needs; "fired" is
+// left out for an event of one element. Outputs are named alike. Objective,
+// Guards, Choose, Outputs, Asserts and Invariants are nil when there is nothing
+// to compute; the tape of an event whose body only stops the run has no outputs.
 type Compiled struct {
 	Model *typecheck.Model
 
-	Defaults    []Default    // of params whose default uses other params, in dependency order
+	Defaults    []Default    // of params whose default is not written out as numbers, in dependency order
 	Start       *tape.Tape   // t, p.* → y.*, d.*: initial values at t0 (later ones may use earlier ones)
 	Rates       *tape.Tape   // t, y.*, p.*, d.*, m.* → dy.* and dq.k for each integral functional k
 	Instants    *tape.Tape   // p.*, d.* → T[len(InstantList)]
@@ -34,14 +37,14 @@ type Compiled struct {
 	Objective   *tape.Tape   // F.*, p.* → psi[objectives], all objectives flattened in order
 	Outputs     *tape.Tape   // t, y.*, p.*, d.* → out.*
 	Asserts     *tape.Tape   // p.* → ok[len(Model.Asserts)]; nil without asserts
-	Invariants  *tape.Tape   // t, y.*, p.*, d.* → gap[…] left minus right, one per invariant (largest element)
+	Invariants  *tape.Tape   // t, y.*, p.*, d.* → gap[len(Model.Invariants)]: |left - right|, its largest element
 	InstantList []Instant
 	GuardList   []Guard
 	Modes       []Mode
 	Functionals []Functional
 }
 
-// Default is the default of a param in terms of others.
+// Default is the default of a param in terms of others; a tape without inputs computes constants.
 type Default struct {
 	Param *typecheck.Symbol
 	Tape  *tape.Tape // p.* → p.<name>
@@ -100,7 +103,8 @@ type Functional struct {
 	Offset int         // in the flat functional vector; integrals come first and their offset is that in q
 	Event  int         // AtEvent, EventTime
 	Nth    int         // 0: all firings
-	Elem   int         // selected element; -1 for all
-	Group  int         // SumAt: site group
+	Elem   int         // selected element; -1 for all, or when it differs between slots
+	Elems  []int       // selected element of each slot, when it depends on the objective's indices; else nil
+	Group  int         // SumAt: its site group; the first of several when its times depend on the objective's indices
 	Table  *typecheck.Table
 }

@@ -1,0 +1,274 @@
+package tapec
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// compiler is one run of Compile.
+type compiler struct {
+	model  *typecheck.Model
+	diags  *diag.List
+	out    *Compiled
+	frames *frames
+	tables map[typecheck.Expr][]float64 // compile-time expressions over their whole loops
+
+	modes     []*mode
+	modeOf    map[memoKey]*mode
+	modeCount int // elements of the flat mode vector
+	corners   []corner
+	cornered  map[memoKey]bool
+
+	functionals  []*functional
+	functionalOf map[memoKey]*functional
+	groups       []*group
+}
+
+// Compile turns a checked model into tapes. What cannot be compiled is
+// reported in diags; then the result is nil.
+func Compile(m *typecheck.Model, diags *diag.List) (out *Compiled) {
+	c := &compiler{
+		model: m, diags: diags, out: &Compiled{Model: m}, frames: newFrames(),
+		tables:       map[typecheck.Expr][]float64{},
+		modeOf:       map[memoKey]*mode{},
+		cornered:     map[memoKey]bool{},
+		functionalOf: map[memoKey]*functional{},
+	}
+	before := errorsIn(diags)
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case tooDeep:
+			diags.Errorf(CodeDeep, r.span, "this needs an array of %d dimensions, more than %d; use fewer loops or smaller arrays in one expression", r.rank, tape.MaxRank)
+		case misplaced:
+			diags.Errorf(CodeUnavailable, r.span, "%s", r.text)
+		default:
+			panic(r)
+		}
+		if errorsIn(diags) > before {
+			out = nil
+		}
+	}()
+	c.compile()
+	return c.out
+}
+
+func errorsIn(l *diag.List) int {
+	n := 0
+	for _, d := range l.All() {
+		if d.Level == diag.Error {
+			n++
+		}
+	}
+	return n
+}
+
+// compile makes the tapes. Objectives come first, because they say which
+// functionals there are; modes are found in right-hand sides, integrals and
+// conditions, and chosen once all are known.
+func (c *compiler) compile() {
+	out := c.out
+	c.objective() // finds the functionals
+	c.number()
+	out.Objective = c.objective()
+
+	out.Rates = c.rates()
+	out.Guards = c.guards()
+	out.Choose = c.choose()
+	for _, m := range c.modes {
+		out.Modes = append(out.Modes, m.Mode)
+	}
+	for _, ev := range c.model.Events {
+		out.Affects = append(out.Affects, c.affect(ev))
+		out.AtEvents = append(out.AtEvents, c.atEvent(ev))
+	}
+	out.Initial = c.site("initial", typecheck.Initial)
+	out.Final = c.site("final", typecheck.Final)
+	for i, g := range c.groups {
+		out.AtTimes = append(out.AtTimes, c.atTime(i, g))
+	}
+	out.Instants = c.instants()
+	out.Start = c.start()
+	out.Defaults = c.defaults()
+	out.Outputs = c.outputs()
+	out.Asserts = c.asserts()
+	out.Invariants = c.invariants()
+}
+
+// finish returns the tape that l built, after the passes.
+func (c *compiler) finish(l *lowerer) *tape.Tape {
+	return DropInputs(Optimize(l.b.Tape(), Passes, nil))
+}
+
+// rates writes the derivatives of the states and the integrands.
+func (c *compiler) rates() *tape.Tape {
+	l := c.lowerer("rates")
+	l.held = true
+	for i, sym := range c.model.States {
+		l.span = c.model.Rates[i].Span()
+		x := l.filled(c.model.Rates[i], scope{}, tape.Shape(sym.Type.Shape))
+		l.b.Output("dy."+sym.Name, x.v)
+	}
+	for _, f := range c.functionals {
+		if f.node.Kind != typecheck.Integral {
+			continue
+		}
+		x := l.lower(f.node.Body, f.s)
+		if f.node.From != nil || f.node.To != nil {
+			l.span = f.node.Span()
+			var free []*typecheck.Index
+			for _, e := range []typecheck.Expr{f.node.From, f.node.To} {
+				if e != nil {
+					free = append(free, typecheck.Free(e)...)
+				}
+			}
+			open := l.mode(c.modeOver(f.node, kindWindow, f.s, free, nil, 0))
+			x = l.elementwise(tape.Select, open, x, l.number(0))
+		}
+		l.b.Output("dq."+strconv.Itoa(f.number), l.expand(x, f.ax, f.own))
+	}
+	return c.finish(l)
+}
+
+// start writes the initial values.
+func (c *compiler) start() *tape.Tape {
+	l := c.lowerer("start")
+	l.start = true
+	for _, sym := range c.model.States {
+		l.b.Output("y."+sym.Name, l.ref(sym, scope{}).v)
+	}
+	for _, sym := range c.model.Discretes {
+		l.b.Output("d."+sym.Name, l.ref(sym, scope{}).v)
+	}
+	return c.finish(l)
+}
+
+// defaults writes the values of params, each after those that it uses. A
+// default that is written out as numbers needs no tape.
+func (c *compiler) defaults() []Default {
+	var out []Default
+	done := map[string]bool{}
+	pending := map[string]Default{}
+	for _, sym := range c.model.Params {
+		if _, ok := sym.Value.(*typecheck.Const); ok || sym.Value == nil {
+			done[sym.Name] = true
+			continue
+		}
+		l := c.lowerer("default." + sym.Name)
+		l.b.Output("p."+sym.Name, l.filled(sym.Value, scope{}, tape.Shape(sym.Type.Shape)).v)
+		pending[sym.Name] = Default{Param: sym, Tape: c.finish(l)}
+	}
+	var visit func(name string)
+	visit = func(name string) {
+		d, ok := pending[name]
+		if !ok || done[name] {
+			return
+		}
+		done[name] = true
+		for _, in := range d.Tape.Inputs {
+			visit(strings.TrimPrefix(in.Name, "p."))
+		}
+		out = append(out, d)
+	}
+	for _, sym := range c.model.Params {
+		visit(sym.Name)
+	}
+	return out
+}
+
+// outputs writes what is saved; nil for a model without outputs.
+func (c *compiler) outputs() *tape.Tape {
+	if len(c.model.Outputs) == 0 {
+		return nil
+	}
+	l := c.lowerer("outputs")
+	for _, o := range c.model.Outputs {
+		l.span = o.Span
+		l.b.Output("out."+o.Name, l.filled(o.Value, scope{}, shapeOf(o.Value)).v)
+	}
+	return c.finish(l)
+}
+
+// asserts writes which asserts hold; nil without asserts.
+func (c *compiler) asserts() *tape.Tape {
+	l := c.lowerer("asserts")
+	var ok []tape.Value
+	for _, a := range c.model.Asserts {
+		l.span = a.Span
+		x := l.lower(a.Cond, scope{})
+		if len(x.own) > 0 {
+			x = l.reduction("min", x)
+		}
+		ok = append(ok, l.vector(x, nil, nil))
+	}
+	if len(ok) == 0 {
+		return nil
+	}
+	l.span = source.Span{}
+	l.b.Output("ok", l.emit().Concat(0, ok...))
+	return c.finish(l)
+}
+
+// invariants writes how far off the invariants are; nil without invariants.
+func (c *compiler) invariants() *tape.Tape {
+	l := c.lowerer("invariants")
+	var gap []tape.Value
+	for _, i := range c.model.Invariants {
+		l.span = i.Span
+		x := l.elementwise(tape.Sub, l.lower(i.Left, scope{}), l.lower(i.Right, scope{}))
+		gap = append(gap, l.vector(l.reduction("max", l.elementwise(tape.Abs, x)), nil, nil))
+	}
+	if len(gap) == 0 {
+		return nil
+	}
+	l.span = source.Span{}
+	l.b.Output("gap", l.emit().Concat(0, gap...))
+	return c.finish(l)
+}
+
+// Tapes returns all tapes of c with the names they go by, in a fixed order.
+func (c *Compiled) Tapes() []Named {
+	var out []Named
+	add := func(name string, t *tape.Tape) {
+		if t != nil {
+			out = append(out, Named{name, t})
+		}
+	}
+	for _, d := range c.Defaults {
+		add("default."+d.Param.Name, d.Tape)
+	}
+	add("asserts", c.Asserts)
+	add("start", c.Start)
+	add("rates", c.Rates)
+	add("instants", c.Instants)
+	add("choose", c.Choose)
+	add("guards", c.Guards)
+	for i, t := range c.Affects {
+		add("affect."+c.Model.Events[i].Name, t)
+	}
+	add("initial", c.Initial)
+	for i, t := range c.AtTimes {
+		add(fmt.Sprint("at.", i), t)
+	}
+	for i, t := range c.AtEvents {
+		add("at."+c.Model.Events[i].Name, t)
+	}
+	add("final", c.Final)
+	add("objective", c.Objective)
+	add("outputs", c.Outputs)
+	add("invariants", c.Invariants)
+	return slices.Clip(out)
+}
+
+// Named is a tape with its name.
+type Named struct {
+	Name string
+	Tape *tape.Tape
+}

@@ -1,0 +1,336 @@
+package tapec
+
+import (
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/stdlib"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// lowerer builds one tape.
+type lowerer struct {
+	c    *compiler
+	b    *tape.Builder
+	span source.Span
+	memo map[memoKey]array
+
+	held    bool                         // conditions and jumps are modes: read what is held
+	limits  bool                         // left limits have inputs of their own
+	start   bool                         // states and discretes stand for their initial values
+	row     func(*typecheck.Row) array   // nil where there is no data row
+	reading func(*functional) tape.Value // the input of a functional; nil where there are none
+}
+
+// memoKey tells when a lowered node can be used again.
+type memoKey struct {
+	e           typecheck.Expr
+	bound       string // how its loop variables are bound
+	plain, left bool
+}
+
+// tooDeep is panicked with, and caught by Compile, when a value would have too many dimensions.
+type tooDeep struct {
+	span source.Span
+	rank int
+}
+
+func (c *compiler) lowerer(name string) *lowerer {
+	return &lowerer{c: c, b: tape.NewBuilder(name), memo: map[memoKey]array{}}
+}
+
+// lower returns the value of e in the circumstances s.
+func (l *lowerer) lower(e typecheck.Expr, s scope) array {
+	key := memoKey{e, s.key(typecheck.Free(e)), s.plain, s.left}
+	if x, ok := l.memo[key]; ok {
+		return x
+	}
+	outer := l.span
+	if !e.Span().IsZero() {
+		l.span = e.Span()
+	}
+	x := l.node(e, s)
+	l.span = outer
+	l.memo[key] = x
+	return x
+}
+
+func (l *lowerer) node(e typecheck.Expr, s scope) array {
+	switch e := e.(type) {
+	case *typecheck.Const:
+		return array{v: l.emit().Const(shapeOf(e), e.Data...), own: shapeOf(e)}
+	case *typecheck.Ref:
+		return l.ref(e.Sym, s)
+	case *typecheck.LoopVar:
+		return l.loopVar(e.Index, s)
+	case *typecheck.Call:
+		return l.call(e, s)
+	case *typecheck.Access:
+		return l.access(e, s)
+	case *typecheck.Assemble:
+		return l.assemble(e, s)
+	case *typecheck.Reduce:
+		return l.reduce(e, s)
+	case *typecheck.If:
+		return l.choice(e, s)
+	case *typecheck.Stack:
+		return l.stack(e, s)
+	case *typecheck.NoEvent:
+		s.plain = true
+		return l.lower(e.X, s)
+	case *typecheck.Limit:
+		s.left = !e.Post && l.limits
+		return l.lower(e.X, s)
+	case *typecheck.Row:
+		if l.row == nil {
+			panic(misplaced{e.Span(), "a data column is read outside the sum over its table"})
+		}
+		return l.row(e)
+	case *typecheck.Functional:
+		if l.reading == nil {
+			panic(misplaced{e.Span(), "a functional of the trajectory stands outside an objective"})
+		}
+		f := l.c.functional(e, s)
+		return array{v: l.reading(f), ax: f.ax, own: shapeOf(e)}
+	}
+	panic(misplaced{e.Span(), "this expression cannot be compiled"})
+}
+
+// misplaced is panicked with, and caught by Compile, for a node that the
+// checker should have refused where it stands.
+type misplaced struct {
+	span source.Span
+	text string
+}
+
+func shapeOf(e typecheck.Expr) tape.Shape { return tape.Shape(e.Type().Shape) }
+
+// ref reads a symbol.
+func (l *lowerer) ref(sym *typecheck.Symbol, s scope) array {
+	own := tape.Shape(sym.Type.Shape)
+	input := func(name string) array { return array{v: l.b.Input(name, own, false), own: own} }
+	side := ""
+	if s.left && l.limits {
+		side = "m"
+	}
+	switch sym.Kind {
+	case typecheck.TimeSymbol:
+		return input("t")
+	case typecheck.ParamSymbol:
+		return input("p." + sym.Name)
+	case typecheck.StateSymbol, typecheck.DiscreteSymbol:
+		if l.start {
+			return l.filled(sym.Value, scope{}, own)
+		}
+		if sym.Kind == typecheck.StateSymbol {
+			return input("y" + side + "." + sym.Name)
+		}
+		return input("d" + side + "." + sym.Name)
+	}
+	panic(misplaced{sym.Span, "this name has no value at run time"})
+}
+
+// filled returns e stretched to the shape own; it depends on no loop.
+func (l *lowerer) filled(e typecheck.Expr, s scope, own tape.Shape) array {
+	return array{v: l.expand(l.lower(e, s), nil, own), own: own}
+}
+
+func (l *lowerer) loopVar(ix *typecheck.Index, s scope) array {
+	b := s.bind[ix]
+	data := make([]float64, len(b.at))
+	for k, o := range b.at {
+		data[k] = float64(ix.Lo + o*ix.Step)
+	}
+	if b.ax == nil {
+		return array{v: l.emit().Scalar(data[0])}
+	}
+	return array{v: l.emit().Const(tape.Shape{b.ax.n}, data...), ax: []*axis{b.ax}}
+}
+
+func (l *lowerer) all(es []typecheck.Expr, s scope) []array {
+	xs := make([]array, len(es))
+	for i, e := range es {
+		xs[i] = l.lower(e, s)
+	}
+	return xs
+}
+
+func (l *lowerer) call(e *typecheck.Call, s scope) array {
+	if isJump(e.Fn) && l.held && !s.plain && switches(e) {
+		return l.jump(e, s)
+	}
+	switch e.Fn.Class {
+	case stdlib.Elementwise, stdlib.Comparison, stdlib.Logic, stdlib.Index:
+		if !e.Fn.Op.Valid() {
+			break
+		}
+		return l.elementwise(e.Fn.Op, l.all(e.Args, s)...)
+	case stdlib.Reduction:
+		return l.reduction(e.Fn.Name, l.lower(e.Args[0], s))
+	case stdlib.Structure:
+		return l.structure(e, s)
+	}
+	switch e.Fn.Name {
+	case "noevent":
+		s.plain = true
+		return l.lower(e.Args[0], s)
+	case "interp":
+		l.knots(e, s)
+		xs := l.all(e.Args, s)
+		return l.interpolate(xs[0], xs[1], xs[2])
+	}
+	panic(misplaced{e.Span(), "function " + e.Fn.Name + " cannot be compiled here"})
+}
+
+// switches reports whether e changes during a run other than smoothly: on
+// loop variables and constants alone there is nothing to hold.
+func switches(e typecheck.Expr) bool {
+	return typecheck.Depends(e)&(typecheck.UsesTime|typecheck.UsesState|typecheck.UsesDiscrete|typecheck.UsesParam) != 0
+}
+
+// reduction folds all own dimensions of x.
+func (l *lowerer) reduction(name string, x array) array {
+	if len(x.own) == 0 {
+		if name == "norm" {
+			return l.elementwise(tape.Abs, x)
+		}
+		return x
+	}
+	var dims []int
+	for k := range x.own {
+		dims = append(dims, len(x.ax)+k)
+	}
+	fold := func(op tape.Op, v tape.Value) array {
+		return array{v: l.emit().Reduce(op, v, dims...), ax: x.ax}
+	}
+	switch name {
+	case "sum":
+		return fold(tape.SumAxes, x.v)
+	case "prod":
+		return fold(tape.ProdAxes, x.v)
+	case "min":
+		return fold(tape.MinAxes, x.v)
+	case "max":
+		return fold(tape.MaxAxes, x.v)
+	case "mean":
+		return l.elementwise(tape.Div, fold(tape.SumAxes, x.v), l.number(float64(x.own.Size())))
+	case "norm":
+		return l.elementwise(tape.Sqrt, fold(tape.SumAxes, l.emit().Op1(tape.Sqr, x.v)))
+	}
+	panic(misplaced{l.span, "reduction " + name + " cannot be compiled"})
+}
+
+// structure applies the functions that rearrange or contract arrays.
+func (l *lowerer) structure(e *typecheck.Call, s scope) array {
+	xs := l.all(e.Args, s)
+	x := xs[0]
+	lead := len(x.ax)
+	switch e.Fn.Name {
+	case "@", "dot":
+		return l.matmul(x, xs[1])
+	case "outer":
+		a, i := l.label(x)
+		b, j := l.label(xs[1])
+		j[0].ord++
+		return l.unlabel(l.product(a, b), append(i, j...))
+	case "transpose":
+		perm := append(count(lead), lead+1, lead)
+		return array{v: l.emit().Transpose(x.v, perm...), ax: x.ax, own: tape.Shape{x.own[1], x.own[0]}}
+	case "diag":
+		n := x.own[0]
+		front := lengths(x.ax)
+		every := make([]int, n)
+		for i := range every {
+			every[i] = i * (n + 1)
+		}
+		if len(x.own) == 2 {
+			l.deep(lead + 2)
+			v := l.reshape(x.v, join(front, tape.Shape{n * n}))
+			return array{v: l.emit().Take(v, lead, every), ax: x.ax, own: tape.Shape{n}}
+		}
+		l.deep(lead + 2)
+		v := l.emit().Put(x.v, lead, every, n*n)
+		return array{v: l.reshape(v, join(front, tape.Shape{n, n})), ax: x.ax, own: tape.Shape{n, n}}
+	}
+	panic(misplaced{e.Span(), "function " + e.Fn.Name + " cannot be compiled"})
+}
+
+// unlabel makes an array of x, whose labels in own are dimensions of its own.
+func (l *lowerer) unlabel(x labelled, own []*axis) array {
+	ax := without(x.ax, own...)
+	sortAxes(ax)
+	return array{v: l.arrange(x, append(ax[:len(ax):len(ax)], own...)), ax: ax, own: lengths(own)}
+}
+
+// interpolate is linear interpolation of y at the knots t, constant outside:
+// y[1] + Σ slope_k · clamp(q - t_k, 0, t_(k+1) - t_k), which needs no search.
+func (l *lowerer) interpolate(t, y, q array) array {
+	n := t.own[0]
+	if n == 1 {
+		ax := union(y.ax, q.ax)
+		return array{v: l.expand(l.entry(y, 0), ax, q.own), ax: ax, own: q.own}
+	}
+	dt := l.elementwise(tape.Sub, l.span1(t, 1, n-1), l.span1(t, 0, n-1))
+	dy := l.elementwise(tape.Sub, l.span1(y, 1, n-1), l.span1(y, 0, n-1))
+	slope := l.elementwise(tape.Div, dy, dt)
+	// The elements of q become an axis, so that the knots may be the own dimension.
+	lq, own := l.label(q)
+	wide := array{v: q.v, ax: lq.ax}
+	into := l.elementwise(tape.Sub, wide, l.span1(t, 0, n-1))
+	into = l.elementwise(tape.Min, l.elementwise(tape.Max, into, l.number(0)), dt)
+	sum := l.reduction("sum", l.elementwise(tape.Mul, slope, into))
+	out := l.elementwise(tape.Add, l.entry(y, 0), sum)
+	return l.unlabel(labelled{out.v, out.ax}, own)
+}
+
+// span1 returns n elements of the vector x from the given one on.
+func (l *lowerer) span1(x array, from, n int) array {
+	at := count(n)
+	for i := range at {
+		at[i] += from
+	}
+	return array{v: l.emit().Take(x.v, len(x.ax), at), ax: x.ax, own: tape.Shape{n}}
+}
+
+// entry returns one element of the vector x.
+func (l *lowerer) entry(x array, k int) array {
+	return array{v: l.reshape(l.span1(x, k, 1).v, lengths(x.ax)), ax: x.ax}
+}
+
+// stack puts its elements along a new first own dimension.
+func (l *lowerer) stack(e *typecheck.Stack, s scope) array {
+	xs := l.all(e.Elems, s)
+	var ax []*axis
+	for _, x := range xs {
+		ax = union(ax, x.ax)
+	}
+	own := shapeOf(e)
+	l.deep(len(ax) + len(own))
+	row := append(tape.Shape{1}, own[1:]...)
+	parts := make([]tape.Value, len(xs))
+	for i, x := range xs {
+		v := l.expand(x, ax, own[1:])
+		parts[i] = l.reshape(v, join(lengths(ax), row))
+	}
+	return array{v: l.emit().Concat(len(ax), parts...), ax: ax, own: own}
+}
+
+// choice is an `if`.
+func (l *lowerer) choice(e *typecheck.If, s scope) array {
+	own := shapeOf(e)
+	if e.Static {
+		mask, ax := l.c.mask(e.Cond, s)
+		return l.split(mask, ax, s, own, func(then bool, s scope) array {
+			if then {
+				return l.lower(e.Then, s)
+			}
+			return l.lower(e.Else, s)
+		})
+	}
+	var cond array
+	if l.held && !s.plain && switches(e.Cond) {
+		cond = l.mode(l.c.mode(e, kindIf, e.Cond, s))
+	} else {
+		cond = l.lower(e.Cond, s)
+	}
+	return l.elementwise(tape.Select, cond, l.lower(e.Then, s), l.lower(e.Else, s))
+}

@@ -1,0 +1,322 @@
+package tapec
+
+import (
+	"strconv"
+
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/stdlib"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// modeKind tells what a mode holds.
+type modeKind uint8
+
+const (
+	kindIf     modeKind = iota // the truth of a condition
+	kindJump                   // the value of floor, sign, …; of mod, that of its floor
+	kindWindow                 // whether time is between the bounds of an integral
+)
+
+// mode is a group of held values in the making.
+type mode struct {
+	Mode
+	kind   modeKind
+	number int
+	node   typecheck.Expr // the If, Call or Functional
+	s      scope
+	ax     []*axis
+	own    tape.Shape
+}
+
+// mode returns the mode of node, whose value depends on what shapes depends on.
+func (c *compiler) mode(node typecheck.Expr, kind modeKind, shapes typecheck.Expr, s scope) *mode {
+	free := typecheck.Free(shapes)
+	return c.modeOver(node, kind, s, free, shapeOf(shapes), typecheck.Depends(shapes))
+}
+
+func (c *compiler) modeOver(node typecheck.Expr, kind modeKind, s scope, free []*typecheck.Index, own tape.Shape, uses typecheck.Uses) *mode {
+	key := memoKey{e: node, bound: s.key(free)}
+	if m, ok := c.modeOf[key]; ok {
+		return m
+	}
+	m := &mode{kind: kind, number: len(c.modes), node: node, s: s, ax: s.axesOf(free), own: own}
+	shape := join(lengths(m.ax), own)
+	name := [...]string{"if", "", "window"}[kind]
+	if call, ok := node.(*typecheck.Call); ok {
+		name = call.Fn.Name
+	}
+	if p := node.Span().Begin(); p.Line > 0 {
+		name += "@" + strconv.Itoa(p.Line)
+	}
+	m.Mode = Mode{
+		Name: name, Span: node.Span(), Offset: c.modeCount, Shape: []int(shape),
+		Rooted: kind != kindWindow && uses&(typecheck.UsesState|typecheck.UsesTime) != 0,
+	}
+	c.modeCount += shape.Size()
+	c.modes = append(c.modes, m)
+	c.modeOf[key] = m
+	return m
+}
+
+// mode reads what m holds.
+func (l *lowerer) mode(m *mode) array {
+	l.deep(len(m.ax) + len(m.own))
+	v := l.b.Input("m."+strconv.Itoa(m.number), join(lengths(m.ax), m.own), false)
+	return array{v: v, ax: m.ax, own: m.own}
+}
+
+// jump is a function that jumps, with its level held.
+func (l *lowerer) jump(e *typecheck.Call, s scope) array {
+	level := l.mode(l.c.mode(e, kindJump, e, s))
+	if e.Fn.Op != tape.Mod {
+		return level
+	}
+	a, b := l.lower(e.Args[0], s), l.lower(e.Args[1], s)
+	return l.elementwise(tape.Sub, a, l.elementwise(tape.Mul, b, level))
+}
+
+// jumping returns the real whose passing of whole numbers (of zero, for sign) moves the level of a jump.
+func (l *lowerer) jumping(e *typecheck.Call, s scope) array {
+	x := l.lower(e.Args[0], s)
+	if e.Fn.Op == tape.Mod {
+		x = l.elementwise(tape.Div, x, l.lower(e.Args[1], s))
+	}
+	return x
+}
+
+// level is the op that takes jumping to the level.
+func level(e *typecheck.Call) tape.Op {
+	if e.Fn.Op == tape.Mod {
+		return tape.Floor
+	}
+	return e.Fn.Op
+}
+
+// choose writes what every mode holds from here on.
+func (c *compiler) choose() *tape.Tape {
+	if len(c.modes) == 0 {
+		return nil
+	}
+	l := c.lowerer("choose")
+	for _, m := range c.modes {
+		l.span = m.Span
+		var x array
+		switch m.kind {
+		case kindIf:
+			x = l.lower(m.node.(*typecheck.If).Cond, m.s)
+		case kindJump:
+			call := m.node.(*typecheck.Call)
+			x = l.elementwise(level(call), l.jumping(call, m.s))
+		case kindWindow:
+			x = l.window(m.node.(*typecheck.Functional), m.s)
+		}
+		l.b.Output("m."+strconv.Itoa(m.number), l.expand(x, m.ax, m.own))
+	}
+	return c.finish(l)
+}
+
+// window tells whether time is within the bounds of an integral.
+func (l *lowerer) window(f *typecheck.Functional, s scope) array {
+	now := l.ref(l.c.model.Time, s)
+	in := l.number(1)
+	if f.From != nil {
+		in = l.elementwise(tape.LessEq, l.lower(f.From, s), now)
+	}
+	if f.To != nil {
+		before := l.elementwise(tape.Less, now, l.lower(f.To, s))
+		if f.From == nil {
+			return before
+		}
+		in = l.elementwise(tape.And, in, before)
+	}
+	return in
+}
+
+// guards writes the root functions of events and modes. Lowering them may find
+// further modes, inside conditions, whose guards follow.
+func (c *compiler) guards() *tape.Tape {
+	l := c.lowerer("guards")
+	l.held = true
+	var rho, truth []tape.Value
+	add := func(r, t tape.Value, of Guard, elem, first int) {
+		rho, truth = append(rho, r), append(truth, t)
+		for k := range l.b.Shape(r).Size() {
+			g := of
+			if g.Event >= 0 {
+				g.Elem = elem + k
+			} else {
+				g.Mode = first + k
+			}
+			c.out.GuardList = append(c.out.GuardList, g)
+		}
+	}
+	for i, ev := range c.model.Events {
+		if ev.When == nil && ev.Crossing == nil || empty(ev.Indices) {
+			continue
+		}
+		s := scope{}.with(c.frames, ev.Indices)
+		order := axesInOrder(s, ev.Indices)
+		l.span = ev.Span
+		g := Guard{Event: i, Span: ev.Span}
+		if ev.When != nil {
+			g.Span = ev.When.Span()
+		}
+		r, t := l.number(1), l.number(1)
+		if ev.When != nil {
+			t = l.lower(ev.When, s)
+		}
+		if ev.Crossing != nil {
+			g.Crossing, g.Span = true, ev.Crossing.Span()
+			r = l.lower(ev.Crossing, s)
+		} else {
+			r = l.root(ev.When, s)
+		}
+		add(l.vector(r, order, nil), l.vector(t, order, nil), g, 0, 0)
+	}
+	for i := 0; i < len(c.modes); i++ {
+		m := c.modes[i]
+		if !m.Rooted {
+			continue
+		}
+		l.span = m.Span
+		g := Guard{Event: -1, Span: m.Span}
+		for _, p := range l.leaves(m) {
+			add(l.flat(p[0], m.ax, m.own), l.flat(p[1], m.ax, m.own), g, 0, m.Offset)
+		}
+	}
+	if len(rho) == 0 {
+		return nil
+	}
+	l.span = source.Span{}
+	l.b.Output("rho", l.emit().Concat(0, rho...))
+	l.b.Output("truth", l.emit().Concat(0, truth...))
+	return c.finish(l)
+}
+
+// leaves returns the root functions of a mode with their truth: positive, or
+// true, where the held value is no longer right.
+func (l *lowerer) leaves(m *mode) [][2]array {
+	held := l.mode(m)
+	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
+	if m.kind == kindIf {
+		cond := m.node.(*typecheck.If).Cond
+		r, t := l.root(cond, m.s), l.lower(cond, m.s)
+		return [][2]array{{op(tape.Select, held, op(tape.Neg, r), r), op(tape.NotEqual, held, t)}}
+	}
+	call := m.node.(*typecheck.Call)
+	x := l.jumping(call, m.s)
+	now := op(level(call), x)
+	if call.Fn.Op == tape.Sign {
+		// From a level of ±1 the root is at 0; from 0 anything leads away.
+		r := op(tape.Select, held, op(tape.Neg, op(tape.Mul, held, x)), op(tape.Abs, x))
+		return [][2]array{{r, op(tape.Or, op(tape.Less, now, held), op(tape.Less, held, now))}}
+	}
+	// The level holds for lo < x < hi, one of the ends included.
+	one, zero := l.number(1), l.number(0)
+	var lo, hi array
+	switch call.Fn.Op {
+	case tape.Floor, tape.Mod:
+		lo, hi = held, op(tape.Add, held, one)
+	case tape.Ceil:
+		lo, hi = op(tape.Sub, held, one), held
+	case tape.Round:
+		half := l.number(0.5)
+		lo, hi = op(tape.Sub, held, half), op(tape.Add, held, half)
+	case tape.Trunc:
+		lo = op(tape.Select, op(tape.Less, zero, held), held, op(tape.Sub, held, one))
+		hi = op(tape.Select, op(tape.Less, held, zero), held, op(tape.Add, held, one))
+	default:
+		panic(misplaced{call.Span(), "the jumps of " + call.Fn.Name + " cannot be located"})
+	}
+	return [][2]array{
+		{op(tape.Sub, x, hi), op(tape.Less, held, now)},
+		{op(tape.Sub, lo, x), op(tape.Less, now, held)},
+	}
+}
+
+// root returns a real that is positive where the condition e holds and
+// negative where it does not; at zero only a condition that is not strict holds.
+func (l *lowerer) root(e typecheck.Expr, s scope) array {
+	outer := l.span
+	l.span = e.Span()
+	defer func() { l.span = outer }()
+	switch e := e.(type) {
+	case *typecheck.Call:
+		switch e.Fn.Op {
+		case tape.Less, tape.LessEq:
+			return l.elementwise(tape.Sub, l.lower(e.Args[1], s), l.lower(e.Args[0], s))
+		case tape.And:
+			return l.elementwise(tape.Min, l.root(e.Args[0], s), l.root(e.Args[1], s))
+		case tape.Or:
+			return l.elementwise(tape.Max, l.root(e.Args[0], s), l.root(e.Args[1], s))
+		case tape.Not:
+			return l.elementwise(tape.Neg, l.root(e.Args[0], s))
+		}
+	case *typecheck.If:
+		if e.Static {
+			mask, ax := l.c.mask(e.Cond, s)
+			return l.split(mask, ax, s, shapeOf(e), func(then bool, s scope) array {
+				if then {
+					return l.root(e.Then, s)
+				}
+				return l.root(e.Else, s)
+			})
+		}
+		cond := array{}
+		if !s.plain && switches(e.Cond) {
+			cond = l.mode(l.c.mode(e, kindIf, e.Cond, s))
+		} else {
+			cond = l.lower(e.Cond, s)
+		}
+		return l.elementwise(tape.Select, cond, l.root(e.Then, s), l.root(e.Else, s))
+	case *typecheck.Access:
+		x := l.root(e.X, s)
+		if len(x.own) == len(e.Subs) {
+			return l.index(x, l.places(e, x.own, s))
+		}
+	case *typecheck.NoEvent:
+		s.plain = true
+		return l.root(e.X, s)
+	}
+	// What is known at compile time, or has no root: a step.
+	return l.elementwise(tape.Select, l.lower(e, s), l.number(1), l.number(-1))
+}
+
+// axesInOrder returns the axes of indices in the order of the indices.
+func axesInOrder(s scope, indices []*typecheck.Index) []*axis {
+	out := make([]*axis, len(indices))
+	for i, ix := range indices {
+		out[i] = s.bind[ix].ax
+	}
+	return out
+}
+
+// vector returns x over the axes in the given order and its own dimensions, as a vector.
+func (l *lowerer) vector(x array, order []*axis, own tape.Shape) tape.Value {
+	axes := union(order)
+	w, dims := l.label(array{v: l.expand(x, axes, own), ax: axes, own: own})
+	v := l.emitTranspose(w, append(order[:len(order):len(order)], dims...))
+	return l.reshape(v, tape.Shape{l.b.Shape(v).Size()})
+}
+
+// knots notes where a table that is read at the time has its corners.
+func (l *lowerer) knots(e *typecheck.Call, s scope) {
+	if r, ok := e.Args[2].(*typecheck.Ref); !ok || r.Sym.Kind != typecheck.TimeSymbol || !l.held || s.plain {
+		return
+	}
+	key := memoKey{e: e.Args[0], bound: s.key(typecheck.Free(e.Args[0]))}
+	if !l.c.cornered[key] {
+		l.c.cornered[key] = true
+		l.c.corners = append(l.c.corners, corner{e.Args[0], s})
+	}
+}
+
+// corner is a vector of times at which a right-hand side has kinks.
+type corner struct {
+	at typecheck.Expr
+	s  scope
+}
+
+// isJump reports whether fn is a row with jumps that lowering knows how to hold.
+func isJump(fn *stdlib.Func) bool { return fn.Mode && fn.Op.Valid() }

@@ -1,0 +1,287 @@
+package tapec
+
+import (
+	"slices"
+	"strconv"
+
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// functional is a functional of the objectives in the making: one node in one
+// binding of the objective's indices.
+type functional struct {
+	node   *typecheck.Functional
+	s      scope
+	number int
+	ax     []*axis
+	own    tape.Shape
+	group  int // SumAt: its first site group
+}
+
+// functional returns the functional of e in s.
+func (c *compiler) functional(e *typecheck.Functional, s scope) *functional {
+	free := typecheck.Free(e)
+	key := memoKey{e: e, bound: s.key(free)}
+	f, ok := c.functionalOf[key]
+	if !ok {
+		f = &functional{node: e, s: s, number: len(c.functionals), ax: s.axesOf(free), own: shapeOf(e), group: -1}
+		c.functionalOf[key] = f
+		c.functionals = append(c.functionals, f)
+	}
+	return f
+}
+
+func (f *functional) shape() tape.Shape { return join(lengths(f.ax), f.own) }
+
+func (f *functional) name() string { return "F." + strconv.Itoa(f.number) }
+
+// group is a set of functionals that are read at the same times.
+type group struct {
+	times   typecheck.Expr
+	table   *typecheck.Table
+	s       scope
+	members []member
+}
+
+// member is a functional, or the part of it that belongs to one value of the
+// loop variables on which its times depend.
+type member struct {
+	f     *functional
+	s     scope
+	parts []*axis // in place of f.ax, of length 1 where fixed
+	start []int   // where the part stands in the slots
+}
+
+// number gives the functionals their order, integrals first, and sorts the sums over times into groups.
+func (c *compiler) number() {
+	slices.SortStableFunc(c.functionals, func(a, b *functional) int {
+		return order(a.node.Kind) - order(b.node.Kind)
+	})
+	index := map[memoKey]int{}
+	offset := 0
+	for i, f := range c.functionals {
+		f.number = i
+		if f.node.Kind == typecheck.SumAt {
+			c.join(f, index)
+		}
+		out := Functional{
+			Kind: f.node.Kind, Span: f.node.Span(), Shape: []int(f.shape()), Offset: offset,
+			Event: -1, Elem: -1, Nth: f.node.Nth, Group: f.group, Table: f.node.Table,
+		}
+		offset += f.shape().Size()
+		if f.node.Event != nil {
+			out.Event = slices.Index(c.model.Events, f.node.Event)
+		}
+		if f.node.Elem != nil {
+			out.Elem, out.Elems = c.selected(f)
+		}
+		c.out.Functionals = append(c.out.Functionals, out)
+	}
+}
+
+func order(k typecheck.FunctionalKind) int {
+	if k == typecheck.Integral {
+		return 0
+	}
+	return 1
+}
+
+// join adds f to the groups of its times: one group, or one for each value of
+// the loop variables on which they depend.
+func (c *compiler) join(f *functional, index map[memoKey]int) {
+	vary := f.s.axesOf(typecheck.Free(f.node.Times))
+	for point := range lengths(vary).Size() {
+		m := member{f: f, s: f.s, parts: slices.Clone(f.ax), start: make([]int, len(f.ax)+len(f.own))}
+		rest := point
+		for k := len(vary) - 1; k >= 0; k-- {
+			a, at := vary[k], rest%vary[k].n
+			rest /= a.n
+			one := c.frames.part([]*axis{a}, []int{at})
+			m.s = m.s.within(c.frames, []*axis{a}, one, []int{at})
+			d := slices.Index(f.ax, a)
+			m.parts[d], m.start[d] = one, at
+		}
+		key := memoKey{e: f.node.Times, bound: m.s.key(typecheck.Free(f.node.Times))}
+		g, ok := index[key]
+		if !ok || c.groups[g].table != f.node.Table {
+			g = len(c.groups)
+			index[key] = g
+			c.groups = append(c.groups, &group{times: f.node.Times, table: f.node.Table, s: m.s})
+		}
+		if f.group < 0 {
+			f.group = g
+		}
+		c.groups[g].members = append(c.groups[g].members, m)
+	}
+}
+
+// selected returns the element of its event that f reads: one number, or one per slot.
+func (c *compiler) selected(f *functional) (int, []int) {
+	at, ax := c.elements(f)
+	if len(ax) == 0 {
+		return at[0], nil
+	}
+	shape := f.shape()
+	all := make([]int, shape.Size())
+	inner := f.own.Size()
+	addTable(all, slices.Concat(f.ax, []*axis{{n: inner}}), place{ax: ax, at: at}, 1)
+	return -1, all
+}
+
+// elements returns the numbers of the selected elements over the axes on which they depend.
+func (c *compiler) elements(f *functional) ([]int, []*axis) {
+	var ax []*axis
+	tables := make([][]float64, len(f.node.Elem))
+	axes := make([][]*axis, len(f.node.Elem))
+	for k, e := range f.node.Elem {
+		tables[k], axes[k] = c.table(e, f.s)
+		ax = union(ax, axes[k])
+	}
+	at := make([]int, lengths(ax).Size())
+	for k, ix := range f.node.Event.Indices {
+		ordinals := make([]int, len(tables[k]))
+		for i, x := range tables[k] {
+			ordinals[i] = c.ordinal(ix, x, f.node.Elem[k])
+		}
+		for i := range at {
+			at[i] *= ix.Count
+		}
+		addTable(at, ax, place{ax: axes[k], at: ordinals}, 1)
+	}
+	return at, ax
+}
+
+// ordinal returns which value of ix x is.
+func (c *compiler) ordinal(ix *typecheck.Index, x float64, e typecheck.Expr) int {
+	k := (x - float64(ix.Lo)) / float64(ix.Step)
+	if !(k >= 0 && k < float64(ix.Count)) || k != float64(int(k)) {
+		c.diags.Errorf(CodeIndex, e.Span(), "the event has no element %v; its index %s runs over %d:%d:%d",
+			x, ix.Name, ix.Lo, ix.Step, ix.Lo+(ix.Count-1)*ix.Step)
+		return 0
+	}
+	return int(k)
+}
+
+// site writes what the functionals of one kind read; nil if there are none.
+func (c *compiler) site(name string, kind typecheck.FunctionalKind) *tape.Tape {
+	l := c.lowerer(name)
+	l.limits = true
+	some := false
+	for _, f := range c.functionals {
+		if f.node.Kind == kind {
+			some = true
+			l.span = f.node.Span()
+			l.b.Output(f.name(), l.expand(l.lower(f.node.Body, f.s), f.ax, f.own))
+		}
+	}
+	if !some {
+		return nil
+	}
+	return c.finish(l)
+}
+
+// atTime writes what the members of a group read at one of its times.
+func (c *compiler) atTime(number int, g *group) *tape.Tape {
+	l := c.lowerer("at." + strconv.Itoa(number))
+	l.limits = true
+	l.row = func(r *typecheck.Row) array {
+		if r.Table != g.table {
+			panic(misplaced{r.Span(), "a data column is read outside the sum over its table"})
+		}
+		row := l.b.Input("row", tape.Shape{len(g.table.Columns)}, false)
+		return array{v: l.emit().Element(row, r.Column)}
+	}
+	for _, m := range g.members {
+		f := m.f
+		l.span = f.node.Span()
+		v := l.expand(l.lower(f.node.Body, m.s), m.parts, f.own)
+		if !slices.Equal(m.parts, f.ax) {
+			v = l.emit().Pad(v, f.shape(), m.start, nil)
+		}
+		l.b.Output(f.name(), v)
+	}
+	return c.finish(l)
+}
+
+// atEvent writes what functionals read when an element of ev fires; nil if nothing.
+func (c *compiler) atEvent(ev *typecheck.Event) *tape.Tape {
+	l := c.lowerer("at." + ev.Name)
+	l.limits = true
+	some := false
+	for _, f := range c.functionals {
+		if f.node.Event != ev || elems(ev) == 0 {
+			continue
+		}
+		some = true
+		l.span = f.node.Span()
+		l.b.Output(f.name(), l.expand(l.firing(f), f.ax, f.own))
+	}
+	if !some {
+		return nil
+	}
+	return c.finish(l)
+}
+
+// firing returns what f reads at a firing: 0 in the slots that want another element.
+func (l *lowerer) firing(f *functional) array {
+	ev := f.node.Event
+	body := func(s scope) array {
+		if f.node.Kind == typecheck.EventTime {
+			return l.ref(l.c.model.Time, s)
+		}
+		return l.lower(f.node.Body, s)
+	}
+	s := f.s.with(l.c.frames, ev.Indices)
+	axes := s.axesOf(ev.Indices)
+	mask, masked := l.fired(ev, s)
+	if f.node.Elem == nil || !masked {
+		x := body(s)
+		if gone := intersect(axes, x.ax); masked && len(gone) > 0 {
+			x = l.elementwise(tape.Select, mask, x, l.number(0))
+			return l.fold(tape.SumAxes, x, axes)
+		}
+		ax := without(x.ax, axes...)
+		return array{v: l.reshape(x.v, join(lengths(ax), x.own)), ax: ax, own: x.own}
+	}
+	// The selected element binds the event's indices to the axes of the objective.
+	for k, ix := range ev.Indices {
+		xs, ax := l.c.table(f.node.Elem[k], f.s)
+		at := make([]int, len(xs))
+		for i, x := range xs {
+			at[i] = l.c.ordinal(ix, x, f.node.Elem[k])
+		}
+		switch len(ax) {
+		case 0:
+			s = s.at(ix, l.c.frames.fixed(ix, at[0]))
+		case 1:
+			s = s.at(ix, l.c.frames.chosen(ix, ax[0], at))
+		default:
+			panic(misplaced{f.node.Elem[k].Span(), "a subscript of an event may depend on one index only"})
+		}
+	}
+	at, ax := l.c.elements(f)
+	n := elems(ev)
+	hit := l.reshape(l.emit().Take(l.b.Input("fired", tape.Shape{n}, false), 0, at), lengths(ax))
+	return l.elementwise(tape.Select, array{v: hit, ax: ax}, body(s), l.number(0))
+}
+
+// objective writes the objectives from the functionals.
+func (c *compiler) objective() *tape.Tape {
+	l := c.lowerer("objective")
+	l.reading = func(f *functional) tape.Value { return l.b.Input(f.name(), f.shape(), false) }
+	var psi []tape.Value
+	for _, o := range c.model.Objectives {
+		if empty(o.Indices) {
+			continue
+		}
+		s := scope{}.with(c.frames, o.Indices)
+		l.span = o.Span
+		psi = append(psi, l.vector(l.lower(o.Value, s), axesInOrder(s, o.Indices), shapeOf(o.Value)))
+	}
+	if len(psi) == 0 {
+		return nil
+	}
+	l.b.Output("psi", l.b.Concat(0, psi...))
+	return c.finish(l)
+}

@@ -1,0 +1,379 @@
+package tapec
+
+import (
+	"fmt"
+	"math"
+
+	"odes.dev/odes/stdlib"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// oracle evaluates checked expressions one scalar at a time: what lowering,
+// which knows only whole arrays, is compared with.
+type oracle struct {
+	values map[string][]float64 // by input name: "t", "y.x", "ym.x", "p.k", …
+	left   bool
+}
+
+type loops map[*typecheck.Index]int // ordinals
+
+func (o *oracle) scalar(e typecheck.Expr, at loops) float64 {
+	v := o.eval(e, at)
+	if len(v) != 1 {
+		panic(fmt.Sprintf("oracle: %d elements where one is wanted", len(v)))
+	}
+	return v[0]
+}
+
+// eval returns the elements of e, row-major.
+func (o *oracle) eval(e typecheck.Expr, at loops) []float64 {
+	shape := e.Type().Shape
+	switch e := e.(type) {
+	case *typecheck.Const:
+		return stretch(e.Data, shape.Size())
+	case *typecheck.Ref:
+		prefix := [...]string{"t", "p.", "y.", "d."}[e.Sym.Kind]
+		if e.Sym.Kind == typecheck.TimeSymbol {
+			return o.values["t"]
+		}
+		if o.left && e.Sym.Kind != typecheck.ParamSymbol {
+			prefix = prefix[:1] + "m."
+		}
+		v, ok := o.values[prefix+e.Sym.Name]
+		if !ok {
+			panic("oracle: no value of " + prefix + e.Sym.Name)
+		}
+		return v
+	case *typecheck.LoopVar:
+		return []float64{float64(e.Index.Lo + at[e.Index]*e.Index.Step)}
+	case *typecheck.Call:
+		return o.call(e, at)
+	case *typecheck.Access:
+		x := o.eval(e.X, at)
+		pos := o.positions(e.Subs, e.X.Type().Shape, at)
+		out := make([]float64, len(pos))
+		for i, p := range pos {
+			out[i] = x[p]
+		}
+		return out
+	case *typecheck.Assemble:
+		out := make([]float64, shape.Size())
+		seen := make([]bool, len(out))
+		for _, p := range e.Pieces {
+			each(p.Indices, at, func(at loops) {
+				pos := wholePositions(shape.Size())
+				if p.Subs != nil {
+					pos = o.positions(p.Subs, shape, at)
+				}
+				for i, x := range stretch(o.eval(p.Value, at), len(pos)) {
+					if seen[pos[i]] {
+						panic("oracle: element assembled twice")
+					}
+					seen[pos[i]] = true
+					out[pos[i]] = x
+				}
+			})
+		}
+		for _, s := range seen {
+			if !s {
+				panic("oracle: element missing")
+			}
+		}
+		return out
+	case *typecheck.Reduce:
+		var all []float64
+		each(e.Indices, at, func(at loops) { all = append(all, o.scalar(e.Body, at)) })
+		return []float64{reduceNaive(e.Fn.Name, all)}
+	case *typecheck.If:
+		if e.Static {
+			if o.scalar(e.Cond, at) != 0 {
+				return stretch(o.eval(e.Then, at), shape.Size())
+			}
+			return stretch(o.eval(e.Else, at), shape.Size())
+		}
+		n := shape.Size()
+		c, x, y := stretch(o.eval(e.Cond, at), n), stretch(o.eval(e.Then, at), n), stretch(o.eval(e.Else, at), n)
+		out := make([]float64, n)
+		for i := range out {
+			if c[i] != 0 {
+				out[i] = x[i]
+			} else {
+				out[i] = y[i]
+			}
+		}
+		return out
+	case *typecheck.Stack:
+		var out []float64
+		for _, x := range e.Elems {
+			out = append(out, o.eval(x, at)...)
+		}
+		return out
+	case *typecheck.NoEvent:
+		return o.eval(e.X, at)
+	case *typecheck.Limit:
+		inner := *o
+		inner.left = !e.Post
+		return inner.eval(e.X, at)
+	}
+	panic(fmt.Sprintf("oracle: %T", e))
+}
+
+func stretch(x []float64, n int) []float64 {
+	if len(x) == n {
+		return x
+	}
+	out := make([]float64, n)
+	for i := range out {
+		out[i] = x[0]
+	}
+	return out
+}
+
+func wholePositions(n int) []int { return count(n) }
+
+// each calls f for all values of indices on top of at.
+func each(indices []*typecheck.Index, at loops, f func(loops)) {
+	if len(indices) == 0 {
+		f(at)
+		return
+	}
+	inner := loops{}
+	for k, v := range at {
+		inner[k] = v
+	}
+	for k := range indices[0].Count {
+		inner[indices[0]] = k
+		each(indices[1:], inner, f)
+	}
+}
+
+func (o *oracle) positions(subs []typecheck.Sub, shape []int, at loops) []int {
+	pos := []int{0}
+	for k, s := range subs {
+		var list []int
+		if s.At != nil {
+			list = []int{int(o.scalar(s.At, at)) - 1}
+		} else {
+			for i := range s.Count {
+				list = append(list, s.Lo-1+i*s.Step)
+			}
+		}
+		var next []int
+		for _, p := range pos {
+			for _, q := range list {
+				if q < 0 || q >= shape[k] {
+					panic("oracle: index out of range")
+				}
+				next = append(next, p*shape[k]+q)
+			}
+		}
+		pos = next
+	}
+	return pos
+}
+
+func reduceNaive(name string, xs []float64) float64 {
+	out := map[string]float64{"sum": 0, "mean": 0, "norm": 0, "prod": 1, "min": math.Inf(1), "max": math.Inf(-1)}[name]
+	for _, x := range xs {
+		switch name {
+		case "sum", "mean":
+			out += x
+		case "norm":
+			out += x * x
+		case "prod":
+			out *= x
+		case "min":
+			out = math.Min(out, x)
+		case "max":
+			out = math.Max(out, x)
+		}
+	}
+	switch name {
+	case "mean":
+		out /= float64(len(xs))
+	case "norm":
+		out = math.Sqrt(out)
+	}
+	return out
+}
+
+func (o *oracle) call(e *typecheck.Call, at loops) []float64 {
+	args := make([][]float64, len(e.Args))
+	shapes := make([][]int, len(e.Args))
+	for i, a := range e.Args {
+		args[i], shapes[i] = o.eval(a, at), a.Type().Shape
+	}
+	switch e.Fn.Class {
+	case stdlib.Reduction:
+		return []float64{reduceNaive(e.Fn.Name, args[0])}
+	case stdlib.Structure:
+		return structureNaive(e.Fn.Name, args, shapes)
+	}
+	if e.Fn.Name == "interp" {
+		out := make([]float64, len(args[2]))
+		for i, q := range args[2] {
+			out[i] = interpNaive(args[0], args[1], q)
+		}
+		return out
+	}
+	n := e.T.Shape.Size()
+	out := make([]float64, n)
+	for i := range args {
+		args[i] = stretch(args[i], n)
+	}
+	for i := range out {
+		a := args[0][i]
+		b := 0.0
+		if len(args) > 1 {
+			b = args[1][i]
+		}
+		out[i] = naiveOp(e.Fn.Op, a, b)
+	}
+	return out
+}
+
+func interpNaive(t, y []float64, q float64) float64 {
+	n := len(t)
+	switch {
+	case q <= t[0]:
+		return y[0]
+	case q >= t[n-1]:
+		return y[n-1]
+	}
+	for k := 1; ; k++ {
+		if q < t[k] {
+			return y[k-1] + (y[k]-y[k-1])*(q-t[k-1])/(t[k]-t[k-1])
+		}
+	}
+}
+
+func naiveOp(op tape.Op, a, b float64) float64 {
+	truth := func(x bool) float64 {
+		if x {
+			return 1
+		}
+		return 0
+	}
+	switch op {
+	case tape.Add:
+		return a + b
+	case tape.Sub:
+		return a - b
+	case tape.Mul:
+		return a * b
+	case tape.Div:
+		return a / b
+	case tape.Pow:
+		return math.Pow(a, b)
+	case tape.Neg:
+		return -a
+	case tape.Abs:
+		return math.Abs(a)
+	case tape.Sin:
+		return math.Sin(a)
+	case tape.Exp:
+		return math.Exp(a)
+	case tape.Sqrt:
+		return math.Sqrt(a)
+	case tape.Tanh:
+		return math.Tanh(a)
+	case tape.Log:
+		return math.Log(a)
+	case tape.Floor:
+		return math.Floor(a)
+	case tape.Ceil:
+		return math.Ceil(a)
+	case tape.Round:
+		return math.Round(a)
+	case tape.Trunc:
+		return math.Trunc(a)
+	case tape.Sign:
+		if math.IsNaN(a) {
+			return a
+		}
+		return truth(a > 0) - truth(a < 0)
+	case tape.Mod:
+		return a - b*math.Floor(a/b)
+	case tape.Min:
+		return math.Min(a, b)
+	case tape.Max:
+		return math.Max(a, b)
+	case tape.Less:
+		return truth(a < b)
+	case tape.LessEq:
+		return truth(a <= b)
+	case tape.Equal:
+		return truth(a == b)
+	case tape.NotEqual:
+		return truth(a != b)
+	case tape.And:
+		return truth(a != 0 && b != 0)
+	case tape.Or:
+		return truth(a != 0 || b != 0)
+	case tape.Not:
+		return truth(a == 0)
+	}
+	panic(fmt.Sprintf("oracle: %v", op))
+}
+
+func structureNaive(name string, args [][]float64, shapes [][]int) []float64 {
+	x := args[0]
+	switch name {
+	case "transpose":
+		n, m := shapes[0][0], shapes[0][1]
+		out := make([]float64, n*m)
+		for i := range n {
+			for j := range m {
+				out[j*n+i] = x[i*m+j]
+			}
+		}
+		return out
+	case "diag":
+		n := shapes[0][0]
+		if len(shapes[0]) == 2 {
+			out := make([]float64, n)
+			for i := range n {
+				out[i] = x[i*n+i]
+			}
+			return out
+		}
+		out := make([]float64, n*n)
+		for i := range n {
+			out[i*n+i] = x[i]
+		}
+		return out
+	case "outer":
+		var out []float64
+		for _, a := range x {
+			for _, b := range args[1] {
+				out = append(out, a*b)
+			}
+		}
+		return out
+	case "@", "dot":
+		inner := shapes[1][0]
+		rows, cols := len(x)/inner, len(args[1])/inner
+		out := make([]float64, rows*cols)
+		for i := range rows {
+			for j := range cols {
+				for k := range inner {
+					out[i*cols+j] += x[i*inner+k] * args[1][k*cols+j]
+				}
+			}
+		}
+		return out
+	}
+	panic("oracle: " + name)
+}
+
+// close reports whether got agrees with want: to rounding, any NaN with any NaN.
+func close(got, want, scale float64) bool {
+	switch {
+	case math.IsNaN(got) || math.IsNaN(want):
+		return math.IsNaN(got) && math.IsNaN(want)
+	case math.IsInf(want, 0) || math.IsInf(got, 0):
+		return got == want
+	}
+	return math.Abs(got-want) <= 1e-9*(scale+math.Abs(want))
+}
