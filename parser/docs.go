@@ -77,7 +77,7 @@ func join(a, b string) string {
 
 func (d docs) attach(item ast.Item, first, last int) {
 	doc := join(d.above(first), d.tail[last])
-	if first != last && d.tail[last] == "" {
+	if last > first && d.tail[last] == "" {
 		doc = join(doc, d.tail[first])
 	}
 	switch n := item.(type) {

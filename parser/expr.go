@@ -229,9 +229,7 @@ func (p *parse) noOperand(t *ast.Token) {
 	case t.Kind == ast.KeywordToken && !p.atEnd() && (itemWords[t.Text] || !continues(t.Text)):
 		p.reserved(t)
 	case isToken(t, "'"):
-		if text, end := p.quoteIn(p.i); end > 0 {
-			p.fail(CodeSingleQuote, p.span(t.Start, end), "strings stand in double quotes: \"%s\"", text).
-				Fix(p.span(t.Start, end), `"`+text+`"`, "write double quotes")
+		if p.singleQuoted() {
 			return
 		}
 		p.fail(CodePrime, p.at(t), "' is the time derivative and stands only on the left of an equation; strings stand in double quotes")
@@ -283,7 +281,8 @@ func (p *parse) number() ast.Expr {
 	if p.failed {
 		return p.bad()
 	}
-	return &ast.Binary{At: n.At, Op: ast.Mul, OpAt: p.span(t.Start, t.Start), X: n, Y: p.prefix()}
+	y := p.prefix()
+	return &ast.Binary{At: ast.At{Span: p.since(n.Span.Start)}, Op: ast.Mul, OpAt: p.span(t.Start, t.Start), X: n, Y: y}
 }
 
 // glued says what to do about a number with something directly behind it.

@@ -236,7 +236,7 @@ func newGrammar() *grammar {
 			return unitValue{p.expr(0)}
 		}),
 		partOf(g, anywhere, (*parse).unit),
-		partOf(g, anywhere, func(p *parse) newName {
+		partOf(g, func(t *ast.Token) bool { return !isToken(t, ")") }, func(p *parse) newName {
 			name, _ := p.name()
 			return newName{name}
 		}),

@@ -132,6 +132,9 @@ func (p *parse) skip(start int) {
 		if p.startsItem(p.i) && (t.NewLine || braces+others == 0) && !(braces > 0 && (t.Text == "let" || t.Text == "output" || t.Text == "equilibrate")) {
 			return
 		}
+		if t.NewLine && braces+others == 0 && p.meantItem(p.i) {
+			return
+		}
 		braces, others = nesting(t, braces, others)
 	}
 }

@@ -266,7 +266,7 @@ func (s *scanner) sign(c byte) {
 	} else {
 		s.diags.Errorf(CodeCharacter, s.span(s.at, end), "the control character U+%04X is not allowed; delete it", c)
 	}
-	s.at = end
+	s.emit(ast.BadToken, s.text[s.at:end], end)
 }
 
 // foreign reports what cannot stand outside strings and comments.
@@ -302,6 +302,8 @@ func (s *scanner) foreign() {
 	case unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) || unicode.Is(unicode.Zs, r):
 		s.diags.Errorf(CodeCharacter, span, "an invisible character (U+%04X) stands here; write a space", r).
 			Fix(span, " ", "write a space")
+		s.at = end
+		return
 	case power(r) != "":
 		s.diags.Errorf(CodeCharacter, span, "a raised \"%c\" is not a power; write ^%s", r, power(r)).
 			Fix(span, "^"+power(r), "write ^"+power(r))
@@ -309,7 +311,7 @@ func (s *scanner) foreign() {
 		s.diags.Errorf(CodeCharacter, span, "the character \"%c\" (U+%04X) is not part of the language; names are letters, digits and _%s",
 			r, r, map[bool]string{true: ", others stand in backquotes"}[unicode.IsPrint(r)])
 	}
-	s.at = end
+	s.emit(ast.BadToken, s.text[s.at:end], end)
 }
 
 // power returns the digit that a superscript digit raises to, or "".

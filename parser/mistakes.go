@@ -95,7 +95,10 @@ func (p *parse) unexpected(start int, expected []string) {
 	case isToken(t, "=") && first.Text == "event":
 		p.fail(CodeCondition, p.at(t), "an event condition is a comparison: x <= 0, x > 1, or x crosses 0")
 	case isToken(t, "=") && first.Text == "reaction" && wants("->"):
-		p.fail(CodeUnexpected, p.at(t), "the sides of a reaction are joined by -> or <->")
+		d := p.fail(CodeUnexpected, p.at(t), "the sides of a reaction are joined by -> or <->")
+		if a := p.ahead(1); isToken(a, ">") && a.Start == t.End {
+			d.Fix(p.at(t).To(p.at(a)), "->", "write ->")
+		}
 	case isToken(t, "=") && first.Text == "constraint":
 		p.fail(CodeUnexpected, p.at(t), "a constraint is written constraint %s: a <= b", before.Text)
 	case isToken(t, "==") && wants("="):
@@ -104,6 +107,12 @@ func (p *parse) unexpected(start int, expected []string) {
 		p.fail(CodeSecondOrder, p.at(before).To(p.at(t)), "second derivatives are reserved; write x' = v and v' = ...")
 	case isToken(t, "[") && isToken(before, "'"):
 		p.fail(CodePrime, p.at(t), "the index stands before the prime: x[i]' = ...")
+	case isToken(t, "'") && before.NewLine && p.openBrace(start) != first && p.startsPrimed(p.i-1):
+		p.i--
+		open := p.openBrace(start)
+		p.fail(CodeUnclosed, p.gap(), "expected \"}\" to close the block opened at %s before the next equation", where(p.at(open))).
+			Relate(p.at(open), "opened here")
+	case p.singleQuoted():
 	case isToken(t, "'") && (inBody || wants("}")):
 		p.fail(CodePrime, p.at(t), "an event sets values; an equation x' = ... stands outside its body")
 	case isToken(t, "(") && first.Text == "let" && wants("="):
@@ -195,19 +204,51 @@ var (
 	leibniz    = regexp.MustCompile(`^d([\pL_][\pL\p{Nd}_]*)\s*/\s*d[\pL_]+`)
 )
 
+// otherDerivative returns the state and the text of a derivative in another
+// notation that starts with token t, or "".
+func (p *parse) otherDerivative(t *ast.Token) (state, text string) {
+	if t.Kind != ast.IdentToken {
+		return "", ""
+	}
+	rest := p.file.Text()[t.Start:]
+	rest = rest[:min(len(rest), 200)]
+	for _, form := range []*regexp.Regexp{derivative, quotient, leibniz} {
+		if m := form.FindStringSubmatch(rest); m != nil {
+			return m[1], m[0]
+		}
+	}
+	return "", ""
+}
+
+// meantItem reports whether token i, the first of its line, starts no item
+// but was meant to: misfit has advice on it.
+func (p *parse) meantItem(i int) bool {
+	t, a := &p.tokens[i], &p.tokens[min(i+1, len(p.tokens)-1)]
+	if !isName(t) || i > 0 && isToken(&p.tokens[i-1], ",") || i > 0 && !p.breaksAfter(i-1) {
+		return false
+	}
+	if isToken(a, "'") || isToken(a, "=") || p.meantWord(t, a) != "" {
+		return true
+	}
+	state, _ := p.otherDerivative(t)
+	return state != ""
+}
+
+// meantWord returns the item word that t, followed by a, was meant to be, or "".
+func (p *parse) meantWord(t, a *ast.Token) string {
+	if t.Kind == ast.IdentToken && !a.NewLine && (isName(a) || isToken(a, "{") || a.Kind == ast.StringToken || a.Kind == ast.KeywordToken) {
+		return nearest(t.Text)
+	}
+	return ""
+}
+
 // misfit reports the next token, which starts no item.
 func (p *parse) misfit() {
 	t := p.peek()
-	rest := p.file.Text()[t.Start:]
-	if n := strings.IndexByte(rest, '\n'); n >= 0 {
-		rest = rest[:n]
-	}
-	for _, form := range []*regexp.Regexp{derivative, quotient, leibniz} {
-		if m := form.FindStringSubmatch(rest); m != nil && t.Kind == ast.IdentToken {
-			at := p.span(t.Start, t.Start+len(m[0]))
-			p.fail(CodeDerivative, at, "write the derivative as %s' = ...", m[1]).Fix(at, m[1]+"'", "write "+m[1]+"'")
-			return
-		}
+	if state, text := p.otherDerivative(t); state != "" {
+		at := p.span(t.Start, t.Start+len(text))
+		p.fail(CodeDerivative, at, "write the derivative as %s' = ...", state).Fix(at, state+"'", "write "+state+"'")
+		return
 	}
 	glued := p.i > 0 && !t.NewLine && !isToken(&p.tokens[p.i-1], ";")
 	switch a := p.ahead(1); {
@@ -218,8 +259,8 @@ func (p *parse) misfit() {
 		p.fail(CodeForeignOperator, p.at(t), "comments start with #").Fix(p.at(t), "#", "write #")
 	case t.Kind == ast.KeywordToken:
 		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; %s", t.Text, keywordPlace(t.Text))
-	case isName(t) && nearest(t.Text) != "" && (isName(a) || isToken(a, "{") || a.Kind == ast.StringToken || a.Kind == ast.KeywordToken) && !a.NewLine:
-		w := nearest(t.Text)
+	case p.meantWord(t, a) != "":
+		w := p.meantWord(t, a)
 		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; did you mean %s?", t.Text, w).Fix(p.at(t), w, "write "+w)
 	case isName(t) && (isToken(a, "=") || isToken(a, ":")):
 		p.fail(CodeAssignment, p.at(t), "\"%s\" is neither declared nor differentiated here; write let %s = ..., param %s = ..., or %s' = ... for an equation",
@@ -250,6 +291,7 @@ func (p *parse) assigned() bool {
 func (p *parse) continuation() bool {
 	t, before := p.peek(), &p.tokens[p.i-1]
 	switch {
+	case p.singleQuoted():
 	case isToken(t, "(") && isName(before):
 		p.fail(CodeUnexpected, p.at(t), "\"(\" cannot follow the name here; an initial value is written state x = 1, a shape x[n]")
 	case startsOperand(t) && endsOperand(before) && !isToken(p.ahead(1), "="):

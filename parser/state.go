@@ -85,10 +85,11 @@ func (p *parse) gap() source.Span {
 	return p.at(t)
 }
 
-// fail reports the error that ends the current item; later ones are dropped.
-// The diagnostic it returns takes related places and fixes.
+// fail reports the error that ends the current item; later ones are dropped,
+// and so is what comes of a token that the lexer has reported. The diagnostic it returns takes related places and fixes.
 func (p *parse) fail(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
-	if p.failed {
+	if p.failed || p.peek().Kind == ast.BadToken {
+		p.failed = true
 		return &diag.Diagnostic{}
 	}
 	p.failed = true
@@ -205,7 +206,11 @@ func (p *parse) name() (ast.Ident, bool) {
 		p.i++
 		return p.ident(t), true
 	}
-	p.fail(CodeUnexpected, p.gap(), "expected a name%s, found %s", p.behind(), p.found())
+	what := "a name"
+	if p.i > 0 && isToken(&p.tokens[p.i-1], "import") {
+		what = "a path in double quotes or a name"
+	}
+	p.fail(CodeUnexpected, p.gap(), "expected %s%s, found %s", what, p.behind(), p.found())
 	return ast.Ident{At: ast.At{Span: p.gap()}}, false
 }
 
@@ -289,7 +294,7 @@ func (p *parse) commonMistake() bool {
 	}
 	switch at := p.at(t); t.Text {
 	case "=":
-		p.fail(CodeCondition, at, "\"=\" is no comparison; write == for indices and strings, <= or >= for reals")
+		p.fail(CodeCondition, at, "\"=\" does not compare; write == for indices and strings, <= or >= for reals")
 	case "%":
 		p.fail(CodeForeignOperator, at, "\"%%\" is no operator; comments start with #, the remainder is mod(a, b)")
 	case "?":
@@ -306,6 +311,22 @@ func (p *parse) commonMistake() bool {
 	default:
 		return false
 	}
+	return true
+}
+
+// singleQuoted reports a string in single quotes, if one starts here, and
+// whether it did.
+func (p *parse) singleQuoted() bool {
+	t := p.peek()
+	if !isToken(t, "'") {
+		return false
+	}
+	text, end := p.quoteIn(p.i)
+	if end == 0 {
+		return false
+	}
+	at := p.span(t.Start, end)
+	p.fail(CodeSingleQuote, at, "strings stand in double quotes: \"%s\"", text).Fix(at, `"`+text+`"`, "write double quotes")
 	return true
 }
 
