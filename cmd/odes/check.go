@@ -3,8 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-
-	"odes.dev/odes/lang/diag"
 )
 
 // checkCmd is odes check.
@@ -27,12 +25,10 @@ func (k *checkCmd) Run(c *call) error {
 		case errors.As(err, &code):
 			worst = max(worst, int(code))
 			continue
-		case err != nil && diag.Of(err) == nil:
+		case err != nil:
 			c.complain("file", err.Error())
 			worst = max(worst, exitRun)
 			continue
-		case err != nil:
-			return err
 		}
 		if !c.quiet && !c.json {
 			i := m.Info()

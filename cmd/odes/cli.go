@@ -28,6 +28,7 @@ type commands struct {
 	Sens       sensCmd       `cmd:"" help:"Objectives and their gradients."`
 	Run        runCmd        `cmd:"" help:"Solve: outputs over time, events, objectives."`
 	Check      checkCmd      `cmd:"" help:"Parse and check models."`
+	Fmt        fmtCmd        `cmd:"" help:"Format models."`
 	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler made."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`

@@ -15,33 +15,30 @@ import (
 
 // load compiles the model at path; "-" is standard input. Diagnostics that a
 // model carries although it is fine are shown.
-func (c *call) load(path string) (*odes.Model, error) {
-	m, err := c.parse(path)
-	if err != nil {
-		if list := diag.Of(err); list != nil {
-			c.diagnose(list)
-			return nil, status(exitModel)
+func (c *call) load(path string) (m *odes.Model, err error) {
+	err = c.work(func() (err error) {
+		text, name, folder, err := c.source(path)
+		if err != nil {
+			return err
 		}
-		return nil, err
+		m, err = odes.Parse(name, text, odes.ParseOptions{Files: os.DirFS(folder)})
+		return err
+	})
+	if err != nil {
+		return nil, c.modelError(err)
 	}
 	c.diagnose(m.Warnings())
 	return m, nil
 }
 
-func (c *call) parse(path string) (m *odes.Model, err error) {
-	err = c.work(func() (err error) {
-		if path != "-" {
-			m, err = odes.ParseFile(path)
-			return err
-		}
-		text, err := io.ReadAll(c.in)
-		if err != nil {
-			return fmt.Errorf("cannot read standard input: %w", err)
-		}
-		m, err = odes.Parse("<stdin>", string(text), odes.ParseOptions{Files: os.DirFS(".")})
+// modelError shows the diagnostics that err carries: the model is wrong.
+func (c *call) modelError(err error) error {
+	list := diag.Of(err)
+	if list == nil || c.ctx.Err() != nil {
 		return err
-	})
-	return m, err
+	}
+	c.diagnose(list)
+	return status(exitModel)
 }
 
 // work does f, and returns soon after Ctrl-C even where f does not look at the context.

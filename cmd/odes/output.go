@@ -29,7 +29,7 @@ func (c *call) open(path string) (*sink, error) {
 	info, err := os.Stat(target)
 	switch {
 	case err == nil && info.IsDir():
-		return nil, fmt.Errorf("cannot write %s: it is a directory", path)
+		return nil, cannotWrite(path, errors.New("it is a directory"))
 	case err == nil && !info.Mode().IsRegular(): // a device or a pipe cannot be replaced
 		f, err := os.OpenFile(target, os.O_WRONLY, 0)
 		if err != nil {
@@ -91,12 +91,27 @@ func (c *call) write(path string, produce func(io.Writer) error) error {
 	}
 	defer s.discard()
 	if err := produce(s); err != nil {
-		return cannotWrite(path, err)
+		return err
 	}
 	return s.commit()
 }
 
+// writeError says that an output could not be written.
+type writeError struct {
+	path string
+	err  error
+}
+
+func (e *writeError) Error() string { return fmt.Sprintf("cannot write %s: %v", e.path, e.err) }
+
+func (e *writeError) Unwrap() error { return e.err }
+
+// cannotWrite makes err, of writing to path, a writeError if it is none yet; nil stays nil.
 func cannotWrite(path string, err error) error {
+	var done *writeError
+	if err == nil || errors.As(err, &done) {
+		return err
+	}
 	var at *fs.PathError
 	if errors.As(err, &at) {
 		err = at.Err
@@ -104,5 +119,5 @@ func cannotWrite(path string, err error) error {
 	if path == "" {
 		path = "standard output"
 	}
-	return fmt.Errorf("cannot write %s: %w", path, err)
+	return &writeError{path, err}
 }

@@ -1,0 +1,60 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"odes.dev/odes"
+)
+
+// emitCmd is odes emit.
+type emitCmd struct {
+	global
+	Model  string `arg:"" help:"Model file; - reads standard input."`
+	Stage  string `required:"" placeholder:"STAGE" help:"tokens, ast, model, tape, vjp, jvp or program."`
+	Output string `short:"o" placeholder:"FILE" help:"Write there instead of standard output: whole, or not at all."`
+}
+
+func stageNames() []string { return odes.Stages() }
+
+// Run shows what a stage made.
+func (e *emitCmd) Run(c *call) error {
+	c.configure(e.global, "")
+	known := false
+	for _, s := range odes.Stages() {
+		known = known || s == e.Stage
+	}
+	if !known {
+		return usagef("there is no stage %q; there are %s", e.Stage, strings.Join(odes.Stages(), ", "))
+	}
+	text, name, folder, err := c.source(e.Model)
+	if err != nil {
+		return err
+	}
+	err = c.write(e.Output, func(w io.Writer) error {
+		return c.work(func() error {
+			return odes.Emit(w, e.Stage, name, text, odes.ParseOptions{Files: os.DirFS(folder)})
+		})
+	})
+	return c.modelError(err)
+}
+
+// source reads the text of a model; "-" is standard input. Files that the
+// model loads are looked for in folder.
+func (c *call) source(path string) (text, name, folder string, err error) {
+	if path != "-" {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return "", "", "", &odes.FileError{Path: path, Err: err}
+		}
+		return string(b), path, filepath.Dir(path), nil
+	}
+	b, err := io.ReadAll(c.in)
+	if err != nil {
+		return "", "", "", fmt.Errorf("cannot read standard input: %w", err)
+	}
+	return string(b), "<stdin>", ".", nil
+}

@@ -1,0 +1,136 @@
+package odes
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// stagesOfEmit are the stages of the pipeline that can be shown, in its order.
+var stagesOfEmit = []string{"tokens", "ast", "model", "tape", "vjp", "jvp", "program"}
+
+// Stages returns the names of the stages that Emit shows, in the order of the pipeline.
+func Stages() []string { return append([]string(nil), stagesOfEmit...) }
+
+// Emit writes what a stage of the pipeline makes of the text of a model:
+// "tokens", "ast" (the tree), "model" (the checked model), "tape" (all tapes),
+// "vjp" and "jvp" (their transposes and tangents), "program" (what the machine
+// runs). Later stages have less to forgive: the first two want no valid model.
+func Emit(w io.Writer, stage, name, text string, opts ParseOptions) error {
+	switch stage {
+	case "tokens", "ast":
+		return emitSyntax(w, stage, source.NewFile(name, text))
+	case "model", "tape", "vjp", "jvp", "program":
+	default:
+		return fmt.Errorf("there is no stage %q; there are %s", stage, strings.Join(stagesOfEmit, ", "))
+	}
+	m, err := parse(name, text, opts)
+	if err != nil {
+		return err
+	}
+	if stage == "model" {
+		_, err := io.WriteString(w, typecheck.Dump(m.checked))
+		return err
+	}
+	return m.emit(w, stage)
+}
+
+// Format returns the text of a model in its standard form. A text with errors
+// is not formatted; the error carries them.
+func Format(name, text string) (string, error) {
+	var list diag.List
+	tree := parser.Parse(source.NewFile(name, text), &list)
+	if err := list.Err(); err != nil {
+		return "", err
+	}
+	return ast.Format(tree), nil
+}
+
+func emitSyntax(w io.Writer, stage string, f *source.File) error {
+	var list diag.List
+	if stage == "tokens" {
+		for _, t := range parser.Tokens(f, &list) {
+			at := f.Position(t.Start)
+			if _, err := fmt.Fprintf(w, "%d:%d\t%s\t%s\n", at.Line, at.Column, t.Kind, t.Text); err != nil {
+				return err
+			}
+		}
+		return list.Err()
+	}
+	tree := parser.Parse(f, &list)
+	if err := list.Err(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, ast.Dump(tree))
+	return err
+}
+
+// emit writes tapes or programs: of values, or of the derivatives by all params.
+func (m *Model) emit(w io.Writer, stage string) error {
+	d := derivatives{active: map[string]bool{}}
+	var names []string
+	for _, p := range m.checked.Params {
+		names = append(names, p.Name)
+		d.active["p."+p.Name] = true
+	}
+	if stage == "program" {
+		k, err := m.programs.kit(1, names, pulling)
+		if err != nil {
+			return err
+		}
+		for _, s := range []*stages[*program]{k.value, k.pull} {
+			if err := each(s, func(p *program) error {
+				if p == nil {
+					return nil
+				}
+				_, err := fmt.Fprintf(w, "%s\n", p.code)
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	printer := tape.Printer{MaxData: 16}
+	return each(m.programs.tapes, func(t *tape.Tape) error {
+		if t == nil {
+			return nil
+		}
+		var err error
+		switch stage {
+		case "vjp":
+			t, err = d.pull(t)
+		case "jvp":
+			t, err = d.push(t)
+		}
+		if err != nil || t == nil {
+			return err
+		}
+		if err := printer.Print(w, t); err != nil {
+			return err
+		}
+		_, err = io.WriteString(w, "\n")
+		return err
+	})
+}
+
+// each calls f with every part, in the order of a run, and stops at the first error.
+func each[T any](s *stages[T], f func(T) error) error {
+	list := []T{s.once, s.segment, s.start, s.instants, s.choose, s.rates, s.guards}
+	list = append(list, s.affects...)
+	list = append(append(append(list, s.initial), s.atTimes...), s.atEvents...)
+	list = append(list, s.final, s.objective, s.output, s.invariants)
+	for _, x := range list {
+		if err := f(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
