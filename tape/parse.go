@@ -100,12 +100,12 @@ func (p *textParser) line() int {
 	return p.words[min(p.at, len(p.words)-1)].line
 }
 
-// peek returns the next word, a newline at the end of the text.
+// peek returns the next word, an empty one at the end of the text.
 func (p *textParser) peek() word {
 	if p.at < len(p.words) {
 		return p.words[p.at]
 	}
-	return word{text: "\n"}
+	return word{}
 }
 
 func (p *textParser) is(text string) bool {
@@ -248,7 +248,7 @@ func (p *textParser) instr() error {
 			return err
 		}
 	}
-	for !p.is("\n") && !p.is(":") {
+	for p.at < len(p.words) && !p.is("\n") && !p.is(":") {
 		if ok, err := p.attr(&in.Attr); err != nil {
 			return err
 		} else if ok {
@@ -365,7 +365,7 @@ func float(text string) (float64, error) {
 // repeated reads an entry x or x*n of a list and returns the text of x.
 func (p *textParser) repeated() (string, int, error) {
 	w := p.peek()
-	if w.quoted || w.text == "\n" {
+	if w.quoted || w.text == "\n" || w.text == "" {
 		return "", 0, fmt.Errorf("a list does not end")
 	}
 	p.at++
