@@ -179,14 +179,7 @@ func (s *Solver) historyAt(f Firing) *history { return &s.hist[s.base[f.Event]+f
 // gather adds the guards whose root lies at the end of the trial step, within
 // the tolerance: they fire there, or would after tol of time along the field.
 func (s *Solver) gather(t float64, y []float64, tol float64) {
-	tr := s.trial
-	w := s.size.N + s.size.Q
-	f := tr.K[(s.info.Stages-1)*w:]
-	if !s.info.FSAL {
-		f = s.work[s.size.N:]
-		s.sys.Eval(t, y, f)
-		s.stats.Evals++
-	}
+	f := s.slopeAt(s.trial)
 	for n := range s.yi {
 		s.yi[n] = math.FMA(tol, f[n], y[n])
 	}
@@ -250,10 +243,13 @@ func (s *Solver) until(m *member, pending *bool) error {
 	}
 	if *pending {
 		*pending = false
-		if e.Kind == EndClip {
-			s.trial.T1 = max(s.trial.T1, m.at)
+		late := e.Kind == EndClip && m.at > s.trial.T1
+		if late {
+			s.trial.T1 = m.at
 		}
-		return s.accept(e)
+		err := s.accept(e)
+		s.fresh = s.fresh && !late
+		return err
 	}
 	t1 := s.t
 	switch {

@@ -278,13 +278,7 @@ func (s *Solver) graze(length float64) {
 	if s.opts.Fixed == 0 {
 		limit = min(max(math.Sqrt(s.tol.Rel), 1e-8), 1e-4)
 	}
-	w := s.size.N + s.size.Q
-	f := st.K[(s.info.Stages-1)*w:]
-	if !s.info.FSAL {
-		s.sys.Eval(st.T1, st.Y1, s.work[s.size.N:])
-		s.stats.Evals++
-		f = s.work[s.size.N:]
-	}
+	f := s.slopeAt(st)
 	eps := float64(0x1p-20 * length)
 	for n := range s.yi {
 		s.yi[n] = math.FMA(eps, f[n], st.Y1[n])

@@ -354,6 +354,25 @@ func (s *Solver) reject(h float64, bad bool) error {
 	return nil
 }
 
+// slope returns f(T1, Y1) if the step knows it.
+func (s *Solver) slope(st *Step) []float64 {
+	if e, w := s.info.End, s.size.N+s.size.Q; e >= 0 && (e < s.info.Stages || st.Dense) {
+		return st.K[e*w : (e+1)*w]
+	}
+	return nil
+}
+
+// slopeAt returns f(T1, Y1) in any case.
+func (s *Solver) slopeAt(st *Step) []float64 {
+	if f := s.slope(st); f != nil {
+		return f
+	}
+	f := s.work[s.size.N:]
+	s.sys.Eval(st.T1, st.Y1, f)
+	s.stats.Evals++
+	return f
+}
+
 // badStage returns the first stage whose derivative is not finite, or -1.
 func (s *Solver) badStage(tr *Step) int {
 	w := s.size.N + s.size.Q
@@ -380,10 +399,11 @@ func (s *Solver) accept(e End) error {
 	}
 	tr.Y0, tr.Y1 = tr.Y1, tr.Y0
 	s.y = tr.Y0
-	s.fresh = s.info.FSAL
-	if s.fresh {
-		w := s.size.N + s.size.Q
-		copy(tr.K[:w], tr.K[(s.info.Stages-1)*w:s.info.Stages*w])
+	if f := s.slope(tr); f != nil {
+		copy(tr.K, f)
+		s.fresh = true
+	} else {
+		s.fresh = false
 	}
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
 	return nil

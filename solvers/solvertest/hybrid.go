@@ -189,6 +189,12 @@ func (h *Hybrid) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) b
 	return b.Stop
 }
 
+// Tangents returns the tangents of the parameters, [P·L].
+func (h *Hybrid) Tangents() []float64 { return h.pd }
+
+// Cotangents returns the accumulators of the parameters, [P·L].
+func (h *Hybrid) Cotangents() []float64 { return h.pb }
+
 const tiny = 0x1p-200
 
 // point is where a map is differentiated: time, state, parameters, discretes.

@@ -1,0 +1,340 @@
+package sens
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"odes.dev/odes/solvers"
+)
+
+// CotangentWorker is what one goroutine needs to sweep backwards. The method
+// has work space for the system's lanes.
+type CotangentWorker struct {
+	System     solvers.CotangentSystem
+	Objectives CotangentObjectives
+	Method     solvers.Method
+}
+
+// Adjoint is the discrete adjoint: the transpose of the run, step by step and
+// jump by jump from the end, for as many objectives at once as there are lanes.
+// With λ̄ and t̄ the cotangents of state and time at the end of a step, and h̄
+// what Method.Pull returns for its length:
+//
+//   - an ordinary step drops h̄: error control is not differentiated;
+//   - a step that ends at a time T(p, d) has h = T - t, so T̄ = h̄ and t̄ -= h̄;
+//   - a step that ends at a root of g(t+h, y₁, p) adds μ∇g to the cotangents of
+//     its end, μ = -h̄(λ̄, t̄)/h̄(∇g), and so p̄ += μ g_p;
+//   - a body is transposed before the step that led to it.
+//
+// The right-limit field never enters: t̄, gathered from later steps, stands for
+// it. Exact for the computed solution, to rounding.
+type Adjoint struct {
+	// New makes a worker; all must be alike. It is called once per goroutine.
+	New func() CotangentWorker
+	// Threads is the number of goroutines; 0 and 1 mean the caller's. Results do not depend on it.
+	Threads int
+}
+
+// Name implements Method.
+func (a *Adjoint) Name() string { return "adjoint" }
+
+// Gradient implements Method.
+func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+	w := newSweep(a.New(), run)
+	_, m := w.obj.Counts()
+	res.prepare(run, m, opts)
+	if err := res.observe(run, w.sys, w.obj); err != nil {
+		return err
+	}
+	rates := w.slopes(res, opts.grazingLimit())
+	rows := m
+	if opts.EventTimes {
+		rows += len(res.Events)
+	}
+	blocks := (rows + w.l - 1) / w.l
+	var next atomic.Int64
+	var steps atomic.Int64
+	work := func(w *sweep) error {
+		w.rates, w.res, w.objectives = rates, res, m
+		for {
+			b := int(next.Add(1)) - 1
+			if b >= blocks {
+				steps.Add(int64(w.steps))
+				return nil
+			}
+			if err := w.block(ctx, b*w.l); err != nil {
+				return err
+			}
+		}
+	}
+	threads := min(max(a.Threads, 1), blocks)
+	var group sync.WaitGroup
+	errs := make([]error, max(threads, 1))
+	for i := 1; i < threads; i++ {
+		group.Go(func() { errs[i] = work(newSweep(a.New(), run)) })
+	}
+	errs[0] = work(w)
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	res.Stats = Stats{Sweeps: blocks, Steps: int(steps.Load())}
+	return nil
+}
+
+// sweep walks a trajectory backwards for one block of lanes at a time.
+type sweep struct {
+	sys    solvers.CotangentSystem
+	obj    CotangentObjectives
+	method solvers.Method
+	run    *solvers.Trajectory
+	res    *Result
+	rates  slopes
+
+	l, objectives int
+	instants      []solvers.Instant
+	steps         int
+
+	step solvers.Step
+	mark solvers.Mark
+	pt   Point
+
+	fb             []float64 // [F·L] functionals
+	yb, tb, db     []float64 // [N·L], [L], [D·L]: state, time and discretes at the present point
+	ym, dm         []float64 // left limits of a jump, from its body
+	yo, do         []float64 // left limits of a jump, from what is read there
+	yg, dg         []float64 // left limits of a group, from observations within it
+	group          int       // the mark where yg and dg belong, -1 for none
+	gy, gt, gq, gh []float64 // a guard's pull
+	w              []float64
+	pb             []float64 // [P·L]
+	c, g           solvers.StepCotangent
+}
+
+func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
+	z, l := run.Size(), wk.System.Lanes()
+	f, _ := wk.Objectives.Counts()
+	v := func(n int) []float64 { return make([]float64, n*l) }
+	s := &sweep{
+		sys: wk.System, obj: wk.Objectives, method: wk.Method, run: run, l: l, instants: wk.System.Instants(),
+		fb: v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D),
+		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), pb: v(z.P), group: -1,
+	}
+	s.c = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
+	s.g = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
+	return s
+}
+
+// slopes finds the rates of all roots of the run. The accumulators of the
+// system are used, and zeroed when a block begins.
+func (s *sweep) slopes(res *Result, limit float64) slopes {
+	rates := make(slopes, s.run.Steps())
+	z, info, l := s.run.Size(), s.run.Method(), s.l
+	grad := make([]float64, z.N)
+	for i := range rates {
+		e := s.run.End(i)
+		if e.Kind != solvers.EndRoot {
+			continue
+		}
+		st := &s.step
+		s.run.Load(i, st)
+		s.sys.Begin()
+		s.sys.Enter(s.run.Held(i))
+		for j := range s.w {
+			s.w[j] = 1
+		}
+		s.pullGuard(e.Index, st)
+		s.g.WantH = true
+		s.method.Pull(s.sys, st, &s.g)
+		rates[i] = s.g.H[0]
+		for j := range grad {
+			grad[j] = s.gy[j*l]
+		}
+		res.judge(s.sys, e.Index, st.T1, rates[i], grad, lastStage(st, z, info), limit)
+	}
+	return rates
+}
+
+// pullGuard makes s.g the cotangents of the end of st from a guard there, weighted by s.w.
+func (s *sweep) pullGuard(guard int, st *solvers.Step) {
+	clear(s.gy)
+	clear(s.gt)
+	s.sys.GuardPull(guard, st.T1, st.Y1, s.w, s.gy, s.gt)
+	s.g.Y1, s.g.T1, s.g.DQ = s.gy, s.gt, s.gq
+}
+
+// block sweeps for rows first … first+L-1: objectives, and beyond them the times of events.
+func (s *sweep) block(ctx context.Context, first int) error {
+	s.sys.Begin()
+	s.obj.ValuesPull(s.res.Functionals, first, s.fb)
+	clear(s.yb)
+	clear(s.tb)
+	clear(s.db)
+	mk := s.run.Marks() - 1
+	if first >= s.objectives {
+		last := min(first+s.l-s.objectives, len(s.res.Events)) - 1
+		mk = s.res.Events[last].Mark // nothing comes from after it
+	}
+	after, _ := s.run.LoadMark(mk, &s.mark)
+	s.sys.Enter(s.mark.Dp, s.mark.Mp)
+	for i := after; ; i-- {
+		for ; mk >= 0; mk-- {
+			at, left := s.run.LoadMark(mk, &s.mark)
+			if at != i {
+				break
+			}
+			s.pullMark(mk, left, first)
+		}
+		if i < 0 {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.pullStep(i)
+		s.steps++
+	}
+	return nil
+}
+
+// pullStep transposes step i.
+func (s *sweep) pullStep(i int) {
+	st, c := &s.step, &s.c
+	e := s.run.Load(i, st)
+	c.Y1, c.T1, c.DQ = s.yb, s.tb, s.fb[:len(s.gq)]
+	c.WantH = e.Kind != solvers.EndFree
+	s.method.Pull(s.sys, st, c)
+	switch e.Kind {
+	case solvers.EndClip:
+		for j, h := range c.H {
+			c.T0[j] -= h
+		}
+		in := &s.instants[e.Index]
+		if in.Fixed {
+			break
+		}
+		s.sys.InstantPull(e.Index, c.H)
+		if in.Kind == solvers.InstantEvery && e.Nth > 0 {
+			for j, h := range c.H {
+				s.w[j] = float64(float64(e.Nth) * h)
+			}
+			s.sys.InstantPull(in.Period, s.w)
+		}
+	case solvers.EndRoot:
+		for j, h := range c.H {
+			s.w[j] = share(h, s.rates[i])
+		}
+		s.pullGuard(e.Index, st)
+		s.g.WantH = false
+		s.method.Pull(s.sys, st, &s.g)
+		addTo(c.T0, s.g.T0)
+		addTo(c.Y0, s.g.Y0)
+	}
+	s.yb, c.Y0 = c.Y0, s.yb
+	s.tb, c.T0 = c.T0, s.tb
+}
+
+// pullMark transposes mark k, s.mark; left is the mark whose left limits it reads.
+func (s *sweep) pullMark(k, left, first int) {
+	m := &s.mark
+	s.pt = pointOf(m)
+	site, read := siteOf(m, s.instants, s.obj)
+	switch m.Kind {
+	case solvers.MarkFinal:
+		if read {
+			s.obj.ObservePull(site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+		}
+	case solvers.MarkSite:
+		switch {
+		case !read:
+		case left < 0:
+			s.obj.ObservePull(site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+		default:
+			if s.group != left {
+				s.group = left
+				clear(s.yg)
+				clear(s.dg)
+			}
+			s.obj.ObservePull(site, &s.pt, s.fb, s.yg, s.dg, s.yb, s.db, s.tb)
+		}
+	case solvers.MarkFire:
+		if read {
+			clear(s.yo)
+			clear(s.do)
+			s.obj.ObservePull(site, &s.pt, s.fb, s.yo, s.do, s.yb, s.db, s.tb)
+		}
+		s.sys.Leave(s.db)
+		s.sys.Enter(m.Dm, m.Mm)
+		s.sys.AffectPull(m.Firing, m.T, m.Ym, m.Dm, s.yb, s.db, s.ym, s.dm, s.tb)
+		s.yb, s.ym = s.ym, s.yb
+		s.db, s.dm = s.dm, s.db
+		if read {
+			addTo(s.yb, s.yo)
+			addTo(s.db, s.do)
+		}
+		if s.group == k {
+			addTo(s.yb, s.yg)
+			addTo(s.db, s.dg)
+			s.group = -1
+		}
+		s.seed(k, first)
+	case solvers.MarkMode, solvers.MarkRemode:
+		s.sys.Leave(s.db)
+		s.sys.Enter(m.Dm, m.Mm)
+		s.seed(k, first)
+	case solvers.MarkStart:
+		if read {
+			s.obj.ObservePull(site, &s.pt, s.fb, s.yb, s.db, s.yb, s.db, s.tb)
+		}
+		s.finish(m, first)
+	}
+}
+
+// seed begins the rows that are the time of event mark k.
+func (s *sweep) seed(k, first int) {
+	for j := range s.l {
+		if e := first + j - s.objectives; e >= 0 && e < len(s.res.Events) && s.res.Events[e].Mark == k {
+			s.tb[j]++
+		}
+	}
+}
+
+// finish pulls the initial values into the parameters and writes the rows of the block.
+func (s *sweep) finish(m *solvers.Mark, first int) {
+	z, l := s.run.Size(), s.l
+	s.sys.Leave(s.db)
+	s.sys.StartPull(m.T, s.yb, s.db, s.tb)
+	s.sys.InstantPull(0, s.tb)
+	clear(s.pb)
+	s.sys.Finish(s.pb)
+	for j := range l {
+		row := s.res.row(first+j, z.P)
+		for i := range row {
+			row[i] = s.pb[i*l+j]
+		}
+		if o := first + j; o < s.objectives && len(s.res.DY0) > 0 {
+			for i := range z.N {
+				s.res.DY0[o*z.N+i] = s.yb[i*l+j]
+			}
+		}
+	}
+}
+
+// row returns the derivatives by parameters of row i: an objective, or the time of an event; nil beyond.
+func (res *Result) row(i, p int) []float64 {
+	if m := len(res.Psi); i < m {
+		return res.DP[i*p : (i+1)*p]
+	} else if i -= m; i < len(res.Events) {
+		return res.Events[i].DP
+	}
+	return nil
+}
+
+func addTo(x, y []float64) {
+	for i, v := range y {
+		x[i] += v
+	}
+}

@@ -1,0 +1,324 @@
+package sens
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"odes.dev/odes/solvers"
+)
+
+// ComplexWorker is what a replay in complex arithmetic needs.
+type ComplexWorker struct {
+	System     solvers.ComplexSystem
+	Objectives ComplexObjectives
+	Method     solvers.ComplexMethod
+	Params     []float64 // [P] of the recorded run
+	// The system and the objectives as they were when the run was recorded; they give the values.
+	RealSystem     solvers.System
+	RealObjectives Objectives
+}
+
+// replay repeats a recorded run with other parameters or initial values,
+// keeping its sequence: ordinary steps have their recorded length, steps to a
+// time end at that time, steps to an event end at the root of its guard, found
+// by Newton's method. Nothing is decided, so the result is an analytic function
+// of what was changed.
+type replay struct {
+	*ComplexWorker
+	run *solvers.Trajectory
+
+	p, y, d        []complex128
+	yp, dp, yg, dg []complex128
+	f, psi         []complex128
+	instants       []solvers.Instant
+	times          []complex128 // of marks that fire or change modes, in order
+	step           *solvers.ComplexStep
+	rec            solvers.Step
+	mark           solvers.Mark
+	span           float64
+	steps          int
+}
+
+func newReplay(w *ComplexWorker, run *solvers.Trajectory) *replay {
+	z := run.Size()
+	v := func(n int) []complex128 { return make([]complex128, n) }
+	f, m := w.RealObjectives.Counts()
+	r := &replay{
+		ComplexWorker: w, run: run, p: v(z.P), y: v(z.N), d: v(z.D), yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
+		f: v(f), psi: v(m), step: solvers.NewComplexStep(w.Method.Info(), z), instants: w.RealSystem.Instants(),
+	}
+	for i, x := range w.Params {
+		r.p[i] = complex(x, 0)
+	}
+	if n := run.Steps(); n > 0 {
+		run.Load(n-1, &r.rec)
+		r.span = r.rec.T1
+		run.Load(0, &r.rec)
+		r.span -= r.rec.T
+	}
+	return r
+}
+
+// again repeats the run with the parameters r.p and dy added to element at of the initial state (at < 0: none).
+func (r *replay) again(ctx context.Context, at int, dy complex128) error {
+	clear(r.f)
+	r.times = r.times[:0]
+	r.System.SetParameters(r.p)
+	var t complex128
+	mk, open := 0, false
+	for i := -1; i < r.run.Steps(); i++ {
+		if i >= 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			e := r.run.Load(i, &r.rec)
+			if r.rec.H > 0 {
+				open = false
+			}
+			t = r.forward(t, e)
+			r.steps++
+		}
+		for ; mk < r.run.Marks(); mk++ {
+			after, left := r.run.LoadMark(mk, &r.mark)
+			if after != i {
+				break
+			}
+			m := &r.mark
+			switch m.Kind {
+			case solvers.MarkStart:
+				clear(r.d)
+				r.System.Enter(r.d, m.Mp)
+				t = r.System.Instant(0)
+				r.System.Start(t, r.y, r.d)
+				if at >= 0 {
+					r.y[at] += dy
+				}
+				r.System.Enter(r.d, m.Mp)
+				r.read(Site{Kind: SiteInitial}, -1, t, r.y, r.d)
+			case solvers.MarkFinal:
+				r.read(Site{Kind: SiteFinal}, -1, t, r.y, r.d)
+			case solvers.MarkSite:
+				ym, dm := r.y, r.d
+				if left >= 0 {
+					ym, dm = r.yg, r.dg
+				}
+				r.read(Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}, -1, t, ym, dm)
+			case solvers.MarkFire:
+				if !open {
+					open = true
+					copy(r.yg, r.y)
+					copy(r.dg, r.d)
+				}
+				r.System.Affect(m.Firing, t, r.y, r.d, r.yp, r.dp)
+				r.y, r.yp = r.yp, r.y
+				r.d, r.dp = r.dp, r.d
+				r.read(Site{Kind: SiteEvent, Firing: m.Firing}, m.Firing.Event, t, r.yp, r.dp)
+				r.System.Enter(r.d, m.Mp)
+				r.times = append(r.times, t)
+			case solvers.MarkMode:
+				r.System.Enter(r.d, m.Mp)
+				r.times = append(r.times, t)
+			case solvers.MarkRemode:
+				r.System.Enter(r.d, m.Mp)
+			}
+		}
+	}
+	r.Objectives.Values(r.f, r.psi)
+	return nil
+}
+
+// read lets the objectives observe the present point as right limits, with ym and dm as left limits.
+func (r *replay) read(s Site, event int, t complex128, ym, dm []complex128) {
+	if r.RealObjectives.Observes(s.Kind, event) {
+		r.Objectives.Observe(s, t, ym, dm, r.y, r.d, r.f)
+	}
+}
+
+// forward repeats the step r.rec from t and returns its end.
+func (r *replay) forward(t complex128, e solvers.End) complex128 {
+	s := r.step
+	s.T = t
+	copy(s.Y0, r.y)
+	switch e.Kind {
+	case solvers.EndFree:
+		r.take(complex(r.rec.H, 0))
+	case solvers.EndClip:
+		end := r.System.Instant(e.Index)
+		if in := &r.instants[e.Index]; in.Kind == solvers.InstantEvery {
+			end += complex(float64(e.Nth), 0) * r.System.Instant(in.Period)
+		}
+		// The recorded step may miss the time by rounding; the length of a step of no length is only its change.
+		s.H, s.T1 = end-t, end
+		r.Method.StepComplex(r.System, s)
+	case solvers.EndRoot:
+		r.take(r.root(e.Index))
+	}
+	copy(r.y, s.Y1)
+	for i, dq := range s.DQ {
+		r.f[i] += dq
+	}
+	return s.T1
+}
+
+func (r *replay) take(h complex128) {
+	r.step.H, r.step.T1 = h, r.step.T+h
+	r.Method.StepComplex(r.System, r.step)
+}
+
+// root returns the length at which guard i is zero at the end of the step: a
+// few Newton iterations from the recorded length, with the slope by a difference.
+func (r *replay) root(i int) complex128 {
+	guard := func(h complex128) complex128 {
+		r.take(h)
+		return r.System.Guard(i, r.step.T1, r.step.Y1)
+	}
+	h := complex(r.rec.H, 0)
+	d := complex(1e-7*max(r.rec.H, 1e-4*r.span), 0)
+	for range 6 {
+		g := guard(h)
+		slope := (guard(h+d) - guard(h-d)) / (2 * d)
+		if g == 0 || slope == 0 {
+			break
+		}
+		h -= g / slope
+	}
+	return h
+}
+
+// ComplexStep differentiates by replaying the run with one parameter after the
+// other moved by a tiny imaginary amount: exact to rounding, at a cost of one
+// complex run per direction. It is the oracle that other methods are checked against.
+type ComplexStep struct{ New func() ComplexWorker }
+
+// Name implements Method.
+func (c *ComplexStep) Name() string { return "complex" }
+
+// Gradient implements Method.
+func (c *ComplexStep) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+	const tiny = 0x1p-100
+	w := c.New()
+	r, err := begin(ctx, &w, run, opts, res)
+	if err != nil {
+		return err
+	}
+	return r.directions(ctx, opts, res, func(at int, x float64) error {
+		if at < len(r.p) {
+			r.p[at] += complex(0, tiny)
+			defer func() { r.p[at] = complex(x, 0) }()
+			return r.again(ctx, -1, 0)
+		}
+		return r.again(ctx, at-len(r.p), complex(0, tiny))
+	}, func(v complex128) float64 { return imag(v) / tiny })
+}
+
+// Differences differentiates by central differences over the replayed run,
+// extrapolated once (Richardson): of order four in its step.
+type Differences struct {
+	New func() ComplexWorker
+	// Step is the relative change of a parameter; 0 means 1e-4.
+	Step float64
+}
+
+// Name implements Method.
+func (c *Differences) Name() string { return "differences" }
+
+// Gradient implements Method.
+func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+	w := c.New()
+	r, err := begin(ctx, &w, run, opts, res)
+	if err != nil {
+		return err
+	}
+	rel := c.Step
+	if rel == 0 {
+		rel = 1e-4
+	}
+	var psi, times []complex128
+	return r.directions(ctx, opts, res, func(at int, x float64) error {
+		psi, times = make([]complex128, len(r.psi)), make([]complex128, len(r.times))
+		h := float64(rel * math.Abs(x))
+		if h == 0 {
+			h = rel
+		}
+		// ψ' ≈ (8 (ψ(h) - ψ(-h)) - (ψ(2h) - ψ(-2h))) / 12h.
+		for _, n := range []struct{ step, weight float64 }{{1, 8}, {-1, -8}, {2, -1}, {-2, 1}} {
+			move, err := complex(float64(n.step*h), 0), error(nil)
+			if at < len(r.p) {
+				r.p[at] = complex(x, 0) + move
+				err = r.again(ctx, -1, 0)
+				r.p[at] = complex(x, 0)
+			} else {
+				err = r.again(ctx, at-len(r.p), move)
+			}
+			if err != nil {
+				return err
+			}
+			c := complex(n.weight/float64(12*h), 0)
+			for i, v := range r.psi {
+				psi[i] += c * v
+			}
+			for i, v := range r.times {
+				times[i] += c * v
+			}
+		}
+		copy(r.psi, psi)
+		copy(r.times, times)
+		return nil
+	}, func(v complex128) float64 { return real(v) })
+}
+
+// begin replays the run as it was, for the values, and sets up res.
+func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts Options, res *Result) (*replay, error) {
+	if got, want := w.Method.Info().Name, run.Method().Name; got != want {
+		return nil, fmt.Errorf("the run was made by method %s and cannot be replayed by %s", want, got)
+	}
+	_, m := w.RealObjectives.Counts()
+	res.prepare(run, m, opts)
+	if err := res.observe(run, w.RealSystem, w.RealObjectives); err != nil {
+		return nil, err
+	}
+	r := newReplay(w, run)
+	if err := r.again(ctx, -1, 0); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// directions moves parameters and, if wanted, initial values one by one, and takes the derivatives from r.psi and r.times.
+func (r *replay) directions(ctx context.Context, opts Options, res *Result, move func(at int, x float64) error, part func(complex128) float64) error {
+	z := r.run.Size()
+	n := z.P
+	var y0 []float64
+	if opts.Initial {
+		n += z.N
+		r.run.LoadMark(0, &r.mark)
+		y0 = append(y0, r.mark.Yp...)
+	}
+	for at := range n {
+		x := 0.0
+		if at < z.P {
+			x = r.Params[at]
+		} else {
+			x = y0[at-z.P]
+		}
+		if err := move(at, x); err != nil {
+			return err
+		}
+		for o, v := range r.psi {
+			if at < z.P {
+				res.DP[o*z.P+at] = part(v)
+			} else {
+				res.DY0[o*z.N+at-z.P] = part(v)
+			}
+		}
+		for i := range res.Events {
+			if dp := res.Events[i].DP; dp != nil && at < z.P {
+				dp[at] = part(r.times[i])
+			}
+		}
+		res.Stats.Sweeps++
+	}
+	res.Stats.Steps = r.steps
+	return nil
+}

@@ -1,0 +1,174 @@
+package sens
+
+import (
+	"context"
+
+	"odes.dev/odes/solvers"
+)
+
+// Method computes the derivatives of objectives of a recorded run. What they
+// mean is the same for all: the exact derivative of the computed solution with
+// its accepted steps held. Ordinary steps keep their length; steps that end at
+// an event, or at a time that depends on parameters, move with it.
+type Method interface {
+	Name() string
+	// Gradient fills res, whose buffers it uses if they are large enough. Objectives without a value
+	// (NaN) have derivatives that mean nothing.
+	Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error
+}
+
+// Options say what else than dψ/dp is wanted. The zero value asks for nothing more.
+type Options struct {
+	Initial    bool // dψ/dy0: the initial values moved, parameters held
+	EventTimes bool // the derivatives of the times of events and mode changes
+	// GrazingLimit is the slope of a guard along a trajectory, relative to |g_y|·|f|, below which a
+	// warning says that the event's derivative hardly exists. 0 means 1e-6.
+	GrazingLimit float64
+}
+
+func (o *Options) grazingLimit() float64 {
+	if o.GrazingLimit > 0 {
+		return o.GrazingLimit
+	}
+	return 1e-6
+}
+
+// Result holds values and derivatives of m objectives.
+type Result struct {
+	Functionals []float64
+	Psi         []float64 // [m]
+	DP          []float64 // [m][P]: dψ/dp
+	DY0         []float64 // [m][N]: dψ/dy0, with Options.Initial
+	Events      []EventTime
+	Warnings    []solvers.Warning
+	Stats       Stats
+}
+
+// Stats count what a gradient took.
+type Stats struct {
+	Sweeps int // walks along the trajectory
+	Steps  int // transposed, pushed or replayed steps, over all sweeps
+}
+
+// EventTime is an event or a mode change of the run.
+type EventTime struct {
+	Mark   int // of the trajectory
+	Guard  int // that caused it, or -1
+	Mode   bool
+	Firing solvers.Firing
+	T      float64
+	DP     []float64 // [P] with Options.EventTimes
+}
+
+// need returns x with length n, zeroed, and new memory only if x is too small.
+func need(x []float64, n int) []float64 {
+	if cap(x) < n {
+		return make([]float64, n)
+	}
+	x = x[:n]
+	clear(x)
+	return x
+}
+
+// prepare sets the lengths of res and lists the events of the run.
+func (res *Result) prepare(run *solvers.Trajectory, objectives int, opts Options) {
+	z := run.Size()
+	res.DP = need(res.DP, objectives*z.P)
+	res.DY0 = res.DY0[:0]
+	if opts.Initial {
+		res.DY0 = need(res.DY0, objectives*z.N)
+	}
+	res.Events, res.Warnings, res.Stats = res.Events[:0], res.Warnings[:0], Stats{}
+	var m solvers.Mark
+	for i := range run.Marks() {
+		run.LoadMark(i, &m)
+		if m.Kind != solvers.MarkFire && m.Kind != solvers.MarkMode {
+			continue
+		}
+		e := EventTime{Mark: i, Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T}
+		if opts.EventTimes {
+			e.DP = make([]float64, z.P)
+		}
+		res.Events = append(res.Events, e)
+	}
+}
+
+// Observer is a solvers.Sink that adds up the functionals of a run as it is made.
+type Observer struct {
+	obj      Objectives
+	instants []solvers.Instant
+	pt       Point
+	F        []float64 // functionals
+}
+
+// NewObserver returns an observer of obj.
+func NewObserver(obj Objectives) *Observer {
+	n, _ := obj.Counts()
+	return &Observer{obj: obj, F: make([]float64, n)}
+}
+
+// Begin implements solvers.Sink.
+func (o *Observer) Begin(sys solvers.System, _ solvers.Method) error {
+	if o.instants == nil {
+		o.instants = sys.Instants()
+	}
+	clear(o.F)
+	return nil
+}
+
+// Step implements solvers.Sink.
+func (o *Observer) Step(s *solvers.Step, _ solvers.End) error {
+	for i, dq := range s.DQ {
+		o.F[i] += dq
+	}
+	return nil
+}
+
+// Mark implements solvers.Sink.
+func (o *Observer) Mark(m *solvers.Mark) error {
+	if s, ok := siteOf(m, o.instants, o.obj); ok {
+		o.pt = pointOf(m)
+		o.obj.Observe(s, &o.pt, o.F)
+	}
+	return nil
+}
+
+// Values writes the objectives psi[m] of the run that was observed.
+func (o *Observer) Values(psi []float64) { o.obj.Values(o.F, psi) }
+
+// siteOf returns the site that m is, and whether anything is read there.
+func siteOf(m *solvers.Mark, instants []solvers.Instant, obj Objectives) (Site, bool) {
+	s, event := Site{}, -1
+	switch m.Kind {
+	case solvers.MarkStart:
+		s.Kind = SiteInitial
+	case solvers.MarkFinal:
+		s.Kind = SiteFinal
+	case solvers.MarkSite:
+		s.Kind, s.Index = SiteTime, instants[m.Instant].Site
+	case solvers.MarkFire:
+		s.Kind, s.Firing, event = SiteEvent, m.Firing, m.Firing.Event
+	default:
+		return s, false
+	}
+	return s, obj.Observes(s.Kind, event)
+}
+
+func pointOf(m *solvers.Mark) Point {
+	return Point{T: m.T, Ym: m.Ym, Dm: m.Dm, Yp: m.Yp, Dp: m.Dp}
+}
+
+// observe fills in the values of a recorded run.
+func (res *Result) observe(run *solvers.Trajectory, sys solvers.System, obj Objectives) error {
+	n, m := obj.Counts()
+	o := Observer{obj: obj, F: need(res.Functionals, n)}
+	if err := o.Begin(sys, nil); err != nil {
+		return err
+	}
+	if err := run.Replay(&o); err != nil {
+		return err
+	}
+	res.Functionals, res.Psi = o.F, need(res.Psi, m)
+	obj.Values(o.F, res.Psi)
+	return nil
+}

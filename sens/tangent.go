@@ -1,0 +1,276 @@
+package sens
+
+import (
+	"context"
+
+	"odes.dev/odes/solvers"
+)
+
+// TangentWorker is what a tangent sweep needs. The method has work space for the system's lanes.
+type TangentWorker struct {
+	System     solvers.TangentSystem
+	Objectives TangentObjectives
+	Method     solvers.Method
+}
+
+// Tangent is the discrete tangent: the run differentiated forwards, for all
+// objectives at once, in as many parameter directions as there are lanes. With
+// ṫ and ẏ at the start of a step, its length moves by ḣ = 0 for an ordinary
+// step, Ṫ - ṫ for one that ends at a time T, and -ġ/D for one that ends at a
+// root, with ġ the tangent of the guard at ḣ = 0 and D its rate in h.
+type Tangent struct {
+	// New makes the worker; it is called once a gradient.
+	New func() TangentWorker
+}
+
+// Name implements Method.
+func (a *Tangent) Name() string { return "tangent" }
+
+// Gradient implements Method.
+func (a *Tangent) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+	w := newWalk(a.New(), run)
+	_, m := w.obj.Counts()
+	res.prepare(run, m, opts)
+	if err := res.observe(run, w.sys, w.obj); err != nil {
+		return err
+	}
+	w.res = res
+	w.slopes(opts.grazingLimit())
+	z := run.Size()
+	directions := z.P
+	if opts.Initial {
+		directions += z.N
+	}
+	for first := 0; first < directions; first += w.l {
+		if err := w.block(ctx, first, directions); err != nil {
+			return err
+		}
+		res.Stats.Sweeps++
+	}
+	res.Stats.Steps = w.steps
+	return nil
+}
+
+// walk pushes a block of directions along a trajectory.
+type walk struct {
+	sys    solvers.TangentSystem
+	obj    TangentObjectives
+	method solvers.Method
+	run    *solvers.Trajectory
+	res    *Result
+	rates  slopes
+
+	l        int
+	instants []solvers.Instant
+	steps    int
+
+	step solvers.Step
+	mark solvers.Mark
+	pt   Point
+	d    solvers.StepTangent
+
+	pd         []float64 // [P·L]
+	td, yd, dd []float64 // time, state and discretes at the present point
+	yp, dp     []float64 // right limits of a jump
+	yg, dg     []float64 // left limits of a group
+	open       bool      // yg and dg are of the present group
+	fd, psid   []float64
+	r, w       []float64
+}
+
+func newWalk(wk TangentWorker, run *solvers.Trajectory) *walk {
+	z, l := run.Size(), wk.System.Lanes()
+	f, m := wk.Objectives.Counts()
+	v := func(n int) []float64 { return make([]float64, n*l) }
+	w := &walk{
+		sys: wk.System, obj: wk.Objectives, method: wk.Method, run: run, l: l, instants: wk.System.Instants(),
+		pd: v(z.P), td: v(1), yd: v(z.N), dd: v(z.D), yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
+		fd: v(f), psid: v(m), r: v(1), w: v(1),
+	}
+	w.d = solvers.StepTangent{H: v(1), T1: v(1), Y1: v(z.N), DQ: v(z.Q)}
+	return w
+}
+
+// slopes finds the rates of all roots of the run: the tangents in the direction of h alone.
+func (w *walk) slopes(limit float64) {
+	z, info, l := w.run.Size(), w.run.Method(), w.l
+	w.rates = make(slopes, w.run.Steps())
+	grad := make([]float64, z.N)
+	w.sys.SetTangent(w.pd)
+	for i := range w.rates {
+		e := w.run.End(i)
+		if e.Kind != solvers.EndRoot {
+			continue
+		}
+		st := &w.step
+		w.run.Load(i, st)
+		w.sys.Enter(w.run.Held(i))
+		w.sys.EnterPush(w.dd)
+		for j := range w.d.H {
+			w.d.H[j] = 1
+		}
+		w.push(st)
+		w.sys.GuardPush(e.Index, st.T1, st.Y1, w.d.T1, w.d.Y1, w.r)
+		w.rates[i] = w.r[0]
+		// The guard's gradient, a few states at a time.
+		clear(w.w)
+		for n := 0; n < z.N; n += l {
+			for j := 0; j < l && n+j < z.N; j++ {
+				w.yd[(n+j)*l+j] = 1
+			}
+			w.sys.GuardPush(e.Index, st.T1, st.Y1, w.w, w.yd, w.r)
+			copy(grad[n:], w.r)
+			clear(w.yd)
+		}
+		w.res.judge(w.sys, e.Index, st.T1, w.rates[i], grad, lastStage(st, z, info), limit)
+	}
+}
+
+// push moves w.d through a step, from the present tangents and w.d.H.
+func (w *walk) push(st *solvers.Step) {
+	w.d.T0, w.d.Y0 = w.td, w.yd
+	w.method.Push(w.sys, st, &w.d)
+}
+
+// block walks in directions first … first+L-1: parameters, and beyond them initial values.
+func (w *walk) block(ctx context.Context, first, directions int) error {
+	z, l := w.run.Size(), w.l
+	clear(w.pd)
+	for j := 0; j < l && first+j < z.P; j++ {
+		w.pd[(first+j)*l+j] = 1
+	}
+	w.sys.SetTangent(w.pd)
+	clear(w.fd)
+	mk := 0
+	for i := -1; i < w.run.Steps(); i++ {
+		if i >= 0 {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			w.pushStep(i)
+			w.steps++
+		}
+		for ; mk < w.run.Marks(); mk++ {
+			at, left := w.run.LoadMark(mk, &w.mark)
+			if at != i {
+				break
+			}
+			w.pushMark(mk, left, first)
+		}
+	}
+	w.obj.ValuesPush(w.res.Functionals, w.fd, w.psid)
+	for j := 0; j < l && first+j < directions; j++ {
+		for o := range w.res.Psi {
+			if x := w.psid[o*l+j]; first+j < z.P {
+				w.res.DP[o*z.P+first+j] = x
+			} else {
+				w.res.DY0[o*z.N+first+j-z.P] = x
+			}
+		}
+	}
+	return nil
+}
+
+// pushStep moves the tangents through step i.
+func (w *walk) pushStep(i int) {
+	st, d := &w.step, &w.d
+	e := w.run.Load(i, st)
+	clear(d.H)
+	switch e.Kind {
+	case solvers.EndClip:
+		in := &w.instants[e.Index]
+		if !in.Fixed {
+			w.sys.InstantPush(e.Index, d.H)
+			if in.Kind == solvers.InstantEvery && e.Nth > 0 {
+				w.sys.InstantPush(in.Period, w.r)
+				for j, x := range w.r {
+					d.H[j] += float64(float64(e.Nth) * x)
+				}
+			}
+		}
+		for j, x := range w.td {
+			d.H[j] -= x
+		}
+	case solvers.EndRoot:
+		w.push(st)
+		w.sys.GuardPush(e.Index, st.T1, st.Y1, d.T1, d.Y1, w.r)
+		for j, x := range w.r {
+			d.H[j] = share(x, w.rates[i])
+		}
+	}
+	w.push(st)
+	w.td, d.T1 = d.T1, w.td
+	w.yd, d.Y1 = d.Y1, w.yd
+	addTo(w.fd[:len(d.DQ)], d.DQ)
+	if st.H > 0 {
+		w.open = false
+	}
+}
+
+// pushMark moves the tangents through mark k, w.mark; left is the mark whose left limits it reads.
+func (w *walk) pushMark(k, left, first int) {
+	m := &w.mark
+	w.pt = pointOf(m)
+	site, read := siteOf(m, w.instants, w.obj)
+	switch m.Kind {
+	case solvers.MarkStart:
+		w.begin(m, first)
+	case solvers.MarkFire:
+		if !w.open {
+			w.open = true
+			copy(w.yg, w.yd)
+			copy(w.dg, w.dd)
+		}
+		w.sys.AffectPush(m.Firing, m.T, m.Ym, m.Dm, w.td, w.yd, w.dd, w.yp, w.dp)
+		if read {
+			w.obj.ObservePush(site, &w.pt, w.td, w.yd, w.dd, w.yp, w.dp, w.fd)
+		}
+		w.yd, w.yp = w.yp, w.yd
+		w.dd, w.dp = w.dp, w.dd
+		w.enter(m)
+		w.time(k, first)
+		return
+	case solvers.MarkMode, solvers.MarkRemode:
+		w.enter(m)
+		w.time(k, first)
+	}
+	if !read {
+		return
+	}
+	yg, dg := w.yd, w.dd
+	if left >= 0 {
+		yg, dg = w.yg, w.dg
+	}
+	w.obj.ObservePush(site, &w.pt, w.td, yg, dg, w.yd, w.dd, w.fd)
+}
+
+func (w *walk) enter(m *solvers.Mark) {
+	w.sys.Enter(m.Dp, m.Mp)
+	w.sys.EnterPush(w.dd)
+}
+
+// begin sets the tangents of the initial time and values.
+func (w *walk) begin(m *solvers.Mark, first int) {
+	z, l := w.run.Size(), w.l
+	w.open = false
+	clear(w.dd)
+	w.enter(m)
+	w.sys.InstantPush(0, w.td)
+	w.sys.StartPush(m.T, w.td, w.yd, w.dd)
+	for j := range l {
+		if i := first + j - z.P; i >= 0 && i < z.N {
+			w.yd[i*l+j]++
+		}
+	}
+	w.sys.EnterPush(w.dd)
+}
+
+// time writes the derivatives of the time of event mark k.
+func (w *walk) time(k, first int) {
+	p := w.run.Size().P
+	for i := range w.res.Events {
+		if e := &w.res.Events[i]; e.Mark == k && e.DP != nil {
+			copy(e.DP[first:max(first, min(first+w.l, p))], w.td)
+		}
+	}
+}
