@@ -5,6 +5,7 @@ import (
 	"math"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 
 	"odes.dev/odes/lang/ast"
 )
@@ -353,8 +354,8 @@ func (p *parse) str() *ast.String {
 		case '"', '\\':
 			b.WriteByte(body[i])
 		default:
-			r := []rune(body[i:])[0]
-			p.complain(CodeEscape, p.span(t.Start+i, t.Start+i+1+len(string(r))), "\\%c is not an escape; there are \\\", \\\\ and \\n", r).
+			r, size := utf8.DecodeRuneInString(body[i:])
+			p.complain(CodeEscape, p.span(t.Start+i, t.Start+i+1+size), "\\%c is not an escape; there are \\\", \\\\ and \\n", r).
 				Fix(p.span(t.Start+i, t.Start+i+1), `\\`, "write a backslash as \\\\")
 			b.WriteByte('\\')
 			b.WriteByte(body[i])
