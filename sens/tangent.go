@@ -270,7 +270,9 @@ func (w *walk) time(k, first int) {
 	p := w.run.Size().P
 	for i := range w.res.Events {
 		if e := &w.res.Events[i]; e.Mark == k && e.DP != nil {
-			copy(e.DP[first:max(first, min(first+w.l, p))], w.td)
+			for j := 0; j < w.l && first+j < p; j++ {
+				e.DP[first+j] = w.td[j]
+			}
 		}
 	}
 }
