@@ -4,7 +4,16 @@
 // derived. It is data; it evaluates nothing.
 package stdlib
 
-import "odes.dev/odes/tape"
+import (
+	"fmt"
+	"sync"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
+	"odes.dev/odes/tape"
+)
 
 // Class says how a function treats shapes, and so how it is checked and lowered.
 type Class uint8
@@ -54,10 +63,47 @@ type Func struct {
 	Doc     string // one sentence
 	Source  string
 	Cases   []Case
+
+	parse sync.Once
+	tree  ast.Expr
+}
+
+// Definition returns the tree of Body, whose free names are those of Args (and
+// y, the observed value, for Noise). It is parsed on first use and shared: do
+// not change it.
+func (f *Func) Definition() ast.Expr {
+	f.parse.Do(func() {
+		var l diag.List
+		file := parser.Parse(source.NewFile("std/"+f.Name, "let body = "+f.Body), &l)
+		if l.HasErrors() || len(file.Items) != 1 {
+			panic(fmt.Sprintf("stdlib: the definition of %s does not parse: %v", f.Name, l.Err()))
+		}
+		f.tree = file.Items[0].(*ast.Let).Value
+	})
+	return f.tree
 }
 
 // Case is an executed example of a row: f(In…) = Out.
 type Case struct {
 	In  []float64
 	Out float64
+}
+
+// ParseUnit parses a unit in brackets, "[mg/L]"; nil when it is not one. It
+// serves the headers of data files.
+func ParseUnit(text string) *ast.Unit {
+	var l diag.List
+	file := parser.Parse(source.NewFile("unit", "let x = 1 "+text), &l)
+	if l.HasErrors() || len(file.Items) != 1 {
+		return nil
+	}
+	let, ok := file.Items[0].(*ast.Let)
+	if !ok {
+		return nil
+	}
+	n, ok := let.Value.(*ast.Number)
+	if !ok {
+		return nil
+	}
+	return n.Unit
 }

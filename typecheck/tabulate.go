@@ -8,7 +8,6 @@ import (
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/tape"
 )
 
 // Tabulate evaluates a compile-time expression (Static(e)) for all values of
@@ -27,7 +26,8 @@ func Tabulate(e Expr, axes []*Index) []float64 {
 
 // evaluator evaluates compile-time expressions; memo holds what is shared.
 type evaluator struct {
-	memo map[Expr]*table
+	memo  map[Expr]*table
+	limit int // elements of one value, 0 for none: beyond it eval panics with tooLarge
 }
 
 // table is a value for all values of its axes: data is row-major over the
@@ -194,6 +194,15 @@ func (v *evaluator) eval(e Expr) *table {
 	}
 	if t, ok := v.memo[e]; ok {
 		return t
+	}
+	if v.limit > 0 {
+		n := float64(e.Type().Shape.Size())
+		for _, a := range Free(e) {
+			n *= float64(a.Count)
+		}
+		if n > float64(v.limit) {
+			panic(tooLarge{})
+		}
 	}
 	if v.memo == nil {
 		v.memo = map[Expr]*table{}
@@ -463,11 +472,11 @@ func fold(x []float64, empty float64, f func(a, b float64) float64) float64 {
 func applyFunc(fn *stdlib.Func, shape types.Shape, args []*table) *table {
 	switch fn.Class {
 	case stdlib.Elementwise, stdlib.Comparison, stdlib.Logic:
-		if f := unary[fn.Op]; f != nil {
+		if f := unary[fn.Name]; f != nil {
 			return broadcast(shape, args, func(x []float64) float64 { return f(x[0]) })
 		}
-		f := binary[fn.Op]
-		if fn.Op == tape.Pow && args[1].axes == nil && len(args[1].data) == 1 {
+		f := binary[fn.Name]
+		if fn.Name == "^" && args[1].axes == nil && len(args[1].data) == 1 {
 			// As on the tape: a whole constant exponent is a product.
 			if n := args[1].data[0]; n == math.Trunc(n) && math.Abs(n) <= 64 {
 				return broadcast(shape, args, func(x []float64) float64 { return elem.Powi(x[0], int(n)) })
@@ -560,18 +569,17 @@ func structure(name string, dst []float64, x [][]float64, args []*table) {
 	}
 }
 
-var unary = map[tape.Op]func(float64) float64{
-	tape.Neg: elem.Neg, tape.Abs: elem.Abs, tape.Sign: elem.Sign, tape.Not: elem.Not, tape.Sqrt: elem.Sqrt, tape.Cbrt: elem.Cbrt,
-	tape.Exp: elem.Exp, tape.Expm1: elem.Expm1, tape.Log: elem.Log, tape.Log1p: elem.Log1p, tape.Log10: elem.Log10,
-	tape.Sin: elem.Sin, tape.Cos: elem.Cos, tape.Tan: elem.Tan, tape.Asin: elem.Asin, tape.Acos: elem.Acos, tape.Atan: elem.Atan,
-	tape.Sinh: elem.Sinh, tape.Cosh: elem.Cosh, tape.Tanh: elem.Tanh, tape.Asinh: elem.Asinh, tape.Acosh: elem.Acosh, tape.Atanh: elem.Atanh,
-	tape.Erf: elem.Erf, tape.Erfc: elem.Erfc, tape.Lgamma: elem.Lgamma,
-	tape.Floor: elem.Floor, tape.Ceil: elem.Ceil, tape.Round: elem.Round, tape.Trunc: elem.Trunc, tape.Sigmoid: elem.Sigmoid,
+var unary = map[string]func(float64) float64{
+	"neg": elem.Neg, "not": elem.Not, "abs": elem.Abs, "sign": elem.Sign, "sqrt": elem.Sqrt, "cbrt": elem.Cbrt,
+	"exp": elem.Exp, "expm1": elem.Expm1, "log": elem.Log, "log1p": elem.Log1p, "log10": elem.Log10,
+	"sin": elem.Sin, "cos": elem.Cos, "tan": elem.Tan, "asin": elem.Asin, "acos": elem.Acos, "atan": elem.Atan,
+	"sinh": elem.Sinh, "cosh": elem.Cosh, "tanh": elem.Tanh, "asinh": elem.Asinh, "acosh": elem.Acosh, "atanh": elem.Atanh,
+	"erf": elem.Erf, "erfc": elem.Erfc, "lgamma": elem.Lgamma, "sigmoid": elem.Sigmoid,
+	"floor": elem.Floor, "ceil": elem.Ceil, "round": elem.Round, "trunc": elem.Trunc,
 }
 
-var binary = map[tape.Op]func(a, b float64) float64{
-	tape.Add: elem.Add, tape.Sub: elem.Sub, tape.Mul: elem.Mul, tape.Div: elem.Div, tape.Pow: elem.Pow,
-	tape.Atan2: elem.Atan2, tape.Hypot: elem.Hypot, tape.Mod: elem.Mod, tape.Min: elem.Min, tape.Max: elem.Max,
-	tape.Less: elem.Less, tape.LessEq: elem.LessEq, tape.Equal: elem.Equal, tape.NotEqual: elem.NotEqual,
-	tape.And: elem.And, tape.Or: elem.Or,
+var binary = map[string]func(a, b float64) float64{
+	"+": elem.Add, "-": elem.Sub, "*": elem.Mul, "/": elem.Div, "^": elem.Pow,
+	"atan2": elem.Atan2, "hypot": elem.Hypot, "mod": elem.Mod, "min": elem.Min, "max": elem.Max,
+	"<": elem.Less, "<=": elem.LessEq, "==": elem.Equal, "!=": elem.NotEqual, "and": elem.And, "or": elem.Or,
 }

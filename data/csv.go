@@ -1,0 +1,177 @@
+package data
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"path"
+	"strconv"
+	"strings"
+)
+
+// Table is a table of texts with named columns.
+type Table struct {
+	Name    string
+	Columns []string
+	Cells   [][]string // per column
+	Lines   []int      // line of each row in the file
+}
+
+// ReadTable reads a CSV or TSV file with a header line. The separator is a tab
+// in .tsv files, else the one of comma, semicolon and tab that the header has
+// most of. Lines that start with # are comments.
+func ReadTable(files fs.FS, name string) (*Table, error) {
+	text, err := open(files, name)
+	if err != nil {
+		return nil, err
+	}
+	rows, lines, err := records(name, text)
+	if err != nil {
+		return nil, err
+	}
+	if len(rows) == 0 {
+		return nil, fmt.Errorf("%s: the file is empty; its first line names the columns", name)
+	}
+	t := &Table{Name: name, Columns: rows[0], Cells: make([][]string, len(rows[0])), Lines: lines[1:]}
+	seen := map[string]bool{}
+	for k, c := range t.Columns {
+		t.Columns[k] = strings.TrimSpace(c)
+		if seen[t.Columns[k]] {
+			return nil, fmt.Errorf("%s:%d: two columns are called %q", name, lines[0], t.Columns[k])
+		}
+		seen[t.Columns[k]] = true
+	}
+	for i, row := range rows[1:] {
+		if len(row) != len(t.Columns) {
+			return nil, fmt.Errorf("%s:%d: %d cells, but the header names %d columns", name, lines[i+1], len(row), len(t.Columns))
+		}
+		for k, cell := range row {
+			t.Cells[k] = append(t.Cells[k], strings.TrimSpace(cell))
+		}
+	}
+	return t, nil
+}
+
+// Numbers returns column k as numbers; an empty cell, "nan" and "na" are missing values (NaN).
+func (t *Table) Numbers(k int) ([]float64, error) {
+	out := make([]float64, len(t.Cells[k]))
+	for i, cell := range t.Cells[k] {
+		x, ok := parse(cell)
+		if !ok {
+			return nil, fmt.Errorf("%s:%d: %q in column %q is not a number", t.Name, t.Lines[i], cell, t.Columns[k])
+		}
+		out[i] = x
+	}
+	return out, nil
+}
+
+func parse(cell string) (float64, bool) {
+	switch strings.ToLower(cell) {
+	case "", "nan", "na", ".":
+		return math.NaN(), true
+	case "inf", "+inf", "infinity":
+		return math.Inf(1), true
+	case "-inf", "-infinity":
+		return math.Inf(-1), true
+	}
+	if strings.ContainsAny(cell, "xXpP_") {
+		return 0, false
+	}
+	x, err := strconv.ParseFloat(cell, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, false
+	}
+	return x, true
+}
+
+// records splits a file into cells.
+func records(name string, text []byte) (rows [][]string, lines []int, err error) {
+	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	r := csv.NewReader(bytes.NewReader(text))
+	r.Comma = separator(name, text)
+	r.Comment = '#'
+	r.FieldsPerRecord = -1
+	r.TrimLeadingSpace = r.Comma != '\t'
+	for {
+		row, err := r.Read()
+		if err != nil {
+			var parse *csv.ParseError
+			if errors.As(err, &parse) {
+				return nil, nil, fmt.Errorf("%s:%d:%d: %w", name, parse.Line, parse.Column, parse.Err)
+			}
+			return rows, lines, nil // io.EOF
+		}
+		line, _ := r.FieldPos(0)
+		rows = append(rows, row)
+		lines = append(lines, line)
+	}
+}
+
+func separator(name string, text []byte) rune {
+	if strings.EqualFold(path.Ext(name), ".tsv") {
+		return '\t'
+	}
+	for line := range bytes.Lines(text) {
+		if line = bytes.TrimSpace(line); len(line) == 0 || line[0] == '#' {
+			continue
+		}
+		best, n := ',', bytes.Count(line, []byte{','})
+		for _, c := range ";\t" {
+			if k := bytes.Count(line, []byte(string(c))); k > n {
+				best, n = c, k
+			}
+		}
+		return best
+	}
+	return ','
+}
+
+// matrix reads a CSV file of numbers: a vector when it has one column or one
+// row, else a matrix. A first line without any number is a header.
+func matrix(name string, text []byte, limit int) (Array, error) {
+	rows, lines, err := records(name, text)
+	if err != nil {
+		return Array{}, err
+	}
+	if len(rows) > 0 {
+		header := true
+		for _, cell := range rows[0] {
+			if _, ok := parse(strings.TrimSpace(cell)); ok {
+				header = false
+			}
+		}
+		if header {
+			rows, lines = rows[1:], lines[1:]
+		}
+	}
+	if len(rows) == 0 {
+		return Array{}, fmt.Errorf("%s: the file holds no numbers", name)
+	}
+	cols := len(rows[0])
+	n, ok := product([]int{len(rows), cols}, limit)
+	if !ok {
+		return Array{}, fmt.Errorf("%s: %d × %d numbers are more than the limit of %d", name, len(rows), cols, limit)
+	}
+	a := Array{Shape: []int{len(rows), cols}, Data: make([]float64, 0, n)}
+	for i, row := range rows {
+		if len(row) != cols {
+			return Array{}, fmt.Errorf("%s:%d: %d numbers, but the first line has %d", name, lines[i], len(row), cols)
+		}
+		for k, cell := range row {
+			x, ok := parse(strings.TrimSpace(cell))
+			if !ok {
+				return Array{}, fmt.Errorf("%s:%d: %q (cell %d) is not a number", name, lines[i], cell, k+1)
+			}
+			a.Data = append(a.Data, x)
+		}
+	}
+	if cols == 1 {
+		a.Shape = []int{len(rows)}
+	} else if len(rows) == 1 {
+		a.Shape = []int{cols}
+	}
+	return a, nil
+}

@@ -1,0 +1,75 @@
+// Package data reads arrays and tables that a model names: CSV and TSV, NumPy's
+// NPY and Matrix Market files, through a file system confined to the model's
+// folder. It knows nothing of models; it never writes.
+package data
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"path"
+	"strings"
+)
+
+// Array is an array of numbers: Data is row-major of lengths Shape.
+type Array struct {
+	Shape []int
+	Data  []float64
+}
+
+// maxFile limits the bytes read from one file.
+const maxFile = 4 << 30
+
+// Load reads an array of at most limit elements from the file name (slashes,
+// relative to the root of files); its extension (.csv, .tsv, .txt, .npy, .mtx)
+// tells the format. Errors name the file and, for texts, the line.
+func Load(files fs.FS, name string, limit int) (Array, error) {
+	read := map[string]func(string, []byte, int) (Array, error){
+		".csv": matrix, ".tsv": matrix, ".txt": matrix, ".npy": npy, ".mtx": marketMatrix,
+	}[strings.ToLower(path.Ext(name))]
+	if read == nil {
+		return Array{}, fmt.Errorf("%s: the format is told by the extension; use .csv, .tsv, .npy or .mtx", name)
+	}
+	text, err := open(files, name)
+	if err != nil {
+		return Array{}, err
+	}
+	return read(name, text, limit)
+}
+
+// open reads a whole file inside the folder.
+func open(files fs.FS, name string) ([]byte, error) {
+	clean := path.Clean(strings.ReplaceAll(name, "\\", "/"))
+	if !fs.ValidPath(clean) || clean == "." {
+		return nil, fmt.Errorf("%q is outside the model's folder; files are named relative to it, without ..", name)
+	}
+	if files == nil {
+		return nil, fmt.Errorf("cannot read %q: the model does not come from a folder", name)
+	}
+	f, err := files.Open(clean)
+	if err != nil {
+		if errors.Is(err, fs.ErrNotExist) {
+			return nil, fmt.Errorf("there is no file %q in the model's folder: %w", name, fs.ErrNotExist)
+		}
+		return nil, fmt.Errorf("cannot read %q: %w", name, err)
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxFile))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %q: %w", name, err)
+	}
+	return text, nil
+}
+
+// product multiplies lengths and reports whether the result is within limit.
+func product(shape []int, limit int) (int, bool) {
+	n := 1
+	for _, d := range shape {
+		if d < 0 || d > 0 && n > limit/d {
+			return 0, false
+		}
+		n *= d
+	}
+	return n, n <= limit
+}

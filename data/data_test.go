@@ -1,0 +1,105 @@
+package data
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+func npyFile(version byte, descr, order, shape string, body []byte) string {
+	header := fmt.Sprintf("{'descr': '%s', 'fortran_order': %s, 'shape': (%s), }\n", descr, order, shape)
+	b := []byte("\x93NUMPY")
+	b = append(b, version, 0)
+	if version == 1 {
+		b = binary.LittleEndian.AppendUint16(b, uint16(len(header)))
+	} else {
+		b = binary.LittleEndian.AppendUint32(b, uint32(len(header)))
+	}
+	return string(append(append(b, header...), body...))
+}
+
+func TestLoad(t *testing.T) {
+	f8 := binary.LittleEndian.AppendUint64(nil, math.Float64bits(1.5))
+	f8 = binary.LittleEndian.AppendUint64(f8, math.Float64bits(-2))
+	for _, c := range []struct{ name, text, want string }{
+		{"a.csv", "1,2\n3,4\n", "[2 2] [1 2 3 4]"},
+		{"a.csv", "x;y\n1;2.5\n", "[2] [1 2.5]"},
+		{"a.tsv", "# comment\n1\n2\nnan\n", "[3] [1 2 NaN]"},
+		{"a.csv", "\xef\xbb\xbf1,2\r\n3,4\r\n", "[2 2] [1 2 3 4]"},
+		{"a.csv", "1,2\n3\n", `a.csv:2: 1 numbers, but the first line has 2`},
+		{"a.csv", "1,2\n3,b\n", `a.csv:2: "b" (cell 2) is not a number`},
+		{"a.csv", "", `a.csv: the file holds no numbers`},
+		{"a.npy", npyFile(1, "<f8", "False", "2,", f8), "[2] [1.5 -2]"},
+		{"a.npy", npyFile(2, ">i2", "True", "2, 3", []byte{0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 255, 255}), "[2 3] [1 3 5 2 4 -1]"},
+		{"a.npy", npyFile(3, "|u1", "False", "", []byte{7}), "[] [7]"},
+		{"a.npy", npyFile(1, "<f8", "False", "3,", f8), "a.npy: 16 bytes of data, but the shape needs 24"},
+		{"a.npy", npyFile(1, "<c16", "False", "1,", f8), `a.npy: elements of type "<c16" are not read; save floats or integers`},
+		{"a.npy", npyFile(1, "<f8", "False", "99999, 99999", f8), "a.npy: the array of shape (99999, 99999) has more elements than the limit of 1000"},
+		{"a.npy", "hello", "a.npy: this is not a NumPy file"},
+		{"a.mtx", "%%MatrixMarket matrix coordinate real general\n% c\n2 3 2\n1 1 5\n2 3 -1\n", "[2 3] [5 0 0 0 0 -1]"},
+		{"a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n", "[2 2] [0 1 1 0]"},
+		{"a.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", "[2 2] [1 3 2 4]"},
+		{"a.mtx", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", "[2 2] [1 2 2 3]"},
+		{"a.mtx", "%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n", "[3 3] [0 -1 -2 1 0 -3 2 3 0]"},
+		{"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 5\n", "a.mtx:3: (3, 1) is outside the matrix of 2 × 2"},
+		{"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n", "a.mtx:3: 1 entries, but 2 were announced"},
+		{"a.mtx", "", "a.mtx:0: the file ends before the sizes"},
+		{"a.xls", "", "a.xls: the format is told by the extension; use .csv, .tsv, .npy or .mtx"},
+		{"../a.csv", "", `"../a.csv" is outside the model's folder; files are named relative to it, without ..`},
+		{"/etc/a.csv", "", `"/etc/a.csv" is outside the model's folder; files are named relative to it, without ..`},
+	} {
+		files := fstest.MapFS{strings.TrimLeft(c.name, "./"): {Data: []byte(c.text)}}
+		a, err := Load(files, c.name, 1000)
+		got := fmt.Sprint(a.Shape, a.Data)
+		if err != nil {
+			got = strings.Split(err.Error(), ": file does not exist")[0]
+		}
+		if got != c.want {
+			t.Errorf("%s %q:\n got %s\nwant %s", c.name, c.text, got, c.want)
+		}
+	}
+}
+
+func TestReadTable(t *testing.T) {
+	files := fstest.MapFS{
+		"d.tsv": {Data: []byte("t [h]\tconc [mg/L]\tarm\n0\t1\ta\n2\t\tb\n")},
+		"e.csv": {Data: []byte("t,y\n0,1\n1\n")},
+		"f.csv": {Data: []byte("t,y\n0,1\n1,zwei\n")},
+	}
+	d, err := ReadTable(files, "d.tsv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := d.Numbers(1)
+	if err != nil || fmt.Sprint(d.Columns, y) != "[t [h] conc [mg/L] arm] [1 NaN]" {
+		t.Error(d.Columns, y, err)
+	}
+	if _, err := ReadTable(files, "e.csv"); err == nil || err.Error() != "e.csv:3: 1 cells, but the header names 2 columns" {
+		t.Error(err)
+	}
+	f, err := ReadTable(files, "f.csv")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := f.Numbers(1); err == nil || err.Error() != `f.csv:3: "zwei" in column "y" is not a number` {
+		t.Error(err)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add("a.csv", "1,2\n3,4\n")
+	f.Add("a.npy", npyFile(1, "<f8", "False", "1,", make([]byte, 8)))
+	f.Add("a.mtx", "%%MatrixMarket matrix array real general\n1 1\n1\n")
+	f.Fuzz(func(t *testing.T, name, text string) {
+		for _, read := range []func(string, []byte, int) (Array, error){matrix, npy, marketMatrix} {
+			if a, err := read(name, []byte(text), 1000); err == nil {
+				if n, ok := product(a.Shape, 1000); !ok || n != len(a.Data) {
+					t.Fatalf("shape %v with %d numbers", a.Shape, len(a.Data))
+				}
+			}
+		}
+	})
+}

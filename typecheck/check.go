@@ -1,0 +1,180 @@
+package typecheck
+
+import (
+	"io/fs"
+	"path"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/units"
+)
+
+// Env is what a model may read besides its own text.
+type Env struct {
+	// Files is the model's folder, for load and csv; nil when there is none.
+	Files fs.FS
+	// Consts overrides scalar consts by name.
+	Consts map[string]float64
+	// MaxElements limits arrays, loops and compile-time work per expression; 0 means 100 million.
+	MaxElements int
+}
+
+const (
+	maxElements = 100_000_000
+	maxRank     = 3
+	maxNodes    = 5_000_000 // expressions after inlining
+	maxErrors   = 50
+)
+
+// checker holds the state of one Check.
+type checker struct {
+	env     Env
+	list    *diag.List
+	file    *ast.File
+	globals map[string]*entity
+	order   []*entity // in file order
+	units   map[string]*unitEntity
+	model   *Model
+
+	equations  []*ast.Equation
+	reactions  []*ast.Reaction
+	events     []*ast.Event
+	objectives []ast.Item // *ast.Objective, *ast.Constraint
+	observes   []*ast.Observe
+	asserts    []*ast.Assert
+	invariants []*ast.Invariant
+	settings   []*ast.Settings
+	priors     []prior
+	observed   []*observation
+	nodes      int
+	tooMany    bool
+	inlining   []*ast.Fn
+	resolving  []*entity
+	unitMode   string
+}
+
+// Check turns a parsed file into a checked model. It returns nil when it
+// reported an error into l; warnings and notes do not matter. It terminates on
+// any input and reads no file outside env.Files.
+func Check(f *ast.File, env Env, l *diag.List) *Model {
+	if env.MaxElements == 0 {
+		env.MaxElements = maxElements
+	}
+	c := &checker{
+		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{},
+		model: &Model{Source: f.Source},
+	}
+	c.run()
+	failed := c.list.HasErrors()
+	seen := map[string]bool{}
+	errors := 0
+	for _, d := range c.list.All() {
+		// A let that is inlined twice reports once.
+		key := string(d.Code) + "\x00" + d.Message + "\x00" + spanKey(d.Span)
+		if seen[key] {
+			continue
+		}
+		seen[key] = true
+		if d.Level == diag.Error {
+			if errors++; errors > maxErrors {
+				continue
+			}
+		}
+		l.Add(d)
+	}
+	if failed {
+		return nil
+	}
+	return c.model
+}
+
+func spanKey(s source.Span) string {
+	if s.File == nil {
+		return ""
+	}
+	return string(rune(s.Start)) + "," + string(rune(s.End))
+}
+
+func (c *checker) run() {
+	c.collect()
+	c.readUnitMode()
+	if c.model.Name == "" && c.file.Source != nil {
+		c.model.Name = strings.TrimSuffix(path.Base(c.file.Source.Name()), ".ode")
+	}
+	for _, name := range sortedKeys(c.units) {
+		c.unitNamed(name)
+	}
+	for _, e := range c.order {
+		c.resolve(e)
+	}
+	c.listSymbols()
+	c.checkEquations()
+	c.checkEvents()
+	c.checkObserves()
+	c.checkObjectives()
+	c.checkOutputs()
+	c.checkConditions()
+	c.checkSettings()
+	if !c.list.HasErrors() {
+		c.notes()
+	}
+}
+
+// wholeFile is the place of errors about what is missing.
+func (c *checker) wholeFile() source.Span { return source.Span{File: c.file.Source} }
+
+// unitMode is what `solver { units = … }` asks for.
+func (c *checker) readUnitMode() {
+	for _, s := range c.settings {
+		if s.Block.Name != "solver" {
+			continue
+		}
+		for _, k := range s.List {
+			if n, ok := strip(k.Value).(*ast.Name); ok && k.Key.Name == "units" {
+				c.unitMode = n.Name
+			}
+		}
+	}
+}
+
+// unitErrorf reports a contradiction of units, as strictly as the model wants.
+func (c *checker) unitErrorf(at source.Span, format string, args ...any) *diag.Diagnostic {
+	switch c.unitMode {
+	case "off":
+		return &diag.Diagnostic{}
+	case "warn":
+		return c.list.Warnf(CodeUnit, at, format, args...)
+	}
+	return c.list.Errorf(CodeUnit, at, format, args...)
+}
+
+func (c *checker) errorf(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
+	return c.list.Errorf(code, at, format, args...)
+}
+
+// unavailable reports a construct of a later version.
+func (c *checker) unavailable(at source.Span, what string) {
+	c.errorf(CodeUnavailable, at, "%s is not available in this version", what)
+}
+
+// strip removes parentheses.
+func strip(e ast.Expr) ast.Expr {
+	for {
+		p, ok := e.(*ast.Paren)
+		if !ok {
+			return e
+		}
+		e = p.X
+	}
+}
+
+// unitEntity is a user's unit.
+type unitEntity struct {
+	decl    *ast.UnitDecl
+	unit    units.Unit
+	busy    bool
+	done    bool
+	missing bool
+}

@@ -1,0 +1,475 @@
+package typecheck
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+)
+
+// resolve works out what a global name means; names it needs are resolved first.
+func (c *checker) resolve(e *entity) {
+	switch e.stage {
+	case 2:
+		return
+	case 1:
+		c.cycle(e)
+		return
+	}
+	if len(c.resolving) > 10_000 {
+		c.errorf(CodeSize, e.span, "definitions depend on each other more than 10000 deep")
+		e.stage = 2
+		return
+	}
+	e.stage = 1
+	c.resolving = append(c.resolving, e)
+	switch e.kind {
+	case constName:
+		c.resolveConst(e)
+	case paramName, stateName, discreteName:
+		c.resolveVariable(e)
+	case timeName:
+		c.resolveTime(e)
+	case letName:
+		e.value = c.letValue(context{place: placeLet}, e.lets)
+	case dataName:
+		c.resolveData(e)
+	}
+	c.resolving = c.resolving[:len(c.resolving)-1]
+	e.stage = 2
+}
+
+// cycle reports a definition that needs itself, with the way round.
+func (c *checker) cycle(e *entity) {
+	i := slices.Index(c.resolving, e)
+	var way []string
+	for _, d := range c.resolving[i:] {
+		way = append(way, d.name)
+	}
+	what := "definitions"
+	switch e.kind {
+	case letName:
+		what = "lets"
+	case constName:
+		what = "consts"
+	case paramName:
+		what = "defaults"
+	case stateName, discreteName:
+		what = "initial values"
+	}
+	if len(way) == 1 {
+		if e.kind == letName {
+			c.errorf(CodeCycle, e.span, "%q is defined by itself; what changes with time is a state", e.name)
+		} else {
+			c.errorf(CodeCycle, e.span, "the value of %q depends on itself", e.name)
+		}
+		return
+	}
+	d := c.errorf(CodeCycle, e.span, "these %s depend on each other in a circle: %s", what, strings.Join(append(way, e.name), " → "))
+	for _, o := range c.resolving[i+1:] {
+		d.Relate(o.span, "%q", o.name)
+	}
+}
+
+// shape evaluates the declared dimensions of a variable.
+func (c *checker) shape(dims []ast.Expr) (types.Shape, bool) {
+	var shape types.Shape
+	ok := true
+	for _, d := range dims {
+		n, good := c.integer(context{place: placeShape}, d, "a dimension", 1, c.env.MaxElements)
+		ok = ok && good
+		shape = append(shape, n)
+	}
+	if !ok {
+		return nil, false
+	}
+	if len(shape) > maxRank {
+		c.errorf(CodeShape, dims[maxRank].Pos(), "arrays have at most %d dimensions", maxRank)
+		return nil, false
+	}
+	if len(shape) > 0 && !c.fits(shape, dims[0].Pos().To(dims[len(dims)-1].Pos())) {
+		return nil, false
+	}
+	return shape, true
+}
+
+// fill checks that a value has the shape of what it is assigned to, or is a scalar that fills it.
+func (c *checker) fill(what string, value Expr, shape types.Shape, declared source.Span) bool {
+	s := value.Type().Shape
+	if len(s) == 0 || s.Equal(shape) {
+		return true
+	}
+	c.errorf(CodeShape, value.Span(), "%s is %s, but this has shape %s", what, wants(shape), s).Relate(declared, "declared here")
+	return false
+}
+
+func wants(s types.Shape) string {
+	if len(s) == 0 {
+		return "a scalar"
+	}
+	return "of shape " + s.String() + " (or a scalar that fills it)"
+}
+
+func (c *checker) resolveConst(e *entity) {
+	v := e.variable
+	e.value = bad(v.Name.Span)
+	shape, ok := c.shape(v.Dims)
+	if v.Value == nil {
+		c.errorf(CodeMissing, v.Span, "const %q needs a value: const %s = …", e.name, e.name)
+		return
+	}
+	value := c.expr(context{place: placeConst}, v.Value)
+	if v.Prior != nil || v.Lo != nil {
+		c.errorf(CodeKind, v.Span, "a const has neither bounds nor a prior; declare %q with param", e.name)
+	}
+	if !ok || isBad(value) || !c.numeric(value, "=", value.Span()) {
+		return
+	}
+	if v.Dims == nil {
+		shape = value.Type().Shape
+	} else if !c.fill("const "+e.name, value, shape, v.Name.Span) {
+		return
+	}
+	d, ok := c.static(value, nil)
+	if !ok {
+		return
+	}
+	t := types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, "the value of "+e.name)}
+	if o, is := c.env.Consts[e.name]; is {
+		if len(shape) > 0 {
+			c.errorf(CodeArguments, v.Name.Span, "const %q has shape %s; only a scalar const can be overridden", e.name, shape)
+			return
+		}
+		d = []float64{o}
+	}
+	if !slices.ContainsFunc(d, func(x float64) bool { return !whole(x) }) {
+		t.Kind = types.Int
+	}
+	e.value = seal(&Const{Base: at(t, v.Name.Span), Data: slices.Clone(d)})
+}
+
+// resolveVariable makes the symbol of a param, state or discrete.
+func (c *checker) resolveVariable(e *entity) {
+	v := e.variable
+	shape, ok := c.shape(v.Dims)
+	sym := &Symbol{Name: e.name, Span: v.Name.Span, Doc: e.doc, Lo: math.Inf(-1), Hi: math.Inf(1)}
+	var where *place
+	what := "the initial value of " + e.name
+	switch e.kind {
+	case paramName:
+		sym.Kind, where, what = ParamSymbol, placeParam, "the default of "+e.name
+	case stateName:
+		sym.Kind, where = StateSymbol, placeInitial
+	default:
+		sym.Kind, where = DiscreteSymbol, placeInitial
+	}
+	if v.Value == nil {
+		c.errorf(CodeMissing, v.Span, "%s %q needs a value: %s = …", strings.TrimPrefix(kindWord(e.kind), "the "), e.name, e.name)
+		return
+	}
+	value := c.expr(context{place: where}, v.Value)
+	if v.Lo != nil && e.kind != paramName {
+		c.errorf(CodeKind, v.Lo.Pos().To(v.Hi.Pos()), "only params have bounds")
+	}
+	if v.Prior != nil && e.kind != paramName {
+		c.errorf(CodeKind, v.Prior.Pos(), "only params have priors")
+	}
+	if !ok || isBad(value) || !c.numeric(value, "=", value.Span()) {
+		if !ok {
+			return
+		}
+		// The name stays usable, so that its uses are not errors too.
+		sym.Type = types.Type{Kind: types.Real, Shape: shape}
+		sym.Value = bad(v.Span)
+		if v.Dims != nil || v.Value == nil {
+			e.sym = sym
+		}
+		return
+	}
+	if v.Dims == nil {
+		shape = value.Type().Shape
+	} else if !c.fill(what, value, shape, v.Name.Span) {
+		return
+	}
+	sym.Type = types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, what)}
+	sym.Value = value
+	sym.Literal = Static(value)
+	e.sym = sym
+	if v.Lo != nil {
+		c.bounds(e, sym, v)
+	}
+	if v.Prior != nil && e.kind == paramName {
+		c.priors = append(c.priors, prior{sym: sym, dist: v.Prior})
+	}
+}
+
+func (c *checker) bounds(e *entity, sym *Symbol, v *ast.Var) {
+	x := context{place: placeBound}
+	one := func(b ast.Expr) (float64, bool) {
+		value := c.expr(x, b)
+		if isBad(value) || !c.numeric(value, "in", value.Span()) {
+			return 0, false
+		}
+		if len(value.Type().Shape) > 0 {
+			c.errorf(CodeBounds, b.Pos(), "a bound is a single number, for all elements")
+			return 0, false
+		}
+		if !bare(value) {
+			c.expectUnit("a bound of "+e.name, value, sym.Type.Unit, v.Name.Span)
+		}
+		d, ok := c.static(value, nil)
+		if !ok {
+			return 0, false
+		}
+		return d[0], true
+	}
+	lo, ok1 := one(v.Lo)
+	hi, ok2 := one(v.Hi)
+	if !ok1 || !ok2 {
+		return
+	}
+	if !(lo <= hi) {
+		c.errorf(CodeBounds, v.Lo.Pos().To(v.Hi.Pos()), "the lower bound %g is above the upper bound %g; exchange them", lo, hi)
+		return
+	}
+	sym.Lo, sym.Hi = lo, hi
+	if !sym.Literal {
+		return
+	}
+	d, ok := c.static(sym.Value, nil)
+	if !ok {
+		return
+	}
+	for _, x := range d {
+		if x < lo || x > hi {
+			c.list.Warnf(CodeBounds, sym.Value.Span(), "the default %g of %q is outside its bounds [%g, %g]", x, e.name, lo, hi)
+			return
+		}
+	}
+}
+
+func (c *checker) resolveTime(e *entity) {
+	t := e.time
+	x := context{place: placeTime}
+	from, to := c.expr(x, t.From), c.expr(x, t.To)
+	sym := &Symbol{Name: e.name, Kind: TimeSymbol, Span: e.span, Doc: e.doc, Lo: math.Inf(-1), Hi: math.Inf(1)}
+	sym.Type = types.Type{Kind: types.Real}
+	e.sym = sym
+	for _, b := range []Expr{from, to} {
+		if isBad(b) {
+			continue
+		}
+		if !c.numeric(b, "time", b.Span()) {
+			continue
+		}
+		if len(b.Type().Shape) > 0 {
+			c.errorf(CodeShape, b.Span(), "a bound of the time is a single number, and this has shape %s", b.Type().Shape)
+		}
+	}
+	if t.Unit != nil {
+		sym.Type.Unit = c.unit(t.Unit)
+		for _, b := range []Expr{from, to} {
+			if !isBad(b) && !bare(b) {
+				c.expectUnit("a bound of the time", b, sym.Type.Unit, t.Unit.Span)
+			}
+		}
+	} else {
+		for _, b := range []Expr{to, from} {
+			if !isBad(b) && !bare(b) && b.Type().Unit.Known() {
+				sym.Type.Unit = b.Type().Unit
+			}
+		}
+	}
+	c.model.Time, c.model.From, c.model.To = sym, from, to
+	if a, ok := from.(*Const); ok && !isBad(from) {
+		if b, is := to.(*Const); is && !isBad(to) && !(a.Data[0] < b.Data[0]) {
+			c.errorf(CodeBounds, t.From.Pos().To(t.To.Pos()), "the time runs from %g to %g; the end must be later than the start", a.Data[0], b.Data[0])
+		}
+	}
+}
+
+// letValue elaborates the pieces of one let.
+func (c *checker) letValue(x context, pieces []*ast.Let) Expr {
+	l := pieces[0]
+	var v Expr
+	if l.Target.Subs == nil {
+		if len(l.For) > 0 {
+			c.errorf(CodeSubscript, l.Target.Span, "%q has no index for the loop over %q; write %s[%s] = …", l.Target.Name.Name, l.For[0].Name.Name, l.Target.Name.Name, l.For[0].Name.Name)
+			return bad(l.Span)
+		}
+		v = c.expr(x, l.Value)
+	} else {
+		v = c.letPieces(x, pieces)
+	}
+	if isBad(v) {
+		return v
+	}
+	if v.Type().Kind == types.String {
+		c.errorf(CodeType, v.Span(), "a let is a number or a condition, and this is a text")
+		return bad(l.Span)
+	}
+	for _, p := range pieces {
+		if p.Unit == nil {
+			continue
+		}
+		u := c.unit(p.Unit)
+		if !bare(v) {
+			c.expectUnit("the value of "+l.Target.Name.Name, v, u, p.Unit.Span)
+		}
+		t := v.Type()
+		t.Unit = u
+		return retype(v, t)
+	}
+	return v
+}
+
+// letPieces puts an array together from `w[i] = … for …`. Its shape is the
+// smallest that holds all elements that are given.
+func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
+	name := pieces[0].Target.Name.Name
+	rank := len(pieces[0].Target.Subs)
+	ok := true
+	shape := make(types.Shape, rank)
+	type half struct {
+		let     *ast.Let
+		x       context
+		indices []*Index
+	}
+	var halves []half
+	for _, p := range pieces {
+		t := p.Target
+		if len(t.Subs) != rank {
+			c.errorf(CodeSubscript, t.Span, "this piece of %q has %s, the first has %d", name, plural(len(t.Subs), "index", "indices"), rank).Relate(pieces[0].Target.Span, "first piece")
+			return bad(t.Span)
+		}
+		y, indices, good := c.binders(x, p.For)
+		ok = ok && good
+		halves = append(halves, half{p, y, indices})
+		if !good {
+			continue
+		}
+		for k, s := range t.Subs {
+			ends := []ast.Expr{s.Lo}
+			switch {
+			case s.All:
+				c.errorf(CodeSubscript, s.Span, "the length of `:` is not known here; write the range, as in %s[1:n]", name)
+				ok = false
+				continue
+			case s.Hi != nil:
+				ends = append(ends, s.Hi)
+			}
+			for _, e := range ends {
+				at := c.subscript(y, e)
+				if isBad(at) || len(at.Type().Shape) > 0 {
+					ok = false
+					continue
+				}
+				d, good := c.static(at, Free(at))
+				ok = ok && good
+				for _, v := range d {
+					if v > float64(shape[k]) && v <= float64(c.env.MaxElements) {
+						shape[k] = int(v)
+					} else if v > float64(c.env.MaxElements) {
+						c.errorf(CodeSize, s.Span, "index %g is beyond the limit of %d elements", v, c.env.MaxElements)
+						return bad(s.Span)
+					}
+				}
+			}
+		}
+	}
+	if !ok {
+		return bad(pieces[0].Span)
+	}
+	if rank > maxRank {
+		c.errorf(CodeShape, pieces[0].Target.Span, "arrays have at most %d dimensions", maxRank)
+		return bad(pieces[0].Span)
+	}
+	if slices.Contains(shape, 0) {
+		c.errorf(CodeRange, pieces[0].Target.Span, "%q has no elements: its range is empty", name)
+		return bad(pieces[0].Span)
+	}
+	if !c.fits(shape, pieces[0].Target.Span) {
+		return bad(pieces[0].Span)
+	}
+	var list []Piece
+	t := types.Type{Kind: types.Real, Shape: shape}
+	first := true
+	for _, h := range halves {
+		subs, out, good := c.target(h.x, h.let.Target, shape)
+		value := c.expr(h.x, h.let.Value)
+		if !good || isBad(value) || !c.numeric(value, name, value.Span()) {
+			ok = false
+			continue
+		}
+		if !c.fill("this piece of "+name, value, out, h.let.Target.Span) {
+			ok = false
+			continue
+		}
+		if first {
+			t.Unit = value.Type().Unit
+		} else {
+			t.Unit = c.mergeUnits(value.Span(), name, t.Unit, value.Type().Unit)
+		}
+		first = false
+		if empty(h.indices) {
+			continue
+		}
+		list = append(list, Piece{Indices: h.indices, Subs: subs, Value: value, Span: h.let.Target.Span})
+	}
+	if !ok {
+		return bad(pieces[0].Span)
+	}
+	cover := newCover(c, shape)
+	for _, p := range list {
+		if !cover.add(p) {
+			return bad(pieces[0].Span)
+		}
+	}
+	if at, is := cover.missing(); is {
+		c.errorf(CodeCoverage, pieces[0].Target.Span, "element %s of %q is not defined", at, name)
+		ok = false
+	}
+	if at, spans, is := cover.twice(); is {
+		c.errorf(CodeCoverage, spans[1], "element %s of %q is defined twice%s", at, name, lines(spans)).Relate(spans[0], "first here")
+		ok = false
+	}
+	if !ok {
+		return bad(pieces[0].Span)
+	}
+	return seal(&Assemble{Base: at(t, pieces[0].Target.Span), Pieces: list})
+}
+
+func empty(indices []*Index) bool {
+	return slices.ContainsFunc(indices, func(ix *Index) bool { return ix.Count == 0 })
+}
+
+// listSymbols puts the symbols into the model in file order.
+func (c *checker) listSymbols() {
+	for _, e := range c.order {
+		if e.sym == nil {
+			continue
+		}
+		switch e.kind {
+		case paramName:
+			c.model.Params = append(c.model.Params, e.sym)
+		case stateName:
+			c.model.States = append(c.model.States, e.sym)
+		case discreteName:
+			c.model.Discretes = append(c.model.Discretes, e.sym)
+		}
+	}
+	hasTime, hasState := false, false
+	for _, e := range c.order {
+		hasTime = hasTime || e.kind == timeName
+		hasState = hasState || e.kind == stateName
+	}
+	if !hasTime {
+		c.errorf(CodeMissing, c.wholeFile(), "the model has no time; add: time t from 0 to 10")
+	}
+	if !hasState {
+		c.errorf(CodeMissing, c.wholeFile(), "the model has no state; add: state x = 1, and its equation x' = …")
+	}
+}

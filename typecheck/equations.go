@@ -1,0 +1,409 @@
+package typecheck
+
+import (
+	"math"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// change is one contribution to the derivative of a state.
+type change struct {
+	Piece
+	add      bool
+	reaction string
+}
+
+// checkEquations gives every state its right-hand side.
+func (c *checker) checkEquations() {
+	changes := map[*Symbol][]change{}
+	failed := map[string]bool{}
+	for _, e := range c.equations {
+		name := e.Target.Name
+		sym := c.stateOf(name, e.Target)
+		if sym == nil {
+			failed[name.Name] = true
+			continue
+		}
+		x := context{place: placeRun}
+		y, indices, ok := c.binders(x, e.For)
+		var subs []Sub
+		var out types.Shape
+		if ok {
+			subs, out, ok = c.target(y, e.Target, sym.Type.Shape)
+		}
+		if ok && len(indices) > 0 && subs == nil {
+			c.errorf(CodeSubscript, e.Target.Span, "%q has no index for the loop over %q; write %s[%s]' = …", name.Name, indices[0].Name, name.Name, indices[0].Name)
+			ok = false
+		}
+		if !ok {
+			failed[name.Name] = true
+			continue
+		}
+		value := c.expr(y, e.Value)
+		if isBad(value) || !c.numeric(value, "'", value.Span()) {
+			failed[name.Name] = true
+			continue
+		}
+		if !c.fill("the right-hand side of "+name.Name+"'", value, out, sym.Span) {
+			failed[name.Name] = true
+			continue
+		}
+		c.rateUnit(sym, value)
+		if empty(indices) {
+			continue
+		}
+		changes[sym] = append(changes[sym], change{Piece: Piece{Indices: indices, Subs: subs, Value: value, Span: e.Target.Span}, add: e.Add})
+	}
+	for _, r := range c.reactions {
+		c.reaction(r, changes, failed)
+	}
+	for _, sym := range c.model.States {
+		c.model.Rates = append(c.model.Rates, c.rate(sym, changes[sym], failed[sym.Name]))
+	}
+}
+
+// stateOf returns the state that an equation is for, or reports why there is none.
+func (c *checker) stateOf(name ast.Ident, at *ast.LValue) *Symbol {
+	if name.Name == "" {
+		return nil
+	}
+	e, ok := c.globals[name.Name]
+	switch {
+	case !ok:
+		d := c.errorf(CodeUndefined, name.Span, "%q is not declared; add: state %s = …", name.Name, name.Name)
+		var known []string
+		for n, g := range c.globals {
+			if g.kind == stateName {
+				known = append(known, n)
+			}
+		}
+		if best := nearest(name.Name, known); best != "" {
+			d.Message += "; or did you mean \"" + best + "\"?"
+			d.Relate(c.globals[best].span, "%q is declared here", best)
+		}
+		return nil
+	case e.kind == laterName:
+		return nil
+	case e.kind != stateName:
+		c.errorf(CodeTarget, at.Span, "%q is %s; only a state has an equation", name.Name, e.kind).Relate(e.span, "declared here")
+		return nil
+	}
+	return e.sym
+}
+
+// rateUnit checks unit(rhs) = unit(state)/unit(time).
+func (c *checker) rateUnit(sym *Symbol, value Expr) {
+	if c.model.Time == nil || zero(value) {
+		return
+	}
+	want := sym.Type.Unit.Div(c.model.Time.Type.Unit)
+	if want.Known() && !value.Type().Unit.Same(want) {
+		c.expectUnit("the right-hand side of "+sym.Name+"'", value, want, source.Span{})
+	}
+}
+
+// rate joins the contributions to one state; every element has one `=`, or additions only.
+func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
+	shape := sym.Type.Shape
+	sets, adds := newCover(c, shape), newCover(c, shape)
+	var base []Piece
+	var extra []change
+	for _, ch := range changes {
+		ok := true
+		if ch.add {
+			extra = append(extra, ch)
+			ok = adds.add(ch.Piece)
+		} else {
+			base = append(base, ch.Piece)
+			ok = sets.add(ch.Piece)
+		}
+		if !ok {
+			return bad(sym.Span)
+		}
+	}
+	where := func(at string) string {
+		if at == "" {
+			return "state \"" + sym.Name + "\""
+		}
+		return "element " + at + " of state \"" + sym.Name + "\""
+	}
+	if at, spans, is := sets.twice(); is {
+		c.errorf(CodeEquations, spans[1], "%s has 2 equations%s; to add to a derivative write +=", where(at), lines(spans)).Relate(spans[0], "first equation")
+		return bad(sym.Span)
+	}
+	if failed {
+		return bad(sym.Span)
+	}
+	// Elements without `=` start from 0 when something is added to them.
+	var zeros *cover
+	if len(base) == 0 && !adds.whole {
+		zeros = adds
+	} else if len(base) > 0 {
+		zeros = sets
+	}
+	if zeros != nil {
+		if at, is := zeros.missing(); is {
+			if at, is = bothMissing(sets, adds); is {
+				d := c.errorf(CodeNoEquation, sym.Span, "%s has no equation; add: %s' = …", where(at), sym.Name)
+				if at != "" {
+					d.Message = where(at) + " has no equation"
+				}
+				return bad(sym.Span)
+			}
+		}
+	}
+	for _, ch := range extra {
+		if ch.reaction != "" && len(base) > 0 {
+			c.errorf(CodeEquations, base[0].Span, "state %q has an equation and is part of reaction %q; write %s' += … to add to the reactions", sym.Name, ch.reaction, sym.Name).Relate(ch.Span, "the reaction")
+			return bad(sym.Span)
+		}
+	}
+	span := sym.Span
+	if len(changes) > 0 {
+		span = changes[0].Span
+	}
+	t := types.Type{Kind: types.Real, Shape: shape}
+	if c.model.Time != nil {
+		t.Unit = sym.Type.Unit.Div(c.model.Time.Type.Unit)
+	}
+	var total Expr
+	if len(base) > 0 {
+		total = c.assemble(t, span, c.withZeros(base, sets))
+	}
+	for _, ch := range extra {
+		one := newCover(c, shape)
+		if !one.add(ch.Piece) {
+			return bad(sym.Span)
+		}
+		term := c.assemble(t, ch.Span, c.withZeros([]Piece{ch.Piece}, one))
+		if total == nil {
+			total = term
+			continue
+		}
+		total = seal(&Call{Base: at(t, span), Fn: stdlib.Operator("+"), Args: []Expr{total, term}})
+	}
+	if total == nil {
+		return bad(sym.Span)
+	}
+	return total
+}
+
+func bothMissing(a, b *cover) (string, bool) {
+	if (a.whole && a.by == nil) || (b.whole && b.by == nil) {
+		return "", false
+	}
+	a.fill()
+	b.fill()
+	for i := range a.by {
+		if a.by[i] == 0 && b.by[i] == 0 {
+			return element(i, a.shape), true
+		}
+	}
+	return "", false
+}
+
+// assemble is the array of pieces; one piece for the whole of the right shape is its value.
+func (c *checker) assemble(t types.Type, s source.Span, pieces []Piece) Expr {
+	if len(pieces) == 1 && pieces[0].Subs == nil && pieces[0].Value.Type().Shape.Equal(t.Shape) {
+		return pieces[0].Value
+	}
+	return seal(&Assemble{Base: at(t, s), Pieces: pieces})
+}
+
+// withZeros adds zero pieces for the elements that v does not cover, so that the pieces cover all.
+func (c *checker) withZeros(pieces []Piece, v *cover) []Piece {
+	if v.whole && v.by == nil {
+		return pieces
+	}
+	v.fill()
+	shape := v.shape
+	if len(shape) == 0 {
+		return pieces
+	}
+	last := shape[len(shape)-1]
+	stride := strides(shape)
+	for o := 0; o < len(v.by); {
+		if v.by[o] != 0 {
+			o++
+			continue
+		}
+		// A run along the last axis; whole rows are joined when the array is a matrix of empty rows.
+		n := 0
+		for o%last+n < last && v.by[o+n] == 0 {
+			n++
+		}
+		rows := 1
+		if n == last && len(shape) >= 2 {
+			for r := (o / stride[len(shape)-2]) % shape[len(shape)-2]; r+rows < shape[len(shape)-2] && allZero(v.by[o+rows*last:o+(rows+1)*last]); {
+				rows++
+			}
+		}
+		subs := make([]Sub, len(shape))
+		for k := range shape {
+			i := o / stride[k] % shape[k]
+			subs[k] = Sub{Lo: i + 1, Step: 1, Count: 1}
+		}
+		subs[len(shape)-1].Count = n
+		if rows > 1 {
+			subs[len(shape)-2].Count = rows
+		}
+		pieces = append(pieces, Piece{Subs: subs, Value: number(0, units.Unit{}, pieces[0].Span), Span: pieces[0].Span})
+		o += n + (rows-1)*last
+	}
+	return pieces
+}
+
+func allZero(v []int32) bool {
+	for _, x := range v {
+		if x != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// reaction adds the contributions of one reaction to its species.
+func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed map[string]bool) {
+	x := context{place: placeRun}
+	type side struct {
+		sym   *Symbol
+		value Expr // the species
+		subs  []Sub
+		n     float64
+		span  source.Span
+	}
+	read := func(list []*ast.Specie) (out []side, ok bool) {
+		ok = true
+		for _, s := range list {
+			sym := c.stateOf(s.Name.Name, s.Name)
+			if sym == nil {
+				ok = false
+				failed[s.Name.Name.Name] = true
+				continue
+			}
+			subs, left, good := c.target(x, s.Name, sym.Type.Shape)
+			if !good {
+				ok = false
+				failed[sym.Name] = true
+				continue
+			}
+			if len(left) > 0 {
+				c.errorf(CodeShape, s.Span, "a species is a scalar, and %q has shape %s; choose an element: %s[1]", s.Name.Span.Text(), left, sym.Name)
+				ok = false
+				failed[sym.Name] = true
+				continue
+			}
+			n := 1.0
+			if s.Coeff != nil {
+				n = s.Coeff.Value
+			}
+			if !(n > 0) || math.IsInf(n, 0) {
+				c.errorf(CodeArguments, s.Span, "a stoichiometric coefficient is positive")
+				ok = false
+			}
+			v := Expr(seal(&Ref{Base: at(sym.Type, s.Span), Sym: sym}))
+			if subs != nil {
+				t := sym.Type
+				t.Shape = nil
+				v = seal(&Access{Base: at(t, s.Span), X: v, Subs: subs})
+			}
+			out = append(out, side{sym, v, subs, n, s.Span})
+		}
+		return out, ok
+	}
+	left, ok1 := read(r.Left)
+	right, ok2 := read(r.Right)
+	if len(r.Left)+len(r.Right) == 0 {
+		c.errorf(CodeArguments, r.Span, "reaction %q has no species", r.Name.Name)
+	}
+	var rate Expr
+	if call, is := strip(r.Rate).(*ast.Call); is && isName(call.Fun, "mass_action") && c.globals["mass_action"] == nil {
+		if len(call.Args) < 1 || len(call.Args) > 2 || (len(call.Args) == 2) != r.Net {
+			c.errorf(CodeArguments, call.Span, "write mass_action(kf) after ->, and mass_action(kf, kr) after <->")
+			return
+		}
+		product := func(k ast.Expr, species []side) Expr {
+			v := c.expr(x, k)
+			for _, s := range species {
+				f := s.value
+				if s.n != 1 {
+					f = c.apply(stdlib.Operator("^"), s.span, f, number(s.n, units.One, s.span))
+				}
+				v = c.apply(stdlib.Operator("*"), call.Span, v, f)
+			}
+			return v
+		}
+		rate = product(call.Args[0].Value, left)
+		if r.Net {
+			rate = c.apply(stdlib.Operator("-"), call.Span, rate, product(call.Args[1].Value, right))
+		}
+	} else {
+		rate = c.expr(x, r.Rate)
+	}
+	if isBad(rate) || !ok1 || !ok2 || !c.numeric(rate, "rate", rate.Span()) {
+		for _, s := range append(left, right...) {
+			failed[s.sym.Name] = true
+		}
+		return
+	}
+	if len(rate.Type().Shape) > 0 {
+		c.errorf(CodeShape, rate.Span(), "a rate is a single number, and this has shape %s", rate.Type().Shape)
+		for _, s := range append(left, right...) {
+			failed[s.sym.Name] = true
+		}
+		return
+	}
+	// A species on both sides changes by the difference.
+	type key struct {
+		sym *Symbol
+		at  string
+	}
+	net := map[key]float64{}
+	var order []key
+	first := map[key]side{}
+	add := func(list []side, sign float64) {
+		for _, s := range list {
+			k := key{s.sym, elementOf(s.subs, s.sym.Type.Shape)}
+			if _, ok := first[k]; !ok {
+				first[k] = s
+				order = append(order, k)
+			}
+			net[k] += float64(sign * s.n)
+		}
+	}
+	add(left, -1)
+	add(right, 1)
+	for _, k := range order {
+		s := first[k]
+		v := rate
+		c.rateUnit(s.sym, rate)
+		switch n := net[k]; n {
+		case 1:
+		case -1:
+			v = c.apply(stdlib.Operator("neg"), rate.Span(), rate)
+		case 0:
+			v = number(0, units.Unit{}, rate.Span())
+		default:
+			v = c.apply(stdlib.Operator("*"), rate.Span(), number(n, units.One, s.span), rate)
+		}
+		changes[s.sym] = append(changes[s.sym], change{Piece: Piece{Subs: s.subs, Value: v, Span: s.span}, add: true, reaction: r.Name.Name})
+	}
+}
+
+// elementOf names constant subscripts.
+func elementOf(subs []Sub, shape types.Shape) string {
+	if subs == nil {
+		return ""
+	}
+	p := offsets(&evaluator{}, subs, shape, nil)
+	return element(p.base[0], shape)
+}
+
+func isName(e ast.Expr, name string) bool {
+	n, ok := strip(e).(*ast.Name)
+	return ok && n.Name == name
+}

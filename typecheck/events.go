@@ -1,0 +1,418 @@
+package typecheck
+
+import (
+	"fmt"
+	"slices"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/stdlib"
+)
+
+// checkEvents elaborates the events in file order.
+func (c *checker) checkEvents() {
+	for _, it := range c.events {
+		e := c.oneEvent(it)
+		if e == nil {
+			continue
+		}
+		c.model.Events = append(c.model.Events, e)
+		if it.Name != nil {
+			if g := c.globals[it.Name.Name]; g != nil && g.kind == eventName && g.span == it.Name.Span {
+				g.event = e
+			}
+		}
+	}
+}
+
+func (c *checker) oneEvent(it *ast.Event) *Event {
+	e := &Event{Span: it.Span, Once: it.Once, Doc: it.Doc}
+	if it.Name != nil {
+		e.Name, e.Span = it.Name.Name, it.Name.Span
+	} else {
+		e.Name = fmt.Sprintf("event@%d", it.Span.Begin().Line)
+	}
+	x, indices, ok := c.binders(context{place: placeEvent}, it.For)
+	if !ok {
+		return nil
+	}
+	if empty(indices) {
+		c.errorf(CodeRange, it.For[0].Span, "the range of this event is empty")
+		return nil
+	}
+	e.Indices = indices
+	switch {
+	case it.When != nil:
+		ok = c.condition(x, e, it.When)
+	case it.Times != nil:
+		ok = c.times(x, e, it)
+	default:
+		ok = c.every(x, e, it)
+	}
+	if it.Priority != nil {
+		v, _, good := c.constant(context{place: placeStatic}, it.Priority, "a priority")
+		e.Priority = v
+		ok = ok && good
+	}
+	ok = c.body(x, e, it.Body) && ok
+	if !ok {
+		return nil
+	}
+	return e
+}
+
+// condition elaborates `when`: comparisons joined by and/or, with `not` pushed
+// to the leaves, or one `crosses` filtered by others.
+func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
+	var crossing *ast.Binary
+	var filters []ast.Expr
+	var split func(a ast.Expr, top bool) bool
+	split = func(a ast.Expr, top bool) bool {
+		b, ok := strip(a).(*ast.Binary)
+		switch {
+		case ok && b.Op == ast.And && top:
+			return split(b.X, true) && split(b.Y, true)
+		case ok && b.Op == ast.Crosses:
+			if crossing != nil {
+				c.errorf(CodeCondition, b.Span, "an event has one `crosses`; write a second event")
+				return false
+			}
+			crossing = b
+			return true
+		}
+		filters = append(filters, a)
+		return true
+	}
+	if containsCrosses(w) {
+		if !split(w, true) {
+			return false
+		}
+		for _, f := range filters {
+			if containsCrosses(f) {
+				c.errorf(CodeCondition, f.Pos(), "`crosses` is joined to other conditions by `and` only; write a second event")
+				return false
+			}
+		}
+	} else {
+		filters = []ast.Expr{w}
+	}
+	if crossing != nil {
+		a, b := c.expr(x, crossing.X), c.expr(x, crossing.Y)
+		if isBad(a) || isBad(b) || !c.numeric(a, "crosses", a.Span()) || !c.numeric(b, "crosses", b.Span()) {
+			return false
+		}
+		c.sameUnit("crosses", crossing.Span, a, b)
+		d := c.quietly(func() Expr { return c.apply(stdlib.Operator("-"), crossing.Span, a, b) })
+		if isBad(d) || !c.scalarCondition(e, d) {
+			return false
+		}
+		e.Crossing = d
+		if Depends(d)&(UsesTime|UsesState) == 0 {
+			c.list.Notef(CodeNeverFires, crossing.Span, "event %q never fires: %s does not change along the run", e.Name, crossing.Span.Text())
+		}
+	}
+	for _, f := range filters {
+		v := c.expr(x, f)
+		if isBad(v) {
+			return false
+		}
+		if k := v.Type().Kind; k != types.Bool {
+			c.errorf(CodeCondition, f.Pos(), "an event condition is a comparison: x <= 0, x > 1, or x crosses 0")
+			return false
+		}
+		v = c.pushNot(v, false)
+		if isBad(v) || !c.scalarCondition(e, v) {
+			return false
+		}
+		if e.When == nil {
+			e.When = v
+		} else {
+			e.When = c.elementwise(stdlib.Operator("and"), w.Pos(), types.Bool, e.When, v)
+		}
+	}
+	if e.Crossing == nil && Depends(e.When)&(UsesTime|UsesState|UsesDiscrete) == 0 {
+		c.list.Notef(CodeNeverFires, w.Pos(), "event %q never fires: its condition does not change along the run", e.Name)
+	}
+	return true
+}
+
+// quietly builds what was checked already, without reporting it again.
+func (c *checker) quietly(f func() Expr) Expr {
+	mode := c.unitMode
+	c.unitMode = "off"
+	defer func() { c.unitMode = mode }()
+	return f()
+}
+
+func (c *checker) scalarCondition(e *Event, v Expr) bool {
+	if s := v.Type().Shape; len(s) > 0 {
+		c.errorf(CodeCondition, v.Span(), "the condition has shape %s; write one event per element: event %s when x[i] … for i in 1:%d", s, e.Name, s[0])
+		return false
+	}
+	return true
+}
+
+func containsCrosses(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Paren:
+		return containsCrosses(e.X)
+	case *ast.Unary:
+		return containsCrosses(e.X)
+	case *ast.Binary:
+		return e.Op == ast.Crosses || containsCrosses(e.X) || containsCrosses(e.Y)
+	}
+	return false
+}
+
+// pushNot removes `not` by turning comparisons round.
+func (c *checker) pushNot(e Expr, negate bool) Expr {
+	k, ok := e.(*Call)
+	if !ok {
+		if !negate {
+			return e
+		}
+		if k, ok := e.(*Const); ok {
+			d := slices.Clone(k.Data)
+			for i := range d {
+				d[i] = 1 - d[i]
+			}
+			return seal(&Const{Base: at(k.T, k.S), Data: d})
+		}
+		return seal(&Call{Base: at(e.Type(), e.Span()), Fn: stdlib.Operator("not"), Args: []Expr{e}})
+	}
+	remake := func(name string, args ...Expr) Expr {
+		return seal(&Call{Base: at(k.T, k.S), Fn: stdlib.Operator(name), Args: args})
+	}
+	switch k.Fn.Name {
+	case "not":
+		return c.pushNot(k.Args[0], !negate)
+	case "and", "or":
+		name := k.Fn.Name
+		if negate {
+			name = map[string]string{"and": "or", "or": "and"}[name]
+		}
+		return remake(name, c.pushNot(k.Args[0], negate), c.pushNot(k.Args[1], negate))
+	}
+	if !negate {
+		return e
+	}
+	switch k.Fn.Name {
+	case "<":
+		return remake("<=", k.Args[1], k.Args[0])
+	case "<=":
+		return remake("<", k.Args[1], k.Args[0])
+	case "==":
+		return remake("!=", k.Args...)
+	case "!=":
+		return remake("==", k.Args...)
+	}
+	return seal(&Call{Base: at(e.Type(), e.Span()), Fn: stdlib.Operator("not"), Args: []Expr{e}})
+}
+
+// timeUnit checks that a time has the unit of the time.
+func (c *checker) timeUnit(what string, v Expr) {
+	if c.model.Time != nil && !bare(v) {
+		c.expectUnit(what, v, c.model.Time.Type.Unit, c.model.Time.Span)
+	}
+}
+
+func (c *checker) times(x context, e *Event, it *ast.Event) bool {
+	ok := true
+	for _, a := range it.Times {
+		v := c.expr(x.at(placeWhen), a)
+		if isBad(v) || !c.numeric(v, "at", v.Span()) {
+			ok = false
+			continue
+		}
+		shape := v.Type().Shape
+		if len(shape) > 1 || len(shape) == 1 && len(e.Indices) > 0 {
+			c.errorf(CodeShape, v.Span(), "the time of an event is a number or a vector, and this has shape %s; with `for`, write the element: td[k]", shape)
+			ok = false
+			continue
+		}
+		c.timeUnit("the time of event "+e.Name, v)
+		e.Times = append(e.Times, v)
+	}
+	return ok && len(e.Times) > 0
+}
+
+func (c *checker) every(x context, e *Event, it *ast.Event) bool {
+	ok := true
+	one := func(a ast.Expr, what string, unit bool) Expr {
+		if a == nil {
+			return nil
+		}
+		v := c.expr(x.at(placeWhen), a)
+		if isBad(v) || !c.numeric(v, what, v.Span()) {
+			ok = false
+			return nil
+		}
+		if len(v.Type().Shape) > 0 {
+			c.errorf(CodeShape, v.Span(), "%s is a single number, and this has shape %s", what, v.Type().Shape)
+			ok = false
+			return nil
+		}
+		if unit {
+			c.timeUnit(what, v)
+		}
+		return v
+	}
+	e.Every = one(it.Every, "the period of an event", true)
+	e.From = one(it.From, "the first time of an event", true)
+	e.To = one(it.To, "the last time of an event", true)
+	e.Count = one(it.Count, "the number of firings", false)
+	if k, is := e.Every.(*Const); is && !(k.Data[0] > 0) {
+		c.errorf(CodeRange, e.Every.Span(), "the period of an event is positive, and this is %g", k.Data[0])
+		ok = false
+	}
+	if k, is := e.Count.(*Const); is && (!whole(k.Data[0]) || k.Data[0] < 0) {
+		c.errorf(CodeRange, e.Count.Span(), "the number of firings is a whole number, and this is %g", k.Data[0])
+		ok = false
+	}
+	return ok && e.Every != nil
+}
+
+// body elaborates the assignments: all from left limits, each element once.
+func (c *checker) body(x context, e *Event, list []*ast.Affect) bool {
+	ok := true
+	var lets []*ast.Let
+	for _, a := range list {
+		if a.Let != nil {
+			lets = append(lets, a.Let)
+		}
+	}
+	x, ok = c.localLets(x, lets)
+	for _, a := range list {
+		switch {
+		case a.Stop:
+			e.Stop = true
+		case a.Let != nil:
+		default:
+			as := c.assign(x, e, a)
+			ok = ok && as != nil
+			if as != nil && !empty(as.Indices) {
+				e.Body = append(e.Body, as)
+			}
+		}
+	}
+	return c.assignedOnce(e) && ok
+}
+
+func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
+	name := a.Target.Name
+	if local := x.scope.find(name.Name); local != nil {
+		c.errorf(CodeTarget, a.Target.Span, "%q is a local name of this event; a body changes states and discretes", name.Name).Relate(local.span, "declared here")
+		return nil
+	}
+	g, ok := c.globals[name.Name]
+	switch {
+	case !ok:
+		c.undefined(context{place: placeEvent}, name)
+		return nil
+	case g.kind == laterName:
+		return nil
+	case g.kind == paramName || g.kind == constName:
+		c.errorf(CodeTarget, a.Target.Span, "%q is %s and never changes during a run; declare it with `discrete` to change it in an event", name.Name, g.kind).Relate(g.span, "declared here")
+		return nil
+	case g.kind != stateName && g.kind != discreteName:
+		c.errorf(CodeTarget, a.Target.Span, "%q is %s; a body changes states and discretes", name.Name, g.kind).Relate(g.span, "declared here")
+		return nil
+	case g.sym == nil:
+		return nil
+	}
+	y, indices, ok := c.binders(x, a.For)
+	if !ok {
+		return nil
+	}
+	sym := g.sym
+	subs, out, ok := c.target(y, a.Target, sym.Type.Shape)
+	if !ok {
+		return nil
+	}
+	if len(indices) > 0 && subs == nil {
+		c.errorf(CodeSubscript, a.Target.Span, "%q has no index for the loop over %q", name.Name, indices[0].Name)
+		return nil
+	}
+	value := c.expr(y, a.Value)
+	if isBad(value) || !c.numeric(value, a.Op.String(), value.Span()) {
+		return nil
+	}
+	if !c.fill("the new value of "+a.Target.Span.Text(), value, out, sym.Span) {
+		return nil
+	}
+	if a.Op != ast.Set {
+		t := sym.Type
+		old := Expr(seal(&Ref{Base: at(t, a.Target.Span), Sym: sym}))
+		if subs != nil {
+			t.Shape = out
+			old = seal(&Access{Base: at(t, a.Target.Span), X: old, Subs: subs})
+		}
+		op := map[ast.AssignOp]string{ast.AddTo: "+", ast.SubFrom: "-", ast.MulBy: "*", ast.DivBy: "/"}[a.Op]
+		value = c.apply(stdlib.Operator(op), a.Span, old, value)
+		if isBad(value) {
+			return nil
+		}
+	}
+	if a.Op != ast.AddTo && a.Op != ast.SubFrom && !zero(value) {
+		c.expectUnit("the new value of "+name.Name, value, sym.Type.Unit, sym.Span)
+	}
+	return &Assign{Target: sym, Indices: indices, Subs: subs, Value: value, Span: a.Target.Span}
+}
+
+// assignedOnce reports two assignments to one element in the body of one element of the event.
+func (c *checker) assignedOnce(e *Event) bool {
+	ok := true
+	var targets []*Symbol
+	for _, a := range e.Body {
+		if !slices.Contains(targets, a.Target) {
+			targets = append(targets, a.Target)
+		}
+	}
+	type hit struct{ element, offset, by int }
+	for _, sym := range targets {
+		if n := slices.IndexFunc(e.Body, func(a *Assign) bool { return a.Target == sym }); e.Body[n].Subs == nil &&
+			!slices.ContainsFunc(e.Body[n+1:], func(a *Assign) bool { return a.Target == sym }) {
+			continue
+		}
+		var hits []hit
+		shape := sym.Type.Shape
+		for n, a := range e.Body {
+			if a.Target != sym {
+				continue
+			}
+			inner := counts(a.Indices)
+			good := c.eachElement(a.Subs, shape, slices.Concat(e.Indices, a.Indices), a.Span, func(i, o int) {
+				hits = append(hits, hit{i / inner, o, n})
+			})
+			if !good {
+				return false
+			}
+			if len(hits) > c.env.MaxElements {
+				c.errorf(CodeSize, a.Span, "this event assigns too many elements")
+				return false
+			}
+		}
+		slices.SortStableFunc(hits, func(a, b hit) int {
+			if a.element != b.element {
+				return a.element - b.element
+			}
+			return a.offset - b.offset
+		})
+		for i := 1; i < len(hits); i++ {
+			a, b := hits[i-1], hits[i]
+			if a.element != b.element || a.offset != b.offset {
+				continue
+			}
+			first, second := e.Body[min(a.by, b.by)].Span, e.Body[max(a.by, b.by)].Span
+			name := sym.Name
+			if at := element(a.offset, shape); at != "" {
+				name += "[" + at + "]"
+			}
+			c.errorf(CodeTwice, second, "%q is assigned twice in this event%s; all assignments happen at once", name, lines([]source.Span{first, second})).Relate(first, "first here")
+			ok = false
+			break
+		}
+	}
+	return ok
+}

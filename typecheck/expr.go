@@ -1,0 +1,544 @@
+package typecheck
+
+import (
+	"math"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+var nan = math.NaN()
+
+func whole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
+
+// tooLarge is thrown by elaboration that exceeds a limit; static and Check recover it.
+type tooLarge struct{}
+
+// count counts a node and stops runaway expansion.
+func (c *checker) count(s source.Span) bool {
+	c.nodes++
+	if c.nodes > maxNodes && !c.tooMany {
+		c.tooMany = true
+		c.errorf(CodeSize, s, "the model expands to more than %d expressions; use arrays and loops instead of nested functions", maxNodes)
+	}
+	return !c.tooMany
+}
+
+// expr elaborates e. It always returns a node: a bad one after an error.
+func (c *checker) expr(x context, e ast.Expr) Expr {
+	if e == nil {
+		return bad(source.Span{File: c.file.Source})
+	}
+	if !c.count(e.Pos()) {
+		return bad(e.Pos())
+	}
+	switch e := e.(type) {
+	case *ast.Number:
+		u := units.One
+		if e.Unit != nil {
+			u = c.unit(e.Unit)
+		} else if e.Value == 0 {
+			u = units.Unit{} // 0 fits every unit
+		}
+		return number(e.Value, u, e.Span)
+	case *ast.String:
+		return seal(&Const{Base: at(types.Type{Kind: types.String}, e.Span), Data: []float64{nan}})
+	case *ast.Name:
+		return c.name(x, e.Ident)
+	case *ast.Paren:
+		return c.expr(x, e.X)
+	case *ast.Unary:
+		return c.unary(x, e)
+	case *ast.Binary:
+		return c.binary(x, e)
+	case *ast.If:
+		return c.ifExpr(x, e, 0)
+	case *ast.Call:
+		return c.call(x, e)
+	case *ast.Index:
+		return c.index(x, e)
+	case *ast.Member:
+		return c.member(x, e)
+	case *ast.As:
+		return c.as(x, e)
+	case *ast.Array:
+		return c.array(x, e)
+	case *ast.BadExpr:
+		return bad(e.Span)
+	}
+	panic("typecheck: unknown expression")
+}
+
+func (c *checker) unary(x context, e *ast.Unary) Expr {
+	v := c.expr(x, e.X)
+	switch e.Op {
+	case ast.Not:
+		return c.logic("not", e.Span, v)
+	case ast.Plus:
+		c.numeric(v, "+", e.X.Pos())
+		return v
+	}
+	return c.apply(stdlib.Operator("neg"), e.Span, v)
+}
+
+func (c *checker) binary(x context, e *ast.Binary) Expr {
+	if e.Op == ast.Crosses {
+		c.errorf(CodeCondition, e.Span, "`crosses` stands only in the condition of an event: event e when x crosses 1 { … }")
+		c.expr(x, e.X)
+		c.expr(x, e.Y)
+		return bad(e.Span)
+	}
+	a, b := c.expr(x, e.X), c.expr(x, e.Y)
+	switch e.Op {
+	case ast.And, ast.Or:
+		return c.logic(e.Op.String(), e.Span, a, b)
+	case ast.MatMul:
+		return c.matmul(e, a, b)
+	case ast.Greater:
+		return c.compare("<", e, b, a)
+	case ast.GreaterEq:
+		return c.compare("<=", e, b, a)
+	case ast.Less, ast.LessEq:
+		return c.compare(e.Op.String(), e, a, b)
+	case ast.Equal, ast.NotEqual:
+		if anyBad(a, b) {
+			return bad(e.Span)
+		}
+		if a.Type().Kind == types.String || b.Type().Kind == types.String {
+			c.errorf(CodeType, e.Span, "texts are compared only in `use … where`")
+			return bad(e.Span)
+		}
+		if !Static(a) || !Static(b) {
+			op := e.Op.String()
+			c.errorf(CodeRealEquality, e.Span, "`%s` compares only indices and constants, because numbers that change are never exactly equal; write < or >=", op)
+			return bad(e.Span)
+		}
+		return c.compare(e.Op.String(), e, a, b)
+	}
+	return c.apply(stdlib.Operator(e.Op.String()), e.Span, a, b)
+}
+
+// numeric reports an operand that is not a number.
+func (c *checker) numeric(v Expr, what string, s source.Span) bool {
+	switch v.Type().Kind {
+	case types.Bool:
+		c.errorf(CodeType, s, "%q needs numbers, and this is a condition; choose with: if … then 1 else 0", what)
+		return false
+	case types.String:
+		c.errorf(CodeType, s, "%q needs numbers, and this is a text", what)
+		return false
+	}
+	return !isBad(v)
+}
+
+func (c *checker) logic(op string, s source.Span, args ...Expr) Expr {
+	ok := true
+	for _, a := range args {
+		if k := a.Type().Kind; k != types.Bool && k != types.Invalid {
+			c.errorf(CodeType, a.Span(), "`%s` joins conditions, and this is a %s; write a comparison", op, k)
+			ok = false
+		}
+	}
+	if !ok || anyBad(args...) {
+		return bad(s)
+	}
+	return c.elementwise(stdlib.Operator(op), s, types.Bool, args...)
+}
+
+func (c *checker) compare(op string, e *ast.Binary, a, b Expr) Expr {
+	word := e.Op.String()
+	if !c.numeric(a, word, a.Span()) || !c.numeric(b, word, b.Span()) {
+		return bad(e.Span)
+	}
+	c.sameUnit(word, e.Span, a, b)
+	return c.elementwise(stdlib.Operator(op), e.Span, types.Bool, a, b)
+}
+
+// apply applies an elementwise row to numbers.
+func (c *checker) apply(fn *stdlib.Func, s source.Span, args ...Expr) Expr {
+	what := fn.Name
+	if what == "neg" {
+		what = "-"
+	}
+	ok := true
+	for _, a := range args {
+		ok = c.numeric(a, what, a.Span()) && ok
+	}
+	if !ok {
+		return bad(s)
+	}
+	kind := types.Real
+	switch fn.Name {
+	case "+", "-", "*", "neg", "min", "max", "mod", "abs":
+		kind = types.Int
+		for _, a := range args {
+			if a.Type().Kind != types.Int {
+				kind = types.Real
+			}
+		}
+	}
+	return c.elementwise(fn, s, kind, args...)
+}
+
+// elementwise checks shapes and units and makes the node.
+func (c *checker) elementwise(fn *stdlib.Func, s source.Span, kind types.Kind, args ...Expr) Expr {
+	shape, ok := c.broadcastShape(fn.Name, s, args...)
+	if !ok {
+		return bad(s)
+	}
+	u, ok := c.resultUnit(fn, s, args)
+	if !ok {
+		return bad(s)
+	}
+	if kind == types.Bool {
+		u = units.Unit{}
+	}
+	return c.fold(&Call{Base: at(types.Type{Kind: kind, Shape: shape, Unit: u}, s), Fn: fn, Args: args})
+}
+
+// broadcastShape returns the common shape of operands: equal shapes, or scalars.
+func (c *checker) broadcastShape(op string, s source.Span, args ...Expr) (types.Shape, bool) {
+	var shape types.Shape
+	for _, a := range args {
+		t := a.Type().Shape
+		switch {
+		case len(t) == 0:
+		case shape == nil:
+			shape = t
+		case !shape.Equal(t):
+			if op == "neg" {
+				op = "-"
+			}
+			d := c.errorf(CodeShape, s, "shapes %s and %s do not match for %q (only scalars broadcast)", shape, t, op)
+			d.Relate(args[0].Span(), "%s", shapeOf(args[0])).Relate(a.Span(), "%s", shapeOf(a))
+			return nil, false
+		}
+	}
+	return shape, true
+}
+
+func shapeOf(e Expr) string {
+	if len(e.Type().Shape) == 0 {
+		return "a scalar"
+	}
+	return "shape " + e.Type().Shape.String()
+}
+
+// fold evaluates a call of scalar constants.
+func (c *checker) fold(e *Call) Expr {
+	if len(e.T.Shape) == 0 {
+		all := true
+		for _, a := range e.Args {
+			k, ok := a.(*Const)
+			all = all && ok && len(k.T.Shape) == 0
+		}
+		if all {
+			v := Tabulate(seal(e), nil)
+			if e.T.Kind == types.Real && whole(v[0]) && plain(e.T.Unit) {
+				e.T.Kind = types.Int
+			}
+			return seal(&Const{Base: at(e.T, e.S), Data: v})
+		}
+	}
+	return seal(e)
+}
+
+func plain(u units.Unit) bool { return !u.Known() || u.Plain() }
+
+// ifExpr elaborates arm k of e and what follows.
+func (c *checker) ifExpr(x context, e *ast.If, k int) Expr {
+	if k == len(e.Conds) {
+		return c.expr(x, e.Else)
+	}
+	cond := c.expr(x, e.Conds[k])
+	kind := cond.Type().Kind
+	if kind != types.Bool && kind != types.Invalid {
+		c.errorf(CodeType, cond.Span(), "`if` needs a condition, and this is a %s; write a comparison", kind)
+		cond = bad(cond.Span())
+	}
+	yes, no := x, x
+	static := !isBad(cond) && Static(cond)
+	if static && len(cond.Type().Shape) == 0 {
+		yes, no = x.under(cond, false), x.under(cond, true)
+	}
+	then, els := c.expr(yes, e.Thens[k]), c.ifExpr(no, e, k+1)
+	if anyBad(cond, then, els) {
+		return bad(e.Span)
+	}
+	t, f := then.Type().Kind, els.Type().Kind
+	if (t == types.Bool) != (f == types.Bool) || t == types.String || f == types.String {
+		c.errorf(CodeType, e.Span, "the branches of `if` differ: one is a %s, the other a %s", t, f)
+		return bad(e.Span)
+	}
+	shape, ok := c.broadcastShape("if", e.Span, cond, then, els)
+	if !ok {
+		return bad(e.Span)
+	}
+	kind = types.Real
+	if t == types.Bool {
+		kind = types.Bool
+	} else if t == types.Int && f == types.Int {
+		kind = types.Int
+	}
+	u := c.joinUnits("if", e.Span, then, els)
+	if k, ok := cond.(*Const); ok && len(k.T.Shape) == 0 {
+		taken := els
+		if k.Data[0] != 0 {
+			taken = then
+		}
+		if shape.Equal(taken.Type().Shape) {
+			return taken
+		}
+	}
+	return seal(&If{Base: at(types.Type{Kind: kind, Shape: shape, Unit: u}, e.Span), Cond: cond, Then: then, Else: els, Static: static})
+}
+
+// matmul checks a matrix product.
+func (c *checker) matmul(e *ast.Binary, a, b Expr) Expr {
+	if !c.numeric(a, "@", a.Span()) || !c.numeric(b, "@", b.Span()) {
+		return bad(e.Span)
+	}
+	s, t := a.Type().Shape, b.Type().Shape
+	var shape types.Shape
+	ok := len(s) >= 1 && len(s) <= 2 && len(t) >= 1 && len(t) <= 2 && s[len(s)-1] == t[0]
+	if !ok {
+		hint := ""
+		switch {
+		case len(s) == 0 || len(t) == 0:
+			hint = "; multiply by a scalar with *"
+		case len(s) == 2 && len(t) == 1 && s[0] == t[0]:
+			hint = "; did you mean transpose(A) @ x?"
+		}
+		c.errorf(CodeShape, e.OpAt, "cannot multiply shapes %s @ %s%s", brackets(s), brackets(t), hint).
+			Relate(a.Span(), "%s", shapeOf(a)).Relate(b.Span(), "%s", shapeOf(b))
+		return bad(e.Span)
+	}
+	if len(s) == 2 {
+		shape = append(shape, s[0])
+	}
+	if len(t) == 2 {
+		shape = append(shape, t[1])
+	}
+	return c.fold(&Call{Base: at(types.Type{Kind: types.Real, Shape: shape, Unit: a.Type().Unit.Mul(b.Type().Unit)}, e.Span), Fn: stdlib.Operator("@"), Args: []Expr{a, b}})
+}
+
+func brackets(s types.Shape) string {
+	if len(s) == 0 {
+		return "[]"
+	}
+	return s.String()
+}
+
+// array elaborates a literal or a comprehension.
+func (c *checker) array(x context, e *ast.Array) Expr {
+	var v Expr
+	if len(e.For) > 0 {
+		v = c.comprehension(x, e)
+	} else {
+		v = c.stack(x, e)
+	}
+	if e.Unit == nil || isBad(v) {
+		return v
+	}
+	return c.withUnit(v, c.unit(e.Unit), e.Unit.Span)
+}
+
+func (c *checker) stack(x context, e *ast.Array) Expr {
+	if len(e.Elems) == 0 {
+		c.errorf(CodeShape, e.Span, "an array has at least one element")
+		return bad(e.Span)
+	}
+	elems := make([]Expr, len(e.Elems))
+	constant, ok := true, true
+	kind := types.Int
+	var u units.Unit
+	for i, a := range e.Elems {
+		elems[i] = c.expr(x, a)
+		if isBad(elems[i]) {
+			ok = false
+			continue
+		}
+		t := elems[i].Type()
+		if t.Kind == types.String {
+			c.errorf(CodeType, elems[i].Span(), "an array of texts stands only in a data item")
+			return bad(e.Span)
+		}
+		if t.Kind == types.Bool {
+			c.errorf(CodeType, elems[i].Span(), "an array holds numbers, and this is a condition; choose with: if … then 1 else 0")
+			return bad(e.Span)
+		}
+		if t.Kind != types.Int {
+			kind = types.Real
+		}
+		if ok && i > 0 && !t.Shape.Equal(elems[0].Type().Shape) {
+			c.errorf(CodeShape, elems[i].Span(), "element %d is %s, but element 1 is %s; all have one shape", i+1, t.Shape, elems[0].Type().Shape).
+				Relate(elems[0].Span(), "element 1")
+			ok = false
+		}
+		if _, is := elems[i].(*Const); !is {
+			constant = false
+		}
+	}
+	if !ok {
+		return bad(e.Span)
+	}
+	u = elems[0].Type().Unit
+	for _, el := range elems[1:] {
+		u = c.mergeUnits(e.Span, "an array literal", u, el.Type().Unit)
+	}
+	shape := append(types.Shape{len(elems)}, elems[0].Type().Shape...)
+	if len(shape) > maxRank {
+		c.errorf(CodeShape, e.Span, "arrays have at most %d dimensions", maxRank)
+		return bad(e.Span)
+	}
+	node := seal(&Stack{Base: at(types.Type{Kind: kind, Shape: shape, Unit: u}, e.Span), Elems: elems})
+	if constant {
+		return seal(&Const{Base: at(node.T, e.Span), Data: Tabulate(node, nil)})
+	}
+	return node
+}
+
+// comprehension is [e for i in 1:n, j in 1:m]: one axis per binder, then those of e.
+func (c *checker) comprehension(x context, e *ast.Array) Expr {
+	y, indices, ok := c.binders(x, e.For)
+	if !ok || len(e.Elems) != 1 {
+		return bad(e.Span)
+	}
+	v := c.expr(y, e.Elems[0])
+	if isBad(v) {
+		return v
+	}
+	if !c.numeric(v, "[… for …]", v.Span()) {
+		return bad(e.Span)
+	}
+	return c.assembleOver(e.Span, indices, v)
+}
+
+// assembleOver stacks v along one new axis per index.
+func (c *checker) assembleOver(s source.Span, indices []*Index, v Expr) Expr {
+	var shape types.Shape
+	subs := []Sub{}
+	for _, ix := range indices {
+		if ix.Count == 0 {
+			c.errorf(CodeRange, ix.Span, "the range of %q is empty, and an array has at least one element", ix.Name)
+			return bad(s)
+		}
+		shape = append(shape, ix.Count)
+		subs = append(subs, Sub{At: c.position(ix)})
+	}
+	for _, n := range v.Type().Shape {
+		shape = append(shape, n)
+		subs = append(subs, Sub{Lo: 1, Step: 1, Count: n})
+	}
+	if len(shape) > maxRank {
+		c.errorf(CodeShape, s, "this makes an array of %d dimensions; arrays have at most %d", len(shape), maxRank)
+		return bad(s)
+	}
+	if !c.fits(shape, s) {
+		return bad(s)
+	}
+	t := v.Type()
+	t.Shape = shape
+	return seal(&Assemble{Base: at(t, s), Pieces: []Piece{{Indices: indices, Subs: subs, Value: v, Span: s}}})
+}
+
+// position is the 1-based place of an index among its values.
+func (c *checker) position(ix *Index) Expr {
+	v := Expr(seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, ix.Span), Index: ix}))
+	if ix.Lo == 1 && ix.Step == 1 {
+		return v
+	}
+	s := ix.Span
+	if ix.Lo != ix.Step {
+		v = c.apply(stdlib.Operator("-"), s, v, number(float64(ix.Lo), units.Unit{}, s))
+		if ix.Step != 1 {
+			v = c.apply(stdlib.Operator("/"), s, v, number(float64(ix.Step), units.Unit{}, s))
+		}
+		return c.apply(stdlib.Operator("+"), s, v, number(1, units.Unit{}, s))
+	}
+	return c.apply(stdlib.Operator("/"), s, v, number(float64(ix.Step), units.Unit{}, s))
+}
+
+// fits reports an array or iteration space beyond the limit.
+func (c *checker) fits(shape types.Shape, s source.Span) bool {
+	n := 1.0
+	for _, d := range shape {
+		n *= float64(d)
+	}
+	if n > float64(c.env.MaxElements) {
+		c.errorf(CodeSize, s, "an array of shape %s has %.3g elements; the limit is %.3g", shape, n, float64(c.env.MaxElements))
+		return false
+	}
+	return true
+}
+
+// static evaluates a compile-time expression for all values of axes, or reports that it is too much work.
+func (c *checker) static(e Expr, axes []*Index) (v []float64, ok bool) {
+	defer func() {
+		if r := recover(); r != nil {
+			if _, is := r.(tooLarge); !is {
+				panic(r)
+			}
+			c.errorf(CodeSize, e.Span(), "this takes more than %.3g elements at compile time", float64(c.env.MaxElements))
+			v, ok = nil, false
+		}
+	}()
+	n := float64(e.Type().Shape.Size())
+	for _, a := range axes {
+		n *= float64(a.Count)
+	}
+	if n > float64(c.env.MaxElements) {
+		panic(tooLarge{})
+	}
+	ev := evaluator{limit: c.env.MaxElements}
+	return ev.eval(e).over(axes), true
+}
+
+// constant elaborates a scalar that is known at compile time, without loop variables.
+func (c *checker) constant(x context, e ast.Expr, what string) (float64, Expr, bool) {
+	v := c.expr(x.at(placeStatic), e)
+	if isBad(v) || !c.numeric(v, what, v.Span()) {
+		return 0, v, false
+	}
+	if len(v.Type().Shape) != 0 {
+		c.errorf(CodeShape, v.Span(), "%s is a single number, and this has shape %s", what, v.Type().Shape)
+		return 0, v, false
+	}
+	if free := Free(v); len(free) > 0 {
+		c.errorf(CodePlace, v.Span(), "%s is fixed at compile time and cannot use the loop variable %q", what, free[0].Name)
+		return 0, v, false
+	}
+	d, ok := c.static(v, nil)
+	if !ok {
+		return 0, v, false
+	}
+	return d[0], v, true
+}
+
+// integer is constant for whole numbers within [lo, hi].
+func (c *checker) integer(x context, e ast.Expr, what string, lo, hi int) (int, bool) {
+	y := x.at(placeShape)
+	v, node, ok := c.constant(y, e, what)
+	if !ok {
+		return 0, false
+	}
+	if !whole(v) {
+		c.errorf(CodeSubscript, node.Span(), "%s is a whole number, and this is %g", what, v)
+		return 0, false
+	}
+	if v < float64(lo) || v > float64(hi) {
+		switch {
+		case v > float64(hi) && hi == c.env.MaxElements:
+			c.errorf(CodeSize, node.Span(), "%s is %g; the limit is %g", what, v, float64(hi))
+		case v < float64(lo):
+			c.errorf(CodeRange, node.Span(), "%s is %g; it must be at least %d", what, v, lo)
+		default:
+			c.errorf(CodeRange, node.Span(), "%s is %g; it must be at most %d", what, v, hi)
+		}
+		return 0, false
+	}
+	return int(v), true
+}

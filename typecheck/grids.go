@@ -1,0 +1,343 @@
+package typecheck
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+
+	"odes.dev/odes/data"
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// grid elaborates the functions that make arrays at compile time.
+func (c *checker) grid(x context, e *ast.Call, row *stdlib.Func) Expr {
+	switch row.Name {
+	case "load":
+		return c.load(e)
+	case "csv":
+		c.errorf(CodeKind, e.Span, "csv makes the table of a data item: data D = csv(…); for an array write load(\"file.csv\")")
+		return bad(e.Span)
+	case "rows", "cols":
+		args, ok := c.arguments(x, e, row)
+		if !ok || anyBad(args...) {
+			return bad(e.Span)
+		}
+		s := args[0].Type().Shape
+		axis := 0
+		if row.Name == "cols" {
+			axis = 1
+		}
+		if len(s) <= axis {
+			c.errorf(CodeShape, e.Span, "%s takes %s, and got %s", row.Name, [...]string{"a vector or a matrix", "a matrix"}[axis], shapeOf(args[0]))
+			return bad(e.Span)
+		}
+		return number(float64(s[axis]), units.Unit{}, e.Span)
+	case "grid", "logspace", "steps":
+		return c.points(x, e, row)
+	}
+	var seed uint64
+	var dims []ast.Expr
+	random := row.Name == "rand" || row.Name == "randn"
+	for i := range e.Args {
+		a := &e.Args[i]
+		switch {
+		case a.Key == nil:
+			dims = append(dims, a.Value)
+		case random && a.Key.Name == "seed":
+			n, ok := c.integer(context{place: placeStatic}, a.Value, "the seed", 0, 1<<53-1)
+			if !ok {
+				return bad(e.Span)
+			}
+			seed = uint64(n)
+		default:
+			c.errorf(CodeArguments, a.Span, "%s takes no named argument %q", row.Name, a.Key.Name)
+			return bad(e.Span)
+		}
+	}
+	if len(e.For) > 0 || !c.arity(e.Span, row, len(dims)) {
+		return bad(e.Span)
+	}
+	if random && seed == 0 && !hasKey(e, "seed") {
+		seed = 1 // the documented default: a model is the same model every time
+	}
+	shape := types.Shape{}
+	for _, d := range dims {
+		n, ok := c.integer(x, d, "a dimension", 1, c.env.MaxElements)
+		if !ok {
+			return bad(e.Span)
+		}
+		shape = append(shape, n)
+	}
+	if row.Name == "eye" {
+		shape = append(shape, shape[0])
+	}
+	if !c.fits(shape, e.Span) {
+		return bad(e.Span)
+	}
+	t := types.Type{Kind: types.Int, Shape: shape, Unit: units.One}
+	var d []float64
+	switch row.Name {
+	case "ones":
+		d = []float64{1}
+	case "zeros":
+		d = []float64{0}
+		t.Unit = units.Unit{}
+	case "eye":
+		n := shape[0]
+		d = make([]float64, n*n)
+		for i := range n {
+			d[i*n+i] = 1
+		}
+	default:
+		t.Kind = types.Real
+		r := elem.NewRand(seed)
+		d = make([]float64, shape.Size())
+		for i := range d {
+			if row.Name == "rand" {
+				d[i] = r.Float64()
+			} else {
+				d[i] = r.Norm()
+			}
+		}
+	}
+	return seal(&Const{Base: at(t, e.Span), Data: d})
+}
+
+func hasKey(e *ast.Call, key string) bool {
+	for i := range e.Args {
+		if e.Args[i].Key != nil && e.Args[i].Key.Name == key {
+			return true
+		}
+	}
+	return false
+}
+
+// points elaborates grid, logspace and steps.
+func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
+	if len(e.For) > 0 || len(e.Args) != 3 {
+		c.arity(e.Span, row, len(e.Args))
+		return bad(e.Span)
+	}
+	var v [3]float64
+	var nodes [3]Expr
+	for i := range e.Args {
+		if k := e.Args[i].Key; k != nil {
+			c.errorf(CodeArguments, k.Span, "%s takes no named argument %q; write %s", row.Name, k.Name, signature(row))
+			return bad(e.Span)
+		}
+		var ok bool
+		if v[i], nodes[i], ok = c.constant(x, e.Args[i].Value, "argument "+row.Args[i]+" of "+row.Name); !ok {
+			return bad(e.Span)
+		}
+		if math.IsInf(v[i], 0) || math.IsNaN(v[i]) {
+			c.errorf(CodeArguments, e.Args[i].Span, "argument %s of %s is a finite number", row.Args[i], row.Name)
+			return bad(e.Span)
+		}
+	}
+	a, b := v[0], v[1]
+	u := units.One
+	var d []float64
+	if row.Name == "steps" {
+		u = c.joinUnits(row.Name, e.Span, nodes[0], nodes[1], nodes[2])
+		h := v[2]
+		n := math.Floor((b-a)/h + 1e-9) // b counts as reached when rounding keeps it a hair away
+		if h == 0 || n < 0 {
+			c.errorf(CodeArguments, e.Span, "steps of %g never lead from %g to %g", h, a, b)
+			return bad(e.Span)
+		}
+		if n >= float64(c.env.MaxElements) {
+			c.errorf(CodeSize, e.Span, "this has %.3g elements; the limit is %d", n+1, c.env.MaxElements)
+			return bad(e.Span)
+		}
+		d = make([]float64, int(n)+1)
+		for i := range d {
+			d[i] = math.FMA(float64(i), h, a)
+		}
+		if last := len(d) - 1; math.Abs(d[last]-b) < 1e-9*math.Abs(h) {
+			d[last] = b
+		}
+	} else {
+		n := v[2]
+		if !whole(n) || n < 2 {
+			c.errorf(CodeArguments, nodes[2].Span(), "%s needs a whole number of points, at least 2", row.Name)
+			return bad(e.Span)
+		}
+		if n > float64(c.env.MaxElements) {
+			c.errorf(CodeSize, e.Span, "this has %.3g elements; the limit is %d", n, c.env.MaxElements)
+			return bad(e.Span)
+		}
+		d = make([]float64, int(n))
+		for i := range d {
+			d[i] = math.FMA((b-a)/(n-1), float64(i), a)
+		}
+		d[len(d)-1] = b
+		if row.Name == "grid" {
+			u = c.joinUnits(row.Name, e.Span, nodes[0], nodes[1])
+		} else {
+			for i := range d {
+				d[i] = elem.Pow(10, d[i])
+			}
+		}
+	}
+	if u.Plain() {
+		u = units.Unit{} // points of plain numbers take the unit of what they are used for
+	}
+	return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(d)}, Unit: u}, e.Span), Data: d})
+}
+
+// load reads an array from a file in the model's folder.
+func (c *checker) load(e *ast.Call) Expr {
+	if len(e.Args) != 1 || e.Args[0].Key != nil || len(e.For) > 0 {
+		c.errorf(CodeArguments, e.Span, "load takes the name of a file: load(\"A.csv\")")
+		return bad(e.Span)
+	}
+	name, ok := strip(e.Args[0].Value).(*ast.String)
+	if !ok {
+		c.errorf(CodeArguments, e.Args[0].Span, "load takes the name of a file in double quotes: load(\"A.csv\")")
+		return bad(e.Span)
+	}
+	a, err := data.Load(c.env.Files, name.Value, c.env.MaxElements)
+	if err != nil {
+		c.errorf(CodeFile, name.Span, "%s", fileError(name.Value, err))
+		return bad(e.Span)
+	}
+	return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape(a.Shape)}, e.Span), Data: a.Data})
+}
+
+func fileError(name string, err error) string {
+	if errors.Is(err, fs.ErrNotExist) {
+		return fmt.Sprintf("there is no file %q in the model's folder", name)
+	}
+	return err.Error()
+}
+
+// special elaborates noevent, pre, post and what is not available.
+func (c *checker) special(x context, e *ast.Call, row *stdlib.Func) Expr {
+	switch row.Name {
+	case "interp":
+		return c.interp(x, e, row)
+	case "mass_action":
+		c.errorf(CodeKind, e.Span, "mass_action stands only after `rate` in a reaction")
+		return bad(e.Span)
+	}
+	if row.Name == "pre" || row.Name == "post" {
+		if !x.limits {
+			if x.place == placeEvent || x.place == placeLet {
+				c.errorf(CodePlace, e.Span, "%s is not needed here: the right-hand sides of an event read the values before it; %s stands in at_event and sum_at", row.Name, row.Name)
+			} else {
+				c.errorf(CodePlace, e.Span, "%s stands only inside at_event(…) and sum_at(…)", row.Name)
+			}
+			return bad(e.Span)
+		}
+		if x.limit {
+			c.errorf(CodePlace, e.Span, "pre and post cannot be nested")
+			return bad(e.Span)
+		}
+		x.limit = true
+	}
+	args, ok := c.arguments(x, e, row)
+	if !ok || anyBad(args...) || !c.numeric(args[0], row.Name, args[0].Span()) {
+		return bad(e.Span)
+	}
+	v := args[0]
+	if row.Name == "noevent" {
+		if Static(v) {
+			return v
+		}
+		return seal(&NoEvent{Base: at(v.Type(), e.Span), X: v})
+	}
+	return seal(&Limit{Base: at(v.Type(), e.Span), X: v, Post: row.Name == "post"})
+}
+
+// interp writes linear interpolation with functions that have kinks only: the sum of the
+// first value and, for each interval, its slope times the part of the interval that lies below q.
+func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
+	for i := range e.Args {
+		if k := e.Args[i].Key; k != nil {
+			if n, ok := strip(e.Args[i].Value).(*ast.Name); ok && k.Name == "kind" && n.Name == "linear" && i == len(e.Args)-1 {
+				trimmed := *e
+				trimmed.Args = e.Args[:i]
+				e = &trimmed
+				break
+			}
+			c.unavailable(k.Span, "`interp` other than linear")
+			return bad(e.Span)
+		}
+	}
+	args, ok := c.arguments(x, e, row)
+	if !ok || anyBad(args...) {
+		return bad(e.Span)
+	}
+	t, y, q := args[0], args[1], args[2]
+	for _, a := range args {
+		if !c.numeric(a, "interp", a.Span()) {
+			return bad(e.Span)
+		}
+	}
+	ts := t.Type().Shape
+	if len(ts) != 1 || ts[0] < 2 || !ts.Equal(y.Type().Shape) || len(q.Type().Shape) != 0 {
+		c.errorf(CodeShape, e.Span, "interp takes knots and values of one length (at least 2) and a scalar, and got %s, %s and %s", shapeOf(t), shapeOf(y), shapeOf(q))
+		return bad(e.Span)
+	}
+	if k, is := t.(*Const); is {
+		for i := 1; i < len(k.Data); i++ {
+			if !(k.Data[i] > k.Data[i-1]) {
+				c.errorf(CodeArguments, t.Span(), "the knots ascend, but knot %d is %g after %g", i+1, k.Data[i], k.Data[i-1])
+				return bad(e.Span)
+			}
+		}
+	} else if Depends(t)&^UsesParam != 0 {
+		c.errorf(CodePlace, t.Span(), "the knots of interp are consts or params")
+		return bad(e.Span)
+	}
+	c.sameUnit("interp", e.Span, t, q)
+	n := ts[0]
+	return c.quietly(func() Expr {
+		part := func(v Expr, lo int) Expr {
+			u := v.Type()
+			u.Shape = types.Shape{n - 1}
+			return seal(&Access{Base: at(u, e.Span), X: v, Subs: []Sub{{Lo: lo, Step: 1, Count: n - 1}}})
+		}
+		op := func(name string, a, b Expr) Expr { return c.apply(stdlib.Operator(name), e.Span, a, b) }
+		min2, max2 := stdlib.Find("min", stdlib.Elementwise), stdlib.Find("max", stdlib.Elementwise)
+		t0, t1, y0, y1 := part(t, 1), part(t, 2), part(y, 1), part(y, 2)
+		within := op("-", c.apply(max2, e.Span, c.apply(min2, e.Span, q, t1), t0), t0)
+		rise := c.reduction(e.Span, stdlib.Find("sum", stdlib.Reduction), op("/", op("*", op("-", y1, y0), within), op("-", t1, t0)))
+		u := y.Type()
+		u.Shape = nil
+		first := seal(&Access{Base: at(u, e.Span), X: y, Subs: []Sub{{At: number(1, units.Unit{}, e.Span)}}})
+		return retype(op("+", first, rise), u)
+	})
+}
+
+// member elaborates D.column.
+func (c *checker) member(x context, e *ast.Member) Expr {
+	if n, ok := strip(e.X).(*ast.Name); ok && x.scope.find(n.Name) == nil {
+		g := c.globals[n.Name]
+		switch {
+		case g == nil:
+			c.errorf(CodeUndefined, n.Span, "there is no data table %q", n.Name)
+			return bad(e.Span)
+		case g.kind == laterName:
+			return bad(e.Span)
+		case g.kind == dataName:
+			c.resolve(g)
+			if g.table == nil {
+				return bad(e.Span)
+			}
+			k := c.column(g.table, e.Name)
+			if k < 0 {
+				return bad(e.Span)
+			}
+			d := g.table.Data[k]
+			return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(d)}, Unit: g.table.units[k]}, e.Span), Data: d})
+		}
+	}
+	c.errorf(CodeKind, e.Span, "a dot selects the column of a data table, as in D.time")
+	return bad(e.Span)
+}

@@ -1,0 +1,576 @@
+package typecheck
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// entityKind is what a global name stands for.
+type entityKind uint8
+
+const (
+	constName entityKind = iota
+	paramName
+	stateName
+	discreteName
+	timeName
+	letName
+	fnName
+	eventName
+	dataName
+	observeName
+	objectiveName
+	constraintName
+	reactionName
+	laterName // declared by a construct that is not available; reported once
+)
+
+// String returns the kind with its article, as messages name it.
+func (k entityKind) String() string {
+	return [...]string{"a const", "a param", "a state", "a discrete", "the time", "a let", "a function", "an event", "a data table", "an observation", "an objective", "a constraint", "a reaction", "unavailable"}[k]
+}
+
+// entity is a global name. Its meaning is worked out when it is first needed.
+type entity struct {
+	name  string
+	kind  entityKind
+	span  source.Span // of the name
+	stage uint8       // 0 untouched, 1 being worked out, 2 done
+	doc   string
+
+	variable *ast.Var
+	time     *ast.Time
+	lets     []*ast.Let
+	fn       *ast.Fn
+	data     *ast.Data
+	observe  *ast.Observe
+	output   bool
+
+	value Expr    // of consts and lets
+	sym   *Symbol // of params, states, discretes and the time
+	event *Event
+	table *dataTable
+	obj   *Objective
+}
+
+// collect declares the names of the file and sorts its items.
+func (c *checker) collect() {
+	for _, item := range c.file.Items {
+		switch it := item.(type) {
+		case *ast.Model:
+			if c.model.Name != "" {
+				c.errorf(CodeDuplicate, it.Span, "a file has one model item; remove this one")
+				continue
+			}
+			c.model.Name = it.Name.Name
+			if it.Title != nil {
+				c.model.Title = it.Title.Value
+			}
+		case *ast.Import:
+			c.unavailable(it.Span, "`import`")
+			if it.As != nil {
+				c.later(*it.As)
+			}
+			for _, n := range it.Names {
+				c.later(n)
+			}
+		case *ast.UnitDecl:
+			if old, ok := c.units[it.Name.Name]; ok {
+				c.errorf(CodeDuplicate, it.Name.Span, "unit %q is declared twice", it.Name.Name).Relate(old.decl.Name.Span, "declared here")
+				continue
+			}
+			c.units[it.Name.Name] = &unitEntity{decl: it}
+		case *ast.Time:
+			if e := c.declare(it.Name, timeName); e != nil {
+				e.time, e.doc = it, it.Doc
+			}
+		case *ast.Decl:
+			for _, v := range it.Vars {
+				kind := [...]entityKind{constName, paramName, stateName, laterName, discreteName}[it.Kind]
+				if it.Kind == ast.Alg {
+					c.unavailable(v.Span, "`alg`")
+				}
+				if e := c.declare(v.Name, kind); e != nil {
+					e.variable, e.doc = v, v.Doc
+				}
+			}
+		case *ast.Control:
+			c.unavailable(it.Span, "`control`")
+			c.later(it.Var.Name)
+		case *ast.Let:
+			c.collectLet(it)
+		case *ast.Fn:
+			if e := c.declare(it.Name, fnName); e != nil {
+				e.fn, e.doc = it, it.Doc
+			}
+		case *ast.Event:
+			c.events = append(c.events, it)
+			if it.Name != nil {
+				if e := c.declare(*it.Name, eventName); e != nil {
+					e.doc = it.Doc
+				}
+			}
+		case *ast.Reaction:
+			c.reactions = append(c.reactions, it)
+			c.declare(it.Name, reactionName)
+		case *ast.Equilibrate:
+			c.unavailable(it.Span, "`equilibrate`")
+		case *ast.Experiment:
+			c.unavailable(it.Span, "`experiment`")
+			c.later(it.Name)
+		case *ast.Data:
+			if e := c.declare(it.Name, dataName); e != nil {
+				e.data, e.doc = it, it.Doc
+			}
+		case *ast.Observe:
+			if e := c.declare(it.Name, observeName); e != nil {
+				e.observe, e.doc = it, it.Doc
+				c.observes = append(c.observes, it)
+			}
+		case *ast.Objective:
+			if e := c.declare(it.Target.Name, objectiveName); e != nil {
+				e.doc = it.Doc
+				c.objectives = append(c.objectives, it)
+			}
+		case *ast.Constraint:
+			if e := c.declare(it.Name, constraintName); e != nil {
+				e.doc = it.Doc
+				c.objectives = append(c.objectives, it)
+			}
+		case *ast.Invariant:
+			c.invariants = append(c.invariants, it)
+		case *ast.Assert:
+			c.asserts = append(c.asserts, it)
+		case *ast.Settings:
+			if it.Block.Name == "fit" {
+				continue // settings of a later version: they change no gradient
+			}
+			c.settings = append(c.settings, it)
+		case *ast.AlgEq:
+			c.unavailable(it.Span, "an algebraic equation (`0 = …`)")
+		case *ast.Equation:
+			c.equations = append(c.equations, it)
+		case *ast.Bad:
+		}
+	}
+}
+
+func (c *checker) collectLet(it *ast.Let) {
+	name := it.Target.Name
+	if old, ok := c.globals[name.Name]; ok && old.kind == letName && it.Target.Subs != nil && old.lets[0].Target.Subs != nil {
+		if old.output != it.Output {
+			c.errorf(CodeDuplicate, name.Span, "the pieces of %q are all `let` or all `output`", name.Name).Relate(old.span, "first piece")
+		}
+		old.lets = append(old.lets, it)
+		return
+	}
+	if e := c.declare(name, letName); e != nil {
+		e.lets, e.output, e.doc = []*ast.Let{it}, it.Output, it.Doc
+	}
+}
+
+// later declares a name whose construct was reported, so that its uses are not errors too.
+func (c *checker) later(id ast.Ident) {
+	if id.Name == "" {
+		return
+	}
+	if _, ok := c.globals[id.Name]; !ok {
+		c.globals[id.Name] = &entity{name: id.Name, kind: laterName, span: id.Span, stage: 2}
+	}
+}
+
+// declare enters a global name, or reports why not and returns nil.
+func (c *checker) declare(id ast.Ident, kind entityKind) *entity {
+	if id.Name == "" {
+		return nil // an error of the parser
+	}
+	if predefined(id.Name) {
+		c.errorf(CodePredefined, id.Span, "%q is predefined; choose another name", id.Name)
+		return nil
+	}
+	if old, ok := c.globals[id.Name]; ok {
+		if kind == timeName && old.kind == timeName {
+			c.errorf(CodeDuplicate, id.Span, "the time is declared twice; keep one time item").Relate(old.span, "declared here")
+			return nil
+		}
+		c.errorf(CodeDuplicate, id.Span, "%q is declared twice; rename one of them", id.Name).Relate(old.span, "declared here as %s", old.kind)
+		return nil
+	}
+	if kind == timeName {
+		for _, e := range c.order {
+			if e.kind == timeName {
+				c.errorf(CodeDuplicate, id.Span, "the time is declared twice; keep one time item").Relate(e.span, "declared here")
+				return nil
+			}
+		}
+	}
+	e := &entity{name: id.Name, kind: kind, span: id.Span}
+	c.globals[id.Name] = e
+	c.order = append(c.order, e)
+	return e
+}
+
+func predefined(name string) bool {
+	switch name {
+	case "pi", "inf", "true", "false", "end", "nan":
+		return true
+	}
+	return false
+}
+
+// place says what an expression may refer to where it stands.
+type place struct {
+	name  string // "the default of a param"
+	knows string // "consts and other params"
+	allow Uses
+}
+
+const (
+	usesRun = UsesTime | UsesParam | UsesState | UsesDiscrete
+)
+
+var (
+	placeConst    = &place{name: "a const", knows: "consts"}
+	placeShape    = &place{name: "a shape, index or range", knows: "consts and loop variables"}
+	placeStatic   = &place{name: "an argument that is fixed at compile time", knows: "consts"}
+	placeParam    = &place{name: "the default of a param", knows: "consts and other params", allow: UsesParam}
+	placeBound    = &place{name: "a bound of a param", knows: "consts"}
+	placePrior    = &place{name: "a prior", knows: "consts"}
+	placeTime     = &place{name: "a bound of the time", knows: "consts and params", allow: UsesParam}
+	placeInitial  = &place{name: "an initial value", knows: "consts, params, the initial time and other initial values", allow: usesRun}
+	placeRun      = &place{name: "an equation", knows: "everything but functionals", allow: usesRun}
+	placeLet      = &place{name: "a let", knows: "everything but functionals", allow: usesRun}
+	placeEvent    = &place{name: "an event", knows: "everything but functionals", allow: usesRun}
+	placeWhen     = &place{name: "the time of an event", knows: "consts, params and discretes", allow: UsesParam | UsesDiscrete}
+	placeInterval = &place{name: "a time of an objective", knows: "consts and params", allow: UsesParam}
+	placeGoal     = &place{name: "an objective", knows: "functionals, consts and params", allow: UsesParam | UsesFunctional}
+	placeAssert   = &place{name: "an assertion", knows: "consts and params", allow: UsesParam}
+)
+
+// context is where an expression is elaborated.
+type context struct {
+	place  *place
+	scope  *scope
+	guards []guard // conditions on indices under which it is evaluated
+	end    int     // value of `end`, 0 outside an index
+
+	body   *Event // inside at_event, for the rule on limits; nil elsewhere
+	limits bool   // pre and post are allowed
+	limit  bool   // inside pre or post
+	row    *Table // inside an observation
+}
+
+// scope is a chain of local names: loop variables, function parameters, local lets.
+type scope struct {
+	outer *scope
+	name  string
+	value Expr
+	span  source.Span
+	used  *bool
+}
+
+func (s *scope) find(name string) *scope {
+	for ; s != nil; s = s.outer {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+func (x context) with(name string, value Expr, span source.Span) context {
+	x.scope = &scope{outer: x.scope, name: name, value: value, span: span, used: new(bool)}
+	return x
+}
+
+func (x context) at(p *place) context {
+	x.place = p
+	return x
+}
+
+// guard is a condition on indices that holds (or, negated, does not) where an expression is evaluated.
+type guard struct {
+	cond   Expr
+	negate bool
+}
+
+func (x context) under(cond Expr, negate bool) context {
+	x.guards = append(x.guards[:len(x.guards):len(x.guards)], guard{cond, negate})
+	return x
+}
+
+// bad is the value of an expression that was reported; it fits everywhere.
+func bad(s source.Span) Expr {
+	return seal(&Const{Base: at(types.Type{Kind: types.Invalid}, s), Data: []float64{nan}})
+}
+
+func isBad(e Expr) bool { return e.Type().Kind == types.Invalid }
+
+func anyBad(es ...Expr) bool { return slices.ContainsFunc(es, isBad) }
+
+// number is a scalar constant.
+func number(x float64, u units.Unit, s source.Span) Expr {
+	kind := types.Real
+	if whole(x) && !(u.Known() && !u.Plain()) {
+		kind = types.Int
+	}
+	return seal(&Const{Base: at(types.Type{Kind: kind, Unit: u}, s), Data: []float64{x}})
+}
+
+// name elaborates a name used as a value.
+func (c *checker) name(x context, id ast.Ident) Expr {
+	if local := x.scope.find(id.Name); local != nil {
+		*local.used = true
+		return local.value
+	}
+	if !id.Quoted {
+		switch id.Name {
+		case "true":
+			return seal(&Const{Base: at(types.Type{Kind: types.Bool}, id.Span), Data: []float64{1}})
+		case "false":
+			return seal(&Const{Base: at(types.Type{Kind: types.Bool}, id.Span), Data: []float64{0}})
+		case "end":
+			if x.end == 0 {
+				c.errorf(CodeSubscript, id.Span, "`end` is the last index and stands only inside an index, as in x[end]")
+				return bad(id.Span)
+			}
+			return number(float64(x.end), units.Unit{}, id.Span)
+		}
+		for _, k := range stdlib.Constants {
+			if k.Name == id.Name {
+				u := units.One
+				if k.Name != "pi" {
+					u = units.Unit{} // fits every unit
+				}
+				return number(k.Value, u, id.Span)
+			}
+		}
+	}
+	e, ok := c.globals[id.Name]
+	if !ok {
+		c.undefined(x, id)
+		return bad(id.Span)
+	}
+	if e.kind == laterName {
+		return bad(id.Span)
+	}
+	if need := usesOf(e.kind); need&^x.place.allow != 0 {
+		c.notHere(x, id, e)
+		return bad(id.Span)
+	}
+	switch e.kind {
+	case constName, letName, paramName, stateName, discreteName, timeName:
+	case observeName:
+		c.errorf(CodeKind, id.Span, "%q is an observation and is compared with data by nll; to use the quantity, name it with let", id.Name).Relate(e.span, "declared here")
+		return bad(id.Span)
+	case fnName:
+		c.errorf(CodeKind, id.Span, "%q is a function; call it: %s(…)", id.Name, id.Name).Relate(e.span, "declared here")
+		return bad(id.Span)
+	default:
+		c.errorf(CodeKind, id.Span, "%q is %s and has no value in an expression", id.Name, e.kind).Relate(e.span, "declared here")
+		return bad(id.Span)
+	}
+	c.resolve(e)
+	switch e.kind {
+	case constName, letName:
+		if e.value == nil { // a cycle, reported
+			return bad(id.Span)
+		}
+		if uses := Depends(e.value) &^ x.place.allow; uses != 0 {
+			c.dependsOn(x, id, e, uses)
+			return bad(id.Span)
+		}
+		c.checkLimit(x, id, e.value)
+		return e.value
+	}
+	if e.sym == nil {
+		return bad(id.Span)
+	}
+	r := seal(&Ref{Base: at(e.sym.Type, id.Span), Sym: e.sym})
+	c.checkLimit(x, id, r)
+	return r
+}
+
+func usesOf(k entityKind) Uses {
+	switch k {
+	case paramName:
+		return UsesParam
+	case stateName:
+		return UsesState
+	case discreteName:
+		return UsesDiscrete
+	case timeName:
+		return UsesTime
+	}
+	return 0
+}
+
+// notHere reports a name whose kind its place does not know.
+func (c *checker) notHere(x context, id ast.Ident, e *entity) {
+	switch {
+	case x.place == placeGoal:
+		c.errorf(CodeTrajectory, id.Span, "%q changes along the trajectory; say when: final(%s), initial(%s), integral(%s), sum_at(times, %s) …", id.Name, id.Name, id.Name, id.Name, id.Name).Relate(e.span, "declared here")
+	case x.place == placeConst || x.place == placeShape || x.place == placeStatic:
+		d := c.errorf(CodePlace, id.Span, "%s is fixed at compile time and cannot use %s %q", x.place.name, kindWord(e.kind), id.Name)
+		d.Relate(e.span, "declared here")
+		if e.kind == paramName {
+			d.Message += "; declare it with `const`"
+		}
+	default:
+		c.errorf(CodePlace, id.Span, "%s cannot use %s %q; it knows %s", x.place.name, kindWord(e.kind), id.Name, x.place.knows).Relate(e.span, "declared here")
+	}
+}
+
+// kindWord is the kind with "the": `the state`.
+func kindWord(k entityKind) string {
+	s := k.String()
+	s = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(s, "a "), "an "), "the ")
+	return "the " + s
+}
+
+// dependsOn reports a let that depends on what its place does not know.
+func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses Uses) {
+	what := "something that changes"
+	if s := findSymbol(e.value, func(s *Symbol) bool { return symbolUse(s)&uses != 0 }); s != nil {
+		what = fmt.Sprintf("%s %q", symbolWord(s), s.Name)
+	}
+	if x.place == placeGoal {
+		c.errorf(CodeTrajectory, id.Span, "%q depends on %s and changes along the trajectory; say when: final(%s), integral(%s), sum_at(times, %s) …", id.Name, what, id.Name, id.Name, id.Name).Relate(e.span, "declared here")
+		return
+	}
+	c.errorf(CodePlace, id.Span, "%s cannot use %q, which depends on %s; it knows %s", x.place.name, id.Name, what, x.place.knows).Relate(e.span, "declared here")
+}
+
+func symbolUse(s *Symbol) Uses {
+	return [...]Uses{TimeSymbol: UsesTime, ParamSymbol: UsesParam, StateSymbol: UsesState, DiscreteSymbol: UsesDiscrete}[s.Kind]
+}
+
+func symbolWord(s *Symbol) string {
+	return [...]string{TimeSymbol: "the time", ParamSymbol: "the param", StateSymbol: "the state", DiscreteSymbol: "the discrete"}[s.Kind]
+}
+
+// findSymbol returns a symbol that e reads and want accepts, or nil.
+func findSymbol(e Expr, want func(*Symbol) bool) *Symbol {
+	var found *Symbol
+	Walk(func(e Expr) bool {
+		if r, ok := e.(*Ref); ok && found == nil && want(r.Sym) {
+			found = r.Sym
+		}
+		return found == nil
+	}, e)
+	return found
+}
+
+// checkLimit enforces that what an event changes is read as pre(…) or post(…) in at_event.
+func (c *checker) checkLimit(x context, id ast.Ident, value Expr) {
+	if x.body == nil || x.limit {
+		return
+	}
+	s := findSymbol(value, func(s *Symbol) bool {
+		return slices.ContainsFunc(x.body.Body, func(a *Assign) bool { return a.Target == s })
+	})
+	switch {
+	case s == nil:
+	case s.Name == id.Name:
+		c.errorf(CodeLimit, id.Span, "%q jumps at %s: write pre(%s) or post(%s)", id.Name, x.body.Name, id.Name, id.Name)
+	default:
+		c.errorf(CodeLimit, id.Span, "%q depends on %q, which jumps at %s: write pre(%s) or post(%s)", id.Name, s.Name, x.body.Name, id.Name, id.Name)
+	}
+}
+
+// undefined reports an unknown name with the nearest known ones.
+func (c *checker) undefined(x context, id ast.Ident) {
+	var known []string
+	for s := x.scope; s != nil; s = s.outer {
+		known = append(known, s.name)
+	}
+	for n, e := range c.globals {
+		if usesOf(e.kind)&^x.place.allow == 0 && e.kind <= letName {
+			known = append(known, n)
+		}
+	}
+	for _, k := range stdlib.Constants {
+		known = append(known, k.Name)
+	}
+	if len(stdlib.Named(id.Name)) > 0 {
+		c.errorf(CodeUndefined, id.Span, "%q is a function; call it: %s(…)", id.Name, id.Name)
+		return
+	}
+	d := c.errorf(CodeUndefined, id.Span, "%q is not defined", id.Name)
+	if best := nearest(id.Name, known); best != "" {
+		d.Message += fmt.Sprintf("; did you mean %q?", best)
+		d.Fix(id.Span, best, "write "+best)
+		if e, ok := c.globals[best]; ok {
+			d.Relate(e.span, "%q is declared here", best)
+		}
+	} else {
+		d.Message += "; declare it with param, const, state or let"
+	}
+}
+
+// nearest returns the candidate within a third of the name's length (at least
+// one edit), or "". Ties go to the alphabetically first.
+func nearest(name string, candidates []string) string {
+	limit := max(1, len([]rune(name))/3)
+	best, at := "", limit+1
+	sorted := slices.Clone(candidates)
+	sort.Strings(sorted)
+	for _, k := range sorted {
+		if strings.EqualFold(k, name) && k != name {
+			return k
+		}
+		if len([]rune(name)) == 1 && len([]rune(k)) == 1 {
+			continue // x is not a misspelt y
+		}
+		if d := distance(name, k); d < at {
+			best, at = k, d
+		}
+	}
+	return best
+}
+
+// distance counts the insertions, deletions, replacements and swaps of neighbours between a and b.
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	if len(s) > 64 || len(t) > 64 {
+		return 64
+	}
+	d := make([][]int, len(s)+1)
+	for i := range d {
+		d[i] = make([]int, len(t)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		for j := 1; j <= len(t); j++ {
+			cost := 1
+			if s[i-1] == t[j-1] {
+				cost = 0
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(s)][len(t)]
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}

@@ -1,0 +1,458 @@
+package typecheck
+
+import (
+	"fmt"
+	"slices"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// checkObjectives elaborates objectives and constraints in file order.
+func (c *checker) checkObjectives() {
+	for _, item := range c.objectives {
+		switch it := item.(type) {
+		case *ast.Objective:
+			c.objective(it)
+		case *ast.Constraint:
+			c.constraint(it)
+		}
+	}
+}
+
+func (c *checker) objective(it *ast.Objective) {
+	x, indices, ok := c.binders(context{place: placeGoal}, it.For)
+	if !ok {
+		return
+	}
+	name := it.Target.Name.Name
+	if empty(indices) {
+		c.errorf(CodeRange, it.For[0].Span, "objective %q has no elements: its range is empty", name)
+		return
+	}
+	if len(it.Target.Subs) != len(indices) {
+		if len(indices) > 0 {
+			c.errorf(CodeSubscript, it.Target.Span, "objective %q has %s for %s; write %s", name, plural(len(it.Target.Subs), "index", "indices"), plural(len(indices), "loop variable", "loop variables"), suggestIndices(name, indices))
+		} else {
+			c.errorf(CodeSubscript, it.Target.Span, "an index of an objective is a loop variable: objective %s[i] = … for i in 1:n", name)
+		}
+		return
+	}
+	// The subscripts must be the loop variables in order: the objective's elements are numbered by them.
+	for k, s := range it.Target.Subs {
+		n, is := strip(orEmpty(s.Lo)).(*ast.Name)
+		if !is || s.All || s.Hi != nil || n.Name != indices[k].Name {
+			c.errorf(CodeSubscript, s.Span, "the indices of an objective are its loop variables in order; write %s", suggestIndices(name, indices))
+			return
+		}
+	}
+	v := c.expr(x, it.Value)
+	if isBad(v) || !c.numeric(v, "objective", v.Span()) {
+		return
+	}
+	c.influences(v, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
+	if it.Unit != nil {
+		u := c.unit(it.Unit)
+		if !bare(v) {
+			c.expectUnit("objective "+name, v, u, it.Unit.Span)
+		}
+		t := v.Type()
+		t.Unit = u
+		v = retype(v, t)
+	}
+	c.model.Objectives = append(c.model.Objectives, &Objective{Name: name, Indices: indices, Value: v, Doc: it.Doc, Span: it.Target.Span})
+}
+
+func orEmpty(e ast.Expr) ast.Expr {
+	if e == nil {
+		return &ast.BadExpr{}
+	}
+	return e
+}
+
+func suggestIndices(name string, indices []*Index) string {
+	s := name + "["
+	for i, ix := range indices {
+		if i > 0 {
+			s += ","
+		}
+		s += ix.Name
+	}
+	return s + "]"
+}
+
+// influences reports an objective that reads nothing of the run.
+func (c *checker) influences(v Expr, what string, s source.Span) {
+	if Depends(v)&UsesFunctional == 0 {
+		c.list.Warnf(CodeNoInfluence, s, "%s does not depend on the run; did you mean final(…) or integral(…)?", what)
+	}
+}
+
+func (c *checker) constraint(it *ast.Constraint) {
+	x, indices, ok := c.binders(context{place: placeGoal}, it.For)
+	if !ok {
+		return
+	}
+	b, is := strip(it.Cond).(*ast.Binary)
+	if !is || b.Op != ast.Equal && b.Op != ast.LessEq && b.Op != ast.GreaterEq {
+		c.errorf(CodeCondition, it.Cond.Pos(), "a constraint is a == b, a <= b or a >= b")
+		return
+	}
+	l, r := c.expr(x, b.X), c.expr(x, b.Y)
+	if anyBad(l, r) || !c.numeric(l, b.Op.String(), l.Span()) || !c.numeric(r, b.Op.String(), r.Span()) {
+		return
+	}
+	c.sameUnitAll(b.Op.String(), b.Span, []Expr{l, r})
+	v := c.quietly(func() Expr { return c.apply(stdlib.Operator("-"), b.Span, l, r) })
+	if isBad(v) || empty(indices) {
+		return
+	}
+	c.model.Objectives = append(c.model.Objectives, &Objective{Name: it.Name.Name, Indices: indices, Value: v, Relation: b.Op.String(), Doc: it.Doc, Span: it.Name.Span})
+}
+
+// functional elaborates final(e), integral(e, from = a), at_event(ev, e) …
+func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
+	name := row.Name
+	if x.place != placeGoal {
+		switch {
+		case x.place == placeRun || x.place == placeLet || x.place == placeEvent || x.place == placeInitial || x.place == placeParam:
+			c.errorf(CodeFunctional, e.Span, "%s reads the whole run and stands only in an objective or constraint", name)
+		default:
+			c.errorf(CodeFunctional, e.Span, "%s cannot stand here; functionals are not nested", name)
+		}
+		return bad(e.Span)
+	}
+	switch name {
+	case "steady", "max_over":
+		c.unavailable(e.Span, "`"+name+"`")
+		return bad(e.Span)
+	case "nll":
+		return c.nll(e)
+	case "log_prior":
+		return c.logPrior(e)
+	}
+	if len(e.For) > 0 {
+		c.errorf(CodeArguments, e.Span, "%s takes no `for`; write sum(%s(…) for i in 1:n), or %s(sum(… for i in 1:n))", name, name, name)
+		return bad(e.Span)
+	}
+	args, ok := c.named(e, row)
+	if !ok {
+		return bad(e.Span)
+	}
+	run := x
+	run.place = &place{name: "the argument of " + name, knows: "everything but functionals", allow: usesRun}
+	f := &Functional{}
+	switch name {
+	case "final":
+		f.Kind = Final
+	case "initial":
+		f.Kind = Initial
+	case "integral":
+		f.Kind = Integral
+		f.From, ok = c.bound(x, args["from"], "the lower bound of the integral")
+		var ok2 bool
+		f.To, ok2 = c.bound(x, args["to"], "the upper bound of the integral")
+		ok = ok && ok2
+	case "sum_at":
+		f.Kind = SumAt
+		run.limits = true
+		f.Times = c.expr(x.at(placeInterval), args["times"])
+		if isBad(f.Times) || !c.numeric(f.Times, name, f.Times.Span()) {
+			ok = false
+		} else if len(f.Times.Type().Shape) > 1 {
+			c.errorf(CodeShape, f.Times.Span(), "the times of sum_at are a number or a vector, and this has shape %s", f.Times.Type().Shape)
+			ok = false
+		} else {
+			c.timeUnit("a time of sum_at", f.Times)
+		}
+	case "at_event", "event_time":
+		return c.atEvent(x, run, e, row, args)
+	}
+	f.Body = c.expr(run, args["e"])
+	if !ok || isBad(f.Body) || !c.numeric(f.Body, name, f.Body.Span()) {
+		return bad(e.Span)
+	}
+	t := f.Body.Type()
+	if name == "integral" && c.model.Time != nil {
+		t.Unit = t.Unit.Mul(c.model.Time.Type.Unit)
+	}
+	t.Kind = types.Real
+	f.Base = at(t, e.Span)
+	return seal(f)
+}
+
+// named sorts the arguments of a functional by parameter name.
+func (c *checker) named(e *ast.Call, row *stdlib.Func) (map[string]ast.Expr, bool) {
+	args := map[string]ast.Expr{}
+	least := len(row.Args)
+	if row.MinArgs > 0 {
+		least = row.MinArgs
+	}
+	n := 0
+	for i := range e.Args {
+		a := &e.Args[i]
+		key := ""
+		if a.Key != nil {
+			key = a.Key.Name
+			if !slices.Contains(row.Args, key) {
+				d := c.errorf(CodeArguments, a.Span, "%s takes no argument %q; write %s", row.Name, key, signature(row))
+				if best := nearest(key, row.Args); best != "" {
+					d.Message = fmt.Sprintf("%s takes no argument %q; did you mean %q?", row.Name, key, best)
+				}
+				return nil, false
+			}
+		} else {
+			if n >= len(row.Args) {
+				c.arity(e.Span, row, len(e.Args))
+				return nil, false
+			}
+			key = row.Args[n]
+			n++
+		}
+		if args[key] != nil {
+			c.errorf(CodeArguments, a.Span, "argument %q of %s is given twice", key, row.Name)
+			return nil, false
+		}
+		args[key] = a.Value
+	}
+	for _, k := range row.Args[:least] {
+		if args[k] == nil {
+			c.errorf(CodeArguments, e.Span, "%s needs the argument %q; write %s", row.Name, k, signature(row))
+			return nil, false
+		}
+	}
+	return args, true
+}
+
+// bound elaborates a time of an integral; nil when it is not written.
+func (c *checker) bound(x context, e ast.Expr, what string) (Expr, bool) {
+	if e == nil {
+		return nil, true
+	}
+	v := c.expr(x.at(placeInterval), e)
+	if isBad(v) || !c.numeric(v, what, v.Span()) {
+		return nil, false
+	}
+	if len(v.Type().Shape) > 0 {
+		c.errorf(CodeShape, v.Span(), "%s is a single number, and this has shape %s", what, v.Type().Shape)
+		return nil, false
+	}
+	c.timeUnit(what, v)
+	return v, true
+}
+
+// atEvent elaborates at_event(ev, e, nth = k) and event_time(ev, k).
+func (c *checker) atEvent(x, run context, e *ast.Call, row *stdlib.Func, args map[string]ast.Expr) Expr {
+	ev, elem, ok := c.eventOf(x, args["event"], row.Name)
+	if !ok {
+		return bad(e.Span)
+	}
+	f := &Functional{Kind: AtEvent, Event: ev, Elem: elem}
+	nth := args["nth"]
+	if row.Name == "event_time" {
+		f.Kind = EventTime
+		nth = args["k"]
+		if len(ev.Indices) > 0 && elem == nil {
+			c.errorf(CodeSubscript, e.Span, "event %q has %s; say which: event_time(%s[1], …)", ev.Name, plural(counts(ev.Indices), "element", "elements"), ev.Name)
+			return bad(e.Span)
+		}
+	}
+	if nth != nil {
+		if f.Nth, ok = c.integer(x, nth, "the number of a firing", 1, 1<<31-1); !ok {
+			return bad(e.Span)
+		}
+	}
+	if f.Kind == EventTime {
+		t := types.Type{Kind: types.Real}
+		if c.model.Time != nil {
+			t.Unit = c.model.Time.Type.Unit
+		}
+		f.Base = at(t, e.Span)
+		return seal(f)
+	}
+	run.limits, run.body = true, ev
+	for _, ix := range ev.Indices {
+		run = run.with(ix.Name, seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, ix.Span), Index: ix}), ix.Span)
+	}
+	f.Body = c.expr(run, args["e"])
+	if isBad(f.Body) || !c.numeric(f.Body, row.Name, f.Body.Span()) {
+		return bad(e.Span)
+	}
+	t := f.Body.Type()
+	t.Kind = types.Real
+	f.Base = at(t, e.Span)
+	return seal(f)
+}
+
+// eventOf resolves `bounce` or `dose[2]`.
+func (c *checker) eventOf(x context, e ast.Expr, what string) (*Event, []Expr, bool) {
+	e = strip(e)
+	var subs []*ast.Sub
+	if ix, ok := e.(*ast.Index); ok {
+		subs = ix.Subs
+		e = strip(ix.X)
+	}
+	n, ok := e.(*ast.Name)
+	if !ok {
+		c.errorf(CodeArguments, e.Pos(), "%s takes the name of an event first", what)
+		return nil, nil, false
+	}
+	g := c.globals[n.Name]
+	if g == nil || g.kind != eventName {
+		if g != nil && g.kind == laterName {
+			return nil, nil, false
+		}
+		d := c.errorf(CodeUndefined, n.Span, "there is no event %q", n.Name)
+		var known []string
+		for name, o := range c.globals {
+			if o.kind == eventName {
+				known = append(known, name)
+			}
+		}
+		if best := nearest(n.Name, known); best != "" {
+			d.Message += fmt.Sprintf("; did you mean %q?", best)
+		} else if g != nil {
+			d.Message = fmt.Sprintf("%q is %s, not an event", n.Name, g.kind)
+			d.Relate(g.span, "declared here")
+		}
+		return nil, nil, false
+	}
+	ev := g.event
+	if ev == nil {
+		return nil, nil, false // reported with the event
+	}
+	if subs == nil {
+		return ev, nil, true
+	}
+	if len(subs) != len(ev.Indices) {
+		c.errorf(CodeSubscript, e.Pos(), "event %q has %s, but %d %s", ev.Name, plural(len(ev.Indices), "index", "indices"), len(subs), was(len(subs)))
+		return nil, nil, false
+	}
+	var elem []Expr
+	for k, s := range subs {
+		ix := ev.Indices[k]
+		if s.All || s.Hi != nil {
+			c.errorf(CodeSubscript, s.Span, "one element of an event is selected: %s[1]; without an index all are summed", ev.Name)
+			return nil, nil, false
+		}
+		y := x
+		y.end = ix.Lo + (ix.Count-1)*ix.Step
+		v := c.subscript(y, s.Lo)
+		if isBad(v) {
+			return nil, nil, false
+		}
+		if len(v.Type().Shape) > 0 {
+			c.errorf(CodeSubscript, s.Span, "an index is a single number")
+			return nil, nil, false
+		}
+		if ix.Lo != 1 || ix.Step != 1 {
+			// The user counts in values of the loop variable, the model in positions.
+			v = c.apply(stdlib.Operator("-"), s.Span, v, number(float64(ix.Lo), units.Unit{}, s.Span))
+			v = c.apply(stdlib.Operator("/"), s.Span, v, number(float64(ix.Step), units.Unit{}, s.Span))
+			v = c.apply(stdlib.Operator("+"), s.Span, v, number(1, units.Unit{}, s.Span))
+		}
+		if !c.inBounds(x, v, ix.Count, k, len(subs)) {
+			return nil, nil, false
+		}
+		elem = append(elem, v)
+	}
+	return ev, elem, true
+}
+
+// checkOutputs lists the outputs.
+func (c *checker) checkOutputs() {
+	for _, e := range c.order {
+		if e.output && e.value != nil && !isBad(e.value) {
+			if e.value.Type().Kind == types.Bool {
+				c.errorf(CodeType, e.span, "output %q is a condition; write: if … then 1 else 0", e.name)
+				continue
+			}
+			c.model.Outputs = append(c.model.Outputs, &Output{Name: e.name, Value: e.value, Doc: e.doc, Span: e.span})
+		}
+	}
+}
+
+// checkConditions elaborates asserts and invariants.
+func (c *checker) checkConditions() {
+	for _, it := range c.asserts {
+		v := c.expr(context{place: placeAssert}, it.Cond)
+		if isBad(v) {
+			continue
+		}
+		if k := v.Type().Kind; k != types.Bool || len(v.Type().Shape) > 0 {
+			c.errorf(CodeCondition, v.Span(), "an assertion is a comparison, as in: assert n > 1, \"too few cells\"")
+			continue
+		}
+		text := ""
+		if it.Text != nil {
+			text = it.Text.Value
+		}
+		if k, is := v.(*Const); is {
+			if k.Data[0] == 0 {
+				if text == "" {
+					text = it.Cond.Pos().Text()
+				}
+				c.errorf(CodeAssert, it.Span, "assertion failed: %s", text)
+			}
+			continue
+		}
+		c.model.Asserts = append(c.model.Asserts, &Assert{Cond: v, Text: text, Span: it.Span})
+	}
+	for _, it := range c.invariants {
+		b, is := strip(it.Cond).(*ast.Binary)
+		if !is || b.Op != ast.Equal {
+			c.errorf(CodeCondition, it.Cond.Pos(), "an invariant is an equality: invariant a + b == 1")
+			continue
+		}
+		l, r := c.expr(context{place: placeRun}, b.X), c.expr(context{place: placeRun}, b.Y)
+		if anyBad(l, r) || !c.numeric(l, "==", l.Span()) || !c.numeric(r, "==", r.Span()) {
+			continue
+		}
+		c.sameUnitAll("==", b.Span, []Expr{l, r})
+		if _, ok := c.broadcastShape("==", b.Span, l, r); ok {
+			c.model.Invariants = append(c.model.Invariants, &Invariant{Left: l, Right: r, Span: it.Span})
+		}
+	}
+}
+
+// notes tells what is correct and perhaps not meant.
+func (c *checker) notes() {
+	used := map[*Symbol]bool{}
+	var roots []Expr
+	m := c.model
+	roots = append(roots, m.From, m.To)
+	roots = append(roots, m.Rates...)
+	for _, s := range slices.Concat(m.States, m.Discretes, m.Params) {
+		roots = append(roots, s.Value)
+	}
+	for _, e := range m.Events {
+		roots = append(roots, e.When, e.Crossing, e.Every, e.From, e.To, e.Count)
+		roots = append(roots, e.Times...)
+		for _, a := range e.Body {
+			roots = append(roots, a.Value)
+			for _, s := range a.Subs {
+				roots = append(roots, s.At)
+			}
+		}
+	}
+	for _, o := range m.Objectives {
+		roots = append(roots, o.Value)
+	}
+	for _, o := range m.Outputs {
+		roots = append(roots, o.Value)
+	}
+	Walk(func(e Expr) bool {
+		if r, ok := e.(*Ref); ok {
+			used[r.Sym] = true
+		}
+		return true
+	}, roots...)
+	for _, p := range m.Params {
+		if !used[p] {
+			c.list.Notef(CodeNoInfluence, p.Span, "param %q is not used; its derivatives are 0", p.Name)
+		}
+	}
+}

@@ -1,0 +1,165 @@
+package typecheck
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// prior is the distribution of a param, on its linear value, truncated by its bounds.
+type prior struct {
+	sym  *Symbol
+	dist ast.Expr
+}
+
+// logPrior elaborates log_prior(): a sum over params, known without a run.
+func (c *checker) logPrior(e *ast.Call) Expr {
+	if len(e.Args) > 0 || len(e.For) > 0 {
+		c.errorf(CodeArguments, e.Span, "log_prior takes no arguments")
+		return bad(e.Span)
+	}
+	if len(c.priors) == 0 {
+		c.errorf(CodeArguments, e.Span, "no param has a prior; write param k = 1 ~ lognormal(0, 1)")
+		return bad(e.Span)
+	}
+	var total Expr
+	for i := range c.priors {
+		t := c.priorTerm(&c.priors[i])
+		if isBad(t) {
+			return bad(e.Span)
+		}
+		if total == nil {
+			total = t
+		} else {
+			total = c.apply(stdlib.Operator("-"), e.Span, total, t)
+		}
+		if i == 0 {
+			total = c.apply(stdlib.Operator("neg"), e.Span, total)
+		}
+	}
+	return retype(total, types.Type{Kind: types.Real, Unit: units.One})
+}
+
+// priorTerm is the negative log density of one param, summed over its elements.
+func (c *checker) priorTerm(p *prior) Expr {
+	call, row, ok := c.noise(p.dist)
+	s := p.dist.Pos()
+	if !ok {
+		return bad(s)
+	}
+	if len(call.Args) != len(row.Args) || row.Name == "poisson" || row.Name == "negbin" {
+		c.errorf(CodeArguments, s, "a prior is written with all its numbers: %s", signature(row))
+		return bad(s)
+	}
+	args := map[string]Expr{}
+	values := map[string]float64{}
+	n := 0
+	for i := range call.Args {
+		a := &call.Args[i]
+		key := row.Args[n]
+		if a.Key != nil {
+			key = a.Key.Name
+		}
+		n++
+		v, node, ok := c.constant(context{place: placePrior}, a.Value, "the "+key+" of a prior")
+		if !ok {
+			return bad(s)
+		}
+		args[key], values[key] = node, v
+	}
+	for _, name := range row.Args {
+		if args[name] == nil {
+			c.errorf(CodeArguments, s, "write %s", signature(row))
+			return bad(s)
+		}
+	}
+	y := seal(&Ref{Base: at(p.sym.Type, s), Sym: p.sym})
+	return c.quietly(func() Expr {
+		x := context{place: &place{name: "a prior", allow: UsesParam}}
+		for _, name := range row.Args {
+			x = x.with(name, args[name], s)
+		}
+		v := c.expr(x.with("y", y, s), row.Definition())
+		if isBad(v) {
+			return v
+		}
+		if mass, known := priorMass(row.Name, values, p.sym.Lo, p.sym.Hi); !known {
+			c.unavailable(s, "the prior "+row.Name+" with bounds")
+			return bad(s)
+		} else if mass != 1 {
+			if !(mass > 0) {
+				c.errorf(CodeBounds, s, "the prior of %q gives no probability to its bounds", p.sym.Name)
+				return bad(s)
+			}
+			v = c.apply(stdlib.Operator("+"), s, v, number(elem.Log(mass), units.Unit{}, s))
+		}
+		switch {
+		case len(v.Type().Shape) > 0:
+			return c.reduction(s, stdlib.Find("sum", stdlib.Reduction), v)
+		case p.sym.Type.Shape.Size() > 1: // a density that does not depend on the value
+			return c.apply(stdlib.Operator("*"), s, v, number(float64(p.sym.Type.Shape.Size()), units.Unit{}, s))
+		}
+		return v
+	})
+}
+
+// priorMass is the probability of [lo, hi]; known is false where the
+// distribution function is not at hand.
+func priorMass(name string, v map[string]float64, lo, hi float64) (mass float64, known bool) {
+	var cdf func(x float64) float64
+	phi := func(z float64) float64 { return 0.5 * elem.Erfc(-z*math.Sqrt(0.5)) }
+	laplace := func(z float64) float64 {
+		if z < 0 {
+			return float64(0.5 * elem.Exp(z))
+		}
+		return 1 - float64(0.5*elem.Exp(-z))
+	}
+	log := func(x float64) float64 {
+		if x <= 0 {
+			return math.Inf(-1)
+		}
+		return elem.Log(x)
+	}
+	support := math.Inf(-1)
+	top := math.Inf(1)
+	switch name {
+	case "normal":
+		cdf = func(x float64) float64 { return phi((x - v["mean"]) / v["sd"]) }
+	case "lognormal":
+		support = 0
+		cdf = func(x float64) float64 { return phi((log(x) - v["mu"]) / v["sd"]) }
+	case "laplace":
+		cdf = func(x float64) float64 { return laplace((x - v["mu"]) / v["b"]) }
+	case "loglaplace":
+		support = 0
+		cdf = func(x float64) float64 { return laplace((log(x) - v["mu"]) / v["b"]) }
+	case "uniform":
+		support, top = v["lo"], v["hi"]
+		cdf = func(x float64) float64 { return min(max((x-v["lo"])/(v["hi"]-v["lo"]), 0), 1) }
+	case "exponential":
+		support = 0
+		cdf = func(x float64) float64 { return -elem.Expm1(-v["rate"] * max(x, 0)) }
+	case "gamma":
+		support = 0
+	case "beta":
+		support, top = 0, 1
+	}
+	if lo <= support && hi >= top {
+		return 1, true
+	}
+	if cdf == nil {
+		return 0, false
+	}
+	a, b := 0.0, 1.0
+	if lo > support {
+		a = cdf(lo)
+	}
+	if hi < top {
+		b = cdf(hi)
+	}
+	return b - a, true
+}

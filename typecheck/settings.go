@@ -1,0 +1,230 @@
+package typecheck
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/types"
+)
+
+// settingKeys are the keys of each block. What a value may be is decided where
+// it is used; here the shape of the value is kept.
+var settingKeys = map[string][]string{
+	"solver": {
+		"method", "rtol", "atol", "h0", "hmin", "hmax", "max_steps", "fixed_step", "checkpoint", "quad_tol", "sens_tol",
+		"max_cascade", "controller", "memory", "threads", "max_events", "event_tol", "units", "steady", "lanes",
+	},
+	"sens": {"of", "wrt", "mode", "order", "hvp", "check"},
+	"fit":  {"minimize", "maximize", "over", "log", "algorithm", "starts", "seed", "max_iter"},
+}
+
+// SettingKeys returns the keys of a block ("solver", "sens", "fit") in the order of the manual.
+func SettingKeys(block string) []string { return slices.Clone(settingKeys[block]) }
+
+func (c *checker) checkSettings() {
+	seen := map[string]*ast.Settings{}
+	for _, s := range c.settings {
+		kind := s.Block.Name
+		b := Block{Kind: kind}
+		if s.Name != nil {
+			b.Name = s.Name.Name
+		}
+		key := kind + " " + b.Name
+		if old := seen[key]; old != nil {
+			c.errorf(CodeDuplicate, s.Block.Span, "there are two `%s` blocks; join them or name one: %s fast { … }", strings.TrimSpace(key), kind).Relate(old.Block.Span, "first block")
+			continue
+		}
+		seen[key] = s
+		keys := map[string]*ast.Setting{}
+		for _, k := range s.List {
+			if k.Key.Name == "" {
+				continue
+			}
+			if !slices.Contains(settingKeys[kind], k.Key.Name) {
+				d := c.errorf(CodeSetting, k.Key.Span, "`%s` has no setting %q", kind, k.Key.Name)
+				if best := nearest(k.Key.Name, settingKeys[kind]); best != "" {
+					d.Message += fmt.Sprintf("; did you mean %q?", best)
+					d.Fix(k.Key.Span, best, "write "+best)
+				} else if other := blockOf(k.Key.Name); other != "" {
+					d.Message += fmt.Sprintf("; it belongs into the `%s` block", other)
+				} else {
+					d.Message += "; it has " + strings.Join(settingKeys[kind], ", ")
+				}
+				continue
+			}
+			if old := keys[k.Key.Name]; old != nil {
+				c.errorf(CodeDuplicate, k.Key.Span, "setting %q is given twice", k.Key.Name).Relate(old.Key.Span, "first here")
+				continue
+			}
+			keys[k.Key.Name] = k
+			v, ok := c.settingValue(k.Value)
+			if !ok {
+				continue
+			}
+			if kind == "sens" && (k.Key.Name == "of" || k.Key.Name == "wrt") {
+				c.checkSelection(k.Key.Name, v)
+			}
+			if k.Key.Name == "units" && !slices.Contains([]string{"off", "warn", "strict"}, v.Word) {
+				c.errorf(CodeSettingValue, v.Span, "units is off, warn or strict")
+			}
+			b.Keys = append(b.Keys, Setting{Key: k.Key.Name, Span: k.Key.Span, Value: v})
+		}
+		c.model.Settings.Blocks = append(c.model.Settings.Blocks, b)
+	}
+	if c.unitMode == "strict" {
+		c.strictUnits()
+	}
+}
+
+func blockOf(key string) string {
+	for _, b := range []string{"solver", "sens", "fit"} {
+		if slices.Contains(settingKeys[b], key) {
+			return b
+		}
+	}
+	return ""
+}
+
+// settingValue reads a value: a word, a text, a number, a list, or a call.
+func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
+	e = strip(e)
+	v := SettingValue{Span: e.Pos()}
+	switch e := e.(type) {
+	case *ast.BadExpr:
+		return v, false
+	case *ast.String:
+		v.Text = e.Value
+		return v, true
+	case *ast.Array:
+		if len(e.For) > 0 {
+			break
+		}
+		v.Array = true
+		for _, x := range e.Elems {
+			item, ok := c.settingValue(x)
+			if !ok {
+				return v, false
+			}
+			v.List = append(v.List, item)
+		}
+		return v, true
+	case *ast.Name:
+		if g := c.globals[e.Name]; g == nil || g.kind != constName {
+			if e.Name != "inf" && e.Name != "pi" {
+				v.Word = e.Name
+				return v, true
+			}
+		}
+	case *ast.Index:
+		// wrt = A[1,2] or dose[2]: a word with positions.
+		if n, ok := strip(e.X).(*ast.Name); ok {
+			v.Word = n.Name
+			v.Array = true
+			for _, s := range e.Subs {
+				if s.All || s.Hi != nil {
+					c.errorf(CodeSettingValue, s.Span, "a setting names one element or the whole array")
+					return v, false
+				}
+				item, ok := c.settingValue(s.Lo)
+				if !ok {
+					return v, false
+				}
+				v.List = append(v.List, item)
+			}
+			return v, true
+		}
+	case *ast.Call:
+		n, ok := strip(e.Fun).(*ast.Name)
+		if !ok || len(e.For) > 0 {
+			break
+		}
+		v.Word, v.Call = n.Name, true
+		for i := range e.Args {
+			a := &e.Args[i]
+			item, ok := c.settingValue(a.Value)
+			if !ok {
+				return v, false
+			}
+			if a.Key != nil {
+				v.Keys = append(v.Keys, Setting{Key: a.Key.Name, Span: a.Key.Span, Value: item})
+			} else {
+				v.List = append(v.List, item)
+			}
+		}
+		return v, true
+	}
+	x, _, ok := c.constant(context{place: placeStatic}, e, "a setting")
+	if !ok {
+		return v, false
+	}
+	v.Number = &x
+	return v, true
+}
+
+// checkSelection checks the names of `of` and `wrt`.
+func (c *checker) checkSelection(key string, v SettingValue) {
+	if v.Array && v.Word == "" {
+		for _, item := range v.List {
+			c.checkSelection(key, item)
+		}
+		return
+	}
+	report := func(name, want string, kinds ...entityKind) {
+		g := c.globals[name]
+		if g != nil && (slices.Contains(kinds, g.kind) || g.kind == laterName) {
+			return
+		}
+		d := c.errorf(CodeSettingValue, v.Span, "%q is not %s", name, want)
+		if g != nil {
+			d.Message += fmt.Sprintf(", but %s", g.kind)
+			if key == "wrt" && g.kind == stateName {
+				d.Message += fmt.Sprintf("; write initial(%s) for its initial value", name)
+			}
+			d.Relate(g.span, "declared here")
+			return
+		}
+		var known []string
+		for n, g := range c.globals {
+			if slices.Contains(kinds, g.kind) {
+				known = append(known, n)
+			}
+		}
+		if best := nearest(name, known); best != "" {
+			d.Message += fmt.Sprintf("; did you mean %q?", best)
+		}
+	}
+	switch {
+	case v.Word == "all" && !v.Call:
+	case key == "of" && v.Word != "" && !v.Call:
+		report(v.Word, "an objective", objectiveName, constraintName)
+	case key == "wrt" && v.Call && v.Word == "initial" && len(v.List) == 1 && len(v.Keys) == 0 && v.List[0].Word != "":
+		v.Span = v.List[0].Span
+		report(v.List[0].Word, "a state", stateName, discreteName)
+	case key == "wrt" && v.Word != "" && !v.Call:
+		report(v.Word, "a param", paramName)
+	default:
+		if key == "of" {
+			c.errorf(CodeSettingValue, v.Span, "`of` names objectives: of = [J, K], or all")
+		} else {
+			c.errorf(CodeSettingValue, v.Span, "`wrt` names params and initial values: wrt = [k, initial(x)], or all")
+		}
+	}
+}
+
+// strictUnits rejects names whose unit is not known.
+func (c *checker) strictUnits() {
+	for _, e := range c.order {
+		var t types.Type
+		switch {
+		case e.sym != nil:
+			t = e.sym.Type
+		default:
+			continue
+		}
+		if !t.Unit.Known() {
+			c.errorf(CodeUnit, e.span, "the unit of %q is not known; write %s : [unit], with [1] for a pure number", e.name, e.name)
+		}
+	}
+}

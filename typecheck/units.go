@@ -1,0 +1,379 @@
+package typecheck
+
+import (
+	"fmt"
+	"slices"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// unit evaluates a unit as written; unknown after an error.
+func (c *checker) unit(u *ast.Unit) units.Unit {
+	result := units.One
+	for i := range u.Factors {
+		f := &u.Factors[i]
+		var v units.Unit
+		switch {
+		case f.Group != nil:
+			v = c.unit(f.Group)
+		case f.Number != nil:
+			if f.Number.Value != 1 {
+				v = units.New(f.Number.Text, f.Number.Value, units.One)
+			} else {
+				v = units.One
+			}
+		default:
+			v = c.unitName(f.Name, f.Span)
+		}
+		r, ok := units.MakeRatio(int64(f.Num), int64(f.Den))
+		if !ok {
+			c.errorf(CodeUnknownUnit, f.Span, "this exponent is out of range")
+			return units.Unit{}
+		}
+		if f.Div {
+			result = result.Div(v.Pow(r))
+		} else {
+			result = result.Mul(v.Pow(r))
+		}
+	}
+	return result
+}
+
+func (c *checker) unitName(name string, s source.Span) units.Unit {
+	if _, ok := c.units[name]; ok {
+		return c.unitNamed(name)
+	}
+	if u, ok := units.Lookup(name); ok {
+		return u
+	}
+	d := c.errorf(CodeUnknownUnit, s, "%q is not a unit", name)
+	known := slices.Concat(units.Names(), sortedKeys(c.units))
+	if best := nearest(name, known); best != "" {
+		d.Message += fmt.Sprintf("; did you mean %q?", best)
+	} else {
+		d.Message += fmt.Sprintf("; declare it: unit %s = 1 [1]", name)
+	}
+	if e, ok := c.globals[name]; ok {
+		d.Relate(e.span, "%q is %s; a bracket after a number is a unit", name, e.kind)
+	}
+	return units.Unit{}
+}
+
+// unitNamed returns a user's unit, worked out on first use.
+func (c *checker) unitNamed(name string) units.Unit {
+	e := c.units[name]
+	switch {
+	case e.done:
+		return e.unit
+	case e.busy:
+		c.errorf(CodeCycle, e.decl.Name.Span, "unit %q is defined by itself", name)
+		e.done = true
+		return units.Unit{}
+	}
+	e.busy = true
+	var u units.Unit
+	switch v := strip(e.decl.Value).(type) {
+	case *ast.Number:
+		of := units.One
+		if v.Unit != nil {
+			of = c.unit(v.Unit)
+		}
+		if v.Value > 0 && v.Value <= 1e300 {
+			u = units.New(name, v.Value, of)
+		} else {
+			c.errorf(CodeUnknownUnit, v.Span, "the factor of a unit is a positive number")
+		}
+	default:
+		x := context{place: placeConst}
+		value := c.expr(x, e.decl.Value)
+		if !isBad(value) {
+			if d, ok := c.static(value, nil); ok && len(value.Type().Shape) == 0 && value.Type().Kind != types.Bool && d[0] > 0 {
+				u = units.New(name, d[0], value.Type().Unit)
+			} else if ok {
+				c.errorf(CodeUnknownUnit, value.Span(), "a unit is a number of another unit: unit %s = 1e-6 [mol/L]", name)
+			}
+		}
+	}
+	if !e.done {
+		e.unit, e.done = u, true
+	}
+	return e.unit
+}
+
+// bracketed is a unit as messages print it.
+func bracketed(u units.Unit) string { return "[" + u.String() + "]" }
+
+// sameUnit checks that operands share one unit, and reports them with their places.
+func (c *checker) sameUnit(op string, s source.Span, args ...Expr) {
+	for _, b := range args[1:] {
+		a := args[0]
+		u, v := a.Type().Unit, b.Type().Unit
+		if u.Same(v) {
+			continue
+		}
+		c.unitErrorf(s, "%q mixes %s and %s%s", op, bracketed(u), bracketed(v), c.mixHint(u, v)).
+			Relate(a.Span(), "%s", bracketed(u)).Relate(b.Span(), "%s", bracketed(v))
+		return
+	}
+}
+
+func (c *checker) mixHint(u, v units.Unit) string {
+	if u.SameDimension(v) {
+		return fmt.Sprintf(" (same dimension, factor %.6g): convert one with `as [unit]`", units.Factor(u, v))
+	}
+	if u.Plain() || v.Plain() {
+		return ": give the number its unit, or divide the other by 1 of its unit"
+	}
+	return ""
+}
+
+// joinUnits is the unit of a sum: that of the operands that have one. A bare
+// number beside something unknown says nothing.
+func (c *checker) joinUnits(op string, s source.Span, args ...Expr) units.Unit {
+	c.sameUnitAll(op, s, args)
+	return knownUnit(args)
+}
+
+func (c *checker) sameUnitAll(op string, s source.Span, args []Expr) {
+	first := -1
+	for i, a := range args {
+		if !a.Type().Unit.Known() {
+			continue
+		}
+		if first < 0 {
+			first = i
+			continue
+		}
+		c.sameUnit(op, s, args[first], a)
+	}
+}
+
+func knownUnit(args []Expr) units.Unit {
+	unknown := false
+	var u units.Unit
+	for _, a := range args {
+		v := a.Type().Unit
+		switch {
+		case !v.Known():
+			unknown = unknown || !zero(a)
+		case !u.Known() || u.Plain():
+			u = v
+		}
+	}
+	if unknown && u.Plain() {
+		return units.Unit{}
+	}
+	return u
+}
+
+// zero reports a constant that fits every unit by its value.
+func zero(e Expr) bool {
+	k, ok := e.(*Const)
+	return ok && len(k.Data) == 1 && (k.Data[0] == 0 || k.Data[0]-k.Data[0] != 0)
+}
+
+func (c *checker) mergeUnits(s source.Span, what string, u, v units.Unit) units.Unit {
+	if !u.Same(v) {
+		c.unitErrorf(s, "%s mixes %s and %s%s", what, bracketed(u), bracketed(v), c.mixHint(u, v))
+	}
+	if !u.Known() || u.Plain() {
+		return v
+	}
+	return u
+}
+
+// resultUnit applies the unit rule of a row.
+func (c *checker) resultUnit(fn *stdlib.Func, s source.Span, args []Expr) (units.Unit, bool) {
+	name := fn.Name
+	if name == "neg" {
+		name = "-"
+	}
+	switch fn.Units {
+	case stdlib.UnitsSame:
+		return c.joinUnits(name, s, args...), true
+	case stdlib.UnitsSameToNo:
+		if fn.Class == stdlib.Elementwise {
+			c.sameUnitAll(name, s, args)
+		}
+		return units.One, true
+	case stdlib.UnitsProduct:
+		return args[0].Type().Unit.Mul(args[1].Type().Unit), true
+	case stdlib.UnitsQuotient:
+		return args[0].Type().Unit.Div(args[1].Type().Unit), true
+	case stdlib.UnitsRoot:
+		r := units.Ratio{Num: 1, Den: 2}
+		if fn.Name == "cbrt" {
+			r.Den = 3
+		}
+		return args[0].Type().Unit.Pow(r), true
+	case stdlib.UnitsPower:
+		return c.powerUnit(s, args[0], args[1]), true
+	case stdlib.UnitsFree:
+		return units.Unit{}, true
+	}
+	if fn.Class == stdlib.Elementwise {
+		for _, a := range args {
+			if u := a.Type().Unit; u.Known() && !u.Plain() {
+				c.unitErrorf(a.Span(), "%s needs a pure number, and this has unit %s; divide it by a reference value", name, bracketed(u))
+			}
+		}
+		if slices.ContainsFunc(args, func(a Expr) bool { return !a.Type().Unit.Known() && !zero(a) }) {
+			return units.Unit{}, true
+		}
+	}
+	return units.One, true
+}
+
+// powerUnit is the unit of x^e: a dimensional x needs a constant exponent.
+func (c *checker) powerUnit(s source.Span, x, e Expr) units.Unit {
+	if u := e.Type().Unit; u.Known() && !u.Plain() {
+		c.unitErrorf(e.Span(), "an exponent is a pure number, and this has unit %s", bracketed(u))
+		return units.Unit{}
+	}
+	u := x.Type().Unit
+	if !u.Known() || u.Plain() {
+		return u
+	}
+	k, ok := e.(*Const)
+	if ok && len(k.Data) == 1 {
+		// Exponents are small fractions; anything else is not recognised.
+		for den := int64(1); den <= 12; den++ {
+			if n := k.Data[0] * float64(den); whole(n) && n < 1000 && n > -1000 {
+				r, _ := units.MakeRatio(int64(n), den)
+				return u.Pow(r)
+			}
+		}
+		for den := int64(3); den <= 12; den++ {
+			n := int64(k.Data[0]*float64(den) + 1000.5)
+			n -= 1000
+			if float64(n)/float64(den) == k.Data[0] {
+				r, _ := units.MakeRatio(n, den)
+				return u.Pow(r)
+			}
+		}
+	}
+	c.unitErrorf(s, "%s is raised to a power that is not a constant; divide it by 1 %s first", bracketed(u), bracketed(u))
+	return units.Unit{}
+}
+
+// as converts: the one place where a value is rescaled.
+func (c *checker) as(x context, e *ast.As) Expr {
+	v := c.expr(x, e.X)
+	to := c.unit(e.Unit)
+	if isBad(v) || !to.Known() || !c.numeric(v, "as", v.Span()) {
+		return bad(e.Span)
+	}
+	from := v.Type().Unit
+	switch {
+	case !from.Known():
+		c.errorf(CodeUnit, v.Span(), "the unit of this is not known, so it cannot be converted to %s; declare the units of the names in it", bracketed(to))
+		return bad(e.Span)
+	case !from.SameDimension(to):
+		c.errorf(CodeUnit, e.Span, "cannot convert %s to %s: the dimensions differ", bracketed(from), bracketed(to))
+		return bad(e.Span)
+	}
+	t := v.Type()
+	t.Unit = to
+	factor := units.Factor(from, to)
+	if factor == 1 {
+		return retype(v, t)
+	}
+	t.Kind = types.Real
+	f := number(factor, to.Div(from), e.Unit.Span)
+	node := &Call{Base: at(t, e.Span), Fn: stdlib.Operator("*"), Args: []Expr{v, f}}
+	if factor < 1 {
+		// Division by a whole power is exact where the product would round twice.
+		if inverse := units.Factor(to, from); whole(inverse) {
+			node = &Call{Base: at(t, e.Span), Fn: stdlib.Operator("/"), Args: []Expr{v, number(inverse, from.Div(to), e.Unit.Span)}}
+		}
+	}
+	return c.fold(node)
+}
+
+// retype returns e with another type: same values, other unit.
+func retype(e Expr, t types.Type) Expr {
+	switch e := e.(type) {
+	case *Const:
+		return seal(&Const{Base: at(t, e.S), Data: e.Data})
+	case *Ref:
+		return seal(&Ref{Base: at(t, e.S), Sym: e.Sym})
+	case *LoopVar:
+		return seal(&LoopVar{Base: at(t, e.S), Index: e.Index})
+	case *Call:
+		return seal(&Call{Base: at(t, e.S), Fn: e.Fn, Args: e.Args})
+	case *Access:
+		return seal(&Access{Base: at(t, e.S), X: e.X, Subs: e.Subs})
+	case *Assemble:
+		return seal(&Assemble{Base: at(t, e.S), Pieces: e.Pieces})
+	case *Reduce:
+		return seal(&Reduce{Base: at(t, e.S), Fn: e.Fn, Indices: e.Indices, Body: e.Body})
+	case *If:
+		return seal(&If{Base: at(t, e.S), Cond: e.Cond, Then: e.Then, Else: e.Else, Static: e.Static})
+	case *Stack:
+		return seal(&Stack{Base: at(t, e.S), Elems: e.Elems})
+	case *NoEvent:
+		return seal(&NoEvent{Base: at(t, e.S), X: e.X})
+	case *Limit:
+		return seal(&Limit{Base: at(t, e.S), X: e.X, Post: e.Post})
+	case *Functional:
+		f := *e
+		f.Base = at(t, e.S)
+		return seal(&f)
+	case *Row:
+		return seal(&Row{Base: at(t, e.S), Table: e.Table, Column: e.Column})
+	}
+	return e
+}
+
+// withUnit gives an array literal the unit written after it.
+func (c *checker) withUnit(v Expr, u units.Unit, s source.Span) Expr {
+	t := v.Type()
+	if !t.Unit.Same(u) && !t.Unit.Plain() {
+		c.unitErrorf(s, "the elements have unit %s already", bracketed(t.Unit))
+	}
+	t.Unit = u
+	return retype(v, t)
+}
+
+// bare reports a value that is a plain number known at compile time: in a
+// declaration it takes whatever unit is declared.
+func bare(e Expr) bool {
+	u := e.Type().Unit
+	return Static(e) && (!u.Known() || u.Plain())
+}
+
+// declaredUnit settles the unit of a name: the declared one, checked against
+// the value's, or the value's own.
+func (c *checker) declaredUnit(declared *ast.Unit, value Expr, what string) units.Unit {
+	if declared == nil {
+		if value == nil || isBad(value) || bare(value) {
+			return units.Unit{}
+		}
+		return value.Type().Unit
+	}
+	u := c.unit(declared)
+	if value != nil && !isBad(value) && !bare(value) {
+		c.expectUnit(what, value, u, declared.Span)
+	}
+	return u
+}
+
+// expectUnit checks the unit of a value against the one its place needs.
+func (c *checker) expectUnit(what string, value Expr, u units.Unit, declared source.Span) {
+	v := value.Type().Unit
+	if v.Same(u) {
+		return
+	}
+	hint := ""
+	if v.SameDimension(u) {
+		hint = fmt.Sprintf(" (same dimension, factor %.6g): convert it with `as %s`", units.Factor(v, u), bracketed(u))
+	}
+	d := c.unitErrorf(value.Span(), "%s has unit %s, expected %s%s", what, bracketed(v), bracketed(u), hint)
+	if !declared.IsZero() {
+		d.Relate(declared, "%s is declared here", bracketed(u))
+	}
+}
