@@ -30,6 +30,7 @@ type commands struct {
 	Check      checkCmd      `cmd:"" help:"Parse and check models."`
 	Fmt        fmtCmd        `cmd:"" help:"Format models."`
 	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler made."`
+	Doc        docCmd        `cmd:"" help:"Help on the language, its functions, methods and messages."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 }
@@ -154,8 +155,11 @@ func (c *call) fail(err error) int {
 	case errors.As(err, &done):
 		return int(done)
 	case c.ctx.Err() != nil:
-		c.diagnose(diag.Of(err))
-		c.complain("interrupted", interruptedText(err))
+		if list := diag.Of(err); list != nil { // says where it was
+			c.diagnose(list)
+		} else {
+			c.complain("interrupted", "interrupted")
+		}
 		return exitInterrupted
 	case errors.As(err, &usage):
 		c.complain("usage", usage.text)
@@ -167,13 +171,6 @@ func (c *call) fail(err error) int {
 	}
 	c.complain("file", err.Error())
 	return exitRun
-}
-
-func interruptedText(err error) string {
-	if err == nil || errors.Is(err, context.Canceled) && err.Error() == context.Canceled.Error() || diag.Of(err) != nil {
-		return "interrupted"
-	}
-	return "interrupted: " + err.Error()
 }
 
 // statusOf tells what is to blame for errors of a run: the command line for
