@@ -36,8 +36,7 @@ func Emit(w io.Writer, stage, name, text string, opts ParseOptions) error {
 		return err
 	}
 	if stage == "model" {
-		_, err := io.WriteString(w, typecheck.Dump(m.checked))
-		return err
+		return typecheck.Dump(w, m.checked)
 	}
 	return m.emit(w, stage)
 }

@@ -27,6 +27,12 @@ type Model struct {
 	layout   *layout
 	programs *programs
 	seconds  CompileSeconds
+
+	functional []int       // per element of the functional vector: which functional it is of
+	rows       [][]float64 // per instant: the data row read there
+	visits     []int       // per functional: at how many instants it is read
+	fixed      []bool      // per instant: its time depends on nothing
+	someNth    bool        // some functional counts only one firing
 }
 
 // CompileSeconds says where the time to make a Model went.
@@ -57,6 +63,8 @@ type Options struct {
 	Threads, Lanes int
 	// Gradient, if large enough, is used for the derivatives instead of fresh memory.
 	Gradient []float64
+	// EventTimes asks for the derivatives of the times of events too.
+	EventTimes bool
 	// Progress, when set, is called now and then from the solving goroutine.
 	Progress func(Progress)
 }
@@ -200,7 +208,9 @@ func ParseFile(path string) (*Model, error) { return parseFile(path) }
 func (m *Model) Warnings() []diag.Diagnostic { return m.notes }
 
 // Solve integrates the model.
-func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) { return m.solve(ctx, opts) }
+func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
+	return m.solve(ctx, opts)
+}
 
 // Sensitivities integrates the model and differentiates its objectives.
 func (m *Model) Sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {

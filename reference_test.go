@@ -130,7 +130,7 @@ func TestReferences(t *testing.T) {
 			}
 			c := &comparison{t: t}
 			for _, pt := range ref.Points {
-				opts := odes.Options{Settings: row.settings}
+				opts := odes.Options{Settings: row.settings, EventTimes: true}
 				for p, value := range ref.Parameters {
 					opts.Set = append(opts.Set, odes.Assignment{Name: name(p, p), Values: []float64{value}})
 					opts.Wrt = append(opts.Wrt, name(p, p))

@@ -1,0 +1,199 @@
+package odes
+
+import (
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+)
+
+// complexWorker evaluates a model in complex arithmetic on the tapes as they
+// were lowered, before any hoisting or differentiation: the oracle of the
+// complex-step method.
+type complexWorker struct {
+	model   *Model
+	cut     []bool
+	initial []float64
+	stages  *stages[*evaluation]
+	vec     [numVectors][]complex128
+	rows    []int
+}
+
+// evaluation is a tape's evaluator with the places its inputs and outputs bind to.
+type evaluation struct {
+	eval      *tape.Evaluator[complex128]
+	ins, outs []storage
+}
+
+type storage struct {
+	part part
+	data []complex128
+}
+
+func (m *Model) newComplexWorker(pt *point, rows []int) *complexWorker {
+	l := m.layout
+	w := &complexWorker{model: m, cut: pt.cut, initial: pt.initial, rows: rows}
+	tapes := *m.programs.tapes
+	tapes.once, tapes.segment, tapes.rates = nil, nil, m.compiled.Rates
+	tapes.choose, tapes.output, tapes.invariants = nil, nil, nil
+	w.stages, _ = transform(&tapes, func(t *tape.Tape) (*evaluation, error) {
+		if t == nil {
+			return nil, nil
+		}
+		e := &evaluation{eval: tape.NewEvaluator[complex128](t)}
+		for _, in := range t.Inputs {
+			p, _, _ := l.find(in.Name)
+			e.ins = append(e.ins, storage{p, e.eval.Input(in.Name)})
+		}
+		for _, out := range t.Outputs {
+			p, _, _ := l.find(out.Name)
+			e.outs = append(e.outs, storage{p, e.eval.Output(out.Name)})
+		}
+		return e, nil
+	})
+	for v, n := range map[vector]int{
+		vecT: 1, vecP: l.nP, vecD: l.nD, vecM: l.nM, vecF: l.nF, vecTimes: len(m.compiled.InstantList),
+		vecRho: len(m.compiled.GuardList), vecTruth: len(m.compiled.GuardList), vecPsi: l.objectives,
+	} {
+		w.vec[v] = make([]complex128, n)
+	}
+	return w
+}
+
+// run reads inputs from the vectors of w and writes outputs to out.
+func (w *complexWorker) run(e *evaluation, out *[numVectors][]complex128, add bool) {
+	for _, s := range e.ins {
+		copy(s.data, w.vec[s.part.vec][s.part.offset:])
+	}
+	e.eval.Run()
+	for _, s := range e.outs {
+		to := out[s.part.vec][s.part.offset:]
+		if !add {
+			copy(to, s.data)
+			continue
+		}
+		for i, x := range s.data {
+			to[i] += x
+		}
+	}
+}
+
+// Size implements solvers.ComplexSystem.
+func (w *complexWorker) Size() solvers.Size {
+	l := w.model.layout
+	return solvers.Size{N: l.nY, Q: l.nQ, P: l.nP, D: l.nD, M: l.nM}
+}
+
+// SetParameters implements solvers.ComplexSystem. Defaults that follow other
+// parameters are not recomputed: the caller gives all of p.
+func (w *complexWorker) SetParameters(p []complex128) { copy(w.vec[vecP], p) }
+
+// Start implements solvers.ComplexSystem.
+func (w *complexWorker) Start(t0 complex128, y, d []complex128) {
+	w.vec[vecT][0] = t0
+	out := [numVectors][]complex128{vecY: y, vecD: d}
+	w.run(w.stages.start, &out, false)
+	for i, cut := range w.cut {
+		if cut {
+			y[i] = complex(w.initial[i], 0)
+		}
+	}
+}
+
+// Enter implements solvers.ComplexSystem.
+func (w *complexWorker) Enter(d []complex128, m []float64) {
+	copy(w.vec[vecD], d)
+	for i, x := range m {
+		w.vec[vecM][i] = complex(x, 0)
+	}
+}
+
+// Eval implements solvers.ComplexSystem.
+func (w *complexWorker) Eval(t complex128, y, k []complex128) {
+	w.vec[vecT][0], w.vec[vecY] = t, y
+	out := [numVectors][]complex128{vecK: k}
+	w.run(w.stages.rates, &out, false)
+}
+
+// Guard implements solvers.ComplexSystem.
+func (w *complexWorker) Guard(i int, t complex128, y []complex128) complex128 {
+	w.vec[vecT][0], w.vec[vecY] = t, y
+	w.run(w.stages.guards, &w.vec, false)
+	return w.vec[vecRho][i]
+}
+
+// Instant implements solvers.ComplexSystem.
+func (w *complexWorker) Instant(i int) complex128 {
+	w.run(w.stages.instants, &w.vec, false)
+	return w.vec[vecTimes][i]
+}
+
+func (w *complexWorker) fire(f solvers.Firing) {
+	w.vec[vecFired] = make([]complex128, eventElems(w.model.checked.Events[f.Event]))
+	w.vec[vecFired][f.Elem] = 1
+}
+
+// Affect implements solvers.ComplexSystem.
+func (w *complexWorker) Affect(f solvers.Firing, t complex128, ym, dm, yp, dp []complex128) {
+	copy(yp, ym)
+	copy(dp, dm)
+	body := w.stages.affects[f.Event]
+	if body == nil {
+		return
+	}
+	saved := w.vec[vecD]
+	w.fire(f)
+	w.vec[vecT][0], w.vec[vecY], w.vec[vecD] = t, ym, dm
+	out := [numVectors][]complex128{vecY: yp, vecD: dp}
+	w.run(body, &out, false)
+	w.vec[vecD] = saved
+}
+
+// Observe implements sens.ComplexObjectives.
+func (w *complexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, functionals []complex128) {
+	c := w.model.compiled
+	var e *evaluation
+	switch s.Kind {
+	case sens.SiteInitial:
+		e = w.stages.initial
+	case sens.SiteFinal:
+		e = w.stages.final
+	case sens.SiteTime:
+		e = w.stages.atTimes[c.InstantList[s.Index].Group]
+		w.vec[vecRow] = nil
+		for _, x := range w.model.rows[s.Index] {
+			w.vec[vecRow] = append(w.vec[vecRow], complex(x, 0))
+		}
+	case sens.SiteEvent:
+		e = w.stages.atEvents[s.Firing.Event]
+		w.fire(s.Firing)
+	}
+	if e == nil {
+		return
+	}
+	saved := w.vec[vecD]
+	w.vec[vecT][0], w.vec[vecY], w.vec[vecD], w.vec[vecYm], w.vec[vecDm] = t, yp, dp, ym, dm
+	read := [numVectors][]complex128{vecF: make([]complex128, len(functionals))}
+	w.run(e, &read, false)
+	w.vec[vecD] = saved
+	for _, o := range e.outs {
+		k := w.model.functionalAt(o.part.offset)
+		if f := &c.Functionals[k]; s.Kind == sens.SiteEvent && f.Nth > 0 && f.Nth != s.Firing.Nth+1 {
+			continue
+		}
+		for j := range o.data {
+			functionals[o.part.offset+j] += read[vecF][o.part.offset+j]
+		}
+	}
+}
+
+// Values implements sens.ComplexObjectives.
+func (w *complexWorker) Values(functionals, psi []complex128) {
+	if w.stages.objective == nil {
+		return
+	}
+	w.vec[vecF] = functionals
+	w.run(w.stages.objective, &w.vec, false)
+	for i, row := range w.rows {
+		psi[i] = w.vec[vecPsi][row]
+	}
+}

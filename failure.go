@@ -1,0 +1,255 @@
+package odes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+)
+
+// Codes of run-time failures and warnings.
+const (
+	CodeNonFinite   diag.Code = "non-finite"
+	CodeUnderflow   diag.Code = "step-underflow"
+	CodeTooMany     diag.Code = "too-many-steps"
+	CodeChattering  diag.Code = "chattering"
+	CodeCascade     diag.Code = "cascade"
+	CodeMemory      diag.Code = "memory"
+	CodeInterrupted diag.Code = "interrupted"
+	CodeTime        diag.Code = "time-span"
+	CodeAssert      diag.Code = "assert-failed"
+	CodeGrazing     diag.Code = "grazing"
+	CodeTie         diag.Code = "tie"
+	CodeOutside     diag.Code = "time-outside"
+	CodeRest        diag.Code = "resting-event"
+	CodeNoValue     diag.Code = "no-value"
+	CodeNoInfluence diag.Code = "no-influence"
+	CodeBadGradient diag.Code = "non-finite-gradient"
+)
+
+// RunError is a run that failed: diagnostics that name the time, the state and
+// the source expression.
+type RunError struct {
+	List  *diag.ListError
+	Cause error
+}
+
+func (e *RunError) Error() string { return e.List.Error() }
+
+// Unwrap returns the solver's typed error and the diagnostics.
+func (e *RunError) Unwrap() []error { return []error{e.List, e.Cause} }
+
+// Interrupted reports whether err is a run that its context ended.
+func Interrupted(err error) bool {
+	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
+}
+
+// failed turns a solver's error into diagnostics.
+func (m *Model) failed(err error, w *worker, method solvers.Method) error {
+	var list diag.List
+	span := m.checked.Time.Span
+	var (
+		nonFinite *solvers.NonFiniteError
+		underflow *solvers.StepUnderflowError
+		many      *solvers.TooManyStepsError
+		chatter   *solvers.ChatteringError
+		cascade   *solvers.CascadeError
+		memory    *solvers.MemoryError
+		cancelled *solvers.CancelledError
+		times     *solvers.TimeError
+	)
+	switch {
+	case errors.As(err, &nonFinite):
+		d := list.Errorf(CodeNonFinite, span, "%s is not a finite number at %s", nonFinite.What, m.at(&nonFinite.Place))
+		m.blame(d, w, method, &nonFinite.Place)
+	case errors.As(err, &underflow):
+		why := "the estimated error stays above the tolerance"
+		if underflow.NonFinite {
+			why = "every trial step gives something that is not a finite number"
+		}
+		d := list.Errorf(CodeUnderflow, span, "the step size fell below %s: %s at %s%s; the model may be singular or stiff there, or the tolerances too tight",
+			short(underflow.HMin), why, m.at(&underflow.Place), m.worst(&underflow.Place))
+		if underflow.NonFinite {
+			m.blame(d, w, method, &underflow.Place)
+		}
+	case errors.As(err, &many):
+		list.Errorf(CodeTooMany, span, "more than max_steps = %d steps, and only at %s%s; raise solver.max_steps, loosen rtol, or shorten the time span; a stiff model needs an implicit method",
+			many.Max, m.at(&many.Place), m.worst(&many.Place))
+	case errors.As(err, &chatter):
+		last := make([]string, len(chatter.Times))
+		for i, t := range chatter.Times {
+			last[i] = short(t)
+		}
+		list.Errorf(CodeChattering, m.eventSpan(chatter.Event), "event %s is chattering: it %s (last times %s), at %s; end the run with such an event (stop), or let it switch the model to rest",
+			chatter.Event, chatter.Reason, strings.Join(last, ", "), m.at(&chatter.Place))
+	case errors.As(err, &cascade):
+		at := span
+		if len(cascade.Events) > 0 {
+			at = m.eventSpan(cascade.Events[0])
+		}
+		list.Errorf(CodeCascade, at, "events set each other off at one time more than max_cascade = %d times: %s, at %s; break the loop, or raise solver.max_cascade",
+			cascade.Max, strings.Join(cascade.Events, ", "), m.at(&cascade.Place))
+	case errors.As(err, &memory):
+		list.Errorf(CodeMemory, span, "the trajectory needs more than memory = %d bytes at %s; raise solver.memory, loosen rtol, or shorten the time span", memory.Limit, m.at(&memory.Place))
+	case errors.As(err, &cancelled):
+		list.Errorf(CodeInterrupted, source.Span{}, "interrupted at %s", m.at(&cancelled.Place))
+	case errors.As(err, &times):
+		at := span
+		if times.Instant >= 0 && times.Instant < len(m.compiled.InstantList) {
+			if s := m.compiled.InstantList[times.Instant].Span; !s.IsZero() {
+				at = s
+			}
+		}
+		list.Errorf(CodeTime, at, "%s", times.Message)
+	default:
+		return err
+	}
+	return &RunError{List: &diag.ListError{Diagnostics: list.All()}, Cause: err}
+}
+
+// short formats a number for a message.
+func short(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
+
+// at says where a run was: the time, the step, the last event and a few states.
+func (m *Model) at(p *solvers.Place) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s = %s (step %d, h = %s)", m.checked.Time.Name, short(p.T), p.Step+1, short(p.H))
+	if n := len(p.Y); n > 0 {
+		b.WriteString(" with ")
+		for i := range min(n, 4) {
+			if i > 0 {
+				b.WriteString(", ")
+			}
+			fmt.Fprintf(&b, "%s = %s", m.stateName(i), short(p.Y[i]))
+		}
+		if n > 4 {
+			fmt.Fprintf(&b, ", … (%d states)", n)
+		}
+	}
+	if p.LastEvent != "" {
+		fmt.Fprintf(&b, ", after event %s at %s", p.LastEvent, short(p.LastTime))
+	}
+	return b.String()
+}
+
+// worst names the states that kept the step small.
+func (m *Model) worst(p *solvers.Place) string {
+	if len(p.Worst) == 0 {
+		return ""
+	}
+	parts := make([]string, len(p.Worst))
+	for i, w := range p.Worst {
+		parts[i] = fmt.Sprintf("%s (error %s × tolerance)", w.Name, strconv.FormatFloat(w.Scaled, 'g', 3, 64))
+	}
+	return "; kept small by " + strings.Join(parts, ", ")
+}
+
+func (m *Model) eventSpan(name string) source.Span {
+	base, _, _ := strings.Cut(name, "[")
+	for _, e := range m.checked.Events {
+		if e.Name == base {
+			return e.Span
+		}
+	}
+	for _, mode := range m.compiled.Modes {
+		if mode.Name == base {
+			return mode.Span
+		}
+	}
+	return m.checked.Time.Span
+}
+
+// witness is a Field that remembers the first point where the right-hand side was not finite.
+type witness struct {
+	*worker
+	seen bool
+	t    float64
+	y    []float64
+}
+
+func (w *witness) Eval(t float64, y, k []float64) {
+	w.worker.Eval(t, y, k)
+	if w.seen {
+		return
+	}
+	for _, x := range k {
+		if math.IsNaN(x) || math.IsInf(x, 0) {
+			w.seen, w.t, w.y = true, t, append([]float64(nil), y...)
+			return
+		}
+	}
+}
+
+// blame moves d to the expression that first gave a number that is not finite,
+// by repeating the step that failed.
+func (m *Model) blame(d *diag.Diagnostic, w *worker, method solvers.Method, p *solvers.Place) {
+	if w == nil || len(p.Y) != m.layout.nY {
+		return
+	}
+	w.Enter(p.D, p.M)
+	see := &witness{worker: w}
+	k := make([]float64, m.layout.nY+m.layout.nQ)
+	see.Eval(p.T, p.Y, k)
+	if !see.seen && p.H != 0 {
+		s := solvers.NewStep(method.Info(), w.Size())
+		s.T, s.H, s.T1 = p.T, p.H, p.T+p.H
+		copy(s.Y0, p.Y)
+		method.Step(see, s, false)
+	}
+	if !see.seen {
+		return
+	}
+	e := tape.NewEvaluator[float64](m.compiled.Rates)
+	from := map[vector][]float64{vecT: {see.t}, vecY: see.y, vecP: w.in[primal][vecP], vecD: p.D, vecM: p.M}
+	for _, in := range m.compiled.Rates.Inputs {
+		at := m.part(in.Name)
+		copy(e.Input(in.Name), from[at.vec][at.offset:])
+	}
+	e.Run()
+	v, found := e.FirstNonFinite()
+	if !found {
+		return
+	}
+	span := m.compiled.Rates.Span(v)
+	if span.IsZero() {
+		return
+	}
+	d.Relate(d.Span, "while solving over this time span")
+	d.Span = span
+	text := span.Text()
+	if len(text) > 60 {
+		text = text[:60] + "…"
+	}
+	d.Message = fmt.Sprintf("%q is not a finite number at %s = %s; %s", text, m.checked.Time.Name, short(see.t), d.Message)
+}
+
+// warn turns the solver's warnings into diagnostics.
+func (m *Model) warn(list []solvers.Warning, l *diag.List) {
+	for _, w := range list {
+		at := m.eventSpan(w.Name)
+		if w.Instant >= 0 && w.Instant < len(m.compiled.InstantList) {
+			if s := m.compiled.InstantList[w.Instant].Span; !s.IsZero() {
+				at = s
+			}
+		}
+		switch w.Kind {
+		case solvers.Grazing:
+			l.Warnf(CodeGrazing, at, "%s grazes its condition at %s = %s: a small change of parameters makes it come or go, so derivatives do not exist there",
+				w.Name, m.checked.Time.Name, short(w.T))
+		case solvers.Tie:
+			l.Warnf(CodeTie, at, "%s and %s happen together at %s = %s and their order changes the result: derivatives do not exist there; give one a priority",
+				w.Name, w.Other, m.checked.Time.Name, short(w.T))
+		case solvers.Outside:
+			l.Notef(CodeOutside, at, "%s at %s = %s lies outside the time span and never happens", w.Name, m.checked.Time.Name, short(w.Value))
+		case solvers.Rest:
+			l.Warnf(CodeRest, at, "%s turned back within rounding at %s = %s; it fires again only after its condition was false", w.Name, m.checked.Time.Name, short(w.T))
+		}
+	}
+}

@@ -1,0 +1,95 @@
+package odes
+
+import (
+	"fmt"
+	"strings"
+
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// hoisting splits the right-hand side by how often its parts must run: once a
+// run (on parameters only), once a segment (on discretes and modes too), and
+// every time.
+type hoisting struct {
+	once    *tape.Tape // p.* → c.*; nil when nothing is hoisted
+	segment *tape.Tape // p.*, c.*, d.*, m.* → e.*; nil when nothing is hoisted
+	rates   *tape.Tape // what is left
+}
+
+func hoist(rates *tape.Tape) hoisting {
+	var h hoisting
+	once, rest := tapec.Split(rates, func(name string) bool { return !strings.HasPrefix(name, "p.") })
+	if len(once.Outputs) > 0 {
+		h.once = once
+	}
+	segment, rest := tapec.Split(rest, func(name string) bool { return name == "t" || strings.HasPrefix(name, "y.") })
+	if len(segment.Outputs) > 0 {
+		h.segment = segment
+	}
+	h.rates = rest
+	return h
+}
+
+// derivatives makes the transposes and tangents of a model's tapes with
+// respect to the inputs that move.
+type derivatives struct {
+	active map[string]bool // params that are differentiated, as "p.k"
+}
+
+// moves reports whether cotangents of the named input are wanted.
+func (d *derivatives) moves(name string) bool {
+	if strings.HasPrefix(name, "p.") {
+		return d.active[name]
+	}
+	return name != "fired" && name != "row" && !strings.HasPrefix(name, "m.")
+}
+
+// wrt lists the inputs of t that move.
+func (d *derivatives) wrt(t *tape.Tape) []string {
+	var names []string
+	for _, in := range t.Inputs {
+		if d.moves(in.Name) {
+			names = append(names, in.Name)
+		}
+	}
+	return names
+}
+
+func outputs(t *tape.Tape, except string) []string {
+	var names []string
+	for _, o := range t.Outputs {
+		if o.Name != except {
+			names = append(names, o.Name)
+		}
+	}
+	return names
+}
+
+func (d *derivatives) pull(t *tape.Tape) (*tape.Tape, error) {
+	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
+		return nil, nil
+	}
+	v, err := tapec.VJP(t, outputs(t, "truth"), d.wrt(t))
+	if err != nil {
+		return nil, fmt.Errorf("transpose of tape %s: %w", t.Name, err)
+	}
+	if len(v.Outputs) == 0 {
+		return nil, nil
+	}
+	return v, nil
+}
+
+func (d *derivatives) push(t *tape.Tape) (*tape.Tape, error) {
+	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
+		return nil, nil
+	}
+	v, err := tapec.JVP(t, outputs(t, "truth"), d.wrt(t))
+	if err != nil {
+		return nil, fmt.Errorf("tangent of tape %s: %w", t.Name, err)
+	}
+	if len(v.Outputs) == 0 {
+		return nil, nil
+	}
+	return v, nil
+}

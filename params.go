@@ -1,0 +1,271 @@
+package odes
+
+import (
+	"strconv"
+	"strings"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
+)
+
+// point is the parameter vector of a run, and which links from params to other
+// values an override cut.
+type point struct {
+	p       []float64
+	cutP    map[*typecheck.Symbol]bool // params set from outside: their default does not count
+	cut     []bool                     // per state element: initial value set from outside
+	initial []float64
+}
+
+// point computes the parameters: defaults in the order of their dependencies, each with its overrides.
+func (m *Model) point(set []Assignment, l *diag.List) *point {
+	pt := &point{
+		p:    make([]float64, m.layout.nP),
+		cutP: map[*typecheck.Symbol]bool{},
+		cut:  make([]bool, m.layout.nY), initial: make([]float64, m.layout.nY),
+	}
+	overrides := map[*typecheck.Symbol][]Assignment{}
+	whole := map[*typecheck.Symbol]bool{} // nothing of the default is left
+	for _, a := range set {
+		if s := m.assign(pt, a, l); s != nil {
+			pt.cutP[s] = true
+			overrides[s] = append(overrides[s], a)
+			whole[s] = whole[s] || !strings.Contains(a.Name, "[")
+		}
+	}
+	value := map[*typecheck.Symbol]func() []float64{}
+	for _, d := range m.compiled.Defaults {
+		value[d.Param] = func() []float64 { return m.evalDefault(d, pt.p) }
+	}
+	var order []*typecheck.Symbol
+	for _, s := range m.checked.Params {
+		if value[s] != nil {
+			continue
+		}
+		order = append(order, s)
+		if c, ok := s.Value.(*typecheck.Const); ok {
+			value[s] = func() []float64 { return c.Data }
+		}
+	}
+	for _, d := range m.compiled.Defaults { // after what they use
+		order = append(order, d.Param)
+	}
+	for _, s := range order {
+		at := m.part("p." + s.Name)
+		switch {
+		case whole[s]:
+		case value[s] == nil:
+			l.Errorf(CodeOverride, s.Span, "param %q has no value; give it one here or with --set %s=…", s.Name, s.Name)
+		default:
+			fill(pt.p[at.offset:at.offset+at.len], value[s]())
+		}
+		for _, a := range overrides[s] {
+			m.assign(pt, a, l)
+		}
+	}
+	return pt
+}
+
+// fill copies data into dst; a single value fills it.
+func fill(dst, data []float64) {
+	for i := range dst {
+		if len(data) == 1 {
+			dst[i] = data[0]
+		} else {
+			dst[i] = data[i]
+		}
+	}
+}
+
+func (m *Model) part(name string) part { return m.layout.parts[name] }
+
+// evalDefault evaluates the default of a param at p.
+func (m *Model) evalDefault(d tapec.Default, p []float64) []float64 {
+	e := tape.NewEvaluator[float64](d.Tape)
+	for _, in := range d.Tape.Inputs {
+		at := m.part(in.Name)
+		copy(e.Input(in.Name), p[at.offset:at.offset+at.len])
+	}
+	e.Run()
+	return e.Output("p." + d.Param.Name)
+}
+
+// assign applies one override and returns the param it set, if it was one.
+func (m *Model) assign(pt *point, a Assignment, l *diag.List) *typecheck.Symbol {
+	name, subs, ok := splitSubscripts(a.Name)
+	if !ok {
+		l.Errorf(CodeOverride, source.Span{}, "%q is no name with subscripts; write k, A[1,2] or initial(x)", a.Name)
+		return nil
+	}
+	target, list, vec := name, m.checked.Params, pt.p
+	initial := strings.HasPrefix(name, "initial(") && strings.HasSuffix(name, ")")
+	prefix := "p."
+	if initial {
+		target, list, vec, prefix = name[len("initial("):len(name)-1], m.checked.States, pt.initial, "y."
+		target, subs, ok = innerSubscripts(target, subs)
+	}
+	var sym *typecheck.Symbol
+	for _, s := range list {
+		if s.Name == target {
+			sym = s
+		}
+	}
+	if sym == nil || !ok {
+		what := "param"
+		if initial {
+			what = "state"
+		}
+		l.Errorf(CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", a.Name, what, target, diag.DidYouMean(target, names0(list)))
+		return nil
+	}
+	part := m.part(prefix + sym.Name)
+	at, n := part.offset, part.len
+	if len(subs) > 0 {
+		i, wrong := flatIndex(sym.Type.Shape, subs)
+		if wrong != "" {
+			l.Errorf(CodeOverride, source.Span{}, "cannot set %q: %s", a.Name, wrong)
+			return nil
+		}
+		at, n = part.offset+i, 1
+	}
+	if len(a.Values) != 1 && len(a.Values) != n {
+		l.Errorf(CodeOverride, source.Span{}, "cannot set %q to %d values: it has %d", a.Name, len(a.Values), n)
+		return nil
+	}
+	fill(vec[at:at+n], a.Values)
+	for i := at; initial && i < at+n; i++ {
+		pt.cut[i] = true
+	}
+	if initial {
+		return nil
+	}
+	return sym
+}
+
+func names0(list []*typecheck.Symbol) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = s.Name
+	}
+	return out
+}
+
+// splitSubscripts splits "A[1,2]" into "A" and {1, 2}.
+func splitSubscripts(text string) (name string, subs []int, ok bool) {
+	name, rest, found := strings.Cut(text, "[")
+	if !found {
+		return text, nil, text != ""
+	}
+	if strings.HasPrefix(text, "initial(") && strings.HasSuffix(text, ")") {
+		return text, nil, true
+	}
+	rest, closed := strings.CutSuffix(rest, "]")
+	if !closed || name == "" {
+		return "", nil, false
+	}
+	for _, s := range strings.Split(rest, ",") {
+		i, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil {
+			return "", nil, false
+		}
+		subs = append(subs, i)
+	}
+	return name, subs, true
+}
+
+// innerSubscripts accepts initial(x[2]) as well as initial(x)[2].
+func innerSubscripts(target string, outer []int) (string, []int, bool) {
+	name, subs, ok := splitSubscripts(target)
+	if len(outer) > 0 {
+		if len(subs) > 0 {
+			return name, nil, false
+		}
+		subs = outer
+	}
+	return name, subs, ok
+}
+
+// flatIndex returns the row-major position of 1-based subscripts, or what is wrong with them.
+func flatIndex(shape []int, subs []int) (int, string) {
+	if len(subs) != len(shape) {
+		return 0, "it has " + strconv.Itoa(len(shape)) + " dimensions, not " + strconv.Itoa(len(subs))
+	}
+	i := 0
+	for k, s := range subs {
+		if s < 1 || s > shape[k] {
+			return 0, "index " + strconv.Itoa(s) + " is outside 1:" + strconv.Itoa(shape[k]) + " (dimension " + strconv.Itoa(k+1) + ")"
+		}
+		i = i*shape[k] + s - 1
+	}
+	return i, ""
+}
+
+// chain adds to every param's derivatives the paths through defaults that use
+// it: grad is [rows][P], partial on entry and total on return.
+func (m *Model) chain(pt *point, grad []float64, rows int) error {
+	for k := len(m.compiled.Defaults) - 1; k >= 0; k-- {
+		d := m.compiled.Defaults[k]
+		if pt.cutP[d.Param] {
+			continue
+		}
+		out := "p." + d.Param.Name
+		var wrt []string
+		for _, in := range d.Tape.Inputs {
+			wrt = append(wrt, in.Name)
+		}
+		pull, err := tapec.VJP(d.Tape, []string{out}, wrt)
+		if err != nil {
+			return err
+		}
+		e := tape.NewEvaluator[float64](pull)
+		for _, in := range pull.Inputs {
+			if at, ok := m.layout.parts[in.Name]; ok {
+				copy(e.Input(in.Name), pt.p[at.offset:at.offset+at.len])
+			}
+		}
+		from := m.part(out)
+		for r := range rows {
+			row := grad[r*m.layout.nP : (r+1)*m.layout.nP]
+			copy(e.Input("bar."+out), row[from.offset:from.offset+from.len])
+			e.Run()
+			for _, name := range wrt {
+				to := m.part(name)
+				for i, x := range e.Output("bar." + name) {
+					row[to.offset+i] += x
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// active lists the params that must be differentiated so that wrt comes out
+// right: wrt itself and whatever follows one of them through defaults.
+func (m *Model) active(pt *point, wrt []Variable) []string {
+	on := map[string]bool{}
+	for _, v := range wrt {
+		if !v.Initial {
+			on[v.Name] = true
+		}
+	}
+	for _, d := range m.compiled.Defaults {
+		if pt.cutP[d.Param] {
+			continue
+		}
+		for _, in := range d.Tape.Inputs {
+			if on[strings.TrimPrefix(in.Name, "p.")] {
+				on[d.Param.Name] = true
+			}
+		}
+	}
+	var list []string
+	for _, s := range m.checked.Params {
+		if on[s.Name] {
+			list = append(list, s.Name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,418 @@
+package odes
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+)
+
+// run is one run of a model: its settings, parameters and what is wanted.
+type run struct {
+	model      *Model
+	settings   *settings
+	point      *point
+	objectives []objective
+	rows       []int // of the objectives among those of the model
+	tableau    *solvers.Tableau
+	warnings   diag.List
+}
+
+// begin resolves opts; the error carries all that is wrong with them.
+func (m *Model) begin(opts Options) (*run, error) {
+	var l diag.List
+	r := &run{model: m, settings: m.resolve(opts, &l), point: m.point(opts.Set, &l)}
+	r.objectives = m.objectivesOf(r.settings.of, &l)
+	for _, o := range r.objectives {
+		r.rows = append(r.rows, o.row)
+	}
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
+	r.tableau, _ = solvers.Lookup(r.settings.method)
+	return r, m.assert(r.point)
+}
+
+// assert checks the model's asserts at the parameters of a run.
+func (m *Model) assert(pt *point) error {
+	if m.compiled.Asserts == nil {
+		return nil
+	}
+	e := tape.NewEvaluator[float64](m.compiled.Asserts)
+	for _, in := range m.compiled.Asserts.Inputs {
+		at := m.part(in.Name)
+		copy(e.Input(in.Name), pt.p[at.offset:])
+	}
+	e.Run()
+	var l diag.List
+	for i, ok := range e.Output("ok") {
+		if a := m.checked.Asserts[i]; ok == 0 {
+			text := a.Text
+			if text == "" {
+				text = a.Cond.Span().Text()
+			}
+			l.Errorf(CodeAssert, a.Span, "assertion failed: %s", text)
+		}
+	}
+	return l.Err()
+}
+
+// method returns the run's method with work space for lanes lanes.
+func (r *run) method(lanes int) *solvers.RungeKutta {
+	return solvers.NewRungeKutta(r.tableau, r.model.newSize(), lanes)
+}
+
+func (m *Model) newSize() solvers.Size {
+	l := m.layout
+	return solvers.Size{N: l.nY, Q: l.nQ, P: l.nP, D: l.nD, M: l.nM}
+}
+
+// forward solves the model into sink.
+func (r *run) forward(ctx context.Context, w *worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
+	method := r.method(0)
+	controller, _ := solvers.NewController(r.settings.controller, method.Info())
+	if progress != nil {
+		sink = solvers.Sinks{sink, &reporter{tell: progress, phase: "forward"}}
+	}
+	stats, err := solvers.Solve(ctx, w, method, controller, r.settings.solver, sink)
+	if err != nil {
+		return stats, r.model.failed(err, w, method)
+	}
+	r.model.warn(stats.Warnings, &r.warnings)
+	return stats, nil
+}
+
+// reporter is a Sink that tells how far a run is, at most ten times a second.
+type reporter struct {
+	tell     func(Progress)
+	phase    string
+	from, to float64
+	steps    int
+	last     time.Time
+}
+
+func (p *reporter) Begin(sys solvers.System, _ solvers.Method) error {
+	p.steps, p.last = 0, time.Now()
+	times := make([]float64, len(sys.Instants()))
+	sys.InstantTimes(make([]float64, sys.Size().D), times)
+	p.from, p.to = times[0], times[1]
+	return nil
+}
+
+func (p *reporter) Step(s *solvers.Step, _ solvers.End) error {
+	p.steps++
+	if p.steps%64 != 0 {
+		return nil
+	}
+	if now := time.Now(); now.Sub(p.last) > 100*time.Millisecond {
+		p.last = now
+		p.tell(Progress{Phase: p.phase, T: s.T1, Steps: p.steps, Done: (s.T1 - p.from) / (p.to - p.from)})
+	}
+	return nil
+}
+
+func (p *reporter) Mark(*solvers.Mark) error { return nil }
+
+// stats gathers the counts of a run.
+func (r *run) stats(s solvers.Stats) RunStats {
+	out := RunStats{Steps: s.Steps, Rejected: s.Rejected, F: s.Evals}
+	out.Seconds.Parse, out.Seconds.Compile = r.model.seconds.Parse, r.model.seconds.Compile
+	return out
+}
+
+func (r *run) report(lanes int) RunSettings {
+	return RunSettings{
+		Method: r.settings.method, RTol: r.settings.solver.RTol, ATol: r.settings.solver.ATol,
+		Mode: r.settings.mode, Checkpoint: r.settings.checkpoint, Backend: "generic",
+		Lanes: lanes, Threads: r.settings.threads,
+	}
+}
+
+func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
+	r, err := m.begin(opts)
+	if err != nil {
+		return nil, err
+	}
+	k, err := m.programs.kit(1, nil, valuesOnly)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Times != nil && !ascending(opts.Times) {
+		var l diag.List
+		l.Errorf(CodeSetting, source.Span{}, "the times to report at must ascend")
+		return nil, l.Err()
+	}
+	w := m.newWorker(k, r.point, r.rows)
+	table, observer := w.newRecorder(opts.Times), sens.NewObserver(w)
+	log := &eventLog{}
+	start := time.Now()
+	stats, err := r.forward(ctx, w, opts.Progress, solvers.Sinks{table, observer, log})
+	if err != nil {
+		return nil, err
+	}
+	out := &Solution{T: table.t, Outputs: m.series(table), Settings: r.report(1), Stats: r.stats(stats)}
+	out.Stats.Seconds.Forward = time.Since(start).Seconds()
+	psi := make([]float64, len(r.rows))
+	observer.Values(psi)
+	for i, o := range r.objectives {
+		v := o.value
+		v.Value = psi[i]
+		out.Values = append(out.Values, r.valued(v))
+	}
+	guards := w.Guards()
+	for _, e := range log.events {
+		out.Events = append(out.Events, m.eventRecord(e, guards))
+	}
+	out.Warnings = r.warnings.All()
+	return out, nil
+}
+
+func ascending(x []float64) bool {
+	for i := 1; i < len(x); i++ {
+		if !(x[i] >= x[i-1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// valued adds what there is to say about a value.
+func (r *run) valued(v Value) Value {
+	if math.IsNaN(v.Value) {
+		v.Warnings = append(v.Warnings, "no value: something it reads did not come about in this run, or is not a number")
+	}
+	return v
+}
+
+// eventLog is a Sink that keeps what happened.
+type eventLog struct{ events []sens.EventTime }
+
+func (e *eventLog) Begin(solvers.System, solvers.Method) error { e.events = nil; return nil }
+func (e *eventLog) Step(*solvers.Step, solvers.End) error      { return nil }
+func (e *eventLog) Mark(m *solvers.Mark) error {
+	if m.Kind == solvers.MarkFire || m.Kind == solvers.MarkMode {
+		e.events = append(e.events, sens.EventTime{Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T})
+	}
+	return nil
+}
+
+// eventRecord names an event of a run.
+func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard) EventRecord {
+	if e.Mode {
+		return EventRecord{Name: guards[e.Guard].Name, Kind: "if", T: e.T}
+	}
+	ev := m.checked.Events[e.Firing.Event]
+	r := EventRecord{Name: ev.Name, Kind: "event", T: e.T}
+	rest := e.Firing.Elem
+	for k := len(ev.Indices) - 1; k >= 0; k-- {
+		ix := ev.Indices[k]
+		r.Index = append([]int{ix.Lo + rest%ix.Count*ix.Step}, r.Index...)
+		rest /= ix.Count
+	}
+	return r
+}
+
+func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
+	r, err := m.begin(opts)
+	if err != nil {
+		return nil, err
+	}
+	var l diag.List
+	variables, columns := m.variables(r.settings.wrt, &l)
+	if len(r.objectives) == 0 {
+		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to differentiate: the model has no objective; add one, for example: objective J = final(x)")
+	}
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
+	active := m.active(r.point, variables)
+	forward, err := m.programs.kit(1, nil, valuesOnly)
+	if err != nil {
+		return nil, err
+	}
+	w := m.newWorker(forward, r.point, r.rows)
+	trajectory := &solvers.Trajectory{Limit: r.settings.solver.Memory}
+	start := time.Now()
+	stats, err := r.forward(ctx, w, opts.Progress, trajectory)
+	if err != nil {
+		return nil, err
+	}
+	forwardSeconds := time.Since(start).Seconds()
+
+	lanes := opts.Lanes
+	if lanes == 0 {
+		lanes = chooseLanes(len(r.rows))
+	}
+	start = time.Now()
+	method, err := r.sensitivityMethod(lanes, active)
+	if err != nil {
+		return nil, err
+	}
+	compileSeconds := time.Since(start).Seconds()
+	want := sens.Options{EventTimes: opts.EventTimes}
+	for _, v := range variables {
+		want.Initial = want.Initial || v.Initial
+	}
+	start = time.Now()
+	var res sens.Result
+	if err := method.Gradient(ctx, trajectory, want, &res); err != nil {
+		return nil, m.failed(err, w, r.method(0))
+	}
+	m.warn(res.Warnings, &r.warnings)
+	if err := m.chain(r.point, res.DP, len(r.rows)); err != nil {
+		return nil, err
+	}
+	out := &Sensitivities{
+		Status: "ok", From: w.started, To: stats.T, Variables: variables, Columns: columns,
+		Settings: r.report(lanes), Stats: r.stats(stats),
+	}
+	out.Gradient = opts.Gradient
+	if len(out.Gradient) < columns*len(r.rows) {
+		out.Gradient = make([]float64, columns*len(r.rows))
+	}
+	out.Gradient = out.Gradient[:columns*len(r.rows)]
+	for i, o := range r.objectives {
+		v := o.value
+		v.Value = res.Psi[i]
+		if math.IsNaN(v.Value) {
+			out.Status = "partial"
+		}
+		row := out.Gradient[i*columns : (i+1)*columns]
+		m.gather(row, variables, res.DP[i*m.layout.nP:], initialRow(&res, i, m.layout.nY))
+		v = r.valued(v)
+		if !math.IsNaN(v.Value) && !finite(row) {
+			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not differentiable at this point")
+		}
+		out.Values = append(out.Values, v)
+	}
+	guards := w.Guards()
+	for _, e := range res.Events {
+		record := m.eventRecord(e, guards)
+		if want.EventTimes {
+			if err := m.chain(r.point, e.DP, 1); err != nil {
+				return nil, err
+			}
+			record.Params = make([]float64, columns)
+			m.gather(record.Params, variables, e.DP, nil)
+		}
+		out.Events = append(out.Events, record)
+	}
+	m.influence(variables, &r.warnings)
+	out.Stats.VJP = res.Stats.Steps * r.method(0).Info().Stages
+	out.Stats.PeakTrajectoryBytes = trajectory.Bytes()
+	out.Stats.Seconds.Forward = forwardSeconds
+	out.Stats.Seconds.Adjoint = time.Since(start).Seconds()
+	out.Stats.Seconds.Compile += compileSeconds
+	out.Warnings = r.warnings.All()
+	return out, nil
+}
+
+func initialRow(res *sens.Result, i, n int) []float64 {
+	if len(res.DY0) == 0 {
+		return nil
+	}
+	return res.DY0[i*n : (i+1)*n]
+}
+
+func finite(x []float64) bool {
+	for _, v := range x {
+		if math.IsNaN(v) || math.IsInf(v, 0) {
+			return false
+		}
+	}
+	return true
+}
+
+// gather lays the derivatives by all params and initial values out as a row of the wanted variables.
+func (m *Model) gather(row []float64, variables []Variable, params, initial []float64) {
+	for _, v := range variables {
+		prefix, from := "p.", params
+		if v.Initial {
+			prefix, from = "y.", initial
+		}
+		if from == nil {
+			continue
+		}
+		at := m.part(prefix + v.Name)
+		copy(row[v.Offset:v.Offset+at.len], from[at.offset:])
+	}
+}
+
+// chooseLanes returns how many of m objectives to sweep together.
+func chooseLanes(m int) int {
+	for _, l := range []int{1, 2, 4} {
+		if m <= l {
+			return l
+		}
+	}
+	return 8
+}
+
+// sensitivityMethod makes the sensitivity method of the run's mode.
+func (r *run) sensitivityMethod(lanes int, active []string) (sens.Method, error) {
+	m := r.model
+	switch r.settings.mode {
+	case "adjoint":
+		k, err := m.programs.kit(lanes, active, pulling)
+		if err != nil {
+			return nil, err
+		}
+		return &sens.Adjoint{Threads: r.settings.threads, New: func() sens.CotangentWorker {
+			w := m.newWorker(k, r.point, r.rows)
+			return sens.CotangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
+		}}, nil
+	case "tangent":
+		k, err := m.programs.kit(lanes, active, pushing)
+		if err != nil {
+			return nil, err
+		}
+		return &sens.Tangent{New: func() sens.TangentWorker {
+			w := m.newWorker(k, r.point, r.rows)
+			return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
+		}}, nil
+	case "complex", "differences":
+		k, err := m.programs.kit(1, nil, valuesOnly)
+		if err != nil {
+			return nil, err
+		}
+		newWorker := func() sens.ComplexWorker {
+			real := m.newWorker(k, r.point, r.rows)
+			c := m.newComplexWorker(r.point, r.rows)
+			return sens.ComplexWorker{
+				System: c, Objectives: c, Method: r.method(0), Params: r.point.p,
+				RealSystem: real, RealObjectives: real,
+			}
+		}
+		if r.settings.mode == "complex" {
+			return &sens.ComplexStep{New: newWorker}, nil
+		}
+		return &sens.Differences{New: newWorker}, nil
+	}
+	return nil, fmt.Errorf("sensitivity mode %q is not available in this version; use one of adjoint, tangent, complex, differences", r.settings.mode)
+}
+
+// influence notes the variables that no tape reads.
+func (m *Model) influence(variables []Variable, l *diag.List) {
+	read := map[string]bool{}
+	for _, t := range m.compiled.Tapes() {
+		for _, in := range t.Tape.Inputs {
+			read[in.Name] = true
+		}
+	}
+	for _, v := range variables {
+		if v.Initial || read["p."+v.Name] {
+			continue
+		}
+		for _, s := range m.checked.Params {
+			if s.Name == v.Name {
+				l.Notef(CodeNoInfluence, s.Span, "param %s influences nothing: its derivatives are zero", v.Name)
+			}
+		}
+	}
+}

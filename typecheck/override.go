@@ -1,0 +1,35 @@
+package typecheck
+
+import (
+	"slices"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+)
+
+// ReadSettings reads the settings blocks of a file that is no model: overrides
+// from a command line. Names in values are kept as words.
+func ReadSettings(f *ast.File, l *diag.List) Settings {
+	c := &checker{list: l, file: f, model: &Model{}, globals: map[string]*entity{}, units: map[string]*unitEntity{}}
+	var out Settings
+	for _, item := range f.Items {
+		s, ok := item.(*ast.Settings)
+		if !ok {
+			continue
+		}
+		b := Block{Kind: s.Block.Name}
+		for _, k := range s.List {
+			if !slices.Contains(settingKeys[b.Kind], k.Key.Name) {
+				l.Errorf(CodeSetting, k.Key.Span, "`%s` has no setting %q%s; it has %s", b.Kind, k.Key.Name,
+					diag.DidYouMean(k.Key.Name, settingKeys[b.Kind]), strings.Join(settingKeys[b.Kind], ", "))
+				continue
+			}
+			if v, ok := c.settingValue(k.Value); ok {
+				b.Keys = append(b.Keys, Setting{Key: k.Key.Name, Span: k.Key.Span, Value: v})
+			}
+		}
+		out.Blocks = append(out.Blocks, b)
+	}
+	return out
+}
