@@ -271,7 +271,6 @@ func FuzzParse(f *testing.F) {
 			return
 		}
 		roundTrip(t, tp)
-		b := tape.NewBuilder("again")
 		total := 0
 		for v := range tp.Values() {
 			total += tp.Shape(tape.Value(v)).Size()
@@ -281,7 +280,6 @@ func FuzzParse(f *testing.F) {
 		}
 		tape.NewEvaluator[float64](tp).Run()
 		tape.NewEvaluator[complex128](tp).Run()
-		_ = b
 	})
 }
 

@@ -62,8 +62,8 @@ func vjp(t fataler, tp *tape.Tape) *tape.Tape {
 	return j
 }
 
-// run evaluates t on values and seeds, of which there may be too many.
-func run(t fataler, tp *tape.Tape, inputs ...map[string][]float64) *tape.Evaluator[float64] {
+// runTape evaluates t on values and seeds, of which there may be too many.
+func runTape(t fataler, tp *tape.Tape, inputs ...map[string][]float64) *tape.Evaluator[float64] {
 	t.Helper()
 	if err := tape.Check(tp); err != nil {
 		t.Fatalf("%v", err)
@@ -140,7 +140,7 @@ func checkDerivatives(t fataler, tp *tape.Tape, inputs map[string][]float64, tol
 	r := elem.NewRand(7)
 	dot := seeds("dot.", r, sizes(tp), wrt)
 	bar := seeds("bar.", r, sizes(tp), of)
-	pushed, pulled := run(t, j, inputs, dot), run(t, v, inputs, bar)
+	pushed, pulled := runTape(t, j, inputs, dot), runTape(t, v, inputs, bar)
 	want := complexStep(t, tp, inputs, dot)
 
 	var left, right, scale float64
@@ -250,8 +250,7 @@ func gradient(t testing.TB, text string, inputs map[string][]float64) []float64 
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, _ = v, inputs
-	e := run(t, v, inputs, map[string][]float64{"bar.y": {1}})
+	e := runTape(t, v, inputs, map[string][]float64{"bar.y": {1}})
 	return e.Output("bar.x")
 }
 
@@ -397,7 +396,7 @@ out y %9
 		},
 	} {
 		x := map[string][]float64{"x": c.x}
-		if got := gradient(t, c.text, x); !close(got, c.want) {
+		if got := gradient(t, c.text, x); !nearly(got, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
 		// The derivative of the gradient is not poisoned either.
@@ -410,14 +409,14 @@ out y %9
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := run(t, j, x, map[string][]float64{"bar.y": {1}, "dot.bar.y": {1}})
-		if got := e.Output("dot.bar.x"); !close(got, c.want) {
+		e := runTape(t, j, x, map[string][]float64{"bar.y": {1}, "dot.bar.y": {1}})
+		if got := e.Output("dot.bar.x"); !nearly(got, c.want) {
 			t.Errorf("%s: the tangent of the gradient is %v, want %v", c.name, got, c.want)
 		}
 	}
 }
 
-func close(x, y []float64) bool {
+func nearly(x, y []float64) bool {
 	return slices.EqualFunc(x, y, func(a, b float64) bool { return math.Abs(a-b) <= 1e-14*(1+math.Abs(b)) })
 }
 

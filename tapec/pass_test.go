@@ -22,12 +22,12 @@ func TestPipeline(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tp := tapetest.Random(rt, tapetest.Any)
 		in := tapetest.Fill(tp, 2)
-		want := run(rt, tp, in)
+		want := runTape(rt, tp, in)
 		small := Optimize(tp, Passes, func(pass string, now *tape.Tape) {
 			if err := tape.Check(now); err != nil {
 				rt.Fatalf("after %s: %v\n%s", pass, err, now)
 			}
-			got := run(rt, now, in)
+			got := runTape(rt, now, in)
 			for _, o := range tp.Outputs {
 				if !sameBits(got.Output(o.Name), want.Output(o.Name)) {
 					rt.Fatalf("%s changed %s\n%s\n%s", pass, o.Name, tp, now)
@@ -45,10 +45,10 @@ func TestSplitRandom(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tp := tapetest.Random(rt, tapetest.Any)
 		in := tapetest.Fill(tp, 2)
-		want := run(rt, tp, in)
+		want := runTape(rt, tp, in)
 		late := func(name string) bool { return name == "in.a" }
 		early, rest := Split(tp, late)
-		e := run(rt, early, in)
+		e := runTape(rt, early, in)
 		hoisted := map[string][]float64{}
 		for _, o := range early.Outputs {
 			hoisted[o.Name] = e.Output(o.Name)
@@ -64,7 +64,7 @@ func TestSplitRandom(t *testing.T) {
 				rt.Fatalf("early reads %s\n%s", i.Name, early)
 			}
 		}
-		got := run(rt, rest, in, hoisted)
+		got := runTape(rt, rest, in, hoisted)
 		for _, o := range tp.Outputs {
 			if !sameBits(got.Output(o.Name), want.Output(o.Name)) {
 				rt.Fatalf("%s changed\n%s\n%s\n%s", o.Name, tp, early, rest)

@@ -5,7 +5,6 @@ package tapetest
 
 import (
 	"fmt"
-	"math"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/tape"
@@ -105,7 +104,7 @@ func Fill(t *tape.Tape, seed uint64) map[string][]float64 {
 	for _, in := range t.Inputs {
 		x := make([]float64, in.Shape.Size())
 		for i := range x {
-			x[i] = math.Round((float64(4*r.Float64())-2)*1000) / 1000
+			x[i] = float64(4*r.Float64()) - 2
 		}
 		out[in.Name] = x
 	}
