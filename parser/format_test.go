@@ -45,7 +45,10 @@ func checkFormat(name, text string) error {
 		if l.HasErrors() {
 			return fmt.Errorf("the item %q does not parse: %w", line, l.Err())
 		}
-		if second := ast.ItemString(again.Items[0]); len(again.Items) != 1 || second != line {
+		if len(again.Items) != 1 {
+			return fmt.Errorf("the item %q parses to %d items", line, len(again.Items))
+		}
+		if second := ast.ItemString(again.Items[0]); second != line {
 			return fmt.Errorf("the item %q parses to %q", line, second)
 		}
 	}

@@ -353,10 +353,7 @@ func (p *parse) foreignFile() bool {
 			xpp = a.Kind == ast.EOF
 		}
 		if xpp {
-			at := p.at(t)
-			p.i = 0
-			name := p.file.Name()
-			p.fail(CodeForeignFile, at, "this looks like an XPPAUT file: odes import %s", name)
+			p.diags.Errorf(CodeForeignFile, p.at(t), "this looks like an XPPAUT file: odes import %s", p.file.Name())
 			return true
 		}
 	}

@@ -40,10 +40,14 @@ func TestFormat(t *testing.T) {
 		{"settings", "solver {rtol=1e-6 atol=1e-9}", "solver { rtol = 1e-6  atol = 1e-9 }\n"},
 		{"blank lines", "\n\nlet a = 1\n\n\n\nlet b = 2\n\n", "let a = 1\n\nlet b = 2\n"},
 		{"continued lines", "let a = b\n+ c\n      + d", "let a = b\n  + c\n      + d\n"},
-		{"columns", "param a = 1 in [0, 1] # one\nparam long : [m] = 2.5 [m] ~ normal(0, 1)\nparam c = 3 [s] in [0, 1] ~ normal(0, 1)",
-			"param a          = 1        in [0, 1]  # one\nparam long : [m] = 2.5 [m]             ~ normal(0, 1)\nparam c          = 3   [s]  in [0, 1]  ~ normal(0, 1)\n"},
-		{"comments", "#!/usr/bin/env odes\n\n# alone\nlet a = 1# behind\nlet bb = 2   ## doc\n  # indented\n\n# last",
-			"#!/usr/bin/env odes\n\n# alone\nlet a  = 1  # behind\nlet bb = 2  ## doc\n# indented\n\n# last\n"},
+		{
+			"columns", "param a = 1 in [0, 1] # one\nparam long : [m] = 2.5 [m] ~ normal(0, 1)\nparam c = 3 [s] in [0, 1] ~ normal(0, 1)",
+			"param a          = 1        in [0, 1]  # one\nparam long : [m] = 2.5 [m]             ~ normal(0, 1)\nparam c          = 3   [s]  in [0, 1]  ~ normal(0, 1)\n",
+		},
+		{
+			"comments", "#!/usr/bin/env odes\n\n# alone\nlet a = 1# behind\nlet bb = 2   ## doc\n  # indented\n\n# last",
+			"#!/usr/bin/env odes\n\n# alone\nlet a  = 1  # behind\nlet bb = 2  ## doc\n# indented\n\n# last\n",
+		},
 		{"comments in blocks", "event when x > 1 { # first\n# second\na = 1 # third\n# fourth\n}", "event when x > 1 {  # first\n  # second\n  a = 1  # third\n  # fourth\n}\n"},
 		{"comments in expressions", "let a = b # one\n  + # two\n  c", "let a = b  # one\n  +        # two\n  c\n"},
 		{"tables", "let a = [[1.0,   2.0],\n         [10.0, -2.0]]", "let a = [[1.0,   2.0],\n         [10.0, -2.0]]\n"},
@@ -53,8 +57,10 @@ func TestFormat(t *testing.T) {
 		{"time", "time t:[s] from(a)to -1", "time t : [s] from (a) to -1\n"},
 		{"empty", "", ""},
 		{"comment only", "  # text  ", "# text\n"},
-		{"experiments", "experiment e{x=1 equilibrate{} at 0{y=1} use d where a==\"b\"}",
-			"experiment e { x = 1  equilibrate { }  at 0 { y = 1 }  use d where a == \"b\" }\n"},
+		{
+			"experiments", "experiment e{x=1 equilibrate{} at 0{y=1} use d where a==\"b\"}",
+			"experiment e { x = 1  equilibrate { }  at 0 { y = 1 }  use d where a == \"b\" }\n",
+		},
 	} {
 		if got := ast.Format(parse(t, c.in)); got != c.want {
 			t.Errorf("%s:\n%q is formatted to\n%s\nwant\n%s", c.name, c.in, got, c.want)
