@@ -89,7 +89,9 @@ func (m *Model) emit(w io.Writer, stage string) error {
 				if p == nil {
 					return nil
 				}
-				_, err := fmt.Fprintf(w, "%s\n", p.code)
+				n := p.code.Stats()
+				_, err := fmt.Fprintf(w, "%s\t%d lanes\t%d instructions\t%d steps\t%d bytes\t%d flops\n",
+					p.tape.Name, p.lanes, n.Instructions, n.Steps, n.Bytes, n.Flops)
 				return err
 			}); err != nil {
 				return err

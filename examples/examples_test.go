@@ -54,7 +54,9 @@ func TestGolden(t *testing.T) {
 			for _, w := range m.Warnings() {
 				t.Errorf("an example should compile without a word: %s", w.String())
 			}
-			s, err := m.Sensitivities(t.Context(), large[filepath.Base(base)])
+			opts := large[filepath.Base(base)]
+			opts.EventTimes = true
+			s, err := m.Sensitivities(t.Context(), opts)
 			if err != nil {
 				t.Fatal(err)
 			}

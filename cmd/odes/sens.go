@@ -35,6 +35,7 @@ func (s *sensCmd) Run(c *call) error {
 	if opts.Wrt, err = list("wrt", s.Wrt); err != nil {
 		return err
 	}
+	opts.EventTimes = f == "table" || f == "json" || s.Stats != ""
 	if s.Mode != "" {
 		opts.Settings = append(opts.Settings, odes.Setting{Key: "sens.mode", Value: s.Mode})
 	}

@@ -131,7 +131,7 @@ func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities) error {
 			j.text(v.Relation)
 		}
 		j.raw(", \"unit\": ")
-		j.text(v.Unit)
+		j.text(known(v.Unit))
 		j.raw(", \"value\": ")
 		j.number(v.Value)
 		j.raw(",\n     \"params\": ")

@@ -52,6 +52,14 @@ func eventElement(e odes.EventRecord) string {
 	return e.Name + "[" + strings.Join(parts, ",") + "]"
 }
 
+// known returns a unit as results show it: "" for one that is not known.
+func known(unit string) string {
+	if unit == "unknown" {
+		return ""
+	}
+	return unit
+}
+
 // hasValue reports whether an objective came about. One that did not has no derivatives either.
 func hasValue(v odes.Value) bool { return v.Value == v.Value }
 

@@ -106,7 +106,7 @@ func (p *printer) row(block []column, cell func(column) string, bold bool) {
 
 // withUnit appends a unit in brackets; what has none, or a dimensionless one, stays as it is.
 func withUnit(name, unit string) string {
-	if unit == "" || unit == "1" {
+	if unit = known(unit); unit == "" || unit == "1" {
 		return name
 	}
 	return name + " [" + unit + "]"
