@@ -2,9 +2,9 @@ package solvers
 
 // history remembers when something fired last, to find firings without end.
 type history struct {
-	count int        // firings this run
+	count int        // firings this run, at any time
 	last  [5]float64 // the last times, a ring
-	burst int        // firings since first
+	burst int        // times of firing since first
 	first float64    // start of the present burst
 }
 
@@ -15,14 +15,17 @@ const (
 	maxBurst = 100
 )
 
-// fired records a firing at t and reports whether there are too many within the window.
+// fired records a firing at t and reports whether there are too many within the
+// window. Firings at one time count once: they are a matter of cascades.
 func (f *history) fired(t, span float64) bool {
 	if f.burst == 0 || t-f.first > window*span {
 		f.first, f.burst = t, 0
 	}
+	if n := len(f.last); f.count == 0 || f.last[(f.count-1)%n] != t {
+		f.burst++
+	}
 	f.last[f.count%len(f.last)] = t
 	f.count++
-	f.burst++
 	return f.burst >= maxBurst
 }
 

@@ -1,0 +1,567 @@
+package solvers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/solvertest"
+)
+
+type (
+	C   = solvertest.C
+	env = solvertest.Env
+)
+
+// log is a sink that writes down what happens.
+type log struct {
+	names []solvers.Event
+	guard []solvers.Guard
+	lines []string
+	times []float64
+	steps int
+	final []float64
+	at    float64
+}
+
+func (l *log) Begin(sys solvers.System, _ solvers.Method) error {
+	*l = log{names: sys.Events(), guard: sys.Guards()}
+	return nil
+}
+
+func (l *log) Step(s *solvers.Step, e solvers.End) error {
+	if s.H < 0 || s.T1 < s.T || s.T != l.at {
+		return fmt.Errorf("step from %v by %v to %v after %v", s.T, s.H, s.T1, l.at)
+	}
+	l.at = s.T1
+	if s.H > 0 {
+		l.steps++
+	} else {
+		l.lines = append(l.lines, "0")
+	}
+	return nil
+}
+
+func (l *log) Mark(m *solvers.Mark) error {
+	line := ""
+	switch m.Kind {
+	case solvers.MarkStart:
+		l.at = m.T
+		return nil
+	case solvers.MarkFire:
+		line = l.names[m.Firing.Event].ElemName(m.Firing.Elem)
+		l.times = append(l.times, m.T)
+	case solvers.MarkMode:
+		line = l.guard[m.Guard].Name
+		l.times = append(l.times, m.T)
+	case solvers.MarkRemode:
+		line = "remode"
+	case solvers.MarkSite:
+		line = fmt.Sprintf("site(%.4g,%.4g)", m.Ym[0], m.Yp[0])
+	case solvers.MarkFinal:
+		line = "end"
+		l.final = slices.Clone(m.Yp)
+	}
+	if m.T != l.at {
+		return fmt.Errorf("%s at %v, but the last step ended at %v", line, m.T, l.at)
+	}
+	l.lines = append(l.lines, line)
+	return nil
+}
+
+func (l *log) String() string { return strings.Join(l.lines, " ") }
+
+// sys is a system under construction: x' = 1 from x = 0 unless told otherwise, from 0 to 2.
+func sys() *solvertest.Hybrid {
+	h := &solvertest.Hybrid{
+		N:     1,
+		Init:  func(_ C, _ *env, y, _ []C) { y[0] = 0 },
+		Field: func(_ C, _ []C, _ *env, k []C) { k[0] = 1 },
+	}
+	h.Times = []solvertest.Instant{instant(solvers.InstantStart, 0), instant(solvers.InstantEnd, 2)}
+	return h
+}
+
+func instant(k solvers.InstantKind, t float64) solvertest.Instant {
+	i := solvertest.Instant{At: func(*env) C { return complex(t, 0) }}
+	i.Kind, i.Period, i.To, i.Count, i.Fixed = k, -1, -1, -1, true
+	return i
+}
+
+func site(t float64) solvertest.Instant { return instant(solvers.InstantSite, t) }
+
+func fire(event int, t float64) solvertest.Instant {
+	i := instant(solvers.InstantFire, t)
+	i.Event = event
+	return i
+}
+
+type body = func(elem int, t C, ym []C, e *env, yp, dp []C)
+
+// event adds an event with a body, and its guard unless rho is nil. It returns its index.
+func event(h *solvertest.Hybrid, name string, rho func(t C, y []C, e *env) C, b body) *solvertest.Event {
+	ev := solvertest.Event{Body: b}
+	ev.Name, ev.Elems, ev.Explicit = name, 1, rho == nil
+	h.Bodies = append(h.Bodies, ev)
+	n := len(h.Bodies) - 1
+	if rho != nil {
+		h.Conditions = append(h.Conditions, solvertest.Guard{Guard: solvers.Guard{Event: n}, Rho: rho})
+	}
+	return &h.Bodies[n]
+}
+
+// above is the root function of x > c or x >= c.
+func above(c C) func(t C, y []C, e *env) C { return func(_ C, y []C, _ *env) C { return y[0] - c } }
+
+func add(x C) body { return func(_ int, _ C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] + x } }
+
+func scale(x C) body { return func(_ int, _ C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] * x } }
+
+func solver(h *solvertest.Hybrid, name string, opts solvers.Options) *solvers.Solver {
+	tab, _ := solvers.Lookup(name)
+	m := solvers.NewRungeKutta(tab, h.Size(), 0)
+	var ctl solvers.Controller
+	if opts.Fixed == 0 {
+		ctl, _ = solvers.NewController("", m.Info())
+	}
+	return solvers.NewSolver(h.With(1), m, ctl, opts)
+}
+
+// both runs a system with fixed steps of a quarter and adaptively, and requires the same story.
+func both(t *testing.T, h *solvertest.Hybrid, want string, check func(l *log, st solvers.Stats)) {
+	t.Helper()
+	for _, c := range []struct {
+		name string
+		opts solvers.Options
+	}{{"rk4", solvers.Options{Fixed: 0.25}}, {"dopri5", solvers.Options{}}, {"tsit5", solvers.Options{H0: 10}}, {"bs3", solvers.Options{HMax: 0.3}}} {
+		l := &log{}
+		st, err := solver(h, c.name, c.opts).Solve(context.Background(), l)
+		if err != nil {
+			t.Errorf("%s: %v", c.name, err)
+			continue
+		}
+		if l.String() != want {
+			t.Errorf("%s: %s; want %s", c.name, l, want)
+		}
+		if check != nil {
+			check(l, st)
+		}
+	}
+}
+
+func close(t *testing.T, what string, got, want float64) {
+	t.Helper()
+	if !(math.Abs(got-want) <= 1e-13*(1+math.Abs(want))) {
+		t.Errorf("%s = %.17g, want %.17g", what, got, want)
+	}
+}
+
+func TestNoEvents(t *testing.T) {
+	both(t, sys(), "end", func(l *log, _ solvers.Stats) { close(t, "x", l.final[0], 2) })
+}
+
+func TestEmptySpan(t *testing.T) {
+	h := sys()
+	h.Times[1] = instant(solvers.InstantEnd, 0)
+	h.Times = append(h.Times, fire(0, 0), site(0))
+	event(h, "now", nil, add(3))
+	both(t, h, "now site(0,3) end", func(l *log, _ solvers.Stats) { close(t, "x", l.final[0], 3) })
+}
+
+func TestEventAtStart(t *testing.T) {
+	h := sys()
+	h.Times = append(h.Times, fire(0, 0))
+	event(h, "now", nil, add(3))
+	both(t, h, "now end", func(l *log, _ solvers.Stats) { close(t, "x", l.final[0], 5) })
+}
+
+func TestEventAtEnd(t *testing.T) {
+	h := sys()
+	event(h, "last", nil, add(3))
+	event(h, "state", above(2), add(7))
+	h.Times = append(h.Times, fire(0, 2))
+	// The first body moves the second guard off zero, so that the second is tied to its time.
+	both(t, h, "last state end", func(l *log, _ solvers.Stats) { close(t, "x", l.final[0], 12) })
+}
+
+func TestStrictAtEnd(t *testing.T) {
+	h := sys()
+	event(h, "state", above(2), add(7))
+	h.Conditions[0].Strict = true
+	l := &log{}
+	if _, err := solver(h, "rk4", solvers.Options{Fixed: 0.25}).Solve(context.Background(), l); err != nil {
+		t.Fatal(err)
+	}
+	// x is exactly 2 at the end, so x > 2 does not hold; but it would within the tolerance of a group.
+	if l.String() != "state 0 end" {
+		t.Error(l)
+	}
+}
+
+func TestEventAtObservation(t *testing.T) {
+	h := sys()
+	event(h, "state", above(1), add(5))
+	h.Times = append(h.Times, site(1), site(1), site(0.5))
+	both(t, h, "site(0.5,0.5) state 0 site(1,6) site(1,6) end", func(l *log, _ solvers.Stats) { close(t, "time", l.times[0], 1) })
+}
+
+func TestOrderAtOneTime(t *testing.T) {
+	for _, swap := range []bool{false, true} {
+		h := sys()
+		event(h, "add", above(1), add(5))
+		event(h, "double", above(1), scale(2))
+		want, final := "add double end", 2*(1+5)+1.0
+		if swap {
+			h.Bodies[1].Priority = 1
+			want, final = "double add end", 2+5+1.0
+		}
+		both(t, h, want, func(l *log, st solvers.Stats) {
+			close(t, "x", l.final[0], final)
+			if len(st.Warnings) != 1 || st.Warnings[0].Kind != solvers.Tie {
+				t.Errorf("warnings %v, want a tie", st.Warnings)
+			}
+		})
+	}
+}
+
+// TestSimultaneous has two members with times of their own: each ends a step.
+func TestSimultaneous(t *testing.T) {
+	h := sys()
+	h.N = 2
+	h.Init = func(_ C, _ *env, y, _ []C) { y[0], y[1] = 0, 0 }
+	h.Field = func(_ C, _ []C, _ *env, k []C) { k[0], k[1] = 1, 1 }
+	event(h, "first", above(1), add(5))
+	event(h, "second", func(_ C, y []C, _ *env) C { return y[1] - 1 }, func(_ int, _ C, ym []C, _ *env, yp, _ []C) { yp[1] = ym[1] - 3 })
+	event(h, "given", nil, nil)
+	h.Times = append(h.Times, fire(2, 1))
+	both(t, h, "first 0 second 0 given end", func(l *log, st solvers.Stats) {
+		if len(st.Warnings) != 0 {
+			t.Errorf("warnings %v", st.Warnings)
+		}
+	})
+}
+
+func TestCascade(t *testing.T) {
+	h := sys()
+	event(h, "low", above(1), add(5))
+	event(h, "high", above(4), add(2))
+	event(h, "higher", above(7.5), add(1))
+	both(t, h, "low high higher end", func(l *log, _ solvers.Stats) {
+		close(t, "x", l.final[0], 10)
+		close(t, "time", l.times[2], 1)
+	})
+}
+
+func TestFirstStep(t *testing.T) {
+	h := sys()
+	event(h, "early", above(1e-9), add(5))
+	both(t, h, "early end", func(l *log, _ solvers.Stats) { close(t, "time", l.times[0], 1e-9) })
+}
+
+func TestTrueAtStart(t *testing.T) {
+	h := sys()
+	event(h, "always", above(-1), add(5))
+	both(t, h, "end", nil)
+
+	// It fires when it becomes true again.
+	h = sys()
+	event(h, "high", above(-1), scale(1))
+	event(h, "drop", above(1), add(-3))
+	both(t, h, "drop high 0 end", func(l *log, _ solvers.Stats) { close(t, "time", l.times[1], 2) })
+}
+
+func TestEqualAtStart(t *testing.T) {
+	for _, c := range []struct {
+		strict bool
+		slope  C
+		want   string
+	}{{true, 1, "e end"}, {false, 1, "end"}, {true, -1, "end"}, {false, -1, "end"}} {
+		h := sys()
+		h.Field = func(_ C, _ []C, _ *env, k []C) { k[0] = c.slope }
+		event(h, "e", above(0), nil)
+		h.Conditions[0].Strict = c.strict
+		both(t, h, c.want, func(l *log, _ solvers.Stats) {
+			if len(l.times) > 0 && l.times[0] > 1e-300 && l.times[0] > 1e-15 {
+				t.Errorf("fired at %v, want at once", l.times[0])
+			}
+		})
+	}
+}
+
+// TestSpent has a body that leaves the condition true: no second firing.
+func TestSpent(t *testing.T) {
+	h := sys()
+	event(h, "once", above(1), nil)
+	both(t, h, "once end", nil)
+}
+
+func TestCrossing(t *testing.T) {
+	h := sys()
+	h.Field = func(t C, _ []C, _ *env, k []C) { k[0] = 2 - 2*t } // up to 1 and back
+	event(h, "cross", above(0.75), nil)
+	h.Conditions[0].Crossing = true
+	both(t, h, "cross cross end", func(l *log, _ solvers.Stats) {
+		close(t, "up", l.times[0], 0.5)
+		close(t, "down", l.times[1], 1.5)
+	})
+	h.Conditions[0].Filter = func(t float64, _ []C) bool { return t > 1 }
+	both(t, h, "cross end", nil)
+	h.Conditions[0].Filter = func(t float64, _ []C) bool { return t < 1 }
+	both(t, h, "cross end", nil)
+	// A body that jumps across.
+	h = sys()
+	event(h, "cross", above(5), nil)
+	h.Conditions[0].Crossing = true
+	event(h, "jump", above(1), add(10))
+	event(h, "back", nil, add(-10))
+	h.Times = append(h.Times, fire(2, 1.5))
+	both(t, h, "jump cross back cross end", nil)
+}
+
+func TestOnce(t *testing.T) {
+	h := sys()
+	event(h, "reset", above(0.3), scale(0))
+	h.Bodies[0].Once = true
+	both(t, h, "reset end", nil)
+	h.Bodies[0].Once = false
+	both(t, h, "reset reset reset reset reset reset end", nil)
+}
+
+func TestElements(t *testing.T) {
+	h := sys()
+	h.Bodies = []solvertest.Event{{Event: solvers.Event{Name: "dose", Elems: 3, Array: true}, Body: func(k int, _ C, ym []C, _ *env, yp, _ []C) {
+		yp[0] = ym[0] + C(complex(float64(k), 0))
+	}}}
+	for k := range 3 {
+		h.Conditions = append(h.Conditions, solvertest.Guard{Guard: solvers.Guard{Event: 0, Elem: 2 - k}, Rho: above(1)})
+	}
+	both(t, h, "dose[1] 0 dose[2] dose[3] end", func(l *log, st solvers.Stats) {
+		if len(st.Warnings) != 0 {
+			t.Errorf("warnings %v", st.Warnings)
+		}
+	})
+}
+
+func TestEvery(t *testing.T) {
+	h := sys()
+	event(h, "tick", nil, add(1))
+	every := fire(0, 0.1)
+	every.Kind, every.Period, every.To, every.Count = solvers.InstantEvery, 3, 4, 5
+	h.Times = append(h.Times, every, instant(solvers.InstantValue, 0.3), instant(solvers.InstantValue, 1.9), instant(solvers.InstantValue, 100))
+	both(t, h, strings.Repeat("tick ", 7)+"end", func(l *log, st solvers.Stats) {
+		close(t, "last", l.times[6], 1.9)
+	})
+	h.Times[5] = instant(solvers.InstantValue, 2)
+	both(t, h, "tick tick end", nil)
+	h.Times[3] = instant(solvers.InstantValue, 0)
+	_, err := solver(h, "dopri5", solvers.Options{}).Solve(context.Background(), &log{})
+	var e *solvers.TimeError
+	if !errors.As(err, &e) || e.Instant != 3 {
+		t.Errorf("period 0: %v", err)
+	}
+	// Times before the start are left out, and said.
+	h.Times[2] = fire(0, -0.5)
+	h.Times[2].Kind, h.Times[2].Period = solvers.InstantEvery, 3
+	h.Times[3] = instant(solvers.InstantValue, 1)
+	both(t, h, "tick tick end", func(l *log, st solvers.Stats) {
+		close(t, "first", l.times[0], 0.5)
+		if len(st.Warnings) != 1 || st.Warnings[0].Kind != solvers.Outside || st.Warnings[0].Value != -0.5 {
+			t.Errorf("warnings %v", st.Warnings)
+		}
+	})
+}
+
+// TestReschedule has an event whose time is a discrete that its own body moves on.
+func TestReschedule(t *testing.T) {
+	h := sys()
+	h.D = 1
+	h.Init = func(_ C, _ *env, y, d []C) { y[0], d[0] = 0, 0.5 }
+	event(h, "next", nil, func(_ int, _ C, ym []C, e *env, yp, dp []C) { dp[0] = e.D[0] + 0.6 })
+	i := fire(0, 0)
+	i.At, i.Fixed = func(e *env) C { return e.D[0] }, false
+	h.Times = append(h.Times, i)
+	both(t, h, "next next next end", func(l *log, _ solvers.Stats) { close(t, "last", l.times[2], 1.7) })
+	// Moved by less than rounding it fires again at the same time: a cascade without end.
+	h.Bodies[0].Body = func(_ int, _ C, ym []C, e *env, yp, dp []C) {
+		dp[0] = complex(math.Nextafter(real(e.D[0]), 0), 0)
+		if real(e.D[0]) < 0.5 {
+			dp[0] = 0.5
+		}
+	}
+	_, err := solver(h, "dopri5", solvers.Options{}).Solve(context.Background(), &log{})
+	var e *solvers.CascadeError
+	if !errors.As(err, &e) || len(e.Events) == 0 || e.Events[0] != "next" {
+		t.Errorf("endless cascade: %v", err)
+	}
+}
+
+func TestStop(t *testing.T) {
+	h := sys()
+	event(h, "halt", above(1), add(5))
+	h.Bodies[0].Stop = true
+	h.Times = append(h.Times, site(1), site(1.5))
+	both(t, h, "halt 0 site(1,6) end", func(l *log, st solvers.Stats) {
+		close(t, "x", l.final[0], 6)
+		close(t, "end", st.T, 1)
+		if !st.Stopped {
+			t.Error("not stopped")
+		}
+	})
+}
+
+func TestModes(t *testing.T) {
+	h := sys()
+	h.M = 1
+	h.Field = func(_ C, _ []C, e *env, k []C) {
+		k[0] = 1
+		if e.M[0] == 1 {
+			k[0] = -1
+		}
+	}
+	h.Select = func(t float64, y []float64, _ *env, m []float64) {
+		m[0] = 0
+		if t >= 0.7 {
+			m[0] = 1
+		}
+	}
+	h.Conditions = []solvertest.Guard{{Guard: solvers.Guard{Event: -1, Name: "if@3"}, Rho: func(t C, _ []C, e *env) C {
+		if e.M[0] == 1 {
+			return 0.7 - t
+		}
+		return t - 0.7
+	}}}
+	both(t, h, "if@3 end", func(l *log, st solvers.Stats) { close(t, "x", l.final[0], 0.7-1.3) })
+	// The same by an instant.
+	h.Conditions = nil
+	h.Times = append(h.Times, instant(solvers.InstantRemode, 0.7))
+	both(t, h, "remode end", func(l *log, st solvers.Stats) { close(t, "x", l.final[0], 0.7-1.3) })
+}
+
+func TestOutside(t *testing.T) {
+	h := sys()
+	event(h, "e", nil, nil)
+	h.Times = append(h.Times, fire(0, -1), fire(0, 3), fire(0, math.Inf(1)), site(2.5))
+	both(t, h, "end", func(_ *log, st solvers.Stats) {
+		if len(st.Warnings) != 3 {
+			t.Errorf("warnings %v, want three times outside", st.Warnings)
+		}
+	})
+}
+
+// bounce is a ball with restitution e that starts at height h.
+func bounce(e, height, tf float64) *solvertest.Hybrid {
+	h := sys()
+	h.N = 2
+	h.Init = func(_ C, _ *env, y, _ []C) { y[0], y[1] = complex(height, 0), 0 }
+	h.Field = func(_ C, y []C, _ *env, k []C) { k[0], k[1] = y[1], -9.81 }
+	event(h, "bounce", func(_ C, y []C, _ *env) C { return -y[0] }, func(_ int, _ C, ym []C, _ *env, yp, _ []C) {
+		yp[1] = -complex(e, 0) * ym[1]
+	})
+	h.Times[1] = instant(solvers.InstantEnd, tf)
+	return h
+}
+
+// TestRest drops balls until they come to rest: an error that names the event,
+// never a ball below the floor, never a hang.
+func TestRest(t *testing.T) {
+	for _, e := range []float64{0.99, 0.9, 0.8, 0.5, 0.2, 0.05, 0.01} {
+		for _, name := range []string{"dopri5", "bs3", "rk4"} {
+			if e == 0.99 && name == "bs3" {
+				continue
+			}
+			opts := solvers.Options{RTol: 1e-8, ATol: 1e-8, MaxEvents: 1 << 20}
+			if name == "rk4" {
+				opts.Fixed = 0.3
+			}
+			_, err := solver(bounce(e, 1, 400), name, opts).Solve(context.Background(), &log{})
+			var c *solvers.ChatteringError
+			if !errors.As(err, &c) {
+				t.Errorf("%s, e = %v: %v", name, e, err)
+				continue
+			}
+			zeno := math.Sqrt(2/9.81) * (1 + 2*e/(1-e))
+			if c.Event != "bounce" || len(c.Times) == 0 || math.Abs(c.T-zeno) > 1e-6*zeno {
+				t.Errorf("%s, e = %v: event %s, times %v at %v, want about %v", name, e, c.Event, c.Times, c.T, zeno)
+			}
+		}
+	}
+}
+
+func TestRelay(t *testing.T) {
+	h := sys()
+	h.M = 1
+	h.Field = func(_ C, y []C, e *env, k []C) { k[0] = complex(1-2*e.M[0], 0) }
+	h.Select = func(_ float64, y []float64, _ *env, m []float64) {
+		m[0] = 0
+		if y[0] > 1 {
+			m[0] = 1
+		}
+	}
+	h.Conditions = []solvertest.Guard{{Guard: solvers.Guard{Event: -1, Name: "if@9"}, Strict: true, Rho: func(_ C, y []C, e *env) C {
+		if e.M[0] == 1 {
+			return 1 - y[0]
+		}
+		return y[0] - 1
+	}}}
+	_, err := solver(h, "dopri5", solvers.Options{}).Solve(context.Background(), &log{})
+	var c *solvers.ChatteringError
+	if !errors.As(err, &c) || c.Event != "if@9" || len(c.Times) != 5 {
+		t.Errorf("sliding: %v", err)
+	}
+}
+
+func TestTooManyEvents(t *testing.T) {
+	h := sys()
+	event(h, "reset", above(0.01), scale(0))
+	_, err := solver(h, "dopri5", solvers.Options{MaxEvents: 20}).Solve(context.Background(), &log{})
+	var c *solvers.ChatteringError
+	if !errors.As(err, &c) || c.Event != "reset" || len(c.Times) != 5 {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestShortFlights has bounces far shorter than the steps that accuracy allows.
+func TestShortFlights(t *testing.T) {
+	h := bounce(1, 1e-4, 0.5)
+	for _, name := range []string{"dopri5", "rk4"} {
+		opts := solvers.Options{RTol: 1e-4, ATol: 1e-2}
+		if name == "rk4" {
+			opts = solvers.Options{Fixed: 0.25}
+		}
+		l := &log{}
+		if _, err := solver(h, name, opts).Solve(context.Background(), l); err != nil {
+			t.Fatal(err)
+		}
+		fall := math.Sqrt(2 * 1e-4 / 9.81)
+		if want := int((0.5/fall + 1) / 2); len(l.times) != want {
+			t.Errorf("%s: %d bounces, want %d", name, len(l.times), want)
+		}
+	}
+}
+
+func TestGrazing(t *testing.T) {
+	h := sys()
+	h.Field = func(t C, _ []C, _ *env, k []C) { k[0] = 2 - 2*t } // x = 2t - t², at most 1
+	event(h, "touch", above(1-1e-13), nil)
+	for _, c := range []struct {
+		name string
+		opts solvers.Options
+	}{{"dopri5", solvers.Options{}}, {"rk4", solvers.Options{Fixed: 0.5}}} {
+		l := &log{}
+		st, err := solver(h, c.name, c.opts).Solve(context.Background(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(l.times) == 1 && (len(st.Warnings) != 1 || st.Warnings[0].Kind != solvers.Grazing || st.Warnings[0].Name != "touch") {
+			t.Errorf("%s: warnings %v, want grazing", c.name, st.Warnings)
+		}
+		if c.name == "rk4" && len(l.times) != 1 {
+			t.Errorf("%s: the guard is met at a sample, but %v fired", c.name, l)
+		}
+	}
+}

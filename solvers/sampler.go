@@ -1,0 +1,127 @@
+package solvers
+
+import "math"
+
+// Sampler is a Sink that passes on states at chosen times, from the dense
+// output of the method: the rows of a table. Where an event changes something
+// at such a time there are two rows, with the left and the right limits.
+type Sampler struct {
+	// Times are where to sample, in ascending order; times outside the run are left out. Nil means the
+	// start, the end of every step, and both sides of every event.
+	Times []float64
+	// Each is called for each row; its arguments are valid until it returns. An error ends the run.
+	Each func(t float64, y, d, m []float64) error
+
+	sys    System
+	method Method
+	next   int // of Times
+	d, m   []float64
+	y      []float64
+
+	at      float64 // time of the last row
+	pending bool    // something jumped since
+	py      []float64
+}
+
+// Begin implements Sink.
+func (p *Sampler) Begin(sys System, m Method) error {
+	z := sys.Size()
+	p.sys, p.method, p.next, p.pending = sys, m, 0, false
+	p.at = math.Inf(-1)
+	p.d, p.m = resize(p.d, z.D), resize(p.m, z.M)
+	p.y, p.py = resize(p.y, z.N), resize(p.py, z.N)
+	return nil
+}
+
+func resize(x []float64, n int) []float64 {
+	if cap(x) < n {
+		return make([]float64, n)
+	}
+	return x[:n]
+}
+
+func (p *Sampler) row(t float64, y []float64) error {
+	p.at = t
+	return p.Each(t, y, p.d, p.m)
+}
+
+// Step implements Sink.
+func (p *Sampler) Step(s *Step, _ End) error {
+	if s.H == 0 {
+		return nil
+	}
+	if err := p.flush(); err != nil {
+		return err
+	}
+	if p.Times == nil {
+		return p.row(s.T1, s.Y1)
+	}
+	for ; p.next < len(p.Times) && p.Times[p.next] <= s.T1; p.next++ {
+		t, y := p.Times[p.next], s.Y1
+		switch {
+		case t < s.T:
+			continue
+		case t < s.T1:
+			y = p.y
+			p.method.Interpolate(p.sys, s, min(max((t-s.T)/s.H, 0), 1), y)
+		}
+		if err := p.row(t, y); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Mark implements Sink.
+func (p *Sampler) Mark(m *Mark) error {
+	switch m.Kind {
+	case MarkStart:
+		copy(p.d, m.Dp)
+		copy(p.m, m.Mp)
+		if p.Times == nil {
+			return p.row(m.T, m.Yp)
+		}
+		for ; p.next < len(p.Times) && p.Times[p.next] <= m.T; p.next++ {
+			if p.Times[p.next] == m.T {
+				if err := p.row(m.T, m.Yp); err != nil {
+					return err
+				}
+			}
+		}
+	case MarkFire:
+		// A time just after an event that rounding put before it counts as simultaneous.
+		tol := float64(10 * ulp(m.T))
+		for ; p.next < len(p.Times) && p.Times[p.next] <= m.T+tol; p.next++ {
+			if err := p.row(p.Times[p.next], m.Ym); err != nil {
+				return err
+			}
+		}
+		copy(p.py, m.Yp)
+		copy(p.d, m.Dp)
+		copy(p.m, m.Mp)
+		p.pending = p.Times == nil || p.at >= m.T-tol
+		if p.Times == nil {
+			p.at = m.T
+		}
+	case MarkMode, MarkRemode:
+		copy(p.m, m.Mp)
+	case MarkFinal:
+		if err := p.flush(); err != nil {
+			return err
+		}
+		if n := len(p.Times); p.next < n && p.Times[p.next] <= m.T+float64(10*ulp(m.T)) {
+			p.next = n
+			return p.row(m.T, m.Yp)
+		}
+	}
+	return nil
+}
+
+// flush passes on the right limits after the events at one time.
+func (p *Sampler) flush() error {
+	if !p.pending {
+		return nil
+	}
+	p.pending = false
+	return p.row(p.at, p.py)
+}
