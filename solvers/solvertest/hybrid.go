@@ -49,6 +49,7 @@ type Hybrid struct {
 
 	lanes  int
 	env    Env
+	left   Env // discretes at left limits, and wherever times are asked for
 	d      []float64
 	pd, dd []float64 // tangents
 	pb, db []float64 // accumulators
@@ -66,6 +67,7 @@ func (h *Hybrid) With(l int) *Hybrid {
 	for i, p := range h.Params {
 		g.env.P[i] = complex(p, 0)
 	}
+	g.left = Env{P: g.env.P, D: make([]C, h.D), M: g.env.M}
 	g.d = make([]float64, h.D)
 	g.pd, g.pb = make([]float64, len(h.Params)*l), make([]float64, len(h.Params)*l)
 	g.dd, g.db = make([]float64, h.D*l), make([]float64, h.D*l)
@@ -154,10 +156,9 @@ func (h *Hybrid) Instants() []solvers.Instant {
 
 // InstantTimes implements solvers.System.
 func (h *Hybrid) InstantTimes(d, times []float64) {
-	lift(h.dp, d)
-	e := Env{P: h.env.P, D: h.dp, M: h.env.M}
+	lift(h.left.D, d)
 	for i := range h.Times {
-		times[i] = real(h.Times[i].At(&e))
+		times[i] = real(h.Times[i].At(&h.left))
 	}
 }
 
@@ -178,11 +179,10 @@ func (h *Hybrid) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) b
 	lift(h.y, ym)
 	lift(h.yp, ym)
 	lift(h.dp, dm)
-	e := Env{P: h.env.P, D: make([]C, len(dm)), M: h.env.M}
-	lift(e.D, dm)
+	lift(h.left.D, dm)
 	b := &h.Bodies[f.Event]
 	if b.Body != nil {
-		b.Body(f.Elem, complex(t, 0), h.y, &e, h.yp, h.dp)
+		b.Body(f.Elem, complex(t, 0), h.y, &h.left, h.yp, h.dp)
 	}
 	lower(yp, h.yp)
 	lower(dp, h.dp)
