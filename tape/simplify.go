@@ -239,6 +239,10 @@ func (b *Builder) simplifyArithmetic(in *Instr) (Value, bool) {
 			return become(in, Sqr, x)
 		case isNegX && isNegY:
 			in.Args = []Value{nx, ny}
+		case isNegX && isCY:
+			return become(in, Mul, nx, b.negated(y))
+		case isNegY && isCX:
+			return become(in, Mul, ny, b.negated(x))
 		}
 	case Div:
 		switch {
@@ -255,6 +259,13 @@ func (b *Builder) simplifyArithmetic(in *Instr) (Value, bool) {
 		}
 	}
 	return 0, false
+}
+
+// negated returns -c of a constant c.
+func (b *Builder) negated(c Value) Value {
+	in := b.nodes[c].instr
+	in.Attr.Data = []float64{-in.Attr.Data[0]}
+	return b.add(in)
 }
 
 // powerOfTwo reports whether 1/c is exact.
@@ -289,6 +300,11 @@ func (b *Builder) simplifySelect(in *Instr) (Value, bool) {
 	if d, ok := b.of(Not, c); ok && b.isCondition(d) {
 		in.Args = []Value{d, y, x}
 	}
+	if n := &b.nodes[c].instr; n.Op == NotEqual { // to 0: so is any condition
+		if k, ok := b.Uniform(n.Args[1]); ok && k == 0 && b.fits(n.Args[0], n.Args[1]) {
+			in.Args = []Value{n.Args[0], in.Args[1], in.Args[2]}
+		}
+	}
 	return 0, false
 }
 
@@ -306,7 +322,10 @@ func (b *Builder) simplifyStructure(in *Instr) (Value, bool) {
 		if arg.Op == Broadcast {
 			in.Args = []Value{arg.Args[0]}
 		}
-		return b.same(in, in.Args[0])
+		if v, ok := b.same(in, in.Args[0]); ok || b.Shape(v).Size() != in.Shape.Size() {
+			return v, ok
+		}
+		in.Op = Reshape
 	case Transpose:
 		if arg.Op == Transpose {
 			perm := make([]int, len(a.Perm))

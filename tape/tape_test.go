@@ -371,6 +371,13 @@ func TestSimplify(t *testing.T) {
 		}, "slice reshape mul"},
 		{"same broadcast", func(b *tape.Builder, x tape.Value) tape.Value { return b.Broadcast(x, shape) }, ""},
 		{"constant condition", func(b *tape.Builder, x tape.Value) tape.Value { return b.Select(b.Scalar(0), b.Neg(x), x) }, ""},
+		{"-x*4", func(b *tape.Builder, x tape.Value) tape.Value { return b.Mul(b.Neg(x), b.Scalar(4)) }, "const mul"},
+		{"x != 0 as a condition", func(b *tape.Builder, x tape.Value) tape.Value {
+			return b.Select(b.Op2(tape.NotEqual, x, b.Scalar(0)), x, b.Neg(x))
+		}, "neg select"},
+		{"broadcast to a vector of one", func(b *tape.Builder, x tape.Value) tape.Value {
+			return b.Broadcast(b.Dot(x, x), tape.Shape{1})
+		}, "dot reshape"},
 		{"shared", func(b *tape.Builder, x tape.Value) tape.Value {
 			return b.Concat(0, b.Op1(tape.Sin, x), b.Op1(tape.Sin, x))
 		}, "sin concat"},

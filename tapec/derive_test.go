@@ -552,3 +552,20 @@ func TestParts(t *testing.T) {
 		t.Run(name, func(t *testing.T) { checkDerivatives(t, tp, tapetest.Fill(tp, 5), 1e-13) })
 	}
 }
+
+func BenchmarkVJP(b *testing.B) {
+	const n = 2000
+	build := tape.NewBuilder("network")
+	x := build.Input("x", tape.Shape{n}, false)
+	rates := make([]tape.Value, n)
+	for i := range rates {
+		rates[i] = build.Mul(build.Element(x, i), build.Op1(tape.Tanh, build.Element(x, (i+7)%n)))
+	}
+	build.Output("y", build.Stack(0, rates...))
+	tp := build.Tape()
+	for b.Loop() {
+		if _, err := VJP(tp, []string{"y"}, []string{"x"}); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
