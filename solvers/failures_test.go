@@ -39,7 +39,9 @@ func TestTimeErrors(t *testing.T) {
 }
 
 func TestNeedsEstimate(t *testing.T) {
-	_, err := solver(sys(), "euler", solvers.Options{}).Solve(context.Background(), &log{})
+	h := sys().With(1)
+	tab, _ := solvers.Lookup("rk4")
+	_, err := solvers.Solve(context.Background(), h, solvers.NewRungeKutta(tab, h.Size(), 0), nil, solvers.Options{}, &log{})
 	if err == nil || !strings.Contains(err.Error(), "fixed_step") {
 		t.Errorf("%v", err)
 	}

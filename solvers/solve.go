@@ -95,11 +95,12 @@ func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
 		}
 		err = s.step()
 	}
-	if err == nil {
-		s.never()
-	}
 	s.stats.T = s.t
-	return s.stats, s.placed(err)
+	if err != nil {
+		return s.stats, s.placed(err)
+	}
+	s.never()
+	return s.stats, nil
 }
 
 // placed fills in where an error of a sink came about.
