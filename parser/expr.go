@@ -299,6 +299,12 @@ func (p *parse) postfix(x ast.Expr) ast.Expr {
 			subs := p.subs(t)
 			x = &ast.Index{At: ast.At{Span: p.since(start)}, X: x, Subs: subs}
 		case isToken(t, "."):
+			switch x.(type) {
+			case *ast.Name, *ast.Member:
+			default:
+				p.fail(CodeUnexpected, p.at(t), "\".\" follows the name of a table or module only: D.column")
+				return p.bad()
+			}
 			p.i++
 			name := p.next()
 			if !isName(name) && name.Kind != ast.KeywordToken {

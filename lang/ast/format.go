@@ -1,6 +1,9 @@
 package ast
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // Format returns a file in the normal layout: one space around operators that
 // bind loosely and none around those that bind tightly, one item a line, blank
@@ -27,7 +30,7 @@ func Format(f *File) string {
 			return f.Source.Text()
 		}
 	}
-	if len(f.Tokens) > 0 && len(f.Items) == 0 {
+	if len(f.Items) == 0 && slices.ContainsFunc(f.Tokens, func(t Token) bool { return t.Text != ";" }) {
 		return f.Source.Text()
 	}
 	l := newLayout(f)
