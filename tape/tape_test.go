@@ -463,7 +463,6 @@ out put %6
 
 // The orders of summation are those of elem.
 func TestEvalOrder(t *testing.T) {
-	const n = 37
 	tp := parse(t, "tape t\nin x [37]\nin y [37]\n%2 = sum x axes=[0]\n%3 = dot x y\n%4 = prod x axes=[0]\nout s %2\nout d %3\nout p %4\n")
 	in := tapetest.Fill(tp, 3)
 	e, err := tape.Eval(tp, in)
