@@ -54,6 +54,9 @@ func parse(name, text string, opts ParseOptions) (*Model, error) {
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
+	if len(checked.Outputs) == 0 {
+		checked.Outputs = states(checked)
+	}
 	compiled := tapec.Compile(checked, &list)
 	if err := list.Err(); err != nil {
 		return nil, err
@@ -63,6 +66,16 @@ func parse(name, text string, opts ParseOptions) (*Model, error) {
 	m.index()
 	m.seconds = CompileSeconds{Parse: parsed.Sub(start).Seconds(), Compile: time.Since(parsed).Seconds()}
 	return m, nil
+}
+
+// states are the outputs of a model that names none.
+func states(m *typecheck.Model) []*typecheck.Output {
+	var list []*typecheck.Output
+	for _, x := range m.States {
+		value := &typecheck.Ref{Base: typecheck.Base{T: x.Type, S: x.Span}, Sym: x}
+		list = append(list, &typecheck.Output{Name: x.Name, Value: value, Doc: x.Doc, Span: x.Span})
+	}
+	return list
 }
 
 // index prepares what runs look up.
