@@ -173,20 +173,20 @@ func (c *call) fail(err error) int {
 	return exitRun
 }
 
-// statusOf tells what is to blame for errors of a run: the command line for
-// settings and names without a place in the model, the model for those with
-// one, else the run.
+// statusOf tells what is to blame for errors of a run: the command line, for
+// what was written there or names nothing of the model; the model, for settings
+// that stand in it; else the run.
 func (c *call) statusOf(list []diag.Diagnostic) int {
 	code := exitRun
 	for _, d := range list {
 		if d.Level != diag.Error {
 			continue
 		}
-		switch d.Code {
-		case odes.CodeSetting, odes.CodeUnknown, odes.CodeOverride, odes.CodeNoSuchRun:
-			if d.Span.IsZero() {
-				return exitUsage
-			}
+		setting := slices.Contains([]diag.Code{odes.CodeSetting, odes.CodeUnknown, odes.CodeOverride, odes.CodeNoSuchRun}, d.Code)
+		switch {
+		case setting && d.Span.IsZero(), !d.Span.IsZero() && strings.HasPrefix(d.Span.File.Name(), "--"):
+			return exitUsage
+		case setting:
 			code = exitModel
 		}
 	}

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"fmt"
 	"io"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
+	"odes.dev/odes/lang/diag"
 )
 
 // runCmd is odes run.
@@ -51,6 +53,7 @@ func (r *runCmd) Run(c *call) error {
 		return err
 	}
 	c.diagnose(result.Warnings)
+	c.missed(opts.Times, result.T)
 	if err := r.write(c, out, f, m, result); err != nil {
 		return cannotWrite(r.Output, err)
 	}
@@ -59,6 +62,26 @@ func (r *runCmd) Run(c *call) error {
 	}
 	c.seconds(result.Stats)
 	return nil
+}
+
+// missed notes how many of the times asked for the run did not reach.
+func (c *call) missed(asked, got []float64) {
+	reached := map[float64]bool{}
+	for _, t := range got {
+		reached[t] = true
+	}
+	n := 0
+	for _, t := range asked {
+		if !reached[t] {
+			n++
+		}
+	}
+	if n > 0 {
+		c.diagnose([]diag.Diagnostic{{
+			Code: odes.CodeOutside, Level: diag.Note,
+			Message: fmt.Sprintf("%s given by --times outside of the run: left out", count(n, "time")),
+		}})
+	}
 }
 
 func (r *runCmd) write(c *call, w io.Writer, f format, m *odes.Model, result *odes.Solution) error {

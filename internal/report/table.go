@@ -281,7 +281,9 @@ func RunTable(w io.Writer, h Heading, s *odes.Solution, opts TableOptions) error
 		p.line("")
 		p.values(s)
 	}
-	p.settings(s.Settings, s.Stats)
+	how := s.Settings
+	how.Mode = "" // nothing was differentiated
+	p.settings(how, s.Stats)
 	return p.w.Flush()
 }
 

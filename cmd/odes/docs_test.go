@@ -1,0 +1,70 @@
+package main
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestDocumentedCommands runs every command line that a document shows: indented
+// lines that begin with "odes" or "go run ./cmd/odes". They run in the folder
+// of the document; model.ode and decay.ode are any model.
+func TestDocumentedCommands(t *testing.T) {
+	root, err := filepath.Abs(filepath.Join("..", ".."))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documents []string
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*/*.md"} {
+		list, err := filepath.Glob(filepath.Join(root, filepath.FromSlash(pattern)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		documents = append(documents, list...)
+	}
+	bounce, err := os.ReadFile(filepath.Join(root, "examples", "bounce", "bounce.ode"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ran := 0
+	for _, path := range documents {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(string(text)) {
+			line, ok := strings.CutPrefix(line, "    ")
+			if !ok {
+				continue
+			}
+			line, _, _ = strings.Cut(line, "#")
+			args := strings.Fields(line)
+			switch {
+			case len(args) > 1 && args[0] == "odes":
+				args = args[1:]
+			case len(args) > 3 && strings.Join(args[:3], " ") == "go run ./cmd/odes":
+				args = args[3:]
+			default:
+				continue
+			}
+			ran++
+			folder := filepath.Dir(path)
+			if strings.Contains(line, "model.ode") {
+				folder = t.TempDir()
+				if err := os.WriteFile(filepath.Join(folder, "model.ode"), bounce, 0o666); err != nil {
+					t.Fatal(err)
+				}
+			}
+			t.Chdir(folder)
+			var out, errs bytes.Buffer
+			if status := run(t.Context(), args, strings.NewReader(""), &out, &errs); status != exitDone {
+				t.Errorf("%s: %q: exit status %d\n%s", path, line, status, &errs)
+			}
+		}
+	}
+	if ran < 20 {
+		t.Fatalf("only %d commands were run", ran)
+	}
+}
