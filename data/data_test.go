@@ -48,8 +48,8 @@ func TestLoad(t *testing.T) {
 		{"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n", "a.mtx:3: 1 entries, but 2 were announced"},
 		{"a.mtx", "", "a.mtx:0: the file ends before the sizes"},
 		{"a.xls", "", "a.xls: the format is told by the extension; use .csv, .tsv, .npy or .mtx"},
-		{"../a.csv", "", `"../a.csv" is outside the model's folder; files are named relative to it, without ..`},
-		{"/etc/a.csv", "", `"/etc/a.csv" is outside the model's folder; files are named relative to it, without ..`},
+		{"../a.csv", "", `"../a.csv" is outside the model's folder; files are named relative to it, and lie in it or below`},
+		{"/etc/a.csv", "", `"/etc/a.csv" is outside the model's folder; files are named relative to it, and lie in it or below`},
 	} {
 		files := fstest.MapFS{strings.TrimLeft(c.name, "./"): {Data: []byte(c.text)}}
 		a, err := Load(files, c.name, 1000)

@@ -24,7 +24,7 @@ var trajectory = []*Func{
 	{Name: "poisson", Args: []string{"mean"}, Class: Noise, Value: "counts", Body: "mean - y*log(mean) + lgamma(y + 1)", Doc: "Poisson distribution of counts"},
 	{Name: "negbin", Args: []string{"mean", "phi"}, Class: Noise, Value: "overdispersed counts", Body: "lgamma(phi) + lgamma(y + 1) - lgamma(y + phi) - phi*log(phi/(mean + phi)) - y*log(mean/(mean + phi))", Doc: "negative binomial distribution of counts with mean and overdispersion phi"},
 	{Name: "uniform", Args: []string{"lo", "hi"}, Class: Noise, Value: "uniform in [lo, hi]", Body: "log(hi - lo)", Doc: "uniform distribution; a prior only"},
-	{Name: "gamma", Args: []string{"shape", "rate"}, Class: Noise, Value: "gamma distribution", Body: "lgamma(shape) - shape*log(rate) - (shape - 1)*log(y) + rate*y", Doc: "gamma distribution; a prior only"},
+	{Name: "gamma", Args: []string{"shape", "lambda"}, Class: Noise, Value: "gamma distribution", Body: "lgamma(shape) - shape*log(lambda) - (shape - 1)*log(y) + lambda*y", Doc: "gamma distribution with rate lambda; a prior only"},
 	{Name: "beta", Args: []string{"a", "b"}, Class: Noise, Value: "beta distribution", Body: "lgamma(a) + lgamma(b) - lgamma(a + b) - (a - 1)*log(y) - (b - 1)*log1p(-y)", Doc: "beta distribution on [0, 1]; a prior only"},
-	{Name: "exponential", Args: []string{"rate"}, Class: Noise, Value: "exponential distribution", Body: "rate*y - log(rate)", Doc: "exponential distribution; a prior only"},
+	{Name: "exponential", Args: []string{"lambda"}, Class: Noise, Value: "exponential distribution", Body: "lambda*y - log(lambda)", Doc: "exponential distribution with rate lambda; a prior only"},
 }

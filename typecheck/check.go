@@ -112,6 +112,7 @@ func (c *checker) run() {
 	c.listSymbols()
 	c.checkEquations()
 	c.checkEvents()
+	c.checkPriors()
 	c.checkObserves()
 	c.checkObjectives()
 	c.checkOutputs()

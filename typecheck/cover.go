@@ -56,6 +56,20 @@ func (v *cover) add(p Piece) bool {
 	})
 }
 
+// free reports whether p overlaps nothing that was added.
+func (v *cover) free(p Piece) bool {
+	if len(v.spans) == 0 {
+		return true
+	}
+	if p.Subs == nil || v.whole && v.by == nil {
+		return false
+	}
+	v.fill()
+	clear := true
+	ok := v.c.eachElement(p.Subs, v.shape, p.Indices, p.Span, func(_, o int) { clear = clear && v.by[o] == 0 })
+	return ok && clear
+}
+
 // missing names the first element that no piece gives.
 func (v *cover) missing() (name string, is bool) {
 	if v.whole && v.by == nil {

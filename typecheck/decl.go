@@ -102,7 +102,7 @@ func (c *checker) fill(what string, value Expr, shape types.Shape, declared sour
 	if len(s) == 0 || s.Equal(shape) {
 		return true
 	}
-	c.errorf(CodeShape, value.Span(), "%s is %s, but this has shape %s", what, wants(shape), s).Relate(declared, "declared here")
+	c.errorf(CodeShape, value.Span(), "%s must be %s, but this has shape %s", what, wants(shape), s).Relate(declared, "declared here")
 	return false
 }
 

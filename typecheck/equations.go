@@ -170,26 +170,54 @@ func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
 	if c.model.Time != nil {
 		t.Unit = sym.Type.Unit.Div(c.model.Time.Type.Unit)
 	}
-	var total Expr
+	// Contributions that do not overlap share a layer, so that a network of
+	// many reactions makes as many sums as its busiest species has reactions.
+	var layers []*layer
 	if len(base) > 0 {
-		total = c.assemble(t, span, c.withZeros(base, sets))
+		layers = append(layers, &layer{pieces: base, cover: sets})
 	}
 	for _, ch := range extra {
-		one := newCover(c, shape)
-		if !one.add(ch.Piece) {
+		if zero(ch.Value) && len(changes) > 1 && len(shape) == 0 {
+			continue
+		}
+		var free *layer
+		for _, l := range layers {
+			if l.cover != sets && l.cover.free(ch.Piece) {
+				free = l
+				break
+			}
+		}
+		if free == nil {
+			free = &layer{cover: newCover(c, shape)}
+			layers = append(layers, free)
+		}
+		free.pieces = append(free.pieces, ch.Piece)
+		if !free.cover.add(ch.Piece) {
 			return bad(sym.Span)
 		}
-		term := c.assemble(t, ch.Span, c.withZeros([]Piece{ch.Piece}, one))
+	}
+	var total Expr
+	for _, l := range layers {
+		term := c.assemble(t, l.pieces[0].Span, c.withZeros(l.pieces, l.cover))
 		if total == nil {
 			total = term
 			continue
 		}
 		total = seal(&Call{Base: at(t, span), Fn: stdlib.Operator("+"), Args: []Expr{total, term}})
 	}
+	if total == nil && len(changes) > 0 {
+		total = seal(&Const{Base: at(t, span), Data: []float64{0}})
+	}
 	if total == nil {
 		return bad(sym.Span)
 	}
 	return total
+}
+
+// layer is a set of contributions that do not overlap.
+type layer struct {
+	pieces []Piece
+	cover  *cover
 }
 
 func bothMissing(a, b *cover) (string, bool) {

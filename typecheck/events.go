@@ -51,7 +51,7 @@ func (c *checker) oneEvent(it *ast.Event) *Event {
 		ok = c.every(x, e, it)
 	}
 	if it.Priority != nil {
-		v, _, good := c.constant(context{place: placeStatic}, it.Priority, "a priority")
+		v, _, good := c.constant(context{place: placeConst}, it.Priority, "a priority")
 		e.Priority = v
 		ok = ok && good
 	}
@@ -232,9 +232,29 @@ func (c *checker) times(x context, e *Event, it *ast.Event) bool {
 			continue
 		}
 		c.timeUnit("the time of event "+e.Name, v)
+		c.outside(e, v)
 		e.Times = append(e.Times, v)
 	}
 	return ok && len(e.Times) > 0
+}
+
+// outside notes constant times that the run does not reach.
+func (c *checker) outside(e *Event, v Expr) {
+	from, ok1 := c.model.From.(*Const)
+	to, ok2 := c.model.To.(*Const)
+	if !ok1 || !ok2 || isBad(from) || isBad(to) || !Static(v) {
+		return
+	}
+	d, ok := c.static(v, Free(v))
+	if !ok {
+		return
+	}
+	for _, x := range d {
+		if x < from.Data[0] || x > to.Data[0] && x-x == 0 {
+			c.list.Notef(CodeNeverFires, v.Span(), "event %q does not fire at %g, outside the run from %g to %g", e.Name, x, from.Data[0], to.Data[0])
+			return
+		}
+	}
 }
 
 func (c *checker) every(x context, e *Event, it *ast.Event) bool {

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
@@ -227,23 +228,33 @@ func shapeOf(e Expr) string {
 	return "shape " + e.Type().Shape.String()
 }
 
-// fold evaluates a call of scalar constants.
+// foldable is the size of constant arrays up to which calls of them are evaluated here.
+const foldable = 4096
+
+// fold evaluates a call of constants: of scalars, of small arrays, and element
+// by element of arrays that one number fills.
 func (c *checker) fold(e *Call) Expr {
-	if len(e.T.Shape) == 0 {
-		all := true
-		for _, a := range e.Args {
-			k, ok := a.(*Const)
-			all = all && ok && len(k.T.Shape) == 0
-		}
-		if all {
-			v := Tabulate(seal(e), nil)
-			if e.T.Kind == types.Real && whole(v[0]) && plain(e.T.Unit) {
-				e.T.Kind = types.Int
-			}
-			return seal(&Const{Base: at(e.T, e.S), Data: v})
-		}
+	all, fills := true, e.Fn.Class <= stdlib.Logic
+	for _, a := range e.Args {
+		k, ok := a.(*Const)
+		all = all && ok && (len(k.Data) == 1 || len(k.Data) <= foldable)
+		fills = fills && ok && len(k.Data) == 1
 	}
-	return seal(e)
+	switch {
+	case !all || !fills && (e.T.Shape.Size() > foldable || slices.ContainsFunc(e.Args, func(a Expr) bool { return a.Type().Shape.Size() > foldable })):
+		return seal(e)
+	case fills && len(e.T.Shape) > 0:
+		args := make([]*table, len(e.Args))
+		for i, a := range e.Args {
+			args[i] = &table{data: a.(*Const).Data}
+		}
+		return seal(&Const{Base: at(e.T, e.S), Data: applyFunc(e.Fn, nil, args).data})
+	}
+	v := Tabulate(seal(e), nil)
+	if len(e.T.Shape) == 0 && e.T.Kind == types.Real && whole(v[0]) && plain(e.T.Unit) {
+		e.T.Kind = types.Int
+	}
+	return seal(&Const{Base: at(e.T, e.S), Data: v})
 }
 
 func plain(u units.Unit) bool { return !u.Known() || u.Plain() }
@@ -447,19 +458,20 @@ func (c *checker) assembleOver(s source.Span, indices []*Index, v Expr) Expr {
 
 // position is the 1-based place of an index among its values.
 func (c *checker) position(ix *Index) Expr {
-	v := Expr(seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, ix.Span), Index: ix}))
-	if ix.Lo == 1 && ix.Step == 1 {
+	return c.positionOf(seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, ix.Span), Index: ix}), ix, ix.Span)
+}
+
+// positionOf is the 1-based place of value v among those of ix: (v - Lo)/Step + 1.
+func (c *checker) positionOf(v Expr, ix *Index, s source.Span) Expr {
+	num := func(n int) Expr { return number(float64(n), units.Unit{}, s) }
+	switch {
+	case ix.Lo == 1 && ix.Step == 1:
 		return v
+	case ix.Step == 1:
+		return c.apply(stdlib.Operator("+"), s, v, num(1-ix.Lo))
 	}
-	s := ix.Span
-	if ix.Lo != ix.Step {
-		v = c.apply(stdlib.Operator("-"), s, v, number(float64(ix.Lo), units.Unit{}, s))
-		if ix.Step != 1 {
-			v = c.apply(stdlib.Operator("/"), s, v, number(float64(ix.Step), units.Unit{}, s))
-		}
-		return c.apply(stdlib.Operator("+"), s, v, number(1, units.Unit{}, s))
-	}
-	return c.apply(stdlib.Operator("/"), s, v, number(float64(ix.Step), units.Unit{}, s))
+	v = c.apply(stdlib.Operator("/"), s, c.apply(stdlib.Operator("-"), s, v, num(ix.Lo)), num(ix.Step))
+	return c.apply(stdlib.Operator("+"), s, v, num(1))
 }
 
 // fits reports an array or iteration space beyond the limit.
@@ -499,7 +511,7 @@ func (c *checker) static(e Expr, axes []*Index) (v []float64, ok bool) {
 
 // constant elaborates a scalar that is known at compile time, without loop variables.
 func (c *checker) constant(x context, e ast.Expr, what string) (float64, Expr, bool) {
-	v := c.expr(x.at(placeStatic), e)
+	v := c.expr(x.at(&place{name: what, knows: "consts", fixed: true}), e)
 	if isBad(v) || !c.numeric(v, what, v.Span()) {
 		return 0, v, false
 	}
@@ -520,8 +532,7 @@ func (c *checker) constant(x context, e ast.Expr, what string) (float64, Expr, b
 
 // integer is constant for whole numbers within [lo, hi].
 func (c *checker) integer(x context, e ast.Expr, what string, lo, hi int) (int, bool) {
-	y := x.at(placeShape)
-	v, node, ok := c.constant(y, e, what)
+	v, node, ok := c.constant(x, e, what)
 	if !ok {
 		return 0, false
 	}

@@ -49,7 +49,7 @@ func (c *checker) grid(x context, e *ast.Call, row *stdlib.Func) Expr {
 		case a.Key == nil:
 			dims = append(dims, a.Value)
 		case random && a.Key.Name == "seed":
-			n, ok := c.integer(context{place: placeStatic}, a.Value, "the seed", 0, 1<<53-1)
+			n, ok := c.integer(context{place: placeConst}, a.Value, "the seed", 0, 1<<53-1)
 			if !ok {
 				return bad(e.Span)
 			}
@@ -301,7 +301,7 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 		part := func(v Expr, lo int) Expr {
 			u := v.Type()
 			u.Shape = types.Shape{n - 1}
-			return seal(&Access{Base: at(u, e.Span), X: v, Subs: []Sub{{Lo: lo, Step: 1, Count: n - 1}}})
+			return c.foldAccess(&Access{Base: at(u, e.Span), X: v, Subs: []Sub{{Lo: lo, Step: 1, Count: n - 1}}})
 		}
 		op := func(name string, a, b Expr) Expr { return c.apply(stdlib.Operator(name), e.Span, a, b) }
 		min2, max2 := stdlib.Find("min", stdlib.Elementwise), stdlib.Find("max", stdlib.Elementwise)
@@ -310,7 +310,7 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 		rise := c.reduction(e.Span, stdlib.Find("sum", stdlib.Reduction), op("/", op("*", op("-", y1, y0), within), op("-", t1, t0)))
 		u := y.Type()
 		u.Shape = nil
-		first := seal(&Access{Base: at(u, e.Span), X: y, Subs: []Sub{{At: number(1, units.Unit{}, e.Span)}}})
+		first := c.foldAccess(&Access{Base: at(u, e.Span), X: y, Subs: []Sub{{At: number(1, units.Unit{}, e.Span)}}})
 		return retype(op("+", first, rise), u)
 	})
 }

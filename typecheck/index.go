@@ -250,13 +250,13 @@ func (c *checker) pick(v Expr, ix *Index, s source.Span) Expr {
 	return seal(&Access{Base: at(t, s), X: v, Subs: []Sub{{At: seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, s), Index: ix})}}})
 }
 
-// foldAccess evaluates an element of a constant array.
+// foldAccess evaluates constant elements of a constant array.
 func (c *checker) foldAccess(e *Access) Expr {
 	node := seal(e)
-	if _, ok := e.X.(*Const); ok && len(e.T.Shape) == 0 && len(Free(node)) == 0 && Static(node) {
+	if k, ok := e.X.(*Const); ok && len(Free(node)) == 0 && k.T.Shape.Size() <= max(foldable, len(k.Data)) && e.T.Shape.Size() <= foldable {
 		t := e.T
 		v := Tabulate(node, nil)
-		if t.Kind == types.Real && whole(v[0]) && plain(t.Unit) {
+		if len(t.Shape) == 0 && t.Kind == types.Real && whole(v[0]) && plain(t.Unit) {
 			t.Kind = types.Int
 		}
 		return seal(&Const{Base: at(t, e.S), Data: v})

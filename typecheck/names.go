@@ -231,6 +231,7 @@ type place struct {
 	name  string // "the default of a param"
 	knows string // "consts and other params"
 	allow Uses
+	fixed bool // at compile time
 }
 
 const (
@@ -238,12 +239,10 @@ const (
 )
 
 var (
-	placeConst    = &place{name: "a const", knows: "consts"}
-	placeShape    = &place{name: "a shape, index or range", knows: "consts and loop variables"}
-	placeStatic   = &place{name: "an argument that is fixed at compile time", knows: "consts"}
+	placeConst    = &place{name: "a const", knows: "consts", fixed: true}
+	placeShape    = &place{name: "an index", knows: "consts and loop variables", fixed: true}
 	placeParam    = &place{name: "the default of a param", knows: "consts and other params", allow: UsesParam}
-	placeBound    = &place{name: "a bound of a param", knows: "consts"}
-	placePrior    = &place{name: "a prior", knows: "consts"}
+	placeBound    = &place{name: "a bound of a param", knows: "consts", fixed: true}
 	placeTime     = &place{name: "a bound of the time", knows: "consts and params", allow: UsesParam}
 	placeInitial  = &place{name: "an initial value", knows: "consts, params, the initial time and other initial values", allow: usesRun}
 	placeRun      = &place{name: "an equation", knows: "everything but functionals", allow: usesRun}
@@ -418,7 +417,7 @@ func (c *checker) notHere(x context, id ast.Ident, e *entity) {
 	switch {
 	case x.place == placeGoal:
 		c.errorf(CodeTrajectory, id.Span, "%q changes along the trajectory; say when: final(%s), initial(%s), integral(%s), sum_at(times, %s) …", id.Name, id.Name, id.Name, id.Name, id.Name).Relate(e.span, "declared here")
-	case x.place == placeConst || x.place == placeShape || x.place == placeStatic:
+	case x.place.fixed:
 		d := c.errorf(CodePlace, id.Span, "%s is fixed at compile time and cannot use %s %q", x.place.name, kindWord(e.kind), id.Name)
 		d.Relate(e.span, "declared here")
 		if e.kind == paramName {
@@ -517,7 +516,8 @@ func (c *checker) undefined(x context, id ast.Ident) {
 }
 
 // nearest returns the candidate within a third of the name's length (at least
-// one edit), or "". Ties go to the alphabetically first.
+// one edit), or "". Ties go to the longest common start, then to the
+// alphabetically first.
 func nearest(name string, candidates []string) string {
 	limit := max(1, len([]rune(name))/3)
 	best, at := "", limit+1
@@ -530,11 +530,20 @@ func nearest(name string, candidates []string) string {
 		if len([]rune(name)) == 1 && len([]rune(k)) == 1 {
 			continue // x is not a misspelt y
 		}
-		if d := distance(name, k); d < at {
+		if d := distance(name, k); d < at || d == at && best != "" && shared(name, k) > shared(name, best) {
 			best, at = k, d
 		}
 	}
 	return best
+}
+
+// shared is the length of the common start of a and b.
+func shared(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
 }
 
 // distance counts the insertions, deletions, replacements and swaps of neighbours between a and b.

@@ -7,7 +7,6 @@ import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
-	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
 )
 
@@ -348,12 +347,8 @@ func (c *checker) eventOf(x context, e ast.Expr, what string) (*Event, []Expr, b
 			c.errorf(CodeSubscript, s.Span, "an index is a single number")
 			return nil, nil, false
 		}
-		if ix.Lo != 1 || ix.Step != 1 {
-			// The user counts in values of the loop variable, the model in positions.
-			v = c.apply(stdlib.Operator("-"), s.Span, v, number(float64(ix.Lo), units.Unit{}, s.Span))
-			v = c.apply(stdlib.Operator("/"), s.Span, v, number(float64(ix.Step), units.Unit{}, s.Span))
-			v = c.apply(stdlib.Operator("+"), s.Span, v, number(1, units.Unit{}, s.Span))
-		}
+		// The user counts in values of the loop variable, the model in positions.
+		v = c.positionOf(v, ix, s.Span)
 		if !c.inBounds(x, v, ix.Count, k, len(subs)) {
 			return nil, nil, false
 		}

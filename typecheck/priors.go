@@ -44,19 +44,26 @@ func (c *checker) logPrior(e *ast.Call) Expr {
 	return retype(total, types.Type{Kind: types.Real, Unit: units.One})
 }
 
-// priorTerm is the negative log density of one param, summed over its elements.
-func (c *checker) priorTerm(p *prior) Expr {
+// checkPriors checks the priors, whether or not something reads them.
+func (c *checker) checkPriors() {
+	for i := range c.priors {
+		c.priorArgs(&c.priors[i])
+	}
+}
+
+// priorArgs elaborates a distribution with all its numbers.
+func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, values map[string]float64, ok bool) {
 	call, row, ok := c.noise(p.dist)
 	s := p.dist.Pos()
 	if !ok {
-		return bad(s)
+		return nil, nil, nil, false
 	}
 	if len(call.Args) != len(row.Args) || row.Name == "poisson" || row.Name == "negbin" {
 		c.errorf(CodeArguments, s, "a prior is written with all its numbers: %s", signature(row))
-		return bad(s)
+		return nil, nil, nil, false
 	}
-	args := map[string]Expr{}
-	values := map[string]float64{}
+	args = map[string]Expr{}
+	values = map[string]float64{}
 	n := 0
 	for i := range call.Args {
 		a := &call.Args[i]
@@ -65,17 +72,27 @@ func (c *checker) priorTerm(p *prior) Expr {
 			key = a.Key.Name
 		}
 		n++
-		v, node, ok := c.constant(context{place: placePrior}, a.Value, "the "+key+" of a prior")
+		v, node, ok := c.constant(context{place: placeConst}, a.Value, "the "+key+" of a prior")
 		if !ok {
-			return bad(s)
+			return nil, nil, nil, false
 		}
 		args[key], values[key] = node, v
 	}
 	for _, name := range row.Args {
 		if args[name] == nil {
-			c.errorf(CodeArguments, s, "write %s", signature(row))
-			return bad(s)
+			c.errorf(CodeArguments, s, "a prior is written with all its numbers: %s", signature(row))
+			return nil, nil, nil, false
 		}
+	}
+	return row, args, values, true
+}
+
+// priorTerm is the negative log density of one param, summed over its elements.
+func (c *checker) priorTerm(p *prior) Expr {
+	s := p.dist.Pos()
+	row, args, values, ok := c.priorArgs(p)
+	if !ok {
+		return bad(s)
 	}
 	y := seal(&Ref{Base: at(p.sym.Type, s), Sym: p.sym})
 	return c.quietly(func() Expr {
@@ -142,7 +159,7 @@ func priorMass(name string, v map[string]float64, lo, hi float64) (mass float64,
 		cdf = func(x float64) float64 { return min(max((x-v["lo"])/(v["hi"]-v["lo"]), 0), 1) }
 	case "exponential":
 		support = 0
-		cdf = func(x float64) float64 { return -elem.Expm1(-v["rate"] * max(x, 0)) }
+		cdf = func(x float64) float64 { return -elem.Expm1(-v["lambda"] * max(x, 0)) }
 	case "gamma":
 		support = 0
 	case "beta":

@@ -155,7 +155,7 @@ func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
 		}
 		return v, true
 	}
-	x, _, ok := c.constant(context{place: placeStatic}, e, "a setting")
+	x, _, ok := c.constant(context{place: placeConst}, e, "a setting")
 	if !ok {
 		return v, false
 	}
