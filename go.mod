@@ -5,12 +5,10 @@ go 1.26.8
 require (
 	github.com/alecthomas/kong v1.17.0
 	github.com/alecthomas/participle/v2 v2.1.4
+	github.com/rogpeppe/go-internal v1.16.0
 	golang.org/x/sys v0.49.0
 	golang.org/x/text v0.43.0
 	pgregory.net/rapid v1.3.0
 )
 
-require (
-	github.com/rogpeppe/go-internal v1.16.0 // indirect
-	golang.org/x/tools v0.51.0 // indirect
-)
+require golang.org/x/tools v0.51.0 // indirect
