@@ -1,0 +1,270 @@
+package vm
+
+import (
+	"slices"
+
+	"odes.dev/odes/tape"
+)
+
+// compiler turns a tape into a Program in three passes: views decides which
+// values own storage, schedule orders the instructions and groups elementwise
+// ones, emit allots registers and writes the steps.
+type compiler struct {
+	t     *tape.Tape
+	lanes int
+
+	perLane []bool // by value
+	lane    []bool // the same, but none with one lane
+	needed  []bool
+	where   []view // by value
+	fold    []bool // the value is a root that must be computed or copied
+	groups  []group
+	splat   []bool // a constant kept as one element
+
+	p   *Program
+	reg []int // of a root, by value; -1: none yet
+}
+
+// group is one step to be: a single instruction, or elementwise ones that run
+// as a loop.
+type group struct {
+	values []int // the instructions' values in order
+	loop   bool
+}
+
+func newCompiler(t *tape.Tape, lanes int) *compiler {
+	n := t.Values()
+	c := &compiler{
+		t: t, lanes: lanes, lane: tape.PerLane(t), needed: tape.Needed(t),
+		where: make([]view, n), fold: make([]bool, n), splat: make([]bool, n), reg: make([]int, n),
+		p: &Program{lanes: lanes, names: map[string]int{}, results: map[string]int{}},
+	}
+	for i := range c.reg {
+		c.reg[i] = -1
+	}
+	c.perLane = c.lane
+	if lanes == 1 { // one layout for all
+		c.lane = make([]bool, n)
+	}
+	return c
+}
+
+// width returns the lanes of a value: 1 if it is shared.
+func (c *compiler) width(v int) int {
+	if c.lane[v] {
+		return c.lanes
+	}
+	return 1
+}
+
+// size returns the elements of a value, all lanes.
+func (c *compiler) size(v int) int { return c.t.Shape(tape.Value(v)).Size() * c.width(v) }
+
+// elementwise reports whether v is computed by an elementwise instruction.
+func (c *compiler) elementwise(v int) bool {
+	in := c.t.Instr(tape.Value(v))
+	return in != nil && in.Op.Row().Elementwise()
+}
+
+// views sets where the elements of each needed value are.
+func (c *compiler) views() {
+	t := c.t
+	contiguous := make([]bool, t.Values()) // somebody wants the value so
+	for i := range t.Instrs {
+		in := &t.Instrs[i]
+		if !c.needed[len(t.Inputs)+i] || in.Op.Row().Elementwise() {
+			continue
+		}
+		switch in.Op {
+		case tape.Slice, tape.Transpose, tape.Broadcast, tape.Reshape:
+		default:
+			for _, a := range in.Args {
+				contiguous[a] = true
+			}
+		}
+	}
+	for i := range t.Inputs {
+		c.where[i] = own(i, t.Inputs[i].Shape)
+	}
+	for i := range t.Instrs {
+		v := len(t.Inputs) + i
+		if !c.needed[v] {
+			continue
+		}
+		in := &t.Instrs[i]
+		w, ok := c.viewOf(v, in, contiguous[v])
+		if ok && contiguous[v] && !w.dense() {
+			ok = false
+		}
+		if !ok {
+			w = own(v, in.Shape)
+			c.fold[v] = in.Op != tape.Const
+		}
+		c.where[v] = w
+	}
+}
+
+// viewOf returns the view that v is of its operand, if it is one.
+func (c *compiler) viewOf(v int, in *tape.Instr, contiguous bool) (view, bool) {
+	if in.Op == tape.Const {
+		if len(in.Attr.Data) == 1 && in.Shape.Size() > 1 && !contiguous {
+			c.splat[v] = true
+			return view{v, 0, in.Shape, make([]int, len(in.Shape))}, true
+		}
+		return view{}, false
+	}
+	if len(in.Args) == 0 {
+		return view{}, false
+	}
+	a := c.where[in.Args[0]]
+	switch in.Op {
+	case tape.Slice:
+		return a.window(in.Shape, &in.Attr), true
+	case tape.Transpose:
+		w := view{a.root, a.off, in.Shape, make([]int, len(in.Shape))}
+		for k, p := range in.Attr.Perm {
+			w.strides[k] = a.strides[p]
+		}
+		return w, true
+	case tape.Broadcast:
+		return a.stretch(in.Shape), true
+	case tape.Reshape:
+		return a.reshape(in.Shape)
+	case tape.Take:
+		if a.dense() {
+			return a.take(in.Shape, in.Attr.Axis, in.Attr.Index)
+		}
+	}
+	return view{}, false
+}
+
+// whole reports whether view w is all of its root, in place: element i of one
+// is element i of the other.
+func (c *compiler) whole(w view) bool {
+	return w.off == 0 && !c.splat[w.root] && w.dense() && w.shape.Size() == c.t.Shape(tape.Value(w.root)).Size()
+}
+
+// operandView returns where operand k of v's instruction is, stretched to the
+// result's shape if the instruction is elementwise.
+func (c *compiler) operandView(v, k int) view {
+	in := c.t.Instr(tape.Value(v))
+	w := c.where[in.Args[k]]
+	if in.Op.Row().Elementwise() {
+		return w.stretch(in.Shape)
+	}
+	return w
+}
+
+// aligned reports whether operand k of elementwise v reads element i of an
+// array for element i of the result.
+func (c *compiler) aligned(v, k int) bool {
+	w := c.operandView(v, k)
+	return w.dense() && !c.splat[w.root] && c.lane[w.root] == c.lane[v]
+}
+
+// look bounds how far ahead schedule looks for instructions to join a loop.
+const look = 1000
+
+// schedule orders the computed values. Elementwise instructions over arrays of
+// one size join into a loop if nothing between them needs to be whole.
+func (c *compiler) schedule() {
+	n := len(c.fold)
+	const (
+		waiting = iota
+		member  // of the loop being built
+		done
+	)
+	state := make([]byte, n)
+	ready := func(v int, open bool) bool {
+		for k := range c.t.Instr(tape.Value(v)).Args {
+			r := c.operandView(v, k).root
+			switch {
+			case !c.fold[r] || state[r] == done:
+			case open && state[r] == member && c.aligned(v, k) && c.whole(c.where[r]) && c.operandView(v, k).off == 0 &&
+				c.operandView(v, k).shape.Size() == c.t.Shape(tape.Value(r)).Size():
+			default:
+				return false
+			}
+		}
+		return true
+	}
+	for v := 0; v < n; v++ {
+		if !c.fold[v] || state[v] != waiting {
+			continue
+		}
+		// Operands come before, so the first that waits is ready.
+		if !c.elementwise(v) {
+			c.groups = append(c.groups, group{values: []int{v}})
+			state[v] = done
+			continue
+		}
+		g := group{loop: true}
+		for u := v; u < n && u < v+look; u++ {
+			if c.fold[u] && state[u] == waiting && c.elementwise(u) && c.size(u) == c.size(v) && c.lane[u] == c.lane[v] && ready(u, true) {
+				g.values = append(g.values, u)
+				state[u] = member
+			}
+		}
+		for _, u := range g.values {
+			state[u] = done
+		}
+		c.groups = append(c.groups, g)
+	}
+}
+
+// program returns the finished Program.
+func (c *compiler) program() *Program {
+	p := c.p
+	for i := range c.t.Inputs {
+		in := &c.t.Inputs[i]
+		p.inputs = append(p.inputs, port{name: in.Name, reg: c.register(i), size: c.size(i), perLane: in.PerLane})
+		p.names[in.Name] = i
+	}
+	return p
+}
+
+// output describes where output o of the tape is found after a run.
+func (c *compiler) output(o tape.Output, direct bool) port {
+	v := int(o.Value)
+	w := c.where[v]
+	q := port{
+		name: o.Name, reg: c.reg[w.root], size: c.size(v), perLane: c.perLane[v], direct: direct,
+		from: newWalker(w, c.width(v), c.lane[v]), off: w.off * c.width(v),
+		dense: w.dense() && !c.splat[w.root],
+	}
+	if !q.dense {
+		c.p.wide = max(c.p.wide, 256/c.lanes*c.lanes, c.lanes)
+	}
+	return q
+}
+
+// lastUse returns, for each root, the last group that reads it; the number of
+// groups for what outputs read.
+func (c *compiler) lastUse() []int {
+	last := make([]int, len(c.fold))
+	for i := range last {
+		last[i] = -1
+	}
+	for g, gr := range c.groups {
+		for _, v := range gr.values {
+			for _, r := range c.reads(v) {
+				last[r] = g
+			}
+		}
+	}
+	for _, o := range c.t.Outputs {
+		last[c.where[o.Value].root] = len(c.groups)
+	}
+	return last
+}
+
+// reads lists the roots that the step of v reads.
+func (c *compiler) reads(v int) []int {
+	var out []int
+	for k := range c.t.Instr(tape.Value(v)).Args {
+		if r := c.operandView(v, k).root; !slices.Contains(out, r) {
+			out = append(out, r)
+		}
+	}
+	return out
+}

@@ -1,0 +1,392 @@
+package vm
+
+import (
+	"slices"
+
+	"odes.dev/odes/tape"
+)
+
+// register returns the register of an input or a constant, making it.
+func (c *compiler) register(v int) int {
+	if c.reg[v] < 0 {
+		r := register{kind: bound, size: c.size(v)}
+		if in := c.t.Instr(tape.Value(v)); in != nil && in.Op == tape.Const {
+			r.kind, r.data = constant, in.Attr.Data
+			if n := in.Shape.Size(); len(r.data) != n && !c.splat[v] {
+				r.data = slices.Repeat(r.data, n)
+			}
+			r.size = len(r.data)
+		}
+		c.reg[v] = c.newRegister(r)
+	}
+	return c.reg[v]
+}
+
+func (c *compiler) newRegister(r register) int {
+	c.p.regs = append(c.p.regs, r)
+	return len(c.p.regs) - 1
+}
+
+// emit allots registers, group by group, and writes the steps.
+func (c *compiler) emit() {
+	last := c.lastUse()
+	direct := c.directOutputs()
+	var file allotter
+	for v := range c.where {
+		if c.needed[v] && !c.fold[v] && c.where[v].root == v || v < len(c.t.Inputs) {
+			c.register(v)
+		}
+	}
+	for g := range c.groups {
+		gr := &c.groups[g]
+		local := map[int]bool{} // values that nothing outside the loop reads
+		for pos, v := range gr.values {
+			if gr.loop && last[v] == g {
+				local[v] = true
+				continue
+			}
+			if direct[v] {
+				c.reg[v] = c.newRegister(register{kind: result, size: c.size(v)})
+				continue
+			}
+			if r, ok := c.dying(gr, pos, v, last, g); ok && gr.loop {
+				c.reg[v] = c.newRegister(register{kind: heap, at: c.p.regs[c.reg[r]].at, size: c.size(v)})
+				last[r] = -2 // its place is taken
+				continue
+			}
+			c.reg[v] = c.newRegister(register{kind: heap, at: file.take(c.size(v)), size: c.size(v)})
+		}
+		if gr.loop {
+			c.emitLoop(gr, local)
+		} else {
+			c.emitStep(gr.values[0])
+		}
+		// What was read for the last time gives its place back; so does what nobody reads.
+		for _, v := range gr.values {
+			for _, r := range append(c.reads(v), v) {
+				if c.fold[r] && !local[r] && last[r] == g && c.p.regs[c.reg[r]].kind == heap {
+					file.give(c.p.regs[c.reg[r]].at, c.size(r))
+					last[r] = -2
+				}
+			}
+		}
+	}
+	c.p.heap = file.end
+	seen := map[int]bool{}
+	for i, o := range c.t.Outputs {
+		r := c.where[o.Value].root
+		d := direct[r] && c.whole(c.where[o.Value]) && !seen[r]
+		seen[r] = seen[r] || d
+		c.p.outputs = append(c.p.outputs, c.output(o, d))
+		c.p.results[o.Name] = i
+	}
+}
+
+// directOutputs tells which computed roots are an output as they are.
+func (c *compiler) directOutputs() map[int]bool {
+	out := map[int]bool{}
+	for _, o := range c.t.Outputs {
+		if w := c.where[o.Value]; c.fold[w.root] && c.whole(w) {
+			out[w.root] = true
+		}
+	}
+	return out
+}
+
+// dying returns a root whose place the result v at position pos of loop g may
+// take: the loop is the last to read it, element by element only, and not
+// after v is written.
+func (c *compiler) dying(gr *group, pos, v int, last []int, g int) (int, bool) {
+	for k := range c.t.Instr(tape.Value(v)).Args {
+		r := c.operandView(v, k).root
+		if !c.fold[r] || last[r] != g || c.size(r) != c.size(v) || c.lane[r] != c.lane[v] || slices.Contains(gr.values, r) {
+			continue
+		}
+		if c.p.regs[c.reg[r]].kind != heap {
+			continue
+		}
+		ok := true
+		for q, u := range gr.values {
+			for j := range c.t.Instr(tape.Value(u)).Args {
+				w := c.operandView(u, j)
+				if w.root == r && (q > pos || !c.aligned(u, j) || w.off != 0 || w.shape.Size() != c.t.Shape(tape.Value(r)).Size()) {
+					ok = false
+				}
+			}
+		}
+		if ok {
+			return r, true
+		}
+	}
+	return 0, false
+}
+
+// stripElements is the length of a strip: short enough that a dozen temporaries
+// fit the first-level cache, long enough that a loop's start costs little.
+const stripElements = 512
+
+// emitLoop writes the loop of a group.
+func (c *compiler) emitLoop(gr *group, local map[int]bool) {
+	size := c.size(gr.values[0])
+	width := c.width(gr.values[0])
+	strip := max(stripElements/width, 1) * width
+	l := &loop{n: size, strip: strip}
+	c.p.strip = max(c.p.strip, min(strip, size))
+	s := strips{c: c, filled: map[filling]int{}, uses: map[int]int{}}
+	for _, v := range gr.values { // reads still to come of each local value
+		for _, r := range c.args(v) {
+			if local[r] {
+				s.uses[r]++
+			}
+		}
+	}
+	for _, v := range gr.values {
+		in := c.t.Instr(tape.Value(v))
+		u := micro{op: in.Op, arity: int8(len(in.Args)), power: in.Attr.Power}
+		var spent []int
+		for k := range in.Args {
+			o := &[]*operand{&u.a, &u.b, &u.c}[k]
+			w := c.operandView(v, k)
+			switch {
+			case local[w.root]:
+				**o = operand{reg: c.reg[w.root]}
+			case c.aligned(v, k):
+				**o = operand{reg: c.reg[w.root], off: w.off * width, moves: true}
+			default:
+				reg, always := s.fill(l, w, width)
+				**o = operand{reg: reg}
+				if !always {
+					spent = append(spent, reg)
+				}
+			}
+		}
+		for _, r := range c.args(v) {
+			if local[r] {
+				if s.uses[r]--; s.uses[r] == 0 {
+					spent = append(spent, c.reg[r])
+				}
+			}
+		}
+		// The result may take the strip of an operand that is not read again.
+		s.free = append(s.free, spent...)
+		if local[v] {
+			c.reg[v] = s.take()
+			u.dst = operand{reg: c.reg[v]}
+		} else {
+			u.dst = operand{reg: c.reg[v], moves: true}
+		}
+		l.body = append(l.body, u)
+		c.p.ops++
+		c.p.flops += size * opFlops(in.Op)
+	}
+	c.p.steps = append(c.p.steps, l)
+}
+
+// args lists the roots of v's operands, one entry each.
+func (c *compiler) args(v int) []int {
+	var out []int
+	for k := range c.t.Instr(tape.Value(v)).Args {
+		out = append(out, c.operandView(v, k).root)
+	}
+	return out
+}
+
+func opFlops(op tape.Op) int {
+	switch op {
+	case tape.FMA:
+		return 2
+	case tape.Select, tape.Abs, tape.Neg, tape.Sign:
+		return 0
+	}
+	return 1
+}
+
+// strips hands out the temporaries of one loop. Programs use the same ones for
+// all their loops.
+type strips struct {
+	c      *compiler
+	used   int
+	free   []int
+	filled map[filling]int // what is laid out once for the whole loop
+	uses   map[int]int
+}
+
+// filling is a view of a single element.
+type filling struct{ root, off, width int }
+
+func (s *strips) take() int {
+	if n := len(s.free); n > 0 {
+		r := s.free[n-1]
+		s.free = s.free[:n-1]
+		return r
+	}
+	r := s.c.stripRegister(s.used)
+	s.used++
+	return r
+}
+
+// fresh is take without reuse, for what lives as long as the loop.
+func (s *strips) fresh() int {
+	r := s.c.stripRegister(s.used)
+	s.used++
+	return r
+}
+
+// stripRegister returns the i-th strip register of the program.
+func (c *compiler) stripRegister(i int) int {
+	for r := range c.p.regs {
+		if c.p.regs[r].kind == strip {
+			if i == 0 {
+				return r
+			}
+			i--
+		}
+	}
+	return c.newRegister(register{kind: strip})
+}
+
+// fill writes the instruction that lays out view w for a loop, once if it is a
+// single element (always is then true), else for every strip.
+func (s *strips) fill(l *loop, w view, width int) (reg int, always bool) {
+	c := s.c
+	u := micro{op: tape.Broadcast, a: operand{reg: c.register(w.root)}, from: newWalker(w, width, c.lane[w.root])}
+	if w.single() {
+		key := filling{w.root, w.off, width}
+		reg, ok := s.filled[key]
+		if !ok {
+			reg = s.fresh()
+			s.filled[key] = reg
+			u.dst = operand{reg: reg}
+			l.once = append(l.once, u)
+		}
+		return reg, true
+	}
+	u.dst = operand{reg: s.take()}
+	l.body = append(l.body, u)
+	return u.dst.reg, false
+}
+
+// emitStep writes the step of an instruction that is not elementwise.
+func (c *compiler) emitStep(v int) {
+	in := c.t.Instr(tape.Value(v))
+	width := c.width(v)
+	dst := c.reg[v]
+	args := make([]dense, len(in.Args))
+	shapes := make([]tape.Shape, len(in.Args))
+	for k, a := range in.Args {
+		w := c.where[a]
+		n := c.width(int(a))
+		args[k] = dense{c.register(w.root), w.off * n, w.shape.Size() * n}
+		shapes[k] = w.shape
+	}
+	c.p.ops++
+	var s step
+	switch in.Op {
+	case tape.Slice, tape.Transpose, tape.Broadcast, tape.Reshape:
+		// A view that somebody wants contiguous, or a reshape of one that is not.
+		w, ok := c.viewOf(v, in, true)
+		if !ok {
+			w = c.where[in.Args[0]]
+		}
+		s = &copyStep{dst, c.register(w.root), newWalker(w, width, c.lane[v])}
+	case tape.Pad:
+		w := own(v, in.Shape).window(shapes[0], &in.Attr)
+		s = &padStep{dst, args[0], newWalker(w, width, true)}
+	case tape.Concat:
+		s = c.concat(v, in, args)
+	case tape.Take:
+		outer, n, inner := blocks(shapes[0], in.Attr.Axis)
+		s = &takeStep{dst, args[0], outer, inner * width, n, indexRuns(in.Attr.Index), len(in.Attr.Index)}
+	case tape.Put:
+		outer, n, inner := blocks(in.Shape, in.Attr.Axis)
+		s = &putStep{dst, args[0], outer, inner * width, n, in.Attr.Index}
+		c.p.flops += c.size(int(in.Args[0]))
+	case tape.SumAxes, tape.ProdAxes, tape.MaxAxes, tape.MinAxes:
+		s = c.reduce(v, in, shapes[0], args[0])
+		c.p.flops += c.size(int(in.Args[0]))
+	case tape.MatMul:
+		s = c.matmul(v, in, shapes, args)
+	case tape.Dot:
+		c.p.wide = max(c.p.wide, 8*width)
+		c.p.flops += 2 * shapes[0].Size() * width
+		s = &dotStep{dst, args[0], args[1], shapes[0].Size(), width, c.lane[in.Args[0]], c.lane[in.Args[1]]}
+	case tape.Outer:
+		c.p.flops += c.size(v)
+		s = &outerStep{dst, args[0], args[1], shapes[0].Size(), shapes[1].Size(), width, c.lane[in.Args[0]], c.lane[in.Args[1]]}
+	default:
+		panic("vm: no step for " + in.Op.String())
+	}
+	c.p.steps = append(c.p.steps, s)
+}
+
+// blocks returns the sizes before, of and behind an axis.
+func blocks(s tape.Shape, axis int) (outer, n, inner int) {
+	return s[:axis].Size(), s[axis], s[axis+1:].Size()
+}
+
+func (c *compiler) concat(v int, in *tape.Instr, args []dense) step {
+	outer, _, inner := blocks(in.Shape, in.Attr.Axis)
+	s := &concatStep{dst: c.reg[v], outer: outer, lanes: c.width(v)}
+	for k, a := range in.Args {
+		s.parts = append(s.parts, part{args[k], c.where[a].shape[in.Attr.Axis] * inner, c.lane[a] || s.lanes == 1})
+	}
+	return s
+}
+
+func (c *compiler) reduce(v int, in *tape.Instr, shape tape.Shape, src dense) step {
+	axes := in.Attr.Axes
+	width := c.width(v)
+	st := rowMajor(shape)
+	behind := axes[len(axes)-1] + 1
+	s := &reduceStep{op: in.Op, dst: c.reg[v], src: src, width: width * shape[behind:].Size()}
+	var keep, gone tape.Shape
+	var keepStrides, goneStrides []int
+	for k, d := range shape[:behind] {
+		if slices.Contains(axes, k) {
+			gone, goneStrides = append(gone, d), append(goneStrides, st[k]*width)
+		} else {
+			keep, keepStrides = append(keep, d), append(keepStrides, st[k]*width)
+		}
+	}
+	s.starts, s.offsets = positions(keep, keepStrides), positions(gone, goneStrides)
+	c.p.wide = max(c.p.wide, 8*min(s.width, reduceWidth))
+	return s
+}
+
+// positions lists Σ i[k]·strides[k] over the indices of shape, row-major.
+func positions(shape tape.Shape, strides []int) []int {
+	out := []int{0}
+	for k, d := range shape {
+		next := make([]int, 0, len(out)*d)
+		for _, p := range out {
+			for i := range d {
+				next = append(next, p+i*strides[k])
+			}
+		}
+		out = next
+	}
+	return out
+}
+
+func (c *compiler) matmul(v int, in *tape.Instr, shapes []tape.Shape, args []dense) step {
+	a, b := shapes[0], shapes[1]
+	if len(a) == 1 {
+		a = tape.Shape{1, a[0]}
+	}
+	if len(b) == 1 {
+		b = tape.Shape{b[0], 1}
+	}
+	s := &matmulStep{
+		dst: c.reg[v], a: args[0], b: args[1], n: a[0], inner: a[1], m: b[1],
+		ai: a[1], ak: 1, bk: b[1], bj: 1,
+		lanes: c.width(v), al: c.lane[in.Args[0]], bl: c.lane[in.Args[1]],
+	}
+	if in.Attr.TA {
+		s.n, s.inner, s.ai, s.ak = a[1], a[0], 1, a[1]
+	}
+	if in.Attr.TB {
+		s.m, s.bk, s.bj = b[0], 1, b[1]
+	}
+	c.p.flops += 2 * s.n * s.m * s.inner * s.lanes
+	return s
+}

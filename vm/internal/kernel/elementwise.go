@@ -1,0 +1,222 @@
+// Package kernel holds the loops of the machine: what one instruction does to
+// contiguous slices of numbers. The Go statement is the definition to the bit;
+// a faster version of a loop must give the same bits. The package knows nothing
+// of programs or registers.
+package kernel
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/tape"
+)
+
+// functions holds the ops with one operand that are calls anyway.
+var functions = [256]func(float64) float64{
+	tape.Cbrt: elem.Cbrt, tape.Exp: elem.Exp, tape.Expm1: elem.Expm1,
+	tape.Log: elem.Log, tape.Log1p: elem.Log1p, tape.Log10: elem.Log10,
+	tape.Sin: elem.Sin, tape.Cos: elem.Cos, tape.Tan: elem.Tan,
+	tape.Asin: elem.Asin, tape.Acos: elem.Acos, tape.Atan: elem.Atan,
+	tape.Sinh: elem.Sinh, tape.Cosh: elem.Cosh, tape.Tanh: elem.Tanh,
+	tape.Asinh: elem.Asinh, tape.Acosh: elem.Acosh, tape.Atanh: elem.Atanh,
+	tape.Erf: elem.Erf, tape.Erfc: elem.Erfc,
+	tape.Lgamma: elem.Lgamma, tape.Digamma: elem.Digamma, tape.Trigamma: elem.Trigamma, tape.Tetragamma: elem.Tetragamma,
+	tape.Sign: elem.Sign, tape.Round: elem.Round, tape.Sigmoid: elem.Sigmoid,
+}
+
+// Map1 sets d[i] = op(a[i]); n is the power of Powi. d may be a.
+func Map1(op tape.Op, n int, d, a []float64) {
+	a = a[:len(d)]
+	switch op {
+	case tape.Neg:
+		for i, x := range a {
+			d[i] = -x
+		}
+	case tape.Abs:
+		for i, x := range a {
+			d[i] = math.Abs(x)
+		}
+	case tape.Not:
+		for i, x := range a {
+			d[i] = 1 - x
+		}
+	case tape.Recip:
+		for i, x := range a {
+			d[i] = 1 / x
+		}
+	case tape.Sqrt:
+		for i, x := range a {
+			d[i] = math.Sqrt(x)
+		}
+	case tape.Sqr:
+		for i, x := range a {
+			d[i] = float64(x * x)
+		}
+	case tape.Floor:
+		for i, x := range a {
+			d[i] = math.Floor(x)
+		}
+	case tape.Ceil:
+		for i, x := range a {
+			d[i] = math.Ceil(x)
+		}
+	case tape.Trunc:
+		for i, x := range a {
+			d[i] = math.Trunc(x)
+		}
+	case tape.Exp:
+		for i, x := range a {
+			d[i] = elem.Exp(x)
+		}
+	case tape.Log:
+		for i, x := range a {
+			d[i] = elem.Log(x)
+		}
+	case tape.Sin:
+		for i, x := range a {
+			d[i] = elem.Sin(x)
+		}
+	case tape.Cos:
+		for i, x := range a {
+			d[i] = elem.Cos(x)
+		}
+	case tape.Powi:
+		for i, x := range a {
+			d[i] = elem.Powi(x, n)
+		}
+	default:
+		f := functions[op]
+		for i, x := range a {
+			d[i] = f(x)
+		}
+	}
+}
+
+// Map2 sets d[i] = op(a[i], b[i]). d may be a or b.
+func Map2(op tape.Op, d, a, b []float64) {
+	a, b = a[:len(d)], b[:len(d)]
+	switch op {
+	case tape.Add:
+		for i, x := range a {
+			d[i] = x + b[i]
+		}
+	case tape.Sub:
+		for i, x := range a {
+			d[i] = x - b[i]
+		}
+	case tape.Mul:
+		for i, x := range a {
+			d[i] = float64(x * b[i])
+		}
+	case tape.Div:
+		for i, x := range a {
+			d[i] = x / b[i]
+		}
+	case tape.Pow:
+		for i, x := range a {
+			d[i] = elem.Pow(x, b[i])
+		}
+	case tape.Atan2:
+		for i, x := range a {
+			d[i] = elem.Atan2(x, b[i])
+		}
+	case tape.Hypot:
+		for i, x := range a {
+			d[i] = elem.Hypot(x, b[i])
+		}
+	case tape.Mod:
+		for i, x := range a {
+			d[i] = elem.Mod(x, b[i])
+		}
+	case tape.Min:
+		for i, x := range a {
+			d[i] = elem.Min(x, b[i])
+		}
+	case tape.Max:
+		for i, x := range a {
+			d[i] = elem.Max(x, b[i])
+		}
+	case tape.Less:
+		for i, x := range a {
+			d[i] = elem.Less(x, b[i])
+		}
+	case tape.LessEq:
+		for i, x := range a {
+			d[i] = elem.LessEq(x, b[i])
+		}
+	case tape.Equal:
+		for i, x := range a {
+			d[i] = elem.Equal(x, b[i])
+		}
+	case tape.NotEqual:
+		for i, x := range a {
+			d[i] = elem.NotEqual(x, b[i])
+		}
+	case tape.And:
+		for i, x := range a {
+			d[i] = elem.And(x, b[i])
+		}
+	case tape.Or:
+		for i, x := range a {
+			d[i] = elem.Or(x, b[i])
+		}
+	case tape.ZeroMul:
+		for i, x := range a {
+			d[i] = elem.ZeroMul(x, b[i])
+		}
+	default:
+		panic("kernel: no loop for " + op.String())
+	}
+}
+
+// Map3 sets d[i] = op(a[i], b[i], c[i]). d may be any of them.
+func Map3(op tape.Op, d, a, b, c []float64) {
+	a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
+	switch op {
+	case tape.Select:
+		for i, x := range a {
+			d[i] = elem.Select(x, b[i], c[i])
+		}
+	case tape.FMA:
+		for i, x := range a {
+			d[i] = math.FMA(x, b[i], c[i])
+		}
+	default:
+		panic("kernel: no loop for " + op.String())
+	}
+}
+
+// Fill sets every d[i] to x.
+func Fill(d []float64, x float64) {
+	for i := range d {
+		d[i] = x
+	}
+}
+
+// Add sets d[i] += a[i].
+func Add(d, a []float64) {
+	a = a[:len(d)]
+	for i, x := range a {
+		d[i] += x
+	}
+}
+
+// Repeat writes every a[i] n times in a row: shared elements for n lanes.
+// d holds len(a)·n elements.
+func Repeat(d, a []float64, n int) {
+	for _, x := range a {
+		row := d[:n]
+		for l := range row {
+			row[l] = x
+		}
+		d = d[n:]
+	}
+}
+
+// Scale sets d[i] = s·a[i].
+func Scale(d, a []float64, s float64) {
+	a = a[:len(d)]
+	for i, x := range a {
+		d[i] = float64(s * x)
+	}
+}

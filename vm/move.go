@@ -1,0 +1,136 @@
+package vm
+
+// copyStep makes a dense copy of a view.
+type copyStep struct {
+	dst, src int
+	from     walker
+}
+
+func (c *copyStep) run(m *Machine) { c.from.read(m.regs[c.dst], m.regs[c.src], 0) }
+
+// padStep places a dense operand in zeros.
+type padStep struct {
+	dst int
+	src dense
+	to  walker
+}
+
+func (c *padStep) run(m *Machine) {
+	d := m.regs[c.dst]
+	clear(d)
+	c.to.write(d, c.src.of(m))
+}
+
+// dense is a contiguous operand.
+type dense struct{ reg, off, size int }
+
+func (d dense) of(m *Machine) []float64 { return m.regs[d.reg][d.off : d.off+d.size] }
+
+// concatStep copies runs of several operands in turn. A shared operand of a
+// per-lane result is repeated.
+type concatStep struct {
+	dst   int
+	outer int
+	lanes int
+	parts []part
+}
+
+type part struct {
+	src  dense
+	run  int  // elements of one lane
+	lane bool // per lane already, or there are no lanes
+}
+
+func (c *concatStep) run(m *Machine) {
+	d := m.regs[c.dst]
+	for o := range c.outer {
+		for i := range c.parts {
+			p := &c.parts[i]
+			n := p.run * c.lanes
+			if p.lane {
+				copy(d[:n], p.src.of(m)[o*n:(o+1)*n])
+			} else {
+				repeat(d[:n], p.src.of(m)[o*p.run:(o+1)*p.run], c.lanes)
+			}
+			d = d[n:]
+		}
+	}
+}
+
+func repeat(d, a []float64, lanes int) {
+	for _, x := range a {
+		row := d[:lanes]
+		for l := range row {
+			row[l] = x
+		}
+		d = d[lanes:]
+	}
+}
+
+// takeStep copies blocks of inner elements, all lanes, at the positions of
+// runs of successive indices.
+type takeStep struct {
+	dst   int
+	src   dense
+	outer int
+	block int // elements of one source position, all lanes
+	from  int // source positions
+	runs  []indexRun
+	count int // positions in all
+}
+
+// indexRun is n successive positions.
+type indexRun struct{ start, n int }
+
+func indexRuns(index []int) []indexRun {
+	var runs []indexRun
+	for _, i := range index {
+		if n := len(runs); n > 0 && runs[n-1].start+runs[n-1].n == i {
+			runs[n-1].n++
+			continue
+		}
+		runs = append(runs, indexRun{i, 1})
+	}
+	return runs
+}
+
+func (c *takeStep) run(m *Machine) {
+	d, src := m.regs[c.dst], c.src.of(m)
+	for range c.outer {
+		for _, r := range c.runs {
+			n := r.n * c.block
+			if n == 1 {
+				d[0] = src[r.start]
+			} else {
+				copy(d[:n], src[r.start*c.block:])
+			}
+			d = d[n:]
+		}
+		src = src[c.from*c.block:]
+	}
+}
+
+// putStep adds blocks at the positions of an index into zeros.
+type putStep struct {
+	dst   int
+	src   dense
+	outer int
+	block int // elements of one position, all lanes
+	to    int // positions of the result
+	index []int
+}
+
+func (c *putStep) run(m *Machine) {
+	d, src := m.regs[c.dst], c.src.of(m)
+	clear(d)
+	for range c.outer {
+		for _, i := range c.index {
+			to := d[i*c.block : (i+1)*c.block]
+			for k, x := range src[:len(to)] {
+				to[k] += x
+			}
+			src = src[len(to):]
+		}
+		d = d[c.to*c.block:]
+	}
+}

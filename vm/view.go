@@ -1,0 +1,244 @@
+package vm
+
+import (
+	"odes.dev/odes/tape"
+)
+
+// view is where a value's elements are: element (i, j, …) of the value is
+// element off + i·strides[0] + j·strides[1] + … of its root, the value that
+// owns storage. A root's own view is dense with off 0. Slices, transposes,
+// broadcasts and most reshapes are views of their operand and cost nothing.
+type view struct {
+	root    int
+	off     int
+	shape   tape.Shape
+	strides []int
+}
+
+func rowMajor(s tape.Shape) []int {
+	st := make([]int, len(s))
+	n := 1
+	for k := len(s) - 1; k >= 0; k-- {
+		st[k] = n
+		n *= s[k]
+	}
+	return st
+}
+
+func own(root int, s tape.Shape) view { return view{root, 0, s, rowMajor(s)} }
+
+// dense reports whether the elements follow each other in row-major order.
+func (v view) dense() bool {
+	n := 1
+	for k := len(v.shape) - 1; k >= 0; k-- {
+		if v.shape[k] != 1 {
+			if v.strides[k] != n {
+				return false
+			}
+			n *= v.shape[k]
+		}
+	}
+	return true
+}
+
+// single reports whether all elements are the same one.
+func (v view) single() bool {
+	for k, d := range v.shape {
+		if d != 1 && v.strides[k] != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// stretch returns v with axes of length 1 stretched to shape, or a scalar filled.
+func (v view) stretch(shape tape.Shape) view {
+	st := make([]int, len(shape))
+	if len(v.shape) == len(shape) {
+		for k := range st {
+			if v.shape[k] != 1 {
+				st[k] = v.strides[k]
+			}
+		}
+	}
+	return view{v.root, v.off, shape, st}
+}
+
+// window returns the slice of v that a describes.
+func (v view) window(shape tape.Shape, a *tape.Attr) view {
+	w := view{v.root, v.off, shape, make([]int, len(shape))}
+	for k, st := range v.strides {
+		w.off += a.Start[k] * st
+		w.strides[k] = st
+		if a.Step != nil {
+			w.strides[k] *= a.Step[k]
+		}
+	}
+	return w
+}
+
+// reshape returns v in another shape; ok only if the elements are dense.
+func (v view) reshape(shape tape.Shape) (w view, ok bool) {
+	if !v.dense() {
+		if v.single() { // any arrangement of the same element
+			return view{v.root, v.off, shape, make([]int, len(shape))}, true
+		}
+		return view{}, false
+	}
+	return view{v.root, v.off, shape, rowMajor(shape)}, true
+}
+
+// take returns the positions index along axis if they are in arithmetic
+// progression.
+func (v view) take(shape tape.Shape, axis int, index []int) (view, bool) {
+	step := 1
+	if len(index) > 1 {
+		step = index[1] - index[0]
+	}
+	for i := 1; i < len(index); i++ {
+		if index[i]-index[i-1] != step {
+			return view{}, false
+		}
+	}
+	w := view{v.root, v.off + index[0]*v.strides[axis], shape, append([]int(nil), v.strides...)}
+	w.strides[axis] *= step
+	return w, true
+}
+
+// walker visits the elements of a view in row-major order, run by run along
+// the last axis. Neighbouring axes are merged where that is possible, so that
+// runs are long.
+type walker struct {
+	off     int
+	shape   []int // at least one axis
+	strides []int
+	lanes   int  // of the dense side
+	srcLane bool // the view's root is per lane too
+}
+
+func newWalker(v view, lanes int, srcLane bool) walker {
+	w := walker{off: v.off, lanes: lanes, srcLane: srcLane}
+	for k, d := range v.shape {
+		if d == 1 {
+			continue
+		}
+		if n := len(w.shape); n > 0 && w.strides[n-1] == v.strides[k]*d {
+			w.shape[n-1] *= d
+			w.strides[n-1] = v.strides[k]
+			continue
+		}
+		w.shape = append(w.shape, d)
+		w.strides = append(w.strides, v.strides[k])
+	}
+	if len(w.shape) == 0 {
+		w.shape, w.strides = []int{1}, []int{0}
+	}
+	return w
+}
+
+// size returns the number of elements, of one lane.
+func (w *walker) size() int {
+	n := 1
+	for _, d := range w.shape {
+		n *= d
+	}
+	return n
+}
+
+// read copies elements first, first+1, … of the view in src to the dense dst,
+// which has len(dst)/lanes of them; a shared element is repeated for all lanes.
+func (w *walker) read(dst, src []float64, first int) {
+	w.walk(first, len(dst)/w.lanes, func(at, run, step int) {
+		n := run * w.lanes
+		w.readRun(dst[:n], src, at, run, step)
+		dst = dst[n:]
+	})
+}
+
+// walk calls visit for runs of elements: the run's elements are at, at+step, ….
+func (w *walker) walk(first, count int, visit func(at, run, step int)) {
+	last := len(w.shape) - 1
+	var index [tape.MaxRank]int
+	at := w.off
+	for k, rem := last, first; k >= 0; k-- {
+		index[k] = rem % w.shape[k]
+		rem /= w.shape[k]
+		if k < last {
+			at += index[k] * w.strides[k]
+		}
+	}
+	inner, step, j := w.shape[last], w.strides[last], index[last]
+	for count > 0 {
+		run := min(inner-j, count)
+		visit(at+j*step, run, step)
+		count -= run
+		j = 0
+		for k := last - 1; k >= 0; k-- {
+			index[k]++
+			at += w.strides[k]
+			if index[k] < w.shape[k] {
+				break
+			}
+			at -= w.shape[k] * w.strides[k]
+			index[k] = 0
+		}
+	}
+}
+
+func (w *walker) readRun(dst, src []float64, at, run, step int) {
+	lanes := w.lanes
+	switch {
+	case lanes == 1 && step == 1, w.srcLane && step == 1:
+		copy(dst, src[at*lanes:])
+	case lanes == 1 && step == 0:
+		x := src[at]
+		for i := range dst {
+			dst[i] = x
+		}
+	case lanes == 1:
+		for i := range dst {
+			dst[i] = src[at]
+			at += step
+		}
+	case w.srcLane:
+		for range run {
+			copy(dst[:lanes], src[at*lanes:])
+			dst = dst[lanes:]
+			at += step
+		}
+	default:
+		for range run {
+			x := src[at]
+			row := dst[:lanes]
+			for l := range row {
+				row[l] = x
+			}
+			dst = dst[lanes:]
+			at += step
+		}
+	}
+}
+
+// write is the opposite of read for all elements: it copies the dense src to
+// the view's places in dst. Both have the walker's lanes.
+func (w *walker) write(dst, src []float64) {
+	lanes := w.lanes
+	w.walk(0, w.size(), func(at, run, step int) {
+		n := run * lanes
+		switch {
+		case step == 1:
+			copy(dst[at*lanes:], src[:n])
+		case lanes == 1:
+			for _, x := range src[:n] {
+				dst[at] = x
+				at += step
+			}
+		default:
+			for i := 0; i < n; i += lanes {
+				copy(dst[at*lanes:at*lanes+lanes], src[i:])
+				at += step
+			}
+		}
+		src = src[n:]
+	})
+}

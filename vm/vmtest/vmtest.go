@@ -1,0 +1,223 @@
+// Package vmtest is the conformance suite of machines: what runs tapes must give,
+// in every lane, the bits of the reference evaluator of package tape.
+package vmtest
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tape/tapetest"
+	"pgregory.net/rapid"
+)
+
+// Machine is what the suite wants of a machine; see vm.Machine.
+type Machine interface {
+	SetInput(i int, x []float64)
+	SetOutput(i int, dst []float64, accumulate bool)
+	Run()
+}
+
+// Backend makes a machine that runs t with the given lanes.
+type Backend func(t *tape.Tape, lanes int) (Machine, error)
+
+// Conform runs the suite: every op in every form, with every choice of per-lane
+// inputs, and random tapes, on 1 to 16 lanes and special values.
+func Conform(t *testing.T, b Backend) {
+	t.Run("cases", func(t *testing.T) { cases(t, b) })
+	t.Run("chains", func(t *testing.T) { chains(t, b) })
+	t.Run("random", func(t *testing.T) {
+		rapid.Check(t, func(t *rapid.T) {
+			tp := tapetest.Random(t, tapetest.Any)
+			lanes := rapid.IntRange(1, 16).Draw(t, "lanes")
+			seed := rapid.Uint64().Draw(t, "seed")
+			special := rapid.Bool().Draw(t, "special")
+			if err := Agree(b, tp, lanes, Inputs(tp, lanes, seed, special), rapid.Bool().Draw(t, "accumulate")); err != nil {
+				t.Fatalf("%v\n%s", err, tp)
+			}
+		})
+	})
+}
+
+func cases(t *testing.T, b Backend) {
+	n := 0
+	for _, c := range tapetest.Cases() {
+		for mask := range 1 << len(c.Tape.Inputs) {
+			tp := withLanes(c.Tape, mask)
+			for _, lanes := range []int{1, 2, 3, 4, 5, 8} {
+				for seed := range uint64(2) {
+					in := Inputs(tp, lanes, seed+1, seed == 1)
+					if seed == 0 { // the case's own numbers, where the op is defined
+						for i := range tp.Inputs {
+							own(in[i], c.Inputs[tp.Inputs[i].Name])
+						}
+					}
+					if err := Agree(b, tp, lanes, in, seed == 1); err != nil {
+						t.Errorf("%s, per-lane inputs %b, %d lanes: %v", c.Name, mask, lanes, err)
+					}
+					n++
+				}
+			}
+		}
+	}
+	if n < 1000 {
+		t.Errorf("only %d cases", n)
+	}
+}
+
+// own repeats data for the lanes, slightly moved from lane to lane.
+func own(x, data []float64) {
+	lanes := len(x) / len(data)
+	for i, v := range data {
+		for l := range lanes {
+			x[i*lanes+l] = v
+			if v != math.Trunc(v) {
+				x[i*lanes+l] = v + float64(float64(l)*0.001)
+			}
+		}
+	}
+}
+
+// withLanes returns t with the inputs of mask per lane and the others shared.
+func withLanes(t *tape.Tape, mask int) *tape.Tape {
+	u := *t
+	u.Inputs = append([]tape.Input(nil), t.Inputs...)
+	for i := range u.Inputs {
+		u.Inputs[i].PerLane = mask>>i&1 == 1
+	}
+	return &u
+}
+
+// chains are tapes long enough for more than one strip, with matrix products
+// past every unrolled size.
+func chains(t *testing.T, b Backend) {
+	for _, text := range []string{
+		"tape long\n in x [1500]\n in s\n in y [1500]\n %3 = mul x s : [1500]\n %4 = sin %3 : [1500]\n %5 = add %4 y : [1500]\n %6 = mul %5 %4 : [1500]\n %7 = sub %6 x : [1500]\n %8 = sum %7 axes=[0]\n out a %7\n out b %8",
+		"tape stencil\n in u [40 50]\n in k\n %2 = slice u start=[0 1] : [38 48]\n %3 = slice u start=[2 1] : [38 48]\n %4 = slice u start=[1 0] : [38 48]\n %5 = slice u start=[1 2] : [38 48]\n %6 = slice u start=[1 1] : [38 48]\n" +
+			" %7 = add %2 %3 : [38 48]\n %8 = add %4 %5 : [38 48]\n %9 = add %7 %8 : [38 48]\n %10 = mul %6 k : [38 48]\n %11 = sub %9 %10 : [38 48]\n %12 = pad %11 start=[1 1] : [40 50]\n out du %12",
+		"tape rows\n in a [30 40]\n in r [1 40]\n in c [30 1]\n %3 = mul a r : [30 40]\n %4 = add %3 c : [30 40]\n %5 = transpose %4 perm=[1 0] : [40 30]\n %6 = exp %5 : [40 30]\n %7 = sum %6 axes=[0] : [30]\n %8 = sum %6 axes=[1] : [40]\n %9 = maxof %6 axes=[0 1]\n out a %6\n out b %7\n out c %8\n out d %9",
+		"tape glv\n in x [37]\n in r [37]\n in A [37 37]\n in w [37]\n %4 = matmul A x : [37]\n %5 = add %4 r : [37]\n %6 = mul %5 x : [37]\n %7 = mul w x : [37]\n %8 = matmul A %7 ta : [37]\n %9 = mul w %5 : [37]\n %10 = add %8 %9 : [37]\n %11 = outer %7 x : [37 37]\n %12 = dot x w\n out f %6\n out xbar %10\n out Abar %11\n out d %12\n out y x",
+		"tape products\n in a [11 13]\n in b [13 9]\n %2 = matmul a b : [11 9]\n %3 = transpose a perm=[1 0] : [13 11]\n %4 = transpose b perm=[1 0] : [9 13]\n %5 = matmul %3 b ta : [11 9]\n %6 = matmul a %4 tb : [11 9]\n %7 = matmul %3 %4 ta tb : [11 9]\n out a %2\n out b %5\n out c %6\n out d %7\n out e %3",
+		"tape inplace\n in x [600]\n %1 = exp x : [600]\n %2 = sum %1 axes=[0]\n %3 = div %1 %2 : [600]\n %4 = slice %3 start=[1] : [599]\n %5 = slice %3 start=[0] : [599]\n %6 = sub %4 %5 : [599]\n %7 = sqr %6 : [599]\n %8 = reshape %2 : [1]\n %9 = concat %7 %8 axis=0 : [600]\n %10 = reshape %9 : [20 30]\n %11 = slice %10 start=[3 4] step=[2 3] : [8 8]\n %12 = reshape %11 : [64]\n out o %9\n out p %12\n out q %11",
+	} {
+		tp, err := tape.Parse(text)
+		if err != nil {
+			t.Errorf("%v\n%s", err, text)
+			continue
+		}
+		for mask := range 1 << len(tp.Inputs) {
+			tp := withLanes(tp, mask)
+			for _, lanes := range []int{1, 3, 4, 8, 16} {
+				if err := Agree(b, tp, lanes, Inputs(tp, lanes, 5, false), mask&1 == 1); err != nil {
+					t.Errorf("%s, per-lane inputs %b, %d lanes: %v", tp.Name, mask, lanes, err)
+				}
+			}
+		}
+	}
+}
+
+var specials = []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, -1e-310, 1e308, -1e308, 0.5, 2}
+
+// Inputs returns numbers for every input, all lanes of it; a third of them
+// special ones if asked for.
+func Inputs(t *tape.Tape, lanes int, seed uint64, special bool) [][]float64 {
+	r := elem.NewRand(seed)
+	out := make([][]float64, len(t.Inputs))
+	for i := range t.Inputs {
+		n := t.Inputs[i].Shape.Size()
+		if t.Inputs[i].PerLane {
+			n *= lanes
+		}
+		x := make([]float64, n)
+		for k := range x {
+			x[k] = r.Norm()
+			if u := r.Uint64(); special && u%3 == 0 {
+				x[k] = specials[u/3%uint64(len(specials))]
+			}
+		}
+		out[i] = x
+	}
+	return out
+}
+
+// Agree runs t on a machine and lane by lane on the reference evaluator and
+// returns an error where bits differ. It runs the machine twice, the second
+// time on other inputs and with accumulation if asked for, to catch what is
+// left behind.
+func Agree(b Backend, t *tape.Tape, lanes int, in [][]float64, accumulate bool) error {
+	m, err := b(t, lanes)
+	if err != nil {
+		return err
+	}
+	perLane := tape.PerLane(t)
+	r := elem.NewRand(99)
+	for round := range 2 {
+		add := accumulate && round == 1
+		if round == 1 {
+			in = Inputs(t, lanes, 77, false)
+		}
+		before := make([][]float64, len(t.Inputs))
+		for i, x := range in {
+			before[i] = append([]float64(nil), x...)
+			m.SetInput(i, x)
+		}
+		got := make([][]float64, len(t.Outputs))
+		was := make([][]float64, len(t.Outputs))
+		for i, o := range t.Outputs {
+			n := t.Shape(o.Value).Size()
+			if perLane[o.Value] {
+				n *= lanes
+			}
+			got[i] = make([]float64, n)
+			for k := range got[i] {
+				got[i][k] = r.Norm()
+			}
+			was[i] = append([]float64(nil), got[i]...)
+			m.SetOutput(i, got[i], add)
+		}
+		m.Run()
+		for i := range in {
+			for k := range in[i] {
+				if !Same(in[i][k], before[i][k]) {
+					return fmt.Errorf("input %s was overwritten", t.Inputs[i].Name)
+				}
+			}
+		}
+		e := tape.NewEvaluator[float64](t)
+		for l := range lanes {
+			for i := range t.Inputs {
+				dst := e.Value(tape.Value(i))
+				for k := range dst {
+					if t.Inputs[i].PerLane {
+						dst[k] = in[i][k*lanes+l]
+					} else {
+						dst[k] = in[i][k]
+					}
+				}
+			}
+			e.Run()
+			for i, o := range t.Outputs {
+				for k, want := range e.Value(o.Value) {
+					at := k
+					if perLane[o.Value] {
+						at = k*lanes + l
+					}
+					if add {
+						want = was[i][at] + want
+					}
+					if !Same(got[i][at], want) {
+						return fmt.Errorf("run %d: element %d of output %s, lane %d, is %v (%x), want %v (%x)", round, k, o.Name, l, got[i][at], got[i][at], want, want)
+					}
+				}
+			}
+		}
+	}
+	return nil
+}
+
+// Same compares bits; any NaN is any NaN.
+func Same(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
+}
