@@ -11,6 +11,7 @@ type docs struct {
 	file  *ast.File
 	alone map[int]string // a doc comment that fills its line
 	tail  map[int]string // a doc comment behind something
+	taken int            // a line whose comment belongs to the item after this one
 }
 
 // attachDocs hands doc comments to what they describe: those on the lines
@@ -38,13 +39,22 @@ func attachDocs(f *ast.File) {
 	}
 	for i, item := range f.Items {
 		first, last := d.lines(item)
+		d.taken = 0
 		if i+1 < len(f.Items) {
 			if start, _ := d.lines(f.Items[i+1]); start == last {
-				last = -1 // the comment belongs to what stands nearer to it
+				d.taken = last // the comment belongs to what stands nearer to it
 			}
 		}
 		d.attach(item, first, last)
 	}
+}
+
+// behind returns the doc comment behind what ends on line.
+func (d docs) behind(line int) string {
+	if line == d.taken {
+		return ""
+	}
+	return d.tail[line]
 }
 
 func (d docs) lines(n ast.Node) (first, last int) {
@@ -76,9 +86,9 @@ func join(a, b string) string {
 }
 
 func (d docs) attach(item ast.Item, first, last int) {
-	doc := join(d.above(first), d.tail[last])
-	if last > first && d.tail[last] == "" {
-		doc = join(doc, d.tail[first])
+	doc := join(d.above(first), d.behind(last))
+	if last > first && d.behind(last) == "" {
+		doc = join(doc, d.behind(first))
 	}
 	switch n := item.(type) {
 	case *ast.Model:
@@ -88,8 +98,11 @@ func (d docs) attach(item ast.Item, first, last int) {
 	case *ast.Time:
 		n.Doc = doc
 	case *ast.Decl:
-		for _, v := range n.Vars {
-			v.Doc = d.variable(v, first, last)
+		for i, v := range n.Vars {
+			v.Doc = d.variable(v)
+			if start, _ := d.lines(v); i == 0 && start != first {
+				v.Doc = join(d.above(first), v.Doc)
+			}
 		}
 	case *ast.Control:
 		n.Var.Doc = doc
@@ -116,17 +129,9 @@ func (d docs) attach(item ast.Item, first, last int) {
 	}
 }
 
-// variable returns the doc of v in a declaration that starts on line first and
-// owns the comment behind line last (-1: none). What stands above the
-// declaration describes all its variables.
-func (d docs) variable(v *ast.Var, first, last int) string {
+// variable returns the doc of a variable: what stands above a declaration
+// describes all variables on its first line.
+func (d docs) variable(v *ast.Var) string {
 	start, end := d.lines(v)
-	doc := d.above(first)
-	if start != first {
-		doc = d.above(start)
-	}
-	if last >= 0 || end != first {
-		doc = join(doc, d.tail[end])
-	}
-	return doc
+	return join(d.above(start), d.behind(end))
 }
