@@ -132,7 +132,7 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 // system are used, and zeroed when a block begins.
 func (s *sweep) slopes(res *Result, limit float64) slopes {
 	rates := make(slopes, s.run.Steps())
-	z, info, l := s.run.Size(), s.run.Method(), s.l
+	z, l := s.run.Size(), s.l
 	grad := make([]float64, z.N)
 	for i := range rates {
 		e := s.run.End(i)
@@ -153,7 +153,7 @@ func (s *sweep) slopes(res *Result, limit float64) slopes {
 		for j := range grad {
 			grad[j] = s.gy[j*l]
 		}
-		res.judge(s.sys, e.Index, st.T1, rates[i], grad, lastStage(st, z, info), limit)
+		res.judge(s.sys, e.Index, st, rates[i], grad, limit)
 	}
 	return rates
 }

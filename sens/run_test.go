@@ -136,7 +136,7 @@ func rows(t *testing.T, what string, got, want []float64, n int, tol float64) {
 		return
 	}
 	w := len(got) / n
-	most := 1e-30
+	most := 1.0
 	for _, v := range want {
 		most = max(most, math.Abs(v))
 	}

@@ -10,10 +10,17 @@ import (
 // steps went through zero as the step grew: by step, zero for other steps.
 type slopes []float64
 
-// judge looks at a slope: a guard met tangentially has no derivative. gy and f
-// are the guard's gradient and the field at the end of the step.
-func (res *Result) judge(sys solvers.System, guard int, t, d float64, gy, f []float64, limit float64) {
-	size := float64(norm(gy) * norm(f))
+// judge looks at the slope d with which a guard ended step st: one met
+// tangentially has no derivative. The slope is compared with |g_y| times the
+// largest field among the stages, which in one dimension, too, tells a touch
+// from a crossing.
+func (res *Result) judge(sys solvers.System, guard int, st *solvers.Step, d float64, gy []float64, limit float64) {
+	n, w := len(st.Y0), len(st.Y0)+len(st.DQ)
+	size := 0.0
+	for at := 0; at+w <= len(st.K); at += w {
+		size = max(size, norm(st.K[at:at+n]))
+	}
+	size = float64(size * norm(gy))
 	if !(math.Abs(d) <= float64(limit*size)) {
 		return
 	}
@@ -23,7 +30,7 @@ func (res *Result) judge(sys solvers.System, guard int, t, d float64, gy, f []fl
 		name = sys.Events()[g.Event].ElemName(g.Elem)
 	}
 	res.Warnings = append(res.Warnings, solvers.Warning{
-		Kind: solvers.Grazing, T: t, Name: name, Instant: -1, Value: math.Abs(d) / size,
+		Kind: solvers.Grazing, T: st.T1, Name: name, Instant: -1, Value: math.Abs(d) / size,
 	})
 }
 
@@ -42,10 +49,4 @@ func share(x, d float64) float64 {
 		return 0
 	}
 	return -x / d
-}
-
-// lastStage returns the last stage derivative of the states: the field at, or close to, the end of the step.
-func lastStage(s *solvers.Step, z solvers.Size, info solvers.Info) []float64 {
-	at := (info.Stages - 1) * (z.N + z.Q)
-	return s.K[at : at+z.N]
 }

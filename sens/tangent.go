@@ -93,7 +93,7 @@ func newWalk(wk TangentWorker, run *solvers.Trajectory) *walk {
 
 // slopes finds the rates of all roots of the run: the tangents in the direction of h alone.
 func (w *walk) slopes(limit float64) {
-	z, info, l := w.run.Size(), w.run.Method(), w.l
+	z, l := w.run.Size(), w.l
 	w.rates = make(slopes, w.run.Steps())
 	grad := make([]float64, z.N)
 	w.sys.SetTangent(w.pd)
@@ -122,7 +122,7 @@ func (w *walk) slopes(limit float64) {
 			copy(grad[n:], w.r)
 			clear(w.yd)
 		}
-		w.res.judge(w.sys, e.Index, st.T1, w.rates[i], grad, lastStage(st, z, info), limit)
+		w.res.judge(w.sys, e.Index, st, w.rates[i], grad, limit)
 	}
 }
 
