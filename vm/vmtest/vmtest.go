@@ -31,6 +31,9 @@ func Conform(t *testing.T, b Backend) {
 	t.Run("random", func(t *testing.T) {
 		rapid.Check(t, func(t *rapid.T) {
 			tp := tapetest.Random(t, tapetest.Any)
+			if work(tp) > 1e4 {
+				t.Skip("too large to be quick")
+			}
 			lanes := rapid.IntRange(1, 16).Draw(t, "lanes")
 			seed := rapid.Uint64().Draw(t, "seed")
 			special := rapid.Bool().Draw(t, "special")
@@ -39,6 +42,19 @@ func Conform(t *testing.T, b Backend) {
 			}
 		})
 	})
+}
+
+// work counts the elements of all values, and the products of contractions.
+func work(t *tape.Tape) float64 {
+	n := 0.0
+	for v := range t.Values() {
+		size := float64(t.Shape(tape.Value(v)).Size())
+		n += size
+		if in := t.Instr(tape.Value(v)); in != nil && in.Op == tape.MatMul {
+			n += float64(size * float64(t.Shape(in.Args[0]).Size()))
+		}
+	}
+	return n
 }
 
 func cases(t *testing.T, b Backend) {

@@ -1,0 +1,299 @@
+package vm_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/vm"
+	"odes.dev/odes/vm/vmtest"
+)
+
+func parse(t testing.TB, text string) *tape.Tape {
+	t.Helper()
+	tp, err := tape.Parse(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return tp
+}
+
+func compile(t testing.TB, tp *tape.Tape, lanes int) *vm.Program {
+	t.Helper()
+	p, err := vm.Compile(tp, vm.Options{Lanes: lanes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// glv is a generalised Lotka–Volterra model's right-hand side and the pull of
+// lanes cotangents, its parameters' gradients deferred.
+func glv(n int) string {
+	return strings.ReplaceAll(`tape glv
+ in x [N]
+ in r [N]
+ in A [N N]
+ in w [N] lane
+ %4 = matmul A x : [N]
+ %5 = add %4 r : [N]
+ %6 = mul %5 x : [N]
+ %7 = mul w x : [N] lane
+ %8 = matmul A %7 ta : [N] lane
+ %9 = mul w %5 : [N] lane
+ %10 = add %8 %9 : [N] lane
+ out f %6
+ out bar.r %7
+ out bar.x %10
+`, "N", fmt.Sprint(n))
+}
+
+const oscillator = `tape vdp
+ in y [2]
+ in mu
+ %2 = slice y start=[0] : [1]
+ %3 = slice y start=[1] : [1]
+ %4 = sqr %2 : [1]
+ %5 = const 1
+ %6 = sub %5 %4 : [1]
+ %7 = mul %6 mu : [1]
+ %8 = mul %7 %3 : [1]
+ %9 = sub %8 %2 : [1]
+ %10 = concat %3 %9 axis=0 : [2]
+ out dy %10
+`
+
+// heat is a five-point stencil with a reaction term, on an n×n grid.
+func heat(n int) string {
+	return strings.NewReplacer("N", fmt.Sprint(n), "M", fmt.Sprint(n-2)).Replace(`tape heat
+ in u [N N]
+ in k
+ %2 = slice u start=[0 1] : [M M]
+ %3 = slice u start=[2 1] : [M M]
+ %4 = slice u start=[1 0] : [M M]
+ %5 = slice u start=[1 2] : [M M]
+ %6 = slice u start=[1 1] : [M M]
+ %7 = add %2 %3 : [M M]
+ %8 = add %4 %5 : [M M]
+ %9 = add %7 %8 : [M M]
+ %10 = const 4
+ %11 = mul %6 %10 : [M M]
+ %12 = sub %9 %11 : [M M]
+ %13 = mul %12 k : [M M]
+ %14 = sqr %6 : [M M]
+ %15 = mul %14 %6 : [M M]
+ %16 = sub %13 %15 : [M M]
+ %17 = add %16 %6 : [M M]
+ %18 = pad %17 start=[1 1] : [N N]
+ out du %18
+`)
+}
+
+// bind binds random inputs and fresh outputs.
+func bind(p *vm.Program, tp *tape.Tape, m *vm.Machine, lanes int) {
+	for i, x := range vmtest.Inputs(tp, lanes, 1, false) {
+		m.SetInput(i, x)
+	}
+	for i := range tp.Outputs {
+		m.SetOutput(i, make([]float64, p.OutputSize(i)), false)
+	}
+}
+
+func TestRunAllocatesNothing(t *testing.T) {
+	for name, text := range map[string]string{"glv": glv(40), "vdp": oscillator, "heat": heat(40)} {
+		for _, lanes := range []int{1, 3, 8} {
+			tp := parse(t, text)
+			p := compile(t, tp, lanes)
+			m := p.NewMachine()
+			bind(p, tp, m, lanes)
+			x := vmtest.Inputs(tp, lanes, 2, false)
+			y := make([]float64, p.OutputSize(0))
+			if n := testing.AllocsPerRun(20, m.Run); n != 0 {
+				t.Errorf("%s, %d lanes: %v allocations in a run", name, lanes, n)
+			}
+			flip := false
+			other := vmtest.Inputs(tp, lanes, 3, false)
+			if n := testing.AllocsPerRun(20, func() { // bindings that change between runs
+				m.SetInput(0, x[0])
+				if flip {
+					m.SetInput(0, other[0])
+				}
+				flip = !flip
+				m.SetOutput(0, y, false)
+				m.Run()
+			}); n != 0 {
+				t.Errorf("%s, %d lanes: %v allocations with new bindings", name, lanes, n)
+			}
+		}
+	}
+}
+
+// TestOverlap runs tapes whose outputs lie in the memory of their inputs: a
+// swap, and an update in place.
+func TestOverlap(t *testing.T) {
+	tp := parse(t, "tape swap\n in a [3]\n in b [3]\n %2 = add a b : [3]\n out x b\n out y %2\n")
+	p := compile(t, tp, 1)
+	m := p.NewMachine()
+	a, b := []float64{1, 2, 3}, []float64{10, 20, 30}
+	m.SetInput(0, a)
+	m.SetInput(1, b)
+	m.SetOutput(0, a, false)
+	m.SetOutput(1, b, false)
+	m.Run()
+	if fmt.Sprint(a, b) != "[10 20 30] [11 22 33]" {
+		t.Errorf("after a swap: %v %v", a, b)
+	}
+	m.SetOutput(1, b, true)
+	m.Run()
+	if fmt.Sprint(a, b) != "[11 22 33] [32 64 96]" {
+		t.Errorf("after accumulation in place: %v %v", a, b)
+	}
+	// Back to memory of their own.
+	x, y := make([]float64, 3), make([]float64, 3)
+	m.SetOutput(0, x, false)
+	m.SetOutput(1, y, false)
+	m.Run()
+	if fmt.Sprint(x, y) != "[32 64 96] [43 86 129]" {
+		t.Errorf("after a change of bindings: %v %v", x, y)
+	}
+}
+
+func TestUnboundOutputsAndLookups(t *testing.T) {
+	tp := parse(t, glv(5))
+	p := compile(t, tp, 4)
+	if i, ok := p.Input("w"); !ok || i != 3 || p.InputSize(i) != 20 {
+		t.Errorf("input w is %d, %v", i, ok)
+	}
+	i, ok := p.Output("bar.x")
+	if !ok || i != 2 || p.OutputSize(i) != 20 || !p.OutputPerLane(i) || p.OutputPerLane(0) {
+		t.Errorf("output bar.x is %d, %v", i, ok)
+	}
+	if _, ok := p.Input("nothing"); ok {
+		t.Error("found an input that is not there")
+	}
+	m := p.NewMachine()
+	for i, x := range vmtest.Inputs(tp, 4, 1, false) {
+		m.SetInput(i, x)
+	}
+	m.Run() // nothing bound: nothing stored
+	f := make([]float64, 5)
+	m.SetOutput(0, f, false)
+	m.Run()
+	if f[0] == 0 || math.IsNaN(f[0]) {
+		t.Errorf("output f is %v", f)
+	}
+}
+
+func TestBugsOfTheCallerPanic(t *testing.T) {
+	p := compile(t, parse(t, oscillator), 1)
+	for name, f := range map[string]func(m *vm.Machine){
+		"input length":  func(m *vm.Machine) { m.SetInput(0, make([]float64, 3)) },
+		"output length": func(m *vm.Machine) { m.SetOutput(0, make([]float64, 3), false) },
+		"unbound input": func(m *vm.Machine) { m.SetInput(0, make([]float64, 2)); m.Run() },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f(p.NewMachine())
+		}()
+	}
+}
+
+func TestCompileErrors(t *testing.T) {
+	if _, err := vm.Compile(&tape.Tape{}, vm.Options{}); err == nil {
+		t.Error("a tape without a name compiles")
+	}
+	if _, err := vm.Compile(parse(t, oscillator), vm.Options{Lanes: -1}); err == nil {
+		t.Error("compiles for -1 lanes")
+	}
+}
+
+// TestStats pins the cost of known tapes: views cost no instruction, chains
+// are one step, and memory is reused.
+func TestStats(t *testing.T) {
+	for _, c := range []struct {
+		name  string
+		text  string
+		lanes int
+		want  vm.Stats
+	}{
+		{"vdp", oscillator, 1, vm.Stats{Instructions: 6, Steps: 2, Bytes: 16, Flops: 5}},
+		{"heat", heat(34), 1, vm.Stats{Instructions: 11, Steps: 2, Bytes: 8 * (32*32 + 5*512), Flops: 10 * 32 * 32}},
+		{"glv", glv(16), 8, vm.Stats{Instructions: 7, Steps: 5, Bytes: 8 * (16*8 + 16 + 2*128), Flops: 2*256 + 32 + 2*256*8 + 3*128}},
+	} {
+		if got := compile(t, parse(t, c.text), c.lanes).Stats(); got != c.want {
+			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+		}
+	}
+}
+
+// TestMemoryIsReused wants a long chain of whole-array steps to need a few
+// arrays only.
+func TestMemoryIsReused(t *testing.T) {
+	b := tape.NewBuilder("long")
+	x := b.Input("x", tape.Shape{1000}, false)
+	v := x
+	for range 50 {
+		s := b.SumAxes(v, 0)
+		v = b.Op1(tape.Sin, b.Add(v, s))
+	}
+	b.Output("y", v)
+	if got := compile(t, b.Tape(), 1).Stats().Bytes; got > 8*4000 {
+		t.Errorf("50 steps over 1000 elements take %d bytes", got)
+	}
+}
+
+func BenchmarkRun(b *testing.B) {
+	for _, c := range []struct {
+		name  string
+		text  string
+		lanes []int
+	}{
+		{"vdp", oscillator, []int{1, 8}},
+		{"glv10", glv(10), []int{1, 8}},
+		{"glv200", glv(200), []int{1, 4, 8}},
+		{"heat512", heat(512), []int{1}},
+	} {
+		for _, lanes := range c.lanes {
+			b.Run(fmt.Sprintf("tape=%s/lanes=%d", c.name, lanes), func(b *testing.B) {
+				tp := parse(b, c.text)
+				p := compile(b, tp, lanes)
+				m := p.NewMachine()
+				bind(p, tp, m, lanes)
+				b.ReportAllocs()
+				for b.Loop() {
+					m.Run()
+				}
+				b.ReportMetric(float64(p.Stats().Flops)*float64(b.N)/b.Elapsed().Seconds()/1e9, "gflop/s")
+			})
+		}
+	}
+	for _, op := range []tape.Op{tape.Add, tape.Mul, tape.Exp, tape.Sin} {
+		b.Run("op="+op.String()+"/n=4096", func(b *testing.B) {
+			t := tape.NewBuilderWith("one", 0)
+			x := t.Input("x", tape.Shape{4096}, false)
+			args := []tape.Value{x, x}[:op.Row().Arity]
+			t.Output("y", t.Emit(tape.Instr{Op: op, Args: args}))
+			tp := t.Tape()
+			p := compile(b, tp, 1)
+			m := p.NewMachine()
+			in := make([]float64, 4096)
+			r := elem.NewRand(1)
+			for i := range in {
+				in[i] = r.Norm()
+			}
+			m.SetInput(0, in)
+			m.SetOutput(0, make([]float64, 4096), false)
+			for b.Loop() {
+				m.Run()
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/element")
+		})
+	}
+}
