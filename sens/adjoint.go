@@ -128,8 +128,8 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 	return s
 }
 
-// slopes finds the rates of all roots of the run. The accumulators of the
-// system are used, and zeroed when a block begins.
+// slopes finds the rates of all roots of the run. What gathers in the system
+// meanwhile is thrown away when a block begins.
 func (s *sweep) slopes(res *Result, limit float64) slopes {
 	rates := make(slopes, s.run.Steps())
 	z, l := s.run.Size(), s.l
@@ -141,7 +141,6 @@ func (s *sweep) slopes(res *Result, limit float64) slopes {
 		}
 		st := &s.step
 		s.run.Load(i, st)
-		s.sys.Begin()
 		s.sys.Enter(s.run.Held(i))
 		for j := range s.w {
 			s.w[j] = 1

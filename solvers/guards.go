@@ -192,7 +192,7 @@ func (s *Solver) watch() (verdict, error) {
 			if s.opts.Fixed > 0 {
 				return again, s.badGuard(i, tr)
 			}
-			return again, s.reject(float64(0.25*tr.H), true)
+			return again, s.broken()
 		}
 	}
 	if s.anyRest {
@@ -203,7 +203,7 @@ func (s *Solver) watch() (verdict, error) {
 	for i := range s.skip {
 		s.skip[i] = -1
 	}
-	for {
+	for tries := 0; ; {
 		at := len(s.nodes)
 		for i := range s.guards {
 			_, j := s.play(i, at)
@@ -215,6 +215,15 @@ func (s *Solver) watch() (verdict, error) {
 		v, err := s.find(at)
 		if err != nil || v != quiet {
 			return v, err
+		}
+		// What seemed to fire passes this sample. Real steps may have found another guard than the
+		// interpolant, which is then still to be looked for, once.
+		if tries++; tries > len(s.guards) {
+			for i := range s.guards {
+				if _, j := s.play(i, at+1); j == at {
+					s.skip[i] = at
+				}
+			}
 		}
 	}
 	last := len(s.nodes) - 1

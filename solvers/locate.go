@@ -13,6 +13,9 @@ func (s *Solver) find(at int) (verdict, error) {
 	tr := s.trial
 	for i := range s.guards {
 		s.live[i], _ = s.play(i, at)
+		if s.skip[i] >= at && (s.guards[i].Crossing || s.live[i].from >= 0) {
+			s.live[i].on = false
+		}
 	}
 	lo, hi := s.lo, s.hi
 	lo.h, hi.h = 0, float64(s.nodes[at]*tr.H)
@@ -30,14 +33,14 @@ func (s *Solver) find(at int) (verdict, error) {
 	copy(hi.truth, s.truths[at])
 	floor := lo.h
 	if !s.shrink(false, float64(1e-7*tr.H)) {
-		return again, s.reject(float64(0.25*tr.H), true)
+		return again, s.broken()
 	}
 	v, err := s.enclose(floor, at)
 	if v != found || err != nil {
 		return v, err
 	}
 	if !s.shrink(true, ulp(max(math.Abs(tr.T), math.Abs(tr.T+s.hi.h)))) {
-		return again, s.reject(float64(0.25*tr.H), true)
+		return again, s.broken()
 	}
 	real := false
 	for i, g := range s.guards {
@@ -59,6 +62,14 @@ func (s *Solver) find(at int) (verdict, error) {
 	copy(s.rho, s.hi.rho)
 	copy(s.truth, s.hi.truth)
 	return found, nil
+}
+
+// broken sends a trial step back in which something was not finite; a step of fixed length is an error.
+func (s *Solver) broken() error {
+	if s.opts.Fixed > 0 {
+		return &NonFiniteError{Place: s.place(s.trial), What: "a step of fixed length", Stage: s.badStage(s.trial)}
+	}
+	return s.reject(float64(0.25*s.trial.H), true)
 }
 
 // pass lets the guards that fire at p pass sample at of the trial step.
@@ -212,7 +223,7 @@ func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 	}
 	x := s.hi.h
 	if !s.real(x) {
-		return again, s.reject(float64(0.25*tr.H), true)
+		return again, s.broken()
 	}
 	tiny := float64(2 * ulp(max(math.Abs(tr.T), math.Abs(tr.T1))))
 	stride := tiny
@@ -226,9 +237,6 @@ func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 		for s.anyFires(s.mid) {
 			s.raise()
 			if s.hi.h <= floor {
-				if floor == 0 {
-					return quiet, nil
-				}
 				for i := range s.guards { // what a sample switched on is not on for real steps
 					if s.live[i].from >= 0 && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
 						s.skip[i] = at
@@ -246,7 +254,7 @@ func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 				return found, nil
 			}
 			if !s.real(x) {
-				return again, s.reject(float64(0.25*tr.H), true)
+				return again, s.broken()
 			}
 		}
 		s.lower()
@@ -261,7 +269,7 @@ func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 		x = min(s.lo.h+stride, tr.H)
 		stride *= 8
 		if !s.real(x) {
-			return again, s.reject(float64(0.25*tr.H), true)
+			return again, s.broken()
 		}
 		if s.anyFires(s.mid) {
 			s.raise()

@@ -178,7 +178,17 @@ func (s *Solver) emit(y, d, m []float64) error {
 	return s.sink.Mark(&s.mark)
 }
 
-func (s *Solver) warn(w Warning) { s.stats.Warnings = append(s.stats.Warnings, w) }
+// warn keeps a warning. Of ties between the same two events one is enough.
+func (s *Solver) warn(w Warning) {
+	if w.Kind == Tie {
+		for _, o := range s.stats.Warnings {
+			if o.Kind == Tie && o.Name == w.Name && o.Other == w.Other {
+				return
+			}
+		}
+	}
+	s.stats.Warnings = append(s.stats.Warnings, w)
+}
 
 // never warns of times that did not come because they lie beyond the end.
 func (s *Solver) never() {

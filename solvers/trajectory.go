@@ -54,8 +54,8 @@ func (a *arena) reset(slot int) {
 		return
 	}
 	*a = arena{slot: slot}
-	// Chunks of about 64k numbers.
-	if per := 1 << 16 / max(slot, 1); per > 1 {
+	// Chunks of about eight thousand numbers.
+	if per := 1 << 13 / max(slot, 1); per > 1 {
 		a.shift = uint(min(bits.Len(uint(per))-1, 10))
 	}
 }
