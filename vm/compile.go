@@ -75,14 +75,17 @@ func (c *compiler) views() {
 		if !c.needed[len(t.Inputs)+i] || in.Op.Row().Elementwise() {
 			continue
 		}
-		switch in.Op {
-		case tape.Slice, tape.Transpose, tape.Broadcast, tape.Reshape:
-		default:
-			for _, a := range in.Args {
+		for _, a := range in.Args {
+			switch in.Op {
+			case tape.Slice, tape.Transpose, tape.Broadcast, tape.Reshape:
+			case tape.Pad:
+				continue
+			default:
 				contiguous[a] = true
 			}
 		}
 	}
+	c.plainPads(contiguous)
 	for i := range t.Inputs {
 		c.where[i] = own(i, t.Inputs[i].Shape)
 	}
@@ -104,12 +107,38 @@ func (c *compiler) views() {
 	}
 }
 
+// plainPads marks the Pads that must be arrays: all but those that only
+// elementwise instructions of the same shape read.
+func (c *compiler) plainPads(contiguous []bool) {
+	t := c.t
+	pad := func(v tape.Value) bool {
+		in := t.Instr(v)
+		return in != nil && in.Op == tape.Pad
+	}
+	for _, o := range t.Outputs {
+		if pad(o.Value) {
+			contiguous[o.Value] = true
+		}
+	}
+	for i := range t.Instrs {
+		in := &t.Instrs[i]
+		if !c.needed[len(t.Inputs)+i] {
+			continue
+		}
+		for _, a := range in.Args {
+			if pad(a) && !(in.Op.Row().Elementwise() && in.Shape.Equal(t.Shape(a))) {
+				contiguous[a] = true
+			}
+		}
+	}
+}
+
 // viewOf returns the view that v is of its operand, if it is one.
 func (c *compiler) viewOf(v int, in *tape.Instr, contiguous bool) (view, bool) {
 	if in.Op == tape.Const {
 		if len(in.Attr.Data) == 1 && in.Shape.Size() > 1 && !contiguous {
 			c.splat[v] = true
-			return view{v, 0, in.Shape, make([]int, len(in.Shape))}, true
+			return view{root: v, shape: in.Shape, strides: make([]int, len(in.Shape))}, true
 		}
 		return view{}, false
 	}
@@ -121,7 +150,7 @@ func (c *compiler) viewOf(v int, in *tape.Instr, contiguous bool) (view, bool) {
 	case tape.Slice:
 		return a.window(in.Shape, &in.Attr), true
 	case tape.Transpose:
-		w := view{a.root, a.off, in.Shape, make([]int, len(in.Shape))}
+		w := view{root: a.root, off: a.off, shape: in.Shape, strides: make([]int, len(in.Shape))}
 		for k, p := range in.Attr.Perm {
 			w.strides[k] = a.strides[p]
 		}
@@ -133,6 +162,13 @@ func (c *compiler) viewOf(v int, in *tape.Instr, contiguous bool) (view, bool) {
 	case tape.Take:
 		if a.dense() {
 			return a.take(in.Shape, in.Attr.Axis, in.Attr.Index)
+		}
+	case tape.Pad:
+		if len(in.Shape) == 0 {
+			return a, true
+		}
+		if !contiguous {
+			return a.padded(in.Shape, &in.Attr), true
 		}
 	}
 	return view{}, false

@@ -249,7 +249,12 @@ func (c *compiler) stripRegister(i int) int {
 // single element (always is then true), else for every strip.
 func (s *strips) fill(l *loop, w view, width int) (reg int, always bool) {
 	c := s.c
-	u := micro{op: tape.Broadcast, a: operand{reg: c.register(w.root)}, from: newWalker(w, width, c.lane[w.root])}
+	u := micro{op: tape.Broadcast, a: operand{reg: c.register(w.root)}}
+	if w.pad != nil {
+		u.pad = newPadReader(w, width, c.lane[w.root])
+	} else {
+		u.from = newWalker(w, width, c.lane[w.root])
+	}
 	if w.single() {
 		key := filling{w.root, w.off, width}
 		reg, ok := s.filled[key]
@@ -290,8 +295,8 @@ func (c *compiler) emitStep(v int) {
 		}
 		s = &copyStep{dst, c.register(w.root), newWalker(w, width, c.lane[v])}
 	case tape.Pad:
-		w := own(v, in.Shape).window(shapes[0], &in.Attr)
-		s = &padStep{dst, args[0], newWalker(w, width, true)}
+		w := c.where[in.Args[0]]
+		s = &padStep{dst, c.register(w.root), newPadReader(w.padded(in.Shape, &in.Attr), width, c.lane[v])}
 	case tape.Concat:
 		s = c.concat(v, in, args)
 	case tape.Take:

@@ -21,6 +21,7 @@ type micro struct {
 	dst     operand
 	a, b, c operand
 	from    walker
+	pad     *padReader // instead of from, for a padded view
 }
 
 // operand is an array a loop's instruction works on: elements off+s … of a
@@ -64,5 +65,9 @@ func (l *loop) run(m *Machine) {
 
 // fill lays out the elements of a view as the loop wants them.
 func (u *micro) fill(m *Machine, s, n int) {
+	if u.pad != nil {
+		u.pad.read(m.at(u.dst, s, n), m.regs[u.a.reg], s/u.pad.runs.lanes)
+		return
+	}
 	u.from.read(m.at(u.dst, s, n), m.regs[u.a.reg], s/u.from.lanes)
 }

@@ -8,18 +8,13 @@ type copyStep struct {
 
 func (c *copyStep) run(m *Machine) { c.from.read(m.regs[c.dst], m.regs[c.src], 0) }
 
-// padStep places a dense operand in zeros.
+// padStep places an operand in zeros.
 type padStep struct {
-	dst int
-	src dense
-	to  walker
+	dst, src int
+	from     *padReader
 }
 
-func (c *padStep) run(m *Machine) {
-	d := m.regs[c.dst]
-	clear(d)
-	c.to.write(d, c.src.of(m))
-}
+func (c *padStep) run(m *Machine) { c.from.read(m.regs[c.dst], m.regs[c.src], 0) }
 
 // dense is a contiguous operand.
 type dense struct{ reg, off, size int }

@@ -13,6 +13,7 @@ type view struct {
 	off     int
 	shape   tape.Shape
 	strides []int
+	pad     *padding // not nil: the elements stand among zeros
 }
 
 func rowMajor(s tape.Shape) []int {
@@ -25,10 +26,13 @@ func rowMajor(s tape.Shape) []int {
 	return st
 }
 
-func own(root int, s tape.Shape) view { return view{root, 0, s, rowMajor(s)} }
+func own(root int, s tape.Shape) view { return view{root: root, shape: s, strides: rowMajor(s)} }
 
 // dense reports whether the elements follow each other in row-major order.
 func (v view) dense() bool {
+	if v.pad != nil {
+		return false
+	}
 	n := 1
 	for k := len(v.shape) - 1; k >= 0; k-- {
 		if v.shape[k] != 1 {
@@ -43,6 +47,9 @@ func (v view) dense() bool {
 
 // single reports whether all elements are the same one.
 func (v view) single() bool {
+	if v.pad != nil {
+		return false
+	}
 	for k, d := range v.shape {
 		if d != 1 && v.strides[k] != 0 {
 			return false
@@ -53,6 +60,9 @@ func (v view) single() bool {
 
 // stretch returns v with axes of length 1 stretched to shape, or a scalar filled.
 func (v view) stretch(shape tape.Shape) view {
+	if v.pad != nil { // of this shape already
+		return v
+	}
 	st := make([]int, len(shape))
 	if len(v.shape) == len(shape) {
 		for k := range st {
@@ -61,12 +71,12 @@ func (v view) stretch(shape tape.Shape) view {
 			}
 		}
 	}
-	return view{v.root, v.off, shape, st}
+	return view{root: v.root, off: v.off, shape: shape, strides: st}
 }
 
 // window returns the slice of v that a describes.
 func (v view) window(shape tape.Shape, a *tape.Attr) view {
-	w := view{v.root, v.off, shape, make([]int, len(shape))}
+	w := view{root: v.root, off: v.off, shape: shape, strides: make([]int, len(shape))}
 	for k, st := range v.strides {
 		w.off += a.Start[k] * st
 		w.strides[k] = st
@@ -81,11 +91,11 @@ func (v view) window(shape tape.Shape, a *tape.Attr) view {
 func (v view) reshape(shape tape.Shape) (w view, ok bool) {
 	if !v.dense() {
 		if v.single() { // any arrangement of the same element
-			return view{v.root, v.off, shape, make([]int, len(shape))}, true
+			return view{root: v.root, off: v.off, shape: shape, strides: make([]int, len(shape))}, true
 		}
 		return view{}, false
 	}
-	return view{v.root, v.off, shape, rowMajor(shape)}, true
+	return view{root: v.root, off: v.off, shape: shape, strides: rowMajor(shape)}, true
 }
 
 // take returns the positions index along axis if they are in arithmetic
@@ -100,7 +110,7 @@ func (v view) take(shape tape.Shape, axis int, index []int) (view, bool) {
 			return view{}, false
 		}
 	}
-	w := view{v.root, v.off + index[0]*v.strides[axis], shape, append([]int(nil), v.strides...)}
+	w := view{root: v.root, off: v.off + index[0]*v.strides[axis], shape: shape, strides: append([]int(nil), v.strides...)}
 	w.strides[axis] *= step
 	return w, true
 }
@@ -217,28 +227,4 @@ func (w *walker) readRun(dst, src []float64, at, run, step int) {
 			at += step
 		}
 	}
-}
-
-// write is the opposite of read for all elements: it copies the dense src to
-// the view's places in dst. Both have the walker's lanes.
-func (w *walker) write(dst, src []float64) {
-	lanes := w.lanes
-	w.walk(0, w.size(), func(at, run, step int) {
-		n := run * lanes
-		switch {
-		case step == 1:
-			copy(dst[at*lanes:], src[:n])
-		case lanes == 1:
-			for _, x := range src[:n] {
-				dst[at] = x
-				at += step
-			}
-		default:
-			for i := 0; i < n; i += lanes {
-				copy(dst[at*lanes:at*lanes+lanes], src[i:])
-				at += step
-			}
-		}
-		src = src[n:]
-	})
 }
