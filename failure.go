@@ -70,22 +70,20 @@ func (m *Model) failed(err error, w *worker, method solvers.Method) error {
 		d := list.Errorf(CodeNonFinite, span, "%s is not a finite number at %s", nonFinite.What, m.at(&nonFinite.Place))
 		m.blame(d, w, method, &nonFinite.Place)
 	case errors.As(err, &underflow):
-		why := "the estimated error stays above the tolerance"
 		if underflow.NonFinite {
-			why = "every trial step gives something that is not a finite number"
-		}
-		d := list.Errorf(CodeUnderflow, span, "the step size fell below %s: %s at %s%s; the model may be singular or stiff there, or the tolerances too tight",
-			short(underflow.HMin), why, m.at(&underflow.Place), m.worst(&underflow.Place))
-		if underflow.NonFinite {
+			d := list.Errorf(CodeUnderflow, span, "every step from %s gives something that is not a finite number, however short", m.at(&underflow.Place))
 			m.blame(d, w, method, &underflow.Place)
+			break
 		}
+		list.Errorf(CodeUnderflow, span, "the step size fell below %s: the estimated error stays above the tolerance at %s%s; the model may be singular or stiff there, or the tolerances too tight",
+			short(underflow.HMin), m.at(&underflow.Place), m.worst(&underflow.Place))
 	case errors.As(err, &many):
 		list.Errorf(CodeTooMany, span, "more than max_steps = %d steps, and only at %s%s; raise solver.max_steps, loosen rtol, or shorten the time span; a stiff model needs an implicit method",
 			many.Max, m.at(&many.Place), m.worst(&many.Place))
 	case errors.As(err, &chatter):
 		last := make([]string, len(chatter.Times))
 		for i, t := range chatter.Times {
-			last[i] = short(t)
+			last[i] = strconv.FormatFloat(t, 'g', 13, 64)
 		}
 		list.Errorf(CodeChattering, m.eventSpan(chatter.Event), "event %s is chattering: it %s (last times %s), at %s; end the run with such an event (stop), or let it switch the model to rest",
 			chatter.Event, chatter.Reason, strings.Join(last, ", "), m.at(&chatter.Place))

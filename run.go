@@ -119,6 +119,11 @@ func (p *reporter) Step(s *solvers.Step, _ solvers.End) error {
 
 func (p *reporter) Mark(*solvers.Mark) error { return nil }
 
+// grazingLimit is the slope of a guard along the trajectory, relative to a head-on
+// meeting, below which derivatives are warned about: the event is then gone
+// after a change of its threshold by about a millionth.
+const grazingLimit = 1e-3
+
 // stats gathers the counts of a run.
 func (r *run) stats(s solvers.Stats) RunStats {
 	out := RunStats{Steps: s.Steps, Rejected: s.Rejected, F: s.Evals}
@@ -255,7 +260,7 @@ func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities
 		return nil, err
 	}
 	compileSeconds := time.Since(start).Seconds()
-	want := sens.Options{EventTimes: opts.EventTimes}
+	want := sens.Options{EventTimes: opts.EventTimes, GrazingLimit: grazingLimit}
 	for _, v := range variables {
 		want.Initial = want.Initial || v.Initial
 	}
