@@ -21,7 +21,7 @@ type compiler struct {
 	tables map[typecheck.Expr][]float64 // compile-time expressions over their whole loops
 
 	modes     []*mode
-	modeOf    map[memoKey]*mode
+	modeOf    map[modeKey]*mode
 	modeCount int // elements of the flat mode vector
 	corners   []corner
 	cornered  map[memoKey]bool
@@ -33,14 +33,23 @@ type compiler struct {
 
 // Compile turns a checked model into tapes. What cannot be compiled is
 // reported in diags; then the result is nil.
-func Compile(m *typecheck.Model, diags *diag.List) (out *Compiled) {
-	c := &compiler{
+func Compile(m *typecheck.Model, diags *diag.List) *Compiled {
+	return newCompiler(m, diags).run()
+}
+
+func newCompiler(m *typecheck.Model, diags *diag.List) *compiler {
+	return &compiler{
 		model: m, diags: diags, out: &Compiled{Model: m}, frames: newFrames(),
 		tables:       map[typecheck.Expr][]float64{},
-		modeOf:       map[memoKey]*mode{},
+		modeOf:       map[modeKey]*mode{},
 		cornered:     map[memoKey]bool{},
 		functionalOf: map[memoKey]*functional{},
 	}
+}
+
+// run compiles, and reports what a node has panicked with.
+func (c *compiler) run() (out *Compiled) {
+	diags := c.diags
 	before := errorsIn(diags)
 	defer func() {
 		switch r := recover().(type) {
@@ -123,13 +132,7 @@ func (c *compiler) rates() *tape.Tape {
 		x := l.lower(f.node.Body, f.s)
 		if f.node.From != nil || f.node.To != nil {
 			l.span = f.node.Span()
-			var free []*typecheck.Index
-			for _, e := range []typecheck.Expr{f.node.From, f.node.To} {
-				if e != nil {
-					free = append(free, typecheck.Free(e)...)
-				}
-			}
-			open := l.mode(c.modeOver(f.node, kindWindow, f.s, free, nil, 0))
+			open := l.mode(c.windowMode(f.node, f.s))
 			x = l.elementwise(tape.Select, open, x, l.number(0))
 		}
 		l.b.Output("dq."+strconv.Itoa(f.number), l.expand(x, f.ax, f.own))

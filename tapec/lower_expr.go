@@ -163,20 +163,14 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 		if !e.Fn.Op.Valid() {
 			break
 		}
+		if l.held && (e.Fn.Op == tape.Min || e.Fn.Op == tape.Max) {
+			l.c.corner(e, s)
+		}
 		return l.elementwise(e.Fn.Op, l.all(e.Args, s)...)
 	case stdlib.Reduction:
 		return l.reduction(e.Fn.Name, l.lower(e.Args[0], s))
 	case stdlib.Structure:
 		return l.structure(e, s)
-	}
-	switch e.Fn.Name {
-	case "noevent":
-		s.plain = true
-		return l.lower(e.Args[0], s)
-	case "interp":
-		l.knots(e, s)
-		xs := l.all(e.Args, s)
-		return l.interpolate(xs[0], xs[1], xs[2])
 	}
 	panic(misplaced{e.Span(), "function " + e.Fn.Name + " cannot be compiled here"})
 }
@@ -261,41 +255,6 @@ func (l *lowerer) unlabel(x labelled, own []*axis) array {
 	return array{v: l.arrange(x, append(ax[:len(ax):len(ax)], own...)), ax: ax, own: lengths(own)}
 }
 
-// interpolate is linear interpolation of y at the knots t, constant outside:
-// y[1] + Σ slope_k · clamp(q - t_k, 0, t_(k+1) - t_k), which needs no search.
-func (l *lowerer) interpolate(t, y, q array) array {
-	n := t.own[0]
-	if n == 1 {
-		ax := union(y.ax, q.ax)
-		return array{v: l.expand(l.entry(y, 0), ax, q.own), ax: ax, own: q.own}
-	}
-	dt := l.elementwise(tape.Sub, l.span1(t, 1, n-1), l.span1(t, 0, n-1))
-	dy := l.elementwise(tape.Sub, l.span1(y, 1, n-1), l.span1(y, 0, n-1))
-	slope := l.elementwise(tape.Div, dy, dt)
-	// The elements of q become an axis, so that the knots may be the own dimension.
-	lq, own := l.label(q)
-	wide := array{v: q.v, ax: lq.ax}
-	into := l.elementwise(tape.Sub, wide, l.span1(t, 0, n-1))
-	into = l.elementwise(tape.Min, l.elementwise(tape.Max, into, l.number(0)), dt)
-	sum := l.reduction("sum", l.elementwise(tape.Mul, slope, into))
-	out := l.elementwise(tape.Add, l.entry(y, 0), sum)
-	return l.unlabel(labelled{out.v, out.ax}, own)
-}
-
-// span1 returns n elements of the vector x from the given one on.
-func (l *lowerer) span1(x array, from, n int) array {
-	at := count(n)
-	for i := range at {
-		at[i] += from
-	}
-	return array{v: l.emit().Take(x.v, len(x.ax), at), ax: x.ax, own: tape.Shape{n}}
-}
-
-// entry returns one element of the vector x.
-func (l *lowerer) entry(x array, k int) array {
-	return array{v: l.reshape(l.span1(x, k, 1).v, lengths(x.ax)), ax: x.ax}
-}
-
 // stack puts its elements along a new first own dimension.
 func (l *lowerer) stack(e *typecheck.Stack, s scope) array {
 	xs := l.all(e.Elems, s)
@@ -328,7 +287,7 @@ func (l *lowerer) choice(e *typecheck.If, s scope) array {
 	}
 	var cond array
 	if l.held && !s.plain && switches(e.Cond) {
-		cond = l.mode(l.c.mode(e, kindIf, e.Cond, s))
+		cond = l.mode(l.c.ifMode(e, s))
 	} else {
 		cond = l.lower(e.Cond, s)
 	}

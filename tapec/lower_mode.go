@@ -29,14 +29,43 @@ type mode struct {
 	own    tape.Shape
 }
 
-// mode returns the mode of node, whose value depends on what shapes depends on.
-func (c *compiler) mode(node typecheck.Expr, kind modeKind, shapes typecheck.Expr, s scope) *mode {
-	free := typecheck.Free(shapes)
-	return c.modeOver(node, kind, s, free, shapeOf(shapes), typecheck.Depends(shapes))
+// modeKey names a mode by what it holds, not by the node: the checker may have
+// several copies of one.
+type modeKey struct {
+	x, y  typecheck.Expr
+	fn    *stdlib.Func
+	bound string
 }
 
-func (c *compiler) modeOver(node typecheck.Expr, kind modeKind, s scope, free []*typecheck.Index, own tape.Shape, uses typecheck.Uses) *mode {
-	key := memoKey{e: node, bound: s.key(free)}
+// ifMode returns the mode that holds the condition of e.
+func (c *compiler) ifMode(e *typecheck.If, s scope) *mode {
+	free := typecheck.Free(e.Cond)
+	key := modeKey{x: e.Cond, bound: s.key(free)}
+	return c.mode(key, kindIf, e, s, free, shapeOf(e.Cond), typecheck.Depends(e.Cond))
+}
+
+// jumpMode returns the mode that holds the level of e.
+func (c *compiler) jumpMode(e *typecheck.Call, s scope) *mode {
+	free := typecheck.Free(e)
+	key := modeKey{x: e.Args[0], fn: e.Fn, bound: s.key(free)}
+	if len(e.Args) > 1 {
+		key.y = e.Args[1]
+	}
+	return c.mode(key, kindJump, e, s, free, shapeOf(e), typecheck.Depends(e))
+}
+
+// windowMode returns the mode that tells whether time is within the bounds of f.
+func (c *compiler) windowMode(f *typecheck.Functional, s scope) *mode {
+	var free []*typecheck.Index
+	for _, e := range []typecheck.Expr{f.From, f.To} {
+		if e != nil {
+			free = append(free, typecheck.Free(e)...)
+		}
+	}
+	return c.mode(modeKey{x: f.From, y: f.To, bound: s.key(free)}, kindWindow, f, s, free, nil, 0)
+}
+
+func (c *compiler) mode(key modeKey, kind modeKind, node typecheck.Expr, s scope, free []*typecheck.Index, own tape.Shape, uses typecheck.Uses) *mode {
 	if m, ok := c.modeOf[key]; ok {
 		return m
 	}
@@ -68,7 +97,7 @@ func (l *lowerer) mode(m *mode) array {
 
 // jump is a function that jumps, with its level held.
 func (l *lowerer) jump(e *typecheck.Call, s scope) array {
-	level := l.mode(l.c.mode(e, kindJump, e, s))
+	level := l.mode(l.c.jumpMode(e, s))
 	if e.Fn.Op != tape.Mod {
 		return level
 	}
@@ -265,7 +294,7 @@ func (l *lowerer) root(e typecheck.Expr, s scope) array {
 		}
 		cond := array{}
 		if !s.plain && switches(e.Cond) {
-			cond = l.mode(l.c.mode(e, kindIf, e.Cond, s))
+			cond = l.mode(l.c.ifMode(e, s))
 		} else {
 			cond = l.lower(e.Cond, s)
 		}
@@ -300,19 +329,37 @@ func (l *lowerer) vector(x array, order []*axis, own tape.Shape) tape.Value {
 	return l.reshape(v, tape.Shape{l.b.Shape(v).Size()})
 }
 
-// knots notes where a table that is read at the time has its corners.
-func (l *lowerer) knots(e *typecheck.Call, s scope) {
-	if r, ok := e.Args[2].(*typecheck.Ref); !ok || r.Sym.Kind != typecheck.TimeSymbol || !l.held || s.plain {
-		return
-	}
-	key := memoKey{e: e.Args[0], bound: s.key(typecheck.Free(e.Args[0]))}
-	if !l.c.cornered[key] {
-		l.c.cornered[key] = true
-		l.c.corners = append(l.c.corners, corner{e.Args[0], s})
+// corner notes the times at which min or max of the time and something that
+// does not move has a kink, as in tables: steps end there.
+func (c *compiler) corner(e *typecheck.Call, s scope) {
+	for k, x := range e.Args {
+		if !clampedTime(x) {
+			continue
+		}
+		at := e.Args[1-k]
+		if typecheck.Depends(at)&^(typecheck.UsesParam|typecheck.UsesDiscrete) != 0 {
+			continue
+		}
+		key := memoKey{e: at, bound: s.key(typecheck.Free(at))}
+		if !c.cornered[key] {
+			c.cornered[key] = true
+			c.corners = append(c.corners, corner{at, s})
+		}
 	}
 }
 
-// corner is a vector of times at which a right-hand side has kinks.
+// clampedTime reports whether e is the time, or the time kept within bounds.
+func clampedTime(e typecheck.Expr) bool {
+	switch e := e.(type) {
+	case *typecheck.Ref:
+		return e.Sym.Kind == typecheck.TimeSymbol
+	case *typecheck.Call:
+		return (e.Fn.Op == tape.Min || e.Fn.Op == tape.Max) && (clampedTime(e.Args[0]) || clampedTime(e.Args[1]))
+	}
+	return false
+}
+
+// corner is where a right-hand side has kinks: times, in the scope they were met.
 type corner struct {
 	at typecheck.Expr
 	s  scope

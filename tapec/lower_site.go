@@ -152,15 +152,13 @@ func (c *compiler) elements(f *functional) ([]int, []*axis) {
 	return at, ax
 }
 
-// ordinal returns which value of ix x is.
+// ordinal returns which value of ix the subscript x, a position from 1, selects.
 func (c *compiler) ordinal(ix *typecheck.Index, x float64, e typecheck.Expr) int {
-	k := (x - float64(ix.Lo)) / float64(ix.Step)
-	if !(k >= 0 && k < float64(ix.Count)) || k != float64(int(k)) {
-		c.diags.Errorf(CodeIndex, e.Span(), "the event has no element %v; its index %s runs over %d:%d:%d",
-			x, ix.Name, ix.Lo, ix.Step, ix.Lo+(ix.Count-1)*ix.Step)
+	if !(x >= 1 && x <= float64(ix.Count)) {
+		c.diags.Errorf(CodeIndex, e.Span(), "the event has no element %v; it has %d of them", x, ix.Count)
 		return 0
 	}
-	return int(k)
+	return int(x) - 1
 }
 
 // site writes what the functionals of one kind read; nil if there are none.

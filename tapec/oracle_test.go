@@ -14,6 +14,16 @@ import (
 type oracle struct {
 	values map[string][]float64 // by input name: "t", "y.x", "ym.x", "p.k", …
 	left   bool
+
+	row        []float64 // of a data table
+	functional func(e *typecheck.Functional, at loops) []float64
+
+	memo map[oracleKey][]float64 // of what depends on no loop; the values must not change
+}
+
+type oracleKey struct {
+	e    typecheck.Expr
+	left bool
 }
 
 type loops map[*typecheck.Index]int // ordinals
@@ -28,6 +38,22 @@ func (o *oracle) scalar(e typecheck.Expr, at loops) float64 {
 
 // eval returns the elements of e, row-major.
 func (o *oracle) eval(e typecheck.Expr, at loops) []float64 {
+	if len(typecheck.Free(e)) > 0 || typecheck.Depends(e)&typecheck.UsesRow != 0 {
+		return o.node(e, at)
+	}
+	key := oracleKey{e, o.left}
+	v, ok := o.memo[key]
+	if !ok {
+		v = o.node(e, at)
+		if o.memo == nil {
+			o.memo = map[oracleKey][]float64{}
+		}
+		o.memo[key] = v
+	}
+	return v
+}
+
+func (o *oracle) node(e typecheck.Expr, at loops) []float64 {
 	shape := e.Type().Shape
 	switch e := e.(type) {
 	case *typecheck.Const:
@@ -111,6 +137,10 @@ func (o *oracle) eval(e typecheck.Expr, at loops) []float64 {
 		return out
 	case *typecheck.NoEvent:
 		return o.eval(e.X, at)
+	case *typecheck.Row:
+		return []float64{o.row[e.Column]}
+	case *typecheck.Functional:
+		return o.functional(e, at)
 	case *typecheck.Limit:
 		inner := *o
 		inner.left = !e.Post
@@ -210,13 +240,6 @@ func (o *oracle) call(e *typecheck.Call, at loops) []float64 {
 	case stdlib.Structure:
 		return structureNaive(e.Fn.Name, args, shapes)
 	}
-	if e.Fn.Name == "interp" {
-		out := make([]float64, len(args[2]))
-		for i, q := range args[2] {
-			out[i] = interpNaive(args[0], args[1], q)
-		}
-		return out
-	}
 	n := e.T.Shape.Size()
 	out := make([]float64, n)
 	for i := range args {
@@ -233,19 +256,12 @@ func (o *oracle) call(e *typecheck.Call, at loops) []float64 {
 	return out
 }
 
-func interpNaive(t, y []float64, q float64) float64 {
-	n := len(t)
-	switch {
-	case q <= t[0]:
-		return y[0]
-	case q >= t[n-1]:
-		return y[n-1]
-	}
-	for k := 1; ; k++ {
-		if q < t[k] {
-			return y[k-1] + (y[k]-y[k-1])*(q-t[k-1])/(t[k]-t[k-1])
-		}
-	}
+var unaryNaive = map[tape.Op]func(float64) float64{
+	tape.Sin: math.Sin, tape.Cos: math.Cos, tape.Tan: math.Tan, tape.Asin: math.Asin, tape.Acos: math.Acos, tape.Atan: math.Atan,
+	tape.Sinh: math.Sinh, tape.Cosh: math.Cosh, tape.Tanh: math.Tanh, tape.Asinh: math.Asinh, tape.Acosh: math.Acosh, tape.Atanh: math.Atanh,
+	tape.Exp: math.Exp, tape.Expm1: math.Expm1, tape.Log: math.Log, tape.Log1p: math.Log1p, tape.Log10: math.Log10,
+	tape.Sqrt: math.Sqrt, tape.Cbrt: math.Cbrt, tape.Erf: math.Erf, tape.Erfc: math.Erfc, tape.Abs: math.Abs,
+	tape.Floor: math.Floor, tape.Ceil: math.Ceil, tape.Round: math.Round, tape.Trunc: math.Trunc,
 }
 
 func naiveOp(op tape.Op, a, b float64) float64 {
@@ -254,6 +270,9 @@ func naiveOp(op tape.Op, a, b float64) float64 {
 			return 1
 		}
 		return 0
+	}
+	if f := unaryNaive[op]; f != nil {
+		return f(a)
 	}
 	switch op {
 	case tape.Add:
@@ -268,26 +287,9 @@ func naiveOp(op tape.Op, a, b float64) float64 {
 		return math.Pow(a, b)
 	case tape.Neg:
 		return -a
-	case tape.Abs:
-		return math.Abs(a)
-	case tape.Sin:
-		return math.Sin(a)
-	case tape.Exp:
-		return math.Exp(a)
-	case tape.Sqrt:
-		return math.Sqrt(a)
-	case tape.Tanh:
-		return math.Tanh(a)
-	case tape.Log:
-		return math.Log(a)
-	case tape.Floor:
-		return math.Floor(a)
-	case tape.Ceil:
-		return math.Ceil(a)
-	case tape.Round:
-		return math.Round(a)
-	case tape.Trunc:
-		return math.Trunc(a)
+	case tape.Lgamma:
+		y, _ := math.Lgamma(a)
+		return y
 	case tape.Sign:
 		if math.IsNaN(a) {
 			return a
