@@ -36,6 +36,7 @@ func TestFormat(t *testing.T) {
 		{"equations", "x ' = 1", "x' = 1\n"},
 		{"one item a line", "let a = 1; let b = 2;; x' = 3 y' = 4", "let a = 1\nlet b = 2\nx' = 3\ny' = 4\n"},
 		{"semicolons in blocks", "event when x>1{a=1;b=2;}", "event when x > 1 { a = 1; b = 2 }\n"},
+		{"semicolons on lines of their own", "event when x > 1 { a = 1 # one\n; b = 2\n;c = 3 }", "event when x > 1 { a = 1  # one\n  b = 2\n  c = 3\n}\n"},
 		{"blocks over lines", "event when x > 1\n{\na=1;\n\n\n  let b = 2\nstop }", "event when x > 1 {\n  a = 1\n\n  let b = 2\n  stop\n}\n"},
 		{"settings", "solver {rtol=1e-6 atol=1e-9}", "solver { rtol = 1e-6  atol = 1e-9 }\n"},
 		{"blank lines", "\n\nlet a = 1\n\n\n\nlet b = 2\n\n", "let a = 1\n\nlet b = 2\n"},

@@ -182,6 +182,7 @@ func (l *layout) lines() {
 	end := 0 // of what was written last
 	last := -1
 	commented := false // a comment stands between the last token and this one
+	newLine := false   // a line ends there
 	for i, c := 0, 0; i < len(tokens) || c < len(comments); {
 		if c < len(comments) && (i == len(tokens) || comments[c].Span.Start < tokens[i].Start) {
 			l.comment(comments[c], i, end)
@@ -191,6 +192,7 @@ func (l *layout) lines() {
 			continue
 		}
 		t := &tokens[i]
+		newLine = newLine || t.NewLine
 		if l.is(i, ";") && l.dropped(i) {
 			end = t.End
 			i++
@@ -202,20 +204,20 @@ func (l *layout) lines() {
 			l.brackets, l.opened, l.loop = l.brackets[:0], l.opened[:0], -1
 			l.begin(i, end, 0)
 			l.group(i, item)
-		case l.is(i, "{") && t.NewLine && !commented:
+		case l.is(i, "{") && newLine && !commented:
 			l.add(i, last)
-		case l.is(i, "}") && (t.NewLine || l.spread()):
+		case l.is(i, "}") && (newLine || l.spread()):
 			l.begin(i, end, 2*(l.blocks()-1))
-		case t.NewLine && (l.statements[t.Start] || l.is(i, "return") || l.is(i, "}")):
+		case newLine && (l.statements[t.Start] || l.is(i, "return") || l.is(i, "}")):
 			l.begin(i, end, 2*l.blocks())
 			l.setting(i)
-		case t.NewLine:
+		case newLine:
 			l.begin(i, end, l.continued(t.Start))
 		default:
 			l.add(i, last)
 		}
 		l.track(i)
-		end, last, commented = t.End, i, false
+		end, last, commented, newLine = t.End, i, false, false
 		i++
 	}
 }
@@ -226,7 +228,7 @@ func (l *layout) dropped(i int) bool {
 	if l.blocks() == 0 || i+1 == len(l.file.Tokens) {
 		return true
 	}
-	return l.file.Tokens[i+1].NewLine || l.is(i+1, "}") || l.is(i+1, ";")
+	return l.file.Tokens[i].NewLine || l.file.Tokens[i+1].NewLine || l.is(i+1, "}") || l.is(i+1, ";")
 }
 
 // spread reports whether the open block goes over several lines.
@@ -295,6 +297,9 @@ func (l *layout) comment(c Comment, next, end int) {
 	if len(l.out) > 0 && !strings.Contains(between, "\n") && l.out[len(l.out)-1].comment == "" {
 		l.out[len(l.out)-1].comment = c.Text
 		return
+	}
+	for l.is(next, ";") {
+		next++
 	}
 	indent := 2 * l.blocks()
 	if next < len(l.file.Tokens) {
