@@ -180,11 +180,8 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	after, _ := s.run.LoadMark(mk, &s.mark)
 	s.sys.Enter(s.mark.Dp, s.mark.Mp)
 	for i := after; ; i-- {
-		for ; mk >= 0; mk-- {
-			at, left := s.run.LoadMark(mk, &s.mark)
-			if at != i {
-				break
-			}
+		for ; mk >= 0 && s.run.After(mk) == i; mk-- {
+			_, left := s.run.LoadMark(mk, &s.mark)
 			s.pullMark(mk, left, first)
 		}
 		if i < 0 {

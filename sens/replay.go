@@ -79,11 +79,8 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 			t = r.forward(t, e)
 			r.steps++
 		}
-		for ; mk < r.run.Marks(); mk++ {
-			after, left := r.run.LoadMark(mk, &r.mark)
-			if after != i {
-				break
-			}
+		for ; mk < r.run.Marks() && r.run.After(mk) == i; mk++ {
+			_, left := r.run.LoadMark(mk, &r.mark)
 			m := &r.mark
 			switch m.Kind {
 			case solvers.MarkStart:

@@ -150,11 +150,8 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 			w.pushStep(i)
 			w.steps++
 		}
-		for ; mk < w.run.Marks(); mk++ {
-			at, left := w.run.LoadMark(mk, &w.mark)
-			if at != i {
-				break
-			}
+		for ; mk < w.run.Marks() && w.run.After(mk) == i; mk++ {
+			_, left := w.run.LoadMark(mk, &w.mark)
 			w.pushMark(mk, left, first)
 		}
 	}

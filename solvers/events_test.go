@@ -442,6 +442,33 @@ func TestModes(t *testing.T) {
 	both(t, h, "remode end", func(l *log, st solvers.Stats) { close(t, "x", l.final[0], 0.7-1.3) })
 }
 
+// TestNearlyTogether has times that agree but for rounding: one group, and a
+// window that opens although its bound is the later one.
+func TestNearlyTogether(t *testing.T) {
+	for _, swap := range []bool{false, true} {
+		a, b := 0.3, math.Nextafter(0.3, 1)
+		if swap {
+			a, b = b, a
+		}
+		h := sys()
+		h.M = 1
+		h.Field = func(_ C, _ []C, e *env, k []C) { k[0] = complex(e.M[0], 0) }
+		h.Select = func(t float64, _ []float64, _ *env, m []float64) {
+			m[0] = 0
+			if t >= b {
+				m[0] = 1
+			}
+		}
+		event(h, "e", nil, add(0))
+		h.Times = append(h.Times, fire(0, a), instant(solvers.InstantRemode, b), site(0.3))
+		want := "e 0 remode site(0,0) end"
+		if swap {
+			want = "e remode site(0,0) end"
+		}
+		both(t, h, want, func(l *log, _ solvers.Stats) { close(t, "x", l.final[0], 1.7) })
+	}
+}
+
 func TestOutside(t *testing.T) {
 	h := sys()
 	event(h, "e", nil, nil)

@@ -225,6 +225,9 @@ func (tr *Trajectory) LoadMark(i int, m *Mark) (after, first int) {
 	return int(r.after), first
 }
 
+// After returns the step at whose end mark i is, -1 before the first step.
+func (tr *Trajectory) After(i int) int { return int(tr.marks[i].after) }
+
 // Jumps reports whether mark i changes discretes or modes, and so begins a span.
 func (tr *Trajectory) Jumps(i int) bool {
 	k := tr.marks[i].kind
