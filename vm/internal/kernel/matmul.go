@@ -136,6 +136,10 @@ func Outers(d []float64, w, n, inner int, a []float64, as int, rows []float64, r
 		a0, a1, a2, a3 := a[k*as:k*as+n], a[(k+1)*as:(k+1)*as+n], a[(k+2)*as:(k+2)*as+n], a[(k+3)*as:(k+3)*as+n]
 		r := k * rs
 		y0, y1, y2, y3 := rows[r:r+w], rows[r+rs:r+rs+w], rows[r+2*rs:r+2*rs+w], rows[r+3*rs:r+3*rs+w]
+		if w == 8 {
+			outers8(d, (*[8]float64)(y0), (*[8]float64)(y1), (*[8]float64)(y2), (*[8]float64)(y3), a0, a1, a2, a3)
+			continue
+		}
 		for i := range n {
 			Axpy4(d[i*w:(i+1)*w], y0, y1, y2, y3, a0[i], a1[i], a2[i], a3[i])
 		}
@@ -143,6 +147,21 @@ func Outers(d []float64, w, n, inner int, a []float64, as int, rows []float64, r
 	for ; k < inner; k++ {
 		for i := range n {
 			Axpy(d[i*w:(i+1)*w], rows[k*rs:k*rs+w], a[k*as+i])
+		}
+	}
+}
+
+// outers8 is four steps of Outers for rows of 8 elements.
+func outers8(d []float64, y0, y1, y2, y3 *[8]float64, a0, a1, a2, a3 []float64) {
+	a1, a2, a3 = a1[:len(a0)], a2[:len(a0)], a3[:len(a0)]
+	for i, s0 := range a0 {
+		s1, s2, s3 := a1[i], a2[i], a3[i]
+		r := (*[8]float64)(d[8*i:])
+		for l := range r {
+			x := math.FMA(s0, y0[l], r[l])
+			x = math.FMA(s1, y1[l], x)
+			x = math.FMA(s2, y2[l], x)
+			r[l] = math.FMA(s3, y3[l], x)
 		}
 	}
 }
