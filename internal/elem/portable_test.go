@@ -3,10 +3,12 @@ package elem
 import (
 	"fmt"
 	"go/ast"
+	"go/constant"
 	"go/importer"
 	"go/parser"
 	"go/token"
 	"go/types"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -135,11 +137,14 @@ func (s *scanner) violations(files []*ast.File, info *types.Info, strict bool) [
 		case *ast.UnaryExpr:
 			return product(e.X)
 		case *ast.BinaryExpr:
+			if !strict && (exact(info, e.X) || exact(info, e.Y)) {
+				return false
+			}
 			return e.Op == token.MUL && kind(e, types.IsFloat)
 		}
 		return false
 	}
-	// fromMath returns the name of a function of package math.
+	// fromMath returns the name of a function of package math or math/cmplx.
 	fromMath := func(e ast.Expr) (string, bool) {
 		sel, ok := e.(*ast.SelectorExpr)
 		if !ok {
@@ -150,14 +155,23 @@ func (s *scanner) violations(files []*ast.File, info *types.Info, strict bool) [
 			return "", false
 		}
 		pkg, ok := info.Uses[id].(*types.PkgName)
-		if !ok || pkg.Imported().Path() != "math" {
+		if !ok {
 			return "", false
 		}
-		return sel.Sel.Name, true
+		switch pkg.Imported().Path() {
+		case "math":
+			return sel.Sel.Name, true
+		case "math/cmplx":
+			if sel.Sel.Name == "IsNaN" || sel.Sel.Name == "IsInf" {
+				return "IsNaN", true
+			}
+			return "cmplx." + sel.Sel.Name, true
+		}
+		return "", false
 	}
 	for _, f := range files {
 		for _, imp := range f.Imports {
-			if imp.Path.Value == `"math/cmplx"` || strings.HasPrefix(imp.Path.Value, `"math/rand`) {
+			if strings.HasPrefix(imp.Path.Value, `"math/rand`) {
 				report(imp, "import of %s", imp.Path.Value)
 			}
 		}
@@ -200,12 +214,12 @@ func (s *scanner) violations(files []*ast.File, info *types.Info, strict bool) [
 			switch n := n.(type) {
 			case *ast.SelectorExpr:
 				name, ok := fromMath(n)
-				if _, constant := info.Uses[n.Sel].(*types.Const); ok && !constant && !exactMath[name] {
+				if _, isConst := info.Uses[n.Sel].(*types.Const); ok && !isConst && !exactMath[name] {
 					report(n, "math.%s", name)
 				}
 			case *ast.AssignStmt:
 				if n.Tok == token.MUL_ASSIGN && kind(n.Lhs[0], types.IsFloat) {
-					if id, ok := n.Lhs[0].(*ast.Ident); ok {
+					if id, ok := n.Lhs[0].(*ast.Ident); ok && (strict || !exact(info, n.Rhs[0])) {
 						if strict {
 							report(n, "unrounded product in *=")
 						} else if o := info.Uses[id]; o != nil {
@@ -275,6 +289,18 @@ func (s *scanner) violations(files []*ast.File, info *types.Info, strict bool) [
 	return out
 }
 
+// exact reports whether e is a constant power of two: a product with it has
+// nothing to round, fused or not, short of underflow.
+func exact(info *types.Info, e ast.Expr) bool {
+	v := info.Types[e].Value
+	if v == nil || v.Kind() != constant.Int && v.Kind() != constant.Float {
+		return false
+	}
+	f, _ := constant.Float64Val(v)
+	m, _ := math.Frexp(math.Abs(f))
+	return m == 0.5
+}
+
 // roundedBy reports whether parent cannot fuse a product it contains with an
 // addition.
 func roundedBy(parent ast.Node, info *types.Info, fromMath func(ast.Expr) (string, bool)) bool {
@@ -335,9 +361,13 @@ func f(x, y, z float64, c complex128, n, m int, a []float64) float64 {
 	_ = t + u
 	_ = w / 2
 	_ = c * c                // WANT
-	_ = cmplx.Abs(c)
+	_ = cmplx.Abs(c)         // WANT
+	_ = cmplx.IsNaN(c)
 	v := x
 	v *= y                   // WANT
+	s := 1.0
+	s *= 2
+	_ = 2*x + s
 	return v + 1
 }
 `
@@ -347,7 +377,7 @@ func f(x, y, z float64, c complex128, n, m int, a []float64) float64 {
 		t.Fatal(err)
 	}
 	_, files, info := s.checkFiles("p", []*ast.File{f})
-	want := map[int]bool{3: true} // the import of math/cmplx
+	want := map[int]bool{}
 	for i, line := range strings.Split(src, "\n") {
 		if strings.HasSuffix(line, "// WANT") {
 			want[i+1] = true
