@@ -102,16 +102,16 @@ type sweep struct {
 	mark solvers.Mark
 	pt   Point
 
-	fb             []float64 // [F·L] functionals
-	yb, tb, db     []float64 // [N·L], [L], [D·L]: state, time and discretes at the present point
-	ym, dm         []float64 // left limits of a jump, from its body
-	yo, do         []float64 // left limits of a jump, from what is read there
-	yg, dg         []float64 // left limits of a group, from observations within it
-	group          int       // the mark where yg and dg belong, -1 for none
-	gy, gt, gq, gh []float64 // a guard's pull
-	w              []float64
-	pb             []float64 // [P·L]
-	c, g           solvers.StepCotangent
+	fb         []float64 // [F·L] functionals
+	yb, tb, db []float64 // [N·L], [L], [D·L]: state, time and discretes at the present point
+	ym, dm     []float64 // left limits of a jump, from its body
+	yo, do     []float64 // left limits of a jump, from what is read there
+	yg, dg     []float64 // left limits of a group, from observations within it
+	group      int       // the mark where yg and dg belong, -1 for none
+	gy, gt, gq []float64 // a guard's pull
+	w          []float64
+	pb         []float64 // [P·L]
+	c, g       solvers.StepCotangent
 }
 
 func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/solvers"
 )
 
@@ -143,7 +144,7 @@ func (r *replay) forward(t complex128, e solvers.End) complex128 {
 	case solvers.EndClip:
 		end := r.System.Instant(e.Index)
 		if in := &r.instants[e.Index]; in.Kind == solvers.InstantEvery {
-			end += complex(float64(e.Nth), 0) * r.System.Instant(in.Period)
+			end = elem.CFMA(complex(float64(e.Nth), 0), r.System.Instant(in.Period), end)
 		}
 		// The recorded step may miss the time by rounding; the length of a step of no length is only its change.
 		s.H, s.T1 = end-t, end
@@ -171,14 +172,14 @@ func (r *replay) root(i int) complex128 {
 		return r.System.Guard(i, r.step.T1, r.step.Y1)
 	}
 	h := complex(r.rec.H, 0)
-	d := complex(1e-7*max(r.rec.H, 1e-4*r.span), 0)
+	d := complex(float64(1e-7*max(r.rec.H, float64(1e-4*r.span))), 0)
 	for range 6 {
 		g := guard(h)
-		slope := (guard(h+d) - guard(h-d)) / (2 * d)
+		slope := elem.CDiv(guard(h+d)-guard(h-d), d+d)
 		if g == 0 || slope == 0 {
 			break
 		}
-		h -= g / slope
+		h -= elem.CDiv(g, slope)
 	}
 	return h
 }
@@ -253,10 +254,10 @@ func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 			}
 			c := complex(n.weight/float64(12*h), 0)
 			for i, v := range r.psi {
-				psi[i] += c * v
+				psi[i] = elem.CFMA(c, v, psi[i])
 			}
 			for i, v := range r.times {
-				times[i] += c * v
+				times[i] = elem.CFMA(c, v, times[i])
 			}
 		}
 		copy(r.psi, psi)

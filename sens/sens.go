@@ -60,14 +60,14 @@ type EventTime struct {
 	DP     []float64 // [P] with Options.EventTimes
 }
 
-// need returns x with length n, zeroed, and new memory only if x is too small.
+// need returns x with length n, and new memory only if x is too small. What
+// stands in it is overwritten later: the first touch of a large gradient costs
+// more than its computation, so nothing is zeroed here.
 func need(x []float64, n int) []float64 {
 	if cap(x) < n {
 		return make([]float64, n)
 	}
-	x = x[:n]
-	clear(x)
-	return x
+	return x[:n]
 }
 
 // prepare sets the lengths of res and lists the events of the run.
@@ -161,7 +161,7 @@ func pointOf(m *solvers.Mark) Point {
 // observe fills in the values of a recorded run.
 func (res *Result) observe(run *solvers.Trajectory, sys solvers.System, obj Objectives) error {
 	n, m := obj.Counts()
-	o := Observer{obj: obj, F: need(res.Functionals, n)}
+	o := Observer{obj: obj, F: need(res.Functionals, n)} // Begin zeroes F
 	if err := o.Begin(sys, nil); err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package solvers
 
 import (
-	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -147,25 +146,34 @@ type TimeError struct {
 
 func (e *TimeError) Error() string { return e.Message }
 
-// place describes where the run is. trial is the step being tried, or nil.
+// place describes where the run is, and the states that kept the last trial
+// step short. trial is the step being tried, nil between steps.
 func (s *Solver) place(trial *Step) Place {
 	p := Place{
 		T: s.t, H: s.h, Step: s.stats.Steps,
 		Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(s.m),
 		LastEvent: s.lastEvent, LastTime: s.lastTime,
 	}
-	if trial == nil {
+	if trial != nil {
+		p.H = trial.H
+	}
+	if s.stats.Steps+s.stats.Rejected == 0 && trial == nil {
 		return p
 	}
-	p.H = trial.H
 	for i, y := range s.y {
-		// Anything not finite counts as the largest error.
-		scaled := math.Abs(s.err[i]) / s.tol.scale(i, trial.Y0[i], trial.Y1[i])
-		if !finite(trial.Y1[i : i+1]) {
-			scaled = math.NaN()
+		scaled := quotient(s.err[i], s.tol.scale(i, s.trial.Y0[i], s.trial.Y1[i]))
+		if !finite(s.trial.Y1[i : i+1]) {
+			scaled = math.NaN() // counts as the largest
 		}
-		p.Worst = append(p.Worst, WorstState{Value: y, Scaled: scaled, Name: s.sys.StateName(i)})
-		slices.SortStableFunc(p.Worst, func(a, b WorstState) int { return cmp.Compare(rank(b.Scaled), rank(a.Scaled)) })
+		if scaled == 0 {
+			continue
+		}
+		w := WorstState{Value: y, Scaled: scaled, Name: s.sys.StateName(i)}
+		at := len(p.Worst)
+		for at > 0 && rank(p.Worst[at-1].Scaled) < rank(scaled) {
+			at--
+		}
+		p.Worst = slices.Insert(p.Worst, at, w)
 		p.Worst = p.Worst[:min(len(p.Worst), 3)]
 	}
 	return p

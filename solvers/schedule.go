@@ -157,7 +157,7 @@ func (q *schedule) occurrence(i int) float64 {
 	t := math.FMA(k, q.times[in.Period], q.times[i])
 	if in.To >= 0 {
 		// The last time is inclusive, also where k periods round past it.
-		if to := q.times[in.To]; t > to+10*ulp(to) {
+		if to := q.times[in.To]; t > to+float64(10*ulp(to)) {
 			return math.Inf(1)
 		}
 	}

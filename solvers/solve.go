@@ -119,6 +119,7 @@ func (s *Solver) begin() error {
 	clear(s.d)
 	clear(s.m)
 	clear(s.q)
+	clear(s.err)
 	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
 	s.lastEvent, s.lastTime, s.cut = "", 0, 0
 	if s.ctl != nil {

@@ -228,12 +228,6 @@ func (tr *Trajectory) LoadMark(i int, m *Mark) (after, first int) {
 // After returns the step at whose end mark i is, -1 before the first step.
 func (tr *Trajectory) After(i int) int { return int(tr.marks[i].after) }
 
-// Jumps reports whether mark i changes discretes or modes, and so begins a span.
-func (tr *Trajectory) Jumps(i int) bool {
-	k := tr.marks[i].kind
-	return k == MarkFire || k == MarkMode || k == MarkRemode
-}
-
 // Replay passes the trajectory on to a sink, all but Begin.
 func (tr *Trajectory) Replay(to Sink) error {
 	var s Step
