@@ -301,7 +301,7 @@ func (c *compiler) emitStep(v int) {
 		s = c.concat(v, in, args)
 	case tape.Take:
 		outer, n, inner := blocks(shapes[0], in.Attr.Axis)
-		s = &takeStep{dst, args[0], outer, inner * width, n, indexRuns(in.Attr.Index), len(in.Attr.Index)}
+		s = &takeStep{dst, args[0], outer, inner * width, n, indexRuns(in.Attr.Index)}
 	case tape.Put:
 		outer, n, inner := blocks(in.Shape, in.Attr.Axis)
 		s = &putStep{dst, args[0], outer, inner * width, n, in.Attr.Index}

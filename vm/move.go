@@ -71,7 +71,6 @@ type takeStep struct {
 	block int // elements of one source position, all lanes
 	from  int // source positions
 	runs  []indexRun
-	count int // positions in all
 }
 
 // indexRun is n successive positions.

@@ -146,15 +146,6 @@ func newWalker(v view, lanes int, srcLane bool) walker {
 	return w
 }
 
-// size returns the number of elements, of one lane.
-func (w *walker) size() int {
-	n := 1
-	for _, d := range w.shape {
-		n *= d
-	}
-	return n
-}
-
 // read copies elements first, first+1, … of the view in src to the dense dst,
 // which has len(dst)/lanes of them; a shared element is repeated for all lanes.
 func (w *walker) read(dst, src []float64, first int) {
