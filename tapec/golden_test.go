@@ -62,8 +62,23 @@ func sections(c *Compiled) []txtar.File {
 	for i, in := range c.InstantList {
 		fmt.Fprintf(&lists, "instant %d %s event=%d[%d] site=%d[%d] period=%d to=%d count=%d\n", i, kinds[in.Kind], in.Event, in.Elem, in.Group, in.Row, in.Period, in.To, in.Count)
 	}
-	for i, g := range c.GuardList {
-		fmt.Fprintf(&lists, "guard %d event=%d[%d] mode=%d crossing=%v %q\n", i, g.Event, g.Elem, g.Mode, g.Crossing, g.Span.Text())
+	for i := 0; i < len(c.GuardList); { // a line for each run of elements
+		g := c.GuardList[i]
+		n := 1
+		for i+n < len(c.GuardList) {
+			next := g
+			if g.Event >= 0 {
+				next.Elem += n
+			} else {
+				next.Mode += n
+			}
+			if c.GuardList[i+n] != next {
+				break
+			}
+			n++
+		}
+		fmt.Fprintf(&lists, "guards %d:%d event=%d[%d] mode=%d crossing=%v %q\n", i, i+n, g.Event, g.Elem, g.Mode, g.Crossing, g.Span.Text())
+		i += n
 	}
 	for i, m := range c.Modes {
 		fmt.Fprintf(&lists, "mode %d %s at %d, %v, rooted=%v\n", i, m.Name, m.Offset, m.Shape, m.Rooted)

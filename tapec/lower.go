@@ -84,7 +84,7 @@ func errorsIn(l *diag.List) int {
 // conditions, and chosen once all are known.
 func (c *compiler) compile() {
 	out := c.out
-	c.objective() // finds the functionals
+	c.keep(c.objective()) // finds the functionals
 	c.number()
 	out.Objective = c.objective()
 

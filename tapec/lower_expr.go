@@ -48,10 +48,49 @@ func (l *lowerer) lower(e typecheck.Expr, s scope) array {
 	if !e.Span().IsZero() {
 		l.span = e.Span()
 	}
-	x := l.node(e, s)
+	x, ok := l.attempt(e, s)
+	if !ok {
+		x = l.flattened(e, s)
+	}
 	l.span = outer
 	l.memo[key] = x
 	return x
+}
+
+// attempt lowers e. It fails where that takes more dimensions than a value may
+// have and e's own value does not: then the loops around e may be flattened.
+func (l *lowerer) attempt(e typecheck.Expr, s scope) (array, bool) {
+	ax := s.axesOf(typecheck.Free(e))
+	if len(ax) < 2 || len(ax)+len(shapeOf(e)) > tape.MaxRank {
+		return l.node(e, s), true
+	}
+	return l.trying(func() array { return l.node(e, s) })
+}
+
+// trying calls f and reports whether the dimensions sufficed.
+func (l *lowerer) trying(f func() array) (x array, ok bool) {
+	place := l.span
+	defer func() {
+		if p := recover(); p != nil {
+			if _, deep := p.(tooDeep); !deep {
+				panic(p)
+			}
+			l.span, x, ok = place, array{}, false
+		}
+	}()
+	return f(), true
+}
+
+// flattened lowers e over the list of all points of the loops around it, one
+// axis in place of several.
+func (l *lowerer) flattened(e typecheck.Expr, s scope) array {
+	ax := s.axesOf(typecheck.Free(e))
+	points := count(lengths(ax).Size())
+	list := l.c.frames.part(ax, points)
+	x := l.node(e, s.within(l.c.frames, ax, list, points))
+	own := x.own
+	v := l.expand(x, []*axis{list}, own)
+	return array{v: l.reshape(v, join(lengths(ax), own)), ax: ax, own: own}
 }
 
 func (l *lowerer) node(e typecheck.Expr, s scope) array {
@@ -89,6 +128,7 @@ func (l *lowerer) node(e typecheck.Expr, s scope) array {
 		if l.reading == nil {
 			panic(misplaced{e.Span(), "a functional of the trajectory stands outside an objective"})
 		}
+		l.deep(len(s.axesOf(typecheck.Free(e))) + len(shapeOf(e)))
 		f := l.c.functional(e, s)
 		return array{v: l.reading(f), ax: f.ax, own: shapeOf(e)}
 	}

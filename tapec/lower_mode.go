@@ -69,6 +69,9 @@ func (c *compiler) mode(key modeKey, kind modeKind, node typecheck.Expr, s scope
 	if m, ok := c.modeOf[key]; ok {
 		return m
 	}
+	if rank := len(s.axesOf(free)) + len(own); rank > tape.MaxRank {
+		panic(tooDeep{node.Span(), rank})
+	}
 	m := &mode{kind: kind, number: len(c.modes), node: node, s: s, ax: s.axesOf(free), own: own}
 	shape := join(lengths(m.ax), own)
 	name := [...]string{"if", "", "window"}[kind]
@@ -90,7 +93,6 @@ func (c *compiler) mode(key modeKey, kind modeKind, node typecheck.Expr, s scope
 
 // mode reads what m holds.
 func (l *lowerer) mode(m *mode) array {
-	l.deep(len(m.ax) + len(m.own))
 	v := l.b.Input("m."+strconv.Itoa(m.number), join(lengths(m.ax), m.own), false)
 	return array{v: v, ax: m.ax, own: m.own}
 }

@@ -20,6 +20,20 @@ func (l *lowerer) reduce(e *typecheck.Reduce, s scope) array {
 	}
 	s = s.with(l.c.frames, e.Indices)
 	over := s.axesOf(e.Indices)
+	if len(over) < 2 {
+		return l.reduceOver(e, s, over)
+	}
+	x, ok := l.trying(func() array { return l.reduceOver(e, s, over) })
+	if !ok { // one axis in place of several
+		points := count(lengths(over).Size())
+		list := l.c.frames.part(over, points)
+		x = l.reduceOver(e, s.within(l.c.frames, over, list, points), []*axis{list})
+	}
+	return x
+}
+
+// reduceOver reduces the body of e over the axes of its indices.
+func (l *lowerer) reduceOver(e *typecheck.Reduce, s scope, over []*axis) array {
 	total := float64(lengths(over).Size())
 	switch e.Fn.Name {
 	case "sum":

@@ -53,6 +53,30 @@ type member struct {
 	start []int   // where the part stands in the slots
 }
 
+// keep drops the functionals that the objectives, compiled as t, do not read:
+// they were met on a way of lowering that was given up.
+func (c *compiler) keep(t *tape.Tape) {
+	read := func(f *functional) bool {
+		if t == nil {
+			return false
+		}
+		_, ok := t.Input(f.name())
+		return ok
+	}
+	var kept []*functional
+	for _, f := range c.functionals {
+		if read(f) {
+			kept = append(kept, f)
+		}
+	}
+	for i, f := range c.functionals {
+		if !slices.Contains(kept, f) {
+			f.number = -1 - i // a name of its own, should that way be tried again
+		}
+	}
+	c.functionals = kept
+}
+
 // number gives the functionals their order, integrals first, and sorts the sums over times into groups.
 func (c *compiler) number() {
 	slices.SortStableFunc(c.functionals, func(a, b *functional) int {
