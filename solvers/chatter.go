@@ -29,6 +29,17 @@ func (f *history) fired(t, span float64) bool {
 	return f.burst >= maxBurst
 }
 
+// stutters reports whether the last three firings came at different times so
+// close that rounding decides about them.
+func (f *history) stutters() bool {
+	if f.count < 3 {
+		return false
+	}
+	n := len(f.last)
+	a, b, c := f.last[(f.count-3)%n], f.last[(f.count-2)%n], f.last[(f.count-1)%n]
+	return a < b && b < c && c-a < float64(100*ulp(c))
+}
+
 // times returns the last times in order.
 func (f *history) times() []float64 {
 	n := min(f.count, len(f.last))

@@ -496,6 +496,12 @@ func bounce(e, height, tf float64) *solvertest.Hybrid {
 // TestRest drops balls until they come to rest: an error that names the event,
 // never a ball below the floor, never a hang.
 func TestRest(t *testing.T) {
+	for _, crossing := range []bool{false, true} {
+		testRest(t, crossing)
+	}
+}
+
+func testRest(t *testing.T, crossing bool) {
 	for _, e := range []float64{0.99, 0.9, 0.8, 0.5, 0.2, 0.05, 0.01} {
 		for _, name := range []string{"dopri5", "bs3", "rk4"} {
 			if e == 0.99 && name == "bs3" {
@@ -505,7 +511,9 @@ func TestRest(t *testing.T) {
 			if name == "rk4" {
 				opts.Fixed = 0.3
 			}
-			_, err := solver(bounce(e, 1, 400), name, opts).Solve(context.Background(), &log{})
+			h := bounce(e, 1, 400)
+			h.Conditions[0].Crossing = crossing
+			_, err := solver(h, name, opts).Solve(context.Background(), &log{})
 			var c *solvers.ChatteringError
 			if !errors.As(err, &c) {
 				t.Errorf("%s, e = %v: %v", name, e, err)

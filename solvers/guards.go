@@ -242,20 +242,20 @@ func (s *Solver) interpolate(tr *Step, theta float64) {
 	s.method.Interpolate(s.sys, tr, theta, s.yi)
 }
 
-// leave looks after guards that fired just before the trial step and stay true
-// at every sample of it. If the flow turned such a guard towards its false
-// side, the excursion is shorter than the first sample: the step is made short
-// enough to end within it. An excursion too short to represent means that the
-// event would fire without end (a ball coming to rest).
+// leave looks after guards that fired just before the trial step. If the flow
+// turned such a guard towards the side where it waits to fire again, and no
+// sample of the step shows it there, the excursion is shorter than the first
+// sample: the step is made short enough to end within it. An excursion too short
+// to represent means that the event would fire without end (a ball coming to rest).
 func (s *Solver) leave() (verdict, error) {
 	s.anyRest = false
 	tr := s.trial
-	for i := range s.guards {
-		if !s.resting[i] || s.arms[i].dead || s.guards[i].Crossing {
+	for i, g := range s.guards {
+		if !s.resting[i] || s.arms[i].dead {
 			continue
 		}
 		s.resting[i] = false
-		if a, at := s.play(i, len(s.nodes)); a.on || at < len(s.nodes) {
+		if a, at := s.play(i, len(s.nodes)); !g.Crossing && (a.on || at < len(s.nodes)) {
 			continue
 		}
 		// The slope along f(t, y), over a stretch that rounding does not hide.
@@ -264,13 +264,14 @@ func (s *Solver) leave() (verdict, error) {
 			s.yi[n] = math.FMA(eps, tr.K[n], tr.Y0[n])
 		}
 		s.sys.GuardValues(s.t+eps, s.yi, s.mid.rho, s.mid.truth)
-		if !(s.mid.rho[i] < s.rho[i]) {
+		way := sign(s.mid.rho[i] - s.rho[i])
+		if first := sign(s.rhos[0][i]); way == 0 || g.Crossing && first != -way || !g.Crossing && way > 0 {
 			continue
 		}
 		for theta := float64(0.5 * s.nodes[0]); float64(theta*tr.H) > ulp(s.t); theta *= 0.5 {
 			s.interpolate(tr, theta)
 			s.sys.GuardValues(math.FMA(theta, tr.H, tr.T), s.yi, s.mid.rho, s.mid.truth)
-			if s.mid.rho[i] < 0 && !s.mid.truth[i] {
+			if sign(s.mid.rho[i]) == way {
 				s.stats.Rejected++
 				s.cut = float64(theta * tr.H)
 				return again, nil

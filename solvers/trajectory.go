@@ -1,7 +1,5 @@
 package solvers
 
-import "math/bits"
-
 // Trajectory is a Sink that keeps everything of a run in memory: states, stage
 // derivatives, and what happened. It grows in chunks that never move, so that
 // recording a step costs a copy and no allocation but now and then. It is
@@ -39,49 +37,6 @@ type markRecord struct {
 	before, behind int32 // spans
 	first          int32 // of a site: the mark that has its left limits, -1 when nothing jumped
 }
-
-// arena hands out slots of equal size from chunks of a power of two of them.
-type arena struct {
-	slot   int
-	shift  uint
-	chunks [][]float64
-	n      int
-}
-
-func (a *arena) reset(slot int) {
-	a.n = 0
-	if slot == a.slot {
-		return
-	}
-	*a = arena{slot: slot}
-	// Chunks of about eight thousand numbers.
-	if per := 1 << 13 / max(slot, 1); per > 1 {
-		a.shift = uint(min(bits.Len(uint(per))-1, 10))
-	}
-}
-
-func (a *arena) at(i int) []float64 {
-	lo := (i & (1<<a.shift - 1)) * a.slot
-	return a.chunks[i>>a.shift][lo : lo+a.slot : lo+a.slot]
-}
-
-// grows returns how many bytes the next slot would allocate.
-func (a *arena) grows() int64 {
-	if a.n>>a.shift < len(a.chunks) {
-		return 0
-	}
-	return int64(a.slot) << a.shift * 8
-}
-
-func (a *arena) next() []float64 {
-	if a.n>>a.shift == len(a.chunks) {
-		a.chunks = append(a.chunks, make([]float64, a.slot<<a.shift))
-	}
-	a.n++
-	return a.at(a.n - 1)
-}
-
-func (a *arena) bytes() int64 { return int64(len(a.chunks)) * int64(a.slot) << a.shift * 8 }
 
 // Begin implements Sink.
 func (tr *Trajectory) Begin(sys System, m Method) error {

@@ -1,0 +1,147 @@
+package sens
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/solvers"
+)
+
+// ComplexStep differentiates by replaying the run with one parameter after the
+// other moved by a tiny imaginary amount: exact to rounding, at a cost of one
+// complex run per direction. It is the oracle that other methods are checked against.
+type ComplexStep struct{ New func() ComplexWorker }
+
+// Name implements Method.
+func (c *ComplexStep) Name() string { return "complex" }
+
+// Gradient implements Method.
+func (c *ComplexStep) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+	const tiny = 0x1p-100
+	w := c.New()
+	r, err := begin(ctx, &w, run, opts, res)
+	if err != nil {
+		return err
+	}
+	return r.directions(ctx, opts, res, func(at int, x float64) error {
+		if at < len(r.p) {
+			r.p[at] += complex(0, tiny)
+			defer func() { r.p[at] = complex(x, 0) }()
+			return r.again(ctx, -1, 0)
+		}
+		return r.again(ctx, at-len(r.p), complex(0, tiny))
+	}, func(v complex128) float64 { return imag(v) / tiny })
+}
+
+// Differences differentiates by central differences over the replayed run,
+// extrapolated once (Richardson): of order four in its step.
+type Differences struct {
+	New func() ComplexWorker
+	// Step is the relative change of a parameter; 0 means 1e-4.
+	Step float64
+}
+
+// Name implements Method.
+func (c *Differences) Name() string { return "differences" }
+
+// Gradient implements Method.
+func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+	w := c.New()
+	r, err := begin(ctx, &w, run, opts, res)
+	if err != nil {
+		return err
+	}
+	rel := c.Step
+	if rel == 0 {
+		rel = 1e-4
+	}
+	var psi, times []complex128
+	return r.directions(ctx, opts, res, func(at int, x float64) error {
+		psi, times = make([]complex128, len(r.psi)), make([]complex128, len(r.times))
+		h := float64(rel * math.Abs(x))
+		if h == 0 {
+			h = rel
+		}
+		// ψ' ≈ (8 (ψ(h) - ψ(-h)) - (ψ(2h) - ψ(-2h))) / 12h.
+		for _, n := range []struct{ step, weight float64 }{{1, 8}, {-1, -8}, {2, -1}, {-2, 1}} {
+			move, err := complex(float64(n.step*h), 0), error(nil)
+			if at < len(r.p) {
+				r.p[at] = complex(x, 0) + move
+				err = r.again(ctx, -1, 0)
+				r.p[at] = complex(x, 0)
+			} else {
+				err = r.again(ctx, at-len(r.p), move)
+			}
+			if err != nil {
+				return err
+			}
+			c := complex(n.weight/float64(12*h), 0)
+			for i, v := range r.psi {
+				psi[i] = elem.CFMA(c, v, psi[i])
+			}
+			for i, v := range r.times {
+				times[i] = elem.CFMA(c, v, times[i])
+			}
+		}
+		copy(r.psi, psi)
+		copy(r.times, times)
+		return nil
+	}, func(v complex128) float64 { return real(v) })
+}
+
+// begin replays the run as it was, for the values, and sets up res.
+func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts Options, res *Result) (*replay, error) {
+	if got, want := w.Method.Info().Name, run.Method().Name; got != want {
+		return nil, fmt.Errorf("the run was made by method %s and cannot be replayed by %s", want, got)
+	}
+	_, m := w.RealObjectives.Counts()
+	res.prepare(run, m, opts)
+	if err := res.observe(run, w.RealSystem, w.RealObjectives); err != nil {
+		return nil, err
+	}
+	r := newReplay(w, run)
+	if err := r.again(ctx, -1, 0); err != nil {
+		return nil, err
+	}
+	return r, nil
+}
+
+// directions moves parameters and, if wanted, initial values one by one, and takes the derivatives from r.psi and r.times.
+func (r *replay) directions(ctx context.Context, opts Options, res *Result, move func(at int, x float64) error, part func(complex128) float64) error {
+	z := r.run.Size()
+	n := z.P
+	var y0 []float64
+	if opts.Initial {
+		n += z.N
+		r.run.LoadMark(0, &r.mark)
+		y0 = append(y0, r.mark.Yp...)
+	}
+	for at := range n {
+		x := 0.0
+		if at < z.P {
+			x = r.Params[at]
+		} else {
+			x = y0[at-z.P]
+		}
+		if err := move(at, x); err != nil {
+			return err
+		}
+		for o, v := range r.psi {
+			if at < z.P {
+				res.DP[o*z.P+at] = part(v)
+			} else {
+				res.DY0[o*z.N+at-z.P] = part(v)
+			}
+		}
+		for i := range res.Events {
+			if dp := res.Events[i].DP; dp != nil && at < z.P {
+				dp[at] = part(r.times[i])
+			}
+		}
+		res.Stats.Sweeps++
+	}
+	res.Stats.Steps = r.steps
+	return nil
+}

@@ -1,0 +1,145 @@
+package solvers
+
+import "math"
+
+// first prepares the step after the start or after a body: the field must be
+// finite there, and the step size starts small again.
+func (s *Solver) first() error {
+	w := s.size.N + s.size.Q
+	if !s.fresh {
+		s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
+		s.stats.Evals++
+		s.fresh = true
+	}
+	if !finite(s.trial.K[:w]) {
+		return &NonFiniteError{Place: s.place(nil), What: "the right-hand side", Stage: 0}
+	}
+	s.restart = false
+	if s.opts.Fixed > 0 {
+		s.h = s.opts.Fixed
+		return nil
+	}
+	if s.h == 0 && s.opts.H0 > 0 {
+		s.h = s.opts.H0
+		return nil
+	}
+	limit := s.sched.times[1] - s.t
+	if s.opts.HMax > 0 {
+		limit = min(limit, s.opts.HMax)
+	}
+	s.trial.T = s.t
+	h := max(InitialStep(s.sys, s.info, &s.tol, s.trial, limit, s.work), s.least())
+	s.stats.Evals++
+	if s.h == 0 || h < s.h {
+		s.h = h
+	}
+	return nil
+}
+
+// least returns the smallest step that error control may take.
+func (s *Solver) least() float64 { return max(s.opts.HMin, float64(4*ulp(s.t))) }
+
+// aim sets the length of the trial step towards the next explicit time stop,
+// and reports whether it ends there. The last two steps before stop are made of
+// like length, so that no sliver is left.
+func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
+	left := stop - s.t
+	tr.T = s.t
+	if s.cut > 0 && s.cut < left {
+		tr.H, tr.T1 = s.cut, s.t+s.cut
+		return false
+	}
+	if s.opts.Fixed > 0 {
+		// The k-th of equal steps ends at anchor + k h: rounding does not add up.
+		end := math.FMA(float64(s.count+1), s.opts.Fixed, s.anchor)
+		if end < stop && stop-end > float64(1e-6*s.opts.Fixed) {
+			tr.H, tr.T1 = s.opts.Fixed, end
+			return false
+		}
+		tr.H, tr.T1 = left, stop
+		return true
+	}
+	h := s.h
+	if s.opts.HMax > 0 {
+		h = min(h, s.opts.HMax)
+	}
+	if h >= left || (left < float64(1.01*h) && (s.opts.HMax == 0 || left <= s.opts.HMax)) {
+		tr.H, tr.T1 = left, stop
+		return true
+	}
+	if h > float64(0.5*left) {
+		h = float64(0.5 * left)
+	}
+	tr.H, tr.T1 = h, s.t+h
+	return false
+}
+
+// judge decides whether the trial step stands, and the length of the next one.
+func (s *Solver) judge(tr *Step) (ok bool, err error) {
+	if s.opts.Fixed > 0 {
+		if !finite(tr.Y1) || !finite(tr.DQ) {
+			return false, &NonFiniteError{Place: s.place(tr), What: "a step of fixed length", Stage: s.badStage(tr)}
+		}
+		return true, nil
+	}
+	s.method.Error(tr, s.err)
+	norm := s.tol.Norm(tr, s.err, s.q)
+	if !finite(tr.DQ) {
+		norm = math.NaN()
+	}
+	ok, next := s.ctl.Judge(tr.H, norm)
+	if !ok {
+		return false, s.reject(next, norm != norm || norm > math.MaxFloat64)
+	}
+	if next < tr.H || tr.H >= s.h {
+		s.h = next
+	} else {
+		// A step cut short to meet a time says little against the length chosen before.
+		s.h = max(next, s.h)
+	}
+	return true, nil
+}
+
+// reject sends the trial step back, to be tried with length h.
+func (s *Solver) reject(h float64, bad bool) error {
+	s.stats.Rejected++
+	if h < s.least() {
+		e := &StepUnderflowError{Place: s.place(s.trial), HMin: s.least(), NonFinite: bad, Stage: -1}
+		if bad {
+			e.Stage = s.badStage(s.trial)
+		}
+		return e
+	}
+	s.h, s.cut = h, 0
+	return nil
+}
+
+// slope returns f(T1, Y1) if the step knows it.
+func (s *Solver) slope(st *Step) []float64 {
+	if e, w := s.info.End, s.size.N+s.size.Q; e >= 0 && (e < s.info.Stages || st.Dense) {
+		return st.K[e*w : (e+1)*w]
+	}
+	return nil
+}
+
+// slopeAt returns f(T1, Y1) in any case.
+func (s *Solver) slopeAt(st *Step) []float64 {
+	if f := s.slope(st); f != nil {
+		return f
+	}
+	f := s.work[s.size.N:]
+	s.sys.Eval(st.T1, st.Y1, f)
+	s.stats.Evals++
+	return f
+}
+
+// badStage returns the first stage whose derivative is not finite, or -1.
+func (s *Solver) badStage(tr *Step) int {
+	w := s.size.N + s.size.Q
+	for i := range s.info.Stages {
+		if !finite(tr.K[i*w : (i+1)*w]) {
+			return i
+		}
+	}
+	return -1
+}
