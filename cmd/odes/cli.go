@@ -30,6 +30,7 @@ type commands struct {
 	Check      checkCmd      `cmd:"" help:"Parse and check models."`
 	Fmt        fmtCmd        `cmd:"" help:"Format models."`
 	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler made."`
+	Bench      benchCmd      `cmd:"" help:"Time the right-hand side, its transpose, and whole gradients."`
 	Doc        docCmd        `cmd:"" help:"Help on the language, its functions, methods and messages."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
@@ -86,7 +87,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	if err != nil {
 		return c.fail(usagef("%v; see odes --help", lowerFirst(err.Error())))
 	}
-	if len(settings) > 0 && !slices.Contains([]string{"sens", "run"}, commandName(asked)) {
+	if len(settings) > 0 && !slices.Contains([]string{"sens", "run", "bench"}, commandName(asked)) {
 		return c.fail(usagef("odes %s takes no --%s", commandName(asked), settings[0].Key))
 	}
 	if err := asked.Run(c); err != nil {

@@ -25,6 +25,27 @@ type modelFlags struct {
 	Output  string   `short:"o" placeholder:"FILE" help:"Write there instead of standard output: whole, or not at all."`
 }
 
+// derivativeFlags say what to differentiate, by what, and how.
+type derivativeFlags struct {
+	Of   string `placeholder:"NAMES" help:"Objectives, with commas between; without it, those of the sens block."`
+	Wrt  string `placeholder:"NAMES" help:"Differentiate by these: k1,A,initial(x)."`
+	Mode string `placeholder:"MODE" help:"How: adjoint, tangent, complex, differences or auto."`
+}
+
+// derivative writes the flags into options.
+func (f derivativeFlags) derivative(o *odes.Options) (err error) {
+	if o.Of, err = list("of", f.Of); err != nil {
+		return err
+	}
+	if o.Wrt, err = list("wrt", f.Wrt); err != nil {
+		return err
+	}
+	if f.Mode != "" {
+		o.Settings = append(o.Settings, odes.Setting{Key: "sens.mode", Value: f.Mode})
+	}
+	return nil
+}
+
 // format is an output format.
 type format string
 

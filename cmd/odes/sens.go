@@ -12,9 +12,7 @@ import (
 // sensCmd is odes sens.
 type sensCmd struct {
 	modelFlags
-	Of    string `placeholder:"NAMES" help:"Objectives, with commas between; without it, those of the sens block."`
-	Wrt   string `placeholder:"NAMES" help:"Differentiate by these: k1,A,initial(x)."`
-	Mode  string `placeholder:"MODE" help:"How: adjoint, tangent, complex, differences or auto."`
+	derivativeFlags
 	Stats string `placeholder:"FILE" help:"Write settings, statistics and events there, as JSON."`
 }
 
@@ -29,16 +27,10 @@ func (s *sensCmd) Run(c *call) error {
 	if err != nil {
 		return err
 	}
-	if opts.Of, err = list("of", s.Of); err != nil {
-		return err
-	}
-	if opts.Wrt, err = list("wrt", s.Wrt); err != nil {
+	if err := s.derivative(&opts); err != nil {
 		return err
 	}
 	opts.EventTimes = f == "table" || f == "json" || s.Stats != ""
-	if s.Mode != "" {
-		opts.Settings = append(opts.Settings, odes.Setting{Key: "sens.mode", Value: s.Mode})
-	}
 	if err := c.binary(f, s.Output); err != nil {
 		return err
 	}

@@ -219,10 +219,6 @@ func (j *jsonWriter) events(vars []odes.Variable, list []odes.EventRecord) {
 		if e.Params != nil {
 			j.raw(", \"params\": ")
 			j.derivatives(vars, e.Params, false)
-			if hasInitial(vars) {
-				j.raw(", \"initial\": ")
-				j.derivatives(vars, e.Params, true)
-			}
 		}
 		j.raw("}")
 	}
@@ -230,15 +226,6 @@ func (j *jsonWriter) events(vars []odes.Variable, list []odes.EventRecord) {
 		j.raw("\n  ")
 	}
 	j.raw("]")
-}
-
-func hasInitial(vars []odes.Variable) bool {
-	for _, v := range vars {
-		if v.Initial {
-			return true
-		}
-	}
-	return false
 }
 
 func (j *jsonWriter) settings(s odes.RunSettings) {

@@ -234,7 +234,7 @@ func (p *printer) events(h Heading, vars []odes.Variable, list []odes.EventRecor
 	cols := []column{name, time}
 	used := name.width() + 2 + time.width()
 	for _, v := range vars {
-		if len(v.Shape) > 0 {
+		if len(v.Shape) > 0 || v.Initial {
 			continue
 		}
 		c := column{head: fmt.Sprintf("d%s/d %s", h.Time, v)}
