@@ -274,7 +274,7 @@ func binaries() []binary {
 		{"Hypot", Hypot, func(a, b float64) *big.Float {
 			x, y := new(big.Float).SetPrec(4500).SetFloat64(a), new(big.Float).SetPrec(4500).SetFloat64(b)
 			return root(add(mul(x, x), mul(y, y)))
-		}, 0.6, [][2]interval{
+		}, 0.8, [][2]interval{
 			{unit, unit},
 			{{-1e-3, 1e-3, false}, unit},
 			{{-1e-8, 1e-8, false}, unit},
