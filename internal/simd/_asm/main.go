@@ -1,0 +1,39 @@
+// Command _asm writes the AVX2 kernels of package simd. Run it by go generate
+// in that package's folder.
+package main
+
+import (
+	"flag"
+	"log"
+	"os"
+
+	. "github.com/mmcloughlin/avo/build"
+
+	"odes.dev/odes/internal/simd/_asm/emit"
+)
+
+func main() {
+	coefficients := flag.String("elem", "../../elem/coef.go", "coefficients of the elementary functions")
+	table := flag.String("table", "", "file for the functions that choose a kernel")
+	flag.Parse()
+	coef, err := emit.LoadCoefficients(*coefficients)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ConstraintExpr("amd64,!purego")
+	elementwise()
+	functions(coef)
+	reductions()
+	combinations()
+	laneProducts()
+	rankUpdates()
+	vectorProducts()
+	text, err := dispatch()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := os.WriteFile(*table, text, 0o644); err != nil {
+		log.Fatal(err)
+	}
+	Generate()
+}

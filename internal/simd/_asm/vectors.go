@@ -1,0 +1,222 @@
+package main
+
+import (
+	"fmt"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+
+	"odes.dev/odes/internal/simd/_asm/emit"
+)
+
+// vectorProducts writes matVec and matVecT.
+func vectorProducts() {
+	TEXT("matVec", NOSPLIT, "func(y, a, x *float64, rows, cols, as, from int)")
+	Doc("matVec sets y[i] (+)= Σ_j a[i·as + j]·x[j]; four rows make a vector, turned in registers.")
+	Pragma("noescape")
+	matVec()
+	TEXT("matVecT", NOSPLIT, "func(y, a, x *float64, rows, cols, as, from int)")
+	Doc("matVecT sets y[j] (+)= Σ_i a[i·as + j]·x[i].")
+	Pragma("noescape")
+	matVecT()
+}
+
+// turn reads two columns of four rows, each column as a vector.
+func turn(row [4]Mem, cols [2]reg.VecVirtual) {
+	even, odd := YMM(), YMM()
+	VBROADCASTF128(row[0], even)
+	VINSERTF128(Imm(1), row[2], even, even)
+	VBROADCASTF128(row[1], odd)
+	VINSERTF128(Imm(1), row[3], odd, odd)
+	VUNPCKLPD(odd, even, cols[0])
+	VUNPCKHPD(odd, even, cols[1])
+}
+
+// pick reads one column of four rows.
+func pick(row [4]Mem, col reg.VecVirtual) {
+	var x [4]reg.VecVirtual
+	for r := range x {
+		x[r] = YMM()
+		emit.Broadcast(row[r], x[r])
+	}
+	low, high := YMM(), YMM()
+	VUNPCKLPD(x[1], x[0], low)
+	VUNPCKLPD(x[3], x[2], high)
+	VBLENDPD(Imm(0b1100), high, low, col)
+}
+
+// turned adds the columns of blocks of four rows to their accumulators; row
+// gives the addresses of a block's rows, advance moves them on.
+func turned(acc []reg.VecVirtual, row func(block int) [4]Mem, advance func(bytes uint64), label string) {
+	x, left := pointers("x")[0], param("cols")
+	SUBQ(Imm(4), left)
+	JL(LabelRef(label + "short"))
+	Label(label + "four")
+	for pair := range 2 {
+		var s [2]reg.VecVirtual
+		for c := range s {
+			s[c] = YMM()
+			emit.Broadcast(Mem{Base: x, Disp: 16*pair + 8*c}, s[c])
+		}
+		for b := range acc {
+			m := row(b)
+			for r := range m {
+				m[r] = m[r].Offset(16 * pair)
+			}
+			cols := [2]reg.VecVirtual{YMM(), YMM()}
+			turn(m, cols)
+			VFMADD231PD(s[0], cols[0], acc[b])
+			VFMADD231PD(s[1], cols[1], acc[b])
+		}
+	}
+	ADDQ(Imm(32), x)
+	advance(32)
+	SUBQ(Imm(4), left)
+	JGE(LabelRef(label + "four"))
+	Label(label + "short")
+	ADDQ(Imm(4), left)
+	JZ(LabelRef(label + "end"))
+	Label(label + "one")
+	s := YMM()
+	emit.Broadcast(Mem{Base: x}, s)
+	for b := range acc {
+		col := YMM()
+		pick(row(b), col)
+		VFMADD231PD(s, col, acc[b])
+	}
+	ADDQ(Imm(8), x)
+	advance(8)
+	DECQ(left)
+	JNZ(LabelRef(label + "one"))
+	Label(label + "end")
+}
+
+func matVec() {
+	p := pointers("y", "a")
+	y, a := p[0], p[1]
+	rows, as := param("rows"), bytes("as")
+	triple := GP64()
+	LEAQ(Mem{Base: as, Index: as, Scale: 2}, triple)
+	const blocks = 4
+	SUBQ(Imm(4*blocks), rows)
+	JL(LabelRef("rest"))
+	Label("blocks")
+	{
+		t := emit.NewTile(1, blocks)
+		begin(t, func(int) Mem { return Mem{Base: y} }, nil, "blocks")
+		base := make([]reg.Register, blocks)
+		for b := range base {
+			base[b] = GP64()
+			if b == 0 {
+				MOVQ(a, base[b])
+			} else {
+				LEAQ(Mem{Base: base[b-1], Index: as, Scale: 4}, base[b])
+			}
+		}
+		next := GP64()
+		LEAQ(Mem{Base: base[blocks-1], Index: as, Scale: 4}, next)
+		MOVQ(next, a)
+		turned(t.Row(0), func(b int) [4]Mem {
+			return [4]Mem{{Base: base[b]}, {Base: base[b], Index: as, Scale: 1}, {Base: base[b], Index: as, Scale: 2}, {Base: base[b], Index: triple, Scale: 1}}
+		}, func(n uint64) {
+			for _, r := range base {
+				ADDQ(Imm(n), r)
+			}
+		}, "blocks")
+		t.Store(func(int) Mem { return Mem{Base: y} }, nil)
+	}
+	ADDQ(Imm(32*blocks), y)
+	SUBQ(Imm(4*blocks), rows)
+	JGE(LabelRef("blocks"))
+	Label("rest")
+	ADDQ(Imm(4*blocks), rows)
+	JZ(LabelRef("done"))
+	Label("block")
+	{
+		// Rows beyond the last are the last one again, and not written.
+		most, n := GP64(), GP64()
+		MOVQ(U32(4), most)
+		MOVQ(rows, n)
+		CMPQ(n, most)
+		CMOVQGT(most, n)
+		mask := YMM()
+		emit.Mask(n, mask)
+		t := emit.NewTile(1, 1)
+		begin(t, func(int) Mem { return Mem{Base: y} }, []reg.VecVirtual{mask}, "block")
+		row := make([]reg.Register, 4)
+		for r := range row {
+			row[r] = GP64()
+			if r == 0 {
+				MOVQ(a, row[r])
+				continue
+			}
+			LEAQ(Mem{Base: row[r-1], Index: as, Scale: 1}, row[r])
+			CMPQ(n, Imm(uint64(r)))
+			CMOVQLE(row[r-1], row[r])
+		}
+		LEAQ(Mem{Base: a, Index: as, Scale: 4}, a)
+		turned(t.Row(0), func(int) [4]Mem {
+			return [4]Mem{{Base: row[0]}, {Base: row[1]}, {Base: row[2]}, {Base: row[3]}}
+		}, func(n uint64) {
+			for _, r := range row {
+				ADDQ(Imm(n), r)
+			}
+		}, "block")
+		t.Store(func(int) Mem { return Mem{Base: y} }, []reg.VecVirtual{mask})
+	}
+	ADDQ(Imm(32), y)
+	SUBQ(Imm(4), rows)
+	JG(LabelRef("block"))
+	Label("done")
+	VZEROUPPER()
+	RET()
+}
+
+func matVecT() {
+	p := pointers("y", "a")
+	y, a := p[0], p[1]
+	cols, as := param("cols"), bytes("as")
+	for _, vecs := range []int{8, 4, 2, 1} {
+		label := fmt.Sprintf("vecs%d", vecs)
+		Label(label)
+		var masks []reg.VecVirtual
+		if vecs > 1 {
+			CMPQ(cols, Imm(uint64(4*vecs)))
+			JL(LabelRef(label + "none"))
+		} else {
+			CMPQ(cols, Imm(0))
+			JLE(LabelRef(label + "none"))
+			most, n := GP64(), GP64()
+			MOVQ(U32(4), most)
+			MOVQ(cols, n)
+			CMPQ(n, most)
+			CMOVQGT(most, n)
+			masks = []reg.VecVirtual{YMM()}
+			emit.Mask(n, masks[0])
+		}
+		t := emit.NewTile(1, vecs)
+		at := func(int) Mem { return Mem{Base: y} }
+		begin(t, at, masks, label)
+		x, row, k := pointers("x")[0], GP64(), param("rows")
+		MOVQ(a, row)
+		Label(label + "step")
+		if masks == nil {
+			t.Along(Mem{Base: x}, Mem{Base: row})
+		} else {
+			t.Step(func(int) Mem { return Mem{Base: x} }, Mem{Base: row}, &masks[0])
+		}
+		ADDQ(Imm(8), x)
+		ADDQ(as, row)
+		DECQ(k)
+		JNZ(LabelRef(label + "step"))
+		t.Store(at, masks)
+		ADDQ(U32(32*vecs), y)
+		ADDQ(U32(32*vecs), a)
+		SUBQ(Imm(uint64(4*vecs)), cols)
+		JMP(LabelRef(label))
+		Label(label + "none")
+	}
+	VZEROUPPER()
+	RET()
+}

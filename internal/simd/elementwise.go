@@ -1,0 +1,359 @@
+package simd
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/elem"
+)
+
+// Shared is a set of operands that have one element for each row of lanes, where
+// the others have one for each lane.
+type Shared uint8
+
+// The operands.
+const (
+	SharedA Shared = 1 << iota
+	SharedB
+	SharedC
+)
+
+// chunk is how many elements one kernel call computes at most.
+const chunk = 1 << 15
+
+// Unary sets out[i] = op(a[i]) for all of out; a is at least as long.
+func Unary(op Op, out, a []float64) {
+	a = a[:len(out)]
+	if !useAVX2 {
+		unaryGeneric(op, out, a)
+		return
+	}
+	for i := 0; i < len(out); {
+		n := min(len(out)-i, chunk)
+		done := unaryKernel(op, &out[i], &a[i], n)
+		if done < 0 {
+			unaryGeneric(op, out, a)
+			return
+		}
+		i += done
+		if done < n { // a group with a lane that the kernel does not know
+			end := min(i+4, len(out))
+			unaryGeneric(op, out[i:end], a[i:end])
+			i = end
+		}
+	}
+}
+
+func unaryGeneric(op Op, out, a []float64) {
+	switch op {
+	case Copy:
+		copy(out, a)
+	case Neg:
+		for i, x := range a {
+			out[i] = -x
+		}
+	case Sqrt:
+		for i, x := range a {
+			out[i] = math.Sqrt(x)
+		}
+	case Sqr:
+		for i, x := range a {
+			out[i] = float64(x * x)
+		}
+	case Recip:
+		for i, x := range a {
+			out[i] = 1 / x
+		}
+	default:
+		f := operations[op].f1
+		for i, x := range a {
+			out[i] = f(x)
+		}
+	}
+}
+
+// Powi sets out[i] to a[i] to the integer power n, as elem.Powi.
+func Powi(out, a []float64, n int) {
+	switch n {
+	case 1:
+		Unary(Copy, out, a)
+	case 2:
+		Unary(Sqr, out, a)
+	case 3:
+		Unary(Cube, out, a)
+	case 4:
+		Unary(Fourth, out, a)
+	case -1:
+		Unary(Recip, out, a)
+	default:
+		a = a[:len(out)]
+		for i, x := range a {
+			out[i] = elem.Powi(x, n)
+		}
+	}
+}
+
+// Binary sets out[i] = op(a[i], b[i]) for all of out; the operands are at least as long.
+func Binary(op Op, out, a, b []float64) {
+	a, b = a[:len(out)], b[:len(out)]
+	if !useAVX2 {
+		binaryGeneric(op, out, a, b)
+		return
+	}
+	for i := 0; i < len(out); {
+		n := min(len(out)-i, chunk)
+		done := binaryKernel(op, 0, &out[i], &a[i], &b[i], n)
+		if done < 0 {
+			binaryGeneric(op, out, a, b)
+			return
+		}
+		i += done
+		if done < n {
+			end := min(i+4, len(out))
+			binaryGeneric(op, out[i:end], a[i:end], b[i:end])
+			i = end
+		}
+	}
+}
+
+func binaryGeneric(op Op, out, a, b []float64) {
+	a, b = a[:len(out)], b[:len(out)]
+	switch op {
+	case Add:
+		for i, x := range a {
+			out[i] = x + b[i]
+		}
+	case Sub:
+		for i, x := range a {
+			out[i] = x - b[i]
+		}
+	case Mul:
+		for i, x := range a {
+			out[i] = float64(x * b[i])
+		}
+	case Div:
+		for i, x := range a {
+			out[i] = x / b[i]
+		}
+	default:
+		f := operations[op].f2
+		for i, x := range a {
+			out[i] = f(x, b[i])
+		}
+	}
+}
+
+// BinaryRows sets out[r·lanes + l] = op(a, b), where an operand in shared is
+// its element r, another one its element r·lanes + l; out holds whole rows.
+// Scalars are shared operands of one row: lanes = len(out). Not both operands
+// can be shared.
+func BinaryRows(op Op, shared Shared, out, a, b []float64, lanes int) {
+	rows := len(out) / max(lanes, 1)
+	if rows == 0 {
+		return
+	}
+	out = out[:rows*lanes]
+	a, b = a[:size(shared, SharedA, rows, lanes)], b[:size(shared, SharedB, rows, lanes)]
+	if !useAVX2 {
+		binaryRowsGeneric(op, shared, out, a, b, lanes)
+		return
+	}
+	if lanes > chunk || op == Pow { // row by row
+		for r := range rows {
+			x, y := part(shared, SharedA, a, r, lanes), part(shared, SharedB, b, r, lanes)
+			binaryScalar(op, shared, out[r*lanes:(r+1)*lanes], x, y)
+		}
+		return
+	}
+	step := chunk / lanes
+	for r := 0; r < rows; r += step {
+		n := min(step, rows-r)
+		x, y := at(shared, SharedA, a, r, lanes), at(shared, SharedB, b, r, lanes)
+		if !binaryRowsKernel(op, shared, &out[r*lanes], x, y, n, lanes) {
+			binaryRowsGeneric(op, shared, out, a, b, lanes)
+			return
+		}
+	}
+}
+
+// size returns how many elements an operand has.
+func size(shared, which Shared, rows, lanes int) int {
+	if shared&which != 0 {
+		return rows
+	}
+	return rows * lanes
+}
+
+// at returns where row r of an operand starts.
+func at(shared, which Shared, x []float64, r, lanes int) *float64 {
+	if shared&which != 0 {
+		return &x[r]
+	}
+	return &x[r*lanes]
+}
+
+// part returns row r of an operand.
+func part(shared, which Shared, x []float64, r, lanes int) []float64 {
+	if shared&which != 0 {
+		return x[r : r+1]
+	}
+	return x[r*lanes : (r+1)*lanes]
+}
+
+// binaryScalar is BinaryRows for one row.
+func binaryScalar(op Op, shared Shared, out, a, b []float64) {
+	for i := 0; i < len(out); {
+		n := min(len(out)-i, chunk)
+		x, y := from(shared, SharedA, a, i), from(shared, SharedB, b, i)
+		done := n
+		if op == Pow {
+			done = binaryKernel(op, shared, &out[i], &x[0], &y[0], n)
+		} else if !binaryRowsKernel(op, shared, &out[i], &x[0], &y[0], 1, n) {
+			done = 0
+		}
+		i += done
+		if done < n {
+			end := i + min(4, n-done)
+			x, y := from(shared, SharedA, a, i), from(shared, SharedB, b, i)
+			binaryRowsGeneric(op, shared, out[i:end], x, y, end-i)
+			i = end
+		}
+	}
+}
+
+// from returns a row's elements from i on.
+func from(shared, which Shared, x []float64, i int) []float64 {
+	if shared&which != 0 {
+		return x
+	}
+	return x[i:]
+}
+
+func binaryRowsGeneric(op Op, shared Shared, out, a, b []float64, lanes int) {
+	for r := 0; r*lanes < len(out); r++ {
+		row := out[r*lanes : (r+1)*lanes]
+		switch shared {
+		case SharedA:
+			x, y := a[r], b[r*lanes:(r+1)*lanes]
+			switch op {
+			case Add:
+				for l, v := range y {
+					row[l] = x + v
+				}
+			case Mul:
+				for l, v := range y {
+					row[l] = float64(x * v)
+				}
+			default:
+				f := operations[op].f2
+				for l, v := range y {
+					row[l] = f(x, v)
+				}
+			}
+		case SharedB:
+			x, y := a[r*lanes:(r+1)*lanes], b[r]
+			switch op {
+			case Add:
+				for l, v := range x {
+					row[l] = v + y
+				}
+			case Mul:
+				for l, v := range x {
+					row[l] = float64(v * y)
+				}
+			default:
+				f := operations[op].f2
+				for l, v := range x {
+					row[l] = f(v, y)
+				}
+			}
+		default:
+			binaryGeneric(op, row, a[r*lanes:], b[r*lanes:])
+		}
+	}
+}
+
+// Ternary sets out[i] = op(a[i], b[i], c[i]) for all of out; the operands are at least as long.
+func Ternary(op Op, out, a, b, c []float64) {
+	a, b, c = a[:len(out)], b[:len(out)], c[:len(out)]
+	if !useAVX2 {
+		ternaryGeneric(op, out, a, b, c)
+		return
+	}
+	for i := 0; i < len(out); i += chunk {
+		ternaryKernel(op, &out[i], &a[i], &b[i], &c[i], min(len(out)-i, chunk))
+	}
+}
+
+func ternaryGeneric(op Op, out, a, b, c []float64) {
+	if op == FMA {
+		for i, x := range a {
+			out[i] = math.FMA(x, b[i], c[i])
+		}
+		return
+	}
+	f := operations[op].f3
+	for i, x := range a {
+		out[i] = f(x, b[i], c[i])
+	}
+}
+
+// TernaryRows is BinaryRows for three operands, of which one or two are shared.
+func TernaryRows(op Op, shared Shared, out, a, b, c []float64, lanes int) {
+	rows := len(out) / max(lanes, 1)
+	if rows == 0 {
+		return
+	}
+	out = out[:rows*lanes]
+	a, b, c = a[:size(shared, SharedA, rows, lanes)], b[:size(shared, SharedB, rows, lanes)], c[:size(shared, SharedC, rows, lanes)]
+	if !useAVX2 || lanes > 8*chunk {
+		ternaryRowsGeneric(op, shared, out, a, b, c, lanes)
+		return
+	}
+	step := max(1, chunk/lanes)
+	for r := 0; r < rows; r += step {
+		n := min(step, rows-r)
+		x, y, z := at(shared, SharedA, a, r, lanes), at(shared, SharedB, b, r, lanes), at(shared, SharedC, c, r, lanes)
+		if !ternaryRowsKernel(op, shared, &out[r*lanes], x, y, z, n, lanes) {
+			ternaryRowsGeneric(op, shared, out, a, b, c, lanes)
+			return
+		}
+	}
+}
+
+func ternaryRowsGeneric(op Op, shared Shared, out, a, b, c []float64, lanes int) {
+	f := operations[op].f3
+	for i := range out {
+		r := i / lanes
+		out[i] = f(pick(shared, SharedA, a, r, i), pick(shared, SharedB, b, r, i), pick(shared, SharedC, c, r, i))
+	}
+}
+
+// pick returns the element of an operand for row r, element i.
+func pick(shared, which Shared, x []float64, r, i int) float64 {
+	if shared&which != 0 {
+		return x[r]
+	}
+	return x[i]
+}
+
+// Repeat writes every a[r] lanes times in a row; out holds whole rows.
+func Repeat(out, a []float64, lanes int) {
+	rows := len(out) / max(lanes, 1)
+	if rows == 0 {
+		return
+	}
+	out, a = out[:rows*lanes], a[:rows]
+	if !useAVX2 || lanes > 8*chunk {
+		for r, x := range a {
+			row := out[r*lanes : (r+1)*lanes]
+			for l := range row {
+				row[l] = x
+			}
+		}
+		return
+	}
+	step := max(1, chunk/lanes)
+	for r := 0; r < rows; r += step {
+		copyS(&out[r*lanes], &a[r], min(step, rows-r), lanes)
+	}
+}

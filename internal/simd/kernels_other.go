@@ -1,0 +1,49 @@
+//go:build !amd64 || purego
+
+package simd
+
+const supported = false
+
+// useAVX2 is false for good.
+var useAVX2 = false
+
+const noKernels = "simd: there are no kernels in this build"
+
+func unaryKernel(op Op, out, a *float64, n int) int                    { panic(noKernels) }
+func binaryKernel(op Op, scalar Shared, out, a, b *float64, n int) int { panic(noKernels) }
+func ternaryKernel(op Op, out, a, b, c *float64, n int) bool           { panic(noKernels) }
+func binaryRowsKernel(op Op, shared Shared, out, a, b *float64, rows, lanes int) bool {
+	panic(noKernels)
+}
+
+func ternaryRowsKernel(op Op, shared Shared, out, a, b, c *float64, rows, lanes int) bool {
+	panic(noKernels)
+}
+func copyS(out, a *float64, rows, lanes int) { panic(noKernels) }
+
+func sumV(partial, x *float64, n int)    { panic(noKernels) }
+func dotV(partial, x, y *float64, n int) { panic(noKernels) }
+func combine(out, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride, n int) {
+	panic(noKernels)
+}
+
+func laneProduct8(y, a, z *float64, rows, inner, ys, as, zs, from int)        { panic(noKernels) }
+func laneProduct4(y, a, z *float64, rows, inner, ys, as, zs, from, lanes int) { panic(noKernels) }
+func rankUpdate1(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int) {
+	panic(noKernels)
+}
+
+func rankUpdate2(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int) {
+	panic(noKernels)
+}
+
+func rankUpdate3(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int) {
+	panic(noKernels)
+}
+
+func rankUpdate4(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int) {
+	panic(noKernels)
+}
+func packPanels(packed, x *float64, rows, cols, xs int)  { panic(noKernels) }
+func matVec(y, a, x *float64, rows, cols, as, from int)  { panic(noKernels) }
+func matVecT(y, a, x *float64, rows, cols, as, from int) { panic(noKernels) }

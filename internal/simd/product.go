@@ -1,0 +1,355 @@
+package simd
+
+import "math"
+
+// Products of matrices. Every element is one chain of fused multiply-adds over
+// the inner index in its order, beginning with the element that stands in the
+// result if accumulate is set, else with 0: the bits depend neither on how the
+// work is cut into blocks nor on how many products a sum is spread over.
+
+const (
+	panelRows = 6  // rows of a panel of PackLanes
+	panelCols = 12 // columns of a panel of PackPanels
+)
+
+// LanesSize returns the length of packed in PackLanes.
+func LanesSize(rows, inner int) int { return (rows + panelRows - 1) / panelRows * panelRows * inner }
+
+// PackLanes writes the matrix A[rows][inner] for LaneProduct, panel by panel of
+// six rows, zeros below the last: A[i][k] is a[i·stride + k], or with
+// transposed set a[k·stride + i].
+func PackLanes(packed, a []float64, rows, inner, stride int, transposed bool) {
+	packed = packed[:LanesSize(rows, inner)]
+	ri, rk := stride, 1
+	if transposed {
+		ri, rk = 1, stride
+	}
+	for i := 0; i < rows; i += panelRows {
+		n := min(panelRows, rows-i)
+		for k := range inner {
+			to := packed[:panelRows:panelRows]
+			packed = packed[panelRows:]
+			from := a[i*ri+k*rk:]
+			for r := range to {
+				to[r] = 0
+				if r < n {
+					to[r] = from[r*ri]
+				}
+			}
+		}
+	}
+}
+
+// flag turns accumulate into the argument of a kernel.
+func flag(accumulate bool) int {
+	if accumulate {
+		return 1
+	}
+	return 0
+}
+
+// most is how many multiply-adds of four lanes one kernel call does at most.
+const most = 1 << 20
+
+// LaneProduct sets y[rows][lanes] (+)= A·z[inner][lanes], with A[rows][inner]
+// packed by PackLanes.
+func LaneProduct(y, packed, z []float64, rows, inner, lanes int, accumulate bool) {
+	y, packed, z = y[:rows*lanes], packed[:LanesSize(rows, inner)], z[:inner*lanes]
+	switch {
+	case len(y) == 0:
+		return
+	case inner == 0:
+		if !accumulate {
+			clear(y)
+		}
+		return
+	case !useAVX2:
+		laneProductGeneric(y, packed, z, rows, inner, lanes, accumulate)
+		return
+	}
+	const deep = 512 // z of eight lanes stays in the first cache
+	panel := panelRows * inner
+	for k := 0; k < inner; k += deep {
+		n := min(deep, inner-k)
+		from := flag(accumulate || k > 0)
+		step := max(1, most/(2*panelRows*n)) * panelRows
+		for i := 0; i < rows; i += step {
+			m := min(step, rows-i)
+			a := &packed[i*inner+k*panelRows]
+			l := 0
+			for ; l+8 <= lanes; l += 8 {
+				laneProduct8(&y[i*lanes+l], a, &z[k*lanes+l], m, n, lanes, panel, lanes, from)
+			}
+			for ; l < lanes; l += 4 {
+				laneProduct4(&y[i*lanes+l], a, &z[k*lanes+l], m, n, lanes, panel, lanes, from, min(4, lanes-l))
+			}
+		}
+	}
+}
+
+func laneProductGeneric(y, packed, z []float64, rows, inner, lanes int, accumulate bool) {
+	if !accumulate {
+		clear(y)
+	}
+	for i := range rows {
+		a := packed[i/panelRows*panelRows*inner+i%panelRows:]
+		row := y[i*lanes : (i+1)*lanes]
+		l := 0
+		for ; l+4 <= lanes; l += 4 {
+			s := row[l:][:4:4]
+			s0, s1, s2, s3 := s[0], s[1], s[2], s[3]
+			for k := range inner {
+				c, v := a[k*panelRows], z[k*lanes+l:][:4:4]
+				s0 = math.FMA(c, v[0], s0)
+				s1 = math.FMA(c, v[1], s1)
+				s2 = math.FMA(c, v[2], s2)
+				s3 = math.FMA(c, v[3], s3)
+			}
+			s[0], s[1], s[2], s[3] = s0, s1, s2, s3
+		}
+		for ; l < lanes; l++ {
+			s := row[l]
+			for k := range inner {
+				s = math.FMA(a[k*panelRows], z[k*lanes+l], s)
+			}
+			row[l] = s
+		}
+	}
+}
+
+// PanelsSize returns the length of packed in PackPanels.
+func PanelsSize(inner, cols int) int { return (cols + panelCols - 1) / panelCols * panelCols * inner }
+
+// PackPanels writes the matrix X[inner][cols] for RankUpdate, panel by panel of
+// twelve columns, zeros right of the last: X[k][j] is x[k·stride + j], or with
+// transposed set x[j·stride + k].
+func PackPanels(packed, x []float64, inner, cols, stride int, transposed bool) {
+	packed = packed[:PanelsSize(inner, cols)]
+	if len(packed) == 0 {
+		return
+	}
+	if useAVX2 && !transposed {
+		_ = x[(inner-1)*stride+cols-1]
+		step := max(1, chunk/inner/panelCols) * panelCols
+		for j := 0; j < cols; j += step {
+			packPanels(&packed[j*inner], &x[j], inner, min(step, cols-j), stride)
+		}
+		return
+	}
+	rk, rj := stride, 1
+	if transposed {
+		rk, rj = 1, stride
+	}
+	for j := 0; j < cols; j += panelCols {
+		n := min(panelCols, cols-j)
+		for k := range inner {
+			to := packed[:panelCols:panelCols]
+			packed = packed[panelCols:]
+			from := x[k*rk+j*rj:]
+			for c := range to {
+				to[c] = 0
+				if c < n {
+					to[c] = from[c*rj]
+				}
+			}
+		}
+	}
+}
+
+// Update says what RankUpdate adds up: for lanes l < Lanes, rows i < Rows and
+// columns j < Cols,
+//
+//	g[l·LaneG + i·RowG + j] (+)= Σ_{k < Inner} y[k·StepY + i·RowY + l]·X[k][j].
+type Update struct {
+	Rows, Cols, Inner, Lanes int
+	LaneG, RowG              int
+	StepY, RowY              int
+}
+
+// RankUpdate adds Inner outer products to the matrix of each lane, with
+// X[Inner][Cols] packed by PackPanels.
+func RankUpdate(u *Update, g, y, packed []float64, accumulate bool) {
+	if u.Rows <= 0 || u.Cols <= 0 || u.Lanes <= 0 {
+		return
+	}
+	_ = g[(u.Lanes-1)*u.LaneG+(u.Rows-1)*u.RowG+u.Cols-1]
+	if u.Inner <= 0 {
+		if !accumulate {
+			for l := range u.Lanes {
+				for i := range u.Rows {
+					clear(g[l*u.LaneG+i*u.RowG:][:u.Cols])
+				}
+			}
+		}
+		return
+	}
+	_ = y[(u.Inner-1)*u.StepY+(u.Rows-1)*u.RowY+u.Lanes-1]
+	packed = packed[:PanelsSize(u.Inner, u.Cols)]
+	if !useAVX2 || u.Inner > most/panelCols {
+		rankUpdateGeneric(u, g, y, packed, accumulate)
+		return
+	}
+	from := flag(accumulate)
+	cols := max(1, most/(panelCols*u.Inner)) * panelCols // of a call
+	lanes := max(1, most/(min(cols, u.Cols)*u.Inner))
+	for i := 0; i < u.Rows; i += 4 {
+		for l := 0; l < u.Lanes; l += lanes {
+			for j := 0; j < u.Cols; j += cols {
+				to, left, x := &g[l*u.LaneG+i*u.RowG+j], &y[i*u.RowY+l], &packed[j*u.Inner]
+				n, m := min(lanes, u.Lanes-l), min(cols, u.Cols-j)
+				switch u.Rows - i {
+				default:
+					rankUpdate4(to, left, x, m, u.Inner, n, u.RowG, u.LaneG, u.RowY, u.StepY, from)
+				case 3:
+					rankUpdate3(to, left, x, m, u.Inner, n, u.RowG, u.LaneG, u.RowY, u.StepY, from)
+				case 2:
+					rankUpdate2(to, left, x, m, u.Inner, n, u.RowG, u.LaneG, u.RowY, u.StepY, from)
+				case 1:
+					rankUpdate1(to, left, x, m, u.Inner, n, u.RowG, u.LaneG, u.RowY, u.StepY, from)
+				}
+			}
+		}
+	}
+}
+
+func rankUpdateGeneric(u *Update, g, y, packed []float64, accumulate bool) {
+	for l := range u.Lanes {
+		for i := range u.Rows {
+			row := g[l*u.LaneG+i*u.RowG:][:u.Cols]
+			if !accumulate {
+				clear(row)
+			}
+			for j := 0; j < u.Cols; j += panelCols {
+				to := row[j:min(j+panelCols, u.Cols)]
+				x := packed[j*u.Inner:]
+				for k := range u.Inner {
+					s, v := y[k*u.StepY+i*u.RowY+l], x[k*panelCols:][:len(to)]
+					for c, w := range v {
+						to[c] = math.FMA(s, w, to[c])
+					}
+				}
+			}
+		}
+	}
+}
+
+// MatMulWork returns the length of work in MatMul.
+func MatMulWork(inner, cols int) int {
+	return PanelsSize(min(inner, blockInner), min(cols, blockCols))
+}
+
+// Blocks of MatMul: panels of one block stay in the second cache.
+const (
+	blockInner = 256
+	blockCols  = 20 * panelCols
+)
+
+// MatMul sets C[rows][cols] (+)= op(A)·op(B), all row-major with the given
+// strides of rows: op(A)[i][k] is a[i·as + k], or a[k·as + i] with ta set;
+// op(B)[k][j] is b[k·bs + j], or b[j·bs + k] with tb set. C overlaps nothing.
+func MatMul(c, a, b []float64, rows, inner, cols, cs, as, bs int, ta, tb, accumulate bool, work []float64) {
+	work = work[:MatMulWork(inner, cols)]
+	u := Update{Rows: rows, Lanes: 1, RowG: cs, StepY: 1, RowY: as}
+	if ta {
+		u.StepY, u.RowY = as, 1
+	}
+	bk, bj := bs, 1
+	if tb {
+		bk, bj = 1, bs
+	}
+	for j := 0; j < cols; j += blockCols {
+		u.Cols = min(blockCols, cols-j)
+		for k := 0; k == 0 || k < inner; k += blockInner {
+			u.Inner = min(blockInner, inner-k)
+			if u.Inner > 0 {
+				PackPanels(work, b[k*bk+j*bj:], u.Inner, u.Cols, bs, tb)
+			}
+			RankUpdate(&u, c[j:], a[min(k*u.StepY, len(a)):], work, accumulate || k > 0)
+		}
+	}
+}
+
+// MatVec sets y[rows] (+)= A·x[cols], A[i][j] = a[i·stride + j].
+func MatVec(y, a, x []float64, rows, cols, stride int, accumulate bool) {
+	y, x = y[:rows], x[:cols]
+	if rows == 0 || cols == 0 {
+		if !accumulate {
+			clear(y)
+		}
+		return
+	}
+	_ = a[(rows-1)*stride+cols-1]
+	if !useAVX2 {
+		matVecGeneric(y, a, x, stride, 1, accumulate)
+		return
+	}
+	const wide = 1 << 14
+	for j := 0; j < cols; j += wide {
+		n := min(wide, cols-j)
+		from := flag(accumulate || j > 0)
+		step := max(1, most/(16*n)) * 16
+		for i := 0; i < rows; i += step {
+			matVec(&y[i], &a[i*stride+j], &x[j], min(step, rows-i), n, stride, from)
+		}
+	}
+}
+
+// MatVecT sets y[cols] (+)= Aᵀ·x[rows], A[i][j] = a[i·stride + j].
+func MatVecT(y, a, x []float64, rows, cols, stride int, accumulate bool) {
+	y, x = y[:cols], x[:rows]
+	if rows == 0 || cols == 0 {
+		if !accumulate {
+			clear(y)
+		}
+		return
+	}
+	_ = a[(rows-1)*stride+cols-1]
+	if !useAVX2 {
+		matVecGeneric(y, a, x, 1, stride, accumulate)
+		return
+	}
+	const tall = 1 << 14
+	for i := 0; i < rows; i += tall {
+		n := min(tall, rows-i)
+		from := flag(accumulate || i > 0)
+		step := max(1, most/(32*n)) * 32
+		for j := 0; j < cols; j += step {
+			matVecT(&y[j], &a[i*stride+j], &x[i], n, min(step, cols-j), stride, from)
+		}
+	}
+}
+
+// matVecGeneric sets y[i] (+)= Σ_k a[i·ri + k·rk]·x[k].
+func matVecGeneric(y, a, x []float64, ri, rk int, accumulate bool) {
+	if !accumulate {
+		clear(y)
+	}
+	if ri == 1 { // along the rows of a, which are the inner index
+		for k, v := range x {
+			row := a[k*rk:][:len(y)]
+			for i, w := range row {
+				y[i] = math.FMA(w, v, y[i])
+			}
+		}
+		return
+	}
+	i := 0
+	for ; i+4 <= len(y); i += 4 {
+		r0, r1, r2, r3 := a[i*ri:][:len(x)], a[(i+1)*ri:][:len(x)], a[(i+2)*ri:][:len(x)], a[(i+3)*ri:][:len(x)]
+		s0, s1, s2, s3 := y[i], y[i+1], y[i+2], y[i+3]
+		for k, v := range x {
+			s0 = math.FMA(r0[k], v, s0)
+			s1 = math.FMA(r1[k], v, s1)
+			s2 = math.FMA(r2[k], v, s2)
+			s3 = math.FMA(r3[k], v, s3)
+		}
+		y[i], y[i+1], y[i+2], y[i+3] = s0, s1, s2, s3
+	}
+	for ; i < len(y); i++ {
+		s := y[i]
+		for k, v := range x {
+			s = math.FMA(a[i*ri+k], v, s)
+		}
+		y[i] = s
+	}
+}

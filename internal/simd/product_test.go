@@ -1,0 +1,238 @@
+package simd
+
+import (
+	"math"
+	"testing"
+
+	"odes.dev/odes/internal/elem"
+)
+
+// chain is the definition of an element of a product.
+func chain(from float64, accumulate bool, n int, a, b func(k int) float64) float64 {
+	if !accumulate {
+		from = 0
+	}
+	for k := range n {
+		from = math.FMA(a(k), b(k), from)
+	}
+	return from
+}
+
+var modes = []bool{false, true}
+
+func TestLaneProduct(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(11)
+		check := func(rows, inner, lanes int) {
+			for _, transposed := range modes {
+				for _, accumulate := range modes {
+					stride := inner + 2
+					if transposed {
+						stride = rows + 1
+					}
+					a, z := tame(r, (rows+inner)*stride), tame(r, inner*lanes)
+					packed := make([]float64, LanesSize(rows, inner))
+					PackLanes(packed, a, rows, inner, stride, transposed)
+					y, intact := guarded(rows*lanes, 1)
+					copy(y, tame(r, rows*lanes))
+					want := make([]float64, len(y))
+					for i := range want {
+						want[i] = chain(y[i], accumulate, inner, func(k int) float64 {
+							if transposed {
+								return a[k*stride+i/lanes]
+							}
+							return a[i/lanes*stride+k]
+						}, func(k int) float64 { return z[k*lanes+i%lanes] })
+					}
+					LaneProduct(y, packed, z, rows, inner, lanes, accumulate)
+					compare(t, y, want, "%d×%d, %d lanes, transposed %v, accumulate %v", rows, inner, lanes, transposed, accumulate)
+					if !intact() {
+						t.Fatalf("%d×%d, %d lanes: wrote outside", rows, inner, lanes)
+					}
+				}
+			}
+		}
+		for lanes := 1; lanes <= 16; lanes++ {
+			for _, rows := range []int{0, 1, 2, 5, 6, 7, 11, 12, 13, 18, 23} {
+				check(rows, 9, lanes)
+			}
+			check(14, 0, lanes)
+			check(9, 1, lanes)
+		}
+		check(20, 1300, 8)
+		check(1300, 21, 12)
+	})
+}
+
+func TestRankUpdate(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(12)
+		check := func(rows, cols, inner, lanes int) {
+			for _, transposed := range modes {
+				for _, accumulate := range modes {
+					stride := cols + 3
+					if transposed {
+						stride = inner + 1
+					}
+					x := tame(r, (cols+inner)*stride)
+					packed := make([]float64, PanelsSize(inner, cols))
+					PackPanels(packed, x, inner, cols, stride, transposed)
+					u := &Update{
+						Rows: rows, Cols: cols, Inner: inner, Lanes: lanes,
+						RowG: cols + 1, LaneG: (cols+1)*rows + 5,
+						RowY: lanes + 1, StepY: (lanes+1)*rows + 2,
+					}
+					y := tame(r, u.StepY*inner+u.RowY*rows)
+					g := tame(r, u.LaneG*lanes)
+					want := append([]float64(nil), g...)
+					for l := range lanes {
+						for i := range rows {
+							for j := range cols {
+								at := l*u.LaneG + i*u.RowG + j
+								want[at] = chain(want[at], accumulate, inner,
+									func(k int) float64 { return y[k*u.StepY+i*u.RowY+l] },
+									func(k int) float64 {
+										if transposed {
+											return x[j*stride+k]
+										}
+										return x[k*stride+j]
+									})
+							}
+						}
+					}
+					RankUpdate(u, g, y, packed, accumulate)
+					compare(t, g, want, "%d×%d, %d steps, %d lanes, transposed %v, accumulate %v", rows, cols, inner, lanes, transposed, accumulate)
+				}
+			}
+		}
+		for rows := range 10 {
+			for _, cols := range []int{1, 2, 4, 5, 8, 9, 11, 12, 13, 23, 24, 25} {
+				check(rows, cols, 5, 1+rows%9)
+			}
+		}
+		check(5, 13, 0, 3)
+		check(5, 13, 1, 3)
+		check(6, 30, 300, 2)
+		check(3, 9000, 20, 9)
+	})
+}
+
+func TestMatVec(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(13)
+		check := func(rows, cols int) {
+			for _, accumulate := range modes {
+				stride := cols + int(r.Uint64()%3)
+				a := tame(r, rows*stride+cols)
+				for _, transposed := range modes {
+					n, inner := rows, cols
+					if transposed {
+						n, inner = cols, rows
+					}
+					x := tame(r, inner)
+					y, intact := guarded(n, 3)
+					copy(y, tame(r, n))
+					want := make([]float64, n)
+					for i := range want {
+						want[i] = chain(y[i], accumulate, inner, func(k int) float64 {
+							if transposed {
+								return a[k*stride+i]
+							}
+							return a[i*stride+k]
+						}, func(k int) float64 { return x[k] })
+					}
+					if transposed {
+						MatVecT(y, a, x, rows, cols, stride, accumulate)
+					} else {
+						MatVec(y, a, x, rows, cols, stride, accumulate)
+					}
+					compare(t, y, want, "%d×%d, transposed %v, accumulate %v", rows, cols, transposed, accumulate)
+					if !intact() {
+						t.Fatalf("%d×%d: wrote outside", rows, cols)
+					}
+				}
+			}
+		}
+		for rows := range 37 {
+			for _, cols := range []int{0, 1, 2, 3, 4, 5, 7, 8, 16, 31, 33, 67} {
+				check(rows, cols)
+			}
+		}
+		check(3, 40000)
+		check(40000, 5)
+	})
+}
+
+func TestMatMul(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(14)
+		check := func(rows, inner, cols int) {
+			for mode := range 8 {
+				ta, tb, accumulate := mode&1 == 1, mode&2 == 2, mode&4 == 4
+				as, bs, cs := inner+1, cols+2, cols+3
+				if ta {
+					as = rows + 1
+				}
+				if tb {
+					bs = inner
+				}
+				a, b, c := tame(r, (rows+inner)*as), tame(r, (inner+cols)*bs), tame(r, rows*cs)
+				want := append([]float64(nil), c...)
+				for i := range rows {
+					for j := range cols {
+						want[i*cs+j] = chain(want[i*cs+j], accumulate, inner, func(k int) float64 {
+							if ta {
+								return a[k*as+i]
+							}
+							return a[i*as+k]
+						}, func(k int) float64 {
+							if tb {
+								return b[j*bs+k]
+							}
+							return b[k*bs+j]
+						})
+					}
+				}
+				MatMul(c, a, b, rows, inner, cols, cs, as, bs, ta, tb, accumulate, make([]float64, MatMulWork(inner, cols)))
+				compare(t, c, want, "%d×%d×%d, mode %d", rows, inner, cols, mode)
+			}
+		}
+		for _, n := range []int{0, 1, 3, 4, 13} {
+			for _, m := range []int{0, 1, 5, 12} {
+				for _, k := range []int{0, 1, 2, 7} {
+					check(n, k, m)
+				}
+			}
+		}
+		check(9, 600, 500)
+	})
+}
+
+func TestNoAllocations(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(15)
+		x, y, z := tame(r, 600), tame(r, 600), tame(r, 600)
+		packed := make([]float64, max(LanesSize(20, 20), PanelsSize(20, 20)))
+		row := []int{0, 1, 2}
+		u := &Update{Rows: 4, Cols: 20, Inner: 5, Lanes: 4, LaneG: 80, RowG: 20, StepY: 16, RowY: 4}
+		if n := testing.AllocsPerRun(10, func() {
+			var local [8]float64
+			Unary(Exp, local[:], x)
+			Unary(Log, x, y)
+			Binary(Add, x, y, z)
+			BinaryRows(Mul, SharedA, x, y, z, 8)
+			TernaryRows(FMA, SharedB, x, y, z, x, 8)
+			Combine(x[:100], y, 0.5, z[:3], row, z, 100)
+			Sum(x)
+			Dot(x, y)
+			PackLanes(packed, x, 20, 20, 20, true)
+			LaneProduct(x[:160], packed, y, 20, 20, 8, true)
+			PackPanels(packed, x, 20, 20, 20, false)
+			RankUpdate(u, x, y, packed, true)
+			MatVec(x, y, z, 20, 20, 20, true)
+			MatVecT(x, y, z, 20, 20, 20, true)
+		}); n != 0 {
+			t.Errorf("%v allocations", n)
+		}
+	})
+}

@@ -1,0 +1,60 @@
+// Package simd is arithmetic on arrays of float64 for the machine and the
+// solvers: elementwise operations and functions, linear combinations, reductions
+// and matrix products.
+//
+// Every function has a definition in Go, which any processor runs, and on amd64
+// kernels for AVX2 with FMA that give the same bits (any NaN equals any NaN).
+// Which of them runs is chosen once, when the program starts: the kernels where
+// the processor has them, unless the environment variable ODES_BACKEND says
+// generic. The build tag purego leaves the kernels out.
+//
+// Nothing here allocates, and one kernel call takes about a millisecond at most,
+// so that the garbage collector need not wait. Results may overwrite an operand
+// that starts at the same element; other overlap is not allowed. The package
+// knows nothing of tapes, models or threads.
+package simd
+
+import (
+	"fmt"
+	"os"
+)
+
+//go:generate go run -C _asm . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -table ../table_amd64.go -pkg simd
+
+// The names of the backends.
+const (
+	Generic = "generic"
+	AVX2    = "avx2"
+)
+
+// backendErr is what is wrong with ODES_BACKEND.
+var backendErr = choose(os.Getenv("ODES_BACKEND"))
+
+// choose sets the backend that is wanted, or the best one for "".
+func choose(want string) error {
+	useAVX2 = supported
+	switch want {
+	case "":
+	case Generic:
+		useAVX2 = false
+	case AVX2:
+		if !supported {
+			return fmt.Errorf("the backend avx2 needs an amd64 processor with AVX2 and FMA, and a build without the tag purego; unset ODES_BACKEND or choose generic")
+		}
+	default:
+		return fmt.Errorf("there is no backend %q; set ODES_BACKEND to generic or avx2, or unset it", want)
+	}
+	return nil
+}
+
+// Backend returns the name of the backend in use.
+func Backend() string {
+	if useAVX2 {
+		return AVX2
+	}
+	return Generic
+}
+
+// Err returns what is wrong with the choice in the environment variable
+// ODES_BACKEND, nil if it was followed or empty. The choice is ignored then.
+func Err() error { return backendErr }

@@ -1,0 +1,429 @@
+package simd
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"runtime"
+	"testing"
+
+	"odes.dev/odes/internal/elem"
+)
+
+// withBackend runs a test on each backend that this machine has.
+func withBackend(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	for _, name := range []string{Generic, AVX2} {
+		t.Run("backend="+name, func(t *testing.T) {
+			use(t, name)
+			test(t)
+		})
+	}
+}
+
+// use chooses a backend until the test ends. A machine that must have it says
+// so by ODES_BACKEND.
+func use(t testing.TB, name string) {
+	if name == AVX2 && !supported {
+		if os.Getenv("ODES_BACKEND") == AVX2 {
+			t.Fatal("ODES_BACKEND=avx2, but there is no such backend here")
+		}
+		t.Skip("no AVX2 here")
+	}
+	before := useAVX2
+	t.Cleanup(func() { useAVX2 = before })
+	if err := choose(name); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func same(a, b float64) bool {
+	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
+}
+
+var hard = []float64{
+	0, math.Copysign(0, -1), 1, -1, 2, -2, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3, 4, 0.25, 10, 100, 1000,
+	math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, -math.MaxFloat64,
+	math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 0x1p-1022, -0x1p-1022, 0x1.fffffffffffffp-1023, 0x1p-1074 * 3,
+	0x1.fffffffffffffp-1, 0x1.0000000000001p0, -0x1.fffffffffffffp-1, 0.49999999999999994, 0.84, 0.8400000000000001, 6, 28,
+	709.782712893384, 709.7827128933841, 710, 711, 720, 721, -745.1332191019412, -745.13321910194122, -745.2, -708.4, -750, -760, -761, 60, -60, 60.1, -60.1, 40, -40, 39.9, 22, -22, 700,
+	0x1p-27, -0x1p-27, 0x1.fffffp-28, 0x1p-28, -0x1p-28, 0x1.8p-29, 0x1p-54, 0x1p-30, 0x1p30, 0x1.1p30, 0x1p27, -0x1p27, 0x1.fffffffffffffp26, 0x1p28, 0x1p52, 0x1p53, 0x1p60, 0x1p61, 0x1p62, 1e300, 1e-300, 0x1p500, 0x1p-500,
+	math.Pi, math.Pi / 2, -math.Pi / 2, math.Pi / 4, 3 * math.Pi / 4, 1e5, 1e8, 22 * math.Pi, math.Sqrt2, math.Sqrt2 / 2, 0x1.6a09e667f3bcdp-1, 0x1.6a09e667f3bccp-1, math.E, math.Ln2, math.Ln2 / 2,
+	8, 27, 64, 0.125, 1e10, 1 / 3.0,
+}
+
+// sample draws a number: hard ones, moderate ones, any bits.
+func sample(r *elem.Rand) float64 {
+	switch r.Uint64() % 8 {
+	case 0:
+		return hard[r.Uint64()%uint64(len(hard))]
+	case 1:
+		return r.Float64()
+	case 2:
+		return r.Norm() * 30
+	case 3:
+		return math.Float64frombits(r.Uint64())
+	case 4:
+		return float64(int(r.Uint64()%64)-32) / 2
+	case 5:
+		return math.Copysign(math.Ldexp(1+r.Float64(), int(r.Uint64()%60)-30), r.Norm())
+	case 6:
+		return (r.Float64() - 0.5) * 1500
+	}
+	return r.Norm()
+}
+
+func samples(r *elem.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = sample(r)
+	}
+	return x
+}
+
+// tame draws numbers of moderate size, so that sums do not all become Inf.
+func tame(r *elem.Rand, n int) []float64 {
+	x := make([]float64, n)
+	for i := range x {
+		x[i] = r.Norm()
+		if r.Uint64()%16 == 0 {
+			x[i] = []float64{0, math.Copysign(0, -1), 1, 1e-310, 0x1p-1074, -1e-200}[r.Uint64()%6]
+		}
+	}
+	return x
+}
+
+// guarded returns n elements between others that must stay as they are, and the check of that.
+func guarded(n, offset int) (x []float64, intact func() bool) {
+	const mark = -12345.678
+	whole := make([]float64, n+offset+9)
+	for i := range whole {
+		whole[i] = mark
+	}
+	return whole[offset : offset+n : offset+n], func() bool {
+		for i, v := range whole {
+			if (i < offset || i >= offset+n) && v != mark {
+				return false
+			}
+		}
+		return true
+	}
+}
+
+// compare reports the first elements that differ.
+func compare(t *testing.T, got, want []float64, what string, args ...any) {
+	t.Helper()
+	if len(got) != len(want) {
+		t.Fatalf("%s: %d elements, want %d", fmt.Sprintf(what, args...), len(got), len(want))
+	}
+	for i := range got {
+		if !same(got[i], want[i]) {
+			t.Fatalf("%s: element %d is %v (%x), want %v (%x)", fmt.Sprintf(what, args...), i, got[i], math.Float64bits(got[i]), want[i], math.Float64bits(want[i]))
+		}
+	}
+}
+
+func TestChoose(t *testing.T) {
+	defer choose("")
+	if err := choose("generic"); err != nil || Backend() != Generic {
+		t.Errorf("generic: %v, %s", err, Backend())
+	}
+	if err := choose("avx2"); supported != (err == nil) {
+		t.Errorf("avx2: %v", err)
+	}
+	if err := choose("avx512"); err == nil {
+		t.Error("avx512: no error")
+	}
+	if runtime.GOARCH == "amd64" && os.Getenv("ODES_BACKEND") == AVX2 && Err() != nil {
+		t.Error(Err())
+	}
+}
+
+func TestArity(t *testing.T) {
+	for op := Op(0); op < numOps; op++ {
+		o := operations[op]
+		n := op.Arity()
+		if (o.f1 != nil) != (n == 1) || (o.f2 != nil) != (n == 2) || (o.f3 != nil) != (n == 3) || o.name == "" {
+			t.Errorf("operation %d %q: arity %d", op, o.name, n)
+		}
+	}
+}
+
+func TestUnary(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(1)
+		for op := Op(0); op.Arity() == 1; op++ {
+			f := operations[op].f1
+			check := func(a []float64, offset int) {
+				want := make([]float64, len(a))
+				for i, x := range a {
+					want[i] = f(x)
+				}
+				out, intact := guarded(len(a), offset)
+				Unary(op, out, a)
+				for i := range out {
+					if !same(out[i], want[i]) {
+						t.Fatalf("%v(%v = %x) of %d: %v (%x), want %v (%x)", op, a[i], math.Float64bits(a[i]), len(a), out[i], math.Float64bits(out[i]), want[i], math.Float64bits(want[i]))
+					}
+				}
+				if !intact() {
+					t.Fatalf("%v of %d: wrote outside", op, len(a))
+				}
+				copy(out, a)
+				Unary(op, out, out)
+				compare(t, out, want, "%v in place, %d", op, len(a))
+			}
+			for n := range 68 {
+				check(samples(r, n+n%4)[n%4:], n%3)
+			}
+			check(hard, 1)
+			n := 4000
+			if op == Lgamma || op == Digamma || op == Trigamma || op == Tetragamma {
+				n = 400
+			}
+			check(samples(r, n), 0)
+			good := make([]float64, n)
+			for i := range good {
+				good[i] = r.Float64() // no lane outside the main path
+			}
+			check(good, 0)
+		}
+	})
+}
+
+func TestPowi(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(2)
+		for n := -9; n <= 9; n++ {
+			a := samples(r, 200)
+			out, want := make([]float64, len(a)), make([]float64, len(a))
+			for i, x := range a {
+				want[i] = elem.Powi(x, n)
+			}
+			Powi(out, a, n)
+			compare(t, out, want, "power %d", n)
+		}
+	})
+}
+
+func TestBinary(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(3)
+		for op := Add; op.Arity() == 2; op++ {
+			check := func(a, b []float64, offset int) {
+				want := make([]float64, len(a))
+				for i, x := range a {
+					want[i] = operations[op].f2(x, b[i])
+				}
+				out, intact := guarded(len(a), offset)
+				Binary(op, out, a, b)
+				for i := range out {
+					if !same(out[i], want[i]) {
+						t.Fatalf("%v(%v, %v) of %d: %v (%x), want %v (%x)", op, a[i], b[i], len(a), out[i], math.Float64bits(out[i]), want[i], math.Float64bits(want[i]))
+					}
+				}
+				if !intact() {
+					t.Fatalf("%v of %d: wrote outside", op, len(a))
+				}
+				copy(out, b)
+				Binary(op, out, a, out)
+				compare(t, out, want, "%v in place, %d", op, len(a))
+			}
+			for n := range 68 {
+				check(samples(r, n+1)[1:], samples(r, n), n%4)
+			}
+			check(samples(r, 3000), samples(r, 3000), 1)
+			var a, b []float64
+			for _, x := range hard {
+				for _, y := range hard {
+					a, b = append(a, x), append(b, y)
+				}
+			}
+			check(a, b, 0)
+		}
+	})
+}
+
+func TestBinaryRows(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(4)
+		for op := Add; op.Arity() == 2; op++ {
+			for shared := SharedA; shared <= SharedB; shared++ {
+				check := func(rows, lanes int) {
+					a, b := samples(r, rows*lanes), samples(r, rows*lanes)
+					want := make([]float64, rows*lanes)
+					for i := range want {
+						x, y := a[i], b[i]
+						if shared == SharedA {
+							x = a[i/lanes]
+						} else {
+							y = b[i/lanes]
+						}
+						want[i] = operations[op].f2(x, y)
+					}
+					out, intact := guarded(len(want), 1)
+					BinaryRows(op, shared, out, a, b, lanes)
+					compare(t, out, want, "%v shared %d, %d rows of %d", op, shared, rows, lanes)
+					if !intact() {
+						t.Fatalf("%v, %d rows of %d: wrote outside", op, rows, lanes)
+					}
+				}
+				for lanes := 1; lanes <= 18; lanes++ {
+					for _, rows := range []int{0, 1, 2, 7} {
+						check(rows, lanes)
+					}
+				}
+				for _, n := range []int{37, 64, 67, 200} {
+					check(1, n)
+				}
+			}
+		}
+	})
+}
+
+func TestTernary(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(5)
+		for _, op := range []Op{Select, FMA} {
+			for n := range 68 {
+				a, b, c := samples(r, n), samples(r, n), samples(r, n)
+				want := make([]float64, n)
+				for i := range want {
+					want[i] = operations[op].f3(a[i], b[i], c[i])
+				}
+				out, intact := guarded(n, n%4)
+				Ternary(op, out, a, b, c)
+				compare(t, out, want, "%v of %d", op, n)
+				if !intact() {
+					t.Fatalf("%v of %d: wrote outside", op, n)
+				}
+			}
+			for shared := Shared(1); shared < 7; shared++ {
+				for _, lanes := range []int{1, 3, 4, 5, 8, 12, 16, 31} {
+					const rows = 6
+					a, b, c := samples(r, rows*lanes), samples(r, rows*lanes), samples(r, rows*lanes)
+					want := make([]float64, rows*lanes)
+					for i := range want {
+						at := func(x []float64, which Shared) float64 {
+							if shared&which != 0 {
+								return x[i/lanes]
+							}
+							return x[i]
+						}
+						want[i] = operations[op].f3(at(a, SharedA), at(b, SharedB), at(c, SharedC))
+					}
+					out, intact := guarded(len(want), 2)
+					TernaryRows(op, shared, out, a, b, c, lanes)
+					compare(t, out, want, "%v shared %d, %d lanes", op, shared, lanes)
+					if !intact() {
+						t.Fatalf("%v shared %d, %d lanes: wrote outside", op, shared, lanes)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestLong crosses the borders between kernel calls.
+func TestLong(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(6)
+		n := 2*chunk + 5
+		a, b := tame(r, n), tame(r, n)
+		out, want := make([]float64, n), make([]float64, n)
+		for i := range want {
+			want[i] = a[i] / b[i]
+		}
+		Binary(Div, out, a, b)
+		compare(t, out, want, "div")
+		for i := range want {
+			want[i] = 2.5 - b[i]
+		}
+		BinaryRows(Sub, SharedA, out, []float64{2.5}, b, n)
+		compare(t, out, want, "scalar sub")
+		for i := range want {
+			want[i] = elem.Pow(math.Abs(a[i]), 2.5)
+		}
+		Unary(Abs, out, a)
+		BinaryRows(Pow, SharedB, out, out, []float64{2.5}, n)
+		compare(t, out, want, "pow")
+		for i := range want {
+			want[i] = elem.Exp(a[i])
+		}
+		Unary(Exp, out, a)
+		compare(t, out, want, "exp")
+		for i := range want {
+			want[i] = a[i/3]
+		}
+		Repeat(out[:n/3*3], a, 3)
+		compare(t, out[:n/3*3], want[:n/3*3], "repeat")
+		if got, want := Sum(a), elem.Sum(a); !same(got, want) {
+			t.Errorf("sum %v, want %v", got, want)
+		}
+		if got, want := Dot(a, b), elem.Dot(a, b); !same(got, want) {
+			t.Errorf("dot %v, want %v", got, want)
+		}
+	})
+}
+
+func TestReduce(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(7)
+		for n := range 68 {
+			for range 5 {
+				x, y := tame(r, n+1)[1:], tame(r, n)
+				if got, want := Sum(x), elem.Sum(x); !same(got, want) {
+					t.Errorf("sum of %d: %v, want %v", n, got, want)
+				}
+				if got, want := Dot(x, y), elem.Dot(x, y); !same(got, want) {
+					t.Errorf("dot of %d: %v, want %v", n, got, want)
+				}
+			}
+			// Products that underflow to -0 show whether ends are left alone.
+			x, y := make([]float64, n), make([]float64, n)
+			for i := range x {
+				x[i], y[i] = -0x1p-600, 0x1p-600
+			}
+			if got, want := Dot(x, y), elem.Dot(x, y); !same(got, want) {
+				t.Errorf("tiny dot of %d: %v, want %v", n, got, want)
+			}
+		}
+	})
+}
+
+func TestCombine(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(8)
+		for terms := range 17 {
+			for n := range 68 {
+				stride := n + int(r.Uint64()%4)
+				k := tame(r, 20*stride+n)
+				c := tame(r, terms)
+				row := make([]int, terms)
+				for j := range row {
+					row[j] = int(r.Uint64() % 20)
+				}
+				base, h := tame(r, n), r.Norm()
+				want := make([]float64, n)
+				for i := range want {
+					want[i] = base[i]
+					if terms > 0 {
+						s := float64(c[0] * k[row[0]*stride+i])
+						for j := 1; j < terms; j++ {
+							s = math.FMA(c[j], k[row[j]*stride+i], s)
+						}
+						want[i] = math.FMA(h, s, base[i])
+					}
+				}
+				out, intact := guarded(n, n%4)
+				Combine(out, base, h, c, row, k, stride)
+				compare(t, out, want, "%d terms of %d", terms, n)
+				if !intact() {
+					t.Fatalf("%d terms of %d: wrote outside", terms, n)
+				}
+				Combine(base, base, h, c, row, k, stride)
+				compare(t, base, want, "%d terms of %d in place", terms, n)
+			}
+		}
+	})
+}
