@@ -68,11 +68,16 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 	}
 	c.run()
 	failed := c.list.HasErrors()
-	seen := map[string]bool{}
+	type finding struct {
+		code    diag.Code
+		message string
+		span    source.Span
+	}
+	seen := map[finding]bool{}
 	errors := 0
 	for _, d := range c.list.All() {
-		// A let that is inlined twice reports once.
-		key := string(d.Code) + "\x00" + d.Message + "\x00" + spanKey(d.Span)
+		// A function that is inlined twice reports once.
+		key := finding{d.Code, d.Message, d.Span}
 		if seen[key] {
 			continue
 		}
@@ -84,17 +89,13 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 		}
 		l.Add(d)
 	}
+	if errors > maxErrors {
+		l.Notef(CodeTooMany, source.Span{}, "%d more errors are not shown", errors-maxErrors)
+	}
 	if failed {
 		return nil
 	}
 	return c.model
-}
-
-func spanKey(s source.Span) string {
-	if s.File == nil {
-		return ""
-	}
-	return string(rune(s.Start)) + "," + string(rune(s.End))
 }
 
 func (c *checker) run() {

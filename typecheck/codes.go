@@ -38,6 +38,7 @@ const (
 	CodeData         diag.Code = "bad-data"             //
 	CodeBounds       diag.Code = "bad-bounds"           // lo above hi, or a value outside
 	CodeAssert       diag.Code = "assertion-failed"     //
-	CodeNeverFires   diag.Code = "event-never-fires"    // note
-	CodeNoInfluence  diag.Code = "no-influence"         // note: a param that nothing uses
+	CodeTooMany      diag.Code = "too-many-errors"
+	CodeNeverFires   diag.Code = "event-never-fires" // note
+	CodeNoInfluence  diag.Code = "no-influence"      // note: a param that nothing uses
 )

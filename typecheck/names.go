@@ -150,9 +150,6 @@ func (c *checker) collect() {
 		case *ast.Assert:
 			c.asserts = append(c.asserts, it)
 		case *ast.Settings:
-			if it.Block.Name == "fit" {
-				continue // settings of a later version: they change no gradient
-			}
 			c.settings = append(c.settings, it)
 		case *ast.AlgEq:
 			c.unavailable(it.Span, "an algebraic equation (`0 = …`)")
