@@ -13,6 +13,7 @@ import (
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
 )
 
 var update = flag.Bool("update", false, "write what the compiler makes into the golden files")
@@ -93,6 +94,16 @@ func sections(c *Compiled) []txtar.File {
 		}
 	}
 	return out
+}
+
+// golden checks the model of an archive.
+func golden(t testing.TB, name string) *typecheck.Model {
+	t.Helper()
+	archive, err := txtar.ParseFile("testdata/lower/" + name + ".txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return check(t, name+".ode", string(archive.Files[0].Data))
 }
 
 // heat is the heat equation on an n × n grid, as in the examples.

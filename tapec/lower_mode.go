@@ -193,10 +193,11 @@ func (c *compiler) guards() *tape.Tape {
 		if ev.When != nil {
 			g.Span = ev.When.Span()
 		}
-		r, t := l.number(1), l.number(1)
+		t := l.number(1)
 		if ev.When != nil {
 			t = l.lower(ev.When, s)
 		}
+		var r array
 		if ev.Crossing != nil {
 			g.Crossing, g.Span = true, ev.Crossing.Span()
 			r = l.lower(ev.Crossing, s)

@@ -73,10 +73,6 @@ func access(x typecheck.Expr, at ...typecheck.Expr) typecheck.Expr {
 	return &typecheck.Access{Base: base(x.Type().Kind), X: x, Subs: subs}
 }
 
-func sumOver(body typecheck.Expr, indices ...*typecheck.Index) typecheck.Expr {
-	return &typecheck.Reduce{Base: base(types.Real), Fn: stdlib.Find("sum", stdlib.Reduction), Indices: indices, Body: body}
-}
-
 // gen makes random scalar expressions of a small world.
 type gen struct {
 	t       *rapid.T
