@@ -174,9 +174,8 @@ func strip(e ast.Expr) ast.Expr {
 
 // unitEntity is a user's unit.
 type unitEntity struct {
-	decl    *ast.UnitDecl
-	unit    units.Unit
-	busy    bool
-	done    bool
-	missing bool
+	decl *ast.UnitDecl
+	unit units.Unit
+	busy bool
+	done bool
 }

@@ -146,8 +146,8 @@ func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
 		zeros = sets
 	}
 	if zeros != nil {
-		if at, is := zeros.missing(); is {
-			if at, is = bothMissing(sets, adds); is {
+		if _, is := zeros.missing(); is {
+			if at, is := bothMissing(sets, adds); is {
 				d := c.errorf(CodeNoEquation, sym.Span, "%s has no equation; add: %s' = …", where(at), sym.Name)
 				if at != "" {
 					d.Message = where(at) + " has no equation"

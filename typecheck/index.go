@@ -316,7 +316,7 @@ func (c *checker) slice(x context, a *ast.Sub, n, axis, rank int) (sub Sub, ix *
 		}
 		k := 0
 		if d := (hs[i] - ls[i]) / float64(by); d >= 0 {
-			k = int(math.Min(math.Floor(d), 1<<40)) + 1
+			k = int(min(math.Floor(d), 1<<40)) + 1
 		}
 		if count >= 0 && k != count {
 			c.errorf(CodeRange, a.Span, "the length of this range changes with the loop (%d and %d); it must be fixed", count, k)

@@ -3,7 +3,6 @@ package typecheck
 import (
 	"fmt"
 	"slices"
-	"sort"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
@@ -58,7 +57,6 @@ type entity struct {
 	sym   *Symbol // of params, states, discretes and the time
 	event *Event
 	table *dataTable
-	obj   *Objective
 }
 
 // collect declares the names of the file and sorts its items.
@@ -223,86 +221,6 @@ func predefined(name string) bool {
 	return false
 }
 
-// place says what an expression may refer to where it stands.
-type place struct {
-	name  string // "the default of a param"
-	knows string // "consts and other params"
-	allow Uses
-	fixed bool // at compile time
-}
-
-const (
-	usesRun = UsesTime | UsesParam | UsesState | UsesDiscrete
-)
-
-var (
-	placeConst    = &place{name: "a const", knows: "consts", fixed: true}
-	placeShape    = &place{name: "an index", knows: "consts and loop variables", fixed: true}
-	placeParam    = &place{name: "the default of a param", knows: "consts and other params", allow: UsesParam}
-	placeBound    = &place{name: "a bound of a param", knows: "consts", fixed: true}
-	placeTime     = &place{name: "a bound of the time", knows: "consts and params", allow: UsesParam}
-	placeInitial  = &place{name: "an initial value", knows: "consts, params, the initial time and other initial values", allow: usesRun}
-	placeRun      = &place{name: "an equation", knows: "everything but functionals", allow: usesRun}
-	placeLet      = &place{name: "a let", knows: "everything but functionals", allow: usesRun}
-	placeEvent    = &place{name: "an event", knows: "everything but functionals", allow: usesRun}
-	placeWhen     = &place{name: "the time of an event", knows: "consts, params and discretes", allow: UsesParam | UsesDiscrete}
-	placeInterval = &place{name: "a time of an objective", knows: "consts and params", allow: UsesParam}
-	placeGoal     = &place{name: "an objective", knows: "functionals, consts and params", allow: UsesParam | UsesFunctional}
-	placeAssert   = &place{name: "an assertion", knows: "consts and params", allow: UsesParam}
-)
-
-// context is where an expression is elaborated.
-type context struct {
-	place  *place
-	scope  *scope
-	guards []guard // conditions on indices under which it is evaluated
-	end    int     // value of `end`, 0 outside an index
-
-	body   *Event // inside at_event, for the rule on limits; nil elsewhere
-	limits bool   // pre and post are allowed
-	limit  bool   // inside pre or post
-	row    *Table // inside an observation
-}
-
-// scope is a chain of local names: loop variables, function parameters, local lets.
-type scope struct {
-	outer *scope
-	name  string
-	value Expr
-	span  source.Span
-	used  *bool
-}
-
-func (s *scope) find(name string) *scope {
-	for ; s != nil; s = s.outer {
-		if s.name == name {
-			return s
-		}
-	}
-	return nil
-}
-
-func (x context) with(name string, value Expr, span source.Span) context {
-	x.scope = &scope{outer: x.scope, name: name, value: value, span: span, used: new(bool)}
-	return x
-}
-
-func (x context) at(p *place) context {
-	x.place = p
-	return x
-}
-
-// guard is a condition on indices that holds (or, negated, does not) where an expression is evaluated.
-type guard struct {
-	cond   Expr
-	negate bool
-}
-
-func (x context) under(cond Expr, negate bool) context {
-	x.guards = append(x.guards[:len(x.guards):len(x.guards)], guard{cond, negate})
-	return x
-}
-
 // bad is the value of an expression that was reported; it fits everywhere.
 func bad(s source.Span) Expr {
 	return seal(&Const{Base: at(types.Type{Kind: types.Invalid}, s), Data: []float64{nan}})
@@ -324,7 +242,6 @@ func number(x float64, u units.Unit, s source.Span) Expr {
 // name elaborates a name used as a value.
 func (c *checker) name(x context, id ast.Ident) Expr {
 	if local := x.scope.find(id.Name); local != nil {
-		*local.used = true
 		return local.value
 	}
 	if !id.Quoted {
@@ -480,103 +397,4 @@ func (c *checker) checkLimit(x context, id ast.Ident, value Expr) {
 	default:
 		c.errorf(CodeLimit, id.Span, "%q depends on %q, which jumps at %s: write pre(%s) or post(%s)", id.Name, s.Name, x.body.Name, id.Name, id.Name)
 	}
-}
-
-// undefined reports an unknown name with the nearest known ones.
-func (c *checker) undefined(x context, id ast.Ident) {
-	var known []string
-	for s := x.scope; s != nil; s = s.outer {
-		known = append(known, s.name)
-	}
-	for n, e := range c.globals {
-		if usesOf(e.kind)&^x.place.allow == 0 && e.kind <= letName {
-			known = append(known, n)
-		}
-	}
-	for _, k := range stdlib.Constants {
-		known = append(known, k.Name)
-	}
-	if len(stdlib.Named(id.Name)) > 0 {
-		c.errorf(CodeUndefined, id.Span, "%q is a function; call it: %s(…)", id.Name, id.Name)
-		return
-	}
-	d := c.errorf(CodeUndefined, id.Span, "%q is not defined", id.Name)
-	if best := nearest(id.Name, known); best != "" {
-		d.Message += fmt.Sprintf("; did you mean %q?", best)
-		d.Fix(id.Span, best, "write "+best)
-		if e, ok := c.globals[best]; ok {
-			d.Relate(e.span, "%q is declared here", best)
-		}
-	} else {
-		d.Message += "; declare it with param, const, state or let"
-	}
-}
-
-// nearest returns the candidate within a third of the name's length (at least
-// one edit), or "". Ties go to the longest common start, then to the
-// alphabetically first.
-func nearest(name string, candidates []string) string {
-	limit := max(1, len([]rune(name))/3)
-	best, at := "", limit+1
-	sorted := slices.Clone(candidates)
-	sort.Strings(sorted)
-	for _, k := range sorted {
-		if strings.EqualFold(k, name) && k != name {
-			return k
-		}
-		if len([]rune(name)) == 1 && len([]rune(k)) == 1 {
-			continue // x is not a misspelt y
-		}
-		if d := distance(name, k); d < at || d == at && best != "" && shared(name, k) > shared(name, best) {
-			best, at = k, d
-		}
-	}
-	return best
-}
-
-// shared is the length of the common start of a and b.
-func shared(a, b string) int {
-	n := 0
-	for n < len(a) && n < len(b) && a[n] == b[n] {
-		n++
-	}
-	return n
-}
-
-// distance counts the insertions, deletions, replacements and swaps of neighbours between a and b.
-func distance(a, b string) int {
-	s, t := []rune(a), []rune(b)
-	if len(s) > 64 || len(t) > 64 {
-		return 64
-	}
-	d := make([][]int, len(s)+1)
-	for i := range d {
-		d[i] = make([]int, len(t)+1)
-		d[i][0] = i
-	}
-	for j := range d[0] {
-		d[0][j] = j
-	}
-	for i := 1; i <= len(s); i++ {
-		for j := 1; j <= len(t); j++ {
-			cost := 1
-			if s[i-1] == t[j-1] {
-				cost = 0
-			}
-			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
-			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
-				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
-			}
-		}
-	}
-	return d[len(s)][len(t)]
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for k := range m {
-		keys = append(keys, k)
-	}
-	sort.Strings(keys)
-	return keys
 }

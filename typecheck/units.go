@@ -248,7 +248,7 @@ func (c *checker) powerUnit(s source.Span, x, e Expr) units.Unit {
 			}
 		}
 		for den := int64(3); den <= 12; den++ {
-			n := int64(k.Data[0]*float64(den) + 1000.5)
+			n := int64(float64(k.Data[0]*float64(den)) + 1000.5)
 			n -= 1000
 			if float64(n)/float64(den) == k.Data[0] {
 				r, _ := units.MakeRatio(n, den)

@@ -1,0 +1,81 @@
+package typecheck
+
+import "odes.dev/odes/lang/source"
+
+// place says what an expression may refer to where it stands.
+type place struct {
+	name  string // "the default of a param"
+	knows string // "consts and other params"
+	allow Uses
+	fixed bool // at compile time
+}
+
+const (
+	usesRun = UsesTime | UsesParam | UsesState | UsesDiscrete
+)
+
+var (
+	placeConst    = &place{name: "a const", knows: "consts", fixed: true}
+	placeShape    = &place{name: "an index", knows: "consts and loop variables", fixed: true}
+	placeParam    = &place{name: "the default of a param", knows: "consts and other params", allow: UsesParam}
+	placeBound    = &place{name: "a bound of a param", knows: "consts", fixed: true}
+	placeTime     = &place{name: "a bound of the time", knows: "consts and params", allow: UsesParam}
+	placeInitial  = &place{name: "an initial value", knows: "consts, params, the initial time and other initial values", allow: usesRun}
+	placeRun      = &place{name: "an equation", knows: "everything but functionals", allow: usesRun}
+	placeLet      = &place{name: "a let", knows: "everything but functionals", allow: usesRun}
+	placeEvent    = &place{name: "an event", knows: "everything but functionals", allow: usesRun}
+	placeWhen     = &place{name: "the time of an event", knows: "consts, params and discretes", allow: UsesParam | UsesDiscrete}
+	placeInterval = &place{name: "a time of an objective", knows: "consts and params", allow: UsesParam}
+	placeGoal     = &place{name: "an objective", knows: "functionals, consts and params", allow: UsesParam | UsesFunctional}
+	placeAssert   = &place{name: "an assertion", knows: "consts and params", allow: UsesParam}
+)
+
+// context is where an expression is elaborated.
+type context struct {
+	place  *place
+	scope  *scope
+	guards []guard // conditions on indices under which it is evaluated
+	end    int     // value of `end`, 0 outside an index
+
+	body   *Event // inside at_event, for the rule on limits; nil elsewhere
+	limits bool   // pre and post are allowed
+	limit  bool   // inside pre or post
+}
+
+// scope is a chain of local names: loop variables, function parameters, local lets.
+type scope struct {
+	outer *scope
+	name  string
+	value Expr
+	span  source.Span
+}
+
+func (s *scope) find(name string) *scope {
+	for ; s != nil; s = s.outer {
+		if s.name == name {
+			return s
+		}
+	}
+	return nil
+}
+
+func (x context) with(name string, value Expr, span source.Span) context {
+	x.scope = &scope{outer: x.scope, name: name, value: value, span: span}
+	return x
+}
+
+func (x context) at(p *place) context {
+	x.place = p
+	return x
+}
+
+// guard is a condition on indices that holds (or, negated, does not) where an expression is evaluated.
+type guard struct {
+	cond   Expr
+	negate bool
+}
+
+func (x context) under(cond Expr, negate bool) context {
+	x.guards = append(x.guards[:len(x.guards):len(x.guards)], guard{cond, negate})
+	return x
+}

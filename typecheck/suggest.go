@@ -1,0 +1,110 @@
+package typecheck
+
+import (
+	"fmt"
+	"slices"
+	"sort"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/stdlib"
+)
+
+// undefined reports an unknown name with the nearest known ones.
+func (c *checker) undefined(x context, id ast.Ident) {
+	var known []string
+	for s := x.scope; s != nil; s = s.outer {
+		known = append(known, s.name)
+	}
+	for n, e := range c.globals {
+		if usesOf(e.kind)&^x.place.allow == 0 && e.kind <= letName {
+			known = append(known, n)
+		}
+	}
+	for _, k := range stdlib.Constants {
+		known = append(known, k.Name)
+	}
+	if len(stdlib.Named(id.Name)) > 0 {
+		c.errorf(CodeUndefined, id.Span, "%q is a function; call it: %s(…)", id.Name, id.Name)
+		return
+	}
+	d := c.errorf(CodeUndefined, id.Span, "%q is not defined", id.Name)
+	if best := nearest(id.Name, known); best != "" {
+		d.Message += fmt.Sprintf("; did you mean %q?", best)
+		d.Fix(id.Span, best, "write "+best)
+		if e, ok := c.globals[best]; ok {
+			d.Relate(e.span, "%q is declared here", best)
+		}
+	} else {
+		d.Message += "; declare it with param, const, state or let"
+	}
+}
+
+// nearest returns the candidate within a third of the name's length (at least
+// one edit), or "". Ties go to the longest common start, then to the
+// alphabetically first.
+func nearest(name string, candidates []string) string {
+	limit := max(1, len([]rune(name))/3)
+	best, at := "", limit+1
+	sorted := slices.Clone(candidates)
+	sort.Strings(sorted)
+	for _, k := range sorted {
+		if strings.EqualFold(k, name) && k != name {
+			return k
+		}
+		if len([]rune(name)) == 1 && len([]rune(k)) == 1 {
+			continue // x is not a misspelt y
+		}
+		if d := distance(name, k); d < at || d == at && best != "" && shared(name, k) > shared(name, best) {
+			best, at = k, d
+		}
+	}
+	return best
+}
+
+// shared is the length of the common start of a and b.
+func shared(a, b string) int {
+	n := 0
+	for n < len(a) && n < len(b) && a[n] == b[n] {
+		n++
+	}
+	return n
+}
+
+// distance counts the insertions, deletions, replacements and swaps of neighbours between a and b.
+func distance(a, b string) int {
+	s, t := []rune(a), []rune(b)
+	if len(s) > 64 || len(t) > 64 {
+		return 64
+	}
+	d := make([][]int, len(s)+1)
+	for i := range d {
+		d[i] = make([]int, len(t)+1)
+		d[i][0] = i
+	}
+	for j := range d[0] {
+		d[0][j] = j
+	}
+	for i := 1; i <= len(s); i++ {
+		for j := 1; j <= len(t); j++ {
+			cost := 1
+			if s[i-1] == t[j-1] {
+				cost = 0
+			}
+			d[i][j] = min(d[i-1][j]+1, d[i][j-1]+1, d[i-1][j-1]+cost)
+			if i > 1 && j > 1 && s[i-1] == t[j-2] && s[i-2] == t[j-1] {
+				d[i][j] = min(d[i][j], d[i-2][j-2]+1)
+			}
+		}
+	}
+	return d[len(s)][len(t)]
+}
+
+func sortedKeys[V any](m map[string]V) []string {
+	keys := make([]string, 0, len(m))
+	for k := range m {
+		keys = append(keys, k)
+	}
+	sort.Strings(keys)
+	return keys
+}
