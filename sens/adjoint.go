@@ -56,7 +56,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	var next atomic.Int64
 	var steps atomic.Int64
 	work := func(w *sweep) error {
-		w.rates, w.res, w.objectives = rates, res, m
+		w.rates, w.res, w.objectives, w.stride = rates, res, m, opts.stride(run.Size())
 		for {
 			b := int(next.Add(1)) - 1
 			if b >= blocks {
@@ -95,8 +95,10 @@ type sweep struct {
 	rates  slopes
 
 	l, objectives int
+	stride        int
 	instants      []solvers.Instant
 	steps         int
+	revisits      solvers.Revisitor // the system, if it is one
 
 	step solvers.Step
 	mark solvers.Mark
@@ -110,7 +112,7 @@ type sweep struct {
 	group      int       // the mark where yg and dg belong, -1 for none
 	gy, gt, gq []float64 // a guard's pull
 	w          []float64
-	pb         []float64 // [P·L]
+	rows       [][]float64 // [L] where the derivatives by parameters go
 	c, g       solvers.StepCotangent
 }
 
@@ -121,8 +123,9 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 	s := &sweep{
 		sys: wk.System, obj: wk.Objectives, method: wk.Method, run: run, l: l, instants: wk.System.Instants(),
 		fb: v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D),
-		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), pb: v(z.P), group: -1,
+		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), rows: make([][]float64, l), group: -1,
 	}
+	s.revisits, _ = wk.System.(solvers.Revisitor)
 	s.c = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
 	s.g = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
 	return s
@@ -167,7 +170,10 @@ func (s *sweep) pullGuard(guard int, st *solvers.Step) {
 
 // block sweeps for rows first … first+L-1: objectives, and beyond them the times of events.
 func (s *sweep) block(ctx context.Context, first int) error {
-	s.sys.Begin()
+	for j := range s.rows {
+		s.rows[j] = s.res.row(first+j, s.run.Size().P, s.stride)
+	}
+	s.sys.Begin(s.rows)
 	s.obj.ValuesPull(s.res.Functionals, first, s.fb)
 	clear(s.yb)
 	clear(s.tb)
@@ -196,10 +202,18 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	return nil
 }
 
+// visit tells the system which step's stages are pulled next.
+func (s *sweep) visit(i int) {
+	if s.revisits != nil {
+		s.revisits.Visit(i)
+	}
+}
+
 // pullStep transposes step i.
 func (s *sweep) pullStep(i int) {
 	st, c := &s.step, &s.c
 	e := s.run.Load(i, st)
+	s.visit(i)
 	c.Y1, c.T1, c.DQ = s.yb, s.tb, s.fb[:len(s.gq)]
 	c.WantH = e.Kind != solvers.EndFree
 	s.method.Pull(s.sys, st, c)
@@ -225,6 +239,7 @@ func (s *sweep) pullStep(i int) {
 		}
 		s.pullGuard(e.Index, st)
 		s.g.WantH = false
+		s.visit(i)
 		s.method.Pull(s.sys, st, &s.g)
 		addTo(c.T0, s.g.T0)
 		addTo(c.Y0, s.g.Y0)
@@ -304,13 +319,8 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 	s.sys.Leave(s.db)
 	s.sys.StartPull(m.T, s.yb, s.db, s.tb)
 	s.sys.InstantPull(0, s.tb)
-	clear(s.pb)
-	s.sys.Finish(s.pb)
+	s.sys.Finish()
 	for j := range l {
-		row := s.res.row(first+j, z.P)
-		for i := range row {
-			row[i] = s.pb[i*l+j]
-		}
 		if o := first + j; o < s.objectives && len(s.res.DY0) > 0 {
 			for i := range z.N {
 				s.res.DY0[o*z.N+i] = s.yb[i*l+j]
@@ -320,9 +330,9 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 }
 
 // row returns the derivatives by parameters of row i: an objective, or the time of an event; nil beyond.
-func (res *Result) row(i, p int) []float64 {
+func (res *Result) row(i, p, stride int) []float64 {
 	if m := len(res.Psi); i < m {
-		return res.DP[i*p : (i+1)*p]
+		return res.DP[i*stride : i*stride+p]
 	} else if i -= m; i < len(res.Events) {
 		return res.Events[i].DP
 	}

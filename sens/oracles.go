@@ -130,7 +130,7 @@ func (r *replay) directions(ctx context.Context, opts Options, res *Result, move
 		}
 		for o, v := range r.psi {
 			if at < z.P {
-				res.DP[o*z.P+at] = part(v)
+				res.DP[o*opts.stride(z)+at] = part(v)
 			} else {
 				res.DY0[o*z.N+at-z.P] = part(v)
 			}

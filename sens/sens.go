@@ -24,7 +24,11 @@ type Options struct {
 	// GrazingLimit is the slope of a guard along a trajectory, relative to |g_y|·|f|, below which a
 	// warning says that the event's derivative hardly exists. 0 means 1e-6.
 	GrazingLimit float64
+	// Stride is the distance between the rows of Result.DP; 0 means P. What lies between rows is left alone.
+	Stride int
 }
+
+func (o *Options) stride(z solvers.Size) int { return max(o.Stride, z.P) }
 
 func (o *Options) grazingLimit() float64 {
 	if o.GrazingLimit > 0 {
@@ -37,7 +41,7 @@ func (o *Options) grazingLimit() float64 {
 type Result struct {
 	Functionals []float64
 	Psi         []float64 // [m]
-	DP          []float64 // [m][P]: dψ/dp
+	DP          []float64 // [m][P]: dψ/dp, rows Options.Stride apart
 	DY0         []float64 // [m][N]: dψ/dy0, with Options.Initial
 	Events      []EventTime
 	Warnings    []solvers.Warning
@@ -73,7 +77,11 @@ func need(x []float64, n int) []float64 {
 // prepare sets the lengths of res and lists the events of the run.
 func (res *Result) prepare(run *solvers.Trajectory, objectives int, opts Options) {
 	z := run.Size()
-	res.DP = need(res.DP, objectives*z.P)
+	if n := objectives * opts.stride(z); cap(res.DP) < n {
+		res.DP = make([]float64, n)
+	} else {
+		res.DP = res.DP[:n] // every method writes all of every row
+	}
 	res.DY0 = res.DY0[:0]
 	if opts.Initial {
 		res.DY0 = need(res.DY0, objectives*z.N)

@@ -34,7 +34,7 @@ func (a *Tangent) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	if err := res.observe(run, w.sys, w.obj); err != nil {
 		return err
 	}
-	w.res = res
+	w.res, w.stride = res, opts.stride(run.Size())
 	w.slopes(opts.grazingLimit())
 	z := run.Size()
 	directions := z.P
@@ -58,6 +58,7 @@ type walk struct {
 	method solvers.Method
 	run    *solvers.Trajectory
 	res    *Result
+	stride int
 	rates  slopes
 
 	l        int
@@ -159,7 +160,7 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 	for j := 0; j < l && first+j < directions; j++ {
 		for o := range w.res.Psi {
 			if x := w.psid[o*l+j]; first+j < z.P {
-				w.res.DP[o*z.P+first+j] = x
+				w.res.DP[o*w.stride+first+j] = x
 			} else {
 				w.res.DY0[o*z.N+first+j-z.P] = x
 			}

@@ -171,8 +171,9 @@ type TangentSystem interface {
 type CotangentSystem interface {
 	System
 	CotangentField
-	// Begin zeroes all accumulators.
-	Begin()
+	// Begin starts a sweep. rows[l][P] is where the cotangents of the parameters of lane l go, nil for a
+	// lane that is not used; the system may write there at any time until Finish.
+	Begin(rows [][]float64)
 	// Leave adds the cotangents of the current discretes to db[D·L] and clears them. It ends, backwards,
 	// the segment that Enter began; nothing about that segment may be pulled afterwards without Enter.
 	Leave(db []float64)
@@ -184,8 +185,15 @@ type CotangentSystem interface {
 	InstantPull(i int, w []float64)
 	// StartPull pulls the cotangents of the initial values into the parameters and adds to tb[L] that of t0.
 	StartPull(t0 float64, yb, db, tb []float64)
-	// Finish adds everything gathered for the parameters to pb[P·L].
-	Finish(pb []float64)
+	// Finish completes the rows given to Begin.
+	Finish()
+}
+
+// Revisitor is a CotangentSystem that keeps work from one sweep over a run to
+// the next. Visit says that the Pulls that follow are those of a Method.Pull of
+// step i, whose stages always come in the same order.
+type Revisitor interface {
+	Visit(step int)
 }
 
 // ComplexSystem evaluates a System in complex arithmetic, for the complex-step

@@ -53,6 +53,7 @@ type Hybrid struct {
 	d      []float64
 	pd, dd []float64 // tangents
 	pb, db []float64 // accumulators
+	rows   [][]float64
 
 	// Work space, one set a size.
 	y, k, yp, dp []C
@@ -342,7 +343,8 @@ func (h *Hybrid) InstantPush(i int, td []float64) {
 }
 
 // Begin implements solvers.CotangentSystem.
-func (h *Hybrid) Begin() {
+func (h *Hybrid) Begin(rows [][]float64) {
+	h.rows = rows
 	clear(h.pb)
 	clear(h.db)
 }
@@ -387,9 +389,12 @@ func (h *Hybrid) StartPull(t0 float64, yb, db, tb []float64) {
 }
 
 // Finish implements solvers.CotangentSystem.
-func (h *Hybrid) Finish(pb []float64) {
-	for i, x := range h.pb {
-		pb[i] += x
+func (h *Hybrid) Finish() {
+	l := len(h.rows)
+	for j, row := range h.rows {
+		for i := range row {
+			row[i] = h.pb[i*l+j]
+		}
 	}
 }
 
