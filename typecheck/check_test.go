@@ -157,6 +157,50 @@ func TestModels(t *testing.T) {
 	}
 }
 
+// TestReferenceModels checks the models of the language reference: those that
+// use what is not available say so, and nothing else.
+func TestReferenceModels(t *testing.T) {
+	want := map[string]int{"enzyme.ode": 4, "control.ode": 2}
+	files, _ := filepath.Glob("../parser/testdata/models/*.ode")
+	if len(files) < 8 {
+		t.Fatalf("found %d models", len(files))
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var l diag.List
+		m := Check(parser.Parse(source.NewFile(file, string(text)), &l), Env{}, &l)
+		n := 0
+		for _, d := range l.All() {
+			n++
+			if d.Code != CodeUnavailable {
+				t.Errorf("%s: %s", file, d.Message)
+			}
+		}
+		if n != want[filepath.Base(file)] || (m == nil) != (n > 0) {
+			t.Errorf("%s: %d diagnostics, want %d", file, n, want[filepath.Base(file)])
+		}
+	}
+}
+
+// TestConstOverride: an environment replaces scalar consts only.
+func TestConstOverride(t *testing.T) {
+	text := "const n = 3, v[2] = 1\ntime t from 0 to 1\nstate x[n] = 1\nx' = -x*v[1]\n"
+	check := func(consts map[string]float64) (*Model, *diag.List) {
+		var l diag.List
+		return Check(parser.Parse(source.NewFile("m.ode", text), &l), Env{Consts: consts}, &l), &l
+	}
+	m, l := check(map[string]float64{"n": 5})
+	if m == nil || m.States[0].Type.Shape[0] != 5 {
+		t.Errorf("override has no effect: %v", l.Err())
+	}
+	if m, _ := check(map[string]float64{"v": 5}); m != nil {
+		t.Error("an array const was overridden")
+	}
+}
+
 // sane verifies what every consumer of a model relies on.
 func sane(t testing.TB, m *Model) {
 	t.Helper()

@@ -180,7 +180,7 @@ type (
 		Times    Expr   // SumAt: a vector (or scalar) of times, of parameters
 		Table    *Table // SumAt over data rows: one row per time; nil otherwise
 		Event    *Event // AtEvent, EventTime
-		Elem     []Expr // AtEvent, EventTime: the selected element's subscripts (Int), nil for all elements
+		Elem     []Expr // AtEvent, EventTime: the selected element's 1-based position along each of Event.Indices, nil for all elements
 		Nth      int    // AtEvent, EventTime: which firing, 1-based; 0 for all
 	}
 )
@@ -303,7 +303,8 @@ type Setting struct {
 	Value SettingValue
 }
 
-// SettingValue is a number (with Number set), a word, a text, a list, or a call like revolve(ram = 200).
+// SettingValue is a number (with Number set), a word, a text, a list, a call
+// like revolve(ram = 200), or an element like A[1,2] (Word and Array, its subscripts in List).
 type SettingValue struct {
 	Span   source.Span
 	Number *float64

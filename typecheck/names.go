@@ -187,7 +187,7 @@ func (c *checker) declare(id ast.Ident, kind entityKind) *entity {
 	if id.Name == "" {
 		return nil // an error of the parser
 	}
-	if predefined(id.Name) {
+	if predefined(id.Name) && !id.Quoted {
 		c.errorf(CodePredefined, id.Span, "%q is predefined; choose another name", id.Name)
 		return nil
 	}
