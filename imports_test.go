@@ -37,7 +37,7 @@ var imports = map[string]string{
 	"sens":               "solvers internal/elem",
 	"":                   "*", // the root imports everything but what stands on it, see above
 	"plot":               "",
-	"repl":               ". lang/diag plot",
+	"repl":               ". lang/diag lang/source plot internal/report",
 	"internal/report":    ".",
 	"cmd/odes":           ". repl plot internal/report lang/diag solvers stdlib",
 }
@@ -46,7 +46,7 @@ var imports = map[string]string{
 var above = []string{"plot", "repl", "internal/report", "cmd/odes"}
 
 // later lists packages that the table expects before they exist.
-var later = []string{"internal/simd", "plot", "repl"}
+var later = []string{"internal/simd", "repl"}
 
 const module = "odes.dev/odes"
 

@@ -1,0 +1,231 @@
+package plot
+
+import (
+	"fmt"
+	"image"
+	"image/color"
+	"math"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+const barHeight = 16
+
+func (b *Bars) size() (w, h vg.Length) {
+	h = vg.Length(len(b.Items))*barHeight + 4*lineHeight
+	return pageWidth, max(h, 80)
+}
+
+// Inks of negative and positive numbers.
+var (
+	negativeInk = color.NRGBA{0xe6, 0x9f, 0x00, 0xff}
+	positiveInk = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
+)
+
+func (b *Bars) draw(c draw.Canvas) error {
+	top := c.Max.Y
+	if b.Title != "" {
+		st := style(large, draw.XLeft, draw.YTop)
+		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, b.Title, c.Max.X-c.Min.X))
+		top -= lineHeight + 4
+	}
+	s, ok := span{}, false
+	for _, it := range b.Items {
+		if finite(it.Value) {
+			s, ok = span{min(s.lo, it.Value), max(s.hi, it.Value)}, true
+		}
+	}
+	if !ok {
+		c.FillText(style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
+		return nil
+	}
+	if s.lo == 0 && s.hi == 0 {
+		s.hi = 1
+	}
+	name := style(small, draw.XRight, draw.YCenter)
+	note := style(small, draw.XLeft, draw.YCenter)
+	var labels, notes vg.Length
+	for _, it := range b.Items {
+		labels = max(labels, name.Width(it.Label))
+		notes = max(notes, note.Width(it.note()))
+	}
+	labels = min(labels, (c.Max.X-c.Min.X)/3)
+	left, right := c.Min.X+labels+6, c.Max.X-6
+	// Room for what stands behind the bars.
+	right -= notes + 4
+	if s.lo < 0 {
+		left += notes + 4
+	}
+	bottom := c.Min.Y + lineHeight + tickLength
+	title := b.X.title()
+	if title != "" {
+		bottom += lineHeight
+		c.FillText(style(normal, draw.XCenter, draw.YBottom), vg.Point{X: (left + right) / 2, Y: c.Min.Y}, fit(style(normal, draw.XCenter, draw.YBottom), title, c.Max.X-c.Min.X))
+	}
+	at := func(v float64) vg.Length { return left + vg.Length(s.to(Axis{}, v))*(right-left) }
+	free := c.Min.X
+	st := style(small, draw.XCenter, draw.YTop)
+	for _, t := range s.ticks(Axis{}, max(2, int((right-left)/55))) {
+		x := at(t.at)
+		c.StrokeLine2(draw.LineStyle{Color: gridInk, Width: 0.6}, x, bottom, x, top)
+		half := st.Width(t.label) / 2
+		if x-half < free {
+			continue
+		}
+		c.FillText(st, vg.Point{X: x, Y: bottom - 3}, t.label)
+		free = x + half + 4
+	}
+	step := (top - bottom) / vg.Length(max(1, len(b.Items)))
+	for i, it := range b.Items {
+		y := top - (vg.Length(i)+0.5)*step
+		c.FillText(name, vg.Point{X: c.Min.X + labels, Y: y}, fit(name, it.Label, labels+1))
+		if !finite(it.Value) {
+			c.FillText(note, vg.Point{X: at(0) + 4, Y: y}, it.note())
+			continue
+		}
+		half := min(step*0.36, 7)
+		r := vg.Rectangle{Min: vg.Point{X: at(min(0, it.Value)), Y: y - half}, Max: vg.Point{X: at(max(0, it.Value)), Y: y + half}}
+		fill, side, place := positiveInk, note, r.Max.X+4
+		if it.Value < 0 {
+			fill, side, place = negativeInk, style(small, draw.XRight, draw.YCenter), r.Min.X-4
+		}
+		c.FillPolygon(fill, rectangle(r))
+		c.FillText(side, vg.Point{X: place, Y: y}, it.note())
+	}
+	c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.8}, at(0), bottom, at(0), top)
+	return nil
+}
+
+func (h *Heat) size() (w, hh vg.Length) {
+	rows, cols := max(1, len(h.Values)), 1
+	if len(h.Values) > 0 {
+		cols = max(1, len(h.Values[0]))
+	}
+	side := vg.Length(min(26, 330/float64(max(rows, cols))))
+	return max(vg.Length(cols)*side+150, 260), max(vg.Length(rows)*side+90, 130)
+}
+
+// most cells that are drawn on a side: more would be smaller than what is seen.
+const mostCells = 400
+
+func (h *Heat) draw(c draw.Canvas) error {
+	top := c.Max.Y
+	if h.Title != "" {
+		st := style(large, draw.XLeft, draw.YTop)
+		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, h.Title, c.Max.X-c.Min.X))
+		top -= lineHeight + 4
+	}
+	if len(h.Values) == 0 || len(h.Values[0]) == 0 {
+		c.FillText(style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
+		return nil
+	}
+	rows, cols := len(h.Values), len(h.Values[0])
+	grid := h.blocked(mostCells, mostCells)
+	big := h.top()
+	left, bottom := c.Min.X+30, c.Min.Y+lineHeight+4
+	if h.Cols.title() != "" {
+		bottom += lineHeight
+	}
+	right := c.Max.X - 80
+	side := min((right-left)/vg.Length(len(grid[0])), (top-bottom)/vg.Length(len(grid)))
+	if side <= 0 {
+		return fmt.Errorf("a matrix of %d × %d does not fit the page", rows, cols)
+	}
+	bottom = top - side*vg.Length(len(grid))
+	right = left + side*vg.Length(len(grid[0]))
+	frame := draw.LineStyle{Color: markInk, Width: 0.6}
+	outline := vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top}}
+	c.DrawImage(outline, mosaic(grid, big))
+	c.StrokeLines(frame, append(rectangle(outline), outline.Min))
+	rowStyle, colStyle := style(small, draw.XRight, draw.YCenter), style(small, draw.XCenter, draw.YTop)
+	for _, i := range places(rows, int((top-bottom)/18)) {
+		y := top - (vg.Length(i)+0.5)*(top-bottom)/vg.Length(rows)
+		c.FillText(rowStyle, vg.Point{X: left - 4, Y: y}, fmt.Sprint(h.FirstRow+i))
+	}
+	for _, j := range places(cols, int((right-left)/26)) {
+		x := left + (vg.Length(j)+0.5)*(right-left)/vg.Length(cols)
+		c.FillText(colStyle, vg.Point{X: x, Y: bottom - 3}, fmt.Sprint(h.FirstCol+j))
+	}
+	if t := h.Cols.title(); t != "" {
+		c.FillText(style(normal, draw.XCenter, draw.YTop), vg.Point{X: (left + right) / 2, Y: bottom - lineHeight}, t)
+	}
+	if t := h.Rows.title(); t != "" {
+		st := style(normal, draw.XCenter, draw.YBottom)
+		st.Rotation = math.Pi / 2
+		c.FillText(st, vg.Point{X: c.Min.X + 8, Y: (top + bottom) / 2}, t)
+	}
+	h.scale(c, right+14, bottom, top, big)
+	return nil
+}
+
+// mosaic paints the cells as an image: as polygons they would show seams.
+func mosaic(grid [][]float64, big float64) image.Image {
+	rows, cols := len(grid), len(grid[0])
+	side := max(2, 1000/max(rows, cols))
+	img := image.NewNRGBA(image.Rect(0, 0, cols*side, rows*side))
+	for y := range rows * side {
+		for x := range cols * side {
+			img.Set(x, y, heatInk(grid[y/side][x/side], big))
+		}
+	}
+	return img
+}
+
+// scale draws the key of colours.
+func (h *Heat) scale(c draw.Canvas, x, bottom, top vg.Length, big float64) {
+	const n = 41
+	bottom = max(bottom, top-110)
+	for i := range n {
+		v := (2*float64(i)/(n-1) - 1)
+		y0 := bottom + vg.Length(i)*(top-bottom)/n
+		c.FillPolygon(heatInk(v, 1), rectangle(vg.Rectangle{Min: vg.Point{X: x, Y: y0}, Max: vg.Point{X: x + 9, Y: y0 + (top-bottom)/n + 0.3}}))
+	}
+	st := style(small, draw.XLeft, draw.YCenter)
+	for _, v := range []float64{-1, 0, 1} {
+		label := number(v*big, 3)
+		if v > 0 {
+			label = "+" + label
+		}
+		c.FillText(st, vg.Point{X: x + 13, Y: bottom + vg.Length((v+1)/2)*(top-bottom)}, label)
+	}
+	if h.Unit != "" && h.Unit != "1" {
+		c.FillText(style(small, draw.XLeft, draw.YTop), vg.Point{X: x, Y: bottom - 8}, "["+h.Unit+"]")
+	}
+}
+
+// places returns about n of 0 … count-1, the first and the last among them, evenly spaced.
+func places(count, n int) []int {
+	n = max(2, n)
+	step := max(1, (count+n-1)/n)
+	for _, s := range []int{1, 2, 5, 10, 20, 25, 50, 100, 200, 250, 500, 1000} {
+		if s >= step {
+			step = s
+			break
+		}
+	}
+	var out []int
+	for i := 0; i < count; i++ {
+		if i == 0 || (i+1)%step == 0 {
+			out = append(out, i)
+		}
+	}
+	return out
+}
+
+// heatInk is orange for negative, white for nothing, blue for positive.
+func heatInk(v, big float64) color.Color {
+	if math.IsNaN(v) {
+		return markInk
+	}
+	if big == 0 {
+		return color.White
+	}
+	f := math.Sqrt(min(1, math.Abs(v)/big)) // so that small entries still show
+	end := positiveInk
+	if v < 0 {
+		end = color.NRGBA{0xc6, 0x5f, 0x00, 0xff}
+	}
+	mix := func(to uint8) uint8 { return uint8(math.Round(255 + f*(float64(to)-255))) }
+	return color.NRGBA{mix(end.R), mix(end.G), mix(end.B), 255}
+}

@@ -1,0 +1,330 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
+)
+
+// Sizes of a page, in points.
+const (
+	pageWidth   = 460
+	panelHeight = 240
+	stackHeight = 165 // of each panel of a stack
+	small       = 9   // text of ticks and legends
+	normal      = 10  // names of axes
+	large       = 12  // titles
+	lineHeight  = 14
+	tickLength  = 4
+	sample      = 18 // of a line in a legend
+)
+
+func (l *Lines) size() (w, h vg.Length) { return pageWidth, panelHeight }
+
+func (l *Lines) draw(c draw.Canvas) error {
+	return l.drawIn(c, l.inkMargin(c), true)
+}
+
+// inkMargin returns the room that the labels of the upright axis need.
+func (l *Lines) inkMargin(c draw.Canvas) vg.Length {
+	_, y, ok := l.spans()
+	if !ok {
+		return 0
+	}
+	st := style(small, draw.XRight, draw.YCenter)
+	var w vg.Length
+	for _, t := range l.upright(y, c) {
+		w = max(w, st.Width(t.label))
+	}
+	return w + tickLength + 3
+}
+
+func (l *Lines) upright(y span, c draw.Canvas) []tick {
+	return y.ticks(l.Y, max(2, int((c.Max.Y-c.Min.Y)/38)))
+}
+
+// drawIn draws with a left margin of the given width; foot tells whether the level axis is named.
+func (l *Lines) drawIn(c draw.Canvas, left vg.Length, foot bool) error {
+	top := c.Max.Y
+	if l.Title != "" {
+		st := style(large, draw.XLeft, draw.YTop)
+		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, l.Title, c.Max.X-c.Min.X))
+		top -= lineHeight + 4
+	}
+	x, y, ok := l.spans()
+	if !ok {
+		c.FillText(style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
+		return nil
+	}
+	top = l.key(c, c.Min.X, top)
+	bottom := c.Min.Y + lineHeight + tickLength
+	name := l.X.title()
+	if l.X.Log {
+		name += " (log scale)"
+	}
+	if foot && name != "" {
+		bottom += lineHeight
+	}
+	area := vg.Rectangle{Min: vg.Point{X: c.Min.X + left, Y: bottom}, Max: vg.Point{X: c.Max.X - 6, Y: top - 5}}
+	at := func(px, py float64) vg.Point {
+		return vg.Point{
+			X: area.Min.X + vg.Length(x.to(l.X, px))*(area.Max.X-area.Min.X),
+			Y: area.Min.Y + vg.Length(y.to(l.Y, py))*(area.Max.Y-area.Min.Y),
+		}
+	}
+	thin := draw.LineStyle{Color: gridInk, Width: 0.6}
+	axis := draw.LineStyle{Color: ink, Width: 0.7}
+	yStyle := style(small, draw.XRight, draw.YCenter)
+	for _, t := range l.upright(y, c) {
+		p := at(x.lo, t.at)
+		line := thin
+		if t.at == 0 && y.lo < 0 && !l.Y.Log {
+			line.Color, line.Width = markInk, 0.8
+		}
+		c.StrokeLine2(line, area.Min.X, p.Y, area.Max.X, p.Y)
+		c.StrokeLine2(axis, area.Min.X-tickLength, p.Y, area.Min.X, p.Y)
+		c.FillText(yStyle, vg.Point{X: area.Min.X - tickLength - 2, Y: p.Y}, t.label)
+	}
+	xStyle := style(small, draw.XCenter, draw.YTop)
+	free := area.Min.X - left
+	for _, t := range x.ticks(l.X, max(2, int((area.Max.X-area.Min.X)/55))) {
+		p := at(t.at, y.lo)
+		if l.Y.Log || y.lo != 0 {
+			p.Y = area.Min.Y
+		}
+		c.StrokeLine2(axis, p.X, area.Min.Y, p.X, area.Min.Y-tickLength)
+		half := xStyle.Width(t.label) / 2
+		if p.X-half < free {
+			continue
+		}
+		// The last label stays on the page.
+		place := min(p.X, c.Max.X-half)
+		c.FillText(xStyle, vg.Point{X: place, Y: area.Min.Y - tickLength - 1}, t.label)
+		free = place + half + 4
+	}
+	if foot && name != "" {
+		st := style(normal, draw.XCenter, draw.YBottom)
+		c.FillText(st, vg.Point{X: (area.Min.X + area.Max.X) / 2, Y: c.Min.Y}, name)
+	}
+	names, where := markNames(l.Marks)
+	for i, n := range names {
+		for _, t := range where[n] {
+			if l.X.shown(t) && t >= x.lo && t <= x.hi {
+				p := at(t, y.lo)
+				c.StrokeLine2(markStyle(i), p.X, area.Min.Y, p.X, area.Max.Y)
+			}
+		}
+	}
+	for _, b := range l.Bands {
+		l.fillBand(c, b, at)
+	}
+	for i, k := range l.Curves {
+		l.stroke(c, i, k, at)
+	}
+	c.StrokeLines(axis, []vg.Point{{X: area.Min.X, Y: area.Max.Y}, area.Min, {X: area.Max.X, Y: area.Min.Y}})
+	return nil
+}
+
+// markStyle is how marks of the i-th name are drawn.
+func markStyle(i int) draw.LineStyle {
+	kinds := [][]vg.Length{{2, 2}, {5, 1.5}, {1, 1}, {5, 1.5, 1, 1.5}}
+	return draw.LineStyle{Color: markInk, Width: 0.7, Dashes: kinds[i%len(kinds)]}
+}
+
+// lineStyle is how curve i is drawn.
+func (l *Lines) lineStyle(i int) draw.LineStyle {
+	k := l.Curves[i]
+	if k.Ramp > 0 {
+		return draw.LineStyle{Color: rampInk[shade(k, len(rampInk))], Width: 1.1}
+	}
+	s := draw.LineStyle{Color: curveInk[i%len(curveInk)], Width: 1.3}
+	if len(l.Curves) > 1 {
+		s.Dashes = dashes[i%len(dashes)]
+	}
+	return s
+}
+
+func (l *Lines) stroke(c draw.Canvas, i int, k Curve, at func(x, y float64) vg.Point) {
+	ls := l.lineStyle(i)
+	for _, r := range k.runs(l.X, l.Y) {
+		var points []vg.Point
+		for j := r[0]; j < r[1]; j++ {
+			p := at(k.X[j], k.Y[j])
+			if k.Dots || r[1]-r[0] == 1 {
+				c.DrawGlyph(draw.GlyphStyle{Color: ls.Color, Radius: 1.6, Shape: draw.CircleGlyph{}}, p)
+				continue
+			}
+			if n := len(points); n > 0 { // what differs by less than a hair makes files large and lines rough
+				if d := points[n-1].Sub(p); d.X*d.X+d.Y*d.Y < 0.01 && j < r[1]-1 {
+					continue
+				}
+			}
+			points = append(points, p)
+		}
+		if len(points) > 1 {
+			c.StrokeLines(ls, points)
+		}
+	}
+}
+
+func (l *Lines) fillBand(c draw.Canvas, b Band, at func(x, y float64) vg.Point) {
+	fill := color.NRGBA{0x00, 0x72, 0xb2, 0x30}
+	var lower, upper []vg.Point
+	flush := func() {
+		if len(lower) > 1 {
+			for i := len(upper) - 1; i >= 0; i-- {
+				lower = append(lower, upper[i])
+			}
+			c.FillPolygon(fill, lower)
+		}
+		lower, upper = nil, nil
+	}
+	for k := range b.X {
+		if !l.X.shown(b.X[k]) || !l.Y.shown(b.Lo[k]) || !l.Y.shown(b.Hi[k]) {
+			flush()
+			continue
+		}
+		lower, upper = append(lower, at(b.X[k], b.Lo[k])), append(upper, at(b.X[k], b.Hi[k]))
+	}
+	flush()
+}
+
+// key writes the name of the upright axis and the legend, in as many lines as they need, and returns what is below.
+func (l *Lines) key(c draw.Canvas, left, top vg.Length) vg.Length {
+	const gap = 12
+	x := left
+	used := false
+	name := l.Y.title()
+	if l.Y.Log {
+		name += " (log scale)"
+	}
+	if name != "" {
+		st := style(normal, draw.XLeft, draw.YTop)
+		name = fit(st, name, c.Max.X-left)
+		c.FillText(st, vg.Point{X: x, Y: top}, name)
+		x += st.Width(name) + gap + 6
+		used = true
+	}
+	st := style(small, draw.XLeft, draw.YTop)
+	entry := func(name string, sample vg.Length, mark func(x0, x1, y vg.Length)) {
+		name = fit(st, name, c.Max.X-left-sample-4)
+		w := sample + 4 + st.Width(name)
+		if x > left && x+w > c.Max.X {
+			x, top = left, top-lineHeight
+		}
+		mark(x, x+sample, top-5.5)
+		c.FillText(st, vg.Point{X: x + sample + 4, Y: top - 1}, name)
+		x += w + gap
+		used = true
+	}
+	single := len(l.Curves) == 1 && len(l.Bands) == 0 && (l.Curves[0].Name == "" || l.Curves[0].Name == l.Y.Label)
+	for i, k := range l.Curves {
+		if single || k.Name == "" {
+			continue
+		}
+		if n := len(l.Curves); n > maxLegend && i >= maxLegend-1 && i < n-1 {
+			if i == maxLegend-1 {
+				entry(fmt.Sprintf("… %d more", n-maxLegend), 0, func(_, _, _ vg.Length) {})
+			}
+			continue
+		}
+		entry(k.Name, sample, func(x0, x1, y vg.Length) {
+			if k.Dots {
+				c.DrawGlyph(draw.GlyphStyle{Color: l.lineStyle(i).Color, Radius: 2, Shape: draw.CircleGlyph{}}, vg.Point{X: (x0 + x1) / 2, Y: y})
+				return
+			}
+			c.StrokeLine2(l.lineStyle(i), x0, y, x1, y)
+		})
+	}
+	for _, b := range l.Bands {
+		entry(b.Name, sample, func(x0, x1, y vg.Length) {
+			c.FillPolygon(color.NRGBA{0x00, 0x72, 0xb2, 0x30}, rectangle(vg.Rectangle{Min: vg.Point{X: x0, Y: y - 4}, Max: vg.Point{X: x1, Y: y + 4}}))
+		})
+	}
+	names, _ := markNames(l.Marks)
+	for i, n := range names {
+		entry(n, 2, func(x0, x1, y vg.Length) { c.StrokeLine2(markStyle(i), (x0+x1)/2, y-5, (x0+x1)/2, y+5) })
+	}
+	if !used {
+		return top
+	}
+	return top - lineHeight
+}
+
+// fit shortens s until it is at most w wide.
+func fit(st draw.TextStyle, s string, w vg.Length) string {
+	if st.Width(s) <= w {
+		return s
+	}
+	r := []rune(s)
+	for len(r) > 1 && st.Width(string(r)+"…") > w {
+		r = r[:len(r)-1]
+	}
+	return string(r) + "…"
+}
+
+func (s *Stack) size() (w, h vg.Length) {
+	if s.Title != "" {
+		h = lineHeight + 4
+	}
+	for _, p := range s.Panels {
+		pw, ph := p.size()
+		if _, ok := p.(*Lines); ok && len(s.Panels) > 1 {
+			ph = stackHeight
+		}
+		w, h = max(w, pw), h+ph
+	}
+	return max(w, pageWidth), max(h, 60)
+}
+
+func (s *Stack) draw(c draw.Canvas) error {
+	top := c.Max.Y
+	if s.Title != "" {
+		st := style(large, draw.XLeft, draw.YTop)
+		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, s.Title, c.Max.X-c.Min.X))
+		top -= lineHeight + 4
+	}
+	_, whole := s.size()
+	if s.Title != "" {
+		whole -= lineHeight + 4
+	}
+	var margin vg.Length
+	room := top - c.Min.Y
+	var tiles []draw.Canvas
+	for _, p := range s.Panels {
+		_, h := p.size()
+		l, lines := p.(*Lines)
+		if lines && len(s.Panels) > 1 {
+			h = stackHeight
+		}
+		h = h * room / whole
+		tile := c
+		tile.Max.Y, tile.Min.Y = top, top-h+6
+		top -= h
+		tiles = append(tiles, tile)
+		if lines {
+			margin = max(margin, l.inkMargin(tile))
+		}
+	}
+	for i, p := range s.Panels {
+		l, ok := p.(*Lines)
+		if !ok {
+			if err := p.draw(tiles[i]); err != nil {
+				return err
+			}
+			continue
+		}
+		// The name of a shared axis stands once, at the foot.
+		foot := true
+		if i+1 < len(s.Panels) {
+			next, is := s.Panels[i+1].(*Lines)
+			foot = !is || next.X != l.X
+		}
+		if err := l.drawIn(tiles[i], margin, foot); err != nil {
+			return err
+		}
+	}
+	return nil
+}

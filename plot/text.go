@@ -1,0 +1,187 @@
+package plot
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"strings"
+	"unicode/utf8"
+)
+
+// Terminal describes the screen that Text draws on. The zero value is 80
+// columns without colour.
+type Terminal struct {
+	Width  int // columns; 0 means 80
+	Height int // rows of one panel's curves; 0 means what suits
+	Colour bool
+}
+
+const (
+	defaultWidth  = 80
+	leastWidth    = 30
+	defaultHeight = 14
+	stackedHeight = 8
+)
+
+// Text draws p with block and braille characters.
+func Text(w io.Writer, p Picture, o Terminal) error {
+	if o.Width <= 0 {
+		o.Width = defaultWidth
+	}
+	o.Width = max(o.Width, leastWidth)
+	pg := &page{w: bufio.NewWriter(w), Terminal: o}
+	p.text(pg)
+	return pg.w.Flush()
+}
+
+// page is where text goes; its bufio.Writer keeps the first error.
+type page struct {
+	w *bufio.Writer
+	Terminal
+	stacked bool
+	margin  int // least width of the labels left of the axis
+}
+
+func (p *page) height() int {
+	switch {
+	case p.Height > 0:
+		return max(3, p.Height)
+	case p.stacked:
+		return stackedHeight
+	}
+	return defaultHeight
+}
+
+// line writes a line without blanks at its end.
+func (p *page) line(s string) {
+	p.w.WriteString(strings.TrimRight(s, " "))
+	p.w.WriteByte('\n')
+}
+
+// title writes a heading, in bold type where colour is wanted.
+func (p *page) title(s string) {
+	if s == "" {
+		return
+	}
+	s = clip(s, p.Width)
+	if p.Colour {
+		s = "\x1b[1m" + s + "\x1b[0m"
+	}
+	p.line(s)
+}
+
+// shades are the colours of curves on a terminal (of its 256): of middling
+// lightness, so that they stand out from dark and light grounds, and told apart
+// by people who do not see red or green.
+var shades = []int{32, 172, 36, 168, 98, 244}
+
+// ramp are colours in the order of their lightness, for families of curves.
+var ramp = []int{61, 62, 32, 38, 36, 71, 107, 143, 178}
+
+const faint = 244
+
+func (p *page) paint(colour int, s string) string {
+	if !p.Colour || colour == 0 {
+		return s
+	}
+	return fmt.Sprintf("\x1b[38;5;%dm%s\x1b[0m", colour, s)
+}
+
+// clip shortens s to n columns.
+func clip(s string, n int) string {
+	if utf8.RuneCountInString(s) <= n {
+		return s
+	}
+	r := []rune(s)
+	return string(r[:max(0, n-1)]) + "…"
+}
+
+func pad(s string, n int) string {
+	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
+}
+
+func padLeft(s string, n int) string {
+	return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s))) + s
+}
+
+// entries writes short texts next to each other, wrapped at the width of the
+// page; each entry is its text and how it is painted.
+func (p *page) entries(indent int, list [][2]string) {
+	const gap = 3
+	var line strings.Builder
+	used := 0
+	for _, e := range list {
+		plain, painted := e[0], e[1]
+		n := utf8.RuneCountInString(plain)
+		if used > 0 && indent+used+gap+n > p.Width {
+			p.line(strings.Repeat(" ", indent) + line.String())
+			line.Reset()
+			used = 0
+		}
+		if used > 0 {
+			line.WriteString(strings.Repeat(" ", gap))
+			used += gap
+		}
+		if room := p.Width - indent; n > room && plain == painted {
+			plain, painted = clip(plain, room), clip(plain, room)
+			n = room
+		}
+		line.WriteString(painted)
+		used += n
+	}
+	if used > 0 {
+		p.line(strings.Repeat(" ", indent) + line.String())
+	}
+}
+
+func (s *Stack) text(p *page) {
+	p.title(s.Title)
+	inner := *p
+	inner.stacked = len(s.Panels) > 1
+	for _, panel := range s.Panels {
+		if l, ok := panel.(*Lines); ok {
+			inner.margin = max(inner.margin, l.labelWidth(inner.height()))
+		}
+	}
+	for i, panel := range s.Panels {
+		if i > 0 {
+			p.line("")
+		}
+		panel.text(&inner)
+	}
+}
+
+// levels are the blocks of a sparkline.
+var levels = []rune("▁▂▃▄▅▆▇█")
+
+// Spark draws values as a line of at most width blocks; gaps stand for what is
+// not finite.
+func Spark(values []float64, width int) string {
+	s, ok := spanOf(Axis{}, values)
+	if !ok || width <= 0 {
+		return ""
+	}
+	n := min(width, len(values))
+	var b strings.Builder
+	for k := range n {
+		from, to := k*len(values)/n, (k+1)*len(values)/n
+		sum, count := 0.0, 0
+		for _, x := range values[from:to] {
+			if finite(x) {
+				sum += x / float64(to-from)
+				count++
+			}
+		}
+		switch {
+		case count == 0:
+			b.WriteByte(' ')
+		case s.hi == s.lo:
+			b.WriteRune(levels[3])
+		default:
+			mean := sum * float64(to-from) / float64(count)
+			i := int((mean - s.lo) / (s.hi - s.lo) * float64(len(levels)))
+			b.WriteRune(levels[min(max(i, 0), len(levels)-1)])
+		}
+	}
+	return b.String()
+}

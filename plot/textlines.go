@@ -1,0 +1,348 @@
+package plot
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"unicode/utf8"
+)
+
+// braille is a grid of cells of 2 × 4 dots.
+type braille struct {
+	w, h   int // cells
+	dots   []uint8
+	colour []int
+}
+
+func newBraille(w, h int) *braille {
+	return &braille{w: w, h: h, dots: make([]uint8, w*h), colour: make([]int, w*h)}
+}
+
+// bit returns the dot of column x (0, 1) and row y (0 to 3) of a cell.
+func bit(x, y int) uint8 {
+	return [2][4]uint8{{0x01, 0x02, 0x04, 0x40}, {0x08, 0x10, 0x20, 0x80}}[x][y]
+}
+
+// set draws a dot, y upwards.
+func (b *braille) set(x, y, colour int) {
+	if x < 0 || y < 0 || x >= 2*b.w || y >= 4*b.h {
+		return
+	}
+	y = 4*b.h - 1 - y
+	at := y/4*b.w + x/2
+	b.dots[at] |= bit(x%2, y%4)
+	b.colour[at] = colour
+}
+
+// segment draws from one dot to another.
+func (b *braille) segment(x0, y0, x1, y1, colour int) {
+	n := max(abs(x1-x0), abs(y1-y0))
+	if n == 0 {
+		b.set(x0, y0, colour)
+		return
+	}
+	for i := range n + 1 {
+		f := float64(i) / float64(n)
+		b.set(x0+int(math.Round(f*float64(x1-x0))), y0+int(math.Round(f*float64(y1-y0))), colour)
+	}
+}
+
+func abs(x int) int { return max(x, -x) }
+
+// panel is the geometry of Lines on a page.
+type panel struct {
+	l      *Lines
+	x, y   span
+	left   int // columns before the canvas
+	w, h   int
+	canvas *braille
+}
+
+// yTicks returns the ticks of the upright axis of h rows.
+func (l *Lines) yTicks(y span, h int) []tick { return y.ticks(l.Y, max(2, h/3)) }
+
+// labelWidth returns the width of the labels of the upright axis.
+func (l *Lines) labelWidth(h int) int {
+	_, y, ok := l.spans()
+	if !ok {
+		return 0
+	}
+	n := 0
+	for _, t := range l.yTicks(y, h) {
+		n = max(n, utf8.RuneCountInString(t.label))
+	}
+	return n
+}
+
+func (l *Lines) text(p *page) {
+	p.title(l.Title)
+	x, y, ok := l.spans()
+	if !ok {
+		p.line("(nothing to draw)")
+		return
+	}
+	g := &panel{l: l, x: x, y: y, h: p.height()}
+	g.left = max(p.margin, l.labelWidth(g.h)) + 2
+	g.w = max(10, p.Width-g.left-1)
+	g.canvas = newBraille(g.w, g.h)
+
+	if y := l.Y.title(); y != "" {
+		if l.Y.Log {
+			y += ", log scale"
+		}
+		p.line(strings.Repeat(" ", g.left-1) + clip(y, p.Width-g.left+1))
+	}
+	g.rows(p)
+	g.foot(p)
+	g.legend(p)
+}
+
+// dot returns the dot at (x, y).
+func (g *panel) dot(x, y float64) (int, int) {
+	return int(math.Round(g.x.to(g.l.X, x) * float64(2*g.w-1))), int(math.Round(g.y.to(g.l.Y, y) * float64(4*g.h-1)))
+}
+
+func (g *panel) colour(i int) int {
+	if c := g.l.Curves[i]; c.Ramp > 0 {
+		return ramp[shade(c, len(ramp))]
+	}
+	return shades[i%len(shades)]
+}
+
+// shade returns which of n colours suits a curve of a family.
+func shade(c Curve, n int) int {
+	if c.Of <= 1 {
+		return 0
+	}
+	return min(n-1, max(0, (c.Ramp-1)*(n-1)/(c.Of-1)))
+}
+
+// rows draws the curves and the upright axis.
+func (g *panel) rows(p *page) {
+	if g.bands(p) {
+		for _, b := range g.l.Bands {
+			g.band(b)
+		}
+	}
+	for i, c := range g.l.Curves {
+		for _, r := range c.runs(g.l.X, g.l.Y) {
+			px, py := g.dot(c.X[r[0]], c.Y[r[0]])
+			g.canvas.set(px, py, g.colour(i))
+			for k := r[0] + 1; k < r[1]; k++ {
+				qx, qy := g.dot(c.X[k], c.Y[k])
+				if c.Dots {
+					g.canvas.set(qx, qy, g.colour(i))
+				} else {
+					g.canvas.segment(px, py, qx, qy, g.colour(i))
+				}
+				px, py = qx, qy
+			}
+		}
+	}
+	letters := g.letters(p)
+	marks := map[int]bool{}
+	for _, m := range g.l.Marks {
+		if g.l.X.shown(m.X) && m.X >= g.x.lo && m.X <= g.x.hi {
+			x, _ := g.dot(m.X, g.y.lo)
+			marks[x/2] = true
+		}
+	}
+	labels := map[int]string{}
+	for _, t := range g.l.yTicks(g.y, g.h) {
+		_, y := g.dot(g.x.lo, t.at)
+		labels[g.h-1-y/4] = t.label
+	}
+	zero := -1
+	if !g.l.Y.Log && g.y.lo < 0 && g.y.hi > 0 {
+		_, y := g.dot(g.x.lo, 0)
+		zero = g.h - 1 - y/4
+	}
+	for r := range g.h {
+		var b strings.Builder
+		label, ok := labels[r]
+		axis := "│"
+		if ok {
+			axis = "┤"
+		}
+		b.WriteString(padLeft(label, g.left-2) + " " + p.paint(faint, axis))
+		for c := range g.w {
+			at := r*g.w + c
+			switch {
+			case letters[at] != 0:
+				b.WriteRune(letters[at])
+			case g.canvas.dots[at] != 0:
+				b.WriteString(p.paint(g.canvas.colour[at], string(rune(0x2800)+rune(g.canvas.dots[at]))))
+			case marks[c]:
+				b.WriteString(p.paint(faint, "┊"))
+			case r == zero:
+				b.WriteString(p.paint(faint, "┈"))
+			default:
+				b.WriteByte(' ')
+			}
+		}
+		p.line(b.String())
+	}
+}
+
+// bands tells whether bands are drawn: without colour they would hide the curves.
+func (g *panel) bands(p *page) bool { return p.Colour || len(g.l.Curves) < 3 }
+
+// band dots the area of a band thinly.
+func (g *panel) band(b Band) {
+	for k := 1; k < len(b.X); k++ {
+		if !g.l.X.shown(b.X[k-1]) || !g.l.X.shown(b.X[k]) || !g.l.Y.shown(b.Lo[k]) || !g.l.Y.shown(b.Hi[k]) || !g.l.Y.shown(b.Lo[k-1]) || !g.l.Y.shown(b.Hi[k-1]) {
+			continue
+		}
+		x0, lo0 := g.dot(b.X[k-1], b.Lo[k-1])
+		_, hi0 := g.dot(b.X[k-1], b.Hi[k-1])
+		x1, lo1 := g.dot(b.X[k], b.Lo[k])
+		_, hi1 := g.dot(b.X[k], b.Hi[k])
+		for x := x0; x <= x1; x++ {
+			f := 0.0
+			if x1 > x0 {
+				f = float64(x-x0) / float64(x1-x0)
+			}
+			lo, hi := float64(lo0)+f*float64(lo1-lo0), float64(hi0)+f*float64(hi1-hi0)
+			for y := int(math.Round(lo)); y <= int(math.Round(hi)); y++ {
+				if x%2 == 0 && y%4 == x/2%2*2 {
+					g.canvas.set(x, y, faint)
+				}
+			}
+		}
+	}
+}
+
+// letters names the curves of a page without colour by letters on them, at
+// columns that differ from curve to curve.
+func (g *panel) letters(p *page) map[int]rune {
+	out := map[int]rune{}
+	n := len(g.l.Curves)
+	if p.Colour || n < 2 || n > maxLetters {
+		return out
+	}
+	period := max(8, min(7*n, g.w))
+	for i, c := range g.l.Curves {
+		seen := map[int]bool{}
+		for _, r := range c.runs(g.l.X, g.l.Y) {
+			for k := r[0]; k < r[1]; k++ {
+				x0, y0 := g.dot(c.X[k], c.Y[k])
+				x1, y1 := x0, y0
+				if k+1 < r[1] && !c.Dots {
+					x1, y1 = g.dot(c.X[k+1], c.Y[k+1])
+				}
+				for x := min(x0, x1); x <= max(x0, x1); x++ {
+					col := x / 2
+					if seen[col] || (col+period-(i*period/n+3)%period)%period != 0 {
+						continue
+					}
+					y := y0
+					if x1 != x0 {
+						y = y0 + int(math.Round(float64(x-x0)/float64(x1-x0)*float64(y1-y0)))
+					}
+					if y < 0 || y >= 4*g.h || col >= g.w {
+						continue
+					}
+					at := (g.h-1-y/4)*g.w + col
+					if out[at] == 0 {
+						out[at] = letter(i)
+						seen[col] = true
+					}
+				}
+			}
+		}
+	}
+	return out
+}
+
+const maxLetters = 26
+
+func letter(i int) rune { return rune('a' + i) }
+
+// foot draws the level axis, its labels and its name.
+func (g *panel) foot(p *page) {
+	name := g.l.X.title()
+	if g.l.X.Log {
+		name += ", log scale"
+	}
+	name = clip(name, g.w/2)
+	axis := []rune(strings.Repeat("─", g.w))
+	line := []rune(strings.Repeat(" ", g.left+g.w+1))
+	end := len(line)
+	if name != "" {
+		end -= utf8.RuneCountInString(name)
+		copy(line[end:], []rune(name))
+		end -= 2
+	}
+	free := 0
+	for _, t := range g.x.ticks(g.l.X, max(2, g.w/12)) {
+		x, _ := g.dot(t.at, g.y.lo)
+		col := min(x/2, g.w-1)
+		axis[col] = '┬'
+		label := []rune(t.label)
+		at := max(0, g.left+col-(len(label)-1)/2)
+		if at < free || at+len(label) > end {
+			continue
+		}
+		copy(line[at:], label)
+		free = at + len(label) + 1
+	}
+	for _, m := range g.l.Marks {
+		if g.l.X.shown(m.X) && m.X >= g.x.lo && m.X <= g.x.hi {
+			x, _ := g.dot(m.X, g.y.lo)
+			axis[min(x/2, g.w-1)] = '┴'
+		}
+	}
+	p.line(strings.Repeat(" ", g.left-1) + p.paint(faint, "└"+string(axis)))
+	p.line(string(line))
+}
+
+const (
+	maxLegend = 8 // curves named in a legend
+	maxPlaces = 4 // times of a mark in a legend
+)
+
+// legend names curves, bands and marks.
+func (g *panel) legend(p *page) {
+	var list [][2]string
+	curves := g.l.Curves
+	single := len(curves) == 1 && len(g.l.Bands) == 0 && (curves[0].Name == "" || curves[0].Name == g.l.Y.Label)
+	if !single {
+		for i, c := range curves {
+			if len(curves) > maxLegend && i >= maxLegend-1 && i < len(curves)-1 {
+				if i == maxLegend-1 {
+					text := fmt.Sprintf("… %d more", len(curves)-maxLegend)
+					list = append(list, [2]string{text, text})
+				}
+				continue
+			}
+			sample := "──"
+			if c.Dots {
+				sample = "••"
+			}
+			if !p.Colour && len(curves) > 1 && len(curves) <= maxLetters {
+				sample = string(letter(i))
+			}
+			list = append(list, [2]string{sample + " " + c.Name, p.paint(g.colour(i), sample) + " " + c.Name})
+		}
+	}
+	for _, b := range g.l.Bands {
+		if !g.bands(p) {
+			break
+		}
+		list = append(list, [2]string{"⠕⠕ " + b.Name, p.paint(faint, "⠕⠕") + " " + b.Name})
+	}
+	names, at := markNames(g.l.Marks)
+	for _, n := range names {
+		var where []string
+		for k, x := range at[n] {
+			if k == maxPlaces && len(at[n]) > maxPlaces+1 {
+				where = append(where, fmt.Sprintf("… (%d times)", len(at[n])))
+				break
+			}
+			where = append(where, number(x, 4))
+		}
+		text := n + " at " + strings.Join(where, ", ")
+		list = append(list, [2]string{"┊ " + text, p.paint(faint, "┊") + " " + text})
+	}
+	p.entries(g.left, list)
+}
