@@ -289,6 +289,16 @@ func dotV(partial *float64, x *float64, y *float64, n int)
 //go:noescape
 func combine(out *float64, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride int, n int)
 
+// normV adds the squares of |e[i]|/sc[i] to square[i mod 8] and takes them into most[0:4]; bad if a scale is not finite.
+//
+//go:noescape
+func normV(square *float64, most *float64, e *float64, y0 *float64, y1 *float64, abs *float64, rel float64, n int) (bad int)
+
+// normS is normV for one abs.
+//
+//go:noescape
+func normS(square *float64, most *float64, e *float64, y0 *float64, y1 *float64, abs *float64, rel float64, n int) (bad int)
+
 //go:noescape
 func laneProduct8(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int)
 

@@ -10489,6 +10489,350 @@ done:
 	VZEROUPPER
 	RET
 
+// func normV(square *float64, most *float64, e *float64, y0 *float64, y1 *float64, abs *float64, rel float64, n int) (bad int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·normV(SB), NOSPLIT, $0-72
+	MOVQ         square+0(FP), AX
+	MOVQ         most+8(FP), CX
+	MOVQ         e+16(FP), DX
+	MOVQ         y0+24(FP), BX
+	MOVQ         y1+32(FP), SI
+	MOVQ         abs+40(FP), DI
+	VBROADCASTSD rel+48(FP), Y0
+	VMOVUPD      (CX), Y1
+	VXORPD       Y2, Y2, Y2
+	VMOVUPD      (AX), Y3
+	VMOVUPD      32(AX), Y4
+	MOVQ         n+56(FP), R8
+	SUBQ         $0x08, R8
+	JL           short
+
+eight:
+	VMOVUPD     (DX), Y5
+	VMOVUPD     (BX), Y6
+	VMOVUPD     (SI), Y7
+	VMOVUPD     (DI), Y8
+	VANDPD      c7fffffffffffffff<>+0(SB), Y6, Y6
+	VANDPD      c7fffffffffffffff<>+0(SB), Y7, Y7
+	VMAXPD      Y7, Y6, Y9
+	VFMADD231PD Y9, Y0, Y8
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y5, Y9
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y8, Y10
+	VORPD       Y10, Y9, Y9
+	VANDPD      c7fffffffffffffff<>+0(SB), Y5, Y5
+	VDIVPD      Y8, Y5, Y5
+	VANDPD      Y5, Y9, Y5
+	VCMPPD      $0x16, c7fefffffffffffff<>+0(SB), Y8, Y8
+	VCMPPD      $0x03, Y7, Y6, Y6
+	VORPD       Y6, Y8, Y6
+	VMOVAPD     Y3, Y3
+	VFMADD231PD Y5, Y5, Y3
+	VCMPPD      $0x03, Y5, Y5, Y7
+	VMAXPD      Y1, Y5, Y1
+	VBLENDVPD   Y7, Y5, Y1, Y1
+	VORPD       Y6, Y2, Y2
+	VMOVAPD     Y3, Y3
+	VMOVAPD     Y1, Y1
+	VMOVAPD     Y2, Y2
+	VMOVUPD     32(DX), Y5
+	VMOVUPD     32(BX), Y6
+	VMOVUPD     32(SI), Y7
+	VMOVUPD     32(DI), Y8
+	VANDPD      c7fffffffffffffff<>+0(SB), Y6, Y6
+	VANDPD      c7fffffffffffffff<>+0(SB), Y7, Y7
+	VMAXPD      Y7, Y6, Y9
+	VFMADD231PD Y9, Y0, Y8
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y5, Y9
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y8, Y10
+	VORPD       Y10, Y9, Y9
+	VANDPD      c7fffffffffffffff<>+0(SB), Y5, Y5
+	VDIVPD      Y8, Y5, Y5
+	VANDPD      Y5, Y9, Y5
+	VCMPPD      $0x16, c7fefffffffffffff<>+0(SB), Y8, Y8
+	VCMPPD      $0x03, Y7, Y6, Y6
+	VORPD       Y6, Y8, Y6
+	VMOVAPD     Y4, Y4
+	VFMADD231PD Y5, Y5, Y4
+	VCMPPD      $0x03, Y5, Y5, Y7
+	VMAXPD      Y1, Y5, Y1
+	VBLENDVPD   Y7, Y5, Y1, Y1
+	VORPD       Y6, Y2, Y2
+	VMOVAPD     Y4, Y4
+	VMOVAPD     Y1, Y1
+	VMOVAPD     Y2, Y2
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, SI
+	ADDQ        $0x40, DI
+	SUBQ        $0x08, R8
+	JGE         eight
+
+short:
+	ADDQ        $0x08, R8
+	JZ          done
+	XORL        R9, R9
+	MOVQ        $0x00000004, R10
+	MOVQ        R8, R11
+	SUBQ        $0x00, R11
+	CMPQ        R11, R9
+	CMOVQLT     R9, R11
+	CMPQ        R11, R10
+	CMOVQGT     R10, R11
+	MOVQ        $0x00000004, R12
+	SUBQ        R11, R12
+	LEAQ        masks<>+0(SB), R11
+	VMOVUPD     (R11)(R12*8), Y5
+	MOVQ        R8, R11
+	SUBQ        $0x04, R11
+	CMPQ        R11, R9
+	CMOVQLT     R9, R11
+	CMPQ        R11, R10
+	CMOVQGT     R10, R11
+	MOVQ        $0x00000004, R12
+	SUBQ        R11, R12
+	LEAQ        masks<>+0(SB), R11
+	VMOVUPD     (R11)(R12*8), Y6
+	SUBQ        $0x08, R8
+	CMPQ        R8, R9
+	CMOVQLT     R9, R8
+	CMPQ        R8, R10
+	CMOVQGT     R10, R8
+	MOVQ        $0x00000004, R9
+	SUBQ        R8, R9
+	LEAQ        masks<>+0(SB), R8
+	VMOVUPD     (R8)(R9*8), Y7
+	VMASKMOVPD  (DX), Y5, Y7
+	VMASKMOVPD  (BX), Y5, Y8
+	VMASKMOVPD  (SI), Y5, Y9
+	VMASKMOVPD  (DI), Y5, Y5
+	VANDPD      c7fffffffffffffff<>+0(SB), Y8, Y8
+	VANDPD      c7fffffffffffffff<>+0(SB), Y9, Y9
+	VMAXPD      Y9, Y8, Y10
+	VFMADD231PD Y10, Y0, Y5
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y7, Y10
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y5, Y11
+	VORPD       Y11, Y10, Y10
+	VANDPD      c7fffffffffffffff<>+0(SB), Y7, Y7
+	VDIVPD      Y5, Y7, Y7
+	VANDPD      Y7, Y10, Y7
+	VCMPPD      $0x16, c7fefffffffffffff<>+0(SB), Y5, Y5
+	VCMPPD      $0x03, Y9, Y8, Y8
+	VORPD       Y8, Y5, Y5
+	VMOVAPD     Y3, Y3
+	VFMADD231PD Y7, Y7, Y3
+	VCMPPD      $0x03, Y7, Y7, Y8
+	VMAXPD      Y1, Y7, Y1
+	VBLENDVPD   Y8, Y7, Y1, Y1
+	VORPD       Y5, Y2, Y2
+	VMOVAPD     Y3, Y3
+	VMOVAPD     Y1, Y1
+	VMOVAPD     Y2, Y2
+	VMASKMOVPD  32(DX), Y6, Y5
+	VMASKMOVPD  32(BX), Y6, Y7
+	VMASKMOVPD  32(SI), Y6, Y8
+	VMASKMOVPD  32(DI), Y6, Y6
+	VANDPD      c7fffffffffffffff<>+0(SB), Y7, Y7
+	VANDPD      c7fffffffffffffff<>+0(SB), Y8, Y8
+	VMAXPD      Y8, Y7, Y9
+	VFMADD231PD Y9, Y0, Y6
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y5, Y0
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y6, Y9
+	VORPD       Y9, Y0, Y0
+	VANDPD      c7fffffffffffffff<>+0(SB), Y5, Y5
+	VDIVPD      Y6, Y5, Y5
+	VANDPD      Y5, Y0, Y0
+	VCMPPD      $0x16, c7fefffffffffffff<>+0(SB), Y6, Y5
+	VCMPPD      $0x03, Y8, Y7, Y6
+	VORPD       Y6, Y5, Y5
+	VMOVAPD     Y4, Y4
+	VFMADD231PD Y0, Y0, Y4
+	VCMPPD      $0x03, Y0, Y0, Y6
+	VMAXPD      Y1, Y0, Y1
+	VBLENDVPD   Y6, Y0, Y1, Y0
+	VORPD       Y5, Y2, Y2
+	VMOVAPD     Y4, Y4
+	VMOVAPD     Y0, Y1
+	VMOVAPD     Y2, Y2
+
+done:
+	VMOVUPD   Y3, (AX)
+	VMOVUPD   Y4, 32(AX)
+	VMOVUPD   Y1, (CX)
+	VMOVMSKPD Y2, AX
+	VZEROUPPER
+	MOVQ      AX, bad+64(FP)
+	RET
+
+// func normS(square *float64, most *float64, e *float64, y0 *float64, y1 *float64, abs *float64, rel float64, n int) (bad int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·normS(SB), NOSPLIT, $0-72
+	MOVQ         square+0(FP), AX
+	MOVQ         most+8(FP), CX
+	MOVQ         e+16(FP), DX
+	MOVQ         y0+24(FP), BX
+	MOVQ         y1+32(FP), SI
+	MOVQ         abs+40(FP), DI
+	VBROADCASTSD rel+48(FP), Y0
+	VMOVUPD      (CX), Y1
+	VXORPD       Y2, Y2, Y2
+	VMOVUPD      (AX), Y4
+	VMOVUPD      32(AX), Y5
+	VBROADCASTSD (DI), Y3
+	MOVQ         n+56(FP), DI
+	SUBQ         $0x08, DI
+	JL           short
+
+eight:
+	VMOVUPD     (DX), Y6
+	VMOVUPD     (BX), Y7
+	VMOVUPD     (SI), Y8
+	VANDPD      c7fffffffffffffff<>+0(SB), Y7, Y7
+	VANDPD      c7fffffffffffffff<>+0(SB), Y8, Y8
+	VMAXPD      Y8, Y7, Y9
+	VFMADD213PD Y3, Y0, Y9
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y6, Y10
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y9, Y11
+	VORPD       Y11, Y10, Y10
+	VANDPD      c7fffffffffffffff<>+0(SB), Y6, Y6
+	VDIVPD      Y9, Y6, Y6
+	VANDPD      Y6, Y10, Y6
+	VCMPPD      $0x16, c7fefffffffffffff<>+0(SB), Y9, Y9
+	VCMPPD      $0x03, Y8, Y7, Y7
+	VORPD       Y7, Y9, Y7
+	VMOVAPD     Y4, Y4
+	VFMADD231PD Y6, Y6, Y4
+	VCMPPD      $0x03, Y6, Y6, Y8
+	VMAXPD      Y1, Y6, Y1
+	VBLENDVPD   Y8, Y6, Y1, Y1
+	VORPD       Y7, Y2, Y2
+	VMOVAPD     Y4, Y4
+	VMOVAPD     Y1, Y1
+	VMOVAPD     Y2, Y2
+	VMOVUPD     32(DX), Y6
+	VMOVUPD     32(BX), Y7
+	VMOVUPD     32(SI), Y8
+	VANDPD      c7fffffffffffffff<>+0(SB), Y7, Y7
+	VANDPD      c7fffffffffffffff<>+0(SB), Y8, Y8
+	VMAXPD      Y8, Y7, Y9
+	VFMADD213PD Y3, Y0, Y9
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y6, Y10
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y9, Y11
+	VORPD       Y11, Y10, Y10
+	VANDPD      c7fffffffffffffff<>+0(SB), Y6, Y6
+	VDIVPD      Y9, Y6, Y6
+	VANDPD      Y6, Y10, Y6
+	VCMPPD      $0x16, c7fefffffffffffff<>+0(SB), Y9, Y9
+	VCMPPD      $0x03, Y8, Y7, Y7
+	VORPD       Y7, Y9, Y7
+	VMOVAPD     Y5, Y5
+	VFMADD231PD Y6, Y6, Y5
+	VCMPPD      $0x03, Y6, Y6, Y8
+	VMAXPD      Y1, Y6, Y1
+	VBLENDVPD   Y8, Y6, Y1, Y1
+	VORPD       Y7, Y2, Y2
+	VMOVAPD     Y5, Y5
+	VMOVAPD     Y1, Y1
+	VMOVAPD     Y2, Y2
+	ADDQ        $0x40, DX
+	ADDQ        $0x40, BX
+	ADDQ        $0x40, SI
+	SUBQ        $0x08, DI
+	JGE         eight
+
+short:
+	ADDQ        $0x08, DI
+	JZ          done
+	XORL        R8, R8
+	MOVQ        $0x00000004, R9
+	MOVQ        DI, R10
+	SUBQ        $0x00, R10
+	CMPQ        R10, R8
+	CMOVQLT     R8, R10
+	CMPQ        R10, R9
+	CMOVQGT     R9, R10
+	MOVQ        $0x00000004, R11
+	SUBQ        R10, R11
+	LEAQ        masks<>+0(SB), R10
+	VMOVUPD     (R10)(R11*8), Y6
+	MOVQ        DI, R10
+	SUBQ        $0x04, R10
+	CMPQ        R10, R8
+	CMOVQLT     R8, R10
+	CMPQ        R10, R9
+	CMOVQGT     R9, R10
+	MOVQ        $0x00000004, R11
+	SUBQ        R10, R11
+	LEAQ        masks<>+0(SB), R10
+	VMOVUPD     (R10)(R11*8), Y7
+	SUBQ        $0x08, DI
+	CMPQ        DI, R8
+	CMOVQLT     R8, DI
+	CMPQ        DI, R9
+	CMOVQGT     R9, DI
+	MOVQ        $0x00000004, R8
+	SUBQ        DI, R8
+	LEAQ        masks<>+0(SB), DI
+	VMOVUPD     (DI)(R8*8), Y8
+	VMASKMOVPD  (DX), Y6, Y8
+	VMASKMOVPD  (BX), Y6, Y9
+	VMASKMOVPD  (SI), Y6, Y6
+	VANDPD      c7fffffffffffffff<>+0(SB), Y9, Y9
+	VANDPD      c7fffffffffffffff<>+0(SB), Y6, Y6
+	VMAXPD      Y6, Y9, Y10
+	VFMADD213PD Y3, Y0, Y10
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y8, Y11
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y10, Y12
+	VORPD       Y12, Y11, Y11
+	VANDPD      c7fffffffffffffff<>+0(SB), Y8, Y8
+	VDIVPD      Y10, Y8, Y8
+	VANDPD      Y8, Y11, Y8
+	VCMPPD      $0x16, c7fefffffffffffff<>+0(SB), Y10, Y10
+	VCMPPD      $0x03, Y6, Y9, Y6
+	VORPD       Y6, Y10, Y6
+	VMOVAPD     Y4, Y4
+	VFMADD231PD Y8, Y8, Y4
+	VCMPPD      $0x03, Y8, Y8, Y9
+	VMAXPD      Y1, Y8, Y1
+	VBLENDVPD   Y9, Y8, Y1, Y1
+	VORPD       Y6, Y2, Y2
+	VMOVAPD     Y4, Y4
+	VMOVAPD     Y1, Y1
+	VMOVAPD     Y2, Y2
+	VMASKMOVPD  32(DX), Y7, Y6
+	VMASKMOVPD  32(BX), Y7, Y8
+	VMASKMOVPD  32(SI), Y7, Y7
+	VANDPD      c7fffffffffffffff<>+0(SB), Y8, Y8
+	VANDPD      c7fffffffffffffff<>+0(SB), Y7, Y7
+	VMAXPD      Y7, Y8, Y9
+	VFMADD213PD Y3, Y0, Y9
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y6, Y0
+	VCMPPD      $0x04, c0000000000000000<>+0(SB), Y9, Y3
+	VORPD       Y3, Y0, Y0
+	VANDPD      c7fffffffffffffff<>+0(SB), Y6, Y3
+	VDIVPD      Y9, Y3, Y3
+	VANDPD      Y3, Y0, Y0
+	VCMPPD      $0x16, c7fefffffffffffff<>+0(SB), Y9, Y3
+	VCMPPD      $0x03, Y7, Y8, Y6
+	VORPD       Y6, Y3, Y3
+	VMOVAPD     Y5, Y5
+	VFMADD231PD Y0, Y0, Y5
+	VCMPPD      $0x03, Y0, Y0, Y6
+	VMAXPD      Y1, Y0, Y1
+	VBLENDVPD   Y6, Y0, Y1, Y0
+	VORPD       Y3, Y2, Y2
+	VMOVAPD     Y5, Y5
+	VMOVAPD     Y0, Y1
+	VMOVAPD     Y2, Y2
+
+done:
+	VMOVUPD   Y4, (AX)
+	VMOVUPD   Y5, 32(AX)
+	VMOVUPD   Y1, (CX)
+	VMOVMSKPD Y2, AX
+	VZEROUPPER
+	MOVQ      AX, bad+64(FP)
+	RET
+
 // func laneProduct8(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int)
 // Requires: AVX, FMA3
 TEXT ·laneProduct8(SB), NOSPLIT, $0-72

@@ -74,7 +74,10 @@ func TestRankUpdate(t *testing.T) {
 					if transposed {
 						stride = inner + 1
 					}
-					x := tame(r, (cols+inner)*stride)
+					x := tame(r, max(inner-1, 0)*stride+cols)
+					if transposed {
+						x = tame(r, (cols-1)*stride+inner)
+					}
 					packed := make([]float64, PanelsSize(inner, cols))
 					PackPanels(packed, x, inner, cols, stride, transposed)
 					u := &Update{

@@ -177,9 +177,9 @@ func TestUnary(t *testing.T) {
 				check(samples(r, n+n%4)[n%4:], n%3)
 			}
 			check(hard, 1)
-			n := 4000
+			n := 20000
 			if op == Lgamma || op == Digamma || op == Trigamma || op == Tetragamma {
-				n = 400
+				n = 1000
 			}
 			check(samples(r, n), 0)
 			good := make([]float64, n)
@@ -424,6 +424,70 @@ func TestCombine(t *testing.T) {
 				Combine(base, base, h, c, row, k, stride)
 				compare(t, base, want, "%d terms of %d in place", terms, n)
 			}
+		}
+	})
+}
+
+func TestScaledSquares(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(9)
+		infinite := 0
+		for trial := range 400 {
+			n := 1 + trial%67
+			e, y0, y1 := tame(r, n), tame(r, n), tame(r, n)
+			abs := make([]float64, n)
+			for i := range abs {
+				abs[i] = r.Float64()
+			}
+			if trial%2 == 1 {
+				abs = abs[:1]
+			}
+			rel := r.Float64()
+			at := int(r.Uint64() % uint64(n))
+			switch r.Uint64() % 12 {
+			case 0:
+				e[at] = math.NaN()
+			case 1:
+				y0[at] = math.NaN()
+			case 2:
+				y1[at] = math.Inf(-1)
+			case 3:
+				y1[at] = math.NaN()
+			case 4:
+				e[at] = math.Inf(1)
+			case 5:
+				abs[len(abs)-1], y0[n-1], y1[n-1], e[n-1] = 0, 0, math.Copysign(0, -1), 0
+			case 6:
+				rel = 0
+			}
+			start := [8]float64{1, 2, 3, 4, 5, 6, 7, 8}
+			want, finite := start, true
+			top := 0.0
+			for i := range e {
+				sc := math.FMA(rel, max(math.Abs(y0[i]), math.Abs(y1[i])), abs[min(i, len(abs)-1)])
+				finite = finite && sc <= math.MaxFloat64
+				x := math.Abs(e[i]) / sc
+				if e[i] == 0 && sc == 0 {
+					x = 0
+				}
+				want[i%8] = math.FMA(x, x, want[i%8])
+				if x > top || x != x {
+					top = x
+				}
+			}
+			got := start
+			most, ok := ScaledSquares(&got, e, y0, y1, abs, rel)
+			if ok != finite {
+				t.Fatalf("%d errors: finite %v, want %v", n, ok, finite)
+			}
+			if !ok {
+				infinite++
+				continue
+			}
+			compare(t, append(got[:], most), append(want[:], top), "%d errors, %d tolerances", n, len(abs))
+		}
+		if infinite == 0 {
+			t.Error("no scale was infinite: the test misses a case")
 		}
 	})
 }

@@ -25,6 +25,7 @@ func main() {
 	functions(coef)
 	reductions()
 	combinations()
+	norms()
 	laneProducts()
 	rankUpdates()
 	vectorProducts()

@@ -138,18 +138,19 @@ func (f *Body) ShiftRight(a V, n uint8) V {
 func (f *Body) cmp(a, b V, pred uint8) V {
 	return f.op(key{kind: binary, name: "cmp", a: a, b: b, imm: pred})
 }
-func (f *Body) Lt(a, b V) V      { return f.cmp(a, b, 17) }
-func (f *Body) Le(a, b V) V      { return f.cmp(a, b, 18) }
-func (f *Body) Gt(a, b V) V      { return f.cmp(a, b, 30) }
-func (f *Body) Ge(a, b V) V      { return f.cmp(a, b, 29) }
-func (f *Body) Eq(a, b V) V      { return f.cmp(a, b, 0) }
-func (f *Body) Ne(a, b V) V      { return f.cmp(a, b, 4) }
-func (f *Body) NotLt(a, b V) V   { return f.cmp(a, b, 21) }
-func (f *Body) NotLe(a, b V) V   { return f.cmp(a, b, 22) }
-func (f *Body) NotGt(a, b V) V   { return f.cmp(a, b, 26) }
-func (f *Body) NotGe(a, b V) V   { return f.cmp(a, b, 25) }
-func (f *Body) EqOrNaN(a, b V) V { return f.cmp(a, b, 8) }
-func (f *Body) IsNaN(a V) V      { return f.cmp(a, a, 3) }
+func (f *Body) Lt(a, b V) V        { return f.cmp(a, b, 17) }
+func (f *Body) Le(a, b V) V        { return f.cmp(a, b, 18) }
+func (f *Body) Gt(a, b V) V        { return f.cmp(a, b, 30) }
+func (f *Body) Ge(a, b V) V        { return f.cmp(a, b, 29) }
+func (f *Body) Eq(a, b V) V        { return f.cmp(a, b, 0) }
+func (f *Body) Ne(a, b V) V        { return f.cmp(a, b, 4) }
+func (f *Body) NotLt(a, b V) V     { return f.cmp(a, b, 21) }
+func (f *Body) NotLe(a, b V) V     { return f.cmp(a, b, 22) }
+func (f *Body) NotGt(a, b V) V     { return f.cmp(a, b, 26) }
+func (f *Body) NotGe(a, b V) V     { return f.cmp(a, b, 25) }
+func (f *Body) EqOrNaN(a, b V) V   { return f.cmp(a, b, 8) }
+func (f *Body) Unordered(a, b V) V { return f.cmp(a, b, 3) }
+func (f *Body) IsNaN(a V) V        { return f.cmp(a, a, 3) }
 
 // Sqrt is the square root.
 func (f *Body) Sqrt(a V) V { return f.op(key{kind: unary, name: "sqrt", a: a}) }
