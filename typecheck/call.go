@@ -16,7 +16,15 @@ func (c *checker) call(x context, e *ast.Call) Expr {
 	fun, ok := strip(e.Fun).(*ast.Name)
 	if !ok {
 		if m, is := e.Fun.(*ast.Member); is {
-			c.unavailable(e.Fun.Pos(), fmt.Sprintf("a function of an imported file (%s)", m.Pos().Text()))
+			mod, known := c.moduleOf(x, m.X)
+			switch {
+			case !known:
+				c.errorf(CodeUndefined, m.X.Pos(), "%q is not an imported module; add: import \"file.ode\" as %s", m.X.Pos().Text(), m.X.Pos().Text())
+			case mod != nil:
+				if g := c.inModule(mod, m.Name, fnName); g != nil {
+					return c.inline(x, e, g)
+				}
+			}
 		} else {
 			c.errorf(CodeKind, e.Fun.Pos(), "only a function is called; to multiply, write *")
 		}
@@ -27,13 +35,13 @@ func (c *checker) call(x context, e *ast.Call) Expr {
 		c.errorf(CodeKind, fun.Span, "%q is not a function here; to multiply, write %s*(…)", name, name).Relate(local.span, "declared here")
 		return bad(e.Span)
 	}
-	g := c.globals[name]
+	g := c.namesOf(x)[name]
 	if g != nil && g.kind == fnName {
-		return c.inline(x, e, g.fn)
+		return c.inline(x, e, g)
 	}
 	rows := stdlib.Named(name)
 	if len(rows) == 0 {
-		c.notAFunction(e, fun, g)
+		c.notAFunction(x, fun, g)
 		return bad(e.Span)
 	}
 	switch rows[0].Class {
@@ -77,7 +85,7 @@ func (c *checker) applyRow(x context, s source.Span, row *stdlib.Func, args []Ex
 		return c.structure(s, row, args)
 	}
 	if row.Body != "" {
-		y := context{place: x.place, guards: x.guards}
+		y := context{place: x.place, guards: x.guards, module: builtin}
 		for i, a := range args {
 			if !c.numeric(a, row.Name, a.Span()) {
 				return bad(s)
@@ -99,7 +107,7 @@ func (c *checker) at(s source.Span, e Expr) Expr {
 	return n
 }
 
-func (c *checker) notAFunction(e *ast.Call, fun *ast.Name, g *entity) {
+func (c *checker) notAFunction(x context, fun *ast.Name, g *entity) {
 	if g != nil {
 		if g.kind == laterName {
 			return
@@ -108,7 +116,7 @@ func (c *checker) notAFunction(e *ast.Call, fun *ast.Name, g *entity) {
 		return
 	}
 	var known []string
-	for n, g := range c.globals {
+	for n, g := range c.namesOf(x) {
 		if g.kind == fnName {
 			known = append(known, n)
 		}
@@ -123,7 +131,6 @@ func (c *checker) notAFunction(e *ast.Call, fun *ast.Name, g *entity) {
 	} else if hint := foreign[strings.ToLower(fun.Name)]; hint != "" {
 		d.Message += "; " + hint
 	}
-	_ = e
 }
 
 // foreign are the names that other languages give to what is here.
@@ -181,7 +188,8 @@ func (c *checker) arity(s source.Span, row *stdlib.Func, n int) bool {
 func signature(row *stdlib.Func) string { return row.Name + "(" + strings.Join(row.Args, ", ") + ")" }
 
 // inline elaborates a call of a user's function: its body with the arguments in place of the parameters.
-func (c *checker) inline(x context, e *ast.Call, fn *ast.Fn) Expr {
+func (c *checker) inline(x context, e *ast.Call, g *entity) Expr {
+	fn := g.fn
 	for i, f := range c.inlining {
 		if f == fn {
 			var path []string
@@ -197,7 +205,7 @@ func (c *checker) inline(x context, e *ast.Call, fn *ast.Fn) Expr {
 		c.errorf(CodeSize, e.Span, "functions call each other more than 200 deep")
 		return bad(e.Span)
 	}
-	y := context{place: x.place, guards: x.guards, body: x.body, limits: x.limits, limit: x.limit}
+	y := context{place: x.place, guards: x.guards, body: x.body, limits: x.limits, limit: x.limit, module: g.home}
 	args := make([]Expr, 0, len(e.Args))
 	ok := true
 	if len(e.For) > 0 {
@@ -250,7 +258,7 @@ func (c *checker) inline(x context, e *ast.Call, fn *ast.Fn) Expr {
 			y = y.with(p.Name.Name, v, p.Name.Span)
 			continue
 		}
-		ok = c.parameter(fn, p, v, sizes) && ok
+		ok = c.parameter(y, fn, p, v, sizes) && ok
 		y = y.with(p.Name.Name, v, p.Name.Span)
 	}
 	if !ok {
@@ -285,7 +293,7 @@ func (c *checker) inline(x context, e *ast.Call, fn *ast.Fn) Expr {
 }
 
 // parameter checks an argument against the shape and unit of its parameter; sizes binds the names of dimensions.
-func (c *checker) parameter(fn *ast.Fn, p *ast.FnParam, v Expr, sizes map[string]int) bool {
+func (c *checker) parameter(x context, fn *ast.Fn, p *ast.FnParam, v Expr, sizes map[string]int) bool {
 	shape := v.Type().Shape
 	if len(p.Dims) > 0 {
 		match := len(shape) == len(p.Dims)
@@ -295,7 +303,7 @@ func (c *checker) parameter(fn *ast.Fn, p *ast.FnParam, v Expr, sizes map[string
 			case d.All:
 			case d.Name != "":
 				want, bound := sizes[d.Name]
-				if g := c.globals[d.Name]; !bound && g != nil && g.kind == constName {
+				if g := c.namesOf(x)[d.Name]; !bound && g != nil && g.kind == constName {
 					c.resolve(g)
 					if k, is := g.value.(*Const); is && len(k.Data) == 1 {
 						want, bound = int(k.Data[0]), true

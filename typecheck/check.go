@@ -36,6 +36,7 @@ type checker struct {
 	globals map[string]*entity
 	order   []*entity // in file order
 	units   map[string]*unitEntity
+	modules map[string]*module // by path
 	model   *Model
 
 	equations  []*ast.Equation
@@ -63,7 +64,7 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 		env.MaxElements = maxElements
 	}
 	c := &checker{
-		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{},
+		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{}, modules: map[string]*module{},
 		model: &Model{Source: f.Source},
 	}
 	c.run()

@@ -406,7 +406,7 @@ func (c *checker) noise(e ast.Expr) (*ast.Call, *stdlib.Func, bool) {
 
 // density is the negative logarithm of a density at y with its centre at value.
 func (c *checker) density(row *stdlib.Func, s source.Span, value Expr, args map[string]Expr, y Expr) Expr {
-	x := context{place: &place{name: "a distribution", allow: usesRun | UsesRow | UsesLimit}}
+	x := context{place: &place{name: "a distribution", allow: usesRun | UsesRow | UsesLimit}, module: builtin}
 	switch row.Name {
 	case "lognormal", "loglaplace":
 		value = c.apply(stdlib.Find("log", stdlib.Elementwise), s, value) // value is the median

@@ -75,11 +75,11 @@ func (c *checker) cycle(e *entity) {
 }
 
 // shape evaluates the declared dimensions of a variable.
-func (c *checker) shape(dims []ast.Expr) (types.Shape, bool) {
+func (c *checker) shape(x context, dims []ast.Expr) (types.Shape, bool) {
 	var shape types.Shape
 	ok := true
 	for _, d := range dims {
-		n, good := c.integer(context{place: placeShape}, d, "a dimension", 1, c.env.MaxElements)
+		n, good := c.integer(x, d, "a dimension", 1, c.env.MaxElements)
 		ok = ok && good
 		shape = append(shape, n)
 	}
@@ -116,12 +116,13 @@ func wants(s types.Shape) string {
 func (c *checker) resolveConst(e *entity) {
 	v := e.variable
 	e.value = bad(v.Name.Span)
-	shape, ok := c.shape(v.Dims)
+	x := context{place: placeConst, module: e.home}
+	shape, ok := c.shape(x, v.Dims)
 	if v.Value == nil {
 		c.errorf(CodeMissing, v.Span, "const %q needs a value: const %s = …", e.name, e.name)
 		return
 	}
-	value := c.expr(context{place: placeConst}, v.Value)
+	value := c.expr(x, v.Value)
 	if v.Prior != nil || v.Lo != nil {
 		c.errorf(CodeKind, v.Span, "a const has neither bounds nor a prior; declare %q with param", e.name)
 	}
@@ -138,7 +139,7 @@ func (c *checker) resolveConst(e *entity) {
 		return
 	}
 	t := types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, "the value of "+e.name)}
-	if o, is := c.env.Consts[e.name]; is {
+	if o, is := c.env.Consts[e.name]; is && e.home == nil {
 		if len(shape) > 0 {
 			c.errorf(CodeArguments, v.Name.Span, "const %q has shape %s; only a scalar const can be overridden", e.name, shape)
 			return
@@ -154,7 +155,7 @@ func (c *checker) resolveConst(e *entity) {
 // resolveVariable makes the symbol of a param, state or discrete.
 func (c *checker) resolveVariable(e *entity) {
 	v := e.variable
-	shape, ok := c.shape(v.Dims)
+	shape, ok := c.shape(context{place: placeShape}, v.Dims)
 	sym := &Symbol{Name: e.name, Span: v.Name.Span, Doc: e.doc, Lo: math.Inf(-1), Hi: math.Inf(1)}
 	var where *place
 	what := "the initial value of " + e.name

@@ -317,8 +317,19 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 
 // member elaborates D.column.
 func (c *checker) member(x context, e *ast.Member) Expr {
+	if m, known := c.moduleOf(x, e.X); known {
+		if m != nil {
+			if g := c.inModule(m, e.Name, constName); g != nil {
+				c.resolve(g)
+				if g.value != nil {
+					return g.value
+				}
+			}
+		}
+		return bad(e.Span)
+	}
 	if n, ok := strip(e.X).(*ast.Name); ok && x.scope.find(n.Name) == nil {
-		g := c.globals[n.Name]
+		g := c.namesOf(x)[n.Name]
 		switch {
 		case g == nil:
 			c.errorf(CodeUndefined, n.Span, "there is no data table %q", n.Name)

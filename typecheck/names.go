@@ -29,12 +29,13 @@ const (
 	objectiveName
 	constraintName
 	reactionName
+	moduleName
 	laterName // declared by a construct that is not available; reported once
 )
 
 // String returns the kind with its article, as messages name it.
 func (k entityKind) String() string {
-	return [...]string{"a const", "a param", "a state", "a discrete", "the time", "a let", "a function", "an event", "a data table", "an observation", "an objective", "a constraint", "a reaction", "unavailable"}[k]
+	return [...]string{"a const", "a param", "a state", "a discrete", "the time", "a let", "a function", "an event", "a data table", "an observation", "an objective", "a constraint", "a reaction", "a module", "unavailable"}[k]
 }
 
 // entity is a global name. Its meaning is worked out when it is first needed.
@@ -57,10 +58,14 @@ type entity struct {
 	sym   *Symbol // of params, states, discretes and the time
 	event *Event
 	table *dataTable
+
+	module *module // of an `import … as`
+	home   *module // the file it is declared in; nil for the model's own
 }
 
 // collect declares the names of the file and sorts its items.
 func (c *checker) collect() {
+	var imports []*ast.Import
 	for _, item := range c.file.Items {
 		switch it := item.(type) {
 		case *ast.Model:
@@ -73,19 +78,9 @@ func (c *checker) collect() {
 				c.model.Title = it.Title.Value
 			}
 		case *ast.Import:
-			c.unavailable(it.Span, "`import`")
-			if it.As != nil {
-				c.later(*it.As)
-			}
-			for _, n := range it.Names {
-				c.later(n)
-			}
+			imports = append(imports, it)
 		case *ast.UnitDecl:
-			if old, ok := c.units[it.Name.Name]; ok {
-				c.errorf(CodeDuplicate, it.Name.Span, "unit %q is declared twice", it.Name.Name).Relate(old.decl.Name.Span, "declared here")
-				continue
-			}
-			c.units[it.Name.Name] = &unitEntity{decl: it}
+			c.declareUnit(it)
 		case *ast.Time:
 			if e := c.declare(it.Name, timeName); e != nil {
 				e.time, e.doc = it, it.Doc
@@ -155,6 +150,9 @@ func (c *checker) collect() {
 			c.equations = append(c.equations, it)
 		case *ast.Bad:
 		}
+	}
+	for _, it := range imports {
+		c.imports(it, c.globals, ".")
 	}
 }
 
@@ -267,7 +265,7 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 			}
 		}
 	}
-	e, ok := c.globals[id.Name]
+	e, ok := c.namesOf(x)[id.Name]
 	if !ok {
 		c.undefined(x, id)
 		return bad(id.Span)

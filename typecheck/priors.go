@@ -96,7 +96,7 @@ func (c *checker) priorTerm(p *prior) Expr {
 	}
 	y := seal(&Ref{Base: at(p.sym.Type, s), Sym: p.sym})
 	return c.quietly(func() Expr {
-		x := context{place: &place{name: "a prior", allow: UsesParam}}
+		x := context{place: &place{name: "a prior", allow: UsesParam}, module: builtin}
 		for _, name := range row.Args {
 			x = x.with(name, args[name], s)
 		}

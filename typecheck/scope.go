@@ -34,6 +34,7 @@ var (
 type context struct {
 	place  *place
 	scope  *scope
+	module *module // whose names are seen; nil for the model's own
 	guards []guard // conditions on indices under which it is evaluated
 	end    int     // value of `end`, 0 outside an index
 

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
 )
 
@@ -57,6 +58,24 @@ func TestFunctionCases(t *testing.T) {
 		}
 		if f.Body != "" {
 			f.Definition()
+		}
+	}
+}
+
+// TestModulesParse: the embedded modules parse without a word and declare functions.
+func TestModulesParse(t *testing.T) {
+	if len(stdlib.Modules()) == 0 {
+		t.Fatal("no modules")
+	}
+	for _, path := range stdlib.Modules() {
+		text, ok := stdlib.Module(path)
+		if !ok {
+			t.Fatalf("%s: not found", path)
+		}
+		var l diag.List
+		f := parser.Parse(source.NewFile(path, text), &l)
+		if l.Len() > 0 || len(f.Items) == 0 {
+			t.Errorf("%s: %d items, %v", path, len(f.Items), l.Err())
 		}
 	}
 }

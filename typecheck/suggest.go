@@ -16,7 +16,7 @@ func (c *checker) undefined(x context, id ast.Ident) {
 	for s := x.scope; s != nil; s = s.outer {
 		known = append(known, s.name)
 	}
-	for n, e := range c.globals {
+	for n, e := range c.namesOf(x) {
 		if usesOf(e.kind)&^x.place.allow == 0 && e.kind <= letName {
 			known = append(known, n)
 		}
@@ -32,7 +32,7 @@ func (c *checker) undefined(x context, id ast.Ident) {
 	if best := nearest(id.Name, known); best != "" {
 		d.Message += fmt.Sprintf("; did you mean %q?", best)
 		d.Fix(id.Span, best, "write "+best)
-		if e, ok := c.globals[best]; ok {
+		if e, ok := c.namesOf(x)[best]; ok {
 			d.Relate(e.span, "%q is declared here", best)
 		}
 	} else {
