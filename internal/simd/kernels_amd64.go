@@ -4,273 +4,453 @@
 
 package simd
 
+// copyV is copy of n elements.
+//
 //go:noescape
 func copyV(out *float64, a *float64, n int)
 
+// copyS is copy of rows of lanes.
+//
 //go:noescape
 func copyS(out *float64, a *float64, rows int, lanes int)
 
+// negV is neg of n elements.
+//
 //go:noescape
 func negV(out *float64, a *float64, n int)
 
+// absV is abs of n elements.
+//
 //go:noescape
 func absV(out *float64, a *float64, n int)
 
+// signV is sign of n elements.
+//
 //go:noescape
 func signV(out *float64, a *float64, n int)
 
+// notV is not of n elements.
+//
 //go:noescape
 func notV(out *float64, a *float64, n int)
 
+// recipV is recip of n elements.
+//
 //go:noescape
 func recipV(out *float64, a *float64, n int)
 
+// sqrtV is sqrt of n elements.
+//
 //go:noescape
 func sqrtV(out *float64, a *float64, n int)
 
+// sqrV is sqr of n elements.
+//
 //go:noescape
 func sqrV(out *float64, a *float64, n int)
 
+// cubeV is cube of n elements.
+//
 //go:noescape
 func cubeV(out *float64, a *float64, n int)
 
+// fourthV is fourth of n elements.
+//
 //go:noescape
 func fourthV(out *float64, a *float64, n int)
 
+// floorV is floor of n elements.
+//
 //go:noescape
 func floorV(out *float64, a *float64, n int)
 
+// ceilV is ceil of n elements.
+//
 //go:noescape
 func ceilV(out *float64, a *float64, n int)
 
+// roundV is round of n elements.
+//
 //go:noescape
 func roundV(out *float64, a *float64, n int)
 
+// truncV is trunc of n elements.
+//
 //go:noescape
 func truncV(out *float64, a *float64, n int)
 
+// addV is add of n elements.
+//
 //go:noescape
 func addV(out *float64, a *float64, b *float64, n int)
 
+// addSV is add of rows of lanes.
+//
 //go:noescape
 func addSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// addVS is add of rows of lanes.
+//
 //go:noescape
 func addVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// subV is sub of n elements.
+//
 //go:noescape
 func subV(out *float64, a *float64, b *float64, n int)
 
+// subSV is sub of rows of lanes.
+//
 //go:noescape
 func subSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// subVS is sub of rows of lanes.
+//
 //go:noescape
 func subVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// mulV is mul of n elements.
+//
 //go:noescape
 func mulV(out *float64, a *float64, b *float64, n int)
 
+// mulSV is mul of rows of lanes.
+//
 //go:noescape
 func mulSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// mulVS is mul of rows of lanes.
+//
 //go:noescape
 func mulVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// divV is div of n elements.
+//
 //go:noescape
 func divV(out *float64, a *float64, b *float64, n int)
 
+// divSV is div of rows of lanes.
+//
 //go:noescape
 func divSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// divVS is div of rows of lanes.
+//
 //go:noescape
 func divVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// minV is min of n elements.
+//
 //go:noescape
 func minV(out *float64, a *float64, b *float64, n int)
 
+// minSV is min of rows of lanes.
+//
 //go:noescape
 func minSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// minVS is min of rows of lanes.
+//
 //go:noescape
 func minVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// maxV is max of n elements.
+//
 //go:noescape
 func maxV(out *float64, a *float64, b *float64, n int)
 
+// maxSV is max of rows of lanes.
+//
 //go:noescape
 func maxSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// maxVS is max of rows of lanes.
+//
 //go:noescape
 func maxVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// lessV is less of n elements.
+//
 //go:noescape
 func lessV(out *float64, a *float64, b *float64, n int)
 
+// lessSV is less of rows of lanes.
+//
 //go:noescape
 func lessSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// lessVS is less of rows of lanes.
+//
 //go:noescape
 func lessVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// lessEqV is lessEq of n elements.
+//
 //go:noescape
 func lessEqV(out *float64, a *float64, b *float64, n int)
 
+// lessEqSV is lessEq of rows of lanes.
+//
 //go:noescape
 func lessEqSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// lessEqVS is lessEq of rows of lanes.
+//
 //go:noescape
 func lessEqVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// equalV is equal of n elements.
+//
 //go:noescape
 func equalV(out *float64, a *float64, b *float64, n int)
 
+// equalSV is equal of rows of lanes.
+//
 //go:noescape
 func equalSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// equalVS is equal of rows of lanes.
+//
 //go:noescape
 func equalVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// notEqualV is notEqual of n elements.
+//
 //go:noescape
 func notEqualV(out *float64, a *float64, b *float64, n int)
 
+// notEqualSV is notEqual of rows of lanes.
+//
 //go:noescape
 func notEqualSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// notEqualVS is notEqual of rows of lanes.
+//
 //go:noescape
 func notEqualVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// andV is and of n elements.
+//
 //go:noescape
 func andV(out *float64, a *float64, b *float64, n int)
 
+// andSV is and of rows of lanes.
+//
 //go:noescape
 func andSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// andVS is and of rows of lanes.
+//
 //go:noescape
 func andVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// orV is or of n elements.
+//
 //go:noescape
 func orV(out *float64, a *float64, b *float64, n int)
 
+// orSV is or of rows of lanes.
+//
 //go:noescape
 func orSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// orVS is or of rows of lanes.
+//
 //go:noescape
 func orVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// zeroMulV is zeroMul of n elements.
+//
 //go:noescape
 func zeroMulV(out *float64, a *float64, b *float64, n int)
 
+// zeroMulSV is zeroMul of rows of lanes.
+//
 //go:noescape
 func zeroMulSV(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// zeroMulVS is zeroMul of rows of lanes.
+//
 //go:noescape
 func zeroMulVS(out *float64, a *float64, b *float64, rows int, lanes int)
 
+// selV is sel of n elements.
+//
 //go:noescape
 func selV(out *float64, a *float64, b *float64, c *float64, n int)
 
+// selSVV is sel of rows of lanes.
+//
 //go:noescape
 func selSVV(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// selVSV is sel of rows of lanes.
+//
 //go:noescape
 func selVSV(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// selSSV is sel of rows of lanes.
+//
 //go:noescape
 func selSSV(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// selVVS is sel of rows of lanes.
+//
 //go:noescape
 func selVVS(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// selSVS is sel of rows of lanes.
+//
 //go:noescape
 func selSVS(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// selVSS is sel of rows of lanes.
+//
 //go:noescape
 func selVSS(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// fmaV is fma of n elements.
+//
 //go:noescape
 func fmaV(out *float64, a *float64, b *float64, c *float64, n int)
 
+// fmaSVV is fma of rows of lanes.
+//
 //go:noescape
 func fmaSVV(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// fmaVSV is fma of rows of lanes.
+//
 //go:noescape
 func fmaVSV(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// fmaSSV is fma of rows of lanes.
+//
 //go:noescape
 func fmaSSV(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// fmaVVS is fma of rows of lanes.
+//
 //go:noescape
 func fmaVVS(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// fmaSVS is fma of rows of lanes.
+//
 //go:noescape
 func fmaSVS(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// fmaVSS is fma of rows of lanes.
+//
 //go:noescape
 func fmaVSS(out *float64, a *float64, b *float64, c *float64, rows int, lanes int)
 
+// expV is exp of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func expV(out *float64, a *float64, n int) (done int)
 
+// expm1V is expm1 of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func expm1V(out *float64, a *float64, n int) (done int)
 
+// sinhV is sinh of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func sinhV(out *float64, a *float64, n int) (done int)
 
+// coshV is cosh of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func coshV(out *float64, a *float64, n int) (done int)
 
+// tanhV is tanh of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func tanhV(out *float64, a *float64, n int) (done int)
 
+// sigmoidV is sigmoid of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func sigmoidV(out *float64, a *float64, n int) (done int)
 
+// logV is log of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func logV(out *float64, a *float64, n int) (done int)
 
+// log1pV is log1p of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func log1pV(out *float64, a *float64, n int) (done int)
 
+// log10V is log10 of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func log10V(out *float64, a *float64, n int) (done int)
 
+// asinhV is asinh of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func asinhV(out *float64, a *float64, n int) (done int)
 
+// acoshV is acosh of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func acoshV(out *float64, a *float64, n int) (done int)
 
+// atanhV is atanh of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func atanhV(out *float64, a *float64, n int) (done int)
 
+// sinV is sin of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func sinV(out *float64, a *float64, n int) (done int)
 
+// cosV is cos of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func cosV(out *float64, a *float64, n int) (done int)
 
+// tanV is tan of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func tanV(out *float64, a *float64, n int) (done int)
 
+// asinV is asin of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func asinV(out *float64, a *float64, n int) (done int)
 
+// acosV is acos of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func acosV(out *float64, a *float64, n int) (done int)
 
+// atanV is atan of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func atanV(out *float64, a *float64, n int) (done int)
 
+// cbrtV is cbrt of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func cbrtV(out *float64, a *float64, n int) (done int)
 
+// powV is pow of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func powV(out *float64, a *float64, b *float64, n int) (done int)
 
+// powSV is pow of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func powSV(out *float64, a *float64, b *float64, n int) (done int)
 
+// powVS is pow of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
 //go:noescape
 func powVS(out *float64, a *float64, b *float64, n int) (done int)
 
@@ -284,36 +464,48 @@ func sumV(partial *float64, x *float64, n int)
 //go:noescape
 func dotV(partial *float64, x *float64, y *float64, n int)
 
-// combine sets out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first product rounded.
-//
-//go:noescape
-func combine(out *float64, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride int, n int)
-
 // normV adds the squares of |e[i]|/sc[i] to square[i mod 8] and takes them into most[0:4]; bad if a scale is not finite.
 //
 //go:noescape
 func normV(square *float64, most *float64, e *float64, y0 *float64, y1 *float64, abs *float64, rel float64, n int) (bad int)
 
-// normS is normV for one abs.
+// normS adds the squares of |e[i]|/sc[i] to square[i mod 8] and takes them into most[0:4]; bad if a scale is not finite.
 //
 //go:noescape
 func normS(square *float64, most *float64, e *float64, y0 *float64, y1 *float64, abs *float64, rel float64, n int) (bad int)
 
+// combine sets out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first product rounded.
+//
+//go:noescape
+func combine(out *float64, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride int, n int)
+
+// laneProduct8 sets y[i][lane] (+)= Σ_k a[panel][k][i mod 6]·z[k][lane] for eight lanes.
+//
 //go:noescape
 func laneProduct8(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int)
 
+// laneProduct4 is laneProduct8 for at most four lanes.
+//
 //go:noescape
 func laneProduct4(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int, lanes int)
 
+// rankUpdate1 sets to[lane][i][j] (+)= Σ_k y[k·yk + i·yi + lane]·x[panel][k][j mod 12].
+//
 //go:noescape
 func rankUpdate1(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
 
+// rankUpdate2 sets to[lane][i][j] (+)= Σ_k y[k·yk + i·yi + lane]·x[panel][k][j mod 12].
+//
 //go:noescape
 func rankUpdate2(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
 
+// rankUpdate3 sets to[lane][i][j] (+)= Σ_k y[k·yk + i·yi + lane]·x[panel][k][j mod 12].
+//
 //go:noescape
 func rankUpdate3(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
 
+// rankUpdate4 sets to[lane][i][j] (+)= Σ_k y[k·yk + i·yi + lane]·x[panel][k][j mod 12].
+//
 //go:noescape
 func rankUpdate4(to *float64, y *float64, x *float64, cols int, inner int, lanes int, gs int, gl int, yi int, yk int, from int)
 
@@ -322,7 +514,7 @@ func rankUpdate4(to *float64, y *float64, x *float64, cols int, inner int, lanes
 //go:noescape
 func packPanels(packed *float64, x *float64, rows int, cols int, xs int)
 
-// matVec sets y[i] (+)= Σ_j a[i·as + j]·x[j]; four rows make a vector, turned in registers.
+// matVec sets y[i] (+)= Σ_j a[i·as + j]·x[j].
 //
 //go:noescape
 func matVec(y *float64, a *float64, x *float64, rows int, cols int, as int, from int)

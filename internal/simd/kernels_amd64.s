@@ -13,9 +13,9 @@ TEXT ·copyV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   copyVshort
+	JL   alongshort
 
-copyVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(BX*8), Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	VMOVUPD 32(CX)(BX*8), Y0
@@ -26,22 +26,22 @@ copyVsixteen:
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, DX
-	JGE     copyVsixteen
+	JGE     alongsixteen
 
-copyVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   copyVend
+	JL   alongend
 
-copyVfour:
+alongfour:
 	VMOVUPD (CX)(BX*8), Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $0x04, BX
 	SUBQ    $0x04, DX
-	JGE     copyVfour
+	JGE     alongfour
 
-copyVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         copyVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -50,7 +50,7 @@ copyVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-copyVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -151,9 +151,9 @@ TEXT ·negV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   negVshort
+	JL   alongshort
 
-negVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(BX*8), Y0
 	VXORPD  c8000000000000000<>+0(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
@@ -168,23 +168,23 @@ negVsixteen:
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, DX
-	JGE     negVsixteen
+	JGE     alongsixteen
 
-negVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   negVend
+	JL   alongend
 
-negVfour:
+alongfour:
 	VMOVUPD (CX)(BX*8), Y0
 	VXORPD  c8000000000000000<>+0(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $0x04, BX
 	SUBQ    $0x04, DX
-	JGE     negVfour
+	JGE     alongfour
 
-negVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         negVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -194,7 +194,7 @@ negVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-negVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -213,9 +213,9 @@ TEXT ·absV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   absVshort
+	JL   alongshort
 
-absVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(BX*8), Y0
 	VANDPD  c7fffffffffffffff<>+0(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
@@ -230,23 +230,23 @@ absVsixteen:
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, DX
-	JGE     absVsixteen
+	JGE     alongsixteen
 
-absVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   absVend
+	JL   alongend
 
-absVfour:
+alongfour:
 	VMOVUPD (CX)(BX*8), Y0
 	VANDPD  c7fffffffffffffff<>+0(SB), Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $0x04, BX
 	SUBQ    $0x04, DX
-	JGE     absVfour
+	JGE     alongfour
 
-absVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         absVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -256,7 +256,7 @@ absVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-absVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -275,9 +275,9 @@ TEXT ·signV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   signVshort
+	JL   alongshort
 
-signVsixteen:
+alongsixteen:
 	VMOVUPD   (CX)(BX*8), Y0
 	VCMPPD    $0x1e, c0000000000000000<>+0(SB), Y0, Y1
 	VANDPD    c3ff0000000000000<>+0(SB), Y1, Y1
@@ -316,13 +316,13 @@ signVsixteen:
 	VMOVUPD   Y0, 96(AX)(BX*8)
 	ADDQ      $0x10, BX
 	SUBQ      $0x10, DX
-	JGE       signVsixteen
+	JGE       alongsixteen
 
-signVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   signVend
+	JL   alongend
 
-signVfour:
+alongfour:
 	VMOVUPD   (CX)(BX*8), Y0
 	VCMPPD    $0x1e, c0000000000000000<>+0(SB), Y0, Y1
 	VANDPD    c3ff0000000000000<>+0(SB), Y1, Y1
@@ -334,11 +334,11 @@ signVfour:
 	VMOVUPD   Y0, (AX)(BX*8)
 	ADDQ      $0x04, BX
 	SUBQ      $0x04, DX
-	JGE       signVfour
+	JGE       alongfour
 
-signVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         signVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -354,7 +354,7 @@ signVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-signVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -385,9 +385,9 @@ TEXT ·notV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   notVshort
+	JL   alongshort
 
-notVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(BX*8), Y0
 	VMOVUPD c3ff0000000000000<>+0(SB), Y1
 	VSUBPD  Y0, Y1, Y0
@@ -406,24 +406,24 @@ notVsixteen:
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, DX
-	JGE     notVsixteen
+	JGE     alongsixteen
 
-notVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   notVend
+	JL   alongend
 
-notVfour:
+alongfour:
 	VMOVUPD (CX)(BX*8), Y0
 	VMOVUPD c3ff0000000000000<>+0(SB), Y1
 	VSUBPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $0x04, BX
 	SUBQ    $0x04, DX
-	JGE     notVfour
+	JGE     alongfour
 
-notVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         notVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -434,7 +434,7 @@ notVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-notVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -447,9 +447,9 @@ TEXT ·recipV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   recipVshort
+	JL   alongshort
 
-recipVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(BX*8), Y0
 	VMOVUPD c3ff0000000000000<>+0(SB), Y1
 	VDIVPD  Y0, Y1, Y0
@@ -468,24 +468,24 @@ recipVsixteen:
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, DX
-	JGE     recipVsixteen
+	JGE     alongsixteen
 
-recipVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   recipVend
+	JL   alongend
 
-recipVfour:
+alongfour:
 	VMOVUPD (CX)(BX*8), Y0
 	VMOVUPD c3ff0000000000000<>+0(SB), Y1
 	VDIVPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $0x04, BX
 	SUBQ    $0x04, DX
-	JGE     recipVfour
+	JGE     alongfour
 
-recipVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         recipVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -496,7 +496,7 @@ recipVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-recipVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -509,9 +509,9 @@ TEXT ·sqrtV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   sqrtVshort
+	JL   alongshort
 
-sqrtVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(BX*8), Y0
 	VSQRTPD Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
@@ -526,23 +526,23 @@ sqrtVsixteen:
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, DX
-	JGE     sqrtVsixteen
+	JGE     alongsixteen
 
-sqrtVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   sqrtVend
+	JL   alongend
 
-sqrtVfour:
+alongfour:
 	VMOVUPD (CX)(BX*8), Y0
 	VSQRTPD Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $0x04, BX
 	SUBQ    $0x04, DX
-	JGE     sqrtVfour
+	JGE     alongfour
 
-sqrtVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         sqrtVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -552,7 +552,7 @@ sqrtVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-sqrtVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -565,9 +565,9 @@ TEXT ·sqrV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   sqrVshort
+	JL   alongshort
 
-sqrVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(BX*8), Y0
 	VMULPD  Y0, Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
@@ -582,23 +582,23 @@ sqrVsixteen:
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, DX
-	JGE     sqrVsixteen
+	JGE     alongsixteen
 
-sqrVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   sqrVend
+	JL   alongend
 
-sqrVfour:
+alongfour:
 	VMOVUPD (CX)(BX*8), Y0
 	VMULPD  Y0, Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $0x04, BX
 	SUBQ    $0x04, DX
-	JGE     sqrVfour
+	JGE     alongfour
 
-sqrVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         sqrVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -608,7 +608,7 @@ sqrVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-sqrVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -621,9 +621,9 @@ TEXT ·cubeV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   cubeVshort
+	JL   alongshort
 
-cubeVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(BX*8), Y0
 	VMULPD  Y0, Y0, Y1
 	VMULPD  Y0, Y1, Y0
@@ -642,24 +642,24 @@ cubeVsixteen:
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, DX
-	JGE     cubeVsixteen
+	JGE     alongsixteen
 
-cubeVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   cubeVend
+	JL   alongend
 
-cubeVfour:
+alongfour:
 	VMOVUPD (CX)(BX*8), Y0
 	VMULPD  Y0, Y0, Y1
 	VMULPD  Y0, Y1, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $0x04, BX
 	SUBQ    $0x04, DX
-	JGE     cubeVfour
+	JGE     alongfour
 
-cubeVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         cubeVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -670,7 +670,7 @@ cubeVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-cubeVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -683,9 +683,9 @@ TEXT ·fourthV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   fourthVshort
+	JL   alongshort
 
-fourthVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(BX*8), Y0
 	VMULPD  Y0, Y0, Y0
 	VMULPD  Y0, Y0, Y0
@@ -704,24 +704,24 @@ fourthVsixteen:
 	VMOVUPD Y0, 96(AX)(BX*8)
 	ADDQ    $0x10, BX
 	SUBQ    $0x10, DX
-	JGE     fourthVsixteen
+	JGE     alongsixteen
 
-fourthVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   fourthVend
+	JL   alongend
 
-fourthVfour:
+alongfour:
 	VMOVUPD (CX)(BX*8), Y0
 	VMULPD  Y0, Y0, Y0
 	VMULPD  Y0, Y0, Y0
 	VMOVUPD Y0, (AX)(BX*8)
 	ADDQ    $0x04, BX
 	SUBQ    $0x04, DX
-	JGE     fourthVfour
+	JGE     alongfour
 
-fourthVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         fourthVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -732,7 +732,7 @@ fourthVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-fourthVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -745,9 +745,9 @@ TEXT ·floorV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   floorVshort
+	JL   alongshort
 
-floorVsixteen:
+alongsixteen:
 	VMOVUPD  (CX)(BX*8), Y0
 	VROUNDPD $0x09, Y0, Y0
 	VMOVUPD  Y0, (AX)(BX*8)
@@ -762,23 +762,23 @@ floorVsixteen:
 	VMOVUPD  Y0, 96(AX)(BX*8)
 	ADDQ     $0x10, BX
 	SUBQ     $0x10, DX
-	JGE      floorVsixteen
+	JGE      alongsixteen
 
-floorVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   floorVend
+	JL   alongend
 
-floorVfour:
+alongfour:
 	VMOVUPD  (CX)(BX*8), Y0
 	VROUNDPD $0x09, Y0, Y0
 	VMOVUPD  Y0, (AX)(BX*8)
 	ADDQ     $0x04, BX
 	SUBQ     $0x04, DX
-	JGE      floorVfour
+	JGE      alongfour
 
-floorVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         floorVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -788,7 +788,7 @@ floorVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-floorVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -801,9 +801,9 @@ TEXT ·ceilV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   ceilVshort
+	JL   alongshort
 
-ceilVsixteen:
+alongsixteen:
 	VMOVUPD  (CX)(BX*8), Y0
 	VROUNDPD $0x0a, Y0, Y0
 	VMOVUPD  Y0, (AX)(BX*8)
@@ -818,23 +818,23 @@ ceilVsixteen:
 	VMOVUPD  Y0, 96(AX)(BX*8)
 	ADDQ     $0x10, BX
 	SUBQ     $0x10, DX
-	JGE      ceilVsixteen
+	JGE      alongsixteen
 
-ceilVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   ceilVend
+	JL   alongend
 
-ceilVfour:
+alongfour:
 	VMOVUPD  (CX)(BX*8), Y0
 	VROUNDPD $0x0a, Y0, Y0
 	VMOVUPD  Y0, (AX)(BX*8)
 	ADDQ     $0x04, BX
 	SUBQ     $0x04, DX
-	JGE      ceilVfour
+	JGE      alongfour
 
-ceilVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         ceilVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -844,7 +844,7 @@ ceilVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-ceilVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -857,9 +857,9 @@ TEXT ·roundV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   roundVshort
+	JL   alongshort
 
-roundVsixteen:
+alongsixteen:
 	VMOVUPD  (CX)(BX*8), Y0
 	VROUNDPD $0x0b, Y0, Y1
 	VSUBPD   Y1, Y0, Y2
@@ -902,13 +902,13 @@ roundVsixteen:
 	VMOVUPD  Y0, 96(AX)(BX*8)
 	ADDQ     $0x10, BX
 	SUBQ     $0x10, DX
-	JGE      roundVsixteen
+	JGE      alongsixteen
 
-roundVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   roundVend
+	JL   alongend
 
-roundVfour:
+alongfour:
 	VMOVUPD  (CX)(BX*8), Y0
 	VROUNDPD $0x0b, Y0, Y1
 	VSUBPD   Y1, Y0, Y2
@@ -921,11 +921,11 @@ roundVfour:
 	VMOVUPD  Y0, (AX)(BX*8)
 	ADDQ     $0x04, BX
 	SUBQ     $0x04, DX
-	JGE      roundVfour
+	JGE      alongfour
 
-roundVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         roundVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -942,7 +942,7 @@ roundVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-roundVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -961,9 +961,9 @@ TEXT ·truncV(SB), NOSPLIT, $0-24
 	XORL BX, BX
 	SUBQ BX, DX
 	SUBQ $0x10, DX
-	JL   truncVshort
+	JL   alongshort
 
-truncVsixteen:
+alongsixteen:
 	VMOVUPD  (CX)(BX*8), Y0
 	VROUNDPD $0x0b, Y0, Y0
 	VMOVUPD  Y0, (AX)(BX*8)
@@ -978,23 +978,23 @@ truncVsixteen:
 	VMOVUPD  Y0, 96(AX)(BX*8)
 	ADDQ     $0x10, BX
 	SUBQ     $0x10, DX
-	JGE      truncVsixteen
+	JGE      alongsixteen
 
-truncVshort:
+alongshort:
 	ADDQ $0x0c, DX
-	JL   truncVend
+	JL   alongend
 
-truncVfour:
+alongfour:
 	VMOVUPD  (CX)(BX*8), Y0
 	VROUNDPD $0x0b, Y0, Y0
 	VMOVUPD  Y0, (AX)(BX*8)
 	ADDQ     $0x04, BX
 	SUBQ     $0x04, DX
-	JGE      truncVfour
+	JGE      alongfour
 
-truncVend:
+alongend:
 	ADDQ       $0x04, DX
-	JZ         truncVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, SI
 	SUBQ       DX, SI
 	LEAQ       masks<>+0(SB), DI
@@ -1004,7 +1004,7 @@ truncVend:
 	VMASKMOVPD Y1, Y0, (AX)(BX*8)
 	ADDQ       DX, BX
 
-truncVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -1018,9 +1018,9 @@ TEXT ·addV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   addVshort
+	JL   alongshort
 
-addVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VADDPD  Y1, Y0, Y0
@@ -1039,24 +1039,24 @@ addVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     addVsixteen
+	JGE     alongsixteen
 
-addVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   addVend
+	JL   alongend
 
-addVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VADDPD  Y1, Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     addVfour
+	JGE     alongfour
 
-addVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         addVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -1067,7 +1067,7 @@ addVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-addVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -1275,9 +1275,9 @@ TEXT ·subV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   subVshort
+	JL   alongshort
 
-subVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VSUBPD  Y1, Y0, Y0
@@ -1296,24 +1296,24 @@ subVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     subVsixteen
+	JGE     alongsixteen
 
-subVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   subVend
+	JL   alongend
 
-subVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VSUBPD  Y1, Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     subVfour
+	JGE     alongfour
 
-subVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         subVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -1324,7 +1324,7 @@ subVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-subVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -1532,9 +1532,9 @@ TEXT ·mulV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   mulVshort
+	JL   alongshort
 
-mulVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VMULPD  Y1, Y0, Y0
@@ -1553,24 +1553,24 @@ mulVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     mulVsixteen
+	JGE     alongsixteen
 
-mulVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   mulVend
+	JL   alongend
 
-mulVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VMULPD  Y1, Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     mulVfour
+	JGE     alongfour
 
-mulVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         mulVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -1581,7 +1581,7 @@ mulVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-mulVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -1789,9 +1789,9 @@ TEXT ·divV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   divVshort
+	JL   alongshort
 
-divVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VDIVPD  Y1, Y0, Y0
@@ -1810,24 +1810,24 @@ divVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     divVsixteen
+	JGE     alongsixteen
 
-divVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   divVend
+	JL   alongend
 
-divVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VDIVPD  Y1, Y0, Y0
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     divVfour
+	JGE     alongfour
 
-divVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         divVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -1838,7 +1838,7 @@ divVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-divVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -2046,9 +2046,9 @@ TEXT ·minV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   minVshort
+	JL   alongshort
 
-minVsixteen:
+alongsixteen:
 	VMOVUPD   (CX)(SI*8), Y0
 	VMOVUPD   (DX)(SI*8), Y1
 	VCMPPD    $0x03, Y1, Y1, Y2
@@ -2075,13 +2075,13 @@ minVsixteen:
 	VMOVUPD   Y0, 96(AX)(SI*8)
 	ADDQ      $0x10, SI
 	SUBQ      $0x10, BX
-	JGE       minVsixteen
+	JGE       alongsixteen
 
-minVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   minVend
+	JL   alongend
 
-minVfour:
+alongfour:
 	VMOVUPD   (CX)(SI*8), Y0
 	VMOVUPD   (DX)(SI*8), Y1
 	VCMPPD    $0x03, Y1, Y1, Y2
@@ -2090,11 +2090,11 @@ minVfour:
 	VMOVUPD   Y0, (AX)(SI*8)
 	ADDQ      $0x04, SI
 	SUBQ      $0x04, BX
-	JGE       minVfour
+	JGE       alongfour
 
-minVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         minVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -2107,7 +2107,7 @@ minVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-minVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -2351,9 +2351,9 @@ TEXT ·maxV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   maxVshort
+	JL   alongshort
 
-maxVsixteen:
+alongsixteen:
 	VMOVUPD   (CX)(SI*8), Y0
 	VMOVUPD   (DX)(SI*8), Y1
 	VCMPPD    $0x03, Y1, Y1, Y2
@@ -2380,13 +2380,13 @@ maxVsixteen:
 	VMOVUPD   Y0, 96(AX)(SI*8)
 	ADDQ      $0x10, SI
 	SUBQ      $0x10, BX
-	JGE       maxVsixteen
+	JGE       alongsixteen
 
-maxVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   maxVend
+	JL   alongend
 
-maxVfour:
+alongfour:
 	VMOVUPD   (CX)(SI*8), Y0
 	VMOVUPD   (DX)(SI*8), Y1
 	VCMPPD    $0x03, Y1, Y1, Y2
@@ -2395,11 +2395,11 @@ maxVfour:
 	VMOVUPD   Y0, (AX)(SI*8)
 	ADDQ      $0x04, SI
 	SUBQ      $0x04, BX
-	JGE       maxVfour
+	JGE       alongfour
 
-maxVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         maxVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -2412,7 +2412,7 @@ maxVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-maxVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -2656,9 +2656,9 @@ TEXT ·lessV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   lessVshort
+	JL   alongshort
 
-lessVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x11, Y1, Y0, Y0
@@ -2681,13 +2681,13 @@ lessVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     lessVsixteen
+	JGE     alongsixteen
 
-lessVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   lessVend
+	JL   alongend
 
-lessVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x11, Y1, Y0, Y0
@@ -2695,11 +2695,11 @@ lessVfour:
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     lessVfour
+	JGE     alongfour
 
-lessVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         lessVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -2711,7 +2711,7 @@ lessVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-lessVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -2937,9 +2937,9 @@ TEXT ·lessEqV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   lessEqVshort
+	JL   alongshort
 
-lessEqVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x12, Y1, Y0, Y0
@@ -2962,13 +2962,13 @@ lessEqVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     lessEqVsixteen
+	JGE     alongsixteen
 
-lessEqVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   lessEqVend
+	JL   alongend
 
-lessEqVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x12, Y1, Y0, Y0
@@ -2976,11 +2976,11 @@ lessEqVfour:
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     lessEqVfour
+	JGE     alongfour
 
-lessEqVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         lessEqVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -2992,7 +2992,7 @@ lessEqVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-lessEqVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -3218,9 +3218,9 @@ TEXT ·equalV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   equalVshort
+	JL   alongshort
 
-equalVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x00, Y1, Y0, Y0
@@ -3243,13 +3243,13 @@ equalVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     equalVsixteen
+	JGE     alongsixteen
 
-equalVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   equalVend
+	JL   alongend
 
-equalVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x00, Y1, Y0, Y0
@@ -3257,11 +3257,11 @@ equalVfour:
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     equalVfour
+	JGE     alongfour
 
-equalVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         equalVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -3273,7 +3273,7 @@ equalVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-equalVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -3499,9 +3499,9 @@ TEXT ·notEqualV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   notEqualVshort
+	JL   alongshort
 
-notEqualVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, Y1, Y0, Y0
@@ -3524,13 +3524,13 @@ notEqualVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     notEqualVsixteen
+	JGE     alongsixteen
 
-notEqualVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   notEqualVend
+	JL   alongend
 
-notEqualVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, Y1, Y0, Y0
@@ -3538,11 +3538,11 @@ notEqualVfour:
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     notEqualVfour
+	JGE     alongfour
 
-notEqualVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         notEqualVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -3554,7 +3554,7 @@ notEqualVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-notEqualVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -3780,9 +3780,9 @@ TEXT ·andV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   andVshort
+	JL   alongshort
 
-andVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, c0000000000000000<>+0(SB), Y0, Y0
@@ -3813,13 +3813,13 @@ andVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     andVsixteen
+	JGE     alongsixteen
 
-andVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   andVend
+	JL   alongend
 
-andVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, c0000000000000000<>+0(SB), Y0, Y0
@@ -3829,11 +3829,11 @@ andVfour:
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     andVfour
+	JGE     alongfour
 
-andVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         andVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -3847,7 +3847,7 @@ andVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-andVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -4109,9 +4109,9 @@ TEXT ·orV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   orVshort
+	JL   alongshort
 
-orVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, c0000000000000000<>+0(SB), Y0, Y0
@@ -4142,13 +4142,13 @@ orVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     orVsixteen
+	JGE     alongsixteen
 
-orVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   orVend
+	JL   alongend
 
-orVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, c0000000000000000<>+0(SB), Y0, Y0
@@ -4158,11 +4158,11 @@ orVfour:
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     orVfour
+	JGE     alongfour
 
-orVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         orVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -4176,7 +4176,7 @@ orVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-orVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -4438,9 +4438,9 @@ TEXT ·zeroMulV(SB), NOSPLIT, $0-32
 	XORL SI, SI
 	SUBQ SI, BX
 	SUBQ $0x10, BX
-	JL   zeroMulVshort
+	JL   alongshort
 
-zeroMulVsixteen:
+alongsixteen:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, c0000000000000000<>+0(SB), Y0, Y2
@@ -4467,13 +4467,13 @@ zeroMulVsixteen:
 	VMOVUPD Y0, 96(AX)(SI*8)
 	ADDQ    $0x10, SI
 	SUBQ    $0x10, BX
-	JGE     zeroMulVsixteen
+	JGE     alongsixteen
 
-zeroMulVshort:
+alongshort:
 	ADDQ $0x0c, BX
-	JL   zeroMulVend
+	JL   alongend
 
-zeroMulVfour:
+alongfour:
 	VMOVUPD (CX)(SI*8), Y0
 	VMOVUPD (DX)(SI*8), Y1
 	VCMPPD  $0x04, c0000000000000000<>+0(SB), Y0, Y2
@@ -4482,11 +4482,11 @@ zeroMulVfour:
 	VMOVUPD Y0, (AX)(SI*8)
 	ADDQ    $0x04, SI
 	SUBQ    $0x04, BX
-	JGE     zeroMulVfour
+	JGE     alongfour
 
-zeroMulVend:
+alongend:
 	ADDQ       $0x04, BX
-	JZ         zeroMulVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, DI
 	SUBQ       BX, DI
 	LEAQ       masks<>+0(SB), R8
@@ -4499,7 +4499,7 @@ zeroMulVend:
 	VMASKMOVPD Y1, Y0, (AX)(SI*8)
 	ADDQ       BX, SI
 
-zeroMulVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -4744,9 +4744,9 @@ TEXT ·selV(SB), NOSPLIT, $0-40
 	XORL DI, DI
 	SUBQ DI, SI
 	SUBQ $0x10, SI
-	JL   selVshort
+	JL   alongshort
 
-selVsixteen:
+alongsixteen:
 	VMOVUPD   (CX)(DI*8), Y0
 	VMOVUPD   (DX)(DI*8), Y1
 	VMOVUPD   (BX)(DI*8), Y2
@@ -4773,13 +4773,13 @@ selVsixteen:
 	VMOVUPD   Y0, 96(AX)(DI*8)
 	ADDQ      $0x10, DI
 	SUBQ      $0x10, SI
-	JGE       selVsixteen
+	JGE       alongsixteen
 
-selVshort:
+alongshort:
 	ADDQ $0x0c, SI
-	JL   selVend
+	JL   alongend
 
-selVfour:
+alongfour:
 	VMOVUPD   (CX)(DI*8), Y0
 	VMOVUPD   (DX)(DI*8), Y1
 	VMOVUPD   (BX)(DI*8), Y2
@@ -4788,11 +4788,11 @@ selVfour:
 	VMOVUPD   Y0, (AX)(DI*8)
 	ADDQ      $0x04, DI
 	SUBQ      $0x04, SI
-	JGE       selVfour
+	JGE       alongfour
 
-selVend:
+alongend:
 	ADDQ       $0x04, SI
-	JZ         selVdone
+	JZ         alongdone
 	MOVQ       $0x00000004, R8
 	SUBQ       SI, R8
 	LEAQ       masks<>+0(SB), R9
@@ -4805,7 +4805,7 @@ selVend:
 	VMASKMOVPD Y1, Y0, (AX)(DI*8)
 	ADDQ       SI, DI
 
-selVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -5498,9 +5498,9 @@ TEXT ·fmaV(SB), NOSPLIT, $0-40
 	XORL DI, DI
 	SUBQ DI, SI
 	SUBQ $0x10, SI
-	JL   fmaVshort
+	JL   alongshort
 
-fmaVsixteen:
+alongsixteen:
 	VMOVUPD     (CX)(DI*8), Y0
 	VMOVUPD     (DX)(DI*8), Y1
 	VMOVUPD     (BX)(DI*8), Y2
@@ -5523,13 +5523,13 @@ fmaVsixteen:
 	VMOVUPD     Y2, 96(AX)(DI*8)
 	ADDQ        $0x10, DI
 	SUBQ        $0x10, SI
-	JGE         fmaVsixteen
+	JGE         alongsixteen
 
-fmaVshort:
+alongshort:
 	ADDQ $0x0c, SI
-	JL   fmaVend
+	JL   alongend
 
-fmaVfour:
+alongfour:
 	VMOVUPD     (CX)(DI*8), Y0
 	VMOVUPD     (DX)(DI*8), Y1
 	VMOVUPD     (BX)(DI*8), Y2
@@ -5537,11 +5537,11 @@ fmaVfour:
 	VMOVUPD     Y2, (AX)(DI*8)
 	ADDQ        $0x04, DI
 	SUBQ        $0x04, SI
-	JGE         fmaVfour
+	JGE         alongfour
 
-fmaVend:
+alongend:
 	ADDQ        $0x04, SI
-	JZ          fmaVdone
+	JZ          alongdone
 	MOVQ        $0x00000004, R8
 	SUBQ        SI, R8
 	LEAQ        masks<>+0(SB), R9
@@ -5553,7 +5553,7 @@ fmaVend:
 	VMASKMOVPD  Y3, Y0, (AX)(DI*8)
 	ADDQ        SI, DI
 
-fmaVdone:
+alongdone:
 	VZEROUPPER
 	RET
 
@@ -10344,151 +10344,6 @@ done:
 	VZEROUPPER
 	RET
 
-// func combine(out *float64, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride int, n int)
-// Requires: AVX, FMA3
-TEXT ·combine(SB), NOSPLIT, $0-72
-	MOVQ         out+0(FP), AX
-	MOVQ         base+8(FP), CX
-	MOVQ         c+24(FP), DX
-	MOVQ         row+32(FP), BX
-	MOVQ         k+48(FP), SI
-	VBROADCASTSD h+16(FP), Y0
-	MOVQ         stride+56(FP), DI
-	SHLQ         $0x03, DI
-	MOVQ         terms+40(FP), R8
-	MOVQ         n+64(FP), R9
-	SUBQ         $0x18, R9
-	JL           short
-
-wide:
-	XORL         R10, R10
-	MOVQ         (BX)(R10*8), R11
-	IMULQ        DI, R11
-	ADDQ         SI, R11
-	VBROADCASTSD (DX)(R10*8), Y7
-	VMOVUPD      (R11), Y1
-	VMULPD       Y7, Y1, Y1
-	VMOVUPD      32(R11), Y2
-	VMULPD       Y7, Y2, Y2
-	VMOVUPD      64(R11), Y3
-	VMULPD       Y7, Y3, Y3
-	VMOVUPD      96(R11), Y4
-	VMULPD       Y7, Y4, Y4
-	VMOVUPD      128(R11), Y5
-	VMULPD       Y7, Y5, Y5
-	VMOVUPD      160(R11), Y6
-	VMULPD       Y7, Y6, Y6
-	INCQ         R10
-	CMPQ         R10, R8
-	JGE          wideclosed
-
-wideterm:
-	MOVQ         (BX)(R10*8), R11
-	IMULQ        DI, R11
-	ADDQ         SI, R11
-	VBROADCASTSD (DX)(R10*8), Y7
-	VFMADD231PD  (R11), Y7, Y1
-	VFMADD231PD  32(R11), Y7, Y2
-	VFMADD231PD  64(R11), Y7, Y3
-	VFMADD231PD  96(R11), Y7, Y4
-	VFMADD231PD  128(R11), Y7, Y5
-	VFMADD231PD  160(R11), Y7, Y6
-	INCQ         R10
-	CMPQ         R10, R8
-	JLT          wideterm
-
-wideclosed:
-	VFMADD213PD (CX), Y0, Y1
-	VMOVUPD     Y1, (AX)
-	VFMADD213PD 32(CX), Y0, Y2
-	VMOVUPD     Y2, 32(AX)
-	VFMADD213PD 64(CX), Y0, Y3
-	VMOVUPD     Y3, 64(AX)
-	VFMADD213PD 96(CX), Y0, Y4
-	VMOVUPD     Y4, 96(AX)
-	VFMADD213PD 128(CX), Y0, Y5
-	VMOVUPD     Y5, 128(AX)
-	VFMADD213PD 160(CX), Y0, Y6
-	VMOVUPD     Y6, 160(AX)
-	ADDQ        $0x000000c0, AX
-	ADDQ        $0x000000c0, CX
-	ADDQ        $0x000000c0, SI
-	SUBQ        $0x18, R9
-	JGE         wide
-
-short:
-	ADDQ $0x14, R9
-	JL   end
-
-four:
-	XORL         R10, R10
-	MOVQ         (BX)(R10*8), R11
-	IMULQ        DI, R11
-	ADDQ         SI, R11
-	VBROADCASTSD (DX)(R10*8), Y2
-	VMOVUPD      (R11), Y1
-	VMULPD       Y2, Y1, Y1
-	INCQ         R10
-	CMPQ         R10, R8
-	JGE          fourclosed
-
-fourterm:
-	MOVQ         (BX)(R10*8), R11
-	IMULQ        DI, R11
-	ADDQ         SI, R11
-	VBROADCASTSD (DX)(R10*8), Y2
-	VFMADD231PD  (R11), Y2, Y1
-	INCQ         R10
-	CMPQ         R10, R8
-	JLT          fourterm
-
-fourclosed:
-	VFMADD213PD (CX), Y0, Y1
-	VMOVUPD     Y1, (AX)
-	ADDQ        $0x00000020, AX
-	ADDQ        $0x00000020, CX
-	ADDQ        $0x00000020, SI
-	SUBQ        $0x04, R9
-	JGE         four
-
-end:
-	ADDQ         $0x04, R9
-	JZ           done
-	MOVQ         $0x00000004, R10
-	SUBQ         R9, R10
-	LEAQ         masks<>+0(SB), R9
-	VMOVUPD      (R9)(R10*8), Y1
-	XORL         R9, R9
-	MOVQ         (BX)(R9*8), R10
-	IMULQ        DI, R10
-	ADDQ         SI, R10
-	VBROADCASTSD (DX)(R9*8), Y3
-	VMASKMOVPD   (R10), Y1, Y2
-	VMULPD       Y3, Y2, Y2
-	INCQ         R9
-	CMPQ         R9, R8
-	JGE          lastclosed
-
-lastterm:
-	MOVQ         (BX)(R9*8), R10
-	IMULQ        DI, R10
-	ADDQ         SI, R10
-	VBROADCASTSD (DX)(R9*8), Y3
-	VMASKMOVPD   (R10), Y1, Y4
-	VFMADD231PD  Y4, Y3, Y2
-	INCQ         R9
-	CMPQ         R9, R8
-	JLT          lastterm
-
-lastclosed:
-	VMASKMOVPD  (CX), Y1, Y3
-	VFMADD213PD Y3, Y0, Y2
-	VMASKMOVPD  Y2, Y1, (AX)
-
-done:
-	VZEROUPPER
-	RET
-
 // func normV(square *float64, most *float64, e *float64, y0 *float64, y1 *float64, abs *float64, rel float64, n int) (bad int)
 // Requires: AVX, CMOV, FMA3
 TEXT ·normV(SB), NOSPLIT, $0-72
@@ -10831,6 +10686,151 @@ done:
 	VMOVMSKPD Y2, AX
 	VZEROUPPER
 	MOVQ      AX, bad+64(FP)
+	RET
+
+// func combine(out *float64, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride int, n int)
+// Requires: AVX, FMA3
+TEXT ·combine(SB), NOSPLIT, $0-72
+	MOVQ         out+0(FP), AX
+	MOVQ         base+8(FP), CX
+	MOVQ         c+24(FP), DX
+	MOVQ         row+32(FP), BX
+	MOVQ         k+48(FP), SI
+	VBROADCASTSD h+16(FP), Y0
+	MOVQ         stride+56(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         terms+40(FP), R8
+	MOVQ         n+64(FP), R9
+	SUBQ         $0x18, R9
+	JL           short
+
+wide:
+	XORL         R10, R10
+	MOVQ         (BX)(R10*8), R11
+	IMULQ        DI, R11
+	ADDQ         SI, R11
+	VBROADCASTSD (DX)(R10*8), Y7
+	VMOVUPD      (R11), Y1
+	VMULPD       Y7, Y1, Y1
+	VMOVUPD      32(R11), Y2
+	VMULPD       Y7, Y2, Y2
+	VMOVUPD      64(R11), Y3
+	VMULPD       Y7, Y3, Y3
+	VMOVUPD      96(R11), Y4
+	VMULPD       Y7, Y4, Y4
+	VMOVUPD      128(R11), Y5
+	VMULPD       Y7, Y5, Y5
+	VMOVUPD      160(R11), Y6
+	VMULPD       Y7, Y6, Y6
+	INCQ         R10
+	CMPQ         R10, R8
+	JGE          wideclosed
+
+wideterm:
+	MOVQ         (BX)(R10*8), R11
+	IMULQ        DI, R11
+	ADDQ         SI, R11
+	VBROADCASTSD (DX)(R10*8), Y7
+	VFMADD231PD  (R11), Y7, Y1
+	VFMADD231PD  32(R11), Y7, Y2
+	VFMADD231PD  64(R11), Y7, Y3
+	VFMADD231PD  96(R11), Y7, Y4
+	VFMADD231PD  128(R11), Y7, Y5
+	VFMADD231PD  160(R11), Y7, Y6
+	INCQ         R10
+	CMPQ         R10, R8
+	JLT          wideterm
+
+wideclosed:
+	VFMADD213PD (CX), Y0, Y1
+	VMOVUPD     Y1, (AX)
+	VFMADD213PD 32(CX), Y0, Y2
+	VMOVUPD     Y2, 32(AX)
+	VFMADD213PD 64(CX), Y0, Y3
+	VMOVUPD     Y3, 64(AX)
+	VFMADD213PD 96(CX), Y0, Y4
+	VMOVUPD     Y4, 96(AX)
+	VFMADD213PD 128(CX), Y0, Y5
+	VMOVUPD     Y5, 128(AX)
+	VFMADD213PD 160(CX), Y0, Y6
+	VMOVUPD     Y6, 160(AX)
+	ADDQ        $0x000000c0, AX
+	ADDQ        $0x000000c0, CX
+	ADDQ        $0x000000c0, SI
+	SUBQ        $0x18, R9
+	JGE         wide
+
+short:
+	ADDQ $0x14, R9
+	JL   end
+
+four:
+	XORL         R10, R10
+	MOVQ         (BX)(R10*8), R11
+	IMULQ        DI, R11
+	ADDQ         SI, R11
+	VBROADCASTSD (DX)(R10*8), Y2
+	VMOVUPD      (R11), Y1
+	VMULPD       Y2, Y1, Y1
+	INCQ         R10
+	CMPQ         R10, R8
+	JGE          fourclosed
+
+fourterm:
+	MOVQ         (BX)(R10*8), R11
+	IMULQ        DI, R11
+	ADDQ         SI, R11
+	VBROADCASTSD (DX)(R10*8), Y2
+	VFMADD231PD  (R11), Y2, Y1
+	INCQ         R10
+	CMPQ         R10, R8
+	JLT          fourterm
+
+fourclosed:
+	VFMADD213PD (CX), Y0, Y1
+	VMOVUPD     Y1, (AX)
+	ADDQ        $0x00000020, AX
+	ADDQ        $0x00000020, CX
+	ADDQ        $0x00000020, SI
+	SUBQ        $0x04, R9
+	JGE         four
+
+end:
+	ADDQ         $0x04, R9
+	JZ           done
+	MOVQ         $0x00000004, R10
+	SUBQ         R9, R10
+	LEAQ         masks<>+0(SB), R9
+	VMOVUPD      (R9)(R10*8), Y1
+	XORL         R9, R9
+	MOVQ         (BX)(R9*8), R10
+	IMULQ        DI, R10
+	ADDQ         SI, R10
+	VBROADCASTSD (DX)(R9*8), Y3
+	VMASKMOVPD   (R10), Y1, Y2
+	VMULPD       Y3, Y2, Y2
+	INCQ         R9
+	CMPQ         R9, R8
+	JGE          lastclosed
+
+lastterm:
+	MOVQ         (BX)(R9*8), R10
+	IMULQ        DI, R10
+	ADDQ         SI, R10
+	VBROADCASTSD (DX)(R9*8), Y3
+	VMASKMOVPD   (R10), Y1, Y4
+	VFMADD231PD  Y4, Y3, Y2
+	INCQ         R9
+	CMPQ         R9, R8
+	JLT          lastterm
+
+lastclosed:
+	VMASKMOVPD  (CX), Y1, Y3
+	VFMADD213PD Y3, Y0, Y2
+	VMASKMOVPD  Y2, Y1, (AX)
+
+done:
+	VZEROUPPER
 	RET
 
 // func laneProduct8(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int)

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"go/format"
 	"strings"
+
+	"odes.dev/odes/internal/simd/_asm/emit"
 )
 
 // constant returns the name of an operation's constant in package simd.
@@ -25,14 +27,14 @@ func dispatch() ([]byte, error) {
 
 	w.WriteString("\n// unaryKernel computes n elements and returns how many it did; -1 if there is no kernel.\n")
 	w.WriteString("func unaryKernel(op Op, out, a *float64, n int) int {\n\tswitch op {\n")
-	for _, op := range operations {
-		if op.arity == 1 {
-			fmt.Fprintf(&w, "\tcase %s:\n\t\t%sV(out, a, n)\n\t\treturn n\n", constant(op.name), op.name)
+	for _, op := range emit.Operations {
+		if op.Arity == 1 {
+			fmt.Fprintf(&w, "\tcase %s:\n\t\t%sV(out, a, n)\n\t\treturn n\n", constant(op.Name), op.Name)
 		}
 	}
-	for _, fn := range elementary {
-		if fn.arity == 1 {
-			fmt.Fprintf(&w, "\tcase %s:\n\t\treturn %sV(out, a, n)\n", constant(fn.name), fn.name)
+	for _, fn := range emit.Functions {
+		if fn.Arity == 1 {
+			fmt.Fprintf(&w, "\tcase %s:\n\t\treturn %sV(out, a, n)\n", constant(fn.Name), fn.Name)
 		}
 	}
 	w.WriteString("\t}\n\treturn -1\n}\n")
@@ -40,38 +42,38 @@ func dispatch() ([]byte, error) {
 	w.WriteString("\n// binaryKernel is unaryKernel for two operands; those in scalar are one element each.\n")
 	w.WriteString("func binaryKernel(op Op, scalar Shared, out, a, b *float64, n int) int {\n")
 	w.WriteString("\tswitch op {\n")
-	for _, fn := range elementary {
-		if fn.arity == 2 {
-			fmt.Fprintf(&w, "\tcase %s:\n\t\tswitch scalar {\n\t\tcase SharedA:\n\t\t\treturn %[2]sSV(out, a, b, n)\n\t\tcase SharedB:\n\t\t\treturn %[2]sVS(out, a, b, n)\n\t\t}\n\t\treturn %[2]sV(out, a, b, n)\n", constant(fn.name), fn.name)
+	for _, fn := range emit.Functions {
+		if fn.Arity == 2 {
+			fmt.Fprintf(&w, "\tcase %s:\n\t\tswitch scalar {\n\t\tcase SharedA:\n\t\t\treturn %[2]sSV(out, a, b, n)\n\t\tcase SharedB:\n\t\t\treturn %[2]sVS(out, a, b, n)\n\t\t}\n\t\treturn %[2]sV(out, a, b, n)\n", constant(fn.Name), fn.Name)
 		}
 	}
 	w.WriteString("\t}\n\tif scalar != 0 {\n\t\treturn -1\n\t}\n\tswitch op {\n")
-	for _, op := range operations {
-		if op.arity == 2 {
-			fmt.Fprintf(&w, "\tcase %s:\n\t\t%sV(out, a, b, n)\n", constant(op.name), op.name)
+	for _, op := range emit.Operations {
+		if op.Arity == 2 {
+			fmt.Fprintf(&w, "\tcase %s:\n\t\t%sV(out, a, b, n)\n", constant(op.Name), op.Name)
 		}
 	}
 	w.WriteString("\tdefault:\n\t\treturn -1\n\t}\n\treturn n\n}\n")
 
 	w.WriteString("\n// ternaryKernel computes n elements.\n")
 	w.WriteString("func ternaryKernel(op Op, out, a, b, c *float64, n int) bool {\n\tswitch op {\n")
-	for _, op := range operations {
-		if op.arity == 3 {
-			fmt.Fprintf(&w, "\tcase %s:\n\t\t%sV(out, a, b, c, n)\n", constant(op.name), op.name)
+	for _, op := range emit.Operations {
+		if op.Arity == 3 {
+			fmt.Fprintf(&w, "\tcase %s:\n\t\t%sV(out, a, b, c, n)\n", constant(op.Name), op.Name)
 		}
 	}
 	w.WriteString("\tdefault:\n\t\treturn false\n\t}\n\treturn true\n}\n")
 
 	for arity := 2; arity <= 3; arity++ {
-		names := strings.Join(operandNames[:arity], ", ")
+		names := strings.Join(emit.Operands[:arity], ", ")
 		name := []string{"binary", "ternary"}[arity-2]
 		fmt.Fprintf(&w, "\n// %sRowsKernel computes rows of lanes, the operands in shared one element a row.\n", name)
 		fmt.Fprintf(&w, "func %sRowsKernel(op Op, shared Shared, out, %s *float64, rows, lanes int) bool {\n\tswitch op {\n", name, names)
-		for _, op := range operations {
-			if op.arity != arity {
+		for _, op := range emit.Operations {
+			if op.Arity != arity {
 				continue
 			}
-			fmt.Fprintf(&w, "\tcase %s:\n\t\tswitch shared {\n", constant(op.name))
+			fmt.Fprintf(&w, "\tcase %s:\n\t\tswitch shared {\n", constant(op.Name))
 			for shared := 1; shared < 1<<arity-1; shared++ {
 				kind, set := "", []string{}
 				for k := range arity {
@@ -80,7 +82,7 @@ func dispatch() ([]byte, error) {
 						set = append(set, "Shared"+string("ABC"[k]))
 					}
 				}
-				fmt.Fprintf(&w, "\t\tcase %s:\n\t\t\t%s%s(out, %s, rows, lanes)\n\t\t\treturn true\n", strings.Join(set, "|"), op.name, kind, names)
+				fmt.Fprintf(&w, "\t\tcase %s:\n\t\t\t%s%s(out, %s, rows, lanes)\n\t\t\treturn true\n", strings.Join(set, "|"), op.Name, kind, names)
 			}
 			w.WriteString("\t\t}\n")
 		}

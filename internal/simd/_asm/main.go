@@ -25,10 +25,7 @@ func main() {
 	functions(coef)
 	reductions()
 	combinations()
-	norms()
-	laneProducts()
-	rankUpdates()
-	vectorProducts()
+	products()
 	text, err := dispatch()
 	if err != nil {
 		log.Fatal(err)

@@ -1,4 +1,4 @@
-package main
+package emit
 
 import (
 	"fmt"
@@ -6,21 +6,7 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
-
-	"odes.dev/odes/internal/simd/_asm/emit"
 )
-
-// vectorProducts writes matVec and matVecT.
-func vectorProducts() {
-	TEXT("matVec", NOSPLIT, "func(y, a, x *float64, rows, cols, as, from int)")
-	Doc("matVec sets y[i] (+)= Σ_j a[i·as + j]·x[j]; four rows make a vector, turned in registers.")
-	Pragma("noescape")
-	matVec()
-	TEXT("matVecT", NOSPLIT, "func(y, a, x *float64, rows, cols, as, from int)")
-	Doc("matVecT sets y[j] (+)= Σ_i a[i·as + j]·x[i].")
-	Pragma("noescape")
-	matVecT()
-}
 
 // turn reads two columns of four rows, each column as a vector.
 func turn(row [4]Mem, cols [2]reg.VecVirtual) {
@@ -38,7 +24,7 @@ func pick(row [4]Mem, col reg.VecVirtual) {
 	var x [4]reg.VecVirtual
 	for r := range x {
 		x[r] = YMM()
-		emit.Broadcast(row[r], x[r])
+		Broadcast(row[r], x[r])
 	}
 	low, high := YMM(), YMM()
 	VUNPCKLPD(x[1], x[0], low)
@@ -48,8 +34,8 @@ func pick(row [4]Mem, col reg.VecVirtual) {
 
 // turned adds the columns of blocks of four rows to their accumulators; row
 // gives the addresses of a block's rows, advance moves them on.
-func turned(acc []reg.VecVirtual, row func(block int) [4]Mem, advance func(bytes uint64), label string) {
-	x, left := pointers("x")[0], param("cols")
+func turned(args Args, acc []reg.VecVirtual, row func(block int) [4]Mem, advance func(bytes uint64), label string) {
+	x, left := args.Load("x"), args.Load("cols")
 	SUBQ(Imm(4), left)
 	JL(LabelRef(label + "short"))
 	Label(label + "four")
@@ -57,7 +43,7 @@ func turned(acc []reg.VecVirtual, row func(block int) [4]Mem, advance func(bytes
 		var s [2]reg.VecVirtual
 		for c := range s {
 			s[c] = YMM()
-			emit.Broadcast(Mem{Base: x, Disp: 16*pair + 8*c}, s[c])
+			Broadcast(Mem{Base: x, Disp: 16*pair + 8*c}, s[c])
 		}
 		for b := range acc {
 			m := row(b)
@@ -79,7 +65,7 @@ func turned(acc []reg.VecVirtual, row func(block int) [4]Mem, advance func(bytes
 	JZ(LabelRef(label + "end"))
 	Label(label + "one")
 	s := YMM()
-	emit.Broadcast(Mem{Base: x}, s)
+	Broadcast(Mem{Base: x}, s)
 	for b := range acc {
 		col := YMM()
 		pick(row(b), col)
@@ -92,10 +78,13 @@ func turned(acc []reg.VecVirtual, row func(block int) [4]Mem, advance func(bytes
 	Label(label + "end")
 }
 
-func matVec() {
-	p := pointers("y", "a")
+// MatVec is y[i] (+)= Σ_j a[i·as + j]·x[j] for i < rows, j < cols; four rows make a
+// vector, turned in registers. Arguments y, a, x, rows, cols, as, and from, which is
+// 0 to start from zero.
+func MatVec(args Args) {
+	p := pointers(args, "y", "a")
 	y, a := p[0], p[1]
-	rows, as := param("rows"), bytes("as")
+	rows, as := args.Load("rows"), bytes(args, "as")
 	triple := GP64()
 	LEAQ(Mem{Base: as, Index: as, Scale: 2}, triple)
 	const blocks = 4
@@ -103,8 +92,8 @@ func matVec() {
 	JL(LabelRef("rest"))
 	Label("blocks")
 	{
-		t := emit.NewTile(1, blocks)
-		begin(t, func(int) Mem { return Mem{Base: y} }, nil, "blocks")
+		t := NewTile(1, blocks)
+		begin(args, t, func(int) Mem { return Mem{Base: y} }, nil, "blocks")
 		base := make([]reg.Register, blocks)
 		for b := range base {
 			base[b] = GP64()
@@ -117,7 +106,7 @@ func matVec() {
 		next := GP64()
 		LEAQ(Mem{Base: base[blocks-1], Index: as, Scale: 4}, next)
 		MOVQ(next, a)
-		turned(t.Row(0), func(b int) [4]Mem {
+		turned(args, t.Row(0), func(b int) [4]Mem {
 			return [4]Mem{{Base: base[b]}, {Base: base[b], Index: as, Scale: 1}, {Base: base[b], Index: as, Scale: 2}, {Base: base[b], Index: triple, Scale: 1}}
 		}, func(n uint64) {
 			for _, r := range base {
@@ -141,9 +130,9 @@ func matVec() {
 		CMPQ(n, most)
 		CMOVQGT(most, n)
 		mask := YMM()
-		emit.Mask(n, mask)
-		t := emit.NewTile(1, 1)
-		begin(t, func(int) Mem { return Mem{Base: y} }, []reg.VecVirtual{mask}, "block")
+		Mask(n, mask)
+		t := NewTile(1, 1)
+		begin(args, t, func(int) Mem { return Mem{Base: y} }, []reg.VecVirtual{mask}, "block")
 		row := make([]reg.Register, 4)
 		for r := range row {
 			row[r] = GP64()
@@ -156,7 +145,7 @@ func matVec() {
 			CMOVQLE(row[r-1], row[r])
 		}
 		LEAQ(Mem{Base: a, Index: as, Scale: 4}, a)
-		turned(t.Row(0), func(int) [4]Mem {
+		turned(args, t.Row(0), func(int) [4]Mem {
 			return [4]Mem{{Base: row[0]}, {Base: row[1]}, {Base: row[2]}, {Base: row[3]}}
 		}, func(n uint64) {
 			for _, r := range row {
@@ -169,14 +158,13 @@ func matVec() {
 	SUBQ(Imm(4), rows)
 	JG(LabelRef("block"))
 	Label("done")
-	VZEROUPPER()
-	RET()
 }
 
-func matVecT() {
-	p := pointers("y", "a")
+// MatVecT is y[j] (+)= Σ_i a[i·as + j]·x[i], with the arguments of MatVec.
+func MatVecT(args Args) {
+	p := pointers(args, "y", "a")
 	y, a := p[0], p[1]
-	cols, as := param("cols"), bytes("as")
+	cols, as := args.Load("cols"), bytes(args, "as")
 	for _, vecs := range []int{8, 4, 2, 1} {
 		label := fmt.Sprintf("vecs%d", vecs)
 		Label(label)
@@ -193,12 +181,12 @@ func matVecT() {
 			CMPQ(n, most)
 			CMOVQGT(most, n)
 			masks = []reg.VecVirtual{YMM()}
-			emit.Mask(n, masks[0])
+			Mask(n, masks[0])
 		}
-		t := emit.NewTile(1, vecs)
+		t := NewTile(1, vecs)
 		at := func(int) Mem { return Mem{Base: y} }
-		begin(t, at, masks, label)
-		x, row, k := pointers("x")[0], GP64(), param("rows")
+		begin(args, t, at, masks, label)
+		x, row, k := args.Load("x"), GP64(), args.Load("rows")
 		MOVQ(a, row)
 		Label(label + "step")
 		if masks == nil {
@@ -217,6 +205,4 @@ func matVecT() {
 		JMP(LabelRef(label))
 		Label(label + "none")
 	}
-	VZEROUPPER()
-	RET()
 }

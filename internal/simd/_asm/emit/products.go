@@ -1,4 +1,4 @@
-package main
+package emit
 
 import (
 	"fmt"
@@ -6,22 +6,11 @@ import (
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
-
-	"odes.dev/odes/internal/simd/_asm/emit"
 )
 
-// param loads an integer argument; bytes turns a count of float64 into bytes.
-func param(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
-
-func bytes(name string) reg.GPVirtual {
-	r := param(name)
-	SHLQ(Imm(3), r)
-	return r
-}
-
 // begin starts a tile from memory, or from zero where the argument from is 0.
-func begin(t *emit.Tile, at func(int) Mem, masks []reg.VecVirtual, label string) {
-	from := param("from")
+func begin(args Args, t *Tile, at func(int) Mem, masks []reg.VecVirtual, label string) {
+	from := args.Load("from")
 	TESTQ(from, from)
 	JZ(LabelRef(label + "zero"))
 	t.Load(at, masks)
@@ -34,26 +23,24 @@ func begin(t *emit.Tile, at func(int) Mem, masks []reg.VecVirtual, label string)
 // laneRows is the number of rows of a panel of a matrix packed for lanes.
 const laneRows = 6
 
-// laneProducts writes laneProduct8 and laneProduct4:
-// y[i][lane] (+)= Σ_k a[panel][k][i mod 6]·z[k][lane] for i < rows, k < inner. ys
-// and zs are the strides of rows of y and z, as that of panels of a, in elements;
-// from = 0 starts from zero. laneProduct4 touches the first lanes ≤ 4 lanes only.
-func laneProducts() {
-	TEXT("laneProduct8", NOSPLIT, "func(y, a, z *float64, rows, inner, ys, as, zs, from int)")
-	Pragma("noescape")
-	laneProduct(2, 1, nil)
-	TEXT("laneProduct4", NOSPLIT, "func(y, a, z *float64, rows, inner, ys, as, zs, from, lanes int)")
-	Pragma("noescape")
+// LaneProduct8 is y[i][lane] (+)= Σ_k a[panel][k][i mod 6]·z[k][lane] for i < rows,
+// k < inner and eight lanes: arguments y, a, z, rows, inner, the strides ys and zs
+// of rows of y and z and as of panels of a, in elements, and from, which is 0 to
+// start from zero.
+func LaneProduct8(args Args) { laneProduct(args, 2, 1, nil) }
+
+// LaneProduct4 is LaneProduct8 for the first lanes ≤ 4 lanes.
+func LaneProduct4(args Args) {
 	mask := YMM()
-	emit.Mask(param("lanes"), mask)
-	laneProduct(1, 2, &mask)
+	Mask(args.Load("lanes"), mask)
+	laneProduct(args, 1, 2, &mask)
 }
 
 // laneProduct writes the panels, several at once where one has too few chains.
-func laneProduct(vecs, panels int, mask *reg.VecVirtual) {
-	p := pointers("y", "a")
+func laneProduct(args Args, vecs, panels int, mask *reg.VecVirtual) {
+	p := pointers(args, "y", "a")
 	y, a := p[0], p[1]
-	rows := param("rows")
+	rows := args.Load("rows")
 	for n := panels * laneRows; n > 0; n-- {
 		if n > laneRows && n%laneRows != 0 {
 			continue
@@ -62,7 +49,7 @@ func laneProduct(vecs, panels int, mask *reg.VecVirtual) {
 		Label(label)
 		CMPQ(rows, Imm(uint64(n)))
 		JL(LabelRef(label + "none"))
-		laneTile(n, vecs, y, a, mask, label)
+		laneTile(args, n, vecs, y, a, mask, label)
 		SUBQ(Imm(uint64(n)), rows)
 		if n%laneRows == 0 {
 			JMP(LabelRef(label))
@@ -72,24 +59,22 @@ func laneProduct(vecs, panels int, mask *reg.VecVirtual) {
 		Label(label + "none")
 	}
 	Label("done")
-	VZEROUPPER()
-	RET()
 }
 
 // laneTile computes n rows and moves y and a on.
-func laneTile(n, vecs int, y, a reg.Register, mask *reg.VecVirtual, label string) {
-	ys := bytes("ys")
+func laneTile(args Args, n, vecs int, y, a reg.Register, mask *reg.VecVirtual, label string) {
+	ys := bytes(args, "ys")
 	at := GP64()
 	MOVQ(y, at)
-	out := emit.NewRows(at, ys, n)
+	out := NewRows(at, ys, n)
 	var masks []reg.VecVirtual
 	if mask != nil {
 		masks = []reg.VecVirtual{*mask}
 	}
-	t := emit.NewTile(n, vecs)
-	begin(t, out.At, masks, label)
-	z, zs, k := pointers("z")[0], bytes("zs"), param("inner")
-	as := bytes("as")
+	t := NewTile(n, vecs)
+	begin(args, t, out.At, masks, label)
+	z, zs, k := args.Load("z"), bytes(args, "zs"), args.Load("inner")
+	as := bytes(args, "as")
 	front := GP64()
 	MOVQ(a, front)
 	second := GP64()
@@ -122,38 +107,27 @@ func laneTile(n, vecs int, y, a reg.Register, mask *reg.VecVirtual, label string
 // updateCols is the width of a panel of a matrix packed for rank updates.
 const updateCols = 12
 
-// rankUpdates writes rankUpdate1 … rankUpdate4, for that many rows i of
-// to[lane][i][j] (+)= Σ_k y[k·yk + i·yi + lane]·x[panel][k][j mod 12], j < cols,
-// k < inner; rows of to are gs apart, lanes gl. Strides are in elements.
-func rankUpdates() {
-	for rows := 1; rows <= 4; rows++ {
-		rankUpdate(rows)
-	}
-	TEXT("packPanels", NOSPLIT, "func(packed, x *float64, rows, cols, xs int)")
-	Doc("packPanels writes packed[panel][k][12] from the rows of x, xs elements apart, zeros beyond cols.")
-	Pragma("noescape")
-	packPanels()
-}
-
-func rankUpdate(rows int) {
-	TEXT(fmt.Sprintf("rankUpdate%d", rows), NOSPLIT, "func(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int)")
-	Pragma("noescape")
-	p := pointers("to", "y")
+// RankUpdate is to[lane][i][j] (+)= Σ_k y[k·yk + i·yi + lane]·x[panel][k][j mod 12]
+// for i < rows ≤ 4, j < cols, k < inner: arguments to, y, x, cols, inner, lanes, the
+// strides gs of rows and gl of lanes of to, yi and yk, in elements, and from,
+// which is 0 to start from zero.
+func RankUpdate(args Args, rows int) {
+	p := pointers(args, "to", "y")
 	g, y := p[0], p[1]
-	gs, yi, yk := bytes("gs"), bytes("yi"), bytes("yk")
-	lanes := param("lanes")
+	gs, yi, yk := bytes(args, "gs"), bytes(args, "yi"), bytes(args, "yk")
+	lanes := args.Load("lanes")
 	Label("lane")
-	x, left := pointers("x")[0], param("cols")
+	x, left := args.Load("x"), args.Load("cols")
 	at := GP64()
 	MOVQ(g, at)
-	dst := emit.NewRows(at, gs, rows)
+	dst := NewRows(at, gs, rows)
 	tile := func(label string, masks func() []reg.VecVirtual) {
-		t := emit.NewTile(rows, updateCols/4)
-		begin(t, dst.At, masks(), label)
-		k := param("inner")
+		t := NewTile(rows, updateCols/4)
+		begin(args, t, dst.At, masks(), label)
+		k := args.Load("inner")
 		yAt := GP64()
 		MOVQ(y, yAt)
-		src := emit.NewRows(yAt, yi, rows)
+		src := NewRows(yAt, yi, rows)
 		Label(label + "step")
 		t.Step(src.At, Mem{Base: x}, nil)
 		ADDQ(Imm(8*updateCols), x)
@@ -174,13 +148,11 @@ func rankUpdate(rows int) {
 	JZ(LabelRef("next"))
 	tile("short", func() []reg.VecVirtual { return threeMasks(left) })
 	Label("next")
-	gl := bytes("gl")
+	gl := bytes(args, "gl")
 	ADDQ(gl, g)
 	ADDQ(Imm(8), y)
 	DECQ(lanes)
 	JNZ(LabelRef("lane"))
-	VZEROUPPER()
-	RET()
 }
 
 // threeMasks are the masks of the first left < 12 of 12 elements.
@@ -198,17 +170,19 @@ func threeMasks(left reg.GPVirtual) []reg.VecVirtual {
 		CMPQ(n, most)
 		CMOVQGT(most, n)
 		masks[v] = YMM()
-		emit.Mask(n, masks[v])
+		Mask(n, masks[v])
 	}
 	return masks
 }
 
-func packPanels() {
-	p := pointers("packed", "x")
+// PackPanels writes packed[panel][k][12] from x[rows][cols], whose rows are xs
+// elements apart, with zeros beyond cols: arguments packed, x, rows, cols, xs.
+func PackPanels(args Args) {
+	p := pointers(args, "packed", "x")
 	to, x := p[0], p[1]
-	left, xs := param("cols"), bytes("xs")
+	left, xs := args.Load("cols"), bytes(args, "xs")
 	move := func(label string, masks []reg.VecVirtual) {
-		row, k := GP64(), param("rows")
+		row, k := GP64(), args.Load("rows")
 		MOVQ(x, row)
 		Label(label + "row")
 		for v := range 3 {
@@ -216,7 +190,7 @@ func packPanels() {
 			if m := (Mem{Base: row, Disp: 32 * v}); masks == nil {
 				VMOVUPD(m, r)
 			} else {
-				emit.LoadMasked(m, masks[v], r)
+				LoadMasked(m, masks[v], r)
 			}
 			VMOVUPD(r, Mem{Base: to, Disp: 32 * v})
 		}
@@ -237,6 +211,4 @@ func packPanels() {
 	JZ(LabelRef("done"))
 	move("short", threeMasks(left))
 	Label("done")
-	VZEROUPPER()
-	RET()
 }

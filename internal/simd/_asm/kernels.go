@@ -1,0 +1,126 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	. "github.com/mmcloughlin/avo/build"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+
+	"odes.dev/odes/internal/simd/_asm/emit"
+)
+
+// params are the arguments of the open function.
+type params struct{}
+
+func (params) Load(name string) reg.GPVirtual { return Load(Param(name), GP64()).(reg.GPVirtual) }
+
+func (params) Float(name string) Mem {
+	b, err := Param(name).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
+
+// kernel writes one Go function.
+func kernel(name, signature, doc string, body func(args emit.Args)) {
+	TEXT(name, NOSPLIT, "func"+signature)
+	Doc(doc)
+	Pragma("noescape")
+	body(params{})
+	VZEROUPPER()
+	RET()
+}
+
+// kind names a form: S for operands that are shared or scalar, V for others.
+func kind(arity, set int) string {
+	if set == 0 {
+		return "V"
+	}
+	s := ""
+	for k := range arity {
+		s += string("VS"[set>>k&1])
+	}
+	return s
+}
+
+// forms lists the sets of shared operands that leave something to do for each lane.
+func forms(op emit.Operation) []int {
+	var out []int
+	for shared := 1; shared < 1<<op.Arity; shared++ {
+		if shared != 1<<op.Arity-1 || op.Name == "copy" {
+			out = append(out, shared)
+		}
+	}
+	return out
+}
+
+func elementwise() {
+	for _, op := range emit.Operations {
+		in := strings.Join(emit.Operands[:op.Arity], ", ")
+		kernel(op.Name+"V", "(out, "+in+" *float64, n int)",
+			op.Name+"V is "+op.Name+" of n elements.", op.Along)
+		for _, shared := range forms(op) {
+			name := op.Name + kind(op.Arity, shared)
+			kernel(name, "(out, "+in+" *float64, rows, lanes int)",
+				name+" is "+op.Name+" of rows of lanes.",
+				func(args emit.Args) { op.AlongRows(args, shared) })
+		}
+	}
+}
+
+func functions(coef emit.Coefficients) {
+	for _, fn := range emit.Functions {
+		for scalar := range 1<<fn.Arity - 1 {
+			name := fn.Name + kind(fn.Arity, scalar)
+			TEXT(name, NOSPLIT, fmt.Sprintf("func(out, %s *float64, n int) (done int)", strings.Join(emit.Operands[:fn.Arity], ", ")))
+			Doc(name + " is " + fn.Name + " of the first done elements: all, or those before a group of four that has a lane outside the main path.")
+			Pragma("noescape")
+			done := fn.Along(params{}, coef, scalar)
+			VZEROUPPER()
+			Store(done, ReturnIndex(0))
+			RET()
+		}
+	}
+}
+
+func reductions() {
+	kernel("sumV", "(partial, x *float64, n int)", "sumV adds x[i] to partial[i mod 8].", emit.Sum)
+	kernel("dotV", "(partial, x, y *float64, n int)", "dotV adds x[i]·y[i] to partial[i mod 8], fused.", emit.Dot)
+	for _, scalar := range []bool{false, true} {
+		name := "norm" + kind(1, map[bool]int{true: 1}[scalar])
+		TEXT(name, NOSPLIT, "func(square, most, e, y0, y1, abs *float64, rel float64, n int) (bad int)")
+		Doc(name + " adds the squares of |e[i]|/sc[i] to square[i mod 8] and takes them into most[0:4]; bad if a scale is not finite.")
+		Pragma("noescape")
+		bad := emit.ScaledSquares(params{}, scalar)
+		VZEROUPPER()
+		Store(bad, ReturnIndex(0))
+		RET()
+	}
+}
+
+func combinations() {
+	kernel("combine", "(out, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride, n int)",
+		"combine sets out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first product rounded.", emit.Combine)
+}
+
+func products() {
+	kernel("laneProduct8", "(y, a, z *float64, rows, inner, ys, as, zs, from int)",
+		"laneProduct8 sets y[i][lane] (+)= Σ_k a[panel][k][i mod 6]·z[k][lane] for eight lanes.", emit.LaneProduct8)
+	kernel("laneProduct4", "(y, a, z *float64, rows, inner, ys, as, zs, from, lanes int)",
+		"laneProduct4 is laneProduct8 for at most four lanes.", emit.LaneProduct4)
+	for rows := 1; rows <= 4; rows++ {
+		name := fmt.Sprintf("rankUpdate%d", rows)
+		kernel(name, "(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int)",
+			name+" sets to[lane][i][j] (+)= Σ_k y[k·yk + i·yi + lane]·x[panel][k][j mod 12].",
+			func(args emit.Args) { emit.RankUpdate(args, rows) })
+	}
+	kernel("packPanels", "(packed, x *float64, rows, cols, xs int)",
+		"packPanels writes packed[panel][k][12] from the rows of x, xs elements apart, zeros beyond cols.", emit.PackPanels)
+	kernel("matVec", "(y, a, x *float64, rows, cols, as, from int)",
+		"matVec sets y[i] (+)= Σ_j a[i·as + j]·x[j].", emit.MatVec)
+	kernel("matVecT", "(y, a, x *float64, rows, cols, as, from int)",
+		"matVecT sets y[j] (+)= Σ_i a[i·as + j]·x[i].", emit.MatVecT)
+}
