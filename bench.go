@@ -83,11 +83,11 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 		return err
 	}
 	variables, _ := m.variables(r.settings.wrt, &r.warnings)
-	one, err := m.programs.kit(1, nil, valuesOnly)
+	one, err := m.programs.kit(1, nil, valuesOnly, false)
 	if err != nil {
 		return err
 	}
-	w, t, y := m.atStart(one, r)
+	w, t, y := r.atStart(one)
 	size := w.Size()
 	k := make([]float64, size.N+size.Q)
 	b.RHS = measure(one.value.rates, func() { w.Eval(t, y, k) })
@@ -96,12 +96,14 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	if b.Settings.Mode != "adjoint" {
 		lanes = 1
 	}
-	all, err := m.programs.kit(lanes, m.active(r.point, variables), pulling)
+	active := m.active(r.point, variables)
+	r.plan = newPlan(m.layout, active)
+	all, err := m.programs.kit(lanes, active, pulling, false)
 	if err != nil || all.pull.rates == nil {
 		return err
 	}
-	w, t, y = m.atStart(all, r)
-	w.Begin()
+	w, t, y = r.atStart(all)
+	w.Begin(make([][]float64, lanes)) // products are noted, and dropped when there are many
 	kb, yb, tb := make([]float64, len(k)*lanes), make([]float64, size.N*lanes), make([]float64, lanes)
 	for i := range kb {
 		kb[i] = 1 / float64(i+1)
@@ -111,8 +113,8 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 }
 
 // atStart returns a worker that stands at the start of a run.
-func (m *Model) atStart(k *kit, r *run) (w *worker, t float64, y []float64) {
-	w = m.newWorker(k, r.point, r.rows)
+func (r *run) atStart(k *kit) (w *worker, t float64, y []float64) {
+	w = r.worker(k)
 	size := w.Size()
 	y = make([]float64, size.N)
 	d, modes := make([]float64, size.D), make([]float64, size.M)

@@ -16,6 +16,8 @@ type complexWorker struct {
 	stages  *stages[*evaluation]
 	vec     [numVectors][]complex128
 	rows    []int
+	plan    *plan
+	fixed   []float64 // all parameters of the run
 }
 
 // evaluation is a tape's evaluator with the places its inputs and outputs bind to.
@@ -29,9 +31,9 @@ type storage struct {
 	data []complex128
 }
 
-func (m *Model) newComplexWorker(pt *point, rows []int) *complexWorker {
+func (m *Model) newComplexWorker(pt *point, rows []int, plan *plan) *complexWorker {
 	l := m.layout
-	w := &complexWorker{model: m, cut: pt.cut, initial: pt.initial, rows: rows}
+	w := &complexWorker{model: m, cut: pt.cut, initial: pt.initial, rows: rows, plan: plan, fixed: pt.p}
 	tapes := *m.programs.tapes
 	tapes.once, tapes.segment, tapes.rates = nil, nil, m.compiled.Rates
 	tapes.choose, tapes.output, tapes.invariants = nil, nil, nil
@@ -80,12 +82,19 @@ func (w *complexWorker) run(e *evaluation, out *[numVectors][]complex128, add bo
 // Size implements solvers.ComplexSystem.
 func (w *complexWorker) Size() solvers.Size {
 	l := w.model.layout
-	return solvers.Size{N: l.nY, Q: l.nQ, P: l.nP, D: l.nD, M: l.nM}
+	return solvers.Size{N: l.nY, Q: l.nQ, P: w.plan.width, D: l.nD, M: l.nM}
 }
 
-// SetParameters implements solvers.ComplexSystem. Defaults that follow other
-// parameters are not recomputed: the caller gives all of p.
-func (w *complexWorker) SetParameters(p []complex128) { copy(w.vec[vecP], p) }
+// SetParameters implements solvers.ComplexSystem: p are the active parameters.
+// Defaults that follow other parameters are not recomputed.
+func (w *complexWorker) SetParameters(p []complex128) {
+	for i, x := range w.fixed {
+		w.vec[vecP][i] = complex(x, 0)
+	}
+	for name, column := range w.plan.columns {
+		copy(w.vec[vecP][w.model.part(name).offset:], p[column.offset:column.offset+column.len])
+	}
+}
 
 // Start implements solvers.ComplexSystem.
 func (w *complexWorker) Start(t0 complex128, y, d []complex128) {

@@ -80,7 +80,7 @@ func (m *Model) emit(w io.Writer, stage string) error {
 		d.active["p."+p.Name] = true
 	}
 	if stage == "program" {
-		k, err := m.programs.kit(1, names, pulling)
+		k, err := m.programs.kit(1, names, pulling, false)
 		if err != nil {
 			return err
 		}

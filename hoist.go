@@ -2,6 +2,8 @@ package odes
 
 import (
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
 
 	"odes.dev/odes/tape"
@@ -18,17 +20,36 @@ type hoisting struct {
 }
 
 func hoist(rates *tape.Tape) hoisting {
-	var h hoisting
-	once, rest := tapec.Split(rates, func(name string) bool { return !strings.HasPrefix(name, "p.") })
-	if len(once.Outputs) > 0 {
-		h.once = once
+	once, rest := split(rates, "c.", func(name string) bool { return !strings.HasPrefix(name, "p.") })
+	segment, rest := split(rest, "e.", func(name string) bool { return name == "t" || strings.HasPrefix(name, "y.") })
+	return hoisting{once: once, segment: segment, rates: rest}
+}
+
+// split takes the work out of t that depends on no late input. What rest reads
+// of it is named prefix0, prefix1, …; early is nil when there is nothing to take out.
+func split(t *tape.Tape, prefix string, late func(string) bool) (early, rest *tape.Tape) {
+	had := map[string]bool{}
+	for _, in := range t.Inputs {
+		had[in.Name] = true
 	}
-	segment, rest := tapec.Split(rest, func(name string) bool { return name == "t" || strings.HasPrefix(name, "y.") })
-	if len(segment.Outputs) > 0 {
-		h.segment = segment
+	early, rest = tapec.Split(t, late)
+	if len(early.Outputs) == 0 {
+		return nil, rest
 	}
-	h.rates = rest
-	return h
+	names := map[string]string{}
+	early.Outputs = slices.Clone(early.Outputs)
+	for i := range early.Outputs {
+		o := &early.Outputs[i]
+		names[o.Name] = prefix + strconv.Itoa(i)
+		o.Name = names[o.Name]
+	}
+	rest.Inputs = slices.Clone(rest.Inputs)
+	for i := range rest.Inputs {
+		if in := &rest.Inputs[i]; !had[in.Name] {
+			in.Name = names[in.Name]
+		}
+	}
+	return early, rest
 }
 
 // derivatives makes the transposes and tangents of a model's tapes with

@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"strings"
 	"sync"
 
 	"odes.dev/odes/tape"
@@ -54,6 +55,8 @@ type programs struct {
 
 type kitKey struct {
 	lanes  int
+	dir    direction
+	many   bool
 	active string // names of the active params; "" for values only
 }
 
@@ -63,6 +66,10 @@ type kit struct {
 	lanes             int
 	layout            *layout
 	value, pull, push *stages[*program]
+
+	plan   *plan    // of the parameters' cotangents, or their order as tangents
+	shared *program // the part of the rates' transpose that all sweeps share; nil for none
+	nW     int
 }
 
 func newPrograms(c *tapec.Compiled, l *layout) *programs {
@@ -95,57 +102,113 @@ const (
 	pushing
 )
 
-// kit returns the programs for lanes lanes and the active params, making them once.
-func (p *programs) kit(lanes int, active []string, dir direction) (*kit, error) {
-	key := kitKey{lanes: lanes}
-	if dir != valuesOnly {
-		key.active = [...]string{"", "<", ">"}[dir]
-		for _, name := range active {
-			key.active += name + "\n"
-		}
-	}
+// kit returns the programs for lanes lanes and the active params, making them
+// once. many tells that several sweeps over one run will follow each other.
+func (p *programs) kit(lanes int, active []string, dir direction, many bool) (*kit, error) {
+	key := kitKey{lanes: lanes, dir: dir, many: many, active: strings.Join(active, "\n")}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if k := p.kits[key]; k != nil {
 		return k, nil
 	}
-	k := &kit{lanes: lanes, layout: p.layout}
-	compile := func(tapes *stages[*tape.Tape], derive func(*tape.Tape) (*tape.Tape, error)) (*stages[*program], error) {
-		return transform(tapes, func(t *tape.Tape) (*program, error) {
-			d, err := derive(t)
-			if err != nil || d == nil {
-				return nil, err
-			}
-			return newProgram(d, p.layout, lanes, func(v vector) bool {
-				switch v {
-				case vecY, vecT: // a stage's transpose overwrites; all others add
-					return t != p.tapes.rates
-				case vecF:
-					return false
-				}
-				return true
-			})
-		})
-	}
+	k := &kit{lanes: lanes, layout: p.layout, plan: newPlan(p.layout, active)}
 	var err error
-	if k.value, err = compile(p.tapes, func(t *tape.Tape) (*tape.Tape, error) { return t, nil }); err != nil {
+	if k.value, err = compile(p.tapes, p.layout.find, lanes, nil); err != nil {
 		return nil, err
 	}
-	d := derivatives{active: map[string]bool{}}
-	for _, name := range active {
-		d.active["p."+name] = true
-	}
-	differentiable := *p.tapes
-	differentiable.choose, differentiable.output, differentiable.invariants = nil, nil, nil
 	switch dir {
 	case pulling:
-		k.pull, err = compile(&differentiable, d.pull)
+		err = k.transposed(p.tapes, active, many)
 	case pushing:
-		k.push, err = compile(&differentiable, d.push)
+		err = k.tangents(p.tapes, active)
 	}
 	if err != nil {
 		return nil, err
 	}
 	p.kits[key] = k
 	return k, nil
+}
+
+// compile makes programs of tapes.
+func compile(tapes *stages[*tape.Tape], find finder, lanes int, add func(vector) bool) (*stages[*program], error) {
+	return transform(tapes, func(t *tape.Tape) (*program, error) { return newProgram(t, find, lanes, add) })
+}
+
+// derived returns the derivatives of the tapes that have any.
+func derived(tapes *stages[*tape.Tape], active []string, derive func(*derivatives, *tape.Tape) (*tape.Tape, error)) (*stages[*tape.Tape], error) {
+	d := &derivatives{active: map[string]bool{}}
+	for _, name := range active {
+		d.active["p."+name] = true
+	}
+	differentiable := *tapes
+	differentiable.choose, differentiable.output, differentiable.invariants = nil, nil, nil
+	return transform(&differentiable, func(t *tape.Tape) (*tape.Tape, error) { return derive(d, t) })
+}
+
+// tangents makes k.push.
+func (k *kit) tangents(tapes *stages[*tape.Tape], active []string) error {
+	push, err := derived(tapes, active, (*derivatives).push)
+	if err != nil {
+		return err
+	}
+	k.push, err = compile(push, k.find(k.plan.columns), k.lanes, nil)
+	return err
+}
+
+// transposed makes k.pull: from the transpose of the rates it takes out what
+// all sweeps share, and the products that are better done for many stages at once.
+func (k *kit) transposed(tapes *stages[*tape.Tape], active []string, many bool) error {
+	pull, err := derived(tapes, active, (*derivatives).pull)
+	if err != nil {
+		return err
+	}
+	places := map[string]part{}
+	if pull.rates != nil {
+		var shared *tape.Tape
+		if many {
+			shared, pull.rates = split(pull.rates, "w.", func(name string) bool { return strings.HasPrefix(name, "bar.") })
+		}
+		var list []tapec.Deferred
+		pull.rates, list = tapec.Defer(pull.rates, leastDeferred, func(output string) bool { return strings.HasPrefix(output, "bar.p.") })
+		places = k.plan.defers(list, k.lanes)
+		if shared != nil {
+			for _, o := range shared.Outputs {
+				n := shared.Shape(o.Value).Size()
+				places[o.Name] = part{vecW, k.nW, n}
+				k.nW += n
+			}
+		}
+		find := k.find(places)
+		if shared != nil {
+			if k.shared, err = newProgram(shared, find, 1, nil); err != nil {
+				return err
+			}
+		}
+	}
+	for name, at := range k.plan.gather(k.layout, pull, active) {
+		places[name] = at
+	}
+	rates := pull.rates
+	pull.rates = nil
+	find := k.find(places)
+	if k.pull, err = compile(pull, find, k.lanes, func(v vector) bool { return v != vecF }); err != nil {
+		return err
+	}
+	// a stage's transpose overwrites the cotangents of state and time; all others add
+	k.pull.rates, err = newProgram(rates, find, k.lanes, func(v vector) bool { return v != vecY && v != vecT })
+	return err
+}
+
+// find is the layout's, but for derivatives by parameters and names that only this kit has.
+func (k *kit) find(places map[string]part) finder {
+	return func(name string) (part, variation, bool) {
+		if at, ok := places[name]; ok && at.vec != vecP {
+			return at, primal, true
+		}
+		at, vary, ok := k.layout.find(name)
+		if ok && vary != primal && at.vec == vecP {
+			at, ok = places[name[len("bar."):]]
+		}
+		return at, vary, ok
+	}
 }

@@ -14,25 +14,27 @@ import (
 type vector uint8
 
 const (
-	vecT     vector = iota // time, one element
-	vecY                   // states; right limits where there are two
-	vecYm                  // left limits of the states
-	vecP                   // parameters
-	vecD                   // discretes; right limits where there are two
-	vecDm                  // left limits of the discretes
-	vecM                   // modes
-	vecC                   // work hoisted on the parameters
-	vecE                   // work hoisted on parameters, discretes and modes
-	vecK                   // right-hand side: states, then quadratures
-	vecF                   // functionals
-	vecFired               // one-hot over the elements of an event
-	vecRow                 // a data row
-	vecTimes               // instants
-	vecRho                 // guards
-	vecTruth               // their truth
-	vecPsi                 // objectives
-	vecOut                 // outputs
-	vecOther               // asserts, gaps of invariants
+	vecT       vector = iota // time, one element
+	vecY                     // states; right limits where there are two
+	vecYm                    // left limits of the states
+	vecP                     // parameters
+	vecD                     // discretes; right limits where there are two
+	vecDm                    // left limits of the discretes
+	vecM                     // modes
+	vecC                     // work hoisted on the parameters
+	vecE                     // work hoisted on parameters, discretes and modes
+	vecK                     // right-hand side: states, then quadratures
+	vecF                     // functionals
+	vecFired                 // one-hot over the elements of an event
+	vecRow                   // a data row
+	vecTimes                 // instants
+	vecRho                   // guards
+	vecTruth                 // their truth
+	vecPsi                   // objectives
+	vecOut                   // outputs
+	vecW                     // work of a transpose that is the same for all lanes
+	vecFactors               // factors of deferred products
+	vecOther                 // asserts, gaps of invariants
 	numVectors
 )
 

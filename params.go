@@ -204,17 +204,21 @@ func flatIndex(shape []int, subs []int) (int, string) {
 }
 
 // chain adds to every param's derivatives the paths through defaults that use
-// it: grad is [rows][P], partial on entry and total on return.
-func (m *Model) chain(pt *point, grad []float64, rows int) error {
+// it: the rows of grad, stride apart and laid out by columns, are partial
+// derivatives on entry and total ones on return.
+func (m *Model) chain(pt *point, columns map[string]part, grad []float64, rows, stride int) error {
 	for k := len(m.compiled.Defaults) - 1; k >= 0; k-- {
 		d := m.compiled.Defaults[k]
-		if pt.cutP[d.Param] {
-			continue
-		}
 		out := "p." + d.Param.Name
+		from, active := columns[out]
 		var wrt []string
 		for _, in := range d.Tape.Inputs {
-			wrt = append(wrt, in.Name)
+			if _, ok := columns[in.Name]; ok {
+				wrt = append(wrt, in.Name)
+			}
+		}
+		if pt.cutP[d.Param] || !active || len(wrt) == 0 {
+			continue
 		}
 		pull, err := tapec.VJP(d.Tape, []string{out}, wrt)
 		if err != nil {
@@ -226,15 +230,13 @@ func (m *Model) chain(pt *point, grad []float64, rows int) error {
 				copy(e.Input(in.Name), pt.p[at.offset:at.offset+at.len])
 			}
 		}
-		from := m.part(out)
 		for r := range rows {
-			row := grad[r*m.layout.nP : (r+1)*m.layout.nP]
+			row := grad[r*stride:]
 			copy(e.Input("bar."+out), row[from.offset:from.offset+from.len])
 			e.Run()
 			for _, name := range wrt {
-				to := m.part(name)
 				for i, x := range e.Output("bar." + name) {
-					row[to.offset+i] += x
+					row[columns[name].offset+i] += x
 				}
 			}
 		}
@@ -243,12 +245,20 @@ func (m *Model) chain(pt *point, grad []float64, rows int) error {
 }
 
 // active lists the params that must be differentiated so that wrt comes out
-// right: wrt itself and whatever follows one of them through defaults.
+// right: those of wrt in their order, then whatever follows one of them through
+// defaults.
 func (m *Model) active(pt *point, wrt []Variable) []string {
 	on := map[string]bool{}
+	var list []string
+	add := func(name string) {
+		if !on[name] {
+			on[name] = true
+			list = append(list, name)
+		}
+	}
 	for _, v := range wrt {
 		if !v.Initial {
-			on[v.Name] = true
+			add(v.Name)
 		}
 	}
 	for _, d := range m.compiled.Defaults {
@@ -257,14 +267,8 @@ func (m *Model) active(pt *point, wrt []Variable) []string {
 		}
 		for _, in := range d.Tape.Inputs {
 			if on[strings.TrimPrefix(in.Name, "p.")] {
-				on[d.Param.Name] = true
+				add(d.Param.Name)
 			}
-		}
-	}
-	var list []string
-	for _, s := range m.checked.Params {
-		if on[s.Name] {
-			list = append(list, s.Name)
 		}
 	}
 	return list

@@ -30,8 +30,11 @@ type binding struct {
 	add    bool
 }
 
+// finder says what a name binds to.
+type finder func(name string) (part, variation, bool)
+
 // newProgram compiles t. Outputs for which add reports true are accumulated into their place.
-func newProgram(t *tape.Tape, l *layout, lanes int, add func(vector) bool) (*program, error) {
+func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*program, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -41,7 +44,7 @@ func newProgram(t *tape.Tape, l *layout, lanes int, add func(vector) bool) (*pro
 	}
 	p := &program{code: code, lanes: lanes, tape: t}
 	for i, in := range t.Inputs {
-		at, vary, ok := l.find(in.Name)
+		at, vary, ok := find(in.Name)
 		if !ok {
 			return nil, fmt.Errorf("tape %s: no vector for input %q", t.Name, in.Name)
 		}
@@ -54,7 +57,7 @@ func newProgram(t *tape.Tape, l *layout, lanes int, add func(vector) bool) (*pro
 	}
 	perLane := tape.PerLane(t)
 	for i, out := range t.Outputs {
-		at, vary, ok := l.find(out.Name)
+		at, vary, ok := find(out.Name)
 		if !ok {
 			return nil, fmt.Errorf("tape %s: no vector for output %q", t.Name, out.Name)
 		}
@@ -66,6 +69,13 @@ func newProgram(t *tape.Tape, l *layout, lanes int, add func(vector) bool) (*pro
 			width = lanes
 		}
 		n := t.Shape(out.Value).Size()
+		if at.vec == vecFactors { // shared and per-lane ones share a record
+			if perLane[out.Value] {
+				n *= lanes
+			}
+			p.outs = append(p.outs, binding{i, vary, at.vec, at.offset, at.offset + n, false})
+			continue
+		}
 		p.outs = append(p.outs, binding{i, vary, at.vec, at.offset * width, (at.offset + n) * width, add != nil && vary == cotangent && add(at.vec)})
 	}
 	return p, nil

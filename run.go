@@ -6,6 +6,7 @@ import (
 	"math"
 	"time"
 
+	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
@@ -21,6 +22,8 @@ type run struct {
 	objectives []objective
 	rows       []int // of the objectives among those of the model
 	tableau    *solvers.Tableau
+	stages     int   // of the method
+	plan       *plan // of the active parameters; none in a plain solve
 	warnings   diag.List
 }
 
@@ -36,6 +39,8 @@ func (m *Model) begin(opts Options) (*run, error) {
 		return nil, err
 	}
 	r.tableau, _ = solvers.Lookup(r.settings.method)
+	r.plan = newPlan(m.layout, nil)
+	r.stages = r.method(0).Info().Stages
 	return r, m.assert(r.point)
 }
 
@@ -65,12 +70,15 @@ func (m *Model) assert(pt *point) error {
 
 // method returns the run's method with work space for lanes lanes.
 func (r *run) method(lanes int) *solvers.RungeKutta {
-	return solvers.NewRungeKutta(r.tableau, r.model.newSize(), lanes)
+	l := r.model.layout
+	return solvers.NewRungeKutta(r.tableau, solvers.Size{N: l.nY, Q: l.nQ, P: r.plan.width, D: l.nD, M: l.nM}, lanes)
 }
 
-func (m *Model) newSize() solvers.Size {
-	l := m.layout
-	return solvers.Size{N: l.nY, Q: l.nQ, P: l.nP, D: l.nD, M: l.nM}
+// worker returns a worker for the run.
+func (r *run) worker(k *kit) *worker {
+	w := r.model.newWorker(k, r.point, r.rows, r.plan.width)
+	w.stages = r.stages
+	return w
 }
 
 // forward solves the model into sink.
@@ -134,7 +142,7 @@ func (r *run) stats(s solvers.Stats) RunStats {
 func (r *run) report(lanes int) RunSettings {
 	return RunSettings{
 		Method: r.settings.method, RTol: r.settings.solver.RTol, ATol: r.settings.solver.ATol,
-		Mode: r.settings.mode, Checkpoint: r.settings.checkpoint, Backend: "generic",
+		Mode: r.settings.mode, Checkpoint: r.settings.checkpoint, Backend: simd.Backend(),
 		Lanes: lanes, Threads: r.settings.threads,
 	}
 }
@@ -144,7 +152,7 @@ func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := m.programs.kit(1, nil, valuesOnly)
+	k, err := m.programs.kit(1, nil, valuesOnly, false)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +161,7 @@ func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
 		l.Errorf(CodeSetting, source.Span{}, "the times to report at must ascend")
 		return nil, l.Err()
 	}
-	w := m.newWorker(k, r.point, r.rows)
+	w := r.worker(k)
 	table, observer := w.newRecorder(opts.Times), sens.NewObserver(w)
 	log := &eventLog{}
 	start := time.Now()
@@ -237,11 +245,12 @@ func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities
 		return nil, err
 	}
 	active := m.active(r.point, variables)
-	forward, err := m.programs.kit(1, nil, valuesOnly)
+	r.plan = newPlan(m.layout, active)
+	forward, err := m.programs.kit(1, nil, valuesOnly, false)
 	if err != nil {
 		return nil, err
 	}
-	w := m.newWorker(forward, r.point, r.rows)
+	w := r.worker(forward)
 	trajectory := &solvers.Trajectory{Limit: r.settings.solver.Memory}
 	start := time.Now()
 	stats, err := r.forward(ctx, w, opts.Progress, trajectory)
@@ -265,31 +274,35 @@ func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities
 		want.Initial = want.Initial || v.Initial
 	}
 	start = time.Now()
+	gradient := opts.Gradient
+	if len(gradient) < columns*len(r.rows) {
+		gradient = make([]float64, columns*len(r.rows))
+	}
+	gradient = gradient[:columns*len(r.rows)]
 	var res sens.Result
+	if r.plan.fits(variables) {
+		res.DP, want.Stride = gradient, columns
+	}
 	if err := method.Gradient(ctx, trajectory, want, &res); err != nil {
 		return nil, m.failed(err, w, r.method(0))
 	}
+	stride := max(want.Stride, r.plan.width)
 	m.warn(res.Warnings, &r.warnings)
-	if err := m.chain(r.point, res.DP, len(r.rows)); err != nil {
+	if err := m.chain(r.point, r.plan.columns, res.DP, len(r.rows), stride); err != nil {
 		return nil, err
 	}
 	out := &Sensitivities{
-		Status: "ok", From: w.started, To: stats.T, Variables: variables, Columns: columns,
+		Status: "ok", From: w.started, To: stats.T, Variables: variables, Columns: columns, Gradient: gradient,
 		Settings: r.report(lanes), Stats: r.stats(stats),
 	}
-	out.Gradient = opts.Gradient
-	if len(out.Gradient) < columns*len(r.rows) {
-		out.Gradient = make([]float64, columns*len(r.rows))
-	}
-	out.Gradient = out.Gradient[:columns*len(r.rows)]
 	for i, o := range r.objectives {
 		v := o.value
 		v.Value = res.Psi[i]
 		if math.IsNaN(v.Value) {
 			out.Status = "partial"
 		}
-		row := out.Gradient[i*columns : (i+1)*columns]
-		m.gather(row, variables, res.DP[i*m.layout.nP:], initialRow(&res, i, m.layout.nY))
+		row := gradient[i*columns : (i+1)*columns]
+		r.gather(row, variables, res.DP[i*stride:], initialRow(&res, i, m.layout.nY))
 		v = r.valued(v)
 		if !math.IsNaN(v.Value) && !finite(row) {
 			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not differentiable at this point")
@@ -300,16 +313,16 @@ func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities
 	for _, e := range res.Events {
 		record := m.eventRecord(e, guards)
 		if want.EventTimes {
-			if err := m.chain(r.point, e.DP, 1); err != nil {
+			if err := m.chain(r.point, r.plan.columns, e.DP, 1, r.plan.width); err != nil {
 				return nil, err
 			}
 			record.Params = make([]float64, columns)
-			m.gather(record.Params, variables, e.DP, nil)
+			r.gather(record.Params, variables, e.DP, nil)
 		}
 		out.Events = append(out.Events, record)
 	}
 	m.influence(variables, &r.warnings)
-	out.Stats.VJP = res.Stats.Steps * r.method(0).Info().Stages
+	out.Stats.VJP = res.Stats.Steps * r.stages
 	out.Stats.PeakTrajectoryBytes = trajectory.Bytes()
 	out.Stats.Seconds.Forward = forwardSeconds
 	out.Stats.Seconds.Adjoint = time.Since(start).Seconds()
@@ -334,18 +347,15 @@ func finite(x []float64) bool {
 	return true
 }
 
-// gather lays the derivatives by all params and initial values out as a row of the wanted variables.
-func (m *Model) gather(row []float64, variables []Variable, params, initial []float64) {
+// gather lays the derivatives by active params and by initial values out as a row of the wanted variables.
+func (r *run) gather(row []float64, variables []Variable, params, initial []float64) {
 	for _, v := range variables {
-		prefix, from := "p.", params
-		if v.Initial {
-			prefix, from = "y.", initial
+		to := row[v.Offset : v.Offset+v.Size()]
+		if !v.Initial {
+			copy(to, params[r.plan.columns["p."+v.Name].offset:])
+		} else if initial != nil {
+			copy(to, initial[r.model.part("y."+v.Name).offset:])
 		}
-		if from == nil {
-			continue
-		}
-		at := m.part(prefix + v.Name)
-		copy(row[v.Offset:v.Offset+at.len], from[at.offset:])
 	}
 }
 
@@ -364,33 +374,33 @@ func (r *run) sensitivityMethod(lanes int, active []string) (sens.Method, error)
 	m := r.model
 	switch r.settings.mode {
 	case "adjoint":
-		k, err := m.programs.kit(lanes, active, pulling)
+		k, err := m.programs.kit(lanes, active, pulling, len(r.rows) > lanes)
 		if err != nil {
 			return nil, err
 		}
 		return &sens.Adjoint{Threads: r.settings.threads, New: func() sens.CotangentWorker {
-			w := m.newWorker(k, r.point, r.rows)
+			w := r.worker(k)
 			return sens.CotangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 		}}, nil
 	case "tangent":
-		k, err := m.programs.kit(lanes, active, pushing)
+		k, err := m.programs.kit(lanes, active, pushing, false)
 		if err != nil {
 			return nil, err
 		}
 		return &sens.Tangent{New: func() sens.TangentWorker {
-			w := m.newWorker(k, r.point, r.rows)
+			w := r.worker(k)
 			return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 		}}, nil
 	case "complex", "differences":
-		k, err := m.programs.kit(1, nil, valuesOnly)
+		k, err := m.programs.kit(1, nil, valuesOnly, false)
 		if err != nil {
 			return nil, err
 		}
 		newWorker := func() sens.ComplexWorker {
-			real := m.newWorker(k, r.point, r.rows)
-			c := m.newComplexWorker(r.point, r.rows)
+			real := r.worker(k)
+			c := m.newComplexWorker(r.point, r.rows, r.plan)
 			return sens.ComplexWorker{
-				System: c, Objectives: c, Method: r.method(0), Params: r.point.p,
+				System: c, Objectives: c, Method: r.method(0), Params: r.plan.values(m.layout, r.point.p),
 				RealSystem: real, RealObjectives: real,
 			}
 		}

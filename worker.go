@@ -13,12 +13,16 @@ import (
 // tangents and cotangents, and the Objectives. It owns machines and
 // accumulators; the parameters are shared.
 type worker struct {
-	model *Model
-	kit   *kit
-	lanes int
-	value stages[*call]
-	pull  stages[*call]
-	push  stages[*call]
+	model  *Model
+	kit    *kit
+	lanes  int
+	stages int // of the run's method
+	width  int // of a row of the gradient: the active parameters
+	value  stages[*call]
+	pull   stages[*call]
+	push   stages[*call]
+	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
+	shared *call
 
 	// cut marks states whose initial value is given from outside: parameters do not reach it.
 	cut     []bool
@@ -33,9 +37,11 @@ type worker struct {
 	rho     []float64
 
 	bar, dot frameVectors // accumulators and tangents that the worker keeps
-	one      []float64    // scratch [max(guards, instants)·L], zero between calls
-	func_    []float64    // scratch [F·L]
-	seen     []int        // per element of the functional vector: how often it was read this run
+	book     *ledger      // of the cotangents of parameters
+	visits   visits
+	one      []float64 // scratch [max(guards, instants)·L], zero between calls
+	func_    []float64 // scratch [F·L]
+	seen     []int     // per element of the functional vector: how often it was read this run
 
 	instantsMove bool // instants depend on discretes
 	stops        []bool
@@ -49,9 +55,18 @@ type frameVectors struct {
 	p, c, d, e, times []float64
 }
 
-func (m *Model) newWorker(k *kit, pt *point, rows []int) *worker {
+// visits keeps the work of a transpose that is the same in every sweep, per
+// stage of every step.
+type visits struct {
+	step, stage int         // the next stage to be pulled; step -1: not known
+	kept        [][]float64 // [step·stages + stage][W]; nil where not yet computed
+	scratch     []float64
+	room        int // doubles that may still be kept
+}
+
+func (m *Model) newWorker(k *kit, pt *point, rows []int, width int) *worker {
 	l := k.layout
-	w := &worker{model: m, kit: k, lanes: k.lanes, cut: pt.cut, initial: pt.initial, rows: rows}
+	w := &worker{model: m, kit: k, lanes: k.lanes, width: width, cut: pt.cut, initial: pt.initial, rows: rows}
 	w.psi = make([]float64, l.objectives*k.lanes)
 	toCall := func(p *program) (*call, error) { return p.call(), nil }
 	for _, s := range []struct {
@@ -99,13 +114,14 @@ func (m *Model) newWorker(k *kit, pt *point, rows []int) *worker {
 	}
 	if k.pull != nil || k.push != nil {
 		for _, v := range []*frameVectors{&w.bar, &w.dot} {
-			v.p = make([]float64, l.nP*lanes)
 			v.c = make([]float64, l.nC*lanes)
 			v.d = make([]float64, l.nD*lanes)
 			v.e = make([]float64, l.nE*lanes)
 			v.times = make([]float64, instants*lanes)
 		}
-		w.out[cotangent][vecP], w.out[cotangent][vecC] = w.bar.p, w.bar.c
+		w.dot.p = make([]float64, k.plan.width*lanes)
+		w.book = newLedger(k.plan, lanes)
+		w.out[cotangent][vecP], w.out[cotangent][vecC] = w.book.sums, w.bar.c
 		w.out[cotangent][vecD], w.out[cotangent][vecE] = w.bar.d, w.bar.e
 		w.in[cotangent][vecC], w.in[cotangent][vecE] = w.bar.c, w.bar.e
 		w.in[tangent][vecP], w.in[tangent][vecC] = w.dot.p, w.dot.c
@@ -115,8 +131,15 @@ func (m *Model) newWorker(k *kit, pt *point, rows []int) *worker {
 	if w.value.once != nil {
 		w.value.once.run(&w.in, &w.out)
 	}
+	if k.shared != nil {
+		w.shared = k.shared.call()
+		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
+	}
 	return w
 }
+
+// keptLimit is how many bytes a worker may take to keep work between sweeps.
+const keptLimit = 256 << 20
 
 func eventElems(e *typecheck.Event) int {
 	n := 1
@@ -132,7 +155,7 @@ func (w *worker) Lanes() int { return w.lanes }
 // Size implements solvers.Field.
 func (w *worker) Size() solvers.Size {
 	l := w.kit.layout
-	return solvers.Size{N: l.nY, Q: l.nQ, P: l.nP, D: l.nD, M: l.nM}
+	return solvers.Size{N: l.nY, Q: l.nQ, P: w.width, D: l.nD, M: l.nM}
 }
 
 // Eval implements solvers.Field.
@@ -177,7 +200,41 @@ func (w *worker) Pull(t float64, y, kb, yb, tb []float64) {
 	if !rates.covers(cotangent, vecT, len(tb)) {
 		clear(tb)
 	}
+	if w.shared != nil {
+		w.in[primal][vecW] = w.sharedWork()
+	}
+	w.out[primal][vecFactors] = w.book.next()
 	rates.run(&w.in, &w.out)
+}
+
+// Visit implements solvers.Revisitor.
+func (w *worker) Visit(step int) { w.visits.step, w.visits.stage = step, 0 }
+
+// sharedWork returns the work that all sweeps share at the stage that is pulled
+// now, computing it on the first visit.
+func (w *worker) sharedWork() []float64 {
+	v := &w.visits
+	if v.step < 0 {
+		w.out[primal][vecW] = v.scratch
+		w.shared.run(&w.in, &w.out)
+		return v.scratch
+	}
+	at := v.step*w.stages + v.stage
+	v.stage++
+	for len(v.kept) <= at {
+		v.kept = append(v.kept, nil)
+	}
+	if v.kept[at] != nil {
+		return v.kept[at]
+	}
+	to := v.scratch
+	if v.room >= len(to) {
+		to = make([]float64, len(v.scratch))
+		v.kept[at], v.room = to, v.room-len(to)
+	}
+	w.out[primal][vecW] = to
+	w.shared.run(&w.in, &w.out)
+	return to
 }
 
 // Start implements solvers.System.
@@ -474,8 +531,10 @@ func (w *worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 }
 
 // Begin implements solvers.CotangentSystem.
-func (w *worker) Begin() {
-	for _, v := range [][]float64{w.bar.p, w.bar.c, w.bar.d, w.bar.e, w.bar.times} {
+func (w *worker) Begin(rows [][]float64) {
+	w.book.begin(rows)
+	w.visits.step = -1
+	for _, v := range [][]float64{w.bar.c, w.bar.d, w.bar.e, w.bar.times} {
 		clear(v)
 	}
 }
@@ -493,14 +552,12 @@ func (w *worker) Leave(db []float64) {
 }
 
 // Finish implements solvers.CotangentSystem.
-func (w *worker) Finish(pb []float64) {
+func (w *worker) Finish() {
 	w.pullInstants()
 	if w.pull.once != nil {
 		w.pull.once.run(&w.in, &w.out)
 	}
-	for i, x := range w.bar.p {
-		pb[i] += x
-	}
+	w.book.finish()
 }
 
 // Counts implements sens.Objectives.

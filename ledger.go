@@ -1,0 +1,245 @@
+package odes
+
+import (
+	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// A plan says where the cotangents of the parameters gather during a sweep and
+// where they go in a row of the gradient. Small ones gather element by element,
+// in lanes. Those of matrices are outer products, one per stage of every step:
+// their factors are noted, and the products of many stages done at once.
+type plan struct {
+	columns  map[string]part // "p.k" → its place in a row
+	width    int             // of a row
+	direct   []direct
+	gathered int // elements of all direct ones
+	deferred []deferral
+	record   int // doubles that the factors of one stage take
+	capacity int // stages noted before the products are done
+}
+
+// direct is a parameter that is added to element by element.
+type direct struct{ at, len, column int }
+
+// deferral is a product whose factors are noted: where they lie in a record.
+type deferral struct {
+	left, right int
+	rows, cols  int
+	laneLeft    bool
+	column      int
+	first       bool // of its column
+}
+
+// leastDeferred is the size from which noting the factors beats adding up the product.
+const leastDeferred = 64
+
+// newPlan orders the active parameters as they are given.
+func newPlan(l *layout, active []string) *plan {
+	p := &plan{columns: map[string]part{}}
+	for _, name := range active {
+		at := l.parts["p."+name]
+		p.columns["p."+name] = part{vecP, p.width, at.len}
+		p.width += at.len
+	}
+	return p
+}
+
+// values returns the active ones of all parameters, in the order of the columns.
+func (p *plan) values(l *layout, all []float64) []float64 {
+	out := make([]float64, p.width)
+	for name, column := range p.columns {
+		copy(out[column.offset:column.offset+column.len], all[l.parts[name].offset:])
+	}
+	return out
+}
+
+// fits reports whether a row of the plan is the beginning of a row of the
+// wanted variables: then the rows of the gradient can be written in place.
+func (p *plan) fits(variables []Variable) bool {
+	n := 0
+	for _, v := range variables {
+		if v.Initial {
+			continue
+		}
+		if v.Offset != p.columns["p."+v.Name].offset {
+			return false
+		}
+		n += v.Size()
+	}
+	return n == p.width
+}
+
+// gather gives the parameters that tapes write cotangents of a place among the direct ones.
+func (p *plan) gather(l *layout, tapes *stages[*tape.Tape], active []string) map[string]part {
+	written := map[string]bool{}
+	_, _ = transform(tapes, func(t *tape.Tape) (struct{}, error) {
+		if t != nil {
+			for _, o := range t.Outputs {
+				written[o.Name] = true
+			}
+		}
+		return struct{}{}, nil
+	})
+	parts := map[string]part{}
+	for _, name := range active {
+		if !written["bar.p."+name] {
+			continue
+		}
+		column := p.columns["p."+name]
+		parts["p."+name] = part{vecP, p.gathered, column.len}
+		p.direct = append(p.direct, direct{p.gathered, column.len, column.offset})
+		p.gathered += column.len
+	}
+	return parts
+}
+
+// defers notes the products of a transpose; it returns where its factors lie in a record.
+func (p *plan) defers(list []tapec.Deferred, lanes int) map[string]part {
+	places := map[string]part{}
+	place := func(name string, n int) int {
+		if at, ok := places[name]; ok {
+			return at.offset
+		}
+		places[name] = part{vecFactors, p.record, n}
+		p.record += n
+		return p.record - n
+	}
+	for i, d := range list {
+		left, right := d.Rows, d.Cols
+		if d.LaneLeft {
+			left *= lanes
+		} else {
+			right *= lanes
+		}
+		p.deferred = append(p.deferred, deferral{
+			left: place(d.Left, left), right: place(d.Right, right), rows: d.Rows, cols: d.Cols,
+			laneLeft: d.LaneLeft, column: p.columns[d.Output[len("bar."):]].offset,
+			first: len(p.deferred) == 0 || list[i-1].Output != d.Output, // those of one output stand together
+		})
+	}
+	if p.record > 0 { // the records of a flush should stay in the second-level cache
+		p.capacity = min(max(600_000/(8*p.record), 24), 96)
+	}
+	return places
+}
+
+// ledger is the book that a worker keeps by a plan.
+type ledger struct {
+	*plan
+	lanes   int
+	sums    []float64   // [gathered·L]
+	rows    [][]float64 // of the gradient, per lane
+	records []float64   // [capacity][record]
+	noted   int
+	flushed bool // the rows hold products already
+	packed  []float64
+	lane    []float64
+}
+
+func newLedger(p *plan, lanes int) *ledger {
+	b := &ledger{plan: p, lanes: lanes, sums: make([]float64, p.gathered*lanes), records: make([]float64, p.capacity*p.record)}
+	for _, d := range p.deferred {
+		cols := d.cols
+		b.packed = make([]float64, max(len(b.packed), simd.PanelsSize(p.capacity, cols)))
+		if !d.laneLeft {
+			b.lane = make([]float64, max(len(b.lane), p.capacity*cols))
+		}
+	}
+	return b
+}
+
+// begin starts a sweep that ends in rows.
+func (b *ledger) begin(rows [][]float64) {
+	b.rows, b.noted, b.flushed = rows, 0, false
+	clear(b.sums)
+}
+
+// next returns room for the factors of one stage.
+func (b *ledger) next() []float64 {
+	if b.record == 0 {
+		return nil
+	}
+	if b.noted == b.capacity {
+		b.flush()
+	}
+	b.noted++
+	return b.records[(b.noted-1)*b.record : b.noted*b.record]
+}
+
+// flush adds the noted products to the rows: per lane one product of matrices.
+// Each element starts from what is stored and adds the stages in the order in
+// which they were noted, so the capacity never shows in the result.
+func (b *ledger) flush() {
+	for i := range b.deferred {
+		d := &b.deferred[i]
+		add := b.flushed || !d.first
+		u := simd.Update{Rows: d.rows, Cols: d.cols, Inner: b.noted, Lanes: 1, RowG: d.cols, StepY: b.record}
+		packed := b.packed[:simd.PanelsSize(b.noted, d.cols)]
+		if d.laneLeft && b.noted > 0 {
+			simd.PackPanels(packed, b.records[d.right:], b.noted, d.cols, b.record, false)
+		}
+		for l, row := range b.rows {
+			if row == nil {
+				continue
+			}
+			to := row[d.column : d.column+d.rows*d.cols]
+			if d.laneLeft {
+				u.RowY = b.lanes
+				simd.RankUpdate(&u, to, b.records[d.left+l:], packed, add)
+				continue
+			}
+			for k := range b.noted {
+				from := b.records[k*b.record+d.right:]
+				for j := range d.cols {
+					b.lane[k*d.cols+j] = from[j*b.lanes+l]
+				}
+			}
+			if b.noted > 0 {
+				simd.PackPanels(packed, b.lane, b.noted, d.cols, d.cols, false)
+			}
+			u.RowY = 1
+			simd.RankUpdate(&u, to, b.records[d.left:], packed, add)
+		}
+	}
+	b.flushed, b.noted = true, 0
+}
+
+// finish completes the rows.
+func (b *ledger) finish() {
+	if len(b.deferred) > 0 {
+		b.flush()
+	}
+	deferred := map[int]bool{}
+	for _, d := range b.deferred {
+		deferred[d.column] = true
+	}
+	done := map[int]bool{}
+	for _, d := range b.direct {
+		done[d.column] = true
+		for l, row := range b.rows {
+			if row == nil {
+				continue
+			}
+			to, from := row[d.column:d.column+d.len], b.sums[d.at*b.lanes:]
+			for i := range to {
+				x := from[i*b.lanes+l]
+				if deferred[d.column] {
+					x += to[i]
+				}
+				to[i] = x
+			}
+		}
+	}
+	for _, c := range b.columns {
+		if done[c.offset] || deferred[c.offset] {
+			continue
+		}
+		for _, row := range b.rows {
+			if row != nil {
+				clear(row[c.offset : c.offset+c.len])
+			}
+		}
+	}
+}
