@@ -84,10 +84,37 @@ func Powi(out, a []float64, n int) {
 		Unary(Fourth, out, a)
 	case -1:
 		Unary(Recip, out, a)
+	case -2:
+		Unary(Recip2, out, a)
+	case -3:
+		Unary(Recip3, out, a)
+	case -4:
+		Unary(Recip4, out, a)
 	default:
-		a = a[:len(out)]
+		powiLong(out, a[:len(out)], n)
+	}
+}
+
+func powiLong(out, a []float64, n int) {
+	m, negative := n, 0
+	if n < 0 {
+		m, negative = -n, 1
+	}
+	if !useAVX2 || m <= 4 || m > 1<<20 {
 		for i, x := range a {
 			out[i] = elem.Powi(x, n)
+		}
+		return
+	}
+	for i := 0; i < len(out); {
+		k := min(len(out)-i, chunk)
+		done := longPower(&out[i], &a[i], k, m, negative)
+		i += done
+		if done < k {
+			end := min(i+4, len(out))
+			for ; i < end; i++ {
+				out[i] = elem.Powi(a[i], n)
+			}
 		}
 	}
 }
@@ -157,7 +184,7 @@ func BinaryRows(op Op, shared Shared, out, a, b []float64, lanes int) {
 		binaryRowsGeneric(op, shared, out, a, b, lanes)
 		return
 	}
-	if lanes > chunk || op == Pow { // row by row
+	if lanes > chunk || byRow(op) {
 		for r := range rows {
 			x, y := part(shared, SharedA, a, r, lanes), part(shared, SharedB, b, r, lanes)
 			binaryScalar(op, shared, out[r*lanes:(r+1)*lanes], x, y)
@@ -174,6 +201,10 @@ func BinaryRows(op Op, shared Shared, out, a, b []float64, lanes int) {
 		}
 	}
 }
+
+// byRow reports whether the kernel of an operation takes a scalar operand but
+// not rows: a row is work enough for a call.
+func byRow(op Op) bool { return op >= Pow && op < Select }
 
 // size returns how many elements an operand has.
 func size(shared, which Shared, rows, lanes int) int {
@@ -205,7 +236,7 @@ func binaryScalar(op Op, shared Shared, out, a, b []float64) {
 		n := min(len(out)-i, chunk)
 		x, y := from(shared, SharedA, a, i), from(shared, SharedB, b, i)
 		done := n
-		if op == Pow {
+		if byRow(op) {
 			done = binaryKernel(op, shared, &out[i], &x[0], &y[0], n)
 		} else if !binaryRowsKernel(op, shared, &out[i], &x[0], &y[0], 1, n) {
 			done = 0

@@ -439,6 +439,31 @@ func atanV(out *float64, a *float64, n int) (done int)
 //go:noescape
 func cbrtV(out *float64, a *float64, n int) (done int)
 
+// erfV is erf of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func erfV(out *float64, a *float64, n int) (done int)
+
+// erfcV is erfc of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func erfcV(out *float64, a *float64, n int) (done int)
+
+// recip2V is recip2 of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func recip2V(out *float64, a *float64, n int) (done int)
+
+// recip3V is recip3 of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func recip3V(out *float64, a *float64, n int) (done int)
+
+// recip4V is recip4 of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func recip4V(out *float64, a *float64, n int) (done int)
+
 // powV is pow of the first done elements: all, or those before a group of four that has a lane outside the main path.
 //
 //go:noescape
@@ -453,6 +478,56 @@ func powSV(out *float64, a *float64, b *float64, n int) (done int)
 //
 //go:noescape
 func powVS(out *float64, a *float64, b *float64, n int) (done int)
+
+// atan2V is atan2 of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func atan2V(out *float64, a *float64, b *float64, n int) (done int)
+
+// atan2SV is atan2 of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func atan2SV(out *float64, a *float64, b *float64, n int) (done int)
+
+// atan2VS is atan2 of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func atan2VS(out *float64, a *float64, b *float64, n int) (done int)
+
+// hypotV is hypot of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func hypotV(out *float64, a *float64, b *float64, n int) (done int)
+
+// hypotSV is hypot of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func hypotSV(out *float64, a *float64, b *float64, n int) (done int)
+
+// hypotVS is hypot of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func hypotVS(out *float64, a *float64, b *float64, n int) (done int)
+
+// modV is mod of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func modV(out *float64, a *float64, b *float64, n int) (done int)
+
+// modSV is mod of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func modSV(out *float64, a *float64, b *float64, n int) (done int)
+
+// modVS is mod of the first done elements: all, or those before a group of four that has a lane outside the main path.
+//
+//go:noescape
+func modVS(out *float64, a *float64, b *float64, n int) (done int)
+
+// longPower is the integer power m, or -m, of the first done elements.
+//
+//go:noescape
+func longPower(out *float64, a *float64, n int, m int, negative int) (done int)
 
 // sumV adds x[i] to partial[i mod 8].
 //

@@ -19,7 +19,8 @@ func binaryRowsKernel(op Op, shared Shared, out, a, b *float64, rows, lanes int)
 func ternaryRowsKernel(op Op, shared Shared, out, a, b, c *float64, rows, lanes int) bool {
 	panic(noKernels)
 }
-func copyS(out, a *float64, rows, lanes int) { panic(noKernels) }
+func longPower(out, a *float64, n, m, negative int) int { panic(noKernels) }
+func copyS(out, a *float64, rows, lanes int)            { panic(noKernels) }
 
 func sumV(partial, x *float64, n int)    { panic(noKernels) }
 func dotV(partial, x, y *float64, n int) { panic(noKernels) }

@@ -18,6 +18,9 @@ const (
 	Sqr
 	Cube   // (a·a)·a
 	Fourth // (a·a)·(a·a)
+	Recip2 // elem.Powi(a, -2), and so on
+	Recip3
+	Recip4
 	Floor
 	Ceil
 	Round
@@ -91,6 +94,9 @@ var operations = [numOps]operation{
 	Sqr:        {name: "sqr", f1: elem.Sqr},
 	Cube:       {name: "cube", f1: func(a float64) float64 { return elem.Powi(a, 3) }},
 	Fourth:     {name: "fourth", f1: func(a float64) float64 { return elem.Powi(a, 4) }},
+	Recip2:     {name: "recip2", f1: func(a float64) float64 { return elem.Powi(a, -2) }},
+	Recip3:     {name: "recip3", f1: func(a float64) float64 { return elem.Powi(a, -3) }},
+	Recip4:     {name: "recip4", f1: func(a float64) float64 { return elem.Powi(a, -4) }},
 	Floor:      {name: "floor", f1: elem.Floor},
 	Ceil:       {name: "ceil", f1: elem.Ceil},
 	Round:      {name: "round", f1: elem.Round},

@@ -87,6 +87,16 @@ func unaryKernel(op Op, out, a *float64, n int) int {
 		return atanV(out, a, n)
 	case Cbrt:
 		return cbrtV(out, a, n)
+	case Erf:
+		return erfV(out, a, n)
+	case Erfc:
+		return erfcV(out, a, n)
+	case Recip2:
+		return recip2V(out, a, n)
+	case Recip3:
+		return recip3V(out, a, n)
+	case Recip4:
+		return recip4V(out, a, n)
 	}
 	return -1
 }
@@ -102,6 +112,30 @@ func binaryKernel(op Op, scalar Shared, out, a, b *float64, n int) int {
 			return powVS(out, a, b, n)
 		}
 		return powV(out, a, b, n)
+	case Atan2:
+		switch scalar {
+		case SharedA:
+			return atan2SV(out, a, b, n)
+		case SharedB:
+			return atan2VS(out, a, b, n)
+		}
+		return atan2V(out, a, b, n)
+	case Hypot:
+		switch scalar {
+		case SharedA:
+			return hypotSV(out, a, b, n)
+		case SharedB:
+			return hypotVS(out, a, b, n)
+		}
+		return hypotV(out, a, b, n)
+	case Mod:
+		switch scalar {
+		case SharedA:
+			return modSV(out, a, b, n)
+		case SharedB:
+			return modVS(out, a, b, n)
+		}
+		return modV(out, a, b, n)
 	}
 	if scalar != 0 {
 		return -1

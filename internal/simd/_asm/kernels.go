@@ -84,6 +84,13 @@ func functions(coef emit.Coefficients) {
 			RET()
 		}
 	}
+	TEXT("longPower", NOSPLIT, "func(out, a *float64, n, m, negative int) (done int)")
+	Doc("longPower is the integer power m, or -m, of the first done elements.")
+	Pragma("noescape")
+	done := emit.LongPower(params{})
+	VZEROUPPER()
+	Store(done, ReturnIndex(0))
+	RET()
 }
 
 func reductions() {

@@ -42,7 +42,15 @@ var Functions = []Elementary{
 	unaryFunction("acos", (*Body).Acos),
 	unaryFunction("atan", (*Body).Atan),
 	unaryFunction("cbrt", (*Body).Cbrt),
+	unaryFunction("erf", (*Body).Erf),
+	unaryFunction("erfc", (*Body).Erfc),
+	unaryFunction("recip2", (*Body).Recip2),
+	unaryFunction("recip3", (*Body).Recip3),
+	unaryFunction("recip4", (*Body).Recip4),
 	binaryFunction("pow", (*Body).Pow),
+	binaryFunction("atan2", (*Body).Atan2),
+	binaryFunction("hypot", (*Body).Hypot),
+	binaryFunction("mod", (*Body).Mod),
 }
 
 // Along applies the function to n elements: arguments out, a, b as far as needed,
