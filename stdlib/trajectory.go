@@ -28,3 +28,7 @@ var trajectory = []*Func{
 	{Name: "beta", Args: []string{"a", "b"}, Class: Noise, Value: "beta distribution", Body: "lgamma(a) + lgamma(b) - lgamma(a + b) - (a - 1)*log(y) - (b - 1)*log1p(-y)", Doc: "beta distribution on [0, 1]; a prior only"},
 	{Name: "exponential", Args: []string{"lambda"}, Class: Noise, Value: "exponential distribution", Body: "lambda*y - log(lambda)", Doc: "exponential distribution with rate lambda; a prior only"},
 }
+
+// CensoredNormal is the negative log probability that a normal observation
+// lies below `from`. It is not called by name: see `below` of observe.
+var CensoredNormal = &Func{Name: "normal below", Args: []string{"from", "centre", "sd"}, Class: Noise, Body: "-log(0.5*erfc((centre - from)/(sd*1.4142135623730951)))"}

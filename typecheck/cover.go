@@ -40,7 +40,7 @@ func (v *cover) fill() {
 func (v *cover) add(p Piece) bool {
 	v.spans = append(v.spans, p.Span)
 	n := int32(len(v.spans))
-	if p.Subs == nil && n == 1 && len(p.Indices) == 0 {
+	if n == 1 && coversAll(p, v.shape) {
 		v.whole = true
 		return true
 	}
@@ -54,6 +54,29 @@ func (v *cover) add(p Piece) bool {
 		}
 		v.by[o] = n
 	})
+}
+
+// coversAll recognises pieces that give every element once by their form: the
+// whole, or u[i,j] for i, j over all values.
+func coversAll(p Piece, shape types.Shape) bool {
+	if p.Subs == nil {
+		return len(p.Indices) == 0
+	}
+	var met []*Index
+	for k, s := range p.Subs {
+		if s.At == nil {
+			if s.Lo != 1 || s.Step != 1 || s.Count != shape[k] {
+				return false
+			}
+			continue
+		}
+		v, ok := s.At.(*LoopVar)
+		if !ok || v.Index.Lo != 1 || v.Index.Step != 1 || v.Index.Count != shape[k] || slices.Contains(met, v.Index) || !slices.Contains(p.Indices, v.Index) {
+			return false
+		}
+		met = append(met, v.Index)
+	}
+	return len(met) == len(p.Indices)
 }
 
 // free reports whether p overlaps nothing that was added.

@@ -246,7 +246,8 @@ func (c *checker) observation(it *ast.Observe) {
 			c.expectUnit("observation "+it.Name.Name, value, u, it.Unit.Span)
 		}
 	}
-	row, args, ok := c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise)
+	inner := x.with(it.Name.Name, value, it.Name.Span)
+	row, args, below, ok := c.distribution(inner, it.Noise)
 	if !ok {
 		return
 	}
@@ -292,7 +293,19 @@ func (c *checker) observation(it *ast.Observe) {
 		c.unitErrorf(it.From.Pos(), "the data have unit %s, the observed quantity %s%s", bracketed(g.table.units[k]), bracketed(value.Type().Unit), c.mixHint(g.table.units[k], value.Type().Unit))
 	}
 	y := seal(&Row{Base: at(types.Type{Kind: types.Real, Unit: g.table.units[k]}, it.From.Pos()), Table: table, Column: k})
-	body := c.quietly(func() Expr { return c.density(row, it.Noise.Pos(), value, args, y) })
+	var limit Expr
+	if below != nil {
+		if limit = c.censorLimit(inner, below, g.table, table); isBad(limit) {
+			return
+		}
+	}
+	body := c.quietly(func() Expr {
+		d := c.density(row, it.Noise.Pos(), value, args, y)
+		if limit == nil || isBad(d) {
+			return d
+		}
+		return c.censored(row, it.Noise.Pos(), value, args, y, limit, d)
+	})
 	if isBad(body) {
 		return
 	}
@@ -318,11 +331,12 @@ func present(t *Table, k int) *Table {
 }
 
 // distribution elaborates `normal(sd)`: the row and its arguments by name,
-// without the location, which the observed expression gives.
-func (c *checker) distribution(x context, e ast.Expr) (*stdlib.Func, map[string]Expr, bool) {
+// without the location, which the observed expression gives, and the limit of
+// censoring.
+func (c *checker) distribution(x context, e ast.Expr) (row *stdlib.Func, args map[string]Expr, below ast.Expr, ok bool) {
 	call, row, ok := c.noise(e)
 	if !ok {
-		return nil, nil, false
+		return nil, nil, nil, false
 	}
 	want := slices.Clone(row.Args)
 	switch row.Name {
@@ -332,15 +346,19 @@ func (c *checker) distribution(x context, e ast.Expr) (*stdlib.Func, map[string]
 		want = []string{"nu", "s"}
 	default:
 		c.errorf(CodeArguments, e.Pos(), "%s is a prior; observations are normal, lognormal, laplace, loglaplace, student, poisson or negbin", row.Name)
-		return nil, nil, false
+		return nil, nil, nil, false
 	}
-	args := map[string]Expr{}
+	args = map[string]Expr{}
 	n := 0
 	for i := range call.Args {
 		a := &call.Args[i]
-		if a.Key != nil && a.Key.Name == "below" {
-			c.unavailable(a.Span, "censoring (`below`)")
-			return nil, nil, false
+		if a.Key != nil && a.Key.Name == "below" && below == nil {
+			if row.Name != "normal" && row.Name != "lognormal" {
+				c.unavailable(a.Span, "censoring of "+row.Name)
+				return nil, nil, nil, false
+			}
+			below = a.Value
+			continue
 		}
 		key := ""
 		if a.Key != nil {
@@ -351,23 +369,62 @@ func (c *checker) distribution(x context, e ast.Expr) (*stdlib.Func, map[string]
 		}
 		if !slices.Contains(want, key) || args[key] != nil {
 			c.errorf(CodeArguments, call.Span, "write %s(%s): the observed expression is its centre", row.Name, strings.Join(want, ", "))
-			return nil, nil, false
+			return nil, nil, nil, false
 		}
 		v := c.expr(x, a.Value)
 		if isBad(v) || !c.numeric(v, row.Name, v.Span()) {
-			return nil, nil, false
+			return nil, nil, nil, false
 		}
 		if len(v.Type().Shape) > 0 {
 			c.errorf(CodeShape, v.Span(), "the %s of %s is a single number, and this has shape %s", key, row.Name, v.Type().Shape)
-			return nil, nil, false
+			return nil, nil, nil, false
 		}
 		args[key] = v
 	}
 	if len(args) != len(want) {
 		c.errorf(CodeArguments, call.Span, "write %s(%s): the observed expression is its centre", row.Name, strings.Join(want, ", "))
-		return nil, nil, false
+		return nil, nil, nil, false
 	}
-	return row, args, true
+	return row, args, below, true
+}
+
+// censorLimit elaborates the limit of quantification: a number, or a column of
+// the same table.
+func (c *checker) censorLimit(x context, e ast.Expr, from *dataTable, rows *Table) Expr {
+	if m, ok := strip(e).(*ast.Member); ok && isName(m.X, from.Name) {
+		k := c.column(from, m.Name)
+		if k < 0 {
+			return bad(e.Pos())
+		}
+		return seal(&Row{Base: at(types.Type{Kind: types.Real, Unit: from.units[k]}, e.Pos()), Table: rows, Column: k})
+	}
+	v := c.expr(x, e)
+	if isBad(v) || !c.numeric(v, "below", v.Span()) {
+		return bad(e.Pos())
+	}
+	if len(v.Type().Shape) > 0 {
+		c.errorf(CodeShape, v.Span(), "`below` is a number or a column of the table, and this has shape %s", v.Type().Shape)
+		return bad(e.Pos())
+	}
+	return v
+}
+
+// censored is the negative log likelihood of a row that may lie below the
+// limit: there only that it does is known, with probability Φ((limit - centre)/sd).
+func (c *checker) censored(row *stdlib.Func, s source.Span, value Expr, args map[string]Expr, y, limit, density Expr) Expr {
+	x := context{place: &place{name: "a distribution", allow: usesRun | UsesRow | UsesLimit}, module: builtin}
+	from := limit
+	if row.Name == "lognormal" {
+		log := stdlib.Find("log", stdlib.Elementwise)
+		from, value = c.apply(log, s, limit), c.apply(log, s, value)
+	}
+	x = x.with("from", from, s).with("centre", value, s).with("sd", args["sd"], s)
+	mass := c.expr(x, stdlib.CensoredNormal.Definition())
+	cond := c.elementwise(stdlib.Operator("<"), s, types.Bool, y, limit)
+	if anyBad(mass, cond) {
+		return bad(s)
+	}
+	return seal(&If{Base: at(types.Type{Kind: types.Real, Unit: units.One}, s), Cond: cond, Then: mass, Else: density})
 }
 
 // noise finds the row of a distribution call.
