@@ -111,3 +111,25 @@ func TestManual(t *testing.T) {
 		}
 	}
 }
+
+// TestManualTellsWhatIsMissing holds the sentence of docs/language.md about what
+// this version does not have against the checker.
+func TestManualTellsWhatIsMissing(t *testing.T) {
+	const base = "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\n"
+	for name, text := range map[string]string{
+		"experiment":  "experiment e { k = 2 }",
+		"equilibrate": "equilibrate { }",
+		"control":     "control u = 0 piecewise constant on grid(0, 1, 3)",
+		"alg":         "alg z = 1\n0 = z - x",
+		"steady":      "objective J = steady(x)",
+		"max_over":    "objective J = max_over(x)",
+	} {
+		path := filepath.Join(t.TempDir(), name+".ode")
+		if err := os.WriteFile(path, []byte(base+text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		if status, errs := command(t, "check", path); status != exitModel || !strings.Contains(errs, "[not-available]") {
+			t.Errorf("%s: the manual says that it is missing, but: status %d\n%s", name, status, errs)
+		}
+	}
+}

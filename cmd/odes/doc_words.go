@@ -15,6 +15,7 @@ var words = []entry{
 	{"output", "output y = a*x", "A let that odes run reports. A model without outputs reports its states."},
 	{"fn", "fn f(x, A[n,m]) = x*sum(A)", "A function: pure, inlined, not recursive. With several steps: fn f(x) { let a = x^2  return a + 1 }."},
 	{"unit", "unit uM = 1e-6 [mol/L]", "Defines a unit."},
+	{"import", `import "lib/hill.ode" as kin`, "Makes fn, const and unit of another file known, as kin.hill; import a, b from \"file\" takes single names. std/ is built in."},
 	{"event", "event bounce when x <= 0 { v = -e*v }", "Changes states and discretes when a condition becomes true (when), at known times (at a, b), or periodically (every P from a to b count n). May end in: for i in 1:n, priority p, once. The body reads the values just before the event and assigns all at once."},
 	{"when", "event e when x > 1 and y < 2 { stop }", "Begins the condition of an event, which fires when it becomes true."},
 	{"at", "event dose at td[k] + tlag for k in 1:n { depot += amt[k] }", "Begins the times of an event; they may depend on params and discretes."},
