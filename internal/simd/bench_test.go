@@ -27,7 +27,7 @@ func BenchmarkUnary(b *testing.B) {
 	r := elem.NewRand(1)
 	for _, op := range []Op{
 		Neg, Sqrt, Recip, Exp, Expm1, Log, Log1p, Log10, Sin, Cos, Tan, Asin, Acos, Atan,
-		Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Sigmoid, Cbrt, Erf,
+		Sinh, Cosh, Tanh, Asinh, Acosh, Atanh, Sigmoid, Cbrt, Erf, Erfc, Recip3,
 	} {
 		b.Run("op="+op.String(), func(b *testing.B) {
 			a, out := make([]float64, 1000), make([]float64, 1000)
@@ -44,7 +44,7 @@ func BenchmarkUnary(b *testing.B) {
 
 func BenchmarkBinary(b *testing.B) {
 	r := elem.NewRand(2)
-	for _, op := range []Op{Add, Mul, Div, Min, Less, ZeroMul, Pow} {
+	for _, op := range []Op{Add, Mul, Div, Min, Less, ZeroMul, Pow, Atan2, Hypot, Mod} {
 		b.Run("op="+op.String(), func(b *testing.B) {
 			x, y, out := make([]float64, 1000), make([]float64, 1000), make([]float64, 1000)
 			for i := range x {

@@ -539,6 +539,21 @@ func sumV(partial *float64, x *float64, n int)
 //go:noescape
 func dotV(partial *float64, x *float64, y *float64, n int)
 
+// sumLanes sets out[lane] = Σ_i x[i·xs + lane], lanes ≤ 4, in 8 partials.
+//
+//go:noescape
+func sumLanes(out *float64, x *float64, n int, xs int, lanes int)
+
+// dotLanes sets out[lane] = Σ_i x[i·xs + lane]·y[i·ys + lane], lanes ≤ 4, fused, in 8 partials.
+//
+//go:noescape
+func dotLanes(out *float64, x *float64, y *float64, n int, xs int, ys int, lanes int)
+
+// dotLanesS is dotLanes for an x that the lanes share.
+//
+//go:noescape
+func dotLanesS(out *float64, x *float64, y *float64, n int, xs int, ys int, lanes int)
+
 // normV adds the squares of |e[i]|/sc[i] to square[i mod 8] and takes them into most[0:4]; bad if a scale is not finite.
 //
 //go:noescape

@@ -12243,6 +12243,381 @@ done:
 	VZEROUPPER
 	RET
 
+// func sumLanes(out *float64, x *float64, n int, xs int, lanes int)
+// Requires: AVX
+TEXT ·sumLanes(SB), NOSPLIT, $0-40
+	MOVQ    lanes+32(FP), AX
+	MOVQ    $0x00000004, CX
+	SUBQ    AX, CX
+	LEAQ    masks<>+0(SB), AX
+	VMOVUPD (AX)(CX*8), Y0
+	MOVQ    x+8(FP), AX
+	MOVQ    xs+24(FP), CX
+	SHLQ    $0x03, CX
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    n+16(FP), DX
+	SUBQ    $0x08, DX
+	JL      short
+
+eight:
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y1, Y1
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y2, Y2
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y3, Y3
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y4, Y4
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y5, Y5
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y6, Y6
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y7, Y7
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y8, Y8
+	SUBQ       $0x08, DX
+	JGE        eight
+
+short:
+	ADDQ       $0x08, DX
+	JZ         sum
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y1, Y1
+	DECQ       DX
+	JZ         sum
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y2, Y2
+	DECQ       DX
+	JZ         sum
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y3, Y3
+	DECQ       DX
+	JZ         sum
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y4, Y4
+	DECQ       DX
+	JZ         sum
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y5, Y5
+	DECQ       DX
+	JZ         sum
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y6, Y6
+	DECQ       DX
+	JZ         sum
+	VMASKMOVPD (AX), Y0, Y9
+	ADDQ       CX, AX
+	VADDPD     Y9, Y7, Y7
+	DECQ       DX
+	JZ         sum
+
+sum:
+	VADDPD     Y5, Y1, Y1
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y3, Y1, Y1
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	MOVQ       out+0(FP), AX
+	VMASKMOVPD Y1, Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func dotLanes(out *float64, x *float64, y *float64, n int, xs int, ys int, lanes int)
+// Requires: AVX, FMA3
+TEXT ·dotLanes(SB), NOSPLIT, $0-56
+	MOVQ    lanes+48(FP), AX
+	MOVQ    $0x00000004, CX
+	SUBQ    AX, CX
+	LEAQ    masks<>+0(SB), AX
+	VMOVUPD (AX)(CX*8), Y0
+	MOVQ    x+8(FP), AX
+	MOVQ    y+16(FP), CX
+	MOVQ    xs+32(FP), DX
+	SHLQ    $0x03, DX
+	MOVQ    ys+40(FP), BX
+	SHLQ    $0x03, BX
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    n+24(FP), SI
+	SUBQ    $0x08, SI
+	JL      short
+
+eight:
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y1
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y2
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y3
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y4
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y5
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y6
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y7
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y8
+	SUBQ        $0x08, SI
+	JGE         eight
+
+short:
+	ADDQ        $0x08, SI
+	JZ          sum
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y1
+	DECQ        SI
+	JZ          sum
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y2
+	DECQ        SI
+	JZ          sum
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y3
+	DECQ        SI
+	JZ          sum
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y4
+	DECQ        SI
+	JZ          sum
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y5
+	DECQ        SI
+	JZ          sum
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y6
+	DECQ        SI
+	JZ          sum
+	VMASKMOVPD  (AX), Y0, Y9
+	ADDQ        DX, AX
+	VMASKMOVPD  (CX), Y0, Y10
+	ADDQ        BX, CX
+	VFMADD231PD Y9, Y10, Y7
+	DECQ        SI
+	JZ          sum
+
+sum:
+	VADDPD     Y5, Y1, Y1
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y3, Y1, Y1
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	MOVQ       out+0(FP), AX
+	VMASKMOVPD Y1, Y0, (AX)
+	VZEROUPPER
+	RET
+
+// func dotLanesS(out *float64, x *float64, y *float64, n int, xs int, ys int, lanes int)
+// Requires: AVX, FMA3
+TEXT ·dotLanesS(SB), NOSPLIT, $0-56
+	MOVQ    lanes+48(FP), AX
+	MOVQ    $0x00000004, CX
+	SUBQ    AX, CX
+	LEAQ    masks<>+0(SB), AX
+	VMOVUPD (AX)(CX*8), Y0
+	MOVQ    x+8(FP), AX
+	MOVQ    y+16(FP), CX
+	MOVQ    xs+32(FP), DX
+	SHLQ    $0x03, DX
+	MOVQ    ys+40(FP), BX
+	SHLQ    $0x03, BX
+	VXORPD  Y1, Y1, Y1
+	VXORPD  Y2, Y2, Y2
+	VXORPD  Y3, Y3, Y3
+	VXORPD  Y4, Y4, Y4
+	VXORPD  Y5, Y5, Y5
+	VXORPD  Y6, Y6, Y6
+	VXORPD  Y7, Y7, Y7
+	VXORPD  Y8, Y8, Y8
+	MOVQ    n+24(FP), SI
+	SUBQ    $0x08, SI
+	JL      short
+
+eight:
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y2
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y4
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y6
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y7
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y8
+	SUBQ         $0x08, SI
+	JGE          eight
+
+short:
+	ADDQ         $0x08, SI
+	JZ           sum
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y1
+	DECQ         SI
+	JZ           sum
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y2
+	DECQ         SI
+	JZ           sum
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y3
+	DECQ         SI
+	JZ           sum
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y4
+	DECQ         SI
+	JZ           sum
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y5
+	DECQ         SI
+	JZ           sum
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y6
+	DECQ         SI
+	JZ           sum
+	VBROADCASTSD (AX), Y9
+	ADDQ         DX, AX
+	VMASKMOVPD   (CX), Y0, Y10
+	ADDQ         BX, CX
+	VFMADD231PD  Y9, Y10, Y7
+	DECQ         SI
+	JZ           sum
+
+sum:
+	VADDPD     Y5, Y1, Y1
+	VADDPD     Y7, Y3, Y3
+	VADDPD     Y6, Y2, Y2
+	VADDPD     Y8, Y4, Y4
+	VADDPD     Y3, Y1, Y1
+	VADDPD     Y4, Y2, Y2
+	VADDPD     Y2, Y1, Y1
+	MOVQ       out+0(FP), AX
+	VMASKMOVPD Y1, Y0, (AX)
+	VZEROUPPER
+	RET
+
 // func normV(square *float64, most *float64, e *float64, y0 *float64, y1 *float64, abs *float64, rel float64, n int) (bad int)
 // Requires: AVX, CMOV, FMA3
 TEXT ·normV(SB), NOSPLIT, $0-72

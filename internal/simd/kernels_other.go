@@ -22,8 +22,11 @@ func ternaryRowsKernel(op Op, shared Shared, out, a, b, c *float64, rows, lanes 
 func longPower(out, a *float64, n, m, negative int) int { panic(noKernels) }
 func copyS(out, a *float64, rows, lanes int)            { panic(noKernels) }
 
-func sumV(partial, x *float64, n int)    { panic(noKernels) }
-func dotV(partial, x, y *float64, n int) { panic(noKernels) }
+func sumV(partial, x *float64, n int)                    { panic(noKernels) }
+func dotV(partial, x, y *float64, n int)                 { panic(noKernels) }
+func sumLanes(out, x *float64, n, xs, lanes int)         { panic(noKernels) }
+func dotLanes(out, x, y *float64, n, xs, ys, lanes int)  { panic(noKernels) }
+func dotLanesS(out, x, y *float64, n, xs, ys, lanes int) { panic(noKernels) }
 func combine(out, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride, n int) {
 	panic(noKernels)
 }

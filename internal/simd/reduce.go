@@ -34,6 +34,58 @@ func Dot(x, y []float64) float64 {
 	return elem.Tree(&s)
 }
 
+// SumLanes sets out[l] to the sum of x[n][lanes] over its rows, for each lane as
+// elem.Sum; lanes = len(out).
+func SumLanes(out, x []float64, n int) {
+	lanes := len(out)
+	x = x[:n*lanes]
+	if !useAVX2 || n > most/4 || n == 0 {
+		for l := range out {
+			var s [8]float64
+			for i := range n {
+				s[i&7] += x[i*lanes+l]
+			}
+			out[l] = elem.Tree(&s)
+		}
+		return
+	}
+	for l := 0; l < lanes; l += 4 {
+		sumLanes(&out[l], &x[l], n, lanes, min(4, lanes-l))
+	}
+}
+
+// DotLanes sets out[l] to Σ_i x[i]·y[i][l] for y[n][lanes] and, if shared, x[n],
+// else x[n][lanes] and Σ_i x[i][l]·y[i][l]; for each lane as elem.Dot; lanes =
+// len(out).
+func DotLanes(out, x, y []float64, n int, shared bool) {
+	lanes, xs := len(out), len(out)
+	if shared {
+		xs = 1
+	}
+	x, y = x[:n*xs], y[:n*lanes]
+	if !useAVX2 || n > most/4 || n == 0 {
+		for l := range out {
+			var s [8]float64
+			for i := range n {
+				v := x[i*xs]
+				if !shared {
+					v = x[i*xs+l]
+				}
+				s[i&7] = math.FMA(v, y[i*lanes+l], s[i&7])
+			}
+			out[l] = elem.Tree(&s)
+		}
+		return
+	}
+	for l := 0; l < lanes; l += 4 {
+		if shared {
+			dotLanesS(&out[l], &x[0], &y[l], n, 1, lanes, min(4, lanes-l))
+		} else {
+			dotLanes(&out[l], &x[l], &y[l], n, lanes, lanes, min(4, lanes-l))
+		}
+	}
+}
+
 // ScaledSquares measures the errors e of a step from y0 to y1, all of the length
 // of e, by the scales sc[i] = abs[i] + rel·max(|y0[i]|, |y1[i]|), fused: it adds
 // the squares of x[i] = |e[i]|/sc[i] to square[i mod 8], fused, and returns the

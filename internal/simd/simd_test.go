@@ -391,6 +391,42 @@ func TestReduce(t *testing.T) {
 	})
 }
 
+func TestReduceLanes(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(17)
+		for lanes := range 14 {
+			for n := range 27 {
+				x, y := tame(r, n*lanes), tame(r, n*lanes)
+				column := func(x []float64, l, stride int) []float64 {
+					c := make([]float64, n)
+					for i := range c {
+						c[i] = x[i*stride+l]
+					}
+					return c
+				}
+				sum, dot, shared := make([]float64, lanes), make([]float64, lanes), make([]float64, lanes)
+				for l := range lanes {
+					sum[l] = elem.Sum(column(x, l, lanes))
+					dot[l] = elem.Dot(column(x, l, lanes), column(y, l, lanes))
+					shared[l] = elem.Dot(x[:n], column(y, l, lanes))
+				}
+				out, intact := guarded(lanes, 1)
+				SumLanes(out, x, n)
+				compare(t, out, sum, "sum of %d, %d lanes", n, lanes)
+				DotLanes(out, x, y, n, false)
+				compare(t, out, dot, "dot of %d, %d lanes", n, lanes)
+				if lanes > 0 {
+					DotLanes(out, x, y, n, true)
+					compare(t, out, shared, "shared dot of %d, %d lanes", n, lanes)
+				}
+				if !intact() {
+					t.Fatalf("%d, %d lanes: wrote outside", n, lanes)
+				}
+			}
+		}
+	})
+}
+
 func TestCombine(t *testing.T) {
 	withBackend(t, func(t *testing.T) {
 		r := elem.NewRand(8)

@@ -96,6 +96,14 @@ func functions(coef emit.Coefficients) {
 func reductions() {
 	kernel("sumV", "(partial, x *float64, n int)", "sumV adds x[i] to partial[i mod 8].", emit.Sum)
 	kernel("dotV", "(partial, x, y *float64, n int)", "dotV adds x[i]·y[i] to partial[i mod 8], fused.", emit.Dot)
+	kernel("sumLanes", "(out, x *float64, n, xs, lanes int)",
+		"sumLanes sets out[lane] = Σ_i x[i·xs + lane], lanes ≤ 4, in 8 partials.", emit.SumLanes)
+	kernel("dotLanes", "(out, x, y *float64, n, xs, ys, lanes int)",
+		"dotLanes sets out[lane] = Σ_i x[i·xs + lane]·y[i·ys + lane], lanes ≤ 4, fused, in 8 partials.",
+		func(args emit.Args) { emit.DotLanes(args, false) })
+	kernel("dotLanesS", "(out, x, y *float64, n, xs, ys, lanes int)",
+		"dotLanesS is dotLanes for an x that the lanes share.",
+		func(args emit.Args) { emit.DotLanes(args, true) })
 	for _, scalar := range []bool{false, true} {
 		name := "norm" + kind(1, map[bool]int{true: 1}[scalar])
 		TEXT(name, NOSPLIT, "func(square, most, e, y0, y1, abs *float64, rel float64, n int) (bad int)")
