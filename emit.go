@@ -107,7 +107,7 @@ func (m *Model) emit(w io.Writer, stage string) error {
 		var err error
 		switch stage {
 		case "vjp":
-			t, err = d.pull(t)
+			t, err = d.pull(t, false)
 		case "jvp":
 			t, err = d.push(t)
 		}

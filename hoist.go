@@ -87,11 +87,15 @@ func outputs(t *tape.Tape, except string) []string {
 	return names
 }
 
-func (d *derivatives) pull(t *tape.Tape) (*tape.Tape, error) {
+func (d *derivatives) pull(t *tape.Tape, guarded bool) (*tape.Tape, error) {
 	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
 		return nil, nil
 	}
-	v, err := tapec.VJP(t, outputs(t, "truth"), d.wrt(t))
+	transpose := tapec.VJP
+	if guarded {
+		transpose = tapec.GuardedVJP
+	}
+	v, err := transpose(t, outputs(t, "truth"), d.wrt(t))
 	if err != nil {
 		return nil, fmt.Errorf("transpose of tape %s: %w", t.Name, err)
 	}

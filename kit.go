@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"slices"
 	"strings"
 	"sync"
 
@@ -158,7 +159,12 @@ func (k *kit) tangents(tapes *stages[*tape.Tape], active []string) error {
 // transposed makes k.pull: from the transpose of the rates it takes out what
 // all sweeps share, and the products that are better done for many stages at once.
 func (k *kit) transposed(tapes *stages[*tape.Tape], active []string, many bool) error {
-	pull, err := derived(tapes, active, (*derivatives).pull)
+	// objectives must not spoil each other where one has no derivative
+	several := append([]*tape.Tape{tapes.objective, tapes.initial, tapes.final}, tapes.atTimes...)
+	several = append(several, tapes.atEvents...)
+	pull, err := derived(tapes, active, func(d *derivatives, t *tape.Tape) (*tape.Tape, error) {
+		return d.pull(t, slices.Contains(several, t))
+	})
 	if err != nil {
 		return err
 	}

@@ -391,7 +391,7 @@ func (w *worker) Instants() []solvers.Instant {
 	for i, in := range w.model.compiled.InstantList {
 		list[i] = solvers.Instant{
 			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Site: i,
-			Period: in.Period, To: in.To, Count: in.Count, Fixed: w.model.fixed[i],
+			Period: in.Period, To: in.To, Count: in.Count, Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
 		}
 	}
 	return list
@@ -697,7 +697,13 @@ func (w *worker) ValuesPull(functionals []float64, first int, fb []float64) {
 	for l := 0; l < w.lanes && first+l < len(w.rows); l++ {
 		seeds[w.rows[first+l]*w.lanes+l] = 1
 	}
-	w.in[primal][vecF] = functionals
+	for i, f := range functionals { // an objective without a value must not spoil the others
+		w.func_[i] = f
+		if math.IsNaN(f) {
+			w.func_[i] = 0
+		}
+	}
+	w.in[primal][vecF] = w.func_[:len(functionals)]
 	w.in[cotangent][vecPsi] = seeds
 	w.out[cotangent][vecF] = fb
 	w.pull.objective.run(&w.in, &w.out)

@@ -66,7 +66,10 @@ func (s *Solver) meet(pending bool) error {
 	}
 	s.order()
 	if pending && len(s.wave) == 0 && len(s.sites) == 0 && !s.ends {
-		return s.accept(End{}) // a crossing that its filter forbids
+		// A crossing that its filter forbids, or a time of an event that fires only once and did.
+		err := s.accept(End{})
+		s.anchor, s.count = s.t, 0
+		return err
 	}
 	jumped, stopped := false, false
 	fired := s.stats.Events + s.stats.Switches

@@ -132,7 +132,8 @@ type Instant struct {
 	// For InstantEvery: indices of the instants that hold the period, the last
 	// time (inclusive) and the count; -1 for none.
 	Period, To, Count int
-	// Fixed tells that the time depends on neither parameters nor discretes. It saves work only: fixed
+	// Fixed tells that the time (with the period of an InstantEvery) depends on neither parameters nor
+	// discretes. It saves work only: fixed
 	// instants at one time share a step, and their times are not differentiated.
 	Fixed bool
 }

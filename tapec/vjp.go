@@ -21,7 +21,14 @@ import (
 //
 // An error tells of a name that t does not have, or of an op whose derivative
 // does not exist.
-func VJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) {
+func VJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) { return transpose(t, of, wrt, true) }
+
+// GuardedVJP is VJP with every cotangent treated like one below a Select: where
+// it is 0 it contributes 0, be the derivative infinite or NaN. It is for tapes
+// whose outputs are pulled one at a time and must not spoil each other.
+func GuardedVJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) { return transpose(t, of, wrt, false) }
+
+func transpose(t *tape.Tape, of, wrt []string, open bool) (*tape.Tape, error) {
 	d := newDerivation(t, t.Name+".vjp")
 	active, err := d.active(wrt)
 	if err != nil {
@@ -40,7 +47,7 @@ func VJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) {
 		}
 		if active[v] {
 			r.bars[v].whole = append(r.bars[v].whole, seed)
-			r.open[v] = true
+			r.open[v] = open
 		}
 	}
 	for i := len(t.Instrs) - 1; i >= 0; i-- {
