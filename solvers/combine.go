@@ -1,6 +1,10 @@
 package solvers
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/simd"
+)
 
 // terms is a sparse linear form Σ_j c_j k_{row_j}: the nonzero entries of a row
 // of a tableau, in ascending order of the stages.
@@ -19,18 +23,16 @@ type terms struct {
 // there are, nor on how the loops below split the chain. out may be base.
 func (t *terms) combine(out, base []float64, h float64, k []float64, stride int) {
 	c, row := t.c, t.row
-	if len(c) == 0 {
-		copy(out, base)
-		return
-	}
-	base = base[:len(out)]
-	if len(c) > 7 {
-		c, row = t.open(out, k, stride)
-		finish(out, base, h, c, row, k, stride)
-		return
-	}
 	n := len(out)
+	if n >= 8 || len(c) > 7 {
+		simd.Combine(out, base, h, c, row, k, stride)
+		return
+	}
+	// A few states: the call would cost more than the arithmetic.
+	base = base[:n]
 	switch len(c) {
+	case 0:
+		copy(out, base)
 	case 1:
 		c0, k0 := c[0], column(k, row[0]*stride, n)
 		for i := range out {
@@ -91,61 +93,3 @@ func (t *terms) combine(out, base []float64, h float64, k []float64, stride int)
 }
 
 func column(k []float64, at, n int) []float64 { return k[at : at+n : at+n] }
-
-// open begins the chain of a long form in out and returns the last one to four terms, for finish.
-func (t *terms) open(out, k []float64, stride int) (c []float64, row []int) {
-	c, row = t.c, t.row
-	n := len(out)
-	{
-		c0, k0 := c[0], column(k, row[0]*stride, n)
-		c1, k1 := c[1], column(k, row[1]*stride, n)
-		c2, k2 := c[2], column(k, row[2]*stride, n)
-		c3, k3 := c[3], column(k, row[3]*stride, n)
-		for i := range out {
-			out[i] = math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i]))))
-		}
-	}
-	for c, row = c[4:], row[4:]; len(c) > 4; c, row = c[4:], row[4:] {
-		c0, k0 := c[0], column(k, row[0]*stride, n)
-		c1, k1 := c[1], column(k, row[1]*stride, n)
-		c2, k2 := c[2], column(k, row[2]*stride, n)
-		c3, k3 := c[3], column(k, row[3]*stride, n)
-		for i := range out {
-			out[i] = math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], math.FMA(c0, k0[i], out[i]))))
-		}
-	}
-	return c, row
-}
-
-// finish ends the chain that stands in out with the one to four terms left.
-func finish(out, base []float64, h float64, c []float64, row []int, k []float64, stride int) {
-	n := len(out)
-	switch len(c) {
-	case 1:
-		c0, k0 := c[0], column(k, row[0]*stride, n)
-		for i := range out {
-			out[i] = math.FMA(h, math.FMA(c0, k0[i], out[i]), base[i])
-		}
-	case 2:
-		c0, k0 := c[0], column(k, row[0]*stride, n)
-		c1, k1 := c[1], column(k, row[1]*stride, n)
-		for i := range out {
-			out[i] = math.FMA(h, math.FMA(c1, k1[i], math.FMA(c0, k0[i], out[i])), base[i])
-		}
-	case 3:
-		c0, k0 := c[0], column(k, row[0]*stride, n)
-		c1, k1 := c[1], column(k, row[1]*stride, n)
-		c2, k2 := c[2], column(k, row[2]*stride, n)
-		for i := range out {
-			out[i] = math.FMA(h, math.FMA(c2, k2[i], math.FMA(c1, k1[i], math.FMA(c0, k0[i], out[i]))), base[i])
-		}
-	case 4:
-		c0, k0 := c[0], column(k, row[0]*stride, n)
-		c1, k1 := c[1], column(k, row[1]*stride, n)
-		c2, k2 := c[2], column(k, row[2]*stride, n)
-		c3, k3 := c[3], column(k, row[3]*stride, n)
-		for i := range out {
-			out[i] = math.FMA(h, math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], math.FMA(c0, k0[i], out[i])))), base[i])
-		}
-	}
-}
