@@ -4,31 +4,17 @@ import (
 	"math"
 	"math/big"
 	"slices"
+	"sync"
 )
 
 // RungeKutta is the Method of an explicit Tableau. The coefficients are the
 // exact ones rounded to double precision once; everything else is combine and
 // the right-hand side. Its work arrays serve one goroutine.
 type RungeKutta struct {
-	tab  *Tableau
-	info Info
+	*scheme
 	n, q int // states, quadratures
 	w    int // n + q, the width of a row of K
 	l    int // lanes
-
-	c    []float64 // [stages + dense stages]
-	a    []terms   // [stages + dense stages] of the stage values
-	b    terms     // of the solution
-	e    terms     // of the estimate
-	e3   terms     // of the second estimate of a combined pair
-	live []bool    // [stages]: whether y₁ depends on the stage
-	beta [][]float64
-	dps  []int // rows of K with a β
-
-	// at is column j of A above row b: the terms of stage j's cotangent over
-	// ȳ₁ (row 0 of yb) and Ȳ_i (row 1+i), in this order.
-	at  []terms
-	sum terms // ȳ₀ over Ȳ_i: ones for the live stages
 
 	y     []float64 // [n] a stage value
 	theta terms     // β(θ)
@@ -45,17 +31,55 @@ type RungeKutta struct {
 	z     []complex128 // [n] a complex stage value
 }
 
+// scheme is a Tableau in double precision.
+type scheme struct {
+	tab  *Tableau
+	info Info
+
+	c    []float64 // [stages + dense stages]
+	a    []terms   // [stages + dense stages] of the stage values
+	b    terms     // of the solution
+	e    terms     // of the estimate
+	e3   terms     // of the second estimate of a combined pair
+	live []bool    // [stages]: whether y₁ depends on the stage
+	beta [][]float64
+	dps  []int // rows of K with a β
+
+	// at is column j of A above row b: the terms of stage j's cotangent over
+	// ȳ₁ (row 0 of yb) and Ȳ_i (row 1+i), in this order.
+	at  []terms
+	sum terms // ȳ₀ over Ȳ_i: ones for the live stages
+}
+
+// schemes keeps the scheme of every Tableau in use: rational arithmetic takes
+// longer than solving a small model.
+var schemes sync.Map // *Tableau → *scheme
+
 // NewRungeKutta returns the method of t for systems of the given size and tangents
 // and cotangents in the given number of lanes; with none, Push and Pull may not be
-// called. It panics on a table whose figures are malformed; Coefficients says why.
+// called. t must not change afterwards. It panics on a table whose figures are
+// malformed; Coefficients says why.
 func NewRungeKutta(t *Tableau, size Size, lanes int) *RungeKutta {
+	known, ok := schemes.Load(t)
+	if !ok {
+		known, _ = schemes.LoadOrStore(t, newScheme(t))
+	}
+	r := &RungeKutta{scheme: known.(*scheme), n: size.N, q: size.Q, w: size.N + size.Q, l: lanes}
+	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
+	r.y = make([]float64, r.n)
+	r.slope = make([]float64, r.w)
+	r.zero = make([]float64, max(r.w*lanes, r.w))
+	return r
+}
+
+func newScheme(t *Tableau) *scheme {
 	x, err := t.Coefficients()
 	if err != nil {
 		panic(err)
 	}
 	s, dense := len(x.B), len(x.DenseA)
-	r := &RungeKutta{
-		tab: t, n: size.N, q: size.Q, w: size.N + size.Q, l: lanes,
+	r := &scheme{
+		tab: t,
 		info: Info{
 			Name: t.Name, Order: t.Order, Embedded: t.Embedded,
 			Stages: s, DenseStages: dense, DenseOrder: x.DenseOrder,
@@ -108,10 +132,6 @@ func NewRungeKutta(t *Tableau, size Size, lanes int) *RungeKutta {
 			r.beta = append(r.beta, beta)
 		}
 	}
-	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
-	r.y = make([]float64, r.n)
-	r.slope = make([]float64, r.w)
-	r.zero = make([]float64, max(r.w*lanes, r.w))
 	return r
 }
 
