@@ -171,9 +171,16 @@ func binaryGeneric(op Op, out, a, b []float64) {
 
 // BinaryRows sets out[r·lanes + l] = op(a, b), where an operand in shared is
 // its element r, another one its element r·lanes + l; out holds whole rows.
-// Scalars are shared operands of one row: lanes = len(out). Not both operands
-// can be shared.
+// Scalars are shared operands of one row: lanes = len(out). At least one
+// operand must have lanes.
 func BinaryRows(op Op, shared Shared, out, a, b []float64, lanes int) {
+	switch shared {
+	case 0:
+		Binary(op, out, a, b)
+		return
+	case SharedA | SharedB:
+		panic("simd: no operand of " + op.String() + " has lanes")
+	}
 	rows := len(out) / max(lanes, 1)
 	if rows == 0 {
 		return
@@ -184,21 +191,32 @@ func BinaryRows(op Op, shared Shared, out, a, b []float64, lanes int) {
 		binaryRowsGeneric(op, shared, out, a, b, lanes)
 		return
 	}
-	if lanes > chunk || byRow(op) {
+	if byRow(op) {
 		for r := range rows {
 			x, y := part(shared, SharedA, a, r, lanes), part(shared, SharedB, b, r, lanes)
 			binaryScalar(op, shared, out[r*lanes:(r+1)*lanes], x, y)
 		}
 		return
 	}
+	blocks(rows, lanes, func(r, i, rows, lanes int) {
+		binaryRowsKernel(op, shared, &out[i], at(shared, SharedA, a, r, i), at(shared, SharedB, b, r, i), rows, lanes)
+	})
+}
+
+// blocks cuts rows of lanes into what one kernel call computes: rows from r on,
+// which begin at element i, whole or, if they are long, a piece of one.
+func blocks(rows, lanes int, call func(r, i, rows, lanes int)) {
+	if lanes > chunk {
+		for r := range rows {
+			for l := 0; l < lanes; l += chunk {
+				call(r, r*lanes+l, 1, min(chunk, lanes-l))
+			}
+		}
+		return
+	}
 	step := chunk / lanes
 	for r := 0; r < rows; r += step {
-		n := min(step, rows-r)
-		x, y := at(shared, SharedA, a, r, lanes), at(shared, SharedB, b, r, lanes)
-		if !binaryRowsKernel(op, shared, &out[r*lanes], x, y, n, lanes) {
-			binaryRowsGeneric(op, shared, out, a, b, lanes)
-			return
-		}
+		call(r, r*lanes, min(step, rows-r), lanes)
 	}
 }
 
@@ -214,12 +232,12 @@ func size(shared, which Shared, rows, lanes int) int {
 	return rows * lanes
 }
 
-// at returns where row r of an operand starts.
-func at(shared, which Shared, x []float64, r, lanes int) *float64 {
+// at returns where the elements of an operand for row r and element i start.
+func at(shared, which Shared, x []float64, r, i int) *float64 {
 	if shared&which != 0 {
 		return &x[r]
 	}
-	return &x[r*lanes]
+	return &x[i]
 }
 
 // part returns row r of an operand.
@@ -234,29 +252,15 @@ func part(shared, which Shared, x []float64, r, lanes int) []float64 {
 func binaryScalar(op Op, shared Shared, out, a, b []float64) {
 	for i := 0; i < len(out); {
 		n := min(len(out)-i, chunk)
-		x, y := from(shared, SharedA, a, i), from(shared, SharedB, b, i)
-		done := n
-		if byRow(op) {
-			done = binaryKernel(op, shared, &out[i], &x[0], &y[0], n)
-		} else if !binaryRowsKernel(op, shared, &out[i], &x[0], &y[0], 1, n) {
-			done = 0
-		}
+		done := binaryKernel(op, shared, &out[i], at(shared, SharedA, a, 0, i), at(shared, SharedB, b, 0, i), n)
 		i += done
 		if done < n {
-			end := i + min(4, n-done)
-			x, y := from(shared, SharedA, a, i), from(shared, SharedB, b, i)
-			binaryRowsGeneric(op, shared, out[i:end], x, y, end-i)
-			i = end
+			end := min(i+4, len(out))
+			for f := operations[op].f2; i < end; i++ {
+				out[i] = f(pick(shared, SharedA, a, 0, i), pick(shared, SharedB, b, 0, i))
+			}
 		}
 	}
-}
-
-// from returns a row's elements from i on.
-func from(shared, which Shared, x []float64, i int) []float64 {
-	if shared&which != 0 {
-		return x
-	}
-	return x[i:]
 }
 
 func binaryRowsGeneric(op Op, shared Shared, out, a, b []float64, lanes int) {
@@ -297,8 +301,6 @@ func binaryRowsGeneric(op Op, shared Shared, out, a, b []float64, lanes int) {
 					row[l] = f(v, y)
 				}
 			}
-		default:
-			binaryGeneric(op, row, a[r*lanes:], b[r*lanes:])
 		}
 	}
 }
@@ -330,25 +332,26 @@ func ternaryGeneric(op Op, out, a, b, c []float64) {
 
 // TernaryRows is BinaryRows for three operands, of which one or two are shared.
 func TernaryRows(op Op, shared Shared, out, a, b, c []float64, lanes int) {
+	switch shared {
+	case 0:
+		Ternary(op, out, a, b, c)
+		return
+	case SharedA | SharedB | SharedC:
+		panic("simd: no operand of " + op.String() + " has lanes")
+	}
 	rows := len(out) / max(lanes, 1)
 	if rows == 0 {
 		return
 	}
 	out = out[:rows*lanes]
 	a, b, c = a[:size(shared, SharedA, rows, lanes)], b[:size(shared, SharedB, rows, lanes)], c[:size(shared, SharedC, rows, lanes)]
-	if !useAVX2 || lanes > 8*chunk {
+	if !useAVX2 {
 		ternaryRowsGeneric(op, shared, out, a, b, c, lanes)
 		return
 	}
-	step := max(1, chunk/lanes)
-	for r := 0; r < rows; r += step {
-		n := min(step, rows-r)
-		x, y, z := at(shared, SharedA, a, r, lanes), at(shared, SharedB, b, r, lanes), at(shared, SharedC, c, r, lanes)
-		if !ternaryRowsKernel(op, shared, &out[r*lanes], x, y, z, n, lanes) {
-			ternaryRowsGeneric(op, shared, out, a, b, c, lanes)
-			return
-		}
-	}
+	blocks(rows, lanes, func(r, i, rows, lanes int) {
+		ternaryRowsKernel(op, shared, &out[i], at(shared, SharedA, a, r, i), at(shared, SharedB, b, r, i), at(shared, SharedC, c, r, i), rows, lanes)
+	})
 }
 
 func ternaryRowsGeneric(op Op, shared Shared, out, a, b, c []float64, lanes int) {
@@ -374,7 +377,7 @@ func Repeat(out, a []float64, lanes int) {
 		return
 	}
 	out, a = out[:rows*lanes], a[:rows]
-	if !useAVX2 || lanes > 8*chunk {
+	if !useAVX2 {
 		for r, x := range a {
 			row := out[r*lanes : (r+1)*lanes]
 			for l := range row {
@@ -383,8 +386,5 @@ func Repeat(out, a []float64, lanes int) {
 		}
 		return
 	}
-	step := max(1, chunk/lanes)
-	for r := 0; r < rows; r += step {
-		copyS(&out[r*lanes], &a[r], min(step, rows-r), lanes)
-	}
+	blocks(rows, lanes, func(r, i, rows, lanes int) { copyS(&out[i], &a[r], rows, lanes) })
 }

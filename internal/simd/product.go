@@ -128,7 +128,7 @@ func PackPanels(packed, x []float64, inner, cols, stride int, transposed bool) {
 	if len(packed) == 0 {
 		return
 	}
-	if useAVX2 && !transposed {
+	if useAVX2 && !transposed && inner <= most/panelCols {
 		_ = x[(inner-1)*stride+cols-1]
 		step := max(1, chunk/inner/panelCols) * panelCols
 		for j := 0; j < cols; j += step {
