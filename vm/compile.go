@@ -21,8 +21,11 @@ type compiler struct {
 	groups  []group
 	splat   []bool // a constant kept as one element
 
-	p   *Program
-	reg []int // of a root, by value; -1: none yet
+	p       *Program
+	joining map[int][]int // outputs that are added to their place in the loop of their root
+	in      []int         // the group that computes a root, by value
+	reg     []int         // of a root, by value; -1: none yet
+	base    []int         // of a root: its first element in the register
 }
 
 // group is one step to be: a single instruction, or elementwise ones that run
@@ -36,7 +39,7 @@ func newCompiler(t *tape.Tape, lanes int) *compiler {
 	n := t.Values()
 	c := &compiler{
 		t: t, lanes: lanes, lane: tape.PerLane(t), needed: tape.Needed(t),
-		where: make([]view, n), fold: make([]bool, n), splat: make([]bool, n), reg: make([]int, n),
+		where: make([]view, n), fold: make([]bool, n), splat: make([]bool, n), reg: make([]int, n), base: make([]int, n),
 		p: &Program{lanes: lanes, names: map[string]int{}, results: map[string]int{}},
 	}
 	for i := range c.reg {
@@ -246,32 +249,12 @@ func (c *compiler) schedule() {
 		}
 		c.groups = append(c.groups, g)
 	}
-}
-
-// program returns the finished Program.
-func (c *compiler) program() *Program {
-	p := c.p
-	for i := range c.t.Inputs {
-		in := &c.t.Inputs[i]
-		p.inputs = append(p.inputs, port{name: in.Name, reg: c.register(i), size: c.size(i), perLane: in.PerLane})
-		p.names[in.Name] = i
+	c.in = make([]int, n)
+	for i, g := range c.groups {
+		for _, v := range g.values {
+			c.in[v] = i
+		}
 	}
-	return p
-}
-
-// output describes where output o of the tape is found after a run.
-func (c *compiler) output(o tape.Output, direct bool) port {
-	v := int(o.Value)
-	w := c.where[v]
-	q := port{
-		name: o.Name, reg: c.reg[w.root], size: c.size(v), perLane: c.perLane[v], direct: direct,
-		from: newWalker(w, c.width(v), c.lane[v]), off: w.off * c.width(v),
-		dense: w.dense() && !c.splat[w.root],
-	}
-	if !q.dense {
-		c.p.wide = max(c.p.wide, 256/c.lanes*c.lanes, c.lanes)
-	}
-	return q
 }
 
 // lastUse returns, for each root, the last group that reads it; the number of
@@ -288,8 +271,13 @@ func (c *compiler) lastUse() []int {
 			}
 		}
 	}
-	for _, o := range c.t.Outputs {
-		last[c.where[o.Value].root] = len(c.groups)
+	for i, o := range c.t.Outputs {
+		r := c.where[o.Value].root
+		if at, ok := c.joins(i); ok {
+			last[r] = max(last[r], at)
+		} else {
+			last[r] = len(c.groups)
+		}
 	}
 	return last
 }
@@ -303,4 +291,15 @@ func (c *compiler) reads(v int) []int {
 		}
 	}
 	return out
+}
+
+// joins reports whether output i, which is added to its place, can be so in the
+// loop that computes it, and which group that is.
+func (c *compiler) joins(i int) (group int, ok bool) {
+	v := int(c.t.Outputs[i].Value)
+	r := c.where[v].root
+	if !c.p.outputs[i].place.Add || !c.fold[r] || !c.whole(c.where[v]) {
+		return 0, false
+	}
+	return c.in[r], c.groups[c.in[r]].loop
 }

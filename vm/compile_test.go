@@ -29,9 +29,11 @@ func network(n int) *tape.Tape {
 
 func TestLargeNetwork(t *testing.T) {
 	tp := network(300)
-	for _, lanes := range []int{1, 4} {
-		if err := vmtest.Agree(generic, tp, lanes, vmtest.Inputs(tp, lanes, 1, false), true); err != nil {
-			t.Error(err)
+	for _, b := range backends() {
+		for _, lanes := range []int{1, 4} {
+			if err := vmtest.Agree(on(b), tp, lanes, vmtest.Inputs(tp, lanes, 1, false), true); err != nil {
+				t.Errorf("%s: %v", b, err)
+			}
 		}
 	}
 }

@@ -12,7 +12,7 @@ import (
 // the lanes, form rows of width elements that are reduced side by side.
 type reduceStep struct {
 	op      tape.Op
-	dst     int
+	dst     dense
 	src     dense
 	width   int
 	starts  []int // of the rows of the result's elements in the operand
@@ -24,7 +24,7 @@ type reduceStep struct {
 const reduceWidth = 128
 
 func (c *reduceStep) run(m *Machine) {
-	d, src := m.regs[c.dst], c.src.of(m)
+	d, src := c.dst.of(m), c.src.of(m)
 	if n := len(c.offsets); c.width == 1 && c.op == tape.SumAxes && c.offsets[n-1] == n-1 {
 		for i, start := range c.starts {
 			d[i] = elem.Sum(src[start : start+n])
@@ -81,7 +81,7 @@ func tree(d, p []float64) {
 
 // dotStep is Dot; an operand's lane stride is 0 if it is shared.
 type dotStep struct {
-	dst    int
+	dst    dense
 	a, b   dense
 	n      int
 	lanes  int
@@ -89,7 +89,7 @@ type dotStep struct {
 }
 
 func (c *dotStep) run(m *Machine) {
-	d, a, b := m.regs[c.dst], c.a.of(m), c.b.of(m)
+	d, a, b := c.dst.of(m), c.a.of(m), c.b.of(m)
 	if c.lanes == 1 {
 		d[0] = elem.Dot(a, b)
 		return
@@ -119,7 +119,7 @@ func (c *dotStep) run(m *Machine) {
 
 // outerStep is Outer.
 type outerStep struct {
-	dst    int
+	dst    dense
 	a, b   dense
 	n, m   int
 	lanes  int
@@ -127,7 +127,7 @@ type outerStep struct {
 }
 
 func (c *outerStep) run(m *Machine) {
-	d, a, b := m.regs[c.dst], c.a.of(m), c.b.of(m)
+	d, a, b := c.dst.of(m), c.a.of(m), c.b.of(m)
 	L := c.lanes
 	for i := range c.n {
 		for j := range c.m {
@@ -147,7 +147,7 @@ func (c *outerStep) run(m *Machine) {
 
 // matmulStep is MatMul with vectors as matrices of one row or column.
 type matmulStep struct {
-	dst            int
+	dst            dense
 	a, b           dense
 	n, inner, m    int
 	ai, ak, bk, bj int // strides in elements of one lane
@@ -156,7 +156,7 @@ type matmulStep struct {
 }
 
 func (c *matmulStep) run(m *Machine) {
-	d, a, b := m.regs[c.dst], c.a.of(m), c.b.of(m)
+	d, a, b := c.dst.of(m), c.a.of(m), c.b.of(m)
 	L := c.lanes
 	switch {
 	case c.al && c.bl:

@@ -31,9 +31,16 @@ func (c *compiler) newRegister(r register) int {
 func (c *compiler) emit() {
 	last := c.lastUse()
 	direct := c.directOutputs()
+	c.joining = map[int][]int{}
+	for i, o := range c.t.Outputs {
+		if _, ok := c.joins(i); ok {
+			r := c.where[o.Value].root
+			c.joining[r] = append(c.joining[r], i)
+		}
+	}
 	var file allotter
 	for v := range c.where {
-		if c.needed[v] && !c.fold[v] && c.where[v].root == v || v < len(c.t.Inputs) {
+		if c.needed[v] && !c.fold[v] && c.where[v].root == v {
 			c.register(v)
 		}
 	}
@@ -45,8 +52,9 @@ func (c *compiler) emit() {
 				local[v] = true
 				continue
 			}
-			if direct[v] {
-				c.reg[v] = c.newRegister(register{kind: result, size: c.size(v)})
+			if o, ok := direct[v]; ok {
+				at := c.p.outputs[o].place
+				c.reg[v], c.base[v] = c.p.vectors[at.Vector].reg, at.Offset
 				continue
 			}
 			if r, ok := c.dying(gr, pos, v, last, g); ok && gr.loop {
@@ -72,25 +80,64 @@ func (c *compiler) emit() {
 		}
 	}
 	c.p.heap = file.end
-	seen := map[int]bool{}
 	for i, o := range c.t.Outputs {
-		r := c.where[o.Value].root
-		d := direct[r] && c.whole(c.where[o.Value]) && !seen[r]
-		seen[r] = seen[r] || d
-		c.p.outputs = append(c.p.outputs, c.output(o, d))
-		c.p.results[o.Name] = i
+		if d, ok := direct[c.where[o.Value].root]; ok && d == i {
+			continue
+		}
+		if _, ok := c.joins(i); !ok {
+			c.emitStore(i)
+		}
 	}
+	c.flush()
 }
 
-// directOutputs tells which computed roots are an output as they are.
-func (c *compiler) directOutputs() map[int]bool {
-	out := map[int]bool{}
-	for _, o := range c.t.Outputs {
-		if w := c.where[o.Value]; c.fold[w.root] && c.whole(w) {
-			out[w.root] = true
+// directOutputs tells which computed roots are an output as they are, and which.
+func (c *compiler) directOutputs() map[int]int {
+	out := map[int]int{}
+	for i, o := range c.t.Outputs {
+		w := c.where[o.Value]
+		if _, ok := out[w.root]; !ok && c.fold[w.root] && c.whole(w) && !c.p.outputs[i].place.Add {
+			out[w.root] = i
 		}
 	}
 	return out
+}
+
+// emitStore writes the step that brings output i to its place.
+func (c *compiler) emitStore(i int) {
+	v := int(c.t.Outputs[i].Value)
+	w, width := c.where[v], c.width(v)
+	q := &c.p.outputs[i]
+	dst := dense{c.p.vectors[q.place.Vector].reg, q.place.Offset, q.size}
+	src := c.root(w.root)
+	plain := w.dense() && !c.splat[w.root]
+	if plain {
+		src = dense{src.reg, src.off + w.off*width, q.size}
+	}
+	switch {
+	case plain && q.place.Add:
+		l := &loop{n: q.size, strip: min(q.size, stripElements)}
+		to := operand{reg: dst.reg, off: dst.off, moves: true}
+		l.body = []micro{{op: tape.Add, arity: 2, dst: to, a: to, b: operand{reg: src.reg, off: src.off, moves: true}}}
+		c.addLoop(l)
+	case plain:
+		c.add(&moveStep{dst, src})
+	default:
+		s := &copyStep{dst, src, newWalker(w, width, c.lane[v]), q.place.Add}
+		if s.add {
+			c.p.wide = max(c.p.wide, 256/c.lanes*c.lanes, c.lanes)
+		}
+		c.add(s)
+	}
+}
+
+// root returns where all of a root is.
+func (c *compiler) root(v int) dense {
+	n := c.size(v)
+	if c.splat[v] {
+		n = 1
+	}
+	return dense{c.register(v), c.base[v], n}
 }
 
 // dying returns a root whose place the result v at position pos of loop g may
@@ -130,7 +177,7 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 	size := c.size(gr.values[0])
 	width := c.width(gr.values[0])
 	strip := max(stripElements/width, 1) * width
-	l := &loop{n: size, strip: strip}
+	l := &loop{n: size, strip: strip, lanes: width}
 	c.p.strip = max(c.p.strip, min(strip, size))
 	s := strips{c: c, filled: map[filling]int{}, uses: map[int]int{}}
 	for _, v := range gr.values { // reads still to come of each local value
@@ -144,6 +191,7 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 		in := c.t.Instr(tape.Value(v))
 		u := micro{op: in.Op, arity: int8(len(in.Args)), power: in.Attr.Power}
 		var spent []int
+		forms := c.forms(v, local)
 		for k := range in.Args {
 			o := &[]*operand{&u.a, &u.b, &u.c}[k]
 			w := c.operandView(v, k)
@@ -151,7 +199,11 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 			case local[w.root]:
 				**o = operand{reg: c.reg[w.root]}
 			case c.aligned(v, k):
-				**o = operand{reg: c.reg[w.root], off: w.off * width, moves: true}
+				**o = operand{reg: c.reg[w.root], off: c.base[w.root] + w.off*width, moves: true}
+			case forms[k] != whole:
+				**o = operand{reg: c.register(w.root), off: c.base[w.root] + w.off, moves: forms[k] == row}
+				u.shared |= 1 << k
+				u.rows = forms[k] == row
 			default:
 				reg, always := s.fill(l, w, width)
 				**o = operand{reg: reg}
@@ -173,13 +225,62 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 			c.reg[v] = s.take()
 			u.dst = operand{reg: c.reg[v]}
 		} else {
-			u.dst = operand{reg: c.reg[v], moves: true}
+			u.dst = operand{reg: c.reg[v], off: c.base[v], moves: true}
 		}
 		l.body = append(l.body, u)
+		for _, i := range c.joining[v] {
+			at := c.p.outputs[i].place
+			to := operand{reg: c.p.vectors[at.Vector].reg, off: at.Offset, moves: true}
+			l.body = append(l.body, micro{op: tape.Add, arity: 2, dst: to, a: to, b: u.dst})
+		}
+		if local[v] && s.uses[v] == 0 {
+			s.free = append(s.free, c.reg[v])
+		}
 		c.p.ops++
 		c.p.flops += size * opFlops(in.Op)
 	}
-	c.p.steps = append(c.p.steps, l)
+	c.addLoop(l)
+}
+
+// form is how an operand of a loop stands to the result.
+type form uint8
+
+const (
+	whole  form = iota // an element for each
+	row                // one for all lanes
+	single             // one for all
+)
+
+// forms returns how the operands of elementwise v are given to kernels that can
+// repeat elements. At least one operand is whole, and the others are alike.
+func (c *compiler) forms(v int, local map[int]bool) [3]form {
+	var f [3]form
+	if !c.p.fast {
+		return f
+	}
+	args := c.t.Instr(tape.Value(v)).Args
+	some := false
+	for k := range args {
+		w := c.operandView(v, k)
+		switch {
+		case local[w.root] || c.aligned(v, k):
+		case w.single() && !c.lane[w.root]:
+			f[k] = single
+		case w.dense() && !c.splat[w.root] && c.lane[v] && !c.lane[w.root]:
+			f[k] = row
+		}
+		some = some || f[k] == row
+	}
+	n := 0
+	for k := range args {
+		if some && f[k] == single || n == len(args)-1 {
+			f[k] = whole
+		}
+		if f[k] != whole {
+			n++
+		}
+	}
+	return f
 }
 
 // args lists the roots of v's operands, one entry each.
@@ -249,7 +350,7 @@ func (c *compiler) stripRegister(i int) int {
 // single element (always is then true), else for every strip.
 func (s *strips) fill(l *loop, w view, width int) (reg int, always bool) {
 	c := s.c
-	u := micro{op: tape.Broadcast, a: operand{reg: c.register(w.root)}}
+	u := micro{op: tape.Broadcast, a: operand{reg: c.register(w.root), off: c.base[w.root]}}
 	if w.pad != nil {
 		u.pad = newPadReader(w, width, c.lane[w.root])
 	} else {
@@ -275,13 +376,13 @@ func (s *strips) fill(l *loop, w view, width int) (reg int, always bool) {
 func (c *compiler) emitStep(v int) {
 	in := c.t.Instr(tape.Value(v))
 	width := c.width(v)
-	dst := c.reg[v]
+	dst := dense{c.reg[v], c.base[v], c.size(v)}
 	args := make([]dense, len(in.Args))
 	shapes := make([]tape.Shape, len(in.Args))
 	for k, a := range in.Args {
 		w := c.where[a]
 		n := c.width(int(a))
-		args[k] = dense{c.register(w.root), w.off * n, w.shape.Size() * n}
+		args[k] = dense{c.register(w.root), c.base[w.root] + w.off*n, w.shape.Size() * n}
 		shapes[k] = w.shape
 	}
 	c.p.ops++
@@ -293,10 +394,10 @@ func (c *compiler) emitStep(v int) {
 		if !ok {
 			w = c.where[in.Args[0]]
 		}
-		s = &copyStep{dst, c.register(w.root), newWalker(w, width, c.lane[v])}
+		s = &copyStep{dst, c.root(w.root), newWalker(w, width, c.lane[v]), false}
 	case tape.Pad:
 		w := c.where[in.Args[0]]
-		s = &padStep{dst, c.register(w.root), newPadReader(w.padded(in.Shape, &in.Attr), width, c.lane[v])}
+		s = &padStep{dst, c.root(w.root), newPadReader(w.padded(in.Shape, &in.Attr), width, c.lane[v])}
 	case tape.Concat:
 		s = c.concat(v, in, args)
 	case tape.Take:
@@ -321,7 +422,7 @@ func (c *compiler) emitStep(v int) {
 	default:
 		panic("vm: no step for " + in.Op.String())
 	}
-	c.p.steps = append(c.p.steps, s)
+	c.add(s)
 }
 
 // blocks returns the sizes before, of and behind an axis.
@@ -331,7 +432,7 @@ func blocks(s tape.Shape, axis int) (outer, n, inner int) {
 
 func (c *compiler) concat(v int, in *tape.Instr, args []dense) step {
 	outer, _, inner := blocks(in.Shape, in.Attr.Axis)
-	s := &concatStep{dst: c.reg[v], outer: outer, lanes: c.width(v)}
+	s := &concatStep{dst: dense{c.reg[v], c.base[v], c.size(v)}, outer: outer, lanes: c.width(v)}
 	for k, a := range in.Args {
 		s.parts = append(s.parts, part{args[k], c.where[a].shape[in.Attr.Axis] * inner, c.lane[a] || s.lanes == 1})
 	}
@@ -343,7 +444,7 @@ func (c *compiler) reduce(v int, in *tape.Instr, shape tape.Shape, src dense) st
 	width := c.width(v)
 	st := rowMajor(shape)
 	behind := axes[len(axes)-1] + 1
-	s := &reduceStep{op: in.Op, dst: c.reg[v], src: src, width: width * shape[behind:].Size()}
+	s := &reduceStep{op: in.Op, dst: dense{c.reg[v], c.base[v], c.size(v)}, src: src, width: width * shape[behind:].Size()}
 	var keep, gone tape.Shape
 	var keepStrides, goneStrides []int
 	for k, d := range shape[:behind] {
@@ -382,7 +483,7 @@ func (c *compiler) matmul(v int, in *tape.Instr, shapes []tape.Shape, args []den
 		b = tape.Shape{b[0], 1}
 	}
 	s := &matmulStep{
-		dst: c.reg[v], a: args[0], b: args[1], n: a[0], inner: a[1], m: b[1],
+		dst: dense{c.reg[v], c.base[v], c.size(v)}, a: args[0], b: args[1], n: a[0], inner: a[1], m: b[1],
 		ai: a[1], ak: 1, bk: b[1], bj: 1,
 		lanes: c.width(v), al: c.lane[in.Args[0]], bl: c.lane[in.Args[1]],
 	}
@@ -395,3 +496,12 @@ func (c *compiler) matmul(v int, in *tape.Instr, shapes []tape.Shape, args []den
 	c.p.flops += 2 * s.n * s.m * s.inner * s.lanes
 	return s
 }
+
+// add appends a step.
+func (c *compiler) add(s step) { c.p.steps = append(c.p.steps, s) }
+
+// addLoop appends a loop.
+func (c *compiler) addLoop(l *loop) { c.add(l) }
+
+// flush ends what is collected.
+func (c *compiler) flush() {}

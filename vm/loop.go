@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/kernel"
 )
@@ -9,6 +10,7 @@ import (
 type loop struct {
 	n     int // elements, all lanes
 	strip int // elements of a strip, a multiple of the lanes
+	lanes int
 	once  []micro
 	body  []micro
 }
@@ -20,6 +22,8 @@ type micro struct {
 	power   int
 	dst     operand
 	a, b, c operand
+	shared  simd.Shared // operands that have one element for each row of lanes, or one only
+	rows    bool        // which of them: one for each row
 	from    walker
 	pad     *padReader // instead of from, for a padded view
 }
@@ -41,33 +45,97 @@ func (m *Machine) at(o operand, s, n int) []float64 {
 	return x[:n]
 }
 
+// part is at for an operand of u: elements that are shared as they are.
+func (l *loop) part(m *Machine, u *micro, which simd.Shared, o operand, s, n int) []float64 {
+	switch {
+	case u.shared&which == 0:
+		return m.at(o, s, n)
+	case u.rows:
+		return m.at(o, s/l.lanes, n/l.lanes)
+	default:
+		return m.regs[o.reg][o.off : o.off+1]
+	}
+}
+
 func (l *loop) run(m *Machine) {
 	for i := range l.once {
 		l.once[i].fill(m, 0, min(l.strip, l.n))
 	}
+	fast := m.p.fast
 	for s := 0; s < l.n; s += l.strip {
 		n := min(l.strip, l.n-s)
 		for i := range l.body {
 			u := &l.body[i]
-			switch u.arity {
-			case 1:
-				kernel.Map1(u.op, u.power, m.at(u.dst, s, n), m.at(u.a, s, n))
-			case 2:
-				kernel.Map2(u.op, m.at(u.dst, s, n), m.at(u.a, s, n), m.at(u.b, s, n))
-			case 3:
-				kernel.Map3(u.op, m.at(u.dst, s, n), m.at(u.a, s, n), m.at(u.b, s, n), m.at(u.c, s, n))
-			default:
+			switch {
+			case u.arity == 0:
 				u.fill(m, s, n)
+			case fast:
+				l.fast(m, u, s, n)
+			case u.arity == 1:
+				kernel.Map1(u.op, u.power, m.at(u.dst, s, n), m.at(u.a, s, n))
+			case u.arity == 2:
+				kernel.Map2(u.op, m.at(u.dst, s, n), m.at(u.a, s, n), m.at(u.b, s, n))
+			default:
+				kernel.Map3(u.op, m.at(u.dst, s, n), m.at(u.a, s, n), m.at(u.b, s, n), m.at(u.c, s, n))
 			}
+		}
+	}
+}
+
+// fast runs u on elements s … s+n-1 by the kernels of package simd.
+func (l *loop) fast(m *Machine, u *micro, s, n int) {
+	d, a := m.at(u.dst, s, n), l.part(m, u, simd.SharedA, u.a, s, n)
+	lanes := n
+	if u.rows {
+		lanes = l.lanes
+	}
+	switch {
+	case u.op == tape.Powi:
+		simd.Powi(d, a, u.power)
+	case u.arity == 1:
+		simd.Unary(simdOps[u.op], d, a)
+	case u.arity == 2:
+		b := l.part(m, u, simd.SharedB, u.b, s, n)
+		if u.shared == 0 {
+			simd.Binary(simdOps[u.op], d, a, b)
+		} else {
+			simd.BinaryRows(simdOps[u.op], u.shared, d, a, b, lanes)
+		}
+	default:
+		b, c := l.part(m, u, simd.SharedB, u.b, s, n), l.part(m, u, simd.SharedC, u.c, s, n)
+		if u.shared == 0 {
+			simd.Ternary(simdOps[u.op], d, a, b, c)
+		} else {
+			simd.TernaryRows(simdOps[u.op], u.shared, d, a, b, c, lanes)
 		}
 	}
 }
 
 // fill lays out the elements of a view as the loop wants them.
 func (u *micro) fill(m *Machine, s, n int) {
+	src := m.regs[u.a.reg][u.a.off:]
 	if u.pad != nil {
-		u.pad.read(m.at(u.dst, s, n), m.regs[u.a.reg], s/u.pad.runs.lanes)
+		u.pad.read(m.at(u.dst, s, n), src, s/u.pad.runs.lanes)
 		return
 	}
-	u.from.read(m.at(u.dst, s, n), m.regs[u.a.reg], s/u.from.lanes)
+	u.from.read(m.at(u.dst, s, n), src, s/u.from.lanes)
+}
+
+// simdOps are the elementwise operations, all but Powi.
+var simdOps = [256]simd.Op{
+	tape.Neg: simd.Neg, tape.Abs: simd.Abs, tape.Sign: simd.Sign, tape.Not: simd.Not,
+	tape.Recip: simd.Recip, tape.Sqrt: simd.Sqrt, tape.Cbrt: simd.Cbrt, tape.Sqr: simd.Sqr,
+	tape.Exp: simd.Exp, tape.Expm1: simd.Expm1, tape.Log: simd.Log, tape.Log1p: simd.Log1p, tape.Log10: simd.Log10,
+	tape.Sin: simd.Sin, tape.Cos: simd.Cos, tape.Tan: simd.Tan, tape.Asin: simd.Asin, tape.Acos: simd.Acos, tape.Atan: simd.Atan,
+	tape.Sinh: simd.Sinh, tape.Cosh: simd.Cosh, tape.Tanh: simd.Tanh,
+	tape.Asinh: simd.Asinh, tape.Acosh: simd.Acosh, tape.Atanh: simd.Atanh,
+	tape.Erf: simd.Erf, tape.Erfc: simd.Erfc, tape.Lgamma: simd.Lgamma,
+	tape.Digamma: simd.Digamma, tape.Trigamma: simd.Trigamma, tape.Tetragamma: simd.Tetragamma,
+	tape.Floor: simd.Floor, tape.Ceil: simd.Ceil, tape.Round: simd.Round, tape.Trunc: simd.Trunc, tape.Sigmoid: simd.Sigmoid,
+	tape.Add: simd.Add, tape.Sub: simd.Sub, tape.Mul: simd.Mul, tape.Div: simd.Div,
+	tape.Pow: simd.Pow, tape.Atan2: simd.Atan2, tape.Hypot: simd.Hypot, tape.Mod: simd.Mod,
+	tape.Min: simd.Min, tape.Max: simd.Max,
+	tape.Less: simd.Less, tape.LessEq: simd.LessEq, tape.Equal: simd.Equal, tape.NotEqual: simd.NotEqual,
+	tape.And: simd.And, tape.Or: simd.Or, tape.ZeroMul: simd.ZeroMul,
+	tape.Select: simd.Select, tape.FMA: simd.FMA,
 }

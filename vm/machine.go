@@ -2,6 +2,8 @@ package vm
 
 import (
 	"fmt"
+	"math"
+	"slices"
 	"unsafe"
 
 	"odes.dev/odes/vm/internal/kernel"
@@ -12,15 +14,15 @@ type Machine struct {
 	p    *Program
 	regs [][]float64 // by register
 
-	in    [][]float64
-	out   [][]float64
-	add   []bool
-	stage [][]float64 // per output: its value, where dst overlaps an input
-	own   [][]float64 // per output: memory for a result that is not written directly
+	vecs [][]float64 // by vector, as bound
+	own  [][]float64 // by vector of outputs: memory for what is not written to its place at once
+	add  []bool      // by vector of outputs: add instead of overwriting
 
-	changed bool // bindings changed since the last Run
-	staged  bool
-	scratch []float64
+	changed  bool // bindings changed since the last Run
+	indirect []int
+	scratch  []float64
+	packed   [][]float64 // matrices of constant inputs, packed; nil until they are needed
+	fresh    []bool      // packed matrices that are up to date
 }
 
 // NewMachine returns a Machine with nothing bound.
@@ -28,12 +30,12 @@ func (p *Program) NewMachine() *Machine {
 	m := &Machine{
 		p:       p,
 		regs:    make([][]float64, len(p.regs)),
-		in:      make([][]float64, len(p.inputs)),
-		out:     make([][]float64, len(p.outputs)),
-		add:     make([]bool, len(p.outputs)),
-		stage:   make([][]float64, len(p.outputs)),
-		own:     make([][]float64, len(p.outputs)),
+		vecs:    make([][]float64, len(p.vectors)),
+		own:     make([][]float64, len(p.vectors)),
+		add:     make([]bool, len(p.vectors)),
 		scratch: make([]float64, p.wide),
+		packed:  make([][]float64, p.matrices),
+		fresh:   make([]bool, p.matrices),
 		changed: true,
 	}
 	file := make([]float64, p.heap)
@@ -54,37 +56,53 @@ func (p *Program) NewMachine() *Machine {
 // Program returns the program.
 func (m *Machine) Program() *Program { return m.p }
 
-// SetInput binds input i to x, which is read by every Run from now on and not
-// copied: x[size], or x[size·lanes] laid out [element][lane] if the input is
-// per lane. Another length is a bug of the caller and panics.
-func (m *Machine) SetInput(i int, x []float64) {
-	in := &m.p.inputs[i]
-	if len(x) != in.size {
-		panic(fmt.Sprintf("vm: input %s wants %d elements, not %d", in.name, in.size, len(x)))
-	}
-	if !m.changed && unsafe.SliceData(m.in[i]) == unsafe.SliceData(x) {
+// SetVector binds vector v to x, which must reach to the end of the last of its
+// inputs or outputs; a shorter one is a bug of the caller and panics. Inputs are
+// read by every Run from now on and not copied: x[size] of them, or
+// x[size·lanes] laid out [element][lane] where an input is per lane. Every Run
+// stores outputs there, or adds them to what is there, as their Place says. A
+// vector of outputs that is not bound is not stored. It may overlap inputs: they
+// are read before anything is written to memory they share. Outputs that overlap
+// each other should all be added.
+func (m *Machine) SetVector(v int, x []float64) {
+	if unsafe.SliceData(m.vecs[v]) == unsafe.SliceData(x) && len(m.vecs[v]) == len(x) && x != nil {
 		return
 	}
-	m.in[i] = x
-	m.regs[in.reg] = x
+	vec := &m.p.vectors[v]
+	if len(x) < vec.size {
+		panic(fmt.Sprintf("vm: vector %d wants %d elements, not %d", v, vec.size, len(x)))
+	}
+	m.vecs[v] = x
+	if vec.constant {
+		m.Refresh()
+	}
 	m.changed = true
 }
 
-// SetOutput binds output i to dst, of OutputSize(i) elements: every Run stores
-// the output there or, with accumulate, adds it to what is there. An output
-// that is not bound is not stored. dst may overlap inputs: the inputs are
-// read before anything is written to memory they share. Outputs that overlap
-// each other should all accumulate.
+// Refresh tells that elements of constant inputs have changed.
+func (m *Machine) Refresh() { clear(m.fresh) }
+
+// SetInput binds input i, of a Program without Places, to x of InputSize(i)
+// elements, as SetVector does.
+func (m *Machine) SetInput(i int, x []float64) {
+	in := &m.p.inputs[i]
+	if len(x) != in.size || m.p.placed {
+		panic(fmt.Sprintf("vm: input %s wants %d elements, not %d, and no place", in.name, in.size, len(x)))
+	}
+	m.SetVector(in.place.Vector, x)
+}
+
+// SetOutput binds output i, of a Program without Places, to dst of OutputSize(i)
+// elements, as SetVector does; with accumulate, Run adds it to what is there.
 func (m *Machine) SetOutput(i int, dst []float64, accumulate bool) {
 	out := &m.p.outputs[i]
-	if len(dst) != out.size {
-		panic(fmt.Sprintf("vm: output %s has %d elements, not %d", out.name, out.size, len(dst)))
+	if len(dst) != out.size || m.p.placed {
+		panic(fmt.Sprintf("vm: output %s has %d elements, not %d, and no place", out.name, out.size, len(dst)))
 	}
-	if !m.changed && m.add[i] == accumulate && unsafe.SliceData(m.out[i]) == unsafe.SliceData(dst) {
-		return
+	if v := out.place.Vector; m.add[v] != accumulate {
+		m.add[v], m.changed = accumulate, true
 	}
-	m.out[i], m.add[i] = dst, accumulate
-	m.changed = true
+	m.SetVector(out.place.Vector, dst)
 }
 
 // Run computes the outputs from the inputs. All inputs must be bound.
@@ -95,48 +113,74 @@ func (m *Machine) Run() {
 	for _, s := range m.p.steps {
 		s.run(m)
 	}
-	if m.staged {
-		m.storeStaged()
-		return
-	}
-	for i := range m.p.outputs {
-		m.store(i)
+	if len(m.indirect) > 0 {
+		m.deliver()
 	}
 }
 
 // bind decides, after a change of bindings, where results are written.
 func (m *Machine) bind() {
-	p := m.p
-	for i, x := range m.in {
-		if x == nil {
-			panic(fmt.Sprintf("vm: input %s is not bound", p.inputs[i].name))
+	m.indirect = m.indirect[:0]
+	for v := range m.p.vectors {
+		vec, x := &m.p.vectors[v], m.vecs[v]
+		switch {
+		case !vec.output && x == nil && vec.size > 0:
+			panic(fmt.Sprintf("vm: vector %d of inputs is not bound", v))
+		case !vec.output:
+			m.regs[vec.reg] = x
+		case x != nil && !m.add[v] && !m.shares(v):
+			m.regs[vec.reg] = x
+		default:
+			if m.own[v] == nil {
+				m.own[v] = make([]float64, vec.size)
+				m.clear(v)
+			}
+			m.regs[vec.reg] = m.own[v]
+			if x != nil {
+				m.indirect = append(m.indirect, v)
+			}
 		}
-	}
-	m.staged = false
-	for _, dst := range m.out {
-		for _, x := range m.in {
-			m.staged = m.staged || overlap(dst, x)
-		}
-	}
-	for i := range p.outputs {
-		o := &p.outputs[i]
-		if m.staged && m.stage[i] == nil && m.out[i] != nil {
-			m.stage[i] = make([]float64, o.size)
-		}
-		if !o.direct {
-			continue
-		}
-		if m.out[i] != nil && !m.add[i] && !m.staged {
-			m.regs[o.reg] = m.out[i]
-			continue
-		}
-		if m.own[i] == nil {
-			m.own[i] = make([]float64, o.size)
-		}
-		m.regs[o.reg] = m.own[i]
 	}
 	m.changed = false
 }
+
+// clear makes own memory neutral to additions: -0 + x is x, also for x = -0.
+func (m *Machine) clear(v int) {
+	if m.p.vectors[v].add {
+		kernel.Fill(m.own[v], math.Copysign(0, -1))
+	}
+}
+
+// shares reports whether an output in vector v overlaps an input.
+func (m *Machine) shares(v int) bool {
+	x := m.vecs[v][:m.p.vectors[v].size]
+	for u := range m.p.vectors {
+		in := &m.p.vectors[u]
+		if !in.output && in.size > 0 && overlap(x, m.vecs[u][:min(in.size, len(m.vecs[u]))]) && m.sharesPart(v, u) {
+			return true
+		}
+	}
+	return false
+}
+
+func (m *Machine) sharesPart(out, in int) bool {
+	for i := range m.p.outputs {
+		o := &m.p.outputs[i]
+		if o.place.Vector != out {
+			continue
+		}
+		x := o.of(m.vecs[out])
+		for j := range m.p.inputs {
+			if q := &m.p.inputs[j]; q.place.Vector == in && m.vecs[in] != nil && overlap(x, q.of(m.vecs[in])) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// of returns where q is in its vector.
+func (q *port) of(x []float64) []float64 { return x[q.place.Offset : q.place.Offset+q.size] }
 
 // overlap reports whether a and b share memory.
 func overlap(a, b []float64) bool {
@@ -147,50 +191,22 @@ func overlap(a, b []float64) bool {
 	return p < q+uintptr(8*len(b)) && q < p+uintptr(8*len(a))
 }
 
-// store writes or adds output i to its place, unless it is there already.
-func (m *Machine) store(i int) {
-	o, dst := &m.p.outputs[i], m.out[i]
-	if dst == nil || o.direct && !m.add[i] {
-		return
-	}
-	src := m.regs[o.reg]
-	switch {
-	case o.dense && m.add[i]:
-		kernel.Add(dst, src[o.off:o.off+o.size])
-	case o.dense:
-		copy(dst, src[o.off:o.off+o.size])
-	case m.add[i]:
-		m.addStrided(o, dst, src)
-	default:
-		o.from.read(dst, src, 0)
-	}
-}
-
-// addStrided adds a scattered output strip by strip.
-func (m *Machine) addStrided(o *port, dst, src []float64) {
-	n := len(m.scratch) / o.from.lanes * o.from.lanes
-	for s := 0; s < len(dst); s += n {
-		d := dst[s:min(s+n, len(dst))]
-		t := m.scratch[:len(d)]
-		o.from.read(t, src, s/o.from.lanes)
-		kernel.Add(d, t)
-	}
-}
-
-// storeStaged takes copies of all outputs before it writes any.
-func (m *Machine) storeStaged() {
+// deliver brings results from own memory to their place.
+func (m *Machine) deliver() {
 	for i := range m.p.outputs {
-		if o := &m.p.outputs[i]; m.out[i] != nil {
-			o.from.read(m.stage[i], m.regs[o.reg], 0)
+		o := &m.p.outputs[i]
+		v := o.place.Vector
+		if !slices.Contains(m.indirect, v) {
+			continue
+		}
+		dst, src := o.of(m.vecs[v]), o.of(m.own[v])
+		if m.add[v] || o.place.Add {
+			kernel.Add(dst, src)
+		} else {
+			copy(dst, src)
 		}
 	}
-	for i, dst := range m.out {
-		switch {
-		case dst == nil:
-		case m.add[i]:
-			kernel.Add(dst, m.stage[i])
-		default:
-			copy(dst, m.stage[i])
-		}
+	for _, v := range m.indirect {
+		m.clear(v)
 	}
 }

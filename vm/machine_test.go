@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
 	"odes.dev/odes/vm/vmtest"
@@ -227,7 +228,11 @@ func TestStats(t *testing.T) {
 		{"heat", heat(34), 1, vm.Stats{Instructions: 11, Steps: 2, Bytes: 8 * (32*32 + 5*512), Flops: 10 * 32 * 32}},
 		{"glv", glv(16), 8, vm.Stats{Instructions: 7, Steps: 5, Bytes: 8 * (16*8 + 16 + 2*128), Flops: 2*256 + 32 + 2*256*8 + 3*128}},
 	} {
-		if got := compile(t, parse(t, c.text), c.lanes).Stats(); got != c.want {
+		p, err := vm.Compile(parse(t, c.text), vm.Options{Lanes: c.lanes, Backend: simd.Generic})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := p.Stats(); got != c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}
 	}

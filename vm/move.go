@@ -1,20 +1,41 @@
 package vm
 
+import "odes.dev/odes/vm/internal/kernel"
+
 // copyStep makes a dense copy of a view.
 type copyStep struct {
-	dst, src int
+	dst, src dense
 	from     walker
+	add      bool // to what is there, instead of overwriting it
 }
 
-func (c *copyStep) run(m *Machine) { c.from.read(m.regs[c.dst], m.regs[c.src], 0) }
+func (c *copyStep) run(m *Machine) {
+	d, src := c.dst.of(m), c.src.of(m)
+	if !c.add {
+		c.from.read(d, src, 0)
+		return
+	}
+	n := len(m.scratch) / c.from.lanes * c.from.lanes
+	for s := 0; s < len(d); s += n {
+		to := d[s:min(s+n, len(d))]
+		t := m.scratch[:len(to)]
+		c.from.read(t, src, s/c.from.lanes)
+		kernel.Add(to, t)
+	}
+}
+
+// moveStep copies elements that stand side by side.
+type moveStep struct{ dst, src dense }
+
+func (c *moveStep) run(m *Machine) { copy(c.dst.of(m), c.src.of(m)) }
 
 // padStep places an operand in zeros.
 type padStep struct {
-	dst, src int
+	dst, src dense
 	from     *padReader
 }
 
-func (c *padStep) run(m *Machine) { c.from.read(m.regs[c.dst], m.regs[c.src], 0) }
+func (c *padStep) run(m *Machine) { c.from.read(c.dst.of(m), c.src.of(m), 0) }
 
 // dense is a contiguous operand.
 type dense struct{ reg, off, size int }
@@ -24,7 +45,7 @@ func (d dense) of(m *Machine) []float64 { return m.regs[d.reg][d.off : d.off+d.s
 // concatStep copies runs of several operands in turn. A shared operand of a
 // per-lane result is repeated.
 type concatStep struct {
-	dst   int
+	dst   dense
 	outer int
 	lanes int
 	parts []part
@@ -37,7 +58,7 @@ type part struct {
 }
 
 func (c *concatStep) run(m *Machine) {
-	d := m.regs[c.dst]
+	d := c.dst.of(m)
 	for o := range c.outer {
 		for i := range c.parts {
 			p := &c.parts[i]
@@ -65,7 +86,7 @@ func repeat(d, a []float64, lanes int) {
 // takeStep copies blocks of inner elements, all lanes, at the positions of
 // runs of successive indices.
 type takeStep struct {
-	dst   int
+	dst   dense
 	src   dense
 	outer int
 	block int // elements of one source position, all lanes
@@ -89,7 +110,7 @@ func indexRuns(index []int) []indexRun {
 }
 
 func (c *takeStep) run(m *Machine) {
-	d, src := m.regs[c.dst], c.src.of(m)
+	d, src := c.dst.of(m), c.src.of(m)
 	for range c.outer {
 		for _, r := range c.runs {
 			n := r.n * c.block
@@ -106,7 +127,7 @@ func (c *takeStep) run(m *Machine) {
 
 // putStep adds blocks at the positions of an index into zeros.
 type putStep struct {
-	dst   int
+	dst   dense
 	src   dense
 	outer int
 	block int // elements of one position, all lanes
@@ -115,7 +136,7 @@ type putStep struct {
 }
 
 func (c *putStep) run(m *Machine) {
-	d, src := m.regs[c.dst], c.src.of(m)
+	d, src := c.dst.of(m), c.src.of(m)
 	clear(d)
 	for range c.outer {
 		for _, i := range c.index {

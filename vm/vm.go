@@ -18,19 +18,45 @@ package vm
 import (
 	"fmt"
 
+	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
 )
 
 // Options are the choices of Compile.
 type Options struct {
 	Lanes int // copies of per-lane values; 0 means 1
+
+	// Backend is simd.Generic or simd.AVX2; "" means the one in use in package simd.
+	Backend string
+
+	// Inputs and Outputs place the inputs and outputs of the tape in vectors that
+	// Machine.SetVector binds; a vector has inputs or outputs, not both. Nil means
+	// that each is a vector of its own, the inputs first.
+	Inputs, Outputs []Place
+}
+
+// Place is where an input or an output lies.
+type Place struct {
+	Vector int
+	Offset int // its first element there, lanes counted
+
+	// Constant tells of an input that its elements stay the same until
+	// Machine.Refresh is called or another vector is bound: what is prepared
+	// from them is kept from run to run.
+	Constant bool
+
+	// Add tells of an output that it is added to what is there.
+	Add bool
 }
 
 // Program is a compiled tape.
 type Program struct {
 	lanes   int
+	fast    bool // by the kernels of package simd
+	placed  bool // by Options
 	inputs  []port
 	outputs []port
+	vectors []vector
 	names   map[string]int // of inputs
 	results map[string]int // of outputs
 
@@ -40,6 +66,8 @@ type Program struct {
 	strip int        // elements in a strip register
 	wide  int        // elements of scratch that contractions need
 
+	matrices int // that are packed
+
 	ops   int
 	flops int
 }
@@ -47,14 +75,18 @@ type Program struct {
 // port is an input or output.
 type port struct {
 	name    string
-	reg     int // the root's register
 	size    int // elements, all lanes
 	perLane bool
+	place   Place
+}
 
-	direct bool // output: the root's register may be the caller's memory
-	from   walker
-	off    int  // output: where it starts in the register, all lanes; dense only
-	dense  bool // output: it is contiguous there
+// vector is memory of the caller that inputs are read from or outputs are written to.
+type vector struct {
+	reg      int
+	size     int // elements up to the end of the last input or output
+	output   bool
+	constant bool // it has a constant input
+	add      bool // it has an output that is added
 }
 
 // register is a place in a Machine's register table.
@@ -69,9 +101,8 @@ type registerKind uint8
 
 const (
 	unused   registerKind = iota
-	bound                 // an input: the caller's memory
+	bound                 // the caller's memory
 	heap                  // a part of the register file, reused when the value is dead
-	result                // written to the caller's memory, or to memory of its own
 	strip                 // a temporary of one strip
 	constant              // the program's own
 )
@@ -81,7 +112,8 @@ type step interface {
 	run(m *Machine)
 }
 
-// Compile translates t for opts.Lanes lanes. The error is that of tape.Check.
+// Compile translates t for opts.Lanes lanes. Errors are those of tape.Check, and
+// choices that cannot be followed.
 func Compile(t *tape.Tape, opts Options) (*Program, error) {
 	if err := tape.Check(t); err != nil {
 		return nil, fmt.Errorf("cannot compile: %w", err)
@@ -89,11 +121,86 @@ func Compile(t *tape.Tape, opts Options) (*Program, error) {
 	if opts.Lanes < 0 {
 		return nil, fmt.Errorf("cannot compile for %d lanes; give at least 1", opts.Lanes)
 	}
+	if opts.Backend == "" {
+		opts.Backend = simd.Backend()
+	}
+	if opts.Backend != simd.Generic && opts.Backend != simd.Backend() {
+		return nil, fmt.Errorf("cannot compile for the backend %q; %s and generic are there", opts.Backend, simd.Backend())
+	}
 	c := newCompiler(t, max(opts.Lanes, 1))
+	c.p.fast = opts.Backend != simd.Generic
+	if err := c.place(opts.Inputs, opts.Outputs); err != nil {
+		return nil, fmt.Errorf("cannot compile: %w", err)
+	}
 	c.views()
 	c.schedule()
 	c.emit()
-	return c.program(), nil
+	return c.p, nil
+}
+
+// place fixes where inputs and outputs lie.
+func (c *compiler) place(inputs, outputs []Place) error {
+	t, p := c.t, c.p
+	p.placed = inputs != nil || outputs != nil
+	if !p.placed {
+		inputs, outputs = make([]Place, len(t.Inputs)), make([]Place, len(t.Outputs))
+		for i := range inputs {
+			inputs[i].Vector = i
+		}
+		for i := range outputs {
+			outputs[i].Vector = len(inputs) + i
+		}
+	}
+	if len(inputs) != len(t.Inputs) || len(outputs) != len(t.Outputs) {
+		return fmt.Errorf("%d inputs and %d outputs have %d and %d places; give each one", len(t.Inputs), len(t.Outputs), len(inputs), len(outputs))
+	}
+	for i, in := range t.Inputs {
+		q := port{in.Name, c.size(i), in.PerLane, inputs[i]}
+		if err := p.occupy(&q, false); err != nil {
+			return err
+		}
+		p.inputs = append(p.inputs, q)
+		p.names[in.Name] = i
+		c.reg[i], c.base[i] = p.vectors[q.place.Vector].reg, q.place.Offset
+	}
+	for i, out := range t.Outputs {
+		v := int(out.Value)
+		q := port{out.Name, c.size(v), c.perLane[v], outputs[i]}
+		if err := p.occupy(&q, true); err != nil {
+			return err
+		}
+		p.outputs = append(p.outputs, q)
+		p.results[out.Name] = i
+	}
+	return nil
+}
+
+// occupy makes room for q in its vector.
+func (p *Program) occupy(q *port, output bool) error {
+	at := q.place
+	if at.Vector < 0 || at.Offset < 0 {
+		return fmt.Errorf("%s is placed at element %d of vector %d; neither can be negative", q.name, at.Offset, at.Vector)
+	}
+	for len(p.vectors) <= at.Vector {
+		p.vectors = append(p.vectors, vector{reg: len(p.regs)})
+		p.regs = append(p.regs, register{kind: bound})
+	}
+	v := &p.vectors[at.Vector]
+	if v.size > 0 && v.output != output {
+		return fmt.Errorf("vector %d has inputs and outputs; give %s another one", at.Vector, q.name)
+	}
+	v.size, v.output = max(v.size, at.Offset+q.size), output
+	v.constant = v.constant || at.Constant
+	v.add = v.add || at.Add
+	return nil
+}
+
+// Backend returns the name of the backend.
+func (p *Program) Backend() string {
+	if p.fast {
+		return simd.AVX2
+	}
+	return simd.Generic
 }
 
 // Lanes returns the number of lanes.
@@ -120,6 +227,9 @@ func (p *Program) OutputSize(i int) int { return p.outputs[i].size }
 
 // OutputPerLane reports whether output i has one copy per lane.
 func (p *Program) OutputPerLane(i int) bool { return p.outputs[i].perLane }
+
+// Vectors returns the number of vectors.
+func (p *Program) Vectors() int { return len(p.vectors) }
 
 // Stats counts what a Program is made of.
 type Stats struct {

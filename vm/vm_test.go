@@ -3,17 +3,33 @@ package vm_test
 import (
 	"testing"
 
+	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
 	"odes.dev/odes/vm/vmtest"
 )
 
-func generic(t *tape.Tape, lanes int) (vmtest.Machine, error) {
-	p, err := vm.Compile(t, vm.Options{Lanes: lanes})
-	if err != nil {
-		return nil, err
+// backends are those that run here.
+func backends() []string {
+	if b := simd.Backend(); b != simd.Generic {
+		return []string{simd.Generic, b}
 	}
-	return p.NewMachine(), nil
+	return []string{simd.Generic}
 }
 
-func TestConform(t *testing.T) { vmtest.Conform(t, generic) }
+// on returns a backend for the suite.
+func on(name string) vmtest.Backend {
+	return func(t *tape.Tape, lanes int) (vmtest.Machine, error) {
+		p, err := vm.Compile(t, vm.Options{Lanes: lanes, Backend: name})
+		if err != nil {
+			return nil, err
+		}
+		return p.NewMachine(), nil
+	}
+}
+
+func TestConform(t *testing.T) {
+	for _, b := range backends() {
+		t.Run("backend="+b, func(t *testing.T) { vmtest.Conform(t, on(b)) })
+	}
+}
