@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/kernel"
 )
@@ -17,6 +18,7 @@ type reduceStep struct {
 	width   int
 	starts  []int // of the rows of the result's elements in the operand
 	offsets []int // of the reduced rows from there, in row-major order
+	dense   bool  // reduced rows follow each other
 }
 
 // reduceWidth bounds the elements reduced side by side, so that 8 partial sums
@@ -27,35 +29,55 @@ func (c *reduceStep) run(m *Machine) {
 	d, src := c.dst.of(m), c.src.of(m)
 	if n := len(c.offsets); c.width == 1 && c.op == tape.SumAxes && c.offsets[n-1] == n-1 {
 		for i, start := range c.starts {
-			d[i] = elem.Sum(src[start : start+n])
+			if x := src[start : start+n]; m.p.fast {
+				d[i] = simd.Sum(x)
+			} else {
+				d[i] = elem.Sum(x)
+			}
 		}
 		return
 	}
 	for _, start := range c.starts {
 		for w := 0; w < c.width; w += reduceWidth {
 			n := min(reduceWidth, c.width-w)
-			c.rows(d[w:w+n], src[start+w:], m.scratch)
+			c.rows(d[w:w+n], src[start+w:], m)
 		}
 		d = d[c.width:]
 	}
 }
 
-func (c *reduceStep) rows(d, src, scratch []float64) {
+func (c *reduceStep) rows(d, src []float64, m *Machine) {
 	n := len(d)
 	if c.op != tape.SumAxes {
 		copy(d, src[:n])
 		op := foldOp(c.op)
 		for _, off := range c.offsets[1:] {
-			kernel.Map2(op, d, d, src[off:off+n])
+			m.combine(op, d, d, src[off:off+n])
 		}
 		return
 	}
-	p := scratch[:8*n]
+	p := m.scratch[:8*n]
 	clear(p)
-	for k, off := range c.offsets {
-		kernel.Add(p[(k&7)*n:(k&7)*n+n], src[off:off+n])
+	k := 0
+	if c.dense && n == c.width { // eight rows at a time
+		for ; k+8 <= len(c.offsets); k += 8 {
+			m.combine(tape.Add, p, p, src[k*n:(k+8)*n])
+		}
+	}
+	for ; k < len(c.offsets); k++ {
+		off, part := c.offsets[k], p[(k&7)*n:(k&7)*n+n]
+		m.combine(tape.Add, part, part, src[off:off+n])
 	}
 	tree(d, p)
+}
+
+// combine sets d[i] = op(a[i], b[i]).
+func (m *Machine) combine(op tape.Op, d, a, b []float64) {
+	if m.p.fast {
+		simd.Binary(simdOps[op], d, a, b)
+	} else {
+		kernel.Map2(op, d, a, b)
+	}
 }
 
 // foldOp returns the op that combines two elements of a reduction.
@@ -91,7 +113,11 @@ type dotStep struct {
 func (c *dotStep) run(m *Machine) {
 	d, a, b := c.dst.of(m), c.a.of(m), c.b.of(m)
 	if c.lanes == 1 {
-		d[0] = elem.Dot(a, b)
+		if m.p.fast {
+			d[0] = simd.Dot(a, b)
+		} else {
+			d[0] = elem.Dot(a, b)
+		}
 		return
 	}
 	if !c.al {
@@ -100,7 +126,18 @@ func (c *dotStep) run(m *Machine) {
 	L := c.lanes
 	p := m.scratch[:8*L]
 	clear(p)
-	for i := range c.n {
+	first := 0
+	if m.p.fast { // eight elements of all lanes at a time
+		for ; first+8 <= c.n; first += 8 {
+			x := a[first*L : (first+8)*L]
+			if c.al && c.bl {
+				simd.Ternary(simd.FMA, p, x, b[first*L:(first+8)*L], p)
+			} else {
+				simd.TernaryRows(simd.FMA, simd.SharedB, p, x, b[first:first+8], p, L)
+			}
+		}
+	}
+	for i := first; i < c.n; i++ {
 		s := p[(i&7)*L : (i&7)*L+L]
 		x := a[i*L : i*L+L]
 		x = x[:len(s)]
@@ -129,6 +166,10 @@ type outerStep struct {
 func (c *outerStep) run(m *Machine) {
 	d, a, b := c.dst.of(m), c.a.of(m), c.b.of(m)
 	L := c.lanes
+	if m.p.fast {
+		c.fast(m, d, a, b)
+		return
+	}
 	for i := range c.n {
 		for j := range c.m {
 			row := d[:L]
@@ -145,95 +186,33 @@ func (c *outerStep) run(m *Machine) {
 	}
 }
 
-// matmulStep is MatMul with vectors as matrices of one row or column.
-type matmulStep struct {
-	dst            dense
-	a, b           dense
-	n, inner, m    int
-	ai, ak, bk, bj int // strides in elements of one lane
-	lanes          int // of the result
-	al, bl         bool
-}
-
-func (c *matmulStep) run(m *Machine) {
-	d, a, b := c.dst.of(m), c.a.of(m), c.b.of(m)
+// fast is run by the kernels of package simd, row by row of the result.
+func (c *outerStep) fast(m *Machine, d, a, b []float64) {
 	L := c.lanes
-	switch {
-	case c.al && c.bl:
-		for i := range c.n {
-			for j := range c.m {
-				kernel.CombineEach(d[:L], c.inner, a[i*c.ai*L:], c.ak*L, b[j*c.bj*L:], c.bk*L)
-				d = d[L:]
+	w := c.m * L
+	for i := range c.n {
+		row := d[i*w : (i+1)*w]
+		switch {
+		case !c.al: // one factor for the row
+			simd.BinaryRows(simd.Mul, simd.SharedA, row, a[i:i+1], b, w)
+		case L == 1:
+			simd.BinaryRows(simd.Mul, simd.SharedA, row, a[i:i+1], b, c.m)
+		default: // the lanes of a, repeated
+			x := m.scratch[:min(w, max(outerStrip/L, 1)*L)]
+			for n := copy(x, a[i*L:(i+1)*L]); n < len(x); n *= 2 {
+				copy(x[n:], x[:n])
 			}
-		}
-	case c.al:
-		c.lanesLeft(d, a, b)
-	case c.bl:
-		c.lanesRight(d, a, b)
-	default:
-		c.shared(d, a, b)
-	}
-}
-
-// shared multiplies without lanes.
-func (c *matmulStep) shared(d, a, b []float64) {
-	switch {
-	case c.m == 1 && c.ak == 1: // matrix @ vector
-		kernel.MatVec(d, 1, c.n, c.inner, a, b, c.bk)
-	case c.n == 1 && c.bk == 1: // vector @ transposed matrix
-		kernel.MatVec(d, 1, c.m, c.inner, b, a, c.ak)
-	case c.m == 1 && c.ai == 1: // transposed matrix @ vector: rows of a
-		kernel.Combine(d, c.inner, b, c.bk, a, c.ak)
-	case c.bj == 1:
-		for i := range c.n {
-			kernel.Combine(d[i*c.m:(i+1)*c.m], c.inner, a[i*c.ai:], c.ak, b, c.bk)
-		}
-	case c.ak == 1: // both along their rows: dot products
-		for j := range c.m {
-			kernel.MatVec(d[j:], c.m, c.n, c.inner, a, b[j*c.bj:], c.bk)
-		}
-	default: // aᵀ @ bᵀ
-		for i := range c.n {
-			kernel.MatVec(d[i*c.m:], 1, c.m, c.inner, b, a[i*c.ai:], c.ak)
-		}
-	}
-}
-
-// lanesRight multiplies a shared a by a per-lane b.
-func (c *matmulStep) lanesRight(d, a, b []float64) {
-	L := c.lanes
-	switch {
-	case c.m == 1 && c.ai == 1: // aᵀ @ y: x̄ += Aᵀȳ of an adjoint
-		kernel.Outers(d, L, c.n, c.inner, a, c.ak, b, c.bk*L)
-	case c.bj == 1 || c.m == 1:
-		w := c.m * L
-		for i := range c.n {
-			kernel.Combine(d[i*w:(i+1)*w], c.inner, a[i*c.ai:], c.ak, b, c.bk*L)
-		}
-	default:
-		for i := range c.n {
-			for j := range c.m {
-				kernel.Combine(d[:L], c.inner, a[i*c.ai:], c.ak, b[j*c.bj*L:], c.bk*L)
-				d = d[L:]
+			for s := 0; s < w; s += len(x) {
+				n := min(len(x), w-s)
+				if c.bl {
+					simd.Binary(simd.Mul, row[s:s+n], x, b[s:s+n])
+				} else {
+					simd.BinaryRows(simd.Mul, simd.SharedB, row[s:s+n], x, b[s/L:(s+n)/L], L)
+				}
 			}
 		}
 	}
 }
 
-// lanesLeft multiplies a per-lane a by a shared b.
-func (c *matmulStep) lanesLeft(d, a, b []float64) {
-	L := c.lanes
-	switch {
-	case c.n == 1 && c.bj == 1: // y @ b
-		kernel.Outers(d, L, c.m, c.inner, b, c.bk, a, c.ak*L)
-	case c.m == 1 && c.ai == 1:
-		kernel.Combine(d, c.inner, b, c.bk, a, c.ak*L)
-	default:
-		for i := range c.n {
-			for j := range c.m {
-				kernel.Combine(d[:L], c.inner, b[j*c.bj:], c.bk, a[i*c.ai*L:], c.ak*L)
-				d = d[L:]
-			}
-		}
-	}
-}
+// outerStrip is how many elements of repeated lanes are laid out at once.
+const outerStrip = 256

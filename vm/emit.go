@@ -418,6 +418,7 @@ func (c *compiler) emitStep(v int) {
 		s = &dotStep{dst, args[0], args[1], shapes[0].Size(), width, c.lane[in.Args[0]], c.lane[in.Args[1]]}
 	case tape.Outer:
 		c.p.flops += c.size(v)
+		c.p.wide = max(c.p.wide, max(outerStrip/width, 1)*width)
 		s = &outerStep{dst, args[0], args[1], shapes[0].Size(), shapes[1].Size(), width, c.lane[in.Args[0]], c.lane[in.Args[1]]}
 	default:
 		panic("vm: no step for " + in.Op.String())
@@ -456,7 +457,20 @@ func (c *compiler) reduce(v int, in *tape.Instr, shape tape.Shape, src dense) st
 	}
 	s.starts, s.offsets = positions(keep, keepStrides), positions(gone, goneStrides)
 	c.p.wide = max(c.p.wide, 8*min(s.width, reduceWidth))
+	s.dense = true
+	for k, off := range s.offsets {
+		s.dense = s.dense && off == k*s.width
+	}
 	return s
+}
+
+// steady reports whether the elements of v stay the same from run to run.
+func (c *compiler) steady(v tape.Value) bool {
+	r := c.where[v].root
+	if r < len(c.t.Inputs) {
+		return c.p.inputs[r].place.Constant
+	}
+	return c.t.Instrs[r-len(c.t.Inputs)].Op == tape.Const
 }
 
 // positions lists Σ i[k]·strides[k] over the indices of shape, row-major.
@@ -494,6 +508,7 @@ func (c *compiler) matmul(v int, in *tape.Instr, shapes []tape.Shape, args []den
 		s.m, s.bk, s.bj = b[0], 1, b[1]
 	}
 	c.p.flops += 2 * s.n * s.m * s.inner * s.lanes
+	s.plan(c.p, [2]bool{c.steady(in.Args[0]), c.steady(in.Args[1])})
 	return s
 }
 

@@ -1,0 +1,191 @@
+package vm
+
+import (
+	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/vm/internal/kernel"
+)
+
+// matmulStep is MatMul with vectors as matrices of one row or column.
+type matmulStep struct {
+	dst            dense
+	a, b           dense
+	n, inner, m    int
+	ai, ak, bk, bj int // strides in elements of one lane
+	lanes          int // of the result
+	al, bl         bool
+	packed         int // index of the packed matrix; -1: none
+	work           int // elements of scratch
+}
+
+func (c *matmulStep) run(m *Machine) {
+	d, a, b := c.dst.of(m), c.a.of(m), c.b.of(m)
+	L := c.lanes
+	switch {
+	case m.p.fast && !(c.al && c.bl):
+		c.fast(m, d, a, b)
+	case c.al && c.bl:
+		for i := range c.n {
+			for j := range c.m {
+				kernel.CombineEach(d[:L], c.inner, a[i*c.ai*L:], c.ak*L, b[j*c.bj*L:], c.bk*L)
+				d = d[L:]
+			}
+		}
+	case c.al:
+		c.lanesLeft(d, a, b)
+	case c.bl:
+		c.lanesRight(d, a, b)
+	default:
+		c.shared(d, a, b)
+	}
+}
+
+// shared multiplies without lanes.
+func (c *matmulStep) shared(d, a, b []float64) {
+	switch {
+	case c.m == 1 && c.ak == 1: // matrix @ vector
+		kernel.MatVec(d, 1, c.n, c.inner, a, b, c.bk)
+	case c.n == 1 && c.bk == 1: // vector @ transposed matrix
+		kernel.MatVec(d, 1, c.m, c.inner, b, a, c.ak)
+	case c.m == 1 && c.ai == 1: // transposed matrix @ vector: rows of a
+		kernel.Combine(d, c.inner, b, c.bk, a, c.ak)
+	case c.bj == 1:
+		for i := range c.n {
+			kernel.Combine(d[i*c.m:(i+1)*c.m], c.inner, a[i*c.ai:], c.ak, b, c.bk)
+		}
+	case c.ak == 1: // both along their rows: dot products
+		for j := range c.m {
+			kernel.MatVec(d[j:], c.m, c.n, c.inner, a, b[j*c.bj:], c.bk)
+		}
+	default: // aᵀ @ bᵀ
+		for i := range c.n {
+			kernel.MatVec(d[i*c.m:], 1, c.m, c.inner, b, a[i*c.ai:], c.ak)
+		}
+	}
+}
+
+// lanesRight multiplies a shared a by a per-lane b.
+func (c *matmulStep) lanesRight(d, a, b []float64) {
+	L := c.lanes
+	switch {
+	case c.m == 1 && c.ai == 1: // aᵀ @ y: x̄ += Aᵀȳ of an adjoint
+		kernel.Outers(d, L, c.n, c.inner, a, c.ak, b, c.bk*L)
+	case c.bj == 1 || c.m == 1:
+		w := c.m * L
+		for i := range c.n {
+			kernel.Combine(d[i*w:(i+1)*w], c.inner, a[i*c.ai:], c.ak, b, c.bk*L)
+		}
+	default:
+		for i := range c.n {
+			for j := range c.m {
+				kernel.Combine(d[:L], c.inner, a[i*c.ai:], c.ak, b[j*c.bj*L:], c.bk*L)
+				d = d[L:]
+			}
+		}
+	}
+}
+
+// lanesLeft multiplies a per-lane a by a shared b.
+func (c *matmulStep) lanesLeft(d, a, b []float64) {
+	L := c.lanes
+	switch {
+	case c.n == 1 && c.bj == 1: // y @ b
+		kernel.Outers(d, L, c.m, c.inner, b, c.bk, a, c.ak*L)
+	case c.m == 1 && c.ai == 1:
+		kernel.Combine(d, c.inner, b, c.bk, a, c.ak*L)
+	default:
+		for i := range c.n {
+			for j := range c.m {
+				kernel.Combine(d[:L], c.inner, b[j*c.bj:], c.bk, a[i*c.ai*L:], c.ak*L)
+				d = d[L:]
+			}
+		}
+	}
+}
+
+// plan decides, for the kernels of package simd, whether a matrix is kept packed
+// and what scratch is needed; steady tells which operands stay the same.
+func (c *matmulStep) plan(p *Program, steady [2]bool) {
+	c.packed = -1
+	if !p.fast {
+		return
+	}
+	L := c.lanes
+	switch {
+	case c.al && c.bl:
+	case c.bl && c.m == 1 && steady[0], c.al && c.n == 1 && steady[1]:
+		c.packed = p.matrices
+		p.matrices++
+	case c.bl && (c.m == 1 || c.bj == 1):
+		c.work = simd.MatMulWork(c.inner, c.m*L)
+	case c.al || c.bl:
+		c.work = simd.MatMulWork(c.inner, L)
+	default:
+		c.work = simd.MatMulWork(c.inner, c.m)
+	}
+	p.wide = max(p.wide, c.work)
+}
+
+func (c *matmulStep) fast(m *Machine, d, a, b []float64) {
+	L := c.lanes
+	work := m.scratch[:c.work]
+	switch {
+	case c.packed >= 0:
+		c.lanesPacked(m, d, a, b)
+	case c.bl && (c.m == 1 || c.bj == 1): // the lanes are columns
+		as, ta := stride(c.ai, c.ak)
+		simd.MatMul(d, a, b, c.n, c.inner, c.m*L, c.m*L, as, c.bk*L, ta, false, false, work)
+	case c.bl:
+		as, ta := stride(c.ai, c.ak)
+		for j := range c.m {
+			simd.MatMul(d[j*L:], a, b[j*c.bj*L:], c.n, c.inner, L, c.m*L, as, c.bk*L, ta, false, false, work)
+		}
+	case c.al: // row by row of a, bᵀ @ a[i]
+		bs, tb := stride(c.bj, c.bk)
+		for i := range c.n {
+			row := d[i*c.m*L : (i+1)*c.m*L]
+			if c.m == 1 && c.ak == 1 {
+				simd.MatVecT(row, a[i*c.ai*L:], b, c.inner, L, L, false)
+			} else {
+				simd.MatMul(row, b, a[i*c.ai*L:], c.m, c.inner, L, L, bs, c.ak*L, tb, false, false, work)
+			}
+		}
+	case c.m == 1 && c.ak == 1 && c.bk == 1:
+		simd.MatVec(d, a, b, c.n, c.inner, c.ai, false)
+	case c.m == 1 && c.ai == 1 && c.bk == 1:
+		simd.MatVecT(d, a, b, c.inner, c.n, c.ak, false)
+	case c.n == 1 && c.bk == 1 && c.ak == 1:
+		simd.MatVec(d, b, a, c.m, c.inner, c.bj, false)
+	case c.n == 1 && c.bj == 1 && c.ak == 1:
+		simd.MatVecT(d, b, a, c.inner, c.m, c.bk, false)
+	default:
+		as, ta := stride(c.ai, c.ak)
+		bs, tb := stride(c.bk, c.bj)
+		simd.MatMul(d, a, b, c.n, c.inner, c.m, c.m, as, bs, ta, tb, false, work)
+	}
+}
+
+// stride returns the stride of the rows of a matrix with the given strides along
+// its rows' index and its columns' index, and whether it is transposed.
+func stride(rows, cols int) (n int, transposed bool) {
+	if cols == 1 {
+		return rows, false
+	}
+	return cols, true
+}
+
+// lanesPacked multiplies a matrix that stays the same with a vector for each lane.
+func (c *matmulStep) lanesPacked(m *Machine, d, a, b []float64) {
+	matrix, x, rows, ri, rk := a, b, c.n, c.ai, c.ak
+	if c.al { // y @ b is bᵀ @ y
+		matrix, x, rows, ri, rk = b, a, c.m, c.bj, c.bk
+	}
+	if !m.fresh[c.packed] {
+		if m.packed[c.packed] == nil {
+			m.packed[c.packed] = make([]float64, simd.LanesSize(rows, c.inner))
+		}
+		s, transposed := stride(ri, rk)
+		simd.PackLanes(m.packed[c.packed], matrix, rows, c.inner, s, transposed)
+		m.fresh[c.packed] = true
+	}
+	simd.LaneProduct(d, m.packed[c.packed], x, rows, c.inner, c.lanes, false)
+}
