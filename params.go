@@ -18,6 +18,7 @@ type point struct {
 	cutP    map[*typecheck.Symbol]bool // params set from outside: their default does not count
 	cut     []bool                     // per state element: initial value set from outside
 	initial []float64
+	version int // counts changes, so that workers redo what they hoisted
 }
 
 // point computes the parameters: defaults in the order of their dependencies, each with its overrides.
@@ -78,6 +79,16 @@ func fill(dst, data []float64) {
 			dst[i] = data[i]
 		}
 	}
+}
+
+// defaulted reports whether the default of s uses other params.
+func (m *Model) defaulted(s *typecheck.Symbol) bool {
+	for _, d := range m.compiled.Defaults {
+		if d.Param == s {
+			return len(d.Tape.Inputs) > 0
+		}
+	}
+	return false
 }
 
 func (m *Model) part(name string) part { return m.layout.parts[name] }

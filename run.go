@@ -23,6 +23,7 @@ type run struct {
 	rows       []int // of the objectives among those of the model
 	tableau    *solvers.Tableau
 	stages     int   // of the method
+	dense      int   // further stages of its dense output
 	plan       *plan // of the active parameters; none in a plain solve
 	warnings   diag.List
 }
@@ -40,7 +41,8 @@ func (m *Model) begin(opts Options) (*run, error) {
 	}
 	r.tableau, _ = solvers.Lookup(r.settings.method)
 	r.plan = newPlan(m.layout, nil)
-	r.stages = r.method(0).Info().Stages
+	info := r.method(0).Info()
+	r.stages, r.dense = info.Stages, info.DenseStages
 	return r, m.assert(r.point)
 }
 
@@ -77,20 +79,30 @@ func (r *run) method(lanes int) *solvers.RungeKutta {
 // worker returns a worker for the run.
 func (r *run) worker(k *kit) *worker {
 	w := r.model.newWorker(k, r.point, r.rows, r.plan.width)
-	w.stages = r.stages
+	w.stages = r.stages + r.dense
 	return w
+}
+
+// solver returns a solver of the run's settings for w.
+func (r *run) solver(w *worker) *solvers.Solver {
+	method := r.method(0)
+	controller, _ := solvers.NewController(r.settings.controller, method.Info())
+	return solvers.NewSolver(w, method, controller, r.settings.solver)
 }
 
 // forward solves the model into sink.
 func (r *run) forward(ctx context.Context, w *worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
-	method := r.method(0)
-	controller, _ := solvers.NewController(r.settings.controller, method.Info())
+	return r.solve(ctx, r.solver(w), w, progress, sink)
+}
+
+// solve is forward with a solver that has its work space already.
+func (r *run) solve(ctx context.Context, s *solvers.Solver, w *worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
 	if progress != nil {
 		sink = solvers.Sinks{sink, &reporter{tell: progress, phase: "forward"}}
 	}
-	stats, err := solvers.Solve(ctx, w, method, controller, r.settings.solver, sink)
+	stats, err := s.Solve(ctx, sink)
 	if err != nil {
-		return stats, r.model.failed(err, w, method)
+		return stats, r.model.failed(err, w, r.method(0))
 	}
 	r.model.warn(stats.Warnings, &r.warnings)
 	return stats, nil
@@ -231,106 +243,6 @@ func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard) EventRecor
 	return r
 }
 
-func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
-	r, err := m.begin(opts)
-	if err != nil {
-		return nil, err
-	}
-	var l diag.List
-	variables, columns := m.variables(r.settings.wrt, &l)
-	if len(r.objectives) == 0 {
-		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to differentiate: the model has no objective; add one, for example: objective J = final(x)")
-	}
-	if err := l.Err(); err != nil {
-		return nil, err
-	}
-	active := m.active(r.point, variables)
-	r.plan = newPlan(m.layout, active)
-	forward, err := m.programs.kit(1, nil, valuesOnly, false)
-	if err != nil {
-		return nil, err
-	}
-	w := r.worker(forward)
-	trajectory := &solvers.Trajectory{Limit: r.settings.solver.Memory}
-	start := time.Now()
-	stats, err := r.forward(ctx, w, opts.Progress, trajectory)
-	if err != nil {
-		return nil, err
-	}
-	forwardSeconds := time.Since(start).Seconds()
-
-	lanes := opts.Lanes
-	if lanes == 0 {
-		lanes = chooseLanes(len(r.rows))
-	}
-	start = time.Now()
-	method, err := r.sensitivityMethod(lanes, active)
-	if err != nil {
-		return nil, err
-	}
-	compileSeconds := time.Since(start).Seconds()
-	want := sens.Options{EventTimes: opts.EventTimes, GrazingLimit: grazingLimit}
-	for _, v := range variables {
-		want.Initial = want.Initial || v.Initial
-	}
-	start = time.Now()
-	gradient := opts.Gradient
-	if len(gradient) < columns*len(r.rows) {
-		gradient = make([]float64, columns*len(r.rows))
-	}
-	gradient = gradient[:columns*len(r.rows)]
-	var res sens.Result
-	if r.plan.fits(variables) {
-		res.DP, want.Stride = gradient, columns
-	}
-	if err := method.Gradient(ctx, trajectory, want, &res); err != nil {
-		return nil, m.failed(err, w, r.method(0))
-	}
-	stride := max(want.Stride, r.plan.width)
-	m.warn(res.Warnings, &r.warnings)
-	if err := m.chain(r.point, r.plan.columns, res.DP, len(r.rows), stride); err != nil {
-		return nil, err
-	}
-	out := &Sensitivities{
-		Status: "ok", From: w.started, To: stats.T, Variables: variables, Columns: columns, Gradient: gradient,
-		Settings: r.report(lanes), Stats: r.stats(stats),
-	}
-	for i, o := range r.objectives {
-		v := o.value
-		v.Value = res.Psi[i]
-		if math.IsNaN(v.Value) {
-			out.Status = "partial"
-		}
-		row := gradient[i*columns : (i+1)*columns]
-		r.gather(row, variables, res.DP[i*stride:], initialRow(&res, i, m.layout.nY))
-		v = r.valued(v)
-		if !math.IsNaN(v.Value) && !finite(row) {
-			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not differentiable at this point")
-		}
-		out.Values = append(out.Values, v)
-	}
-	guards := w.Guards()
-	for _, e := range res.Events {
-		record := m.eventRecord(e, guards)
-		if want.EventTimes {
-			if err := m.chain(r.point, r.plan.columns, e.DP, 1, r.plan.width); err != nil {
-				return nil, err
-			}
-			record.Params = make([]float64, columns)
-			r.gather(record.Params, variables, e.DP, nil)
-		}
-		out.Events = append(out.Events, record)
-	}
-	m.influence(variables, &r.warnings)
-	out.Stats.VJP = res.Stats.Steps * r.stages
-	out.Stats.PeakTrajectoryBytes = trajectory.Bytes()
-	out.Stats.Seconds.Forward = forwardSeconds
-	out.Stats.Seconds.Adjoint = time.Since(start).Seconds()
-	out.Stats.Seconds.Compile += compileSeconds
-	out.Warnings = r.warnings.All()
-	return out, nil
-}
-
 func initialRow(res *sens.Result, i, n int) []float64 {
 	if len(res.DY0) == 0 {
 		return nil
@@ -348,11 +260,14 @@ func finite(x []float64) bool {
 }
 
 // gather lays the derivatives by active params and by initial values out as a row of the wanted variables.
-func (r *run) gather(row []float64, variables []Variable, params, initial []float64) {
+// placed tells that those of the params stand where they belong.
+func (r *run) gather(row []float64, variables []Variable, params, initial []float64, placed bool) {
 	for _, v := range variables {
 		to := row[v.Offset : v.Offset+v.Size()]
 		if !v.Initial {
-			copy(to, params[r.plan.columns["p."+v.Name].offset:])
+			if !placed {
+				copy(to, params[r.plan.columns["p."+v.Name].offset:])
+			}
 		} else if initial != nil {
 			copy(to, initial[r.model.part("y."+v.Name).offset:])
 		}

@@ -16,11 +16,14 @@ type worker struct {
 	model  *Model
 	kit    *kit
 	lanes  int
-	stages int // of the run's method
+	stages int // of the run's method, those of its dense output included
 	width  int // of a row of the gradient: the active parameters
-	value  stages[*call]
-	pull   stages[*call]
-	push   stages[*call]
+	point  *point
+	// version of the point that the hoisted work belongs to
+	version int
+	value   stages[*call]
+	pull    stages[*call]
+	push    stages[*call]
 	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
 	shared *call
 
@@ -59,14 +62,15 @@ type frameVectors struct {
 // stage of every step.
 type visits struct {
 	step, stage int         // the next stage to be pulled; step -1: not known
-	kept        [][]float64 // [step·stages + stage][W]; nil where not yet computed
+	kept        [][]float64 // [step·stages + stage][W]; nil where there is no room yet
+	valid       []bool
 	scratch     []float64
 	room        int // doubles that may still be kept
 }
 
 func (m *Model) newWorker(k *kit, pt *point, rows []int, width int) *worker {
 	l := k.layout
-	w := &worker{model: m, kit: k, lanes: k.lanes, width: width, cut: pt.cut, initial: pt.initial, rows: rows}
+	w := &worker{model: m, kit: k, lanes: k.lanes, width: width, point: pt, version: -1, cut: pt.cut, initial: pt.initial, rows: rows}
 	w.psi = make([]float64, l.objectives*k.lanes)
 	toCall := func(p *program) (*call, error) { return p.call(), nil }
 	for _, s := range []struct {
@@ -128,14 +132,22 @@ func (m *Model) newWorker(k *kit, pt *point, rows []int, width int) *worker {
 		w.in[tangent][vecD], w.in[tangent][vecE] = w.dot.d, w.dot.e
 		w.out[tangent][vecC], w.out[tangent][vecE] = w.dot.c, w.dot.e
 	}
-	if w.value.once != nil {
-		w.value.once.run(&w.in, &w.out)
-	}
 	if k.shared != nil {
 		w.shared = k.shared.call()
 		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
 	}
 	return w
+}
+
+// refresh redoes what is hoisted on the parameters after they changed.
+func (w *worker) refresh() {
+	if w.version == w.point.version {
+		return
+	}
+	w.version = w.point.version
+	if w.value.once != nil {
+		w.value.once.run(&w.in, &w.out)
+	}
 }
 
 // keptLimit is how many bytes a worker may take to keep work between sweeps.
@@ -207,6 +219,13 @@ func (w *worker) Pull(t float64, y, kb, yb, tb []float64) {
 	rates.run(&w.in, &w.out)
 }
 
+// Forget implements solvers.Revisitor.
+func (w *worker) Forget() {
+	for i := range w.visits.valid {
+		w.visits.valid[i] = false
+	}
+}
+
 // Visit implements solvers.Revisitor.
 func (w *worker) Visit(step int) { w.visits.step, w.visits.stage = step, 0 }
 
@@ -222,15 +241,20 @@ func (w *worker) sharedWork() []float64 {
 	at := v.step*w.stages + v.stage
 	v.stage++
 	for len(v.kept) <= at {
-		v.kept = append(v.kept, nil)
+		v.kept, v.valid = append(v.kept, nil), append(v.valid, false)
 	}
-	if v.kept[at] != nil {
+	if v.valid[at] {
 		return v.kept[at]
 	}
-	to := v.scratch
-	if v.room >= len(to) {
+	to := v.kept[at]
+	switch {
+	case to != nil:
+		v.valid[at] = true
+	case v.room >= len(v.scratch):
 		to = make([]float64, len(v.scratch))
-		v.kept[at], v.room = to, v.room-len(to)
+		v.kept[at], v.valid[at], v.room = to, true, v.room-len(to)
+	default:
+		to = v.scratch
 	}
 	w.out[primal][vecW] = to
 	w.shared.run(&w.in, &w.out)
@@ -239,6 +263,7 @@ func (w *worker) sharedWork() []float64 {
 
 // Start implements solvers.System.
 func (w *worker) Start(t0 float64, y, d []float64) {
+	w.refresh()
 	w.t[0], w.started = t0, t0
 	w.out[primal][vecY], w.out[primal][vecD] = y, d
 	w.value.start.run(&w.in, &w.out)
@@ -286,6 +311,7 @@ func (w *worker) StartPull(t0 float64, yb, db, tb []float64) {
 
 // Enter implements solvers.System.
 func (w *worker) Enter(d, m []float64) {
+	w.refresh()
 	copy(w.in[primal][vecD], d)
 	copy(w.in[primal][vecM], m)
 	if w.value.segment != nil {
@@ -304,6 +330,7 @@ func (w *worker) EnterPush(dd []float64) {
 
 // SetTangent implements solvers.TangentSystem.
 func (w *worker) SetTangent(pd []float64) {
+	w.refresh()
 	copy(w.dot.p, pd)
 	clear(w.dot.c)
 	clear(w.dot.e)
@@ -532,6 +559,7 @@ func (w *worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 
 // Begin implements solvers.CotangentSystem.
 func (w *worker) Begin(rows [][]float64) {
+	w.refresh()
 	w.book.begin(rows)
 	w.visits.step = -1
 	for _, v := range [][]float64{w.bar.c, w.bar.d, w.bar.e, w.bar.times} {

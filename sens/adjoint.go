@@ -2,6 +2,7 @@ package sens
 
 import (
 	"context"
+	"fmt"
 	"sync"
 	"sync/atomic"
 
@@ -30,10 +31,26 @@ type CotangentWorker struct {
 // The right-limit field never enters: t̄, gathered from later steps, stands for
 // it. Exact for the computed solution, to rounding.
 type Adjoint struct {
-	// New makes a worker; all must be alike. It is called once per goroutine.
+	// New makes a worker; all must be alike. It is called once per goroutine; all gradients are of runs of
+	// one system.
 	New func() CotangentWorker
 	// Threads is the number of goroutines; 0 and 1 mean the caller's. Results do not depend on it.
 	Threads int
+
+	sweeps []*sweep // of the goroutines, kept from one gradient to the next
+}
+
+// sweep returns the sweep of goroutine i, ready for run.
+func (a *Adjoint) sweep(i int, run *solvers.Trajectory) *sweep {
+	if i == len(a.sweeps) {
+		a.sweeps = append(a.sweeps, newSweep(a.New(), run))
+	}
+	s := a.sweeps[i]
+	s.run, s.steps, s.group = run, 0, -1
+	if s.revisits != nil {
+		s.revisits.Forget()
+	}
+	return s
 }
 
 // Name implements Method.
@@ -41,9 +58,10 @@ func (a *Adjoint) Name() string { return "adjoint" }
 
 // Gradient implements Method.
 func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
-	w := newSweep(a.New(), run)
+	w := a.sweep(0, run)
 	_, m := w.obj.Counts()
 	res.prepare(run, m, opts)
+	res.Suspect = append(res.Suspect, make([]bool, m)...)
 	if err := res.observe(run, w.sys, w.obj); err != nil {
 		return err
 	}
@@ -72,7 +90,8 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	var group sync.WaitGroup
 	errs := make([]error, max(threads, 1))
 	for i := 1; i < threads; i++ {
-		group.Go(func() { errs[i] = work(newSweep(a.New(), run)) })
+		w := a.sweep(i, run)
+		group.Go(func() { errs[i] = work(w) })
 	}
 	errs[0] = work(w)
 	group.Wait()
@@ -100,9 +119,11 @@ type sweep struct {
 	steps         int
 	revisits      solvers.Revisitor // the system, if it is one
 
-	step solvers.Step
-	mark solvers.Mark
-	pt   Point
+	step   solvers.Step
+	dense  solvers.Step // with stages of its own, to be interpolated
+	loaded int          // the step that dense is, -1 for none
+	mark   solvers.Mark
+	pt     Point
 
 	fb         []float64 // [F·L] functionals
 	yb, tb, db []float64 // [N·L], [L], [D·L]: state, time and discretes at the present point
@@ -123,7 +144,7 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 	s := &sweep{
 		sys: wk.System, obj: wk.Objectives, method: wk.Method, run: run, l: l, instants: wk.System.Instants(),
 		fb: v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D),
-		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), rows: make([][]float64, l), group: -1,
+		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), rows: make([][]float64, l), group: -1, loaded: -1,
 	}
 	s.revisits, _ = wk.System.(solvers.Revisitor)
 	s.c = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
@@ -178,6 +199,7 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	clear(s.yb)
 	clear(s.tb)
 	clear(s.db)
+	s.loaded = -1
 	mk := s.run.Marks() - 1
 	if first >= s.objectives {
 		last := min(first+s.l-s.objectives, len(s.res.Events)) - 1
@@ -188,6 +210,12 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	for i := after; ; i-- {
 		for ; mk >= 0 && s.run.After(mk) == i; mk-- {
 			_, left := s.run.LoadMark(mk, &s.mark)
+			if s.mark.Inside {
+				if err := s.pullInside(i); err != nil {
+					return err
+				}
+				continue
+			}
 			s.pullMark(mk, left, first)
 		}
 		if i < 0 {
@@ -209,10 +237,48 @@ func (s *sweep) visit(i int) {
 	}
 }
 
+// pullInside transposes what is read at s.mark within step i: the dense output keeps it for the step's transpose.
+func (s *sweep) pullInside(i int) error {
+	site, read := siteOf(&s.mark, s.instants, s.obj)
+	if !read {
+		return nil
+	}
+	method, err := interpolant(s.method)
+	if err != nil {
+		return err
+	}
+	if s.loaded != i {
+		s.loaded = i
+		s.run.LoadDense(i, &s.dense)
+	}
+	s.pt = pointOf(&s.mark)
+	clear(s.yo)
+	clear(s.w)
+	s.obj.ObservePull(site, &s.pt, s.fb, s.yo, s.db, s.yo, s.db, s.w)
+	method.InterpolatePull(s.sys, &s.dense, s.mark.Theta, s.yo, s.w)
+	if !s.instants[s.mark.Instant].Fixed {
+		s.sys.InstantPull(s.mark.Instant, s.w)
+	}
+	return nil
+}
+
+// interpolant returns m as a method whose dense output can be differentiated.
+func interpolant(m solvers.Method) (solvers.Interpolant, error) {
+	if i, ok := m.(solvers.Interpolant); ok {
+		return i, nil
+	}
+	return nil, fmt.Errorf("the dense output of method %s has no derivatives; observe at ends of steps (observe = clip)", m.Info().Name)
+}
+
 // pullStep transposes step i.
 func (s *sweep) pullStep(i int) {
 	st, c := &s.step, &s.c
 	e := s.run.Load(i, st)
+	if s.loaded == i { // what is read within it has its further stages
+		st = &s.dense
+		s.loaded = -1
+	}
+	seeded := st == &s.dense
 	s.visit(i)
 	c.Y1, c.T1, c.DQ = s.yb, s.tb, s.fb[:len(s.gq)]
 	c.WantH = e.Kind != solvers.EndFree
@@ -239,7 +305,11 @@ func (s *sweep) pullStep(i int) {
 		}
 		s.pullGuard(e.Index, st)
 		s.g.WantH = false
-		s.visit(i)
+		if seeded {
+			s.visit(-1) // the first Pull had other stages
+		} else {
+			s.visit(i)
+		}
 		s.method.Pull(s.sys, st, &s.g)
 		addTo(c.T0, s.g.T0)
 		addTo(c.Y0, s.g.Y0)
@@ -321,7 +391,16 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 	s.sys.InstantPull(0, s.tb)
 	s.sys.Finish()
 	for j := range l {
-		if o := first + j; o < s.objectives && len(s.res.DY0) > 0 {
+		o := first + j
+		if o >= s.objectives {
+			break
+		}
+		sum := s.tb[j]
+		for i := range z.N {
+			sum += s.yb[i*l+j]
+		}
+		s.res.Suspect[o] = sum-sum != 0
+		if len(s.res.DY0) > 0 {
 			for i := range z.N {
 				s.res.DY0[o*z.N+i] = s.yb[i*l+j]
 			}

@@ -46,6 +46,10 @@ type Result struct {
 	Events      []EventTime
 	Warnings    []solvers.Warning
 	Stats       Stats
+
+	// Suspect tells of objectives whose cotangents are not finite at the start of the run: the model is not
+	// differentiable somewhere. Only sweeps backwards fill it; it is empty otherwise.
+	Suspect []bool // [m]
 }
 
 // Stats count what a gradient took.
@@ -82,6 +86,7 @@ func (res *Result) prepare(run *solvers.Trajectory, objectives int, opts Options
 	} else {
 		res.DP = res.DP[:n] // every method writes all of every row
 	}
+	res.Suspect = res.Suspect[:0]
 	res.DY0 = res.DY0[:0]
 	if opts.Initial {
 		res.DY0 = need(res.DY0, objectives*z.N)

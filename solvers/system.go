@@ -192,9 +192,11 @@ type CotangentSystem interface {
 
 // Revisitor is a CotangentSystem that keeps work from one sweep over a run to
 // the next. Visit says that the Pulls that follow are those of a Method.Pull of
-// step i, whose stages always come in the same order.
+// step i, whose stages always come in the same order; -1 stands for no step in particular.
+// Forget says that the sweeps to come are over another run.
 type Revisitor interface {
 	Visit(step int)
+	Forget()
 }
 
 // ComplexSystem evaluates a System in complex arithmetic, for the complex-step

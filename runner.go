@@ -1,0 +1,187 @@
+package odes
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
+
+// Runner runs one model many times with the same options and other parameter
+// values: it keeps programs, work space and the gradient's memory between runs.
+// It belongs to one goroutine; make one for each.
+type Runner struct {
+	*run
+	opts      Options
+	variables []Variable
+	columns   int
+
+	worker     *worker
+	solver     *solvers.Solver
+	trajectory solvers.Trajectory
+	guards     []solvers.Guard
+	method     sens.Method
+	lanes      int
+	compile    float64 // seconds
+	gradient   []float64
+	res        sens.Result
+	out        Sensitivities
+}
+
+// Prepare returns a Runner for opts.
+func (m *Model) Prepare(opts Options) (*Runner, error) {
+	start := time.Now()
+	base, err := m.begin(opts)
+	if err != nil {
+		return nil, err
+	}
+	r := &Runner{run: base, opts: opts, lanes: opts.Lanes}
+	var l diag.List
+	r.variables, r.columns = m.variables(r.settings.wrt, &l)
+	if len(r.objectives) == 0 {
+		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to differentiate: the model has no objective; add one, for example: objective J = final(x)")
+	}
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
+	if r.lanes == 0 {
+		r.lanes = chooseLanes(len(r.rows))
+	}
+	active := m.active(r.point, r.variables)
+	r.plan = newPlan(m.layout, active)
+	forward, err := m.programs.kit(1, nil, valuesOnly, false)
+	if err != nil {
+		return nil, err
+	}
+	r.worker = r.run.worker(forward)
+	r.guards = r.worker.Guards()
+	r.solver = r.run.solver(r.worker)
+	r.trajectory.Limit = r.settings.solver.Memory
+	if r.method, err = r.sensitivityMethod(r.lanes, active); err != nil {
+		return nil, err
+	}
+	n := r.columns * len(r.rows)
+	if r.gradient = opts.Gradient; len(r.gradient) < n {
+		r.gradient = make([]float64, n)
+	}
+	r.gradient = r.gradient[:n]
+	m.influence(r.variables, &r.warnings)
+	r.compile = time.Since(start).Seconds()
+	return r, nil
+}
+
+// Set gives parameters (or initial values) other values for the runs to come,
+// on top of those in the options. Overriding a param whose default follows
+// others, or an initial value, must be in the options from the start.
+func (r *Runner) Set(set ...Assignment) error {
+	var l diag.List
+	for _, a := range set {
+		for _, s := range r.model.checked.Params {
+			if d := r.model.defaulted(s); d && !r.point.cutP[s] && (a.Name == s.Name) {
+				l.Errorf(CodeOverride, source.Span{}, "%q follows other params; to cut that link, set it in the options of Prepare", a.Name)
+			}
+		}
+	}
+	pt := r.model.point(append(append([]Assignment(nil), r.opts.Set...), set...), &l)
+	if err := l.Err(); err != nil {
+		return err
+	}
+	r.opts.Set = append(r.opts.Set, set...)
+	copy(r.point.p, pt.p)
+	copy(r.point.cut, pt.cut)
+	copy(r.point.initial, pt.initial)
+	for s := range pt.cutP {
+		r.point.cutP[s] = true
+	}
+	r.point.version++
+	return r.model.assert(r.point)
+}
+
+func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
+	r, err := m.Prepare(opts)
+	if err != nil {
+		return nil, err
+	}
+	return r.Sensitivities(ctx)
+}
+
+// Sensitivities integrates the model and differentiates its objectives. The
+// result is overwritten by the next call.
+func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
+	m := r.model
+	notes := r.warnings // those of Prepare stay
+	defer func() { r.warnings = notes }()
+	start := time.Now()
+	stats, err := r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, &r.trajectory)
+	if err != nil {
+		return nil, err
+	}
+	half := time.Now()
+	want := sens.Options{EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit}
+	for _, v := range r.variables {
+		want.Initial = want.Initial || v.Initial
+	}
+	if r.plan.fits(r.variables) {
+		r.res.DP, want.Stride = r.gradient, r.columns
+	}
+	if err := r.method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
+		return nil, m.failed(err, r.worker, r.run.method(0))
+	}
+	stride := max(want.Stride, r.plan.width)
+	m.warn(r.res.Warnings, &r.warnings)
+	if err := m.chain(r.point, r.plan.columns, r.res.DP, len(r.rows), stride); err != nil {
+		return nil, err
+	}
+	out := &r.out
+	*out = Sensitivities{
+		Status: "ok", From: r.worker.started, To: stats.T, Variables: r.variables, Columns: r.columns, Gradient: r.gradient,
+		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
+	}
+	for i, o := range r.objectives {
+		v := o.value
+		v.Value = r.res.Psi[i]
+		if math.IsNaN(v.Value) {
+			out.Status = "partial"
+		}
+		row := r.gradient[i*r.columns : (i+1)*r.columns]
+		r.gather(row, r.variables, r.res.DP[i*stride:], initialRow(&r.res, i, m.layout.nY), want.Stride > 0)
+		v = r.valued(v)
+		if !math.IsNaN(v.Value) && !r.finite(i, stride) {
+			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not differentiable at this point")
+		}
+		out.Values = append(out.Values, v)
+	}
+	for _, e := range r.res.Events {
+		record := m.eventRecord(e, r.guards)
+		if want.EventTimes {
+			if err := m.chain(r.point, r.plan.columns, e.DP, 1, r.plan.width); err != nil {
+				return nil, err
+			}
+			record.Params = make([]float64, r.columns)
+			r.gather(record.Params, r.variables, e.DP, nil, false)
+		}
+		out.Events = append(out.Events, record)
+	}
+	out.Stats.VJP = r.res.Stats.Steps * r.stages
+	out.Stats.PeakTrajectoryBytes = r.trajectory.Bytes()
+	out.Stats.Seconds.Forward = half.Sub(start).Seconds()
+	out.Stats.Seconds.Adjoint = time.Since(half).Seconds()
+	out.Stats.Seconds.Compile += r.compile
+	out.Warnings = r.warnings.All()
+	return out, nil
+}
+
+// finite reports whether the derivatives of objective i are finite. A row of
+// many columns is not read again: what is wrong in it is wrong in the
+// cotangents of the state as well.
+func (r *Runner) finite(i, stride int) bool {
+	const few = 4096
+	if i < len(r.res.Suspect) && r.res.Suspect[i] {
+		return false
+	}
+	return stride > few || finite(r.res.DP[i*stride:i*stride+r.plan.width])
+}
