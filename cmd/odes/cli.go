@@ -20,6 +20,7 @@ const (
 	exitModel       = 1 // the model is wrong
 	exitUsage       = 2 // the command line is wrong
 	exitRun         = 3 // the run failed, or a file could not be read or written
+	exitWrong       = 4 // verify found a wrong gradient
 	exitInterrupted = 130
 )
 
@@ -28,6 +29,7 @@ type commands struct {
 	Sens       sensCmd       `cmd:"" help:"Objectives and their gradients."`
 	Run        runCmd        `cmd:"" help:"Solve: outputs over time, events, objectives."`
 	Check      checkCmd      `cmd:"" help:"Parse and check models."`
+	Verify     verifyCmd     `cmd:"" help:"Is the gradient right? Two other methods decide."`
 	Fmt        fmtCmd        `cmd:"" help:"Format models."`
 	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler made."`
 	Bench      benchCmd      `cmd:"" help:"Time the right-hand side, its transpose, and whole gradients."`
@@ -87,7 +89,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	if err != nil {
 		return c.fail(usagef("%v; see odes --help", lowerFirst(err.Error())))
 	}
-	if len(settings) > 0 && !slices.Contains([]string{"sens", "run", "bench"}, commandName(asked)) {
+	if len(settings) > 0 && !slices.Contains([]string{"sens", "run", "verify", "bench"}, commandName(asked)) {
 		return c.fail(usagef("odes %s takes no --%s", commandName(asked), settings[0].Key))
 	}
 	if err := asked.Run(c); err != nil {

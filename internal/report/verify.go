@@ -1,0 +1,73 @@
+package report
+
+import (
+	"bufio"
+	"io"
+
+	"odes.dev/odes"
+)
+
+// VerifyJSON writes what a check of gradients found.
+func VerifyJSON(w io.Writer, h Heading, v *odes.Verification) error {
+	j := newJSON(w)
+	j.raw("{\n  \"model\": ")
+	j.text(h.Model)
+	j.raw(", \"file\": ")
+	j.text(h.File)
+	j.raw(", \"mode\": ")
+	j.text(v.Settings.Mode)
+	j.raw(", \"directions\": ")
+	j.int(int64(v.Directions))
+	j.raw(", \"second\": ")
+	j.text(v.Second)
+	j.raw(",\n  \"objectives\": [")
+	for i, o := range v.Objectives {
+		if i > 0 {
+			j.raw(",")
+		}
+		j.raw("\n    {\"name\": ")
+		j.text(o.Name)
+		j.raw(", \"value\": ")
+		j.number(o.Value)
+		j.raw(", \"verdict\": ")
+		j.text(o.Outcome)
+		j.raw(", \"complex_error\": ")
+		j.number(o.Complex)
+		if v.Second != "" {
+			j.raw(", \"second_error\": ")
+			j.number(o.Second)
+		}
+		j.raw("}")
+	}
+	j.raw("\n  ]\n}\n")
+	return j.w.Flush()
+}
+
+// VerifyTable writes it for people.
+func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions) error {
+	p := &printer{w: bufio.NewWriter(w), opts: opts}
+	p.line("%s (%s): %s gradients, against complex steps along %s\n", h.Model, h.File, v.Settings.Mode, plural(v.Directions, "random direction"))
+	name := column{head: "objective", left: true}
+	verdict := column{head: "verdict", left: true}
+	complexStep := column{head: "complex step"}
+	second := column{head: v.Second}
+	for _, o := range v.Objectives {
+		name.cells = append(name.cells, o.Name)
+		verdict.cells = append(verdict.cells, o.Outcome)
+		if o.Outcome == "no value" {
+			complexStep.cells, second.cells = append(complexStep.cells, "-"), append(second.cells, "-")
+			continue
+		}
+		complexStep.cells = append(complexStep.cells, significant(o.Complex, 2))
+		second.cells = append(second.cells, significant(o.Second, 2))
+	}
+	cols := []column{name, verdict, complexStep}
+	if v.Second != "" {
+		cols = append(cols, second)
+	}
+	p.columns(cols)
+	if v.Second == "" {
+		p.line("\nthe gradient is too large for a second method: choose with --of and --wrt")
+	}
+	return p.w.Flush()
+}

@@ -1,0 +1,223 @@
+package odes
+
+import (
+	"context"
+	"math"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+)
+
+// VerifyOptions say how thoroughly a gradient is checked. The zero value is ready to use.
+type VerifyOptions struct {
+	Directions int    // random directions; 0 means 3
+	Seed       uint64 // of their generator
+	// Tolerance is the largest relative error that passes; 0 means 1e-8.
+	Tolerance float64
+}
+
+// secondMethodColumns bounds the gradients that a second method computes
+// again: its cost grows with the number of columns.
+const secondMethodColumns = 2000
+
+// Verification is what Model.Verify found.
+type Verification struct {
+	Settings   RunSettings
+	Directions int
+	Second     string // the second method; "" where the gradient is too large for one
+	Objectives []Verdict
+	Warnings   []diag.Diagnostic
+}
+
+// Verdict is what was found of one objective. Errors are relative to the sum of
+// the absolute terms of the inner product, or to the largest derivative of the row.
+type Verdict struct {
+	Name    string
+	Value   float64
+	Outcome string  // "ok", "wrong", or "no value"
+	Complex float64 // worst error of a derivative along a direction, against complex step
+	Second  float64 // worst error of a derivative, against the second method
+}
+
+// Wrong reports whether some gradient is.
+func (v *Verification) Wrong() bool {
+	for _, o := range v.Objectives {
+		if o.Outcome == "wrong" {
+			return true
+		}
+	}
+	return false
+}
+
+// Verify checks the gradient that Sensitivities gives for opts, by two others
+// that share neither its code nor its order of evaluation: complex steps along
+// random directions over the recorded steps, and a second sensitivity method.
+func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*Verification, error) {
+	if how.Directions <= 0 {
+		how.Directions = 3
+	}
+	if how.Tolerance <= 0 {
+		how.Tolerance = 1e-8
+	}
+	s, err := m.Sensitivities(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	out := &Verification{Settings: s.Settings, Directions: how.Directions, Warnings: s.Warnings}
+	for _, v := range s.Values {
+		out.Objectives = append(out.Objectives, Verdict{Name: v.Name, Value: v.Value})
+	}
+	if err := m.verifyAlong(ctx, opts, how, s, out); err != nil {
+		return nil, err
+	}
+	if s.Columns <= secondMethodColumns {
+		if err := m.verifySecond(ctx, opts, s, out); err != nil {
+			return nil, err
+		}
+	}
+	for i := range out.Objectives {
+		out.Objectives[i].judge(how.Tolerance)
+	}
+	return out, nil
+}
+
+func (v *Verdict) judge(tolerance float64) {
+	switch {
+	case math.IsNaN(v.Value):
+		v.Outcome, v.Complex, v.Second = "no value", 0, 0
+	case v.Complex <= tolerance && v.Second <= tolerance:
+		v.Outcome = "ok"
+	default: // NaN, too
+		v.Outcome = "wrong"
+	}
+}
+
+// verifyAlong compares inner products of the gradient with complex steps.
+func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions, s *Sensitivities, out *Verification) error {
+	r, err := m.begin(opts)
+	if err != nil {
+		return err
+	}
+	active := m.active(r.point, s.Variables)
+	r.plan = newPlan(m.layout, active)
+	values, err := m.programs.kit(1, nil, valuesOnly, false)
+	if err != nil {
+		return err
+	}
+	w := r.worker(values)
+	run := &solvers.Trajectory{Limit: r.settings.solver.Memory}
+	if _, err := r.forward(ctx, w, nil, run); err != nil {
+		return err
+	}
+	r.settings.mode = "complex"
+	method, err := r.sensitivityMethod(1, active)
+	if err != nil {
+		return err
+	}
+	random := elem.NewRand(how.Seed)
+	for range how.Directions {
+		// Relative changes of size one, so that parameters of all scales count.
+		v := make([]float64, s.Columns)
+		for _, x := range s.Variables {
+			for k := range x.Size() {
+				v[x.Offset+k] = float64(random.Norm() * max(math.Abs(m.valueOf(r.point, x, k)), 1e-3))
+			}
+		}
+		dp, dy0 := m.direction(r, s.Variables, v)
+		psi, err := method.(*sens.ComplexStep).Along(ctx, run, dp, dy0)
+		if err != nil {
+			return m.failed(err, w, r.method(0))
+		}
+		for i := range out.Objectives {
+			sum, size := 0.0, 0.0
+			for k, d := range s.Gradient[i*s.Columns : (i+1)*s.Columns] {
+				sum += float64(d * v[k])
+				size += math.Abs(float64(d * v[k]))
+			}
+			out.Objectives[i].Complex = worse(out.Objectives[i].Complex, math.Abs(psi[i]-sum), size)
+		}
+	}
+	return nil
+}
+
+// worse returns the larger of a relative error and off/size; what is not a number is worst.
+func worse(err, off, size float64) float64 {
+	const least = 1e-12 // where there is nothing to be relative to
+	rel := off / max(size, least)
+	if rel > err || math.IsNaN(rel) {
+		return rel
+	}
+	return err
+}
+
+// valueOf returns the value of element k of a variable; of initial values 1.
+func (m *Model) valueOf(pt *point, v Variable, k int) float64 {
+	if v.Initial {
+		return 1
+	}
+	return pt.p[m.part("p."+v.Name).offset+k]
+}
+
+// direction spreads a direction over the variables to the active parameters,
+// those that follow others through their defaults included, and the initial values.
+func (m *Model) direction(r *run, variables []Variable, v []float64) (dp, dy0 []float64) {
+	const tiny = 0x1p-100
+	moved := make([]float64, m.layout.nP)
+	for _, x := range variables {
+		from := v[x.Offset : x.Offset+x.Size()]
+		if x.Initial {
+			if dy0 == nil {
+				dy0 = make([]float64, m.layout.nY)
+			}
+			copy(dy0[m.part("y."+x.Name).offset:], from)
+			continue
+		}
+		copy(moved[m.part("p."+x.Name).offset:], from)
+	}
+	for _, d := range m.compiled.Defaults { // after what they use
+		if r.point.cutP[d.Param] {
+			continue
+		}
+		e := tape.NewEvaluator[complex128](d.Tape)
+		for _, in := range d.Tape.Inputs {
+			at := m.part(in.Name)
+			to := e.Input(in.Name)
+			for i := range to {
+				to[i] = complex(r.point.p[at.offset+i], float64(tiny*moved[at.offset+i]))
+			}
+		}
+		e.Run()
+		at := m.part("p." + d.Param.Name).offset
+		for i, x := range e.Output("p." + d.Param.Name) {
+			moved[at+i] += imag(x) / tiny
+		}
+	}
+	return r.plan.values(m.layout, moved), dy0
+}
+
+// verifySecond computes the gradient again, by tangents, or by adjoints if it came from tangents.
+func (m *Model) verifySecond(ctx context.Context, opts Options, s *Sensitivities, out *Verification) error {
+	out.Second = "tangent"
+	if s.Settings.Mode == "tangent" {
+		out.Second = "adjoint"
+	}
+	opts.Settings = append(append([]Setting(nil), opts.Settings...), Setting{Key: "sens.mode", Value: out.Second})
+	opts.Gradient = nil
+	second, err := m.Sensitivities(ctx, opts)
+	if err != nil {
+		return err
+	}
+	for i := range out.Objectives {
+		size, off := 0.0, 0.0
+		for k := range s.Columns {
+			a, b := s.Gradient[i*s.Columns+k], second.Gradient[i*s.Columns+k]
+			size = max(size, math.Abs(a), math.Abs(b))
+			off = worse(off, math.Abs(a-b), 1)
+		}
+		out.Objectives[i].Second = worse(0, off, size)
+	}
+	return nil
+}
