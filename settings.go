@@ -115,10 +115,18 @@ var solverKeys = map[string]setter{
 	"max_cascade": count(func(s *settings, n int) { s.solver.MaxCascade = n }),
 	"max_events":  count(func(s *settings, n int) { s.solver.MaxEvents = n }),
 	"event_tol":   positive(func(s *settings, x float64) { s.solver.EventTol = x }),
-	"threads":     count(func(s *settings, n int) { s.threads = n }),
-	"memory":      func(s *settings, v typecheck.SettingValue) string { return s.setMemory(v) },
-	"checkpoint":  func(s *settings, v typecheck.SettingValue) string { return s.setCheckpoint(v) },
-	"units":       word(func(*settings, string) string { return "" }), // the checker's
+	"observe": word(func(s *settings, w string) string {
+		kind, ok := observeKinds[w]
+		if !ok {
+			return "is auto, clip or dense"
+		}
+		s.solver.Observe = kind
+		return ""
+	}),
+	"threads":    count(func(s *settings, n int) { s.threads = n }),
+	"memory":     func(s *settings, v typecheck.SettingValue) string { return s.setMemory(v) },
+	"checkpoint": func(s *settings, v typecheck.SettingValue) string { return s.setCheckpoint(v) },
+	"units":      word(func(*settings, string) string { return "" }), // the checker's
 }
 
 var sensKeys = map[string]setter{
@@ -149,6 +157,11 @@ var sensKeys = map[string]setter{
 	}),
 	"order": count(func(*settings, int) {}),
 	"check": func(*settings, typecheck.SettingValue) string { return "" },
+}
+
+// observeKinds are the ways to meet observation times.
+var observeKinds = map[string]solvers.ObserveKind{
+	"auto": solvers.ObserveAuto, "clip": solvers.ObserveClip, "dense": solvers.ObserveDense,
 }
 
 var modeNames = []string{"adjoint", "tangent", "complex", "differences", "auto"}

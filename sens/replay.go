@@ -30,6 +30,7 @@ type replay struct {
 	p, y, d        []complex128
 	yp, dp, yg, dg []complex128
 	f, psi         []complex128
+	dy0            []complex128 // added to the initial values; nil for nothing
 	instants       []solvers.Instant
 	times          []complex128 // of marks that fire or change modes, in order
 	step           *solvers.ComplexStep
@@ -81,6 +82,10 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 		for ; mk < r.run.Marks() && r.run.After(mk) == i; mk++ {
 			_, left := r.run.LoadMark(mk, &r.mark)
 			m := &r.mark
+			if m.Inside {
+				r.within(m)
+				continue
+			}
 			switch m.Kind {
 			case solvers.MarkStart:
 				clear(r.d)
@@ -89,6 +94,9 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 				r.System.Start(t, r.y, r.d)
 				if at >= 0 {
 					r.y[at] += dy
+				}
+				for i, dy := range r.dy0 {
+					r.y[i] += dy
 				}
 				r.System.Enter(r.d, m.Mp)
 				r.read(Site{Kind: SiteInitial}, -1, t, r.y, r.d)
@@ -122,6 +130,18 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 	}
 	r.Objectives.Values(r.f, r.psi)
 	return nil
+}
+
+// within lets the objectives observe a site within the last step.
+func (r *replay) within(m *solvers.Mark) {
+	s := r.step
+	at := complex(m.T, 0)
+	if !r.instants[m.Instant].Fixed {
+		at = r.System.Instant(m.Instant)
+	}
+	theta := elem.CDiv(at-s.T, s.H)
+	r.Method.InterpolateComplex(r.System, s, theta, r.yp)
+	r.Objectives.Observe(Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}, at, r.yp, r.d, r.yp, r.d, r.f)
 }
 
 // read lets the objectives observe the present point as right limits, with ym and dm as left limits.

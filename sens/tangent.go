@@ -65,10 +65,11 @@ type walk struct {
 	instants []solvers.Instant
 	steps    int
 
-	step solvers.Step
-	mark solvers.Mark
-	pt   Point
-	d    solvers.StepTangent
+	step  solvers.Step
+	dense solvers.Step // with stages of its own, to be interpolated
+	mark  solvers.Mark
+	pt    Point
+	d     solvers.StepTangent
 
 	pd         []float64 // [P·L]
 	td, yd, dd []float64 // time, state and discretes at the present point
@@ -148,11 +149,17 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			w.pushStep(i)
+			w.pushStep(i, mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk))
 			w.steps++
 		}
 		for ; mk < w.run.Marks() && w.run.After(mk) == i; mk++ {
 			_, left := w.run.LoadMark(mk, &w.mark)
+			if w.mark.Inside {
+				if err := w.pushInside(); err != nil {
+					return err
+				}
+				continue
+			}
 			w.pushMark(mk, left, first)
 		}
 	}
@@ -169,10 +176,36 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 	return nil
 }
 
-// pushStep moves the tangents through step i.
-func (w *walk) pushStep(i int) {
+// pushInside moves the tangents of the last step on to a site within it.
+func (w *walk) pushInside() error {
+	site, read := siteOf(&w.mark, w.instants, w.obj)
+	if !read {
+		return nil
+	}
+	method, err := interpolant(w.method)
+	if err != nil {
+		return err
+	}
+	clear(w.w)
+	if !w.instants[w.mark.Instant].Fixed {
+		w.sys.InstantPush(w.mark.Instant, w.w)
+	}
+	method.InterpolatePush(w.sys, &w.dense, &w.d, w.mark.Theta, w.w, w.yp)
+	w.pt = pointOf(&w.mark)
+	w.obj.ObservePush(site, &w.pt, w.w, w.yp, w.dd, w.yp, w.dd, w.fd)
+	return nil
+}
+
+// pushStep moves the tangents through step i; inside tells that something is read within it.
+func (w *walk) pushStep(i int, inside bool) {
 	st, d := &w.step, &w.d
-	e := w.run.Load(i, st)
+	e := w.run.End(i)
+	if inside {
+		st = &w.dense
+		w.run.LoadDense(i, st)
+	} else {
+		w.run.Load(i, st)
+	}
 	clear(d.H)
 	switch e.Kind {
 	case solvers.EndClip:

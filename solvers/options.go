@@ -19,6 +19,9 @@ type Options struct {
 	Fixed    float64
 	MaxSteps int // accepted and rejected steps together; 0: 1,000,000
 
+	// Observe says how the run meets its observation sites.
+	Observe ObserveKind
+
 	// EventTol is the distance in time within which events form one group. 0: ten units in the last
 	// place of the larger of |t| and the step.
 	EventTol   float64
@@ -26,6 +29,36 @@ type Options struct {
 	MaxEvents  int // events and mode changes of a run; 0: 10,000
 	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
 	Memory int64
+}
+
+// ObserveKind says how a run meets its observation sites.
+type ObserveKind uint8
+
+// The kinds of observing. Sites that coincide with an event, or with the start or the end of the run, are read there
+// in any case.
+const (
+	// ObserveAuto is ObserveDense for more than 16 sites, if the method's dense output is at most one order
+	// below the method, and otherwise ObserveClip: it depends on the model and the method alone.
+	ObserveAuto  ObserveKind = iota
+	ObserveClip              // steps end at the sites
+	ObserveDense             // sites are read inside steps, by dense output; they do not shorten steps
+)
+
+// manySites is the number of sites from which ObserveAuto reads them inside steps.
+const manySites = 16
+
+// inside reports whether sites are read inside steps of m.
+func (o *Options) inside(list []Instant, m Info) bool {
+	if o.Observe != ObserveAuto {
+		return o.Observe == ObserveDense
+	}
+	n := 0
+	for i := range list {
+		if list[i].Kind == InstantSite {
+			n++
+		}
+	}
+	return n > manySites && m.DenseOrder+1 >= m.Order
 }
 
 // withDefaults fills in the zero fields.

@@ -20,6 +20,10 @@ type schedule struct {
 	queue  []int     // single instants that are still to come, by time; from head on
 	head   int
 	every  []int // instants that repeat
+
+	inside bool  // sites do not end steps
+	sites  []int // then: those still to come, by time; from seen on
+	seen   int
 }
 
 func newSchedule(list []Instant, events []Event) schedule {
@@ -138,14 +142,37 @@ func (q *schedule) name(i int) string {
 
 func (q *schedule) sort() {
 	q.queue, q.head = q.queue[:0], 0
+	q.sites, q.seen = q.sites[:0], 0
 	for i := range q.list {
-		if q.single(i) && !q.came[i] && q.times[i] < math.Inf(1) {
+		switch {
+		case !q.single(i) || q.came[i] || !(q.times[i] < math.Inf(1)):
+		case q.inside && q.list[i].Kind == InstantSite:
+			q.sites = append(q.sites, i)
+		default:
 			q.queue = append(q.queue, i)
 		}
 	}
-	slices.SortFunc(q.queue, func(a, b int) int {
+	byTime := func(a, b int) int {
 		return cmp.Or(cmp.Compare(q.times[a], q.times[b]), cmp.Compare(a, b))
-	})
+	}
+	slices.SortFunc(q.queue, byTime)
+	slices.SortFunc(q.sites, byTime)
+}
+
+// site returns the earliest site to be read inside a step, or -1, without taking it.
+func (q *schedule) site() int {
+	if q.seen < len(q.sites) {
+		return q.sites[q.seen]
+	}
+	return -1
+}
+
+// takeSite takes the site that site returned.
+func (q *schedule) takeSite() (i int) {
+	i = q.sites[q.seen]
+	q.seen++
+	q.came[i] = true
+	return i
 }
 
 // occurrence returns the next time of the repeating instant i, or +Inf.
@@ -164,7 +191,7 @@ func (q *schedule) occurrence(i int) float64 {
 	return t
 }
 
-// next returns the earliest time still to come.
+// next returns the earliest time still to come at which a step must end.
 func (q *schedule) next() float64 {
 	t := math.Inf(1)
 	for q.head < len(q.queue) && q.came[q.queue[q.head]] {
@@ -199,6 +226,9 @@ func (q *schedule) take(t float64) (i, nth int, at float64) {
 		q.came[i] = true
 		q.head++
 		return i, 0, q.times[i]
+	}
+	if i := q.site(); i >= 0 && q.times[i] <= t {
+		return q.takeSite(), 0, q.times[i]
 	}
 	return -1, 0, 0
 }

@@ -31,15 +31,19 @@ const (
 )
 
 // Mark is something that happens at one time, at the end of the step before
-// it. Left and right limits are the same slices where nothing jumps. The left
+// it (a site also within that step). Left and right limits are the same slices where nothing jumps. The left
 // limits of a site are those from before its group of events.
 type Mark struct {
-	Kind       MarkKind
-	T          float64
-	Firing     Firing    // of MarkFire
-	Guard      int       // what caused a MarkFire or MarkMode, or -1
-	Instant    int       // what caused a MarkFire, MarkRemode or MarkSite, or -1
-	Stop       bool      // the body stopped the run
+	Kind    MarkKind
+	T       float64
+	Firing  Firing // of MarkFire
+	Guard   int    // what caused a MarkFire or MarkMode, or -1
+	Instant int    // what caused a MarkFire, MarkRemode or MarkSite, or -1
+	Stop    bool   // the body stopped the run
+	// Inside tells that a MarkSite lies within the step before it, at Theta (0 < Theta ≤ 1) of its length, and
+	// that Ym = Yp is the dense output there. Such marks come first after their step.
+	Inside     bool
+	Theta      float64
 	Ym, Dm, Mm []float64 // left limits of states, discretes, modes
 	Yp, Dp, Mp []float64 // right limits
 }

@@ -43,6 +43,7 @@ type Solver struct {
 	tiedTo   bool // the present time is that of a fixed instant
 	lastTime float64
 
+	inner     []int // sites within the trial step
 	lastEvent string
 
 	trial, kept, spare *Step
@@ -66,6 +67,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
 	s.sched = newSchedule(sys.Instants(), s.events)
+	s.sched.inside = s.opts.inside(s.sched.list, info)
 	n := 0
 	for _, e := range s.events {
 		s.base = append(s.base, n)
@@ -122,6 +124,7 @@ func (s *Solver) begin() error {
 	clear(s.err)
 	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
 	s.lastEvent, s.lastTime, s.cut = "", 0, 0
+	s.inner = s.inner[:0]
 	if s.ctl != nil {
 		s.ctl.Reset()
 	}
@@ -166,7 +169,11 @@ func (s *Solver) begin() error {
 	if err := s.arm(); err != nil {
 		return err
 	}
-	if s.sched.next() <= s.t+s.eventTol(s.t, 0) {
+	at := s.sched.next()
+	if i := s.sched.site(); i >= 0 {
+		at = min(at, s.sched.times[i])
+	}
+	if at <= s.t+s.eventTol(s.t, 0) {
 		return s.meet(false)
 	}
 	return nil
@@ -249,15 +256,44 @@ func (s *Solver) step() error {
 	}
 	s.stats.Steps++
 	if located || clipped {
+		s.within(s.trial.T1 - s.eventTol(s.trial.T1, s.trial.H))
 		return s.meet(true)
 	}
+	s.within(math.Inf(1))
 	return s.accept(End{})
+}
+
+// within takes the sites that lie in the trial step and before limit.
+func (s *Solver) within(limit float64) {
+	for i := s.sched.site(); i >= 0 && s.sched.times[i] <= s.trial.T1 && s.sched.times[i] < limit; i = s.sched.site() {
+		s.inner = append(s.inner, s.sched.takeSite())
+	}
+}
+
+// read lets the sites within the trial step be read.
+func (s *Solver) read(tr *Step) error {
+	for _, i := range s.inner {
+		at := s.sched.times[i]
+		theta := min(max((at-tr.T)/tr.H, 0), 1)
+		s.interpolate(tr, theta)
+		s.mark = Mark{Kind: MarkSite, T: at, Guard: -1, Instant: i, Inside: true, Theta: theta}
+		s.mark.Ym, s.mark.Dm, s.mark.Mm = s.yi, s.d, s.m
+		s.mark.Yp, s.mark.Dp, s.mark.Mp = s.yi, s.d, s.m
+		if err := s.sink.Mark(&s.mark); err != nil {
+			return err
+		}
+	}
+	s.inner = s.inner[:0]
+	return nil
 }
 
 // accept hands the trial step to the sink and moves on to its end.
 func (s *Solver) accept(e End) error {
 	tr := s.trial
 	if err := s.sink.Step(tr, e); err != nil {
+		return err
+	}
+	if err := s.read(tr); err != nil {
 		return err
 	}
 	for i, dq := range tr.DQ {

@@ -15,6 +15,7 @@ type Trajectory struct {
 	spans  []span
 	stepAt arena // per step: y1[N], dq[Q], k[stages][N+Q]
 	spanAt arena // per span: y[N], d[D], m[M] at its beginning
+	siteAt arena // per site within a step: y[N]
 	group  int   // the first mark of the group that is being recorded
 }
 
@@ -36,6 +37,8 @@ type markRecord struct {
 	after          int32 // the step at whose end it is, -1 before the first
 	before, behind int32 // spans
 	first          int32 // of a site: the mark that has its left limits, -1 when nothing jumped
+	inside         int32 // of a site within its step: 1 + the slot of its state; otherwise 0
+	theta          float64
 }
 
 // Begin implements Sink.
@@ -45,14 +48,15 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	tr.steps, tr.marks, tr.spans = tr.steps[:0], tr.marks[:0], tr.spans[:0]
 	tr.stepAt.reset(z.N + z.Q + tr.info.Stages*(z.N+z.Q))
 	tr.spanAt.reset(z.N + z.D + z.M)
+	tr.siteAt.reset(z.N)
 	tr.group = 0
 	return nil
 }
 
 // Bytes returns the memory that the trajectory takes.
 func (tr *Trajectory) Bytes() int64 {
-	const stepBytes, markBytes = 64, 96
-	return tr.stepAt.bytes() + tr.spanAt.bytes() + int64(cap(tr.steps))*stepBytes + int64(cap(tr.marks))*markBytes
+	const stepBytes, markBytes = 64, 112
+	return tr.stepAt.bytes() + tr.spanAt.bytes() + tr.siteAt.bytes() + int64(cap(tr.steps))*stepBytes + int64(cap(tr.marks))*markBytes
 }
 
 func (tr *Trajectory) room(a *arena) error {
@@ -105,6 +109,14 @@ func (tr *Trajectory) Mark(m *Mark) error {
 		}
 	case MarkSite:
 		r.first = -1
+		if m.Inside {
+			if err := tr.room(&tr.siteAt); err != nil {
+				return err
+			}
+			copy(tr.siteAt.next(), m.Yp)
+			r.inside, r.theta = int32(tr.siteAt.n), m.Theta
+			break
+		}
 		for i := tr.group; i < len(tr.marks) && r.first < 0; i++ {
 			if tr.marks[i].kind == MarkFire {
 				r.first = int32(i)
@@ -157,6 +169,24 @@ func (tr *Trajectory) Load(i int, s *Step) End {
 	return r.end
 }
 
+// LoadDense makes s step i of the trajectory like Load, but copies the stages to a K of its own, with room for
+// those of the dense output: s can be interpolated. s.K is reused if it is large enough; it must not come from Load.
+func (tr *Trajectory) LoadDense(i int, s *Step) End {
+	own := s.K
+	e := tr.Load(i, s)
+	if n := (tr.info.Stages + tr.info.DenseStages) * (tr.size.N + tr.size.Q); cap(own) < n {
+		own = make([]float64, n)
+	} else {
+		own = own[:n]
+	}
+	copy(own, s.K)
+	s.K = own
+	return e
+}
+
+// Inside reports whether mark i is a site within its step.
+func (tr *Trajectory) Inside(i int) bool { return tr.marks[i].inside > 0 }
+
 // End returns how step i ended.
 func (tr *Trajectory) End(i int) End { return tr.steps[i].end }
 
@@ -168,6 +198,13 @@ func (tr *Trajectory) LoadMark(i int, m *Mark) (after, first int) {
 	r := &tr.marks[i]
 	m.Kind, m.T, m.Firing, m.Stop = r.kind, r.t, r.firing, r.stop
 	m.Guard, m.Instant = int(r.guard), int(r.instant)
+	m.Inside, m.Theta = r.inside > 0, r.theta
+	if m.Inside {
+		m.Yp = tr.siteAt.at(int(r.inside) - 1)
+		m.Dp, m.Mp = tr.held(r.before)
+		m.Ym, m.Dm, m.Mm = m.Yp, m.Dp, m.Mp
+		return int(r.after), -1
+	}
 	left := r
 	first = -1
 	if r.kind == MarkSite && r.first >= 0 {
