@@ -2,6 +2,7 @@ package odes
 
 import (
 	"fmt"
+	"slices"
 
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
@@ -17,17 +18,38 @@ type program struct {
 	code      *vm.Program
 	lanes     int
 	ins, outs []binding
+	links     []link
 	tape      *tape.Tape
 }
 
 // binding ties an input or output of a program to elements [lo, hi) of a vector
 // (already multiplied by the lanes).
 type binding struct {
-	slot   int
 	vary   variation
 	vec    vector
 	lo, hi int
 	add    bool
+}
+
+// link is a vector of the frames that a program reads or writes; its index in
+// the list is that of the program's vector.
+type link struct {
+	output bool
+	vary   variation
+	vec    vector
+}
+
+// place returns where b lies, for the machine. A worker's parameters and what is
+// hoisted from them do not change.
+func (p *program) place(b binding, output bool) vm.Place {
+	l := link{output, b.vary, b.vec}
+	i := slices.Index(p.links, l)
+	if i < 0 {
+		i = len(p.links)
+		p.links = append(p.links, l)
+	}
+	steady := !output && b.vary == primal && (b.vec == vecP || b.vec == vecC)
+	return vm.Place{Vector: i, Offset: b.lo, Constant: steady, Add: b.add}
 }
 
 // finder says what a name binds to.
@@ -38,12 +60,9 @@ func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*p
 	if t == nil {
 		return nil, nil
 	}
-	code, err := vm.Compile(t, vm.Options{Lanes: lanes})
-	if err != nil {
-		return nil, fmt.Errorf("tape %s: %w", t.Name, err)
-	}
-	p := &program{code: code, lanes: lanes, tape: t}
-	for i, in := range t.Inputs {
+	p := &program{lanes: lanes, tape: t}
+	ins, outs := []vm.Place{}, []vm.Place{}
+	for _, in := range t.Inputs {
 		at, vary, ok := find(in.Name)
 		if !ok {
 			return nil, fmt.Errorf("tape %s: no vector for input %q", t.Name, in.Name)
@@ -53,10 +72,12 @@ func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*p
 			width = lanes
 		}
 		n := in.Shape.Size()
-		p.ins = append(p.ins, binding{i, vary, at.vec, at.offset * width, (at.offset + n) * width, false})
+		b := binding{vary, at.vec, at.offset * width, (at.offset + n) * width, false}
+		p.ins = append(p.ins, b)
+		ins = append(ins, p.place(b, false))
 	}
 	perLane := tape.PerLane(t)
-	for i, out := range t.Outputs {
+	for _, out := range t.Outputs {
 		at, vary, ok := find(out.Name)
 		if !ok {
 			return nil, fmt.Errorf("tape %s: no vector for output %q", t.Name, out.Name)
@@ -69,15 +90,21 @@ func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*p
 			width = lanes
 		}
 		n := t.Shape(out.Value).Size()
+		b := binding{vary, at.vec, at.offset * width, (at.offset + n) * width, add != nil && vary == cotangent && add(at.vec)}
 		if at.vec == vecFactors { // shared and per-lane ones share a record
 			if perLane[out.Value] {
 				n *= lanes
 			}
-			p.outs = append(p.outs, binding{i, vary, at.vec, at.offset, at.offset + n, false})
-			continue
+			b = binding{vary, at.vec, at.offset, at.offset + n, false}
 		}
-		p.outs = append(p.outs, binding{i, vary, at.vec, at.offset * width, (at.offset + n) * width, add != nil && vary == cotangent && add(at.vec)})
+		p.outs = append(p.outs, b)
+		outs = append(outs, p.place(b, true))
 	}
+	code, err := vm.Compile(t, vm.Options{Lanes: lanes, Inputs: ins, Outputs: outs})
+	if err != nil {
+		return nil, fmt.Errorf("tape %s: %w", t.Name, err)
+	}
+	p.code = code
 	return p, nil
 }
 
@@ -96,13 +123,12 @@ func (p *program) call() *call {
 
 // run reads its inputs from in and writes its outputs to out.
 func (c *call) run(in, out *frame) {
-	for i := range c.ins {
-		b := &c.ins[i]
-		c.machine.SetInput(b.slot, in[b.vary][b.vec][b.lo:b.hi])
-	}
-	for i := range c.outs {
-		b := &c.outs[i]
-		c.machine.SetOutput(b.slot, out[b.vary][b.vec][b.lo:b.hi], b.add)
+	for i, l := range c.links {
+		if l.output {
+			c.machine.SetVector(i, out[l.vary][l.vec])
+		} else {
+			c.machine.SetVector(i, in[l.vary][l.vec])
+		}
 	}
 	c.machine.Run()
 }
