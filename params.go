@@ -214,18 +214,28 @@ func flatIndex(shape []int, subs []int) (int, string) {
 	return i, ""
 }
 
-// chain adds to every param's derivatives the paths through defaults that use
-// it: the rows of grad, stride apart and laid out by columns, are partial
-// derivatives on entry and total ones on return.
-func (m *Model) chain(pt *point, columns map[string]part, grad []float64, rows, stride int) error {
+// follower is a param whose default uses others: a path that derivatives take.
+type follower struct {
+	eval   *tape.Evaluator[float64] // of the default's transpose
+	params map[string]part          // its inputs among all params
+	out    string
+	from   part // of the param, in a row of derivatives
+	to     map[string]part
+}
+
+// followers returns those among the active params, later ones first.
+func (m *Model) followers(pt *point, columns map[string]part) ([]follower, error) {
+	var list []follower
 	for k := len(m.compiled.Defaults) - 1; k >= 0; k-- {
 		d := m.compiled.Defaults[k]
 		out := "p." + d.Param.Name
 		from, active := columns[out]
+		l := follower{params: map[string]part{}, out: "bar." + out, from: from, to: map[string]part{}}
 		var wrt []string
 		for _, in := range d.Tape.Inputs {
-			if _, ok := columns[in.Name]; ok {
+			if to, ok := columns[in.Name]; ok {
 				wrt = append(wrt, in.Name)
+				l.to["bar."+in.Name] = to
 			}
 		}
 		if pt.cutP[d.Param] || !active || len(wrt) == 0 {
@@ -233,26 +243,39 @@ func (m *Model) chain(pt *point, columns map[string]part, grad []float64, rows, 
 		}
 		pull, err := tapec.VJP(d.Tape, []string{out}, wrt)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		e := tape.NewEvaluator[float64](pull)
 		for _, in := range pull.Inputs {
 			if at, ok := m.layout.parts[in.Name]; ok {
-				copy(e.Input(in.Name), pt.p[at.offset:at.offset+at.len])
+				l.params[in.Name] = at
 			}
+		}
+		l.eval = tape.NewEvaluator[float64](pull)
+		list = append(list, l)
+	}
+	return list, nil
+}
+
+// chain adds to every param's derivatives the paths through defaults that use
+// it: the rows of grad, stride apart, are partial derivatives on entry and total
+// ones on return.
+func chain(followers []follower, p, grad []float64, rows, stride int) {
+	for i := range followers {
+		l := &followers[i]
+		for name, at := range l.params {
+			copy(l.eval.Input(name), p[at.offset:at.offset+at.len])
 		}
 		for r := range rows {
 			row := grad[r*stride:]
-			copy(e.Input("bar."+out), row[from.offset:from.offset+from.len])
-			e.Run()
-			for _, name := range wrt {
-				for i, x := range e.Output("bar." + name) {
-					row[columns[name].offset+i] += x
+			copy(l.eval.Input(l.out), row[l.from.offset:l.from.offset+l.from.len])
+			l.eval.Run()
+			for name, to := range l.to {
+				for j, x := range l.eval.Output(name) {
+					row[to.offset+j] += x
 				}
 			}
 		}
 	}
-	return nil
 }
 
 // active lists the params that must be differentiated so that wrt comes out

@@ -24,6 +24,7 @@ type Runner struct {
 	solver     *solvers.Solver
 	trajectory solvers.Trajectory
 	guards     []solvers.Guard
+	followers  []follower
 	method     sens.Method
 	lanes      int
 	compile    float64 // seconds
@@ -53,6 +54,9 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	}
 	active := m.active(r.point, r.variables)
 	r.plan = newPlan(m.layout, active)
+	if r.followers, err = m.followers(r.point, r.plan.columns); err != nil {
+		return nil, err
+	}
 	forward, err := m.programs.kit(1, nil, valuesOnly, false)
 	if err != nil {
 		return nil, err
@@ -133,9 +137,7 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	}
 	stride := max(want.Stride, r.plan.width)
 	m.warn(r.res.Warnings, &r.warnings)
-	if err := m.chain(r.point, r.plan.columns, r.res.DP, len(r.rows), stride); err != nil {
-		return nil, err
-	}
+	chain(r.followers, r.point.p, r.res.DP, len(r.rows), stride)
 	out := &r.out
 	*out = Sensitivities{
 		Status: "ok", From: r.worker.started, To: stats.T, Variables: r.variables, Columns: r.columns, Gradient: r.gradient,
@@ -158,9 +160,7 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	for _, e := range r.res.Events {
 		record := m.eventRecord(e, r.guards)
 		if want.EventTimes {
-			if err := m.chain(r.point, r.plan.columns, e.DP, 1, r.plan.width); err != nil {
-				return nil, err
-			}
+			chain(r.followers, r.point.p, e.DP, 1, r.plan.width)
 			record.Params = make([]float64, r.columns)
 			r.gather(record.Params, r.variables, e.DP, nil, false)
 		}
