@@ -23,9 +23,10 @@ type compiler struct {
 
 	p       *Program
 	joining map[int][]int // outputs that are added to their place in the loop of their root
-	in      []int         // the group that computes a root, by value
-	reg     []int         // of a root, by value; -1: none yet
-	base    []int         // of a root: its first element in the register
+	thread  threader
+	in      []int // the group that computes a root, by value
+	reg     []int // of a root, by value; -1: none yet
+	base    []int // of a root: its first element in the register
 }
 
 // group is one step to be: a single instruction, or elementwise ones that run

@@ -511,12 +511,3 @@ func (c *compiler) matmul(v int, in *tape.Instr, shapes []tape.Shape, args []den
 	s.plan(c.p, [2]bool{c.steady(in.Args[0]), c.steady(in.Args[1])})
 	return s
 }
-
-// add appends a step.
-func (c *compiler) add(s step) { c.p.steps = append(c.p.steps, s) }
-
-// addLoop appends a loop.
-func (c *compiler) addLoop(l *loop) { c.add(l) }
-
-// flush ends what is collected.
-func (c *compiler) flush() {}

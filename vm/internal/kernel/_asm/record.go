@@ -1,0 +1,99 @@
+package main
+
+import (
+	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
+	. "github.com/mmcloughlin/avo/operand"
+	"github.com/mmcloughlin/avo/reg"
+
+	"odes.dev/odes/internal/simd/_asm/emit"
+)
+
+// Two registers live through a program: the record being executed, and the table of slices.
+var (
+	code  = reg.RSI
+	table = reg.R13
+)
+
+// recordSize is the size of kernel.Record.
+const recordSize = 64
+
+// operands are the fields of a kernel.Record that hold an operand: the offset of
+// its slice in the table, and its own offset in the slice, in bytes.
+var operands = map[string]int{"out": 8, "a": 16, "b": 24, "c": 32}
+
+// integers are the other fields.
+var integers = map[string]int{"n": 40, "rows": 40, "lanes": 48, "to": 32, "from": 36}
+
+const where = 56 // field: what the machine is told when the program stops
+
+// record reads arguments from the fields of the record.
+type record struct{}
+
+func (record) Load(name string) reg.GPVirtual {
+	r := GP64()
+	at, ok := operands[name]
+	if !ok {
+		MOVQ(Mem{Base: code, Disp: integers[name]}, r)
+		return r
+	}
+	m := element(at)
+	LEAQ(m, r)
+	return r
+}
+
+func (record) Float(string) Mem { panic("a record holds no number") }
+
+// element is where the operand in the field at at begins.
+func element(at int) Mem {
+	base, disp := GP64(), GP64()
+	MOVL(Mem{Base: code, Disp: at}, base.As32())
+	MOVQ(Mem{Base: table, Index: base, Scale: 1}, base)
+	MOVL(Mem{Base: code, Disp: at + 4}, disp.As32())
+	return Mem{Base: base, Index: disp, Scale: 1}
+}
+
+// next goes on to the next record.
+func next() {
+	r := GP64()
+	MOVQ(Mem{Base: code, Disp: recordSize}, r)
+	ADDQ(Imm(recordSize), code)
+	jump(r)
+}
+
+// jump goes to the handler at r. What lives through a program is an input, so
+// that nothing else is kept in it.
+func jump(r reg.Register) {
+	Instruction(&ir.Instruction{
+		Opcode:     "JMP",
+		Operands:   []Op{r},
+		Inputs:     []Op{r, code, table},
+		IsTerminal: true,
+	})
+}
+
+const signature = "func(code *uintptr, table *[]float64) (at, done int)"
+
+// stop returns to Go, which is told the record's place and how many elements of
+// it are done.
+func stop(done reg.Register) {
+	at := GP64()
+	MOVQ(Mem{Base: code, Disp: where}, at)
+	VZEROUPPER()
+	Store(at, ReturnIndex(0))
+	Store(done, ReturnIndex(1))
+	RET()
+}
+
+// handler writes one handler.
+func handler(name string, body func()) {
+	TEXT(symbol(name), NOSPLIT, signature)
+	Doc(symbol(name) + " is the handler of " + name + ".")
+	body()
+	handlers = append(handlers, name)
+}
+
+// handlers lists what was written, in order.
+var handlers []string
+
+var _ emit.Args = record{}

@@ -1,0 +1,333 @@
+package vm
+
+import (
+	"strconv"
+
+	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/vm/internal/kernel"
+)
+
+// thread is a run of short instructions as threaded code, which is entered once
+// and stops only for what is done in Go.
+type thread struct {
+	code  []kernel.Record
+	steps []resumer
+}
+
+// resumer is a step in Go, of which some elements may be done.
+type resumer interface {
+	resume(m *Machine, done int)
+}
+
+func (t *thread) run(m *Machine) {
+	for i := 0; ; {
+		step, next, done := kernel.Enter(t.code, i, m.regs)
+		if step < 0 {
+			return
+		}
+		t.steps[step].resume(m, done)
+		if i = next; i == len(t.code)-1 {
+			return
+		}
+	}
+}
+
+// plainSteps are steps of which nothing is done before.
+type plainSteps []step
+
+func (w plainSteps) resume(m *Machine, _ int) {
+	for _, s := range w {
+		s.run(m)
+	}
+}
+
+// rest is a loop of one instruction and one strip, whose first elements may be done.
+type rest struct{ loop }
+
+func (r *rest) resume(m *Machine, done int) {
+	u := &r.body[0]
+	if u.arity == 0 {
+		u.fill(m, 0, r.n)
+		return
+	}
+	r.fast(m, u, done, r.n-done)
+}
+
+// threader collects records and steps between them.
+type threader struct {
+	code  []kernel.Record
+	steps []resumer
+	plain []step // steps in Go since the last record
+	work  int    // elements of the records
+}
+
+// Bounds of a thread. Assembly is not preempted, so a thread is short; a record
+// that handles more than a few thousand elements gains nothing.
+const (
+	threadWork  = 1 << 17
+	recordWork  = 1 << 12
+	recordsEach = 64 // of one instruction at most
+)
+
+// add appends a step.
+func (c *compiler) add(s step) {
+	if !c.p.fast {
+		c.p.steps = append(c.p.steps, s)
+		return
+	}
+	if s, ok := s.(recorder); ok {
+		if code, ok := s.records(c); ok {
+			c.append(code...)
+			return
+		}
+	}
+	c.thread.plain = append(c.thread.plain, s)
+}
+
+// recorder is a step that may be written as records; they are right only if ok.
+type recorder interface {
+	records(c *compiler) (code []kernel.Record, ok bool)
+}
+
+// append appends records.
+func (c *compiler) append(code ...kernel.Record) {
+	t := &c.thread
+	if len(t.plain) > 0 && len(t.code) > 0 {
+		t.code = append(t.code, kernel.Stop(len(t.steps)))
+		t.steps = append(t.steps, plainSteps(t.plain))
+	} else {
+		c.p.steps = append(c.p.steps, t.plain...)
+	}
+	t.plain = nil
+	for i := range code {
+		t.work += code[i].N * max(code[i].Lanes, 1)
+	}
+	t.code = append(t.code, code...)
+	if t.work > threadWork {
+		c.flush()
+	}
+}
+
+// flush ends the thread.
+func (c *compiler) flush() {
+	t := &c.thread
+	if len(t.code) > 0 {
+		code := append(t.code, kernel.End)
+		for i := range code {
+			code[i].Next = int32(i + 1)
+		}
+		c.p.steps = append(c.p.steps, &thread{code, t.steps})
+	}
+	c.p.steps = append(c.p.steps, t.plain...)
+	*t = threader{}
+}
+
+// addLoop appends a loop, short ones instruction by instruction.
+func (c *compiler) addLoop(l *loop) {
+	if !c.p.fast || l.n > l.strip || l.n > recordWork {
+		c.add(l)
+		return
+	}
+	for _, body := range [][]micro{l.once, l.body} {
+		for i := range body {
+			c.addMicro(l, &body[i])
+		}
+	}
+}
+
+// addMicro appends one instruction of a loop of one strip.
+func (c *compiler) addMicro(l *loop, u *micro) {
+	one := &rest{loop{n: l.n, strip: l.n, lanes: l.lanes, body: []micro{*u}}}
+	for _, o := range []*operand{&one.body[0].dst, &one.body[0].a, &one.body[0].b, &one.body[0].c} {
+		o.moves = true // a strip register too begins with the first element
+	}
+	if u.arity == 0 {
+		if u.pad == nil {
+			if code, ok := c.moves(&u.from, dense{u.dst.reg, u.dst.off, l.n}, dense{reg: u.a.reg, off: u.a.off}); ok {
+				c.append(code...)
+				return
+			}
+		}
+		c.thread.plain = append(c.thread.plain, one)
+		return
+	}
+	r, ok := l.record(u)
+	if !ok {
+		c.thread.plain = append(c.thread.plain, one)
+		return
+	}
+	if isFunction(u.op) {
+		r.Step = int32(len(c.thread.steps))
+		c.thread.steps = append(c.thread.steps, one)
+	}
+	c.append(r)
+}
+
+func (r *rest) run(m *Machine) { r.resume(m, 0) }
+
+// powers are the handlers of integer powers.
+var powers = map[int]simd.Op{
+	1: simd.Copy, 2: simd.Sqr, 3: simd.Cube, 4: simd.Fourth,
+	-1: simd.Recip, -2: simd.Recip2, -3: simd.Recip3, -4: simd.Recip4,
+}
+
+// isFunction reports whether handlers of op may leave elements to Go.
+func isFunction(op tape.Op) bool {
+	switch simdOps[op] {
+	case simd.Neg, simd.Abs, simd.Sign, simd.Not, simd.Recip, simd.Sqrt, simd.Sqr, simd.Floor, simd.Ceil, simd.Round, simd.Trunc:
+		return false
+	case simd.Pow, simd.Atan2, simd.Hypot, simd.Mod:
+		return true
+	}
+	return simdOps[op] < simd.Add
+}
+
+// record translates u for all elements of l at once.
+func (l *loop) record(u *micro) (r kernel.Record, ok bool) {
+	op := simdOps[u.op]
+	if u.op == tape.Powi {
+		if op, ok = powers[u.power]; !ok {
+			return r, false
+		}
+	}
+	shared := u.shared
+	if l.n == 1 {
+		shared = 0
+	}
+	rows := 1
+	if u.rows {
+		rows = l.n / l.lanes
+	}
+	name := op.String() + " "
+	for k := range int(u.arity) {
+		name += string("VS"[shared>>k&1])
+	}
+	r.Out, r.A, r.B, r.C = u.dst.ref(), u.a.ref(), u.b.ref(), u.c.ref()
+	r.N, r.Lanes = l.n, 1
+	if rows == 1 && r.Handle(name+"/"+strconv.Itoa(l.n)) {
+		return r, true
+	}
+	if shared != 0 && !(isFunction(u.op) && u.arity == 2) {
+		r.N, r.Lanes = rows, l.n/rows
+	} else if rows > 1 && shared != 0 {
+		return r, false
+	}
+	return r, r.Handle(name)
+}
+
+func (o operand) ref() kernel.Ref { return kernel.NewRef(o.reg, o.off) }
+
+func (d dense) ref() kernel.Ref { return kernel.NewRef(d.reg, d.off) }
+
+// copies returns the record that copies n elements.
+func copies(dst, src dense, n int) kernel.Record {
+	r := kernel.Record{Out: dst.ref(), A: src.ref(), N: n, Lanes: 1}
+	if !r.Handle("copy V/" + strconv.Itoa(n)) {
+		r.Handle("copy V")
+	}
+	return r
+}
+
+// repeats returns the record that writes n elements lanes times each.
+func repeats(dst, src dense, n, lanes int) kernel.Record {
+	r := kernel.Record{Out: dst.ref(), A: src.ref(), N: n, Lanes: lanes}
+	r.Handle("copy S")
+	return r
+}
+
+// moves returns the records that read the view w of src.
+func (c *compiler) moves(w *walker, dst, src dense) (code []kernel.Record, ok bool) {
+	last := len(w.shape) - 1
+	n, stride, lanes := w.shape[last], w.strides[last], w.lanes
+	block := lanes // elements of the operand for one of the view
+	if !w.srcLane {
+		block = 1
+	}
+	inner := 1 // axes that one record serves
+	if last > 0 && stride == 1 && (w.srcLane || lanes == 1) {
+		inner = 2
+	}
+	outer := 1
+	for _, d := range w.shape[:last+1-inner] {
+		outer *= d
+	}
+	if outer > recordsEach || dst.size > recordWork {
+		return nil, false
+	}
+	row := dst.size / outer
+	for i := range outer {
+		at, rem := w.off, i
+		for k := last - inner; k >= 0; k-- {
+			at += rem % w.shape[k] * w.strides[k]
+			rem /= w.shape[k]
+		}
+		to, from := dense{reg: dst.reg, off: dst.off + i*row}, dense{reg: src.reg, off: src.off + at*block}
+		r := kernel.Record{Out: to.ref(), A: from.ref()}
+		switch {
+		case inner == 2:
+			r.N, r.Lanes, r.C = w.shape[last-1], n*lanes, kernel.Steps(n*lanes, w.strides[last-1]*block)
+			r.Handle("move")
+		case stride == 1 && block == lanes:
+			r = copies(to, from, n*lanes)
+		case stride == 0 && block == 1:
+			r = repeats(to, from, 1, n*lanes)
+		case block == lanes:
+			r.N, r.Lanes, r.C = n, lanes, kernel.Steps(lanes, stride*block)
+			r.Handle("move")
+		case stride == 1:
+			r = repeats(to, from, n, lanes)
+		default:
+			return nil, false
+		}
+		code = append(code, r)
+	}
+	return code, true
+}
+
+func (s *moveStep) records(*compiler) ([]kernel.Record, bool) {
+	return []kernel.Record{copies(s.dst, s.src, s.dst.size)}, s.dst.size <= recordWork
+}
+
+func (s *copyStep) records(c *compiler) ([]kernel.Record, bool) {
+	if s.add {
+		return nil, false
+	}
+	return c.moves(&s.from, s.dst, s.src)
+}
+
+func (s *concatStep) records(*compiler) (code []kernel.Record, ok bool) {
+	if s.outer*len(s.parts) > recordsEach || s.dst.size > recordWork {
+		return nil, false
+	}
+	at := s.dst.off
+	for o := range s.outer {
+		for i := range s.parts {
+			p := &s.parts[i]
+			to := dense{reg: s.dst.reg, off: at}
+			if p.lane {
+				n := p.run * s.lanes
+				code = append(code, copies(to, dense{reg: p.src.reg, off: p.src.off + o*n}, n))
+			} else {
+				code = append(code, repeats(to, dense{reg: p.src.reg, off: p.src.off + o*p.run}, p.run, s.lanes))
+			}
+			at += p.run * s.lanes
+		}
+	}
+	return code, true
+}
+
+func (s *takeStep) records(*compiler) (code []kernel.Record, ok bool) {
+	if s.outer*len(s.runs) > recordsEach || s.dst.size > recordWork {
+		return nil, false
+	}
+	at := s.dst.off
+	for o := range s.outer {
+		for _, r := range s.runs {
+			n := r.n * s.block
+			code = append(code, copies(dense{reg: s.dst.reg, off: at}, dense{reg: s.src.reg, off: s.src.off + (o*s.from+r.start)*s.block}, n))
+			at += n
+		}
+	}
+	return code, true
+}
