@@ -155,8 +155,15 @@ var sensKeys = map[string]setter{
 		}
 		return fmt.Sprintf("has no value %q; there are %s", w, strings.Join(modeNames, ", "))
 	}),
-	"order": count(func(*settings, int) {}),
-	"check": func(*settings, typecheck.SettingValue) string { return "" },
+	"order": number(func(_ *settings, x float64) string {
+		if x != 1 {
+			return "is 1; second derivatives are not available in this version"
+		}
+		return ""
+	}),
+	"check": func(*settings, typecheck.SettingValue) string {
+		return "is not available in this version; run odes verify"
+	},
 }
 
 // observeKinds are the ways to meet observation times.
@@ -275,11 +282,15 @@ func (m *Model) resolve(opts Options, l *diag.List) *settings {
 			l.Errorf(CodeSetting, source.Span{}, "%q is no setting; write solver.<key> or sens.<key>", o.Key)
 			continue
 		}
+		var own diag.List
 		text := source.NewFile("--"+o.Key, kind+" { "+key+" = "+o.Value+" }")
-		for _, b := range typecheck.ReadSettings(parser.Parse(text, l), l).Blocks {
+		for _, b := range typecheck.ReadSettings(parser.Parse(text, &own), &own).Blocks {
 			for _, k := range b.Keys {
-				s.apply(keys, kind, k, l)
+				s.apply(keys, kind, k, &own)
 			}
+		}
+		for _, d := range own.All() { // the place is the option, not a text that nobody wrote
+			l.Add(diag.Diagnostic{Code: d.Code, Level: d.Level, Message: o.Key + " = " + o.Value + ": " + d.Message})
 		}
 	}
 	if opts.Of != nil {

@@ -214,6 +214,23 @@ objective T = event_time(tick, 2)`,
 		gradients: map[string]map[string]float64{"J": {"P": -15}, "T": {"P": 1}},
 	},
 	{
+		name: "a body that moves the time of an event of the same group",
+		text: `
+param a = 1.2
+time t from 0 to 1
+state x = 1
+x' = 0
+discrete d = a
+event first at 0.4 + 0.3*d { d = 2*a }
+event second at 0.4 + 0.3*d { x += a }
+solver { method = dopri5 }
+objective T = event_time(second, 1)
+objective J = integral(x)`,
+		// both happen at 0.4 + 0.3 a, and again at 0.4 + 0.6 a, which is past the end
+		values:    map[string]float64{"T": 0.76, "J": 1 + 1.2*0.24},
+		gradients: map[string]map[string]float64{"T": {"a": 0.3}, "J": {"a": 0.24 - 1.2*0.3}},
+	},
+	{
 		name: "a time at which an event may not fire again, with fixed steps",
 		text: decaying + `
 event e at 0.53, 0.77 once { x = x }

@@ -104,6 +104,17 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	return nil
 }
 
+// transport carries the cotangents of a sweep from the end of a step to its
+// start: by the transpose of the step, or by a differential equation.
+type transport interface {
+	// begin starts a sweep.
+	begin()
+	// inside transposes what is read at the sweep's mark within step i.
+	inside(i int) error
+	// cross moves to the start of step i.
+	cross(i int) error
+}
+
 // sweep walks a trajectory backwards for one block of lanes at a time.
 type sweep struct {
 	sys    solvers.CotangentSystem
@@ -117,7 +128,9 @@ type sweep struct {
 	stride        int
 	instants      []solvers.Instant
 	steps         int
+	owed          []owed            // by steps of length zero
 	revisits      solvers.Revisitor // the system, if it is one
+	via           transport
 
 	step   solvers.Step
 	dense  solvers.Step // with stages of its own, to be interpolated
@@ -147,6 +160,7 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), rows: make([][]float64, l), group: -1, loaded: -1,
 	}
 	s.revisits, _ = wk.System.(solvers.Revisitor)
+	s.via = s
 	s.c = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
 	s.g = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
 	return s
@@ -200,6 +214,7 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	clear(s.tb)
 	clear(s.db)
 	s.loaded = -1
+	s.via.begin()
 	mk := s.run.Marks() - 1
 	if first >= s.objectives {
 		last := min(first+s.l-s.objectives, len(s.res.Events)) - 1
@@ -211,7 +226,7 @@ func (s *sweep) block(ctx context.Context, first int) error {
 		for ; mk >= 0 && s.run.After(mk) == i; mk-- {
 			_, left := s.run.LoadMark(mk, &s.mark)
 			if s.mark.Inside {
-				if err := s.pullInside(i); err != nil {
+				if err := s.via.inside(i); err != nil {
 					return err
 				}
 				continue
@@ -224,7 +239,9 @@ func (s *sweep) block(ctx context.Context, first int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.pullStep(i)
+		if err := s.via.cross(i); err != nil {
+			return err
+		}
 		s.steps++
 	}
 	return nil
@@ -237,8 +254,10 @@ func (s *sweep) visit(i int) {
 	}
 }
 
-// pullInside transposes what is read at s.mark within step i: the dense output keeps it for the step's transpose.
-func (s *sweep) pullInside(i int) error {
+func (s *sweep) begin() {}
+
+// inside lets the dense output keep what is read for the step's transpose.
+func (s *sweep) inside(i int) error {
 	site, read := siteOf(&s.mark, s.instants, s.obj)
 	if !read {
 		return nil
@@ -270,8 +289,8 @@ func interpolant(m solvers.Method) (solvers.Interpolant, error) {
 	return nil, fmt.Errorf("the dense output of method %s has no derivatives; observe at ends of steps (observe = clip)", m.Info().Name)
 }
 
-// pullStep transposes step i.
-func (s *sweep) pullStep(i int) {
+// cross transposes step i.
+func (s *sweep) cross(i int) error {
 	st, c := &s.step, &s.c
 	e := s.run.Load(i, st)
 	if s.loaded == i { // what is read within it has its further stages
@@ -279,6 +298,9 @@ func (s *sweep) pullStep(i int) {
 		s.loaded = -1
 	}
 	seeded := st == &s.dense
+	if st.H > 0 && len(s.owed) > 0 {
+		s.settle()
+	}
 	s.visit(i)
 	c.Y1, c.T1, c.DQ = s.yb, s.tb, s.fb[:len(s.gq)]
 	c.WantH = e.Kind != solvers.EndFree
@@ -288,16 +310,10 @@ func (s *sweep) pullStep(i int) {
 		for j, h := range c.H {
 			c.T0[j] -= h
 		}
-		in := &s.instants[e.Index]
-		if in.Fixed {
-			break
-		}
-		s.sys.InstantPull(e.Index, c.H)
-		if in.Kind == solvers.InstantEvery && e.Nth > 0 {
-			for j, h := range c.H {
-				s.w[j] = float64(float64(e.Nth) * h)
-			}
-			s.sys.InstantPull(in.Period, s.w)
+		if st.H == 0 { // its time was set by the discretes before the group
+			s.owed = append(s.owed, owed{e, append([]float64(nil), c.H...)})
+		} else {
+			s.pullClip(e, c.H)
 		}
 	case solvers.EndRoot:
 		for j, h := range c.H {
@@ -316,6 +332,36 @@ func (s *sweep) pullStep(i int) {
 	}
 	s.yb, c.Y0 = c.Y0, s.yb
 	s.tb, c.T0 = c.T0, s.tb
+	return nil
+}
+
+// pullClip transposes the time that e ends a step at, at the present discretes.
+func (s *sweep) pullClip(e solvers.End, h []float64) {
+	in := &s.instants[e.Index]
+	if in.Fixed {
+		return
+	}
+	s.sys.InstantPull(e.Index, h)
+	if in.Kind == solvers.InstantEvery && e.Nth > 0 {
+		for j, x := range h {
+			s.w[j] = float64(float64(e.Nth) * x)
+		}
+		s.sys.InstantPull(in.Period, s.w)
+	}
+}
+
+// owed is the cotangent of a time that is pulled before its group of events.
+type owed struct {
+	end solvers.End
+	h   []float64
+}
+
+// settle pulls what is owed to the discretes now reached.
+func (s *sweep) settle() {
+	for _, o := range s.owed {
+		s.pullClip(o.end, o.h)
+	}
+	s.owed = s.owed[:0]
 }
 
 // pullMark transposes mark k, s.mark; left is the mark whose left limits it reads.
@@ -386,6 +432,7 @@ func (s *sweep) seed(k, first int) {
 // finish pulls the initial values into the parameters and writes the rows of the block.
 func (s *sweep) finish(m *solvers.Mark, first int) {
 	z, l := s.run.Size(), s.l
+	s.settle()
 	s.sys.Leave(s.db)
 	s.sys.StartPull(m.T, s.yb, s.db, s.tb)
 	s.sys.InstantPull(0, s.tb)

@@ -37,6 +37,7 @@ type replay struct {
 	rec            solvers.Step
 	mark           solvers.Mark
 	span           float64
+	open           bool // yg and dg hold the left limits of the present group
 	steps          int
 }
 
@@ -66,7 +67,8 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 	r.times = r.times[:0]
 	r.System.SetParameters(r.p)
 	var t complex128
-	mk, open := 0, false
+	mk := 0
+	r.open = false
 	for i := -1; i < r.run.Steps(); i++ {
 		if i >= 0 {
 			if err := ctx.Err(); err != nil {
@@ -74,7 +76,7 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 			}
 			e := r.run.Load(i, &r.rec)
 			if r.rec.H > 0 {
-				open = false
+				r.open = false
 			}
 			t = r.forward(t, e)
 			r.steps++
@@ -109,8 +111,8 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 				}
 				r.read(Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}, -1, t, ym, dm)
 			case solvers.MarkFire:
-				if !open {
-					open = true
+				if !r.open {
+					r.open = true
 					copy(r.yg, r.y)
 					copy(r.dg, r.d)
 				}
@@ -160,9 +162,16 @@ func (r *replay) forward(t complex128, e solvers.End) complex128 {
 	case solvers.EndFree:
 		r.take(complex(r.rec.H, 0))
 	case solvers.EndClip:
+		grouped := r.open && r.rec.H == 0 // the time was set by the discretes before the group
+		if grouped {
+			r.System.Enter(r.dg, r.mark.Mp)
+		}
 		end := r.System.Instant(e.Index)
 		if in := &r.instants[e.Index]; in.Kind == solvers.InstantEvery {
 			end = elem.CFMA(complex(float64(e.Nth), 0), r.System.Instant(in.Period), end)
+		}
+		if grouped {
+			r.System.Enter(r.d, r.mark.Mp)
 		}
 		// The recorded step may miss the time by rounding; the length of a step of no length is only its change.
 		s.H, s.T1 = end-t, end

@@ -59,6 +59,7 @@ type walk struct {
 	run    *solvers.Trajectory
 	res    *Result
 	stride int
+	ahead  map[int][]float64 // tangents of the times of steps of length zero
 	rates  slopes
 
 	l        int
@@ -151,6 +152,9 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 			}
 			w.pushStep(i, mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk))
 			w.steps++
+			if w.run.Length(i) > 0 {
+				w.foresee(i)
+			}
 		}
 		for ; mk < w.run.Marks() && w.run.After(mk) == i; mk++ {
 			_, left := w.run.LoadMark(mk, &w.mark)
@@ -210,14 +214,12 @@ func (w *walk) pushStep(i int, inside bool) {
 	switch e.Kind {
 	case solvers.EndClip:
 		in := &w.instants[e.Index]
-		if !in.Fixed {
-			w.sys.InstantPush(e.Index, d.H)
-			if in.Kind == solvers.InstantEvery && e.Nth > 0 {
-				w.sys.InstantPush(in.Period, w.r)
-				for j, x := range w.r {
-					d.H[j] += float64(float64(e.Nth) * x)
-				}
-			}
+		switch {
+		case in.Fixed:
+		case st.H == 0:
+			copy(d.H, w.ahead[i])
+		default:
+			w.instant(e, d.H)
 		}
 		for j, x := range w.td {
 			d.H[j] -= x
@@ -235,6 +237,33 @@ func (w *walk) pushStep(i int, inside bool) {
 	addTo(w.fd[:len(d.DQ)], d.DQ)
 	if st.H > 0 {
 		w.open = false
+	}
+}
+
+// instant writes the tangent of the time that e ends a step at, by the present discretes.
+func (w *walk) instant(e solvers.End, td []float64) {
+	w.sys.InstantPush(e.Index, td)
+	if in := &w.instants[e.Index]; in.Kind == solvers.InstantEvery && e.Nth > 0 {
+		w.sys.InstantPush(in.Period, w.r)
+		for j, x := range w.r {
+			td[j] += float64(float64(e.Nth) * x)
+		}
+	}
+}
+
+// foresee finds the tangents of the times of the group of events behind step i:
+// they were set by the discretes before the group, which its first bodies may change.
+func (w *walk) foresee(i int) {
+	for i++; i < w.run.Steps() && w.run.Length(i) == 0; i++ {
+		if e := w.run.End(i); e.Kind == solvers.EndClip && !w.instants[e.Index].Fixed {
+			if w.ahead == nil {
+				w.ahead = map[int][]float64{}
+			}
+			if w.ahead[i] == nil {
+				w.ahead[i] = make([]float64, w.l)
+			}
+			w.instant(e, w.ahead[i])
+		}
 	}
 }
 
@@ -294,6 +323,7 @@ func (w *walk) begin(m *solvers.Mark, first int) {
 		}
 	}
 	w.sys.EnterPush(w.dd)
+	w.foresee(-1)
 }
 
 // time writes the derivatives of the time of event mark k.

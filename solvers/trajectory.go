@@ -190,6 +190,9 @@ func (tr *Trajectory) Inside(i int) bool { return tr.marks[i].inside > 0 }
 // End returns how step i ended.
 func (tr *Trajectory) End(i int) End { return tr.steps[i].end }
 
+// Length returns the length of step i: 0 between members of a group of events.
+func (tr *Trajectory) Length(i int) float64 { return tr.steps[i].h }
+
 // LoadMark makes m mark i of the trajectory, by reference. after is the step
 // at whose end it is, -1 before the first step. For a site that joined a group
 // of events, first is the mark of the first of them, whose left limits are its
