@@ -57,13 +57,11 @@ func parse(name, text string, opts ParseOptions) (*Model, error) {
 	if len(checked.Outputs) == 0 {
 		checked.Outputs = states(checked)
 	}
-	compiled := tapec.Compile(checked, &list)
+	m := newModel(checked, &list)
 	if err := list.Err(); err != nil {
 		return nil, err
 	}
-	m := &Model{checked: checked, compiled: compiled, notes: list.All(), layout: newLayout(compiled)}
-	m.programs = newPrograms(compiled, m.layout)
-	m.index()
+	m.notes = list.All()
 	m.seconds = CompileSeconds{Parse: parsed.Sub(start).Seconds(), Compile: time.Since(parsed).Seconds()}
 	return m, nil
 }

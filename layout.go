@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -69,7 +70,7 @@ func newLayout(c *tapec.Compiled) *layout {
 		}
 		return list, n
 	}
-	l.params, l.nP = place("p.", vecP, c.Model.Params, "", 0)
+	l.params, l.nP = place("p.", vecP, slices.Concat(c.Model.Params, c.Model.Totals), "", 0)
 	l.states, l.nY = place("y.", vecY, c.Model.States, "ym.", vecYm)
 	l.discretes, l.nD = place("d.", vecD, c.Model.Discretes, "dm.", vecDm)
 	place("dy.", vecK, c.Model.States, "", 0)

@@ -28,6 +28,8 @@ type Model struct {
 	programs *programs
 	seconds  CompileSeconds
 
+	experiments []*experiment // in file order
+
 	functional []int       // per element of the functional vector: which functional it is of
 	rows       [][]float64 // per instant: the data row read there
 	visits     []int       // per functional: at how many instants it is read

@@ -173,6 +173,10 @@ func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
 		l.Errorf(CodeSetting, source.Span{}, "the times to report at must ascend")
 		return nil, l.Err()
 	}
+	sum, err := r.totalValues(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
 	w := r.worker(k)
 	table, observer := w.newRecorder(opts.Times), sens.NewObserver(w)
 	log := &eventLog{}
@@ -183,6 +187,7 @@ func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
 	}
 	out := &Solution{T: table.t, Outputs: m.series(table), Settings: r.report(1), Stats: r.stats(stats)}
 	out.Stats.Seconds.Forward = time.Since(start).Seconds()
+	out.Stats.add(&sum.stats)
 	psi := make([]float64, len(r.rows))
 	observer.Values(psi)
 	for i, o := range r.objectives {
@@ -330,9 +335,15 @@ func (r *run) sensitivityMethod(lanes int, active []string) (sens.Method, error)
 // influence notes the variables that no tape reads.
 func (m *Model) influence(variables []Variable, l *diag.List) {
 	read := map[string]bool{}
-	for _, t := range m.compiled.Tapes() {
-		for _, in := range t.Tape.Inputs {
-			read[in.Name] = true
+	models := []*Model{m}
+	for _, x := range m.experiments {
+		models = append(models, x.model)
+	}
+	for _, each := range models {
+		for _, t := range each.compiled.Tapes() {
+			for _, in := range t.Tape.Inputs {
+				read[in.Name] = true
+			}
 		}
 	}
 	for _, v := range variables {

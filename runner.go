@@ -20,6 +20,8 @@ type Runner struct {
 	variables []Variable
 	columns   int
 
+	parts []*Runner // of the experiments
+
 	worker     *worker
 	solver     *solvers.Solver
 	trajectory solvers.Trajectory
@@ -52,7 +54,7 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	if r.lanes == 0 {
 		r.lanes = chooseLanes(len(r.rows))
 	}
-	active := m.active(r.point, r.variables)
+	active := m.withTotals(m.active(r.point, r.variables))
 	r.plan = newPlan(m.layout, active)
 	if r.followers, err = m.followers(r.point, r.plan.columns); err != nil {
 		return nil, err
@@ -74,6 +76,9 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	}
 	r.gradient = r.gradient[:n]
 	m.influence(r.variables, &r.warnings)
+	if err := r.prepareParts(); err != nil {
+		return nil, err
+	}
 	r.compile = time.Since(start).Seconds()
 	return r, nil
 }
@@ -102,6 +107,11 @@ func (r *Runner) Set(set ...Assignment) error {
 		r.point.cutP[s] = true
 	}
 	r.point.version++
+	for i, part := range r.parts {
+		if err := part.Set(set...); err != nil {
+			return r.model.experiments[i].wrap(err)
+		}
+	}
 	return r.model.assert(r.point)
 }
 
@@ -119,6 +129,10 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	m := r.model
 	notes := r.warnings // those of Prepare stay
 	defer func() { r.warnings = notes }()
+	sum, err := r.totals(ctx)
+	if err != nil {
+		return nil, err
+	}
 	start := time.Now()
 	stats, err := r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, &r.trajectory)
 	if err != nil {
@@ -151,8 +165,9 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 		}
 		row := r.gradient[i*r.columns : (i+1)*r.columns]
 		r.gather(row, r.variables, r.res.DP[i*stride:], initialRow(&r.res, i, m.layout.nY), want.Stride > 0)
+		sum.chain(m, r.plan.columns, row, r.res.DP[i*stride:])
 		v = r.valued(v)
-		if !math.IsNaN(v.Value) && !r.finite(i, stride) {
+		if !math.IsNaN(v.Value) && (!r.finite(i, stride) || len(r.parts) > 0 && !finite(row)) {
 			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not differentiable at this point")
 		}
 		out.Values = append(out.Values, v)
@@ -171,6 +186,7 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	out.Stats.Seconds.Forward = half.Sub(start).Seconds()
 	out.Stats.Seconds.Adjoint = time.Since(half).Seconds()
 	out.Stats.Seconds.Compile += r.compile
+	out.Stats.add(&sum.stats)
 	out.Warnings = r.warnings.All()
 	return out, nil
 }

@@ -5,6 +5,7 @@ import (
 	"path"
 	"strings"
 
+	"odes.dev/odes/data"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -54,6 +55,26 @@ type checker struct {
 	inlining   []*ast.Fn
 	resolving  []*entity
 	unitMode   string
+
+	experiments []*ast.Experiment
+	totals      []*total
+	reads       int                // terms of objectives that are known without the run: totals and priors
+	variant     *variant           // the experiment that this pass is for; nil for the model itself
+	textOf      map[Expr][]string  // what nodes of texts hold
+	read        map[string]csvFile // files read so far, shared between the passes
+}
+
+// csvFile is a file as it was read, or why it was not.
+type csvFile struct {
+	table *data.Table
+	err   error
+}
+
+func newChecker(f *ast.File, env Env) *checker {
+	return &checker{
+		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{}, modules: map[string]*module{},
+		model: &Model{Source: f.Source}, read: map[string]csvFile{},
+	}
 }
 
 // Check turns a parsed file into a checked model. It returns nil when it
@@ -63,11 +84,12 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 	if env.MaxElements == 0 {
 		env.MaxElements = maxElements
 	}
-	c := &checker{
-		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{}, modules: map[string]*module{},
-		model: &Model{Source: f.Source},
-	}
+	c := newChecker(f, env)
 	c.run()
+	c.checkExperiments()
+	if !c.list.HasErrors() {
+		c.notes()
+	}
 	failed := c.list.HasErrors()
 	type finding struct {
 		code    diag.Code
@@ -101,6 +123,9 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 
 func (c *checker) run() {
 	c.collect()
+	if c.variant != nil {
+		c.enterExperiment()
+	}
 	c.readUnitMode()
 	if c.model.Name == "" && c.file.Source != nil {
 		c.model.Name = strings.TrimSuffix(path.Base(c.file.Source.Name()), ".ode")
@@ -114,15 +139,20 @@ func (c *checker) run() {
 	c.listSymbols()
 	c.checkEquations()
 	c.checkEvents()
+	if c.variant != nil {
+		c.chooseRows()
+		c.checkObserves()
+		c.checkTotals()
+		c.checkConditions()
+		c.checkSettings()
+		return
+	}
 	c.checkPriors()
 	c.checkObserves()
 	c.checkObjectives()
 	c.checkOutputs()
 	c.checkConditions()
 	c.checkSettings()
-	if !c.list.HasErrors() {
-		c.notes()
-	}
 }
 
 // wholeFile is the place of errors about what is missing.

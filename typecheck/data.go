@@ -18,7 +18,43 @@ import (
 type dataTable struct {
 	*Table
 	units []units.Unit
-	texts []string // names of the columns of texts
+	texts []textColumn
+}
+
+// textColumn is a column of texts.
+type textColumn struct {
+	name  string
+	cells []string
+	why   error // of a file: what kept it from being numbers
+}
+
+// text returns the position of a column of texts, or -1.
+func (t *dataTable) text(name string) int {
+	return slices.IndexFunc(t.texts, func(col textColumn) bool { return col.name == name })
+}
+
+// rows is the number of rows.
+func (t *dataTable) rows() int { return len(t.Data[slices.Index(t.Columns, "time")]) }
+
+// anyColumn names a column for an example, one of texts if there is one.
+func (t *dataTable) anyColumn() string {
+	if len(t.texts) > 0 {
+		return t.texts[0].name
+	}
+	return t.Columns[0]
+}
+
+func (t *dataTable) has(name string) bool {
+	return slices.Contains(t.Columns, name) || t.text(name) >= 0
+}
+
+// names lists the columns, those of numbers first.
+func (t *dataTable) names() string {
+	all := slices.Clone(t.Columns)
+	for _, col := range t.texts {
+		all = append(all, col.name)
+	}
+	return strings.Join(all, ", ")
 }
 
 // resolveData reads a data item.
@@ -37,12 +73,22 @@ func (c *checker) resolveData(e *entity) {
 	}
 	k := slices.Index(t.Columns, "time")
 	if k < 0 {
+		if i := t.text("time"); i >= 0 {
+			c.column(t, ast.Ident{At: ast.At{Span: e.span}, Name: "time"})
+			return
+		}
 		c.errorf(CodeData, e.span, "data table %q has no column `time`; it is required", e.name)
 		return
 	}
 	for i, d := range t.Data {
 		if len(d) != len(t.Data[k]) {
 			c.errorf(CodeData, e.span, "column %q of %q has %d rows, but `time` has %d", t.Columns[i], e.name, len(d), len(t.Data[k]))
+			return
+		}
+	}
+	for _, col := range t.texts {
+		if len(col.cells) != len(t.Data[k]) {
+			c.errorf(CodeData, e.span, "column %q of %q has %d rows, but `time` has %d", col.name, e.name, len(col.cells), len(t.Data[k]))
 			return
 		}
 	}
@@ -67,14 +113,13 @@ func (t *dataTable) add(name string, d []float64, u units.Unit) {
 // dataColumn reads one column of a table in the file.
 func (c *checker) dataColumn(t *dataTable, s *ast.Setting) bool {
 	name := s.Key.Name
-	if slices.Contains(t.Columns, name) || slices.Contains(t.texts, name) {
+	if t.has(name) {
 		c.errorf(CodeDuplicate, s.Key.Span, "column %q is given twice", name)
 		return false
 	}
 	if a, ok := strip(s.Value).(*ast.Array); ok && len(a.Elems) > 0 {
 		if _, ok := strip(a.Elems[0]).(*ast.String); ok {
-			t.texts = append(t.texts, name)
-			return true
+			return c.textColumn(t, name, a)
 		}
 	}
 	v := c.expr(context{place: placeConst}, s.Value)
@@ -97,6 +142,21 @@ func (c *checker) dataColumn(t *dataTable, s *ast.Setting) bool {
 	return true
 }
 
+// textColumn reads a column of texts in the file.
+func (c *checker) textColumn(t *dataTable, name string, a *ast.Array) bool {
+	col := textColumn{name: name}
+	for _, e := range a.Elems {
+		s, ok := strip(e).(*ast.String)
+		if !ok {
+			c.errorf(CodeType, e.Pos(), "column %q holds texts, and this is none; write it in double quotes", name)
+			return false
+		}
+		col.cells = append(col.cells, s.Value)
+	}
+	t.texts = append(t.texts, col)
+	return true
+}
+
 // csvTable reads data D = csv("file", time = "t [h]", y = "conc").
 func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 	call, ok := strip(e).(*ast.Call)
@@ -109,13 +169,13 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 		c.errorf(CodeData, call.Args[0].Span, "csv takes the name of a file in double quotes")
 		return false
 	}
-	table, err := data.ReadTable(c.env.Files, file.Value)
+	table, err := c.csv(file.Value)
 	if err != nil {
 		c.errorf(CodeFile, file.Span, "%s", fileError(file.Value, err))
 		return false
 	}
 	read := func(name, header string, at source.Span) bool {
-		if slices.Contains(t.Columns, name) {
+		if t.has(name) {
 			c.errorf(CodeDuplicate, at, "column %q is given twice", name)
 			return false
 		}
@@ -145,19 +205,15 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 		}
 		d, err := table.Numbers(k)
 		if err != nil {
-			c.errorf(CodeFile, at, "%s", err)
-			return false
+			t.texts = append(t.texts, textColumn{name, table.Cells[k], err})
+			return true
 		}
 		t.add(name, d, u)
 		return true
 	}
 	if len(call.Args) == 1 {
-		// Every column of numbers, by the names in the header.
-		for k, h := range table.Columns {
-			if _, err := table.Numbers(k); err != nil {
-				t.texts = append(t.texts, h)
-				continue
-			}
+		// Every column, by the names in the header.
+		for _, h := range table.Columns {
 			name, _ := splitHeader(h)
 			if !read(name, h, file.Span) {
 				return false
@@ -207,11 +263,14 @@ func (c *checker) column(t *dataTable, name ast.Ident) int {
 	if k := slices.Index(t.Columns, name.Name); k >= 0 {
 		return k
 	}
-	if slices.Contains(t.texts, name.Name) {
-		c.errorf(CodeType, name.Span, "column %q of %q holds texts", name.Name, t.Name)
+	if k := t.text(name.Name); k >= 0 {
+		d := c.errorf(CodeType, name.Span, "column %q of %q holds texts", name.Name, t.Name)
+		if why := t.texts[k].why; why != nil {
+			d.Message += ": " + why.Error()
+		}
 		return -1
 	}
-	d := c.errorf(CodeUndefined, name.Span, "table %q has no column %q; it has %s", t.Name, name.Name, strings.Join(t.Columns, ", "))
+	d := c.errorf(CodeUndefined, name.Span, "table %q has no column %q; it has %s", t.Name, name.Name, t.names())
 	d.Relate(t.Span, "declared here")
 	return -1
 }
@@ -219,6 +278,7 @@ func (c *checker) column(t *dataTable, name ast.Ident) int {
 // observation is a checked observe item.
 type observation struct {
 	name  string
+	span  source.Span
 	table *Table // as declared
 	term  Expr   // the functional that sums -log density over the rows
 }
@@ -284,7 +344,16 @@ func (c *checker) observation(it *ast.Observe) {
 			return
 		}
 	}
-	table := present(g.table.Table, k)
+	var chosen []bool
+	if c.variant != nil {
+		if chosen = c.variant.rows[g.name]; !slices.Contains(chosen, true) {
+			return // the experiment does not use this table
+		}
+	}
+	table := present(g.table.Table, k, chosen)
+	if len(table.Data[k]) == 0 && c.variant != nil {
+		return
+	}
 	if len(table.Data[k]) == 0 {
 		c.list.Warnf(CodeData, it.From.Pos(), "column %q of %q holds only missing values", m.Name.Name, n.Name)
 		return
@@ -311,18 +380,18 @@ func (c *checker) observation(it *ast.Observe) {
 	}
 	f := &Functional{Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body, Table: table}
 	f.Times = seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(table.Data[times])}, Unit: g.table.units[times]}, it.From.Pos()), Data: table.Data[times]})
-	c.observed = append(c.observed, &observation{name: it.Name.Name, table: g.table.Table, term: seal(f)})
+	c.observed = append(c.observed, &observation{name: it.Name.Name, span: it.Name.Span, table: g.table.Table, term: seal(f)})
 }
 
-// present returns the rows of t whose column k is not missing.
-func present(t *Table, k int) *Table {
-	if !slices.ContainsFunc(t.Data[k], math.IsNaN) {
+// present returns the chosen rows of t (nil: all) whose column k is not missing.
+func present(t *Table, k int, chosen []bool) *Table {
+	if !slices.ContainsFunc(t.Data[k], math.IsNaN) && !slices.Contains(chosen, false) {
 		return t
 	}
 	out := &Table{Name: t.Name, Columns: t.Columns, Data: make([][]float64, len(t.Data)), Span: t.Span}
 	for i, d := range t.Data {
 		for r, x := range d {
-			if !math.IsNaN(t.Data[k][r]) {
+			if !math.IsNaN(t.Data[k][r]) && (chosen == nil || chosen[r]) {
 				out.Data[i] = append(out.Data[i], x)
 			}
 		}
@@ -504,6 +573,16 @@ func (c *checker) nll(e *ast.Call) Expr {
 		}
 		want = g.table.Table
 	}
+	if len(c.experiments) > 0 {
+		name := ""
+		if want != nil {
+			name = want.Name
+		}
+		if !slices.ContainsFunc(c.observed, func(o *observation) bool { return want == nil || o.table == want }) {
+			return c.nothingObserved(e)
+		}
+		return c.total(e.Span, name)
+	}
 	var total Expr
 	for _, o := range c.observed {
 		if want != nil && o.table != want {
@@ -516,11 +595,25 @@ func (c *checker) nll(e *ast.Call) Expr {
 		}
 	}
 	if total == nil {
-		if len(c.observes) > len(c.observed) {
-			return bad(e.Span) // an observation that failed was reported
-		}
-		c.errorf(CodeData, e.Span, "no observation reads this data; add: observe y = … ~ normal(sd) from D.y")
-		return bad(e.Span)
+		return c.nothingObserved(e)
 	}
 	return total
+}
+
+// nothingObserved reports an nll without observations, unless one failed and was reported.
+func (c *checker) nothingObserved(e *ast.Call) Expr {
+	if len(c.observes) == len(c.observed) {
+		c.errorf(CodeData, e.Span, "no observation reads this data; add: observe y = … ~ normal(sd) from D.y")
+	}
+	return bad(e.Span)
+}
+
+// csv reads a file once for all passes.
+func (c *checker) csv(name string) (*data.Table, error) {
+	f, ok := c.read[name]
+	if !ok {
+		f.table, f.err = data.ReadTable(c.env.Files, name)
+		c.read[name] = f
+	}
+	return f.table, f.err
 }

@@ -146,6 +146,11 @@ func (c *checker) resolveConst(e *entity) {
 		}
 		d = []float64{o}
 	}
+	if it := c.override(e); it != nil {
+		if o := c.overrideConst(it, e, t, d[0]); o != nil {
+			d = o
+		}
+	}
 	if !slices.ContainsFunc(d, func(x float64) bool { return !whole(x) }) {
 		t.Kind = types.Int
 	}
@@ -201,6 +206,9 @@ func (c *checker) resolveVariable(e *entity) {
 	e.sym = sym
 	if v.Lo != nil {
 		c.bounds(e, sym, v)
+	}
+	if it := c.override(e); it != nil {
+		e.value = c.overrideParam(it, e, sym)
 	}
 	if v.Prior != nil && e.kind == paramName {
 		c.priors = append(c.priors, prior{sym: sym, dist: v.Prior})

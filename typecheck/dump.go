@@ -16,8 +16,18 @@ import (
 func Dump(w io.Writer, m *Model) error {
 	d := &dumper{names: map[Expr]string{}, uses: map[Expr]int{}}
 	d.model(m)
-	_, err := io.WriteString(w, d.out.String())
-	return err
+	if _, err := io.WriteString(w, d.out.String()); err != nil {
+		return err
+	}
+	for _, x := range m.Experiments {
+		if _, err := fmt.Fprintf(w, "\nexperiment %s\n", x.Name); err != nil {
+			return err
+		}
+		if err := Dump(w, x.Model); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 type dumper struct {
@@ -79,6 +89,9 @@ func (d *dumper) model(m *Model) {
 	}
 	for _, v := range m.Invariants {
 		d.printf("invariant %s == %s", d.expr(v.Left), d.expr(v.Right))
+	}
+	for _, t := range m.Totals {
+		d.printf("total %s", symbolText(t))
 	}
 	for _, b := range m.Settings.Blocks {
 		name := ""

@@ -46,6 +46,9 @@ func (c *checker) expr(x context, e ast.Expr) Expr {
 		}
 		return number(e.Value, u, e.Span)
 	case *ast.String:
+		if x.place == placeWhere {
+			return c.text([]string{e.Value}, nil, e.Span)
+		}
 		return seal(&Const{Base: at(types.Type{Kind: types.String}, e.Span), Data: []float64{nan}})
 	case *ast.Name:
 		return c.name(x, e.Ident)
@@ -99,16 +102,19 @@ func (c *checker) binary(x context, e *ast.Binary) Expr {
 	case ast.MatMul:
 		return c.matmul(e, a, b)
 	case ast.Greater:
-		return c.compare("<", e, b, a)
+		return c.compare(x, "<", e, b, a)
 	case ast.GreaterEq:
-		return c.compare("<=", e, b, a)
+		return c.compare(x, "<=", e, b, a)
 	case ast.Less, ast.LessEq:
-		return c.compare(e.Op.String(), e, a, b)
+		return c.compare(x, e.Op.String(), e, a, b)
 	case ast.Equal, ast.NotEqual:
 		if anyBad(a, b) {
 			return bad(e.Span)
 		}
 		if a.Type().Kind == types.String || b.Type().Kind == types.String {
+			if x.place == placeWhere {
+				return c.compareTexts(e, a, b)
+			}
 			c.errorf(CodeType, e.Span, "texts are compared only in `use … where`")
 			return bad(e.Span)
 		}
@@ -117,7 +123,7 @@ func (c *checker) binary(x context, e *ast.Binary) Expr {
 			c.errorf(CodeRealEquality, e.Span, "`%s` compares only indices and constants, because numbers that change are never exactly equal; write < or >=", op)
 			return bad(e.Span)
 		}
-		return c.compare(e.Op.String(), e, a, b)
+		return c.compare(x, e.Op.String(), e, a, b)
 	}
 	return c.apply(stdlib.Operator(e.Op.String()), e.Span, a, b)
 }
@@ -149,12 +155,14 @@ func (c *checker) logic(op string, s source.Span, args ...Expr) Expr {
 	return c.elementwise(stdlib.Operator(op), s, types.Bool, args...)
 }
 
-func (c *checker) compare(op string, e *ast.Binary, a, b Expr) Expr {
+func (c *checker) compare(x context, op string, e *ast.Binary, a, b Expr) Expr {
 	word := e.Op.String()
 	if !c.numeric(a, word, a.Span()) || !c.numeric(b, word, b.Span()) {
 		return bad(e.Span)
 	}
-	c.sameUnit(word, e.Span, a, b)
+	if x.place != placeWhere || !bare(a) && !bare(b) { // a bare number has the unit of the column
+		c.sameUnit(word, e.Span, a, b)
+	}
 	return c.elementwise(stdlib.Operator(op), e.Span, types.Bool, a, b)
 }
 

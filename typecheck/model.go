@@ -12,21 +12,25 @@ import (
 
 // Model is a checked model.
 type Model struct {
-	Name       string // the file's base name when there is no model item
-	Title      string
-	Source     *source.File
-	Time       *Symbol
-	From, To   Expr // bounds of time, scalars of parameters
-	Params     []*Symbol
-	States     []*Symbol
-	Discretes  []*Symbol
-	Rates      []Expr // right-hand sides, one per state, of the state's shape
-	Events     []*Event
-	Outputs    []*Output
-	Objectives []*Objective // constraints are among them
-	Asserts    []*Assert
-	Invariants []*Invariant
-	Settings   Settings
+	Name     string // the file's base name when there is no model item
+	Title    string
+	Source   *source.File
+	Time     *Symbol
+	From, To Expr // bounds of time, scalars of parameters
+	Params   []*Symbol
+	// Totals are inputs besides the params that only objectives read: nll() and nll(D), summed over the experiments.
+	// Every experiment's model has one objective for each, in the same order.
+	Totals      []*Symbol
+	Experiments []*Experiment // in file order; none: nll is a functional of the run
+	States      []*Symbol
+	Discretes   []*Symbol
+	Rates       []Expr // right-hand sides, one per state, of the state's shape
+	Events      []*Event
+	Outputs     []*Output
+	Objectives  []*Objective // constraints are among them
+	Asserts     []*Assert
+	Invariants  []*Invariant
+	Settings    Settings
 }
 
 // SymbolKind is the kind of a declared name that has a value at run time.

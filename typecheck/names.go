@@ -30,12 +30,13 @@ const (
 	constraintName
 	reactionName
 	moduleName
+	experimentName
 	laterName // declared by a construct that is not available; reported once
 )
 
 // String returns the kind with its article, as messages name it.
 func (k entityKind) String() string {
-	return [...]string{"a const", "a param", "a state", "a discrete", "the time", "a let", "a function", "an event", "a data table", "an observation", "an objective", "a constraint", "a reaction", "a module", "unavailable"}[k]
+	return [...]string{"a const", "a param", "a state", "a discrete", "the time", "a let", "a function", "an event", "a data table", "an observation", "an objective", "a constraint", "a reaction", "a module", "an experiment", "unavailable"}[k]
 }
 
 // entity is a global name. Its meaning is worked out when it is first needed.
@@ -117,8 +118,10 @@ func (c *checker) collect() {
 		case *ast.Equilibrate:
 			c.unavailable(it.Span, "`equilibrate`")
 		case *ast.Experiment:
-			c.unavailable(it.Span, "`experiment`")
-			c.later(it.Name)
+			if e := c.declare(it.Name, experimentName); e != nil {
+				e.doc = it.Doc
+				c.experiments = append(c.experiments, it)
+			}
 		case *ast.Data:
 			if e := c.declare(it.Name, dataName); e != nil {
 				e.data, e.doc = it, it.Doc
@@ -300,6 +303,9 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 			return bad(id.Span)
 		}
 		c.checkLimit(x, id, e.value)
+		return e.value
+	}
+	if e.value != nil { // a param that the experiment sets
 		return e.value
 	}
 	if e.sym == nil {

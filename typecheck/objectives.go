@@ -48,11 +48,12 @@ func (c *checker) objective(it *ast.Objective) {
 			return
 		}
 	}
+	reads := c.reads
 	v := c.expr(x, it.Value)
 	if isBad(v) || !c.numeric(v, "objective", v.Span()) {
 		return
 	}
-	c.influences(v, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
+	c.influences(v, reads, "objective "+fmt.Sprintf("%q", name), it.Value.Pos())
 	if it.Unit != nil {
 		u := c.unit(it.Unit)
 		if !bare(v) {
@@ -84,8 +85,8 @@ func suggestIndices(name string, indices []*Index) string {
 }
 
 // influences reports an objective that reads nothing of the run.
-func (c *checker) influences(v Expr, what string, s source.Span) {
-	if Depends(v)&UsesFunctional == 0 {
+func (c *checker) influences(v Expr, reads int, what string, s source.Span) {
+	if Depends(v)&UsesFunctional == 0 && c.reads == reads {
 		c.list.Warnf(CodeNoInfluence, s, "%s does not depend on the run; did you mean final(…) or integral(…)?", what)
 	}
 }
@@ -415,9 +416,21 @@ func (c *checker) checkConditions() {
 
 // notes tells what is correct and perhaps not meant.
 func (c *checker) notes() {
-	used := map[*Symbol]bool{}
+	used := map[string]bool{}
+	c.model.reads(used)
+	for _, x := range c.model.Experiments {
+		x.Model.reads(used)
+	}
+	for _, p := range c.model.Params {
+		if !used[p.Name] {
+			c.list.Notef(CodeNoInfluence, p.Span, "param %q is not used; its derivatives are 0", p.Name)
+		}
+	}
+}
+
+// reads enters the names of the symbols that expressions of m read.
+func (m *Model) reads(used map[string]bool) {
 	var roots []Expr
-	m := c.model
 	roots = append(roots, m.From, m.To)
 	roots = append(roots, m.Rates...)
 	for _, s := range slices.Concat(m.States, m.Discretes, m.Params) {
@@ -441,13 +454,8 @@ func (c *checker) notes() {
 	}
 	Walk(func(e Expr) bool {
 		if r, ok := e.(*Ref); ok {
-			used[r.Sym] = true
+			used[r.Sym.Name] = true
 		}
 		return true
 	}, roots...)
-	for _, p := range m.Params {
-		if !used[p] {
-			c.list.Notef(CodeNoInfluence, p.Span, "param %q is not used; its derivatives are 0", p.Name)
-		}
-	}
 }

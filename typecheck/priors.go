@@ -26,6 +26,7 @@ func (c *checker) logPrior(e *ast.Call) Expr {
 		c.errorf(CodeArguments, e.Span, "no param has a prior; write param k = 1 ~ lognormal(0, 1)")
 		return bad(e.Span)
 	}
+	c.reads++
 	var total Expr
 	for i := range c.priors {
 		t := c.priorTerm(&c.priors[i])

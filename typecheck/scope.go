@@ -27,6 +27,8 @@ var (
 	placeWhen     = &place{name: "the time of an event", knows: "consts, params and discretes", allow: UsesParam | UsesDiscrete}
 	placeInterval = &place{name: "a time of an objective", knows: "consts and params", allow: UsesParam}
 	placeGoal     = &place{name: "an objective", knows: "functionals, consts and params", allow: UsesParam | UsesFunctional}
+	placeOverride = &place{name: "the value of a param in an experiment", knows: "consts and params", allow: UsesParam}
+	placeWhere    = &place{name: "`where`", knows: "the columns of the table and consts", fixed: true}
 	placeAssert   = &place{name: "an assertion", knows: "consts and params", allow: UsesParam}
 )
 
@@ -34,9 +36,10 @@ var (
 type context struct {
 	place  *place
 	scope  *scope
-	module *module // whose names are seen; nil for the model's own
-	guards []guard // conditions on indices under which it is evaluated
-	end    int     // value of `end`, 0 outside an index
+	module *module    // whose names are seen; nil for the model's own
+	guards []guard    // conditions on indices under which it is evaluated
+	table  *dataTable // in `where`: whose columns are names
+	end    int        // value of `end`, 0 outside an index
 
 	body   *Event // inside at_event, for the rule on limits; nil elsewhere
 	limits bool   // pre and post are allowed

@@ -35,6 +35,8 @@ func (c *checker) undefined(x context, id ast.Ident) {
 		if e, ok := c.namesOf(x)[best]; ok {
 			d.Relate(e.span, "%q is declared here", best)
 		}
+	} else if x.table != nil {
+		d.Message += fmt.Sprintf("; table %q has %s", x.table.Name, x.table.names())
 	} else {
 		d.Message += "; declare it with param, const, state or let"
 	}

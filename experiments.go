@@ -1,0 +1,240 @@
+package odes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sync"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
+)
+
+// An experiment is the model under the changes of one experiment: a model of
+// its own whose objectives are what the experiment adds to each total. The
+// model reads the totals as inputs besides its params, so that objectives of
+// nll() and of the unchanged run mix freely.
+type experiment struct {
+	name  string
+	model *Model
+}
+
+// newModel makes a Model, and those of its experiments, of what the checker found.
+func newModel(checked *typecheck.Model, list *diag.List) *Model {
+	compiled := tapec.Compile(checked, list)
+	if list.HasErrors() {
+		return nil
+	}
+	m := &Model{checked: checked, compiled: compiled, layout: newLayout(compiled)}
+	m.programs = newPrograms(compiled, m.layout)
+	m.index()
+	for _, x := range checked.Experiments {
+		its := newModel(x.Model, list)
+		if its == nil {
+			return nil
+		}
+		m.experiments = append(m.experiments, &experiment{x.Name, its})
+	}
+	return m
+}
+
+// contribution is what one experiment adds to the totals.
+type contribution struct {
+	values   []float64
+	gradient []float64 // [totals][columns]
+	stats    RunStats
+	warnings []diag.Diagnostic
+	err      error
+}
+
+// totals are the sums over all experiments, taken in file order.
+type totals struct {
+	values   []float64
+	gradient []float64 // [totals][columns]; nil when only values were asked for
+	stats    RunStats
+}
+
+// partOptions are the options for a run of one experiment.
+func (r *run) partOptions(opts Options, wrt []Variable) Options {
+	opts.Gradient, opts.Times, opts.EventTimes, opts.Progress = nil, nil, false, nil
+	opts.Of, opts.Wrt = []string{}, []string{}
+	for _, o := range r.model.experiments[0].model.checked.Objectives {
+		opts.Of = append(opts.Of, o.Name)
+	}
+	for _, v := range wrt {
+		opts.Wrt = append(opts.Wrt, v.String())
+	}
+	opts.Threads = max(1, r.settings.threads/len(r.model.experiments))
+	return opts
+}
+
+// addUp makes the contributions of all experiments, as many at a time as there
+// are threads, and adds them up in file order.
+func (r *run) addUp(columns int, contribute func(i int) contribution) (*totals, error) {
+	m := r.model
+	n := len(m.checked.Totals)
+	list := make([]contribution, len(m.experiments))
+	var wait sync.WaitGroup
+	places := make(chan struct{}, max(1, r.settings.threads))
+	for i := range list {
+		wait.Add(1)
+		go func() {
+			defer wait.Done()
+			places <- struct{}{}
+			list[i] = contribute(i)
+			<-places
+		}()
+	}
+	wait.Wait()
+
+	sum := &totals{values: make([]float64, n), gradient: make([]float64, n*columns)}
+	for i := range list {
+		c := &list[i]
+		if c.err != nil {
+			return nil, m.experiments[i].wrap(c.err)
+		}
+		for k, x := range c.values {
+			sum.values[k] += x
+		}
+		for k, x := range c.gradient {
+			sum.gradient[k] += x
+		}
+		sum.stats.add(&c.stats)
+		for _, d := range c.warnings {
+			if d.Code == CodeNoInfluence {
+				continue // said of all runs together
+			}
+			d.Message = fmt.Sprintf("experiment %s: %s", m.experiments[i].name, d.Message)
+			r.warnings.Add(d)
+		}
+	}
+	for k, t := range m.checked.Totals {
+		r.point.p[m.part("p."+t.Name).offset] = sum.values[k]
+	}
+	return sum, nil
+}
+
+// totalValues solves the experiments.
+func (r *run) totalValues(ctx context.Context, opts Options) (*totals, error) {
+	m := r.model
+	if len(m.checked.Totals) == 0 {
+		return &totals{}, nil
+	}
+	opts = r.partOptions(opts, nil)
+	return r.addUp(0, func(i int) contribution { return m.experiments[i].model.values(ctx, opts) })
+}
+
+// values solves the model for the values of its objectives.
+func (m *Model) values(ctx context.Context, opts Options) contribution {
+	r, err := m.begin(opts)
+	if err != nil {
+		return contribution{err: err}
+	}
+	k, err := m.programs.kit(1, nil, valuesOnly, false)
+	if err != nil {
+		return contribution{err: err}
+	}
+	w := r.worker(k)
+	observer := sens.NewObserver(w)
+	stats, err := r.forward(ctx, w, nil, observer)
+	if err != nil {
+		return contribution{err: err}
+	}
+	c := contribution{values: make([]float64, len(r.rows)), stats: r.stats(stats), warnings: r.warnings.All()}
+	observer.Values(c.values)
+	return c
+}
+
+// prepareParts makes the Runners of the experiments.
+func (r *Runner) prepareParts() error {
+	if len(r.model.checked.Totals) == 0 {
+		return nil
+	}
+	opts := r.partOptions(r.opts, r.variables)
+	for _, x := range r.model.experiments {
+		part, err := x.model.Prepare(opts)
+		if err != nil {
+			return x.wrap(err)
+		}
+		r.parts = append(r.parts, part)
+	}
+	return nil
+}
+
+// totals solves and differentiates the experiments.
+func (r *Runner) totals(ctx context.Context) (*totals, error) {
+	if len(r.parts) == 0 {
+		return &totals{}, nil
+	}
+	return r.addUp(r.columns, func(i int) contribution {
+		s, err := r.parts[i].Sensitivities(ctx)
+		if err != nil {
+			return contribution{err: err}
+		}
+		c := contribution{gradient: s.Gradient, stats: s.Stats, warnings: s.Warnings}
+		for _, v := range s.Values {
+			c.values = append(c.values, v.Value)
+		}
+		return c
+	})
+}
+
+// wrap says in which experiment a run failed.
+func (x *experiment) wrap(err error) error {
+	var failed *RunError
+	var wrong *diag.ListError
+	switch {
+	case errors.As(err, &failed):
+		return &RunError{List: x.named(failed.List), Cause: failed.Cause}
+	case errors.As(err, &wrong):
+		return x.named(wrong)
+	}
+	return fmt.Errorf("experiment %s: %w", x.name, err)
+}
+
+func (x *experiment) named(l *diag.ListError) *diag.ListError {
+	out := &diag.ListError{Diagnostics: append([]diag.Diagnostic(nil), l.Diagnostics...)}
+	for i := range out.Diagnostics {
+		if d := &out.Diagnostics[i]; d.Level == diag.Error {
+			d.Message = fmt.Sprintf("experiment %s: %s", x.name, d.Message)
+		}
+	}
+	return out
+}
+
+// add sums the work of two runs.
+func (s *RunStats) add(o *RunStats) {
+	s.Steps += o.Steps
+	s.Rejected += o.Rejected
+	s.F += o.F
+	s.VJP += o.VJP
+	s.RecomputedSteps += o.RecomputedSteps
+	s.PeakTrajectoryBytes = max(s.PeakTrajectoryBytes, o.PeakTrajectoryBytes)
+	s.Seconds.Forward += o.Seconds.Forward
+	s.Seconds.Adjoint += o.Seconds.Adjoint
+}
+
+// withTotals appends the totals to the params that must be differentiated.
+func (m *Model) withTotals(active []string) []string {
+	for _, t := range m.checked.Totals {
+		active = append(active, t.Name)
+	}
+	return active
+}
+
+// chain adds to a row of the gradient what reaches the objective through the
+// totals; by holds its derivatives by everything active.
+func (t *totals) chain(m *Model, columns map[string]part, row, by []float64) {
+	for k, s := range m.checked.Totals {
+		slope := by[columns["p."+s.Name].offset]
+		if slope == 0 {
+			continue // a total without a value must not spoil other objectives
+		}
+		for j := range row {
+			row[j] = math.FMA(slope, t.gradient[k*len(row)+j], row[j])
+		}
+	}
+}

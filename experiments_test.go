@@ -1,0 +1,168 @@
+package odes
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+)
+
+const twoArms = `
+time t : [h] from 0 to 10
+param k = 0.3 [1/h], dose = 10 [mg], V = 2 [L], sd = 0.5 [mg/L], w0 = 0.5*dose
+const scale = 1
+state A : [mg] = dose, W : [mg] = w0
+A' = -k*A
+W' = -k*W*scale
+let c = (A + W)/V
+data D {
+  time = [1, 2, 4, 1, 2, 4] [h]
+  dv = [3.5, 2.8, 1.6, 7.5, 5.6, nan] [mg/L]
+  arm = ["low", "low", "low", "high", "high", "high"]
+}
+observe y = c ~ normal(sd) from D.dv
+experiment low { use D where arm == "low" }
+experiment high {
+  dose = 2*dose
+  scale = 1.5
+  at 3 [h] { A += 1 [mg] }
+  use D where arm != "low" and D.time > 0
+}
+objective J = nll() + final(c)/10 [mg/L]
+objective L = exp(nll(D)/50)
+objective F = final(A)
+`
+
+// The same as one run: each arm has states of its own.
+const oneRun = `
+time t : [h] from 0 to 10
+param k = 0.3 [1/h], dose = 10 [mg], V = 2 [L], sd = 0.5 [mg/L], w0 = 0.5*dose
+state A : [mg] = dose, W : [mg] = w0, B : [mg] = 2*dose, X : [mg] = w0 + 0.5*dose
+A' = -k*A
+W' = -k*W
+B' = -k*B
+X' = -k*X*1.5
+event at 3 [h] { B += 1 [mg] }
+data D { time = [1, 2, 4] [h]  dv = [3.5, 2.8, 1.6] [mg/L] }
+data E { time = [1, 2] [h]  dv = [7.5, 5.6] [mg/L] }
+observe y = (A + W)/V ~ normal(sd) from D.dv
+observe z = (B + X)/V ~ normal(sd) from E.dv
+objective J = nll() + final((A + W)/V)/10 [mg/L]
+objective L = exp(nll()/50)
+objective F = final(A)
+`
+
+// TestExperiments compares experiments with one run of a model that holds all
+// arms. The override of dose reaches w0 through its default.
+func TestExperiments(t *testing.T) {
+	tight := []Setting{{"solver.rtol", "1e-12"}, {"solver.atol", "1e-12"}}
+	parts, err := Parse("two.ode", twoArms, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := Parse("one.ode", oneRun, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := whole.Sensitivities(context.Background(), Options{Settings: tight})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, set := range [][]Assignment{nil, {{"V", []float64{2.5}}}} {
+		if set != nil {
+			if want, err = whole.Sensitivities(context.Background(), Options{Settings: tight, Set: set}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
+			got, err := parts.Sensitivities(context.Background(), Options{Settings: append(tight, Setting{"sens.mode", mode}), Set: set})
+			if err != nil {
+				t.Fatal(err)
+			}
+			tol := 1e-9
+			if mode == "differences" {
+				tol = 1e-5
+			}
+			if len(got.Variables) != 5 || got.Columns != want.Columns {
+				t.Fatalf("%s: variables %v", mode, got.Variables)
+			}
+			for i, v := range want.Values {
+				if !near(got.Values[i].Value, v.Value, tol) {
+					t.Errorf("%s: %s = %.15g, want %.15g", mode, v.Name, got.Values[i].Value, v.Value)
+				}
+				for _, x := range want.Variables {
+					a, b := got.Derivative(i, x)[0], want.Derivative(i, x)[0]
+					if !near(a, b, tol) {
+						t.Errorf("%s: d%s/d%s = %.15g, want %.15g", mode, v.Name, x, a, b)
+					}
+				}
+			}
+		}
+		solved, err := parts.Solve(context.Background(), Options{Settings: tight, Set: set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range want.Values {
+			if !near(solved.Values[i].Value, v.Value, 1e-9) {
+				t.Errorf("solve: %s = %.15g, want %.15g", v.Name, solved.Values[i].Value, v.Value)
+			}
+		}
+	}
+}
+
+func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(1+math.Abs(b)) }
+
+// TestExperimentsAgain runs a Runner of experiments at several points, with other numbers of threads.
+func TestExperimentsAgain(t *testing.T) {
+	m, err := Parse("two.ode", twoArms, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(Options{Threads: 3})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []float64{0.3, 0.4, 0.3} {
+		if err := r.Set(Assignment{"k", []float64{k}}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Sensitivities(context.Background())
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := m.Sensitivities(context.Background(), Options{Threads: 1, Set: []Assignment{{"k", []float64{k}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, x := range want.Gradient {
+			if got.Gradient[i] != x {
+				t.Errorf("k = %g: derivative %d is %v, and %v at once", k, i, got.Gradient[i], x)
+			}
+		}
+	}
+}
+
+func TestExperimentFails(t *testing.T) {
+	m, err := Parse("fails.ode", `
+time t from 0 to 1
+param k = 1
+state x = 1
+x' = sqrt(k)*x
+data D { time = [1] y = [1] }
+observe y = x ~ normal(1) from D.y
+experiment good { use D }
+experiment wrong { k = k - 2  use D }
+objective J = nll()
+`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Sensitivities(context.Background(), Options{})
+	if err == nil || !strings.Contains(err.Error(), "experiment wrong") {
+		t.Errorf("error %v", err)
+	}
+	_, err = m.Solve(context.Background(), Options{})
+	if err == nil || !strings.Contains(err.Error(), "experiment wrong") {
+		t.Errorf("error %v", err)
+	}
+}

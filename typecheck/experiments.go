@@ -1,0 +1,389 @@
+package typecheck
+
+import (
+	"fmt"
+	"slices"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// How experiments are modelled. Each is a checked model of its own, made from
+// the same text: overridden consts and params have other values, the events of
+// `at` come after those of the file, and tables hold the rows that `use` chose.
+// Its objectives are the negative log likelihoods that the file asks for, in
+// the order of Model.Totals.
+//
+// In the model itself (the run without any experiment's changes) nll() and
+// nll(D) are Totals: inputs that stand for the sums over the experiments. An
+// objective may therefore be any smooth expression of them, of log_prior() and
+// of functionals of the unchanged run; whoever runs the model solves the
+// experiments first and applies the chain rule.
+
+// Experiment is the model under the changes of one experiment.
+type Experiment struct {
+	Name  string
+	Doc   string
+	Span  source.Span
+	Model *Model
+}
+
+// variant is what one pass over the file is for: the model, or one of its experiments.
+type variant struct {
+	item      *ast.Experiment
+	overrides map[string]*ast.ExpItem
+	rows      map[string][]bool // per table in use: the chosen rows
+	totals    []string          // tables of the nll wanted, "" for all
+}
+
+// checkExperiments checks the file once more for every experiment.
+func (c *checker) checkExperiments() {
+	if len(c.experiments) == 0 {
+		return
+	}
+	chosen := map[string][]bool{}
+	for _, it := range c.experiments {
+		x := newChecker(c.file, c.env)
+		x.read = c.read
+		x.variant = &variant{item: it, overrides: map[string]*ast.ExpItem{}, rows: map[string][]bool{}}
+		for _, t := range c.totals {
+			x.variant.totals = append(x.variant.totals, t.table)
+		}
+		x.run()
+		c.sameShapes(x)
+		for _, d := range x.list.All() {
+			if !within(d.Span, it.Span) {
+				d.Related = append(slices.Clone(d.Related), diag.Related{Span: it.Name.Span, Message: fmt.Sprintf("in experiment %q", it.Name.Name)})
+			}
+			c.list.Add(d)
+		}
+		for name, rows := range x.variant.rows {
+			if chosen[name] == nil {
+				chosen[name] = make([]bool, len(rows))
+			}
+			for i, r := range rows {
+				chosen[name][i] = chosen[name][i] || r
+			}
+		}
+		if !x.list.HasErrors() {
+			c.model.Experiments = append(c.model.Experiments, &Experiment{Name: it.Name.Name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
+		}
+	}
+	c.dataInUse(chosen)
+}
+
+func within(s, outer source.Span) bool {
+	return s.File == outer.File && s.Start >= outer.Start && s.End <= outer.End
+}
+
+// dataInUse reports observed data that no experiment reads.
+func (c *checker) dataInUse(chosen map[string][]bool) {
+	for _, o := range c.observed {
+		name := o.table.Name
+		rows, used := chosen[name]
+		if !used {
+			if c.uses(name) {
+				continue // a `use` that failed was reported
+			}
+			c.errorf(CodeData, o.span, "no experiment uses the data of %q, so observation %q would not count; write `use %s` in an experiment (an experiment without changes is the model as it stands)", name, o.name, name).
+				Relate(o.table.Span, "declared here")
+			continue
+		}
+		left := 0
+		for _, r := range rows {
+			if !r {
+				left++
+			}
+		}
+		if left > 0 {
+			c.list.Notef(CodeData, o.table.Span, "%s of %q %s used by no experiment", plural(left, "row", "rows"), name, map[bool]string{true: "is", false: "are"}[left == 1])
+		}
+	}
+}
+
+// uses tells whether some experiment names the table.
+func (c *checker) uses(table string) bool {
+	for _, it := range c.experiments {
+		for _, x := range it.Items {
+			if x.Use != nil && x.Use.Name == table {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// sameShapes reports an experiment that changes the shape of a param or state:
+// derivatives by it could not be added up.
+func (c *checker) sameShapes(x *checker) {
+	same := func(mine, its []*Symbol, what string) {
+		for i, s := range mine {
+			if i < len(its) && its[i].Name == s.Name && !its[i].Type.Shape.Equal(s.Type.Shape) {
+				x.errorf(CodeShape, x.variant.item.Span, "%s %q has shape %s here and %s in the model; an experiment changes values, not shapes", what, s.Name, its[i].Type.Shape, s.Type.Shape).
+					Relate(s.Span, "declared here")
+			}
+		}
+	}
+	same(c.model.Params, x.model.Params, "param")
+	same(c.model.States, x.model.States, "state")
+}
+
+// enterExperiment reads the items of the experiment that this pass is for.
+func (c *checker) enterExperiment() {
+	v := c.variant
+	for _, it := range v.item.Items {
+		switch {
+		case it.Equil != nil:
+			c.unavailable(it.Equil.Span, "`equilibrate`")
+		case it.Time != nil:
+			c.events = append(c.events, &ast.Event{At: it.At, Times: []ast.Expr{it.Time}, Body: it.Body})
+		case it.Name != nil:
+			if old := v.overrides[it.Name.Name]; old != nil {
+				c.errorf(CodeDuplicate, it.Name.Span, "%q is set twice in this experiment", it.Name.Name).Relate(old.Name.Span, "first here")
+				continue
+			}
+			if c.overridable(*it.Name) {
+				v.overrides[it.Name.Name] = it
+			}
+		}
+	}
+}
+
+// overridable reports a name that an experiment cannot set.
+func (c *checker) overridable(id ast.Ident) bool {
+	e, ok := c.globals[id.Name]
+	switch {
+	case id.Name == "":
+		return false
+	case !ok:
+		c.undefined(context{place: placeOverride}, id)
+		return false
+	case e.kind == laterName:
+		return false
+	case e.home != nil:
+		c.errorf(CodeTarget, id.Span, "%q is imported; an experiment sets the consts and params of the file", id.Name)
+		return false
+	case e.kind == stateName || e.kind == discreteName:
+		c.errorf(CodeTarget, id.Span, "%q is %s; an experiment sets consts and params, and changes states at a time: at t0 { %s = … }", id.Name, e.kind, id.Name).Relate(e.span, "declared here")
+		return false
+	case e.kind != constName && e.kind != paramName:
+		c.errorf(CodeTarget, id.Span, "%q is %s; an experiment sets consts and params", id.Name, e.kind).Relate(e.span, "declared here")
+		return false
+	}
+	return true
+}
+
+// override returns what the experiment sets e to; nil for nothing.
+func (c *checker) override(e *entity) *ast.ExpItem {
+	if c.variant == nil || e.home != nil {
+		return nil
+	}
+	return c.variant.overrides[e.name]
+}
+
+// overrideConst is the value that an experiment gives to a const.
+func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value float64) []float64 {
+	if len(t.Shape) > 0 {
+		c.errorf(CodeArguments, it.Name.Span, "const %q has shape %s; an experiment sets only a scalar const", e.name, t.Shape).Relate(e.span, "declared here")
+		return nil
+	}
+	x := context{place: placeConst}.with(e.name, number(value, t.Unit, it.Name.Span), it.Name.Span)
+	v, node, ok := c.constant(x, it.Value, "the value of "+e.name)
+	if !ok {
+		return nil
+	}
+	if !bare(node) {
+		c.expectUnit("the value of "+e.name, node, t.Unit, e.span)
+	}
+	return []float64{v}
+}
+
+// overrideParam is the expression that stands for a param in an experiment. In
+// it, the param's own name is its value outside the experiment.
+func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
+	own := seal(&Ref{Base: at(sym.Type, it.Name.Span), Sym: sym})
+	v := c.expr(context{place: placeOverride}.with(e.name, own, it.Name.Span), it.Value)
+	if isBad(v) || !c.numeric(v, "=", v.Span()) {
+		return bad(it.Value.Pos())
+	}
+	if !c.fill("the value of "+e.name, v, sym.Type.Shape, sym.Span) {
+		return bad(it.Value.Pos())
+	}
+	if !bare(v) {
+		c.expectUnit("the value of "+e.name, v, sym.Type.Unit, sym.Span)
+	}
+	if k, is := v.(*Const); is {
+		for _, x := range k.Data {
+			if x < sym.Lo || x > sym.Hi {
+				c.list.Warnf(CodeBounds, v.Span(), "the value %g of %q is outside its bounds [%g, %g]", x, e.name, sym.Lo, sym.Hi).Relate(sym.Span, "declared here")
+				break
+			}
+		}
+		return seal(&Const{Base: at(sym.Type, v.Span()), Data: k.Data})
+	}
+	if !v.Type().Shape.Equal(sym.Type.Shape) {
+		ones := seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: sym.Type.Shape, Unit: units.One}, v.Span()), Data: []float64{1}})
+		v = c.quietly(func() Expr { return c.apply(stdlib.Operator("*"), v.Span(), ones, v) })
+	}
+	t := sym.Type
+	t.Kind = types.Real
+	return retype(v, t)
+}
+
+// total is a sum over the experiments that objectives read.
+type total struct {
+	table string // "" for all tables
+	sym   *Symbol
+}
+
+// total returns nll() or nll(D) as an input of the model.
+func (c *checker) total(s source.Span, table string) Expr {
+	c.reads++
+	t := types.Type{Kind: types.Real, Unit: units.One}
+	for _, o := range c.totals {
+		if o.table == table {
+			return seal(&Ref{Base: at(t, s), Sym: o.sym})
+		}
+	}
+	sym := &Symbol{Name: "nll(" + table + ")", Kind: ParamSymbol, Type: t, Span: s, Value: number(0, units.One, s), Literal: true}
+	for c.globals[sym.Name] != nil { // a name in backquotes
+		sym.Name += "'"
+	}
+	c.totals = append(c.totals, &total{table, sym})
+	c.model.Totals = append(c.model.Totals, sym)
+	return seal(&Ref{Base: at(t, s), Sym: sym})
+}
+
+// checkTotals makes the objectives of an experiment: what it adds to each total.
+func (c *checker) checkTotals() {
+	v := c.variant
+	if len(c.observed) == 0 && len(c.observes) > 0 && !c.list.HasErrors() {
+		c.list.Warnf(CodeData, v.item.Name.Span, "experiment %q compares nothing with data; add: use D", v.item.Name.Name)
+	}
+	for i, table := range v.totals {
+		var sum Expr
+		for _, o := range c.observed {
+			switch {
+			case table != "" && o.table.Name != table:
+			case sum == nil:
+				sum = o.term
+			default:
+				sum = c.apply(stdlib.Operator("+"), v.item.Span, sum, o.term)
+			}
+		}
+		if sum == nil {
+			sum = number(0, units.One, v.item.Span)
+		}
+		c.model.Objectives = append(c.model.Objectives, &Objective{Name: fmt.Sprintf("nll%d", i+1), Value: sum, Span: v.item.Name.Span})
+	}
+}
+
+// chooseRows works out which rows of which tables the experiment uses.
+func (c *checker) chooseRows() {
+	for _, it := range c.variant.item.Items {
+		if it.Use == nil {
+			continue
+		}
+		g := c.globals[it.Use.Name]
+		if g == nil || g.kind != dataName {
+			if g != nil && g.kind == laterName || it.Use.Name == "" {
+				continue
+			}
+			var known []string
+			for n, o := range c.globals {
+				if o.kind == dataName {
+					known = append(known, n)
+				}
+			}
+			c.errorf(CodeUndefined, it.Use.Span, "there is no data table %q%s", it.Use.Name, diag.DidYouMean(it.Use.Name, known))
+			continue
+		}
+		c.resolve(g)
+		if g.table == nil {
+			continue
+		}
+		rows, ok := c.where(g.table, it.Where)
+		if !ok {
+			continue
+		}
+		if !slices.Contains(rows, true) {
+			c.list.Warnf(CodeData, it.Where.Pos(), "no row of %q is like that", g.name).Relate(g.span, "declared here")
+		}
+		old := c.variant.rows[g.name]
+		for i := range old {
+			rows[i] = rows[i] || old[i]
+		}
+		c.variant.rows[g.name] = rows
+	}
+}
+
+// where evaluates a condition on the columns of a table for every row.
+func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
+	n := t.rows()
+	rows := make([]bool, n)
+	if e == nil {
+		for i := range rows {
+			rows[i] = true
+		}
+		return rows, true
+	}
+	x := context{place: placeWhere, table: t}
+	for k, name := range t.Columns {
+		x = x.with(name, seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}, Unit: t.units[k]}, t.Span), Data: t.Data[k]}), t.Span)
+	}
+	for _, col := range t.texts {
+		x = x.with(col.name, c.text(col.cells, types.Shape{n}, t.Span), t.Span)
+	}
+	v := c.expr(x, e)
+	if isBad(v) {
+		return nil, false
+	}
+	if v.Type().Kind != types.Bool {
+		c.errorf(CodeType, e.Pos(), "`where` takes a condition on the columns of %q, such as %s == …", t.Name, t.anyColumn())
+		return nil, false
+	}
+	d, ok := c.static(v, nil)
+	if !ok {
+		return nil, false
+	}
+	for i := range rows {
+		rows[i] = d[min(i, len(d)-1)] != 0
+	}
+	return rows, true
+}
+
+// text is a value made of texts; what they are stands beside the node.
+func (c *checker) text(cells []string, shape types.Shape, s source.Span) Expr {
+	e := seal(&Const{Base: at(types.Type{Kind: types.String, Shape: shape}, s), Data: []float64{nan}})
+	if c.textOf == nil {
+		c.textOf = map[Expr][]string{}
+	}
+	c.textOf[e] = cells
+	return e
+}
+
+// compareTexts is a == b or a != b of texts in `where`.
+func (c *checker) compareTexts(e *ast.Binary, a, b Expr) Expr {
+	x, ok1 := c.textOf[a]
+	y, ok2 := c.textOf[b]
+	if !ok1 || !ok2 {
+		c.errorf(CodeType, e.Span, "a text is compared with a number; write texts in double quotes and numbers without")
+		return bad(e.Span)
+	}
+	n := max(len(x), len(y))
+	d := make([]float64, n)
+	for i := range d {
+		if (x[i%len(x)] == y[i%len(y)]) == (e.Op == ast.Equal) {
+			d[i] = 1
+		}
+	}
+	t := types.Type{Kind: types.Bool}
+	if len(a.Type().Shape)+len(b.Type().Shape) > 0 {
+		t.Shape = types.Shape{n}
+	}
+	return seal(&Const{Base: at(t, e.Span), Data: d})
+}
