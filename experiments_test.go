@@ -142,6 +142,17 @@ func TestExperimentsAgain(t *testing.T) {
 	}
 }
 
+func TestExperimentsVerify(t *testing.T) {
+	m, err := Parse("two.ode", twoArms, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := m.Verify(context.Background(), Options{}, VerifyOptions{})
+	if err != nil || v.Wrong() {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
 func TestExperimentFails(t *testing.T) {
 	m, err := Parse("fails.ode", `
 time t from 0 to 1

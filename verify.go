@@ -95,25 +95,79 @@ func (v *Verdict) judge(tolerance float64) {
 	}
 }
 
-// verifyAlong compares inner products of the gradient with complex steps.
-func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions, s *Sensitivities, out *Verification) error {
+// along is a recorded run that complex steps replay along directions; of a
+// model with experiments also theirs.
+type along struct {
+	run    *run
+	worker *worker
+	record *solvers.Trajectory
+	method *sens.ComplexStep
+	parts  []*along
+}
+
+func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (*along, error) {
 	r, err := m.begin(opts)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	active := m.active(r.point, s.Variables)
+	a := &along{run: r}
+	if len(m.checked.Totals) > 0 {
+		its := r.partOptions(opts, variables)
+		for _, x := range m.experiments {
+			part, err := x.model.along(ctx, its, variables)
+			if err != nil {
+				return nil, x.wrap(err)
+			}
+			a.parts = append(a.parts, part)
+		}
+		if _, err := r.totalValues(ctx, opts); err != nil {
+			return nil, err
+		}
+	}
+	active := m.withTotals(m.active(r.point, variables))
 	r.plan = newPlan(m.layout, active)
 	values, err := m.programs.kit(1, nil, valuesOnly, false)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	w := r.worker(values)
-	run := &solvers.Trajectory{Limit: r.settings.solver.Memory}
-	if _, err := r.forward(ctx, w, nil, run); err != nil {
-		return err
+	a.worker = r.worker(values)
+	a.record = &solvers.Trajectory{Limit: r.settings.solver.Memory}
+	if _, err := r.forward(ctx, a.worker, nil, a.record); err != nil {
+		return nil, err
 	}
 	r.settings.mode = "complex"
 	method, err := r.sensitivityMethod(1, active)
+	if err != nil {
+		return nil, err
+	}
+	a.method = method.(*sens.ComplexStep)
+	return a, nil
+}
+
+// by returns the derivatives of the objectives along v, which is laid out like a row of the gradient.
+func (a *along) by(ctx context.Context, variables []Variable, v []float64) ([]float64, error) {
+	m := a.run.model
+	totals := make([]float64, len(m.checked.Totals))
+	for i, part := range a.parts {
+		psi, err := part.by(ctx, variables, v)
+		if err != nil {
+			return nil, m.experiments[i].wrap(err)
+		}
+		for k, x := range psi {
+			totals[k] += x
+		}
+	}
+	dp, dy0 := m.direction(a.run, variables, v, totals)
+	psi, err := a.method.Along(ctx, a.record, dp, dy0)
+	if err != nil {
+		return nil, m.failed(err, a.worker, a.run.method(0))
+	}
+	return psi, nil
+}
+
+// verifyAlong compares inner products of the gradient with complex steps.
+func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions, s *Sensitivities, out *Verification) error {
+	a, err := m.along(ctx, opts, s.Variables)
 	if err != nil {
 		return err
 	}
@@ -123,13 +177,12 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 		v := make([]float64, s.Columns)
 		for _, x := range s.Variables {
 			for k := range x.Size() {
-				v[x.Offset+k] = float64(random.Norm() * max(math.Abs(m.valueOf(r.point, x, k)), 1e-3))
+				v[x.Offset+k] = float64(random.Norm() * max(math.Abs(m.valueOf(a.run.point, x, k)), 1e-3))
 			}
 		}
-		dp, dy0 := m.direction(r, s.Variables, v)
-		psi, err := method.(*sens.ComplexStep).Along(ctx, run, dp, dy0)
+		psi, err := a.by(ctx, s.Variables, v)
 		if err != nil {
-			return m.failed(err, w, r.method(0))
+			return err
 		}
 		for i := range out.Objectives {
 			sum, size := 0.0, 0.0
@@ -162,8 +215,8 @@ func (m *Model) valueOf(pt *point, v Variable, k int) float64 {
 }
 
 // direction spreads a direction over the variables to the active parameters,
-// those that follow others through their defaults included, and the initial values.
-func (m *Model) direction(r *run, variables []Variable, v []float64) (dp, dy0 []float64) {
+// those that follow others through their defaults included, the totals and the initial values.
+func (m *Model) direction(r *run, variables []Variable, v, totals []float64) (dp, dy0 []float64) {
 	const tiny = 0x1p-100
 	moved := make([]float64, m.layout.nP)
 	for _, x := range variables {
@@ -176,6 +229,9 @@ func (m *Model) direction(r *run, variables []Variable, v []float64) (dp, dy0 []
 			continue
 		}
 		copy(moved[m.part("p."+x.Name).offset:], from)
+	}
+	for k, t := range m.checked.Totals {
+		moved[m.part("p."+t.Name).offset] = totals[k]
 	}
 	for _, d := range m.compiled.Defaults { // after what they use
 		if r.point.cutP[d.Param] {
