@@ -131,9 +131,11 @@ func (d *derivation) pushElementwise(in *tape.Instr, y tape.Value, tan []tape.Va
 			return b.Op2(tape.ZeroMul, pair[0], pair[1])
 		})
 	}
-	return sum(func(k int) tape.Value {
-		return b.Mul(tan[in.Args[k]], d.partial(in, k, y))
-	})
+	times := tape.Mul
+	if singular(in.Op) {
+		times = tape.ZeroMul
+	}
+	return sum(func(k int) tape.Value { return b.Op2(times, tan[in.Args[k]], d.partial(in, k, y)) })
 }
 
 // plus returns x + y, either of which may be none.

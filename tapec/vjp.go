@@ -106,13 +106,14 @@ func (r *reverse) add(in *tape.Instr, k int, bar tape.Value) {
 
 // pull lets bar, the cotangent of in's result v, flow to in's operands.
 func (r *reverse) pull(in *tape.Instr, v, bar tape.Value) {
-	guard := !r.open[v]
+	open := r.open[v]
+	guard := !open || singular(in.Op)
 	branch := in.Op == tape.Select || in.Op == tape.Min || in.Op == tape.Max || in.Op == tape.MaxAxes || in.Op == tape.MinAxes
 	for k, a := range in.Args {
 		if !r.active[a] || zeroDerivative(in, k) {
 			continue
 		}
-		if !guard && !branch {
+		if open && !branch {
 			r.open[a] = true
 		}
 		if in.Op.Row().Elementwise() {
@@ -121,6 +122,17 @@ func (r *reverse) pull(in *tape.Instr, v, bar tape.Value) {
 			r.transpose(in, k, v, bar, guard)
 		}
 	}
+}
+
+// singular reports whether op has points where its value is finite and its
+// derivative is not: sqrt at 0, asin at 1. There a derivative of 0 stays 0, so
+// that sqrt(max(h, 0)) has the derivative 0 below 0.
+func singular(op tape.Op) bool {
+	switch op {
+	case tape.Sqrt, tape.Cbrt, tape.Pow, tape.Asin, tape.Acos, tape.Acosh, tape.Hypot, tape.Atan2:
+		return true
+	}
+	return false
 }
 
 // pullElementwise returns what bar contributes to the cotangent of operand k.
