@@ -10,6 +10,7 @@ import (
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 )
@@ -31,6 +32,7 @@ const (
 	CodeRest        diag.Code = "resting-event"
 	CodeNoValue     diag.Code = "no-value"
 	CodeNoInfluence diag.Code = "no-influence"
+	CodeBackward    diag.Code = "backward"
 	CodeBadGradient diag.Code = "non-finite-gradient"
 )
 
@@ -64,6 +66,7 @@ func (m *Model) failed(err error, w *worker, method solvers.Method) error {
 		memory    *solvers.MemoryError
 		cancelled *solvers.CancelledError
 		times     *solvers.TimeError
+		backward  *sens.BackwardError
 	)
 	switch {
 	case errors.As(err, &nonFinite):
@@ -75,15 +78,20 @@ func (m *Model) failed(err error, w *worker, method solvers.Method) error {
 			m.blame(d, w, method, &underflow.Place)
 			break
 		}
-		list.Errorf(CodeUnderflow, span, "the step size fell below %s: the estimated error stays above the tolerance at %s%s; the model may be singular or stiff there, or the tolerances too tight",
+		list.Errorf(CodeUnderflow, m.blamed(&underflow.Place), "the step size fell below %s: the estimated error stays above the tolerance at %s%s; the model may be singular or stiff there, or the tolerances too tight",
 			short(underflow.HMin), m.at(&underflow.Place), m.worst(&underflow.Place))
 	case errors.As(err, &many):
-		list.Errorf(CodeTooMany, span, "more than max_steps = %d steps, and only at %s%s; raise solver.max_steps, loosen rtol, or shorten the time span; a stiff model needs an implicit method",
+		list.Errorf(CodeTooMany, m.blamed(&many.Place), "more than max_steps = %d steps, and only at %s%s; raise solver.max_steps, loosen rtol, or shorten the time span; a stiff model needs an implicit method",
 			many.Max, m.at(&many.Place), m.worst(&many.Place))
 	case errors.As(err, &chatter):
 		last := make([]string, len(chatter.Times))
 		for i, t := range chatter.Times {
 			last[i] = strconv.FormatFloat(t, 'g', 13, 64)
+		}
+		if m.isMode(chatter.Event) {
+			list.Errorf(CodeChattering, m.eventSpan(chatter.Event), "the condition of %s is chattering: it %s (last times %s), at %s; the solution slides along it: smooth the switch, or write noevent(…) around it and accept what the tolerance gives",
+				chatter.Event, chatter.Reason, strings.Join(last, ", "), m.at(&chatter.Place))
+			break
 		}
 		list.Errorf(CodeChattering, m.eventSpan(chatter.Event), "event %s is chattering: it %s (last times %s), at %s; end the run with such an event (stop), or let it switch the model to rest",
 			chatter.Event, chatter.Reason, strings.Join(last, ", "), m.at(&chatter.Place))
@@ -98,6 +106,8 @@ func (m *Model) failed(err error, w *worker, method solvers.Method) error {
 		list.Errorf(CodeMemory, span, "the trajectory needs more than memory = %d bytes at %s; raise solver.memory, loosen rtol, or shorten the time span", memory.Limit, m.at(&memory.Place))
 	case errors.As(err, &cancelled):
 		list.Errorf(CodeInterrupted, source.Span{}, "interrupted at %s", m.at(&cancelled.Place))
+	case errors.As(err, &backward):
+		list.Errorf(CodeBackward, span, "%s", backward.Error())
 	case errors.As(err, &times):
 		at := span
 		if times.Instant >= 0 && times.Instant < len(m.compiled.InstantList) {
@@ -147,6 +157,30 @@ func (m *Model) worst(p *solvers.Place) string {
 		parts[i] = fmt.Sprintf("%s (error %s × tolerance)", w.Name, strconv.FormatFloat(w.Scaled, 'g', 3, 64))
 	}
 	return "; kept small by " + strings.Join(parts, ", ")
+}
+
+// blamed returns the place of the equation of the state that kept the step small.
+func (m *Model) blamed(p *solvers.Place) source.Span {
+	if len(p.Worst) > 0 {
+		base, _, _ := strings.Cut(p.Worst[0].Name, "[")
+		for i, s := range m.checked.States {
+			if s.Name == base && !m.checked.Rates[i].Span().IsZero() {
+				return m.checked.Rates[i].Span()
+			}
+		}
+	}
+	return m.checked.Time.Span
+}
+
+// isMode reports whether name is that of a mode.
+func (m *Model) isMode(name string) bool {
+	base, _, _ := strings.Cut(name, "[")
+	for _, mode := range m.compiled.Modes {
+		if mode.Name == base {
+			return true
+		}
+	}
+	return false
 }
 
 func (m *Model) eventSpan(name string) source.Span {

@@ -70,8 +70,19 @@ type Instant struct {
 	Event, Elem       int
 	Group, Row        int
 	Period, To, Count int // instants that hold them; -1 for none
+	Bound             Bound
 	Span              source.Span
 }
+
+// Bound tells that an instant is a bound of an integral.
+type Bound uint8
+
+// The bounds. The instants of a WindowTo with single times follow those of their WindowFrom.
+const (
+	NoBound Bound = iota
+	WindowFrom
+	WindowTo
+)
 
 // Guard is one root function, element of the vectors rho and truth. For an
 // event's condition rho > 0 (or ≥ 0) where it is true. For a mode, rho > 0

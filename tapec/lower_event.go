@@ -193,21 +193,25 @@ func (c *compiler) instants() *tape.Tape {
 			return in
 		})
 	}
-	remode := func(e typecheck.Expr, s scope) {
+	remode := func(e typecheck.Expr, s scope, bound Bound) {
 		if e != nil {
 			x := l.lower(e, s)
-			add(l.vector(x, x.ax, shapeOf(e)), func(int) Instant { return instant(Remode, e) })
+			add(l.vector(x, x.ax, shapeOf(e)), func(int) Instant {
+				in := instant(Remode, e)
+				in.Bound = bound
+				return in
+			})
 		}
 	}
 	for _, m := range c.modes {
 		if m.kind == kindWindow {
 			f := m.node.(*typecheck.Functional)
-			remode(f.From, m.s)
-			remode(f.To, m.s)
+			remode(f.From, m.s, WindowFrom)
+			remode(f.To, m.s, WindowTo)
 		}
 	}
 	for _, k := range c.corners {
-		remode(k.at, k.s)
+		remode(k.at, k.s, NoBound)
 	}
 	l.b.Output("T", l.b.Concat(0, ts...))
 	return c.finish(l)

@@ -26,7 +26,9 @@ func VJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) { return transpose(
 // GuardedVJP is VJP with every cotangent treated like one below a Select: where
 // it is 0 it contributes 0, be the derivative infinite or NaN. It is for tapes
 // whose outputs are pulled one at a time and must not spoil each other.
-func GuardedVJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) { return transpose(t, of, wrt, false) }
+func GuardedVJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) {
+	return transpose(t, of, wrt, false)
+}
 
 func transpose(t *tape.Tape, of, wrt []string, open bool) (*tape.Tape, error) {
 	d := newDerivation(t, t.Name+".vjp")
