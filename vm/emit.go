@@ -54,7 +54,7 @@ func (c *compiler) emit() {
 			}
 			if o, ok := direct[v]; ok {
 				at := c.p.outputs[o].place
-				c.reg[v], c.base[v] = c.p.vectors[at.Vector].reg, at.Offset
+				c.reg[v], c.base[v] = at.Vector, at.Offset
 				continue
 			}
 			if r, ok := c.dying(gr, pos, v, last, g); ok && gr.loop {
@@ -108,7 +108,7 @@ func (c *compiler) emitStore(i int) {
 	v := int(c.t.Outputs[i].Value)
 	w, width := c.where[v], c.width(v)
 	q := &c.p.outputs[i]
-	dst := dense{c.p.vectors[q.place.Vector].reg, q.place.Offset, q.size}
+	dst := dense{q.place.Vector, q.place.Offset, q.size}
 	src := c.root(w.root)
 	plain := w.dense() && !c.splat[w.root]
 	if plain {
@@ -230,7 +230,7 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 		l.body = append(l.body, u)
 		for _, i := range c.joining[v] {
 			at := c.p.outputs[i].place
-			to := operand{reg: c.p.vectors[at.Vector].reg, off: at.Offset, moves: true}
+			to := operand{reg: at.Vector, off: at.Offset, moves: true}
 			l.body = append(l.body, micro{op: tape.Add, arity: 2, dst: to, a: to, b: u.dst})
 		}
 		if local[v] && s.uses[v] == 0 {

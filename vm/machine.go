@@ -14,22 +14,27 @@ type Machine struct {
 	p    *Program
 	regs [][]float64 // by register
 
-	vecs [][]float64 // by vector, as bound
+	span []memory    // by vector: what is bound, up to the end of the last input or output
+	vecs [][]float64 // by vector of outputs: what is bound
 	own  [][]float64 // by vector of outputs: memory for what is not written to its place at once
 	add  []bool      // by vector of outputs: add instead of overwriting
 
-	changed  bool // bindings changed since the last Run
-	indirect []int
+	changed  bool  // bindings changed since the last Run
+	indirect []int // vectors of outputs that stand in own memory
 	scratch  []float64
 	packed   [][]float64 // matrices of constant inputs, packed; nil until they are needed
 	fresh    []bool      // packed matrices that are up to date
 }
+
+// memory is a part of the address space.
+type memory struct{ lo, hi uintptr }
 
 // NewMachine returns a Machine with nothing bound.
 func (p *Program) NewMachine() *Machine {
 	m := &Machine{
 		p:       p,
 		regs:    make([][]float64, len(p.regs)),
+		span:    make([]memory, len(p.vectors)),
 		vecs:    make([][]float64, len(p.vectors)),
 		own:     make([][]float64, len(p.vectors)),
 		add:     make([]bool, len(p.vectors)),
@@ -65,15 +70,19 @@ func (m *Machine) Program() *Program { return m.p }
 // are read before anything is written to memory they share. Outputs that overlap
 // each other should all be added.
 func (m *Machine) SetVector(v int, x []float64) {
-	if unsafe.SliceData(m.vecs[v]) == unsafe.SliceData(x) && len(m.vecs[v]) == len(x) && x != nil {
+	vec := &m.p.vectors[v]
+	lo := uintptr(unsafe.Pointer(unsafe.SliceData(x)))
+	if m.span[v].lo == lo && len(x) >= vec.size {
 		return
 	}
-	vec := &m.p.vectors[v]
 	if len(x) < vec.size {
 		panic(fmt.Sprintf("vm: vector %d wants %d elements, not %d", v, vec.size, len(x)))
 	}
-	m.vecs[v] = x
-	if vec.constant {
+	m.span[v] = memory{lo, lo + 8*uintptr(vec.size)}
+	m.regs[v] = x
+	if vec.output {
+		m.vecs[v] = x
+	} else if vec.constant {
 		m.Refresh()
 	}
 	m.changed = true
@@ -120,28 +129,38 @@ func (m *Machine) Run() {
 
 // bind decides, after a change of bindings, where results are written.
 func (m *Machine) bind() {
-	m.indirect = m.indirect[:0]
-	for v := range m.p.vectors {
-		vec, x := &m.p.vectors[v], m.vecs[v]
-		switch {
-		case !vec.output && x == nil && vec.size > 0:
+	for _, v := range m.p.ins {
+		if m.span[v].lo == 0 {
 			panic(fmt.Sprintf("vm: vector %d of inputs is not bound", v))
-		case !vec.output:
-			m.regs[vec.reg] = x
-		case x != nil && !m.add[v] && !m.shares(v):
-			m.regs[vec.reg] = x
-		default:
-			if m.own[v] == nil {
-				m.own[v] = make([]float64, vec.size)
-				m.clear(v)
+		}
+	}
+	m.indirect = m.indirect[:0]
+	for _, v := range m.p.outs {
+		a, direct := m.span[v], !m.add[v]
+		for _, u := range m.p.ins {
+			if b := m.span[u]; a.lo < b.hi && b.lo < a.hi {
+				direct = direct && !m.shares(v, u)
 			}
-			m.regs[vec.reg] = m.own[v]
-			if x != nil {
-				m.indirect = append(m.indirect, v)
-			}
+		}
+		if direct && a.lo != 0 {
+			m.regs[v] = m.vecs[v]
+		} else {
+			m.divert(v)
 		}
 	}
 	m.changed = false
+}
+
+// divert gives the outputs of vector v memory of their own.
+func (m *Machine) divert(v int) {
+	if m.own[v] == nil {
+		m.own[v] = make([]float64, m.p.vectors[v].size)
+		m.clear(v)
+	}
+	m.regs[v] = m.own[v]
+	if m.span[v].lo != 0 {
+		m.indirect = append(m.indirect, v)
+	}
 }
 
 // clear makes own memory neutral to additions: -0 + x is x, also for x = -0.
@@ -151,19 +170,8 @@ func (m *Machine) clear(v int) {
 	}
 }
 
-// shares reports whether an output in vector v overlaps an input.
-func (m *Machine) shares(v int) bool {
-	x := m.vecs[v][:m.p.vectors[v].size]
-	for u := range m.p.vectors {
-		in := &m.p.vectors[u]
-		if !in.output && in.size > 0 && overlap(x, m.vecs[u][:min(in.size, len(m.vecs[u]))]) && m.sharesPart(v, u) {
-			return true
-		}
-	}
-	return false
-}
-
-func (m *Machine) sharesPart(out, in int) bool {
+// shares reports whether an output in vector out overlaps an input in vector in.
+func (m *Machine) shares(out, in int) bool {
 	for i := range m.p.outputs {
 		o := &m.p.outputs[i]
 		if o.place.Vector != out {
@@ -171,7 +179,7 @@ func (m *Machine) sharesPart(out, in int) bool {
 		}
 		x := o.of(m.vecs[out])
 		for j := range m.p.inputs {
-			if q := &m.p.inputs[j]; q.place.Vector == in && m.vecs[in] != nil && overlap(x, q.of(m.vecs[in])) {
+			if q := &m.p.inputs[j]; q.place.Vector == in && overlap(x, q.of(m.regs[in])) {
 				return true
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
@@ -251,54 +250,5 @@ func TestMemoryIsReused(t *testing.T) {
 	b.Output("y", v)
 	if got := compile(t, b.Tape(), 1).Stats().Bytes; got > 8*4000 {
 		t.Errorf("50 steps over 1000 elements take %d bytes", got)
-	}
-}
-
-func BenchmarkRun(b *testing.B) {
-	for _, c := range []struct {
-		name  string
-		text  string
-		lanes []int
-	}{
-		{"vdp", oscillator, []int{1, 8}},
-		{"glv10", glv(10), []int{1, 8}},
-		{"glv200", glv(200), []int{1, 4, 8}},
-		{"heat512", heat(512), []int{1}},
-	} {
-		for _, lanes := range c.lanes {
-			b.Run(fmt.Sprintf("tape=%s/lanes=%d", c.name, lanes), func(b *testing.B) {
-				tp := parse(b, c.text)
-				p := compile(b, tp, lanes)
-				m := p.NewMachine()
-				bind(p, tp, m, lanes)
-				b.ReportAllocs()
-				for b.Loop() {
-					m.Run()
-				}
-				b.ReportMetric(float64(p.Stats().Flops)*float64(b.N)/b.Elapsed().Seconds()/1e9, "gflop/s")
-			})
-		}
-	}
-	for _, op := range []tape.Op{tape.Add, tape.Mul, tape.Exp, tape.Sin} {
-		b.Run("op="+op.String()+"/n=4096", func(b *testing.B) {
-			t := tape.NewBuilderWith("one", 0)
-			x := t.Input("x", tape.Shape{4096}, false)
-			args := []tape.Value{x, x}[:op.Row().Arity]
-			t.Output("y", t.Emit(tape.Instr{Op: op, Args: args}))
-			tp := t.Tape()
-			p := compile(b, tp, 1)
-			m := p.NewMachine()
-			in := make([]float64, 4096)
-			r := elem.NewRand(1)
-			for i := range in {
-				in[i] = r.Norm()
-			}
-			m.SetInput(0, in)
-			m.SetOutput(0, make([]float64, 4096), false)
-			for b.Loop() {
-				m.Run()
-			}
-			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/4096, "ns/element")
-		})
 	}
 }

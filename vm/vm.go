@@ -57,6 +57,8 @@ type Program struct {
 	inputs  []port
 	outputs []port
 	vectors []vector
+	ins     []int          // vectors of inputs
+	outs    []int          // and of outputs
 	names   map[string]int // of inputs
 	results map[string]int // of outputs
 
@@ -82,7 +84,6 @@ type port struct {
 
 // vector is memory of the caller that inputs are read from or outputs are written to.
 type vector struct {
-	reg      int
 	size     int // elements up to the end of the last input or output
 	output   bool
 	constant bool // it has a constant input
@@ -161,7 +162,7 @@ func (c *compiler) place(inputs, outputs []Place) error {
 		}
 		p.inputs = append(p.inputs, q)
 		p.names[in.Name] = i
-		c.reg[i], c.base[i] = p.vectors[q.place.Vector].reg, q.place.Offset
+		c.reg[i], c.base[i] = q.place.Vector, q.place.Offset
 	}
 	for i, out := range t.Outputs {
 		v := int(out.Value)
@@ -171,6 +172,14 @@ func (c *compiler) place(inputs, outputs []Place) error {
 		}
 		p.outputs = append(p.outputs, q)
 		p.results[out.Name] = i
+	}
+	for v, vec := range p.vectors {
+		switch {
+		case vec.output:
+			p.outs = append(p.outs, v)
+		case vec.size > 0:
+			p.ins = append(p.ins, v)
+		}
 	}
 	return nil
 }
@@ -182,7 +191,7 @@ func (p *Program) occupy(q *port, output bool) error {
 		return fmt.Errorf("%s is placed at element %d of vector %d; neither can be negative", q.name, at.Offset, at.Vector)
 	}
 	for len(p.vectors) <= at.Vector {
-		p.vectors = append(p.vectors, vector{reg: len(p.regs)})
+		p.vectors = append(p.vectors, vector{})
 		p.regs = append(p.regs, register{kind: bound})
 	}
 	v := &p.vectors[at.Vector]

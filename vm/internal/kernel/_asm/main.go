@@ -66,7 +66,9 @@ func main() {
 }
 
 // NewFuncAddr is the address of a function of this package.
-func NewFuncAddr(name string) Mem { return Mem{Symbol: Symbol{Name: "·" + name}, Base: reg.StaticBase} }
+func NewFuncAddr(name string) Mem {
+	return Mem{Symbol: Symbol{Name: "·" + name}, Base: reg.StaticBase}
+}
 
 // symbol returns the Go name of a handler.
 func symbol(name string) string {
@@ -260,4 +262,3 @@ func move() {
 	Label("done")
 	next()
 }
-
