@@ -28,7 +28,11 @@ func (a *Tangent) Name() string { return "tangent" }
 
 // Gradient implements Method.
 func (a *Tangent) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
-	w := newWalk(a.New(), run)
+	return newWalk(a.New(), run).gradient(ctx, opts, res)
+}
+
+func (w *walk) gradient(ctx context.Context, opts Options, res *Result) error {
+	run := w.run
 	_, m := w.obj.Counts()
 	res.prepare(run, m, opts)
 	if err := res.observe(run, w.sys, w.obj); err != nil {
@@ -79,6 +83,7 @@ type walk struct {
 	open       bool      // yg and dg are of the present group
 	fd, psid   []float64
 	r, w       []float64
+	k          []float64 // [N+Q], where the field carries the derivatives instead of the steps; otherwise nil
 }
 
 func newWalk(wk TangentWorker, run *solvers.Trajectory) *walk {
@@ -109,12 +114,16 @@ func (w *walk) slopes(limit float64) {
 		w.run.Load(i, st)
 		w.sys.Enter(w.run.Held(i))
 		w.sys.EnterPush(w.dd)
-		for j := range w.d.H {
-			w.d.H[j] = 1
+		if w.k != nil {
+			w.rates[i] = w.fieldSlope(st, e.Index)
+		} else {
+			for j := range w.d.H {
+				w.d.H[j] = 1
+			}
+			w.push(st)
+			w.sys.GuardPush(e.Index, st.T1, st.Y1, w.d.T1, w.d.Y1, w.r)
+			w.rates[i] = w.r[0]
 		}
-		w.push(st)
-		w.sys.GuardPush(e.Index, st.T1, st.Y1, w.d.T1, w.d.Y1, w.r)
-		w.rates[i] = w.r[0]
 		// The guard's gradient, a few states at a time.
 		clear(w.w)
 		for n := 0; n < z.N; n += l {
@@ -150,7 +159,12 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			w.pushStep(i, mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk))
+			inside := mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk)
+			if w.k != nil {
+				w.flowStep(i, inside)
+			} else {
+				w.pushStep(i, inside)
+			}
 			w.steps++
 			if w.run.Length(i) > 0 {
 				w.foresee(i)
@@ -159,7 +173,11 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 		for ; mk < w.run.Marks() && w.run.After(mk) == i; mk++ {
 			_, left := w.run.LoadMark(mk, &w.mark)
 			if w.mark.Inside {
-				if err := w.pushInside(); err != nil {
+				read := w.pushInside
+				if w.k != nil {
+					read = w.flowInside
+				}
+				if err := read(); err != nil {
 					return err
 				}
 				continue

@@ -1,0 +1,139 @@
+package sens
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"odes.dev/odes/solvers"
+)
+
+// ContinuousWorker is what a continuous adjoint needs.
+type ContinuousWorker struct {
+	CotangentWorker // of one lane; its method is that of the run
+	// Field is the same system once more: it evaluates the adjoint equation, also in steps that are not
+	// accepted, so what gathers in it counts for nothing. It needs no parameters.
+	Field solvers.CotangentSystem
+	// Back returns the method that goes backwards, for systems of the given size, and its controller, nil to
+	// take one step for each step of the run.
+	Back func(size solvers.Size) (solvers.Staged, solvers.Controller)
+	// RTol and ATol are the tolerances of the adjoint variables. ATol 0 means RTol/1000 of the largest one so far.
+	RTol, ATol float64
+	// StateATol are the absolute tolerances of the states, one for all or one for each, where they are integrated back.
+	StateATol []float64
+}
+
+// Continuous is the continuous adjoint: objectives are differentiated as those
+// of the exact solution, and the adjoint equation is integrated backwards by
+// steps of its own along the dense output of the run. Where an event ends a step,
+// with f⁻ and f⁺ the fields at its left and right limits and D = g_y f⁻ + g_t,
+//
+//	τ̄ = λ·f⁻ + r⁻·q̄ + t̄,   λ += -(τ̄/D) g_y,   p̄ += -(τ̄/D) g_p,
+//
+// where t̄ is what the right limit leaves, -(λ⁺·f⁺ + r⁺·q̄), after the transpose
+// of the body; at a time T(p) instead T̄ = τ̄. The result is not the derivative of the
+// computed numbers but approximates that of the exact ones: it converges to
+// what the other methods give as both tolerances go to zero.
+//
+// Source: Sandu, Daescu, Carmichael, Atmospheric Environment 37 (2003) 5083–5096; Alexe, Sandu, ACM Transactions on
+// Mathematical Software 37 (2010) (DENSERKS).
+type Continuous struct {
+	// New makes the worker.
+	New func() ContinuousWorker
+	// Backsolve integrates the state back along with the adjoint instead of reading the run (Chen, Rubanova,
+	// Bettencourt, Duvenaud, NeurIPS 2018). It is here to be compared with: the way back of a stable equation
+	// is unstable, so it is wrong without a sign for dissipative systems over long times.
+	Backsolve bool
+}
+
+// Name implements Method.
+func (c *Continuous) Name() string {
+	if c.Backsolve {
+		return "backsolve"
+	}
+	return "continuous"
+}
+
+// Gradient implements Method. Lanes are swept one by one, each with steps of its own.
+func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
+	wk := c.New()
+	if got, want := wk.Method.Info().Name, run.Method().Name; got != want {
+		return fmt.Errorf("the run was made by method %s and cannot be interpolated by %s", want, got)
+	}
+	if l := wk.System.Lanes(); l != 1 {
+		return fmt.Errorf("a continuous adjoint sweeps one objective at a time, not %d", l)
+	}
+	f := newFlow(&wk, run, c.Backsolve)
+	s := f.sweep
+	_, m := s.obj.Counts()
+	res.prepare(run, m, opts)
+	res.Suspect = append(res.Suspect, make([]bool, m)...)
+	if err := res.observe(run, s.sys, s.obj); err != nil {
+		return err
+	}
+	s.rates = s.fieldSlopes(res, opts.grazingLimit())
+	s.res, s.objectives, s.stride = res, m, opts.stride(run.Size())
+	rows := m
+	if opts.EventTimes {
+		rows += len(res.Events)
+	}
+	f.field.Begin(make([][]float64, 1))
+	for b := range rows {
+		if err := s.block(ctx, b); err != nil {
+			return err
+		}
+	}
+	res.Stats = Stats{Sweeps: rows, Steps: f.counted}
+	return nil
+}
+
+func newFlow(wk *ContinuousWorker, run *solvers.Trajectory, again bool) *flow {
+	pair := &twin{wk.System, wk.Field}
+	cw := wk.CotangentWorker
+	cw.System = pair
+	s := newSweep(cw, run)
+	z := run.Size()
+	f := &flow{
+		sweep: s, field: wk.Field, rtol: wk.RTol, atol: wk.ATol, again: again, n: z.N, q: z.Q, limit: 100_000,
+		y: make([]float64, z.N), k: make([]float64, z.N+z.Q), kb: make([]float64, (z.N+z.Q)*s.l),
+		yb: make([]float64, z.N*s.l), tb: make([]float64, s.l),
+	}
+	s.via = f
+	size := f.Size()
+	f.method, f.ctl = wk.Back(size)
+	f.st = solvers.NewStep(f.method.Info(), size)
+	f.err, f.work = make([]float64, size.N), make([]float64, 2*size.N)
+	f.tol = solvers.Tolerance{Rel: wk.RTol, Abs: make([]float64, size.N)}
+	for i := range size.N - z.N*s.l {
+		f.tol.Abs[i] = wk.StateATol[min(i, len(wk.StateATol)-1)]
+	}
+	return f
+}
+
+// fieldSlopes is slopes with the field at the end of the step in place of the step's own derivative by its length.
+func (s *sweep) fieldSlopes(res *Result, limit float64) slopes {
+	rates := make(slopes, s.run.Steps())
+	z := s.run.Size()
+	k, grad := make([]float64, z.N+z.Q), make([]float64, z.N)
+	for i := range rates {
+		e := s.run.End(i)
+		if e.Kind != solvers.EndRoot {
+			continue
+		}
+		st := &s.step
+		s.run.Load(i, st)
+		s.sys.Enter(s.run.Held(i))
+		s.sys.Eval(st.T1, st.Y1, k)
+		for j := range s.w {
+			s.w[j] = 1
+		}
+		s.pullGuard(e.Index, st)
+		rates[i] = s.gt[0]
+		for j := range grad {
+			grad[j] = s.gy[j*s.l]
+			rates[i] = math.FMA(grad[j], k[j], rates[i])
+		}
+		res.judge(s.sys, e.Index, st, rates[i], grad, limit)
+	}
+	return rates
+}

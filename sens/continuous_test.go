@@ -1,0 +1,104 @@
+package sens_test
+
+import (
+	"math"
+	"testing"
+
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
+
+// continuous returns the continuous adjoint of p, with its own tolerance.
+func (p *problem) continuous(t testing.TB, name string, tol float64, backsolve bool) *sens.Continuous {
+	return &sens.Continuous{Backsolve: backsolve, New: func() sens.ContinuousWorker {
+		o := p.with(1)
+		return sens.ContinuousWorker{
+			CotangentWorker: sens.CotangentWorker{System: o.Hybrid, Objectives: o, Method: p.method(t, name, 1)},
+			Field:           p.with(1).Hybrid,
+			Back: func(z solvers.Size) (solvers.Staged, solvers.Controller) {
+				tab, _ := solvers.Lookup(name)
+				m := solvers.NewRungeKutta(tab, z, 0)
+				if p.opts.Fixed > 0 {
+					return m, nil
+				}
+				ctl, _ := solvers.NewController("", m.Info())
+				return m, ctl
+			},
+			RTol: tol, StateATol: []float64{tol},
+		}
+	}}
+}
+
+// worst returns the largest difference of two results, each row relative to its largest derivative.
+func worst(p *problem, got, want *sens.Result) float64 {
+	most := 0.0
+	rows := func(x, y []float64, n int) {
+		w := len(x) / max(n, 1)
+		for i := range n {
+			size := 1e-3
+			for _, v := range y[i*w : (i+1)*w] {
+				size = max(size, math.Abs(v))
+			}
+			for j := range w {
+				d := math.Abs(x[i*w+j]-y[i*w+j]) / size
+				if !(d <= most) {
+					most = d
+				}
+			}
+		}
+	}
+	rows(got.DP, want.DP, p.m)
+	rows(got.DY0, want.DY0, p.m)
+	for e := range got.Events {
+		rows(got.Events[e].DP, want.Events[e].DP, 1)
+	}
+	return most
+}
+
+// TestContinuousConverges runs the methods that differentiate first on a problem with everything in it: what they
+// give comes closer to the derivatives of an accurate run at the rate of the tolerance.
+func TestContinuousConverges(t *testing.T) {
+	kinds := map[string]func(p *problem, name string, tol float64) sens.Method{
+		"forward": func(p *problem, name string, _ float64) sens.Method {
+			return &sens.Forward{New: func() sens.TangentWorker {
+				o := p.with(2)
+				return sens.TangentWorker{System: o.Hybrid, Objectives: o, Method: p.method(t, name, 2)}
+			}}
+		},
+		"continuous": func(p *problem, name string, tol float64) sens.Method { return p.continuous(t, name, tol, false) },
+		"backsolve":  func(p *problem, name string, tol float64) sens.Method { return p.continuous(t, name, tol, true) },
+	}
+	for _, make := range []func() *problem{everything, func() *problem { p, _ := observed(); return p }} {
+		opts := sens.Options{Initial: true, EventTimes: true}
+		var want sens.Result
+		p := make()
+		p.opts = solvers.Options{RTol: 1e-13, ATol: 1e-13}
+		tr, _ := p.run(t, "vern9")
+		if err := p.adjoint(t, "vern9", 3).Gradient(t.Context(), tr, opts, &want); err != nil {
+			t.Fatal(err)
+		}
+		for _, name := range []string{"dopri5", "tsit5", "vern7", "dop853"} {
+			for kind, method := range kinds {
+				var last float64
+				for _, tol := range []float64{1e-5, 1e-8, 1e-11} {
+					p := make()
+					p.opts = solvers.Options{RTol: tol, ATol: tol}
+					tr, _ := p.run(t, name)
+					var res sens.Result
+					m := method(p, name, tol)
+					if m.Name() != kind {
+						t.Errorf("%s is called %s", kind, m.Name())
+					}
+					if err := m.Gradient(t.Context(), tr, opts, &res); err != nil {
+						t.Fatalf("%s/%s: %v", name, kind, err)
+					}
+					last = worst(p, &res, &want)
+					t.Logf("%s/%s at %g: off by %.2g, %d steps forward, %d back", name, kind, tol, last, tr.Steps(), res.Stats.Steps)
+					if !(last < 1e4*tol) {
+						t.Errorf("%s/%s at %g: off by %g", name, kind, tol, last)
+					}
+				}
+			}
+		}
+	}
+}

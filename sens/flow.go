@@ -1,0 +1,336 @@
+package sens
+
+import (
+	"fmt"
+	"math"
+
+	"odes.dev/odes/solvers"
+)
+
+// flow carries the cotangents of a sweep through steps as the solution of the
+// adjoint differential equation
+//
+//	λ' = -f_yᵀ λ - r_yᵀ q̄,   p̄' = -f_pᵀ λ - r_pᵀ q̄
+//
+// backwards, one recorded step after the other, each in as many steps of its
+// own as its tolerance asks for. It is the transport of the continuous methods.
+type flow struct {
+	*sweep
+	field  solvers.CotangentSystem // pulls that are not counted
+	method solvers.Staged
+	ctl    solvers.Controller // nil: one step for each recorded one
+	rtol   float64
+	atol   float64
+	again  bool // the state is integrated back along with λ
+
+	n, q     int
+	current  int // the recorded step that is being crossed, -1 for none
+	st       *solvers.Step
+	fresh    bool
+	h        float64 // length to try next, negative; 0: not known
+	tol      solvers.Tolerance
+	size     float64 // the largest |λ| met in this sweep
+	err      []float64
+	work     []float64
+	y, k     []float64 // [N], [N+Q]
+	kb       []float64 // [(N+Q)·L]
+	yb, tb   []float64 // [N·L], [L]: not used further
+	counted  int
+	limit    int
+	rejected int
+}
+
+// BackwardError tells that the adjoint equation could not be integrated to its tolerance.
+type BackwardError struct {
+	T         float64 // how far it came
+	Backsolve bool    // the state went back with it
+}
+
+func (e *BackwardError) Error() string {
+	what := "the adjoint equation"
+	if e.Backsolve {
+		what = "the state, whose way back may be unstable,"
+	}
+	return fmt.Sprintf("%s cannot be integrated backwards past %v to its tolerance; use the adjoint mode, which transposes the steps taken", what, e.T)
+}
+
+// twin is a system that a second one follows from segment to segment.
+type twin struct {
+	solvers.CotangentSystem
+	field solvers.CotangentSystem
+}
+
+// Enter implements solvers.System.
+func (t *twin) Enter(d, m []float64) {
+	t.CotangentSystem.Enter(d, m)
+	t.field.Enter(d, m)
+}
+
+// Size is that of (y, λ) or of λ alone: the state that goes backwards.
+func (f *flow) Size() solvers.Size {
+	n := f.n * f.l
+	if f.again {
+		n += f.n
+	}
+	return solvers.Size{N: n}
+}
+
+// Eval implements solvers.Field for the state that goes backwards.
+func (f *flow) Eval(t float64, z, k []float64) {
+	y, lam, kl := f.y, z, k
+	if f.again {
+		y, lam, kl = z[:f.n], z[f.n:], k[f.n:]
+		f.field.Eval(t, y, f.k)
+		copy(k, f.k[:f.n])
+	} else {
+		f.recorded(t)
+	}
+	copy(f.kb, lam)
+	f.field.Pull(t, y, f.kb, kl, f.tb)
+	for i, x := range kl {
+		kl[i] = -x
+	}
+}
+
+// recorded makes f.y the recorded solution at t, within the current step.
+func (f *flow) recorded(t float64) {
+	st := &f.dense
+	theta := 1.0
+	if t < st.T1 {
+		theta = min(max((t-st.T)/st.H, 0), 1)
+	}
+	f.sweep.method.Interpolate(f.sys, st, theta, f.y)
+}
+
+// begin prepares for another sweep.
+func (f *flow) begin() {
+	f.current, f.h, f.size, f.fresh = -1, 0, 0, false
+	if f.ctl != nil {
+		f.ctl.Reset()
+	}
+}
+
+// enter starts to cross step i backwards: where its end moves, λ takes the part of that.
+func (f *flow) enter(i int) {
+	f.current = i
+	e := f.run.LoadDense(i, &f.dense)
+	st := &f.dense
+	copy(f.kb[f.n*f.l:], f.fb[:f.q*f.l])
+	if st.H > 0 {
+		f.settle()
+	}
+	if e.Kind != solvers.EndFree {
+		f.move(st.T1, st.Y1, 1)
+		switch e.Kind {
+		case solvers.EndClip:
+			switch {
+			case f.instants[e.Index].Fixed:
+			case st.H == 0: // its time was set by the discretes before the group
+				f.owed = append(f.owed, owed{e, append([]float64(nil), f.sweep.tb...)})
+			default:
+				f.pullClip(e, f.sweep.tb)
+			}
+		case solvers.EndRoot:
+			for j, x := range f.sweep.tb {
+				f.w[j] = share(x, f.rates[i])
+			}
+			f.pullGuard(e.Index, st)
+			addTo(f.sweep.yb, f.gy)
+		}
+		f.h, f.fresh = 0, false
+		if f.ctl != nil {
+			f.ctl.Reset()
+		}
+	}
+	clear(f.sweep.tb)
+	z := f.st.Y0
+	if f.again {
+		if e.Kind != solvers.EndFree || i == f.run.Steps()-1 {
+			copy(z, st.Y1)
+		}
+		z = z[f.n:]
+	}
+	copy(z, f.sweep.yb)
+	f.st.T = st.T1
+}
+
+// move adds way·(f·λ + r·q̄) at (t, y) to the cotangent of time.
+func (f *flow) move(t float64, y []float64, way float64) {
+	f.sys.Eval(t, y, f.k)
+	for i, v := range f.k {
+		from := f.sweep.yb
+		at := i
+		if i >= f.n {
+			from, at = f.fb, i-f.n
+		}
+		for j := range f.l {
+			f.sweep.tb[j] = math.FMA(float64(way*v), from[at*f.l+j], f.sweep.tb[j])
+		}
+	}
+}
+
+// inside reads s.mark within step i.
+func (f *flow) inside(i int) error {
+	if f.current != i {
+		f.enter(i)
+	}
+	site, read := siteOf(&f.mark, f.instants, f.obj)
+	if !read {
+		return nil
+	}
+	if err := f.back(f.mark.T); err != nil {
+		return err
+	}
+	f.pt = pointOf(&f.mark)
+	clear(f.yo)
+	clear(f.w)
+	f.obj.ObservePull(site, &f.pt, f.fb, f.yo, f.db, f.yo, f.db, f.w)
+	if !f.instants[f.mark.Instant].Fixed {
+		f.sys.Eval(f.mark.T, f.mark.Yp, f.k)
+		for n, v := range f.k[:f.n] {
+			for j := range f.l {
+				f.w[j] = math.FMA(v, f.yo[n*f.l+j], f.w[j])
+			}
+		}
+		f.sys.InstantPull(f.mark.Instant, f.w)
+	}
+	z := f.st.Y0
+	if f.again {
+		z = z[f.n:]
+	}
+	addTo(z, f.yo)
+	f.fresh = false
+	return nil
+}
+
+// cross moves λ to the start of step i.
+func (f *flow) cross(i int) error {
+	if f.current != i {
+		f.enter(i)
+	}
+	if f.dense.H > 0 {
+		if err := f.back(f.dense.T); err != nil {
+			return err
+		}
+	}
+	z := f.st.Y0
+	if f.again {
+		z = z[f.n:]
+	}
+	copy(f.sweep.yb, z)
+	if i == 0 || f.run.End(i-1).Kind != solvers.EndFree {
+		f.move(f.dense.T, f.dense.Y0, -1)
+	}
+	return nil
+}
+
+// back integrates from the present time to an earlier one.
+func (f *flow) back(to float64) error {
+	st := f.st
+	for st.T > to {
+		left := to - st.T
+		if f.ctl != nil && f.h == 0 {
+			f.first(left)
+		}
+		st.H, st.T1 = left, to
+		if f.ctl != nil && f.h > left {
+			st.H = f.h
+			if st.H < float64(0.5*left) {
+				st.H = float64(0.5 * left)
+			}
+			st.T1 = st.T + st.H
+		}
+		f.method.Step(f, st, f.fresh)
+		f.fresh = true
+		if f.ctl != nil {
+			if ok, err := f.judge(); err != nil {
+				return err
+			} else if !ok {
+				continue
+			}
+		}
+		f.gather()
+		f.counted++
+		st.T = st.T1
+		st.Y0, st.Y1 = st.Y1, st.Y0
+		f.fresh = false
+		if info := f.method.Info(); info.FSAL {
+			w := len(st.Y0)
+			copy(st.K, st.K[info.End*w:(info.End+1)*w])
+			f.fresh = true
+		}
+	}
+	return nil
+}
+
+// first chooses a first step towards left.
+func (f *flow) first(left float64) {
+	w := len(f.st.Y0)
+	f.Eval(f.st.T, f.st.Y0, f.st.K[:w])
+	f.fresh = true
+	f.scale(f.st.Y0)
+	f.h = solvers.InitialStep(f, f.method.Info(), &f.tol, f.st, left, f.work)
+	if f.h == 0 || f.h != f.h {
+		f.h = left
+	}
+}
+
+// scale makes the absolute tolerance of λ a part of the largest one so far.
+func (f *flow) scale(z []float64) {
+	if f.again {
+		z = z[f.n:]
+	}
+	for _, x := range z {
+		f.size = max(f.size, math.Abs(x))
+	}
+	abs := f.atol
+	if abs == 0 {
+		abs = float64(float64(1e-3*f.rtol) * f.size)
+	}
+	for i := len(f.tol.Abs) - f.n*f.l; i < len(f.tol.Abs); i++ {
+		f.tol.Abs[i] = abs
+	}
+}
+
+// judge decides whether the step stands.
+func (f *flow) judge() (bool, error) {
+	st := f.st
+	f.method.Error(st, f.err)
+	f.scale(st.Y1)
+	ok, next := f.ctl.Judge(st.H, f.tol.Norm(st, f.err, nil))
+	if ok {
+		if next > st.H || st.H <= f.h { // shorter, or it was not cut
+			f.h = next
+		} else {
+			f.h = min(next, f.h)
+		}
+		return true, nil
+	}
+	f.rejected++
+	f.h = next
+	if f.rejected > f.limit || !(math.Abs(next) > float64(0x1p-50*math.Abs(st.T))) {
+		return false, &BackwardError{T: st.T, Backsolve: f.again}
+	}
+	return false, nil
+}
+
+// gather adds the cotangents of parameters and discretes over the step st.
+func (f *flow) gather() {
+	f.method.EachStage(f.st, func(t, weight float64, z []float64) {
+		y := f.y
+		if f.again {
+			y, z = z[:f.n], z[f.n:]
+		} else {
+			f.recorded(t)
+		}
+		for i, x := range z {
+			f.kb[i] = float64(-weight * x)
+		}
+		tail := f.kb[f.n*f.l:]
+		for i, x := range f.fb[:f.q*f.l] {
+			tail[i] = float64(-weight * x)
+		}
+		f.sys.Pull(t, y, f.kb, f.yb, f.tb)
+		copy(tail, f.fb[:f.q*f.l])
+	})
+}
