@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"odes.dev/odes/internal/simd"
@@ -311,6 +312,10 @@ func (r *run) sensitivityMethod(lanes int, active []string) (sens.Method, error)
 			w := r.worker(k)
 			return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 		}}, nil
+	case "forward":
+		return r.forwardMethod(lanes, active)
+	case "continuous", "backsolve":
+		return r.continuousMethod(active, r.settings.mode == "backsolve")
 	case "complex", "differences":
 		k, err := m.programs.kit(1, nil, valuesOnly, false)
 		if err != nil {
@@ -329,7 +334,7 @@ func (r *run) sensitivityMethod(lanes int, active []string) (sens.Method, error)
 		}
 		return &sens.Differences{New: newWorker}, nil
 	}
-	return nil, fmt.Errorf("sensitivity mode %q is not available in this version; use one of adjoint, tangent, complex, differences", r.settings.mode)
+	return nil, fmt.Errorf("sensitivity mode %q is not available in this version; use one of %s", r.settings.mode, strings.Join(modeNames, ", "))
 }
 
 // influence notes the variables that no tape reads.

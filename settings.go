@@ -29,6 +29,7 @@ type settings struct {
 	solver     solvers.Options
 	of, wrt    []string
 	mode       string
+	backward   struct{ RTol, ATol float64 } // tolerances of the continuous adjoint; 0: its defaults
 	checkpoint string
 	threads    int
 }
@@ -161,6 +162,14 @@ var sensKeys = map[string]setter{
 		}
 		return ""
 	}),
+	"rtol": number(func(s *settings, x float64) string {
+		if !(x > 0) || x >= 1 {
+			return "must be in (0, 1)"
+		}
+		s.backward.RTol = x
+		return ""
+	}),
+	"atol": positive(func(s *settings, x float64) { s.backward.ATol = x }),
 	"check": func(*settings, typecheck.SettingValue) string {
 		return "is not available in this version; run odes verify"
 	},
@@ -171,7 +180,7 @@ var observeKinds = map[string]solvers.ObserveKind{
 	"auto": solvers.ObserveAuto, "clip": solvers.ObserveClip, "dense": solvers.ObserveDense,
 }
 
-var modeNames = []string{"adjoint", "tangent", "complex", "differences", "auto"}
+var modeNames = []string{"adjoint", "tangent", "forward", "continuous", "backsolve", "complex", "differences", "auto"}
 
 func methodNames() []string {
 	var names []string

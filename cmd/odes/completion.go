@@ -50,7 +50,7 @@ func choices(name string) string {
 	case "format":
 		return "table json csv npz"
 	case "mode":
-		return "adjoint tangent complex differences auto"
+		return "adjoint tangent forward continuous backsolve complex differences auto"
 	case "stage":
 		return strings.Join(stageNames(), " ")
 	}
