@@ -46,7 +46,7 @@ var imports = map[string]string{
 var above = []string{"plot", "repl", "internal/report", "cmd/odes"}
 
 // later lists packages that the table expects before they exist.
-var later = []string{"internal/simd", "repl"}
+var later = []string{"internal/simd"}
 
 const module = "odes.dev/odes"
 

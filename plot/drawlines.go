@@ -112,8 +112,11 @@ func (l *Lines) drawIn(c draw.Canvas, left vg.Length, foot bool) error {
 	for i, n := range names {
 		for _, t := range where[n] {
 			if l.X.shown(t) && t >= x.lo && t <= x.hi {
-				p := at(t, y.lo)
-				c.StrokeLine2(markStyle(i), p.X, area.Min.Y, p.X, area.Max.Y)
+				p, top := at(t, y.lo), area.Max.Y
+				if len(l.Marks) > mostMarks {
+					top = area.Min.Y + 6
+				}
+				c.StrokeLine2(markStyle(i), p.X, area.Min.Y, p.X, top)
 			}
 		}
 	}
@@ -126,6 +129,9 @@ func (l *Lines) drawIn(c draw.Canvas, left vg.Length, foot bool) error {
 	c.StrokeLines(axis, []vg.Point{{X: area.Min.X, Y: area.Max.Y}, area.Min, {X: area.Max.X, Y: area.Min.Y}})
 	return nil
 }
+
+// mostMarks are drawn at full height; more would be a fence.
+const mostMarks = 40
 
 // markStyle is how marks of the i-th name are drawn.
 func markStyle(i int) draw.LineStyle {
@@ -219,9 +225,14 @@ func (l *Lines) key(c draw.Canvas, left, top vg.Length) vg.Length {
 		x += w + gap
 		used = true
 	}
-	single := len(l.Curves) == 1 && len(l.Bands) == 0 && (l.Curves[0].Name == "" || l.Curves[0].Name == l.Y.Label)
+	lines := 0
+	for _, k := range l.Curves {
+		if !k.few() {
+			lines++
+		}
+	}
 	for i, k := range l.Curves {
-		if single || k.Name == "" {
+		if k.Name == "" || lines == 1 && len(l.Bands) == 0 && !k.few() && k.Name == l.Y.Label {
 			continue
 		}
 		if n := len(l.Curves); n > maxLegend && i >= maxLegend-1 && i < n-1 {

@@ -147,6 +147,9 @@ func (g *panel) rows(p *page) {
 			marks[x/2] = true
 		}
 	}
+	if len(marks) > g.w/7 { // a fence would hide the curves; the axis shows the places
+		marks = nil
+	}
 	labels := map[int]string{}
 	for _, t := range g.l.yTicks(g.y, g.h) {
 		_, y := g.dot(g.x.lo, t.at)
@@ -217,11 +220,27 @@ func (g *panel) band(b Band) {
 func (g *panel) letters(p *page) map[int]rune {
 	out := map[int]rune{}
 	n := len(g.l.Curves)
-	if p.Colour || n < 2 || n > maxLetters {
+	lines := 0
+	for _, c := range g.l.Curves {
+		if !c.few() {
+			lines++
+			continue
+		}
+		for k := range c.X { // single points would drown among dots
+			if g.l.X.shown(c.X[k]) && g.l.Y.shown(c.Y[k]) {
+				x, y := g.dot(c.X[k], c.Y[k])
+				out[(g.h-1-y/4)*g.w+min(x/2, g.w-1)] = '●'
+			}
+		}
+	}
+	if p.Colour || lines < 2 || n > maxLetters {
 		return out
 	}
 	period := max(8, min(7*n, g.w))
 	for i, c := range g.l.Curves {
+		if c.few() {
+			continue
+		}
 		seen := map[int]bool{}
 		for _, r := range c.runs(g.l.X, g.l.Y) {
 			for k := r[0]; k < r[1]; k++ {
@@ -253,6 +272,9 @@ func (g *panel) letters(p *page) map[int]rune {
 	}
 	return out
 }
+
+// few tells whether a curve is a point or two.
+func (c Curve) few() bool { return c.Dots && len(c.X) <= 2 }
 
 const maxLetters = 26
 
@@ -305,25 +327,35 @@ const (
 func (g *panel) legend(p *page) {
 	var list [][2]string
 	curves := g.l.Curves
-	single := len(curves) == 1 && len(g.l.Bands) == 0 && (curves[0].Name == "" || curves[0].Name == g.l.Y.Label)
-	if !single {
-		for i, c := range curves {
-			if len(curves) > maxLegend && i >= maxLegend-1 && i < len(curves)-1 {
-				if i == maxLegend-1 {
-					text := fmt.Sprintf("… %d more", len(curves)-maxLegend)
-					list = append(list, [2]string{text, text})
-				}
-				continue
-			}
-			sample := "──"
-			if c.Dots {
-				sample = "••"
-			}
-			if !p.Colour && len(curves) > 1 && len(curves) <= maxLetters {
-				sample = string(letter(i))
-			}
-			list = append(list, [2]string{sample + " " + c.Name, p.paint(g.colour(i), sample) + " " + c.Name})
+	lines := 0
+	for _, c := range curves {
+		if !c.few() {
+			lines++
 		}
+	}
+	single := lines == 1 && len(g.l.Bands) == 0
+	for i, c := range curves {
+		if single && !c.few() && (c.Name == "" || c.Name == g.l.Y.Label) {
+			continue
+		}
+		if len(curves) > maxLegend && i >= maxLegend-1 && i < len(curves)-1 {
+			if i == maxLegend-1 {
+				text := fmt.Sprintf("… %d more", len(curves)-maxLegend)
+				list = append(list, [2]string{text, text})
+			}
+			continue
+		}
+		sample := "──"
+		switch {
+		case c.few():
+			sample = "●"
+		case c.Dots:
+			sample = "••"
+		}
+		if !p.Colour && lines > 1 && len(curves) <= maxLetters && !c.few() {
+			sample = string(letter(i))
+		}
+		list = append(list, [2]string{sample + " " + c.Name, p.paint(g.colour(i), sample) + " " + c.Name})
 	}
 	for _, b := range g.l.Bands {
 		if !g.bands(p) {

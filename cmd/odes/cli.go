@@ -28,6 +28,9 @@ const (
 type commands struct {
 	Sens       sensCmd       `cmd:"" help:"Objectives and their gradients."`
 	Run        runCmd        `cmd:"" help:"Solve: outputs over time, events, objectives."`
+	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities, sweeps: on the terminal, or to a file."`
+	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
+	New        newCmd        `cmd:"" help:"Write a model to start from."`
 	Check      checkCmd      `cmd:"" help:"Parse and check models."`
 	Verify     verifyCmd     `cmd:"" help:"Is the gradient right? Two other methods decide."`
 	Fmt        fmtCmd        `cmd:"" help:"Format models."`
@@ -89,7 +92,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	if err != nil {
 		return c.fail(usagef("%v; see odes --help", lowerFirst(err.Error())))
 	}
-	if len(settings) > 0 && !slices.Contains([]string{"sens", "run", "verify", "bench"}, commandName(asked)) {
+	if len(settings) > 0 && !slices.Contains([]string{"sens", "run", "plot", "repl", "verify", "bench"}, commandName(asked)) {
 		return c.fail(usagef("odes %s takes no --%s", commandName(asked), settings[0].Key))
 	}
 	if err := asked.Run(c); err != nil {

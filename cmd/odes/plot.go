@@ -1,0 +1,82 @@
+package main
+
+import (
+	"io"
+	"slices"
+	"strings"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/plot"
+	"odes.dev/odes/repl"
+)
+
+// plotCmd is odes plot.
+type plotCmd struct {
+	global
+	Model  string   `arg:"" help:"Model file; - reads standard input."`
+	What   []string `arg:"" optional:"" help:"Expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', steps, or 'sweep k from 0.1 to 10'; without it, all outputs."`
+	Set    []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, initial(x)=2; @file reads one a line. Repeatable."`
+	Output string   `short:"o" placeholder:"FILE" help:"Write there: a name that ends in .svg, .png, .pdf or .html; without it, draw on the terminal."`
+	Width  int      `placeholder:"N" help:"Columns of a picture on the terminal; 0: as wide as it is."`
+	Height int      `placeholder:"N" help:"Rows of a picture on the terminal; 0: chosen."`
+}
+
+// Run draws a picture.
+func (p *plotCmd) Run(c *call) error {
+	c.configure(p.global, "")
+	format := ""
+	if p.Output != "" {
+		at := strings.LastIndexByte(p.Output, '.')
+		format = strings.ToLower(p.Output[at+1:])
+		if !slices.Contains(plot.Formats(), format) {
+			return usagef("cannot tell the format from %q: a name that ends in .%s", p.Output, strings.Join(plot.Formats(), ", ."))
+		}
+	}
+	if p.Width < 0 || p.Height < 0 {
+		return usagef("--width and --height take whole numbers from 0")
+	}
+	s := c.session()
+	if err := c.start(s, p.Model, p.Set); err != nil {
+		return err
+	}
+	c.diagnose(s.Warnings())
+	width := p.Width
+	if width == 0 {
+		width = c.width(c.out)
+	}
+	points := 2 * max(width, 80)
+	if p.Output != "" {
+		points = 600
+	}
+	// Words of the shell are one picture: odes plot m.ode x against v, odes plot m.ode x v.
+	what := strings.Join(p.What, ", ")
+	if slices.Contains(p.What, "against") || len(p.What) > 0 && p.What[0] == "sweep" {
+		what = strings.Join(p.What, " ")
+	}
+	var picture plot.Picture
+	note := ""
+	err := c.work(func() (err error) {
+		if rest, ok := strings.CutPrefix(what, "sweep "); ok {
+			picture, note, err = s.Sweep(c.ctx, rest)
+			return err
+		}
+		picture, err = s.Picture(c.ctx, what, points)
+		return err
+	})
+	if list := diag.Of(err); len(list) > 0 && !list[0].Span.IsZero() && list[0].Span.File.Name() == repl.Entry {
+		c.diagnose(list) // what to draw stands on the command line
+		return status(exitUsage)
+	}
+	if err != nil {
+		return err
+	}
+	if note != "" {
+		c.complain("failed-runs", note)
+	}
+	return c.write(p.Output, func(w io.Writer) error {
+		if format != "" {
+			return plot.Write(w, format, picture)
+		}
+		return plot.Text(w, picture, plot.Terminal{Width: width, Height: p.Height, Colour: c.colour(c.out)})
+	})
+}

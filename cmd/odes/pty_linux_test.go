@@ -1,0 +1,164 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// terminal is the far end of a terminal that a command runs on.
+type terminal struct {
+	t    *testing.T
+	keys *os.File
+	cmd  *exec.Cmd
+	mu   sync.Mutex
+	seen strings.Builder
+	from int // what was waited for already
+}
+
+// startOnTerminal runs the command on a terminal of 80 columns.
+func startOnTerminal(t *testing.T, env []string, args ...string) *terminal {
+	t.Helper()
+	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	n, err := unix.IoctlGetInt(int(keys.Fd()), unix.TIOCGPTN)
+	if err == nil {
+		err = unix.IoctlSetPointerInt(int(keys.Fd()), unix.TIOCSPTLCK, 0)
+	}
+	if err == nil {
+		err = unix.IoctlSetWinsize(int(keys.Fd()), unix.TIOCSWINSZ, &unix.Winsize{Row: 40, Col: 80})
+	}
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	screen, err := os.OpenFile(fmt.Sprintf("/dev/pts/%d", n), os.O_RDWR|syscall.O_NOCTTY, 0)
+	if err != nil {
+		t.Skipf("no terminals here: %v", err)
+	}
+	cmd := exec.Command("odes", args...)
+	cmd.Env = append(os.Environ(), env...)
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = screen, screen, screen
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	screen.Close()
+	term := &terminal{t: t, keys: keys, cmd: cmd}
+	go func() {
+		b := make([]byte, 4096)
+		for {
+			n, err := keys.Read(b)
+			term.mu.Lock()
+			term.seen.Write(b[:n])
+			term.mu.Unlock()
+			if err != nil {
+				return
+			}
+		}
+	}()
+	t.Cleanup(func() {
+		cmd.Process.Kill()
+		keys.Close()
+	})
+	return term
+}
+
+func (x *terminal) press(keys string) {
+	x.t.Helper()
+	if _, err := io.WriteString(x.keys, keys); err != nil {
+		x.t.Fatal(err)
+	}
+}
+
+// await waits until the text appears after what was waited for before.
+func (x *terminal) await(text string) {
+	x.t.Helper()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); time.Sleep(5 * time.Millisecond) {
+		x.mu.Lock()
+		seen := x.seen.String()
+		x.mu.Unlock()
+		if at := strings.Index(seen[x.from:], text); at >= 0 {
+			x.from += at + len(text)
+			return
+		}
+	}
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.t.Fatalf("%q did not appear; since the last wait:\n%s", text, x.seen.String()[x.from:])
+}
+
+// ends waits for the command to end with a status.
+func (x *terminal) ends(status int) {
+	x.t.Helper()
+	done := make(chan error, 1)
+	go func() { done <- x.cmd.Wait() }()
+	select {
+	case <-done:
+		if got := x.cmd.ProcessState.ExitCode(); got != status {
+			x.t.Errorf("exit status %d, want %d", got, status)
+		}
+	case <-time.After(10 * time.Second):
+		x.t.Fatal("the command does not end")
+	}
+}
+
+// TestTerminal holds a session as a user does: completion, lines that go on,
+// Ctrl-C at the prompt and during a run, history, Ctrl-D.
+func TestTerminal(t *testing.T) {
+	dir := t.TempDir()
+	ball, err := filepath.Abs("../../examples/bounce/bounce.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(dir, "slow.ode")
+	if err := os.WriteFile(path, []byte(slow), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	env := []string{"ODES_HISTORY=" + filepath.Join(dir, "state", "history"), "TERM=xterm", "NO_COLOR=1"}
+	x := startOnTerminal(t, env, "repl", ball)
+	x.await("BouncingBall")
+	x.await("odes> ")
+	x.press("heig\t\r") // completed to height, which is an objective
+	x.await("height")
+	x.await("odes> ")
+	x.press("final(x)\r")
+	x.await("0.7959117066 [m]")
+	x.press("final(\r") // goes on in the next line
+	x.await("  ... ")
+	x.press("v)\r")
+	x.await("0.6759558533 [m/s]")
+	x.press("nonsen\x03") // given up
+	x.press("e = 0.7\r")
+	x.await("0.3629829729")
+	x.press("load " + path + "\r")
+	x.await("2 states")
+	x.press("run\r")
+	time.Sleep(300 * time.Millisecond)
+	x.press("\x03") // stops the run
+	x.await("interrupted at t = ")
+	x.await("odes> ")
+	x.press("w + 41\r")
+	x.await("42") // which was not typed
+	x.await("odes> ")
+	x.press("\x04")
+	x.ends(exitDone)
+
+	x = startOnTerminal(t, env, "repl", ball)
+	x.await("odes> ")
+	x.press("\x1b[A\r") // the last entry of the session before
+	x.await("w + 41")
+	x.await(`"w" is not defined`)
+	x.press("quit\r")
+	x.ends(exitDone)
+}

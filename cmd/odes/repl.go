@@ -1,0 +1,150 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+
+	"odes.dev/odes"
+	"odes.dev/odes/repl"
+)
+
+// replCmd is odes repl.
+type replCmd struct {
+	global
+	Model string   `arg:"" optional:"" help:"Model file to start with."`
+	Set   []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, initial(x)=2; @file reads one a line. Repeatable."`
+}
+
+// Run holds a session with the user.
+func (r *replCmd) Run(c *call) error {
+	c.configure(r.global, "")
+	s := c.session()
+	if err := c.start(s, r.Model, r.Set); err != nil {
+		return err
+	}
+	lines := repl.Piped(c.in)
+	in, isFile := c.in.(*os.File)
+	interactive := isFile && isTerminal(in) && isTerminal(c.out)
+	if interactive {
+		var err error
+		if lines, err = repl.Keyboard(s, in, c.out, repl.HistoryFile()); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.out, "odes %s, a session to explore a model in: help lists what there is, Ctrl-D leaves\n", odes.Version)
+	}
+	defer lines.Close()
+	if r.Model != "" {
+		s.Greet(c.out)
+	}
+	// Ctrl-C stops what is running, not the session; to be terminated ends it.
+	end := make(chan os.Signal, 1)
+	signal.Notify(end, syscall.SIGTERM)
+	defer signal.Stop(end)
+	go func() {
+		if _, ok := <-end; ok {
+			lines.Close()
+			os.Exit(exitInterrupted)
+		}
+	}()
+	failed, err := repl.Loop(c.untouched(), s, lines, c.out)
+	if err != nil {
+		return err
+	}
+	if failed > 0 && !interactive {
+		return status(exitRun)
+	}
+	return nil
+}
+
+// start opens the model of a session, if one is named, and sets params.
+func (c *call) start(s *repl.Session, model string, set []string) error {
+	if model == "" {
+		if len(set) > 0 {
+			return usagef("--set needs a model to set something in")
+		}
+		return nil
+	}
+	var list []odes.Assignment
+	for _, text := range set {
+		a, err := assignments(text)
+		if err != nil {
+			return err
+		}
+		list = append(list, a...)
+	}
+	text, name, _, err := c.source(model)
+	if err != nil {
+		return err
+	}
+	open := func() error { return s.Open(model) }
+	if model == "-" {
+		open = func() error { return s.OpenText(name, text) }
+	}
+	if err := c.modelError(c.work(open)); err != nil {
+		return err
+	}
+	s.Set(list, c.settings)
+	return nil
+}
+
+// session makes a session that fits the screen.
+func (c *call) session() *repl.Session {
+	config := repl.Config{
+		Width:  func() int { return c.width(c.out) },
+		Colour: c.colour(c.out),
+		Doc: func(w io.Writer, name string) bool {
+			if name == "" {
+				overview(w)
+				return true
+			}
+			found := false
+			for _, explain := range []func(io.Writer, string) bool{word, function, constant, method, controller, code} {
+				found = explain(w, name) || found
+			}
+			return found
+		},
+		Words: helped(),
+		Progress: func() (func(odes.Progress), func()) {
+			var opts odes.Options
+			p := c.attach(&opts)
+			return opts.Progress, p.clear
+		},
+	}
+	if editor := editor(); len(editor) > 0 {
+		config.Edit = func(path string) error {
+			cmd := exec.Command(editor[0], append(slices.Clone(editor[1:]), path)...)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = os.Stdin, os.Stdout, os.Stderr
+			if err := cmd.Run(); err != nil {
+				return fmt.Errorf("the editor %q failed: %w", editor[0], err)
+			}
+			return nil
+		}
+	}
+	return repl.New(config)
+}
+
+// editor returns the user's editor and its arguments.
+func editor() []string {
+	for _, name := range []string{"VISUAL", "EDITOR"} {
+		if words := strings.Fields(os.Getenv(name)); len(words) > 0 {
+			return words
+		}
+	}
+	for _, name := range []string{"nano", "vi", "notepad"} {
+		if path, err := exec.LookPath(name); err == nil || errors.Is(err, exec.ErrDot) {
+			return []string{path}
+		}
+	}
+	return nil
+}
+
+// untouched is the call's context without its end by Ctrl-C.
+func (c *call) untouched() context.Context { return context.WithoutCancel(c.ctx) }

@@ -1,0 +1,622 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
+	"odes.dev/odes/lang/diag"
+)
+
+// command is a word that starts an input.
+type command struct {
+	name, form, help string
+	run              func(s *Session, ctx context.Context, w io.Writer, rest string) error
+}
+
+// commands are all of them, in the order of help. (A function, since help reads the table that holds it.)
+func commands() []command {
+	return []command{
+		{"run", "run", "solve the model: outputs over time, events, objectives", (*Session).doRun},
+		{"sens", "sens [J, K] [wrt a, b]", "objectives and their gradients", (*Session).doSens},
+		{"plot", "plot x, v | x against v | d(J) | d(J)/d(k) | d(x)/d(k) | steps  [-o file.svg]", "draw a picture: any expressions over time, a phase plane, what an objective depends on, a sensitivity over time", (*Session).doPlot},
+		{"sweep", "sweep k [from a to b] [n points] [of J, x] [-o file.svg]", "run for many values of a param", (*Session).doSweep},
+		{"compare", "compare [file.ode | k = 3, e = 1 | dopri5, tsit5]", "set results side by side: with the model as it was opened, another model, other values, other methods", (*Session).doCompare},
+		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},
+		{"units", "units [expression]", "names, values, units, what they mean; or the unit of an expression", (*Session).doUnits},
+		{"text", "text [name]", "the model's text, or the items that declare a name", (*Session).doText},
+		{"set", "set", "what was set with name = value", (*Session).doSet},
+		{"reset", "reset [k]", "take back what was set", (*Session).doReset},
+		{"remove", "remove name", "delete a declaration", func(s *Session, _ context.Context, w io.Writer, rest string) error {
+			if rest == "" {
+				return errors.New("remove what? remove <name>")
+			}
+			return s.remove(w, rest)
+		}},
+		{"load", "load file.ode", "open a model", (*Session).doLoad},
+		{"reload", "reload", "read the file again, and drop what was entered", (*Session).doReload},
+		{"edit", "edit", "change the text in your editor ($VISUAL or $EDITOR)", (*Session).doEdit},
+		{"save", "save [file.ode]", "write the model, with what was set", (*Session).doSave},
+		{"undo", "undo", "go one step back", (*Session).doUndo},
+		{"redo", "redo", "go one step forward again", (*Session).doRedo},
+		{"history", "history", "what was entered", (*Session).doHistory},
+		{"time", "time", "how long compiling, solving and differentiating take", (*Session).doTime},
+		{"emit", "emit [stage]", "what a stage of the compiler made: " + strings.Join(odes.Stages(), ", "), (*Session).doEmit},
+		{"doc", "doc [name]", "help on a word of the language, a function, a method", (*Session).doDoc},
+		{"help", "help [command]", "this list", (*Session).doHelp},
+		{"quit", "quit", "leave (also Ctrl-D)", func(*Session, context.Context, io.Writer, string) error { return ErrQuit }},
+	}
+}
+
+// commandOf returns the command that an input starts with and what follows it; nil when it is none.
+func commandOf(input string, tokens []odes.Token) (*command, string) {
+	word := tokens[0].Text
+	if word == "exit" || word == "bye" {
+		word = "quit"
+	}
+	all := commands()
+	at := slices.IndexFunc(all, func(c command) bool { return c.name == word })
+	if at < 0 || tokens[0].Kind != "name" && tokens[0].Kind != "keyword" {
+		return nil, ""
+	}
+	if len(tokens) > 1 {
+		next := tokens[1]
+		switch {
+		case next.Kind == "sign" && (slices.Contains(assignSigns, next.Text) || next.Text == "'" || next.Text == "{" || next.Text == "." || next.Text == "[" && word != "plot"):
+			return nil, "" // run = 3, sens { … }
+		case word == "time", word == "sens" && len(tokens) > 2 && tokens[2].Text == "{":
+			return nil, "" // an item
+		}
+	}
+	return &all[at], strings.TrimSpace(input[tokens[0].End:])
+}
+
+func (s *Session) doRun(ctx context.Context, w io.Writer, rest string) error {
+	m, err := s.model()
+	if err != nil {
+		return err
+	}
+	if rest != "" {
+		return errors.New("run takes nothing; to see expressions over time: plot x, v")
+	}
+	sol, err := m.Solve(ctx, s.options())
+	if err != nil {
+		return err
+	}
+	s.diagnose(w, sol.Warnings)
+	return report.RunTable(w, heading(m), sol, s.table())
+}
+
+func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
+	m, err := s.model()
+	if err != nil {
+		return err
+	}
+	opts := s.options()
+	of, by := clauses(rest, "wrt", "of")
+	if by["of"] != "" {
+		of = by["of"]
+	}
+	opts.EventTimes = true
+	goals := m
+	if of != "" {
+		if goals, opts.Of, err = s.goals(ctx, m, split(of)); err != nil {
+			return err
+		}
+	}
+	if by["wrt"] != "" {
+		opts.Wrt = split(by["wrt"])
+	}
+	res, err := goals.Sensitivities(ctx, opts)
+	if err != nil {
+		return err
+	}
+	rename(res.Values, of)
+	s.diagnose(w, res.Warnings)
+	return report.SensTable(w, heading(m), res, s.table())
+}
+
+// goals finds objectives; of an expression it makes one.
+func (s *Session) goals(ctx context.Context, m *odes.Model, list []string) (*odes.Model, []string, error) {
+	var names []string
+	for _, g := range list {
+		if s.isObjective(m, g) {
+			names = append(names, g)
+			continue
+		}
+		if len(list) > 1 {
+			return nil, nil, fmt.Errorf("the model has no objective %q%s; an expression stands alone: sens final(x)^2", g, diag.DidYouMean(g, objectives(m)))
+		}
+		q, err := s.pose(ctx, g)
+		if err != nil {
+			return nil, nil, err
+		}
+		if q.frozen {
+			return nil, nil, fmt.Errorf("%s has no gradient here: the extremes over a run are only looked for; differentiate x(t) at the time where it is, or event_time of an event there", g)
+		}
+		ask, err := s.ask(q, "objective "+asked+" = ", "")
+		if err != nil {
+			return nil, nil, err
+		}
+		return ask, []string{asked}, nil
+	}
+	return m, names, nil
+}
+
+func objectives(m *odes.Model) []string {
+	symbols, _ := m.Symbols(nil)
+	var names []string
+	for _, x := range symbols {
+		if x.Kind == "objective" {
+			names = append(names, x.Name)
+		}
+	}
+	return names
+}
+
+func (s *Session) isObjective(m *odes.Model, name string) bool {
+	base, _, _ := strings.Cut(name, "[")
+	return slices.Contains(objectives(m), strings.TrimSpace(base))
+}
+
+// rename calls the objective of a question what the user wrote.
+func rename(values []odes.Value, as string) {
+	for i := range values {
+		if rest, ok := strings.CutPrefix(values[i].Name, asked); ok {
+			values[i].Name = as + rest
+		}
+	}
+}
+
+func (s *Session) doVerify(ctx context.Context, w io.Writer, rest string) error {
+	m, err := s.model()
+	if err != nil {
+		return err
+	}
+	if rest != "" {
+		return errors.New("verify takes nothing; choose objectives and params in the sens block")
+	}
+	found, err := m.Verify(ctx, s.options(), odes.VerifyOptions{})
+	if err != nil {
+		return err
+	}
+	s.diagnose(w, found.Warnings)
+	return report.VerifyTable(w, heading(m), found, s.table())
+}
+
+func (s *Session) doUnits(ctx context.Context, w io.Writer, rest string) error {
+	m, err := s.model()
+	if err != nil {
+		return err
+	}
+	if rest != "" {
+		return s.unitOf(ctx, w, rest)
+	}
+	symbols, err := m.Symbols(s.now.set)
+	if err != nil {
+		return err
+	}
+	table := [][]string{{"", "", "", "", ""}}
+	for _, x := range symbols {
+		if x.Kind == "event" {
+			continue
+		}
+		name := x.Name
+		if len(x.Shape) > 0 {
+			name += strings.ReplaceAll(fmt.Sprint(x.Shape), " ", ",")
+		}
+		value := ""
+		if len(x.Values) > 0 && len(x.Values) <= 4 {
+			value = "= " + list(x.Values)
+		}
+		unit := ""
+		if x.Unit != "" {
+			unit = "[" + x.Unit + "]"
+		}
+		table = append(table, []string{x.Kind, name, value, unit, x.Doc})
+	}
+	left(w, table[1:], s.width())
+	return nil
+}
+
+// left writes a table with all columns to the left.
+func left(w io.Writer, table [][]string, width int) {
+	widths := make([]int, 8)
+	for _, r := range table {
+		for i, cell := range r {
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	for _, r := range table {
+		var b strings.Builder
+		for i, cell := range r {
+			if widths[i] > 0 {
+				b.WriteString("  " + cell + strings.Repeat(" ", widths[i]-len([]rune(cell))))
+			}
+		}
+		line := []rune(strings.TrimRight(b.String(), " "))
+		if len(line) > width {
+			line = append(line[:width-1], '…')
+		}
+		fmt.Fprintln(w, string(line))
+	}
+}
+
+func (s *Session) unitOf(ctx context.Context, w io.Writer, entry string) error {
+	q := &question{entry: entry}
+	q.add(entry, 0, len(entry))
+	m, err := s.ask(q, "output "+asked+" = ", "")
+	kind := "output"
+	if err != nil {
+		posed, err2 := s.pose(ctx, entry)
+		if err2 != nil {
+			return err2
+		}
+		if m, err2 = s.ask(posed, "objective "+asked+" = ", ""); err2 != nil {
+			return err
+		}
+		kind = "objective"
+	}
+	symbols, err := m.Symbols(s.now.set)
+	if err != nil {
+		return err
+	}
+	for _, x := range symbols {
+		if x.Kind == kind && x.Name == asked {
+			unit := "no unit, or one that is not known"
+			if x.Unit != "" {
+				unit = "[" + x.Unit + "]"
+			}
+			if len(x.Shape) > 0 {
+				unit += ", shape " + strings.ReplaceAll(fmt.Sprint(x.Shape), " ", ", ")
+			}
+			fmt.Fprintln(w, unit)
+		}
+	}
+	return nil
+}
+
+func (s *Session) doText(_ context.Context, w io.Writer, rest string) error {
+	if rest == "" {
+		if s.now.text == "" {
+			return errors.New("there is no text yet")
+		}
+		fmt.Fprintln(w, strings.TrimRight(s.now.text, "\n"))
+		return nil
+	}
+	items, _ := odes.Outline(s.name(), s.now.text)
+	found := false
+	for _, it := range items {
+		for _, p := range it.Parts {
+			name, _, _ := strings.Cut(strings.TrimSuffix(p.Name, "'"), "[")
+			if (name == rest || p.Name == rest) && !isBlock(it) || it.Kind == rest {
+				from, to := it.Start, it.End
+				for from > 0 && s.now.text[from-1] != '\n' && strings.TrimSpace(s.now.text[from-1:from]) == "" {
+					from--
+				}
+				if end := strings.IndexByte(s.now.text[to:], '\n'); end > 0 && strings.HasPrefix(strings.TrimSpace(s.now.text[to:to+end]), "#") {
+					to += end // its doc comment
+				}
+				fmt.Fprintln(w, strings.TrimSpace(s.now.text[from:to]))
+				found = true
+				break
+			}
+		}
+	}
+	if !found {
+		return fmt.Errorf("the model declares no %q%s", rest, diag.DidYouMean(rest, s.declared()))
+	}
+	return nil
+}
+
+func (s *Session) doSet(_ context.Context, w io.Writer, rest string) error {
+	if rest != "" {
+		return errors.New("set shows what was set; to set a param write k = 3")
+	}
+	if len(s.now.set)+len(s.now.settings) == 0 {
+		fmt.Fprintln(w, "nothing is set")
+	}
+	for _, a := range s.now.set {
+		fmt.Fprintf(w, "%s = %s\n", a.Name, list(a.Values))
+	}
+	for _, k := range s.now.settings {
+		fmt.Fprintf(w, "%s = %s\n", k.Key, k.Value)
+	}
+	return nil
+}
+
+func (s *Session) doReset(ctx context.Context, w io.Writer, rest string) error {
+	if _, err := s.model(); err != nil {
+		return err
+	}
+	st := s.now
+	n := len(st.set) + len(st.settings)
+	keep := func(name string) bool { return rest == "" || name == rest || strings.HasPrefix(name, rest+"[") }
+	st.set = slices.DeleteFunc(slices.Clone(st.set), func(a odes.Assignment) bool { return keep(a.Name) })
+	st.settings = slices.DeleteFunc(slices.Clone(st.settings), func(k odes.Setting) bool { return keep(k.Key) })
+	if len(st.set)+len(st.settings) == n {
+		return errors.New("nothing of that is set")
+	}
+	return s.moved(ctx, w, st, strings.TrimSpace("reset "+rest))
+}
+
+func (s *Session) doLoad(_ context.Context, w io.Writer, rest string) error {
+	if rest == "" {
+		return errors.New("load what? load <file.ode>")
+	}
+	path := strings.Trim(rest, `"`)
+	if err := s.Open(path); err != nil {
+		return err
+	}
+	s.Greet(w)
+	return nil
+}
+
+// Greet says in a line what was opened.
+func (s *Session) Greet(w io.Writer) {
+	m := s.now.model
+	if m == nil {
+		return
+	}
+	i := m.Info()
+	title := i.Name
+	if i.Title != "" {
+		title += ": " + i.Title
+	}
+	fmt.Fprintln(w, title)
+	var parts []string
+	for _, c := range []struct {
+		n    int
+		noun string
+	}{{i.States, "state"}, {i.Params, "param"}, {i.Discretes, "discrete"}, {i.Events, "event"}, {i.Outputs, "output"}, {i.Objectives, "objective"}} {
+		if c.n > 0 {
+			parts = append(parts, fmt.Sprintf("%d %s%s", c.n, c.noun, map[bool]string{true: "s"}[c.n > 1]))
+		}
+	}
+	fmt.Fprintln(w, strings.Join(parts, ", "))
+	s.diagnose(w, m.Warnings())
+}
+
+// Changed tells whether the file of the model is newer than what the session read.
+func (s *Session) Changed() bool {
+	if s.path == "" {
+		return false
+	}
+	info, err := os.Stat(s.path)
+	if err != nil || info.ModTime().Equal(s.stamp) {
+		return false
+	}
+	text, err := os.ReadFile(s.path)
+	if err != nil {
+		return false
+	}
+	s.stamp = info.ModTime()
+	return string(text) != s.disk
+}
+
+// Refresh reads the model again if its file has changed: at once when nothing
+// was entered, otherwise it says so.
+func (s *Session) Refresh(w io.Writer) {
+	if !s.Changed() {
+		return
+	}
+	if s.now.text != s.disk {
+		fmt.Fprintf(w, "note: %s has changed; reload takes it and drops what was entered here\n", s.path)
+		return
+	}
+	fmt.Fprintf(w, "%s has changed: reading it again\n", s.path)
+	s.Show(w, s.reread(w))
+}
+
+func (s *Session) reread(w io.Writer) error {
+	text, err := os.ReadFile(s.path)
+	if err != nil {
+		return &odes.FileError{Path: s.path, Err: err}
+	}
+	m, err := s.parse(string(text))
+	if err != nil {
+		return err
+	}
+	st := state{text: string(text), model: m, set: s.now.set, settings: s.now.settings}
+	if _, err := m.Symbols(st.set); err != nil {
+		st.set = nil
+		fmt.Fprintln(w, "what was set does not fit any more and is dropped")
+	}
+	s.move(st, "reload")
+	s.disk = string(text)
+	s.diagnose(w, m.Warnings())
+	return nil
+}
+
+func (s *Session) doReload(_ context.Context, w io.Writer, rest string) error {
+	if s.path == "" || rest != "" {
+		return errors.New("reload reads the model's file again, and this one has none; load <file.ode>")
+	}
+	if err := s.reread(w); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "read "+s.path)
+	return nil
+}
+
+func (s *Session) doEdit(_ context.Context, w io.Writer, rest string) error {
+	if s.cfg.Edit == nil {
+		return errors.New("there is no editor: set VISUAL or EDITOR")
+	}
+	if rest != "" {
+		return errors.New("edit opens the model of the session; load another one with load <file.ode>")
+	}
+	dir, err := os.MkdirTemp("", "odes")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	name := "session.ode"
+	if s.path != "" {
+		name = filepath.Base(s.path)
+	}
+	path := filepath.Join(dir, name)
+	text := s.now.text
+	if s.draft != "" {
+		text = s.draft
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		return err
+	}
+	if err := s.cfg.Edit(path); err != nil {
+		return err
+	}
+	after, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	if string(after) == s.now.text {
+		s.draft = ""
+		fmt.Fprintln(w, "nothing changed")
+		return nil
+	}
+	s.draft = string(after)
+	if err := s.accept(w, string(after), "", nil, "edited"); err != nil {
+		s.Show(w, err)
+		return errors.New("the edited text is kept: edit goes on with it")
+	}
+	s.draft = ""
+	return nil
+}
+
+func (s *Session) doUndo(_ context.Context, w io.Writer, _ string) error {
+	if len(s.past) == 0 {
+		return errors.New("there is nothing to undo")
+	}
+	did := s.now.did
+	s.future = append(s.future, s.now)
+	s.now, s.past = s.past[len(s.past)-1], s.past[:len(s.past)-1]
+	fmt.Fprintln(w, "undone: "+did)
+	return nil
+}
+
+func (s *Session) doRedo(_ context.Context, w io.Writer, _ string) error {
+	if len(s.future) == 0 {
+		return errors.New("there is nothing to redo")
+	}
+	s.past = append(s.past, s.now)
+	s.now, s.future = s.future[len(s.future)-1], s.future[:len(s.future)-1]
+	fmt.Fprintln(w, "done again: "+s.now.did)
+	return nil
+}
+
+func (s *Session) doHistory(_ context.Context, w io.Writer, _ string) error {
+	from := max(0, len(s.history)-100)
+	for i, h := range s.history[from:] {
+		fmt.Fprintf(w, "%4d  %s\n", from+i+1, strings.ReplaceAll(h, "\n", "\n      "))
+	}
+	return nil
+}
+
+func (s *Session) doTime(ctx context.Context, w io.Writer, _ string) error {
+	m, err := s.model()
+	if err != nil {
+		return err
+	}
+	start := time.Now()
+	if _, err := s.parse(s.now.text); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "compile   %s\n", time.Since(start).Round(10*time.Microsecond))
+	var solve, adjoint []float64
+	var steps int
+	begin := time.Now()
+	for range 7 {
+		if len(objectives(m)) == 0 {
+			sol, err := m.Solve(ctx, s.options())
+			if err != nil {
+				return err
+			}
+			steps, solve = sol.Stats.Steps, append(solve, sol.Stats.Seconds.Forward)
+		} else {
+			res, err := m.Sensitivities(ctx, s.options())
+			if err != nil {
+				return err
+			}
+			steps, solve, adjoint = res.Stats.Steps, append(solve, res.Stats.Seconds.Forward), append(adjoint, res.Stats.Seconds.Adjoint)
+		}
+		if time.Since(begin) > 5*time.Second {
+			break
+		}
+	}
+	show := func(what string, list []float64) {
+		if len(list) > 0 {
+			slices.Sort(list)
+			fmt.Fprintf(w, "%s %s (median of %d)\n", what, time.Duration(list[len(list)/2]*1e9).Round(time.Microsecond), len(list))
+		}
+	}
+	show("solve    ", solve)
+	show("gradient ", adjoint)
+	fmt.Fprintf(w, "%d steps\n", steps)
+	return nil
+}
+
+func (s *Session) doEmit(_ context.Context, w io.Writer, rest string) error {
+	if rest == "" {
+		rest = "model"
+	}
+	return odes.Emit(w, rest, s.name(), s.now.text, s.files())
+}
+
+func (s *Session) doDoc(_ context.Context, w io.Writer, rest string) error {
+	if s.now.model != nil {
+		if symbols, err := s.now.model.Symbols(s.now.set); err == nil {
+			for _, x := range symbols {
+				if x.Name == rest {
+					fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s %s  %s", x.Kind, withUnit(x.Name, x.Unit), x.Doc), " "))
+					return s.doText(context.Background(), w, rest)
+				}
+			}
+		}
+	}
+	for _, c := range commands() {
+		if c.name == rest && c.name != "time" && c.name != "sens" {
+			fmt.Fprintf(w, "%s\n  %s\n", c.form, c.help)
+			return nil
+		}
+	}
+	if s.cfg.Doc == nil || !s.cfg.Doc(w, rest) {
+		return fmt.Errorf("there is no help on %q%s", rest, diag.DidYouMean(rest, append(s.declared(), s.cfg.Words...)))
+	}
+	return nil
+}
+
+func (s *Session) doHelp(_ context.Context, w io.Writer, rest string) error {
+	for _, c := range commands() {
+		if c.name == rest {
+			fmt.Fprintf(w, "%s\n  %s\n", c.form, c.help)
+			return nil
+		}
+	}
+	if rest != "" {
+		return s.doDoc(context.Background(), w, rest)
+	}
+	fmt.Fprint(w, `Enter items of the language; one that is there already is replaced:
+  param k = 0.3 [1/h]     x' = -k*x     event dose at 4 { x += 1 }     objective J = final(x)
+Ask for values; k = 3 sets a param and shows what moved:
+  2*k     final(x)     max(x)     x(3.5)     integral(x^2)     x     k = 3     k *= 2     initial(x) = 1     solver.rtol = 1e-9
+Commands:
+`)
+	width := 0
+	for _, c := range commands() {
+		width = max(width, len(c.name))
+	}
+	for _, c := range commands() {
+		fmt.Fprintf(w, "  %-*s  %s\n", width, c.name, c.help)
+	}
+	fmt.Fprintln(w, "help <command> shows its form.")
+	return nil
+}

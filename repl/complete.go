@@ -1,0 +1,84 @@
+package repl
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"unicode"
+
+	"odes.dev/odes"
+)
+
+// keywords complete inside of items.
+var keywords = strings.Fields("when at every for in from to count priority once stop if then elseif else and or not crosses piecewise constant linear on wrt against of points use where rate")
+
+// Complete returns the words that what stands before the cursor may become,
+// and how many of its last bytes they replace.
+func (s *Session) Complete(before string) (words []string, replaced int) {
+	line := before[strings.LastIndexByte(before, '\n')+1:]
+	first, rest, spaced := strings.Cut(strings.TrimLeft(line, " "), " ")
+	if spaced && slices.Contains([]string{"load", "save"}, first) {
+		return paths(strings.TrimLeft(rest, " ")), len(strings.TrimLeft(rest, " "))
+	}
+	word := line[strings.LastIndexFunc(line, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-'
+	})+1:]
+	if at := strings.LastIndexByte(word, '-'); at >= 0 && first != "doc" { // codes of diagnostics have hyphens, names have not
+		word = word[at+1:]
+	}
+	var all []string
+	switch {
+	case !spaced:
+		for _, c := range commands() {
+			all = append(all, c.name)
+		}
+		all = append(all, itemWords...)
+		all = append(all, s.declared()...)
+		all = append(all, s.cfg.Words...)
+	case first == "emit":
+		all = odes.Stages()
+	case first == "help":
+		for _, c := range commands() {
+			all = append(all, c.name)
+		}
+	case first == "doc":
+		all = append(slices.Clone(s.cfg.Words), itemWords...)
+	default:
+		all = append(all, s.declared()...)
+		all = append(all, s.cfg.Words...)
+		all = append(all, keywords...)
+	}
+	for _, w := range all {
+		if strings.HasPrefix(w, word) && w != word {
+			words = append(words, w)
+		}
+	}
+	slices.Sort(words)
+	return slices.Compact(words), len(word)
+}
+
+// paths completes the name of a model file.
+func paths(prefix string) []string {
+	dir, base := filepath.Split(prefix)
+	from := dir
+	if from == "" {
+		from = "."
+	}
+	entries, err := os.ReadDir(from)
+	if err != nil {
+		return nil
+	}
+	var list []string
+	for _, e := range entries {
+		name := e.Name()
+		switch {
+		case !strings.HasPrefix(name, base) || strings.HasPrefix(name, ".") && base == "":
+		case e.IsDir():
+			list = append(list, dir+name+string(filepath.Separator))
+		case strings.HasSuffix(name, ".ode"):
+			list = append(list, dir+name)
+		}
+	}
+	return list
+}

@@ -1,0 +1,344 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/plot"
+)
+
+// derivative reads d(of) or d(of)/d(by).
+func derivative(text string) (of, by string, ok bool) {
+	tokens := odes.Tokens(text)
+	part := func(i int) (string, int) {
+		if i+1 >= len(tokens) || tokens[i].Text != "d" || tokens[i+1].Text != "(" {
+			return "", -1
+		}
+		end := closing(tokens, i+1)
+		if end < 0 {
+			return "", -1
+		}
+		return strings.TrimSpace(text[tokens[i+1].End:tokens[end].Start]), end + 1
+	}
+	of, next := part(0)
+	if next < 0 {
+		return "", "", false
+	}
+	if next == len(tokens) {
+		return of, "", true
+	}
+	if tokens[next].Text != "/" {
+		return "", "", false
+	}
+	by, next = part(next + 1)
+	return of, by, next == len(tokens)
+}
+
+// derivatives draws what an objective depends on, or the sensitivity of something that changes in time.
+func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string) (plot.Picture, error) {
+	if e, text := s.course(m, of); text != "" && by != "" {
+		if p, err := s.overTime(ctx, of, e, text, by); err == nil || odes.Interrupted(err) {
+			return p, err
+		} // by an array, for example: as below
+	}
+	goals, names, err := s.goals(ctx, m, []string{of})
+	if err != nil {
+		if !hasCode(err, codeTrajectory) {
+			return nil, err
+		}
+		return s.overTime(ctx, of, of, "sum_at([%s], %s)", by)
+	}
+	opts := s.options()
+	opts.Of = names
+	if by != "" {
+		opts.Wrt = split(by)
+	}
+	res, err := goals.Sensitivities(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	rename(res.Values, of)
+	if by != "" && len(res.Variables) == 1 {
+		return array(res, res.Variables[0], of), nil
+	}
+	stack := &plot.Stack{}
+	for i := range res.Values {
+		if i == 6 {
+			break
+		}
+		b, err := s.tornado(ctx, m, res, i)
+		if err != nil {
+			return nil, err
+		}
+		stack.Panels = append(stack.Panels, b)
+	}
+	return stack, nil
+}
+
+// array draws the derivatives by one variable in its shape.
+func array(res *odes.Sensitivities, v odes.Variable, of string) plot.Picture {
+	n := v.Size()
+	title := fmt.Sprintf("d %s / d %s", of, v)
+	unit := ""
+	if u := known(res.Values[0].Unit); u != "" && known(v.Unit) == "" {
+		unit = u
+	}
+	switch {
+	case len(res.Values) == 1 && len(v.Shape) == 2:
+		h := &plot.Heat{Title: title, Unit: unit, Rows: plot.Axis{Label: "row"}, Cols: plot.Axis{Label: "column"}, FirstRow: 1, FirstCol: 1}
+		d := res.Derivative(0, v)
+		for r := range v.Shape[0] {
+			h.Values = append(h.Values, d[r*v.Shape[1]:(r+1)*v.Shape[1]])
+		}
+		return h
+	case len(res.Values) > 1 && n > 1:
+		h := &plot.Heat{Title: title, Unit: unit, Rows: plot.Axis{Label: of}, Cols: plot.Axis{Label: v.String()}, FirstRow: 1, FirstCol: 1}
+		for i := range res.Values {
+			h.Values = append(h.Values, res.Derivative(i, v))
+		}
+		return h
+	case n > 30 || len(res.Values) > 30:
+		count := max(n, len(res.Values))
+		x, y := make([]float64, count), make([]float64, count)
+		for k := range x {
+			x[k] = float64(k + 1)
+			if n > 1 {
+				y[k] = res.Derivative(0, v)[k]
+			} else {
+				y[k] = res.Derivative(k, v)[0]
+			}
+		}
+		return &plot.Lines{X: plot.Axis{Label: "element"}, Y: plot.Axis{Label: title, Unit: unit}, Curves: []plot.Curve{{Name: title, X: x, Y: y}}}
+	}
+	b := &plot.Bars{Title: title}
+	for i, value := range res.Values {
+		for k, d := range res.Derivative(i, v) {
+			label := elementName(v.String(), v.Shape, k)
+			if len(res.Values) > 1 {
+				label = value.Name
+			}
+			b.Items = append(b.Items, plot.Bar{Label: label, Value: d})
+		}
+	}
+	return b
+}
+
+const mostBars = 20
+
+// tornado draws what objective i depends on, the most influential first: by
+// how many percent it changes when each value changes by one, or, where there
+// are no percents, the derivatives.
+func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitivities, i int) (*plot.Bars, error) {
+	values, err := s.valuesOf(ctx, m, res.Variables)
+	if err != nil {
+		return nil, err
+	}
+	goal := res.Values[i]
+	scaled := goal.Value != 0 && !math.IsNaN(goal.Value)
+	if scaled { // something must be left after scaling
+		scaled = slices.ContainsFunc(res.Variables, func(v odes.Variable) bool {
+			d := res.Derivative(i, v)
+			for k := range d {
+				if d[k] != 0 && values[v.String()][k] != 0 {
+					return true
+				}
+			}
+			return false
+		})
+	}
+	var items []plot.Bar
+	unscaled := 0
+	for _, v := range res.Variables {
+		for k, d := range res.Derivative(i, v) {
+			b := plot.Bar{Label: elementName(v.String(), v.Shape, k), Value: d}
+			if scaled {
+				p := values[v.String()][k]
+				b.Value = d * p / goal.Value
+				if p == 0 && d != 0 {
+					b.Note = "its value is 0; derivative " + withUnit(short(d, 3), "")
+					unscaled++
+				}
+			}
+			items = append(items, b)
+		}
+	}
+	slices.SortStableFunc(items, func(a, b plot.Bar) int {
+		x, y := math.Abs(a.Value), math.Abs(b.Value)
+		switch {
+		case x > y:
+			return -1
+		case x < y:
+			return 1
+		}
+		return 0
+	})
+	b := &plot.Bars{Title: fmt.Sprintf("%s = %s", goal.Name, withUnit(short(goal.Value, digitsOf(res.Settings.RTol)), goal.Unit)), Items: items}
+	b.X.Label = "derivative"
+	if scaled {
+		b.X.Label = fmt.Sprintf("%% that %s changes by when each changes by 1 %%", goal.Name)
+	}
+	if len(items) > mostBars {
+		b.Items = items[:mostBars]
+		b.X.Label += fmt.Sprintf(" (largest %d of %d)", mostBars, len(items))
+	}
+	return b, nil
+}
+
+// valuesOf returns the values of params and initial values that gradients are by.
+func (s *Session) valuesOf(ctx context.Context, m *odes.Model, vars []odes.Variable) (map[string][]float64, error) {
+	symbols, err := m.Symbols(s.now.set)
+	if err != nil {
+		return nil, err
+	}
+	out := map[string][]float64{}
+	for _, x := range symbols {
+		if x.Kind == "param" {
+			out[x.Name] = x.Values
+		}
+	}
+	for _, v := range vars {
+		if !v.Initial {
+			continue
+		}
+		q := &question{text: v.String(), entry: v.String()}
+		ask, err := s.ask(q, "objective "+asked+" = ", "")
+		if err != nil {
+			return nil, err
+		}
+		opts := s.options()
+		opts.Of = []string{asked}
+		sol, err := ask.Solve(ctx, opts)
+		if err != nil {
+			return nil, err
+		}
+		for _, value := range sol.Values {
+			out[v.String()] = append(out[v.String()], value.Value)
+		}
+	}
+	return out, nil
+}
+
+// course tells how an objective of the form final(e) or integral(e) grows in
+// time: e, and a pattern of it at a time.
+func (s *Session) course(m *odes.Model, name string) (e, pattern string) {
+	if !s.isObjective(m, name) {
+		return "", ""
+	}
+	items, _ := odes.Outline(s.name(), s.now.text)
+	for _, it := range items {
+		if it.Kind != "objective" || len(it.Parts) == 0 || it.Parts[0].Name != name {
+			continue
+		}
+		value := s.now.text[it.Parts[0].ValueStart:it.Parts[0].ValueEnd]
+		tokens := odes.Tokens(value)
+		if len(tokens) < 3 || tokens[1].Text != "(" || closing(tokens, 1) != len(tokens)-1 {
+			return "", ""
+		}
+		e = value[tokens[1].End:tokens[len(tokens)-1].Start]
+		switch {
+		case len(split(e)) != 1:
+		case tokens[0].Text == "final":
+			return e, "sum_at([%s], %s)"
+		case tokens[0].Text == "integral":
+			return e, "integral(%[2]s, to = %[1]s)"
+		}
+	}
+	return "", ""
+}
+
+const timesOfSensitivity = 60
+
+// overTime draws how the sensitivity of e changes in time: pattern makes an
+// objective of a time and e, name is what it is called.
+func (s *Session) overTime(ctx context.Context, name, e, pattern, by string) (plot.Picture, error) {
+	c, err := s.curve(ctx, e, 2)
+	if err != nil {
+		return nil, err
+	}
+	if c.size() != 1 {
+		return nil, fmt.Errorf("%s is an array; choose an element: d(%s[1])", name, name)
+	}
+	if len(c.T) < 2 || !(c.T[len(c.T)-1] > c.T[0]) {
+		return nil, errors.New("the run has no length")
+	}
+	m := c.model
+	times := between(c.T[0], c.T[len(c.T)-1], timesOfSensitivity)
+	q := &question{entry: e}
+	var names []string
+	for i, t := range times {
+		goal := fmt.Sprintf("%s%d", asked, i)
+		names = append(names, goal)
+		q.text += "objective " + goal + " = "
+		before, after, _ := strings.Cut(fmt.Sprintf(pattern, literalNumber(t), "\x00"), "\x00")
+		q.text += before
+		q.add(e, 0, len(e))
+		q.text += after + "\n"
+	}
+	ask, err := s.ask(q, "", "")
+	if err != nil {
+		return nil, err
+	}
+	opts := s.options()
+	opts.Of = names
+	if by != "" {
+		opts.Wrt = split(by)
+	}
+	res, err := ask.Sensitivities(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	var list []*curves
+	for _, v := range res.Variables {
+		if v.Size() > mostLines {
+			return nil, fmt.Errorf("%s has %d elements, which are too many curves", v, v.Size())
+		}
+		for k := range v.Size() {
+			if len(list) == mostLines {
+				break
+			}
+			d := &curves{Events: c.Events, model: m}
+			d.Name = fmt.Sprintf("d %s / d %s", name, elementName(v.String(), v.Shape, k))
+			d.Unit = quotient(known(res.Values[0].Unit), known(v.Unit))
+			moves := false
+			for r, t := range times {
+				if r > 0 && slices.ContainsFunc(c.Events, func(e odes.EventRecord) bool { return e.T > times[r-1] && e.T < t }) {
+					// It may jump there: the curve is broken.
+					d.T, d.Values = append(d.T, t), append(d.Values, math.NaN())
+				}
+				x := res.Derivative(r, v)[k]
+				moves = moves || x != 0
+				d.T, d.Values = append(d.T, t), append(d.Values, x)
+			}
+			if moves || by != "" {
+				list = append(list, d)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return nil, fmt.Errorf("%s depends on none of the params", name)
+	}
+	return panels(m.Info(), "", list), nil
+}
+
+func literalNumber(x float64) string { return strings.Trim(literal(x, ""), "()") }
+
+// quotient writes the unit of a derivative.
+func quotient(of, by string) string {
+	switch {
+	case by == "":
+		return of
+	case of == by:
+		return ""
+	case of == "":
+		of = "1"
+	}
+	if strings.ContainsAny(by, "*/") {
+		by = "(" + by + ")"
+	}
+	return of + "/" + by
+}

@@ -1,0 +1,338 @@
+package repl
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+)
+
+// splice replaces bytes of a text by a piece of what was entered.
+type splice struct {
+	start, end int
+	before     string // put in front of the piece
+	from, to   int    // bytes of the entry
+	after      string
+}
+
+// piece tells where bytes of an entry came to stand.
+type piece struct{ at, from, n int }
+
+// apply makes the replacements, which do not overlap.
+func apply(text, entry string, list []splice) (string, []piece) {
+	slices.SortStableFunc(list, func(a, b splice) int { return cmp.Compare(a.start, b.start) })
+	var b strings.Builder
+	var pieces []piece
+	at := 0
+	for _, s := range list {
+		b.WriteString(text[at:s.start] + s.before)
+		pieces = append(pieces, piece{at: b.Len(), from: s.from, n: s.to - s.from})
+		b.WriteString(entry[s.from:s.to] + s.after)
+		at = s.end
+	}
+	b.WriteString(text[at:])
+	return b.String(), pieces
+}
+
+// remap moves the places of diagnostics from the text that an entry became part of to the entry.
+func (s *Session) remap(list []diag.Diagnostic, entry *source.File, pieces []piece) []diag.Diagnostic {
+	move := func(at source.Span) source.Span {
+		if at.IsZero() || at.File.Name() != s.name() {
+			return at
+		}
+		for _, p := range pieces {
+			if at.Start >= p.at && at.Start <= p.at+p.n && at.End >= p.at {
+				return source.Span{File: entry, Start: p.from + at.Start - p.at, End: p.from + min(at.End, p.at+p.n) - p.at}
+			}
+		}
+		return at
+	}
+	out := slices.Clone(list)
+	for i := range out {
+		out[i].Span = move(out[i].Span)
+		out[i].Related = slices.Clone(out[i].Related)
+		for k := range out[i].Related {
+			out[i].Related[k].Span = move(out[i].Related[k].Span)
+		}
+		out[i].Fixes = nil // they are meant for files
+	}
+	return out
+}
+
+// key is what makes two items the same declaration; "" is the same as nothing.
+func key(it odes.Item, p odes.Part) string {
+	switch {
+	case p.Add, it.Kind == "import":
+		return ""
+	case it.Kind == "time", it.Kind == "model":
+		return it.Kind
+	}
+	return strings.Join(strings.Fields(p.Name), "")
+}
+
+// isBlock tells whether an item is a settings block, whose keys are merged.
+func isBlock(it odes.Item) bool {
+	word, _, _ := strings.Cut(it.Kind, " ")
+	return word == "solver" || word == "sens" || word == "fit"
+}
+
+// enter adds items to the model's text; a declaration takes the place of the
+// one of the same name.
+func (s *Session) enter(w io.Writer, input string) error {
+	items, err := odes.Outline(Entry, input)
+	if err != nil {
+		return err
+	}
+	text, pieces, did, err := s.merge(input, items)
+	if err != nil {
+		return err
+	}
+	return s.accept(w, text, input, pieces, did)
+}
+
+// merge puts items into the text of the model.
+func (s *Session) merge(input string, items []odes.Item) (string, []piece, string, error) {
+	old, err := odes.Outline(s.name(), s.now.text)
+	if err != nil {
+		return "", nil, "", err
+	}
+	var list []splice
+	var did []string
+	last := 0 // where the item before ends
+	for _, it := range items {
+		found := false
+		for _, p := range it.Parts {
+			if isBlock(it) {
+				found = s.mergeKey(old, it, p, &list) || found
+				continue
+			}
+			for _, o := range old {
+				if isBlock(o) {
+					continue
+				}
+				for k, q := range o.Parts {
+					if key(it, p) == "" || key(it, p) != key(o, q) {
+						continue
+					}
+					list = append(list, replacement(s.now.text, it, p, o, k, !found))
+					found = true
+				}
+			}
+		}
+		what := it.Kind
+		var names []string
+		for _, p := range it.Parts {
+			names = append(names, p.Name)
+		}
+		what = strings.TrimSpace(what + " " + strings.Join(names, ", "))
+		if found {
+			did = append(did, what+": changed")
+			last = it.End
+			continue
+		}
+		did = append(did, what+": added")
+		gap := "\n"
+		if s.now.text == "" || strings.HasSuffix(s.now.text, "\n") {
+			gap = ""
+		}
+		from, to := withComments(input, last, it)
+		last = to
+		list = append(list, splice{start: len(s.now.text), end: len(s.now.text), before: gap, from: from, to: to, after: "\n"})
+	}
+	text, pieces := apply(s.now.text, input, list)
+	return text, pieces, strings.Join(did, "; "), nil
+}
+
+// withComments returns the bytes of an item with the comments above it, from
+// last on, and the one behind it on its line.
+func withComments(input string, last int, it odes.Item) (from, to int) {
+	from, to = last, it.End
+	for from < it.Start && strings.ContainsRune(" \t\r\n;", rune(input[from])) {
+		from++
+	}
+	if !strings.HasPrefix(input[from:], "#") {
+		from = it.Start
+	}
+	line, _, _ := strings.Cut(input[to:], "\n")
+	if strings.HasPrefix(strings.TrimLeft(line, " \t;"), "#") {
+		to += len(strings.TrimRight(line, " \t\r"))
+	}
+	return from, to
+}
+
+// replacement puts part p of the new item it where part k of the old item o
+// stands; first tells that no other part has the whole item already.
+func replacement(text string, it odes.Item, p odes.Part, o odes.Item, k int, first bool) splice {
+	q := o.Parts[k]
+	switch {
+	case len(o.Parts) == 1 && first: // one for one
+		return splice{start: o.Start, end: o.End, from: it.Start, to: it.End}
+	case len(o.Parts) == 1:
+		return splice{start: o.Start, end: o.End}
+	case o.Kind == it.Kind && len(it.Parts) == 1: // one of a list by one
+		return splice{start: q.Start, end: q.End, from: p.Start, to: p.End}
+	}
+	// One of a list by something else: cut it out with its comma, and put the new item behind.
+	cut := splice{start: q.Start, end: q.End}
+	if k > 0 {
+		cut.start = strings.LastIndexByte(text[:q.Start], ',')
+	} else {
+		cut.end = o.Parts[1].Start
+	}
+	if first && k == len(o.Parts)-1 {
+		cut.before, cut.from, cut.to = "\n", it.Start, it.End
+	} else if first {
+		rest := text[cut.end:o.End]
+		cut.end, cut.before, cut.from, cut.to = o.End, rest+"\n", it.Start, it.End
+	}
+	return cut
+}
+
+// mergeKey puts a key of a settings block into the block of the same name.
+func (s *Session) mergeKey(old []odes.Item, it odes.Item, p odes.Part, list *[]splice) bool {
+	for _, o := range old {
+		if o.Kind != it.Kind {
+			continue
+		}
+		for _, q := range o.Parts {
+			if q.Name == p.Name {
+				*list = append(*list, splice{start: q.Start, end: q.End, from: p.Start, to: p.End})
+				return true
+			}
+		}
+		end := o.Start + strings.LastIndexByte(s.now.text[o.Start:o.End], '}')
+		*list = append(*list, splice{start: end, end: end, before: " ", from: p.Start, to: p.End, after: " "})
+		return true
+	}
+	return false
+}
+
+// Codes of what a model in the making may lack.
+const (
+	codeMissing    = "missing-item"
+	codeNoEquation = "missing-equation"
+	codeUndefined  = "undefined-name"
+	codeTrajectory = "value-of-trajectory"
+	codeNoEffect   = "no-influence"
+)
+
+// draftable tells whether errors only say that something is still to be entered.
+func (s *Session) draftable(list []diag.Diagnostic) bool {
+	building := s.now.model == nil
+	for _, d := range list {
+		if d.Level != diag.Error {
+			continue
+		}
+		switch d.Code {
+		case codeMissing, codeNoEquation:
+		case codeUndefined:
+			if !building {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+// accept checks a new text and makes it the model's, or reports what is wrong in terms of the entry.
+func (s *Session) accept(w io.Writer, text, entry string, pieces []piece, did string) error {
+	st := s.now
+	st.text, st.model, st.missing = text, nil, nil
+	m, err := s.parse(text)
+	file := source.NewFile(Entry, entry)
+	if err != nil {
+		list := diag.Of(err)
+		if list == nil {
+			return err
+		}
+		if !s.draftable(list) {
+			return &diag.ListError{Diagnostics: s.remap(list, file, pieces)}
+		}
+		st.missing = list
+		s.move(st, did)
+		fmt.Fprintf(w, "%s\nnot complete yet: %s\n", did, list[0].Message)
+		return nil
+	}
+	if len(st.set) > 0 {
+		if _, err := m.Symbols(st.set); err != nil { // what was set is gone or has another shape
+			st.set = nil
+			did += " (values set before are dropped)"
+		}
+	}
+	st.model = m
+	before := map[string]bool{}
+	if s.now.model != nil {
+		for _, d := range s.now.model.Warnings() {
+			before[string(d.Code)+d.Message] = true
+		}
+	}
+	s.move(st, did)
+	fmt.Fprintln(w, did)
+	var fresh []diag.Diagnostic
+	for _, d := range m.Warnings() {
+		if !before[string(d.Code)+d.Message] {
+			fresh = append(fresh, d)
+		}
+	}
+	s.diagnose(w, s.remap(fresh, file, pieces))
+	return nil
+}
+
+// remove deletes the declaration of a name.
+func (s *Session) remove(w io.Writer, name string) error {
+	old, err := odes.Outline(s.name(), s.now.text)
+	if err != nil {
+		return err
+	}
+	var list []splice
+	for _, o := range old {
+		for k, q := range o.Parts {
+			switch {
+			case isBlock(o) || strings.Join(strings.Fields(q.Name), "") != strings.Join(strings.Fields(name), ""):
+			case len(o.Parts) == 1:
+				end := o.End
+				if rest := s.now.text[end:]; strings.HasPrefix(rest, "\n") && (o.Start == 0 || s.now.text[o.Start-1] == '\n') {
+					end++
+				}
+				list = append(list, splice{start: o.Start, end: end})
+			default:
+				cut := splice{start: q.Start, end: q.End}
+				if k > 0 {
+					cut.start = strings.LastIndexByte(s.now.text[:q.Start], ',')
+				} else {
+					cut.end = o.Parts[1].Start
+				}
+				list = append(list, cut)
+			}
+		}
+	}
+	if len(list) == 0 {
+		return fmt.Errorf("the model declares no %q%s", name, diag.DidYouMean(name, s.declared()))
+	}
+	text, _ := apply(s.now.text, "", list)
+	return s.accept(w, text, "", nil, name+": removed")
+}
+
+// declared lists the names that the text declares.
+func (s *Session) declared() []string {
+	items, _ := odes.Outline(s.name(), s.now.text)
+	var names []string
+	for _, it := range items {
+		if isBlock(it) || it.Kind == "model" {
+			continue
+		}
+		for _, p := range it.Parts {
+			name, _, _ := strings.Cut(strings.TrimSuffix(p.Name, "'"), "[")
+			names = append(names, strings.TrimSpace(name))
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}

@@ -1,0 +1,159 @@
+package repl
+
+import (
+	"slices"
+	"strings"
+
+	"odes.dev/odes"
+)
+
+// itemWords are the words that items of the language start with.
+var itemWords = strings.Fields("model import unit time const param control state alg discrete let output fn event reaction equilibrate experiment data observe objective constraint invariant assert solver sens fit")
+
+// isItem tells whether an input is an item of the language: it starts with a
+// word of one, or is an equation.
+func isItem(tokens []odes.Token) bool {
+	if t := tokens[0]; t.Kind == "keyword" && slices.Contains(itemWords, t.Text) {
+		return len(tokens) == 1 || tokens[1].Text != "." // solver.rtol = … is no item
+	}
+	for i, t := range tokens {
+		if t.Kind == "sign" && t.Text == "'" && i > 0 {
+			return true
+		}
+		if t.Kind == "sign" && t.Text == "=" && i > 0 { // 0 = g(x)
+			return i == 1 && tokens[0].Text == "0"
+		}
+	}
+	return false
+}
+
+var assignSigns = []string{"=", "+=", "-=", "*=", "/="}
+
+// isAssignment returns the token that makes an input an assignment, or -1.
+func isAssignment(tokens []odes.Token) int {
+	depth := 0
+	for i, t := range tokens {
+		switch {
+		case t.Kind != "sign":
+		case t.Text == "(" || t.Text == "[" || t.Text == "{":
+			depth++
+		case t.Text == ")" || t.Text == "]" || t.Text == "}":
+			depth--
+		case depth == 0 && slices.Contains(assignSigns, t.Text):
+			if i == 0 {
+				return -1
+			}
+			return i
+		}
+	}
+	return -1
+}
+
+// Incomplete tells whether an input goes on in the next line: a bracket is
+// open, or it ends with an operator or a word that wants more.
+func Incomplete(input string) bool {
+	tokens := odes.Tokens(input)
+	if len(tokens) == 0 {
+		return false
+	}
+	depth := 0
+	for _, t := range tokens {
+		if t.Kind == "sign" {
+			switch t.Text {
+			case "(", "[", "{":
+				depth++
+			case ")", "]", "}":
+				depth--
+			}
+		}
+	}
+	if depth != 0 {
+		return depth > 0
+	}
+	last := tokens[len(tokens)-1]
+	switch last.Kind {
+	case "sign":
+		return slices.Contains(strings.Fields("+ - * / @ ^ = += -= *= /= == != < <= > >= -> <-> , : ~"), last.Text)
+	case "keyword":
+		return slices.Contains(strings.Fields("then else elseif and or not in for crosses when rate"), last.Text) && len(tokens) > 1
+	}
+	return false
+}
+
+// split cuts text at the commas outside of brackets.
+func split(text string) []string {
+	tokens := odes.Tokens(text)
+	var parts []string
+	depth, from := 0, 0
+	for _, t := range tokens {
+		if t.Kind != "sign" {
+			continue
+		}
+		switch t.Text {
+		case "(", "[", "{":
+			depth++
+		case ")", "]", "}":
+			depth--
+		case ",":
+			if depth == 0 {
+				parts = append(parts, strings.TrimSpace(text[from:t.Start]))
+				from = t.End
+			}
+		}
+	}
+	if rest := strings.TrimSpace(text[from:]); rest != "" || len(parts) > 0 {
+		parts = append(parts, rest)
+	}
+	return parts
+}
+
+// cutWord splits text at the first word outside of brackets that is one of
+// words: `k1 from 0 to 3` at "from".
+func cutWord(text string, words ...string) (before, word, after string) {
+	depth := 0
+	for _, t := range odes.Tokens(text) {
+		if t.Kind == "sign" {
+			switch t.Text {
+			case "(", "[", "{":
+				depth++
+			case ")", "]", "}":
+				depth--
+			}
+			continue
+		}
+		if depth == 0 && (t.Kind == "name" || t.Kind == "keyword") && slices.Contains(words, t.Text) {
+			return strings.TrimSpace(text[:t.Start]), t.Text, strings.TrimSpace(text[t.End:])
+		}
+	}
+	return strings.TrimSpace(text), "", ""
+}
+
+// clauses splits text into what stands before any of words, and what follows each of them.
+func clauses(text string, words ...string) (head string, by map[string]string) {
+	by = map[string]string{}
+	head, word, rest := cutWord(text, words...)
+	for word != "" {
+		key := word
+		by[key], word, rest = cutWord(rest, words...)
+	}
+	return head, by
+}
+
+// closing returns the token that closes the bracket at tokens[i], or -1.
+func closing(tokens []odes.Token, i int) int {
+	depth := 0
+	for k := i; k < len(tokens); k++ {
+		if tokens[k].Kind != "sign" {
+			continue
+		}
+		switch tokens[k].Text {
+		case "(", "[", "{":
+			depth++
+		case ")", "]", "}":
+			if depth--; depth == 0 {
+				return k
+			}
+		}
+	}
+	return -1
+}

@@ -1,0 +1,83 @@
+package repl
+
+import (
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/chzyer/readline"
+)
+
+// keyboard is Lines on a terminal.
+type keyboard struct{ line *readline.Instance }
+
+// Keyboard returns Lines on the terminal in, out: edited, completed by s, with
+// the history of earlier sessions in the file history ("" for none).
+func Keyboard(s *Session, in io.ReadCloser, out io.Writer, history string) (Lines, error) {
+	if history != "" {
+		if err := os.MkdirAll(filepath.Dir(history), 0o700); err != nil {
+			history = "" // a session without history is better than none
+		}
+	}
+	line, err := readline.NewEx(&readline.Config{
+		Prompt: prompt, HistoryFile: history, HistoryLimit: 2000, HistorySearchFold: true, DisableAutoSaveHistory: true,
+		AutoComplete: completer{s}, InterruptPrompt: "^C", EOFPrompt: "",
+		Stdin: readline.NewCancelableStdin(in), Stdout: out, Stderr: out,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &keyboard{line}, nil
+}
+
+func (k *keyboard) Read(prompt string) (string, error) {
+	k.line.SetPrompt(prompt)
+	text, err := k.line.Readline()
+	if errors.Is(err, readline.ErrInterrupt) {
+		return "", ErrInterrupted
+	}
+	return text, err
+}
+
+// Remember keeps an entry as one line; a comment would hide what follows it.
+func (k *keyboard) Remember(entry string) {
+	if strings.Contains(entry, "\n") && strings.Contains(entry, "#") {
+		return
+	}
+	_ = k.line.SaveHistory(strings.Join(strings.Fields(strings.ReplaceAll(entry, "\n", " ")), " ")) // a lost line of history is no failure
+}
+
+func (k *keyboard) Close() error { return k.line.Close() }
+
+// completer completes with the words of a session.
+type completer struct{ s *Session }
+
+// Do returns the ends of the words that may stand before the cursor.
+func (c completer) Do(line []rune, pos int) ([][]rune, int) {
+	words, replaced := c.s.Complete(string(line[:pos]))
+	var ends [][]rune
+	for _, w := range words {
+		ends = append(ends, []rune(w[replaced:]))
+	}
+	return ends, len([]rune(string(line[:pos])[len(string(line[:pos]))-replaced:]))
+}
+
+// HistoryFile returns where sessions keep their history: $ODES_HISTORY, or a
+// file in the user's folder for such things; "" when there is none.
+func HistoryFile() string {
+	if path, ok := os.LookupEnv("ODES_HISTORY"); ok {
+		return path
+	}
+	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
+		return filepath.Join(dir, "odes", "history")
+	}
+	if home, err := os.UserHomeDir(); err == nil && filepath.Separator == '/' {
+		return filepath.Join(home, ".local", "state", "odes", "history")
+	}
+	if dir, err := os.UserConfigDir(); err == nil {
+		return filepath.Join(dir, "odes", "history")
+	}
+	return ""
+}

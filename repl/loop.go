@@ -1,0 +1,100 @@
+package repl
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"strings"
+)
+
+// Lines is a keyboard: it reads lines, and remembers what was entered.
+type Lines interface {
+	// Read returns the next line. The error is io.EOF at the end and ErrInterrupted when a line was given up.
+	Read(prompt string) (string, error)
+	// Remember keeps an entry for later sessions.
+	Remember(entry string)
+	Close() error
+}
+
+// ErrInterrupted tells that Ctrl-C was pressed at the prompt.
+var ErrInterrupted = errors.New("interrupted")
+
+const (
+	prompt     = "odes> "
+	promptMore = "  ... "
+)
+
+// Loop reads entries from in and lets s answer on out until the input ends or
+// the user leaves. Ctrl-C stops a run or gives up a line, not the session.
+// It returns how many entries failed.
+func Loop(ctx context.Context, s *Session, in Lines, out io.Writer) (failed int, err error) {
+	for {
+		entry, err := read(in)
+		switch {
+		case errors.Is(err, ErrInterrupted):
+			continue
+		case errors.Is(err, io.EOF) && strings.TrimSpace(entry) == "":
+			return failed, nil
+		case err != nil && !errors.Is(err, io.EOF):
+			return failed, err
+		}
+		s.Refresh(out)
+		if strings.TrimSpace(entry) != "" {
+			in.Remember(entry)
+		}
+		run, stop := signal.NotifyContext(ctx, os.Interrupt)
+		failure := s.Exec(run, out, entry)
+		stop()
+		if errors.Is(failure, ErrQuit) {
+			return failed, nil
+		}
+		if failure != nil {
+			failed++
+			s.Show(out, failure)
+		}
+		if ctx.Err() != nil {
+			return failed, ctx.Err()
+		}
+	}
+}
+
+// read returns an entry: lines until it is complete, or an empty one.
+func read(in Lines) (string, error) {
+	entry, err := in.Read(prompt)
+	for err == nil && Incomplete(entry) {
+		var line string
+		line, err = in.Read(promptMore)
+		if strings.TrimSpace(line) == "" {
+			break
+		}
+		entry += "\n" + line
+	}
+	return entry, err
+}
+
+// piped reads lines from what is no terminal.
+type piped struct{ scan *bufio.Scanner }
+
+// Piped returns Lines that come from a file or a pipe, without prompts.
+func Piped(r io.Reader) Lines {
+	scan := bufio.NewScanner(r)
+	scan.Buffer(nil, 1<<24)
+	return &piped{scan}
+}
+
+func (p *piped) Read(string) (string, error) {
+	if p.scan.Scan() {
+		return p.scan.Text(), nil
+	}
+	if err := p.scan.Err(); err != nil {
+		return "", fmt.Errorf("cannot read the input: %w", err)
+	}
+	return "", io.EOF
+}
+
+func (*piped) Remember(string) {}
+func (*piped) Close() error    { return nil }

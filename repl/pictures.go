@@ -1,0 +1,271 @@
+package repl
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/plot"
+)
+
+var outputFlag = regexp.MustCompile(`(?:^|\s)-o[ =]*("[^"]+"|\S+)\s*$`)
+
+// cutOutput takes `-o file` off the end of a command.
+func cutOutput(text string) (rest, path string) {
+	m := outputFlag.FindStringSubmatchIndex(text)
+	if m == nil {
+		return text, ""
+	}
+	return strings.TrimSpace(text[:m[0]]), strings.Trim(text[m[2]:m[3]], `"`)
+}
+
+// deliver shows a picture, or writes it to a file.
+func (s *Session) deliver(w io.Writer, p plot.Picture, path string) error {
+	if path == "" {
+		return plot.Text(w, p, s.screen())
+	}
+	format := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
+	var b bytes.Buffer
+	if err := plot.Write(&b, format, p); err != nil {
+		return err
+	}
+	if err := write(path, b.String()); err != nil {
+		return err
+	}
+	fmt.Fprintln(w, "wrote "+path)
+	return nil
+}
+
+func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
+	rest, path := cutOutput(rest)
+	points := 2 * s.width()
+	if path != "" {
+		points = 600
+	}
+	p, err := s.Picture(ctx, rest, points)
+	if err != nil {
+		return err
+	}
+	return s.deliver(w, p, path)
+}
+
+// Picture draws what is asked for, as after the command plot: expressions over
+// time, `x against v`, `d(J)`, `d(J)/d(k)`, `d(x)/d(k)` or `steps`; all outputs
+// for "". Curves have points points at least.
+func (s *Session) Picture(ctx context.Context, what string, points int) (plot.Picture, error) {
+	m, err := s.model()
+	if err != nil {
+		return nil, err
+	}
+	if strings.TrimSpace(what) == "" {
+		return s.outputs(ctx, m, points)
+	}
+	if of, by, ok := derivative(what); ok && !s.moving(m)["d"] {
+		return s.derivatives(ctx, m, of, by)
+	}
+	if what == "steps" && !s.moving(m)["steps"] {
+		return s.steps(ctx, m)
+	}
+	if y, word, x := cutWord(what, "against"); word != "" {
+		return s.phase(ctx, y, x, points)
+	}
+	var list []*curves
+	for _, e := range split(what) {
+		if e == "" {
+			return nil, errors.New("an expression is missing: plot x, v")
+		}
+		c, err := s.curve(ctx, e, points)
+		if err != nil {
+			return nil, err
+		}
+		list = append(list, c)
+	}
+	title := ""
+	return panels(m.Info(), title, list), nil
+}
+
+// outputs draws all outputs of a model, from one run.
+func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.Picture, error) {
+	sol, err := s.dense(ctx, m, points)
+	if err != nil {
+		return nil, err
+	}
+	var list []*curves
+	for _, o := range sol.Outputs {
+		o.Unit = known(o.Unit)
+		list = append(list, &curves{Series: o, T: sol.T, Events: sol.Events, model: m})
+	}
+	if len(list) == 0 {
+		return nil, errors.New("the model has no outputs")
+	}
+	return panels(m.Info(), title(m.Info()), list), nil
+}
+
+func title(i odes.Info) string {
+	if i.Title != "" {
+		return i.Name + ": " + i.Title
+	}
+	return i.Name
+}
+
+const (
+	mostLines  = 24 // elements of an array drawn as curves; more are a heat map
+	mostPanel  = 6  // curves that share a panel
+	likeRanges = 10 // ranges that differ by less share a panel
+)
+
+// panels arranges curves: those of one unit and a like range share a panel.
+func panels(i odes.Info, title string, list []*curves) plot.Picture {
+	stack := &plot.Stack{Title: title}
+	time := plot.Axis{Label: i.Time, Unit: i.TimeUnit}
+	type group struct {
+		lines *plot.Lines
+		top   float64
+		array bool
+	}
+	var groups []*group
+	for _, c := range list {
+		n := c.size()
+		if n > mostLines {
+			stack.Panels = append(stack.Panels, heatOf(i, c))
+			continue
+		}
+		top := 0.0
+		for _, x := range c.Values {
+			if a := math.Abs(x); !math.IsInf(a, 0) && a > top {
+				top = a
+			}
+		}
+		var g *group
+		for _, o := range groups {
+			ratio := top / o.top
+			alike := top == 0 || o.top == 0 || ratio < likeRanges && ratio > 1.0/likeRanges
+			if !o.array && n == 1 && o.lines.Y.Unit == c.Unit && alike && len(o.lines.Curves) < mostPanel {
+				g = o
+				break
+			}
+		}
+		if g == nil {
+			g = &group{lines: &plot.Lines{X: time, Y: plot.Axis{Label: c.Name, Unit: c.Unit}, Marks: marks(c.Events)}, array: n > 1}
+			groups = append(groups, g)
+			stack.Panels = append(stack.Panels, g.lines)
+		} else {
+			g.lines.Y.Label = ""
+		}
+		g.top = max(g.top, top)
+		for k := range n {
+			y := make([]float64, len(c.T))
+			for j := range y {
+				y[j] = c.Values[j*n+k]
+			}
+			curve := plot.Curve{Name: elementName(c.Name, c.Shape, k), X: c.T, Y: y}
+			if n > 6 {
+				curve.Ramp, curve.Of = k+1, n
+			}
+			g.lines.Curves = append(g.lines.Curves, curve)
+		}
+	}
+	return stack
+}
+
+// marks are the events of a run.
+func marks(events []odes.EventRecord) []plot.Mark {
+	var list []plot.Mark
+	for _, e := range events {
+		list = append(list, plot.Mark{X: e.T, Name: e.Name})
+	}
+	return list
+}
+
+// heatOf draws a large array: a vector over time, a matrix at the end.
+func heatOf(i odes.Info, c *curves) plot.Picture {
+	n := c.size()
+	if len(c.Shape) == 2 {
+		h := &plot.Heat{Title: fmt.Sprintf("%s at %s = %s", c.Name, i.Time, short(c.T[len(c.T)-1], 6)), Unit: c.Unit, FirstRow: 1, FirstCol: 1, Rows: plot.Axis{Label: "row"}, Cols: plot.Axis{Label: "column"}}
+		last := c.Values[len(c.Values)-n:]
+		for r := range c.Shape[0] {
+			h.Values = append(h.Values, last[r*c.Shape[1]:(r+1)*c.Shape[1]])
+		}
+		return h
+	}
+	const frames = 60
+	h := &plot.Heat{
+		Title: fmt.Sprintf("%s, %s from %s to %s", c.Name, i.Time, short(c.T[0], 6), withUnit(short(c.T[len(c.T)-1], 6), i.TimeUnit)), Unit: c.Unit,
+		FirstRow: 1, FirstCol: 1, Rows: plot.Axis{Label: "element"}, Cols: plot.Axis{Label: "time, in " + fmt.Sprint(frames) + " equal steps"},
+	}
+	from, to := c.T[0], c.T[len(c.T)-1]
+	for k := range n {
+		row := make([]float64, frames)
+		at := 0
+		for f := range row {
+			t := from + (to-from)*float64(f)/(frames-1)
+			for at+1 < len(c.T) && c.T[at+1] <= t {
+				at++
+			}
+			row[f] = c.Values[at*n+k]
+		}
+		h.Values = append(h.Values, row)
+	}
+	return h
+}
+
+// phase draws one expression against another.
+func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Picture, error) {
+	if x == "" || y == "" {
+		return nil, errors.New("write: plot y against x")
+	}
+	cy, err := s.curve(ctx, y, 2*points)
+	if err != nil {
+		return nil, err
+	}
+	cx, err := s.curve(ctx, x, 2*points)
+	if err != nil {
+		return nil, err
+	}
+	n, m := cy.size(), cx.size()
+	if n != m && m != 1 && n != 1 || len(cx.T) != len(cy.T) {
+		return nil, fmt.Errorf("%s has %d elements and %s has %d: they do not pair", y, n, x, m)
+	}
+	p := &plot.Lines{X: plot.Axis{Label: x, Unit: cx.Unit}, Y: plot.Axis{Label: y, Unit: cy.Unit}}
+	for k := range min(max(n, m), mostLines) {
+		// Jumps break the curve where a time stands twice.
+		var xs, ys []float64
+		for i := range cy.T {
+			if i > 0 && cy.T[i] == cy.T[i-1] {
+				xs, ys = append(xs, math.NaN()), append(ys, math.NaN())
+			}
+			xs, ys = append(xs, cx.Values[i*m+k%m]), append(ys, cy.Values[i*n+k%n])
+		}
+		p.Curves = append(p.Curves, plot.Curve{Name: elementName(y, cy.Shape, k), X: xs, Y: ys, Loop: true})
+		if k == 0 && len(xs) > 0 {
+			p.Curves = append(p.Curves, plot.Curve{Name: "start", X: xs[:1], Y: ys[:1], Dots: true})
+		}
+	}
+	return p, nil
+}
+
+// steps draws the sizes of the steps that a run took.
+func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error) {
+	sol, err := m.Solve(ctx, s.options())
+	if err != nil {
+		return nil, err
+	}
+	i := m.Info()
+	var at, size []float64
+	for k := 1; k < len(sol.T); k++ {
+		if h := sol.T[k] - sol.T[k-1]; h > 0 {
+			at, size = append(at, sol.T[k]), append(size, h)
+		}
+	}
+	return &plot.Lines{
+		Title: fmt.Sprintf("steps of %s: %d taken, %d rejected, rtol %s", sol.Settings.Method, sol.Stats.Steps, sol.Stats.Rejected, short(sol.Settings.RTol, 3)),
+		X:     plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: "step size", Unit: i.TimeUnit, Log: true},
+		Curves: []plot.Curve{{Name: "step size", X: at, Y: size, Dots: true}}, Marks: marks(sol.Events),
+	}, nil
+}

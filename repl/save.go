@@ -1,0 +1,165 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes"
+)
+
+func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
+	path := strings.Trim(rest, `"`)
+	if path == "" {
+		path = s.path
+	}
+	if path == "" {
+		return errors.New("save where? save <file.ode>")
+	}
+	if strings.TrimSpace(s.now.text) == "" {
+		return errors.New("there is nothing to save")
+	}
+	if path == s.path && s.Changed() {
+		return fmt.Errorf("%s has changed since it was read; save under another name, or reload", path)
+	}
+	if _, err := os.Stat(path); err == nil && path != s.path {
+		return fmt.Errorf("%s exists; remove it first, or save under another name", path)
+	}
+	text, done, left := s.fixed()
+	if err := write(path, text); err != nil {
+		return err
+	}
+	st := s.now
+	st.text, st.set = text, left
+	if m, err := s.parse(text); err == nil {
+		st.model = m
+	}
+	s.path, s.disk = path, text
+	if info, err := os.Stat(path); err == nil {
+		s.stamp = info.ModTime()
+	}
+	if len(done) > 0 {
+		s.move(st, "save")
+	}
+	s.now.text, s.now.set, s.now.model = st.text, st.set, st.model
+	s.opened = s.now
+	said := "wrote " + path
+	if len(done) > 0 {
+		said += ", with " + strings.Join(done, ", ")
+	}
+	fmt.Fprintln(w, said)
+	for _, a := range left {
+		fmt.Fprintf(w, "not in the file: %s = %s (add --set '%s=%s')\n", a.Name, list(a.Values), a.Name, list(a.Values))
+	}
+	for _, k := range s.now.settings {
+		fmt.Fprintf(w, "not in the file: %s = %s (add --%s=%s)\n", k.Key, k.Value, k.Key, k.Value)
+	}
+	return nil
+}
+
+// write replaces a file whole or not at all.
+func write(path, text string) error {
+	f, err := os.CreateTemp(filepath.Dir(path), ".odes-*")
+	if err != nil {
+		return fmt.Errorf("cannot write %s: %w", path, errors.Unwrap(err))
+	}
+	_, err = f.WriteString(text)
+	if e := f.Close(); err == nil {
+		err = e
+	}
+	mode := os.FileMode(0o644)
+	if info, e := os.Stat(path); e == nil {
+		mode = info.Mode().Perm()
+	}
+	if err == nil {
+		err = os.Chmod(f.Name(), mode)
+	}
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		os.Remove(f.Name())
+		return fmt.Errorf("cannot write %s: %w", path, err)
+	}
+	return nil
+}
+
+// fixed writes what was set into the declarations. What has no place there (elements, arrays) is left.
+func (s *Session) fixed() (text string, done []string, left []odes.Assignment) {
+	text = s.now.text
+	last := map[string]odes.Assignment{}
+	var order []string
+	for _, a := range s.now.set {
+		if _, ok := last[a.Name]; !ok {
+			order = append(order, a.Name)
+		}
+		last[a.Name] = a
+	}
+	for _, name := range order {
+		a := last[name]
+		next, ok := s.withValue(text, a)
+		if !ok {
+			left = append(left, a)
+			continue
+		}
+		text = next
+		done = append(done, a.Name+" = "+list(a.Values))
+	}
+	return text, done, left
+}
+
+// withValue puts a number where a param or an initial value is declared.
+func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
+	if len(a.Values) != 1 || strings.Contains(a.Name, "[") || s.now.model == nil {
+		return text, false
+	}
+	name, kind := a.Name, "param"
+	if inner, ok := strings.CutPrefix(name, "initial("); ok {
+		name, kind = strings.TrimSuffix(inner, ")"), "state"
+	}
+	symbols, err := s.now.model.Symbols(nil)
+	if err != nil {
+		return text, false
+	}
+	value := strconv.FormatFloat(a.Values[0], 'g', -1, 64)
+	for _, x := range symbols {
+		if x.Kind == kind && x.Name == name && x.Unit != "" {
+			value += " [" + x.Unit + "]"
+		}
+	}
+	items, _ := odes.Outline(s.name(), text)
+	for _, it := range items {
+		for _, p := range it.Parts {
+			if it.Kind != kind || p.Name != name || p.ValueEnd == 0 {
+				continue
+			}
+			for _, v := range []string{keepUnit(text[p.ValueStart:p.ValueEnd], a.Values[0]), value} {
+				if v == "" {
+					continue
+				}
+				next := text[:p.ValueStart] + v + text[p.ValueEnd:]
+				if _, err := s.parse(next); err == nil {
+					return next, true
+				}
+			}
+		}
+	}
+	return text, false
+}
+
+// keepUnit replaces the number of a literal and keeps its unit as it was written; "" for what is no literal.
+func keepUnit(old string, x float64) string {
+	tokens := odes.Tokens(old)
+	if len(tokens) > 1 && tokens[0].Text == "-" {
+		tokens = tokens[1:]
+	}
+	if len(tokens) == 0 || tokens[0].Kind != "number" || len(tokens) > 1 && (tokens[1].Text != "[" || closing(tokens, 1) != len(tokens)-1) {
+		return ""
+	}
+	return strconv.FormatFloat(x, 'g', -1, 64) + old[tokens[0].End:]
+}

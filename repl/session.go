@@ -1,0 +1,261 @@
+// Package repl is a session to explore a model in. A Session takes lines of
+// text (items of the language, expressions, commands) and answers on a writer;
+// it reads no keyboard and knows no screen, so that transcripts test it. Loop
+// connects one to a terminal. What a model is and does the root package knows.
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/plot"
+)
+
+// Config says what surrounds a session. The zero value is ready to use.
+type Config struct {
+	// Width returns the columns of the screen; nil means 80.
+	Width func() int
+	// Colour allows colour.
+	Colour bool
+	// Doc writes help on a word of the language and tells whether there is any; nil means there is none.
+	Doc func(w io.Writer, name string) bool
+	// Words are completed beside names, commands and keywords: functions, methods.
+	Words []string
+	// Edit lets the user edit a file; nil means that there is no editor.
+	Edit func(path string) error
+	// Progress, when set, is called before every entry. What it returns hears how far runs are; done ends that.
+	Progress func() (update func(odes.Progress), done func())
+}
+
+// Entry is what diagnostics call the text that was entered.
+const Entry = "entry"
+
+// ErrQuit ends a session.
+var ErrQuit = errors.New("quit")
+
+// Session is a model in the making, with what was set and done.
+type Session struct {
+	cfg     Config
+	path    string // of the model's file; "" when there is none
+	disk    string // its text when last read or written
+	stamp   time.Time
+	now     state
+	past    []state // for undo, oldest first
+	future  []state // for redo, next one last
+	opened  state   // as first read: what compare compares with
+	history []string
+	draft   string // an edited text with errors, for the next edit
+
+	progress func(odes.Progress) // of the present entry
+}
+
+// state is what undo goes back to.
+type state struct {
+	text     string
+	set      []odes.Assignment
+	settings []odes.Setting
+	model    *odes.Model // nil while the model is not complete
+	missing  []diag.Diagnostic
+	did      string // what led here
+}
+
+// New starts a session without a model.
+func New(c Config) *Session { return &Session{cfg: c} }
+
+// Open loads the model at path.
+func (s *Session) Open(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return &odes.FileError{Path: path, Err: err}
+	}
+	return s.load(path, string(text))
+}
+
+// OpenText starts with a text that has no file; name is used in messages.
+func (s *Session) OpenText(name, text string) error {
+	m, err := odes.Parse(name, text, odes.ParseOptions{Files: os.DirFS(".")})
+	if err != nil {
+		return err
+	}
+	s.begin(state{text: text, model: m})
+	return nil
+}
+
+func (s *Session) load(path, text string) error {
+	m, err := odes.Parse(path, text, odes.ParseOptions{Files: os.DirFS(filepath.Dir(path))})
+	if err != nil {
+		return err
+	}
+	s.path, s.disk = path, text
+	if info, err := os.Stat(path); err == nil {
+		s.stamp = info.ModTime()
+	}
+	s.begin(state{text: text, model: m, did: "load " + path})
+	return nil
+}
+
+func (s *Session) begin(st state) {
+	s.now, s.opened, s.past, s.future, s.draft = st, st, nil, nil, ""
+}
+
+// Set adds overrides and settings, as the command line gives them.
+func (s *Session) Set(set []odes.Assignment, settings []odes.Setting) {
+	s.now.set = append(slices.Clone(s.now.set), set...)
+	s.now.settings = append(slices.Clone(s.now.settings), settings...)
+	s.opened = s.now
+}
+
+// Warnings returns the warnings and notes of the model.
+func (s *Session) Warnings() []diag.Diagnostic {
+	if s.now.model == nil {
+		return nil
+	}
+	return s.now.model.Warnings()
+}
+
+// Text returns the text of the model.
+func (s *Session) Text() string { return s.now.text }
+
+// name is what messages call the model's text.
+func (s *Session) name() string {
+	if s.path != "" {
+		return s.path
+	}
+	return "session"
+}
+
+func (s *Session) files() odes.ParseOptions {
+	return odes.ParseOptions{Files: os.DirFS(filepath.Dir(s.path))}
+}
+
+func (s *Session) parse(text string) (*odes.Model, error) {
+	return odes.Parse(s.name(), text, s.files())
+}
+
+// move makes st the present state; undo goes back.
+func (s *Session) move(st state, did string) {
+	st.did = did
+	s.past, s.future = append(s.past, s.now), nil
+	s.now = st
+}
+
+// model returns the model, or an error that says what is missing.
+func (s *Session) model() (*odes.Model, error) {
+	switch {
+	case s.now.model != nil:
+		return s.now.model, nil
+	case strings.TrimSpace(s.now.text) == "":
+		return nil, errors.New("there is no model yet: load a file, or enter one: time t from 0 to 10, state x = 1, x' = -x")
+	case len(s.now.missing) > 0:
+		return nil, fmt.Errorf("the model is not complete: %s", s.now.missing[0].Message)
+	}
+	return nil, errors.New("the model is not complete")
+}
+
+// options are those of a run in the present state.
+func (s *Session) options() odes.Options {
+	return odes.Options{Set: s.now.set, Settings: s.now.settings, Progress: s.progress}
+}
+
+func (s *Session) width() int {
+	if s.cfg.Width != nil {
+		if n := s.cfg.Width(); n > 0 {
+			return n
+		}
+	}
+	return 80
+}
+
+func (s *Session) table() report.TableOptions {
+	return report.TableOptions{Width: s.width(), Bold: s.cfg.Colour}
+}
+
+func (s *Session) screen() plot.Terminal {
+	return plot.Terminal{Width: s.width(), Colour: s.cfg.Colour}
+}
+
+func heading(m *odes.Model) report.Heading {
+	i := m.Info()
+	return report.Heading{Model: i.Name, File: i.File, Time: i.Time, TimeUnit: i.TimeUnit}
+}
+
+// Do executes an input and shows its errors; quit tells that the session ends.
+func (s *Session) Do(ctx context.Context, w io.Writer, input string) (quit bool) {
+	err := s.Exec(ctx, w, input)
+	if errors.Is(err, ErrQuit) {
+		return true
+	}
+	s.Show(w, err)
+	return false
+}
+
+// Show writes what an error says.
+func (s *Session) Show(w io.Writer, err error) {
+	switch list := diag.Of(err); {
+	case err == nil:
+	case list != nil:
+		s.diagnose(w, list)
+	default:
+		fmt.Fprintln(w, "error: "+err.Error())
+	}
+}
+
+// diagnose shows diagnostics with their carets.
+func (s *Session) diagnose(w io.Writer, list []diag.Diagnostic) {
+	format := diag.Plain
+	if s.cfg.Colour {
+		format = diag.Colour
+	}
+	_ = diag.Write(w, list, format)
+}
+
+// Exec executes an input: an item of the language, an assignment, an expression
+// or a command. After an error the session is what it was before.
+func (s *Session) Exec(ctx context.Context, w io.Writer, input string) error {
+	input = strings.TrimSpace(input)
+	tokens := odes.Tokens(input)
+	if len(tokens) == 0 {
+		return nil
+	}
+	s.history = append(s.history, input)
+	if s.cfg.Progress != nil {
+		update, done := s.cfg.Progress()
+		s.progress = update
+		w = &after{w, done}
+		defer func() {
+			done()
+			s.progress = nil
+		}()
+	}
+	if c, rest := commandOf(input, tokens); c != nil {
+		return c.run(s, ctx, w, rest)
+	}
+	switch {
+	case isItem(tokens):
+		return s.enter(w, input)
+	case isAssignment(tokens) >= 0:
+		return s.assign(ctx, w, input, tokens, isAssignment(tokens))
+	}
+	return s.show(ctx, w, input)
+}
+
+// after is a writer that clears the way before it writes.
+type after struct {
+	io.Writer
+	clear func()
+}
+
+func (a *after) Write(p []byte) (int, error) {
+	a.clear()
+	return a.Writer.Write(p)
+}

@@ -1,0 +1,293 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// assign executes `k1 = 3`, `A[1,2] *= 2`, `initial(x) = 1`, `solver.rtol = 1e-9`;
+// sign is the place of the operator among the tokens.
+func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens []odes.Token, sign int) error {
+	m, err := s.model()
+	if err != nil {
+		return err
+	}
+	target := strings.TrimSpace(input[:tokens[sign].Start])
+	value := strings.TrimSpace(input[tokens[sign].End:])
+	if value == "" {
+		return fmt.Errorf("a value is missing: %s = …", target)
+	}
+	if block, _, ok := strings.Cut(target, "."); ok && (block == "solver" || block == "sens") {
+		return s.setting(ctx, w, odes.Setting{Key: target, Value: value})
+	}
+	symbol, err := s.target(m, target)
+	if err != nil {
+		return err
+	}
+	if op := strings.TrimSuffix(tokens[sign].Text, "="); op != "" {
+		value = target + " " + op + " (" + value + ")"
+	}
+	values, err := s.constant(ctx, value, symbol)
+	if err != nil {
+		return err
+	}
+	for _, v := range values {
+		if v < symbol.Lo || v > symbol.Hi {
+			fmt.Fprintf(w, "note: %s lies outside of its bounds [%s, %s]\n", short(v, 8), short(symbol.Lo, 8), short(symbol.Hi, 8))
+			break
+		}
+	}
+	st := s.now
+	st.set = with(st.set, target, values)
+	if _, err := m.Symbols(st.set); err != nil {
+		return err
+	}
+	return s.moved(ctx, w, st, target+" = "+list(values))
+}
+
+// with returns set with one more assignment, which takes the place of those that it overrides.
+func with(set []odes.Assignment, target string, values []float64) []odes.Assignment {
+	name := strings.Join(strings.Fields(target), "")
+	out := slices.DeleteFunc(slices.Clone(set), func(a odes.Assignment) bool {
+		return a.Name == name || strings.HasPrefix(a.Name, name+"[")
+	})
+	return append(out, odes.Assignment{Name: name, Values: values})
+}
+
+func list(values []float64) string {
+	parts := make([]string, len(values))
+	for i, v := range values {
+		parts[i] = strconv.FormatFloat(v, 'g', -1, 64)
+		if i == 8 && len(values) > 10 {
+			parts = append(parts[:i], fmt.Sprintf("… (%d values)", len(values)))
+			break
+		}
+	}
+	if len(values) == 1 {
+		return parts[0]
+	}
+	return "[" + strings.Join(parts, ", ") + "]"
+}
+
+// target finds what an assignment sets: a param, an element of one, or initial(state).
+func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
+	name, kind := text, "param"
+	if inner, ok := strings.CutPrefix(name, "initial("); ok {
+		name, kind = strings.Replace(inner, ")", "", 1), "state"
+	}
+	name, _, indexed := strings.Cut(name, "[")
+	name = strings.TrimSpace(name)
+	symbols, err := m.Symbols(s.now.set)
+	if err != nil {
+		return odes.Symbol{}, err
+	}
+	var names []string
+	for _, x := range symbols {
+		if x.Name == name && x.Kind == kind {
+			if indexed {
+				x.Shape = nil
+			}
+			return x, nil
+		}
+		if x.Kind == kind {
+			names = append(names, x.Name)
+		}
+	}
+	for _, x := range symbols {
+		if x.Name != name {
+			continue
+		}
+		if x.Kind == "state" {
+			return x, fmt.Errorf("%s is a state: set where it starts with initial(%s) = …", name, text)
+		}
+		return x, fmt.Errorf("%s is declared as %s, and only params and initial values are set; declare it anew: %s %s = …", name, x.Kind, x.Kind, text)
+	}
+	if slices.Contains(s.declared(), name) {
+		return odes.Symbol{}, fmt.Errorf("%s is no param; declare it anew to change it, for example: let %s = …", name, name)
+	}
+	return odes.Symbol{}, fmt.Errorf("the model has no %s %q%s; to add a name, declare it: param %s = …, let %s = …", kind, name, diag.DidYouMean(name, names), text, text)
+}
+
+// constant evaluates the right side of an assignment to symbol: as a param of its
+// unit, or as an objective where it reads the run.
+func (s *Session) constant(ctx context.Context, entry string, symbol odes.Symbol) ([]float64, error) {
+	if x, err := strconv.ParseFloat(entry, 64); err == nil && !math.IsNaN(x) {
+		return []float64{x}, nil
+	}
+	q := &question{entry: entry}
+	q.add(entry, 0, len(entry))
+	fixed, err := s.fixedValue(q, symbol)
+	if err == nil {
+		return fixed, nil
+	}
+	posed, err2 := s.pose(ctx, entry)
+	if err2 != nil {
+		return nil, err2
+	}
+	goal, err2 := s.ask(posed, "objective "+asked+" = ", "")
+	if err2 != nil {
+		return nil, err
+	}
+	opts := s.options()
+	opts.Of = []string{asked}
+	sol, err2 := goal.Solve(ctx, opts)
+	if err2 != nil {
+		return nil, err2
+	}
+	var values []float64
+	for _, v := range sol.Values {
+		if u := known(v.Unit); u != known(symbol.Unit) && u != "" {
+			return nil, fmt.Errorf("the value is in [%s] and %s in [%s]", u, symbol.Name, symbol.Unit)
+		}
+		values = append(values, v.Value)
+	}
+	return values, nil
+}
+
+// setting executes `solver.rtol = 1e-9`.
+func (s *Session) setting(ctx context.Context, w io.Writer, k odes.Setting) error {
+	st := s.now
+	st.settings = slices.DeleteFunc(slices.Clone(st.settings), func(o odes.Setting) bool { return o.Key == k.Key })
+	st.settings = append(st.settings, k)
+	return s.moved(ctx, w, st, k.Key+" = "+k.Value)
+}
+
+// moved makes st the present state and shows how the results differ.
+func (s *Session) moved(ctx context.Context, w io.Writer, st state, did string) error {
+	before, errBefore := s.summary(ctx, s.now)
+	after, err := s.summary(ctx, st)
+	if odes.Interrupted(err) || odes.Interrupted(errBefore) {
+		return errors.Join(err, errBefore)
+	}
+	var run *odes.RunError
+	if err != nil && !errors.As(err, &run) {
+		return err // what was set is wrong in itself
+	}
+	s.move(st, did)
+	fmt.Fprintln(w, did)
+	if err != nil {
+		return err // what was set stays, for undo or another value
+	}
+	if errBefore != nil {
+		before = nil
+	}
+	s.differences(w, before, after, "before", "after")
+	return nil
+}
+
+// row is a number that a run ends with.
+type row struct {
+	name, unit string
+	value      float64
+	digits     int
+}
+
+// summary runs a state and returns its objectives, or where there are none the outputs at the end.
+func (s *Session) summary(ctx context.Context, st state) ([]row, error) {
+	if st.model == nil {
+		return nil, errors.New("the model is not complete")
+	}
+	sol, err := st.model.Solve(ctx, odes.Options{Set: st.set, Settings: st.settings, Progress: s.progress})
+	if err != nil {
+		return nil, err
+	}
+	return rowsOf(sol), nil
+}
+
+func rowsOf(sol *odes.Solution) []row {
+	digits := digitsOf(sol.Settings.RTol)
+	var rows []row
+	for _, v := range sol.Values {
+		rows = append(rows, row{v.Name, known(v.Unit), v.Value, digits})
+	}
+	if len(rows) > 0 {
+		return rows
+	}
+	for _, o := range sol.Outputs {
+		n := len(o.Values) / max(1, len(sol.T))
+		for k := range n {
+			rows = append(rows, row{"final(" + elementName(o.Name, o.Shape, k) + ")", known(o.Unit), o.Values[len(o.Values)-n+k], digits})
+		}
+	}
+	return rows
+}
+
+const mostRows = 16
+
+// differences shows two summaries side by side.
+func (s *Session) differences(w io.Writer, before, after []row, headBefore, headAfter string) {
+	old := map[string]row{}
+	for _, r := range before {
+		old[r.name] = r
+	}
+	table := [][]string{{"", headBefore, headAfter, "change"}}
+	same := 0
+	for _, r := range after {
+		b, ok := old[r.name]
+		switch {
+		case !ok:
+			table = append(table, []string{withUnit(r.name, r.unit), "-", short(r.value, r.digits), ""})
+		case b.value == r.value || math.IsNaN(b.value) && math.IsNaN(r.value):
+			same++
+		default:
+			table = append(table, []string{withUnit(r.name, r.unit), short(b.value, b.digits), short(r.value, r.digits), change(b.value, r.value)})
+		}
+	}
+	if len(table) > mostRows+1 {
+		rest := len(table) - 1 - mostRows
+		table = append(table[:mostRows+1], []string{fmt.Sprintf("… %d more", rest), "", "", ""})
+	}
+	if len(table) > 1 {
+		columns(w, table)
+	}
+	switch {
+	case len(table) == 1 && same > 0:
+		fmt.Fprintln(w, "nothing moved")
+	case same > 0:
+		fmt.Fprintf(w, "%d did not move\n", same)
+	}
+}
+
+// change tells by how much a value moved: in percent, where that says something.
+func change(from, to float64) string {
+	d := to - from
+	sign := ""
+	if d > 0 {
+		sign = "+"
+	}
+	if from == 0 || math.IsNaN(d) || math.IsInf(d, 0) || math.Abs(d/from) > 100 {
+		return sign + short(d, 3)
+	}
+	return sign + short(100*d/math.Abs(from), 3) + " %"
+}
+
+// columns writes a table, the first column to the left and the others to the right.
+func columns(w io.Writer, table [][]string) {
+	widths := make([]int, len(table[0]))
+	for _, r := range table {
+		for i, cell := range r {
+			widths[i] = max(widths[i], len([]rune(cell)))
+		}
+	}
+	for _, r := range table {
+		var b strings.Builder
+		for i, cell := range r {
+			pad := strings.Repeat(" ", widths[i]-len([]rune(cell)))
+			if i == 0 {
+				b.WriteString("  " + cell + pad)
+			} else {
+				b.WriteString("  " + pad + cell)
+			}
+		}
+		fmt.Fprintln(w, strings.TrimRight(b.String(), " "))
+	}
+}

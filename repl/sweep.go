@@ -1,0 +1,414 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/plot"
+)
+
+const (
+	sweepPoints = 41
+	familySize  = 7
+)
+
+func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
+	rest, path := cutOutput(rest)
+	p, note, err := s.Sweep(ctx, rest)
+	if err != nil {
+		return err
+	}
+	if err := s.deliver(w, p, path); err != nil {
+		return err
+	}
+	if note != "" {
+		fmt.Fprintln(w, note)
+	}
+	return nil
+}
+
+// Sweep draws how results depend on a param, as after the command sweep:
+// `k from 0.1 to 10 points 20 of J, x`. The note says how many runs failed.
+func (s *Session) Sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
+	m, err := s.model()
+	if err != nil {
+		return nil, "", err
+	}
+	name, by := clauses(what, "from", "to", "points", "of")
+	if name == "" {
+		return nil, "", errors.New("sweep what? sweep k from 0.1 to 10")
+	}
+	symbol, err := s.target(m, name)
+	if err != nil {
+		return nil, "", err
+	}
+	if len(symbol.Shape) > 0 {
+		return nil, "", fmt.Errorf("%s is an array; choose an element: sweep %s[1]", name, name)
+	}
+	now, err := s.present(ctx, name, symbol)
+	if err != nil {
+		return nil, "", err
+	}
+	lo, hi := bounds(symbol, now)
+	for _, e := range []struct {
+		word string
+		to   *float64
+	}{{"from", &lo}, {"to", &hi}} {
+		if by[e.word] == "" {
+			continue
+		}
+		v, err := s.constant(ctx, by[e.word], symbol)
+		if err != nil {
+			return nil, "", err
+		}
+		*e.to = v[0]
+	}
+	if !(hi > lo) {
+		return nil, "", fmt.Errorf("the range from %s to %s is empty", short(lo, 6), short(hi, 6))
+	}
+	points := sweepPoints
+	if by["points"] != "" {
+		if _, err := fmt.Sscanf(by["points"], "%d", &points); err != nil || points < 2 || points > 100000 {
+			return nil, "", fmt.Errorf("points takes a whole number from 2, not %q", by["points"])
+		}
+	}
+	x := plot.Axis{Label: name, Unit: symbol.Unit, Log: lo > 0 && hi/lo >= 30}
+	sweep := &sweep{s: s, name: name, axis: x, lo: lo, hi: hi, now: now}
+	if by["of"] == "" {
+		return sweep.goals(ctx, m, nil, points)
+	}
+	var names []string
+	var families []plot.Picture
+	for _, e := range split(by["of"]) {
+		if s.isObjective(m, e) {
+			names = append(names, e)
+			continue
+		}
+		q, err := s.pose(ctx, e)
+		if err != nil {
+			return nil, "", err
+		}
+		if ask, err := s.ask(q, "objective "+asked+" = ", ""); err == nil {
+			if q.frozen { // has to be posed anew for every run
+				sweep.entry = e
+			}
+			p, n, err := sweep.goals(ctx, ask, []string{asked}, points)
+			sweep.entry = ""
+			if err != nil {
+				return nil, "", err
+			}
+			for _, l := range p.(*plot.Stack).Panels {
+				rewrite(l.(*plot.Lines), e)
+			}
+			families, note = append(families, p.(*plot.Stack).Panels...), n
+			continue
+		} else if !hasCode(err, codeTrajectory) {
+			return nil, "", err
+		}
+		f, n, err := sweep.family(ctx, e)
+		if err != nil {
+			return nil, "", err
+		}
+		families, note = append(families, f), n
+	}
+	stack := &plot.Stack{}
+	if len(names) > 0 {
+		p, n, err := sweep.goals(ctx, m, names, points)
+		if err != nil {
+			return nil, "", err
+		}
+		stack.Panels, note = p.(*plot.Stack).Panels, n
+	}
+	stack.Panels = append(stack.Panels, families...)
+	return stack, note, nil
+}
+
+func rewrite(l *plot.Lines, name string) {
+	l.Y.Label = strings.Replace(l.Y.Label, asked, name, 1)
+	for i := range l.Curves {
+		l.Curves[i].Name = strings.Replace(l.Curves[i].Name, asked, name, 1)
+	}
+}
+
+// bounds returns a range around the present value, within those of the declaration.
+func bounds(symbol odes.Symbol, now float64) (lo, hi float64) {
+	switch {
+	case now > 0:
+		lo, hi = now/10, now*10
+	case now < 0:
+		lo, hi = now*10, now/10
+	default:
+		lo, hi = -1, 1
+	}
+	if !math.IsInf(symbol.Lo, 0) && !math.IsInf(symbol.Hi, 0) {
+		return symbol.Lo, symbol.Hi
+	}
+	return max(lo, symbol.Lo), min(hi, symbol.Hi)
+}
+
+// present returns the value that a param or initial value has now.
+func (s *Session) present(ctx context.Context, name string, symbol odes.Symbol) (float64, error) {
+	q := &question{entry: name}
+	q.add(name, 0, len(name))
+	if values, err := s.fixedValue(q, symbol); err == nil && len(values) == 1 {
+		return values[0], nil
+	}
+	ask, err := s.ask(q, "objective "+asked+" = ", "") // an initial value
+	if err != nil {
+		return 0, err
+	}
+	opts := s.options()
+	opts.Of = []string{asked}
+	sol, err := ask.Solve(ctx, opts)
+	if err != nil {
+		return 0, err
+	}
+	return sol.Values[0].Value, nil
+}
+
+// sweep is what its runs have in common.
+type sweep struct {
+	s           *Session
+	name        string
+	axis        plot.Axis
+	lo, hi, now float64
+	entry       string // an expression that holds results of each run
+}
+
+// at returns n values of the param, evenly spaced along the axis.
+func (v *sweep) at(n int) []float64 {
+	list := between(v.lo, v.hi, n-1)
+	if v.axis.Log {
+		for i := range list {
+			list[i] = v.lo * math.Pow(v.hi/v.lo, float64(i)/float64(n-1))
+		}
+		list[n-1] = v.hi
+	}
+	return list
+}
+
+func (v *sweep) options(x float64) odes.Options {
+	o := v.s.options()
+	o.Set = with(o.Set, v.name, []float64{x})
+	return o
+}
+
+// goals draws objectives over the param, or where there are none the outputs at the end.
+func (v *sweep) goals(ctx context.Context, m *odes.Model, of []string, points int) (plot.Picture, string, error) {
+	xs := v.at(points)
+	var order []string
+	units := map[string]string{}
+	found := make([]map[string]float64, len(xs))
+	failed, first := 0, error(nil)
+	for i, x := range xs {
+		opts := v.options(x)
+		opts.Of = of
+		sol, err := v.solve(ctx, m, opts)
+		if err != nil {
+			var run *odes.RunError
+			if odes.Interrupted(err) || !errors.As(err, &run) {
+				return nil, "", err
+			}
+			if failed == 0 {
+				first = err
+			}
+			failed++
+			continue
+		}
+		found[i] = map[string]float64{}
+		for _, r := range rowsOf(sol) {
+			if _, known := units[r.name]; !known {
+				units[r.name] = r.unit
+				order = append(order, r.name)
+			}
+			found[i][r.name] = r.value
+		}
+	}
+	if failed == len(xs) {
+		return nil, "", first
+	}
+	stack := &plot.Stack{}
+	for k, name := range order {
+		if k == 12 {
+			break
+		}
+		y := make([]float64, len(xs))
+		for i := range xs {
+			value, ok := found[i][name]
+			if !ok {
+				value = math.NaN()
+			}
+			y[i] = value
+		}
+		l := &plot.Lines{X: v.axis, Y: plot.Axis{Label: name, Unit: units[name]}, Curves: []plot.Curve{{Name: name, X: xs, Y: y}}}
+		if v.now >= v.lo && v.now <= v.hi {
+			l.Marks = []plot.Mark{{X: v.now, Name: v.name + " now"}}
+		}
+		stack.Panels = append(stack.Panels, l)
+	}
+	note := ""
+	if failed > 0 {
+		note = fmt.Sprintf("%d of %d runs failed; the first: %v", failed, len(xs), first)
+	}
+	if len(order) > 12 {
+		note = strings.TrimSpace(note + fmt.Sprintf("\n%d more not shown; choose with of", len(order)-12))
+	}
+	return stack, note, nil
+}
+
+// solve runs a model; where the question itself depends on the run it is posed anew.
+func (v *sweep) solve(ctx context.Context, m *odes.Model, opts odes.Options) (*odes.Solution, error) {
+	if v.entry == "" {
+		return m.Solve(ctx, opts)
+	}
+	saved := v.s.now
+	defer func() { v.s.now = saved }()
+	v.s.now.set = opts.Set
+	q, err := v.s.pose(ctx, v.entry)
+	if err != nil {
+		return nil, err
+	}
+	ask, err := v.s.ask(q, "objective "+asked+" = ", "")
+	if err != nil {
+		return nil, err
+	}
+	return ask.Solve(ctx, opts)
+}
+
+// family draws something that changes in time, for several values of the param.
+func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, error) {
+	base, err := v.s.curve(ctx, e, 200)
+	if err != nil {
+		return nil, "", err
+	}
+	if base.size() != 1 {
+		return nil, "", fmt.Errorf("%s is an array; choose an element: %s[1]", e, e)
+	}
+	i := base.model.Info()
+	l := &plot.Lines{X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: base.Unit}}
+	failed := 0
+	xs := v.at(familySize)
+	for k, x := range xs {
+		saved := v.s.now
+		v.s.now.set = v.options(x).Set
+		sol, err := v.s.dense(ctx, base.model, 200)
+		v.s.now = saved
+		if err != nil {
+			var run *odes.RunError
+			if odes.Interrupted(err) || !errors.As(err, &run) {
+				return nil, "", err
+			}
+			failed++
+			continue
+		}
+		l.Curves = append(l.Curves, plot.Curve{Name: v.name + " = " + short(x, 3), X: sol.T, Y: pick(sol, asked).Values, Ramp: k + 1, Of: len(xs)})
+	}
+	if failed > 0 {
+		return l, fmt.Sprintf("%d of %d runs failed", failed, len(xs)), nil
+	}
+	return l, "", nil
+}
+
+func (s *Session) doCompare(ctx context.Context, w io.Writer, rest string) error {
+	m, err := s.model()
+	if err != nil {
+		return err
+	}
+	if rest == "" {
+		if s.opened.model == nil {
+			return errors.New("there was no model at the start to compare with; compare file.ode, compare k = 3, or compare dopri5, tsit5")
+		}
+		before, err := s.summary(ctx, s.opened)
+		if err != nil {
+			return fmt.Errorf("the model as it was opened: %w", err)
+		}
+		after, err := s.summary(ctx, s.now)
+		if err != nil {
+			return err
+		}
+		s.differences(w, before, after, "opened", "now")
+		return nil
+	}
+	now, err := s.summary(ctx, s.now)
+	if err != nil {
+		return err
+	}
+	if path := strings.Trim(rest, `"`); strings.HasSuffix(path, ".ode") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return &odes.FileError{Path: path, Err: err}
+		}
+		other, err := odes.Parse(path, string(text), odes.ParseOptions{Files: os.DirFS(filepath.Dir(path))})
+		if err != nil {
+			return err
+		}
+		rows, err := s.summary(ctx, state{model: other})
+		if err != nil {
+			return err
+		}
+		s.differences(w, now, rows, "here", filepath.Base(path))
+		return nil
+	}
+	parts := split(rest)
+	if isAssignment(odes.Tokens(parts[0])) < 0 {
+		return s.methods(ctx, w, m, parts)
+	}
+	st := s.now
+	for _, part := range parts {
+		tokens := odes.Tokens(part)
+		sign := isAssignment(tokens)
+		if sign < 0 || tokens[sign].Text != "=" {
+			return fmt.Errorf("%q is no assignment; write compare k = 3, e = 1", part)
+		}
+		target := strings.TrimSpace(part[:tokens[sign].Start])
+		symbol, err := s.target(m, target)
+		if err != nil {
+			return err
+		}
+		values, err := s.constant(ctx, strings.TrimSpace(part[tokens[sign].End:]), symbol)
+		if err != nil {
+			return err
+		}
+		st.set = with(st.set, target, values)
+	}
+	rows, err := s.summary(ctx, st)
+	if err != nil {
+		return err
+	}
+	s.differences(w, now, rows, "now", rest)
+	return nil
+}
+
+// methods compares solver methods: results, steps, evaluations.
+func (s *Session) methods(ctx context.Context, w io.Writer, m *odes.Model, names []string) error {
+	table := [][]string{{"method", "steps", "rejected", "evaluations"}}
+	for _, n := range names {
+		opts := s.options()
+		opts.Settings = append(slices.Clone(opts.Settings), odes.Setting{Key: "solver.method", Value: n})
+		sol, err := m.Solve(ctx, opts)
+		if err != nil {
+			return err
+		}
+		row := []string{n, fmt.Sprint(sol.Stats.Steps), fmt.Sprint(sol.Stats.Rejected), fmt.Sprint(sol.Stats.F)}
+		for k, r := range rowsOf(sol) {
+			if k == 4 {
+				break
+			}
+			if len(table) == 1 {
+				table[0] = append(table[0], withUnit(r.name, r.unit))
+			}
+			row = append(row, short(r.value, 12))
+		}
+		table = append(table, row)
+	}
+	columns(w, table)
+	return nil
+}

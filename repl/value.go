@@ -1,0 +1,485 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/plot"
+)
+
+// Names of what is added to a model for the time of one question.
+const (
+	asked = "_asked" // an objective, an output or a param
+)
+
+// question is an expression as it is put to a model.
+type question struct {
+	entry  string  // as the user wrote it
+	text   string  // as the model is asked
+	frozen bool    // text holds results of the present run as numbers
+	pieces []piece // which parts of text are parts of entry
+}
+
+func (q *question) add(entry string, from, to int) {
+	if to > from {
+		q.pieces = append(q.pieces, piece{at: len(q.text), from: from, n: to - from})
+		q.text += entry[from:to]
+	}
+}
+
+// ask parses the model with an item added: prefix, the question, suffix.
+func (s *Session) ask(q *question, prefix, suffix string) (*odes.Model, error) {
+	if _, err := s.model(); err != nil {
+		return nil, err
+	}
+	head := s.now.text + "\n" + prefix
+	m, err := s.parse(head + q.text + suffix + "\n")
+	if err == nil {
+		return m, nil
+	}
+	list := diag.Of(err)
+	if list == nil {
+		return nil, err
+	}
+	pieces := slices.Clone(q.pieces)
+	for i := range pieces {
+		pieces[i].at += len(head)
+	}
+	list = slices.DeleteFunc(slices.Clone(list), func(d diag.Diagnostic) bool { return d.Level != diag.Error })
+	for i := range list {
+		list[i].Message = place.ReplaceAllString(list[i].Message, "") // of the model's text; a caret shows it in the entry
+	}
+	return nil, &diag.ListError{Diagnostics: s.remap(list, source.NewFile(Entry, q.entry), pieces)}
+}
+
+var place = regexp.MustCompile(` opened at \d+:\d+`)
+
+func hasCode(err error, code diag.Code) bool {
+	for _, d := range diag.Of(err) {
+		if d.Code == code {
+			return true
+		}
+	}
+	return false
+}
+
+// moving returns the names that change along a run.
+func (s *Session) moving(m *odes.Model) map[string]bool {
+	names := map[string]bool{}
+	if list, err := m.Symbols(s.now.set); err == nil {
+		for _, x := range list {
+			switch x.Kind {
+			case "time", "state", "discrete", "output":
+				names[x.Name] = true
+			}
+		}
+	}
+	items, _ := odes.Outline(s.name(), s.now.text)
+	for _, it := range items {
+		if it.Kind == "let" || it.Kind == "output" {
+			name, _, _ := strings.Cut(it.Parts[0].Name, "[")
+			names[strings.TrimSpace(name)] = true
+		}
+	}
+	return names
+}
+
+// pose turns an expression about the last run into one of the language:
+// x(3.5) is x at that time, max(x) and min(x) the extremes over the run.
+func (s *Session) pose(ctx context.Context, entry string) (*question, error) {
+	m, err := s.model()
+	if err != nil {
+		return nil, err
+	}
+	moving := s.moving(m)
+	tokens := odes.Tokens(entry)
+	q := &question{entry: entry}
+	at := 0
+	for i := 0; i < len(tokens); i++ {
+		t := tokens[i]
+		if t.Kind != "name" {
+			continue
+		}
+		if open := i + 1; (t.Text == "max" || t.Text == "min") && open < len(tokens) && tokens[open].Text == "(" {
+			end := closing(tokens, open)
+			if end < 0 {
+				continue
+			}
+			arg := entry[tokens[open].End:tokens[end].Start]
+			if len(split(arg)) != 1 || !mentions(tokens[open+1:end], moving) {
+				continue
+			}
+			value, unit, ok, err := s.extreme(ctx, arg, t.Text == "max")
+			if err != nil {
+				return nil, err
+			}
+			if !ok {
+				continue
+			}
+			q.add(entry, at, t.Start)
+			q.text += literal(value, unit)
+			q.frozen = true
+			at = tokens[end].End
+			i = end
+			continue
+		}
+		if !moving[t.Text] {
+			continue
+		}
+		open := i + 1
+		if open < len(tokens) && tokens[open].Text == "[" {
+			if end := closing(tokens, open); end >= 0 {
+				open = end + 1
+			}
+		}
+		if open >= len(tokens) || tokens[open].Text != "(" {
+			continue
+		}
+		end := closing(tokens, open)
+		if end < 0 {
+			continue
+		}
+		q.add(entry, at, t.Start)
+		q.text += "sum_at(["
+		q.add(entry, tokens[open].End, tokens[end].Start)
+		q.text += "], "
+		q.add(entry, t.Start, tokens[open].Start)
+		q.text += ")"
+		at = tokens[end].End
+		i = end
+	}
+	q.add(entry, at, len(entry))
+	return q, nil
+}
+
+// literal writes a number of the language.
+func literal(x float64, unit string) string {
+	text := strconv.FormatFloat(x, 'g', -1, 64)
+	if known(unit) != "" {
+		text += " [" + unit + "]"
+	}
+	return "(" + text + ")"
+}
+
+// known drops units that say nothing.
+func known(unit string) string {
+	if unit == "1" || unit == "?" || unit == "unknown" {
+		return ""
+	}
+	return unit
+}
+
+func mentions(tokens []odes.Token, names map[string]bool) bool {
+	for _, t := range tokens {
+		if t.Kind == "name" && names[t.Text] {
+			return true
+		}
+	}
+	return false
+}
+
+// extreme returns the greatest or least value of an expression over a run; ok is false when it is not a number over time.
+func (s *Session) extreme(ctx context.Context, arg string, greatest bool) (value float64, unit string, ok bool, err error) {
+	c, err := s.curve(ctx, arg, 200)
+	if err != nil || c.size() != 1 {
+		return 0, "", false, ignore(err)
+	}
+	best := func(c *curves) int {
+		at := -1
+		for i, x := range c.Values {
+			if !math.IsNaN(x) && (at < 0 || greatest && x > c.Values[at] || !greatest && x < c.Values[at]) {
+				at = i
+			}
+		}
+		return at
+	}
+	for range 3 { // look closer around the place, on dense output
+		i := best(c)
+		if i < 0 {
+			return math.NaN(), c.Unit, true, nil
+		}
+		value = c.Values[i]
+		lo, hi := c.T[max(0, i-1)], c.T[min(len(c.T)-1, i+1)]
+		if !(hi > lo) {
+			break
+		}
+		opts := s.options()
+		opts.Times = between(lo, hi, 60)
+		sol, err := c.model.Solve(ctx, opts)
+		if err != nil {
+			return 0, "", false, err
+		}
+		next := &curves{Series: pick(sol, asked), T: sol.T, model: c.model}
+		if k := best(next); k < 0 || (next.Values[k] < value) == greatest {
+			break
+		}
+		c = next
+	}
+	return value, c.Unit, true, nil
+}
+
+// ignore drops errors of the model, which the question itself will report, and keeps those of runs.
+func ignore(err error) error {
+	var run *odes.RunError
+	if errors.As(err, &run) || odes.Interrupted(err) {
+		return err
+	}
+	return nil
+}
+
+func between(lo, hi float64, n int) []float64 {
+	list := make([]float64, n+1)
+	for i := range list {
+		f := float64(i) / float64(n)
+		list[i] = min(hi, lo+f*(hi-lo))
+	}
+	return list
+}
+
+// curves is an expression over a run.
+type curves struct {
+	odes.Series
+	T      []float64
+	Events []odes.EventRecord
+	RTol   float64
+	model  *odes.Model // with the expression as its output
+}
+
+func (c *curves) size() int { return max(1, len(c.Values)/max(1, len(c.T))) }
+
+func pick(sol *odes.Solution, name string) odes.Series {
+	for _, o := range sol.Outputs {
+		if o.Name == name {
+			return o
+		}
+	}
+	return odes.Series{}
+}
+
+// curve solves with an expression as output, at n times at least and at both sides of every event.
+func (s *Session) curve(ctx context.Context, entry string, n int) (*curves, error) {
+	q := &question{entry: entry}
+	q.add(entry, 0, len(entry))
+	m, err := s.ask(q, "output "+asked+" = ", "")
+	if err != nil {
+		return nil, err
+	}
+	sol, err := s.dense(ctx, m, n)
+	if err != nil {
+		return nil, err
+	}
+	c := &curves{Series: pick(sol, asked), T: sol.T, Events: sol.Events, RTol: sol.Settings.RTol, model: m}
+	c.Name = strings.TrimSpace(entry)
+	c.Unit = known(c.Unit)
+	return c, nil
+}
+
+// dense solves so that curves are smooth: at the steps when there are many,
+// otherwise at n times and at the events.
+func (s *Session) dense(ctx context.Context, m *odes.Model, n int) (*odes.Solution, error) {
+	sol, err := m.Solve(ctx, s.options())
+	if err != nil || len(sol.T) < 2 || len(sol.T) > 2*n {
+		return sol, err
+	}
+	times := between(sol.T[0], sol.T[len(sol.T)-1], n)
+	for _, e := range sol.Events {
+		times = append(times, e.T)
+	}
+	slices.Sort(times)
+	opts := s.options()
+	opts.Times = slices.Compact(times)
+	return m.Solve(ctx, opts)
+}
+
+// show answers an expression: its value, or how it changes along the run.
+func (s *Session) show(ctx context.Context, w io.Writer, entry string) error {
+	q, err := s.pose(ctx, entry)
+	if err != nil {
+		return err
+	}
+	m, err := s.ask(q, "objective "+asked+" = ", "")
+	if err != nil {
+		if !hasCode(err, codeTrajectory) {
+			return err
+		}
+		c, err := s.curve(ctx, entry, 200)
+		if err != nil {
+			return err
+		}
+		return s.showCurve(w, c)
+	}
+	if done, err := s.showConstant(w, m, q); done {
+		return err
+	}
+	opts := s.options()
+	opts.Of = []string{asked}
+	sol, err := m.Solve(ctx, opts)
+	if err != nil {
+		return err
+	}
+	digits := digitsOf(sol.Settings.RTol)
+	for _, v := range sol.Values {
+		name := strings.TrimPrefix(v.Name, asked)
+		if name != "" {
+			name += " "
+		}
+		fmt.Fprintln(w, name+withUnit(short(v.Value, digits), v.Unit))
+		for _, text := range v.Warnings {
+			fmt.Fprintln(w, text)
+		}
+	}
+	return nil
+}
+
+// showConstant answers a question that reads nothing of the run, without one;
+// m has it as its objective.
+func (s *Session) showConstant(w io.Writer, m *odes.Model, q *question) (done bool, err error) {
+	constant := false
+	for _, d := range m.Warnings() {
+		constant = constant || d.Code == codeNoEffect && strings.Contains(d.Message, asked)
+	}
+	if !constant || q.frozen {
+		return false, nil
+	}
+	symbols, err := m.Symbols(s.now.set)
+	if err != nil {
+		return true, err
+	}
+	for _, x := range symbols {
+		if x.Kind != "objective" || x.Name != asked {
+			continue
+		}
+		values, err := s.fixedValue(q, x)
+		if err != nil {
+			return false, nil // what a param may not read
+		}
+		for k, v := range values {
+			name := strings.TrimPrefix(elementName(asked, x.Shape, k), asked)
+			if name != "" {
+				name += " "
+			}
+			fmt.Fprintln(w, name+withUnit(short(v, 15), x.Unit))
+		}
+		return true, nil
+	}
+	return false, nil
+}
+
+// fixedValue evaluates a question that reads params only, as a param of the
+// shape of like, and of its unit.
+func (s *Session) fixedValue(q *question, like odes.Symbol) ([]float64, error) {
+	prefix := "param " + asked
+	if len(like.Shape) > 0 {
+		prefix += strings.ReplaceAll(fmt.Sprint(like.Shape), " ", ", ")
+	}
+	if like.Unit != "" {
+		prefix += " : [" + like.Unit + "]"
+	}
+	m, err := s.ask(q, prefix+" = ", "")
+	if err != nil {
+		return nil, err
+	}
+	symbols, err := m.Symbols(s.now.set)
+	if err != nil {
+		return nil, err
+	}
+	for _, x := range symbols {
+		if x.Kind == "param" && x.Name == asked {
+			return x.Values, nil
+		}
+	}
+	return nil, errors.New("the value is not known")
+}
+
+// showCurve says in a few lines how an expression runs.
+func (s *Session) showCurve(w io.Writer, c *curves) error {
+	digits := digitsOf(c.RTol)
+	info := c.model.Info()
+	n := c.size()
+	const most = 12
+	width := 0
+	for k := range min(n, most) {
+		width = max(width, len([]rune(elementName(c.Name, c.Shape, k))))
+	}
+	for k := range n {
+		if k == most {
+			fmt.Fprintf(w, "… %d more; choose with %s[…]\n", n-most, c.Name)
+			break
+		}
+		values := make([]float64, len(c.T))
+		lo, hi := 0, 0
+		for i := range c.T {
+			values[i] = c.Values[i*n+k]
+			if values[i] < values[lo] {
+				lo = i
+			}
+			if values[i] > values[hi] {
+				hi = i
+			}
+		}
+		if len(values) == 0 {
+			continue
+		}
+		last := len(values) - 1
+		name := elementName(c.Name, c.Shape, k)
+		fmt.Fprintf(w, "%s%s  %s  %s → %s", name, strings.Repeat(" ", width-len([]rune(name))), plot.Spark(values, 24),
+			short(values[0], digits), withUnit(short(values[last], digits), c.Unit))
+		if lo != 0 && lo != last {
+			fmt.Fprintf(w, ", least %s at %s = %s", short(values[lo], min(digits, 5)), info.Time, short(c.T[lo], 5))
+		}
+		if hi != 0 && hi != last {
+			fmt.Fprintf(w, ", greatest %s at %s = %s", short(values[hi], min(digits, 5)), info.Time, short(c.T[hi], 5))
+		}
+		fmt.Fprintln(w)
+	}
+	return nil
+}
+
+// elementName returns "x[2,3]" for the k-th element, "x" for a number.
+func elementName(name string, shape []int, k int) string {
+	if len(shape) == 0 {
+		return name
+	}
+	subs := make([]string, len(shape))
+	for d := len(shape) - 1; d >= 0; d-- {
+		subs[d] = strconv.Itoa(k%shape[d] + 1)
+		k /= shape[d]
+	}
+	return name + "[" + strings.Join(subs, ",") + "]"
+}
+
+// digitsOf returns how many digits a relative tolerance justifies.
+func digitsOf(rtol float64) int {
+	if !(rtol > 0) {
+		return 10
+	}
+	return min(12, max(4, int(math.Round(-math.Log10(rtol)))))
+}
+
+// short writes x with at most n significant digits.
+func short(x float64, n int) string {
+	switch {
+	case math.IsNaN(x):
+		return "nan"
+	case math.IsInf(x, 0):
+		return strings.TrimPrefix(strings.ToLower(strconv.FormatFloat(x, 'g', -1, 64)), "+")
+	}
+	return strconv.FormatFloat(x, 'g', n, 64)
+}
+
+func withUnit(text, unit string) string {
+	if known(unit) == "" {
+		return text
+	}
+	return text + " [" + unit + "]"
+}
