@@ -24,5 +24,5 @@ var arrays = []*Func{
 	{Name: "randn", Args: []string{"n", "m", "l"}, MinArgs: 1, Class: Grid, Value: "normal with mean 0 and deviation 1", Doc: "normally distributed random numbers, fixed by the seed: randn(n, m, seed = 1)", Source: "polar method, doi:10.1137/1006063"},
 	{Name: "load", Args: []string{"path"}, Class: Grid, Value: "the file's array", Doc: "array from a file in the model's folder: .csv, .npy or .mtx"},
 	{Name: "csv", Args: []string{"path"}, Class: Grid, Value: "the file's table", Doc: "table of a data item: csv(\"file.csv\", time = \"t [h]\", y = \"conc [mg/L]\")"},
-	{Name: "interp", Args: []string{"t", "y", "q"}, Class: Special, Units: UnitsFree, Value: "y at q, linear between the knots t", Domain: "t ascending", Kinks: "at the knots", Doc: "linear interpolation in a table, constant outside it"},
+	{Name: "interp", Args: []string{"t", "y", "q"}, Class: Special, Units: UnitsFree, Value: "y at q between the knots t", Domain: "t ascending", Kinks: "at the knots (linear), at the ends", Doc: "value of a table at q, constant outside it: interp(t, y, q), or with kind = spline (natural cubic) or kind = monotone (cubic without overshoot); where q is the time, steps end at the knots", Source: "monotone: Fritsch and Butland, doi:10.1137/0905021"},
 }

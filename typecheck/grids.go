@@ -254,67 +254,6 @@ func (c *checker) special(x context, e *ast.Call, row *stdlib.Func) Expr {
 	return seal(&Limit{Base: at(v.Type(), e.Span), X: v, Post: row.Name == "post"})
 }
 
-// interp writes linear interpolation with functions that have kinks only: the sum of the
-// first value and, for each interval, its slope times the part of the interval that lies below q.
-func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
-	for i := range e.Args {
-		if k := e.Args[i].Key; k != nil {
-			if n, ok := strip(e.Args[i].Value).(*ast.Name); ok && k.Name == "kind" && n.Name == "linear" && i == len(e.Args)-1 {
-				trimmed := *e
-				trimmed.Args = e.Args[:i]
-				e = &trimmed
-				break
-			}
-			c.unavailable(k.Span, "`interp` other than linear")
-			return bad(e.Span)
-		}
-	}
-	args, ok := c.arguments(x, e, row)
-	if !ok || anyBad(args...) {
-		return bad(e.Span)
-	}
-	t, y, q := args[0], args[1], args[2]
-	for _, a := range args {
-		if !c.numeric(a, "interp", a.Span()) {
-			return bad(e.Span)
-		}
-	}
-	ts := t.Type().Shape
-	if len(ts) != 1 || ts[0] < 2 || !ts.Equal(y.Type().Shape) || len(q.Type().Shape) != 0 {
-		c.errorf(CodeShape, e.Span, "interp takes knots and values of one length (at least 2) and a scalar, and got %s, %s and %s", shapeOf(t), shapeOf(y), shapeOf(q))
-		return bad(e.Span)
-	}
-	if k, is := t.(*Const); is {
-		for i := 1; i < len(k.Data); i++ {
-			if !(k.Data[i] > k.Data[i-1]) {
-				c.errorf(CodeArguments, t.Span(), "the knots ascend, but knot %d is %g after %g", i+1, k.Data[i], k.Data[i-1])
-				return bad(e.Span)
-			}
-		}
-	} else if Depends(t)&^UsesParam != 0 {
-		c.errorf(CodePlace, t.Span(), "the knots of interp are consts or params")
-		return bad(e.Span)
-	}
-	c.sameUnit("interp", e.Span, t, q)
-	n := ts[0]
-	return c.quietly(func() Expr {
-		part := func(v Expr, lo int) Expr {
-			u := v.Type()
-			u.Shape = types.Shape{n - 1}
-			return c.foldAccess(&Access{Base: at(u, e.Span), X: v, Subs: []Sub{{Lo: lo, Step: 1, Count: n - 1}}})
-		}
-		op := func(name string, a, b Expr) Expr { return c.apply(stdlib.Operator(name), e.Span, a, b) }
-		min2, max2 := stdlib.Find("min", stdlib.Elementwise), stdlib.Find("max", stdlib.Elementwise)
-		t0, t1, y0, y1 := part(t, 1), part(t, 2), part(y, 1), part(y, 2)
-		within := op("-", c.apply(max2, e.Span, c.apply(min2, e.Span, q, t1), t0), t0)
-		rise := c.reduction(e.Span, stdlib.Find("sum", stdlib.Reduction), op("/", op("*", op("-", y1, y0), within), op("-", t1, t0)))
-		u := y.Type()
-		u.Shape = nil
-		first := c.foldAccess(&Access{Base: at(u, e.Span), X: y, Subs: []Sub{{At: number(1, units.Unit{}, e.Span)}}})
-		return retype(op("+", first, rise), u)
-	})
-}
-
 // member elaborates D.column.
 func (c *checker) member(x context, e *ast.Member) Expr {
 	if m, known := c.moduleOf(x, e.X); known {

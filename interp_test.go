@@ -1,0 +1,108 @@
+package odes
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// TestInterp compares interpolated values with those of SciPy 1.17.1
+// (CubicSpline with natural ends, PchipInterpolator), and the derivatives by
+// the tabulated values in three modes. The values stand once as constants and
+// once as params.
+func TestInterp(t *testing.T) {
+	q := []float64{0.3, 1.7, 2.6, 4.9, 5.5, 6.99}
+	for _, c := range []struct {
+		kind, y  string
+		at       []float64
+		integral float64
+	}{
+		{
+			"spline", "[1, 3, 2, 2.5, 0.5, 0.7]",
+			[]float64{1.788008036622584, 2.6993862778342943, 2.000084638860631, 0.6906188199389616, -0.06597151576805693, 0.689614002034588},
+			11.431476771787047,
+		},
+		{
+			"monotone", "[1, 3, 2, 2.5, 0.5, 0.7]",
+			[]float64{1.8828, 2.5499259259259257, 2.0063703703703704, 0.5559999999999996, 0.503125, 0.6970149750000001},
+			11.980555555555554,
+		},
+		{
+			"monotone", "[5, 1, 0.9, 0.95, 4, 3]",
+			[]float64{3.3255517757009345, 0.9270798200069228, 0.9001980753305349, 3.9152349267540467, 3.984375, 3.0149251249999995}, 0,
+		},
+		{
+			"monotone", "[1, 3, 2, -2.5, 0.5, 9]",
+			[]float64{1.8828, 2.739986531986532, 1.8476363636363635, 0.13645864661654272, 2.32219219924812, 8.94921004777569}, 0,
+		},
+		{"linear", "[1, 3, 2, 2.5, 0.5, 0.7]", []float64{1.6, 3 - 0.7/1.5, 2 + 0.1/3, 0.7, 0.55, 0.699}, 0},
+	} {
+		for _, declared := range []string{"const", "param"} {
+			text := fmt.Sprintf(`
+time t from -1 to 8
+const T = [0, 1, 2.5, 4, 5, 7]
+%s y[6] = %s
+param s = 1
+state x = 0, z = 0
+x' = if t < 0 then 0 elseif t > 7 then 0 else interp(T, y, t, kind = %[3]s)
+z' = s*interp(T, y, 3.5 + 4*sin(t), kind = %[3]s)
+objective X = final(x)
+objective Z = final(z)
+objective below = sum_at(-0.5, interp(T, y, t, kind = %[3]s))
+objective above = sum_at(7.5, interp(T, y, t, kind = %[3]s))
+`, declared, c.y, c.kind)
+			for i, at := range q {
+				text += fmt.Sprintf("objective v%d = sum_at(%g, interp(T, y, t, kind = %s))\n", i, at, c.kind)
+			}
+			m, err := Parse("table.ode", text, ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var want *Sensitivities
+			for _, mode := range []string{"adjoint", "tangent", "complex"} {
+				s, err := m.Sensitivities(context.Background(), Options{Settings: []Setting{{"sens.mode", mode}}})
+				if err != nil {
+					t.Fatal(err)
+				}
+				for i, v := range c.at {
+					if !near(s.Values[4+i].Value, v, 1e-13) {
+						t.Errorf("%s %s at %g: %.16g, want %.16g", c.kind, c.y, q[i], s.Values[4+i].Value, v)
+					}
+				}
+				// A cubic between steps that end at the knots: the integral is exact to rounding.
+				if c.integral != 0 && !near(s.Values[0].Value, c.integral, 1e-12) {
+					t.Errorf("%s %s: integral %.16g, want %.16g", c.kind, c.y, s.Values[0].Value, c.integral)
+				}
+				if want == nil {
+					want = s
+				}
+				for i, x := range s.Gradient {
+					if !near(x, want.Gradient[i], 1e-11) {
+						t.Errorf("%s %s, %s: derivative %d of %s is %.15g, and %.15g by adjoints", c.kind, c.y, mode, i%s.Columns, s.Values[i/s.Columns].Name, x, want.Gradient[i])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestInterpKnots differentiates by knots that are params.
+func TestInterpKnots(t *testing.T) {
+	for _, kind := range []string{"linear", "monotone"} {
+		m, err := Parse("table.ode", strings.ReplaceAll(`
+time t from 0 to 8
+param T[4] = [1, 2, 4, 7], y[4] = [1, 3, 2, 2.5]
+state x = 0
+x' = interp(T, y, t, kind = KIND)
+objective X = final(x^2)
+`, "KIND", kind), ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := m.Verify(context.Background(), Options{}, VerifyOptions{})
+		if err != nil || v.Wrong() {
+			t.Errorf("%s: %+v, %v", kind, v, err)
+		}
+	}
+}

@@ -1,0 +1,271 @@
+package typecheck
+
+import (
+	"math"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// interpKinds are the ways to interpolate.
+var interpKinds = []string{"linear", "spline", "monotone"}
+
+// interp elaborates interp(t, y, q, kind = …). Every kind is written as the
+// first value plus, for each interval, a polynomial in the part w of the
+// interval that lies below q: what is constant outside the knots, needs no
+// search, and has kinks only where min and max have them. Where q is the time,
+// lowering turns these into step ends.
+func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
+	kind := "linear"
+	positional := *e
+	positional.Args = nil
+	for i := range e.Args {
+		a := &e.Args[i]
+		if a.Key == nil {
+			positional.Args = append(positional.Args, *a)
+			continue
+		}
+		n, ok := strip(a.Value).(*ast.Name)
+		if a.Key.Name != "kind" || !ok || !contains(interpKinds, n.Name) {
+			word := ""
+			if ok && a.Key.Name == "kind" {
+				word = diag.DidYouMean(n.Name, interpKinds)
+			}
+			c.errorf(CodeArguments, a.Span, "write interp(t, y, q) or interp(t, y, q, kind = …) with %s%s", strings.Join(interpKinds, ", "), word)
+			return bad(e.Span)
+		}
+		kind = n.Name
+	}
+	args, ok := c.arguments(x, &positional, row)
+	if !ok || anyBad(args...) {
+		return bad(e.Span)
+	}
+	t, y, q := args[0], args[1], args[2]
+	for _, a := range args {
+		if !c.numeric(a, "interp", a.Span()) {
+			return bad(e.Span)
+		}
+	}
+	ts := t.Type().Shape
+	if len(ts) != 1 || ts[0] < 2 || !ts.Equal(y.Type().Shape) || len(q.Type().Shape) != 0 {
+		c.errorf(CodeShape, e.Span, "interp takes knots and values of one length (at least 2) and a scalar, and got %s, %s and %s", shapeOf(t), shapeOf(y), shapeOf(q))
+		return bad(e.Span)
+	}
+	if !c.knots(t, kind) {
+		return bad(e.Span)
+	}
+	c.sameUnit("interp", e.Span, t, q)
+	return c.quietly(func() Expr {
+		b := &table1{c: c, at: e.Span, t: t, y: y, n: ts[0]}
+		v := b.through(q, kind)
+		u := y.Type()
+		u.Kind, u.Shape = types.Real, nil
+		return retype(v, u)
+	})
+}
+
+func contains(list []string, s string) bool {
+	for _, x := range list {
+		if x == s {
+			return true
+		}
+	}
+	return false
+}
+
+// knots checks the knots of a table.
+func (c *checker) knots(t Expr, kind string) bool {
+	k, is := t.(*Const)
+	switch {
+	case is:
+		for i := 1; i < len(k.Data); i++ {
+			if !(k.Data[i] > k.Data[i-1]) {
+				c.errorf(CodeArguments, t.Span(), "the knots ascend, but knot %d is %g after %g", i+1, k.Data[i], k.Data[i-1])
+				return false
+			}
+		}
+		if len(k.Data) == 1 {
+			c.errorf(CodeArguments, t.Span(), "the knots ascend, but all are %g", k.Data[0])
+			return false
+		}
+	case Depends(t)&^UsesParam != 0:
+		c.errorf(CodePlace, t.Span(), "the knots of interp are consts or params")
+		return false
+	case kind == "spline":
+		c.errorf(CodePlace, t.Span(), "the knots of a spline are consts, because all its slopes depend on all of them; use kind = monotone for knots that are params")
+		return false
+	}
+	return true
+}
+
+// table1 writes the interpolation of one table.
+type table1 struct {
+	c    *checker
+	at   source.Span
+	t, y Expr // [n]
+	n    int
+}
+
+func (b *table1) op(name string, x, y Expr) Expr { return b.c.apply(stdlib.Operator(name), b.at, x, y) }
+
+func (b *table1) of(name string, args ...Expr) Expr {
+	return b.c.apply(stdlib.Find(name, stdlib.Elementwise), b.at, args...)
+}
+
+func (b *table1) num(x float64) Expr { return number(x, units.Unit{}, b.at) }
+
+// part is v[lo : lo+n-1].
+func (b *table1) part(v Expr, lo, n int) Expr {
+	u := v.Type()
+	u.Shape = types.Shape{n}
+	return b.c.foldAccess(&Access{Base: at(u, b.at), X: v, Subs: []Sub{{Lo: lo, Step: 1, Count: n}}})
+}
+
+// elem is v[i].
+func (b *table1) elem(v Expr, i int) Expr {
+	u := v.Type()
+	u.Shape = nil
+	return b.c.foldAccess(&Access{Base: at(u, b.at), X: v, Subs: []Sub{{At: b.num(float64(i))}}})
+}
+
+// choose is `if x < y then a else b`, without events.
+func (b *table1) choose(x, y, then, els Expr) Expr {
+	cond := b.c.elementwise(stdlib.Operator("<"), b.at, types.Bool, x, y)
+	shape, _ := b.c.broadcastShape("if", b.at, cond, then, els)
+	e := seal(&If{Base: at(types.Type{Kind: types.Real, Shape: shape}, b.at), Cond: cond, Then: then, Else: els, Static: Static(cond)})
+	if Static(e) {
+		return seal(&Const{Base: at(e.T, b.at), Data: Tabulate(e, nil)})
+	}
+	return seal(&NoEvent{Base: at(e.T, b.at), X: e})
+}
+
+func (b *table1) through(q Expr, kind string) Expr {
+	m := b.n - 1
+	t0, t1 := b.part(b.t, 1, m), b.part(b.t, 2, m)
+	h := b.op("-", t1, t0)
+	slope := b.op("/", b.op("-", b.part(b.y, 2, m), b.part(b.y, 1, m)), h)
+	w := b.op("-", b.of("max", b.of("min", q, t1), t0), t0)
+	var rise Expr
+	if kind == "linear" {
+		rise = b.op("*", slope, w)
+	} else {
+		d := b.slopes(kind, h, slope)
+		d0, d1 := b.part(d, 1, m), b.part(d, 2, m)
+		// Hermite's cubic: w*(d0 + w*(c2 + w*c3)).
+		c2 := b.op("/", b.op("-", b.op("*", b.num(3), slope), b.op("+", b.op("*", b.num(2), d0), d1)), h)
+		c3 := b.op("/", b.op("-", b.op("+", d0, d1), b.op("*", b.num(2), slope)), b.op("*", h, h))
+		rise = b.op("*", w, b.op("+", d0, b.op("*", w, b.op("+", c2, b.op("*", w, c3)))))
+	}
+	return b.op("+", b.elem(b.y, 1), b.c.reduction(b.at, stdlib.Find("sum", stdlib.Reduction), rise))
+}
+
+// slopes are the derivatives at the knots [n].
+func (b *table1) slopes(kind string, h, slope Expr) Expr {
+	switch {
+	case b.n == 2:
+		return b.join(b.elem(slope, 1), nil, b.elem(slope, 1))
+	case kind == "spline":
+		return b.splineSlopes()
+	}
+	return b.monotoneSlopes(h, slope)
+}
+
+// join is [first, middle…, last].
+func (b *table1) join(first, middle, last Expr) Expr {
+	one := func(i int) []Sub { return []Sub{{Lo: i, Step: 1, Count: 1}} }
+	pieces := []Piece{{Subs: one(1), Value: first, Span: b.at}}
+	if middle != nil {
+		pieces = append(pieces, Piece{Subs: []Sub{{Lo: 2, Step: 1, Count: b.n - 2}}, Value: middle, Span: b.at})
+	}
+	pieces = append(pieces, Piece{Subs: one(b.n), Value: last, Span: b.at})
+	e := seal(&Assemble{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at), Pieces: pieces})
+	if Static(e) {
+		return seal(&Const{Base: at(e.T, b.at), Data: Tabulate(e, nil)})
+	}
+	return e
+}
+
+// monotoneSlopes are those of Fritsch and Butland (doi:10.1137/0905021): inside,
+// the weighted harmonic mean of the neighbouring slopes, 0 at an extremum; at
+// the ends the parabola's, limited so that the curve stays monotone.
+func (b *table1) monotoneSlopes(h, slope Expr) Expr {
+	m := b.n - 1
+	ha, hb := b.part(h, 1, m-1), b.part(h, 2, m-1)
+	sa, sb := b.part(slope, 1, m-1), b.part(slope, 2, m-1)
+	wa := b.op("+", b.op("*", b.num(2), hb), ha)
+	wb := b.op("+", hb, b.op("*", b.num(2), ha))
+	same := b.op("*", sa, sb)
+	// Where the slopes have different signs the mean is 0, and nothing may be divided by what could be 0 there.
+	under := b.choose(b.num(0), same, b.op("+", b.op("*", wa, sb), b.op("*", wb, sa)), b.num(1))
+	mean := b.op("/", b.op("*", b.op("+", wa, wb), b.of("max", same, b.num(0))), under)
+	end := func(h0, h1, s0, s1 Expr) Expr {
+		d := b.op("/", b.op("-", b.op("*", b.op("+", b.op("*", b.num(2), h0), h1), s0), b.op("*", h0, s1)), b.op("+", h0, h1))
+		three := b.op("*", b.num(3), s0)
+		// d, but not beyond 3 s0 where the slopes differ in sign, and 0 where it has not the sign of s0.
+		limited := b.choose(b.of("abs", three), b.of("abs", d), three, d)
+		limited = b.choose(b.op("*", s0, s1), b.num(0), limited, d)
+		return b.choose(b.num(0), b.op("*", d, s0), limited, b.num(0))
+	}
+	first := end(b.elem(h, 1), b.elem(h, 2), b.elem(slope, 1), b.elem(slope, 2))
+	last := end(b.elem(h, m), b.elem(h, m-1), b.elem(slope, m), b.elem(slope, m-1))
+	return b.join(first, mean, last)
+}
+
+// splineSlopes are those of the natural cubic spline: linear in the values,
+// with a matrix that the knots decide.
+func (b *table1) splineSlopes() Expr {
+	t := b.t.(*Const).Data
+	if k, ok := b.y.(*Const); ok {
+		y := constTable(k).data
+		return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at), Data: naturalSlopes(t, y)})
+	}
+	n := b.n
+	if !b.c.fits(types.Shape{n, n}, b.at) {
+		return bad(b.at)
+	}
+	d := make([]float64, n*n)
+	unit := make([]float64, n)
+	for j := range n {
+		unit[j] = 1
+		for i, x := range naturalSlopes(t, unit) {
+			d[i*n+j] = x
+		}
+		unit[j] = 0
+	}
+	matrix := seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n, n}}, b.at), Data: d})
+	return seal(&Call{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}}, b.at), Fn: stdlib.Operator("@"), Args: []Expr{matrix, b.y}})
+}
+
+// naturalSlopes solves the tridiagonal system of the spline through (t, y) whose
+// second derivative is 0 at both ends; its diagonal dominates, so no pivots are needed.
+func naturalSlopes(t, y []float64) []float64 {
+	n := len(t)
+	upper, d := make([]float64, n), make([]float64, n)
+	for i := range n {
+		// low*d[i-1] + mid*d[i] + up*d[i+1] = right
+		var low, up, mid, right float64
+		if i > 0 {
+			low = 1 / (t[i] - t[i-1])
+			right = float64(3*low*low) * (y[i] - y[i-1])
+		}
+		if i < n-1 {
+			up = 1 / (t[i+1] - t[i])
+			right = math.FMA(float64(3*up*up), y[i+1]-y[i], right)
+		}
+		mid = float64(2 * (low + up))
+		if i > 0 {
+			mid = math.FMA(-low, upper[i-1], mid)
+			right = math.FMA(-low, d[i-1], right)
+		}
+		upper[i], d[i] = up/mid, right/mid
+	}
+	for i := n - 2; i >= 0; i-- {
+		d[i] = math.FMA(-upper[i], d[i+1], d[i])
+	}
+	return d
+}
