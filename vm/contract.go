@@ -46,6 +46,22 @@ func (c *reduceStep) run(m *Machine) {
 	}
 }
 
+// records implements recorder for sums of elements side by side.
+func (c *reduceStep) records(*compiler) (code []kernel.Record, ok bool) {
+	n := len(c.offsets)
+	if c.width > 1 || c.op != tape.SumAxes || !c.dense || n > recordWork || len(c.starts) > recordsEach {
+		return nil, false
+	}
+	for i, start := range c.starts {
+		r := kernel.Record{Out: kernel.NewRef(c.dst.reg, c.dst.off+i), A: kernel.NewRef(c.src.reg, c.src.off+start), N: n}
+		if !r.Handle("sum") {
+			return nil, false
+		}
+		code = append(code, r)
+	}
+	return code, true
+}
+
 func (c *reduceStep) rows(d, src []float64, m *Machine) {
 	n := len(d)
 	if c.op != tape.SumAxes {
@@ -154,6 +170,13 @@ func (c *dotStep) run(m *Machine) {
 	tree(d, p)
 }
 
+// records implements recorder for vectors without lanes.
+func (c *dotStep) records(*compiler) ([]kernel.Record, bool) {
+	r := kernel.Record{Out: c.dst.ref(), A: c.a.ref(), B: c.b.ref(), N: c.n}
+	ok := c.lanes == 1 && c.n <= recordWork && r.Handle("dot")
+	return []kernel.Record{r}, ok
+}
+
 // outerStep is Outer.
 type outerStep struct {
 	dst    dense
@@ -184,6 +207,22 @@ func (c *outerStep) run(m *Machine) {
 			}
 		}
 	}
+}
+
+// records implements recorder for few rows that have one factor each.
+func (c *outerStep) records(*compiler) (code []kernel.Record, ok bool) {
+	w := c.m * c.lanes
+	if c.n > recordsEach || w > recordWork || c.al && c.lanes > 1 {
+		return nil, false
+	}
+	for i := range c.n {
+		r := kernel.Record{Out: kernel.NewRef(c.dst.reg, c.dst.off+i*w), A: kernel.NewRef(c.a.reg, c.a.off+i), B: c.b.ref(), N: 1, Lanes: w}
+		if !r.Handle("mul SV") {
+			return nil, false
+		}
+		code = append(code, r)
+	}
+	return code, true
 }
 
 // fast is run by the kernels of package simd, row by row of the result.

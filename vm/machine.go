@@ -22,8 +22,7 @@ type Machine struct {
 	changed  bool  // bindings changed since the last Run
 	indirect []int // vectors of outputs that stand in own memory
 	scratch  []float64
-	packed   [][]float64 // matrices of constant inputs, packed; nil until they are needed
-	fresh    []bool      // packed matrices that are up to date
+	packed   bool // matrices of constant inputs are packed as they are now
 }
 
 // memory is a part of the address space.
@@ -39,8 +38,6 @@ func (p *Program) NewMachine() *Machine {
 		own:     make([][]float64, len(p.vectors)),
 		add:     make([]bool, len(p.vectors)),
 		scratch: make([]float64, p.wide),
-		packed:  make([][]float64, p.matrices),
-		fresh:   make([]bool, p.matrices),
 		changed: true,
 	}
 	file := make([]float64, p.heap)
@@ -89,7 +86,7 @@ func (m *Machine) SetVector(v int, x []float64) {
 }
 
 // Refresh tells that elements of constant inputs have changed.
-func (m *Machine) Refresh() { clear(m.fresh) }
+func (m *Machine) Refresh() { m.packed, m.changed = false, true }
 
 // SetInput binds input i, of a Program without Places, to x of InputSize(i)
 // elements, as SetVector does.
@@ -147,6 +144,9 @@ func (m *Machine) bind() {
 		} else {
 			m.divert(v)
 		}
+	}
+	if !m.packed {
+		m.pack()
 	}
 	m.changed = false
 }

@@ -1,6 +1,8 @@
 package vm
 
 import (
+	"strconv"
+
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/vm/internal/kernel"
 )
@@ -13,7 +15,7 @@ type matmulStep struct {
 	ai, ak, bk, bj int // strides in elements of one lane
 	lanes          int // of the result
 	al, bl         bool
-	packed         int // index of the packed matrix; -1: none
+	packed         int // register of the packed matrix; -1: none
 	work           int // elements of scratch
 }
 
@@ -102,6 +104,14 @@ func (c *matmulStep) lanesLeft(d, a, b []float64) {
 	}
 }
 
+// packing says how a matrix that stays the same is packed for a vector in each lane.
+type packing struct {
+	dst, src          int // registers
+	off               int // of the matrix in src
+	rows, inner, step int
+	transposed        bool
+}
+
 // plan decides, for the kernels of package simd, whether a matrix is kept packed
 // and what scratch is needed; steady tells which operands stay the same.
 func (c *matmulStep) plan(p *Program, steady [2]bool) {
@@ -112,9 +122,10 @@ func (c *matmulStep) plan(p *Program, steady [2]bool) {
 	L := c.lanes
 	switch {
 	case c.al && c.bl:
-	case c.bl && c.m == 1 && steady[0], c.al && c.n == 1 && steady[1]:
-		c.packed = p.matrices
-		p.matrices++
+	case c.bl && c.m == 1 && steady[0]:
+		c.pack(p, c.a, c.n, c.ai, c.ak)
+	case c.al && c.n == 1 && steady[1]: // y @ b is bᵀ @ y
+		c.pack(p, c.b, c.m, c.bj, c.bk)
 	case c.bl && (c.m == 1 || c.bj == 1):
 		c.work = simd.MatMulWork(c.inner, c.m*L)
 	case c.al || c.bl:
@@ -125,12 +136,65 @@ func (c *matmulStep) plan(p *Program, steady [2]bool) {
 	p.wide = max(p.wide, c.work)
 }
 
+// pack plans to keep a matrix packed.
+func (c *matmulStep) pack(p *Program, matrix dense, rows, ri, rk int) {
+	k := packing{dst: len(p.regs), src: matrix.reg, off: matrix.off, rows: rows, inner: c.inner}
+	k.step, k.transposed = stride(ri, rk)
+	c.packed = k.dst
+	p.regs = append(p.regs, register{kind: packed, size: simd.LanesSize(rows, c.inner)})
+	p.packings = append(p.packings, k)
+}
+
+// pack packs the matrices of constant inputs.
+func (m *Machine) pack() {
+	for i := range m.p.packings {
+		k := &m.p.packings[i]
+		if m.regs[k.dst] == nil {
+			m.regs[k.dst] = make([]float64, m.p.regs[k.dst].size)
+		}
+		simd.PackLanes(m.regs[k.dst], m.regs[k.src][k.off:], k.rows, k.inner, k.step, k.transposed)
+	}
+	m.packed = true
+}
+
+// records implements recorder for small products of a matrix and a vector.
+func (c *matmulStep) records(*compiler) ([]kernel.Record, bool) {
+	if c.n*c.m*c.inner > recordWork {
+		return nil, false
+	}
+	r := kernel.Record{Out: c.dst.ref(), A: c.a.ref(), B: c.b.ref(), Lanes: c.inner}
+	name := ""
+	switch {
+	case c.packed >= 0 && (c.lanes == 4 || c.lanes == 8):
+		name = "matvec lanes/" + strconv.Itoa(c.lanes)
+		r.A, r.N = kernel.NewRef(c.packed, 0), c.n
+		if c.al {
+			r.B, r.N = c.a.ref(), c.m
+		}
+	case c.al || c.bl:
+	case c.m == 1 && c.ak == 1 && c.bk == 1:
+		name, r.N, r.C = "matvec", c.n, kernel.Stride(c.ai)
+	case c.m == 1 && c.ai == 1 && c.bk == 1:
+		name, r.N, r.Lanes, r.C = "matvec transposed", c.inner, c.n, kernel.Stride(c.ak)
+	case c.n == 1 && c.bk == 1 && c.ak == 1:
+		name, r.N, r.C = "matvec", c.m, kernel.Stride(c.bj)
+		r.A, r.B = r.B, r.A
+	case c.n == 1 && c.bj == 1 && c.ak == 1:
+		name, r.N, r.Lanes, r.C = "matvec transposed", c.inner, c.m, kernel.Stride(c.bk)
+		r.A, r.B = r.B, r.A
+	}
+	ok := r.Handle(name)
+	return []kernel.Record{r}, ok
+}
+
 func (c *matmulStep) fast(m *Machine, d, a, b []float64) {
 	L := c.lanes
 	work := m.scratch[:c.work]
 	switch {
+	case c.packed >= 0 && c.al:
+		simd.LaneProduct(d, m.regs[c.packed], a, c.m, c.inner, L, false)
 	case c.packed >= 0:
-		c.lanesPacked(m, d, a, b)
+		simd.LaneProduct(d, m.regs[c.packed], b, c.n, c.inner, L, false)
 	case c.bl && (c.m == 1 || c.bj == 1): // the lanes are columns
 		as, ta := stride(c.ai, c.ak)
 		simd.MatMul(d, a, b, c.n, c.inner, c.m*L, c.m*L, as, c.bk*L, ta, false, false, work)
@@ -171,21 +235,4 @@ func stride(rows, cols int) (n int, transposed bool) {
 		return rows, false
 	}
 	return cols, true
-}
-
-// lanesPacked multiplies a matrix that stays the same with a vector for each lane.
-func (c *matmulStep) lanesPacked(m *Machine, d, a, b []float64) {
-	matrix, x, rows, ri, rk := a, b, c.n, c.ai, c.ak
-	if c.al { // y @ b is bᵀ @ y
-		matrix, x, rows, ri, rk = b, a, c.m, c.bj, c.bk
-	}
-	if !m.fresh[c.packed] {
-		if m.packed[c.packed] == nil {
-			m.packed[c.packed] = make([]float64, simd.LanesSize(rows, c.inner))
-		}
-		s, transposed := stride(ri, rk)
-		simd.PackLanes(m.packed[c.packed], matrix, rows, c.inner, s, transposed)
-		m.fresh[c.packed] = true
-	}
-	simd.LaneProduct(d, m.packed[c.packed], x, rows, c.inner, c.lanes, false)
 }

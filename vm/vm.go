@@ -68,7 +68,7 @@ type Program struct {
 	strip int        // elements in a strip register
 	wide  int        // elements of scratch that contractions need
 
-	matrices int // that are packed
+	packings []packing
 
 	ops   int
 	flops int
@@ -105,6 +105,7 @@ const (
 	bound                 // the caller's memory
 	heap                  // a part of the register file, reused when the value is dead
 	strip                 // a temporary of one strip
+	packed                // a matrix in the order a product wants
 	constant              // the program's own
 )
 

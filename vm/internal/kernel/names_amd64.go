@@ -279,4 +279,10 @@ var names = [...]string{
 	"mod SV",
 	"mod VS",
 	"move",
+	"matvec",
+	"matvec transposed",
+	"matvec lanes/4",
+	"matvec lanes/8",
+	"sum",
+	"dot",
 }

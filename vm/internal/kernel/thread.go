@@ -7,7 +7,7 @@ package kernel
 // are what the handlers read.
 type Record struct {
 	handler      uintptr
-	Out, A, B, C Ref // C holds the steps of rows for a move
+	Out, A, B, C Ref // C holds the steps of a move or the stride of a product
 	N            int // elements, or rows
 	Lanes        int // elements of a row
 	Step         int32
@@ -24,6 +24,9 @@ func NewRef(i, off int) Ref { return Ref{uint32(24 * i), uint32(8 * off)} }
 // operand lie apart.
 func Steps(out, a int) Ref { return Ref{uint32(int32(8 * out)), uint32(int32(8 * a))} }
 
+// Stride gives, for a product, how many elements rows of the matrix lie apart.
+func Stride(n int) Ref { return Ref{uint32(n), uint32(n >> 32)} }
+
 // End ends a program.
 var End = Record{handler: addressOf["stop"], Step: -1}
 
@@ -32,8 +35,8 @@ func Stop(step int) Record { return Record{handler: addressOf["stop"], Step: int
 
 // Handle sets the handler by its name: an operation of package tape, copy or move,
 // with the forms of its operands (V: an element each; S: one for a row) and "/1",
-// "/2" or "/4" where that is how many elements there are. It reports whether
-// there is one.
+// "/2" or "/4" where that is how many elements there are; or a contraction. It
+// reports whether there is one.
 func (r *Record) Handle(name string) bool {
 	a, ok := addressOf[name]
 	r.handler = a

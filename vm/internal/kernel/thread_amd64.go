@@ -828,6 +828,24 @@ func hModVS(code *uintptr, table *[]float64) (at int, done int)
 // hMove is the handler of move.
 func hMove(code *uintptr, table *[]float64) (at int, done int)
 
+// hMatvec is the handler of matvec.
+func hMatvec(code *uintptr, table *[]float64) (at int, done int)
+
+// hMatvecTransposed is the handler of matvec transposed.
+func hMatvecTransposed(code *uintptr, table *[]float64) (at int, done int)
+
+// hMatvecLanes4 is the handler of matvec lanes/4.
+func hMatvecLanes4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMatvecLanes8 is the handler of matvec lanes/8.
+func hMatvecLanes8(code *uintptr, table *[]float64) (at int, done int)
+
+// hSum is the handler of sum.
+func hSum(code *uintptr, table *[]float64) (at int, done int)
+
+// hDot is the handler of dot.
+func hDot(code *uintptr, table *[]float64) (at int, done int)
+
 // addresses lists the addresses of the handlers, in the order of names.
 //
 //go:noescape

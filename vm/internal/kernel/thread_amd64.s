@@ -19187,6 +19187,1698 @@ done:
 	ADDQ $0x40, SI
 	JMP  AX
 
+// func hMatvec(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·hMatvec(SB), NOSPLIT, $0-32
+	MOVQ SI, at+16(FP)
+	MOVQ at+16(FP), CX
+	MOVL 8(CX), AX
+	MOVQ table+8(FP), DX
+	MOVQ (DX)(AX*1), AX
+	MOVL 12(CX), CX
+	LEAQ (AX)(CX*1), AX
+	MOVQ at+16(FP), DX
+	MOVL 16(DX), CX
+	MOVQ table+8(FP), BX
+	MOVQ (BX)(CX*1), CX
+	MOVL 20(DX), DX
+	LEAQ (CX)(DX*1), CX
+	MOVQ at+16(FP), DX
+	MOVQ 40(DX), DX
+	MOVQ at+16(FP), BX
+	MOVQ 32(BX), BX
+	SHLQ $0x03, BX
+	LEAQ (BX)(BX*2), SI
+	SUBQ $0x10, DX
+	JL   rest
+
+blocks:
+	MOVQ    $0x00000000, DI
+	TESTQ   DI, DI
+	JZ      blockszero
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	JMP     blocksbegun
+
+blockszero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+blocksbegun:
+	MOVQ CX, DI
+	LEAQ (DI)(BX*4), R8
+	LEAQ (R8)(BX*4), R9
+	LEAQ (R9)(BX*4), R10
+	LEAQ (R10)(BX*4), CX
+	MOVQ at+16(FP), R12
+	MOVL 24(R12), R11
+	MOVQ table+8(FP), R13
+	MOVQ (R13)(R11*1), R11
+	MOVL 28(R12), R12
+	LEAQ (R11)(R12*1), R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	SUBQ $0x04, R12
+	JL   blocksshort
+
+blocksfour:
+	VBROADCASTSD   (R11), Y4
+	VBROADCASTSD   8(R11), Y5
+	VBROADCASTF128 (DI), Y7
+	VINSERTF128    $0x01, (DI)(BX*2), Y7, Y7
+	VBROADCASTF128 (DI)(BX*1), Y8
+	VINSERTF128    $0x01, (DI)(SI*1), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y6
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    Y4, Y6, Y0
+	VFMADD231PD    Y5, Y7, Y0
+	VBROADCASTF128 (R8), Y7
+	VINSERTF128    $0x01, (R8)(BX*2), Y7, Y7
+	VBROADCASTF128 (R8)(BX*1), Y8
+	VINSERTF128    $0x01, (R8)(SI*1), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y6
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    Y4, Y6, Y1
+	VFMADD231PD    Y5, Y7, Y1
+	VBROADCASTF128 (R9), Y7
+	VINSERTF128    $0x01, (R9)(BX*2), Y7, Y7
+	VBROADCASTF128 (R9)(BX*1), Y8
+	VINSERTF128    $0x01, (R9)(SI*1), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y6
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    Y4, Y6, Y2
+	VFMADD231PD    Y5, Y7, Y2
+	VBROADCASTF128 (R10), Y7
+	VINSERTF128    $0x01, (R10)(BX*2), Y7, Y7
+	VBROADCASTF128 (R10)(BX*1), Y8
+	VINSERTF128    $0x01, (R10)(SI*1), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y6
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    Y4, Y6, Y3
+	VFMADD231PD    Y5, Y7, Y3
+	VBROADCASTSD   16(R11), Y4
+	VBROADCASTSD   24(R11), Y5
+	VBROADCASTF128 16(DI), Y7
+	VINSERTF128    $0x01, 16(DI)(BX*2), Y7, Y7
+	VBROADCASTF128 16(DI)(BX*1), Y8
+	VINSERTF128    $0x01, 16(DI)(SI*1), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y6
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    Y4, Y6, Y0
+	VFMADD231PD    Y5, Y7, Y0
+	VBROADCASTF128 16(R8), Y7
+	VINSERTF128    $0x01, 16(R8)(BX*2), Y7, Y7
+	VBROADCASTF128 16(R8)(BX*1), Y8
+	VINSERTF128    $0x01, 16(R8)(SI*1), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y6
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    Y4, Y6, Y1
+	VFMADD231PD    Y5, Y7, Y1
+	VBROADCASTF128 16(R9), Y7
+	VINSERTF128    $0x01, 16(R9)(BX*2), Y7, Y7
+	VBROADCASTF128 16(R9)(BX*1), Y8
+	VINSERTF128    $0x01, 16(R9)(SI*1), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y6
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    Y4, Y6, Y2
+	VFMADD231PD    Y5, Y7, Y2
+	VBROADCASTF128 16(R10), Y7
+	VINSERTF128    $0x01, 16(R10)(BX*2), Y7, Y7
+	VBROADCASTF128 16(R10)(BX*1), Y8
+	VINSERTF128    $0x01, 16(R10)(SI*1), Y8, Y8
+	VUNPCKLPD      Y8, Y7, Y6
+	VUNPCKHPD      Y8, Y7, Y7
+	VFMADD231PD    Y4, Y6, Y3
+	VFMADD231PD    Y5, Y7, Y3
+	ADDQ           $0x20, R11
+	ADDQ           $0x20, DI
+	ADDQ           $0x20, R8
+	ADDQ           $0x20, R9
+	ADDQ           $0x20, R10
+	SUBQ           $0x04, R12
+	JGE            blocksfour
+
+blocksshort:
+	ADDQ $0x04, R12
+	JZ   blocksend
+
+blocksone:
+	VBROADCASTSD (R11), Y4
+	VBROADCASTSD (DI), Y5
+	VBROADCASTSD (DI)(BX*1), Y6
+	VBROADCASTSD (DI)(BX*2), Y7
+	VBROADCASTSD (DI)(SI*1), Y8
+	VUNPCKLPD    Y6, Y5, Y5
+	VUNPCKLPD    Y8, Y7, Y6
+	VBLENDPD     $0x0c, Y6, Y5, Y5
+	VFMADD231PD  Y4, Y5, Y0
+	VBROADCASTSD (R8), Y5
+	VBROADCASTSD (R8)(BX*1), Y6
+	VBROADCASTSD (R8)(BX*2), Y7
+	VBROADCASTSD (R8)(SI*1), Y8
+	VUNPCKLPD    Y6, Y5, Y5
+	VUNPCKLPD    Y8, Y7, Y6
+	VBLENDPD     $0x0c, Y6, Y5, Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD (R9), Y5
+	VBROADCASTSD (R9)(BX*1), Y6
+	VBROADCASTSD (R9)(BX*2), Y7
+	VBROADCASTSD (R9)(SI*1), Y8
+	VUNPCKLPD    Y6, Y5, Y5
+	VUNPCKLPD    Y8, Y7, Y6
+	VBLENDPD     $0x0c, Y6, Y5, Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD (R10), Y5
+	VBROADCASTSD (R10)(BX*1), Y6
+	VBROADCASTSD (R10)(BX*2), Y7
+	VBROADCASTSD (R10)(SI*1), Y8
+	VUNPCKLPD    Y6, Y5, Y5
+	VUNPCKLPD    Y8, Y7, Y6
+	VBLENDPD     $0x0c, Y6, Y5, Y5
+	VFMADD231PD  Y4, Y5, Y3
+	ADDQ         $0x08, R11
+	ADDQ         $0x08, DI
+	ADDQ         $0x08, R8
+	ADDQ         $0x08, R9
+	ADDQ         $0x08, R10
+	DECQ         R12
+	JNZ          blocksone
+
+blocksend:
+	VMOVUPD Y0, (AX)
+	VMOVUPD Y1, 32(AX)
+	VMOVUPD Y2, 64(AX)
+	VMOVUPD Y3, 96(AX)
+	ADDQ    $0x80, AX
+	SUBQ    $0x10, DX
+	JGE     blocks
+
+rest:
+	ADDQ $0x10, DX
+	JZ   done
+
+block:
+	MOVQ       $0x00000004, SI
+	MOVQ       DX, DI
+	CMPQ       DI, SI
+	CMOVQGT    SI, DI
+	MOVQ       $0x00000004, SI
+	SUBQ       DI, SI
+	LEAQ       masks<>+0(SB), R8
+	VMOVUPD    (R8)(SI*8), Y0
+	MOVQ       $0x00000000, SI
+	TESTQ      SI, SI
+	JZ         blockzero
+	VMASKMOVPD (AX), Y0, Y1
+	JMP        blockbegun
+
+blockzero:
+	VXORPD Y1, Y1, Y1
+
+blockbegun:
+	MOVQ    CX, SI
+	LEAQ    (SI)(BX*1), R8
+	CMPQ    DI, $0x01
+	CMOVQLE SI, R8
+	LEAQ    (R8)(BX*1), R9
+	CMPQ    DI, $0x02
+	CMOVQLE R8, R9
+	LEAQ    (R9)(BX*1), R10
+	CMPQ    DI, $0x03
+	CMOVQLE R9, R10
+	LEAQ    (CX)(BX*4), CX
+	MOVQ    at+16(FP), R11
+	MOVL    24(R11), DI
+	MOVQ    table+8(FP), R12
+	MOVQ    (R12)(DI*1), DI
+	MOVL    28(R11), R11
+	LEAQ    (DI)(R11*1), DI
+	MOVQ    at+16(FP), R11
+	MOVQ    48(R11), R11
+	SUBQ    $0x04, R11
+	JL      blockshort
+
+blockfour:
+	VBROADCASTSD   (DI), Y2
+	VBROADCASTSD   8(DI), Y3
+	VBROADCASTF128 (SI), Y5
+	VINSERTF128    $0x01, (R9), Y5, Y5
+	VBROADCASTF128 (R8), Y6
+	VINSERTF128    $0x01, (R10), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y4
+	VUNPCKHPD      Y6, Y5, Y5
+	VFMADD231PD    Y2, Y4, Y1
+	VFMADD231PD    Y3, Y5, Y1
+	VBROADCASTSD   16(DI), Y2
+	VBROADCASTSD   24(DI), Y3
+	VBROADCASTF128 16(SI), Y5
+	VINSERTF128    $0x01, 16(R9), Y5, Y5
+	VBROADCASTF128 16(R8), Y6
+	VINSERTF128    $0x01, 16(R10), Y6, Y6
+	VUNPCKLPD      Y6, Y5, Y4
+	VUNPCKHPD      Y6, Y5, Y5
+	VFMADD231PD    Y2, Y4, Y1
+	VFMADD231PD    Y3, Y5, Y1
+	ADDQ           $0x20, DI
+	ADDQ           $0x20, SI
+	ADDQ           $0x20, R8
+	ADDQ           $0x20, R9
+	ADDQ           $0x20, R10
+	SUBQ           $0x04, R11
+	JGE            blockfour
+
+blockshort:
+	ADDQ $0x04, R11
+	JZ   blockend
+
+blockone:
+	VBROADCASTSD (DI), Y2
+	VBROADCASTSD (SI), Y3
+	VBROADCASTSD (R8), Y4
+	VBROADCASTSD (R9), Y5
+	VBROADCASTSD (R10), Y6
+	VUNPCKLPD    Y4, Y3, Y3
+	VUNPCKLPD    Y6, Y5, Y4
+	VBLENDPD     $0x0c, Y4, Y3, Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         $0x08, DI
+	ADDQ         $0x08, SI
+	ADDQ         $0x08, R8
+	ADDQ         $0x08, R9
+	ADDQ         $0x08, R10
+	DECQ         R11
+	JNZ          blockone
+
+blockend:
+	VMASKMOVPD Y1, Y0, (AX)
+	ADDQ       $0x20, AX
+	SUBQ       $0x04, DX
+	JG         block
+
+done:
+	MOVQ at+16(FP), SI
+	MOVQ table+8(FP), R13
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMatvecTransposed(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, CMOV, FMA3
+TEXT ·hMatvecTransposed(SB), NOSPLIT, $0-32
+	MOVQ SI, at+16(FP)
+	MOVQ at+16(FP), CX
+	MOVL 8(CX), AX
+	MOVQ table+8(FP), DX
+	MOVQ (DX)(AX*1), AX
+	MOVL 12(CX), CX
+	LEAQ (AX)(CX*1), AX
+	MOVQ at+16(FP), DX
+	MOVL 16(DX), CX
+	MOVQ table+8(FP), BX
+	MOVQ (BX)(CX*1), CX
+	MOVL 20(DX), DX
+	LEAQ (CX)(DX*1), CX
+	MOVQ at+16(FP), DX
+	MOVQ 48(DX), DX
+	MOVQ at+16(FP), BX
+	MOVQ 32(BX), BX
+	SHLQ $0x03, BX
+
+vecs8:
+	CMPQ    DX, $0x20
+	JL      vecs8none
+	MOVQ    $0x00000000, SI
+	TESTQ   SI, SI
+	JZ      vecs8zero
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	VMOVUPD 128(AX), Y4
+	VMOVUPD 160(AX), Y5
+	VMOVUPD 192(AX), Y6
+	VMOVUPD 224(AX), Y7
+	JMP     vecs8begun
+
+vecs8zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+vecs8begun:
+	MOVQ at+16(FP), DI
+	MOVL 24(DI), SI
+	MOVQ table+8(FP), R8
+	MOVQ (R8)(SI*1), SI
+	MOVL 28(DI), DI
+	LEAQ (SI)(DI*1), SI
+	MOVQ at+16(FP), DI
+	MOVQ 40(DI), R8
+	MOVQ CX, DI
+
+vecs8step:
+	VBROADCASTSD (SI), Y8
+	VFMADD231PD  (DI), Y8, Y0
+	VFMADD231PD  32(DI), Y8, Y1
+	VFMADD231PD  64(DI), Y8, Y2
+	VFMADD231PD  96(DI), Y8, Y3
+	VFMADD231PD  128(DI), Y8, Y4
+	VFMADD231PD  160(DI), Y8, Y5
+	VFMADD231PD  192(DI), Y8, Y6
+	VFMADD231PD  224(DI), Y8, Y7
+	ADDQ         $0x08, SI
+	ADDQ         BX, DI
+	DECQ         R8
+	JNZ          vecs8step
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	VMOVUPD      Y4, 128(AX)
+	VMOVUPD      Y5, 160(AX)
+	VMOVUPD      Y6, 192(AX)
+	VMOVUPD      Y7, 224(AX)
+	ADDQ         $0x00000100, AX
+	ADDQ         $0x00000100, CX
+	SUBQ         $0x20, DX
+	JMP          vecs8
+
+vecs8none:
+vecs4:
+	CMPQ    DX, $0x10
+	JL      vecs4none
+	MOVQ    $0x00000000, SI
+	TESTQ   SI, SI
+	JZ      vecs4zero
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	VMOVUPD 64(AX), Y2
+	VMOVUPD 96(AX), Y3
+	JMP     vecs4begun
+
+vecs4zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+vecs4begun:
+	MOVQ at+16(FP), DI
+	MOVL 24(DI), SI
+	MOVQ table+8(FP), R8
+	MOVQ (R8)(SI*1), SI
+	MOVL 28(DI), DI
+	LEAQ (SI)(DI*1), SI
+	MOVQ at+16(FP), DI
+	MOVQ 40(DI), R8
+	MOVQ CX, DI
+
+vecs4step:
+	VBROADCASTSD (SI), Y4
+	VFMADD231PD  (DI), Y4, Y0
+	VFMADD231PD  32(DI), Y4, Y1
+	VFMADD231PD  64(DI), Y4, Y2
+	VFMADD231PD  96(DI), Y4, Y3
+	ADDQ         $0x08, SI
+	ADDQ         BX, DI
+	DECQ         R8
+	JNZ          vecs4step
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	VMOVUPD      Y2, 64(AX)
+	VMOVUPD      Y3, 96(AX)
+	ADDQ         $0x00000080, AX
+	ADDQ         $0x00000080, CX
+	SUBQ         $0x10, DX
+	JMP          vecs4
+
+vecs4none:
+vecs2:
+	CMPQ    DX, $0x08
+	JL      vecs2none
+	MOVQ    $0x00000000, SI
+	TESTQ   SI, SI
+	JZ      vecs2zero
+	VMOVUPD (AX), Y0
+	VMOVUPD 32(AX), Y1
+	JMP     vecs2begun
+
+vecs2zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+vecs2begun:
+	MOVQ at+16(FP), DI
+	MOVL 24(DI), SI
+	MOVQ table+8(FP), R8
+	MOVQ (R8)(SI*1), SI
+	MOVL 28(DI), DI
+	LEAQ (SI)(DI*1), SI
+	MOVQ at+16(FP), DI
+	MOVQ 40(DI), R8
+	MOVQ CX, DI
+
+vecs2step:
+	VBROADCASTSD (SI), Y2
+	VFMADD231PD  (DI), Y2, Y0
+	VFMADD231PD  32(DI), Y2, Y1
+	ADDQ         $0x08, SI
+	ADDQ         BX, DI
+	DECQ         R8
+	JNZ          vecs2step
+	VMOVUPD      Y0, (AX)
+	VMOVUPD      Y1, 32(AX)
+	ADDQ         $0x00000040, AX
+	ADDQ         $0x00000040, CX
+	SUBQ         $0x08, DX
+	JMP          vecs2
+
+vecs2none:
+vecs1:
+	CMPQ       DX, $0x00
+	JLE        vecs1none
+	MOVQ       $0x00000004, SI
+	MOVQ       DX, DI
+	CMPQ       DI, SI
+	CMOVQGT    SI, DI
+	MOVQ       $0x00000004, SI
+	SUBQ       DI, SI
+	LEAQ       masks<>+0(SB), DI
+	VMOVUPD    (DI)(SI*8), Y0
+	MOVQ       $0x00000000, SI
+	TESTQ      SI, SI
+	JZ         vecs1zero
+	VMASKMOVPD (AX), Y0, Y1
+	JMP        vecs1begun
+
+vecs1zero:
+	VXORPD Y1, Y1, Y1
+
+vecs1begun:
+	MOVQ at+16(FP), DI
+	MOVL 24(DI), SI
+	MOVQ table+8(FP), R8
+	MOVQ (R8)(SI*1), SI
+	MOVL 28(DI), DI
+	LEAQ (SI)(DI*1), SI
+	MOVQ at+16(FP), DI
+	MOVQ 40(DI), R8
+	MOVQ CX, DI
+
+vecs1step:
+	VMASKMOVPD   (DI), Y0, Y2
+	VBROADCASTSD (SI), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         $0x08, SI
+	ADDQ         BX, DI
+	DECQ         R8
+	JNZ          vecs1step
+	VMASKMOVPD   Y1, Y0, (AX)
+	ADDQ         $0x00000020, AX
+	ADDQ         $0x00000020, CX
+	SUBQ         $0x04, DX
+	JMP          vecs1
+
+vecs1none:
+	MOVQ at+16(FP), SI
+	MOVQ table+8(FP), R13
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMatvecLanes4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hMatvecLanes4(SB), NOSPLIT, $0-32
+	MOVQ    SI, at+16(FP)
+	MOVQ    $0x00000004, AX
+	MOVQ    $0x00000004, CX
+	SUBQ    AX, CX
+	LEAQ    masks<>+0(SB), AX
+	VMOVUPD (AX)(CX*8), Y0
+	MOVQ    at+16(FP), CX
+	MOVL    8(CX), AX
+	MOVQ    table+8(FP), DX
+	MOVQ    (DX)(AX*1), AX
+	MOVL    12(CX), CX
+	LEAQ    (AX)(CX*1), AX
+	MOVQ    at+16(FP), DX
+	MOVL    16(DX), CX
+	MOVQ    table+8(FP), BX
+	MOVQ    (BX)(CX*1), CX
+	MOVL    20(DX), DX
+	LEAQ    (CX)(DX*1), CX
+	MOVQ    at+16(FP), DX
+	MOVQ    40(DX), DX
+
+rows12:
+	CMPQ       DX, $0x0c
+	JL         rows12none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), R9
+	LEAQ       (R9)(DI*1), DI
+	MOVQ       $0x00000000, R10
+	TESTQ      R10, R10
+	JZ         rows12zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (R9), Y0, Y7
+	VMASKMOVPD (R9)(BX*1), Y0, Y8
+	VMASKMOVPD (R9)(BX*2), Y0, Y9
+	VMASKMOVPD (DI), Y0, Y10
+	VMASKMOVPD (DI)(BX*1), Y0, Y11
+	VMASKMOVPD (DI)(BX*2), Y0, Y12
+	JMP        rows12begun
+
+rows12zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+
+rows12begun:
+	MOVQ at+16(FP), R11
+	MOVL 24(R11), R10
+	MOVQ table+8(FP), R12
+	MOVQ (R12)(R10*1), R10
+	MOVL 28(R11), R11
+	LEAQ (R10)(R11*1), R10
+	MOVQ $0x00000004, R11
+	SHLQ $0x03, R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	MOVQ at+16(FP), R13
+	MOVQ 48(R13), R13
+	LEAQ (R13)(R13*2), R13
+	ADDQ R13, R13
+	SHLQ $0x03, R13
+	MOVQ CX, R14
+	LEAQ (CX)(R13*1), R15
+
+rows12step:
+	VMASKMOVPD   (R10), Y0, Y13
+	VBROADCASTSD (R14), Y14
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD 8(R14), Y14
+	VFMADD231PD  Y13, Y14, Y2
+	VBROADCASTSD 16(R14), Y14
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD 24(R14), Y14
+	VFMADD231PD  Y13, Y14, Y4
+	VBROADCASTSD 32(R14), Y14
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD 40(R14), Y14
+	VFMADD231PD  Y13, Y14, Y6
+	VBROADCASTSD (R15), Y14
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD 8(R15), Y14
+	VFMADD231PD  Y13, Y14, Y8
+	VBROADCASTSD 16(R15), Y14
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD 24(R15), Y14
+	VFMADD231PD  Y13, Y14, Y10
+	VBROADCASTSD 32(R15), Y14
+	VFMADD231PD  Y13, Y14, Y11
+	VBROADCASTSD 40(R15), Y14
+	VFMADD231PD  Y13, Y14, Y12
+	ADDQ         $0x30, R14
+	ADDQ         $0x30, R15
+	ADDQ         R11, R10
+	DECQ         R12
+	JNZ          rows12step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (R9)
+	VMASKMOVPD   Y8, Y0, (R9)(BX*1)
+	VMASKMOVPD   Y9, Y0, (R9)(BX*2)
+	VMASKMOVPD   Y10, Y0, (DI)
+	VMASKMOVPD   Y11, Y0, (DI)(BX*1)
+	VMASKMOVPD   Y12, Y0, (DI)(BX*2)
+	ADDQ         R13, CX
+	ADDQ         R13, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x0c, DX
+	JMP          rows12
+
+rows12none:
+rows6:
+	CMPQ       DX, $0x06
+	JL         rows6none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), DI
+	MOVQ       $0x00000000, R8
+	TESTQ      R8, R8
+	JZ         rows6zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (DI), Y0, Y4
+	VMASKMOVPD (DI)(BX*1), Y0, Y5
+	VMASKMOVPD (DI)(BX*2), Y0, Y6
+	JMP        rows6begun
+
+rows6zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+
+rows6begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ $0x00000004, R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows6step:
+	VMASKMOVPD   (R8), Y0, Y7
+	VBROADCASTSD (R12), Y8
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD 8(R12), Y8
+	VFMADD231PD  Y7, Y8, Y2
+	VBROADCASTSD 16(R12), Y8
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 24(R12), Y8
+	VFMADD231PD  Y7, Y8, Y4
+	VBROADCASTSD 32(R12), Y8
+	VFMADD231PD  Y7, Y8, Y5
+	VBROADCASTSD 40(R12), Y8
+	VFMADD231PD  Y7, Y8, Y6
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows6step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (DI)
+	VMASKMOVPD   Y5, Y0, (DI)(BX*1)
+	VMASKMOVPD   Y6, Y0, (DI)(BX*2)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x06, DX
+	JMP          rows6
+
+rows6none:
+	CMPQ       DX, $0x05
+	JL         rows5none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), DI
+	MOVQ       $0x00000000, R8
+	TESTQ      R8, R8
+	JZ         rows5zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (DI), Y0, Y4
+	VMASKMOVPD (DI)(BX*1), Y0, Y5
+	JMP        rows5begun
+
+rows5zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+rows5begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ $0x00000004, R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows5step:
+	VMASKMOVPD   (R8), Y0, Y6
+	VBROADCASTSD (R12), Y7
+	VFMADD231PD  Y6, Y7, Y1
+	VBROADCASTSD 8(R12), Y7
+	VFMADD231PD  Y6, Y7, Y2
+	VBROADCASTSD 16(R12), Y7
+	VFMADD231PD  Y6, Y7, Y3
+	VBROADCASTSD 24(R12), Y7
+	VFMADD231PD  Y6, Y7, Y4
+	VBROADCASTSD 32(R12), Y7
+	VFMADD231PD  Y6, Y7, Y5
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows5step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (DI)
+	VMASKMOVPD   Y5, Y0, (DI)(BX*1)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x05, DX
+	JMP          done
+
+rows5none:
+	CMPQ       DX, $0x04
+	JL         rows4none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), DI
+	MOVQ       $0x00000000, R8
+	TESTQ      R8, R8
+	JZ         rows4zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (DI), Y0, Y4
+	JMP        rows4begun
+
+rows4zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+
+rows4begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ $0x00000004, R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows4step:
+	VMASKMOVPD   (R8), Y0, Y5
+	VBROADCASTSD (R12), Y6
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD 8(R12), Y6
+	VFMADD231PD  Y5, Y6, Y2
+	VBROADCASTSD 16(R12), Y6
+	VFMADD231PD  Y5, Y6, Y3
+	VBROADCASTSD 24(R12), Y6
+	VFMADD231PD  Y5, Y6, Y4
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows4step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (DI)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x04, DX
+	JMP          done
+
+rows4none:
+	CMPQ       DX, $0x03
+	JL         rows3none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	MOVQ       $0x00000000, DI
+	TESTQ      DI, DI
+	JZ         rows3zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	JMP        rows3begun
+
+rows3zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+rows3begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ $0x00000004, R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows3step:
+	VMASKMOVPD   (DI), Y0, Y4
+	VBROADCASTSD (R11), Y5
+	VFMADD231PD  Y4, Y5, Y1
+	VBROADCASTSD 8(R11), Y5
+	VFMADD231PD  Y4, Y5, Y2
+	VBROADCASTSD 16(R11), Y5
+	VFMADD231PD  Y4, Y5, Y3
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows3step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x03, DX
+	JMP          done
+
+rows3none:
+	CMPQ       DX, $0x02
+	JL         rows2none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	MOVQ       $0x00000000, DI
+	TESTQ      DI, DI
+	JZ         rows2zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	JMP        rows2begun
+
+rows2zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+
+rows2begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ $0x00000004, R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows2step:
+	VMASKMOVPD   (DI), Y0, Y3
+	VBROADCASTSD (R11), Y4
+	VFMADD231PD  Y3, Y4, Y1
+	VBROADCASTSD 8(R11), Y4
+	VFMADD231PD  Y3, Y4, Y2
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows2step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x02, DX
+	JMP          done
+
+rows2none:
+	CMPQ       DX, $0x01
+	JL         rows1none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	MOVQ       $0x00000000, DI
+	TESTQ      DI, DI
+	JZ         rows1zero
+	VMASKMOVPD (SI), Y0, Y1
+	JMP        rows1begun
+
+rows1zero:
+	VXORPD Y1, Y1, Y1
+
+rows1begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ $0x00000004, R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows1step:
+	VMASKMOVPD   (DI), Y0, Y2
+	VBROADCASTSD (R11), Y3
+	VFMADD231PD  Y2, Y3, Y1
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows1step
+	VMASKMOVPD   Y1, Y0, (SI)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	SUBQ         $0x01, DX
+	JMP          done
+
+rows1none:
+done:
+	MOVQ at+16(FP), SI
+	MOVQ table+8(FP), R13
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMatvecLanes8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hMatvecLanes8(SB), NOSPLIT, $0-32
+	MOVQ SI, at+16(FP)
+	MOVQ at+16(FP), CX
+	MOVL 8(CX), AX
+	MOVQ table+8(FP), DX
+	MOVQ (DX)(AX*1), AX
+	MOVL 12(CX), CX
+	LEAQ (AX)(CX*1), AX
+	MOVQ at+16(FP), DX
+	MOVL 16(DX), CX
+	MOVQ table+8(FP), BX
+	MOVQ (BX)(CX*1), CX
+	MOVL 20(DX), DX
+	LEAQ (CX)(DX*1), CX
+	MOVQ at+16(FP), DX
+	MOVQ 40(DX), DX
+
+rows6:
+	CMPQ    DX, $0x06
+	JL      rows6none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), DI
+	MOVQ    $0x00000000, R8
+	TESTQ   R8, R8
+	JZ      rows6zero
+	VMOVUPD (SI), Y0
+	VMOVUPD 32(SI), Y1
+	VMOVUPD (SI)(BX*1), Y2
+	VMOVUPD 32(SI)(BX*1), Y3
+	VMOVUPD (SI)(BX*2), Y4
+	VMOVUPD 32(SI)(BX*2), Y5
+	VMOVUPD (DI), Y6
+	VMOVUPD 32(DI), Y7
+	VMOVUPD (DI)(BX*1), Y8
+	VMOVUPD 32(DI)(BX*1), Y9
+	VMOVUPD (DI)(BX*2), Y10
+	VMOVUPD 32(DI)(BX*2), Y11
+	JMP     rows6begun
+
+rows6zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+rows6begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ $0x00000008, R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows6step:
+	VMOVUPD      (R8), Y12
+	VMOVUPD      32(R8), Y13
+	VBROADCASTSD (R12), Y14
+	VFMADD231PD  Y12, Y14, Y0
+	VFMADD231PD  Y13, Y14, Y1
+	VBROADCASTSD 8(R12), Y14
+	VFMADD231PD  Y12, Y14, Y2
+	VFMADD231PD  Y13, Y14, Y3
+	VBROADCASTSD 16(R12), Y14
+	VFMADD231PD  Y12, Y14, Y4
+	VFMADD231PD  Y13, Y14, Y5
+	VBROADCASTSD 24(R12), Y14
+	VFMADD231PD  Y12, Y14, Y6
+	VFMADD231PD  Y13, Y14, Y7
+	VBROADCASTSD 32(R12), Y14
+	VFMADD231PD  Y12, Y14, Y8
+	VFMADD231PD  Y13, Y14, Y9
+	VBROADCASTSD 40(R12), Y14
+	VFMADD231PD  Y12, Y14, Y10
+	VFMADD231PD  Y13, Y14, Y11
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows6step
+	VMOVUPD      Y0, (SI)
+	VMOVUPD      Y1, 32(SI)
+	VMOVUPD      Y2, (SI)(BX*1)
+	VMOVUPD      Y3, 32(SI)(BX*1)
+	VMOVUPD      Y4, (SI)(BX*2)
+	VMOVUPD      Y5, 32(SI)(BX*2)
+	VMOVUPD      Y6, (DI)
+	VMOVUPD      Y7, 32(DI)
+	VMOVUPD      Y8, (DI)(BX*1)
+	VMOVUPD      Y9, 32(DI)(BX*1)
+	VMOVUPD      Y10, (DI)(BX*2)
+	VMOVUPD      Y11, 32(DI)(BX*2)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x06, DX
+	JMP          rows6
+
+rows6none:
+	CMPQ    DX, $0x05
+	JL      rows5none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), DI
+	MOVQ    $0x00000000, R8
+	TESTQ   R8, R8
+	JZ      rows5zero
+	VMOVUPD (SI), Y0
+	VMOVUPD 32(SI), Y1
+	VMOVUPD (SI)(BX*1), Y2
+	VMOVUPD 32(SI)(BX*1), Y3
+	VMOVUPD (SI)(BX*2), Y4
+	VMOVUPD 32(SI)(BX*2), Y5
+	VMOVUPD (DI), Y6
+	VMOVUPD 32(DI), Y7
+	VMOVUPD (DI)(BX*1), Y8
+	VMOVUPD 32(DI)(BX*1), Y9
+	JMP     rows5begun
+
+rows5zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+
+rows5begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ $0x00000008, R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows5step:
+	VMOVUPD      (R8), Y10
+	VMOVUPD      32(R8), Y11
+	VBROADCASTSD (R12), Y12
+	VFMADD231PD  Y10, Y12, Y0
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD 8(R12), Y12
+	VFMADD231PD  Y10, Y12, Y2
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 16(R12), Y12
+	VFMADD231PD  Y10, Y12, Y4
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 24(R12), Y12
+	VFMADD231PD  Y10, Y12, Y6
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 32(R12), Y12
+	VFMADD231PD  Y10, Y12, Y8
+	VFMADD231PD  Y11, Y12, Y9
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows5step
+	VMOVUPD      Y0, (SI)
+	VMOVUPD      Y1, 32(SI)
+	VMOVUPD      Y2, (SI)(BX*1)
+	VMOVUPD      Y3, 32(SI)(BX*1)
+	VMOVUPD      Y4, (SI)(BX*2)
+	VMOVUPD      Y5, 32(SI)(BX*2)
+	VMOVUPD      Y6, (DI)
+	VMOVUPD      Y7, 32(DI)
+	VMOVUPD      Y8, (DI)(BX*1)
+	VMOVUPD      Y9, 32(DI)(BX*1)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x05, DX
+	JMP          done
+
+rows5none:
+	CMPQ    DX, $0x04
+	JL      rows4none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), DI
+	MOVQ    $0x00000000, R8
+	TESTQ   R8, R8
+	JZ      rows4zero
+	VMOVUPD (SI), Y0
+	VMOVUPD 32(SI), Y1
+	VMOVUPD (SI)(BX*1), Y2
+	VMOVUPD 32(SI)(BX*1), Y3
+	VMOVUPD (SI)(BX*2), Y4
+	VMOVUPD 32(SI)(BX*2), Y5
+	VMOVUPD (DI), Y6
+	VMOVUPD 32(DI), Y7
+	JMP     rows4begun
+
+rows4zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+rows4begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ $0x00000008, R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows4step:
+	VMOVUPD      (R8), Y8
+	VMOVUPD      32(R8), Y9
+	VBROADCASTSD (R12), Y10
+	VFMADD231PD  Y8, Y10, Y0
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(R12), Y10
+	VFMADD231PD  Y8, Y10, Y2
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 16(R12), Y10
+	VFMADD231PD  Y8, Y10, Y4
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 24(R12), Y10
+	VFMADD231PD  Y8, Y10, Y6
+	VFMADD231PD  Y9, Y10, Y7
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows4step
+	VMOVUPD      Y0, (SI)
+	VMOVUPD      Y1, 32(SI)
+	VMOVUPD      Y2, (SI)(BX*1)
+	VMOVUPD      Y3, 32(SI)(BX*1)
+	VMOVUPD      Y4, (SI)(BX*2)
+	VMOVUPD      Y5, 32(SI)(BX*2)
+	VMOVUPD      Y6, (DI)
+	VMOVUPD      Y7, 32(DI)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x04, DX
+	JMP          done
+
+rows4none:
+	CMPQ    DX, $0x03
+	JL      rows3none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	MOVQ    $0x00000000, DI
+	TESTQ   DI, DI
+	JZ      rows3zero
+	VMOVUPD (SI), Y0
+	VMOVUPD 32(SI), Y1
+	VMOVUPD (SI)(BX*1), Y2
+	VMOVUPD 32(SI)(BX*1), Y3
+	VMOVUPD (SI)(BX*2), Y4
+	VMOVUPD 32(SI)(BX*2), Y5
+	JMP     rows3begun
+
+rows3zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+rows3begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ $0x00000008, R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows3step:
+	VMOVUPD      (DI), Y6
+	VMOVUPD      32(DI), Y7
+	VBROADCASTSD (R11), Y8
+	VFMADD231PD  Y6, Y8, Y0
+	VFMADD231PD  Y7, Y8, Y1
+	VBROADCASTSD 8(R11), Y8
+	VFMADD231PD  Y6, Y8, Y2
+	VFMADD231PD  Y7, Y8, Y3
+	VBROADCASTSD 16(R11), Y8
+	VFMADD231PD  Y6, Y8, Y4
+	VFMADD231PD  Y7, Y8, Y5
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows3step
+	VMOVUPD      Y0, (SI)
+	VMOVUPD      Y1, 32(SI)
+	VMOVUPD      Y2, (SI)(BX*1)
+	VMOVUPD      Y3, 32(SI)(BX*1)
+	VMOVUPD      Y4, (SI)(BX*2)
+	VMOVUPD      Y5, 32(SI)(BX*2)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x03, DX
+	JMP          done
+
+rows3none:
+	CMPQ    DX, $0x02
+	JL      rows2none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	MOVQ    $0x00000000, DI
+	TESTQ   DI, DI
+	JZ      rows2zero
+	VMOVUPD (SI), Y0
+	VMOVUPD 32(SI), Y1
+	VMOVUPD (SI)(BX*1), Y2
+	VMOVUPD 32(SI)(BX*1), Y3
+	JMP     rows2begun
+
+rows2zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+
+rows2begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ $0x00000008, R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows2step:
+	VMOVUPD      (DI), Y4
+	VMOVUPD      32(DI), Y5
+	VBROADCASTSD (R11), Y6
+	VFMADD231PD  Y4, Y6, Y0
+	VFMADD231PD  Y5, Y6, Y1
+	VBROADCASTSD 8(R11), Y6
+	VFMADD231PD  Y4, Y6, Y2
+	VFMADD231PD  Y5, Y6, Y3
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows2step
+	VMOVUPD      Y0, (SI)
+	VMOVUPD      Y1, 32(SI)
+	VMOVUPD      Y2, (SI)(BX*1)
+	VMOVUPD      Y3, 32(SI)(BX*1)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x02, DX
+	JMP          done
+
+rows2none:
+	CMPQ    DX, $0x01
+	JL      rows1none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	MOVQ    $0x00000000, DI
+	TESTQ   DI, DI
+	JZ      rows1zero
+	VMOVUPD (SI), Y0
+	VMOVUPD 32(SI), Y1
+	JMP     rows1begun
+
+rows1zero:
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+
+rows1begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ $0x00000008, R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows1step:
+	VMOVUPD      (DI), Y2
+	VMOVUPD      32(DI), Y3
+	VBROADCASTSD (R11), Y4
+	VFMADD231PD  Y2, Y4, Y0
+	VFMADD231PD  Y3, Y4, Y1
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows1step
+	VMOVUPD      Y0, (SI)
+	VMOVUPD      Y1, 32(SI)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	SUBQ         $0x01, DX
+	JMP          done
+
+rows1none:
+done:
+	MOVQ at+16(FP), SI
+	MOVQ table+8(FP), R13
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSum(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSum(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	LEAQ   (AX)(CX*1), AX
+	MOVL   24(SI), CX
+	MOVQ   (R13)(CX*1), CX
+	MOVL   28(SI), DX
+	LEAQ   (CX)(DX*1), CX
+	MOVQ   40(SI), CX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	SUBQ   $0x08, CX
+	JL     short
+
+eight:
+	VMOVUPD (AX), Y2
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD 32(AX), Y2
+	VADDPD  Y2, Y1, Y1
+	ADDQ    $0x40, AX
+	SUBQ    $0x08, CX
+	JGE     eight
+
+short:
+	ADDQ       $0x04, CX
+	JL         three
+	VMOVUPD    (AX), Y2
+	VADDPD     Y2, Y0, Y0
+	MOVQ       $0x00000004, DX
+	SUBQ       CX, DX
+	LEAQ       masks<>+0(SB), CX
+	VMOVUPD    (CX)(DX*8), Y2
+	VMOVAPD    Y1, Y3
+	VMASKMOVPD 32(AX), Y2, Y4
+	VADDPD     Y4, Y3, Y3
+	VBLENDVPD  Y2, Y3, Y1, Y1
+	JMP        tree
+
+three:
+	ADDQ       $0x04, CX
+	MOVQ       $0x00000004, DX
+	SUBQ       CX, DX
+	LEAQ       masks<>+0(SB), CX
+	VMOVUPD    (CX)(DX*8), Y2
+	VMOVAPD    Y0, Y3
+	VMASKMOVPD (AX), Y2, Y4
+	VADDPD     Y4, Y3, Y3
+	VBLENDVPD  Y2, Y3, Y0, Y0
+
+tree:
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVSD       X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hDot(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hDot(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	LEAQ   (AX)(CX*1), AX
+	MOVL   24(SI), CX
+	MOVQ   (R13)(CX*1), CX
+	MOVL   28(SI), DX
+	LEAQ   (CX)(DX*1), CX
+	MOVQ   40(SI), DX
+	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	SUBQ   $0x08, DX
+	JL     short
+
+eight:
+	VMOVUPD     (AX), Y2
+	VMOVUPD     (CX), Y3
+	VFMADD231PD Y2, Y3, Y0
+	VMOVUPD     32(AX), Y2
+	VMOVUPD     32(CX), Y3
+	VFMADD231PD Y2, Y3, Y1
+	ADDQ        $0x40, AX
+	ADDQ        $0x40, CX
+	SUBQ        $0x08, DX
+	JGE         eight
+
+short:
+	ADDQ        $0x04, DX
+	JL          three
+	VMOVUPD     (AX), Y2
+	VMOVUPD     (CX), Y3
+	VFMADD231PD Y2, Y3, Y0
+	MOVQ        $0x00000004, BX
+	SUBQ        DX, BX
+	LEAQ        masks<>+0(SB), DX
+	VMOVUPD     (DX)(BX*8), Y2
+	VMOVAPD     Y1, Y3
+	VMASKMOVPD  32(AX), Y2, Y4
+	VMASKMOVPD  32(CX), Y2, Y5
+	VFMADD231PD Y4, Y5, Y3
+	VBLENDVPD   Y2, Y3, Y1, Y1
+	JMP         tree
+
+three:
+	ADDQ        $0x04, DX
+	MOVQ        $0x00000004, BX
+	SUBQ        DX, BX
+	LEAQ        masks<>+0(SB), DX
+	VMOVUPD     (DX)(BX*8), Y2
+	VMOVAPD     Y0, Y3
+	VMASKMOVPD  (AX), Y2, Y4
+	VMASKMOVPD  (CX), Y2, Y5
+	VFMADD231PD Y4, Y5, Y3
+	VBLENDVPD   Y2, Y3, Y0, Y0
+
+tree:
+	VADDPD       Y1, Y0, Y0
+	VEXTRACTF128 $0x01, Y0, X1
+	VADDPD       X1, X0, X0
+	VPERMILPD    $0x01, X0, X1
+	VADDSD       X1, X0, X0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVSD       X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
 // func addresses(list *uintptr)
 TEXT ·addresses(SB), NOSPLIT, $0-8
 	MOVQ list+0(FP), AX
@@ -19736,4 +21428,16 @@ TEXT ·addresses(SB), NOSPLIT, $0-8
 	MOVQ CX, 2168(AX)
 	LEAQ ·hMove+0(SB), CX
 	MOVQ CX, 2176(AX)
+	LEAQ ·hMatvec+0(SB), CX
+	MOVQ CX, 2184(AX)
+	LEAQ ·hMatvecTransposed+0(SB), CX
+	MOVQ CX, 2192(AX)
+	LEAQ ·hMatvecLanes4+0(SB), CX
+	MOVQ CX, 2200(AX)
+	LEAQ ·hMatvecLanes8+0(SB), CX
+	MOVQ CX, 2208(AX)
+	LEAQ ·hSum+0(SB), CX
+	MOVQ CX, 2216(AX)
+	LEAQ ·hDot+0(SB), CX
+	MOVQ CX, 2224(AX)
 	RET

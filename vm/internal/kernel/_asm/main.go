@@ -48,6 +48,8 @@ func main() {
 		function(fn, coef)
 	}
 	handler("move", move)
+	products()
+	sums()
 
 	TEXT("addresses", NOSPLIT, "func(list *uintptr)")
 	Doc("addresses lists the addresses of the handlers, in the order of names.")

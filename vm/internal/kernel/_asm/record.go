@@ -23,34 +23,71 @@ const recordSize = 64
 var operands = map[string]int{"out": 8, "a": 16, "b": 24, "c": 32}
 
 // integers are the other fields.
-var integers = map[string]int{"n": 40, "rows": 40, "lanes": 48, "to": 32, "from": 36}
+var integers = map[string]int{"n": 40, "rows": 40, "lanes": 48, "to": 32, "from": 36, "stride": 32}
 
 const where = 56 // field: what the machine is told when the program stops
 
-// record reads arguments from the fields of the record.
-type record struct{}
+// record reads arguments from the fields of the record. Kernels that need every
+// register keep the record's address in the place of a result, and read the
+// table's from the arguments.
+type record struct{ parked bool }
 
-func (record) Load(name string) reg.GPVirtual {
-	r := GP64()
+func (r record) Load(name string) reg.GPVirtual {
+	v := GP64()
 	at, ok := operands[name]
 	if !ok {
-		MOVQ(Mem{Base: code, Disp: integers[name]}, r)
-		return r
+		MOVQ(Mem{Base: r.code(), Disp: integers[name]}, v)
+		return v
 	}
-	m := element(at)
-	LEAQ(m, r)
-	return r
+	m := r.element(at)
+	LEAQ(m, v)
+	return v
 }
 
 func (record) Float(string) Mem { panic("a record holds no number") }
 
+func (r record) code() reg.Register {
+	if !r.parked {
+		return code
+	}
+	v := GP64()
+	MOVQ(result(0), v)
+	return v
+}
+
 // element is where the operand in the field at at begins.
-func element(at int) Mem {
-	base, disp := GP64(), GP64()
-	MOVL(Mem{Base: code, Disp: at}, base.As32())
-	MOVQ(Mem{Base: table, Index: base, Scale: 1}, base)
-	MOVL(Mem{Base: code, Disp: at + 4}, disp.As32())
+func (r record) element(at int) Mem {
+	base, disp, rec := GP64(), GP64(), r.code()
+	MOVL(Mem{Base: rec, Disp: at}, base.As32())
+	if r.parked {
+		slices := GP64()
+		Load(Param("table"), slices)
+		MOVQ(Mem{Base: slices, Index: base, Scale: 1}, base)
+	} else {
+		MOVQ(Mem{Base: table, Index: base, Scale: 1}, base)
+	}
+	MOVL(Mem{Base: rec, Disp: at + 4}, disp.As32())
 	return Mem{Base: base, Index: disp, Scale: 1}
+}
+
+func element(at int) Mem { return record{}.element(at) }
+
+// result is the place of a result.
+func result(i int) Mem {
+	b, err := ReturnIndex(i).Resolve()
+	if err != nil {
+		panic(err)
+	}
+	return b.Addr
+}
+
+// parking runs a kernel that needs every register.
+func parking(kernel func()) {
+	MOVQ(code, result(0))
+	kernel()
+	MOVQ(result(0), code)
+	Load(Param("table"), table)
+	next()
 }
 
 // next goes on to the next record.
