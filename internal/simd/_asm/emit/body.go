@@ -130,6 +130,7 @@ func (f *Body) SubInt(a, b V) V { return f.bin("subi", a, b) }
 func (f *Body) ShiftLeft(a V, n uint8) V {
 	return f.op(key{kind: unary, name: "shl", a: a, imm: n})
 }
+
 func (f *Body) ShiftRight(a V, n uint8) V {
 	return f.op(key{kind: unary, name: "shr", a: a, imm: n})
 }

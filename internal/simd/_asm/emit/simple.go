@@ -15,6 +15,7 @@ func (f *Body) Condition(mask V) V { return f.And(mask, f.Num(1)) }
 func (f *Body) Both(a, b V) V {
 	return f.Condition(f.And(f.Ne(a, f.Num(0)), f.Ne(b, f.Num(0))))
 }
+
 func (f *Body) Either(a, b V) V {
 	return f.Condition(f.Or(f.Ne(a, f.Num(0)), f.Ne(b, f.Num(0))))
 }
