@@ -19,6 +19,7 @@ type program struct {
 	lanes     int
 	ins, outs []binding
 	links     []link
+	written   [numVariations][numVectors]int // elements of outputs
 	tape      *tape.Tape
 }
 
@@ -98,6 +99,7 @@ func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*p
 			b = binding{vary, at.vec, at.offset, at.offset + n, false}
 		}
 		p.outs = append(p.outs, b)
+		p.written[b.vary][b.vec] += b.hi - b.lo
 		outs = append(outs, p.place(b, true))
 	}
 	code, err := vm.Compile(t, vm.Options{Lanes: lanes, Inputs: ins, Outputs: outs})
@@ -134,12 +136,4 @@ func (c *call) run(in, out *frame) {
 }
 
 // covers reports whether the program writes every element of the first n of a vector's variation.
-func (p *program) covers(vary variation, vec vector, n int) bool {
-	count := 0
-	for _, b := range p.outs {
-		if b.vary == vary && b.vec == vec {
-			count += b.hi - b.lo
-		}
-	}
-	return count == n
-}
+func (p *program) covers(vary variation, vec vector, n int) bool { return p.written[vary][vec] == n }
