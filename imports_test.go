@@ -39,11 +39,12 @@ var imports = map[string]string{
 	"plot":               "",
 	"repl":               ". lang/diag lang/source plot internal/report",
 	"internal/report":    ".",
+	"bench":              ".",
 	"cmd/odes":           ". repl plot internal/report lang/diag solvers stdlib",
 }
 
 // above lists what stands on the root package: nothing below may import it.
-var above = []string{"plot", "repl", "internal/report", "cmd/odes"}
+var above = []string{"plot", "repl", "internal/report", "cmd/odes", "bench"}
 
 // later lists packages that the table expects before they exist.
 var later = []string{"internal/simd"}

@@ -1,0 +1,74 @@
+// Command bench measures odes and writes docs/benchmarks.md. bench/run builds
+// and starts it.
+//
+// It holds the problems (models.go, network.go), runs odes and other programs
+// in turns, each in a process of its own, and knows no numbers beforehand: what
+// the page says of a ratio is computed from what was measured. Programs to
+// compare with are looked for in a folder; each prints a JSON line per gradient
+// with steps, forward_s, adjoint_s, total_s and checksum.
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	var j job
+	worker := flag.String("worker", "", "measure in this process: gradients, evaluations, step or examples")
+	flag.StringVar(&j.problem, "problem", "glv", "of the worker")
+	flag.IntVar(&j.n, "n", 10, "size of the worker's problem")
+	flag.Float64Var(&j.tol, "tol", 1e-7, "tolerance, or step, of the worker's problem")
+	flag.IntVar(&j.threads, "threads", 1, "of the worker")
+	flag.IntVar(&j.lanes, "lanes", 0, "of the worker; 0: chosen")
+	flag.IntVar(&j.runs, "runs", 5, "gradients of the worker")
+	flag.StringVar(&j.of, "of", "", "objectives of the worker")
+	flag.StringVar(&j.wrt, "wrt", "", "variables of the worker")
+	flag.StringVar(&j.dump, "dump", "", "where the worker writes its first gradient")
+	r := &runner{}
+	flag.StringVar(&r.peers, "peers", "", "folder with the programs to compare with")
+	flag.StringVar(&r.work, "work", os.TempDir(), "folder for what is built on the way")
+	flag.StringVar(&r.core, "core", "1", "core for programs with one thread; empty: any")
+	flag.IntVar(&r.rounds, "rounds", 7, "turns that every program gets")
+	out := flag.String("out", "docs/benchmarks.md", "page to write")
+	only := flag.String("only", "", "measure one section only, and print it: "+sectionNames())
+	flag.Parse()
+	switch *worker {
+	case "":
+	case "gradients":
+		return j.gradients()
+	case "evaluations":
+		return j.evaluations()
+	case "step":
+		return j.step()
+	case "examples":
+		return examples()
+	default:
+		return fmt.Errorf("no worker %q", *worker)
+	}
+	var err error
+	if r.self, err = os.Executable(); err != nil {
+		return err
+	}
+	if _, err := exec.LookPath("taskset"); err != nil {
+		r.core = ""
+	}
+	page, err := r.page(*only)
+	if err != nil {
+		return err
+	}
+	if *only != "" {
+		_, err = os.Stdout.Write(page)
+		return err
+	}
+	return os.WriteFile(*out, page, 0o644)
+}

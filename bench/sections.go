@@ -1,0 +1,378 @@
+package main
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+)
+
+var glvSizes = []int{10, 55, 100, 200}
+
+// reps is how many gradients a process makes in a turn.
+func reps(n int) int {
+	switch {
+	case n <= 10:
+		return 200
+	case n <= 55:
+		return 20
+	case n <= 100:
+		return 8
+	default:
+		return 4
+	}
+}
+
+func (r *runner) glv(b *bytes.Buffer) error {
+	fmt.Fprint(b, `## Lotka–Volterra: many objectives, many parameters
+
+x' = x (r + A x) for N species over ten units of time: the N end values differentiated by N + N² parameters and N initial values.
+Tolerance 1e-7, first step 1e-3, Dormand–Prince and integral control of the step, as all explicit programs here choose.
+*limit* is a program in C written for this one model: all objectives at once, parameter gradients put off to matrix products, OpenBLAS. PETSc is
+TSAdjoint with a hand-written, vectorised right-hand side and transpose; CVODES integrates a continuous adjoint problem for each objective. The checksum is the Frobenius
+norm of the derivatives by parameters. Ratios are to *limit*.
+
+`)
+	for _, n := range glvSizes {
+		k := reps(n)
+		entrants := r.race(
+			r.own("odes, 1 thread", job{problem: "glv", n: n, tol: 1e-7, runs: k}),
+			r.own("odes, 2 threads", job{problem: "glv", n: n, tol: 1e-7, runs: k, threads: 2}),
+			r.peer("limit", "glv_limit", n, 1e-7, k),
+			r.peer("PETSc", "petsc_glv", "-n", n, "-tol", 1e-7, "-reps", max(k/4, 2), "-rk", "5dpfix", "-variant", "mu"),
+			slow(r.peer("CVODES", "cvodes_glv", n, 1e-7, 2, "adams", "multi", "hermite", "off")),
+		)
+		if len(entrants) == 0 {
+			return fmt.Errorf("nothing ran for n = %d", n)
+		}
+		fmt.Fprintf(b, "N = %d\n\n", n)
+		standings(b, entrants, "limit", ms, "ms")
+	}
+	return nil
+}
+
+func slow(e *entrant) *entrant {
+	if e != nil {
+		e.once = true
+	}
+	return e
+}
+
+// difference is how far derivatives are from a reference: the largest difference over the largest entry.
+func difference(x, ref []float64, n int) (params, initial float64) {
+	w := 2*n + n*n
+	var most, apart [2]float64
+	for i, v := range ref {
+		k := 0
+		if i%w >= n+n*n {
+			k = 1
+		}
+		most[k], apart[k] = max(most[k], math.Abs(v)), max(apart[k], math.Abs(x[i]-v))
+	}
+	return apart[0] / most[0], apart[1] / most[1]
+}
+
+func readDump(path string) ([]float64, error) {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	x := make([]float64, len(b)/8)
+	for i := range x {
+		x[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return x, nil
+}
+
+func (r *runner) accuracy(b *bytes.Buffer) error {
+	fmt.Fprint(b, `## Accuracy of those runs
+
+The largest difference of a derivative from the reference, over the largest derivative. The reference is odes at tolerance 1e-13 with a method of order 9;
+the last row compares it with 1000 fixed steps of a hand-written adjoint of order 4.
+
+`)
+	heads := []string{"", "N", "by parameters", "by initial values"}
+	var rows [][]string
+	for _, n := range glvSizes {
+		file := func(name string) string { return filepath.Join(r.work, fmt.Sprintf("%s%d.bin", name, n)) }
+		e := r.own("", job{problem: "glv-tight", n: n, tol: 1e-13})
+		if _, err := r.output(append(e.args, "-dump", file("tight")), 1); err != nil {
+			return err
+		}
+		ref, err := readDump(file("tight"))
+		if err != nil {
+			return err
+		}
+		row := func(name string, e *entrant, dump ...string) error {
+			if e == nil {
+				return nil
+			}
+			to := dump[len(dump)-1]
+			if _, err := r.output(append(e.args, dump...), 1); err != nil {
+				return err
+			}
+			x, err := readDump(to)
+			os.Remove(to)
+			if err != nil {
+				return err
+			}
+			if len(x) != len(ref) {
+				return fmt.Errorf("%s wrote %d numbers, not %d", name, len(x), len(ref))
+			}
+			p, y := difference(x, ref, n)
+			rows = append(rows, []string{name, fmt.Sprint(n), fmt.Sprintf("%.1e", p), fmt.Sprintf("%.1e", y)})
+			return nil
+		}
+		if err := row("odes", r.own("", job{problem: "glv", n: n, tol: 1e-7}), "-dump", file("odes")); err != nil {
+			return err
+		}
+		if err := row("PETSc", r.peer("", "petsc_glv", "-n", n, "-tol", 1e-7, "-reps", 1, "-rk", "5dpfix", "-variant", "mu"), "-dump", file("petsc")); err != nil {
+			return err
+		}
+		if err := row("reference, RK4", r.peer("", "glv_reference", n, 1000), file("rk4")); err != nil {
+			return err
+		}
+		os.Remove(file("tight"))
+	}
+	table(b, heads, rows)
+	return nil
+}
+
+func (r *runner) vdp(b *bytes.Buffer) error {
+	fmt.Fprint(b, `## Van der Pol: two states, hundreds of steps
+
+μ = 1000, on the slow manifold for half a unit of time, tolerance 1e-6; both end values differentiated by μ, the initial value's dependence on it
+included. There is next to no arithmetic here: what is measured is everything else. CVODES has the advantage of an implicit method.
+
+`)
+	entrants := r.race(
+		r.own("odes", job{problem: "vdp", n: 2, tol: 1e-6, runs: 40}),
+		r.peer("PETSc", "petsc_vdp", "-tol", 1e-6, "-reps", 5, "-rk", "5dpfix"),
+		r.peer("CVODES, BDF", "cvodes_vdp", 1e-6, 5, "bdf", "adjoint", "hermite"),
+	)
+	standings(b, entrants, "", ms, "ms")
+	f := entrants[0].figure()
+	fmt.Fprintf(b, "odes: %.0f ns a step forward, %.0f ns backward.\n\n", 1e9*f.forward/f.steps, 1e9*f.adjoint/f.steps)
+	return nil
+}
+
+func (r *runner) grayScott(b *bytes.Buffer) error {
+	fmt.Fprint(b, `## Gray–Scott: a stencil
+
+A periodic grid of 100 × 100 points and two substances, ten steps of the classical method of order 4, one objective ½‖U(T)‖² differentiated by the 20,000 initial
+values ([grayscott.ode](../bench/grayscott.ode)). PETSc has hand-written C for both directions and keeps the stages, as odes does. The checksum is the norm of the gradient.
+
+`)
+	entrants := r.race(
+		r.own("odes, 1 thread", job{problem: "grayscott", n: 100, runs: 12}),
+		r.own("odes, 2 threads", job{problem: "grayscott", n: 100, runs: 12, threads: 2}),
+		r.peer("PETSc", "petsc_grayscott", "-reps", 12),
+	)
+	standings(b, entrants, "PETSc", ms, "ms")
+	return nil
+}
+
+func (r *runner) examples(b *bytes.Buffer) error {
+	out, err := r.output([]string{r.self, "-worker", "examples"}, 1)
+	if err != nil {
+		return err
+	}
+	var one, eight [][]string
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var e example
+		if err := dec.Decode(&e); err != nil {
+			return err
+		}
+		one = append(one, []string{
+			e.Name, fmt.Sprint(e.Steps), fmt.Sprint(e.Columns), ms(e.One.Forward), ms(e.One.Adjoint), ratio(e.One.Adjoint, e.One.Forward),
+		})
+		if e.Eight.Forward > 0 {
+			a, z := e.One.Forward+e.One.Adjoint, e.Eight.Forward+e.Eight.Adjoint
+			eight = append(eight, []string{e.Name, fmt.Sprint(e.Objectives), ms(a), ms(z), ratio(z, a), ratio(e.Eight.Adjoint, e.One.Adjoint)})
+		}
+	}
+	for _, n := range []int{55, 100} {
+		f := r.pair("glv", n, 1e-7, "x_T[1]", glvObjectives(8))
+		eight = append(eight, []string{fmt.Sprintf("Lotka–Volterra, N = %d", n), fmt.Sprint(n), ms(f[0].least), ms(f[1].least), ratio(f[1].least, f[0].least), ratio(f[1].adjoint, f[0].adjoint)})
+	}
+	f := r.pair("network", 200, 0, "x0", "x0,x1,x2,x3,x4,x5,x6,x7")
+	eight = append(eight, []string{"network, 200 species", "8", ms(f[0].least), ms(f[1].least), ratio(f[1].least, f[0].least), ratio(f[1].adjoint, f[0].adjoint)})
+	fmt.Fprint(b, `## One objective: what the adjoint costs beside the run
+
+The first objective of every example, differentiated by all that its file says, one thread. Times in ms, medians.
+
+`)
+	table(b, []string{"", "steps", "derivatives", "forward", "adjoint", "adjoint/forward"}, one)
+	fmt.Fprint(b, `## Eight objectives against one
+
+Objectives are swept together, one in each lane of a vector register. Times of a gradient in ms, forward and adjoint.
+
+`)
+	table(b, []string{"", "objectives there", "one", "eight", "ratio", "of the adjoints"}, eight)
+	return nil
+}
+
+// pair races two sets of objectives of one problem.
+func (r *runner) pair(problem string, n int, tol float64, a, b string) [2]figure {
+	both := [2]*entrant{
+		r.own("", job{problem: problem, n: n, tol: tol, runs: 20, of: a}),
+		r.own("", job{problem: problem, n: n, tol: tol, runs: 20, of: b}),
+	}
+	r.race(both[:]...)
+	return [2]figure{both[0].figure(), both[1].figure()}
+}
+
+func glvObjectives(k int) string {
+	var names []string
+	for i := range k {
+		names = append(names, fmt.Sprintf("x_T[%d]", i+1))
+	}
+	return strings.Join(names, ",")
+}
+
+func (r *runner) network(b *bytes.Buffer) error {
+	const species = 200
+	net := newNetwork(species, 5*species/2)
+	fmt.Fprintf(b, `## A reaction network, scalar by scalar, beside C
+
+%d species and %d mass-action reactions drawn at random, written one by one as a converter would write them. One evaluation of the right-hand side and of its
+transpose (by states and rate constants, for all lanes together) beside the same formulas in straight-line C, gcc -O3 -march=native. Nanoseconds, least of several batches.
+
+`, species, len(net.reactions))
+	source, program := filepath.Join(r.work, "network.c"), filepath.Join(r.work, "network")
+	if err := os.WriteFile(source, net.program(), 0o644); err != nil {
+		return err
+	}
+	var c networkSums
+	if _, err := exec.LookPath("gcc"); err == nil {
+		if _, err := r.output([]string{"gcc", "-O3", "-march=native", "-o", program, source}, 0); err != nil {
+			return err
+		}
+	}
+	type kind struct{ rhs, vjp float64 }
+	best := map[int]kind{1: {math.Inf(1), math.Inf(1)}, 8: {math.Inf(1), math.Inf(1)}}
+	inC := kind{math.Inf(1), math.Inf(1)}
+	inC8 := math.Inf(1)
+	for range min(r.rounds, 4) {
+		if _, err := os.Stat(program); err == nil {
+			out, err := r.output([]string{program}, 1)
+			if err != nil {
+				return err
+			}
+			if err := json.Unmarshal(out, &c); err != nil {
+				return err
+			}
+			inC, inC8 = kind{min(inC.rhs, c.RHS), min(inC.vjp, c.VJP1)}, min(inC8, c.VJP8)
+		}
+		for lanes, k := range best {
+			out, err := r.output([]string{r.self, "-worker", "evaluations", "-problem", "network", "-n", fmt.Sprint(species), "-lanes", fmt.Sprint(lanes)}, 1)
+			if err != nil {
+				return err
+			}
+			var e evaluation
+			if err := json.Unmarshal(out, &e); err != nil {
+				return err
+			}
+			best[lanes] = kind{min(k.rhs, e.RHS.Nanoseconds), min(k.vjp, e.VJP.Nanoseconds)}
+		}
+	}
+	ns := func(x float64) string { return fmt.Sprintf("%.0f", x) }
+	table(b, []string{"", "odes", "C", "ratio"}, [][]string{
+		{"right-hand side", ns(best[1].rhs), ns(inC.rhs), ratio(best[1].rhs, inC.rhs)},
+		{"transpose, 1 lane", ns(best[1].vjp), ns(inC.vjp), ratio(best[1].vjp, inC.vjp)},
+		{"transpose, 8 lanes", ns(best[8].vjp), ns(inC8), ratio(best[8].vjp, inC8)},
+	})
+	if c.RHS == 0 {
+		return nil
+	}
+	out, err := r.output([]string{r.self, "-worker", "step", "-problem", "network-step", "-n", fmt.Sprint(species)}, 1)
+	if err != nil {
+		return err
+	}
+	var s networkSums
+	if err := json.Unmarshal(out, &s); err != nil {
+		return err
+	}
+	apart := max(math.Abs(s.F-c.F)/math.Abs(c.F), math.Abs(s.Y-c.Y)/math.Abs(c.Y), math.Abs(s.K-c.K)/math.Abs(c.K))
+	fmt.Fprintf(b, "Both compute the same: weighted sums over the right-hand side and over its transpose differ by %.0e at most.\n\n", apart)
+	if apart > 1e-9 {
+		return fmt.Errorf("the network in C and in odes differ by %g", apart)
+	}
+	return nil
+}
+
+// scaling measures odes alone, one thread.
+func (r *runner) scaling(b *bytes.Buffer) error {
+	fmt.Fprint(b, "## How cost grows\n\nodes alone, one thread, least times in ms.\n\n")
+	rounds := r.rounds
+	r.rounds = max(2, rounds/3)
+	defer func() { r.rounds = rounds }()
+	rows := func(jobs []job, label func(job) string) ([][]string, []figure) {
+		var list []*entrant
+		for _, j := range jobs {
+			list = append(list, r.own(label(j), j))
+		}
+		var rows [][]string
+		var figures []figure
+		for _, e := range r.race(list...) {
+			f := e.figure()
+			figures = append(figures, f)
+			rows = append(rows, []string{e.name, fmt.Sprintf("%.0f", f.steps), ms(f.forward), ms(f.adjoint), ms(f.least)})
+		}
+		return rows, figures
+	}
+	write := func(what string, jobs []job, label func(job) string, why string, per func(job) float64, perName string) {
+		rows, figures := rows(jobs, label)
+		for i := range rows {
+			if len(rows) == len(jobs) {
+				rows[i] = append(rows[i], digits(1e9*figures[i].least/figures[i].steps/per(jobs[i]), 3))
+			} else {
+				rows[i] = append(rows[i], "–")
+			}
+		}
+		table(b, []string{what, "steps", "forward", "adjoint", "gradient", "ns per step and " + perName}, rows)
+		fmt.Fprintf(b, "%s\n\n", why)
+	}
+	each := func(list []int, make func(int) job) (jobs []job) {
+		for _, n := range list {
+			jobs = append(jobs, make(n))
+		}
+		return jobs
+	}
+	n := func(j job) string { return fmt.Sprint(j.n) }
+	write("species N", each([]int{5, 10, 20, 50, 100, 200, 300}, func(n int) job { return job{problem: "glv", n: n, tol: 1e-7, runs: reps(n)} }), n,
+		"Lotka–Volterra, N objectives: a step is N products of a matrix and a vector per stage, and N outer products, so N³; below N = 50 the calls around the products show.",
+		func(j job) float64 { return math.Pow(float64(j.n), 3) }, "N³")
+	write("species N", each([]int{5, 10, 20, 50, 100, 200, 300}, func(n int) job { return job{problem: "glv", n: n, tol: 1e-7, runs: reps(n), of: "x_T[1]"} }), n,
+		"Lotka–Volterra, one objective: N². The matrix is read once forward and twice backward, and the gradient, N² numbers, is written once.",
+		func(j job) float64 { return math.Pow(float64(j.n), 2) }, "N²")
+	count := func(list string) int { return strings.Count(list, ",") + 1 }
+	write("objectives", each([]int{1, 2, 4, 8, 16, 32, 64, 200}, func(k int) job {
+		return job{problem: "glv", n: 200, tol: 1e-7, runs: 6, of: glvObjectives(k)}
+	}), func(j job) string { return fmt.Sprint(count(j.of)) },
+		"Lotka–Volterra, N = 200. Up to eight objectives share one sweep and one reading of the matrix, so the second to the eighth cost little but the writing of their rows (320 kB each); beyond, sweeps follow each other.",
+		func(j job) float64 { return float64(count(j.of)) }, "objective")
+	write("parameters", each([]int{1, 5, 50, 500}, func(k int) job {
+		var names []string
+		for i := range k {
+			names = append(names, fmt.Sprintf("k%d", i))
+		}
+		return job{problem: "network", n: 200, runs: 20, of: "x0", wrt: strings.Join(names, ",")}
+	}), func(j job) string { return fmt.Sprint(count(j.wrt)) },
+		"Reaction network of 200 species, one objective: the sweep carries the cotangents of all states whatever is asked for; a parameter adds one product and one sum per stage.",
+		func(j job) float64 { return float64(count(j.wrt)) }, "parameter")
+	write("step", []job{{problem: "glv-fixed", n: 20, tol: 1, runs: 60}, {problem: "glv-fixed", n: 20, tol: 0.1, runs: 60}, {problem: "glv-fixed", n: 20, tol: 0.01, runs: 6}, {problem: "glv-fixed", n: 20, tol: 0.001, runs: 3}},
+		func(j job) string { return fmt.Sprint(j.tol) },
+		"Lotka–Volterra, N = 20, fixed steps of the classical method: linear in the number of steps; stages are kept, 800 numbers a step, and pass out of the first cache on the way.",
+		func(job) float64 { return 1 }, "step")
+	write("grid", each([]int{16, 32, 64, 100, 128, 256}, func(n int) job { return job{problem: "grayscott", n: n, runs: 8} }),
+		func(j job) string { return fmt.Sprintf("%d × %d", j.n, j.n) },
+		"Gray–Scott: linear in the number of points; a step per point gets dearer where the stages of a step no longer fit a cache.",
+		func(j job) float64 { return float64(j.n * j.n) }, "point")
+	return nil
+}
