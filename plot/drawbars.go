@@ -103,7 +103,7 @@ func (h *Heat) size() (w, hh vg.Length) {
 		cols = max(1, len(h.Values[0]))
 	}
 	side := vg.Length(min(26, 330/float64(max(rows, cols))))
-	return max(vg.Length(cols)*side+150, 260), max(vg.Length(rows)*side+90, 130)
+	return max(vg.Length(cols)*side+126, 260), max(vg.Length(rows)*side+70, 130)
 }
 
 // most cells that are drawn on a side: more would be smaller than what is seen.
@@ -122,7 +122,7 @@ func (h *Heat) draw(c draw.Canvas) error {
 	}
 	rows, cols := len(h.Values), len(h.Values[0])
 	grid := h.blocked(mostCells, mostCells)
-	big := h.top()
+	shades := h.shading()
 	left, bottom := c.Min.X+30, c.Min.Y+lineHeight+4
 	if h.Cols.title() != "" {
 		bottom += lineHeight
@@ -136,7 +136,7 @@ func (h *Heat) draw(c draw.Canvas) error {
 	right = left + side*vg.Length(len(grid[0]))
 	frame := draw.LineStyle{Color: markInk, Width: 0.6}
 	outline := vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top}}
-	c.DrawImage(outline, mosaic(grid, big))
+	c.DrawImage(outline, mosaic(grid, shades))
 	c.StrokeLines(frame, append(rectangle(outline), outline.Min))
 	rowStyle, colStyle := style(small, draw.XRight, draw.YCenter), style(small, draw.XCenter, draw.YTop)
 	for _, i := range places(rows, int((top-bottom)/18)) {
@@ -155,39 +155,35 @@ func (h *Heat) draw(c draw.Canvas) error {
 		st.Rotation = math.Pi / 2
 		c.FillText(st, vg.Point{X: c.Min.X + 8, Y: (top + bottom) / 2}, t)
 	}
-	h.scale(c, right+14, bottom, top, big)
+	h.scale(c, right+14, bottom, top, shades)
 	return nil
 }
 
 // mosaic paints the cells as an image: as polygons they would show seams.
-func mosaic(grid [][]float64, big float64) image.Image {
+func mosaic(grid [][]float64, s shading) image.Image {
 	rows, cols := len(grid), len(grid[0])
 	side := max(2, 1000/max(rows, cols))
 	img := image.NewNRGBA(image.Rect(0, 0, cols*side, rows*side))
 	for y := range rows * side {
 		for x := range cols * side {
-			img.Set(x, y, heatInk(grid[y/side][x/side], big))
+			img.Set(x, y, heatInk(grid[y/side][x/side], s))
 		}
 	}
 	return img
 }
 
 // scale draws the key of colours.
-func (h *Heat) scale(c draw.Canvas, x, bottom, top vg.Length, big float64) {
+func (h *Heat) scale(c draw.Canvas, x, bottom, top vg.Length, s shading) {
 	const n = 41
 	bottom = max(bottom, top-110)
 	for i := range n {
-		v := (2*float64(i)/(n-1) - 1)
+		v := s.lo + (s.hi-s.lo)*float64(i)/(n-1)
 		y0 := bottom + vg.Length(i)*(top-bottom)/n
-		c.FillPolygon(heatInk(v, 1), rectangle(vg.Rectangle{Min: vg.Point{X: x, Y: y0}, Max: vg.Point{X: x + 9, Y: y0 + (top-bottom)/n + 0.3}}))
+		c.FillPolygon(heatInk(v, s), rectangle(vg.Rectangle{Min: vg.Point{X: x, Y: y0}, Max: vg.Point{X: x + 9, Y: y0 + (top-bottom)/n + 0.3}}))
 	}
 	st := style(small, draw.XLeft, draw.YCenter)
-	for _, v := range []float64{-1, 0, 1} {
-		label := number(v*big, 3)
-		if v > 0 {
-			label = "+" + label
-		}
-		c.FillText(st, vg.Point{X: x + 13, Y: bottom + vg.Length((v+1)/2)*(top-bottom)}, label)
+	for i, v := range s.key() {
+		c.FillText(st, vg.Point{X: x + 13, Y: bottom + vg.Length(i)/2*(top-bottom)}, s.signed(v))
 	}
 	if h.Unit != "" && h.Unit != "1" {
 		c.FillText(style(small, draw.XLeft, draw.YTop), vg.Point{X: x, Y: bottom - 8}, "["+h.Unit+"]")
@@ -213,19 +209,27 @@ func places(count, n int) []int {
 	return out
 }
 
-// heatInk is orange for negative, white for nothing, blue for positive.
-func heatInk(v, big float64) color.Color {
+// heatInk is orange for negative, white for nothing, blue for positive; from
+// least to greatest it runs through the inks of families.
+func heatInk(v float64, s shading) color.Color {
 	if math.IsNaN(v) {
 		return markInk
 	}
-	if big == 0 {
-		return color.White
+	f := max(-1, min(1, s.to(v)))
+	if !s.diverging {
+		at := f * float64(len(rampInk)-1)
+		k := min(int(at), len(rampInk)-2)
+		return blend(rampInk[k], rampInk[k+1], at-float64(k))
 	}
-	f := math.Sqrt(min(1, math.Abs(v)/big)) // so that small entries still show
 	end := positiveInk
-	if v < 0 {
+	if f < 0 {
 		end = color.NRGBA{0xc6, 0x5f, 0x00, 0xff}
 	}
-	mix := func(to uint8) uint8 { return uint8(math.Round(255 + f*(float64(to)-255))) }
-	return color.NRGBA{mix(end.R), mix(end.G), mix(end.B), 255}
+	return blend(color.NRGBA{255, 255, 255, 255}, end, math.Sqrt(math.Abs(f))) // so that small entries still show
+}
+
+// blend mixes two inks: a for f = 0, b for 1.
+func blend(a, b color.NRGBA, f float64) color.NRGBA {
+	mix := func(x, y uint8) uint8 { return uint8(math.Round(float64(x) + f*(float64(y)-float64(x)))) }
+	return color.NRGBA{mix(a.R, b.R), mix(a.G, b.G), mix(a.B, b.B), 255}
 }

@@ -100,6 +100,15 @@ func pictures() map[string]Picture {
 		}
 	}
 	list["large"] = &Heat{Title: "200 × 200", Rows: Axis{Label: "i"}, Cols: Axis{Label: "j"}, Values: large, FirstRow: 1, FirstCol: 1}
+	warm := make([][]float64, 12)
+	for i := range warm {
+		warm[i] = make([]float64, 30)
+		for j := range warm[i] {
+			warm[i][j] = 300 + 80*math.Exp(-math.Hypot(float64(i-4), float64(j-12))/6)
+		}
+	}
+	list["warm"] = &Heat{Title: "far from zero", Rows: Axis{Label: "row"}, Cols: Axis{Label: "column"}, Values: warm, FirstRow: 1, FirstCol: 1, Unit: "K"}
+	list["zeros"] = &Heat{Values: [][]float64{{0, 0}, {0, math.NaN()}}, FirstRow: 1, FirstCol: 1}
 	list["nothing"] = &Lines{Title: "nothing", X: Axis{Label: "t"}, Curves: []Curve{{Name: "x", X: []float64{0, 1}, Y: []float64{math.NaN(), math.NaN()}}}}
 	list["flat"] = &Lines{X: Axis{Label: "t"}, Y: Axis{Label: "x"}, Curves: []Curve{{Name: "x", X: []float64{0, 1}, Y: []float64{3, 3}}}}
 	list["tiny"] = &Lines{X: Axis{Label: "t"}, Y: Axis{Label: "x"}, Curves: []Curve{{Name: "x", X: []float64{0, 1e-9, 2e-9}, Y: []float64{1e12, 2e12, math.Inf(1)}}}}

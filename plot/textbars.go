@@ -122,16 +122,60 @@ func (h *Heat) blocked(rows, cols int) [][]float64 {
 	return out
 }
 
-func (h *Heat) top() float64 {
-	t := 0.0
+// shading maps the values of a heat map to colours: from negative over nothing
+// to positive, or, when all lie far from zero on one side, from the least to the greatest.
+type shading struct {
+	lo, hi    float64
+	diverging bool
+}
+
+func (h *Heat) shading() shading {
+	s := shading{lo: math.Inf(1), hi: math.Inf(-1)}
 	for _, r := range h.Values {
 		for _, v := range r {
 			if finite(v) {
-				t = max(t, math.Abs(v))
+				s.lo, s.hi = min(s.lo, v), max(s.hi, v)
 			}
 		}
 	}
-	return t
+	if s.lo > s.hi {
+		return shading{diverging: true}
+	}
+	if near, far := min(math.Abs(s.lo), math.Abs(s.hi)), max(math.Abs(s.lo), math.Abs(s.hi)); s.lo*s.hi > 0 && near > 0.2*far && s.hi > s.lo {
+		return s
+	}
+	top := max(math.Abs(s.lo), math.Abs(s.hi))
+	return shading{-top, top, true}
+}
+
+// to maps v to [-1, 1] around nothing, or to [0, 1] from least to greatest.
+func (s shading) to(v float64) float64 {
+	switch {
+	case s.diverging && s.hi > 0:
+		return v / s.hi
+	case !s.diverging:
+		return (v - s.lo) / (s.hi - s.lo)
+	}
+	return 0
+}
+
+// key lists the values that a legend shows.
+func (s shading) key() []float64 {
+	switch {
+	case s.hi == 0 && s.diverging:
+		return []float64{0}
+	case s.diverging:
+		return []float64{s.lo, 0, s.hi}
+	}
+	return []float64{s.lo, (s.lo + s.hi) / 2, s.hi}
+}
+
+// signed writes a value of a legend.
+func (s shading) signed(v float64) string {
+	if s.diverging && v > 0 {
+		return "+" + number(v, 3)
+	}
+	return number(v, 3)
 }
 
 func (h *Heat) text(p *page) {
@@ -149,7 +193,7 @@ func (h *Heat) text(p *page) {
 	}
 	tall := max(24, p.Height)
 	grid := h.blocked(tall, (p.Width-left-1)/cell)
-	top := h.top()
+	shades := h.shading()
 	blocks := len(grid) < rows || len(grid[0]) < cols
 	if t := strings.TrimSpace("↓ " + h.Rows.title() + "   → " + h.Cols.title()); h.Rows.Label+h.Cols.Label != "" {
 		p.line(strings.Repeat(" ", left) + t)
@@ -174,7 +218,7 @@ func (h *Heat) text(p *page) {
 		var b strings.Builder
 		b.WriteString(padLeft(named[i], left-1) + " ")
 		for _, v := range r {
-			b.WriteString(p.cell(v, top, cell))
+			b.WriteString(p.cell(v, shades, cell))
 		}
 		p.line(b.String())
 	}
@@ -183,11 +227,13 @@ func (h *Heat) text(p *page) {
 		unit = " " + h.Unit
 	}
 	var key [][2]string
-	for _, k := range []struct {
-		v    float64
-		text string
-	}{{-top, "-" + number(top, 3) + unit}, {0, "0"}, {top, "+" + number(top, 3) + unit}} {
-		key = append(key, [2]string{"██ " + k.text, p.cell(k.v, top, 2) + " " + k.text})
+	for _, v := range shades.key() {
+		text := shades.signed(v)
+		if v != 0 {
+			text += unit
+		}
+		key = append(key, [2]string{p.cell(v, shades, 2) + " " + text, p.cell(v, shades, 2) + " " + text})
+		key[len(key)-1][0] = "██ " + text // as wide, without colour
 	}
 	if blocks {
 		key = append(key, [2]string{"each cell the largest of a block", "each cell the largest of a block"})
@@ -196,26 +242,28 @@ func (h *Heat) text(p *page) {
 }
 
 // cell draws one value of a heat map.
-func (p *page) cell(v, top float64, width int) string {
-	switch {
-	case math.IsNaN(v):
+func (p *page) cell(v float64, s shading, width int) string {
+	if math.IsNaN(v) {
 		return strings.Repeat("?", width)
-	case p.Colour:
-		k := len(heatColours) / 2
-		if top > 0 {
-			k = int(math.Round((v/top + 1) / 2 * float64(len(heatColours)-1)))
-		}
-		return fmt.Sprintf("\x1b[48;5;%dm%s\x1b[0m", heatColours[k], strings.Repeat(" ", width))
 	}
-	scale, k := rising, 0
-	if v < 0 {
-		scale = falling
+	f := max(-1, min(1, s.to(v)))
+	colours := heatColours
+	if !s.diverging {
+		colours, f = ramp, 2*f-1
 	}
-	if top > 0 {
-		k = int(math.Round(math.Abs(v) / top * float64(len(scale)-1)))
-		if k == 0 && v == 0 {
-			return strings.Repeat(" ", width)
-		}
+	if p.Colour {
+		return fmt.Sprintf("\x1b[48;5;%dm%s\x1b[0m", colours[int(math.Round((f+1)/2*float64(len(colours)-1)))], strings.Repeat(" ", width))
+	}
+	if !s.diverging {
+		f = (f + 1) / 2
+	}
+	scale := rising
+	if f < 0 {
+		scale, f = falling, -f
+	}
+	k := int(math.Round(f * float64(len(scale)-1)))
+	if k == 0 && v == 0 {
+		return strings.Repeat(" ", width)
 	}
 	return strings.Repeat(string(scale[k]), width)
 }

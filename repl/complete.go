@@ -29,7 +29,7 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	}
 	var all []string
 	switch {
-	case !spaced:
+	case !spaced && strings.TrimLeft(line, " ") == word:
 		for _, c := range commands() {
 			all = append(all, c.name)
 		}

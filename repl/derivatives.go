@@ -268,6 +268,16 @@ func (s *Session) overTime(ctx context.Context, name, e, pattern, by string) (pl
 	}
 	m := c.model
 	times := between(c.T[0], c.T[len(c.T)-1], timesOfSensitivity)
+	if span := c.T[len(c.T)-1] - c.T[0]; len(c.Events) <= 20 { // what happens just before and after an event
+		for _, ev := range c.Events {
+			for _, t := range []float64{ev.T - 1e-6*span, ev.T + 1e-6*span} {
+				if t > times[0] && t < c.T[len(c.T)-1] {
+					times = append(times, t)
+				}
+			}
+		}
+		slices.Sort(times)
+	}
 	q := &question{entry: e}
 	var names []string
 	for i, t := range times {

@@ -120,3 +120,118 @@ func difference(want, got string) string {
 	}
 	return "no difference"
 }
+
+// TestDocument replays the session that docs/repl.md shows.
+func TestDocument(t *testing.T) {
+	text, err := os.ReadFile("../docs/repl.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, block, _ := strings.Cut(string(text), "\n```\n")
+	block, _, ok := strings.Cut(block, "```\n")
+	if !ok {
+		t.Fatal("the document shows no session")
+	}
+	script := "> load ../examples/bounce/bounce.ode\n" + strings.ReplaceAll(block, "odes> ", "> ")
+	_, got, _ := strings.Cut(replay(t, script), "\n> ")
+	_, want, _ := strings.Cut(script, "\n> ")
+	if got != want {
+		t.Errorf("docs/repl.md differs:\n%s", difference(want, got))
+	}
+}
+
+func TestIncomplete(t *testing.T) {
+	for input, want := range map[string]bool{
+		"":                           false,
+		"final(x)":                   false,
+		"final(":                     true,
+		"event e at 2 {":             true,
+		"event e at 2 { x = 1 }":     false,
+		"x' =":                       true,
+		"x' = a +":                   true,
+		"param k = [1,\n 2":          true,
+		"output y = if x > 1 then":   true,
+		"x)":                         false,
+		"param k = 1 # a note (":     false,
+		`model M "a ( in a string"`:  false,
+		"sens J wrt k":               false,
+		"objective J = final(x) +\n": true,
+	} {
+		if got := Incomplete(input); got != want {
+			t.Errorf("%q: %v, want %v", input, got, want)
+		}
+	}
+}
+
+func TestComplete(t *testing.T) {
+	s := New(Config{Words: []string{"sqrt", "dopri5"}})
+	if err := s.Open("../examples/bounce/bounce.ode"); err != nil {
+		t.Fatal(err)
+	}
+	for before, want := range map[string]string{
+		"hei":                   "height 3",
+		"final(vel":             "velocity 3",
+		"swe":                   "sweep 3",
+		"obj":                   "objective 3",
+		"sweep e fr":            "from 2",
+		"2*sq":                  "sqrt 2",
+		"doc dop":               "dopri5 3",
+		"emit to":               "tokens 2",
+		"load ../examples/boun": "../examples/bounce/ 16",
+		"x-h":                   "h0 height 1",
+		"zzz":                   " 3",
+	} {
+		words, n := s.Complete(before)
+		if got := fmt.Sprintf("%s %d", strings.Join(words, " "), n); got != want {
+			t.Errorf("%q: %q, want %q", before, got, want)
+		}
+	}
+}
+
+// TestInterrupted stops a run; the session goes on with what it had.
+func TestInterrupted(t *testing.T) {
+	s := New(Config{})
+	ctx, cancel := context.WithCancel(t.Context())
+	for _, entry := range []string{"time t from 0 to 1e9", "param w = 1", "state x = 1, v = 0", "x' = v\nv' = -w^2*x", "solver { max_steps = 1000000000 }"} {
+		if err := s.Exec(ctx, io.Discard, entry); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cancel()
+	for _, entry := range []string{"run", "x", "w = 2", "plot x", "sweep w", "max(x)", "compare w = 3"} {
+		if err := s.Exec(ctx, io.Discard, entry); err == nil {
+			t.Errorf("%s is not interrupted", entry)
+		}
+	}
+	var out bytes.Buffer
+	if err := s.Exec(t.Context(), &out, "w"); err != nil || out.String() != "1\n" {
+		t.Errorf("w is %q, %v", &out, err)
+	}
+}
+
+// TestAnyEntry enters what no one means: an answer or an error, never a panic.
+func TestAnyEntry(t *testing.T) {
+	text, err := os.ReadFile("../examples/bounce/bounce.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	var entries []string
+	for _, c := range commands() {
+		for _, rest := range []string{"", " (", " )", " -o", " x", " 1", " x against", " against x", " d(", " d(x)/", " from", " e from e to", " of", ",", " , ,", " \"", " x = ", " [", " e[1]", " \x00", " ☃", " final(x), v"} {
+			if c.name != "quit" && c.name != "verify" {
+				entries = append(entries, c.name+rest)
+			}
+		}
+	}
+	entries = append(entries, "=", "= 3", "x[", "x[1] = ", "initial( = 2", "initial() = 2", "e[1] = 2", "max()", "max(x,", "x()", "x(1,2)", "()", "'", "x' '", "0 = ", "solver.", "solver. = 2", ".", "#", "##", "\\", "\xff\xfe", "e = nan", "e = inf", "g += ", "T = 0", "final(x) = 3", "1 = 2")
+	for _, entry := range entries {
+		s := New(Config{})
+		if err := s.OpenText("bounce.ode", string(text)); err != nil {
+			t.Fatal(err)
+		}
+		s.Do(t.Context(), io.Discard, entry)
+		Incomplete(entry)
+		s.Complete(entry)
+	}
+}

@@ -53,6 +53,8 @@ func choices(name string) string {
 		return "adjoint tangent forward continuous backsolve complex differences auto"
 	case "stage":
 		return strings.Join(stageNames(), " ")
+	case "template":
+		return strings.Join(templateNames(), " ")
 	}
 	return ""
 }
@@ -62,7 +64,7 @@ func bashScript(root *kong.Node) string {
 	b.WriteString("_odes() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n")
 	fmt.Fprintf(&b, "\tif ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return; fi\n", commandNames(root))
 	b.WriteString("\tcase $prev in\n")
-	for _, name := range []string{"format", "mode", "stage"} {
+	for _, name := range []string{"format", "mode", "stage", "template"} {
 		fmt.Fprintf(&b, "\t--%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", name, choices(name))
 	}
 	b.WriteString("\tcompletion) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")); return ;;\n\tesac\n")
