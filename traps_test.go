@@ -214,6 +214,21 @@ objective T = event_time(tick, 2)`,
 		gradients: map[string]map[string]float64{"J": {"P": -15}, "T": {"P": 1}},
 	},
 	{
+		name: "an event that its body takes far off fires again within the next step",
+		text: `
+time t from 0 to 2
+param I = 40.3
+state v = 0
+discrete n = 0
+v' = I
+event spike when v >= 1 { v -= 1; n += 1 }
+solver { method = rk4  fixed_step = 0.03 }
+objective N = final(n)
+objective V = final(v)`,
+		values:    map[string]float64{"N": 80, "V": 0.6},
+		gradients: map[string]map[string]float64{"V": {"I": 2}, "N": {"I": 0}},
+	},
+	{
 		name: "a body that moves the time of an event of the same group",
 		text: `
 param a = 1.2

@@ -355,6 +355,7 @@ func (s *Solver) chatters(name string, h *history, reason string) error {
 // rearm reads the guards after a wave, and adds those that it made true to the
 // next one. A guard that fired at this time waits for a step of nonzero length.
 func (s *Solver) rearm() error {
+	copy(s.rhoLeft, s.rho)
 	s.sys.GuardValues(s.t, s.y, s.rho, s.truth)
 	for i, g := range s.guards {
 		a := &s.arms[i]
@@ -362,7 +363,12 @@ func (s *Solver) rearm() error {
 			return s.badGuard(i, nil)
 		}
 		switch {
-		case a.dead || a.spent:
+		case a.dead:
+		case a.spent:
+			if s.moved(i) {
+				*a = arming{on: true, side: sign(s.rho[i]), from: -1}
+				s.resting[i] = false
+			}
 		case g.Event < 0: // Choose has just made it false
 			*a = arming{on: !s.truth[i], from: -1}
 		case s.fires(i, a, s.rho[i], s.truth[i]) && (!g.Crossing || s.truth[i]):
@@ -372,6 +378,18 @@ func (s *Solver) rearm() error {
 		}
 	}
 	return nil
+}
+
+// moved reports whether bodies took guard i, which has fired, off its root to
+// the side where it waits, by more than rounding: then it need not wait for the
+// flow to take it there. A root that the bodies leave where it is (a ball on the
+// floor) differs from zero only by the residual of its location.
+func (s *Solver) moved(i int) bool {
+	now, residual := s.rho[i], math.Abs(s.rhoLeft[i])
+	if s.guards[i].Crossing {
+		now = -math.Abs(now)
+	}
+	return now < 0 && !(s.truth[i] && !s.guards[i].Crossing) && -now > float64(16*residual)
 }
 
 // observe lets the sites of a group be read.

@@ -10,9 +10,9 @@ import (
 //
 // A one-sided guard is on while its condition is false, and fires when it
 // becomes true. A crossing guard is on while it knows a side, and fires when
-// the root function leaves it. A guard that has fired is spent: it needs the
-// end of a step, or a sample within one, at which its root function is strictly
-// false (nonzero), before it is on again.
+// the root function leaves it. A guard that has fired is spent: unless a body
+// took it there, it needs the end of a step, or a sample within one, at which its
+// root function is strictly false (nonzero), before it is on again.
 type arming struct {
 	on    bool
 	spent bool
@@ -34,6 +34,7 @@ type guardState struct {
 	truths  [][]bool
 	yi      []float64 // [N] interpolated state
 	rhoP    []float64 // [guards] shortly after the present
+	rhoLeft []float64 // [guards] before the bodies of the present group
 	truthP  []bool
 	lo, hi  *sample
 	mid     *sample
@@ -54,7 +55,7 @@ func newGuardState(guards []Guard, info Info, z Size) guardState {
 	g := guardState{
 		arms: make([]arming, n), live: make([]arming, n), skip: make([]int, n),
 		rho: make([]float64, n), truth: make([]bool, n),
-		rhoP: make([]float64, n), truthP: make([]bool, n),
+		rhoP: make([]float64, n), rhoLeft: make([]float64, n), truthP: make([]bool, n),
 		yi: make([]float64, z.N), lo: fresh(), hi: fresh(), mid: fresh(),
 		resting: make([]bool, n),
 	}
