@@ -67,11 +67,13 @@ func (m *Machine) Program() *Program { return m.p }
 // are read before anything is written to memory they share. Outputs that overlap
 // each other should all be added.
 func (m *Machine) SetVector(v int, x []float64) {
-	vec := &m.p.vectors[v]
-	lo := uintptr(unsafe.Pointer(unsafe.SliceData(x)))
-	if m.span[v].lo == lo && len(x) >= vec.size {
-		return
+	if m.span[v].lo != uintptr(unsafe.Pointer(unsafe.SliceData(x))) { // else bound already
+		m.rebind(v, x)
 	}
+}
+
+func (m *Machine) rebind(v int, x []float64) {
+	vec, lo := &m.p.vectors[v], uintptr(unsafe.Pointer(unsafe.SliceData(x)))
 	if len(x) < vec.size {
 		panic(fmt.Sprintf("vm: vector %d wants %d elements, not %d", v, vec.size, len(x)))
 	}
