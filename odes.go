@@ -125,6 +125,7 @@ type Value struct {
 	Unit     string
 	Relation string // "", or "==", "<=", ">=" of a constraint
 	Value    float64
+	Error    float64 // estimated, where Sensitivities.Errors are
 	Warnings []string
 }
 
@@ -166,6 +167,9 @@ type Sensitivities struct {
 	Variables []Variable
 	// Gradient is [len(Values)][Columns]: row i is the gradient of Values[i], variables laid out by Offset.
 	Gradient []float64
+	// Errors estimate how far each number of Gradient is from the derivative of the exact solution, from a run with
+	// tighter tolerances; nil unless asked for (sens { error = on }, or sens_tol).
+	Errors []float64
 	Columns  int
 	Events   []EventRecord
 	Settings RunSettings

@@ -40,6 +40,10 @@ func (m *Model) begin(opts Options) (*run, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
+	if n, want := len(r.settings.solver.ATols), m.layout.nY; n > 0 && n != want {
+		l.Errorf(CodeSetting, m.checked.Time.Span, "solver.atol lists %d tolerances for %d states", n, want)
+		return nil, l.Err()
+	}
 	r.tableau, _ = solvers.Lookup(r.settings.method)
 	r.plan = newPlan(m.layout, nil)
 	info := r.method(0).Info()

@@ -126,6 +126,15 @@ func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities
 // Sensitivities integrates the model and differentiates its objectives. The
 // result is overwritten by the next call.
 func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
+	s, err := r.once(ctx)
+	if err != nil || !r.settings.errors && r.settings.sensTol == 0 {
+		return s, err
+	}
+	return r.estimated(ctx, s)
+}
+
+// once is Sensitivities without a look at the accuracy of what comes out.
+func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	m := r.model
 	notes := r.warnings // those of Prepare stay
 	defer func() { r.warnings = notes }()

@@ -29,6 +29,8 @@ type settings struct {
 	solver     solvers.Options
 	of, wrt    []string
 	mode       string
+	errors     bool                         // of derivatives are estimated
+	sensTol    float64                      // what their accuracy must be; 0: not asked
 	backward   struct{ RTol, ATol float64 } // tolerances of the continuous adjoint; 0: its defaults
 	checkpoint string
 	threads    int
@@ -100,15 +102,16 @@ var solverKeys = map[string]setter{
 		s.solver.RTol = x
 		return ""
 	}),
-	"atol": number(func(s *settings, x float64) string {
-		if !(x >= 0) {
-			return "must not be negative"
+	"atol": func(s *settings, v typecheck.SettingValue) string { return s.setATol(v) },
+	"h0":   positive(func(s *settings, x float64) { s.solver.H0 = x }),
+	"hmin": positive(func(s *settings, x float64) { s.solver.HMin = x }),
+	"sens_tol": number(func(s *settings, x float64) string {
+		if !(x >= 0) || x >= 1 {
+			return "must be in [0, 1)"
 		}
-		s.solver.ATol = x
+		s.sensTol = x
 		return ""
 	}),
-	"h0":          positive(func(s *settings, x float64) { s.solver.H0 = x }),
-	"hmin":        positive(func(s *settings, x float64) { s.solver.HMin = x }),
 	"hmax":        positive(func(s *settings, x float64) { s.solver.HMax = x }),
 	"max_steps":   count(func(s *settings, n int) { s.solver.MaxSteps = n }),
 	"fixed_step":  positive(func(s *settings, x float64) { s.solver.Fixed = x }),
@@ -159,6 +162,17 @@ var sensKeys = map[string]setter{
 	"order": number(func(_ *settings, x float64) string {
 		if x != 1 {
 			return "is 1; second derivatives are not available in this version"
+		}
+		return ""
+	}),
+	"error": word(func(s *settings, w string) string {
+		switch w {
+		case "on", "true":
+			s.errors = true
+		case "off", "false":
+			s.errors = false
+		default:
+			return "is on or off"
 		}
 		return ""
 	}),
@@ -216,6 +230,32 @@ func names(v typecheck.SettingValue) ([]string, bool) {
 		}
 	}
 	return out, true
+}
+
+// setATol reads one tolerance for all states, or a list with one for each state's element, in the order of declaration.
+func (s *settings) setATol(v typecheck.SettingValue) string {
+	list := v.List
+	if !v.Array {
+		list = []typecheck.SettingValue{v}
+	}
+	var atols []float64
+	for _, e := range list {
+		if e.Number == nil || !(*e.Number >= 0) {
+			return "takes a number that is not negative, or a list with one for each state: atol = [1e-9, 1e-12]"
+		}
+		atols = append(atols, *e.Number)
+	}
+	if len(atols) == 0 {
+		return "takes a number, or a list with one for each state"
+	}
+	s.solver.ATol, s.solver.ATols = atols[0], nil
+	if v.Array {
+		s.solver.ATols = atols
+		for _, a := range atols {
+			s.solver.ATol = min(s.solver.ATol, a) // what reports name
+		}
+	}
+	return ""
 }
 
 func (s *settings) setMemory(v typecheck.SettingValue) string {

@@ -43,10 +43,12 @@ var words = []entry{
 // constants that the packages declare.
 var codes = map[string]string{
 	"ambiguous-limit":         "A state that the event changes has two values there: write pre(v) or post(v).",
+	"accuracy":                "How accurate derivatives are: sens_tol was met with tighter tolerances, or could not be met.",
 	"assert-failed":           "An assert does not hold for the params of this run.",
 	"assertion-failed":        "An assert of constants does not hold.",
 	"assigned-twice":          "The body of an event assigns to an element twice; all assignments happen at once, so neither would come last.",
 	"assignment-in-condition": "A condition is a comparison: x <= 0, not x = 0.",
+	"backward":                "A continuous adjoint could not be integrated backwards to its tolerance; use --mode adjoint.",
 	"bad-bounds":              "Bounds are written in [lo, hi], with lo not above hi and the value between.",
 	"bad-data":                "A table of data lacks what is needed of it: columns of equal length, a column time.",
 	"bad-event-condition":     "The condition of an event is a comparison of reals, or some of them joined by and, or.",

@@ -27,9 +27,10 @@ type modelFlags struct {
 
 // derivativeFlags say what to differentiate, by what, and how.
 type derivativeFlags struct {
-	Of   string `placeholder:"NAMES" help:"Objectives, with commas between; without it, those of the sens block."`
-	Wrt  string `placeholder:"NAMES" help:"Differentiate by these: k1,A,initial(x)."`
-	Mode string `placeholder:"MODE" help:"How: adjoint, tangent, forward, continuous, backsolve, complex, differences or auto."`
+	Of    string `placeholder:"NAMES" help:"Objectives, with commas between; without it, those of the sens block."`
+	Wrt   string `placeholder:"NAMES" help:"Differentiate by these: k1,A,initial(x)."`
+	Mode  string `placeholder:"MODE" help:"How: adjoint, tangent, forward, continuous, backsolve, complex, differences or auto."`
+	Error bool   `help:"Estimate the error of every derivative, at the cost of another, more accurate run."`
 }
 
 // derivative writes the flags into options.
@@ -42,6 +43,9 @@ func (f derivativeFlags) derivative(o *odes.Options) (err error) {
 	}
 	if f.Mode != "" {
 		o.Settings = append(o.Settings, odes.Setting{Key: "sens.mode", Value: f.Mode})
+	}
+	if f.Error {
+		o.Settings = append(o.Settings, odes.Setting{Key: "sens.error", Value: "on"})
 	}
 	return nil
 }

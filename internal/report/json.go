@@ -138,6 +138,16 @@ func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities) error {
 		j.derivatives(s.Variables, row, false)
 		j.raw(",\n     \"initial\": ")
 		j.derivatives(s.Variables, row, true)
+		if row != nil && s.Errors != nil {
+			errors := s.Errors[i*s.Columns : (i+1)*s.Columns]
+			j.raw(",\n     \"error\": {\"value\": ")
+			j.number(v.Error)
+			j.raw(", \"params\": ")
+			j.derivatives(s.Variables, errors, false)
+			j.raw(", \"initial\": ")
+			j.derivatives(s.Variables, errors, true)
+			j.raw("}")
+		}
 		j.raw(",\n     \"warnings\": ")
 		j.texts(v.Warnings)
 		j.raw("}")

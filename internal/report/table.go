@@ -184,6 +184,9 @@ func (p *printer) sens(s *odes.Sensitivities) {
 			name += " " + value.Relation + " 0"
 		}
 		c := column{head: withUnit(name, value.Unit), cells: []string{significant(value.Value, n)}}
+		if s.Errors != nil && hasValue(value) {
+			c.cells[0] += " ± " + significant(value.Error, 1)
+		}
 		if len(s.Variables) > 0 {
 			c.cells = append(c.cells, "", "")
 		}
@@ -194,7 +197,7 @@ func (p *printer) sens(s *odes.Sensitivities) {
 			case !hasValue(value):
 				c.cells = append(c.cells, "-")
 			default:
-				c.cells = append(c.cells, significant(s.Derivative(i, r.v)[r.k], n-1))
+				c.cells = append(c.cells, derivative(s, i, r.v.Offset+r.k, n-1))
 			}
 		}
 		cols = append(cols, c)
@@ -212,6 +215,15 @@ func (p *printer) sens(s *odes.Sensitivities) {
 			gap = ""
 		}
 	}
+}
+
+// derivative writes number k of row i of the gradient, with its estimated error if there is one.
+func derivative(s *odes.Sensitivities, i, k, n int) string {
+	text := significant(s.Gradient[i*s.Columns+k], n)
+	if s.Errors != nil {
+		text += " ± " + significant(s.Errors[i*s.Columns+k], 1)
+	}
+	return text
 }
 
 // events writes the log of events, with the derivatives of their times by scalar variables where they fit.

@@ -1,0 +1,134 @@
+package odes_test
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// TestErrorEstimates compares the estimated errors of derivatives with true ones, on the reference problems, over
+// methods and tolerances: the estimate must be within a factor of ten of the truth for 95 % of the entries, and the
+// truth must not exceed ten times the estimate in more than 5 %. The truth is a run of vern9 at 1e-13, which
+// TestReferences holds against multiprecision.
+func TestErrorEstimates(t *testing.T) {
+	files := map[string]bool{}
+	for _, r := range references {
+		files[r.model] = true
+	}
+	var entries, bounded, sharp int
+	for file := range files {
+		m, err := odes.ParseFile(filepath.Join("examples", file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(settings ...string) *odes.Sensitivities {
+			o := odes.Options{Threads: 1}
+			for i := 0; i < len(settings); i += 2 {
+				o.Settings = append(o.Settings, odes.Setting{Key: settings[i], Value: settings[i+1]})
+			}
+			s, err := m.Sensitivities(context.Background(), o)
+			if err != nil {
+				t.Fatalf("%s: %v: %v", file, settings, err)
+			}
+			return s
+		}
+		if strings.HasPrefix(file, "vdp/vdp.ode") || strings.HasPrefix(file, "izhi") {
+			continue // too stiff to be run at many tolerances in a test
+		}
+		truth := run("solver.method", "vern9", "solver.rtol", "1e-13", "solver.atol", "1e-15")
+		for _, method := range []string{"bs3", "dopri5", "tsit5", "vern7", "dop853"} {
+			tols := []float64{1e-4, 1e-6, 1e-8}
+			if method == "bs3" {
+				tols = tols[:2]
+			}
+			var n, ok, near int
+			for _, tol := range tols {
+				got := run("solver.method", method, "solver.rtol", fmt.Sprint(tol), "solver.atol", fmt.Sprint(tol*1e-2), "sens.error", "on")
+				if len(got.Errors) != len(got.Gradient) {
+					t.Fatalf("%d errors of %d derivatives", len(got.Errors), len(got.Gradient))
+				}
+				for i := range got.Values {
+					size := 0.0
+					for _, x := range truth.Gradient[i*got.Columns : (i+1)*got.Columns] {
+						size = max(size, math.Abs(x))
+					}
+					for k := i * got.Columns; k < (i+1)*got.Columns; k++ {
+						off := math.Abs(got.Gradient[k] - truth.Gradient[k])
+						floor := 1e-11 * size // of the truth
+						if off == 0 && got.Errors[k] == 0 {
+							continue
+						}
+						n++
+						if off <= 10*got.Errors[k]+floor {
+							ok++
+						}
+						if off <= 10*got.Errors[k]+floor && got.Errors[k] <= 10*off+floor {
+							near++
+						}
+					}
+				}
+			}
+			entries, bounded, sharp = entries+n, bounded+ok, sharp+near
+			if testing.Verbose() {
+				t.Logf("%-40s %-8s %4d entries, %5.1f %% bounded, %5.1f %% within a factor of ten", file, method, n, 100*float64(ok)/float64(n), 100*float64(near)/float64(n))
+			}
+		}
+	}
+	t.Logf("%d entries: %.2f %% bounded, %.2f %% within a factor of ten", entries, 100*float64(bounded)/float64(entries), 100*float64(sharp)/float64(entries))
+	if entries < 1000 || float64(bounded) < 0.95*float64(entries) || float64(sharp) < 0.95*float64(entries) {
+		t.Errorf("of %d estimates %d bound the error and %d are within a factor of ten", entries, bounded, sharp)
+	}
+}
+
+func TestSensTol(t *testing.T) {
+	m, err := odes.ParseFile("examples/lotka_volterra/lotka_volterra.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(settings ...odes.Setting) *odes.Sensitivities {
+		s, err := m.Sensitivities(context.Background(), odes.Options{Settings: settings})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	truth := run(odes.Setting{Key: "solver.method", Value: "vern9"}, odes.Setting{Key: "solver.rtol", Value: "1e-13"}, odes.Setting{Key: "solver.atol", Value: "1e-15"})
+	off := func(s *odes.Sensitivities) (worst float64) {
+		for i := range s.Values {
+			for _, v := range s.Variables {
+				a, b := s.Derivative(i, v)[0], truth.Derivative(i, v)[0]
+				worst = max(worst, math.Abs(a-b)/math.Abs(b))
+			}
+		}
+		return worst
+	}
+	loose := []odes.Setting{{Key: "solver.rtol", Value: "1e-3"}, {Key: "solver.atol", Value: "1e-5"}}
+	if x := off(run(loose...)); x < 1e-4 {
+		t.Fatalf("off by %g without sens_tol: the test can fail no more", x)
+	}
+	for _, want := range []string{"1e-4", "1e-7"} {
+		s := run(append(loose[:2:2], odes.Setting{Key: "solver.sens_tol", Value: want})...)
+		var tol float64
+		fmt.Sscan(want, &tol)
+		if x := off(s); x > 2*tol {
+			t.Errorf("sens_tol = %s: off by %g", want, x)
+		}
+		if s.Errors == nil || s.Settings.RTol >= 1e-3 {
+			t.Errorf("sens_tol = %s: %d errors, rtol %g", want, len(s.Errors), s.Settings.RTol)
+		}
+	}
+	s := run(append(loose[:2:2], odes.Setting{Key: "solver.sens_tol", Value: "1e-16"})...)
+	warned := false
+	for _, d := range s.Warnings {
+		warned = warned || d.Code == odes.CodeAccuracy && d.Level == diag.Warning
+	}
+	if !warned {
+		t.Error("an accuracy below rounding was met without a word")
+	}
+}
