@@ -6,6 +6,7 @@ package stdlib
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 
 	"odes.dev/odes/lang/ast"
@@ -64,24 +65,45 @@ type Func struct {
 	Source  string
 	Cases   []Case
 
-	parse sync.Once
-	tree  ast.Expr
+	// Of distributions, whose Body is the negative logarithm of the density at y:
+	Centre string // the parameter that the observed expression gives; "" for a prior only
+	Log    bool   // Centre is the logarithm of the observed expression, and y is positive
+	Scale  string // the parameter that has the unit of y, besides Centre
+	Counts bool   // y is a whole number from 0
+	Below  string // the negative logarithm of the probability of less than `from` (of its logarithm, with Log); "" where there is none
+
+	body, below definition
 }
 
-// Definition returns the tree of Body, whose free names are those of Args (and
-// y, the observed value, for Noise). It is parsed on first use and shared: do
-// not change it.
-func (f *Func) Definition() ast.Expr {
-	f.parse.Do(func() {
-		var l diag.List
-		file := parser.Parse(source.NewFile("std/"+f.Name, "let body = "+f.Body), &l)
-		if l.HasErrors() || len(file.Items) != 1 {
-			panic(fmt.Sprintf("stdlib: the definition of %s does not parse: %v", f.Name, l.Err()))
-		}
-		f.tree = file.Items[0].(*ast.Let).Value
-	})
-	return f.tree
+// definition is the body of a function in odes syntax, parsed on first use.
+type definition struct {
+	parse sync.Once
+	tree  *ast.Fn
 }
+
+func (d *definition) of(name, text string) *ast.Fn {
+	d.parse.Do(func() {
+		if !strings.Contains(text, "return ") {
+			text = "return " + text
+		}
+		var l diag.List
+		file := parser.Parse(source.NewFile("std/"+name, "fn body() { "+text+" }"), &l)
+		if l.HasErrors() || len(file.Items) != 1 {
+			panic(fmt.Sprintf("stdlib: the definition of %s does not parse: %v", name, l.Err()))
+		}
+		d.tree = file.Items[0].(*ast.Fn)
+	})
+	return d.tree
+}
+
+// Definition returns the tree of Body, lets and a result, whose free names are
+// those of Args (and y, the observed value, for Noise). It is parsed on first
+// use and shared: do not change it.
+func (f *Func) Definition() *ast.Fn { return f.body.of(f.Name, f.Body) }
+
+// BelowDefinition returns the tree of Below, whose free names are those of Args
+// and `from`. It is shared: do not change it.
+func (f *Func) BelowDefinition() *ast.Fn { return f.below.of(f.Name+" below", f.Below) }
 
 // Case is an executed example of a row: f(In…) = Out.
 type Case struct {

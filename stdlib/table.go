@@ -64,7 +64,7 @@ var Operators = []*Func{
 	{Name: "not", Args: []string{"a"}, Class: Logic, Op: tape.Not, Value: "not a", Doc: "whether the condition does not hold", Cases: []Case{{[]float64{1}, 0}, {[]float64{0}, 1}}},
 }
 
-var funcs = concat(elementwise, arrays, trajectory)
+var funcs = concat(elementwise, arrays, trajectory, distributions)
 
 func concat(groups ...[]*Func) []*Func {
 	var all []*Func

@@ -95,9 +95,17 @@ func (c *checker) applyRow(x context, s source.Span, row *stdlib.Func, args []Ex
 		if _, ok := c.broadcastShape(row.Name, s, args...); !ok {
 			return bad(s)
 		}
-		return c.at(s, c.expr(y, row.Definition()))
+		return c.at(s, c.define(y, row.Definition()))
 	}
 	return c.apply(row, s, args...)
+}
+
+// define elaborates a definition of the function table, with its parameters in x.
+func (c *checker) define(x context, d *ast.Fn) Expr {
+	for _, l := range d.Lets {
+		x = x.with(l.Target.Name.Name, c.expr(x, l.Value), l.Span)
+	}
+	return c.expr(x, d.Result)
 }
 
 // at gives a node inlined from the function table the place of the call.

@@ -284,6 +284,9 @@ func (c *checker) member(x context, e *ast.Member) Expr {
 			if k < 0 {
 				return bad(e.Span)
 			}
+			if x.rows != nil && x.rows.from == g.table {
+				return x.rows.row(k, e.Span)
+			}
 			d := g.table.Data[k]
 			return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(d)}, Unit: g.table.units[k]}, e.Span), Data: d})
 		}

@@ -1,8 +1,6 @@
 package typecheck
 
 import (
-	"math"
-
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/types"
@@ -101,14 +99,11 @@ func (c *checker) priorTerm(p *prior) Expr {
 		for _, name := range row.Args {
 			x = x.with(name, args[name], s)
 		}
-		v := c.expr(x.with("y", y, s), row.Definition())
+		v := c.define(x.with("y", y, s), row.Definition())
 		if isBad(v) {
 			return v
 		}
-		if mass, known := priorMass(row.Name, values, p.sym.Lo, p.sym.Hi); !known {
-			c.unavailable(s, "the prior "+row.Name+" with bounds")
-			return bad(s)
-		} else if mass != 1 {
+		if mass := priorMass(row.Name, values, p.sym.Lo, p.sym.Hi); mass != 1 {
 			if !(mass > 0) {
 				c.errorf(CodeBounds, s, "the prior of %q gives no probability to its bounds", p.sym.Name)
 				return bad(s)
@@ -123,61 +118,4 @@ func (c *checker) priorTerm(p *prior) Expr {
 		}
 		return v
 	})
-}
-
-// priorMass is the probability of [lo, hi]; known is false where the
-// distribution function is not at hand.
-func priorMass(name string, v map[string]float64, lo, hi float64) (mass float64, known bool) {
-	var cdf func(x float64) float64
-	phi := func(z float64) float64 { return 0.5 * elem.Erfc(-z*math.Sqrt(0.5)) }
-	laplace := func(z float64) float64 {
-		if z < 0 {
-			return float64(0.5 * elem.Exp(z))
-		}
-		return 1 - float64(0.5*elem.Exp(-z))
-	}
-	log := func(x float64) float64 {
-		if x <= 0 {
-			return math.Inf(-1)
-		}
-		return elem.Log(x)
-	}
-	support := math.Inf(-1)
-	top := math.Inf(1)
-	switch name {
-	case "normal":
-		cdf = func(x float64) float64 { return phi((x - v["mean"]) / v["sd"]) }
-	case "lognormal":
-		support = 0
-		cdf = func(x float64) float64 { return phi((log(x) - v["mu"]) / v["sd"]) }
-	case "laplace":
-		cdf = func(x float64) float64 { return laplace((x - v["mu"]) / v["b"]) }
-	case "loglaplace":
-		support = 0
-		cdf = func(x float64) float64 { return laplace((log(x) - v["mu"]) / v["b"]) }
-	case "uniform":
-		support, top = v["lo"], v["hi"]
-		cdf = func(x float64) float64 { return min(max((x-v["lo"])/(v["hi"]-v["lo"]), 0), 1) }
-	case "exponential":
-		support = 0
-		cdf = func(x float64) float64 { return -elem.Expm1(-v["lambda"] * max(x, 0)) }
-	case "gamma":
-		support = 0
-	case "beta":
-		support, top = 0, 1
-	}
-	if lo <= support && hi >= top {
-		return 1, true
-	}
-	if cdf == nil {
-		return 0, false
-	}
-	a, b := 0.0, 1.0
-	if lo > support {
-		a = cdf(lo)
-	}
-	if hi < top {
-		b = cdf(hi)
-	}
-	return b - a, true
 }

@@ -38,6 +38,7 @@ type context struct {
 	scope  *scope
 	module *module    // whose names are seen; nil for the model's own
 	guards []guard    // conditions on indices under which it is evaluated
+	rows   *rowsOf    // in the noise of an observation: whose columns are read row by row
 	table  *dataTable // in `where`: whose columns are names
 	end    int        // value of `end`, 0 outside an index
 

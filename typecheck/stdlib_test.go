@@ -43,21 +43,67 @@ func TestFunctionCases(t *testing.T) {
 				args[i] = seal(&Const{Base: at(types.Type{Kind: kind}, source.Span{}), Data: []float64{x}})
 			}
 			var v Expr
-			if f.Class == stdlib.Logic {
+			switch f.Class {
+			case stdlib.Logic:
 				v = c.logic(f.Name, source.Span{}, args...)
-			} else {
+			case stdlib.Noise:
+				v = c.define(distributed(f, append(f.Args[:len(f.Args):len(f.Args)], "y"), k.In), f.Definition())
+			default:
 				v = c.applyRow(context{place: placeRun}, source.Span{}, f, args)
 			}
 			got := Tabulate(v, nil)[0]
 			if err := c.list.Err(); err != nil {
 				t.Errorf("%s%v: %v", f.Name, k.In, err)
 			}
-			if math.Abs(got-k.Out) > 4e-16*math.Max(math.Abs(k.Out), math.Abs(got)) {
+			if got == k.Out {
+				continue
+			}
+			ulps := 4e-16
+			if f.Class == stdlib.Noise {
+				ulps = 2e-15 // sums
+			}
+			if !(math.Abs(got-k.Out) <= ulps*math.Max(math.Abs(k.Out), math.Abs(got))) {
 				t.Errorf("%s%v = %.17g, want %.17g", f.Name, k.In, got, k.Out)
 			}
 		}
-		if f.Body != "" {
-			f.Definition()
+		if f.Class == stdlib.Noise && len(f.Cases) == 0 {
+			t.Errorf("%s has no case", f.Name)
+		}
+	}
+}
+
+// distributed binds the parameters of a distribution.
+func distributed(f *stdlib.Func, names []string, values []float64) context {
+	x := context{place: placeConst, module: builtin}
+	for i, name := range names {
+		x = x.with(name, seal(&Const{Base: at(types.Type{Kind: types.Real}, source.Span{}), Data: values[i : i+1]}), source.Span{})
+	}
+	return x
+}
+
+// TestBelow compares the probabilities of less than a limit with 40 digits.
+func TestBelow(t *testing.T) {
+	for _, k := range []struct {
+		name string
+		in   []float64 // the parameters, then from
+		want float64
+	}{
+		{"normal", []float64{1, 0.5, 0.8}, 1.06543404918957653},
+		{"normal", []float64{1, 0.1, -0.4}, 101.56303440744995},
+		{"normal", []float64{1, 0.1, -1}, 203.917155371097242},
+		{"normal", []float64{5, 0.1, 0}, 1254.83136113941976},
+		{"normal", []float64{1, 1, 40}, 0},
+		{"lognormal", []float64{1, 0.5, 0.8}, 1.06543404918957653},
+		{"laplace", []float64{1, 0.5, 0.8}, 1.0931471805599453},
+		{"laplace", []float64{1, 0.5, 1.8}, 0.10641469221487736},
+		{"laplace", []float64{1, 1e-3, -9}, 10000.693147180560},
+		{"loglaplace", []float64{1, 0.5, 1.8}, 0.10641469221487736},
+	} {
+		f := stdlib.Find(k.name, stdlib.Noise)
+		c := &checker{list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{}, model: &Model{}}
+		v := c.define(distributed(f, append(f.Args[:len(f.Args):len(f.Args)], "from"), k.in), f.BelowDefinition())
+		if got := Tabulate(v, nil)[0]; !(math.Abs(got-k.want) <= 4e-15*k.want) || c.list.Len() > 0 {
+			t.Errorf("%s%v: %.17g, want %.17g (%v)", k.name, k.in, got, k.want, c.list.Err())
 		}
 	}
 }

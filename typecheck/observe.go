@@ -1,0 +1,379 @@
+package typecheck
+
+import (
+	"math"
+	"slices"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// observation is a checked observe item.
+type observation struct {
+	name  string
+	span  source.Span
+	table *Table // as declared
+	term  Expr   // the functional that sums -log density over the rows
+}
+
+// rowsOf tells which table an expression may read row by row: D.y is then the
+// value in the row, not the column.
+type rowsOf struct {
+	from *dataTable
+	rows *Table // the rows that count
+}
+
+// row reads column k of the row.
+func (r *rowsOf) row(k int, s source.Span) Expr {
+	return seal(&Row{Base: at(types.Type{Kind: types.Real, Unit: r.from.units[k]}, s), Table: r.rows, Column: k})
+}
+
+// checkObserves elaborates observe items.
+func (c *checker) checkObserves() {
+	for _, it := range c.observes {
+		c.observation(it)
+	}
+}
+
+func (c *checker) observation(it *ast.Observe) {
+	x := context{place: placeRun, limits: true}
+	value := c.expr(x, it.Value)
+	if isBad(value) || !c.numeric(value, "observe", value.Span()) {
+		return
+	}
+	if len(value.Type().Shape) > 0 {
+		c.errorf(CodeShape, value.Span(), "an observation is a single number, and this has shape %s", value.Type().Shape)
+		return
+	}
+	if it.Unit != nil {
+		u := c.unit(it.Unit)
+		if !bare(value) {
+			c.expectUnit("observation "+it.Name.Name, value, u, it.Unit.Span)
+		}
+	}
+	if it.From == nil {
+		c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, value)
+		c.list.Warnf(CodeData, it.Span, "observation %q has no data; add: from D.column", it.Name.Name)
+		return
+	}
+	from, k := c.observedColumn(it)
+	if k < 0 {
+		return
+	}
+	var chosen []bool
+	if c.variant != nil {
+		if chosen = c.variant.rows[from.Name]; !slices.Contains(chosen, true) {
+			return // the experiment does not use this table
+		}
+	}
+	table := present(from.Table, k, chosen)
+	if len(table.Data[k]) == 0 {
+		if c.variant == nil {
+			c.list.Warnf(CodeData, it.From.Pos(), "column %q of %q holds only missing values", from.Columns[k], from.Name)
+		}
+		return
+	}
+	rows := &rowsOf{from, table}
+	x.rows = rows
+	d := c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, value)
+	if d == nil {
+		return
+	}
+	if !value.Type().Unit.Same(from.units[k]) && !bare(value) {
+		c.unitErrorf(it.From.Pos(), "the data have unit %s, the observed quantity %s%s", bracketed(from.units[k]), bracketed(value.Type().Unit), c.mixHint(from.units[k], value.Type().Unit)).
+			Relate(value.Span(), "%s", bracketed(value.Type().Unit)).Relate(from.Span, "declared here")
+	}
+	if !c.inSupport(d.row, it, from.Name, table, k, d.below != nil) {
+		return
+	}
+	body := c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
+	if isBad(body) {
+		return
+	}
+	times := slices.Index(from.Columns, "time")
+	f := &Functional{Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body, Table: table}
+	f.Times = seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(table.Data[times])}, Unit: from.units[times]}, it.From.Pos()), Data: table.Data[times]})
+	c.observed = append(c.observed, &observation{name: it.Name.Name, span: it.Name.Span, table: from.Table, term: seal(f)})
+}
+
+// observedColumn resolves `from D.y`; the column is -1 after an error.
+func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
+	m, is := strip(it.From).(*ast.Member)
+	var n *ast.Name
+	if is {
+		n, is = strip(m.X).(*ast.Name)
+	}
+	if !is {
+		c.errorf(CodeData, it.From.Pos(), "`from` names the column of a data table: from D.y")
+		return nil, -1
+	}
+	g := c.globals[n.Name]
+	if g == nil || g.kind != dataName {
+		if g == nil || g.kind != laterName {
+			c.errorf(CodeUndefined, n.Span, "there is no data table %q; add: data %s { time = […] %s = […] }", n.Name, n.Name, m.Name.Name)
+		}
+		return nil, -1
+	}
+	c.resolve(g)
+	if g.table == nil {
+		return nil, -1
+	}
+	k := c.column(g.table, m.Name)
+	if k < 0 {
+		return nil, -1
+	}
+	for _, t := range g.table.Data[slices.Index(g.table.Columns, "time")] {
+		if math.IsInf(t, 0) {
+			c.unavailable(it.From.Pos(), "an observation at the steady state (time = inf)")
+			return nil, -1
+		}
+	}
+	return g.table, k
+}
+
+// inSupport reports data that a distribution cannot give.
+func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, table *Table, k int, censored bool) bool {
+	for _, y := range table.Data[k] {
+		switch {
+		case row.Counts && (!whole(y) || y < 0):
+			c.errorf(CodeData, it.From.Pos(), "%s counts: %s.%s holds %g, which is not a whole number from 0", row.Name, name, table.Columns[k], y)
+			return false
+		case row.Log && !(y > 0) && !censored:
+			c.errorf(CodeData, it.From.Pos(), "%s gives positive numbers: %s.%s holds %g; a value below the limit of quantification is written %s(…, below = limit)", row.Name, name, table.Columns[k], y, row.Name)
+			return false
+		}
+	}
+	return true
+}
+
+// present returns the chosen rows of t (nil: all) whose column k is not missing.
+func present(t *Table, k int, chosen []bool) *Table {
+	if !slices.ContainsFunc(t.Data[k], math.IsNaN) && !slices.Contains(chosen, false) {
+		return t
+	}
+	out := &Table{Name: t.Name, Columns: t.Columns, Data: make([][]float64, len(t.Data)), Span: t.Span}
+	for i, d := range t.Data {
+		for r, x := range d {
+			if !math.IsNaN(t.Data[k][r]) && (chosen == nil || chosen[r]) {
+				out.Data[i] = append(out.Data[i], x)
+			}
+		}
+	}
+	return out
+}
+
+// distribution is a checked `normal(sd, below = limit)`, without its centre,
+// which the observed expression gives.
+type distribution struct {
+	row   *stdlib.Func
+	args  map[string]Expr
+	below Expr // nil: not censored
+}
+
+// distribution elaborates the noise of an observation of value; nil after an error.
+func (c *checker) distribution(x context, e ast.Expr, value Expr) *distribution {
+	call, row, ok := c.noise(e)
+	if !ok {
+		return nil
+	}
+	if row.Centre == "" {
+		c.errorf(CodeArguments, e.Pos(), "%s is a prior; observations are %s", row.Name, strings.Join(observable(), ", "))
+		return nil
+	}
+	want := slices.DeleteFunc(slices.Clone(row.Args), func(a string) bool { return a == row.Centre })
+	wrong := func() *distribution {
+		c.errorf(CodeArguments, call.Span, "write %s(%s): the observed expression is its centre", row.Name, strings.Join(want, ", "))
+		return nil
+	}
+	d := &distribution{row: row, args: map[string]Expr{}}
+	n := 0
+	for i := range call.Args {
+		a := &call.Args[i]
+		key := ""
+		switch {
+		case a.Key != nil:
+			key = a.Key.Name
+		case n < len(want):
+			key = want[n]
+			n++
+		}
+		below := key == "below" && d.below == nil
+		if below && row.Below == "" {
+			c.unavailable(a.Span, "censoring of "+row.Name)
+			return nil
+		}
+		if !below && (!slices.Contains(want, key) || d.args[key] != nil) {
+			return wrong()
+		}
+		v := c.expr(x, a.Value)
+		if isBad(v) || !c.numeric(v, row.Name, v.Span()) {
+			return nil
+		}
+		if len(v.Type().Shape) > 0 {
+			c.errorf(CodeShape, v.Span(), "the %s of %s is a single number or a column of the table, and this has shape %s", key, row.Name, v.Type().Shape)
+			return nil
+		}
+		u := units.One
+		if below || key == row.Scale {
+			u = value.Type().Unit
+		}
+		if !bare(v) {
+			c.expectUnit("the "+key+" of "+row.Name, v, u, value.Span())
+		}
+		if below {
+			d.below = v
+		} else {
+			d.args[key] = v
+		}
+	}
+	if len(d.args) != len(want) {
+		return wrong()
+	}
+	if row.Counts {
+		if u := value.Type().Unit; u.Known() && !u.Plain() {
+			c.unitErrorf(value.Span(), "%s counts, and the observed quantity has unit %s; divide it by the amount of one", row.Name, bracketed(u))
+		}
+	}
+	return d
+}
+
+// observable lists the distributions of observations.
+func observable() []string {
+	var names []string
+	for _, f := range stdlib.Funcs() {
+		if f.Class == stdlib.Noise && f.Centre != "" {
+			names = append(names, f.Name)
+		}
+	}
+	return names
+}
+
+// logLikelihood is the negative logarithm of the density of y around value, or
+// of the probability of less than the limit where y lies below it.
+func (d *distribution) logLikelihood(c *checker, s source.Span, value, y Expr) Expr {
+	log := func(e Expr) Expr {
+		if d.row.Log {
+			return c.apply(stdlib.Find("log", stdlib.Elementwise), s, e)
+		}
+		return e
+	}
+	x := context{place: &place{name: "a distribution", allow: usesRun | UsesRow | UsesLimit}, module: builtin}
+	for name, v := range d.args {
+		x = x.with(name, v, s)
+	}
+	x = x.with(d.row.Centre, log(value), s)
+	if d.below == nil {
+		return c.at(s, c.define(x.with("y", y, s), d.row.Definition()))
+	}
+	// Neither side may see what is meant for the other: a zero for "nothing found" has no logarithm, and a missing
+	// limit none either.
+	cond := c.elementwise(stdlib.Operator("<"), s, types.Bool, y, d.below)
+	choose := func(then, els Expr) Expr {
+		if anyBad(cond, then, els) {
+			return bad(s)
+		}
+		return seal(&If{Base: at(types.Type{Kind: types.Real, Unit: units.One}, s), Cond: cond, Then: then, Else: els})
+	}
+	one := number(1, units.Unit{}, s)
+	density := c.define(x.with("y", choose(one, y), s), d.row.Definition())
+	mass := c.define(x.with("from", log(choose(d.below, one)), s), d.row.BelowDefinition())
+	return choose(mass, density)
+}
+
+// noise finds the row of a distribution call.
+func (c *checker) noise(e ast.Expr) (*ast.Call, *stdlib.Func, bool) {
+	call, ok := strip(e).(*ast.Call)
+	if !ok {
+		if _, is := strip(e).(*ast.BadExpr); !is {
+			c.errorf(CodeArguments, e.Pos(), "after `~` stands a distribution, such as normal(sd)")
+		}
+		return nil, nil, false
+	}
+	n, is := strip(call.Fun).(*ast.Name)
+	var row *stdlib.Func
+	if is {
+		row = stdlib.Find(n.Name, stdlib.Noise)
+	}
+	if row == nil {
+		var known []string
+		for _, f := range stdlib.Funcs() {
+			if f.Class == stdlib.Noise {
+				known = append(known, f.Name)
+			}
+		}
+		d := c.errorf(CodeUndefined, call.Fun.Pos(), "%q is not a distribution", call.Fun.Pos().Text())
+		if is {
+			if best := nearest(n.Name, known); best != "" {
+				d.Message += "; did you mean \"" + best + "\"?"
+				return nil, nil, false
+			}
+		}
+		d.Message += "; there are " + strings.Join(known, ", ")
+		return nil, nil, false
+	}
+	return call, row, true
+}
+
+// nll elaborates nll() and nll(D).
+func (c *checker) nll(e *ast.Call) Expr {
+	var want *Table
+	switch {
+	case len(e.Args) > 1 || len(e.For) > 0 || len(e.Args) == 1 && e.Args[0].Key != nil:
+		c.errorf(CodeArguments, e.Span, "write nll() for all observations, or nll(D) for those in table D")
+		return bad(e.Span)
+	case len(e.Args) == 1:
+		n, ok := strip(e.Args[0].Value).(*ast.Name)
+		if !ok {
+			c.errorf(CodeArguments, e.Args[0].Span, "nll takes the name of a data table")
+			return bad(e.Span)
+		}
+		g := c.globals[n.Name]
+		if g == nil || g.kind != dataName {
+			if g == nil || g.kind != laterName {
+				c.errorf(CodeUndefined, n.Span, "there is no data table %q", n.Name)
+			}
+			return bad(e.Span)
+		}
+		if g.table == nil {
+			return bad(e.Span)
+		}
+		want = g.table.Table
+	}
+	if len(c.experiments) > 0 {
+		name := ""
+		if want != nil {
+			name = want.Name
+		}
+		if !slices.ContainsFunc(c.observed, func(o *observation) bool { return want == nil || o.table == want }) {
+			return c.nothingObserved(e)
+		}
+		return c.total(e.Span, name)
+	}
+	var total Expr
+	for _, o := range c.observed {
+		if want != nil && o.table != want {
+			continue
+		}
+		if total == nil {
+			total = o.term
+		} else {
+			total = c.apply(stdlib.Operator("+"), e.Span, total, o.term)
+		}
+	}
+	if total == nil {
+		return c.nothingObserved(e)
+	}
+	return total
+}
+
+// nothingObserved reports an nll without observations, unless one failed and was reported.
+func (c *checker) nothingObserved(e *ast.Call) Expr {
+	if len(c.observes) == len(c.observed) {
+		c.errorf(CodeData, e.Span, "no observation reads this data; add: observe y = … ~ normal(sd) from D.y")
+	}
+	return bad(e.Span)
+}
