@@ -123,8 +123,7 @@ func (p *page) entries(indent int, list [][2]string) {
 			used += gap
 		}
 		if room := p.Width - indent; n > room && plain == painted {
-			plain, painted = clip(plain, room), clip(plain, room)
-			n = room
+			painted, n = clip(plain, room), room
 		}
 		line.WriteString(painted)
 		used += n
