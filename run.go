@@ -105,11 +105,18 @@ func (r *run) solve(ctx context.Context, s *solvers.Solver, w *worker, progress 
 	if progress != nil {
 		sink = solvers.Sinks{sink, &reporter{tell: progress, phase: "forward"}}
 	}
+	watch := r.newInvariants(w)
+	if watch != nil {
+		sink = solvers.Sinks{sink, watch}
+	}
 	stats, err := s.Solve(ctx, sink)
 	if err != nil {
 		return stats, r.model.failed(err, w, r.method(0))
 	}
 	r.model.warn(stats.Warnings, &r.warnings)
+	if watch != nil {
+		watch.report(&r.warnings)
+	}
 	return stats, nil
 }
 

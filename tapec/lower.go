@@ -219,20 +219,24 @@ func (c *compiler) asserts() *tape.Tape {
 	return c.finish(l)
 }
 
-// invariants writes how far off the invariants are; nil without invariants.
+// invariants writes how far off the invariants are, then how large their sides are; nil without invariants.
 func (c *compiler) invariants() *tape.Tape {
 	l := c.lowerer("invariants")
-	var gap []tape.Value
+	var gap, size []tape.Value
 	for _, i := range c.model.Invariants {
 		l.span = i.Span
-		x := l.elementwise(tape.Sub, l.lower(i.Left, scope{}), l.lower(i.Right, scope{}))
-		gap = append(gap, l.vector(l.reduction("max", l.elementwise(tape.Abs, x)), nil, nil))
+		left, right := l.lower(i.Left, scope{}), l.lower(i.Right, scope{})
+		most := func(x array) tape.Value {
+			return l.vector(l.reduction("max", l.elementwise(tape.Abs, x)), nil, nil)
+		}
+		gap = append(gap, most(l.elementwise(tape.Sub, left, right)))
+		size = append(size, most(l.elementwise(tape.Max, l.elementwise(tape.Abs, left), l.elementwise(tape.Abs, right))))
 	}
 	if len(gap) == 0 {
 		return nil
 	}
 	l.span = source.Span{}
-	l.b.Output("gap", l.emit().Concat(0, gap...))
+	l.b.Output("gap", l.emit().Concat(0, append(gap, size...)...))
 	return c.finish(l)
 }
 
