@@ -1,3 +1,5 @@
+//go:build !js
+
 package repl
 
 import (
@@ -62,22 +64,4 @@ func (c completer) Do(line []rune, pos int) ([][]rune, int) {
 		ends = append(ends, []rune(w[replaced:]))
 	}
 	return ends, len([]rune(string(line[:pos])[len(string(line[:pos]))-replaced:]))
-}
-
-// HistoryFile returns where sessions keep their history: $ODES_HISTORY, or a
-// file in the user's folder for such things; "" when there is none.
-func HistoryFile() string {
-	if path, ok := os.LookupEnv("ODES_HISTORY"); ok {
-		return path
-	}
-	if dir := os.Getenv("XDG_STATE_HOME"); filepath.IsAbs(dir) {
-		return filepath.Join(dir, "odes", "history")
-	}
-	if home, err := os.UserHomeDir(); err == nil && filepath.Separator == '/' {
-		return filepath.Join(home, ".local", "state", "odes", "history")
-	}
-	if dir, err := os.UserConfigDir(); err == nil {
-		return filepath.Join(dir, "odes", "history")
-	}
-	return ""
 }
