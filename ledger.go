@@ -1,6 +1,8 @@
 package odes
 
 import (
+	"slices"
+
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -16,12 +18,16 @@ type plan struct {
 	direct   []direct
 	gathered int // elements of all direct ones
 	deferred []deferral
-	record   int // doubles that the factors of one stage take
-	capacity int // stages noted before the products are done
+	empty    []part // columns that nothing is written to
+	record   int    // doubles that the factors of one stage take
+	capacity int    // stages noted before the products are done
 }
 
 // direct is a parameter that is added to element by element.
-type direct struct{ at, len, column int }
+type direct struct {
+	at, len, column int
+	also            bool // it gets deferred products as well
+}
 
 // deferral is a product whose factors are noted: where they lie in a record.
 type deferral struct {
@@ -71,7 +77,8 @@ func (p *plan) fits(variables []Variable) bool {
 	return n == p.width
 }
 
-// gather gives the parameters that tapes write cotangents of a place among the direct ones.
+// gather gives the parameters that tapes write cotangents of a place among the direct ones. It
+// completes the plan: what is deferred must be known.
 func (p *plan) gather(l *layout, tapes *stages[*tape.Tape], active []string) map[string]part {
 	written := map[string]bool{}
 	_, _ = transform(tapes, func(t *tape.Tape) (struct{}, error) {
@@ -89,10 +96,20 @@ func (p *plan) gather(l *layout, tapes *stages[*tape.Tape], active []string) map
 		}
 		column := p.columns["p."+name]
 		parts["p."+name] = part{vecP, p.gathered, column.len}
-		p.direct = append(p.direct, direct{p.gathered, column.len, column.offset})
+		p.direct = append(p.direct, direct{p.gathered, column.len, column.offset, p.defersTo(column.offset)})
 		p.gathered += column.len
 	}
+	for _, c := range p.columns {
+		if !p.defersTo(c.offset) && !slices.ContainsFunc(p.direct, func(d direct) bool { return d.column == c.offset }) {
+			p.empty = append(p.empty, c)
+		}
+	}
 	return parts
+}
+
+// defersTo reports whether products are noted for a column.
+func (p *plan) defersTo(column int) bool {
+	return slices.ContainsFunc(p.deferred, func(d deferral) bool { return d.column == column })
 }
 
 // defers notes the products of a transpose; it returns where its factors lie in a record.
@@ -120,7 +137,7 @@ func (p *plan) defers(list []tapec.Deferred, lanes int) map[string]part {
 		})
 	}
 	if p.record > 0 { // the records of a flush should stay in the second-level cache
-		p.capacity = min(max(600_000/(8*p.record), 24), 96)
+		p.capacity = min(max(1_200_000/(8*p.record), 24), 96)
 	}
 	return places
 }
@@ -131,6 +148,7 @@ type ledger struct {
 	lanes   int
 	sums    []float64   // [gathered·L]
 	rows    [][]float64 // of the gradient, per lane
+	runs    []rowRun    // of those
 	records []float64   // [capacity][record]
 	noted   int
 	flushed bool // the rows hold products already
@@ -150,9 +168,40 @@ func newLedger(p *plan, lanes int) *ledger {
 	return b
 }
 
+// rowRun is a run of rows that lie in one array, stride apart.
+type rowRun struct{ first, n, stride int }
+
+// appendRuns finds the runs of rows; nil rows are in none.
+func appendRuns(runs []rowRun, rows [][]float64) []rowRun {
+	for i := 0; i < len(rows); {
+		r := rowRun{first: i, n: 1}
+		for i++; i < len(rows); i++ {
+			d := distance(rows[i-1], rows[i])
+			if d <= 0 || r.n > 1 && d != r.stride {
+				break
+			}
+			r.n, r.stride = r.n+1, d
+		}
+		if len(rows[r.first]) > 0 {
+			runs = append(runs, r)
+		}
+	}
+	return runs
+}
+
+// distance returns how far b begins behind a in one array, 0 if it does not.
+func distance(a, b []float64) int {
+	d := cap(a) - cap(b)
+	if len(b) == 0 || d <= 0 || d >= cap(a) || &a[:d+1][d] != &b[0] {
+		return 0
+	}
+	return d
+}
+
 // begin starts a sweep that ends in rows.
 func (b *ledger) begin(rows [][]float64) {
 	b.rows, b.noted, b.flushed = rows, 0, false
+	b.runs = appendRuns(b.runs[:0], rows)
 	clear(b.sums)
 }
 
@@ -180,14 +229,17 @@ func (b *ledger) flush() {
 		if d.laneLeft && b.noted > 0 {
 			simd.PackPanels(packed, b.records[d.right:], b.noted, d.cols, b.record, false)
 		}
+		if d.laneLeft {
+			u.RowY = b.lanes
+			for _, r := range b.runs {
+				u.Lanes, u.LaneG = r.n, r.stride
+				to := b.rows[r.first][d.column : d.column+(r.n-1)*r.stride+d.rows*d.cols]
+				simd.RankUpdate(&u, to, b.records[d.left+r.first:], packed, add)
+			}
+			continue
+		}
 		for l, row := range b.rows {
 			if row == nil {
-				continue
-			}
-			to := row[d.column : d.column+d.rows*d.cols]
-			if d.laneLeft {
-				u.RowY = b.lanes
-				simd.RankUpdate(&u, to, b.records[d.left+l:], packed, add)
 				continue
 			}
 			for k := range b.noted {
@@ -200,7 +252,7 @@ func (b *ledger) flush() {
 				simd.PackPanels(packed, b.lane, b.noted, d.cols, d.cols, false)
 			}
 			u.RowY = 1
-			simd.RankUpdate(&u, to, b.records[d.left:], packed, add)
+			simd.RankUpdate(&u, row[d.column:d.column+d.rows*d.cols], b.records[d.left:], packed, add)
 		}
 	}
 	b.flushed, b.noted = true, 0
@@ -211,13 +263,7 @@ func (b *ledger) finish() {
 	if len(b.deferred) > 0 {
 		b.flush()
 	}
-	deferred := map[int]bool{}
-	for _, d := range b.deferred {
-		deferred[d.column] = true
-	}
-	done := map[int]bool{}
 	for _, d := range b.direct {
-		done[d.column] = true
 		for l, row := range b.rows {
 			if row == nil {
 				continue
@@ -225,17 +271,14 @@ func (b *ledger) finish() {
 			to, from := row[d.column:d.column+d.len], b.sums[d.at*b.lanes:]
 			for i := range to {
 				x := from[i*b.lanes+l]
-				if deferred[d.column] {
+				if d.also {
 					x += to[i]
 				}
 				to[i] = x
 			}
 		}
 	}
-	for _, c := range b.columns {
-		if done[c.offset] || deferred[c.offset] {
-			continue
-		}
+	for _, c := range b.empty {
 		for _, row := range b.rows {
 			if row != nil {
 				clear(row[c.offset : c.offset+c.len])

@@ -268,35 +268,50 @@ func initialRow(res *sens.Result, i, n int) []float64 {
 }
 
 func finite(x []float64) bool {
-	for _, v := range x {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
+	if s := simd.Sum(x); s-s == 0 {
+		return true
+	}
+	for _, v := range x { // or did only the sum overflow?
+		if v-v != 0 {
 			return false
 		}
 	}
 	return true
 }
 
-// gather lays the derivatives by active params and by initial values out as a row of the wanted variables.
-// placed tells that those of the params stand where they belong.
-func (r *run) gather(row []float64, variables []Variable, params, initial []float64, placed bool) {
+// origin tells where the derivatives by a variable come from.
+type origin struct{ to, len, from int }
+
+// origins finds the derivatives by the variables, at their offsets in a row,
+// among those by active params and those by initial values.
+func (r *run) origins(variables []Variable) (params, initial []origin) {
 	for _, v := range variables {
-		to := row[v.Offset : v.Offset+v.Size()]
-		if !v.Initial {
-			if !placed {
-				copy(to, params[r.plan.columns["p."+v.Name].offset:])
-			}
-		} else if initial != nil {
-			copy(to, initial[r.model.part("y."+v.Name).offset:])
+		if v.Initial {
+			initial = append(initial, origin{v.Offset, v.Size(), r.model.part("y." + v.Name).offset})
+		} else {
+			params = append(params, origin{v.Offset, v.Size(), r.plan.columns["p."+v.Name].offset})
 		}
+	}
+	return params, initial
+}
+
+// gather lays derivatives out as a row of the wanted variables.
+func gather(row []float64, list []origin, from []float64) {
+	for _, o := range list {
+		copy(row[o.to:o.to+o.len], from[o.from:])
 	}
 }
 
-// chooseLanes returns how many of m objectives to sweep together.
+// chooseLanes returns how many of m objectives to sweep together: two vectors
+// of four are best, but a few more cost less than a second sweep.
 func chooseLanes(m int) int {
-	for _, l := range []int{1, 2, 4} {
+	for _, l := range []int{1, 2, 4, 8} {
 		if m <= l {
 			return l
 		}
+	}
+	if m <= 12 {
+		return m
 	}
 	return 8
 }

@@ -19,6 +19,9 @@ type Runner struct {
 	opts      Options
 	variables []Variable
 	columns   int
+	placed    bool // a row of the sweep's derivatives by params begins a row of the gradient
+
+	fromParams, fromInitial []origin
 
 	parts []*Runner // of the experiments
 
@@ -56,6 +59,8 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	}
 	active := m.withTotals(m.active(r.point, r.variables))
 	r.plan = newPlan(m.layout, active)
+	r.placed = r.plan.fits(r.variables)
+	r.fromParams, r.fromInitial = r.origins(r.variables)
 	if r.followers, err = m.followers(r.point, r.plan.columns); err != nil {
 		return nil, err
 	}
@@ -149,10 +154,8 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	half := time.Now()
 	want := sens.Options{EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit}
-	for _, v := range r.variables {
-		want.Initial = want.Initial || v.Initial
-	}
-	if r.plan.fits(r.variables) {
+	want.Initial = len(r.fromInitial) > 0
+	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
 	}
 	if err := r.method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
@@ -173,7 +176,12 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 			out.Status = "partial"
 		}
 		row := r.gradient[i*r.columns : (i+1)*r.columns]
-		r.gather(row, r.variables, r.res.DP[i*stride:], initialRow(&r.res, i, m.layout.nY), want.Stride > 0)
+		if want.Stride == 0 {
+			gather(row, r.fromParams, r.res.DP[i*stride:])
+		}
+		if want.Initial {
+			gather(row, r.fromInitial, initialRow(&r.res, i, m.layout.nY))
+		}
 		sum.chain(m, r.plan.columns, row, r.res.DP[i*stride:])
 		v = r.valued(v)
 		if !math.IsNaN(v.Value) && (!r.finite(i, stride) || len(r.parts) > 0 && !finite(row)) {
@@ -186,7 +194,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		if want.EventTimes {
 			chain(r.followers, r.point.p, e.DP, 1, r.plan.width)
 			record.Params = make([]float64, r.columns)
-			r.gather(record.Params, r.variables, e.DP, nil, false)
+			gather(record.Params, r.fromParams, e.DP)
 		}
 		out.Events = append(out.Events, record)
 	}
