@@ -169,7 +169,7 @@ type Sensitivities struct {
 	Gradient []float64
 	// Errors estimate how far each number of Gradient is from the derivative of the exact solution, from a run with
 	// tighter tolerances; nil unless asked for (sens { error = on }, or sens_tol).
-	Errors []float64
+	Errors   []float64
 	Columns  int
 	Events   []EventRecord
 	Settings RunSettings

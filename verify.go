@@ -28,6 +28,9 @@ type Verification struct {
 	Settings   RunSettings
 	Directions int
 	Second     string // the second method; "" where the gradient is too large for one
+	// Steps are the lengths of moves along the first direction whose remainders the verdicts list. A move of
+	// length 1 changes parameters by about their own size.
+	Steps      []float64
 	Objectives []Verdict
 	Warnings   []diag.Diagnostic
 }
@@ -40,6 +43,14 @@ type Verdict struct {
 	Outcome string  // "ok", "wrong", or "no value"
 	Complex float64 // worst error of a derivative along a direction, against complex step
 	Second  float64 // worst error of a derivative, against the second method
+	// Remainders are |ψ(ε) - ψ(0) - ε·(gradient along the direction)| over the repeated run, for each of
+	// Verification.Steps. Where the gradient is right they vanish like ε²: Order is the exponent seen between the last two
+	// above rounding, NaN if there are none (ψ is linear along the direction, say).
+	Remainders []float64
+	Order      float64
+	// Noise is how far the repeated run, in complex arithmetic, comes from the value, relative to it: where
+	// small changes grow, as in chaos, nothing better can be asked of a comparison with it.
+	Noise float64
 }
 
 // Wrong reports whether some gradient is.
@@ -78,8 +89,13 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 			return nil, err
 		}
 	}
+	tolerance := how.Tolerance
+	if mode := s.Settings.Mode; mode == "forward" || mode == "continuous" || mode == "backsolve" {
+		// What these approximate is not the derivative of the computed numbers.
+		tolerance = max(tolerance, float64(1e4*s.Settings.RTol))
+	}
 	for i := range out.Objectives {
-		out.Objectives[i].judge(how.Tolerance)
+		out.Objectives[i].judge(tolerance)
 	}
 	return out, nil
 }
@@ -87,8 +103,8 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 func (v *Verdict) judge(tolerance float64) {
 	switch {
 	case math.IsNaN(v.Value):
-		v.Outcome, v.Complex, v.Second = "no value", 0, 0
-	case v.Complex <= tolerance && v.Second <= tolerance:
+		v.Outcome, v.Complex, v.Second, v.Remainders, v.Order = "no value", 0, 0, nil, math.NaN()
+	case v.Complex <= max(tolerance, float64(1e3*v.Noise)) && v.Second <= tolerance:
 		v.Outcome = "ok"
 	default: // NaN, too
 		v.Outcome = "wrong"
@@ -146,23 +162,45 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 
 // by returns the derivatives of the objectives along v, which is laid out like a row of the gradient.
 func (a *along) by(ctx context.Context, variables []Variable, v []float64) ([]float64, error) {
+	dp, dy0, err := a.moves(ctx, variables, v)
+	if err != nil {
+		return nil, err
+	}
+	psi, err := a.method.Along(ctx, a.record, dp, dy0)
+	if err != nil {
+		return nil, a.run.model.failed(err, a.worker, a.run.method(0))
+	}
+	return psi, nil
+}
+
+// replays returns the objectives of repetitions of the run that are moved along v by each of steps.
+func (a *along) replays(ctx context.Context, variables []Variable, v, steps []float64) ([][]float64, error) {
+	dp, dy0, err := a.moves(ctx, variables, v)
+	if err != nil {
+		return nil, err
+	}
+	psi, err := a.method.Replays(ctx, a.record, dp, dy0, steps)
+	if err != nil {
+		return nil, a.run.model.failed(err, a.worker, a.run.method(0))
+	}
+	return psi, nil
+}
+
+// moves returns how the active parameters and the initial values move along v.
+func (a *along) moves(ctx context.Context, variables []Variable, v []float64) (dp, dy0 []float64, err error) {
 	m := a.run.model
 	totals := make([]float64, len(m.checked.Totals))
 	for i, part := range a.parts {
 		psi, err := part.by(ctx, variables, v)
 		if err != nil {
-			return nil, m.experiments[i].wrap(err)
+			return nil, nil, m.experiments[i].wrap(err)
 		}
 		for k, x := range psi {
 			totals[k] += x
 		}
 	}
-	dp, dy0 := m.direction(a.run, variables, v, totals)
-	psi, err := a.method.Along(ctx, a.record, dp, dy0)
-	if err != nil {
-		return nil, m.failed(err, a.worker, a.run.method(0))
-	}
-	return psi, nil
+	dp, dy0 = m.direction(a.run, variables, v, totals)
+	return dp, dy0, nil
 }
 
 // verifyAlong compares inner products of the gradient with complex steps.
@@ -172,7 +210,7 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 		return err
 	}
 	random := elem.NewRand(how.Seed)
-	for range how.Directions {
+	for n := range how.Directions {
 		// Relative changes of size one, so that parameters of all scales count.
 		v := make([]float64, s.Columns)
 		for _, x := range s.Variables {
@@ -184,6 +222,20 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 		if err != nil {
 			return err
 		}
+		if n == 0 {
+			out.Steps = taylorSteps
+			replays, err := a.replays(ctx, s.Variables, v, append([]float64{0}, out.Steps...))
+			if err != nil {
+				return err
+			}
+			for i := range out.Objectives {
+				slope := 0.0
+				for k, d := range s.Gradient[i*s.Columns : (i+1)*s.Columns] {
+					slope += float64(d * v[k])
+				}
+				out.Objectives[i].taylor(replays, i, slope, out.Steps)
+			}
+		}
 		for i := range out.Objectives {
 			sum, size := 0.0, 0.0
 			for k, d := range s.Gradient[i*s.Columns : (i+1)*s.Columns] {
@@ -194,6 +246,27 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 		}
 	}
 	return nil
+}
+
+// taylorSteps are the lengths of the moves whose remainders are listed.
+var taylorSteps = []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6}
+
+// taylor fills in what repetitions of a run tell of objective i: the first one
+// was not moved, the others along a direction in which the derivative is slope.
+func (v *Verdict) taylor(replays [][]float64, i int, slope float64, steps []float64) {
+	base := replays[0][i]
+	v.Noise = math.Abs(base-v.Value) / max(math.Abs(v.Value), 1e-300)
+	v.Remainders, v.Order = make([]float64, len(steps)), math.NaN()
+	for k, eps := range steps {
+		v.Remainders[k] = math.Abs(replays[k+1][i] - base - float64(eps*slope))
+	}
+	for k := 1; k < len(steps); k++ {
+		// Rounding, which small changes that grow make larger, hides what is below.
+		rounding := max(1e-13*math.Abs(base), float64(1e-9*math.Abs(float64(steps[k]*slope))), 10*math.Abs(base-v.Value))
+		if v.Remainders[k] > rounding {
+			v.Order = elem.Log(v.Remainders[k-1]/v.Remainders[k]) / elem.Log(steps[k-1]/steps[k])
+		}
+	}
 }
 
 // worse returns the larger of a relative error and off/size; what is not a number is worst.

@@ -8,7 +8,7 @@ import (
 
 // TestVerify checks the gradients of the examples by the other methods.
 func TestVerify(t *testing.T) {
-	checked := 0
+	checked, linear := 0, 0
 	for _, model := range []string{
 		"bounce/bounce", "vdp/vdp", "swing/swing", "harvest/harvest", "switched/switched", "stairs/stairs",
 		"projectile/projectile", "pk/pk", "glv/glv", "thermostat/thermostat", "izhikevich/izhikevich",
@@ -24,13 +24,40 @@ func TestVerify(t *testing.T) {
 		}
 		for _, o := range v.Objectives {
 			checked++
+			if math.IsNaN(o.Order) {
+				linear++
+			} else if math.Abs(o.Order-2) > 0.1 {
+				t.Errorf("%s: %s: remainders %v are of order %.2f, want 2", model, o.Name, o.Remainders, o.Order)
+			}
 			if o.Outcome != "ok" {
 				t.Errorf("%s: %s is %s: off by %.2g from complex steps, by %.2g from %s", model, o.Name, o.Outcome, o.Complex, o.Second, v.Second)
 			}
 		}
 	}
-	if checked < 30 {
-		t.Fatalf("only %d objectives were checked", checked)
+	if checked < 30 || linear > checked/4 {
+		t.Fatalf("only %d objectives were checked, %d had remainders of no order", checked, linear)
+	}
+}
+
+// TestVerifyChaos verifies a chaotic run over many times its horizon: the comparison is with the run's own steps, so
+// it does not lose its way; and the methods that differentiate first, which are not of the computed numbers, raise no alarm.
+func TestVerifyChaos(t *testing.T) {
+	m, err := ParseFile(filepath.Join("examples", "lorenz", "lorenz.ode"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, opts := range []Options{
+		{Set: []Assignment{{"T", []float64{30}}}},
+		{Settings: []Setting{{"sens.mode", "continuous"}, {"solver.rtol", "1e-6"}}},
+		{Settings: []Setting{{"sens.mode", "forward"}}},
+	} {
+		v, err := m.Verify(t.Context(), opts, VerifyOptions{Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if v.Wrong() {
+			t.Errorf("%v: %+v", opts, v.Objectives)
+		}
 	}
 }
 
@@ -67,6 +94,18 @@ func TestVerifyCatches(t *testing.T) {
 		if second.Objectives[0].Second > 1e-10 || second.Objectives[1].Second < 1e-10 {
 			t.Errorf("column %d: %+v", k, second.Objectives)
 		}
+	}
+	s, err := m.Sensitivities(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Gradient[s.Columns] *= 1.01
+	out := &Verification{Objectives: make([]Verdict, len(s.Values))}
+	if err := m.verifyAlong(t.Context(), Options{}, VerifyOptions{Directions: 1, Seed: 7}, s, out); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := out.Objectives[0].Order, out.Objectives[1].Order; math.Abs(a-2) > 0.1 || math.Abs(b-1) > 0.1 {
+		t.Errorf("remainders are of order %.3f where the gradient is right and %.3f where it is not, want 2 and 1", a, b)
 	}
 	v := Verdict{Value: 1, Complex: math.NaN()}
 	if v.judge(1); v.Outcome != "wrong" {

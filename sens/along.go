@@ -33,3 +33,32 @@ func (c *ComplexStep) Along(ctx context.Context, run *solvers.Trajectory, dp, dy
 	}
 	return out, nil
 }
+
+// Replays repeats a run with parameters and initial values moved by each of steps times dp[P], dy0[N] (nil for no
+// move), and returns the objectives of each repetition. The sequence of steps and events is kept, so they are smooth functions of the
+// move: Taylor's theorem holds for them, whatever the tolerance of the run.
+func (c *ComplexStep) Replays(ctx context.Context, run *solvers.Trajectory, dp, dy0, steps []float64) ([][]float64, error) {
+	w := c.New()
+	var res Result
+	r, err := begin(ctx, &w, run, Options{}, &res)
+	if err != nil {
+		return nil, err
+	}
+	r.dy0 = make([]complex128, len(dy0))
+	out := make([][]float64, len(steps))
+	for k, eps := range steps {
+		for i, d := range dp {
+			r.p[i] = complex(w.Params[i]+float64(eps*d), 0)
+		}
+		for i, d := range dy0 {
+			r.dy0[i] = complex(float64(eps*d), 0)
+		}
+		if err := r.again(ctx, -1, 0); err != nil {
+			return nil, err
+		}
+		for _, v := range r.psi {
+			out[k] = append(out[k], real(v))
+		}
+	}
+	return out, nil
+}

@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"io"
+	"strconv"
 
 	"odes.dev/odes"
 )
@@ -20,6 +21,8 @@ func VerifyJSON(w io.Writer, h Heading, v *odes.Verification) error {
 	j.int(int64(v.Directions))
 	j.raw(", \"second\": ")
 	j.text(v.Second)
+	j.raw(", \"steps\": ")
+	j.array([]int{len(v.Steps)}, v.Steps)
 	j.raw(",\n  \"objectives\": [")
 	for i, o := range v.Objectives {
 		if i > 0 {
@@ -37,6 +40,10 @@ func VerifyJSON(w io.Writer, h Heading, v *odes.Verification) error {
 			j.raw(", \"second_error\": ")
 			j.number(o.Second)
 		}
+		j.raw(", \"remainders\": ")
+		j.array([]int{len(o.Remainders)}, o.Remainders)
+		j.raw(", \"order\": ")
+		j.number(o.Order)
 		j.raw("}")
 	}
 	j.raw("\n  ]\n}\n")
@@ -66,8 +73,38 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 		cols = append(cols, second)
 	}
 	p.columns(cols)
+	p.remainders(v)
 	if v.Second == "" {
 		p.line("\nthe gradient is too large for a second method: choose with --of and --wrt")
 	}
 	return p.w.Flush()
+}
+
+// remainders writes the Taylor table: one column for each length of a move.
+func (p *printer) remainders(v *odes.Verification) {
+	if len(v.Steps) == 0 {
+		return
+	}
+	p.line("\nremainder of a move by ε along the first direction; its order is 2 where the gradient is right")
+	name := column{head: "ε", left: true}
+	cols := make([]column, len(v.Steps))
+	order := column{head: "order"}
+	for k, eps := range v.Steps {
+		cols[k].head = significant(eps, 1)
+	}
+	for _, o := range v.Objectives {
+		if o.Remainders == nil {
+			continue
+		}
+		name.cells = append(name.cells, o.Name)
+		for k, r := range o.Remainders {
+			cols[k].cells = append(cols[k].cells, significant(r, 2))
+		}
+		text := "-" // nothing above rounding
+		if o.Order == o.Order {
+			text = strconv.FormatFloat(o.Order, 'f', 2, 64)
+		}
+		order.cells = append(order.cells, text)
+	}
+	p.columns(append(append([]column{name}, cols...), order))
 }
