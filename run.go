@@ -102,6 +102,9 @@ func (r *run) forward(ctx context.Context, w *worker, progress func(Progress), s
 
 // solve is forward with a solver that has its work space already.
 func (r *run) solve(ctx context.Context, s *solvers.Solver, w *worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
+	if err := r.model.checkWindows(w); err != nil {
+		return solvers.Stats{}, err
+	}
 	if progress != nil {
 		sink = solvers.Sinks{sink, &reporter{tell: progress, phase: "forward"}}
 	}

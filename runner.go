@@ -38,6 +38,9 @@ type Runner struct {
 	out        Sensitivities
 }
 
+// defaultMemory limits the bytes of a gradient where the solver block says nothing of memory.
+const defaultMemory = 8 << 30
+
 // Prepare returns a Runner for opts.
 func (m *Model) Prepare(opts Options) (*Runner, error) {
 	start := time.Now()
@@ -50,6 +53,14 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	r.variables, r.columns = m.variables(r.settings.wrt, &l)
 	if len(r.objectives) == 0 {
 		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to differentiate: the model has no objective; add one, for example: objective J = final(x)")
+	}
+	limit := r.settings.solver.Memory
+	if limit == 0 {
+		limit = defaultMemory
+	}
+	if bytes := 8 * float64(r.columns) * float64(len(r.rows)); bytes > float64(limit) {
+		l.Errorf(CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %.3g GB, more than %.3g GB; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
+			len(r.rows), r.columns, bytes/1e9, float64(limit)/1e9)
 	}
 	if err := l.Err(); err != nil {
 		return nil, err

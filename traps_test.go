@@ -408,3 +408,24 @@ func TestFailuresNameTheExpression(t *testing.T) {
 		})
 	}
 }
+
+// Integrals keep to the time span, and gradients to the memory there is.
+func TestRefusals(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		code       diag.Code
+		message    string
+	}{
+		{"integral ends before it begins", decaying + "param a = 0.6\nobjective J = integral(x, from = a, to = 0.5)", odes.CodeTime, "before it begins"},
+		{"integral beyond the end", decaying + "objective J = integral(x, to = 5)", odes.CodeTime, "outside the time span"},
+		{"gradient larger than memory", "time t from 0 to 1\nconst n = 100000\nstate x[n] = 1\nx' = -x\nobjective J = final(x)", odes.CodeMemory, "--wrt"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := sensitivities(t, c.text, "adjoint")
+			list := diag.Of(err)
+			if len(list) != 1 || list[0].Code != c.code || !strings.Contains(list[0].Message, c.message) {
+				t.Errorf("error %v, want one of code %s that says %q", err, c.code, c.message)
+			}
+		})
+	}
+}
