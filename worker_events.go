@@ -1,0 +1,212 @@
+package odes
+
+import (
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
+)
+
+// Guards implements solvers.System.
+func (w *worker) Guards() []solvers.Guard {
+	list := make([]solvers.Guard, len(w.model.compiled.GuardList))
+	for i, g := range w.model.compiled.GuardList {
+		list[i] = solvers.Guard{Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing}
+		if g.Event < 0 {
+			list[i].Name = w.model.modeName(g.Mode)
+		}
+	}
+	return list
+}
+
+// GuardValues implements solvers.System.
+func (w *worker) GuardValues(t float64, y, rho []float64, truth []bool) {
+	if len(rho) == 0 {
+		return
+	}
+	w.t[0] = t
+	w.in[primal][vecY] = y
+	w.out[primal][vecRho], w.out[primal][vecTruth] = rho, w.truth
+	w.value.guards.run(&w.in, &w.out)
+	for i, x := range w.truth {
+		truth[i] = x != 0
+	}
+}
+
+// GuardPush implements solvers.TangentSystem.
+func (w *worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
+	if w.push.guards == nil {
+		clear(rd)
+		return
+	}
+	w.t[0] = t
+	w.in[primal][vecY] = y
+	w.in[tangent][vecT], w.in[tangent][vecY] = td, yd
+	w.out[tangent][vecRho] = w.one[:len(w.rho)*w.lanes]
+	w.push.guards.run(&w.in, &w.out)
+	copy(rd, w.one[i*w.lanes:(i+1)*w.lanes])
+	clear(w.one)
+}
+
+// GuardPull implements solvers.CotangentSystem.
+func (w *worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
+	if w.pull.guards == nil {
+		return
+	}
+	w.t[0] = t
+	seeds := w.one[:len(w.rho)*w.lanes]
+	copy(seeds[i*w.lanes:], wt[:w.lanes])
+	w.in[primal][vecY] = y
+	w.in[cotangent][vecRho] = seeds
+	w.out[cotangent][vecY], w.out[cotangent][vecT] = yb, tb
+	w.pull.guards.run(&w.in, &w.out)
+	clear(seeds)
+}
+
+// Instants implements solvers.System.
+func (w *worker) Instants() []solvers.Instant {
+	kinds := map[tapec.InstantKind]solvers.InstantKind{
+		tapec.AtStart: solvers.InstantStart, tapec.AtEnd: solvers.InstantEnd, tapec.Fire: solvers.InstantFire,
+		tapec.Every: solvers.InstantEvery, tapec.Site: solvers.InstantSite, tapec.Remode: solvers.InstantRemode,
+		tapec.ValueOf: solvers.InstantValue,
+	}
+	list := make([]solvers.Instant, len(w.model.compiled.InstantList))
+	for i, in := range w.model.compiled.InstantList {
+		list[i] = solvers.Instant{
+			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Site: i,
+			Period: in.Period, To: in.To, Count: in.Count, Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
+		}
+	}
+	return list
+}
+
+// InstantTimes implements solvers.System.
+func (w *worker) InstantTimes(d, times []float64) {
+	saved := w.in[primal][vecD]
+	w.in[primal][vecD] = d
+	w.out[primal][vecTimes] = times
+	w.value.instants.run(&w.in, &w.out)
+	w.in[primal][vecD] = saved
+}
+
+// InstantPush implements solvers.TangentSystem.
+func (w *worker) InstantPush(i int, td []float64) {
+	if w.push.instants == nil {
+		clear(td)
+		return
+	}
+	n := len(w.model.compiled.InstantList) * w.lanes
+	w.out[tangent][vecTimes] = w.one[:n]
+	w.push.instants.run(&w.in, &w.out)
+	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
+	clear(w.one)
+}
+
+// InstantPull implements solvers.CotangentSystem.
+func (w *worker) InstantPull(i int, wt []float64) {
+	at := w.bar.times[i*w.lanes : (i+1)*w.lanes]
+	for l := range at {
+		at[l] += wt[l]
+	}
+	if w.instantsMove { // the transpose belongs to the current discretes
+		w.pullInstants()
+	}
+}
+
+func (w *worker) pullInstants() {
+	if w.pull.instants != nil {
+		w.in[cotangent][vecTimes] = w.bar.times
+		w.pull.instants.run(&w.in, &w.out)
+	}
+	clear(w.bar.times)
+}
+
+// Events implements solvers.System.
+func (w *worker) Events() []solvers.Event {
+	list := make([]solvers.Event, len(w.model.checked.Events))
+	for i, e := range w.model.checked.Events {
+		list[i] = solvers.Event{
+			Name: e.Name, Elems: eventElems(e), Array: len(e.Indices) > 0,
+			Priority: e.Priority, Once: e.Once, Explicit: e.When == nil && e.Crossing == nil,
+		}
+	}
+	return list
+}
+
+// StateName implements solvers.System.
+func (w *worker) StateName(i int) string { return w.model.stateName(i) }
+
+func (w *worker) fire(f solvers.Firing, elems int) {
+	w.in[primal][vecFired] = w.fired[:elems]
+	clear(w.fired)
+	w.fired[f.Elem] = 1
+}
+
+// Affect implements solvers.System.
+func (w *worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (stop bool) {
+	copy(yp, ym)
+	copy(dp, dm)
+	body := w.value.affects[f.Event]
+	if body != nil {
+		w.t[0] = t
+		saved := w.in[primal][vecD]
+		w.fire(f, eventElems(w.model.checked.Events[f.Event]))
+		w.in[primal][vecY], w.in[primal][vecD] = ym, dm
+		w.out[primal][vecY], w.out[primal][vecD] = yp, dp
+		body.run(&w.in, &w.out)
+		w.in[primal][vecD] = saved
+	}
+	return w.stops[f.Event]
+}
+
+// AffectPush implements solvers.TangentSystem.
+func (w *worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
+	copy(ypd, ymd)
+	copy(dpd, dmd)
+	if body := w.value.affects[f.Event]; body != nil {
+		w.clearTargets(body.program, ypd, dpd)
+	}
+	body := w.push.affects[f.Event]
+	if body == nil {
+		return
+	}
+	w.t[0] = t
+	saved, savedTangent := w.in[primal][vecD], w.in[tangent][vecD]
+	w.fire(f, eventElems(w.model.checked.Events[f.Event]))
+	w.in[primal][vecY], w.in[primal][vecD] = ym, dm
+	w.in[tangent][vecT], w.in[tangent][vecY], w.in[tangent][vecD] = td, ymd, dmd
+	w.out[tangent][vecY], w.out[tangent][vecD] = ypd, dpd
+	body.run(&w.in, &w.out)
+	w.in[primal][vecD], w.in[tangent][vecD] = saved, savedTangent
+}
+
+// clearTargets zeroes the parts of y and d (in lanes) that a body assigns.
+func (w *worker) clearTargets(body *program, y, d []float64) {
+	for _, b := range body.outs {
+		switch b.vec {
+		case vecY:
+			clear(y[b.lo*w.lanes : b.hi*w.lanes])
+		case vecD:
+			clear(d[b.lo*w.lanes : b.hi*w.lanes])
+		}
+	}
+}
+
+// AffectPull implements solvers.CotangentSystem.
+func (w *worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
+	copy(ymb, ypb)
+	copy(dmb, dpb)
+	if body := w.value.affects[f.Event]; body != nil {
+		w.clearTargets(body.program, ymb, dmb)
+	}
+	body := w.pull.affects[f.Event]
+	if body == nil {
+		return
+	}
+	w.t[0] = t
+	saved, savedBar := w.in[primal][vecD], w.out[cotangent][vecD]
+	w.fire(f, eventElems(w.model.checked.Events[f.Event]))
+	w.in[primal][vecY], w.in[primal][vecD] = ym, dm
+	w.in[cotangent][vecY], w.in[cotangent][vecD] = ypb, dpb
+	w.out[cotangent][vecY], w.out[cotangent][vecD], w.out[cotangent][vecT] = ymb, dmb, tb
+	body.run(&w.in, &w.out)
+	w.in[primal][vecD], w.out[cotangent][vecD] = saved, savedBar
+}

@@ -1,0 +1,92 @@
+package odes
+
+// Eval implements solvers.Field.
+func (w *worker) Eval(t float64, y, k []float64) {
+	w.t[0] = t
+	w.in[primal][vecY] = y
+	w.out[primal][vecK] = k
+	w.value.rates.run(&w.in, &w.out)
+}
+
+// Push implements solvers.TangentField.
+func (w *worker) Push(t float64, y, td, yd, kd []float64) {
+	if w.push.rates == nil {
+		clear(kd)
+		return
+	}
+	w.t[0] = t
+	w.in[primal][vecY] = y
+	w.in[tangent][vecT], w.in[tangent][vecY] = td, yd
+	w.out[tangent][vecK] = kd
+	if !w.push.rates.covers(tangent, vecK, len(kd)) {
+		clear(kd)
+	}
+	w.push.rates.run(&w.in, &w.out)
+}
+
+// Pull implements solvers.CotangentField.
+func (w *worker) Pull(t float64, y, kb, yb, tb []float64) {
+	rates := w.pull.rates
+	if rates == nil {
+		clear(yb)
+		clear(tb)
+		return
+	}
+	w.t[0] = t
+	w.in[primal][vecY] = y
+	w.in[cotangent][vecK] = kb
+	w.out[cotangent][vecY], w.out[cotangent][vecT] = yb, tb
+	if !rates.covers(cotangent, vecY, len(yb)) {
+		clear(yb)
+	}
+	if !rates.covers(cotangent, vecT, len(tb)) {
+		clear(tb)
+	}
+	if w.shared != nil {
+		w.in[primal][vecW] = w.sharedWork()
+	}
+	w.out[primal][vecFactors] = w.book.next()
+	rates.run(&w.in, &w.out)
+}
+
+// Forget implements solvers.Revisitor.
+func (w *worker) Forget() {
+	for i := range w.visits.valid {
+		w.visits.valid[i] = false
+	}
+}
+
+// Visit implements solvers.Revisitor.
+func (w *worker) Visit(step int) { w.visits.step, w.visits.stage = step, 0 }
+
+// sharedWork returns the work that all sweeps share at the stage that is pulled
+// now, computing it on the first visit.
+func (w *worker) sharedWork() []float64 {
+	v := &w.visits
+	if v.step < 0 {
+		w.out[primal][vecW] = v.scratch
+		w.shared.run(&w.in, &w.out)
+		return v.scratch
+	}
+	at := v.step*w.stages + v.stage
+	v.stage++
+	for len(v.kept) <= at {
+		v.kept, v.valid = append(v.kept, nil), append(v.valid, false)
+	}
+	if v.valid[at] {
+		return v.kept[at]
+	}
+	to := v.kept[at]
+	switch {
+	case to != nil:
+		v.valid[at] = true
+	case v.room >= len(v.scratch):
+		to = make([]float64, len(v.scratch))
+		v.kept[at], v.valid[at], v.room = to, true, v.room-len(to)
+	default:
+		to = v.scratch
+	}
+	w.out[primal][vecW] = to
+	w.shared.run(&w.in, &w.out)
+	return to
+}

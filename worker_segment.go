@@ -1,0 +1,91 @@
+package odes
+
+// Start implements solvers.System.
+func (w *worker) Start(t0 float64, y, d []float64) {
+	w.refresh()
+	w.t[0], w.started = t0, t0
+	w.out[primal][vecY], w.out[primal][vecD] = y, d
+	w.value.start.run(&w.in, &w.out)
+	for i, cut := range w.cut {
+		if cut {
+			y[i] = w.initial[i]
+		}
+	}
+}
+
+// StartPush implements solvers.TangentSystem.
+func (w *worker) StartPush(t0 float64, td, yd, dd []float64) {
+	clear(yd)
+	clear(dd)
+	if w.push.start == nil {
+		return
+	}
+	w.t[0] = t0
+	w.in[tangent][vecT] = td
+	w.out[tangent][vecY], w.out[tangent][vecD] = yd, dd
+	w.push.start.run(&w.in, &w.out)
+	for i, cut := range w.cut {
+		if cut {
+			clear(yd[i*w.lanes : (i+1)*w.lanes])
+		}
+	}
+}
+
+// StartPull implements solvers.CotangentSystem.
+func (w *worker) StartPull(t0 float64, yb, db, tb []float64) {
+	if w.pull.start == nil {
+		return
+	}
+	for i, cut := range w.cut {
+		if cut {
+			yb = append([]float64(nil), yb...)
+			clear(yb[i*w.lanes : (i+1)*w.lanes])
+		}
+	}
+	w.t[0] = t0
+	w.in[cotangent][vecY], w.in[cotangent][vecD] = yb, db
+	w.out[cotangent][vecT] = tb
+	w.pull.start.run(&w.in, &w.out)
+}
+
+// Enter implements solvers.System.
+func (w *worker) Enter(d, m []float64) {
+	w.refresh()
+	copy(w.in[primal][vecD], d)
+	copy(w.in[primal][vecM], m)
+	if w.value.segment != nil {
+		w.value.segment.run(&w.in, &w.out)
+	}
+}
+
+// EnterPush implements solvers.TangentSystem.
+func (w *worker) EnterPush(dd []float64) {
+	copy(w.dot.d, dd)
+	if w.push.segment != nil {
+		clear(w.dot.e)
+		w.push.segment.run(&w.in, &w.out)
+	}
+}
+
+// SetTangent implements solvers.TangentSystem.
+func (w *worker) SetTangent(pd []float64) {
+	w.refresh()
+	copy(w.dot.p, pd)
+	clear(w.dot.c)
+	clear(w.dot.e)
+	clear(w.dot.d)
+	if w.push.once != nil {
+		w.push.once.run(&w.in, &w.out)
+	}
+}
+
+// Choose implements solvers.System.
+func (w *worker) Choose(t float64, y, m []float64) {
+	if w.value.choose == nil || len(m) == 0 {
+		return
+	}
+	w.t[0] = t
+	w.in[primal][vecY] = y
+	w.out[primal][vecM] = m
+	w.value.choose.run(&w.in, &w.out)
+}

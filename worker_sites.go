@@ -1,0 +1,233 @@
+package odes
+
+import (
+	"math"
+
+	"odes.dev/odes/sens"
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
+)
+
+// Counts implements sens.Objectives.
+func (w *worker) Counts() (functionals, objectives int) {
+	return w.kit.layout.nF, len(w.rows)
+}
+
+// site returns the part of s that reads at site.
+func site(s *stages[*call], c *tapec.Compiled, at sens.Site) *call {
+	switch at.Kind {
+	case sens.SiteInitial:
+		return s.initial
+	case sens.SiteFinal:
+		return s.final
+	case sens.SiteTime:
+		if s.atTimes == nil {
+			return nil
+		}
+		return s.atTimes[c.InstantList[at.Index].Group]
+	}
+	if s.atEvents == nil {
+		return nil
+	}
+	return s.atEvents[at.Firing.Event]
+}
+
+// Observes implements sens.Objectives.
+func (w *worker) Observes(kind sens.SiteKind, event int) bool {
+	switch kind {
+	case sens.SiteInitial, sens.SiteFinal:
+		return true // the first starts, the last closes the count of what was read
+	case sens.SiteTime:
+		return true
+	}
+	return w.value.atEvents[event] != nil
+}
+
+// enterSite binds what a site reads.
+func (w *worker) enterSite(s sens.Site, pt *sens.Point) {
+	w.t[0] = pt.T
+	w.in[primal][vecY], w.in[primal][vecYm] = pt.Yp, pt.Ym
+	w.in[primal][vecDm] = pt.Dm
+	switch s.Kind {
+	case sens.SiteEvent:
+		w.fire(s.Firing, eventElems(w.model.checked.Events[s.Firing.Event]))
+	case sens.SiteTime:
+		w.in[primal][vecRow] = w.model.rows[s.Index]
+	}
+}
+
+// reads reports whether functional k is read at site s, given which firing it is.
+func (w *worker) reads(k int, s sens.Site) bool {
+	f := &w.model.compiled.Functionals[k]
+	return s.Kind != sens.SiteEvent || f.Nth == 0 || f.Nth == s.Firing.Nth+1
+}
+
+// Observe implements sens.Objectives.
+func (w *worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
+	if s.Kind == sens.SiteInitial {
+		clear(w.seen)
+	}
+	if c := site(&w.value, w.model.compiled, s); c != nil {
+		saved := w.in[primal][vecD]
+		w.enterSite(s, pt)
+		w.in[primal][vecD] = pt.Dp
+		w.out[primal][vecF] = w.functional[:w.kit.layout.nF]
+		c.run(&w.in, &w.out)
+		w.in[primal][vecD] = saved
+		for i := range c.outs {
+			b := &c.outs[i]
+			k := w.model.functionalAt(b.lo)
+			f := &w.model.compiled.Functionals[k]
+			if !w.reads(k, s) {
+				continue
+			}
+			for j := b.lo; j < b.hi; j++ {
+				functionals[j] += w.functional[j]
+				if elem := selected(f, j-b.lo); elem < 0 || s.Kind != sens.SiteEvent || elem == s.Firing.Elem {
+					w.seen[j]++
+				}
+			}
+		}
+	}
+	if s.Kind == sens.SiteFinal {
+		w.markMissing(functionals)
+	}
+}
+
+// markMissing makes functionals NaN that did not come about: an nth firing that did not happen, times after a stop.
+func (w *worker) markMissing(functionals []float64) {
+	for k := range w.model.compiled.Functionals {
+		f := &w.model.compiled.Functionals[k]
+		for j := f.Offset; j < f.Offset+f.Shape.Size(); j++ {
+			switch f.Kind {
+			case typecheck.AtEvent, typecheck.EventTime:
+				if f.Nth > 0 && w.seen[j] == 0 {
+					functionals[j] = math.NaN()
+				}
+			case typecheck.SumAt:
+				if w.seen[j] < w.model.visits[k] {
+					functionals[j] = math.NaN()
+				}
+			}
+		}
+	}
+}
+
+// selected returns which element of an array event slot j of f counts; -1 for all.
+func selected(f *tapec.Functional, j int) int {
+	if f.Elems != nil {
+		return f.Elems[j]
+	}
+	return f.Elem
+}
+
+// Values implements sens.Objectives.
+func (w *worker) Values(functionals, psi []float64) {
+	if w.value.objective == nil {
+		return
+	}
+	w.in[primal][vecF] = functionals
+	w.out[primal][vecPsi] = w.psi
+	w.value.objective.run(&w.in, &w.out)
+	for i, row := range w.rows {
+		psi[i] = w.psi[row]
+	}
+}
+
+// ValuesPull implements sens.CotangentObjectives.
+func (w *worker) ValuesPull(functionals []float64, first int, fb []float64) {
+	clear(fb)
+	if w.pull.objective == nil {
+		return
+	}
+	seeds := w.psi
+	clear(seeds)
+	for l := 0; l < w.lanes && first+l < len(w.rows); l++ {
+		seeds[w.rows[first+l]*w.lanes+l] = 1
+	}
+	for i, f := range functionals { // an objective without a value must not spoil the others
+		w.functional[i] = f
+		if math.IsNaN(f) {
+			w.functional[i] = 0
+		}
+	}
+	w.in[primal][vecF] = w.functional[:len(functionals)]
+	w.in[cotangent][vecPsi] = seeds
+	w.out[cotangent][vecF] = fb
+	w.pull.objective.run(&w.in, &w.out)
+}
+
+// ObservePull implements sens.CotangentObjectives.
+func (w *worker) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
+	c := site(&w.pull, w.model.compiled, s)
+	if c == nil {
+		return
+	}
+	fb = w.maskFunctionals(s, fb)
+	saved, savedBar := w.in[primal][vecD], w.out[cotangent][vecD]
+	w.enterSite(s, pt)
+	w.in[primal][vecD] = pt.Dp
+	w.in[cotangent][vecF] = fb
+	w.out[cotangent][vecY], w.out[cotangent][vecYm] = ypb, ymb
+	w.out[cotangent][vecD], w.out[cotangent][vecDm] = dpb, dmb
+	w.out[cotangent][vecT] = tb
+	c.run(&w.in, &w.out)
+	w.in[primal][vecD], w.out[cotangent][vecD] = saved, savedBar
+}
+
+// maskFunctionals returns fb with zeros for the functionals that this firing does not count for.
+func (w *worker) maskFunctionals(s sens.Site, fb []float64) []float64 {
+	if s.Kind != sens.SiteEvent || !w.model.someNth {
+		return fb
+	}
+	masked := w.functional[:len(fb)]
+	copy(masked, fb)
+	for k := range w.model.compiled.Functionals {
+		if f := &w.model.compiled.Functionals[k]; !w.reads(k, s) {
+			clear(masked[f.Offset*w.lanes : (f.Offset+f.Shape.Size())*w.lanes])
+		}
+	}
+	return masked
+}
+
+// ObservePush implements sens.TangentObjectives.
+func (w *worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
+	c := site(&w.push, w.model.compiled, s)
+	if c == nil {
+		return
+	}
+	saved, savedDot := w.in[primal][vecD], w.in[tangent][vecD]
+	w.enterSite(s, pt)
+	w.in[primal][vecD] = pt.Dp
+	w.in[tangent][vecY], w.in[tangent][vecYm] = ypd, ymd
+	w.in[tangent][vecD], w.in[tangent][vecDm] = dpd, dmd
+	w.in[tangent][vecT] = td
+	w.out[tangent][vecF] = w.functional
+	c.run(&w.in, &w.out)
+	w.in[primal][vecD], w.in[tangent][vecD] = saved, savedDot
+	for i := range c.outs {
+		b := &c.outs[i]
+		if !w.reads(w.model.functionalAt(b.lo/w.lanes), s) {
+			continue
+		}
+		for j := b.lo; j < b.hi; j++ {
+			fd[j] += w.functional[j]
+		}
+	}
+}
+
+// ValuesPush implements sens.TangentObjectives.
+func (w *worker) ValuesPush(functionals, fd, psid []float64) {
+	clear(psid)
+	if w.push.objective == nil {
+		return
+	}
+	w.in[primal][vecF] = functionals
+	w.in[tangent][vecF] = fd
+	clear(w.psi) // rows without a derivative are not written
+	w.out[tangent][vecPsi] = w.psi
+	w.push.objective.run(&w.in, &w.out)
+	for i, row := range w.rows {
+		copy(psid[i*w.lanes:(i+1)*w.lanes], w.psi[row*w.lanes:])
+	}
+}
