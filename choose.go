@@ -61,6 +61,14 @@ func (m *Model) variables(wrt []string, l *diag.List) (list []Variable, columns 
 				what = "state"
 			}
 			d := l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the model has no %s %q%s", name, what, inner, diag.DidYouMean(inner, names0(symbols)))
+			if base, _, indexed := strings.Cut(inner, "["); indexed {
+				for _, s := range symbols {
+					if s.Name == base && len(s.Type.Shape) > 0 {
+						whole := strings.Replace(name, inner, base, 1)
+						d.Message = fmt.Sprintf("cannot differentiate by %q: %s is one variable, an array; name the whole: %s", name, base, whole)
+					}
+				}
+			}
 			for _, s := range m.checked.States {
 				if !initial && s.Name == inner {
 					d.Message = fmt.Sprintf("cannot differentiate by state %q; write initial(%s) for its initial value", inner, inner)

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
@@ -306,6 +307,9 @@ func (s *settings) setCheckpoint(v typecheck.SettingValue) string {
 func (m *Model) resolve(opts Options, l *diag.List) *settings {
 	s := &settings{method: "dopri5", mode: "adjoint", checkpoint: "all", threads: runtime.GOMAXPROCS(0)}
 	s.solver.RTol, s.solver.ATol = 1e-6, 1e-9
+	if err := simd.Err(); err != nil {
+		l.Errorf(CodeSetting, source.Span{}, "%v", err)
+	}
 	for _, want := range []struct {
 		kind, name string
 		keys       map[string]setter

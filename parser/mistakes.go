@@ -353,7 +353,7 @@ func (p *parse) foreignFile() bool {
 			xpp = a.Kind == ast.EOF
 		}
 		if xpp {
-			p.diags.Errorf(CodeForeignFile, p.at(t), "this looks like an XPPAUT file: odes import %s", p.file.Name())
+			p.diags.Errorf(CodeForeignFile, p.at(t), "this looks like an XPPAUT file, a language of its own: write par as `param`, init and x(0)= as `state x = …`, aux as `output`, @ total as `time`; see docs/language.md, From other programs")
 			return true
 		}
 	}

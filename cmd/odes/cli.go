@@ -90,7 +90,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 		return exitDone
 	}
 	if err != nil {
-		return c.fail(usagef("%v; see odes --help", lowerFirst(err.Error())))
+		return c.fail(usagef("%s; see %s", reword(err.Error()), helpFor(err)))
 	}
 	if len(settings) > 0 && !slices.Contains([]string{"sens", "run", "plot", "repl", "verify", "bench"}, commandName(asked)) {
 		return c.fail(usagef("odes %s takes no --%s", commandName(asked), settings[0].Key))
@@ -179,6 +179,13 @@ func (c *call) fail(err error) int {
 	return exitRun
 }
 
+// settingCodes say that something asked for does not exist or does not fit: a
+// key, a value, a name.
+var settingCodes = []diag.Code{
+	odes.CodeSetting, odes.CodeUnknown, odes.CodeOverride, odes.CodeNoSuchRun,
+	"unknown-setting", "bad-setting", // of typecheck
+}
+
 // statusOf tells what is to blame for errors of a run: the command line, for
 // what was written there or names nothing of the model; the model, for settings
 // that stand in it; else the run.
@@ -188,7 +195,7 @@ func (c *call) statusOf(list []diag.Diagnostic) int {
 		if d.Level != diag.Error {
 			continue
 		}
-		setting := slices.Contains([]diag.Code{odes.CodeSetting, odes.CodeUnknown, odes.CodeOverride, odes.CodeNoSuchRun}, d.Code)
+		setting := slices.Contains(settingCodes, d.Code)
 		switch {
 		case setting && d.Span.IsZero(), !d.Span.IsZero() && strings.HasPrefix(d.Span.File.Name(), "--"):
 			return exitUsage

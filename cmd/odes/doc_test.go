@@ -117,7 +117,6 @@ func TestManual(t *testing.T) {
 func TestManualTellsWhatIsMissing(t *testing.T) {
 	const base = "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\n"
 	for name, text := range map[string]string{
-		"experiment":  "experiment e { k = 2 }",
 		"equilibrate": "equilibrate { }",
 		"control":     "control u = 0 piecewise constant on grid(0, 1, 3)",
 		"alg":         "alg z = 1\n0 = z - x",

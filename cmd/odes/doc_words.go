@@ -78,6 +78,7 @@ var codes = map[string]string{
 	"grazing":                 "An event's guard barely crosses zero: its time, and the gradient through it, hardly exist.",
 	"index-out-of-range":      "An index lies outside the array.",
 	"interrupted":             "The run was ended from outside.",
+	"invariant-violated":      "An invariant does not hold: at the start, which is an error of the model, or along the run.",
 	"invalid-character":       "A character that is not part of the language.",
 	"invalid-encoding":        "The text is not UTF-8.",
 	"look-alike-character":    "A typographic sign stands where an ASCII one belongs.",

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"regexp"
+	"strings"
+
+	"github.com/alecthomas/kong"
+)
+
+// rewordings say in words of ours what kong's parser says in words of its own.
+// What none of them matches is shown as it is.
+var rewordings = []struct {
+	found *regexp.Regexp
+	as    func(m []string) string
+}{
+	{regexp.MustCompile(`^--([\w.-]+): (?:expected \w+ value but got "EOL".*|missing value.*)$`), func(m []string) string {
+		return fmt.Sprintf("--%s needs a value: --%[1]s=…", m[1])
+	}},
+	{regexp.MustCompile(`^--([\w.-]+): expected a valid \d+ bit u?int but got ("[^"]*")$`), func(m []string) string {
+		return fmt.Sprintf("--%s takes a whole number, not %s", m[1], m[2])
+	}},
+	{regexp.MustCompile(`^--([\w.-]+): expected a float but got ("[^"]*").*$`), func(m []string) string {
+		return fmt.Sprintf("--%s takes a number, not %s", m[1], m[2])
+	}},
+	{regexp.MustCompile(`^--([\w.-]+): bool value must be .*$`), func(m []string) string {
+		return fmt.Sprintf("--%s takes no value", m[1])
+	}},
+	{regexp.MustCompile(`^expected one of (.+)$`), func(m []string) string {
+		return "a command is missing: one of " + strings.ReplaceAll(m[1], `"`, "")
+	}},
+	{regexp.MustCompile(`^expected "<([\w-]+)>( \.\.\.)?.*"$`), func(m []string) string {
+		return fmt.Sprintf("the %s is missing", m[1])
+	}},
+	{regexp.MustCompile(`^<([\w-]+)> must be one of (.+) but got ("[^"]*")$`), func(m []string) string {
+		return fmt.Sprintf("there is no %s %s, only %s", m[1], m[3], strings.ReplaceAll(strings.ReplaceAll(m[2], `"`, ""), ",", ", "))
+	}},
+	{regexp.MustCompile(`^unexpected argument ([^,]+)(, did you mean (.+))?$`), func(m []string) string {
+		if m[3] == "" {
+			return fmt.Sprintf("%q is one argument too many", m[1])
+		}
+		return fmt.Sprintf("there is no command %q; did you mean %s", m[1], strings.TrimSuffix(strings.ReplaceAll(m[3], `"`, ""), "?"))
+	}},
+	{regexp.MustCompile(`^unknown flag ([^,]+)(, did you mean (.+))?$`), func(m []string) string {
+		text := "there is no flag " + m[1]
+		if m[3] != "" {
+			text += "; did you mean " + strings.TrimSuffix(strings.ReplaceAll(m[3], `"`, ""), "?")
+		}
+		return text
+	}},
+}
+
+// reword returns what a message of the command line's parser means.
+func reword(message string) string {
+	for _, r := range rewordings {
+		if m := r.found.FindStringSubmatch(message); m != nil {
+			return r.as(m)
+		}
+	}
+	return strings.TrimSuffix(lowerFirst(message), "?")
+}
+
+// helpFor names the help on the command that err is about.
+func helpFor(err error) string {
+	var wrong *kong.ParseError
+	if errors.As(err, &wrong) && wrong.Context != nil && wrong.Context.Selected() != nil {
+		return "odes " + wrong.Context.Selected().Name + " --help"
+	}
+	return "odes --help"
+}
