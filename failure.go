@@ -31,6 +31,7 @@ const (
 	CodeOutside     diag.Code = "time-outside"
 	CodeRest        diag.Code = "resting-event"
 	CodeNoValue     diag.Code = "no-value"
+	CodeStiff       diag.Code = "stiff"
 	CodeNoInfluence diag.Code = "no-influence"
 	CodeBackward    diag.Code = "backward"
 	CodeBadGradient diag.Code = "non-finite-gradient"
@@ -149,14 +150,18 @@ func (m *Model) at(p *solvers.Place) string {
 
 // worst names the states that kept the step small.
 func (m *Model) worst(p *solvers.Place) string {
+	stiff := ""
+	if p.Stiff > 0 {
+		stiff = fmt.Sprintf("; this looks stiff: stability holds the steps short (an eigenvalue of about -%s)", strconv.FormatFloat(p.Stiff, 'g', 2, 64))
+	}
 	if len(p.Worst) == 0 {
-		return ""
+		return stiff
 	}
 	parts := make([]string, len(p.Worst))
 	for i, w := range p.Worst {
 		parts[i] = fmt.Sprintf("%s (error %s × tolerance)", w.Name, strconv.FormatFloat(w.Scaled, 'g', 3, 64))
 	}
-	return "; kept small by " + strings.Join(parts, ", ")
+	return "; kept small by " + strings.Join(parts, ", ") + stiff
 }
 
 // blamed returns the place of the equation of the state that kept the step small.
@@ -280,6 +285,9 @@ func (m *Model) warn(list []solvers.Warning, l *diag.List) {
 				w.Name, w.Other, m.checked.Time.Name, short(w.T))
 		case solvers.Outside:
 			l.Notef(CodeOutside, at, "%s at %s = %s lies outside the time span and never happens", w.Name, m.checked.Time.Name, short(w.Value))
+		case solvers.Stiff:
+			l.Notef(CodeStiff, m.checked.Time.Span, "this looks stiff from %s = %s on: steps are held short by stability, not by accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer, a method that is stable for longer steps would",
+				m.checked.Time.Name, short(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
 		case solvers.Rest:
 			l.Warnf(CodeRest, at, "%s turned back within rounding at %s = %s; it fires again only after its condition was false", w.Name, m.checked.Time.Name, short(w.T))
 		}

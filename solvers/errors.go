@@ -16,6 +16,8 @@ type Place struct {
 	Worst     []WorstState // the states with the largest scaled error, largest first; at most three
 	LastEvent string       // the last event that fired, "" before the first
 	LastTime  float64      // when
+	// Stiff tells that stability holds the steps short: the size of the largest eigenvalue of ∂f/∂y, estimated, or 0.
+	Stiff float64
 }
 
 // WorstState is a state that kept the step size down.
@@ -39,6 +41,9 @@ func (p *Place) String() string {
 			}
 			fmt.Fprintf(&b, " %s = %v (%.3g)", w.Name, w.Value, w.Scaled)
 		}
+	}
+	if p.Stiff > 0 {
+		fmt.Fprintf(&b, "; this looks stiff (largest eigenvalue about %.3g)", p.Stiff)
 	}
 	if p.LastEvent != "" {
 		fmt.Fprintf(&b, "; last event: %s at %v", p.LastEvent, p.LastTime)
@@ -156,6 +161,9 @@ func (s *Solver) place(trial *Step) Place {
 	}
 	if trial != nil {
 		p.H = trial.H
+	}
+	if s.stiff.found {
+		p.Stiff = s.stiff.rate
 	}
 	if s.stats.Steps+s.stats.Rejected == 0 && trial == nil {
 		return p

@@ -116,6 +116,9 @@ const (
 	// Rest: an event's guard turned back within rounding after its body; it will not fire again until
 	// its condition has been false for a representable time.
 	Rest
+	// Stiff: stability, not accuracy, holds the steps short since T. Value is the size of the largest
+	// eigenvalue of ∂f/∂y there, estimated.
+	Stiff
 )
 
 // Warning is something the user should know about a run that did not fail.

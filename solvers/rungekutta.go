@@ -29,6 +29,7 @@ type RungeKutta struct {
 
 	dense dense
 	z     []complex128 // [n] a complex stage value
+	other []float64    // [n] a second stage value
 }
 
 // scheme is a Tableau in double precision.
@@ -49,6 +50,9 @@ type scheme struct {
 	// ȳ₁ (row 0 of yb) and Ȳ_i (row 1+i), in this order.
 	at  []terms
 	sum terms // ȳ₀ over Ȳ_i: ones for the live stages
+
+	reach float64 // where the method is stable on the negative real axis
+	pair  [2]int  // two stages at one node; equal when there are none
 }
 
 // schemes keeps the scheme of every Tableau in use: rational arithmetic takes
@@ -132,6 +136,7 @@ func newScheme(t *Tableau) *scheme {
 			r.beta = append(r.beta, beta)
 		}
 	}
+	r.gauge()
 	return r
 }
 

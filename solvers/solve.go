@@ -50,6 +50,7 @@ type Solver struct {
 	err                []float64 // [N+Q]
 	work               []float64 // [2N+Q]
 
+	stiff stiffness
 	guardState
 	groupState
 }
@@ -63,6 +64,9 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		d: make([]float64, z.D), m: make([]float64, z.M), q: make([]float64, z.Q),
 		trial: NewStep(info, z),
 		err:   make([]float64, z.N+z.Q), work: make([]float64, 2*z.N+z.Q),
+	}
+	if g, ok := method.(Gauged); ok && s.opts.Fixed == 0 {
+		s.stiff.method = g
 	}
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
@@ -125,6 +129,7 @@ func (s *Solver) begin() error {
 	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
 	s.lastEvent, s.lastTime, s.cut = "", 0, 0
 	s.inner = s.inner[:0]
+	s.stiff.reset()
 	if s.ctl != nil {
 		s.ctl.Reset()
 	}
@@ -255,6 +260,9 @@ func (s *Solver) step() error {
 		}
 	}
 	s.stats.Steps++
+	if s.stiff.look(s.trial) {
+		s.warn(Warning{Kind: Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
+	}
 	if located || clipped {
 		s.within(s.trial.T1 - s.eventTol(s.trial.T1, s.trial.H))
 		return s.meet(true)

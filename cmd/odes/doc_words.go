@@ -109,6 +109,7 @@ var codes = map[string]string{
 	"shape-mismatch":          "Shapes do not fit: only scalars stretch.",
 	"single-quoted-string":    "Strings stand in double quotes.",
 	"step-underflow":          "The step became too small for the time to move: a singularity, a stiff model, or a tolerance that cannot be met.",
+	"stiff":                   "Stability, not accuracy, holds the steps of this explicit method short: the model has a mode that dies out much faster than the solution changes.",
 	"tie":                     "Events at the same time, whose order changes the result: the gradient is that of the order taken.",
 	"time-outside":            "An explicit time lies outside the run.",
 	"time-span":               "The end of time lies before its start, or is not finite.",

@@ -1,0 +1,74 @@
+package solvers_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"math/cmplx"
+	"testing"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/solvertest"
+)
+
+// TestReach holds the stability intervals against those in the literature.
+func TestReach(t *testing.T) {
+	for name, want := range map[string]float64{
+		"euler": 2, "heun": 2, "midpoint": 2, "bs3": 2.51, "rk4": 2.785, "dopri5": 3.31, "ssprk3": 2.51,
+	} {
+		tab, _ := solvers.Lookup(name)
+		if got := solvers.NewRungeKutta(tab, solvers.Size{N: 1}, 0).Reach(); math.Abs(got-want) > 0.03 {
+			t.Errorf("%s is stable up to %v, want %v", name, got, want)
+		}
+	}
+}
+
+// relaxing is y₁' = -rate (y₁ - cos t), y₂' = -y₁ over [0, 10].
+func relaxing(rate float64) *solvertest.Hybrid {
+	return &solvertest.Hybrid{
+		N:    2,
+		Init: func(_ solvertest.C, _ *solvertest.Env, y, _ []solvertest.C) { y[0], y[1] = 1, 0 },
+		Field: func(t solvertest.C, y []solvertest.C, _ *solvertest.Env, k []solvertest.C) {
+			k[0] = complex(-rate, 0) * (y[0] - cmplx.Cos(t))
+			k[1] = -y[0]
+		},
+		Times: []solvertest.Instant{instant(solvers.InstantStart, 0), instant(solvers.InstantEnd, 10)},
+	}
+}
+
+func TestStiffness(t *testing.T) {
+	for _, name := range []string{"dopri5", "tsit5", "bs5", "vern7", "vern8"} {
+		run := func(rate float64, opts solvers.Options) (solvers.Stats, error) {
+			tab, _ := solvers.Lookup(name)
+			m := solvers.NewRungeKutta(tab, solvers.Size{N: 2}, 0)
+			c, _ := solvers.NewController("", m.Info())
+			return solvers.Solve(context.Background(), relaxing(rate).With(1), m, c, opts, nothing{})
+		}
+		found := func(st solvers.Stats) (rate float64) {
+			for _, w := range st.Warnings {
+				if w.Kind == solvers.Stiff {
+					rate = w.Value
+				}
+			}
+			return rate
+		}
+		st, err := run(2000, solvers.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if rate := found(st); math.Abs(rate-2000) > 200 {
+			t.Errorf("%s: a problem with the eigenvalue -2000 was taken for one with %v in %d steps", name, -rate, st.Steps)
+		}
+		if st, err = run(2, solvers.Options{}); err != nil || found(st) != 0 {
+			t.Errorf("%s: a problem with the eigenvalue -2 looked stiff (%v)", name, err)
+		}
+		// At a tight tolerance accuracy decides, whatever the eigenvalue.
+		if st, err = run(20, solvers.Options{RTol: 1e-11, ATol: 1e-13}); err != nil || found(st) != 0 && name == "dopri5" {
+			t.Errorf("%s: short steps for accuracy looked stiff (%v)", name, err)
+		}
+		var many *solvers.TooManyStepsError
+		if _, err = run(1e6, solvers.Options{MaxSteps: 2000}); !errors.As(err, &many) || !(math.Abs(many.Stiff-1e6) < 1e5) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
