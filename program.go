@@ -19,6 +19,7 @@ type program struct {
 	lanes     int
 	ins, outs []binding
 	links     []link
+	moves     []int                          // links to moving vectors
 	written   [numVariations][numVectors]int // elements of outputs
 	tape      *tape.Tape
 }
@@ -48,6 +49,9 @@ func (p *program) place(b binding, output bool) vm.Place {
 	if i < 0 {
 		i = len(p.links)
 		p.links = append(p.links, l)
+		if moving[b.vary][b.vec] {
+			p.moves = append(p.moves, i)
+		}
 	}
 	steady := !output && b.vary == primal && (b.vec == vecP || b.vec == vecC)
 	return vm.Place{Vector: i, Offset: b.lo, Constant: steady, Add: b.add}
@@ -114,13 +118,14 @@ func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*p
 type call struct {
 	*program
 	machine *vm.Machine
+	bound   bool
 }
 
 func (p *program) call() *call {
 	if p == nil {
 		return nil
 	}
-	return &call{p, p.code.NewMachine()}
+	return &call{program: p, machine: p.code.NewMachine()}
 }
 
 // run reads its inputs from in and writes its outputs to out.
@@ -131,6 +136,42 @@ func (c *call) run(in, out *frame) {
 		} else {
 			c.machine.SetVector(i, in[l.vary][l.vec])
 		}
+	}
+	c.machine.Run()
+}
+
+// moving are the vectors that calls of the rates and their derivatives find in
+// a new place each time; all others stay where a worker has them.
+var moving = [numVariations][numVectors]bool{
+	primal:    {vecY: true, vecK: true, vecW: true, vecFactors: true},
+	tangent:   {vecT: true, vecY: true, vecK: true},
+	cotangent: {vecT: true, vecY: true, vecK: true},
+}
+
+// again is run for calls that follow each other with only the moving vectors changed.
+func (c *call) again(in, out *frame) {
+	if !c.bound {
+		c.run(in, out)
+		c.bound = true
+		return
+	}
+	for _, i := range c.moves {
+		l := c.links[i]
+		if l.output {
+			c.machine.SetVector(i, out[l.vary][l.vec])
+		} else {
+			c.machine.SetVector(i, in[l.vary][l.vec])
+		}
+	}
+	c.machine.Run()
+}
+
+// still is run for calls that follow each other with all vectors where they were.
+func (c *call) still(in, out *frame) {
+	if !c.bound {
+		c.run(in, out)
+		c.bound = true
+		return
 	}
 	c.machine.Run()
 }

@@ -28,6 +28,7 @@ type worker struct {
 	initial []float64 // [N]; read where cut
 
 	in, out frame
+	small   smallVectors
 	t       [1]float64
 	started float64 // t0 of the last run
 	fired   []float64
@@ -132,6 +133,7 @@ func (m *Model) newWorker(k *kit, pt *point, rows []int, width int) *worker {
 		w.shared = k.shared.call()
 		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
 	}
+	w.small = newSmallVectors(w)
 	return w
 }
 
@@ -141,6 +143,16 @@ func (w *worker) refresh() {
 		return
 	}
 	w.version = w.point.version
+	fresh := func(c *call) (struct{}, error) {
+		if c != nil {
+			c.machine.Refresh()
+		}
+		return struct{}{}, nil
+	}
+	for _, calls := range []*stages[*call]{&w.value, &w.pull, &w.push} {
+		_, _ = transform(calls, fresh)
+	}
+	_, _ = fresh(w.shared)
 	if w.value.once != nil {
 		w.value.once.run(&w.in, &w.out)
 	}

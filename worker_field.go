@@ -1,11 +1,43 @@
 package odes
 
+// A small model's calls cost more to bind than to make: its vectors are copied
+// to memory that stays bound. These are the largest vectors for which that pays.
+const (
+	smallEval = 16
+	smallPull = 32
+)
+
+// smallVectors is that memory; nil where a vector is bound anew for each call.
+type smallVectors struct {
+	y, k       []float64 // [N], [N+Q]
+	kb, yb, tb []float64 // [(N+Q)·L], [N·L], [L]
+}
+
+func newSmallVectors(w *worker) (s smallVectors) {
+	size := w.Size()
+	n, q, l := size.N, size.Q, w.lanes
+	if n+q <= smallEval {
+		s.y, s.k = make([]float64, n), make([]float64, n+q)
+	}
+	if (n+q)*l <= smallPull && s.y != nil && w.shared == nil && w.book != nil && w.book.record == 0 {
+		s.kb, s.yb, s.tb = make([]float64, (n+q)*l), make([]float64, n*l), make([]float64, l)
+	}
+	return s
+}
+
 // Eval implements solvers.Field.
 func (w *worker) Eval(t float64, y, k []float64) {
 	w.t[0] = t
+	if s := &w.small; s.y != nil {
+		copy(s.y, y)
+		w.in[primal][vecY], w.out[primal][vecK] = s.y, s.k
+		w.value.rates.still(&w.in, &w.out)
+		copy(k, s.k)
+		return
+	}
 	w.in[primal][vecY] = y
 	w.out[primal][vecK] = k
-	w.value.rates.run(&w.in, &w.out)
+	w.value.rates.again(&w.in, &w.out)
 }
 
 // Push implements solvers.TangentField.
@@ -21,7 +53,7 @@ func (w *worker) Push(t float64, y, td, yd, kd []float64) {
 	if !w.push.rates.covers(tangent, vecK, len(kd)) {
 		clear(kd)
 	}
-	w.push.rates.run(&w.in, &w.out)
+	w.push.rates.again(&w.in, &w.out)
 }
 
 // Pull implements solvers.CotangentField.
@@ -33,6 +65,16 @@ func (w *worker) Pull(t float64, y, kb, yb, tb []float64) {
 		return
 	}
 	w.t[0] = t
+	if s := &w.small; s.kb != nil {
+		copy(s.y, y)
+		copy(s.kb, kb)
+		w.in[primal][vecY], w.in[cotangent][vecK] = s.y, s.kb
+		w.out[cotangent][vecY], w.out[cotangent][vecT] = s.yb, s.tb // zero where nothing is written
+		rates.still(&w.in, &w.out)
+		copy(yb, s.yb)
+		copy(tb, s.tb)
+		return
+	}
 	w.in[primal][vecY] = y
 	w.in[cotangent][vecK] = kb
 	w.out[cotangent][vecY], w.out[cotangent][vecT] = yb, tb
@@ -46,7 +88,7 @@ func (w *worker) Pull(t float64, y, kb, yb, tb []float64) {
 		w.in[primal][vecW] = w.sharedWork()
 	}
 	w.out[primal][vecFactors] = w.book.next()
-	rates.run(&w.in, &w.out)
+	rates.again(&w.in, &w.out)
 }
 
 // Forget implements solvers.Revisitor.
@@ -65,7 +107,7 @@ func (w *worker) sharedWork() []float64 {
 	v := &w.visits
 	if v.step < 0 {
 		w.out[primal][vecW] = v.scratch
-		w.shared.run(&w.in, &w.out)
+		w.shared.again(&w.in, &w.out)
 		return v.scratch
 	}
 	at := v.step*w.stages + v.stage
@@ -87,6 +129,6 @@ func (w *worker) sharedWork() []float64 {
 		to = v.scratch
 	}
 	w.out[primal][vecW] = to
-	w.shared.run(&w.in, &w.out)
+	w.shared.again(&w.in, &w.out)
 	return to
 }
