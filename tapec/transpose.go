@@ -17,6 +17,13 @@ func (r *reverse) transpose(in *tape.Instr, k int, v, bar tape.Value, guard bool
 	case tape.Slice:
 		r.addPart(in, part{value: whole(), start: in.Attr.Start, step: in.Attr.Step})
 	case tape.Take:
+		if back, ok := inverse(in.Attr.Index, arg[in.Attr.Axis]); ok { // periodic neighbours
+			if !scalar {
+				bar = b.Take(whole(), in.Attr.Axis, back)
+			}
+			r.add(in, k, bar)
+			break
+		}
 		r.addPart(in, part{value: whole(), axis: in.Attr.Axis, index: in.Attr.Index})
 	case tape.Pad:
 		if !scalar {
@@ -172,4 +179,20 @@ func (r *reverse) product(bar tape.Value, other factor, barFirst, ta, tb bool) t
 		first, second = second, first
 	}
 	return b.Reshape(b.SumAxes(b.Op2(tape.ZeroMul, first, second), 1), shape)
+}
+
+// inverse returns the inverse of index if it is a permutation of n positions.
+func inverse(index []int, n int) (back []int, ok bool) {
+	if len(index) != n {
+		return nil, false
+	}
+	back = make([]int, n)
+	seen := make([]bool, n)
+	for i, p := range index {
+		if seen[p] {
+			return nil, false
+		}
+		back[p], seen[p] = i, true
+	}
+	return back, true
 }

@@ -89,7 +89,7 @@ func (c *compiler) views() {
 			}
 		}
 	}
-	c.plainPads(contiguous)
+	c.plain(contiguous)
 	for i := range t.Inputs {
 		c.where[i] = own(i, t.Inputs[i].Shape)
 	}
@@ -111,16 +111,20 @@ func (c *compiler) views() {
 	}
 }
 
-// plainPads marks the Pads that must be arrays: all but those that only
-// elementwise instructions of the same shape read.
-func (c *compiler) plainPads(contiguous []bool) {
+// plain marks the Pads, and Takes of irregular positions, that must be arrays:
+// all but those that only elementwise instructions of the same shape read.
+func (c *compiler) plain(contiguous []bool) {
 	t := c.t
-	pad := func(v tape.Value) bool {
+	lazy := func(v tape.Value) bool {
 		in := t.Instr(v)
-		return in != nil && in.Op == tape.Pad
+		if in == nil || in.Op != tape.Take {
+			return in != nil && in.Op == tape.Pad
+		}
+		_, regular := progression(in.Attr.Index)
+		return !regular
 	}
 	for _, o := range t.Outputs {
-		if pad(o.Value) {
+		if lazy(o.Value) {
 			contiguous[o.Value] = true
 		}
 	}
@@ -130,7 +134,7 @@ func (c *compiler) plainPads(contiguous []bool) {
 			continue
 		}
 		for _, a := range in.Args {
-			if pad(a) && !(in.Op.Row().Elementwise() && in.Shape.Equal(t.Shape(a))) {
+			if lazy(a) && !(in.Op.Row().Elementwise() && in.Shape.Equal(t.Shape(a))) {
 				contiguous[a] = true
 			}
 		}
@@ -164,9 +168,14 @@ func (c *compiler) viewOf(v int, in *tape.Instr, contiguous bool) (view, bool) {
 	case tape.Reshape:
 		return a.reshape(in.Shape)
 	case tape.Take:
-		if a.dense() {
-			return a.take(in.Shape, in.Attr.Axis, in.Attr.Index)
+		if !a.dense() {
+			break
 		}
+		w, ok := a.take(in.Shape, in.Attr.Axis, in.Attr.Index)
+		if !ok && !contiguous {
+			return a.gathered(in.Shape, &in.Attr), true
+		}
+		return w, ok
 	case tape.Pad:
 		if len(in.Shape) == 0 {
 			return a, true

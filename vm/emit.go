@@ -1,6 +1,7 @@
 package vm
 
 import (
+	"fmt"
 	"slices"
 
 	"odes.dev/odes/tape"
@@ -172,14 +173,33 @@ func (c *compiler) dying(gr *group, pos, v int, last []int, g int) (int, bool) {
 // fit the first-level cache, long enough that a loop's start costs little.
 const stripElements = 512
 
+// longStrip returns the length of the strips of a loop that has several: whole
+// rows of its arrays, where rows are not too long, because views are laid out row
+// by row.
+func (c *compiler) longStrip(v int) int {
+	width := c.width(v)
+	shape := c.t.Shape(tape.Value(v))
+	if row := shape[len(shape)-1] * width; row <= stripElements {
+		return rowsElements / row * row
+	}
+	return max(rowsElements/width, 1) * width
+}
+
+// rowsElements is about the length of a strip of a loop that has several.
+const rowsElements = stripElements
+
 // emitLoop writes the loop of a group.
 func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 	size := c.size(gr.values[0])
 	width := c.width(gr.values[0])
 	strip := max(stripElements/width, 1) * width
+	long := c.p.fast && size > strip
+	if long {
+		strip = c.longStrip(gr.values[0])
+	}
 	l := &loop{n: size, strip: strip, lanes: width}
 	c.p.strip = max(c.p.strip, min(strip, size))
-	s := strips{c: c, filled: map[filling]int{}, uses: map[int]int{}}
+	s := strips{c: c, long: long, filled: map[filling]int{}, laid: map[layout]int{}, uses: map[int]int{}}
 	for _, v := range gr.values { // reads still to come of each local value
 		for _, r := range c.args(v) {
 			if local[r] {
@@ -205,7 +225,7 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 				u.shared |= 1 << k
 				u.rows = forms[k] == row
 			default:
-				reg, always := s.fill(l, w, width)
+				reg, always := s.fill(l, in.Args[k], w, width)
 				**o = operand{reg: reg}
 				if !always {
 					spent = append(spent, reg)
@@ -310,6 +330,15 @@ type strips struct {
 	free   []int
 	filled map[filling]int // what is laid out once for the whole loop
 	uses   map[int]int
+
+	long bool           // what is laid out for a strip stays to its end
+	laid map[layout]int // that
+}
+
+// layout is a value as an operand of a shape.
+type layout struct {
+	value tape.Value
+	shape string
 }
 
 // filling is a view of a single element.
@@ -333,6 +362,19 @@ func (s *strips) fresh() int {
 	return r
 }
 
+// reader returns what lays out w for lanes lanes.
+func (c *compiler) reader(w view, lanes int) reader {
+	switch lane := c.lane[w.root]; {
+	case w.pad != nil:
+		return newPadReader(w, lanes, lane)
+	case w.index != nil:
+		return newIndexReader(w, lanes, lane)
+	default:
+		r := newWalker(w, lanes, lane)
+		return &r
+	}
+}
+
 // stripRegister returns the i-th strip register of the program.
 func (c *compiler) stripRegister(i int) int {
 	for r := range c.p.regs {
@@ -348,14 +390,14 @@ func (c *compiler) stripRegister(i int) int {
 
 // fill writes the instruction that lays out view w for a loop, once if it is a
 // single element (always is then true), else for every strip.
-func (s *strips) fill(l *loop, w view, width int) (reg int, always bool) {
+func (s *strips) fill(l *loop, v tape.Value, w view, width int) (reg int, always bool) {
 	c := s.c
-	u := micro{op: tape.Broadcast, a: operand{reg: c.register(w.root), off: c.base[w.root]}}
-	if w.pad != nil {
-		u.pad = newPadReader(w, width, c.lane[w.root])
-	} else {
-		u.from = newWalker(w, width, c.lane[w.root])
+	at := layout{v, fmt.Sprint(w.shape)}
+	if r, ok := s.laid[at]; ok {
+		return r, true
 	}
+	u := micro{op: tape.Broadcast, a: operand{reg: c.register(w.root), off: c.base[w.root]}}
+	u.from = c.reader(w, width)
 	if w.single() {
 		key := filling{w.root, w.off, width}
 		reg, ok := s.filled[key]
@@ -367,9 +409,14 @@ func (s *strips) fill(l *loop, w view, width int) (reg int, always bool) {
 		}
 		return reg, true
 	}
-	u.dst = operand{reg: s.take()}
+	if s.long {
+		u.dst = operand{reg: s.fresh()}
+		s.laid[at] = u.dst.reg
+	} else {
+		u.dst = operand{reg: s.take()}
+	}
 	l.body = append(l.body, u)
-	return u.dst.reg, false
+	return u.dst.reg, s.long
 }
 
 // emitStep writes the step of an instruction that is not elementwise.
@@ -405,7 +452,7 @@ func (c *compiler) emitStep(v int) {
 		s = &takeStep{dst, args[0], outer, inner * width, n, indexRuns(in.Attr.Index)}
 	case tape.Put:
 		outer, n, inner := blocks(in.Shape, in.Attr.Axis)
-		s = &putStep{dst, args[0], outer, inner * width, n, in.Attr.Index}
+		s = &putStep{dst, args[0], outer, inner * width, n, indexRuns(in.Attr.Index)}
 		c.p.flops += c.size(int(in.Args[0]))
 	case tape.SumAxes, tape.ProdAxes, tape.MaxAxes, tape.MinAxes:
 		s = c.reduce(v, in, shapes[0], args[0])

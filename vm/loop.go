@@ -24,8 +24,16 @@ type micro struct {
 	a, b, c operand
 	shared  simd.Shared // operands that have one element for each row of lanes, or one only
 	rows    bool        // which of them: one for each row
-	from    walker
-	pad     *padReader // instead of from, for a padded view
+	from    reader      // of a fill
+}
+
+// reader lays out the elements of a view.
+type reader interface {
+	// read writes the elements from first on, for all lanes, to dst.
+	read(dst, src []float64, first int)
+	// direct returns n numbers, from element first on, where they stand; ok only
+	// if they do so side by side.
+	direct(src []float64, first, n int) (x []float64, ok bool)
 }
 
 // operand is an array a loop's instruction works on: elements off+s … of a
@@ -59,7 +67,7 @@ func (l *loop) part(m *Machine, u *micro, which simd.Shared, o operand, s, n int
 
 func (l *loop) run(m *Machine) {
 	for i := range l.once {
-		l.once[i].fill(m, 0, min(l.strip, l.n))
+		l.fill(m, &l.once[i], 0, min(l.strip, l.n))
 	}
 	fast := m.p.fast
 	for s := 0; s < l.n; s += l.strip {
@@ -68,7 +76,7 @@ func (l *loop) run(m *Machine) {
 			u := &l.body[i]
 			switch {
 			case u.arity == 0:
-				u.fill(m, s, n)
+				l.fill(m, u, s, n)
 			case fast:
 				l.fast(m, u, s, n)
 			case u.arity == 1:
@@ -112,13 +120,8 @@ func (l *loop) fast(m *Machine, u *micro, s, n int) {
 }
 
 // fill lays out the elements of a view as the loop wants them.
-func (u *micro) fill(m *Machine, s, n int) {
-	src := m.regs[u.a.reg][u.a.off:]
-	if u.pad != nil {
-		u.pad.read(m.at(u.dst, s, n), src, s/u.pad.runs.lanes)
-		return
-	}
-	u.from.read(m.at(u.dst, s, n), src, s/u.from.lanes)
+func (l *loop) fill(m *Machine, u *micro, s, n int) {
+	u.from.read(m.at(u.dst, s, n), m.regs[u.a.reg][u.a.off:], s/l.lanes)
 }
 
 // simdOps are the elementwise operations, all but Powi.

@@ -47,7 +47,7 @@ func (p *Program) NewMachine() *Machine {
 		case heap:
 			m.regs[i] = file[r.at : r.at+r.size : r.at+r.size]
 		case strip:
-			m.regs[i], strips = strips[:p.strip:p.strip], strips[p.strip:]
+			m.regs[i], strips = strips[:p.strip:p.strip], strips[p.stripStride():]
 		case constant:
 			m.regs[i] = r.data
 		}

@@ -224,8 +224,8 @@ func TestStats(t *testing.T) {
 		want  vm.Stats
 	}{
 		{"vdp", oscillator, 1, vm.Stats{Instructions: 6, Steps: 2, Bytes: 16, Flops: 5}},
-		{"heat", heat(34), 1, vm.Stats{Instructions: 11, Steps: 2, Bytes: 8 * (32*32 + 5*512), Flops: 10 * 32 * 32}},
-		{"glv", glv(16), 8, vm.Stats{Instructions: 7, Steps: 5, Bytes: 8 * (16*8 + 16 + 2*128), Flops: 2*256 + 32 + 2*256*8 + 3*128}},
+		{"heat", heat(34), 1, vm.Stats{Instructions: 11, Steps: 2, Bytes: 8 * (32*32 + 5*(512+24)), Flops: 10 * 32 * 32}},
+		{"glv", glv(16), 8, vm.Stats{Instructions: 7, Steps: 5, Bytes: 8 * (16*8 + 16 + 128 + 24 + 128), Flops: 2*256 + 32 + 2*256*8 + 3*128}},
 	} {
 		p, err := vm.Compile(parse(t, c.text), vm.Options{Lanes: c.lanes, Backend: simd.Generic})
 		if err != nil {

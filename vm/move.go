@@ -1,6 +1,9 @@
 package vm
 
-import "odes.dev/odes/vm/internal/kernel"
+import (
+	"odes.dev/odes/tape"
+	"odes.dev/odes/vm/internal/kernel"
+)
 
 // copyStep makes a dense copy of a view.
 type copyStep struct {
@@ -125,26 +128,28 @@ func (c *takeStep) run(m *Machine) {
 	}
 }
 
-// putStep adds blocks at the positions of an index into zeros.
+// putStep adds blocks at the positions of runs of successive indices into zeros.
 type putStep struct {
 	dst   dense
 	src   dense
 	outer int
 	block int // elements of one position, all lanes
 	to    int // positions of the result
-	index []int
+	runs  []indexRun
 }
 
 func (c *putStep) run(m *Machine) {
 	d, src := c.dst.of(m), c.src.of(m)
 	clear(d)
 	for range c.outer {
-		for _, i := range c.index {
-			to := d[i*c.block : (i+1)*c.block]
-			for k, x := range src[:len(to)] {
-				to[k] += x
+		for _, r := range c.runs {
+			n := r.n * c.block
+			if to := d[r.start*c.block:][:n]; n < 8 {
+				kernel.Add(to, src[:n])
+			} else {
+				m.combine(tape.Add, to, to, src[:n])
 			}
-			src = src[len(to):]
+			src = src[n:]
 		}
 		d = d[c.to*c.block:]
 	}

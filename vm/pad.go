@@ -15,7 +15,7 @@ type padding struct {
 
 // padded returns v, the operand of a Pad, as the Pad's result.
 func (v view) padded(shape tape.Shape, a *tape.Attr) view {
-	return view{v.root, v.off, shape, v.strides, &padding{v.shape, a.Start, a.Step}}
+	return view{v.root, v.off, shape, v.strides, &padding{v.shape, a.Start, a.Step}, nil}
 }
 
 // padReader lays out elements of a padded view.
@@ -54,6 +54,23 @@ func (r *padReader) read(dst, src []float64, first int) {
 		count -= run
 		j = 0
 	}
+}
+
+// direct implements reader: parts of a row that are the operand's.
+func (r *padReader) direct(src []float64, first, n int) ([]float64, bool) {
+	last := len(r.shape) - 1
+	lanes := r.runs.lanes
+	j := first%r.shape[last] - r.start[last]
+	count := n / lanes
+	if r.step[last] != 1 || r.strides[last] != 1 || lanes > 1 && !r.runs.srcLane || j < 0 || j+count > r.inner[last] {
+		return nil, false
+	}
+	at, ok := r.row(first / r.shape[last])
+	if !ok {
+		return nil, false
+	}
+	at = (at + j) * lanes
+	return src[at : at+n], true
 }
 
 // row returns where the row-th run along the last axis begins in the operand;

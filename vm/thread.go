@@ -48,7 +48,7 @@ type rest struct{ loop }
 func (r *rest) resume(m *Machine, done int) {
 	u := &r.body[0]
 	if u.arity == 0 {
-		u.fill(m, 0, r.n)
+		r.fill(m, u, 0, r.n)
 		return
 	}
 	r.fast(m, u, done, r.n-done)
@@ -125,8 +125,12 @@ func (c *compiler) flush() {
 
 // addLoop appends a loop, short ones instruction by instruction.
 func (c *compiler) addLoop(l *loop) {
-	if !c.p.fast || l.n > l.strip || l.n > recordWork {
+	switch {
+	case !c.p.fast:
 		c.add(l)
+		return
+	case l.n > l.strip:
+		c.addStrips(l)
 		return
 	}
 	for _, body := range [][]micro{l.once, l.body} {
@@ -143,8 +147,8 @@ func (c *compiler) addMicro(l *loop, u *micro) {
 		o.moves = true // a strip register too begins with the first element
 	}
 	if u.arity == 0 {
-		if u.pad == nil {
-			if code, ok := c.moves(&u.from, dense{u.dst.reg, u.dst.off, l.n}, dense{reg: u.a.reg, off: u.a.off}); ok {
+		if w, ok := u.from.(*walker); ok {
+			if code, ok := c.moves(w, dense{u.dst.reg, u.dst.off, l.n}, dense{reg: u.a.reg, off: u.a.off}); ok {
 				c.append(code...)
 				return
 			}

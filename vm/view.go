@@ -14,6 +14,7 @@ type view struct {
 	shape   tape.Shape
 	strides []int
 	pad     *padding // not nil: the elements stand among zeros
+	index   *gather  // not nil: they are picked along an axis
 }
 
 func rowMajor(s tape.Shape) []int {
@@ -28,9 +29,12 @@ func rowMajor(s tape.Shape) []int {
 
 func own(root int, s tape.Shape) view { return view{root: root, shape: s, strides: rowMajor(s)} }
 
+// lazy reports whether the elements are not a regular part of the root.
+func (v view) lazy() bool { return v.pad != nil || v.index != nil }
+
 // dense reports whether the elements follow each other in row-major order.
 func (v view) dense() bool {
-	if v.pad != nil {
+	if v.lazy() {
 		return false
 	}
 	n := 1
@@ -47,7 +51,7 @@ func (v view) dense() bool {
 
 // single reports whether all elements are the same one.
 func (v view) single() bool {
-	if v.pad != nil {
+	if v.lazy() {
 		return false
 	}
 	for k, d := range v.shape {
@@ -60,7 +64,7 @@ func (v view) single() bool {
 
 // stretch returns v with axes of length 1 stretched to shape, or a scalar filled.
 func (v view) stretch(shape tape.Shape) view {
-	if v.pad != nil { // of this shape already
+	if v.lazy() { // of this shape already
 		return v
 	}
 	st := make([]int, len(shape))
@@ -101,18 +105,27 @@ func (v view) reshape(shape tape.Shape) (w view, ok bool) {
 // take returns the positions index along axis if they are in arithmetic
 // progression.
 func (v view) take(shape tape.Shape, axis int, index []int) (view, bool) {
-	step := 1
+	step, ok := progression(index)
+	if !ok {
+		return view{}, false
+	}
+	w := view{root: v.root, off: v.off + index[0]*v.strides[axis], shape: shape, strides: append([]int(nil), v.strides...)}
+	w.strides[axis] *= step
+	return w, true
+}
+
+// progression returns the step of numbers that have one.
+func progression(index []int) (step int, ok bool) {
+	step = 1
 	if len(index) > 1 {
 		step = index[1] - index[0]
 	}
 	for i := 1; i < len(index); i++ {
 		if index[i]-index[i-1] != step {
-			return view{}, false
+			return 0, false
 		}
 	}
-	w := view{root: v.root, off: v.off + index[0]*v.strides[axis], shape: shape, strides: append([]int(nil), v.strides...)}
-	w.strides[axis] *= step
-	return w, true
+	return step, true
 }
 
 // walker visits the elements of a view in row-major order, run by run along
@@ -154,6 +167,20 @@ func (w *walker) read(dst, src []float64, first int) {
 		w.readRun(dst[:n], src, at, run, step)
 		dst = dst[n:]
 	})
+}
+
+// direct implements reader.
+func (w *walker) direct(src []float64, first, n int) ([]float64, bool) {
+	last := len(w.shape) - 1
+	if w.strides[last] != 1 || w.lanes > 1 && !w.srcLane || w.shape[last]-first%w.shape[last] < n/w.lanes {
+		return nil, false
+	}
+	at, rem := w.off, first
+	for k := last; k >= 0; k-- {
+		at += rem % w.shape[k] * w.strides[k]
+		rem /= w.shape[k]
+	}
+	return src[at*w.lanes : at*w.lanes+n], true
 }
 
 // walk calls visit for runs of elements: the run's elements are at, at+step, ….

@@ -258,8 +258,17 @@ func (p *Program) stripElements() int {
 	n := 0
 	for _, r := range p.regs {
 		if r.kind == strip {
-			n += p.strip
+			n += p.stripStride()
 		}
 	}
 	return n
+}
+
+// stripStride is how far apart strips lie: not by a power of two, or the same
+// elements of many would compete for the same places in the cache.
+func (p *Program) stripStride() int {
+	if p.strip < 64 {
+		return p.strip
+	}
+	return p.strip + 24
 }

@@ -1,0 +1,123 @@
+package vm
+
+import "odes.dev/odes/tape"
+
+// gather makes a view one of positions along an axis of a dense operand. Only
+// elementwise instructions of the Take's own shape read such views: a periodic
+// stencil then needs no arrays for its neighbours.
+type gather struct {
+	axis  int
+	from  int // the operand's positions
+	index []int
+}
+
+// gathered returns v, the dense operand of a Take, as the Take's result; its
+// strides stay those of the operand.
+func (v view) gathered(shape tape.Shape, a *tape.Attr) view {
+	return view{v.root, v.off, shape, v.strides, nil, &gather{a.Axis, v.shape[a.Axis], a.Index}}
+}
+
+// indexReader lays out elements of a gathered view: blocks of inner elements for
+// each position of the index.
+type indexReader struct {
+	runs      walker // for its lanes
+	off       int
+	inner     int // elements behind the axis
+	from      int // positions of the operand, times inner
+	index     []int
+	remaining []int // positions from here on that follow each other
+
+	// Where most positions are shift away from their own place, the elements are
+	// copied at once, and the exceptions after that.
+	shifted    bool
+	shift      int
+	exceptions []int
+}
+
+func newIndexReader(v view, lanes int, srcLane bool) *indexReader {
+	g := v.index
+	r := &indexReader{
+		runs: walker{lanes: lanes, srcLane: srcLane}, off: v.off,
+		inner: v.shape[g.axis+1:].Size(), index: g.index, remaining: make([]int, len(g.index)),
+	}
+	r.from = g.from * r.inner
+	count := map[int]int{}
+	for i, p := range g.index {
+		if count[p-i]++; count[p-i] > count[r.shift] {
+			r.shift = p - i
+		}
+	}
+	for i, p := range g.index {
+		if p-i != r.shift {
+			r.exceptions = append(r.exceptions, i)
+		}
+	}
+	if g.from != len(g.index) || 4*len(r.exceptions) > len(g.index) || lanes > 1 && !srcLane {
+		r.exceptions = nil
+		r.shift = 0
+	} else {
+		r.shifted = true
+	}
+	for i := len(g.index) - 1; i >= 0; i-- {
+		r.remaining[i] = 1
+		if i+1 < len(g.index) && g.index[i+1] == g.index[i]+1 {
+			r.remaining[i] += r.remaining[i+1]
+		}
+	}
+	return r
+}
+
+// locate returns where element e is in the operand, and how many follow it there.
+func (r *indexReader) locate(e int) (at, run int) {
+	k, i := e%r.inner, e/r.inner
+	o, i := i/len(r.index), i%len(r.index)
+	return r.off + o*r.from + r.index[i]*r.inner + k, r.remaining[i]*r.inner - k
+}
+
+// read implements reader.
+func (r *indexReader) read(dst, src []float64, first int) {
+	lanes := r.runs.lanes
+	if r.shifted {
+		r.readShifted(dst, src[r.off*lanes:], first)
+		return
+	}
+	for len(dst) > 0 {
+		at, run := r.locate(first)
+		n := min(run*lanes, len(dst))
+		r.runs.readRun(dst[:n], src, at, n/lanes, 1)
+		dst = dst[n:]
+		first += n / lanes
+	}
+}
+
+func (r *indexReader) readShifted(dst, src []float64, first int) {
+	lanes := r.runs.lanes
+	at := (first + r.shift*r.inner) * lanes
+	copy(dst[min(max(-at, 0), len(dst)):], src[min(max(at, 0), len(src)):])
+	row, end := r.from*lanes, first*lanes+len(dst)
+	for o := first / r.from; o*row < end; o++ {
+		for _, i := range r.exceptions {
+			to, from, n := o*row+i*r.inner*lanes-first*lanes, o*row+r.index[i]*r.inner*lanes, r.inner*lanes
+			if n == 1 {
+				if to >= 0 && to < len(dst) {
+					dst[to] = src[from]
+				}
+				continue
+			}
+			lo, hi := max(to, 0), min(to+n, len(dst))
+			if lo < hi {
+				copy(dst[lo:hi], src[from+lo-to:])
+			}
+		}
+	}
+}
+
+// direct implements reader.
+func (r *indexReader) direct(src []float64, first, n int) ([]float64, bool) {
+	lanes := r.runs.lanes
+	at, run := r.locate(first)
+	if lanes > 1 && !r.runs.srcLane || run*lanes < n {
+		return nil, false
+	}
+	return src[at*lanes : at*lanes+n], true
+}

@@ -1,0 +1,118 @@
+package vm
+
+import "odes.dev/odes/internal/simd"
+
+// stripLoop is a long loop as threaded code for one strip: operands that move are
+// read through registers that are set for every strip.
+type stripLoop struct {
+	*loop
+	cursors    []cursor
+	code, tail []step // for a whole strip, and for what is left at the end
+}
+
+// cursor is a register that follows an array from strip to strip.
+type cursor struct {
+	reg  int
+	from operand
+	rows bool   // one element for each row of lanes
+	fill *micro // instead: lay out a view
+}
+
+func (l *stripLoop) run(m *Machine) {
+	for i := range l.once {
+		l.fill(m, &l.once[i], 0, min(l.strip, l.n))
+	}
+	code := l.code
+	for s := 0; s < l.n; s += l.strip {
+		n := l.strip
+		if n > l.n-s {
+			n, code = l.n-s, l.tail
+		}
+		for i := range l.cursors {
+			c := &l.cursors[i]
+			switch {
+			case c.fill != nil:
+				m.regs[c.reg] = l.layout(m, c.fill, s, n)
+			case c.rows:
+				m.regs[c.reg] = m.regs[c.from.reg][c.from.off+s/l.lanes:]
+			default:
+				m.regs[c.reg] = m.regs[c.from.reg][c.from.off+s:]
+			}
+		}
+		for _, x := range code {
+			x.run(m)
+		}
+	}
+}
+
+// layout returns elements s … s+n-1 of a view, in its strip if they do not stand
+// side by side.
+func (l *stripLoop) layout(m *Machine, u *micro, s, n int) []float64 {
+	if x, ok := u.from.direct(m.regs[u.a.reg][u.a.off:], s/l.lanes, n); ok {
+		return x
+	}
+	l.fill(m, u, s, n)
+	return m.at(u.dst, s, n)
+}
+
+// addStrips appends a loop of several strips.
+func (c *compiler) addStrips(l *loop) {
+	s := &stripLoop{loop: l}
+	type key struct {
+		operand
+		rows bool
+	}
+	known := map[key]int{}
+	follow := func(o operand, rows bool) operand {
+		if !o.moves {
+			return o
+		}
+		k := key{o, rows}
+		r, ok := known[k]
+		if !ok {
+			r = c.newRegister(register{kind: bound})
+			known[k] = r
+			s.cursors = append(s.cursors, cursor{reg: r, from: o, rows: rows})
+		}
+		return operand{reg: r}
+	}
+	filled := map[int]int{} // cursor of a strip that is filled
+	var body []micro
+	for i := range l.body {
+		u := l.body[i]
+		if u.arity == 0 {
+			r := c.newRegister(register{kind: bound})
+			filled[u.dst.reg] = r
+			s.cursors = append(s.cursors, cursor{reg: r, fill: &l.body[i]})
+			continue
+		}
+		for k, o := range []*operand{&u.a, &u.b, &u.c}[:u.arity] {
+			if r, ok := filled[o.reg]; ok && !o.moves {
+				*o = operand{reg: r}
+				continue
+			}
+			*o = follow(*o, u.shared&(simd.SharedA<<k) != 0)
+		}
+		u.dst = follow(u.dst, false)
+		body = append(body, u)
+	}
+	s.code = c.unroll(body, l.strip, l.lanes)
+	if rest := l.n % l.strip; rest > 0 {
+		s.tail = c.unroll(body, rest, l.lanes)
+	}
+	c.thread.plain = append(c.thread.plain, s)
+}
+
+// unroll writes the steps of a strip of n elements.
+func (c *compiler) unroll(body []micro, n, lanes int) []step {
+	steps, thread := c.p.steps, c.thread
+	c.p.steps, c.thread = nil, threader{}
+	l := &loop{n: n, strip: n, lanes: lanes}
+	for i := range body {
+		c.addMicro(l, &body[i])
+	}
+	c.flush()
+	out := c.p.steps
+	c.p.steps, c.thread = steps, thread
+	return out
+}
