@@ -32,7 +32,6 @@ type worker struct {
 	t       [1]float64
 	started float64 // t0 of the last run
 	fired   []float64
-	other   []float64 // sink for outputs not asked for
 	truth   []float64
 	rho     []float64
 

@@ -1,0 +1,149 @@
+package odes_test
+
+import (
+	"context"
+	"math"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+var sameBits = []string{"bounce/bounce", "glv/glv", "pk/pk", "thermostat/thermostat", "heat2d/heat2d", "brusselator/brusselator"}
+
+// Results have the same bits whatever the number of lanes and threads.
+func TestLanesAndThreadsDoNotShow(t *testing.T) {
+	for _, name := range sameBits {
+		t.Run(name, func(t *testing.T) {
+			m, err := odes.ParseFile("examples/" + name + ".ode")
+			if err != nil {
+				t.Fatal(err)
+			}
+			var first *odes.Sensitivities
+			for _, threads := range []int{1, 2} {
+				for _, lanes := range []int{1, 2, 3, 8} {
+					s, err := m.Sensitivities(context.Background(), odes.Options{Lanes: lanes, Threads: threads, EventTimes: true})
+					if err != nil {
+						t.Fatal(err)
+					}
+					if first == nil {
+						first = s
+						continue
+					}
+					for i, x := range s.Gradient {
+						if math.Float64bits(x) != math.Float64bits(first.Gradient[i]) {
+							t.Fatalf("%d lanes, %d threads: derivative %d is %v, with one lane %v", lanes, threads, i, x, first.Gradient[i])
+						}
+					}
+				}
+			}
+		})
+	}
+}
+
+// Results have the same bits on every backend: the program is started again
+// with the generic one and compares its results with those of the parent.
+func TestBackendsDoNotShow(t *testing.T) {
+	const variable = "ODES_TEST_CHECKSUM"
+	sum := checksum(t)
+	if want := os.Getenv(variable); want != "" {
+		if sum != want {
+			t.Fatalf("the generic backend gives %s, the default one %s", sum, want)
+		}
+		return
+	}
+	cmd := exec.Command(os.Args[0], "-test.run=^TestBackendsDoNotShow$", "-test.count=1")
+	cmd.Env = append(os.Environ(), "ODES_BACKEND=generic", variable+"="+sum)
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+}
+
+// checksum hashes values and derivatives of the examples.
+func checksum(t *testing.T) string {
+	h := fnv64(0xcbf29ce484222325)
+	for _, name := range sameBits {
+		m, err := odes.ParseFile("examples/" + name + ".ode")
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(context.Background(), odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, v := range s.Values {
+			h.add(v.Value)
+		}
+		for _, x := range s.Gradient {
+			h.add(x)
+		}
+	}
+	return h.String()
+}
+
+// fnv64 is an FNV-1a hash of the bits of numbers.
+type fnv64 uint64
+
+func (h *fnv64) add(x float64) {
+	bits := math.Float64bits(x)
+	for range 8 {
+		*h = (*h ^ fnv64(bits&0xff)) * 0x100000001b3
+		bits >>= 8
+	}
+}
+
+func (h fnv64) String() string { return strconv.FormatUint(uint64(h), 16) }
+
+// The large Lotka–Volterra model: 200 objectives by 40,400 derivatives, some of
+// them against central differences of runs with other parameters.
+func TestLotkaVolterra200(t *testing.T) {
+	if testing.Short() {
+		t.Skip("large")
+	}
+	m, err := odes.ParseFile("examples/glv/glv200.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tight := []odes.Setting{{Key: "solver.rtol", Value: "1e-12"}, {Key: "solver.atol", Value: "1e-14"}}
+	s, err := m.Sensitivities(context.Background(), odes.Options{Settings: tight})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(s.Values) != 200 || s.Columns < 40_400 {
+		t.Fatalf("%d objectives by %d derivatives", len(s.Values), s.Columns)
+	}
+	var a odes.Variable
+	for _, v := range s.Variables {
+		if v.Name == "A" {
+			a = v
+		}
+	}
+	values := func(name string, x float64) []float64 {
+		sol, err := m.Solve(context.Background(), odes.Options{Settings: tight, Set: []odes.Assignment{{Name: name, Values: []float64{x}}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		out := make([]float64, len(sol.Values))
+		for i, v := range sol.Values {
+			out[i] = v.Value
+		}
+		return out
+	}
+	for _, e := range []struct {
+		name     string
+		row, col int
+		value    float64
+	}{{"A[1,1]", 0, 0, -1}, {"A[7,7]", 6, 6, -1}, {"A[200,200]", 199, 199, -1}} {
+		const h = 1e-4
+		up, down := values(e.name, e.value+h), values(e.name, e.value-h)
+		for _, i := range []int{e.row, (e.row + 50) % 200} {
+			got := s.Derivative(i, a)[e.row*200+e.col]
+			want := (up[i] - down[i]) / (2 * h)
+			if math.Abs(got-want) > 1e-7*max(1, math.Abs(want)) {
+				t.Errorf("d y[%d]/d %s = %v, differences give %v", i+1, e.name, got, want)
+			}
+		}
+	}
+}
