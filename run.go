@@ -44,6 +44,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 		l.Errorf(CodeSetting, m.checked.Time.Span, "solver.atol lists %d tolerances for %d states", n, want)
 		return nil, l.Err()
 	}
+	r.auto()
 	r.tableau, _ = solvers.Lookup(r.settings.method)
 	r.plan = newPlan(m.layout, nil)
 	info := r.method(0).Info()

@@ -65,8 +65,14 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
+	if r.settings.autoMode {
+		r.autoMode(len(r.rows), r.columns)
+	}
 	if r.lanes == 0 {
 		r.lanes = chooseLanes(len(r.rows))
+		if mode := r.settings.mode; mode == "tangent" || mode == "forward" {
+			r.lanes = chooseLanes(r.columns)
+		}
 	}
 	active := m.withTotals(m.active(r.point, r.variables))
 	r.plan = newPlan(m.layout, active)

@@ -30,6 +30,7 @@ type settings struct {
 	solver     solvers.Options
 	of, wrt    []string
 	mode       string
+	autoMode   bool                         // mode is to be chosen
 	errors     bool                         // of derivatives are estimated
 	sensTol    float64                      // what their accuracy must be; 0: not asked
 	backward   struct{ RTol, ATol float64 } // tolerances of the continuous adjoint; 0: its defaults
@@ -354,12 +355,6 @@ func (m *Model) resolve(opts Options, l *diag.List) *settings {
 	}
 	if opts.Threads > 0 {
 		s.threads = opts.Threads
-	}
-	if s.method == "auto" {
-		s.method = "dopri5"
-	}
-	if s.mode == "auto" {
-		s.mode = "adjoint"
 	}
 	return s
 }

@@ -48,6 +48,7 @@ var codes = map[string]string{
 	"assertion-failed":        "An assert of constants does not hold.",
 	"assigned-twice":          "The body of an event assigns to an element twice; all assignments happen at once, so neither would come last.",
 	"assignment-in-condition": "A condition is a comparison: x <= 0, not x = 0.",
+	"auto":                    "What auto chose, and why.",
 	"backward":                "A continuous adjoint could not be integrated backwards to its tolerance; use --mode adjoint.",
 	"bad-bounds":              "Bounds are written in [lo, hi], with lo not above hi and the value between.",
 	"bad-data":                "A table of data lacks what is needed of it: columns of equal length, a column time.",

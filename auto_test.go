@@ -1,0 +1,57 @@
+package odes_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// TestAuto requires of auto that it chooses what the manual says, tells so, and changes nothing else.
+func TestAuto(t *testing.T) {
+	m, err := odes.ParseFile("examples/glv/glv.ode") // 11 objectives, 120 variables
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(settings ...string) *odes.Sensitivities {
+		o := odes.Options{}
+		for i := 0; i < len(settings); i += 2 {
+			o.Settings = append(o.Settings, odes.Setting{Key: settings[i], Value: settings[i+1]})
+		}
+		s, err := m.Sensitivities(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	for _, c := range []struct{ rtol, method string }{{"1e-3", "tsit5"}, {"1e-4", "tsit5"}, {"1e-6", "dop853"}, {"1e-9", "dop853"}, {"1e-11", "vern9"}} {
+		got, want := run("solver.method", "auto", "solver.rtol", c.rtol), run("solver.method", c.method, "solver.rtol", c.rtol)
+		if got.Settings.Method != c.method || !said(got, c.method) {
+			t.Errorf("rtol = %s: %s, %v", c.rtol, got.Settings.Method, got.Warnings)
+		}
+		for i, x := range want.Gradient {
+			if got.Gradient[i] != x {
+				t.Fatalf("auto gives other bits than %s", c.method)
+			}
+		}
+	}
+	if got := run("solver.method", "auto", "solver.fixed_step", "0.01"); got.Settings.Method != "rk4" {
+		t.Errorf("fixed steps by %s", got.Settings.Method)
+	}
+	if got := run("sens.mode", "auto"); got.Settings.Mode != "adjoint" || !said(got, "adjoint") {
+		t.Errorf("11 objectives by 120 variables: %s, %v", got.Settings.Mode, got.Warnings)
+	}
+	if got := run("sens.mode", "auto", "sens.wrt", "initial(x)"); got.Settings.Mode != "tangent" || !said(got, "tangent") {
+		t.Errorf("11 objectives by 10 variables: %s, %v", got.Settings.Mode, got.Warnings)
+	}
+}
+
+func said(s *odes.Sensitivities, what string) bool {
+	for _, d := range s.Warnings {
+		if d.Code == odes.CodeAuto && strings.Contains(d.Message, what) {
+			return true
+		}
+	}
+	return false
+}
