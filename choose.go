@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/units"
 )
 
 // variables resolves wrt: names of params, "initial(x)" and "all". nil means
@@ -82,6 +83,7 @@ func (m *Model) variables(wrt []string, l *diag.List) (list []Variable, columns 
 // objective is a scalar objective: element of an objective of the model.
 type objective struct {
 	value Value
+	unit  units.Unit
 	row   int // position in psi
 }
 
@@ -104,7 +106,7 @@ func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 		}
 		known = append(known, o.Name)
 		for i := range size {
-			e := objective{row: row, value: Value{
+			e := objective{row: row, unit: o.Value.Type().Unit, value: Value{
 				Name: elementName(o.Name, shape, i), Doc: o.Doc,
 				Unit: o.Value.Type().Unit.String(), Relation: o.Relation,
 			}}

@@ -36,6 +36,11 @@ type Adjoint struct {
 	New func() CotangentWorker
 	// Threads is the number of goroutines; 0 and 1 mean the caller's. Results do not depend on it.
 	Threads int
+	// Trace, if not nil, is told the adjoint states of the objectives from first on, lam[n][lanes], at the end
+	// and then at the start of every step, from the last to the first: what the objective changes by when the
+	// state is moved there, events to come moving with it. Goroutines call it at the same time. lam is
+	// overwritten after the call.
+	Trace func(t float64, first int, lam []float64)
 
 	sweeps []*sweep // of the goroutines, kept from one gradient to the next
 }
@@ -75,6 +80,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	var steps atomic.Int64
 	work := func(w *sweep) error {
 		w.rates, w.res, w.objectives, w.stride = rates, res, m, opts.stride(run.Size())
+		w.trace = a.Trace
 		for {
 			b := int(next.Add(1)) - 1
 			if b >= blocks {
@@ -131,6 +137,8 @@ type sweep struct {
 	owed          []owed            // by steps of length zero
 	revisits      solvers.Revisitor // the system, if it is one
 	via           transport
+	trace         func(t float64, first int, lam []float64)
+	first         int // row of the block
 
 	step   solvers.Step
 	dense  solvers.Step // with stages of its own, to be interpolated
@@ -213,7 +221,7 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	clear(s.yb)
 	clear(s.tb)
 	clear(s.db)
-	s.loaded = -1
+	s.loaded, s.first = -1, first
 	s.via.begin()
 	mk := s.run.Marks() - 1
 	if first >= s.objectives {
@@ -329,6 +337,13 @@ func (s *sweep) cross(i int) error {
 		s.method.Pull(s.sys, st, &s.g)
 		addTo(c.T0, s.g.T0)
 		addTo(c.Y0, s.g.Y0)
+	}
+	if s.trace != nil && st.H > 0 {
+		if e.Kind == solvers.EndRoot { // moved there, the state meets the guard at another time
+			addTo(s.yb, s.gy)
+		}
+		s.trace(st.T1, s.first, s.yb)
+		s.trace(st.T, s.first, c.Y0)
 	}
 	s.yb, c.Y0 = c.Y0, s.yb
 	s.tb, c.T0 = c.T0, s.tb

@@ -1,0 +1,95 @@
+package odes
+
+import (
+	"context"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
+)
+
+// Costates are the adjoint states of objectives along a run: by how much an
+// objective changes when the state is moved at a time, the events to come
+// moving with it.
+type Costates struct {
+	Objectives []Value
+	// T ascends over the ends of steps. Where an adjoint state jumps (at events, and where an objective reads
+	// the state) the time stands twice, with both limits.
+	T []float64
+	// Of[i] are the adjoint states of objective i, one series per state, in the order of declaration.
+	Of     [][]Series
+	Events []EventRecord
+}
+
+// Costates integrates the model and its discrete adjoint, and returns the
+// adjoint states. The mode and the variables of opts do not matter.
+func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
+	var l diag.List
+	if len(m.experiments) > 0 {
+		l.Errorf(CodeNoSuchRun, source.Span{}, "the adjoint states of a model with experiments are those of each of its runs; this version shows none of them")
+		return nil, l.Err()
+	}
+	opts.Settings = append(append([]Setting(nil), opts.Settings...), Setting{"sens.mode", "adjoint"}, Setting{"sens.error", "off"})
+	opts.Threads, opts.EventTimes, opts.Gradient = 1, false, nil
+	r, err := m.Prepare(opts)
+	if err != nil {
+		return nil, err
+	}
+	adjoint := r.method.(*sens.Adjoint)
+	rows, n := len(r.rows), m.layout.nY
+	var times []float64 // descending
+	var trace []float64 // [len(times)][rows][n]
+	block, at := -1, 0  // the first row of the block that is swept, and its next time
+	adjoint.Trace = func(t float64, first int, lam []float64) {
+		if first != block {
+			block, at = first, 0
+		}
+		if first == 0 {
+			times = append(times, t)
+			trace = append(trace, make([]float64, rows*n)...)
+		}
+		for j := range min(r.lanes, rows-first) {
+			row := trace[(at*rows+first+j)*n:]
+			for i := range n {
+				row[i] = lam[i*r.lanes+j]
+			}
+		}
+		at++
+	}
+	s, err := r.once(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &Costates{Objectives: s.Values, Events: s.Events, Of: make([][]Series, rows)}
+	var kept []int // ascending in time, one of two that are equal
+	for k := len(times) - 1; k >= 0; k-- {
+		if len(kept) > 0 {
+			before := kept[len(kept)-1]
+			if times[before] == times[k] && equal(trace[before*rows*n:(before+1)*rows*n], trace[k*rows*n:(k+1)*rows*n]) {
+				continue
+			}
+		}
+		kept = append(kept, k)
+		out.T = append(out.T, times[k])
+	}
+	for o := range rows {
+		for _, x := range m.checked.States {
+			p := m.part("y." + x.Name)
+			series := Series{Name: x.Name, Doc: x.Doc, Shape: x.Type.Shape, Unit: r.objectives[o].unit.Div(x.Type.Unit).String()}
+			for _, k := range kept {
+				series.Values = append(series.Values, trace[(k*rows+o)*n+p.offset:][:p.len]...)
+			}
+			out.Of[o] = append(out.Of[o], series)
+		}
+	}
+	return out, nil
+}
+
+func equal(x, y []float64) bool {
+	for i, v := range x {
+		if v != y[i] {
+			return false
+		}
+	}
+	return true
+}

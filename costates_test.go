@@ -1,0 +1,125 @@
+package odes_test
+
+import (
+	"context"
+	"fmt"
+	"log"
+	"math"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+const bouncing = `
+time t : [s] from 0 to T
+param T = 2 [s], g = 9.81 [m/s^2], e = 0.8, h0 = 2 [m], v0 = 0 [m/s]
+state x = h0
+state v = v0
+x' = v
+v' = -g
+event bounce when x <= 0 { v = -e*v }
+objective height = final(x)
+objective velocity = final(v)
+objective area2 = integral(x^2)
+objective lost = at_event(bounce, 0.5*pre(v)^2 - 0.5*post(v)^2)
+objective second = event_time(bounce, 2)
+solver { rtol = 1e-10  atol = 1e-12 }
+`
+
+// TestCostates holds adjoint states of the bouncing ball, at every limit of the
+// run, against the derivatives of a run that starts there.
+func TestCostates(t *testing.T) {
+	m, err := odes.Parse("bounce.ode", bouncing, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := []string{"height", "area2", "lost", "second"}
+	for _, lanes := range []int{1, 3, 4} {
+		c, err := m.Costates(t.Context(), odes.Options{Of: of, Lanes: lanes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(c.Objectives) != len(of) || len(c.Of) != len(of) || len(c.T) < 10 || len(c.Events) != 2 {
+			t.Fatalf("%d objectives, %d times, %d events", len(c.Of), len(c.T), len(c.Events))
+		}
+		if c.T[0] != 0 || c.T[len(c.T)-1] != 2 {
+			t.Errorf("from %g to %g", c.T[0], c.T[len(c.T)-1])
+		}
+		jumps := 0
+		checked := 0
+		for k, at := range c.T {
+			if k > 0 && at < c.T[k-1] {
+				t.Fatalf("times descend: %g, %g", c.T[k-1], at)
+			}
+			if k > 0 && at == c.T[k-1] {
+				jumps++
+			}
+			if beside(at, c.Events) || at == 2 {
+				continue
+			}
+			now, err := m.Solve(t.Context(), odes.Options{Set: []odes.Assignment{{Name: "T", Values: []float64{max(at, 1e-9)}}}, Of: []string{"height", "velocity"}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			bounces := 0
+			for _, e := range c.Events {
+				if e.T < at {
+					bounces++
+				}
+			}
+			rest, err := m.Sensitivities(t.Context(), odes.Options{
+				Set: []odes.Assignment{
+					{Name: "T", Values: []float64{2 - at}},
+					{Name: "h0", Values: []float64{now.Values[0].Value}},
+					{Name: "v0", Values: []float64{now.Values[1].Value}},
+				},
+				Of: of, Wrt: []string{"h0", "v0"},
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, name := range of {
+				if name == "second" && bounces > 0 { // it is another bounce then
+					continue
+				}
+				for s, v := range rest.Variables {
+					want, got := rest.Derivative(i, v)[0], c.Of[i][s].Values[k]
+					if math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+						t.Errorf("lanes %d, t = %g: adjoint state of %s by %s is %.12g, want %.12g", lanes, at, name, c.Of[i][s].Name, got, want)
+					}
+					checked++
+				}
+			}
+		}
+		if jumps < 2 || checked < 40 {
+			t.Errorf("%d jumps, %d numbers checked", jumps, checked)
+		}
+		if u := c.Of[0][1].Unit; u != "s" {
+			t.Errorf("unit of the height by the velocity: %q", u)
+		}
+	}
+}
+
+func beside(at float64, events []odes.EventRecord) bool {
+	for _, e := range events {
+		if math.Abs(at-e.T) < 1e-6 {
+			return true
+		}
+	}
+	return false
+}
+
+func ExampleModel_Costates() {
+	m, err := odes.Parse("decay.ode", decay, odes.ParseOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	c, err := m.Costates(context.Background(), odes.Options{Of: []string{"left"}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	x := c.Of[0][0]
+	fmt.Printf("d %s / d %s(0) = %.5f, at the end %.0f\n", c.Objectives[0].Name, x.Name, x.Values[0], x.Values[len(c.T)-1])
+	// Output:
+	// d left / d x(0) = 0.04979, at the end 1
+}
