@@ -56,6 +56,11 @@ type checker struct {
 	resolving  []*entity
 	unitMode   string
 
+	demands  []demand
+	assumed  map[string]inferred // of symbols, by this pass
+	inferred map[string]inferred // by the passes before
+	anyUnits bool                // the file writes some unit
+
 	experiments []*ast.Experiment
 	totals      []*total
 	reads       int                // terms of objectives that are known without the run: totals and priors
@@ -86,6 +91,19 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 	}
 	c := newChecker(f, env)
 	c.run()
+	for range maxInference {
+		found := c.infer()
+		if !c.anyUnits || len(found) == 0 {
+			break
+		}
+		next := newChecker(f, env)
+		next.read, next.inferred = c.read, found
+		for name, u := range c.inferred {
+			next.inferred[name] = u
+		}
+		c = next
+		c.run()
+	}
 	c.checkExperiments()
 	if !c.list.HasErrors() {
 		c.notes()

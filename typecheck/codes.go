@@ -33,6 +33,7 @@ const (
 	CodeSetting      diag.Code = "unknown-setting"      //
 	CodeSettingValue diag.Code = "bad-setting"          //
 	CodeUnit         diag.Code = "unit-mismatch"        //
+	CodeInferred     diag.Code = "inferred-unit"        // note: a name without a unit that its use decides
 	CodeUnknownUnit  diag.Code = "unknown-unit"         // no unit of that name
 	CodeFile         diag.Code = "unreadable-file"      // load, csv
 	CodeData         diag.Code = "bad-data"             //

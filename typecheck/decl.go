@@ -139,6 +139,9 @@ func (c *checker) resolveConst(e *entity) {
 		return
 	}
 	t := types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, "the value of "+e.name)}
+	if !t.Unit.Known() {
+		t.Unit = c.unitOf(e)
+	}
 	if o, is := c.env.Consts[e.name]; is && e.home == nil {
 		if len(shape) > 0 {
 			c.errorf(CodeArguments, v.Name.Span, "const %q has shape %s; only a scalar const can be overridden", e.name, shape)
@@ -201,6 +204,12 @@ func (c *checker) resolveVariable(e *entity) {
 		return
 	}
 	sym.Type = types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, what)}
+	if !sym.Type.Unit.Known() {
+		sym.Type.Unit = c.unitOf(e)
+		if !bare(value) {
+			c.demand(value, sym.Type.Unit)
+		}
+	}
 	sym.Value = value
 	sym.Literal = Static(value)
 	e.sym = sym
@@ -291,6 +300,9 @@ func (c *checker) resolveTime(e *entity) {
 				sym.Type.Unit = b.Type().Unit
 			}
 		}
+	}
+	if !sym.Type.Unit.Known() {
+		sym.Type.Unit = c.unitOf(e)
 	}
 	c.model.Time, c.model.From, c.model.To = sym, from, to
 	if a, ok := from.(*Const); ok && !isBad(from) {
@@ -405,7 +417,7 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 	}
 	var list []Piece
 	t := types.Type{Kind: types.Real, Shape: shape}
-	first := true
+	first, head := true, Expr(nil)
 	for _, h := range halves {
 		subs, out, good := c.target(h.x, h.let.Target, shape)
 		value := c.expr(h.x, h.let.Value)
@@ -420,7 +432,10 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 		if first {
 			t.Unit = value.Type().Unit
 		} else {
-			t.Unit = c.mergeUnits(value.Span(), name, t.Unit, value.Type().Unit)
+			t.Unit = c.mergeUnits(name, t.Unit, head, value)
+		}
+		if first {
+			head = value
 		}
 		first = false
 		if empty(h.indices) {

@@ -100,9 +100,20 @@ func (c *checker) rateUnit(sym *Symbol, value Expr) {
 	if c.model.Time == nil || zero(value) {
 		return
 	}
-	want := sym.Type.Unit.Div(c.model.Time.Type.Unit)
-	if want.Known() && !value.Type().Unit.Same(want) {
-		c.expectUnit("the right-hand side of "+sym.Name+"'", value, want, source.Span{})
+	time, u := c.model.Time, value.Type().Unit
+	want := sym.Type.Unit.Div(time.Type.Unit)
+	switch {
+	case !want.Known():
+		c.assume(sym, u.Mul(time.Type.Unit), value.Span())
+		c.assume(time, sym.Type.Unit.Div(u), value.Span())
+	case u.Same(want):
+		c.demand(value, want)
+	default:
+		d := c.wrongUnit("the right-hand side of "+sym.Name+"'", value, want, source.Span{})
+		if r, ok := value.(*Ref); !ok || r.Sym != sym {
+			c.declaration(d, &Ref{Base: at(sym.Type, sym.Span), Sym: sym})
+		}
+		c.declaration(d, &Ref{Base: at(time.Type, time.Span), Sym: time})
 	}
 }
 

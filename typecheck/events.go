@@ -216,6 +216,7 @@ func (c *checker) pushNot(e Expr, negate bool) Expr {
 // timeUnit checks that a time has the unit of the time.
 func (c *checker) timeUnit(what string, v Expr) {
 	if c.model.Time != nil && !bare(v) {
+		c.assume(c.model.Time, v.Type().Unit, v.Span())
 		c.expectUnit(what, v, c.model.Time.Type.Unit, c.model.Time.Span)
 	}
 }

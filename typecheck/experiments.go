@@ -48,7 +48,7 @@ func (c *checker) checkExperiments() {
 	chosen := map[string][]bool{}
 	for _, it := range c.experiments {
 		x := newChecker(c.file, c.env)
-		x.read = c.read
+		x.read, x.inferred = c.read, c.inferred
 		x.variant = &variant{item: it, overrides: map[string]*ast.ExpItem{}, rows: map[string][]bool{}}
 		for _, t := range c.totals {
 			x.variant.totals = append(x.variant.totals, t.table)

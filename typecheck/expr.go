@@ -406,7 +406,7 @@ func (c *checker) stack(x context, e *ast.Array) Expr {
 	}
 	u = elems[0].Type().Unit
 	for _, el := range elems[1:] {
-		u = c.mergeUnits(e.Span, "an array literal", u, el.Type().Unit)
+		u = c.mergeUnits("an array literal", u, elems[0], el)
 	}
 	shape := append(types.Shape{len(elems)}, elems[0].Type().Shape...)
 	if len(shape) > maxRank {
@@ -544,6 +544,7 @@ func (c *checker) integer(x context, e ast.Expr, what string, lo, hi int) (int, 
 	if !ok {
 		return 0, false
 	}
+	c.counts(x, e)
 	if !whole(v) {
 		c.errorf(CodeSubscript, node.Span(), "%s is a whole number, and this is %g", what, v)
 		return 0, false

@@ -421,6 +421,15 @@ func (c *checker) notes() {
 	for _, x := range c.model.Experiments {
 		x.Model.reads(used)
 	}
+	for _, e := range c.order {
+		if u, ok := c.inferred[e.name]; ok && !u.unit.Plain() && e.sym != nil && e.sym.Value != nil && bare(e.sym.Value) {
+			d := c.list.Notef(CodeInferred, e.span, "%q has no unit; from its use it is taken to be in %s; write it if that is meant", e.name, bracketed(u.unit)).
+				Relate(u.use, "used here")
+			if v := e.sym.Value; literalNumber(v) {
+				d.Fix(v.Span(), v.Span().Text()+" "+bracketed(u.unit), "write the unit")
+			}
+		}
+	}
 	for _, p := range c.model.Params {
 		if !used[p.Name] {
 			c.list.Notef(CodeNoInfluence, p.Span, "param %q is not used; its derivatives are 0", p.Name)

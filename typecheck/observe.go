@@ -56,7 +56,7 @@ func (c *checker) observation(it *ast.Observe) {
 		}
 	}
 	if it.From == nil {
-		c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, value)
+		c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, value.Type().Unit, value.Span())
 		c.list.Warnf(CodeData, it.Span, "observation %q has no data; add: from D.column", it.Name.Name)
 		return
 	}
@@ -79,14 +79,16 @@ func (c *checker) observation(it *ast.Observe) {
 	}
 	rows := &rowsOf{from, table}
 	x.rows = rows
-	d := c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, value)
+	d := c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, from.units[k], from.Span)
 	if d == nil {
 		return
 	}
 	if !value.Type().Unit.Same(from.units[k]) && !bare(value) {
-		c.unitErrorf(it.From.Pos(), "the data have unit %s, the observed quantity %s%s", bracketed(from.units[k]), bracketed(value.Type().Unit), c.mixHint(from.units[k], value.Type().Unit)).
-			Relate(value.Span(), "%s", bracketed(value.Type().Unit)).Relate(from.Span, "declared here")
+		d := c.unitErrorf(it.From.Pos(), "the data have unit %s, the observed quantity %s%s", bracketed(from.units[k]), bracketed(value.Type().Unit), mixHint(from.units[k], value.Type().Unit))
+		c.origin(d, value)
+		d.Relate(from.Span, "the data are declared here")
 	}
+	c.demand(value, from.units[k])
 	if !c.inSupport(d.row, it, from.Name, table, k, d.below != nil) {
 		return
 	}
@@ -174,8 +176,8 @@ type distribution struct {
 	below Expr // nil: not censored
 }
 
-// distribution elaborates the noise of an observation of value; nil after an error.
-func (c *checker) distribution(x context, e ast.Expr, value Expr) *distribution {
+// distribution elaborates the noise of an observation in unit of; nil after an error.
+func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared source.Span) *distribution {
 	call, row, ok := c.noise(e)
 	if !ok {
 		return nil
@@ -219,10 +221,10 @@ func (c *checker) distribution(x context, e ast.Expr, value Expr) *distribution 
 		}
 		u := units.One
 		if below || key == row.Scale {
-			u = value.Type().Unit
+			u = of
 		}
 		if !bare(v) {
-			c.expectUnit("the "+key+" of "+row.Name, v, u, value.Span())
+			c.expectUnit("the "+key+" of "+row.Name, v, u, declared)
 		}
 		if below {
 			d.below = v
@@ -234,8 +236,8 @@ func (c *checker) distribution(x context, e ast.Expr, value Expr) *distribution 
 		return wrong()
 	}
 	if row.Counts {
-		if u := value.Type().Unit; u.Known() && !u.Plain() {
-			c.unitErrorf(value.Span(), "%s counts, and the observed quantity has unit %s; divide it by the amount of one", row.Name, bracketed(u))
+		if of.Known() && !of.Plain() {
+			c.unitErrorf(e.Pos(), "%s counts, and what is observed has unit %s; divide it by the amount of one", row.Name, bracketed(of)).Relate(declared, "declared here")
 		}
 	}
 	return d

@@ -2,7 +2,9 @@ package typecheck
 
 import (
 	"fmt"
+	"math"
 	"slices"
+	"strconv"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
@@ -13,6 +15,7 @@ import (
 
 // unit evaluates a unit as written; unknown after an error.
 func (c *checker) unit(u *ast.Unit) units.Unit {
+	c.anyUnits = true
 	result := units.One
 	for i := range u.Factors {
 		f := &u.Factors[i]
@@ -104,52 +107,51 @@ func (c *checker) unitNamed(name string) units.Unit {
 	return e.unit
 }
 
-// bracketed is a unit as messages print it.
-func bracketed(u units.Unit) string { return "[" + u.String() + "]" }
-
 // sameUnit checks that operands share one unit, and reports them with their places.
-func (c *checker) sameUnit(op string, s source.Span, args ...Expr) {
+func (c *checker) sameUnit(op string, s source.Span, args ...Expr) bool {
 	for _, b := range args[1:] {
 		a := args[0]
 		u, v := a.Type().Unit, b.Type().Unit
-		if u.Same(v) {
-			continue
+		switch {
+		case !u.Known():
+			c.demand(a, v)
+		case !v.Known():
+			c.demand(b, u)
+		case !u.Same(v):
+			c.mixError(strconv.Quote(op), s, a, b)
+			return false
 		}
-		c.unitErrorf(s, "%q mixes %s and %s%s", op, bracketed(u), bracketed(v), c.mixHint(u, v)).
-			Relate(a.Span(), "%s", bracketed(u)).Relate(b.Span(), "%s", bracketed(v))
-		return
 	}
-}
-
-func (c *checker) mixHint(u, v units.Unit) string {
-	if u.SameDimension(v) {
-		return fmt.Sprintf(" (same dimension, factor %.6g): convert one with `as [unit]`", units.Factor(u, v))
-	}
-	if u.Plain() || v.Plain() {
-		return ": give the number its unit, or divide the other by 1 of its unit"
-	}
-	return ""
+	return true
 }
 
 // joinUnits is the unit of a sum: that of the operands that have one. A bare
 // number beside something unknown says nothing.
 func (c *checker) joinUnits(op string, s source.Span, args ...Expr) units.Unit {
-	c.sameUnitAll(op, s, args)
+	if !c.sameUnitAll(op, s, args) {
+		return units.Unit{} // reported: what is made of it is not reported again
+	}
 	return knownUnit(args)
 }
 
-func (c *checker) sameUnitAll(op string, s source.Span, args []Expr) {
+func (c *checker) sameUnitAll(op string, s source.Span, args []Expr) bool {
 	first := -1
 	for i, a := range args {
-		if !a.Type().Unit.Known() {
-			continue
-		}
-		if first < 0 {
+		if a.Type().Unit.Known() && (first < 0 || c.bareBeside(args[first], a)) {
 			first = i
-			continue
 		}
-		c.sameUnit(op, s, args[first], a)
 	}
+	for i, a := range args {
+		if first >= 0 && i != first && !c.sameUnit(op, s, args[first], a) {
+			return false
+		}
+	}
+	return true
+}
+
+// bareBeside reports a plain number in the text beside something with a unit, which says more.
+func (c *checker) bareBeside(a, b Expr) bool {
+	return a.Type().Unit.Plain() && Static(a) && !b.Type().Unit.Plain()
 }
 
 func knownUnit(args []Expr) units.Unit {
@@ -176,9 +178,14 @@ func zero(e Expr) bool {
 	return ok && len(k.Data) == 1 && (k.Data[0] == 0 || k.Data[0]-k.Data[0] != 0)
 }
 
-func (c *checker) mergeUnits(s source.Span, what string, u, v units.Unit) units.Unit {
-	if !u.Same(v) {
-		c.unitErrorf(s, "%s mixes %s and %s%s", what, bracketed(u), bracketed(v), c.mixHint(u, v))
+// mergeUnits adds the unit of another element to that of an array.
+func (c *checker) mergeUnits(what string, u units.Unit, first, e Expr) units.Unit {
+	v := e.Type().Unit
+	switch {
+	case !v.Known():
+		c.demand(e, u)
+	case !u.Same(v):
+		c.mixError(what, e.Span(), first, e)
 	}
 	if !u.Known() || u.Plain() {
 		return v
@@ -218,8 +225,13 @@ func (c *checker) resultUnit(fn *stdlib.Func, s source.Span, args []Expr) (units
 	if fn.Class == stdlib.Elementwise {
 		for _, a := range args {
 			if u := a.Type().Unit; u.Known() && !u.Plain() {
-				c.unitErrorf(a.Span(), "%s needs a pure number, and this has unit %s; divide it by a reference value", name, bracketed(u))
+				d := c.unitErrorf(a.Span(), "%s needs a pure number, and this has unit %s; divide it by a reference value in %s", name, bracketed(u), bracketed(u))
+				if text := c.unitsWithin(a); text != "" {
+					d.Relate(a.Span(), "%s: %s", bracketed(u), text)
+				}
+				c.declaration(d, a)
 			}
+			c.demand(a, units.One)
 		}
 		if slices.ContainsFunc(args, func(a Expr) bool { return !a.Type().Unit.Known() && !zero(a) }) {
 			return units.Unit{}, true
@@ -230,6 +242,7 @@ func (c *checker) resultUnit(fn *stdlib.Func, s source.Span, args []Expr) (units
 
 // powerUnit is the unit of x^e: a dimensional x needs a constant exponent.
 func (c *checker) powerUnit(s source.Span, x, e Expr) units.Unit {
+	c.demand(e, units.One)
 	if u := e.Type().Unit; u.Known() && !u.Plain() {
 		c.unitErrorf(e.Span(), "an exponent is a pure number, and this has unit %s", bracketed(u))
 		return units.Unit{}
@@ -238,26 +251,29 @@ func (c *checker) powerUnit(s source.Span, x, e Expr) units.Unit {
 	if !u.Known() || u.Plain() {
 		return u
 	}
-	k, ok := e.(*Const)
-	if ok && len(k.Data) == 1 {
-		// Exponents are small fractions; anything else is not recognised.
-		for den := int64(1); den <= 12; den++ {
-			if n := k.Data[0] * float64(den); whole(n) && n < 1000 && n > -1000 {
-				r, _ := units.MakeRatio(int64(n), den)
-				return u.Pow(r)
-			}
-		}
-		for den := int64(3); den <= 12; den++ {
-			n := int64(float64(k.Data[0]*float64(den)) + 1000.5)
-			n -= 1000
-			if float64(n)/float64(den) == k.Data[0] {
-				r, _ := units.MakeRatio(n, den)
-				return u.Pow(r)
-			}
+	if k, ok := e.(*Const); ok && len(k.Data) == 1 {
+		if r, ok := exponent(k.Data[0]); ok {
+			return u.Pow(r)
 		}
 	}
 	c.unitErrorf(s, "%s is raised to a power that is not a constant; divide it by 1 %s first", bracketed(u), bracketed(u))
 	return units.Unit{}
+}
+
+// exponent recognises small fractions.
+func exponent(x float64) (units.Ratio, bool) {
+	for den := int64(1); den <= 12; den++ {
+		if n := x * float64(den); whole(n) && n < 1000 && n > -1000 {
+			return units.MakeRatio(int64(n), den)
+		}
+	}
+	for den := int64(3); den <= 12; den++ {
+		n := int64(math.Floor(float64(x*float64(den)) + 0.5))
+		if n < 1000 && n > -1000 && float64(n)/float64(den) == x {
+			return units.MakeRatio(n, den)
+		}
+	}
+	return units.Ratio{}, false
 }
 
 // as converts: the one place where a value is rescaled.
@@ -364,16 +380,9 @@ func (c *checker) declaredUnit(declared *ast.Unit, value Expr, what string) unit
 
 // expectUnit checks the unit of a value against the one its place needs.
 func (c *checker) expectUnit(what string, value Expr, u units.Unit, declared source.Span) {
-	v := value.Type().Unit
-	if v.Same(u) {
+	if value.Type().Unit.Same(u) {
+		c.demand(value, u)
 		return
 	}
-	hint := ""
-	if v.SameDimension(u) {
-		hint = fmt.Sprintf(" (same dimension, factor %.6g): convert it with `as %s`", units.Factor(v, u), bracketed(u))
-	}
-	d := c.unitErrorf(value.Span(), "%s has unit %s, expected %s%s", what, bracketed(v), bracketed(u), hint)
-	if !declared.IsZero() {
-		d.Relate(declared, "%s is declared here", bracketed(u))
-	}
+	c.wrongUnit(what, value, u, declared)
 }

@@ -1,0 +1,199 @@
+package typecheck
+
+import (
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+	"odes.dev/odes/tape"
+)
+
+// Units of names that were written without one are inferred from their use: an
+// expression of unknown unit that stands where some unit is needed is a demand,
+// and demands are handed down to the names. Then the file is checked again with
+// what was found, so that contradictions are reported as everywhere else.
+
+// maxInference bounds how often the file is checked for it: a name may need
+// another's unit first.
+const maxInference = 4
+
+// inferred is the unit of a name, and the use that it follows from.
+type inferred struct {
+	unit units.Unit
+	use  source.Span
+}
+
+// demand is a place that needs a unit, and the expression of unknown unit that stands there.
+type demand struct {
+	e    Expr
+	unit units.Unit
+}
+
+// demand notes that e must have unit u, if that is news.
+func (c *checker) demand(e Expr, u units.Unit) {
+	if c.unitMode == "off" || !u.Known() || !unknown(e) {
+		return
+	}
+	c.demands = append(c.demands, demand{e, u})
+}
+
+// unknown reports an expression whose unit could be worked out.
+func unknown(e Expr) bool { return !e.Type().Unit.Known() && !isBad(e) && !Static(e) }
+
+// infer works the demands off and returns the units found, beyond those known already.
+func (c *checker) infer() map[string]inferred {
+	f := finder{time: c.timeUnitKnown(), found: map[string]inferred{}, seen: map[Expr]bool{}}
+	for name, u := range c.assumed {
+		f.found[name] = u
+	}
+	for _, d := range c.demands {
+		f.hand(d.e, d.unit)
+	}
+	for name := range c.inferred {
+		delete(f.found, name)
+	}
+	return f.found
+}
+
+// counts notes that the consts in e, which is a length or an index, are pure numbers.
+func (c *checker) counts(x context, e ast.Expr) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		if name, ok := n.(*ast.Name); ok && x.module == nil && x.scope.find(name.Name) == nil {
+			if g := c.globals[name.Name]; g != nil && g.kind == constName && g.value != nil && !g.value.Type().Unit.Known() {
+				c.note(name.Name, units.One, name.Span)
+			}
+		}
+		return true
+	})
+}
+
+func (c *checker) timeUnitKnown() units.Unit {
+	if c.model.Time == nil {
+		return units.Unit{}
+	}
+	return c.model.Time.Type.Unit
+}
+
+// assume notes the unit of a symbol that has none.
+func (c *checker) assume(s *Symbol, u units.Unit, use source.Span) {
+	if s != nil && u.Known() && !s.Type.Unit.Known() {
+		c.note(s.Name, u, use)
+	}
+}
+
+func (c *checker) note(name string, u units.Unit, use source.Span) {
+	if _, ok := c.assumed[name]; ok || c.unitMode == "off" {
+		return
+	}
+	if c.assumed == nil {
+		c.assumed = map[string]inferred{}
+	}
+	c.assumed[name] = inferred{u, use}
+}
+
+// unitOf is the inferred unit of a name of the file; unknown if there is none.
+func (c *checker) unitOf(e *entity) units.Unit {
+	if e.home != nil {
+		return units.Unit{}
+	}
+	return c.inferred[e.name].unit
+}
+
+// finder hands demands down.
+type finder struct {
+	time  units.Unit
+	found map[string]inferred
+	seen  map[Expr]bool
+}
+
+// hand gives what e is made of the units they need for e to have unit u.
+func (f *finder) hand(e Expr, u units.Unit) {
+	if !u.Known() || !unknown(e) || f.seen[e] {
+		return
+	}
+	f.seen[e] = true
+	switch e := e.(type) {
+	case *Ref:
+		if _, ok := f.found[e.Sym.Name]; !ok && !e.Sym.Type.Unit.Known() {
+			f.found[e.Sym.Name] = inferred{u, e.S}
+		}
+	case *Call:
+		f.call(e, u)
+	case *Access:
+		f.hand(e.X, u)
+	case *Assemble:
+		for _, p := range e.Pieces {
+			f.hand(p.Value, u)
+		}
+	case *Reduce:
+		if e.Fn.Name != "prod" {
+			f.hand(e.Body, u)
+		}
+	case *If:
+		f.hand(e.Then, u)
+		f.hand(e.Else, u)
+	case *Stack:
+		for _, x := range e.Elems {
+			f.hand(x, u)
+		}
+	case *NoEvent:
+		f.hand(e.X, u)
+	case *Limit:
+		f.hand(e.X, u)
+	case *Functional:
+		switch {
+		case e.Table != nil || e.Kind == EventTime:
+		case e.Kind == Integral:
+			f.hand(e.Body, u.Div(f.time))
+		default:
+			f.hand(e.Body, u)
+		}
+	}
+}
+
+func (f *finder) call(e *Call, u units.Unit) {
+	all := func() {
+		for _, a := range e.Args {
+			f.hand(a, u)
+		}
+	}
+	switch e.Fn.Units {
+	case stdlib.UnitsSame:
+		all()
+	case stdlib.UnitsProduct:
+		a, b := e.Args[0], e.Args[1]
+		f.hand(b, u.Div(known(a)))
+		f.hand(a, u.Div(known(b)))
+	case stdlib.UnitsQuotient:
+		a, b := e.Args[0], e.Args[1]
+		f.hand(a, u.Mul(known(b)))
+		f.hand(b, known(a).Div(u))
+	case stdlib.UnitsRoot:
+		n := int64(2)
+		if e.Fn.Op == tape.Cbrt {
+			n = 3
+		}
+		r, _ := units.MakeRatio(n, 1)
+		f.hand(e.Args[0], u.Pow(r))
+	case stdlib.UnitsPower:
+		if k, ok := e.Args[1].(*Const); ok && len(k.Data) == 1 {
+			if r, ok := exponent(k.Data[0]); ok && r.Num != 0 {
+				inverse, _ := units.MakeRatio(int64(r.Den), int64(r.Num))
+				f.hand(e.Args[0], u.Pow(inverse))
+			}
+		}
+	}
+}
+
+// known is the unit of a factor: that of a whole number is 1.
+func known(e Expr) units.Unit {
+	switch k := e.(type) {
+	case *LoopVar:
+		return units.One
+	case *Const:
+		if !k.T.Unit.Known() && len(k.Data) == 1 && whole(k.Data[0]) && k.Data[0] != 0 {
+			return units.One
+		}
+	}
+	return e.Type().Unit
+}

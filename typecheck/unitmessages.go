@@ -1,0 +1,174 @@
+package typecheck
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/units"
+)
+
+// bracketed is a unit as messages print it.
+func bracketed(u units.Unit) string { return "[" + u.String() + "]" }
+
+// mixError reports two values whose units should agree: what stands in the
+// message before "mixes", both sides with their origins, and the fix.
+func (c *checker) mixError(what string, s source.Span, a, b Expr) {
+	u, v := a.Type().Unit, b.Type().Unit
+	d := c.unitErrorf(s, "%s mixes %s and %s%s", what, bracketed(u), bracketed(v), mixHint(u, v))
+	c.origin(d, a)
+	c.origin(d, b)
+	switch {
+	case literalNumber(a) && u.Plain():
+		d.Fix(a.Span(), a.Span().Text()+" "+bracketed(v), "give the number its unit")
+	case literalNumber(b) && v.Plain():
+		d.Fix(b.Span(), b.Span().Text()+" "+bracketed(u), "give the number its unit")
+	case u.SameDimension(v) && !u.Plain():
+		c.convert(d, b, u)
+	}
+}
+
+// mixHint says how to mend a sum of u and v.
+func mixHint(u, v units.Unit) string {
+	switch {
+	case u.SameDimension(v):
+		return fmt.Sprintf(" (same dimension, factor %.6g): convert one with `as [unit]`", units.Factor(u, v))
+	case u.Plain() || v.Plain():
+		return ": give the number its unit, or divide the other by 1 of its unit"
+	}
+	return "; they differ by a factor in " + bracketed(v.Div(u))
+}
+
+// wrongUnit reports a value whose place needs another unit.
+func (c *checker) wrongUnit(what string, value Expr, u units.Unit, declared source.Span) *diag.Diagnostic {
+	v := value.Type().Unit
+	hint := ""
+	switch {
+	case v.SameDimension(u):
+		hint = fmt.Sprintf(" (same dimension, factor %.6g): convert it with `as %s`", units.Factor(v, u), bracketed(u))
+	case v.Plain() && literalNumber(value):
+		hint = ": give the number its unit"
+	case u.Plain():
+		hint = "; divide it by something in " + bracketed(v)
+	default:
+		hint = "; it lacks a factor in " + bracketed(u.Div(v))
+	}
+	d := c.unitErrorf(value.Span(), "%s has unit %s, expected %s%s", what, bracketed(v), bracketed(u), hint)
+	if text := c.unitsWithin(value); text != "" {
+		d.Relate(value.Span(), "%s: %s", bracketed(v), text)
+	}
+	c.declaration(d, value)
+	if !declared.IsZero() {
+		d.Relate(declared, "%s is declared here", bracketed(u))
+	}
+	switch {
+	case v.SameDimension(u):
+		c.convert(d, value, u)
+	case v.Plain() && literalNumber(value):
+		d.Fix(value.Span(), value.Span().Text()+" "+bracketed(u), "give the number its unit")
+	}
+	return d
+}
+
+// convert attaches the conversion of e to u.
+func (c *checker) convert(d *diag.Diagnostic, e Expr, u units.Unit) {
+	text := e.Span().Text()
+	if len(text) > 60 || strings.ContainsAny(text, "\n#") {
+		return
+	}
+	if compound(text) {
+		text = "(" + text + ")"
+	}
+	d.Fix(e.Span(), text+" as "+bracketed(u), "convert it")
+}
+
+// compound reports a text with operators outside brackets.
+func compound(text string) bool {
+	depth := 0
+	for _, r := range text {
+		switch r {
+		case '(', '[':
+			depth++
+		case ')', ']':
+			depth--
+		case '+', '-', '*', '/', '@', '^':
+			if depth == 0 {
+				return true
+			}
+		}
+	}
+	return strings.HasPrefix(text, "if ")
+}
+
+// origin tells the unit of an operand and where it comes from.
+func (c *checker) origin(d *diag.Diagnostic, e Expr) {
+	text := bracketed(e.Type().Unit)
+	if p := c.unitsWithin(e); p != "" {
+		text += ": " + p
+	}
+	d.Relate(e.Span(), "%s", text)
+	c.declaration(d, e)
+}
+
+// declaration tells where the unit of a name comes from.
+func (c *checker) declaration(d *diag.Diagnostic, e Expr) {
+	r, ok := e.(*Ref)
+	if !ok {
+		c.inferredWithin(d, e)
+		return
+	}
+	if r.Sym.Span.IsZero() {
+		return
+	}
+	if u, ok := c.inferred[r.Sym.Name]; ok {
+		d.Relate(u.use, "%q has unit %s because of its use here", r.Sym.Name, bracketed(u.unit))
+		return
+	}
+	d.Relate(r.Sym.Span, "%q is declared here", r.Sym.Name)
+}
+
+// inferredWithin tells where the unit of the first name in e comes from that was inferred.
+func (c *checker) inferredWithin(d *diag.Diagnostic, e Expr) {
+	s := findSymbol(e, func(s *Symbol) bool { _, ok := c.inferred[s.Name]; return ok })
+	if s != nil {
+		u := c.inferred[s.Name]
+		d.Relate(u.use, "%q has unit %s because of its use here", s.Name, bracketed(u.unit))
+	}
+}
+
+// unitsWithin lists the units of the names in a compound expression: "k is [1/h], x is [mg]".
+func (c *checker) unitsWithin(e Expr) string {
+	if _, ok := e.(*Ref); ok {
+		return ""
+	}
+	const few = 4
+	var list []string
+	seen := map[string]bool{}
+	Walk(func(x Expr) bool {
+		if r, ok := x.(*Ref); ok && !seen[r.Sym.Name] && r.Sym.Type.Unit.Known() && len(list) <= few {
+			seen[r.Sym.Name] = true
+			word := "is"
+			if _, ok := c.inferred[r.Sym.Name]; ok {
+				word = "is taken to be"
+			}
+			list = append(list, fmt.Sprintf("%s %s %s", r.Sym.Name, word, bracketed(r.Sym.Type.Unit)))
+		}
+		return len(list) <= few
+	}, e)
+	if len(list) > few {
+		list = append(list[:few], "…")
+	}
+	return strings.Join(list, ", ")
+}
+
+// literalNumber reports a number as it stands in the text.
+func literalNumber(e Expr) bool {
+	k, ok := e.(*Const)
+	if !ok || len(k.Data) != 1 || e.Span().IsZero() {
+		return false
+	}
+	_, err := strconv.ParseFloat(e.Span().Text(), 64)
+	return err == nil
+}
