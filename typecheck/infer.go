@@ -5,7 +5,6 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/stdlib"
-	"odes.dev/odes/tape"
 )
 
 // Units of names that were written without one are inferred from their use: an
@@ -170,7 +169,7 @@ func (f *finder) call(e *Call, u units.Unit) {
 		f.hand(b, known(a).Div(u))
 	case stdlib.UnitsRoot:
 		n := int64(2)
-		if e.Fn.Op == tape.Cbrt {
+		if e.Fn.Name == "cbrt" {
 			n = 3
 		}
 		r, _ := units.MakeRatio(n, 1)
