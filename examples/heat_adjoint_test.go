@@ -1,0 +1,85 @@
+package examples_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// TestHeatAdjoint holds the derivatives of heat_adjoint against the closed form of each scheme, and their errors against
+// the exact solution, -2π² T e^(-2π²T) u0, against published ones.
+func TestHeatAdjoint(t *testing.T) {
+	// In units of 1e-1 %, by (n, scheme): what the exact discrete derivative of the scheme gives.
+	published := map[string]string{
+		"10 euler": "7.260", "30 euler": "0.104", "50 euler": "0.615",
+		"10 rk4": "8.135", "30 rk4": "0.785", "50 rk4": "0.275",
+	}
+	const end, dt, steps = 0.01, 5e-5, 200
+	for _, n := range []int{10, 30, 50} {
+		m, err := odes.ParseFile(fmt.Sprintf("heat_adjoint/heat%d.ode", n))
+		if err != nil {
+			t.Fatal(err)
+		}
+		h := 1 / float64(n-1)
+		s := math.Sin(math.Pi * h / 2)
+		lambda := -8 * s * s / (h * h) // of the discrete Laplacian
+		z := lambda * dt
+		exact := -2 * math.Pi * math.Pi * end * math.Exp(-2*math.Pi*math.Pi*end)
+		for scheme, r := range map[string][2]float64{ // R(z), R'(z)
+			"euler": {1 + z, 1},
+			"rk4":   {1 + z + z*z/2 + z*z*z/6 + z*z*z*z/24, 1 + z + z*z/2 + z*z*z/6},
+		} {
+			want := steps * math.Pow(r[0], steps-1) * r[1] * lambda * dt // times u0
+			if got := fmt.Sprintf("%.3f", 1e3*math.Abs(want-exact)/math.Abs(exact)); got != published[fmt.Sprint(n, " ", scheme)] {
+				t.Errorf("n = %d, %s: the closed form is off by %s, published %s", n, scheme, got, published[fmt.Sprint(n, " ", scheme)])
+			}
+			for _, mode := range []string{"adjoint", "tangent", "complex"} {
+				opts := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: mode}}}
+				if scheme == "rk4" {
+					opts.Solver = "rk4"
+				}
+				if mode == "tangent" {
+					opts.Of = []string{"mid", "heat", "u_T"}
+				} else if mode == "complex" && n > 10 {
+					continue
+				}
+				res, err := m.Sensitivities(t.Context(), opts)
+				if err != nil {
+					t.Fatal(err)
+				}
+				checked := 0
+				for i, v := range res.Values {
+					u0 := 0.0
+					switch v.Name {
+					case "mid":
+						u0 = math.Pow(math.Sin(math.Pi*float64(n/2-1)*h), 2)
+					case "heat":
+						sum := 0.0
+						for k := range n {
+							sum += math.Sin(math.Pi * float64(k) * h)
+						}
+						u0 = sum * sum / float64(n*n)
+					default:
+						var a, b int
+						if _, err := fmt.Sscanf(v.Name, "u_T[%d,%d]", &a, &b); err != nil {
+							t.Fatal(v.Name, err)
+						}
+						if a == 1 || b == 1 || a == n || b == n {
+							continue
+						}
+						u0 = math.Sin(math.Pi*float64(a-1)*h) * math.Sin(math.Pi*float64(b-1)*h)
+					}
+					checked++
+					if got := res.Gradient[i]; math.Abs(got-want*u0) > 1e-12*math.Abs(want) {
+						t.Errorf("n = %d, %s, %s: d %s/d alpha = %.17g, closed form %.17g", n, scheme, mode, v.Name, got, want*u0)
+					}
+				}
+				if least := 2; checked < least || mode == "tangent" && checked != 2+(n-2)*(n-2) {
+					t.Errorf("n = %d, %s, %s: %d derivatives were compared", n, scheme, mode, checked)
+				}
+			}
+		}
+	}
+}
