@@ -207,38 +207,59 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 			}
 		}
 	}
+	pairs := c.pairs(gr, local, s.uses)
 	for _, v := range gr.values {
 		in := c.t.Instr(tape.Value(v))
+		c.p.ops++
+		c.p.flops += size * opFlops(in.Op)
+		if pairs.first[v] {
+			continue
+		}
 		u := micro{op: in.Op, arity: int8(len(in.Args)), power: in.Attr.Power}
 		var spent []int
-		forms := c.forms(v, local)
-		for k := range in.Args {
-			o := &[]*operand{&u.a, &u.b, &u.c}[k]
+		read := func(v, k int, f form) (o operand, shared bool) {
 			w := c.operandView(v, k)
 			switch {
 			case local[w.root]:
-				**o = operand{reg: c.reg[w.root]}
+				o = operand{reg: c.reg[w.root]}
 			case c.aligned(v, k):
-				**o = operand{reg: c.reg[w.root], off: c.base[w.root] + w.off*width, moves: true}
-			case forms[k] != whole:
-				**o = operand{reg: c.register(w.root), off: c.base[w.root] + w.off, moves: forms[k] == row}
-				u.shared |= 1 << k
-				u.rows = forms[k] == row
+				o = operand{reg: c.reg[w.root], off: c.base[w.root] + w.off*width, moves: true}
+			case f != whole:
+				u.rows = f == row
+				return operand{reg: c.register(w.root), off: c.base[w.root] + w.off, moves: f == row}, true
 			default:
-				reg, always := s.fill(l, in.Args[k], w, width)
-				**o = operand{reg: reg}
+				reg, always := s.fill(l, c.t.Instr(tape.Value(v)).Args[k], w, width)
+				o = operand{reg: reg}
 				if !always {
 					spent = append(spent, reg)
 				}
 			}
+			return o, false
 		}
-		for _, r := range c.args(v) {
-			if local[r] {
-				if s.uses[r]--; s.uses[r] == 0 {
-					spent = append(spent, c.reg[r])
+		done := func(v int) {
+			for _, r := range c.args(v) {
+				if local[r] {
+					if s.uses[r]--; s.uses[r] == 0 && !pairs.first[r] {
+						spent = append(spent, c.reg[r])
+					}
 				}
 			}
 		}
+		operands := []*operand{&u.a, &u.b, &u.c}
+		if k, ok := pairs.second[v]; ok {
+			c.readPair(&u, v, k, read)
+			done(c.operandView(v, k).root)
+		} else {
+			forms := c.forms(v, local)
+			for k := range in.Args {
+				o, shared := read(v, k, forms[k])
+				*operands[k] = o
+				if shared {
+					u.shared |= 1 << k
+				}
+			}
+		}
+		done(v)
 		// The result may take the strip of an operand that is not read again.
 		s.free = append(s.free, spent...)
 		if local[v] {
@@ -256,8 +277,6 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 		if local[v] && s.uses[v] == 0 {
 			s.free = append(s.free, c.reg[v])
 		}
-		c.p.ops++
-		c.p.flops += size * opFlops(in.Op)
 	}
 	c.addLoop(l)
 }

@@ -157,6 +157,9 @@ func (c *compiler) addMicro(l *loop, u *micro) {
 		return
 	}
 	r, ok := l.record(u)
+	if !ok && u.first != tape.Invalid {
+		panic("vm: no handler for a pair of instructions")
+	}
 	if !ok {
 		c.thread.plain = append(c.thread.plain, one)
 		return
@@ -204,6 +207,12 @@ func (l *loop) record(u *micro) (r kernel.Record, ok bool) {
 		rows = l.n / l.lanes
 	}
 	name := op.String() + " "
+	if u.first != tape.Invalid {
+		if u.swapped && u.op == tape.Sub {
+			name = "r" + name
+		}
+		name = simdOps[u.first].String() + "." + name
+	}
 	for k := range int(u.arity) {
 		name += string("VS"[shared>>k&1])
 	}

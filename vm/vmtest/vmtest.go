@@ -130,15 +130,51 @@ func chains(t *testing.T, b Backend) {
 			t.Errorf("%v\n%s", err, text)
 			continue
 		}
-		for mask := range 1 << len(tp.Inputs) {
-			tp := withLanes(tp, mask)
-			for _, lanes := range []int{1, 3, 4, 8, 16} {
-				if err := Agree(b, tp, lanes, Inputs(tp, lanes, 5, false), mask&1 == 1); err != nil {
-					t.Errorf("%s, per-lane inputs %b, %d lanes: %v", tp.Name, mask, lanes, err)
+		allMasks(t, b, tp, 1, 3, 4, 8, 16)
+	}
+	allMasks(t, b, pairs(1), 1, 2, 4, 8)
+	allMasks(t, b, pairs(5), 1, 4)
+	allMasks(t, b, pairs(90), 1, 8)
+	allMasks(t, b, pairs(520), 1)
+}
+
+// allMasks runs t with every choice of per-lane inputs.
+func allMasks(t *testing.T, b Backend, tp *tape.Tape, lanes ...int) {
+	for mask := range 1 << len(tp.Inputs) {
+		tp := withLanes(tp, mask)
+		for _, n := range lanes {
+			if err := Agree(b, tp, n, Inputs(tp, n, 5, false), mask&1 == 1); err != nil {
+				t.Errorf("%s, per-lane inputs %b, %d lanes: %v", tp.Name, mask, n, err)
+			}
+		}
+	}
+}
+
+// pairs has every sum, difference and product of another one and a third
+// operand, arrays of n elements and scalars.
+func pairs(n int) *tape.Tape {
+	b := tape.NewBuilderWith(fmt.Sprintf("pairs%d", n), 0)
+	x, y, z := b.Input("x", tape.Shape{n}, false), b.Input("y", tape.Shape{n}, false), b.Input("z", tape.Shape{n}, false)
+	s := b.Input("s", tape.Shape{}, false)
+	ops := []func(a, b tape.Value) tape.Value{b.Add, b.Sub, b.Mul}
+	var sum tape.Value
+	for i, first := range ops {
+		for j, second := range ops {
+			for k, args := range [][3]tape.Value{{x, y, z}, {x, s, z}, {s, y, x}, {x, y, s}, {s, z, s}, {y, s, s}} {
+				p := second(first(args[0], args[1]), args[2])
+				q := second(args[2], first(args[1], args[0]))
+				if sum == 0 {
+					sum = p
+				}
+				sum = b.Op2(tape.Max, sum, b.Op2(tape.Min, p, q))
+				if (i+j+k)%5 == 0 {
+					b.Output(fmt.Sprintf("o%d.%d.%d", i, j, k), p)
 				}
 			}
 		}
 	}
+	b.Output("sum", sum)
+	return b.Tape()
 }
 
 var specials = []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, -1e-310, 1e308, -1e308, 0.5, 2}

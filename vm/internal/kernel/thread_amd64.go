@@ -579,8 +579,44 @@ func hSelectVVV1(code *uintptr, table *[]float64) (at int, done int)
 // hSelectVVV2 is the handler of select VVV/2.
 func hSelectVVV2(code *uintptr, table *[]float64) (at int, done int)
 
+// hSelectSVV2 is the handler of select SVV/2.
+func hSelectSVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectVSV2 is the handler of select VSV/2.
+func hSelectVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectSSV2 is the handler of select SSV/2.
+func hSelectSSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectVVS2 is the handler of select VVS/2.
+func hSelectVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectSVS2 is the handler of select SVS/2.
+func hSelectSVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectVSS2 is the handler of select VSS/2.
+func hSelectVSS2(code *uintptr, table *[]float64) (at int, done int)
+
 // hSelectVVV4 is the handler of select VVV/4.
 func hSelectVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectSVV4 is the handler of select SVV/4.
+func hSelectSVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectVSV4 is the handler of select VSV/4.
+func hSelectVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectSSV4 is the handler of select SSV/4.
+func hSelectSSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectVVS4 is the handler of select VVS/4.
+func hSelectVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectSVS4 is the handler of select SVS/4.
+func hSelectSVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSelectVSS4 is the handler of select VSS/4.
+func hSelectVSS4(code *uintptr, table *[]float64) (at int, done int)
 
 // hSelectVVV is the handler of select VVV.
 func hSelectVVV(code *uintptr, table *[]float64) (at int, done int)
@@ -609,8 +645,44 @@ func hFmaVVV1(code *uintptr, table *[]float64) (at int, done int)
 // hFmaVVV2 is the handler of fma VVV/2.
 func hFmaVVV2(code *uintptr, table *[]float64) (at int, done int)
 
+// hFmaSVV2 is the handler of fma SVV/2.
+func hFmaSVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaVSV2 is the handler of fma VSV/2.
+func hFmaVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaSSV2 is the handler of fma SSV/2.
+func hFmaSSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaVVS2 is the handler of fma VVS/2.
+func hFmaVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaSVS2 is the handler of fma SVS/2.
+func hFmaSVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaVSS2 is the handler of fma VSS/2.
+func hFmaVSS2(code *uintptr, table *[]float64) (at int, done int)
+
 // hFmaVVV4 is the handler of fma VVV/4.
 func hFmaVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaSVV4 is the handler of fma SVV/4.
+func hFmaSVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaVSV4 is the handler of fma VSV/4.
+func hFmaVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaSSV4 is the handler of fma SSV/4.
+func hFmaSSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaVVS4 is the handler of fma VVS/4.
+func hFmaVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaSVS4 is the handler of fma SVS/4.
+func hFmaSVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hFmaVSS4 is the handler of fma VSS/4.
+func hFmaVSS4(code *uintptr, table *[]float64) (at int, done int)
 
 // hFmaVVV is the handler of fma VVV.
 func hFmaVVV(code *uintptr, table *[]float64) (at int, done int)
@@ -632,6 +704,546 @@ func hFmaSVS(code *uintptr, table *[]float64) (at int, done int)
 
 // hFmaVSS is the handler of fma VSS.
 func hFmaVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVVV1 is the handler of add.add VVV/1.
+func hAddAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVVV2 is the handler of add.add VVV/2.
+func hAddAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVSV2 is the handler of add.add VSV/2.
+func hAddAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVVS2 is the handler of add.add VVS/2.
+func hAddAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVSS2 is the handler of add.add VSS/2.
+func hAddAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVVV4 is the handler of add.add VVV/4.
+func hAddAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVSV4 is the handler of add.add VSV/4.
+func hAddAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVVS4 is the handler of add.add VVS/4.
+func hAddAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVSS4 is the handler of add.add VSS/4.
+func hAddAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVVV is the handler of add.add VVV.
+func hAddAddVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVSV is the handler of add.add VSV.
+func hAddAddVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVVS is the handler of add.add VVS.
+func hAddAddVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddAddVSS is the handler of add.add VSS.
+func hAddAddVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVVV1 is the handler of add.sub VVV/1.
+func hAddSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVVV2 is the handler of add.sub VVV/2.
+func hAddSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVSV2 is the handler of add.sub VSV/2.
+func hAddSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVVS2 is the handler of add.sub VVS/2.
+func hAddSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVSS2 is the handler of add.sub VSS/2.
+func hAddSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVVV4 is the handler of add.sub VVV/4.
+func hAddSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVSV4 is the handler of add.sub VSV/4.
+func hAddSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVVS4 is the handler of add.sub VVS/4.
+func hAddSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVSS4 is the handler of add.sub VSS/4.
+func hAddSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVVV is the handler of add.sub VVV.
+func hAddSubVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVSV is the handler of add.sub VSV.
+func hAddSubVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVVS is the handler of add.sub VVS.
+func hAddSubVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddSubVSS is the handler of add.sub VSS.
+func hAddSubVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVVV1 is the handler of add.rsub VVV/1.
+func hAddRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVVV2 is the handler of add.rsub VVV/2.
+func hAddRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVSV2 is the handler of add.rsub VSV/2.
+func hAddRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVVS2 is the handler of add.rsub VVS/2.
+func hAddRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVSS2 is the handler of add.rsub VSS/2.
+func hAddRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVVV4 is the handler of add.rsub VVV/4.
+func hAddRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVSV4 is the handler of add.rsub VSV/4.
+func hAddRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVVS4 is the handler of add.rsub VVS/4.
+func hAddRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVSS4 is the handler of add.rsub VSS/4.
+func hAddRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVVV is the handler of add.rsub VVV.
+func hAddRsubVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVSV is the handler of add.rsub VSV.
+func hAddRsubVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVVS is the handler of add.rsub VVS.
+func hAddRsubVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddRsubVSS is the handler of add.rsub VSS.
+func hAddRsubVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVVV1 is the handler of add.mul VVV/1.
+func hAddMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVVV2 is the handler of add.mul VVV/2.
+func hAddMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVSV2 is the handler of add.mul VSV/2.
+func hAddMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVVS2 is the handler of add.mul VVS/2.
+func hAddMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVSS2 is the handler of add.mul VSS/2.
+func hAddMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVVV4 is the handler of add.mul VVV/4.
+func hAddMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVSV4 is the handler of add.mul VSV/4.
+func hAddMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVVS4 is the handler of add.mul VVS/4.
+func hAddMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVSS4 is the handler of add.mul VSS/4.
+func hAddMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVVV is the handler of add.mul VVV.
+func hAddMulVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVSV is the handler of add.mul VSV.
+func hAddMulVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVVS is the handler of add.mul VVS.
+func hAddMulVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hAddMulVSS is the handler of add.mul VSS.
+func hAddMulVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVVV1 is the handler of sub.add VVV/1.
+func hSubAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVVV2 is the handler of sub.add VVV/2.
+func hSubAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddSVV2 is the handler of sub.add SVV/2.
+func hSubAddSVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVSV2 is the handler of sub.add VSV/2.
+func hSubAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVVS2 is the handler of sub.add VVS/2.
+func hSubAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddSVS2 is the handler of sub.add SVS/2.
+func hSubAddSVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVSS2 is the handler of sub.add VSS/2.
+func hSubAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVVV4 is the handler of sub.add VVV/4.
+func hSubAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddSVV4 is the handler of sub.add SVV/4.
+func hSubAddSVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVSV4 is the handler of sub.add VSV/4.
+func hSubAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVVS4 is the handler of sub.add VVS/4.
+func hSubAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddSVS4 is the handler of sub.add SVS/4.
+func hSubAddSVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVSS4 is the handler of sub.add VSS/4.
+func hSubAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVVV is the handler of sub.add VVV.
+func hSubAddVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddSVV is the handler of sub.add SVV.
+func hSubAddSVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVSV is the handler of sub.add VSV.
+func hSubAddVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVVS is the handler of sub.add VVS.
+func hSubAddVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddSVS is the handler of sub.add SVS.
+func hSubAddSVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubAddVSS is the handler of sub.add VSS.
+func hSubAddVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVVV1 is the handler of sub.sub VVV/1.
+func hSubSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVVV2 is the handler of sub.sub VVV/2.
+func hSubSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubSVV2 is the handler of sub.sub SVV/2.
+func hSubSubSVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVSV2 is the handler of sub.sub VSV/2.
+func hSubSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVVS2 is the handler of sub.sub VVS/2.
+func hSubSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubSVS2 is the handler of sub.sub SVS/2.
+func hSubSubSVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVSS2 is the handler of sub.sub VSS/2.
+func hSubSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVVV4 is the handler of sub.sub VVV/4.
+func hSubSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubSVV4 is the handler of sub.sub SVV/4.
+func hSubSubSVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVSV4 is the handler of sub.sub VSV/4.
+func hSubSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVVS4 is the handler of sub.sub VVS/4.
+func hSubSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubSVS4 is the handler of sub.sub SVS/4.
+func hSubSubSVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVSS4 is the handler of sub.sub VSS/4.
+func hSubSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVVV is the handler of sub.sub VVV.
+func hSubSubVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubSVV is the handler of sub.sub SVV.
+func hSubSubSVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVSV is the handler of sub.sub VSV.
+func hSubSubVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVVS is the handler of sub.sub VVS.
+func hSubSubVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubSVS is the handler of sub.sub SVS.
+func hSubSubSVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubSubVSS is the handler of sub.sub VSS.
+func hSubSubVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVVV1 is the handler of sub.rsub VVV/1.
+func hSubRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVVV2 is the handler of sub.rsub VVV/2.
+func hSubRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubSVV2 is the handler of sub.rsub SVV/2.
+func hSubRsubSVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVSV2 is the handler of sub.rsub VSV/2.
+func hSubRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVVS2 is the handler of sub.rsub VVS/2.
+func hSubRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubSVS2 is the handler of sub.rsub SVS/2.
+func hSubRsubSVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVSS2 is the handler of sub.rsub VSS/2.
+func hSubRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVVV4 is the handler of sub.rsub VVV/4.
+func hSubRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubSVV4 is the handler of sub.rsub SVV/4.
+func hSubRsubSVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVSV4 is the handler of sub.rsub VSV/4.
+func hSubRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVVS4 is the handler of sub.rsub VVS/4.
+func hSubRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubSVS4 is the handler of sub.rsub SVS/4.
+func hSubRsubSVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVSS4 is the handler of sub.rsub VSS/4.
+func hSubRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVVV is the handler of sub.rsub VVV.
+func hSubRsubVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubSVV is the handler of sub.rsub SVV.
+func hSubRsubSVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVSV is the handler of sub.rsub VSV.
+func hSubRsubVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVVS is the handler of sub.rsub VVS.
+func hSubRsubVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubSVS is the handler of sub.rsub SVS.
+func hSubRsubSVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubRsubVSS is the handler of sub.rsub VSS.
+func hSubRsubVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVVV1 is the handler of sub.mul VVV/1.
+func hSubMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVVV2 is the handler of sub.mul VVV/2.
+func hSubMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulSVV2 is the handler of sub.mul SVV/2.
+func hSubMulSVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVSV2 is the handler of sub.mul VSV/2.
+func hSubMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVVS2 is the handler of sub.mul VVS/2.
+func hSubMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulSVS2 is the handler of sub.mul SVS/2.
+func hSubMulSVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVSS2 is the handler of sub.mul VSS/2.
+func hSubMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVVV4 is the handler of sub.mul VVV/4.
+func hSubMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulSVV4 is the handler of sub.mul SVV/4.
+func hSubMulSVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVSV4 is the handler of sub.mul VSV/4.
+func hSubMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVVS4 is the handler of sub.mul VVS/4.
+func hSubMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulSVS4 is the handler of sub.mul SVS/4.
+func hSubMulSVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVSS4 is the handler of sub.mul VSS/4.
+func hSubMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVVV is the handler of sub.mul VVV.
+func hSubMulVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulSVV is the handler of sub.mul SVV.
+func hSubMulSVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVSV is the handler of sub.mul VSV.
+func hSubMulVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVVS is the handler of sub.mul VVS.
+func hSubMulVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulSVS is the handler of sub.mul SVS.
+func hSubMulSVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hSubMulVSS is the handler of sub.mul VSS.
+func hSubMulVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVVV1 is the handler of mul.add VVV/1.
+func hMulAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVVV2 is the handler of mul.add VVV/2.
+func hMulAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVSV2 is the handler of mul.add VSV/2.
+func hMulAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVVS2 is the handler of mul.add VVS/2.
+func hMulAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVSS2 is the handler of mul.add VSS/2.
+func hMulAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVVV4 is the handler of mul.add VVV/4.
+func hMulAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVSV4 is the handler of mul.add VSV/4.
+func hMulAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVVS4 is the handler of mul.add VVS/4.
+func hMulAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVSS4 is the handler of mul.add VSS/4.
+func hMulAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVVV is the handler of mul.add VVV.
+func hMulAddVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVSV is the handler of mul.add VSV.
+func hMulAddVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVVS is the handler of mul.add VVS.
+func hMulAddVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulAddVSS is the handler of mul.add VSS.
+func hMulAddVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVVV1 is the handler of mul.sub VVV/1.
+func hMulSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVVV2 is the handler of mul.sub VVV/2.
+func hMulSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVSV2 is the handler of mul.sub VSV/2.
+func hMulSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVVS2 is the handler of mul.sub VVS/2.
+func hMulSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVSS2 is the handler of mul.sub VSS/2.
+func hMulSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVVV4 is the handler of mul.sub VVV/4.
+func hMulSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVSV4 is the handler of mul.sub VSV/4.
+func hMulSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVVS4 is the handler of mul.sub VVS/4.
+func hMulSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVSS4 is the handler of mul.sub VSS/4.
+func hMulSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVVV is the handler of mul.sub VVV.
+func hMulSubVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVSV is the handler of mul.sub VSV.
+func hMulSubVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVVS is the handler of mul.sub VVS.
+func hMulSubVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulSubVSS is the handler of mul.sub VSS.
+func hMulSubVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVVV1 is the handler of mul.rsub VVV/1.
+func hMulRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVVV2 is the handler of mul.rsub VVV/2.
+func hMulRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVSV2 is the handler of mul.rsub VSV/2.
+func hMulRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVVS2 is the handler of mul.rsub VVS/2.
+func hMulRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVSS2 is the handler of mul.rsub VSS/2.
+func hMulRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVVV4 is the handler of mul.rsub VVV/4.
+func hMulRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVSV4 is the handler of mul.rsub VSV/4.
+func hMulRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVVS4 is the handler of mul.rsub VVS/4.
+func hMulRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVSS4 is the handler of mul.rsub VSS/4.
+func hMulRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVVV is the handler of mul.rsub VVV.
+func hMulRsubVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVSV is the handler of mul.rsub VSV.
+func hMulRsubVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVVS is the handler of mul.rsub VVS.
+func hMulRsubVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulRsubVSS is the handler of mul.rsub VSS.
+func hMulRsubVSS(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVVV1 is the handler of mul.mul VVV/1.
+func hMulMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVVV2 is the handler of mul.mul VVV/2.
+func hMulMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVSV2 is the handler of mul.mul VSV/2.
+func hMulMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVVS2 is the handler of mul.mul VVS/2.
+func hMulMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVSS2 is the handler of mul.mul VSS/2.
+func hMulMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVVV4 is the handler of mul.mul VVV/4.
+func hMulMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVSV4 is the handler of mul.mul VSV/4.
+func hMulMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVVS4 is the handler of mul.mul VVS/4.
+func hMulMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVSS4 is the handler of mul.mul VSS/4.
+func hMulMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVVV is the handler of mul.mul VVV.
+func hMulMulVVV(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVSV is the handler of mul.mul VSV.
+func hMulMulVSV(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVVS is the handler of mul.mul VVS.
+func hMulMulVVS(code *uintptr, table *[]float64) (at int, done int)
+
+// hMulMulVSS is the handler of mul.mul VSS.
+func hMulMulVSS(code *uintptr, table *[]float64) (at int, done int)
 
 // hExpV1 is the handler of exp V/1.
 func hExpV1(code *uintptr, table *[]float64) (at int, done int)

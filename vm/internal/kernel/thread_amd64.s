@@ -7947,6 +7947,156 @@ TEXT ·hSelectVVV2(SB), NOSPLIT, $0-32
 	ADDQ      $0x40, SI
 	JMP       AX
 
+// func hSelectSVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectSVV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSelectVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSelectSSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectSSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSelectVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSelectSVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectSVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSelectVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
 // func hSelectVVV4(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX
 TEXT ·hSelectVVV4(SB), NOSPLIT, $0-32
@@ -7971,6 +8121,156 @@ TEXT ·hSelectVVV4(SB), NOSPLIT, $0-32
 	MOVQ      64(SI), AX
 	ADDQ      $0x40, SI
 	JMP       AX
+
+// func hSelectSVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectSVV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSelectVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSelectSSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectSSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSelectVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSelectSVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectSVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSelectVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSelectVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VCMPPD       $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD    Y0, Y1, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
 
 // func hSelectVVV(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX
@@ -8865,6 +9165,150 @@ TEXT ·hFmaVVV2(SB), NOSPLIT, $0-32
 	ADDQ        $0x40, SI
 	JMP         AX
 
+// func hFmaSVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaSVV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hFmaVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hFmaSSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaSSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hFmaVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hFmaSVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaSVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hFmaVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
 // func hFmaVVV4(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, FMA3
 TEXT ·hFmaVVV4(SB), NOSPLIT, $0-32
@@ -8888,6 +9332,150 @@ TEXT ·hFmaVVV4(SB), NOSPLIT, $0-32
 	MOVQ        64(SI), AX
 	ADDQ        $0x40, SI
 	JMP         AX
+
+// func hFmaSVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaSVV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hFmaVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hFmaSSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaSSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hFmaVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hFmaSVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaSVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hFmaVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX, FMA3
+TEXT ·hFmaVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VFMADD231PD  Y1, Y0, Y2
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y2, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
 
 // func hFmaVVV(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, FMA3
@@ -9664,6 +10252,9754 @@ quad:
 	VMOVUPD      (CX)(R9*8), Y2
 	VFMADD213PD  Y1, Y0, Y2
 	VMOVUPD      Y2, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VADDPD Y1, Y0, Y0
+	VADDPD Y2, Y0, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hAddAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hAddAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hAddAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddAddVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VADDPD     Y2, Y1, Y1
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddAddVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VADDPD     Y0, Y2, Y0
+	VADDPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddAddVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VADDPD     Y3, Y2, Y2
+	VADDPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddAddVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddAddVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VADDPD     Y0, Y3, Y0
+	VADDPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y2
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VADDPD Y1, Y0, Y0
+	VSUBPD Y2, Y0, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hAddSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hAddSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hAddSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddSubVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VADDPD     Y2, Y1, Y1
+	VSUBPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddSubVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VADDPD     Y0, Y2, Y0
+	VSUBPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddSubVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VADDPD     Y3, Y2, Y2
+	VSUBPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddSubVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddSubVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VADDPD     Y0, Y3, Y0
+	VSUBPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y2
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VADDPD Y1, Y0, Y0
+	VSUBPD Y0, Y2, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hAddRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hAddRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hAddRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddRsubVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VADDPD     Y2, Y1, Y1
+	VSUBPD     Y1, Y3, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddRsubVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VADDPD     Y0, Y2, Y0
+	VSUBPD     Y0, Y3, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddRsubVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VADDPD     Y3, Y2, Y2
+	VSUBPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddRsubVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddRsubVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VADDPD     Y0, Y3, Y0
+	VSUBPD     Y0, Y1, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y2
+	VSUBPD       Y2, Y1, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VADDPD Y1, Y0, Y0
+	VMULPD Y2, Y0, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hAddMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hAddMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hAddMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hAddMulVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VADDPD     Y2, Y1, Y1
+	VMULPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddMulVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VADDPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VADDPD     Y0, Y2, Y0
+	VMULPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VADDPD       Y0, Y1, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddMulVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VADDPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VADDPD     Y3, Y2, Y2
+	VMULPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VADDPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hAddMulVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hAddMulVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VADDPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VADDPD     Y0, Y3, Y0
+	VMULPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VADDPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VSUBPD Y1, Y0, Y0
+	VADDPD Y2, Y0, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hSubAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hSubAddSVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddSVV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubAddSVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddSVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hSubAddSVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddSVV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubAddSVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddSVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubAddVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VSUBPD     Y2, Y1, Y1
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubAddSVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddSVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (CX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (DX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(DX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(DX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(DX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (DX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (DX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VSUBPD     Y2, Y0, Y0
+	VADDPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VMOVUPD      (DX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(DX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VMOVUPD      (DX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubAddVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VSUBPD     Y0, Y2, Y0
+	VADDPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubAddVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VSUBPD     Y3, Y2, Y2
+	VADDPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubAddSVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddSVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (DX)(R9*8), Y2, Y3
+	VSUBPD     Y3, Y0, Y0
+	VADDPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y2
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubAddVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubAddVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VSUBPD     Y0, Y3, Y0
+	VADDPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y2
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VSUBPD Y1, Y0, Y0
+	VSUBPD Y2, Y0, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hSubSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hSubSubSVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubSVV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubSubSVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubSVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hSubSubSVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubSVV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubSubSVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubSVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubSubVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VSUBPD     Y2, Y1, Y1
+	VSUBPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubSubSVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubSVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (CX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (DX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(DX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(DX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(DX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (DX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (DX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VSUBPD     Y2, Y0, Y0
+	VSUBPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VMOVUPD      (DX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(DX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VMOVUPD      (DX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubSubVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VSUBPD     Y0, Y2, Y0
+	VSUBPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubSubVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VSUBPD     Y3, Y2, Y2
+	VSUBPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubSubSVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubSVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (DX)(R9*8), Y2, Y3
+	VSUBPD     Y3, Y0, Y0
+	VSUBPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y2
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubSubVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubSubVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VSUBPD     Y0, Y3, Y0
+	VSUBPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y2
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VSUBPD Y1, Y0, Y0
+	VSUBPD Y0, Y2, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hSubRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hSubRsubSVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubSVV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubRsubSVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubSVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hSubRsubSVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubSVV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubRsubSVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubSVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubRsubVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VSUBPD     Y2, Y1, Y1
+	VSUBPD     Y1, Y3, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubRsubSVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubSVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (CX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (DX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(DX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(DX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(DX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (DX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (DX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VSUBPD     Y2, Y0, Y0
+	VSUBPD     Y0, Y3, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VMOVUPD      (DX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(DX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VMOVUPD      (DX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubRsubVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VSUBPD     Y0, Y2, Y0
+	VSUBPD     Y0, Y3, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubRsubVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VSUBPD     Y3, Y2, Y2
+	VSUBPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubRsubSVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubSVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (DX)(R9*8), Y2, Y3
+	VSUBPD     Y3, Y0, Y0
+	VSUBPD     Y0, Y1, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y2
+	VSUBPD       Y2, Y1, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubRsubVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubRsubVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VSUBPD     Y0, Y3, Y0
+	VSUBPD     Y0, Y1, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y2
+	VSUBPD       Y2, Y1, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VSUBPD Y1, Y0, Y0
+	VMULPD Y2, Y0, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hSubMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hSubMulSVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulSVV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubMulSVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulSVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hSubMulSVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulSVV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubMulSVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulSVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hSubMulVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VSUBPD     Y2, Y1, Y1
+	VMULPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubMulSVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulSVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (CX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (DX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(DX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(DX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(DX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (DX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y1, Y0, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (DX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VSUBPD     Y2, Y0, Y0
+	VMULPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VMOVUPD      (DX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(DX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VMOVUPD      (DX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubMulVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VSUBPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VSUBPD     Y0, Y2, Y0
+	VMULPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VSUBPD       Y0, Y1, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubMulVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VSUBPD     Y3, Y2, Y2
+	VMULPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubMulSVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulSVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (DX)(R9*8), Y2
+	VSUBPD  Y2, Y0, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (DX)(R9*8), Y2, Y3
+	VSUBPD     Y3, Y0, Y0
+	VMULPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (CX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VSUBPD       Y2, Y0, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hSubMulVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hSubMulVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VSUBPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VSUBPD     Y0, Y3, Y0
+	VMULPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VSUBPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VMULPD Y1, Y0, Y0
+	VADDPD Y2, Y0, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hMulAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hMulAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hMulAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulAddVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VMULPD     Y2, Y1, Y1
+	VADDPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulAddVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VADDPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VMULPD     Y0, Y2, Y0
+	VADDPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulAddVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VADDPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VMULPD     Y3, Y2, Y2
+	VADDPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulAddVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulAddVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VADDPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VMULPD     Y0, Y3, Y0
+	VADDPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y2
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VMULPD Y1, Y0, Y0
+	VSUBPD Y2, Y0, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hMulSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hMulSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hMulSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulSubVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VMULPD     Y2, Y1, Y1
+	VSUBPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulSubVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VMULPD     Y0, Y2, Y0
+	VSUBPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulSubVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VSUBPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VMULPD     Y3, Y2, Y2
+	VSUBPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulSubVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulSubVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VSUBPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VMULPD     Y0, Y3, Y0
+	VSUBPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y2
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VMULPD Y1, Y0, Y0
+	VSUBPD Y0, Y2, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hMulRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hMulRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hMulRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulRsubVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VMULPD     Y2, Y1, Y1
+	VSUBPD     Y1, Y3, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulRsubVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VSUBPD  Y1, Y2, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VMULPD     Y0, Y2, Y0
+	VSUBPD     Y0, Y3, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulRsubVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VSUBPD  Y1, Y0, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VMULPD     Y3, Y2, Y2
+	VSUBPD     Y2, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulRsubVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulRsubVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VSUBPD  Y2, Y1, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VMULPD     Y0, Y3, Y0
+	VSUBPD     Y0, Y1, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y2
+	VSUBPD       Y2, Y1, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVVV1(SB), NOSPLIT, $0-32
+	MOVL   16(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   20(SI), CX
+	VMOVSD (AX)(CX*1), X0
+	MOVL   24(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   28(SI), CX
+	VMOVSD (AX)(CX*1), X1
+	MOVL   32(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   36(SI), CX
+	VMOVSD (AX)(CX*1), X2
+	VMULPD Y1, Y0, Y0
+	VMULPD Y2, Y0, Y0
+	MOVL   8(SI), AX
+	MOVQ   (R13)(AX*1), AX
+	MOVL   12(SI), CX
+	VMOVSD X0, (AX)(CX*1)
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hMulMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVVV2(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), X0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), X1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), X2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD X0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hMulMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVSV2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), X2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVVS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), X1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVSS2(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), X0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      X0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVVV4(SB), NOSPLIT, $0-32
+	MOVL    16(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    20(SI), CX
+	VMOVUPD (AX)(CX*1), Y0
+	MOVL    24(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    28(SI), CX
+	VMOVUPD (AX)(CX*1), Y1
+	MOVL    32(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    36(SI), CX
+	VMOVUPD (AX)(CX*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	MOVL    8(SI), AX
+	MOVQ    (R13)(AX*1), AX
+	MOVL    12(SI), CX
+	VMOVUPD Y0, (AX)(CX*1)
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hMulMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVSV4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VMOVUPD      (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVVS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VMOVUPD      (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVSS4(SB), NOSPLIT, $0-32
+	MOVL         16(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         20(SI), CX
+	VMOVUPD      (AX)(CX*1), Y0
+	MOVL         24(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         28(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y1
+	MOVL         32(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         36(SI), CX
+	VBROADCASTSD (AX)(CX*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	MOVL         8(SI), AX
+	MOVQ         (R13)(AX*1), AX
+	MOVL         12(SI), CX
+	VMOVUPD      Y0, (AX)(CX*1)
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hMulMulVVV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVVV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	XORL R8, R8
+	SUBQ R8, DI
+	SUBQ $0x10, DI
+	JL   alongshort
+
+alongsixteen:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	VMOVUPD 32(CX)(R8*8), Y0
+	VMOVUPD 32(DX)(R8*8), Y1
+	VMOVUPD 32(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*8)
+	VMOVUPD 64(CX)(R8*8), Y0
+	VMOVUPD 64(DX)(R8*8), Y1
+	VMOVUPD 64(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 64(AX)(R8*8)
+	VMOVUPD 96(CX)(R8*8), Y0
+	VMOVUPD 96(DX)(R8*8), Y1
+	VMOVUPD 96(BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 96(AX)(R8*8)
+	ADDQ    $0x10, R8
+	SUBQ    $0x10, DI
+	JGE     alongsixteen
+
+alongshort:
+	ADDQ $0x0c, DI
+	JL   alongend
+
+alongfour:
+	VMOVUPD (CX)(R8*8), Y0
+	VMOVUPD (DX)(R8*8), Y1
+	VMOVUPD (BX)(R8*8), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*8)
+	ADDQ    $0x04, R8
+	SUBQ    $0x04, DI
+	JGE     alongfour
+
+alongend:
+	ADDQ       $0x04, DI
+	JZ         alongdone
+	MOVQ       $0x00000004, R9
+	SUBQ       DI, R9
+	LEAQ       masks<>+0(SB), R10
+	VMOVUPD    (R10)(R9*8), Y0
+	VMASKMOVPD (CX)(R8*8), Y0, Y1
+	VMASKMOVPD (DX)(R8*8), Y0, Y2
+	VMASKMOVPD (BX)(R8*8), Y0, Y3
+	VMULPD     Y2, Y1, Y1
+	VMULPD     Y3, Y1, Y1
+	VMASKMOVPD Y1, Y0, (AX)(R8*8)
+	ADDQ       DI, R8
+
+alongdone:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulMulVSV(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVSV(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (BX)(R9*8), Y2
+	VMULPD  Y0, Y1, Y1
+	VMULPD  Y2, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (BX)(R9*8), Y1, Y3
+	VMULPD     Y0, Y2, Y0
+	VMULPD     Y3, Y0, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (BX)(R9*8), Y2
+	VMULPD       Y0, Y1, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulMulVVS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVVS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (BX)(R10*8), Y0
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y1
+	VMOVUPD 32(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y1
+	VMOVUPD 64(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y1
+	VMOVUPD 96(DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y1
+	VMOVUPD (DX)(R9*8), Y2
+	VMULPD  Y2, Y1, Y1
+	VMULPD  Y0, Y1, Y1
+	VMOVUPD Y1, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y1
+	VMASKMOVPD (CX)(R9*8), Y1, Y2
+	VMASKMOVPD (DX)(R9*8), Y1, Y3
+	VMULPD     Y3, Y2, Y2
+	VMULPD     Y0, Y2, Y0
+	VMASKMOVPD Y0, Y1, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y1
+	VMOVUPD      32(DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (BX)(R10*8), Y0
+	VMOVUPD      (CX)(R9*8), Y1
+	VMOVUPD      (DX)(R9*8), Y2
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
+	ADDQ         $0x04, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          quad
+
+done:
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMulMulVSS(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hMulMulVSS(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 12(SI), CX
+	LEAQ (AX)(CX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 20(SI), DX
+	LEAQ (CX)(DX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 28(SI), BX
+	LEAQ (DX)(BX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVL 36(SI), DI
+	LEAQ (BX)(DI*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+	XORL R9, R9
+	XORL R10, R10
+	CMPQ R8, $0x08
+	JE   eight
+	CMPQ R8, $0x04
+	JE   quad
+
+row:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	LEAQ         (R9)(R8*1), R11
+	SUBQ         R9, R11
+	SUBQ         $0x10, R11
+	JL           rowshort
+
+rowsixteen:
+	VMOVUPD (CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	VMOVUPD 32(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 32(AX)(R9*8)
+	VMOVUPD 64(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 64(AX)(R9*8)
+	VMOVUPD 96(CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, 96(AX)(R9*8)
+	ADDQ    $0x10, R9
+	SUBQ    $0x10, R11
+	JGE     rowsixteen
+
+rowshort:
+	ADDQ $0x0c, R11
+	JL   rowend
+
+rowfour:
+	VMOVUPD (CX)(R9*8), Y2
+	VMULPD  Y0, Y2, Y2
+	VMULPD  Y1, Y2, Y2
+	VMOVUPD Y2, (AX)(R9*8)
+	ADDQ    $0x04, R9
+	SUBQ    $0x04, R11
+	JGE     rowfour
+
+rowend:
+	ADDQ       $0x04, R11
+	JZ         rowdone
+	MOVQ       $0x00000004, R12
+	SUBQ       R11, R12
+	LEAQ       masks<>+0(SB), R14
+	VMOVUPD    (R14)(R12*8), Y2
+	VMASKMOVPD (CX)(R9*8), Y2, Y3
+	VMULPD     Y0, Y3, Y0
+	VMULPD     Y1, Y0, Y0
+	VMASKMOVPD Y0, Y2, (AX)(R9*8)
+	ADDQ       R11, R9
+
+rowdone:
+	INCQ R10
+	CMPQ R10, DI
+	JLT  row
+	JMP  done
+
+eight:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*8)
+	VMOVUPD      32(CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*8)
+	ADDQ         $0x08, R9
+	INCQ         R10
+	CMPQ         R10, DI
+	JLT          eight
+	JMP          done
+
+quad:
+	VBROADCASTSD (DX)(R10*8), Y0
+	VBROADCASTSD (BX)(R10*8), Y1
+	VMOVUPD      (CX)(R9*8), Y2
+	VMULPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*8)
 	ADDQ         $0x04, R9
 	INCQ         R10
 	CMPQ         R10, DI
@@ -21262,182 +31598,590 @@ TEXT ·addresses(SB), NOSPLIT, $0-8
 	MOVQ CX, 1504(AX)
 	LEAQ ·hSelectVVV2+0(SB), CX
 	MOVQ CX, 1512(AX)
-	LEAQ ·hSelectVVV4+0(SB), CX
+	LEAQ ·hSelectSVV2+0(SB), CX
 	MOVQ CX, 1520(AX)
-	LEAQ ·hSelectVVV+0(SB), CX
+	LEAQ ·hSelectVSV2+0(SB), CX
 	MOVQ CX, 1528(AX)
-	LEAQ ·hSelectSVV+0(SB), CX
+	LEAQ ·hSelectSSV2+0(SB), CX
 	MOVQ CX, 1536(AX)
-	LEAQ ·hSelectVSV+0(SB), CX
+	LEAQ ·hSelectVVS2+0(SB), CX
 	MOVQ CX, 1544(AX)
-	LEAQ ·hSelectSSV+0(SB), CX
+	LEAQ ·hSelectSVS2+0(SB), CX
 	MOVQ CX, 1552(AX)
-	LEAQ ·hSelectVVS+0(SB), CX
+	LEAQ ·hSelectVSS2+0(SB), CX
 	MOVQ CX, 1560(AX)
-	LEAQ ·hSelectSVS+0(SB), CX
+	LEAQ ·hSelectVVV4+0(SB), CX
 	MOVQ CX, 1568(AX)
-	LEAQ ·hSelectVSS+0(SB), CX
+	LEAQ ·hSelectSVV4+0(SB), CX
 	MOVQ CX, 1576(AX)
-	LEAQ ·hFmaVVV1+0(SB), CX
+	LEAQ ·hSelectVSV4+0(SB), CX
 	MOVQ CX, 1584(AX)
-	LEAQ ·hFmaVVV2+0(SB), CX
+	LEAQ ·hSelectSSV4+0(SB), CX
 	MOVQ CX, 1592(AX)
-	LEAQ ·hFmaVVV4+0(SB), CX
+	LEAQ ·hSelectVVS4+0(SB), CX
 	MOVQ CX, 1600(AX)
-	LEAQ ·hFmaVVV+0(SB), CX
+	LEAQ ·hSelectSVS4+0(SB), CX
 	MOVQ CX, 1608(AX)
-	LEAQ ·hFmaSVV+0(SB), CX
+	LEAQ ·hSelectVSS4+0(SB), CX
 	MOVQ CX, 1616(AX)
-	LEAQ ·hFmaVSV+0(SB), CX
+	LEAQ ·hSelectVVV+0(SB), CX
 	MOVQ CX, 1624(AX)
-	LEAQ ·hFmaSSV+0(SB), CX
+	LEAQ ·hSelectSVV+0(SB), CX
 	MOVQ CX, 1632(AX)
-	LEAQ ·hFmaVVS+0(SB), CX
+	LEAQ ·hSelectVSV+0(SB), CX
 	MOVQ CX, 1640(AX)
-	LEAQ ·hFmaSVS+0(SB), CX
+	LEAQ ·hSelectSSV+0(SB), CX
 	MOVQ CX, 1648(AX)
-	LEAQ ·hFmaVSS+0(SB), CX
+	LEAQ ·hSelectVVS+0(SB), CX
 	MOVQ CX, 1656(AX)
-	LEAQ ·hExpV1+0(SB), CX
+	LEAQ ·hSelectSVS+0(SB), CX
 	MOVQ CX, 1664(AX)
-	LEAQ ·hExpV+0(SB), CX
+	LEAQ ·hSelectVSS+0(SB), CX
 	MOVQ CX, 1672(AX)
-	LEAQ ·hExpm1V1+0(SB), CX
+	LEAQ ·hFmaVVV1+0(SB), CX
 	MOVQ CX, 1680(AX)
-	LEAQ ·hExpm1V+0(SB), CX
+	LEAQ ·hFmaVVV2+0(SB), CX
 	MOVQ CX, 1688(AX)
-	LEAQ ·hSinhV1+0(SB), CX
+	LEAQ ·hFmaSVV2+0(SB), CX
 	MOVQ CX, 1696(AX)
-	LEAQ ·hSinhV+0(SB), CX
+	LEAQ ·hFmaVSV2+0(SB), CX
 	MOVQ CX, 1704(AX)
-	LEAQ ·hCoshV1+0(SB), CX
+	LEAQ ·hFmaSSV2+0(SB), CX
 	MOVQ CX, 1712(AX)
-	LEAQ ·hCoshV+0(SB), CX
+	LEAQ ·hFmaVVS2+0(SB), CX
 	MOVQ CX, 1720(AX)
-	LEAQ ·hTanhV1+0(SB), CX
+	LEAQ ·hFmaSVS2+0(SB), CX
 	MOVQ CX, 1728(AX)
-	LEAQ ·hTanhV+0(SB), CX
+	LEAQ ·hFmaVSS2+0(SB), CX
 	MOVQ CX, 1736(AX)
-	LEAQ ·hSigmoidV1+0(SB), CX
+	LEAQ ·hFmaVVV4+0(SB), CX
 	MOVQ CX, 1744(AX)
-	LEAQ ·hSigmoidV+0(SB), CX
+	LEAQ ·hFmaSVV4+0(SB), CX
 	MOVQ CX, 1752(AX)
-	LEAQ ·hLogV1+0(SB), CX
+	LEAQ ·hFmaVSV4+0(SB), CX
 	MOVQ CX, 1760(AX)
-	LEAQ ·hLogV+0(SB), CX
+	LEAQ ·hFmaSSV4+0(SB), CX
 	MOVQ CX, 1768(AX)
-	LEAQ ·hLog1pV1+0(SB), CX
+	LEAQ ·hFmaVVS4+0(SB), CX
 	MOVQ CX, 1776(AX)
-	LEAQ ·hLog1pV+0(SB), CX
+	LEAQ ·hFmaSVS4+0(SB), CX
 	MOVQ CX, 1784(AX)
-	LEAQ ·hLog10V1+0(SB), CX
+	LEAQ ·hFmaVSS4+0(SB), CX
 	MOVQ CX, 1792(AX)
-	LEAQ ·hLog10V+0(SB), CX
+	LEAQ ·hFmaVVV+0(SB), CX
 	MOVQ CX, 1800(AX)
-	LEAQ ·hAsinhV1+0(SB), CX
+	LEAQ ·hFmaSVV+0(SB), CX
 	MOVQ CX, 1808(AX)
-	LEAQ ·hAsinhV+0(SB), CX
+	LEAQ ·hFmaVSV+0(SB), CX
 	MOVQ CX, 1816(AX)
-	LEAQ ·hAcoshV1+0(SB), CX
+	LEAQ ·hFmaSSV+0(SB), CX
 	MOVQ CX, 1824(AX)
-	LEAQ ·hAcoshV+0(SB), CX
+	LEAQ ·hFmaVVS+0(SB), CX
 	MOVQ CX, 1832(AX)
-	LEAQ ·hAtanhV1+0(SB), CX
+	LEAQ ·hFmaSVS+0(SB), CX
 	MOVQ CX, 1840(AX)
-	LEAQ ·hAtanhV+0(SB), CX
+	LEAQ ·hFmaVSS+0(SB), CX
 	MOVQ CX, 1848(AX)
-	LEAQ ·hSinV1+0(SB), CX
+	LEAQ ·hAddAddVVV1+0(SB), CX
 	MOVQ CX, 1856(AX)
-	LEAQ ·hSinV+0(SB), CX
+	LEAQ ·hAddAddVVV2+0(SB), CX
 	MOVQ CX, 1864(AX)
-	LEAQ ·hCosV1+0(SB), CX
+	LEAQ ·hAddAddVSV2+0(SB), CX
 	MOVQ CX, 1872(AX)
-	LEAQ ·hCosV+0(SB), CX
+	LEAQ ·hAddAddVVS2+0(SB), CX
 	MOVQ CX, 1880(AX)
-	LEAQ ·hTanV1+0(SB), CX
+	LEAQ ·hAddAddVSS2+0(SB), CX
 	MOVQ CX, 1888(AX)
-	LEAQ ·hTanV+0(SB), CX
+	LEAQ ·hAddAddVVV4+0(SB), CX
 	MOVQ CX, 1896(AX)
-	LEAQ ·hAsinV1+0(SB), CX
+	LEAQ ·hAddAddVSV4+0(SB), CX
 	MOVQ CX, 1904(AX)
-	LEAQ ·hAsinV+0(SB), CX
+	LEAQ ·hAddAddVVS4+0(SB), CX
 	MOVQ CX, 1912(AX)
-	LEAQ ·hAcosV1+0(SB), CX
+	LEAQ ·hAddAddVSS4+0(SB), CX
 	MOVQ CX, 1920(AX)
-	LEAQ ·hAcosV+0(SB), CX
+	LEAQ ·hAddAddVVV+0(SB), CX
 	MOVQ CX, 1928(AX)
-	LEAQ ·hAtanV1+0(SB), CX
+	LEAQ ·hAddAddVSV+0(SB), CX
 	MOVQ CX, 1936(AX)
-	LEAQ ·hAtanV+0(SB), CX
+	LEAQ ·hAddAddVVS+0(SB), CX
 	MOVQ CX, 1944(AX)
-	LEAQ ·hCbrtV1+0(SB), CX
+	LEAQ ·hAddAddVSS+0(SB), CX
 	MOVQ CX, 1952(AX)
-	LEAQ ·hCbrtV+0(SB), CX
+	LEAQ ·hAddSubVVV1+0(SB), CX
 	MOVQ CX, 1960(AX)
-	LEAQ ·hErfV1+0(SB), CX
+	LEAQ ·hAddSubVVV2+0(SB), CX
 	MOVQ CX, 1968(AX)
-	LEAQ ·hErfV+0(SB), CX
+	LEAQ ·hAddSubVSV2+0(SB), CX
 	MOVQ CX, 1976(AX)
-	LEAQ ·hErfcV1+0(SB), CX
+	LEAQ ·hAddSubVVS2+0(SB), CX
 	MOVQ CX, 1984(AX)
-	LEAQ ·hErfcV+0(SB), CX
+	LEAQ ·hAddSubVSS2+0(SB), CX
 	MOVQ CX, 1992(AX)
-	LEAQ ·hRecip2V1+0(SB), CX
+	LEAQ ·hAddSubVVV4+0(SB), CX
 	MOVQ CX, 2000(AX)
-	LEAQ ·hRecip2V+0(SB), CX
+	LEAQ ·hAddSubVSV4+0(SB), CX
 	MOVQ CX, 2008(AX)
-	LEAQ ·hRecip3V1+0(SB), CX
+	LEAQ ·hAddSubVVS4+0(SB), CX
 	MOVQ CX, 2016(AX)
-	LEAQ ·hRecip3V+0(SB), CX
+	LEAQ ·hAddSubVSS4+0(SB), CX
 	MOVQ CX, 2024(AX)
-	LEAQ ·hRecip4V1+0(SB), CX
+	LEAQ ·hAddSubVVV+0(SB), CX
 	MOVQ CX, 2032(AX)
-	LEAQ ·hRecip4V+0(SB), CX
+	LEAQ ·hAddSubVSV+0(SB), CX
 	MOVQ CX, 2040(AX)
-	LEAQ ·hPowVV1+0(SB), CX
+	LEAQ ·hAddSubVVS+0(SB), CX
 	MOVQ CX, 2048(AX)
-	LEAQ ·hPowVV+0(SB), CX
+	LEAQ ·hAddSubVSS+0(SB), CX
 	MOVQ CX, 2056(AX)
-	LEAQ ·hPowSV+0(SB), CX
+	LEAQ ·hAddRsubVVV1+0(SB), CX
 	MOVQ CX, 2064(AX)
-	LEAQ ·hPowVS+0(SB), CX
+	LEAQ ·hAddRsubVVV2+0(SB), CX
 	MOVQ CX, 2072(AX)
-	LEAQ ·hAtan2VV1+0(SB), CX
+	LEAQ ·hAddRsubVSV2+0(SB), CX
 	MOVQ CX, 2080(AX)
-	LEAQ ·hAtan2VV+0(SB), CX
+	LEAQ ·hAddRsubVVS2+0(SB), CX
 	MOVQ CX, 2088(AX)
-	LEAQ ·hAtan2SV+0(SB), CX
+	LEAQ ·hAddRsubVSS2+0(SB), CX
 	MOVQ CX, 2096(AX)
-	LEAQ ·hAtan2VS+0(SB), CX
+	LEAQ ·hAddRsubVVV4+0(SB), CX
 	MOVQ CX, 2104(AX)
-	LEAQ ·hHypotVV1+0(SB), CX
+	LEAQ ·hAddRsubVSV4+0(SB), CX
 	MOVQ CX, 2112(AX)
-	LEAQ ·hHypotVV+0(SB), CX
+	LEAQ ·hAddRsubVVS4+0(SB), CX
 	MOVQ CX, 2120(AX)
-	LEAQ ·hHypotSV+0(SB), CX
+	LEAQ ·hAddRsubVSS4+0(SB), CX
 	MOVQ CX, 2128(AX)
-	LEAQ ·hHypotVS+0(SB), CX
+	LEAQ ·hAddRsubVVV+0(SB), CX
 	MOVQ CX, 2136(AX)
-	LEAQ ·hModVV1+0(SB), CX
+	LEAQ ·hAddRsubVSV+0(SB), CX
 	MOVQ CX, 2144(AX)
-	LEAQ ·hModVV+0(SB), CX
+	LEAQ ·hAddRsubVVS+0(SB), CX
 	MOVQ CX, 2152(AX)
-	LEAQ ·hModSV+0(SB), CX
+	LEAQ ·hAddRsubVSS+0(SB), CX
 	MOVQ CX, 2160(AX)
-	LEAQ ·hModVS+0(SB), CX
+	LEAQ ·hAddMulVVV1+0(SB), CX
 	MOVQ CX, 2168(AX)
-	LEAQ ·hMove+0(SB), CX
+	LEAQ ·hAddMulVVV2+0(SB), CX
 	MOVQ CX, 2176(AX)
-	LEAQ ·hMatvec+0(SB), CX
+	LEAQ ·hAddMulVSV2+0(SB), CX
 	MOVQ CX, 2184(AX)
-	LEAQ ·hMatvecTransposed+0(SB), CX
+	LEAQ ·hAddMulVVS2+0(SB), CX
 	MOVQ CX, 2192(AX)
-	LEAQ ·hMatvecLanes4+0(SB), CX
+	LEAQ ·hAddMulVSS2+0(SB), CX
 	MOVQ CX, 2200(AX)
-	LEAQ ·hMatvecLanes8+0(SB), CX
+	LEAQ ·hAddMulVVV4+0(SB), CX
 	MOVQ CX, 2208(AX)
-	LEAQ ·hSum+0(SB), CX
+	LEAQ ·hAddMulVSV4+0(SB), CX
 	MOVQ CX, 2216(AX)
-	LEAQ ·hDot+0(SB), CX
+	LEAQ ·hAddMulVVS4+0(SB), CX
 	MOVQ CX, 2224(AX)
+	LEAQ ·hAddMulVSS4+0(SB), CX
+	MOVQ CX, 2232(AX)
+	LEAQ ·hAddMulVVV+0(SB), CX
+	MOVQ CX, 2240(AX)
+	LEAQ ·hAddMulVSV+0(SB), CX
+	MOVQ CX, 2248(AX)
+	LEAQ ·hAddMulVVS+0(SB), CX
+	MOVQ CX, 2256(AX)
+	LEAQ ·hAddMulVSS+0(SB), CX
+	MOVQ CX, 2264(AX)
+	LEAQ ·hSubAddVVV1+0(SB), CX
+	MOVQ CX, 2272(AX)
+	LEAQ ·hSubAddVVV2+0(SB), CX
+	MOVQ CX, 2280(AX)
+	LEAQ ·hSubAddSVV2+0(SB), CX
+	MOVQ CX, 2288(AX)
+	LEAQ ·hSubAddVSV2+0(SB), CX
+	MOVQ CX, 2296(AX)
+	LEAQ ·hSubAddVVS2+0(SB), CX
+	MOVQ CX, 2304(AX)
+	LEAQ ·hSubAddSVS2+0(SB), CX
+	MOVQ CX, 2312(AX)
+	LEAQ ·hSubAddVSS2+0(SB), CX
+	MOVQ CX, 2320(AX)
+	LEAQ ·hSubAddVVV4+0(SB), CX
+	MOVQ CX, 2328(AX)
+	LEAQ ·hSubAddSVV4+0(SB), CX
+	MOVQ CX, 2336(AX)
+	LEAQ ·hSubAddVSV4+0(SB), CX
+	MOVQ CX, 2344(AX)
+	LEAQ ·hSubAddVVS4+0(SB), CX
+	MOVQ CX, 2352(AX)
+	LEAQ ·hSubAddSVS4+0(SB), CX
+	MOVQ CX, 2360(AX)
+	LEAQ ·hSubAddVSS4+0(SB), CX
+	MOVQ CX, 2368(AX)
+	LEAQ ·hSubAddVVV+0(SB), CX
+	MOVQ CX, 2376(AX)
+	LEAQ ·hSubAddSVV+0(SB), CX
+	MOVQ CX, 2384(AX)
+	LEAQ ·hSubAddVSV+0(SB), CX
+	MOVQ CX, 2392(AX)
+	LEAQ ·hSubAddVVS+0(SB), CX
+	MOVQ CX, 2400(AX)
+	LEAQ ·hSubAddSVS+0(SB), CX
+	MOVQ CX, 2408(AX)
+	LEAQ ·hSubAddVSS+0(SB), CX
+	MOVQ CX, 2416(AX)
+	LEAQ ·hSubSubVVV1+0(SB), CX
+	MOVQ CX, 2424(AX)
+	LEAQ ·hSubSubVVV2+0(SB), CX
+	MOVQ CX, 2432(AX)
+	LEAQ ·hSubSubSVV2+0(SB), CX
+	MOVQ CX, 2440(AX)
+	LEAQ ·hSubSubVSV2+0(SB), CX
+	MOVQ CX, 2448(AX)
+	LEAQ ·hSubSubVVS2+0(SB), CX
+	MOVQ CX, 2456(AX)
+	LEAQ ·hSubSubSVS2+0(SB), CX
+	MOVQ CX, 2464(AX)
+	LEAQ ·hSubSubVSS2+0(SB), CX
+	MOVQ CX, 2472(AX)
+	LEAQ ·hSubSubVVV4+0(SB), CX
+	MOVQ CX, 2480(AX)
+	LEAQ ·hSubSubSVV4+0(SB), CX
+	MOVQ CX, 2488(AX)
+	LEAQ ·hSubSubVSV4+0(SB), CX
+	MOVQ CX, 2496(AX)
+	LEAQ ·hSubSubVVS4+0(SB), CX
+	MOVQ CX, 2504(AX)
+	LEAQ ·hSubSubSVS4+0(SB), CX
+	MOVQ CX, 2512(AX)
+	LEAQ ·hSubSubVSS4+0(SB), CX
+	MOVQ CX, 2520(AX)
+	LEAQ ·hSubSubVVV+0(SB), CX
+	MOVQ CX, 2528(AX)
+	LEAQ ·hSubSubSVV+0(SB), CX
+	MOVQ CX, 2536(AX)
+	LEAQ ·hSubSubVSV+0(SB), CX
+	MOVQ CX, 2544(AX)
+	LEAQ ·hSubSubVVS+0(SB), CX
+	MOVQ CX, 2552(AX)
+	LEAQ ·hSubSubSVS+0(SB), CX
+	MOVQ CX, 2560(AX)
+	LEAQ ·hSubSubVSS+0(SB), CX
+	MOVQ CX, 2568(AX)
+	LEAQ ·hSubRsubVVV1+0(SB), CX
+	MOVQ CX, 2576(AX)
+	LEAQ ·hSubRsubVVV2+0(SB), CX
+	MOVQ CX, 2584(AX)
+	LEAQ ·hSubRsubSVV2+0(SB), CX
+	MOVQ CX, 2592(AX)
+	LEAQ ·hSubRsubVSV2+0(SB), CX
+	MOVQ CX, 2600(AX)
+	LEAQ ·hSubRsubVVS2+0(SB), CX
+	MOVQ CX, 2608(AX)
+	LEAQ ·hSubRsubSVS2+0(SB), CX
+	MOVQ CX, 2616(AX)
+	LEAQ ·hSubRsubVSS2+0(SB), CX
+	MOVQ CX, 2624(AX)
+	LEAQ ·hSubRsubVVV4+0(SB), CX
+	MOVQ CX, 2632(AX)
+	LEAQ ·hSubRsubSVV4+0(SB), CX
+	MOVQ CX, 2640(AX)
+	LEAQ ·hSubRsubVSV4+0(SB), CX
+	MOVQ CX, 2648(AX)
+	LEAQ ·hSubRsubVVS4+0(SB), CX
+	MOVQ CX, 2656(AX)
+	LEAQ ·hSubRsubSVS4+0(SB), CX
+	MOVQ CX, 2664(AX)
+	LEAQ ·hSubRsubVSS4+0(SB), CX
+	MOVQ CX, 2672(AX)
+	LEAQ ·hSubRsubVVV+0(SB), CX
+	MOVQ CX, 2680(AX)
+	LEAQ ·hSubRsubSVV+0(SB), CX
+	MOVQ CX, 2688(AX)
+	LEAQ ·hSubRsubVSV+0(SB), CX
+	MOVQ CX, 2696(AX)
+	LEAQ ·hSubRsubVVS+0(SB), CX
+	MOVQ CX, 2704(AX)
+	LEAQ ·hSubRsubSVS+0(SB), CX
+	MOVQ CX, 2712(AX)
+	LEAQ ·hSubRsubVSS+0(SB), CX
+	MOVQ CX, 2720(AX)
+	LEAQ ·hSubMulVVV1+0(SB), CX
+	MOVQ CX, 2728(AX)
+	LEAQ ·hSubMulVVV2+0(SB), CX
+	MOVQ CX, 2736(AX)
+	LEAQ ·hSubMulSVV2+0(SB), CX
+	MOVQ CX, 2744(AX)
+	LEAQ ·hSubMulVSV2+0(SB), CX
+	MOVQ CX, 2752(AX)
+	LEAQ ·hSubMulVVS2+0(SB), CX
+	MOVQ CX, 2760(AX)
+	LEAQ ·hSubMulSVS2+0(SB), CX
+	MOVQ CX, 2768(AX)
+	LEAQ ·hSubMulVSS2+0(SB), CX
+	MOVQ CX, 2776(AX)
+	LEAQ ·hSubMulVVV4+0(SB), CX
+	MOVQ CX, 2784(AX)
+	LEAQ ·hSubMulSVV4+0(SB), CX
+	MOVQ CX, 2792(AX)
+	LEAQ ·hSubMulVSV4+0(SB), CX
+	MOVQ CX, 2800(AX)
+	LEAQ ·hSubMulVVS4+0(SB), CX
+	MOVQ CX, 2808(AX)
+	LEAQ ·hSubMulSVS4+0(SB), CX
+	MOVQ CX, 2816(AX)
+	LEAQ ·hSubMulVSS4+0(SB), CX
+	MOVQ CX, 2824(AX)
+	LEAQ ·hSubMulVVV+0(SB), CX
+	MOVQ CX, 2832(AX)
+	LEAQ ·hSubMulSVV+0(SB), CX
+	MOVQ CX, 2840(AX)
+	LEAQ ·hSubMulVSV+0(SB), CX
+	MOVQ CX, 2848(AX)
+	LEAQ ·hSubMulVVS+0(SB), CX
+	MOVQ CX, 2856(AX)
+	LEAQ ·hSubMulSVS+0(SB), CX
+	MOVQ CX, 2864(AX)
+	LEAQ ·hSubMulVSS+0(SB), CX
+	MOVQ CX, 2872(AX)
+	LEAQ ·hMulAddVVV1+0(SB), CX
+	MOVQ CX, 2880(AX)
+	LEAQ ·hMulAddVVV2+0(SB), CX
+	MOVQ CX, 2888(AX)
+	LEAQ ·hMulAddVSV2+0(SB), CX
+	MOVQ CX, 2896(AX)
+	LEAQ ·hMulAddVVS2+0(SB), CX
+	MOVQ CX, 2904(AX)
+	LEAQ ·hMulAddVSS2+0(SB), CX
+	MOVQ CX, 2912(AX)
+	LEAQ ·hMulAddVVV4+0(SB), CX
+	MOVQ CX, 2920(AX)
+	LEAQ ·hMulAddVSV4+0(SB), CX
+	MOVQ CX, 2928(AX)
+	LEAQ ·hMulAddVVS4+0(SB), CX
+	MOVQ CX, 2936(AX)
+	LEAQ ·hMulAddVSS4+0(SB), CX
+	MOVQ CX, 2944(AX)
+	LEAQ ·hMulAddVVV+0(SB), CX
+	MOVQ CX, 2952(AX)
+	LEAQ ·hMulAddVSV+0(SB), CX
+	MOVQ CX, 2960(AX)
+	LEAQ ·hMulAddVVS+0(SB), CX
+	MOVQ CX, 2968(AX)
+	LEAQ ·hMulAddVSS+0(SB), CX
+	MOVQ CX, 2976(AX)
+	LEAQ ·hMulSubVVV1+0(SB), CX
+	MOVQ CX, 2984(AX)
+	LEAQ ·hMulSubVVV2+0(SB), CX
+	MOVQ CX, 2992(AX)
+	LEAQ ·hMulSubVSV2+0(SB), CX
+	MOVQ CX, 3000(AX)
+	LEAQ ·hMulSubVVS2+0(SB), CX
+	MOVQ CX, 3008(AX)
+	LEAQ ·hMulSubVSS2+0(SB), CX
+	MOVQ CX, 3016(AX)
+	LEAQ ·hMulSubVVV4+0(SB), CX
+	MOVQ CX, 3024(AX)
+	LEAQ ·hMulSubVSV4+0(SB), CX
+	MOVQ CX, 3032(AX)
+	LEAQ ·hMulSubVVS4+0(SB), CX
+	MOVQ CX, 3040(AX)
+	LEAQ ·hMulSubVSS4+0(SB), CX
+	MOVQ CX, 3048(AX)
+	LEAQ ·hMulSubVVV+0(SB), CX
+	MOVQ CX, 3056(AX)
+	LEAQ ·hMulSubVSV+0(SB), CX
+	MOVQ CX, 3064(AX)
+	LEAQ ·hMulSubVVS+0(SB), CX
+	MOVQ CX, 3072(AX)
+	LEAQ ·hMulSubVSS+0(SB), CX
+	MOVQ CX, 3080(AX)
+	LEAQ ·hMulRsubVVV1+0(SB), CX
+	MOVQ CX, 3088(AX)
+	LEAQ ·hMulRsubVVV2+0(SB), CX
+	MOVQ CX, 3096(AX)
+	LEAQ ·hMulRsubVSV2+0(SB), CX
+	MOVQ CX, 3104(AX)
+	LEAQ ·hMulRsubVVS2+0(SB), CX
+	MOVQ CX, 3112(AX)
+	LEAQ ·hMulRsubVSS2+0(SB), CX
+	MOVQ CX, 3120(AX)
+	LEAQ ·hMulRsubVVV4+0(SB), CX
+	MOVQ CX, 3128(AX)
+	LEAQ ·hMulRsubVSV4+0(SB), CX
+	MOVQ CX, 3136(AX)
+	LEAQ ·hMulRsubVVS4+0(SB), CX
+	MOVQ CX, 3144(AX)
+	LEAQ ·hMulRsubVSS4+0(SB), CX
+	MOVQ CX, 3152(AX)
+	LEAQ ·hMulRsubVVV+0(SB), CX
+	MOVQ CX, 3160(AX)
+	LEAQ ·hMulRsubVSV+0(SB), CX
+	MOVQ CX, 3168(AX)
+	LEAQ ·hMulRsubVVS+0(SB), CX
+	MOVQ CX, 3176(AX)
+	LEAQ ·hMulRsubVSS+0(SB), CX
+	MOVQ CX, 3184(AX)
+	LEAQ ·hMulMulVVV1+0(SB), CX
+	MOVQ CX, 3192(AX)
+	LEAQ ·hMulMulVVV2+0(SB), CX
+	MOVQ CX, 3200(AX)
+	LEAQ ·hMulMulVSV2+0(SB), CX
+	MOVQ CX, 3208(AX)
+	LEAQ ·hMulMulVVS2+0(SB), CX
+	MOVQ CX, 3216(AX)
+	LEAQ ·hMulMulVSS2+0(SB), CX
+	MOVQ CX, 3224(AX)
+	LEAQ ·hMulMulVVV4+0(SB), CX
+	MOVQ CX, 3232(AX)
+	LEAQ ·hMulMulVSV4+0(SB), CX
+	MOVQ CX, 3240(AX)
+	LEAQ ·hMulMulVVS4+0(SB), CX
+	MOVQ CX, 3248(AX)
+	LEAQ ·hMulMulVSS4+0(SB), CX
+	MOVQ CX, 3256(AX)
+	LEAQ ·hMulMulVVV+0(SB), CX
+	MOVQ CX, 3264(AX)
+	LEAQ ·hMulMulVSV+0(SB), CX
+	MOVQ CX, 3272(AX)
+	LEAQ ·hMulMulVVS+0(SB), CX
+	MOVQ CX, 3280(AX)
+	LEAQ ·hMulMulVSS+0(SB), CX
+	MOVQ CX, 3288(AX)
+	LEAQ ·hExpV1+0(SB), CX
+	MOVQ CX, 3296(AX)
+	LEAQ ·hExpV+0(SB), CX
+	MOVQ CX, 3304(AX)
+	LEAQ ·hExpm1V1+0(SB), CX
+	MOVQ CX, 3312(AX)
+	LEAQ ·hExpm1V+0(SB), CX
+	MOVQ CX, 3320(AX)
+	LEAQ ·hSinhV1+0(SB), CX
+	MOVQ CX, 3328(AX)
+	LEAQ ·hSinhV+0(SB), CX
+	MOVQ CX, 3336(AX)
+	LEAQ ·hCoshV1+0(SB), CX
+	MOVQ CX, 3344(AX)
+	LEAQ ·hCoshV+0(SB), CX
+	MOVQ CX, 3352(AX)
+	LEAQ ·hTanhV1+0(SB), CX
+	MOVQ CX, 3360(AX)
+	LEAQ ·hTanhV+0(SB), CX
+	MOVQ CX, 3368(AX)
+	LEAQ ·hSigmoidV1+0(SB), CX
+	MOVQ CX, 3376(AX)
+	LEAQ ·hSigmoidV+0(SB), CX
+	MOVQ CX, 3384(AX)
+	LEAQ ·hLogV1+0(SB), CX
+	MOVQ CX, 3392(AX)
+	LEAQ ·hLogV+0(SB), CX
+	MOVQ CX, 3400(AX)
+	LEAQ ·hLog1pV1+0(SB), CX
+	MOVQ CX, 3408(AX)
+	LEAQ ·hLog1pV+0(SB), CX
+	MOVQ CX, 3416(AX)
+	LEAQ ·hLog10V1+0(SB), CX
+	MOVQ CX, 3424(AX)
+	LEAQ ·hLog10V+0(SB), CX
+	MOVQ CX, 3432(AX)
+	LEAQ ·hAsinhV1+0(SB), CX
+	MOVQ CX, 3440(AX)
+	LEAQ ·hAsinhV+0(SB), CX
+	MOVQ CX, 3448(AX)
+	LEAQ ·hAcoshV1+0(SB), CX
+	MOVQ CX, 3456(AX)
+	LEAQ ·hAcoshV+0(SB), CX
+	MOVQ CX, 3464(AX)
+	LEAQ ·hAtanhV1+0(SB), CX
+	MOVQ CX, 3472(AX)
+	LEAQ ·hAtanhV+0(SB), CX
+	MOVQ CX, 3480(AX)
+	LEAQ ·hSinV1+0(SB), CX
+	MOVQ CX, 3488(AX)
+	LEAQ ·hSinV+0(SB), CX
+	MOVQ CX, 3496(AX)
+	LEAQ ·hCosV1+0(SB), CX
+	MOVQ CX, 3504(AX)
+	LEAQ ·hCosV+0(SB), CX
+	MOVQ CX, 3512(AX)
+	LEAQ ·hTanV1+0(SB), CX
+	MOVQ CX, 3520(AX)
+	LEAQ ·hTanV+0(SB), CX
+	MOVQ CX, 3528(AX)
+	LEAQ ·hAsinV1+0(SB), CX
+	MOVQ CX, 3536(AX)
+	LEAQ ·hAsinV+0(SB), CX
+	MOVQ CX, 3544(AX)
+	LEAQ ·hAcosV1+0(SB), CX
+	MOVQ CX, 3552(AX)
+	LEAQ ·hAcosV+0(SB), CX
+	MOVQ CX, 3560(AX)
+	LEAQ ·hAtanV1+0(SB), CX
+	MOVQ CX, 3568(AX)
+	LEAQ ·hAtanV+0(SB), CX
+	MOVQ CX, 3576(AX)
+	LEAQ ·hCbrtV1+0(SB), CX
+	MOVQ CX, 3584(AX)
+	LEAQ ·hCbrtV+0(SB), CX
+	MOVQ CX, 3592(AX)
+	LEAQ ·hErfV1+0(SB), CX
+	MOVQ CX, 3600(AX)
+	LEAQ ·hErfV+0(SB), CX
+	MOVQ CX, 3608(AX)
+	LEAQ ·hErfcV1+0(SB), CX
+	MOVQ CX, 3616(AX)
+	LEAQ ·hErfcV+0(SB), CX
+	MOVQ CX, 3624(AX)
+	LEAQ ·hRecip2V1+0(SB), CX
+	MOVQ CX, 3632(AX)
+	LEAQ ·hRecip2V+0(SB), CX
+	MOVQ CX, 3640(AX)
+	LEAQ ·hRecip3V1+0(SB), CX
+	MOVQ CX, 3648(AX)
+	LEAQ ·hRecip3V+0(SB), CX
+	MOVQ CX, 3656(AX)
+	LEAQ ·hRecip4V1+0(SB), CX
+	MOVQ CX, 3664(AX)
+	LEAQ ·hRecip4V+0(SB), CX
+	MOVQ CX, 3672(AX)
+	LEAQ ·hPowVV1+0(SB), CX
+	MOVQ CX, 3680(AX)
+	LEAQ ·hPowVV+0(SB), CX
+	MOVQ CX, 3688(AX)
+	LEAQ ·hPowSV+0(SB), CX
+	MOVQ CX, 3696(AX)
+	LEAQ ·hPowVS+0(SB), CX
+	MOVQ CX, 3704(AX)
+	LEAQ ·hAtan2VV1+0(SB), CX
+	MOVQ CX, 3712(AX)
+	LEAQ ·hAtan2VV+0(SB), CX
+	MOVQ CX, 3720(AX)
+	LEAQ ·hAtan2SV+0(SB), CX
+	MOVQ CX, 3728(AX)
+	LEAQ ·hAtan2VS+0(SB), CX
+	MOVQ CX, 3736(AX)
+	LEAQ ·hHypotVV1+0(SB), CX
+	MOVQ CX, 3744(AX)
+	LEAQ ·hHypotVV+0(SB), CX
+	MOVQ CX, 3752(AX)
+	LEAQ ·hHypotSV+0(SB), CX
+	MOVQ CX, 3760(AX)
+	LEAQ ·hHypotVS+0(SB), CX
+	MOVQ CX, 3768(AX)
+	LEAQ ·hModVV1+0(SB), CX
+	MOVQ CX, 3776(AX)
+	LEAQ ·hModVV+0(SB), CX
+	MOVQ CX, 3784(AX)
+	LEAQ ·hModSV+0(SB), CX
+	MOVQ CX, 3792(AX)
+	LEAQ ·hModVS+0(SB), CX
+	MOVQ CX, 3800(AX)
+	LEAQ ·hMove+0(SB), CX
+	MOVQ CX, 3808(AX)
+	LEAQ ·hMatvec+0(SB), CX
+	MOVQ CX, 3816(AX)
+	LEAQ ·hMatvecTransposed+0(SB), CX
+	MOVQ CX, 3824(AX)
+	LEAQ ·hMatvecLanes4+0(SB), CX
+	MOVQ CX, 3832(AX)
+	LEAQ ·hMatvecLanes8+0(SB), CX
+	MOVQ CX, 3840(AX)
+	LEAQ ·hSum+0(SB), CX
+	MOVQ CX, 3848(AX)
+	LEAQ ·hDot+0(SB), CX
+	MOVQ CX, 3856(AX)
 	RET

@@ -42,7 +42,10 @@ func main() {
 		stop(done)
 	})
 	for _, op := range emit.Operations {
-		operation(op)
+		operation(op, sets(op.Arity))
+	}
+	for _, p := range pairs() {
+		operation(p.Operation, p.sets)
 	}
 	for _, fn := range emit.Functions {
 		function(fn, coef)
@@ -75,7 +78,7 @@ func NewFuncAddr(name string) Mem {
 // symbol returns the Go name of a handler.
 func symbol(name string) string {
 	s := "h"
-	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return r == ' ' || r == '/' }) {
+	for _, word := range strings.FieldsFunc(name, func(r rune) bool { return strings.ContainsRune(" /.", r) }) {
 		s += strings.ToUpper(word[:1]) + word[1:]
 	}
 	return s
@@ -117,11 +120,10 @@ var fields = []int{operands["a"], operands["b"], operands["c"]}
 
 // operation writes the handlers of op: of 1, 2 and 4 elements, of any number, and
 // of rows with shared operands.
-func operation(op emit.Operation) {
-	all := 1<<op.Arity - 1
+func operation(op emit.Operation, sets []int) {
 	for _, n := range []int{1, 2, 4} {
-		for set := range all {
-			if n == 1 && set > 0 || op.Arity == 3 && set > 0 {
+		for _, set := range sets {
+			if n == 1 && set > 0 {
 				continue
 			}
 			handler(fmt.Sprintf("%s %s/%d", name(op.Name), form(op.Arity, set), n), func() {
@@ -142,15 +144,62 @@ func operation(op emit.Operation) {
 		op.Along(record{})
 		next()
 	})
-	for set := 1; set <= all; set++ {
-		if set == all && op.Name != "copy" {
-			continue
-		}
+	if op.Name == "copy" {
+		sets = []int{0, 1}
+	}
+	for _, set := range sets[1:] {
 		handler(name(op.Name)+" "+form(op.Arity, set), func() {
 			op.AlongRows(record{}, set)
 			next()
 		})
 	}
+}
+
+// sets lists the sets of operands that are shared or single, none first.
+func sets(arity int) []int {
+	var out []int
+	for set := range 1<<arity - 1 {
+		out = append(out, set)
+	}
+	return out
+}
+
+// pair is two operations at once, the second of the first's result and c.
+type pair struct {
+	emit.Operation
+	sets []int
+}
+
+// pairs lists the pairs of sums, differences and products; rsub is c minus the
+// first's result.
+func pairs() (out []pair) {
+	type two func(f *emit.Body, a, b emit.V) emit.V
+	first := []struct {
+		name string
+		op   two
+		sets []int // a factor or a term that is single comes second
+	}{
+		{"add", (*emit.Body).Add, []int{0, 2, 4, 6}},
+		{"sub", (*emit.Body).Sub, []int{0, 1, 2, 4, 5, 6}},
+		{"mul", (*emit.Body).Mul, []int{0, 2, 4, 6}},
+	}
+	second := []struct {
+		name string
+		op   two
+	}{
+		{"add", (*emit.Body).Add},
+		{"sub", (*emit.Body).Sub},
+		{"rsub", func(f *emit.Body, r, c emit.V) emit.V { return f.Sub(c, r) }},
+		{"mul", (*emit.Body).Mul},
+	}
+	for _, p := range first {
+		for _, q := range second {
+			out = append(out, pair{emit.Operation{Name: p.name + "." + q.name, Arity: 3, Emit: func(f *emit.Body, x []emit.V) emit.V {
+				return q.op(f, p.op(f, x[0], x[1]), x[2])
+			}}, p.sets})
+		}
+	}
+	return out
 }
 
 // read loads n elements, or one n times.
