@@ -143,9 +143,14 @@ func (h *Heat) draw(c draw.Canvas) error {
 		y := top - (vg.Length(i)+0.5)*(top-bottom)/vg.Length(rows)
 		c.FillText(rowStyle, vg.Point{X: left - 4, Y: y}, fmt.Sprint(h.FirstRow+i))
 	}
-	for _, j := range places(cols, int((right-left)/26)) {
-		x := left + (vg.Length(j)+0.5)*(right-left)/vg.Length(cols)
-		c.FillText(colStyle, vg.Point{X: x, Y: bottom - 3}, fmt.Sprint(h.FirstCol+j))
+	apart := 26
+	if h.From != h.To {
+		apart = 55
+	}
+	for _, t := range h.columnTicks(cols, int((right-left)/vg.Length(apart))) {
+		x := left + vg.Length(t.at+0.5)*(right-left)/vg.Length(cols)
+		c.StrokeLine2(frame, x, bottom, x, bottom-2)
+		c.FillText(colStyle, vg.Point{X: x, Y: bottom - 3}, t.label)
 	}
 	if t := h.Cols.title(); t != "" {
 		c.FillText(style(normal, draw.XCenter, draw.YTop), vg.Point{X: (left + right) / 2, Y: bottom - lineHeight}, t)

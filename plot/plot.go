@@ -99,6 +99,24 @@ type Heat struct {
 	Values     [][]float64
 	// FirstRow and FirstCol are the indices of the first row and column (usually 1).
 	FirstRow, FirstCol int
+	// From and To, where they differ, are what the first and the last column stand for: the axis shows them
+	// instead of indices.
+	From, To float64
+}
+
+// columnTicks returns about n labels of columns, at places counted from 0.
+func (h *Heat) columnTicks(cols, n int) []tick {
+	var list []tick
+	if h.To == h.From || cols < 2 {
+		for _, j := range places(cols, n) {
+			list = append(list, tick{float64(j), fmt.Sprint(h.FirstCol + j)})
+		}
+		return list
+	}
+	for _, t := range (span{h.From, h.To}).ticks(Axis{}, max(2, n)) {
+		list = append(list, tick{(t.at - h.From) / (h.To - h.From) * float64(cols-1), t.label})
+	}
+	return list
 }
 
 // Stack is several pictures, one above the other. The axes of Lines are aligned.

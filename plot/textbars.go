@@ -200,9 +200,9 @@ func (h *Heat) text(p *page) {
 	}
 	head := []rune(strings.Repeat(" ", p.Width))
 	free := 0
-	for _, c := range places(cols, len(grid[0])*cell/8) {
-		label := []rune(fmt.Sprint(h.FirstCol + c))
-		at := left + c*len(grid[0])/cols*cell
+	for _, t := range h.columnTicks(cols, len(grid[0])*cell/8) {
+		label := []rune(t.label)
+		at := left + int(t.at)*len(grid[0])/cols*cell
 		if at < free || at+len(label) > len(head) {
 			continue
 		}

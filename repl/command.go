@@ -27,7 +27,7 @@ func commands() []command {
 	return []command{
 		{"run", "run", "solve the model: outputs over time, events, objectives", (*Session).doRun},
 		{"sens", "sens [J, K] [wrt a, b]", "objectives and their gradients", (*Session).doSens},
-		{"plot", "plot x, v | x against v | d(J) | d(J)/d(k) | d(x)/d(k) | steps  [-o file.svg]", "draw a picture: any expressions over time, a phase plane, what an objective depends on, a sensitivity over time", (*Session).doPlot},
+		{"plot", "plot x, v | x against v | d(J) | d(J)/d(k) | d(x)/d(k) | adjoint(J) | steps | time  [-o file.svg]", "draw a picture: any expressions over time, a phase plane, what an objective depends on, a sensitivity or adjoint states over time, step sizes, where the time goes", (*Session).doPlot},
 		{"sweep", "sweep k [from a to b] [n points] [of J, x] [-o file.svg]", "run for many values of a param", (*Session).doSweep},
 		{"compare", "compare [file.ode | k = 3, e = 1 | dopri5, tsit5]", "set results side by side: with the model as it was opened, another model, other values, other methods", (*Session).doCompare},
 		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},

@@ -56,8 +56,8 @@ func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
 }
 
 // Picture draws what is asked for, as after the command plot: expressions over
-// time, `x against v`, `d(J)`, `d(J)/d(k)`, `d(x)/d(k)` or `steps`; all outputs
-// for "". Curves have points points at least.
+// time, `x against v`, `d(J)`, `d(J)/d(k)`, `d(x)/d(k)`, `adjoint(J)`, `steps` or
+// `time`; all outputs for "". Curves have points points at least.
 func (s *Session) Picture(ctx context.Context, what string, points int) (plot.Picture, error) {
 	m, err := s.model()
 	if err != nil {
@@ -68,6 +68,12 @@ func (s *Session) Picture(ctx context.Context, what string, points int) (plot.Pi
 	}
 	if of, by, ok := derivative(what); ok && !s.moving(m)["d"] {
 		return s.derivatives(ctx, m, of, by)
+	}
+	if goal, states, ok := adjointOf(what); ok && !s.moving(m)["adjoint"] {
+		return s.adjoint(ctx, m, goal, states)
+	}
+	if what == "time" {
+		return s.durations(ctx, m)
 	}
 	if what == "steps" && !s.moving(m)["steps"] {
 		return s.steps(ctx, m)
@@ -195,11 +201,11 @@ func heatOf(i odes.Info, c *curves) plot.Picture {
 		return h
 	}
 	const frames = 60
-	h := &plot.Heat{
-		Title: fmt.Sprintf("%s, %s from %s to %s", c.Name, i.Time, short(c.T[0], 6), withUnit(short(c.T[len(c.T)-1], 6), i.TimeUnit)), Unit: c.Unit,
-		FirstRow: 1, FirstCol: 1, Rows: plot.Axis{Label: "element"}, Cols: plot.Axis{Label: "time, in " + fmt.Sprint(frames) + " equal steps"},
-	}
 	from, to := c.T[0], c.T[len(c.T)-1]
+	h := &plot.Heat{
+		Title: c.Name, Unit: c.Unit, From: from, To: to,
+		FirstRow: 1, FirstCol: 1, Rows: plot.Axis{Label: "element"}, Cols: plot.Axis{Label: i.Time, Unit: i.TimeUnit},
+	}
 	for k := range n {
 		row := make([]float64, frames)
 		at := 0

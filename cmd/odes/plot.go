@@ -14,7 +14,7 @@ import (
 type plotCmd struct {
 	global
 	Model  string   `arg:"" help:"Model file; - reads standard input."`
-	What   []string `arg:"" optional:"" help:"Expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', steps, or 'sweep k from 0.1 to 10'; without it, all outputs."`
+	What   []string `arg:"" optional:"" help:"Expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', 'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs."`
 	Set    []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, initial(x)=2; @file reads one a line. Repeatable."`
 	Output string   `short:"o" placeholder:"FILE" help:"Write there: a name that ends in .svg, .png, .pdf or .html; without it, draw on the terminal."`
 	Width  int      `placeholder:"N" help:"Columns of a picture on the terminal; 0: as wide as it is."`

@@ -318,8 +318,9 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 		}
 		time.cells = append(time.cells, significant(s.T[i], n))
 	}
+	time.cells = append([]string{""}, time.cells...) // above: the courses
 	cols := []column{time}
-	hidden := 0
+	hidden, drawn := 0, false
 	for _, o := range s.Outputs {
 		per := size(o.Shape)
 		for _, k := range p.picks(per) {
@@ -335,7 +336,15 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 				}
 				c.cells = append(c.cells, significant(o.Values[i*per+k], n))
 			}
+			course := spark(s.T, func(i int) float64 { return o.Values[i*per+k] }, min(16, max(8, c.width())))
+			drawn = drawn || course != ""
+			c.cells = append([]string{course}, c.cells...)
 			cols = append(cols, c)
+		}
+	}
+	if !drawn {
+		for i := range cols {
+			cols[i].cells = cols[i].cells[1:]
 		}
 	}
 	p.columns(cols)

@@ -1,0 +1,100 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/plot"
+)
+
+// adjointOf reads adjoint(J) or adjoint(J, x, v).
+func adjointOf(what string) (goal string, states []string, ok bool) {
+	tokens := odes.Tokens(what)
+	if len(tokens) < 4 || tokens[0].Text != "adjoint" || tokens[1].Text != "(" || closing(tokens, 1) != len(tokens)-1 {
+		return "", nil, false
+	}
+	parts := split(what[tokens[1].End:tokens[len(tokens)-1].Start])
+	if slices.Contains(parts, "") {
+		return "", nil, false
+	}
+	return parts[0], parts[1:], true
+}
+
+// smooth is how many steps make a smooth curve of what is known at their ends only.
+const smooth = 120
+
+// adjoint draws the adjoint states of an objective, or of some states only.
+func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, states []string) (plot.Picture, error) {
+	goals, names, err := s.goals(ctx, m, []string{goal})
+	if err != nil {
+		return nil, err
+	}
+	opts := s.options()
+	opts.Of = names
+	c, err := goals.Costates(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	if len(c.T) == 0 {
+		return nil, errors.New("the run has no length")
+	}
+	if from, to := c.T[0], c.T[len(c.T)-1]; len(c.T) < smooth {
+		opts.Settings = append(slices.Clone(opts.Settings), odes.Setting{Key: "solver.hmax", Value: literalNumber((to - from) / smooth)})
+		if finer, err := goals.Costates(ctx, opts); err == nil {
+			c = finer
+		}
+	}
+	rename(c.Objectives, goal)
+	i := m.Info()
+	stack := &plot.Stack{}
+	for o, value := range c.Objectives {
+		if o == 6 {
+			break
+		}
+		var list []*curves
+		for _, x := range c.Of[o] {
+			if len(states) > 0 && !slices.Contains(states, x.Name) {
+				continue
+			}
+			if len(states) == 0 && !slices.ContainsFunc(x.Values, func(v float64) bool { return v != 0 }) {
+				continue // the objective does not read it at all
+			}
+			x.Name = fmt.Sprintf("d %s / d %s", value.Name, x.Name)
+			x.Unit = known(x.Unit)
+			list = append(list, &curves{Series: x, T: c.T, Events: c.Events, model: m})
+		}
+		switch {
+		case len(list) == 0 && len(states) == 0:
+			return nil, fmt.Errorf("%s depends on no state at any time", value.Name)
+		case len(list) == 0:
+			return nil, fmt.Errorf("the model has none of the states %s", strings.Join(states, ", "))
+		}
+		stack.Panels = append(stack.Panels, panels(i, "", list).(*plot.Stack).Panels...)
+	}
+	stack.Title = fmt.Sprintf("adjoint states of %s: what it changes by when a state is moved at %s", goal, i.Time)
+	return stack, nil
+}
+
+// durations draws where the time of a gradient goes.
+func (s *Session) durations(ctx context.Context, m *odes.Model) (plot.Picture, error) {
+	res, err := m.Sensitivities(ctx, s.options())
+	if err != nil {
+		return nil, err
+	}
+	t := res.Stats.Seconds
+	b := &plot.Bars{
+		Title: fmt.Sprintf("where the time goes: %d steps, %d right-hand sides, %d transposes", res.Stats.Steps, res.Stats.F, res.Stats.VJP),
+		X:     plot.Axis{Label: "time", Unit: "ms"},
+	}
+	for _, part := range []struct {
+		name    string
+		seconds float64
+	}{{"parse", t.Parse}, {"compile", t.Compile}, {"forward", t.Forward}, {res.Settings.Mode, t.Adjoint}} {
+		b.Items = append(b.Items, plot.Bar{Label: part.name, Value: 1000 * part.seconds, Note: short(1000*part.seconds, 3)})
+	}
+	return b, nil
+}
