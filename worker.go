@@ -42,7 +42,8 @@ type worker struct {
 	functional []float64 // scratch [F·L]
 	seen       []int     // per element of the functional vector: how often it was read this run
 
-	instantsMove bool // instants depend on discretes
+	instants     []solvers.Instant // nil until somebody asks
+	instantsMove bool              // instants depend on discretes
 	stops        []bool
 
 	rows []int     // objective → its row among those of the model

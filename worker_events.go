@@ -63,6 +63,9 @@ func (w *worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
 
 // Instants implements solvers.System.
 func (w *worker) Instants() []solvers.Instant {
+	if w.instants != nil {
+		return w.instants
+	}
 	kinds := map[tapec.InstantKind]solvers.InstantKind{
 		tapec.AtStart: solvers.InstantStart, tapec.AtEnd: solvers.InstantEnd, tapec.Fire: solvers.InstantFire,
 		tapec.Every: solvers.InstantEvery, tapec.Site: solvers.InstantSite, tapec.Remode: solvers.InstantRemode,
@@ -75,6 +78,7 @@ func (w *worker) Instants() []solvers.Instant {
 			Period: in.Period, To: in.To, Count: in.Count, Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
 		}
 	}
+	w.instants = list
 	return list
 }
 

@@ -1,9 +1,18 @@
 package solvers
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/simd"
+)
 
 // finite reports whether every element of x is a number and not infinite.
 func finite(x []float64) bool {
+	if len(x) >= 16 {
+		if sum := simd.Sum(x); sum-sum == 0 {
+			return true
+		}
+	}
 	zero := 0.0
 	for _, v := range x {
 		zero = math.FMA(v, 0, zero)

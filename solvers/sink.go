@@ -59,6 +59,28 @@ type Sink interface {
 	Mark(m *Mark) error
 }
 
+// Lender is a Sink that keeps the stages of steps, and would rather have them
+// computed in its own memory than copy them.
+type Lender interface {
+	Sink
+	// Lend returns memory of the length of Step.K for the next step that is passed, or nil. It may be called again
+	// for the same step.
+	Lend() []float64
+}
+
+// lender finds who among the sinks lends memory; nil for nobody.
+func lender(sink Sink) Lender {
+	if all, ok := sink.(Sinks); ok {
+		for _, s := range all {
+			if l := lender(s); l != nil {
+				return l
+			}
+		}
+	}
+	l, _ := sink.(Lender)
+	return l
+}
+
 // Sinks passes a run on to several sinks, in order.
 type Sinks []Sink
 

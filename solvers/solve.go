@@ -47,6 +47,9 @@ type Solver struct {
 	lastEvent string
 
 	trial, kept, spare *Step
+	lender             Lender    // nil for none
+	lent               bool      // trial.K is the lender's
+	own                []float64 // and this was trial.K before
 	err                []float64 // [N+Q]
 	work               []float64 // [2N+Q]
 
@@ -167,6 +170,11 @@ func (s *Solver) begin() error {
 	if err := s.sink.Begin(s.sys, s.method); err != nil {
 		return err
 	}
+	s.giveBack(s.trial)
+	s.lender = nil
+	if len(s.guards) == 0 { // where steps are cut to end at roots, several are under way
+		s.lender = lender(s.sink)
+	}
 	s.mark = Mark{Kind: MarkStart, T: s.t, Guard: -1, Instant: 0}
 	if err := s.emit(s.y, s.d, s.m); err != nil {
 		return err
@@ -235,6 +243,9 @@ func (s *Solver) step() error {
 	}
 	tr, stop := s.trial, s.sched.next()
 	clipped := s.aim(tr, stop)
+	if s.lender != nil && !s.lent {
+		s.borrow(tr)
+	}
 	s.method.Step(s.sys, tr, s.fresh)
 	s.stats.Evals += s.info.Stages
 	if s.fresh {
@@ -269,6 +280,25 @@ func (s *Solver) step() error {
 	}
 	s.within(math.Inf(1))
 	return s.accept(End{})
+}
+
+// borrow moves the stages of tr to memory of the sink.
+func (s *Solver) borrow(tr *Step) {
+	k := s.lender.Lend()
+	if k == nil {
+		return
+	}
+	if w := s.size.N + s.size.Q; s.fresh {
+		copy(k[:w], tr.K)
+	}
+	s.own, tr.K, s.lent = tr.K, k, true
+}
+
+// giveBack moves tr, whose stages the sink may have now, to memory of the solver.
+func (s *Solver) giveBack(tr *Step) {
+	if s.lent {
+		tr.K, s.lent = s.own, false
+	}
 }
 
 // within takes the sites that lie in the trial step and before limit.
@@ -313,11 +343,10 @@ func (s *Solver) accept(e End) error {
 	}
 	tr.Y0, tr.Y1 = tr.Y1, tr.Y0
 	s.y = tr.Y0
-	if f := s.slope(tr); f != nil {
+	f := s.slope(tr)
+	s.giveBack(tr)
+	if s.fresh = f != nil; s.fresh {
 		copy(tr.K, f)
-		s.fresh = true
-	} else {
-		s.fresh = false
 	}
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
 	return nil

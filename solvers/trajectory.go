@@ -77,12 +77,28 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	slot := tr.stepAt.next()
 	copy(slot[:n], s.Y1)
 	copy(slot[n:n+q], s.DQ)
-	copy(slot[n+q:], s.K)
+	if k := slot[n+q:]; len(k) > 0 && &k[0] != &s.K[0] { // else it was lent
+		copy(k, s.K)
+	}
 	tr.steps = append(tr.steps, stepRecord{s.T, s.H, s.T1, e, int32(len(tr.spans) - 1)})
 	if s.H > 0 {
 		tr.group = len(tr.marks)
 	}
 	return nil
+}
+
+// lendFrom is the number of doubles in the stages of a step from which lending beats copying.
+const lendFrom = 1 << 12
+
+// Lend implements Lender.
+func (tr *Trajectory) Lend() []float64 {
+	n, q := tr.size.N, tr.size.Q
+	if tr.info.DenseStages > 0 || tr.info.Stages*(n+q) < lendFrom || tr.room(&tr.stepAt) != nil {
+		return nil
+	}
+	slot := tr.stepAt.next()
+	tr.stepAt.n--
+	return slot[n+q:]
 }
 
 // Mark implements Sink.
