@@ -31,7 +31,7 @@ func spark(times []float64, value func(i int) float64, n int) string {
 			at++
 		}
 		v := value(at)
-		if at+1 < len(times) && times[at+1] > times[at] { // on the line to the next
+		if at+1 < len(times) && t > times[at] { // on the line to the next
 			v += (value(at+1) - v) * (t - times[at]) / (times[at+1] - times[at])
 		}
 		if v-v != 0 {
