@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -82,6 +83,9 @@ func word(set func(s *settings, w string) string) setter {
 // solverKeys and sensKeys are the keys that this version acts on.
 var solverKeys = map[string]setter{
 	"method": word(func(s *settings, w string) string {
+		if slices.Contains(laterMethods, w) {
+			return fmt.Sprintf("%s is not available in this version; there are %s", w, strings.Join(methodNames(), ", "))
+		}
 		if _, ok := solvers.Lookup(w); !ok && w != "auto" {
 			return fmt.Sprintf("names a method that does not exist: %q; there are %s", w, strings.Join(methodNames(), ", "))
 		}
@@ -197,6 +201,11 @@ var observeKinds = map[string]solvers.ObserveKind{
 }
 
 var modeNames = []string{"adjoint", "tangent", "forward", "continuous", "backsolve", "complex", "differences", "auto"}
+
+// laterMethods are names that the language reserves for methods to come.
+var laterMethods = []string{
+	"rkc2", "backward_euler", "trapezoidal", "implicit_midpoint", "sdirk2", "esdirk4", "rodas5p", "radau5", "bdf",
+}
 
 func methodNames() []string {
 	var names []string

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -111,8 +112,13 @@ func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
 		}
 		return v, true
 	case *ast.Name:
+		if e.Name == "pi" { // a number, and the name of a controller
+			pi := math.Pi
+			v.Word, v.Number = e.Name, &pi
+			return v, true
+		}
 		if g := c.globals[e.Name]; g == nil || g.kind != constName {
-			if e.Name != "inf" && e.Name != "pi" {
+			if e.Name != "inf" {
 				v.Word = e.Name
 				return v, true
 			}
