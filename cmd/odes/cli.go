@@ -39,6 +39,7 @@ type commands struct {
 	Doc        docCmd        `cmd:"" help:"Help on the language, its functions, methods and messages."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
+	Man        manCmd        `cmd:"" help:"Print a manual page, or write all of them."`
 }
 
 // global holds the flags that every command has.

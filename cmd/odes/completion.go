@@ -67,7 +67,8 @@ func bashScript(root *kong.Node) string {
 	for _, name := range []string{"format", "mode", "stage", "template"} {
 		fmt.Fprintf(&b, "\t--%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", name, choices(name))
 	}
-	b.WriteString("\tcompletion) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")); return ;;\n\tesac\n")
+	b.WriteString("\tcompletion) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")); return ;;\n")
+	fmt.Fprintf(&b, "\tman) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n\tesac\n", commandNames(root))
 	b.WriteString("\tlocal flags=\n\tcase ${COMP_WORDS[1]} in\n")
 	for _, n := range root.Children {
 		var flags []string
@@ -109,9 +110,12 @@ func zshScript(root *kong.Node) string {
 			}
 			fmt.Fprintf(&b, " \\\n\t\t'%s[%s]%s'", name, quote(f.Help), value)
 		}
-		if n.Name == "completion" {
+		switch n.Name {
+		case "completion":
 			b.WriteString(" \\\n\t\t'2:shell:(bash zsh fish)'")
-		} else {
+		case "man":
+			fmt.Fprintf(&b, " \\\n\t\t'2:command:(%s)'", commandNames(root))
+		default:
 			b.WriteString(" \\\n\t\t'*:model:_files -g \"*.ode\"'")
 		}
 		b.WriteString(" ;;\n")
@@ -127,9 +131,12 @@ func fishScript(root *kong.Node) string {
 	for _, n := range root.Children {
 		fmt.Fprintf(&b, "complete -c odes -n __fish_use_subcommand -a %s -d '%s'\n", n.Name, quote(n.Help))
 		seen := fmt.Sprintf("complete -c odes -n '__fish_seen_subcommand_from %s'", n.Name)
-		if n.Name == "completion" {
+		switch n.Name {
+		case "completion":
 			fmt.Fprintf(&b, "%s -a 'bash zsh fish'\n", seen)
-		} else {
+		case "man":
+			fmt.Fprintf(&b, "%s -a '%s'\n", seen, commandNames(root))
+		default:
 			fmt.Fprintf(&b, "%s -a '(__fish_complete_suffix .ode)'\n", seen)
 		}
 		for _, f := range flagsOf(n) {
