@@ -30,6 +30,7 @@ type Runner struct {
 	trajectory solvers.Trajectory
 	guards     []solvers.Guard
 	followers  []follower
+	kinks      *kinks
 	method     sens.Method
 	lanes      int
 	compile    float64 // seconds
@@ -87,6 +88,7 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	}
 	r.worker = r.run.worker(forward)
 	r.guards = r.worker.Guards()
+	r.kinks = m.newKinks(r.point)
 	r.solver = r.run.solver(r.worker)
 	r.trajectory.Limit = r.settings.solver.Memory
 	if r.method, err = r.sensitivityMethod(r.lanes, active); err != nil {
@@ -215,6 +217,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		}
 		out.Events = append(out.Events, record)
 	}
+	r.findKinks(&r.warnings)
 	out.Stats.VJP = r.res.Stats.Steps * r.stages
 	out.Stats.PeakTrajectoryBytes = r.trajectory.Bytes()
 	out.Stats.Seconds.Forward = half.Sub(start).Seconds()

@@ -162,6 +162,15 @@ objective J = final(x)`,
 		},
 	},
 	{
+		name: "abs at 0",
+		text: decaying + `
+param z = 0
+objective J = final(x) + abs(z)
+objective K = final(max(x - x, z))`,
+		values: map[string]float64{"J": 2 * math.Exp(-1.5), "K": 0},
+		warns:  odes.CodeKink,
+	},
+	{
 		name: "an objective that no state reaches",
 		text: decaying + `
 objective J = k^2 + 3`,
