@@ -94,17 +94,17 @@ func (r *indexReader) readShifted(dst, src []float64, first int) {
 	lanes := r.runs.lanes
 	at := (first + r.shift*r.inner) * lanes
 	copy(dst[min(max(-at, 0), len(dst)):], src[min(max(at, 0), len(src)):])
-	row, end := r.from*lanes, first*lanes+len(dst)
-	for o := first / r.from; o*row < end; o++ {
+	row, inner, end := r.from*lanes, r.inner*lanes, first*lanes+len(dst)
+	for o := first / r.from * row; o < end; o += row {
 		for _, i := range r.exceptions {
-			to, from, n := o*row+i*r.inner*lanes-first*lanes, o*row+r.index[i]*r.inner*lanes, r.inner*lanes
-			if n == 1 {
-				if to >= 0 && to < len(dst) {
+			to, from := o+i*inner-first*lanes, o+r.index[i]*inner
+			if inner == 1 {
+				if uint(to) < uint(len(dst)) {
 					dst[to] = src[from]
 				}
 				continue
 			}
-			lo, hi := max(to, 0), min(to+n, len(dst))
+			lo, hi := max(to, 0), min(to+inner, len(dst))
 			if lo < hi {
 				copy(dst[lo:hi], src[from+lo-to:])
 			}
@@ -113,11 +113,8 @@ func (r *indexReader) readShifted(dst, src []float64, first int) {
 }
 
 // direct implements reader.
-func (r *indexReader) direct(src []float64, first, n int) ([]float64, bool) {
+func (r *indexReader) direct(first, n int) (int, bool) {
 	lanes := r.runs.lanes
 	at, run := r.locate(first)
-	if lanes > 1 && !r.runs.srcLane || run*lanes < n {
-		return nil, false
-	}
-	return src[at*lanes : at*lanes+n], true
+	return at * lanes, (lanes == 1 || r.runs.srcLane) && run*lanes >= n
 }

@@ -33,9 +33,9 @@ type micro struct {
 type reader interface {
 	// read writes the elements from first on, for all lanes, to dst.
 	read(dst, src []float64, first int)
-	// direct returns n numbers, from element first on, where they stand; ok only
-	// if they do so side by side.
-	direct(src []float64, first, n int) (x []float64, ok bool)
+	// direct returns where in src the n numbers from element first on stand; ok
+	// only if they do so side by side.
+	direct(first, n int) (at int, ok bool)
 }
 
 // operand is an array a loop's instruction works on: elements off+s … of a

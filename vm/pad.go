@@ -57,20 +57,19 @@ func (r *padReader) read(dst, src []float64, first int) {
 }
 
 // direct implements reader: parts of a row that are the operand's.
-func (r *padReader) direct(src []float64, first, n int) ([]float64, bool) {
+func (r *padReader) direct(first, n int) (int, bool) {
 	last := len(r.shape) - 1
 	lanes := r.runs.lanes
 	j := first%r.shape[last] - r.start[last]
 	count := n / lanes
 	if r.step[last] != 1 || r.strides[last] != 1 || lanes > 1 && !r.runs.srcLane || j < 0 || j+count > r.inner[last] {
-		return nil, false
+		return 0, false
 	}
 	at, ok := r.row(first / r.shape[last])
 	if !ok {
-		return nil, false
+		return 0, false
 	}
-	at = (at + j) * lanes
-	return src[at : at+n], true
+	return (at + j) * lanes, true
 }
 
 // row returns where the row-th run along the last axis begins in the operand;

@@ -15,7 +15,8 @@ type cursor struct {
 	reg  int
 	from operand
 	rows bool   // one element for each row of lanes
-	fill *micro // instead: lay out a view
+	fill *micro // instead: lay out a view, where a strip's elements are not side by side
+	at   []int  // of a view: where in its root the elements of a strip are; -1 if not side by side
 }
 
 func (l *stripLoop) run(m *Machine) {
@@ -23,7 +24,7 @@ func (l *stripLoop) run(m *Machine) {
 		l.fill(m, &l.once[i], 0, min(l.strip, l.n))
 	}
 	code := l.code
-	for s := 0; s < l.n; s += l.strip {
+	for k, s := 0, 0; s < l.n; k, s = k+1, s+l.strip {
 		n := l.strip
 		if n > l.n-s {
 			n, code = l.n-s, l.tail
@@ -31,12 +32,15 @@ func (l *stripLoop) run(m *Machine) {
 		for i := range l.cursors {
 			c := &l.cursors[i]
 			switch {
-			case c.fill != nil:
-				m.regs[c.reg] = l.layout(m, c.fill, s, n)
 			case c.rows:
 				m.regs[c.reg] = m.regs[c.from.reg][c.from.off+s/l.lanes:]
-			default:
+			case c.fill == nil:
 				m.regs[c.reg] = m.regs[c.from.reg][c.from.off+s:]
+			case c.at[k] >= 0:
+				m.regs[c.reg] = m.regs[c.from.reg][c.from.off+c.at[k]:]
+			default:
+				l.fill(m, c.fill, s, n)
+				m.regs[c.reg] = m.at(c.fill.dst, s, n)
 			}
 		}
 		for _, x := range code {
@@ -45,14 +49,17 @@ func (l *stripLoop) run(m *Machine) {
 	}
 }
 
-// layout returns elements s … s+n-1 of a view, in its strip if they do not stand
-// side by side.
-func (l *stripLoop) layout(m *Machine, u *micro, s, n int) []float64 {
-	if x, ok := u.from.direct(m.regs[u.a.reg][u.a.off:], s/l.lanes, n); ok {
-		return x
+// places lists where each strip of a view is.
+func (l *loop) places(u *micro) []int {
+	var at []int
+	for s := 0; s < l.n; s += l.strip {
+		x, ok := u.from.direct(s/l.lanes, min(l.strip, l.n-s))
+		if !ok {
+			x = -1
+		}
+		at = append(at, x)
 	}
-	l.fill(m, u, s, n)
-	return m.at(u.dst, s, n)
+	return at
 }
 
 // addStrips appends a loop of several strips.
@@ -83,7 +90,7 @@ func (c *compiler) addStrips(l *loop) {
 		if u.arity == 0 {
 			r := c.newRegister(register{kind: bound})
 			filled[u.dst.reg] = r
-			s.cursors = append(s.cursors, cursor{reg: r, fill: &l.body[i]})
+			s.cursors = append(s.cursors, cursor{reg: r, from: u.a, fill: &l.body[i], at: l.places(&u)})
 			continue
 		}
 		for k, o := range []*operand{&u.a, &u.b, &u.c}[:u.arity] {

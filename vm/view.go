@@ -170,17 +170,17 @@ func (w *walker) read(dst, src []float64, first int) {
 }
 
 // direct implements reader.
-func (w *walker) direct(src []float64, first, n int) ([]float64, bool) {
+func (w *walker) direct(first, n int) (int, bool) {
 	last := len(w.shape) - 1
 	if w.strides[last] != 1 || w.lanes > 1 && !w.srcLane || w.shape[last]-first%w.shape[last] < n/w.lanes {
-		return nil, false
+		return 0, false
 	}
 	at, rem := w.off, first
 	for k := last; k >= 0; k-- {
 		at += rem % w.shape[k] * w.strides[k]
 		rem /= w.shape[k]
 	}
-	return src[at*w.lanes : at*w.lanes+n], true
+	return at * w.lanes, true
 }
 
 // walk calls visit for runs of elements: the run's elements are at, at+step, ….
