@@ -286,7 +286,7 @@ func (m *Model) warn(list []solvers.Warning, l *diag.List) {
 		case solvers.Outside:
 			l.Notef(CodeOutside, at, "%s at %s = %s lies outside the time span and never happens", w.Name, m.checked.Time.Name, short(w.Value))
 		case solvers.Stiff:
-			l.Notef(CodeStiff, m.checked.Time.Span, "this looks stiff from %s = %s on: steps are held short by stability, not by accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer, a method that is stable for longer steps would",
+			l.Notef(CodeStiff, m.checked.Time.Span, "this looks stiff from %s = %s on: steps are held short by stability, not by accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer; for diffusion method = rkc2 does, with stages = 2·√(h·eigenvalue) for the steps h that accuracy would allow",
 				m.checked.Time.Name, short(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
 		case solvers.Rest:
 			l.Warnf(CodeRest, at, "%s turned back within rounding at %s = %s; it fires again only after its condition was false", w.Name, m.checked.Time.Name, short(w.T))

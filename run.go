@@ -45,7 +45,12 @@ func (m *Model) begin(opts Options) (*run, error) {
 		return nil, l.Err()
 	}
 	r.auto()
-	r.tableau, _ = solvers.Lookup(r.settings.method)
+	tableau, err := r.settings.tableau()
+	if err != nil {
+		l.Errorf(CodeSetting, m.checked.Time.Span, "%v", err)
+		return nil, l.Err()
+	}
+	r.tableau = tableau
 	r.plan = newPlan(m.layout, nil)
 	info := r.method(0).Info()
 	r.stages, r.dense = info.Stages, info.DenseStages

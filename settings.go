@@ -28,6 +28,7 @@ const (
 type settings struct {
 	method     string
 	controller string
+	stages     int // of a method that leaves them open; 0: its own number
 	solver     solvers.Options
 	of, wrt    []string
 	mode       string
@@ -125,6 +126,7 @@ var solverKeys = map[string]setter{
 	"max_cascade": count(func(s *settings, n int) { s.solver.MaxCascade = n }),
 	"max_events":  count(func(s *settings, n int) { s.solver.MaxEvents = n }),
 	"event_tol":   positive(func(s *settings, x float64) { s.solver.EventTol = x }),
+	"stages":      count(func(s *settings, n int) { s.stages = n }),
 	"observe": word(func(s *settings, w string) string {
 		kind, ok := observeKinds[w]
 		if !ok {
@@ -377,4 +379,18 @@ func (s *settings) apply(keys map[string]setter, kind string, k typecheck.Settin
 	if wrong := set(s, k.Value); wrong != "" {
 		l.Errorf(CodeSetting, k.Span, "%s.%s %s", kind, k.Key, wrong)
 	}
+}
+
+// tableau returns the method's table.
+func (s *settings) tableau() (*solvers.Tableau, error) {
+	t, _ := solvers.Lookup(s.method)
+	switch {
+	case s.stages == 0:
+		return t, nil
+	case s.method != "rkc2":
+		return nil, fmt.Errorf("solver.stages chooses the stages of method = rkc2; %s has its own", s.method)
+	case s.stages < 2 || s.stages > solvers.MaxChebyshevStages:
+		return nil, fmt.Errorf("solver.stages = %d: rkc2 has 2 to %d stages", s.stages, solvers.MaxChebyshevStages)
+	}
+	return solvers.Chebyshev(s.stages), nil
 }

@@ -11,7 +11,7 @@ var registry = []*Tableau{
 	&euler,
 	&heun, &midpoint, &ralston,
 	&fehlberg2, &bs3, &ssprk3,
-	&rk4, &rk38,
+	&rk4, &rk38, rkc2,
 	&rkf45, &ck45, &dopri5, &tsit5, &bs5,
 	&rk6, &vern6, &vern7, &vern8, &rkf78, &dopri8, &dop853, &vern9,
 }

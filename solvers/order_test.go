@@ -13,6 +13,7 @@ var decimals = map[string]struct{ step, dense float64 }{
 	"vern7":  {dense: 2e-37},
 	"vern8":  {dense: 1e-33},
 	"vern9":  {step: 2e-39, dense: 3e-36},
+	"rkc2":   {step: 1e-53, dense: 1e-53},
 	"dop853": {step: 5e-28, dense: 1e-27},
 }
 

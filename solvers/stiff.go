@@ -43,37 +43,27 @@ func (r *scheme) gauge() {
 			}
 		}
 	}
-	// The stability polynomial is 1 + Σ z^m b·A^(m-1)·1.
-	s := r.info.Stages
-	power := make([]float64, s)
-	for i := range power {
-		power[i] = 1
-	}
-	poly := []float64{1}
-	for range s {
+	// The growth of y' = -x y over a step of length 1.
+	y := make([]float64, r.info.Stages)
+	along := func(t *terms, x float64) float64 {
 		sum := 0.0
-		for k, i := range r.b.row {
-			sum = math.FMA(r.b.c[k], power[i], sum)
+		for k, i := range t.row {
+			sum = math.FMA(t.c[k], y[i], sum)
 		}
-		poly = append(poly, sum)
-		next := make([]float64, s)
-		for i := range s {
-			for k, j := range r.a[i].row {
-				next[i] = math.FMA(r.a[i].c[k], power[j], next[i])
-			}
-		}
-		power = next
+		return math.FMA(-x, sum, 1)
 	}
 	stable := func(x float64) bool {
-		v := 0.0
-		for k := len(poly) - 1; k >= 0; k-- {
-			v = math.FMA(v, -x, poly[k])
+		for i := range y {
+			y[i] = along(&r.a[i], x)
 		}
-		return math.Abs(v) <= 1
+		return math.Abs(along(&r.b, x)) <= 1
 	}
-	const step = 1.0 / 64
-	for stable(r.reach + step) {
-		r.reach += step
+	for {
+		next := r.reach + max(1.0/64, r.reach/256)
+		if !stable(next) {
+			return
+		}
+		r.reach = next
 	}
 }
 

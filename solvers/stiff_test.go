@@ -72,3 +72,33 @@ func TestStiffness(t *testing.T) {
 		}
 	}
 }
+
+// TestChebyshev measures how far the Chebyshev methods are stable, and that they
+// save right-hand sides where stability holds the steps of others short.
+func TestChebyshev(t *testing.T) {
+	for _, s := range []int{10, 20, 35, 50} {
+		r := solvers.NewRungeKutta(solvers.Chebyshev(s), solvers.Size{N: 1}, 0)
+		want := 2.0 / 3 * float64(s*s-1) * (1 - 2.0/15*2/13)
+		if got := r.Reach(); math.Abs(got-want) > 0.03*want {
+			t.Errorf("%d stages are stable up to %v, want about %v", s, got, want)
+		}
+		if info := r.Info(); info.Stages != s+1 || !info.FSAL {
+			t.Errorf("%d stages: %+v", s, info)
+		}
+	}
+	evals := func(tab *solvers.Tableau) int {
+		m := solvers.NewRungeKutta(tab, solvers.Size{N: 2}, 0)
+		c, _ := solvers.NewController("", m.Info())
+		st, err := solvers.Solve(context.Background(), relaxing(2e4).With(1), m, c, solvers.Options{RTol: 1e-3, ATol: 1e-5}, nothing{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return st.Evals
+	}
+	tab, _ := solvers.Lookup("dopri5")
+	few, many, plain := evals(solvers.Chebyshev(50)), evals(solvers.Chebyshev(10)), evals(tab)
+	t.Logf("%d right-hand sides with 50 stages, %d with 10, %d by dopri5", few, many, plain)
+	if many > plain/4 || few > many/2 {
+		t.Errorf("%d right-hand sides with 50 stages, %d with 10, %d by dopri5", few, many, plain)
+	}
+}

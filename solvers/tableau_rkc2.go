@@ -1,0 +1,126 @@
+package solvers
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"sync"
+)
+
+// The number of stages of Chebyshev methods: by default, and at most.
+const (
+	ChebyshevStages    = 10
+	MaxChebyshevStages = 50
+)
+
+var rkc2 = Chebyshev(ChebyshevStages)
+
+// chebyshevs keeps the tables by their number of stages: a scheme is kept for each table's address.
+var chebyshevs sync.Map // int → *Tableau
+
+// Chebyshev returns the Runge–Kutta–Chebyshev method of order 2 with s stages,
+// 2 ≤ s ≤ MaxChebyshevStages: stable on the negative real axis up to about 0.65 s², so that
+// steps of a diffusion problem may be longer by s/5 for the same number of right-hand sides.
+//
+// With w₀ = 1 + ε/s², ε = 2/13, w₁ = T′_s(w₀)/T″_s(w₀), b_j = T″_j(w₀)/T′_j(w₀)², b₀ = b₁ = b₂ and
+// a_j = 1 - b_j T_j(w₀), the stages are
+//
+//	Y₁ = Y₀ + b₁ w₁ h F₀,
+//	Y_j = (1 - μ_j - ν_j) Y₀ + μ_j Y_{j-1} + ν_j Y_{j-2} + μ̃_j h F_{j-1} - a_{j-1} μ̃_j h F₀,
+//	μ_j = 2 b_j w₀/b_{j-1},   ν_j = -b_j/b_{j-2},   μ̃_j = 2 b_j w₁/b_{j-1},
+//
+// and y₁ = Y_s. All of these are rational, so the method is a table like any
+// other; its figures are given to sixty decimals. The estimate is 4/5 (y₀ - y₁) + 2/5 h (f₀ + f₁).
+func Chebyshev(s int) *Tableau {
+	if s < 2 || s > MaxChebyshevStages {
+		panic("solvers: a Chebyshev method has 2 to 50 stages")
+	}
+	if t, ok := chebyshevs.Load(s); ok {
+		return t.(*Tableau)
+	}
+	t, _ := chebyshevs.LoadOrStore(s, newChebyshev(s))
+	return t.(*Tableau)
+}
+
+func newChebyshev(s int) *Tableau {
+	rat := func() *big.Rat { return new(big.Rat) }
+	mul := func(x, y *big.Rat) *big.Rat { return rat().Mul(x, y) }
+	quo := func(x, y *big.Rat) *big.Rat { return rat().Quo(x, y) }
+	one, two := big.NewRat(1, 1), big.NewRat(2, 1)
+	w0 := rat().Add(one, big.NewRat(2, int64(13*s*s)))
+	// T_j(w₀) and its derivatives: T_j = 2 w T_{j-1} - T_{j-2}, differentiated twice.
+	t, d, e := make([]*big.Rat, s+1), make([]*big.Rat, s+1), make([]*big.Rat, s+1)
+	t[0], d[0], e[0] = one, rat(), rat()
+	t[1], d[1], e[1] = w0, one, rat()
+	w := mul(two, w0)
+	for j := 2; j <= s; j++ {
+		next := func(x []*big.Rat, more *big.Rat) *big.Rat {
+			v := mul(w, x[j-1])
+			return v.Sub(v, x[j-2]).Add(v, more)
+		}
+		t[j] = next(t, rat())
+		d[j] = next(d, mul(two, t[j-1]))
+		e[j] = next(e, mul(big.NewRat(4, 1), d[j-1]))
+	}
+	w1 := quo(d[s], e[s])
+	b := make([]*big.Rat, s+1)
+	for j := 2; j <= s; j++ {
+		b[j] = quo(e[j], mul(d[j], d[j]))
+	}
+	b[0], b[1] = b[2], b[2]
+
+	// Row j of the array, over F₀ … F_{j-1}.
+	rows := make([][]*big.Rat, s+1)
+	rows[0] = []*big.Rat{}
+	rows[1] = []*big.Rat{mul(b[1], w1)}
+	for j := 2; j <= s; j++ {
+		mu := quo(mul(two, mul(b[j], w0)), b[j-1])
+		nu := rat().Neg(quo(b[j], b[j-2]))
+		last := quo(mul(two, mul(b[j], w1)), b[j-1])
+		first := rat().Sub(mul(b[j-1], t[j-1]), one) // -a_{j-1}
+		row := make([]*big.Rat, j)
+		for i := range row {
+			row[i] = rat()
+			if i < j-1 {
+				row[i].Add(row[i], mul(mu, rows[j-1][i]))
+			}
+			if i < j-2 {
+				row[i].Add(row[i], mul(nu, rows[j-2][i]))
+			}
+		}
+		row[j-1].Add(row[j-1], last)
+		row[0].Add(row[0], mul(first, last))
+		rows[j] = row
+	}
+	text := func(row []*big.Rat) string {
+		var out strings.Builder
+		for _, v := range row {
+			out.WriteString(v.FloatString(60) + " ")
+		}
+		return out.String()
+	}
+	var a strings.Builder
+	for _, row := range rows[1:] {
+		a.WriteString(text(row) + "\n")
+	}
+	// b̂ = b - (-4/5 b + 2/5 (first + last)).
+	hat := make([]*big.Rat, s+1)
+	for i := range hat {
+		hat[i] = rat()
+		if i < s {
+			hat[i].Mul(big.NewRat(9, 5), rows[s][i])
+		}
+	}
+	hat[0].Sub(hat[0], big.NewRat(2, 5))
+	hat[s].Sub(hat[s], big.NewRat(2, 5))
+	return &Tableau{
+		Name:   "rkc2",
+		Title:  fmt.Sprintf("Runge–Kutta–Chebyshev 2 with %d stages", s),
+		Prose:  "For diffusion and other problems whose fast modes decay: stable along the negative real axis up to 0.65 s² for s stages. The setting stages chooses s; s² should be about 1.5 h times the largest eigenvalue, which a note on stiffness tells.",
+		Source: "B. P. Sommeijer, L. F. Shampine, J. G. Verwer, Journal of Computational and Applied Mathematics 88 (1998) 315–326, doi:10.1016/S0377-0427(97)00219-7",
+		Order:  2, Embedded: 2,
+		A:    a.String(),
+		B:    text(rows[s]),
+		BHat: text(hat),
+	}
+}
