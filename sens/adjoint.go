@@ -3,6 +3,7 @@ package sens
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -133,6 +134,7 @@ type sweep struct {
 	l, objectives int
 	stride        int
 	instants      []solvers.Instant
+	timeless      bool // no time depends on anything: cotangents of time lead nowhere
 	steps         int
 	owed          []owed            // by steps of length zero
 	revisits      solvers.Revisitor // the system, if it is one
@@ -169,6 +171,7 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 	}
 	s.revisits, _ = wk.System.(solvers.Revisitor)
 	s.via = s
+	s.timeless = len(wk.System.Guards()) == 0 && !slices.ContainsFunc(s.instants, func(in solvers.Instant) bool { return !in.Fixed })
 	s.c = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
 	s.g = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
 	return s
@@ -177,6 +180,9 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 // slopes finds the rates of all roots of the run. What gathers in the system
 // meanwhile is thrown away when a block begins.
 func (s *sweep) slopes(res *Result, limit float64) slopes {
+	if s.timeless {
+		return nil
+	}
 	rates := make(slopes, s.run.Steps())
 	z, l := s.run.Size(), s.l
 	grad := make([]float64, z.N)
@@ -311,10 +317,13 @@ func (s *sweep) cross(i int) error {
 	}
 	s.visit(i)
 	c.Y1, c.T1, c.DQ = s.yb, s.tb, s.fb[:len(s.gq)]
-	c.WantH = e.Kind != solvers.EndFree
+	c.WantH = e.Kind != solvers.EndFree && !s.timeless
 	s.method.Pull(s.sys, st, c)
 	switch e.Kind {
 	case solvers.EndClip:
+		if s.timeless {
+			break
+		}
 		for j, h := range c.H {
 			c.T0[j] -= h
 		}

@@ -60,25 +60,13 @@ type Sink interface {
 }
 
 // Lender is a Sink that keeps the stages of steps, and would rather have them
-// computed in its own memory than copy them.
+// computed in its own memory than copy them. It must not interpolate the steps
+// it is passed: there is no room for stages of the dense output.
 type Lender interface {
 	Sink
-	// Lend returns memory of the length of Step.K for the next step that is passed, or nil. It may be called again
+	// Lend returns memory for the stages of the next step that is passed, or nil. It may be called again
 	// for the same step.
 	Lend() []float64
-}
-
-// lender finds who among the sinks lends memory; nil for nobody.
-func lender(sink Sink) Lender {
-	if all, ok := sink.(Sinks); ok {
-		for _, s := range all {
-			if l := lender(s); l != nil {
-				return l
-			}
-		}
-	}
-	l, _ := sink.(Lender)
-	return l
 }
 
 // Sinks passes a run on to several sinks, in order.

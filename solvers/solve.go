@@ -173,7 +173,7 @@ func (s *Solver) begin() error {
 	s.giveBack(s.trial)
 	s.lender = nil
 	if len(s.guards) == 0 { // where steps are cut to end at roots, several are under way
-		s.lender = lender(s.sink)
+		s.lender, _ = s.sink.(Lender)
 	}
 	s.mark = Mark{Kind: MarkStart, T: s.t, Guard: -1, Instant: 0}
 	if err := s.emit(s.y, s.d, s.m); err != nil {
@@ -331,8 +331,14 @@ func (s *Solver) accept(e End) error {
 	if err := s.sink.Step(tr, e); err != nil {
 		return err
 	}
-	if err := s.read(tr); err != nil {
-		return err
+	if len(s.inner) > 0 {
+		if s.lent { // the dense output needs further rows
+			copy(s.own, tr.K)
+			s.giveBack(tr)
+		}
+		if err := s.read(tr); err != nil {
+			return err
+		}
 	}
 	for i, dq := range tr.DQ {
 		s.q[i] += dq

@@ -93,7 +93,7 @@ const lendFrom = 1 << 12
 // Lend implements Lender.
 func (tr *Trajectory) Lend() []float64 {
 	n, q := tr.size.N, tr.size.Q
-	if tr.info.DenseStages > 0 || tr.info.Stages*(n+q) < lendFrom || tr.room(&tr.stepAt) != nil {
+	if tr.info.Stages*(n+q) < lendFrom || tr.room(&tr.stepAt) != nil {
 		return nil
 	}
 	slot := tr.stepAt.next()
