@@ -46,9 +46,6 @@ func parse(name, text string, opts ParseOptions) (*Model, error) {
 	start := time.Now()
 	var list diag.List
 	tree := parser.Parse(source.NewFile(name, text), &list)
-	if err := list.Err(); err != nil {
-		return nil, err
-	}
 	parsed := time.Now()
 	checked := typecheck.Check(tree, typecheck.Env{Files: opts.Files}, &list)
 	if err := list.Err(); err != nil {

@@ -1,6 +1,10 @@
 package parser
 
-import "odes.dev/odes/lang/ast"
+import (
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+)
 
 // Binding powers, low to high.
 const (
@@ -114,8 +118,10 @@ func (p *parse) unchained(x *ast.Binary) {
 // prime reports a ' behind an operand and steps over it.
 func (p *parse) prime(x ast.Expr) {
 	t := p.next()
-	p.complain(CodePrime, p.at(t), "' is the time derivative and stands only on the left of an equation; transpose with transpose(A)").
-		Fix(x.Pos().To(p.at(t)), "transpose("+x.Pos().Text()+")", "write transpose(...)")
+	d := p.complain(CodePrime, p.at(t), "' is the time derivative and stands only on the left of an equation; transpose with transpose(A), and name a derivative with let to use it")
+	if isToken(p.peek(), "*") || isToken(p.peek(), "@") {
+		d.Fix(x.Pos().To(p.at(t)), "transpose("+x.Pos().Text()+")", "write transpose(...)")
+	}
 }
 
 // prefix parses an operand with the signs before it.
@@ -219,7 +225,7 @@ func (p *parse) noOperand(t *ast.Token) {
 		if p.index == 0 {
 			p.complain(CodeEnd, p.at(t), "`end` is the last index and stands only inside brackets: x[end]")
 		}
-	case t.Kind == ast.KeywordToken && !p.atEnd() && (itemWords[t.Text] || !continues(t.Text)):
+	case t.Kind == ast.KeywordToken && !p.atEnd() && (itemWords[t.Text] || !continues(t.Text)) || t.Kind == ast.KeywordToken && p.reservedSeen[t.Text]:
 		p.reserved(t)
 	case isToken(t, "'"):
 		if p.singleQuoted() {
@@ -302,6 +308,10 @@ func (p *parse) postfix(x ast.Expr) ast.Expr {
 			switch x.(type) {
 			case *ast.Name, *ast.Member:
 			default:
+				if n, ok := x.(*ast.Number); ok && (strings.HasSuffix(n.Text, ".") || isToken(p.ahead(1), ".")) {
+					p.fail(CodeUnexpected, p.at(t), "a range is written with a colon: 1:n")
+					return p.bad()
+				}
 				p.fail(CodeUnexpected, p.at(t), "\".\" follows the name of a table or module only: D.column")
 				return p.bad()
 			}

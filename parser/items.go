@@ -2,6 +2,8 @@ package parser
 
 import (
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/alecthomas/participle/v2"
 	"github.com/alecthomas/participle/v2/lexer"
@@ -68,16 +70,65 @@ func (g *grammar) file(before int) []ast.Item {
 		item := g.item(lex)
 		if afterError = p.failed; afterError {
 			p.skip(start)
-			item = &ast.Bad{}
+			item = p.lost(start, p.i)
 		}
 		at := p.span(p.tokens[start].Start, p.tokens[p.i-1].End)
 		item.(interface{ Place(source.Span) }).Place(at)
 		if n, ok := item.(*ast.Settings); ok {
 			n.Block.Span = p.at(&p.tokens[start])
 		}
+		if n := len(items); afterError && n > 0 && !p.tokens[start].NewLine && !isToken(&p.tokens[start-1], ";") {
+			// What could not go on with the item before it was part of it: that item is not whole either.
+			if _, lost := items[n-1].(*ast.Bad); !lost {
+				whole := p.lost(p.tokenAt(items[n-1].Pos().Start), p.i)
+				whole.Place(items[n-1].Pos().To(at))
+				items[n-1] = whole
+				continue
+			}
+		}
 		items = append(items, item)
 	}
 	return items
+}
+
+// tokenAt returns the number of the token that starts at offset.
+func (p *parse) tokenAt(offset int) int {
+	i, _ := slices.BinarySearchFunc(p.tokens, offset, func(t ast.Token, at int) int { return t.Start - at })
+	return i
+}
+
+// lost makes an item of tokens that did not parse.
+func (p *parse) lost(start, end int) *ast.Bad {
+	bad := &ast.Bad{}
+	first := &p.tokens[start]
+	switch {
+	case first.Kind == ast.KeywordToken:
+		bad.Word = first.Text
+	case isToken(&p.tokens[start+1], "'") || p.startsEquation(start):
+		bad.Word = "equation"
+	}
+	braces, others := 0, 0
+	for i := start; i < end; i++ {
+		t := &p.tokens[i]
+		if isName(t) && braces == 0 {
+			before := i > start && (i == start+1 || isToken(&p.tokens[i-1], ","))
+			after := p.tokens[i+1]
+			declares := others == 0 && (before || isToken(&after, "=") || i == start)
+			if declares || bad.Word == "reaction" {
+				bad.Names = append(bad.Names, p.ident(t))
+			}
+		}
+		if isName(t) && i > start && p.startsEquation(i) { // in a loop around it
+			bad.Names = append(bad.Names, p.ident(t))
+		}
+		if state, _ := p.otherDerivative(t); i == start && state != "" {
+			name := p.ident(t)
+			name.Name = strings.TrimSpace(state)
+			bad.Names = append(bad.Names, name)
+		}
+		braces, others = nesting(t, braces, others)
+	}
+	return bad
 }
 
 // item parses the item that starts here.

@@ -121,6 +121,26 @@ func (p *parse) unexpected(start int, expected []string) {
 		p.fail(CodeUnexpected, p.at(t), "no comma stands here; separate by spaces, new lines or ;").Fix(p.at(t), ";", "write ;")
 	case isToken(t, ":") && wants("=") && len(expected) == 1 && isSettings(first.Text):
 		p.fail(CodeUnexpected, p.at(t), "a setting is written %s = value", before.Text).Fix(p.at(t), " =", "write =")
+	case isToken(t, "'") && (first.Text == "state" || first.Text == "param"):
+		p.fail(CodeUnexpected, p.at(t), "a derivative is no variable of its own; for a second-order equation declare both states: state x = 1, v = 0, with x' = v and v' = ...")
+	case isToken(t, ",") && endsList(first, p.ahead(1)):
+		p.fail(CodeUnexpected, p.at(t), "no comma stands at the end of an item").Fix(p.at(t), "", "remove it")
+	case (isToken(t, "<") || isToken(t, ">") || isToken(t, "<=") || isToken(t, ">=") || t.Kind == ast.NumberToken) && first.Text == "event" && wants("when"):
+		p.fail(CodeUnexpected, p.at(t), "a condition follows `when`, times follow `at`: event when x < 0 { ... }, event at 1, 2 { ... }")
+	case wants("let") || len(expected) == 1 && expected[0] == `"return"`:
+		p.fail(CodeUnexpected, p.at(t), "the body of a function holds let a = ... and ends with return, found %s", p.found())
+	case wants("=") && len(expected) < 3 && first.Text == "observe":
+		p.fail(CodeUnexpected, p.gap(), "an observation is written observe %s = expression ~ normal(sd) from D.column", before.Text)
+	case wants("=") && p.atEndOrForeign() && (first.Text == "output" || first.Text == "let") && before == &p.tokens[start+1]:
+		p.fail(CodeUnexpected, p.gap(), "expected \"=\" after %s: %s gives an expression a new name, %s y = 2*%s", describe(before, false), first.Text, first.Text, before.Text)
+	case isToken(t, "as") && first.Text == "import":
+		p.fail(CodeUnexpected, p.gap(), "the file of an import stands in double quotes: import \"%s.ode\" as %s", before.Text, p.ahead(1).Text)
+	case first.Text == "time" && (t.Kind == ast.NumberToken || isToken(t, "=") || isToken(t, "[")):
+		name := "t"
+		if isName(before) {
+			name = before.Text
+		}
+		p.fail(CodeUnexpected, p.at(t), "the time span is written time %s from t0 to tf", name)
 	case isToken(t, "in") && first.Text == "time":
 		p.fail(CodeUnexpected, p.at(t), "the time span is written time %s from t0 to tf", before.Text)
 	case t.Kind == ast.KeywordToken && len(expected) > 0 && expected[0] == "a name" && !p.atEnd():
@@ -163,6 +183,14 @@ func withOptional(item string, expected []string) []string {
 func isSettings(word string) bool {
 	return word == "solver" || word == "sens" || word == "fit" || word == "data"
 }
+
+// endsList reports whether the comma before the next token ends an item's list: another item follows on a new line.
+func endsList(first, next *ast.Token) bool {
+	return itemWords[first.Text] && (next.Kind == ast.EOF || next.NewLine && next.Kind == ast.KeywordToken && itemWords[next.Text])
+}
+
+// atEndOrForeign reports whether the statement ends before the next token, or a line begins with it.
+func (p *parse) atEndOrForeign() bool { return p.atEnd() || p.peek().NewLine }
 
 // openBrace returns the innermost brace that is open before the next token.
 func (p *parse) openBrace(start int) *ast.Token {
@@ -259,9 +287,14 @@ func (p *parse) misfit() {
 		p.fail(CodeForeignOperator, p.at(t), "comments start with #").Fix(p.at(t), "#", "write #")
 	case t.Kind == ast.KeywordToken:
 		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; %s", t.Text, keywordPlace(t.Text))
+	case t.Text == "def" || t.Text == "function" || t.Text == "func":
+		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; a function is written fn f(x) = x^2, or fn f(x) { let a = x^2  return a }", t.Text)
 	case p.meantWord(t, a) != "":
 		w := p.meantWord(t, a)
 		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; did you mean %s?", t.Text, w).Fix(p.at(t), w, "write "+w)
+	case isName(t) && isToken(a, ":") && isToken(p.ahead(2), "="):
+		p.fail(CodeAssignment, p.at(t), "\":=\" is no operator; write let %s = ... for what follows from other names, param %s = ... for a parameter", t.Text, t.Text).
+			Fix(p.at(t).To(p.at(p.ahead(2))), "let "+t.Text+" =", "declare it with let")
 	case isName(t) && (isToken(a, "=") || isToken(a, ":")):
 		p.fail(CodeAssignment, p.at(t), "\"%s\" is neither declared nor differentiated here; write let %s = ..., param %s = ..., or %s' = ... for an equation",
 			t.Text, t.Text, t.Text, t.Text).
@@ -295,9 +328,12 @@ func (p *parse) continuation() bool {
 	case isToken(t, "(") && isName(before):
 		p.fail(CodeUnexpected, p.at(t), "\"(\" cannot follow the name here; an initial value is written state x = 1, a shape x[n]")
 	case startsOperand(t) && endsOperand(before) && !isToken(p.ahead(1), "="):
-		p.fail(CodeMissingOperator, p.at(t), "an operator is missing between %s and %s", describe(before, false), p.found())
+		p.fail(CodeMissingOperator, p.at(t), "an operator is missing between %s and %s; a product is written %s*%s", describe(before, false), p.found(), before.Text, t.Text).
+			Fix(p.span(p.tokens[p.i-1].End, t.Start), "*", "write *")
 	case isToken(t, "{"):
 		p.fail(CodeUnexpected, p.at(t), "\"{\" cannot stand here; arrays are written [a, b]")
+	case isToken(t, ",") && (p.ahead(1).NewLine || p.ahead(1).Kind == ast.EOF):
+		p.fail(CodeUnexpected, p.at(t), "no comma stands at the end of an item").Fix(p.at(t), "", "remove it")
 	case t.Kind == ast.SignToken && !isToken(t, "}"):
 		if !p.commonMistake() {
 			p.fail(CodeUnexpected, p.at(t), "unexpected %s after %s", p.found(), describe(before, false))

@@ -141,7 +141,11 @@ func (p *parse) noUnit(t *ast.Token) {
 	case isToken(t, "%"):
 		p.fail(CodeUnit, p.at(t), "%% is not a unit; write the number as a fraction, or [1]").Fix(p.at(t), "1", "write 1")
 	default:
-		p.fail(CodeUnit, p.gap(), "expected a unit name (%s), found %s", rule, p.found())
+		d := p.fail(CodeUnit, p.gap(), "expected a unit name (%s), found %s", rule, p.found())
+		if p.i > 0 && isToken(t, "/") && isToken(&p.tokens[p.i-1], "[") {
+			d.Message = "something is divided in a unit: write [1/" + p.ahead(1).Text + "]"
+			d.Fix(p.span(t.Start, t.Start), "1", "write 1/")
+		}
 	}
 }
 

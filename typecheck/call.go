@@ -120,7 +120,11 @@ func (c *checker) notAFunction(x context, fun *ast.Name, g *entity) {
 		if g.kind == laterName {
 			return
 		}
-		c.errorf(CodeKind, fun.Span, "%q is %s, not a function; index with %s[…], multiply with *", fun.Name, g.kind, fun.Name).Relate(g.span, "declared here")
+		d := c.errorf(CodeKind, fun.Span, "%q is %s, not a function; index with %s[…], multiply with *", fun.Name, g.kind, fun.Name)
+		d.Relate(g.span, "declared here")
+		if x.place == placeGoal && (g.kind == stateName || g.kind == letName) {
+			d.Message = fmt.Sprintf("%q is %s, not a function; its value at a time is sum_at(time, %s), at the end final(%s)", fun.Name, g.kind, fun.Name, fun.Name)
+		}
 		return
 	}
 	var known []string

@@ -3,6 +3,7 @@ package typecheck
 import (
 	"io/fs"
 	"path"
+	"slices"
 	"strings"
 
 	"odes.dev/odes/data"
@@ -61,6 +62,10 @@ type checker struct {
 	inferred map[string]inferred // by the passes before
 	anyUnits bool                // the file writes some unit
 
+	unparsed  bool            // the parser reported an error
+	lost      map[string]bool // first words of items that did not parse; "" for equations and unknown words
+	lostNames []string        // that they are about
+
 	experiments []*ast.Experiment
 	totals      []*total
 	reads       int                // terms of objectives that are known without the run: totals and priors
@@ -82,14 +87,21 @@ func newChecker(f *ast.File, env Env) *checker {
 	}
 }
 
-// Check turns a parsed file into a checked model. It returns nil when it
-// reported an error into l; warnings and notes do not matter. It terminates on
-// any input and reads no file outside env.Files.
+// Check turns a parsed file into a checked model. It returns nil when l holds an
+// error, the parser's or its own: of a file that did not parse as a whole the
+// rest is checked for errors, and what is missing is taken to be right. Warnings
+// and notes do not matter. It terminates on any input and reads no file outside
+// env.Files.
 func Check(f *ast.File, env Env, l *diag.List) *Model {
 	if env.MaxElements == 0 {
 		env.MaxElements = maxElements
 	}
+	unparsed := l.HasErrors()
+	if unparsed && !slices.ContainsFunc(f.Items, func(it ast.Item) bool { _, bad := it.(*ast.Bad); return !bad }) {
+		return nil // nothing of the file is understood
+	}
 	c := newChecker(f, env)
+	c.unparsed = unparsed
 	c.run()
 	for range maxInference {
 		found := c.infer()
@@ -97,7 +109,7 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 			break
 		}
 		next := newChecker(f, env)
-		next.read, next.inferred = c.read, found
+		next.read, next.inferred, next.unparsed = c.read, found, unparsed
 		for name, u := range c.inferred {
 			next.inferred[name] = u
 		}
@@ -108,7 +120,7 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 	if !c.list.HasErrors() {
 		c.notes()
 	}
-	failed := c.list.HasErrors()
+	failed := c.list.HasErrors() || unparsed
 	type finding struct {
 		code    diag.Code
 		message string
@@ -123,6 +135,9 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 			continue
 		}
 		seen[key] = true
+		if unparsed && d.Level != diag.Error {
+			continue // part of the file is missing: only what is wrong all the same counts
+		}
 		if d.Level == diag.Error {
 			if errors++; errors > maxErrors {
 				continue

@@ -176,7 +176,8 @@ func (c *checker) resolveVariable(e *entity) {
 		sym.Kind, where = DiscreteSymbol, placeInitial
 	}
 	if v.Value == nil {
-		c.errorf(CodeMissing, v.Span, "%s %q needs a value: %s = …", strings.TrimPrefix(kindWord(e.kind), "the "), e.name, e.name)
+		word := strings.TrimPrefix(kindWord(e.kind), "the ")
+		c.errorf(CodeMissing, v.Span, "%s %q needs a value: %s %s = …", word, e.name, word, e.name)
 		return
 	}
 	value := c.expr(context{place: where}, v.Value)
@@ -490,10 +491,10 @@ func (c *checker) listSymbols() {
 		hasTime = hasTime || e.kind == timeName
 		hasState = hasState || e.kind == stateName
 	}
-	if !hasTime {
+	if !hasTime && !c.unparsed {
 		c.errorf(CodeMissing, c.wholeFile(), "the model has no time; add: time t from 0 to 10")
 	}
-	if !hasState {
+	if !hasState && !c.unparsed {
 		c.errorf(CodeMissing, c.wholeFile(), "the model has no state; add: state x = 1, and its equation x' = …")
 	}
 }

@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
@@ -146,7 +147,7 @@ func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
 		c.errorf(CodeEquations, spans[1], "%s has 2 equations%s; to add to a derivative write +=", where(at), lines(spans)).Relate(spans[0], "first equation")
 		return bad(sym.Span)
 	}
-	if failed {
+	if failed || slices.Contains(c.lostNames, sym.Name) {
 		return bad(sym.Span)
 	}
 	// Elements without `=` start from 0 when something is added to them.

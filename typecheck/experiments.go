@@ -48,7 +48,7 @@ func (c *checker) checkExperiments() {
 	chosen := map[string][]bool{}
 	for _, it := range c.experiments {
 		x := newChecker(c.file, c.env)
-		x.read, x.inferred = c.read, c.inferred
+		x.read, x.inferred, x.unparsed = c.read, c.inferred, c.unparsed
 		x.variant = &variant{item: it, overrides: map[string]*ast.ExpItem{}, rows: map[string][]bool{}}
 		for _, t := range c.totals {
 			x.variant.totals = append(x.variant.totals, t.table)
@@ -73,7 +73,9 @@ func (c *checker) checkExperiments() {
 			c.model.Experiments = append(c.model.Experiments, &Experiment{Name: it.Name.Name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
 		}
 	}
-	c.dataInUse(chosen)
+	if !c.lost["experiment"] {
+		c.dataInUse(chosen)
+	}
 }
 
 func within(s, outer source.Span) bool {

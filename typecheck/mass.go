@@ -74,7 +74,7 @@ func studentTail(nu, z float64) float64 {
 		return 0
 	}
 	// Of the two arguments of the incomplete beta function the one computed without cancellation.
-	if z2 := z * z; z2 < nu {
+	if z2 := float64(z * z); z2 < nu {
 		p, _ := betaTails(0.5, nu/2, z2/(nu+z2))
 		return 0.5 * (1 - p)
 	}
@@ -99,14 +99,14 @@ func gammaTails(a, x float64) (p, q float64) {
 	if x < a+1 {
 		sum, term := 1/a, 1/a
 		for n := 1; n < terms && math.Abs(term) > sum*1e-17; n++ {
-			term *= x / (a + float64(n))
+			term = float64(term * (x / (a + float64(n))))
 			sum += term
 		}
-		p = front * sum
+		p = float64(front * sum)
 		return p, 1 - p
 	}
 	f := lentz(1e300, 1/(x+1-a), func(n float64) (num, den float64) { return -n * (n - a), x + float64(2*n) + 1 - a })
-	q = front * f
+	q = float64(front * f)
 	return 1 - q, q
 }
 
@@ -133,7 +133,7 @@ func betaTails(a, b, x float64) (p, q float64) {
 		}
 		return m * (b - m) * x / ((at - 1) * at), 1
 	})
-	p = front * f
+	p = float64(front * f)
 	return p, 1 - p
 }
 

@@ -67,6 +67,7 @@ type entity struct {
 // collect declares the names of the file and sorts its items.
 func (c *checker) collect() {
 	var imports []*ast.Import
+	var lost []*ast.Bad
 	for _, item := range c.file.Items {
 		switch it := item.(type) {
 		case *ast.Model:
@@ -152,8 +153,10 @@ func (c *checker) collect() {
 		case *ast.Equation:
 			c.equations = append(c.equations, it)
 		case *ast.Bad:
+			lost = append(lost, it)
 		}
 	}
+	c.enterLost(lost)
 	for _, it := range imports {
 		c.imports(it, c.globals, ".")
 	}
@@ -170,6 +173,19 @@ func (c *checker) collectLet(it *ast.Let) {
 	}
 	if e := c.declare(name, letName); e != nil {
 		e.lets, e.output, e.doc = []*ast.Let{it}, it.Output, it.Doc
+	}
+}
+
+// enterLost takes note of what did not parse, so that it is not missed as well:
+// names that were to be declared, equations of states, the time.
+func (c *checker) enterLost(list []*ast.Bad) {
+	c.lost = map[string]bool{}
+	for _, it := range list {
+		c.lost[it.Word] = true
+		for _, name := range it.Names {
+			c.lostNames = append(c.lostNames, name.Name)
+			c.later(name)
+		}
 	}
 }
 
@@ -338,11 +354,18 @@ func (c *checker) notHere(x context, id ast.Ident, e *entity) {
 	case x.place.fixed:
 		d := c.errorf(CodePlace, id.Span, "%s is fixed at compile time and cannot use %s %q", x.place.name, kindWord(e.kind), id.Name)
 		d.Relate(e.span, "declared here")
-		if e.kind == paramName {
+		switch {
+		case e.kind == paramName:
 			d.Message += "; declare it with `const`"
+		case x.place == placeConst:
+			d.Message += "; what follows from it is declared with `let`"
 		}
 	default:
-		c.errorf(CodePlace, id.Span, "%s cannot use %s %q; it knows %s", x.place.name, kindWord(e.kind), id.Name, x.place.knows).Relate(e.span, "declared here")
+		d := c.errorf(CodePlace, id.Span, "%s cannot use %s %q; it knows %s", x.place.name, kindWord(e.kind), id.Name, x.place.knows)
+		d.Relate(e.span, "declared here")
+		if x.place == placeParam {
+			d.Message += "; what changes along a run is declared with `let`"
+		}
 	}
 }
 

@@ -62,6 +62,7 @@ func (c *checker) observation(it *ast.Observe) {
 	}
 	from, k := c.observedColumn(it)
 	if k < 0 {
+		c.distribution(x.with(it.Name.Name, value, it.Name.Span), it.Noise, units.Unit{}, source.Span{})
 		return
 	}
 	var chosen []bool
@@ -286,6 +287,12 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y Expr) E
 	return choose(mass, density)
 }
 
+// foreignNoise are other names of distributions.
+var foreignNoise = map[string]string{
+	"gaussian": "normal(sd)", "Normal": "normal(sd)", "gauss": "normal(sd)", "N": "normal(sd)", "student_t": "student(nu, s)", "cauchy": "student(1, s)", "exp": "exponential(lambda)",
+	"logNormal": "lognormal(sd)", "double_exponential": "laplace(b)", "neg_binomial_2": "negbin(phi)",
+}
+
 // noise finds the row of a distribution call.
 func (c *checker) noise(e ast.Expr) (*ast.Call, *stdlib.Func, bool) {
 	call, ok := strip(e).(*ast.Call)
@@ -313,6 +320,10 @@ func (c *checker) noise(e ast.Expr) (*ast.Call, *stdlib.Func, bool) {
 				d.Message += "; did you mean \"" + best + "\"?"
 				return nil, nil, false
 			}
+		}
+		if is && foreignNoise[n.Name] != "" {
+			d.Message += "; write " + foreignNoise[n.Name]
+			return nil, nil, false
 		}
 		d.Message += "; there are " + strings.Join(known, ", ")
 		return nil, nil, false
@@ -374,7 +385,7 @@ func (c *checker) nll(e *ast.Call) Expr {
 
 // nothingObserved reports an nll without observations, unless one failed and was reported.
 func (c *checker) nothingObserved(e *ast.Call) Expr {
-	if len(c.observes) == len(c.observed) {
+	if len(c.observes) == len(c.observed) && !c.lost["observe"] && !c.lost["data"] {
 		c.errorf(CodeData, e.Span, "no observation reads this data; add: observe y = … ~ normal(sd) from D.y")
 	}
 	return bad(e.Span)

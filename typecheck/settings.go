@@ -45,7 +45,10 @@ func (c *checker) checkSettings() {
 			}
 			if !slices.Contains(settingKeys[kind], k.Key.Name) {
 				d := c.errorf(CodeSetting, k.Key.Span, "`%s` has no setting %q", kind, k.Key.Name)
-				if best := nearest(k.Key.Name, settingKeys[kind]); best != "" {
+				if other, ok := foreignSettings[strings.ToLower(k.Key.Name)]; ok && slices.Contains(settingKeys[kind], other.key) {
+					d.Message += "; " + other.hint
+					d.Fix(k.Key.Span, other.key, "write "+other.key)
+				} else if best := nearest(k.Key.Name, settingKeys[kind]); best != "" {
 					d.Message += fmt.Sprintf("; did you mean %q?", best)
 					d.Fix(k.Key.Span, best, "write "+best)
 				} else if other := blockOf(k.Key.Name); other != "" {
@@ -77,6 +80,16 @@ func (c *checker) checkSettings() {
 	if c.unitMode == "strict" {
 		c.strictUnits()
 	}
+}
+
+// foreignSettings are what other programs call settings.
+var foreignSettings = map[string]struct{ key, hint string }{
+	"tol": {"rtol", "tolerances are rtol (relative) and atol (absolute)"}, "tolerance": {"rtol", "tolerances are rtol (relative) and atol (absolute)"},
+	"reltol": {"rtol", "the relative tolerance is rtol"}, "abstol": {"atol", "the absolute tolerance is atol"},
+	"dt": {"fixed_step", "a fixed step is fixed_step; adaptive steps are bounded by hmin and hmax"}, "step": {"fixed_step", "a fixed step is fixed_step; adaptive steps are bounded by hmin and hmax"},
+	"maxstep": {"hmax", "the longest step is hmax"}, "max_step": {"hmax", "the longest step is hmax"}, "minstep": {"hmin", "the shortest step is hmin"},
+	"maxsteps": {"max_steps", "the number of steps is bounded by max_steps"}, "mxstep": {"max_steps", "the number of steps is bounded by max_steps"},
+	"integrator": {"method", "the method is method"}, "solver": {"method", "the method is method"}, "algorithm": {"method", "the method is method"},
 }
 
 func blockOf(key string) string {

@@ -35,6 +35,8 @@ func (c *checker) undefined(x context, id ast.Ident) {
 		if e, ok := c.namesOf(x)[best]; ok {
 			d.Relate(e.span, "%q is declared here", best)
 		}
+	} else if x.end != 0 {
+		d.Message += fmt.Sprintf("; a loop over an index stands at the end: for %s in 1:%d", id.Name, x.end)
 	} else if x.table != nil {
 		d.Message += fmt.Sprintf("; table %q has %s", x.table.Name, x.table.names())
 	} else {
@@ -54,8 +56,8 @@ func nearest(name string, candidates []string) string {
 		if strings.EqualFold(k, name) && k != name {
 			return k
 		}
-		if len([]rune(name)) == 1 && len([]rune(k)) == 1 {
-			continue // x is not a misspelt y
+		if len([]rune(name)) == 1 {
+			continue // x is not a misspelt y, and i no misspelt pi
 		}
 		if d := distance(name, k); d < at || d == at && best != "" && shared(name, k) > shared(name, best) {
 			best, at = k, d

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
@@ -57,13 +58,28 @@ func (c *checker) unitName(name string, s source.Span) units.Unit {
 	known := slices.Concat(units.Names(), sortedKeys(c.units))
 	if best := nearest(name, known); best != "" {
 		d.Message += fmt.Sprintf("; did you mean %q?", best)
+	} else if u, ok := spelledUnits[strings.ToLower(name)]; ok {
+		d.Message += fmt.Sprintf("; it is written %s", u)
+		d.Fix(s, u, "write "+u)
+	} else if n := nearest(strings.ToLower(name), sortedKeys(spelledUnits)); n != "" {
+		d.Message += fmt.Sprintf("; %s is written %s", n, spelledUnits[n])
+		d.Fix(s, spelledUnits[n], "write "+spelledUnits[n])
 	} else {
-		d.Message += fmt.Sprintf("; declare it: unit %s = 1 [1]", name)
+		d.Message += fmt.Sprintf("; declare it, as in unit %s = 1e-3 [mol]", name)
 	}
 	if e, ok := c.globals[name]; ok {
 		d.Relate(e.span, "%q is %s; a bracket after a number is a unit", name, e.kind)
 	}
 	return units.Unit{}
+}
+
+// spelledUnits are the units of names that people write in full.
+var spelledUnits = map[string]string{
+	"second": "s", "seconds": "s", "sec": "s", "secs": "s", "minute": "min", "minutes": "min", "mins": "min", "hour": "h", "hours": "h", "hr": "h", "hrs": "h",
+	"days": "day", "d": "day", "weeks": "week", "years": "year", "yr": "year", "milligram": "mg", "microgram": "ug", "mcg": "ug", "nanogram": "ng",
+	"gram": "g", "grams": "g", "kilogram": "kg", "liter": "L", "litre": "L", "liters": "L", "litres": "L", "milliliter": "mL", "meter": "m", "metre": "m", "meters": "m",
+	"kelvin": "K", "volt": "V", "millivolt": "mV", "ampere": "A", "amp": "A", "mole": "mol", "moles": "mol", "molar": "M", "micromolar": "uM", "nanomolar": "nM",
+	"newton": "N", "joule": "J", "watt": "W", "pascal": "Pa", "hertz": "Hz", "radian": "rad", "radians": "rad", "celsius": "K", "degc": "K",
 }
 
 // unitNamed returns a user's unit, worked out on first use.

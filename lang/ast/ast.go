@@ -284,8 +284,13 @@ type (
 		Doc    string
 	}
 
-	// Bad is an item that did not parse; its errors were reported.
-	Bad struct{ At }
+	// Bad is an item that did not parse; its errors were reported. Names are those that it seems to declare or, of an
+	// equation or reaction, to be about: what is said of them elsewhere is not wrong for that.
+	Bad struct {
+		At
+		Word  string // the reserved word that it starts with, or "equation", or ""
+		Names []Ident
+	}
 )
 
 func (*Model) item()       {}
