@@ -2,6 +2,7 @@ package odes_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -17,12 +18,7 @@ import (
 //
 // State x of a reference is the objective x_T of the model, a trajectory cost
 // the objective of the same name; rename says where names differ.
-var references = []struct {
-	model, ref string
-	rename     string
-	tol        float64 // of values; 0: 1e-8. Derivatives have ten times that.
-	settings   []odes.Setting
-}{
+var references = []referenceCase{
 	{model: "bounce/bounce.ode", ref: "ball_one_bounce", rename: ball, tol: 1e-9},
 	{model: "bounce/bounce.ode", ref: "ball_several_bounces", rename: ball, tol: 1e-9},
 	{model: "lorenz/lorenz.ode", ref: "lorenz_T1"},
@@ -46,6 +42,13 @@ var references = []struct {
 	{model: "switched/switched.ode", ref: "switched_linear"},
 	{model: "projectile/projectile.ode", ref: "projectile_range"},
 	{model: "pk/pk_oral.ode", ref: "pk_oral_3_doses"},
+}
+
+type referenceCase struct {
+	model, ref string
+	rename     string
+	tol        float64 // of values; 0: 1e-8. Derivatives have ten times that, and more where the mode differentiates first.
+	settings   []odes.Setting
 }
 
 const ball = "z=height v=velocity int_z=area int_z2=area2 z0=h0 gamma=e"
@@ -100,106 +103,181 @@ func (c *comparison) close(what string, got, want, tol float64) {
 	}
 }
 
+// TestReferences compares every reference by four methods that share little: the transpose of the steps, their
+// tangent, and the two that differentiate first.
 func TestReferences(t *testing.T) {
 	for _, row := range references {
-		t.Run(row.ref, func(t *testing.T) {
-			t.Parallel()
-			var ref reference
-			readReference(t, row.ref, &ref)
-			if len(ref.Points) == 0 {
-				t.Fatal("the reference has no points: nothing would be checked")
+		for mode, allowed := range map[string]float64{"adjoint": 10, "tangent": 10, "forward": 10, "continuous": 100} {
+			t.Run(row.ref+"/"+mode, func(t *testing.T) {
+				t.Parallel()
+				compareReference(t, row, mode, allowed)
+			})
+		}
+	}
+}
+
+// compareReference compares one reference by one mode; derivatives are allowed so many times the tolerance of values.
+func compareReference(t *testing.T, row referenceCase, mode string, allowed float64) {
+	var ref reference
+	readReference(t, row.ref, &ref)
+	if len(ref.Points) == 0 {
+		t.Fatal("the reference has no points: nothing would be checked")
+	}
+	m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(row.model)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := map[string]string{}
+	for _, pair := range strings.Fields(row.rename) {
+		from, to, _ := strings.Cut(pair, "=")
+		names[from] = to
+	}
+	name := func(s, otherwise string) string {
+		if to, ok := names[s]; ok {
+			return to
+		}
+		return otherwise
+	}
+	tol := row.tol
+	if tol == 0 {
+		tol = 1e-8
+	}
+	c := &comparison{t: t}
+	for _, pt := range ref.Points {
+		opts := odes.Options{EventTimes: true, Settings: append(row.settings[:len(row.settings):len(row.settings)], odes.Setting{Key: "sens.mode", Value: mode})}
+		for p, value := range ref.Parameters {
+			opts.Set = append(opts.Set, odes.Assignment{Name: name(p, p), Values: []float64{value}})
+			opts.Wrt = append(opts.Wrt, name(p, p))
+		}
+		if pt.T != nil {
+			opts.Set = append(opts.Set, odes.Assignment{Name: "T", Values: []float64{*pt.T}})
+		}
+		want := map[string]quantity{}
+		for s, q := range pt.States {
+			want[name(s, s+"_T")] = q
+		}
+		for s, q := range pt.Costs {
+			want[name(s, s)] = q
+		}
+		for objective := range want {
+			opts.Of = append(opts.Of, objective)
+		}
+		got, err := m.Sensitivities(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		column := map[string]int{}
+		for _, v := range got.Variables {
+			column[v.Name] = v.Offset
+		}
+		if len(got.Values) != len(want) {
+			t.Fatalf("%d objectives came back, want %d", len(got.Values), len(want))
+		}
+		for i, v := range got.Values {
+			q, ok := want[v.Name]
+			if !ok || len(q.D) == 0 {
+				t.Fatalf("nothing to compare %q with", v.Name)
 			}
-			m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(row.model)))
+			c.close(v.Name, v.Value, q.Value, tol)
+			for p, d := range q.D {
+				at, ok := column[name(p, p)]
+				if !ok {
+					t.Fatalf("no derivative by %s", p)
+				}
+				c.close("d "+v.Name+"/d "+p, got.Gradient[i*got.Columns+at], d, allowed*tol)
+			}
+		}
+		if pt.Events == nil {
+			continue
+		}
+		var events []odes.EventRecord
+		for _, e := range got.Events {
+			if e.Kind == "event" {
+				events = append(events, e)
+			}
+		}
+		if len(events) != len(*pt.Events) {
+			t.Fatalf("%d events, want %d: %v", len(events), len(*pt.Events), events)
+		}
+		for k, e := range *pt.Events {
+			c.close("time of "+events[k].Name, events[k].T, e.T, tol)
+			for p, d := range e.DT {
+				if events[k].Params == nil {
+					t.Fatalf("event %s has no derivatives of its time", events[k].Name)
+				}
+				c.close("d time of "+events[k].Name+"/d "+p, events[k].Params[column[name(p, p)]], d, allowed*tol)
+			}
+		}
+	}
+	if c.checked < 2*len(ref.Points) {
+		t.Fatalf("only %d numbers were compared", c.checked)
+	}
+	t.Logf("%d numbers, the worst at %.2g of its tolerance", c.checked, c.worst)
+}
+
+// TestReferenceDiscrete compares schemes with steps of fixed length with exact derivatives of what they compute: those of adjoint, tangent and
+// complex step are the same numbers to rounding, and those of the methods that differentiate first are not.
+func TestReferenceDiscrete(t *testing.T) {
+	var ref struct {
+		Parameters map[string]float64
+		Step       float64
+		Steps      int
+		Methods    map[string]struct {
+			State     map[string]float64
+			D         map[string]map[string]float64
+			Objective float64
+			Gradient  map[string]float64
+		}
+	}
+	readReference(t, "discrete_lotka_volterra", &ref)
+	const model = `
+time t from 0 to 5
+param a = 1, b = 1, c = 1, d = 1, x0 = 1, y0 = 1
+state x = x0, y = y0
+x' = a*x - b*x*y
+y' = -c*y + d*x*y
+objective q = integral(x)
+objective x_T = final(x)
+objective y_T = final(y)
+objective J = final(((1 - x)^2 + (1 - y)^2)/2) + integral(x)
+`
+	m, err := odes.Parse("discrete.ode", model, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(ref.Methods) < 6 {
+		t.Fatalf("%d methods", len(ref.Methods))
+	}
+	for name, want := range ref.Methods {
+		for _, mode := range []string{"adjoint", "tangent", "complex"} {
+			opts := odes.Options{Settings: []odes.Setting{
+				{Key: "solver.method", Value: name}, {Key: "solver.fixed_step", Value: fmt.Sprint(ref.Step)}, {Key: "sens.mode", Value: mode},
+			}}
+			for p, x := range ref.Parameters {
+				opts.Set = append(opts.Set, odes.Assignment{Name: p, Values: []float64{x}})
+			}
+			got, err := m.Sensitivities(t.Context(), opts)
 			if err != nil {
 				t.Fatal(err)
 			}
-			names := map[string]string{}
-			for _, pair := range strings.Fields(row.rename) {
-				from, to, _ := strings.Cut(pair, "=")
-				names[from] = to
-			}
-			name := func(s, otherwise string) string {
-				if to, ok := names[s]; ok {
-					return to
-				}
-				return otherwise
-			}
-			tol := row.tol
-			if tol == 0 {
-				tol = 1e-8
+			if got.Stats.Steps != ref.Steps {
+				t.Fatalf("%d steps, want %d", got.Stats.Steps, ref.Steps)
 			}
 			c := &comparison{t: t}
-			for _, pt := range ref.Points {
-				opts := odes.Options{Settings: row.settings, EventTimes: true}
-				for p, value := range ref.Parameters {
-					opts.Set = append(opts.Set, odes.Assignment{Name: name(p, p), Values: []float64{value}})
-					opts.Wrt = append(opts.Wrt, name(p, p))
+			for i, v := range got.Values {
+				value, d := want.Objective, want.Gradient
+				if s, ok := strings.CutSuffix(v.Name, "_T"); ok || v.Name == "q" {
+					value, d = want.State[s], want.D[s]
 				}
-				if pt.T != nil {
-					opts.Set = append(opts.Set, odes.Assignment{Name: "T", Values: []float64{*pt.T}})
-				}
-				want := map[string]quantity{}
-				for s, q := range pt.States {
-					want[name(s, s+"_T")] = q
-				}
-				for s, q := range pt.Costs {
-					want[name(s, s)] = q
-				}
-				for objective := range want {
-					opts.Of = append(opts.Of, objective)
-				}
-				got, err := m.Sensitivities(t.Context(), opts)
-				if err != nil {
-					t.Fatal(err)
-				}
-				column := map[string]int{}
-				for _, v := range got.Variables {
-					column[v.Name] = v.Offset
-				}
-				if len(got.Values) != len(want) {
-					t.Fatalf("%d objectives came back, want %d", len(got.Values), len(want))
-				}
-				for i, v := range got.Values {
-					q, ok := want[v.Name]
-					if !ok || len(q.D) == 0 {
-						t.Fatalf("nothing to compare %q with", v.Name)
-					}
-					c.close(v.Name, v.Value, q.Value, tol)
-					for p, d := range q.D {
-						at, ok := column[name(p, p)]
-						if !ok {
-							t.Fatalf("no derivative by %s", p)
-						}
-						c.close("d "+v.Name+"/d "+p, got.Gradient[i*got.Columns+at], d, 10*tol)
-					}
-				}
-				if pt.Events == nil {
-					continue
-				}
-				var events []odes.EventRecord
-				for _, e := range got.Events {
-					if e.Kind == "event" {
-						events = append(events, e)
-					}
-				}
-				if len(events) != len(*pt.Events) {
-					t.Fatalf("%d events, want %d: %v", len(events), len(*pt.Events), events)
-				}
-				for k, e := range *pt.Events {
-					c.close("time of "+events[k].Name, events[k].T, e.T, tol)
-					for p, d := range e.DT {
-						if events[k].Params == nil {
-							t.Fatalf("event %s has no derivatives of its time", events[k].Name)
-						}
-						c.close("d time of "+events[k].Name+"/d "+p, events[k].Params[column[name(p, p)]], d, 10*tol)
-					}
+				c.close(name+"/"+mode+": "+v.Name, v.Value, value, 1e-13)
+				for _, p := range got.Variables {
+					c.close(name+"/"+mode+": d "+v.Name+"/d "+p.Name, got.Derivative(i, p)[0], d[p.Name], 1e-13)
 				}
 			}
-			if c.checked < 2*len(ref.Points) {
-				t.Fatalf("only %d numbers were compared", c.checked)
+			if c.checked != 4*7 {
+				t.Fatalf("%d numbers were compared", c.checked)
 			}
-			t.Logf("%d numbers, the worst at %.2g of its tolerance", c.checked, c.worst)
-		})
+		}
 	}
 }
 
