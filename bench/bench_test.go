@@ -19,7 +19,7 @@ func BenchmarkGradient(b *testing.B) {
 		tol           float64
 		lanes         int
 	}{
-		{"glv10", "glv", 10, 1e-7, 8},
+		{"glv10", "glv", 10, 1e-7, 10},
 		{"glv55", "glv", 55, 1e-7, 8},
 		{"glv100", "glv", 100, 1e-7, 8},
 		{"glv200", "glv", 200, 1e-7, 8},

@@ -44,6 +44,7 @@ type Adjoint struct {
 	Trace func(t float64, first int, lam []float64)
 
 	sweeps []*sweep // of the goroutines, kept from one gradient to the next
+	common common
 }
 
 // sweep returns the sweep of goroutine i, ready for run.
@@ -71,43 +72,67 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	if err := res.observe(run, w.sys, w.obj); err != nil {
 		return err
 	}
-	rates := w.slopes(res, opts.grazingLimit())
+	common := &a.common
+	common.rates, common.res, common.objectives, common.stride = w.slopes(res, opts.grazingLimit()), res, m, opts.stride(run.Size())
 	rows := m
 	if opts.EventTimes {
 		rows += len(res.Events)
 	}
 	blocks := (rows + w.l - 1) / w.l
-	var next atomic.Int64
-	var steps atomic.Int64
-	work := func(w *sweep) error {
-		w.rates, w.res, w.objectives, w.stride = rates, res, m, opts.stride(run.Size())
-		w.trace = a.Trace
-		for {
-			b := int(next.Add(1)) - 1
-			if b >= blocks {
-				steps.Add(int64(w.steps))
-				return nil
-			}
-			if err := w.block(ctx, b*w.l); err != nil {
-				return err
-			}
+	common.blocks = blocks
+	common.next.Store(0)
+	common.steps.Store(0)
+	if threads := min(a.Threads, blocks); threads > 1 {
+		if err := a.parallel(ctx, run, w, threads); err != nil {
+			return err
+		}
+	} else if err := a.work(ctx, w); err != nil {
+		return err
+	}
+	res.Stats = Stats{Sweeps: blocks, Steps: int(common.steps.Load())}
+	return nil
+}
+
+// common is what the goroutines of one gradient share.
+type common struct {
+	rates              slopes
+	res                *Result
+	objectives, stride int
+	blocks             int
+	next, steps        atomic.Int64
+}
+
+// work sweeps for one block of rows after another, until there are no more.
+func (a *Adjoint) work(ctx context.Context, w *sweep) error {
+	p := &a.common
+	w.rates, w.res, w.objectives, w.stride, w.trace = p.rates, p.res, p.objectives, p.stride, a.Trace
+	for {
+		b := int(p.next.Add(1)) - 1
+		if b >= p.blocks {
+			p.steps.Add(int64(w.steps))
+			return nil
+		}
+		if err := w.block(ctx, b*w.l); err != nil {
+			return err
 		}
 	}
-	threads := min(max(a.Threads, 1), blocks)
+}
+
+// parallel is work on several goroutines; first belongs to the caller's.
+func (a *Adjoint) parallel(ctx context.Context, run *solvers.Trajectory, first *sweep, threads int) error {
 	var group sync.WaitGroup
-	errs := make([]error, max(threads, 1))
+	errs := make([]error, threads)
 	for i := 1; i < threads; i++ {
 		w := a.sweep(i, run)
-		group.Go(func() { errs[i] = work(w) })
+		group.Go(func() { errs[i] = a.work(ctx, w) })
 	}
-	errs[0] = work(w)
+	errs[0] = a.work(ctx, first)
 	group.Wait()
 	for _, err := range errs {
 		if err != nil {
 			return err
 		}
 	}
-	res.Stats = Stats{Sweeps: blocks, Steps: int(steps.Load())}
 	return nil
 }
 

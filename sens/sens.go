@@ -50,6 +50,8 @@ type Result struct {
 	// Suspect tells of objectives whose cotangents are not finite at the start of the run: the model is not
 	// differentiable somewhere. Only sweeps backwards fill it; it is empty otherwise.
 	Suspect []bool // [m]
+
+	observer Observer // its memory serves again
 }
 
 // Stats count what a gradient took.
@@ -112,6 +114,9 @@ type Observer struct {
 	instants []solvers.Instant
 	pt       Point
 	F        []float64 // functionals
+
+	step solvers.Step
+	mark solvers.Mark
 }
 
 // NewObserver returns an observer of obj.
@@ -146,6 +151,25 @@ func (o *Observer) Mark(m *solvers.Mark) error {
 	return nil
 }
 
+// replay observes a recorded run, like run.Replay but in the Observer's own memory.
+func (o *Observer) replay(run *solvers.Trajectory) error {
+	mk, marks := 0, run.Marks()
+	for i := -1; i < run.Steps(); i++ {
+		if i >= 0 && run.Size().Q > 0 {
+			if err := o.Step(&o.step, run.Load(i, &o.step)); err != nil {
+				return err
+			}
+		}
+		for ; mk < marks && run.After(mk) == i; mk++ {
+			run.LoadMark(mk, &o.mark)
+			if err := o.Mark(&o.mark); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // Values writes the objectives psi[m] of the run that was observed.
 func (o *Observer) Values(psi []float64) { o.obj.Values(o.F, psi) }
 
@@ -174,11 +198,12 @@ func pointOf(m *solvers.Mark) Point {
 // observe fills in the values of a recorded run.
 func (res *Result) observe(run *solvers.Trajectory, sys solvers.System, obj Objectives) error {
 	n, m := obj.Counts()
-	o := Observer{obj: obj, F: need(res.Functionals, n)} // Begin zeroes F
+	o := &res.observer
+	*o = Observer{obj: obj, F: need(res.Functionals, n)} // Begin zeroes F
 	if err := o.Begin(sys, nil); err != nil {
 		return err
 	}
-	if err := run.Replay(&o); err != nil {
+	if err := o.replay(run); err != nil {
 		return err
 	}
 	res.Functionals, res.Psi = o.F, need(res.Psi, m)
