@@ -24,6 +24,8 @@ type compiler struct {
 	p       *Program
 	joining map[int][]int // outputs that are added to their place in the loop of their root
 	thread  threader
+	file    int   // register of the whole register file; 0: none yet
+	numbers int   // register of single constants; 0: none yet
 	in      []int // the group that computes a root, by value
 	reg     []int // of a root, by value; -1: none yet
 	base    []int // of a root: its first element in the register

@@ -2,6 +2,7 @@ package vm
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"odes.dev/odes/tape"
@@ -9,6 +10,9 @@ import (
 
 // register returns the register of an input or a constant, making it.
 func (c *compiler) register(v int) int {
+	if in := c.t.Instr(tape.Value(v)); c.reg[v] < 0 && in != nil && in.Op == tape.Const && len(in.Attr.Data) == 1 && (c.size(v) == 1 || c.splat[v]) {
+		c.reg[v], c.base[v] = c.number(in.Attr.Data[0])
+	}
 	if c.reg[v] < 0 {
 		r := register{kind: bound, size: c.size(v)}
 		if in := c.t.Instr(tape.Value(v)); in != nil && in.Op == tape.Const {
@@ -21,6 +25,21 @@ func (c *compiler) register(v int) int {
 		c.reg[v] = c.newRegister(r)
 	}
 	return c.reg[v]
+}
+
+// number returns where the constant x is, among all single ones.
+func (c *compiler) number(x float64) (reg, off int) {
+	if c.numbers == 0 {
+		c.numbers = c.newRegister(register{kind: constant})
+	}
+	r := &c.p.regs[c.numbers]
+	for i, y := range r.data {
+		if math.Float64bits(x) == math.Float64bits(y) {
+			return c.numbers, i
+		}
+	}
+	r.data = append(r.data, x)
+	return c.numbers, len(r.data) - 1
 }
 
 func (c *compiler) newRegister(r register) int {
@@ -48,9 +67,14 @@ func (c *compiler) emit() {
 	for g := range c.groups {
 		gr := &c.groups[g]
 		local := map[int]bool{} // values that nothing outside the loop reads
-		for pos, v := range gr.values {
+		for _, v := range gr.values {
 			if gr.loop && last[v] == g {
 				local[v] = true
+			}
+		}
+		batches := c.batchable(gr, local)
+		for pos, v := range gr.values {
+			if local[v] {
 				continue
 			}
 			if o, ok := direct[v]; ok {
@@ -58,14 +82,16 @@ func (c *compiler) emit() {
 				c.reg[v], c.base[v] = at.Vector, at.Offset
 				continue
 			}
-			if r, ok := c.dying(gr, pos, v, last, g); ok && gr.loop {
+			if r, ok := c.dying(gr, pos, v, last, g); ok && gr.loop && !batches {
 				c.reg[v] = c.newRegister(register{kind: heap, at: c.p.regs[c.reg[r]].at, size: c.size(v)})
 				last[r] = -2 // its place is taken
 				continue
 			}
 			c.reg[v] = c.newRegister(register{kind: heap, at: file.take(c.size(v)), size: c.size(v)})
 		}
-		if gr.loop {
+		if batches {
+			c.emitBatches(gr, local, &file)
+		} else if gr.loop {
 			c.emitLoop(gr, local)
 		} else {
 			c.emitStep(gr.values[0])

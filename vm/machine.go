@@ -46,6 +46,8 @@ func (p *Program) NewMachine() *Machine {
 		switch r.kind {
 		case heap:
 			m.regs[i] = file[r.at : r.at+r.size : r.at+r.size]
+		case everything:
+			m.regs[i] = file
 		case strip:
 			m.regs[i], strips = strips[:p.strip:p.strip], strips[p.stripStride():]
 		case constant:

@@ -13,6 +13,7 @@ import (
 type thread struct {
 	code  []kernel.Record
 	steps []resumer
+	lists [][]uint32 // of batches, which records do not keep alive
 }
 
 // resumer is a step in Go, of which some elements may be done.
@@ -60,6 +61,7 @@ type threader struct {
 	steps []resumer
 	plain []step // steps in Go since the last record
 	work  int    // elements of the records
+	lists [][]uint32
 }
 
 // Bounds of a thread. Assembly is not preempted, so a thread is short; a record
@@ -92,6 +94,15 @@ type recorder interface {
 
 // append appends records.
 func (c *compiler) append(code ...kernel.Record) {
+	work := 0
+	for i := range code {
+		work += code[i].N * max(code[i].Lanes, 1)
+	}
+	c.appendWork(work, code...)
+}
+
+// appendWork appends records that do so many elements.
+func (c *compiler) appendWork(work int, code ...kernel.Record) {
 	t := &c.thread
 	if len(t.plain) > 0 && len(t.code) > 0 {
 		t.code = append(t.code, kernel.Stop(len(t.steps)))
@@ -100,10 +111,8 @@ func (c *compiler) append(code ...kernel.Record) {
 		c.p.steps = append(c.p.steps, t.plain...)
 	}
 	t.plain = nil
-	for i := range code {
-		t.work += code[i].N * max(code[i].Lanes, 1)
-	}
 	t.code = append(t.code, code...)
+	t.work += work
 	if t.work > threadWork {
 		c.flush()
 	}
@@ -117,7 +126,7 @@ func (c *compiler) flush() {
 		for i := range code {
 			code[i].Next = int32(i + 1)
 		}
-		c.p.steps = append(c.p.steps, &thread{code, t.steps})
+		c.p.steps = append(c.p.steps, &thread{code, t.steps, t.lists})
 	}
 	c.p.steps = append(c.p.steps, t.plain...)
 	*t = threader{}
@@ -190,6 +199,37 @@ func isFunction(op tape.Op) bool {
 	return simdOps[op] < simd.Add
 }
 
+// name returns the name of the handler of u, which does op, but for its size.
+func (u *micro) name(op simd.Op, shared simd.Shared) string {
+	name := op.String() + " "
+	if u.first != tape.Invalid {
+		if u.swapped && u.op == tape.Sub {
+			name = "r" + name
+		}
+		name = simdOps[u.first].String() + "." + name
+	}
+	for k := range int(u.arity) {
+		name += string("VS"[shared>>k&1])
+	}
+	return name
+}
+
+// batch translates u, one of several that differ in their places only.
+func (l *loop) batch(u *micro) (r kernel.Record, ok bool) {
+	op := simdOps[u.op]
+	if u.op == tape.Powi {
+		if op, ok = powers[u.power]; !ok {
+			return r, false
+		}
+	}
+	r.Out, r.A, r.B, r.C = kernel.NewRef(u.dst.reg, 0), kernel.NewRef(u.a.reg, 0), kernel.NewRef(u.b.reg, 0), kernel.NewRef(u.c.reg, 0)
+	shared := u.shared
+	if l.n == 1 {
+		shared = 0
+	}
+	return r, r.Handle("batch " + u.name(op, shared) + "/" + strconv.Itoa(l.n))
+}
+
 // record translates u for all elements of l at once.
 func (l *loop) record(u *micro) (r kernel.Record, ok bool) {
 	op := simdOps[u.op]
@@ -206,16 +246,7 @@ func (l *loop) record(u *micro) (r kernel.Record, ok bool) {
 	if u.rows {
 		rows = l.n / l.lanes
 	}
-	name := op.String() + " "
-	if u.first != tape.Invalid {
-		if u.swapped && u.op == tape.Sub {
-			name = "r" + name
-		}
-		name = simdOps[u.first].String() + "." + name
-	}
-	for k := range int(u.arity) {
-		name += string("VS"[shared>>k&1])
-	}
+	name := u.name(op, shared)
 	r.Out, r.A, r.B, r.C = u.dst.ref(), u.a.ref(), u.b.ref(), u.c.ref()
 	r.N, r.Lanes = l.n, 1
 	if rows == 1 && r.Handle(name+"/"+strconv.Itoa(l.n)) {

@@ -101,12 +101,13 @@ type register struct {
 type registerKind uint8
 
 const (
-	unused   registerKind = iota
-	bound                 // the caller's memory
-	heap                  // a part of the register file, reused when the value is dead
-	strip                 // a temporary of one strip
-	packed                // a matrix in the order a product wants
-	constant              // the program's own
+	unused     registerKind = iota
+	bound                   // the caller's memory
+	heap                    // a part of the register file, reused when the value is dead
+	strip                   // a temporary of one strip
+	everything              // the whole register file
+	packed                  // a matrix in the order a product wants
+	constant                // the program's own
 )
 
 // step is one instruction of a Program: a loop, a copy, a contraction.

@@ -1437,6 +1437,714 @@ func hModSV(code *uintptr, table *[]float64) (at int, done int)
 // hModVS is the handler of mod VS.
 func hModVS(code *uintptr, table *[]float64) (at int, done int)
 
+// hBatchCopyV1 is the handler of batch copy V/1.
+func hBatchCopyV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchCopyV2 is the handler of batch copy V/2.
+func hBatchCopyV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchCopyV4 is the handler of batch copy V/4.
+func hBatchCopyV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchCopyV8 is the handler of batch copy V/8.
+func hBatchCopyV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchNegV1 is the handler of batch neg V/1.
+func hBatchNegV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchNegV2 is the handler of batch neg V/2.
+func hBatchNegV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchNegV4 is the handler of batch neg V/4.
+func hBatchNegV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchNegV8 is the handler of batch neg V/8.
+func hBatchNegV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchRecipV1 is the handler of batch recip V/1.
+func hBatchRecipV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchRecipV2 is the handler of batch recip V/2.
+func hBatchRecipV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchRecipV4 is the handler of batch recip V/4.
+func hBatchRecipV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchRecipV8 is the handler of batch recip V/8.
+func hBatchRecipV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSqrV1 is the handler of batch sqr V/1.
+func hBatchSqrV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSqrV2 is the handler of batch sqr V/2.
+func hBatchSqrV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSqrV4 is the handler of batch sqr V/4.
+func hBatchSqrV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSqrV8 is the handler of batch sqr V/8.
+func hBatchSqrV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddVV1 is the handler of batch add VV/1.
+func hBatchAddVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddVV2 is the handler of batch add VV/2.
+func hBatchAddVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSV2 is the handler of batch add SV/2.
+func hBatchAddSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddVS2 is the handler of batch add VS/2.
+func hBatchAddVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddVV4 is the handler of batch add VV/4.
+func hBatchAddVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSV4 is the handler of batch add SV/4.
+func hBatchAddSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddVS4 is the handler of batch add VS/4.
+func hBatchAddVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddVV8 is the handler of batch add VV/8.
+func hBatchAddVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSV8 is the handler of batch add SV/8.
+func hBatchAddSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddVS8 is the handler of batch add VS/8.
+func hBatchAddVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubVV1 is the handler of batch sub VV/1.
+func hBatchSubVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubVV2 is the handler of batch sub VV/2.
+func hBatchSubVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSV2 is the handler of batch sub SV/2.
+func hBatchSubSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubVS2 is the handler of batch sub VS/2.
+func hBatchSubVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubVV4 is the handler of batch sub VV/4.
+func hBatchSubVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSV4 is the handler of batch sub SV/4.
+func hBatchSubSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubVS4 is the handler of batch sub VS/4.
+func hBatchSubVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubVV8 is the handler of batch sub VV/8.
+func hBatchSubVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSV8 is the handler of batch sub SV/8.
+func hBatchSubSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubVS8 is the handler of batch sub VS/8.
+func hBatchSubVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulVV1 is the handler of batch mul VV/1.
+func hBatchMulVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulVV2 is the handler of batch mul VV/2.
+func hBatchMulVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSV2 is the handler of batch mul SV/2.
+func hBatchMulSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulVS2 is the handler of batch mul VS/2.
+func hBatchMulVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulVV4 is the handler of batch mul VV/4.
+func hBatchMulVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSV4 is the handler of batch mul SV/4.
+func hBatchMulSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulVS4 is the handler of batch mul VS/4.
+func hBatchMulVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulVV8 is the handler of batch mul VV/8.
+func hBatchMulVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSV8 is the handler of batch mul SV/8.
+func hBatchMulSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulVS8 is the handler of batch mul VS/8.
+func hBatchMulVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchDivVV1 is the handler of batch div VV/1.
+func hBatchDivVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchDivVV2 is the handler of batch div VV/2.
+func hBatchDivVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchDivSV2 is the handler of batch div SV/2.
+func hBatchDivSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchDivVS2 is the handler of batch div VS/2.
+func hBatchDivVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchDivVV4 is the handler of batch div VV/4.
+func hBatchDivVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchDivSV4 is the handler of batch div SV/4.
+func hBatchDivSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchDivVS4 is the handler of batch div VS/4.
+func hBatchDivVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchDivVV8 is the handler of batch div VV/8.
+func hBatchDivVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchDivSV8 is the handler of batch div SV/8.
+func hBatchDivSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchDivVS8 is the handler of batch div VS/8.
+func hBatchDivVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVVV1 is the handler of batch add.add VVV/1.
+func hBatchAddAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVVV2 is the handler of batch add.add VVV/2.
+func hBatchAddAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVSV2 is the handler of batch add.add VSV/2.
+func hBatchAddAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVVS2 is the handler of batch add.add VVS/2.
+func hBatchAddAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVSS2 is the handler of batch add.add VSS/2.
+func hBatchAddAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVVV4 is the handler of batch add.add VVV/4.
+func hBatchAddAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVSV4 is the handler of batch add.add VSV/4.
+func hBatchAddAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVVS4 is the handler of batch add.add VVS/4.
+func hBatchAddAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVSS4 is the handler of batch add.add VSS/4.
+func hBatchAddAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVVV8 is the handler of batch add.add VVV/8.
+func hBatchAddAddVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVSV8 is the handler of batch add.add VSV/8.
+func hBatchAddAddVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVVS8 is the handler of batch add.add VVS/8.
+func hBatchAddAddVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddAddVSS8 is the handler of batch add.add VSS/8.
+func hBatchAddAddVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVVV1 is the handler of batch add.sub VVV/1.
+func hBatchAddSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVVV2 is the handler of batch add.sub VVV/2.
+func hBatchAddSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVSV2 is the handler of batch add.sub VSV/2.
+func hBatchAddSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVVS2 is the handler of batch add.sub VVS/2.
+func hBatchAddSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVSS2 is the handler of batch add.sub VSS/2.
+func hBatchAddSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVVV4 is the handler of batch add.sub VVV/4.
+func hBatchAddSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVSV4 is the handler of batch add.sub VSV/4.
+func hBatchAddSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVVS4 is the handler of batch add.sub VVS/4.
+func hBatchAddSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVSS4 is the handler of batch add.sub VSS/4.
+func hBatchAddSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVVV8 is the handler of batch add.sub VVV/8.
+func hBatchAddSubVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVSV8 is the handler of batch add.sub VSV/8.
+func hBatchAddSubVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVVS8 is the handler of batch add.sub VVS/8.
+func hBatchAddSubVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddSubVSS8 is the handler of batch add.sub VSS/8.
+func hBatchAddSubVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVVV1 is the handler of batch add.rsub VVV/1.
+func hBatchAddRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVVV2 is the handler of batch add.rsub VVV/2.
+func hBatchAddRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVSV2 is the handler of batch add.rsub VSV/2.
+func hBatchAddRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVVS2 is the handler of batch add.rsub VVS/2.
+func hBatchAddRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVSS2 is the handler of batch add.rsub VSS/2.
+func hBatchAddRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVVV4 is the handler of batch add.rsub VVV/4.
+func hBatchAddRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVSV4 is the handler of batch add.rsub VSV/4.
+func hBatchAddRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVVS4 is the handler of batch add.rsub VVS/4.
+func hBatchAddRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVSS4 is the handler of batch add.rsub VSS/4.
+func hBatchAddRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVVV8 is the handler of batch add.rsub VVV/8.
+func hBatchAddRsubVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVSV8 is the handler of batch add.rsub VSV/8.
+func hBatchAddRsubVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVVS8 is the handler of batch add.rsub VVS/8.
+func hBatchAddRsubVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddRsubVSS8 is the handler of batch add.rsub VSS/8.
+func hBatchAddRsubVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVVV1 is the handler of batch add.mul VVV/1.
+func hBatchAddMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVVV2 is the handler of batch add.mul VVV/2.
+func hBatchAddMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVSV2 is the handler of batch add.mul VSV/2.
+func hBatchAddMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVVS2 is the handler of batch add.mul VVS/2.
+func hBatchAddMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVSS2 is the handler of batch add.mul VSS/2.
+func hBatchAddMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVVV4 is the handler of batch add.mul VVV/4.
+func hBatchAddMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVSV4 is the handler of batch add.mul VSV/4.
+func hBatchAddMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVVS4 is the handler of batch add.mul VVS/4.
+func hBatchAddMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVSS4 is the handler of batch add.mul VSS/4.
+func hBatchAddMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVVV8 is the handler of batch add.mul VVV/8.
+func hBatchAddMulVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVSV8 is the handler of batch add.mul VSV/8.
+func hBatchAddMulVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVVS8 is the handler of batch add.mul VVS/8.
+func hBatchAddMulVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchAddMulVSS8 is the handler of batch add.mul VSS/8.
+func hBatchAddMulVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVVV1 is the handler of batch sub.add VVV/1.
+func hBatchSubAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVVV2 is the handler of batch sub.add VVV/2.
+func hBatchSubAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddSVV2 is the handler of batch sub.add SVV/2.
+func hBatchSubAddSVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVSV2 is the handler of batch sub.add VSV/2.
+func hBatchSubAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVVS2 is the handler of batch sub.add VVS/2.
+func hBatchSubAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddSVS2 is the handler of batch sub.add SVS/2.
+func hBatchSubAddSVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVSS2 is the handler of batch sub.add VSS/2.
+func hBatchSubAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVVV4 is the handler of batch sub.add VVV/4.
+func hBatchSubAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddSVV4 is the handler of batch sub.add SVV/4.
+func hBatchSubAddSVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVSV4 is the handler of batch sub.add VSV/4.
+func hBatchSubAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVVS4 is the handler of batch sub.add VVS/4.
+func hBatchSubAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddSVS4 is the handler of batch sub.add SVS/4.
+func hBatchSubAddSVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVSS4 is the handler of batch sub.add VSS/4.
+func hBatchSubAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVVV8 is the handler of batch sub.add VVV/8.
+func hBatchSubAddVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddSVV8 is the handler of batch sub.add SVV/8.
+func hBatchSubAddSVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVSV8 is the handler of batch sub.add VSV/8.
+func hBatchSubAddVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVVS8 is the handler of batch sub.add VVS/8.
+func hBatchSubAddVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddSVS8 is the handler of batch sub.add SVS/8.
+func hBatchSubAddSVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubAddVSS8 is the handler of batch sub.add VSS/8.
+func hBatchSubAddVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVVV1 is the handler of batch sub.sub VVV/1.
+func hBatchSubSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVVV2 is the handler of batch sub.sub VVV/2.
+func hBatchSubSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubSVV2 is the handler of batch sub.sub SVV/2.
+func hBatchSubSubSVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVSV2 is the handler of batch sub.sub VSV/2.
+func hBatchSubSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVVS2 is the handler of batch sub.sub VVS/2.
+func hBatchSubSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubSVS2 is the handler of batch sub.sub SVS/2.
+func hBatchSubSubSVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVSS2 is the handler of batch sub.sub VSS/2.
+func hBatchSubSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVVV4 is the handler of batch sub.sub VVV/4.
+func hBatchSubSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubSVV4 is the handler of batch sub.sub SVV/4.
+func hBatchSubSubSVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVSV4 is the handler of batch sub.sub VSV/4.
+func hBatchSubSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVVS4 is the handler of batch sub.sub VVS/4.
+func hBatchSubSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubSVS4 is the handler of batch sub.sub SVS/4.
+func hBatchSubSubSVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVSS4 is the handler of batch sub.sub VSS/4.
+func hBatchSubSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVVV8 is the handler of batch sub.sub VVV/8.
+func hBatchSubSubVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubSVV8 is the handler of batch sub.sub SVV/8.
+func hBatchSubSubSVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVSV8 is the handler of batch sub.sub VSV/8.
+func hBatchSubSubVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVVS8 is the handler of batch sub.sub VVS/8.
+func hBatchSubSubVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubSVS8 is the handler of batch sub.sub SVS/8.
+func hBatchSubSubSVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubSubVSS8 is the handler of batch sub.sub VSS/8.
+func hBatchSubSubVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVVV1 is the handler of batch sub.rsub VVV/1.
+func hBatchSubRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVVV2 is the handler of batch sub.rsub VVV/2.
+func hBatchSubRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubSVV2 is the handler of batch sub.rsub SVV/2.
+func hBatchSubRsubSVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVSV2 is the handler of batch sub.rsub VSV/2.
+func hBatchSubRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVVS2 is the handler of batch sub.rsub VVS/2.
+func hBatchSubRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubSVS2 is the handler of batch sub.rsub SVS/2.
+func hBatchSubRsubSVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVSS2 is the handler of batch sub.rsub VSS/2.
+func hBatchSubRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVVV4 is the handler of batch sub.rsub VVV/4.
+func hBatchSubRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubSVV4 is the handler of batch sub.rsub SVV/4.
+func hBatchSubRsubSVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVSV4 is the handler of batch sub.rsub VSV/4.
+func hBatchSubRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVVS4 is the handler of batch sub.rsub VVS/4.
+func hBatchSubRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubSVS4 is the handler of batch sub.rsub SVS/4.
+func hBatchSubRsubSVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVSS4 is the handler of batch sub.rsub VSS/4.
+func hBatchSubRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVVV8 is the handler of batch sub.rsub VVV/8.
+func hBatchSubRsubVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubSVV8 is the handler of batch sub.rsub SVV/8.
+func hBatchSubRsubSVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVSV8 is the handler of batch sub.rsub VSV/8.
+func hBatchSubRsubVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVVS8 is the handler of batch sub.rsub VVS/8.
+func hBatchSubRsubVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubSVS8 is the handler of batch sub.rsub SVS/8.
+func hBatchSubRsubSVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubRsubVSS8 is the handler of batch sub.rsub VSS/8.
+func hBatchSubRsubVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVVV1 is the handler of batch sub.mul VVV/1.
+func hBatchSubMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVVV2 is the handler of batch sub.mul VVV/2.
+func hBatchSubMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulSVV2 is the handler of batch sub.mul SVV/2.
+func hBatchSubMulSVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVSV2 is the handler of batch sub.mul VSV/2.
+func hBatchSubMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVVS2 is the handler of batch sub.mul VVS/2.
+func hBatchSubMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulSVS2 is the handler of batch sub.mul SVS/2.
+func hBatchSubMulSVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVSS2 is the handler of batch sub.mul VSS/2.
+func hBatchSubMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVVV4 is the handler of batch sub.mul VVV/4.
+func hBatchSubMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulSVV4 is the handler of batch sub.mul SVV/4.
+func hBatchSubMulSVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVSV4 is the handler of batch sub.mul VSV/4.
+func hBatchSubMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVVS4 is the handler of batch sub.mul VVS/4.
+func hBatchSubMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulSVS4 is the handler of batch sub.mul SVS/4.
+func hBatchSubMulSVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVSS4 is the handler of batch sub.mul VSS/4.
+func hBatchSubMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVVV8 is the handler of batch sub.mul VVV/8.
+func hBatchSubMulVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulSVV8 is the handler of batch sub.mul SVV/8.
+func hBatchSubMulSVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVSV8 is the handler of batch sub.mul VSV/8.
+func hBatchSubMulVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVVS8 is the handler of batch sub.mul VVS/8.
+func hBatchSubMulVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulSVS8 is the handler of batch sub.mul SVS/8.
+func hBatchSubMulSVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchSubMulVSS8 is the handler of batch sub.mul VSS/8.
+func hBatchSubMulVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVVV1 is the handler of batch mul.add VVV/1.
+func hBatchMulAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVVV2 is the handler of batch mul.add VVV/2.
+func hBatchMulAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVSV2 is the handler of batch mul.add VSV/2.
+func hBatchMulAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVVS2 is the handler of batch mul.add VVS/2.
+func hBatchMulAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVSS2 is the handler of batch mul.add VSS/2.
+func hBatchMulAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVVV4 is the handler of batch mul.add VVV/4.
+func hBatchMulAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVSV4 is the handler of batch mul.add VSV/4.
+func hBatchMulAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVVS4 is the handler of batch mul.add VVS/4.
+func hBatchMulAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVSS4 is the handler of batch mul.add VSS/4.
+func hBatchMulAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVVV8 is the handler of batch mul.add VVV/8.
+func hBatchMulAddVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVSV8 is the handler of batch mul.add VSV/8.
+func hBatchMulAddVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVVS8 is the handler of batch mul.add VVS/8.
+func hBatchMulAddVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulAddVSS8 is the handler of batch mul.add VSS/8.
+func hBatchMulAddVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVVV1 is the handler of batch mul.sub VVV/1.
+func hBatchMulSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVVV2 is the handler of batch mul.sub VVV/2.
+func hBatchMulSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVSV2 is the handler of batch mul.sub VSV/2.
+func hBatchMulSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVVS2 is the handler of batch mul.sub VVS/2.
+func hBatchMulSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVSS2 is the handler of batch mul.sub VSS/2.
+func hBatchMulSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVVV4 is the handler of batch mul.sub VVV/4.
+func hBatchMulSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVSV4 is the handler of batch mul.sub VSV/4.
+func hBatchMulSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVVS4 is the handler of batch mul.sub VVS/4.
+func hBatchMulSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVSS4 is the handler of batch mul.sub VSS/4.
+func hBatchMulSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVVV8 is the handler of batch mul.sub VVV/8.
+func hBatchMulSubVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVSV8 is the handler of batch mul.sub VSV/8.
+func hBatchMulSubVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVVS8 is the handler of batch mul.sub VVS/8.
+func hBatchMulSubVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulSubVSS8 is the handler of batch mul.sub VSS/8.
+func hBatchMulSubVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVVV1 is the handler of batch mul.rsub VVV/1.
+func hBatchMulRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVVV2 is the handler of batch mul.rsub VVV/2.
+func hBatchMulRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVSV2 is the handler of batch mul.rsub VSV/2.
+func hBatchMulRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVVS2 is the handler of batch mul.rsub VVS/2.
+func hBatchMulRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVSS2 is the handler of batch mul.rsub VSS/2.
+func hBatchMulRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVVV4 is the handler of batch mul.rsub VVV/4.
+func hBatchMulRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVSV4 is the handler of batch mul.rsub VSV/4.
+func hBatchMulRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVVS4 is the handler of batch mul.rsub VVS/4.
+func hBatchMulRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVSS4 is the handler of batch mul.rsub VSS/4.
+func hBatchMulRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVVV8 is the handler of batch mul.rsub VVV/8.
+func hBatchMulRsubVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVSV8 is the handler of batch mul.rsub VSV/8.
+func hBatchMulRsubVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVVS8 is the handler of batch mul.rsub VVS/8.
+func hBatchMulRsubVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulRsubVSS8 is the handler of batch mul.rsub VSS/8.
+func hBatchMulRsubVSS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVVV1 is the handler of batch mul.mul VVV/1.
+func hBatchMulMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVVV2 is the handler of batch mul.mul VVV/2.
+func hBatchMulMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVSV2 is the handler of batch mul.mul VSV/2.
+func hBatchMulMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVVS2 is the handler of batch mul.mul VVS/2.
+func hBatchMulMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVSS2 is the handler of batch mul.mul VSS/2.
+func hBatchMulMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVVV4 is the handler of batch mul.mul VVV/4.
+func hBatchMulMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVSV4 is the handler of batch mul.mul VSV/4.
+func hBatchMulMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVVS4 is the handler of batch mul.mul VVS/4.
+func hBatchMulMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVSS4 is the handler of batch mul.mul VSS/4.
+func hBatchMulMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVVV8 is the handler of batch mul.mul VVV/8.
+func hBatchMulMulVVV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVSV8 is the handler of batch mul.mul VSV/8.
+func hBatchMulMulVSV8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVVS8 is the handler of batch mul.mul VVS/8.
+func hBatchMulMulVVS8(code *uintptr, table *[]float64) (at int, done int)
+
+// hBatchMulMulVSS8 is the handler of batch mul.mul VSS/8.
+func hBatchMulMulVSS8(code *uintptr, table *[]float64) (at int, done int)
+
 // hMove is the handler of move.
 func hMove(code *uintptr, table *[]float64) (at int, done int)
 

@@ -29465,6 +29465,7610 @@ outside:
 	MOVQ DI, done+24(FP)
 	RET
 
+// func hBatchCopyV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchCopyV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL   (BX), DI
+	MOVL   4(BX), R8
+	VMOVSD (CX)(R8*1), X0
+	VMOVSD X0, (AX)(DI*1)
+	ADDQ   $0x08, BX
+	DECQ   DX
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchCopyV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchCopyV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), X0
+	VMOVUPD X0, (AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchCopyV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchCopyV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), Y0
+	VMOVUPD Y0, (AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchCopyV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchCopyV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), Y0
+	VMOVUPD Y0, (AX)(DI*1)
+	VMOVUPD 32(CX)(R8*1), Y0
+	VMOVUPD Y0, 32(AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchNegV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchNegV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL   (BX), DI
+	MOVL   4(BX), R8
+	VMOVSD (CX)(R8*1), X0
+	VXORPD c8000000000000000<>+0(SB), Y0, Y1
+	VMOVSD X1, (AX)(DI*1)
+	ADDQ   $0x08, BX
+	DECQ   DX
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchNegV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchNegV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), X0
+	VXORPD  c8000000000000000<>+0(SB), Y0, Y1
+	VMOVUPD X1, (AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchNegV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchNegV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), Y0
+	VXORPD  c8000000000000000<>+0(SB), Y0, Y0
+	VMOVUPD Y0, (AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchNegV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchNegV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), Y0
+	VXORPD  c8000000000000000<>+0(SB), Y0, Y0
+	VMOVUPD Y0, (AX)(DI*1)
+	VMOVUPD 32(CX)(R8*1), Y0
+	VXORPD  c8000000000000000<>+0(SB), Y0, Y0
+	VMOVUPD Y0, 32(AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchRecipV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchRecipV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVSD  (CX)(R8*1), X0
+	VMOVUPD c3ff0000000000000<>+0(SB), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVSD  X1, (AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchRecipV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchRecipV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), X0
+	VMOVUPD c3ff0000000000000<>+0(SB), Y1
+	VDIVPD  Y0, Y1, Y1
+	VMOVUPD X1, (AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchRecipV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchRecipV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), Y0
+	VMOVUPD c3ff0000000000000<>+0(SB), Y1
+	VDIVPD  Y0, Y1, Y0
+	VMOVUPD Y0, (AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchRecipV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchRecipV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), Y0
+	VMOVUPD c3ff0000000000000<>+0(SB), Y1
+	VDIVPD  Y0, Y1, Y0
+	VMOVUPD Y0, (AX)(DI*1)
+	VMOVUPD 32(CX)(R8*1), Y0
+	VMOVUPD c3ff0000000000000<>+0(SB), Y1
+	VDIVPD  Y0, Y1, Y0
+	VMOVUPD Y0, 32(AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSqrV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSqrV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL   (BX), DI
+	MOVL   4(BX), R8
+	VMOVSD (CX)(R8*1), X0
+	VMULPD Y0, Y0, Y1
+	VMOVSD X1, (AX)(DI*1)
+	ADDQ   $0x08, BX
+	DECQ   DX
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchSqrV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSqrV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), X0
+	VMULPD  Y0, Y0, Y1
+	VMOVUPD X1, (AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSqrV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSqrV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), Y0
+	VMULPD  Y0, Y0, Y0
+	VMOVUPD Y0, (AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSqrV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSqrV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVQ 40(SI), DX
+	MOVQ 48(SI), BX
+
+one:
+	MOVL    (BX), DI
+	MOVL    4(BX), R8
+	VMOVUPD (CX)(R8*1), Y0
+	VMULPD  Y0, Y0, Y0
+	VMOVUPD Y0, (AX)(DI*1)
+	VMOVUPD 32(CX)(R8*1), Y0
+	VMULPD  Y0, Y0, Y0
+	VMOVUPD Y0, 32(AX)(DI*1)
+	ADDQ    $0x08, BX
+	DECQ    DX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL   (DI), R8
+	MOVL   4(DI), R9
+	MOVL   8(DI), R10
+	VMOVSD (CX)(R9*1), X0
+	VMOVSD (DX)(R10*1), X1
+	VADDPD Y1, Y0, Y2
+	VMOVSD X2, (AX)(R8*1)
+	ADDQ   $0x0c, DI
+	DECQ   BX
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchAddVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), X0
+	VMOVUPD (DX)(R10*1), X1
+	VADDPD  Y1, Y0, Y2
+	VMOVUPD X2, (AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), X1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), X0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VADDPD       Y1, Y0, Y1
+	VMOVUPD      X1, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), Y0
+	VMOVUPD (DX)(R10*1), Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), Y0
+	VMOVUPD (DX)(R10*1), Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*1)
+	VMOVUPD 32(CX)(R9*1), Y0
+	VMOVUPD 32(DX)(R10*1), Y1
+	VADDPD  Y1, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      32(DX)(R10*1), Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	VMOVUPD      32(CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL   (DI), R8
+	MOVL   4(DI), R9
+	MOVL   8(DI), R10
+	VMOVSD (CX)(R9*1), X0
+	VMOVSD (DX)(R10*1), X1
+	VSUBPD Y1, Y0, Y2
+	VMOVSD X2, (AX)(R8*1)
+	ADDQ   $0x0c, DI
+	DECQ   BX
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchSubVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), X0
+	VMOVUPD (DX)(R10*1), X1
+	VSUBPD  Y1, Y0, Y2
+	VMOVUPD X2, (AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), X1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), X0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VSUBPD       Y1, Y0, Y1
+	VMOVUPD      X1, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), Y0
+	VMOVUPD (DX)(R10*1), Y1
+	VSUBPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), Y0
+	VMOVUPD (DX)(R10*1), Y1
+	VSUBPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*1)
+	VMOVUPD 32(CX)(R9*1), Y0
+	VMOVUPD 32(DX)(R10*1), Y1
+	VSUBPD  Y1, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      32(DX)(R10*1), Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	VMOVUPD      32(CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL   (DI), R8
+	MOVL   4(DI), R9
+	MOVL   8(DI), R10
+	VMOVSD (CX)(R9*1), X0
+	VMOVSD (DX)(R10*1), X1
+	VMULPD Y1, Y0, Y2
+	VMOVSD X2, (AX)(R8*1)
+	ADDQ   $0x0c, DI
+	DECQ   BX
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchMulVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), X0
+	VMOVUPD (DX)(R10*1), X1
+	VMULPD  Y1, Y0, Y2
+	VMOVUPD X2, (AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), X1
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), X0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VMULPD       Y1, Y0, Y1
+	VMOVUPD      X1, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), Y0
+	VMOVUPD (DX)(R10*1), Y1
+	VMULPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), Y1
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), Y0
+	VMOVUPD (DX)(R10*1), Y1
+	VMULPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*1)
+	VMOVUPD 32(CX)(R9*1), Y0
+	VMOVUPD 32(DX)(R10*1), Y1
+	VMULPD  Y1, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), Y1
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      32(DX)(R10*1), Y1
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	VMOVUPD      32(CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchDivVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchDivVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL   (DI), R8
+	MOVL   4(DI), R9
+	MOVL   8(DI), R10
+	VMOVSD (CX)(R9*1), X0
+	VMOVSD (DX)(R10*1), X1
+	VDIVPD Y1, Y0, Y2
+	VMOVSD X2, (AX)(R8*1)
+	ADDQ   $0x0c, DI
+	DECQ   BX
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchDivVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchDivVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), X0
+	VMOVUPD (DX)(R10*1), X1
+	VDIVPD  Y1, Y0, Y2
+	VMOVUPD X2, (AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchDivSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchDivSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), X1
+	VDIVPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchDivVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchDivVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), X0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VDIVPD       Y1, Y0, Y1
+	VMOVUPD      X1, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchDivVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchDivVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), Y0
+	VMOVUPD (DX)(R10*1), Y1
+	VDIVPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchDivSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchDivSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), Y1
+	VDIVPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchDivVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchDivVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VDIVPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchDivVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchDivVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL    (DI), R8
+	MOVL    4(DI), R9
+	MOVL    8(DI), R10
+	VMOVUPD (CX)(R9*1), Y0
+	VMOVUPD (DX)(R10*1), Y1
+	VDIVPD  Y1, Y0, Y0
+	VMOVUPD Y0, (AX)(R8*1)
+	VMOVUPD 32(CX)(R9*1), Y0
+	VMOVUPD 32(DX)(R10*1), Y1
+	VDIVPD  Y1, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R8*1)
+	ADDQ    $0x0c, DI
+	DECQ    BX
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchDivSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchDivSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      (DX)(R10*1), Y1
+	VDIVPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	VBROADCASTSD (CX)(R9*1), Y0
+	VMOVUPD      32(DX)(R10*1), Y1
+	VDIVPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchDivVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchDivVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVQ 40(SI), BX
+	MOVQ 48(SI), DI
+
+one:
+	MOVL         (DI), R8
+	MOVL         4(DI), R9
+	MOVL         8(DI), R10
+	VMOVUPD      (CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VDIVPD       Y1, Y0, Y0
+	VMOVUPD      Y0, (AX)(R8*1)
+	VMOVUPD      32(CX)(R9*1), Y0
+	VBROADCASTSD (DX)(R10*1), Y1
+	VDIVPD       Y1, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R8*1)
+	ADDQ         $0x0c, DI
+	DECQ         BX
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VADDPD Y1, Y0, Y3
+	VADDPD Y2, Y3, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchAddAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VADDPD  Y1, Y0, Y3
+	VADDPD  Y2, Y3, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VADDPD       Y1, Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y3
+	VADDPD       Y2, Y3, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddAddVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddAddVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddAddVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddAddVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddAddVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VADDPD Y1, Y0, Y3
+	VSUBPD Y2, Y3, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchAddSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VADDPD  Y1, Y0, Y3
+	VSUBPD  Y2, Y3, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VADDPD       Y1, Y0, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y3
+	VSUBPD       Y2, Y3, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddSubVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddSubVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddSubVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddSubVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddSubVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VADDPD Y1, Y0, Y3
+	VSUBPD Y3, Y2, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchAddRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VADDPD  Y1, Y0, Y3
+	VSUBPD  Y3, Y2, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VADDPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddRsubVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddRsubVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddRsubVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddRsubVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddRsubVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VADDPD Y1, Y0, Y3
+	VMULPD Y2, Y3, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchAddMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VADDPD  Y1, Y0, Y3
+	VMULPD  Y2, Y3, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VADDPD       Y1, Y0, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y3
+	VMULPD       Y2, Y3, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddMulVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VADDPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchAddMulVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddMulVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchAddMulVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchAddMulVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VADDPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VSUBPD Y1, Y0, Y3
+	VADDPD Y2, Y3, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchSubAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VSUBPD  Y1, Y0, Y3
+	VADDPD  Y2, Y3, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubAddSVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddSVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), X1
+	VMOVUPD      (BX)(R12*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VSUBPD       Y1, Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y3
+	VADDPD       Y2, Y3, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddSVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddSVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubAddSVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddSVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddSVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddSVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubAddSVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddSVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddSVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddSVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubAddVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubAddVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VSUBPD Y1, Y0, Y3
+	VSUBPD Y2, Y3, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchSubSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VSUBPD  Y1, Y0, Y3
+	VSUBPD  Y2, Y3, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubSubSVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubSVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), X1
+	VMOVUPD      (BX)(R12*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y3
+	VSUBPD       Y2, Y3, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubSVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubSVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubSubSVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubSVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubSVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubSVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubSubSVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubSVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubSVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubSVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubSubVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubSubVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VSUBPD Y1, Y0, Y3
+	VSUBPD Y3, Y2, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchSubRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VSUBPD  Y1, Y0, Y3
+	VSUBPD  Y3, Y2, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubRsubSVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubSVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), X1
+	VMOVUPD      (BX)(R12*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      X0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubSVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubSVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      X0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubRsubSVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubSVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubSVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubSVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubRsubSVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubSVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubSVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubSVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubRsubVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubRsubVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VSUBPD Y1, Y0, Y3
+	VMULPD Y2, Y3, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchSubMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VSUBPD  Y1, Y0, Y3
+	VMULPD  Y2, Y3, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubMulSVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulSVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), X1
+	VMOVUPD      (BX)(R12*1), X2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VSUBPD       Y1, Y0, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y3
+	VMULPD       Y2, Y3, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulSVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulSVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubMulSVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulSVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulSVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulSVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VSUBPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchSubMulSVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulSVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulSVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulSVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VBROADCASTSD (CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchSubMulVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchSubMulVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VSUBPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulAddVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VMULPD Y1, Y0, Y3
+	VADDPD Y2, Y3, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchMulAddVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VMULPD  Y1, Y0, Y3
+	VADDPD  Y2, Y3, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulAddVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VMULPD       Y1, Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulAddVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y3
+	VADDPD       Y2, Y3, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulAddVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulAddVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulAddVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulAddVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulAddVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulAddVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VADDPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulAddVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulAddVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulAddVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulAddVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulSubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VMULPD Y1, Y0, Y3
+	VSUBPD Y2, Y3, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchMulSubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VMULPD  Y1, Y0, Y3
+	VSUBPD  Y2, Y3, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulSubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VMULPD       Y1, Y0, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulSubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y3
+	VSUBPD       Y2, Y3, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulSubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulSubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulSubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulSubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulSubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulSubVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulSubVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulSubVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulSubVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulSubVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VMULPD Y1, Y0, Y3
+	VSUBPD Y3, Y2, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchMulRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VMULPD  Y1, Y0, Y3
+	VSUBPD  Y3, Y2, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VMULPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y3
+	VSUBPD       Y3, Y2, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulRsubVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VSUBPD  Y0, Y2, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulRsubVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulRsubVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulRsubVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulRsubVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulMulVVV1(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVVV1(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL   (R8), R9
+	MOVL   4(R8), R10
+	MOVL   8(R8), R11
+	MOVL   12(R8), R12
+	VMOVSD (CX)(R10*1), X0
+	VMOVSD (DX)(R11*1), X1
+	VMOVSD (BX)(R12*1), X2
+	VMULPD Y1, Y0, Y3
+	VMULPD Y2, Y3, Y3
+	VMOVSD X3, (AX)(R9*1)
+	ADDQ   $0x10, R8
+	DECQ   DI
+	JNZ    one
+	MOVQ   64(SI), AX
+	ADDQ   $0x40, SI
+	JMP    AX
+
+// func hBatchMulMulVVV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVVV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), X0
+	VMOVUPD (DX)(R11*1), X1
+	VMOVUPD (BX)(R12*1), X2
+	VMULPD  Y1, Y0, Y3
+	VMULPD  Y2, Y3, Y3
+	VMOVUPD X3, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulMulVSV2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVSV2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), X2
+	VMULPD       Y1, Y0, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulMulVVS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVVS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VMOVUPD      (DX)(R11*1), X1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y3
+	VMULPD       Y2, Y3, Y2
+	VMOVUPD      X2, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulMulVSS2(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVSS2(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), X0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      X1, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulMulVVV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVVV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulMulVSV4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVSV4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulMulVVS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVVS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulMulVSS4(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVSS4(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulMulVVV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVVV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL    (R8), R9
+	MOVL    4(R8), R10
+	MOVL    8(R8), R11
+	MOVL    12(R8), R12
+	VMOVUPD (CX)(R10*1), Y0
+	VMOVUPD (DX)(R11*1), Y1
+	VMOVUPD (BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, (AX)(R9*1)
+	VMOVUPD 32(CX)(R10*1), Y0
+	VMOVUPD 32(DX)(R11*1), Y1
+	VMOVUPD 32(BX)(R12*1), Y2
+	VMULPD  Y1, Y0, Y0
+	VMULPD  Y2, Y0, Y0
+	VMOVUPD Y0, 32(AX)(R9*1)
+	ADDQ    $0x10, R8
+	DECQ    DI
+	JNZ     one
+	MOVQ    64(SI), AX
+	ADDQ    $0x40, SI
+	JMP     AX
+
+// func hBatchMulMulVSV8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVSV8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VMOVUPD      32(BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulMulVVS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVVS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VMOVUPD      (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VMOVUPD      32(DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
+// func hBatchMulMulVSS8(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX
+TEXT ·hBatchMulMulVSS8(SB), NOSPLIT, $0-32
+	MOVL 8(SI), AX
+	MOVQ (R13)(AX*1), AX
+	MOVL 16(SI), CX
+	MOVQ (R13)(CX*1), CX
+	MOVL 24(SI), DX
+	MOVQ (R13)(DX*1), DX
+	MOVL 32(SI), BX
+	MOVQ (R13)(BX*1), BX
+	MOVQ 40(SI), DI
+	MOVQ 48(SI), R8
+
+one:
+	MOVL         (R8), R9
+	MOVL         4(R8), R10
+	MOVL         8(R8), R11
+	MOVL         12(R8), R12
+	VMOVUPD      (CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y0
+	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (BX)(R12*1), Y2
+	VMULPD       Y1, Y0, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      Y0, 32(AX)(R9*1)
+	ADDQ         $0x10, R8
+	DECQ         DI
+	JNZ          one
+	MOVQ         64(SI), AX
+	ADDQ         $0x40, SI
+	JMP          AX
+
 // func hMove(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX
 TEXT ·hMove(SB), NOSPLIT, $0-32
@@ -32170,18 +39774,490 @@ TEXT ·addresses(SB), NOSPLIT, $0-8
 	MOVQ CX, 3792(AX)
 	LEAQ ·hModVS+0(SB), CX
 	MOVQ CX, 3800(AX)
-	LEAQ ·hMove+0(SB), CX
+	LEAQ ·hBatchCopyV1+0(SB), CX
 	MOVQ CX, 3808(AX)
-	LEAQ ·hMatvec+0(SB), CX
+	LEAQ ·hBatchCopyV2+0(SB), CX
 	MOVQ CX, 3816(AX)
-	LEAQ ·hMatvecTransposed+0(SB), CX
+	LEAQ ·hBatchCopyV4+0(SB), CX
 	MOVQ CX, 3824(AX)
-	LEAQ ·hMatvecLanes4+0(SB), CX
+	LEAQ ·hBatchCopyV8+0(SB), CX
 	MOVQ CX, 3832(AX)
-	LEAQ ·hMatvecLanes8+0(SB), CX
+	LEAQ ·hBatchNegV1+0(SB), CX
 	MOVQ CX, 3840(AX)
-	LEAQ ·hSum+0(SB), CX
+	LEAQ ·hBatchNegV2+0(SB), CX
 	MOVQ CX, 3848(AX)
-	LEAQ ·hDot+0(SB), CX
+	LEAQ ·hBatchNegV4+0(SB), CX
 	MOVQ CX, 3856(AX)
+	LEAQ ·hBatchNegV8+0(SB), CX
+	MOVQ CX, 3864(AX)
+	LEAQ ·hBatchRecipV1+0(SB), CX
+	MOVQ CX, 3872(AX)
+	LEAQ ·hBatchRecipV2+0(SB), CX
+	MOVQ CX, 3880(AX)
+	LEAQ ·hBatchRecipV4+0(SB), CX
+	MOVQ CX, 3888(AX)
+	LEAQ ·hBatchRecipV8+0(SB), CX
+	MOVQ CX, 3896(AX)
+	LEAQ ·hBatchSqrV1+0(SB), CX
+	MOVQ CX, 3904(AX)
+	LEAQ ·hBatchSqrV2+0(SB), CX
+	MOVQ CX, 3912(AX)
+	LEAQ ·hBatchSqrV4+0(SB), CX
+	MOVQ CX, 3920(AX)
+	LEAQ ·hBatchSqrV8+0(SB), CX
+	MOVQ CX, 3928(AX)
+	LEAQ ·hBatchAddVV1+0(SB), CX
+	MOVQ CX, 3936(AX)
+	LEAQ ·hBatchAddVV2+0(SB), CX
+	MOVQ CX, 3944(AX)
+	LEAQ ·hBatchAddSV2+0(SB), CX
+	MOVQ CX, 3952(AX)
+	LEAQ ·hBatchAddVS2+0(SB), CX
+	MOVQ CX, 3960(AX)
+	LEAQ ·hBatchAddVV4+0(SB), CX
+	MOVQ CX, 3968(AX)
+	LEAQ ·hBatchAddSV4+0(SB), CX
+	MOVQ CX, 3976(AX)
+	LEAQ ·hBatchAddVS4+0(SB), CX
+	MOVQ CX, 3984(AX)
+	LEAQ ·hBatchAddVV8+0(SB), CX
+	MOVQ CX, 3992(AX)
+	LEAQ ·hBatchAddSV8+0(SB), CX
+	MOVQ CX, 4000(AX)
+	LEAQ ·hBatchAddVS8+0(SB), CX
+	MOVQ CX, 4008(AX)
+	LEAQ ·hBatchSubVV1+0(SB), CX
+	MOVQ CX, 4016(AX)
+	LEAQ ·hBatchSubVV2+0(SB), CX
+	MOVQ CX, 4024(AX)
+	LEAQ ·hBatchSubSV2+0(SB), CX
+	MOVQ CX, 4032(AX)
+	LEAQ ·hBatchSubVS2+0(SB), CX
+	MOVQ CX, 4040(AX)
+	LEAQ ·hBatchSubVV4+0(SB), CX
+	MOVQ CX, 4048(AX)
+	LEAQ ·hBatchSubSV4+0(SB), CX
+	MOVQ CX, 4056(AX)
+	LEAQ ·hBatchSubVS4+0(SB), CX
+	MOVQ CX, 4064(AX)
+	LEAQ ·hBatchSubVV8+0(SB), CX
+	MOVQ CX, 4072(AX)
+	LEAQ ·hBatchSubSV8+0(SB), CX
+	MOVQ CX, 4080(AX)
+	LEAQ ·hBatchSubVS8+0(SB), CX
+	MOVQ CX, 4088(AX)
+	LEAQ ·hBatchMulVV1+0(SB), CX
+	MOVQ CX, 4096(AX)
+	LEAQ ·hBatchMulVV2+0(SB), CX
+	MOVQ CX, 4104(AX)
+	LEAQ ·hBatchMulSV2+0(SB), CX
+	MOVQ CX, 4112(AX)
+	LEAQ ·hBatchMulVS2+0(SB), CX
+	MOVQ CX, 4120(AX)
+	LEAQ ·hBatchMulVV4+0(SB), CX
+	MOVQ CX, 4128(AX)
+	LEAQ ·hBatchMulSV4+0(SB), CX
+	MOVQ CX, 4136(AX)
+	LEAQ ·hBatchMulVS4+0(SB), CX
+	MOVQ CX, 4144(AX)
+	LEAQ ·hBatchMulVV8+0(SB), CX
+	MOVQ CX, 4152(AX)
+	LEAQ ·hBatchMulSV8+0(SB), CX
+	MOVQ CX, 4160(AX)
+	LEAQ ·hBatchMulVS8+0(SB), CX
+	MOVQ CX, 4168(AX)
+	LEAQ ·hBatchDivVV1+0(SB), CX
+	MOVQ CX, 4176(AX)
+	LEAQ ·hBatchDivVV2+0(SB), CX
+	MOVQ CX, 4184(AX)
+	LEAQ ·hBatchDivSV2+0(SB), CX
+	MOVQ CX, 4192(AX)
+	LEAQ ·hBatchDivVS2+0(SB), CX
+	MOVQ CX, 4200(AX)
+	LEAQ ·hBatchDivVV4+0(SB), CX
+	MOVQ CX, 4208(AX)
+	LEAQ ·hBatchDivSV4+0(SB), CX
+	MOVQ CX, 4216(AX)
+	LEAQ ·hBatchDivVS4+0(SB), CX
+	MOVQ CX, 4224(AX)
+	LEAQ ·hBatchDivVV8+0(SB), CX
+	MOVQ CX, 4232(AX)
+	LEAQ ·hBatchDivSV8+0(SB), CX
+	MOVQ CX, 4240(AX)
+	LEAQ ·hBatchDivVS8+0(SB), CX
+	MOVQ CX, 4248(AX)
+	LEAQ ·hBatchAddAddVVV1+0(SB), CX
+	MOVQ CX, 4256(AX)
+	LEAQ ·hBatchAddAddVVV2+0(SB), CX
+	MOVQ CX, 4264(AX)
+	LEAQ ·hBatchAddAddVSV2+0(SB), CX
+	MOVQ CX, 4272(AX)
+	LEAQ ·hBatchAddAddVVS2+0(SB), CX
+	MOVQ CX, 4280(AX)
+	LEAQ ·hBatchAddAddVSS2+0(SB), CX
+	MOVQ CX, 4288(AX)
+	LEAQ ·hBatchAddAddVVV4+0(SB), CX
+	MOVQ CX, 4296(AX)
+	LEAQ ·hBatchAddAddVSV4+0(SB), CX
+	MOVQ CX, 4304(AX)
+	LEAQ ·hBatchAddAddVVS4+0(SB), CX
+	MOVQ CX, 4312(AX)
+	LEAQ ·hBatchAddAddVSS4+0(SB), CX
+	MOVQ CX, 4320(AX)
+	LEAQ ·hBatchAddAddVVV8+0(SB), CX
+	MOVQ CX, 4328(AX)
+	LEAQ ·hBatchAddAddVSV8+0(SB), CX
+	MOVQ CX, 4336(AX)
+	LEAQ ·hBatchAddAddVVS8+0(SB), CX
+	MOVQ CX, 4344(AX)
+	LEAQ ·hBatchAddAddVSS8+0(SB), CX
+	MOVQ CX, 4352(AX)
+	LEAQ ·hBatchAddSubVVV1+0(SB), CX
+	MOVQ CX, 4360(AX)
+	LEAQ ·hBatchAddSubVVV2+0(SB), CX
+	MOVQ CX, 4368(AX)
+	LEAQ ·hBatchAddSubVSV2+0(SB), CX
+	MOVQ CX, 4376(AX)
+	LEAQ ·hBatchAddSubVVS2+0(SB), CX
+	MOVQ CX, 4384(AX)
+	LEAQ ·hBatchAddSubVSS2+0(SB), CX
+	MOVQ CX, 4392(AX)
+	LEAQ ·hBatchAddSubVVV4+0(SB), CX
+	MOVQ CX, 4400(AX)
+	LEAQ ·hBatchAddSubVSV4+0(SB), CX
+	MOVQ CX, 4408(AX)
+	LEAQ ·hBatchAddSubVVS4+0(SB), CX
+	MOVQ CX, 4416(AX)
+	LEAQ ·hBatchAddSubVSS4+0(SB), CX
+	MOVQ CX, 4424(AX)
+	LEAQ ·hBatchAddSubVVV8+0(SB), CX
+	MOVQ CX, 4432(AX)
+	LEAQ ·hBatchAddSubVSV8+0(SB), CX
+	MOVQ CX, 4440(AX)
+	LEAQ ·hBatchAddSubVVS8+0(SB), CX
+	MOVQ CX, 4448(AX)
+	LEAQ ·hBatchAddSubVSS8+0(SB), CX
+	MOVQ CX, 4456(AX)
+	LEAQ ·hBatchAddRsubVVV1+0(SB), CX
+	MOVQ CX, 4464(AX)
+	LEAQ ·hBatchAddRsubVVV2+0(SB), CX
+	MOVQ CX, 4472(AX)
+	LEAQ ·hBatchAddRsubVSV2+0(SB), CX
+	MOVQ CX, 4480(AX)
+	LEAQ ·hBatchAddRsubVVS2+0(SB), CX
+	MOVQ CX, 4488(AX)
+	LEAQ ·hBatchAddRsubVSS2+0(SB), CX
+	MOVQ CX, 4496(AX)
+	LEAQ ·hBatchAddRsubVVV4+0(SB), CX
+	MOVQ CX, 4504(AX)
+	LEAQ ·hBatchAddRsubVSV4+0(SB), CX
+	MOVQ CX, 4512(AX)
+	LEAQ ·hBatchAddRsubVVS4+0(SB), CX
+	MOVQ CX, 4520(AX)
+	LEAQ ·hBatchAddRsubVSS4+0(SB), CX
+	MOVQ CX, 4528(AX)
+	LEAQ ·hBatchAddRsubVVV8+0(SB), CX
+	MOVQ CX, 4536(AX)
+	LEAQ ·hBatchAddRsubVSV8+0(SB), CX
+	MOVQ CX, 4544(AX)
+	LEAQ ·hBatchAddRsubVVS8+0(SB), CX
+	MOVQ CX, 4552(AX)
+	LEAQ ·hBatchAddRsubVSS8+0(SB), CX
+	MOVQ CX, 4560(AX)
+	LEAQ ·hBatchAddMulVVV1+0(SB), CX
+	MOVQ CX, 4568(AX)
+	LEAQ ·hBatchAddMulVVV2+0(SB), CX
+	MOVQ CX, 4576(AX)
+	LEAQ ·hBatchAddMulVSV2+0(SB), CX
+	MOVQ CX, 4584(AX)
+	LEAQ ·hBatchAddMulVVS2+0(SB), CX
+	MOVQ CX, 4592(AX)
+	LEAQ ·hBatchAddMulVSS2+0(SB), CX
+	MOVQ CX, 4600(AX)
+	LEAQ ·hBatchAddMulVVV4+0(SB), CX
+	MOVQ CX, 4608(AX)
+	LEAQ ·hBatchAddMulVSV4+0(SB), CX
+	MOVQ CX, 4616(AX)
+	LEAQ ·hBatchAddMulVVS4+0(SB), CX
+	MOVQ CX, 4624(AX)
+	LEAQ ·hBatchAddMulVSS4+0(SB), CX
+	MOVQ CX, 4632(AX)
+	LEAQ ·hBatchAddMulVVV8+0(SB), CX
+	MOVQ CX, 4640(AX)
+	LEAQ ·hBatchAddMulVSV8+0(SB), CX
+	MOVQ CX, 4648(AX)
+	LEAQ ·hBatchAddMulVVS8+0(SB), CX
+	MOVQ CX, 4656(AX)
+	LEAQ ·hBatchAddMulVSS8+0(SB), CX
+	MOVQ CX, 4664(AX)
+	LEAQ ·hBatchSubAddVVV1+0(SB), CX
+	MOVQ CX, 4672(AX)
+	LEAQ ·hBatchSubAddVVV2+0(SB), CX
+	MOVQ CX, 4680(AX)
+	LEAQ ·hBatchSubAddSVV2+0(SB), CX
+	MOVQ CX, 4688(AX)
+	LEAQ ·hBatchSubAddVSV2+0(SB), CX
+	MOVQ CX, 4696(AX)
+	LEAQ ·hBatchSubAddVVS2+0(SB), CX
+	MOVQ CX, 4704(AX)
+	LEAQ ·hBatchSubAddSVS2+0(SB), CX
+	MOVQ CX, 4712(AX)
+	LEAQ ·hBatchSubAddVSS2+0(SB), CX
+	MOVQ CX, 4720(AX)
+	LEAQ ·hBatchSubAddVVV4+0(SB), CX
+	MOVQ CX, 4728(AX)
+	LEAQ ·hBatchSubAddSVV4+0(SB), CX
+	MOVQ CX, 4736(AX)
+	LEAQ ·hBatchSubAddVSV4+0(SB), CX
+	MOVQ CX, 4744(AX)
+	LEAQ ·hBatchSubAddVVS4+0(SB), CX
+	MOVQ CX, 4752(AX)
+	LEAQ ·hBatchSubAddSVS4+0(SB), CX
+	MOVQ CX, 4760(AX)
+	LEAQ ·hBatchSubAddVSS4+0(SB), CX
+	MOVQ CX, 4768(AX)
+	LEAQ ·hBatchSubAddVVV8+0(SB), CX
+	MOVQ CX, 4776(AX)
+	LEAQ ·hBatchSubAddSVV8+0(SB), CX
+	MOVQ CX, 4784(AX)
+	LEAQ ·hBatchSubAddVSV8+0(SB), CX
+	MOVQ CX, 4792(AX)
+	LEAQ ·hBatchSubAddVVS8+0(SB), CX
+	MOVQ CX, 4800(AX)
+	LEAQ ·hBatchSubAddSVS8+0(SB), CX
+	MOVQ CX, 4808(AX)
+	LEAQ ·hBatchSubAddVSS8+0(SB), CX
+	MOVQ CX, 4816(AX)
+	LEAQ ·hBatchSubSubVVV1+0(SB), CX
+	MOVQ CX, 4824(AX)
+	LEAQ ·hBatchSubSubVVV2+0(SB), CX
+	MOVQ CX, 4832(AX)
+	LEAQ ·hBatchSubSubSVV2+0(SB), CX
+	MOVQ CX, 4840(AX)
+	LEAQ ·hBatchSubSubVSV2+0(SB), CX
+	MOVQ CX, 4848(AX)
+	LEAQ ·hBatchSubSubVVS2+0(SB), CX
+	MOVQ CX, 4856(AX)
+	LEAQ ·hBatchSubSubSVS2+0(SB), CX
+	MOVQ CX, 4864(AX)
+	LEAQ ·hBatchSubSubVSS2+0(SB), CX
+	MOVQ CX, 4872(AX)
+	LEAQ ·hBatchSubSubVVV4+0(SB), CX
+	MOVQ CX, 4880(AX)
+	LEAQ ·hBatchSubSubSVV4+0(SB), CX
+	MOVQ CX, 4888(AX)
+	LEAQ ·hBatchSubSubVSV4+0(SB), CX
+	MOVQ CX, 4896(AX)
+	LEAQ ·hBatchSubSubVVS4+0(SB), CX
+	MOVQ CX, 4904(AX)
+	LEAQ ·hBatchSubSubSVS4+0(SB), CX
+	MOVQ CX, 4912(AX)
+	LEAQ ·hBatchSubSubVSS4+0(SB), CX
+	MOVQ CX, 4920(AX)
+	LEAQ ·hBatchSubSubVVV8+0(SB), CX
+	MOVQ CX, 4928(AX)
+	LEAQ ·hBatchSubSubSVV8+0(SB), CX
+	MOVQ CX, 4936(AX)
+	LEAQ ·hBatchSubSubVSV8+0(SB), CX
+	MOVQ CX, 4944(AX)
+	LEAQ ·hBatchSubSubVVS8+0(SB), CX
+	MOVQ CX, 4952(AX)
+	LEAQ ·hBatchSubSubSVS8+0(SB), CX
+	MOVQ CX, 4960(AX)
+	LEAQ ·hBatchSubSubVSS8+0(SB), CX
+	MOVQ CX, 4968(AX)
+	LEAQ ·hBatchSubRsubVVV1+0(SB), CX
+	MOVQ CX, 4976(AX)
+	LEAQ ·hBatchSubRsubVVV2+0(SB), CX
+	MOVQ CX, 4984(AX)
+	LEAQ ·hBatchSubRsubSVV2+0(SB), CX
+	MOVQ CX, 4992(AX)
+	LEAQ ·hBatchSubRsubVSV2+0(SB), CX
+	MOVQ CX, 5000(AX)
+	LEAQ ·hBatchSubRsubVVS2+0(SB), CX
+	MOVQ CX, 5008(AX)
+	LEAQ ·hBatchSubRsubSVS2+0(SB), CX
+	MOVQ CX, 5016(AX)
+	LEAQ ·hBatchSubRsubVSS2+0(SB), CX
+	MOVQ CX, 5024(AX)
+	LEAQ ·hBatchSubRsubVVV4+0(SB), CX
+	MOVQ CX, 5032(AX)
+	LEAQ ·hBatchSubRsubSVV4+0(SB), CX
+	MOVQ CX, 5040(AX)
+	LEAQ ·hBatchSubRsubVSV4+0(SB), CX
+	MOVQ CX, 5048(AX)
+	LEAQ ·hBatchSubRsubVVS4+0(SB), CX
+	MOVQ CX, 5056(AX)
+	LEAQ ·hBatchSubRsubSVS4+0(SB), CX
+	MOVQ CX, 5064(AX)
+	LEAQ ·hBatchSubRsubVSS4+0(SB), CX
+	MOVQ CX, 5072(AX)
+	LEAQ ·hBatchSubRsubVVV8+0(SB), CX
+	MOVQ CX, 5080(AX)
+	LEAQ ·hBatchSubRsubSVV8+0(SB), CX
+	MOVQ CX, 5088(AX)
+	LEAQ ·hBatchSubRsubVSV8+0(SB), CX
+	MOVQ CX, 5096(AX)
+	LEAQ ·hBatchSubRsubVVS8+0(SB), CX
+	MOVQ CX, 5104(AX)
+	LEAQ ·hBatchSubRsubSVS8+0(SB), CX
+	MOVQ CX, 5112(AX)
+	LEAQ ·hBatchSubRsubVSS8+0(SB), CX
+	MOVQ CX, 5120(AX)
+	LEAQ ·hBatchSubMulVVV1+0(SB), CX
+	MOVQ CX, 5128(AX)
+	LEAQ ·hBatchSubMulVVV2+0(SB), CX
+	MOVQ CX, 5136(AX)
+	LEAQ ·hBatchSubMulSVV2+0(SB), CX
+	MOVQ CX, 5144(AX)
+	LEAQ ·hBatchSubMulVSV2+0(SB), CX
+	MOVQ CX, 5152(AX)
+	LEAQ ·hBatchSubMulVVS2+0(SB), CX
+	MOVQ CX, 5160(AX)
+	LEAQ ·hBatchSubMulSVS2+0(SB), CX
+	MOVQ CX, 5168(AX)
+	LEAQ ·hBatchSubMulVSS2+0(SB), CX
+	MOVQ CX, 5176(AX)
+	LEAQ ·hBatchSubMulVVV4+0(SB), CX
+	MOVQ CX, 5184(AX)
+	LEAQ ·hBatchSubMulSVV4+0(SB), CX
+	MOVQ CX, 5192(AX)
+	LEAQ ·hBatchSubMulVSV4+0(SB), CX
+	MOVQ CX, 5200(AX)
+	LEAQ ·hBatchSubMulVVS4+0(SB), CX
+	MOVQ CX, 5208(AX)
+	LEAQ ·hBatchSubMulSVS4+0(SB), CX
+	MOVQ CX, 5216(AX)
+	LEAQ ·hBatchSubMulVSS4+0(SB), CX
+	MOVQ CX, 5224(AX)
+	LEAQ ·hBatchSubMulVVV8+0(SB), CX
+	MOVQ CX, 5232(AX)
+	LEAQ ·hBatchSubMulSVV8+0(SB), CX
+	MOVQ CX, 5240(AX)
+	LEAQ ·hBatchSubMulVSV8+0(SB), CX
+	MOVQ CX, 5248(AX)
+	LEAQ ·hBatchSubMulVVS8+0(SB), CX
+	MOVQ CX, 5256(AX)
+	LEAQ ·hBatchSubMulSVS8+0(SB), CX
+	MOVQ CX, 5264(AX)
+	LEAQ ·hBatchSubMulVSS8+0(SB), CX
+	MOVQ CX, 5272(AX)
+	LEAQ ·hBatchMulAddVVV1+0(SB), CX
+	MOVQ CX, 5280(AX)
+	LEAQ ·hBatchMulAddVVV2+0(SB), CX
+	MOVQ CX, 5288(AX)
+	LEAQ ·hBatchMulAddVSV2+0(SB), CX
+	MOVQ CX, 5296(AX)
+	LEAQ ·hBatchMulAddVVS2+0(SB), CX
+	MOVQ CX, 5304(AX)
+	LEAQ ·hBatchMulAddVSS2+0(SB), CX
+	MOVQ CX, 5312(AX)
+	LEAQ ·hBatchMulAddVVV4+0(SB), CX
+	MOVQ CX, 5320(AX)
+	LEAQ ·hBatchMulAddVSV4+0(SB), CX
+	MOVQ CX, 5328(AX)
+	LEAQ ·hBatchMulAddVVS4+0(SB), CX
+	MOVQ CX, 5336(AX)
+	LEAQ ·hBatchMulAddVSS4+0(SB), CX
+	MOVQ CX, 5344(AX)
+	LEAQ ·hBatchMulAddVVV8+0(SB), CX
+	MOVQ CX, 5352(AX)
+	LEAQ ·hBatchMulAddVSV8+0(SB), CX
+	MOVQ CX, 5360(AX)
+	LEAQ ·hBatchMulAddVVS8+0(SB), CX
+	MOVQ CX, 5368(AX)
+	LEAQ ·hBatchMulAddVSS8+0(SB), CX
+	MOVQ CX, 5376(AX)
+	LEAQ ·hBatchMulSubVVV1+0(SB), CX
+	MOVQ CX, 5384(AX)
+	LEAQ ·hBatchMulSubVVV2+0(SB), CX
+	MOVQ CX, 5392(AX)
+	LEAQ ·hBatchMulSubVSV2+0(SB), CX
+	MOVQ CX, 5400(AX)
+	LEAQ ·hBatchMulSubVVS2+0(SB), CX
+	MOVQ CX, 5408(AX)
+	LEAQ ·hBatchMulSubVSS2+0(SB), CX
+	MOVQ CX, 5416(AX)
+	LEAQ ·hBatchMulSubVVV4+0(SB), CX
+	MOVQ CX, 5424(AX)
+	LEAQ ·hBatchMulSubVSV4+0(SB), CX
+	MOVQ CX, 5432(AX)
+	LEAQ ·hBatchMulSubVVS4+0(SB), CX
+	MOVQ CX, 5440(AX)
+	LEAQ ·hBatchMulSubVSS4+0(SB), CX
+	MOVQ CX, 5448(AX)
+	LEAQ ·hBatchMulSubVVV8+0(SB), CX
+	MOVQ CX, 5456(AX)
+	LEAQ ·hBatchMulSubVSV8+0(SB), CX
+	MOVQ CX, 5464(AX)
+	LEAQ ·hBatchMulSubVVS8+0(SB), CX
+	MOVQ CX, 5472(AX)
+	LEAQ ·hBatchMulSubVSS8+0(SB), CX
+	MOVQ CX, 5480(AX)
+	LEAQ ·hBatchMulRsubVVV1+0(SB), CX
+	MOVQ CX, 5488(AX)
+	LEAQ ·hBatchMulRsubVVV2+0(SB), CX
+	MOVQ CX, 5496(AX)
+	LEAQ ·hBatchMulRsubVSV2+0(SB), CX
+	MOVQ CX, 5504(AX)
+	LEAQ ·hBatchMulRsubVVS2+0(SB), CX
+	MOVQ CX, 5512(AX)
+	LEAQ ·hBatchMulRsubVSS2+0(SB), CX
+	MOVQ CX, 5520(AX)
+	LEAQ ·hBatchMulRsubVVV4+0(SB), CX
+	MOVQ CX, 5528(AX)
+	LEAQ ·hBatchMulRsubVSV4+0(SB), CX
+	MOVQ CX, 5536(AX)
+	LEAQ ·hBatchMulRsubVVS4+0(SB), CX
+	MOVQ CX, 5544(AX)
+	LEAQ ·hBatchMulRsubVSS4+0(SB), CX
+	MOVQ CX, 5552(AX)
+	LEAQ ·hBatchMulRsubVVV8+0(SB), CX
+	MOVQ CX, 5560(AX)
+	LEAQ ·hBatchMulRsubVSV8+0(SB), CX
+	MOVQ CX, 5568(AX)
+	LEAQ ·hBatchMulRsubVVS8+0(SB), CX
+	MOVQ CX, 5576(AX)
+	LEAQ ·hBatchMulRsubVSS8+0(SB), CX
+	MOVQ CX, 5584(AX)
+	LEAQ ·hBatchMulMulVVV1+0(SB), CX
+	MOVQ CX, 5592(AX)
+	LEAQ ·hBatchMulMulVVV2+0(SB), CX
+	MOVQ CX, 5600(AX)
+	LEAQ ·hBatchMulMulVSV2+0(SB), CX
+	MOVQ CX, 5608(AX)
+	LEAQ ·hBatchMulMulVVS2+0(SB), CX
+	MOVQ CX, 5616(AX)
+	LEAQ ·hBatchMulMulVSS2+0(SB), CX
+	MOVQ CX, 5624(AX)
+	LEAQ ·hBatchMulMulVVV4+0(SB), CX
+	MOVQ CX, 5632(AX)
+	LEAQ ·hBatchMulMulVSV4+0(SB), CX
+	MOVQ CX, 5640(AX)
+	LEAQ ·hBatchMulMulVVS4+0(SB), CX
+	MOVQ CX, 5648(AX)
+	LEAQ ·hBatchMulMulVSS4+0(SB), CX
+	MOVQ CX, 5656(AX)
+	LEAQ ·hBatchMulMulVVV8+0(SB), CX
+	MOVQ CX, 5664(AX)
+	LEAQ ·hBatchMulMulVSV8+0(SB), CX
+	MOVQ CX, 5672(AX)
+	LEAQ ·hBatchMulMulVVS8+0(SB), CX
+	MOVQ CX, 5680(AX)
+	LEAQ ·hBatchMulMulVSS8+0(SB), CX
+	MOVQ CX, 5688(AX)
+	LEAQ ·hMove+0(SB), CX
+	MOVQ CX, 5696(AX)
+	LEAQ ·hMatvec+0(SB), CX
+	MOVQ CX, 5704(AX)
+	LEAQ ·hMatvecTransposed+0(SB), CX
+	MOVQ CX, 5712(AX)
+	LEAQ ·hMatvecLanes4+0(SB), CX
+	MOVQ CX, 5720(AX)
+	LEAQ ·hMatvecLanes8+0(SB), CX
+	MOVQ CX, 5728(AX)
+	LEAQ ·hSum+0(SB), CX
+	MOVQ CX, 5736(AX)
+	LEAQ ·hDot+0(SB), CX
+	MOVQ CX, 5744(AX)
 	RET

@@ -50,6 +50,7 @@ func main() {
 	for _, fn := range emit.Functions {
 		function(fn, coef)
 	}
+	batches()
 	handler("move", move)
 	products()
 	sums()
