@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"odes.dev/odes/lang/ast"
@@ -123,5 +124,55 @@ func TestModulesParse(t *testing.T) {
 		if l.Len() > 0 || len(f.Items) == 0 {
 			t.Errorf("%s: %d items, %v", path, len(f.Items), l.Err())
 		}
+	}
+}
+
+// TestModuleExamples evaluates the examples in the docs of the embedded modules'
+// functions: each has one at least.
+func TestModuleExamples(t *testing.T) {
+	n := 0
+	for _, path := range stdlib.Modules() {
+		text, _ := stdlib.Module(path)
+		var l diag.List
+		for _, item := range parser.Parse(source.NewFile(path, text), &l).Items {
+			fn, ok := item.(*ast.Fn)
+			if !ok {
+				continue
+			}
+			some := false
+			for line := range strings.Lines(fn.Doc) {
+				example, ok := strings.CutPrefix(strings.TrimSpace(line), "example: ")
+				if !ok {
+					continue
+				}
+				some = true
+				n++
+				i := strings.LastIndex(example, " = ")
+				if i < 0 {
+					t.Errorf("%s: %q", path, example)
+					continue
+				}
+				model := "import \"" + path + "\"\ntime t_ from 0 to 1\nstate x_ = 1\nx_' = 0\nconst got = " + example[:i] + "\nconst want = " + example[i+3:] + "\noutput o_ = [got, want]\nsolver { units = off }\n"
+				var l diag.List
+				m := Check(parser.Parse(source.NewFile("example.ode", model), &l), Env{}, &l)
+				if m == nil {
+					t.Errorf("%s: %s: %v", path, example, l.Err())
+					continue
+				}
+				v := Tabulate(m.Outputs[0].Value, nil)
+				if !(math.Abs(v[0]-v[1]) <= 1e-14*math.Max(1, math.Abs(v[1]))) {
+					t.Errorf("%s: %s, but it is %.17g", path, example, v[0])
+				}
+			}
+			if !some {
+				t.Errorf("%s: %s has no example", path, fn.Name.Name)
+			}
+			if strings.TrimSpace(fn.Doc) == "" || l.Len() > 0 {
+				t.Errorf("%s: %s is not documented (%v)", path, fn.Name.Name, l.Err())
+			}
+		}
+	}
+	if n < 50 {
+		t.Errorf("only %d examples", n)
 	}
 }
