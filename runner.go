@@ -94,6 +94,15 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	if r.method, err = r.sensitivityMethod(r.lanes, active); err != nil {
 		return nil, err
 	}
+	if a, ok := r.method.(*sens.Adjoint); ok && opts.Progress != nil {
+		var last time.Time
+		a.Tell = func(t, done float64, steps int) {
+			if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+				last = now
+				opts.Progress(Progress{Phase: "adjoint", T: t, Steps: steps, Done: done})
+			}
+		}
+	}
 	n := r.columns * len(r.rows)
 	if r.gradient = opts.Gradient; len(r.gradient) < n {
 		r.gradient = make([]float64, n)

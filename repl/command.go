@@ -29,7 +29,7 @@ func commands() []command {
 		{"sens", "sens [J, K] [wrt a, b]", "objectives and their gradients", (*Session).doSens},
 		{"plot", "plot x, v | x against v | d(J) | d(J)/d(k) | d(x)/d(k) | adjoint(J) | steps | time  [-o file.svg]", "draw a picture: any expressions over time, a phase plane, what an objective depends on, a sensitivity or adjoint states over time, step sizes, where the time goes", (*Session).doPlot},
 		{"sweep", "sweep k [from a to b] [n points] [of J, x] [-o file.svg]", "run for many values of a param", (*Session).doSweep},
-		{"compare", "compare [file.ode | k = 3, e = 1 | dopri5, tsit5]", "set results side by side: with the model as it was opened, another model, other values, other methods", (*Session).doCompare},
+		{"compare", "compare [file.ode | k = 3, e = 1 | dopri5, tsit5] [of x, v] [-o file.svg]", "set results side by side: with the model as it was opened, another model, other values, other methods; or lay curves of each over one another", (*Session).doCompare},
 		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},
 		{"units", "units [expression]", "names, values, units, what they mean; or the unit of an expression", (*Session).doUnits},
 		{"text", "text [name]", "the model's text, or the items that declare a name", (*Session).doText},
@@ -607,7 +607,7 @@ func (s *Session) doHelp(_ context.Context, w io.Writer, rest string) error {
 	fmt.Fprint(w, `Enter items of the language; one that is there already is replaced:
   param k = 0.3 [1/h]     x' = -k*x     event dose at 4 { x += 1 }     objective J = final(x)
 Ask for values; k = 3 sets a param and shows what moved:
-  2*k     final(x)     max(x)     x(3.5)     integral(x^2)     x     k = 3     k *= 2     initial(x) = 1     solver.rtol = 1e-9
+  2*k    final(x)    max(x)    x(3.5)    integral(x^2)    k = 3    k *= 2    solver.rtol = 1e-9
 Commands:
 `)
 	width := 0
@@ -615,8 +615,28 @@ Commands:
 		width = max(width, len(c.name))
 	}
 	for _, c := range commands() {
-		fmt.Fprintf(w, "  %-*s  %s\n", width, c.name, c.help)
+		indent := strings.Repeat(" ", width+4)
+		for i, line := range wrap(c.help, max(30, s.width()-width-5)) {
+			if i == 0 {
+				fmt.Fprintf(w, "  %-*s  %s\n", width, c.name, line)
+			} else {
+				fmt.Fprintln(w, indent+line)
+			}
+		}
 	}
 	fmt.Fprintln(w, "help <command> shows its form.")
 	return nil
+}
+
+// wrap breaks text between words into lines of at most width characters.
+func wrap(text string, width int) []string {
+	var lines []string
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimLeft(line+" "+word, " ")
+	}
+	return append(lines, line)
 }

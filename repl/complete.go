@@ -38,6 +38,9 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		all = append(all, s.cfg.Words...)
 	case first == "emit":
 		all = odes.Stages()
+	case first == "plot":
+		all = append(s.declared(), s.cfg.Words...)
+		all = append(all, "against", "adjoint", "steps", "time")
 	case first == "help":
 		for _, c := range commands() {
 			all = append(all, c.name)

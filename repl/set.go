@@ -239,7 +239,7 @@ func (s *Session) differences(w io.Writer, before, after []row, headBefore, head
 		case b.value == r.value || math.IsNaN(b.value) && math.IsNaN(r.value):
 			same++
 		default:
-			table = append(table, []string{withUnit(r.name, r.unit), short(b.value, b.digits), short(r.value, r.digits), change(b.value, r.value)})
+			table = append(table, []string{withUnit(r.name, r.unit), short(b.value, b.digits), short(r.value, r.digits), change(b, r)})
 		}
 	}
 	if len(table) > mostRows+1 {
@@ -258,8 +258,12 @@ func (s *Session) differences(w io.Writer, before, after []row, headBefore, head
 }
 
 // change tells by how much a value moved: in percent, where that says something.
-func change(from, to float64) string {
+func change(before, after row) string {
+	from, to := before.value, after.value
 	d := to - from
+	if math.Abs(d) < math.Pow(10, float64(-min(before.digits, after.digits)))*math.Abs(from) {
+		return "~0 %" // less than either is known to
+	}
 	sign := ""
 	if d > 0 {
 		sign = "+"

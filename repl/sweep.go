@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
-	"slices"
 	"strings"
 
 	"odes.dev/odes"
@@ -315,100 +312,4 @@ func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, err
 		return l, fmt.Sprintf("%d of %d runs failed", failed, len(xs)), nil
 	}
 	return l, "", nil
-}
-
-func (s *Session) doCompare(ctx context.Context, w io.Writer, rest string) error {
-	m, err := s.model()
-	if err != nil {
-		return err
-	}
-	if rest == "" {
-		if s.opened.model == nil {
-			return errors.New("there was no model at the start to compare with; compare file.ode, compare k = 3, or compare dopri5, tsit5")
-		}
-		before, err := s.summary(ctx, s.opened)
-		if err != nil {
-			return fmt.Errorf("the model as it was opened: %w", err)
-		}
-		after, err := s.summary(ctx, s.now)
-		if err != nil {
-			return err
-		}
-		s.differences(w, before, after, "opened", "now")
-		return nil
-	}
-	now, err := s.summary(ctx, s.now)
-	if err != nil {
-		return err
-	}
-	if path := strings.Trim(rest, `"`); strings.HasSuffix(path, ".ode") {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			return &odes.FileError{Path: path, Err: err}
-		}
-		other, err := odes.Parse(path, string(text), odes.ParseOptions{Files: os.DirFS(filepath.Dir(path))})
-		if err != nil {
-			return err
-		}
-		rows, err := s.summary(ctx, state{model: other})
-		if err != nil {
-			return err
-		}
-		s.differences(w, now, rows, "here", filepath.Base(path))
-		return nil
-	}
-	parts := split(rest)
-	if isAssignment(odes.Tokens(parts[0])) < 0 {
-		return s.methods(ctx, w, m, parts)
-	}
-	st := s.now
-	for _, part := range parts {
-		tokens := odes.Tokens(part)
-		sign := isAssignment(tokens)
-		if sign < 0 || tokens[sign].Text != "=" {
-			return fmt.Errorf("%q is no assignment; write compare k = 3, e = 1", part)
-		}
-		target := strings.TrimSpace(part[:tokens[sign].Start])
-		symbol, err := s.target(m, target)
-		if err != nil {
-			return err
-		}
-		values, err := s.constant(ctx, strings.TrimSpace(part[tokens[sign].End:]), symbol)
-		if err != nil {
-			return err
-		}
-		st.set = with(st.set, target, values)
-	}
-	rows, err := s.summary(ctx, st)
-	if err != nil {
-		return err
-	}
-	s.differences(w, now, rows, "now", rest)
-	return nil
-}
-
-// methods compares solver methods: results, steps, evaluations.
-func (s *Session) methods(ctx context.Context, w io.Writer, m *odes.Model, names []string) error {
-	table := [][]string{{"method", "steps", "rejected", "evaluations"}}
-	for _, n := range names {
-		opts := s.options()
-		opts.Settings = append(slices.Clone(opts.Settings), odes.Setting{Key: "solver.method", Value: n})
-		sol, err := m.Solve(ctx, opts)
-		if err != nil {
-			return err
-		}
-		row := []string{n, fmt.Sprint(sol.Stats.Steps), fmt.Sprint(sol.Stats.Rejected), fmt.Sprint(sol.Stats.F)}
-		for k, r := range rowsOf(sol) {
-			if k == 4 {
-				break
-			}
-			if len(table) == 1 {
-				table[0] = append(table[0], withUnit(r.name, r.unit))
-			}
-			row = append(row, short(r.value, 12))
-		}
-		table = append(table, row)
-	}
-	columns(w, table)
-	return nil
 }

@@ -43,6 +43,10 @@ type Adjoint struct {
 	// overwritten after the call.
 	Trace func(t float64, first int, lam []float64)
 
+	// Tell, if not nil, is told now and then, by the caller's goroutine, where the sweeps are and how much of
+	// them is done.
+	Tell func(t, done float64, steps int)
+
 	sweeps []*sweep // of the goroutines, kept from one gradient to the next
 	common common
 }
@@ -82,6 +86,12 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	common.blocks = blocks
 	common.next.Store(0)
 	common.steps.Store(0)
+	if w.tell = nil; a.Tell != nil {
+		w.tell = func(i int) {
+			whole := float64(common.next.Load()-1) + float64(run.Steps()-i)/float64(run.Steps())
+			a.Tell(w.step.T, min(whole/float64(blocks), 1), w.steps)
+		}
+	}
 	if threads := min(a.Threads, blocks); threads > 1 {
 		if err := a.parallel(ctx, run, w, threads); err != nil {
 			return err
@@ -165,7 +175,8 @@ type sweep struct {
 	revisits      solvers.Revisitor // the system, if it is one
 	via           transport
 	trace         func(t float64, first int, lam []float64)
-	first         int // row of the block
+	first         int         // row of the block
+	tell          func(i int) // that step i is crossed
 
 	step   solvers.Step
 	dense  solvers.Step // with stages of its own, to be interpolated
@@ -282,6 +293,9 @@ func (s *sweep) block(ctx context.Context, first int) error {
 			return err
 		}
 		s.steps++
+		if s.tell != nil && s.steps%64 == 0 {
+			s.tell(i)
+		}
 	}
 	return nil
 }

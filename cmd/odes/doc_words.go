@@ -85,6 +85,7 @@ var codes = map[string]string{
 	"invariant-violated":      "An invariant does not hold: at the start, which is an error of the model, or along the run.",
 	"invalid-character":       "A character that is not part of the language.",
 	"invalid-encoding":        "The text is not UTF-8.",
+	"kink":                    "A value is taken exactly where a function has no derivative: abs at 0, a tie of min or max. The derivative of one side, or 0, is used.",
 	"look-alike-character":    "A typographic sign stands where an ASCII one belongs.",
 	"memory":                  "The trajectory needs more memory than allowed (setting memory).",
 	"misplaced-end":           "end is the last index, and stands only within an index.",
