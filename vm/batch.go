@@ -57,7 +57,7 @@ func (c *compiler) emitBatches(gr *group, local map[int]bool, file *allotter) {
 			}
 		}
 	}
-	pairs := c.pairs(gr, local, uses)
+	pairs := c.pairs(gr, local, uses, false)
 	level := map[int]int{}
 	var levels [][]node
 	last := map[int]int{} // level that reads a local value last

@@ -233,7 +233,7 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 			}
 		}
 	}
-	pairs := c.pairs(gr, local, s.uses)
+	pairs := c.pairs(gr, local, s.uses, true)
 	for _, v := range gr.values {
 		in := c.t.Instr(tape.Value(v))
 		c.p.ops++

@@ -16,7 +16,8 @@ type pairing struct {
 }
 
 // pairs pairs the instructions of a loop; uses counts the reads of local values.
-func (c *compiler) pairs(gr *group, local map[int]bool, uses map[int]int) pairing {
+// Results of a loop in order may take the place of operands.
+func (c *compiler) pairs(gr *group, local map[int]bool, uses map[int]int, inOrder bool) pairing {
 	p := pairing{map[int]bool{}, map[int]int{}}
 	if !c.p.fast {
 		return p
@@ -39,7 +40,7 @@ func (c *compiler) pairs(gr *group, local map[int]bool, uses map[int]int) pairin
 			default:
 				continue
 			}
-			if c.alike(r, v, k, local) && !c.overwritten(r, gr.values[at[r]+1:pos]) {
+			if c.alike(r, v, k, local) && !(inOrder && c.overwritten(r, gr.values[at[r]+1:pos])) {
 				p.first[r], p.second[v] = true, k
 				break
 			}

@@ -29942,10 +29942,10 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), X0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VADDPD       Y1, Y0, Y1
-	VMOVUPD      X1, (AX)(R8*1)
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), X1
+	VADDPD       Y0, Y1, Y0
+	VMOVUPD      X0, (AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
 	JNZ          one
@@ -30023,9 +30023,9 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VADDPD       Y1, Y0, Y0
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), Y1
+	VADDPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
@@ -30083,9 +30083,8 @@ one:
 	MOVL         8(DI), R10
 	VBROADCASTSD (CX)(R9*1), Y0
 	VMOVUPD      (DX)(R10*1), Y1
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	VBROADCASTSD (CX)(R9*1), Y0
+	VADDPD       Y1, Y0, Y1
+	VMOVUPD      Y1, (AX)(R8*1)
 	VMOVUPD      32(DX)(R10*1), Y1
 	VADDPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R8*1)
@@ -30112,13 +30111,12 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	VMOVUPD      32(CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VADDPD       Y1, Y0, Y0
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), Y1
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R8*1)
+	VMOVUPD      32(CX)(R9*1), Y1
+	VADDPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
@@ -30224,10 +30222,10 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), X0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VSUBPD       Y1, Y0, Y1
-	VMOVUPD      X1, (AX)(R8*1)
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), X1
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      X0, (AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
 	JNZ          one
@@ -30305,9 +30303,9 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VSUBPD       Y1, Y0, Y0
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), Y1
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
@@ -30365,9 +30363,8 @@ one:
 	MOVL         8(DI), R10
 	VBROADCASTSD (CX)(R9*1), Y0
 	VMOVUPD      (DX)(R10*1), Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	VBROADCASTSD (CX)(R9*1), Y0
+	VSUBPD       Y1, Y0, Y1
+	VMOVUPD      Y1, (AX)(R8*1)
 	VMOVUPD      32(DX)(R10*1), Y1
 	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R8*1)
@@ -30394,13 +30391,12 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	VMOVUPD      32(CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VSUBPD       Y1, Y0, Y0
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R8*1)
+	VMOVUPD      32(CX)(R9*1), Y1
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
@@ -30506,10 +30502,10 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), X0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VMULPD       Y1, Y0, Y1
-	VMOVUPD      X1, (AX)(R8*1)
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), X1
+	VMULPD       Y0, Y1, Y0
+	VMOVUPD      X0, (AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
 	JNZ          one
@@ -30587,9 +30583,9 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VMULPD       Y1, Y0, Y0
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), Y1
+	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
@@ -30647,9 +30643,8 @@ one:
 	MOVL         8(DI), R10
 	VBROADCASTSD (CX)(R9*1), Y0
 	VMOVUPD      (DX)(R10*1), Y1
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	VBROADCASTSD (CX)(R9*1), Y0
+	VMULPD       Y1, Y0, Y1
+	VMOVUPD      Y1, (AX)(R8*1)
 	VMOVUPD      32(DX)(R10*1), Y1
 	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R8*1)
@@ -30676,13 +30671,12 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	VMOVUPD      32(CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VMULPD       Y1, Y0, Y0
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), Y1
+	VMULPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R8*1)
+	VMOVUPD      32(CX)(R9*1), Y1
+	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
@@ -30788,10 +30782,10 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), X0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VDIVPD       Y1, Y0, Y1
-	VMOVUPD      X1, (AX)(R8*1)
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), X1
+	VDIVPD       Y0, Y1, Y0
+	VMOVUPD      X0, (AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
 	JNZ          one
@@ -30869,9 +30863,9 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VDIVPD       Y1, Y0, Y0
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), Y1
+	VDIVPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
@@ -30929,9 +30923,8 @@ one:
 	MOVL         8(DI), R10
 	VBROADCASTSD (CX)(R9*1), Y0
 	VMOVUPD      (DX)(R10*1), Y1
-	VDIVPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	VBROADCASTSD (CX)(R9*1), Y0
+	VDIVPD       Y1, Y0, Y1
+	VMOVUPD      Y1, (AX)(R8*1)
 	VMOVUPD      32(DX)(R10*1), Y1
 	VDIVPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R8*1)
@@ -30958,13 +30951,12 @@ one:
 	MOVL         (DI), R8
 	MOVL         4(DI), R9
 	MOVL         8(DI), R10
-	VMOVUPD      (CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VDIVPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	VMOVUPD      32(CX)(R9*1), Y0
-	VBROADCASTSD (DX)(R10*1), Y1
-	VDIVPD       Y1, Y0, Y0
+	VBROADCASTSD (DX)(R10*1), Y0
+	VMOVUPD      (CX)(R9*1), Y1
+	VDIVPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R8*1)
+	VMOVUPD      32(CX)(R9*1), Y1
+	VDIVPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R8*1)
 	ADDQ         $0x0c, DI
 	DECQ         BX
@@ -31056,12 +31048,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VADDPD       Y1, Y0, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VADDPD       Y0, Y1, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -31088,12 +31080,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y3
-	VADDPD       Y2, Y3, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VADDPD       Y2, Y1, Y3
+	VADDPD       Y0, Y3, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -31120,12 +31112,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VADDPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -31184,10 +31176,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
+	VADDPD       Y0, Y1, Y0
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -31216,11 +31208,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -31248,11 +31240,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y0
 	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -31318,16 +31310,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VADDPD       Y0, Y1, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
+	VADDPD       Y0, Y1, Y0
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -31356,17 +31347,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -31394,17 +31384,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y2
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y0
 	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -31496,12 +31484,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VADDPD       Y1, Y0, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VADDPD       Y0, Y1, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -31528,12 +31516,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y3
-	VSUBPD       Y2, Y3, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y0, Y3, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -31560,12 +31548,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VADDPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -31624,10 +31612,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
+	VADDPD       Y0, Y1, Y0
 	VSUBPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -31656,11 +31644,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -31688,11 +31676,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -31758,16 +31746,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VADDPD       Y0, Y1, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
+	VADDPD       Y0, Y1, Y0
 	VSUBPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -31796,17 +31783,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -31834,17 +31820,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y2
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -31936,12 +31920,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VADDPD       Y1, Y0, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VADDPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -31968,12 +31952,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y3
-	VSUBPD       Y3, Y2, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VADDPD       Y2, Y1, Y3
+	VSUBPD       Y3, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -32000,12 +31984,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VADDPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -32064,10 +32048,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
+	VADDPD       Y0, Y1, Y0
 	VSUBPD       Y0, Y2, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -32096,11 +32080,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -32128,11 +32112,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -32198,16 +32182,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VADDPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
+	VADDPD       Y0, Y1, Y0
 	VSUBPD       Y0, Y2, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -32236,17 +32219,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -32274,17 +32256,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y2
+	VSUBPD       Y2, Y1, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -32376,12 +32356,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VADDPD       Y1, Y0, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VADDPD       Y0, Y1, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -32408,12 +32388,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y3
-	VMULPD       Y2, Y3, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VADDPD       Y2, Y1, Y3
+	VMULPD       Y0, Y3, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -32440,12 +32420,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VADDPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -32504,10 +32484,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
+	VADDPD       Y0, Y1, Y0
 	VMULPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -32536,11 +32516,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -32568,11 +32548,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -32638,16 +32618,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VADDPD       Y0, Y1, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
+	VADDPD       Y0, Y1, Y0
 	VMULPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -32676,17 +32655,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VADDPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -32714,17 +32692,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VADDPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -32848,12 +32824,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y1, Y0, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VSUBPD       Y0, Y1, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -32880,12 +32856,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y3
-	VADDPD       Y2, Y3, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VSUBPD       Y2, Y1, Y3
+	VADDPD       Y0, Y3, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -32913,10 +32889,10 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), X2
+	VSUBPD       Y2, Y0, Y0
+	VADDPD       Y1, Y0, Y0
 	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -32944,12 +32920,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VSUBPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -33040,10 +33016,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -33072,11 +33048,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33105,10 +33081,10 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y0, Y0
+	VADDPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33136,11 +33112,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VSUBPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33209,10 +33185,9 @@ one:
 	VBROADCASTSD (CX)(R10*1), Y0
 	VMOVUPD      (DX)(R11*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VBROADCASTSD (CX)(R10*1), Y0
+	VSUBPD       Y1, Y0, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
 	VMOVUPD      32(DX)(R11*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
 	VSUBPD       Y1, Y0, Y0
@@ -33244,16 +33219,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VSUBPD       Y0, Y1, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -33282,17 +33256,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33321,16 +33294,14 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y0, Y2
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(DX)(R11*1), Y2
+	VSUBPD       Y2, Y0, Y0
+	VADDPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33358,17 +33329,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VSUBPD       Y0, Y2, Y2
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VSUBPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33492,12 +33461,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y1, Y0, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VSUBPD       Y0, Y1, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -33524,12 +33493,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y3
-	VSUBPD       Y2, Y3, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VSUBPD       Y2, Y1, Y3
+	VSUBPD       Y0, Y3, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -33557,10 +33526,10 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), X2
 	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33588,12 +33557,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VSUBPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -33684,10 +33653,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VSUBPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -33716,11 +33685,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33749,10 +33718,10 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
 	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33780,11 +33749,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VSUBPD       Y0, Y2, Y0
 	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33853,10 +33822,9 @@ one:
 	VBROADCASTSD (CX)(R10*1), Y0
 	VMOVUPD      (DX)(R11*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VBROADCASTSD (CX)(R10*1), Y0
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
 	VMOVUPD      32(DX)(R11*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
 	VSUBPD       Y1, Y0, Y0
@@ -33888,16 +33856,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VSUBPD       Y0, Y1, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VSUBPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -33926,17 +33893,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -33965,16 +33931,14 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y0, Y2
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(DX)(R11*1), Y2
 	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
 	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -34002,17 +33966,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VSUBPD       Y0, Y2, Y2
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VSUBPD       Y0, Y2, Y0
 	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -34136,12 +34098,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y1, Y0, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VSUBPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -34168,12 +34130,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y3
-	VSUBPD       Y3, Y2, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VSUBPD       Y2, Y1, Y3
+	VSUBPD       Y3, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -34201,10 +34163,10 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), X2
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -34232,12 +34194,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VSUBPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -34328,10 +34290,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VSUBPD       Y0, Y2, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -34360,11 +34322,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
 	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -34393,10 +34355,10 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -34424,11 +34386,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
 	VSUBPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -34497,10 +34459,9 @@ one:
 	VBROADCASTSD (CX)(R10*1), Y0
 	VMOVUPD      (DX)(R11*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VBROADCASTSD (CX)(R10*1), Y0
+	VSUBPD       Y1, Y0, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
 	VMOVUPD      32(DX)(R11*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
 	VSUBPD       Y1, Y0, Y0
@@ -34532,16 +34493,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VSUBPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VSUBPD       Y0, Y2, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -34570,17 +34530,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
 	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -34609,16 +34568,14 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y0, Y2
+	VSUBPD       Y2, Y1, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(DX)(R11*1), Y2
+	VSUBPD       Y2, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -34646,17 +34603,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VSUBPD       Y0, Y2, Y2
+	VSUBPD       Y2, Y1, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
 	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -34780,12 +34735,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y1, Y0, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VSUBPD       Y0, Y1, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -34812,12 +34767,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y3
-	VMULPD       Y2, Y3, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VSUBPD       Y2, Y1, Y3
+	VMULPD       Y0, Y3, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -34845,10 +34800,10 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), X2
+	VSUBPD       Y2, Y0, Y0
+	VMULPD       Y1, Y0, Y0
 	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -34876,12 +34831,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VSUBPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -34972,10 +34927,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMULPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -35004,11 +34959,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -35037,10 +34992,10 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y0, Y0
+	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -35068,11 +35023,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VSUBPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -35141,10 +35096,9 @@ one:
 	VBROADCASTSD (CX)(R10*1), Y0
 	VMOVUPD      (DX)(R11*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VBROADCASTSD (CX)(R10*1), Y0
+	VSUBPD       Y1, Y0, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
 	VMOVUPD      32(DX)(R11*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
 	VSUBPD       Y1, Y0, Y0
@@ -35176,16 +35130,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VSUBPD       Y0, Y1, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMULPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -35214,17 +35167,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VSUBPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -35253,16 +35205,14 @@ one:
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
 	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VSUBPD       Y2, Y0, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(DX)(R11*1), Y2
+	VSUBPD       Y2, Y0, Y0
+	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -35290,17 +35240,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VSUBPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VSUBPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -35392,12 +35340,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VMULPD       Y1, Y0, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VMULPD       Y0, Y1, Y0
+	VADDPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -35424,12 +35372,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y3
-	VADDPD       Y2, Y3, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VMULPD       Y2, Y1, Y3
+	VADDPD       Y0, Y3, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -35456,12 +35404,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VMULPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -35520,10 +35468,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
+	VMULPD       Y0, Y1, Y0
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -35552,11 +35500,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -35584,11 +35532,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -35654,16 +35602,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VMULPD       Y0, Y1, Y1
+	VADDPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
+	VMULPD       Y0, Y1, Y0
 	VADDPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -35692,17 +35639,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VADDPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -35730,17 +35676,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y2
+	VADDPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y0
+	VADDPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -35832,12 +35776,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VMULPD       Y1, Y0, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VMULPD       Y0, Y1, Y0
+	VSUBPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -35864,12 +35808,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y3
-	VSUBPD       Y2, Y3, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VMULPD       Y2, Y1, Y3
+	VSUBPD       Y0, Y3, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -35896,12 +35840,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -35960,10 +35904,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
+	VMULPD       Y0, Y1, Y0
 	VSUBPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -35992,11 +35936,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -36024,11 +35968,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -36094,16 +36038,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VMULPD       Y0, Y1, Y1
+	VSUBPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
+	VMULPD       Y0, Y1, Y0
 	VSUBPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -36132,17 +36075,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -36170,17 +36112,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y2
+	VSUBPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -36272,12 +36212,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VMULPD       Y1, Y0, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VMULPD       Y0, Y1, Y0
+	VSUBPD       Y0, Y2, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -36304,12 +36244,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y3
-	VSUBPD       Y3, Y2, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VMULPD       Y2, Y1, Y3
+	VSUBPD       Y3, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -36336,12 +36276,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -36400,10 +36340,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
+	VMULPD       Y0, Y1, Y0
 	VSUBPD       Y0, Y2, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -36432,11 +36372,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -36464,11 +36404,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -36534,16 +36474,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VMULPD       Y0, Y1, Y1
+	VSUBPD       Y1, Y2, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
+	VMULPD       Y0, Y1, Y0
 	VSUBPD       Y0, Y2, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -36572,17 +36511,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VSUBPD       Y1, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -36610,17 +36548,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y2
+	VSUBPD       Y2, Y1, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y0
+	VSUBPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -36712,12 +36648,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
 	VMOVUPD      (BX)(R12*1), X2
-	VMULPD       Y1, Y0, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VMULPD       Y0, Y1, Y0
+	VMULPD       Y2, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -36744,12 +36680,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VMOVUPD      (DX)(R11*1), X1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y3
-	VMULPD       Y2, Y3, Y2
-	VMOVUPD      X2, (AX)(R9*1)
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), X1
+	VMOVUPD      (DX)(R11*1), X2
+	VMULPD       Y2, Y1, Y3
+	VMULPD       Y0, Y3, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -36776,12 +36712,12 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), X0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      X1, (AX)(R9*1)
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), X2
+	VMULPD       Y0, Y2, Y0
+	VMULPD       Y1, Y0, Y0
+	VMOVUPD      X0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
 	JNZ          one
@@ -36840,10 +36776,10 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
+	VMULPD       Y0, Y1, Y0
 	VMULPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -36872,11 +36808,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -36904,11 +36840,11 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y0
 	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
 	VMOVUPD      Y0, (AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -36974,16 +36910,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VBROADCASTSD (DX)(R11*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
 	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
+	VMULPD       Y0, Y1, Y1
+	VMULPD       Y2, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
 	VMOVUPD      32(BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
+	VMULPD       Y0, Y1, Y0
 	VMULPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
@@ -37012,17 +36947,16 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VMOVUPD      32(DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
+	VBROADCASTSD (BX)(R12*1), Y0
+	VMOVUPD      (CX)(R10*1), Y1
+	VMOVUPD      (DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y1
+	VMOVUPD      Y1, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y1
+	VMOVUPD      32(DX)(R11*1), Y2
+	VMULPD       Y2, Y1, Y1
+	VMULPD       Y0, Y1, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI
@@ -37050,17 +36984,15 @@ one:
 	MOVL         4(R8), R10
 	MOVL         8(R8), R11
 	MOVL         12(R8), R12
-	VMOVUPD      (CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
+	VBROADCASTSD (DX)(R11*1), Y0
+	VBROADCASTSD (BX)(R12*1), Y1
+	VMOVUPD      (CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y2
+	VMULPD       Y1, Y2, Y2
+	VMOVUPD      Y2, (AX)(R9*1)
+	VMOVUPD      32(CX)(R10*1), Y2
+	VMULPD       Y0, Y2, Y0
 	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y0
-	VBROADCASTSD (DX)(R11*1), Y1
-	VBROADCASTSD (BX)(R12*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
 	VMOVUPD      Y0, 32(AX)(R9*1)
 	ADDQ         $0x10, R8
 	DECQ         DI

@@ -44,16 +44,23 @@ func batch(op emit.Operation, sets []int) {
 					MOVL(Mem{Base: list, Disp: 4 * i}, r.As32())
 					at[i] = Mem{Base: b, Index: r, Scale: 1}
 				}
+				repeated := make([]reg.VecVirtual, op.Arity)
+				for k := range repeated {
+					if set>>k&1 == 1 {
+						repeated[k] = YMM()
+						read(n, true, at[k+1], repeated[k])
+					}
+				}
 				for part := 0; part < n; part += 4 {
 					f := emit.NewBody(nil)
 					x := make([]emit.V, op.Arity)
-					for k := range x {
-						r := YMM()
-						m, repeat := at[k+1], set>>k&1 == 1
-						if !repeat {
-							m = m.Offset(8 * part)
+					for k, r := range repeated {
+						if r != nil {
+							x[k] = f.Pinned(r)
+							continue
 						}
-						read(min(n, 4), repeat, m, r)
+						r = YMM()
+						read(min(n, 4), false, at[k+1].Offset(8*part), r)
 						x[k] = f.Input(r)
 					}
 					write(min(n, 4), f.Emit(op.Emit(f, x))[0], at[0].Offset(8*part))
