@@ -17,16 +17,10 @@ func (b *Bars) size() (w, h vg.Length) {
 	return pageWidth, max(h, 80)
 }
 
-// Inks of negative and positive numbers.
-var (
-	negativeInk = color.NRGBA{0xe6, 0x9f, 0x00, 0xff}
-	positiveInk = color.NRGBA{0x00, 0x72, 0xb2, 0xff}
-)
-
-func (b *Bars) draw(c draw.Canvas) error {
+func (b *Bars) draw(c canvas) error {
 	top := c.Max.Y
 	if b.Title != "" {
-		st := style(large, draw.XLeft, draw.YTop)
+		st := c.style(large, draw.XLeft, draw.YTop)
 		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, b.Title, c.Max.X-c.Min.X))
 		top -= lineHeight + 4
 	}
@@ -37,14 +31,14 @@ func (b *Bars) draw(c draw.Canvas) error {
 		}
 	}
 	if !ok {
-		c.FillText(style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
+		c.FillText(c.style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
 		return nil
 	}
 	if s.lo == 0 && s.hi == 0 {
 		s.hi = 1
 	}
-	name := style(small, draw.XRight, draw.YCenter)
-	note := style(small, draw.XLeft, draw.YCenter)
+	name := c.style(small, draw.XRight, draw.YCenter)
+	note := c.style(small, draw.XLeft, draw.YCenter)
 	var labels, notes vg.Length
 	for _, it := range b.Items {
 		labels = max(labels, name.Width(it.Label))
@@ -61,14 +55,14 @@ func (b *Bars) draw(c draw.Canvas) error {
 	title := b.X.title()
 	if title != "" {
 		bottom += lineHeight
-		c.FillText(style(normal, draw.XCenter, draw.YBottom), vg.Point{X: (left + right) / 2, Y: c.Min.Y}, fit(style(normal, draw.XCenter, draw.YBottom), title, c.Max.X-c.Min.X))
+		c.FillText(c.style(normal, draw.XCenter, draw.YBottom), vg.Point{X: (left + right) / 2, Y: c.Min.Y}, fit(c.style(normal, draw.XCenter, draw.YBottom), title, c.Max.X-c.Min.X))
 	}
 	at := func(v float64) vg.Length { return left + vg.Length(s.to(Axis{}, v))*(right-left) }
 	free := c.Min.X
-	st := style(small, draw.XCenter, draw.YTop)
+	st := c.style(small, draw.XCenter, draw.YTop)
 	for _, t := range s.ticks(Axis{}, max(2, int((right-left)/55))) {
 		x := at(t.at)
-		c.StrokeLine2(draw.LineStyle{Color: gridInk, Width: 0.6}, x, bottom, x, top)
+		c.StrokeLine2(draw.LineStyle{Color: c.grid, Width: 0.6}, x, bottom, x, top)
 		half := st.Width(t.label) / 2
 		if x-half < free {
 			continue
@@ -86,14 +80,14 @@ func (b *Bars) draw(c draw.Canvas) error {
 		}
 		half := min(step*0.36, 7)
 		r := vg.Rectangle{Min: vg.Point{X: at(min(0, it.Value)), Y: y - half}, Max: vg.Point{X: at(max(0, it.Value)), Y: y + half}}
-		fill, side, place := positiveInk, note, r.Max.X+4
+		fill, side, place := c.positive, note, r.Max.X+4
 		if it.Value < 0 {
-			fill, side, place = negativeInk, style(small, draw.XRight, draw.YCenter), r.Min.X-4
+			fill, side, place = c.negative, c.style(small, draw.XRight, draw.YCenter), r.Min.X-4
 		}
 		c.FillPolygon(fill, rectangle(r))
 		c.FillText(side, vg.Point{X: place, Y: y}, it.note())
 	}
-	c.StrokeLine2(draw.LineStyle{Color: ink, Width: 0.8}, at(0), bottom, at(0), top)
+	c.StrokeLine2(draw.LineStyle{Color: c.ink, Width: 0.8}, at(0), bottom, at(0), top)
 	return nil
 }
 
@@ -109,15 +103,15 @@ func (h *Heat) size() (w, hh vg.Length) {
 // most cells that are drawn on a side: more would be smaller than what is seen.
 const mostCells = 400
 
-func (h *Heat) draw(c draw.Canvas) error {
+func (h *Heat) draw(c canvas) error {
 	top := c.Max.Y
 	if h.Title != "" {
-		st := style(large, draw.XLeft, draw.YTop)
+		st := c.style(large, draw.XLeft, draw.YTop)
 		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, h.Title, c.Max.X-c.Min.X))
 		top -= lineHeight + 4
 	}
 	if len(h.Values) == 0 || len(h.Values[0]) == 0 {
-		c.FillText(style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
+		c.FillText(c.style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
 		return nil
 	}
 	rows, cols := len(h.Values), len(h.Values[0])
@@ -134,11 +128,11 @@ func (h *Heat) draw(c draw.Canvas) error {
 	}
 	bottom = top - side*vg.Length(len(grid))
 	right = left + side*vg.Length(len(grid[0]))
-	frame := draw.LineStyle{Color: markInk, Width: 0.6}
+	frame := draw.LineStyle{Color: c.mark, Width: 0.6}
 	outline := vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top}}
-	c.DrawImage(outline, mosaic(grid, shades))
+	c.DrawImage(outline, c.mosaic(grid, shades))
 	c.StrokeLines(frame, append(rectangle(outline), outline.Min))
-	rowStyle, colStyle := style(small, draw.XRight, draw.YCenter), style(small, draw.XCenter, draw.YTop)
+	rowStyle, colStyle := c.style(small, draw.XRight, draw.YCenter), c.style(small, draw.XCenter, draw.YTop)
 	for _, i := range places(rows, int((top-bottom)/18)) {
 		y := top - (vg.Length(i)+0.5)*(top-bottom)/vg.Length(rows)
 		c.FillText(rowStyle, vg.Point{X: left - 4, Y: y}, fmt.Sprint(h.FirstRow+i))
@@ -153,10 +147,10 @@ func (h *Heat) draw(c draw.Canvas) error {
 		c.FillText(colStyle, vg.Point{X: x, Y: bottom - 3}, t.label)
 	}
 	if t := h.Cols.title(); t != "" {
-		c.FillText(style(normal, draw.XCenter, draw.YTop), vg.Point{X: (left + right) / 2, Y: bottom - lineHeight}, t)
+		c.FillText(c.style(normal, draw.XCenter, draw.YTop), vg.Point{X: (left + right) / 2, Y: bottom - lineHeight}, t)
 	}
 	if t := h.Rows.title(); t != "" {
-		st := style(normal, draw.XCenter, draw.YBottom)
+		st := c.style(normal, draw.XCenter, draw.YBottom)
 		st.Rotation = math.Pi / 2
 		c.FillText(st, vg.Point{X: c.Min.X + 8, Y: (top + bottom) / 2}, t)
 	}
@@ -165,33 +159,33 @@ func (h *Heat) draw(c draw.Canvas) error {
 }
 
 // mosaic paints the cells as an image: as polygons they would show seams.
-func mosaic(grid [][]float64, s shading) image.Image {
+func (n *inks) mosaic(grid [][]float64, s shading) image.Image {
 	rows, cols := len(grid), len(grid[0])
 	side := max(2, 1000/max(rows, cols))
 	img := image.NewNRGBA(image.Rect(0, 0, cols*side, rows*side))
 	for y := range rows * side {
 		for x := range cols * side {
-			img.Set(x, y, heatInk(grid[y/side][x/side], s))
+			img.Set(x, y, n.heat(grid[y/side][x/side], s))
 		}
 	}
 	return img
 }
 
 // scale draws the key of colours.
-func (h *Heat) scale(c draw.Canvas, x, bottom, top vg.Length, s shading) {
+func (h *Heat) scale(c canvas, x, bottom, top vg.Length, s shading) {
 	const n = 41
 	bottom = max(bottom, top-110)
 	for i := range n {
 		v := s.lo + (s.hi-s.lo)*float64(i)/(n-1)
 		y0 := bottom + vg.Length(i)*(top-bottom)/n
-		c.FillPolygon(heatInk(v, s), rectangle(vg.Rectangle{Min: vg.Point{X: x, Y: y0}, Max: vg.Point{X: x + 9, Y: y0 + (top-bottom)/n + 0.3}}))
+		c.FillPolygon(c.heat(v, s), rectangle(vg.Rectangle{Min: vg.Point{X: x, Y: y0}, Max: vg.Point{X: x + 9, Y: y0 + (top-bottom)/n + 0.3}}))
 	}
-	st := style(small, draw.XLeft, draw.YCenter)
+	st := c.style(small, draw.XLeft, draw.YCenter)
 	for i, v := range s.key() {
 		c.FillText(st, vg.Point{X: x + 13, Y: bottom + vg.Length(i)/2*(top-bottom)}, s.signed(v))
 	}
 	if h.Unit != "" && h.Unit != "1" {
-		c.FillText(style(small, draw.XLeft, draw.YTop), vg.Point{X: x, Y: bottom - 8}, "["+h.Unit+"]")
+		c.FillText(c.style(small, draw.XLeft, draw.YTop), vg.Point{X: x, Y: bottom - 8}, "["+h.Unit+"]")
 	}
 }
 
@@ -214,23 +208,23 @@ func places(count, n int) []int {
 	return out
 }
 
-// heatInk is orange for negative, white for nothing, blue for positive; from
+// heat is orange for negative, paper for nothing, blue for positive; from
 // least to greatest it runs through the inks of families.
-func heatInk(v float64, s shading) color.Color {
+func (n *inks) heat(v float64, s shading) color.Color {
 	if math.IsNaN(v) {
-		return markInk
+		return n.mark
 	}
 	f := max(-1, min(1, s.to(v)))
 	if !s.diverging {
-		at := f * float64(len(rampInk)-1)
-		k := min(int(at), len(rampInk)-2)
-		return blend(rampInk[k], rampInk[k+1], at-float64(k))
+		at := f * float64(len(n.ramp)-1)
+		k := min(int(at), len(n.ramp)-2)
+		return blend(n.ramp[k], n.ramp[k+1], at-float64(k))
 	}
-	end := positiveInk
+	end := n.positive
 	if f < 0 {
-		end = color.NRGBA{0xc6, 0x5f, 0x00, 0xff}
+		end = n.cold
 	}
-	return blend(color.NRGBA{255, 255, 255, 255}, end, math.Sqrt(math.Abs(f))) // so that small entries still show
+	return blend(n.paper, end, math.Sqrt(math.Abs(f))) // so that small entries still show
 }
 
 // blend mixes two inks: a for f = 0, b for 1.

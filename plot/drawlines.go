@@ -2,7 +2,6 @@ package plot
 
 import (
 	"fmt"
-	"image/color"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -23,17 +22,17 @@ const (
 
 func (l *Lines) size() (w, h vg.Length) { return pageWidth, panelHeight }
 
-func (l *Lines) draw(c draw.Canvas) error {
+func (l *Lines) draw(c canvas) error {
 	return l.drawIn(c, l.inkMargin(c), true)
 }
 
 // inkMargin returns the room that the labels of the upright axis need.
-func (l *Lines) inkMargin(c draw.Canvas) vg.Length {
+func (l *Lines) inkMargin(c canvas) vg.Length {
 	_, y, ok := l.spans()
 	if !ok {
 		return 0
 	}
-	st := style(small, draw.XRight, draw.YCenter)
+	st := c.style(small, draw.XRight, draw.YCenter)
 	var w vg.Length
 	for _, t := range l.upright(y, c) {
 		w = max(w, st.Width(t.label))
@@ -41,21 +40,21 @@ func (l *Lines) inkMargin(c draw.Canvas) vg.Length {
 	return w + tickLength + 3
 }
 
-func (l *Lines) upright(y span, c draw.Canvas) []tick {
+func (l *Lines) upright(y span, c canvas) []tick {
 	return y.ticks(l.Y, max(2, int((c.Max.Y-c.Min.Y)/38)))
 }
 
 // drawIn draws with a left margin of the given width; foot tells whether the level axis is named.
-func (l *Lines) drawIn(c draw.Canvas, left vg.Length, foot bool) error {
+func (l *Lines) drawIn(c canvas, left vg.Length, foot bool) error {
 	top := c.Max.Y
 	if l.Title != "" {
-		st := style(large, draw.XLeft, draw.YTop)
+		st := c.style(large, draw.XLeft, draw.YTop)
 		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, l.Title, c.Max.X-c.Min.X))
 		top -= lineHeight + 4
 	}
 	x, y, ok := l.spans()
 	if !ok {
-		c.FillText(style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
+		c.FillText(c.style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
 		return nil
 	}
 	top = l.key(c, c.Min.X, top)
@@ -74,20 +73,20 @@ func (l *Lines) drawIn(c draw.Canvas, left vg.Length, foot bool) error {
 			Y: area.Min.Y + vg.Length(y.to(l.Y, py))*(area.Max.Y-area.Min.Y),
 		}
 	}
-	thin := draw.LineStyle{Color: gridInk, Width: 0.6}
-	axis := draw.LineStyle{Color: ink, Width: 0.7}
-	yStyle := style(small, draw.XRight, draw.YCenter)
+	thin := draw.LineStyle{Color: c.grid, Width: 0.6}
+	axis := draw.LineStyle{Color: c.ink, Width: 0.7}
+	yStyle := c.style(small, draw.XRight, draw.YCenter)
 	for _, t := range l.upright(y, c) {
 		p := at(x.lo, t.at)
 		line := thin
 		if t.at == 0 && y.lo < 0 && !l.Y.Log {
-			line.Color, line.Width = markInk, 0.8
+			line.Color, line.Width = c.mark, 0.8
 		}
 		c.StrokeLine2(line, area.Min.X, p.Y, area.Max.X, p.Y)
 		c.StrokeLine2(axis, area.Min.X-tickLength, p.Y, area.Min.X, p.Y)
 		c.FillText(yStyle, vg.Point{X: area.Min.X - tickLength - 2, Y: p.Y}, t.label)
 	}
-	xStyle := style(small, draw.XCenter, draw.YTop)
+	xStyle := c.style(small, draw.XCenter, draw.YTop)
 	free := area.Min.X - left
 	for _, t := range x.ticks(l.X, max(2, int((area.Max.X-area.Min.X)/55))) {
 		p := at(t.at, y.lo)
@@ -105,7 +104,7 @@ func (l *Lines) drawIn(c draw.Canvas, left vg.Length, foot bool) error {
 		free = place + half + 4
 	}
 	if foot && name != "" {
-		st := style(normal, draw.XCenter, draw.YBottom)
+		st := c.style(normal, draw.XCenter, draw.YBottom)
 		c.FillText(st, vg.Point{X: (area.Min.X + area.Max.X) / 2, Y: c.Min.Y}, name)
 	}
 	names, where := markNames(l.Marks)
@@ -116,7 +115,7 @@ func (l *Lines) drawIn(c draw.Canvas, left vg.Length, foot bool) error {
 				if len(l.Marks) > mostMarks {
 					top = area.Min.Y + 6
 				}
-				c.StrokeLine2(markStyle(i), p.X, area.Min.Y, p.X, top)
+				c.StrokeLine2(c.markStyle(i), p.X, area.Min.Y, p.X, top)
 			}
 		}
 	}
@@ -134,26 +133,26 @@ func (l *Lines) drawIn(c draw.Canvas, left vg.Length, foot bool) error {
 const mostMarks = 40
 
 // markStyle is how marks of the i-th name are drawn.
-func markStyle(i int) draw.LineStyle {
+func (c canvas) markStyle(i int) draw.LineStyle {
 	kinds := [][]vg.Length{{2, 2}, {5, 1.5}, {1, 1}, {5, 1.5, 1, 1.5}}
-	return draw.LineStyle{Color: markInk, Width: 0.7, Dashes: kinds[i%len(kinds)]}
+	return draw.LineStyle{Color: c.mark, Width: 0.7, Dashes: kinds[i%len(kinds)]}
 }
 
 // lineStyle is how curve i is drawn.
-func (l *Lines) lineStyle(i int) draw.LineStyle {
+func (l *Lines) lineStyle(c canvas, i int) draw.LineStyle {
 	k := l.Curves[i]
 	if k.Ramp > 0 {
-		return draw.LineStyle{Color: rampInk[shade(k, len(rampInk))], Width: 1.1}
+		return draw.LineStyle{Color: c.ramp[shade(k, len(c.ramp))], Width: 1.1}
 	}
-	s := draw.LineStyle{Color: curveInk[i%len(curveInk)], Width: 1.3}
+	s := draw.LineStyle{Color: c.curves[i%len(c.curves)], Width: 1.3}
 	if len(l.Curves) > 1 {
 		s.Dashes = dashes[i%len(dashes)]
 	}
 	return s
 }
 
-func (l *Lines) stroke(c draw.Canvas, i int, k Curve, at func(x, y float64) vg.Point) {
-	ls := l.lineStyle(i)
+func (l *Lines) stroke(c canvas, i int, k Curve, at func(x, y float64) vg.Point) {
+	ls := l.lineStyle(c, i)
 	for _, r := range k.runs(l.X, l.Y) {
 		var points []vg.Point
 		for j := r[0]; j < r[1]; j++ {
@@ -175,8 +174,8 @@ func (l *Lines) stroke(c draw.Canvas, i int, k Curve, at func(x, y float64) vg.P
 	}
 }
 
-func (l *Lines) fillBand(c draw.Canvas, b Band, at func(x, y float64) vg.Point) {
-	fill := color.NRGBA{0x00, 0x72, 0xb2, 0x30}
+func (l *Lines) fillBand(c canvas, b Band, at func(x, y float64) vg.Point) {
+	fill := c.band
 	var lower, upper []vg.Point
 	flush := func() {
 		if len(lower) > 1 {
@@ -198,7 +197,7 @@ func (l *Lines) fillBand(c draw.Canvas, b Band, at func(x, y float64) vg.Point) 
 }
 
 // key writes the name of the upright axis and the legend, in as many lines as they need, and returns what is below.
-func (l *Lines) key(c draw.Canvas, left, top vg.Length) vg.Length {
+func (l *Lines) key(c canvas, left, top vg.Length) vg.Length {
 	const gap = 12
 	x := left
 	used := false
@@ -207,13 +206,13 @@ func (l *Lines) key(c draw.Canvas, left, top vg.Length) vg.Length {
 		name += " (log scale)"
 	}
 	if name != "" {
-		st := style(normal, draw.XLeft, draw.YTop)
+		st := c.style(normal, draw.XLeft, draw.YTop)
 		name = fit(st, name, c.Max.X-left)
 		c.FillText(st, vg.Point{X: x, Y: top}, name)
 		x += st.Width(name) + gap + 6
 		used = true
 	}
-	st := style(small, draw.XLeft, draw.YTop)
+	st := c.style(small, draw.XLeft, draw.YTop)
 	entry := func(name string, sample vg.Length, mark func(x0, x1, y vg.Length)) {
 		name = fit(st, name, c.Max.X-left-sample-4)
 		w := sample + 4 + st.Width(name)
@@ -243,20 +242,20 @@ func (l *Lines) key(c draw.Canvas, left, top vg.Length) vg.Length {
 		}
 		entry(k.Name, sample, func(x0, x1, y vg.Length) {
 			if k.Dots {
-				c.DrawGlyph(draw.GlyphStyle{Color: l.lineStyle(i).Color, Radius: 2, Shape: draw.CircleGlyph{}}, vg.Point{X: (x0 + x1) / 2, Y: y})
+				c.DrawGlyph(draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2, Shape: draw.CircleGlyph{}}, vg.Point{X: (x0 + x1) / 2, Y: y})
 				return
 			}
-			c.StrokeLine2(l.lineStyle(i), x0, y, x1, y)
+			c.StrokeLine2(l.lineStyle(c, i), x0, y, x1, y)
 		})
 	}
 	for _, b := range l.Bands {
 		entry(b.Name, sample, func(x0, x1, y vg.Length) {
-			c.FillPolygon(color.NRGBA{0x00, 0x72, 0xb2, 0x30}, rectangle(vg.Rectangle{Min: vg.Point{X: x0, Y: y - 4}, Max: vg.Point{X: x1, Y: y + 4}}))
+			c.FillPolygon(c.band, rectangle(vg.Rectangle{Min: vg.Point{X: x0, Y: y - 4}, Max: vg.Point{X: x1, Y: y + 4}}))
 		})
 	}
 	names, _ := markNames(l.Marks)
 	for i, n := range names {
-		entry(n, 2, func(x0, x1, y vg.Length) { c.StrokeLine2(markStyle(i), (x0+x1)/2, y-5, (x0+x1)/2, y+5) })
+		entry(n, 2, func(x0, x1, y vg.Length) { c.StrokeLine2(c.markStyle(i), (x0+x1)/2, y-5, (x0+x1)/2, y+5) })
 	}
 	if !used {
 		return top
@@ -290,10 +289,10 @@ func (s *Stack) size() (w, h vg.Length) {
 	return max(w, pageWidth), max(h, 60)
 }
 
-func (s *Stack) draw(c draw.Canvas) error {
+func (s *Stack) draw(c canvas) error {
 	top := c.Max.Y
 	if s.Title != "" {
-		st := style(large, draw.XLeft, draw.YTop)
+		st := c.style(large, draw.XLeft, draw.YTop)
 		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, s.Title, c.Max.X-c.Min.X))
 		top -= lineHeight + 4
 	}
@@ -303,7 +302,7 @@ func (s *Stack) draw(c draw.Canvas) error {
 	}
 	var margin vg.Length
 	room := top - c.Min.Y
-	var tiles []draw.Canvas
+	var tiles []canvas
 	for _, p := range s.Panels {
 		_, h := p.size()
 		l, lines := p.(*Lines)

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/draw"
 )
 
 // Picture is what can be drawn: *Lines, *Bars, *Heat or *Stack.
@@ -21,7 +20,7 @@ type Picture interface {
 	// size is that of a page that suits the picture.
 	size() (w, h vg.Length)
 	// draw fills c.
-	draw(c draw.Canvas) error
+	draw(c canvas) error
 }
 
 // Axis describes a direction.
@@ -234,10 +233,15 @@ func markNames(marks []Mark) (names []string, at map[string][]float64) {
 // Formats lists the formats of Write.
 func Formats() []string { return []string{"svg", "png", "pdf", "html"} }
 
+// Page says how a file looks.
+type Page struct {
+	Dark bool // light on dark
+}
+
 // Write draws p in one of Formats.
-func Write(w io.Writer, format string, p Picture) error {
+func Write(w io.Writer, format string, p Picture, page Page) error {
 	if !slices.Contains(Formats(), format) {
 		return fmt.Errorf("there is no picture format %q; there are %s", format, strings.Join(Formats(), ", "))
 	}
-	return export(w, format, p)
+	return export(w, format, p, inksOf(page))
 }

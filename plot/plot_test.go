@@ -182,7 +182,7 @@ func TestWrite(t *testing.T) {
 	for name, p := range pictures() {
 		for _, format := range Formats() {
 			var b bytes.Buffer
-			if err := Write(&b, format, p); err != nil {
+			if err := Write(&b, format, p, Page{}); err != nil {
 				t.Fatalf("%s.%s: %v", name, format, err)
 			}
 			if !strings.HasPrefix(b.String(), starts[format]) || b.Len() < 500 {
@@ -193,9 +193,16 @@ func TestWrite(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
+			if format != "svg" {
+				continue
+			}
+			var dark bytes.Buffer
+			if err := Write(&dark, format, p, Page{Dark: true}); err != nil || bytes.Equal(dark.Bytes(), b.Bytes()) {
+				t.Errorf("%s.%s: dark is as light, or %v", name, format, err)
+			}
 		}
 	}
-	if err := Write(&bytes.Buffer{}, "gif", &Bars{}); err == nil || !strings.Contains(err.Error(), "svg, png") {
+	if err := Write(&bytes.Buffer{}, "gif", &Bars{}, Page{}); err == nil || !strings.Contains(err.Error(), "svg, png") {
 		t.Errorf("an unknown format gives %v", err)
 	}
 }

@@ -222,14 +222,17 @@ func (g *panel) letters(p *page) map[int]rune {
 	n := len(g.l.Curves)
 	lines := 0
 	for _, c := range g.l.Curves {
+		point := '●'
 		if !c.few() {
 			lines++
-			continue
+			if point = '•'; !c.Dots || len(c.X) > g.w {
+				continue
+			}
 		}
 		for k := range c.X { // single points would drown among dots
 			if g.l.X.shown(c.X[k]) && g.l.Y.shown(c.Y[k]) {
 				x, y := g.dot(c.X[k], c.Y[k])
-				out[(g.h-1-y/4)*g.w+min(x/2, g.w-1)] = '●'
+				out[(g.h-1-y/4)*g.w+min(x/2, g.w-1)] = point
 			}
 		}
 	}

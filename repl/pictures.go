@@ -32,7 +32,7 @@ func (s *Session) deliver(w io.Writer, p plot.Picture, path string) error {
 	}
 	format := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
 	var b bytes.Buffer
-	if err := plot.Write(&b, format, p); err != nil {
+	if err := plot.Write(&b, format, p, plot.Page{Dark: s.cfg.Dark}); err != nil {
 		return err
 	}
 	if err := write(path, b.String()); err != nil {

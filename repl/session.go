@@ -27,6 +27,8 @@ type Config struct {
 	Width func() int
 	// Colour allows colour.
 	Colour bool
+	// Dark makes pictures in files light on dark.
+	Dark bool
 	// Doc writes help on a word of the language and tells whether there is any; nil means there is none.
 	Doc func(w io.Writer, name string) bool
 	// Words are completed beside names, commands and keywords: functions, methods.

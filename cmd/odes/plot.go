@@ -17,6 +17,7 @@ type plotCmd struct {
 	What   []string `arg:"" optional:"" help:"Expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', 'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs."`
 	Set    []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, initial(x)=2; @file reads one a line. Repeatable."`
 	Output string   `short:"o" placeholder:"FILE" help:"Write there: a name that ends in .svg, .png, .pdf or .html; without it, draw on the terminal."`
+	Dark   bool     `help:"Light on dark, in a file."`
 	Width  int      `placeholder:"N" help:"Columns of a picture on the terminal; 0: as wide as it is."`
 	Height int      `placeholder:"N" help:"Rows of a picture on the terminal; 0: chosen."`
 }
@@ -35,7 +36,7 @@ func (p *plotCmd) Run(c *call) error {
 	if p.Width < 0 || p.Height < 0 {
 		return usagef("--width and --height take whole numbers from 0")
 	}
-	s := c.session()
+	s := c.session(p.Dark)
 	if err := c.start(s, p.Model, p.Set); err != nil {
 		return err
 	}
@@ -75,7 +76,7 @@ func (p *plotCmd) Run(c *call) error {
 	}
 	return c.write(p.Output, func(w io.Writer) error {
 		if format != "" {
-			return plot.Write(w, format, picture)
+			return plot.Write(w, format, picture, plot.Page{Dark: p.Dark})
 		}
 		return plot.Text(w, picture, plot.Terminal{Width: width, Height: p.Height, Colour: c.colour(c.out)})
 	})

@@ -20,13 +20,14 @@ import (
 type replCmd struct {
 	global
 	Model string   `arg:"" optional:"" help:"Model file to start with."`
+	Dark  bool     `help:"Pictures in files are light on dark."`
 	Set   []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, initial(x)=2; @file reads one a line. Repeatable."`
 }
 
 // Run holds a session with the user.
 func (r *replCmd) Run(c *call) error {
 	c.configure(r.global, "")
-	s := c.session()
+	s := c.session(r.Dark)
 	if err := c.start(s, r.Model, r.Set); err != nil {
 		return err
 	}
@@ -95,11 +96,12 @@ func (c *call) start(s *repl.Session, model string, set []string) error {
 	return nil
 }
 
-// session makes a session that fits the screen.
-func (c *call) session() *repl.Session {
+// session makes a session that fits the screen; dark are its pictures in files.
+func (c *call) session(dark bool) *repl.Session {
 	config := repl.Config{
 		Width:  func() int { return c.width(c.out) },
 		Colour: c.colour(c.out),
+		Dark:   dark,
 		Doc: func(w io.Writer, name string) bool {
 			if name == "" {
 				overview(w)

@@ -1,0 +1,55 @@
+package plot
+
+import (
+	"fmt"
+	"image/color"
+
+	"gonum.org/v1/plot/vg"
+)
+
+// inks are the colours of a picture in a file.
+type inks struct {
+	paper, ink, grid, mark color.NRGBA
+	// curves are those of Okabe and Ito, told apart by people who do not see red or green; dashes repeat the
+	// difference for prints without colour.
+	curves []color.NRGBA
+	// ramp runs evenly in lightness, with the hue, so that order is seen in grey as well.
+	ramp []color.NRGBA
+	// negative and positive fill bars; cold is the end of a heat map below zero.
+	negative, positive, cold color.NRGBA
+	band                     color.NRGBA
+}
+
+var dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}}
+
+func rgb(x uint32) color.NRGBA { return color.NRGBA{uint8(x >> 16), uint8(x >> 8), uint8(x), 0xff} }
+
+func hex(c color.NRGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
+
+func palette(list ...uint32) []color.NRGBA {
+	var out []color.NRGBA
+	for _, x := range list {
+		out = append(out, rgb(x))
+	}
+	return out
+}
+
+// inksOf returns the inks for a page.
+func inksOf(p Page) *inks {
+	if p.Dark {
+		return &inks{
+			paper: rgb(0x1a1c20), ink: rgb(0xd6d6d6), grid: rgb(0x34373d), mark: rgb(0x7d8087),
+			curves:   palette(0x56b4e9, 0xe69f00, 0x2fbf94, 0xdf93bd, 0xf0743e, 0xf0e442, 0xd6d6d6),
+			ramp:     palette(0x6a5fc0, 0x5a80d0, 0x3f9ccb, 0x35b3b0, 0x4cc68a, 0x86d562, 0xc3de48, 0xf5e663),
+			negative: rgb(0xe69f00), positive: rgb(0x56b4e9), cold: rgb(0xf0963e),
+			band: color.NRGBA{0x56, 0xb4, 0xe9, 0x38},
+		}
+	}
+	return &inks{
+		paper: rgb(0xffffff), ink: rgb(0x333333), grid: rgb(0xe4e4e4), mark: rgb(0x999999),
+		curves:   palette(0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0xd55e00, 0x56b4e9, 0x333333),
+		ramp:     palette(0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c, 0x28ae80, 0x5ec962, 0xaddc30),
+		negative: rgb(0xe69f00), positive: rgb(0x0072b2), cold: rgb(0xc65f00),
+		band: color.NRGBA{0x00, 0x72, 0xb2, 0x30},
+	}
+}
