@@ -82,15 +82,9 @@ func (p *problem) methods(t testing.TB, name string) []sens.Method {
 	}
 }
 
-// agree differentiates a run by all methods and compares them with the complex
+// compare differentiates a run by all methods and compares them with the complex
 // step, relative to the largest derivative of the same objective. It returns
 // the result of the adjoint.
-func (p *problem) agree(t *testing.T, name string, tol float64) (*solvers.Trajectory, *sens.Result) {
-	t.Helper()
-	tr, st := p.run(t, name)
-	return tr, p.compare(t, name, tr, st, tol)
-}
-
 func (p *problem) compare(t *testing.T, name string, tr *solvers.Trajectory, _ solvers.Stats, tol float64) *sens.Result {
 	t.Helper()
 	opts := sens.Options{Initial: true, EventTimes: true}
