@@ -199,17 +199,38 @@ func (c *compiler) dying(gr *group, pos, v int, last []int, g int) (int, bool) {
 // fit the first-level cache, long enough that a loop's start costs little.
 const stripElements = 512
 
-// longStrip returns the length of the strips of a loop that has several: whole
-// rows of its arrays, where rows are not too long, because views are laid out row
-// by row.
-func (c *compiler) longStrip(v int) int {
+// longStrip returns the length of the strips of a loop that has several: a row of
+// its arrays, if parts of rows of other arrays are read, which then need not be
+// laid out; else as many whole rows as are not too long.
+func (c *compiler) longStrip(gr *group) int {
+	v := gr.values[0]
 	width := c.width(v)
 	shape := c.t.Shape(tape.Value(v))
-	if row := shape[len(shape)-1] * width; row <= stripElements {
+	row := shape[len(shape)-1] * width
+	switch {
+	case row >= minRow && row <= 2*rowsElements && c.readsRows(gr):
+		return row
+	case row <= rowsElements:
 		return rowsElements / row * row
 	}
 	return max(rowsElements/width, 1) * width
 }
+
+// readsRows reports whether a loop reads parts of rows of larger arrays.
+func (c *compiler) readsRows(gr *group) bool {
+	for _, v := range gr.values {
+		for k := range c.t.Instr(tape.Value(v)).Args {
+			w := c.operandView(v, k)
+			if n := len(w.strides); !w.lazy() && !w.dense() && !w.single() && w.strides[n-1] == 1 && c.lane[w.root] == c.lane[v] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// minRow is the length of a row that is worth a strip.
+const minRow = 64
 
 // rowsElements is about the length of a strip of a loop that has several.
 const rowsElements = stripElements
@@ -221,7 +242,7 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 	strip := max(stripElements/width, 1) * width
 	long := c.p.fast && size > strip
 	if long {
-		strip = c.longStrip(gr.values[0])
+		strip = c.longStrip(gr)
 	}
 	l := &loop{n: size, strip: strip, lanes: width}
 	c.p.strip = max(c.p.strip, min(strip, size))
