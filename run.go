@@ -23,9 +23,10 @@ type run struct {
 	objectives []objective
 	rows       []int // of the objectives among those of the model
 	tableau    *solvers.Tableau
-	stages     int   // of the method
-	dense      int   // further stages of its dense output
-	plan       *plan // of the active parameters; none in a plain solve
+	stages     int         // of the method
+	dense      int         // further stages of its dense output
+	plan       *plan       // of the active parameters; none in a plain solve
+	gauge      *sens.Gauge // lets derivatives take part in error control; nil where they do not
 	warnings   diag.List
 }
 
@@ -98,7 +99,11 @@ func (r *run) worker(k *kit) *worker {
 func (r *run) solver(w *worker) *solvers.Solver {
 	method := r.method(0)
 	controller, _ := solvers.NewController(r.settings.controller, method.Info())
-	return solvers.NewSolver(w, method, controller, r.settings.solver)
+	opts := r.settings.solver
+	if r.gauge != nil {
+		opts.Also = r.gauge.Norm
+	}
+	return solvers.NewSolver(w, method, controller, opts)
 }
 
 // forward solves the model into sink.
@@ -110,6 +115,9 @@ func (r *run) forward(ctx context.Context, w *worker, progress func(Progress), s
 func (r *run) solve(ctx context.Context, s *solvers.Solver, w *worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
 	if err := r.model.checkWindows(w); err != nil {
 		return solvers.Stats{}, err
+	}
+	if r.gauge != nil {
+		sink = solvers.Sinks{sink, r.gauge}
 	}
 	if progress != nil {
 		sink = solvers.Sinks{sink, &reporter{tell: progress, phase: "forward"}}

@@ -89,6 +89,9 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	r.worker = r.run.worker(forward)
 	r.guards = r.worker.Guards()
 	r.kinks = m.newKinks(r.point)
+	if err := r.gauged(active, r.variables, &r.trajectory); err != nil {
+		return nil, err
+	}
 	r.solver = r.run.solver(r.worker)
 	r.trajectory.Limit = r.settings.solver.Memory
 	if r.method, err = r.sensitivityMethod(r.lanes, active); err != nil {

@@ -32,6 +32,7 @@ type settings struct {
 	solver     solvers.Options
 	of, wrt    []string
 	mode       string
+	control    bool                         // derivatives take part in error control
 	autoMode   bool                         // mode is to be chosen
 	errors     bool                         // of derivatives are estimated
 	sensTol    float64                      // what their accuracy must be; 0: not asked
@@ -170,6 +171,17 @@ var sensKeys = map[string]setter{
 	"order": number(func(_ *settings, x float64) string {
 		if x != 1 {
 			return "is 1; second derivatives are not available in this version"
+		}
+		return ""
+	}),
+	"control": word(func(s *settings, w string) string {
+		switch w {
+		case "on", "true":
+			s.control = true
+		case "off", "false":
+			s.control = false
+		default:
+			return "is on or off"
 		}
 		return ""
 	}),

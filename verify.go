@@ -148,6 +148,9 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 	}
 	a.worker = r.worker(values)
 	a.record = &solvers.Trajectory{Limit: r.settings.solver.Memory}
+	if err := r.gauged(active, variables, a.record); err != nil {
+		return nil, err
+	}
 	if _, err := r.forward(ctx, a.worker, nil, a.record); err != nil {
 		return nil, err
 	}

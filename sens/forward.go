@@ -66,7 +66,7 @@ func (w *walk) flowStep(i int, inside bool) {
 		switch {
 		case w.instants[e.Index].Fixed:
 			clear(w.td)
-		case st.H == 0:
+		case st.H == 0 && w.ahead[i] != nil:
 			copy(w.td, w.ahead[i])
 		default:
 			w.instant(e, w.td)

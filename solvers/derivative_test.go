@@ -373,3 +373,54 @@ func TestExactDiscreteDerivatives(t *testing.T) {
 		})
 	}
 }
+
+// TestPushError compares the estimated errors of tangents with differences of the estimated errors of states, which they
+// are the derivatives of, where the estimate is one combination of the stages.
+func TestPushError(t *testing.T) {
+	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+		if tab.E3 != "" {
+			return
+		}
+		z, w := f.size, f.size.N+f.size.Q
+		g := f.with(1)
+		r, s := stepOf(tab, g, 1)
+		d := newTangent(z, 1)
+		noise(3, d.Y0)
+		noise(4, g.pd)
+		got := make([]float64, w)
+		r.Push(g, s, d)
+		r.PushError(g, s, d, got)
+		at := func(eps float64) []float64 {
+			h := f.with(1)
+			h.p = append([]float64(nil), f.p...)
+			for i := range h.p {
+				h.p[i] += eps * g.pd[i]
+			}
+			q, x := NewRungeKutta(tab, z, 1), NewStep(r.Info(), z)
+			x.T, x.H, x.T1 = s.T, s.H, s.T1
+			for i := range x.Y0 {
+				x.Y0[i] = s.Y0[i] + eps*d.Y0[i]
+			}
+			q.Step(h, x, false)
+			e := make([]float64, w)
+			q.Error(x, e)
+			return e
+		}
+		const eps = 1e-3
+		noise := 1e-12 * amplification(exact(t, tab)) // of the differences
+		up, down, up2, down2 := at(eps), at(-eps), at(2*eps), at(-2*eps)
+		size := 0.0
+		for _, v := range got {
+			size = math.Max(size, math.Abs(v))
+		}
+		for i, v := range got {
+			want := (8*(up[i]-down[i]) - (up2[i] - down2[i])) / (12 * eps)
+			if math.Abs(v-want) > 1e-7*size+noise {
+				t.Errorf("ė[%d] = %v, want %v", i, v, want)
+			}
+		}
+		if size == 0 {
+			t.Error("all errors are zero")
+		}
+	})
+}

@@ -12,6 +12,9 @@ type Options struct {
 	// as absolute one. 0 leaves them out of the error norm.
 	QuadTol float64
 
+	// Also, when set, gives a further norm of the error of a trial step, in units of the tolerance; the larger counts.
+	Also func(s *Step) float64
+
 	H0   float64 // first step; 0: chosen from the right-hand side
 	HMin float64 // smallest step that error control may choose; clipped and event-ended steps may be shorter
 	HMax float64 // largest step; 0: none

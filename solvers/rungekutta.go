@@ -30,6 +30,8 @@ type RungeKutta struct {
 	dense dense
 	z     []complex128 // [n] a complex stage value
 	other []float64    // [n] a second stage value
+
+	pushed []float64 // [w·l] the second estimate of tangents
 }
 
 // scheme is a Tableau in double precision.

@@ -87,6 +87,11 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 	if !finite(tr.DQ) {
 		norm = math.NaN()
 	}
+	if s.opts.Also != nil && norm <= 1 {
+		if also := s.opts.Also(tr); also != also || also > norm {
+			norm = also
+		}
+	}
 	ok, next := s.ctl.Judge(tr.H, norm)
 	if !ok {
 		return false, s.reject(next, norm != norm || norm > math.MaxFloat64)

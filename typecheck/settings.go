@@ -17,7 +17,7 @@ var settingKeys = map[string][]string{
 		"method", "rtol", "atol", "h0", "hmin", "hmax", "max_steps", "fixed_step", "checkpoint", "quad_tol", "sens_tol",
 		"max_cascade", "controller", "memory", "threads", "max_events", "event_tol", "units", "steady", "lanes", "observe", "stages",
 	},
-	"sens": {"of", "wrt", "mode", "order", "hvp", "check", "rtol", "atol", "error"},
+	"sens": {"of", "wrt", "mode", "order", "hvp", "check", "rtol", "atol", "error", "control"},
 	"fit":  {"minimize", "maximize", "over", "log", "algorithm", "starts", "seed", "max_iter"},
 }
 

@@ -1,0 +1,151 @@
+package sens
+
+import (
+	"fmt"
+	"math"
+
+	"odes.dev/odes/solvers"
+)
+
+// Gauge is a Sink that carries forward sensitivities along a run while it is
+// made, so that error control sees them too: the error test of simultaneous
+// sensitivity analysis. Norm goes into solvers.Options.Also. The run must be recorded by Run, which
+// must receive each step before the gauge does.
+//
+// The derivative s of the states by a parameter of size p is as accurate as the
+// states when its error is below ATol/p + RTol·|s| (Hindmarsh and others, ACM Transactions on
+// Mathematical Software 31 (2005) 363–396, section 2.6).
+type Gauge struct {
+	Run *solvers.Trajectory
+	// New makes the worker of a block of directions, as many as it has lanes.
+	New func() TangentWorker
+	// Initial adds the initial values to the directions.
+	Initial bool
+	RTol    float64
+	ATol    []float64 // one for all states, or one for each
+	Size    []float64 // [P] the sizes of the parameters; 0 counts as 1
+
+	walks  []*walk
+	firsts []int
+	y0     []float64
+	e      []float64
+	zero   []float64
+	start  []float64
+}
+
+// Begin implements solvers.Sink.
+func (g *Gauge) Begin(solvers.System, solvers.Method) error {
+	z := g.Run.Size()
+	n := z.P
+	if g.Initial {
+		n += z.N
+	}
+	g.walks, g.firsts = g.walks[:0], g.firsts[:0]
+	for first := 0; first < n; {
+		wk := g.New()
+		if _, ok := wk.Method.(solvers.TangentEstimator); !ok {
+			return fmt.Errorf("method %s does not estimate errors of derivatives", wk.Method.Info().Name)
+		}
+		w := newWalk(wk, g.Run)
+		w.k, w.res = make([]float64, z.N+z.Q), &Result{}
+		for j := 0; j < w.l && first+j < z.P; j++ {
+			w.pd[(first+j)*w.l+j] = 1
+		}
+		w.sys.SetTangent(w.pd)
+		g.walks, g.firsts = append(g.walks, w), append(g.firsts, first)
+		first += w.l
+		if len(g.e) < (z.N+z.Q)*w.l {
+			g.e, g.start, g.zero = make([]float64, (z.N+z.Q)*w.l), make([]float64, z.N*w.l), make([]float64, w.l)
+		}
+	}
+	return nil
+}
+
+// Step implements solvers.Sink.
+func (g *Gauge) Step(*solvers.Step, solvers.End) error {
+	i := g.Run.Steps() - 1
+	for _, w := range g.walks {
+		for len(w.rates) <= i {
+			w.rates = append(w.rates, 0)
+		}
+		if e := g.Run.End(i); e.Kind == solvers.EndRoot {
+			g.Run.Load(i, &w.step)
+			w.rates[i] = w.liveSlope(&w.step, e.Index)
+		}
+		w.flowStep(i, false)
+	}
+	return nil
+}
+
+// liveSlope is fieldSlope in the middle of a walk, where parameters have tangents.
+func (w *walk) liveSlope(st *solvers.Step, guard int) float64 {
+	n := copy(w.yp, w.yd)
+	rate := w.fieldSlope(st, guard)
+	clear(w.w)
+	w.sys.GuardPush(guard, st.T1, st.Y1, w.w, w.yd, w.r) // yd is zero
+	rate -= w.r[0]
+	copy(w.yd, w.yp[:n])
+	return rate
+}
+
+// Mark implements solvers.Sink.
+func (g *Gauge) Mark(m *solvers.Mark) error {
+	if m.Inside {
+		return nil
+	}
+	mk := g.Run.Marks() - 1
+	for b, w := range g.walks {
+		_, left := g.Run.LoadMark(mk, &w.mark)
+		w.pushMark(mk, left, g.firsts[b])
+	}
+	if m.Kind == solvers.MarkStart {
+		g.y0 = append(g.y0[:0], m.Yp...)
+	}
+	return nil
+}
+
+// Norm returns the largest norm of the estimated error of a direction over the trial step s.
+func (g *Gauge) Norm(s *solvers.Step) float64 {
+	worst, n := 0.0, len(s.Y0)
+	for b, w := range g.walks {
+		l := w.l
+		e, start := g.e[:(n+len(s.DQ))*l], g.start[:n*l]
+		copy(start, w.yd)
+		for i, f := range s.K[:n] { // where the last event moved
+			for j, td := range w.td {
+				start[i*l+j] = math.FMA(-f, td, start[i*l+j])
+			}
+		}
+		clear(w.d.H)
+		w.d.T0, w.d.Y0 = g.zero[:l], start
+		w.method.Push(w.sys, s, &w.d)
+		w.method.(solvers.TangentEstimator).PushError(w.sys, s, &w.d, e)
+		for j := range l {
+			at := g.firsts[b] + j
+			size := 1.0
+			switch {
+			case at < len(g.Size):
+				size = math.Abs(g.Size[at])
+			case !g.Initial || at-len(g.Size) >= n:
+				continue
+			default:
+				size = math.Abs(g.y0[at-len(g.Size)])
+			}
+			if size == 0 {
+				size = 1
+			}
+			sum := 0.0
+			for i := range n {
+				sc := math.FMA(g.RTol, max(math.Abs(start[i*l+j]), math.Abs(w.d.Y1[i*l+j])), g.ATol[min(i, len(g.ATol)-1)]/size)
+				if x := e[i*l+j]; x != 0 {
+					x /= sc
+					sum = math.FMA(x, x, sum)
+				}
+			}
+			if x := math.Sqrt(sum / float64(max(n, 1))); !(x <= worst) {
+				worst = x
+			}
+		}
+	}
+	return worst
+}
