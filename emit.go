@@ -41,6 +41,9 @@ func Emit(w io.Writer, stage, name, text string, opts ParseOptions) error {
 	return m.emit(w, stage)
 }
 
+// Grammar returns the grammar of the language in EBNF.
+func Grammar() string { return parser.Grammar() }
+
 // Format returns the text of a model in its standard form. A text with errors
 // is not formatted; the error carries them.
 func Format(name, text string) (string, error) {

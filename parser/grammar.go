@@ -221,32 +221,7 @@ var errReported = errors.New("reported")
 
 func newGrammar() *grammar {
 	g := &grammar{}
-	options := []participle.Option{
-		participle.Lexer(definition{}),
-		participle.UseLookahead(0),
-		participle.ParseTypeWith(func(lex *lexer.PeekingLexer) (ast.Expr, error) {
-			return parsed(g, lex, func(p *parse) ast.Expr { return p.expr(0) })
-		}),
-		partOf(g, anywhere, func(p *parse) unitValue {
-			p.unitDef = true
-			defer func() { p.unitDef = false }()
-			return unitValue{p.expr(0)}
-		}),
-		partOf(g, anywhere, (*parse).unit),
-		partOf(g, func(t *ast.Token) bool { return !isToken(t, ")") }, func(p *parse) newName {
-			name, _ := p.name()
-			return newName{name}
-		}),
-		partOf(g, isName, func(p *parse) optName { return optName{p.ident(p.next())} }),
-		partOf(g, anywhere, nil, (*parse).key),
-		partOf(g, anywhere, nil, (*parse).lvalue),
-		partOf(g, anywhere, nil, (*parse).specie),
-		partOf(g, func(t *ast.Token) bool { return t.Kind == ast.StringToken }, (*parse).str),
-		partOf(g, starts("["), (*parse).dims),
-		partOf(g, starts("["), (*parse).fnDims),
-		partOf(g, starts("in"), (*parse).bounds),
-		partOf(g, starts("for"), (*parse).binders),
-	}
+	options := grammarOptions(g)
 	g.items = map[string]production{
 		"model":       rule(g, options, (*parse).model),
 		"import":      rule(g, options, (*parse).imports),
@@ -276,6 +251,36 @@ func newGrammar() *grammar {
 	g.alg = rule(g, options, (*parse).algEq)
 	g.equation = rule(g, options, (*parse).equation)
 	return g
+}
+
+// grammarOptions make the parts of the grammar that are parsed by hand.
+func grammarOptions(g *grammar) []participle.Option {
+	return []participle.Option{
+		participle.Lexer(definition{}),
+		participle.UseLookahead(0),
+		participle.ParseTypeWith(func(lex *lexer.PeekingLexer) (ast.Expr, error) {
+			return parsed(g, lex, func(p *parse) ast.Expr { return p.expr(0) })
+		}),
+		partOf(g, anywhere, func(p *parse) unitValue {
+			p.unitDef = true
+			defer func() { p.unitDef = false }()
+			return unitValue{p.expr(0)}
+		}),
+		partOf(g, anywhere, (*parse).unit),
+		partOf(g, func(t *ast.Token) bool { return !isToken(t, ")") }, func(p *parse) newName {
+			name, _ := p.name()
+			return newName{name}
+		}),
+		partOf(g, isName, func(p *parse) optName { return optName{p.ident(p.next())} }),
+		partOf(g, anywhere, nil, (*parse).key),
+		partOf(g, anywhere, nil, (*parse).lvalue),
+		partOf(g, anywhere, nil, (*parse).specie),
+		partOf(g, func(t *ast.Token) bool { return t.Kind == ast.StringToken }, (*parse).str),
+		partOf(g, starts("["), (*parse).dims),
+		partOf(g, starts("["), (*parse).fnDims),
+		partOf(g, starts("in"), (*parse).bounds),
+		partOf(g, starts("for"), (*parse).binders),
+	}
 }
 
 // rule builds the parser of G and joins it with what makes a tree of it. A

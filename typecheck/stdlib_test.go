@@ -176,3 +176,54 @@ func TestModuleExamples(t *testing.T) {
 		t.Errorf("only %d examples", n)
 	}
 }
+
+// TestDerivatives compares the derivatives of the table with differences.
+func TestDerivatives(t *testing.T) {
+	at := map[string][]float64{ // where the general point is outside the domain
+		"acosh": {1.7}, "asin": {0.3}, "acos": {0.3}, "atanh": {0.3}, "mod": {7.3, 2.2}, "clamp": {0.4, 0.1, 0.9}, "^": {1.3, 2.7},
+	}
+	general := []float64{0.7, 1.9, 2.3}
+	eval := func(f *stdlib.Func, text string, x []float64) float64 {
+		row := &stdlib.Func{Name: "d" + f.Name, Args: f.Args, Body: text}
+		c := &checker{list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{}, model: &Model{}}
+		v := c.define(distributed(f, f.Args, x), row.Definition())
+		if c.list.Len() > 0 {
+			t.Fatalf("%s: %v", text, c.list.Err())
+		}
+		return Tabulate(v, nil)[0]
+	}
+	n := 0
+	for _, f := range append(append([]*stdlib.Func{}, stdlib.Operators...), stdlib.Funcs()...) {
+		list := f.Derivatives()
+		x := at[f.Name]
+		if x == nil {
+			x = general
+		}
+		for k, text := range list {
+			n++
+			value := func(h float64) float64 {
+				moved := append([]float64(nil), x[:len(f.Args)]...)
+				moved[k] += h
+				args := make([]Expr, len(moved))
+				for i := range moved {
+					args[i] = seal(&Const{Base: at0(), Data: moved[i : i+1]})
+				}
+				c := &checker{list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{}, model: &Model{}}
+				return Tabulate(c.applyRow(context{place: placeRun}, source.Span{}, f, args), nil)[0]
+			}
+			const h = 1e-4
+			want := (8*(value(h)-value(-h)) - (value(2*h) - value(-2*h))) / (12 * h)
+			if got := eval(f, text, x); !(math.Abs(got-want) <= 1e-8*(1+math.Abs(want))) {
+				t.Errorf("d %s/d %s = %s: %.12g, differences give %.12g", f.Name, f.Args[k], text, got, want)
+			}
+		}
+		if list == nil && f.Class == stdlib.Elementwise && f.Name != "lgamma" && f.Name != "smoothstep" {
+			t.Errorf("%s has no derivative in the table", f.Name)
+		}
+	}
+	if n < 40 {
+		t.Errorf("only %d derivatives", n)
+	}
+}
+
+func at0() Base { return at(types.Type{Kind: types.Real}, source.Span{}) }

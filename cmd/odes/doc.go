@@ -26,7 +26,7 @@ func (d *docCmd) Run(c *call) error {
 		return nil
 	}
 	found := false
-	for _, explain := range []func(io.Writer, string) bool{word, function, constant, method, controller, code} {
+	for _, explain := range []func(io.Writer, string) bool{word, function, moduleName, module, constant, unit, method, controller, code, grammar} {
 		found = explain(c.out, d.Name) || found
 	}
 	if !found {
@@ -53,7 +53,11 @@ func helped() []string {
 	for _, r := range solvers.Controllers() {
 		names = append(names, r.Name)
 	}
-	return names
+	known, _ := stdlib.UnitNames()
+	names = append(names, known...)
+	names = append(names, moduleNames()...)
+	names = append(names, stdlib.Modules()...)
+	return append(names, "grammar", "units")
 }
 
 // classes are the headings of the list of functions.
@@ -93,6 +97,8 @@ func overview(w io.Writer) {
 		}
 		show(k.title, names)
 	}
+	show("functions of standard modules (import \"std/…\")", moduleNames())
+	show("standard modules", stdlib.Modules())
 	names = nil
 	for _, k := range stdlib.Constants {
 		names = append(names, k.Name)
@@ -108,8 +114,10 @@ func overview(w io.Writer) {
 		names = append(names, r.Name)
 	}
 	show("controllers", names)
+	names, _ = stdlib.UnitNames()
+	show("units, besides those with prefixes", names)
 	show("codes of diagnostics", slices.Sorted(maps.Keys(codes)))
-	fmt.Fprintln(w, "odes doc <name> explains one.")
+	fmt.Fprintln(w, "odes doc <name> explains one; odes doc grammar prints the grammar.")
 }
 
 func word(w io.Writer, name string) bool {
@@ -133,8 +141,9 @@ func function(w io.Writer, name string) bool {
 		}
 		fmt.Fprintf(w, "%s(%s) = %s\n\n%s\n", f.Name, strings.Join(args, ", "), f.Value, wrap(sentence(f.Doc), ""))
 		for _, line := range [][2]string{
-			{"defined by", f.Body},
+			{"defined by", definition(f)},
 			{"defined for", f.Domain},
+			{"derivative", derivative(f)},
 			{"not differentiable", f.Kinks},
 			{"units", unitRules[f.Units]},
 			{"source", f.Source},
@@ -151,11 +160,37 @@ func function(w io.Writer, name string) bool {
 			for i, x := range k.In {
 				in[i] = fmt.Sprint(x)
 			}
+			if f.Class == stdlib.Noise {
+				last := len(in) - 1
+				fmt.Fprintf(w, "example: at y = %s, %s(%s) has a density of exp(-%v)\n", in[last], f.Name, strings.Join(in[:last], ", "), k.Out)
+				continue
+			}
 			fmt.Fprintf(w, "example: %s(%s) = %v\n", f.Name, strings.Join(in, ", "), k.Out)
 		}
 		fmt.Fprintln(w)
 	}
 	return len(rows) > 0
+}
+
+// definition is the body of a function in odes syntax, if it has one; of a distribution its value says more.
+func definition(f *stdlib.Func) string {
+	if f.Class == stdlib.Noise {
+		return ""
+	}
+	return f.Body
+}
+
+// derivative writes the partial derivatives of a function.
+func derivative(f *stdlib.Func) string {
+	list := f.Derivatives()
+	parts := make([]string, len(list))
+	for i, d := range list {
+		parts[i] = d
+		if len(list) > 1 {
+			parts[i] = "by " + f.Args[i] + ": " + d
+		}
+	}
+	return strings.Join(parts, "; ")
 }
 
 var unitRules = map[stdlib.UnitRule]string{

@@ -1,0 +1,138 @@
+package parser
+
+import (
+	"regexp"
+	"strings"
+
+	"github.com/alecthomas/participle/v2"
+)
+
+// Grammar returns the grammar of the language in EBNF: the items as the parser
+// has them, and the parts that are parsed by hand.
+func Grammar() string {
+	g := &grammar{}
+	options := grammarOptions(g)
+	var out strings.Builder
+	out.WriteString("File = Item* .\nItem = ")
+	var names, rules []string
+	seen := map[string]bool{}
+	add := func(ebnf string) {
+		for i, line := range strings.Split(strings.TrimSpace(ebnf), "\n") {
+			name, _, _ := strings.Cut(readable(line), " ")
+			if i == 0 {
+				names = append(names, name)
+			}
+			if !seen[name] {
+				seen[name] = true
+				rules = append(rules, readable(line))
+			}
+		}
+	}
+	add(ebnf[modelItem](options))
+	add(ebnf[importItem](options))
+	add(ebnf[unitItem](options))
+	add(ebnf[timeItem](options))
+	add(ebnf[declItem](options))
+	add(ebnf[controlItem](options))
+	add(ebnf[letItem](options))
+	add(ebnf[fnItem](options))
+	add(ebnf[equationItem](options))
+	add(ebnf[algItem](options))
+	add(ebnf[eventItem](options))
+	add(ebnf[reactionItem](options))
+	add(ebnf[equilibrateItem](options))
+	add(ebnf[experimentItem](options))
+	add(ebnf[dataItem](options))
+	add(ebnf[observeItem](options))
+	add(ebnf[objectiveItem](options))
+	add(ebnf[constraintItem](options))
+	add(ebnf[invariantItem](options))
+	add(ebnf[assertItem](options))
+	add(ebnf[settingsItem](options))
+	out.WriteString("(" + strings.Join(names, " | ") + ") \";\"? .\n" + strings.Join(rules, "\n") + "\n" + byHand)
+	var wrapped strings.Builder
+	for line := range strings.Lines(out.String()) {
+		wrapped.WriteString(fold(strings.TrimRight(line, "\n")))
+	}
+	return wrapped.String()
+}
+
+func ebnf[G any](options []participle.Option) string {
+	p, err := participle.Build[G](options...)
+	if err != nil {
+		panic("parser: " + err.Error())
+	}
+	return p.String()
+}
+
+// partOfGrammar is how participle names a part that is parsed by hand, by its Go type.
+var partOfGrammar = regexp.MustCompile(`Part\[[\[\]*]*(?:[\w./]*[./])?(\w+)\]`)
+
+// readable writes a production with the names of this manual.
+func readable(line string) string {
+	line = partOfGrammar.ReplaceAllStringFunc(line, func(s string) string {
+		name := partOfGrammar.FindStringSubmatch(s)[1]
+		switch name {
+		case "optName", "newName":
+			return "Name"
+		case "keyName":
+			return "Key"
+		case "Binder":
+			return "For"
+		case "LValue":
+			return "Target"
+		case "bounds":
+			return "Bounds"
+		case "unitValue":
+			return "Expr"
+		case "FnDim":
+			return "Dims"
+		case "Expr":
+			return "Shape"
+		}
+		return name
+	})
+	line = strings.NewReplacer("UnitItem", "UnitDecl", "<prime>", `"'"`).Replace(line)
+	return regexp.MustCompile(`\b(\w+)Item\b`).ReplaceAllString(line, "$1")
+}
+
+// byHand is the grammar of the parts that hand-written routines parse. A
+// number in brackets is how tightly an operator binds.
+const byHand = `Shape = "[" Expr ("," Expr)* "]" .
+Bounds = "in" "[" Expr "," Expr "]" .
+Target = Name ("[" Sub ("," Sub)* "]")? .
+Sub = ":" | Expr (":" Expr (":" Expr)?)? .
+For = "for" Binder ("," Binder)* .
+Binder = Name "in" Expr ":" Expr (":" Expr)? .
+Specie = Number? Target .
+Dims = "[" (Name | Number | ":") ("," (Name | Number | ":"))* "]" .
+Expr = "if" Expr "then" Expr ("elseif" Expr "then" Expr)* "else" Expr | Expr "or" Expr [1] | Expr "and" Expr [2] | "not" Expr [3] | Expr ("<" | "<=" | ">" | ">=" | "==" | "!=" | "crosses") Expr [4] | Expr ("+" | "-") Expr [5] | Expr ("*" | "/" | "@") Expr [6] | ("-" | "+") Expr [7] | Expr "^" Expr [8] | Postfix .
+Postfix = Atom ("(" Args? ")" | "[" Sub ("," Sub)* "]" | "." Name | "as" Unit)* .
+Atom = Number Unit? | String | Name | "(" Expr ")" | "[" (Expr ("," Expr)* | Expr For) "]" Unit? .
+Args = (Expr | Name "=" Expr) ("," (Expr | Name "=" Expr))* | Expr For .
+Unit = "[" Factor (("*" | "/") Factor)* "]" .
+Factor = (Name | Number | "(" Factor (("*" | "/") Factor)* ")") ("^" ("-"? Integer | "(" "-"? Integer "/" Integer ")"))? .
+`
+
+// fold breaks a production into lines of some 110 columns.
+func fold(line string) string {
+	const width = 110
+	var out strings.Builder
+	column := 0
+	for i, w := range strings.Split(line, " ") {
+		switch {
+		case i == 0:
+		case column+1+len(w) > width:
+			out.WriteString("\n   ")
+			column = 3
+			fallthrough
+		default:
+			out.WriteByte(' ')
+			column++
+		}
+		out.WriteString(w)
+		column += len(w)
+	}
+	out.WriteByte('\n')
+	return out.String()
+}
