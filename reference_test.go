@@ -354,3 +354,59 @@ func TestReferenceGLV(t *testing.T) {
 	}
 	t.Logf("%d numbers, the worst at %.2g of its tolerance", c.checked, c.worst)
 }
+
+// The three-species case gives all derivatives by A, and an objective that is
+// no plain state. Its matrix is written into the model.
+func TestLotkaVolterra3(t *testing.T) {
+	var ref struct {
+		A        [][]float64
+		X        []float64
+		DR, DX0  [][]float64
+		DA       [][][]float64
+		Terminal struct {
+			Value float64
+			DR    []float64
+		}
+	}
+	readReference(t, "glv_n3", &ref)
+	a, err := json.Marshal(ref.A)
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := odes.Parse("glv3", `
+const n = 3
+time t from 0 to 10
+param r[n] = 0.1
+param A[n,n] = `+string(a)+`
+state x[n] = 0.1
+x[i]' = x[i]*(r[i] + sum(A[i,j]*x[j] for j in 1:n)) for i in 1:n
+objective y[i] = final(x[i]) for i in 1:n
+objective J = final(x[1]) + 2*final(x[2])^2
+solver { method = dopri5  rtol = 1e-11  atol = 1e-13 }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"r", "A", "initial(x)"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := &comparison{t: t}
+	const tol = 1e-8
+	r, matrix, x0 := got.Variables[0], got.Variables[1], got.Variables[2]
+	for i := range 3 {
+		c.close("x", got.Values[i].Value, ref.X[i], tol)
+		for j := range 3 {
+			c.close("dx/dr", got.Derivative(i, r)[j], ref.DR[i][j], 10*tol)
+			c.close("dx/dx0", got.Derivative(i, x0)[j], ref.DX0[i][j], 10*tol)
+			for k := range 3 {
+				c.close("dx/dA", got.Derivative(i, matrix)[3*j+k], ref.DA[i][j][k], 10*tol)
+			}
+		}
+		c.close("dJ/dr", got.Derivative(3, r)[i], ref.Terminal.DR[i], 10*tol)
+	}
+	c.close("J", got.Values[3].Value, ref.Terminal.Value, tol)
+	if c.checked != 52 {
+		t.Fatalf("%d numbers were compared", c.checked)
+	}
+}
