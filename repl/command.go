@@ -28,7 +28,7 @@ func commands() []command {
 		{"run", "run", "solve the model: outputs over time, events, objectives", (*Session).doRun},
 		{"sens", "sens [J, K] [wrt a, b]", "objectives and their gradients", (*Session).doSens},
 		{"plot", "plot x, v | x against v | d(J) | d(J)/d(k) | d(x)/d(k) | adjoint(J) | steps | time  [-o file.svg]", "draw a picture: any expressions over time, a phase plane, what an objective depends on, a sensitivity or adjoint states over time, step sizes, where the time goes", (*Session).doPlot},
-		{"sweep", "sweep k [from a to b] [n points] [of J, x] [-o file.svg]", "run for many values of a param", (*Session).doSweep},
+		{"sweep", "sweep k [from a to b] [points n] [of J, x] [band] [-o file.svg]", "run for many values of a param: results over it, and curves for several values, or what they reach (band)", (*Session).doSweep},
 		{"compare", "compare [file.ode | k = 3, e = 1 | dopri5, tsit5] [of x, v] [-o file.svg]", "set results side by side: with the model as it was opened, another model, other values, other methods; or lay curves of each over one another", (*Session).doCompare},
 		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},
 		{"units", "units [expression]", "names, values, units, what they mean; or the unit of an expression", (*Session).doUnits},
@@ -59,12 +59,15 @@ func commands() []command {
 // commandOf returns the command that an input starts with and what follows it; nil when it is none.
 func commandOf(input string, tokens []odes.Token) (*command, string) {
 	word := tokens[0].Text
+	if word == "?" {
+		word = "help"
+	}
 	if word == "exit" || word == "bye" {
 		word = "quit"
 	}
 	all := commands()
 	at := slices.IndexFunc(all, func(c command) bool { return c.name == word })
-	if at < 0 || tokens[0].Kind != "name" && tokens[0].Kind != "keyword" {
+	if at < 0 || tokens[0].Text != "?" && tokens[0].Kind != "name" && tokens[0].Kind != "keyword" {
 		return nil, ""
 	}
 	if len(tokens) > 1 {

@@ -61,7 +61,11 @@ func (c completer) Do(line []rune, pos int) ([][]rune, int) {
 	words, replaced := c.s.Complete(string(line[:pos]))
 	var ends [][]rune
 	for _, w := range words {
-		ends = append(ends, []rune(w[replaced:]))
+		end := w[replaced:]
+		if len(words) == 1 && strings.TrimSpace(string(line[:pos])) == w[:replaced] { // a command, or the begin of an item
+			end += " "
+		}
+		ends = append(ends, []rune(end))
 	}
 	return ends, len([]rune(string(line[:pos])[len(string(line[:pos]))-replaced:]))
 }

@@ -33,13 +33,13 @@ func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
 }
 
 // Sweep draws how results depend on a param, as after the command sweep:
-// `k from 0.1 to 10 points 20 of J, x`. The note says how many runs failed.
+// `k from 0.1 to 10 points 20 of J, x`, or `of x band` to shade what x reaches. The note says how many runs failed.
 func (s *Session) Sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
 	m, err := s.model()
 	if err != nil {
 		return nil, "", err
 	}
-	name, by := clauses(what, "from", "to", "points", "of")
+	name, by := clauses(what, "from", "to", "points", "of", "band")
 	if name == "" {
 		return nil, "", errors.New("sweep what? sweep k from 0.1 to 10")
 	}
@@ -110,7 +110,11 @@ func (s *Session) Sweep(ctx context.Context, what string) (p plot.Picture, note 
 		} else if !hasCode(err, codeTrajectory) {
 			return nil, "", err
 		}
-		f, n, err := sweep.family(ctx, e)
+		family := sweep.family
+		if _, ok := by["band"]; ok {
+			family = func(ctx context.Context, e string) (plot.Picture, string, error) { return sweep.band(ctx, e, points) }
+		}
+		f, n, err := family(ctx, e)
 		if err != nil {
 			return nil, "", err
 		}
@@ -310,6 +314,58 @@ func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, err
 	}
 	if failed > 0 {
 		return l, fmt.Sprintf("%d of %d runs failed", failed, len(xs)), nil
+	}
+	return l, "", nil
+}
+
+const bandTimes = 200
+
+// band shades what lies between the least and the greatest of something that
+// changes in time, over all values of the param.
+func (v *sweep) band(ctx context.Context, e string, points int) (plot.Picture, string, error) {
+	base, err := v.s.curve(ctx, e, bandTimes)
+	if err != nil {
+		return nil, "", err
+	}
+	if base.size() != 1 {
+		return nil, "", fmt.Errorf("%s is an array; choose an element: %s[1]", e, e)
+	}
+	times := between(base.T[0], base.T[len(base.T)-1], bandTimes)
+	band := plot.Band{Name: fmt.Sprintf("%s from %s to %s", v.name, short(v.lo, 3), short(v.hi, 3)), X: times}
+	for range times {
+		band.Lo, band.Hi = append(band.Lo, math.Inf(1)), append(band.Hi, math.Inf(-1))
+	}
+	failed := 0
+	for _, x := range v.at(points) {
+		opts := v.options(x)
+		opts.Times = times
+		sol, err := base.model.Solve(ctx, opts)
+		if err != nil {
+			var run *odes.RunError
+			if odes.Interrupted(err) || !errors.As(err, &run) {
+				return nil, "", err
+			}
+			failed++
+			continue
+		}
+		values := pick(sol, asked).Values
+		at := 0
+		for k, t := range sol.T { // a time stands twice at a jump, and not at all beyond the end of this run
+			for at < len(times)-1 && times[at] < t {
+				at++
+			}
+			if times[at] == t {
+				band.Lo[at], band.Hi[at] = min(band.Lo[at], values[k]), max(band.Hi[at], values[k])
+			}
+		}
+	}
+	i := base.model.Info()
+	l := &plot.Lines{
+		X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: base.Unit}, Bands: []plot.Band{band},
+		Curves: []plot.Curve{{Name: v.name + " = " + short(v.now, 3) + ", as it is now", X: base.T, Y: base.Values}},
+	}
+	if failed > 0 {
+		return l, fmt.Sprintf("%d of %d runs failed", failed, points), nil
 	}
 	return l, "", nil
 }

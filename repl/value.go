@@ -279,7 +279,7 @@ func (s *Session) curve(ctx context.Context, entry string, n int) (*curves, erro
 		return nil, err
 	}
 	c := &curves{Series: pick(sol, asked), T: sol.T, Events: sol.Events, RTol: sol.Settings.RTol, model: m}
-	c.Name = strings.TrimSpace(entry)
+	c.Name = strings.Join(strings.Fields(entry), " ") // entered on several lines, maybe
 	c.Unit = known(c.Unit)
 	return c, nil
 }
