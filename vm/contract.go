@@ -37,6 +37,12 @@ func (c *reduceStep) run(m *Machine) {
 		}
 		return
 	}
+	if m.p.fast && c.op == tape.SumAxes && c.dense {
+		for i, start := range c.starts {
+			simd.SumLanes(d[i*c.width:(i+1)*c.width], src[start:], len(c.offsets))
+		}
+		return
+	}
 	for _, start := range c.starts {
 		for w := 0; w < c.width; w += reduceWidth {
 			n := min(reduceWidth, c.width-w)
@@ -74,14 +80,8 @@ func (c *reduceStep) rows(d, src []float64, m *Machine) {
 	}
 	p := m.scratch[:8*n]
 	clear(p)
-	k := 0
-	if c.dense && n == c.width { // eight rows at a time
-		for ; k+8 <= len(c.offsets); k += 8 {
-			m.combine(tape.Add, p, p, src[k*n:(k+8)*n])
-		}
-	}
-	for ; k < len(c.offsets); k++ {
-		off, part := c.offsets[k], p[(k&7)*n:(k&7)*n+n]
+	for k, off := range c.offsets {
+		part := p[(k&7)*n : (k&7)*n+n]
 		m.combine(tape.Add, part, part, src[off:off+n])
 	}
 	tree(d, p)
@@ -136,24 +136,21 @@ func (c *dotStep) run(m *Machine) {
 		}
 		return
 	}
+	if m.p.fast {
+		if c.bl { // the operand in lanes comes second
+			simd.DotLanes(d, a, b, c.n, !c.al)
+		} else {
+			simd.DotLanes(d, b, a, c.n, true)
+		}
+		return
+	}
 	if !c.al {
 		a, b = b, a
 	}
 	L := c.lanes
 	p := m.scratch[:8*L]
 	clear(p)
-	first := 0
-	if m.p.fast { // eight elements of all lanes at a time
-		for ; first+8 <= c.n; first += 8 {
-			x := a[first*L : (first+8)*L]
-			if c.al && c.bl {
-				simd.Ternary(simd.FMA, p, x, b[first*L:(first+8)*L], p)
-			} else {
-				simd.TernaryRows(simd.FMA, simd.SharedB, p, x, b[first:first+8], p, L)
-			}
-		}
-	}
-	for i := first; i < c.n; i++ {
+	for i := range c.n {
 		s := p[(i&7)*L : (i&7)*L+L]
 		x := a[i*L : i*L+L]
 		x = x[:len(s)]

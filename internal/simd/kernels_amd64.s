@@ -73,6 +73,8 @@ TEXT ·copyS(SB), NOSPLIT, $0-32
 	MOVQ lanes+24(FP), BX
 	XORL SI, SI
 	XORL DI, DI
+	CMPQ BX, $0x02
+	JE   two
 	CMPQ BX, $0x08
 	JE   eight
 	CMPQ BX, $0x04
@@ -137,6 +139,20 @@ quad:
 	INCQ         DI
 	CMPQ         DI, DX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DX, R8
+	SUBQ           DI, R8
+	JZ             done
+	CMPQ           R8, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(DI*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        Y0, (AX)(SI*8)
+	ADDQ           $0x04, SI
+	ADDQ           $0x02, DI
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -1081,6 +1097,8 @@ TEXT ·addSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -1163,6 +1181,22 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VADDPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -1178,6 +1212,8 @@ TEXT ·addVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -1260,6 +1296,22 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VADDPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -1338,6 +1390,8 @@ TEXT ·subSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -1420,6 +1474,22 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VSUBPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -1435,6 +1505,8 @@ TEXT ·subVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -1517,6 +1589,22 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VSUBPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -1595,6 +1683,8 @@ TEXT ·mulSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -1677,6 +1767,22 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VMULPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -1692,6 +1798,8 @@ TEXT ·mulVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -1774,6 +1882,22 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -1852,6 +1976,8 @@ TEXT ·divSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -1934,6 +2060,22 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VDIVPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -1949,6 +2091,8 @@ TEXT ·divVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -2031,6 +2175,22 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VDIVPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -2121,6 +2281,8 @@ TEXT ·minSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -2221,6 +2383,24 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VCMPPD         $0x03, Y1, Y1, Y2
+	VMINPD         Y0, Y1, Y0
+	VBLENDVPD      Y2, Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -2236,6 +2416,8 @@ TEXT ·minVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -2336,6 +2518,24 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VCMPPD         $0x03, Y0, Y0, Y2
+	VMINPD         Y1, Y0, Y1
+	VBLENDVPD      Y2, Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -2426,6 +2626,8 @@ TEXT ·maxSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -2526,6 +2728,24 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VCMPPD         $0x03, Y1, Y1, Y2
+	VMAXPD         Y0, Y1, Y0
+	VBLENDVPD      Y2, Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -2541,6 +2761,8 @@ TEXT ·maxVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -2641,6 +2863,24 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VCMPPD         $0x03, Y0, Y0, Y2
+	VMAXPD         Y1, Y0, Y1
+	VBLENDVPD      Y2, Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -2725,6 +2965,8 @@ TEXT ·lessSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -2816,6 +3058,23 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VCMPPD         $0x11, Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -2831,6 +3090,8 @@ TEXT ·lessVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -2922,6 +3183,23 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VCMPPD         $0x11, Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -3006,6 +3284,8 @@ TEXT ·lessEqSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -3097,6 +3377,23 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VCMPPD         $0x12, Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -3112,6 +3409,8 @@ TEXT ·lessEqVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -3203,6 +3502,23 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VCMPPD         $0x12, Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -3287,6 +3603,8 @@ TEXT ·equalSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -3378,6 +3696,23 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VCMPPD         $0x00, Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -3393,6 +3728,8 @@ TEXT ·equalVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -3484,6 +3821,23 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VCMPPD         $0x00, Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -3568,6 +3922,8 @@ TEXT ·notEqualSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -3659,6 +4015,23 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VCMPPD         $0x04, Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -3674,6 +4047,8 @@ TEXT ·notEqualVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -3765,6 +4140,23 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VCMPPD         $0x04, Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -3861,6 +4253,8 @@ TEXT ·andSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -3970,6 +4364,25 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VANDPD         Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -3985,6 +4398,8 @@ TEXT ·andVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -4094,6 +4509,25 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VANDPD         Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -4190,6 +4624,8 @@ TEXT ·orSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -4299,6 +4735,25 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VORPD          Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -4314,6 +4769,8 @@ TEXT ·orVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -4423,6 +4880,25 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VORPD          Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -4513,6 +4989,8 @@ TEXT ·zeroMulSV(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -4613,6 +5091,24 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(DI*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y2
+	VMULPD         Y1, Y0, Y0
+	VANDPD         Y0, Y2, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -4628,6 +5124,8 @@ TEXT ·zeroMulVS(SB), NOSPLIT, $0-40
 	MOVQ lanes+32(FP), SI
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ SI, $0x02
+	JE   two
 	CMPQ SI, $0x08
 	JE   eight
 	CMPQ SI, $0x04
@@ -4728,6 +5226,24 @@ quad:
 	INCQ         R8
 	CMPQ         R8, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(DI*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y2
+	VMULPD         Y0, Y1, Y0
+	VANDPD         Y0, Y2, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -4820,6 +5336,8 @@ TEXT ·selSVV(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -4920,6 +5438,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VMOVUPD        (BX)(R8*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD      Y0, Y1, Y2, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -4936,6 +5472,8 @@ TEXT ·selVSV(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5036,6 +5574,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VMOVUPD        (BX)(R8*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VBLENDVPD      Y1, Y0, Y2, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -5052,6 +5608,8 @@ TEXT ·selSSV(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5146,6 +5704,25 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (DX)(R9*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (BX)(R8*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD      Y0, Y1, Y2, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -5162,6 +5739,8 @@ TEXT ·selVVS(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5262,6 +5841,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VMOVUPD        (DX)(R8*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VBLENDVPD      Y1, Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -5278,6 +5875,8 @@ TEXT ·selSVS(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5372,6 +5971,25 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R9*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (DX)(R8*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD      Y0, Y2, Y1, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -5388,6 +6006,8 @@ TEXT ·selVSS(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5482,6 +6102,25 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R9*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R8*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y2, Y2
+	VBLENDVPD      Y2, Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -5568,6 +6207,8 @@ TEXT ·fmaSVV(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5659,6 +6300,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VMOVUPD        (BX)(R8*8), Y2
+	VFMADD231PD    Y1, Y0, Y2
+	VMOVUPD        Y2, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -5675,6 +6333,8 @@ TEXT ·fmaVSV(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5766,6 +6426,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VMOVUPD        (BX)(R8*8), Y2
+	VFMADD231PD    Y0, Y1, Y2
+	VMOVUPD        Y2, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -5782,6 +6459,8 @@ TEXT ·fmaSSV(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5867,6 +6546,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (DX)(R9*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (BX)(R8*8), Y2
+	VFMADD231PD    Y1, Y0, Y2
+	VMOVUPD        Y2, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -5883,6 +6580,8 @@ TEXT ·fmaVVS(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5974,6 +6673,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VMOVUPD        (DX)(R8*8), Y2
+	VFMADD213PD    Y0, Y2, Y1
+	VMOVUPD        Y1, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -5990,6 +6706,8 @@ TEXT ·fmaSVS(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -6075,6 +6793,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R9*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (DX)(R8*8), Y2
+	VFMADD213PD    Y1, Y0, Y2
+	VMOVUPD        Y2, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER
@@ -6091,6 +6827,8 @@ TEXT ·fmaVSS(SB), NOSPLIT, $0-48
 	MOVQ lanes+40(FP), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -6176,6 +6914,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, SI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           SI, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R9*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R8*8), Y2
+	VFMADD213PD    Y1, Y0, Y2
+	VMOVUPD        Y2, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	VZEROUPPER

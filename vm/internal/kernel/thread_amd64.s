@@ -148,6 +148,8 @@ TEXT ·hCopyS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), BX
 	XORL DI, DI
 	XORL R8, R8
+	CMPQ BX, $0x02
+	JE   two
 	CMPQ BX, $0x08
 	JE   eight
 	CMPQ BX, $0x04
@@ -212,6 +214,20 @@ quad:
 	INCQ         R8
 	CMPQ         R8, DX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DX, R9
+	SUBQ           R8, R9
+	JZ             done
+	CMPQ           R9, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R8*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        Y0, (AX)(DI*8)
+	ADDQ           $0x04, DI
+	ADDQ           $0x02, R8
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -2082,6 +2098,8 @@ TEXT ·hAddSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -2164,6 +2182,22 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VADDPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -2189,6 +2223,8 @@ TEXT ·hAddVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -2271,6 +2307,22 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VADDPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -2509,6 +2561,8 @@ TEXT ·hSubSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -2591,6 +2645,22 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VSUBPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -2616,6 +2686,8 @@ TEXT ·hSubVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -2698,6 +2770,22 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VSUBPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -2936,6 +3024,8 @@ TEXT ·hMulSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -3018,6 +3108,22 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VMULPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -3043,6 +3149,8 @@ TEXT ·hMulVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -3125,6 +3233,22 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -3363,6 +3487,8 @@ TEXT ·hDivSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -3445,6 +3571,22 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VDIVPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -3470,6 +3612,8 @@ TEXT ·hDivVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -3552,6 +3696,22 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VDIVPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -3816,6 +3976,8 @@ TEXT ·hMinSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -3916,6 +4078,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VCMPPD         $0x03, Y1, Y1, Y2
+	VMINPD         Y0, Y1, Y0
+	VBLENDVPD      Y2, Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -3941,6 +4121,8 @@ TEXT ·hMinVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -4041,6 +4223,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VCMPPD         $0x03, Y0, Y0, Y2
+	VMINPD         Y1, Y0, Y1
+	VBLENDVPD      Y2, Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -4305,6 +4505,8 @@ TEXT ·hMaxSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -4405,6 +4607,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VCMPPD         $0x03, Y1, Y1, Y2
+	VMAXPD         Y0, Y1, Y0
+	VBLENDVPD      Y2, Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -4430,6 +4650,8 @@ TEXT ·hMaxVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -4530,6 +4752,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VCMPPD         $0x03, Y0, Y0, Y2
+	VMAXPD         Y1, Y0, Y1
+	VBLENDVPD      Y2, Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -4781,6 +5021,8 @@ TEXT ·hLessSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -4872,6 +5114,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VCMPPD         $0x11, Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -4897,6 +5156,8 @@ TEXT ·hLessVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -4988,6 +5249,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VCMPPD         $0x11, Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -5239,6 +5517,8 @@ TEXT ·hLesseqSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5330,6 +5610,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VCMPPD         $0x12, Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -5355,6 +5652,8 @@ TEXT ·hLesseqVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5446,6 +5745,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VCMPPD         $0x12, Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -5697,6 +6013,8 @@ TEXT ·hEqualSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5788,6 +6106,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VCMPPD         $0x00, Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -5813,6 +6148,8 @@ TEXT ·hEqualVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -5904,6 +6241,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VCMPPD         $0x00, Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -6155,6 +6509,8 @@ TEXT ·hNotequalSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -6246,6 +6602,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VCMPPD         $0x04, Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -6271,6 +6644,8 @@ TEXT ·hNotequalVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -6362,6 +6737,23 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VCMPPD         $0x04, Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -6639,6 +7031,8 @@ TEXT ·hAndSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -6748,6 +7142,25 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VANDPD         Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -6773,6 +7186,8 @@ TEXT ·hAndVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -6882,6 +7297,25 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VANDPD         Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -7159,6 +7593,8 @@ TEXT ·hOrSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -7268,6 +7704,25 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VORPD          Y1, Y0, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -7293,6 +7748,8 @@ TEXT ·hOrVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -7402,6 +7859,25 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VORPD          Y0, Y1, Y0
+	VANDPD         c3ff0000000000000<>+0(SB), Y0, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -7666,6 +8142,8 @@ TEXT ·hZeromulSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -7766,6 +8244,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R8*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y2
+	VMULPD         Y1, Y0, Y0
+	VANDPD         Y0, Y2, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -7791,6 +8287,8 @@ TEXT ·hZeromulVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), DI
 	XORL R8, R8
 	XORL R9, R9
+	CMPQ DI, $0x02
+	JE   two
 	CMPQ DI, $0x08
 	JE   eight
 	CMPQ DI, $0x04
@@ -7891,6 +8389,24 @@ quad:
 	INCQ         R9
 	CMPQ         R9, BX
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           BX, R10
+	SUBQ           R9, R10
+	JZ             done
+	CMPQ           R10, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R9*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R8*8), Y1
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y2
+	VMULPD         Y0, Y1, Y0
+	VANDPD         Y0, Y2, Y0
+	VMOVUPD        Y0, (AX)(R8*8)
+	ADDQ           $0x04, R8
+	ADDQ           $0x02, R9
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -8384,6 +8900,8 @@ TEXT ·hSelectSVV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -8484,6 +9002,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD      Y0, Y1, Y2, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -8513,6 +9049,8 @@ TEXT ·hSelectVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -8613,6 +9151,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VBLENDVPD      Y1, Y0, Y2, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -8642,6 +9198,8 @@ TEXT ·hSelectSSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -8736,6 +9294,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (DX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD      Y0, Y1, Y2, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -8765,6 +9342,8 @@ TEXT ·hSelectVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -8865,6 +9444,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y1, Y1
+	VBLENDVPD      Y1, Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -8894,6 +9491,8 @@ TEXT ·hSelectSVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -8988,6 +9587,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y0, Y0
+	VBLENDVPD      Y0, Y2, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -9017,6 +9635,8 @@ TEXT ·hSelectVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -9111,6 +9731,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VCMPPD         $0x04, c0000000000000000<>+0(SB), Y2, Y2
+	VBLENDVPD      Y2, Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -9583,6 +10222,8 @@ TEXT ·hFmaSVV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -9674,6 +10315,23 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VFMADD231PD    Y1, Y0, Y2
+	VMOVUPD        Y2, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -9703,6 +10361,8 @@ TEXT ·hFmaVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -9794,6 +10454,23 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VFMADD231PD    Y0, Y1, Y2
+	VMOVUPD        Y2, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -9823,6 +10500,8 @@ TEXT ·hFmaSSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -9908,6 +10587,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (DX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VFMADD231PD    Y1, Y0, Y2
+	VMOVUPD        Y2, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -9937,6 +10634,8 @@ TEXT ·hFmaVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -10028,6 +10727,23 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VFMADD213PD    Y0, Y2, Y1
+	VMOVUPD        Y1, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -10057,6 +10773,8 @@ TEXT ·hFmaSVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -10142,6 +10860,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VFMADD213PD    Y1, Y0, Y2
+	VMOVUPD        Y2, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -10171,6 +10907,8 @@ TEXT ·hFmaVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -10256,6 +10994,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VFMADD213PD    Y1, Y0, Y2
+	VMOVUPD        Y2, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -10599,6 +11355,8 @@ TEXT ·hAddAddVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -10699,6 +11457,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VADDPD         Y0, Y1, Y0
+	VADDPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -10728,6 +11504,8 @@ TEXT ·hAddAddVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -10828,6 +11606,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VADDPD         Y2, Y1, Y1
+	VADDPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -10857,6 +11653,8 @@ TEXT ·hAddAddVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -10951,6 +11749,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VADDPD         Y0, Y2, Y0
+	VADDPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -11294,6 +12111,8 @@ TEXT ·hAddSubVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -11394,6 +12213,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VADDPD         Y0, Y1, Y0
+	VSUBPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -11423,6 +12260,8 @@ TEXT ·hAddSubVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -11523,6 +12362,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VADDPD         Y2, Y1, Y1
+	VSUBPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -11552,6 +12409,8 @@ TEXT ·hAddSubVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -11646,6 +12505,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VADDPD         Y0, Y2, Y0
+	VSUBPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -11989,6 +12867,8 @@ TEXT ·hAddRsubVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -12089,6 +12969,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VADDPD         Y0, Y1, Y0
+	VSUBPD         Y0, Y2, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -12118,6 +13016,8 @@ TEXT ·hAddRsubVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -12218,6 +13118,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VADDPD         Y2, Y1, Y1
+	VSUBPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -12247,6 +13165,8 @@ TEXT ·hAddRsubVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -12341,6 +13261,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VADDPD         Y0, Y2, Y0
+	VSUBPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -12684,6 +13623,8 @@ TEXT ·hAddMulVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -12784,6 +13725,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VADDPD         Y0, Y1, Y0
+	VMULPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -12813,6 +13772,8 @@ TEXT ·hAddMulVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -12913,6 +13874,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VADDPD         Y2, Y1, Y1
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -12942,6 +13921,8 @@ TEXT ·hAddMulVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -13036,6 +14017,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VADDPD         Y0, Y2, Y0
+	VMULPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -13479,6 +14479,8 @@ TEXT ·hSubAddSVV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -13579,6 +14581,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VSUBPD         Y1, Y0, Y0
+	VADDPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -13608,6 +14628,8 @@ TEXT ·hSubAddVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -13708,6 +14730,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VSUBPD         Y0, Y1, Y0
+	VADDPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -13737,6 +14777,8 @@ TEXT ·hSubAddVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -13837,6 +14879,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VSUBPD         Y2, Y1, Y1
+	VADDPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -13866,6 +14926,8 @@ TEXT ·hSubAddSVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -13960,6 +15022,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VSUBPD         Y2, Y0, Y0
+	VADDPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -13989,6 +15070,8 @@ TEXT ·hSubAddVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -14083,6 +15166,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VSUBPD         Y0, Y2, Y0
+	VADDPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -14526,6 +15628,8 @@ TEXT ·hSubSubSVV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -14626,6 +15730,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VSUBPD         Y1, Y0, Y0
+	VSUBPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -14655,6 +15777,8 @@ TEXT ·hSubSubVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -14755,6 +15879,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VSUBPD         Y0, Y1, Y0
+	VSUBPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -14784,6 +15926,8 @@ TEXT ·hSubSubVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -14884,6 +16028,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VSUBPD         Y2, Y1, Y1
+	VSUBPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -14913,6 +16075,8 @@ TEXT ·hSubSubSVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -15007,6 +16171,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VSUBPD         Y2, Y0, Y0
+	VSUBPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -15036,6 +16219,8 @@ TEXT ·hSubSubVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -15130,6 +16315,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VSUBPD         Y0, Y2, Y0
+	VSUBPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -15573,6 +16777,8 @@ TEXT ·hSubRsubSVV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -15673,6 +16879,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VSUBPD         Y1, Y0, Y0
+	VSUBPD         Y0, Y2, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -15702,6 +16926,8 @@ TEXT ·hSubRsubVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -15802,6 +17028,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VSUBPD         Y0, Y1, Y0
+	VSUBPD         Y0, Y2, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -15831,6 +17075,8 @@ TEXT ·hSubRsubVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -15931,6 +17177,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VSUBPD         Y2, Y1, Y1
+	VSUBPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -15960,6 +17224,8 @@ TEXT ·hSubRsubSVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -16054,6 +17320,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VSUBPD         Y2, Y0, Y0
+	VSUBPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -16083,6 +17368,8 @@ TEXT ·hSubRsubVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -16177,6 +17464,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VSUBPD         Y0, Y2, Y0
+	VSUBPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -16620,6 +17926,8 @@ TEXT ·hSubMulSVV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -16720,6 +18028,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (DX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VSUBPD         Y1, Y0, Y0
+	VMULPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -16749,6 +18075,8 @@ TEXT ·hSubMulVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -16849,6 +18177,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VSUBPD         Y0, Y1, Y0
+	VMULPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -16878,6 +18224,8 @@ TEXT ·hSubMulVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -16978,6 +18326,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VSUBPD         Y2, Y1, Y1
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -17007,6 +18373,8 @@ TEXT ·hSubMulSVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -17101,6 +18469,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (CX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VSUBPD         Y2, Y0, Y0
+	VMULPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -17130,6 +18517,8 @@ TEXT ·hSubMulVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -17224,6 +18613,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VSUBPD         Y0, Y2, Y0
+	VMULPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -17567,6 +18975,8 @@ TEXT ·hMulAddVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -17667,6 +19077,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VMULPD         Y0, Y1, Y0
+	VADDPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -17696,6 +19124,8 @@ TEXT ·hMulAddVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -17796,6 +19226,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VMULPD         Y2, Y1, Y1
+	VADDPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -17825,6 +19273,8 @@ TEXT ·hMulAddVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -17919,6 +19369,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VMULPD         Y0, Y2, Y0
+	VADDPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -18262,6 +19731,8 @@ TEXT ·hMulSubVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -18362,6 +19833,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VMULPD         Y0, Y1, Y0
+	VSUBPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -18391,6 +19880,8 @@ TEXT ·hMulSubVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -18491,6 +19982,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VMULPD         Y2, Y1, Y1
+	VSUBPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -18520,6 +20029,8 @@ TEXT ·hMulSubVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -18614,6 +20125,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VMULPD         Y0, Y2, Y0
+	VSUBPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -18957,6 +20487,8 @@ TEXT ·hMulRsubVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -19057,6 +20589,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VMULPD         Y0, Y1, Y0
+	VSUBPD         Y0, Y2, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -19086,6 +20636,8 @@ TEXT ·hMulRsubVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -19186,6 +20738,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VMULPD         Y2, Y1, Y1
+	VSUBPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -19215,6 +20785,8 @@ TEXT ·hMulRsubVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -19309,6 +20881,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VMULPD         Y0, Y2, Y0
+	VSUBPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -19652,6 +21243,8 @@ TEXT ·hMulMulVSV(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -19752,6 +21345,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (BX)(R9*8), Y2
+	VMULPD         Y0, Y1, Y0
+	VMULPD         Y2, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -19781,6 +21392,8 @@ TEXT ·hMulMulVVS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -19881,6 +21494,24 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (BX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VMOVUPD        (CX)(R9*8), Y1
+	VMOVUPD        (DX)(R9*8), Y2
+	VMULPD         Y2, Y1, Y1
+	VMULPD         Y0, Y1, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX
@@ -19910,6 +21541,8 @@ TEXT ·hMulMulVSS(SB), NOSPLIT, $0-32
 	MOVQ 48(SI), R8
 	XORL R9, R9
 	XORL R10, R10
+	CMPQ R8, $0x02
+	JE   two
 	CMPQ R8, $0x08
 	JE   eight
 	CMPQ R8, $0x04
@@ -20004,6 +21637,25 @@ quad:
 	INCQ         R10
 	CMPQ         R10, DI
 	JLT          quad
+	JMP          done
+
+two:
+	MOVQ           DI, R11
+	SUBQ           R10, R11
+	JZ             done
+	CMPQ           R11, $0x02
+	JL             row
+	VBROADCASTF128 (DX)(R10*8), Y0
+	VPERMILPD      $0x0c, Y0, Y0
+	VBROADCASTF128 (BX)(R10*8), Y1
+	VPERMILPD      $0x0c, Y1, Y1
+	VMOVUPD        (CX)(R9*8), Y2
+	VMULPD         Y0, Y2, Y0
+	VMULPD         Y1, Y0, Y0
+	VMOVUPD        Y0, (AX)(R9*8)
+	ADDQ           $0x04, R9
+	ADDQ           $0x02, R10
+	JMP            two
 
 done:
 	MOVQ 64(SI), AX

@@ -147,6 +147,8 @@ func (op Operation) AlongRows(args Args, shared int) {
 		}
 		return fixed
 	}
+	CMPQ(lanes, Imm(2))
+	JE(LabelRef("two"))
 	CMPQ(lanes, Imm(8))
 	JE(LabelRef("eight"))
 	CMPQ(lanes, Imm(4))
@@ -177,5 +179,26 @@ func (op Operation) AlongRows(args Args, shared int) {
 			JMP(LabelRef("done"))
 		}
 	}
+	// Two rows of two lanes at a time; a last one alone goes the long way.
+	JMP(LabelRef("done"))
+	Label("two")
+	left := GP64()
+	MOVQ(rows, left)
+	SUBQ(row, left)
+	JZ(LabelRef("done"))
+	CMPQ(left, Imm(2))
+	JL(LabelRef("row"))
+	fixed = make([]reg.VecVirtual, op.Arity)
+	for k, p := range in {
+		if shared>>k&1 == 1 {
+			fixed[k] = YMM()
+			VBROADCASTF128(At(p, row), fixed[k])
+			VPERMILPD(Imm(0b1100), fixed[k], fixed[k])
+		}
+	}
+	group(op, out, in, fixed, i, 0, nil)
+	ADDQ(Imm(4), i)
+	ADDQ(Imm(2), row)
+	JMP(LabelRef("two"))
 	Label("done")
 }
