@@ -41,7 +41,7 @@ var environment = []entry{
 	{name: "VISUAL", text: "Editor of odes repl, before EDITOR."},
 	{name: "EDITOR", text: "Editor of odes repl."},
 	{name: "ODES_HISTORY", text: "File that odes repl keeps its history in, instead of ~/.local/state/odes/history."},
-	{name: "ODES_BACKEND", text: "generic or avx2: which kernels compute. Results do not depend on it."},
+	{name: "ODES_BACKEND", text: "generic, avx2 or avx512: which kernels compute. Results do not depend on it."},
 }
 
 // Run prints a manual page, made of the same descriptions as --help.

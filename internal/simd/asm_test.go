@@ -3,6 +3,7 @@ package simd
 import (
 	"bytes"
 	"os"
+	"path"
 	"regexp"
 	"runtime/pprof"
 	"strings"
@@ -15,12 +16,19 @@ import (
 // TestAssembly checks what the runtime asks of code without a frame: profilers
 // walk the stack through BP and SP, and NOSPLIT code must not call.
 func TestAssembly(t *testing.T) {
-	text, err := os.ReadFile("kernels_amd64.s")
+	t.Run("kernels_amd64.s", func(t *testing.T) {
+		checkAssembly(t, `\b(BP|SP|BPL|CALL|[XYZ](1[6-9]|2\d|3[01])|K[0-7]|Z\d+)\b`, 50)
+	})
+	t.Run("wide_amd64.s", func(t *testing.T) { checkAssembly(t, `\b(BP|SP|BPL|CALL)\b`, 2) })
+}
+
+func checkAssembly(t *testing.T, forbidden string, functions int) {
+	text, err := os.ReadFile(path.Base(t.Name()))
 	if err != nil {
 		t.Fatal(err)
 	}
 	head := regexp.MustCompile(`^TEXT ·\w+\(SB\), NOSPLIT, \$0-\d+$`)
-	wrong := regexp.MustCompile(`\b(BP|SP|BPL|CALL|[XYZ](1[6-9]|2\d|3[01])|K[0-7]|Z\d+)\b`)
+	wrong := regexp.MustCompile(forbidden)
 	texts, returns, zeroed := 0, 0, false
 	for i, line := range strings.Split(string(text), "\n") {
 		switch {
@@ -42,14 +50,16 @@ func TestAssembly(t *testing.T) {
 			zeroed = false
 		}
 	}
-	if texts < 50 || returns < texts {
+	if texts < functions || returns < texts {
 		t.Errorf("only %d functions and %d returns found", texts, returns)
 	}
 }
 
 // TestProfiled runs kernels while the profiler interrupts them.
 func TestProfiled(t *testing.T) {
-	use(t, AVX2)
+	if use(t, AVX2); supported512 {
+		use(t, avx512)
+	}
 	var profile bytes.Buffer
 	if err := pprof.StartCPUProfile(&profile); err != nil {
 		t.Skip(err)

@@ -5,6 +5,8 @@ package simd
 import "golang.org/x/sys/cpu"
 
 var (
-	supported = cpu.X86.HasAVX2 && cpu.X86.HasFMA
-	useAVX2   bool // set once, by choose
+	supported    = cpu.X86.HasAVX2 && cpu.X86.HasFMA
+	supported512 = supported && cpu.X86.HasAVX512F
+
+	useAVX2, useAVX512 bool // set once, by choose
 )

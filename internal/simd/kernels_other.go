@@ -2,10 +2,10 @@
 
 package simd
 
-const supported = false
+const supported, supported512 = false, false
 
-// useAVX2 is false for good.
-var useAVX2 = false
+// useAVX2 and useAVX512 are false for good.
+var useAVX2, useAVX512 = false, false
 
 const noKernels = "simd: there are no kernels in this build"
 
@@ -53,3 +53,10 @@ func rankUpdate4(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int
 func packPanels(packed, x *float64, rows, cols, xs int)  { panic(noKernels) }
 func matVec(y, a, x *float64, rows, cols, as, from int)  { panic(noKernels) }
 func matVecT(y, a, x *float64, rows, cols, as, from int) { panic(noKernels) }
+func laneProductWide(y, a, z *float64, rows, inner, ys, as, zs, from int) {
+	panic(noKernels)
+}
+
+func rankUpdateWide(to, y, x *float64, pairs, inner, gs, yi, yk, from int) {
+	panic(noKernels)
+}

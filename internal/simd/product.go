@@ -77,6 +77,9 @@ func LaneProduct(y, packed, z []float64, rows, inner, lanes int, accumulate bool
 			m := min(step, rows-i)
 			a := &packed[i*inner+k*panelRows]
 			l := 0
+			for ; useAVX512 && l+8 <= lanes; l += 8 {
+				laneProductWide(&y[i*lanes+l], a, &z[k*lanes+l], m, n, lanes, panel, lanes, from)
+			}
 			for ; l+8 <= lanes; l += 8 {
 				laneProduct8(&y[i*lanes+l], a, &z[k*lanes+l], m, n, lanes, panel, lanes, from)
 			}
@@ -192,7 +195,11 @@ func RankUpdate(u *Update, g, y, packed []float64, accumulate bool) {
 	from := flag(accumulate)
 	cols := max(1, most/(panelCols*u.Inner)) * panelCols // of a call
 	lanes := max(1, most/(min(cols, u.Cols)*u.Inner))
-	for i := 0; i < u.Rows; i += 4 {
+	i := 0
+	if useAVX512 {
+		i = rankUpdateRows(u, g, y, packed, from)
+	}
+	for ; i < u.Rows; i += 4 {
 		for l := 0; l < u.Lanes; l += lanes {
 			for j := 0; j < u.Cols; j += cols {
 				to, left, x := &g[l*u.LaneG+i*u.RowG+j], &y[i*u.RowY+l], &packed[j*u.Inner]
@@ -210,6 +217,30 @@ func RankUpdate(u *Update, g, y, packed []float64, accumulate bool) {
 			}
 		}
 	}
+}
+
+// rankUpdateRows is RankUpdate for as many rows as fill tiles of eight, and returns how many.
+func rankUpdateRows(u *Update, g, y, packed []float64, from int) (rows int) {
+	const wide = 2 * panelCols
+	pairs := u.Cols / wide
+	if pairs == 0 {
+		return 0
+	}
+	step := max(1, most/(2*wide*u.Inner))
+	rest := pairs * wide
+	i := 0
+	for ; i+8 <= u.Rows; i += 8 {
+		for l := range u.Lanes {
+			for p := 0; p < pairs; p += step {
+				j := p * wide
+				rankUpdateWide(&g[l*u.LaneG+i*u.RowG+j], &y[i*u.RowY+l], &packed[j*u.Inner], min(step, pairs-p), u.Inner, u.RowG, u.RowY, u.StepY, from)
+			}
+			for r := i; r < i+8 && rest < u.Cols; r += 4 {
+				rankUpdate4(&g[l*u.LaneG+r*u.RowG+rest], &y[r*u.RowY+l], &packed[rest*u.Inner], u.Cols-rest, u.Inner, 1, u.RowG, u.LaneG, u.RowY, u.StepY, from)
+			}
+		}
+	}
+	return i
 }
 
 func rankUpdateGeneric(u *Update, g, y, packed []float64, accumulate bool) {

@@ -117,6 +117,10 @@ func TestRankUpdate(t *testing.T) {
 		check(5, 13, 1, 3)
 		check(6, 30, 300, 2)
 		check(3, 9000, 20, 9)
+		check(8, 24, 1, 2)
+		check(8, 48, 7, 1)
+		check(19, 61, 6, 3)
+		check(9, 9000, 21, 2)
 	})
 }
 

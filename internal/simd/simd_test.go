@@ -13,7 +13,7 @@ import (
 // withBackend runs a test on each backend that this machine has.
 func withBackend(t *testing.T, test func(t *testing.T)) {
 	t.Helper()
-	for _, name := range []string{Generic, AVX2} {
+	for _, name := range []string{Generic, AVX2, avx512} {
 		t.Run("backend="+name, func(t *testing.T) {
 			use(t, name)
 			test(t)
@@ -30,8 +30,14 @@ func use(t testing.TB, name string) {
 		}
 		t.Skip("no AVX2 here")
 	}
-	before := useAVX2
-	t.Cleanup(func() { useAVX2 = before })
+	if name == avx512 && !supported512 {
+		if os.Getenv("ODES_BACKEND") == avx512 {
+			t.Fatal("ODES_BACKEND=avx512, but there is no such backend here")
+		}
+		t.Skip("no AVX-512 here")
+	}
+	before, before512 := useAVX2, useAVX512
+	t.Cleanup(func() { useAVX2, useAVX512 = before, before512 })
 	if err := choose(name); err != nil {
 		t.Fatal(err)
 	}
@@ -134,8 +140,11 @@ func TestChoose(t *testing.T) {
 	if err := choose("avx2"); supported != (err == nil) {
 		t.Errorf("avx2: %v", err)
 	}
-	if err := choose("avx512"); err == nil {
-		t.Error("avx512: no error")
+	if err := choose("avx512"); supported512 != (err == nil) {
+		t.Errorf("avx512: %v", err)
+	}
+	if err := choose("mmx"); err == nil {
+		t.Error("mmx: no error")
 	}
 	if runtime.GOARCH == "amd64" && os.Getenv("ODES_BACKEND") == AVX2 && Err() != nil {
 		t.Error(Err())

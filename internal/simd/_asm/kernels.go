@@ -139,3 +139,11 @@ func products() {
 	kernel("matVecT", "(y, a, x *float64, rows, cols, as, from int)",
 		"matVecT sets y[j] (+)= Σ_i a[i·as + j]·x[i].", emit.MatVecT)
 }
+
+// wide writes the kernels for AVX-512.
+func wide() {
+	kernel("laneProductWide", "(y, a, z *float64, rows, inner, ys, as, zs, from int)",
+		"laneProductWide is laneProduct8 by vectors of eight.", emit.LaneProductWide)
+	kernel("rankUpdateWide", "(to, y, x *float64, pairs, inner, gs, yi, yk, from int)",
+		"rankUpdateWide sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for eight rows and pairs of panels.", emit.RankUpdateWide)
+}

@@ -1,4 +1,4 @@
-// Command _asm writes the AVX2 kernels of package simd. Run it by go generate
+// Command _asm writes the AVX2 and AVX-512 kernels of package simd. Run it by go generate
 // in that package's folder.
 package main
 
@@ -15,12 +15,18 @@ import (
 func main() {
 	coefficients := flag.String("elem", "../../elem/coef.go", "coefficients of the elementary functions")
 	table := flag.String("table", "", "file for the functions that choose a kernel")
+	only512 := flag.Bool("wide", false, "write the AVX-512 kernels, and nothing else")
 	flag.Parse()
+	ConstraintExpr("amd64,!purego")
+	if *only512 {
+		wide()
+		Generate()
+		return
+	}
 	coef, err := emit.LoadCoefficients(*coefficients)
 	if err != nil {
 		log.Fatal(err)
 	}
-	ConstraintExpr("amd64,!purego")
 	elementwise()
 	functions(coef)
 	reductions()

@@ -27,17 +27,19 @@ const laneRows = 6
 // k < inner and eight lanes: arguments y, a, z, rows, inner, the strides ys and zs
 // of rows of y and z and as of panels of a, in elements, and from, which is 0 to
 // start from zero.
-func LaneProduct8(args Args) { laneProduct(args, 2, 1, nil) }
+func LaneProduct8(args Args) {
+	laneProduct(args, 1, func(n int, y, a reg.Register, label string) { laneTile(args, n, 2, y, a, nil, label) })
+}
 
 // LaneProduct4 is LaneProduct8 for the first lanes ≤ 4 lanes.
 func LaneProduct4(args Args) {
 	mask := YMM()
 	Mask(args.Load("lanes"), mask)
-	laneProduct(args, 1, 2, &mask)
+	laneProduct(args, 2, func(n int, y, a reg.Register, label string) { laneTile(args, n, 1, y, a, &mask, label) })
 }
 
 // laneProduct writes the panels, several at once where one has too few chains.
-func laneProduct(args Args, vecs, panels int, mask *reg.VecVirtual) {
+func laneProduct(args Args, panels int, tile func(n int, y, a reg.Register, label string)) {
 	p := pointers(args, "y", "a")
 	y, a := p[0], p[1]
 	rows := args.Load("rows")
@@ -49,7 +51,7 @@ func laneProduct(args Args, vecs, panels int, mask *reg.VecVirtual) {
 		Label(label)
 		CMPQ(rows, Imm(uint64(n)))
 		JL(LabelRef(label + "none"))
-		laneTile(args, n, vecs, y, a, mask, label)
+		tile(n, y, a, label)
 		SUBQ(Imm(uint64(n)), rows)
 		if n%laneRows == 0 {
 			JMP(LabelRef(label))
@@ -63,15 +65,20 @@ func laneProduct(args Args, vecs, panels int, mask *reg.VecVirtual) {
 
 // laneTile computes n rows and moves y and a on.
 func laneTile(args Args, n, vecs int, y, a reg.Register, mask *reg.VecVirtual, label string) {
-	ys := bytes(args, "ys")
-	at := GP64()
-	MOVQ(y, at)
-	out := NewRows(at, ys, n)
 	var masks []reg.VecVirtual
 	if mask != nil {
 		masks = []reg.VecVirtual{*mask}
 	}
 	t := NewTile(n, vecs)
+	laneRowsOf(args, t, n, y, a, masks, label, func(scalar func(int) Mem, z Mem) { t.Step(scalar, z, mask) })
+}
+
+// laneRowsOf computes the n rows of tile t and moves y and a on.
+func laneRowsOf(args Args, t *Tile, n int, y, a reg.Register, masks []reg.VecVirtual, label string, add func(scalar func(int) Mem, z Mem)) {
+	ys := bytes(args, "ys")
+	at := GP64()
+	MOVQ(y, at)
+	out := NewRows(at, ys, n)
 	begin(args, t, out.At, masks, label)
 	z, zs, k := args.Load("z"), bytes(args, "zs"), args.Load("inner")
 	as := bytes(args, "as")
@@ -82,12 +89,12 @@ func laneTile(args Args, n, vecs int, y, a reg.Register, mask *reg.VecVirtual, l
 		LEAQ(Mem{Base: a, Index: as, Scale: 1}, second)
 	}
 	Label(label + "step")
-	t.Step(func(r int) Mem {
+	add(func(r int) Mem {
 		if r >= laneRows {
 			return Mem{Base: second, Disp: 8 * (r - laneRows)}
 		}
 		return Mem{Base: front, Disp: 8 * r}
-	}, Mem{Base: z}, mask)
+	}, Mem{Base: z})
 	ADDQ(Imm(8*laneRows), front)
 	if n > laneRows {
 		ADDQ(Imm(8*laneRows), second)

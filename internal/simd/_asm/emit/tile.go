@@ -6,11 +6,12 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Tile is a block of accumulators of a product: rows × vecs vectors of four.
-// Each element is one chain of fused multiply-adds in the order of Steps, from
-// what Load or Zero put there.
+// Tile is a block of accumulators of a product: rows × vecs vectors of four, or
+// of eight in a wide one. Each element is one chain of fused multiply-adds in
+// the order of Steps, from what Load or Zero put there.
 type Tile struct {
-	acc [][]reg.VecVirtual
+	acc  [][]reg.VecVirtual
+	wide bool
 }
 
 // NewTile reserves the registers.
@@ -24,11 +25,34 @@ func NewTile(rows, vecs int) *Tile {
 	return t
 }
 
+// NewWideTile reserves registers of eight.
+func NewWideTile(rows, vecs int) *Tile {
+	t := &Tile{acc: make([][]reg.VecVirtual, rows), wide: true}
+	for r := range t.acc {
+		for range vecs {
+			t.acc[r] = append(t.acc[r], ZMM())
+		}
+	}
+	return t
+}
+
+// bytes is the size of a vector.
+func (t *Tile) bytes() int {
+	if t.wide {
+		return 64
+	}
+	return 32
+}
+
 // Zero starts all chains from +0.
 func (t *Tile) Zero() {
 	for _, row := range t.acc {
 		for _, x := range row {
-			VXORPD(x, x, x)
+			if t.wide {
+				VPXORQ(x, x, x)
+			} else {
+				VXORPD(x, x, x)
+			}
 		}
 	}
 }
@@ -37,7 +61,7 @@ func (t *Tile) Zero() {
 func (t *Tile) Load(at func(row int) Mem, masks []reg.VecVirtual) {
 	for r, row := range t.acc {
 		for v, x := range row {
-			if m := at(r).Offset(32 * v); masks == nil {
+			if m := at(r).Offset(t.bytes() * v); masks == nil {
 				VMOVUPD(m, x)
 			} else {
 				LoadMasked(m, masks[v], x)
@@ -50,7 +74,7 @@ func (t *Tile) Load(at func(row int) Mem, masks []reg.VecVirtual) {
 func (t *Tile) Store(at func(row int) Mem, masks []reg.VecVirtual) {
 	for r, row := range t.acc {
 		for v, x := range row {
-			if m := at(r).Offset(32 * v); masks == nil {
+			if m := at(r).Offset(t.bytes() * v); masks == nil {
 				VMOVUPD(x, m)
 			} else {
 				StoreMasked(x, masks[v], m)
