@@ -7,9 +7,10 @@ import (
 )
 
 // Method computes the derivatives of objectives of a recorded run. What they
-// mean is the same for all: the exact derivative of the computed solution with
+// mean is the same for all discrete ones: the exact derivative of the computed solution with
 // its accepted steps held. Ordinary steps keep their length; steps that end at
-// an event, or at a time that depends on parameters, move with it.
+// an event, or at a time that depends on parameters, move with it. Forward and Continuous approximate the
+// derivative of the exact solution instead; both agree as tolerances go to zero.
 type Method interface {
 	Name() string
 	// Gradient fills res, whose buffers it uses if they are large enough. Objectives without a value

@@ -7,11 +7,14 @@ import (
 	"odes.dev/odes"
 )
 
-// SensCSV writes one row per derivative: objective, wrt, index, derivative.
+// SensCSV writes one row per derivative: objective, wrt, index, derivative, and its error where that was estimated.
 // The index of an array element is "1,2", of a scalar empty. Objectives without a value have no rows.
 func SensCSV(w io.Writer, s *odes.Sensitivities) error {
 	out := csv.NewWriter(w)
 	row := []string{"objective", "wrt", "index", "derivative"}
+	if s.Errors != nil {
+		row = append(row, "error")
+	}
 	out.Write(row)
 	for i, value := range s.Values {
 		if !hasValue(value) {
@@ -20,6 +23,9 @@ func SensCSV(w io.Writer, s *odes.Sensitivities) error {
 		for _, v := range s.Variables {
 			for k, d := range s.Derivative(i, v) {
 				row[0], row[1], row[2], row[3] = value.Name, v.String(), subscripts(v.Shape, k), plainNumber(d)
+				if s.Errors != nil {
+					row[4] = plainNumber(s.Errors[i*s.Columns+v.Offset+k])
+				}
 				out.Write(row)
 			}
 		}

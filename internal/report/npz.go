@@ -13,7 +13,7 @@ import (
 )
 
 // SensNPZ writes a NumPy archive: value[m], and for every variable d_<name>
-// or d_initial_<name> of shape [m, …shape]. The member objectives.txt names
+// or d_initial_<name> of shape [m, …shape], and error_d_<name> where errors were estimated. The member objectives.txt names
 // the rows, one a line.
 func SensNPZ(w io.Writer, s *odes.Sensitivities) error {
 	z := zip.NewWriter(w)
@@ -39,6 +39,19 @@ func SensNPZ(w io.Writer, s *odes.Sensitivities) error {
 				return nan(v.Size())
 			}
 			return s.Derivative(i, v)
+		})
+		if err != nil {
+			return err
+		}
+		if s.Errors == nil {
+			continue
+		}
+		err = npyMember(z, "error_"+name, shape, func(i int) []float64 {
+			if !hasValue(s.Values[i]) {
+				return nan(v.Size())
+			}
+			at := i*s.Columns + v.Offset
+			return s.Errors[at : at+v.Size()]
 		})
 		if err != nil {
 			return err
