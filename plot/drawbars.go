@@ -96,6 +96,9 @@ func (h *Heat) size() (w, hh vg.Length) {
 	if len(h.Values) > 0 {
 		cols = max(1, len(h.Values[0]))
 	}
+	if h.From != h.To { // an axis of its own scale: cells need not be square
+		return pageWidth, min(max(vg.Length(rows)*26, 60), 260) + 70
+	}
 	side := vg.Length(min(26, 330/float64(max(rows, cols))))
 	return max(vg.Length(cols)*side+126, 260), max(vg.Length(rows)*side+70, 130)
 }
@@ -122,12 +125,16 @@ func (h *Heat) draw(c canvas) error {
 		bottom += lineHeight
 	}
 	right := c.Max.X - 80
-	side := min((right-left)/vg.Length(len(grid[0])), (top-bottom)/vg.Length(len(grid)))
-	if side <= 0 {
+	wide, tall := (right-left)/vg.Length(len(grid[0])), (top-bottom)/vg.Length(len(grid))
+	if min(wide, tall) <= 0 {
 		return fmt.Errorf("a matrix of %d × %d does not fit the page", rows, cols)
 	}
-	bottom = top - side*vg.Length(len(grid))
-	right = left + side*vg.Length(len(grid[0]))
+	if h.From == h.To {
+		wide = min(wide, tall)
+		tall = wide
+	}
+	bottom = top - tall*vg.Length(len(grid))
+	right = left + wide*vg.Length(len(grid[0]))
 	frame := draw.LineStyle{Color: c.mark, Width: 0.6}
 	outline := vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top}}
 	c.DrawImage(outline, c.mosaic(grid, shades))

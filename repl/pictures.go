@@ -83,6 +83,12 @@ func (s *Session) Picture(ctx context.Context, what string, points int) (plot.Pi
 	}
 	var list []*curves
 	for _, e := range split(what) {
+		if _, _, ok := adjointOf(e); ok && !s.moving(m)["adjoint"] {
+			return nil, fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
+		}
+		if _, _, ok := derivative(e); ok && !s.moving(m)["d"] {
+			return nil, fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
+		}
 		if e == "" {
 			return nil, errors.New("an expression is missing: plot x, v")
 		}

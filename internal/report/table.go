@@ -56,6 +56,28 @@ type printer struct {
 
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
 
+// prose writes a sentence, broken between words where the screen is known and too narrow.
+func (p *printer) prose(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	for p.opts.Width > 0 && utf8.RuneCountInString(text) > p.opts.Width {
+		at, n := -1, 0
+		for i, r := range text {
+			if n++; n > p.opts.Width+1 {
+				break
+			}
+			if r == ' ' && i > 0 {
+				at = i
+			}
+		}
+		if at < 0 {
+			break
+		}
+		p.line("%s", text[:at])
+		text = text[at+1:]
+	}
+	p.line("%s", text)
+}
+
 // columns writes a table. The first column is repeated in front of every block
 // of columns that fit the screen together.
 func (p *printer) columns(cols []column) {
@@ -204,14 +226,14 @@ func (p *printer) sens(s *odes.Sensitivities) {
 	}
 	p.columns(cols)
 	if rest := len(s.Values) - shown; rest > 0 {
-		p.line("\n%s not shown: choose with --of, or write all with -o file.npz (or .json, .csv)", plural(rest, "objective"))
+		p.prose("\n%s not shown: choose with --of, or write all with -o file.npz (or .json, .csv)", plural(rest, "objective"))
 	} else if abbreviated {
-		p.line("\nlong arrays are abbreviated: choose with --wrt, or write all with -o file.npz (or .json, .csv)")
+		p.prose("\nlong arrays are abbreviated: choose with --wrt, or write all with -o file.npz (or .json, .csv)")
 	}
 	gap := "\n"
 	for _, v := range s.Values {
 		for _, warning := range v.Warnings {
-			p.line("%s%s: %s", gap, v.Name, warning)
+			p.prose("%s%s: %s", gap, v.Name, warning)
 			gap = ""
 		}
 	}
@@ -265,7 +287,7 @@ func (p *printer) events(h Heading, vars []odes.Variable, list []odes.EventRecor
 	}
 	p.columns(cols)
 	if rest := len(list) - len(shown); rest > 0 {
-		p.line("… %s, the last %s at %s: all with --format json", plural(rest, "more event"),
+		p.prose("… %s, the last %s at %s: all with --format json", plural(rest, "more event"),
 			eventElement(list[len(list)-1]), significant(list[len(list)-1].T, n))
 	}
 }
@@ -356,7 +378,7 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 		notes = append(notes, plural(hidden, "element")+" of long arrays not shown")
 	}
 	if len(notes) > 0 {
-		p.line("\n%s; write all with -o file.csv (or .json, .npz)", strings.Join(notes, "; "))
+		p.prose("\n%s; write all with -o file.csv (or .json, .npz)", strings.Join(notes, "; "))
 	}
 }
 

@@ -53,7 +53,7 @@ func VerifyJSON(w io.Writer, h Heading, v *odes.Verification) error {
 // VerifyTable writes it for people.
 func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.line("%s (%s): %s gradients, against complex steps along %s\n", h.Model, h.File, v.Settings.Mode, plural(v.Directions, "random direction"))
+	p.prose("%s (%s): %s gradients, against complex steps along %s\n", h.Model, h.File, v.Settings.Mode, plural(v.Directions, "random direction"))
 	name := column{head: "objective", left: true}
 	verdict := column{head: "verdict", left: true}
 	complexStep := column{head: "complex step"}
@@ -75,7 +75,7 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 	p.columns(cols)
 	p.remainders(v)
 	if v.Second == "" {
-		p.line("\nthe gradient is too large for a second method: choose with --of and --wrt")
+		p.prose("\nthe gradient is too large for a second method: choose with --of and --wrt")
 	}
 	return p.w.Flush()
 }
@@ -85,7 +85,7 @@ func (p *printer) remainders(v *odes.Verification) {
 	if len(v.Steps) == 0 {
 		return
 	}
-	p.line("\nremainder of a move by ε along the first direction; its order is 2 where the gradient is right")
+	p.prose("\nremainder of a move by ε along the first direction; its order is 2 where the gradient is right")
 	name := column{head: "ε", left: true}
 	cols := make([]column, len(v.Steps))
 	order := column{head: "order"}
