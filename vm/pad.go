@@ -35,7 +35,23 @@ func newPadReader(v view, lanes int, srcLane bool) *padReader {
 			r.step[k] = 1
 		}
 	}
+	r.merge()
 	return r
+}
+
+// merge makes one axis of last axes that are the operand's as they are, so that
+// runs are long.
+func (r *padReader) merge() {
+	for k := len(r.shape) - 2; k >= 0; k-- {
+		n := r.shape[k+1]
+		if r.start[k+1] != 0 || r.inner[k+1] != n || r.strides[k] != n*r.strides[k+1] || r.step[k+1] != 1 || r.step[k] != 1 {
+			return
+		}
+		last := func(x []int, v int) []int { return append(append([]int(nil), x[:k]...), v) }
+		r.shape, r.inner = last(r.shape, r.shape[k]*n), last(r.inner, r.inner[k]*n)
+		r.start, r.step = last(r.start, r.start[k]*n), last(r.step, 1)
+		r.strides = last(r.strides, r.strides[k+1])
+	}
 }
 
 // read writes elements first, first+1, … to the dense dst.
