@@ -3,6 +3,7 @@ package odes
 import (
 	"context"
 	"math"
+	"slices"
 	"time"
 
 	"odes.dev/odes/lang/diag"
@@ -50,6 +51,7 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{run: base, opts: opts, lanes: opts.Lanes}
+	r.opts.Set = slices.Clone(opts.Set)
 	var l diag.List
 	r.variables, r.columns = m.variables(r.settings.wrt, &l)
 	if len(r.objectives) == 0 {
@@ -135,7 +137,9 @@ func (r *Runner) Set(set ...Assignment) error {
 	if err := l.Err(); err != nil {
 		return err
 	}
-	r.opts.Set = append(r.opts.Set, set...)
+	for _, a := range set { // what is set again is not kept twice
+		r.opts.Set = append(slices.DeleteFunc(r.opts.Set, func(b Assignment) bool { return b.Name == a.Name }), a)
+	}
 	copy(r.point.p, pt.p)
 	copy(r.point.cut, pt.cut)
 	copy(r.point.initial, pt.initial)
