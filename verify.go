@@ -89,12 +89,13 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 			return nil, err
 		}
 	}
-	tolerance := how.Tolerance
-	if mode := s.Settings.Mode; mode == "forward" || mode == "continuous" || mode == "backsolve" {
-		// What these approximate is not the derivative of the computed numbers.
-		tolerance = max(tolerance, float64(1e4*s.Settings.RTol))
-	}
+	mode := s.Settings.Mode
 	for i := range out.Objectives {
+		tolerance := how.Tolerance
+		if mode == "forward" || mode == "continuous" || mode == "backsolve" {
+			// What these approximate is not the derivative of the computed numbers.
+			tolerance = max(tolerance, float64(1e4*s.Settings.RTol), float64(10*s.Settings.ATol)/math.Abs(out.Objectives[i].Value))
+		}
 		out.Objectives[i].judge(tolerance)
 	}
 	return out, nil

@@ -42,15 +42,20 @@ func TestVerify(t *testing.T) {
 // TestVerifyChaos verifies a chaotic run over many times its horizon: the comparison is with the run's own steps, so
 // it does not lose its way; and the methods that differentiate first, which are not of the computed numbers, raise no alarm.
 func TestVerifyChaos(t *testing.T) {
-	m, err := ParseFile(filepath.Join("examples", "lorenz", "lorenz.ode"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, opts := range []Options{
-		{Set: []Assignment{{"T", []float64{30}}}},
-		{Settings: []Setting{{"sens.mode", "continuous"}, {"solver.rtol", "1e-6"}}},
-		{Settings: []Setting{{"sens.mode", "forward"}}},
+	for _, c := range []struct {
+		model string
+		opts  Options
+	}{
+		{"lorenz/lorenz", Options{Set: []Assignment{{"T", []float64{30}}}}},
+		{"lorenz/lorenz", Options{Settings: []Setting{{"sens.mode", "continuous"}, {"solver.rtol", "1e-6"}}}},
+		{"lorenz/lorenz", Options{Settings: []Setting{{"sens.mode", "forward"}}}},
+		{"pk/pk_oral", Options{Settings: []Setting{{"sens.mode", "continuous"}}}}, // an amount as small as atol
 	} {
+		m, err := ParseFile(filepath.Join("examples", filepath.FromSlash(c.model)+".ode"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts := c.opts
 		v, err := m.Verify(t.Context(), opts, VerifyOptions{Seed: 3})
 		if err != nil {
 			t.Fatal(err)
