@@ -25,6 +25,12 @@ func Combine(out, base []float64, h float64, c []float64, row []int, k []float64
 		return
 	}
 	step := max(32, (8*chunk/len(c))&^7)
+	if useAVX512 {
+		for i := 0; i < n; i += step {
+			combineWide(&out[i], &base[i], h, &c[0], &row[0], len(c), &k[i], stride, min(step, n-i))
+		}
+		return
+	}
 	for i := 0; i < n; i += step {
 		combine(&out[i], &base[i], h, &c[0], &row[0], len(c), &k[i], stride, min(step, n-i))
 	}

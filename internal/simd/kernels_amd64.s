@@ -13732,9 +13732,9 @@ TEXT ·combine(SB), NOSPLIT, $0-72
 	MOVQ         terms+40(FP), R8
 	MOVQ         n+64(FP), R9
 	SUBQ         $0x18, R9
-	JL           short
+	JL           by6none
 
-wide:
+by6:
 	XORL         R10, R10
 	MOVQ         (BX)(R10*8), R11
 	IMULQ        DI, R11
@@ -13754,9 +13754,9 @@ wide:
 	VMULPD       Y7, Y6, Y6
 	INCQ         R10
 	CMPQ         R10, R8
-	JGE          wideclosed
+	JGE          by6closed
 
-wideterm:
+by6term:
 	MOVQ         (BX)(R10*8), R11
 	IMULQ        DI, R11
 	ADDQ         SI, R11
@@ -13769,9 +13769,9 @@ wideterm:
 	VFMADD231PD  160(R11), Y7, Y6
 	INCQ         R10
 	CMPQ         R10, R8
-	JLT          wideterm
+	JLT          by6term
 
-wideclosed:
+by6closed:
 	VFMADD213PD (CX), Y0, Y1
 	VMOVUPD     Y1, (AX)
 	VFMADD213PD 32(CX), Y0, Y2
@@ -13788,13 +13788,14 @@ wideclosed:
 	ADDQ        $0x000000c0, CX
 	ADDQ        $0x000000c0, SI
 	SUBQ        $0x18, R9
-	JGE         wide
+	JGE         by6
 
-short:
-	ADDQ $0x14, R9
-	JL   end
+by6none:
+	ADDQ $0x18, R9
+	SUBQ $0x04, R9
+	JL   by1none
 
-four:
+by1:
 	XORL         R10, R10
 	MOVQ         (BX)(R10*8), R11
 	IMULQ        DI, R11
@@ -13804,9 +13805,9 @@ four:
 	VMULPD       Y2, Y1, Y1
 	INCQ         R10
 	CMPQ         R10, R8
-	JGE          fourclosed
+	JGE          by1closed
 
-fourterm:
+by1term:
 	MOVQ         (BX)(R10*8), R11
 	IMULQ        DI, R11
 	ADDQ         SI, R11
@@ -13814,19 +13815,20 @@ fourterm:
 	VFMADD231PD  (R11), Y2, Y1
 	INCQ         R10
 	CMPQ         R10, R8
-	JLT          fourterm
+	JLT          by1term
 
-fourclosed:
+by1closed:
 	VFMADD213PD (CX), Y0, Y1
 	VMOVUPD     Y1, (AX)
 	ADDQ        $0x00000020, AX
 	ADDQ        $0x00000020, CX
 	ADDQ        $0x00000020, SI
 	SUBQ        $0x04, R9
-	JGE         four
+	JGE         by1
 
-end:
+by1none:
 	ADDQ         $0x04, R9
+	TESTQ        R9, R9
 	JZ           done
 	MOVQ         $0x00000004, R10
 	SUBQ         R9, R10

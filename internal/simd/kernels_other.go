@@ -53,6 +53,10 @@ func rankUpdate4(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int
 func packPanels(packed, x *float64, rows, cols, xs int)  { panic(noKernels) }
 func matVec(y, a, x *float64, rows, cols, as, from int)  { panic(noKernels) }
 func matVecT(y, a, x *float64, rows, cols, as, from int) { panic(noKernels) }
+func combineWide(out, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride, n int) {
+	panic(noKernels)
+}
+
 func laneProductWide(y, a, z *float64, rows, inner, ys, as, zs, from int) {
 	panic(noKernels)
 }

@@ -4,6 +4,11 @@
 
 package simd
 
+// combineWide is combine by vectors of eight.
+//
+//go:noescape
+func combineWide(out *float64, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride int, n int)
+
 // laneProductWide is laneProduct8 by vectors of eight.
 //
 //go:noescape

@@ -4,6 +4,193 @@
 
 #include "textflag.h"
 
+// func combineWide(out *float64, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride int, n int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·combineWide(SB), NOSPLIT, $0-72
+	MOVQ         out+0(FP), AX
+	MOVQ         base+8(FP), CX
+	MOVQ         c+24(FP), DX
+	MOVQ         row+32(FP), BX
+	MOVQ         k+48(FP), SI
+	VBROADCASTSD h+16(FP), Z0
+	MOVQ         stride+56(FP), DI
+	SHLQ         $0x03, DI
+	MOVQ         terms+40(FP), R8
+	MOVQ         n+64(FP), R9
+	SUBQ         $0x30, R9
+	JL           by6none
+
+by6:
+	XORL         R10, R10
+	MOVQ         (BX)(R10*8), R11
+	IMULQ        DI, R11
+	ADDQ         SI, R11
+	VBROADCASTSD (DX)(R10*8), Z7
+	VMOVUPD      (R11), Z1
+	VMULPD       Z7, Z1, Z1
+	VMOVUPD      64(R11), Z2
+	VMULPD       Z7, Z2, Z2
+	VMOVUPD      128(R11), Z3
+	VMULPD       Z7, Z3, Z3
+	VMOVUPD      192(R11), Z4
+	VMULPD       Z7, Z4, Z4
+	VMOVUPD      256(R11), Z5
+	VMULPD       Z7, Z5, Z5
+	VMOVUPD      320(R11), Z6
+	VMULPD       Z7, Z6, Z6
+	INCQ         R10
+	CMPQ         R10, R8
+	JGE          by6closed
+
+by6term:
+	MOVQ         (BX)(R10*8), R11
+	IMULQ        DI, R11
+	ADDQ         SI, R11
+	VBROADCASTSD (DX)(R10*8), Z7
+	VFMADD231PD  (R11), Z7, Z1
+	VFMADD231PD  64(R11), Z7, Z2
+	VFMADD231PD  128(R11), Z7, Z3
+	VFMADD231PD  192(R11), Z7, Z4
+	VFMADD231PD  256(R11), Z7, Z5
+	VFMADD231PD  320(R11), Z7, Z6
+	INCQ         R10
+	CMPQ         R10, R8
+	JLT          by6term
+
+by6closed:
+	VFMADD213PD (CX), Z0, Z1
+	VMOVUPD     Z1, (AX)
+	VFMADD213PD 64(CX), Z0, Z2
+	VMOVUPD     Z2, 64(AX)
+	VFMADD213PD 128(CX), Z0, Z3
+	VMOVUPD     Z3, 128(AX)
+	VFMADD213PD 192(CX), Z0, Z4
+	VMOVUPD     Z4, 192(AX)
+	VFMADD213PD 256(CX), Z0, Z5
+	VMOVUPD     Z5, 256(AX)
+	VFMADD213PD 320(CX), Z0, Z6
+	VMOVUPD     Z6, 320(AX)
+	ADDQ        $0x00000180, AX
+	ADDQ        $0x00000180, CX
+	ADDQ        $0x00000180, SI
+	SUBQ        $0x30, R9
+	JGE         by6
+
+by6none:
+	ADDQ $0x30, R9
+	SUBQ $0x10, R9
+	JL   by2none
+
+by2:
+	XORL         R10, R10
+	MOVQ         (BX)(R10*8), R11
+	IMULQ        DI, R11
+	ADDQ         SI, R11
+	VBROADCASTSD (DX)(R10*8), Z3
+	VMOVUPD      (R11), Z1
+	VMULPD       Z3, Z1, Z1
+	VMOVUPD      64(R11), Z2
+	VMULPD       Z3, Z2, Z2
+	INCQ         R10
+	CMPQ         R10, R8
+	JGE          by2closed
+
+by2term:
+	MOVQ         (BX)(R10*8), R11
+	IMULQ        DI, R11
+	ADDQ         SI, R11
+	VBROADCASTSD (DX)(R10*8), Z3
+	VFMADD231PD  (R11), Z3, Z1
+	VFMADD231PD  64(R11), Z3, Z2
+	INCQ         R10
+	CMPQ         R10, R8
+	JLT          by2term
+
+by2closed:
+	VFMADD213PD (CX), Z0, Z1
+	VMOVUPD     Z1, (AX)
+	VFMADD213PD 64(CX), Z0, Z2
+	VMOVUPD     Z2, 64(AX)
+	ADDQ        $0x00000080, AX
+	ADDQ        $0x00000080, CX
+	ADDQ        $0x00000080, SI
+	SUBQ        $0x10, R9
+	JGE         by2
+
+by2none:
+	ADDQ $0x10, R9
+	SUBQ $0x08, R9
+	JL   by1none
+
+by1:
+	XORL         R10, R10
+	MOVQ         (BX)(R10*8), R11
+	IMULQ        DI, R11
+	ADDQ         SI, R11
+	VBROADCASTSD (DX)(R10*8), Z2
+	VMOVUPD      (R11), Z1
+	VMULPD       Z2, Z1, Z1
+	INCQ         R10
+	CMPQ         R10, R8
+	JGE          by1closed
+
+by1term:
+	MOVQ         (BX)(R10*8), R11
+	IMULQ        DI, R11
+	ADDQ         SI, R11
+	VBROADCASTSD (DX)(R10*8), Z2
+	VFMADD231PD  (R11), Z2, Z1
+	INCQ         R10
+	CMPQ         R10, R8
+	JLT          by1term
+
+by1closed:
+	VFMADD213PD (CX), Z0, Z1
+	VMOVUPD     Z1, (AX)
+	ADDQ        $0x00000040, AX
+	ADDQ        $0x00000040, CX
+	ADDQ        $0x00000040, SI
+	SUBQ        $0x08, R9
+	JGE         by1
+
+by1none:
+	ADDQ         $0x08, R9
+	TESTQ        R9, R9
+	JZ           done
+	MOVQ         $-1, R10
+	BZHIQ        R9, R10, R10
+	KMOVW        R10, K1
+	XORL         R9, R9
+	MOVQ         (BX)(R9*8), R10
+	IMULQ        DI, R10
+	ADDQ         SI, R10
+	VBROADCASTSD (DX)(R9*8), Z2
+	VMOVUPD.Z    (R10), K1, Z1
+	VMULPD       Z2, Z1, Z1
+	INCQ         R9
+	CMPQ         R9, R8
+	JGE          lastclosed
+
+lastterm:
+	MOVQ         (BX)(R9*8), R10
+	IMULQ        DI, R10
+	ADDQ         SI, R10
+	VBROADCASTSD (DX)(R9*8), Z2
+	VMOVUPD.Z    (R10), K1, Z3
+	VFMADD231PD  Z3, Z2, Z1
+	INCQ         R9
+	CMPQ         R9, R8
+	JLT          lastterm
+
+lastclosed:
+	VMOVUPD.Z   (CX), K1, Z2
+	VFMADD213PD Z2, Z0, Z1
+	VMOVUPD     Z1, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
 // func laneProductWide(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int)
 // Requires: AVX, AVX512F
 TEXT ·laneProductWide(SB), NOSPLIT, $0-72

@@ -142,6 +142,8 @@ func products() {
 
 // wide writes the kernels for AVX-512.
 func wide() {
+	kernel("combineWide", "(out, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride, n int)",
+		"combineWide is combine by vectors of eight.", emit.CombineWide)
 	kernel("laneProductWide", "(y, a, z *float64, rows, inner, ys, as, zs, from int)",
 		"laneProductWide is laneProduct8 by vectors of eight.", emit.LaneProductWide)
 	kernel("rankUpdateWide", "(to, y, x *float64, pairs, inner, gs, yi, yk, from int)",

@@ -1,6 +1,8 @@
 package emit
 
 import (
+	"fmt"
+
 	. "github.com/mmcloughlin/avo/build"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
@@ -9,9 +11,41 @@ import (
 // Combine is out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first
 // product rounded: arguments out, base, h, c, row, terms > 0, k, stride, n.
 func Combine(args Args) {
+	combine(args, shape{32, YMM, LoadMasked, StoreMasked, Mask}, []int{6, 1})
+}
+
+// CombineWide is Combine with vectors of eight.
+func CombineWide(args Args) {
+	combine(args, shape{
+		64, ZMM,
+		func(m Mem, mask, to reg.VecVirtual) { VMOVUPD_Z(m, wideMask, to) },
+		func(x, mask reg.VecVirtual, m Mem) { VMOVUPD(x, wideMask, m) },
+		func(n reg.Register, _ reg.VecVirtual) {
+			bits := GP64()
+			MOVQ(I32(-1), bits)
+			BZHIQ(n, bits, bits)
+			KMOVW(bits.As32(), wideMask)
+		},
+	}, []int{6, 2, 1})
+}
+
+// wideMask is the mask of the last vector of eight.
+var wideMask = reg.K1
+
+// shape is a kind of vector.
+type shape struct {
+	bytes int
+	reg   func() reg.VecVirtual
+	load  func(m Mem, mask, to reg.VecVirtual)
+	store func(x, mask reg.VecVirtual, m Mem)
+	mask  func(n reg.Register, to reg.VecVirtual) // of the first n elements
+}
+
+// combine goes through the elements by blocks of so many vectors.
+func combine(args Args, is shape, blocks []int) {
 	p := pointers(args, "out", "base", "c", "row", "k")
 	out, base, c, row, k := p[0], p[1], p[2], p[3], p[4]
-	h := YMM()
+	h := is.reg()
 	Broadcast(args.Float("h"), h)
 	stride, terms, n := bytes(args, "stride"), args.Load("terms"), args.Load("n")
 
@@ -21,10 +55,10 @@ func Combine(args Args) {
 			if mask == nil {
 				VMOVUPD(m, to)
 			} else {
-				LoadMasked(m, *mask, to)
+				is.load(m, *mask, to)
 			}
 		}
-		j, at, s := GP64(), GP64(), YMM()
+		j, at, s := GP64(), GP64(), is.reg()
 		locate := func() {
 			MOVQ(Mem{Base: row, Index: j, Scale: 8}, at)
 			IMULQ(stride, at)
@@ -34,7 +68,7 @@ func Combine(args Args) {
 		zero(j)
 		locate()
 		for v, x := range acc {
-			read(Mem{Base: at, Disp: 32 * v}, x)
+			read(Mem{Base: at, Disp: is.bytes * v}, x)
 			VMULPD(s, x, x)
 		}
 		INCQ(j)
@@ -44,11 +78,11 @@ func Combine(args Args) {
 		locate()
 		for v, x := range acc {
 			if mask == nil {
-				VFMADD231PD(Mem{Base: at, Disp: 32 * v}, s, x)
+				VFMADD231PD(Mem{Base: at, Disp: is.bytes * v}, s, x)
 				continue
 			}
-			y := YMM()
-			read(Mem{Base: at, Disp: 32 * v}, y)
+			y := is.reg()
+			read(Mem{Base: at, Disp: is.bytes * v}, y)
 			VFMADD231PD(y, s, x)
 		}
 		INCQ(j)
@@ -56,16 +90,16 @@ func Combine(args Args) {
 		JLT(LabelRef(label + "term"))
 		Label(label + "closed")
 		for v, x := range acc {
-			m := Mem{Base: base, Disp: 32 * v}
+			m := Mem{Base: base, Disp: is.bytes * v}
 			if mask == nil {
 				VFMADD213PD(m, h, x)
-				VMOVUPD(x, Mem{Base: out, Disp: 32 * v})
+				VMOVUPD(x, Mem{Base: out, Disp: is.bytes * v})
 				continue
 			}
-			y := YMM()
+			y := is.reg()
 			read(m, y)
 			VFMADD213PD(y, h, x)
-			StoreMasked(x, *mask, Mem{Base: out, Disp: 32 * v})
+			is.store(x, *mask, Mem{Base: out, Disp: is.bytes * v})
 		}
 	}
 	advance := func(by uint64) {
@@ -76,31 +110,27 @@ func Combine(args Args) {
 	registers := func(n int) []reg.VecVirtual {
 		acc := make([]reg.VecVirtual, n)
 		for v := range acc {
-			acc[v] = YMM()
+			acc[v] = is.reg()
 		}
 		return acc
 	}
-	const vecs = 6
-	SUBQ(Imm(4*vecs), n)
-	JL(LabelRef("short"))
-	Label("wide")
-	chain(registers(vecs), nil, "wide")
-	advance(32 * vecs)
-	SUBQ(Imm(4*vecs), n)
-	JGE(LabelRef("wide"))
-	Label("short")
-	ADDQ(Imm(4*vecs-4), n)
-	JL(LabelRef("end"))
-	Label("four")
-	chain(registers(1), nil, "four")
-	advance(32)
-	SUBQ(Imm(4), n)
-	JGE(LabelRef("four"))
-	Label("end")
-	ADDQ(Imm(4), n)
+	each := is.bytes / 8
+	for _, vecs := range blocks {
+		label := fmt.Sprintf("by%d", vecs)
+		SUBQ(Imm(uint64(each*vecs)), n)
+		JL(LabelRef(label + "none"))
+		Label(label)
+		chain(registers(vecs), nil, label)
+		advance(uint64(is.bytes * vecs))
+		SUBQ(Imm(uint64(each*vecs)), n)
+		JGE(LabelRef(label))
+		Label(label + "none")
+		ADDQ(Imm(uint64(each*vecs)), n)
+	}
+	TESTQ(n, n)
 	JZ(LabelRef("done"))
-	mask := YMM()
-	Mask(n, mask)
+	mask := is.reg()
+	is.mask(n, mask)
 	chain(registers(1), &mask, "last")
 	Label("done")
 }
