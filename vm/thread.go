@@ -70,6 +70,8 @@ const (
 	threadWork  = 1 << 17
 	recordWork  = 1 << 12
 	recordsEach = 64 // of one instruction at most
+
+	functionWork = 16 // how many sums an elementary function takes the time of
 )
 
 // add appends a step.
@@ -176,6 +178,8 @@ func (c *compiler) addMicro(l *loop, u *micro) {
 	if isFunction(u.op) {
 		r.Step = int32(len(c.thread.steps))
 		c.thread.steps = append(c.thread.steps, one)
+		c.appendWork(functionWork*l.n, r)
+		return
 	}
 	c.append(r)
 }

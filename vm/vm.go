@@ -13,6 +13,13 @@
 // takes a few hundred elements at a time through all of them, so temporaries
 // stay in the first-level cache. The package knows nothing of models or
 // solvers.
+//
+// There are two backends. The generic one is the specification, Go code for any
+// processor. The one for AVX2 gives the same bits: short instructions become
+// threaded code, which is entered once and not once an instruction (package
+// vm/internal/kernel), a pair of sums, differences or products runs as one, many
+// scalar instructions that do the same run as a batch, and products with
+// matrices are kernels of package simd.
 package vm
 
 import (

@@ -1,0 +1,297 @@
+package vm
+
+import (
+	"fmt"
+
+	"odes.dev/odes/tape"
+)
+
+// stripElements is the length of a strip: short enough that a dozen temporaries
+// fit the first-level cache, long enough that a loop's start costs little.
+const stripElements = 512
+
+// longStrip returns the length of the strips of a loop that has several: a row of
+// its arrays, if parts of rows of other arrays are read, which then need not be
+// laid out; else as many whole rows as are not too long.
+func (c *compiler) longStrip(gr *group) int {
+	v := gr.values[0]
+	width := c.width(v)
+	shape := c.t.Shape(tape.Value(v))
+	row := shape[len(shape)-1] * width
+	switch {
+	case row >= minRow && row <= 2*rowsElements && c.readsRows(gr):
+		return row
+	case row <= rowsElements:
+		return rowsElements / row * row
+	}
+	return max(rowsElements/width, 1) * width
+}
+
+// readsRows reports whether a loop reads parts of rows of larger arrays.
+func (c *compiler) readsRows(gr *group) bool {
+	for _, v := range gr.values {
+		for k := range c.t.Instr(tape.Value(v)).Args {
+			w := c.operandView(v, k)
+			if n := len(w.strides); !w.lazy() && !w.dense() && !w.single() && w.strides[n-1] == 1 && c.lane[w.root] == c.lane[v] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// minRow is the length of a row that is worth a strip.
+const minRow = 64
+
+// rowsElements is about the length of a strip of a loop that has several.
+const rowsElements = stripElements
+
+// emitLoop writes the loop of a group.
+func (c *compiler) emitLoop(gr *group, local map[int]bool) {
+	size := c.size(gr.values[0])
+	width := c.width(gr.values[0])
+	strip := max(stripElements/width, 1) * width
+	long := c.p.fast && size > strip
+	if long {
+		strip = c.longStrip(gr)
+	}
+	l := &loop{n: size, strip: strip, lanes: width}
+	c.p.strip = max(c.p.strip, min(strip, size))
+	s := strips{c: c, long: long, filled: map[filling]int{}, laid: map[layout]int{}, uses: map[int]int{}}
+	for _, v := range gr.values { // reads still to come of each local value
+		for _, r := range c.args(v) {
+			if local[r] {
+				s.uses[r]++
+			}
+		}
+	}
+	pairs := c.pairs(gr, local, s.uses, true)
+	for _, v := range gr.values {
+		in := c.t.Instr(tape.Value(v))
+		c.p.ops++
+		c.p.flops += size * opFlops(in.Op)
+		if pairs.first[v] {
+			continue
+		}
+		u := micro{op: in.Op, arity: int8(len(in.Args)), power: in.Attr.Power}
+		var spent []int
+		read := func(v, k int, f form) (o operand, shared bool) {
+			w := c.operandView(v, k)
+			switch {
+			case local[w.root]:
+				o = operand{reg: c.reg[w.root]}
+			case c.aligned(v, k):
+				o = operand{reg: c.reg[w.root], off: c.base[w.root] + w.off*width, moves: true}
+			case f != whole:
+				u.rows = f == row
+				return operand{reg: c.register(w.root), off: c.base[w.root] + w.off, moves: f == row}, true
+			default:
+				reg, always := s.fill(l, c.t.Instr(tape.Value(v)).Args[k], w, width)
+				o = operand{reg: reg}
+				if !always {
+					spent = append(spent, reg)
+				}
+			}
+			return o, false
+		}
+		done := func(v int) {
+			for _, r := range c.args(v) {
+				if local[r] {
+					if s.uses[r]--; s.uses[r] == 0 && !pairs.first[r] {
+						spent = append(spent, c.reg[r])
+					}
+				}
+			}
+		}
+		operands := []*operand{&u.a, &u.b, &u.c}
+		if k, ok := pairs.second[v]; ok {
+			c.readPair(&u, v, k, read)
+			done(c.operandView(v, k).root)
+		} else {
+			forms := c.forms(v, local)
+			for k := range in.Args {
+				o, shared := read(v, k, forms[k])
+				*operands[k] = o
+				if shared {
+					u.shared |= 1 << k
+				}
+			}
+		}
+		done(v)
+		// The result may take the strip of an operand that is not read again.
+		s.free = append(s.free, spent...)
+		if local[v] {
+			c.reg[v] = s.take()
+			u.dst = operand{reg: c.reg[v]}
+		} else {
+			u.dst = operand{reg: c.reg[v], off: c.base[v], moves: true}
+		}
+		l.body = append(l.body, u)
+		for _, i := range c.joining[v] {
+			at := c.p.outputs[i].place
+			to := operand{reg: at.Vector, off: at.Offset, moves: true}
+			l.body = append(l.body, micro{op: tape.Add, arity: 2, dst: to, a: to, b: u.dst})
+		}
+		if local[v] && s.uses[v] == 0 {
+			s.free = append(s.free, c.reg[v])
+		}
+	}
+	c.addLoop(l)
+}
+
+// form is how an operand of a loop stands to the result.
+type form uint8
+
+const (
+	whole  form = iota // an element for each
+	row                // one for all lanes
+	single             // one for all
+)
+
+// forms returns how the operands of elementwise v are given to kernels that can
+// repeat elements. At least one operand is whole, and the others are alike.
+func (c *compiler) forms(v int, local map[int]bool) [3]form {
+	var f [3]form
+	if !c.p.fast {
+		return f
+	}
+	args := c.t.Instr(tape.Value(v)).Args
+	some := false
+	for k := range args {
+		w := c.operandView(v, k)
+		switch {
+		case local[w.root] || c.aligned(v, k):
+		case w.single() && !c.lane[w.root]:
+			f[k] = single
+		case w.dense() && !c.splat[w.root] && c.lane[v] && !c.lane[w.root]:
+			f[k] = row
+		}
+		some = some || f[k] == row
+	}
+	n := 0
+	for k := range args {
+		if some && f[k] == single || n == len(args)-1 {
+			f[k] = whole
+		}
+		if f[k] != whole {
+			n++
+		}
+	}
+	return f
+}
+
+// args lists the roots of v's operands, one entry each.
+func (c *compiler) args(v int) []int {
+	var out []int
+	for k := range c.t.Instr(tape.Value(v)).Args {
+		out = append(out, c.operandView(v, k).root)
+	}
+	return out
+}
+
+func opFlops(op tape.Op) int {
+	switch op {
+	case tape.FMA:
+		return 2
+	case tape.Select, tape.Abs, tape.Neg, tape.Sign:
+		return 0
+	}
+	return 1
+}
+
+// strips hands out the temporaries of one loop. Programs use the same ones for
+// all their loops.
+type strips struct {
+	c      *compiler
+	used   int
+	free   []int
+	filled map[filling]int // what is laid out once for the whole loop
+	uses   map[int]int
+
+	long bool           // what is laid out for a strip stays to its end
+	laid map[layout]int // that
+}
+
+// layout is a value as an operand of a shape.
+type layout struct {
+	value tape.Value
+	shape string
+}
+
+// filling is a view of a single element.
+type filling struct{ root, off, width int }
+
+func (s *strips) take() int {
+	if n := len(s.free); n > 0 {
+		r := s.free[n-1]
+		s.free = s.free[:n-1]
+		return r
+	}
+	r := s.c.stripRegister(s.used)
+	s.used++
+	return r
+}
+
+// fresh is take without reuse, for what lives as long as the loop.
+func (s *strips) fresh() int {
+	r := s.c.stripRegister(s.used)
+	s.used++
+	return r
+}
+
+// reader returns what lays out w for lanes lanes.
+func (c *compiler) reader(w view, lanes int) reader {
+	switch lane := c.lane[w.root]; {
+	case w.pad != nil:
+		return newPadReader(w, lanes, lane)
+	case w.index != nil:
+		return newIndexReader(w, lanes, lane)
+	default:
+		r := newWalker(w, lanes, lane)
+		return &r
+	}
+}
+
+// stripRegister returns the i-th strip register of the program.
+func (c *compiler) stripRegister(i int) int {
+	for r := range c.p.regs {
+		if c.p.regs[r].kind == strip {
+			if i == 0 {
+				return r
+			}
+			i--
+		}
+	}
+	return c.newRegister(register{kind: strip})
+}
+
+// fill writes the instruction that lays out view w for a loop, once if it is a
+// single element (always is then true), else for every strip.
+func (s *strips) fill(l *loop, v tape.Value, w view, width int) (reg int, always bool) {
+	c := s.c
+	at := layout{v, fmt.Sprint(w.shape)}
+	if r, ok := s.laid[at]; ok {
+		return r, true
+	}
+	u := micro{op: tape.Broadcast, a: operand{reg: c.register(w.root), off: c.base[w.root]}}
+	u.from = c.reader(w, width)
+	if w.single() {
+		key := filling{w.root, w.off, width}
+		reg, ok := s.filled[key]
+		if !ok {
+			reg = s.fresh()
+			s.filled[key] = reg
+			u.dst = operand{reg: reg}
+			l.once = append(l.once, u)
+		}
+		return reg, true
+	}
+	if s.long {
+		u.dst = operand{reg: s.fresh()}
+		s.laid[at] = u.dst.reg
+	} else {
+		u.dst = operand{reg: s.take()}
+	}
+	l.body = append(l.body, u)
+	return u.dst.reg, s.long
+}
