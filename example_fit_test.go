@@ -95,13 +95,13 @@ func Example_fit() {
 	}
 	fmt.Printf("loss %.3f, slope below 1e-6: %v\n", f, math.Sqrt(dot(g, g)) < 1e-6)
 	for i, name := range names {
-		fmt.Printf("%-3s %.3f\n", name, math.Exp(x[i]))
+		fmt.Printf("%-3s %.6f\n", name, math.Exp(x[i]))
 	}
 	// Output:
 	// loss 4.798, slope below 1e-6: true
-	// ka  0.944
-	// k   0.178
-	// V   21.960
-	// lag 0.373
-	// sd  0.098
+	// ka  0.944318
+	// k   0.177806
+	// V   21.960227
+	// lag 0.372736
+	// sd  0.098333
 }
