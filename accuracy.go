@@ -74,7 +74,7 @@ func (r *run) refined(opts Options, factor float64) Options {
 // share is how much of the error of a run its difference to the refined one is.
 func (r *run) share() float64 {
 	if r.settings.solver.Fixed > 0 {
-		return 1 - math.Ldexp(1, -r.method(0).Info().Order)
+		return 1 - 1/float64(int64(1)<<r.method(0).Info().Order)
 	}
 	return 1 - max(float64(r.settings.solver.RTol*tighter), leastTol)/max(r.settings.solver.RTol, 2*leastTol)
 }
