@@ -55,3 +55,36 @@ func said(s *odes.Sensitivities, what string) bool {
 	}
 	return false
 }
+
+// TestSettingsInModel writes the settings of accuracy into a model rather than on the command line.
+func TestSettingsInModel(t *testing.T) {
+	m, err := odes.Parse("settings.ode", `
+time t from 0 to 3
+param k = 1
+state x = 1, y = 0
+x' = -k*x
+y' = x - y
+objective J = sum_at(grid(0, 3, 50), x*y)
+solver { method = rkc2  stages = 6  observe = dense  sens_tol = 1e-3  atol = [1e-6, 1e-9]  quad_tol = 1e-5 }
+sens   { mode = continuous  error = on  control = on  rtol = 1e-6  atol = 1e-9 }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(context.Background(), odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Settings.Method != "rkc2" || s.Settings.Mode != "continuous" || s.Errors == nil {
+		t.Errorf("%+v", s.Settings)
+	}
+	for _, wrong := range []odes.Setting{
+		{Key: "solver.stages", Value: "1"}, {Key: "solver.stages", Value: "51"}, {Key: "solver.method", Value: "dopri5"},
+		{Key: "solver.observe", Value: "sometimes"}, {Key: "sens.error", Value: "maybe"}, {Key: "sens.control", Value: "3"},
+		{Key: "solver.atol", Value: "[1, 2, 3]"}, {Key: "solver.atol", Value: "[-1, 2]"}, {Key: "sens.rtol", Value: "2"}, {Key: "solver.sens_tol", Value: "1"},
+	} {
+		if _, err := m.Sensitivities(context.Background(), odes.Options{Settings: []odes.Setting{wrong}}); err == nil {
+			t.Errorf("%s = %s passed", wrong.Key, wrong.Value)
+		}
+	}
+}

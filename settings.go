@@ -218,7 +218,7 @@ var modeNames = []string{"adjoint", "tangent", "forward", "continuous", "backsol
 
 // laterMethods are names that the language reserves for methods to come.
 var laterMethods = []string{
-	"rkc2", "backward_euler", "trapezoidal", "implicit_midpoint", "sdirk2", "esdirk4", "rodas5p", "radau5", "bdf",
+	"backward_euler", "trapezoidal", "implicit_midpoint", "sdirk2", "esdirk4", "rodas5p", "radau5", "bdf",
 }
 
 func methodNames() []string {
