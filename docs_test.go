@@ -63,6 +63,14 @@ func TestDocumentsModels(t *testing.T) {
 	}
 }
 
+// TestGrammarInManual holds the grammar in the manual against the parser's.
+func TestGrammarInManual(t *testing.T) {
+	shown := blocks(t, filepath.Join("docs", "language.md"), "ebnf")
+	if len(shown) != 1 || shown[0] != odes.Grammar() {
+		t.Errorf("docs/language.md does not show what odes doc grammar prints:\n%s", odes.Grammar())
+	}
+}
+
 // TestReadme compares the model and the table of the README with the example's.
 func TestReadme(t *testing.T) {
 	path := filepath.Join("examples", "bounce", "bounce.ode")
