@@ -285,6 +285,10 @@ func naiveOp(op tape.Op, a, b float64) float64 {
 		return a / b
 	case tape.Pow:
 		return math.Pow(a, b)
+	case tape.Hypot:
+		return math.Hypot(a, b)
+	case tape.Atan2:
+		return math.Atan2(a, b)
 	case tape.Neg:
 		return -a
 	case tape.Lgamma:

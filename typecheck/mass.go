@@ -147,7 +147,7 @@ func lentz(c, d float64, step func(n float64) (num, den float64)) float64 {
 		d = 1 / nonzero(math.FMA(num, d, den))
 		c = nonzero(den + num/c)
 		f *= c * d
-		if math.Abs(c*d-1) < 1e-16 {
+		if math.Abs(float64(c*d)-1) < 1e-16 {
 			break
 		}
 	}
