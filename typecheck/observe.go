@@ -289,8 +289,8 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y Expr) E
 
 // foreignNoise are other names of distributions.
 var foreignNoise = map[string]string{
-	"gaussian": "normal(sd)", "Normal": "normal(sd)", "gauss": "normal(sd)", "N": "normal(sd)", "student_t": "student(nu, s)", "cauchy": "student(1, s)", "exp": "exponential(lambda)",
-	"logNormal": "lognormal(sd)", "double_exponential": "laplace(b)", "neg_binomial_2": "negbin(phi)",
+	"gaussian": "normal", "Normal": "normal", "gauss": "normal", "N": "normal", "student_t": "student", "cauchy": "student", "exp": "exponential",
+	"logNormal": "lognormal", "double_exponential": "laplace", "neg_binomial_2": "negbin",
 }
 
 // noise finds the row of a distribution call.
