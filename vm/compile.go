@@ -262,6 +262,12 @@ func (c *compiler) schedule() {
 		c.groups = append(c.groups, g)
 	}
 	c.in = make([]int, n)
+	c.enumerate()
+	c.sink()
+}
+
+// enumerate notes which group computes each root.
+func (c *compiler) enumerate() {
 	for i, g := range c.groups {
 		for _, v := range g.values {
 			c.in[v] = i

@@ -1,0 +1,106 @@
+package vm
+
+import (
+	"slices"
+
+	"odes.dev/odes/tape"
+)
+
+// sink moves instructions on long arrays from the loop that could run them first
+// to the later loop that alone reads their results, where that leaves fewer whole
+// arrays between the loops: a transposed stencil needs only the array whose
+// neighbours are read.
+func (c *compiler) sink() {
+	long := 0
+	for i := range c.groups {
+		if gr := &c.groups[i]; gr.loop && c.size(gr.values[0]) > stripElements {
+			long++
+		}
+	}
+	if long < 2 {
+		return
+	}
+	readers := c.readers()
+	for g := len(c.groups) - 1; g >= 0; g-- {
+		gr := &c.groups[g]
+		if !gr.loop || len(gr.values) == 0 || c.size(gr.values[0]) <= stripElements {
+			continue
+		}
+		for h := g + 1; h < len(c.groups) && len(gr.values) > 0; h++ {
+			if to := &c.groups[h]; to.loop && len(to.values) > 0 && c.size(to.values[0]) == c.size(gr.values[0]) && c.lane[to.values[0]] == c.lane[gr.values[0]] {
+				c.sinkInto(g, h, readers)
+			}
+		}
+	}
+	c.groups = slices.DeleteFunc(c.groups, func(gr group) bool { return len(gr.values) == 0 })
+	c.enumerate()
+}
+
+// reading is a value whose instruction reads a root, -1 for an output; whole
+// tells that it reads element i of it for its own element i.
+type reading struct {
+	value int
+	whole bool
+}
+
+// readers lists who reads each root.
+func (c *compiler) readers() map[int][]reading {
+	out := map[int][]reading{}
+	for _, gr := range c.groups {
+		for _, v := range gr.values {
+			for k := range c.t.Instr(tape.Value(v)).Args {
+				w := c.operandView(v, k)
+				out[w.root] = append(out[w.root], reading{v, gr.loop && c.aligned(v, k) && c.whole(w)})
+			}
+		}
+	}
+	for _, o := range c.t.Outputs {
+		r := c.where[o.Value].root
+		out[r] = append(out[r], reading{value: -1})
+	}
+	return out
+}
+
+func (c *compiler) sinkInto(g, h int, readers map[int][]reading) {
+	from, to := &c.groups[g], &c.groups[h]
+	sunk := map[int]bool{}
+	for i := len(from.values) - 1; i >= 0; i-- {
+		v := from.values[i]
+		sunk[v] = true
+		for _, r := range readers[v] {
+			if r.value < 0 || !r.whole || c.in[r.value] != h && !sunk[r.value] {
+				sunk[v] = false
+			}
+		}
+	}
+	// Arrays between the loops, before and after.
+	before, after := 0, 0
+	for _, v := range from.values {
+		crosses, would := false, false
+		for _, r := range readers[v] {
+			if r.value >= 0 {
+				crosses = crosses || c.in[r.value] == h
+				would = would || c.in[r.value] == h || sunk[r.value]
+			}
+		}
+		if crosses {
+			before++
+		}
+		if would && !sunk[v] {
+			after++
+		}
+	}
+	if after >= before {
+		return
+	}
+	var stay, move []int
+	for _, v := range from.values {
+		if sunk[v] {
+			move = append(move, v)
+			c.in[v] = h
+		} else {
+			stay = append(stay, v)
+		}
+	}
+	from.values, to.values = stay, append(move, to.values...)
+}
