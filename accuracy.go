@@ -159,7 +159,7 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 			return s, nil
 		}
 		// Errors follow tolerances roughly: aim at half of what is wanted.
-		factor := min(float64(0.5*want)/reached, tighter)
+		factor := min(float64(0.5*want)/reached, 0.25)
 		if !(factor > 1e-3) { // far off, they follow poorly
 			factor = 1e-3
 		}
