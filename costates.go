@@ -40,7 +40,15 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	var times []float64 // descending
 	var trace []float64 // [len(times)][rows][n]
 	block, at := -1, 0  // the first row of the block that is swept, and its next time
+	limit := r.settings.solver.Memory
+	if limit == 0 {
+		limit = defaultMemory
+	}
+	full := false
 	adjoint.Trace = func(t float64, first int, lam []float64) {
+		if full = full || float64(len(trace)+rows*n)*8 > float64(limit); full {
+			return
+		}
 		if first != block {
 			block, at = first, 0
 		}
@@ -59,6 +67,11 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	s, err := r.once(ctx)
 	if err != nil {
 		return nil, err
+	}
+	if full {
+		l.Errorf(CodeMemory, source.Span{}, "the adjoint states of %d objectives by %d numbers of the state over %d steps need more memory than %.3g GB; choose fewer objectives, or raise solver.memory",
+			rows, n, s.Stats.Steps, float64(limit)/1e9)
+		return nil, l.Err()
 	}
 	out := &Costates{Objectives: s.Values, Events: s.Events, Of: make([][]Series, rows)}
 	var kept []int // ascending in time, one of two that are equal

@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"log"
 	"math"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
 )
 
 const bouncing = `
@@ -97,6 +99,22 @@ func TestCostates(t *testing.T) {
 		if u := c.Of[0][1].Unit; u != "s" {
 			t.Errorf("unit of the height by the velocity: %q", u)
 		}
+	}
+}
+
+// TestCostatesMemory asks for more than the memory that is allowed.
+func TestCostatesMemory(t *testing.T) {
+	m, err := odes.Parse("many.ode", "time t from 0 to 1\nstate x = 1\nx' = -x\nobjective J[i] = i*final(x) for i in 1:300", odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = m.Costates(t.Context(), odes.Options{Settings: []odes.Setting{{Key: "solver.memory", Value: `"1 MB"`}, {Key: "solver.hmax", Value: "0.001"}}})
+	var found bool
+	for _, d := range diag.Of(err) {
+		found = found || d.Code == odes.CodeMemory && strings.Contains(d.Message, "adjoint states")
+	}
+	if !found {
+		t.Errorf("no complaint about memory: %v", err)
 	}
 }
 
