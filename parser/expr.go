@@ -232,6 +232,8 @@ func (p *parse) noOperand(t *ast.Token) {
 			return
 		}
 		p.fail(CodePrime, p.at(t), "' is the time derivative and stands only on the left of an equation; strings stand in double quotes")
+	case isToken(t, "=") && p.i > 0 && isToken(&p.tokens[p.i-1], "="):
+		p.fail(CodeMissingExpr, p.at(t), "there are two =; write one").Fix(p.at(t), "", "remove it")
 	case p.atEnd() || isToken(t, ")") || isToken(t, "]") || isToken(t, ",") || t.Kind == ast.KeywordToken:
 		d := p.fail(CodeMissingExpr, p.gap(), "unexpected %s: the expression is missing", p.found())
 		if p.i > 0 && t.Kind != ast.EOF && t.NewLine {

@@ -319,6 +319,9 @@ func (p *parse) assigned() bool {
 	return false
 }
 
+// declares are the words behind which a name is declared with its value.
+var declares = map[string]bool{"const": true, "param": true, "state": true, "discrete": true, "alg": true}
+
 // continuation reports a token that was meant to go on with the item before
 // it on the line.
 func (p *parse) continuation() bool {
@@ -327,6 +330,9 @@ func (p *parse) continuation() bool {
 	case p.singleQuoted():
 	case isToken(t, "(") && isName(before):
 		p.fail(CodeUnexpected, p.at(t), "\"(\" cannot follow the name here; an initial value is written state x = 1, a shape x[n]")
+	case startsOperand(t) && isName(before) && p.i > 1 && (declares[p.tokens[p.i-2].Text] || isToken(&p.tokens[p.i-2], ",")) && t.Kind == ast.NumberToken:
+		p.fail(CodeUnexpected, p.at(t), "expected \"=\" between %s and %s", describe(before, false), p.found()).
+			Fix(p.span(t.Start, t.Start), "= ", "write =")
 	case startsOperand(t) && endsOperand(before) && !isToken(p.ahead(1), "="):
 		p.fail(CodeMissingOperator, p.at(t), "an operator is missing between %s and %s; a product is written %s*%s", describe(before, false), p.found(), before.Text, t.Text).
 			Fix(p.span(p.tokens[p.i-1].End, t.Start), "*", "write *")

@@ -23,6 +23,12 @@ func (c *checker) binders(x context, list []ast.Binder) (context, []*Index, bool
 	total := 1.0
 	for i := range list {
 		b := &list[i]
+		if j := c.dependent(x, b, list[:i]); j != "" {
+			c.errorf(CodeRange, b.Span, "the range of %q depends on %q, but loops are rectangular; let it run over all, and choose with: if %s <= %s then … else …", b.Name.Name, j, j, b.Name.Name)
+			y = y.with(b.Name.Name, bad(b.Name.Span), b.Name.Span)
+			ok = false
+			continue
+		}
 		lo, step, count, good := c.rangeOf(x, b.Lo, b.Step, b.Hi, "the range of "+strconv.Quote(b.Name.Name))
 		if !good {
 			ok = false
@@ -49,6 +55,27 @@ func (c *checker) binders(x context, list []ast.Binder) (context, []*Index, bool
 		y = y.with(ix.Name, v, ix.Span)
 	}
 	return y, indices, ok
+}
+
+// dependent returns the loop variable before it that a binder's range uses, or "".
+func (c *checker) dependent(x context, b *ast.Binder, before []ast.Binder) string {
+	found := ""
+	for _, e := range []ast.Expr{b.Lo, b.Step, b.Hi} {
+		if e == nil {
+			continue
+		}
+		ast.Inspect(e, func(n ast.Node) bool {
+			if name, ok := n.(*ast.Name); ok {
+				for k := range before {
+					if before[k].Name.Name == name.Name && x.scope.find(name.Name) == nil && c.namesOf(x)[name.Name] == nil {
+						found = name.Name
+					}
+				}
+			}
+			return true
+		})
+	}
+	return found
 }
 
 // rangeOf evaluates lo:step:hi.

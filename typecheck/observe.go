@@ -274,7 +274,8 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y Expr) E
 	}
 	// Neither side may see what is meant for the other: a zero for "nothing found" has no logarithm, and a missing
 	// limit none either.
-	cond := c.elementwise(stdlib.Operator("<"), s, types.Bool, y, d.below)
+	// A censored value is often recorded as the limit itself.
+	cond := c.elementwise(stdlib.Operator("<="), s, types.Bool, y, d.below)
 	choose := func(then, els Expr) Expr {
 		if anyBad(cond, then, els) {
 			return bad(s)
