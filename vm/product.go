@@ -157,6 +157,9 @@ func (m *Machine) pack() {
 	m.packed = true
 }
 
+// wideWork is the size of a matrix from which vectors of eight make up for leaving the thread.
+const wideWork = 512
+
 // records implements recorder for small products of a matrix and a vector.
 func (c *matmulStep) records(*compiler) ([]kernel.Record, bool) {
 	if c.n*c.m*c.inner > recordWork {
@@ -165,6 +168,7 @@ func (c *matmulStep) records(*compiler) ([]kernel.Record, bool) {
 	r := kernel.Record{Out: c.dst.ref(), A: c.a.ref(), B: c.b.ref(), Lanes: c.inner}
 	name := ""
 	switch {
+	case c.packed >= 0 && c.lanes == 8 && simd.Wide() && c.n*c.m*c.inner >= wideWork: // twice as fast there
 	case c.packed >= 0 && (c.lanes == 4 || c.lanes == 8):
 		name = "matvec lanes/" + strconv.Itoa(c.lanes)
 		r.A, r.N = kernel.NewRef(c.packed, 0), c.n

@@ -67,6 +67,9 @@ func Backend() string {
 	return Generic
 }
 
+// Wide reports whether products of matrices use vectors of eight.
+func Wide() bool { return useAVX512 }
+
 // Err returns what is wrong with the choice in the environment variable
 // ODES_BACKEND, nil if it was followed or empty. The choice is ignored then.
 func Err() error { return backendErr }
