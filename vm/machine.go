@@ -120,8 +120,12 @@ func (m *Machine) Run() {
 	if m.changed {
 		m.bind()
 	}
-	for _, s := range m.p.steps {
-		s.run(m)
+	if t := m.p.only; t != nil {
+		t.run(m)
+	} else {
+		for _, s := range m.p.steps {
+			s.run(m)
+		}
 	}
 	if len(m.indirect) > 0 {
 		m.deliver()

@@ -70,6 +70,7 @@ type Program struct {
 	results map[string]int // of outputs
 
 	steps []step
+	only  *thread    // the only step, if it is a thread
 	regs  []register // one per root, then strips
 	heap  int        // elements of the register file that are given by place
 	strip int        // elements in a strip register
@@ -145,6 +146,9 @@ func Compile(t *tape.Tape, opts Options) (*Program, error) {
 	c.views()
 	c.schedule()
 	c.emit()
+	if len(c.p.steps) == 1 {
+		c.p.only, _ = c.p.steps[0].(*thread)
+	}
 	return c.p, nil
 }
 
