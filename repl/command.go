@@ -411,7 +411,7 @@ func (s *Session) Refresh(w io.Writer) {
 	if !s.Changed() {
 		return
 	}
-	if s.now.text != s.disk {
+	if s.now.text != s.disk && s.now.text != "" {
 		fmt.Fprintf(w, "note: %s has changed; reload takes it and drops what was entered here\n", s.path)
 		return
 	}
@@ -434,7 +434,10 @@ func (s *Session) reread(w io.Writer) error {
 		fmt.Fprintln(w, "what was set does not fit any more and is dropped")
 	}
 	s.move(st, "reload")
-	s.disk = string(text)
+	s.disk, s.draft = string(text), ""
+	if s.opened.model == nil {
+		s.opened = st
+	}
 	s.diagnose(w, m.Warnings())
 	return nil
 }

@@ -93,6 +93,21 @@ func (s *Session) OpenText(name, text string) error {
 	return nil
 }
 
+// Mend takes up a file that is no model yet: edit goes on with its text, and it
+// is read again when it has changed.
+func (s *Session) Mend(path string) error {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return &odes.FileError{Path: path, Err: err}
+	}
+	s.begin(state{})
+	s.path, s.disk, s.draft = path, string(text), string(text)
+	if info, err := os.Stat(path); err == nil {
+		s.stamp = info.ModTime()
+	}
+	return nil
+}
+
 func (s *Session) load(path, text string) error {
 	m, err := odes.Parse(path, text, odes.ParseOptions{Files: os.DirFS(filepath.Dir(path))})
 	if err != nil {

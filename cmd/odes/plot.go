@@ -57,7 +57,7 @@ func (p *plotCmd) Run(c *call) error {
 	var picture plot.Picture
 	note := ""
 	err := c.work(func() (err error) {
-		if rest, ok := strings.CutPrefix(what, "sweep "); ok {
+		if rest, ok := strings.CutPrefix(what+" ", "sweep "); ok {
 			picture, note, err = s.Sweep(c.ctx, rest)
 			return err
 		}

@@ -154,9 +154,25 @@ func TestTerminal(t *testing.T) {
 	x.press("\x04")
 	x.ends(exitDone)
 
+	broken := filepath.Join(dir, "broken.ode")
+	if err := os.WriteFile(broken, []byte("time t from 0 to 1\nstate y = 2\ny' = -z"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	x = startOnTerminal(t, env, "repl", broken)
+	x.await("broken.ode has errors")
+	x.await("odes> ")
+	if err := os.WriteFile(broken, []byte("time t from 0 to 1\nstate y = 2\ny' = -1"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	x.press("final(y) + 31\r")
+	x.await("has changed: reading it again")
+	x.await("32")
+	x.press("quit\r")
+	x.ends(exitDone)
+
 	x = startOnTerminal(t, env, "repl", ball)
 	x.await("odes> ")
-	x.press("\x1b[A\r") // the last entry of the session before
+	x.press("\x1b[A\x1b[A\x1b[A\r") // the last entry of the session before
 	x.await("w + 41")
 	x.await(`"w" is not defined`)
 	x.press("quit\r")

@@ -28,12 +28,18 @@ type replCmd struct {
 func (r *replCmd) Run(c *call) error {
 	c.configure(r.global, "")
 	s := c.session(r.Dark)
-	if err := c.start(s, r.Model, r.Set); err != nil {
-		return err
-	}
-	lines := repl.Piped(c.in)
 	in, isFile := c.in.(*os.File)
 	interactive := isFile && isTerminal(in) && isTerminal(c.out)
+	wrong := false
+	if err := c.start(s, r.Model, r.Set); err != nil {
+		if wrong = errors.Is(err, status(exitModel)) && interactive && r.Model != "-"; !wrong {
+			return err
+		}
+		if err := s.Mend(r.Model); err != nil {
+			return err
+		}
+	}
+	lines := repl.Piped(c.in)
 	if interactive {
 		var err error
 		if lines, err = repl.Keyboard(s, in, c.out, repl.HistoryFile()); err != nil {
@@ -42,7 +48,9 @@ func (r *replCmd) Run(c *call) error {
 		fmt.Fprintf(c.out, "odes %s, a session to explore a model in: help lists what there is, Ctrl-D leaves\n", odes.Version)
 	}
 	defer lines.Close()
-	if r.Model != "" {
+	if wrong {
+		fmt.Fprintf(c.out, "%s has errors: mend it here with edit, or in an editor of yours; it is read again when it changes\n", r.Model)
+	} else if r.Model != "" {
 		s.Greet(c.out)
 	}
 	// Ctrl-C stops what is running, not the session; to be terminated ends it.
