@@ -27,7 +27,9 @@ const secondMethodColumns = 2000
 type Verification struct {
 	Settings   RunSettings
 	Directions int
-	Second     string // the second method; "" where the gradient is too large for one
+	Second     string // the second method
+	// Large tells that the gradient is too large to be computed again: the second method went along the directions only.
+	Large bool
 	// Steps are the lengths of moves along the first direction whose remainders the verdicts list. A move of
 	// length 1 changes parameters by about their own size.
 	Steps      []float64
@@ -119,6 +121,7 @@ type along struct {
 	worker *worker
 	record *solvers.Trajectory
 	method *sens.ComplexStep
+	second *sens.Tangent
 	parts  []*along
 }
 
@@ -161,6 +164,11 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 		return nil, err
 	}
 	a.method = method.(*sens.ComplexStep)
+	r.settings.mode = "tangent"
+	if method, err = r.sensitivityMethod(1, active); err != nil {
+		return nil, err
+	}
+	a.second = method.(*sens.Tangent)
 	return a, nil
 }
 
@@ -171,6 +179,19 @@ func (a *along) by(ctx context.Context, variables []Variable, v []float64) ([]fl
 		return nil, err
 	}
 	psi, err := a.method.Along(ctx, a.record, dp, dy0)
+	if err != nil {
+		return nil, a.run.model.failed(err, a.worker, a.run.method(0))
+	}
+	return psi, nil
+}
+
+// pushed is by, by a tangent in place of a complex step.
+func (a *along) pushed(ctx context.Context, variables []Variable, v []float64) ([]float64, error) {
+	dp, dy0, err := a.moves(ctx, variables, v)
+	if err != nil {
+		return nil, err
+	}
+	psi, err := a.second.Along(ctx, a.record, dp, dy0)
 	if err != nil {
 		return nil, a.run.model.failed(err, a.worker, a.run.method(0))
 	}
@@ -213,6 +234,9 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 	if err != nil {
 		return err
 	}
+	if s.Columns > secondMethodColumns {
+		out.Second, out.Large = "tangent", true
+	}
 	random := elem.NewRand(how.Seed)
 	for n := range how.Directions {
 		// Relative changes of size one, so that parameters of all scales count.
@@ -225,6 +249,12 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 		psi, err := a.by(ctx, s.Variables, v)
 		if err != nil {
 			return err
+		}
+		var pushed []float64
+		if out.Large {
+			if pushed, err = a.pushed(ctx, s.Variables, v); err != nil {
+				return err
+			}
 		}
 		if n == 0 {
 			out.Steps = taylorSteps
@@ -247,6 +277,9 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 				size += math.Abs(float64(d * v[k]))
 			}
 			out.Objectives[i].Complex = worse(out.Objectives[i].Complex, math.Abs(psi[i]-sum), size)
+			if out.Large {
+				out.Objectives[i].Second = worse(out.Objectives[i].Second, math.Abs(pushed[i]-sum), size)
+			}
 		}
 	}
 	return nil

@@ -117,3 +117,30 @@ func TestVerifyCatches(t *testing.T) {
 		t.Error("an error that is no number passes")
 	}
 }
+
+// TestVerifyLarge checks a gradient of two thousand columns: by tangents along the directions, which notice a wrong derivative too.
+func TestVerifyLarge(t *testing.T) {
+	m, err := ParseFile(filepath.Join("examples", "gray_scott", "gray_scott.ode"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := m.Verify(t.Context(), Options{}, VerifyOptions{Seed: 1, Directions: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !v.Large || v.Second != "tangent" || v.Wrong() || v.Objectives[0].Second == 0 {
+		t.Errorf("%+v", v)
+	}
+	s, err := m.Sensitivities(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.Gradient[s.Columns+2] *= 1.001
+	out := &Verification{Objectives: make([]Verdict, len(s.Values))}
+	if err := m.verifyAlong(t.Context(), Options{}, VerifyOptions{Directions: 1, Seed: 1}, s, out); err != nil {
+		t.Fatal(err)
+	}
+	if a, b := out.Objectives[0].Second, out.Objectives[1].Second; a > 1e-12 || b < 1e-9 {
+		t.Errorf("off by %g where the gradient is right and by %g where it is not", a, b)
+	}
+}

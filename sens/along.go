@@ -62,3 +62,28 @@ func (c *ComplexStep) Replays(ctx context.Context, run *solvers.Trajectory, dp, 
 	}
 	return out, nil
 }
+
+// Along is ComplexStep.Along by a tangent: the left side of ⟨w, J v⟩ = ⟨Jᵀ w, v⟩ over the recorded steps, where an
+// adjoint gives the right one.
+func (a *Tangent) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64) ([]float64, error) {
+	w := newWalk(a.New(), run)
+	var res Result
+	if err := res.observe(run, w.sys, w.obj); err != nil {
+		return nil, err
+	}
+	w.res, w.dy0 = &res, dy0
+	w.slopes((&Options{}).grazingLimit())
+	clear(w.pd)
+	for i, x := range dp {
+		w.pd[i*w.l] = x
+	}
+	z := run.Size()
+	if err := w.along(ctx, z.P+z.N); err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(res.Psi))
+	for i := range out {
+		out[i] = w.psid[i*w.l]
+	}
+	return out, nil
+}

@@ -77,6 +77,7 @@ type walk struct {
 	d     solvers.StepTangent
 
 	pd         []float64 // [P·L]
+	dy0        []float64 // [N] added to the tangents of the initial values, in the first lane; nil for nothing
 	td, yd, dd []float64 // time, state and discretes at the present point
 	yp, dp     []float64 // right limits of a jump
 	yg, dg     []float64 // left limits of a group
@@ -151,6 +152,24 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 	for j := 0; j < l && first+j < z.P; j++ {
 		w.pd[(first+j)*l+j] = 1
 	}
+	if err := w.along(ctx, first); err != nil {
+		return err
+	}
+	for j := 0; j < l && first+j < directions; j++ {
+		for o := range w.res.Psi {
+			if x := w.psid[o*l+j]; first+j < z.P {
+				w.res.DP[o*w.stride+first+j] = x
+			} else {
+				w.res.DY0[o*z.N+first+j-z.P] = x
+			}
+		}
+	}
+	return nil
+}
+
+// along walks the run with the tangents of parameters in w.pd, and from direction first on those of initial
+// values, and leaves those of the objectives in w.psid.
+func (w *walk) along(ctx context.Context, first int) error {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
 	mk := 0
@@ -186,15 +205,6 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 		}
 	}
 	w.obj.ValuesPush(w.res.Functionals, w.fd, w.psid)
-	for j := 0; j < l && first+j < directions; j++ {
-		for o := range w.res.Psi {
-			if x := w.psid[o*l+j]; first+j < z.P {
-				w.res.DP[o*w.stride+first+j] = x
-			} else {
-				w.res.DY0[o*z.N+first+j-z.P] = x
-			}
-		}
-	}
 	return nil
 }
 
@@ -339,6 +349,9 @@ func (w *walk) begin(m *solvers.Mark, first int) {
 		if i := first + j - z.P; i >= 0 && i < z.N {
 			w.yd[i*l+j]++
 		}
+	}
+	for i, x := range w.dy0 {
+		w.yd[i*l] += x
 	}
 	w.sys.EnterPush(w.dd)
 	w.foresee(-1)

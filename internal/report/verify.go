@@ -74,8 +74,8 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 	}
 	p.columns(cols)
 	p.remainders(v)
-	if v.Second == "" {
-		p.prose("\nthe gradient is too large for a second method: choose with --of and --wrt")
+	if v.Large {
+		p.prose("\nthe gradient is too large to be computed again: tangents only along the directions; choose with --of and --wrt for every derivative")
 	}
 	return p.w.Flush()
 }
