@@ -18,7 +18,7 @@ var planted = []struct{ model, right, wrong string }{
 	{"bounce", "from = 0.5 [s]", "from = 0.5 [m]"},
 	{"bounce", "v = -e*v", "v = -e*x"},
 	{"glv", "param r[n]   = ones(n)", "param r[n] : [1/h] = 1, K[n] : [1/day] = 1"},
-	{"vdp", "time t from 0 to 0.5", "time t : [s] from 0 to 0.5"},
+	{"vdp", "param x0 = 2", "param x0 = 2 [m]"},
 	{"heat2d", "param k[nx,ny] = 1e-4 [m^2/s]", "param k[nx,ny] = 1e-4 [m/s]"},
 	{"heat2d", "exp(-(x^2 + y^2)/(2*s^2))", "exp(-(x^2 + y^2)/(2*s))"},
 	{"robertson", "state y1 = 1,", "state y1 = 1 [mol/L],"},

@@ -129,10 +129,13 @@ func (c *checker) sameUnit(op string, s source.Span, args ...Expr) bool {
 		a := args[0]
 		u, v := a.Type().Unit, b.Type().Unit
 		switch {
-		case !u.Known():
-			c.demand(a, v)
-		case !v.Known():
-			c.demand(b, u)
+		case !u.Known() || !v.Known():
+			// A bare number beside something unknown says nothing: who gives only some units must not be held to it.
+			if !u.Known() && !bare(b) {
+				c.demand(a, v)
+			} else if !v.Known() && !bare(a) {
+				c.demand(b, u)
+			}
 		case !u.Same(v):
 			c.mixError(strconv.Quote(op), s, a, b)
 			return false
@@ -199,7 +202,9 @@ func (c *checker) mergeUnits(what string, u units.Unit, first, e Expr) units.Uni
 	v := e.Type().Unit
 	switch {
 	case !v.Known():
-		c.demand(e, u)
+		if !bare(first) {
+			c.demand(e, u)
+		}
 	case !u.Same(v):
 		c.mixError(what, e.Span(), first, e)
 	}
