@@ -5,6 +5,8 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"sync"
 
 	"odes.dev/odes/lang/diag"
@@ -55,6 +57,27 @@ type totals struct {
 	values   []float64
 	gradient []float64 // [totals][columns]; nil when only values were asked for
 	stats    RunStats
+}
+
+// readsTotals reports whether one of the run's objectives needs the experiments.
+func (r *run) readsTotals() bool {
+	m := r.model
+	if len(m.checked.Totals) == 0 {
+		return false
+	}
+	found := false
+	for _, o := range m.checked.Objectives {
+		if !slices.ContainsFunc(r.objectives, func(e objective) bool { return e.value.Name == o.Name || strings.HasPrefix(e.value.Name, o.Name+"[") }) {
+			continue
+		}
+		typecheck.Walk(func(e typecheck.Expr) bool {
+			if ref, ok := e.(*typecheck.Ref); ok && slices.Contains(m.checked.Totals, ref.Sym) {
+				found = true
+			}
+			return !found
+		}, o.Value)
+	}
+	return found
 }
 
 // partOptions are the options for a run of one experiment.
@@ -120,7 +143,7 @@ func (r *run) addUp(columns int, contribute func(i int) contribution) (*totals, 
 // totalValues solves the experiments.
 func (r *run) totalValues(ctx context.Context, opts Options) (*totals, error) {
 	m := r.model
-	if len(m.checked.Totals) == 0 {
+	if !r.readsTotals() {
 		return &totals{}, nil
 	}
 	opts = r.partOptions(opts, nil)
@@ -150,7 +173,7 @@ func (m *Model) values(ctx context.Context, opts Options) contribution {
 
 // prepareParts makes the Runners of the experiments.
 func (r *Runner) prepareParts() error {
-	if len(r.model.checked.Totals) == 0 {
+	if !r.readsTotals() {
 		return nil
 	}
 	opts := r.partOptions(r.opts, r.variables)

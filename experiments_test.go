@@ -142,6 +142,34 @@ func TestExperimentsAgain(t *testing.T) {
 	}
 }
 
+// TestExperimentsNotNeeded: objectives of the unchanged run alone need no experiment.
+func TestExperimentsNotNeeded(t *testing.T) {
+	m, err := Parse("two.ode", twoArms, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	one, err := m.Sensitivities(context.Background(), Options{Of: []string{"F"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := m.Sensitivities(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if one.Stats.Steps >= all.Stats.Steps || one.Values[0].Value != all.Values[2].Value {
+		t.Errorf("%d steps and %v; all have %d and %v", one.Stats.Steps, one.Values[0], all.Stats.Steps, all.Values[2])
+	}
+	for i, x := range one.Gradient {
+		if !near(x, all.Gradient[2*all.Columns+i], 1e-12) {
+			t.Errorf("derivative %d is %v, and %v among others", i, x, all.Gradient[2*all.Columns+i])
+		}
+	}
+	v, err := m.Verify(context.Background(), Options{Of: []string{"F"}}, VerifyOptions{})
+	if err != nil || v.Wrong() {
+		t.Errorf("%+v, %v", v, err)
+	}
+}
+
 func TestExperimentsVerify(t *testing.T) {
 	m, err := Parse("two.ode", twoArms, ParseOptions{})
 	if err != nil {

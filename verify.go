@@ -131,7 +131,7 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 		return nil, err
 	}
 	a := &along{run: r}
-	if len(m.checked.Totals) > 0 {
+	if r.readsTotals() {
 		its := r.partOptions(opts, variables)
 		for _, x := range m.experiments {
 			part, err := x.model.along(ctx, its, variables)
