@@ -251,7 +251,7 @@ func (c *checker) total(s source.Span, table string) Expr {
 			return seal(&Ref{Base: at(t, s), Sym: o.sym})
 		}
 	}
-	sym := &Symbol{Name: "nll(" + table + ")", Kind: ParamSymbol, Type: t, Span: s, Value: number(0, units.One, s), Literal: true}
+	sym := &Symbol{Name: "nll(" + table + ")", Kind: ParamSymbol, Type: t, Value: number(0, units.One, s), Literal: true}
 	for c.globals[sym.Name] != nil { // a name in backquotes
 		sym.Name += "'"
 	}

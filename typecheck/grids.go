@@ -280,6 +280,9 @@ func (c *checker) member(x context, e *ast.Member) Expr {
 			if g.table == nil {
 				return bad(e.Span)
 			}
+			if k := g.table.text(e.Name.Name); k >= 0 && x.place == placeWhere {
+				return c.text(g.table.texts[k].cells, types.Shape{g.table.rows()}, e.Span)
+			}
 			k := c.column(g.table, e.Name)
 			if k < 0 {
 				return bad(e.Span)

@@ -90,7 +90,7 @@ func (c *checker) observation(it *ast.Observe) {
 		d.Relate(from.Span, "the data are declared here")
 	}
 	c.demand(value, from.units[k])
-	if !c.inSupport(d.row, it, from.Name, table, k, d.below != nil) {
+	if c.variant == nil && !c.inSupport(d.row, it, from.Name, table, k, d.below != nil) {
 		return
 	}
 	body := c.quietly(func() Expr { return d.logLikelihood(c, it.Noise.Pos(), value, rows.row(k, it.From.Pos())) })
@@ -220,12 +220,12 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 			c.errorf(CodeShape, v.Span(), "the %s of %s is a single number or a column of the table, and this has shape %s", key, row.Name, v.Type().Shape)
 			return nil
 		}
-		u := units.One
-		if below || key == row.Scale {
-			u = of
-		}
-		if !bare(v) {
-			c.expectUnit("the "+key+" of "+row.Name, v, u, declared)
+		if u := of; !bare(v) {
+			from := declared
+			if !below && key != row.Scale {
+				u, from = units.One, source.Span{}
+			}
+			c.expectUnit("the "+key+" of "+row.Name, v, u, from)
 		}
 		if below {
 			d.below = v
