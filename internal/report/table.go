@@ -302,7 +302,7 @@ func (p *printer) settings(s odes.RunSettings, st odes.RunStats) {
 	if st.Rejected > 0 {
 		line += fmt.Sprintf(" and %d rejected", st.Rejected)
 	}
-	p.line("%s", line)
+	p.prose("%s", line)
 }
 
 // RunTable writes outputs over time, the log of events and the objectives.
