@@ -19,7 +19,10 @@ import (
 // Version is the version of the tool.
 const Version = "0.1.0"
 
-// Model is a compiled model: immutable and shared between goroutines.
+// Model is a compiled model: immutable and shared between goroutines. Of a
+// model with experiments, outputs, events and functionals are those of the run
+// without any experiment's changes; nll() and its derivatives are sums over the
+// experiments, which are solved in parallel.
 type Model struct {
 	checked  *typecheck.Model
 	compiled *tapec.Compiled
