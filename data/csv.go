@@ -61,7 +61,11 @@ func (t *Table) Numbers(k int) ([]float64, error) {
 	for i, cell := range t.Cells[k] {
 		x, ok := parse(cell)
 		if !ok {
-			return nil, fmt.Errorf("%s:%d: %q in column %q is not a number", t.Name, t.Lines[i], cell, t.Columns[k])
+			hint := ""
+			if _, ok := parse(strings.Replace(cell, ",", ".", 1)); ok {
+				hint = "; decimals are written with a point"
+			}
+			return nil, fmt.Errorf("%s:%d: %q in column %q is not a number%s", t.Name, t.Lines[i], cell, t.Columns[k], hint)
 		}
 		out[i] = x
 	}

@@ -98,6 +98,9 @@ func (c *checker) observation(it *ast.Observe) {
 		return
 	}
 	times := slices.Index(from.Columns, "time")
+	if !c.withinRun(it, from, table.Data[times]) {
+		return
+	}
 	f := &Functional{Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body, Table: table}
 	f.Times = seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(table.Data[times])}, Unit: from.units[times]}, it.From.Pos()), Data: table.Data[times]})
 	c.observed = append(c.observed, &observation{name: it.Name.Name, span: it.Name.Span, table: from.Table, term: seal(f)})
@@ -136,6 +139,23 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 		}
 	}
 	return g.table, k
+}
+
+// withinRun reports observations at times that no run reaches: the likelihood would have no value.
+func (c *checker) withinRun(it *ast.Observe, from *dataTable, times []float64) bool {
+	lo, ok1 := c.model.From.(*Const)
+	hi, ok2 := c.model.To.(*Const)
+	if !ok1 || !ok2 || anyBad(lo, hi) {
+		return true
+	}
+	for _, t := range times {
+		if t < lo.Data[0] || t > hi.Data[0] {
+			c.errorf(CodeData, it.From.Pos(), "%q has a value at %g, but the run goes from %g to %g; let it go further, or leave the row out", from.Name, t, lo.Data[0], hi.Data[0]).
+				Relate(c.model.Time.Span, "the time is declared here")
+			return false
+		}
+	}
+	return true
 }
 
 // inSupport reports data that a distribution cannot give.
