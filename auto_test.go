@@ -79,9 +79,16 @@ sens   { mode = continuous  error = on  control = on  rtol = 1e-6  atol = 1e-9 }
 		t.Errorf("%+v", s.Settings)
 	}
 	for _, wrong := range []odes.Setting{
-		{Key: "solver.stages", Value: "1"}, {Key: "solver.stages", Value: "51"}, {Key: "solver.method", Value: "dopri5"},
-		{Key: "solver.observe", Value: "sometimes"}, {Key: "sens.error", Value: "maybe"}, {Key: "sens.control", Value: "3"},
-		{Key: "solver.atol", Value: "[1, 2, 3]"}, {Key: "solver.atol", Value: "[-1, 2]"}, {Key: "sens.rtol", Value: "2"}, {Key: "solver.sens_tol", Value: "1"},
+		{Key: "solver.stages", Value: "1"},
+		{Key: "solver.stages", Value: "51"},
+		{Key: "solver.method", Value: "dopri5"},
+		{Key: "solver.observe", Value: "sometimes"},
+		{Key: "sens.error", Value: "maybe"},
+		{Key: "sens.control", Value: "3"},
+		{Key: "solver.atol", Value: "[1, 2, 3]"},
+		{Key: "solver.atol", Value: "[-1, 2]"},
+		{Key: "sens.rtol", Value: "2"},
+		{Key: "solver.sens_tol", Value: "1"},
 	} {
 		if _, err := m.Sensitivities(context.Background(), odes.Options{Settings: []odes.Setting{wrong}}); err == nil {
 			t.Errorf("%s = %s passed", wrong.Key, wrong.Value)

@@ -281,6 +281,11 @@ func (m *Model) warn(list []solvers.Warning, l *diag.List) {
 			l.Warnf(CodeGrazing, at, "%s grazes its condition at %s = %s: a small change of parameters makes it come or go, so derivatives do not exist there",
 				w.Name, m.checked.Time.Name, short(w.T))
 		case solvers.Tie:
+			if w.Other == solvers.Observation {
+				l.Warnf(CodeTie, at, "%s happens exactly at the time of an observation, %s = %s: moved a little, it lies on the other side, so derivatives do not exist there",
+					w.Name, m.checked.Time.Name, short(w.T))
+				break
+			}
 			l.Warnf(CodeTie, at, "%s and %s happen together at %s = %s and their order changes the result: derivatives do not exist there; give one a priority",
 				w.Name, w.Other, m.checked.Time.Name, short(w.T))
 		case solvers.Outside:

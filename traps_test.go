@@ -70,6 +70,15 @@ objective L = sum_at([0.5], pre(x))`,
 		},
 	},
 	{
+		name: "a moving event at an observation time",
+		text: decaying + `
+param d = 3, td = 0.5
+event dose at td { x += d }
+objective R = sum_at([0.5], x)`,
+		values: map[string]float64{"R": 2*math.Exp(-0.75) + 3},
+		warns:  odes.CodeTie,
+	},
+	{
 		name: "two events at one instant, priority decides",
 		text: decaying + `
 param a = 3, b = 5

@@ -21,6 +21,7 @@ type member struct {
 
 // groupState is the part of a Solver that handles what happens at one time.
 type groupState struct {
+	mover string   // an event of the group whose time moves with parameters; "" for none
 	wave  []member // in order of application
 	sites []member // observations, after everything else
 	end   member
@@ -59,7 +60,7 @@ func (s *Solver) meet(pending bool) error {
 		length, y, t = s.trial.H, s.trial.Y1, s.trial.T1
 	}
 	tol := s.eventTol(t, length)
-	s.wave, s.sites, s.ends, s.names = s.wave[:0], s.sites[:0], false, s.names[:0]
+	s.wave, s.sites, s.ends, s.names, s.mover = s.wave[:0], s.sites[:0], false, s.names[:0], ""
 	s.due(t + tol)
 	if pending && len(s.guards) > 0 {
 		s.gather(t, y, tol)
@@ -303,6 +304,9 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		if !finite(s.y) || !finite(s.d) {
 			return false, &NonFiniteError{Place: s.place(nil), What: "the state after the body of " + name, Stage: -1}
 		}
+		if m.instant < 0 || !s.sched.list[m.instant].Fixed {
+			s.mover = name
+		}
 		if crowd {
 			return false, s.chatters(name, h, "fired 100 times within 1e-9 of the time span")
 		}
@@ -394,6 +398,9 @@ func (s *Solver) moved(i int) bool {
 
 // observe lets the sites of a group be read.
 func (s *Solver) observe(jumped bool, pending *bool) error {
+	if len(s.sites) > 0 && s.mover != "" && !alike(s.y, s.yg) {
+		s.warn(Warning{Kind: Tie, T: s.t, Name: s.mover, Other: Observation, Instant: -1})
+	}
 	for i := range s.sites {
 		m := &s.sites[i]
 		if err := s.until(m, pending); err != nil {

@@ -124,6 +124,10 @@ const (
 	Stiff
 )
 
+// Observation is the Other of a Tie between an event that moves and an
+// observation that does not: on one side of it the observation sees the jump.
+const Observation = "an observation"
+
 // Warning is something the user should know about a run that did not fail.
 type Warning struct {
 	Kind    WarningKind
