@@ -29,7 +29,14 @@ func attachDocs(f *ast.File) {
 		line := f.Source.LineAt(c.Span.Start)
 		text := strings.TrimSpace(strings.TrimPrefix(c.Text, "##"))
 		if next > 0 && f.Source.LineAt(f.Tokens[next-1].End) == line {
-			d.tail[line] = text
+			// behind a semicolon on a line of its own it is behind what that ends
+			end := next - 1
+			for end > 0 && f.Tokens[end].Text == ";" {
+				end--
+			}
+			if line = f.Source.LineAt(f.Tokens[end].End); d.tail[line] == "" {
+				d.tail[line] = text
+			}
 		} else {
 			d.alone[line] = text
 		}
