@@ -117,6 +117,8 @@ func (m *Model) failed(err error, w *worker, method solvers.Method) error {
 			}
 		}
 		list.Errorf(CodeTime, at, "%s", times.Message)
+	case Interrupted(err):
+		list.Errorf(CodeInterrupted, source.Span{}, "interrupted while differentiating; the run itself was done")
 	default:
 		return err
 	}
