@@ -1,6 +1,7 @@
 package ast
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -8,7 +9,7 @@ import (
 // group notes where the cells of an item start that stands on one line, so
 // that it can be aligned with its neighbours. Token i is the item's first.
 func (l *layout) group(i int, item Item) {
-	if strings.Contains(item.Pos().Text(), "\n") {
+	if !l.oneLine(i, item.Pos().End) {
 		return
 	}
 	class := l.file.Tokens[i].Text
@@ -54,8 +55,10 @@ func (l *layout) group(i int, item Item) {
 		value(nil, n.Value)
 	case *Constraint:
 		start(n.Cond, 1, 1, 0)
-	case *Settings:
-		class = "settings"
+	case *Settings, *Experiment:
+		if _, ok := n.(*Settings); ok {
+			class = "settings"
+		}
 		for j := i; j < len(l.file.Tokens); j++ {
 			if l.is(j, "{") {
 				l.cells[l.file.Tokens[j].Start] = cell{slot: 1, gap: 1}
@@ -77,13 +80,39 @@ func (l *layout) group(i int, item Item) {
 	l.out[len(l.out)-1].class = class
 }
 
-// setting notes that the line starts with a setting that ends on it, so that
-// the columns of a table stand below each other.
-func (l *layout) setting(i int) {
-	if l.settings[l.file.Tokens[i].Start] && l.is(i+1, "=") {
-		l.cells[l.file.Tokens[i+1].Start] = cell{slot: 1, gap: 1}
-		l.out[len(l.out)-1].class = "setting"
+// oneLine reports whether the item that starts with token i and stops at end
+// comes out on one line: an opening brace is joined to what stands before it.
+func (l *layout) oneLine(i, end int) bool {
+	for j := i + 1; j < len(l.file.Tokens) && l.file.Tokens[j].Start < end; j++ {
+		if l.file.Tokens[j].NewLine && !(l.is(j, "{") && !l.commented(j)) {
+			return false
+		}
 	}
+	return true
+}
+
+// commented reports whether a comment stands between token i and the one before it.
+func (l *layout) commented(i int) bool {
+	from, to := l.file.Tokens[i-1].End, l.file.Tokens[i].Start
+	return slices.ContainsFunc(l.file.Comments, func(c Comment) bool { return c.Span.Start >= from && c.Span.Start < to })
+}
+
+// setting notes that the line starts with a setting, so that the columns of a
+// table stand below each other.
+func (l *layout) setting(i int) {
+	if !l.settings[l.file.Tokens[i].Start] || !l.is(i+1, "=") || l.file.Tokens[i+1].NewLine {
+		return
+	}
+	sign, n := l.file.Tokens[i+1].Start, l.out[len(l.out)-1]
+	l.cells[sign] = cell{slot: 1, gap: 1}
+	n.class, n.sign = "setting", l.columnIn(sign)+l.shift
+	l.head = n
+}
+
+// columnIn returns how far from the left off stands.
+func (l *layout) columnIn(off int) int {
+	from := l.lineStart(off)
+	return l.column(from) + utf8.RuneCountInString(l.file.Source.Text()[from:off])
 }
 
 // tokenAt returns the index of the token at offset off, looking from token i.
@@ -98,21 +127,38 @@ func (l *layout) tokenAt(i, off int) int {
 // other in groups of lines.
 func align(lines []*line) {
 	for i := 0; i < len(lines); {
+		group := []*line{lines[i]}
 		j := i + 1
-		for j < len(lines) && !lines[j].blank && lines[j].class == lines[i].class {
-			j++
+		for ; j < len(lines) && !lines[j].blank && lines[i].class != ""; j++ {
+			if lines[j].head != nil && lines[j].head == group[len(group)-1] {
+				continue
+			}
+			if lines[j].class != lines[i].class {
+				break
+			}
+			group = append(group, lines[j])
 		}
 		if lines[i].class != "" {
-			alignCells(lines[i:j])
+			alignCells(group)
 		}
 		i = j
 	}
-	for i := 0; i < len(lines); {
-		j := i
-		for j < len(lines) && (j == i || !lines[j].blank) && lines[j].comment != "" && len(lines[j].cells) > 0 {
-			j++
+	for _, n := range lines { // what goes on with a setting moves along with its value
+		if h := n.head; h != nil {
+			n.indent = max(h.indent+2, min(n.indent+h.indent+utf8.RuneCountInString(h.cells[0].text.String())+h.cells[1].gap-h.sign, maxIndent))
 		}
-		alignComments(lines[i:j])
+	}
+	for i := 0; i < len(lines); {
+		group := []*line{}
+		j := i
+		for ; j < len(lines) && (j == i || !lines[j].blank) && len(lines[j].cells) > 0; j++ {
+			if lines[j].comment != "" {
+				group = append(group, lines[j])
+			} else if j > i && (lines[j].class == "" || lines[j].class != lines[j-1].class) {
+				break // only its like may do without
+			}
+		}
+		alignComments(group)
 		i = max(j, i+1)
 	}
 }

@@ -92,6 +92,9 @@ type line struct {
 	cells   []*cell
 	class   string // lines of one class that follow each other are aligned; "" for none
 	comment string // behind the cells, or alone
+
+	head *line // the setting that this line goes on with, nil for none
+	sign int   // of a setting: the column of its = in the source, moved along with the statement
 }
 
 // layout distributes tokens and comments over lines.
@@ -101,7 +104,7 @@ type layout struct {
 	out   []*line
 
 	statements map[int]bool // offsets where a part of a block starts
-	settings   map[int]bool // offsets of settings; true where one stands on one line
+	settings   map[int]bool // offsets of settings
 	signs      map[int]bool // offsets of unary operators
 	units      map[int]bool // offsets of the brackets of units
 	arrays     map[int]bool // offsets of the brackets of arrays; true where one spans lines
@@ -112,6 +115,7 @@ type layout struct {
 	opened   []int  // for each open block, the number of lines there were at its brace
 	loop     int    // len(brackets) where a `for` is being read, or -1
 	shift    int    // how far the statement has moved to the right
+	head     *line  // the setting that is being read, or nil
 }
 
 func newLayout(f *File) *layout {
@@ -129,7 +133,7 @@ func newLayout(f *File) *layout {
 			l.statements[at] = true
 		case *Setting:
 			l.statements[at] = true
-			l.settings[at] = !strings.Contains(n.Span.Text(), "\n")
+			l.settings[at] = true
 		case *Let:
 			l.statements[at] = true
 		case *Unary:
@@ -213,6 +217,7 @@ func (l *layout) lines() {
 			l.setting(i)
 		case newLine:
 			l.begin(i, end, l.continued(t.Start))
+			l.out[len(l.out)-1].head = l.head
 		default:
 			l.add(i, last)
 		}
@@ -246,6 +251,7 @@ func (l *layout) begin(i, end, indent int) {
 	l.out = append(l.out, n)
 	if l.items[t.Start] != nil || l.statements[t.Start] || l.is(i, "}") || l.is(i, "return") {
 		l.shift = indent - l.column(l.lineStart(t.Start))
+		l.head = nil
 	}
 }
 
@@ -302,16 +308,17 @@ func (l *layout) comment(c Comment, next, end int) {
 		next++
 	}
 	indent := 2 * l.blocks()
+	var head *line
 	if next < len(l.file.Tokens) {
 		t := &l.file.Tokens[next]
 		if l.items[t.Start] != nil {
 			indent = 0
 		} else if !l.statements[t.Start] && !l.is(next, "}") && !l.is(next, "return") {
-			indent = l.continued(c.Span.Start)
+			indent, head = l.continued(c.Span.Start), l.head
 		}
 	}
 	blank := len(l.out) > 0 && strings.Count(between, "\n") > 1 && !l.opens()
-	l.out = append(l.out, &line{blank: blank, indent: indent, comment: c.Text})
+	l.out = append(l.out, &line{blank: blank, indent: indent, comment: c.Text, head: head})
 }
 
 // add puts token i behind the token last on the current line.

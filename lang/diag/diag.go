@@ -151,7 +151,7 @@ func (e *ListError) Error() string {
 	if first == nil {
 		return "no error"
 	}
-	text := first.Message
+	text := brief(first.Message)
 	if !first.Span.IsZero() {
 		p := first.Span.Begin()
 		text = fmt.Sprintf("%s:%d:%d: %s", first.Span.File.Name(), p.Line, p.Column, text)

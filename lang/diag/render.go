@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/source"
 )
 
@@ -23,13 +24,17 @@ const (
 )
 
 // Write writes the diagnostics of list to w.
-func Write(w io.Writer, list []Diagnostic, f Format) error {
+func Write(w io.Writer, list []Diagnostic, f Format) error { return WriteWidth(w, list, f, 0) }
+
+// WriteWidth is Write for a screen of so many columns: messages are broken
+// between words, and lines of source are cut to fit. Width 0 breaks nothing.
+func WriteWidth(w io.Writer, list []Diagnostic, f Format, width int) error {
 	for i := range list {
 		var text string
 		if f == JSON {
 			text = list[i].json()
 		} else {
-			r := renderer{colour: f == Colour}
+			r := renderer{colour: f == Colour, width: width}
 			r.diagnostic(&list[i])
 			text = r.b.String()
 		}
@@ -63,6 +68,7 @@ var levelColours = [...]string{red, yellow, blue}
 type renderer struct {
 	b      strings.Builder
 	colour bool
+	width  int // of the screen; 0: unknown
 	gutter int // width of line numbers
 }
 
@@ -79,16 +85,14 @@ func (r *renderer) diagnostic(d *Diagnostic) {
 	for _, n := range d.Related {
 		r.gutter = max(r.gutter, digits(n.Span))
 	}
-	r.head(d.Span, d.Level.String(), levelColours[d.Level], d.Message)
+	code := ""
 	if d.Code != "" {
-		r.b.WriteByte(' ')
-		r.paint(dim, "["+string(d.Code)+"]")
+		code = "[" + string(d.Code) + "]"
 	}
-	r.b.WriteByte('\n')
+	r.head(d.Span, d.Level.String(), levelColours[d.Level], d.Message, code)
 	r.snippet(d.Span, levelColours[d.Level])
 	for _, n := range d.Related {
-		r.head(n.Span, Note.String(), blue, n.Message)
-		r.b.WriteByte('\n')
+		r.head(n.Span, Note.String(), blue, n.Message, "")
 		r.snippet(n.Span, blue)
 	}
 	for _, fix := range d.Fixes {
@@ -103,15 +107,42 @@ func digits(at source.Span) int {
 	return len(strconv.Itoa(at.Begin().Line))
 }
 
-func (r *renderer) head(at source.Span, word, colour, message string) {
+func (r *renderer) head(at source.Span, word, colour, message, code string) {
+	var parts []part
 	if !at.IsZero() {
 		b := at.Begin()
-		r.paint(bold, fmt.Sprintf("%s:%d:%d:", printable(at.File.Name()), b.Line, b.Column))
-		r.b.WriteByte(' ')
+		parts = append(parts, part{bold, fmt.Sprintf("%s:%d:%d:", printable(at.File.Name()), b.Line, b.Column)}, part{"", " "})
 	}
-	r.paint(colour, word+":")
-	r.b.WriteByte(' ')
-	r.paint(bold, printable(message))
+	parts = append(parts, part{colour, word + ":"}, part{"", " "}, part{bold, printable(brief(message))})
+	if code != "" {
+		parts = append(parts, part{"", " "}, part{dim, code})
+	}
+	r.sentence(parts)
+}
+
+// part is a piece of a sentence in one colour.
+type part struct{ sgr, text string }
+
+// sentence writes parts, broken between words where the screen is too narrow.
+func (r *renderer) sentence(parts []part) {
+	var whole strings.Builder
+	for _, p := range parts {
+		whole.WriteString(p.text)
+	}
+	breaks := screen.Breaks(whole.String(), r.width, len(screen.Hanging))
+	at := 0
+	for _, p := range parts {
+		text := p.text
+		for len(breaks) > 0 && breaks[0] < at+len(text) {
+			n := breaks[0] - at
+			r.paint(p.sgr, text[:n])
+			r.b.WriteString("\n" + screen.Hanging)
+			text, at, breaks = text[n+1:], breaks[0]+1, breaks[1:]
+		}
+		r.paint(p.sgr, text)
+		at += len(text)
+	}
+	r.b.WriteByte('\n')
 }
 
 // snippet shows the first line of at with the place underlined.
@@ -127,8 +158,7 @@ func (r *renderer) snippet(at source.Span, colour string) {
 
 // fix shows the line as it would be with the edit made.
 func (r *renderer) fix(f Fix) {
-	r.paint(green, "fix:")
-	r.b.WriteString(" " + printable(f.Message) + "\n")
+	r.sentence([]part{{green, "fix:"}, {"", " " + printable(brief(f.Message))}})
 	if f.Span.IsZero() || strings.Contains(f.Span.Text(), "\n") || strings.Contains(f.Text, "\n") {
 		return
 	}
@@ -141,7 +171,11 @@ func (r *renderer) fix(f Fix) {
 
 // marked writes a line of source and, below it, marks under its bytes [from, to).
 func (r *renderer) marked(line int, text string, from, to int, mark, colour string) {
-	before, under, after := window(text, from, to)
+	columns := maxColumns
+	if r.width > 0 {
+		columns = max(leastColumns, min(columns, r.width-r.gutter-5))
+	}
+	before, under, after := window(text, from, to, columns)
 	r.paint(dim, fmt.Sprintf("  %*d | ", r.gutter, line))
 	r.b.WriteString(before.text)
 	r.paint(colour, under.text)
@@ -189,12 +223,12 @@ func (d *Diagnostic) json() string {
 		Message string        `json:"message"`
 		Related []jsonRelated `json:"related"`
 		Fixes   []jsonFix     `json:"fixes"`
-	}{d.Code, d.Level.String(), placeOf(d.Span), d.Message, []jsonRelated{}, []jsonFix{}}
+	}{d.Code, d.Level.String(), placeOf(d.Span), brief(d.Message), []jsonRelated{}, []jsonFix{}}
 	for _, n := range d.Related {
-		out.Related = append(out.Related, jsonRelated{placeOf(n.Span), n.Message})
+		out.Related = append(out.Related, jsonRelated{placeOf(n.Span), brief(n.Message)})
 	}
 	for _, f := range d.Fixes {
-		out.Fixes = append(out.Fixes, jsonFix{placeOf(f.Span), f.Message, f.Text})
+		out.Fixes = append(out.Fixes, jsonFix{placeOf(f.Span), brief(f.Message), f.Text})
 	}
 	var b strings.Builder
 	e := json.NewEncoder(&b)

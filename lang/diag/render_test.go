@@ -5,6 +5,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"odes.dev/odes/lang/source"
 )
@@ -160,5 +161,59 @@ func TestList(t *testing.T) {
 	}
 	if Of(nil) != nil {
 		t.Error("no error carries no diagnostics")
+	}
+}
+
+// TestWidth: on a screen that is known, messages are broken between words, and no line is wider than it.
+func TestWidth(t *testing.T) {
+	f := source.NewFile("model.ode", "let a = first + second + third + fourth + fifth**2 + sixth + seventh\nlet b = 1")
+	var l List
+	l.Errorf("power", span(t, f, "**"), "the power operator is ^ and not **, which other languages have").
+		Relate(span(t, f, "b"), "b is declared here, behind a very long word: %s, and so on", strings.Repeat("x", 30)).
+		Fix(span(t, f, "**"), "^", "write ^ instead of two asterisks, please")
+	var whole strings.Builder
+	if err := Write(&whole, l.All(), Plain); err != nil {
+		t.Fatal(err)
+	}
+	for _, width := range []int{20, 28, 40, 60, 200} {
+		for _, format := range []Format{Plain, Colour} {
+			var b strings.Builder
+			if err := WriteWidth(&b, l.All(), format, width); err != nil {
+				t.Fatal(err)
+			}
+			plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(b.String(), "")
+			for _, line := range strings.Split(plain, "\n") {
+				if n := show(line, 0).width; n > width && !strings.Contains(line, strings.Repeat("x", 30)) {
+					t.Errorf("width %d: %d columns: %s", width, n, line)
+				}
+			}
+			if width == 200 && plain != whole.String() {
+				t.Errorf("broken on a wide screen:\n%s", plain)
+			}
+			if width == 28 && format == Plain && !strings.HasPrefix(plain, "model.ode:1:48: error: the\n    power operator is ^ and\n    not **, which other\n    languages have [power]\n  1 | …+ fifth**2 + sixth +…\n    |         ^^\n") {
+				t.Errorf("got\n%s", plain)
+			}
+		}
+	}
+}
+
+// TestBrief: a message does not repeat a name of a million letters, and leaves
+// all that people write as it is.
+func TestBrief(t *testing.T) {
+	for _, n := range []int{161, 1000, 1_000_000} {
+		for _, letter := range []string{"a", "é", "世", "\xff", "\x80"} {
+			name := strings.Repeat(letter, n)
+			got := brief(`"` + name + `" is not defined; did you mean "` + name + `"?`)
+			if len(got) > 400 || !strings.Contains(got, "…") || !strings.Contains(got, " is not defined; did you mean ") {
+				t.Errorf("%d of %q: %q", n, letter, got)
+			}
+			if utf8.ValidString(letter) && !utf8.ValidString(got) {
+				t.Errorf("%q is cut inside a letter", got)
+			}
+		}
+	}
+	text := strings.Repeat("the middle of what is too long to read is left out\n", 20)
+	if brief(text) != text {
+		t.Errorf("%q", brief(text))
 	}
 }
