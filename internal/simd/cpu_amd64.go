@@ -8,5 +8,5 @@ var (
 	supported    = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 	supported512 = supported && cpu.X86.HasAVX512F
 
-	useAVX2, useAVX512 bool // set once, by choose
+	useAVX2, useAVX512, useNative bool // set once, by choose
 )

@@ -14415,7 +14415,468 @@ rows12step:
 	JMP          rows12
 
 rows12none:
-rows6:
+	CMPQ       DX, $0x0b
+	JL         rows11none
+	MOVQ       ys+40(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), R9
+	LEAQ       (R9)(DI*1), DI
+	MOVQ       from+64(FP), R10
+	TESTQ      R10, R10
+	JZ         rows11zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (R9), Y0, Y7
+	VMASKMOVPD (R9)(BX*1), Y0, Y8
+	VMASKMOVPD (R9)(BX*2), Y0, Y9
+	VMASKMOVPD (DI), Y0, Y10
+	VMASKMOVPD (DI)(BX*1), Y0, Y11
+	JMP        rows11begun
+
+rows11zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+rows11begun:
+	MOVQ z+16(FP), R10
+	MOVQ zs+56(FP), R11
+	SHLQ $0x03, R11
+	MOVQ inner+32(FP), R12
+	MOVQ as+48(FP), R13
+	SHLQ $0x03, R13
+	MOVQ CX, R14
+	LEAQ (CX)(R13*1), R15
+
+rows11step:
+	VMASKMOVPD   (R10), Y0, Y12
+	VBROADCASTSD (R14), Y13
+	VFMADD231PD  Y12, Y13, Y1
+	VBROADCASTSD 8(R14), Y13
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD 16(R14), Y13
+	VFMADD231PD  Y12, Y13, Y3
+	VBROADCASTSD 24(R14), Y13
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD 32(R14), Y13
+	VFMADD231PD  Y12, Y13, Y5
+	VBROADCASTSD 40(R14), Y13
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD (R15), Y13
+	VFMADD231PD  Y12, Y13, Y7
+	VBROADCASTSD 8(R15), Y13
+	VFMADD231PD  Y12, Y13, Y8
+	VBROADCASTSD 16(R15), Y13
+	VFMADD231PD  Y12, Y13, Y9
+	VBROADCASTSD 24(R15), Y13
+	VFMADD231PD  Y12, Y13, Y10
+	VBROADCASTSD 32(R15), Y13
+	VFMADD231PD  Y12, Y13, Y11
+	ADDQ         $0x30, R14
+	ADDQ         $0x30, R15
+	ADDQ         R11, R10
+	DECQ         R12
+	JNZ          rows11step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (R9)
+	VMASKMOVPD   Y8, Y0, (R9)(BX*1)
+	VMASKMOVPD   Y9, Y0, (R9)(BX*2)
+	VMASKMOVPD   Y10, Y0, (DI)
+	VMASKMOVPD   Y11, Y0, (DI)(BX*1)
+	ADDQ         R13, CX
+	ADDQ         R13, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x0b, DX
+	JMP          done
+
+rows11none:
+	CMPQ       DX, $0x0a
+	JL         rows10none
+	MOVQ       ys+40(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), R9
+	LEAQ       (R9)(DI*1), DI
+	MOVQ       from+64(FP), R10
+	TESTQ      R10, R10
+	JZ         rows10zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (R9), Y0, Y7
+	VMASKMOVPD (R9)(BX*1), Y0, Y8
+	VMASKMOVPD (R9)(BX*2), Y0, Y9
+	VMASKMOVPD (DI), Y0, Y10
+	JMP        rows10begun
+
+rows10zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+
+rows10begun:
+	MOVQ z+16(FP), R10
+	MOVQ zs+56(FP), R11
+	SHLQ $0x03, R11
+	MOVQ inner+32(FP), R12
+	MOVQ as+48(FP), R13
+	SHLQ $0x03, R13
+	MOVQ CX, R14
+	LEAQ (CX)(R13*1), R15
+
+rows10step:
+	VMASKMOVPD   (R10), Y0, Y11
+	VBROADCASTSD (R14), Y12
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD 8(R14), Y12
+	VFMADD231PD  Y11, Y12, Y2
+	VBROADCASTSD 16(R14), Y12
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 24(R14), Y12
+	VFMADD231PD  Y11, Y12, Y4
+	VBROADCASTSD 32(R14), Y12
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 40(R14), Y12
+	VFMADD231PD  Y11, Y12, Y6
+	VBROADCASTSD (R15), Y12
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 8(R15), Y12
+	VFMADD231PD  Y11, Y12, Y8
+	VBROADCASTSD 16(R15), Y12
+	VFMADD231PD  Y11, Y12, Y9
+	VBROADCASTSD 24(R15), Y12
+	VFMADD231PD  Y11, Y12, Y10
+	ADDQ         $0x30, R14
+	ADDQ         $0x30, R15
+	ADDQ         R11, R10
+	DECQ         R12
+	JNZ          rows10step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (R9)
+	VMASKMOVPD   Y8, Y0, (R9)(BX*1)
+	VMASKMOVPD   Y9, Y0, (R9)(BX*2)
+	VMASKMOVPD   Y10, Y0, (DI)
+	ADDQ         R13, CX
+	ADDQ         R13, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x0a, DX
+	JMP          done
+
+rows10none:
+	CMPQ       DX, $0x09
+	JL         rows9none
+	MOVQ       ys+40(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), DI
+	MOVQ       from+64(FP), R9
+	TESTQ      R9, R9
+	JZ         rows9zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (DI), Y0, Y7
+	VMASKMOVPD (DI)(BX*1), Y0, Y8
+	VMASKMOVPD (DI)(BX*2), Y0, Y9
+	JMP        rows9begun
+
+rows9zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+
+rows9begun:
+	MOVQ z+16(FP), R9
+	MOVQ zs+56(FP), R10
+	SHLQ $0x03, R10
+	MOVQ inner+32(FP), R11
+	MOVQ as+48(FP), R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows9step:
+	VMASKMOVPD   (R9), Y0, Y10
+	VBROADCASTSD (R13), Y11
+	VFMADD231PD  Y10, Y11, Y1
+	VBROADCASTSD 8(R13), Y11
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD 16(R13), Y11
+	VFMADD231PD  Y10, Y11, Y3
+	VBROADCASTSD 24(R13), Y11
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD 32(R13), Y11
+	VFMADD231PD  Y10, Y11, Y5
+	VBROADCASTSD 40(R13), Y11
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (R14), Y11
+	VFMADD231PD  Y10, Y11, Y7
+	VBROADCASTSD 8(R14), Y11
+	VFMADD231PD  Y10, Y11, Y8
+	VBROADCASTSD 16(R14), Y11
+	VFMADD231PD  Y10, Y11, Y9
+	ADDQ         $0x30, R13
+	ADDQ         $0x30, R14
+	ADDQ         R10, R9
+	DECQ         R11
+	JNZ          rows9step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (DI)
+	VMASKMOVPD   Y8, Y0, (DI)(BX*1)
+	VMASKMOVPD   Y9, Y0, (DI)(BX*2)
+	ADDQ         R12, CX
+	ADDQ         R12, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x09, DX
+	JMP          done
+
+rows9none:
+	CMPQ       DX, $0x08
+	JL         rows8none
+	MOVQ       ys+40(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), DI
+	MOVQ       from+64(FP), R9
+	TESTQ      R9, R9
+	JZ         rows8zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (DI), Y0, Y7
+	VMASKMOVPD (DI)(BX*1), Y0, Y8
+	JMP        rows8begun
+
+rows8zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+
+rows8begun:
+	MOVQ z+16(FP), R9
+	MOVQ zs+56(FP), R10
+	SHLQ $0x03, R10
+	MOVQ inner+32(FP), R11
+	MOVQ as+48(FP), R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows8step:
+	VMASKMOVPD   (R9), Y0, Y9
+	VBROADCASTSD (R13), Y10
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(R13), Y10
+	VFMADD231PD  Y9, Y10, Y2
+	VBROADCASTSD 16(R13), Y10
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 24(R13), Y10
+	VFMADD231PD  Y9, Y10, Y4
+	VBROADCASTSD 32(R13), Y10
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 40(R13), Y10
+	VFMADD231PD  Y9, Y10, Y6
+	VBROADCASTSD (R14), Y10
+	VFMADD231PD  Y9, Y10, Y7
+	VBROADCASTSD 8(R14), Y10
+	VFMADD231PD  Y9, Y10, Y8
+	ADDQ         $0x30, R13
+	ADDQ         $0x30, R14
+	ADDQ         R10, R9
+	DECQ         R11
+	JNZ          rows8step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (DI)
+	VMASKMOVPD   Y8, Y0, (DI)(BX*1)
+	ADDQ         R12, CX
+	ADDQ         R12, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x08, DX
+	JMP          done
+
+rows8none:
+	CMPQ       DX, $0x07
+	JL         rows7none
+	MOVQ       ys+40(FP), BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), DI
+	MOVQ       from+64(FP), R9
+	TESTQ      R9, R9
+	JZ         rows7zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (DI), Y0, Y7
+	JMP        rows7begun
+
+rows7zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+rows7begun:
+	MOVQ z+16(FP), R9
+	MOVQ zs+56(FP), R10
+	SHLQ $0x03, R10
+	MOVQ inner+32(FP), R11
+	MOVQ as+48(FP), R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows7step:
+	VMASKMOVPD   (R9), Y0, Y8
+	VBROADCASTSD (R13), Y9
+	VFMADD231PD  Y8, Y9, Y1
+	VBROADCASTSD 8(R13), Y9
+	VFMADD231PD  Y8, Y9, Y2
+	VBROADCASTSD 16(R13), Y9
+	VFMADD231PD  Y8, Y9, Y3
+	VBROADCASTSD 24(R13), Y9
+	VFMADD231PD  Y8, Y9, Y4
+	VBROADCASTSD 32(R13), Y9
+	VFMADD231PD  Y8, Y9, Y5
+	VBROADCASTSD 40(R13), Y9
+	VFMADD231PD  Y8, Y9, Y6
+	VBROADCASTSD (R14), Y9
+	VFMADD231PD  Y8, Y9, Y7
+	ADDQ         $0x30, R13
+	ADDQ         $0x30, R14
+	ADDQ         R10, R9
+	DECQ         R11
+	JNZ          rows7step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (DI)
+	ADDQ         R12, CX
+	ADDQ         R12, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x07, DX
+	JMP          done
+
+rows7none:
 	CMPQ       DX, $0x06
 	JL         rows6none
 	MOVQ       ys+40(FP), BX
@@ -14483,7 +14944,7 @@ rows6step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x06, DX
-	JMP          rows6
+	JMP          done
 
 rows6none:
 	CMPQ       DX, $0x05
@@ -15935,24 +16396,376 @@ TEXT ·matVecT(SB), NOSPLIT, $0-56
 	MOVQ as+40(FP), BX
 	SHLQ $0x03, BX
 
-vecs8:
-	CMPQ    DX, $0x20
-	JL      vecs8none
-	MOVQ    from+48(FP), SI
-	TESTQ   SI, SI
-	JZ      vecs8zero
-	VMOVUPD (AX), Y0
-	VMOVUPD 32(AX), Y1
-	VMOVUPD 64(AX), Y2
-	VMOVUPD 96(AX), Y3
-	VMOVUPD 128(AX), Y4
-	VMOVUPD 160(AX), Y5
-	VMOVUPD 192(AX), Y6
-	VMOVUPD 224(AX), Y7
-	JMP     vecs8begun
+block:
+	MOVQ       $0x00000030, SI
+	MOVQ       DX, DI
+	CMPQ       DI, SI
+	CMOVQGT    SI, DI
+	CMPQ       DI, $0x2c
+	JLE        vecs12none
+	LEAQ       -44(DI), SI
+	MOVQ       $0x00000004, DI
+	SUBQ       SI, DI
+	LEAQ       masks<>+0(SB), SI
+	VMOVUPD    (SI)(DI*8), Y0
+	MOVQ       from+48(FP), SI
+	TESTQ      SI, SI
+	JZ         vecs12zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMOVUPD    256(AX), Y9
+	VMOVUPD    288(AX), Y10
+	VMOVUPD    320(AX), Y11
+	VMASKMOVPD 352(AX), Y0, Y12
+	JMP        vecs12begun
+
+vecs12zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+
+vecs12begun:
+	MOVQ x+16(FP), SI
+	MOVQ rows+24(FP), R8
+	MOVQ CX, DI
+
+vecs12step:
+	VBROADCASTSD (SI), Y13
+	VFMADD231PD  (DI), Y13, Y1
+	VFMADD231PD  32(DI), Y13, Y2
+	VFMADD231PD  64(DI), Y13, Y3
+	VFMADD231PD  96(DI), Y13, Y4
+	VFMADD231PD  128(DI), Y13, Y5
+	VFMADD231PD  160(DI), Y13, Y6
+	VFMADD231PD  192(DI), Y13, Y7
+	VFMADD231PD  224(DI), Y13, Y8
+	VFMADD231PD  256(DI), Y13, Y9
+	VFMADD231PD  288(DI), Y13, Y10
+	VFMADD231PD  320(DI), Y13, Y11
+	VMASKMOVPD   352(DI), Y0, Y14
+	VFMADD231PD  Y14, Y13, Y12
+	ADDQ         $0x08, SI
+	ADDQ         BX, DI
+	DECQ         R8
+	JNZ          vecs12step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMOVUPD      Y7, 192(AX)
+	VMOVUPD      Y8, 224(AX)
+	VMOVUPD      Y9, 256(AX)
+	VMOVUPD      Y10, 288(AX)
+	VMOVUPD      Y11, 320(AX)
+	VMASKMOVPD   Y12, Y0, 352(AX)
+	ADDQ         $0x00000180, AX
+	ADDQ         $0x00000180, CX
+	SUBQ         $0x30, DX
+	JG           block
+	JMP          done
+
+vecs12none:
+	CMPQ       DI, $0x28
+	JLE        vecs11none
+	LEAQ       -40(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
+	JZ         vecs11zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMOVUPD    256(AX), Y9
+	VMOVUPD    288(AX), Y10
+	VMASKMOVPD 320(AX), Y0, Y11
+	JMP        vecs11begun
+
+vecs11zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+vecs11begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs11step:
+	VBROADCASTSD (DX), Y12
+	VFMADD231PD  (CX), Y12, Y1
+	VFMADD231PD  32(CX), Y12, Y2
+	VFMADD231PD  64(CX), Y12, Y3
+	VFMADD231PD  96(CX), Y12, Y4
+	VFMADD231PD  128(CX), Y12, Y5
+	VFMADD231PD  160(CX), Y12, Y6
+	VFMADD231PD  192(CX), Y12, Y7
+	VFMADD231PD  224(CX), Y12, Y8
+	VFMADD231PD  256(CX), Y12, Y9
+	VFMADD231PD  288(CX), Y12, Y10
+	VMASKMOVPD   320(CX), Y0, Y13
+	VFMADD231PD  Y13, Y12, Y11
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs11step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMOVUPD      Y7, 192(AX)
+	VMOVUPD      Y8, 224(AX)
+	VMOVUPD      Y9, 256(AX)
+	VMOVUPD      Y10, 288(AX)
+	VMASKMOVPD   Y11, Y0, 320(AX)
+	JMP          done
+
+vecs11none:
+	CMPQ       DI, $0x24
+	JLE        vecs10none
+	LEAQ       -36(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
+	JZ         vecs10zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMOVUPD    256(AX), Y9
+	VMASKMOVPD 288(AX), Y0, Y10
+	JMP        vecs10begun
+
+vecs10zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+
+vecs10begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs10step:
+	VBROADCASTSD (DX), Y11
+	VFMADD231PD  (CX), Y11, Y1
+	VFMADD231PD  32(CX), Y11, Y2
+	VFMADD231PD  64(CX), Y11, Y3
+	VFMADD231PD  96(CX), Y11, Y4
+	VFMADD231PD  128(CX), Y11, Y5
+	VFMADD231PD  160(CX), Y11, Y6
+	VFMADD231PD  192(CX), Y11, Y7
+	VFMADD231PD  224(CX), Y11, Y8
+	VFMADD231PD  256(CX), Y11, Y9
+	VMASKMOVPD   288(CX), Y0, Y12
+	VFMADD231PD  Y12, Y11, Y10
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs10step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMOVUPD      Y7, 192(AX)
+	VMOVUPD      Y8, 224(AX)
+	VMOVUPD      Y9, 256(AX)
+	VMASKMOVPD   Y10, Y0, 288(AX)
+	JMP          done
+
+vecs10none:
+	CMPQ       DI, $0x20
+	JLE        vecs9none
+	LEAQ       -32(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
+	JZ         vecs9zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMASKMOVPD 256(AX), Y0, Y9
+	JMP        vecs9begun
+
+vecs9zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+
+vecs9begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs9step:
+	VBROADCASTSD (DX), Y10
+	VFMADD231PD  (CX), Y10, Y1
+	VFMADD231PD  32(CX), Y10, Y2
+	VFMADD231PD  64(CX), Y10, Y3
+	VFMADD231PD  96(CX), Y10, Y4
+	VFMADD231PD  128(CX), Y10, Y5
+	VFMADD231PD  160(CX), Y10, Y6
+	VFMADD231PD  192(CX), Y10, Y7
+	VFMADD231PD  224(CX), Y10, Y8
+	VMASKMOVPD   256(CX), Y0, Y11
+	VFMADD231PD  Y11, Y10, Y9
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs9step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMOVUPD      Y7, 192(AX)
+	VMOVUPD      Y8, 224(AX)
+	VMASKMOVPD   Y9, Y0, 256(AX)
+	JMP          done
+
+vecs9none:
+	CMPQ       DI, $0x1c
+	JLE        vecs8none
+	LEAQ       -28(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
+	JZ         vecs8zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMASKMOVPD 224(AX), Y0, Y8
+	JMP        vecs8begun
 
 vecs8zero:
-	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+
+vecs8begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs8step:
+	VBROADCASTSD (DX), Y9
+	VFMADD231PD  (CX), Y9, Y1
+	VFMADD231PD  32(CX), Y9, Y2
+	VFMADD231PD  64(CX), Y9, Y3
+	VFMADD231PD  96(CX), Y9, Y4
+	VFMADD231PD  128(CX), Y9, Y5
+	VFMADD231PD  160(CX), Y9, Y6
+	VFMADD231PD  192(CX), Y9, Y7
+	VMASKMOVPD   224(CX), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y8
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs8step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMOVUPD      Y7, 192(AX)
+	VMASKMOVPD   Y8, Y0, 224(AX)
+	JMP          done
+
+vecs8none:
+	CMPQ       DI, $0x18
+	JLE        vecs7none
+	LEAQ       -24(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
+	JZ         vecs7zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMASKMOVPD 192(AX), Y0, Y7
+	JMP        vecs7begun
+
+vecs7zero:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -15961,130 +16774,263 @@ vecs8zero:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-vecs8begun:
-	MOVQ x+16(FP), SI
-	MOVQ rows+24(FP), R8
-	MOVQ CX, DI
+vecs7begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
 
-vecs8step:
-	VBROADCASTSD (SI), Y8
-	VFMADD231PD  (DI), Y8, Y0
-	VFMADD231PD  32(DI), Y8, Y1
-	VFMADD231PD  64(DI), Y8, Y2
-	VFMADD231PD  96(DI), Y8, Y3
-	VFMADD231PD  128(DI), Y8, Y4
-	VFMADD231PD  160(DI), Y8, Y5
-	VFMADD231PD  192(DI), Y8, Y6
-	VFMADD231PD  224(DI), Y8, Y7
-	ADDQ         $0x08, SI
-	ADDQ         BX, DI
-	DECQ         R8
-	JNZ          vecs8step
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	VMOVUPD      Y4, 128(AX)
-	VMOVUPD      Y5, 160(AX)
-	VMOVUPD      Y6, 192(AX)
-	VMOVUPD      Y7, 224(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	SUBQ         $0x20, DX
-	JMP          vecs8
+vecs7step:
+	VBROADCASTSD (DX), Y8
+	VFMADD231PD  (CX), Y8, Y1
+	VFMADD231PD  32(CX), Y8, Y2
+	VFMADD231PD  64(CX), Y8, Y3
+	VFMADD231PD  96(CX), Y8, Y4
+	VFMADD231PD  128(CX), Y8, Y5
+	VFMADD231PD  160(CX), Y8, Y6
+	VMASKMOVPD   192(CX), Y0, Y9
+	VFMADD231PD  Y9, Y8, Y7
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs7step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMASKMOVPD   Y7, Y0, 192(AX)
+	JMP          done
 
-vecs8none:
-vecs4:
-	CMPQ    DX, $0x10
-	JL      vecs4none
-	MOVQ    from+48(FP), SI
-	TESTQ   SI, SI
-	JZ      vecs4zero
-	VMOVUPD (AX), Y0
-	VMOVUPD 32(AX), Y1
-	VMOVUPD 64(AX), Y2
-	VMOVUPD 96(AX), Y3
-	JMP     vecs4begun
+vecs7none:
+	CMPQ       DI, $0x14
+	JLE        vecs6none
+	LEAQ       -20(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
+	JZ         vecs6zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMASKMOVPD 160(AX), Y0, Y6
+	JMP        vecs6begun
+
+vecs6zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+
+vecs6begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs6step:
+	VBROADCASTSD (DX), Y7
+	VFMADD231PD  (CX), Y7, Y1
+	VFMADD231PD  32(CX), Y7, Y2
+	VFMADD231PD  64(CX), Y7, Y3
+	VFMADD231PD  96(CX), Y7, Y4
+	VFMADD231PD  128(CX), Y7, Y5
+	VMASKMOVPD   160(CX), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y6
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs6step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMASKMOVPD   Y6, Y0, 160(AX)
+	JMP          done
+
+vecs6none:
+	CMPQ       DI, $0x10
+	JLE        vecs5none
+	LEAQ       -16(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
+	JZ         vecs5zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMASKMOVPD 128(AX), Y0, Y5
+	JMP        vecs5begun
+
+vecs5zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+vecs5begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs5step:
+	VBROADCASTSD (DX), Y6
+	VFMADD231PD  (CX), Y6, Y1
+	VFMADD231PD  32(CX), Y6, Y2
+	VFMADD231PD  64(CX), Y6, Y3
+	VFMADD231PD  96(CX), Y6, Y4
+	VMASKMOVPD   128(CX), Y0, Y7
+	VFMADD231PD  Y7, Y6, Y5
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs5step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMASKMOVPD   Y5, Y0, 128(AX)
+	JMP          done
+
+vecs5none:
+	CMPQ       DI, $0x0c
+	JLE        vecs4none
+	LEAQ       -12(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
+	JZ         vecs4zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMASKMOVPD 96(AX), Y0, Y4
+	JMP        vecs4begun
 
 vecs4zero:
-	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+
+vecs4begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs4step:
+	VBROADCASTSD (DX), Y5
+	VFMADD231PD  (CX), Y5, Y1
+	VFMADD231PD  32(CX), Y5, Y2
+	VFMADD231PD  64(CX), Y5, Y3
+	VMASKMOVPD   96(CX), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs4step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMASKMOVPD   Y4, Y0, 96(AX)
+	JMP          done
+
+vecs4none:
+	CMPQ       DI, $0x08
+	JLE        vecs3none
+	LEAQ       -8(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
+	JZ         vecs3zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMASKMOVPD 64(AX), Y0, Y3
+	JMP        vecs3begun
+
+vecs3zero:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-vecs4begun:
-	MOVQ x+16(FP), SI
-	MOVQ rows+24(FP), R8
-	MOVQ CX, DI
+vecs3begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
 
-vecs4step:
-	VBROADCASTSD (SI), Y4
-	VFMADD231PD  (DI), Y4, Y0
-	VFMADD231PD  32(DI), Y4, Y1
-	VFMADD231PD  64(DI), Y4, Y2
-	VFMADD231PD  96(DI), Y4, Y3
-	ADDQ         $0x08, SI
-	ADDQ         BX, DI
-	DECQ         R8
-	JNZ          vecs4step
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x10, DX
-	JMP          vecs4
+vecs3step:
+	VBROADCASTSD (DX), Y4
+	VFMADD231PD  (CX), Y4, Y1
+	VFMADD231PD  32(CX), Y4, Y2
+	VMASKMOVPD   64(CX), Y0, Y5
+	VFMADD231PD  Y5, Y4, Y3
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs3step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMASKMOVPD   Y3, Y0, 64(AX)
+	JMP          done
 
-vecs4none:
-vecs2:
-	CMPQ    DX, $0x08
-	JL      vecs2none
-	MOVQ    from+48(FP), SI
-	TESTQ   SI, SI
-	JZ      vecs2zero
-	VMOVUPD (AX), Y0
-	VMOVUPD 32(AX), Y1
-	JMP     vecs2begun
+vecs3none:
+	CMPQ       DI, $0x04
+	JLE        vecs2none
+	LEAQ       -4(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
+	JZ         vecs2zero
+	VMOVUPD    (AX), Y1
+	VMASKMOVPD 32(AX), Y0, Y2
+	JMP        vecs2begun
 
 vecs2zero:
-	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
 
 vecs2begun:
-	MOVQ x+16(FP), SI
-	MOVQ rows+24(FP), R8
-	MOVQ CX, DI
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
 
 vecs2step:
-	VBROADCASTSD (SI), Y2
-	VFMADD231PD  (DI), Y2, Y0
-	VFMADD231PD  32(DI), Y2, Y1
-	ADDQ         $0x08, SI
-	ADDQ         BX, DI
-	DECQ         R8
+	VBROADCASTSD (DX), Y3
+	VFMADD231PD  (CX), Y3, Y1
+	VMASKMOVPD   32(CX), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y2
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
 	JNZ          vecs2step
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x08, DX
-	JMP          vecs2
+	VMOVUPD      Y1, (AX)
+	VMASKMOVPD   Y2, Y0, 32(AX)
+	JMP          done
 
 vecs2none:
-vecs1:
-	CMPQ       DX, $0x00
+	CMPQ       DI, $0x00
 	JLE        vecs1none
+	LEAQ       (DI), DX
 	MOVQ       $0x00000004, SI
-	MOVQ       DX, DI
-	CMPQ       DI, SI
-	CMOVQGT    SI, DI
-	MOVQ       $0x00000004, SI
-	SUBQ       DI, SI
-	LEAQ       masks<>+0(SB), DI
-	VMOVUPD    (DI)(SI*8), Y0
-	MOVQ       from+48(FP), SI
-	TESTQ      SI, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       from+48(FP), DX
+	TESTQ      DX, DX
 	JZ         vecs1zero
 	VMASKMOVPD (AX), Y0, Y1
 	JMP        vecs1begun
@@ -16093,24 +17039,21 @@ vecs1zero:
 	VXORPD Y1, Y1, Y1
 
 vecs1begun:
-	MOVQ x+16(FP), SI
-	MOVQ rows+24(FP), R8
-	MOVQ CX, DI
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
 
 vecs1step:
-	VMASKMOVPD   (DI), Y0, Y2
-	VBROADCASTSD (SI), Y3
-	VFMADD231PD  Y2, Y3, Y1
-	ADDQ         $0x08, SI
-	ADDQ         BX, DI
-	DECQ         R8
+	VBROADCASTSD (DX), Y2
+	VMASKMOVPD   (CX), Y0, Y3
+	VFMADD231PD  Y3, Y2, Y1
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
 	JNZ          vecs1step
 	VMASKMOVPD   Y1, Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x04, DX
-	JMP          vecs1
+	JMP          done
 
 vecs1none:
+done:
 	VZEROUPPER
 	RET

@@ -4,8 +4,8 @@ package simd
 
 const supported, supported512 = false, false
 
-// useAVX2 and useAVX512 are false for good.
-var useAVX2, useAVX512 = false, false
+// useAVX2, useAVX512 and useNative are false for good.
+var useAVX2, useAVX512, useNative = false, false, false
 
 const noKernels = "simd: there are no kernels in this build"
 
@@ -61,6 +61,38 @@ func laneProductWide(y, a, z *float64, rows, inner, ys, as, zs, from int) {
 	panic(noKernels)
 }
 
-func rankUpdateWide(to, y, x *float64, pairs, inner, gs, yi, yk, from int) {
+func laneProductTwo(y, a, z *float64, rows, inner, ys, as, zs, from, lanes int) {
+	panic(noKernels)
+}
+func matVecTWide(y, a, x *float64, rows, cols, as, from int) { panic(noKernels) }
+func rankUpdateWide1(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
+	panic(noKernels)
+}
+
+func rankUpdateWide2(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
+	panic(noKernels)
+}
+
+func rankUpdateWide3(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
+	panic(noKernels)
+}
+
+func rankUpdateWide4(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
+	panic(noKernels)
+}
+
+func rankUpdateWide5(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
+	panic(noKernels)
+}
+
+func rankUpdateWide6(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
+	panic(noKernels)
+}
+
+func rankUpdateWide7(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
+	panic(noKernels)
+}
+
+func rankUpdateWide8(to, y, x *float64, cols, inner, gs, yi, yk, from int) {
 	panic(noKernels)
 }

@@ -40,6 +40,33 @@ func PackLanes(packed, a []float64, rows, inner, stride int, transposed bool) {
 	}
 }
 
+// ColumnsSize returns the length of packed in PackColumns.
+func ColumnsSize(rows, inner int) int { return ColumnsStride(rows) * inner }
+
+// ColumnsStride is how far the columns lie apart that PackColumns writes.
+func ColumnsStride(rows int) int { return (rows + 7) / 8 * 8 }
+
+// PackColumns writes the matrix A[rows][inner] column by column, each followed by
+// zeros up to a multiple of eight, so that A·x is MatVecT(y, packed, x, inner,
+// rows, ColumnsStride(rows)): A[i][k] is a[i·stride + k], or with transposed set
+// a[k·stride + i].
+func PackColumns(packed, a []float64, rows, inner, stride int, transposed bool) {
+	packed = packed[:ColumnsSize(rows, inner)]
+	ri, rk := stride, 1
+	if transposed {
+		ri, rk = 1, stride
+	}
+	step := ColumnsStride(rows)
+	for k := range inner {
+		to := packed[k*step : (k+1)*step]
+		from := a[k*rk:]
+		for i := range rows {
+			to[i] = from[i*ri]
+		}
+		clear(to[rows:])
+	}
+}
+
 // flag turns accumulate into the argument of a kernel.
 func flag(accumulate bool) int {
 	if accumulate {
@@ -78,6 +105,11 @@ func LaneProduct(y, packed, z []float64, rows, inner, lanes int, accumulate bool
 			a := &packed[i*inner+k*panelRows]
 			l := 0
 			for ; useAVX512 && l+8 <= lanes; l += 8 {
+				if two := lanes - l; two > 8 && two < 16 {
+					laneProductTwo(&y[i*lanes+l], a, &z[k*lanes+l], m, n, lanes, panel, lanes, from, two)
+					l = lanes
+					break
+				}
 				laneProductWide(&y[i*lanes+l], a, &z[k*lanes+l], m, n, lanes, panel, lanes, from)
 			}
 			for ; l+8 <= lanes; l += 8 {
@@ -195,11 +227,11 @@ func RankUpdate(u *Update, g, y, packed []float64, accumulate bool) {
 	from := flag(accumulate)
 	cols := max(1, most/(panelCols*u.Inner)) * panelCols // of a call
 	lanes := max(1, most/(min(cols, u.Cols)*u.Inner))
-	i := 0
 	if useAVX512 {
-		i = rankUpdateRows(u, g, y, packed, from)
+		rankUpdateWide(u, g, y, packed, from)
+		return
 	}
-	for ; i < u.Rows; i += 4 {
+	for i := 0; i < u.Rows; i += 4 {
 		for l := 0; l < u.Lanes; l += lanes {
 			for j := 0; j < u.Cols; j += cols {
 				to, left, x := &g[l*u.LaneG+i*u.RowG+j], &y[i*u.RowY+l], &packed[j*u.Inner]
@@ -219,28 +251,35 @@ func RankUpdate(u *Update, g, y, packed []float64, accumulate bool) {
 	}
 }
 
-// rankUpdateRows is RankUpdate for as many rows as fill tiles of eight, and returns how many.
-func rankUpdateRows(u *Update, g, y, packed []float64, from int) (rows int) {
-	const wide = 2 * panelCols
-	pairs := u.Cols / wide
-	if pairs == 0 {
-		return 0
-	}
-	step := max(1, most/(2*wide*u.Inner))
-	rest := pairs * wide
-	i := 0
-	for ; i+8 <= u.Rows; i += 8 {
+// rankUpdateWide is RankUpdate by vectors of eight, eight rows at a time.
+func rankUpdateWide(u *Update, g, y, packed []float64, from int) {
+	const pair = 2 * panelCols
+	step := max(1, most/(2*pair*u.Inner)) * pair
+	for i := 0; i < u.Rows; i += 8 {
 		for l := range u.Lanes {
-			for p := 0; p < pairs; p += step {
-				j := p * wide
-				rankUpdateWide(&g[l*u.LaneG+i*u.RowG+j], &y[i*u.RowY+l], &packed[j*u.Inner], min(step, pairs-p), u.Inner, u.RowG, u.RowY, u.StepY, from)
-			}
-			for r := i; r < i+8 && rest < u.Cols; r += 4 {
-				rankUpdate4(&g[l*u.LaneG+r*u.RowG+rest], &y[r*u.RowY+l], &packed[rest*u.Inner], u.Cols-rest, u.Inner, 1, u.RowG, u.LaneG, u.RowY, u.StepY, from)
+			for j := 0; j < u.Cols; j += step {
+				to, left, x, n := &g[l*u.LaneG+i*u.RowG+j], &y[i*u.RowY+l], &packed[j*u.Inner], min(step, u.Cols-j)
+				switch u.Rows - i {
+				default:
+					rankUpdateWide8(to, left, x, n, u.Inner, u.RowG, u.RowY, u.StepY, from)
+				case 7:
+					rankUpdateWide7(to, left, x, n, u.Inner, u.RowG, u.RowY, u.StepY, from)
+				case 6:
+					rankUpdateWide6(to, left, x, n, u.Inner, u.RowG, u.RowY, u.StepY, from)
+				case 5:
+					rankUpdateWide5(to, left, x, n, u.Inner, u.RowG, u.RowY, u.StepY, from)
+				case 4:
+					rankUpdateWide4(to, left, x, n, u.Inner, u.RowG, u.RowY, u.StepY, from)
+				case 3:
+					rankUpdateWide3(to, left, x, n, u.Inner, u.RowG, u.RowY, u.StepY, from)
+				case 2:
+					rankUpdateWide2(to, left, x, n, u.Inner, u.RowG, u.RowY, u.StepY, from)
+				case 1:
+					rankUpdateWide1(to, left, x, n, u.Inner, u.RowG, u.RowY, u.StepY, from)
+				}
 			}
 		}
 	}
-	return i
 }
 
 func rankUpdateGeneric(u *Update, g, y, packed []float64, accumulate bool) {
@@ -343,9 +382,13 @@ func MatVecT(y, a, x []float64, rows, cols, stride int, accumulate bool) {
 	for i := 0; i < rows; i += tall {
 		n := min(tall, rows-i)
 		from := flag(accumulate || i > 0)
-		step := max(1, most/(32*n)) * 32
+		step := max(1, most/(384*n)) * 384 // whole blocks of either kernel
 		for j := 0; j < cols; j += step {
-			matVecT(&y[j], &a[i*stride+j], &x[i], n, min(step, cols-j), stride, from)
+			if m := min(step, cols-j); useAVX512 {
+				matVecTWide(&y[j], &a[i*stride+j], &x[i], n, m, stride, from)
+			} else {
+				matVecT(&y[j], &a[i*stride+j], &x[i], n, m, stride, from)
+			}
 		}
 	}
 }

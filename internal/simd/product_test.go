@@ -165,9 +165,48 @@ func TestMatVec(t *testing.T) {
 				check(rows, cols)
 			}
 		}
+		for _, cols := range []int{47, 48, 49, 64, 96, 111, 112, 113, 230} {
+			check(cols%7, cols)
+		}
 		check(3, 40000)
 		check(40000, 5)
 	})
+}
+
+// TestPackColumns multiplies with what it packs.
+func TestPackColumns(t *testing.T) {
+	r := elem.NewRand(16)
+	for _, transposed := range modes {
+		for _, rows := range []int{1, 7, 8, 9, 55} {
+			const inner = 6
+			stride := inner + 1
+			if transposed {
+				stride = rows + 2
+			}
+			a, x := tame(r, (rows+inner)*stride), tame(r, inner)
+			packed := make([]float64, ColumnsSize(rows, inner))
+			for i := range packed {
+				packed[i] = math.NaN()
+			}
+			PackColumns(packed, a, rows, inner, stride, transposed)
+			y, want := make([]float64, rows), make([]float64, rows)
+			for i := range want {
+				want[i] = chain(0, false, inner, func(k int) float64 {
+					if transposed {
+						return a[k*stride+i]
+					}
+					return a[i*stride+k]
+				}, func(k int) float64 { return x[k] })
+			}
+			MatVecT(y, packed, x, inner, rows, ColumnsStride(rows), false)
+			compare(t, y, want, "%d rows, transposed %v", rows, transposed)
+			for i, v := range packed {
+				if i%ColumnsStride(rows) >= rows && v != 0 {
+					t.Fatalf("%d rows: %v beyond the last", rows, v)
+				}
+			}
+		}
+	}
 }
 
 func TestMatMul(t *testing.T) {

@@ -36,8 +36,8 @@ func use(t testing.TB, name string) {
 		}
 		t.Skip("no AVX-512 here")
 	}
-	before, before512 := useAVX2, useAVX512
-	t.Cleanup(func() { useAVX2, useAVX512 = before, before512 })
+	before, before512, beforeNative := useAVX2, useAVX512, useNative
+	t.Cleanup(func() { useAVX2, useAVX512, useNative = before, before512, beforeNative })
 	if err := choose(name); err != nil {
 		t.Fatal(err)
 	}
@@ -137,11 +137,17 @@ func TestChoose(t *testing.T) {
 	if err := choose("generic"); err != nil || Backend() != Generic {
 		t.Errorf("generic: %v, %s", err, Backend())
 	}
-	if err := choose("avx2"); supported != (err == nil) {
+	if err := choose("avx2"); supported != (err == nil) || supported != (Backend() == AVX2) {
 		t.Errorf("avx2: %v", err)
 	}
 	if err := choose("avx512"); supported512 != (err == nil) {
 		t.Errorf("avx512: %v", err)
+	}
+	if err := choose("native"); supported != (err == nil) || supported != (Backend() == Native) {
+		t.Errorf("native: %v, %s", err, Backend())
+	}
+	if err := choose("native256"); supported != (err == nil) || supported != (Backend() == Native && !Wide()) {
+		t.Errorf("native256: %v", err)
 	}
 	if err := choose("mmx"); err == nil {
 		t.Error("mmx: no error")

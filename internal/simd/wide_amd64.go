@@ -14,7 +14,52 @@ func combineWide(out *float64, base *float64, h float64, c *float64, row *int, t
 //go:noescape
 func laneProductWide(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int)
 
-// rankUpdateWide sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for eight rows and pairs of panels.
+// laneProductTwo is laneProduct8 for nine to sixteen lanes, two vectors of eight.
 //
 //go:noescape
-func rankUpdateWide(to *float64, y *float64, x *float64, pairs int, inner int, gs int, yi int, yk int, from int)
+func laneProductTwo(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int, lanes int)
+
+// matVecTWide is matVecT by vectors of eight.
+//
+//go:noescape
+func matVecTWide(y *float64, a *float64, x *float64, rows int, cols int, as int, from int)
+
+// rankUpdateWide1 sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for that many rows.
+//
+//go:noescape
+func rankUpdateWide1(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+
+// rankUpdateWide2 sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for that many rows.
+//
+//go:noescape
+func rankUpdateWide2(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+
+// rankUpdateWide3 sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for that many rows.
+//
+//go:noescape
+func rankUpdateWide3(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+
+// rankUpdateWide4 sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for that many rows.
+//
+//go:noescape
+func rankUpdateWide4(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+
+// rankUpdateWide5 sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for that many rows.
+//
+//go:noescape
+func rankUpdateWide5(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+
+// rankUpdateWide6 sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for that many rows.
+//
+//go:noescape
+func rankUpdateWide6(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+
+// rankUpdateWide7 sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for that many rows.
+//
+//go:noescape
+func rankUpdateWide7(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+
+// rankUpdateWide8 sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for that many rows.
+//
+//go:noescape
+func rankUpdateWide8(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)

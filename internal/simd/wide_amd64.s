@@ -298,7 +298,423 @@ rows12step:
 	JMP              rows12
 
 rows12none:
-rows6:
+	CMPQ    DX, $0x0b
+	JL      rows11none
+	MOVQ    ys+40(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), R9
+	LEAQ    (R9)(DI*1), DI
+	MOVQ    from+64(FP), R10
+	TESTQ   R10, R10
+	JZ      rows11zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (R9), Z6
+	VMOVUPD (R9)(BX*1), Z7
+	VMOVUPD (R9)(BX*2), Z8
+	VMOVUPD (DI), Z9
+	VMOVUPD (DI)(BX*1), Z10
+	JMP     rows11begun
+
+rows11zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+
+rows11begun:
+	MOVQ z+16(FP), R10
+	MOVQ zs+56(FP), R11
+	SHLQ $0x03, R11
+	MOVQ inner+32(FP), R12
+	MOVQ as+48(FP), R13
+	SHLQ $0x03, R13
+	MOVQ CX, R14
+	LEAQ (CX)(R13*1), R15
+
+rows11step:
+	VMOVUPD          (R10), Z11
+	VFMADD231PD.BCST (R14), Z11, Z0
+	VFMADD231PD.BCST 8(R14), Z11, Z1
+	VFMADD231PD.BCST 16(R14), Z11, Z2
+	VFMADD231PD.BCST 24(R14), Z11, Z3
+	VFMADD231PD.BCST 32(R14), Z11, Z4
+	VFMADD231PD.BCST 40(R14), Z11, Z5
+	VFMADD231PD.BCST (R15), Z11, Z6
+	VFMADD231PD.BCST 8(R15), Z11, Z7
+	VFMADD231PD.BCST 16(R15), Z11, Z8
+	VFMADD231PD.BCST 24(R15), Z11, Z9
+	VFMADD231PD.BCST 32(R15), Z11, Z10
+	ADDQ             $0x30, R14
+	ADDQ             $0x30, R15
+	ADDQ             R11, R10
+	DECQ             R12
+	JNZ              rows11step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (R9)
+	VMOVUPD          Z7, (R9)(BX*1)
+	VMOVUPD          Z8, (R9)(BX*2)
+	VMOVUPD          Z9, (DI)
+	VMOVUPD          Z10, (DI)(BX*1)
+	ADDQ             R13, CX
+	ADDQ             R13, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x0b, DX
+	JMP              done
+
+rows11none:
+	CMPQ    DX, $0x0a
+	JL      rows10none
+	MOVQ    ys+40(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), R9
+	LEAQ    (R9)(DI*1), DI
+	MOVQ    from+64(FP), R10
+	TESTQ   R10, R10
+	JZ      rows10zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (R9), Z6
+	VMOVUPD (R9)(BX*1), Z7
+	VMOVUPD (R9)(BX*2), Z8
+	VMOVUPD (DI), Z9
+	JMP     rows10begun
+
+rows10zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+
+rows10begun:
+	MOVQ z+16(FP), R10
+	MOVQ zs+56(FP), R11
+	SHLQ $0x03, R11
+	MOVQ inner+32(FP), R12
+	MOVQ as+48(FP), R13
+	SHLQ $0x03, R13
+	MOVQ CX, R14
+	LEAQ (CX)(R13*1), R15
+
+rows10step:
+	VMOVUPD          (R10), Z10
+	VFMADD231PD.BCST (R14), Z10, Z0
+	VFMADD231PD.BCST 8(R14), Z10, Z1
+	VFMADD231PD.BCST 16(R14), Z10, Z2
+	VFMADD231PD.BCST 24(R14), Z10, Z3
+	VFMADD231PD.BCST 32(R14), Z10, Z4
+	VFMADD231PD.BCST 40(R14), Z10, Z5
+	VFMADD231PD.BCST (R15), Z10, Z6
+	VFMADD231PD.BCST 8(R15), Z10, Z7
+	VFMADD231PD.BCST 16(R15), Z10, Z8
+	VFMADD231PD.BCST 24(R15), Z10, Z9
+	ADDQ             $0x30, R14
+	ADDQ             $0x30, R15
+	ADDQ             R11, R10
+	DECQ             R12
+	JNZ              rows10step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (R9)
+	VMOVUPD          Z7, (R9)(BX*1)
+	VMOVUPD          Z8, (R9)(BX*2)
+	VMOVUPD          Z9, (DI)
+	ADDQ             R13, CX
+	ADDQ             R13, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x0a, DX
+	JMP              done
+
+rows10none:
+	CMPQ    DX, $0x09
+	JL      rows9none
+	MOVQ    ys+40(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), DI
+	MOVQ    from+64(FP), R9
+	TESTQ   R9, R9
+	JZ      rows9zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (DI), Z6
+	VMOVUPD (DI)(BX*1), Z7
+	VMOVUPD (DI)(BX*2), Z8
+	JMP     rows9begun
+
+rows9zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+
+rows9begun:
+	MOVQ z+16(FP), R9
+	MOVQ zs+56(FP), R10
+	SHLQ $0x03, R10
+	MOVQ inner+32(FP), R11
+	MOVQ as+48(FP), R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows9step:
+	VMOVUPD          (R9), Z9
+	VFMADD231PD.BCST (R13), Z9, Z0
+	VFMADD231PD.BCST 8(R13), Z9, Z1
+	VFMADD231PD.BCST 16(R13), Z9, Z2
+	VFMADD231PD.BCST 24(R13), Z9, Z3
+	VFMADD231PD.BCST 32(R13), Z9, Z4
+	VFMADD231PD.BCST 40(R13), Z9, Z5
+	VFMADD231PD.BCST (R14), Z9, Z6
+	VFMADD231PD.BCST 8(R14), Z9, Z7
+	VFMADD231PD.BCST 16(R14), Z9, Z8
+	ADDQ             $0x30, R13
+	ADDQ             $0x30, R14
+	ADDQ             R10, R9
+	DECQ             R11
+	JNZ              rows9step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (DI)
+	VMOVUPD          Z7, (DI)(BX*1)
+	VMOVUPD          Z8, (DI)(BX*2)
+	ADDQ             R12, CX
+	ADDQ             R12, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x09, DX
+	JMP              done
+
+rows9none:
+	CMPQ    DX, $0x08
+	JL      rows8none
+	MOVQ    ys+40(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), DI
+	MOVQ    from+64(FP), R9
+	TESTQ   R9, R9
+	JZ      rows8zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (DI), Z6
+	VMOVUPD (DI)(BX*1), Z7
+	JMP     rows8begun
+
+rows8zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+rows8begun:
+	MOVQ z+16(FP), R9
+	MOVQ zs+56(FP), R10
+	SHLQ $0x03, R10
+	MOVQ inner+32(FP), R11
+	MOVQ as+48(FP), R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows8step:
+	VMOVUPD          (R9), Z8
+	VFMADD231PD.BCST (R13), Z8, Z0
+	VFMADD231PD.BCST 8(R13), Z8, Z1
+	VFMADD231PD.BCST 16(R13), Z8, Z2
+	VFMADD231PD.BCST 24(R13), Z8, Z3
+	VFMADD231PD.BCST 32(R13), Z8, Z4
+	VFMADD231PD.BCST 40(R13), Z8, Z5
+	VFMADD231PD.BCST (R14), Z8, Z6
+	VFMADD231PD.BCST 8(R14), Z8, Z7
+	ADDQ             $0x30, R13
+	ADDQ             $0x30, R14
+	ADDQ             R10, R9
+	DECQ             R11
+	JNZ              rows8step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (DI)
+	VMOVUPD          Z7, (DI)(BX*1)
+	ADDQ             R12, CX
+	ADDQ             R12, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x08, DX
+	JMP              done
+
+rows8none:
+	CMPQ    DX, $0x07
+	JL      rows7none
+	MOVQ    ys+40(FP), BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), DI
+	MOVQ    from+64(FP), R9
+	TESTQ   R9, R9
+	JZ      rows7zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (DI), Z6
+	JMP     rows7begun
+
+rows7zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+
+rows7begun:
+	MOVQ z+16(FP), R9
+	MOVQ zs+56(FP), R10
+	SHLQ $0x03, R10
+	MOVQ inner+32(FP), R11
+	MOVQ as+48(FP), R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows7step:
+	VMOVUPD          (R9), Z7
+	VFMADD231PD.BCST (R13), Z7, Z0
+	VFMADD231PD.BCST 8(R13), Z7, Z1
+	VFMADD231PD.BCST 16(R13), Z7, Z2
+	VFMADD231PD.BCST 24(R13), Z7, Z3
+	VFMADD231PD.BCST 32(R13), Z7, Z4
+	VFMADD231PD.BCST 40(R13), Z7, Z5
+	VFMADD231PD.BCST (R14), Z7, Z6
+	ADDQ             $0x30, R13
+	ADDQ             $0x30, R14
+	ADDQ             R10, R9
+	DECQ             R11
+	JNZ              rows7step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (DI)
+	ADDQ             R12, CX
+	ADDQ             R12, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x07, DX
+	JMP              done
+
+rows7none:
 	CMPQ    DX, $0x06
 	JL      rows6none
 	MOVQ    ys+40(FP), BX
@@ -309,21 +725,21 @@ rows6:
 	MOVQ    from+64(FP), R8
 	TESTQ   R8, R8
 	JZ      rows6zero
-	VMOVUPD (SI), Z13
-	VMOVUPD (SI)(BX*1), Z14
-	VMOVUPD (SI)(BX*2), Z15
-	VMOVUPD (DI), Z16
-	VMOVUPD (DI)(BX*1), Z17
-	VMOVUPD (DI)(BX*2), Z18
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (DI), Z3
+	VMOVUPD (DI)(BX*1), Z4
+	VMOVUPD (DI)(BX*2), Z5
 	JMP     rows6begun
 
 rows6zero:
-	VPXORQ Z13, Z13, Z13
-	VPXORQ Z14, Z14, Z14
-	VPXORQ Z15, Z15, Z15
-	VPXORQ Z16, Z16, Z16
-	VPXORQ Z17, Z17, Z17
-	VPXORQ Z18, Z18, Z18
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
 
 rows6begun:
 	MOVQ z+16(FP), R8
@@ -335,23 +751,23 @@ rows6begun:
 	MOVQ CX, R12
 
 rows6step:
-	VMOVUPD          (R8), Z0
-	VFMADD231PD.BCST (R12), Z0, Z13
-	VFMADD231PD.BCST 8(R12), Z0, Z14
-	VFMADD231PD.BCST 16(R12), Z0, Z15
-	VFMADD231PD.BCST 24(R12), Z0, Z16
-	VFMADD231PD.BCST 32(R12), Z0, Z17
-	VFMADD231PD.BCST 40(R12), Z0, Z18
+	VMOVUPD          (R8), Z6
+	VFMADD231PD.BCST (R12), Z6, Z0
+	VFMADD231PD.BCST 8(R12), Z6, Z1
+	VFMADD231PD.BCST 16(R12), Z6, Z2
+	VFMADD231PD.BCST 24(R12), Z6, Z3
+	VFMADD231PD.BCST 32(R12), Z6, Z4
+	VFMADD231PD.BCST 40(R12), Z6, Z5
 	ADDQ             $0x30, R12
 	ADDQ             R9, R8
 	DECQ             R10
 	JNZ              rows6step
-	VMOVUPD          Z13, (SI)
-	VMOVUPD          Z14, (SI)(BX*1)
-	VMOVUPD          Z15, (SI)(BX*2)
-	VMOVUPD          Z16, (DI)
-	VMOVUPD          Z17, (DI)(BX*1)
-	VMOVUPD          Z18, (DI)(BX*2)
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (DI)
+	VMOVUPD          Z4, (DI)(BX*1)
+	VMOVUPD          Z5, (DI)(BX*2)
 	ADDQ             R11, CX
 	ADDQ             BX, AX
 	ADDQ             BX, AX
@@ -360,7 +776,7 @@ rows6step:
 	ADDQ             BX, AX
 	ADDQ             BX, AX
 	SUBQ             $0x06, DX
-	JMP              rows6
+	JMP              done
 
 rows6none:
 	CMPQ    DX, $0x05
@@ -373,19 +789,19 @@ rows6none:
 	MOVQ    from+64(FP), R8
 	TESTQ   R8, R8
 	JZ      rows5zero
-	VMOVUPD (SI), Z19
-	VMOVUPD (SI)(BX*1), Z20
-	VMOVUPD (SI)(BX*2), Z21
-	VMOVUPD (DI), Z22
-	VMOVUPD (DI)(BX*1), Z23
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (DI), Z3
+	VMOVUPD (DI)(BX*1), Z4
 	JMP     rows5begun
 
 rows5zero:
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
-	VPXORQ Z23, Z23, Z23
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
 
 rows5begun:
 	MOVQ z+16(FP), R8
@@ -397,21 +813,21 @@ rows5begun:
 	MOVQ CX, R12
 
 rows5step:
-	VMOVUPD          (R8), Z0
-	VFMADD231PD.BCST (R12), Z0, Z19
-	VFMADD231PD.BCST 8(R12), Z0, Z20
-	VFMADD231PD.BCST 16(R12), Z0, Z21
-	VFMADD231PD.BCST 24(R12), Z0, Z22
-	VFMADD231PD.BCST 32(R12), Z0, Z23
+	VMOVUPD          (R8), Z5
+	VFMADD231PD.BCST (R12), Z5, Z0
+	VFMADD231PD.BCST 8(R12), Z5, Z1
+	VFMADD231PD.BCST 16(R12), Z5, Z2
+	VFMADD231PD.BCST 24(R12), Z5, Z3
+	VFMADD231PD.BCST 32(R12), Z5, Z4
 	ADDQ             $0x30, R12
 	ADDQ             R9, R8
 	DECQ             R10
 	JNZ              rows5step
-	VMOVUPD          Z19, (SI)
-	VMOVUPD          Z20, (SI)(BX*1)
-	VMOVUPD          Z21, (SI)(BX*2)
-	VMOVUPD          Z22, (DI)
-	VMOVUPD          Z23, (DI)(BX*1)
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (DI)
+	VMOVUPD          Z4, (DI)(BX*1)
 	ADDQ             R11, CX
 	ADDQ             BX, AX
 	ADDQ             BX, AX
@@ -432,17 +848,17 @@ rows5none:
 	MOVQ    from+64(FP), R8
 	TESTQ   R8, R8
 	JZ      rows4zero
-	VMOVUPD (SI), Z19
-	VMOVUPD (SI)(BX*1), Z20
-	VMOVUPD (SI)(BX*2), Z21
-	VMOVUPD (DI), Z22
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (DI), Z3
 	JMP     rows4begun
 
 rows4zero:
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
-	VPXORQ Z22, Z22, Z22
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
 
 rows4begun:
 	MOVQ z+16(FP), R8
@@ -454,19 +870,19 @@ rows4begun:
 	MOVQ CX, R12
 
 rows4step:
-	VMOVUPD          (R8), Z0
-	VFMADD231PD.BCST (R12), Z0, Z19
-	VFMADD231PD.BCST 8(R12), Z0, Z20
-	VFMADD231PD.BCST 16(R12), Z0, Z21
-	VFMADD231PD.BCST 24(R12), Z0, Z22
+	VMOVUPD          (R8), Z4
+	VFMADD231PD.BCST (R12), Z4, Z0
+	VFMADD231PD.BCST 8(R12), Z4, Z1
+	VFMADD231PD.BCST 16(R12), Z4, Z2
+	VFMADD231PD.BCST 24(R12), Z4, Z3
 	ADDQ             $0x30, R12
 	ADDQ             R9, R8
 	DECQ             R10
 	JNZ              rows4step
-	VMOVUPD          Z19, (SI)
-	VMOVUPD          Z20, (SI)(BX*1)
-	VMOVUPD          Z21, (SI)(BX*2)
-	VMOVUPD          Z22, (DI)
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (DI)
 	ADDQ             R11, CX
 	ADDQ             BX, AX
 	ADDQ             BX, AX
@@ -484,15 +900,15 @@ rows4none:
 	MOVQ    from+64(FP), DI
 	TESTQ   DI, DI
 	JZ      rows3zero
-	VMOVUPD (SI), Z19
-	VMOVUPD (SI)(BX*1), Z20
-	VMOVUPD (SI)(BX*2), Z21
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
 	JMP     rows3begun
 
 rows3zero:
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
-	VPXORQ Z21, Z21, Z21
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
 
 rows3begun:
 	MOVQ z+16(FP), DI
@@ -504,17 +920,17 @@ rows3begun:
 	MOVQ CX, R11
 
 rows3step:
-	VMOVUPD          (DI), Z0
-	VFMADD231PD.BCST (R11), Z0, Z19
-	VFMADD231PD.BCST 8(R11), Z0, Z20
-	VFMADD231PD.BCST 16(R11), Z0, Z21
+	VMOVUPD          (DI), Z3
+	VFMADD231PD.BCST (R11), Z3, Z0
+	VFMADD231PD.BCST 8(R11), Z3, Z1
+	VFMADD231PD.BCST 16(R11), Z3, Z2
 	ADDQ             $0x30, R11
 	ADDQ             R8, DI
 	DECQ             R9
 	JNZ              rows3step
-	VMOVUPD          Z19, (SI)
-	VMOVUPD          Z20, (SI)(BX*1)
-	VMOVUPD          Z21, (SI)(BX*2)
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
 	ADDQ             R10, CX
 	ADDQ             BX, AX
 	ADDQ             BX, AX
@@ -531,13 +947,13 @@ rows3none:
 	MOVQ    from+64(FP), DI
 	TESTQ   DI, DI
 	JZ      rows2zero
-	VMOVUPD (SI), Z19
-	VMOVUPD (SI)(BX*1), Z20
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
 	JMP     rows2begun
 
 rows2zero:
-	VPXORQ Z19, Z19, Z19
-	VPXORQ Z20, Z20, Z20
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
 
 rows2begun:
 	MOVQ z+16(FP), DI
@@ -549,15 +965,15 @@ rows2begun:
 	MOVQ CX, R11
 
 rows2step:
-	VMOVUPD          (DI), Z0
-	VFMADD231PD.BCST (R11), Z0, Z19
-	VFMADD231PD.BCST 8(R11), Z0, Z20
+	VMOVUPD          (DI), Z2
+	VFMADD231PD.BCST (R11), Z2, Z0
+	VFMADD231PD.BCST 8(R11), Z2, Z1
 	ADDQ             $0x30, R11
 	ADDQ             R8, DI
 	DECQ             R9
 	JNZ              rows2step
-	VMOVUPD          Z19, (SI)
-	VMOVUPD          Z20, (SI)(BX*1)
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
 	ADDQ             R10, CX
 	ADDQ             BX, AX
 	ADDQ             BX, AX
@@ -573,11 +989,11 @@ rows2none:
 	MOVQ    from+64(FP), DI
 	TESTQ   DI, DI
 	JZ      rows1zero
-	VMOVUPD (SI), Z19
+	VMOVUPD (SI), Z0
 	JMP     rows1begun
 
 rows1zero:
-	VPXORQ Z19, Z19, Z19
+	VPXORQ Z0, Z0, Z0
 
 rows1begun:
 	MOVQ z+16(FP), DI
@@ -589,13 +1005,13 @@ rows1begun:
 	MOVQ CX, R11
 
 rows1step:
-	VMOVUPD          (DI), Z0
-	VFMADD231PD.BCST (R11), Z0, Z19
+	VMOVUPD          (DI), Z1
+	VFMADD231PD.BCST (R11), Z1, Z0
 	ADDQ             $0x30, R11
 	ADDQ             R8, DI
 	DECQ             R9
 	JNZ              rows1step
-	VMOVUPD          Z19, (SI)
+	VMOVUPD          Z0, (SI)
 	ADDQ             R10, CX
 	ADDQ             BX, AX
 	SUBQ             $0x01, DX
@@ -606,9 +1022,3200 @@ done:
 	VZEROUPPER
 	RET
 
-// func rankUpdateWide(to *float64, y *float64, x *float64, pairs int, inner int, gs int, yi int, yk int, from int)
-// Requires: AVX, AVX512F
-TEXT ·rankUpdateWide(SB), NOSPLIT, $0-72
+// func laneProductTwo(y *float64, a *float64, z *float64, rows int, inner int, ys int, as int, zs int, from int, lanes int)
+// Requires: AVX, AVX512F, BMI2
+TEXT ·laneProductTwo(SB), NOSPLIT, $0-80
+	MOVQ  lanes+72(FP), AX
+	SUBQ  $0x08, AX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	MOVQ  y+0(FP), AX
+	MOVQ  a+8(FP), CX
+	MOVQ  rows+24(FP), DX
+
+rows6:
+	CMPQ      DX, $0x06
+	JL        rows6none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      from+64(FP), R8
+	TESTQ     R8, R8
+	JZ        rows6zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	VMOVUPD   (DI)(BX*1), Z8
+	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
+	VMOVUPD   (DI)(BX*2), Z10
+	VMOVUPD.Z 64(DI)(BX*2), K1, Z11
+	JMP       rows6begun
+
+rows6zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+rows6begun:
+	MOVQ z+16(FP), R8
+	MOVQ zs+56(FP), R9
+	SHLQ $0x03, R9
+	MOVQ inner+32(FP), R10
+	MOVQ as+48(FP), R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows6step:
+	VMOVUPD      (R8), Z12
+	VMOVUPD.Z    64(R8), K1, Z13
+	VBROADCASTSD (R12), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD 8(R12), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD 16(R12), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD 24(R12), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD 32(R12), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Z13, Z14, Z9
+	VBROADCASTSD 40(R12), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Z13, Z14, Z11
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows6step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	VMOVUPD      Z8, (DI)(BX*1)
+	VMOVUPD      Z9, K1, 64(DI)(BX*1)
+	VMOVUPD      Z10, (DI)(BX*2)
+	VMOVUPD      Z11, K1, 64(DI)(BX*2)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x06, DX
+	JMP          rows6
+
+rows6none:
+	CMPQ      DX, $0x05
+	JL        rows5none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      from+64(FP), R8
+	TESTQ     R8, R8
+	JZ        rows5zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	VMOVUPD   (DI)(BX*1), Z8
+	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
+	JMP       rows5begun
+
+rows5zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+
+rows5begun:
+	MOVQ z+16(FP), R8
+	MOVQ zs+56(FP), R9
+	SHLQ $0x03, R9
+	MOVQ inner+32(FP), R10
+	MOVQ as+48(FP), R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows5step:
+	VMOVUPD      (R8), Z10
+	VMOVUPD.Z    64(R8), K1, Z11
+	VBROADCASTSD (R12), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Z11, Z12, Z1
+	VBROADCASTSD 8(R12), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD 16(R12), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD 24(R12), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD 32(R12), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Z11, Z12, Z9
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows5step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	VMOVUPD      Z8, (DI)(BX*1)
+	VMOVUPD      Z9, K1, 64(DI)(BX*1)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x05, DX
+	JMP          done
+
+rows5none:
+	CMPQ      DX, $0x04
+	JL        rows4none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      from+64(FP), R8
+	TESTQ     R8, R8
+	JZ        rows4zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	JMP       rows4begun
+
+rows4zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+rows4begun:
+	MOVQ z+16(FP), R8
+	MOVQ zs+56(FP), R9
+	SHLQ $0x03, R9
+	MOVQ inner+32(FP), R10
+	MOVQ as+48(FP), R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows4step:
+	VMOVUPD      (R8), Z8
+	VMOVUPD.Z    64(R8), K1, Z9
+	VBROADCASTSD (R12), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD 8(R12), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD 16(R12), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD 24(R12), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows4step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x04, DX
+	JMP          done
+
+rows4none:
+	CMPQ      DX, $0x03
+	JL        rows3none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        rows3zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	JMP       rows3begun
+
+rows3zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+rows3begun:
+	MOVQ z+16(FP), DI
+	MOVQ zs+56(FP), R8
+	SHLQ $0x03, R8
+	MOVQ inner+32(FP), R9
+	MOVQ as+48(FP), R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows3step:
+	VMOVUPD      (DI), Z6
+	VMOVUPD.Z    64(DI), K1, Z7
+	VBROADCASTSD (R11), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD 8(R11), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD 16(R11), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Z7, Z8, Z5
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows3step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x03, DX
+	JMP          done
+
+rows3none:
+	CMPQ      DX, $0x02
+	JL        rows2none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        rows2zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	JMP       rows2begun
+
+rows2zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+rows2begun:
+	MOVQ z+16(FP), DI
+	MOVQ zs+56(FP), R8
+	SHLQ $0x03, R8
+	MOVQ inner+32(FP), R9
+	MOVQ as+48(FP), R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows2step:
+	VMOVUPD      (DI), Z4
+	VMOVUPD.Z    64(DI), K1, Z5
+	VBROADCASTSD (R11), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD 8(R11), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows2step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x02, DX
+	JMP          done
+
+rows2none:
+	CMPQ      DX, $0x01
+	JL        rows1none
+	MOVQ      ys+40(FP), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        rows1zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	JMP       rows1begun
+
+rows1zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+rows1begun:
+	MOVQ z+16(FP), DI
+	MOVQ zs+56(FP), R8
+	SHLQ $0x03, R8
+	MOVQ inner+32(FP), R9
+	MOVQ as+48(FP), R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows1step:
+	VMOVUPD      (DI), Z2
+	VMOVUPD.Z    64(DI), K1, Z3
+	VBROADCASTSD (R11), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows1step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	SUBQ         $0x01, DX
+	JMP          done
+
+rows1none:
+done:
+	VZEROUPPER
+	RET
+
+// func matVecTWide(y *float64, a *float64, x *float64, rows int, cols int, as int, from int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·matVecTWide(SB), NOSPLIT, $0-56
+	MOVQ y+0(FP), AX
+	MOVQ a+8(FP), CX
+	MOVQ cols+32(FP), DX
+	MOVQ as+40(FP), BX
+	SHLQ $0x03, BX
+
+block:
+	MOVQ      $0x00000080, SI
+	MOVQ      DX, DI
+	CMPQ      DI, SI
+	CMOVQGT   SI, DI
+	CMPQ      DI, $0x78
+	JLE       vecs16none
+	LEAQ      -120(DI), SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	MOVQ      from+48(FP), SI
+	TESTQ     SI, SI
+	JZ        vecs16zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD   704(AX), Z11
+	VMOVUPD   768(AX), Z12
+	VMOVUPD   832(AX), Z13
+	VMOVUPD   896(AX), Z14
+	VMOVUPD.Z 960(AX), K1, Z15
+	JMP       vecs16begun
+
+vecs16zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+
+vecs16begun:
+	MOVQ x+16(FP), SI
+	MOVQ rows+24(FP), R8
+	MOVQ CX, DI
+
+vecs16step:
+	VBROADCASTSD (SI), Z16
+	VFMADD231PD  (DI), Z16, Z0
+	VFMADD231PD  64(DI), Z16, Z1
+	VFMADD231PD  128(DI), Z16, Z2
+	VFMADD231PD  192(DI), Z16, Z3
+	VFMADD231PD  256(DI), Z16, Z4
+	VFMADD231PD  320(DI), Z16, Z5
+	VFMADD231PD  384(DI), Z16, Z6
+	VFMADD231PD  448(DI), Z16, Z7
+	VFMADD231PD  512(DI), Z16, Z8
+	VFMADD231PD  576(DI), Z16, Z9
+	VFMADD231PD  640(DI), Z16, Z10
+	VFMADD231PD  704(DI), Z16, Z11
+	VFMADD231PD  768(DI), Z16, Z12
+	VFMADD231PD  832(DI), Z16, Z13
+	VFMADD231PD  896(DI), Z16, Z14
+	VMOVUPD.Z    960(DI), K1, Z17
+	VFMADD231PD  Z17, Z16, Z15
+	ADDQ         $0x08, SI
+	ADDQ         BX, DI
+	DECQ         R8
+	JNZ          vecs16step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, 640(AX)
+	VMOVUPD      Z11, 704(AX)
+	VMOVUPD      Z12, 768(AX)
+	VMOVUPD      Z13, 832(AX)
+	VMOVUPD      Z14, 896(AX)
+	VMOVUPD      Z15, K1, 960(AX)
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x00000400, CX
+	SUBQ         $0x80, DX
+	JG           block
+	JMP          done
+
+vecs16none:
+	CMPQ      DI, $0x70
+	JLE       vecs15none
+	LEAQ      -112(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs15zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD   704(AX), Z11
+	VMOVUPD   768(AX), Z12
+	VMOVUPD   832(AX), Z13
+	VMOVUPD.Z 896(AX), K1, Z14
+	JMP       vecs15begun
+
+vecs15zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+
+vecs15begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs15step:
+	VBROADCASTSD (DX), Z15
+	VFMADD231PD  (CX), Z15, Z0
+	VFMADD231PD  64(CX), Z15, Z1
+	VFMADD231PD  128(CX), Z15, Z2
+	VFMADD231PD  192(CX), Z15, Z3
+	VFMADD231PD  256(CX), Z15, Z4
+	VFMADD231PD  320(CX), Z15, Z5
+	VFMADD231PD  384(CX), Z15, Z6
+	VFMADD231PD  448(CX), Z15, Z7
+	VFMADD231PD  512(CX), Z15, Z8
+	VFMADD231PD  576(CX), Z15, Z9
+	VFMADD231PD  640(CX), Z15, Z10
+	VFMADD231PD  704(CX), Z15, Z11
+	VFMADD231PD  768(CX), Z15, Z12
+	VFMADD231PD  832(CX), Z15, Z13
+	VMOVUPD.Z    896(CX), K1, Z16
+	VFMADD231PD  Z16, Z15, Z14
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs15step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, 640(AX)
+	VMOVUPD      Z11, 704(AX)
+	VMOVUPD      Z12, 768(AX)
+	VMOVUPD      Z13, 832(AX)
+	VMOVUPD      Z14, K1, 896(AX)
+	JMP          done
+
+vecs15none:
+	CMPQ      DI, $0x68
+	JLE       vecs14none
+	LEAQ      -104(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs14zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD   704(AX), Z11
+	VMOVUPD   768(AX), Z12
+	VMOVUPD.Z 832(AX), K1, Z13
+	JMP       vecs14begun
+
+vecs14zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+
+vecs14begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs14step:
+	VBROADCASTSD (DX), Z14
+	VFMADD231PD  (CX), Z14, Z0
+	VFMADD231PD  64(CX), Z14, Z1
+	VFMADD231PD  128(CX), Z14, Z2
+	VFMADD231PD  192(CX), Z14, Z3
+	VFMADD231PD  256(CX), Z14, Z4
+	VFMADD231PD  320(CX), Z14, Z5
+	VFMADD231PD  384(CX), Z14, Z6
+	VFMADD231PD  448(CX), Z14, Z7
+	VFMADD231PD  512(CX), Z14, Z8
+	VFMADD231PD  576(CX), Z14, Z9
+	VFMADD231PD  640(CX), Z14, Z10
+	VFMADD231PD  704(CX), Z14, Z11
+	VFMADD231PD  768(CX), Z14, Z12
+	VMOVUPD.Z    832(CX), K1, Z15
+	VFMADD231PD  Z15, Z14, Z13
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs14step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, 640(AX)
+	VMOVUPD      Z11, 704(AX)
+	VMOVUPD      Z12, 768(AX)
+	VMOVUPD      Z13, K1, 832(AX)
+	JMP          done
+
+vecs14none:
+	CMPQ      DI, $0x60
+	JLE       vecs13none
+	LEAQ      -96(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs13zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD   704(AX), Z11
+	VMOVUPD.Z 768(AX), K1, Z12
+	JMP       vecs13begun
+
+vecs13zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+
+vecs13begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs13step:
+	VBROADCASTSD (DX), Z13
+	VFMADD231PD  (CX), Z13, Z0
+	VFMADD231PD  64(CX), Z13, Z1
+	VFMADD231PD  128(CX), Z13, Z2
+	VFMADD231PD  192(CX), Z13, Z3
+	VFMADD231PD  256(CX), Z13, Z4
+	VFMADD231PD  320(CX), Z13, Z5
+	VFMADD231PD  384(CX), Z13, Z6
+	VFMADD231PD  448(CX), Z13, Z7
+	VFMADD231PD  512(CX), Z13, Z8
+	VFMADD231PD  576(CX), Z13, Z9
+	VFMADD231PD  640(CX), Z13, Z10
+	VFMADD231PD  704(CX), Z13, Z11
+	VMOVUPD.Z    768(CX), K1, Z14
+	VFMADD231PD  Z14, Z13, Z12
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs13step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, 640(AX)
+	VMOVUPD      Z11, 704(AX)
+	VMOVUPD      Z12, K1, 768(AX)
+	JMP          done
+
+vecs13none:
+	CMPQ      DI, $0x58
+	JLE       vecs12none
+	LEAQ      -88(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs12zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD.Z 704(AX), K1, Z11
+	JMP       vecs12begun
+
+vecs12zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+vecs12begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs12step:
+	VBROADCASTSD (DX), Z12
+	VFMADD231PD  (CX), Z12, Z0
+	VFMADD231PD  64(CX), Z12, Z1
+	VFMADD231PD  128(CX), Z12, Z2
+	VFMADD231PD  192(CX), Z12, Z3
+	VFMADD231PD  256(CX), Z12, Z4
+	VFMADD231PD  320(CX), Z12, Z5
+	VFMADD231PD  384(CX), Z12, Z6
+	VFMADD231PD  448(CX), Z12, Z7
+	VFMADD231PD  512(CX), Z12, Z8
+	VFMADD231PD  576(CX), Z12, Z9
+	VFMADD231PD  640(CX), Z12, Z10
+	VMOVUPD.Z    704(CX), K1, Z13
+	VFMADD231PD  Z13, Z12, Z11
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs12step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, 640(AX)
+	VMOVUPD      Z11, K1, 704(AX)
+	JMP          done
+
+vecs12none:
+	CMPQ      DI, $0x50
+	JLE       vecs11none
+	LEAQ      -80(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs11zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD.Z 640(AX), K1, Z10
+	JMP       vecs11begun
+
+vecs11zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+
+vecs11begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs11step:
+	VBROADCASTSD (DX), Z11
+	VFMADD231PD  (CX), Z11, Z0
+	VFMADD231PD  64(CX), Z11, Z1
+	VFMADD231PD  128(CX), Z11, Z2
+	VFMADD231PD  192(CX), Z11, Z3
+	VFMADD231PD  256(CX), Z11, Z4
+	VFMADD231PD  320(CX), Z11, Z5
+	VFMADD231PD  384(CX), Z11, Z6
+	VFMADD231PD  448(CX), Z11, Z7
+	VFMADD231PD  512(CX), Z11, Z8
+	VFMADD231PD  576(CX), Z11, Z9
+	VMOVUPD.Z    640(CX), K1, Z12
+	VFMADD231PD  Z12, Z11, Z10
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs11step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, K1, 640(AX)
+	JMP          done
+
+vecs11none:
+	CMPQ      DI, $0x48
+	JLE       vecs10none
+	LEAQ      -72(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs10zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD.Z 576(AX), K1, Z9
+	JMP       vecs10begun
+
+vecs10zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+
+vecs10begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs10step:
+	VBROADCASTSD (DX), Z10
+	VFMADD231PD  (CX), Z10, Z0
+	VFMADD231PD  64(CX), Z10, Z1
+	VFMADD231PD  128(CX), Z10, Z2
+	VFMADD231PD  192(CX), Z10, Z3
+	VFMADD231PD  256(CX), Z10, Z4
+	VFMADD231PD  320(CX), Z10, Z5
+	VFMADD231PD  384(CX), Z10, Z6
+	VFMADD231PD  448(CX), Z10, Z7
+	VFMADD231PD  512(CX), Z10, Z8
+	VMOVUPD.Z    576(CX), K1, Z11
+	VFMADD231PD  Z11, Z10, Z9
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs10step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, K1, 576(AX)
+	JMP          done
+
+vecs10none:
+	CMPQ      DI, $0x40
+	JLE       vecs9none
+	LEAQ      -64(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs9zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD.Z 512(AX), K1, Z8
+	JMP       vecs9begun
+
+vecs9zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+
+vecs9begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs9step:
+	VBROADCASTSD (DX), Z9
+	VFMADD231PD  (CX), Z9, Z0
+	VFMADD231PD  64(CX), Z9, Z1
+	VFMADD231PD  128(CX), Z9, Z2
+	VFMADD231PD  192(CX), Z9, Z3
+	VFMADD231PD  256(CX), Z9, Z4
+	VFMADD231PD  320(CX), Z9, Z5
+	VFMADD231PD  384(CX), Z9, Z6
+	VFMADD231PD  448(CX), Z9, Z7
+	VMOVUPD.Z    512(CX), K1, Z10
+	VFMADD231PD  Z10, Z9, Z8
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs9step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, K1, 512(AX)
+	JMP          done
+
+vecs9none:
+	CMPQ      DI, $0x38
+	JLE       vecs8none
+	LEAQ      -56(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs8zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD.Z 448(AX), K1, Z7
+	JMP       vecs8begun
+
+vecs8zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+vecs8begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs8step:
+	VBROADCASTSD (DX), Z8
+	VFMADD231PD  (CX), Z8, Z0
+	VFMADD231PD  64(CX), Z8, Z1
+	VFMADD231PD  128(CX), Z8, Z2
+	VFMADD231PD  192(CX), Z8, Z3
+	VFMADD231PD  256(CX), Z8, Z4
+	VFMADD231PD  320(CX), Z8, Z5
+	VFMADD231PD  384(CX), Z8, Z6
+	VMOVUPD.Z    448(CX), K1, Z9
+	VFMADD231PD  Z9, Z8, Z7
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs8step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, K1, 448(AX)
+	JMP          done
+
+vecs8none:
+	CMPQ      DI, $0x30
+	JLE       vecs7none
+	LEAQ      -48(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs7zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD.Z 384(AX), K1, Z6
+	JMP       vecs7begun
+
+vecs7zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+
+vecs7begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs7step:
+	VBROADCASTSD (DX), Z7
+	VFMADD231PD  (CX), Z7, Z0
+	VFMADD231PD  64(CX), Z7, Z1
+	VFMADD231PD  128(CX), Z7, Z2
+	VFMADD231PD  192(CX), Z7, Z3
+	VFMADD231PD  256(CX), Z7, Z4
+	VFMADD231PD  320(CX), Z7, Z5
+	VMOVUPD.Z    384(CX), K1, Z8
+	VFMADD231PD  Z8, Z7, Z6
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs7step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, K1, 384(AX)
+	JMP          done
+
+vecs7none:
+	CMPQ      DI, $0x28
+	JLE       vecs6none
+	LEAQ      -40(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs6zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD.Z 320(AX), K1, Z5
+	JMP       vecs6begun
+
+vecs6zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+vecs6begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs6step:
+	VBROADCASTSD (DX), Z6
+	VFMADD231PD  (CX), Z6, Z0
+	VFMADD231PD  64(CX), Z6, Z1
+	VFMADD231PD  128(CX), Z6, Z2
+	VFMADD231PD  192(CX), Z6, Z3
+	VFMADD231PD  256(CX), Z6, Z4
+	VMOVUPD.Z    320(CX), K1, Z7
+	VFMADD231PD  Z7, Z6, Z5
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs6step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, K1, 320(AX)
+	JMP          done
+
+vecs6none:
+	CMPQ      DI, $0x20
+	JLE       vecs5none
+	LEAQ      -32(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs5zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD.Z 256(AX), K1, Z4
+	JMP       vecs5begun
+
+vecs5zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+
+vecs5begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs5step:
+	VBROADCASTSD (DX), Z5
+	VFMADD231PD  (CX), Z5, Z0
+	VFMADD231PD  64(CX), Z5, Z1
+	VFMADD231PD  128(CX), Z5, Z2
+	VFMADD231PD  192(CX), Z5, Z3
+	VMOVUPD.Z    256(CX), K1, Z6
+	VFMADD231PD  Z6, Z5, Z4
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs5step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, K1, 256(AX)
+	JMP          done
+
+vecs5none:
+	CMPQ      DI, $0x18
+	JLE       vecs4none
+	LEAQ      -24(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs4zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD.Z 192(AX), K1, Z3
+	JMP       vecs4begun
+
+vecs4zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+vecs4begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs4step:
+	VBROADCASTSD (DX), Z4
+	VFMADD231PD  (CX), Z4, Z0
+	VFMADD231PD  64(CX), Z4, Z1
+	VFMADD231PD  128(CX), Z4, Z2
+	VMOVUPD.Z    192(CX), K1, Z5
+	VFMADD231PD  Z5, Z4, Z3
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs4step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, K1, 192(AX)
+	JMP          done
+
+vecs4none:
+	CMPQ      DI, $0x10
+	JLE       vecs3none
+	LEAQ      -16(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs3zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD.Z 128(AX), K1, Z2
+	JMP       vecs3begun
+
+vecs3zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+
+vecs3begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs3step:
+	VBROADCASTSD (DX), Z3
+	VFMADD231PD  (CX), Z3, Z0
+	VFMADD231PD  64(CX), Z3, Z1
+	VMOVUPD.Z    128(CX), K1, Z4
+	VFMADD231PD  Z4, Z3, Z2
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs3step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, K1, 128(AX)
+	JMP          done
+
+vecs3none:
+	CMPQ      DI, $0x08
+	JLE       vecs2none
+	LEAQ      -8(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs2zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	JMP       vecs2begun
+
+vecs2zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+vecs2begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs2step:
+	VBROADCASTSD (DX), Z2
+	VFMADD231PD  (CX), Z2, Z0
+	VMOVUPD.Z    64(CX), K1, Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs2step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	JMP          done
+
+vecs2none:
+	CMPQ      DI, $0x00
+	JLE       vecs1none
+	LEAQ      (DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+48(FP), DX
+	TESTQ     DX, DX
+	JZ        vecs1zero
+	VMOVUPD.Z (AX), K1, Z0
+	JMP       vecs1begun
+
+vecs1zero:
+	VPXORQ Z0, Z0, Z0
+
+vecs1begun:
+	MOVQ x+16(FP), DX
+	MOVQ rows+24(FP), SI
+
+vecs1step:
+	VBROADCASTSD (DX), Z1
+	VMOVUPD.Z    (CX), K1, Z2
+	VFMADD231PD  Z2, Z1, Z0
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs1step
+	VMOVUPD      Z0, K1, (AX)
+	JMP          done
+
+vecs1none:
+done:
+	VZEROUPPER
+	RET
+
+// func rankUpdateWide1(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·rankUpdateWide1(SB), NOSPLIT, $0-72
+	MOVQ to+0(FP), AX
+	MOVQ gs+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x+16(FP), CX
+	MOVQ cols+24(FP), DX
+	MOVQ yk+56(FP), SI
+	SHLQ $0x03, SI
+	SUBQ $0x18, DX
+	JL   short
+
+pair:
+	MOVQ    inner+32(FP), BX
+	IMUL3Q  $0x60, BX, BX
+	ADDQ    CX, BX
+	MOVQ    from+64(FP), DI
+	TESTQ   DI, DI
+	JZ      pairzero
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	JMP     pairbegun
+
+pairzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+
+pairbegun:
+	MOVQ inner+32(FP), DI
+	MOVQ y+8(FP), R8
+	MOVQ yi+48(FP), R9
+	SHLQ $0x03, R9
+
+pairstep:
+	VMOVUPD      (CX), Z3
+	VMOVUPD      64(CX), Y4
+	VINSERTF64X4 $0x01, (BX), Z4, Z4
+	VMOVUPD      32(BX), Z5
+	VBROADCASTSD (R8), Z6
+	VFMADD231PD  Z3, Z6, Z0
+	VFMADD231PD  Z4, Z6, Z1
+	VFMADD231PD  Z5, Z6, Z2
+	ADDQ         $0x60, CX
+	ADDQ         $0x60, BX
+	ADDQ         SI, R8
+	DECQ         DI
+	JNZ          pairstep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	ADDQ         $0x000000c0, AX
+	MOVQ         BX, CX
+	SUBQ         $0x18, DX
+	JGE          pair
+
+short:
+	ADDQ      $0x18, DX
+	JZ        done
+	CMPQ      DX, $0x0c
+	JLE       single
+	LEAQ      -8(DX), DX
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	SUBQ      $0x08, DX
+	XORL      BX, BX
+	CMPQ      DX, BX
+	CMOVQLT   BX, DX
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K2
+	MOVQ      inner+32(FP), DX
+	IMUL3Q    $0x60, DX, BX
+	ADDQ      CX, BX
+	MOVQ      from+64(FP), DX
+	TESTQ     DX, DX
+	JZ        mostzero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD.Z 128(AX), K2, Z2
+	JMP       mostbegun
+
+mostzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+
+mostbegun:
+	MOVQ inner+32(FP), DX
+	MOVQ y+8(FP), DI
+	MOVQ yi+48(FP), R8
+	SHLQ $0x03, R8
+
+moststep:
+	VMOVUPD      (CX), Z3
+	VMOVUPD      64(CX), Y7
+	VINSERTF64X4 $0x01, (BX), Z7, Z7
+	VMOVUPD      32(BX), Z4
+	VBROADCASTSD (DI), Z5
+	VFMADD231PD  Z3, Z5, Z0
+	VFMADD231PD  Z7, Z5, Z1
+	VFMADD231PD  Z4, Z5, Z2
+	ADDQ         $0x60, CX
+	ADDQ         $0x60, BX
+	ADDQ         SI, DI
+	DECQ         DX
+	JNZ          moststep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, K2, 128(AX)
+	JMP          done
+
+single:
+	CMPQ      DX, $0x08
+	JLE       few
+	LEAQ      -8(DX), DX
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	MOVQ      from+64(FP), DX
+	TESTQ     DX, DX
+	JZ        singlezero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	JMP       singlebegun
+
+singlezero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+singlebegun:
+	MOVQ inner+32(FP), DX
+	MOVQ y+8(FP), BX
+	MOVQ yi+48(FP), DI
+	SHLQ $0x03, DI
+
+singlestep:
+	VMOVUPD      (CX), Z2
+	VMOVUPD      64(CX), Y7
+	VBROADCASTSD (BX), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VFMADD231PD  Z7, Z3, Z1
+	ADDQ         $0x60, CX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          singlestep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	JMP          done
+
+few:
+	MOVQ      $-1, BX
+	BZHIQ     DX, BX, BX
+	KMOVW     BX, K1
+	MOVQ      from+64(FP), DX
+	TESTQ     DX, DX
+	JZ        fewzero
+	VMOVUPD.Z (AX), K1, Z0
+	JMP       fewbegun
+
+fewzero:
+	VPXORQ Z0, Z0, Z0
+
+fewbegun:
+	MOVQ inner+32(FP), DX
+	MOVQ y+8(FP), BX
+	MOVQ yi+48(FP), DI
+	SHLQ $0x03, DI
+
+fewstep:
+	VMOVUPD      (CX), Z1
+	VBROADCASTSD (BX), Z2
+	VFMADD231PD  Z1, Z2, Z0
+	ADDQ         $0x60, CX
+	ADDQ         SI, BX
+	DECQ         DX
+	JNZ          fewstep
+	VMOVUPD      Z0, K1, (AX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rankUpdateWide2(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·rankUpdateWide2(SB), NOSPLIT, $0-72
+	MOVQ to+0(FP), AX
+	MOVQ gs+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x+16(FP), DX
+	MOVQ cols+24(FP), BX
+	MOVQ yk+56(FP), DI
+	SHLQ $0x03, DI
+	SUBQ $0x18, BX
+	JL   short
+
+pair:
+	MOVQ    inner+32(FP), SI
+	IMUL3Q  $0x60, SI, SI
+	ADDQ    DX, SI
+	MOVQ    from+64(FP), R8
+	TESTQ   R8, R8
+	JZ      pairzero
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD (AX)(CX*1), Z3
+	VMOVUPD 64(AX)(CX*1), Z4
+	VMOVUPD 128(AX)(CX*1), Z5
+	JMP     pairbegun
+
+pairzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+pairbegun:
+	MOVQ inner+32(FP), R8
+	MOVQ y+8(FP), R9
+	MOVQ yi+48(FP), R10
+	SHLQ $0x03, R10
+
+pairstep:
+	VMOVUPD      (DX), Z6
+	VMOVUPD      64(DX), Y7
+	VINSERTF64X4 $0x01, (SI), Z7, Z7
+	VMOVUPD      32(SI), Z8
+	VBROADCASTSD (R9), Z9
+	VFMADD231PD  Z6, Z9, Z0
+	VFMADD231PD  Z7, Z9, Z1
+	VFMADD231PD  Z8, Z9, Z2
+	VBROADCASTSD (R9)(R10*1), Z9
+	VFMADD231PD  Z6, Z9, Z3
+	VFMADD231PD  Z7, Z9, Z4
+	VFMADD231PD  Z8, Z9, Z5
+	ADDQ         $0x60, DX
+	ADDQ         $0x60, SI
+	ADDQ         DI, R9
+	DECQ         R8
+	JNZ          pairstep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, 64(AX)(CX*1)
+	VMOVUPD      Z5, 128(AX)(CX*1)
+	ADDQ         $0x000000c0, AX
+	MOVQ         SI, DX
+	SUBQ         $0x18, BX
+	JGE          pair
+
+short:
+	ADDQ      $0x18, BX
+	JZ        done
+	CMPQ      BX, $0x0c
+	JLE       single
+	LEAQ      -8(BX), BX
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	SUBQ      $0x08, BX
+	XORL      SI, SI
+	CMPQ      BX, SI
+	CMOVQLT   SI, BX
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K2
+	MOVQ      inner+32(FP), BX
+	IMUL3Q    $0x60, BX, SI
+	ADDQ      DX, SI
+	MOVQ      from+64(FP), BX
+	TESTQ     BX, BX
+	JZ        mostzero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD.Z 128(AX), K2, Z2
+	VMOVUPD   (AX)(CX*1), Z3
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z4
+	VMOVUPD.Z 128(AX)(CX*1), K2, Z5
+	JMP       mostbegun
+
+mostzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+mostbegun:
+	MOVQ inner+32(FP), BX
+	MOVQ y+8(FP), R8
+	MOVQ yi+48(FP), R9
+	SHLQ $0x03, R9
+
+moststep:
+	VMOVUPD      (DX), Z6
+	VMOVUPD      64(DX), Y10
+	VINSERTF64X4 $0x01, (SI), Z10, Z10
+	VMOVUPD      32(SI), Z7
+	VBROADCASTSD (R8), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Z10, Z8, Z1
+	VFMADD231PD  Z7, Z8, Z2
+	VBROADCASTSD (R8)(R9*1), Z8
+	VFMADD231PD  Z6, Z8, Z3
+	VFMADD231PD  Z10, Z8, Z4
+	VFMADD231PD  Z7, Z8, Z5
+	ADDQ         $0x60, DX
+	ADDQ         $0x60, SI
+	ADDQ         DI, R8
+	DECQ         BX
+	JNZ          moststep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, K2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, K1, 64(AX)(CX*1)
+	VMOVUPD      Z5, K2, 128(AX)(CX*1)
+	JMP          done
+
+single:
+	CMPQ      BX, $0x08
+	JLE       few
+	LEAQ      -8(BX), BX
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+64(FP), BX
+	TESTQ     BX, BX
+	JZ        singlezero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD   (AX)(CX*1), Z2
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z3
+	JMP       singlebegun
+
+singlezero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+singlebegun:
+	MOVQ inner+32(FP), BX
+	MOVQ y+8(FP), SI
+	MOVQ yi+48(FP), R8
+	SHLQ $0x03, R8
+
+singlestep:
+	VMOVUPD      (DX), Z4
+	VMOVUPD      64(DX), Y10
+	VBROADCASTSD (SI), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	VFMADD231PD  Z10, Z5, Z1
+	VBROADCASTSD (SI)(R8*1), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	VFMADD231PD  Z10, Z5, Z3
+	ADDQ         $0x60, DX
+	ADDQ         DI, SI
+	DECQ         BX
+	JNZ          singlestep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, (AX)(CX*1)
+	VMOVUPD      Z3, K1, 64(AX)(CX*1)
+	JMP          done
+
+few:
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+64(FP), BX
+	TESTQ     BX, BX
+	JZ        fewzero
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z (AX)(CX*1), K1, Z1
+	JMP       fewbegun
+
+fewzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+fewbegun:
+	MOVQ inner+32(FP), BX
+	MOVQ y+8(FP), SI
+	MOVQ yi+48(FP), R8
+	SHLQ $0x03, R8
+
+fewstep:
+	VMOVUPD      (DX), Z2
+	VBROADCASTSD (SI), Z3
+	VFMADD231PD  Z2, Z3, Z0
+	VBROADCASTSD (SI)(R8*1), Z3
+	VFMADD231PD  Z2, Z3, Z1
+	ADDQ         $0x60, DX
+	ADDQ         DI, SI
+	DECQ         BX
+	JNZ          fewstep
+	VMOVUPD      Z0, K1, (AX)
+	VMOVUPD      Z1, K1, (AX)(CX*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rankUpdateWide3(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·rankUpdateWide3(SB), NOSPLIT, $0-72
+	MOVQ to+0(FP), AX
+	MOVQ gs+40(FP), CX
+	SHLQ $0x03, CX
+	MOVQ x+16(FP), DX
+	MOVQ cols+24(FP), BX
+	MOVQ yk+56(FP), DI
+	SHLQ $0x03, DI
+	SUBQ $0x18, BX
+	JL   short
+
+pair:
+	MOVQ    inner+32(FP), SI
+	IMUL3Q  $0x60, SI, SI
+	ADDQ    DX, SI
+	MOVQ    from+64(FP), R8
+	TESTQ   R8, R8
+	JZ      pairzero
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD (AX)(CX*1), Z3
+	VMOVUPD 64(AX)(CX*1), Z4
+	VMOVUPD 128(AX)(CX*1), Z5
+	VMOVUPD (AX)(CX*2), Z6
+	VMOVUPD 64(AX)(CX*2), Z7
+	VMOVUPD 128(AX)(CX*2), Z8
+	JMP     pairbegun
+
+pairzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+
+pairbegun:
+	MOVQ inner+32(FP), R8
+	MOVQ y+8(FP), R9
+	MOVQ yi+48(FP), R10
+	SHLQ $0x03, R10
+
+pairstep:
+	VMOVUPD      (DX), Z9
+	VMOVUPD      64(DX), Y10
+	VINSERTF64X4 $0x01, (SI), Z10, Z10
+	VMOVUPD      32(SI), Z11
+	VBROADCASTSD (R9), Z12
+	VFMADD231PD  Z9, Z12, Z0
+	VFMADD231PD  Z10, Z12, Z1
+	VFMADD231PD  Z11, Z12, Z2
+	VBROADCASTSD (R9)(R10*1), Z12
+	VFMADD231PD  Z9, Z12, Z3
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD (R9)(R10*2), Z12
+	VFMADD231PD  Z9, Z12, Z6
+	VFMADD231PD  Z10, Z12, Z7
+	VFMADD231PD  Z11, Z12, Z8
+	ADDQ         $0x60, DX
+	ADDQ         $0x60, SI
+	ADDQ         DI, R9
+	DECQ         R8
+	JNZ          pairstep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, 64(AX)(CX*1)
+	VMOVUPD      Z5, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, 64(AX)(CX*2)
+	VMOVUPD      Z8, 128(AX)(CX*2)
+	ADDQ         $0x000000c0, AX
+	MOVQ         SI, DX
+	SUBQ         $0x18, BX
+	JGE          pair
+
+short:
+	ADDQ      $0x18, BX
+	JZ        done
+	CMPQ      BX, $0x0c
+	JLE       single
+	LEAQ      -8(BX), BX
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	SUBQ      $0x08, BX
+	XORL      SI, SI
+	CMPQ      BX, SI
+	CMOVQLT   SI, BX
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K2
+	MOVQ      inner+32(FP), BX
+	IMUL3Q    $0x60, BX, SI
+	ADDQ      DX, SI
+	MOVQ      from+64(FP), BX
+	TESTQ     BX, BX
+	JZ        mostzero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD.Z 128(AX), K2, Z2
+	VMOVUPD   (AX)(CX*1), Z3
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z4
+	VMOVUPD.Z 128(AX)(CX*1), K2, Z5
+	VMOVUPD   (AX)(CX*2), Z6
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z7
+	VMOVUPD.Z 128(AX)(CX*2), K2, Z8
+	JMP       mostbegun
+
+mostzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+
+mostbegun:
+	MOVQ inner+32(FP), BX
+	MOVQ y+8(FP), R8
+	MOVQ yi+48(FP), R9
+	SHLQ $0x03, R9
+
+moststep:
+	VMOVUPD      (DX), Z9
+	VMOVUPD      64(DX), Y13
+	VINSERTF64X4 $0x01, (SI), Z13, Z13
+	VMOVUPD      32(SI), Z10
+	VBROADCASTSD (R8), Z11
+	VFMADD231PD  Z9, Z11, Z0
+	VFMADD231PD  Z13, Z11, Z1
+	VFMADD231PD  Z10, Z11, Z2
+	VBROADCASTSD (R8)(R9*1), Z11
+	VFMADD231PD  Z9, Z11, Z3
+	VFMADD231PD  Z13, Z11, Z4
+	VFMADD231PD  Z10, Z11, Z5
+	VBROADCASTSD (R8)(R9*2), Z11
+	VFMADD231PD  Z9, Z11, Z6
+	VFMADD231PD  Z13, Z11, Z7
+	VFMADD231PD  Z10, Z11, Z8
+	ADDQ         $0x60, DX
+	ADDQ         $0x60, SI
+	ADDQ         DI, R8
+	DECQ         BX
+	JNZ          moststep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, K2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, K1, 64(AX)(CX*1)
+	VMOVUPD      Z5, K2, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, K1, 64(AX)(CX*2)
+	VMOVUPD      Z8, K2, 128(AX)(CX*2)
+	JMP          done
+
+single:
+	CMPQ      BX, $0x08
+	JLE       few
+	LEAQ      -8(BX), BX
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+64(FP), BX
+	TESTQ     BX, BX
+	JZ        singlezero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD   (AX)(CX*1), Z2
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPD   (AX)(CX*2), Z4
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z5
+	JMP       singlebegun
+
+singlezero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+singlebegun:
+	MOVQ inner+32(FP), BX
+	MOVQ y+8(FP), SI
+	MOVQ yi+48(FP), R8
+	SHLQ $0x03, R8
+
+singlestep:
+	VMOVUPD      (DX), Z6
+	VMOVUPD      64(DX), Y13
+	VBROADCASTSD (SI), Z7
+	VFMADD231PD  Z6, Z7, Z0
+	VFMADD231PD  Z13, Z7, Z1
+	VBROADCASTSD (SI)(R8*1), Z7
+	VFMADD231PD  Z6, Z7, Z2
+	VFMADD231PD  Z13, Z7, Z3
+	VBROADCASTSD (SI)(R8*2), Z7
+	VFMADD231PD  Z6, Z7, Z4
+	VFMADD231PD  Z13, Z7, Z5
+	ADDQ         $0x60, DX
+	ADDQ         DI, SI
+	DECQ         BX
+	JNZ          singlestep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, (AX)(CX*1)
+	VMOVUPD      Z3, K1, 64(AX)(CX*1)
+	VMOVUPD      Z4, (AX)(CX*2)
+	VMOVUPD      Z5, K1, 64(AX)(CX*2)
+	JMP          done
+
+few:
+	MOVQ      $-1, SI
+	BZHIQ     BX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      from+64(FP), BX
+	TESTQ     BX, BX
+	JZ        fewzero
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z (AX)(CX*1), K1, Z1
+	VMOVUPD.Z (AX)(CX*2), K1, Z2
+	JMP       fewbegun
+
+fewzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+
+fewbegun:
+	MOVQ inner+32(FP), BX
+	MOVQ y+8(FP), SI
+	MOVQ yi+48(FP), R8
+	SHLQ $0x03, R8
+
+fewstep:
+	VMOVUPD      (DX), Z3
+	VBROADCASTSD (SI), Z4
+	VFMADD231PD  Z3, Z4, Z0
+	VBROADCASTSD (SI)(R8*1), Z4
+	VFMADD231PD  Z3, Z4, Z1
+	VBROADCASTSD (SI)(R8*2), Z4
+	VFMADD231PD  Z3, Z4, Z2
+	ADDQ         $0x60, DX
+	ADDQ         DI, SI
+	DECQ         BX
+	JNZ          fewstep
+	VMOVUPD      Z0, K1, (AX)
+	VMOVUPD      Z1, K1, (AX)(CX*1)
+	VMOVUPD      Z2, K1, (AX)(CX*2)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rankUpdateWide4(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·rankUpdateWide4(SB), NOSPLIT, $0-72
+	MOVQ to+0(FP), AX
+	MOVQ gs+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (AX)(DX*1), DX
+	MOVQ x+16(FP), BX
+	MOVQ cols+24(FP), SI
+	MOVQ yk+56(FP), R8
+	SHLQ $0x03, R8
+	SUBQ $0x18, SI
+	JL   short
+
+pair:
+	MOVQ    inner+32(FP), DI
+	IMUL3Q  $0x60, DI, DI
+	ADDQ    BX, DI
+	MOVQ    from+64(FP), R9
+	TESTQ   R9, R9
+	JZ      pairzero
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD (AX)(CX*1), Z3
+	VMOVUPD 64(AX)(CX*1), Z4
+	VMOVUPD 128(AX)(CX*1), Z5
+	VMOVUPD (AX)(CX*2), Z6
+	VMOVUPD 64(AX)(CX*2), Z7
+	VMOVUPD 128(AX)(CX*2), Z8
+	VMOVUPD (DX), Z9
+	VMOVUPD 64(DX), Z10
+	VMOVUPD 128(DX), Z11
+	JMP     pairbegun
+
+pairzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+pairbegun:
+	MOVQ inner+32(FP), R9
+	MOVQ y+8(FP), R10
+	MOVQ yi+48(FP), R11
+	SHLQ $0x03, R11
+	LEAQ (R11)(R11*2), R12
+	LEAQ (R10)(R12*1), R12
+
+pairstep:
+	VMOVUPD      (BX), Z12
+	VMOVUPD      64(BX), Y13
+	VINSERTF64X4 $0x01, (DI), Z13, Z13
+	VMOVUPD      32(DI), Z14
+	VBROADCASTSD (R10), Z15
+	VFMADD231PD  Z12, Z15, Z0
+	VFMADD231PD  Z13, Z15, Z1
+	VFMADD231PD  Z14, Z15, Z2
+	VBROADCASTSD (R10)(R11*1), Z15
+	VFMADD231PD  Z12, Z15, Z3
+	VFMADD231PD  Z13, Z15, Z4
+	VFMADD231PD  Z14, Z15, Z5
+	VBROADCASTSD (R10)(R11*2), Z15
+	VFMADD231PD  Z12, Z15, Z6
+	VFMADD231PD  Z13, Z15, Z7
+	VFMADD231PD  Z14, Z15, Z8
+	VBROADCASTSD (R12), Z15
+	VFMADD231PD  Z12, Z15, Z9
+	VFMADD231PD  Z13, Z15, Z10
+	VFMADD231PD  Z14, Z15, Z11
+	ADDQ         $0x60, BX
+	ADDQ         $0x60, DI
+	ADDQ         R8, R10
+	ADDQ         R8, R12
+	DECQ         R9
+	JNZ          pairstep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, 64(AX)(CX*1)
+	VMOVUPD      Z5, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, 64(AX)(CX*2)
+	VMOVUPD      Z8, 128(AX)(CX*2)
+	VMOVUPD      Z9, (DX)
+	VMOVUPD      Z10, 64(DX)
+	VMOVUPD      Z11, 128(DX)
+	ADDQ         $0x000000c0, AX
+	ADDQ         $0x000000c0, DX
+	MOVQ         DI, BX
+	SUBQ         $0x18, SI
+	JGE          pair
+
+short:
+	ADDQ      $0x18, SI
+	JZ        done
+	CMPQ      SI, $0x0c
+	JLE       single
+	LEAQ      -8(SI), SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, SI
+	XORL      DI, DI
+	CMPQ      SI, DI
+	CMOVQLT   DI, SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K2
+	MOVQ      inner+32(FP), SI
+	IMUL3Q    $0x60, SI, DI
+	ADDQ      BX, DI
+	MOVQ      from+64(FP), SI
+	TESTQ     SI, SI
+	JZ        mostzero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD.Z 128(AX), K2, Z2
+	VMOVUPD   (AX)(CX*1), Z3
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z4
+	VMOVUPD.Z 128(AX)(CX*1), K2, Z5
+	VMOVUPD   (AX)(CX*2), Z6
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z7
+	VMOVUPD.Z 128(AX)(CX*2), K2, Z8
+	VMOVUPD   (DX), Z9
+	VMOVUPD.Z 64(DX), K1, Z10
+	VMOVUPD.Z 128(DX), K2, Z11
+	JMP       mostbegun
+
+mostzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+mostbegun:
+	MOVQ inner+32(FP), SI
+	MOVQ y+8(FP), R9
+	MOVQ yi+48(FP), R10
+	SHLQ $0x03, R10
+	LEAQ (R10)(R10*2), R11
+	LEAQ (R9)(R11*1), R11
+
+moststep:
+	VMOVUPD      (BX), Z12
+	VMOVUPD      64(BX), Y16
+	VINSERTF64X4 $0x01, (DI), Z16, Z16
+	VMOVUPD      32(DI), Z13
+	VBROADCASTSD (R9), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z16, Z14, Z1
+	VFMADD231PD  Z13, Z14, Z2
+	VBROADCASTSD (R9)(R10*1), Z14
+	VFMADD231PD  Z12, Z14, Z3
+	VFMADD231PD  Z16, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD (R9)(R10*2), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z16, Z14, Z7
+	VFMADD231PD  Z13, Z14, Z8
+	VBROADCASTSD (R11), Z14
+	VFMADD231PD  Z12, Z14, Z9
+	VFMADD231PD  Z16, Z14, Z10
+	VFMADD231PD  Z13, Z14, Z11
+	ADDQ         $0x60, BX
+	ADDQ         $0x60, DI
+	ADDQ         R8, R9
+	ADDQ         R8, R11
+	DECQ         SI
+	JNZ          moststep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, K2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, K1, 64(AX)(CX*1)
+	VMOVUPD      Z5, K2, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, K1, 64(AX)(CX*2)
+	VMOVUPD      Z8, K2, 128(AX)(CX*2)
+	VMOVUPD      Z9, (DX)
+	VMOVUPD      Z10, K1, 64(DX)
+	VMOVUPD      Z11, K2, 128(DX)
+	JMP          done
+
+single:
+	CMPQ      SI, $0x08
+	JLE       few
+	LEAQ      -8(SI), SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	MOVQ      from+64(FP), SI
+	TESTQ     SI, SI
+	JZ        singlezero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD   (AX)(CX*1), Z2
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPD   (AX)(CX*2), Z4
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPD   (DX), Z6
+	VMOVUPD.Z 64(DX), K1, Z7
+	JMP       singlebegun
+
+singlezero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+singlebegun:
+	MOVQ inner+32(FP), SI
+	MOVQ y+8(FP), DI
+	MOVQ yi+48(FP), R9
+	SHLQ $0x03, R9
+	LEAQ (R9)(R9*2), R10
+	LEAQ (DI)(R10*1), R10
+
+singlestep:
+	VMOVUPD      (BX), Z8
+	VMOVUPD      64(BX), Y16
+	VBROADCASTSD (DI), Z9
+	VFMADD231PD  Z8, Z9, Z0
+	VFMADD231PD  Z16, Z9, Z1
+	VBROADCASTSD (DI)(R9*1), Z9
+	VFMADD231PD  Z8, Z9, Z2
+	VFMADD231PD  Z16, Z9, Z3
+	VBROADCASTSD (DI)(R9*2), Z9
+	VFMADD231PD  Z8, Z9, Z4
+	VFMADD231PD  Z16, Z9, Z5
+	VBROADCASTSD (R10), Z9
+	VFMADD231PD  Z8, Z9, Z6
+	VFMADD231PD  Z16, Z9, Z7
+	ADDQ         $0x60, BX
+	ADDQ         R8, DI
+	ADDQ         R8, R10
+	DECQ         SI
+	JNZ          singlestep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, (AX)(CX*1)
+	VMOVUPD      Z3, K1, 64(AX)(CX*1)
+	VMOVUPD      Z4, (AX)(CX*2)
+	VMOVUPD      Z5, K1, 64(AX)(CX*2)
+	VMOVUPD      Z6, (DX)
+	VMOVUPD      Z7, K1, 64(DX)
+	JMP          done
+
+few:
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	MOVQ      from+64(FP), SI
+	TESTQ     SI, SI
+	JZ        fewzero
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z (AX)(CX*1), K1, Z1
+	VMOVUPD.Z (AX)(CX*2), K1, Z2
+	VMOVUPD.Z (DX), K1, Z3
+	JMP       fewbegun
+
+fewzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+fewbegun:
+	MOVQ inner+32(FP), SI
+	MOVQ y+8(FP), DI
+	MOVQ yi+48(FP), R9
+	SHLQ $0x03, R9
+	LEAQ (R9)(R9*2), R10
+	LEAQ (DI)(R10*1), R10
+
+fewstep:
+	VMOVUPD      (BX), Z4
+	VBROADCASTSD (DI), Z5
+	VFMADD231PD  Z4, Z5, Z0
+	VBROADCASTSD (DI)(R9*1), Z5
+	VFMADD231PD  Z4, Z5, Z1
+	VBROADCASTSD (DI)(R9*2), Z5
+	VFMADD231PD  Z4, Z5, Z2
+	VBROADCASTSD (R10), Z5
+	VFMADD231PD  Z4, Z5, Z3
+	ADDQ         $0x60, BX
+	ADDQ         R8, DI
+	ADDQ         R8, R10
+	DECQ         SI
+	JNZ          fewstep
+	VMOVUPD      Z0, K1, (AX)
+	VMOVUPD      Z1, K1, (AX)(CX*1)
+	VMOVUPD      Z2, K1, (AX)(CX*2)
+	VMOVUPD      Z3, K1, (DX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rankUpdateWide5(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·rankUpdateWide5(SB), NOSPLIT, $0-72
+	MOVQ to+0(FP), AX
+	MOVQ gs+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (AX)(DX*1), DX
+	MOVQ x+16(FP), BX
+	MOVQ cols+24(FP), SI
+	MOVQ yk+56(FP), R8
+	SHLQ $0x03, R8
+	SUBQ $0x18, SI
+	JL   short
+
+pair:
+	MOVQ    inner+32(FP), DI
+	IMUL3Q  $0x60, DI, DI
+	ADDQ    BX, DI
+	MOVQ    from+64(FP), R9
+	TESTQ   R9, R9
+	JZ      pairzero
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD (AX)(CX*1), Z3
+	VMOVUPD 64(AX)(CX*1), Z4
+	VMOVUPD 128(AX)(CX*1), Z5
+	VMOVUPD (AX)(CX*2), Z6
+	VMOVUPD 64(AX)(CX*2), Z7
+	VMOVUPD 128(AX)(CX*2), Z8
+	VMOVUPD (DX), Z9
+	VMOVUPD 64(DX), Z10
+	VMOVUPD 128(DX), Z11
+	VMOVUPD (DX)(CX*1), Z12
+	VMOVUPD 64(DX)(CX*1), Z13
+	VMOVUPD 128(DX)(CX*1), Z14
+	JMP     pairbegun
+
+pairzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+
+pairbegun:
+	MOVQ inner+32(FP), R9
+	MOVQ y+8(FP), R10
+	MOVQ yi+48(FP), R11
+	SHLQ $0x03, R11
+	LEAQ (R11)(R11*2), R12
+	LEAQ (R10)(R12*1), R12
+
+pairstep:
+	VMOVUPD      (BX), Z15
+	VMOVUPD      64(BX), Y16
+	VINSERTF64X4 $0x01, (DI), Z16, Z16
+	VMOVUPD      32(DI), Z17
+	VBROADCASTSD (R10), Z18
+	VFMADD231PD  Z15, Z18, Z0
+	VFMADD231PD  Z16, Z18, Z1
+	VFMADD231PD  Z17, Z18, Z2
+	VBROADCASTSD (R10)(R11*1), Z18
+	VFMADD231PD  Z15, Z18, Z3
+	VFMADD231PD  Z16, Z18, Z4
+	VFMADD231PD  Z17, Z18, Z5
+	VBROADCASTSD (R10)(R11*2), Z18
+	VFMADD231PD  Z15, Z18, Z6
+	VFMADD231PD  Z16, Z18, Z7
+	VFMADD231PD  Z17, Z18, Z8
+	VBROADCASTSD (R12), Z18
+	VFMADD231PD  Z15, Z18, Z9
+	VFMADD231PD  Z16, Z18, Z10
+	VFMADD231PD  Z17, Z18, Z11
+	VBROADCASTSD (R12)(R11*1), Z18
+	VFMADD231PD  Z15, Z18, Z12
+	VFMADD231PD  Z16, Z18, Z13
+	VFMADD231PD  Z17, Z18, Z14
+	ADDQ         $0x60, BX
+	ADDQ         $0x60, DI
+	ADDQ         R8, R10
+	ADDQ         R8, R12
+	DECQ         R9
+	JNZ          pairstep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, 64(AX)(CX*1)
+	VMOVUPD      Z5, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, 64(AX)(CX*2)
+	VMOVUPD      Z8, 128(AX)(CX*2)
+	VMOVUPD      Z9, (DX)
+	VMOVUPD      Z10, 64(DX)
+	VMOVUPD      Z11, 128(DX)
+	VMOVUPD      Z12, (DX)(CX*1)
+	VMOVUPD      Z13, 64(DX)(CX*1)
+	VMOVUPD      Z14, 128(DX)(CX*1)
+	ADDQ         $0x000000c0, AX
+	ADDQ         $0x000000c0, DX
+	MOVQ         DI, BX
+	SUBQ         $0x18, SI
+	JGE          pair
+
+short:
+	ADDQ      $0x18, SI
+	JZ        done
+	CMPQ      SI, $0x0c
+	JLE       single
+	LEAQ      -8(SI), SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, SI
+	XORL      DI, DI
+	CMPQ      SI, DI
+	CMOVQLT   DI, SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K2
+	MOVQ      inner+32(FP), SI
+	IMUL3Q    $0x60, SI, DI
+	ADDQ      BX, DI
+	MOVQ      from+64(FP), SI
+	TESTQ     SI, SI
+	JZ        mostzero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD.Z 128(AX), K2, Z2
+	VMOVUPD   (AX)(CX*1), Z3
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z4
+	VMOVUPD.Z 128(AX)(CX*1), K2, Z5
+	VMOVUPD   (AX)(CX*2), Z6
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z7
+	VMOVUPD.Z 128(AX)(CX*2), K2, Z8
+	VMOVUPD   (DX), Z9
+	VMOVUPD.Z 64(DX), K1, Z10
+	VMOVUPD.Z 128(DX), K2, Z11
+	VMOVUPD   (DX)(CX*1), Z12
+	VMOVUPD.Z 64(DX)(CX*1), K1, Z13
+	VMOVUPD.Z 128(DX)(CX*1), K2, Z14
+	JMP       mostbegun
+
+mostzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+
+mostbegun:
+	MOVQ inner+32(FP), SI
+	MOVQ y+8(FP), R9
+	MOVQ yi+48(FP), R10
+	SHLQ $0x03, R10
+	LEAQ (R10)(R10*2), R11
+	LEAQ (R9)(R11*1), R11
+
+moststep:
+	VMOVUPD      (BX), Z15
+	VMOVUPD      64(BX), Y19
+	VINSERTF64X4 $0x01, (DI), Z19, Z19
+	VMOVUPD      32(DI), Z16
+	VBROADCASTSD (R9), Z17
+	VFMADD231PD  Z15, Z17, Z0
+	VFMADD231PD  Z19, Z17, Z1
+	VFMADD231PD  Z16, Z17, Z2
+	VBROADCASTSD (R9)(R10*1), Z17
+	VFMADD231PD  Z15, Z17, Z3
+	VFMADD231PD  Z19, Z17, Z4
+	VFMADD231PD  Z16, Z17, Z5
+	VBROADCASTSD (R9)(R10*2), Z17
+	VFMADD231PD  Z15, Z17, Z6
+	VFMADD231PD  Z19, Z17, Z7
+	VFMADD231PD  Z16, Z17, Z8
+	VBROADCASTSD (R11), Z17
+	VFMADD231PD  Z15, Z17, Z9
+	VFMADD231PD  Z19, Z17, Z10
+	VFMADD231PD  Z16, Z17, Z11
+	VBROADCASTSD (R11)(R10*1), Z17
+	VFMADD231PD  Z15, Z17, Z12
+	VFMADD231PD  Z19, Z17, Z13
+	VFMADD231PD  Z16, Z17, Z14
+	ADDQ         $0x60, BX
+	ADDQ         $0x60, DI
+	ADDQ         R8, R9
+	ADDQ         R8, R11
+	DECQ         SI
+	JNZ          moststep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, K2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, K1, 64(AX)(CX*1)
+	VMOVUPD      Z5, K2, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, K1, 64(AX)(CX*2)
+	VMOVUPD      Z8, K2, 128(AX)(CX*2)
+	VMOVUPD      Z9, (DX)
+	VMOVUPD      Z10, K1, 64(DX)
+	VMOVUPD      Z11, K2, 128(DX)
+	VMOVUPD      Z12, (DX)(CX*1)
+	VMOVUPD      Z13, K1, 64(DX)(CX*1)
+	VMOVUPD      Z14, K2, 128(DX)(CX*1)
+	JMP          done
+
+single:
+	CMPQ      SI, $0x08
+	JLE       few
+	LEAQ      -8(SI), SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	MOVQ      from+64(FP), SI
+	TESTQ     SI, SI
+	JZ        singlezero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD   (AX)(CX*1), Z2
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPD   (AX)(CX*2), Z4
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPD   (DX), Z6
+	VMOVUPD.Z 64(DX), K1, Z7
+	VMOVUPD   (DX)(CX*1), Z8
+	VMOVUPD.Z 64(DX)(CX*1), K1, Z9
+	JMP       singlebegun
+
+singlezero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+
+singlebegun:
+	MOVQ inner+32(FP), SI
+	MOVQ y+8(FP), DI
+	MOVQ yi+48(FP), R9
+	SHLQ $0x03, R9
+	LEAQ (R9)(R9*2), R10
+	LEAQ (DI)(R10*1), R10
+
+singlestep:
+	VMOVUPD      (BX), Z10
+	VMOVUPD      64(BX), Y19
+	VBROADCASTSD (DI), Z11
+	VFMADD231PD  Z10, Z11, Z0
+	VFMADD231PD  Z19, Z11, Z1
+	VBROADCASTSD (DI)(R9*1), Z11
+	VFMADD231PD  Z10, Z11, Z2
+	VFMADD231PD  Z19, Z11, Z3
+	VBROADCASTSD (DI)(R9*2), Z11
+	VFMADD231PD  Z10, Z11, Z4
+	VFMADD231PD  Z19, Z11, Z5
+	VBROADCASTSD (R10), Z11
+	VFMADD231PD  Z10, Z11, Z6
+	VFMADD231PD  Z19, Z11, Z7
+	VBROADCASTSD (R10)(R9*1), Z11
+	VFMADD231PD  Z10, Z11, Z8
+	VFMADD231PD  Z19, Z11, Z9
+	ADDQ         $0x60, BX
+	ADDQ         R8, DI
+	ADDQ         R8, R10
+	DECQ         SI
+	JNZ          singlestep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, (AX)(CX*1)
+	VMOVUPD      Z3, K1, 64(AX)(CX*1)
+	VMOVUPD      Z4, (AX)(CX*2)
+	VMOVUPD      Z5, K1, 64(AX)(CX*2)
+	VMOVUPD      Z6, (DX)
+	VMOVUPD      Z7, K1, 64(DX)
+	VMOVUPD      Z8, (DX)(CX*1)
+	VMOVUPD      Z9, K1, 64(DX)(CX*1)
+	JMP          done
+
+few:
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	MOVQ      from+64(FP), SI
+	TESTQ     SI, SI
+	JZ        fewzero
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z (AX)(CX*1), K1, Z1
+	VMOVUPD.Z (AX)(CX*2), K1, Z2
+	VMOVUPD.Z (DX), K1, Z3
+	VMOVUPD.Z (DX)(CX*1), K1, Z4
+	JMP       fewbegun
+
+fewzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+
+fewbegun:
+	MOVQ inner+32(FP), SI
+	MOVQ y+8(FP), DI
+	MOVQ yi+48(FP), R9
+	SHLQ $0x03, R9
+	LEAQ (R9)(R9*2), R10
+	LEAQ (DI)(R10*1), R10
+
+fewstep:
+	VMOVUPD      (BX), Z5
+	VBROADCASTSD (DI), Z6
+	VFMADD231PD  Z5, Z6, Z0
+	VBROADCASTSD (DI)(R9*1), Z6
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD (DI)(R9*2), Z6
+	VFMADD231PD  Z5, Z6, Z2
+	VBROADCASTSD (R10), Z6
+	VFMADD231PD  Z5, Z6, Z3
+	VBROADCASTSD (R10)(R9*1), Z6
+	VFMADD231PD  Z5, Z6, Z4
+	ADDQ         $0x60, BX
+	ADDQ         R8, DI
+	ADDQ         R8, R10
+	DECQ         SI
+	JNZ          fewstep
+	VMOVUPD      Z0, K1, (AX)
+	VMOVUPD      Z1, K1, (AX)(CX*1)
+	VMOVUPD      Z2, K1, (AX)(CX*2)
+	VMOVUPD      Z3, K1, (DX)
+	VMOVUPD      Z4, K1, (DX)(CX*1)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rankUpdateWide6(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·rankUpdateWide6(SB), NOSPLIT, $0-72
+	MOVQ to+0(FP), AX
+	MOVQ gs+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (AX)(DX*1), DX
+	MOVQ x+16(FP), BX
+	MOVQ cols+24(FP), SI
+	MOVQ yk+56(FP), R8
+	SHLQ $0x03, R8
+	SUBQ $0x18, SI
+	JL   short
+
+pair:
+	MOVQ    inner+32(FP), DI
+	IMUL3Q  $0x60, DI, DI
+	ADDQ    BX, DI
+	MOVQ    from+64(FP), R9
+	TESTQ   R9, R9
+	JZ      pairzero
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD (AX)(CX*1), Z3
+	VMOVUPD 64(AX)(CX*1), Z4
+	VMOVUPD 128(AX)(CX*1), Z5
+	VMOVUPD (AX)(CX*2), Z6
+	VMOVUPD 64(AX)(CX*2), Z7
+	VMOVUPD 128(AX)(CX*2), Z8
+	VMOVUPD (DX), Z9
+	VMOVUPD 64(DX), Z10
+	VMOVUPD 128(DX), Z11
+	VMOVUPD (DX)(CX*1), Z12
+	VMOVUPD 64(DX)(CX*1), Z13
+	VMOVUPD 128(DX)(CX*1), Z14
+	VMOVUPD (DX)(CX*2), Z15
+	VMOVUPD 64(DX)(CX*2), Z16
+	VMOVUPD 128(DX)(CX*2), Z17
+	JMP     pairbegun
+
+pairzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+
+pairbegun:
+	MOVQ inner+32(FP), R9
+	MOVQ y+8(FP), R10
+	MOVQ yi+48(FP), R11
+	SHLQ $0x03, R11
+	LEAQ (R11)(R11*2), R12
+	LEAQ (R10)(R12*1), R12
+
+pairstep:
+	VMOVUPD      (BX), Z18
+	VMOVUPD      64(BX), Y19
+	VINSERTF64X4 $0x01, (DI), Z19, Z19
+	VMOVUPD      32(DI), Z20
+	VBROADCASTSD (R10), Z21
+	VFMADD231PD  Z18, Z21, Z0
+	VFMADD231PD  Z19, Z21, Z1
+	VFMADD231PD  Z20, Z21, Z2
+	VBROADCASTSD (R10)(R11*1), Z21
+	VFMADD231PD  Z18, Z21, Z3
+	VFMADD231PD  Z19, Z21, Z4
+	VFMADD231PD  Z20, Z21, Z5
+	VBROADCASTSD (R10)(R11*2), Z21
+	VFMADD231PD  Z18, Z21, Z6
+	VFMADD231PD  Z19, Z21, Z7
+	VFMADD231PD  Z20, Z21, Z8
+	VBROADCASTSD (R12), Z21
+	VFMADD231PD  Z18, Z21, Z9
+	VFMADD231PD  Z19, Z21, Z10
+	VFMADD231PD  Z20, Z21, Z11
+	VBROADCASTSD (R12)(R11*1), Z21
+	VFMADD231PD  Z18, Z21, Z12
+	VFMADD231PD  Z19, Z21, Z13
+	VFMADD231PD  Z20, Z21, Z14
+	VBROADCASTSD (R12)(R11*2), Z21
+	VFMADD231PD  Z18, Z21, Z15
+	VFMADD231PD  Z19, Z21, Z16
+	VFMADD231PD  Z20, Z21, Z17
+	ADDQ         $0x60, BX
+	ADDQ         $0x60, DI
+	ADDQ         R8, R10
+	ADDQ         R8, R12
+	DECQ         R9
+	JNZ          pairstep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, 64(AX)(CX*1)
+	VMOVUPD      Z5, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, 64(AX)(CX*2)
+	VMOVUPD      Z8, 128(AX)(CX*2)
+	VMOVUPD      Z9, (DX)
+	VMOVUPD      Z10, 64(DX)
+	VMOVUPD      Z11, 128(DX)
+	VMOVUPD      Z12, (DX)(CX*1)
+	VMOVUPD      Z13, 64(DX)(CX*1)
+	VMOVUPD      Z14, 128(DX)(CX*1)
+	VMOVUPD      Z15, (DX)(CX*2)
+	VMOVUPD      Z16, 64(DX)(CX*2)
+	VMOVUPD      Z17, 128(DX)(CX*2)
+	ADDQ         $0x000000c0, AX
+	ADDQ         $0x000000c0, DX
+	MOVQ         DI, BX
+	SUBQ         $0x18, SI
+	JGE          pair
+
+short:
+	ADDQ      $0x18, SI
+	JZ        done
+	CMPQ      SI, $0x0c
+	JLE       single
+	LEAQ      -8(SI), SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	SUBQ      $0x08, SI
+	XORL      DI, DI
+	CMPQ      SI, DI
+	CMOVQLT   DI, SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K2
+	MOVQ      inner+32(FP), SI
+	IMUL3Q    $0x60, SI, DI
+	ADDQ      BX, DI
+	MOVQ      from+64(FP), SI
+	TESTQ     SI, SI
+	JZ        mostzero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD.Z 128(AX), K2, Z2
+	VMOVUPD   (AX)(CX*1), Z3
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z4
+	VMOVUPD.Z 128(AX)(CX*1), K2, Z5
+	VMOVUPD   (AX)(CX*2), Z6
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z7
+	VMOVUPD.Z 128(AX)(CX*2), K2, Z8
+	VMOVUPD   (DX), Z9
+	VMOVUPD.Z 64(DX), K1, Z10
+	VMOVUPD.Z 128(DX), K2, Z11
+	VMOVUPD   (DX)(CX*1), Z12
+	VMOVUPD.Z 64(DX)(CX*1), K1, Z13
+	VMOVUPD.Z 128(DX)(CX*1), K2, Z14
+	VMOVUPD   (DX)(CX*2), Z15
+	VMOVUPD.Z 64(DX)(CX*2), K1, Z16
+	VMOVUPD.Z 128(DX)(CX*2), K2, Z17
+	JMP       mostbegun
+
+mostzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+
+mostbegun:
+	MOVQ inner+32(FP), SI
+	MOVQ y+8(FP), R9
+	MOVQ yi+48(FP), R10
+	SHLQ $0x03, R10
+	LEAQ (R10)(R10*2), R11
+	LEAQ (R9)(R11*1), R11
+
+moststep:
+	VMOVUPD      (BX), Z18
+	VMOVUPD      64(BX), Y22
+	VINSERTF64X4 $0x01, (DI), Z22, Z22
+	VMOVUPD      32(DI), Z19
+	VBROADCASTSD (R9), Z20
+	VFMADD231PD  Z18, Z20, Z0
+	VFMADD231PD  Z22, Z20, Z1
+	VFMADD231PD  Z19, Z20, Z2
+	VBROADCASTSD (R9)(R10*1), Z20
+	VFMADD231PD  Z18, Z20, Z3
+	VFMADD231PD  Z22, Z20, Z4
+	VFMADD231PD  Z19, Z20, Z5
+	VBROADCASTSD (R9)(R10*2), Z20
+	VFMADD231PD  Z18, Z20, Z6
+	VFMADD231PD  Z22, Z20, Z7
+	VFMADD231PD  Z19, Z20, Z8
+	VBROADCASTSD (R11), Z20
+	VFMADD231PD  Z18, Z20, Z9
+	VFMADD231PD  Z22, Z20, Z10
+	VFMADD231PD  Z19, Z20, Z11
+	VBROADCASTSD (R11)(R10*1), Z20
+	VFMADD231PD  Z18, Z20, Z12
+	VFMADD231PD  Z22, Z20, Z13
+	VFMADD231PD  Z19, Z20, Z14
+	VBROADCASTSD (R11)(R10*2), Z20
+	VFMADD231PD  Z18, Z20, Z15
+	VFMADD231PD  Z22, Z20, Z16
+	VFMADD231PD  Z19, Z20, Z17
+	ADDQ         $0x60, BX
+	ADDQ         $0x60, DI
+	ADDQ         R8, R9
+	ADDQ         R8, R11
+	DECQ         SI
+	JNZ          moststep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, K2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, K1, 64(AX)(CX*1)
+	VMOVUPD      Z5, K2, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, K1, 64(AX)(CX*2)
+	VMOVUPD      Z8, K2, 128(AX)(CX*2)
+	VMOVUPD      Z9, (DX)
+	VMOVUPD      Z10, K1, 64(DX)
+	VMOVUPD      Z11, K2, 128(DX)
+	VMOVUPD      Z12, (DX)(CX*1)
+	VMOVUPD      Z13, K1, 64(DX)(CX*1)
+	VMOVUPD      Z14, K2, 128(DX)(CX*1)
+	VMOVUPD      Z15, (DX)(CX*2)
+	VMOVUPD      Z16, K1, 64(DX)(CX*2)
+	VMOVUPD      Z17, K2, 128(DX)(CX*2)
+	JMP          done
+
+single:
+	CMPQ      SI, $0x08
+	JLE       few
+	LEAQ      -8(SI), SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	MOVQ      from+64(FP), SI
+	TESTQ     SI, SI
+	JZ        singlezero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD   (AX)(CX*1), Z2
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPD   (AX)(CX*2), Z4
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPD   (DX), Z6
+	VMOVUPD.Z 64(DX), K1, Z7
+	VMOVUPD   (DX)(CX*1), Z8
+	VMOVUPD.Z 64(DX)(CX*1), K1, Z9
+	VMOVUPD   (DX)(CX*2), Z10
+	VMOVUPD.Z 64(DX)(CX*2), K1, Z11
+	JMP       singlebegun
+
+singlezero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+singlebegun:
+	MOVQ inner+32(FP), SI
+	MOVQ y+8(FP), DI
+	MOVQ yi+48(FP), R9
+	SHLQ $0x03, R9
+	LEAQ (R9)(R9*2), R10
+	LEAQ (DI)(R10*1), R10
+
+singlestep:
+	VMOVUPD      (BX), Z12
+	VMOVUPD      64(BX), Y22
+	VBROADCASTSD (DI), Z13
+	VFMADD231PD  Z12, Z13, Z0
+	VFMADD231PD  Z22, Z13, Z1
+	VBROADCASTSD (DI)(R9*1), Z13
+	VFMADD231PD  Z12, Z13, Z2
+	VFMADD231PD  Z22, Z13, Z3
+	VBROADCASTSD (DI)(R9*2), Z13
+	VFMADD231PD  Z12, Z13, Z4
+	VFMADD231PD  Z22, Z13, Z5
+	VBROADCASTSD (R10), Z13
+	VFMADD231PD  Z12, Z13, Z6
+	VFMADD231PD  Z22, Z13, Z7
+	VBROADCASTSD (R10)(R9*1), Z13
+	VFMADD231PD  Z12, Z13, Z8
+	VFMADD231PD  Z22, Z13, Z9
+	VBROADCASTSD (R10)(R9*2), Z13
+	VFMADD231PD  Z12, Z13, Z10
+	VFMADD231PD  Z22, Z13, Z11
+	ADDQ         $0x60, BX
+	ADDQ         R8, DI
+	ADDQ         R8, R10
+	DECQ         SI
+	JNZ          singlestep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, (AX)(CX*1)
+	VMOVUPD      Z3, K1, 64(AX)(CX*1)
+	VMOVUPD      Z4, (AX)(CX*2)
+	VMOVUPD      Z5, K1, 64(AX)(CX*2)
+	VMOVUPD      Z6, (DX)
+	VMOVUPD      Z7, K1, 64(DX)
+	VMOVUPD      Z8, (DX)(CX*1)
+	VMOVUPD      Z9, K1, 64(DX)(CX*1)
+	VMOVUPD      Z10, (DX)(CX*2)
+	VMOVUPD      Z11, K1, 64(DX)(CX*2)
+	JMP          done
+
+few:
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	MOVQ      from+64(FP), SI
+	TESTQ     SI, SI
+	JZ        fewzero
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z (AX)(CX*1), K1, Z1
+	VMOVUPD.Z (AX)(CX*2), K1, Z2
+	VMOVUPD.Z (DX), K1, Z3
+	VMOVUPD.Z (DX)(CX*1), K1, Z4
+	VMOVUPD.Z (DX)(CX*2), K1, Z5
+	JMP       fewbegun
+
+fewzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+fewbegun:
+	MOVQ inner+32(FP), SI
+	MOVQ y+8(FP), DI
+	MOVQ yi+48(FP), R9
+	SHLQ $0x03, R9
+	LEAQ (R9)(R9*2), R10
+	LEAQ (DI)(R10*1), R10
+
+fewstep:
+	VMOVUPD      (BX), Z6
+	VBROADCASTSD (DI), Z7
+	VFMADD231PD  Z6, Z7, Z0
+	VBROADCASTSD (DI)(R9*1), Z7
+	VFMADD231PD  Z6, Z7, Z1
+	VBROADCASTSD (DI)(R9*2), Z7
+	VFMADD231PD  Z6, Z7, Z2
+	VBROADCASTSD (R10), Z7
+	VFMADD231PD  Z6, Z7, Z3
+	VBROADCASTSD (R10)(R9*1), Z7
+	VFMADD231PD  Z6, Z7, Z4
+	VBROADCASTSD (R10)(R9*2), Z7
+	VFMADD231PD  Z6, Z7, Z5
+	ADDQ         $0x60, BX
+	ADDQ         R8, DI
+	ADDQ         R8, R10
+	DECQ         SI
+	JNZ          fewstep
+	VMOVUPD      Z0, K1, (AX)
+	VMOVUPD      Z1, K1, (AX)(CX*1)
+	VMOVUPD      Z2, K1, (AX)(CX*2)
+	VMOVUPD      Z3, K1, (DX)
+	VMOVUPD      Z4, K1, (DX)(CX*1)
+	VMOVUPD      Z5, K1, (DX)(CX*2)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rankUpdateWide7(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·rankUpdateWide7(SB), NOSPLIT, $0-72
 	MOVQ to+0(FP), AX
 	MOVQ gs+40(FP), CX
 	SHLQ $0x03, CX
@@ -616,11 +4223,469 @@ TEXT ·rankUpdateWide(SB), NOSPLIT, $0-72
 	LEAQ (AX)(DX*1), BX
 	LEAQ (BX)(DX*1), DX
 	MOVQ x+16(FP), SI
-	MOVQ pairs+24(FP), DI
+	MOVQ cols+24(FP), DI
+	MOVQ yk+56(FP), R9
+	SHLQ $0x03, R9
+	SUBQ $0x18, DI
+	JL   short
 
 pair:
-	MOVQ    from+64(FP), R8
-	TESTQ   R8, R8
+	MOVQ    inner+32(FP), R8
+	IMUL3Q  $0x60, R8, R8
+	ADDQ    SI, R8
+	MOVQ    from+64(FP), R10
+	TESTQ   R10, R10
+	JZ      pairzero
+	VMOVUPD (AX), Z0
+	VMOVUPD 64(AX), Z1
+	VMOVUPD 128(AX), Z2
+	VMOVUPD (AX)(CX*1), Z3
+	VMOVUPD 64(AX)(CX*1), Z4
+	VMOVUPD 128(AX)(CX*1), Z5
+	VMOVUPD (AX)(CX*2), Z6
+	VMOVUPD 64(AX)(CX*2), Z7
+	VMOVUPD 128(AX)(CX*2), Z8
+	VMOVUPD (BX), Z9
+	VMOVUPD 64(BX), Z10
+	VMOVUPD 128(BX), Z11
+	VMOVUPD (BX)(CX*1), Z12
+	VMOVUPD 64(BX)(CX*1), Z13
+	VMOVUPD 128(BX)(CX*1), Z14
+	VMOVUPD (BX)(CX*2), Z15
+	VMOVUPD 64(BX)(CX*2), Z16
+	VMOVUPD 128(BX)(CX*2), Z17
+	VMOVUPD (DX), Z18
+	VMOVUPD 64(DX), Z19
+	VMOVUPD 128(DX), Z20
+	JMP     pairbegun
+
+pairzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+	VPXORQ Z18, Z18, Z18
+	VPXORQ Z19, Z19, Z19
+	VPXORQ Z20, Z20, Z20
+
+pairbegun:
+	MOVQ inner+32(FP), R10
+	MOVQ y+8(FP), R11
+	MOVQ yi+48(FP), R12
+	SHLQ $0x03, R12
+	LEAQ (R12)(R12*2), R13
+	LEAQ (R11)(R13*1), R14
+	LEAQ (R14)(R13*1), R13
+
+pairstep:
+	VMOVUPD      (SI), Z21
+	VMOVUPD      64(SI), Y22
+	VINSERTF64X4 $0x01, (R8), Z22, Z22
+	VMOVUPD      32(R8), Z23
+	VBROADCASTSD (R11), Z24
+	VFMADD231PD  Z21, Z24, Z0
+	VFMADD231PD  Z22, Z24, Z1
+	VFMADD231PD  Z23, Z24, Z2
+	VBROADCASTSD (R11)(R12*1), Z24
+	VFMADD231PD  Z21, Z24, Z3
+	VFMADD231PD  Z22, Z24, Z4
+	VFMADD231PD  Z23, Z24, Z5
+	VBROADCASTSD (R11)(R12*2), Z24
+	VFMADD231PD  Z21, Z24, Z6
+	VFMADD231PD  Z22, Z24, Z7
+	VFMADD231PD  Z23, Z24, Z8
+	VBROADCASTSD (R14), Z24
+	VFMADD231PD  Z21, Z24, Z9
+	VFMADD231PD  Z22, Z24, Z10
+	VFMADD231PD  Z23, Z24, Z11
+	VBROADCASTSD (R14)(R12*1), Z24
+	VFMADD231PD  Z21, Z24, Z12
+	VFMADD231PD  Z22, Z24, Z13
+	VFMADD231PD  Z23, Z24, Z14
+	VBROADCASTSD (R14)(R12*2), Z24
+	VFMADD231PD  Z21, Z24, Z15
+	VFMADD231PD  Z22, Z24, Z16
+	VFMADD231PD  Z23, Z24, Z17
+	VBROADCASTSD (R13), Z24
+	VFMADD231PD  Z21, Z24, Z18
+	VFMADD231PD  Z22, Z24, Z19
+	VFMADD231PD  Z23, Z24, Z20
+	ADDQ         $0x60, SI
+	ADDQ         $0x60, R8
+	ADDQ         R9, R11
+	ADDQ         R9, R14
+	ADDQ         R9, R13
+	DECQ         R10
+	JNZ          pairstep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, 64(AX)(CX*1)
+	VMOVUPD      Z5, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, 64(AX)(CX*2)
+	VMOVUPD      Z8, 128(AX)(CX*2)
+	VMOVUPD      Z9, (BX)
+	VMOVUPD      Z10, 64(BX)
+	VMOVUPD      Z11, 128(BX)
+	VMOVUPD      Z12, (BX)(CX*1)
+	VMOVUPD      Z13, 64(BX)(CX*1)
+	VMOVUPD      Z14, 128(BX)(CX*1)
+	VMOVUPD      Z15, (BX)(CX*2)
+	VMOVUPD      Z16, 64(BX)(CX*2)
+	VMOVUPD      Z17, 128(BX)(CX*2)
+	VMOVUPD      Z18, (DX)
+	VMOVUPD      Z19, 64(DX)
+	VMOVUPD      Z20, 128(DX)
+	ADDQ         $0x000000c0, AX
+	ADDQ         $0x000000c0, BX
+	ADDQ         $0x000000c0, DX
+	MOVQ         R8, SI
+	SUBQ         $0x18, DI
+	JGE          pair
+
+short:
+	ADDQ      $0x18, DI
+	JZ        done
+	CMPQ      DI, $0x0c
+	JLE       single
+	LEAQ      -8(DI), DI
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	SUBQ      $0x08, DI
+	XORL      R8, R8
+	CMPQ      DI, R8
+	CMOVQLT   R8, DI
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K2
+	MOVQ      inner+32(FP), DI
+	IMUL3Q    $0x60, DI, R8
+	ADDQ      SI, R8
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        mostzero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD.Z 128(AX), K2, Z2
+	VMOVUPD   (AX)(CX*1), Z3
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z4
+	VMOVUPD.Z 128(AX)(CX*1), K2, Z5
+	VMOVUPD   (AX)(CX*2), Z6
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z7
+	VMOVUPD.Z 128(AX)(CX*2), K2, Z8
+	VMOVUPD   (BX), Z9
+	VMOVUPD.Z 64(BX), K1, Z10
+	VMOVUPD.Z 128(BX), K2, Z11
+	VMOVUPD   (BX)(CX*1), Z12
+	VMOVUPD.Z 64(BX)(CX*1), K1, Z13
+	VMOVUPD.Z 128(BX)(CX*1), K2, Z14
+	VMOVUPD   (BX)(CX*2), Z15
+	VMOVUPD.Z 64(BX)(CX*2), K1, Z16
+	VMOVUPD.Z 128(BX)(CX*2), K2, Z17
+	VMOVUPD   (DX), Z18
+	VMOVUPD.Z 64(DX), K1, Z19
+	VMOVUPD.Z 128(DX), K2, Z20
+	JMP       mostbegun
+
+mostzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+	VPXORQ Z18, Z18, Z18
+	VPXORQ Z19, Z19, Z19
+	VPXORQ Z20, Z20, Z20
+
+mostbegun:
+	MOVQ inner+32(FP), DI
+	MOVQ y+8(FP), R10
+	MOVQ yi+48(FP), R11
+	SHLQ $0x03, R11
+	LEAQ (R11)(R11*2), R12
+	LEAQ (R10)(R12*1), R13
+	LEAQ (R13)(R12*1), R12
+
+moststep:
+	VMOVUPD      (SI), Z21
+	VMOVUPD      64(SI), Y25
+	VINSERTF64X4 $0x01, (R8), Z25, Z25
+	VMOVUPD      32(R8), Z22
+	VBROADCASTSD (R10), Z23
+	VFMADD231PD  Z21, Z23, Z0
+	VFMADD231PD  Z25, Z23, Z1
+	VFMADD231PD  Z22, Z23, Z2
+	VBROADCASTSD (R10)(R11*1), Z23
+	VFMADD231PD  Z21, Z23, Z3
+	VFMADD231PD  Z25, Z23, Z4
+	VFMADD231PD  Z22, Z23, Z5
+	VBROADCASTSD (R10)(R11*2), Z23
+	VFMADD231PD  Z21, Z23, Z6
+	VFMADD231PD  Z25, Z23, Z7
+	VFMADD231PD  Z22, Z23, Z8
+	VBROADCASTSD (R13), Z23
+	VFMADD231PD  Z21, Z23, Z9
+	VFMADD231PD  Z25, Z23, Z10
+	VFMADD231PD  Z22, Z23, Z11
+	VBROADCASTSD (R13)(R11*1), Z23
+	VFMADD231PD  Z21, Z23, Z12
+	VFMADD231PD  Z25, Z23, Z13
+	VFMADD231PD  Z22, Z23, Z14
+	VBROADCASTSD (R13)(R11*2), Z23
+	VFMADD231PD  Z21, Z23, Z15
+	VFMADD231PD  Z25, Z23, Z16
+	VFMADD231PD  Z22, Z23, Z17
+	VBROADCASTSD (R12), Z23
+	VFMADD231PD  Z21, Z23, Z18
+	VFMADD231PD  Z25, Z23, Z19
+	VFMADD231PD  Z22, Z23, Z20
+	ADDQ         $0x60, SI
+	ADDQ         $0x60, R8
+	ADDQ         R9, R10
+	ADDQ         R9, R13
+	ADDQ         R9, R12
+	DECQ         DI
+	JNZ          moststep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, K2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, K1, 64(AX)(CX*1)
+	VMOVUPD      Z5, K2, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, K1, 64(AX)(CX*2)
+	VMOVUPD      Z8, K2, 128(AX)(CX*2)
+	VMOVUPD      Z9, (BX)
+	VMOVUPD      Z10, K1, 64(BX)
+	VMOVUPD      Z11, K2, 128(BX)
+	VMOVUPD      Z12, (BX)(CX*1)
+	VMOVUPD      Z13, K1, 64(BX)(CX*1)
+	VMOVUPD      Z14, K2, 128(BX)(CX*1)
+	VMOVUPD      Z15, (BX)(CX*2)
+	VMOVUPD      Z16, K1, 64(BX)(CX*2)
+	VMOVUPD      Z17, K2, 128(BX)(CX*2)
+	VMOVUPD      Z18, (DX)
+	VMOVUPD      Z19, K1, 64(DX)
+	VMOVUPD      Z20, K2, 128(DX)
+	JMP          done
+
+single:
+	CMPQ      DI, $0x08
+	JLE       few
+	LEAQ      -8(DI), DI
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        singlezero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD   (AX)(CX*1), Z2
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPD   (AX)(CX*2), Z4
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPD   (BX), Z6
+	VMOVUPD.Z 64(BX), K1, Z7
+	VMOVUPD   (BX)(CX*1), Z8
+	VMOVUPD.Z 64(BX)(CX*1), K1, Z9
+	VMOVUPD   (BX)(CX*2), Z10
+	VMOVUPD.Z 64(BX)(CX*2), K1, Z11
+	VMOVUPD   (DX), Z12
+	VMOVUPD.Z 64(DX), K1, Z13
+	JMP       singlebegun
+
+singlezero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+
+singlebegun:
+	MOVQ inner+32(FP), DI
+	MOVQ y+8(FP), R8
+	MOVQ yi+48(FP), R10
+	SHLQ $0x03, R10
+	LEAQ (R10)(R10*2), R11
+	LEAQ (R8)(R11*1), R12
+	LEAQ (R12)(R11*1), R11
+
+singlestep:
+	VMOVUPD      (SI), Z14
+	VMOVUPD      64(SI), Y25
+	VBROADCASTSD (R8), Z15
+	VFMADD231PD  Z14, Z15, Z0
+	VFMADD231PD  Z25, Z15, Z1
+	VBROADCASTSD (R8)(R10*1), Z15
+	VFMADD231PD  Z14, Z15, Z2
+	VFMADD231PD  Z25, Z15, Z3
+	VBROADCASTSD (R8)(R10*2), Z15
+	VFMADD231PD  Z14, Z15, Z4
+	VFMADD231PD  Z25, Z15, Z5
+	VBROADCASTSD (R12), Z15
+	VFMADD231PD  Z14, Z15, Z6
+	VFMADD231PD  Z25, Z15, Z7
+	VBROADCASTSD (R12)(R10*1), Z15
+	VFMADD231PD  Z14, Z15, Z8
+	VFMADD231PD  Z25, Z15, Z9
+	VBROADCASTSD (R12)(R10*2), Z15
+	VFMADD231PD  Z14, Z15, Z10
+	VFMADD231PD  Z25, Z15, Z11
+	VBROADCASTSD (R11), Z15
+	VFMADD231PD  Z14, Z15, Z12
+	VFMADD231PD  Z25, Z15, Z13
+	ADDQ         $0x60, SI
+	ADDQ         R9, R8
+	ADDQ         R9, R12
+	ADDQ         R9, R11
+	DECQ         DI
+	JNZ          singlestep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, (AX)(CX*1)
+	VMOVUPD      Z3, K1, 64(AX)(CX*1)
+	VMOVUPD      Z4, (AX)(CX*2)
+	VMOVUPD      Z5, K1, 64(AX)(CX*2)
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, K1, 64(BX)
+	VMOVUPD      Z8, (BX)(CX*1)
+	VMOVUPD      Z9, K1, 64(BX)(CX*1)
+	VMOVUPD      Z10, (BX)(CX*2)
+	VMOVUPD      Z11, K1, 64(BX)(CX*2)
+	VMOVUPD      Z12, (DX)
+	VMOVUPD      Z13, K1, 64(DX)
+	JMP          done
+
+few:
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        fewzero
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z (AX)(CX*1), K1, Z1
+	VMOVUPD.Z (AX)(CX*2), K1, Z2
+	VMOVUPD.Z (BX), K1, Z3
+	VMOVUPD.Z (BX)(CX*1), K1, Z4
+	VMOVUPD.Z (BX)(CX*2), K1, Z5
+	VMOVUPD.Z (DX), K1, Z6
+	JMP       fewbegun
+
+fewzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+
+fewbegun:
+	MOVQ inner+32(FP), DI
+	MOVQ y+8(FP), R8
+	MOVQ yi+48(FP), R10
+	SHLQ $0x03, R10
+	LEAQ (R10)(R10*2), R11
+	LEAQ (R8)(R11*1), R12
+	LEAQ (R12)(R11*1), R11
+
+fewstep:
+	VMOVUPD      (SI), Z7
+	VBROADCASTSD (R8), Z8
+	VFMADD231PD  Z7, Z8, Z0
+	VBROADCASTSD (R8)(R10*1), Z8
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD (R8)(R10*2), Z8
+	VFMADD231PD  Z7, Z8, Z2
+	VBROADCASTSD (R12), Z8
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD (R12)(R10*1), Z8
+	VFMADD231PD  Z7, Z8, Z4
+	VBROADCASTSD (R12)(R10*2), Z8
+	VFMADD231PD  Z7, Z8, Z5
+	VBROADCASTSD (R11), Z8
+	VFMADD231PD  Z7, Z8, Z6
+	ADDQ         $0x60, SI
+	ADDQ         R9, R8
+	ADDQ         R9, R12
+	ADDQ         R9, R11
+	DECQ         DI
+	JNZ          fewstep
+	VMOVUPD      Z0, K1, (AX)
+	VMOVUPD      Z1, K1, (AX)(CX*1)
+	VMOVUPD      Z2, K1, (AX)(CX*2)
+	VMOVUPD      Z3, K1, (BX)
+	VMOVUPD      Z4, K1, (BX)(CX*1)
+	VMOVUPD      Z5, K1, (BX)(CX*2)
+	VMOVUPD      Z6, K1, (DX)
+
+done:
+	VZEROUPPER
+	RET
+
+// func rankUpdateWide8(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
+// Requires: AVX, AVX512F, BMI2, CMOV
+TEXT ·rankUpdateWide8(SB), NOSPLIT, $0-72
+	MOVQ to+0(FP), AX
+	MOVQ gs+40(FP), CX
+	SHLQ $0x03, CX
+	LEAQ (CX)(CX*2), DX
+	LEAQ (AX)(DX*1), BX
+	LEAQ (BX)(DX*1), DX
+	MOVQ x+16(FP), SI
+	MOVQ cols+24(FP), DI
+	MOVQ yk+56(FP), R9
+	SHLQ $0x03, R9
+	SUBQ $0x18, DI
+	JL   short
+
+pair:
+	MOVQ    inner+32(FP), R8
+	IMUL3Q  $0x60, R8, R8
+	ADDQ    SI, R8
+	MOVQ    from+64(FP), R10
+	TESTQ   R10, R10
 	JZ      pairzero
 	VMOVUPD (AX), Z0
 	VMOVUPD 64(AX), Z1
@@ -675,62 +4740,58 @@ pairzero:
 	VPXORQ Z23, Z23, Z23
 
 pairbegun:
-	MOVQ   inner+32(FP), R9
-	IMUL3Q $0x60, R9, R8
-	ADDQ   SI, R8
-	MOVQ   y+8(FP), R10
-	MOVQ   yi+48(FP), R11
-	SHLQ   $0x03, R11
-	LEAQ   (R11)(R11*2), R12
-	LEAQ   (R10)(R12*1), R13
-	LEAQ   (R13)(R12*1), R12
-	MOVQ   yk+56(FP), R14
-	SHLQ   $0x03, R14
+	MOVQ inner+32(FP), R10
+	MOVQ y+8(FP), R11
+	MOVQ yi+48(FP), R12
+	SHLQ $0x03, R12
+	LEAQ (R12)(R12*2), R13
+	LEAQ (R11)(R13*1), R14
+	LEAQ (R14)(R13*1), R13
 
-step:
+pairstep:
 	VMOVUPD      (SI), Z24
 	VMOVUPD      64(SI), Y25
 	VINSERTF64X4 $0x01, (R8), Z25, Z25
 	VMOVUPD      32(R8), Z26
-	VBROADCASTSD (R10), Z27
+	VBROADCASTSD (R11), Z27
 	VFMADD231PD  Z24, Z27, Z0
 	VFMADD231PD  Z25, Z27, Z1
 	VFMADD231PD  Z26, Z27, Z2
-	VBROADCASTSD (R10)(R11*1), Z27
+	VBROADCASTSD (R11)(R12*1), Z27
 	VFMADD231PD  Z24, Z27, Z3
 	VFMADD231PD  Z25, Z27, Z4
 	VFMADD231PD  Z26, Z27, Z5
-	VBROADCASTSD (R10)(R11*2), Z27
+	VBROADCASTSD (R11)(R12*2), Z27
 	VFMADD231PD  Z24, Z27, Z6
 	VFMADD231PD  Z25, Z27, Z7
 	VFMADD231PD  Z26, Z27, Z8
-	VBROADCASTSD (R13), Z27
+	VBROADCASTSD (R14), Z27
 	VFMADD231PD  Z24, Z27, Z9
 	VFMADD231PD  Z25, Z27, Z10
 	VFMADD231PD  Z26, Z27, Z11
-	VBROADCASTSD (R13)(R11*1), Z27
+	VBROADCASTSD (R14)(R12*1), Z27
 	VFMADD231PD  Z24, Z27, Z12
 	VFMADD231PD  Z25, Z27, Z13
 	VFMADD231PD  Z26, Z27, Z14
-	VBROADCASTSD (R13)(R11*2), Z27
+	VBROADCASTSD (R14)(R12*2), Z27
 	VFMADD231PD  Z24, Z27, Z15
 	VFMADD231PD  Z25, Z27, Z16
 	VFMADD231PD  Z26, Z27, Z17
-	VBROADCASTSD (R12), Z27
+	VBROADCASTSD (R13), Z27
 	VFMADD231PD  Z24, Z27, Z18
 	VFMADD231PD  Z25, Z27, Z19
 	VFMADD231PD  Z26, Z27, Z20
-	VBROADCASTSD (R12)(R11*1), Z27
+	VBROADCASTSD (R13)(R12*1), Z27
 	VFMADD231PD  Z24, Z27, Z21
 	VFMADD231PD  Z25, Z27, Z22
 	VFMADD231PD  Z26, Z27, Z23
 	ADDQ         $0x60, SI
 	ADDQ         $0x60, R8
-	ADDQ         R14, R10
-	ADDQ         R14, R13
-	ADDQ         R14, R12
-	DECQ         R9
-	JNZ          step
+	ADDQ         R9, R11
+	ADDQ         R9, R14
+	ADDQ         R9, R13
+	DECQ         R10
+	JNZ          pairstep
 	VMOVUPD      Z0, (AX)
 	VMOVUPD      Z1, 64(AX)
 	VMOVUPD      Z2, 128(AX)
@@ -759,7 +4820,337 @@ step:
 	ADDQ         $0x000000c0, BX
 	ADDQ         $0x000000c0, DX
 	MOVQ         R8, SI
+	SUBQ         $0x18, DI
+	JGE          pair
+
+short:
+	ADDQ      $0x18, DI
+	JZ        done
+	CMPQ      DI, $0x0c
+	JLE       single
+	LEAQ      -8(DI), DI
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	SUBQ      $0x08, DI
+	XORL      R8, R8
+	CMPQ      DI, R8
+	CMOVQLT   R8, DI
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K2
+	MOVQ      inner+32(FP), DI
+	IMUL3Q    $0x60, DI, R8
+	ADDQ      SI, R8
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        mostzero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD.Z 128(AX), K2, Z2
+	VMOVUPD   (AX)(CX*1), Z3
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z4
+	VMOVUPD.Z 128(AX)(CX*1), K2, Z5
+	VMOVUPD   (AX)(CX*2), Z6
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z7
+	VMOVUPD.Z 128(AX)(CX*2), K2, Z8
+	VMOVUPD   (BX), Z9
+	VMOVUPD.Z 64(BX), K1, Z10
+	VMOVUPD.Z 128(BX), K2, Z11
+	VMOVUPD   (BX)(CX*1), Z12
+	VMOVUPD.Z 64(BX)(CX*1), K1, Z13
+	VMOVUPD.Z 128(BX)(CX*1), K2, Z14
+	VMOVUPD   (BX)(CX*2), Z15
+	VMOVUPD.Z 64(BX)(CX*2), K1, Z16
+	VMOVUPD.Z 128(BX)(CX*2), K2, Z17
+	VMOVUPD   (DX), Z18
+	VMOVUPD.Z 64(DX), K1, Z19
+	VMOVUPD.Z 128(DX), K2, Z20
+	VMOVUPD   (DX)(CX*1), Z21
+	VMOVUPD.Z 64(DX)(CX*1), K1, Z22
+	VMOVUPD.Z 128(DX)(CX*1), K2, Z23
+	JMP       mostbegun
+
+mostzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+	VPXORQ Z16, Z16, Z16
+	VPXORQ Z17, Z17, Z17
+	VPXORQ Z18, Z18, Z18
+	VPXORQ Z19, Z19, Z19
+	VPXORQ Z20, Z20, Z20
+	VPXORQ Z21, Z21, Z21
+	VPXORQ Z22, Z22, Z22
+	VPXORQ Z23, Z23, Z23
+
+mostbegun:
+	MOVQ inner+32(FP), DI
+	MOVQ y+8(FP), R10
+	MOVQ yi+48(FP), R11
+	SHLQ $0x03, R11
+	LEAQ (R11)(R11*2), R12
+	LEAQ (R10)(R12*1), R13
+	LEAQ (R13)(R12*1), R12
+
+moststep:
+	VMOVUPD      (SI), Z24
+	VMOVUPD      64(SI), Y28
+	VINSERTF64X4 $0x01, (R8), Z28, Z28
+	VMOVUPD      32(R8), Z25
+	VBROADCASTSD (R10), Z26
+	VFMADD231PD  Z24, Z26, Z0
+	VFMADD231PD  Z28, Z26, Z1
+	VFMADD231PD  Z25, Z26, Z2
+	VBROADCASTSD (R10)(R11*1), Z26
+	VFMADD231PD  Z24, Z26, Z3
+	VFMADD231PD  Z28, Z26, Z4
+	VFMADD231PD  Z25, Z26, Z5
+	VBROADCASTSD (R10)(R11*2), Z26
+	VFMADD231PD  Z24, Z26, Z6
+	VFMADD231PD  Z28, Z26, Z7
+	VFMADD231PD  Z25, Z26, Z8
+	VBROADCASTSD (R13), Z26
+	VFMADD231PD  Z24, Z26, Z9
+	VFMADD231PD  Z28, Z26, Z10
+	VFMADD231PD  Z25, Z26, Z11
+	VBROADCASTSD (R13)(R11*1), Z26
+	VFMADD231PD  Z24, Z26, Z12
+	VFMADD231PD  Z28, Z26, Z13
+	VFMADD231PD  Z25, Z26, Z14
+	VBROADCASTSD (R13)(R11*2), Z26
+	VFMADD231PD  Z24, Z26, Z15
+	VFMADD231PD  Z28, Z26, Z16
+	VFMADD231PD  Z25, Z26, Z17
+	VBROADCASTSD (R12), Z26
+	VFMADD231PD  Z24, Z26, Z18
+	VFMADD231PD  Z28, Z26, Z19
+	VFMADD231PD  Z25, Z26, Z20
+	VBROADCASTSD (R12)(R11*1), Z26
+	VFMADD231PD  Z24, Z26, Z21
+	VFMADD231PD  Z28, Z26, Z22
+	VFMADD231PD  Z25, Z26, Z23
+	ADDQ         $0x60, SI
+	ADDQ         $0x60, R8
+	ADDQ         R9, R10
+	ADDQ         R9, R13
+	ADDQ         R9, R12
 	DECQ         DI
-	JNZ          pair
+	JNZ          moststep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, K2, 128(AX)
+	VMOVUPD      Z3, (AX)(CX*1)
+	VMOVUPD      Z4, K1, 64(AX)(CX*1)
+	VMOVUPD      Z5, K2, 128(AX)(CX*1)
+	VMOVUPD      Z6, (AX)(CX*2)
+	VMOVUPD      Z7, K1, 64(AX)(CX*2)
+	VMOVUPD      Z8, K2, 128(AX)(CX*2)
+	VMOVUPD      Z9, (BX)
+	VMOVUPD      Z10, K1, 64(BX)
+	VMOVUPD      Z11, K2, 128(BX)
+	VMOVUPD      Z12, (BX)(CX*1)
+	VMOVUPD      Z13, K1, 64(BX)(CX*1)
+	VMOVUPD      Z14, K2, 128(BX)(CX*1)
+	VMOVUPD      Z15, (BX)(CX*2)
+	VMOVUPD      Z16, K1, 64(BX)(CX*2)
+	VMOVUPD      Z17, K2, 128(BX)(CX*2)
+	VMOVUPD      Z18, (DX)
+	VMOVUPD      Z19, K1, 64(DX)
+	VMOVUPD      Z20, K2, 128(DX)
+	VMOVUPD      Z21, (DX)(CX*1)
+	VMOVUPD      Z22, K1, 64(DX)(CX*1)
+	VMOVUPD      Z23, K2, 128(DX)(CX*1)
+	JMP          done
+
+single:
+	CMPQ      DI, $0x08
+	JLE       few
+	LEAQ      -8(DI), DI
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        singlezero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	VMOVUPD   (AX)(CX*1), Z2
+	VMOVUPD.Z 64(AX)(CX*1), K1, Z3
+	VMOVUPD   (AX)(CX*2), Z4
+	VMOVUPD.Z 64(AX)(CX*2), K1, Z5
+	VMOVUPD   (BX), Z6
+	VMOVUPD.Z 64(BX), K1, Z7
+	VMOVUPD   (BX)(CX*1), Z8
+	VMOVUPD.Z 64(BX)(CX*1), K1, Z9
+	VMOVUPD   (BX)(CX*2), Z10
+	VMOVUPD.Z 64(BX)(CX*2), K1, Z11
+	VMOVUPD   (DX), Z12
+	VMOVUPD.Z 64(DX), K1, Z13
+	VMOVUPD   (DX)(CX*1), Z14
+	VMOVUPD.Z 64(DX)(CX*1), K1, Z15
+	JMP       singlebegun
+
+singlezero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+
+singlebegun:
+	MOVQ inner+32(FP), DI
+	MOVQ y+8(FP), R8
+	MOVQ yi+48(FP), R10
+	SHLQ $0x03, R10
+	LEAQ (R10)(R10*2), R11
+	LEAQ (R8)(R11*1), R12
+	LEAQ (R12)(R11*1), R11
+
+singlestep:
+	VMOVUPD      (SI), Z16
+	VMOVUPD      64(SI), Y28
+	VBROADCASTSD (R8), Z17
+	VFMADD231PD  Z16, Z17, Z0
+	VFMADD231PD  Z28, Z17, Z1
+	VBROADCASTSD (R8)(R10*1), Z17
+	VFMADD231PD  Z16, Z17, Z2
+	VFMADD231PD  Z28, Z17, Z3
+	VBROADCASTSD (R8)(R10*2), Z17
+	VFMADD231PD  Z16, Z17, Z4
+	VFMADD231PD  Z28, Z17, Z5
+	VBROADCASTSD (R12), Z17
+	VFMADD231PD  Z16, Z17, Z6
+	VFMADD231PD  Z28, Z17, Z7
+	VBROADCASTSD (R12)(R10*1), Z17
+	VFMADD231PD  Z16, Z17, Z8
+	VFMADD231PD  Z28, Z17, Z9
+	VBROADCASTSD (R12)(R10*2), Z17
+	VFMADD231PD  Z16, Z17, Z10
+	VFMADD231PD  Z28, Z17, Z11
+	VBROADCASTSD (R11), Z17
+	VFMADD231PD  Z16, Z17, Z12
+	VFMADD231PD  Z28, Z17, Z13
+	VBROADCASTSD (R11)(R10*1), Z17
+	VFMADD231PD  Z16, Z17, Z14
+	VFMADD231PD  Z28, Z17, Z15
+	ADDQ         $0x60, SI
+	ADDQ         R9, R8
+	ADDQ         R9, R12
+	ADDQ         R9, R11
+	DECQ         DI
+	JNZ          singlestep
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	VMOVUPD      Z2, (AX)(CX*1)
+	VMOVUPD      Z3, K1, 64(AX)(CX*1)
+	VMOVUPD      Z4, (AX)(CX*2)
+	VMOVUPD      Z5, K1, 64(AX)(CX*2)
+	VMOVUPD      Z6, (BX)
+	VMOVUPD      Z7, K1, 64(BX)
+	VMOVUPD      Z8, (BX)(CX*1)
+	VMOVUPD      Z9, K1, 64(BX)(CX*1)
+	VMOVUPD      Z10, (BX)(CX*2)
+	VMOVUPD      Z11, K1, 64(BX)(CX*2)
+	VMOVUPD      Z12, (DX)
+	VMOVUPD      Z13, K1, 64(DX)
+	VMOVUPD      Z14, (DX)(CX*1)
+	VMOVUPD      Z15, K1, 64(DX)(CX*1)
+	JMP          done
+
+few:
+	MOVQ      $-1, R8
+	BZHIQ     DI, R8, R8
+	KMOVW     R8, K1
+	MOVQ      from+64(FP), DI
+	TESTQ     DI, DI
+	JZ        fewzero
+	VMOVUPD.Z (AX), K1, Z0
+	VMOVUPD.Z (AX)(CX*1), K1, Z1
+	VMOVUPD.Z (AX)(CX*2), K1, Z2
+	VMOVUPD.Z (BX), K1, Z3
+	VMOVUPD.Z (BX)(CX*1), K1, Z4
+	VMOVUPD.Z (BX)(CX*2), K1, Z5
+	VMOVUPD.Z (DX), K1, Z6
+	VMOVUPD.Z (DX)(CX*1), K1, Z7
+	JMP       fewbegun
+
+fewzero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+fewbegun:
+	MOVQ inner+32(FP), DI
+	MOVQ y+8(FP), R8
+	MOVQ yi+48(FP), R10
+	SHLQ $0x03, R10
+	LEAQ (R10)(R10*2), R11
+	LEAQ (R8)(R11*1), R12
+	LEAQ (R12)(R11*1), R11
+
+fewstep:
+	VMOVUPD      (SI), Z8
+	VBROADCASTSD (R8), Z9
+	VFMADD231PD  Z8, Z9, Z0
+	VBROADCASTSD (R8)(R10*1), Z9
+	VFMADD231PD  Z8, Z9, Z1
+	VBROADCASTSD (R8)(R10*2), Z9
+	VFMADD231PD  Z8, Z9, Z2
+	VBROADCASTSD (R12), Z9
+	VFMADD231PD  Z8, Z9, Z3
+	VBROADCASTSD (R12)(R10*1), Z9
+	VFMADD231PD  Z8, Z9, Z4
+	VBROADCASTSD (R12)(R10*2), Z9
+	VFMADD231PD  Z8, Z9, Z5
+	VBROADCASTSD (R11), Z9
+	VFMADD231PD  Z8, Z9, Z6
+	VBROADCASTSD (R11)(R10*1), Z9
+	VFMADD231PD  Z8, Z9, Z7
+	ADDQ         $0x60, SI
+	ADDQ         R9, R8
+	ADDQ         R9, R12
+	ADDQ         R9, R11
+	DECQ         DI
+	JNZ          fewstep
+	VMOVUPD      Z0, K1, (AX)
+	VMOVUPD      Z1, K1, (AX)(CX*1)
+	VMOVUPD      Z2, K1, (AX)(CX*2)
+	VMOVUPD      Z3, K1, (BX)
+	VMOVUPD      Z4, K1, (BX)(CX*1)
+	VMOVUPD      Z5, K1, (BX)(CX*2)
+	VMOVUPD      Z6, K1, (DX)
+	VMOVUPD      Z7, K1, (DX)(CX*1)
+
+done:
 	VZEROUPPER
 	RET

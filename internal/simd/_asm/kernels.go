@@ -146,6 +146,14 @@ func wide() {
 		"combineWide is combine by vectors of eight.", emit.CombineWide)
 	kernel("laneProductWide", "(y, a, z *float64, rows, inner, ys, as, zs, from int)",
 		"laneProductWide is laneProduct8 by vectors of eight.", emit.LaneProductWide)
-	kernel("rankUpdateWide", "(to, y, x *float64, pairs, inner, gs, yi, yk, from int)",
-		"rankUpdateWide sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for eight rows and pairs of panels.", emit.RankUpdateWide)
+	kernel("laneProductTwo", "(y, a, z *float64, rows, inner, ys, as, zs, from, lanes int)",
+		"laneProductTwo is laneProduct8 for nine to sixteen lanes, two vectors of eight.", emit.LaneProductTwo)
+	kernel("matVecTWide", "(y, a, x *float64, rows, cols, as, from int)",
+		"matVecTWide is matVecT by vectors of eight.", emit.MatVecTWide)
+	for rows := 1; rows <= 8; rows++ {
+		name := fmt.Sprintf("rankUpdateWide%d", rows)
+		kernel(name, "(to, y, x *float64, cols, inner, gs, yi, yk, from int)",
+			name+" sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for that many rows.",
+			func(args emit.Args) { emit.RankUpdateWide(args, rows) })
+	}
 }

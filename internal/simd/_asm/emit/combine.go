@@ -20,17 +20,23 @@ func CombineWide(args Args) {
 		64, ZMM,
 		func(m Mem, mask, to reg.VecVirtual) { VMOVUPD_Z(m, wideMask, to) },
 		func(x, mask reg.VecVirtual, m Mem) { VMOVUPD(x, wideMask, m) },
-		func(n reg.Register, _ reg.VecVirtual) {
-			bits := GP64()
-			MOVQ(I32(-1), bits)
-			BZHIQ(n, bits, bits)
-			KMOVW(bits.As32(), wideMask)
-		},
+		func(n reg.Register, _ reg.VecVirtual) { setWideMask(n) },
 	}, []int{6, 2, 1})
 }
 
 // wideMask is the mask of the last vector of eight.
 var wideMask = reg.K1
+
+// setWideMask sets its first n elements.
+func setWideMask(n reg.Register) { setMask(n, wideMask) }
+
+// setMask sets the first n ≥ 0 elements of a mask.
+func setMask(n, mask reg.Register) {
+	bits := GP64()
+	MOVQ(I32(-1), bits)
+	BZHIQ(n, bits, bits)
+	KMOVW(bits.As32(), mask)
+}
 
 // shape is a kind of vector.
 type shape struct {

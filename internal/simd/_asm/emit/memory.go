@@ -2,6 +2,7 @@ package emit
 
 import (
 	. "github.com/mmcloughlin/avo/build"
+	"github.com/mmcloughlin/avo/ir"
 	. "github.com/mmcloughlin/avo/operand"
 	"github.com/mmcloughlin/avo/reg"
 )
@@ -11,6 +12,15 @@ func At(base, i reg.Register) Mem { return Mem{Base: base, Index: i, Scale: 8} }
 
 // LoadMasked reads the elements whose mask is set; the others are 0 and not touched.
 func LoadMasked(m Mem, mask, to reg.VecVirtual) { VMASKMOVPD(m, mask, to) }
+
+// loadWide is LoadMasked for a vector of eight.
+func loadWide(m Mem, mask, to reg.Register) { VMOVUPD_Z(m, mask, to) }
+
+// zeroWide sets a vector of eight to +0. What the vector was is no input, which
+// the allocator of registers does not know of this instruction.
+func zeroWide(x reg.Register) {
+	Instruction(&ir.Instruction{Opcode: "VPXORQ", Operands: []Op{x, x, x}, Outputs: []Op{x}, ISA: []string{"AVX512F"}})
+}
 
 // StoreMasked writes the elements whose mask is set.
 func StoreMasked(x, mask reg.VecVirtual, m Mem) { VMASKMOVPD(x, mask, m) }

@@ -44,16 +44,13 @@ func laneProduct(args Args, panels int, tile func(n int, y, a reg.Register, labe
 	y, a := p[0], p[1]
 	rows := args.Load("rows")
 	for n := panels * laneRows; n > 0; n-- {
-		if n > laneRows && n%laneRows != 0 {
-			continue
-		}
 		label := fmt.Sprintf("rows%d", n)
 		Label(label)
 		CMPQ(rows, Imm(uint64(n)))
 		JL(LabelRef(label + "none"))
 		tile(n, y, a, label)
 		SUBQ(Imm(uint64(n)), rows)
-		if n%laneRows == 0 {
+		if n == panels*laneRows {
 			JMP(LabelRef(label))
 		} else {
 			JMP(LabelRef("done"))

@@ -10,8 +10,9 @@ import (
 // of eight in a wide one. Each element is one chain of fused multiply-adds in
 // the order of Steps, from what Load or Zero put there.
 type Tile struct {
-	acc  [][]reg.VecVirtual
-	wide bool
+	acc   [][]reg.VecVirtual
+	wide  bool
+	masks []reg.Register // of a wide tile's vectors of a row, from the first on; nil for none
 }
 
 // NewTile reserves the registers.
@@ -36,6 +37,14 @@ func NewWideTile(rows, vecs int) *Tile {
 	return t
 }
 
+// mask is the mask of vector v of a row of a wide tile, nil for none.
+func (t *Tile) mask(v int) reg.Register {
+	if v < len(t.masks) {
+		return t.masks[v]
+	}
+	return nil
+}
+
 // bytes is the size of a vector.
 func (t *Tile) bytes() int {
 	if t.wide {
@@ -49,7 +58,7 @@ func (t *Tile) Zero() {
 	for _, row := range t.acc {
 		for _, x := range row {
 			if t.wide {
-				VPXORQ(x, x, x)
+				zeroWide(x)
 			} else {
 				VXORPD(x, x, x)
 			}
@@ -61,7 +70,9 @@ func (t *Tile) Zero() {
 func (t *Tile) Load(at func(row int) Mem, masks []reg.VecVirtual) {
 	for r, row := range t.acc {
 		for v, x := range row {
-			if m := at(r).Offset(t.bytes() * v); masks == nil {
+			if m := at(r).Offset(t.bytes() * v); t.mask(v) != nil {
+				loadWide(m, t.mask(v), x)
+			} else if masks == nil {
 				VMOVUPD(m, x)
 			} else {
 				LoadMasked(m, masks[v], x)
@@ -74,7 +85,9 @@ func (t *Tile) Load(at func(row int) Mem, masks []reg.VecVirtual) {
 func (t *Tile) Store(at func(row int) Mem, masks []reg.VecVirtual) {
 	for r, row := range t.acc {
 		for v, x := range row {
-			if m := at(r).Offset(t.bytes() * v); masks == nil {
+			if m := at(r).Offset(t.bytes() * v); t.mask(v) != nil {
+				VMOVUPD(x, t.mask(v), m)
+			} else if masks == nil {
 				VMOVUPD(x, m)
 			} else {
 				StoreMasked(x, masks[v], m)
@@ -145,11 +158,52 @@ func (rows *Rows) Advance(by Op) {
 // Row returns the accumulators of a row.
 func (t *Tile) Row(r int) []reg.VecVirtual { return t.acc[r] }
 
-// Along is Step for a tile of one row, whose vectors need no register.
-func (t *Tile) Along(scalar, x Mem) {
-	s := YMM()
-	Broadcast(scalar, s)
-	for v, acc := range t.acc[0] {
-		VFMADD231PD(x.Offset(32*v), s, acc)
+// masked reads, or with store writes, the last vector of a tile of one row, of
+// which the mask shows a part.
+func (t *Tile) masked(m Mem, mask, x reg.VecVirtual, store bool) {
+	switch {
+	case t.wide && store:
+		VMOVUPD(x, wideMask, m)
+	case t.wide:
+		loadWide(m, wideMask, x)
+	case store:
+		StoreMasked(x, mask, m)
+	default:
+		LoadMasked(m, mask, x)
 	}
+}
+
+// loadRow starts the chains of a tile of one row, whose last vector is masked.
+func (t *Tile) loadRow(p reg.Register, mask reg.VecVirtual) {
+	last := len(t.acc[0]) - 1
+	for v, x := range t.acc[0][:last] {
+		VMOVUPD(Mem{Base: p, Disp: t.bytes() * v}, x)
+	}
+	t.masked(Mem{Base: p, Disp: t.bytes() * last}, mask, t.acc[0][last], false)
+}
+
+// storeRow writes the chains of a tile of one row, whose last vector is masked.
+func (t *Tile) storeRow(m Mem, mask reg.VecVirtual) {
+	last := len(t.acc[0]) - 1
+	for v, x := range t.acc[0][:last] {
+		VMOVUPD(x, m.Offset(t.bytes()*v))
+	}
+	t.masked(m.Offset(t.bytes()*last), mask, t.acc[0][last], true)
+}
+
+// along is Step for a tile of one row, whose last vector is masked; the others
+// need no register.
+func (t *Tile) along(scalar, x Mem, mask reg.VecVirtual) {
+	kind := YMM
+	if t.wide {
+		kind = ZMM
+	}
+	s, in := kind(), kind()
+	Broadcast(scalar, s)
+	last := len(t.acc[0]) - 1
+	for v, acc := range t.acc[0][:last] {
+		VFMADD231PD(x.Offset(t.bytes()*v), s, acc)
+	}
+	t.masked(x.Offset(t.bytes()*last), mask, in, false)
+	VFMADD231PD(in, s, t.acc[0][last])
 }

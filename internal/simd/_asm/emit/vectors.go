@@ -161,48 +161,66 @@ func MatVec(args Args) {
 }
 
 // MatVecT is y[j] (+)= Σ_i a[i·as + j]·x[i], with the arguments of MatVec.
-func MatVecT(args Args) {
+func MatVecT(args Args) { matVecT(args, false) }
+
+// matVecT keeps as many columns as there are registers for at once, so that
+// their chains hide each other's latency; the last vector of a block has a mask.
+func matVecT(args Args, wide bool) {
+	most, each, newTile := 12, 4, NewTile
+	if wide {
+		most, each, newTile = 16, 8, NewWideTile
+	}
 	p := pointers(args, "y", "a")
 	y, a := p[0], p[1]
 	cols, as := args.Load("cols"), bytes(args, "as")
-	for _, vecs := range []int{8, 4, 2, 1} {
+	limit, n := GP64(), GP64()
+	var mask reg.VecVirtual
+	if !wide {
+		mask = YMM()
+	}
+	Label("block")
+	MOVQ(U32(uint64(most*each)), limit)
+	MOVQ(cols, n)
+	CMPQ(n, limit)
+	CMOVQGT(limit, n)
+	for vecs := most; vecs > 0; vecs-- {
 		label := fmt.Sprintf("vecs%d", vecs)
-		Label(label)
-		var masks []reg.VecVirtual
-		if vecs > 1 {
-			CMPQ(cols, Imm(uint64(4*vecs)))
-			JL(LabelRef(label + "none"))
+		CMPQ(n, Imm(uint64(each*(vecs-1))))
+		JLE(LabelRef(label + "none"))
+		rest := GP64()
+		LEAQ(Mem{Base: n, Disp: -each * (vecs - 1)}, rest)
+		if wide {
+			setWideMask(rest)
 		} else {
-			CMPQ(cols, Imm(0))
-			JLE(LabelRef(label + "none"))
-			most, n := GP64(), GP64()
-			MOVQ(U32(4), most)
-			MOVQ(cols, n)
-			CMPQ(n, most)
-			CMOVQGT(most, n)
-			masks = []reg.VecVirtual{YMM()}
-			Mask(n, masks[0])
+			Mask(rest, mask)
 		}
-		t := NewTile(1, vecs)
+		t := newTile(1, vecs)
 		at := func(int) Mem { return Mem{Base: y} }
-		begin(args, t, at, masks, label)
+		from := args.Load("from")
+		TESTQ(from, from)
+		JZ(LabelRef(label + "zero"))
+		t.loadRow(y, mask)
+		JMP(LabelRef(label + "begun"))
+		Label(label + "zero")
+		t.Zero()
+		Label(label + "begun")
 		x, row, k := args.Load("x"), GP64(), args.Load("rows")
 		MOVQ(a, row)
 		Label(label + "step")
-		if masks == nil {
-			t.Along(Mem{Base: x}, Mem{Base: row})
-		} else {
-			t.Step(func(int) Mem { return Mem{Base: x} }, Mem{Base: row}, &masks[0])
-		}
+		t.along(Mem{Base: x}, Mem{Base: row}, mask)
 		ADDQ(Imm(8), x)
 		ADDQ(as, row)
 		DECQ(k)
 		JNZ(LabelRef(label + "step"))
-		t.Store(at, masks)
-		ADDQ(U32(32*vecs), y)
-		ADDQ(U32(32*vecs), a)
-		SUBQ(Imm(uint64(4*vecs)), cols)
-		JMP(LabelRef(label))
+		t.storeRow(at(0), mask)
+		if vecs == most {
+			ADDQ(U32(uint64(8*each*vecs)), y)
+			ADDQ(U32(uint64(8*each*vecs)), a)
+			SUBQ(Imm(uint64(each*vecs)), cols)
+			JG(LabelRef("block"))
+		}
+		JMP(LabelRef("done"))
 		Label(label + "none")
 	}
+	Label("done")
 }

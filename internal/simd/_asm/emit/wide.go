@@ -20,46 +20,122 @@ func LaneProductWide(args Args) {
 	})
 }
 
-// WideRows is the number of rows of a tile of RankUpdateWide, which is two panels wide.
-const WideRows = 8
+// LaneProductTwo is LaneProduct8 for more than eight lanes, at most sixteen: two
+// vectors of eight, the second with a mask.
+func LaneProductTwo(args Args) {
+	more := args.Load("lanes")
+	SUBQ(Imm(8), more)
+	setWideMask(more)
+	laneProduct(args, 1, func(n int, y, a reg.Register, label string) {
+		t := NewWideTile(n, 2)
+		t.masks = []reg.Register{nil, wideMask}
+		laneRowsOf(args, t, n, y, a, nil, label, func(scalar func(int) Mem, z Mem) {
+			in := []reg.VecVirtual{ZMM(), ZMM()}
+			VMOVUPD(z, in[0])
+			loadWide(z.Offset(64), wideMask, in[1])
+			for r, row := range t.acc {
+				s := ZMM()
+				Broadcast(scalar(r), s)
+				for v, acc := range row {
+					VFMADD231PD(in[v], s, acc)
+				}
+			}
+		})
+	})
+}
 
-// RankUpdateWide is to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for i < 8
-// and pairs of panels of x: arguments to, y, x, pairs, inner, the strides gs, yi
-// and yk, in elements, and from, which is 0 to start from zero.
-func RankUpdateWide(args Args) {
-	const vecs = 2 * updateCols / 8
-	dst := NewRows(args.Load("to"), bytes(args, "gs"), WideRows)
-	x := args.Load("x")
-	pairs := args.Load("pairs")
-	Label("pair")
-	t := NewWideTile(WideRows, vecs)
-	begin(args, t, dst.At, nil, "pair")
-	second, k := GP64(), args.Load("inner")
-	IMUL3Q(Imm(8*updateCols), k, second)
-	ADDQ(x, second)
-	src := NewRows(args.Load("y"), bytes(args, "yi"), WideRows)
+// MatVecTWide is MatVecT with vectors of eight.
+func MatVecTWide(args Args) { matVecT(args, true) }
+
+// RankUpdateWide is to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for i < rows
+// ≤ 8 and j < cols: arguments to, y, x, cols, inner, the strides gs, yi and yk, in
+// elements, and from, which is 0 to start from zero. Two panels of x are three
+// vectors; one is one and a half.
+func RankUpdateWide(args Args, rows int) {
+	dst := NewRows(args.Load("to"), bytes(args, "gs"), rows)
+	x, left := args.Load("x"), args.Load("cols")
+	second := GP64()
 	yk := bytes(args, "yk")
-	Label("step")
-	in := []reg.VecVirtual{ZMM(), ZMM(), ZMM()}
-	VMOVUPD(Mem{Base: x}, in[0])
-	VMOVUPD(Mem{Base: x, Disp: 64}, in[1].AsY())
-	VINSERTF64X4(Imm(1), Mem{Base: second}, in[1], in[1])
-	VMOVUPD(Mem{Base: second, Disp: 32}, in[2])
-	for r, row := range t.acc {
-		s := ZMM()
-		VBROADCASTSD(src.At(r), s)
-		for v, acc := range row {
-			VFMADD231PD(in[v], s, acc)
+	tile := func(label string, vecs int, masks []reg.Register, load func(in []reg.VecVirtual)) {
+		t := NewWideTile(rows, vecs)
+		t.masks = masks
+		begin(args, t, dst.At, nil, label)
+		k := args.Load("inner")
+		src := NewRows(args.Load("y"), bytes(args, "yi"), rows)
+		Label(label + "step")
+		in := make([]reg.VecVirtual, vecs)
+		for v := range in {
+			in[v] = ZMM()
 		}
+		load(in)
+		for r, row := range t.acc {
+			s := ZMM()
+			VBROADCASTSD(src.At(r), s)
+			for v, acc := range row {
+				VFMADD231PD(in[v], s, acc)
+			}
+		}
+		ADDQ(Imm(8*updateCols), x)
+		if vecs == 3 {
+			ADDQ(Imm(8*updateCols), second)
+		}
+		src.Advance(yk)
+		DECQ(k)
+		JNZ(LabelRef(label + "step"))
+		t.Store(dst.At, nil)
 	}
-	ADDQ(Imm(8*updateCols), x)
-	ADDQ(Imm(8*updateCols), second)
-	src.Advance(yk)
-	DECQ(k)
-	JNZ(LabelRef("step"))
-	t.Store(dst.At, nil)
-	dst.Advance(U32(64 * vecs))
+	pair := func(in []reg.VecVirtual) {
+		VMOVUPD(Mem{Base: x}, in[0])
+		VMOVUPD(Mem{Base: x, Disp: 64}, in[1].AsY())
+		VINSERTF64X4(Imm(1), Mem{Base: second}, in[1], in[1])
+		VMOVUPD(Mem{Base: second, Disp: 32}, in[2])
+	}
+	locate := func() {
+		k := args.Load("inner")
+		IMUL3Q(Imm(8*updateCols), k, second)
+		ADDQ(x, second)
+	}
+	SUBQ(Imm(2*updateCols), left)
+	JL(LabelRef("short"))
+	Label("pair")
+	locate()
+	tile("pair", 3, nil, pair)
+	dst.Advance(U32(16 * updateCols))
 	MOVQ(second, x)
-	DECQ(pairs)
-	JNZ(LabelRef("pair"))
+	SUBQ(Imm(2*updateCols), left)
+	JGE(LabelRef("pair"))
+	Label("short")
+	ADDQ(Imm(2*updateCols), left)
+	JZ(LabelRef("done"))
+
+	n := GP64()
+	CMPQ(left, Imm(updateCols))
+	JLE(LabelRef("single"))
+	LEAQ(Mem{Base: left, Disp: -8}, n)
+	setMask(n, reg.K1)
+	SUBQ(Imm(8), n)
+	none := GP64()
+	zero(none)
+	CMPQ(n, none)
+	CMOVQLT(none, n)
+	setMask(n, reg.K2)
+	locate()
+	tile("most", 3, []reg.Register{nil, reg.K1, reg.K2}, pair)
+	JMP(LabelRef("done"))
+
+	Label("single")
+	CMPQ(left, Imm(8))
+	JLE(LabelRef("few"))
+	LEAQ(Mem{Base: left, Disp: -8}, n)
+	setMask(n, reg.K1)
+	tile("single", 2, []reg.Register{nil, reg.K1}, func(in []reg.VecVirtual) {
+		VMOVUPD(Mem{Base: x}, in[0])
+		VMOVUPD(Mem{Base: x, Disp: 64}, in[1].AsY())
+	})
+	JMP(LabelRef("done"))
+
+	Label("few")
+	setMask(left, reg.K1)
+	tile("few", 1, []reg.Register{reg.K1}, func(in []reg.VecVirtual) { VMOVUPD(Mem{Base: x}, in[0]) })
+	Label("done")
 }
