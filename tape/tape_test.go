@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/tape"
@@ -402,7 +401,6 @@ func TestSimplify(t *testing.T) {
 
 // The cost of building does not depend on the length of arrays.
 func TestBuildLargeStencil(t *testing.T) {
-	start := time.Now()
 	const n = 512
 	b := tape.NewBuilder("heat")
 	u := b.Input("y.u", tape.Shape{n, n}, false)
@@ -413,9 +411,6 @@ func TestBuildLargeStencil(t *testing.T) {
 	tp := b.Tape()
 	if err := tape.Check(tp); err != nil {
 		t.Fatal(err)
-	}
-	if d := time.Since(start); d > 20*time.Millisecond {
-		t.Errorf("took %v", d)
 	}
 	if len(tp.Instrs) > 12 {
 		t.Errorf("%d instructions", len(tp.Instrs))

@@ -107,7 +107,7 @@ func BenchmarkRun(b *testing.B) {
 				b.Run(fmt.Sprintf("tape=%s/backend=%s/lanes=%d", c.name, backend, lanes), func(b *testing.B) {
 					tp := parse(b, c.text)
 					in, out, sizes := places(tp, lanes)
-					p, err := vm.Compile(tp, vm.Options{Lanes: lanes, Backend: backend, Inputs: in, Outputs: out})
+					p, err := vm.CompileOn(tp, vm.Options{Lanes: lanes, Backend: backend, Inputs: in, Outputs: out})
 					if err != nil {
 						b.Fatal(err)
 					}
@@ -192,7 +192,7 @@ func BenchmarkOp(b *testing.B) {
 				x := t.Input("x", tape.Shape{4096}, false)
 				t.Output("y", t.Emit(tape.Instr{Op: op, Args: []tape.Value{x, x}[:op.Row().Arity]}))
 				tp := t.Tape()
-				p, err := vm.Compile(tp, vm.Options{Backend: backend})
+				p, err := vm.CompileOn(tp, vm.Options{Backend: backend})
 				if err != nil {
 					b.Fatal(err)
 				}

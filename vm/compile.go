@@ -22,10 +22,13 @@ type compiler struct {
 	splat   []bool // a constant kept as one element
 
 	p       *Program
+	native  *assembler // nil: none is made
+	block   openBlock
 	joining map[int][]int // outputs that are added to their place in the loop of their root
 	thread  threader
 	file    int   // register of the whole register file; 0: none yet
 	numbers int   // register of single constants; 0: none yet
+	nothing int   // register of zeros; 0: none yet
 	in      []int // the group that computes a root, by value
 	reg     []int // of a root, by value; -1: none yet
 	base    []int // of a root: its first element in the register
@@ -34,8 +37,13 @@ type compiler struct {
 // group is one step to be: a single instruction, or elementwise ones that run
 // as a loop.
 type group struct {
-	values []int // the instructions' values in order
-	loop   bool
+	values    []int // the instructions' values in order
+	loop      bool
+	native    bool // a loop as native code: its values are of few elements and any size
+	functions bool // elementary functions of few elements, behind native code
+
+	dots    []int // products of vectors that the loop adds up on its way
+	partial []int // registers of their partial sums
 }
 
 func newCompiler(t *tape.Tape, lanes int) *compiler {
@@ -200,7 +208,7 @@ func (c *compiler) whole(w view) bool {
 func (c *compiler) operandView(v, k int) view {
 	in := c.t.Instr(tape.Value(v))
 	w := c.where[in.Args[k]]
-	if in.Op.Row().Elementwise() {
+	if in.Op.Row().Elementwise() && len(in.Shape)+len(w.shape) > 0 {
 		return w.stretch(in.Shape)
 	}
 	return w
@@ -264,12 +272,17 @@ func (c *compiler) schedule() {
 	c.in = make([]int, n)
 	c.enumerate()
 	c.sink()
+	if c.native != nil {
+		c.groupNative()
+		c.separate()
+		c.attachDots()
+	}
 }
 
 // enumerate notes which group computes each root.
 func (c *compiler) enumerate() {
 	for i, g := range c.groups {
-		for _, v := range g.values {
+		for _, v := range slices.Concat(g.values, g.dots) {
 			c.in[v] = i
 		}
 	}
@@ -283,7 +296,7 @@ func (c *compiler) lastUse() []int {
 		last[i] = -1
 	}
 	for g, gr := range c.groups {
-		for _, v := range gr.values {
+		for _, v := range slices.Concat(gr.values, gr.dots) {
 			for _, r := range c.reads(v) {
 				last[r] = g
 			}
@@ -319,5 +332,5 @@ func (c *compiler) joins(i int) (group int, ok bool) {
 	if !c.p.outputs[i].place.Add || !c.fold[r] || !c.whole(c.where[v]) {
 		return 0, false
 	}
-	return c.in[r], c.groups[c.in[r]].loop
+	return c.in[r], c.groups[c.in[r]].loop && c.elementwise(r)
 }

@@ -46,6 +46,23 @@ func (c *compiler) newRegister(r register) int {
 	return len(c.p.regs) - 1
 }
 
+// inFile returns an operand; a part of the register file as that, so that
+// operands that lie there are parts of one slice.
+func (c *compiler) inFile(reg, off int) operand {
+	if r := c.p.regs[reg]; r.kind == heap {
+		return operand{reg: c.fileRegister(), off: r.at + off}
+	}
+	return operand{reg: reg, off: off}
+}
+
+// fileRegister returns the register of the whole register file.
+func (c *compiler) fileRegister() int {
+	if c.file == 0 {
+		c.file = c.newRegister(register{kind: everything})
+	}
+	return c.file
+}
+
 // emit allots registers, group by group, and writes the steps.
 func (c *compiler) emit() {
 	last := c.lastUse()
@@ -67,13 +84,16 @@ func (c *compiler) emit() {
 		gr := &c.groups[g]
 		local := map[int]bool{} // values that nothing outside the loop reads
 		for _, v := range gr.values {
-			if gr.loop && last[v] == g {
+			if gr.loop && last[v] == g && !gr.functions {
 				local[v] = true
 			}
 		}
-		batches := c.batchable(gr, local)
+		if gr.native {
+			c.handOver(g, local, last)
+			c.keepInRegisters(gr, local)
+		}
 		for pos, v := range gr.values {
-			if local[v] {
+			if local[v] || gr.functions {
 				continue
 			}
 			if o, ok := direct[v]; ok {
@@ -81,24 +101,28 @@ func (c *compiler) emit() {
 				c.reg[v], c.base[v] = at.Vector, at.Offset
 				continue
 			}
-			if r, ok := c.dying(gr, pos, v, last, g); ok && gr.loop && !batches {
+			if r, ok := c.dying(gr, pos, v, last, g); ok && gr.loop && !gr.native {
 				c.reg[v] = c.newRegister(register{kind: heap, at: c.p.regs[c.reg[r]].at, size: c.size(v)})
 				last[r] = -2 // its place is taken
 				continue
 			}
 			c.reg[v] = c.newRegister(register{kind: heap, at: file.take(c.size(v)), size: c.size(v)})
 		}
-		if batches {
-			c.emitBatches(gr, local, &file)
+		if gr.functions {
+			c.emitFunctions(gr, direct, &file)
+		} else if gr.native {
+			c.emitNative(gr, local)
+		} else if len(gr.dots) > 0 {
+			c.emitDots(gr, local, direct, &file)
 		} else if gr.loop {
 			c.emitLoop(gr, local)
 		} else {
 			c.emitStep(gr.values[0])
 		}
 		// What was read for the last time gives its place back; so does what nobody reads.
-		for _, v := range gr.values {
+		for _, v := range slices.Concat(gr.values, gr.dots) {
 			for _, r := range append(c.reads(v), v) {
-				if c.fold[r] && !local[r] && last[r] == g && c.p.regs[c.reg[r]].kind == heap {
+				if c.fold[r] && !local[r] && last[r] == g && c.reg[r] >= 0 && c.p.regs[c.reg[r]].kind == heap {
 					file.give(c.p.regs[c.reg[r]].at, c.size(r))
 					last[r] = -2
 				}
@@ -135,6 +159,9 @@ func (c *compiler) emitStore(i int) {
 	w, width := c.where[v], c.width(v)
 	q := &c.p.outputs[i]
 	dst := dense{q.place.Vector, q.place.Offset, q.size}
+	if c.nativeMove(w, dst, c.lane[v], q.place.Add) {
+		return
+	}
 	src := c.root(w.root)
 	plain := w.dense() && !c.splat[w.root]
 	if plain {
@@ -178,7 +205,7 @@ func (c *compiler) dying(gr *group, pos, v int, last []int, g int) (int, bool) {
 		if c.p.regs[c.reg[r]].kind != heap {
 			continue
 		}
-		ok := true
+		ok := !slices.ContainsFunc(gr.dots, func(d int) bool { return slices.Contains(c.reads(d), r) })
 		for q, u := range gr.values {
 			for j := range c.t.Instr(tape.Value(u)).Args {
 				w := c.operandView(u, j)

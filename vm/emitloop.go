@@ -48,6 +48,9 @@ const rowsElements = stripElements
 
 // emitLoop writes the loop of a group.
 func (c *compiler) emitLoop(gr *group, local map[int]bool) {
+	if c.addNest(gr, local) {
+		return
+	}
 	size := c.size(gr.values[0])
 	width := c.width(gr.values[0])
 	strip := max(stripElements/width, 1) * width
@@ -65,14 +68,10 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 			}
 		}
 	}
-	pairs := c.pairs(gr, local, s.uses, true)
 	for _, v := range gr.values {
 		in := c.t.Instr(tape.Value(v))
 		c.p.ops++
 		c.p.flops += size * opFlops(in.Op)
-		if pairs.first[v] {
-			continue
-		}
 		u := micro{op: in.Op, arity: int8(len(in.Args)), power: in.Attr.Power}
 		var spent []int
 		read := func(v, k int, f form) (o operand, shared bool) {
@@ -97,24 +96,19 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 		done := func(v int) {
 			for _, r := range c.args(v) {
 				if local[r] {
-					if s.uses[r]--; s.uses[r] == 0 && !pairs.first[r] {
+					if s.uses[r]--; s.uses[r] == 0 {
 						spent = append(spent, c.reg[r])
 					}
 				}
 			}
 		}
 		operands := []*operand{&u.a, &u.b, &u.c}
-		if k, ok := pairs.second[v]; ok {
-			c.readPair(&u, v, k, read)
-			done(c.operandView(v, k).root)
-		} else {
-			forms := c.forms(v, local)
-			for k := range in.Args {
-				o, shared := read(v, k, forms[k])
-				*operands[k] = o
-				if shared {
-					u.shared |= 1 << k
-				}
+		forms := c.forms(v, local)
+		for k := range in.Args {
+			o, shared := read(v, k, forms[k])
+			*operands[k] = o
+			if shared {
+				u.shared |= 1 << k
 			}
 		}
 		done(v)

@@ -20,8 +20,6 @@ type micro struct {
 	op      tape.Op // Broadcast: fill dst from the view
 	arity   int8
 	power   int
-	first   tape.Op // if not 0: op of first(a, b) and c, or of c and that if swapped
-	swapped bool
 	dst     operand
 	a, b, c operand
 	shared  simd.Shared // operands that have one element for each row of lanes, or one only

@@ -3,6 +3,7 @@ package vm
 import (
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"unsafe"
 
@@ -52,6 +53,8 @@ func (p *Program) NewMachine() *Machine {
 			m.regs[i], strips = strips[:p.strip:p.strip], strips[p.stripStride():]
 		case constant:
 			m.regs[i] = r.data
+		case spilled:
+			m.regs[i] = make([]float64, r.size)
 		}
 	}
 	return m
@@ -71,6 +74,24 @@ func (m *Machine) Program() *Program { return m.p }
 func (m *Machine) SetVector(v int, x []float64) {
 	if m.span[v].lo != uintptr(unsafe.Pointer(unsafe.SliceData(x))) { // else bound already
 		m.rebind(v, x)
+	}
+}
+
+// MoveVector is SetVector for memory that overlaps no other vector, which is
+// looked at no further: vectors that move from run to run are bound in no time.
+func (m *Machine) MoveVector(v int, x []float64) {
+	lo := uintptr(unsafe.Pointer(unsafe.SliceData(x)))
+	span, vec := &m.span[v], &m.p.vectors[v]
+	switch {
+	case span.lo == lo:
+	case m.changed || span.lo == 0 || vec.constant || vec.add || m.add[v] || len(x) < vec.size || vec.output && unsafe.SliceData(m.regs[v]) != unsafe.SliceData(m.vecs[v]):
+		m.rebind(v, x) // nothing is known yet, or results take a detour
+	default:
+		*span = memory{lo, lo + 8*uintptr(vec.size)}
+		m.regs[v] = x
+		if vec.output {
+			m.vecs[v] = x
+		}
 	}
 }
 
@@ -130,6 +151,7 @@ func (m *Machine) Run() {
 	if len(m.indirect) > 0 {
 		m.deliver()
 	}
+	runtime.KeepAlive(m) // and with it native code
 }
 
 // bind decides, after a change of bindings, where results are written.

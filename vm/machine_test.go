@@ -23,7 +23,7 @@ func parse(t testing.TB, text string) *tape.Tape {
 
 func compile(t testing.TB, tp *tape.Tape, lanes int) *vm.Program {
 	t.Helper()
-	p, err := vm.Compile(tp, vm.Options{Lanes: lanes})
+	p, err := vm.CompileOn(tp, vm.Options{Lanes: lanes})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +92,34 @@ func heat(n int) string {
 `)
 }
 
+// torus is a reaction on an n×n grid without a border, a product of vectors and
+// a function among it.
+func torus(n int) string {
+	return strings.NewReplacer("N", fmt.Sprint(n), "LAST", fmt.Sprint(n-1), "ALL", fmt.Sprint(n*n)).Replace(`tape torus
+ in u [N N]
+ in v [N N]
+ in k
+ %3 = take u axis=0 index=[1:N 0] : [N N]
+ %4 = take u axis=0 index=[LAST 0:LAST] : [N N]
+ %5 = take u axis=1 index=[1:N 0] : [N N]
+ %6 = take u axis=1 index=[LAST 0:LAST] : [N N]
+ %7 = add %3 %4 : [N N]
+ %8 = add %5 %6 : [N N]
+ %9 = add %7 %8 : [N N]
+ %10 = mul u k : [N N]
+ %11 = sub %9 %10 : [N N]
+ %12 = mul v %11 : [N N]
+ %13 = exp %12 : [N N]
+ %14 = mul %13 u : [N N]
+ %15 = sub %14 v : [N N]
+ %16 = reshape %12 : [ALL]
+ %17 = reshape %11 : [ALL]
+ %18 = dot %16 %17
+ out du %15
+ out dk %18
+`)
+}
+
 // bind binds random inputs and fresh outputs.
 func bind(p *vm.Program, tp *tape.Tape, m *vm.Machine, lanes int) {
 	for i, x := range vmtest.Inputs(tp, lanes, 1, false) {
@@ -103,7 +131,7 @@ func bind(p *vm.Program, tp *tape.Tape, m *vm.Machine, lanes int) {
 }
 
 func TestRunAllocatesNothing(t *testing.T) {
-	for name, text := range map[string]string{"glv": glv(40), "vdp": oscillator, "heat": heat(40)} {
+	for name, text := range map[string]string{"glv": glv(40), "vdp": oscillator, "heat": heat(40), "torus": torus(40)} {
 		for _, lanes := range []int{1, 3, 8} {
 			tp := parse(t, text)
 			p := compile(t, tp, lanes)
@@ -126,6 +154,35 @@ func TestRunAllocatesNothing(t *testing.T) {
 				m.Run()
 			}); n != 0 {
 				t.Errorf("%s, %d lanes: %v allocations with new bindings", name, lanes, n)
+			}
+		}
+	}
+}
+
+// TestMove binds vectors that move: one that is written where it is, one that is added to.
+func TestMove(t *testing.T) {
+	tp := parse(t, "tape move\n in a [3]\n in b [3]\n %2 = mul a b : [3]\n %3 = sub a b : [3]\n out x %2\n out y %3\n")
+	p, err := vm.Compile(tp, vm.Options{
+		Inputs:  []vm.Place{{Vector: 0}, {Vector: 1, Constant: true}},
+		Outputs: []vm.Place{{Vector: 2}, {Vector: 3, Add: true}},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := p.NewMachine()
+	b := []float64{2, 4, 8}
+	m.SetVector(1, b)
+	for i := range 4 {
+		f := float64(i)
+		a, x, y := []float64{f, f + 1, f + 2}, make([]float64, 3), []float64{1, 1, 1}
+		m.MoveVector(0, a)
+		m.MoveVector(2, x)
+		m.MoveVector(3, y)
+		m.Run()
+		m.Run()
+		for j := range a {
+			if x[j] != a[j]*b[j] || y[j] != 1+2*(a[j]-b[j]) {
+				t.Fatalf("move %d: %v and %v", i, x, y)
 			}
 		}
 	}
@@ -206,10 +263,10 @@ func TestBugsOfTheCallerPanic(t *testing.T) {
 }
 
 func TestCompileErrors(t *testing.T) {
-	if _, err := vm.Compile(&tape.Tape{}, vm.Options{}); err == nil {
+	if _, err := vm.CompileOn(&tape.Tape{}, vm.Options{}); err == nil {
 		t.Error("a tape without a name compiles")
 	}
-	if _, err := vm.Compile(parse(t, oscillator), vm.Options{Lanes: -1}); err == nil {
+	if _, err := vm.CompileOn(parse(t, oscillator), vm.Options{Lanes: -1}); err == nil {
 		t.Error("compiles for -1 lanes")
 	}
 }
@@ -227,7 +284,7 @@ func TestStats(t *testing.T) {
 		{"heat", heat(34), 1, vm.Stats{Instructions: 11, Steps: 2, Bytes: 8 * (32*32 + 5*(512+24)), Flops: 10 * 32 * 32}},
 		{"glv", glv(16), 8, vm.Stats{Instructions: 7, Steps: 5, Bytes: 8 * (16*8 + 16 + 128 + 24 + 128), Flops: 2*256 + 32 + 2*256*8 + 3*128}},
 	} {
-		p, err := vm.Compile(parse(t, c.text), vm.Options{Lanes: c.lanes, Backend: simd.Generic})
+		p, err := vm.CompileOn(parse(t, c.text), vm.Options{Lanes: c.lanes, Backend: simd.Generic})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,8 +15,9 @@ type matmulStep struct {
 	ai, ak, bk, bj int // strides in elements of one lane
 	lanes          int // of the result
 	al, bl         bool
-	packed         int // register of the packed matrix; -1: none
-	work           int // elements of scratch
+	packed         int  // register of the packed matrix; -1: none
+	left           bool // the vector that a packed matrix meets is a
+	work           int  // elements of scratch
 }
 
 func (c *matmulStep) run(m *Machine) {
@@ -110,6 +111,7 @@ type packing struct {
 	off               int // of the matrix in src
 	rows, inner, step int
 	transposed        bool
+	columns           bool // for one vector: simd.PackColumns
 }
 
 // plan decides, for the kernels of package simd, whether a matrix is kept packed
@@ -123,9 +125,22 @@ func (c *matmulStep) plan(p *Program, steady [2]bool) {
 	switch {
 	case c.al && c.bl:
 	case c.bl && c.m == 1 && steady[0]:
-		c.pack(p, c.a, c.n, c.ai, c.ak)
+		c.pack(p, c.a, c.n, c.ai, c.ak, false)
 	case c.al && c.n == 1 && steady[1]: // y @ b is bᵀ @ y
-		c.pack(p, c.b, c.m, c.bj, c.bk)
+		c.pack(p, c.b, c.m, c.bj, c.bk, false)
+	case c.al || c.bl || c.n*c.m*c.inner > packedWork:
+	case c.n*c.m*c.inner == 0:
+	case c.m == 1 && c.bk == 1 && steady[0]:
+		c.pack(p, c.a, c.n, c.ai, c.ak, true)
+	case c.n == 1 && c.ak == 1 && steady[1]:
+		c.left = true
+		c.pack(p, c.b, c.m, c.bj, c.bk, true)
+	}
+	if c.packed >= 0 {
+		return
+	}
+	switch {
+	case c.al && c.bl:
 	case c.bl && (c.m == 1 || c.bj == 1):
 		c.work = simd.MatMulWork(c.inner, c.m*L)
 	case c.al || c.bl:
@@ -136,12 +151,20 @@ func (c *matmulStep) plan(p *Program, steady [2]bool) {
 	p.wide = max(p.wide, c.work)
 }
 
-// pack plans to keep a matrix packed.
-func (c *matmulStep) pack(p *Program, matrix dense, rows, ri, rk int) {
-	k := packing{dst: len(p.regs), src: matrix.reg, off: matrix.off, rows: rows, inner: c.inner}
+// packedWork is the size of a matrix from which a product with one vector waits
+// for memory, and its order no longer matters.
+const packedWork = 1 << 16
+
+// pack plans to keep a matrix packed, for a vector in each lane or for one vector.
+func (c *matmulStep) pack(p *Program, matrix dense, rows, ri, rk int, columns bool) {
+	k := packing{dst: len(p.regs), src: matrix.reg, off: matrix.off, rows: rows, inner: c.inner, columns: columns}
 	k.step, k.transposed = stride(ri, rk)
 	c.packed = k.dst
-	p.regs = append(p.regs, register{kind: packed, size: simd.LanesSize(rows, c.inner)})
+	size := simd.LanesSize(rows, c.inner)
+	if columns {
+		size = simd.ColumnsSize(rows, c.inner)
+	}
+	p.regs = append(p.regs, register{kind: packed, size: size})
 	p.packings = append(p.packings, k)
 }
 
@@ -152,13 +175,14 @@ func (m *Machine) pack() {
 		if m.regs[k.dst] == nil {
 			m.regs[k.dst] = make([]float64, m.p.regs[k.dst].size)
 		}
-		simd.PackLanes(m.regs[k.dst], m.regs[k.src][k.off:], k.rows, k.inner, k.step, k.transposed)
+		pack := simd.PackLanes
+		if k.columns {
+			pack = simd.PackColumns
+		}
+		pack(m.regs[k.dst], m.regs[k.src][k.off:], k.rows, k.inner, k.step, k.transposed)
 	}
 	m.packed = true
 }
-
-// wideWork is the size of a matrix from which vectors of eight make up for leaving the thread.
-const wideWork = 512
 
 // records implements recorder for small products of a matrix and a vector.
 func (c *matmulStep) records(*compiler) ([]kernel.Record, bool) {
@@ -168,9 +192,26 @@ func (c *matmulStep) records(*compiler) ([]kernel.Record, bool) {
 	r := kernel.Record{Out: c.dst.ref(), A: c.a.ref(), B: c.b.ref(), Lanes: c.inner}
 	name := ""
 	switch {
-	case c.packed >= 0 && c.lanes == 8 && simd.Wide() && c.n*c.m*c.inner >= wideWork: // twice as fast there
-	case c.packed >= 0 && (c.lanes == 4 || c.lanes == 8):
-		name = "matvec lanes/" + strconv.Itoa(c.lanes)
+	case c.packed >= 0 && !c.al && !c.bl:
+		name, r.A, r.N, r.Lanes, r.C = "matvec transposed", kernel.NewRef(c.packed, 0), c.inner, c.n*c.m, kernel.Stride(simd.ColumnsStride(c.n*c.m))
+		if c.left {
+			r.B = c.a.ref()
+		}
+		if simd.Wide() {
+			name += " wide"
+		}
+	case c.packed >= 0:
+		name = "matvec lanes"
+		if c.lanes == 4 || c.lanes == 8 {
+			name += "/" + strconv.Itoa(c.lanes)
+		}
+		if simd.Wide() && c.lanes > 4 {
+			name += " wide"
+		}
+		if c.lanes < 4 || c.lanes > 16 || c.lanes > 4 && c.lanes < 8 || c.lanes > 8 && (!simd.Wide() || c.lanes == 16) {
+			return nil, false
+		}
+		r.C = kernel.Stride(c.lanes)
 		r.A, r.N = kernel.NewRef(c.packed, 0), c.n
 		if c.al {
 			r.B, r.N = c.a.ref(), c.m
@@ -195,6 +236,12 @@ func (c *matmulStep) fast(m *Machine, d, a, b []float64) {
 	L := c.lanes
 	work := m.scratch[:c.work]
 	switch {
+	case c.packed >= 0 && !c.al && !c.bl:
+		x, n := b, c.n*c.m
+		if c.left {
+			x = a
+		}
+		simd.MatVecT(d, m.regs[c.packed], x, c.inner, n, simd.ColumnsStride(n), false)
 	case c.packed >= 0 && c.al:
 		simd.LaneProduct(d, m.regs[c.packed], a, c.m, c.inner, L, false)
 	case c.packed >= 0:

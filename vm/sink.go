@@ -26,7 +26,7 @@ func (c *compiler) sink() {
 		if !gr.loop || len(gr.values) == 0 || c.size(gr.values[0]) <= stripElements {
 			continue
 		}
-		for h := g + 1; h < len(c.groups) && len(gr.values) > 0; h++ {
+		for h := len(c.groups) - 1; h > g && len(gr.values) > 0; h-- {
 			if to := &c.groups[h]; to.loop && len(to.values) > 0 && c.size(to.values[0]) == c.size(gr.values[0]) && c.lane[to.values[0]] == c.lane[gr.values[0]] {
 				c.sinkInto(g, h, readers)
 			}
@@ -61,6 +61,8 @@ func (c *compiler) readers() map[int][]reading {
 	return out
 }
 
+// sinkInto moves what only loop h and groups behind it read from loop g to h, if
+// fewer arrays are read and written then.
 func (c *compiler) sinkInto(g, h int, readers map[int][]reading) {
 	from, to := &c.groups[g], &c.groups[h]
 	sunk := map[int]bool{}
@@ -68,39 +70,52 @@ func (c *compiler) sinkInto(g, h int, readers map[int][]reading) {
 		v := from.values[i]
 		sunk[v] = true
 		for _, r := range readers[v] {
-			if r.value < 0 || !r.whole || c.in[r.value] != h && !sunk[r.value] {
+			if r.value < 0 || !sunk[r.value] && (c.in[r.value] < h || c.in[r.value] == h && !r.whole) {
 				sunk[v] = false
 			}
 		}
-	}
-	// Arrays between the loops, before and after.
-	before, after := 0, 0
-	for _, v := range from.values {
-		crosses, would := false, false
-		for _, r := range readers[v] {
-			if r.value >= 0 {
-				crosses = crosses || c.in[r.value] == h
-				would = would || c.in[r.value] == h || sunk[r.value]
-			}
-		}
-		if crosses {
-			before++
-		}
-		if would && !sunk[v] {
-			after++
-		}
-	}
-	if after >= before {
-		return
 	}
 	var stay, move []int
 	for _, v := range from.values {
 		if sunk[v] {
 			move = append(move, v)
-			c.in[v] = h
 		} else {
 			stay = append(stay, v)
 		}
 	}
-	from.values, to.values = stay, append(move, to.values...)
+	if len(move) == 0 {
+		return
+	}
+	both := slices.Concat(move, to.values)
+	if c.traffic(stay, readers)+c.traffic(both, readers) >= c.traffic(from.values, readers)+c.traffic(to.values, readers) {
+		return
+	}
+	for _, v := range move {
+		c.in[v] = h
+	}
+	from.values, to.values = stay, both
+}
+
+// traffic counts the arrays that a loop of these values reads and writes.
+func (c *compiler) traffic(values []int, readers map[int][]reading) int {
+	inside := map[int]bool{}
+	for _, v := range values {
+		inside[v] = true
+	}
+	read, n := map[int]bool{}, 0
+	for _, v := range values {
+		for _, r := range c.reads(v) {
+			if !inside[r] && !read[r] && 2*c.size(r) > c.size(v) {
+				read[r] = true
+				n++
+			}
+		}
+		for _, r := range readers[v] {
+			if r.value < 0 || !inside[r.value] {
+				n++
+				break
+			}
+		}
+	}
+	return n
 }

@@ -107,7 +107,7 @@ func (c *compiler) addStrips(l *loop) {
 	if rest := l.n % l.strip; rest > 0 {
 		s.tail = c.unroll(body, rest, l.lanes)
 	}
-	c.thread.plain = append(c.thread.plain, s)
+	c.inGo(s)
 }
 
 // unroll writes the steps of a strip of n elements.

@@ -14,7 +14,7 @@ import (
 func randomGrid(r *elem.Rand, n int) *tape.Tape {
 	b := tape.NewBuilderWith("grid", 0)
 	pick := func(k int) int { return int(r.Uint64() % uint64(k)) }
-	shape := tape.Shape{[]int{9, 12, 40}[pick(3)], []int{33, 70, 130}[pick(3)]}
+	shape := tape.Shape{[]int{9, 12, 40}[pick(3)], []int{33, 70, 130, 64}[pick(4)]}
 	in := func(name string, s tape.Shape) tape.Value { return b.Input(name, s, pick(3) == 0) }
 	grids := []tape.Value{in("u", shape), in("v", shape)}
 	others := []tape.Value{in("k", nil), in("r", tape.Shape{1, shape[1]}), in("c", tape.Shape{shape[0], 1}), b.Scalar(3)}
@@ -69,6 +69,10 @@ func randomGrid(r *elem.Rand, n int) *tape.Tape {
 		}
 		grids = append(grids, v)
 		switch pick(8) {
+		case 2, 3:
+			flat := tape.Shape{shape.Size()}
+			d := b.Dot(b.Reshape(v, flat), b.Reshape(recent(), flat))
+			b.Output(fmt.Sprintf("d%d", i), d)
 		case 0:
 			b.Output(fmt.Sprintf("o%d", i), v)
 		case 1:
@@ -83,7 +87,7 @@ func randomGrid(r *elem.Rand, n int) *tape.Tape {
 // TestLongLoops runs random tapes on arrays of several strips.
 func TestLongLoops(t *testing.T) {
 	r := elem.NewRand(11)
-	for round := range 30 {
+	for round := range 40 {
 		tp := randomGrid(r, 4+round)
 		lanes := []int{1, 2, 3, 4, 8}[round%5]
 		in := vmtest.Inputs(tp, lanes, uint64(round), round%4 == 0)
@@ -91,6 +95,23 @@ func TestLongLoops(t *testing.T) {
 			for kind, b := range map[string]vmtest.Backend{"": on(name), "placed": placedOn(name)} {
 				if err := vmtest.Agree(b, tp, lanes, in, round%2 == 0); err != nil {
 					t.Fatalf("%s %s, %d lanes, round %d: %v\n%s", name, kind, lanes, round, err, tp)
+				}
+			}
+		}
+	}
+}
+
+// TestRestOfRow lets the last row of a loop of two strips be done in part by its
+// handler, which stops at what is outside of the main path.
+func TestRestOfRow(t *testing.T) {
+	for _, op := range []string{"atan2", "pow", "hypot", "mod"} {
+		tp := parse(t, "tape row\n in x [129]\n in y [1] lane\n %2 = "+op+" x y : [129] lane\n %3 = "+op+" y x : [129] lane\n out a %2\n out b %3\n")
+		for _, name := range backends() {
+			for _, lanes := range []int{4, 8, 16} {
+				for seed := range uint64(20) {
+					if err := vmtest.Agree(on(name), tp, lanes, vmtest.Inputs(tp, lanes, seed, true), false); err != nil {
+						t.Fatalf("%s, %s, %d lanes: %v", op, name, lanes, err)
+					}
 				}
 			}
 		}

@@ -13,7 +13,7 @@ import (
 type thread struct {
 	code  []kernel.Record
 	steps []resumer
-	lists [][]uint32 // of batches, which records do not keep alive
+	lists [][]uint32 // of native code, which records do not keep alive
 }
 
 // resumer is a step in Go, of which some elements may be done.
@@ -62,6 +62,7 @@ type threader struct {
 	plain []step // steps in Go since the last record
 	work  int    // elements of the records
 	lists [][]uint32
+	links []nativeRecord
 }
 
 // Bounds of a thread. Assembly is not preempted, so a thread is short; a record
@@ -86,6 +87,12 @@ func (c *compiler) add(s step) {
 			return
 		}
 	}
+	c.inGo(s)
+}
+
+// inGo appends a step that is done in Go.
+func (c *compiler) inGo(s step) {
+	c.closeBlock()
 	c.thread.plain = append(c.thread.plain, s)
 }
 
@@ -105,6 +112,7 @@ func (c *compiler) append(code ...kernel.Record) {
 
 // appendWork appends records that do so many elements.
 func (c *compiler) appendWork(work int, code ...kernel.Record) {
+	c.closeBlock()
 	t := &c.thread
 	if len(t.plain) > 0 && len(t.code) > 0 {
 		t.code = append(t.code, kernel.Stop(len(t.steps)))
@@ -122,11 +130,15 @@ func (c *compiler) appendWork(work int, code ...kernel.Record) {
 
 // flush ends the thread.
 func (c *compiler) flush() {
+	c.closeBlock()
 	t := &c.thread
 	if len(t.code) > 0 {
 		code := append(t.code, kernel.End)
 		for i := range code {
 			code[i].Next = int32(i + 1)
+		}
+		for _, l := range t.links {
+			c.native.links = append(c.native.links, link{&code[l.index], l.at})
 		}
 		c.p.steps = append(c.p.steps, &thread{code, t.steps, t.lists})
 	}
@@ -141,6 +153,7 @@ func (c *compiler) addLoop(l *loop) {
 		c.add(l)
 		return
 	case l.n > l.strip:
+		c.closeBlock()
 		c.addStrips(l)
 		return
 	}
@@ -157,6 +170,9 @@ func (c *compiler) addMicro(l *loop, u *micro) {
 	for _, o := range []*operand{&one.body[0].dst, &one.body[0].a, &one.body[0].b, &one.body[0].c} {
 		o.moves = true // a strip register too begins with the first element
 	}
+	if v := &one.body[0]; v.rows && l.n == l.lanes { // of one row, one number for all lanes is one for all
+		v.rows = false
+	}
 	if u.arity == 0 {
 		if w, ok := u.from.(*walker); ok {
 			if code, ok := c.moves(w, dense{u.dst.reg, u.dst.off, l.n}, dense{reg: u.a.reg, off: u.a.off}); ok {
@@ -164,15 +180,12 @@ func (c *compiler) addMicro(l *loop, u *micro) {
 				return
 			}
 		}
-		c.thread.plain = append(c.thread.plain, one)
+		c.inGo(one)
 		return
 	}
 	r, ok := l.record(u)
-	if !ok && u.first != tape.Invalid {
-		panic("vm: no handler for a pair of instructions")
-	}
 	if !ok {
-		c.thread.plain = append(c.thread.plain, one)
+		c.inGo(one)
 		return
 	}
 	if isFunction(u.op) {
@@ -206,32 +219,10 @@ func isFunction(op tape.Op) bool {
 // name returns the name of the handler of u, which does op, but for its size.
 func (u *micro) name(op simd.Op, shared simd.Shared) string {
 	name := op.String() + " "
-	if u.first != tape.Invalid {
-		if u.swapped && u.op == tape.Sub {
-			name = "r" + name
-		}
-		name = simdOps[u.first].String() + "." + name
-	}
 	for k := range int(u.arity) {
 		name += string("VS"[shared>>k&1])
 	}
 	return name
-}
-
-// batch translates u, one of several that differ in their places only.
-func (l *loop) batch(u *micro) (r kernel.Record, ok bool) {
-	op := simdOps[u.op]
-	if u.op == tape.Powi {
-		if op, ok = powers[u.power]; !ok {
-			return r, false
-		}
-	}
-	r.Out, r.A, r.B, r.C = kernel.NewRef(u.dst.reg, 0), kernel.NewRef(u.a.reg, 0), kernel.NewRef(u.b.reg, 0), kernel.NewRef(u.c.reg, 0)
-	shared := u.shared
-	if l.n == 1 {
-		shared = 0
-	}
-	return r, r.Handle("batch " + u.name(op, shared) + "/" + strconv.Itoa(l.n))
 }
 
 // record translates u for all elements of l at once.

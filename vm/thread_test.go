@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
 	"odes.dev/odes/vm/vmtest"
@@ -63,9 +64,16 @@ func TestProfiled(t *testing.T) {
 		t.Skip(err)
 	}
 	defer pprof.StopCPUProfile()
-	for _, text := range []string{pullOfOscillator, glvPull(30), scalars().String(), heat(60)} {
-		tp := parse(t, text)
-		p := compile(t, tp, 4)
+	many := randomScalars(elem.NewRand(1), 3000)
+	for i, tp := range []*tape.Tape{parse(t, pullOfOscillator), parse(t, glvPull(30)), scalars(), parse(t, heat(60)), parse(t, torus(72)), many} {
+		name := vm.Backend()
+		if i == 0 { // without AVX-512 once
+			name = backends()[len(backends())-1]
+		}
+		p, err := vm.CompileOn(tp, vm.Options{Backend: name, Lanes: 4})
+		if err != nil {
+			t.Fatal(err)
+		}
 		run := func() (outs [][]float64, m *vm.Machine) {
 			m = p.NewMachine()
 			for i, x := range vmtest.Inputs(tp, 4, 1, false) {
@@ -117,7 +125,7 @@ func TestPlaces(t *testing.T) {
 		"negative":        {Inputs: in, Outputs: []vm.Place{{Vector: -1}, out[1]}},
 		"no backend":      {Backend: "vax"},
 	} {
-		if _, err := vm.Compile(tp, opts); err == nil {
+		if _, err := vm.CompileOn(tp, opts); err == nil {
 			t.Errorf("%s: compiles", name)
 		}
 	}
@@ -128,7 +136,7 @@ func TestPlaces(t *testing.T) {
 func TestOverlapOfVectors(t *testing.T) {
 	tp := parse(t, "tape move\n in a [2]\n in b [2]\n %2 = add a b : [2]\n %3 = mul a b : [2]\n out s %2\n out p %3\n out c b\n")
 	for _, b := range backends() {
-		p, err := vm.Compile(tp, vm.Options{
+		p, err := vm.CompileOn(tp, vm.Options{
 			Backend: b,
 			Inputs:  []vm.Place{{Vector: 0}, {Vector: 0, Offset: 2}},
 			Outputs: []vm.Place{{Vector: 1, Add: true}, {Vector: 1, Offset: 2}, {Vector: 2}},

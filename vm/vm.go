@@ -14,27 +14,33 @@
 // stay in the first-level cache. The package knows nothing of models or
 // solvers.
 //
-// There are two backends. The generic one is the specification, Go code for any
+// There are three backends. The generic one is the specification, Go code for any
 // processor. The one for AVX2 gives the same bits: short instructions become
 // threaded code, which is entered once and not once an instruction (package
-// vm/internal/kernel), a pair of sums, differences or products runs as one, many
-// scalar instructions that do the same run as a batch, and products with
-// matrices are kernels of package simd.
+// vm/internal/kernel), and products with matrices are
+// kernels of package simd. The native one makes machine code of
+// elementwise instructions when a tape is compiled (package vm/internal/native),
+// which is part of the threaded code, and leaves the rest to it.
 package vm
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/vm/internal/native"
 )
 
 // Options are the choices of Compile.
 type Options struct {
 	Lanes int // copies of per-lane values; 0 means 1
 
-	// Backend is simd.Generic or simd.AVX2; "" means the one in use in package simd.
+	// Backend is simd.Generic, simd.AVX2 or simd.Native; "" means the one that Backend returns.
 	Backend string
+
+	narrow bool // native code does without AVX-512
 
 	// Inputs and Outputs place the inputs and outputs of the tape in vectors that
 	// Machine.SetVector binds; a vector has inputs or outputs, not both. Nil means
@@ -59,7 +65,9 @@ type Place struct {
 // Program is a compiled tape.
 type Program struct {
 	lanes   int
+	backend string
 	fast    bool // by the kernels of package simd
+	native  native.Stats
 	placed  bool // by Options
 	inputs  []port
 	outputs []port
@@ -115,6 +123,7 @@ const (
 	strip                   // a temporary of one strip
 	everything              // the whole register file
 	packed                  // a matrix in the order a product wants
+	spilled                 // values of native code that found no place in the processor's registers
 	constant                // the program's own
 )
 
@@ -133,23 +142,87 @@ func Compile(t *tape.Tape, opts Options) (*Program, error) {
 		return nil, fmt.Errorf("cannot compile for %d lanes; give at least 1", opts.Lanes)
 	}
 	if opts.Backend == "" {
-		opts.Backend = simd.Backend()
+		opts.Backend = Backend()
 	}
-	if opts.Backend != simd.Generic && opts.Backend != simd.Backend() {
-		return nil, fmt.Errorf("cannot compile for the backend %q; %s and generic are there", opts.Backend, simd.Backend())
+	if !slices.Contains(Backends(), opts.Backend) {
+		return nil, fmt.Errorf("cannot compile for the backend %q; there are %s", opts.Backend, strings.Join(Backends(), ", "))
 	}
-	c := newCompiler(t, max(opts.Lanes, 1))
-	c.p.fast = opts.Backend != simd.Generic
-	if err := c.place(opts.Inputs, opts.Outputs); err != nil {
+	p, err := compile(t, opts)
+	if err != nil {
 		return nil, fmt.Errorf("cannot compile: %w", err)
+	}
+	return p, nil
+}
+
+func compile(t *tape.Tape, opts Options) (*Program, error) {
+	lanes := max(opts.Lanes, 1)
+	c := newCompiler(t, lanes)
+	if opts.Backend == simd.Native {
+		code := newAssembler(opts.narrow)
+		if code.suits(lanes) {
+			c = newCompiler(lift(t), lanes)
+		}
+		c.native = code
+	}
+	c.p.backend, c.p.fast = opts.Backend, opts.Backend != simd.Generic
+	if err := c.place(opts.Inputs, opts.Outputs); err != nil {
+		return nil, err
 	}
 	c.views()
 	c.schedule()
 	c.emit()
+	if reach := c.p.reach(); opts.Backend == simd.Native && reach > nativeReach {
+		opts.Backend = simd.AVX2
+		return compile(t, opts)
+	} else if opts.Backend == simd.AVX2 && reach > recordReach {
+		opts.Backend = simd.Generic
+		return compile(t, opts)
+	}
+	if !c.linkNative() { // the system does not let programs make code any more
+		opts.Backend = simd.AVX2
+		return compile(t, opts)
+	}
 	if len(c.p.steps) == 1 {
 		c.p.only, _ = c.p.steps[0].(*thread)
 	}
 	return c.p, nil
+}
+
+// Elements that instructions reach: native code in a displacement of 32 bits with a
+// sign, records of threaded code in one without.
+const (
+	nativeReach = 1 << 28
+	recordReach = 1 << 29
+)
+
+// reach returns the elements of the largest vector or register file.
+func (p *Program) reach() int {
+	n := p.heap
+	for _, v := range p.vectors {
+		n = max(n, v.size)
+	}
+	return n
+}
+
+// Backends lists the backends that there are here, the definition first and the
+// one in use last.
+func Backends() []string {
+	switch simd.Backend() {
+	case simd.Generic:
+		return []string{simd.Generic}
+	case simd.Native:
+		if native.Available() {
+			return []string{simd.Generic, simd.AVX2, simd.Native}
+		}
+	}
+	return []string{simd.Generic, simd.AVX2}
+}
+
+// Backend returns the name of the one in use: that of package simd, but AVX2 where
+// the system does not let programs make code.
+func Backend() string {
+	list := Backends()
+	return list[len(list)-1]
 }
 
 // place fixes where inputs and outputs lie.
@@ -218,12 +291,7 @@ func (p *Program) occupy(q *port, output bool) error {
 }
 
 // Backend returns the name of the backend.
-func (p *Program) Backend() string {
-	if p.fast {
-		return simd.AVX2
-	}
-	return simd.Generic
-}
+func (p *Program) Backend() string { return p.backend }
 
 // Lanes returns the number of lanes.
 func (p *Program) Lanes() int { return p.lanes }
@@ -259,11 +327,23 @@ type Stats struct {
 	Steps        int // after elementwise runs are grouped
 	Bytes        int // of a Machine's register file
 	Flops        int // of one run, a function counted as one, a fused multiply-add as two
+
+	Native native.Stats // native code
 }
 
 // Stats returns the counts.
 func (p *Program) Stats() Stats {
-	return Stats{p.ops, len(p.steps), 8 * (p.heap + p.stripElements() + p.wide), p.flops}
+	return Stats{p.ops, len(p.steps), 8 * (p.heap + p.stripElements() + p.wide + p.spilled()), p.flops, p.native}
+}
+
+// spilled returns the elements of places for values of native code.
+func (p *Program) spilled() (n int) {
+	for _, r := range p.regs {
+		if r.kind == spilled {
+			n += r.size
+		}
+	}
+	return n
 }
 
 func (p *Program) stripElements() int {

@@ -3,24 +3,18 @@ package vm_test
 import (
 	"testing"
 
-	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
 	"odes.dev/odes/vm/vmtest"
 )
 
 // backends are those that run here.
-func backends() []string {
-	if b := simd.Backend(); b != simd.Generic {
-		return []string{simd.Generic, b}
-	}
-	return []string{simd.Generic}
-}
+func backends() []string { return vm.AllBackends() }
 
 // on returns a backend for the suite.
 func on(name string) vmtest.Backend {
 	return func(t *tape.Tape, lanes int) (vmtest.Machine, error) {
-		p, err := vm.Compile(t, vm.Options{Lanes: lanes, Backend: name})
+		p, err := vm.CompileOn(t, vm.Options{Lanes: lanes, Backend: name})
 		if err != nil {
 			return nil, err
 		}
@@ -74,7 +68,7 @@ func placedOn(name string) vmtest.Backend {
 			for i := range out {
 				out[i].Add = add == 1
 			}
-			p, err := vm.Compile(t, vm.Options{Lanes: lanes, Backend: name, Inputs: append([]vm.Place{}, m.in...), Outputs: out})
+			p, err := vm.CompileOn(t, vm.Options{Lanes: lanes, Backend: name, Inputs: append([]vm.Place{}, m.in...), Outputs: out})
 			if err != nil {
 				return nil, err
 			}

@@ -154,7 +154,8 @@ func allMasks(t *testing.T, b Backend, tp *tape.Tape, lanes ...int) {
 }
 
 // pairs has every sum, difference and product of another one and a third
-// operand, arrays of n elements and scalars.
+// operand, arrays of n elements and scalars: what must not be contracted to one
+// rounding.
 func pairs(n int) *tape.Tape {
 	b := tape.NewBuilderWith(fmt.Sprintf("pairs%d", n), 0)
 	x, y, z := b.Input("x", tape.Shape{n}, false), b.Input("y", tape.Shape{n}, false), b.Input("z", tape.Shape{n}, false)

@@ -29,16 +29,10 @@ func Steps(out, a int) Ref { return Ref{uint32(int32(8 * out)), uint32(int32(8 *
 // Stride gives, for a product, how many elements rows of the matrix lie apart.
 func Stride(n int) Ref { return Ref{uint32(n), uint32(n >> 32)} }
 
-// SetList sets the places of the operands of a batch: for each of its n results,
-// where the result and the operands are in their slices, as Place gives it. The
-// record does not keep the list alive.
-func (r *Record) SetList(list []uint32, n int) {
-	r.N = n
+// SetList sets a list that native code reads. The record does not keep it alive.
+func (r *Record) SetList(list []uint32) {
 	r.Lanes = int(uintptr(unsafe.Pointer(unsafe.SliceData(list))))
 }
-
-// Place is the place of element off of a slice in the list of a batch.
-func Place(off int) uint32 { return uint32(8 * off) }
 
 // End ends a program.
 var End = Record{handler: addressOf["stop"], Step: -1}
@@ -48,14 +42,21 @@ func Stop(step int) Record { return Record{handler: addressOf["stop"], Step: int
 
 // Handle sets the handler by its name: an operation of package tape, copy or move,
 // with the forms of its operands (V: an element each; S: one for a row) and "/1",
-// "/2" or "/4" where that is how many elements there are; or a contraction. The
-// forms of "batch" are one operation on many places. It reports whether there is
-// one.
+// "/2" or "/4" where that is how many elements there are; or a contraction. It
+// reports whether there is one.
 func (r *Record) Handle(name string) bool {
 	a, ok := addressOf[name]
 	r.handler = a
 	return ok
 }
+
+// RecordSize is the size of a Record in bytes: where the next one begins.
+const RecordSize = int(unsafe.Sizeof(Record{}))
+
+// SetHandler sets a handler that was made while the program runs, by its address.
+// It ends by jumping to the handler of the next record, as all do, and keeps the
+// registers that hold the record and the table.
+func (r *Record) SetHandler(address uintptr) { r.handler = address }
 
 // Enter runs code from record i on until one stops: it returns that record's Step
 // and Next, and how many elements of it are done. The code must end with End, and

@@ -11018,10650 +11018,6 @@ done:
 	ADDQ $0x40, SI
 	JMP  AX
 
-// func hAddAddVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VADDPD Y1, Y0, Y0
-	VADDPD Y2, Y0, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hAddAddVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VADDPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hAddAddVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddAddVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddAddVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddAddVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hAddAddVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddAddVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddAddVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddAddVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VADDPD     Y2, Y1, Y1
-	VADDPD     Y3, Y1, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddAddVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VADDPD     Y0, Y2, Y0
-	VADDPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VADDPD         Y0, Y1, Y0
-	VADDPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddAddVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VADDPD     Y3, Y2, Y2
-	VADDPD     Y0, Y2, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VADDPD         Y2, Y1, Y1
-	VADDPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddAddVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddAddVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VADDPD     Y0, Y3, Y0
-	VADDPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y2
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VADDPD         Y0, Y2, Y0
-	VADDPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddSubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VADDPD Y1, Y0, Y0
-	VSUBPD Y2, Y0, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hAddSubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hAddSubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddSubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddSubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddSubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hAddSubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddSubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddSubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddSubVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VADDPD     Y2, Y1, Y1
-	VSUBPD     Y3, Y1, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddSubVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VADDPD     Y0, Y2, Y0
-	VSUBPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VADDPD         Y0, Y1, Y0
-	VSUBPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddSubVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VADDPD     Y3, Y2, Y2
-	VSUBPD     Y0, Y2, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VADDPD         Y2, Y1, Y1
-	VSUBPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddSubVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddSubVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VADDPD     Y0, Y3, Y0
-	VSUBPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y2
-	VSUBPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VADDPD         Y0, Y2, Y0
-	VSUBPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VADDPD Y1, Y0, Y0
-	VSUBPD Y0, Y2, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hAddRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hAddRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hAddRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddRsubVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VADDPD     Y2, Y1, Y1
-	VSUBPD     Y1, Y3, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddRsubVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VADDPD     Y0, Y2, Y0
-	VSUBPD     Y0, Y3, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VADDPD         Y0, Y1, Y0
-	VSUBPD         Y0, Y2, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddRsubVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VADDPD     Y3, Y2, Y2
-	VSUBPD     Y2, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VADDPD         Y2, Y1, Y1
-	VSUBPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddRsubVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddRsubVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VADDPD     Y0, Y3, Y0
-	VSUBPD     Y0, Y1, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y2
-	VSUBPD       Y2, Y1, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VADDPD         Y0, Y2, Y0
-	VSUBPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddMulVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VADDPD Y1, Y0, Y0
-	VMULPD Y2, Y0, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hAddMulVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VADDPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hAddMulVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddMulVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddMulVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddMulVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hAddMulVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddMulVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddMulVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VADDPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hAddMulVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VADDPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VADDPD     Y2, Y1, Y1
-	VMULPD     Y3, Y1, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddMulVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VADDPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VADDPD     Y0, Y2, Y0
-	VMULPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VADDPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VADDPD         Y0, Y1, Y0
-	VMULPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddMulVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VADDPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VADDPD     Y3, Y2, Y2
-	VMULPD     Y0, Y2, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VADDPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VADDPD         Y2, Y1, Y1
-	VMULPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hAddMulVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hAddMulVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VADDPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VADDPD     Y0, Y3, Y0
-	VMULPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y2
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VADDPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VADDPD         Y0, Y2, Y0
-	VMULPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubAddVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VSUBPD Y1, Y0, Y0
-	VADDPD Y2, Y0, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hSubAddVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VSUBPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hSubAddSVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddSVV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubAddVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubAddVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubAddSVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddSVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubAddVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubAddVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hSubAddSVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddSVV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubAddVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubAddVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubAddSVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddSVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubAddVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubAddVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VSUBPD     Y2, Y1, Y1
-	VADDPD     Y3, Y1, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubAddSVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddSVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (CX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (DX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(DX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(DX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(DX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (DX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (DX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VSUBPD     Y2, Y0, Y0
-	VADDPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VMOVUPD      (DX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(DX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VMOVUPD      (DX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (CX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (DX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VSUBPD         Y1, Y0, Y0
-	VADDPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubAddVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VSUBPD     Y0, Y2, Y0
-	VADDPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VSUBPD         Y0, Y1, Y0
-	VADDPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubAddVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VSUBPD     Y3, Y2, Y2
-	VADDPD     Y0, Y2, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VSUBPD         Y2, Y1, Y1
-	VADDPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubAddSVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddSVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (DX)(R9*8), Y2, Y3
-	VSUBPD     Y3, Y0, Y0
-	VADDPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y2
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (CX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VSUBPD         Y2, Y0, Y0
-	VADDPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubAddVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubAddVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VSUBPD     Y0, Y3, Y0
-	VADDPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y2
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VSUBPD         Y0, Y2, Y0
-	VADDPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubSubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VSUBPD Y1, Y0, Y0
-	VSUBPD Y2, Y0, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hSubSubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hSubSubSVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubSVV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubSubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubSubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubSubSVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubSVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubSubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubSubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hSubSubSVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubSVV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubSubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubSubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubSubSVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubSVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubSubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubSubVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VSUBPD     Y2, Y1, Y1
-	VSUBPD     Y3, Y1, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubSubSVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubSVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (CX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (DX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(DX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(DX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(DX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (DX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (DX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VSUBPD     Y2, Y0, Y0
-	VSUBPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VMOVUPD      (DX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(DX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VMOVUPD      (DX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (CX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (DX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VSUBPD         Y1, Y0, Y0
-	VSUBPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubSubVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VSUBPD     Y0, Y2, Y0
-	VSUBPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VSUBPD         Y0, Y1, Y0
-	VSUBPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubSubVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VSUBPD     Y3, Y2, Y2
-	VSUBPD     Y0, Y2, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VSUBPD         Y2, Y1, Y1
-	VSUBPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubSubSVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubSVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (DX)(R9*8), Y2, Y3
-	VSUBPD     Y3, Y0, Y0
-	VSUBPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y2
-	VSUBPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (CX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VSUBPD         Y2, Y0, Y0
-	VSUBPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubSubVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubSubVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VSUBPD     Y0, Y3, Y0
-	VSUBPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y2
-	VSUBPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VSUBPD         Y0, Y2, Y0
-	VSUBPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VSUBPD Y1, Y0, Y0
-	VSUBPD Y0, Y2, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hSubRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hSubRsubSVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubSVV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubRsubSVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubSVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hSubRsubSVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubSVV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubRsubSVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubSVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubRsubVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VSUBPD     Y2, Y1, Y1
-	VSUBPD     Y1, Y3, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubRsubSVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubSVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (CX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (DX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(DX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(DX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(DX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (DX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (DX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VSUBPD     Y2, Y0, Y0
-	VSUBPD     Y0, Y3, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VMOVUPD      (DX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(DX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VMOVUPD      (DX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (CX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (DX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VSUBPD         Y1, Y0, Y0
-	VSUBPD         Y0, Y2, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubRsubVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VSUBPD     Y0, Y2, Y0
-	VSUBPD     Y0, Y3, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VSUBPD         Y0, Y1, Y0
-	VSUBPD         Y0, Y2, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubRsubVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VSUBPD     Y3, Y2, Y2
-	VSUBPD     Y2, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VSUBPD         Y2, Y1, Y1
-	VSUBPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubRsubSVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubSVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (DX)(R9*8), Y2, Y3
-	VSUBPD     Y3, Y0, Y0
-	VSUBPD     Y0, Y1, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y2
-	VSUBPD       Y2, Y1, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (CX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VSUBPD         Y2, Y0, Y0
-	VSUBPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubRsubVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubRsubVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VSUBPD     Y0, Y3, Y0
-	VSUBPD     Y0, Y1, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y2
-	VSUBPD       Y2, Y1, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VSUBPD         Y0, Y2, Y0
-	VSUBPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubMulVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VSUBPD Y1, Y0, Y0
-	VMULPD Y2, Y0, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hSubMulVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VSUBPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hSubMulSVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulSVV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubMulVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubMulVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubMulSVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulSVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubMulVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubMulVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hSubMulSVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulSVV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubMulVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubMulVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubMulSVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulSVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubMulVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hSubMulVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VSUBPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VSUBPD     Y2, Y1, Y1
-	VMULPD     Y3, Y1, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubMulSVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulSVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (CX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (DX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(DX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(DX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(DX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (DX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y1, Y0, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (DX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VSUBPD     Y2, Y0, Y0
-	VMULPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VMOVUPD      (DX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(DX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VMOVUPD      (DX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (CX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (DX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VSUBPD         Y1, Y0, Y0
-	VMULPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubMulVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VSUBPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VSUBPD     Y0, Y2, Y0
-	VMULPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VSUBPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VSUBPD         Y0, Y1, Y0
-	VMULPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubMulVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VSUBPD     Y3, Y2, Y2
-	VMULPD     Y0, Y2, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VSUBPD         Y2, Y1, Y1
-	VMULPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubMulSVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulSVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (DX)(R9*8), Y2
-	VSUBPD  Y2, Y0, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (DX)(R9*8), Y2, Y3
-	VSUBPD     Y3, Y0, Y0
-	VMULPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y2
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (CX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VSUBPD       Y2, Y0, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (CX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VSUBPD         Y2, Y0, Y0
-	VMULPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hSubMulVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hSubMulVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VSUBPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VSUBPD     Y0, Y3, Y0
-	VMULPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y2
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VSUBPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VSUBPD         Y0, Y2, Y0
-	VMULPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulAddVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VMULPD Y1, Y0, Y0
-	VADDPD Y2, Y0, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hMulAddVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VMULPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hMulAddVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulAddVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulAddVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulAddVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hMulAddVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulAddVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulAddVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulAddVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VMULPD     Y2, Y1, Y1
-	VADDPD     Y3, Y1, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulAddVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VADDPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VMULPD     Y0, Y2, Y0
-	VADDPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VMULPD         Y0, Y1, Y0
-	VADDPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulAddVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VADDPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VMULPD     Y3, Y2, Y2
-	VADDPD     Y0, Y2, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VMULPD         Y2, Y1, Y1
-	VADDPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulAddVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulAddVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VADDPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VMULPD     Y0, Y3, Y0
-	VADDPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y2
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VMULPD         Y0, Y2, Y0
-	VADDPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulSubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VMULPD Y1, Y0, Y0
-	VSUBPD Y2, Y0, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hMulSubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hMulSubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulSubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulSubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulSubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hMulSubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulSubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulSubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulSubVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VMULPD     Y2, Y1, Y1
-	VSUBPD     Y3, Y1, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulSubVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VSUBPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VMULPD     Y0, Y2, Y0
-	VSUBPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VMULPD         Y0, Y1, Y0
-	VSUBPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulSubVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VSUBPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VMULPD     Y3, Y2, Y2
-	VSUBPD     Y0, Y2, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VMULPD         Y2, Y1, Y1
-	VSUBPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulSubVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulSubVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VSUBPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VMULPD     Y0, Y3, Y0
-	VSUBPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y2
-	VSUBPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VMULPD         Y0, Y2, Y0
-	VSUBPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VMULPD Y1, Y0, Y0
-	VSUBPD Y0, Y2, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hMulRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hMulRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hMulRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulRsubVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VMULPD     Y2, Y1, Y1
-	VSUBPD     Y1, Y3, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulRsubVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VSUBPD  Y1, Y2, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VMULPD     Y0, Y2, Y0
-	VSUBPD     Y0, Y3, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VMULPD         Y0, Y1, Y0
-	VSUBPD         Y0, Y2, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulRsubVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VSUBPD  Y1, Y0, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VMULPD     Y3, Y2, Y2
-	VSUBPD     Y2, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VMULPD         Y2, Y1, Y1
-	VSUBPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulRsubVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulRsubVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VSUBPD  Y2, Y1, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VMULPD     Y0, Y3, Y0
-	VSUBPD     Y0, Y1, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y2
-	VSUBPD       Y2, Y1, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VMULPD         Y0, Y2, Y0
-	VSUBPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulMulVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVVV1(SB), NOSPLIT, $0-32
-	MOVL   16(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   20(SI), CX
-	VMOVSD (AX)(CX*1), X0
-	MOVL   24(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   28(SI), CX
-	VMOVSD (AX)(CX*1), X1
-	MOVL   32(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   36(SI), CX
-	VMOVSD (AX)(CX*1), X2
-	VMULPD Y1, Y0, Y0
-	VMULPD Y2, Y0, Y0
-	MOVL   8(SI), AX
-	MOVQ   (R13)(AX*1), AX
-	MOVL   12(SI), CX
-	VMOVSD X0, (AX)(CX*1)
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hMulMulVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVVV2(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), X0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), X1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), X2
-	VMULPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD X0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hMulMulVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVSV2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), X2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulMulVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVVS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), X1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulMulVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVSS2(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), X0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      X0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulMulVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVVV4(SB), NOSPLIT, $0-32
-	MOVL    16(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    20(SI), CX
-	VMOVUPD (AX)(CX*1), Y0
-	MOVL    24(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    28(SI), CX
-	VMOVUPD (AX)(CX*1), Y1
-	MOVL    32(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    36(SI), CX
-	VMOVUPD (AX)(CX*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	MOVL    8(SI), AX
-	MOVQ    (R13)(AX*1), AX
-	MOVL    12(SI), CX
-	VMOVUPD Y0, (AX)(CX*1)
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hMulMulVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVSV4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VMOVUPD      (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulMulVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVVS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VMOVUPD      (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulMulVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVSS4(SB), NOSPLIT, $0-32
-	MOVL         16(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         20(SI), CX
-	VMOVUPD      (AX)(CX*1), Y0
-	MOVL         24(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         28(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y1
-	MOVL         32(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         36(SI), CX
-	VBROADCASTSD (AX)(CX*1), Y2
-	VMULPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	MOVL         8(SI), AX
-	MOVQ         (R13)(AX*1), AX
-	MOVL         12(SI), CX
-	VMOVUPD      Y0, (AX)(CX*1)
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hMulMulVVV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVVV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	XORL R8, R8
-	SUBQ R8, DI
-	SUBQ $0x10, DI
-	JL   alongshort
-
-alongsixteen:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	VMOVUPD 32(CX)(R8*8), Y0
-	VMOVUPD 32(DX)(R8*8), Y1
-	VMOVUPD 32(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*8)
-	VMOVUPD 64(CX)(R8*8), Y0
-	VMOVUPD 64(DX)(R8*8), Y1
-	VMOVUPD 64(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 64(AX)(R8*8)
-	VMOVUPD 96(CX)(R8*8), Y0
-	VMOVUPD 96(DX)(R8*8), Y1
-	VMOVUPD 96(BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 96(AX)(R8*8)
-	ADDQ    $0x10, R8
-	SUBQ    $0x10, DI
-	JGE     alongsixteen
-
-alongshort:
-	ADDQ $0x0c, DI
-	JL   alongend
-
-alongfour:
-	VMOVUPD (CX)(R8*8), Y0
-	VMOVUPD (DX)(R8*8), Y1
-	VMOVUPD (BX)(R8*8), Y2
-	VMULPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*8)
-	ADDQ    $0x04, R8
-	SUBQ    $0x04, DI
-	JGE     alongfour
-
-alongend:
-	ADDQ       $0x04, DI
-	JZ         alongdone
-	MOVQ       $0x00000004, R9
-	SUBQ       DI, R9
-	LEAQ       masks<>+0(SB), R10
-	VMOVUPD    (R10)(R9*8), Y0
-	VMASKMOVPD (CX)(R8*8), Y0, Y1
-	VMASKMOVPD (DX)(R8*8), Y0, Y2
-	VMASKMOVPD (BX)(R8*8), Y0, Y3
-	VMULPD     Y2, Y1, Y1
-	VMULPD     Y3, Y1, Y1
-	VMASKMOVPD Y1, Y0, (AX)(R8*8)
-	ADDQ       DI, R8
-
-alongdone:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulMulVSV(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVSV(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (BX)(R9*8), Y2
-	VMULPD  Y0, Y1, Y1
-	VMULPD  Y2, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (BX)(R9*8), Y1, Y3
-	VMULPD     Y0, Y2, Y0
-	VMULPD     Y3, Y0, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (BX)(R9*8), Y2
-	VMULPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (BX)(R9*8), Y2
-	VMULPD         Y0, Y1, Y0
-	VMULPD         Y2, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulMulVVS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVVS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (BX)(R10*8), Y0
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y1
-	VMOVUPD 32(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y1
-	VMOVUPD 64(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y1
-	VMOVUPD 96(DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y1
-	VMOVUPD (DX)(R9*8), Y2
-	VMULPD  Y2, Y1, Y1
-	VMULPD  Y0, Y1, Y1
-	VMOVUPD Y1, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y1
-	VMASKMOVPD (CX)(R9*8), Y1, Y2
-	VMASKMOVPD (DX)(R9*8), Y1, Y3
-	VMULPD     Y3, Y2, Y2
-	VMULPD     Y0, Y2, Y0
-	VMASKMOVPD Y0, Y1, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y1
-	VMOVUPD      32(DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (BX)(R10*8), Y0
-	VMOVUPD      (CX)(R9*8), Y1
-	VMOVUPD      (DX)(R9*8), Y2
-	VMULPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (BX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VMOVUPD        (CX)(R9*8), Y1
-	VMOVUPD        (DX)(R9*8), Y2
-	VMULPD         Y2, Y1, Y1
-	VMULPD         Y0, Y1, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
-// func hMulMulVSS(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hMulMulVSS(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 12(SI), CX
-	LEAQ (AX)(CX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 20(SI), DX
-	LEAQ (CX)(DX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 28(SI), BX
-	LEAQ (DX)(BX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVL 36(SI), DI
-	LEAQ (BX)(DI*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-	XORL R9, R9
-	XORL R10, R10
-	CMPQ R8, $0x02
-	JE   two
-	CMPQ R8, $0x08
-	JE   eight
-	CMPQ R8, $0x04
-	JE   quad
-
-row:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	LEAQ         (R9)(R8*1), R11
-	SUBQ         R9, R11
-	SUBQ         $0x10, R11
-	JL           rowshort
-
-rowsixteen:
-	VMOVUPD (CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	VMOVUPD 32(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 32(AX)(R9*8)
-	VMOVUPD 64(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 64(AX)(R9*8)
-	VMOVUPD 96(CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, 96(AX)(R9*8)
-	ADDQ    $0x10, R9
-	SUBQ    $0x10, R11
-	JGE     rowsixteen
-
-rowshort:
-	ADDQ $0x0c, R11
-	JL   rowend
-
-rowfour:
-	VMOVUPD (CX)(R9*8), Y2
-	VMULPD  Y0, Y2, Y2
-	VMULPD  Y1, Y2, Y2
-	VMOVUPD Y2, (AX)(R9*8)
-	ADDQ    $0x04, R9
-	SUBQ    $0x04, R11
-	JGE     rowfour
-
-rowend:
-	ADDQ       $0x04, R11
-	JZ         rowdone
-	MOVQ       $0x00000004, R12
-	SUBQ       R11, R12
-	LEAQ       masks<>+0(SB), R14
-	VMOVUPD    (R14)(R12*8), Y2
-	VMASKMOVPD (CX)(R9*8), Y2, Y3
-	VMULPD     Y0, Y3, Y0
-	VMULPD     Y1, Y0, Y0
-	VMASKMOVPD Y0, Y2, (AX)(R9*8)
-	ADDQ       R11, R9
-
-rowdone:
-	INCQ R10
-	CMPQ R10, DI
-	JLT  row
-	JMP  done
-
-eight:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y2
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*8)
-	VMOVUPD      32(CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*8)
-	ADDQ         $0x08, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          eight
-	JMP          done
-
-quad:
-	VBROADCASTSD (DX)(R10*8), Y0
-	VBROADCASTSD (BX)(R10*8), Y1
-	VMOVUPD      (CX)(R9*8), Y2
-	VMULPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*8)
-	ADDQ         $0x04, R9
-	INCQ         R10
-	CMPQ         R10, DI
-	JLT          quad
-	JMP          done
-
-two:
-	MOVQ           DI, R11
-	SUBQ           R10, R11
-	JZ             done
-	CMPQ           R11, $0x02
-	JL             row
-	VBROADCASTF128 (DX)(R10*8), Y0
-	VPERMILPD      $0x0c, Y0, Y0
-	VBROADCASTF128 (BX)(R10*8), Y1
-	VPERMILPD      $0x0c, Y1, Y1
-	VMOVUPD        (CX)(R9*8), Y2
-	VMULPD         Y0, Y2, Y0
-	VMULPD         Y1, Y0, Y0
-	VMOVUPD        Y0, (AX)(R9*8)
-	ADDQ           $0x04, R9
-	ADDQ           $0x02, R10
-	JMP            two
-
-done:
-	MOVQ 64(SI), AX
-	ADDQ $0x40, SI
-	JMP  AX
-
 // func hExpV1(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX, AVX2, FMA3
 TEXT ·hExpV1(SB), NOSPLIT, $0-32
@@ -31117,7542 +20473,6 @@ outside:
 	MOVQ DI, done+24(FP)
 	RET
 
-// func hBatchCopyV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchCopyV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL   (BX), DI
-	MOVL   4(BX), R8
-	VMOVSD (CX)(R8*1), X0
-	VMOVSD X0, (AX)(DI*1)
-	ADDQ   $0x08, BX
-	DECQ   DX
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchCopyV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchCopyV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), X0
-	VMOVUPD X0, (AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchCopyV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchCopyV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), Y0
-	VMOVUPD Y0, (AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchCopyV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchCopyV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), Y0
-	VMOVUPD Y0, (AX)(DI*1)
-	VMOVUPD 32(CX)(R8*1), Y0
-	VMOVUPD Y0, 32(AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchNegV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchNegV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL   (BX), DI
-	MOVL   4(BX), R8
-	VMOVSD (CX)(R8*1), X0
-	VXORPD c8000000000000000<>+0(SB), Y0, Y1
-	VMOVSD X1, (AX)(DI*1)
-	ADDQ   $0x08, BX
-	DECQ   DX
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchNegV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchNegV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), X0
-	VXORPD  c8000000000000000<>+0(SB), Y0, Y1
-	VMOVUPD X1, (AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchNegV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchNegV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), Y0
-	VXORPD  c8000000000000000<>+0(SB), Y0, Y0
-	VMOVUPD Y0, (AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchNegV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchNegV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), Y0
-	VXORPD  c8000000000000000<>+0(SB), Y0, Y0
-	VMOVUPD Y0, (AX)(DI*1)
-	VMOVUPD 32(CX)(R8*1), Y0
-	VXORPD  c8000000000000000<>+0(SB), Y0, Y0
-	VMOVUPD Y0, 32(AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchRecipV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchRecipV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVSD  (CX)(R8*1), X0
-	VMOVUPD c3ff0000000000000<>+0(SB), Y1
-	VDIVPD  Y0, Y1, Y1
-	VMOVSD  X1, (AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchRecipV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchRecipV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), X0
-	VMOVUPD c3ff0000000000000<>+0(SB), Y1
-	VDIVPD  Y0, Y1, Y1
-	VMOVUPD X1, (AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchRecipV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchRecipV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), Y0
-	VMOVUPD c3ff0000000000000<>+0(SB), Y1
-	VDIVPD  Y0, Y1, Y0
-	VMOVUPD Y0, (AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchRecipV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchRecipV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), Y0
-	VMOVUPD c3ff0000000000000<>+0(SB), Y1
-	VDIVPD  Y0, Y1, Y0
-	VMOVUPD Y0, (AX)(DI*1)
-	VMOVUPD 32(CX)(R8*1), Y0
-	VMOVUPD c3ff0000000000000<>+0(SB), Y1
-	VDIVPD  Y0, Y1, Y0
-	VMOVUPD Y0, 32(AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSqrV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSqrV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL   (BX), DI
-	MOVL   4(BX), R8
-	VMOVSD (CX)(R8*1), X0
-	VMULPD Y0, Y0, Y1
-	VMOVSD X1, (AX)(DI*1)
-	ADDQ   $0x08, BX
-	DECQ   DX
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchSqrV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSqrV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), X0
-	VMULPD  Y0, Y0, Y1
-	VMOVUPD X1, (AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSqrV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSqrV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), Y0
-	VMULPD  Y0, Y0, Y0
-	VMOVUPD Y0, (AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSqrV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSqrV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVQ 40(SI), DX
-	MOVQ 48(SI), BX
-
-one:
-	MOVL    (BX), DI
-	MOVL    4(BX), R8
-	VMOVUPD (CX)(R8*1), Y0
-	VMULPD  Y0, Y0, Y0
-	VMOVUPD Y0, (AX)(DI*1)
-	VMOVUPD 32(CX)(R8*1), Y0
-	VMULPD  Y0, Y0, Y0
-	VMOVUPD Y0, 32(AX)(DI*1)
-	ADDQ    $0x08, BX
-	DECQ    DX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL   (DI), R8
-	MOVL   4(DI), R9
-	MOVL   8(DI), R10
-	VMOVSD (CX)(R9*1), X0
-	VMOVSD (DX)(R10*1), X1
-	VADDPD Y1, Y0, Y2
-	VMOVSD X2, (AX)(R8*1)
-	ADDQ   $0x0c, DI
-	DECQ   BX
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchAddVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), X0
-	VMOVUPD (DX)(R10*1), X1
-	VADDPD  Y1, Y0, Y2
-	VMOVUPD X2, (AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), X1
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), X1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      X0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), Y0
-	VMOVUPD (DX)(R10*1), Y1
-	VADDPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), Y1
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), Y0
-	VMOVUPD (DX)(R10*1), Y1
-	VADDPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*1)
-	VMOVUPD 32(CX)(R9*1), Y0
-	VMOVUPD 32(DX)(R10*1), Y1
-	VADDPD  Y1, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), Y1
-	VADDPD       Y1, Y0, Y1
-	VMOVUPD      Y1, (AX)(R8*1)
-	VMOVUPD      32(DX)(R10*1), Y1
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), Y1
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R8*1)
-	VMOVUPD      32(CX)(R9*1), Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL   (DI), R8
-	MOVL   4(DI), R9
-	MOVL   8(DI), R10
-	VMOVSD (CX)(R9*1), X0
-	VMOVSD (DX)(R10*1), X1
-	VSUBPD Y1, Y0, Y2
-	VMOVSD X2, (AX)(R8*1)
-	ADDQ   $0x0c, DI
-	DECQ   BX
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchSubVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), X0
-	VMOVUPD (DX)(R10*1), X1
-	VSUBPD  Y1, Y0, Y2
-	VMOVUPD X2, (AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), X1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), X1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      X0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), Y0
-	VMOVUPD (DX)(R10*1), Y1
-	VSUBPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), Y0
-	VMOVUPD (DX)(R10*1), Y1
-	VSUBPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*1)
-	VMOVUPD 32(CX)(R9*1), Y0
-	VMOVUPD 32(DX)(R10*1), Y1
-	VSUBPD  Y1, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), Y1
-	VSUBPD       Y1, Y0, Y1
-	VMOVUPD      Y1, (AX)(R8*1)
-	VMOVUPD      32(DX)(R10*1), Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R8*1)
-	VMOVUPD      32(CX)(R9*1), Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL   (DI), R8
-	MOVL   4(DI), R9
-	MOVL   8(DI), R10
-	VMOVSD (CX)(R9*1), X0
-	VMOVSD (DX)(R10*1), X1
-	VMULPD Y1, Y0, Y2
-	VMOVSD X2, (AX)(R8*1)
-	ADDQ   $0x0c, DI
-	DECQ   BX
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchMulVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), X0
-	VMOVUPD (DX)(R10*1), X1
-	VMULPD  Y1, Y0, Y2
-	VMOVUPD X2, (AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), X1
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), X1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      X0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), Y0
-	VMOVUPD (DX)(R10*1), Y1
-	VMULPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), Y1
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), Y0
-	VMOVUPD (DX)(R10*1), Y1
-	VMULPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*1)
-	VMOVUPD 32(CX)(R9*1), Y0
-	VMOVUPD 32(DX)(R10*1), Y1
-	VMULPD  Y1, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), Y1
-	VMULPD       Y1, Y0, Y1
-	VMOVUPD      Y1, (AX)(R8*1)
-	VMOVUPD      32(DX)(R10*1), Y1
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), Y1
-	VMULPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R8*1)
-	VMOVUPD      32(CX)(R9*1), Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchDivVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchDivVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL   (DI), R8
-	MOVL   4(DI), R9
-	MOVL   8(DI), R10
-	VMOVSD (CX)(R9*1), X0
-	VMOVSD (DX)(R10*1), X1
-	VDIVPD Y1, Y0, Y2
-	VMOVSD X2, (AX)(R8*1)
-	ADDQ   $0x0c, DI
-	DECQ   BX
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchDivVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchDivVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), X0
-	VMOVUPD (DX)(R10*1), X1
-	VDIVPD  Y1, Y0, Y2
-	VMOVUPD X2, (AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchDivSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchDivSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), X1
-	VDIVPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchDivVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchDivVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), X1
-	VDIVPD       Y0, Y1, Y0
-	VMOVUPD      X0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchDivVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchDivVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), Y0
-	VMOVUPD (DX)(R10*1), Y1
-	VDIVPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchDivSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchDivSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), Y1
-	VDIVPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchDivVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchDivVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), Y1
-	VDIVPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchDivVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchDivVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL    (DI), R8
-	MOVL    4(DI), R9
-	MOVL    8(DI), R10
-	VMOVUPD (CX)(R9*1), Y0
-	VMOVUPD (DX)(R10*1), Y1
-	VDIVPD  Y1, Y0, Y0
-	VMOVUPD Y0, (AX)(R8*1)
-	VMOVUPD 32(CX)(R9*1), Y0
-	VMOVUPD 32(DX)(R10*1), Y1
-	VDIVPD  Y1, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R8*1)
-	ADDQ    $0x0c, DI
-	DECQ    BX
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchDivSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchDivSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (CX)(R9*1), Y0
-	VMOVUPD      (DX)(R10*1), Y1
-	VDIVPD       Y1, Y0, Y1
-	VMOVUPD      Y1, (AX)(R8*1)
-	VMOVUPD      32(DX)(R10*1), Y1
-	VDIVPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchDivVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchDivVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVQ 40(SI), BX
-	MOVQ 48(SI), DI
-
-one:
-	MOVL         (DI), R8
-	MOVL         4(DI), R9
-	MOVL         8(DI), R10
-	VBROADCASTSD (DX)(R10*1), Y0
-	VMOVUPD      (CX)(R9*1), Y1
-	VDIVPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R8*1)
-	VMOVUPD      32(CX)(R9*1), Y1
-	VDIVPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R8*1)
-	ADDQ         $0x0c, DI
-	DECQ         BX
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddAddVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VADDPD Y1, Y0, Y3
-	VADDPD Y2, Y3, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchAddAddVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VADDPD  Y1, Y0, Y3
-	VADDPD  Y2, Y3, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddAddVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VADDPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddAddVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VADDPD       Y2, Y1, Y3
-	VADDPD       Y0, Y3, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddAddVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VADDPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddAddVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddAddVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddAddVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddAddVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddAddVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddAddVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddAddVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddAddVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddAddVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y2
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddSubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VADDPD Y1, Y0, Y3
-	VSUBPD Y2, Y3, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchAddSubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VADDPD  Y1, Y0, Y3
-	VSUBPD  Y2, Y3, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddSubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VADDPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddSubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VADDPD       Y2, Y1, Y3
-	VSUBPD       Y0, Y3, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddSubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VADDPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddSubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddSubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddSubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddSubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddSubVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddSubVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddSubVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddSubVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddSubVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y2
-	VSUBPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VADDPD Y1, Y0, Y3
-	VSUBPD Y3, Y2, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchAddRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VADDPD  Y1, Y0, Y3
-	VSUBPD  Y3, Y2, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VADDPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VADDPD       Y2, Y1, Y3
-	VSUBPD       Y3, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VADDPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddRsubVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddRsubVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddRsubVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddRsubVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddRsubVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y2
-	VSUBPD       Y2, Y1, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddMulVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VADDPD Y1, Y0, Y3
-	VMULPD Y2, Y3, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchAddMulVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VADDPD  Y1, Y0, Y3
-	VMULPD  Y2, Y3, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddMulVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VADDPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddMulVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VADDPD       Y2, Y1, Y3
-	VMULPD       Y0, Y3, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddMulVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VADDPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddMulVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddMulVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddMulVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddMulVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddMulVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VADDPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchAddMulVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VADDPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddMulVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VADDPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchAddMulVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchAddMulVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y2
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VADDPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VSUBPD Y1, Y0, Y3
-	VADDPD Y2, Y3, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchSubAddVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VSUBPD  Y1, Y0, Y3
-	VADDPD  Y2, Y3, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubAddSVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddSVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VSUBPD       Y2, Y1, Y3
-	VADDPD       Y0, Y3, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddSVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddSVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), X2
-	VSUBPD       Y2, Y0, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VSUBPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubAddSVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddSVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddSVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddSVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubAddSVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddSVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(DX)(R11*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddSVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddSVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y2
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubAddVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubAddVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y2
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VSUBPD Y1, Y0, Y3
-	VSUBPD Y2, Y3, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchSubSubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VSUBPD  Y1, Y0, Y3
-	VSUBPD  Y2, Y3, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubSubSVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubSVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VSUBPD       Y2, Y1, Y3
-	VSUBPD       Y0, Y3, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubSVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubSVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), X2
-	VSUBPD       Y2, Y0, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubSubSVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubSVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubSVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubSVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubSubSVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubSVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(DX)(R11*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubSVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubSVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y2
-	VSUBPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubSubVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubSubVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y2
-	VSUBPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VSUBPD Y1, Y0, Y3
-	VSUBPD Y3, Y2, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchSubRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VSUBPD  Y1, Y0, Y3
-	VSUBPD  Y3, Y2, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubRsubSVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubSVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VSUBPD       Y2, Y1, Y3
-	VSUBPD       Y3, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubSVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubSVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), X2
-	VSUBPD       Y2, Y0, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubRsubSVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubSVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubSVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubSVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubRsubSVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubSVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(DX)(R11*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubSVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubSVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y2
-	VSUBPD       Y2, Y1, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubRsubVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubRsubVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y2
-	VSUBPD       Y2, Y1, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VSUBPD Y1, Y0, Y3
-	VMULPD Y2, Y3, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchSubMulVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VSUBPD  Y1, Y0, Y3
-	VMULPD  Y2, Y3, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubMulSVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulSVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VSUBPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VSUBPD       Y2, Y1, Y3
-	VMULPD       Y0, Y3, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulSVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulSVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), X2
-	VSUBPD       Y2, Y0, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VSUBPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubMulSVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulSVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulSVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulSVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VSUBPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchSubMulSVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulSVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VMOVUPD      (DX)(R11*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(DX)(R11*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y1, Y0, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VSUBPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VSUBPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulSVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulSVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (CX)(R10*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y2
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(DX)(R11*1), Y2
-	VSUBPD       Y2, Y0, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchSubMulVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchSubMulVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y2
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VSUBPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulAddVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VMULPD Y1, Y0, Y3
-	VADDPD Y2, Y3, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchMulAddVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VMULPD  Y1, Y0, Y3
-	VADDPD  Y2, Y3, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulAddVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VMULPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulAddVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VMULPD       Y2, Y1, Y3
-	VADDPD       Y0, Y3, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulAddVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VMULPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulAddVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulAddVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulAddVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulAddVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulAddVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VADDPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulAddVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y1
-	VADDPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y0
-	VADDPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulAddVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VADDPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulAddVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulAddVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y2
-	VADDPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y0
-	VADDPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulSubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VMULPD Y1, Y0, Y3
-	VSUBPD Y2, Y3, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchMulSubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VMULPD  Y1, Y0, Y3
-	VSUBPD  Y2, Y3, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulSubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VMULPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulSubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VMULPD       Y2, Y1, Y3
-	VSUBPD       Y0, Y3, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulSubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VMULPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulSubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulSubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulSubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulSubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulSubVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulSubVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y1
-	VSUBPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y0
-	VSUBPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulSubVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulSubVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulSubVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y2
-	VSUBPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y0
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulRsubVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VMULPD Y1, Y0, Y3
-	VSUBPD Y3, Y2, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchMulRsubVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VMULPD  Y1, Y0, Y3
-	VSUBPD  Y3, Y2, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulRsubVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VMULPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulRsubVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VMULPD       Y2, Y1, Y3
-	VSUBPD       Y3, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulRsubVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VMULPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulRsubVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulRsubVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulRsubVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulRsubVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulRsubVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VSUBPD  Y0, Y2, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulRsubVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y1
-	VSUBPD       Y1, Y2, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y0
-	VSUBPD       Y0, Y2, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulRsubVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VSUBPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulRsubVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulRsubVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y2
-	VSUBPD       Y2, Y1, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y0
-	VSUBPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulMulVVV1(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVVV1(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL   (R8), R9
-	MOVL   4(R8), R10
-	MOVL   8(R8), R11
-	MOVL   12(R8), R12
-	VMOVSD (CX)(R10*1), X0
-	VMOVSD (DX)(R11*1), X1
-	VMOVSD (BX)(R12*1), X2
-	VMULPD Y1, Y0, Y3
-	VMULPD Y2, Y3, Y3
-	VMOVSD X3, (AX)(R9*1)
-	ADDQ   $0x10, R8
-	DECQ   DI
-	JNZ    one
-	MOVQ   64(SI), AX
-	ADDQ   $0x40, SI
-	JMP    AX
-
-// func hBatchMulMulVVV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVVV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), X0
-	VMOVUPD (DX)(R11*1), X1
-	VMOVUPD (BX)(R12*1), X2
-	VMULPD  Y1, Y0, Y3
-	VMULPD  Y2, Y3, Y3
-	VMOVUPD X3, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulMulVSV2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVSV2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (BX)(R12*1), X2
-	VMULPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulMulVVS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVVS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), X1
-	VMOVUPD      (DX)(R11*1), X2
-	VMULPD       Y2, Y1, Y3
-	VMULPD       Y0, Y3, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulMulVSS2(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVSS2(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), X2
-	VMULPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      X0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulMulVVV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVVV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulMulVSV4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVSV4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulMulVVS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVVS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulMulVSS4(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVSS4(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, (AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulMulVVV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVVV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL    (R8), R9
-	MOVL    4(R8), R10
-	MOVL    8(R8), R11
-	MOVL    12(R8), R12
-	VMOVUPD (CX)(R10*1), Y0
-	VMOVUPD (DX)(R11*1), Y1
-	VMOVUPD (BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, (AX)(R9*1)
-	VMOVUPD 32(CX)(R10*1), Y0
-	VMOVUPD 32(DX)(R11*1), Y1
-	VMOVUPD 32(BX)(R12*1), Y2
-	VMULPD  Y1, Y0, Y0
-	VMULPD  Y2, Y0, Y0
-	VMOVUPD Y0, 32(AX)(R9*1)
-	ADDQ    $0x10, R8
-	DECQ    DI
-	JNZ     one
-	MOVQ    64(SI), AX
-	ADDQ    $0x40, SI
-	JMP     AX
-
-// func hBatchMulMulVSV8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVSV8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y1
-	VMULPD       Y2, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(BX)(R12*1), Y2
-	VMULPD       Y0, Y1, Y0
-	VMULPD       Y2, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulMulVVS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVVS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (BX)(R12*1), Y0
-	VMOVUPD      (CX)(R10*1), Y1
-	VMOVUPD      (DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y1
-	VMOVUPD      Y1, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y1
-	VMOVUPD      32(DX)(R11*1), Y2
-	VMULPD       Y2, Y1, Y1
-	VMULPD       Y0, Y1, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
-// func hBatchMulMulVSS8(code *uintptr, table *[]float64) (at int, done int)
-// Requires: AVX
-TEXT ·hBatchMulMulVSS8(SB), NOSPLIT, $0-32
-	MOVL 8(SI), AX
-	MOVQ (R13)(AX*1), AX
-	MOVL 16(SI), CX
-	MOVQ (R13)(CX*1), CX
-	MOVL 24(SI), DX
-	MOVQ (R13)(DX*1), DX
-	MOVL 32(SI), BX
-	MOVQ (R13)(BX*1), BX
-	MOVQ 40(SI), DI
-	MOVQ 48(SI), R8
-
-one:
-	MOVL         (R8), R9
-	MOVL         4(R8), R10
-	MOVL         8(R8), R11
-	MOVL         12(R8), R12
-	VBROADCASTSD (DX)(R11*1), Y0
-	VBROADCASTSD (BX)(R12*1), Y1
-	VMOVUPD      (CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y2
-	VMULPD       Y1, Y2, Y2
-	VMOVUPD      Y2, (AX)(R9*1)
-	VMOVUPD      32(CX)(R10*1), Y2
-	VMULPD       Y0, Y2, Y0
-	VMULPD       Y1, Y0, Y0
-	VMOVUPD      Y0, 32(AX)(R9*1)
-	ADDQ         $0x10, R8
-	DECQ         DI
-	JNZ          one
-	MOVQ         64(SI), AX
-	ADDQ         $0x40, SI
-	JMP          AX
-
 // func hMove(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX
 TEXT ·hMove(SB), NOSPLIT, $0-32
@@ -39032,24 +20852,406 @@ TEXT ·hMatvecTransposed(SB), NOSPLIT, $0-32
 	MOVQ 32(BX), BX
 	SHLQ $0x03, BX
 
-vecs8:
-	CMPQ    DX, $0x20
-	JL      vecs8none
-	MOVQ    $0x00000000, SI
-	TESTQ   SI, SI
-	JZ      vecs8zero
-	VMOVUPD (AX), Y0
-	VMOVUPD 32(AX), Y1
-	VMOVUPD 64(AX), Y2
-	VMOVUPD 96(AX), Y3
-	VMOVUPD 128(AX), Y4
-	VMOVUPD 160(AX), Y5
-	VMOVUPD 192(AX), Y6
-	VMOVUPD 224(AX), Y7
-	JMP     vecs8begun
+block:
+	MOVQ       $0x00000030, SI
+	MOVQ       DX, DI
+	CMPQ       DI, SI
+	CMOVQGT    SI, DI
+	CMPQ       DI, $0x2c
+	JLE        vecs12none
+	LEAQ       -44(DI), SI
+	MOVQ       $0x00000004, DI
+	SUBQ       SI, DI
+	LEAQ       masks<>+0(SB), SI
+	VMOVUPD    (SI)(DI*8), Y0
+	MOVQ       $0x00000000, SI
+	TESTQ      SI, SI
+	JZ         vecs12zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMOVUPD    256(AX), Y9
+	VMOVUPD    288(AX), Y10
+	VMOVUPD    320(AX), Y11
+	VMASKMOVPD 352(AX), Y0, Y12
+	JMP        vecs12begun
+
+vecs12zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+	VXORPD Y12, Y12, Y12
+
+vecs12begun:
+	MOVQ at+16(FP), DI
+	MOVL 24(DI), SI
+	MOVQ table+8(FP), R8
+	MOVQ (R8)(SI*1), SI
+	MOVL 28(DI), DI
+	LEAQ (SI)(DI*1), SI
+	MOVQ at+16(FP), DI
+	MOVQ 40(DI), R8
+	MOVQ CX, DI
+
+vecs12step:
+	VBROADCASTSD (SI), Y13
+	VFMADD231PD  (DI), Y13, Y1
+	VFMADD231PD  32(DI), Y13, Y2
+	VFMADD231PD  64(DI), Y13, Y3
+	VFMADD231PD  96(DI), Y13, Y4
+	VFMADD231PD  128(DI), Y13, Y5
+	VFMADD231PD  160(DI), Y13, Y6
+	VFMADD231PD  192(DI), Y13, Y7
+	VFMADD231PD  224(DI), Y13, Y8
+	VFMADD231PD  256(DI), Y13, Y9
+	VFMADD231PD  288(DI), Y13, Y10
+	VFMADD231PD  320(DI), Y13, Y11
+	VMASKMOVPD   352(DI), Y0, Y14
+	VFMADD231PD  Y14, Y13, Y12
+	ADDQ         $0x08, SI
+	ADDQ         BX, DI
+	DECQ         R8
+	JNZ          vecs12step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMOVUPD      Y7, 192(AX)
+	VMOVUPD      Y8, 224(AX)
+	VMOVUPD      Y9, 256(AX)
+	VMOVUPD      Y10, 288(AX)
+	VMOVUPD      Y11, 320(AX)
+	VMASKMOVPD   Y12, Y0, 352(AX)
+	ADDQ         $0x00000180, AX
+	ADDQ         $0x00000180, CX
+	SUBQ         $0x30, DX
+	JG           block
+	JMP          done
+
+vecs12none:
+	CMPQ       DI, $0x28
+	JLE        vecs11none
+	LEAQ       -40(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
+	JZ         vecs11zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMOVUPD    256(AX), Y9
+	VMOVUPD    288(AX), Y10
+	VMASKMOVPD 320(AX), Y0, Y11
+	JMP        vecs11begun
+
+vecs11zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+vecs11begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs11step:
+	VBROADCASTSD (DX), Y12
+	VFMADD231PD  (CX), Y12, Y1
+	VFMADD231PD  32(CX), Y12, Y2
+	VFMADD231PD  64(CX), Y12, Y3
+	VFMADD231PD  96(CX), Y12, Y4
+	VFMADD231PD  128(CX), Y12, Y5
+	VFMADD231PD  160(CX), Y12, Y6
+	VFMADD231PD  192(CX), Y12, Y7
+	VFMADD231PD  224(CX), Y12, Y8
+	VFMADD231PD  256(CX), Y12, Y9
+	VFMADD231PD  288(CX), Y12, Y10
+	VMASKMOVPD   320(CX), Y0, Y13
+	VFMADD231PD  Y13, Y12, Y11
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs11step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMOVUPD      Y7, 192(AX)
+	VMOVUPD      Y8, 224(AX)
+	VMOVUPD      Y9, 256(AX)
+	VMOVUPD      Y10, 288(AX)
+	VMASKMOVPD   Y11, Y0, 320(AX)
+	JMP          done
+
+vecs11none:
+	CMPQ       DI, $0x24
+	JLE        vecs10none
+	LEAQ       -36(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
+	JZ         vecs10zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMOVUPD    256(AX), Y9
+	VMASKMOVPD 288(AX), Y0, Y10
+	JMP        vecs10begun
+
+vecs10zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+
+vecs10begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs10step:
+	VBROADCASTSD (DX), Y11
+	VFMADD231PD  (CX), Y11, Y1
+	VFMADD231PD  32(CX), Y11, Y2
+	VFMADD231PD  64(CX), Y11, Y3
+	VFMADD231PD  96(CX), Y11, Y4
+	VFMADD231PD  128(CX), Y11, Y5
+	VFMADD231PD  160(CX), Y11, Y6
+	VFMADD231PD  192(CX), Y11, Y7
+	VFMADD231PD  224(CX), Y11, Y8
+	VFMADD231PD  256(CX), Y11, Y9
+	VMASKMOVPD   288(CX), Y0, Y12
+	VFMADD231PD  Y12, Y11, Y10
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs10step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMOVUPD      Y7, 192(AX)
+	VMOVUPD      Y8, 224(AX)
+	VMOVUPD      Y9, 256(AX)
+	VMASKMOVPD   Y10, Y0, 288(AX)
+	JMP          done
+
+vecs10none:
+	CMPQ       DI, $0x20
+	JLE        vecs9none
+	LEAQ       -32(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
+	JZ         vecs9zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMOVUPD    224(AX), Y8
+	VMASKMOVPD 256(AX), Y0, Y9
+	JMP        vecs9begun
+
+vecs9zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+
+vecs9begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs9step:
+	VBROADCASTSD (DX), Y10
+	VFMADD231PD  (CX), Y10, Y1
+	VFMADD231PD  32(CX), Y10, Y2
+	VFMADD231PD  64(CX), Y10, Y3
+	VFMADD231PD  96(CX), Y10, Y4
+	VFMADD231PD  128(CX), Y10, Y5
+	VFMADD231PD  160(CX), Y10, Y6
+	VFMADD231PD  192(CX), Y10, Y7
+	VFMADD231PD  224(CX), Y10, Y8
+	VMASKMOVPD   256(CX), Y0, Y11
+	VFMADD231PD  Y11, Y10, Y9
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs9step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMOVUPD      Y7, 192(AX)
+	VMOVUPD      Y8, 224(AX)
+	VMASKMOVPD   Y9, Y0, 256(AX)
+	JMP          done
+
+vecs9none:
+	CMPQ       DI, $0x1c
+	JLE        vecs8none
+	LEAQ       -28(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
+	JZ         vecs8zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMOVUPD    192(AX), Y7
+	VMASKMOVPD 224(AX), Y0, Y8
+	JMP        vecs8begun
 
 vecs8zero:
-	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+
+vecs8begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs8step:
+	VBROADCASTSD (DX), Y9
+	VFMADD231PD  (CX), Y9, Y1
+	VFMADD231PD  32(CX), Y9, Y2
+	VFMADD231PD  64(CX), Y9, Y3
+	VFMADD231PD  96(CX), Y9, Y4
+	VFMADD231PD  128(CX), Y9, Y5
+	VFMADD231PD  160(CX), Y9, Y6
+	VFMADD231PD  192(CX), Y9, Y7
+	VMASKMOVPD   224(CX), Y0, Y10
+	VFMADD231PD  Y10, Y9, Y8
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs8step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMOVUPD      Y7, 192(AX)
+	VMASKMOVPD   Y8, Y0, 224(AX)
+	JMP          done
+
+vecs8none:
+	CMPQ       DI, $0x18
+	JLE        vecs7none
+	LEAQ       -24(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
+	JZ         vecs7zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMOVUPD    160(AX), Y6
+	VMASKMOVPD 192(AX), Y0, Y7
+	JMP        vecs7begun
+
+vecs7zero:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
@@ -39058,148 +21260,299 @@ vecs8zero:
 	VXORPD Y6, Y6, Y6
 	VXORPD Y7, Y7, Y7
 
-vecs8begun:
-	MOVQ at+16(FP), DI
-	MOVL 24(DI), SI
-	MOVQ table+8(FP), R8
-	MOVQ (R8)(SI*1), SI
-	MOVL 28(DI), DI
-	LEAQ (SI)(DI*1), SI
-	MOVQ at+16(FP), DI
-	MOVQ 40(DI), R8
-	MOVQ CX, DI
+vecs7begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
 
-vecs8step:
-	VBROADCASTSD (SI), Y8
-	VFMADD231PD  (DI), Y8, Y0
-	VFMADD231PD  32(DI), Y8, Y1
-	VFMADD231PD  64(DI), Y8, Y2
-	VFMADD231PD  96(DI), Y8, Y3
-	VFMADD231PD  128(DI), Y8, Y4
-	VFMADD231PD  160(DI), Y8, Y5
-	VFMADD231PD  192(DI), Y8, Y6
-	VFMADD231PD  224(DI), Y8, Y7
-	ADDQ         $0x08, SI
-	ADDQ         BX, DI
-	DECQ         R8
-	JNZ          vecs8step
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	VMOVUPD      Y4, 128(AX)
-	VMOVUPD      Y5, 160(AX)
-	VMOVUPD      Y6, 192(AX)
-	VMOVUPD      Y7, 224(AX)
-	ADDQ         $0x00000100, AX
-	ADDQ         $0x00000100, CX
-	SUBQ         $0x20, DX
-	JMP          vecs8
+vecs7step:
+	VBROADCASTSD (DX), Y8
+	VFMADD231PD  (CX), Y8, Y1
+	VFMADD231PD  32(CX), Y8, Y2
+	VFMADD231PD  64(CX), Y8, Y3
+	VFMADD231PD  96(CX), Y8, Y4
+	VFMADD231PD  128(CX), Y8, Y5
+	VFMADD231PD  160(CX), Y8, Y6
+	VMASKMOVPD   192(CX), Y0, Y9
+	VFMADD231PD  Y9, Y8, Y7
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs7step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMOVUPD      Y6, 160(AX)
+	VMASKMOVPD   Y7, Y0, 192(AX)
+	JMP          done
 
-vecs8none:
-vecs4:
-	CMPQ    DX, $0x10
-	JL      vecs4none
-	MOVQ    $0x00000000, SI
-	TESTQ   SI, SI
-	JZ      vecs4zero
-	VMOVUPD (AX), Y0
-	VMOVUPD 32(AX), Y1
-	VMOVUPD 64(AX), Y2
-	VMOVUPD 96(AX), Y3
-	JMP     vecs4begun
+vecs7none:
+	CMPQ       DI, $0x14
+	JLE        vecs6none
+	LEAQ       -20(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
+	JZ         vecs6zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMOVUPD    128(AX), Y5
+	VMASKMOVPD 160(AX), Y0, Y6
+	JMP        vecs6begun
+
+vecs6zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+
+vecs6begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs6step:
+	VBROADCASTSD (DX), Y7
+	VFMADD231PD  (CX), Y7, Y1
+	VFMADD231PD  32(CX), Y7, Y2
+	VFMADD231PD  64(CX), Y7, Y3
+	VFMADD231PD  96(CX), Y7, Y4
+	VFMADD231PD  128(CX), Y7, Y5
+	VMASKMOVPD   160(CX), Y0, Y8
+	VFMADD231PD  Y8, Y7, Y6
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs6step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMOVUPD      Y5, 128(AX)
+	VMASKMOVPD   Y6, Y0, 160(AX)
+	JMP          done
+
+vecs6none:
+	CMPQ       DI, $0x10
+	JLE        vecs5none
+	LEAQ       -16(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
+	JZ         vecs5zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMOVUPD    96(AX), Y4
+	VMASKMOVPD 128(AX), Y0, Y5
+	JMP        vecs5begun
+
+vecs5zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+
+vecs5begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs5step:
+	VBROADCASTSD (DX), Y6
+	VFMADD231PD  (CX), Y6, Y1
+	VFMADD231PD  32(CX), Y6, Y2
+	VFMADD231PD  64(CX), Y6, Y3
+	VFMADD231PD  96(CX), Y6, Y4
+	VMASKMOVPD   128(CX), Y0, Y7
+	VFMADD231PD  Y7, Y6, Y5
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs5step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMOVUPD      Y4, 96(AX)
+	VMASKMOVPD   Y5, Y0, 128(AX)
+	JMP          done
+
+vecs5none:
+	CMPQ       DI, $0x0c
+	JLE        vecs4none
+	LEAQ       -12(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
+	JZ         vecs4zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMOVUPD    64(AX), Y3
+	VMASKMOVPD 96(AX), Y0, Y4
+	JMP        vecs4begun
 
 vecs4zero:
-	VXORPD Y0, Y0, Y0
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+
+vecs4begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs4step:
+	VBROADCASTSD (DX), Y5
+	VFMADD231PD  (CX), Y5, Y1
+	VFMADD231PD  32(CX), Y5, Y2
+	VFMADD231PD  64(CX), Y5, Y3
+	VMASKMOVPD   96(CX), Y0, Y6
+	VFMADD231PD  Y6, Y5, Y4
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs4step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMOVUPD      Y3, 64(AX)
+	VMASKMOVPD   Y4, Y0, 96(AX)
+	JMP          done
+
+vecs4none:
+	CMPQ       DI, $0x08
+	JLE        vecs3none
+	LEAQ       -8(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
+	JZ         vecs3zero
+	VMOVUPD    (AX), Y1
+	VMOVUPD    32(AX), Y2
+	VMASKMOVPD 64(AX), Y0, Y3
+	JMP        vecs3begun
+
+vecs3zero:
 	VXORPD Y1, Y1, Y1
 	VXORPD Y2, Y2, Y2
 	VXORPD Y3, Y3, Y3
 
-vecs4begun:
-	MOVQ at+16(FP), DI
-	MOVL 24(DI), SI
-	MOVQ table+8(FP), R8
-	MOVQ (R8)(SI*1), SI
-	MOVL 28(DI), DI
-	LEAQ (SI)(DI*1), SI
-	MOVQ at+16(FP), DI
-	MOVQ 40(DI), R8
-	MOVQ CX, DI
+vecs3begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
 
-vecs4step:
-	VBROADCASTSD (SI), Y4
-	VFMADD231PD  (DI), Y4, Y0
-	VFMADD231PD  32(DI), Y4, Y1
-	VFMADD231PD  64(DI), Y4, Y2
-	VFMADD231PD  96(DI), Y4, Y3
-	ADDQ         $0x08, SI
-	ADDQ         BX, DI
-	DECQ         R8
-	JNZ          vecs4step
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	VMOVUPD      Y2, 64(AX)
-	VMOVUPD      Y3, 96(AX)
-	ADDQ         $0x00000080, AX
-	ADDQ         $0x00000080, CX
-	SUBQ         $0x10, DX
-	JMP          vecs4
+vecs3step:
+	VBROADCASTSD (DX), Y4
+	VFMADD231PD  (CX), Y4, Y1
+	VFMADD231PD  32(CX), Y4, Y2
+	VMASKMOVPD   64(CX), Y0, Y5
+	VFMADD231PD  Y5, Y4, Y3
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs3step
+	VMOVUPD      Y1, (AX)
+	VMOVUPD      Y2, 32(AX)
+	VMASKMOVPD   Y3, Y0, 64(AX)
+	JMP          done
 
-vecs4none:
-vecs2:
-	CMPQ    DX, $0x08
-	JL      vecs2none
-	MOVQ    $0x00000000, SI
-	TESTQ   SI, SI
-	JZ      vecs2zero
-	VMOVUPD (AX), Y0
-	VMOVUPD 32(AX), Y1
-	JMP     vecs2begun
+vecs3none:
+	CMPQ       DI, $0x04
+	JLE        vecs2none
+	LEAQ       -4(DI), DX
+	MOVQ       $0x00000004, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
+	JZ         vecs2zero
+	VMOVUPD    (AX), Y1
+	VMASKMOVPD 32(AX), Y0, Y2
+	JMP        vecs2begun
 
 vecs2zero:
-	VXORPD Y0, Y0, Y0
 	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
 
 vecs2begun:
-	MOVQ at+16(FP), DI
-	MOVL 24(DI), SI
-	MOVQ table+8(FP), R8
-	MOVQ (R8)(SI*1), SI
-	MOVL 28(DI), DI
-	LEAQ (SI)(DI*1), SI
-	MOVQ at+16(FP), DI
-	MOVQ 40(DI), R8
-	MOVQ CX, DI
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
 
 vecs2step:
-	VBROADCASTSD (SI), Y2
-	VFMADD231PD  (DI), Y2, Y0
-	VFMADD231PD  32(DI), Y2, Y1
-	ADDQ         $0x08, SI
-	ADDQ         BX, DI
-	DECQ         R8
+	VBROADCASTSD (DX), Y3
+	VFMADD231PD  (CX), Y3, Y1
+	VMASKMOVPD   32(CX), Y0, Y4
+	VFMADD231PD  Y4, Y3, Y2
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
 	JNZ          vecs2step
-	VMOVUPD      Y0, (AX)
-	VMOVUPD      Y1, 32(AX)
-	ADDQ         $0x00000040, AX
-	ADDQ         $0x00000040, CX
-	SUBQ         $0x08, DX
-	JMP          vecs2
+	VMOVUPD      Y1, (AX)
+	VMASKMOVPD   Y2, Y0, 32(AX)
+	JMP          done
 
 vecs2none:
-vecs1:
-	CMPQ       DX, $0x00
+	CMPQ       DI, $0x00
 	JLE        vecs1none
+	LEAQ       (DI), DX
 	MOVQ       $0x00000004, SI
-	MOVQ       DX, DI
-	CMPQ       DI, SI
-	CMOVQGT    SI, DI
-	MOVQ       $0x00000004, SI
-	SUBQ       DI, SI
-	LEAQ       masks<>+0(SB), DI
-	VMOVUPD    (DI)(SI*8), Y0
-	MOVQ       $0x00000000, SI
-	TESTQ      SI, SI
+	SUBQ       DX, SI
+	LEAQ       masks<>+0(SB), DX
+	VMOVUPD    (DX)(SI*8), Y0
+	MOVQ       $0x00000000, DX
+	TESTQ      DX, DX
 	JZ         vecs1zero
 	VMASKMOVPD (AX), Y0, Y1
 	JMP        vecs1begun
@@ -39208,6 +21561,107 @@ vecs1zero:
 	VXORPD Y1, Y1, Y1
 
 vecs1begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs1step:
+	VBROADCASTSD (DX), Y2
+	VMASKMOVPD   (CX), Y0, Y3
+	VFMADD231PD  Y3, Y2, Y1
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs1step
+	VMASKMOVPD   Y1, Y0, (AX)
+	JMP          done
+
+vecs1none:
+done:
+	MOVQ at+16(FP), SI
+	MOVQ table+8(FP), R13
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMatvecTransposedWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX512F, BMI2, CMOV
+TEXT ·hMatvecTransposedWide(SB), NOSPLIT, $0-32
+	MOVQ SI, at+16(FP)
+	MOVQ at+16(FP), CX
+	MOVL 8(CX), AX
+	MOVQ table+8(FP), DX
+	MOVQ (DX)(AX*1), AX
+	MOVL 12(CX), CX
+	LEAQ (AX)(CX*1), AX
+	MOVQ at+16(FP), DX
+	MOVL 16(DX), CX
+	MOVQ table+8(FP), BX
+	MOVQ (BX)(CX*1), CX
+	MOVL 20(DX), DX
+	LEAQ (CX)(DX*1), CX
+	MOVQ at+16(FP), DX
+	MOVQ 48(DX), DX
+	MOVQ at+16(FP), BX
+	MOVQ 32(BX), BX
+	SHLQ $0x03, BX
+
+block:
+	MOVQ      $0x00000080, SI
+	MOVQ      DX, DI
+	CMPQ      DI, SI
+	CMOVQGT   SI, DI
+	CMPQ      DI, $0x78
+	JLE       vecs16none
+	LEAQ      -120(DI), SI
+	MOVQ      $-1, DI
+	BZHIQ     SI, DI, DI
+	KMOVW     DI, K1
+	MOVQ      $0x00000000, SI
+	TESTQ     SI, SI
+	JZ        vecs16zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD   704(AX), Z11
+	VMOVUPD   768(AX), Z12
+	VMOVUPD   832(AX), Z13
+	VMOVUPD   896(AX), Z14
+	VMOVUPD.Z 960(AX), K1, Z15
+	JMP       vecs16begun
+
+vecs16zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+	VPXORQ Z15, Z15, Z15
+
+vecs16begun:
 	MOVQ at+16(FP), DI
 	MOVL 24(DI), SI
 	MOVQ table+8(FP), R8
@@ -39218,21 +21672,1028 @@ vecs1begun:
 	MOVQ 40(DI), R8
 	MOVQ CX, DI
 
-vecs1step:
-	VMASKMOVPD   (DI), Y0, Y2
-	VBROADCASTSD (SI), Y3
-	VFMADD231PD  Y2, Y3, Y1
+vecs16step:
+	VBROADCASTSD (SI), Z16
+	VFMADD231PD  (DI), Z16, Z0
+	VFMADD231PD  64(DI), Z16, Z1
+	VFMADD231PD  128(DI), Z16, Z2
+	VFMADD231PD  192(DI), Z16, Z3
+	VFMADD231PD  256(DI), Z16, Z4
+	VFMADD231PD  320(DI), Z16, Z5
+	VFMADD231PD  384(DI), Z16, Z6
+	VFMADD231PD  448(DI), Z16, Z7
+	VFMADD231PD  512(DI), Z16, Z8
+	VFMADD231PD  576(DI), Z16, Z9
+	VFMADD231PD  640(DI), Z16, Z10
+	VFMADD231PD  704(DI), Z16, Z11
+	VFMADD231PD  768(DI), Z16, Z12
+	VFMADD231PD  832(DI), Z16, Z13
+	VFMADD231PD  896(DI), Z16, Z14
+	VMOVUPD.Z    960(DI), K1, Z17
+	VFMADD231PD  Z17, Z16, Z15
 	ADDQ         $0x08, SI
 	ADDQ         BX, DI
 	DECQ         R8
+	JNZ          vecs16step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, 640(AX)
+	VMOVUPD      Z11, 704(AX)
+	VMOVUPD      Z12, 768(AX)
+	VMOVUPD      Z13, 832(AX)
+	VMOVUPD      Z14, 896(AX)
+	VMOVUPD      Z15, K1, 960(AX)
+	ADDQ         $0x00000400, AX
+	ADDQ         $0x00000400, CX
+	SUBQ         $0x80, DX
+	JG           block
+	JMP          done
+
+vecs16none:
+	CMPQ      DI, $0x70
+	JLE       vecs15none
+	LEAQ      -112(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs15zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD   704(AX), Z11
+	VMOVUPD   768(AX), Z12
+	VMOVUPD   832(AX), Z13
+	VMOVUPD.Z 896(AX), K1, Z14
+	JMP       vecs15begun
+
+vecs15zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+	VPXORQ Z14, Z14, Z14
+
+vecs15begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs15step:
+	VBROADCASTSD (DX), Z15
+	VFMADD231PD  (CX), Z15, Z0
+	VFMADD231PD  64(CX), Z15, Z1
+	VFMADD231PD  128(CX), Z15, Z2
+	VFMADD231PD  192(CX), Z15, Z3
+	VFMADD231PD  256(CX), Z15, Z4
+	VFMADD231PD  320(CX), Z15, Z5
+	VFMADD231PD  384(CX), Z15, Z6
+	VFMADD231PD  448(CX), Z15, Z7
+	VFMADD231PD  512(CX), Z15, Z8
+	VFMADD231PD  576(CX), Z15, Z9
+	VFMADD231PD  640(CX), Z15, Z10
+	VFMADD231PD  704(CX), Z15, Z11
+	VFMADD231PD  768(CX), Z15, Z12
+	VFMADD231PD  832(CX), Z15, Z13
+	VMOVUPD.Z    896(CX), K1, Z16
+	VFMADD231PD  Z16, Z15, Z14
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs15step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, 640(AX)
+	VMOVUPD      Z11, 704(AX)
+	VMOVUPD      Z12, 768(AX)
+	VMOVUPD      Z13, 832(AX)
+	VMOVUPD      Z14, K1, 896(AX)
+	JMP          done
+
+vecs15none:
+	CMPQ      DI, $0x68
+	JLE       vecs14none
+	LEAQ      -104(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs14zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD   704(AX), Z11
+	VMOVUPD   768(AX), Z12
+	VMOVUPD.Z 832(AX), K1, Z13
+	JMP       vecs14begun
+
+vecs14zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+	VPXORQ Z13, Z13, Z13
+
+vecs14begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs14step:
+	VBROADCASTSD (DX), Z14
+	VFMADD231PD  (CX), Z14, Z0
+	VFMADD231PD  64(CX), Z14, Z1
+	VFMADD231PD  128(CX), Z14, Z2
+	VFMADD231PD  192(CX), Z14, Z3
+	VFMADD231PD  256(CX), Z14, Z4
+	VFMADD231PD  320(CX), Z14, Z5
+	VFMADD231PD  384(CX), Z14, Z6
+	VFMADD231PD  448(CX), Z14, Z7
+	VFMADD231PD  512(CX), Z14, Z8
+	VFMADD231PD  576(CX), Z14, Z9
+	VFMADD231PD  640(CX), Z14, Z10
+	VFMADD231PD  704(CX), Z14, Z11
+	VFMADD231PD  768(CX), Z14, Z12
+	VMOVUPD.Z    832(CX), K1, Z15
+	VFMADD231PD  Z15, Z14, Z13
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs14step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, 640(AX)
+	VMOVUPD      Z11, 704(AX)
+	VMOVUPD      Z12, 768(AX)
+	VMOVUPD      Z13, K1, 832(AX)
+	JMP          done
+
+vecs14none:
+	CMPQ      DI, $0x60
+	JLE       vecs13none
+	LEAQ      -96(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs13zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD   704(AX), Z11
+	VMOVUPD.Z 768(AX), K1, Z12
+	JMP       vecs13begun
+
+vecs13zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+	VPXORQ Z12, Z12, Z12
+
+vecs13begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs13step:
+	VBROADCASTSD (DX), Z13
+	VFMADD231PD  (CX), Z13, Z0
+	VFMADD231PD  64(CX), Z13, Z1
+	VFMADD231PD  128(CX), Z13, Z2
+	VFMADD231PD  192(CX), Z13, Z3
+	VFMADD231PD  256(CX), Z13, Z4
+	VFMADD231PD  320(CX), Z13, Z5
+	VFMADD231PD  384(CX), Z13, Z6
+	VFMADD231PD  448(CX), Z13, Z7
+	VFMADD231PD  512(CX), Z13, Z8
+	VFMADD231PD  576(CX), Z13, Z9
+	VFMADD231PD  640(CX), Z13, Z10
+	VFMADD231PD  704(CX), Z13, Z11
+	VMOVUPD.Z    768(CX), K1, Z14
+	VFMADD231PD  Z14, Z13, Z12
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs13step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, 640(AX)
+	VMOVUPD      Z11, 704(AX)
+	VMOVUPD      Z12, K1, 768(AX)
+	JMP          done
+
+vecs13none:
+	CMPQ      DI, $0x58
+	JLE       vecs12none
+	LEAQ      -88(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs12zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD   640(AX), Z10
+	VMOVUPD.Z 704(AX), K1, Z11
+	JMP       vecs12begun
+
+vecs12zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+vecs12begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs12step:
+	VBROADCASTSD (DX), Z12
+	VFMADD231PD  (CX), Z12, Z0
+	VFMADD231PD  64(CX), Z12, Z1
+	VFMADD231PD  128(CX), Z12, Z2
+	VFMADD231PD  192(CX), Z12, Z3
+	VFMADD231PD  256(CX), Z12, Z4
+	VFMADD231PD  320(CX), Z12, Z5
+	VFMADD231PD  384(CX), Z12, Z6
+	VFMADD231PD  448(CX), Z12, Z7
+	VFMADD231PD  512(CX), Z12, Z8
+	VFMADD231PD  576(CX), Z12, Z9
+	VFMADD231PD  640(CX), Z12, Z10
+	VMOVUPD.Z    704(CX), K1, Z13
+	VFMADD231PD  Z13, Z12, Z11
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs12step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, 640(AX)
+	VMOVUPD      Z11, K1, 704(AX)
+	JMP          done
+
+vecs12none:
+	CMPQ      DI, $0x50
+	JLE       vecs11none
+	LEAQ      -80(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs11zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD   576(AX), Z9
+	VMOVUPD.Z 640(AX), K1, Z10
+	JMP       vecs11begun
+
+vecs11zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+
+vecs11begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs11step:
+	VBROADCASTSD (DX), Z11
+	VFMADD231PD  (CX), Z11, Z0
+	VFMADD231PD  64(CX), Z11, Z1
+	VFMADD231PD  128(CX), Z11, Z2
+	VFMADD231PD  192(CX), Z11, Z3
+	VFMADD231PD  256(CX), Z11, Z4
+	VFMADD231PD  320(CX), Z11, Z5
+	VFMADD231PD  384(CX), Z11, Z6
+	VFMADD231PD  448(CX), Z11, Z7
+	VFMADD231PD  512(CX), Z11, Z8
+	VFMADD231PD  576(CX), Z11, Z9
+	VMOVUPD.Z    640(CX), K1, Z12
+	VFMADD231PD  Z12, Z11, Z10
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs11step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, 576(AX)
+	VMOVUPD      Z10, K1, 640(AX)
+	JMP          done
+
+vecs11none:
+	CMPQ      DI, $0x48
+	JLE       vecs10none
+	LEAQ      -72(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs10zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD   512(AX), Z8
+	VMOVUPD.Z 576(AX), K1, Z9
+	JMP       vecs10begun
+
+vecs10zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+
+vecs10begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs10step:
+	VBROADCASTSD (DX), Z10
+	VFMADD231PD  (CX), Z10, Z0
+	VFMADD231PD  64(CX), Z10, Z1
+	VFMADD231PD  128(CX), Z10, Z2
+	VFMADD231PD  192(CX), Z10, Z3
+	VFMADD231PD  256(CX), Z10, Z4
+	VFMADD231PD  320(CX), Z10, Z5
+	VFMADD231PD  384(CX), Z10, Z6
+	VFMADD231PD  448(CX), Z10, Z7
+	VFMADD231PD  512(CX), Z10, Z8
+	VMOVUPD.Z    576(CX), K1, Z11
+	VFMADD231PD  Z11, Z10, Z9
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs10step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, 512(AX)
+	VMOVUPD      Z9, K1, 576(AX)
+	JMP          done
+
+vecs10none:
+	CMPQ      DI, $0x40
+	JLE       vecs9none
+	LEAQ      -64(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs9zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD   448(AX), Z7
+	VMOVUPD.Z 512(AX), K1, Z8
+	JMP       vecs9begun
+
+vecs9zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+
+vecs9begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs9step:
+	VBROADCASTSD (DX), Z9
+	VFMADD231PD  (CX), Z9, Z0
+	VFMADD231PD  64(CX), Z9, Z1
+	VFMADD231PD  128(CX), Z9, Z2
+	VFMADD231PD  192(CX), Z9, Z3
+	VFMADD231PD  256(CX), Z9, Z4
+	VFMADD231PD  320(CX), Z9, Z5
+	VFMADD231PD  384(CX), Z9, Z6
+	VFMADD231PD  448(CX), Z9, Z7
+	VMOVUPD.Z    512(CX), K1, Z10
+	VFMADD231PD  Z10, Z9, Z8
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs9step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, 448(AX)
+	VMOVUPD      Z8, K1, 512(AX)
+	JMP          done
+
+vecs9none:
+	CMPQ      DI, $0x38
+	JLE       vecs8none
+	LEAQ      -56(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs8zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD   384(AX), Z6
+	VMOVUPD.Z 448(AX), K1, Z7
+	JMP       vecs8begun
+
+vecs8zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+vecs8begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs8step:
+	VBROADCASTSD (DX), Z8
+	VFMADD231PD  (CX), Z8, Z0
+	VFMADD231PD  64(CX), Z8, Z1
+	VFMADD231PD  128(CX), Z8, Z2
+	VFMADD231PD  192(CX), Z8, Z3
+	VFMADD231PD  256(CX), Z8, Z4
+	VFMADD231PD  320(CX), Z8, Z5
+	VFMADD231PD  384(CX), Z8, Z6
+	VMOVUPD.Z    448(CX), K1, Z9
+	VFMADD231PD  Z9, Z8, Z7
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs8step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, 384(AX)
+	VMOVUPD      Z7, K1, 448(AX)
+	JMP          done
+
+vecs8none:
+	CMPQ      DI, $0x30
+	JLE       vecs7none
+	LEAQ      -48(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs7zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD   320(AX), Z5
+	VMOVUPD.Z 384(AX), K1, Z6
+	JMP       vecs7begun
+
+vecs7zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+
+vecs7begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs7step:
+	VBROADCASTSD (DX), Z7
+	VFMADD231PD  (CX), Z7, Z0
+	VFMADD231PD  64(CX), Z7, Z1
+	VFMADD231PD  128(CX), Z7, Z2
+	VFMADD231PD  192(CX), Z7, Z3
+	VFMADD231PD  256(CX), Z7, Z4
+	VFMADD231PD  320(CX), Z7, Z5
+	VMOVUPD.Z    384(CX), K1, Z8
+	VFMADD231PD  Z8, Z7, Z6
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs7step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, 320(AX)
+	VMOVUPD      Z6, K1, 384(AX)
+	JMP          done
+
+vecs7none:
+	CMPQ      DI, $0x28
+	JLE       vecs6none
+	LEAQ      -40(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs6zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD   256(AX), Z4
+	VMOVUPD.Z 320(AX), K1, Z5
+	JMP       vecs6begun
+
+vecs6zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+vecs6begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs6step:
+	VBROADCASTSD (DX), Z6
+	VFMADD231PD  (CX), Z6, Z0
+	VFMADD231PD  64(CX), Z6, Z1
+	VFMADD231PD  128(CX), Z6, Z2
+	VFMADD231PD  192(CX), Z6, Z3
+	VFMADD231PD  256(CX), Z6, Z4
+	VMOVUPD.Z    320(CX), K1, Z7
+	VFMADD231PD  Z7, Z6, Z5
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs6step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, 256(AX)
+	VMOVUPD      Z5, K1, 320(AX)
+	JMP          done
+
+vecs6none:
+	CMPQ      DI, $0x20
+	JLE       vecs5none
+	LEAQ      -32(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs5zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD   192(AX), Z3
+	VMOVUPD.Z 256(AX), K1, Z4
+	JMP       vecs5begun
+
+vecs5zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+
+vecs5begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs5step:
+	VBROADCASTSD (DX), Z5
+	VFMADD231PD  (CX), Z5, Z0
+	VFMADD231PD  64(CX), Z5, Z1
+	VFMADD231PD  128(CX), Z5, Z2
+	VFMADD231PD  192(CX), Z5, Z3
+	VMOVUPD.Z    256(CX), K1, Z6
+	VFMADD231PD  Z6, Z5, Z4
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs5step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, 192(AX)
+	VMOVUPD      Z4, K1, 256(AX)
+	JMP          done
+
+vecs5none:
+	CMPQ      DI, $0x18
+	JLE       vecs4none
+	LEAQ      -24(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs4zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD   128(AX), Z2
+	VMOVUPD.Z 192(AX), K1, Z3
+	JMP       vecs4begun
+
+vecs4zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+vecs4begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs4step:
+	VBROADCASTSD (DX), Z4
+	VFMADD231PD  (CX), Z4, Z0
+	VFMADD231PD  64(CX), Z4, Z1
+	VFMADD231PD  128(CX), Z4, Z2
+	VMOVUPD.Z    192(CX), K1, Z5
+	VFMADD231PD  Z5, Z4, Z3
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs4step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, 128(AX)
+	VMOVUPD      Z3, K1, 192(AX)
+	JMP          done
+
+vecs4none:
+	CMPQ      DI, $0x10
+	JLE       vecs3none
+	LEAQ      -16(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs3zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD   64(AX), Z1
+	VMOVUPD.Z 128(AX), K1, Z2
+	JMP       vecs3begun
+
+vecs3zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+
+vecs3begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs3step:
+	VBROADCASTSD (DX), Z3
+	VFMADD231PD  (CX), Z3, Z0
+	VFMADD231PD  64(CX), Z3, Z1
+	VMOVUPD.Z    128(CX), K1, Z4
+	VFMADD231PD  Z4, Z3, Z2
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs3step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, 64(AX)
+	VMOVUPD      Z2, K1, 128(AX)
+	JMP          done
+
+vecs3none:
+	CMPQ      DI, $0x08
+	JLE       vecs2none
+	LEAQ      -8(DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs2zero
+	VMOVUPD   (AX), Z0
+	VMOVUPD.Z 64(AX), K1, Z1
+	JMP       vecs2begun
+
+vecs2zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+vecs2begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs2step:
+	VBROADCASTSD (DX), Z2
+	VFMADD231PD  (CX), Z2, Z0
+	VMOVUPD.Z    64(CX), K1, Z3
+	VFMADD231PD  Z3, Z2, Z1
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
+	JNZ          vecs2step
+	VMOVUPD      Z0, (AX)
+	VMOVUPD      Z1, K1, 64(AX)
+	JMP          done
+
+vecs2none:
+	CMPQ      DI, $0x00
+	JLE       vecs1none
+	LEAQ      (DI), DX
+	MOVQ      $-1, SI
+	BZHIQ     DX, SI, SI
+	KMOVW     SI, K1
+	MOVQ      $0x00000000, DX
+	TESTQ     DX, DX
+	JZ        vecs1zero
+	VMOVUPD.Z (AX), K1, Z0
+	JMP       vecs1begun
+
+vecs1zero:
+	VPXORQ Z0, Z0, Z0
+
+vecs1begun:
+	MOVQ at+16(FP), SI
+	MOVL 24(SI), DX
+	MOVQ table+8(FP), DI
+	MOVQ (DI)(DX*1), DX
+	MOVL 28(SI), SI
+	LEAQ (DX)(SI*1), DX
+	MOVQ at+16(FP), SI
+	MOVQ 40(SI), SI
+
+vecs1step:
+	VBROADCASTSD (DX), Z1
+	VMOVUPD.Z    (CX), K1, Z2
+	VFMADD231PD  Z2, Z1, Z0
+	ADDQ         $0x08, DX
+	ADDQ         BX, CX
+	DECQ         SI
 	JNZ          vecs1step
-	VMASKMOVPD   Y1, Y0, (AX)
-	ADDQ         $0x00000020, AX
-	ADDQ         $0x00000020, CX
-	SUBQ         $0x04, DX
-	JMP          vecs1
+	VMOVUPD      Z0, K1, (AX)
+	JMP          done
 
 vecs1none:
+done:
 	MOVQ at+16(FP), SI
 	MOVQ table+8(FP), R13
 	MOVQ 64(SI), AX
@@ -39384,7 +22845,513 @@ rows12step:
 	JMP          rows12
 
 rows12none:
-rows6:
+	CMPQ       DX, $0x0b
+	JL         rows11none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), R9
+	LEAQ       (R9)(DI*1), DI
+	MOVQ       $0x00000000, R10
+	TESTQ      R10, R10
+	JZ         rows11zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (R9), Y0, Y7
+	VMASKMOVPD (R9)(BX*1), Y0, Y8
+	VMASKMOVPD (R9)(BX*2), Y0, Y9
+	VMASKMOVPD (DI), Y0, Y10
+	VMASKMOVPD (DI)(BX*1), Y0, Y11
+	JMP        rows11begun
+
+rows11zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+	VXORPD Y11, Y11, Y11
+
+rows11begun:
+	MOVQ at+16(FP), R11
+	MOVL 24(R11), R10
+	MOVQ table+8(FP), R12
+	MOVQ (R12)(R10*1), R10
+	MOVL 28(R11), R11
+	LEAQ (R10)(R11*1), R10
+	MOVQ $0x00000004, R11
+	SHLQ $0x03, R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	MOVQ at+16(FP), R13
+	MOVQ 48(R13), R13
+	LEAQ (R13)(R13*2), R13
+	ADDQ R13, R13
+	SHLQ $0x03, R13
+	MOVQ CX, R14
+	LEAQ (CX)(R13*1), R15
+
+rows11step:
+	VMASKMOVPD   (R10), Y0, Y12
+	VBROADCASTSD (R14), Y13
+	VFMADD231PD  Y12, Y13, Y1
+	VBROADCASTSD 8(R14), Y13
+	VFMADD231PD  Y12, Y13, Y2
+	VBROADCASTSD 16(R14), Y13
+	VFMADD231PD  Y12, Y13, Y3
+	VBROADCASTSD 24(R14), Y13
+	VFMADD231PD  Y12, Y13, Y4
+	VBROADCASTSD 32(R14), Y13
+	VFMADD231PD  Y12, Y13, Y5
+	VBROADCASTSD 40(R14), Y13
+	VFMADD231PD  Y12, Y13, Y6
+	VBROADCASTSD (R15), Y13
+	VFMADD231PD  Y12, Y13, Y7
+	VBROADCASTSD 8(R15), Y13
+	VFMADD231PD  Y12, Y13, Y8
+	VBROADCASTSD 16(R15), Y13
+	VFMADD231PD  Y12, Y13, Y9
+	VBROADCASTSD 24(R15), Y13
+	VFMADD231PD  Y12, Y13, Y10
+	VBROADCASTSD 32(R15), Y13
+	VFMADD231PD  Y12, Y13, Y11
+	ADDQ         $0x30, R14
+	ADDQ         $0x30, R15
+	ADDQ         R11, R10
+	DECQ         R12
+	JNZ          rows11step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (R9)
+	VMASKMOVPD   Y8, Y0, (R9)(BX*1)
+	VMASKMOVPD   Y9, Y0, (R9)(BX*2)
+	VMASKMOVPD   Y10, Y0, (DI)
+	VMASKMOVPD   Y11, Y0, (DI)(BX*1)
+	ADDQ         R13, CX
+	ADDQ         R13, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x0b, DX
+	JMP          done
+
+rows11none:
+	CMPQ       DX, $0x0a
+	JL         rows10none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), R9
+	LEAQ       (R9)(DI*1), DI
+	MOVQ       $0x00000000, R10
+	TESTQ      R10, R10
+	JZ         rows10zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (R9), Y0, Y7
+	VMASKMOVPD (R9)(BX*1), Y0, Y8
+	VMASKMOVPD (R9)(BX*2), Y0, Y9
+	VMASKMOVPD (DI), Y0, Y10
+	JMP        rows10begun
+
+rows10zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+	VXORPD Y10, Y10, Y10
+
+rows10begun:
+	MOVQ at+16(FP), R11
+	MOVL 24(R11), R10
+	MOVQ table+8(FP), R12
+	MOVQ (R12)(R10*1), R10
+	MOVL 28(R11), R11
+	LEAQ (R10)(R11*1), R10
+	MOVQ $0x00000004, R11
+	SHLQ $0x03, R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	MOVQ at+16(FP), R13
+	MOVQ 48(R13), R13
+	LEAQ (R13)(R13*2), R13
+	ADDQ R13, R13
+	SHLQ $0x03, R13
+	MOVQ CX, R14
+	LEAQ (CX)(R13*1), R15
+
+rows10step:
+	VMASKMOVPD   (R10), Y0, Y11
+	VBROADCASTSD (R14), Y12
+	VFMADD231PD  Y11, Y12, Y1
+	VBROADCASTSD 8(R14), Y12
+	VFMADD231PD  Y11, Y12, Y2
+	VBROADCASTSD 16(R14), Y12
+	VFMADD231PD  Y11, Y12, Y3
+	VBROADCASTSD 24(R14), Y12
+	VFMADD231PD  Y11, Y12, Y4
+	VBROADCASTSD 32(R14), Y12
+	VFMADD231PD  Y11, Y12, Y5
+	VBROADCASTSD 40(R14), Y12
+	VFMADD231PD  Y11, Y12, Y6
+	VBROADCASTSD (R15), Y12
+	VFMADD231PD  Y11, Y12, Y7
+	VBROADCASTSD 8(R15), Y12
+	VFMADD231PD  Y11, Y12, Y8
+	VBROADCASTSD 16(R15), Y12
+	VFMADD231PD  Y11, Y12, Y9
+	VBROADCASTSD 24(R15), Y12
+	VFMADD231PD  Y11, Y12, Y10
+	ADDQ         $0x30, R14
+	ADDQ         $0x30, R15
+	ADDQ         R11, R10
+	DECQ         R12
+	JNZ          rows10step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (R9)
+	VMASKMOVPD   Y8, Y0, (R9)(BX*1)
+	VMASKMOVPD   Y9, Y0, (R9)(BX*2)
+	VMASKMOVPD   Y10, Y0, (DI)
+	ADDQ         R13, CX
+	ADDQ         R13, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x0a, DX
+	JMP          done
+
+rows10none:
+	CMPQ       DX, $0x09
+	JL         rows9none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), DI
+	MOVQ       $0x00000000, R9
+	TESTQ      R9, R9
+	JZ         rows9zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (DI), Y0, Y7
+	VMASKMOVPD (DI)(BX*1), Y0, Y8
+	VMASKMOVPD (DI)(BX*2), Y0, Y9
+	JMP        rows9begun
+
+rows9zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+	VXORPD Y9, Y9, Y9
+
+rows9begun:
+	MOVQ at+16(FP), R10
+	MOVL 24(R10), R9
+	MOVQ table+8(FP), R11
+	MOVQ (R11)(R9*1), R9
+	MOVL 28(R10), R10
+	LEAQ (R9)(R10*1), R9
+	MOVQ $0x00000004, R10
+	SHLQ $0x03, R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	LEAQ (R12)(R12*2), R12
+	ADDQ R12, R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows9step:
+	VMASKMOVPD   (R9), Y0, Y10
+	VBROADCASTSD (R13), Y11
+	VFMADD231PD  Y10, Y11, Y1
+	VBROADCASTSD 8(R13), Y11
+	VFMADD231PD  Y10, Y11, Y2
+	VBROADCASTSD 16(R13), Y11
+	VFMADD231PD  Y10, Y11, Y3
+	VBROADCASTSD 24(R13), Y11
+	VFMADD231PD  Y10, Y11, Y4
+	VBROADCASTSD 32(R13), Y11
+	VFMADD231PD  Y10, Y11, Y5
+	VBROADCASTSD 40(R13), Y11
+	VFMADD231PD  Y10, Y11, Y6
+	VBROADCASTSD (R14), Y11
+	VFMADD231PD  Y10, Y11, Y7
+	VBROADCASTSD 8(R14), Y11
+	VFMADD231PD  Y10, Y11, Y8
+	VBROADCASTSD 16(R14), Y11
+	VFMADD231PD  Y10, Y11, Y9
+	ADDQ         $0x30, R13
+	ADDQ         $0x30, R14
+	ADDQ         R10, R9
+	DECQ         R11
+	JNZ          rows9step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (DI)
+	VMASKMOVPD   Y8, Y0, (DI)(BX*1)
+	VMASKMOVPD   Y9, Y0, (DI)(BX*2)
+	ADDQ         R12, CX
+	ADDQ         R12, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x09, DX
+	JMP          done
+
+rows9none:
+	CMPQ       DX, $0x08
+	JL         rows8none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), DI
+	MOVQ       $0x00000000, R9
+	TESTQ      R9, R9
+	JZ         rows8zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (DI), Y0, Y7
+	VMASKMOVPD (DI)(BX*1), Y0, Y8
+	JMP        rows8begun
+
+rows8zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+	VXORPD Y8, Y8, Y8
+
+rows8begun:
+	MOVQ at+16(FP), R10
+	MOVL 24(R10), R9
+	MOVQ table+8(FP), R11
+	MOVQ (R11)(R9*1), R9
+	MOVL 28(R10), R10
+	LEAQ (R9)(R10*1), R9
+	MOVQ $0x00000004, R10
+	SHLQ $0x03, R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	LEAQ (R12)(R12*2), R12
+	ADDQ R12, R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows8step:
+	VMASKMOVPD   (R9), Y0, Y9
+	VBROADCASTSD (R13), Y10
+	VFMADD231PD  Y9, Y10, Y1
+	VBROADCASTSD 8(R13), Y10
+	VFMADD231PD  Y9, Y10, Y2
+	VBROADCASTSD 16(R13), Y10
+	VFMADD231PD  Y9, Y10, Y3
+	VBROADCASTSD 24(R13), Y10
+	VFMADD231PD  Y9, Y10, Y4
+	VBROADCASTSD 32(R13), Y10
+	VFMADD231PD  Y9, Y10, Y5
+	VBROADCASTSD 40(R13), Y10
+	VFMADD231PD  Y9, Y10, Y6
+	VBROADCASTSD (R14), Y10
+	VFMADD231PD  Y9, Y10, Y7
+	VBROADCASTSD 8(R14), Y10
+	VFMADD231PD  Y9, Y10, Y8
+	ADDQ         $0x30, R13
+	ADDQ         $0x30, R14
+	ADDQ         R10, R9
+	DECQ         R11
+	JNZ          rows8step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (DI)
+	VMASKMOVPD   Y8, Y0, (DI)(BX*1)
+	ADDQ         R12, CX
+	ADDQ         R12, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x08, DX
+	JMP          done
+
+rows8none:
+	CMPQ       DX, $0x07
+	JL         rows7none
+	MOVQ       $0x00000004, BX
+	SHLQ       $0x03, BX
+	MOVQ       AX, SI
+	LEAQ       (BX)(BX*2), DI
+	LEAQ       (SI)(DI*1), R8
+	LEAQ       (R8)(DI*1), DI
+	MOVQ       $0x00000000, R9
+	TESTQ      R9, R9
+	JZ         rows7zero
+	VMASKMOVPD (SI), Y0, Y1
+	VMASKMOVPD (SI)(BX*1), Y0, Y2
+	VMASKMOVPD (SI)(BX*2), Y0, Y3
+	VMASKMOVPD (R8), Y0, Y4
+	VMASKMOVPD (R8)(BX*1), Y0, Y5
+	VMASKMOVPD (R8)(BX*2), Y0, Y6
+	VMASKMOVPD (DI), Y0, Y7
+	JMP        rows7begun
+
+rows7zero:
+	VXORPD Y1, Y1, Y1
+	VXORPD Y2, Y2, Y2
+	VXORPD Y3, Y3, Y3
+	VXORPD Y4, Y4, Y4
+	VXORPD Y5, Y5, Y5
+	VXORPD Y6, Y6, Y6
+	VXORPD Y7, Y7, Y7
+
+rows7begun:
+	MOVQ at+16(FP), R10
+	MOVL 24(R10), R9
+	MOVQ table+8(FP), R11
+	MOVQ (R11)(R9*1), R9
+	MOVL 28(R10), R10
+	LEAQ (R9)(R10*1), R9
+	MOVQ $0x00000004, R10
+	SHLQ $0x03, R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	LEAQ (R12)(R12*2), R12
+	ADDQ R12, R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows7step:
+	VMASKMOVPD   (R9), Y0, Y8
+	VBROADCASTSD (R13), Y9
+	VFMADD231PD  Y8, Y9, Y1
+	VBROADCASTSD 8(R13), Y9
+	VFMADD231PD  Y8, Y9, Y2
+	VBROADCASTSD 16(R13), Y9
+	VFMADD231PD  Y8, Y9, Y3
+	VBROADCASTSD 24(R13), Y9
+	VFMADD231PD  Y8, Y9, Y4
+	VBROADCASTSD 32(R13), Y9
+	VFMADD231PD  Y8, Y9, Y5
+	VBROADCASTSD 40(R13), Y9
+	VFMADD231PD  Y8, Y9, Y6
+	VBROADCASTSD (R14), Y9
+	VFMADD231PD  Y8, Y9, Y7
+	ADDQ         $0x30, R13
+	ADDQ         $0x30, R14
+	ADDQ         R10, R9
+	DECQ         R11
+	JNZ          rows7step
+	VMASKMOVPD   Y1, Y0, (SI)
+	VMASKMOVPD   Y2, Y0, (SI)(BX*1)
+	VMASKMOVPD   Y3, Y0, (SI)(BX*2)
+	VMASKMOVPD   Y4, Y0, (R8)
+	VMASKMOVPD   Y5, Y0, (R8)(BX*1)
+	VMASKMOVPD   Y6, Y0, (R8)(BX*2)
+	VMASKMOVPD   Y7, Y0, (DI)
+	ADDQ         R12, CX
+	ADDQ         R12, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x07, DX
+	JMP          done
+
+rows7none:
 	CMPQ       DX, $0x06
 	JL         rows6none
 	MOVQ       $0x00000004, BX
@@ -39461,7 +23428,7 @@ rows6step:
 	ADDQ         BX, AX
 	ADDQ         BX, AX
 	SUBQ         $0x06, DX
-	JMP          rows6
+	JMP          done
 
 rows6none:
 	CMPQ       DX, $0x05
@@ -40265,6 +24232,1473 @@ done:
 	ADDQ $0x40, SI
 	JMP  AX
 
+// func hMatvecLanes8Wide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX512F
+TEXT ·hMatvecLanes8Wide(SB), NOSPLIT, $0-32
+	MOVQ SI, at+16(FP)
+	MOVQ at+16(FP), CX
+	MOVL 8(CX), AX
+	MOVQ table+8(FP), DX
+	MOVQ (DX)(AX*1), AX
+	MOVL 12(CX), CX
+	LEAQ (AX)(CX*1), AX
+	MOVQ at+16(FP), DX
+	MOVL 16(DX), CX
+	MOVQ table+8(FP), BX
+	MOVQ (BX)(CX*1), CX
+	MOVL 20(DX), DX
+	LEAQ (CX)(DX*1), CX
+	MOVQ at+16(FP), DX
+	MOVQ 40(DX), DX
+
+rows12:
+	CMPQ    DX, $0x0c
+	JL      rows12none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), R9
+	LEAQ    (R9)(DI*1), DI
+	MOVQ    $0x00000000, R10
+	TESTQ   R10, R10
+	JZ      rows12zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (R9), Z6
+	VMOVUPD (R9)(BX*1), Z7
+	VMOVUPD (R9)(BX*2), Z8
+	VMOVUPD (DI), Z9
+	VMOVUPD (DI)(BX*1), Z10
+	VMOVUPD (DI)(BX*2), Z11
+	JMP     rows12begun
+
+rows12zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+rows12begun:
+	MOVQ at+16(FP), R11
+	MOVL 24(R11), R10
+	MOVQ table+8(FP), R12
+	MOVQ (R12)(R10*1), R10
+	MOVL 28(R11), R11
+	LEAQ (R10)(R11*1), R10
+	MOVQ $0x00000008, R11
+	SHLQ $0x03, R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	MOVQ at+16(FP), R13
+	MOVQ 48(R13), R13
+	LEAQ (R13)(R13*2), R13
+	ADDQ R13, R13
+	SHLQ $0x03, R13
+	MOVQ CX, R14
+	LEAQ (CX)(R13*1), R15
+
+rows12step:
+	VMOVUPD          (R10), Z12
+	VFMADD231PD.BCST (R14), Z12, Z0
+	VFMADD231PD.BCST 8(R14), Z12, Z1
+	VFMADD231PD.BCST 16(R14), Z12, Z2
+	VFMADD231PD.BCST 24(R14), Z12, Z3
+	VFMADD231PD.BCST 32(R14), Z12, Z4
+	VFMADD231PD.BCST 40(R14), Z12, Z5
+	VFMADD231PD.BCST (R15), Z12, Z6
+	VFMADD231PD.BCST 8(R15), Z12, Z7
+	VFMADD231PD.BCST 16(R15), Z12, Z8
+	VFMADD231PD.BCST 24(R15), Z12, Z9
+	VFMADD231PD.BCST 32(R15), Z12, Z10
+	VFMADD231PD.BCST 40(R15), Z12, Z11
+	ADDQ             $0x30, R14
+	ADDQ             $0x30, R15
+	ADDQ             R11, R10
+	DECQ             R12
+	JNZ              rows12step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (R9)
+	VMOVUPD          Z7, (R9)(BX*1)
+	VMOVUPD          Z8, (R9)(BX*2)
+	VMOVUPD          Z9, (DI)
+	VMOVUPD          Z10, (DI)(BX*1)
+	VMOVUPD          Z11, (DI)(BX*2)
+	ADDQ             R13, CX
+	ADDQ             R13, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x0c, DX
+	JMP              rows12
+
+rows12none:
+	CMPQ    DX, $0x0b
+	JL      rows11none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), R9
+	LEAQ    (R9)(DI*1), DI
+	MOVQ    $0x00000000, R10
+	TESTQ   R10, R10
+	JZ      rows11zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (R9), Z6
+	VMOVUPD (R9)(BX*1), Z7
+	VMOVUPD (R9)(BX*2), Z8
+	VMOVUPD (DI), Z9
+	VMOVUPD (DI)(BX*1), Z10
+	JMP     rows11begun
+
+rows11zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+
+rows11begun:
+	MOVQ at+16(FP), R11
+	MOVL 24(R11), R10
+	MOVQ table+8(FP), R12
+	MOVQ (R12)(R10*1), R10
+	MOVL 28(R11), R11
+	LEAQ (R10)(R11*1), R10
+	MOVQ $0x00000008, R11
+	SHLQ $0x03, R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	MOVQ at+16(FP), R13
+	MOVQ 48(R13), R13
+	LEAQ (R13)(R13*2), R13
+	ADDQ R13, R13
+	SHLQ $0x03, R13
+	MOVQ CX, R14
+	LEAQ (CX)(R13*1), R15
+
+rows11step:
+	VMOVUPD          (R10), Z11
+	VFMADD231PD.BCST (R14), Z11, Z0
+	VFMADD231PD.BCST 8(R14), Z11, Z1
+	VFMADD231PD.BCST 16(R14), Z11, Z2
+	VFMADD231PD.BCST 24(R14), Z11, Z3
+	VFMADD231PD.BCST 32(R14), Z11, Z4
+	VFMADD231PD.BCST 40(R14), Z11, Z5
+	VFMADD231PD.BCST (R15), Z11, Z6
+	VFMADD231PD.BCST 8(R15), Z11, Z7
+	VFMADD231PD.BCST 16(R15), Z11, Z8
+	VFMADD231PD.BCST 24(R15), Z11, Z9
+	VFMADD231PD.BCST 32(R15), Z11, Z10
+	ADDQ             $0x30, R14
+	ADDQ             $0x30, R15
+	ADDQ             R11, R10
+	DECQ             R12
+	JNZ              rows11step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (R9)
+	VMOVUPD          Z7, (R9)(BX*1)
+	VMOVUPD          Z8, (R9)(BX*2)
+	VMOVUPD          Z9, (DI)
+	VMOVUPD          Z10, (DI)(BX*1)
+	ADDQ             R13, CX
+	ADDQ             R13, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x0b, DX
+	JMP              done
+
+rows11none:
+	CMPQ    DX, $0x0a
+	JL      rows10none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), R9
+	LEAQ    (R9)(DI*1), DI
+	MOVQ    $0x00000000, R10
+	TESTQ   R10, R10
+	JZ      rows10zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (R9), Z6
+	VMOVUPD (R9)(BX*1), Z7
+	VMOVUPD (R9)(BX*2), Z8
+	VMOVUPD (DI), Z9
+	JMP     rows10begun
+
+rows10zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+
+rows10begun:
+	MOVQ at+16(FP), R11
+	MOVL 24(R11), R10
+	MOVQ table+8(FP), R12
+	MOVQ (R12)(R10*1), R10
+	MOVL 28(R11), R11
+	LEAQ (R10)(R11*1), R10
+	MOVQ $0x00000008, R11
+	SHLQ $0x03, R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	MOVQ at+16(FP), R13
+	MOVQ 48(R13), R13
+	LEAQ (R13)(R13*2), R13
+	ADDQ R13, R13
+	SHLQ $0x03, R13
+	MOVQ CX, R14
+	LEAQ (CX)(R13*1), R15
+
+rows10step:
+	VMOVUPD          (R10), Z10
+	VFMADD231PD.BCST (R14), Z10, Z0
+	VFMADD231PD.BCST 8(R14), Z10, Z1
+	VFMADD231PD.BCST 16(R14), Z10, Z2
+	VFMADD231PD.BCST 24(R14), Z10, Z3
+	VFMADD231PD.BCST 32(R14), Z10, Z4
+	VFMADD231PD.BCST 40(R14), Z10, Z5
+	VFMADD231PD.BCST (R15), Z10, Z6
+	VFMADD231PD.BCST 8(R15), Z10, Z7
+	VFMADD231PD.BCST 16(R15), Z10, Z8
+	VFMADD231PD.BCST 24(R15), Z10, Z9
+	ADDQ             $0x30, R14
+	ADDQ             $0x30, R15
+	ADDQ             R11, R10
+	DECQ             R12
+	JNZ              rows10step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (R9)
+	VMOVUPD          Z7, (R9)(BX*1)
+	VMOVUPD          Z8, (R9)(BX*2)
+	VMOVUPD          Z9, (DI)
+	ADDQ             R13, CX
+	ADDQ             R13, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x0a, DX
+	JMP              done
+
+rows10none:
+	CMPQ    DX, $0x09
+	JL      rows9none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), DI
+	MOVQ    $0x00000000, R9
+	TESTQ   R9, R9
+	JZ      rows9zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (DI), Z6
+	VMOVUPD (DI)(BX*1), Z7
+	VMOVUPD (DI)(BX*2), Z8
+	JMP     rows9begun
+
+rows9zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+
+rows9begun:
+	MOVQ at+16(FP), R10
+	MOVL 24(R10), R9
+	MOVQ table+8(FP), R11
+	MOVQ (R11)(R9*1), R9
+	MOVL 28(R10), R10
+	LEAQ (R9)(R10*1), R9
+	MOVQ $0x00000008, R10
+	SHLQ $0x03, R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	LEAQ (R12)(R12*2), R12
+	ADDQ R12, R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows9step:
+	VMOVUPD          (R9), Z9
+	VFMADD231PD.BCST (R13), Z9, Z0
+	VFMADD231PD.BCST 8(R13), Z9, Z1
+	VFMADD231PD.BCST 16(R13), Z9, Z2
+	VFMADD231PD.BCST 24(R13), Z9, Z3
+	VFMADD231PD.BCST 32(R13), Z9, Z4
+	VFMADD231PD.BCST 40(R13), Z9, Z5
+	VFMADD231PD.BCST (R14), Z9, Z6
+	VFMADD231PD.BCST 8(R14), Z9, Z7
+	VFMADD231PD.BCST 16(R14), Z9, Z8
+	ADDQ             $0x30, R13
+	ADDQ             $0x30, R14
+	ADDQ             R10, R9
+	DECQ             R11
+	JNZ              rows9step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (DI)
+	VMOVUPD          Z7, (DI)(BX*1)
+	VMOVUPD          Z8, (DI)(BX*2)
+	ADDQ             R12, CX
+	ADDQ             R12, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x09, DX
+	JMP              done
+
+rows9none:
+	CMPQ    DX, $0x08
+	JL      rows8none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), DI
+	MOVQ    $0x00000000, R9
+	TESTQ   R9, R9
+	JZ      rows8zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (DI), Z6
+	VMOVUPD (DI)(BX*1), Z7
+	JMP     rows8begun
+
+rows8zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+rows8begun:
+	MOVQ at+16(FP), R10
+	MOVL 24(R10), R9
+	MOVQ table+8(FP), R11
+	MOVQ (R11)(R9*1), R9
+	MOVL 28(R10), R10
+	LEAQ (R9)(R10*1), R9
+	MOVQ $0x00000008, R10
+	SHLQ $0x03, R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	LEAQ (R12)(R12*2), R12
+	ADDQ R12, R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows8step:
+	VMOVUPD          (R9), Z8
+	VFMADD231PD.BCST (R13), Z8, Z0
+	VFMADD231PD.BCST 8(R13), Z8, Z1
+	VFMADD231PD.BCST 16(R13), Z8, Z2
+	VFMADD231PD.BCST 24(R13), Z8, Z3
+	VFMADD231PD.BCST 32(R13), Z8, Z4
+	VFMADD231PD.BCST 40(R13), Z8, Z5
+	VFMADD231PD.BCST (R14), Z8, Z6
+	VFMADD231PD.BCST 8(R14), Z8, Z7
+	ADDQ             $0x30, R13
+	ADDQ             $0x30, R14
+	ADDQ             R10, R9
+	DECQ             R11
+	JNZ              rows8step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (DI)
+	VMOVUPD          Z7, (DI)(BX*1)
+	ADDQ             R12, CX
+	ADDQ             R12, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x08, DX
+	JMP              done
+
+rows8none:
+	CMPQ    DX, $0x07
+	JL      rows7none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), R8
+	LEAQ    (R8)(DI*1), DI
+	MOVQ    $0x00000000, R9
+	TESTQ   R9, R9
+	JZ      rows7zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (R8), Z3
+	VMOVUPD (R8)(BX*1), Z4
+	VMOVUPD (R8)(BX*2), Z5
+	VMOVUPD (DI), Z6
+	JMP     rows7begun
+
+rows7zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+
+rows7begun:
+	MOVQ at+16(FP), R10
+	MOVL 24(R10), R9
+	MOVQ table+8(FP), R11
+	MOVQ (R11)(R9*1), R9
+	MOVL 28(R10), R10
+	LEAQ (R9)(R10*1), R9
+	MOVQ $0x00000008, R10
+	SHLQ $0x03, R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	MOVQ at+16(FP), R12
+	MOVQ 48(R12), R12
+	LEAQ (R12)(R12*2), R12
+	ADDQ R12, R12
+	SHLQ $0x03, R12
+	MOVQ CX, R13
+	LEAQ (CX)(R12*1), R14
+
+rows7step:
+	VMOVUPD          (R9), Z7
+	VFMADD231PD.BCST (R13), Z7, Z0
+	VFMADD231PD.BCST 8(R13), Z7, Z1
+	VFMADD231PD.BCST 16(R13), Z7, Z2
+	VFMADD231PD.BCST 24(R13), Z7, Z3
+	VFMADD231PD.BCST 32(R13), Z7, Z4
+	VFMADD231PD.BCST 40(R13), Z7, Z5
+	VFMADD231PD.BCST (R14), Z7, Z6
+	ADDQ             $0x30, R13
+	ADDQ             $0x30, R14
+	ADDQ             R10, R9
+	DECQ             R11
+	JNZ              rows7step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (R8)
+	VMOVUPD          Z4, (R8)(BX*1)
+	VMOVUPD          Z5, (R8)(BX*2)
+	VMOVUPD          Z6, (DI)
+	ADDQ             R12, CX
+	ADDQ             R12, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x07, DX
+	JMP              done
+
+rows7none:
+	CMPQ    DX, $0x06
+	JL      rows6none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), DI
+	MOVQ    $0x00000000, R8
+	TESTQ   R8, R8
+	JZ      rows6zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (DI), Z3
+	VMOVUPD (DI)(BX*1), Z4
+	VMOVUPD (DI)(BX*2), Z5
+	JMP     rows6begun
+
+rows6zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+rows6begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ $0x00000008, R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows6step:
+	VMOVUPD          (R8), Z6
+	VFMADD231PD.BCST (R12), Z6, Z0
+	VFMADD231PD.BCST 8(R12), Z6, Z1
+	VFMADD231PD.BCST 16(R12), Z6, Z2
+	VFMADD231PD.BCST 24(R12), Z6, Z3
+	VFMADD231PD.BCST 32(R12), Z6, Z4
+	VFMADD231PD.BCST 40(R12), Z6, Z5
+	ADDQ             $0x30, R12
+	ADDQ             R9, R8
+	DECQ             R10
+	JNZ              rows6step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (DI)
+	VMOVUPD          Z4, (DI)(BX*1)
+	VMOVUPD          Z5, (DI)(BX*2)
+	ADDQ             R11, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x06, DX
+	JMP              done
+
+rows6none:
+	CMPQ    DX, $0x05
+	JL      rows5none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), DI
+	MOVQ    $0x00000000, R8
+	TESTQ   R8, R8
+	JZ      rows5zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (DI), Z3
+	VMOVUPD (DI)(BX*1), Z4
+	JMP     rows5begun
+
+rows5zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+
+rows5begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ $0x00000008, R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows5step:
+	VMOVUPD          (R8), Z5
+	VFMADD231PD.BCST (R12), Z5, Z0
+	VFMADD231PD.BCST 8(R12), Z5, Z1
+	VFMADD231PD.BCST 16(R12), Z5, Z2
+	VFMADD231PD.BCST 24(R12), Z5, Z3
+	VFMADD231PD.BCST 32(R12), Z5, Z4
+	ADDQ             $0x30, R12
+	ADDQ             R9, R8
+	DECQ             R10
+	JNZ              rows5step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (DI)
+	VMOVUPD          Z4, (DI)(BX*1)
+	ADDQ             R11, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x05, DX
+	JMP              done
+
+rows5none:
+	CMPQ    DX, $0x04
+	JL      rows4none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	LEAQ    (BX)(BX*2), DI
+	LEAQ    (SI)(DI*1), DI
+	MOVQ    $0x00000000, R8
+	TESTQ   R8, R8
+	JZ      rows4zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	VMOVUPD (DI), Z3
+	JMP     rows4begun
+
+rows4zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+rows4begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ $0x00000008, R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows4step:
+	VMOVUPD          (R8), Z4
+	VFMADD231PD.BCST (R12), Z4, Z0
+	VFMADD231PD.BCST 8(R12), Z4, Z1
+	VFMADD231PD.BCST 16(R12), Z4, Z2
+	VFMADD231PD.BCST 24(R12), Z4, Z3
+	ADDQ             $0x30, R12
+	ADDQ             R9, R8
+	DECQ             R10
+	JNZ              rows4step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	VMOVUPD          Z3, (DI)
+	ADDQ             R11, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x04, DX
+	JMP              done
+
+rows4none:
+	CMPQ    DX, $0x03
+	JL      rows3none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	MOVQ    $0x00000000, DI
+	TESTQ   DI, DI
+	JZ      rows3zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	VMOVUPD (SI)(BX*2), Z2
+	JMP     rows3begun
+
+rows3zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+
+rows3begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ $0x00000008, R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows3step:
+	VMOVUPD          (DI), Z3
+	VFMADD231PD.BCST (R11), Z3, Z0
+	VFMADD231PD.BCST 8(R11), Z3, Z1
+	VFMADD231PD.BCST 16(R11), Z3, Z2
+	ADDQ             $0x30, R11
+	ADDQ             R8, DI
+	DECQ             R9
+	JNZ              rows3step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	VMOVUPD          Z2, (SI)(BX*2)
+	ADDQ             R10, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x03, DX
+	JMP              done
+
+rows3none:
+	CMPQ    DX, $0x02
+	JL      rows2none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	MOVQ    $0x00000000, DI
+	TESTQ   DI, DI
+	JZ      rows2zero
+	VMOVUPD (SI), Z0
+	VMOVUPD (SI)(BX*1), Z1
+	JMP     rows2begun
+
+rows2zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+rows2begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ $0x00000008, R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows2step:
+	VMOVUPD          (DI), Z2
+	VFMADD231PD.BCST (R11), Z2, Z0
+	VFMADD231PD.BCST 8(R11), Z2, Z1
+	ADDQ             $0x30, R11
+	ADDQ             R8, DI
+	DECQ             R9
+	JNZ              rows2step
+	VMOVUPD          Z0, (SI)
+	VMOVUPD          Z1, (SI)(BX*1)
+	ADDQ             R10, CX
+	ADDQ             BX, AX
+	ADDQ             BX, AX
+	SUBQ             $0x02, DX
+	JMP              done
+
+rows2none:
+	CMPQ    DX, $0x01
+	JL      rows1none
+	MOVQ    $0x00000008, BX
+	SHLQ    $0x03, BX
+	MOVQ    AX, SI
+	MOVQ    $0x00000000, DI
+	TESTQ   DI, DI
+	JZ      rows1zero
+	VMOVUPD (SI), Z0
+	JMP     rows1begun
+
+rows1zero:
+	VPXORQ Z0, Z0, Z0
+
+rows1begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ $0x00000008, R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows1step:
+	VMOVUPD          (DI), Z1
+	VFMADD231PD.BCST (R11), Z1, Z0
+	ADDQ             $0x30, R11
+	ADDQ             R8, DI
+	DECQ             R9
+	JNZ              rows1step
+	VMOVUPD          Z0, (SI)
+	ADDQ             R10, CX
+	ADDQ             BX, AX
+	SUBQ             $0x01, DX
+	JMP              done
+
+rows1none:
+done:
+	MOVQ at+16(FP), SI
+	MOVQ table+8(FP), R13
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
+// func hMatvecLanesWide(code *uintptr, table *[]float64) (at int, done int)
+// Requires: AVX512F, BMI2
+TEXT ·hMatvecLanesWide(SB), NOSPLIT, $0-32
+	MOVQ  SI, at+16(FP)
+	MOVQ  at+16(FP), AX
+	MOVQ  32(AX), AX
+	SUBQ  $0x08, AX
+	MOVQ  $-1, CX
+	BZHIQ AX, CX, CX
+	KMOVW CX, K1
+	MOVQ  at+16(FP), CX
+	MOVL  8(CX), AX
+	MOVQ  table+8(FP), DX
+	MOVQ  (DX)(AX*1), AX
+	MOVL  12(CX), CX
+	LEAQ  (AX)(CX*1), AX
+	MOVQ  at+16(FP), DX
+	MOVL  16(DX), CX
+	MOVQ  table+8(FP), BX
+	MOVQ  (BX)(CX*1), CX
+	MOVL  20(DX), DX
+	LEAQ  (CX)(DX*1), CX
+	MOVQ  at+16(FP), DX
+	MOVQ  40(DX), DX
+
+rows6:
+	CMPQ      DX, $0x06
+	JL        rows6none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      $0x00000000, R8
+	TESTQ     R8, R8
+	JZ        rows6zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	VMOVUPD   (DI)(BX*1), Z8
+	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
+	VMOVUPD   (DI)(BX*2), Z10
+	VMOVUPD.Z 64(DI)(BX*2), K1, Z11
+	JMP       rows6begun
+
+rows6zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+	VPXORQ Z10, Z10, Z10
+	VPXORQ Z11, Z11, Z11
+
+rows6begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ at+16(FP), R9
+	MOVQ 32(R9), R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows6step:
+	VMOVUPD      (R8), Z12
+	VMOVUPD.Z    64(R8), K1, Z13
+	VBROADCASTSD (R12), Z14
+	VFMADD231PD  Z12, Z14, Z0
+	VFMADD231PD  Z13, Z14, Z1
+	VBROADCASTSD 8(R12), Z14
+	VFMADD231PD  Z12, Z14, Z2
+	VFMADD231PD  Z13, Z14, Z3
+	VBROADCASTSD 16(R12), Z14
+	VFMADD231PD  Z12, Z14, Z4
+	VFMADD231PD  Z13, Z14, Z5
+	VBROADCASTSD 24(R12), Z14
+	VFMADD231PD  Z12, Z14, Z6
+	VFMADD231PD  Z13, Z14, Z7
+	VBROADCASTSD 32(R12), Z14
+	VFMADD231PD  Z12, Z14, Z8
+	VFMADD231PD  Z13, Z14, Z9
+	VBROADCASTSD 40(R12), Z14
+	VFMADD231PD  Z12, Z14, Z10
+	VFMADD231PD  Z13, Z14, Z11
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows6step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	VMOVUPD      Z8, (DI)(BX*1)
+	VMOVUPD      Z9, K1, 64(DI)(BX*1)
+	VMOVUPD      Z10, (DI)(BX*2)
+	VMOVUPD      Z11, K1, 64(DI)(BX*2)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x06, DX
+	JMP          rows6
+
+rows6none:
+	CMPQ      DX, $0x05
+	JL        rows5none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      $0x00000000, R8
+	TESTQ     R8, R8
+	JZ        rows5zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	VMOVUPD   (DI)(BX*1), Z8
+	VMOVUPD.Z 64(DI)(BX*1), K1, Z9
+	JMP       rows5begun
+
+rows5zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+	VPXORQ Z8, Z8, Z8
+	VPXORQ Z9, Z9, Z9
+
+rows5begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ at+16(FP), R9
+	MOVQ 32(R9), R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows5step:
+	VMOVUPD      (R8), Z10
+	VMOVUPD.Z    64(R8), K1, Z11
+	VBROADCASTSD (R12), Z12
+	VFMADD231PD  Z10, Z12, Z0
+	VFMADD231PD  Z11, Z12, Z1
+	VBROADCASTSD 8(R12), Z12
+	VFMADD231PD  Z10, Z12, Z2
+	VFMADD231PD  Z11, Z12, Z3
+	VBROADCASTSD 16(R12), Z12
+	VFMADD231PD  Z10, Z12, Z4
+	VFMADD231PD  Z11, Z12, Z5
+	VBROADCASTSD 24(R12), Z12
+	VFMADD231PD  Z10, Z12, Z6
+	VFMADD231PD  Z11, Z12, Z7
+	VBROADCASTSD 32(R12), Z12
+	VFMADD231PD  Z10, Z12, Z8
+	VFMADD231PD  Z11, Z12, Z9
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows5step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	VMOVUPD      Z8, (DI)(BX*1)
+	VMOVUPD      Z9, K1, 64(DI)(BX*1)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x05, DX
+	JMP          done
+
+rows5none:
+	CMPQ      DX, $0x04
+	JL        rows4none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	LEAQ      (BX)(BX*2), DI
+	LEAQ      (SI)(DI*1), DI
+	MOVQ      $0x00000000, R8
+	TESTQ     R8, R8
+	JZ        rows4zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	VMOVUPD   (DI), Z6
+	VMOVUPD.Z 64(DI), K1, Z7
+	JMP       rows4begun
+
+rows4zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+	VPXORQ Z6, Z6, Z6
+	VPXORQ Z7, Z7, Z7
+
+rows4begun:
+	MOVQ at+16(FP), R9
+	MOVL 24(R9), R8
+	MOVQ table+8(FP), R10
+	MOVQ (R10)(R8*1), R8
+	MOVL 28(R9), R9
+	LEAQ (R8)(R9*1), R8
+	MOVQ at+16(FP), R9
+	MOVQ 32(R9), R9
+	SHLQ $0x03, R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	MOVQ at+16(FP), R11
+	MOVQ 48(R11), R11
+	LEAQ (R11)(R11*2), R11
+	ADDQ R11, R11
+	SHLQ $0x03, R11
+	MOVQ CX, R12
+
+rows4step:
+	VMOVUPD      (R8), Z8
+	VMOVUPD.Z    64(R8), K1, Z9
+	VBROADCASTSD (R12), Z10
+	VFMADD231PD  Z8, Z10, Z0
+	VFMADD231PD  Z9, Z10, Z1
+	VBROADCASTSD 8(R12), Z10
+	VFMADD231PD  Z8, Z10, Z2
+	VFMADD231PD  Z9, Z10, Z3
+	VBROADCASTSD 16(R12), Z10
+	VFMADD231PD  Z8, Z10, Z4
+	VFMADD231PD  Z9, Z10, Z5
+	VBROADCASTSD 24(R12), Z10
+	VFMADD231PD  Z8, Z10, Z6
+	VFMADD231PD  Z9, Z10, Z7
+	ADDQ         $0x30, R12
+	ADDQ         R9, R8
+	DECQ         R10
+	JNZ          rows4step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	VMOVUPD      Z6, (DI)
+	VMOVUPD      Z7, K1, 64(DI)
+	ADDQ         R11, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x04, DX
+	JMP          done
+
+rows4none:
+	CMPQ      DX, $0x03
+	JL        rows3none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      $0x00000000, DI
+	TESTQ     DI, DI
+	JZ        rows3zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	VMOVUPD   (SI)(BX*2), Z4
+	VMOVUPD.Z 64(SI)(BX*2), K1, Z5
+	JMP       rows3begun
+
+rows3zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+	VPXORQ Z4, Z4, Z4
+	VPXORQ Z5, Z5, Z5
+
+rows3begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ at+16(FP), R8
+	MOVQ 32(R8), R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows3step:
+	VMOVUPD      (DI), Z6
+	VMOVUPD.Z    64(DI), K1, Z7
+	VBROADCASTSD (R11), Z8
+	VFMADD231PD  Z6, Z8, Z0
+	VFMADD231PD  Z7, Z8, Z1
+	VBROADCASTSD 8(R11), Z8
+	VFMADD231PD  Z6, Z8, Z2
+	VFMADD231PD  Z7, Z8, Z3
+	VBROADCASTSD 16(R11), Z8
+	VFMADD231PD  Z6, Z8, Z4
+	VFMADD231PD  Z7, Z8, Z5
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows3step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	VMOVUPD      Z4, (SI)(BX*2)
+	VMOVUPD      Z5, K1, 64(SI)(BX*2)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x03, DX
+	JMP          done
+
+rows3none:
+	CMPQ      DX, $0x02
+	JL        rows2none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      $0x00000000, DI
+	TESTQ     DI, DI
+	JZ        rows2zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	VMOVUPD   (SI)(BX*1), Z2
+	VMOVUPD.Z 64(SI)(BX*1), K1, Z3
+	JMP       rows2begun
+
+rows2zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+	VPXORQ Z2, Z2, Z2
+	VPXORQ Z3, Z3, Z3
+
+rows2begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ at+16(FP), R8
+	MOVQ 32(R8), R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows2step:
+	VMOVUPD      (DI), Z4
+	VMOVUPD.Z    64(DI), K1, Z5
+	VBROADCASTSD (R11), Z6
+	VFMADD231PD  Z4, Z6, Z0
+	VFMADD231PD  Z5, Z6, Z1
+	VBROADCASTSD 8(R11), Z6
+	VFMADD231PD  Z4, Z6, Z2
+	VFMADD231PD  Z5, Z6, Z3
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows2step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	VMOVUPD      Z2, (SI)(BX*1)
+	VMOVUPD      Z3, K1, 64(SI)(BX*1)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	ADDQ         BX, AX
+	SUBQ         $0x02, DX
+	JMP          done
+
+rows2none:
+	CMPQ      DX, $0x01
+	JL        rows1none
+	MOVQ      at+16(FP), BX
+	MOVQ      32(BX), BX
+	SHLQ      $0x03, BX
+	MOVQ      AX, SI
+	MOVQ      $0x00000000, DI
+	TESTQ     DI, DI
+	JZ        rows1zero
+	VMOVUPD   (SI), Z0
+	VMOVUPD.Z 64(SI), K1, Z1
+	JMP       rows1begun
+
+rows1zero:
+	VPXORQ Z0, Z0, Z0
+	VPXORQ Z1, Z1, Z1
+
+rows1begun:
+	MOVQ at+16(FP), R8
+	MOVL 24(R8), DI
+	MOVQ table+8(FP), R9
+	MOVQ (R9)(DI*1), DI
+	MOVL 28(R8), R8
+	LEAQ (DI)(R8*1), DI
+	MOVQ at+16(FP), R8
+	MOVQ 32(R8), R8
+	SHLQ $0x03, R8
+	MOVQ at+16(FP), R9
+	MOVQ 48(R9), R9
+	MOVQ at+16(FP), R10
+	MOVQ 48(R10), R10
+	LEAQ (R10)(R10*2), R10
+	ADDQ R10, R10
+	SHLQ $0x03, R10
+	MOVQ CX, R11
+
+rows1step:
+	VMOVUPD      (DI), Z2
+	VMOVUPD.Z    64(DI), K1, Z3
+	VBROADCASTSD (R11), Z4
+	VFMADD231PD  Z2, Z4, Z0
+	VFMADD231PD  Z3, Z4, Z1
+	ADDQ         $0x30, R11
+	ADDQ         R8, DI
+	DECQ         R9
+	JNZ          rows1step
+	VMOVUPD      Z0, (SI)
+	VMOVUPD      Z1, K1, 64(SI)
+	ADDQ         R10, CX
+	ADDQ         BX, AX
+	SUBQ         $0x01, DX
+	JMP          done
+
+rows1none:
+done:
+	MOVQ at+16(FP), SI
+	MOVQ table+8(FP), R13
+	MOVQ 64(SI), AX
+	ADDQ $0x40, SI
+	JMP  AX
+
 // func hSum(code *uintptr, table *[]float64) (at int, done int)
 // Requires: AVX
 TEXT ·hSum(SB), NOSPLIT, $0-32
@@ -40870,978 +26304,152 @@ TEXT ·addresses(SB), NOSPLIT, $0-8
 	MOVQ CX, 1840(AX)
 	LEAQ ·hFmaVSS+0(SB), CX
 	MOVQ CX, 1848(AX)
-	LEAQ ·hAddAddVVV1+0(SB), CX
-	MOVQ CX, 1856(AX)
-	LEAQ ·hAddAddVVV2+0(SB), CX
-	MOVQ CX, 1864(AX)
-	LEAQ ·hAddAddVSV2+0(SB), CX
-	MOVQ CX, 1872(AX)
-	LEAQ ·hAddAddVVS2+0(SB), CX
-	MOVQ CX, 1880(AX)
-	LEAQ ·hAddAddVSS2+0(SB), CX
-	MOVQ CX, 1888(AX)
-	LEAQ ·hAddAddVVV4+0(SB), CX
-	MOVQ CX, 1896(AX)
-	LEAQ ·hAddAddVSV4+0(SB), CX
-	MOVQ CX, 1904(AX)
-	LEAQ ·hAddAddVVS4+0(SB), CX
-	MOVQ CX, 1912(AX)
-	LEAQ ·hAddAddVSS4+0(SB), CX
-	MOVQ CX, 1920(AX)
-	LEAQ ·hAddAddVVV+0(SB), CX
-	MOVQ CX, 1928(AX)
-	LEAQ ·hAddAddVSV+0(SB), CX
-	MOVQ CX, 1936(AX)
-	LEAQ ·hAddAddVVS+0(SB), CX
-	MOVQ CX, 1944(AX)
-	LEAQ ·hAddAddVSS+0(SB), CX
-	MOVQ CX, 1952(AX)
-	LEAQ ·hAddSubVVV1+0(SB), CX
-	MOVQ CX, 1960(AX)
-	LEAQ ·hAddSubVVV2+0(SB), CX
-	MOVQ CX, 1968(AX)
-	LEAQ ·hAddSubVSV2+0(SB), CX
-	MOVQ CX, 1976(AX)
-	LEAQ ·hAddSubVVS2+0(SB), CX
-	MOVQ CX, 1984(AX)
-	LEAQ ·hAddSubVSS2+0(SB), CX
-	MOVQ CX, 1992(AX)
-	LEAQ ·hAddSubVVV4+0(SB), CX
-	MOVQ CX, 2000(AX)
-	LEAQ ·hAddSubVSV4+0(SB), CX
-	MOVQ CX, 2008(AX)
-	LEAQ ·hAddSubVVS4+0(SB), CX
-	MOVQ CX, 2016(AX)
-	LEAQ ·hAddSubVSS4+0(SB), CX
-	MOVQ CX, 2024(AX)
-	LEAQ ·hAddSubVVV+0(SB), CX
-	MOVQ CX, 2032(AX)
-	LEAQ ·hAddSubVSV+0(SB), CX
-	MOVQ CX, 2040(AX)
-	LEAQ ·hAddSubVVS+0(SB), CX
-	MOVQ CX, 2048(AX)
-	LEAQ ·hAddSubVSS+0(SB), CX
-	MOVQ CX, 2056(AX)
-	LEAQ ·hAddRsubVVV1+0(SB), CX
-	MOVQ CX, 2064(AX)
-	LEAQ ·hAddRsubVVV2+0(SB), CX
-	MOVQ CX, 2072(AX)
-	LEAQ ·hAddRsubVSV2+0(SB), CX
-	MOVQ CX, 2080(AX)
-	LEAQ ·hAddRsubVVS2+0(SB), CX
-	MOVQ CX, 2088(AX)
-	LEAQ ·hAddRsubVSS2+0(SB), CX
-	MOVQ CX, 2096(AX)
-	LEAQ ·hAddRsubVVV4+0(SB), CX
-	MOVQ CX, 2104(AX)
-	LEAQ ·hAddRsubVSV4+0(SB), CX
-	MOVQ CX, 2112(AX)
-	LEAQ ·hAddRsubVVS4+0(SB), CX
-	MOVQ CX, 2120(AX)
-	LEAQ ·hAddRsubVSS4+0(SB), CX
-	MOVQ CX, 2128(AX)
-	LEAQ ·hAddRsubVVV+0(SB), CX
-	MOVQ CX, 2136(AX)
-	LEAQ ·hAddRsubVSV+0(SB), CX
-	MOVQ CX, 2144(AX)
-	LEAQ ·hAddRsubVVS+0(SB), CX
-	MOVQ CX, 2152(AX)
-	LEAQ ·hAddRsubVSS+0(SB), CX
-	MOVQ CX, 2160(AX)
-	LEAQ ·hAddMulVVV1+0(SB), CX
-	MOVQ CX, 2168(AX)
-	LEAQ ·hAddMulVVV2+0(SB), CX
-	MOVQ CX, 2176(AX)
-	LEAQ ·hAddMulVSV2+0(SB), CX
-	MOVQ CX, 2184(AX)
-	LEAQ ·hAddMulVVS2+0(SB), CX
-	MOVQ CX, 2192(AX)
-	LEAQ ·hAddMulVSS2+0(SB), CX
-	MOVQ CX, 2200(AX)
-	LEAQ ·hAddMulVVV4+0(SB), CX
-	MOVQ CX, 2208(AX)
-	LEAQ ·hAddMulVSV4+0(SB), CX
-	MOVQ CX, 2216(AX)
-	LEAQ ·hAddMulVVS4+0(SB), CX
-	MOVQ CX, 2224(AX)
-	LEAQ ·hAddMulVSS4+0(SB), CX
-	MOVQ CX, 2232(AX)
-	LEAQ ·hAddMulVVV+0(SB), CX
-	MOVQ CX, 2240(AX)
-	LEAQ ·hAddMulVSV+0(SB), CX
-	MOVQ CX, 2248(AX)
-	LEAQ ·hAddMulVVS+0(SB), CX
-	MOVQ CX, 2256(AX)
-	LEAQ ·hAddMulVSS+0(SB), CX
-	MOVQ CX, 2264(AX)
-	LEAQ ·hSubAddVVV1+0(SB), CX
-	MOVQ CX, 2272(AX)
-	LEAQ ·hSubAddVVV2+0(SB), CX
-	MOVQ CX, 2280(AX)
-	LEAQ ·hSubAddSVV2+0(SB), CX
-	MOVQ CX, 2288(AX)
-	LEAQ ·hSubAddVSV2+0(SB), CX
-	MOVQ CX, 2296(AX)
-	LEAQ ·hSubAddVVS2+0(SB), CX
-	MOVQ CX, 2304(AX)
-	LEAQ ·hSubAddSVS2+0(SB), CX
-	MOVQ CX, 2312(AX)
-	LEAQ ·hSubAddVSS2+0(SB), CX
-	MOVQ CX, 2320(AX)
-	LEAQ ·hSubAddVVV4+0(SB), CX
-	MOVQ CX, 2328(AX)
-	LEAQ ·hSubAddSVV4+0(SB), CX
-	MOVQ CX, 2336(AX)
-	LEAQ ·hSubAddVSV4+0(SB), CX
-	MOVQ CX, 2344(AX)
-	LEAQ ·hSubAddVVS4+0(SB), CX
-	MOVQ CX, 2352(AX)
-	LEAQ ·hSubAddSVS4+0(SB), CX
-	MOVQ CX, 2360(AX)
-	LEAQ ·hSubAddVSS4+0(SB), CX
-	MOVQ CX, 2368(AX)
-	LEAQ ·hSubAddVVV+0(SB), CX
-	MOVQ CX, 2376(AX)
-	LEAQ ·hSubAddSVV+0(SB), CX
-	MOVQ CX, 2384(AX)
-	LEAQ ·hSubAddVSV+0(SB), CX
-	MOVQ CX, 2392(AX)
-	LEAQ ·hSubAddVVS+0(SB), CX
-	MOVQ CX, 2400(AX)
-	LEAQ ·hSubAddSVS+0(SB), CX
-	MOVQ CX, 2408(AX)
-	LEAQ ·hSubAddVSS+0(SB), CX
-	MOVQ CX, 2416(AX)
-	LEAQ ·hSubSubVVV1+0(SB), CX
-	MOVQ CX, 2424(AX)
-	LEAQ ·hSubSubVVV2+0(SB), CX
-	MOVQ CX, 2432(AX)
-	LEAQ ·hSubSubSVV2+0(SB), CX
-	MOVQ CX, 2440(AX)
-	LEAQ ·hSubSubVSV2+0(SB), CX
-	MOVQ CX, 2448(AX)
-	LEAQ ·hSubSubVVS2+0(SB), CX
-	MOVQ CX, 2456(AX)
-	LEAQ ·hSubSubSVS2+0(SB), CX
-	MOVQ CX, 2464(AX)
-	LEAQ ·hSubSubVSS2+0(SB), CX
-	MOVQ CX, 2472(AX)
-	LEAQ ·hSubSubVVV4+0(SB), CX
-	MOVQ CX, 2480(AX)
-	LEAQ ·hSubSubSVV4+0(SB), CX
-	MOVQ CX, 2488(AX)
-	LEAQ ·hSubSubVSV4+0(SB), CX
-	MOVQ CX, 2496(AX)
-	LEAQ ·hSubSubVVS4+0(SB), CX
-	MOVQ CX, 2504(AX)
-	LEAQ ·hSubSubSVS4+0(SB), CX
-	MOVQ CX, 2512(AX)
-	LEAQ ·hSubSubVSS4+0(SB), CX
-	MOVQ CX, 2520(AX)
-	LEAQ ·hSubSubVVV+0(SB), CX
-	MOVQ CX, 2528(AX)
-	LEAQ ·hSubSubSVV+0(SB), CX
-	MOVQ CX, 2536(AX)
-	LEAQ ·hSubSubVSV+0(SB), CX
-	MOVQ CX, 2544(AX)
-	LEAQ ·hSubSubVVS+0(SB), CX
-	MOVQ CX, 2552(AX)
-	LEAQ ·hSubSubSVS+0(SB), CX
-	MOVQ CX, 2560(AX)
-	LEAQ ·hSubSubVSS+0(SB), CX
-	MOVQ CX, 2568(AX)
-	LEAQ ·hSubRsubVVV1+0(SB), CX
-	MOVQ CX, 2576(AX)
-	LEAQ ·hSubRsubVVV2+0(SB), CX
-	MOVQ CX, 2584(AX)
-	LEAQ ·hSubRsubSVV2+0(SB), CX
-	MOVQ CX, 2592(AX)
-	LEAQ ·hSubRsubVSV2+0(SB), CX
-	MOVQ CX, 2600(AX)
-	LEAQ ·hSubRsubVVS2+0(SB), CX
-	MOVQ CX, 2608(AX)
-	LEAQ ·hSubRsubSVS2+0(SB), CX
-	MOVQ CX, 2616(AX)
-	LEAQ ·hSubRsubVSS2+0(SB), CX
-	MOVQ CX, 2624(AX)
-	LEAQ ·hSubRsubVVV4+0(SB), CX
-	MOVQ CX, 2632(AX)
-	LEAQ ·hSubRsubSVV4+0(SB), CX
-	MOVQ CX, 2640(AX)
-	LEAQ ·hSubRsubVSV4+0(SB), CX
-	MOVQ CX, 2648(AX)
-	LEAQ ·hSubRsubVVS4+0(SB), CX
-	MOVQ CX, 2656(AX)
-	LEAQ ·hSubRsubSVS4+0(SB), CX
-	MOVQ CX, 2664(AX)
-	LEAQ ·hSubRsubVSS4+0(SB), CX
-	MOVQ CX, 2672(AX)
-	LEAQ ·hSubRsubVVV+0(SB), CX
-	MOVQ CX, 2680(AX)
-	LEAQ ·hSubRsubSVV+0(SB), CX
-	MOVQ CX, 2688(AX)
-	LEAQ ·hSubRsubVSV+0(SB), CX
-	MOVQ CX, 2696(AX)
-	LEAQ ·hSubRsubVVS+0(SB), CX
-	MOVQ CX, 2704(AX)
-	LEAQ ·hSubRsubSVS+0(SB), CX
-	MOVQ CX, 2712(AX)
-	LEAQ ·hSubRsubVSS+0(SB), CX
-	MOVQ CX, 2720(AX)
-	LEAQ ·hSubMulVVV1+0(SB), CX
-	MOVQ CX, 2728(AX)
-	LEAQ ·hSubMulVVV2+0(SB), CX
-	MOVQ CX, 2736(AX)
-	LEAQ ·hSubMulSVV2+0(SB), CX
-	MOVQ CX, 2744(AX)
-	LEAQ ·hSubMulVSV2+0(SB), CX
-	MOVQ CX, 2752(AX)
-	LEAQ ·hSubMulVVS2+0(SB), CX
-	MOVQ CX, 2760(AX)
-	LEAQ ·hSubMulSVS2+0(SB), CX
-	MOVQ CX, 2768(AX)
-	LEAQ ·hSubMulVSS2+0(SB), CX
-	MOVQ CX, 2776(AX)
-	LEAQ ·hSubMulVVV4+0(SB), CX
-	MOVQ CX, 2784(AX)
-	LEAQ ·hSubMulSVV4+0(SB), CX
-	MOVQ CX, 2792(AX)
-	LEAQ ·hSubMulVSV4+0(SB), CX
-	MOVQ CX, 2800(AX)
-	LEAQ ·hSubMulVVS4+0(SB), CX
-	MOVQ CX, 2808(AX)
-	LEAQ ·hSubMulSVS4+0(SB), CX
-	MOVQ CX, 2816(AX)
-	LEAQ ·hSubMulVSS4+0(SB), CX
-	MOVQ CX, 2824(AX)
-	LEAQ ·hSubMulVVV+0(SB), CX
-	MOVQ CX, 2832(AX)
-	LEAQ ·hSubMulSVV+0(SB), CX
-	MOVQ CX, 2840(AX)
-	LEAQ ·hSubMulVSV+0(SB), CX
-	MOVQ CX, 2848(AX)
-	LEAQ ·hSubMulVVS+0(SB), CX
-	MOVQ CX, 2856(AX)
-	LEAQ ·hSubMulSVS+0(SB), CX
-	MOVQ CX, 2864(AX)
-	LEAQ ·hSubMulVSS+0(SB), CX
-	MOVQ CX, 2872(AX)
-	LEAQ ·hMulAddVVV1+0(SB), CX
-	MOVQ CX, 2880(AX)
-	LEAQ ·hMulAddVVV2+0(SB), CX
-	MOVQ CX, 2888(AX)
-	LEAQ ·hMulAddVSV2+0(SB), CX
-	MOVQ CX, 2896(AX)
-	LEAQ ·hMulAddVVS2+0(SB), CX
-	MOVQ CX, 2904(AX)
-	LEAQ ·hMulAddVSS2+0(SB), CX
-	MOVQ CX, 2912(AX)
-	LEAQ ·hMulAddVVV4+0(SB), CX
-	MOVQ CX, 2920(AX)
-	LEAQ ·hMulAddVSV4+0(SB), CX
-	MOVQ CX, 2928(AX)
-	LEAQ ·hMulAddVVS4+0(SB), CX
-	MOVQ CX, 2936(AX)
-	LEAQ ·hMulAddVSS4+0(SB), CX
-	MOVQ CX, 2944(AX)
-	LEAQ ·hMulAddVVV+0(SB), CX
-	MOVQ CX, 2952(AX)
-	LEAQ ·hMulAddVSV+0(SB), CX
-	MOVQ CX, 2960(AX)
-	LEAQ ·hMulAddVVS+0(SB), CX
-	MOVQ CX, 2968(AX)
-	LEAQ ·hMulAddVSS+0(SB), CX
-	MOVQ CX, 2976(AX)
-	LEAQ ·hMulSubVVV1+0(SB), CX
-	MOVQ CX, 2984(AX)
-	LEAQ ·hMulSubVVV2+0(SB), CX
-	MOVQ CX, 2992(AX)
-	LEAQ ·hMulSubVSV2+0(SB), CX
-	MOVQ CX, 3000(AX)
-	LEAQ ·hMulSubVVS2+0(SB), CX
-	MOVQ CX, 3008(AX)
-	LEAQ ·hMulSubVSS2+0(SB), CX
-	MOVQ CX, 3016(AX)
-	LEAQ ·hMulSubVVV4+0(SB), CX
-	MOVQ CX, 3024(AX)
-	LEAQ ·hMulSubVSV4+0(SB), CX
-	MOVQ CX, 3032(AX)
-	LEAQ ·hMulSubVVS4+0(SB), CX
-	MOVQ CX, 3040(AX)
-	LEAQ ·hMulSubVSS4+0(SB), CX
-	MOVQ CX, 3048(AX)
-	LEAQ ·hMulSubVVV+0(SB), CX
-	MOVQ CX, 3056(AX)
-	LEAQ ·hMulSubVSV+0(SB), CX
-	MOVQ CX, 3064(AX)
-	LEAQ ·hMulSubVVS+0(SB), CX
-	MOVQ CX, 3072(AX)
-	LEAQ ·hMulSubVSS+0(SB), CX
-	MOVQ CX, 3080(AX)
-	LEAQ ·hMulRsubVVV1+0(SB), CX
-	MOVQ CX, 3088(AX)
-	LEAQ ·hMulRsubVVV2+0(SB), CX
-	MOVQ CX, 3096(AX)
-	LEAQ ·hMulRsubVSV2+0(SB), CX
-	MOVQ CX, 3104(AX)
-	LEAQ ·hMulRsubVVS2+0(SB), CX
-	MOVQ CX, 3112(AX)
-	LEAQ ·hMulRsubVSS2+0(SB), CX
-	MOVQ CX, 3120(AX)
-	LEAQ ·hMulRsubVVV4+0(SB), CX
-	MOVQ CX, 3128(AX)
-	LEAQ ·hMulRsubVSV4+0(SB), CX
-	MOVQ CX, 3136(AX)
-	LEAQ ·hMulRsubVVS4+0(SB), CX
-	MOVQ CX, 3144(AX)
-	LEAQ ·hMulRsubVSS4+0(SB), CX
-	MOVQ CX, 3152(AX)
-	LEAQ ·hMulRsubVVV+0(SB), CX
-	MOVQ CX, 3160(AX)
-	LEAQ ·hMulRsubVSV+0(SB), CX
-	MOVQ CX, 3168(AX)
-	LEAQ ·hMulRsubVVS+0(SB), CX
-	MOVQ CX, 3176(AX)
-	LEAQ ·hMulRsubVSS+0(SB), CX
-	MOVQ CX, 3184(AX)
-	LEAQ ·hMulMulVVV1+0(SB), CX
-	MOVQ CX, 3192(AX)
-	LEAQ ·hMulMulVVV2+0(SB), CX
-	MOVQ CX, 3200(AX)
-	LEAQ ·hMulMulVSV2+0(SB), CX
-	MOVQ CX, 3208(AX)
-	LEAQ ·hMulMulVVS2+0(SB), CX
-	MOVQ CX, 3216(AX)
-	LEAQ ·hMulMulVSS2+0(SB), CX
-	MOVQ CX, 3224(AX)
-	LEAQ ·hMulMulVVV4+0(SB), CX
-	MOVQ CX, 3232(AX)
-	LEAQ ·hMulMulVSV4+0(SB), CX
-	MOVQ CX, 3240(AX)
-	LEAQ ·hMulMulVVS4+0(SB), CX
-	MOVQ CX, 3248(AX)
-	LEAQ ·hMulMulVSS4+0(SB), CX
-	MOVQ CX, 3256(AX)
-	LEAQ ·hMulMulVVV+0(SB), CX
-	MOVQ CX, 3264(AX)
-	LEAQ ·hMulMulVSV+0(SB), CX
-	MOVQ CX, 3272(AX)
-	LEAQ ·hMulMulVVS+0(SB), CX
-	MOVQ CX, 3280(AX)
-	LEAQ ·hMulMulVSS+0(SB), CX
-	MOVQ CX, 3288(AX)
 	LEAQ ·hExpV1+0(SB), CX
-	MOVQ CX, 3296(AX)
+	MOVQ CX, 1856(AX)
 	LEAQ ·hExpV+0(SB), CX
-	MOVQ CX, 3304(AX)
+	MOVQ CX, 1864(AX)
 	LEAQ ·hExpm1V1+0(SB), CX
-	MOVQ CX, 3312(AX)
+	MOVQ CX, 1872(AX)
 	LEAQ ·hExpm1V+0(SB), CX
-	MOVQ CX, 3320(AX)
+	MOVQ CX, 1880(AX)
 	LEAQ ·hSinhV1+0(SB), CX
-	MOVQ CX, 3328(AX)
+	MOVQ CX, 1888(AX)
 	LEAQ ·hSinhV+0(SB), CX
-	MOVQ CX, 3336(AX)
+	MOVQ CX, 1896(AX)
 	LEAQ ·hCoshV1+0(SB), CX
-	MOVQ CX, 3344(AX)
+	MOVQ CX, 1904(AX)
 	LEAQ ·hCoshV+0(SB), CX
-	MOVQ CX, 3352(AX)
+	MOVQ CX, 1912(AX)
 	LEAQ ·hTanhV1+0(SB), CX
-	MOVQ CX, 3360(AX)
+	MOVQ CX, 1920(AX)
 	LEAQ ·hTanhV+0(SB), CX
-	MOVQ CX, 3368(AX)
+	MOVQ CX, 1928(AX)
 	LEAQ ·hSigmoidV1+0(SB), CX
-	MOVQ CX, 3376(AX)
+	MOVQ CX, 1936(AX)
 	LEAQ ·hSigmoidV+0(SB), CX
-	MOVQ CX, 3384(AX)
+	MOVQ CX, 1944(AX)
 	LEAQ ·hLogV1+0(SB), CX
-	MOVQ CX, 3392(AX)
+	MOVQ CX, 1952(AX)
 	LEAQ ·hLogV+0(SB), CX
-	MOVQ CX, 3400(AX)
+	MOVQ CX, 1960(AX)
 	LEAQ ·hLog1pV1+0(SB), CX
-	MOVQ CX, 3408(AX)
+	MOVQ CX, 1968(AX)
 	LEAQ ·hLog1pV+0(SB), CX
-	MOVQ CX, 3416(AX)
+	MOVQ CX, 1976(AX)
 	LEAQ ·hLog10V1+0(SB), CX
-	MOVQ CX, 3424(AX)
+	MOVQ CX, 1984(AX)
 	LEAQ ·hLog10V+0(SB), CX
-	MOVQ CX, 3432(AX)
+	MOVQ CX, 1992(AX)
 	LEAQ ·hAsinhV1+0(SB), CX
-	MOVQ CX, 3440(AX)
+	MOVQ CX, 2000(AX)
 	LEAQ ·hAsinhV+0(SB), CX
-	MOVQ CX, 3448(AX)
+	MOVQ CX, 2008(AX)
 	LEAQ ·hAcoshV1+0(SB), CX
-	MOVQ CX, 3456(AX)
+	MOVQ CX, 2016(AX)
 	LEAQ ·hAcoshV+0(SB), CX
-	MOVQ CX, 3464(AX)
+	MOVQ CX, 2024(AX)
 	LEAQ ·hAtanhV1+0(SB), CX
-	MOVQ CX, 3472(AX)
+	MOVQ CX, 2032(AX)
 	LEAQ ·hAtanhV+0(SB), CX
-	MOVQ CX, 3480(AX)
+	MOVQ CX, 2040(AX)
 	LEAQ ·hSinV1+0(SB), CX
-	MOVQ CX, 3488(AX)
+	MOVQ CX, 2048(AX)
 	LEAQ ·hSinV+0(SB), CX
-	MOVQ CX, 3496(AX)
+	MOVQ CX, 2056(AX)
 	LEAQ ·hCosV1+0(SB), CX
-	MOVQ CX, 3504(AX)
+	MOVQ CX, 2064(AX)
 	LEAQ ·hCosV+0(SB), CX
-	MOVQ CX, 3512(AX)
+	MOVQ CX, 2072(AX)
 	LEAQ ·hTanV1+0(SB), CX
-	MOVQ CX, 3520(AX)
+	MOVQ CX, 2080(AX)
 	LEAQ ·hTanV+0(SB), CX
-	MOVQ CX, 3528(AX)
+	MOVQ CX, 2088(AX)
 	LEAQ ·hAsinV1+0(SB), CX
-	MOVQ CX, 3536(AX)
+	MOVQ CX, 2096(AX)
 	LEAQ ·hAsinV+0(SB), CX
-	MOVQ CX, 3544(AX)
+	MOVQ CX, 2104(AX)
 	LEAQ ·hAcosV1+0(SB), CX
-	MOVQ CX, 3552(AX)
+	MOVQ CX, 2112(AX)
 	LEAQ ·hAcosV+0(SB), CX
-	MOVQ CX, 3560(AX)
+	MOVQ CX, 2120(AX)
 	LEAQ ·hAtanV1+0(SB), CX
-	MOVQ CX, 3568(AX)
+	MOVQ CX, 2128(AX)
 	LEAQ ·hAtanV+0(SB), CX
-	MOVQ CX, 3576(AX)
+	MOVQ CX, 2136(AX)
 	LEAQ ·hCbrtV1+0(SB), CX
-	MOVQ CX, 3584(AX)
+	MOVQ CX, 2144(AX)
 	LEAQ ·hCbrtV+0(SB), CX
-	MOVQ CX, 3592(AX)
+	MOVQ CX, 2152(AX)
 	LEAQ ·hErfV1+0(SB), CX
-	MOVQ CX, 3600(AX)
+	MOVQ CX, 2160(AX)
 	LEAQ ·hErfV+0(SB), CX
-	MOVQ CX, 3608(AX)
+	MOVQ CX, 2168(AX)
 	LEAQ ·hErfcV1+0(SB), CX
-	MOVQ CX, 3616(AX)
+	MOVQ CX, 2176(AX)
 	LEAQ ·hErfcV+0(SB), CX
-	MOVQ CX, 3624(AX)
+	MOVQ CX, 2184(AX)
 	LEAQ ·hRecip2V1+0(SB), CX
-	MOVQ CX, 3632(AX)
+	MOVQ CX, 2192(AX)
 	LEAQ ·hRecip2V+0(SB), CX
-	MOVQ CX, 3640(AX)
+	MOVQ CX, 2200(AX)
 	LEAQ ·hRecip3V1+0(SB), CX
-	MOVQ CX, 3648(AX)
+	MOVQ CX, 2208(AX)
 	LEAQ ·hRecip3V+0(SB), CX
-	MOVQ CX, 3656(AX)
+	MOVQ CX, 2216(AX)
 	LEAQ ·hRecip4V1+0(SB), CX
-	MOVQ CX, 3664(AX)
+	MOVQ CX, 2224(AX)
 	LEAQ ·hRecip4V+0(SB), CX
-	MOVQ CX, 3672(AX)
+	MOVQ CX, 2232(AX)
 	LEAQ ·hPowVV1+0(SB), CX
-	MOVQ CX, 3680(AX)
+	MOVQ CX, 2240(AX)
 	LEAQ ·hPowVV+0(SB), CX
-	MOVQ CX, 3688(AX)
+	MOVQ CX, 2248(AX)
 	LEAQ ·hPowSV+0(SB), CX
-	MOVQ CX, 3696(AX)
+	MOVQ CX, 2256(AX)
 	LEAQ ·hPowVS+0(SB), CX
-	MOVQ CX, 3704(AX)
+	MOVQ CX, 2264(AX)
 	LEAQ ·hAtan2VV1+0(SB), CX
-	MOVQ CX, 3712(AX)
+	MOVQ CX, 2272(AX)
 	LEAQ ·hAtan2VV+0(SB), CX
-	MOVQ CX, 3720(AX)
+	MOVQ CX, 2280(AX)
 	LEAQ ·hAtan2SV+0(SB), CX
-	MOVQ CX, 3728(AX)
+	MOVQ CX, 2288(AX)
 	LEAQ ·hAtan2VS+0(SB), CX
-	MOVQ CX, 3736(AX)
+	MOVQ CX, 2296(AX)
 	LEAQ ·hHypotVV1+0(SB), CX
-	MOVQ CX, 3744(AX)
+	MOVQ CX, 2304(AX)
 	LEAQ ·hHypotVV+0(SB), CX
-	MOVQ CX, 3752(AX)
+	MOVQ CX, 2312(AX)
 	LEAQ ·hHypotSV+0(SB), CX
-	MOVQ CX, 3760(AX)
+	MOVQ CX, 2320(AX)
 	LEAQ ·hHypotVS+0(SB), CX
-	MOVQ CX, 3768(AX)
+	MOVQ CX, 2328(AX)
 	LEAQ ·hModVV1+0(SB), CX
-	MOVQ CX, 3776(AX)
+	MOVQ CX, 2336(AX)
 	LEAQ ·hModVV+0(SB), CX
-	MOVQ CX, 3784(AX)
+	MOVQ CX, 2344(AX)
 	LEAQ ·hModSV+0(SB), CX
-	MOVQ CX, 3792(AX)
+	MOVQ CX, 2352(AX)
 	LEAQ ·hModVS+0(SB), CX
-	MOVQ CX, 3800(AX)
-	LEAQ ·hBatchCopyV1+0(SB), CX
-	MOVQ CX, 3808(AX)
-	LEAQ ·hBatchCopyV2+0(SB), CX
-	MOVQ CX, 3816(AX)
-	LEAQ ·hBatchCopyV4+0(SB), CX
-	MOVQ CX, 3824(AX)
-	LEAQ ·hBatchCopyV8+0(SB), CX
-	MOVQ CX, 3832(AX)
-	LEAQ ·hBatchNegV1+0(SB), CX
-	MOVQ CX, 3840(AX)
-	LEAQ ·hBatchNegV2+0(SB), CX
-	MOVQ CX, 3848(AX)
-	LEAQ ·hBatchNegV4+0(SB), CX
-	MOVQ CX, 3856(AX)
-	LEAQ ·hBatchNegV8+0(SB), CX
-	MOVQ CX, 3864(AX)
-	LEAQ ·hBatchRecipV1+0(SB), CX
-	MOVQ CX, 3872(AX)
-	LEAQ ·hBatchRecipV2+0(SB), CX
-	MOVQ CX, 3880(AX)
-	LEAQ ·hBatchRecipV4+0(SB), CX
-	MOVQ CX, 3888(AX)
-	LEAQ ·hBatchRecipV8+0(SB), CX
-	MOVQ CX, 3896(AX)
-	LEAQ ·hBatchSqrV1+0(SB), CX
-	MOVQ CX, 3904(AX)
-	LEAQ ·hBatchSqrV2+0(SB), CX
-	MOVQ CX, 3912(AX)
-	LEAQ ·hBatchSqrV4+0(SB), CX
-	MOVQ CX, 3920(AX)
-	LEAQ ·hBatchSqrV8+0(SB), CX
-	MOVQ CX, 3928(AX)
-	LEAQ ·hBatchAddVV1+0(SB), CX
-	MOVQ CX, 3936(AX)
-	LEAQ ·hBatchAddVV2+0(SB), CX
-	MOVQ CX, 3944(AX)
-	LEAQ ·hBatchAddSV2+0(SB), CX
-	MOVQ CX, 3952(AX)
-	LEAQ ·hBatchAddVS2+0(SB), CX
-	MOVQ CX, 3960(AX)
-	LEAQ ·hBatchAddVV4+0(SB), CX
-	MOVQ CX, 3968(AX)
-	LEAQ ·hBatchAddSV4+0(SB), CX
-	MOVQ CX, 3976(AX)
-	LEAQ ·hBatchAddVS4+0(SB), CX
-	MOVQ CX, 3984(AX)
-	LEAQ ·hBatchAddVV8+0(SB), CX
-	MOVQ CX, 3992(AX)
-	LEAQ ·hBatchAddSV8+0(SB), CX
-	MOVQ CX, 4000(AX)
-	LEAQ ·hBatchAddVS8+0(SB), CX
-	MOVQ CX, 4008(AX)
-	LEAQ ·hBatchSubVV1+0(SB), CX
-	MOVQ CX, 4016(AX)
-	LEAQ ·hBatchSubVV2+0(SB), CX
-	MOVQ CX, 4024(AX)
-	LEAQ ·hBatchSubSV2+0(SB), CX
-	MOVQ CX, 4032(AX)
-	LEAQ ·hBatchSubVS2+0(SB), CX
-	MOVQ CX, 4040(AX)
-	LEAQ ·hBatchSubVV4+0(SB), CX
-	MOVQ CX, 4048(AX)
-	LEAQ ·hBatchSubSV4+0(SB), CX
-	MOVQ CX, 4056(AX)
-	LEAQ ·hBatchSubVS4+0(SB), CX
-	MOVQ CX, 4064(AX)
-	LEAQ ·hBatchSubVV8+0(SB), CX
-	MOVQ CX, 4072(AX)
-	LEAQ ·hBatchSubSV8+0(SB), CX
-	MOVQ CX, 4080(AX)
-	LEAQ ·hBatchSubVS8+0(SB), CX
-	MOVQ CX, 4088(AX)
-	LEAQ ·hBatchMulVV1+0(SB), CX
-	MOVQ CX, 4096(AX)
-	LEAQ ·hBatchMulVV2+0(SB), CX
-	MOVQ CX, 4104(AX)
-	LEAQ ·hBatchMulSV2+0(SB), CX
-	MOVQ CX, 4112(AX)
-	LEAQ ·hBatchMulVS2+0(SB), CX
-	MOVQ CX, 4120(AX)
-	LEAQ ·hBatchMulVV4+0(SB), CX
-	MOVQ CX, 4128(AX)
-	LEAQ ·hBatchMulSV4+0(SB), CX
-	MOVQ CX, 4136(AX)
-	LEAQ ·hBatchMulVS4+0(SB), CX
-	MOVQ CX, 4144(AX)
-	LEAQ ·hBatchMulVV8+0(SB), CX
-	MOVQ CX, 4152(AX)
-	LEAQ ·hBatchMulSV8+0(SB), CX
-	MOVQ CX, 4160(AX)
-	LEAQ ·hBatchMulVS8+0(SB), CX
-	MOVQ CX, 4168(AX)
-	LEAQ ·hBatchDivVV1+0(SB), CX
-	MOVQ CX, 4176(AX)
-	LEAQ ·hBatchDivVV2+0(SB), CX
-	MOVQ CX, 4184(AX)
-	LEAQ ·hBatchDivSV2+0(SB), CX
-	MOVQ CX, 4192(AX)
-	LEAQ ·hBatchDivVS2+0(SB), CX
-	MOVQ CX, 4200(AX)
-	LEAQ ·hBatchDivVV4+0(SB), CX
-	MOVQ CX, 4208(AX)
-	LEAQ ·hBatchDivSV4+0(SB), CX
-	MOVQ CX, 4216(AX)
-	LEAQ ·hBatchDivVS4+0(SB), CX
-	MOVQ CX, 4224(AX)
-	LEAQ ·hBatchDivVV8+0(SB), CX
-	MOVQ CX, 4232(AX)
-	LEAQ ·hBatchDivSV8+0(SB), CX
-	MOVQ CX, 4240(AX)
-	LEAQ ·hBatchDivVS8+0(SB), CX
-	MOVQ CX, 4248(AX)
-	LEAQ ·hBatchAddAddVVV1+0(SB), CX
-	MOVQ CX, 4256(AX)
-	LEAQ ·hBatchAddAddVVV2+0(SB), CX
-	MOVQ CX, 4264(AX)
-	LEAQ ·hBatchAddAddVSV2+0(SB), CX
-	MOVQ CX, 4272(AX)
-	LEAQ ·hBatchAddAddVVS2+0(SB), CX
-	MOVQ CX, 4280(AX)
-	LEAQ ·hBatchAddAddVSS2+0(SB), CX
-	MOVQ CX, 4288(AX)
-	LEAQ ·hBatchAddAddVVV4+0(SB), CX
-	MOVQ CX, 4296(AX)
-	LEAQ ·hBatchAddAddVSV4+0(SB), CX
-	MOVQ CX, 4304(AX)
-	LEAQ ·hBatchAddAddVVS4+0(SB), CX
-	MOVQ CX, 4312(AX)
-	LEAQ ·hBatchAddAddVSS4+0(SB), CX
-	MOVQ CX, 4320(AX)
-	LEAQ ·hBatchAddAddVVV8+0(SB), CX
-	MOVQ CX, 4328(AX)
-	LEAQ ·hBatchAddAddVSV8+0(SB), CX
-	MOVQ CX, 4336(AX)
-	LEAQ ·hBatchAddAddVVS8+0(SB), CX
-	MOVQ CX, 4344(AX)
-	LEAQ ·hBatchAddAddVSS8+0(SB), CX
-	MOVQ CX, 4352(AX)
-	LEAQ ·hBatchAddSubVVV1+0(SB), CX
-	MOVQ CX, 4360(AX)
-	LEAQ ·hBatchAddSubVVV2+0(SB), CX
-	MOVQ CX, 4368(AX)
-	LEAQ ·hBatchAddSubVSV2+0(SB), CX
-	MOVQ CX, 4376(AX)
-	LEAQ ·hBatchAddSubVVS2+0(SB), CX
-	MOVQ CX, 4384(AX)
-	LEAQ ·hBatchAddSubVSS2+0(SB), CX
-	MOVQ CX, 4392(AX)
-	LEAQ ·hBatchAddSubVVV4+0(SB), CX
-	MOVQ CX, 4400(AX)
-	LEAQ ·hBatchAddSubVSV4+0(SB), CX
-	MOVQ CX, 4408(AX)
-	LEAQ ·hBatchAddSubVVS4+0(SB), CX
-	MOVQ CX, 4416(AX)
-	LEAQ ·hBatchAddSubVSS4+0(SB), CX
-	MOVQ CX, 4424(AX)
-	LEAQ ·hBatchAddSubVVV8+0(SB), CX
-	MOVQ CX, 4432(AX)
-	LEAQ ·hBatchAddSubVSV8+0(SB), CX
-	MOVQ CX, 4440(AX)
-	LEAQ ·hBatchAddSubVVS8+0(SB), CX
-	MOVQ CX, 4448(AX)
-	LEAQ ·hBatchAddSubVSS8+0(SB), CX
-	MOVQ CX, 4456(AX)
-	LEAQ ·hBatchAddRsubVVV1+0(SB), CX
-	MOVQ CX, 4464(AX)
-	LEAQ ·hBatchAddRsubVVV2+0(SB), CX
-	MOVQ CX, 4472(AX)
-	LEAQ ·hBatchAddRsubVSV2+0(SB), CX
-	MOVQ CX, 4480(AX)
-	LEAQ ·hBatchAddRsubVVS2+0(SB), CX
-	MOVQ CX, 4488(AX)
-	LEAQ ·hBatchAddRsubVSS2+0(SB), CX
-	MOVQ CX, 4496(AX)
-	LEAQ ·hBatchAddRsubVVV4+0(SB), CX
-	MOVQ CX, 4504(AX)
-	LEAQ ·hBatchAddRsubVSV4+0(SB), CX
-	MOVQ CX, 4512(AX)
-	LEAQ ·hBatchAddRsubVVS4+0(SB), CX
-	MOVQ CX, 4520(AX)
-	LEAQ ·hBatchAddRsubVSS4+0(SB), CX
-	MOVQ CX, 4528(AX)
-	LEAQ ·hBatchAddRsubVVV8+0(SB), CX
-	MOVQ CX, 4536(AX)
-	LEAQ ·hBatchAddRsubVSV8+0(SB), CX
-	MOVQ CX, 4544(AX)
-	LEAQ ·hBatchAddRsubVVS8+0(SB), CX
-	MOVQ CX, 4552(AX)
-	LEAQ ·hBatchAddRsubVSS8+0(SB), CX
-	MOVQ CX, 4560(AX)
-	LEAQ ·hBatchAddMulVVV1+0(SB), CX
-	MOVQ CX, 4568(AX)
-	LEAQ ·hBatchAddMulVVV2+0(SB), CX
-	MOVQ CX, 4576(AX)
-	LEAQ ·hBatchAddMulVSV2+0(SB), CX
-	MOVQ CX, 4584(AX)
-	LEAQ ·hBatchAddMulVVS2+0(SB), CX
-	MOVQ CX, 4592(AX)
-	LEAQ ·hBatchAddMulVSS2+0(SB), CX
-	MOVQ CX, 4600(AX)
-	LEAQ ·hBatchAddMulVVV4+0(SB), CX
-	MOVQ CX, 4608(AX)
-	LEAQ ·hBatchAddMulVSV4+0(SB), CX
-	MOVQ CX, 4616(AX)
-	LEAQ ·hBatchAddMulVVS4+0(SB), CX
-	MOVQ CX, 4624(AX)
-	LEAQ ·hBatchAddMulVSS4+0(SB), CX
-	MOVQ CX, 4632(AX)
-	LEAQ ·hBatchAddMulVVV8+0(SB), CX
-	MOVQ CX, 4640(AX)
-	LEAQ ·hBatchAddMulVSV8+0(SB), CX
-	MOVQ CX, 4648(AX)
-	LEAQ ·hBatchAddMulVVS8+0(SB), CX
-	MOVQ CX, 4656(AX)
-	LEAQ ·hBatchAddMulVSS8+0(SB), CX
-	MOVQ CX, 4664(AX)
-	LEAQ ·hBatchSubAddVVV1+0(SB), CX
-	MOVQ CX, 4672(AX)
-	LEAQ ·hBatchSubAddVVV2+0(SB), CX
-	MOVQ CX, 4680(AX)
-	LEAQ ·hBatchSubAddSVV2+0(SB), CX
-	MOVQ CX, 4688(AX)
-	LEAQ ·hBatchSubAddVSV2+0(SB), CX
-	MOVQ CX, 4696(AX)
-	LEAQ ·hBatchSubAddVVS2+0(SB), CX
-	MOVQ CX, 4704(AX)
-	LEAQ ·hBatchSubAddSVS2+0(SB), CX
-	MOVQ CX, 4712(AX)
-	LEAQ ·hBatchSubAddVSS2+0(SB), CX
-	MOVQ CX, 4720(AX)
-	LEAQ ·hBatchSubAddVVV4+0(SB), CX
-	MOVQ CX, 4728(AX)
-	LEAQ ·hBatchSubAddSVV4+0(SB), CX
-	MOVQ CX, 4736(AX)
-	LEAQ ·hBatchSubAddVSV4+0(SB), CX
-	MOVQ CX, 4744(AX)
-	LEAQ ·hBatchSubAddVVS4+0(SB), CX
-	MOVQ CX, 4752(AX)
-	LEAQ ·hBatchSubAddSVS4+0(SB), CX
-	MOVQ CX, 4760(AX)
-	LEAQ ·hBatchSubAddVSS4+0(SB), CX
-	MOVQ CX, 4768(AX)
-	LEAQ ·hBatchSubAddVVV8+0(SB), CX
-	MOVQ CX, 4776(AX)
-	LEAQ ·hBatchSubAddSVV8+0(SB), CX
-	MOVQ CX, 4784(AX)
-	LEAQ ·hBatchSubAddVSV8+0(SB), CX
-	MOVQ CX, 4792(AX)
-	LEAQ ·hBatchSubAddVVS8+0(SB), CX
-	MOVQ CX, 4800(AX)
-	LEAQ ·hBatchSubAddSVS8+0(SB), CX
-	MOVQ CX, 4808(AX)
-	LEAQ ·hBatchSubAddVSS8+0(SB), CX
-	MOVQ CX, 4816(AX)
-	LEAQ ·hBatchSubSubVVV1+0(SB), CX
-	MOVQ CX, 4824(AX)
-	LEAQ ·hBatchSubSubVVV2+0(SB), CX
-	MOVQ CX, 4832(AX)
-	LEAQ ·hBatchSubSubSVV2+0(SB), CX
-	MOVQ CX, 4840(AX)
-	LEAQ ·hBatchSubSubVSV2+0(SB), CX
-	MOVQ CX, 4848(AX)
-	LEAQ ·hBatchSubSubVVS2+0(SB), CX
-	MOVQ CX, 4856(AX)
-	LEAQ ·hBatchSubSubSVS2+0(SB), CX
-	MOVQ CX, 4864(AX)
-	LEAQ ·hBatchSubSubVSS2+0(SB), CX
-	MOVQ CX, 4872(AX)
-	LEAQ ·hBatchSubSubVVV4+0(SB), CX
-	MOVQ CX, 4880(AX)
-	LEAQ ·hBatchSubSubSVV4+0(SB), CX
-	MOVQ CX, 4888(AX)
-	LEAQ ·hBatchSubSubVSV4+0(SB), CX
-	MOVQ CX, 4896(AX)
-	LEAQ ·hBatchSubSubVVS4+0(SB), CX
-	MOVQ CX, 4904(AX)
-	LEAQ ·hBatchSubSubSVS4+0(SB), CX
-	MOVQ CX, 4912(AX)
-	LEAQ ·hBatchSubSubVSS4+0(SB), CX
-	MOVQ CX, 4920(AX)
-	LEAQ ·hBatchSubSubVVV8+0(SB), CX
-	MOVQ CX, 4928(AX)
-	LEAQ ·hBatchSubSubSVV8+0(SB), CX
-	MOVQ CX, 4936(AX)
-	LEAQ ·hBatchSubSubVSV8+0(SB), CX
-	MOVQ CX, 4944(AX)
-	LEAQ ·hBatchSubSubVVS8+0(SB), CX
-	MOVQ CX, 4952(AX)
-	LEAQ ·hBatchSubSubSVS8+0(SB), CX
-	MOVQ CX, 4960(AX)
-	LEAQ ·hBatchSubSubVSS8+0(SB), CX
-	MOVQ CX, 4968(AX)
-	LEAQ ·hBatchSubRsubVVV1+0(SB), CX
-	MOVQ CX, 4976(AX)
-	LEAQ ·hBatchSubRsubVVV2+0(SB), CX
-	MOVQ CX, 4984(AX)
-	LEAQ ·hBatchSubRsubSVV2+0(SB), CX
-	MOVQ CX, 4992(AX)
-	LEAQ ·hBatchSubRsubVSV2+0(SB), CX
-	MOVQ CX, 5000(AX)
-	LEAQ ·hBatchSubRsubVVS2+0(SB), CX
-	MOVQ CX, 5008(AX)
-	LEAQ ·hBatchSubRsubSVS2+0(SB), CX
-	MOVQ CX, 5016(AX)
-	LEAQ ·hBatchSubRsubVSS2+0(SB), CX
-	MOVQ CX, 5024(AX)
-	LEAQ ·hBatchSubRsubVVV4+0(SB), CX
-	MOVQ CX, 5032(AX)
-	LEAQ ·hBatchSubRsubSVV4+0(SB), CX
-	MOVQ CX, 5040(AX)
-	LEAQ ·hBatchSubRsubVSV4+0(SB), CX
-	MOVQ CX, 5048(AX)
-	LEAQ ·hBatchSubRsubVVS4+0(SB), CX
-	MOVQ CX, 5056(AX)
-	LEAQ ·hBatchSubRsubSVS4+0(SB), CX
-	MOVQ CX, 5064(AX)
-	LEAQ ·hBatchSubRsubVSS4+0(SB), CX
-	MOVQ CX, 5072(AX)
-	LEAQ ·hBatchSubRsubVVV8+0(SB), CX
-	MOVQ CX, 5080(AX)
-	LEAQ ·hBatchSubRsubSVV8+0(SB), CX
-	MOVQ CX, 5088(AX)
-	LEAQ ·hBatchSubRsubVSV8+0(SB), CX
-	MOVQ CX, 5096(AX)
-	LEAQ ·hBatchSubRsubVVS8+0(SB), CX
-	MOVQ CX, 5104(AX)
-	LEAQ ·hBatchSubRsubSVS8+0(SB), CX
-	MOVQ CX, 5112(AX)
-	LEAQ ·hBatchSubRsubVSS8+0(SB), CX
-	MOVQ CX, 5120(AX)
-	LEAQ ·hBatchSubMulVVV1+0(SB), CX
-	MOVQ CX, 5128(AX)
-	LEAQ ·hBatchSubMulVVV2+0(SB), CX
-	MOVQ CX, 5136(AX)
-	LEAQ ·hBatchSubMulSVV2+0(SB), CX
-	MOVQ CX, 5144(AX)
-	LEAQ ·hBatchSubMulVSV2+0(SB), CX
-	MOVQ CX, 5152(AX)
-	LEAQ ·hBatchSubMulVVS2+0(SB), CX
-	MOVQ CX, 5160(AX)
-	LEAQ ·hBatchSubMulSVS2+0(SB), CX
-	MOVQ CX, 5168(AX)
-	LEAQ ·hBatchSubMulVSS2+0(SB), CX
-	MOVQ CX, 5176(AX)
-	LEAQ ·hBatchSubMulVVV4+0(SB), CX
-	MOVQ CX, 5184(AX)
-	LEAQ ·hBatchSubMulSVV4+0(SB), CX
-	MOVQ CX, 5192(AX)
-	LEAQ ·hBatchSubMulVSV4+0(SB), CX
-	MOVQ CX, 5200(AX)
-	LEAQ ·hBatchSubMulVVS4+0(SB), CX
-	MOVQ CX, 5208(AX)
-	LEAQ ·hBatchSubMulSVS4+0(SB), CX
-	MOVQ CX, 5216(AX)
-	LEAQ ·hBatchSubMulVSS4+0(SB), CX
-	MOVQ CX, 5224(AX)
-	LEAQ ·hBatchSubMulVVV8+0(SB), CX
-	MOVQ CX, 5232(AX)
-	LEAQ ·hBatchSubMulSVV8+0(SB), CX
-	MOVQ CX, 5240(AX)
-	LEAQ ·hBatchSubMulVSV8+0(SB), CX
-	MOVQ CX, 5248(AX)
-	LEAQ ·hBatchSubMulVVS8+0(SB), CX
-	MOVQ CX, 5256(AX)
-	LEAQ ·hBatchSubMulSVS8+0(SB), CX
-	MOVQ CX, 5264(AX)
-	LEAQ ·hBatchSubMulVSS8+0(SB), CX
-	MOVQ CX, 5272(AX)
-	LEAQ ·hBatchMulAddVVV1+0(SB), CX
-	MOVQ CX, 5280(AX)
-	LEAQ ·hBatchMulAddVVV2+0(SB), CX
-	MOVQ CX, 5288(AX)
-	LEAQ ·hBatchMulAddVSV2+0(SB), CX
-	MOVQ CX, 5296(AX)
-	LEAQ ·hBatchMulAddVVS2+0(SB), CX
-	MOVQ CX, 5304(AX)
-	LEAQ ·hBatchMulAddVSS2+0(SB), CX
-	MOVQ CX, 5312(AX)
-	LEAQ ·hBatchMulAddVVV4+0(SB), CX
-	MOVQ CX, 5320(AX)
-	LEAQ ·hBatchMulAddVSV4+0(SB), CX
-	MOVQ CX, 5328(AX)
-	LEAQ ·hBatchMulAddVVS4+0(SB), CX
-	MOVQ CX, 5336(AX)
-	LEAQ ·hBatchMulAddVSS4+0(SB), CX
-	MOVQ CX, 5344(AX)
-	LEAQ ·hBatchMulAddVVV8+0(SB), CX
-	MOVQ CX, 5352(AX)
-	LEAQ ·hBatchMulAddVSV8+0(SB), CX
-	MOVQ CX, 5360(AX)
-	LEAQ ·hBatchMulAddVVS8+0(SB), CX
-	MOVQ CX, 5368(AX)
-	LEAQ ·hBatchMulAddVSS8+0(SB), CX
-	MOVQ CX, 5376(AX)
-	LEAQ ·hBatchMulSubVVV1+0(SB), CX
-	MOVQ CX, 5384(AX)
-	LEAQ ·hBatchMulSubVVV2+0(SB), CX
-	MOVQ CX, 5392(AX)
-	LEAQ ·hBatchMulSubVSV2+0(SB), CX
-	MOVQ CX, 5400(AX)
-	LEAQ ·hBatchMulSubVVS2+0(SB), CX
-	MOVQ CX, 5408(AX)
-	LEAQ ·hBatchMulSubVSS2+0(SB), CX
-	MOVQ CX, 5416(AX)
-	LEAQ ·hBatchMulSubVVV4+0(SB), CX
-	MOVQ CX, 5424(AX)
-	LEAQ ·hBatchMulSubVSV4+0(SB), CX
-	MOVQ CX, 5432(AX)
-	LEAQ ·hBatchMulSubVVS4+0(SB), CX
-	MOVQ CX, 5440(AX)
-	LEAQ ·hBatchMulSubVSS4+0(SB), CX
-	MOVQ CX, 5448(AX)
-	LEAQ ·hBatchMulSubVVV8+0(SB), CX
-	MOVQ CX, 5456(AX)
-	LEAQ ·hBatchMulSubVSV8+0(SB), CX
-	MOVQ CX, 5464(AX)
-	LEAQ ·hBatchMulSubVVS8+0(SB), CX
-	MOVQ CX, 5472(AX)
-	LEAQ ·hBatchMulSubVSS8+0(SB), CX
-	MOVQ CX, 5480(AX)
-	LEAQ ·hBatchMulRsubVVV1+0(SB), CX
-	MOVQ CX, 5488(AX)
-	LEAQ ·hBatchMulRsubVVV2+0(SB), CX
-	MOVQ CX, 5496(AX)
-	LEAQ ·hBatchMulRsubVSV2+0(SB), CX
-	MOVQ CX, 5504(AX)
-	LEAQ ·hBatchMulRsubVVS2+0(SB), CX
-	MOVQ CX, 5512(AX)
-	LEAQ ·hBatchMulRsubVSS2+0(SB), CX
-	MOVQ CX, 5520(AX)
-	LEAQ ·hBatchMulRsubVVV4+0(SB), CX
-	MOVQ CX, 5528(AX)
-	LEAQ ·hBatchMulRsubVSV4+0(SB), CX
-	MOVQ CX, 5536(AX)
-	LEAQ ·hBatchMulRsubVVS4+0(SB), CX
-	MOVQ CX, 5544(AX)
-	LEAQ ·hBatchMulRsubVSS4+0(SB), CX
-	MOVQ CX, 5552(AX)
-	LEAQ ·hBatchMulRsubVVV8+0(SB), CX
-	MOVQ CX, 5560(AX)
-	LEAQ ·hBatchMulRsubVSV8+0(SB), CX
-	MOVQ CX, 5568(AX)
-	LEAQ ·hBatchMulRsubVVS8+0(SB), CX
-	MOVQ CX, 5576(AX)
-	LEAQ ·hBatchMulRsubVSS8+0(SB), CX
-	MOVQ CX, 5584(AX)
-	LEAQ ·hBatchMulMulVVV1+0(SB), CX
-	MOVQ CX, 5592(AX)
-	LEAQ ·hBatchMulMulVVV2+0(SB), CX
-	MOVQ CX, 5600(AX)
-	LEAQ ·hBatchMulMulVSV2+0(SB), CX
-	MOVQ CX, 5608(AX)
-	LEAQ ·hBatchMulMulVVS2+0(SB), CX
-	MOVQ CX, 5616(AX)
-	LEAQ ·hBatchMulMulVSS2+0(SB), CX
-	MOVQ CX, 5624(AX)
-	LEAQ ·hBatchMulMulVVV4+0(SB), CX
-	MOVQ CX, 5632(AX)
-	LEAQ ·hBatchMulMulVSV4+0(SB), CX
-	MOVQ CX, 5640(AX)
-	LEAQ ·hBatchMulMulVVS4+0(SB), CX
-	MOVQ CX, 5648(AX)
-	LEAQ ·hBatchMulMulVSS4+0(SB), CX
-	MOVQ CX, 5656(AX)
-	LEAQ ·hBatchMulMulVVV8+0(SB), CX
-	MOVQ CX, 5664(AX)
-	LEAQ ·hBatchMulMulVSV8+0(SB), CX
-	MOVQ CX, 5672(AX)
-	LEAQ ·hBatchMulMulVVS8+0(SB), CX
-	MOVQ CX, 5680(AX)
-	LEAQ ·hBatchMulMulVSS8+0(SB), CX
-	MOVQ CX, 5688(AX)
+	MOVQ CX, 2360(AX)
 	LEAQ ·hMove+0(SB), CX
-	MOVQ CX, 5696(AX)
+	MOVQ CX, 2368(AX)
 	LEAQ ·hMatvec+0(SB), CX
-	MOVQ CX, 5704(AX)
+	MOVQ CX, 2376(AX)
 	LEAQ ·hMatvecTransposed+0(SB), CX
-	MOVQ CX, 5712(AX)
+	MOVQ CX, 2384(AX)
+	LEAQ ·hMatvecTransposedWide+0(SB), CX
+	MOVQ CX, 2392(AX)
 	LEAQ ·hMatvecLanes4+0(SB), CX
-	MOVQ CX, 5720(AX)
+	MOVQ CX, 2400(AX)
 	LEAQ ·hMatvecLanes8+0(SB), CX
-	MOVQ CX, 5728(AX)
+	MOVQ CX, 2408(AX)
+	LEAQ ·hMatvecLanes8Wide+0(SB), CX
+	MOVQ CX, 2416(AX)
+	LEAQ ·hMatvecLanesWide+0(SB), CX
+	MOVQ CX, 2424(AX)
 	LEAQ ·hSum+0(SB), CX
-	MOVQ CX, 5736(AX)
+	MOVQ CX, 2432(AX)
 	LEAQ ·hDot+0(SB), CX
-	MOVQ CX, 5744(AX)
+	MOVQ CX, 2440(AX)
 	RET

@@ -44,13 +44,9 @@ func main() {
 	for _, op := range emit.Operations {
 		operation(op, sets(op.Arity))
 	}
-	for _, p := range pairs() {
-		operation(p.Operation, p.sets)
-	}
 	for _, fn := range emit.Functions {
 		function(fn, coef)
 	}
-	batches()
 	handler("move", move)
 	products()
 	sums()
@@ -161,44 +157,6 @@ func sets(arity int) []int {
 	var out []int
 	for set := range 1<<arity - 1 {
 		out = append(out, set)
-	}
-	return out
-}
-
-// pair is two operations at once, the second of the first's result and c.
-type pair struct {
-	emit.Operation
-	sets []int
-}
-
-// pairs lists the pairs of sums, differences and products; rsub is c minus the
-// first's result.
-func pairs() (out []pair) {
-	type two func(f *emit.Body, a, b emit.V) emit.V
-	first := []struct {
-		name string
-		op   two
-		sets []int // a factor or a term that is single comes second
-	}{
-		{"add", (*emit.Body).Add, []int{0, 2, 4, 6}},
-		{"sub", (*emit.Body).Sub, []int{0, 1, 2, 4, 5, 6}},
-		{"mul", (*emit.Body).Mul, []int{0, 2, 4, 6}},
-	}
-	second := []struct {
-		name string
-		op   two
-	}{
-		{"add", (*emit.Body).Add},
-		{"sub", (*emit.Body).Sub},
-		{"rsub", func(f *emit.Body, r, c emit.V) emit.V { return f.Sub(c, r) }},
-		{"mul", (*emit.Body).Mul},
-	}
-	for _, p := range first {
-		for _, q := range second {
-			out = append(out, pair{emit.Operation{Name: p.name + "." + q.name, Arity: 3, Emit: func(f *emit.Body, x []emit.V) emit.V {
-				return q.op(f, p.op(f, x[0], x[1]), x[2])
-			}}, p.sets})
-		}
 	}
 	return out
 }

@@ -34,22 +34,26 @@ func products() {
 	vectors := renamed{"y": "out", "a": "a", "x": "b", "rows": "rows", "cols": "lanes", "as": "stride", "from": 0}
 	handler("matvec", func() { parking(func() { emit.MatVec(vectors) }) })
 	handler("matvec transposed", func() { parking(func() { emit.MatVecT(vectors) }) })
-	for _, lanes := range []int{4, 8} {
-		args := renamed{
-			"y": "out", "a": "a", "z": "b", "rows": "rows", "inner": "lanes",
-			"ys": lanes, "zs": lanes, "lanes": lanes, "from": 0,
-			"as": func() reg.GPVirtual { // six times the inner length
-				r := record{parked: true}.Load("lanes")
-				LEAQ(Mem{Base: r, Index: r, Scale: 2}, r)
-				ADDQ(r, r)
-				return r
-			},
-		}
-		if lanes == 8 {
-			handler("matvec lanes/8", func() { parking(func() { emit.LaneProduct8(args) }) })
-		} else {
-			handler("matvec lanes/4", func() { parking(func() { emit.LaneProduct4(args) }) })
-		}
+	handler("matvec transposed wide", func() { parking(func() { emit.MatVecTWide(vectors) }) })
+	four, eight, several := laned(4), laned(8), laned("stride")
+	handler("matvec lanes/4", func() { parking(func() { emit.LaneProduct4(four) }) })
+	handler("matvec lanes/8", func() { parking(func() { emit.LaneProduct8(eight) }) })
+	handler("matvec lanes/8 wide", func() { parking(func() { emit.LaneProductWide(eight) }) })
+	handler("matvec lanes wide", func() { parking(func() { emit.LaneProductTwo(several) }) })
+}
+
+// laned are the arguments of a product of a packed matrix and a vector in each
+// lane; lanes is their number, or the field that has it.
+func laned(lanes any) renamed {
+	return renamed{
+		"y": "out", "a": "a", "z": "b", "rows": "rows", "inner": "lanes",
+		"ys": lanes, "zs": lanes, "lanes": lanes, "from": 0,
+		"as": func() reg.GPVirtual { // six times the inner length
+			r := record{parked: true}.Load("lanes")
+			LEAQ(Mem{Base: r, Index: r, Scale: 2}, r)
+			ADDQ(r, r)
+			return r
+		},
 	}
 }
 

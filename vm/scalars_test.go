@@ -47,8 +47,8 @@ func randomScalars(r *elem.Rand, n int) *tape.Tape {
 	return b.Tape()
 }
 
-// TestBatches runs random tapes of many scalar instructions.
-func TestBatches(t *testing.T) {
+// TestScalars runs random tapes of many scalar instructions.
+func TestScalars(t *testing.T) {
 	r := elem.NewRand(7)
 	for round := range 60 {
 		tp := randomScalars(r, 20+3*round)

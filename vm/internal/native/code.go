@@ -1,0 +1,89 @@
+package native
+
+import "odes.dev/odes/vm/internal/kernel"
+
+// Code is machine code in the making: blocks, and the constants they read.
+type Code struct {
+	asm
+	target    Target
+	pool      literals
+	wholes    map[wholeKey]int32
+	spills    int // values that found no register
+	spillSize int
+	blocks    int
+}
+
+// NewCode returns empty code.
+func NewCode(t Target) *Code { return &Code{target: t} }
+
+// Block appends a block that does what b lists and returns where it begins.
+// Values that find no register are kept in slice number spill of the table, which
+// must have Spill elements when the code runs.
+func (c *Code) Block(b *Body, spill int) (at int) {
+	at = c.begin()
+	w := c.newWriter(b, 1, spill)
+	w.addresses()
+	w.body()
+	c.spillSize = max(c.spillSize, w.size)
+	c.end()
+	return at
+}
+
+// begin starts a block.
+func (c *Code) begin() int {
+	for len(c.code)%16 != 0 {
+		c.byte(0x90)
+	}
+	c.blocks++
+	return len(c.code)
+}
+
+// end ends a block: the next record's handler goes on.
+func (c *Code) end() {
+	c.next(kernel.RecordSize)
+	c.resolve()
+}
+
+// Spill returns the elements of the slice for values that found no register.
+func (c *Code) Spill() int { return c.spillSize }
+
+// Stats counts what code is made of.
+type Stats struct {
+	Blocks, Instructions, Bytes, Spills int
+}
+
+// Stats returns the counts.
+func (c *Code) Stats() Stats {
+	return Stats{c.blocks, c.count, len(c.code) + 8*c.words(), c.spills}
+}
+
+func (c *Code) words() (n int) {
+	for _, l := range c.pool.list {
+		n += len(l)
+	}
+	return n
+}
+
+// bytes returns the code with its constants behind it, those of most bytes first.
+func (c *Code) bytes() []byte {
+	out := append([]byte(nil), c.code...)
+	for len(out)%64 != 0 {
+		out = append(out, 0xcc)
+	}
+	at := make([]int, len(c.pool.list))
+	for n := 8; n > 0; n /= 2 {
+		for i, words := range c.pool.list {
+			if len(words) != n {
+				continue
+			}
+			at[i] = len(out)
+			for _, w := range words {
+				out = appendWord(out, w)
+			}
+		}
+	}
+	for _, f := range c.fixups {
+		put32(out[f.at:], int32(at[f.lit]-f.end))
+	}
+	return out
+}

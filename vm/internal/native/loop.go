@@ -1,0 +1,492 @@
+package native
+
+import (
+	"math/bits"
+	"slices"
+)
+
+// Fixed is the number from which on the slices of a Loop's places are those of
+// the table; below they are pointers that are set for each segment.
+const Fixed = 1 << 20
+
+// Loop is a body that runs over segments of arrays, Wide elements at a time.
+//
+// The Slice of its places numbers a pointer, whose elements follow each other
+// within a segment if the place moves; or, from Fixed on, a slice of the table,
+// of which one element is repeated in all segments alike. Every value is Wide.
+//
+// The list of segments is numbers of 32 bits: for each segment its elements and,
+// for each pointer, two: where its slice is in the table and where it begins
+// there, a number with a sign, both in bytes. No elements end the list.
+type Loop struct {
+	*Body
+	Width    int // of Wide values, 4 or 8
+	Pointers int
+	Rowwise  []bool // by pointer: it moves by one element for Lanes of the others
+	Lanes    int    // 2, 4 or 8, at most Width; segments have multiples of it
+	Whole    bool   // the elements of all segments are multiples of Width
+
+	// Row is the number of elements that all segments have, if that is known, else
+	// 0. Then the ends of what is loaded may be patched; for AVX512 only.
+	Row     int
+	Patches map[Place]Patch
+}
+
+// Patch tells that the first Head and the last Tail elements of a segment are
+// loaded from elsewhere: Before is where the first one is, and Behind where the
+// last vector of a segment would begin.
+type Patch struct {
+	Head, Tail     int
+	Before, Behind Place
+}
+
+// Registers of a loop besides those of its pointers.
+const (
+	loopList    = cx
+	loopLeft    = dx
+	loopIndex   = bx
+	loopScratch = ax  // of the one address in use
+	loopSpill   = r15 // the slice of values without a register
+
+	r14 reg = 14
+	r15 reg = 15
+
+	loopMask = 2  // mask register of a segment's end
+	maskVec  = 15 // the vector register for it without such
+)
+
+var loopPointers = []reg{di, r8, r9, r10, r11, r12, r14}
+
+// loopWriter is what a writer knows of the loop around its body.
+type loopWriter struct {
+	*Loop
+	slots  map[int]int // of pointers without a register
+	masked bool        // the end of a segment is written
+	spread Value       // which element of a row goes where
+
+	// Of a row:
+	head, tail bool          // its first or its last vector is written
+	last       int           // elements of the last
+	masks      map[vec]uint8 // what mask registers hold
+}
+
+// Loop appends a block that runs l over the segments in the list of its
+// record (kernel.Record.SetList). Slice number spill is that of Block.
+func (c *Code) Loop(l *Loop, spill int) (at int) {
+	at = c.begin()
+	mask := none
+	if c.masks(l) {
+		mask = l.Bits(4, 0, 1, 2, 3)
+	}
+	spread := none
+	if l.Width == 8 && l.spreads() {
+		spread = l.Bits(8, 0/uint64(l.Lanes), 1/uint64(l.Lanes), 2/uint64(l.Lanes), 3/uint64(l.Lanes),
+			4/uint64(l.Lanes), 5/uint64(l.Lanes), 6/uint64(l.Lanes), 7/uint64(l.Lanes))
+	}
+	w := c.newWriter(l.Body, l.Width, -1)
+	w.loop = &loopWriter{Loop: l, slots: map[int]int{}, spread: spread}
+	w.asm.load(loopList, mem{base: si, disp: recordList})
+	w.asm.load(loopSpill, mem{base: r13, disp: int32(24 * spill)})
+	if mask != none {
+		w.bind(mask, maskVec)
+		w.pinned[mask] = true
+	}
+	w.sums(movPacked)
+	if spread != none {
+		w.keep(spread)
+	}
+	w.hoist()
+	homes := slices.Clone(w.homes)
+
+	segment, end := c.newLabel(), c.newLabel()
+	c.set(segment)
+	c.load32(loopLeft, mem{base: loopList})
+	c.two(0x85, loopLeft, loopLeft)
+	c.jump(equal, end)
+	w.pointers()
+	c.two(0x31, loopIndex, loopIndex)
+	if l.Row > 0 {
+		w.row(homes)
+	} else {
+		w.along(homes, mask)
+	}
+	c.immediate(0, loopList, int32(4+8*l.Pointers))
+	c.jump(always, segment)
+	c.set(end)
+	w.sums(stPacked)
+	c.spillSize = max(c.spillSize, w.size)
+	c.end()
+	return at
+}
+
+// sums reads what the body's sums begin with to their registers, or writes them.
+func (w *writer) sums(in instr) {
+	for i := range w.b.ops {
+		o := &w.b.ops[i]
+		if o.code != opSum {
+			continue
+		}
+		v := Value(i)
+		if w.reg[v] < 0 {
+			w.locked = 0
+			w.bind(v, w.take())
+			w.pinned[v] = true
+		}
+		w.evex(in, lengthOf(w.width), vec(w.reg[v]), -1, inMem(w.loopMem(o.at)), noImm)
+	}
+}
+
+// sum adds a product to a sum: where elements are left out, the sum stays as it is.
+func (w *writer) sum(v Value, o *op) {
+	x := w.inRegister(o.a)
+	y := w.operand(o.b, false)
+	if w.loop.masked {
+		w.writemask = loopMask
+	}
+	w.evex(fused(231, false, false, false), lengthOf(w.width), vec(w.reg[v]), int(x), y, noImm)
+	w.writemask = 0
+	w.passed(o.a)
+	w.passed(o.b)
+}
+
+// along writes the loop over a segment.
+func (w *writer) along(homes []home, mask Value) {
+	c, l := w.Code, w.loop
+	whole, rest, next := c.newLabel(), c.newLabel(), c.newLabel()
+	c.immediate(5, loopLeft, int32(l.Width))
+	c.jump(less, rest)
+	c.align()
+	c.set(whole)
+	w.body()
+	c.immediate(0, loopIndex, int32(l.Width))
+	c.immediate(5, loopLeft, int32(l.Width))
+	c.jump(atLeast, whole)
+	c.set(rest)
+	if !l.Whole {
+		c.immediate(0, loopLeft, int32(l.Width))
+		c.jump(equal, next)
+		w.setMask(mask)
+		w.again(homes)
+		l.masked = true
+		w.body()
+	}
+	c.set(next)
+}
+
+// row writes the loop over a segment of Row elements: its first vector, those
+// between, its last one.
+func (w *writer) row(homes []home) {
+	c, l := w.Code, w.loop
+	vectors := (l.Row + l.Width - 1) / l.Width
+	l.last = l.Row - (vectors-1)*l.Width
+	body := func(head, tail bool) {
+		w.again(homes)
+		l.head, l.tail, l.masked = head, tail, tail && l.last < l.Width
+		l.masks = map[vec]uint8{}
+		if l.masked {
+			w.mask(loopMask, 1<<l.last-1)
+			if l.spreads() {
+				w.mask(spreadMask, 1<<(l.last/l.Lanes)-1)
+			}
+		}
+		w.body()
+	}
+	if vectors > 1 {
+		body(true, false)
+		c.immediate(0, loopIndex, int32(l.Width))
+	}
+	if vectors > 2 {
+		c.set32(loopLeft, uint32(vectors-2))
+		c.align()
+		again := c.newLabel()
+		c.set(again)
+		body(false, false)
+		c.immediate(0, loopIndex, int32(l.Width))
+		c.immediate(5, loopLeft, 1)
+		c.jump(unequal, again)
+	}
+	body(vectors == 1, true)
+}
+
+// mask sets a mask register.
+func (w *writer) mask(k vec, bits uint8) {
+	if old, ok := w.loop.masks[k]; ok && old == bits {
+		return
+	}
+	w.loop.masks[k] = bits
+	w.set32(loopScratch, uint32(bits))
+	w.vector(toMask, 0, k, -1, inReg(vec(loopScratch)), noImm)
+}
+
+// patched reports whether what is loaded from p is patched in this vector.
+func (w *writer) patched(p Place) bool {
+	if w.loop == nil || !w.loop.head && !w.loop.tail {
+		return false
+	}
+	x := w.loop.Patches[p]
+	return w.loop.head && x.Head > 0 || w.loop.tail && x.Tail > 0
+}
+
+// fetchPatched reads a vector with its patches.
+func (w *writer) fetchPatched(r vec, p Place) {
+	l := w.loop
+	x := l.Patches[p]
+	lanes := uint8(1<<l.Width - 1)
+	if l.masked {
+		lanes = 1<<l.last - 1
+	}
+	var head, tail uint8
+	if l.head {
+		head = 1<<x.Head - 1
+	}
+	if l.tail {
+		tail = (1<<x.Tail - 1) << (l.last - x.Tail)
+	}
+	read := func(k vec, lanes, zero uint8, p Place) {
+		w.mask(k, lanes)
+		w.writemask = uint8(k) | zero
+		w.evex(movPacked, lengthOf(w.width), r, -1, inMem(w.loopMem(p)), noImm)
+		w.writemask = 0
+	}
+	read(patchRest, lanes&^head&^tail, 0x80, p)
+	if head != 0 {
+		read(patchHead, head, 0, x.Before)
+	}
+	if tail != 0 {
+		read(patchTail, tail, 0, x.Behind)
+	}
+}
+
+// Mask registers of patches.
+const (
+	patchRest = 3
+	patchHead = 4
+	patchTail = 5
+)
+
+// spreads reports whether an element for several lanes does not fill a vector.
+func (l *Loop) spreads() bool { return slices.Contains(l.Rowwise, true) && l.Lanes < l.Width }
+
+// spread reports whether p is elements that are to be repeated for their lanes.
+func (w *writer) spread(p Place) bool {
+	return w.loop != nil && w.loop.Lanes < w.width && p.Slice >= 0 && p.Slice < Fixed && p.Moves && w.loop.Rowwise[p.Slice]
+}
+
+// fetchSpread reads elements and repeats each for its lanes.
+func (w *writer) fetchSpread(r vec, p Place) {
+	switch {
+	case w.width == 4 && w.loop.masked:
+		w.vector(movOne, 0, r, -1, inMem(w.mem(p)), noImm)
+	case w.width == 4:
+		w.vector(movPacked, 0, r, -1, inMem(w.mem(p)), noImm)
+	default:
+		if w.loop.masked {
+			w.writemask = spreadMask | 0x80
+		}
+		w.evex(movPacked, lengthOf(w.width/w.loop.Lanes), r, -1, inMem(w.loopMem(p)), noImm)
+		w.writemask = 0
+		w.evex(permute, 2, r, int(w.reg[w.loop.spread]), inReg(r), noImm)
+		return
+	}
+	w.vector(permuteBy, 1, r, -1, inReg(r), 0x50)
+}
+
+var (
+	permute   = instr{opcode: 0x16, group: 2, prefix: 1}          // VPERMPD
+	permuteBy = instr{opcode: 0x01, group: 3, prefix: 1, vexW: 1} // VPERMPD, by its immediate
+)
+
+// spreadMask is the mask register of the elements that are repeated.
+const spreadMask = 6
+
+// masks reports whether the ends of segments need a mask in a vector register.
+func (c *Code) masks(l *Loop) bool { return !l.Whole && c.target != AVX512 }
+
+// again prepares to write the body once more.
+func (w *writer) again(homes []home) {
+	copy(w.homes, homes)
+	copy(w.next, w.p.uses)
+	w.ended = w.ended[:0]
+	for r, v := range w.in {
+		if v != none && !w.pinned[v] {
+			w.in[r], w.reg[v] = none, -1
+		}
+	}
+	for i := range w.slots {
+		if w.slots[i].owner != kept {
+			w.slots[i].owner = none
+		}
+	}
+}
+
+// hoist reads what is the same in all segments before the loop, as much of it as
+// should stay in registers.
+func (w *writer) hoist() {
+	room := 4
+	if w.target == AVX512 {
+		room = 14
+	}
+	var list []Value
+	for i := range w.b.ops {
+		v := Value(i)
+		if w.b.ops[i].code == opSum {
+			room--
+		}
+		if o := &w.b.ops[i]; w.p.uses[i+1] > w.p.uses[i] && !w.pinned[v] && (o.code == opConst || o.code == opSplat && o.at.Slice >= Fixed) {
+			list = append(list, v)
+		}
+	}
+	weight := func(v Value) int32 {
+		n := w.p.uses[v+1] - w.p.uses[v]
+		if w.b.ops[v].code == opSplat {
+			n *= 3
+		}
+		return n
+	}
+	slices.SortStableFunc(list, func(x, y Value) int { return int(weight(y) - weight(x)) })
+	for _, v := range list[:min(room, len(list))] {
+		w.keep(v)
+	}
+}
+
+// pointers sets the pointers of a segment.
+func (w *writer) pointers() {
+	for i := range w.loop.Pointers {
+		r := loopScratch
+		if i < len(loopPointers) {
+			r = loopPointers[i]
+		}
+		at := int32(4 + 8*i)
+		w.load32(r, mem{base: loopList, disp: at})
+		w.asm.load(r, mem{base: r13, index: r, indexed: true, scale: 1})
+		if i < len(loopPointers) {
+			w.loadSigned(loopScratch, mem{base: loopList, disp: at + 4})
+			w.two(0x01, r, loopScratch)
+			continue
+		}
+		slot, ok := w.loop.slots[i]
+		if !ok {
+			slot = w.slot(kept, 1)
+			w.loop.slots[i] = slot
+		}
+		w.loadSigned(loopIndex, mem{base: loopList, disp: at + 4})
+		w.two(0x01, loopIndex, r)
+		w.op64(0x89, loopIndex, mem{base: loopSpill, disp: int32(8 * slot)})
+	}
+}
+
+// loopMem is mem in a loop.
+func (w *writer) loopMem(p Place) mem {
+	m := mem{base: loopScratch, disp: int32(8 * p.Off)}
+	switch {
+	case p.Slice < 0:
+		m.base = loopSpill
+		return m
+	case p.Slice >= Fixed:
+		w.asm.load(m.base, mem{base: r13, disp: int32(24 * (p.Slice - Fixed))})
+		return m
+	case p.Slice < len(loopPointers):
+		m.base = loopPointers[p.Slice]
+	default:
+		w.asm.load(m.base, mem{base: loopSpill, disp: int32(8 * w.loop.slots[p.Slice])})
+	}
+	if p.Moves {
+		m.index, m.indexed, m.scale = loopIndex, true, 8
+		if w.loop.Rowwise[p.Slice] {
+			m.scale = uint8(8 / w.loop.Lanes)
+		}
+	}
+	return m
+}
+
+// partial reports whether only some elements of a vector at p may be touched.
+func (w *writer) partial(p Place, n int) bool {
+	return w.loop != nil && w.loop.masked && n > 1 && p.Slice >= 0 && p.Slice < Fixed
+}
+
+// fetchPart reads the elements that the mask leaves.
+func (w *writer) fetchPart(r vec, p Place) {
+	if w.target == AVX512 {
+		w.writemask = loopMask | 0x80 // zeros elsewhere
+		w.evex(movPacked, lengthOf(w.width), r, -1, inMem(w.mem(p)), noImm)
+		w.writemask = 0
+		return
+	}
+	w.vector(maskLoad, 1, r, maskVec, inMem(w.mem(p)), noImm)
+}
+
+// storePart writes them.
+func (w *writer) storePart(p Place, r vec) {
+	if w.target == AVX512 {
+		w.writemask = loopMask
+		w.evex(stPacked, lengthOf(w.width), r, -1, inMem(w.mem(p)), noImm)
+		w.writemask = 0
+		return
+	}
+	w.vector(maskStore, 1, r, maskVec, inMem(w.mem(p)), noImm)
+}
+
+// setMask makes the mask of the elements that are left.
+func (w *writer) setMask(mask Value) {
+	if w.target == AVX512 {
+		w.set32(loopScratch, 0xffffffff)
+		w.vector(keepBits, 0, vec(loopScratch), int(loopLeft), inReg(vec(loopScratch)), noImm)
+		w.vector(toMask, 0, loopMask, -1, inReg(vec(loopScratch)), noImm)
+		if w.loop.spreads() { // the elements are a half or a quarter of them
+			w.shiftDown(loopLeft, uint8(bits.TrailingZeros(uint(w.loop.Lanes))))
+			w.set32(loopScratch, 0xffffffff)
+			w.vector(keepBits, 0, vec(loopScratch), int(loopLeft), inReg(vec(loopScratch)), noImm)
+			w.vector(toMask, 0, spreadMask, -1, inReg(vec(loopScratch)), noImm)
+		}
+		return
+	}
+	w.vector(toVector, 0, maskVec, -1, inReg(vec(loopLeft)), noImm)
+	w.vector(repeatInt, 1, maskVec, -1, inReg(maskVec), noImm)
+	w.vector(exceeds, 1, maskVec, maskVec, w.argument(w.homes[mask]), noImm)
+}
+
+var (
+	keepBits  = instr{opcode: 0xf5, group: 2}                     // BZHI
+	toMask    = instr{opcode: 0x92, group: 1}                     // KMOVW
+	toVector  = instr{opcode: 0x6e, group: 1, prefix: 1, vexW: 1} // VMOVQ
+	repeatInt = instr{opcode: 0x59, group: 2, prefix: 1}          // VPBROADCASTQ
+	exceeds   = instr{opcode: 0x37, group: 2, prefix: 1}          // VPCMPGTQ
+	maskLoad  = instr{opcode: 0x2d, group: 2, prefix: 1}          // VMASKMOVPD
+	maskStore = instr{opcode: 0x2f, group: 2, prefix: 1}          //
+)
+
+// recordList is where a record holds its list.
+const recordList = 48
+
+// load32 sets r to the 32 bits at m, the upper ones zero.
+func (a *asm) load32(r reg, m mem) {
+	if x := uint8(r>>3)<<2 | uint8(m.indexOr0()>>3)<<1 | uint8(m.base>>3); x != 0 {
+		a.byte(0x40 | x)
+	}
+	a.byte(0x8b)
+	a.modrm(uint8(r), m, 1)
+	a.count++
+}
+
+// loadSigned sets r to the 32 bits at m, a number with a sign.
+func (a *asm) loadSigned(r reg, m mem) { a.op64(0x63, r, m) }
+
+// shiftDown moves the bits of r down by n.
+func (a *asm) shiftDown(r reg, n uint8) {
+	a.rex(0, 0, r)
+	a.byte(0xc1, 0xe8|uint8(r)&7, n)
+	a.count++
+}
+
+// align fills up to a place that a loop may well begin at.
+func (a *asm) align() {
+	for len(a.code)%32 != 0 {
+		if n := 32 - len(a.code)%32; n >= 8 {
+			a.byte(0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0)
+		} else if n >= 4 {
+			a.byte(0x0f, 0x1f, 0x40, 0)
+		} else {
+			a.byte(0x90)
+		}
+	}
+}

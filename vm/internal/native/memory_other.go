@@ -1,0 +1,17 @@
+//go:build !amd64 || purego || !(linux || darwin || freebsd || windows)
+
+package native
+
+import "errors"
+
+const supported = false
+
+// Supports512 reports whether the processor has what the target AVX512 wants.
+func Supports512() bool { return false }
+
+func newMemory([]byte) (*Memory, error) {
+	return nil, errors.New("code cannot be made here while a program runs")
+}
+
+// Free gives the memory back. No code in it may run any more.
+func (m *Memory) Free() {}

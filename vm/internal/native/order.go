@@ -1,0 +1,174 @@
+package native
+
+// plan is a body as it will be written: the operations in their order, and when
+// values are read.
+type plan struct {
+	order []Value // operations that are instructions
+	uses  []int32 // by value: index of its first read in reads; len(values)+1 of them
+	reads []int32 // positions in order, ascending for each value
+	early []bool  // by value: a load that is in the order
+	keeps []bool  // by store: its place keeps what was stored to the end of the block
+}
+
+// isMemory reports whether an operation only names memory.
+func (c opcode) isMemory() bool { return c <= opConst }
+
+// newPlan orders the operations that stores need: those of each store just before
+// it, in order of the stores, so that values live shortly. A load happens where
+// its value is read; one that a store is about to overwrite before that happens
+// just before the store.
+func (b *Body) newPlan() *plan {
+	p := &plan{early: make([]bool, len(b.ops)), keeps: make([]bool, len(b.ops))}
+	hazards, readers := b.hazards(p)
+	done := make([]bool, len(b.ops))
+	need := b.needs()
+	var stack []Value
+	demand := func(v Value) {
+		stack = append(stack, v)
+		for len(stack) > 0 {
+			v := stack[len(stack)-1]
+			o := &b.ops[v]
+			if done[v] || o.code.isMemory() {
+				stack = stack[:len(stack)-1]
+				continue
+			}
+			first, second := o.a, o.b
+			if second >= 0 && need[second] > need[first] {
+				first, second = second, first
+			}
+			waits := false
+			for _, x := range [3]Value{o.c, second, first} { // what is pushed last is done first
+				if x >= 0 && !done[x] && !b.ops[x].code.isMemory() {
+					stack = append(stack, x)
+					waits = true
+				}
+			}
+			if !waits {
+				done[v] = true
+				stack = stack[:len(stack)-1]
+				p.order = append(p.order, v)
+			}
+		}
+	}
+	for i := range b.ops {
+		if b.ops[i].code == opSum {
+			demand(Value(i))
+		}
+		if b.ops[i].code != opStore {
+			continue
+		}
+		demand(b.ops[i].a)
+		for _, l := range hazards[Value(i)] {
+			for _, r := range readers[l] {
+				if !done[r] && int(r) != i && !p.early[l] {
+					p.early[l] = true
+					p.order = append(p.order, l)
+				}
+			}
+		}
+		demand(Value(i))
+	}
+	p.count(b)
+	return p
+}
+
+// needs estimates how many registers the computation of each value takes.
+func (b *Body) needs() []uint8 {
+	n := make([]uint8, len(b.ops))
+	for i := range b.ops {
+		o := &b.ops[i]
+		if o.code.isMemory() {
+			continue
+		}
+		most, same := uint8(0), uint8(0)
+		for _, x := range [3]Value{o.a, o.b, o.c} {
+			if x < 0 {
+				continue
+			}
+			switch {
+			case n[x] > most:
+				most, same = n[x], 0
+			case n[x] == most:
+				same++
+			}
+		}
+		n[i] = min(max(most+min(same, 1), 1), 250)
+	}
+	return n
+}
+
+// hazards lists, for each store, the loads of what it overwrites, and the
+// operations that read each of these; and it marks stores whose elements are not
+// stored to again.
+func (b *Body) hazards(p *plan) (loads, readers map[Value][]Value) {
+	loads, readers = map[Value][]Value{}, map[Value][]Value{}
+	next := map[element]Value{} // store to an element that comes next
+	for i := len(b.ops) - 1; i >= 0; i-- {
+		o := &b.ops[i]
+		n := max(int(o.width), 1)
+		switch o.code {
+		case opSplat:
+			n = 1
+		case opLoad, opStore:
+		default:
+			continue
+		}
+		first := none
+		for k := range n {
+			e := element{o.at.Slice, o.at.Off + k}
+			if s, ok := next[e]; ok && (first < 0 || s < first) {
+				first = s
+			}
+			if o.code == opStore {
+				next[e] = Value(i)
+			}
+		}
+		switch {
+		case o.code == opStore:
+			p.keeps[i] = first < 0
+		case first >= 0:
+			loads[first] = append(loads[first], Value(i))
+			readers[Value(i)] = nil
+		}
+	}
+	if len(readers) == 0 {
+		return loads, readers
+	}
+	for i := range b.ops {
+		o := &b.ops[i]
+		for _, x := range [3]Value{o.a, o.b, o.c} {
+			if x >= 0 && b.ops[x].code <= opSplat {
+				if list, ok := readers[x]; ok {
+					readers[x] = append(list, Value(i))
+				}
+			}
+		}
+	}
+	return loads, readers
+}
+
+// count lists the reads of each value.
+func (p *plan) count(b *Body) {
+	p.uses = make([]int32, len(b.ops)+1)
+	each := func(visit func(x Value, at int32)) {
+		for at, v := range p.order {
+			o := &b.ops[v]
+			for _, x := range [3]Value{o.a, o.b, o.c} {
+				if x >= 0 {
+					visit(x, int32(at))
+				}
+			}
+		}
+	}
+	each(func(x Value, _ int32) { p.uses[x+1]++ })
+	for i := range b.ops {
+		p.uses[i+1] += p.uses[i]
+	}
+	p.reads = make([]int32, p.uses[len(b.ops)])
+	at := make([]int32, len(b.ops))
+	copy(at, p.uses)
+	each(func(x Value, pos int32) {
+		p.reads[at[x]] = pos
+		at[x]++
+	})
+}

@@ -1,0 +1,603 @@
+package native
+
+import "slices"
+
+// home is where a value can be read from memory.
+type home struct {
+	kind   homeKind
+	place  Place
+	repeat bool // the place is one element, repeated
+	lit    int32
+}
+
+type homeKind uint8
+
+const (
+	nowhere homeKind = iota
+	inPlace
+	literal
+)
+
+// writer writes one body: it gives values registers, in order, and takes those
+// of values that are read again last.
+type writer struct {
+	*Code
+	b     *Body
+	p     *plan
+	width int // of Wide values
+	at    int // position in the order
+	spill int // slice of the places for values that find no register
+
+	reg    []int16 // by value: its register, or -1
+	homes  []home
+	next   []int32 // by value: index in p.reads of its next read
+	pinned []bool  // by value: it stays in its register
+	in     [32]Value
+	locked uint32 // registers that the present instruction reads
+
+	base  map[int]reg  // by slice: the register for its address
+	ready map[int]bool // it is loaded
+	spare reg          // for the slices that have none
+	holds int          // slice whose address the spare register has; -1: none
+	index reg          // of a loop
+
+	slots []slot  // places for values that find no register
+	ended []Value // values that were read for the last time
+	size  int     // elements of the slots
+
+	loop *loopWriter // around the body; nil for none
+}
+
+type slot struct {
+	off, size int
+	owner     Value // none: free
+}
+
+// kept owns slots that are not given away again.
+const kept = Value(-2)
+
+// general registers for addresses; the first ones make shorter instructions.
+var pointers = []reg{ax, cx, dx, bx, di, r8, r9, r10, r11, r12}
+
+func (c *Code) newWriter(b *Body, width, spill int) *writer {
+	n := len(b.ops)
+	w := &writer{
+		Code: c, b: b, p: b.newPlan(), width: width, spill: spill,
+		reg: make([]int16, n), homes: make([]home, n), next: make([]int32, n), pinned: make([]bool, n),
+		base: map[int]reg{}, ready: map[int]bool{}, holds: -1,
+	}
+	for i := range w.in {
+		w.in[i] = none
+	}
+	for i := range b.ops {
+		w.reg[i] = -1
+		w.next[i] = w.p.uses[i]
+		switch o := &b.ops[i]; o.code {
+		case opLoad:
+			w.homes[i] = home{kind: inPlace, place: o.at}
+		case opSplat:
+			w.homes[i] = home{kind: inPlace, place: o.at, repeat: true}
+		case opConst:
+			w.homes[i] = w.literal(Value(i))
+		}
+	}
+	return w
+}
+
+// literal puts a constant into the pool: one element where that can be repeated
+// in an instruction, else all.
+func (w *writer) literal(v Value) home {
+	words := w.b.constants.words(w.b.ops[v].literal)
+	n := w.widthOf(v)
+	if len(words) > 1 {
+		return home{kind: literal, lit: w.pool.number(words)}
+	}
+	if w.target == AVX512 && n > 1 || n == 1 {
+		return home{kind: literal, lit: w.pool.number(words), repeat: n > 1}
+	}
+	return home{kind: literal, lit: w.whole(words[0], n)}
+}
+
+// whole is a literal that fills a vector of n elements.
+func (c *Code) whole(word uint64, n int) int32 {
+	if c.wholes == nil {
+		c.wholes = map[wholeKey]int32{}
+	}
+	k := wholeKey{word, n}
+	if i, ok := c.wholes[k]; ok {
+		return i
+	}
+	c.pool.list = append(c.pool.list, slices.Repeat([]uint64{word}, n))
+	i := int32(len(c.pool.list) - 1)
+	c.wholes[k] = i
+	return i
+}
+
+type wholeKey struct {
+	word uint64
+	n    int
+}
+
+// widthOf returns the elements of v.
+func (w *writer) widthOf(v Value) int {
+	if n := int(w.b.ops[v].width); n != Wide {
+		return n
+	}
+	return w.width
+}
+
+// lengthOf is how instructions call a width.
+func lengthOf(width int) uint8 {
+	switch width {
+	case 4:
+		return 1
+	case 8:
+		return 2
+	}
+	return 0
+}
+
+// addresses gives the slices that are read and written general registers, those
+// used most the ones of short instructions. reserved are not to be used.
+func (w *writer) addresses(reserved ...reg) {
+	count := map[int]int{}
+	order := []int{w.spill}
+	for i := range w.b.ops {
+		if o := &w.b.ops[i]; o.code == opLoad || o.code == opSplat || o.code == opStore {
+			if count[o.at.Slice] == 0 && o.at.Slice != w.spill {
+				order = append(order, o.at.Slice)
+			}
+			count[o.at.Slice]++
+		}
+	}
+	var free []reg
+	for _, r := range pointers {
+		if !slices.Contains(reserved, r) {
+			free = append(free, r)
+		}
+	}
+	slices.SortStableFunc(order, func(a, b int) int { return count[b] - count[a] })
+	if len(order) > len(free) {
+		w.spare, free = free[len(free)-1], free[:len(free)-1]
+		i := slices.Index(order, w.spill)
+		order = append([]int{w.spill}, slices.Delete(order, i, i+1)...)[:len(free)]
+	}
+	for i, s := range order {
+		w.base[s] = free[i]
+	}
+}
+
+// pointer returns the register that holds the address of a slice, loading it.
+func (w *writer) pointer(slice int) reg {
+	r, ok := w.base[slice]
+	switch {
+	case !ok && w.holds != slice:
+		r, w.holds = w.spare, slice
+	case !ok:
+		return w.spare
+	case w.ready[slice]:
+		return r
+	}
+	w.asm.load(r, mem{base: r13, disp: int32(24 * slice)})
+	w.ready[slice] = ok
+	return r
+}
+
+// mem is the address of a place. It may load a general register, the spare one
+// too, so that only one such address can be in use.
+func (w *writer) mem(p Place) mem {
+	if w.loop != nil {
+		return w.loopMem(p)
+	}
+	m := mem{base: w.pointer(p.Slice), disp: int32(8 * p.Off)}
+	if p.Moves {
+		m.index, m.indexed, m.scale = w.index, true, 8
+	}
+	return m
+}
+
+// argument is where a home is, for an instruction.
+func (w *writer) argument(h home) arg {
+	if h.kind == literal {
+		return arg{kind: inPool, lit: h.lit, repeat: h.repeat}
+	}
+	a := inMem(w.mem(h.place))
+	a.repeat = h.repeat
+	return a
+}
+
+// nextRead returns the position of the next read of v, or a large number.
+func (w *writer) nextRead(v Value) int32 {
+	if i := w.next[v]; i < w.p.uses[v+1] {
+		return w.p.reads[i]
+	}
+	return 1 << 30
+}
+
+// passed counts the reads of the present operation of v, and frees its register
+// after the last.
+func (w *writer) passed(v Value) {
+	if v < 0 {
+		return
+	}
+	for w.nextRead(v) <= int32(w.at) {
+		w.next[v]++
+	}
+	if w.nextRead(v) == 1<<30 && !w.pinned[v] {
+		w.drop(v)
+		w.ended = append(w.ended, v)
+	}
+}
+
+// reuse gives back the slots of values that are not read any more.
+func (w *writer) reuse() {
+	for _, v := range w.ended {
+		if h := w.homes[v]; h.kind == inPlace && h.place.Slice == w.spill {
+			for i := range w.slots {
+				if s := &w.slots[i]; s.owner == v {
+					s.owner = none
+				}
+			}
+		}
+	}
+	w.ended = w.ended[:0]
+}
+
+// drop frees the register of v.
+func (w *writer) drop(v Value) {
+	if r := w.reg[v]; r >= 0 {
+		w.in[r], w.reg[v] = none, -1
+	}
+}
+
+// take returns a free register, making one free if need be.
+func (w *writer) take() vec {
+	n := 16
+	if w.target == AVX512 {
+		n = 32
+	}
+	best, far := -1, int32(-1)
+	for r := range n {
+		v := w.in[r]
+		if v == none {
+			if w.locked>>r&1 == 0 {
+				return vec(r)
+			}
+			continue
+		}
+		if w.locked>>r&1 == 1 || w.pinned[v] {
+			continue
+		}
+		d := w.nextRead(v) - int32(w.at)
+		if w.homes[v].kind != nowhere {
+			d *= 2
+		}
+		if d > far {
+			best, far = r, d
+		}
+	}
+	w.evict(w.in[best])
+	return vec(best)
+}
+
+// evict writes v to memory if it is not there, and frees its register.
+func (w *writer) evict(v Value) {
+	if w.homes[v].kind == nowhere && w.nextRead(v) < 1<<30 {
+		n := w.widthOf(v)
+		p := Place{Slice: w.spill, Off: w.slot(v, n)}
+		w.store(p, vec(w.reg[v]), n)
+		w.homes[v] = home{kind: inPlace, place: p}
+		w.spills++
+	}
+	w.drop(v)
+}
+
+// slot returns a free place for n elements of v.
+func (w *writer) slot(v Value, n int) int {
+	for i := range w.slots {
+		if s := &w.slots[i]; s.owner == none && s.size == n {
+			s.owner = v
+			return s.off
+		}
+	}
+	w.slots = append(w.slots, slot{off: w.size, size: n, owner: v})
+	w.size += n
+	return w.size - n
+}
+
+// store writes a register to a place.
+func (w *writer) store(p Place, r vec, n int) {
+	if w.partial(p, n) {
+		w.storePart(p, r)
+		return
+	}
+	in := stPacked
+	if n == 1 {
+		in = stOne
+	}
+	w.vector(in, lengthOf(n), r, -1, inMem(w.mem(p)), noImm)
+}
+
+// fetch reads a home into a register.
+func (w *writer) fetch(r vec, h home, n int) {
+	if h.repeat && h.kind == inPlace && w.spread(h.place) {
+		w.fetchSpread(r, h.place)
+		return
+	}
+	if !h.repeat && h.kind == inPlace && w.patched(h.place) {
+		w.fetchPatched(r, h.place)
+		return
+	}
+	if !h.repeat && h.kind == inPlace && w.partial(h.place, n) {
+		w.fetchPart(r, h.place)
+		return
+	}
+	a := w.argument(h)
+	repeat := h.repeat
+	a.repeat = false
+	switch {
+	case !repeat && n == 1:
+		w.vector(movOne, 0, r, -1, a, noImm)
+	case !repeat:
+		w.vector(movPacked, lengthOf(n), r, -1, a, noImm)
+	case n == 2:
+		w.vector(dupPair, 0, r, -1, a, noImm)
+	default:
+		w.vector(broadcast, lengthOf(n), r, -1, a, noImm)
+	}
+}
+
+// bind gives v the register r.
+func (w *writer) bind(v Value, r vec) vec {
+	w.in[r], w.reg[v] = v, int16(r)
+	return r
+}
+
+// inRegister returns the register of v, reading it if it is in memory only, and
+// locks it for the present instruction.
+func (w *writer) inRegister(v Value) vec {
+	if w.reg[v] < 0 {
+		r := w.take()
+		w.fetch(r, w.homes[v], w.widthOf(v))
+		w.bind(v, r)
+	}
+	w.locked |= 1 << w.reg[v]
+	return vec(w.reg[v])
+}
+
+// folds reports whether an instruction can read v from memory; bits tells that it
+// reads 16 bytes even of a single element.
+func (w *writer) folds(v Value, bits bool) bool {
+	h := w.homes[v]
+	if w.reg[v] >= 0 || h.kind == nowhere {
+		return false
+	}
+	if h.kind == inPlace && h.repeat && w.spread(h.place) {
+		return false
+	}
+	if w.loop != nil && h.kind == inPlace && !h.repeat && (w.patched(h.place) || w.partial(h.place, w.width) || w.after(v) < 1<<30) {
+		return false // to be read once
+	}
+	return !(h.repeat && w.target != AVX512) && !(bits && w.widthOf(v) == 1 && h.kind != literal)
+}
+
+// operand returns v as an operand that may be memory.
+func (w *writer) operand(v Value, bits bool) arg {
+	if w.folds(v, bits) {
+		h := w.homes[v]
+		if h.kind == literal && w.widthOf(v) == 1 && bits {
+			h.lit = w.whole(w.pool.words(h.lit)[0], 2)
+		}
+		return w.argument(h)
+	}
+	return inReg(w.inRegister(v))
+}
+
+// keep reads a load, splat or constant into a register that stays its own.
+func (w *writer) keep(v Value) {
+	w.locked = 0
+	w.inRegister(v)
+	w.pinned[v] = true
+}
+
+// body writes the operations.
+func (w *writer) body() {
+	for at, v := range w.p.order {
+		w.at, w.locked = at, 0
+		w.reuse()
+		w.instruction(v)
+	}
+}
+
+// result ends the reads of the present operation and returns a register for v.
+func (w *writer) result(v Value) vec {
+	o := &w.b.ops[v]
+	w.locked = 0
+	w.passed(o.a)
+	w.passed(o.b)
+	w.passed(o.c)
+	return w.bind(v, w.take())
+}
+
+func (w *writer) instruction(v Value) {
+	o := &w.b.ops[v]
+	n := w.widthOf(v)
+	length, one := lengthOf(n), n == 1
+	switch o.code {
+	case opLoad, opSplat: // what a store is about to overwrite
+		w.inRegister(v)
+		w.homes[v] = home{}
+	case opStore:
+		r := w.inRegister(o.a)
+		w.store(o.at, r, n)
+		if w.p.keeps[v] && w.homes[o.a].kind == nowhere && !o.at.Moves {
+			w.homes[o.a] = home{kind: inPlace, place: o.at}
+		}
+		w.passed(o.a)
+	case opSum:
+		w.sum(v, o)
+	case opDup:
+		w.dup(v, o, n)
+	case opFma:
+		w.fma(v, o, length, one)
+	case opBlend:
+		w.blend(v, o, length)
+	case opSqrt, opRound:
+		w.unary(v, o, length, one)
+	case opCompare:
+		x := w.inRegister(o.a)
+		y := w.operand(o.b, false)
+		in := comparison
+		if one {
+			in = compareOne
+		}
+		w.compare(in, length, v, x, y, int(o.imm))
+	default:
+		bits := o.code >= opAnd && o.code <= opXor
+		a, b := o.a, o.b
+		if o.code == opAdd || o.code == opMul || o.code == opAnd || o.code == opOr || o.code == opXor {
+			a, b = w.better(a, b, bits)
+		}
+		x := w.inRegister(a)
+		y := w.operand(b, bits)
+		w.vector(binary(o.code, one), length, w.result(v), int(x), y, noImm)
+	}
+}
+
+// better orders the operands of an operation that may swap them: the second one
+// is read from memory, if one is, and the sooner read again is not.
+func (w *writer) better(a, b Value, bits bool) (Value, Value) {
+	if w.folds(a, bits) && !w.folds(b, bits) {
+		return b, a
+	}
+	if w.folds(a, bits) && w.folds(b, bits) && w.after(b) < w.after(a) {
+		return b, a
+	}
+	return a, b
+}
+
+// after returns when v is read after the present operation.
+func (w *writer) after(v Value) int32 {
+	for i := w.next[v]; i < w.p.uses[v+1]; i++ {
+		if w.p.reads[i] > int32(w.at) {
+			return w.p.reads[i]
+		}
+	}
+	return 1 << 30
+}
+
+// dup repeats a single element; one that is in memory is read from there when
+// the repeated value is read.
+func (w *writer) dup(v Value, o *op, n int) {
+	if h := w.homes[o.a]; h.kind != nowhere && w.reg[o.a] < 0 && w.b.ops[o.a].code != opLoad {
+		h.repeat = true
+		w.homes[v] = h
+		for i := range w.slots { // both values read the place
+			if s := &w.slots[i]; s.owner == o.a {
+				s.owner = kept
+			}
+		}
+		w.passed(o.a)
+		return
+	}
+	x := w.inRegister(o.a)
+	in := broadcast
+	if n == 2 {
+		in = dupPair
+	}
+	w.vector(in, lengthOf(n), w.result(v), -1, inReg(x), noImm)
+}
+
+// compare writes a comparison, whose result is a vector of masks.
+func (w *writer) compare(in instr, length uint8, v Value, x vec, y arg, imm int) {
+	short := length < 2 && x < 16 && (y.kind != inRegister || y.reg < 16) && !y.repeat
+	r := w.result(v)
+	if short && r < 16 {
+		w.vector(in, length, r, int(x), y, imm)
+		return
+	}
+	w.evex(in, length, 1, int(x), y, imm) // to mask register 1
+	w.evex(expandMask, length, r, -1, inReg(1), noImm)
+}
+
+func (w *writer) unary(v Value, o *op, length uint8, one bool) {
+	in, imm := binary(opSqrt, one), noImm
+	if o.code == opRound {
+		in, imm = rounding, int(o.imm)
+		if one {
+			in = roundOne
+		}
+	}
+	if !one {
+		x := w.operand(o.a, false)
+		w.vector(in, length, w.result(v), -1, x, imm)
+		return
+	}
+	x := w.inRegister(o.a)
+	w.vector(in, length, w.result(v), int(x), inReg(x), imm)
+}
+
+// blend writes a choice by a mask.
+func (w *writer) blend(v Value, o *op, length uint8) {
+	mask, y := w.inRegister(o.a), w.inRegister(o.c)
+	x := w.operand(o.b, true)
+	if length < 2 && mask < 16 && y < 16 && (x.kind != inRegister || x.reg < 16) && !x.repeat {
+		if r := w.result(v); r < 16 {
+			w.vector(blend, length, r, int(y), x, int(mask)<<4)
+			return
+		} else {
+			w.vector(movAligned, length, r, -1, inReg(mask), noImm)
+			w.vector(ternary, length, r, int(y), x, 0xac)
+			return
+		}
+	}
+	r := w.fresh(v, o.a, mask, length)
+	w.evex(ternary, length, r, int(y), x, 0xac) // mask ? x : y
+}
+
+// fresh returns a register for v that holds what is in x: that of operand a
+// itself if nothing else reads it, else a copy.
+func (w *writer) fresh(v, a Value, x vec, length uint8) vec {
+	o := &w.b.ops[v]
+	last := w.after(a) == 1<<30 && !w.pinned[a] && w.reg[a] == int16(x)
+	if last {
+		w.passed(o.a)
+		w.passed(o.b)
+		w.passed(o.c)
+		w.locked = 0
+		return w.bind(v, x)
+	}
+	r := w.take() // other than the operands, which are locked
+	w.vector(movAligned, length, r, -1, inReg(x), noImm)
+	w.locked = 0
+	w.passed(o.a)
+	w.passed(o.b)
+	w.passed(o.c)
+	return w.bind(v, r)
+}
+
+// fma writes a fused operation, the form chosen by which operand is in memory and
+// which register is free.
+func (w *writer) fma(v Value, o *op, length uint8, one bool) {
+	a, b, c := o.a, o.b, o.c
+	if w.folds(a, false) && !w.folds(b, false) {
+		a, b = b, a
+	}
+	free := func(x Value) bool { return w.reg[x] >= 0 && w.after(x) == 1<<30 && !w.pinned[x] }
+	if w.folds(c, false) && !w.folds(b, false) { // 213: a = a·b + c
+		x, y := w.inRegister(a), w.inRegister(b)
+		if free(b) && !free(a) {
+			a, x, y = b, y, x
+		}
+		z := w.operand(c, false)
+		w.vector(fused(213, o.negP, o.negC, one), length, w.fresh(v, a, x, length), int(y), z, noImm)
+		return
+	}
+	x, z := w.inRegister(a), w.inRegister(c)
+	y := w.operand(b, false)
+	if !free(c) && free(a) && a != b { // 132: a = a·b + c
+		w.vector(fused(132, o.negP, o.negC, one), length, w.fresh(v, a, x, length), int(z), y, noImm)
+		return
+	}
+	w.vector(fused(231, o.negP, o.negC, one), length, w.fresh(v, c, z, length), int(x), y, noImm) // c = a·b + c
+}

@@ -1,0 +1,371 @@
+package vm
+
+import (
+	"slices"
+
+	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/vm/internal/native"
+)
+
+// Elementwise instructions on few elements become machine code, made when the
+// tape is compiled: their values live in registers, and what only the code itself
+// reads never has a place in memory. Functions and contractions are records of
+// threaded code between such blocks.
+
+// Bounds of native code.
+const (
+	nativeElements = 128     // of a value
+	nativeParts    = 32      // vectors of a value
+	nativeGroup    = 1 << 13 // vectors of a group
+	nativeBlock    = 1 << 15 // operations after which a block ends
+)
+
+// openBlock is the block of native code to which instructions are appended.
+type openBlock struct {
+	body  *native.Body           // nil: none is open
+	parts map[int][]native.Value // by root that it computes: the vectors it is made of
+}
+
+// chunk is a vector that a value is made of: n elements side by side, of a shared
+// value from element at on; of a value with lanes those of element at from lane on.
+type chunk struct{ at, lane, n int }
+
+// partsOf splits a value into vectors, the same way wherever it is read. Those of a
+// value with lanes do not reach from an element to the next.
+func (c *compiler) partsOf(size, lanes int) (parts []chunk) {
+	key := [2]int{size, lanes}
+	if parts, ok := c.native.parts[key]; ok {
+		return parts
+	}
+	defer func() { c.native.parts[key] = parts }()
+	widest := c.native.target.Widest()
+	n := size
+	if lanes > 1 {
+		n = lanes
+	}
+	for first := 0; first < size; first += n {
+		for at := 0; at < n; {
+			w := widest
+			for w > n-at {
+				w /= 2
+			}
+			if lanes > 1 {
+				parts = append(parts, chunk{first / lanes, at, w})
+			} else {
+				parts = append(parts, chunk{at, 0, w})
+			}
+			at += w
+		}
+	}
+	return parts
+}
+
+// small reports whether a value is worth native code.
+func (c *compiler) small(v int) bool {
+	n := c.size(v)
+	return n <= nativeElements && (n < nativeParts || len(c.partsOf(n, c.width(v))) <= nativeParts)
+}
+
+// nativeOp returns the operation of an instruction, if native code has it.
+func nativeOp(in *tape.Instr) (op simd.Op, ok bool) {
+	if in.Op == tape.Powi {
+		op, ok = powers[in.Attr.Power]
+	} else {
+		op = simdOps[in.Op]
+		ok = op != simd.Copy // what is not elementwise
+	}
+	return op, ok && native.Can(op)
+}
+
+// isNative reports whether v is computed by native code.
+func (c *compiler) isNative(v int) bool {
+	if !c.elementwise(v) || !c.small(v) {
+		return false
+	}
+	if _, ok := nativeOp(c.t.Instr(tape.Value(v))); !ok {
+		return false
+	}
+	for k := range c.t.Instr(tape.Value(v)).Args {
+		for _, p := range c.partsOf(c.size(v), c.width(v)) {
+			if _, ok := c.source(c.operandView(v, k), p, c.lane[v]); !ok {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// source is where a vector is read from: n elements of a root side by side, or
+// one that is repeated.
+type source struct {
+	chunk
+	repeat bool
+}
+
+// source returns where part p of an operand with the view w is.
+func (c *compiler) source(w view, p chunk, lane bool) (s source, ok bool) {
+	if w.lazy() {
+		return s, false
+	}
+	if lane {
+		s = source{chunk{w.position(p.at), p.lane, p.n}, false}
+		if !c.lane[w.root] {
+			s.lane, s.repeat = 0, true
+		}
+		return s, true
+	}
+	first := w.position(p.at)
+	side, same := true, true
+	for i := range p.n {
+		x := w.position(p.at + i)
+		side = side && x == first+i
+		same = same && x == first
+	}
+	if c.splat[w.root] {
+		side, same = false, true
+	}
+	return source{chunk{first, 0, p.n}, same && p.n > 1}, side || same
+}
+
+// position returns where in its root element i of the view is.
+func (v view) position(i int) int {
+	at := v.off
+	for k := len(v.shape) - 1; k >= 0; k-- {
+		if d := v.shape[k]; d > 0 {
+			at += i % d * v.strides[k]
+			i /= d
+		}
+	}
+	return at
+}
+
+// partIndex returns which of the vectors of a root s is, -1 if it is not one.
+func (c *compiler) partIndex(root int, s source) int {
+	for i, p := range c.partsOf(c.size(root), c.width(root)) {
+		if p.at == s.at && p.lane == s.lane && (p.n == s.n && !s.repeat || p.n == 1 && s.repeat) {
+			return i
+		}
+	}
+	return -1
+}
+
+// inRegisters reports whether native code of v can read operand k as the vectors
+// that native code of the operand made.
+func (c *compiler) inRegisters(v, k int) bool {
+	w := c.operandView(v, k)
+	for _, p := range c.partsOf(c.size(v), c.width(v)) {
+		if s, ok := c.source(w, p, c.lane[v]); !ok || c.partIndex(w.root, s) < 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// groupNative makes groups of native code of the elementwise instructions on few
+// elements, and of those between them that native code cannot do: alternately,
+// as few groups as the order of instructions allows.
+func (c *compiler) groupNative() {
+	var out []group
+	for i := 0; i < len(c.groups); {
+		j := i
+		for j < len(c.groups) && c.groups[j].loop && c.small(c.groups[j].values[0]) {
+			j++
+		}
+		if i == j {
+			out = append(out, c.groups[i])
+			i++
+			continue
+		}
+		out = append(out, c.alternate(c.groups[i:j])...)
+		i = j
+	}
+	c.groups = out
+	c.enumerate()
+}
+
+// alternate makes groups of the values of several.
+func (c *compiler) alternate(groups []group) (out []group) {
+	type stage struct{ native, other []int }
+	var stages []stage
+	level := map[int]int{}
+	isNative := map[int]bool{}
+	for _, gr := range groups {
+		for _, v := range gr.values {
+			isNative[v] = c.isNative(v)
+			at := 0
+			for _, r := range c.reads(v) {
+				if l, ok := level[r]; ok {
+					if !isNative[r] {
+						l++
+					}
+					at = max(at, l)
+				}
+			}
+			level[v] = at
+			for at >= len(stages) {
+				stages = append(stages, stage{})
+			}
+			if isNative[v] {
+				stages[at].native = append(stages[at].native, v)
+			} else {
+				stages[at].other = append(stages[at].other, v)
+			}
+		}
+	}
+	for _, s := range stages {
+		for len(s.native) > 0 {
+			n, work := 0, 0
+			for n < len(s.native) && work < nativeGroup {
+				work += len(c.partsOf(c.size(s.native[n]), c.width(s.native[n])))
+				n++
+			}
+			out = append(out, group{values: s.native[:n:n], loop: true, native: true})
+			s.native = s.native[n:]
+		}
+		var functions []int
+		if functions, s.other = c.splitFunctions(s.other); len(functions) > 0 {
+			out = append(out, group{values: functions, loop: true, functions: true})
+		}
+		for len(s.other) > 0 {
+			v := s.other[0]
+			alike := func(u int) bool { return c.size(u) == c.size(v) && c.lane[u] == c.lane[v] }
+			gr := group{loop: true}
+			for _, u := range s.other {
+				if alike(u) {
+					gr.values = append(gr.values, u)
+				}
+			}
+			s.other = slices.DeleteFunc(s.other, alike)
+			out = append(out, gr)
+		}
+	}
+	return out
+}
+
+// keepInRegisters removes from local, the values that nothing outside of a group
+// reads, those that native code of the group cannot read from registers.
+func (c *compiler) keepInRegisters(gr *group, local map[int]bool) {
+	for _, v := range gr.values {
+		for k := range c.t.Instr(tape.Value(v)).Args {
+			if r := c.operandView(v, k).root; local[r] && !c.inRegisters(v, k) {
+				delete(local, r)
+			}
+		}
+	}
+}
+
+// emitNative appends the instructions of a group to the open block.
+func (c *compiler) emitNative(gr *group, local map[int]bool) {
+	if b := c.block.body; b != nil && b.Len() > nativeBlock {
+		c.closeBlock()
+	}
+	b := c.blockBody()
+	for _, v := range gr.values {
+		in := c.t.Instr(tape.Value(v))
+		c.p.ops++
+		c.p.flops += c.size(v) * opFlops(in.Op)
+		op, _ := nativeOp(in)
+		parts := c.partsOf(c.size(v), c.width(v))
+		values := make([]native.Value, len(parts))
+		for i, p := range parts {
+			var x [3]native.Value
+			for k := range in.Args {
+				s, _ := c.source(c.operandView(v, k), p, c.lane[v])
+				x[k] = c.readNative(c.operandView(v, k).root, s)
+			}
+			values[i] = b.Apply(op, x[:len(in.Args)]...)
+			if !local[v] {
+				b.Store(c.nativePlace(c.reg[v], c.base[v]+p.offset(c.width(v))), values[i])
+			}
+			for _, o := range c.joining[v] {
+				at := c.p.outputs[o].place
+				b.Accumulate(native.Place{Slice: at.Vector, Off: at.Offset + p.offset(c.width(v))}, values[i])
+			}
+		}
+		c.block.parts[v] = values
+	}
+}
+
+// offset is where the chunk begins in memory.
+func (p chunk) offset(lanes int) int { return p.at*lanes + p.lane }
+
+// blockBody is the body of the open block.
+func (c *compiler) blockBody() *native.Body {
+	if c.block.body == nil {
+		c.block = openBlock{native.NewBody(), map[int][]native.Value{}}
+	}
+	return c.block.body
+}
+
+// nativePlace is a place in a register; the register file is one slice.
+func (c *compiler) nativePlace(reg, off int) native.Place {
+	o := c.inFile(reg, off)
+	return native.Place{Slice: o.reg, Off: o.off}
+}
+
+// readNative returns a vector of a root.
+func (c *compiler) readNative(root int, s source) native.Value {
+	b := c.block.body
+	if values, ok := c.block.parts[root]; ok {
+		if i := c.partIndex(root, s); i >= 0 {
+			if s.repeat {
+				return b.Dup(s.n, values[i])
+			}
+			return values[i]
+		}
+	}
+	if in := c.t.Instr(tape.Value(root)); in != nil && in.Op == tape.Const {
+		data := in.Attr.Data
+		switch {
+		case len(data) == 1:
+			return b.Const(s.n, data[0])
+		case s.repeat:
+			return b.Const(s.n, data[s.at])
+		}
+		return b.Const(s.n, data[s.at:s.at+s.n]...)
+	}
+	at := c.nativePlace(c.register(root), c.base[root]+s.offset(c.width(root)))
+	if s.repeat {
+		return b.Splat(s.n, at)
+	}
+	return b.Load(s.n, at)
+}
+
+// nativeMove appends to the open block the copy of a view to a place, or its
+// addition to what is there; ok if that can be done.
+func (c *compiler) nativeMove(w view, dst dense, lane, add bool) bool {
+	if c.native == nil || dst.size > nativeElements {
+		return false
+	}
+	lanes := 1
+	if lane {
+		lanes = c.lanes
+	}
+	parts := c.partsOf(dst.size, lanes)
+	sources := make([]source, len(parts))
+	for i, p := range parts {
+		var ok bool
+		if sources[i], ok = c.source(w, p, lane); !ok {
+			return false
+		}
+	}
+	b := c.blockBody()
+	for i, p := range parts {
+		v, at := c.readNative(w.root, sources[i]), c.nativePlace(dst.reg, dst.off+p.offset(lanes))
+		if add {
+			b.Accumulate(at, v)
+		} else {
+			b.Store(at, v)
+		}
+	}
+	return true
+}
+
+// closeBlock ends the open block.
+func (c *compiler) closeBlock() {
+	if b := c.block.body; b != nil {
+		c.block = openBlock{}
+		c.appendNative(4*b.Len(), nil, c.native.Block(b, c.spillRegister()))
+	}
+}

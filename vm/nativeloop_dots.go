@@ -1,0 +1,140 @@
+package vm
+
+import (
+	"slices"
+
+	"odes.dev/odes/tape"
+	"odes.dev/odes/vm/internal/native"
+)
+
+// A product of two vectors is added up in the loop that computes one of them, 8
+// partial sums in a register: then neither need be an array for it. The gradients by
+// a model's single parameters are such products.
+
+// dotsMost is the number of products of a loop, at most.
+const dotsMost = 8
+
+// attachDots moves products of vectors to the loops that compute their operands.
+func (c *compiler) attachDots() {
+	if c.native.target != native.AVX512 {
+		return
+	}
+	for i := range c.groups {
+		gr := &c.groups[i]
+		v := gr.values[0]
+		in := c.t.Instr(tape.Value(v))
+		if gr.loop || in.Op != tape.Dot || c.lane[v] {
+			continue
+		}
+		if g := c.dotLoop(in); g >= 0 {
+			c.groups[g].dots = append(c.groups[g].dots, v)
+			gr.values = nil
+		}
+	}
+	c.groups = slices.DeleteFunc(c.groups, func(gr group) bool { return len(gr.values) == 0 })
+	c.enumerate()
+}
+
+// dotLoop returns the loop that can add up a product, -1 if there is none.
+func (c *compiler) dotLoop(in *tape.Instr) int {
+	g := -1
+	for _, a := range in.Args {
+		if r := c.where[a].root; c.fold[r] {
+			g = max(g, c.in[r])
+		}
+	}
+	if g < 0 {
+		return -1
+	}
+	to := &c.groups[g]
+	if !to.loop || to.native || len(to.dots) == dotsMost || len(to.values) == 0 || c.lane[to.values[0]] {
+		return -1
+	}
+	n := c.size(to.values[0])
+	if n < nestLeast || n != c.t.Shape(in.Args[0]).Size() {
+		return -1
+	}
+	for _, a := range in.Args {
+		if w := c.where[a]; c.fold[w.root] && c.in[w.root] == g && !c.whole(w) {
+			return -1
+		}
+	}
+	for _, v := range to.values {
+		if _, ok := nativeOp(c.t.Instr(tape.Value(v))); !ok {
+			return -1
+		}
+	}
+	return g
+}
+
+// emitDots writes a loop with products; where it cannot be native code, its own
+// steps behind it.
+func (c *compiler) emitDots(gr *group, local map[int]bool, direct map[int]int, file *allotter) {
+	for _, v := range gr.dots {
+		if o, ok := direct[v]; ok {
+			at := c.p.outputs[o].place
+			c.reg[v], c.base[v] = at.Vector, at.Offset
+		} else {
+			c.reg[v] = c.newRegister(register{kind: heap, at: file.take(1), size: 1})
+		}
+		p := c.newRegister(register{kind: heap, at: file.take(8), size: 8})
+		gr.partial = append(gr.partial, p)
+	}
+	if c.addNest(gr, local) {
+		for i, v := range gr.dots {
+			part := dense{reg: gr.partial[i], size: 8}
+			s := &reduceStep{op: tape.SumAxes, dst: dense{c.reg[v], c.base[v], 1}, src: part, width: 1, starts: []int{0}, dense: true}
+			s.offsets = []int{0, 1, 2, 3, 4, 5, 6, 7}
+			c.p.ops++
+			c.p.flops += 2 * c.size(gr.values[0])
+			c.add(s)
+		}
+	} else {
+		for _, v := range gr.dots {
+			for _, r := range c.reads(v) {
+				if local[r] {
+					delete(local, r)
+					c.reg[r] = c.newRegister(register{kind: heap, at: file.take(c.size(r)), size: c.size(r)})
+				}
+			}
+		}
+		dots := gr.dots
+		gr.dots = nil
+		c.emitLoop(gr, local)
+		for _, v := range dots {
+			c.emitStep(v)
+		}
+		gr.dots = dots
+	}
+	for _, p := range gr.partial {
+		file.give(c.p.regs[p].at, 8)
+	}
+}
+
+// sums appends the products of the group to a nest.
+func (b *nester) sums() bool {
+	c := b.c
+	for i, v := range b.gr.dots {
+		l := line{op: tape.Dot, n: 2}
+		for k := range l.n {
+			var ok bool
+			if l.args[k], ok = b.operand(v, k); !ok {
+				return false
+			}
+		}
+		o := c.inFile(b.gr.partial[i], 0)
+		l.track = len(b.tracks)
+		b.tracks = append(b.tracks, track{kind: fixed, at: []place{{o.reg, o.off}}})
+		b.lists = append(b.lists, nil)
+		b.roots = append(b.roots, -1)
+		b.add(l)
+	}
+	return true
+}
+
+// clearSums sets the partial sums of a group's products to zero.
+func (c *compiler) clearSums(gr *group) {
+	for _, p := range gr.partial {
+		c.append(copies(dense{reg: p, size: 8}, dense{reg: c.zeroes(8), size: 8}, 8))
+	}
+}

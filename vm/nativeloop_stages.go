@@ -1,0 +1,57 @@
+package vm
+
+import (
+	"slices"
+
+	"odes.dev/odes/tape"
+)
+
+// stagesLeast is the number of instructions of a long loop that native code can do
+// from which it pays to separate them from functions.
+const stagesLeast = 4
+
+// separate splits long loops with elementary functions: native code for what it can
+// do, and loops of functions between, with whole arrays from one to the other. A
+// function takes longer than what it reads and writes.
+func (c *compiler) separate() {
+	var out []group
+	for _, gr := range c.groups {
+		out = append(out, c.stages(gr)...)
+	}
+	c.groups = out
+	c.enumerate()
+}
+
+// stages returns a group as those that follow each other.
+func (c *compiler) stages(gr group) []group {
+	able := 0
+	for _, v := range gr.values {
+		if _, ok := nativeOp(c.t.Instr(tape.Value(v))); ok {
+			able++
+		}
+	}
+	v := gr.values[0]
+	if !gr.loop || gr.native || able < stagesLeast || able == len(gr.values) || c.size(v) <= nativeElements || c.lane[v] && !c.native.suits(c.lanes) {
+		return []group{gr}
+	}
+	var list []group // native code and functions alternately
+	level := map[int]int{}
+	for _, v := range gr.values {
+		function := 0
+		if _, ok := nativeOp(c.t.Instr(tape.Value(v))); !ok {
+			function = 1
+		}
+		at := function
+		for _, r := range c.reads(v) {
+			if l, ok := level[r]; ok {
+				at = max(at, l+(l+function)%2)
+			}
+		}
+		level[v] = at
+		for at >= len(list) {
+			list = append(list, group{loop: true})
+		}
+		list[at].values = append(list[at].values, v)
+	}
+	return slices.DeleteFunc(list, func(g group) bool { return len(g.values) == 0 })
+}
