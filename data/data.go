@@ -15,7 +15,9 @@ import (
 // Array is an array of numbers: Data is row-major of lengths Shape.
 type Array struct {
 	Shape []int
-	Data  []float64
+	Data  []float64 // nil for a sparse matrix that would take much memory
+	// Entries are those of a matrix that a file gives by coordinates; nil for every other array.
+	Entries *Entries
 }
 
 // maxFile limits the bytes read from one file.

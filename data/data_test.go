@@ -63,6 +63,33 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestEntries: coordinates are kept, in order and each place once, and written out unless that takes much memory.
+func TestEntries(t *testing.T) {
+	const head = "%%MatrixMarket matrix coordinate real "
+	for _, c := range []struct{ text, want string }{
+		{head + "general\n2 3 4\n2 3 -1\n1 1 5\n2 1 1\n1 1 2\n", "[0 1 1] [0 0 2] [7 1 -1] true"},
+		{head + "symmetric\n3 3 2\n3 1 4\n2 2 1\n", "[0 1 2] [2 1 0] [4 1 4] true"},
+		{head + "skew-symmetric\n2 2 1\n2 1 3\n", "[0 1] [1 0] [-3 3] true"},
+		{head + "general\n100000 100000 1\n100000 7 2\n", "[99999] [6] [2] false"},
+	} {
+		a, err := Load(fstest.MapFS{"a.mtx": {Data: []byte(c.text)}}, "a.mtx", 100_000_000)
+		if err != nil {
+			t.Error(err)
+			continue
+		}
+		if got := fmt.Sprint(a.Entries.Row, a.Entries.Col, a.Entries.Value, a.Data != nil); got != c.want {
+			t.Errorf("%q:\n got %s\nwant %s", c.text, got, c.want)
+		}
+	}
+	a, err := Load(fstest.MapFS{"a.mtx": {Data: []byte(head + "general\n2 3 2\n2 3 -1\n1 2 5\n")}}, "a.mtx", 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if b := a.Entries.Transpose(); fmt.Sprint(b.Row, b.Col, b.Value) != "[1 2] [0 1] [5 -1]" {
+		t.Error(b)
+	}
+}
+
 func TestReadTable(t *testing.T) {
 	files := fstest.MapFS{
 		"d.tsv": {Data: []byte("t [h]\tconc [mg/L]\tarm\n0\t1\ta\n2\t\tb\n")},
@@ -96,8 +123,13 @@ func FuzzLoad(f *testing.F) {
 	f.Fuzz(func(t *testing.T, name, text string) {
 		for _, read := range []func(string, []byte, int) (Array, error){matrix, npy, marketMatrix} {
 			if a, err := read(name, []byte(text), 1000); err == nil {
-				if n, ok := product(a.Shape, 1000); !ok || n != len(a.Data) {
+				if n, ok := product(a.Shape, 1000); (!ok || n != len(a.Data)) && (a.Data != nil || a.Entries == nil) {
 					t.Fatalf("shape %v with %d numbers", a.Shape, len(a.Data))
+				}
+				for k := range a.Entries.len() {
+					if i, j := a.Entries.Row[k], a.Entries.Col[k]; i < 0 || j < 0 || i >= a.Shape[0] || j >= a.Shape[1] {
+						t.Fatalf("entry (%d, %d) of %v", i, j, a.Shape)
+					}
 				}
 			}
 		}

@@ -9,7 +9,8 @@ import (
 
 // marketMatrix reads a Matrix Market file (R. F. Boisvert, R. Pozo, K. A.
 // Remington, NISTIR 5935, 1996): array or coordinate; real, integer or pattern;
-// general, symmetric or skew-symmetric. A sparse matrix is returned dense.
+// general, symmetric or skew-symmetric. Of a coordinate file the entries are
+// kept; they are written out as well where that takes little memory.
 func marketMatrix(name string, file []byte, limit int) (Array, error) {
 	line := 0
 	fail := func(format string, args ...any) (Array, error) {
@@ -53,14 +54,24 @@ func marketMatrix(name string, file []byte, limit int) (Array, error) {
 			}
 			rows, cols = sizes[0], sizes[1]
 			n, ok := product([]int{rows, cols}, limit)
-			if !ok || n == 0 {
+			coordinate := head[2] == "coordinate"
+			if coordinate {
+				ok = rows <= limit && cols <= limit && sizes[2] <= limit
+			}
+			if !ok || rows == 0 || cols == 0 {
 				return fail("a matrix of %d × %d is empty or beyond the limit of %d elements", rows, cols, limit)
 			}
 			if head[4] != "general" && rows != cols {
 				return fail("a %s matrix is square, and this is %d × %d", head[4], rows, cols)
 			}
-			a = Array{Shape: []int{rows, cols}, Data: make([]float64, n)}
+			a = Array{Shape: []int{rows, cols}}
 			entries = sizes[len(sizes)-1]
+			if coordinate {
+				a.Entries = &Entries{}
+			}
+			if size := float64(rows) * float64(cols); !coordinate || size <= float64(limit) && (size <= littleMemory || float64(entries) > size/8) {
+				a.Data = make([]float64, rows*cols)
+			}
 			if head[2] == "array" {
 				entries = n
 				switch head[4] {
@@ -101,13 +112,19 @@ func marketMatrix(name string, file []byte, limit int) (Array, error) {
 			}
 		}
 		seen++
-		a.Data[i*cols+j] += x
+		add := func(i, j int, x float64) {
+			if a.Data != nil {
+				a.Data[i*cols+j] += x
+			}
+			a.Entries.add(i, j, x)
+		}
+		add(i, j, x)
 		if i != j {
 			switch head[4] {
 			case "symmetric":
-				a.Data[j*cols+i] += x
+				add(j, i, x)
 			case "skew-symmetric":
-				a.Data[j*cols+i] -= x
+				add(j, i, -x)
 			}
 		}
 	}
@@ -117,6 +134,7 @@ func marketMatrix(name string, file []byte, limit int) (Array, error) {
 	if seen < entries {
 		return fail("%d entries, but %d were announced", seen, entries)
 	}
+	a.Entries.sort()
 	return a, nil
 }
 
