@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
@@ -12,40 +13,55 @@ type docs struct {
 	alone map[int]string // a doc comment that fills its line
 	tail  map[int]string // a doc comment behind something
 	taken int            // a line whose comment belongs to the item after this one
+
+	shared int // a line that the item does not start: what stands above is of the one that does
 }
 
 // attachDocs hands doc comments to what they describe: those on the lines
 // directly above, and the one behind it on its last line.
 func attachDocs(f *ast.File) {
 	d := docs{file: f, alone: map[int]string{}, tail: map[int]string{}}
-	next := 0 // the first token behind the comment
+	next := 0                   // the first token behind the comment
+	commented := map[int]bool{} // lines that end in a comment
 	for _, c := range f.Comments {
-		if !strings.HasPrefix(c.Text, "##") || strings.HasPrefix(c.Text, "###") {
-			continue
-		}
 		for next < len(f.Tokens) && f.Tokens[next].Start < c.Span.Start {
 			next++
 		}
 		line := f.Source.LineAt(c.Span.Start)
-		text := strings.TrimSpace(strings.TrimPrefix(c.Text, "##"))
-		if next > 0 && f.Source.LineAt(f.Tokens[next-1].End) == line {
-			// behind a semicolon on a line of its own it is behind what that ends
+		alone := next == 0 || f.Source.LineAt(f.Tokens[next-1].End) != line
+		if !alone {
+			// behind a semicolon on a line of its own it is behind what that ends, unless something is there
 			end := next - 1
 			for end > 0 && f.Tokens[end].Text == ";" {
 				end--
 			}
-			if line = f.Source.LineAt(f.Tokens[end].End); d.tail[line] == "" {
-				d.tail[line] = text
+			ends := f.Source.LineAt(f.Tokens[end].End)
+			if alone = ends != line && commented[ends] || f.Tokens[end].Text == ";"; !alone {
+				line = ends
+				commented[line] = true
 			}
-		} else {
+		}
+		if !strings.HasPrefix(c.Text, "##") || strings.HasPrefix(c.Text, "###") {
+			continue
+		}
+		text := strings.TrimSpace(strings.TrimPrefix(c.Text, "##"))
+		if alone {
 			d.alone[line] = text
+		} else if d.tail[line] == "" {
+			d.tail[line] = text
 		}
 	}
 	if len(d.alone)+len(d.tail) == 0 {
 		return
 	}
+	before := 0 // the line that the item before this one ends on
 	for i, item := range f.Items {
 		first, last := d.lines(item)
+		d.shared = 0
+		if first == before {
+			d.shared = first
+		}
+		before = last
 		d.taken = 0
 		if i+1 < len(f.Items) {
 			if start, _ := d.lines(f.Items[i+1]); start == last {
@@ -71,6 +87,9 @@ func (d docs) lines(n ast.Node) (first, last int) {
 
 // above returns the doc comment on the lines that end above line.
 func (d docs) above(line int) string {
+	if line == d.shared {
+		return ""
+	}
 	var lines []string
 	for line--; ; line-- {
 		text, ok := d.alone[line]
@@ -92,10 +111,35 @@ func join(a, b string) string {
 	return a + "\n" + b
 }
 
+// braced returns the doc comment behind a brace that opens the body of an item
+// on a line of its own, below the item's first line, where nothing is between.
+func (d docs) braced(item ast.Item, first int) string {
+	f := d.file
+	i, _ := slices.BinarySearchFunc(f.Tokens, item.Pos().Start, func(t ast.Token, at int) int { return t.Start - at })
+	for ; i < len(f.Tokens) && f.Tokens[i].Start < item.Pos().End; i++ {
+		t := &f.Tokens[i]
+		if t.Text != "{" || t.Kind != ast.SignToken || t.Start == item.Pos().Start { // a bad item may start with a brace
+			continue
+		}
+		before := f.Tokens[i-1].End
+		line := f.Source.LineAt(t.Start)
+		if line == first || f.Source.LineAt(before) != first {
+			return ""
+		}
+		for _, c := range f.Comments {
+			if c.Span.Start > before && c.Span.Start < t.Start {
+				return ""
+			}
+		}
+		return d.tail[line]
+	}
+	return ""
+}
+
 func (d docs) attach(item ast.Item, first, last int) {
 	doc := join(d.above(first), d.behind(last))
 	if last > first && d.behind(last) == "" {
-		doc = join(doc, d.behind(first))
+		doc = join(doc, join(d.behind(first), d.braced(item, first)))
 	}
 	switch n := item.(type) {
 	case *ast.Model:

@@ -245,6 +245,10 @@ func (p *parse) noOperand(t *ast.Token) {
 	case p.i > 0 && isToken(&p.tokens[p.i-1], "<") && isToken(t, ">"):
 		at := p.at(&p.tokens[p.i-1]).To(p.at(t))
 		p.fail(CodeForeignOperator, at, "write != for \"not equal\"").Fix(at, "!=", "write !=")
+	case isToken(t, "{") && p.itemWord() == "fn":
+		p.fail(CodeUnexpected, p.at(t), "a body in braces has no = before it: fn f(x) { let a = x^2  return a }")
+	case isToken(t, "{") && p.itemWord() == "event":
+		p.fail(CodeMissingExpr, p.at(t), "the condition or time before \"{\" is not complete")
 	case isToken(t, "{"):
 		p.fail(CodeUnexpected, p.at(t), "arrays are written in brackets: [a, b]")
 	case t.Kind == ast.SignToken && isBinary(t.Text):
@@ -273,6 +277,9 @@ func (p *parse) array() ast.Expr {
 	a := &ast.Array{}
 	for !p.failed && !p.is("]") {
 		a.Elems = append(a.Elems, p.expr(0))
+		if _, name := a.Elems[len(a.Elems)-1].(*ast.Name); name && p.is("=") {
+			p.fail(CodeUnexpected, p.at(p.peek()), "a list holds values without names, in the order of what they are for: [1e-9, 1e-12]")
+		}
 		if len(a.Elems) == 1 && p.is("for") {
 			a.For = p.binders()
 			break

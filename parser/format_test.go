@@ -2,7 +2,6 @@ package parser
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -26,9 +25,6 @@ func checkFormat(name, text string) error {
 		return fmt.Errorf("the formatted text does not parse: %w\n%s", l.Err(), out)
 	}
 	a, b := ast.Dump(before), ast.Dump(after)
-	if docsWander(before) {
-		a, b = wandering.ReplaceAllString(a, ""), wandering.ReplaceAllString(b, "")
-	}
 	if a != b {
 		return fmt.Errorf("the tree has changed:\n%s\nwas:\n%s\ntext:\n%s", b, a, out)
 	}
@@ -63,32 +59,4 @@ func checkFormat(name, text string) error {
 		}
 	}
 	return nil
-}
-
-var wandering = regexp.MustCompile(`\s*\(doc "(?:\\.|[^"\\])*"\)`)
-
-// docsWander reports whether a doc comment stands inside an item, or beside two
-// of them. Lines that the formatter joins or parts can then give it to another
-// neighbour; the comment itself is always kept.
-func docsWander(f *ast.File) bool {
-	lines := map[int]int{} // items that begin or end on a line
-	for _, item := range f.Items {
-		at := item.Pos()
-		first, last := f.Source.LineAt(at.Start), f.Source.LineAt(max(at.Start, at.End-1))
-		lines[first]++
-		if last != first {
-			lines[last]++
-		}
-		for _, c := range f.Comments {
-			if strings.HasPrefix(c.Text, "##") && c.Span.Start > at.Start && c.Span.Start < at.End {
-				return true
-			}
-		}
-	}
-	for _, n := range lines {
-		if n > 1 {
-			return true
-		}
-	}
-	return false
 }

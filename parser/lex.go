@@ -67,11 +67,18 @@ type scanner struct {
 	tokens   []ast.Token
 	comments []ast.Comment
 	diags    *diag.List
+	encoded  int // places that are no text
 }
 
 // scan returns the tokens of f, ended by one EOF token, and its comments.
 func scan(f *source.File, l *diag.List) ([]ast.Token, []ast.Comment) {
 	s := &scanner{file: f, text: f.Text(), line: true, diags: l}
+	if strings.HasPrefix(s.text, "\xff\xfe") || strings.HasPrefix(s.text, "\xfe\xff") {
+		l.Errorf(CodeEncoding, s.span(0, 2), "this file is in UTF-16; save it as UTF-8")
+		s.at = len(s.text)
+		s.emit(ast.EOF, "", len(s.text))
+		return s.tokens, nil
+	}
 	s.tokens = make([]ast.Token, 0, len(s.text)/4+1)
 	s.at = len(s.text) - len(strings.TrimPrefix(s.text, "\ufeff"))
 	for s.at < len(s.text) {
@@ -262,11 +269,20 @@ func (s *scanner) sign(c byte) {
 		for end < len(s.text) && s.text[end] == 0 {
 			end++
 		}
-		s.diags.Errorf(CodeEncoding, s.span(s.at, end), "NUL bytes: this is not a text file in UTF-8")
+		s.encoding(end, "NUL bytes: this is not a text file in UTF-8")
 	} else {
 		s.diags.Errorf(CodeCharacter, s.span(s.at, end), "the control character U+%04X is not allowed; delete it", c)
 	}
 	s.emit(ast.BadToken, s.text[s.at:end], end)
+}
+
+// encoding reports what is no text up to end. A few places are enough: such a
+// file is to be saved in another way, not to be mended by hand.
+func (s *scanner) encoding(end int, what string) {
+	const most = 3
+	if s.encoded++; s.encoded <= most {
+		s.diags.Errorf(CodeEncoding, s.span(s.at, end), "%s", what)
+	}
 }
 
 // foreign reports what cannot stand outside strings and comments.
@@ -282,7 +298,7 @@ func (s *scanner) foreign() {
 			}
 			end++
 		}
-		s.diags.Errorf(CodeEncoding, s.span(s.at, end), "invalid UTF-8; save the file as UTF-8")
+		s.encoding(end, "invalid UTF-8; save the file as UTF-8")
 	case known:
 		s.diags.Errorf(CodeLookalike, span, "the sign \"%c\" (U+%04X) is not \"%s\"; write %s", r, r, as, as).
 			Fix(span, as, "write "+as)

@@ -1,13 +1,10 @@
 package parser
 
 import (
-	"maps"
 	"regexp"
-	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
-	"odes.dev/odes/lang/diag"
 )
 
 // This file says what is wrong where the tokens do not fit the grammar of an
@@ -99,6 +96,8 @@ func (p *parse) unexpected(start int, expected []string) {
 		if a := p.ahead(1); isToken(a, ">") && a.Start == t.End {
 			d.Fix(p.at(t).To(p.at(a)), "->", "write ->")
 		}
+	case first.Text == "constraint" && wants(":") && (isToken(t, "<=") || isToken(t, ">=") || isToken(t, "==") || isToken(t, "(")):
+		p.fail(CodeUnexpected, p.at(t), "a constraint has a name and a colon: constraint c: final(x) <= 2")
 	case isToken(t, "=") && first.Text == "constraint":
 		p.fail(CodeUnexpected, p.at(t), "a constraint is written constraint %s: a <= b", before.Text)
 	case isToken(t, "==") && wants("="):
@@ -117,8 +116,30 @@ func (p *parse) unexpected(start int, expected []string) {
 		p.fail(CodePrime, p.at(t), "an event sets values; an equation x' = ... stands outside its body")
 	case isToken(t, "(") && first.Text == "let" && wants("="):
 		p.fail(CodeUnexpected, p.at(t), "a function is declared with fn: fn %s(...) = ...", before.Text).Fix(p.at(first), "fn", "write fn")
+	case first.Text == "event" && wants("{") && p.atEnd():
+		p.fail(CodeUnexpected, p.gap(), "an event has a body in braces, which may be empty: event e when x < 0 { }")
+	case isToken(t, "=") && isSettings(first.Text) && wants("{"):
+		p.fail(CodeUnexpected, p.gap(), "settings stand in braces: %s { %s = … }", first.Text, before.Text)
+	case first.Text == "control" && wants("piecewise"):
+		p.fail(CodeUnexpected, p.gap(), "a control is given on times: control u = 0 piecewise constant on grid(0, 10, 21)")
+	case first.Text == "import" && wants("from") && p.atEnd():
+		p.fail(CodeUnexpected, p.gap(), "the file of an import stands in double quotes: import \"%s.ode\", or import \"std/%s.ode\" of a module that is built in", before.Text, before.Text)
+	case first.Text == "event" && wants("{") && (isToken(t, ":") || isToken(t, "stop") || isName(t)):
+		p.fail(CodeUnexpected, p.at(t), "what an event does stands in braces: event e when x < 0 { x = 0 }")
+	case first.Text == "reaction" && wants("rate"):
+		d := p.fail(CodeUnexpected, p.gap(), "expected `rate`%s: the rate of a reaction stands behind it, as in reaction r: A + B -> C rate k*A*B", p.behind())
+		if isToken(t, ",") || isToken(t, ";") || isToken(t, "@") || isToken(t, ":") {
+			d.Span = p.at(t)
+			d.Fix(p.span(p.tokens[p.i-1].End, t.End), " rate", "write rate")
+		}
+	case first.Text == "reaction" && wants(":"):
+		p.unnamedReaction(t)
+	case isToken(t, ",") && wants("}") && p.listWithoutBrackets(start):
 	case isToken(t, ",") && wants("}"):
 		p.fail(CodeUnexpected, p.at(t), "no comma stands here; separate by spaces, new lines or ;").Fix(p.at(t), ";", "write ;")
+	case (isToken(t, "+") && isToken(p.ahead(1), "+") || isToken(t, "-") && isToken(p.ahead(1), "-")) && wants(t.Text+"="):
+		at := p.at(t).To(p.at(p.ahead(1)))
+		p.fail(CodeUnexpected, at, "\"%s%s\" is no operator; write %s %s= 1", t.Text, t.Text, before.Text, t.Text).Fix(at, " "+t.Text+"= 1", "write "+t.Text+"= 1")
 	case isToken(t, ":") && wants("=") && len(expected) == 1 && isSettings(first.Text):
 		p.fail(CodeUnexpected, p.at(t), "a setting is written %s = value", before.Text).Fix(p.at(t), " =", "write =")
 	case isToken(t, "'") && (first.Text == "state" || first.Text == "param"):
@@ -156,6 +177,36 @@ func (p *parse) unexpected(start int, expected []string) {
 	default:
 		p.fail(CodeUnexpected, p.gap(), "expected %s%s, found %s", either(withOptional(first.Text, expected)), p.behind(), p.found())
 	}
+}
+
+// unnamedReaction reports a reaction that starts with its species.
+func (p *parse) unnamedReaction(t *ast.Token) {
+	p.fail(CodeUnexpected, p.at(t), "a reaction has a name and a colon before its species: reaction r: 2 A -> B rate k*A^2")
+}
+
+// listWithoutBrackets reports the comma of a setting with several values, as
+// in `time = 1, 2, 4`, and whether the next token is one.
+func (p *parse) listWithoutBrackets(start int) bool {
+	isValue := func(i int) bool {
+		t := &p.tokens[i]
+		return t.Kind == ast.NumberToken || t.Kind == ast.StringToken || isName(t) && i+1 < len(p.tokens) && !isToken(&p.tokens[i+1], "=")
+	}
+	if !isValue(p.i+1) && !isToken(p.ahead(1), "-") {
+		return false
+	}
+	from := p.i - 1
+	for from > start && !isToken(&p.tokens[from-1], "=") {
+		from--
+	}
+	to := p.i
+	for isToken(&p.tokens[to], ",") || isToken(&p.tokens[to], "-") || isValue(to) {
+		to++
+	}
+	d := p.fail(CodeUnexpected, p.at(p.peek()), "several values stand in brackets: [a, b, c]")
+	if whole := p.span(p.tokens[from].Start, p.tokens[to-1].End); to-from < 100 && !isToken(&p.tokens[to-1], ",") {
+		d.Fix(whole, "["+whole.Text()+"]", "write brackets")
+	}
+	return true
 }
 
 // withOptional adds what the grammar leaves out of its account because it is optional.
@@ -206,169 +257,6 @@ func (p *parse) openBrace(start int) *ast.Token {
 		}
 	}
 	return &p.tokens[start]
-}
-
-// spellings are the words of other languages for what an item word says here.
-var spellings = map[string]string{
-	"def": "fn", "function": "fn", "func": "fn", "var": "state", "variable": "state", "species": "state", "parameter": "param",
-	"parameters": "param", "constant": "const", "include": "import", "events": "event", "out": "output", "aux": "output",
-	"minimize": "objective", "loss": "objective", "observable": "observe", "options": "solver", "settings": "solver",
-	"states": "state", "params": "param", "init": "state", "initial": "state",
-}
-
-// nearest returns the item word that word probably means, or "".
-func nearest(word string) string {
-	word = strings.ToLower(word)
-	if w, ok := spellings[word]; ok {
-		return w
-	}
-	w, _ := diag.Nearest(word, slices.Sorted(maps.Keys(itemWords)))
-	return w
-}
-
-var (
-	derivative = regexp.MustCompile(`^(?:der|dot|ddt|D|Differential)\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)`)
-	quotient   = regexp.MustCompile(`^d\s*/\s*dt\s*\(\s*([\pL_][\pL\p{Nd}_]*)\s*\)`)
-	leibniz    = regexp.MustCompile(`^d([\pL_][\pL\p{Nd}_]*)\s*/\s*d[\pL_]+`)
-)
-
-// otherDerivative returns the state and the text of a derivative in another
-// notation that starts with token t, or "".
-func (p *parse) otherDerivative(t *ast.Token) (state, text string) {
-	if t.Kind != ast.IdentToken {
-		return "", ""
-	}
-	rest := p.file.Text()[t.Start:]
-	rest = rest[:min(len(rest), 200)]
-	for _, form := range []*regexp.Regexp{derivative, quotient, leibniz} {
-		if m := form.FindStringSubmatch(rest); m != nil {
-			return m[1], m[0]
-		}
-	}
-	return "", ""
-}
-
-// meantItem reports whether token i, the first of its line, starts no item
-// but was meant to: misfit has advice on it.
-func (p *parse) meantItem(i int) bool {
-	t, a := &p.tokens[i], &p.tokens[min(i+1, len(p.tokens)-1)]
-	if !isName(t) || i > 0 && isToken(&p.tokens[i-1], ",") || i > 0 && !p.breaksAfter(i-1) {
-		return false
-	}
-	if isToken(a, "'") || isToken(a, "=") || p.meantWord(t, a) != "" {
-		return true
-	}
-	state, _ := p.otherDerivative(t)
-	return state != ""
-}
-
-// meantWord returns the item word that t, followed by a, was meant to be, or "".
-func (p *parse) meantWord(t, a *ast.Token) string {
-	if t.Kind == ast.IdentToken && !a.NewLine && (isName(a) || isToken(a, "{") || a.Kind == ast.StringToken || a.Kind == ast.KeywordToken) {
-		return nearest(t.Text)
-	}
-	return ""
-}
-
-// misfit reports the next token, which starts no item.
-func (p *parse) misfit() {
-	t := p.peek()
-	if state, text := p.otherDerivative(t); state != "" {
-		at := p.span(t.Start, t.Start+len(text))
-		p.fail(CodeDerivative, at, "write the derivative as %s' = ...", state).Fix(at, state+"'", "write "+state+"'")
-		return
-	}
-	glued := p.i > 0 && !t.NewLine && !isToken(&p.tokens[p.i-1], ";")
-	switch a := p.ahead(1); {
-	case glued && p.continuation():
-	case isToken(t, "}"), isToken(t, ")"), isToken(t, "]"):
-		p.fail(CodeUnclosed, p.at(t), "\"%s\" closes nothing; no bracket is open here", t.Text)
-	case isToken(t, "/") && (isToken(a, "/") || isToken(a, "*")), isToken(t, "%") && t.NewLine:
-		p.fail(CodeForeignOperator, p.at(t), "comments start with #").Fix(p.at(t), "#", "write #")
-	case t.Kind == ast.KeywordToken:
-		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; %s", t.Text, keywordPlace(t.Text))
-	case t.Text == "def" || t.Text == "function" || t.Text == "func":
-		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; a function is written fn f(x) = x^2, or fn f(x) { let a = x^2  return a }", t.Text)
-	case p.meantWord(t, a) != "":
-		w := p.meantWord(t, a)
-		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; did you mean %s?", t.Text, w).Fix(p.at(t), w, "write "+w)
-	case isName(t) && isToken(a, ":") && isToken(p.ahead(2), "="):
-		p.fail(CodeAssignment, p.at(t), "\":=\" is no operator; write let %s = ... for what follows from other names, param %s = ... for a parameter", t.Text, t.Text).
-			Fix(p.at(t).To(p.at(p.ahead(2))), "let "+t.Text+" =", "declare it with let")
-	case isName(t) && (isToken(a, "=") || isToken(a, ":")):
-		p.fail(CodeAssignment, p.at(t), "\"%s\" is neither declared nor differentiated here; write let %s = ..., param %s = ..., or %s' = ... for an equation",
-			t.Text, t.Text, t.Text, t.Text).
-			Fix(p.span(t.Start, t.Start), "let ", "declare it with let")
-	case isName(t) && (isToken(a, "+=") || isToken(a, "-=") || isToken(a, "*=") || isToken(a, "/=")):
-		p.fail(CodeAssignment, p.at(t), "values change in the body of an event only: event when ... { %s %s ... }", t.Text, a.Text)
-	case isName(t) && isToken(a, "(") && p.assigned():
-		p.fail(CodeAssignment, p.at(t), "write state %s = ... for an initial value, fn %s(...) = ... for a function", t.Text, t.Text)
-	case p.commonMistake():
-	default:
-		p.fail(CodeItem, p.at(t), "%s starts no item; an item starts with a word such as param, state, let or event, or is an equation x' = ...", p.found())
-	}
-}
-
-// assigned reports whether an = follows the parenthesis behind a name, on its line.
-func (p *parse) assigned() bool {
-	for i := p.i + 1; i < len(p.tokens) && !p.tokens[i].NewLine; i++ {
-		if isToken(&p.tokens[i], ")") {
-			return i+1 < len(p.tokens) && isToken(&p.tokens[i+1], "=")
-		}
-	}
-	return false
-}
-
-// declares are the words behind which a name is declared with its value.
-var declares = map[string]bool{"const": true, "param": true, "state": true, "discrete": true, "alg": true}
-
-// continuation reports a token that was meant to go on with the item before
-// it on the line.
-func (p *parse) continuation() bool {
-	t, before := p.peek(), &p.tokens[p.i-1]
-	switch {
-	case p.singleQuoted():
-	case isToken(t, "(") && isName(before):
-		p.fail(CodeUnexpected, p.at(t), "\"(\" cannot follow the name here; an initial value is written state x = 1, a shape x[n]")
-	case startsOperand(t) && isName(before) && p.i > 1 && (declares[p.tokens[p.i-2].Text] || isToken(&p.tokens[p.i-2], ",")) && t.Kind == ast.NumberToken:
-		p.fail(CodeUnexpected, p.at(t), "expected \"=\" between %s and %s", describe(before, false), p.found()).
-			Fix(p.span(t.Start, t.Start), "= ", "write =")
-	case startsOperand(t) && endsOperand(before) && !isToken(p.ahead(1), "="):
-		p.fail(CodeMissingOperator, p.at(t), "an operator is missing between %s and %s; a product is written %s*%s", describe(before, false), p.found(), before.Text, t.Text).
-			Fix(p.span(p.tokens[p.i-1].End, t.Start), "*", "write *")
-	case isToken(t, "{"):
-		p.fail(CodeUnexpected, p.at(t), "\"{\" cannot stand here; arrays are written [a, b]")
-	case isToken(t, ",") && (p.ahead(1).NewLine || p.ahead(1).Kind == ast.EOF):
-		p.fail(CodeUnexpected, p.at(t), "no comma stands at the end of an item").Fix(p.at(t), "", "remove it")
-	case t.Kind == ast.SignToken && !isToken(t, "}"):
-		if !p.commonMistake() {
-			p.fail(CodeUnexpected, p.at(t), "unexpected %s after %s", p.found(), describe(before, false))
-		}
-	default:
-		return false
-	}
-	return true
-}
-
-// keywordPlace says where a reserved word that starts no item belongs.
-func keywordPlace(word string) string {
-	switch word {
-	case "when", "at", "every":
-		return "an event is written event e " + word + " ... { ... }"
-	case "use":
-		return "data are used in an experiment: experiment e { use D }"
-	case "stop":
-		return "a run is stopped in an event: event when ... { stop }"
-	case "return":
-		return "it ends the body of a function: fn f(x) { let a = x return a }"
-	case "rate":
-		return "a rate belongs to a reaction: reaction r: A -> B rate k*A"
-	case "for":
-		return "\"for\" follows an equation or a let: x[i]' = ... for i in 1:n"
-	case "if", "then", "elseif", "else":
-		return "a condition is an expression: let a = if c then x else y"
-	}
-	return "it belongs inside an expression"
 }
 
 // foreignFile reports a file that is in another language, once, and whether it did.

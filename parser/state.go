@@ -206,6 +206,18 @@ func (p *parse) name() (ast.Ident, bool) {
 		p.i++
 		return p.ident(t), true
 	}
+	switch before := &p.tokens[max(p.i-1, 0)]; {
+	case isToken(before, "model") && t.Kind == ast.StringToken:
+		p.fail(CodeUnexpected, p.at(t), "a model has a name, and behind it a title: model Name %s", p.at(t).Text()).
+			Fix(p.span(t.Start, t.Start), "M ", "give it a name")
+		return ast.Ident{At: ast.At{Span: p.gap()}}, false
+	case isToken(t, "<") && isToken(p.ahead(1), "-"):
+		p.fail(CodeUnexpected, p.at(t).To(p.at(p.ahead(1))), "\"<-\" gives no value; each name is declared: param r = 0.1, state N = 1")
+		return ast.Ident{At: ast.At{Span: p.gap()}}, false
+	case isToken(before, "reaction") && (t.Kind == ast.NumberToken || isToken(t, "->") || isToken(t, "<->")):
+		p.unnamedReaction(t)
+		return ast.Ident{At: ast.At{Span: p.gap()}}, false
+	}
 	what := "a name"
 	if p.i > 0 && isToken(&p.tokens[p.i-1], "import") {
 		what = "a path in double quotes or a name"
@@ -254,6 +266,8 @@ func (p *parse) closeBracket(closing string, open *ast.Token, what string) bool 
 	t := p.peek()
 	switch {
 	case p.commonMistake():
+	case what == "call" && isToken(t, "if"):
+		p.fail(CodeUnexpected, p.at(t), "a loop has no condition of its own; choose in what it runs over: sum(if i > 1 then x[i] else 0 for i in 1:n)")
 	case what == "array" && p.is(";"):
 		p.fail(CodeUnexpected, p.at(t), "rows are arrays in an array: [[1, 2], [3, 4]]").Relate(at, "the array opened here")
 	case startsOperand(t) && !t.NewLine && !p.startsItem(p.i) && p.i > 0 && endsOperand(&p.tokens[p.i-1]):

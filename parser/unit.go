@@ -1,7 +1,9 @@
 package parser
 
 import (
+	"fmt"
 	"strconv"
+	"strings"
 
 	"odes.dev/odes/lang/ast"
 )
@@ -15,6 +17,10 @@ func (p *parse) unit() *ast.Unit {
 	if p.is("=") && p.i > 0 && isToken(&p.tokens[p.i-1], ":") {
 		at := p.at(&p.tokens[p.i-1]).To(p.at(open))
 		p.fail(CodeUnexpected, at, "write = instead of :=").Fix(at, "=", "write =")
+	}
+	if !p.is("[") && p.itemWord() == "fn" && p.i > 1 && isToken(&p.tokens[p.i-1], ":") && isToken(&p.tokens[p.i-2], ")") {
+		at := p.at(&p.tokens[p.i-1])
+		p.fail(CodeUnit, at, "the value of a function follows =: fn f(x) = x^2").Fix(at, " =", "write =")
 	}
 	if !p.got("[") {
 		p.fail(CodeUnit, p.gap(), "expected a unit in brackets, found %s", p.found())
@@ -197,7 +203,12 @@ func (p *parse) integer() int {
 	case t.Kind != ast.NumberToken:
 		p.fail(CodeUnit, p.gap(), "expected an exponent, an integer or a fraction in parentheses, found %s", p.found())
 	case err != nil && !isInteger(t.Text):
-		p.fail(CodeUnit, p.at(t), "the exponent of a unit is an integer or a fraction in parentheses: m^2, Hz^(1/2)")
+		d := p.fail(CodeUnit, p.at(t), "the exponent of a unit is an integer or a fraction in parentheses: m^2, Hz^(1/2)")
+		if whole, half := strings.CutSuffix(t.Text, ".5"); half {
+			if n, err := strconv.Atoi(whole); err == nil && n < maxExponent/2 {
+				d.Fix(p.at(t), fmt.Sprintf("(%d/2)", 2*n+1), "write a fraction")
+			}
+		}
 	case err != nil || n > maxExponent:
 		p.fail(CodeUnit, p.at(t), "the exponent of a unit is at most %d", maxExponent)
 	default:

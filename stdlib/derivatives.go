@@ -1,33 +1,67 @@
 package stdlib
 
-// derivatives are the partial derivatives of the elementwise functions and
-// operators by each parameter, in odes syntax, where they exist. They are for
-// the reader, and hold the transposes and tangents of the tapes to account; a
-// derivative by whole numbers is 0.
-var derivatives = map[string][]string{
-	"exp": {"exp(x)"}, "log": {"1/x"}, "log10": {"1/(x*log(10))"}, "log1p": {"1/(1 + x)"}, "expm1": {"exp(x)"},
-	"sqrt": {"1/(2*sqrt(x))"}, "cbrt": {"1/(3*cbrt(x)^2)"}, "abs": {"sign(x)"}, "sign": {"0"},
-	"sin": {"cos(x)"}, "cos": {"-sin(x)"}, "tan": {"1 + tan(x)^2"},
-	"asin": {"1/sqrt(1 - x^2)"}, "acos": {"-1/sqrt(1 - x^2)"}, "atan": {"1/(1 + x^2)"},
-	"atan2": {"x/(x^2 + y^2)", "-y/(x^2 + y^2)"},
-	"sinh":  {"cosh(x)"}, "cosh": {"sinh(x)"}, "tanh": {"1 - tanh(x)^2"},
-	"asinh": {"1/sqrt(x^2 + 1)"}, "acosh": {"1/sqrt(x^2 - 1)"}, "atanh": {"1/(1 - x^2)"},
-	"hypot": {"a/hypot(a, b)", "b/hypot(a, b)"},
-	"erf":   {"2/sqrt(pi)*exp(-x^2)"}, "erfc": {"-2/sqrt(pi)*exp(-x^2)"}, "sigmoid": {"sigmoid(x)*(1 - sigmoid(x))"},
-	"floor": {"0"}, "ceil": {"0"}, "round": {"0"}, "trunc": {"0"}, "mod": {"1", "-floor(a/b)"},
-	"min": {"if a <= b then 1 else 0", "if a <= b then 0 else 1"}, "max": {"if a >= b then 1 else 0", "if a >= b then 0 else 1"},
-	"clamp": {"if x > lo and x < hi then 1 else 0", "if x <= lo then 1 else 0", "if x >= hi then 1 else 0"},
-	"step":  {"0"},
-	"+":     {"1", "1"}, "-": {"1", "-1"}, "*": {"b", "a"}, "/": {"1/b", "-a/b^2"}, "neg": {"-1"},
-	"^": {"b*a^(b - 1)", "a^b*log(a)"},
+import (
+	"fmt"
+	"regexp"
+	"strings"
+
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
+)
+
+// A derivative stands once: with the op that computes a function (tape.Row.Deriv,
+// in odes syntax), from which tapec compiles transposes and tangents. What
+// is written for the reader is that text in the function's own names. Functions
+// with a body are differentiated by the chain rule; where a short form says more,
+// their rows have it.
+
+// Derivatives returns the partial derivatives of an elementwise f by its
+// parameters, in odes syntax; nil where there is nothing short to say.
+func (f *Func) Derivatives() []string {
+	switch {
+	case f.Class != Elementwise:
+		return nil
+	case f.Body != "":
+		return f.Deriv
+	}
+	list := make([]string, len(f.Args))
+	for k := range f.Args {
+		list[k] = f.partial(f.Op.Row().Deriv[k])
+	}
+	return list
 }
 
-// Derivatives returns the partial derivatives of f by its parameters, in odes
-// syntax; nil where the table has none: of lgamma, whose derivative (digamma)
-// is no function of the language, and of what is no elementwise function.
-func (f *Func) Derivatives() []string {
-	if f.Class != Elementwise {
-		return nil
+var opNames = regexp.MustCompile(`\b[abcy]\b`)
+
+// partial writes a derivative of the op table, in which a, b, c are the operands
+// and y is the result, in f's own names.
+func (f *Func) partial(text string) string {
+	if text == "" {
+		return "0"
 	}
-	return derivatives[f.Name]
+	text = opNames.ReplaceAllStringFunc(text, func(name string) string {
+		if name == "y" {
+			return f.applied()
+		}
+		return f.Args[name[0]-'a']
+	})
+	var l diag.List
+	e := parser.ParseExpr(source.NewFile("derivative of "+f.Name, text), &l)
+	if l.HasErrors() {
+		panic(fmt.Sprintf("stdlib: a derivative of %s does not parse: %v", f.Name, l.Err()))
+	}
+	return ast.ExprString(e)
+}
+
+// applied is f of its parameters, as it is written.
+func (f *Func) applied() string {
+	switch {
+	case f.Name == "neg":
+		return "(-" + f.Args[0] + ")"
+	case parser.Reserved(f.Name) || !regexp.MustCompile(`^\pL`).MatchString(f.Name):
+		return "(" + strings.Join(f.Args, f.Name) + ")"
+	}
+	return f.Name + "(" + strings.Join(f.Args, ", ") + ")"
 }

@@ -56,9 +56,10 @@ type Func struct {
 	Class   Class
 	Op      tape.Op // for Elementwise, Comparison, Logic
 	Units   UnitRule
-	Mode    bool   // has jumps: on a state or time it is switched by an event (floor, sign, …)
-	Body    string // definition in odes syntax when there is no Op: "log(x)/log(10)"
-	Value   string // the formula, for help
+	Mode    bool     // has jumps: on a state or time it is switched by an event (floor, sign, …)
+	Body    string   // definition in odes syntax when there is no Op: "log(x)/log(10)"
+	Deriv   []string // of a Body, its derivatives by each parameter, for the reader; of an Op, the op has them
+	Value   string   // the formula, for help
 	Domain  string
 	Kinks   string // where it is not differentiable
 	Doc     string // one sentence
