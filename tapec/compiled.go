@@ -71,6 +71,7 @@ type Instant struct {
 	Group, Row        int
 	Period, To, Count int // instants that hold them; -1 for none
 	Bound             Bound
+	Modes             []int // of a bound: the elements of the flat mode vector that change there
 	Span              source.Span
 }
 

@@ -193,12 +193,15 @@ func (c *compiler) instants() *tape.Tape {
 			return in
 		})
 	}
-	remode := func(e typecheck.Expr, s scope, bound Bound) {
+	remode := func(e typecheck.Expr, s scope, bound Bound, m *mode) {
 		if e != nil {
 			x := l.lower(e, s)
-			add(l.vector(x, x.ax, shapeOf(e)), func(int) Instant {
+			add(l.vector(x, x.ax, shapeOf(e)), func(k int) Instant {
 				in := instant(Remode, e)
 				in.Bound = bound
+				if m != nil {
+					in.Modes = m.along(x.ax, k)
+				}
 				return in
 			})
 		}
@@ -206,12 +209,12 @@ func (c *compiler) instants() *tape.Tape {
 	for _, m := range c.modes {
 		if m.kind == kindWindow {
 			f := m.node.(*typecheck.Functional)
-			remode(f.From, m.s, WindowFrom)
-			remode(f.To, m.s, WindowTo)
+			remode(f.From, m.s, WindowFrom, m)
+			remode(f.To, m.s, WindowTo, m)
 		}
 	}
 	for _, k := range c.corners {
-		remode(k.at, k.s, NoBound)
+		remode(k.at, k.s, NoBound, nil)
 	}
 	l.b.Output("T", l.b.Concat(0, ts...))
 	return c.finish(l)

@@ -37,6 +37,27 @@ type modeKey struct {
 	bound string
 }
 
+// along returns the elements of m, in the flat mode vector, that stand at position k of the axes ax.
+func (m *mode) along(ax []*axis, k int) []int {
+	var out []int
+	size := lengths(m.ax).Size()
+	for i := range size {
+		at := map[int]int{} // by the order of the axes
+		for rest, n := i, len(m.ax)-1; n >= 0; n-- {
+			at[m.ax[n].ord] = rest % m.ax[n].n
+			rest /= m.ax[n].n
+		}
+		position := 0
+		for _, a := range ax {
+			position = position*a.n + at[a.ord]
+		}
+		if position == k {
+			out = append(out, m.Offset+i)
+		}
+	}
+	return out
+}
+
 // ifMode returns the mode that holds the condition of e.
 func (c *compiler) ifMode(e *typecheck.If, s scope) *mode {
 	free := typecheck.Free(e.Cond)

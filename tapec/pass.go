@@ -181,3 +181,20 @@ func work(t *tape.Tape) []bool {
 	}
 	return out
 }
+
+// Inline appends the instructions of t to b, with the inputs that of gives for
+// their names, and returns the values of t's outputs in b, by name.
+func Inline(b *tape.Builder, t *tape.Tape, of func(in *tape.Input) tape.Value) map[string]tape.Value {
+	to := make([]tape.Value, t.Values())
+	for i := range t.Inputs {
+		to[i] = of(&t.Inputs[i])
+	}
+	for i := range t.Instrs {
+		to[len(t.Inputs)+i] = b.Emit(mapped(t.Instrs[i], to))
+	}
+	out := make(map[string]tape.Value, len(t.Outputs))
+	for _, o := range t.Outputs {
+		out[o.Name] = to[o.Value]
+	}
+	return out
+}

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
 )
 
@@ -18,6 +19,7 @@ func (c *checker) call(x context, e *ast.Call) Expr {
 		if m, is := e.Fun.(*ast.Member); is {
 			mod, known := c.moduleOf(x, m.X)
 			switch {
+			case !known && c.method(x, e, m):
 			case !known:
 				c.errorf(CodeUndefined, m.X.Pos(), "%q is not an imported module; add: import \"file.ode\" as %s", m.X.Pos().Text(), m.X.Pos().Text())
 			case mod != nil:
@@ -71,6 +73,20 @@ func (c *checker) call(x context, e *ast.Call) Expr {
 		return bad(e.Span)
 	}
 	return c.applyRow(x, e.Span, row, args)
+}
+
+// method reports x.mean(), written as other languages do, and whether it is that.
+func (c *checker) method(x context, e *ast.Call, m *ast.Member) bool {
+	n, ok := strip(m.X).(*ast.Name)
+	if !ok || x.scope.find(n.Name) == nil && c.namesOf(x)[n.Name] == nil {
+		return false
+	}
+	text := fmt.Sprintf("%s(%s)", m.Name.Name, n.Name)
+	d := c.errorf(CodeKind, e.Span, "a function takes its arguments in parentheses: %s", text)
+	if len(e.Args) == 0 && len(stdlib.Named(m.Name.Name)) > 0 {
+		d.Fix(e.Span, text, "write "+text)
+	}
+	return true
 }
 
 // applyRow applies an elementwise, reduction, structure or index row.
@@ -127,6 +143,9 @@ func (c *checker) notAFunction(x context, fun *ast.Name, g *entity) {
 		}
 		return
 	}
+	if !fun.Quoted && parser.Reserved(fun.Name) {
+		return // the parser has said that it is no name
+	}
 	var known []string
 	for n, g := range c.namesOf(x) {
 		if g.kind == fnName {
@@ -137,11 +156,11 @@ func (c *checker) notAFunction(x context, fun *ast.Name, g *entity) {
 		known = append(known, f.Name)
 	}
 	d := c.errorf(CodeUndefined, fun.Span, "there is no function %q", fun.Name)
-	if best := nearest(fun.Name, known); best != "" {
+	if hint := foreign[strings.ToLower(fun.Name)]; hint != "" {
+		d.Message += "; " + hint
+	} else if best := nearest(fun.Name, known); best != "" {
 		d.Message += fmt.Sprintf("; did you mean %q?", best)
 		d.Fix(fun.Span, best, "write "+best)
-	} else if hint := foreign[strings.ToLower(fun.Name)]; hint != "" {
-		d.Message += "; " + hint
 	}
 }
 
@@ -152,6 +171,10 @@ var foreign = map[string]string{
 	"heaviside": "write step(x)", "arctan": "write atan(x)", "arcsin": "write asin(x)", "arccos": "write acos(x)", "square": "write x^2",
 	"sigma": "write sum(e for i in 1:n)", "fmod": "write mod(a, b)", "rem": "write mod(a, b)", "len": "write rows(v)", "length": "write rows(v)",
 	"size": "write rows(A) or cols(A)", "identity": "write eye(n)", "normal_pdf": "distributions stand after ~", "argmax": "write max(v)",
+	"count": "the number of firings of an event is at_event(e, 1)", "delay": "delayed states are not part of the language; a chain of states comes near them",
+	"switch": "write if … then … elseif … else …", "where": "write if … then … else …", "iff": "write if … then … else …", "sgn": "write sign(x)",
+	"trapz": "the integral over the run is integral(e)", "maximum": "write max(a, b)", "minimum": "write min(a, b)", "einsum": "write sum(e for i in 1:n)",
+	"prior": "write log_prior()", "logprior": "write log_prior()", "loglikelihood": "write -nll()", "log_likelihood": "write -nll()", "likelihood": "write nll()", "loglik": "write -nll()", "mse": "write nll(), or sum_at(times, (x - y)^2)",
 }
 
 // arguments elaborates positional arguments and checks their number.
@@ -162,6 +185,7 @@ func (c *checker) arguments(x context, e *ast.Call, row *stdlib.Func) ([]Expr, b
 	}
 	args := make([]Expr, 0, len(e.Args))
 	ok := true
+	x.sparse = row.Name == "transpose" || row.Name == "rows" || row.Name == "cols"
 	for i := range e.Args {
 		a := &e.Args[i]
 		if a.Key != nil {
@@ -487,6 +511,9 @@ func (c *checker) structure(s source.Span, row *stdlib.Func, args []Expr) Expr {
 			return bad(s)
 		}
 	}
+	if c.largeSparse(args[0]) {
+		return c.transposed(args[0], s)
+	}
 	t := types.Type{Kind: types.Real, Unit: args[0].Type().Unit}
 	a := args[0].Type().Shape
 	wrong := func(want string) Expr {
@@ -528,5 +555,9 @@ func (c *checker) structure(s source.Span, row *stdlib.Func, args []Expr) Expr {
 	if !c.fits(t.Shape, s) {
 		return bad(s)
 	}
-	return c.fold(&Call{Base: at(t, s), Fn: row, Args: args})
+	v := c.fold(&Call{Base: at(t, s), Fn: row, Args: args})
+	if m := c.sparse[args[0]]; m != nil && row.Name == "transpose" {
+		return c.markSparse(v, &sparse{m.entries.Transpose(), false})
+	}
+	return v
 }

@@ -21,6 +21,11 @@ type Env struct {
 	Consts map[string]float64
 	// MaxElements limits arrays, loops and compile-time work per expression; 0 means 100 million.
 	MaxElements int
+	// CheckOnly makes warnings, not errors, of constructs that this version does not solve. A model with Later
+	// cannot be compiled.
+	CheckOnly bool
+	// Settings, when set, reports what is wrong with the values of settings, which only those who act on them know.
+	Settings func(Settings, *diag.List)
 }
 
 const (
@@ -28,6 +33,7 @@ const (
 	maxRank     = 3
 	maxNodes    = 5_000_000 // expressions after inlining
 	maxErrors   = 50
+	maxRemarks  = 20 // warnings and notes of one code
 )
 
 // checker holds the state of one Check.
@@ -41,21 +47,28 @@ type checker struct {
 	modules map[string]*module // by path
 	model   *Model
 
-	equations  []*ast.Equation
-	reactions  []*ast.Reaction
-	events     []*ast.Event
-	objectives []ast.Item // *ast.Objective, *ast.Constraint
-	observes   []*ast.Observe
-	asserts    []*ast.Assert
-	invariants []*ast.Invariant
-	settings   []*ast.Settings
-	priors     []prior
-	observed   []*observation
-	nodes      int
-	tooMany    bool
-	inlining   []*ast.Fn
-	resolving  []*entity
-	unitMode   string
+	equations      []*ast.Equation
+	reactions      []*ast.Reaction
+	events         []*ast.Event
+	objectives     []ast.Item // *ast.Objective, *ast.Constraint
+	observes       []*ast.Observe
+	asserts        []*ast.Assert
+	invariants     []*ast.Invariant
+	algebraic      []*ast.AlgEq
+	settings       []*ast.Settings
+	priors         []prior
+	observed       []*observation
+	nodes          int
+	tooMany        bool
+	equilibrations []*ast.Equilibrate
+	inlining       []*ast.Fn
+	resolving      []*entity
+	unitMode       string
+
+	sparse map[Expr]*sparse              // the values that are sparse matrices
+	letOf  map[Expr]*entity              // the lets without a unit of their own, by their values
+	causes map[cause]source.Span         // of contradictions that were reported
+	again  map[source.Span][]source.Span // the places of others of the same cause
 
 	demands  []demand
 	assumed  map[string]inferred // of symbols, by this pass
@@ -83,7 +96,7 @@ type csvFile struct {
 func newChecker(f *ast.File, env Env) *checker {
 	return &checker{
 		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{}, modules: map[string]*module{},
-		model: &Model{Source: f.Source}, read: map[string]csvFile{},
+		model: &Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[Expr]*entity{},
 	}
 }
 
@@ -127,8 +140,10 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 		span    source.Span
 	}
 	seen := map[finding]bool{}
-	errors := 0
+	errors, hidden := 0, 0
+	remarks := map[diag.Code]int{}
 	for _, d := range c.list.All() {
+		c.repeated(&d)
 		// A function that is inlined twice reports once.
 		key := finding{d.Code, d.Message, d.Span}
 		if seen[key] {
@@ -142,11 +157,17 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 			if errors++; errors > maxErrors {
 				continue
 			}
+		} else if remarks[d.Code]++; remarks[d.Code] > maxRemarks {
+			hidden++
+			continue
 		}
 		l.Add(d)
 	}
 	if errors > maxErrors {
 		l.Notef(CodeTooMany, source.Span{}, "%d more errors are not shown", errors-maxErrors)
+	}
+	if hidden > 0 {
+		l.Notef(CodeTooMany, source.Span{}, "%d more warnings and notes of these kinds are not shown", hidden)
 	}
 	if failed {
 		return nil
@@ -171,11 +192,14 @@ func (c *checker) run() {
 	}
 	c.listSymbols()
 	c.checkEquations()
+	c.checkAlgebraic()
 	c.checkEvents()
+	c.checkEquilibrations()
 	if c.variant != nil {
 		c.chooseRows()
 		c.checkObserves()
 		c.checkTotals()
+		c.checkOutputs()
 		c.checkConditions()
 		c.checkSettings()
 		return
@@ -218,11 +242,6 @@ func (c *checker) unitErrorf(at source.Span, format string, args ...any) *diag.D
 
 func (c *checker) errorf(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
 	return c.list.Errorf(code, at, format, args...)
-}
-
-// unavailable reports a construct of a later version.
-func (c *checker) unavailable(at source.Span, what string) {
-	c.errorf(CodeUnavailable, at, "%s is not available in this version", what)
 }
 
 // strip removes parentheses.

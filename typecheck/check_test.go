@@ -36,7 +36,7 @@ func checkArchive(t testing.TB, a *txtar.Archive) (*Model, []diag.Diagnostic) {
 	if l.HasErrors() {
 		t.Fatalf("does not parse: %v", l.Err())
 	}
-	m := Check(tree, Env{Files: files}, &l)
+	m := Check(tree, Env{Files: files, CheckOnly: strings.HasPrefix(string(a.Comment), "check only")}, &l)
 	if (m == nil) != l.HasErrors() {
 		t.Errorf("model %v, errors %v", m != nil, l.HasErrors())
 	}
@@ -53,7 +53,8 @@ func archives(t testing.TB) []string {
 }
 
 // TestCases runs every archive: the first file is checked in the folder of the
-// others; errors is what the reader is told, model the dump of a correct one.
+// others; errors is what the reader is told, model the dump of a correct one. A
+// comment that starts with "check only" makes warnings of what is not available.
 func TestCases(t *testing.T) {
 	for _, file := range archives(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -158,7 +159,7 @@ func TestModels(t *testing.T) {
 }
 
 // TestReferenceModels checks the models of the language reference: those that
-// use what is not available say so, and nothing else.
+// use what is not available are checked as well and say so, and nothing else.
 func TestReferenceModels(t *testing.T) {
 	want := map[string]int{"enzyme.ode": 3, "control.ode": 2}
 	files, _ := filepath.Glob("../parser/testdata/models/*.ode")
@@ -171,7 +172,7 @@ func TestReferenceModels(t *testing.T) {
 			t.Fatal(err)
 		}
 		var l diag.List
-		m := Check(parser.Parse(source.NewFile(file, string(text)), &l), Env{}, &l)
+		m := Check(parser.Parse(source.NewFile(file, string(text)), &l), Env{CheckOnly: true}, &l)
 		n := 0
 		for _, d := range l.All() {
 			n++
@@ -179,8 +180,17 @@ func TestReferenceModels(t *testing.T) {
 				t.Errorf("%s: %s", file, d.Message)
 			}
 		}
-		if n != want[filepath.Base(file)] || (m == nil) != (n > 0) {
-			t.Errorf("%s: %d diagnostics, want %d", file, n, want[filepath.Base(file)])
+		if m == nil {
+			t.Errorf("%s: %v", file, l.Err())
+			continue
+		}
+		sane(t, m)
+		if n != want[filepath.Base(file)] || (len(m.Later) > 0) != (n > 0) {
+			t.Errorf("%s: %d diagnostics, want %d; %d places", file, n, want[filepath.Base(file)], len(m.Later))
+		}
+		var again diag.List
+		if n > 0 && Check(parser.Parse(source.NewFile(file, string(text)), &again), Env{}, &again) != nil {
+			t.Errorf("%s: there is a model to solve", file)
 		}
 	}
 }

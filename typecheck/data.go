@@ -76,7 +76,10 @@ func (c *checker) resolveData(e *entity) {
 			c.column(t, ast.Ident{At: ast.At{Span: e.span}, Name: "time"})
 			return
 		}
-		c.errorf(CodeData, e.span, "data table %q has no column `time`; it is required", e.name)
+		d := c.errorf(CodeData, e.span, "data table %q has no column `time`; it is required", e.name)
+		if e.data.Value != nil {
+			d.Message += ", and is named if the file calls it otherwise: csv(\"file.csv\", time = \"t\", …)"
+		}
 		return
 	}
 	for i, d := range t.Data {

@@ -29,12 +29,18 @@ func (c *checker) resolve(e *entity) {
 	switch e.kind {
 	case constName:
 		c.resolveConst(e)
-	case paramName, stateName, discreteName:
+	case paramName, stateName, discreteName, algName:
 		c.resolveVariable(e)
+	case controlName:
+		c.resolveVariable(e)
+		c.control(e)
 	case timeName:
 		c.resolveTime(e)
 	case letName:
 		e.value = c.letValue(context{place: placeLet}, e.lets)
+		if e.lets[0].Unit == nil && !bare(e.value) {
+			c.letOf[e.value] = e
+		}
 	case dataName:
 		c.resolveData(e)
 	}
@@ -76,6 +82,15 @@ func (c *checker) cycle(e *entity) {
 
 // shape evaluates the declared dimensions of a variable.
 func (c *checker) shape(x context, dims []ast.Expr) (types.Shape, bool) {
+	shape, ok := c.dims(x, dims)
+	if ok && len(shape) > 0 && !c.fits(shape, dims[0].Pos().To(dims[len(dims)-1].Pos())) {
+		return nil, false
+	}
+	return shape, ok
+}
+
+// dims is shape for what need not be written out.
+func (c *checker) dims(x context, dims []ast.Expr) (types.Shape, bool) {
 	var shape types.Shape
 	ok := true
 	for _, d := range dims {
@@ -88,9 +103,6 @@ func (c *checker) shape(x context, dims []ast.Expr) (types.Shape, bool) {
 	}
 	if len(shape) > maxRank {
 		c.errorf(CodeShape, dims[maxRank].Pos(), "arrays have at most %d dimensions", maxRank)
-		return nil, false
-	}
-	if len(shape) > 0 && !c.fits(shape, dims[0].Pos().To(dims[len(dims)-1].Pos())) {
 		return nil, false
 	}
 	return shape, true
@@ -117,12 +129,20 @@ func (c *checker) resolveConst(e *entity) {
 	v := e.variable
 	e.value = bad(v.Name.Span)
 	x := context{place: placeConst, module: e.home}
-	shape, ok := c.shape(x, v.Dims)
 	if v.Value == nil {
+		c.shape(x, v.Dims)
 		c.errorf(CodeMissing, v.Span, "const %q needs a value: const %s = …", e.name, e.name)
 		return
 	}
-	value := c.expr(x, v.Value)
+	y := x
+	y.sparse = true
+	value := c.expr(y, v.Value)
+	matrix := c.sparse[value]
+	measure := c.shape
+	if c.largeSparse(value) {
+		measure = c.dims
+	}
+	shape, ok := measure(x, v.Dims)
 	if v.Prior != nil || v.Lo != nil {
 		c.errorf(CodeKind, v.Span, "a const has neither bounds nor a prior; declare %q with param", e.name)
 	}
@@ -134,7 +154,10 @@ func (c *checker) resolveConst(e *entity) {
 	} else if !c.fill("const "+e.name, value, shape, v.Name.Span) {
 		return
 	}
-	d, ok := c.static(value, nil)
+	d, ok := []float64{0}, true
+	if !c.largeSparse(value) {
+		d, ok = c.static(value, nil)
+	}
 	if !ok {
 		return
 	}
@@ -154,10 +177,13 @@ func (c *checker) resolveConst(e *entity) {
 			d = o
 		}
 	}
-	if !slices.ContainsFunc(d, func(x float64) bool { return !whole(x) }) {
+	if matrix == nil && !slices.ContainsFunc(d, func(x float64) bool { return !whole(x) }) {
 		t.Kind = types.Int
 	}
 	e.value = seal(&Const{Base: at(t, v.Name.Span), Data: slices.Clone(d)})
+	if matrix != nil {
+		c.markSparse(e.value, matrix)
+	}
 }
 
 // resolveVariable makes the symbol of a param, state or discrete.
@@ -172,6 +198,8 @@ func (c *checker) resolveVariable(e *entity) {
 		sym.Kind, where, what = ParamSymbol, placeParam, "the default of "+e.name
 	case stateName:
 		sym.Kind, where = StateSymbol, placeInitial
+	case controlName, algName:
+		sym.Kind, where, what = laterVariable(e.kind, e.name)
 	default:
 		sym.Kind, where = DiscreteSymbol, placeInitial
 	}
@@ -181,7 +209,7 @@ func (c *checker) resolveVariable(e *entity) {
 		return
 	}
 	value := c.expr(context{place: where}, v.Value)
-	if v.Lo != nil && e.kind != paramName {
+	if v.Lo != nil && e.kind != paramName && e.kind != controlName {
 		c.errorf(CodeKind, v.Lo.Pos().To(v.Hi.Pos()), "only params have bounds")
 	}
 	if v.Prior != nil && e.kind != paramName {
@@ -202,6 +230,9 @@ func (c *checker) resolveVariable(e *entity) {
 	if v.Dims == nil {
 		shape = value.Type().Shape
 	} else if !c.fill(what, value, shape, v.Name.Span) {
+		sym.Type = types.Type{Kind: types.Real, Shape: shape}
+		sym.Value = bad(v.Span)
+		e.sym = sym // so that its uses are checked all the same
 		return
 	}
 	sym.Type = types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, what)}
@@ -322,6 +353,7 @@ func (c *checker) letValue(x context, pieces []*ast.Let) Expr {
 			c.errorf(CodeSubscript, l.Target.Span, "%q has no index for the loop over %q; write %s[%s] = …", l.Target.Name.Name, l.For[0].Name.Name, l.Target.Name.Name, l.For[0].Name.Name)
 			return bad(l.Span)
 		}
+		x.sparse = true
 		v = c.expr(x, l.Value)
 	} else {
 		v = c.letPieces(x, pieces)
@@ -343,6 +375,9 @@ func (c *checker) letValue(x context, pieces []*ast.Let) Expr {
 		}
 		t := v.Type()
 		t.Unit = u
+		if m := c.sparse[v]; m != nil {
+			return c.markSparse(retype(v, t), m)
+		}
 		return retype(v, t)
 	}
 	return v
@@ -384,6 +419,7 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 				ends = append(ends, s.Hi)
 			}
 			for _, e := range ends {
+				y.looped = true
 				at := c.subscript(y, e)
 				if isBad(at) || len(at.Type().Shape) > 0 {
 					ok = false
@@ -490,6 +526,10 @@ func (c *checker) listSymbols() {
 	for _, e := range c.order {
 		hasTime = hasTime || e.kind == timeName
 		hasState = hasState || e.kind == stateName
+	}
+	if len(c.file.Items) == 0 && !c.unparsed {
+		c.errorf(CodeMissing, c.wholeFile(), "the model is empty; `odes new` writes one to start from")
+		return
 	}
 	if !hasTime && !c.unparsed {
 		c.errorf(CodeMissing, c.wholeFile(), "the model has no time; add: time t from 0 to 10")

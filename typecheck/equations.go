@@ -53,7 +53,7 @@ func (c *checker) checkEquations() {
 			failed[name.Name] = true
 			continue
 		}
-		c.rateUnit(sym, value)
+		c.rateUnit("the right-hand side of "+sym.Name+"'", sym, value)
 		if empty(indices) {
 			continue
 		}
@@ -96,10 +96,10 @@ func (c *checker) stateOf(name ast.Ident, at *ast.LValue) *Symbol {
 	return e.sym
 }
 
-// rateUnit checks unit(rhs) = unit(state)/unit(time).
-func (c *checker) rateUnit(sym *Symbol, value Expr) {
+// rateUnit checks unit(rhs) = unit(state)/unit(time), and returns false where it reports that it is not.
+func (c *checker) rateUnit(what string, sym *Symbol, value Expr) bool {
 	if c.model.Time == nil || zero(value) {
-		return
+		return true
 	}
 	time, u := c.model.Time, value.Type().Unit
 	want := sym.Type.Unit.Div(time.Type.Unit)
@@ -110,12 +110,14 @@ func (c *checker) rateUnit(sym *Symbol, value Expr) {
 	case u.Same(want):
 		c.demand(value, want)
 	default:
-		d := c.wrongUnit("the right-hand side of "+sym.Name+"'", value, want, source.Span{})
+		d := c.wrongUnit(what, value, want, source.Span{})
 		if r, ok := value.(*Ref); !ok || r.Sym != sym {
 			c.declaration(d, &Ref{Base: at(sym.Type, sym.Span), Sym: sym})
 		}
 		c.declaration(d, &Ref{Base: at(time.Type, time.Span), Sym: time})
+		return false
 	}
+	return true
 }
 
 // rate joins the contributions to one state; every element has one `=`, or additions only.
@@ -417,10 +419,11 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 	}
 	add(left, -1)
 	add(right, 1)
+	fits := true // a rate in a wrong unit is wrong for every species
 	for _, k := range order {
 		s := first[k]
 		v := rate
-		c.rateUnit(s.sym, rate)
+		fits = fits && c.rateUnit("the rate of reaction "+r.Name.Name, s.sym, rate)
 		switch n := net[k]; n {
 		case 1:
 		case -1:

@@ -31,9 +31,9 @@ func (c *checker) oneEvent(it *ast.Event) *Event {
 	if it.Name != nil {
 		e.Name, e.Span = it.Name.Name, it.Name.Span
 	} else {
-		e.Name = fmt.Sprintf("event@%d", it.Span.Begin().Line)
+		e.Name = fmt.Sprintf("event@%d", it.Span.File.LineAt(it.Span.Start))
 		for n := 2; slices.ContainsFunc(c.model.Events, func(o *Event) bool { return o.Name == e.Name }); n++ {
-			e.Name = fmt.Sprintf("event@%d.%d", it.Span.Begin().Line, n)
+			e.Name = fmt.Sprintf("event@%d.%d", it.Span.File.LineAt(it.Span.Start), n)
 		}
 	}
 	x, indices, ok := c.binders(context{place: placeEvent}, it.For)

@@ -141,6 +141,7 @@ func (c *checker) enterExperiment() {
 		switch {
 		case it.Equil != nil:
 			c.unavailable(it.Equil.Span, "`equilibrate`")
+			c.equilibrations = append(c.equilibrations, it.Equil)
 		case it.Time != nil:
 			c.events = append(c.events, &ast.Event{At: it.At, Times: []ast.Expr{it.Time}, Body: it.Body})
 		case it.Name != nil:

@@ -36,6 +36,18 @@ func (c *checker) expr(x context, e ast.Expr) Expr {
 	if !c.count(e.Pos()) {
 		return bad(e.Pos())
 	}
+	if _, parens := e.(*ast.Paren); parens || !x.sparse {
+		v := c.elaborate(x, e)
+		if !x.sparse && c.largeSparse(v) {
+			return c.onlyMultiplied(e, v)
+		}
+		return v
+	}
+	x.sparse = false
+	return c.elaborate(x, e)
+}
+
+func (c *checker) elaborate(x context, e ast.Expr) Expr {
 	switch e := e.(type) {
 	case *ast.Number:
 		u := units.One
@@ -95,6 +107,7 @@ func (c *checker) binary(x context, e *ast.Binary) Expr {
 		c.expr(x, e.Y)
 		return bad(e.Span)
 	}
+	x.sparse = e.Op == ast.MatMul
 	a, b := c.expr(x, e.X), c.expr(x, e.Y)
 	switch e.Op {
 	case ast.And, ast.Or:
@@ -288,6 +301,10 @@ func (c *checker) ifExpr(x context, e *ast.If, k int) Expr {
 		return bad(e.Span)
 	}
 	t, f := then.Type().Kind, els.Type().Kind
+	if t == types.String && f == types.String {
+		c.errorf(CodeType, e.Span, "`if` chooses between numbers or conditions, and these are texts")
+		return bad(e.Span)
+	}
 	if (t == types.Bool) != (f == types.Bool) || t == types.String || f == types.String {
 		c.errorf(CodeType, e.Span, "the branches of `if` differ: one is a %s, the other a %s", t, f)
 		return bad(e.Span)
@@ -334,6 +351,9 @@ func (c *checker) matmul(e *ast.Binary, a, b Expr) Expr {
 		c.errorf(CodeShape, e.OpAt, "cannot multiply shapes %s @ %s%s", brackets(s), brackets(t), hint).
 			Relate(a.Span(), "%s", shapeOf(a)).Relate(b.Span(), "%s", shapeOf(b))
 		return bad(e.Span)
+	}
+	if v := c.sparseProduct(e, a, b); v != nil {
+		return v
 	}
 	if len(s) == 2 {
 		shape = append(shape, s[0])

@@ -87,11 +87,11 @@ func computeFacts(e Expr, memo map[Expr]*facts) *facts {
 	case *Const:
 	case *Ref:
 		switch e.Sym.Kind {
-		case TimeSymbol:
+		case TimeSymbol, ControlSymbol:
 			f.uses = UsesTime
 		case ParamSymbol:
 			f.uses = UsesParam
-		case StateSymbol:
+		case StateSymbol, AlgSymbol:
 			f.uses = UsesState
 		case DiscreteSymbol:
 			f.uses = UsesDiscrete

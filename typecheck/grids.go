@@ -206,7 +206,11 @@ func (c *checker) load(e *ast.Call) Expr {
 		c.errorf(CodeFile, name.Span, "%s", fileError(name.Value, err))
 		return bad(e.Span)
 	}
-	return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape(a.Shape)}, e.Span), Data: a.Data})
+	t := types.Type{Kind: types.Real, Shape: types.Shape(a.Shape)}
+	if a.Entries != nil {
+		return c.sparseMatrix(a, t, e.Span)
+	}
+	return seal(&Const{Base: at(t, e.Span), Data: a.Data})
 }
 
 func fileError(name string, err error) string {
@@ -294,6 +298,10 @@ func (c *checker) member(x context, e *ast.Member) Expr {
 			return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(d)}, Unit: g.table.units[k]}, e.Span), Data: d})
 		}
 	}
-	c.errorf(CodeKind, e.Span, "a dot selects the column of a data table, as in D.time")
+	d := c.errorf(CodeKind, e.Span, "a dot selects the column of a data table, as in D.time")
+	if name, is := strip(e.X).(*ast.Name); is && e.Name.Name == "T" {
+		d.Message += "; the transpose is transpose(" + name.Name + ")"
+		d.Fix(e.Span, "transpose("+name.Name+")", "write transpose")
+	}
 	return bad(e.Span)
 }

@@ -126,8 +126,11 @@ func (c *checker) index(x context, e *ast.Index) Expr {
 	name := e.X.Pos().Text()
 	if len(shape) == 0 {
 		d := c.errorf(CodeSubscript, e.Span, "%q is a scalar and has no index", name)
-		if text := strings.TrimPrefix(e.Span.Text(), name); c.looksLikeUnit(e.Subs) {
-			d.Message += fmt.Sprintf("; a unit follows a number, or a colon: %s :%s%s", name, pad(text), text)
+		if len(name) > 40 {
+			d.Message = "this is a scalar and has no index"
+		}
+		if text := strings.TrimSpace(strings.TrimPrefix(e.Span.Text(), e.X.Pos().Text())); c.looksLikeUnit(e.Subs) {
+			d.Message += fmt.Sprintf("; a unit stands behind a number, or behind the name that is declared: name : %s = …", text)
 		}
 		return bad(e.Span)
 	}
@@ -136,13 +139,6 @@ func (c *checker) index(x context, e *ast.Index) Expr {
 		return bad(e.Span)
 	}
 	return c.access(x, e.Span, v, e.Subs)
-}
-
-func pad(s string) string {
-	if strings.HasPrefix(s, " ") {
-		return ""
-	}
-	return " "
 }
 
 func was(n int) string {

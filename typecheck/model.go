@@ -28,9 +28,13 @@ type Model struct {
 	Events      []*Event
 	Outputs     []*Output
 	Objectives  []*Objective // constraints are among them
-	Asserts     []*Assert
-	Invariants  []*Invariant
-	Settings    Settings
+	// Observations are compared with data; objectives read them through nll.
+	Observations []*Observation
+	Asserts      []*Assert
+	Invariants   []*Invariant
+	Settings     Settings
+	// Later are the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
+	Later []source.Span
 }
 
 // SymbolKind is the kind of a declared name that has a value at run time.
@@ -42,6 +46,8 @@ const (
 	ParamSymbol
 	StateSymbol
 	DiscreteSymbol
+	ControlSymbol // only in a model with Later
+	AlgSymbol     // only in a model with Later
 )
 
 // Symbol is a declared name.
@@ -215,6 +221,8 @@ const (
 	SumAt
 	AtEvent
 	EventTime
+	Steady  // only in a model with Later
+	MaxOver // only in a model with Later
 )
 
 // Table is a data table: columns of numbers of equal length.
@@ -273,6 +281,17 @@ type Objective struct {
 	Relation string
 	Doc      string
 	Span     source.Span
+}
+
+// Observation compares an expression with a column of a table.
+type Observation struct {
+	Name   string
+	Value  Expr
+	As     source.Span // the expression as it is written
+	Table  *Table      // the rows that count: those of the experiment, without missing values
+	Column int
+	Doc    string
+	Span   source.Span
 }
 
 // Assert is a condition of parameters and constants, checked at the start of a run.

@@ -9,6 +9,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/lang/units"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
 )
 
@@ -31,12 +32,14 @@ const (
 	reactionName
 	moduleName
 	experimentName
+	controlName
+	algName
 	laterName // declared by a construct that is not available; reported once
 )
 
 // String returns the kind with its article, as messages name it.
 func (k entityKind) String() string {
-	return [...]string{"a const", "a param", "a state", "a discrete", "the time", "a let", "a function", "an event", "a data table", "an observation", "an objective", "a constraint", "a reaction", "a module", "an experiment", "unavailable"}[k]
+	return [...]string{"a const", "a param", "a state", "a discrete", "the time", "a let", "a function", "an event", "a data table", "an observation", "an objective", "a constraint", "a reaction", "a module", "an experiment", "a control", "an alg", "unavailable"}[k]
 }
 
 // entity is a global name. Its meaning is worked out when it is first needed.
@@ -48,6 +51,7 @@ type entity struct {
 	doc   string
 
 	variable *ast.Var
+	control  *ast.Control
 	time     *ast.Time
 	lets     []*ast.Let
 	fn       *ast.Fn
@@ -89,17 +93,19 @@ func (c *checker) collect() {
 			}
 		case *ast.Decl:
 			for _, v := range it.Vars {
-				kind := [...]entityKind{constName, paramName, stateName, laterName, discreteName}[it.Kind]
+				kind := [...]entityKind{constName, paramName, stateName, algName, discreteName}[it.Kind]
 				if it.Kind == ast.Alg {
-					c.unavailable(v.Span, "`alg`")
+					c.unavailable(v.Name.Span, "`alg`")
 				}
 				if e := c.declare(v.Name, kind); e != nil {
 					e.variable, e.doc = v, v.Doc
 				}
 			}
 		case *ast.Control:
-			c.unavailable(it.Span, "`control`")
-			c.later(it.Var.Name)
+			c.unavailable(it.Var.Name.Span, "`control`")
+			if e := c.declare(it.Var.Name, controlName); e != nil {
+				e.variable, e.control, e.doc = it.Var, it, it.Var.Doc
+			}
 		case *ast.Let:
 			c.collectLet(it)
 		case *ast.Fn:
@@ -118,6 +124,7 @@ func (c *checker) collect() {
 			c.declare(it.Name, reactionName)
 		case *ast.Equilibrate:
 			c.unavailable(it.Span, "`equilibrate`")
+			c.equilibrations = append(c.equilibrations, it)
 		case *ast.Experiment:
 			if e := c.declare(it.Name, experimentName); e != nil {
 				e.doc = it.Doc
@@ -150,6 +157,7 @@ func (c *checker) collect() {
 			c.settings = append(c.settings, it)
 		case *ast.AlgEq:
 			c.unavailable(it.Span, "an algebraic equation (`0 = …`)")
+			c.algebraic = append(c.algebraic, it)
 		case *ast.Equation:
 			c.equations = append(c.equations, it)
 		case *ast.Bad:
@@ -204,7 +212,7 @@ func (c *checker) declare(id ast.Ident, kind entityKind) *entity {
 	if id.Name == "" {
 		return nil // an error of the parser
 	}
-	if predefined(id.Name) && !id.Quoted {
+	if predefined(id.Name) && !id.Quoted && !parser.Reserved(id.Name) {
 		c.errorf(CodePredefined, id.Span, "%q is predefined; choose another name", id.Name)
 		return nil
 	}
@@ -297,7 +305,7 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 		return bad(id.Span)
 	}
 	switch e.kind {
-	case constName, letName, paramName, stateName, discreteName, timeName:
+	case constName, letName, paramName, stateName, discreteName, timeName, controlName, algName:
 	case observeName:
 		c.errorf(CodeKind, id.Span, "%q is an observation and is compared with data by nll; to use the quantity, name it with let", id.Name).Relate(e.span, "declared here")
 		return bad(id.Span)
@@ -336,11 +344,11 @@ func usesOf(k entityKind) Uses {
 	switch k {
 	case paramName:
 		return UsesParam
-	case stateName:
+	case stateName, algName:
 		return UsesState
 	case discreteName:
 		return UsesDiscrete
-	case timeName:
+	case timeName, controlName:
 		return UsesTime
 	}
 	return 0
@@ -390,11 +398,11 @@ func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses Uses) {
 }
 
 func symbolUse(s *Symbol) Uses {
-	return [...]Uses{TimeSymbol: UsesTime, ParamSymbol: UsesParam, StateSymbol: UsesState, DiscreteSymbol: UsesDiscrete}[s.Kind]
+	return [...]Uses{TimeSymbol: UsesTime, ParamSymbol: UsesParam, StateSymbol: UsesState, DiscreteSymbol: UsesDiscrete, ControlSymbol: UsesTime, AlgSymbol: UsesState}[s.Kind]
 }
 
 func symbolWord(s *Symbol) string {
-	return [...]string{TimeSymbol: "the time", ParamSymbol: "the param", StateSymbol: "the state", DiscreteSymbol: "the discrete"}[s.Kind]
+	return [...]string{TimeSymbol: "the time", ParamSymbol: "the param", StateSymbol: "the state", DiscreteSymbol: "the discrete", ControlSymbol: "the control", AlgSymbol: "the alg"}[s.Kind]
 }
 
 // findSymbol returns a symbol that e reads and want accepts, or nil.

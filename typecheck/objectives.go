@@ -128,7 +128,6 @@ func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
 	switch name {
 	case "steady", "max_over":
 		c.unavailable(e.Span, "`"+name+"`")
-		return bad(e.Span)
 	case "nll":
 		return c.nll(e)
 	case "log_prior":
@@ -150,6 +149,10 @@ func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
 		f.Kind = Final
 	case "initial":
 		f.Kind = Initial
+	case "steady":
+		f.Kind = Steady
+	case "max_over":
+		f.Kind = MaxOver
 	case "integral":
 		f.Kind = Integral
 		f.From, ok = c.bound(x, args["from"], "the lower bound of the integral")
@@ -363,7 +366,9 @@ func (c *checker) checkOutputs() {
 	for _, e := range c.order {
 		if e.output && e.value != nil && !isBad(e.value) {
 			if e.value.Type().Kind == types.Bool {
-				c.errorf(CodeType, e.span, "output %q is a condition; write: if … then 1 else 0", e.name)
+				if c.variant == nil {
+					c.errorf(CodeType, e.span, "output %q is a condition; write: if … then 1 else 0", e.name)
+				}
 				continue
 			}
 			c.model.Outputs = append(c.model.Outputs, &Output{Name: e.name, Value: e.value, Doc: e.doc, Span: e.span})

@@ -103,6 +103,7 @@ func (c *checker) observation(it *ast.Observe) {
 	}
 	f := &Functional{Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body, Table: table}
 	f.Times = seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(table.Data[times])}, Unit: from.units[times]}, it.From.Pos()), Data: table.Data[times]})
+	c.model.Observations = append(c.model.Observations, &Observation{Name: it.Name.Name, Value: value, As: it.Value.Pos(), Table: table, Column: k, Doc: it.Doc, Span: it.Span})
 	c.observed = append(c.observed, &observation{name: it.Name.Name, span: it.Name.Span, table: from.Table, term: seal(f)})
 }
 
@@ -227,6 +228,16 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 		below := key == "below" && d.below == nil
 		if below && row.Below == "" {
 			c.unavailable(a.Span, "censoring of "+row.Name)
+			return nil
+		}
+		if !below && a.Key != nil && !slices.Contains(want, key) && key != "below" {
+			said := c.errorf(CodeArguments, a.Key.Span, "%s takes no %q", row.Name, key)
+			if limits := []string{"limit", "lloq", "loq", "lod", "censored", "cens", "left"}; row.Below != "" && slices.Contains(limits, strings.ToLower(key)) {
+				said.Message += "; a limit of quantification is written below = …"
+				said.Fix(a.Key.Span, "below", "write below")
+			} else {
+				said.Message += "; write " + row.Name + "(" + strings.Join(want, ", ") + ")"
+			}
 			return nil
 		}
 		if !below && (!slices.Contains(want, key) || d.args[key] != nil) {

@@ -42,6 +42,9 @@ type context struct {
 	table  *dataTable // in `where`: whose columns are names
 	end    int        // value of `end`, 0 outside an index
 
+	sparse bool // a large sparse matrix may stand here
+	looped bool // in an index on the left of a definition, which a loop gives
+
 	body   *Event // inside at_event, for the rule on limits; nil elsewhere
 	limits bool   // pre and post are allowed
 	limit  bool   // inside pre or post

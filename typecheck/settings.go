@@ -10,17 +10,6 @@ import (
 	"odes.dev/odes/lang/types"
 )
 
-// settingKeys are the keys of each block. What a value may be is decided where
-// it is used; here the shape of the value is kept.
-var settingKeys = map[string][]string{
-	"solver": {
-		"method", "rtol", "atol", "h0", "hmin", "hmax", "max_steps", "fixed_step", "checkpoint", "quad_tol", "sens_tol",
-		"max_cascade", "controller", "memory", "threads", "max_events", "event_tol", "units", "steady", "lanes", "observe", "stages",
-	},
-	"sens": {"of", "wrt", "mode", "order", "hvp", "check", "rtol", "atol", "error", "control"},
-	"fit":  {"minimize", "maximize", "over", "log", "algorithm", "starts", "seed", "max_iter"},
-}
-
 // SettingKeys returns the keys of a block ("solver", "sens", "fit") in the order of the manual.
 func SettingKeys(block string) []string { return slices.Clone(settingKeys[block]) }
 
@@ -68,7 +57,10 @@ func (c *checker) checkSettings() {
 				continue
 			}
 			if kind == "sens" && (k.Key.Name == "of" || k.Key.Name == "wrt") {
-				c.checkSelection(k.Key.Name, v)
+				c.selected(k.Key.Name, k.Key.Name, v)
+			}
+			if kind == "fit" {
+				c.fitted(k.Key.Name, v)
 			}
 			if k.Key.Name == "units" && !slices.Contains([]string{"off", "warn", "strict"}, v.Word) {
 				c.errorf(CodeSettingValue, v.Span, "units is off, warn or strict")
@@ -76,6 +68,9 @@ func (c *checker) checkSettings() {
 			b.Keys = append(b.Keys, Setting{Key: k.Key.Name, Span: k.Key.Span, Value: v})
 		}
 		c.model.Settings.Blocks = append(c.model.Settings.Blocks, b)
+	}
+	if c.env.Settings != nil && c.variant == nil {
+		c.env.Settings(c.model.Settings, c.list)
 	}
 	if c.unitMode == "strict" {
 		c.strictUnits()
@@ -89,6 +84,7 @@ var foreignSettings = map[string]struct{ key, hint string }{
 	"dt": {"fixed_step", "a fixed step is fixed_step; adaptive steps are bounded by hmin and hmax"}, "step": {"fixed_step", "a fixed step is fixed_step; adaptive steps are bounded by hmin and hmax"},
 	"maxstep": {"hmax", "the longest step is hmax"}, "max_step": {"hmax", "the longest step is hmax"}, "minstep": {"hmin", "the shortest step is hmin"},
 	"maxsteps": {"max_steps", "the number of steps is bounded by max_steps"}, "mxstep": {"max_steps", "the number of steps is bounded by max_steps"},
+	"facmax": {"max_growth", "the growth of steps is bounded by max_growth"}, "max_factor": {"max_growth", "the growth of steps is bounded by max_growth"},
 	"integrator": {"method", "the method is method"}, "solver": {"method", "the method is method"}, "algorithm": {"method", "the method is method"},
 }
 
@@ -180,56 +176,6 @@ func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
 	}
 	v.Number = &x
 	return v, true
-}
-
-// checkSelection checks the names of `of` and `wrt`.
-func (c *checker) checkSelection(key string, v SettingValue) {
-	if v.Array && v.Word == "" {
-		for _, item := range v.List {
-			c.checkSelection(key, item)
-		}
-		return
-	}
-	report := func(name, want string, kinds ...entityKind) {
-		g := c.globals[name]
-		if g != nil && (slices.Contains(kinds, g.kind) || g.kind == laterName) {
-			return
-		}
-		d := c.errorf(CodeSettingValue, v.Span, "%q is not %s", name, want)
-		if g != nil {
-			d.Message += fmt.Sprintf(", but %s", g.kind)
-			if key == "wrt" && g.kind == stateName {
-				d.Message += fmt.Sprintf("; write initial(%s) for its initial value", name)
-			}
-			d.Relate(g.span, "declared here")
-			return
-		}
-		var known []string
-		for n, g := range c.globals {
-			if slices.Contains(kinds, g.kind) {
-				known = append(known, n)
-			}
-		}
-		if best := nearest(name, known); best != "" {
-			d.Message += fmt.Sprintf("; did you mean %q?", best)
-		}
-	}
-	switch {
-	case v.Word == "all" && !v.Call:
-	case key == "of" && v.Word != "" && !v.Call:
-		report(v.Word, "an objective", objectiveName, constraintName)
-	case key == "wrt" && v.Call && v.Word == "initial" && len(v.List) == 1 && len(v.Keys) == 0 && v.List[0].Word != "":
-		v.Span = v.List[0].Span
-		report(v.List[0].Word, "a state", stateName, discreteName)
-	case key == "wrt" && v.Word != "" && !v.Call:
-		report(v.Word, "a param", paramName)
-	default:
-		if key == "of" {
-			c.errorf(CodeSettingValue, v.Span, "`of` names objectives: of = [J, K], or all")
-		} else {
-			c.errorf(CodeSettingValue, v.Span, "`wrt` names params and initial values: wrt = [k, initial(x)], or all")
-		}
-	}
 }
 
 // strictUnits rejects names whose unit is not known.

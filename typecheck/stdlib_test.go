@@ -177,7 +177,8 @@ func TestModuleExamples(t *testing.T) {
 	}
 }
 
-// TestDerivatives compares the derivatives of the table with differences.
+// TestDerivatives compares the derivatives that help shows, which are those of
+// which tapec makes transposes and tangents, with differences.
 func TestDerivatives(t *testing.T) {
 	at := map[string][]float64{ // where the general point is outside the domain
 		"acosh": {1.7}, "asin": {0.3}, "acos": {0.3}, "atanh": {0.3}, "mod": {7.3, 2.2}, "clamp": {0.4, 0.1, 0.9}, "^": {1.3, 2.7},
@@ -195,6 +196,9 @@ func TestDerivatives(t *testing.T) {
 	n := 0
 	for _, f := range append(append([]*stdlib.Func{}, stdlib.Operators...), stdlib.Funcs()...) {
 		list := f.Derivatives()
+		if f.Name == "lgamma" {
+			continue // its derivative, digamma, is an op and no function of the language
+		}
 		x := at[f.Name]
 		if x == nil {
 			x = general
@@ -217,7 +221,7 @@ func TestDerivatives(t *testing.T) {
 				t.Errorf("d %s/d %s = %s: %.12g, differences give %.12g", f.Name, f.Args[k], text, got, want)
 			}
 		}
-		if list == nil && f.Class == stdlib.Elementwise && f.Name != "lgamma" && f.Name != "smoothstep" {
+		if list == nil && f.Class == stdlib.Elementwise && f.Name != "smoothstep" {
 			t.Errorf("%s has no derivative in the table", f.Name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
 )
 
@@ -24,6 +25,9 @@ func (c *checker) undefined(x context, id ast.Ident) {
 	for _, k := range stdlib.Constants {
 		known = append(known, k.Name)
 	}
+	if !id.Quoted && parser.Reserved(id.Name) {
+		return // the parser has said that it is no name
+	}
 	if len(stdlib.Named(id.Name)) > 0 {
 		c.errorf(CodeUndefined, id.Span, "%q is a function; call it: %s(…)", id.Name, id.Name)
 		return
@@ -35,6 +39,10 @@ func (c *checker) undefined(x context, id ast.Ident) {
 		if e, ok := c.namesOf(x)[best]; ok {
 			d.Relate(e.span, "%q is declared here", best)
 		}
+	} else if c.isUnit(id.Name) && !x.place.fixed {
+		d.Message += fmt.Sprintf("; as a unit it stands in brackets behind a number: 1 [%s], 1 [1/%[1]s]", id.Name)
+	} else if x.looped {
+		d.Message += fmt.Sprintf("; a loop over an index stands at the end: for %s in 1:n", id.Name)
 	} else if x.end != 0 {
 		d.Message += fmt.Sprintf("; a loop over an index stands at the end: for %s in 1:%d", id.Name, x.end)
 	} else if x.table != nil {

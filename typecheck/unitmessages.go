@@ -17,6 +17,9 @@ func bracketed(u units.Unit) string { return "[" + u.String() + "]" }
 // message before "mixes", both sides with their origins, and the fix.
 func (c *checker) mixError(what string, s source.Span, a, b Expr) {
 	u, v := a.Type().Unit, b.Type().Unit
+	if c.reportedAs(s, u, v, a, b) {
+		return
+	}
 	d := c.unitErrorf(s, "%s mixes %s and %s%s", what, bracketed(u), bracketed(v), mixHint(u, v))
 	c.origin(d, a)
 	c.origin(d, b)
@@ -44,6 +47,9 @@ func mixHint(u, v units.Unit) string {
 // wrongUnit reports a value whose place needs another unit.
 func (c *checker) wrongUnit(what string, value Expr, u units.Unit, declared source.Span) *diag.Diagnostic {
 	v := value.Type().Unit
+	if c.reportedAs(value.Span(), v, u, value) {
+		return &diag.Diagnostic{}
+	}
 	hint := ""
 	switch {
 	case v.SameDimension(u):

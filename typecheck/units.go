@@ -56,7 +56,13 @@ func (c *checker) unitName(name string, s source.Span) units.Unit {
 	}
 	d := c.errorf(CodeUnknownUnit, s, "%q is not a unit", name)
 	known := slices.Concat(units.Names(), sortedKeys(c.units))
-	if best := nearest(name, known); best != "" {
+	if base := strings.TrimRight(name, "0123456789"); base != name && c.isUnit(base) {
+		raised := base + "^" + name[len(base):]
+		d.Message += fmt.Sprintf("; a power is written %s", raised)
+		d.Fix(s, raised, "write "+raised)
+	} else if hint := noUnits[strings.ToLower(name)]; hint != "" {
+		d.Message += "; " + hint
+	} else if best := nearest(name, known); best != "" {
 		d.Message += fmt.Sprintf("; did you mean %q?", best)
 	} else if u, ok := spelledUnits[strings.ToLower(name)]; ok {
 		d.Message += fmt.Sprintf("; it is written %s", u)
@@ -73,13 +79,28 @@ func (c *checker) unitName(name string, s source.Span) units.Unit {
 	return units.Unit{}
 }
 
+// isUnit reports whether name is a unit, of the language or of the file.
+func (c *checker) isUnit(name string) bool {
+	_, known := units.Lookup(name)
+	return known || c.units[name] != nil
+}
+
+// noUnits are what people write that needs a definition, or is none.
+var noUnits = map[string]string{
+	"deg": "declare it: unit deg = pi/180*1 [rad]", "degree": "declare it: unit degree = pi/180*1 [rad]", "degrees": "declare it: unit degrees = pi/180*1 [rad]",
+	"degc": "units with another zero are not units: use K, and add 273.15 yourself", "celsius": "units with another zero are not units: use K, and add 273.15 yourself",
+	"degf": "units with another zero are not units: use K", "percent": "write the number as a fraction, or [1]",
+	"cal": "declare it: unit cal = 4.184 [J]", "kcal": "declare it: unit kcal = 4184 [J]", "atm": "declare it: unit atm = 101325 [Pa]",
+	"mmhg": "declare it: unit mmHg = 133.322387415 [Pa]", "ev": "declare it: unit eV = 1.602176634e-19 [J]", "iu": "what it is depends on the substance; declare it: unit IU = 1 [1]",
+}
+
 // spelledUnits are the units of names that people write in full.
 var spelledUnits = map[string]string{
 	"second": "s", "seconds": "s", "sec": "s", "secs": "s", "minute": "min", "minutes": "min", "mins": "min", "hour": "h", "hours": "h", "hr": "h", "hrs": "h",
 	"days": "day", "d": "day", "weeks": "week", "years": "year", "yr": "year", "milligram": "mg", "microgram": "ug", "mcg": "ug", "nanogram": "ng",
 	"gram": "g", "grams": "g", "kilogram": "kg", "liter": "L", "litre": "L", "liters": "L", "litres": "L", "milliliter": "mL", "meter": "m", "metre": "m", "meters": "m",
 	"kelvin": "K", "volt": "V", "millivolt": "mV", "ampere": "A", "amp": "A", "mole": "mol", "moles": "mol", "molar": "M", "micromolar": "uM", "nanomolar": "nM",
-	"newton": "N", "joule": "J", "watt": "W", "pascal": "Pa", "hertz": "Hz", "radian": "rad", "radians": "rad", "celsius": "K", "degc": "K",
+	"newton": "N", "joule": "J", "watt": "W", "pascal": "Pa", "hertz": "Hz", "radian": "rad", "radians": "rad",
 }
 
 // unitNamed returns a user's unit, worked out on first use.
@@ -245,7 +266,7 @@ func (c *checker) resultUnit(fn *stdlib.Func, s source.Span, args []Expr) (units
 	}
 	if fn.Class == stdlib.Elementwise {
 		for _, a := range args {
-			if u := a.Type().Unit; u.Known() && !u.Plain() {
+			if u := a.Type().Unit; u.Known() && !u.Plain() && !c.reportedAs(a.Span(), u, units.One, a) {
 				d := c.unitErrorf(a.Span(), "%s needs a pure number, and this has unit %s; divide it by a reference value in %s", name, bracketed(u), bracketed(u))
 				if text := c.unitsWithin(a); text != "" {
 					d.Relate(a.Span(), "%s: %s", bracketed(u), text)

@@ -1,0 +1,59 @@
+package typecheck
+
+import "slices"
+
+// SettingRow explains settings that go together, as the manual and `odes doc` do.
+type SettingRow struct {
+	Keys []string
+	Text string
+}
+
+// settingRows are the keys of each block in the order of the manual.
+var settingRows = map[string][]SettingRow{
+	"solver": {
+		{[]string{"method"}, "`dopri5` unless said otherwise; `auto` chooses by `rtol`; docs/methods.md"},
+		{[]string{"stages"}, "of `rkc2`: 2 to 50"},
+		{[]string{"rtol", "atol"}, "1e-6 and 1e-9 unless said otherwise; `atol = [1e-9, 1e-12]` gives each state its own, in the order of declaration"},
+		{[]string{"sens_tol"}, "repeats the run with tighter tolerances until the estimated error of every derivative is at most this, relative to the largest derivative of the same objective by the same variable; docs/methods.md says what of zeros"},
+		{[]string{"h0", "hmin", "hmax", "max_steps"}, "first, smallest and largest step, and how many"},
+		{[]string{"fixed_step"}, "that step, without error control"},
+		{[]string{"quad_tol"}, "puts integrals under error control, too"},
+		{[]string{"observe"}, "`auto`, `clip` (steps end at observation times) or `dense` (they are read inside steps): `auto` is `dense` for more than 16 of them, if the method's dense output is good enough"},
+		{[]string{"event_tol", "max_events", "max_cascade"}, "how close events are one group; how many are too many"},
+		{[]string{"controller"}, "the rule for step lengths: `odes doc pi` and others"},
+		{[]string{"max_growth"}, "how many times longer than the last a step may be: that of the controller unless said otherwise, 10 for `pi` and 5 for most others"},
+		{[]string{"checkpoint"}, "`all`: every step of the run is kept for its gradient. `revolve(…)` and `binomial` are not available in this version: they warn, and all is kept, which gives the same gradient"},
+		{[]string{"units"}, "`off`, `warn` or `strict`: contradictions are errors unless said otherwise; `strict` refuses unknown units as well"},
+		{[]string{"threads", "memory"}, "goroutines, and the largest trajectory (`\"2 GB\"`); results do not depend on them"},
+		{[]string{"steady"}, "how steady states are found; not available in this version"},
+	},
+	"sens": {
+		{[]string{"of", "wrt"}, "objectives; params and `initial(x)`. Without them: all objectives; all params and the literal initial values"},
+		{[]string{"mode"}, "`adjoint` (discrete, transposed), `tangent` (discrete, forward), `forward`, `continuous` (adjoint), `backsolve` (these differentiate first), `complex` (complex step), `differences`, `auto`"},
+		{[]string{"check"}, "`fd(directions = 3, tol = 1e-5)`: checks the gradient as `odes verify` does, along so many random directions, and says in a note that it is right, or in a warning how far it is off"},
+		{[]string{"control"}, "`on`: derivatives of the states take part in the error control of the run"},
+		{[]string{"error"}, "`on`: estimate the error of every derivative, by a second, more accurate run"},
+		{[]string{"rtol", "atol"}, "of the adjoint variables of `continuous` and `backsolve`; without them, the solver's `rtol`, and a thousandth of it of the largest variable so far"},
+		{[]string{"order", "hvp"}, "1; second derivatives (`order = 2`, `hvp = v`) are not available in this version: they warn, and the first are computed"},
+	},
+	"fit": {
+		{[]string{"minimize", "maximize"}, "the objective that a fit is of"},
+		{[]string{"over", "log"}, "params that are fitted, and those of them on a logarithmic scale"},
+		{[]string{"algorithm", "starts", "seed", "max_iter"}, "how"},
+	},
+}
+
+// SettingRows explains the keys of a block ("solver", "sens", "fit").
+func SettingRows(block string) []SettingRow { return slices.Clone(settingRows[block]) }
+
+// settingKeys are the keys of each block. What a value may be is decided where
+// it is used; here the shape of the value is kept.
+var settingKeys = func() map[string][]string {
+	keys := map[string][]string{}
+	for block, rows := range settingRows {
+		for _, r := range rows {
+			keys[block] = append(keys[block], r.Keys...)
+		}
+	}
+	return keys
+}()

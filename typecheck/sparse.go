@@ -1,0 +1,145 @@
+package typecheck
+
+import (
+	"odes.dev/odes/data"
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// A sparse matrix, load("A.mtx") of a file of coordinates, is known when the
+// model is compiled. Where it is multiplied, A @ x, only its entries count: the
+// product is written with arrays as long as the longest row of A, gathered from
+// x, which needs no node of its own and has transposes and tangents already.
+// Anywhere else it is an array like others, if it is not too large to be one.
+
+// sparse tells of the value of a sparse matrix what its entries are.
+type sparse struct {
+	entries *data.Entries
+	large   bool // its Const does not hold the elements: it can only be multiplied
+}
+
+// sparseMatrix makes the value of a matrix read from a file.
+func (c *checker) sparseMatrix(a data.Array, t types.Type, s source.Span) Expr {
+	large := a.Data == nil
+	if large {
+		a.Data = []float64{0}
+	}
+	return c.markSparse(seal(&Const{Base: at(t, s), Data: a.Data}), &sparse{a.Entries, large})
+}
+
+func (c *checker) markSparse(e Expr, s *sparse) Expr {
+	if c.sparse == nil {
+		c.sparse = map[Expr]*sparse{}
+	}
+	c.sparse[e] = s
+	return e
+}
+
+// largeSparse reports whether e has no elements but its entries.
+func (c *checker) largeSparse(e Expr) bool {
+	s := c.sparse[e]
+	return s != nil && s.large
+}
+
+// onlyMultiplied reports a large sparse matrix where it would have to be written out.
+func (c *checker) onlyMultiplied(e ast.Expr, v Expr) Expr {
+	shape := v.Type().Shape
+	c.errorf(CodeSize, e.Pos(), "a sparse matrix of %d × %d can only be multiplied: A @ x, x @ A, transpose(A) @ x; it is declared with const or let", shape[0], shape[1])
+	return bad(e.Pos())
+}
+
+// transposed is the transpose of a large sparse matrix.
+func (c *checker) transposed(v Expr, s source.Span) Expr {
+	t := v.Type()
+	t.Shape = types.Shape{t.Shape[1], t.Shape[0]}
+	return c.markSparse(seal(&Const{Base: at(t, s), Data: []float64{0}}), &sparse{c.sparse[v].entries.Transpose(), true})
+}
+
+// sparseProduct writes a @ b with the entries of the sparse one; nil where that is no gain.
+func (c *checker) sparseProduct(e *ast.Binary, a, b Expr) Expr {
+	s, x, left := c.sparse[a], b, true
+	if s == nil || c.largeSparse(b) && !s.large {
+		s, x, left = c.sparse[b], a, false
+	}
+	if s == nil {
+		return nil
+	}
+	if c.largeSparse(x) {
+		c.errorf(CodeSize, e.Span, "the product of two sparse matrices of this size is not written out; multiply from the right: A @ (B @ x)")
+		return bad(e.Span)
+	}
+	entries, matrix := s.entries, a
+	if !left { // x @ A is transpose(A) @ x
+		entries, matrix = s.entries.Transpose(), b
+	}
+	n, m := matrix.Type().Shape[0], matrix.Type().Shape[1]
+	if !left {
+		n, m = m, n
+	}
+	width := 1 // of the longest row
+	count := make([]int, n)
+	for _, i := range entries.Row {
+		count[i]++
+		width = max(width, count[i])
+	}
+	const gain = 4 // an element that is gathered costs more than one of a dense row
+	if !s.large && gain*width > m {
+		return nil
+	}
+	if float64(n)*float64(width) > float64(c.env.MaxElements) {
+		c.errorf(CodeSize, e.Span, "a row of this sparse matrix has %d entries, too many for %d rows", width, n)
+		return bad(e.Span)
+	}
+	// The entries row by row; a short row is filled with zeros, at the place of its last entry.
+	values, columns := make([]float64, n*width), make([]float64, n*width)
+	clear(count)
+	for k, i := range entries.Row {
+		values[i*width+count[i]], columns[i*width+count[i]] = entries.Value[k], float64(entries.Col[k]+1)
+		count[i]++
+	}
+	for i := range n {
+		last := 1.0
+		if count[i] > 0 {
+			last = columns[i*width+count[i]-1]
+		}
+		for k := count[i]; k < width; k++ {
+			columns[i*width+k] = last
+		}
+	}
+	row := &Index{Name: "row", Lo: 1, Step: 1, Count: n, Span: e.Span}
+	entry := &Index{Name: "entry", Lo: 1, Step: 1, Count: width, Span: e.Span}
+	loop := func(ix *Index) Expr { return seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, e.Span), Index: ix}) }
+	table := func(kind types.Kind, u units.Unit, d []float64) Expr {
+		all := seal(&Const{Base: at(types.Type{Kind: kind, Shape: types.Shape{n, width}, Unit: u}, e.Span), Data: d})
+		return seal(&Access{Base: at(types.Type{Kind: kind, Unit: u}, e.Span), X: all, Subs: []Sub{{At: loop(row)}, {At: loop(entry)}}})
+	}
+	from := []Sub{{At: table(types.Int, units.Unit{}, columns)}}
+	to := []Sub{{At: loop(row)}}
+	free := []*Index{row}
+	shape := types.Shape{n}
+	if rest := x.Type().Shape; len(rest) == 2 { // the other axis of a matrix
+		k := 1
+		if !left {
+			k = 0
+		}
+		other := &Index{Name: "column", Lo: 1, Step: 1, Count: rest[k], Span: e.Span}
+		free = append(free, other)
+		if left {
+			from, to, shape = append(from, Sub{At: loop(other)}), append(to, Sub{At: loop(other)}), types.Shape{n, rest[k]}
+		} else {
+			from, to, shape = append([]Sub{{At: loop(other)}}, from...), append([]Sub{{At: loop(other)}}, to...), types.Shape{rest[k], n}
+		}
+	}
+	t := types.Type{Kind: types.Real, Unit: x.Type().Unit}
+	term := c.apply(stdlib.Operator("*"), e.Span, table(types.Real, matrix.Type().Unit, values), seal(&Access{Base: at(t, e.Span), X: x, Subs: from}))
+	if isBad(term) {
+		return term
+	}
+	t.Unit = term.Type().Unit
+	sum := seal(&Reduce{Base: at(t, e.Span), Fn: stdlib.Find("sum", stdlib.Reduction), Indices: []*Index{entry}, Body: term})
+	t.Shape = shape
+	return seal(&Assemble{Base: at(t, e.Span), Pieces: []Piece{{Indices: free, Subs: to, Value: sum, Span: e.Span}}})
+}
