@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/solvers"
 )
 
 // CodeAccuracy is about the accuracy of derivatives.
@@ -25,7 +26,7 @@ const leastTol = 1e-14
 
 // refined returns opts for a run with tolerances multiplied by factor, or with steps of fixed length halved.
 func (r *run) refined(opts Options, factor float64) Options {
-	opts.Gradient, opts.Progress, opts.EventTimes = nil, nil, false
+	opts.Gradient, opts.Progress = nil, nil
 	opts.Settings = append([]Setting(nil), opts.Settings...)
 	set := func(key string, x ...float64) {
 		text := make([]string, len(x))
@@ -45,7 +46,11 @@ func (r *run) refined(opts Options, factor float64) Options {
 		set("solver.fixed_step", s.solver.Fixed/2)
 		return opts
 	}
-	scaled := func(x float64) float64 { return float64(x * factor) }
+	// Two digits are as good as all, and easier to read where reports name them.
+	scaled := func(x float64) float64 {
+		y, _ := strconv.ParseFloat(strconv.FormatFloat(float64(x*factor), 'g', 2, 64), 64)
+		return y
+	}
 	if s.solver.HMax > 0 { // it may be what governs the steps
 		set("solver.hmax", float64(s.solver.HMax*elem.Pow(factor, 1/float64(r.method(0).Info().Order))))
 	}
@@ -97,32 +102,105 @@ func (s *Sensitivities) compare(fine *Sensitivities, share float64) error {
 	for i := range s.Values {
 		s.Values[i].Error = estimate(s.Values[i].Value, fine.Values[i].Value)
 	}
+	s.compareEvents(fine, estimate)
 	s.Stats.Seconds.Forward += fine.Stats.Seconds.Forward
 	s.Stats.Seconds.Adjoint += fine.Stats.Seconds.Adjoint
 	return nil
 }
 
+// compareEvents writes to the events of s the estimated errors of their times
+// and of the derivatives of these. An event of the more accurate run is the same one if it
+// has the name and the index, and as many like it came before.
+func (s *Sensitivities) compareEvents(fine *Sensitivities, estimate func(x, y float64) float64) {
+	type occurrence struct {
+		name string
+		nth  int
+	}
+	// each calls f with the events and what tells them apart.
+	each := func(list []EventRecord, f func(occurrence, *EventRecord)) {
+		count := map[string]int{}
+		for i := range list {
+			name := fmt.Sprint(list[i].Kind, list[i].Name, list[i].Index)
+			f(occurrence{name, count[name]}, &list[i])
+			count[name]++
+		}
+	}
+	twins := map[occurrence]*EventRecord{}
+	each(fine.Events, func(o occurrence, e *EventRecord) { twins[o] = e })
+	errors := make([]float64, len(s.Events)*s.Columns)
+	each(s.Events, func(o occurrence, e *EventRecord) {
+		twin := twins[o]
+		if e.Params == nil || twin == nil || len(twin.Params) != len(e.Params) {
+			return
+		}
+		e.Error = estimate(e.T, twin.T)
+		e.Errors, errors = errors[:len(e.Params)], errors[len(e.Params):]
+		for k, x := range e.Params {
+			e.Errors[k] = estimate(x, twin.Params[k])
+		}
+	})
+}
+
+// influential is the part of an objective's largest derivative, as a relative
+// one (times the size of its variable), below which derivatives need not be
+// accurate to sens_tol of themselves but of that part: those that should be zero never would be.
+const influential = 1e-6
+
 // accuracy returns the largest estimated error of a derivative, relative to the
-// largest derivative of the same objective by the same variable. Objectives without a value do not count.
-func (s *Sensitivities) accuracy() float64 {
-	worst := 0.0
+// largest derivative of the same objective by the same variable or to what is worth mention of that objective, and
+// says which derivative it is. sizes are those of the variables. Objectives without a value do not count, nor do derivatives
+// that rounding of the value could make of zeros.
+func (s *Sensitivities) accuracy(sizes []float64) (worst float64, where string) {
+	rounding := float64(0x1p-48 * math.Sqrt(float64(s.Stats.Steps+1)))
 	for i, v := range s.Values {
 		if math.IsNaN(v.Value) {
 			continue
 		}
-		for _, x := range s.Variables {
-			at := i*s.Columns + x.Offset
-			size, err := 0.0, 0.0
-			for k := at; k < at+x.Size(); k++ {
-				size = max(size, math.Abs(s.Gradient[k]))
-				err = max(err, s.Errors[k])
+		// The largest derivatives and errors by each variable.
+		size, err := make([]float64, len(s.Variables)), make([]float64, len(s.Variables))
+		most := 0.0
+		for n, x := range s.Variables {
+			for k := i*s.Columns + x.Offset; k < i*s.Columns+x.Offset+x.Size(); k++ {
+				size[n] = max(size[n], math.Abs(s.Gradient[k]))
+				err[n] = max(err[n], s.Errors[k])
 			}
-			if err > 0 && !(err/size <= worst) {
-				worst = err / size
+			most = max(most, float64(size[n]*sizes[n]))
+		}
+		for n, x := range s.Variables {
+			if least := float64(rounding * max(most, math.Abs(v.Value))); float64(size[n]*sizes[n]) <= least && float64(err[n]*sizes[n]) <= least {
+				continue
+			}
+			if rel := err[n] / max(size[n], influential*most/sizes[n]); !(rel <= worst) {
+				worst, where = rel, v.Name+" by "+x.String()
 			}
 		}
 	}
-	return worst
+	return worst, where
+}
+
+// sizes returns how large the variables are: by how much they might change. What is zero counts as one.
+func (r *Runner) sizes() []float64 {
+	out := make([]float64, len(r.variables))
+	var start solvers.Step
+	if r.trajectory.Steps() > 0 {
+		r.trajectory.Load(0, &start)
+	}
+	for i, v := range r.variables {
+		var from []float64
+		switch {
+		case !v.Initial:
+			from = r.point.p[r.model.part("p."+v.Name).offset:][:v.Size()]
+		case start.Y0 != nil:
+			from = start.Y0[r.model.part("y."+v.Name).offset:][:v.Size()]
+		}
+		for _, x := range from {
+			out[i] = max(out[i], math.Abs(x))
+		}
+		if !(out[i] > 1e-300) || math.IsInf(out[i], 0) {
+			out[i] = 1
+		}
+	}
+	return out
 }
 
 // estimated adds to a result the errors of its derivatives, and repeats the run
@@ -131,6 +209,7 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 	m, at, opts := r.model, r.run, r.opts
 	want := r.settings.sensTol
 	first := s.Settings.RTol
+	sizes := r.sizes()
 	for round := 0; ; round++ {
 		finer, err := m.Prepare(at.refined(opts, tighter))
 		if err != nil {
@@ -143,10 +222,10 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 		if err := s.compare(fine, at.share()); err != nil {
 			return nil, err
 		}
-		reached := s.accuracy()
 		if want == 0 {
 			return s, nil
 		}
+		reached, where := s.accuracy(sizes)
 		if reached <= want {
 			if round > 0 {
 				s.note(m, diag.Note, "sens_tol = %s is met with rtol = %s in place of %s (estimated %s)", short(want), short(s.Settings.RTol), short(first), short(reached))
@@ -155,7 +234,7 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 		}
 		last := at.settings.solver.RTol <= 2*leastTol || at.settings.solver.Fixed > 0 && round > 20
 		if last || round > 0 && math.IsNaN(reached) {
-			s.note(m, diag.Warning, "sens_tol = %s is not met: derivatives are accurate to %s of the largest by the same variable, and rounding leaves no more to gain; it may be that some should be zero", short(want), short(reached))
+			s.note(m, diag.Warning, "sens_tol = %s is not met: the derivative of %s is accurate to %s, and rounding leaves no more to gain", short(want), where, short(reached))
 			return s, nil
 		}
 		// Errors follow tolerances roughly: aim at half of what is wanted.
@@ -164,7 +243,6 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 			factor = 1e-3
 		}
 		opts = at.refined(opts, factor)
-		opts.EventTimes = r.opts.EventTimes
 		next, err := m.Prepare(opts)
 		if err != nil {
 			return nil, err
@@ -173,7 +251,7 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 		if s, err = next.once(ctx); err != nil {
 			return nil, err
 		}
-		s.Warnings = warnings
+		s.Warnings, s.made = warnings, opts.Settings
 		s.Gradient = gradient[:copy(gradient, s.Gradient)]
 		s.Stats.Seconds.Forward += stats.Seconds.Forward
 		s.Stats.Seconds.Adjoint += stats.Seconds.Adjoint

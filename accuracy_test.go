@@ -128,3 +128,98 @@ func TestSensTol(t *testing.T) {
 		t.Error("an accuracy below rounding was met without a word")
 	}
 }
+
+// TestSensTolOfZero asks for the accuracy of derivatives that should be zero: one that is zero but for rounding, one
+// that is zero in the limit only, and all those of an objective that is a constant. Neither may tighten tolerances
+// for nothing, nor be said not to be met.
+func TestSensTolOfZero(t *testing.T) {
+	for _, c := range []struct{ name, text string }{
+		{"rounding", `
+time t from 0 to 5
+param k = 1.3, a = 2
+state x = a, y = 1
+x' = -k*x
+y' = k*x
+objective J = final(y)
+objective total = final(x + y)`},
+		{"the limit", `
+time t from 0 to 2*pi
+param w = 1, a = 1
+state x = a, v = 0
+x' = v
+v' = -w*x
+objective J = final(x)`}, // at its top: dx/dw = 0
+		{"constant", `
+time t from 0 to 5
+param k = 1.3
+state x = 1, y = 0
+x' = -k*x
+y' = k*x
+objective total = final(x + y)
+sens { wrt = [k] }`},
+	} {
+		s, err := tolerated(t, c.text, "solver.sens_tol", "1e-6")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range s.Warnings {
+			if d.Code == odes.CodeAccuracy && d.Level == diag.Warning {
+				t.Errorf("%s: %s", c.name, d.Message)
+			}
+		}
+		if least := map[string]float64{"rounding": 1e-9, "the limit": 1e-13, "constant": 1e-6}[c.name]; s.Settings.RTol < least {
+			t.Errorf("%s: rtol = %g", c.name, s.Settings.RTol)
+		}
+	}
+}
+
+// TestEventErrors compares the estimated errors of event times, and of their derivatives, with true ones.
+func TestEventErrors(t *testing.T) {
+	var n, ok int
+	for _, file := range []string{"bounce/bounce", "thermostat/thermostat", "izhikevich/izhikevich", "stairs/stairs", "pendulum_wall/pendulum_wall", "pk/pk_oral"} {
+		m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(file)+".ode"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(settings ...odes.Setting) *odes.Sensitivities {
+			s, err := m.Sensitivities(context.Background(), odes.Options{EventTimes: true, Settings: settings})
+			if err != nil {
+				t.Fatalf("%s: %v: %v", file, settings, err)
+			}
+			return s
+		}
+		truth := run(odes.Setting{Key: "solver.method", Value: "vern9"}, odes.Setting{Key: "solver.rtol", Value: "1e-13"}, odes.Setting{Key: "solver.atol", Value: "1e-15"})
+		for _, method := range []string{"dopri5", "tsit5", "vern7"} {
+			for _, tol := range []string{"1e-4", "1e-6", "1e-8"} {
+				got := run(odes.Setting{Key: "solver.method", Value: method}, odes.Setting{Key: "solver.rtol", Value: tol}, odes.Setting{Key: "solver.atol", Value: tol}, odes.Setting{Key: "sens.error", Value: "on"})
+				if len(got.Events) != len(truth.Events) || len(got.Events) == 0 {
+					t.Fatalf("%s: %d events, not %d", file, len(got.Events), len(truth.Events))
+				}
+				for i, e := range got.Events {
+					if len(e.Errors) != len(e.Params) {
+						t.Fatalf("%s: %d errors of %d derivatives", file, len(e.Errors), len(e.Params))
+					}
+					size := 0.0
+					for _, x := range e.Params {
+						size = max(size, math.Abs(x))
+					}
+					for k, x := range e.Params {
+						off, floor := math.Abs(x-truth.Events[i].Params[k]), 1e-11*size
+						n++
+						if off <= 10*e.Errors[k]+floor && e.Errors[k] <= 10*off+floor {
+							ok++
+						}
+					}
+					n++
+					if off := math.Abs(e.T - truth.Events[i].T); off <= 10*e.Error+1e-12 && e.Error <= 10*off+1e-12 {
+						ok++
+					}
+				}
+			}
+		}
+	}
+	t.Logf("%d estimates, %.1f %% within a factor of ten", n, 100*float64(ok)/float64(n))
+	if n < 2000 || float64(ok) < 0.95*float64(n) {
+		t.Errorf("of %d estimates %d are within a factor of ten", n, ok)
+	}
+}

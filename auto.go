@@ -1,6 +1,11 @@
 package odes
 
-import "odes.dev/odes/lang/diag"
+import (
+	"fmt"
+	"strconv"
+
+	"odes.dev/odes/lang/diag"
+)
 
 // CodeAuto tells what `auto` chose.
 const CodeAuto diag.Code = "auto"
@@ -34,21 +39,69 @@ func (r *run) auto() {
 	}
 }
 
-// autoMode chooses between the discrete adjoint and tangent by their costs:
-// sweeps times what a stage costs, the primal work once and about twice as
-// much for each lane of a transpose, as much for each lane of a tangent. It depends on the model and the lanes that
-// follow from it alone.
-func (r *run) autoMode(objectives, columns int) {
-	cost := func(n, perLane int) int {
-		l := chooseLanes(n)
-		return (n + l - 1) / l * (1 + perLane*l)
-	}
-	adjoint, tangent := cost(objectives, 2), cost(columns, 1)
-	mode := "adjoint"
-	if tangent < adjoint {
-		mode = "tangent"
+// clearly so many more sweeps the one way than the other settle the matter without a look at programs.
+const clearly = 16
+
+// What a stage costs besides the operations of its programs, in such operations: measured on the examples, like the
+// choice between methods (docs/methods.md).
+const (
+	backStage  = 300
+	forthStage = 1000
+	// instruction is how many operations an instruction costs before it does anything.
+	instruction = 6
+)
+
+// autoMode chooses between the discrete adjoint and tangent by their costs: sweeps, times what the programs of the
+// transpose and of the tangent do at one stage. That is counted in the programs and not timed, so that the choice is the same on every
+// machine, as the results are.
+func (r *run) autoMode(objectives, columns int, active []string) error {
+	back, forth := chooseLanes(objectives), chooseLanes(columns)
+	sweeps, pushes := (objectives+back-1)/back, (columns+forth-1)/forth
+	mode, why := "adjoint", ""
+	switch {
+	case pushes > clearly*sweeps:
+		why = fmt.Sprintf("%s backwards, %d forwards", plural(sweeps, "sweep"), pushes)
+	case sweeps > clearly*pushes:
+		mode, why = "tangent", fmt.Sprintf("%s forwards, %d backwards", plural(pushes, "sweep"), sweeps)
+	default:
+		p := r.model.programs
+		pull, err := p.kit(back, active, pulling, sweeps > 1)
+		if err != nil {
+			return err
+		}
+		push, err := p.kit(forth, active, pushing, false)
+		if err != nil {
+			return err
+		}
+		algebra := float64(2 * (r.stages + 2) * r.model.layout.nY) // of a stage, per lane
+		adjoint := float64(float64(sweeps)*(backStage+cost(pull.pull.rates)+float64(algebra*float64(back))+pull.plan.cost(back))) + cost(pull.shared)
+		tangent := float64(pushes) * (forthStage + cost(push.push.rates) + float64(algebra*float64(forth)))
+		if tangent < adjoint {
+			mode = "tangent"
+		}
+		why = fmt.Sprintf("%s backwards cost about %s operations a stage, %d forwards %s", plural(sweeps, "sweep"), round(adjoint), pushes, round(tangent))
 	}
 	r.settings.mode = mode
-	r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "mode = %s: %d objectives by %d variables cost about %d sweeps' worth of right-hand sides backwards and %d forwards",
-		mode, objectives, columns, adjoint, tangent)
+	r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "mode = %s, for %s by %s: %s", mode, plural(objectives, "objective"), plural(columns, "variable"), why)
+	return nil
 }
+
+// cost returns what a program does, in operations; an instruction costs some by itself.
+func cost(p *program) float64 {
+	if p == nil {
+		return 0
+	}
+	s := p.code.Stats()
+	return float64(s.Flops) + float64(instruction*float64(s.Instructions))
+}
+
+// cost returns that of the products that are done for many stages at once, per stage.
+func (p *plan) cost(lanes int) float64 {
+	n := 0.0
+	for _, d := range p.deferred {
+		n += float64(2 * d.rows * d.cols * lanes)
+	}
+	return n
+}
+
+func round(x float64) string { return strconv.FormatFloat(x, 'g', 2, 64) }

@@ -39,11 +39,37 @@ func TestAuto(t *testing.T) {
 	if got := run("solver.method", "auto", "solver.fixed_step", "0.01"); got.Settings.Method != "rk4" {
 		t.Errorf("fixed steps by %s", got.Settings.Method)
 	}
-	if got := run("sens.mode", "auto"); got.Settings.Mode != "adjoint" || !said(got, "adjoint") {
-		t.Errorf("11 objectives by 120 variables: %s, %v", got.Settings.Mode, got.Warnings)
-	}
-	if got := run("sens.mode", "auto", "sens.wrt", "initial(x)"); got.Settings.Mode != "tangent" || !said(got, "tangent") {
-		t.Errorf("11 objectives by 10 variables: %s, %v", got.Settings.Mode, got.Warnings)
+	for _, c := range []struct {
+		file, of, wrt, mode string
+	}{
+		{"glv/glv", "", "", "adjoint"},                    // 11 by 120
+		{"glv/glv", "", "initial(x)", "adjoint"},          // 11 by 10: as many operations, but a stage costs less backwards
+		{"lorenz/lorenz", "", "", "adjoint"},              // 4 by 6
+		{"lorenz/lorenz", "", "sigma", "adjoint"},         // 4 by 1 of a model so small that operations hardly count
+		{"heat_adjoint/heat30", "", "", "tangent"},        // 2 by 1 of a large model
+		{"heat2d/heat2d", "", "", "adjoint"},              // 2 by 770
+		{"heat2d/heat2d", "", "Tw", "tangent"},            // 2 by 1
+		{"heat2d/heat2d", "mean_T", "Tw,q", "adjoint"},    // 1 by 2
+		{"gray_scott/gray_scott", "", "kappa", "tangent"}, // 2 by 1
+	} {
+		m, err := odes.ParseFile("examples/" + c.file + ".ode")
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: "auto"}}}
+		if c.of != "" {
+			o.Of = strings.Split(c.of, ",")
+		}
+		if c.wrt != "" {
+			o.Wrt = strings.Split(c.wrt, ",")
+		}
+		got, err := m.Sensitivities(context.Background(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got.Settings.Mode != c.mode || !said(got, c.mode) {
+			t.Errorf("%s, of %q by %q: %s, %v", c.file, c.of, c.wrt, got.Settings.Mode, got.Warnings)
+		}
 	}
 }
 

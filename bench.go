@@ -14,9 +14,14 @@ type Bench struct {
 	Settings RunSettings
 	Runs     int
 	RHS, VJP BenchProgram
+	// Step and StepVJP are a step of the method and its transpose, without the control of its length. Instructions
+	// and bytes are zero where a step is no program of its own.
+	Step, StepVJP BenchProgram
 	// Forward, Adjoint and their sum Gradient, over all objectives, in seconds. Compilation is apart.
 	Forward, Adjoint, Gradient BenchTimes
 	Steps                      int
+	Evaluations, Transposes    int // of the right-hand side in a gradient, those within steps included
+	TransposedSteps            int // in a gradient, over all sweeps
 	// Checksum is the Frobenius norm of the derivatives by params: two programs that agree on it have computed the same thing.
 	Checksum float64
 }
@@ -26,15 +31,21 @@ type BenchProgram struct {
 	Nanoseconds  float64
 	Instructions int
 	Bytes        int     // of working memory
+	Native       int     // bytes of machine code that was made for it
 	GFlops       float64 // per second
 }
 
 // BenchTimes are statistics over the runs.
 type BenchTimes struct{ Median, Min float64 }
 
+// Share returns the part of the seconds that so many of p take, on that many threads; at most 1.
+func (p BenchProgram) Share(count int, seconds float64, threads int) float64 {
+	return min(float64(count)*p.Nanoseconds/1e9/(seconds*float64(threads)), 1)
+}
+
 // Bench measures a model: whole gradients in this process, runs times after a
 // warm-up, and single evaluations of the right-hand side and of its transpose
-// (for all lanes together) at the start.
+// (for all lanes together), and a single step and its transpose, at the start.
 func (m *Model) Bench(ctx context.Context, runs int, opts Options) (*Bench, error) {
 	var forward, adjoint, gradient []float64
 	b := &Bench{Runs: max(runs, 1)}
@@ -49,6 +60,7 @@ func (m *Model) Bench(ctx context.Context, runs int, opts Options) (*Bench, erro
 		}
 		if i == 0 {
 			b.Settings, b.Steps, b.Checksum = s.Settings, s.Stats.Steps, checksum(s)
+			b.Evaluations, b.Transposes, b.TransposedSteps = s.Stats.F, s.Stats.VJP, s.Stats.VJP/r.stages
 			continue
 		}
 		f, a := s.Stats.Seconds.Forward, s.Stats.Seconds.Adjoint
@@ -93,7 +105,15 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	w, t, y := r.atStart(one)
 	size := w.Size()
 	k := make([]float64, size.N+size.Q)
-	b.RHS = measure(one.value.rates, func() { w.Eval(t, y, k) })
+	b.RHS = measure(func() { w.Eval(t, y, k) }).counts(one.value.rates)
+	method := r.method(0)
+	s := r.smallStep(w, method, t, y)
+	b.Step = measure(func() { method.Step(w, s, method.Info().End >= 0) })
+	if p, _ := w.made(); p != nil {
+		b.Step = b.Step.counts(p)
+	} else {
+		b.Step.GFlops = b.RHS.GFlops * b.RHS.Nanoseconds * float64(method.Info().Evals) / b.Step.Nanoseconds
+	}
 
 	lanes := b.Settings.Lanes
 	if b.Settings.Mode != "adjoint" {
@@ -106,13 +126,36 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 		return err
 	}
 	w, t, y = r.atStart(all)
+	s = r.smallStep(w, method, t, y)
+	method.Step(w, s, true)
 	w.Begin(make([][]float64, lanes)) // products are noted, and dropped when there are many
 	kb, yb, tb := make([]float64, len(k)*lanes), make([]float64, size.N*lanes), make([]float64, lanes)
 	for i := range kb {
 		kb[i] = 1 / float64(i+1)
 	}
-	b.VJP = measure(all.pull.rates, func() { w.Pull(t, y, kb, yb, tb) })
+	b.VJP = measure(func() { w.Pull(t, y, kb, yb, tb) }).counts(all.pull.rates)
+	method = r.method(lanes)
+	c := &solvers.StepCotangent{T1: tb, Y1: kb[:len(yb)], DQ: kb[len(yb):], T0: make([]float64, lanes), H: make([]float64, lanes), Y0: yb}
+	b.StepVJP = measure(func() { method.Pull(w, s, c) })
+	if _, p := w.made(); p != nil {
+		b.StepVJP = b.StepVJP.counts(p)
+	} else {
+		b.StepVJP.GFlops = b.VJP.GFlops * b.VJP.Nanoseconds * float64(method.Info().Stages) / b.StepVJP.Nanoseconds
+	}
 	return nil
+}
+
+// smallStep returns a step to be made at t, a millionth of the run long.
+func (r *run) smallStep(w *worker, m *solvers.RungeKutta, t float64, y []float64) *solvers.Step {
+	size := w.Size()
+	s := solvers.NewStep(m.Info(), size)
+	times := make([]float64, len(w.Instants()))
+	w.InstantTimes(w.in[primal][vecD], times)
+	s.T, s.H = t, float64(1e-6*(times[solvers.InstantEnd]-t))
+	s.T1 = s.T + s.H
+	copy(s.Y0, y)
+	w.Eval(t, y, s.K[:size.N+size.Q])
+	return s
 }
 
 // atStart returns a worker that stands at the start of a run.
@@ -130,22 +173,29 @@ func (r *run) atStart(k *kit) (w *worker, t float64, y []float64) {
 	return w, times[solvers.InstantStart], y
 }
 
-// measure runs f often enough to time it, and takes the best of several batches.
-func measure(p *program, f func()) BenchProgram {
+// measure runs f often enough to time it, and takes the best of many batches,
+// which are short: what else the machine does hits some of them only.
+func measure(f func()) BenchProgram {
 	n, best := 1, math.Inf(1)
-	for batch := 0; batch < 5; {
+	for batch := 0; batch < 100; {
 		start := time.Now()
 		for range n {
 			f()
 		}
 		ns := float64(time.Since(start).Nanoseconds())
-		if ns < 5e6 && n < 1<<24 {
+		if ns < 2e5 && n < 1<<24 {
 			n *= 2
 			continue
 		}
 		best = min(best, ns/float64(n))
 		batch++
 	}
+	return BenchProgram{Nanoseconds: best}
+}
+
+// counts returns b with what is known of the program.
+func (b BenchProgram) counts(p *program) BenchProgram {
 	s := p.code.Stats()
-	return BenchProgram{Nanoseconds: best, Instructions: s.Instructions, Bytes: s.Bytes, GFlops: float64(s.Flops) / best}
+	b.Instructions, b.Bytes, b.Native, b.GFlops = s.Instructions, s.Bytes, s.Native.Bytes, float64(s.Flops)/b.Nanoseconds
+	return b
 }

@@ -45,6 +45,7 @@ func (m *Model) variables(wrt []string, l *diag.List) (list []Variable, columns 
 		if initial {
 			inner, _ = strings.CutSuffix(inner, ")")
 		}
+		inner = unquoted(inner)
 		symbols := m.checked.Params
 		if initial {
 			symbols = m.checked.States

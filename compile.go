@@ -45,14 +45,9 @@ func parseFile(path string) (*Model, error) {
 func parse(name, text string, opts ParseOptions) (*Model, error) {
 	start := time.Now()
 	var list diag.List
-	tree := parser.Parse(source.NewFile(name, text), &list)
-	parsed := time.Now()
-	checked := typecheck.Check(tree, typecheck.Env{Files: opts.Files}, &list)
+	checked, parsed := analyse(name, text, typecheck.Env{Files: opts.Files}, &list)
 	if err := list.Err(); err != nil {
 		return nil, err
-	}
-	if len(checked.Outputs) == 0 {
-		checked.Outputs = states(checked)
 	}
 	m := newModel(checked, &list)
 	if err := list.Err(); err != nil {
@@ -61,6 +56,22 @@ func parse(name, text string, opts ParseOptions) (*Model, error) {
 	m.notes = list.All()
 	m.seconds = CompileSeconds{Parse: parsed.Sub(start).Seconds(), Compile: time.Since(parsed).Seconds()}
 	return m, nil
+}
+
+// analyse parses and checks; it returns nil when list holds an error, and the moment between the two.
+func analyse(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Model, time.Time) {
+	tree := parser.Parse(source.NewFile(name, text), list)
+	parsed := time.Now()
+	checked := typecheck.Check(tree, env, list)
+	if checked == nil {
+		return nil, parsed
+	}
+	for _, x := range append([]*typecheck.Experiment{{Model: checked}}, checked.Experiments...) {
+		if len(x.Model.Outputs) == 0 {
+			x.Model.Outputs = states(x.Model)
+		}
+	}
+	return checked, parsed
 }
 
 // states are the outputs of a model that names none.

@@ -47,8 +47,7 @@ func (r *run) continuousMethod(active []string, backsolve bool) (sens.Method, er
 				if s.solver.Fixed > 0 {
 					return m, nil
 				}
-				c, _ := solvers.NewController(s.controller, m.Info())
-				return m, c
+				return m, s.rule().Controller(m.Info())
 			},
 			RTol: rtol, ATol: s.backward.ATol, StateATol: atols,
 		}

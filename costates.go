@@ -2,6 +2,7 @@ package odes
 
 import (
 	"context"
+	"math"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -19,16 +20,24 @@ type Costates struct {
 	// Of[i] are the adjoint states of objective i, one series per state, in the order of declaration.
 	Of     [][]Series
 	Events []EventRecord
+	// Experiments are the runs that objectives read through nll, in file order. What stands above is then of the run
+	// without their changes.
+	Experiments []ExperimentCostates
+}
+
+// ExperimentCostates are the adjoint states of the objectives along the run of
+// an experiment; T, Of and Events as in Costates.
+type ExperimentCostates struct {
+	Name   string
+	T      []float64
+	Of     [][]Series
+	Events []EventRecord
 }
 
 // Costates integrates the model and its discrete adjoint, and returns the
 // adjoint states. The mode and the variables of opts do not matter.
 func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	var l diag.List
-	if len(m.experiments) > 0 {
-		l.Errorf(CodeNoSuchRun, source.Span{}, "the adjoint states of a model with experiments are those of each of its runs; this version shows none of them")
-		return nil, l.Err()
-	}
 	opts.Settings = append(append([]Setting(nil), opts.Settings...), Setting{"sens.mode", "adjoint"}, Setting{"sens.error", "off"})
 	opts.Threads, opts.EventTimes, opts.Gradient = 1, false, nil
 	r, err := m.Prepare(opts)
@@ -73,7 +82,11 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 			rows, n, s.Stats.Steps, float64(limit)/1e9)
 		return nil, l.Err()
 	}
-	out := &Costates{Objectives: s.Values, Events: s.Events, Of: make([][]Series, rows)}
+	parts, err := r.partCostates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	out := &Costates{Experiments: parts, Objectives: s.Values, Events: s.Events, Of: make([][]Series, rows)}
 	var kept []int // ascending in time, one of two that are equal
 	for k := len(times) - 1; k >= 0; k-- {
 		if len(kept) > 0 {
@@ -96,6 +109,47 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 		}
 	}
 	return out, nil
+}
+
+// partCostates are the adjoint states of the experiments after a run: those of
+// each likelihood, times what the objectives change by when that changes.
+func (r *Runner) partCostates(ctx context.Context) ([]ExperimentCostates, error) {
+	if len(r.parts) == 0 {
+		return nil, nil
+	}
+	stride := r.plan.width
+	if r.placed {
+		stride = max(stride, r.columns)
+	}
+	var list []ExperimentCostates
+	for _, x := range r.model.experiments {
+		c, err := x.model.Costates(ctx, r.partOptions(r.opts, r.variables))
+		if err != nil {
+			return nil, x.wrap(err)
+		}
+		its := ExperimentCostates{Name: x.name, T: c.T, Events: c.Events}
+		for i, o := range r.objectives {
+			var of []Series
+			for s, state := range r.model.checked.States {
+				sum := c.Of[0][s]
+				sum.Values = make([]float64, len(sum.Values))
+				sum.Unit = o.unit.Div(state.Type.Unit).String()
+				for k, total := range r.model.checked.Totals {
+					slope := r.res.DP[i*stride+r.plan.columns["p."+total.Name].offset]
+					if slope == 0 {
+						continue // a likelihood without a value must not spoil other objectives
+					}
+					for j, v := range c.Of[k][s].Values {
+						sum.Values[j] = math.FMA(slope, v, sum.Values[j])
+					}
+				}
+				of = append(of, sum)
+			}
+			its.Of = append(its.Of, of)
+		}
+		list = append(list, its)
+	}
+	return list, nil
 }
 
 func equal(x, y []float64) bool {

@@ -141,3 +141,54 @@ func ExampleModel_Costates() {
 	// Output:
 	// d left / d x(0) = 0.04979, at the end 1
 }
+
+// TestCostatesOfExperiments: what an objective changes by when the state is
+// moved at the start of all runs is its derivative by the initial value.
+func TestCostatesOfExperiments(t *testing.T) {
+	m, err := odes.Parse("arms.ode", `
+time t : [h] from 0 to 24
+param k = 0.2 [1/h], dose = 100 [mg]
+state A = dose
+A' = -k*A
+data D {
+  time = [1, 4, 12, 1, 4, 12] [h]
+  y    = [80, 40, 8, 170, nan, 20] [mg]
+  arm  = ["low", "low", "low", "high", "high", "high"]
+}
+observe y = A ~ normal(5 [mg]) from D.y
+experiment low  { use D where arm == "low" }
+experiment high { at 2 [h] { A += 100 [mg] }  use D where arm == "high" }
+objective loss = nll()^2 + 0.01*final(A)/1 [mg]
+objective last = final(A)
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := odes.Options{Wrt: []string{"initial(A)"}}
+	want, err := m.Sensitivities(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := m.Costates(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(c.Experiments) != 2 || c.Experiments[1].Name != "high" || len(c.Experiments[1].Events) != 1 {
+		t.Fatalf("experiments %+v", c.Experiments)
+	}
+	for o, value := range c.Objectives {
+		sum := c.Of[o][0].Values[0]
+		for _, x := range c.Experiments {
+			if x.Of[o][0].Unit != c.Of[o][0].Unit {
+				t.Errorf("%s: units %q and %q", value.Name, x.Of[o][0].Unit, c.Of[o][0].Unit)
+			}
+			sum += x.Of[o][0].Values[0]
+		}
+		if got := want.Gradient[o]; math.Abs(got-sum) > 1e-12*math.Abs(got) {
+			t.Errorf("%s: derivative by the initial value %g, adjoint states %g", value.Name, got, sum)
+		}
+	}
+	if c.Experiments[0].Of[1][0].Values[0] != 0 {
+		t.Error("an objective that reads no likelihood depends on an experiment")
+	}
+}

@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
+	"odes.dev/odes/lang/diag"
 )
 
 // blocks returns the fenced blocks of a document that are marked as language.
@@ -99,5 +100,116 @@ func TestReadme(t *testing.T) {
 	tables := blocks(t, "README.md", "")
 	if len(tables) != 1 || tables[0] != table.String() {
 		t.Errorf("the README shows\n%s\nbut odes prints\n%s", strings.Join(tables, "\n"), table.String())
+	}
+}
+
+// TestReadmeGo runs what the README shows of the Go package: each line of it stands below as it is.
+func TestReadmeGo(t *testing.T) {
+	bounce, err := os.ReadFile(filepath.Join("examples", "bounce", "bounce.ode"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("docs_test.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := blocks(t, "README.md", "go")
+	if len(shown) != 1 {
+		t.Fatalf("the README has %d blocks of Go", len(shown))
+	}
+	lines := 0
+	for line := range strings.Lines(shown[0]) {
+		line = strings.TrimSpace(line)
+		if line == "…" || strings.HasPrefix(line, "//") {
+			continue
+		}
+		lines++
+		if !strings.Contains(string(source), "\t"+line+"\n") {
+			t.Errorf("this line of the README is not run: %s", line)
+		}
+	}
+	if lines < 2 {
+		t.Fatalf("only %d lines of Go", lines)
+	}
+	t.Chdir(t.TempDir())
+	if err := os.WriteFile("model.ode", bounce, 0o666); err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	m, err := odes.ParseFile("model.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(ctx, odes.Options{Set: []odes.Assignment{{Name: "g", Values: []float64{1.62}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(odes.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Set(odes.Assignment{Name: "g", Values: []float64{1.62}}); err != nil {
+		t.Fatal(err)
+	}
+	again, err := r.Sensitivities(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if again.Values[0].Value != s.Values[0].Value {
+		t.Errorf("%g and %g", again.Values[0].Value, s.Values[0].Value)
+	}
+}
+
+// TestMessageInManual: the message that docs/language.md shows is what such a model gets.
+func TestMessageInManual(t *testing.T) {
+	shown := blocks(t, filepath.Join("docs", "language.md"), "")
+	_, _, err := odes.Check("drug.ode", `model Drug
+time t : [h] from 0 to 24
+param k = 0.01 [1/min]
+state A = 100 [mg]
+A' = -k*A
+objective left = final(A)
+`, odes.ParseOptions{})
+	if len(shown) != 1 || err == nil || !strings.HasPrefix(diag.Of(err)[0].String(), strings.TrimRight(shown[0], "\n")) {
+		t.Errorf("docs/language.md shows\n%s\nbut the message is\n%v", strings.Join(shown, "\n"), err)
+	}
+}
+
+// TestEveryBlockIsRun: a block in a document is of a kind that some test runs.
+func TestEveryBlockIsRun(t *testing.T) {
+	run := map[string]string{ // document and language: where
+		"README.md odes": "TestReadme", "README.md ": "TestReadme", "README.md go": "TestReadmeGo",
+		"docs/language.md odes": "TestDocumentsModels", "docs/language.md ebnf": "TestGrammarInManual", "docs/language.md ": "TestMessageInManual",
+		"docs/tutorial.md odes": "cmd/odes: TestTutorial", "docs/tutorial.md ": "cmd/odes: TestTutorial",
+		"docs/repl.md ":         "repl: TestDocument",
+		"docs/architecture.md ": "a drawing",
+	}
+	documents, err := filepath.Glob(filepath.Join("docs", "*.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, path := range append(documents, "README.md") {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		inside := false
+		for line := range strings.Lines(string(text)) {
+			language, fence := strings.CutPrefix(line, "```")
+			if !fence {
+				continue
+			}
+			if inside = !inside; !inside {
+				continue
+			}
+			found++
+			if key := filepath.ToSlash(path) + " " + strings.TrimSpace(language); run[key] == "" {
+				t.Errorf("%s: no test runs blocks of %q", path, strings.TrimSpace(language))
+			}
+		}
+	}
+	if found < 10 {
+		t.Fatalf("found %d blocks", found)
 	}
 }

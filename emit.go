@@ -93,8 +93,8 @@ func (m *Model) emit(w io.Writer, stage string) error {
 					return nil
 				}
 				n := p.code.Stats()
-				_, err := fmt.Fprintf(w, "%s\t%d lanes\t%d instructions\t%d steps\t%d bytes\t%d flops\n",
-					p.tape.Name, p.lanes, n.Instructions, n.Steps, n.Bytes, n.Flops)
+				_, err := fmt.Fprintf(w, "%s\t%d lanes\t%d instructions\t%d steps\t%d bytes\t%d flops\t%d blocks of %d machine instructions in %d bytes\n",
+					p.tape.Name, p.lanes, n.Instructions, n.Steps, n.Bytes, n.Flops, n.Native.Blocks, n.Native.Instructions, n.Native.Bytes)
 				return err
 			}); err != nil {
 				return err

@@ -38,6 +38,7 @@ func newModel(checked *typecheck.Model, list *diag.List) *Model {
 		if its == nil {
 			return nil
 		}
+		its.isExperiment = true
 		m.experiments = append(m.experiments, &experiment{x.Name, its})
 	}
 	return m
@@ -95,19 +96,32 @@ func (r *run) partOptions(opts Options, wrt []Variable) Options {
 }
 
 // addUp makes the contributions of all experiments, as many at a time as there
-// are threads, and adds them up in file order.
-func (r *run) addUp(columns int, contribute func(i int) contribution) (*totals, error) {
+// are threads, and adds them up in file order. It tells how many are done.
+func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) contribution) (*totals, error) {
 	m := r.model
 	n := len(m.checked.Totals)
 	list := make([]contribution, len(m.experiments))
 	var wait sync.WaitGroup
 	places := make(chan struct{}, max(1, r.settings.threads))
+	var telling sync.Mutex
+	at := Progress{Phase: "experiments"}
+	done := func(c *contribution) {
+		if tell == nil {
+			return
+		}
+		telling.Lock()
+		defer telling.Unlock()
+		at.Steps += c.stats.Steps
+		at.Done += 1 / float64(len(list))
+		tell(at)
+	}
 	for i := range list {
 		wait.Add(1)
 		go func() {
 			defer wait.Done()
 			places <- struct{}{}
 			list[i] = contribute(i)
+			done(&list[i])
 			<-places
 		}()
 	}
@@ -127,7 +141,7 @@ func (r *run) addUp(columns int, contribute func(i int) contribution) (*totals, 
 		}
 		sum.stats.add(&c.stats)
 		for _, d := range c.warnings {
-			if d.Code == CodeNoInfluence {
+			if d.Code == CodeNoInfluence || d.Code == CodeNoSuchRun {
 				continue // said of all runs together
 			}
 			d.Message = fmt.Sprintf("experiment %s: %s", m.experiments[i].name, d.Message)
@@ -146,8 +160,9 @@ func (r *run) totalValues(ctx context.Context, opts Options) (*totals, error) {
 	if !r.readsTotals() {
 		return &totals{}, nil
 	}
+	tell := opts.Progress
 	opts = r.partOptions(opts, nil)
-	return r.addUp(0, func(i int) contribution { return m.experiments[i].model.values(ctx, opts) })
+	return r.addUp(0, tell, func(i int) contribution { return m.experiments[i].model.values(ctx, opts) })
 }
 
 // values solves the model for the values of its objectives.
@@ -192,7 +207,7 @@ func (r *Runner) totals(ctx context.Context) (*totals, error) {
 	if len(r.parts) == 0 {
 		return &totals{}, nil
 	}
-	return r.addUp(r.columns, func(i int) contribution {
+	return r.addUp(r.columns, r.opts.Progress, func(i int) contribution {
 		s, err := r.parts[i].Sensitivities(ctx)
 		if err != nil {
 			return contribution{err: err}
@@ -251,6 +266,9 @@ func (m *Model) withTotals(active []string) []string {
 // chain adds to a row of the gradient what reaches the objective through the
 // totals; by holds its derivatives by everything active.
 func (t *totals) chain(m *Model, columns map[string]part, row, by []float64) {
+	if len(t.gradient) == 0 {
+		return // no objective of the run reads a total; that of one without a value is NaN all the same
+	}
 	for k, s := range m.checked.Totals {
 		slope := by[columns["p."+s.Name].offset]
 		if slope == 0 {

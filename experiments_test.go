@@ -205,3 +205,24 @@ objective J = nll()
 		t.Errorf("error %v", err)
 	}
 }
+
+// TestUnreadTotals differentiates objectives that read no total, one of them without a value, of a model with experiments.
+func TestUnreadTotals(t *testing.T) {
+	m, err := Parse("two.ode", twoArms+`
+event never when A <= -1 [mg] { W = 0 [mg] }
+objective N = nll()*event_time(never, 1)
+objective T = event_time(never, 1)
+`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
+		s, err := m.Sensitivities(context.Background(), Options{Of: []string{"T", "F"}, Settings: []Setting{{"sens.mode", mode}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !math.IsNaN(s.Values[0].Value) || !near(s.Gradient[s.Columns], -10*s.Values[1].Value, 1e-5) {
+			t.Errorf("%s: T = %v, dF/dk = %v for F = %v", mode, s.Values[0].Value, s.Gradient[s.Columns], s.Values[1].Value)
+		}
+	}
+}

@@ -226,6 +226,9 @@ func (w *witness) Eval(t float64, y, k []float64) {
 	}
 }
 
+// MakeStep leaves a step to its stages, each of which Eval must see.
+func (*witness) MakeStep(*solvers.Tableau, *solvers.Step, bool) bool { return false }
+
 // blame moves d to the expression that first gave a number that is not finite,
 // by repeating the step that failed.
 func (m *Model) blame(d *diag.Diagnostic, w *worker, method solvers.Method, p *solvers.Place) {
@@ -283,12 +286,24 @@ func (m *Model) warn(list []solvers.Warning, l *diag.List) {
 			l.Warnf(CodeGrazing, at, "%s grazes its condition at %s = %s: a small change of parameters makes it come or go, so derivatives do not exist there",
 				w.Name, m.checked.Time.Name, short(w.T))
 		case solvers.Tie:
-			if w.Other == solvers.Observation {
-				l.Warnf(CodeTie, at, "%s happens exactly at the time of an observation, %s = %s: moved a little, it lies on the other side, so derivatives do not exist there",
-					w.Name, m.checked.Time.Name, short(w.T))
+			if w.Other == solvers.Observation || w.Other == solvers.Finish {
+				what := "the time of an observation"
+				if w.Other == solvers.Finish {
+					what = "the end"
+				}
+				l.Warnf(CodeTie, at, "%s happens exactly at %s, %s = %s: moved a little, it lies on the other side, so derivatives do not exist there",
+					w.Name, what, m.checked.Time.Name, short(w.T))
+				break
+			}
+			if w.Apart {
+				l.Warnf(CodeTie, at, "%s and %s happen together at %s = %s, their order changes the result, and moved a little they come in the other one: derivatives do not exist there",
+					w.Name, w.Other, m.checked.Time.Name, short(w.T))
 				break
 			}
 			l.Warnf(CodeTie, at, "%s and %s happen together at %s = %s and their order changes the result: derivatives do not exist there; give one a priority",
+				w.Name, w.Other, m.checked.Time.Name, short(w.T))
+		case solvers.Bend:
+			l.Warnf(CodeTie, at, "%s and %s happen together at %s = %s: derivatives by what moves one of them alone are those of the order in which they came, and differ in the other",
 				w.Name, w.Other, m.checked.Time.Name, short(w.T))
 		case solvers.Outside:
 			l.Notef(CodeOutside, at, "%s at %s = %s lies outside the time span and never happens", w.Name, m.checked.Time.Name, short(w.Value))

@@ -16,12 +16,13 @@ import (
 // import that is not in its row, fail the test; so does a row without a package.
 var imports = map[string]string{
 	"lang/source":        "",
-	"lang/diag":          "lang/source",
+	"lang/diag":          "lang/source internal/screen",
 	"lang/units":         "internal/elem",
 	"lang/types":         "lang/units",
 	"lang/ast":           "lang/source",
 	"parser":             "lang/ast lang/diag lang/source",
 	"internal/elem":      "",
+	"internal/screen":    "",
 	"internal/simd":      "internal/elem",
 	"data":               "",
 	"stdlib":             "lang/ast lang/diag lang/source lang/types lang/units parser tape internal/elem",
@@ -36,11 +37,11 @@ var imports = map[string]string{
 	"solvers/solvertest": "solvers",
 	"sens":               "solvers internal/elem",
 	"":                   "*", // the root imports everything but what stands on it, see above
-	"plot":               "",
-	"repl":               ". lang/diag lang/source plot internal/report",
-	"internal/report":    ".",
-	"bench":              ".",
-	"cmd/odes":           ". repl plot internal/report lang/diag solvers stdlib",
+	"plot":               "internal/screen",
+	"repl":               ". lang/diag lang/source plot internal/report internal/screen",
+	"internal/report":    ". internal/screen",
+	"bench":              ". plot",
+	"cmd/odes":           ". repl plot internal/report internal/screen lang/diag solvers stdlib",
 }
 
 // above lists what stands on the root package: nothing below may import it.

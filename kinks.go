@@ -6,6 +6,7 @@ import (
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
 )
 
 // CodeKink warns of a value taken exactly where a function has no derivative.
@@ -26,6 +27,8 @@ type kinks struct {
 type kinkTape struct {
 	eval *tape.Evaluator[float64]
 	ops  []tape.Value
+	// clock are the ops that depend on nothing but the time: at a fixed one, they do not move.
+	clock map[tape.Value]bool
 }
 
 // newKinks returns nil for a model without kinks.
@@ -71,14 +74,19 @@ func (k *kinks) any(c *tapec.Compiled) bool {
 		if t == nil {
 			continue
 		}
-		kt := &kinkTape{}
+		kt := &kinkTape{clock: map[tape.Value]bool{}}
 		moves := tape.DependsOnFunc(t, func(string) bool { return true })
+		steers := tape.DependsOnFunc(t, func(name string) bool {
+			at, _, ok := k.model.layout.find(name)
+			return !ok || at.vec != vecT
+		})
 		for i := range t.Instrs {
 			v := tape.Value(len(t.Inputs) + i)
 			switch t.Instrs[i].Op {
 			case tape.Abs, tape.Min, tape.Max:
 				if moves[v] {
 					kt.ops = append(kt.ops, v)
+					kt.clock[v] = !steers[v]
 				}
 			}
 		}
@@ -113,13 +121,30 @@ func (k *kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 	kt.eval.Run()
 	for _, v := range kt.ops {
 		in := t.Instr(v)
-		if k.said[in.Span] || !tied(kt.eval, in) {
+		if k.said[in.Span] || !tied(kt.eval, in) || kt.clock[v] && k.fixed(m) {
 			continue
 		}
 		k.said[in.Span] = true
 		what := map[tape.Op]string{tape.Abs: "abs at 0", tape.Min: "a tie of min", tape.Max: "a tie of max"}[in.Op]
 		l.Warnf(CodeKink, in.Span, "%s at %s = %s: there is no derivative there; that of one side, or 0, is used", what, k.model.checked.Time.Name, short(m.T))
 	}
+}
+
+// fixed reports whether the time of a mark depends on nothing.
+func (k *kinks) fixed(m *solvers.Mark) bool {
+	if m.Kind == solvers.MarkStart {
+		return typecheck.Static(k.model.checked.From)
+	}
+	if m.Kind != solvers.MarkFire || m.Firing.Event >= len(k.model.checked.Events) {
+		return false
+	}
+	e := k.model.checked.Events[m.Firing.Event]
+	for _, x := range append([]typecheck.Expr{e.Every, e.From, e.When, e.Crossing}, e.Times...) {
+		if x != nil && !typecheck.Static(x) {
+			return false
+		}
+	}
+	return e.When == nil && e.Crossing == nil
 }
 
 // tied reports whether an element of abs is at 0, or of min and max has equal operands.

@@ -71,6 +71,9 @@ type kit struct {
 	plan   *plan    // of the parameters' cotangents, or their order as tangents
 	shared *program // the part of the rates' transpose that all sweeps share; nil for none
 	nW     int
+
+	mu     sync.Mutex
+	wholes map[wholeKey]*wholeProgram
 }
 
 func newPrograms(c *tapec.Compiled, l *layout) *programs {

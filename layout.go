@@ -36,6 +36,8 @@ const (
 	vecW                     // work of a transpose that is the same for all lanes
 	vecFactors               // factors of deferred products
 	vecOther                 // asserts, gaps of invariants
+	vecStep                  // of a whole step: its times, start and stages
+	vecMade                  // and what it makes
 	numVectors
 )
 

@@ -39,7 +39,7 @@ type deferral struct {
 }
 
 // leastDeferred is the size from which noting the factors beats adding up the product.
-const leastDeferred = 64
+const leastDeferred = 16
 
 // newPlan orders the active parameters as they are given.
 func newPlan(l *layout, active []string) *plan {

@@ -14,10 +14,16 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
+	"odes.dev/odes/vm"
 )
 
 // Version is the version of the tool.
 const Version = "0.1.0"
+
+// Backend returns how programs compute here: generic, avx2 (threaded code) or native
+// (machine code made for the model). Results do not depend on it. The environment
+// variable ODES_BACKEND chooses.
+func Backend() string { return vm.Backend() }
 
 // Model is a compiled model: immutable and shared between goroutines. Of a
 // model with experiments, outputs, events and functionals are those of the run
@@ -31,7 +37,8 @@ type Model struct {
 	programs *programs
 	seconds  CompileSeconds
 
-	experiments []*experiment // in file order
+	experiments  []*experiment // in file order
+	isExperiment bool          // one of those of another model
 
 	functional []int       // per element of the functional vector: which functional it is of
 	rows       [][]float64 // per instant: the data row read there
@@ -86,7 +93,7 @@ type Setting struct{ Key, Value string }
 
 // Progress tells how far a run is.
 type Progress struct {
-	Phase  string // "forward" or "adjoint"
+	Phase  string // "forward", "adjoint", or "experiments" (all runs of which count; T is 0 then)
 	T      float64
 	Steps  int
 	Done   float64 // fraction
@@ -140,6 +147,10 @@ type EventRecord struct {
 	T     float64
 	// Params holds dT/d(variable), laid out like a row of the gradient; nil when not computed.
 	Params []float64
+	// Errors estimate how far each of Params is from the derivative of the exact solution, and Error how far T is; nil
+	// unless asked for, and where the more accurate run has no event that is this one.
+	Errors []float64
+	Error  float64
 }
 
 // RunSettings are the settings a run used.
@@ -178,6 +189,8 @@ type Sensitivities struct {
 	Settings RunSettings
 	Stats    RunStats
 	Warnings []diag.Diagnostic
+
+	made []Setting // the settings of the run, where sens_tol changed them; otherwise nil
 }
 
 // Derivative returns the derivatives of value i by variable v: a view of the gradient, row-major in v's shape.
@@ -221,7 +234,16 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 	return m.solve(ctx, opts)
 }
 
-// Sensitivities integrates the model and differentiates its objectives.
+// Sensitivities integrates the model and differentiates its objectives. Where
+// the sens block asks for it (check = fd(…)), it verifies the gradient and tells
+// what it found among the warnings.
 func (m *Model) Sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
-	return m.sensitivities(ctx, opts)
+	s, err := m.sensitivities(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := m.checkGradient(ctx, opts, s); err != nil {
+		return nil, err
+	}
+	return s, nil
 }

@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"slices"
 	"strconv"
 	"strings"
 
@@ -15,8 +16,9 @@ import (
 // values an override cut.
 type point struct {
 	p       []float64
-	cutP    map[*typecheck.Symbol]bool // params set from outside: their default does not count
-	cut     []bool                     // per state element: initial value set from outside
+	cutP    map[*typecheck.Symbol]bool   // params set from outside: their default does not count
+	cutE    map[*typecheck.Symbol][]bool // single elements set from outside; the others follow their default
+	cut     []bool                       // per state element: initial value set from outside
 	initial []float64
 	version int // counts changes, so that workers redo what they hoisted
 }
@@ -26,15 +28,14 @@ func (m *Model) point(set []Assignment, l *diag.List) *point {
 	pt := &point{
 		p:    make([]float64, m.layout.nP),
 		cutP: map[*typecheck.Symbol]bool{},
+		cutE: map[*typecheck.Symbol][]bool{},
 		cut:  make([]bool, m.layout.nY), initial: make([]float64, m.layout.nY),
 	}
 	overrides := map[*typecheck.Symbol][]Assignment{}
-	whole := map[*typecheck.Symbol]bool{} // nothing of the default is left
 	for _, a := range set {
-		if s := m.assign(pt, a, l); s != nil {
-			pt.cutP[s] = true
+		if s, from, n := m.assign(pt, a, l); s != nil {
 			overrides[s] = append(overrides[s], a)
-			whole[s] = whole[s] || !strings.Contains(a.Name, "[")
+			pt.cutFrom(s, from, n)
 		}
 	}
 	value := map[*typecheck.Symbol]func() []float64{}
@@ -57,7 +58,7 @@ func (m *Model) point(set []Assignment, l *diag.List) *point {
 	for _, s := range order {
 		at := m.part("p." + s.Name)
 		switch {
-		case whole[s]:
+		case pt.cutP[s]:
 		case value[s] == nil:
 			l.Errorf(CodeOverride, s.Span, "param %q has no value; give it one here or with --set %s=…", s.Name, s.Name)
 		default:
@@ -104,12 +105,35 @@ func (m *Model) evalDefault(d tapec.Default, p []float64) []float64 {
 	return e.Output("p." + d.Param.Name)
 }
 
-// assign applies one override and returns the param it set, if it was one.
-func (m *Model) assign(pt *point, a Assignment, l *diag.List) *typecheck.Symbol {
+// cutFrom notes that n elements of s, from the first of them on, are set from outside.
+func (pt *point) cutFrom(s *typecheck.Symbol, from, n int) {
+	size := s.Type.Shape.Size()
+	if pt.cutE[s] == nil {
+		pt.cutE[s] = make([]bool, size)
+	}
+	for k := range n {
+		pt.cutE[s][from+k] = true
+	}
+	pt.cutP[s] = !slices.Contains(pt.cutE[s], false)
+}
+
+// follows reports whether element k of s follows the default of s.
+func (pt *point) follows(s *typecheck.Symbol, k int) bool { return pt.cutE[s] == nil || !pt.cutE[s][k] }
+
+// unquoted takes a name out of its backquotes.
+func unquoted(name string) string {
+	if inner, ok := strings.CutPrefix(name, "`"); ok {
+		return strings.TrimSuffix(inner, "`")
+	}
+	return name
+}
+
+// assign applies one override and returns the param it set, if it was one, and which of its elements.
+func (m *Model) assign(pt *point, a Assignment, l *diag.List) (s *typecheck.Symbol, from, n int) {
 	name, subs, ok := splitSubscripts(a.Name)
 	if !ok {
 		l.Errorf(CodeOverride, source.Span{}, "%q is no name with subscripts; write k, A[1,2] or initial(x)", a.Name)
-		return nil
+		return nil, 0, 0
 	}
 	target, list, vec := name, m.checked.Params, pt.p
 	initial := strings.HasPrefix(name, "initial(") && strings.HasSuffix(name, ")")
@@ -118,6 +142,7 @@ func (m *Model) assign(pt *point, a Assignment, l *diag.List) *typecheck.Symbol 
 		target, list, vec, prefix = name[len("initial("):len(name)-1], m.checked.States, pt.initial, "y."
 		target, subs, ok = innerSubscripts(target, subs)
 	}
+	target = unquoted(target)
 	var sym *typecheck.Symbol
 	for _, s := range list {
 		if s.Name == target {
@@ -130,7 +155,7 @@ func (m *Model) assign(pt *point, a Assignment, l *diag.List) *typecheck.Symbol 
 			what = "state"
 		}
 		l.Errorf(CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", a.Name, what, target, diag.DidYouMean(target, names0(list)))
-		return nil
+		return nil, 0, 0
 	}
 	part := m.part(prefix + sym.Name)
 	at, n := part.offset, part.len
@@ -138,22 +163,22 @@ func (m *Model) assign(pt *point, a Assignment, l *diag.List) *typecheck.Symbol 
 		i, wrong := flatIndex(sym.Type.Shape, subs)
 		if wrong != "" {
 			l.Errorf(CodeOverride, source.Span{}, "cannot set %q: %s", a.Name, wrong)
-			return nil
+			return nil, 0, 0
 		}
 		at, n = part.offset+i, 1
 	}
 	if len(a.Values) != 1 && len(a.Values) != n {
 		l.Errorf(CodeOverride, source.Span{}, "cannot set %q to %d values: it has %d", a.Name, len(a.Values), n)
-		return nil
+		return nil, 0, 0
 	}
 	fill(vec[at:at+n], a.Values)
 	for i := at; initial && i < at+n; i++ {
 		pt.cut[i] = true
 	}
 	if initial {
-		return nil
+		return nil, 0, 0
 	}
-	return sym
+	return sym, at - part.offset, n
 }
 
 func names0(list []*typecheck.Symbol) []string {
@@ -221,6 +246,7 @@ type follower struct {
 	out    string
 	from   part // of the param, in a row of derivatives
 	to     map[string]part
+	cut    []bool // elements of the param that follow nothing; nil for none
 }
 
 // followers returns those among the active params, later ones first.
@@ -230,7 +256,7 @@ func (m *Model) followers(pt *point, columns map[string]part) ([]follower, error
 		d := m.compiled.Defaults[k]
 		out := "p." + d.Param.Name
 		from, active := columns[out]
-		l := follower{params: map[string]part{}, out: "bar." + out, from: from, to: map[string]part{}}
+		l := follower{params: map[string]part{}, out: "bar." + out, from: from, to: map[string]part{}, cut: pt.cutE[d.Param]}
 		var wrt []string
 		for _, in := range d.Tape.Inputs {
 			if to, ok := columns[in.Name]; ok {
@@ -267,7 +293,13 @@ func chain(followers []follower, p, grad []float64, rows, stride int) {
 		}
 		for r := range rows {
 			row := grad[r*stride:]
-			copy(l.eval.Input(l.out), row[l.from.offset:l.from.offset+l.from.len])
+			bar := l.eval.Input(l.out)
+			copy(bar, row[l.from.offset:l.from.offset+l.from.len])
+			for k, cut := range l.cut {
+				if cut {
+					bar[k] = 0
+				}
+			}
 			l.eval.Run()
 			for name, to := range l.to {
 				for j, x := range l.eval.Output(name) {

@@ -148,7 +148,8 @@ var moving = [numVariations][numVectors]bool{
 	cotangent: {vecT: true, vecY: true, vecK: true},
 }
 
-// again is run for calls that follow each other with only the moving vectors changed.
+// again is run for calls that follow each other with only the moving vectors
+// changed, to memory that overlaps no other.
 func (c *call) again(in, out *frame) {
 	if !c.bound {
 		c.run(in, out)
@@ -158,9 +159,9 @@ func (c *call) again(in, out *frame) {
 	for _, i := range c.moves {
 		l := c.links[i]
 		if l.output {
-			c.machine.SetVector(i, out[l.vary][l.vec])
+			c.machine.MoveVector(i, out[l.vary][l.vec])
 		} else {
-			c.machine.SetVector(i, in[l.vary][l.vec])
+			c.machine.MoveVector(i, in[l.vary][l.vec])
 		}
 	}
 	c.machine.Run()

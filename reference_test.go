@@ -103,11 +103,11 @@ func (c *comparison) close(what string, got, want, tol float64) {
 	}
 }
 
-// TestReferences compares every reference by four methods that share little: the transpose of the steps, their
-// tangent, and the two that differentiate first.
+// TestReferences compares every reference by five methods that share little: the transpose of the steps, their
+// tangent, the steps in complex arithmetic, and the two that differentiate first.
 func TestReferences(t *testing.T) {
 	for _, row := range references {
-		for mode, allowed := range map[string]float64{"adjoint": 10, "tangent": 10, "forward": 10, "continuous": 100} {
+		for mode, allowed := range map[string]float64{"adjoint": 10, "tangent": 10, "complex": 10, "forward": 10, "continuous": 100} {
 			t.Run(row.ref+"/"+mode, func(t *testing.T) {
 				t.Parallel()
 				compareReference(t, row, mode, allowed)
@@ -281,34 +281,46 @@ objective J = final(((1 - x)^2 + (1 - y)^2)/2) + integral(x)
 	}
 }
 
-// TestReferenceGLV compares the whole 10-species model: 10 objectives and a
+// TestReferenceGLV compares the whole 10-species model by five methods: 10 objectives and a
 // cost by 120 variables, in part element by element, in whole by norms.
 func TestReferenceGLV(t *testing.T) {
-	var ref struct {
-		X       []float64
-		DR, DX0 [][]float64
-		DA      []struct {
-			I, A, B int
-			Value   float64
-		}
-		NormParams  float64 `json:"norm_params"`
-		NormInitial float64 `json:"norm_initial"`
-		Cost        struct {
-			Value   float64
-			DR, DX0 []float64
-			DA      [][]float64
-		}
-	}
+	var ref glvReference
 	readReference(t, "glv_n10", &ref)
 	m, err := odes.ParseFile(filepath.Join("examples", "glv", "glv.ode"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	// initial(x) holds x0 fixed, so dx/dinitial(x) is the reference's dx/dx(0).
-	got, err := m.Sensitivities(t.Context(), odes.Options{})
-	if err != nil {
-		t.Fatal(err)
+	for _, mode := range oracles {
+		t.Run(mode, func(t *testing.T) {
+			t.Parallel()
+			// initial(x) holds x0 fixed, so dx/dinitial(x) is the reference's dx/dx(0).
+			got, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1, Settings: []odes.Setting{{Key: "sens.mode", Value: mode}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			compareGLV(t, &ref, got)
+		})
 	}
+}
+
+// glvReference is testdata/reference/glv_n10.json.
+type glvReference struct {
+	X       []float64
+	DR, DX0 [][]float64
+	DA      []struct {
+		I, A, B int
+		Value   float64
+	}
+	NormParams  float64 `json:"norm_params"`
+	NormInitial float64 `json:"norm_initial"`
+	Cost        struct {
+		Value   float64
+		DR, DX0 []float64
+		DA      [][]float64
+	}
+}
+
+func compareGLV(t *testing.T, ref *glvReference, got *odes.Sensitivities) {
 	vars := map[string]odes.Variable{}
 	for _, v := range got.Variables {
 		vars[v.String()] = v
@@ -387,26 +399,30 @@ solver { method = dopri5  rtol = 1e-11  atol = 1e-13 }
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"r", "A", "initial(x)"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	c := &comparison{t: t}
-	const tol = 1e-8
-	r, matrix, x0 := got.Variables[0], got.Variables[1], got.Variables[2]
-	for i := range 3 {
-		c.close("x", got.Values[i].Value, ref.X[i], tol)
-		for j := range 3 {
-			c.close("dx/dr", got.Derivative(i, r)[j], ref.DR[i][j], 10*tol)
-			c.close("dx/dx0", got.Derivative(i, x0)[j], ref.DX0[i][j], 10*tol)
-			for k := range 3 {
-				c.close("dx/dA", got.Derivative(i, matrix)[3*j+k], ref.DA[i][j][k], 10*tol)
-			}
+	for _, mode := range oracles {
+		got, err := m.Sensitivities(t.Context(), odes.Options{
+			Wrt: []string{"r", "A", "initial(x)"}, Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+		})
+		if err != nil {
+			t.Fatal(err)
 		}
-		c.close("dJ/dr", got.Derivative(3, r)[i], ref.Terminal.DR[i], 10*tol)
-	}
-	c.close("J", got.Values[3].Value, ref.Terminal.Value, tol)
-	if c.checked != 52 {
-		t.Fatalf("%d numbers were compared", c.checked)
+		c := &comparison{t: t}
+		const tol = 1e-8
+		r, matrix, x0 := got.Variables[0], got.Variables[1], got.Variables[2]
+		for i := range 3 {
+			c.close(mode+": x", got.Values[i].Value, ref.X[i], tol)
+			for j := range 3 {
+				c.close(mode+": dx/dr", got.Derivative(i, r)[j], ref.DR[i][j], 10*tol)
+				c.close(mode+": dx/dx0", got.Derivative(i, x0)[j], ref.DX0[i][j], 10*tol)
+				for k := range 3 {
+					c.close(mode+": dx/dA", got.Derivative(i, matrix)[3*j+k], ref.DA[i][j][k], 10*tol)
+				}
+			}
+			c.close(mode+": dJ/dr", got.Derivative(3, r)[i], ref.Terminal.DR[i], 10*tol)
+		}
+		c.close(mode+": J", got.Values[3].Value, ref.Terminal.Value, tol)
+		if c.checked != 52 {
+			t.Fatalf("%s: %d numbers were compared", mode, c.checked)
+		}
 	}
 }

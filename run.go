@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/vm"
 )
 
 // run is one run of a model: its settings, parameters and what is wanted.
@@ -34,6 +35,9 @@ type run struct {
 func (m *Model) begin(opts Options) (*run, error) {
 	var l diag.List
 	r := &run{model: m, settings: m.resolve(opts, &l), point: m.point(opts.Set, &l)}
+	if m.isExperiment && opts.Of == nil { // the text names objectives of the whole
+		r.settings.of = nil
+	}
 	r.objectives = m.objectivesOf(r.settings.of, &l)
 	for _, o := range r.objectives {
 		r.rows = append(r.rows, o.row)
@@ -41,8 +45,8 @@ func (m *Model) begin(opts Options) (*run, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	if n, want := len(r.settings.solver.ATols), m.layout.nY; n > 0 && n != want {
-		l.Errorf(CodeSetting, m.checked.Time.Span, "solver.atol lists %d tolerances for %d states", n, want)
+	r.remark(&r.settings.notes)
+	if !r.settings.listsStates(m.checked, &l) {
 		return nil, l.Err()
 	}
 	r.auto()
@@ -56,6 +60,13 @@ func (m *Model) begin(opts Options) (*run, error) {
 	info := r.method(0).Info()
 	r.stages, r.dense = info.Stages, info.DenseStages
 	return r, m.assert(r.point)
+}
+
+// remark notes what was asked for and is not done.
+func (r *run) remark(l *diag.List) {
+	for _, d := range l.All() {
+		r.warnings.Add(d)
+	}
 }
 
 // assert checks the model's asserts at the parameters of a run.
@@ -91,14 +102,14 @@ func (r *run) method(lanes int) *solvers.RungeKutta {
 // worker returns a worker for the run.
 func (r *run) worker(k *kit) *worker {
 	w := r.model.newWorker(k, r.point, r.rows, r.plan.width)
-	w.stages = r.stages + r.dense
+	w.stages, w.columns = r.stages+r.dense, r.plan.columns
 	return w
 }
 
 // solver returns a solver of the run's settings for w.
 func (r *run) solver(w *worker) *solvers.Solver {
 	method := r.method(0)
-	controller, _ := solvers.NewController(r.settings.controller, method.Info())
+	controller := r.settings.rule().Controller(method.Info())
 	opts := r.settings.solver
 	if r.gauge != nil {
 		opts.Also = r.gauge.Norm
@@ -183,7 +194,7 @@ func (r *run) stats(s solvers.Stats) RunStats {
 func (r *run) report(lanes int) RunSettings {
 	return RunSettings{
 		Method: r.settings.method, RTol: r.settings.solver.RTol, ATol: r.settings.solver.ATol,
-		Mode: r.settings.mode, Checkpoint: r.settings.checkpoint, Backend: simd.Backend(),
+		Mode: r.settings.mode, Checkpoint: r.settings.checkpoint, Backend: vm.Backend(),
 		Lanes: lanes, Threads: r.settings.threads,
 	}
 }

@@ -51,6 +51,7 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{run: base, opts: opts, lanes: opts.Lanes}
+	r.remark(&r.settings.sensNotes)
 	r.opts.Set = slices.Clone(opts.Set)
 	var l diag.List
 	r.variables, r.columns = m.variables(r.settings.wrt, &l)
@@ -68,8 +69,11 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
+	active := m.withTotals(m.active(r.point, r.variables))
 	if r.settings.autoMode {
-		r.autoMode(len(r.rows), r.columns)
+		if err := r.autoMode(len(r.rows), r.columns, active); err != nil {
+			return nil, err
+		}
 	}
 	if r.lanes == 0 {
 		r.lanes = chooseLanes(len(r.rows))
@@ -77,7 +81,6 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 			r.lanes = chooseLanes(r.columns)
 		}
 	}
-	active := m.withTotals(m.active(r.point, r.variables))
 	r.plan = newPlan(m.layout, active)
 	r.placed = r.plan.fits(r.variables)
 	r.fromParams, r.fromInitial = r.origins(r.variables)
@@ -126,14 +129,18 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 // others, or an initial value, must be in the options from the start.
 func (r *Runner) Set(set ...Assignment) error {
 	var l diag.List
-	for _, a := range set {
-		for _, s := range r.model.checked.Params {
-			if d := r.model.defaulted(s); d && !r.point.cutP[s] && (a.Name == s.Name) {
-				l.Errorf(CodeOverride, source.Span{}, "%q follows other params; to cut that link, set it in the options of Prepare", a.Name)
+	pt := r.model.point(append(append([]Assignment(nil), r.opts.Set...), set...), &l)
+	for _, s := range r.model.checked.Params {
+		if !r.model.defaulted(s) {
+			continue
+		}
+		for k := range s.Type.Shape.Size() {
+			if r.point.follows(s, k) && !pt.follows(s, k) {
+				l.Errorf(CodeOverride, source.Span{}, "%q follows other params; to cut that link, set it in the options of Prepare", s.Name)
+				break
 			}
 		}
 	}
-	pt := r.model.point(append(append([]Assignment(nil), r.opts.Set...), set...), &l)
 	if err := l.Err(); err != nil {
 		return err
 	}

@@ -50,3 +50,45 @@ sens { of = J  wrt = [r, A, k]  mode = adjoint }
 		}
 	}
 }
+
+// TestRunnerSetEvents holds that a second gradient keeps nothing of the first: a model with a root, and objectives
+// enough for several sweeps, whose shared work is kept from one to the next.
+func TestRunnerSetEvents(t *testing.T) {
+	const text = `
+time t from 0 to 2
+param k = 0.5, g = 1.3, level = 0.4
+state x = 1, v = 0
+x' = v
+v' = -g*sin(x) - k*v^3*exp(-t)
+event hit when x <= level { v = -0.8*v + 0.1*sin(x) }
+objective J[i] = final(x^i) + integral(v^2*i) for i in 1:20
+`
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(odes.Options{Threads: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := context.Background()
+	for _, g := range []float64{1.3, 1.6, 1.2, 1.3} {
+		set := []odes.Assignment{{Name: "g", Values: []float64{g}}}
+		if err := r.Set(set...); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Sensitivities(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want, err := m.Sensitivities(ctx, odes.Options{Threads: 1, Set: set})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, v := range want.Gradient {
+			if got.Gradient[i] != v {
+				t.Fatalf("g = %g: entry %d of the gradient is %g after Set, %g when prepared so", g, i, got.Gradient[i], v)
+			}
+		}
+	}
+}

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"runtime"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -28,7 +27,8 @@ const (
 type settings struct {
 	method     string
 	controller string
-	stages     int // of a method that leaves them open; 0: its own number
+	growth     float64 // the most that a step may be longer than the one before; 0: the controller's own
+	stages     int     // of a method that leaves them open; 0: its own number
 	solver     solvers.Options
 	of, wrt    []string
 	mode       string
@@ -39,7 +39,17 @@ type settings struct {
 	backward   struct{ RTol, ATol float64 } // tolerances of the continuous adjoint; 0: its defaults
 	checkpoint string
 	threads    int
+	atolAt     source.Span    // of a list of tolerances
+	check      *VerifyOptions // of the gradient, after it was computed; nil: not asked
+	notes      diag.List      // what the solver block asks for and this version does not do
+	sensNotes  diag.List      // the same of the sens block
 }
+
+// SettingRow explains settings that go together.
+type SettingRow = typecheck.SettingRow
+
+// SettingRows explains the keys of a settings block: "solver", "sens" or "fit".
+func SettingRows(block string) []SettingRow { return typecheck.SettingRows(block) }
 
 // setter applies one key of a block; it returns what is wrong with the value, or "".
 type setter func(s *settings, v typecheck.SettingValue) string
@@ -82,14 +92,25 @@ func word(set func(s *settings, w string) string) setter {
 	}
 }
 
+func onOff(field func(s *settings) *bool) setter {
+	return word(func(s *settings, w string) string {
+		switch w {
+		case "on", "true":
+			*field(s) = true
+		case "off", "false":
+			*field(s) = false
+		default:
+			return "is on or off"
+		}
+		return ""
+	})
+}
+
 // solverKeys and sensKeys are the keys that this version acts on.
 var solverKeys = map[string]setter{
 	"method": word(func(s *settings, w string) string {
-		if slices.Contains(laterMethods, w) {
-			return fmt.Sprintf("%s is not available in this version; there are %s", w, strings.Join(methodNames(), ", "))
-		}
 		if _, ok := solvers.Lookup(w); !ok && w != "auto" {
-			return fmt.Sprintf("names a method that does not exist: %q; there are %s", w, strings.Join(methodNames(), ", "))
+			return "names a method that does not exist: " + methodNamed(w)
 		}
 		s.method = w
 		return ""
@@ -101,7 +122,14 @@ var solverKeys = map[string]setter{
 				return ""
 			}
 		}
-		return fmt.Sprintf("names a controller that does not exist: %q; there are %s", w, strings.Join(controllerNames(), ", "))
+		return "names a controller that does not exist: " + among(w, controllerNames())
+	}),
+	"max_growth": number(func(s *settings, x float64) string {
+		if !(x > 1) {
+			return "must be greater than 1"
+		}
+		s.growth = x
+		return ""
 	}),
 	"rtol": number(func(s *settings, x float64) string {
 		if !(x >= 0) || x >= 1 {
@@ -166,36 +194,16 @@ var sensKeys = map[string]setter{
 				return ""
 			}
 		}
-		return fmt.Sprintf("has no value %q; there are %s", w, strings.Join(modeNames, ", "))
+		return "has no value " + among(w, modeNames)
 	}),
 	"order": number(func(_ *settings, x float64) string {
-		if x != 1 {
-			return "is 1; second derivatives are not available in this version"
+		if x != 1 && x != 2 {
+			return "is 1 or 2"
 		}
 		return ""
 	}),
-	"control": word(func(s *settings, w string) string {
-		switch w {
-		case "on", "true":
-			s.control = true
-		case "off", "false":
-			s.control = false
-		default:
-			return "is on or off"
-		}
-		return ""
-	}),
-	"error": word(func(s *settings, w string) string {
-		switch w {
-		case "on", "true":
-			s.errors = true
-		case "off", "false":
-			s.errors = false
-		default:
-			return "is on or off"
-		}
-		return ""
-	}),
+	"control": onOff(func(s *settings) *bool { return &s.control }),
+	"error":   onOff(func(s *settings) *bool { return &s.errors }),
 	"rtol": number(func(s *settings, x float64) string {
 		if !(x > 0) || x >= 1 {
 			return "must be in (0, 1)"
@@ -203,10 +211,8 @@ var sensKeys = map[string]setter{
 		s.backward.RTol = x
 		return ""
 	}),
-	"atol": positive(func(s *settings, x float64) { s.backward.ATol = x }),
-	"check": func(*settings, typecheck.SettingValue) string {
-		return "is not available in this version; run odes verify"
-	},
+	"atol":  positive(func(s *settings, x float64) { s.backward.ATol = x }),
+	"check": func(s *settings, v typecheck.SettingValue) string { return s.setCheck(v) },
 }
 
 // observeKinds are the ways to meet observation times.
@@ -216,9 +222,31 @@ var observeKinds = map[string]solvers.ObserveKind{
 
 var modeNames = []string{"adjoint", "tangent", "forward", "continuous", "backsolve", "complex", "differences", "auto"}
 
-// laterMethods are names that the language reserves for methods to come.
-var laterMethods = []string{
-	"backward_euler", "trapezoidal", "implicit_midpoint", "sdirk2", "esdirk4", "rodas5p", "radau5", "bdf",
+// foreignMethods are other programs' names of methods, and what stands nearest to them here.
+var foreignMethods = map[string]string{
+	"rk45": "dopri5", "ode45": "dopri5", "dp5": "dopri5", "dopri": "dopri5", "dormandprince": "dopri5", "rk23": "bs3", "ode23": "bs3",
+	"ode78": "vern8", "ode89": "vern9", "ode113": "vern9", "dop": "dop853", "rungekutta4": "rk4", "runge_kutta": "rk4", "rk": "rk4", "adams": "vern7",
+	"lsoda": "auto", "vode": "auto", "cvode": "auto", "ode15s": "", "ode23s": "", "ode23t": "", "radau": "", "rosenbrock23": "", "rodas4": "", "stiff": "", "implicit": "",
+}
+
+// methodNamed tells what a name that is no method may have meant.
+func methodNamed(w string) string {
+	meant, known := foreignMethods[strings.ToLower(w)]
+	switch {
+	case known && meant != "":
+		return strconv.Quote(w) + "; write " + meant
+	case known:
+		return strconv.Quote(w) + "; there are no implicit methods in this version"
+	}
+	return among(w, append(methodNames(), "auto"))
+}
+
+// among tells what a wrong word may have meant, or else what there is.
+func among(w string, names []string) string {
+	if near := diag.DidYouMean(w, names); near != "" {
+		return strconv.Quote(w) + near
+	}
+	return strconv.Quote(w) + "; there are " + strings.Join(names, ", ")
 }
 
 func methodNames() []string {
@@ -275,11 +303,48 @@ func (s *settings) setATol(v typecheck.SettingValue) string {
 	}
 	s.solver.ATol, s.solver.ATols = atols[0], nil
 	if v.Array {
-		s.solver.ATols = atols
+		s.solver.ATols, s.atolAt = atols, v.Span
 		for _, a := range atols {
 			s.solver.ATol = min(s.solver.ATol, a) // what reports name
 		}
 	}
+	return ""
+}
+
+// listsStates reports a list of tolerances that has not one for each state.
+func (s *settings) listsStates(m *typecheck.Model, l *diag.List) bool {
+	n := 0
+	for _, x := range m.States {
+		n += x.Type.Shape.Size()
+	}
+	if len(s.solver.ATols) == 0 || len(s.solver.ATols) == n {
+		return true
+	}
+	l.Errorf(CodeSetting, s.atolAt, "solver.atol lists %d tolerances for %d states; there is one for each element, in the order of declaration", len(s.solver.ATols), n)
+	return false
+}
+
+// setCheck reads fd(directions = 3, tol = 1e-5).
+func (s *settings) setCheck(v typecheck.SettingValue) string {
+	const usage = "is fd(directions = 3, tol = 1e-5): the gradient is checked along random directions"
+	if v.Word != "fd" || v.Array || len(v.List) > 0 {
+		return usage
+	}
+	how := VerifyOptions{at: v.Span}
+	for _, k := range v.Keys {
+		x := k.Value.Number
+		switch {
+		case x == nil:
+			return usage
+		case k.Key == "directions" && *x >= 1 && *x == math.Floor(*x) && *x <= 1000:
+			how.Directions = int(*x)
+		case k.Key == "tol" && *x > 0 && *x < 1:
+			how.Tolerance = *x
+		default:
+			return usage
+		}
+	}
+	s.check = &how
 	return ""
 }
 
@@ -322,15 +387,21 @@ func (s *settings) setCheckpoint(v typecheck.SettingValue) string {
 		s.checkpoint = "all"
 		return ""
 	case "revolve", "binomial":
-		return fmt.Sprintf("%q is not available in this version; use all", v.Word)
+		return ""
 	}
-	return "is all"
+	return "is all, revolve or binomial"
+}
+
+// defaults are the settings of a model without blocks.
+func defaults() *settings {
+	s := &settings{method: "dopri5", mode: "adjoint", checkpoint: "all", threads: runtime.GOMAXPROCS(0)}
+	s.solver.RTol, s.solver.ATol = 1e-6, 1e-9
+	return s
 }
 
 // resolve reads the model's blocks and the overrides of opts.
 func (m *Model) resolve(opts Options, l *diag.List) *settings {
-	s := &settings{method: "dopri5", mode: "adjoint", checkpoint: "all", threads: runtime.GOMAXPROCS(0)}
-	s.solver.RTol, s.solver.ATol = 1e-6, 1e-9
+	s := defaults()
 	if err := simd.Err(); err != nil {
 		l.Errorf(CodeSetting, source.Span{}, "%v", err)
 	}
@@ -345,7 +416,7 @@ func (m *Model) resolve(opts Options, l *diag.List) *settings {
 			}
 			found = found || b.Name == want.name
 			for _, k := range b.Keys {
-				s.apply(want.keys, want.kind, k, l)
+				s.apply(want.keys, want.kind, k, inModel, l)
 			}
 		}
 		if !found {
@@ -363,11 +434,20 @@ func (m *Model) resolve(opts Options, l *diag.List) *settings {
 		text := source.NewFile("--"+o.Key, kind+" { "+key+" = "+o.Value+" }")
 		for _, b := range typecheck.ReadSettings(parser.Parse(text, &own), &own).Blocks {
 			for _, k := range b.Keys {
-				s.apply(keys, kind, k, &own)
+				s.apply(keys, kind, k, onDemand, &own)
 			}
 		}
-		for _, d := range own.All() { // the place is the option, not a text that nobody wrote
-			l.Add(diag.Diagnostic{Code: d.Code, Level: d.Level, Message: o.Key + " = " + o.Value + ": " + d.Message})
+		for i, d := range own.All() { // the place is the option, not a text that nobody wrote
+			if d.Code != CodeSetting && d.Code != typecheck.CodeSetting && d.Code != typecheck.CodeSettingValue {
+				if i > 0 {
+					break
+				}
+				d.Code = CodeSetting // it does not parse, and the first message says enough
+			}
+			if !strings.HasPrefix(d.Message, o.Key) {
+				d.Message = o.Key + " = " + o.Value + ": " + d.Message
+			}
+			l.Add(diag.Diagnostic{Code: d.Code, Level: d.Level, Message: d.Message})
 		}
 	}
 	if opts.Of != nil {
@@ -382,7 +462,10 @@ func (m *Model) resolve(opts Options, l *diag.List) *settings {
 	return s
 }
 
-func (s *settings) apply(keys map[string]setter, kind string, k typecheck.Setting, l *diag.List) {
+func (s *settings) apply(keys map[string]setter, kind string, k typecheck.Setting, from asked, l *diag.List) {
+	if s.later(kind, k, from, l) {
+		return
+	}
 	set, ok := keys[k.Key]
 	if !ok {
 		l.Errorf(CodeNoSuchRun, k.Span, "%s.%s is not available in this version", kind, k.Key)
@@ -391,6 +474,15 @@ func (s *settings) apply(keys map[string]setter, kind string, k typecheck.Settin
 	if wrong := set(s, k.Value); wrong != "" {
 		l.Errorf(CodeSetting, k.Span, "%s.%s %s", kind, k.Key, wrong)
 	}
+}
+
+// rule returns how steps are chosen.
+func (s *settings) rule() solvers.Rule {
+	r, _ := solvers.LookupController(s.controller)
+	if s.growth > 0 {
+		r.Grow = s.growth
+	}
+	return r
 }
 
 // tableau returns the method's table.

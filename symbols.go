@@ -2,6 +2,7 @@ package odes
 
 import (
 	"math"
+	"strings"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/types"
@@ -18,6 +19,27 @@ type Symbol struct {
 	Lo, Hi float64
 	// Values are those of a param, row-major; nil for everything else.
 	Values []float64
+}
+
+// DerivativeUnit returns the unit of the derivative of an objective, or of an
+// element of one, by v; "" when it is unknown or dimensionless.
+func (m *Model) DerivativeUnit(objective string, v Variable) string {
+	name, _, _ := strings.Cut(objective, "[")
+	for _, o := range m.checked.Objectives {
+		if o.Name != name {
+			continue
+		}
+		symbols := m.checked.Params
+		if v.Initial {
+			symbols = m.checked.States
+		}
+		for _, s := range symbols {
+			if u := o.Value.Type().Unit.Div(s.Type.Unit); s.Name == v.Name && u.Known() && !u.Plain() {
+				return u.String()
+			}
+		}
+	}
+	return ""
 }
 
 // Symbols lists the declared names in the order of their kinds above, params

@@ -89,3 +89,34 @@ objective J = final(x)
 		t.Errorf("two tolerances for three states: %v", err)
 	}
 }
+
+// TestGrowthOfSteps lets steps grow at different rates from a first one that is much too short.
+func TestGrowthOfSteps(t *testing.T) {
+	const model = `
+time t from 0 to 1
+param k = 1
+state x = 1
+x' = -k*x
+objective J = final(x)
+solver { h0 = 1e-6  controller = i }
+`
+	steps := func(growth string) int {
+		t.Helper()
+		s, err := tolerated(t, model, "solver.max_growth", growth)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Stats.Steps
+	}
+	own, err := tolerated(t, model)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if slow, five, ten := steps("2"), steps("5"), steps("10"); slow <= five || five <= ten || five != own.Stats.Steps {
+		t.Errorf("%d steps that may double, %d that may grow to five times, %d to ten; %d by the controller's own bound of 5", slow, five, ten, own.Stats.Steps)
+	}
+	_, err = tolerated(t, model, "solver.max_growth", "1")
+	if list := diag.Of(err); len(list) != 1 || list[0].Code != odes.CodeSetting {
+		t.Errorf("steps that may not grow: %v", err)
+	}
+}

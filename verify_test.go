@@ -87,13 +87,13 @@ func TestVerifyCatches(t *testing.T) {
 			t.Fatal(err)
 		}
 		for i := range out.Objectives {
-			out.Objectives[i].judge(1e-8)
+			out.Objectives[i].judge(1e-8, false)
 		}
 		if out.Objectives[0].Outcome != "ok" || out.Objectives[1].Outcome != "wrong" || !out.Wrong() {
 			t.Errorf("column %d: %+v", k, out.Objectives)
 		}
 		second := &Verification{Objectives: make([]Verdict, len(s.Values))}
-		if err := m.verifySecond(t.Context(), Options{}, s, second); err != nil {
+		if _, err := m.verifySecond(t.Context(), Options{}, s, second); err != nil {
 			t.Fatal(err)
 		}
 		if second.Objectives[0].Second > 1e-10 || second.Objectives[1].Second < 1e-10 {
@@ -113,7 +113,7 @@ func TestVerifyCatches(t *testing.T) {
 		t.Errorf("remainders are of order %.3f where the gradient is right and %.3f where it is not, want 2 and 1", a, b)
 	}
 	v := Verdict{Value: 1, Complex: math.NaN()}
-	if v.judge(1); v.Outcome != "wrong" {
+	if v.judge(1, false); v.Outcome != "wrong" {
 		t.Error("an error that is no number passes")
 	}
 }
@@ -142,5 +142,68 @@ func TestVerifyLarge(t *testing.T) {
 	}
 	if a, b := out.Objectives[0].Second, out.Objectives[1].Second; a > 1e-12 || b < 1e-9 {
 		t.Errorf("off by %g where the gradient is right and by %g where it is not", a, b)
+	}
+}
+
+// TestVerifyTightened verifies the gradient that sens_tol asked for, not that of the tolerances written.
+func TestVerifyTightened(t *testing.T) {
+	m, err := ParseFile(filepath.Join("examples", "vdp", "vdp_classic.ode"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	v, err := m.Verify(t.Context(), Options{Settings: []Setting{{"solver.rtol", "1e-3"}, {"solver.sens_tol", "1e-5"}}}, VerifyOptions{Seed: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, o := range v.Objectives {
+		if o.Outcome != "ok" || o.Complex > 1e-11 || math.Abs(o.Order-2) > 0.1 {
+			t.Errorf("%+v", o)
+		}
+	}
+}
+
+// TestVerifyApproximations verifies methods that differentiate first: what converges slowly is inaccurate and not wrong, and what does
+// not converge is wrong.
+func TestVerifyApproximations(t *testing.T) {
+	for _, c := range []struct {
+		model, objective string
+		settings         []Setting
+		want             string
+	}{
+		{"thermostat/thermostat", "cost", []Setting{{"sens.mode", "forward"}, {"solver.method", "euler"}, {"solver.rtol", "1e-4"}, {"solver.atol", "1e-4"}}, "inaccurate"},
+		{"vdp/vdp_classic", "x_T", []Setting{{"sens.mode", "backsolve"}}, "inaccurate"},
+		{"heat_adjoint/heat10", "mid", []Setting{{"sens.mode", "continuous"}, {"solver.method", "rkc2"}, {"solver.rtol", "1e-11"}, {"solver.atol", "1e-11"}}, "ok"},
+		{"vdp/vdp_classic", "x_T", []Setting{{"sens.mode", "continuous"}, {"sens.rtol", "0.1"}, {"sens.atol", "1"}, {"solver.rtol", "1e-3"}, {"solver.atol", "1e-3"}}, "inaccurate"},
+	} {
+		m, err := ParseFile(filepath.Join("examples", filepath.FromSlash(c.model)+".ode"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := m.Verify(t.Context(), Options{Settings: c.settings, Of: []string{c.objective}}, VerifyOptions{Seed: 1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o := v.Objectives[0]; o.Outcome != c.want {
+			t.Errorf("%s, %v: %+v, want %s", c.model, c.settings, o, c.want)
+		}
+	}
+}
+
+// TestVerifyNoise has gradients of which rounding leaves less and less: no comparison may call them wrong.
+func TestVerifyNoise(t *testing.T) {
+	m, err := ParseFile(filepath.Join("examples", "lorenz", "lorenz.ode"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, T := range []float64{30, 38, 60} {
+		v, err := m.Verify(t.Context(), Options{Set: []Assignment{{"T", []float64{T}}}, Settings: []Setting{{"solver.rtol", "1e-8"}}}, VerifyOptions{Seed: 3})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range v.Objectives {
+			if o.Outcome == "wrong" {
+				t.Errorf("T = %v: %+v", T, o)
+			}
+		}
 	}
 }

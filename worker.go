@@ -23,6 +23,9 @@ type worker struct {
 	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
 	shared *call
 
+	steps, pulls wholeSteps
+	large        largeSteps
+
 	// cut marks states whose initial value is given from outside: parameters do not reach it.
 	cut     []bool
 	initial []float64 // [N]; read where cut
@@ -41,6 +44,8 @@ type worker struct {
 	one        []float64 // scratch [max(guards, instants)·L], zero between calls
 	functional []float64 // scratch [F·L]
 	seen       []int     // per element of the functional vector: how often it was read this run
+
+	columns map[string]part // where the active parameters stand in a row of the gradient
 
 	instants     []solvers.Instant // nil until somebody asks
 	instantsMove bool              // instants depend on discretes
@@ -153,6 +158,11 @@ func (w *worker) refresh() {
 		_, _ = transform(calls, fresh)
 	}
 	_, _ = fresh(w.shared)
+	_, _ = fresh(w.steps.call)
+	_, _ = fresh(w.pulls.call)
+	for _, v := range []*largeProgram{&w.large.first, &w.large.again, &w.large.back} {
+		_, _ = fresh(v.call)
+	}
 	if w.value.once != nil {
 		w.value.once.run(&w.in, &w.out)
 	}

@@ -23,9 +23,16 @@ func (w *worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 		return
 	}
 	w.t[0] = t
-	w.in[primal][vecY] = y
-	w.out[primal][vecRho], w.out[primal][vecTruth] = rho, w.truth
-	w.value.guards.run(&w.in, &w.out)
+	w.out[primal][vecTruth] = w.truth
+	if s := &w.small; s.y != nil {
+		copy(s.y, y)
+		w.in[primal][vecY], w.out[primal][vecRho] = s.y, w.rho
+		w.value.guards.still(&w.in, &w.out)
+		copy(rho, w.rho)
+	} else {
+		w.in[primal][vecY], w.out[primal][vecRho] = y, rho
+		w.value.guards.run(&w.in, &w.out)
+	}
 	for i, x := range w.truth {
 		truth[i] = x != 0
 	}
@@ -75,7 +82,7 @@ func (w *worker) Instants() []solvers.Instant {
 	for i, in := range w.model.compiled.InstantList {
 		list[i] = solvers.Instant{
 			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Site: i,
-			Period: in.Period, To: in.To, Count: in.Count, Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
+			Period: in.Period, To: in.To, Count: in.Count, Modes: in.Modes, Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
 		}
 	}
 	w.instants = list

@@ -93,6 +93,7 @@ func (w *worker) Pull(t float64, y, kb, yb, tb []float64) {
 
 // Forget implements solvers.Revisitor.
 func (w *worker) Forget() {
+	w.Visit(-1)
 	for i := range w.visits.valid {
 		w.visits.valid[i] = false
 	}

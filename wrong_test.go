@@ -14,7 +14,7 @@ import (
 
 var updateWrong = flag.Bool("update-wrong", false, "write testdata/wrong.golden")
 
-// TestWrongPrograms parses and compiles every program of testdata/wrong. All
+// TestWrongPrograms checks every program of testdata/wrong. All
 // that the reader is told is one golden file, to be read as a whole.
 func TestWrongPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/wrong/*.ode")
@@ -28,7 +28,7 @@ func TestWrongPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := filepath.Base(path)
-		_, err = Parse(name, string(text), ParseOptions{Files: os.DirFS(filepath.Dir(path))})
+		_, _, err = Check(name, string(text), ParseOptions{Files: os.DirFS(filepath.Dir(path))})
 		list := diag.Of(err)
 		if len(list) == 0 {
 			t.Errorf("%s: nothing is wrong with it: %v", name, err)

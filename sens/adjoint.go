@@ -178,11 +178,12 @@ type sweep struct {
 	first         int         // row of the block
 	tell          func(i int) // that step i is crossed
 
-	step   solvers.Step
-	dense  solvers.Step // with stages of its own, to be interpolated
-	loaded int          // the step that dense is, -1 for none
-	mark   solvers.Mark
-	pt     Point
+	step    solvers.Step
+	dense   solvers.Step // with stages of its own, to be interpolated
+	loaded  int          // the step that dense is, -1 for none
+	limited limitedCotangent
+	mark    solvers.Mark
+	pt      Point
 
 	fb         []float64 // [F·L] functionals
 	yb, tb, db []float64 // [N·L], [L], [D·L]: state, time and discretes at the present point
@@ -235,7 +236,7 @@ func (s *sweep) slopes(res *Result, limit float64) slopes {
 		}
 		s.pullGuard(e.Index, st)
 		s.g.WantH = true
-		s.method.Pull(s.sys, st, &s.g)
+		s.method.Pull(s.field(i, st), st, &s.g)
 		rates[i] = s.g.H[0]
 		for j := range grad {
 			grad[j] = s.gy[j*l]
@@ -243,6 +244,18 @@ func (s *sweep) slopes(res *Result, limit float64) slopes {
 		res.judge(s.sys, e.Index, st, rates[i], grad, limit)
 	}
 	return rates
+}
+
+// field returns the system, within the limits of step i.
+func (s *sweep) field(i int, st *solvers.Step) solvers.CotangentField {
+	if s.timeless {
+		return s.sys
+	}
+	if b, any := limitsOf(s.run, i, st); any {
+		s.limited = limitedCotangent{s.sys, b}
+		return &s.limited
+	}
+	return s.sys
 }
 
 // pullGuard makes s.g the cotangents of the end of st from a guard there, weighted by s.w.
@@ -327,7 +340,7 @@ func (s *sweep) inside(i int) error {
 	clear(s.yo)
 	clear(s.w)
 	s.obj.ObservePull(site, &s.pt, s.fb, s.yo, s.db, s.yo, s.db, s.w)
-	method.InterpolatePull(s.sys, &s.dense, s.mark.Theta, s.yo, s.w)
+	method.InterpolatePull(s.field(i, &s.dense), &s.dense, s.mark.Theta, s.yo, s.w)
 	if !s.instants[s.mark.Instant].Fixed {
 		s.sys.InstantPull(s.mark.Instant, s.w)
 	}
@@ -357,7 +370,8 @@ func (s *sweep) cross(i int) error {
 	s.visit(i)
 	c.Y1, c.T1, c.DQ = s.yb, s.tb, s.fb[:len(s.gq)]
 	c.WantH = e.Kind != solvers.EndFree && !s.timeless
-	s.method.Pull(s.sys, st, c)
+	field := s.field(i, st)
+	s.method.Pull(field, st, c)
 	switch e.Kind {
 	case solvers.EndClip:
 		if s.timeless {
@@ -382,7 +396,7 @@ func (s *sweep) cross(i int) error {
 		} else {
 			s.visit(i)
 		}
-		s.method.Pull(s.sys, st, &s.g)
+		s.method.Pull(field, st, &s.g)
 		addTo(c.T0, s.g.T0)
 		addTo(c.Y0, s.g.Y0)
 	}

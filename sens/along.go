@@ -9,8 +9,9 @@ import (
 // Along replays the run once, with the parameters moved along dp[P] and the
 // initial values along dy0[N] (nil: not at all), and returns the derivatives of
 // all objectives in that direction: what a gradient must give as an inner
-// product, at the cost of one run whatever P is.
-func (c *ComplexStep) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64) ([]float64, error) {
+// product, at the cost of one run whatever P is. They are taken after a move of length at along the
+// same direction: 0 for the run itself; one of rounding tells what rounding does to them.
+func (c *ComplexStep) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64, at float64) ([]float64, error) {
 	const tiny = 0x1p-100
 	w := c.New()
 	var res Result
@@ -19,10 +20,10 @@ func (c *ComplexStep) Along(ctx context.Context, run *solvers.Trajectory, dp, dy
 		return nil, err
 	}
 	for i, d := range dp {
-		r.p[i] += complex(0, tiny*d)
+		r.p[i] += complex(float64(at*d), tiny*d)
 	}
 	for _, d := range dy0 {
-		r.dy0 = append(r.dy0, complex(0, tiny*d))
+		r.dy0 = append(r.dy0, complex(float64(at*d), tiny*d))
 	}
 	if err := r.again(ctx, -1, 0); err != nil {
 		return nil, err

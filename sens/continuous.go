@@ -123,7 +123,8 @@ func (s *sweep) fieldSlopes(res *Result, limit float64) slopes {
 		st := &s.step
 		s.run.Load(i, st)
 		s.sys.Enter(s.run.Held(i))
-		s.sys.Eval(st.T1, st.Y1, k)
+		b, _ := limitsOf(s.run, i, st)
+		s.sys.Eval(b.within(st.T1), st.Y1, k)
 		for j := range s.w {
 			s.w[j] = 1
 		}

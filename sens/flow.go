@@ -22,6 +22,7 @@ type flow struct {
 	rtol   float64
 	atol   float64
 	again  bool // the state is integrated back along with λ
+	limits      // of the step that is being crossed
 
 	n, q     int
 	current  int // the recorded step that is being crossed, -1 for none
@@ -30,6 +31,7 @@ type flow struct {
 	h        float64 // length to try next, negative; 0: not known
 	tol      solvers.Tolerance
 	size     float64 // the largest |λ| met in this sweep
+	least    float64 // the smallest absolute tolerance
 	err      []float64
 	work     []float64
 	y, k     []float64 // [N], [N+Q]
@@ -86,7 +88,7 @@ func (f *flow) Eval(t float64, z, k []float64) {
 		f.recorded(t)
 	}
 	copy(f.kb, lam)
-	f.field.Pull(t, y, f.kb, kl, f.tb)
+	f.field.Pull(f.within(t), y, f.kb, kl, f.tb)
 	for i, x := range kl {
 		kl[i] = -x
 	}
@@ -105,9 +107,30 @@ func (f *flow) recorded(t float64) {
 // begin prepares for another sweep.
 func (f *flow) begin() {
 	f.current, f.h, f.size, f.fresh = -1, 0, 0, false
+	f.least = f.rounding()
 	if f.ctl != nil {
 		f.ctl.Reset()
 	}
+}
+
+// rounding is a size of λ that is nothing beside the objective: an absolute tolerance below it would be one of
+// rounding errors, as where the adjoint of an integral begins with zeros.
+func (f *flow) rounding() float64 {
+	value := 1.0
+	if o := f.sweep.first; o < f.objectives {
+		value = math.Abs(f.res.Psi[o])
+	}
+	if n := f.run.Steps(); n > 0 {
+		f.run.Load(n-1, &f.sweep.step)
+	}
+	size := 1.0
+	for _, y := range f.sweep.step.Y1 {
+		size = max(size, math.Abs(y))
+	}
+	if least := float64(0x1p-52*value) / size; least < math.MaxFloat64 {
+		return least
+	}
+	return 0
 }
 
 // enter starts to cross step i backwards: where its end moves, λ takes the part of that.
@@ -115,6 +138,7 @@ func (f *flow) enter(i int) {
 	f.current = i
 	e := f.run.LoadDense(i, &f.dense)
 	st := &f.dense
+	f.limits, _ = limitsOf(f.run, i, st)
 	copy(f.kb[f.n*f.l:], f.fb[:f.q*f.l])
 	if st.H > 0 {
 		f.settle()
@@ -156,7 +180,7 @@ func (f *flow) enter(i int) {
 
 // move adds way·(f·λ + r·q̄) at (t, y) to the cotangent of time.
 func (f *flow) move(t float64, y []float64, way float64) {
-	f.sys.Eval(t, y, f.k)
+	f.sys.Eval(f.within(t), y, f.k)
 	for i, v := range f.k {
 		from := f.sweep.yb
 		at := i
@@ -270,7 +294,7 @@ func (f *flow) first(left float64) {
 	f.fresh = true
 	f.scale(f.st.Y0)
 	f.h = solvers.InitialStep(f, f.method.Info(), &f.tol, f.st, left, f.work)
-	if f.h == 0 || f.h != f.h {
+	if f.h == 0 || f.h != f.h || f.size == 0 {
 		f.h = left
 	}
 }
@@ -285,7 +309,7 @@ func (f *flow) scale(z []float64) {
 	}
 	abs := f.atol
 	if abs == 0 {
-		abs = float64(float64(1e-3*f.rtol) * f.size)
+		abs = max(float64(float64(1e-3*f.rtol)*f.size), f.least)
 	}
 	for i := len(f.tol.Abs) - f.n*f.l; i < len(f.tol.Abs); i++ {
 		f.tol.Abs[i] = abs
@@ -330,7 +354,7 @@ func (f *flow) gather() {
 		for i, x := range f.fb[:f.q*f.l] {
 			tail[i] = float64(-weight * x)
 		}
-		f.sys.Pull(t, y, f.kb, f.yb, f.tb)
+		f.sys.Pull(f.within(t), y, f.kb, f.yb, f.tb)
 		copy(tail, f.fb[:f.q*f.l])
 	})
 }

@@ -47,6 +47,7 @@ func (w *walk) flowStep(i int, inside bool) {
 	} else {
 		w.run.Load(i, st)
 	}
+	w.enterStep(i, st)
 	if i == 0 || w.run.End(i-1).Kind != solvers.EndFree {
 		w.move(st.T, st.Y0, w.td, -1)
 	}
@@ -83,7 +84,7 @@ func (w *walk) flowStep(i int, inside bool) {
 
 // move adds way·f td at (t, y) to the tangents of the state, and way·r td to those of the quadratures.
 func (w *walk) move(t float64, y, td []float64, way float64) {
-	w.sys.Eval(t, y, w.k)
+	w.sys.Eval(w.limited.within(t), y, w.k)
 	n := len(y)
 	for i, v := range w.k {
 		to, at := w.yd, i
@@ -109,7 +110,7 @@ func (w *walk) flowInside() error {
 	m := &w.mark
 	clear(w.w) // the start and the length of the step do not move, nor does a fixed time
 	moving := !w.instants[m.Instant].Fixed
-	method.InterpolatePush(w.sys, &w.dense, &w.d, m.Theta, w.w, w.yp)
+	method.InterpolatePush(w.field, &w.dense, &w.d, m.Theta, w.w, w.yp)
 	if moving {
 		w.sys.InstantPush(m.Instant, w.w)
 		w.sys.Eval(m.T, m.Yp, w.k)
@@ -126,7 +127,7 @@ func (w *walk) flowInside() error {
 
 // fieldSlope is the rate of a guard with the field at the end of the step in place of the step's own derivative by its length.
 func (w *walk) fieldSlope(st *solvers.Step, guard int) float64 {
-	w.sys.Eval(st.T1, st.Y1, w.k)
+	w.sys.Eval(w.limited.within(st.T1), st.Y1, w.k)
 	l := w.l
 	for i, v := range w.k[:len(st.Y0)] {
 		for j := range l {

@@ -39,6 +39,8 @@ type replay struct {
 	span           float64
 	open           bool // yg and dg hold the left limits of the present group
 	steps          int
+	start          bool // the step begins where it was chosen to
+	field          limitedComplex
 }
 
 func newReplay(w *ComplexWorker, run *solvers.Trajectory) *replay {
@@ -78,6 +80,7 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 			if r.rec.H > 0 {
 				r.open = false
 			}
+			r.start = i == 0 || r.run.End(i-1).Kind != solvers.EndFree
 			t = r.forward(t, e)
 			r.steps++
 		}
@@ -142,7 +145,7 @@ func (r *replay) within(m *solvers.Mark) {
 		at = r.System.Instant(m.Instant)
 	}
 	theta := elem.CDiv(at-s.T, s.H)
-	r.Method.InterpolateComplex(r.System, s, theta, r.yp)
+	r.Method.InterpolateComplex(&r.field, s, theta, r.yp)
 	r.Objectives.Observe(Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}, at, r.yp, r.d, r.yp, r.d, r.f)
 }
 
@@ -160,7 +163,7 @@ func (r *replay) forward(t complex128, e solvers.End) complex128 {
 	copy(s.Y0, r.y)
 	switch e.Kind {
 	case solvers.EndFree:
-		r.take(complex(r.rec.H, 0))
+		r.take(complex(r.rec.H, 0), false)
 	case solvers.EndClip:
 		grouped := r.open && r.rec.H == 0 // the time was set by the discretes before the group
 		if grouped {
@@ -175,9 +178,9 @@ func (r *replay) forward(t complex128, e solvers.End) complex128 {
 		}
 		// The recorded step may miss the time by rounding; the length of a step of no length is only its change.
 		s.H, s.T1 = end-t, end
-		r.Method.StepComplex(r.System, s)
+		r.retake(true)
 	case solvers.EndRoot:
-		r.take(r.root(e.Index))
+		r.take(r.root(e.Index), true)
 	}
 	copy(r.y, s.Y1)
 	for i, dq := range s.DQ {
@@ -186,16 +189,23 @@ func (r *replay) forward(t complex128, e solvers.End) complex128 {
 	return s.T1
 }
 
-func (r *replay) take(h complex128) {
+// take makes a step of length h, whose end was chosen or not.
+func (r *replay) take(h complex128, end bool) {
 	r.step.H, r.step.T1 = h, r.step.T+h
-	r.Method.StepComplex(r.System, r.step)
+	r.retake(end)
+}
+
+func (r *replay) retake(end bool) {
+	b, _ := limitsBetween(r.start, end, real(r.step.T), real(r.step.T1))
+	r.field = limitedComplex{r.System, b}
+	r.Method.StepComplex(&r.field, r.step)
 }
 
 // root returns the length at which guard i is zero at the end of the step: a
 // few Newton iterations from the recorded length, with the slope by a difference.
 func (r *replay) root(i int) complex128 {
 	guard := func(h complex128) complex128 {
-		r.take(h)
+		r.take(h, true)
 		return r.System.Guard(i, r.step.T1, r.step.Y1)
 	}
 	h := complex(r.rec.H, 0)

@@ -84,6 +84,8 @@ type walk struct {
 	open       bool      // yg and dg are of the present group
 	fd, psid   []float64
 	r, w       []float64
+	field      solvers.TangentField // sys, within the limits of the present step
+	limited    limitedTangent
 	k          []float64 // [N+Q], where the field carries the derivatives instead of the steps; otherwise nil
 }
 
@@ -113,6 +115,7 @@ func (w *walk) slopes(limit float64) {
 		}
 		st := &w.step
 		w.run.Load(i, st)
+		w.enterStep(i, st)
 		w.sys.Enter(w.run.Held(i))
 		w.sys.EnterPush(w.dd)
 		if w.k != nil {
@@ -142,7 +145,16 @@ func (w *walk) slopes(limit float64) {
 // push moves w.d through a step, from the present tangents and w.d.H.
 func (w *walk) push(st *solvers.Step) {
 	w.d.T0, w.d.Y0 = w.td, w.yd
-	w.method.Push(w.sys, st, &w.d)
+	w.method.Push(w.field, st, &w.d)
+}
+
+// enterStep prepares for pushes through step i.
+func (w *walk) enterStep(i int, st *solvers.Step) {
+	b, any := limitsOf(w.run, i, st)
+	w.limited = limitedTangent{w.sys, b}
+	if w.field = w.sys; any {
+		w.field = &w.limited
+	}
 }
 
 // block walks in directions first … first+L-1: parameters, and beyond them initial values.
@@ -222,7 +234,7 @@ func (w *walk) pushInside() error {
 	if !w.instants[w.mark.Instant].Fixed {
 		w.sys.InstantPush(w.mark.Instant, w.w)
 	}
-	method.InterpolatePush(w.sys, &w.dense, &w.d, w.mark.Theta, w.w, w.yp)
+	method.InterpolatePush(w.field, &w.dense, &w.d, w.mark.Theta, w.w, w.yp)
 	w.pt = pointOf(&w.mark)
 	w.obj.ObservePush(site, &w.pt, w.w, w.yp, w.dd, w.yp, w.dd, w.fd)
 	return nil
@@ -238,6 +250,7 @@ func (w *walk) pushStep(i int, inside bool) {
 	} else {
 		w.run.Load(i, st)
 	}
+	w.enterStep(i, st)
 	clear(d.H)
 	switch e.Kind {
 	case solvers.EndClip:

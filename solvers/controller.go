@@ -101,19 +101,32 @@ func Controllers() []Rule {
 // NewController returns the controller called name for the estimates of m; the
 // empty name means DefaultController. It reports whether there is one of that name.
 func NewController(name string, m Info) (Controller, bool) {
+	r, ok := LookupController(name)
+	if !ok {
+		return nil, false
+	}
+	return r.Controller(m), true
+}
+
+// LookupController returns the rule called name; the empty name means DefaultController.
+func LookupController(name string) (Rule, bool) {
 	if name == "" {
 		name = DefaultController
 	}
 	for _, r := range rules {
-		switch {
-		case r.Name != name:
-		case name == "odeint":
-			return &odeint{order: float64(m.Order), estimate: float64(max(m.Embedded, 2))}, true
-		default:
-			return NewFilter(r, m), true
+		if r.Name == name {
+			return r, true
 		}
 	}
-	return nil, false
+	return Rule{}, false
+}
+
+// Controller returns the controller of r for the estimates of m.
+func (r Rule) Controller(m Info) Controller {
+	if r.Name == "odeint" {
+		return &odeint{order: float64(m.Order), estimate: float64(max(m.Embedded, 2)), most: log2(r.Grow / 0.9)}
+	}
+	return NewFilter(r, m)
 }
 
 // Filter is the Controller of a Rule.
@@ -156,7 +169,7 @@ func (c *Filter) Judge(h, err float64) (bool, float64) {
 	x = math.FMA(r.Beta[2], c.err[1], x)
 	x = -x / c.k
 	grown := 0.0
-	if c.steps > 0 {
+	if c.steps > 0 && r.Alpha != [2]float64{} {
 		grown = log2(max(math.Abs(h/c.h), 0x1p-100))
 		x = math.FMA(-r.Alpha[0], grown, x)
 		x = math.FMA(-r.Alpha[1], c.grown, x)
@@ -176,9 +189,13 @@ func (c *Filter) Judge(h, err float64) (bool, float64) {
 
 // odeint is Boost.odeint's rule. With p the order of the method and q that of
 // the estimate: ε > 1 rejects and multiplies h by max(0.9 ε^(-1/(q-1)), 0.2);
-// ε < 0.5 multiplies it by 0.9 max(ε, 5^-p)^(-1/p), which is at most 4.5; between
-// them it is kept. It has no memory.
-type odeint struct{ order, estimate float64 }
+// ε < 0.5 multiplies it by 0.9 max(ε, 5^-p)^(-1/p), which is at most 4.5 (with
+// another bound, Grow/0.9 takes the place of 5); between them it is kept. It has
+// no memory.
+type odeint struct {
+	order, estimate float64
+	most            float64 // log₂ Grow/0.9
+}
 
 // Reset does nothing.
 func (c *odeint) Reset() {}
@@ -191,8 +208,7 @@ func (c *odeint) Judge(h, err float64) (bool, float64) {
 	case err > 1:
 		return false, float64(h * max(float64(0.9*exp2(-log2(err)/(c.estimate-1))), 0.2))
 	case err < 0.5:
-		const log5 = 2.321928094887362
-		e := -log5 * c.order
+		e := float64(-c.most * c.order)
 		if err > 0 {
 			e = max(e, log2(err))
 		}

@@ -157,6 +157,12 @@ func TestControllerFormulas(t *testing.T) {
 	if _, h := c.Judge(1, 2); !near(h, 0.9*pow(2, -1.0/3), 1e-9) {
 		t.Errorf("odeint shrinks to %v", h)
 	}
+	for _, r := range Controllers() {
+		r.Grow = 1.5
+		if _, h := r.Controller(m).Judge(1, 0); !near(h, 1.5, 1e-9) {
+			t.Errorf("%s grows to %v, not to 1.5", r.Name, h)
+		}
+	}
 	if _, ok := NewController("none", m); ok {
 		t.Error("there is a controller of an unknown name")
 	}

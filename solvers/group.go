@@ -21,7 +21,7 @@ type member struct {
 
 // groupState is the part of a Solver that handles what happens at one time.
 type groupState struct {
-	mover string   // an event of the group whose time moves with parameters; "" for none
+	fired []member // events of the group that have times of their own
 	wave  []member // in order of application
 	sites []member // observations, after everything else
 	end   member
@@ -60,7 +60,7 @@ func (s *Solver) meet(pending bool) error {
 		length, y, t = s.trial.H, s.trial.Y1, s.trial.T1
 	}
 	tol := s.eventTol(t, length)
-	s.wave, s.sites, s.ends, s.names, s.mover = s.wave[:0], s.sites[:0], false, s.names[:0], ""
+	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
 	s.due(t + tol)
 	if pending && len(s.guards) > 0 {
 		s.gather(t, y, tol)
@@ -88,8 +88,13 @@ func (s *Solver) meet(pending bool) error {
 				s.held[j] = false
 			}
 			for j := i + 1; j < len(s.wave); j++ {
-				if s.wave[j].kind == MarkMode {
-					s.held[s.guards[s.wave[j].guard].Mode] = true
+				switch later := &s.wave[j]; later.kind {
+				case MarkMode:
+					s.held[s.guards[later.guard].Mode] = true
+				case MarkRemode:
+					for _, k := range s.sched.list[later.instant].Modes {
+						s.held[k] = true
+					}
 				}
 			}
 			m := &s.wave[i]
@@ -134,6 +139,7 @@ func (s *Solver) meet(pending bool) error {
 		return err
 	}
 	if s.ends && !stopped {
+		s.beside(&s.end, Finish)
 		if err := s.until(&s.end, &pending); err != nil {
 			return err
 		}
@@ -299,13 +305,14 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		s.stats.Events++
 		s.lastEvent, s.lastTime = name, s.t
 		crowd := h.fired(s.t, s.span)
+		s.settleState()
 		copy(s.y, s.yp)
 		copy(s.d, s.dp)
 		if !finite(s.y) || !finite(s.d) {
 			return false, &NonFiniteError{Place: s.place(nil), What: "the state after the body of " + name, Stage: -1}
 		}
-		if m.instant < 0 || !s.sched.list[m.instant].Fixed {
-			s.mover = name
+		if !m.caused {
+			s.fired = append(s.fired, *m)
 		}
 		if crowd {
 			return false, s.chatters(name, h, "fired 100 times within 1e-9 of the time span")
@@ -398,11 +405,9 @@ func (s *Solver) moved(i int) bool {
 
 // observe lets the sites of a group be read.
 func (s *Solver) observe(jumped bool, pending *bool) error {
-	if len(s.sites) > 0 && s.mover != "" && !alike(s.y, s.yg) {
-		s.warn(Warning{Kind: Tie, T: s.t, Name: s.mover, Other: Observation, Instant: -1})
-	}
 	for i := range s.sites {
 		m := &s.sites[i]
+		s.beside(m, Observation)
 		if err := s.until(m, pending); err != nil {
 			return err
 		}

@@ -11,6 +11,9 @@ type Step struct {
 	K  []float64 // [stages + dense stages][N+Q] stage derivatives
 
 	Dense bool // the rows of K past the stages are filled; Step clears it
+
+	E         []float64 // [N+Q] what Error writes, if Estimated; may be nil
+	Estimated bool      // who made the step knows its error; Step clears it
 }
 
 // Method is a one-step method: it owns the step, its tangent and its

@@ -51,6 +51,9 @@ func (tol *Tolerance) Norm(s *Step, e, q []float64) float64 {
 		}
 		return tol.withQuadratures(&a, s, e, q)
 	}
+	if tol.Kind == NormRMS && n <= 4 && tol.QuadRel == 0 && tol.QuadAbs == 0 {
+		return tol.few(s, e)
+	}
 	for i, y := range s.Y0 {
 		sc := tol.scale(i, y, s.Y1[i])
 		finite := sc <= math.MaxFloat64
@@ -65,6 +68,24 @@ func (tol *Tolerance) Norm(s *Step, e, q []float64) float64 {
 		a.add(i, quotient(e[i], sc))
 	}
 	return tol.withQuadratures(&a, s, e, q)
+}
+
+// few is Norm in root mean square for one to four states: the same sums.
+func (tol *Tolerance) few(s *Step, e []float64) float64 {
+	var square [4]float64
+	n := len(s.Y0)
+	if n == 0 {
+		return 0
+	}
+	for i, y := range s.Y0 {
+		sc := tol.scale(i, y, s.Y1[i])
+		if !(sc <= math.MaxFloat64) {
+			return math.NaN()
+		}
+		x := quotient(e[i], sc)
+		square[i&3] = float64(x * x)
+	}
+	return math.Sqrt(((square[0] + square[2]) + (square[1] + square[3])) / float64(n))
 }
 
 // withQuadratures completes the norm.

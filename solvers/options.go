@@ -112,8 +112,12 @@ const (
 	// Grazing: a trajectory meets a guard nearly tangentially, so the event may come or go with a tiny
 	// change of parameters. Value is the ratio of the guard's slope to what it would be head-on.
 	Grazing WarningKind = iota
-	// Tie: two simultaneous events give different results in the other order. Other names the second.
+	// Tie: two simultaneous events give different results in the other order. Other names the second. Apart tells that
+	// their times can come apart, so that no priority mends it.
 	Tie
+	// Bend: two simultaneous events give the same result in either order, but moved apart it changes
+	// differently to either side, so that derivatives are one-sided.
+	Bend
 	// Outside: an explicit time Value lies outside the time span, so it never comes.
 	Outside
 	// Rest: an event's guard turned back within rounding after its body; it will not fire again until
@@ -124,9 +128,12 @@ const (
 	Stiff
 )
 
-// Observation is the Other of a Tie between an event that moves and an
-// observation that does not: on one side of it the observation sees the jump.
-const Observation = "an observation"
+// Observation is the Other of a Tie between an event and an observation whose times can come apart: on one side of
+// it the observation sees the jump. Finish is that of one between an event and the end.
+const (
+	Observation = "an observation"
+	Finish      = "the end"
+)
 
 // Warning is something the user should know about a run that did not fail.
 type Warning struct {
@@ -134,6 +141,7 @@ type Warning struct {
 	T       float64
 	Name    string // of the event or mode; for Outside also "site" and the like
 	Other   string
+	Apart   bool
 	Instant int // index into Instants for Outside, otherwise -1
 	Value   float64
 }

@@ -46,7 +46,8 @@ type scheme struct {
 	e3   terms     // of the second estimate of a combined pair
 	live []bool    // [stages]: whether y₁ depends on the stage
 	beta [][]float64
-	dps  []int // rows of K with a β
+	dps  []int       // rows of K with a β
+	node [][]float64 // [stages]: β at the nodes, where guards are sampled in every step
 
 	// at is column j of A above row b: the terms of stage j's cotangent over
 	// ȳ₁ (row 0 of yb) and Ȳ_i (row 1+i), in this order.
@@ -138,6 +139,13 @@ func newScheme(t *Tableau) *scheme {
 			r.beta = append(r.beta, beta)
 		}
 	}
+	for _, c := range r.c[:s] {
+		at := make([]float64, len(r.beta))
+		for j, p := range r.beta {
+			at[j] = poly(p, c)
+		}
+		r.node = append(r.node, at)
+	}
 	r.gauge()
 	return r
 }
@@ -167,6 +175,7 @@ func NewStep(m Info, size Size) *Step {
 		Y0: make([]float64, size.N),
 		Y1: make([]float64, size.N),
 		DQ: make([]float64, size.Q),
+		E:  make([]float64, w),
 		K:  make([]float64, (m.Stages+m.DenseStages)*w),
 	}
 }
@@ -221,7 +230,10 @@ func (r *RungeKutta) value(s *Step, i int) []float64 {
 // Step fills K, Y1 and DQ.
 func (r *RungeKutta) Step(f Field, s *Step, reuse bool) {
 	w, stages := r.w, r.info.Stages
-	s.Dense = false
+	s.Dense, s.Estimated = false, false
+	if whole, ok := f.(Stepper); ok && whole.MakeStep(r.tab, s, reuse) {
+		return
+	}
 	if !reuse {
 		f.Eval(s.T, s.Y0, s.K[:w:w])
 	}
@@ -244,6 +256,10 @@ func (r *RungeKutta) Step(f Field, s *Step, reuse bool) {
 // Error writes e[N+Q] = h Σ (b_i - b̂_i) k_i, or the combination of two such
 // estimates that Tableau.E3 describes.
 func (r *RungeKutta) Error(s *Step, e []float64) {
+	if s.Estimated {
+		copy(e, s.E)
+		return
+	}
 	r.e.combine(e, r.zero, s.H, s.K, r.w)
 	if len(r.e3.c) == 0 {
 		return
@@ -269,8 +285,12 @@ func (r *RungeKutta) Interpolate(f Field, s *Step, theta float64, y []float64) {
 		return
 	}
 	r.extend(f, s)
-	for j, p := range r.beta {
-		r.theta.c[j] = poly(p, theta)
+	if i := slices.Index(r.info.Nodes, theta); i >= 0 {
+		copy(r.theta.c, r.node[i])
+	} else {
+		for j, p := range r.beta {
+			r.theta.c[j] = poly(p, theta)
+		}
 	}
 	r.theta.combine(y, s.Y0, s.H, s.K, r.w)
 }

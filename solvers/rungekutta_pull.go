@@ -19,6 +19,9 @@ func (r *RungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 		r.pullSeeded(f, s, c)
 		return
 	}
+	if whole, ok := f.(StepPuller); ok && !c.WantH && whole.PullStep(r.tab, s, c) {
+		return
+	}
 	n, w, l := r.n, r.w, r.l
 	copy(r.yb[:n*l], c.Y1)
 	copy(c.T0, c.T1)

@@ -59,14 +59,14 @@ type Sink interface {
 	Mark(m *Mark) error
 }
 
-// Lender is a Sink that keeps the stages of steps, and would rather have them
-// computed in its own memory than copy them. It must not interpolate the steps
-// it is passed: there is no room for stages of the dense output.
+// Lender is a Sink that keeps the stages of steps and their ends, and would rather
+// have them computed in its own memory than copy them. It must not interpolate the
+// steps it is passed: there is no room for stages of the dense output.
 type Lender interface {
 	Sink
-	// Lend returns memory for the stages of the next step that is passed, or nil. It may be called again
-	// for the same step.
-	Lend() []float64
+	// Lend returns memory for y1 and the stages of the next step that is passed, or nil. It may be called
+	// again for the same step. What was passed may be read from there until the run ends.
+	Lend() (y1, k []float64)
 }
 
 // Sinks passes a run on to several sinks, in order.

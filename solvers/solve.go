@@ -48,8 +48,11 @@ type Solver struct {
 
 	trial, kept, spare *Step
 	lender             Lender    // nil for none
-	lent               bool      // trial.K is the lender's
-	own                []float64 // and this was trial.K before
+	lent               bool      // trial.K and trial.Y1 are the lender's
+	own, ownY          []float64 // and this they were before
+	away               bool      // trial.Y0 is the lender's
+	home               []float64 // and this it was before
+	slopeAway          []float64 // f(t, y) in memory of the lender; nil: in trial.K
 	err                []float64 // [N+Q]
 	work               []float64 // [2N+Q]
 
@@ -124,6 +127,7 @@ func (s *Solver) placed(err error) error {
 // begin sets everything for the start of a run and handles what happens there.
 func (s *Solver) begin() error {
 	s.stats = Stats{Warnings: s.stats.Warnings[:0]}
+	s.recall()
 	clear(s.hist)
 	clear(s.d)
 	clear(s.m)
@@ -170,7 +174,6 @@ func (s *Solver) begin() error {
 	if err := s.sink.Begin(s.sys, s.method); err != nil {
 		return err
 	}
-	s.giveBack(s.trial)
 	s.lender = nil
 	if len(s.guards) == 0 { // where steps are cut to end at roots, several are under way
 		s.lender, _ = s.sink.(Lender)
@@ -201,9 +204,9 @@ func (s *Solver) emit(y, d, m []float64) error {
 
 // warn keeps a warning. Of ties between the same two events one is enough.
 func (s *Solver) warn(w Warning) {
-	if w.Kind == Tie {
+	if w.Kind == Tie || w.Kind == Bend {
 		for _, o := range s.stats.Warnings {
-			if o.Kind == Tie && o.Name == w.Name && o.Other == w.Other {
+			if o.Kind == w.Kind && o.Name == w.Name && o.Other == w.Other {
 				return
 			}
 		}
@@ -237,6 +240,7 @@ func (s *Solver) step() error {
 		return &TooManyStepsError{Place: s.place(nil), Max: s.opts.MaxSteps}
 	}
 	if s.restart || s.h == 0 {
+		s.settleSlope()
 		if err := s.first(); err != nil {
 			return err
 		}
@@ -282,25 +286,6 @@ func (s *Solver) step() error {
 	return s.accept(End{})
 }
 
-// borrow moves the stages of tr to memory of the sink.
-func (s *Solver) borrow(tr *Step) {
-	k := s.lender.Lend()
-	if k == nil {
-		return
-	}
-	if w := s.size.N + s.size.Q; s.fresh {
-		copy(k[:w], tr.K)
-	}
-	s.own, tr.K, s.lent = tr.K, k, true
-}
-
-// giveBack moves tr, whose stages the sink may have now, to memory of the solver.
-func (s *Solver) giveBack(tr *Step) {
-	if s.lent {
-		tr.K, s.lent = s.own, false
-	}
-}
-
 // within takes the sites that lie in the trial step and before limit.
 func (s *Solver) within(limit float64) {
 	for i := s.sched.site(); i >= 0 && s.sched.times[i] <= s.trial.T1 && s.sched.times[i] < limit; i = s.sched.site() {
@@ -334,6 +319,7 @@ func (s *Solver) accept(e End) error {
 	if len(s.inner) > 0 {
 		if s.lent { // the dense output needs further rows
 			copy(s.own, tr.K)
+			copy(s.ownY, tr.Y1)
 			s.giveBack(tr)
 		}
 		if err := s.read(tr); err != nil {
@@ -347,13 +333,9 @@ func (s *Solver) accept(e End) error {
 	if s.count++; e.Kind != EndFree || s.cut > 0 {
 		s.anchor, s.count, s.cut = s.t, 0, 0
 	}
-	tr.Y0, tr.Y1 = tr.Y1, tr.Y0
-	s.y = tr.Y0
 	f := s.slope(tr)
-	s.giveBack(tr)
-	if s.fresh = f != nil; s.fresh {
-		copy(tr.K, f)
-	}
+	s.fresh = f != nil
+	s.turn(tr, f)
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
 	return nil
 }

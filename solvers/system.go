@@ -21,7 +21,7 @@ type Size struct {
 // Field is a right-hand side y' = f(t, y), q' = r(t, y) at fixed discretes and modes.
 type Field interface {
 	Size() Size
-	// Eval writes k[N+Q] = (f, r)(t, y).
+	// Eval writes k[N+Q] = (f, r)(t, y); k overlaps nothing that is read, and so do the results of what follows.
 	Eval(t float64, y, k []float64)
 }
 
@@ -81,6 +81,12 @@ type System interface {
 	StateName(i int) string
 }
 
+// Separator is a System that knows which of its explicit times can come apart: Apart reports whether, at discretes d, occurrence nthI of
+// instant i and nthJ of j differ for some other values of the parameters. Without it all do that are not both fixed.
+type Separator interface {
+	Apart(d []float64, i, nthI, j, nthJ int) bool
+}
+
 // Guard describes a root function.
 type Guard struct {
 	Event    int  // index into Events, or -1 for a mode
@@ -132,6 +138,9 @@ type Instant struct {
 	// For InstantEvery: indices of the instants that hold the period, the last
 	// time (inclusive) and the count; -1 for none.
 	Period, To, Count int
+	// Modes are those, elements of m, that an InstantRemode changes: whatever else happens at its time, they keep
+	// their values until it comes.
+	Modes []int
 	// Fixed tells that the time (with the period of an InstantEvery) depends on neither parameters nor
 	// discretes. It saves work only: fixed
 	// instants at one time share a step, and their times are not differentiated.

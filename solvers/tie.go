@@ -3,10 +3,14 @@ package solvers
 import "math"
 
 // tie warns when a and b, next to each other at one time, give different
-// results in the other order. Two explicit events that their priorities order are not a tie.
+// results in the other order, or results that change differently to either side. Two explicit events that their priorities order, and
+// that cannot come apart, are not a tie.
 func (s *Solver) tie(a, b *member) {
-	if a.kind != MarkFire || b.kind != MarkFire || b.caused ||
-		a.priority != b.priority && a.instant >= 0 && b.instant >= 0 {
+	if a.kind != MarkFire || b.kind != MarkFire || b.caused {
+		return
+	}
+	apart := s.apart(a, b)
+	if a.priority != b.priority && a.instant >= 0 && b.instant >= 0 && !apart {
 		return
 	}
 	both := [2]Firing{a.firing, b.firing}
@@ -19,9 +23,113 @@ func (s *Solver) tie(a, b *member) {
 		s.sys.Affect(both[1-k], s.t, s.ym, s.dm, s.alt[k], s.altD[k])
 		s.sys.Enter(s.d, s.m)
 	}
-	if !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1]) {
-		s.warn(Warning{Kind: Tie, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Instant: -1})
+	switch {
+	case !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1]):
+		s.warn(Warning{Kind: Tie, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: apart, Instant: -1})
+	case apart && s.bends(both[0], both[1]):
+		s.warn(Warning{Kind: Bend, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Instant: -1})
 	}
+}
+
+// apart reports whether the times of a and b can differ; those of guards always can.
+func (s *Solver) apart(a, b *member) bool {
+	if a.instant < 0 || b.instant < 0 {
+		return true
+	}
+	if s.sched.list[a.instant].Fixed && s.sched.list[b.instant].Fixed {
+		return false
+	}
+	if sep, ok := s.sys.(Separator); ok {
+		return sep.Apart(s.dg, a.instant, a.nth, b.instant, b.nth)
+	}
+	return true
+}
+
+// beside warns of an event of the group that changed something and can move to the other side of what m reads.
+func (s *Solver) beside(m *member, what string) {
+	if len(s.fired) == 0 || alike(s.y, s.yg) && alike(s.d, s.dg) {
+		return
+	}
+	for i := range s.fired {
+		if e := &s.fired[i]; s.apart(e, m) {
+			s.warn(Warning{Kind: Tie, T: s.t, Name: s.memberName(e), Other: what, Apart: true, Instant: -1})
+			return
+		}
+	}
+}
+
+// bends reports whether what comes after a and b changes differently when b is moved
+// to the one side of a and to the other. With A and B the bodies and f the field, moving b later changes it by
+//
+//	B'(Ay) f(Ay) - f(BAy),
+//
+// and moving b earlier by A'(By) (B'(y) f(y) - f(By)); integrals by r(Ay) - r(BAy) and r(y) - r(By).
+func (s *Solver) bends(a, b Firing) bool {
+	n, d := len(s.y), len(s.d)
+	eps := float64(0x1p-20 * s.span)
+	type point struct{ y, d, k []float64 }
+	body := func(f Firing, t float64, p *point) *point {
+		q := &point{make([]float64, n), make([]float64, d), make([]float64, s.size.N+s.size.Q)}
+		s.sys.Enter(p.d, s.m)
+		s.sys.Affect(f, t, p.y, p.d, q.y, q.d)
+		return q
+	}
+	field := func(p *point) {
+		m := make([]float64, s.size.M)
+		s.sys.Enter(p.d, s.m)
+		s.sys.Choose(s.t, p.y, m)
+		s.sys.Enter(p.d, m)
+		s.sys.Eval(s.t, p.y, p.k)
+	}
+	// along returns p moved along k.
+	along := func(p *point, k []float64) *point {
+		q := &point{y: make([]float64, n), d: p.d}
+		for i := range q.y {
+			q.y[i] = math.FMA(eps, k[i], p.y[i])
+		}
+		return q
+	}
+	y := &point{s.y, s.d, make([]float64, s.size.N+s.size.Q)}
+	s.sys.Enter(s.d, s.m)
+	s.sys.Eval(s.t, s.y, y.k) // in the modes of before
+	ya, yb := body(a, s.t, y), body(b, s.t, y)
+	yab := body(b, s.t, ya)
+	for _, p := range []*point{ya, yb, yab} {
+		field(p)
+	}
+	later := body(b, s.t+eps, along(ya, ya.k))
+	c := body(b, s.t+eps, along(y, y.k))
+	rate := make([]float64, n)
+	for i := range rate {
+		rate[i] = (c.y[i]-yb.y[i])/eps - yb.k[i]
+	}
+	moved := along(yb, rate)
+	moved.d = c.d
+	earlier := body(a, s.t, moved)
+	s.sys.Enter(s.d, s.m)
+	// What is compared are changes per time; they are found by differences, to some digits.
+	differ := func(r, l, size float64) bool {
+		return math.Abs(r-l) > float64(1e-3*max(math.Abs(r), math.Abs(l)))+float64(1e-6*size)
+	}
+	for i := range n {
+		r := (later.y[i]-yab.y[i])/eps - yab.k[i]
+		l := (earlier.y[i] - yab.y[i]) / eps
+		if differ(r, l, max(math.Abs(yab.k[i]), math.Abs(yab.y[i])/s.span)) {
+			return true
+		}
+	}
+	for i := n; i < len(y.k); i++ {
+		if differ(ya.k[i]-yab.k[i], y.k[i]-yb.k[i], math.Abs(y.k[i])) {
+			return true
+		}
+	}
+	for i := range d {
+		r, l := (later.d[i]-yab.d[i])/eps, (earlier.d[i]-yab.d[i])/eps
+		if differ(r, l, math.Abs(yab.d[i])/s.span) {
+			return true
+		}
+	}
+	return false
 }
 
 // alike reports whether x and y agree to rounding.

@@ -75,9 +75,11 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	}
 	n, q := tr.size.N, tr.size.Q
 	slot := tr.stepAt.next()
-	copy(slot[:n], s.Y1)
+	if n > 0 && &slot[0] != &s.Y1[0] { // else it was lent
+		copy(slot[:n], s.Y1)
+	}
 	copy(slot[n:n+q], s.DQ)
-	if k := slot[n+q:]; len(k) > 0 && &k[0] != &s.K[0] { // else it was lent
+	if k := slot[n+q:]; len(k) > 0 && &k[0] != &s.K[0] {
 		copy(k, s.K)
 	}
 	tr.steps = append(tr.steps, stepRecord{s.T, s.H, s.T1, e, int32(len(tr.spans) - 1)})
@@ -91,14 +93,14 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 const lendFrom = 1 << 12
 
 // Lend implements Lender.
-func (tr *Trajectory) Lend() []float64 {
+func (tr *Trajectory) Lend() (y1, k []float64) {
 	n, q := tr.size.N, tr.size.Q
 	if tr.info.Stages*(n+q) < lendFrom || tr.room(&tr.stepAt) != nil {
-		return nil
+		return nil, nil
 	}
 	slot := tr.stepAt.next()
 	tr.stepAt.n--
-	return slot[n+q:]
+	return slot[:n:n], slot[n+q:]
 }
 
 // Mark implements Sink.
@@ -179,7 +181,7 @@ func (tr *Trajectory) Load(i int, s *Step) End {
 	r := &tr.steps[i]
 	n, q := tr.size.N, tr.size.Q
 	slot := tr.stepAt.at(i)
-	s.T, s.H, s.T1, s.Dense = r.t, r.h, r.t1, false
+	s.T, s.H, s.T1, s.Dense, s.Estimated = r.t, r.h, r.t1, false, false
 	s.Y0 = tr.state(int32(i)-1, r.span)
 	s.Y1, s.DQ, s.K = slot[:n:n], slot[n:n+q:n+q], slot[n+q:]
 	return r.end

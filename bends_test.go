@@ -1,0 +1,73 @@
+package odes_test
+
+import (
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// TestTies has things happen at one time, and says which of them warn: those that can come apart, and whose order matters.
+func TestTies(t *testing.T) {
+	const head = `
+param ts = 0.5, tt = 0.5, P = 0.25, tf = 2, k = 0.7
+time t from 0 to tf
+state x = 1, y = 2
+x' = -k*x^2
+y' = -y
+discrete n = 0
+objective J = final(x) + final(y) + 0*final(n)
+`
+	for _, c := range []struct {
+		text string
+		ties int
+	}{
+		// bodies that do not commute
+		{"event a at ts { x += 1 }\nevent b at tt { x *= 2 }", 1},
+		{"event a at ts priority 2 { x += 1 }\nevent b at tt { x *= 2 }", 1},
+		{"event a at ts priority 2 { x += 1 }\nevent b at 0.5 { x *= 2 }", 1},
+		{"event a at ts priority 2 { x += 1 }\nevent b at ts { x *= 2 }", 0},
+		{"event a at 2*P priority 2 { x += 1 }\nevent b every P to 1 { x *= 2 }", 0},
+		{"event a at 0.5 priority 2 { x += 1 }\nevent b every P to 1 { x *= 2 }", 1},
+		// bodies that commute: a bend where the field is not linear in between
+		{"event a at ts { x += 1 }\nevent b at tt { x += 2 }", 1},
+		{"event a at ts { x += 1 }\nevent b at ts { x += 2 }", 0},
+		{"event a at 0.5 { x += 1 }\nevent b at 0.5 { x += 2 }", 0},
+		{"event a at ts { y += 1 }\nevent b at tt { y += 2 }", 0},
+		{"event a at ts { x += 1 }\nevent b at tt { y += 2 }", 0},
+		{"event a at ts { x += 1 }\nevent b when y <= 2*exp(-0.5) once { y += 2 }", 0},
+		{"event a at ts { n = 1 }\nevent b at tt { x += n }", 1},
+		{"objective A = integral(x^2)\nevent a at ts { y = 1 }\nevent b at tt { y = 1 }", 1},
+		// the end
+		{"event a at tf { x += 1 }", 0},
+		{"event a at 4*ts { x += 1 }", 1},
+		{"event a at 2 { x += 1 }", 1}, // tf moves
+		{"event a at 2 { x = x }", 0},
+		{"event a at 2 { n = 1 }", 1},
+		{"event a every tf/4 from tf/4 { x += 1 }", 0},
+		// observations
+		{"objective O = sum_at([0.5], x)\nevent a at ts { x += 1 }", 1},
+		{"objective O = sum_at([ts], x)\nevent a at ts { x += 1 }", 0},
+		{"objective O = sum_at([ts], x)\nevent a at 0.5 { x += 1 }", 1},
+		{"objective O = sum_at([0.5], x)\nevent a at 0.5 { x += 1 }", 0},
+	} {
+		s, err := sensitivities(t, head+c.text, "adjoint", odes.Setting{Key: "solver.observe", Value: "clip"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ties []diag.Diagnostic
+		for _, w := range s.Warnings {
+			if w.Code == odes.CodeTie {
+				ties = append(ties, w)
+			}
+		}
+		if len(ties) != c.ties {
+			t.Errorf("%s\n%d warnings, want %d: %v", c.text, len(ties), c.ties, ties)
+		}
+	}
+	// Only variables can move a time.
+	s, err := sensitivities(t, head+"event a at 4*ts { x += 1 }\nsens { wrt = [k] }", "adjoint")
+	if err != nil || warned(s, odes.CodeTie) {
+		t.Errorf("%v, %v", s.Warnings, err)
+	}
+}

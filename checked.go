@@ -1,0 +1,62 @@
+package odes
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"odes.dev/odes/lang/diag"
+)
+
+// CodeChecked is the code of what `check = fd(…)` found.
+const CodeChecked diag.Code = "gradient-check"
+
+// checkGradient verifies the gradient in s, if the sens block asks for it, and
+// adds what it found to its warnings: a note that it is right, or warnings.
+func (m *Model) checkGradient(ctx context.Context, opts Options, s *Sensitivities) error {
+	var l diag.List
+	how := m.resolve(opts, &l).check
+	if how == nil {
+		return nil
+	}
+	opts.Gradient, opts.EventTimes, opts.Progress = nil, false, nil
+	v, err := m.Verify(ctx, opts, *how)
+	if err != nil {
+		return err
+	}
+	var found diag.List
+	worst, right := 0.0, 0
+	for _, o := range v.Objectives {
+		off := math.Max(o.Complex, o.Second)
+		switch o.Outcome {
+		case "wrong":
+			found.Warnf(CodeChecked, how.at, "the gradient of %s is not confirmed: it is off by %.2g; see odes verify", o.Name, off)
+		case "ok":
+			right++
+			worst = math.Max(worst, off)
+		}
+	}
+	if right > 0 {
+		second := ""
+		if !v.Large {
+			second = fmt.Sprintf(", and with mode = %s", v.Second)
+		}
+		found.Notef(CodeChecked, how.at, "checked: %s with complex steps along %s%s, to %.1g", agree(right), plural(v.Directions, "random direction"), second, worst)
+	}
+	s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], found.All()...)
+	return nil
+}
+
+func agree(n int) string {
+	if n == 1 {
+		return "the gradient of 1 objective agrees"
+	}
+	return fmt.Sprintf("the gradients of %d objectives agree", n)
+}
+
+func plural(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}

@@ -1,0 +1,41 @@
+package odes
+
+import (
+	"slices"
+	"testing"
+
+	"odes.dev/odes/lang/diag"
+)
+
+// TestKinksOfTheClock: a table that begins where the run does, or has a knot
+// where something happens at a fixed time, has no kink that moves; one at a time
+// that a param moves has.
+func TestKinksOfTheClock(t *testing.T) {
+	const head = `
+data F { time = [0, 1, 2, 4]  u = [0.5, 1, 0.5, 2] }
+param k = 0.5, tau = 1
+state c = 1
+c' = interp(F.time, F.u, t) - k*c
+objective L = final(c)
+`
+	for text, want := range map[string]bool{
+		"time t from 0 to 4\nevent at 1 { c += 1 }":               false,
+		"time t from 0 to 4\nevent at [1, 2] { c += 1 }":          false,
+		"time t from 0 to 4\nevent every 1 from 1 { c += 1 }":     false,
+		"time t from 0 to 4\nevent at tau { c += 1 }":             true,
+		"time t from 0 to 4\nevent every tau count 2 { c += 1 }":  true,
+		"param t0 = 0\ntime t from t0 to 4\nstate y = t0\ny' = c": true,
+	} {
+		m, err := Parse("m.ode", text+head, ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == CodeKink }); got != want {
+			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
+		}
+	}
+}

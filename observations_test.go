@@ -1,0 +1,127 @@
+package odes
+
+import (
+	"slices"
+	"testing"
+)
+
+const arms = `
+time t : [h] from 0 to 24
+param k = 0.2 [1/h], V = 20 [L], dose = 100 [mg]
+state A = dose
+A' = -k*A
+output C = A/V
+let half = C/2
+data D {
+  time = [1, 4, 12, 1, 4, 12] [h]
+  conc = [4.2, 2.1, 0.4, 8.0, nan, 0.9] [mg/L]
+  arm  = ["low", "low", "low", "high", "high", "high"]
+}
+observe c = A / V ~ normal(0.1 [mg/L]) from D.conc
+observe h = half ~ normal(0.1 [mg/L]) from D.conc  ## half of it
+`
+
+func TestObservations(t *testing.T) {
+	m, err := Parse("arms.ode", arms+"objective J = nll()", ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	list := m.Observations()
+	if len(list) != 2 {
+		t.Fatalf("%d observations", len(list))
+	}
+	c, h := list[0], list[1]
+	if c.Name != "c" || c.Text != "A / V" || !slices.Equal(c.Outputs, []string{"C"}) || c.Unit != "mg/L" || c.Table != "D" || c.Column != "conc" ||
+		!slices.Equal(c.T, []float64{1, 4, 12, 1, 12}) || !slices.Equal(c.Values, []float64{4.2, 2.1, 0.4, 8, 0.9}) {
+		t.Errorf("%+v", c)
+	}
+	if h.Text != "half" || len(h.Outputs) > 0 || h.Doc != "half of it" {
+		t.Errorf("%+v", h)
+	}
+	if len(m.Experiments()) != 0 || m.Experiment("low") != nil {
+		t.Error("experiments of a model without any")
+	}
+}
+
+func TestObservationsOfExperiments(t *testing.T) {
+	m, err := Parse("arms.ode", arms+`
+experiment low  { use D where arm == "low" }
+experiment high { dose = 2*dose  use D where arm == "high" }
+objective J = nll()
+sens { of = J }`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := m.Experiments(); !slices.Equal(got, []string{"low", "high"}) {
+		t.Fatalf("experiments %v", got)
+	}
+	if got := len(m.Observations()[0].Values); got != 5 {
+		t.Errorf("the model lists %d rows, not 5", got)
+	}
+	high := m.Experiment("high")
+	if o := high.Observations()[0]; !slices.Equal(o.Values, []float64{8, 0.9}) || !slices.Equal(o.Outputs, []string{"C"}) {
+		t.Errorf("%+v", o)
+	}
+	for _, c := range []struct {
+		m    *Model
+		want float64
+	}{{m, 5}, {high, 10}} {
+		sol, err := c.m.Solve(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := sol.Outputs[0].Values[0]; got != c.want {
+			t.Errorf("starts at %g, want %g", got, c.want)
+		}
+	}
+}
+
+func TestDerivativeUnit(t *testing.T) {
+	m, err := Parse("arms.ode", arms+"objective J = final(A)\nobjective L[i] = final(C) for i in 1:2", ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		objective string
+		by        Variable
+		want      string
+	}{
+		{"J", Variable{Name: "k"}, "mg*h"},
+		{"J", Variable{Name: "dose"}, ""},
+		{"J", Variable{Name: "A", Initial: true}, ""},
+		{"L[2]", Variable{Name: "V"}, "mg/L^2"},
+		{"J", Variable{Name: "q"}, ""},
+		{"K", Variable{Name: "k"}, ""},
+	} {
+		if got := m.DerivativeUnit(c.objective, c.by); got != c.want {
+			t.Errorf("d %s / d %s in %q, want %q", c.objective, c.by, got, c.want)
+		}
+	}
+}
+
+func TestProgressOfExperiments(t *testing.T) {
+	m, err := Parse("arms.ode", arms+`
+experiment low  { use D where arm == "low" }
+experiment high { dose = 2*dose  use D where arm == "high" }
+objective J = nll()`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for what, run := range map[string]func(Options) error{
+		"solve":     func(o Options) error { _, err := m.Solve(t.Context(), o); return err },
+		"gradients": func(o Options) error { _, err := m.Sensitivities(t.Context(), o); return err },
+	} {
+		var heard []Progress
+		err := run(Options{Progress: func(p Progress) {
+			if p.Phase == "experiments" {
+				heard = append(heard, p)
+			}
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(heard) != 2 || heard[0].Done != 0.5 || heard[1].Done != 1 || heard[1].Steps <= heard[0].Steps {
+			t.Errorf("%s: heard %+v", what, heard)
+		}
+	}
+}

@@ -1,0 +1,69 @@
+package sens
+
+import (
+	"math"
+
+	"odes.dev/odes/solvers"
+)
+
+// limits are the times between which the field is differentiated in a step. At an end that was chosen (an event, a time
+// known beforehand) they lie within by a rounding: derivatives of the field may jump there, as those of a table by its
+// knots do, and the step has its own side of the jump. Where the end moves with the knot both sides add up to the
+// same in a discrete method; where it moves with something else, which only happens to be there, or not at all, they do not.
+type limits struct{ from, to float64 }
+
+// limitsOf returns the limits of step i, and whether there are any.
+func limitsOf(run *solvers.Trajectory, i int, st *solvers.Step) (limits, bool) {
+	return limitsBetween(i == 0 || run.End(i-1).Kind != solvers.EndFree, run.End(i).Kind != solvers.EndFree, st.T, st.T1)
+}
+
+// limitsBetween returns the limits of a step from t to t1, the ends of which were chosen or not.
+func limitsBetween(start, end bool, t, t1 float64) (b limits, any bool) {
+	b = limits{math.Inf(-1), math.Inf(1)}
+	if !(t1 > t) {
+		return b, false
+	}
+	gap := min(float64(0x1p-48*max(math.Abs(t), math.Abs(t1))), float64(0.25*(t1-t))) // more than what makes two times one
+	if start {
+		b.from = t + gap
+	}
+	if end {
+		b.to = t1 - gap
+	}
+	return b, start || end
+}
+
+func (b *limits) within(t float64) float64 { return max(b.from, min(t, b.to)) }
+
+// limitedTangent is a field whose tangents are pushed within limits.
+type limitedTangent struct {
+	solvers.TangentField
+	limits
+}
+
+// Push implements solvers.TangentField.
+func (f *limitedTangent) Push(t float64, y, td, yd, kd []float64) {
+	f.TangentField.Push(f.within(t), y, td, yd, kd)
+}
+
+// limitedCotangent is a field whose cotangents are pulled within limits.
+type limitedCotangent struct {
+	solvers.CotangentField
+	limits
+}
+
+// Pull implements solvers.CotangentField.
+func (f *limitedCotangent) Pull(t float64, y, kb, yb, tb []float64) {
+	f.CotangentField.Pull(f.within(t), y, kb, yb, tb)
+}
+
+// limitedComplex is a field that is evaluated at times with real parts within limits.
+type limitedComplex struct {
+	solvers.ComplexField
+	limits
+}
+
+// Eval implements solvers.ComplexField.
+func (f *limitedComplex) Eval(t complex128, y, k []complex128) {
+	f.ComplexField.Eval(complex(f.within(real(t)), imag(t)), y, k)
+}

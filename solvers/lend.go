@@ -1,0 +1,73 @@
+package solvers
+
+// borrow moves the stages and the end of tr to memory of the sink.
+func (s *Solver) borrow(tr *Step) {
+	y, k := s.lender.Lend()
+	if k == nil {
+		s.settleSlope()
+		return
+	}
+	if w := s.size.N + s.size.Q; s.fresh && s.slopeAway != nil {
+		copy(k[:w], s.slopeAway)
+	} else if s.fresh {
+		copy(k[:w], tr.K)
+	}
+	s.slopeAway = nil
+	s.own, s.ownY = tr.K, tr.Y1
+	tr.K, tr.Y1, s.lent = k, y, true
+}
+
+// giveBack moves tr, whose stages the sink may have now, to memory of the solver.
+func (s *Solver) giveBack(tr *Step) {
+	if s.lent {
+		tr.K, tr.Y1, s.lent = s.own, s.ownY, false
+	}
+}
+
+// turn makes the end of tr the beginning of the next step; f is the slope there, if
+// that is known. What the sink lent stays as it is and is read from there.
+func (s *Solver) turn(tr *Step, f []float64) {
+	old, lent := tr.Y0, s.lent
+	tr.Y0, tr.Y1 = tr.Y1, old
+	if s.away {
+		tr.Y1 = s.home
+	} else if lent {
+		s.home = old
+	}
+	s.away = lent
+	s.y = tr.Y0
+	s.giveBack(tr)
+	s.slopeAway = nil
+	switch {
+	case f == nil:
+	case lent:
+		s.slopeAway = f
+	default:
+		copy(tr.K, f)
+	}
+}
+
+// settleSlope moves the slope at the present to memory of the solver.
+func (s *Solver) settleSlope() {
+	if s.slopeAway != nil && s.fresh {
+		copy(s.trial.K, s.slopeAway)
+	}
+	s.slopeAway = nil
+}
+
+// settleState moves the present state to memory of the solver, to be changed there.
+func (s *Solver) settleState() {
+	if s.away {
+		copy(s.home, s.y)
+		s.trial.Y0, s.y, s.away = s.home, s.home, false
+	}
+}
+
+// recall forgets what the sink of another run lent.
+func (s *Solver) recall() {
+	s.giveBack(s.trial)
+	s.slopeAway = nil
+	if s.away {
+		s.trial.Y0, s.y, s.away = s.home, s.home, false
+	}
+}

@@ -1,0 +1,282 @@
+package odes
+
+import (
+	"slices"
+	"strconv"
+
+	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+)
+
+// Steps of a small model cost more between its right-hand sides than in them. So
+// a worker that has made many steps has whole ones compiled, and their
+// transposes: each is one program (steptape.go), with the bits that the stages
+// one by one have.
+
+// wholeAfter is the number of steps after which compiling has cost no more than
+// it saves from then on: both grow with the size of the model. wholeWork is the
+// most elements that a step may compute.
+var wholeAfter = 4000
+
+const wholeWork = 8192
+
+// wholeProgram is a step or its transpose, compiled.
+type wholeProgram struct {
+	*program
+	shared, laned, made, plain int // elements of its vectors
+	sums                       []string
+	notes                      []noteAt
+}
+
+// noteAt is where a factor stands in the memory of the program, and where it goes
+// in a stage's record of the ledger.
+type noteAt struct {
+	first   bool // of its stage
+	perLane bool
+	from    int
+	to, n   int
+}
+
+// whole returns the program of a step by form, or of its transpose; nil if it
+// would be too large.
+func (k *kit) whole(t *solvers.Tableau, form *solvers.Arithmetic, back bool) *wholeProgram {
+	return k.wholeOnce(wholeKey{tableau: t, back: back}, func() *wholeProgram { return k.newWhole(form, back) })
+}
+
+// wholeOnce returns the program with a key, made once.
+func (k *kit) wholeOnce(key wholeKey, compile func() *wholeProgram) *wholeProgram {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p, ok := k.wholes[key]
+	if !ok {
+		p = compile()
+		if k.wholes == nil {
+			k.wholes = map[wholeKey]*wholeProgram{}
+		}
+		k.wholes[key] = p
+	}
+	return p
+}
+
+type wholeKey struct {
+	tableau     *solvers.Tableau
+	back, fresh bool // fresh: with the first row of K
+}
+
+func (k *kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
+	l := k.layout
+	rates, pull := k.value.rates, (*tape.Tape)(nil)
+	if back {
+		pull = k.pull.rates.tape
+	}
+	if form.Stages*(elements(rates.tape, 1)+elements(pull, k.lanes)) > wholeWork {
+		return nil
+	}
+	m := newStepMaker(l, rates.tape, form)
+	var t *tape.Tape
+	out, lanes, find := &wholeProgram{}, 1, finder(l.find)
+	if back {
+		t, out.sums = m.backward(pull, k.notes)
+		lanes = k.lanes
+	} else {
+		t = m.forward()
+	}
+	if elements(t, lanes) > wholeWork {
+		return nil
+	}
+	p, err := newProgram(t, m.find(find), lanes, nil)
+	if err != nil {
+		return nil // the stages one by one do as well
+	}
+	out.program, out.shared, out.laned, out.made, out.plain = p, m.shared, m.laned*lanes, m.made*lanes, m.plain
+	for i, f := range m.notes {
+		name := "made.f" + strconv.Itoa(f.stage) + "." + f.name
+		to := k.pull.rates.outs[outputIndex(pull, f.name)]
+		at := noteAt{first: i == 0 || m.notes[i-1].stage != f.stage, perLane: f.perLane, from: m.places[name].offset, to: to.lo, n: to.hi - to.lo}
+		if f.perLane {
+			at.from = m.places["bar."+name].offset * lanes
+		}
+		out.notes = append(out.notes, at)
+	}
+	return out
+}
+
+// notes reports whether an output of the rates' transpose is a factor for the ledger.
+func (k *kit) notes(output string) bool {
+	return k.pull.rates.outs[outputIndex(k.pull.rates.tape, output)].vec == vecFactors
+}
+
+func outputIndex(t *tape.Tape, name string) int {
+	return slices.IndexFunc(t.Outputs, func(o tape.Output) bool { return o.Name == name })
+}
+
+// elements counts what t computes. Lanes beyond eight take another vector of eight.
+func elements(t *tape.Tape, lanes int) int {
+	if t == nil {
+		return 0
+	}
+	if lanes > 8 {
+		lanes = (lanes + 7) / 8 * 8
+	}
+	n, each := 0, tape.PerLane(t)
+	for i := range t.Instrs {
+		size := t.Instrs[i].Shape.Size()
+		if each[len(t.Inputs)+i] {
+			size *= lanes
+		}
+		n += size
+	}
+	return n
+}
+
+// wholeSteps is a worker's use of a wholeProgram.
+type wholeSteps struct {
+	*call
+	tableau *solvers.Tableau
+	stages  int
+	made    int  // steps without it
+	never   bool // there is none
+	in, bar []float64
+	out     []float64
+	plain   []float64
+	sums    []sumAt
+	notes   []noteAt
+}
+
+// sumAt is an accumulator: where it stands, where the program reads it, and what it becomes.
+type sumAt struct{ at, in, out []float64 }
+
+// ready reports whether there is a program for steps of t, and makes it when it is time.
+func (v *wholeSteps) ready(w *worker, t *solvers.Tableau, back bool) bool {
+	if v.tableau != t {
+		*v = wholeSteps{tableau: t}
+	}
+	if v.call != nil {
+		return true
+	}
+	if v.made++; v.never || v.made <= wholeAfter {
+		return false
+	}
+	v.never = true
+	p := w.kit.value.rates
+	if p.code.Backend() == simd.Generic { // in Go, a sum of a step takes longer as an instruction for each of its terms
+		return false
+	}
+	if !p.covers(primal, vecK, w.kit.layout.nY+w.kit.layout.nQ) || back && (w.pull.rates == nil || w.shared != nil) {
+		return false
+	}
+	form := solvers.NewRungeKutta(t, solvers.Size{}, 0).Arithmetic()
+	if q := w.kit.whole(t, form, back); q != nil {
+		v.stages = form.Stages
+		v.bind(w, q, back, w.Size().N)
+	}
+	return v.call != nil
+}
+
+// bind gives the program memory of its own, for so many states.
+func (v *wholeSteps) bind(w *worker, p *wholeProgram, back bool, states int) {
+	v.call = p.call()
+	v.in, v.bar, v.out = make([]float64, p.shared), make([]float64, p.laned), make([]float64, p.made)
+	w.in[primal][vecStep], w.in[cotangent][vecStep] = v.in, v.bar
+	w.out[primal][vecMade], w.out[cotangent][vecMade] = v.out, v.out
+	if !back {
+		return
+	}
+	if v.notes = p.notes; p.plain > 0 {
+		v.plain = make([]float64, p.plain)
+		w.out[primal][vecMade] = v.plain
+	}
+	// Behind the states, quadratures and time: the accumulators, in the same order on both sides.
+	l := w.lanes
+	in, out := (states+w.Size().Q+1)*l, (states+1)*l
+	for _, name := range p.sums {
+		b := w.pull.rates.outs[outputIndex(w.pull.rates.tape, name)]
+		n := b.hi - b.lo
+		v.sums = append(v.sums, sumAt{w.out[b.vary][b.vec][b.lo:b.hi], v.bar[in : in+n], v.out[out : out+n]})
+		in, out = in+n, out+n
+	}
+}
+
+// made returns the programs of whole steps and of their transposes that there are, nil for none.
+func (w *worker) made() (step, back *program) {
+	for _, v := range []*wholeSteps{&w.steps, &w.large.first.wholeSteps, &w.large.again.wholeSteps} {
+		if v.call != nil {
+			step = v.program
+		}
+	}
+	for _, v := range []*wholeSteps{&w.pulls, &w.large.back.wholeSteps} {
+		if v.call != nil {
+			back = v.program
+		}
+	}
+	return step, back
+}
+
+// MakeStep implements solvers.Stepper.
+func (w *worker) MakeStep(t *solvers.Tableau, s *solvers.Step, reuse bool) bool {
+	if len(s.Y0) >= largeStates {
+		return w.makeLarge(t, s, reuse)
+	}
+	v := &w.steps
+	if (v.call == nil || v.tableau != t) && !v.ready(w, t, false) {
+		return false
+	}
+	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
+	if !reuse {
+		w.Eval(s.T, s.Y0, s.K[:k:k])
+	}
+	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
+	copy(v.in[3:], s.Y0)
+	copy(v.in[3+n:], s.K[:k])
+	v.still(&w.in, &w.out)
+	end := (v.stages - 1) * k
+	copy(s.K[k:], v.out[:end])
+	copy(s.Y1, v.out[end:])
+	copy(s.DQ, v.out[end+n:])
+	if e := v.out[end+k:]; len(e) > 0 && len(s.E) > 0 {
+		s.Estimated = true
+		copy(s.E, e)
+	}
+	return true
+}
+
+// PullStep implements solvers.StepPuller.
+func (w *worker) PullStep(t *solvers.Tableau, s *solvers.Step, c *solvers.StepCotangent) bool {
+	if len(s.Y0) >= largeStates {
+		return w.pullLarge(t, s, c)
+	}
+	v := &w.pulls
+	if (v.call == nil || v.tableau != t) && !v.ready(w, t, true) {
+		return false
+	}
+	n := len(s.Y0)
+	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
+	copy(v.in[3:], s.Y0)
+	copy(v.in[3+n:], s.K)
+	copy(v.bar, c.Y1)
+	copy(v.bar[len(c.Y1):], c.DQ)
+	copy(v.bar[len(c.Y1)+len(c.DQ):], c.T1)
+	for i := range v.sums {
+		copy(v.sums[i].in, v.sums[i].at)
+	}
+	v.still(&w.in, &w.out)
+	copy(c.Y0, v.out)
+	copy(c.T0, v.out[len(c.Y0):])
+	for i := range v.sums {
+		copy(v.sums[i].at, v.sums[i].out)
+	}
+	var record []float64
+	for i := range v.notes {
+		f := &v.notes[i]
+		if f.first {
+			record = w.book.next()
+		}
+		from := v.plain
+		if f.perLane {
+			from = v.out
+		}
+		copy(record[f.to:f.to+f.n], from[f.from:])
+	}
+	return true
+}

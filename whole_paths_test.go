@@ -1,0 +1,187 @@
+package odes
+
+import (
+	"context"
+	"errors"
+	"math"
+	"reflect"
+	"testing"
+
+	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/solvers"
+)
+
+// wholeOrNot runs a gradient stage by stage and by whole steps, which must agree in
+// every bit and in what fails; it returns the error.
+func wholeOrNot(t *testing.T, m *Model, o Options) error {
+	t.Helper()
+	after := wholeAfter
+	defer func() { wholeAfter = after }()
+	run := func(from int) (*Sensitivities, error) {
+		wholeAfter = from
+		r, err := m.Prepare(o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Sensitivities(context.Background())
+		if made := r.worker.steps.call != nil; simd.Backend() != simd.Generic && made != (from == 0) {
+			t.Errorf("%v: compiled steps: %v", o.Settings, made)
+		}
+		return s, err
+	}
+	want, wantErr := run(math.MaxInt)
+	got, gotErr := run(0)
+	if wantErr != nil || gotErr != nil {
+		if wantErr == nil || gotErr == nil || wantErr.Error() != gotErr.Error() {
+			t.Errorf("%v: %v; when compiled: %v", o.Settings, wantErr, gotErr)
+		}
+		return gotErr
+	}
+	same := func(what string, want, got []float64) {
+		t.Helper()
+		if len(want) != len(got) {
+			t.Errorf("%v: %d %s, %d when compiled", o.Settings, len(want), what, len(got))
+			return
+		}
+		for i, x := range want {
+			if math.Float64bits(x) != math.Float64bits(got[i]) {
+				t.Errorf("%v: number %d of the %s is %v, %v when compiled", o.Settings, i, what, x, got[i])
+				return
+			}
+		}
+	}
+	if a, b := want.Stats, got.Stats; a.Steps != b.Steps || a.Rejected != b.Rejected {
+		t.Errorf("%v: %d steps and %d rejected, %d and %d when compiled", o.Settings, a.Steps, a.Rejected, b.Steps, b.Rejected)
+	}
+	for i := range want.Values {
+		same("values", []float64{want.Values[i].Value}, []float64{got.Values[i].Value})
+	}
+	same("derivatives", want.Gradient, got.Gradient)
+	same("errors", want.Errors, got.Errors)
+	return nil
+}
+
+// TestWholeStepsOfAllMethods runs every method on a quadrature, on events and on
+// two systems that take turns; and estimates errors, which is two runs more.
+func TestWholeStepsOfAllMethods(t *testing.T) {
+	for _, file := range []string{"examples/pk/pk.ode", "examples/thermostat/thermostat.ode", "examples/switched/switched.ode"} {
+		m, err := ParseFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range solvers.Methods() {
+			o := Options{Threads: 1, EventTimes: true, Settings: []Setting{{Key: "solver.method", Value: method.Name}, {Key: "solver.rtol", Value: "1e-3"}, {Key: "solver.atol", Value: "1e-5"}}}
+			if err := wholeOrNot(t, m, o); err != nil {
+				t.Errorf("%s, %s: %v", file, method.Name, err)
+			}
+		}
+		o := Options{Threads: 1, Settings: []Setting{{Key: "sens.error", Value: "on"}, {Key: "solver.rtol", Value: "1e-4"}}}
+		if err := wholeOrNot(t, m, o); err != nil {
+			t.Errorf("%s, with errors: %v", file, err)
+		}
+	}
+}
+
+// TestWholeStepsThatFail holds that a trial step which is not a number is refused,
+// and told of, as stage by stage.
+func TestWholeStepsThatFail(t *testing.T) {
+	for _, c := range []struct {
+		name, rate string
+		settings   []Setting
+		fails      any // a pointer to the error's type; nil: rejections, no failure
+		rejections bool
+	}{
+		// Behind zero the root is no number, which long first steps meet.
+		{"rejected", "-r*sqrt(x)*x", []Setting{{Key: "solver.h0", Value: "30"}}, nil, true},
+		{"underflow", "-r*sqrt(x)", nil, new(*solvers.StepUnderflowError), true},
+		{"fixed", "-r*sqrt(x)", []Setting{{Key: "solver.fixed_step", Value: "0.03"}}, new(*solvers.NonFiniteError), false},
+		{"blows up", "r*x^2", []Setting{{Key: "solver.fixed_step", Value: "0.25"}}, new(*solvers.NonFiniteError), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := Parse("fail.ode", `
+time t from 0 to 40
+param r = 1
+state x = 1
+state y = 0
+x' = `+c.rate+`
+y' = x
+objective y_T = final(y)
+objective area = integral(x*y)
+`, ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			o := Options{Threads: 1, Settings: append(c.settings, Setting{Key: "solver.method", Value: "dopri5"})}
+			err = wholeOrNot(t, m, o)
+			if c.fails == nil && err != nil || c.fails != nil && !errors.As(err, c.fails) {
+				t.Errorf("%v, want %v", err, reflect.TypeOf(c.fails))
+			}
+			if err == nil && c.rejections {
+				s, err := m.Sensitivities(context.Background(), o)
+				if err != nil || s.Stats.Rejected == 0 {
+					t.Errorf("no trial step was rejected: %v", err)
+				}
+			}
+		})
+	}
+}
+
+// stopAt is a context that is cancelled when it is asked for the n-th time, so
+// that a run stops at the same step again.
+type stopAt struct {
+	context.Context
+	n int
+}
+
+func (c *stopAt) Err() error {
+	if c.n--; c.n < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// TestWholeStepsStop holds that a run of whole steps is cancelled between two of
+// them, on its way there and back, and that its Runner is of use afterwards.
+func TestWholeStepsStop(t *testing.T) {
+	after := wholeAfter
+	t.Cleanup(func() { wholeAfter = after })
+	m, err := ParseFile("examples/pk/pk.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, err := m.Sensitivities(context.Background(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := all.Stats.Steps
+	for _, n := range []int{0, 1, steps / 2, steps + steps/2} { // the last on the way back
+		var want []float64
+		var message string
+		for _, wholeAfter = range []int{math.MaxInt, 0} {
+			r, err := m.Prepare(Options{Threads: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = r.Sensitivities(&stopAt{context.Background(), n})
+			if !Interrupted(err) {
+				t.Fatalf("stopped after %d: %v", n, err)
+			}
+			text := err.Error()
+			s, again := r.Sensitivities(context.Background())
+			if again != nil {
+				t.Fatal(again)
+			}
+			if want == nil {
+				want, message = s.Gradient, text
+			}
+			if text != message {
+				t.Errorf("stopped after %d: %q, %q when compiled", n, message, text)
+			}
+			for i, x := range s.Gradient {
+				if math.Float64bits(x) != math.Float64bits(want[i]) {
+					t.Fatalf("stopped after %d: derivative %d is then %v, %v when compiled", n, i, want[i], x)
+				}
+			}
+		}
+	}
+}

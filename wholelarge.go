@@ -1,0 +1,158 @@
+package odes
+
+import (
+	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+)
+
+// Steps of a large model read and write more memory between its right-hand sides
+// than in them: a stage's derivative is at hand where it is computed, and from
+// memory again for the next stage value. So whole steps of large models are
+// compiled as well, with states and rows of K where the solver has them.
+
+const (
+	largeStates = 1024    // states of a large model
+	largeWork   = 1 << 28 // elements that a step computes, at most
+	largeSums   = 1 << 12 // elements of the accumulators of a transpose, at most
+)
+
+// largeAfter is the number of steps, of a model whose instructions compute
+// largeMean elements each, after which compiling has cost no more than it saves
+// from then on. What it costs grows with the instructions, what it saves with the
+// elements: a network of thousands of scalar reactions never gets there.
+var largeAfter = 170
+
+const largeMean = 10000
+
+// largeSteps is a worker's use of programs of whole steps of a large model.
+type largeSteps struct {
+	tableau            *solvers.Tableau
+	first, again, back largeProgram // a step with the first row of K, without it, and the transpose
+}
+
+// largeProgram is one of them.
+type largeProgram struct {
+	wholeSteps
+	asked int // steps without it
+	after int // how many of them are enough
+}
+
+// use returns the programs for steps of t.
+func (v *largeSteps) use(t *solvers.Tableau) *largeSteps {
+	if v.tableau != t {
+		*v = largeSteps{tableau: t}
+	}
+	return v
+}
+
+// ready reports whether there is the program, and makes it when it is time.
+func (v *largeProgram) ready(w *worker, t *solvers.Tableau, key wholeKey) bool {
+	if v.call != nil {
+		return true
+	}
+	if v.asked == 0 {
+		rates := w.kit.value.rates.tape
+		v.after = largeAfter * largeMean * len(rates.Instrs) / max(elements(rates, 1), 1)
+	}
+	if v.asked++; v.never || v.asked <= v.after {
+		return false
+	}
+	v.never = true
+	l := w.kit.layout
+	if rates := w.kit.value.rates; rates.code.Backend() != simd.Native || !rates.covers(primal, vecK, l.nY+l.nQ) {
+		return false // the other backends read and write an instruction's arrays in turn
+	}
+	if key.back && (w.pull.rates == nil || w.shared != nil || w.book.record > 0) {
+		return false
+	}
+	key.tableau = t
+	p := w.kit.wholeOnce(key, func() *wholeProgram {
+		return w.kit.newLarge(solvers.NewRungeKutta(t, solvers.Size{}, 0).Arithmetic(), key)
+	})
+	if p != nil {
+		v.bind(w, p, key.back, 0)
+	}
+	return v.call != nil
+}
+
+// run runs the program with its own memory bound.
+func (v *largeProgram) run(w *worker) {
+	w.in[primal][vecStep], w.in[cotangent][vecStep] = v.in, v.bar
+	w.out[primal][vecMade], w.out[cotangent][vecMade] = v.out, v.out
+	v.call.run(&w.in, &w.out)
+}
+
+// newLarge compiles a step by form, or its transpose; nil if that is not worth it.
+func (k *kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
+	rates, pull := k.value.rates.tape, (*tape.Tape)(nil)
+	if key.back {
+		pull = k.pull.rates.tape
+	}
+	if form.Stages*(elements(rates, 1)+elements(pull, k.lanes)) > largeWork {
+		return nil
+	}
+	m := newStepMaker(k.layout, rates, form)
+	m.inPlace = true
+	out, lanes := &wholeProgram{}, 1
+	var t *tape.Tape
+	switch {
+	case key.back:
+		m.from = 0
+		t, out.sums = m.backward(pull, func(string) bool { return false })
+		if lanes = k.lanes; m.made*lanes > largeSums {
+			return nil
+		}
+	case key.fresh:
+		m.from = 0
+		t = m.forward()
+	default:
+		t = m.forward()
+	}
+	p, err := newProgram(t, m.find(k.layout.find), lanes, nil)
+	if err != nil {
+		return nil // the stages one by one do as well
+	}
+	out.program, out.shared, out.laned, out.made = p, m.shared, m.laned*lanes, m.made*lanes
+	return out
+}
+
+// makeLarge is MakeStep of a large model.
+func (w *worker) makeLarge(t *solvers.Tableau, s *solvers.Step, reuse bool) bool {
+	v, known := &w.large.use(t).first, 0
+	if reuse {
+		v, known = &w.large.again, len(s.Y0)+len(s.DQ)
+	}
+	if !v.ready(w, t, wholeKey{fresh: !reuse}) {
+		return false
+	}
+	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
+	w.in[primal][vecY], w.out[primal][vecY] = s.Y0, s.Y1
+	w.in[primal][vecK], w.out[primal][vecK] = s.K[:known], s.K[known:]
+	v.run(w)
+	copy(s.DQ, v.out)
+	return true
+}
+
+// pullLarge is PullStep of a large model.
+func (w *worker) pullLarge(t *solvers.Tableau, s *solvers.Step, c *solvers.StepCotangent) bool {
+	v := &w.large.use(t).back
+	if !v.ready(w, t, wholeKey{back: true}) {
+		return false
+	}
+	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
+	q := len(c.DQ)
+	copy(v.bar, c.DQ)
+	copy(v.bar[q:], c.T1)
+	for i := range v.sums {
+		copy(v.sums[i].in, v.sums[i].at)
+	}
+	w.in[primal][vecY], w.in[primal][vecK] = s.Y0, s.K
+	w.in[cotangent][vecY], w.out[cotangent][vecY] = c.Y1, c.Y0
+	v.run(w)
+	copy(c.T0, v.out)
+	for i := range v.sums {
+		copy(v.sums[i].at, v.sums[i].out)
+	}
+	return true
+}
