@@ -13,17 +13,13 @@ import (
 const barHeight = 16
 
 func (b *Bars) size() (w, h vg.Length) {
-	h = vg.Length(len(b.Items))*barHeight + 4*lineHeight
+	h = vg.Length(len(b.Items))*barHeight + 3*lineHeight + titleHeight(b.Title, pageWidth)
 	return pageWidth, max(h, 80)
 }
 
 func (b *Bars) draw(c canvas) error {
 	top := c.Max.Y
-	if b.Title != "" {
-		st := c.style(large, draw.XLeft, draw.YTop)
-		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, b.Title, c.Max.X-c.Min.X))
-		top -= lineHeight + 4
-	}
+	top = c.title(b.Title, top)
 	s, ok := span{}, false
 	for _, it := range b.Items {
 		if finite(it.Value) {
@@ -55,7 +51,10 @@ func (b *Bars) draw(c canvas) error {
 	title := b.X.title()
 	if title != "" {
 		bottom += lineHeight
-		c.FillText(c.style(normal, draw.XCenter, draw.YBottom), vg.Point{X: (left + right) / 2, Y: c.Min.Y}, fit(c.style(normal, draw.XCenter, draw.YBottom), title, c.Max.X-c.Min.X))
+		st := c.style(normal, draw.XCenter, draw.YBottom)
+		title = fit(st, title, c.Max.X-c.Min.X)
+		half := st.Width(title) / 2 // it stays on the page
+		c.FillText(st, vg.Point{X: max(c.Min.X+half, min((left+right)/2, c.Max.X-half)), Y: c.Min.Y}, title)
 	}
 	at := func(v float64) vg.Length { return left + vg.Length(s.to(Axis{}, v))*(right-left) }
 	free := c.Min.X
@@ -108,11 +107,7 @@ const mostCells = 400
 
 func (h *Heat) draw(c canvas) error {
 	top := c.Max.Y
-	if h.Title != "" {
-		st := c.style(large, draw.XLeft, draw.YTop)
-		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, h.Title, c.Max.X-c.Min.X))
-		top -= lineHeight + 4
-	}
+	top = c.title(h.Title, top)
 	if len(h.Values) == 0 || len(h.Values[0]) == 0 {
 		c.FillText(c.style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
 		return nil
@@ -182,8 +177,9 @@ func (n *inks) mosaic(grid [][]float64, s shading) image.Image {
 func (h *Heat) scale(c canvas, x, bottom, top vg.Length, s shading) {
 	const n = 41
 	bottom = max(bottom, top-110)
+	lo, hi := s.span()
 	for i := range n {
-		v := s.lo + (s.hi-s.lo)*float64(i)/(n-1)
+		v := lo + (hi-lo)*float64(i)/(n-1)
 		y0 := bottom + vg.Length(i)*(top-bottom)/n
 		c.FillPolygon(c.heat(v, s), rectangle(vg.Rectangle{Min: vg.Point{X: x, Y: y0}, Max: vg.Point{X: x + 9, Y: y0 + (top-bottom)/n + 0.3}}))
 	}
@@ -208,7 +204,7 @@ func places(count, n int) []int {
 	}
 	var out []int
 	for i := 0; i < count; i++ {
-		if i == 0 || (i+1)%step == 0 {
+		if i == 0 || (i+1)%step == 0 && i > step/2 { // 1, 4, 6 rather than 1, 2, 4, 6
 			out = append(out, i)
 		}
 	}

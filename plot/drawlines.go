@@ -20,7 +20,36 @@ const (
 	sample      = 18 // of a line in a legend
 )
 
-func (l *Lines) size() (w, h vg.Length) { return pageWidth, panelHeight }
+func (l *Lines) size() (w, h vg.Length) {
+	return pageWidth, panelHeight + max(0, titleHeight(l.Title, pageWidth)-lineHeight-4)
+}
+
+// headline breaks a title into lines of a width.
+func headline(text string, width vg.Length) []string {
+	st := new(inks).style(large, draw.XLeft, draw.YTop)
+	return fold(text, mostHead, func(s string) bool { return st.Width(s) <= width })
+}
+
+// titleHeight is the room that a title takes on a page.
+func titleHeight(text string, page vg.Length) vg.Length {
+	if text == "" {
+		return 0
+	}
+	return vg.Length(len(headline(text, page-2*border)))*(lineHeight+2) + 2
+}
+
+// title writes a title below top and returns what is below it.
+func (c canvas) title(text string, top vg.Length) vg.Length {
+	if text == "" {
+		return top
+	}
+	st := c.style(large, draw.XLeft, draw.YTop)
+	for _, line := range headline(text, c.Max.X-c.Min.X) {
+		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, line, c.Max.X-c.Min.X))
+		top -= lineHeight + 2
+	}
+	return top - 2
+}
 
 func (l *Lines) draw(c canvas) error {
 	return l.drawIn(c, l.inkMargin(c), true)
@@ -47,11 +76,7 @@ func (l *Lines) upright(y span, c canvas) []tick {
 // drawIn draws with a left margin of the given width; foot tells whether the level axis is named.
 func (l *Lines) drawIn(c canvas, left vg.Length, foot bool) error {
 	top := c.Max.Y
-	if l.Title != "" {
-		st := c.style(large, draw.XLeft, draw.YTop)
-		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, l.Title, c.Max.X-c.Min.X))
-		top -= lineHeight + 4
-	}
+	top = c.title(l.Title, top)
 	x, y, ok := l.spans()
 	if !ok {
 		c.FillText(c.style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
@@ -125,6 +150,13 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot bool) error {
 	for i, k := range l.Curves {
 		l.stroke(c, i, k, at)
 	}
+	for i, k := range l.Curves {
+		for j := range k.PX {
+			if l.X.shown(k.PX[j]) && l.Y.shown(k.PY[j]) {
+				c.DrawGlyph(l.signStyle(c, i), at(k.PX[j], k.PY[j]))
+			}
+		}
+	}
 	c.StrokeLines(axis, []vg.Point{{X: area.Min.X, Y: area.Max.Y}, area.Min, {X: area.Max.X, Y: area.Min.Y}})
 	return nil
 }
@@ -149,6 +181,12 @@ func (l *Lines) lineStyle(c canvas, i int) draw.LineStyle {
 		s.Dashes = dashes[i%len(dashes)]
 	}
 	return s
+}
+
+// signStyle is how the points of curve i are drawn, in the order of the signs on terminals.
+func (l *Lines) signStyle(c canvas, i int) draw.GlyphStyle {
+	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{}, draw.CrossGlyph{}}
+	return draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2.4, Shape: shapes[i%len(shapes)]}
 }
 
 func (l *Lines) stroke(c canvas, i int, k Curve, at func(x, y float64) vg.Point) {
@@ -231,7 +269,7 @@ func (l *Lines) key(c canvas, left, top vg.Length) vg.Length {
 		}
 	}
 	for i, k := range l.Curves {
-		if k.Name == "" || lines == 1 && len(l.Bands) == 0 && !k.few() && k.Name == l.Y.Label {
+		if k.Name == "" || lines == 1 && len(l.Bands) == 0 && !k.few() && len(k.PX) == 0 && k.Name == l.Y.Label {
 			continue
 		}
 		if n := len(l.Curves); n > maxLegend && i >= maxLegend-1 && i < n-1 {
@@ -246,6 +284,9 @@ func (l *Lines) key(c canvas, left, top vg.Length) vg.Length {
 				return
 			}
 			c.StrokeLine2(l.lineStyle(c, i), x0, y, x1, y)
+			if len(k.PX) > 0 {
+				c.DrawGlyph(l.signStyle(c, i), vg.Point{X: (x0 + x1) / 2, Y: y})
+			}
 		})
 	}
 	for _, b := range l.Bands {
@@ -276,9 +317,12 @@ func fit(st draw.TextStyle, s string, w vg.Length) string {
 }
 
 func (s *Stack) size() (w, h vg.Length) {
-	if s.Title != "" {
-		h = lineHeight + 4
-	}
+	w, h = s.panels()
+	return w, max(h+titleHeight(s.Title, w), 60)
+}
+
+// panels returns the size of the panels together.
+func (s *Stack) panels() (w, h vg.Length) {
 	for _, p := range s.Panels {
 		pw, ph := p.size()
 		if _, ok := p.(*Lines); ok && len(s.Panels) > 1 {
@@ -286,20 +330,13 @@ func (s *Stack) size() (w, h vg.Length) {
 		}
 		w, h = max(w, pw), h+ph
 	}
-	return max(w, pageWidth), max(h, 60)
+	return max(w, pageWidth), h
 }
 
 func (s *Stack) draw(c canvas) error {
 	top := c.Max.Y
-	if s.Title != "" {
-		st := c.style(large, draw.XLeft, draw.YTop)
-		c.FillText(st, vg.Point{X: c.Min.X, Y: top}, fit(st, s.Title, c.Max.X-c.Min.X))
-		top -= lineHeight + 4
-	}
-	_, whole := s.size()
-	if s.Title != "" {
-		whole -= lineHeight + 4
-	}
+	top = c.title(s.Title, top)
+	_, whole := s.panels()
 	var margin vg.Length
 	room := top - c.Min.Y
 	var tiles []canvas

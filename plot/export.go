@@ -37,7 +37,7 @@ func export(w io.Writer, format string, p Picture, n *inks) error {
 	if err := p.draw(canvas{draw.Crop(c, border, -border, border, -border), n}); err != nil {
 		return err
 	}
-	if format != "html" {
+	if format != "html" && format != "svg" {
 		_, err := page.WriteTo(w)
 		return err
 	}
@@ -45,7 +45,12 @@ func export(w io.Writer, format string, p Picture, n *inks) error {
 	if _, err := page.WriteTo(&svg); err != nil {
 		return err
 	}
-	drawing := svg.Bytes()
+	// Text is drawn by who shows the file, with a font of the same widths where there is none of this name.
+	drawing := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
+	if format == "svg" {
+		_, err := w.Write(drawing)
+		return err
+	}
 	if at := bytes.Index(drawing, []byte("<svg")); at > 0 { // a page has no xml declaration inside
 		drawing = drawing[at:]
 	}

@@ -51,10 +51,12 @@ type Lines struct {
 }
 
 // Curve joins the points (X[i], Y[i]), len(X) == len(Y). It is broken where a
-// number is not finite, and where X repeats: there it jumps.
+// number is not finite, and where X repeats with another Y: there it jumps.
 type Curve struct {
 	Name string
 	X, Y []float64
+	// PX and PY are points in the curve's colour, each with a sign: what was measured where the curve is computed.
+	PX, PY []float64
 	// Dots draws points instead of a line.
 	Dots bool
 	// Loop tells that X may turn back (a phase plane), so that a repeated X is no jump.
@@ -164,6 +166,27 @@ func (s span) widen(a Axis) span {
 	return span{mid - 0.1*math.Abs(mid), mid + 0.1*math.Abs(mid)}
 }
 
+// pad widens an interval a little, so that curves do not run along the frame.
+func (s span) pad(a Axis) span {
+	if a.Log {
+		return s
+	}
+	d := 0.03 * (s.hi - s.lo)
+	return span{s.lo - d, s.hi + d}
+}
+
+// turns tells whether some curve goes back and forth, as in a phase plane.
+func (l *Lines) turns() bool {
+	for _, c := range l.Curves {
+		for i := 1; c.Loop && i < len(c.X); i++ {
+			if c.X[i] < c.X[i-1] {
+				return true
+			}
+		}
+	}
+	return false
+}
+
 // to maps x to [0, 1].
 func (s span) to(a Axis, x float64) float64 {
 	if a.Log {
@@ -176,7 +199,7 @@ func (s span) to(a Axis, x float64) float64 {
 func (l *Lines) spans() (x, y span, ok bool) {
 	var xs, ys [][]float64
 	for _, c := range l.Curves {
-		xs, ys = append(xs, c.X), append(ys, c.Y)
+		xs, ys = append(xs, c.X, c.PX), append(ys, c.Y, c.PY)
 	}
 	for _, b := range l.Bands {
 		xs, ys = append(xs, b.X), append(ys, b.Lo, b.Hi)
@@ -187,6 +210,9 @@ func (l *Lines) spans() (x, y span, ok bool) {
 		return x, y, false
 	}
 	x, y = x.widen(l.X), y.widen(l.Y)
+	if l.turns() {
+		return x.pad(l.X), y.pad(l.Y), true
+	}
 	// A curve that nearly reaches zero from one side is easier read with zero on the axis.
 	if !l.Y.Log {
 		if r := y.hi - y.lo; y.lo > 0 && y.lo < 0.15*r {
@@ -204,7 +230,7 @@ func (c Curve) runs(x, y Axis) [][2]int {
 	from := -1
 	for i := range c.X {
 		ok := x.shown(c.X[i]) && y.shown(c.Y[i])
-		if from >= 0 && (!ok || !c.Loop && c.X[i] == c.X[i-1]) {
+		if from >= 0 && (!ok || !c.Loop && c.X[i] == c.X[i-1] && c.Y[i] != c.Y[i-1]) {
 			out = append(out, [2]int{from, i})
 			from = -1
 		}

@@ -6,6 +6,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -58,6 +60,11 @@ func pictures() map[string]Picture {
 		Title: "four curves on one pair of axes", X: Axis{Label: "t", Unit: "h"}, Y: Axis{Unit: "mg"},
 		Curves: []Curve{{Name: "depot", X: grid, Y: a}, {Name: "central", X: grid, Y: b}, {Name: "wave", X: grid, Y: c}, {Name: "line", X: grid, Y: d}},
 		Marks:  []Mark{{0, "dose"}, {4, "dose"}, {8, "dose"}, {12, "dose"}, {16, "dose"}, {20, "dose"}, {23.9, "end of study"}},
+	}
+	list["measured"] = &Lines{
+		X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: "amount", Unit: "mg"},
+		Curves: []Curve{{Name: "low", X: grid, Y: b, PX: []float64{1, 4, 9, 30}, PY: []float64{9, 15.5, 8, 2}}, {Name: "high", X: grid, Y: a, PX: []float64{0, 12}, PY: []float64{44, math.NaN()}}},
+		Marks:  []Mark{{4, "dose"}},
 	}
 	var family []Curve
 	lo, hi := make([]float64, len(grid)), make([]float64, len(grid))
@@ -117,7 +124,7 @@ func pictures() map[string]Picture {
 
 func TestText(t *testing.T) {
 	for name, p := range pictures() {
-		for _, width := range []int{80, 44} {
+		for _, width := range []int{80, 44, 22} {
 			var b bytes.Buffer
 			if err := Text(&b, p, Terminal{Width: width}); err != nil {
 				t.Fatal(err)
@@ -158,8 +165,19 @@ func golden(t *testing.T, path string, got []byte) {
 	}
 }
 
+var escapes = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
 func TestColour(t *testing.T) {
 	for name, p := range pictures() {
+		var narrow bytes.Buffer
+		if err := Text(&narrow, p, Terminal{Colour: true, Width: 24}); err != nil {
+			t.Fatal(err)
+		}
+		for line := range strings.Lines(escapes.ReplaceAllString(narrow.String(), "")) {
+			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 24 {
+				t.Errorf("%s: a line of %d columns on a screen of 24: %q", name, n, line)
+			}
+		}
 		if name == "nothing" {
 			continue
 		}
@@ -247,6 +265,24 @@ func TestSpark(t *testing.T) {
 	} {
 		if got := Spark(c.values, c.width); got != c.want {
 			t.Errorf("%v on %d columns: %q, want %q", c.values, c.width, got, c.want)
+		}
+	}
+}
+
+func TestRuns(t *testing.T) {
+	nan := math.NaN()
+	for _, c := range []struct {
+		x, y []float64
+		loop bool
+		want [][2]int
+	}{
+		{[]float64{0, 1, 1, 2}, []float64{0, 1, 5, 6}, false, [][2]int{{0, 2}, {2, 4}}},
+		{[]float64{0, 1, 1}, []float64{0, 1, 1}, false, [][2]int{{0, 3}}}, // an event that moves nothing
+		{[]float64{0, 1, 1, 2}, []float64{0, 1, 5, 6}, true, [][2]int{{0, 4}}},
+		{[]float64{0, 1, 2, 3}, []float64{0, nan, 5, 6}, false, [][2]int{{0, 1}, {2, 4}}},
+	} {
+		if got := (Curve{X: c.x, Y: c.y, Loop: c.loop}).runs(Axis{}, Axis{}); !slices.Equal(got, c.want) {
+			t.Errorf("%v, %v: %v, want %v", c.x, c.y, got, c.want)
 		}
 	}
 }

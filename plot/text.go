@@ -5,7 +5,8 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
+
+	"odes.dev/odes/internal/screen"
 )
 
 // Terminal describes the screen that Text draws on. The zero value is 80
@@ -18,7 +19,7 @@ type Terminal struct {
 
 const (
 	defaultWidth  = 80
-	leastWidth    = 30
+	leastWidth    = 20
 	defaultHeight = 14
 	stackedHeight = 8
 )
@@ -63,11 +64,33 @@ func (p *page) title(s string) {
 	if s == "" {
 		return
 	}
-	s = clip(s, p.Width)
-	if p.Colour {
-		s = "\x1b[1m" + s + "\x1b[0m"
+	for _, line := range fold(s, mostHead, func(s string) bool { return screen.Width(s) <= p.Width }) {
+		line = screen.Cut(line, p.Width)
+		if p.Colour {
+			line = "\x1b[1m" + line + "\x1b[0m"
+		}
+		p.line(line)
 	}
-	p.line(s)
+}
+
+// mostHead is how many lines a title may have.
+const mostHead = 3
+
+// fold breaks text between words into lines that fit, most at most: the last may not.
+func fold(text string, most int, fits func(string) bool) []string {
+	words := strings.Fields(text)
+	var lines []string
+	for len(words) > 0 && len(lines) < most-1 {
+		n := 1
+		for n < len(words) && fits(strings.Join(words[:n+1], " ")) {
+			n++
+		}
+		lines, words = append(lines, strings.Join(words[:n], " ")), words[n:]
+	}
+	if len(words) > 0 {
+		lines = append(lines, strings.Join(words, " "))
+	}
+	return lines
 }
 
 // shades are the colours of curves on a terminal (of its 256): of middling
@@ -87,21 +110,28 @@ func (p *page) paint(colour int, s string) string {
 	return fmt.Sprintf("\x1b[38;5;%dm%s\x1b[0m", colour, s)
 }
 
-// clip shortens s to n columns.
-func clip(s string, n int) string {
-	if utf8.RuneCountInString(s) <= n {
-		return s
+// clipPainted is clip of a text with escape sequences.
+func clipPainted(s string, n int) string {
+	var b strings.Builder
+	escape, used, cut := false, 0, false
+	for _, r := range s {
+		switch {
+		case r == '\x1b':
+			escape = true
+		case escape:
+			escape = r != 'm'
+		case used == n-1:
+			if !cut {
+				b.WriteRune('…')
+			}
+			cut = true
+			continue
+		default:
+			used++
+		}
+		b.WriteRune(r)
 	}
-	r := []rune(s)
-	return string(r[:max(0, n-1)]) + "…"
-}
-
-func pad(s string, n int) string {
-	return s + strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s)))
-}
-
-func padLeft(s string, n int) string {
-	return strings.Repeat(" ", max(0, n-utf8.RuneCountInString(s))) + s
+	return b.String()
 }
 
 // entries writes short texts next to each other, wrapped at the width of the
@@ -112,7 +142,7 @@ func (p *page) entries(indent int, list [][2]string) {
 	used := 0
 	for _, e := range list {
 		plain, painted := e[0], e[1]
-		n := utf8.RuneCountInString(plain)
+		n := screen.Width(plain)
 		if used > 0 && indent+used+gap+n > p.Width {
 			p.line(strings.Repeat(" ", indent) + line.String())
 			line.Reset()
@@ -122,8 +152,8 @@ func (p *page) entries(indent int, list [][2]string) {
 			line.WriteString(strings.Repeat(" ", gap))
 			used += gap
 		}
-		if room := p.Width - indent; n > room && plain == painted {
-			painted, n = clip(plain, room), room
+		if room := p.Width - indent; n > room {
+			painted, n = clipPainted(painted, room), room
 		}
 		line.WriteString(painted)
 		used += n

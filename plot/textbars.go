@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
+
+	"odes.dev/odes/internal/screen"
 )
 
 // Colours of negative and positive numbers.
@@ -31,13 +32,13 @@ func barLeft(x float64) string {
 func (b *Bars) text(p *page) {
 	p.title(b.Title)
 	if t := b.X.title(); t != "" {
-		p.line(clip(t, p.Width))
+		p.line(screen.Cut(t, p.Width))
 	}
 	labels, notes := 0, 0
 	below, above := 0.0, 0.0
 	for _, it := range b.Items {
-		labels = max(labels, utf8.RuneCountInString(it.Label))
-		notes = max(notes, utf8.RuneCountInString(it.note()))
+		labels = max(labels, screen.Width(it.Label))
+		notes = max(notes, screen.Width(it.note()))
 		if finite(it.Value) {
 			below, above = max(below, -it.Value), max(above, it.Value)
 		}
@@ -63,13 +64,13 @@ func (b *Bars) text(p *page) {
 		scale = (room - left) / above
 	}
 	for _, it := range b.Items {
-		line := "  " + pad(clip(it.Label, labels), labels) + " "
+		line := "  " + screen.Pad(screen.Cut(it.Label, labels), labels) + " "
 		switch v := it.Value; {
 		case !finite(v):
 			line += strings.Repeat(" ", int(left)) + p.paint(faint, "│") + " " + it.note()
 		case v < 0:
 			block := barLeft(-v * scale)
-			line += padLeft("", int(left)-utf8.RuneCountInString(block)) + p.paint(negative, block) + p.paint(faint, "│") + " " + it.note()
+			line += screen.PadLeft("", int(left)-screen.Width(block)) + p.paint(negative, block) + p.paint(faint, "│") + " " + it.note()
 		default:
 			line += strings.Repeat(" ", int(left)) + p.paint(faint, "│") + p.paint(positive, bar(v*scale)) + " " + it.note()
 		}
@@ -127,6 +128,18 @@ func (h *Heat) blocked(rows, cols int) [][]float64 {
 type shading struct {
 	lo, hi    float64
 	diverging bool
+	sign      int // of all values, where they have one; of a diverging scale only that half is shown
+}
+
+// span returns the values that a legend runs over.
+func (s shading) span() (lo, hi float64) {
+	switch {
+	case s.diverging && s.sign > 0:
+		return 0, s.hi
+	case s.diverging && s.sign < 0:
+		return s.lo, 0
+	}
+	return s.lo, s.hi
 }
 
 func (h *Heat) shading() shading {
@@ -145,7 +158,13 @@ func (h *Heat) shading() shading {
 		return s
 	}
 	top := max(math.Abs(s.lo), math.Abs(s.hi))
-	return shading{-top, top, true}
+	sign := 0
+	if s.lo >= 0 {
+		sign = 1
+	} else if s.hi <= 0 {
+		sign = -1
+	}
+	return shading{-top, top, true, sign}
 }
 
 // to maps v to [-1, 1] around nothing, or to [0, 1] from least to greatest.
@@ -164,19 +183,21 @@ func (s shading) key() []float64 {
 	switch {
 	case s.hi == 0 && s.diverging:
 		return []float64{0}
-	case s.diverging:
-		return []float64{s.lo, 0, s.hi}
 	}
-	return []float64{s.lo, (s.lo + s.hi) / 2, s.hi}
+	lo, hi := s.span()
+	return []float64{lo, (lo + hi) / 2, hi}
 }
 
 // signed writes a value of a legend.
 func (s shading) signed(v float64) string {
-	if s.diverging && v > 0 {
+	if s.diverging && s.sign == 0 && v > 0 {
 		return "+" + number(v, 3)
 	}
 	return number(v, 3)
 }
+
+// mostNamed rows or columns are all named.
+const mostNamed = 12
 
 func (h *Heat) text(p *page) {
 	p.title(h.Title)
@@ -200,7 +221,11 @@ func (h *Heat) text(p *page) {
 	}
 	head := []rune(strings.Repeat(" ", p.Width))
 	free := 0
-	for _, t := range h.columnTicks(cols, len(grid[0])*cell/8) {
+	apart := 8
+	if cols <= mostNamed {
+		apart = len(fmt.Sprint(h.FirstCol+cols-1)) + 1
+	}
+	for _, t := range h.columnTicks(cols, len(grid[0])*cell/apart) {
 		label := []rune(t.label)
 		at := left + int(t.at)*len(grid[0])/cols*cell
 		if at < free || at+len(label) > len(head) {
@@ -211,12 +236,16 @@ func (h *Heat) text(p *page) {
 	}
 	p.line(string(head))
 	named := map[int]string{}
-	for _, r := range places(rows, max(2, len(grid)/3)) {
+	each := max(2, len(grid)/3)
+	if rows <= mostNamed {
+		each = rows
+	}
+	for _, r := range places(rows, each) {
 		named[r*len(grid)/rows] = fmt.Sprint(h.FirstRow + r)
 	}
 	for i, r := range grid {
 		var b strings.Builder
-		b.WriteString(padLeft(named[i], left-1) + " ")
+		b.WriteString(screen.PadLeft(named[i], left-1) + " ")
 		for _, v := range r {
 			b.WriteString(p.cell(v, shades, cell))
 		}

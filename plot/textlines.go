@@ -4,7 +4,8 @@ import (
 	"fmt"
 	"math"
 	"strings"
-	"unicode/utf8"
+
+	"odes.dev/odes/internal/screen"
 )
 
 // braille is a grid of cells of 2 × 4 dots.
@@ -69,7 +70,7 @@ func (l *Lines) labelWidth(h int) int {
 	}
 	n := 0
 	for _, t := range l.yTicks(y, h) {
-		n = max(n, utf8.RuneCountInString(t.label))
+		n = max(n, screen.Width(t.label))
 	}
 	return n
 }
@@ -90,7 +91,7 @@ func (l *Lines) text(p *page) {
 		if l.Y.Log {
 			y += ", log scale"
 		}
-		p.line(strings.Repeat(" ", g.left-1) + clip(y, p.Width-g.left+1))
+		p.line(strings.Repeat(" ", g.left-1) + screen.Cut(y, p.Width-g.left+1))
 	}
 	g.rows(p)
 	g.foot(p)
@@ -139,7 +140,7 @@ func (g *panel) rows(p *page) {
 			}
 		}
 	}
-	letters := g.letters(p)
+	letters, points := g.letters(p), g.points(p)
 	marks := map[int]bool{}
 	for _, m := range g.l.Marks {
 		if g.l.X.shown(m.X) && m.X >= g.x.lo && m.X <= g.x.hi {
@@ -167,10 +168,12 @@ func (g *panel) rows(p *page) {
 		if ok {
 			axis = "┤"
 		}
-		b.WriteString(padLeft(label, g.left-2) + " " + p.paint(faint, axis))
+		b.WriteString(screen.PadLeft(label, g.left-2) + " " + p.paint(faint, axis))
 		for c := range g.w {
 			at := r*g.w + c
 			switch {
+			case points[at] != "":
+				b.WriteString(points[at])
 			case letters[at] != 0:
 				b.WriteRune(letters[at])
 			case g.canvas.dots[at] != 0:
@@ -276,6 +279,25 @@ func (g *panel) letters(p *page) map[int]rune {
 	return out
 }
 
+// signs mark the points of curves, in the order of these.
+var signs = []rune("●○■□▲△◆◇")
+
+func sign(i int) string { return string(signs[i%len(signs)]) }
+
+// points returns the painted signs of measured points, by cell.
+func (g *panel) points(p *page) map[int]string {
+	out := map[int]string{}
+	for i, c := range g.l.Curves {
+		for k := range c.PX {
+			if g.l.X.shown(c.PX[k]) && g.l.Y.shown(c.PY[k]) {
+				x, y := g.dot(c.PX[k], c.PY[k])
+				out[(g.h-1-y/4)*g.w+min(x/2, g.w-1)] = p.paint(g.colour(i), sign(i))
+			}
+		}
+	}
+	return out
+}
+
 // few tells whether a curve is a point or two.
 func (c Curve) few() bool { return c.Dots && len(c.X) <= 2 }
 
@@ -289,12 +311,12 @@ func (g *panel) foot(p *page) {
 	if g.l.X.Log {
 		name += ", log scale"
 	}
-	name = clip(name, g.w/2)
+	name = screen.Cut(name, g.w/2)
 	axis := []rune(strings.Repeat("─", g.w))
 	line := []rune(strings.Repeat(" ", g.left+g.w+1))
 	end := len(line)
 	if name != "" {
-		end -= utf8.RuneCountInString(name)
+		end -= screen.Width(name)
 		copy(line[end:], []rune(name))
 		end -= 2
 	}
@@ -338,7 +360,7 @@ func (g *panel) legend(p *page) {
 	}
 	single := lines == 1 && len(g.l.Bands) == 0
 	for i, c := range curves {
-		if single && !c.few() && (c.Name == "" || c.Name == g.l.Y.Label) {
+		if single && !c.few() && len(c.PX) == 0 && (c.Name == "" || c.Name == g.l.Y.Label) {
 			continue
 		}
 		if len(curves) > maxLegend && i >= maxLegend-1 && i < len(curves)-1 {
@@ -357,6 +379,9 @@ func (g *panel) legend(p *page) {
 		}
 		if !p.Colour && lines > 1 && len(curves) <= maxLetters && !c.few() {
 			sample = string(letter(i))
+		}
+		if len(c.PX) > 0 {
+			sample += sign(i)
 		}
 		list = append(list, [2]string{sample + " " + c.Name, p.paint(g.colour(i), sample) + " " + c.Name})
 	}

@@ -56,16 +56,22 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 			break
 		}
 		var list []*curves
-		for _, x := range c.Of[o] {
-			if len(states) > 0 && !slices.Contains(states, x.Name) {
-				continue
+		runs := append([]odes.ExperimentCostates{{T: c.T, Of: c.Of, Events: c.Events}}, c.Experiments...)
+		for _, run := range runs[:min(len(runs), 1+mostPanel)] {
+			for _, x := range run.Of[o] {
+				if len(states) > 0 && !slices.Contains(states, x.Name) {
+					continue
+				}
+				if (len(states) == 0 || len(runs) > 1) && !slices.ContainsFunc(x.Values, func(v float64) bool { return v != 0 }) {
+					continue // the objective does not read it at all
+				}
+				x.Name = fmt.Sprintf("d %s / d %s", value.Name, x.Name)
+				if run.Name != "" {
+					x.Name += " in " + run.Name
+				}
+				x.Unit = known(x.Unit)
+				list = append(list, &curves{Series: x, T: run.T, Events: run.Events, model: m, AtStart: true})
 			}
-			if len(states) == 0 && !slices.ContainsFunc(x.Values, func(v float64) bool { return v != 0 }) {
-				continue // the objective does not read it at all
-			}
-			x.Name = fmt.Sprintf("d %s / d %s", value.Name, x.Name)
-			x.Unit = known(x.Unit)
-			list = append(list, &curves{Series: x, T: c.T, Events: c.Events, model: m})
 		}
 		switch {
 		case len(list) == 0 && len(states) == 0:
@@ -73,7 +79,10 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 		case len(list) == 0:
 			return nil, fmt.Errorf("the model has none of the states %s", strings.Join(states, ", "))
 		}
-		stack.Panels = append(stack.Panels, panels(i, "", list).(*plot.Stack).Panels...)
+		stack.Panels = append(stack.Panels, panels(i, "", list).Panels...)
+	}
+	if n := len(c.Experiments); n > mostPanel {
+		goal += fmt.Sprintf(", the first %d of %d experiments", mostPanel, n)
 	}
 	stack.Title = fmt.Sprintf("adjoint states of %s: what it changes by when a state is moved at %s", goal, i.Time)
 	return stack, nil

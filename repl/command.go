@@ -13,6 +13,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -209,8 +210,8 @@ func (s *Session) doUnits(ctx context.Context, w io.Writer, rest string) error {
 	}
 	table := [][]string{{"", "", "", "", ""}}
 	for _, x := range symbols {
-		if x.Kind == "event" {
-			continue
+		if x.Kind == "event" || x.Kind == "output" && slices.ContainsFunc(symbols, func(o odes.Symbol) bool { return o.Kind == "state" && o.Name == x.Name }) {
+			continue // the outputs of a model that names none are its states
 		}
 		name := x.Name
 		if len(x.Shape) > 0 {
@@ -226,8 +227,28 @@ func (s *Session) doUnits(ctx context.Context, w io.Writer, rest string) error {
 		}
 		table = append(table, []string{x.Kind, name, value, unit, x.Doc})
 	}
+	for _, o := range m.Observations() {
+		table = append(table, []string{"observed", o.Name, "= " + o.Text, strings.TrimSpace(withUnit("", o.Unit)), o.Doc})
+	}
 	left(w, table[1:], s.width())
 	return nil
+}
+
+// beside writes short texts beside each other, in as many lines as they need.
+func (s *Session) beside(w io.Writer, list ...string) {
+	line := ""
+	for _, text := range list {
+		if line != "" && screen.Width(line)+4+screen.Width(text) > max(20, s.width()) {
+			fmt.Fprintln(w, line)
+			line = ""
+		}
+		if line == "" {
+			line = "  " + text
+		} else {
+			line += "    " + text
+		}
+	}
+	fmt.Fprintln(w, line)
 }
 
 // left writes a table with all columns to the left.
@@ -235,21 +256,17 @@ func left(w io.Writer, table [][]string, width int) {
 	widths := make([]int, 8)
 	for _, r := range table {
 		for i, cell := range r {
-			widths[i] = max(widths[i], len([]rune(cell)))
+			widths[i] = max(widths[i], screen.Width(cell))
 		}
 	}
 	for _, r := range table {
 		var b strings.Builder
 		for i, cell := range r {
 			if widths[i] > 0 {
-				b.WriteString("  " + cell + strings.Repeat(" ", widths[i]-len([]rune(cell))))
+				b.WriteString("  " + cell + strings.Repeat(" ", widths[i]-screen.Width(cell)))
 			}
 		}
-		line := []rune(strings.TrimRight(b.String(), " "))
-		if len(line) > width {
-			line = append(line[:width-1], '…')
-		}
-		fmt.Fprintln(w, string(line))
+		fmt.Fprintln(w, screen.Cut(strings.TrimRight(b.String(), " "), width))
 	}
 }
 
@@ -374,7 +391,7 @@ func (s *Session) Greet(w io.Writer) {
 	if i.Title != "" {
 		title += ": " + i.Title
 	}
-	fmt.Fprintln(w, title)
+	s.Say(w, "%s", title)
 	var parts []string
 	for _, c := range []struct {
 		n    int
@@ -384,7 +401,7 @@ func (s *Session) Greet(w io.Writer) {
 			parts = append(parts, fmt.Sprintf("%d %s%s", c.n, c.noun, map[bool]string{true: "s"}[c.n > 1]))
 		}
 	}
-	fmt.Fprintln(w, strings.Join(parts, ", "))
+	s.Say(w, "%s", strings.Join(parts, ", "))
 	s.diagnose(w, m.Warnings())
 }
 
@@ -412,10 +429,10 @@ func (s *Session) Refresh(w io.Writer) {
 		return
 	}
 	if s.now.text != s.disk && s.now.text != "" {
-		fmt.Fprintf(w, "note: %s has changed; reload takes it and drops what was entered here\n", s.path)
+		s.Say(w, "note: %s has changed; reload takes it and drops what was entered here", s.path)
 		return
 	}
-	fmt.Fprintf(w, "%s has changed: reading it again\n", s.path)
+	s.Say(w, "%s has changed: reading it again", s.path)
 	s.Show(w, s.reread(w))
 }
 
@@ -582,15 +599,20 @@ func (s *Session) doDoc(_ context.Context, w io.Writer, rest string) error {
 		if symbols, err := s.now.model.Symbols(s.now.set); err == nil {
 			for _, x := range symbols {
 				if x.Name == rest {
-					fmt.Fprintln(w, strings.TrimRight(fmt.Sprintf("%s %s  %s", x.Kind, withUnit(x.Name, x.Unit), x.Doc), " "))
+					s.Say(w, "%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", x.Kind, withUnit(x.Name, x.Unit), x.Doc), " "))
 					return s.doText(context.Background(), w, rest)
 				}
 			}
 		}
 	}
+	if s.now.model != nil {
+		if _, ok := observation(s.now.model, rest); ok {
+			return s.doText(context.Background(), w, rest)
+		}
+	}
 	for _, c := range commands() {
 		if c.name == rest && c.name != "time" && c.name != "sens" {
-			fmt.Fprintf(w, "%s\n  %s\n", c.form, c.help)
+			s.Say(w, "%s\n  %s", c.form, c.help)
 			return nil
 		}
 	}
@@ -603,46 +625,38 @@ func (s *Session) doDoc(_ context.Context, w io.Writer, rest string) error {
 func (s *Session) doHelp(_ context.Context, w io.Writer, rest string) error {
 	for _, c := range commands() {
 		if c.name == rest {
-			fmt.Fprintf(w, "%s\n  %s\n", c.form, c.help)
+			s.Say(w, "%s\n  %s", c.form, c.help)
 			return nil
 		}
 	}
 	if rest != "" {
+		var names []string
+		for _, c := range commands() {
+			if strings.HasPrefix(c.name, rest) {
+				names = append(names, c.name)
+			}
+		}
+		if len(names) == 1 {
+			return s.doHelp(context.Background(), w, names[0])
+		}
 		return s.doDoc(context.Background(), w, rest)
 	}
-	fmt.Fprint(w, `Enter items of the language; one that is there already is replaced:
-  param k = 0.3 [1/h]     x' = -k*x     event dose at 4 { x += 1 }     objective J = final(x)
-Ask for values; k = 3 sets a param and shows what moved:
-  2*k    final(x)    max(x)    x(3.5)    integral(x^2)    k = 3    k *= 2    solver.rtol = 1e-9
-Commands:
-`)
+	s.Say(w, "Enter items of the language; one that is there already is replaced:")
+	s.beside(w, "param k = 0.3 [1/h]", "x' = -k*x", "event dose at 4 { x += 1 }", "objective J = final(x)")
+	s.Say(w, "Ask for values; k = 3 sets a param and shows what moved:")
+	s.beside(w, "2*k", "final(x)", "max(x)", "x(3.5)", "integral(x^2)", "k = 3", "k *= 2", "solver.rtol = 1e-9")
+	fmt.Fprintln(w, "Commands:")
 	width := 0
 	for _, c := range commands() {
 		width = max(width, len(c.name))
 	}
 	for _, c := range commands() {
-		indent := strings.Repeat(" ", width+4)
-		for i, line := range wrap(c.help, max(30, s.width()-width-5)) {
-			if i == 0 {
-				fmt.Fprintf(w, "  %-*s  %s\n", width, c.name, line)
-			} else {
-				fmt.Fprintln(w, indent+line)
-			}
+		head, indent := fmt.Sprintf("  %-*s  ", width, c.name), strings.Repeat(" ", width+4)
+		if s.width() < 2*width+30 {
+			head, indent = "  "+c.name+"\n    ", "    "
 		}
+		fmt.Fprintln(w, head+strings.ReplaceAll(screen.Fold(c.help, max(12, s.width()-len(indent)-1), ""), "\n", "\n"+indent))
 	}
 	fmt.Fprintln(w, "help <command> shows its form.")
 	return nil
-}
-
-// wrap breaks text between words into lines of at most width characters.
-func wrap(text string, width int) []string {
-	var lines []string
-	line := ""
-	for _, word := range strings.Fields(text) {
-		if line != "" && len([]rune(line))+1+len([]rune(word)) > width {
-			lines, line = append(lines, line), ""
-		}
-		line = strings.TrimLeft(line+" "+word, " ")
-	}
-	return append(lines, line)
 }

@@ -143,7 +143,10 @@ func (s *Session) overlay(ctx context.Context, list []variant, expressions []str
 			if c.Unit != l.Y.Unit {
 				return nil, fmt.Errorf("%s is in [%s] here and in [%s] in %s", e, l.Y.Unit, c.Unit, v.name)
 			}
-			l.Curves = append(l.Curves, plot.Curve{Name: v.name, X: c.T, Y: c.Values})
+			if len(l.Curves) > 0 && slices.Equal(c.Measured, l.Curves[0].PY) {
+				c.MT, c.Measured = nil, nil // the same data, once
+			}
+			l.Curves = append(l.Curves, plot.Curve{Name: v.name, X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured})
 		}
 		stack.Panels = append(stack.Panels, l)
 	}
@@ -178,6 +181,6 @@ func (s *Session) methods(ctx context.Context, w io.Writer, list []variant) erro
 		}
 		table = append(table, row)
 	}
-	columns(w, table)
+	columns(w, table, 0)
 	return nil
 }

@@ -53,6 +53,9 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		all = append(all, keywords...)
 	}
 	for _, w := range all {
+		if first != "doc" && strings.Contains(w, "-") {
+			continue // the code of a diagnostic
+		}
 		if strings.HasPrefix(w, word) && w != word {
 			words = append(words, w)
 		}

@@ -62,10 +62,12 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string)
 	if err != nil {
 		return nil, err
 	}
-	rename(res.Values, of)
 	if by != "" && len(res.Variables) == 1 {
-		return array(res, res.Variables[0], of), nil
+		unit := goals.DerivativeUnit(res.Values[0].Name, res.Variables[0])
+		rename(res.Values, of)
+		return array(res, res.Variables[0], of, unit), nil
 	}
+	rename(res.Values, of)
 	stack := &plot.Stack{}
 	for i := range res.Values {
 		if i == 6 {
@@ -81,13 +83,9 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string)
 }
 
 // array draws the derivatives by one variable in its shape.
-func array(res *odes.Sensitivities, v odes.Variable, of string) plot.Picture {
+func array(res *odes.Sensitivities, v odes.Variable, of, unit string) plot.Picture {
 	n := v.Size()
 	title := fmt.Sprintf("d %s / d %s", of, v)
-	unit := ""
-	if u := known(res.Values[0].Unit); u != "" && known(v.Unit) == "" {
-		unit = u
-	}
 	switch {
 	case len(res.Values) == 1 && len(v.Shape) == 2:
 		h := &plot.Heat{Title: title, Unit: unit, Rows: plot.Axis{Label: "row"}, Cols: plot.Axis{Label: "column"}, FirstRow: 1, FirstCol: 1}
@@ -115,7 +113,7 @@ func array(res *odes.Sensitivities, v odes.Variable, of string) plot.Picture {
 		}
 		return &plot.Lines{X: plot.Axis{Label: "element"}, Y: plot.Axis{Label: title, Unit: unit}, Curves: []plot.Curve{{Name: title, X: x, Y: y}}}
 	}
-	b := &plot.Bars{Title: title}
+	b := &plot.Bars{Title: title, X: plot.Axis{Label: "derivative", Unit: unit}}
 	for i, value := range res.Values {
 		for k, d := range res.Derivative(i, v) {
 			label := elementName(v.String(), v.Shape, k)
@@ -305,7 +303,8 @@ func (s *Session) overTime(ctx context.Context, name, e, pattern, by string) (pl
 	var list []*curves
 	for _, v := range res.Variables {
 		if v.Size() > mostLines {
-			return nil, fmt.Errorf("%s has %d elements, which are too many curves", v, v.Size())
+			return nil, fmt.Errorf("%s has %d elements, which are too many curves over time; choose one, as in %s[%s], or draw all at the end: plot d(final(%s))/d(%[1]s)",
+				v, v.Size(), v, strings.TrimSuffix(strings.Repeat("1,", len(v.Shape)), ","), name)
 		}
 		for k := range v.Size() {
 			if len(list) == mostLines {
@@ -313,7 +312,7 @@ func (s *Session) overTime(ctx context.Context, name, e, pattern, by string) (pl
 			}
 			d := &curves{Events: c.Events, model: m}
 			d.Name = fmt.Sprintf("d %s / d %s", name, elementName(v.String(), v.Shape, k))
-			d.Unit = quotient(known(res.Values[0].Unit), known(v.Unit))
+			d.Unit = ask.DerivativeUnit(res.Values[0].Name, v)
 			moves := false
 			for r, t := range times {
 				if r > 0 && slices.ContainsFunc(c.Events, func(e odes.EventRecord) bool { return e.T > times[r-1] && e.T < t }) {
@@ -336,19 +335,3 @@ func (s *Session) overTime(ctx context.Context, name, e, pattern, by string) (pl
 }
 
 func literalNumber(x float64) string { return strings.Trim(literal(x, ""), "()") }
-
-// quotient writes the unit of a derivative.
-func quotient(of, by string) string {
-	switch {
-	case by == "":
-		return of
-	case of == by:
-		return ""
-	case of == "":
-		of = "1"
-	}
-	if strings.ContainsAny(by, "*/") {
-		by = "(" + by + ")"
-	}
-	return of + "/" + by
-}

@@ -20,8 +20,24 @@ type splice struct {
 	after      string
 }
 
-// piece tells where bytes of an entry came to stand.
-type piece struct{ at, from, n int }
+// piece tells where bytes of an entry came to stand. Those of a name that
+// something else stands for are span bytes, of which no part is told apart.
+type piece struct{ at, from, n, span int }
+
+// begin and end return where in the entry a place of the text begins and ends.
+func (p piece) begin(at int) int {
+	if p.span > 0 {
+		return p.from
+	}
+	return p.from + at - p.at
+}
+
+func (p piece) end(at int) int {
+	if p.span > 0 {
+		return p.from + p.span
+	}
+	return p.from + min(at, p.at+p.n) - p.at
+}
 
 // apply makes the replacements, which do not overlap.
 func apply(text, entry string, list []splice) (string, []piece) {
@@ -45,10 +61,17 @@ func (s *Session) remap(list []diag.Diagnostic, entry *source.File, pieces []pie
 		if at.IsZero() || at.File.Name() != s.name() {
 			return at
 		}
-		for _, p := range pieces {
-			if at.Start >= p.at && at.Start <= p.at+p.n && at.End >= p.at {
-				return source.Span{File: entry, Start: p.from + at.Start - p.at, End: p.from + min(at.End, p.at+p.n) - p.at}
+		for i, p := range pieces {
+			if at.Start < p.at || at.Start > p.at+p.n || at.End < p.at || at.Start == p.at+p.n && i+1 < len(pieces) && pieces[i+1].at == at.Start {
+				continue
 			}
+			end := p.end(at.End)
+			for _, q := range pieces[i+1:] {
+				if at.End > q.at && at.End <= q.at+q.n {
+					end = max(end, q.end(at.End))
+				}
+			}
+			return source.Span{File: entry, Start: p.begin(at.Start), End: end}
 		}
 		return at
 	}
@@ -257,7 +280,7 @@ func (s *Session) accept(w io.Writer, text, entry string, pieces []piece, did st
 		}
 		st.missing = list
 		s.move(st, did)
-		fmt.Fprintf(w, "%s\nnot complete yet: %s\n", did, list[0].Message)
+		s.Say(w, "%s\nnot complete yet: %s", did, list[0].Message)
 		return nil
 	}
 	if len(st.set) > 0 {
@@ -274,7 +297,7 @@ func (s *Session) accept(w io.Writer, text, entry string, pieces []piece, did st
 		}
 	}
 	s.move(st, did)
-	fmt.Fprintln(w, did)
+	s.Say(w, "%s", did)
 	var fresh []diag.Diagnostic
 	for _, d := range m.Warnings() {
 		if !before[string(d.Code)+d.Message] {

@@ -70,6 +70,9 @@ func Incomplete(input string) bool {
 	if depth != 0 {
 		return depth > 0
 	}
+	if word := tokens[0].Text; (word == "event" || word == "experiment") && tokens[0].Kind == "keyword" && !slices.ContainsFunc(tokens, func(t odes.Token) bool { return t.Text == "{" || t.Text == "=" }) {
+		return true // its body may stand in the next line
+	}
 	last := tokens[len(tokens)-1]
 	switch last.Kind {
 	case "sign":

@@ -18,10 +18,8 @@ type keyboard struct{ line *readline.Instance }
 // Keyboard returns Lines on the terminal in, out: edited, completed by s, with
 // the history of earlier sessions in the file history ("" for none).
 func Keyboard(s *Session, in io.ReadCloser, out io.Writer, history string) (Lines, error) {
-	if history != "" {
-		if err := os.MkdirAll(filepath.Dir(history), 0o700); err != nil {
-			history = "" // a session without history is better than none
-		}
+	if !keeps(history) {
+		history = "" // a session without history is better than none
 	}
 	line, err := readline.NewEx(&readline.Config{
 		Prompt: prompt, HistoryFile: history, HistoryLimit: 2000, HistorySearchFold: true, DisableAutoSaveHistory: true,
@@ -32,6 +30,21 @@ func Keyboard(s *Session, in io.ReadCloser, out io.Writer, history string) (Line
 		return nil, err
 	}
 	return &keyboard{line}, nil
+}
+
+// keeps tells whether a file can hold the history, and makes it for its owner alone.
+func keeps(path string) bool {
+	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
+		return false
+	}
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
+		return false // a device may be read without end
+	}
+	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
+	if err != nil {
+		return false
+	}
+	return f.Close() == nil
 }
 
 func (k *keyboard) Read(prompt string) (string, error) {

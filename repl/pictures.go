@@ -82,7 +82,16 @@ func (s *Session) Picture(ctx context.Context, what string, points int) (plot.Pi
 		return s.phase(ctx, y, x, points)
 	}
 	var list []*curves
+	var observed []plot.Picture
 	for _, e := range split(what) {
+		if o, ok := observation(m, e); ok && len(m.Experiments()) > 0 {
+			p, err := s.measured(ctx, o, points)
+			if err != nil {
+				return nil, err
+			}
+			observed = append(observed, p)
+			continue
+		}
 		if _, _, ok := adjointOf(e); ok && !s.moving(m)["adjoint"] {
 			return nil, fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
 		}
@@ -94,12 +103,26 @@ func (s *Session) Picture(ctx context.Context, what string, points int) (plot.Pi
 		}
 		c, err := s.curve(ctx, e, points)
 		if err != nil {
+			if s.isNumber(ctx, e) {
+				return nil, fmt.Errorf("%s is one number of a run, not a curve: enter it alone; plot d(%[1]s) draws what it depends on, sweep … of %[1]s how", e)
+			}
 			return nil, err
 		}
 		list = append(list, c)
 	}
-	title := ""
-	return panels(m.Info(), title, list), nil
+	p := panels(m.Info(), "", list)
+	p.Panels = append(p.Panels, observed...)
+	return p, nil
+}
+
+// isNumber tells whether an expression is a functional of a run.
+func (s *Session) isNumber(ctx context.Context, e string) bool {
+	q, err := s.pose(ctx, e)
+	if err != nil {
+		return false
+	}
+	_, err = s.ask(q, "objective "+asked+" = ", "")
+	return err == nil
 }
 
 // outputs draws all outputs of a model, from one run.
@@ -111,12 +134,33 @@ func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.
 	var list []*curves
 	for _, o := range sol.Outputs {
 		o.Unit = known(o.Unit)
-		list = append(list, &curves{Series: o, T: sol.T, Events: sol.Events, model: m})
+		c := &curves{Series: o, T: sol.T, Events: sol.Events, model: m}
+		c.measure(o.Name)
+		list = append(list, c)
 	}
 	if len(list) == 0 {
 		return nil, errors.New("the model has no outputs")
 	}
-	return panels(m.Info(), title(m.Info()), list), nil
+	var observed []plot.Picture
+	for _, o := range m.Observations() {
+		switch {
+		case len(m.Experiments()) > 0:
+			p, err := s.measured(ctx, o, points)
+			if err != nil {
+				return nil, err
+			}
+			observed = append(observed, p)
+		case len(o.Outputs) == 0:
+			c, err := s.curve(ctx, o.Name, points)
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, c)
+		}
+	}
+	p := panels(m.Info(), title(m.Info()), list)
+	p.Panels = append(p.Panels, observed...)
+	return p, nil
 }
 
 func title(i odes.Info) string {
@@ -133,7 +177,7 @@ const (
 )
 
 // panels arranges curves: those of one unit and a like range share a panel.
-func panels(i odes.Info, title string, list []*curves) plot.Picture {
+func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 	stack := &plot.Stack{Title: title}
 	time := plot.Axis{Label: i.Time, Unit: i.TimeUnit}
 	type group struct {
@@ -177,6 +221,9 @@ func panels(i odes.Info, title string, list []*curves) plot.Picture {
 				y[j] = c.Values[j*n+k]
 			}
 			curve := plot.Curve{Name: elementName(c.Name, c.Shape, k), X: c.T, Y: y}
+			if n == 1 {
+				curve.PX, curve.PY = c.MT, c.Measured
+			}
 			if n > 6 {
 				curve.Ramp, curve.Of = k+1, n
 			}
@@ -199,10 +246,14 @@ func marks(events []odes.EventRecord) []plot.Mark {
 func heatOf(i odes.Info, c *curves) plot.Picture {
 	n := c.size()
 	if len(c.Shape) == 2 {
-		h := &plot.Heat{Title: fmt.Sprintf("%s at %s = %s", c.Name, i.Time, short(c.T[len(c.T)-1], 6)), Unit: c.Unit, FirstRow: 1, FirstCol: 1, Rows: plot.Axis{Label: "row"}, Cols: plot.Axis{Label: "column"}}
-		last := c.Values[len(c.Values)-n:]
+		at := len(c.T) - 1
+		if c.AtStart {
+			at = 0
+		}
+		h := &plot.Heat{Title: fmt.Sprintf("%s at %s = %s", c.Name, i.Time, short(c.T[at], 6)), Unit: c.Unit, FirstRow: 1, FirstCol: 1, Rows: plot.Axis{Label: "row"}, Cols: plot.Axis{Label: "column"}}
+		matrix := c.Values[at*n : (at+1)*n]
 		for r := range c.Shape[0] {
-			h.Values = append(h.Values, last[r*c.Shape[1]:(r+1)*c.Shape[1]])
+			h.Values = append(h.Values, matrix[r*c.Shape[1]:(r+1)*c.Shape[1]])
 		}
 		return h
 	}
@@ -255,9 +306,9 @@ func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Pict
 			xs, ys = append(xs, cx.Values[i*m+k%m]), append(ys, cy.Values[i*n+k%n])
 		}
 		p.Curves = append(p.Curves, plot.Curve{Name: elementName(y, cy.Shape, k), X: xs, Y: ys, Loop: true})
-		if k == 0 && len(xs) > 0 {
-			p.Curves = append(p.Curves, plot.Curve{Name: "start", X: xs[:1], Y: ys[:1], Dots: true})
-		}
+	}
+	if first := p.Curves[0]; len(first.X) > 0 {
+		p.Curves = append(p.Curves, plot.Curve{Name: "start", X: first.X[:1], Y: first.Y[:1], Dots: true})
 	}
 	return p, nil
 }
@@ -269,15 +320,15 @@ func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error
 		return nil, err
 	}
 	i := m.Info()
-	var at, size []float64
+	var at, size []float64 // each step as long as it is
 	for k := 1; k < len(sol.T); k++ {
 		if h := sol.T[k] - sol.T[k-1]; h > 0 {
-			at, size = append(at, sol.T[k]), append(size, h)
+			at, size = append(at, sol.T[k-1], sol.T[k]), append(size, h, h)
 		}
 	}
 	return &plot.Lines{
 		Title: fmt.Sprintf("steps of %s: %d taken, %d rejected, rtol %s", sol.Settings.Method, sol.Stats.Steps, sol.Stats.Rejected, short(sol.Settings.RTol, 3)),
 		X:     plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: "step size", Unit: i.TimeUnit, Log: true},
-		Curves: []plot.Curve{{Name: "step size", X: at, Y: size, Dots: true}}, Marks: marks(sol.Events),
+		Curves: []plot.Curve{{Name: "step size", X: at, Y: size, Loop: true}}, Marks: marks(sol.Events),
 	}, nil
 }

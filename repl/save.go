@@ -24,7 +24,7 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 	if strings.TrimSpace(s.now.text) == "" {
 		return errors.New("there is nothing to save")
 	}
-	if path == s.path && s.Changed() {
+	if onDisk, err := os.ReadFile(path); path == s.path && err == nil && string(onDisk) != s.disk {
 		return fmt.Errorf("%s has changed since it was read; save under another name, or reload", path)
 	}
 	if _, err := os.Stat(path); err == nil && path != s.path {
@@ -36,10 +36,10 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 	}
 	st := s.now
 	st.text, st.set = text, left
+	s.path, s.disk = path, text
 	if m, err := s.parse(text); err == nil {
 		st.model = m
 	}
-	s.path, s.disk = path, text
 	if info, err := os.Stat(path); err == nil {
 		s.stamp = info.ModTime()
 	}
@@ -52,7 +52,7 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 	if len(done) > 0 {
 		said += ", with " + strings.Join(done, ", ")
 	}
-	fmt.Fprintln(w, said)
+	s.Say(w, "%s", said)
 	for _, a := range left {
 		fmt.Fprintf(w, "not in the file: %s = %s (add --set '%s=%s')\n", a.Name, list(a.Values), a.Name, list(a.Values))
 	}

@@ -17,6 +17,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/plot"
 )
@@ -185,12 +186,18 @@ func (s *Session) options() odes.Options {
 }
 
 func (s *Session) width() int {
-	if s.cfg.Width != nil {
-		if n := s.cfg.Width(); n > 0 {
-			return n
-		}
+	if n := s.screenWidth(); n > 0 {
+		return n
 	}
 	return 80
+}
+
+// screenWidth returns the columns of the screen; 0 when there is none.
+func (s *Session) screenWidth() int {
+	if s.cfg.Width == nil {
+		return 0
+	}
+	return s.cfg.Width()
 }
 
 func (s *Session) table() report.TableOptions {
@@ -223,7 +230,7 @@ func (s *Session) Show(w io.Writer, err error) {
 	case list != nil:
 		s.diagnose(w, list)
 	default:
-		fmt.Fprintln(w, "error: "+err.Error())
+		s.Say(w, "error: %v", err)
 	}
 }
 
@@ -233,7 +240,12 @@ func (s *Session) diagnose(w io.Writer, list []diag.Diagnostic) {
 	if s.cfg.Colour {
 		format = diag.Colour
 	}
-	_ = diag.Write(w, list, format)
+	_ = diag.WriteWidth(w, list, format, s.screenWidth())
+}
+
+// Say writes a sentence, broken between words where the screen is too narrow.
+func (s *Session) Say(w io.Writer, format string, args ...any) {
+	fmt.Fprintln(w, screen.Fold(fmt.Sprintf(format, args...), s.screenWidth(), screen.Hanging))
 }
 
 // Exec executes an input: an item of the language, an assignment, an expression

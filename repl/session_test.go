@@ -3,6 +3,7 @@ package repl
 import (
 	"bytes"
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -11,8 +12,11 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/rogpeppe/go-internal/txtar"
+
+	"odes.dev/odes/internal/screen"
 )
 
 var update = flag.Bool("update", false, "rewrite the transcripts")
@@ -69,6 +73,12 @@ var inventories = regexp.MustCompile(`; (there are|it has) (\w+, ){8,}\w+`)
 
 var durations = regexp.MustCompile(`\d+(\.\d+)?(µs|ms|s)\b`)
 
+// absent is what the system says of a file that is not there.
+func absent() string {
+	_, err := os.ReadFile("absent.ode")
+	return errors.Unwrap(err).Error()
+}
+
 // replay enters what a transcript enters and returns the transcript that comes of it.
 func replay(t *testing.T, script string) string {
 	t.Helper()
@@ -108,7 +118,8 @@ func replay(t *testing.T, script string) string {
 		if s.Do(context.Background(), &answer, entry) {
 			break
 		}
-		text := inventories.ReplaceAllString(answer.String(), "; $1 …")
+		text := strings.ReplaceAll(answer.String(), absent(), "no such file or directory")
+		text = inventories.ReplaceAllString(text, "; $1 …")
 		out.WriteString(durations.ReplaceAllString(text, "(some time)"))
 	}
 	return out.String()
@@ -160,6 +171,9 @@ func TestIncomplete(t *testing.T) {
 		`model M "a ( in a string"`:  false,
 		"sens J wrt k":               false,
 		"objective J = final(x) +\n": true,
+		"event e at 2":               true,
+		"event e at 2\n{ x = 1 }":    false,
+		"experiment high":            true,
 	} {
 		if got := Incomplete(input); got != want {
 			t.Errorf("%q: %v, want %v", input, got, want)
@@ -168,7 +182,7 @@ func TestIncomplete(t *testing.T) {
 }
 
 func TestComplete(t *testing.T) {
-	s := New(Config{Words: []string{"sqrt", "dopri5"}})
+	s := New(Config{Words: []string{"sqrt", "dopri5", "sq-code"}})
 	if err := s.Open("../examples/bounce/bounce.ode"); err != nil {
 		t.Fatal(err)
 	}
@@ -180,8 +194,9 @@ func TestComplete(t *testing.T) {
 		"sweep e fr":            "from 2",
 		"2*sq":                  "sqrt 2",
 		"doc dop":               "dopri5 3",
+		"doc sq-":               "sq-code 3",
 		"emit to":               "tokens 2",
-		"load ../examples/boun": "../examples/bounce/ 16",
+		"load ../examples/boun": "../examples/bounce" + string(filepath.Separator) + " 16",
 		"x-h":                   "h0 height 1",
 		"zzz":                   " 3",
 	} {
@@ -237,5 +252,82 @@ func TestAnyEntry(t *testing.T) {
 		s.Do(t.Context(), io.Discard, entry)
 		Incomplete(entry)
 		s.Complete(entry)
+	}
+}
+
+// TestFileChanges: a file that changes is read again, unless that would lose
+// what was entered, and is never written over unread.
+func TestFileChanges(t *testing.T) {
+	const good = "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k\n"
+	path := filepath.Join(t.TempDir(), "m.ode")
+	at := time.Now()
+	put := func(text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		at = at.Add(time.Second)
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(good)
+	s := New(Config{})
+	if err := s.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	says := func(entry, want string) {
+		t.Helper()
+		var b strings.Builder
+		s.Refresh(&b)
+		s.Do(t.Context(), &b, entry)
+		if !strings.Contains(b.String(), want) {
+			t.Errorf("%s: want %q in\n%s", entry, want, b.String())
+		}
+	}
+	says("final(x)", "-1\n")
+	put(strings.Replace(good, "k = 2", "k = 3", 1))
+	says("final(x)", "reading it again\n-2\n")
+	put("no model")
+	says("final(x)", `"no" starts no item`)
+	says("final(x)", "-2\n")
+	says("save", "has changed since it was read")
+	if text, _ := os.ReadFile(path); string(text) != "no model" {
+		t.Errorf("written over: %s", text)
+	}
+	put(good)
+	says("final(x)", "-1\n")
+	says("param q = 1", "added")
+	put(good + "\n")
+	says("final(x)", "note: "+path+" has changed; reload takes it")
+	says("save", "has changed since it was read")
+	says("reload", "read "+path)
+	if err := os.Remove(path); err != nil {
+		t.Fatal(err)
+	}
+	says("final(x)", "-1\n")
+	says("save", "wrote "+path)
+}
+
+// TestNarrow: nothing that a session says is wider than the screen.
+func TestNarrow(t *testing.T) {
+	for _, width := range []int{40, 60, 100} {
+		s := New(Config{Width: func() int { return width }})
+		if err := s.Open("../examples/bounce/bounce.ode"); err != nil {
+			t.Fatal(err)
+		}
+		for _, entry := range []string{
+			"help", "help plot", "units", "final(x) + q", "e = 0.7", "compare", "x", "plot", "plot x against v", "plot d(height)", "plot adjoint(height)", "plot steps",
+			"sweep e from 0.6 to 0.9 points 5", "run", "sens", "verify", "set", "x'' = 3", "k = 3", "load nothing.ode", "param q = 1", "time t from 0 to 1",
+		} {
+			var b strings.Builder
+			s.Greet(&b)
+			s.Do(t.Context(), &b, entry)
+			for line := range strings.Lines(b.String()) {
+				if n := screen.Width(strings.TrimRight(line, "\n")); n > width {
+					t.Errorf("%s: %d columns on a screen of %d: %s", entry, n, width, line)
+				}
+			}
+		}
 	}
 }

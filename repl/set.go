@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -42,7 +43,7 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 	}
 	for _, v := range values {
 		if v < symbol.Lo || v > symbol.Hi {
-			fmt.Fprintf(w, "note: %s lies outside of its bounds [%s, %s]\n", short(v, 8), short(symbol.Lo, 8), short(symbol.Hi, 8))
+			s.Say(w, "note: %s lies outside of its bounds [%s, %s]", short(v, 8), short(symbol.Lo, 8), short(symbol.Hi, 8))
 			break
 		}
 	}
@@ -56,7 +57,10 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 
 // with returns set with one more assignment, which takes the place of those that it overrides.
 func with(set []odes.Assignment, target string, values []float64) []odes.Assignment {
-	name := strings.Join(strings.Fields(target), "")
+	name := ""
+	for _, t := range odes.Tokens(target) { // without blanks and backquotes
+		name += t.Text
+	}
 	out := slices.DeleteFunc(slices.Clone(set), func(a odes.Assignment) bool {
 		return a.Name == name || strings.HasPrefix(a.Name, name+"[")
 	})
@@ -85,7 +89,7 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 		name, kind = strings.Replace(inner, ")", "", 1), "state"
 	}
 	name, _, indexed := strings.Cut(name, "[")
-	name = strings.TrimSpace(name)
+	name = strings.Trim(strings.TrimSpace(name), "`")
 	symbols, err := m.Symbols(s.now.set)
 	if err != nil {
 		return odes.Symbol{}, err
@@ -230,24 +234,33 @@ func (s *Session) differences(w io.Writer, before, after []row, headBefore, head
 		old[r.name] = r
 	}
 	table := [][]string{{"", headBefore, headAfter, "change"}}
+	var sizes []float64 // of the changes, per row of the table below its head
 	same := 0
 	for _, r := range after {
 		b, ok := old[r.name]
 		switch {
 		case !ok:
 			table = append(table, []string{withUnit(r.name, r.unit), "-", short(r.value, r.digits), ""})
+			sizes = append(sizes, math.Inf(1))
 		case b.value == r.value || math.IsNaN(b.value) && math.IsNaN(r.value):
 			same++
 		default:
 			table = append(table, []string{withUnit(r.name, r.unit), short(b.value, b.digits), short(r.value, r.digits), change(b, r)})
+			sizes = append(sizes, math.Abs(r.value-b.value)/math.Abs(b.value))
 		}
 	}
-	if len(table) > mostRows+1 {
-		rest := len(table) - 1 - mostRows
-		table = append(table[:mostRows+1], []string{fmt.Sprintf("… %d more", rest), "", "", ""})
+	if rest := len(sizes) - mostRows; rest > 0 { // what moved most, in the order of the model
+		least := slices.Sorted(slices.Values(sizes))[rest]
+		kept := table[:1]
+		for i, r := range table[1:] {
+			if !(sizes[i] < least) && r[3] != unmoved && len(kept) <= mostRows {
+				kept = append(kept, r)
+			}
+		}
+		table = append(kept, []string{fmt.Sprintf("… %d more moved less", len(sizes)+1-len(kept)), "", "", ""})
 	}
 	if len(table) > 1 {
-		columns(w, table)
+		columns(w, table, s.screenWidth())
 	}
 	switch {
 	case len(table) == 1 && same > 0:
@@ -257,12 +270,15 @@ func (s *Session) differences(w io.Writer, before, after []row, headBefore, head
 	}
 }
 
+// unmoved is said of a change that is less than either value is known to.
+const unmoved = "~0 %"
+
 // change tells by how much a value moved: in percent, where that says something.
 func change(before, after row) string {
 	from, to := before.value, after.value
 	d := to - from
 	if math.Abs(d) < math.Pow(10, float64(-min(before.digits, after.digits)))*math.Abs(from) {
-		return "~0 %" // less than either is known to
+		return unmoved
 	}
 	sign := ""
 	if d > 0 {
@@ -274,18 +290,29 @@ func change(before, after row) string {
 	return sign + short(100*d/math.Abs(from), 3) + " %"
 }
 
-// columns writes a table, the first column to the left and the others to the right.
-func columns(w io.Writer, table [][]string) {
+// columns writes a table, the first column to the left and the others to the
+// right. On a screen that is too narrow the second one, of what was before, is left out.
+func columns(w io.Writer, table [][]string, width int) {
 	widths := make([]int, len(table[0]))
-	for _, r := range table {
-		for i, cell := range r {
-			widths[i] = max(widths[i], len([]rune(cell)))
+	whole := 0
+	for i := range widths {
+		for _, r := range table {
+			widths[i] = max(widths[i], screen.Width(r[i]))
 		}
+		whole += widths[i] + 2
+	}
+	if width > 0 && whole > width && len(widths) > 2 {
+		var rest [][]string
+		for _, r := range table {
+			rest = append(rest, append([]string{r[0]}, r[2:]...))
+		}
+		columns(w, rest, 0)
+		return
 	}
 	for _, r := range table {
 		var b strings.Builder
 		for i, cell := range r {
-			pad := strings.Repeat(" ", widths[i]-len([]rune(cell)))
+			pad := strings.Repeat(" ", widths[i]-screen.Width(cell))
 			if i == 0 {
 				b.WriteString("  " + cell + pad)
 			} else {

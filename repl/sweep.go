@@ -27,7 +27,7 @@ func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
 		return err
 	}
 	if note != "" {
-		fmt.Fprintln(w, note)
+		s.Say(w, "%s", note)
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/plot"
@@ -43,7 +44,8 @@ func (s *Session) ask(q *question, prefix, suffix string) (*odes.Model, error) {
 		return nil, err
 	}
 	head := s.now.text + "\n" + prefix
-	m, err := s.parse(head + q.text + suffix + "\n")
+	text, pieces := s.observed(q)
+	m, err := s.parse(head + text + suffix + "\n")
 	if err == nil {
 		return m, nil
 	}
@@ -51,7 +53,6 @@ func (s *Session) ask(q *question, prefix, suffix string) (*odes.Model, error) {
 	if list == nil {
 		return nil, err
 	}
-	pieces := slices.Clone(q.pieces)
 	for i := range pieces {
 		pieces[i].at += len(head)
 	}
@@ -60,6 +61,45 @@ func (s *Session) ask(q *question, prefix, suffix string) (*odes.Model, error) {
 		list[i].Message = place.ReplaceAllString(list[i].Message, "") // of the model's text; a caret shows it in the entry
 	}
 	return nil, &diag.ListError{Diagnostics: s.remap(list, source.NewFile(Entry, q.entry), pieces)}
+}
+
+// observed returns a question's text in which names of observations stand for
+// the expressions that they observe, and which parts of it the user wrote.
+func (s *Session) observed(q *question) (string, []piece) {
+	terms := map[string]string{}
+	if s.now.model != nil {
+		for _, o := range s.now.model.Observations() {
+			terms[o.Name] = "(" + o.Text + ")"
+		}
+	}
+	pieces := slices.Clone(q.pieces)
+	if len(terms) == 0 {
+		return q.text, pieces
+	}
+	text := q.text
+	tokens := odes.Tokens(q.text)
+	for _, t := range slices.Backward(tokens) {
+		term, ok := terms[t.Text]
+		if !ok || t.Kind != "name" && t.Kind != "quoted name" {
+			continue
+		}
+		text = text[:t.Start] + term + text[t.End:]
+		var cut []piece
+		for _, p := range pieces {
+			if n := t.Start - p.at; n > 0 {
+				cut = append(cut, piece{at: p.at, from: p.from, n: min(p.n, n), span: p.span})
+			}
+			if t.Start >= p.at && t.End <= p.at+p.n && p.span == 0 {
+				cut = append(cut, piece{at: t.Start, from: p.from + t.Start - p.at, n: len(term), span: t.End - t.Start})
+			}
+			if end := p.at + p.n; end > t.End {
+				skip := max(0, t.End-p.at)
+				cut = append(cut, piece{at: p.at + skip + len(term) - (t.End - t.Start), from: p.from + skip, n: p.n - skip, span: p.span})
+			}
+		}
+		pieces = cut
+	}
+	return text, pieces
 }
 
 var place = regexp.MustCompile(` opened at \d+:\d+`)
@@ -83,6 +123,9 @@ func (s *Session) moving(m *odes.Model) map[string]bool {
 				names[x.Name] = true
 			}
 		}
+	}
+	for _, o := range m.Observations() {
+		names[o.Name] = true
 	}
 	items, _ := odes.Outline(s.name(), s.now.text)
 	for _, it := range items {
@@ -253,6 +296,10 @@ type curves struct {
 	Events []odes.EventRecord
 	RTol   float64
 	model  *odes.Model // with the expression as its output
+	// Measured are data that the model compares the expression with, at the times MT.
+	MT, Measured []float64
+	// AtStart tells that what is shown of one time only is shown of the first, not of the last.
+	AtStart bool
 }
 
 func (c *curves) size() int { return max(1, len(c.Values)/max(1, len(c.T))) }
@@ -281,6 +328,7 @@ func (s *Session) curve(ctx context.Context, entry string, n int) (*curves, erro
 	c := &curves{Series: pick(sol, asked), T: sol.T, Events: sol.Events, RTol: sol.Settings.RTol, model: m}
 	c.Name = strings.Join(strings.Fields(entry), " ") // entered on several lines, maybe
 	c.Unit = known(c.Unit)
+	c.measure(asked)
 	return c, nil
 }
 
@@ -335,7 +383,7 @@ func (s *Session) show(ctx context.Context, w io.Writer, entry string) error {
 		}
 		fmt.Fprintln(w, name+withUnit(short(v.Value, digits), v.Unit))
 		for _, text := range v.Warnings {
-			fmt.Fprintln(w, text)
+			s.Say(w, "%s", text)
 		}
 	}
 	return nil
@@ -409,11 +457,11 @@ func (s *Session) showCurve(w io.Writer, c *curves) error {
 	const most = 12
 	width := 0
 	for k := range min(n, most) {
-		width = max(width, len([]rune(elementName(c.Name, c.Shape, k))))
+		width = max(width, screen.Width(elementName(c.Name, c.Shape, k)))
 	}
 	for k := range n {
 		if k == most {
-			fmt.Fprintf(w, "… %d more; choose with %s[…]\n", n-most, c.Name)
+			s.Say(w, "… %d more; choose with %s[…]", n-most, c.Name)
 			break
 		}
 		values := make([]float64, len(c.T))
@@ -432,15 +480,15 @@ func (s *Session) showCurve(w io.Writer, c *curves) error {
 		}
 		last := len(values) - 1
 		name := elementName(c.Name, c.Shape, k)
-		fmt.Fprintf(w, "%s%s  %s  %s → %s", name, strings.Repeat(" ", width-len([]rune(name))), plot.Spark(values, 24),
+		line := fmt.Sprintf("%s%s  %s  %s → %s", name, strings.Repeat(" ", width-screen.Width(name)), plot.Spark(values, min(24, max(8, s.width()-width-4))),
 			short(values[0], digits), withUnit(short(values[last], digits), c.Unit))
 		if lo != 0 && lo != last {
-			fmt.Fprintf(w, ", least %s at %s = %s", short(values[lo], min(digits, 5)), info.Time, short(c.T[lo], 5))
+			line += fmt.Sprintf(", least %s at %s = %s", short(values[lo], min(digits, 5)), info.Time, short(c.T[lo], 5))
 		}
 		if hi != 0 && hi != last {
-			fmt.Fprintf(w, ", greatest %s at %s = %s", short(values[hi], min(digits, 5)), info.Time, short(c.T[hi], 5))
+			line += fmt.Sprintf(", greatest %s at %s = %s", short(values[hi], min(digits, 5)), info.Time, short(c.T[hi], 5))
 		}
-		fmt.Fprintln(w)
+		s.Say(w, "%s", line)
 	}
 	return nil
 }

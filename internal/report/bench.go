@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"io"
+	"math"
 
 	"odes.dev/odes"
 )
@@ -27,12 +28,16 @@ func BenchJSON(w io.Writer, h Heading, b *odes.Bench) error {
 		j.int(int64(p.Instructions))
 		j.raw(`, "bytes": `)
 		j.int(int64(p.Bytes))
+		j.raw(`, "native_bytes": `)
+		j.int(int64(p.Native))
 		j.raw(`, "gflops": `)
 		j.number(p.GFlops)
 		j.raw("}")
 	}
 	program("rhs", b.RHS)
 	program("vjp", b.VJP)
+	program("step", b.Step)
+	program("step_vjp", b.StepVJP)
 	times := func(name string, t odes.BenchTimes) {
 		j.raw(`, "`, name, `": {"median_s": `)
 		j.number(t.Median)
@@ -45,6 +50,10 @@ func BenchJSON(w io.Writer, h Heading, b *odes.Bench) error {
 	times("gradient", b.Gradient)
 	j.raw(`, "steps": `)
 	j.int(int64(b.Steps))
+	j.raw(`, "evaluations": `)
+	j.int(int64(b.Evaluations))
+	j.raw(`, "transposes": `)
+	j.int(int64(b.Transposes))
 	j.raw(`, "checksum": `)
 	j.number(b.Checksum)
 	j.raw("}\n")
@@ -54,24 +63,58 @@ func BenchJSON(w io.Writer, h Heading, b *odes.Bench) error {
 // BenchTable writes it for people.
 func BenchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.line("%s (%s): %s, %s, %s, %s, %s\n", h.Model, h.File, b.Settings.Method, plural(b.Steps, "step"),
+	p.prose("%s (%s): %s, %s, %s, %s, %s\n", h.Model, h.File, b.Settings.Method, plural(b.Steps, "step"),
 		plural(b.Settings.Lanes, "lane"), plural(b.Settings.Threads, "thread"), b.Settings.Backend)
-	name := column{left: true, cells: []string{"right-hand side", "its transpose"}}
-	cols := []column{
-		name,
-		{head: "ns", cells: []string{significant(b.RHS.Nanoseconds, 4), significant(b.VJP.Nanoseconds, 4)}},
-		{head: "instructions", cells: []string{count(b.RHS.Instructions), count(b.VJP.Instructions)}},
-		{head: "bytes", cells: []string{count(b.RHS.Bytes), count(b.VJP.Bytes)}},
-		{head: "gflops", cells: []string{significant(b.RHS.GFlops, 3), significant(b.VJP.GFlops, 3)}},
+	programs := []odes.BenchProgram{b.RHS, b.VJP, b.Step, b.StepVJP}
+	cells := func(of func(p odes.BenchProgram) string) (list []string) {
+		for _, p := range programs {
+			list = append(list, of(p))
+		}
+		return list
 	}
-	p.columns(cols)
+	counted := func(n func(p odes.BenchProgram) string) func(p odes.BenchProgram) string {
+		return func(p odes.BenchProgram) string {
+			if p.Instructions == 0 {
+				return "–"
+			}
+			return n(p)
+		}
+	}
+	p.columns([]column{
+		{left: true, cells: []string{"right-hand side", "its transpose", "step", "its transpose"}},
+		{head: "ns", cells: cells(func(p odes.BenchProgram) string { return significant(p.Nanoseconds, 4) })},
+		{head: "instructions", cells: cells(counted(func(p odes.BenchProgram) string { return count(p.Instructions) }))},
+		{head: "ns each", cells: cells(counted(func(p odes.BenchProgram) string { return significant(p.Nanoseconds/float64(p.Instructions), 3) }))},
+		{head: "bytes", cells: cells(counted(func(p odes.BenchProgram) string { return count(p.Bytes) }))},
+		{head: "native code", cells: cells(counted(func(p odes.BenchProgram) string { return count(p.Native) }))},
+		{head: "gflops", cells: cells(func(p odes.BenchProgram) string { return significant(p.GFlops, 3) })},
+	})
 	p.line("")
 	ms := func(s float64) string { return significant(1e3*s, 4) }
+	percent := func(p odes.BenchProgram, n int, t odes.BenchTimes, threads int) string {
+		return plainNumber(math.Round(100*p.Share(n, t.Min, threads))) + " %"
+	}
+	threads := b.Settings.Threads
+	evaluations, transposes := percent(b.RHS, b.Evaluations, b.Forward, 1), percent(b.VJP, b.Transposes, b.Adjoint, threads)
+	if b.Step.Instructions > 0 { // steps do not call it
+		evaluations = "–"
+	}
+	if b.StepVJP.Instructions > 0 {
+		transposes = "–"
+	}
 	p.columns([]column{
 		{left: true, cells: []string{"forward", "adjoint", "gradient"}},
 		{head: "median ms", cells: []string{ms(b.Forward.Median), ms(b.Adjoint.Median), ms(b.Gradient.Median)}},
 		{head: "least ms", cells: []string{ms(b.Forward.Min), ms(b.Adjoint.Min), ms(b.Gradient.Min)}},
+		{head: "in right-hand sides", cells: []string{evaluations, transposes, ""}},
+		{head: "in steps", cells: []string{percent(b.Step, b.Steps, b.Forward, 1), percent(b.StepVJP, b.TransposedSteps, b.Adjoint, threads), ""}},
 	})
+	switch {
+	case b.Step.Instructions > 0:
+		p.prose("\nA whole step is one program, right-hand sides included. What is not in steps is error control, recording, events and what is observed.")
+	default:
+		p.prose("\nSteps include their right-hand sides. What is not in steps is error control, recording, events and what is observed.")
+	}
 	p.line("\n%s, checksum %s", plural(b.Runs, "run"), plainNumber(b.Checksum))
 	return p.w.Flush()
 }

@@ -230,6 +230,13 @@ func (j *jsonWriter) events(vars []odes.Variable, list []odes.EventRecord) {
 			j.raw(", \"params\": ")
 			j.derivatives(vars, e.Params, false)
 		}
+		if e.Errors != nil {
+			j.raw(", \"error\": {\"t\": ")
+			j.number(e.Error)
+			j.raw(", \"params\": ")
+			j.derivatives(vars, e.Errors, false)
+			j.raw("}")
+		}
 		j.raw("}")
 	}
 	if len(list) > 0 {

@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"strconv"
+	"strings"
 )
 
 // appendNumber appends the shortest decimal that reads back as x; what is no
@@ -49,6 +50,25 @@ func digits(rtol float64) int {
 		rtol *= 10
 	}
 	return max(3, n)
+}
+
+// uncertain writes x with its estimated error, and no more than n digits of it than the error leaves.
+func uncertain(x, e float64, n int) string {
+	if x == 0 && e == 0 {
+		return "0"
+	}
+	if a := math.Abs(x); e > 0 && a > 0 && !math.IsInf(e, 0) && !math.IsInf(a, 0) {
+		n = min(n, max(1, exponent(a)-exponent(e)+1))
+	}
+	return significant(x, n) + " ± " + significant(e, 1)
+}
+
+// exponent returns the power of ten of x's first digit, x > 0.
+func exponent(x float64) int {
+	text := strconv.FormatFloat(x, 'e', 0, 64)
+	_, text, _ = strings.Cut(text, "e")
+	n, _ := strconv.Atoi(text)
+	return n
 }
 
 // significant writes x with n significant digits. An exact zero is "0": most

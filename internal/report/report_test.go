@@ -57,6 +57,18 @@ func sample() *odes.Sensitivities {
 	return s
 }
 
+// estimated is sample with estimated errors, of the first event too.
+func estimated() *odes.Sensitivities {
+	s := sample()
+	s.Errors = make([]float64, len(s.Gradient))
+	for i := range s.Errors {
+		s.Errors[i] = 1e-9 * float64(i+1)
+	}
+	s.Values[0].Error = 3e-12
+	s.Events[0].Error, s.Events[0].Errors = 2e-11, s.Errors[:s.Columns]
+	return s
+}
+
 func solution() *odes.Solution {
 	s := &odes.Solution{
 		T: []float64{0, 1, 1, 2},
@@ -77,6 +89,8 @@ func TestGolden(t *testing.T) {
 		"sens.json":   func(w io.Writer) error { return SensJSON(w, head, sample()) },
 		"sens.csv":    func(w io.Writer) error { return SensCSV(w, sample()) },
 		"sens.txt":    func(w io.Writer) error { return SensTable(w, head, sample(), TableOptions{}) },
+		"errors.json": func(w io.Writer) error { return SensJSON(w, head, estimated()) },
+		"errors.txt":  func(w io.Writer) error { return SensTable(w, head, estimated(), TableOptions{}) },
 		"narrow.txt":  func(w io.Writer) error { return SensTable(w, head, sample(), TableOptions{Width: 40, All: true}) },
 		"stats.json":  func(w io.Writer) error { return Stats(w, sample()) },
 		"run.json":    func(w io.Writer) error { return RunJSON(w, solution()) },
@@ -185,6 +199,43 @@ func TestSignificant(t *testing.T) {
 		if got := significant(c.x, c.n); got != c.want {
 			t.Errorf("significant(%v, %d) = %q, want %q", c.x, c.n, got, c.want)
 		}
+	}
+}
+
+func TestUncertain(t *testing.T) {
+	for _, c := range []struct {
+		x, e float64
+		n    int
+		want string
+	}{
+		{0.041152345, 3e-5, 8, "0.04115 ± 3e-05"},
+		{0.041152345, 3e-12, 8, "0.041152345 ± 3e-12"},
+		{-1234.5678, 20, 8, "-1.23e+03 ± 2e+01"},
+		{1.5, 100, 8, "2 ± 1e+02"},
+		{0, 0, 8, "0"},
+		{0, 1e-3, 8, "0 ± 0.001"},
+		{2.5, 0, 4, "2.500 ± 0"},
+		{2.5, math.NaN(), 4, "2.500 ± nan"},
+	} {
+		if got := uncertain(c.x, c.e, c.n); got != c.want {
+			t.Errorf("uncertain(%g, %g, %d) = %q, want %q", c.x, c.e, c.n, got, c.want)
+		}
+	}
+}
+
+// TestRounding: what is left over where a quantity ought to be zero has no digits worth reading.
+func TestRounding(t *testing.T) {
+	s := &odes.Solution{
+		T:        []float64{0, 1, 2},
+		Outputs:  []odes.Series{{Name: "x", Values: []float64{2, -7.3154912e-16, 1.2345678e-9}}},
+		Settings: odes.RunSettings{RTol: 1e-8, ATol: 1e-10},
+	}
+	var b bytes.Buffer
+	if err := RunTable(&b, Heading{Time: "t"}, s, TableOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(b.String(), " -7e-16\n") || !strings.Contains(b.String(), " 1.23457e-09\n") {
+		t.Error(b.String())
 	}
 }
 

@@ -4,10 +4,12 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"math"
+	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/screen"
 )
 
 // TableOptions say where a table is shown.
@@ -21,8 +23,13 @@ func (o TableOptions) width() int {
 	if o.Width <= 0 {
 		return 100
 	}
-	return max(40, o.Width)
+	return max(leastWidth, o.Width)
 }
+
+const (
+	leastWidth = 16 // columns of a screen
+	leastLabel = 6  // columns of a row's name on a narrow screen
+)
 
 // What a table shows before it abbreviates.
 const (
@@ -41,11 +48,32 @@ type column struct {
 }
 
 func (c column) width() int {
-	w := utf8.RuneCountInString(c.head)
+	w := screen.Width(c.head)
 	for _, s := range c.cells {
-		w = max(w, utf8.RuneCountInString(s))
+		w = max(w, screen.Width(s))
 	}
 	return w
+}
+
+// narrow returns c, the first column, with names cut where else it and one of
+// the others would not fit the screen.
+func (c column) narrow(opts TableOptions, others []column) column {
+	if opts.Width <= 0 || !c.left {
+		return c
+	}
+	room := opts.width()
+	for _, o := range others {
+		room = min(room, opts.width()-2-o.width())
+	}
+	room = max(room, leastLabel)
+	if c.width() <= room {
+		return c
+	}
+	c.head, c.cells = screen.Cut(c.head, room), slices.Clone(c.cells)
+	for i, s := range c.cells {
+		c.cells[i] = screen.Cut(s, room)
+	}
+	return c
 }
 
 // printer writes lines; its bufio.Writer keeps the first error.
@@ -58,31 +86,14 @@ func (p *printer) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n
 
 // prose writes a sentence, broken between words where the screen is known and too narrow.
 func (p *printer) prose(format string, args ...any) {
-	text := fmt.Sprintf(format, args...)
-	for p.opts.Width > 0 && utf8.RuneCountInString(text) > p.opts.Width {
-		at, n := -1, 0
-		for i, r := range text {
-			if n++; n > p.opts.Width+1 {
-				break
-			}
-			if r == ' ' && i > 0 {
-				at = i
-			}
-		}
-		if at < 0 {
-			break
-		}
-		p.line("%s", text[:at])
-		text = text[at+1:]
-	}
-	p.line("%s", text)
+	p.line("%s", screen.Fold(fmt.Sprintf(format, args...), p.opts.Width, ""))
 }
 
 // columns writes a table. The first column is repeated in front of every block
 // of columns that fit the screen together.
 func (p *printer) columns(cols []column) {
 	const gap = 2
-	lead, rest := cols[0], cols[1:]
+	lead, rest := cols[0].narrow(p.opts, cols[1:]), cols[1:]
 	for first := true; first || len(rest) > 0; first = false {
 		if !first {
 			p.line("")
@@ -109,7 +120,7 @@ func (p *printer) row(block []column, cell func(column) string, bold bool) {
 	var b strings.Builder
 	for i, c := range block {
 		text := cell(c)
-		pad := strings.Repeat(" ", c.width()-utf8.RuneCountInString(text))
+		pad := strings.Repeat(" ", c.width()-screen.Width(text))
 		if i > 0 {
 			b.WriteString("  ")
 		}
@@ -160,7 +171,7 @@ func (p *printer) picks(n int) []int {
 // SensTable writes objectives as columns, and their derivatives as rows.
 func SensTable(w io.Writer, h Heading, s *odes.Sensitivities, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.line("%s (%s), %s from %s to %s\n", h.Model, h.File, h.Time,
+	p.prose("%s (%s), %s from %s to %s\n", h.Model, h.File, h.Time,
 		plainNumber(s.From), strings.TrimSpace(plainNumber(s.To)+" "+h.TimeUnit))
 	p.sens(s)
 	p.events(h, s.Variables, s.Events, s.Settings.RTol)
@@ -207,7 +218,7 @@ func (p *printer) sens(s *odes.Sensitivities) {
 		}
 		c := column{head: withUnit(name, value.Unit), cells: []string{significant(value.Value, n)}}
 		if s.Errors != nil && hasValue(value) {
-			c.cells[0] += " ± " + significant(value.Error, 1)
+			c.cells[0] = uncertain(value.Value, value.Error, n)
 		}
 		if len(s.Variables) > 0 {
 			c.cells = append(c.cells, "", "")
@@ -241,11 +252,10 @@ func (p *printer) sens(s *odes.Sensitivities) {
 
 // derivative writes number k of row i of the gradient, with its estimated error if there is one.
 func derivative(s *odes.Sensitivities, i, k, n int) string {
-	text := significant(s.Gradient[i*s.Columns+k], n)
 	if s.Errors != nil {
-		text += " ± " + significant(s.Errors[i*s.Columns+k], 1)
+		return uncertain(s.Gradient[i*s.Columns+k], s.Errors[i*s.Columns+k], n)
 	}
-	return text
+	return significant(s.Gradient[i*s.Columns+k], n)
 }
 
 // events writes the log of events, with the derivatives of their times by scalar variables where they fit.
@@ -263,7 +273,11 @@ func (p *printer) events(h Heading, vars []odes.Variable, list []odes.EventRecor
 	time := column{head: withUnit(h.Time, h.TimeUnit)}
 	for _, e := range shown {
 		name.cells = append(name.cells, eventElement(e))
-		time.cells = append(time.cells, significant(e.T, n))
+		text := significant(e.T, n)
+		if e.Errors != nil {
+			text = uncertain(e.T, e.Error, n)
+		}
+		time.cells = append(time.cells, text)
 	}
 	cols := []column{name, time}
 	used := name.width() + 2 + time.width()
@@ -277,7 +291,11 @@ func (p *printer) events(h Heading, vars []odes.Variable, list []odes.EventRecor
 				c.cells = append(c.cells, "")
 				continue
 			}
-			c.cells = append(c.cells, significant(e.Params[v.Offset], n-1))
+			text := significant(e.Params[v.Offset], n-1)
+			if e.Errors != nil {
+				text = uncertain(e.Params[v.Offset], e.Errors[v.Offset], n-1)
+			}
+			c.cells = append(c.cells, text)
 		}
 		used += 2 + c.width()
 		if shown[0].Params == nil || used > p.opts.width() {
@@ -308,7 +326,7 @@ func (p *printer) settings(s odes.RunSettings, st odes.RunStats) {
 // RunTable writes outputs over time, the log of events and the objectives.
 func RunTable(w io.Writer, h Heading, s *odes.Solution, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.line("%s (%s)\n", h.Model, h.File)
+	p.prose("%s (%s)\n", h.Model, h.File)
 	p.run(h, s)
 	p.events(h, nil, s.Events, s.Settings.RTol)
 	if len(s.Values) > 0 {
@@ -351,12 +369,23 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 				continue
 			}
 			c := column{head: withUnit(element(o.Name, o.Shape, k), o.Unit)}
+			noise := s.Settings.ATol // what is less, of quantities that size, is rounding
+			top := 0.0
+			for i := range s.T {
+				top = max(top, math.Abs(o.Values[i*per+k]))
+			}
+			noise = min(noise, 1e-14*top)
 			for _, i := range times {
 				if i < 0 {
 					c.cells = append(c.cells, "…")
 					continue
 				}
-				c.cells = append(c.cells, significant(o.Values[i*per+k], n))
+				x := o.Values[i*per+k]
+				if math.Abs(x) < noise {
+					c.cells = append(c.cells, significant(x, 1))
+					continue
+				}
+				c.cells = append(c.cells, significant(x, n))
 			}
 			course := spark(s.T, func(i int) float64 { return o.Values[i*per+k] }, min(16, max(8, c.width())))
 			drawn = drawn || course != ""

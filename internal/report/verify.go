@@ -40,6 +40,10 @@ func VerifyJSON(w io.Writer, h Heading, v *odes.Verification) error {
 			j.raw(", \"second_error\": ")
 			j.number(o.Second)
 		}
+		if o.Refined > 0 {
+			j.raw(", \"refined_error\": ")
+			j.number(o.Refined)
+		}
 		j.raw(", \"remainders\": ")
 		j.array([]int{len(o.Remainders)}, o.Remainders)
 		j.raw(", \"order\": ")
@@ -58,13 +62,20 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 	verdict := column{head: "verdict", left: true}
 	complexStep := column{head: "complex step"}
 	second := column{head: v.Second}
+	refined := column{head: "refined"}
+	anyRefined := false
 	for _, o := range v.Objectives {
 		name.cells = append(name.cells, o.Name)
 		verdict.cells = append(verdict.cells, o.Outcome)
 		if o.Outcome == "no value" {
-			complexStep.cells, second.cells = append(complexStep.cells, "-"), append(second.cells, "-")
+			complexStep.cells, second.cells, refined.cells = append(complexStep.cells, "-"), append(second.cells, "-"), append(refined.cells, "-")
 			continue
 		}
+		text := "-"
+		if o.Refined > 0 {
+			anyRefined, text = true, significant(o.Refined, 2)
+		}
+		refined.cells = append(refined.cells, text)
 		complexStep.cells = append(complexStep.cells, significant(o.Complex, 2))
 		second.cells = append(second.cells, significant(o.Second, 2))
 	}
@@ -72,7 +83,19 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 	if v.Second != "" {
 		cols = append(cols, second)
 	}
+	if anyRefined {
+		cols = append(cols, refined)
+	}
 	p.columns(cols)
+	if anyRefined {
+		p.prose("\nrefined: against %s, both with tighter tolerances", v.Second)
+		for _, o := range v.Objectives {
+			if o.Outcome == "inaccurate" {
+				p.prose("inaccurate: discretization explains the difference, but leaves fewer than three digits; tighten tolerances, or use a mode that differentiates the steps taken")
+				break
+			}
+		}
+	}
 	p.remainders(v)
 	if v.Large {
 		p.prose("\nthe gradient is too large to be computed again: tangents only along the directions; choose with --of and --wrt for every derivative")
