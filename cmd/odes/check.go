@@ -17,7 +17,7 @@ func (k *checkCmd) Run(c *call) error {
 	c.configure(k.global, format(k.Format))
 	worst := 0
 	for _, path := range k.Models {
-		m, err := c.load(path)
+		i, err := c.inspect(path)
 		var code status
 		switch {
 		case c.ctx.Err() != nil:
@@ -31,7 +31,6 @@ func (k *checkCmd) Run(c *call) error {
 			continue
 		}
 		if !c.quiet && !c.json {
-			i := m.Info()
 			fmt.Fprintf(c.out, "%s: ok: %s, %s, %s, %s\n", i.File, count(i.States, "state"),
 				count(i.Params, "param"), count(i.Events, "event"), count(i.Objectives, "objective"))
 		}

@@ -74,7 +74,16 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 
 // run executes the command line args and returns the exit status.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
-	c := &call{ctx: ctx, in: in, out: out, err: errs, json: asksJSON(args)}
+	standard := &stream{Writer: out}
+	c := &call{ctx: ctx, in: in, out: standard, err: errs, json: asksJSON(args)}
+	exit := c.execute(args)
+	if standard.failed != nil && (exit == exitDone || exit == exitUsage) { // nobody has said so
+		exit = c.fail(cannotWrite("", standard.failed))
+	}
+	return exit
+}
+
+func (c *call) execute(args []string) int {
 	rest, settings, err := splitSettings(args)
 	if err != nil {
 		return c.fail(err)
@@ -82,13 +91,16 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	c.settings = settings
 
 	var cmd commands
-	parser, err := newParser(&cmd, out, errs)
+	parser, err := newParser(&cmd, c.out, c.err)
 	if err != nil {
 		return c.fail(err)
 	}
 	asked, err := parse(parser, rest)
 	if errors.Is(err, errHelped) {
 		return exitDone
+	}
+	if err != nil && c.out.(*stream).failed != nil {
+		return exitUsage
 	}
 	if err != nil {
 		return c.fail(usagef("%s; see %s", reword(err.Error()), helpFor(err)))
@@ -176,6 +188,9 @@ func (c *call) fail(err error) int {
 		c.diagnose(list)
 		return c.statusOf(list)
 	}
+	if s, ok := c.out.(*stream); ok && s.failed != nil && errors.Is(err, s.failed) {
+		err = cannotWrite("", s.failed)
+	}
 	c.complain("file", err.Error())
 	return exitRun
 }
@@ -206,6 +221,8 @@ func (c *call) statusOf(list []diag.Diagnostic) int {
 	}
 	return code
 }
+
+func upperFirst(s string) string { return strings.ToUpper(s[:1]) + s[1:] }
 
 func lowerFirst(s string) string {
 	if s == "" {

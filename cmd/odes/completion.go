@@ -2,7 +2,9 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 
 	"github.com/alecthomas/kong"
 )
@@ -13,7 +15,7 @@ type completionCmd struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-// Run writes a script that completes commands, flags and model files:
+// Run writes a script that completes commands, flags, their values and model files:
 //
 //	source <(odes completion bash)
 func (k *completionCmd) Run(c *call) error {
@@ -44,10 +46,13 @@ func commandNames(root *kong.Node) string {
 	return strings.Join(names, " ")
 }
 
-// choices returns the values that a flag or argument of this name takes.
-func choices(name string) string {
-	switch name {
+// choices returns the values that a flag of a command takes.
+func choices(n *kong.Node, f *kong.Flag) string {
+	switch f.Name {
 	case "format":
+		if n.Name == "check" {
+			return "table json"
+		}
 		return "table json csv npz"
 	case "mode":
 		return "adjoint tangent forward continuous backsolve complex differences auto"
@@ -59,29 +64,68 @@ func choices(name string) string {
 	return ""
 }
 
+// isFile tells whether a flag names a file.
+func isFile(f *kong.Flag) bool { return f.Name == "output" || f.Name == "stats" }
+
+// subjects returns the words that a command is about, or "" when it takes model files.
+func subjects(root, n *kong.Node) string {
+	switch n.Name {
+	case "completion":
+		return "bash zsh fish"
+	case "man":
+		return commandNames(root)
+	case "doc":
+		var names []string
+		for _, w := range helped() {
+			if !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }) {
+				names = append(names, w)
+			}
+		}
+		slices.Sort(names)
+		return strings.Join(slices.Compact(names), " ")
+	}
+	return ""
+}
+
 func bashScript(root *kong.Node) string {
 	var b strings.Builder
-	b.WriteString("_odes() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]}\n")
+	b.WriteString("_odes() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} flags= words=\n")
+	b.WriteString("\tif [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi # --format=json is three words\n")
 	fmt.Fprintf(&b, "\tif ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return; fi\n", commandNames(root))
-	b.WriteString("\tcase $prev in\n")
-	for _, name := range []string{"format", "mode", "stage", "template"} {
-		fmt.Fprintf(&b, "\t--%s) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n", name, choices(name))
+	b.WriteString("\tcase $command$prev in\n")
+	for _, n := range root.Children {
+		for _, f := range flagsOf(n) {
+			if words := choices(n, f); words != "" {
+				fmt.Fprintf(&b, "\t%s--%s) words='%s' ;;\n", n.Name, f.Name, words)
+			}
+			if isFile(f) {
+				fmt.Fprintf(&b, "\t%s--%s%s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", n.Name, f.Name, short(f, "|"+n.Name+"-"))
+			}
+		}
 	}
-	b.WriteString("\tcompletion) COMPREPLY=($(compgen -W 'bash zsh fish' -- \"$cur\")); return ;;\n")
-	fmt.Fprintf(&b, "\tman) COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return ;;\n\tesac\n", commandNames(root))
-	b.WriteString("\tlocal flags=\n\tcase ${COMP_WORDS[1]} in\n")
+	b.WriteString("\tesac\n\tif [[ $words ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); return; fi\n\tcase $command in\n")
 	for _, n := range root.Children {
 		var flags []string
 		for _, f := range flagsOf(n) {
 			flags = append(flags, "--"+f.Name)
 		}
-		fmt.Fprintf(&b, "\t%s) flags='%s' ;;\n", n.Name, strings.Join(flags, " "))
+		fmt.Fprintf(&b, "\t%s) flags='%s' words='%s' ;;\n", n.Name, strings.Join(flags, " "), subjects(root, n))
 	}
 	b.WriteString("\tesac\n\tif [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\")); return; fi\n")
+	b.WriteString("\tif [[ $words ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); return; fi\n")
 	b.WriteString("\tCOMPREPLY=($(compgen -f -X '!*.ode' -- \"$cur\") $(compgen -d -- \"$cur\"))\n}\ncomplete -o filenames -F _odes odes\n")
 	return b.String()
 }
 
+// short returns the one-letter form of a flag behind before; "" when there is none.
+func short(f *kong.Flag, before string) string {
+	if f.Short == 0 {
+		return ""
+	}
+	return before + string(f.Short)
+}
+
+// zshScript serves both as a file in fpath, whose body is the function, and for source.
 func zshScript(root *kong.Node) string {
 	quote := func(s string) string {
 		return strings.NewReplacer("'", "'\\''", "[", "\\[", "]", "\\]", ":", "\\:").Replace(s)
@@ -91,53 +135,58 @@ func zshScript(root *kong.Node) string {
 	for _, n := range root.Children {
 		fmt.Fprintf(&b, "\t\t\t'%s:%s'\n", n.Name, quote(n.Help))
 	}
-	b.WriteString("\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tcase $words[2] in\n")
+	b.WriteString("\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal command=$words[2]\n\tshift words; ((CURRENT--))\n\tcase $command in\n")
 	for _, n := range root.Children {
-		fmt.Fprintf(&b, "\t%s) _arguments -S", n.Name)
+		fmt.Fprintf(&b, "\t%s) _arguments -s -S", n.Name)
 		for _, f := range flagsOf(n) {
-			value := ""
+			value, assign, either := "", "", ""
 			switch {
-			case choices(f.Name) != "":
-				value = "=:" + f.Name + ":(" + choices(f.Name) + ")"
-			case f.Name == "output" || f.Name == "stats":
-				value = "=:file:_files"
+			case choices(n, f) != "":
+				value = ":" + f.Name + ":(" + choices(n, f) + ")"
+			case isFile(f):
+				value = ":file:_files"
 			case !f.IsBool():
-				value = "=:value:"
+				value = ":value:"
 			}
-			name := "--" + f.Name
-			if strings.HasPrefix(value, "=") {
-				name, value = name+"=", value[1:]
+			if value != "" {
+				assign = "="
 			}
-			fmt.Fprintf(&b, " \\\n\t\t'%s[%s]%s'", name, quote(f.Help), value)
+			switch {
+			case f.Name == "set":
+				either = "*" // as often as one likes
+			case f.Short != 0:
+				either = fmt.Sprintf("(-%c --%s)", f.Short, f.Name)
+				letter := fmt.Sprintf("-%c", f.Short)
+				if value != "" {
+					letter += "+"
+				}
+				fmt.Fprintf(&b, " \\\n\t\t'%s%s[%s]%s'", either, letter, quote(f.Help), value)
+			}
+			fmt.Fprintf(&b, " \\\n\t\t'%s--%s%s[%s]%s'", either, f.Name, assign, quote(f.Help), value)
 		}
-		switch n.Name {
-		case "completion":
-			b.WriteString(" \\\n\t\t'2:shell:(bash zsh fish)'")
-		case "man":
-			fmt.Fprintf(&b, " \\\n\t\t'2:command:(%s)'", commandNames(root))
-		default:
+		if words := subjects(root, n); words != "" {
+			fmt.Fprintf(&b, " \\\n\t\t'1:%s:(%s)'", n.Name, words)
+		} else {
 			b.WriteString(" \\\n\t\t'*:model:_files -g \"*.ode\"'")
 		}
 		b.WriteString(" ;;\n")
 	}
-	b.WriteString("\tesac\n}\ncompdef _odes odes\n")
+	b.WriteString("\tesac\n}\nif [ \"$funcstack[1]\" = _odes ]; then _odes \"$@\"; else compdef _odes odes; fi\n")
 	return b.String()
 }
 
 func fishScript(root *kong.Node) string {
 	quote := func(s string) string { return strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) }
 	var b strings.Builder
+	b.WriteString("function __odes_command\n\tset -l words (commandline -opc)\n\tif test (count $argv) -eq 0\n\t\ttest (count $words) -eq 1\n\telse\n\t\ttest (count $words) -gt 1; and test $words[2] = $argv[1]\n\tend\nend\n")
 	b.WriteString("complete -c odes -f\n")
 	for _, n := range root.Children {
-		fmt.Fprintf(&b, "complete -c odes -n __fish_use_subcommand -a %s -d '%s'\n", n.Name, quote(n.Help))
-		seen := fmt.Sprintf("complete -c odes -n '__fish_seen_subcommand_from %s'", n.Name)
-		switch n.Name {
-		case "completion":
-			fmt.Fprintf(&b, "%s -a 'bash zsh fish'\n", seen)
-		case "man":
-			fmt.Fprintf(&b, "%s -a '%s'\n", seen, commandNames(root))
-		default:
-			fmt.Fprintf(&b, "%s -a '(__fish_complete_suffix .ode)'\n", seen)
+		fmt.Fprintf(&b, "complete -c odes -n __odes_command -a %s -d '%s'\n", n.Name, quote(n.Help))
+		seen := fmt.Sprintf("complete -c odes -n '__odes_command %s'", n.Name)
+		if words := subjects(root, n); words != "" {
+			fmt.Fprintf(&b, "%s -a '%s'\n", seen, words)
+		} else {
+			fmt.Fprintf(&b, "%s -k -a '(__fish_complete_suffix .ode)'\n", seen)
 		}
 		for _, f := range flagsOf(n) {
 			fmt.Fprintf(&b, "%s -l %s", seen, f.Name)
@@ -145,9 +194,9 @@ func fishScript(root *kong.Node) string {
 				fmt.Fprintf(&b, " -s %c", f.Short)
 			}
 			switch {
-			case choices(f.Name) != "":
-				fmt.Fprintf(&b, " -x -a '%s'", choices(f.Name))
-			case f.Name == "output" || f.Name == "stats":
+			case choices(n, f) != "":
+				fmt.Fprintf(&b, " -x -a '%s'", choices(n, f))
+			case isFile(f):
 				b.WriteString(" -rF")
 			case !f.IsBool():
 				b.WriteString(" -x")

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 
+	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -24,7 +25,7 @@ func (c *call) diagnose(list []diag.Diagnostic) {
 	case c.colour(c.err):
 		format = diag.Colour
 	}
-	_ = diag.Write(c.err, list, format) // where would one say so
+	_ = diag.WriteWidth(c.err, list, format, c.screen(c.err)) // where would one say so
 }
 
 // complain shows an error that has no place in a model.
@@ -33,5 +34,5 @@ func (c *call) complain(code diag.Code, text string) {
 		c.diagnose([]diag.Diagnostic{{Code: code, Message: text}})
 		return
 	}
-	fmt.Fprintf(c.err, "odes: %s\n", text)
+	fmt.Fprintln(c.err, screen.Fold("odes: "+text, c.screen(c.err), screen.Hanging))
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/stdlib"
@@ -15,24 +16,47 @@ import (
 // docCmd is odes doc.
 type docCmd struct {
 	global
-	Name string `arg:"" optional:"" help:"A word of the language, a function, a method, a controller or the code of a diagnostic."`
+	Name string `arg:"" optional:"" help:"A word of the language, a function, a method, a controller, a setting or the code of a diagnostic; or a model file, for the names that it declares."`
 }
 
 // Run explains a name, or lists all there are.
 func (d *docCmd) Run(c *call) error {
 	c.configure(d.global, "")
-	if d.Name == "" {
-		overview(c.out)
-		return nil
-	}
-	found := false
-	for _, explain := range []func(io.Writer, string) bool{word, function, moduleName, module, constant, unit, method, controller, code, grammar} {
-		found = explain(c.out, d.Name) || found
-	}
-	if !found {
-		return usagef("there is no help on %q%s; odes doc lists all there is", d.Name, diag.DidYouMean(d.Name, helped()))
+	if !explain(c.out, d.Name, c.screen(c.out)) {
+		if strings.HasSuffix(d.Name, ".ode") {
+			return c.explainModel(d.Name)
+		}
+		if near := diag.DidYouMean(d.Name, helped()); near != "" {
+			return usagef("there is no help on %q%s", d.Name, near)
+		}
+		return usagef("there is no help on %q; odes doc lists all there is", d.Name)
 	}
 	return nil
+}
+
+// explain writes help on a name, or lists all there are, for a screen of so many columns (0: unknown).
+func explain(w io.Writer, name string, width int) bool {
+	var b strings.Builder
+	found := name == ""
+	if found {
+		overview(&b)
+	}
+	add := func(text string) {
+		if b.Len() > 0 && text != "" {
+			b.WriteByte('\n')
+		}
+		b.WriteString(text)
+	}
+	for _, on := range []func(io.Writer, string) bool{word, setting, function, moduleName, module, constant, unit, method, controller, code, grammar} {
+		var part strings.Builder
+		found = on(&part, name) || found
+		add(strings.TrimRight(part.String(), "\n") + strings.Repeat("\n", min(1, part.Len())))
+	}
+	for line := range strings.Lines(b.String()) {
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		fmt.Fprint(w, screen.Fold(line, width, indent))
+	}
+	return found
 }
 
 // helped lists all names that there is help on.
@@ -40,6 +64,9 @@ func helped() []string {
 	names := slices.Sorted(maps.Keys(codes))
 	for _, w := range words {
 		names = append(names, w.name)
+	}
+	for _, block := range settingBlocks {
+		names = append(names, settingNames(block)...)
 	}
 	for _, f := range stdlib.Funcs() {
 		names = append(names, f.Name)
@@ -88,6 +115,9 @@ func overview(w io.Writer) {
 		names = append(names, e.name)
 	}
 	show("words", names)
+	for _, block := range settingBlocks {
+		show("settings of "+block, settingNames(block))
+	}
 	for _, k := range classes {
 		names = nil
 		for _, f := range stdlib.Funcs() {
@@ -238,7 +268,8 @@ func method(w io.Writer, name string) bool {
 func controller(w io.Writer, name string) bool {
 	for _, r := range solvers.Controllers() {
 		if r.Name == name {
-			fmt.Fprintf(w, "%s: %s (solver { controller = %s })\n\nsource: %s\n", r.Name, r.Title, r.Name, r.Source)
+			fmt.Fprintf(w, "%s: %s (solver { controller = %s })\n\n", r.Name, r.Title, r.Name)
+			fmt.Fprintf(w, "a step is %g to %g times as long as the one before; max_growth sets another upper bound\nsource: %s\n", r.Shrink, r.Grow, r.Source)
 			return true
 		}
 	}

@@ -8,10 +8,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
 
+	"odes.dev/odes"
 	ode "odes.dev/odes/parser"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/stdlib"
@@ -83,10 +85,37 @@ func TestDoc(t *testing.T) {
 			t.Errorf("odes doc %s: status %d: %s", name, status, &errs)
 		}
 	}
+	explained := map[string]bool{}
 	for _, w := range words {
+		explained[w.name] = true
 		if !ode.Reserved(w.name) {
 			t.Errorf("%q is explained as a word of the language but is none", w.name)
 		}
+	}
+	for _, quoted := range regexp.MustCompile(`"[a-z]+"`).FindAllString(ode.Grammar(), -1) {
+		if w := strings.Trim(quoted, `"`); ode.Reserved(w) && !explained[w] {
+			t.Errorf("there is no help on the word %q", w)
+		}
+	}
+}
+
+// TestSettingsInManual finds the help on every setting in the manual, as it is.
+func TestSettingsInManual(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "..", "docs", "language.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, block := range settingBlocks {
+		for _, r := range odes.SettingRows(block) {
+			n++
+			if row := "| `" + strings.Join(r.Keys, "`, `") + "` | " + r.Text + " |\n"; !strings.Contains(string(text), row) {
+				t.Errorf("docs/language.md lacks the row\n%s", row)
+			}
+		}
+	}
+	if n < 20 {
+		t.Fatalf("found %d rows", n)
 	}
 }
 
@@ -127,7 +156,7 @@ func TestManualTellsWhatIsMissing(t *testing.T) {
 		if err := os.WriteFile(path, []byte(base+text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if status, errs := command(t, "check", path); status != exitModel || !strings.Contains(errs, "[not-available]") {
+		if status, errs := command(t, "sens", path); status != exitModel || !strings.Contains(errs, "[not-available]") {
 			t.Errorf("%s: the manual says that it is missing, but: status %d\n%s", name, status, errs)
 		}
 	}

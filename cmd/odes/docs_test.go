@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -66,5 +67,28 @@ func TestDocumentedCommands(t *testing.T) {
 	}
 	if ran < 20 {
 		t.Fatalf("only %d commands were run", ran)
+	}
+}
+
+// TestPictureOfReadme: the picture in the README is what the command draws.
+func TestPictureOfReadme(t *testing.T) {
+	const kept = "../../examples/bounce/bounce.svg"
+	path := filepath.Join(t.TempDir(), "bounce.svg")
+	if *update {
+		path = kept
+	}
+	if status := run(t.Context(), []string{"plot", "../../examples/bounce/bounce.ode", "x", "-o", path}, strings.NewReader(""), io.Discard, io.Discard); status != exitDone {
+		t.Fatalf("exit status %d", status)
+	}
+	got, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := os.ReadFile(kept)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s is not what odes plot bounce.ode x -o bounce.svg draws; run with -update and look at it", kept)
 	}
 }

@@ -108,6 +108,8 @@ func (f modelFlags) options(c *call) (odes.Options, error) {
 
 var settingFlag = regexp.MustCompile(`^--((?:solver|sens|fit)\.[\pL_][\pL\pN_]*)(=(.*))?$`)
 
+var memorySize = regexp.MustCompile(`^[\d.]+ ?[kKMGT]?i?B$`)
+
 // splitSettings takes the flags --solver.key=value and --sens.key=value out of
 // args: kong wants to know all flags beforehand, and these belong to the engine.
 func splitSettings(args []string) (rest []string, settings []odes.Setting, err error) {
@@ -129,6 +131,9 @@ func splitSettings(args []string) (rest []string, settings []odes.Setting, err e
 		}
 		if strings.HasPrefix(m[1], "fit.") {
 			return nil, nil, usagef("--%s: fit is not available in this version", m[1])
+		}
+		if m[1] == "solver.memory" && memorySize.MatchString(m[3]) { // a text, and shells take quotes away
+			m[3] = strconv.Quote(m[3])
 		}
 		settings = append(settings, odes.Setting{Key: m[1], Value: m[3]})
 	}

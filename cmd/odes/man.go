@@ -41,7 +41,7 @@ var environment = []entry{
 	{name: "VISUAL", text: "Editor of odes repl, before EDITOR."},
 	{name: "EDITOR", text: "Editor of odes repl."},
 	{name: "ODES_HISTORY", text: "File that odes repl keeps its history in, instead of ~/.local/state/odes/history."},
-	{name: "ODES_BACKEND", text: "generic, avx2 or avx512: which kernels compute. Results do not depend on it."},
+	{name: "ODES_BACKEND", text: "generic, avx2, avx512, native256 or native: how much of the processor is used, native (machine code made for the model) where that is possible, native256 the same without AVX-512. Results do not depend on it."},
 }
 
 // Run prints a manual page, made of the same descriptions as --help.
@@ -90,8 +90,8 @@ func pageName(root, n *kong.Node) string {
 
 // roff quotes text for troff.
 func roff(s string) string {
-	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "…", `\&...`, "–", `\(en`).Replace(s)
-	if strings.HasPrefix(s, ".") || strings.HasPrefix(s, "'") {
+	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`, "…", `\&...`, "–", `\(en`).Replace(s)
+	if strings.HasPrefix(s, ".") {
 		s = `\&` + s
 	}
 	return s
@@ -141,6 +141,12 @@ func manPage(root, n *kong.Node) string {
 			continue
 		}
 		line(".TP\n\\fB%s\\fR=\\fI%s\\fR\n%s", roff(head), roff(strings.Trim(f.FormatPlaceHolder(), `"`)), roff(f.Help))
+	}
+	if list := examples[n.Name]; n != root && len(list) > 0 {
+		line(".SH EXAMPLES")
+		for _, e := range list {
+			line(".TP\n\\fB%s\\fR\n%s", roff(e.line), roff(upperFirst(e.does)+"."))
+		}
 	}
 	line(".SH EXIT STATUS")
 	for _, e := range exits {

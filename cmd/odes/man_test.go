@@ -1,6 +1,7 @@
 package main
 
 import (
+	"io"
 	"os"
 	"path/filepath"
 	"strings"
@@ -36,5 +37,40 @@ func TestManPages(t *testing.T) {
 	kept, _ := filepath.Glob(filepath.Join(docs, "*.1"))
 	if len(kept) != len(pages) {
 		t.Errorf("%d pages in docs/man, %d commands", len(kept), len(pages))
+	}
+}
+
+// TestExamples parses the examples of --help and of the manual pages.
+func TestExamples(t *testing.T) {
+	var cmd commands
+	p, err := newParser(&cmd, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range p.Model.Children {
+		if len(examples[n.Name]) == 0 && n.Name != "version" {
+			t.Errorf("odes %s has no example", n.Name)
+		}
+		if len(examples[n.Name]) > 0 && !strings.Contains(n.Detail, examples[n.Name][0].line) {
+			t.Errorf("odes %s --help does not show its examples", n.Name)
+		}
+		for _, e := range examples[n.Name] {
+			_, line, _ := strings.Cut(e.line, "odes ")
+			line, _, _ = strings.Cut(line, " > ")
+			line, _, _ = strings.Cut(line, " < ")
+			line, _, _ = strings.Cut(line, " | ")
+			var args []string
+			for i, part := range strings.Split(strings.TrimSuffix(line, ")"), "'") {
+				if i%2 == 1 {
+					args = append(args, part)
+				} else {
+					args = append(args, strings.Fields(part)...)
+				}
+			}
+			asked, err := parse(p, args)
+			if err != nil || commandName(asked) != n.Name {
+				t.Errorf("%s: %v", e.line, err)
+			}
+		}
 	}
 }

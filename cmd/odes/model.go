@@ -31,6 +31,24 @@ func (c *call) load(path string) (m *odes.Model, err error) {
 	return m, nil
 }
 
+// inspect checks the model at path as a whole, without a run in mind.
+func (c *call) inspect(path string) (info odes.Info, err error) {
+	var found []diag.Diagnostic
+	err = c.work(func() error {
+		text, name, folder, err := c.source(path)
+		if err != nil {
+			return err
+		}
+		info, found, err = odes.Check(name, text, odes.ParseOptions{Files: os.DirFS(folder)})
+		return err
+	})
+	if err != nil {
+		return info, c.modelError(err)
+	}
+	c.diagnose(found)
+	return info, nil
+}
+
 // modelError shows the diagnostics that err carries: the model is wrong.
 func (c *call) modelError(err error) error {
 	list := diag.Of(err)

@@ -9,6 +9,30 @@ import (
 	"path/filepath"
 )
 
+// stream is standard output. It keeps the first error, for those who print and
+// do not look.
+type stream struct {
+	io.Writer
+	failed error
+}
+
+func (s *stream) Write(p []byte) (int, error) {
+	n, err := s.Writer.Write(p)
+	if err != nil && s.failed == nil {
+		s.failed = err
+	}
+	return n, err
+}
+
+// file returns the file behind a writer; nil when there is none.
+func file(w io.Writer) *os.File {
+	if s, ok := w.(*stream); ok {
+		w = s.Writer
+	}
+	f, _ := w.(*os.File)
+	return f
+}
+
 // sink is where a result goes: standard output, or a file that appears whole
 // or not at all.
 type sink struct {

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -44,20 +45,51 @@ func (p *progress) update(at odes.Progress) {
 		return
 	}
 	p.last, p.shown = now, true
-	fmt.Fprintf(p.c.err, "\r\x1b[K%s", describe(at, now.Sub(p.begun)))
+	line := describe(at, now.Sub(p.begun))
+	if n := p.c.screen(p.c.err) - 1; n > 0 && len(line) > n { // a line that wraps cannot be taken back
+		line = line[:n]
+	}
+	fmt.Fprintf(p.c.err, "\r\x1b[K%s", line)
 }
 
 // describe says how far a phase is that has gone on for some time.
 func describe(at odes.Progress, spent time.Duration) string {
-	line := fmt.Sprintf("%s %3.0f%%, t = %.6g, %d steps", at.Phase, 100*at.Done, at.T, at.Steps)
-	if s := spent.Seconds(); s > 0.5 {
-		line += fmt.Sprintf(", %.3g/s", float64(at.Steps)/s)
-		if at.Done > 0.01 && at.Done < 1 {
-			left := time.Duration(s * (1 - at.Done) / at.Done * float64(time.Second)).Round(time.Second)
-			line += ", " + max(left, time.Second).String() + " left"
-		}
+	line := fmt.Sprintf("%s %3.0f%%, ", at.Phase, 100*at.Done)
+	if at.Phase != "experiments" { // which have a time each
+		line += fmt.Sprintf("t = %.6g, ", at.T)
+	}
+	line += fmt.Sprintf("%d steps", at.Steps)
+	s := spent.Seconds()
+	if s <= 0.5 {
+		return line
+	}
+	line += ", " + rate(float64(at.Steps)/s)
+	if left := s * (1 - at.Done) / at.Done; at.Done < 1 && (at.Done > 0.01 || s > 3 && at.Done > 0.0001) {
+		line += ", " + remaining(left) + " left"
 	}
 	return line
+}
+
+// rate writes steps per second.
+func rate(x float64) string {
+	switch {
+	case x >= 1e6:
+		return fmt.Sprintf("%.3gM/s", x/1e6)
+	case x >= 1e3:
+		return fmt.Sprintf("%.3gk/s", x/1e3)
+	}
+	return fmt.Sprintf("%.3g/s", x)
+}
+
+// remaining writes seconds to go, no finer than one can know.
+func remaining(s float64) string {
+	switch {
+	case s > 100*3600:
+		return "days"
+	case s >= 3600:
+		return strings.TrimSuffix(time.Duration(s*float64(time.Second)).Round(time.Minute).String(), "0s")
+	}
+	return max(time.Duration(s*float64(time.Second)).Round(time.Second), time.Second).String()
 }
 
 // clear removes the line.

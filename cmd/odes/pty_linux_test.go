@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"odes.dev/odes/internal/screen"
 )
 
 // terminal is the far end of a terminal that a command runs on.
@@ -25,7 +27,7 @@ type terminal struct {
 	from int // what was waited for already
 }
 
-// startOnTerminal runs the command on a terminal of 80 columns.
+// startOnTerminal runs args on a terminal of 80 columns.
 func startOnTerminal(t *testing.T, env []string, args ...string) *terminal {
 	t.Helper()
 	keys, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
@@ -46,7 +48,7 @@ func startOnTerminal(t *testing.T, env []string, args ...string) *terminal {
 	if err != nil {
 		t.Skipf("no terminals here: %v", err)
 	}
-	cmd := exec.Command("odes", args...)
+	cmd := exec.Command(args[0], args[1:]...)
 	cmd.Env = append(os.Environ(), env...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = screen, screen, screen
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
@@ -126,7 +128,7 @@ func TestTerminal(t *testing.T) {
 		t.Fatal(err)
 	}
 	env := []string{"ODES_HISTORY=" + filepath.Join(dir, "state", "history"), "TERM=xterm", "NO_COLOR=1"}
-	x := startOnTerminal(t, env, "repl", ball)
+	x := startOnTerminal(t, env, "odes", "repl", ball)
 	x.await("BouncingBall")
 	x.await("odes> ")
 	x.press("heig\t\r") // completed to height, which is an objective
@@ -139,6 +141,17 @@ func TestTerminal(t *testing.T) {
 	x.press("v)\r")
 	x.await("0.6759558533 [m/s]")
 	x.press("nonsen\x03") // given up
+	x.press("final(\r")
+	x.await("  ... ")
+	x.press("\x03") // given up, too
+	x.await("odes> ")
+	x.press("final(\r")
+	x.await("  ... ")
+	x.press("\x04") // ends the entry, not the session
+	x.await("the expression is missing")
+	x.press("let twice = 2*x\rfinal(\r  twice\r)\r") // pasted
+	x.await("twice: added")
+	x.await("1.591823413 [m]")
 	x.press("e = 0.7\r")
 	x.await("0.3629829729")
 	x.press("load " + path + "\r")
@@ -158,7 +171,7 @@ func TestTerminal(t *testing.T) {
 	if err := os.WriteFile(broken, []byte("time t from 0 to 1\nstate y = 2\ny' = -z"), 0o666); err != nil {
 		t.Fatal(err)
 	}
-	x = startOnTerminal(t, env, "repl", broken)
+	x = startOnTerminal(t, env, "odes", "repl", broken)
 	x.await("broken.ode has errors")
 	x.await("odes> ")
 	if err := os.WriteFile(broken, []byte("time t from 0 to 1\nstate y = 2\ny' = -1"), 0o666); err != nil {
@@ -170,11 +183,72 @@ func TestTerminal(t *testing.T) {
 	x.press("quit\r")
 	x.ends(exitDone)
 
-	x = startOnTerminal(t, env, "repl", ball)
+	x = startOnTerminal(t, env, "odes", "repl", ball)
 	x.await("odes> ")
 	x.press("\x1b[A\x1b[A\x1b[A\r") // the last entry of the session before
 	x.await("w + 41")
 	x.await(`"w" is not defined`)
 	x.press("quit\r")
 	x.ends(exitDone)
+}
+
+// TestCompletionInZsh presses Tab in a shell that has the script in its fpath, as packages install it.
+func TestCompletionInZsh(t *testing.T) {
+	zsh, err := exec.LookPath("zsh")
+	if err != nil {
+		t.Skip("there is no zsh")
+	}
+	dir := t.TempDir()
+	script, err := exec.Command("odes", "completion", "zsh").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range map[string]string{"functions/_odes": string(script), "model.ode": "", "other.txt": ""} {
+		path := filepath.Join(dir, name)
+		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	x := startOnTerminal(t, []string{"TERM=dumb", "HOME=" + dir}, zsh, "-f", "-i")
+	x.press("cd " + dir + "; fpath=($PWD/functions $fpath); autoload -U compinit; compinit -D -u; PS1='rea''dy> '\r")
+	x.await("ready> ")
+	for _, c := range [][2]string{
+		{"odes se\t", "odes sens "},
+		{"odes sens mod\t", "odes sens model.ode "},
+		{"odes sens --form\tn\t", "npz "},
+		{"odes sens model.ode -o oth\t", "-o other.txt "},
+		{"odes doc dop8\t", "odes doc dop853 "},
+		{"odes man ver\ti\t", "odes man verify "},
+	} {
+		x.press(c[0])
+		x.await(c[1])
+		x.press("\x15") // the line again
+	}
+	x.press("exit\r")
+}
+
+// TestNarrowTerminal: on thirty columns, messages and pictures fit and lose no word.
+func TestNarrowTerminal(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "wrong.ode")
+	if err := os.WriteFile(path, []byte("time t from 0 to 1\nstate x = 1\nx' = -k*x + 1\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	x := startOnTerminal(t, []string{"TERM=xterm", "NO_COLOR=1"}, "sh", "-c", "stty cols 30; odes check $0; odes plot "+
+		"../../examples/bounce/bounce.ode x; echo end", path)
+	x.await("error:")
+	x.await("end")
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	seen := strings.ReplaceAll(x.seen.String(), "\r", "")
+	if !strings.Contains(seen, "declare it") || !strings.Contains(seen, "⠉") {
+		t.Errorf("seen\n%s", seen)
+	}
+	for line := range strings.Lines(seen) {
+		if n := screen.Width(strings.TrimRight(line, "\n")); n > 30 && !strings.Contains(line, path) {
+			t.Errorf("%d columns: %s", n, line)
+		}
+	}
 }

@@ -45,11 +45,11 @@ func (r *replCmd) Run(c *call) error {
 		if lines, err = repl.Keyboard(s, in, c.out, repl.HistoryFile()); err != nil {
 			return err
 		}
-		fmt.Fprintf(c.out, "odes %s, a session to explore a model in: help lists what there is, Ctrl-D leaves\n", odes.Version)
+		s.Say(c.out, "odes %s, a session to explore a model in: help lists what there is, Ctrl-D leaves", odes.Version)
 	}
 	defer lines.Close()
 	if wrong {
-		fmt.Fprintf(c.out, "%s has errors: mend it here with edit, or in an editor of yours; it is read again when it changes\n", r.Model)
+		s.Say(c.out, "%s has errors: mend it here with edit, or in an editor of yours; it is read again when it changes", r.Model)
 	} else if r.Model != "" {
 		s.Greet(c.out)
 	}
@@ -110,18 +110,8 @@ func (c *call) session(dark bool) *repl.Session {
 		Width:  func() int { return c.width(c.out) },
 		Colour: c.colour(c.out),
 		Dark:   dark,
-		Doc: func(w io.Writer, name string) bool {
-			if name == "" {
-				overview(w)
-				return true
-			}
-			found := false
-			for _, explain := range []func(io.Writer, string) bool{word, function, constant, method, controller, code} {
-				found = explain(w, name) || found
-			}
-			return found
-		},
-		Words: helped(),
+		Doc:    func(w io.Writer, name string) bool { return explain(w, name, c.screen(c.out)) },
+		Words:  helped(),
 		Progress: func() (func(odes.Progress), func()) {
 			var opts odes.Options
 			p := c.attach(&opts)

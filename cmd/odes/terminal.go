@@ -8,8 +8,8 @@ import (
 
 // isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	return ok && terminalWidth(f) > 0
+	f := file(w)
+	return f != nil && terminalWidth(f) > 0
 }
 
 // colour reports whether text on w may be coloured.
@@ -17,9 +17,17 @@ func (c *call) colour(w io.Writer) bool {
 	return !c.plain && os.Getenv("NO_COLOR") == "" && os.Getenv("TERM") != "dumb" && isTerminal(w)
 }
 
+// screen returns how many columns the terminal w has, 0 when it is none.
+func (c *call) screen(w io.Writer) int {
+	if f := file(w); f != nil {
+		return terminalWidth(f)
+	}
+	return 0
+}
+
 // width returns how many columns w shows; 0 where there is no screen.
 func (c *call) width(w io.Writer) int {
-	if f, ok := w.(*os.File); ok {
+	if f := file(w); f != nil {
 		if n := terminalWidth(f); n > 0 {
 			return n
 		}

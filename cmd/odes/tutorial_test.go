@@ -7,13 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"odes.dev/odes/repl"
 )
 
 var updateTutorial = flag.Bool("update-tutorial", false, "write models and outputs into docs/tutorial.md")
 
 // TestTutorial runs the tutorial: a block of odes is one of the files of
 // docs/tutorial, by its model's name, and the block behind a command is what
-// the command prints.
+// the command prints; behind `odes repl` it is a session, whose entries stand behind "odes> ".
 func TestTutorial(t *testing.T) {
 	folder, err := filepath.Abs(filepath.Join("..", "..", "docs"))
 	if err != nil {
@@ -26,7 +28,7 @@ func TestTutorial(t *testing.T) {
 	}
 	t.Chdir(folder)
 	var out strings.Builder
-	var output string // of the last command
+	var output, opened string // of the last command; the model of a session
 	models, commands := 0, 0
 	parts := strings.Split(string(text), "```")
 	for i, part := range parts {
@@ -40,6 +42,7 @@ func TestTutorial(t *testing.T) {
 						t.Errorf("odes %s: exit status %d\n%s", line, status, &stderr)
 					}
 					output = strings.TrimRight(stdout.String(), "\n")
+					opened, _ = strings.CutPrefix(line, "repl ")
 				}
 			}
 		case strings.HasPrefix(part, "odes\n"):
@@ -52,7 +55,13 @@ func TestTutorial(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
+			var stdout, stderr bytes.Buffer
+			if status := run(t.Context(), []string{"fmt", "-d", filepath.Join("tutorial", name)}, strings.NewReader(""), &stdout, &stderr); status != exitDone {
+				t.Errorf("%s is not in standard form:\n%s%s", name, &stdout, &stderr)
+			}
 			part = "odes\n" + string(model)
+		case strings.HasPrefix(part, "\nodes> "):
+			part = "\n" + hold(t, opened, part)
 		default:
 			part = "\n" + output + "\n"
 		}
@@ -73,6 +82,23 @@ func TestTutorial(t *testing.T) {
 	if out.String() != string(text) {
 		t.Error("docs/tutorial.md does not show what its models and commands are; run with -update-tutorial and look at the difference")
 	}
+}
+
+// hold enters what a transcript enters and returns the transcript that comes of it.
+func hold(t *testing.T, model, transcript string) string {
+	t.Helper()
+	s := repl.New(repl.Config{})
+	if err := s.Open(strings.TrimSpace(model)); err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	for line := range strings.Lines(transcript) {
+		if entry, ok := strings.CutPrefix(line, "odes> "); ok {
+			out.WriteString(line)
+			s.Do(t.Context(), &out, entry)
+		}
+	}
+	return out.String()
 }
 
 // modelFile finds the file of the model that a block shows.

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+)
+
+// example is a command line and what it is for.
+type example struct{ line, does string }
+
+// examples stand in --help and in the manual pages.
+var examples = map[string][]example{
+	"sens": {
+		{"odes sens model.ode", "objectives, and their gradients by what the model says"},
+		{"odes sens model.ode --of J --wrt 'k,initial(x)' --set k=2", "of one objective, by some variables, at another point"},
+		{"odes sens model.ode --error", "with an estimate of every error"},
+		{"odes sens model.ode -o gradient.npz", "for other programs; also .json, .csv"},
+	},
+	"run": {
+		{"odes run model.ode --times 0:0.1:10", "outputs at these times"},
+		{"odes run model.ode -o run.csv", "at every step, for other programs"},
+	},
+	"plot": {
+		{"odes plot model.ode", "all outputs, with data, on the terminal"},
+		{"odes plot model.ode x against v -o phase.svg", "a phase plane, as a file"},
+		{"odes plot model.ode 'd(J)'", "what an objective depends on most"},
+		{"odes plot model.ode 'd(x)/d(k)'", "a sensitivity over time"},
+		{"odes plot model.ode 'adjoint(J)' --dark -o adjoint.png", "adjoint states, light on dark"},
+		{"odes plot model.ode sweep k from 0.1 to 10 of J, x", "how results depend on a param"},
+	},
+	"repl": {
+		{"odes repl model.ode", "explore it; help lists what there is"},
+		{"odes repl model.ode < entries.txt", "run entries from a file; status 3 when one fails"},
+	},
+	"new": {
+		{"odes new", "list the templates"},
+		{"odes new --template pk model.ode", "write one"},
+	},
+	"check": {
+		{"odes check *.ode", "all that is wrong, with places and fixes"},
+	},
+	"verify": {
+		{"odes verify model.ode --directions 10", "look along more directions"},
+	},
+	"fmt": {
+		{"odes fmt -w model.ode", "format it in place"},
+		{"odes fmt -d *.ode", "would anything change?"},
+	},
+	"emit": {
+		{"odes emit --stage vjp model.ode", "the transposes of all tapes"},
+	},
+	"bench": {
+		{"odes bench model.ode --runs 15 --format json", "for comparisons"},
+	},
+	"doc": {
+		{"odes doc", "list all names"},
+		{"odes doc interp", "a function; as well a word, unit, method or message"},
+	},
+	"completion": {
+		{"source <(odes completion bash)", "in ~/.bashrc"},
+		{"odes completion zsh > \"${fpath[1]}/_odes\"", "once, in zsh"},
+		{"odes completion fish > ~/.config/fish/completions/odes.fish", "once, in fish"},
+	},
+	"man": {
+		{"odes man sens | man -l -", "read a page"},
+	},
+}
+
+// exampleHelp is what --help shows of the examples of a command.
+func exampleHelp(command string) string {
+	var b strings.Builder
+	b.WriteString("Examples:\n\n")
+	for _, e := range examples[command] {
+		fmt.Fprintf(&b, "    %s\n        %s\n", e.line, e.does)
+	}
+	return b.String()
+}
+
+// Help is the part of --help that kong asks a command for.
+func (*sensCmd) Help() string       { return exampleHelp("sens") }
+func (*runCmd) Help() string        { return exampleHelp("run") }
+func (*plotCmd) Help() string       { return exampleHelp("plot") }
+func (*replCmd) Help() string       { return exampleHelp("repl") }
+func (*newCmd) Help() string        { return exampleHelp("new") }
+func (*checkCmd) Help() string      { return exampleHelp("check") }
+func (*verifyCmd) Help() string     { return exampleHelp("verify") }
+func (*fmtCmd) Help() string        { return exampleHelp("fmt") }
+func (*emitCmd) Help() string       { return exampleHelp("emit") }
+func (*benchCmd) Help() string      { return exampleHelp("bench") }
+func (*docCmd) Help() string        { return exampleHelp("doc") }
+func (*completionCmd) Help() string { return exampleHelp("completion") }
+func (*manCmd) Help() string        { return exampleHelp("man") }
