@@ -17,7 +17,9 @@ func TestHeatAdjoint(t *testing.T) {
 		"10 rk4": "8.135", "30 rk4": "0.785", "50 rk4": "0.275",
 	}
 	const end, dt, steps = 0.01, 5e-5, 200
+	var rows [][]string
 	for _, n := range []int{10, 30, 50} {
+		row := []string{fmt.Sprint(n), "", ""}
 		m, err := odes.ParseFile(fmt.Sprintf("heat_adjoint/heat%d.ode", n))
 		if err != nil {
 			t.Fatal(err)
@@ -50,6 +52,7 @@ func TestHeatAdjoint(t *testing.T) {
 					t.Fatal(err)
 				}
 				checked := 0
+				var most, off float64 // in the maximum norm, of the exact derivative and of the error
 				for i, v := range res.Values {
 					u0 := 0.0
 					switch v.Name {
@@ -70,16 +73,26 @@ func TestHeatAdjoint(t *testing.T) {
 							continue
 						}
 						u0 = math.Sin(math.Pi*float64(a-1)*h) * math.Sin(math.Pi*float64(b-1)*h)
+						most, off = max(most, math.Abs(exact*u0)), max(off, math.Abs(res.Gradient[i]-exact*u0))
 					}
 					checked++
 					if got := res.Gradient[i]; math.Abs(got-want*u0) > 1e-12*math.Abs(want) {
 						t.Errorf("n = %d, %s, %s: d %s/d alpha = %.17g, closed form %.17g", n, scheme, mode, v.Name, got, want*u0)
 					}
 				}
+				if mode == "tangent" { // has every point
+					found := fmt.Sprintf("%.3f", 1e3*off/most)
+					if found != published[fmt.Sprint(n, " ", scheme)] {
+						t.Errorf("n = %d, %s: off by %s, published %s", n, scheme, found, published[fmt.Sprint(n, " ", scheme)])
+					}
+					row[map[string]int{"euler": 1, "rk4": 2}[scheme]] = found
+				}
 				if least := 2; checked < least || mode == "tangent" && checked != 2+(n-2)*(n-2) {
 					t.Errorf("n = %d, %s, %s: %d derivatives were compared", n, scheme, mode, checked)
 				}
 			}
 		}
+		rows = append(rows, row)
 	}
+	tabled(t, "heat_adjoint/README.md", "errors", []string{"n", "Euler", "Runge–Kutta 4"}, rows)
 }

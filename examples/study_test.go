@@ -1,11 +1,16 @@
 package examples_test
 
 import (
+	"bytes"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/plot"
 )
 
 // studied runs a model with settings given as key and value.
@@ -47,72 +52,69 @@ func off(got, want *odes.Sensitivities) (values, derivatives float64) {
 	return values, derivatives
 }
 
-// TestOrdersOfAdjoints observes, as the authors of DENSERKS did, that the
-// adjoint of a method converges with the method's order: steps of fixed length on the Arenstorf orbit and on the oscillator of Van der Pol.
-func TestOrdersOfAdjoints(t *testing.T) {
-	for _, c := range []struct {
-		model, method string
-		order         float64
-		between       float64 // order of the dense output
-		steps         []float64
-	}{
-		{"vdp/vdp_classic.ode", "dopri5", 5, 4, []float64{0.04, 0.02, 0.01}},
-		{"vdp/vdp_classic.ode", "dopri8", 8, 3, []float64{0.16, 0.08, 0.04}},
-		{"vdp/vdp_classic.ode", "rk4", 4, 3, []float64{0.04, 0.02, 0.01}},
-		{"vdp/vdp_classic.ode", "vern9", 9, 9, []float64{0.2, 0.1, 0.05}},
-		{"lorenz/lorenz.ode", "dopri5", 5, 4, []float64{0.01, 0.005, 0.0025}},
-		{"lorenz/lorenz.ode", "dopri8", 8, 3, []float64{0.04, 0.02, 0.01}},
-	} {
-		want := exactly(t, c.model)
-		for _, mode := range []string{"adjoint", "continuous"} {
-			var errs []float64
-			for _, h := range c.steps {
-				got := studied(t, c.model, "solver.method", c.method, "solver.fixed_step", fmt.Sprint(h), "sens.mode", mode)
-				_, d := off(got, want)
-				errs = append(errs, d)
-			}
-			n := len(errs) - 1
-			order := math.Log(errs[0]/errs[n]) / math.Log(c.steps[0]/c.steps[n])
-			t.Logf("%s %s %s: errors %.2g at h = %v, order %.2f", c.model, c.method, mode, errs, c.steps, order)
-			least := c.order
-			if mode == "continuous" { // no better than what it reads between steps
-				least = min(least, c.between+1)
-			}
-			if order < least-0.55 {
-				t.Errorf("%s %s %s: errors %.2g at h = %v, order %.2f, want %v", c.model, c.method, mode, errs, c.steps, order, least)
-			}
+// held compares what a study found with the file that shows it; -update rewrites the file.
+func held(t *testing.T, path string, got []byte) {
+	t.Helper()
+	if *update {
+		if err := os.WriteFile(path, got, 0o666); err != nil {
+			t.Fatal(err)
 		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(got, want) {
+		t.Errorf("%s does not show what was found; go test ./examples -update rewrites it:\n%s", path, difference(string(want), string(got)))
 	}
 }
 
-// TestTolerancesForwardAndBack varies the tolerances of the run and of the continuous adjoint apart. The run decides: its steps
-// bound those of the way back, whose tolerance matters only where the adjoint is rougher than the solution.
-func TestTolerancesForwardAndBack(t *testing.T) {
-	const model = "vdp/vdp_classic.ode"
-	want := exactly(t, model)
-	at := func(forward, back string) float64 {
-		_, d := off(studied(t, model, "sens.mode", "continuous", "solver.method", "dop853",
-			"solver.rtol", forward, "solver.atol", forward, "sens.rtol", back), want)
-		return d
-	}
-	tols := []string{"1e-4", "1e-7", "1e-10", "1e-13"}
-	var table [4][4]float64
-	for i, f := range tols {
-		for j, b := range tols {
-			table[i][j] = at(f, b)
+// tabled holds the part of a document between <!-- name --> and <!-- end name --> against a table.
+func tabled(t *testing.T, path, name string, heads []string, rows [][]string) {
+	t.Helper()
+	var b strings.Builder
+	fmt.Fprintf(&b, "| %s |\n|%s\n", strings.Join(heads, " | "), strings.Repeat("---|", len(heads)))
+	for _, row := range rows {
+		if len(row) != len(heads) {
+			t.Fatalf("%s: %d cells under %d heads", name, len(row), len(heads))
 		}
-		t.Logf("forward %s: %.1e back", f, table[i])
+		fmt.Fprintf(&b, "| %s |\n", strings.Join(row, " | "))
 	}
-	for i := range 3 {
-		if !(table[i][3] > 10*table[i+1][3]) {
-			t.Errorf("a tighter run does not help: %.1e", table)
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(text), "<!-- "+name+" -->\n")
+	_, after, closed := strings.Cut(rest, "<!-- end "+name+" -->\n")
+	if !found || !closed {
+		t.Fatalf("%s has no place for the table %q", path, name)
+	}
+	held(t, path, []byte(before+"<!-- "+name+" -->\n"+b.String()+"<!-- end "+name+" -->\n"+after))
+}
+
+// drawn writes a figure with -update; else it looks for its curves in the file. The numbers are held by a table that is
+// written at the same time, so a change of style alone is no failure.
+func drawn(t *testing.T, path string, l *plot.Lines) {
+	t.Helper()
+	for i, c := range l.Curves { // each point with a sign
+		l.Curves[i].Loop, l.Curves[i].PX, l.Curves[i].PY = true, c.X, c.Y
+	}
+	var b bytes.Buffer
+	if err := plot.Write(&b, strings.TrimPrefix(filepath.Ext(path), "."), l, plot.Page{}); err != nil {
+		t.Fatal(err)
+	}
+	if *update {
+		if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
 		}
 	}
-	for i, row := range table {
-		for _, d := range row {
-			if d > 10*row[3]+1e-11 {
-				t.Errorf("forward at %s: a loose way back costs accuracy: %.1e", tols[i], row)
-			}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range l.Curves {
+		if !bytes.Contains(text, []byte(">"+c.Name+"<")) {
+			t.Errorf("%s does not show the curve %q; go test ./examples -update draws it", path, c.Name)
 		}
 	}
 }
@@ -120,15 +122,16 @@ func TestTolerancesForwardAndBack(t *testing.T) {
 // TestSolutionAndGradient follows the errors of solution and gradient over the tolerances from 1e-3 to 1e-13, for every way
 // to differentiate: the gradient loses about as many digits as the problem does, and no way loses its footing.
 func TestSolutionAndGradient(t *testing.T) {
+	var rows [][]string
 	for _, model := range []string{"vdp/vdp_classic.ode", "lotka_volterra/lotka_volterra.ode"} {
 		want := exactly(t, model)
 		for _, mode := range []string{"adjoint", "tangent", "forward", "continuous"} {
 			last := math.Inf(1)
-			line := ""
+			row := []string{"`" + strings.TrimSuffix(filepath.Base(model), ".ode") + "`", "`" + mode + "`"}
 			for e := 3; e <= 13; e += 2 {
 				tol := fmt.Sprintf("1e-%d", e)
 				v, d := off(studied(t, model, "sens.mode", mode, "solver.method", "dop853", "solver.rtol", tol, "solver.atol", tol), want)
-				line += fmt.Sprintf("  %.1e/%.1e", v, d)
+				row = append(row, fmt.Sprintf("%.0e / %.0e", v, d))
 				if e >= 7 && !(d < last) && d > 1e-11 {
 					t.Errorf("%s %s at %s: derivatives off by %.2g, %.2g at the tolerance before", model, mode, tol, d, last)
 				}
@@ -137,7 +140,10 @@ func TestSolutionAndGradient(t *testing.T) {
 			if last > 1e-9 {
 				t.Errorf("%s %s at 1e-13: derivatives off by %.2g", model, mode, last)
 			}
-			t.Logf("%-35s %-10s %s", model, mode, line)
+			if mode != "tangent" && mode != "forward" || fmt.Sprint(row[2:]) != fmt.Sprint(rows[len(rows)-1][2:]) {
+				rows = append(rows, row) // else as the row before
+			}
 		}
 	}
+	tabled(t, "../docs/methods.md", "solution and gradient", []string{"model", "mode", "1e-3", "1e-5", "1e-7", "1e-9", "1e-11", "1e-13"}, rows)
 }
