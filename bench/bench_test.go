@@ -67,6 +67,7 @@ func TestProblems(t *testing.T) {
 		near float64
 	}{
 		{"glv", 10, 1e-7, 2.0924669, 1e-5},
+		{"glv-grow", 10, 1e-7, 2.0924669, 1e-5},
 		{"glv-tight", 10, 1e-12, 2.0924669453, 1e-9},
 		{"glv-fixed", 10, 0.05, 2.0924669453, 1e-6},
 		{"vdp", 2, 1e-6, 1.3001429e-06, 1e-3},

@@ -86,7 +86,7 @@ func measure(m *odes.Model, opts odes.Options) (cost, error) {
 		return cost{}, err
 	}
 	var forward, adjoint []float64
-	for start, i := time.Now(), 0; i < 4 || i < 300 && time.Since(start) < exampleTime; i++ {
+	for start, i := time.Now(), 0; i < 4 || i < 1000 && time.Since(start) < exampleTime; i++ {
 		s, err := r.Sensitivities(context.Background())
 		if err != nil {
 			return cost{}, err

@@ -1,5 +1,5 @@
-// Command bench measures odes and writes docs/benchmarks.md. bench/run builds
-// and starts it.
+// Command bench measures odes and writes docs/benchmarks.md, or with -precision
+// docs/precision.md. bench/run builds and starts it.
 //
 // It holds the problems (models.go, network.go), runs odes and other programs
 // in turns, each in a process of its own, and knows no numbers beforehand: what
@@ -9,6 +9,7 @@
 package main
 
 import (
+	"cmp"
 	"flag"
 	"fmt"
 	"os"
@@ -24,7 +25,7 @@ func main() {
 
 func run() error {
 	var j job
-	worker := flag.String("worker", "", "measure in this process: gradients, evaluations, step or examples")
+	worker := flag.String("worker", "", "measure in this process: gradients, precision, evaluations, step or examples")
 	flag.StringVar(&j.problem, "problem", "glv", "of the worker")
 	flag.IntVar(&j.n, "n", 10, "size of the worker's problem")
 	flag.Float64Var(&j.tol, "tol", 1e-7, "tolerance, or step, of the worker's problem")
@@ -34,18 +35,25 @@ func run() error {
 	flag.StringVar(&j.of, "of", "", "objectives of the worker")
 	flag.StringVar(&j.wrt, "wrt", "", "variables of the worker")
 	flag.StringVar(&j.dump, "dump", "", "where the worker writes its first gradient")
+	flag.StringVar(&j.method, "method", "auto", "of the worker's runs (worker precision)")
+	flag.StringVar(&j.mode, "mode", "adjoint", "of the worker's derivatives (worker precision)")
+	flag.BoolVar(&j.wanted, "wanted", false, "ask for the worker's tolerance as sens_tol, too (worker precision)")
+	flag.StringVar(&j.tols, "tols", "1e-6", "tolerances of the worker, with commas between (worker precision)")
 	r := &runner{}
 	flag.StringVar(&r.peers, "peers", "", "folder with the programs to compare with")
 	flag.StringVar(&r.work, "work", os.TempDir(), "folder for what is built on the way")
 	flag.StringVar(&r.core, "core", "1", "core for programs with one thread; empty: any")
-	flag.IntVar(&r.rounds, "rounds", 7, "turns that every program gets")
-	out := flag.String("out", "docs/benchmarks.md", "page to write")
-	only := flag.String("only", "", "measure one section only, and print it: "+sectionNames())
+	flag.IntVar(&r.rounds, "rounds", 0, "turns that every program gets; 0: 7, or 3 with -precision")
+	out := flag.String("out", "", "page to write; empty: docs/benchmarks.md, or docs/precision.md")
+	only := flag.String("only", "", "measure one section only, and print it: "+sectionNames()+"; with -precision one diagram")
+	study := flag.Bool("precision", false, "measure error against time instead, and write docs/precision.md and its figures")
 	flag.Parse()
 	switch *worker {
 	case "":
 	case "gradients":
 		return j.gradients()
+	case "precision":
+		return j.precision()
 	case "evaluations":
 		return j.evaluations()
 	case "step":
@@ -62,6 +70,11 @@ func run() error {
 	if _, err := exec.LookPath("taskset"); err != nil {
 		r.core = ""
 	}
+	if *study {
+		r.rounds = cmp.Or(r.rounds, 3)
+		return r.writePrecision(*out, *only)
+	}
+	r.rounds = cmp.Or(r.rounds, 7)
 	page, err := r.page(*only)
 	if err != nil {
 		return err
@@ -70,5 +83,5 @@ func run() error {
 		_, err = os.Stdout.Write(page)
 		return err
 	}
-	return os.WriteFile(*out, page, 0o644)
+	return os.WriteFile(cmp.Or(*out, "docs/benchmarks.md"), page, 0o644)
 }

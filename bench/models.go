@@ -53,6 +53,19 @@ solver { %s }
 `, n, solver), []odes.Assignment{{Name: "A", Values: a}}}
 }
 
+// lotkaVolterra is the classical model of two species over about two cycles.
+const lotkaVolterra = `model LotkaVolterra
+time t from 0 to 20
+param a = 1.1, b = 0.4, c = 0.4, d = 0.1
+state x = 10, y = 5
+x' = a*x - b*x*y
+y' = -c*y + d*x*y
+objective x_T = final(x)
+objective y_T = final(y)
+sens   { of = [x_T, y_T]  wrt = [a, b, c, d, initial(x), initial(y)]  mode = adjoint }
+solver { method = auto }
+`
+
 // plain is how the programs compared with choose their steps.
 func plain(tol float64) string {
 	return fmt.Sprintf("method = dopri5  rtol = %g  atol = %g  h0 = 1e-3  controller = i", tol, tol)
@@ -100,10 +113,16 @@ func named(name string, n int, tol float64) (problem, odes.Options, error) {
 	switch name {
 	case "glv":
 		p = glv(n, plain(tol))
+	case "glv-own": // as who sets nothing
+		p = glv(n, "method = auto")
+	case "lv":
+		p.text = lotkaVolterra
 	case "glv-fixed": // tol is the step
 		p = glv(n, fmt.Sprintf("method = rk4  fixed_step = %g", tol))
 	case "glv-tight":
 		p = glv(n, fmt.Sprintf("method = vern9  rtol = %g  atol = %g", tol, tol))
+	case "glv-grow": // by up to ten times from step to step, as PETSc does
+		p = glv(n, plain(tol)+"  max_growth = 10")
 	case "vdp":
 		p = vdp(tol)
 	case "grayscott":

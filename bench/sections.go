@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -35,13 +36,21 @@ x' = x (r + A x) for N species over ten units of time: the N end values differen
 Tolerance 1e-7, first step 1e-3, Dormand–Prince and integral control of the step, as all explicit programs here choose.
 *limit* is a program in C written for this one model: all objectives at once, parameter gradients put off to matrix products, OpenBLAS. PETSc is
 TSAdjoint with a hand-written, vectorised right-hand side and transpose; CVODES integrates a continuous adjoint problem for each objective. The checksum is the Frobenius
-norm of the derivatives by parameters. Ratios are to *limit*. Where the processor has AVX-512, odes uses it in large products; the rows *AVX2* leave it out (`+"`ODES_BACKEND=avx2`"+`).
+norm of the derivatives by parameters. Ratios are to *limit*.
+
+Steps: from the first step on, odes and *limit* let a step be up to 5 times as long as the one before, the usual bound of integral control; PETSc lets it
+grow 10 times and so needs fewer. The row *growth ≤ 10* is odes with PETSc's bound (`+"`max_growth = 10`"+`): it compares with PETSc at the same number of steps, the row
+above it with *limit*. The ratio per step compares all.
+
+Where the processor has AVX-512, odes uses it in products with matrices, and it writes machine code for what lies between them; the rows *AVX2* do without both
+(`+"`ODES_BACKEND=avx2`"+`), here and below.
 
 `)
 	for _, n := range glvSizes {
 		k := reps(n)
 		entrants := r.race(
 			r.own("odes, 1 thread", job{problem: "glv", n: n, tol: 1e-7, runs: k}),
+			r.own("odes, 1 thread, growth ≤ 10", job{problem: "glv-grow", n: n, tol: 1e-7, runs: k}),
 			r.own("odes, 2 threads", job{problem: "glv", n: n, tol: 1e-7, runs: k, threads: 2}),
 			narrow(r.own("odes, 1 thread, AVX2", job{problem: "glv", n: n, tol: 1e-7, runs: k})),
 			r.peer("limit", "glv_limit", n, 1e-7, k),
@@ -57,11 +66,14 @@ norm of the derivatives by parameters. Ratios are to *limit*. Where the processo
 	return nil
 }
 
-// narrow keeps e to vectors of four.
+// narrow keeps e to vectors of four and to code that was there before.
 func narrow(e *entrant) *entrant {
-	e.args = append([]string{"env", "ODES_BACKEND=avx2"}, e.args...)
+	e.args = append(without, e.args...)
 	return e
 }
+
+// without starts a program without AVX-512 and native code.
+var without = []string{"env", "ODES_BACKEND=avx2"}
 
 func slow(e *entrant) *entrant {
 	if e != nil {
@@ -138,6 +150,9 @@ the last row compares it with 1000 fixed steps of a hand-written adjoint of orde
 		if err := row("odes", r.own("", job{problem: "glv", n: n, tol: 1e-7}), "-dump", file("odes")); err != nil {
 			return err
 		}
+		if err := row("odes, growth ≤ 10", r.own("", job{problem: "glv-grow", n: n, tol: 1e-7}), "-dump", file("odes")); err != nil {
+			return err
+		}
 		if err := row("PETSc", r.peer("", "petsc_glv", "-n", n, "-tol", 1e-7, "-reps", 1, "-rk", "5dpfix", "-variant", "mu"), "-dump", file("petsc")); err != nil {
 			return err
 		}
@@ -154,11 +169,13 @@ func (r *runner) vdp(b *bytes.Buffer) error {
 	fmt.Fprint(b, `## Van der Pol: two states, hundreds of steps
 
 μ = 1000, on the slow manifold for half a unit of time, tolerance 1e-6; both end values differentiated by μ, the initial value's dependence on it
-included. There is next to no arithmetic here: what is measured is everything else. CVODES has the advantage of an implicit method.
+included. There is next to no arithmetic here: what is measured is everything else. After four thousand steps odes compiles a whole step, and its transpose, as one
+program, so the first few gradients of a process are slower; the median tells of the others. CVODES has the advantage of an implicit method.
 
 `)
 	entrants := r.race(
-		r.own("odes", job{problem: "vdp", n: 2, tol: 1e-6, runs: 40}),
+		r.own("odes", job{problem: "vdp", n: 2, tol: 1e-6, runs: 100}),
+		narrow(r.own("odes, AVX2", job{problem: "vdp", n: 2, tol: 1e-6, runs: 100})),
 		r.peer("PETSc", "petsc_vdp", "-tol", 1e-6, "-reps", 5, "-rk", "5dpfix"),
 		r.peer("CVODES, BDF", "cvodes_vdp", 1e-6, 5, "bdf", "adjoint", "hermite"),
 	)
@@ -176,8 +193,9 @@ values ([grayscott.ode](../bench/grayscott.ode)). PETSc has hand-written C for b
 
 `)
 	entrants := r.race(
-		r.own("odes, 1 thread", job{problem: "grayscott", n: 100, runs: 12}),
-		r.own("odes, 2 threads", job{problem: "grayscott", n: 100, runs: 12, threads: 2}),
+		r.own("odes, 1 thread", job{problem: "grayscott", n: 100, runs: 60}),
+		r.own("odes, 2 threads", job{problem: "grayscott", n: 100, runs: 60, threads: 2}),
+		narrow(r.own("odes, 1 thread, AVX2", job{problem: "grayscott", n: 100, runs: 60})),
 		r.peer("PETSc", "petsc_grayscott", "-reps", 12),
 	)
 	standings(b, entrants, "PETSc", ms, "ms")
@@ -185,18 +203,20 @@ values ([grayscott.ode](../bench/grayscott.ode)). PETSc has hand-written C for b
 }
 
 func (r *runner) examples(b *bytes.Buffer) error {
-	out, err := r.output([]string{r.self, "-worker", "examples"}, 1)
+	list, err := r.measured("env")
+	if err != nil {
+		return err
+	}
+	narrow, err := r.measured(without...)
 	if err != nil {
 		return err
 	}
 	var one, eight [][]string
-	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
-		var e example
-		if err := dec.Decode(&e); err != nil {
-			return err
-		}
+	for i, e := range list {
+		w := narrow[i].One
 		one = append(one, []string{
 			e.Name, fmt.Sprint(e.Steps), fmt.Sprint(e.Columns), ms(e.One.Forward), ms(e.One.Adjoint), ratio(e.One.Adjoint, e.One.Forward),
+			ms(w.Forward), ms(w.Adjoint), ratio(w.Adjoint, w.Forward),
 		})
 		if e.Eight.Forward > 0 {
 			a, z := e.One.Forward+e.One.Adjoint, e.Eight.Forward+e.Eight.Adjoint
@@ -214,17 +234,33 @@ func (r *runner) examples(b *bytes.Buffer) error {
 The first objective of every example, differentiated by all that its file says, one thread. Times in ms, medians.
 
 `)
-	table(b, []string{"", "steps", "derivatives", "forward", "adjoint", "adjoint/forward"}, one)
+	table(b, []string{"", "steps", "derivatives", "forward", "adjoint", "adjoint/forward", "AVX2: forward", "adjoint", "adjoint/forward"}, one)
 	fmt.Fprint(b, `## Eight objectives against one
 
 Objectives are swept together, one in each lane of a vector register. Times of a gradient in ms, forward and adjoint. What all share is done once: the run, its
 stages again on the way back, the reading of every instruction and constant. What each needs for itself grows with the number: in the Lotka–Volterra models that is one product of
 the matrix and a vector and one outer product, N² multiply-adds each, per stage and objective, where the shared part is two products. There the arithmetic of eight objectives is
-(16 + 2)/(2 + 2) = 4.5 times that of one, and they cost about twice as much only because one lane leaves a vector unit idle.
+(16 + 2)/(2 + 2) = 4.5 times that of one; that they cost less is what is done once, and that products of matrices use a vector unit better than those with one vector.
 
 `)
 	table(b, []string{"", "objectives there", "one", "eight", "ratio", "of the adjoints"}, eight)
 	return nil
+}
+
+// measured measures all examples in a process that the command starts.
+func (r *runner) measured(command ...string) (list []example, err error) {
+	out, err := r.output(append(slices.Clip(command), r.self, "-worker", "examples"), 1)
+	if err != nil {
+		return nil, err
+	}
+	for dec := json.NewDecoder(bytes.NewReader(out)); dec.More(); {
+		var e example
+		if err := dec.Decode(&e); err != nil {
+			return nil, err
+		}
+		list = append(list, e)
+	}
+	return list, nil
 }
 
 // pair races two sets of objectives of one problem.
@@ -264,10 +300,9 @@ transpose (by states and rate constants, for all lanes together) beside the same
 			return err
 		}
 	}
-	type kind struct{ rhs, vjp float64 }
-	best := map[int]kind{1: {math.Inf(1), math.Inf(1)}, 8: {math.Inf(1), math.Inf(1)}}
-	inC := kind{math.Inf(1), math.Inf(1)}
-	inC8 := math.Inf(1)
+	type kind struct{ rhs, vjp, vjp8 float64 } // least times
+	never := kind{math.Inf(1), math.Inf(1), math.Inf(1)}
+	inC, own := never, [2]kind{never, never} // with native code, and without
 	for range min(r.rounds, 4) {
 		if _, err := os.Stat(program); err == nil {
 			out, err := r.output([]string{program}, 1)
@@ -277,25 +312,35 @@ transpose (by states and rate constants, for all lanes together) beside the same
 			if err := json.Unmarshal(out, &c); err != nil {
 				return err
 			}
-			inC, inC8 = kind{min(inC.rhs, c.RHS), min(inC.vjp, c.VJP1)}, min(inC8, c.VJP8)
+			inC = kind{min(inC.rhs, c.RHS), min(inC.vjp, c.VJP1), min(inC.vjp8, c.VJP8)}
 		}
-		for lanes, k := range best {
-			out, err := r.output([]string{r.self, "-worker", "evaluations", "-problem", "network", "-n", fmt.Sprint(species), "-lanes", fmt.Sprint(lanes)}, 1)
-			if err != nil {
-				return err
+		for i, command := range [][]string{{"env"}, without} {
+			for _, lanes := range []int{1, 8} {
+				out, err := r.output(append(slices.Clip(command), r.self, "-worker", "evaluations", "-problem", "network", "-n", fmt.Sprint(species), "-lanes", fmt.Sprint(lanes)), 1)
+				if err != nil {
+					return err
+				}
+				var e evaluation
+				if err := json.Unmarshal(out, &e); err != nil {
+					return err
+				}
+				if k := &own[i]; lanes == 1 {
+					k.rhs, k.vjp = min(k.rhs, e.RHS.Nanoseconds), min(k.vjp, e.VJP.Nanoseconds)
+				} else {
+					k.vjp8 = min(k.vjp8, e.VJP.Nanoseconds)
+				}
 			}
-			var e evaluation
-			if err := json.Unmarshal(out, &e); err != nil {
-				return err
-			}
-			best[lanes] = kind{min(k.rhs, e.RHS.Nanoseconds), min(k.vjp, e.VJP.Nanoseconds)}
 		}
 	}
-	ns := func(x float64) string { return fmt.Sprintf("%.0f", x) }
-	table(b, []string{"", "odes", "C", "ratio"}, [][]string{
-		{"right-hand side", ns(best[1].rhs), ns(inC.rhs), ratio(best[1].rhs, inC.rhs)},
-		{"transpose, 1 lane", ns(best[1].vjp), ns(inC.vjp), ratio(best[1].vjp, inC.vjp)},
-		{"transpose, 8 lanes", ns(best[8].vjp), ns(inC8), ratio(best[8].vjp, inC8)},
+	row := func(name string, of func(kind) float64) []string {
+		ns := func(x float64) string { return fmt.Sprintf("%.0f", x) }
+		fast, slow, c := of(own[0]), of(own[1]), of(inC)
+		return []string{name, ns(fast), ns(slow), ns(c), ratio(fast, c), ratio(slow, c)}
+	}
+	table(b, []string{"", "odes", "odes, AVX2", "C", "ratio", "AVX2: ratio"}, [][]string{
+		row("right-hand side", func(k kind) float64 { return k.rhs }),
+		row("transpose, 1 lane", func(k kind) float64 { return k.vjp }),
+		row("transpose, 8 lanes", func(k kind) float64 { return k.vjp8 }),
 	})
 	if c.RHS == 0 {
 		return nil
@@ -380,7 +425,7 @@ func (r *runner) scaling(b *bytes.Buffer) error {
 		func(j job) string { return fmt.Sprint(j.tol) },
 		"Lotka–Volterra, N = 20, fixed steps of the classical method: linear in the number of steps; stages are kept, 800 numbers a step, and pass out of the first cache on the way.",
 		func(job) float64 { return 1 }, "")
-	write("grid", each([]int{16, 32, 64, 100, 128, 256}, func(n int) job { return job{problem: "grayscott", n: n, runs: 8} }),
+	write("grid", each([]int{16, 32, 64, 100, 128, 256}, func(n int) job { return job{problem: "grayscott", n: n, runs: 40} }),
 		func(j job) string { return fmt.Sprintf("%d × %d", j.n, j.n) },
 		"Gray–Scott: linear in the number of points; a step per point gets dearer where the stages of a step no longer fit a cache.",
 		func(j job) float64 { return float64(j.n * j.n) }, "point")

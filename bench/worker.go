@@ -34,6 +34,9 @@ type job struct {
 	of      string // objectives, with commas between; "" for all
 	wrt     string
 	dump    string
+	// of a work–precision diagram: method and mode of its curve, and the tolerances, with commas between
+	method, mode, tols string
+	wanted             bool // the tolerance is asked of the derivatives, too
 }
 
 func (j *job) options() (problem, odes.Options, error) {
