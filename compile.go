@@ -45,7 +45,7 @@ func parseFile(path string) (*Model, error) {
 func parse(name, text string, opts ParseOptions) (*Model, error) {
 	start := time.Now()
 	var list diag.List
-	checked, parsed := analyse(name, text, typecheck.Env{Files: opts.Files}, &list)
+	checked, parsed := analyse(name, text, typecheck.Env{Files: opts.Files, Experiment: opts.Experiment}, &list)
 	if err := list.Err(); err != nil {
 		return nil, err
 	}

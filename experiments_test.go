@@ -112,6 +112,51 @@ func TestExperiments(t *testing.T) {
 
 func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(1+math.Abs(b)) }
 
+// TestExperimentAlone: an experiment as a model has the objectives of the text, of its own run and rows.
+func TestExperimentAlone(t *testing.T) {
+	whole, err := Parse("two.ode", twoArms, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	total, err := whole.Sensitivities(t.Context(), Options{Of: []string{"L"}, Wrt: []string{"k"}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	product, slope := 1.0, 0.0 // of L, and of its logarithm
+	for _, name := range whole.Experiments() {
+		m, err := Parse("two.ode", twoArms, ParseOptions{Experiment: name})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := m.Sensitivities(t.Context(), Options{Of: []string{"L", "F"}, Wrt: []string{"k"}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		product *= s.Values[0].Value
+		slope += s.Gradient[0] / s.Values[0].Value
+		run, err := whole.Experiment(name).Solve(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		amount := run.Outputs[0].Values // of A
+		if got, want := s.Values[1].Value, amount[len(amount)-1]; got != want {
+			t.Errorf("%s: F = %v, want %v", name, got, want)
+		}
+		if len(m.Experiments()) > 0 {
+			t.Errorf("%s has experiments", name)
+		}
+	}
+	if got, want := product, total.Values[0].Value; !near(got, want, 1e-14) {
+		t.Errorf("the product of L is %v, want %v", got, want)
+	}
+	if got, want := slope, total.Gradient[0]/total.Values[0].Value; !near(got, want, 1e-13) {
+		t.Errorf("the slope of log L is %v, want %v", got, want)
+	}
+	if _, err := Parse("two.ode", twoArms, ParseOptions{Experiment: "hihg"}); err == nil || !strings.Contains(err.Error(), `there is no experiment "hihg"; did you mean "high"?`) {
+		t.Errorf("got %v", err)
+	}
+}
+
 // TestExperimentsAgain runs a Runner of experiments at several points, with other numbers of threads.
 func TestExperimentsAgain(t *testing.T) {
 	m, err := Parse("two.ode", twoArms, ParseOptions{})

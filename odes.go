@@ -54,6 +54,9 @@ type CompileSeconds struct{ Parse, Compile float64 }
 type ParseOptions struct {
 	// Files is where load and csv find their files; nil means there are none. ParseFile uses the model's folder.
 	Files fs.FS
+	// Experiment makes the model that of one of its experiments alone: with the values, events and rows of data of
+	// that, and the objectives of the text, of which nll is the likelihood of these rows. "" is the model as a whole.
+	Experiment string
 }
 
 // Options say how to run a model. The zero value follows the model's own

@@ -19,6 +19,9 @@ type Env struct {
 	Files fs.FS
 	// Consts overrides scalar consts by name.
 	Consts map[string]float64
+	// Experiment makes the model that of one experiment alone: its values, events and rows of data, with the
+	// objectives of the file. nll is then a functional of its run.
+	Experiment string
 	// MaxElements limits arrays, loops and compile-time work per expression; 0 means 100 million.
 	MaxElements int
 	// CheckOnly makes warnings, not errors, of constructs that this version does not solve. A model with Later
@@ -129,7 +132,9 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 		c = next
 		c.run()
 	}
-	c.checkExperiments()
+	if c.checkExperiments(); env.Experiment != "" {
+		c.alone(env.Experiment)
+	}
 	if !c.list.HasErrors() {
 		c.notes()
 	}
@@ -197,8 +202,15 @@ func (c *checker) run() {
 	c.checkEquilibrations()
 	if c.variant != nil {
 		c.chooseRows()
+		if c.variant.alone {
+			c.checkPriors()
+		}
 		c.checkObserves()
-		c.checkTotals()
+		if c.variant.alone {
+			c.checkObjectives()
+		} else {
+			c.checkTotals()
+		}
 		c.checkOutputs()
 		c.checkConditions()
 		c.checkSettings()

@@ -38,6 +38,7 @@ type variant struct {
 	overrides map[string]*ast.ExpItem
 	rows      map[string][]bool // per table in use: the chosen rows
 	totals    []string          // tables of the nll wanted, "" for all
+	alone     bool              // the pass has the objectives of the file, not the totals
 }
 
 // checkExperiments checks the file once more for every experiment.
@@ -47,9 +48,7 @@ func (c *checker) checkExperiments() {
 	}
 	chosen := map[string][]bool{}
 	for _, it := range c.experiments {
-		x := newChecker(c.file, c.env)
-		x.read, x.inferred, x.unparsed = c.read, c.inferred, c.unparsed
-		x.variant = &variant{item: it, overrides: map[string]*ast.ExpItem{}, rows: map[string][]bool{}}
+		x := c.pass(it)
 		for _, t := range c.totals {
 			x.variant.totals = append(x.variant.totals, t.table)
 		}
@@ -76,6 +75,36 @@ func (c *checker) checkExperiments() {
 	if !c.lost["experiment"] {
 		c.dataInUse(chosen)
 	}
+}
+
+// pass returns a checker for a pass over the file with the changes of an experiment.
+func (c *checker) pass(it *ast.Experiment) *checker {
+	x := newChecker(c.file, c.env)
+	x.read, x.inferred, x.unparsed = c.read, c.inferred, c.unparsed
+	x.variant = &variant{item: it, overrides: map[string]*ast.ExpItem{}, rows: map[string][]bool{}}
+	return x
+}
+
+// alone makes the model that of one experiment. What is wrong with it was reported by checkExperiments.
+func (c *checker) alone(name string) {
+	at := slices.IndexFunc(c.experiments, func(it *ast.Experiment) bool { return it.Name.Name == name })
+	if at < 0 {
+		var known []string
+		for _, it := range c.experiments {
+			known = append(known, it.Name.Name)
+		}
+		c.errorf(CodeUndefined, source.Span{}, "there is no experiment %q%s", name, diag.DidYouMean(name, known))
+		return
+	}
+	x := c.pass(c.experiments[at])
+	x.variant.alone = true
+	x.run()
+	for _, d := range x.list.All() {
+		if d.Level == diag.Error && !c.list.HasErrors() {
+			c.list.Add(d)
+		}
+	}
+	c.model = x.model
 }
 
 func within(s, outer source.Span) bool {

@@ -388,7 +388,7 @@ func (c *checker) nll(e *ast.Call) Expr {
 		}
 		want = g.table.Table
 	}
-	if len(c.experiments) > 0 {
+	if len(c.experiments) > 0 && c.variant == nil {
 		name := ""
 		if want != nil {
 			name = want.Name
@@ -409,10 +409,13 @@ func (c *checker) nll(e *ast.Call) Expr {
 			total = c.apply(stdlib.Operator("+"), e.Span, total, o.term)
 		}
 	}
-	if total == nil {
-		return c.nothingObserved(e)
+	switch {
+	case total != nil:
+		return total
+	case c.variant != nil:
+		return number(0, units.One, e.Span) // the experiment is compared with nothing of that
 	}
-	return total
+	return c.nothingObserved(e)
 }
 
 // nothingObserved reports an nll without observations, unless one failed and was reported.
