@@ -37,15 +37,16 @@ var imports = map[string]string{
 	"solvers/solvertest": "solvers",
 	"sens":               "solvers internal/elem",
 	"":                   "*", // the root imports everything but what stands on it, see above
+	"help":               "parser solvers stdlib typecheck internal/screen",
 	"plot":               "internal/screen",
 	"repl":               ". lang/diag lang/source plot internal/report internal/screen",
 	"internal/report":    ". internal/screen",
 	"bench":              ". plot",
-	"cmd/odes":           ". repl plot internal/report internal/screen lang/diag solvers stdlib",
+	"cmd/odes":           ". help repl plot internal/report internal/screen lang/diag",
 }
 
 // above lists what stands on the root package: nothing below may import it.
-var above = []string{"plot", "repl", "internal/report", "cmd/odes", "bench"}
+var above = []string{"help", "plot", "repl", "internal/report", "cmd/odes", "bench"}
 
 // later lists packages that the table expects before they exist.
 var later = []string{"internal/simd"}

@@ -7,6 +7,8 @@ import (
 	"unicode"
 
 	"github.com/alecthomas/kong"
+
+	"odes.dev/odes/help"
 )
 
 // completionCmd is odes completion.
@@ -76,7 +78,7 @@ func subjects(root, n *kong.Node) string {
 		return commandNames(root)
 	case "doc":
 		var names []string
-		for _, w := range helped() {
+		for _, w := range help.Names() {
 			if !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }) {
 				names = append(names, w)
 			}

@@ -34,8 +34,11 @@ var exits = []struct {
 	{exitInterrupted, "Interrupted."},
 }
 
+// variable is one of the environment.
+type variable struct{ name, text string }
+
 // environment lists the variables that odes reads.
-var environment = []entry{
+var environment = []variable{
 	{name: "NO_COLOR", text: "Set to anything: plain text, as with --no-color."},
 	{name: "COLUMNS", text: "Width of tables and pictures where the output is no terminal."},
 	{name: "VISUAL", text: "Editor of odes repl, before EDITOR."},

@@ -13,6 +13,7 @@ import (
 	"syscall"
 
 	"odes.dev/odes"
+	"odes.dev/odes/help"
 	"odes.dev/odes/repl"
 )
 
@@ -110,8 +111,8 @@ func (c *call) session(dark bool) *repl.Session {
 		Width:  func() int { return c.width(c.out) },
 		Colour: c.colour(c.out),
 		Dark:   dark,
-		Doc:    func(w io.Writer, name string) bool { return explain(w, name, c.screen(c.out)) },
-		Words:  helped(),
+		Doc:    func(w io.Writer, name string) bool { return help.Explain(w, name, c.screen(c.out)) },
+		Words:  help.Names(),
 		Progress: func() (func(odes.Progress), func()) {
 			var opts odes.Options
 			p := c.attach(&opts)

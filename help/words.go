@@ -1,10 +1,10 @@
-package main
+package help
 
-// entry is a word of the language: what it means and how it is written.
-type entry struct{ name, form, text string }
+// Entry is a word of the language: what it means and how it is written.
+type Entry struct{ Name, Form, Text string }
 
 // words are the reserved words, in the order of the manual.
-var words = []entry{
+var words = []Entry{
 	{"model", `model Name "title"`, "Names the model; optional."},
 	{"time", "time t : [s] from 0 to T", "Names the independent variable and its bounds. The bounds may use params, and are differentiated."},
 	{"const", "const n = 200", "A number or array known when the model is compiled; shapes and ranges use nothing else."},

@@ -1,4 +1,4 @@
-package main
+package help
 
 import (
 	"fmt"
@@ -6,14 +6,47 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck"
 )
+
+// settingBlocks are the blocks of settings, in the order of the manual.
+var settingBlocks = []string{"solver", "sens", "fit"}
+
+func settingNames(block string) []string {
+	var names []string
+	for _, r := range typecheck.SettingRows(block) {
+		names = append(names, r.Keys...)
+	}
+	return names
+}
+
+// setting explains a key of a settings block, as rtol or solver.rtol.
+func setting(w io.Writer, name string) bool {
+	block, key, qualified := strings.Cut(name, ".")
+	if !qualified {
+		key = name
+	}
+	found := false
+	for _, b := range settingBlocks {
+		for _, r := range typecheck.SettingRows(b) {
+			if slices.Contains(r.Keys, key) && (!qualified || block == b) {
+				if found {
+					fmt.Fprintln(w)
+				}
+				found = true
+				fmt.Fprintf(w, "%s { %s = … }\n\n%s\n", b, strings.Join(r.Keys, " = …  "), wrap(strings.ReplaceAll(sentence(r.Text), "`", ""), ""))
+			}
+		}
+	}
+	return found
+}
 
 // grammar prints the grammar of the language.
 func grammar(w io.Writer, name string) bool {
 	if name == "grammar" {
-		fmt.Fprint(w, odes.Grammar())
+		fmt.Fprint(w, parser.Grammar())
 	}
 	return name == "grammar"
 }

@@ -1,0 +1,131 @@
+package help
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	language "odes.dev/odes/parser"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/stdlib"
+	"odes.dev/odes/typecheck"
+)
+
+// TestCodesAreExplained holds the help on codes against what the packages
+// declare: constants of type diag.Code, wherever they stand.
+func TestCodesAreExplained(t *testing.T) {
+	declared := map[string]bool{"usage": true, "file": true}
+	root := ".."
+	err := filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "testdata") {
+			return filepath.SkipDir
+		}
+		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
+			return nil
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
+		if err != nil {
+			return err
+		}
+		ast.Inspect(file, func(n ast.Node) bool {
+			spec, ok := n.(*ast.ValueSpec)
+			if !ok || len(spec.Values) != 1 {
+				return true
+			}
+			sel, ok := spec.Type.(*ast.SelectorExpr)
+			if !ok || sel.Sel.Name != "Code" {
+				return true
+			}
+			if lit, ok := spec.Values[0].(*ast.BasicLit); ok {
+				code, _ := strconv.Unquote(lit.Value)
+				declared[code] = true
+			}
+			return true
+		})
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(declared) < 30 {
+		t.Fatalf("found only %d codes: the test checks nothing", len(declared))
+	}
+	for code := range declared {
+		if codes[code] == "" {
+			t.Errorf("there is no help on the code %q", code)
+		}
+	}
+	for code := range codes {
+		if !declared[code] {
+			t.Errorf("no package declares the code %q", code)
+		}
+	}
+}
+
+// TestWords: every reserved word is explained, and nothing else is called one.
+func TestWords(t *testing.T) {
+	explained := map[string]bool{}
+	for _, w := range words {
+		explained[w.Name] = true
+		if !language.Reserved(w.Name) {
+			t.Errorf("%q is explained as a word of the language but is none", w.Name)
+		}
+	}
+	for _, quoted := range regexp.MustCompile(`"[a-z]+"`).FindAllString(language.Grammar(), -1) {
+		if w := strings.Trim(quoted, `"`); language.Reserved(w) && !explained[w] {
+			t.Errorf("there is no help on the word %q", w)
+		}
+	}
+}
+
+// TestSettingsInManual finds the help on every setting in the manual, as it is.
+func TestSettingsInManual(t *testing.T) {
+	text, err := os.ReadFile(filepath.Join("..", "docs", "language.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, block := range settingBlocks {
+		for _, r := range typecheck.SettingRows(block) {
+			n++
+			if row := "| `" + strings.Join(r.Keys, "`, `") + "` | " + r.Text + " |\n"; !strings.Contains(string(text), row) {
+				t.Errorf("docs/language.md lacks the row\n%s", row)
+			}
+		}
+	}
+	if n < 20 {
+		t.Fatalf("found %d rows", n)
+	}
+}
+
+// TestManual finds every method and every function in the documents.
+func TestManual(t *testing.T) {
+	read := func(name string) string {
+		data, err := os.ReadFile(filepath.Join("..", "docs", name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(data)
+	}
+	methods, language := read("methods.md"), read("language.md")
+	for _, m := range solvers.Methods() {
+		if !strings.Contains(methods, "`"+m.Name+"`") {
+			t.Errorf("docs/methods.md does not mention %s", m.Name)
+		}
+	}
+	for _, f := range stdlib.Funcs() {
+		if !strings.Contains(language, "`"+f.Name) && !strings.Contains(language, " "+f.Name+" ") && !strings.Contains(language, " "+f.Name+"`") {
+			t.Errorf("docs/language.md does not mention %s", f.Name)
+		}
+	}
+}
