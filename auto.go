@@ -69,7 +69,7 @@ func (r *run) autoMode(objectives, columns int, active []string) error {
 		if err != nil {
 			return err
 		}
-		push, err := p.kit(forth, active, pushing, false)
+		push, err := p.kit(forth, active, pushingElements, false)
 		if err != nil {
 			return err
 		}

@@ -7,7 +7,7 @@ import (
 
 // forwardMethod makes the continuous forward method.
 func (r *run) forwardMethod(lanes int, active []string) (sens.Method, error) {
-	k, err := r.model.programs.kit(lanes, active, pushing, false)
+	k, err := r.model.programs.kit(lanes, active, pushingElements, false)
 	if err != nil {
 		return nil, err
 	}

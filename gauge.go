@@ -24,7 +24,7 @@ func (r *run) gauged(active []string, variables []Variable, record *solvers.Traj
 		}
 	}
 	lanes := chooseLanes(n)
-	k, err := r.model.programs.kit(lanes, active, pushing, false)
+	k, err := r.model.programs.kit(lanes, active, pushingElements, false)
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -71,6 +72,8 @@ type kit struct {
 	plan   *plan    // of the parameters' cotangents, or their order as tangents
 	shared *program // the part of the rates' transpose that all sweeps share; nil for none
 	nW     int
+	sides  []sides // of the parameters whose tangents move one element at a time
+	nSides int
 
 	mu     sync.Mutex
 	wholes map[wholeKey]*wholeProgram
@@ -104,7 +107,15 @@ const (
 	valuesOnly direction = iota
 	pulling
 	pushing
+	pushingElements // in each lane along one element of the parameters at most
 )
+
+// sides tell where the unit vectors lie of which the tangent of a matrix that moves at one element is the outer product.
+type sides struct {
+	column     part // of the matrix among the tangents of parameters
+	rows, cols int
+	at         int // rows, then cols
+}
 
 // kit returns the programs for lanes lanes and the active params, making them
 // once. many tells that several sweeps over one run will follow each other.
@@ -123,8 +134,8 @@ func (p *programs) kit(lanes int, active []string, dir direction, many bool) (*k
 	switch dir {
 	case pulling:
 		err = k.transposed(p.tapes, active, many)
-	case pushing:
-		err = k.tangents(p.tapes, active)
+	case pushing, pushingElements:
+		err = k.tangents(p.tapes, active, dir == pushingElements)
 	}
 	if err != nil {
 		return nil, err
@@ -149,14 +160,41 @@ func derived(tapes *stages[*tape.Tape], active []string, derive func(*derivative
 	return transform(&differentiable, func(t *tape.Tape) (*tape.Tape, error) { return derive(d, t) })
 }
 
-// tangents makes k.push.
-func (k *kit) tangents(tapes *stages[*tape.Tape], active []string) error {
+// tangents makes k.push. Where each lane moves one element only, that shortens products with matrices of parameters.
+func (k *kit) tangents(tapes *stages[*tape.Tape], active []string, elements bool) error {
 	push, err := derived(tapes, active, (*derivatives).push)
 	if err != nil {
 		return err
 	}
-	k.push, err = compile(push, k.find(k.plan.columns), k.lanes, nil)
+	places := maps.Clone(k.plan.columns)
+	if elements {
+		push, _ = transform(push, func(t *tape.Tape) (*tape.Tape, error) {
+			if t == nil {
+				return nil, nil
+			}
+			t, names := tapec.Elements(t, func(input string) bool { return strings.HasPrefix(input, "dot.p.") })
+			for _, name := range names {
+				k.sidesOf(t, name, places)
+			}
+			return t, nil
+		})
+	}
+	k.push, err = compile(push, k.find(places), k.lanes, nil)
 	return err
+}
+
+// sidesOf gives the sides of the tangent name, which t reads, a place.
+func (k *kit) sidesOf(t *tape.Tape, name string, places map[string]part) {
+	if _, ok := places["row."+name]; ok {
+		return
+	}
+	row, _ := t.Input("row." + name)
+	column, _ := t.Input("column." + name)
+	s := sides{k.plan.columns[name[len("dot."):]], t.Shape(row).Size(), t.Shape(column).Size(), k.nSides}
+	places["row."+name] = part{vecSides, s.at, s.rows}
+	places["column."+name] = part{vecSides, s.at + s.rows, s.cols}
+	k.sides = append(k.sides, s)
+	k.nSides += s.rows + s.cols
 }
 
 // transposed makes k.pull: from the transpose of the rates it takes out what

@@ -38,6 +38,7 @@ const (
 	vecOther                 // asserts, gaps of invariants
 	vecStep                  // of a whole step: its times, start and stages
 	vecMade                  // and what it makes
+	vecSides                 // unit vectors, in lanes, of matrices of parameters that move at one element
 	numVectors
 )
 

@@ -358,14 +358,7 @@ func (r *run) sensitivityMethod(lanes int, active []string) (sens.Method, error)
 			return sens.CotangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 		}}, nil
 	case "tangent":
-		k, err := m.programs.kit(lanes, active, pushing, false)
-		if err != nil {
-			return nil, err
-		}
-		return &sens.Tangent{New: func() sens.TangentWorker {
-			w := r.worker(k)
-			return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
-		}}, nil
+		return r.tangentMethod(lanes, active, pushingElements)
 	case "forward":
 		return r.forwardMethod(lanes, active)
 	case "continuous", "backsolve":
@@ -389,6 +382,18 @@ func (r *run) sensitivityMethod(lanes int, active []string) (sens.Method, error)
 		return &sens.Differences{New: newWorker}, nil
 	}
 	return nil, fmt.Errorf("sensitivity mode %q is not available in this version; use one of %s", r.settings.mode, strings.Join(modeNames, ", "))
+}
+
+// tangentMethod makes the discrete tangent, along single elements or along any directions.
+func (r *run) tangentMethod(lanes int, active []string, dir direction) (*sens.Tangent, error) {
+	k, err := r.model.programs.kit(lanes, active, dir, false)
+	if err != nil {
+		return nil, err
+	}
+	return &sens.Tangent{New: func() sens.TangentWorker {
+		w := r.worker(k)
+		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
+	}}, nil
 }
 
 // influence notes the variables that no tape reads.

@@ -447,3 +447,31 @@ func TestRefusals(t *testing.T) {
 		})
 	}
 }
+
+// A likelihood without a value, because the run stops before its data, leaves the other objectives their derivatives, whatever the mode.
+func TestMissingLikelihood(t *testing.T) {
+	const model = `
+time t from 0 to 2
+param k = 1
+state x = 1
+x' = -k*x
+event low when x < 0.5 { stop }
+data D { time = [1.5]
+  y = [0.2] }
+observe y = x ~ normal(0.1) from D.y
+experiment e { k = 1.1*k; use D }
+objective L = nll()
+objective J = integral(x)`
+	want := 0.5 // (1 - x)/k at x = 0.5, which does not move
+	for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
+		s, err := sensitivities(t, model, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !math.IsNaN(s.Values[0].Value) {
+			t.Fatalf("%s: L = %v", mode, s.Values[0].Value)
+		}
+		near(t, mode+" J", s.Values[1].Value, want, 1e-6)
+		near(t, mode+" dJ/dk", s.Derivative(1, s.Variables[0])[0], -want, 1e-6)
+	}
+}

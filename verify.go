@@ -254,11 +254,9 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 		return nil, err
 	}
 	a.method = method.(*sens.ComplexStep)
-	r.settings.mode = "tangent"
-	if method, err = r.sensitivityMethod(1, active); err != nil {
+	if a.second, err = r.tangentMethod(1, active, pushing); err != nil {
 		return nil, err
 	}
-	a.second = method.(*sens.Tangent)
 	return a, nil
 }
 

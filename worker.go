@@ -58,6 +58,7 @@ type worker struct {
 // frameVectors are lane vectors of everything that outlives a call.
 type frameVectors struct {
 	p, c, d, e, times []float64
+	sides             []float64
 }
 
 // visits keeps the work of a transpose that is the same in every sweep, per
@@ -126,6 +127,8 @@ func (m *Model) newWorker(k *kit, pt *point, rows []int, width int) *worker {
 			v.times = make([]float64, instants*lanes)
 		}
 		w.dot.p = make([]float64, k.plan.width*lanes)
+		w.dot.sides = make([]float64, k.nSides*lanes)
+		w.in[primal][vecSides] = w.dot.sides
 		w.book = newLedger(k.plan, lanes)
 		w.out[cotangent][vecP], w.out[cotangent][vecC] = w.book.sums, w.bar.c
 		w.out[cotangent][vecD], w.out[cotangent][vecE] = w.bar.d, w.bar.e

@@ -71,11 +71,26 @@ func (w *worker) EnterPush(dd []float64) {
 func (w *worker) SetTangent(pd []float64) {
 	w.refresh()
 	copy(w.dot.p, pd)
+	w.setSides(pd)
 	clear(w.dot.c)
 	clear(w.dot.e)
 	clear(w.dot.d)
 	if w.push.once != nil {
 		w.push.once.run(&w.in, &w.out)
+	}
+}
+
+// setSides writes a matrix that moves at element (i, j) of a lane by x as the product of x e_i and e_j.
+func (w *worker) setSides(pd []float64) {
+	clear(w.dot.sides)
+	l := w.lanes
+	for _, s := range w.kit.sides {
+		for at, x := range pd[s.column.offset*l : (s.column.offset+s.column.len)*l] {
+			if x != 0 {
+				lane, i, j := at%l, at/l/s.cols, at/l%s.cols
+				w.dot.sides[(s.at+i)*l+lane], w.dot.sides[(s.at+s.rows+j)*l+lane] = x, 1
+			}
+		}
 	}
 }
 

@@ -61,7 +61,7 @@ func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 	return r.directions(ctx, opts, res, func(at int, x float64) error {
 		psi, times = make([]complex128, len(r.psi)), make([]complex128, len(r.times))
 		h := float64(rel * math.Abs(x))
-		if h == 0 {
+		if !(h > 0) { // of a parameter without a value, too: what does not read it has a derivative
 			h = rel
 		}
 		// ψ' ≈ (8 (ψ(h) - ψ(-h)) - (ψ(2h) - ψ(-2h))) / 12h.
