@@ -66,12 +66,17 @@ func analyse(name, text string, env typecheck.Env, list *diag.List) (*typecheck.
 	if checked == nil {
 		return nil, parsed
 	}
-	for _, x := range append([]*typecheck.Experiment{{Model: checked}}, checked.Experiments...) {
+	addStates(checked)
+	return checked, parsed
+}
+
+// addStates makes the states the outputs of models that name none.
+func addStates(m *typecheck.Model) {
+	for _, x := range append([]*typecheck.Experiment{{Model: m}}, m.Experiments...) {
 		if len(x.Model.Outputs) == 0 {
 			x.Model.Outputs = states(x.Model)
 		}
 	}
-	return checked, parsed
 }
 
 // states are the outputs of a model that names none.

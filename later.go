@@ -76,22 +76,28 @@ func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error
 	if err := list.Err(); err != nil {
 		return Info{}, nil, err
 	}
-	for _, b := range checked.Settings.Blocks {
-		s := defaults()
-		for _, k := range b.Keys {
-			if b.Kind == "solver" && k.Key == "atol" && s.setATol(k.Value) == "" {
-				s.listsStates(checked, &list)
-			}
-		}
-	}
-	if len(checked.Later) == 0 {
-		newModel(checked, &list)
-	}
+	finish(checked, true, &list)
 	if err := list.Err(); err != nil {
 		return Info{}, nil, err
 	}
 	m := &Model{checked: checked}
 	return m.Info(), list.All(), nil
+}
+
+// finish reports what the checker leaves to those who run a model: settings that fit it, and, with compile, indices that
+// depend on all values of a loop.
+func finish(checked *typecheck.Model, compile bool, list *diag.List) {
+	for _, b := range checked.Settings.Blocks {
+		s := defaults()
+		for _, k := range b.Keys {
+			if b.Kind == "solver" && k.Key == "atol" && s.setATol(k.Value) == "" {
+				s.listsStates(checked, list)
+			}
+		}
+	}
+	if compile && len(checked.Later) == 0 {
+		newModel(checked, list)
+	}
 }
 
 // checkSettings reports what is wrong with the settings blocks.

@@ -29,6 +29,10 @@ type Env struct {
 	CheckOnly bool
 	// Settings, when set, reports what is wrong with the values of settings, which only those who act on them know.
 	Settings func(Settings, *diag.List)
+	// Done, once closed, ends checking early: what has been reported then means nothing.
+	Done <-chan struct{}
+	// Survey, when set, is filled with what is known of the names, also of a file with errors.
+	Survey *Survey
 }
 
 const (
@@ -131,6 +135,9 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 		}
 		c = next
 		c.run()
+	}
+	if env.Survey != nil {
+		c.survey(env.Survey)
 	}
 	if c.checkExperiments(); env.Experiment != "" {
 		c.alone(env.Experiment)

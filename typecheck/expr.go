@@ -18,9 +18,16 @@ func whole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
 // tooLarge is thrown by elaboration that exceeds a limit; static and Check recover it.
 type tooLarge struct{}
 
-// count counts a node and stops runaway expansion.
+// count counts a node and stops runaway expansion, and what nobody waits for any more.
 func (c *checker) count(s source.Span) bool {
 	c.nodes++
+	if c.nodes%256 == 1 {
+		select {
+		case <-c.env.Done:
+			c.tooMany = true
+		default:
+		}
+	}
 	if c.nodes > maxNodes && !c.tooMany {
 		c.tooMany = true
 		c.errorf(CodeSize, s, "the model expands to more than %d expressions; use arrays and loops instead of nested functions", maxNodes)
