@@ -18,6 +18,9 @@ type Observation struct {
 	Table, Column string
 	// T and Values are the rows that count, in the order of the table: those of the experiment, without missing values.
 	T, Values []float64
+	// Limits are their limits of quantification: of a value at or under its limit only that is known. nil when there are
+	// none, or when they are computed from more than numbers and columns.
+	Limits []float64
 }
 
 // Observations lists what the model compares with data. A model with
@@ -27,7 +30,7 @@ func (m *Model) Observations() []Observation {
 	for _, o := range m.checked.Observations {
 		x := Observation{
 			Name: o.Name, Doc: o.Doc, Text: strings.Join(strings.Fields(o.As.Text()), " "), Table: o.Table.Name, Column: o.Table.Columns[o.Column],
-			T: slices.Clone(o.Table.Data[slices.Index(o.Table.Columns, "time")]), Values: slices.Clone(o.Table.Data[o.Column]),
+			T: slices.Clone(o.Table.Data[slices.Index(o.Table.Columns, "time")]), Values: slices.Clone(o.Table.Data[o.Column]), Limits: slices.Clone(o.Limits),
 		}
 		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
 			x.Unit = u.String()

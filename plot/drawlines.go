@@ -2,6 +2,7 @@ package plot
 
 import (
 	"fmt"
+	"image/color"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -153,7 +154,11 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot bool) error {
 	for i, k := range l.Curves {
 		for j := range k.PX {
 			if l.X.shown(k.PX[j]) && l.Y.shown(k.PY[j]) {
-				c.DrawGlyph(l.signStyle(c, i), at(k.PX[j], k.PY[j]))
+				st := l.signStyle(c, i)
+				if side := k.side(j); side != 0 {
+					st = boundStyle(st.Color, side)
+				}
+				c.DrawGlyph(st, at(k.PX[j], k.PY[j]))
 			}
 		}
 	}
@@ -185,8 +190,51 @@ func (l *Lines) lineStyle(c canvas, i int) draw.LineStyle {
 
 // signStyle is how the points of curve i are drawn, in the order of the signs on terminals.
 func (l *Lines) signStyle(c canvas, i int) draw.GlyphStyle {
-	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.SquareGlyph{}, draw.PyramidGlyph{}, draw.TriangleGlyph{}, draw.PlusGlyph{}, draw.CrossGlyph{}}
+	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.SquareGlyph{}, diamond{filled: true}, diamond{}, draw.PlusGlyph{}, draw.CrossGlyph{}}
 	return draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2.4, Shape: shapes[i%len(shapes)]}
+}
+
+// boundStyle is how a point is drawn that lies on a side of what is known.
+func boundStyle(ink color.Color, side int) draw.GlyphStyle {
+	return draw.GlyphStyle{Color: ink, Radius: 3, Shape: wedge{up: side > 0}}
+}
+
+// diamond is a square on its tip.
+type diamond struct{ filled bool }
+
+// DrawGlyph draws it around a point.
+func (d diamond) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, p vg.Point) {
+	r := s.Radius * 1.25
+	outline(c, s, d.filled, []vg.Point{{X: p.X, Y: p.Y + r}, {X: p.X + r, Y: p.Y}, {X: p.X, Y: p.Y - r}, {X: p.X - r, Y: p.Y}})
+}
+
+// wedge is an open triangle that points up or down.
+type wedge struct{ up bool }
+
+// DrawGlyph draws it around a point.
+func (w wedge) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, p vg.Point) {
+	tip := s.Radius * 1.1
+	if !w.up {
+		tip = -tip
+	}
+	outline(c, s, false, []vg.Point{{X: p.X, Y: p.Y + tip}, {X: p.X - s.Radius, Y: p.Y - tip*0.8}, {X: p.X + s.Radius, Y: p.Y - tip*0.8}})
+}
+
+// outline draws a polygon, open or filled.
+func outline(c *draw.Canvas, s draw.GlyphStyle, filled bool, corners []vg.Point) {
+	var path vg.Path
+	path.Move(corners[0])
+	for _, p := range corners[1:] {
+		path.Line(p)
+	}
+	path.Close()
+	c.SetColor(s.Color)
+	if filled {
+		c.Fill(path)
+		return
+	}
+	c.SetLineStyle(draw.LineStyle{Color: s.Color, Width: 0.8})
+	c.Stroke(path)
 }
 
 func (l *Lines) stroke(c canvas, i int, k Curve, at func(x, y float64) vg.Point) {
@@ -288,6 +336,16 @@ func (l *Lines) key(c canvas, left, top vg.Length) vg.Length {
 				c.DrawGlyph(l.signStyle(c, i), vg.Point{X: (x0 + x1) / 2, Y: y})
 			}
 		})
+	}
+	below, above := l.bounds()
+	for _, b := range []struct {
+		shown bool
+		name  string
+		side  int
+	}{{below, belowLimit, -1}, {above, aboveLimit, 1}} {
+		if b.shown {
+			entry(b.name, 8, func(x0, x1, y vg.Length) { c.DrawGlyph(boundStyle(c.ink, b.side), vg.Point{X: (x0 + x1) / 2, Y: y}) })
+		}
 	}
 	for _, b := range l.Bands {
 		entry(b.Name, sample, func(x0, x1, y vg.Length) {

@@ -20,6 +20,10 @@ const dpi = 192
 
 // export draws p on a page of its size and writes that.
 func export(w io.Writer, format string, p Picture, n *inks) error {
+	n.format = format
+	if format == "html" {
+		n.format = "svg"
+	}
 	width, height := p.size()
 	var page vg.CanvasWriterTo
 	switch format {
@@ -71,7 +75,7 @@ type canvas struct {
 // style is a text style; x and y say which side of the text stands at its point.
 func (n *inks) style(size vg.Length, x draw.XAlignment, y draw.YAlignment) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
-	return text.Style{Color: n.ink, Font: f, XAlign: x, YAlign: y, Handler: text.Plain{Fonts: fonts}}
+	return text.Style{Color: n.ink, Font: f, XAlign: x, YAlign: y, Handler: &lettering{text.Plain{Fonts: fonts}, n.format, n.lost}}
 }
 
 func rectangle(r vg.Rectangle) []vg.Point {

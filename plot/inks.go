@@ -7,7 +7,7 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// inks are the colours of a picture in a file.
+// inks are the colours of a picture in a file, and how letters are drawn.
 type inks struct {
 	paper, ink, grid, mark color.NRGBA
 	// curves are those of Okabe and Ito, told apart by people who do not see red or green; dashes repeat the
@@ -18,6 +18,8 @@ type inks struct {
 	// negative and positive fill bars; cold is the end of a heat map below zero.
 	negative, positive, cold color.NRGBA
 	band                     color.NRGBA
+	format                   string // of the file
+	lost                     *[]rune
 }
 
 var dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}}

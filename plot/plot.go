@@ -57,6 +57,9 @@ type Curve struct {
 	X, Y []float64
 	// PX and PY are points in the curve's colour, each with a sign: what was measured where the curve is computed.
 	PX, PY []float64
+	// Side tells of which of these points only a bound is known: the i-th lies at or below PY[i] where Side[i] < 0, at or
+	// above it where Side[i] > 0. nil: all are known.
+	Side []int
 	// Dots draws points instead of a line.
 	Dots bool
 	// Loop tells that X may turn back (a phase plane), so that a repeated X is no jump.
@@ -224,6 +227,32 @@ func (l *Lines) spans() (x, y span, ok bool) {
 	return x, y, true
 }
 
+// side returns the side of point i that its value lies on: -1 below, 1 above, 0 where it is known.
+func (c Curve) side(i int) int {
+	if i >= len(c.Side) {
+		return 0
+	}
+	return max(-1, min(1, c.Side[i]))
+}
+
+// bounds tells which bounds a legend has to explain.
+func (l *Lines) bounds() (below, above bool) {
+	for _, c := range l.Curves {
+		for i := range c.PX {
+			if l.X.shown(c.PX[i]) && l.Y.shown(c.PY[i]) {
+				below, above = below || c.side(i) < 0, above || c.side(i) > 0
+			}
+		}
+	}
+	return below, above
+}
+
+// What a legend calls points of which only a bound is known.
+const (
+	belowLimit = "below the limit"
+	aboveLimit = "above the limit"
+)
+
 // runs cuts a curve into pieces that are drawn in one go.
 func (c Curve) runs(x, y Axis) [][2]int {
 	var out [][2]int
@@ -262,6 +291,8 @@ func Formats() []string { return []string{"svg", "png", "pdf", "html"} }
 // Page says how a file looks.
 type Page struct {
 	Dark bool // light on dark
+	// Lost, when set, is where Write adds the letters that a png or pdf file shows as boxes, since its font has none.
+	Lost *[]rune
 }
 
 // Write draws p in one of Formats.
@@ -269,5 +300,7 @@ func Write(w io.Writer, format string, p Picture, page Page) error {
 	if !slices.Contains(Formats(), format) {
 		return fmt.Errorf("there is no picture format %q; there are %s", format, strings.Join(Formats(), ", "))
 	}
-	return export(w, format, p, inksOf(page))
+	n := inksOf(page)
+	n.lost = page.Lost
+	return export(w, format, p, n)
 }

@@ -10,7 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"unicode/utf8"
+
+	"odes.dev/odes/internal/screen"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -63,8 +64,18 @@ func pictures() map[string]Picture {
 	}
 	list["measured"] = &Lines{
 		X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: "amount", Unit: "mg"},
-		Curves: []Curve{{Name: "low", X: grid, Y: b, PX: []float64{1, 4, 9, 30}, PY: []float64{9, 15.5, 8, 2}}, {Name: "high", X: grid, Y: a, PX: []float64{0, 12}, PY: []float64{44, math.NaN()}}},
+		Curves: []Curve{{Name: "low", X: grid, Y: b, PX: []float64{1, 4, 9, 30}, PY: []float64{9, 15.5, 8, 2}, Side: []int{0, 0, 0, -1}}, {Name: "high", X: grid, Y: a, PX: []float64{0, 12, 7}, PY: []float64{44, math.NaN(), 31}, Side: []int{0, 0, 1}}},
 		Marks:  []Mark{{4, "dose"}},
+	}
+	var signed []Curve
+	for k := range 9 {
+		s := float64(k)
+		signed = append(signed, Curve{Name: string(rune('A' + k)), X: []float64{0, 10}, Y: []float64{s, s + 1}, PX: []float64{s + 0.5, s/2 + 5}, PY: []float64{s + 0.3, s + 0.8}})
+	}
+	list["signs"] = &Lines{X: Axis{Label: "t"}, Y: Axis{Label: "y"}, Curves: signed}
+	list["letters"] = &Lines{
+		Title: "µ, é, Ж, ∂ψ/∂k → and 濃度", X: Axis{Label: "час", Unit: "µs"}, Y: Axis{Label: "θ", Unit: "°"},
+		Curves: []Curve{{Name: "濃度", X: grid, Y: b}, {Name: "ψ́", X: grid, Y: c}},
 	}
 	var family []Curve
 	lo, hi := make([]float64, len(grid)), make([]float64, len(grid))
@@ -130,7 +141,7 @@ func TestText(t *testing.T) {
 				t.Fatal(err)
 			}
 			for line := range strings.Lines(b.String()) {
-				if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > width {
+				if n := screen.Width(strings.TrimRight(line, "\n")); n > width {
 					t.Errorf("%s: a line of %d columns on a screen of %d: %q", name, n, width, line)
 				}
 				if strings.Contains(line, "\x1b") {
@@ -174,7 +185,7 @@ func TestColour(t *testing.T) {
 			t.Fatal(err)
 		}
 		for line := range strings.Lines(escapes.ReplaceAllString(narrow.String(), "")) {
-			if n := utf8.RuneCountInString(strings.TrimRight(line, "\n")); n > 24 {
+			if n := screen.Width(strings.TrimRight(line, "\n")); n > 24 {
 				t.Errorf("%s: a line of %d columns on a screen of 24: %q", name, n, line)
 			}
 		}

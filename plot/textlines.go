@@ -280,7 +280,13 @@ func (g *panel) letters(p *page) map[int]rune {
 }
 
 // signs mark the points of curves, in the order of these.
-var signs = []rune("●○■□▲△◆◇")
+var signs = []rune("●○■□◆◇+×")
+
+// Signs of points that lie below or above what is drawn.
+const (
+	signBelow = "▽"
+	signAbove = "△"
+)
 
 func sign(i int) string { return string(signs[i%len(signs)]) }
 
@@ -291,7 +297,14 @@ func (g *panel) points(p *page) map[int]string {
 		for k := range c.PX {
 			if g.l.X.shown(c.PX[k]) && g.l.Y.shown(c.PY[k]) {
 				x, y := g.dot(c.PX[k], c.PY[k])
-				out[(g.h-1-y/4)*g.w+min(x/2, g.w-1)] = p.paint(g.colour(i), sign(i))
+				text := sign(i)
+				switch c.side(k) {
+				case -1:
+					text = signBelow
+				case 1:
+					text = signAbove
+				}
+				out[(g.h-1-y/4)*g.w+min(x/2, g.w-1)] = p.paint(g.colour(i), text)
 			}
 		}
 	}
@@ -384,6 +397,13 @@ func (g *panel) legend(p *page) {
 			sample += sign(i)
 		}
 		list = append(list, [2]string{sample + " " + c.Name, p.paint(g.colour(i), sample) + " " + c.Name})
+	}
+	below, above := g.l.bounds()
+	if below {
+		list = append(list, [2]string{signBelow + " " + belowLimit, signBelow + " " + belowLimit})
+	}
+	if above {
+		list = append(list, [2]string{signAbove + " " + aboveLimit, signAbove + " " + aboveLimit})
 	}
 	for _, b := range g.l.Bands {
 		if !g.bands(p) {

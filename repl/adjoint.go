@@ -55,37 +55,50 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 		if o == 6 {
 			break
 		}
-		var list []*curves
-		runs := append([]odes.ExperimentCostates{{T: c.T, Of: c.Of, Events: c.Events}}, c.Experiments...)
-		for _, run := range runs[:min(len(runs), 1+mostPanel)] {
+		var names []string
+		var lists [][]*curves
+		for _, run := range s.costatesOf(c) {
+			var list []*curves
 			for _, x := range run.Of[o] {
 				if len(states) > 0 && !slices.Contains(states, x.Name) {
 					continue
 				}
-				if (len(states) == 0 || len(runs) > 1) && !slices.ContainsFunc(x.Values, func(v float64) bool { return v != 0 }) {
+				if (len(states) == 0 || len(c.Experiments) > 0) && !slices.ContainsFunc(x.Values, func(v float64) bool { return v != 0 }) {
 					continue // the objective does not read it at all
 				}
 				x.Name = fmt.Sprintf("d %s / d %s", value.Name, x.Name)
-				if run.Name != "" {
-					x.Name += " in " + run.Name
-				}
 				x.Unit = known(x.Unit)
 				list = append(list, &curves{Series: x, T: run.T, Events: run.Events, model: m, AtStart: true})
 			}
+			if len(list) > 0 {
+				names, lists = append(names, run.Name), append(lists, list)
+			}
 		}
 		switch {
-		case len(list) == 0 && len(states) == 0:
+		case len(lists) == 0 && len(states) == 0:
 			return nil, fmt.Errorf("%s depends on no state at any time", value.Name)
-		case len(list) == 0:
+		case len(lists) == 0:
 			return nil, fmt.Errorf("the model has none of the states %s", strings.Join(states, ", "))
 		}
-		stack.Panels = append(stack.Panels, panels(i, "", list).Panels...)
-	}
-	if n := len(c.Experiments); n > mostPanel {
-		goal += fmt.Sprintf(", the first %d of %d experiments", mostPanel, n)
+		stack.Panels = append(stack.Panels, together(i, "", names, lists).Panels...)
 	}
 	stack.Title = fmt.Sprintf("adjoint states of %s: what it changes by when a state is moved at %s", goal, i.Time)
 	return stack, nil
+}
+
+// costatesOf are the adjoint states of all runs that a picture shows; that
+// without the changes of any experiment is called as `in` calls it.
+func (s *Session) costatesOf(c *odes.Costates) []odes.ExperimentCostates {
+	list := []odes.ExperimentCostates{{Name: unchanged, T: c.T, Of: c.Of, Events: c.Events}}
+	switch {
+	case len(c.Experiments) == 0:
+		list[0].Name = ""
+	case s.scope.only != nil:
+		return slices.DeleteFunc(slices.Clone(c.Experiments), func(x odes.ExperimentCostates) bool { return !slices.Contains(s.scope.only, x.Name) })
+	case !s.scope.unchanged:
+		list = append(list, c.Experiments...)
+	}
+	return list
 }
 
 // durations draws where the time of a gradient goes.

@@ -26,11 +26,11 @@ type command struct {
 // commands are all of them, in the order of help. (A function, since help reads the table that holds it.)
 func commands() []command {
 	return []command{
-		{"run", "run", "solve the model: outputs over time, events, objectives", (*Session).doRun},
-		{"sens", "sens [J, K] [wrt a, b]", "objectives and their gradients", (*Session).doSens},
-		{"plot", "plot x, v | x against v | d(J) | d(J)/d(k) | d(x)/d(k) | adjoint(J) | steps | time  [-o file.svg]", "draw a picture: any expressions over time, a phase plane, what an objective depends on, a sensitivity or adjoint states over time, step sizes, where the time goes", (*Session).doPlot},
-		{"sweep", "sweep k [from a to b] [points n] [of J, x] [band] [-o file.svg]", "run for many values of a param: results over it, and curves for several values, or what they reach (band)", (*Session).doSweep},
-		{"compare", "compare [file.ode | k = 3, e = 1 | dopri5, tsit5] [of x, v] [-o file.svg]", "set results side by side: with the model as it was opened, another model, other values, other methods; or lay curves of each over one another", (*Session).doCompare},
+		{"run", "run [in high]", "solve the model, or one of its experiments: outputs over time, events, objectives", (*Session).doRun},
+		{"sens", "sens [J, K] [wrt a, b] [in high]", "objectives and their gradients", (*Session).doSens},
+		{"plot", "plot x, v | x against v | d(J) | d(J)/d(k) | d(x)/d(k) | adjoint(J) | steps | time  [in low, high] [-o file.svg]", "draw a picture: any expressions over time, a phase plane, what an objective depends on, a sensitivity or adjoint states over time, step sizes, where the time goes; of all experiments, or of some (in model: of the run without their changes)", (*Session).doPlot},
+		{"sweep", "sweep k [from a to b] [points n] [of J, x] [band] [in high] [-o file.svg]", "run for many values of a param: results over it, and curves for several values, or what they reach (band)", (*Session).doSweep},
+		{"compare", "compare [file.ode | k = 3, e = 1 | dopri5, tsit5] [of x, v] [in high] [-o file.svg]", "set results side by side: with the model as it was opened, another model, other values, other methods; or lay curves of each over one another", (*Session).doCompare},
 		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},
 		{"units", "units [expression]", "names, values, units, what they mean; or the unit of an expression", (*Session).doUnits},
 		{"text", "text [name]", "the model's text, or the items that declare a name", (*Session).doText},
@@ -89,14 +89,14 @@ func (s *Session) doRun(ctx context.Context, w io.Writer, rest string) error {
 		return err
 	}
 	if rest != "" {
-		return errors.New("run takes nothing; to see expressions over time: plot x, v")
+		return errors.New("run takes nothing but an experiment (run in high); to see expressions over time: plot x, v")
 	}
 	sol, err := m.Solve(ctx, s.options())
 	if err != nil {
 		return err
 	}
 	s.diagnose(w, sol.Warnings)
-	return report.RunTable(w, heading(m), sol, s.table())
+	return report.RunTable(w, s.heading(m), sol, s.table())
 }
 
 func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
@@ -125,7 +125,7 @@ func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
 	}
 	rename(res.Values, of)
 	s.diagnose(w, res.Warnings)
-	return report.SensTable(w, heading(m), res, s.table())
+	return report.SensTable(w, s.heading(m), res, s.table())
 }
 
 // goals finds objectives; of an expression it makes one.
@@ -193,7 +193,7 @@ func (s *Session) doVerify(ctx context.Context, w io.Writer, rest string) error 
 		return err
 	}
 	s.diagnose(w, found.Warnings)
-	return report.VerifyTable(w, heading(m), found, s.table())
+	return report.VerifyTable(w, s.heading(m), found, s.table())
 }
 
 func (s *Session) doUnits(ctx context.Context, w io.Writer, rest string) error {

@@ -31,6 +31,14 @@ func (s *Session) doCompare(ctx context.Context, w io.Writer, rest string) error
 	if err != nil {
 		return err
 	}
+	for i := range list {
+		if s.scope.experiment == "" {
+			break
+		}
+		if list[i].model, err = s.ofScope(list[i]); err != nil {
+			return fmt.Errorf("%s: %w", list[i].name, err)
+		}
+	}
 	if by["of"] != "" {
 		p, err := s.overlay(ctx, list, split(by["of"]), path != "")
 		if err != nil {
@@ -52,6 +60,14 @@ func (s *Session) doCompare(ctx context.Context, w io.Writer, rest string) error
 	}
 	s.differences(w, rows[0], rows[1], list[0].name, list[1].name)
 	return nil
+}
+
+// ofScope returns the model of a variant in the scope of the entry.
+func (s *Session) ofScope(v variant) (*odes.Model, error) {
+	now, path := s.now, s.path
+	defer func() { s.now, s.path = now, path }()
+	s.now, s.path = v.state, v.path
+	return s.parse(v.text)
 }
 
 // variants are what is to be compared: two, or any number of methods.
@@ -138,15 +154,15 @@ func (s *Session) overlay(ctx context.Context, list []variant, expressions []str
 			}
 			if l == nil {
 				i := v.model.Info()
-				l = &plot.Lines{X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: c.Unit}}
+				l = &plot.Lines{Title: s.unchangedTitle(e, c), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: c.Unit}}
 			}
 			if c.Unit != l.Y.Unit {
 				return nil, fmt.Errorf("%s is in [%s] here and in [%s] in %s", e, l.Y.Unit, c.Unit, v.name)
 			}
 			if len(l.Curves) > 0 && slices.Equal(c.Measured, l.Curves[0].PY) {
-				c.MT, c.Measured = nil, nil // the same data, once
+				c.MT, c.Measured, c.Side = nil, nil, nil // the same data, once
 			}
-			l.Curves = append(l.Curves, plot.Curve{Name: v.name, X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured})
+			l.Curves = append(l.Curves, plot.Curve{Name: v.name, X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured, Side: c.Side})
 		}
 		stack.Panels = append(stack.Panels, l)
 	}

@@ -1,7 +1,6 @@
 package repl
 
 import (
-	"context"
 	"fmt"
 	"slices"
 
@@ -19,62 +18,85 @@ func observation(m *odes.Model, name string) (odes.Observation, bool) {
 	return odes.Observation{}, false
 }
 
-// measure adds to a curve the data that the model compares it with. Those of
-// experiments belong to other runs.
+// measure adds to a curve the data that the model compares it with; what lies
+// below its limit of quantification stands at the limit. Data of experiments
+// belong to other runs.
 func (c *curves) measure(output string) {
 	if len(c.model.Experiments()) > 0 {
 		return
 	}
 	for _, o := range c.model.Observations() {
-		if slices.Contains(o.Outputs, output) {
-			c.MT, c.Measured = append(c.MT, o.T...), append(c.Measured, o.Values...)
+		if !slices.Contains(o.Outputs, output) {
+			continue
+		}
+		for i, y := range o.Values {
+			side := 0
+			if i < len(o.Limits) && y <= o.Limits[i] {
+				y, side = o.Limits[i], -1
+			}
+			c.MT, c.Measured, c.Side = append(c.MT, o.T[i]), append(c.Measured, y), append(c.Side, side)
 		}
 	}
 }
 
-// measured draws an observation with its data: one curve for every experiment that uses them.
-func (s *Session) measured(ctx context.Context, o odes.Observation, points int) (plot.Picture, error) {
-	q := &question{entry: o.Text, text: o.Text}
-	m, err := s.ask(q, "output "+asked+" = ", "")
-	if err != nil {
-		return nil, err
+// together arranges the curves of several runs: a panel for each thing that
+// their lists hold, by its name, with a curve for every run.
+func together(i odes.Info, title string, runs []string, lists [][]*curves) *plot.Stack {
+	if len(runs) == 1 && runs[0] == "" {
+		return panels(i, title, lists[0])
 	}
-	i := m.Info()
-	l := &plot.Lines{X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: o.Name, Unit: o.Unit}}
-	same := true
-	left := 0
-	for _, name := range m.Experiments() {
-		x := m.Experiment(name)
-		at := slices.IndexFunc(x.Observations(), func(its odes.Observation) bool { return its.Name == o.Name })
-		if at < 0 {
-			continue
-		}
-		if len(l.Curves) == mostLines {
-			left++
-			continue
-		}
-		sol, err := s.dense(ctx, x, points)
-		if err != nil {
-			return nil, fmt.Errorf("experiment %s: %w", name, err)
-		}
-		events := marks(sol.Events)
-		if len(l.Curves) == 0 {
-			l.Marks = events
-		}
-		same = same && slices.Equal(events, l.Marks)
-		its := x.Observations()[at]
-		l.Curves = append(l.Curves, plot.Curve{Name: name, X: sol.T, Y: pick(sol, asked).Values, PX: its.T, PY: its.Values})
-	}
-	if !same { // they would say nothing of which curve they belong to
-		l.Marks = nil
-	}
-	if left > 0 {
-		l.Title = fmt.Sprintf("%s, the first %d of %d experiments", o.Name, mostLines, mostLines+left)
-	}
-	if n := len(l.Curves); n > mostPanel {
-		for k := range l.Curves {
-			l.Curves[k].Ramp, l.Curves[k].Of = k+1, n
+	stack := &plot.Stack{Title: title}
+	done := map[string]bool{}
+	for _, list := range lists {
+		for _, c := range list {
+			if done[c.Name] {
+				continue
+			}
+			done[c.Name] = true
+			var names []string
+			var its []*curves
+			for r := range runs {
+				if k := slices.IndexFunc(lists[r], func(o *curves) bool { return o.Name == c.Name }); k >= 0 {
+					names, its = append(names, runs[r]), append(its, lists[r][k])
+				}
+			}
+			if c.size() == 1 {
+				stack.Panels = append(stack.Panels, laidOver(i, names, its))
+				continue
+			}
+			for r, x := range its[:min(len(its), mostPanel)] {
+				for _, p := range panels(i, "", []*curves{x}).Panels {
+					switch p := p.(type) {
+					case *plot.Lines:
+						p.Y.Label += " in " + names[r]
+					case *plot.Heat:
+						p.Title += " in " + names[r]
+					}
+					stack.Panels = append(stack.Panels, p)
+				}
+			}
 		}
 	}
-	return l, nil
+	return stack
+}
+
+// laidOver draws one thing in several runs.
+func laidOver(i odes.Info, runs []string, list []*curves) *plot.Lines {
+	l := &plot.Lines{X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: list[0].Name, Unit: list[0].Unit}}
+	if n := len(list); n > mostLines {
+		l.Title = fmt.Sprintf("%s, the first %d of %d experiments", list[0].Name, mostLines, n)
+		list = list[:mostLines]
+	}
+	l.Marks = marks(list[0].Events)
+	for k, c := range list {
+		curve := plot.Curve{Name: runs[k], X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured, Side: c.Side}
+		if n := len(list); n > mostPanel {
+			curve.Ramp, curve.Of = k+1, n
+		}
+		l.Curves = append(l.Curves, curve)
+		if !slices.Equal(marks(c.Events), l.Marks) { // they would say nothing of which curve they belong to
+			l.Marks = nil
+		}
+	}
+	return l
 }

@@ -51,7 +51,7 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string)
 		if !hasCode(err, codeTrajectory) {
 			return nil, err
 		}
-		return s.overTime(ctx, of, of, "sum_at([%s], %s)", by)
+		return s.overTimeEverywhere(ctx, m, of, by)
 	}
 	opts := s.options()
 	opts.Of = names
@@ -254,6 +254,37 @@ const timesOfSensitivity = 60
 // overTime draws how the sensitivity of e changes in time: pattern makes an
 // objective of a time and e, name is what it is called.
 func (s *Session) overTime(ctx context.Context, name, e, pattern, by string) (plot.Picture, error) {
+	list, err := s.sensitivities(ctx, name, e, pattern, by)
+	if err != nil {
+		return nil, err
+	}
+	return panels(list[0].model.Info(), "", list), nil
+}
+
+// overTimeEverywhere does so in all runs that a picture shows.
+func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by string) (plot.Picture, error) {
+	names, _ := s.runs(m)
+	lists := make([][]*curves, len(names))
+	for k, name := range names {
+		if name == "" {
+			name = unchanged
+			if s.scope.experiment != "" {
+				name = s.scope.experiment
+			}
+		}
+		err := s.inside(name, func() (err error) {
+			lists[k], err = s.sensitivities(ctx, e, e, "sum_at([%s], %s)", by)
+			return err
+		})
+		if err != nil {
+			return nil, inExperiment(names[k], err)
+		}
+	}
+	return together(m.Info(), "", names, lists), nil
+}
+
+// sensitivities are those of e over time; there is one at least.
+func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string) ([]*curves, error) {
 	c, err := s.curve(ctx, e, 2)
 	if err != nil {
 		return nil, err
@@ -331,7 +362,7 @@ func (s *Session) overTime(ctx context.Context, name, e, pattern, by string) (pl
 	if len(list) == 0 {
 		return nil, fmt.Errorf("%s depends on none of the params", name)
 	}
-	return panels(m.Info(), "", list), nil
+	return list, nil
 }
 
 func literalNumber(x float64) string { return strings.Trim(literal(x, ""), "()") }

@@ -8,6 +8,7 @@ import (
 	"io"
 	"math"
 	"regexp"
+	"slices"
 	"strings"
 
 	"odes.dev/odes"
@@ -32,13 +33,17 @@ func (s *Session) deliver(w io.Writer, p plot.Picture, path string) error {
 	}
 	format := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
 	var b bytes.Buffer
-	if err := plot.Write(&b, format, p, plot.Page{Dark: s.cfg.Dark}); err != nil {
+	var lost []rune
+	if err := plot.Write(&b, format, p, plot.Page{Dark: s.cfg.Dark, Lost: &lost}); err != nil {
 		return err
 	}
 	if err := write(path, b.String()); err != nil {
 		return err
 	}
 	fmt.Fprintln(w, "wrote "+path)
+	if note := plot.LostNote(format, lost); note != "" {
+		s.Say(w, "note: %s", note)
+	}
 	return nil
 }
 
@@ -57,8 +62,38 @@ func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
 
 // Picture draws what is asked for, as after the command plot: expressions over
 // time, `x against v`, `d(J)`, `d(J)/d(k)`, `d(x)/d(k)`, `adjoint(J)`, `steps` or
-// `time`; all outputs for "". Curves have points points at least.
-func (s *Session) Picture(ctx context.Context, what string, points int) (plot.Picture, error) {
+// `time`; all outputs for "". Of a model with experiments, what changes in time is
+// drawn in all of them, or in those behind `in`. Curves have points points at least.
+func (s *Session) Picture(ctx context.Context, what string, points int) (p plot.Picture, err error) {
+	err = s.within(what, func(what string) (err error) {
+		if p, err = s.picture(ctx, what, points); err == nil {
+			entitle(p, s.scope.title())
+		}
+		return err
+	})
+	return p, err
+}
+
+// entitle adds to the title of a picture.
+func entitle(p plot.Picture, more string) {
+	var title *string
+	switch p := p.(type) {
+	case *plot.Stack:
+		title = &p.Title
+	case *plot.Lines:
+		title = &p.Title
+	case *plot.Bars:
+		title = &p.Title
+	case *plot.Heat:
+		title = &p.Title
+	}
+	if *title == "" {
+		more = strings.TrimPrefix(more, ", ")
+	}
+	*title += more
+}
+
+func (s *Session) picture(ctx context.Context, what string, points int) (plot.Picture, error) {
 	m, err := s.model()
 	if err != nil {
 		return nil, err
@@ -81,17 +116,9 @@ func (s *Session) Picture(ctx context.Context, what string, points int) (plot.Pi
 	if y, word, x := cutWord(what, "against"); word != "" {
 		return s.phase(ctx, y, x, points)
 	}
-	var list []*curves
-	var observed []plot.Picture
+	var list []*curves // of a single run: what is alike shares a panel
+	stack := &plot.Stack{}
 	for _, e := range split(what) {
-		if o, ok := observation(m, e); ok && len(m.Experiments()) > 0 {
-			p, err := s.measured(ctx, o, points)
-			if err != nil {
-				return nil, err
-			}
-			observed = append(observed, p)
-			continue
-		}
 		if _, _, ok := adjointOf(e); ok && !s.moving(m)["adjoint"] {
 			return nil, fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
 		}
@@ -101,18 +128,22 @@ func (s *Session) Picture(ctx context.Context, what string, points int) (plot.Pi
 		if e == "" {
 			return nil, errors.New("an expression is missing: plot x, v")
 		}
-		c, err := s.curve(ctx, e, points)
-		if err != nil {
-			if s.isNumber(ctx, e) {
-				return nil, fmt.Errorf("%s is one number of a run, not a curve: enter it alone; plot d(%[1]s) draws what it depends on, sweep … of %[1]s how", e)
-			}
+		runs, lists, err := s.everywhere(ctx, e, points)
+		switch {
+		case err != nil && s.isNumber(ctx, e):
+			return nil, fmt.Errorf("%s is one number of a run, not a curve: enter it alone; plot d(%[1]s) draws what it depends on, sweep … of %[1]s how", e)
+		case err != nil:
 			return nil, err
+		case runs[0] == "":
+			list = append(list, lists[0]...)
+		default:
+			stack.Panels = append(stack.Panels, together(m.Info(), "", runs, lists).Panels...)
 		}
-		list = append(list, c)
 	}
-	p := panels(m.Info(), "", list)
-	p.Panels = append(p.Panels, observed...)
-	return p, nil
+	if len(list) > 0 {
+		stack.Panels = append(stack.Panels, panels(m.Info(), "", list).Panels...)
+	}
+	return stack, nil
 }
 
 // isNumber tells whether an expression is a functional of a run.
@@ -125,40 +156,42 @@ func (s *Session) isNumber(ctx context.Context, e string) bool {
 	return err == nil
 }
 
-// outputs draws all outputs of a model, from one run.
+// outputs draws all outputs of a model, from one run or one of every experiment.
 func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.Picture, error) {
-	sol, err := s.dense(ctx, m, points)
-	if err != nil {
-		return nil, err
-	}
-	var list []*curves
-	for _, o := range sol.Outputs {
-		o.Unit = known(o.Unit)
-		c := &curves{Series: o, T: sol.T, Events: sol.Events, model: m}
-		c.measure(o.Name)
-		list = append(list, c)
-	}
-	if len(list) == 0 {
-		return nil, errors.New("the model has no outputs")
-	}
-	var observed []plot.Picture
-	for _, o := range m.Observations() {
-		switch {
-		case len(m.Experiments()) > 0:
-			p, err := s.measured(ctx, o, points)
-			if err != nil {
-				return nil, err
-			}
-			observed = append(observed, p)
-		case len(o.Outputs) == 0:
-			c, err := s.curve(ctx, o.Name, points)
-			if err != nil {
-				return nil, err
-			}
-			list = append(list, c)
+	names, models := s.runs(m)
+	lists := make([][]*curves, len(names))
+	for k, x := range models {
+		sol, err := s.dense(ctx, x, points)
+		if err != nil {
+			return nil, inExperiment(names[k], err)
+		}
+		for _, o := range sol.Outputs {
+			o.Unit = known(o.Unit)
+			c := &curves{Series: o, T: sol.T, Events: sol.Events, model: x}
+			c.measure(o.Name)
+			lists[k] = append(lists[k], c)
 		}
 	}
-	p := panels(m.Info(), title(m.Info()), list)
+	if len(lists[0]) == 0 {
+		return nil, errors.New("the model has no outputs")
+	}
+	var observed []plot.Picture // what is no output
+	for _, o := range m.Observations() {
+		if len(o.Outputs) > 0 {
+			continue
+		}
+		runs, its, err := s.everywhere(ctx, o.Name, points)
+		switch {
+		case err != nil:
+			return nil, err
+		case len(runs) == 0: // none of those that are shown has data of it
+		case runs[0] == "":
+			lists[0] = append(lists[0], its[0]...)
+		default:
+			observed = append(observed, together(m.Info(), "", runs, its).Panels...)
+		}
+	}
+	p := together(m.Info(), title(m.Info()), names, lists)
 	p.Panels = append(p.Panels, observed...)
 	return p, nil
 }
@@ -222,7 +255,7 @@ func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 			}
 			curve := plot.Curve{Name: elementName(c.Name, c.Shape, k), X: c.T, Y: y}
 			if n == 1 {
-				curve.PX, curve.PY = c.MT, c.Measured
+				curve.PX, curve.PY, curve.Side = c.MT, c.Measured, c.Side
 			}
 			if n > 6 {
 				curve.Ramp, curve.Of = k+1, n
@@ -283,52 +316,88 @@ func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Pict
 	if x == "" || y == "" {
 		return nil, errors.New("write: plot y against x")
 	}
-	cy, err := s.curve(ctx, y, 2*points)
+	runs, ys, err := s.everywhere(ctx, y, 2*points)
 	if err != nil {
 		return nil, err
 	}
-	cx, err := s.curve(ctx, x, 2*points)
+	others, xs, err := s.everywhere(ctx, x, 2*points)
 	if err != nil {
 		return nil, err
 	}
-	n, m := cy.size(), cx.size()
-	if n != m && m != 1 && n != 1 || len(cx.T) != len(cy.T) {
-		return nil, fmt.Errorf("%s has %d elements and %s has %d: they do not pair", y, n, x, m)
+	if !slices.Equal(runs, others) {
+		return nil, fmt.Errorf("%s and %s are observed in different experiments", y, x)
 	}
-	p := &plot.Lines{X: plot.Axis{Label: x, Unit: cx.Unit}, Y: plot.Axis{Label: y, Unit: cy.Unit}}
-	for k := range min(max(n, m), mostLines) {
-		// Jumps break the curve where a time stands twice.
-		var xs, ys []float64
-		for i := range cy.T {
-			if i > 0 && cy.T[i] == cy.T[i-1] {
-				xs, ys = append(xs, math.NaN()), append(ys, math.NaN())
-			}
-			xs, ys = append(xs, cx.Values[i*m+k%m]), append(ys, cy.Values[i*n+k%n])
+	p := &plot.Lines{X: plot.Axis{Label: x, Unit: xs[0][0].Unit}, Y: plot.Axis{Label: y, Unit: ys[0][0].Unit}}
+	start := plot.Curve{Name: "start", Dots: true}
+	for r, run := range runs {
+		cx, cy := xs[r][0], ys[r][0]
+		n, m := cy.size(), cx.size()
+		if n != m && m != 1 && n != 1 || len(cx.T) != len(cy.T) {
+			return nil, fmt.Errorf("%s has %d elements and %s has %d: they do not pair", y, n, x, m)
 		}
-		p.Curves = append(p.Curves, plot.Curve{Name: elementName(y, cy.Shape, k), X: xs, Y: ys, Loop: true})
+		for k := range min(max(n, m), mostLines) {
+			// Jumps break the curve where a time stands twice.
+			var xs, ys []float64
+			for i := range cy.T {
+				if i > 0 && cy.T[i] == cy.T[i-1] {
+					xs, ys = append(xs, math.NaN()), append(ys, math.NaN())
+				}
+				xs, ys = append(xs, cx.Values[i*m+k%m]), append(ys, cy.Values[i*n+k%n])
+			}
+			curve := plot.Curve{Name: elementName(y, cy.Shape, k), X: xs, Y: ys, Loop: true}
+			if run != "" {
+				if curve.Name = run; max(n, m) > 1 {
+					curve.Name = elementName(y, cy.Shape, k) + " in " + run
+				}
+			}
+			p.Curves = append(p.Curves, curve)
+			if k == 0 && len(xs) > 0 && !(slices.Contains(start.X, xs[0]) && slices.Contains(start.Y, ys[0])) {
+				start.X, start.Y = append(start.X, xs[0]), append(start.Y, ys[0])
+			}
+		}
 	}
-	if first := p.Curves[0]; len(first.X) > 0 {
-		p.Curves = append(p.Curves, plot.Curve{Name: "start", X: first.X[:1], Y: first.Y[:1], Dots: true})
+	if n := len(p.Curves); n > mostPanel && runs[0] != "" {
+		for k := range p.Curves {
+			p.Curves[k].Ramp, p.Curves[k].Of = k+1, n
+		}
+	}
+	if len(start.X) > 0 {
+		p.Curves = append(p.Curves, start)
 	}
 	return p, nil
 }
 
-// steps draws the sizes of the steps that a run took.
+// steps draws the sizes of the steps that runs took.
 func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error) {
-	sol, err := m.Solve(ctx, s.options())
-	if err != nil {
-		return nil, err
-	}
 	i := m.Info()
-	var at, size []float64 // each step as long as it is
-	for k := 1; k < len(sol.T); k++ {
-		if h := sol.T[k] - sol.T[k-1]; h > 0 {
-			at, size = append(at, sol.T[k-1], sol.T[k]), append(size, h, h)
+	names, models := s.runs(m)
+	var list []*curves
+	title := ""
+	for k, x := range models {
+		sol, err := x.Solve(ctx, s.options())
+		if err != nil {
+			return nil, inExperiment(names[k], err)
+		}
+		c := &curves{T: nil, Events: sol.Events, model: x}
+		c.Name, c.Unit = "step size", i.TimeUnit
+		for j := 1; j < len(sol.T); j++ { // each step as long as it is
+			if h := sol.T[j] - sol.T[j-1]; h > 0 {
+				c.T, c.Values = append(c.T, sol.T[j-1], sol.T[j]), append(c.Values, h, h)
+			}
+		}
+		list = append(list, c)
+		title = fmt.Sprintf("steps of %s: %d taken, %d rejected, rtol %s", sol.Settings.Method, sol.Stats.Steps, sol.Stats.Rejected, short(sol.Settings.RTol, 3))
+		if len(models) > 1 {
+			title = fmt.Sprintf("steps of %s, rtol %s", sol.Settings.Method, short(sol.Settings.RTol, 3))
 		}
 	}
-	return &plot.Lines{
-		Title: fmt.Sprintf("steps of %s: %d taken, %d rejected, rtol %s", sol.Settings.Method, sol.Stats.Steps, sol.Stats.Rejected, short(sol.Settings.RTol, 3)),
-		X:     plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: "step size", Unit: i.TimeUnit, Log: true},
-		Curves: []plot.Curve{{Name: "step size", X: at, Y: size, Loop: true}}, Marks: marks(sol.Events),
-	}, nil
+	if names[0] == "" {
+		names = []string{"step size"}
+	}
+	l := laidOver(i, names, list)
+	l.Title, l.Y.Log = title, true
+	for k := range l.Curves {
+		l.Curves[k].Loop = true
+	}
+	return l, nil
 }

@@ -58,6 +58,7 @@ type Session struct {
 	opened  state   // as first read: what compare compares with
 	history []string
 	draft   string // an edited text with errors, for the next edit
+	scope   scope  // of the present entry
 
 	progress func(odes.Progress) // of the present entry
 }
@@ -153,7 +154,7 @@ func (s *Session) name() string {
 }
 
 func (s *Session) files() odes.ParseOptions {
-	return odes.ParseOptions{Files: os.DirFS(filepath.Dir(s.path))}
+	return odes.ParseOptions{Files: os.DirFS(filepath.Dir(s.path)), Experiment: s.scope.experiment}
 }
 
 func (s *Session) parse(text string) (*odes.Model, error) {
@@ -208,9 +209,9 @@ func (s *Session) screen() plot.Terminal {
 	return plot.Terminal{Width: s.width(), Colour: s.cfg.Colour}
 }
 
-func heading(m *odes.Model) report.Heading {
+func (s *Session) heading(m *odes.Model) report.Heading {
 	i := m.Info()
-	return report.Heading{Model: i.Name, File: i.File, Time: i.Time, TimeUnit: i.TimeUnit}
+	return report.Heading{Model: i.Name + s.scope.title(), File: i.File, Time: i.Time, TimeUnit: i.TimeUnit}
 }
 
 // Do executes an input and shows its errors; quit tells that the session ends.
@@ -267,6 +268,14 @@ func (s *Session) Exec(ctx context.Context, w io.Writer, input string) error {
 		}()
 	}
 	if c, rest := commandOf(input, tokens); c != nil {
+		if slices.Contains(scoped, c.name) {
+			return s.within(rest, func(rest string) error {
+				if err := s.one(); err != nil {
+					return err
+				}
+				return c.run(s, ctx, w, rest)
+			})
+		}
 		return c.run(s, ctx, w, rest)
 	}
 	switch {
@@ -275,7 +284,12 @@ func (s *Session) Exec(ctx context.Context, w io.Writer, input string) error {
 	case isAssignment(tokens) >= 0:
 		return s.assign(ctx, w, input, tokens, isAssignment(tokens))
 	}
-	return s.show(ctx, w, input)
+	return s.within(input, func(input string) error {
+		if err := s.one(); err != nil {
+			return err
+		}
+		return s.show(ctx, w, input)
+	})
 }
 
 // after is a writer that clears the way before it writes.

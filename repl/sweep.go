@@ -35,6 +35,19 @@ func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
 // Sweep draws how results depend on a param, as after the command sweep:
 // `k from 0.1 to 10 points 20 of J, x`, or `of x band` to shade what x reaches. The note says how many runs failed.
 func (s *Session) Sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
+	err = s.within(what, func(what string) (err error) {
+		if err = s.one(); err != nil {
+			return err
+		}
+		if p, note, err = s.sweep(ctx, what); err == nil {
+			entitle(p, s.scope.title())
+		}
+		return err
+	})
+	return p, note, err
+}
+
+func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
 	m, err := s.model()
 	if err != nil {
 		return nil, "", err
@@ -294,7 +307,7 @@ func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, err
 		return nil, "", fmt.Errorf("%s is an array; choose an element: %s[1]", e, e)
 	}
 	i := base.model.Info()
-	l := &plot.Lines{X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: base.Unit}}
+	l := &plot.Lines{Title: v.s.unchangedTitle(e, base), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: base.Unit}}
 	failed := 0
 	xs := v.at(familySize)
 	for k, x := range xs {
@@ -316,6 +329,14 @@ func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, err
 		return l, fmt.Sprintf("%d of %d runs failed", failed, len(xs)), nil
 	}
 	return l, "", nil
+}
+
+// unchangedTitle says of which run a picture is that shows one of several.
+func (s *Session) unchangedTitle(e string, c *curves) string {
+	if len(c.model.Experiments()) == 0 || s.scope.unchanged {
+		return ""
+	}
+	return e + " without the changes of experiments"
 }
 
 const bandTimes = 200
@@ -361,7 +382,7 @@ func (v *sweep) band(ctx context.Context, e string, points int) (plot.Picture, s
 	}
 	i := base.model.Info()
 	l := &plot.Lines{
-		X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: base.Unit}, Bands: []plot.Band{band},
+		Title: v.s.unchangedTitle(e, base), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: base.Unit}, Bands: []plot.Band{band},
 		Curves: []plot.Curve{{Name: v.name + " = " + short(v.now, 3) + ", as it is now", X: base.T, Y: base.Values}},
 	}
 	if failed > 0 {

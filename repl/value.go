@@ -298,6 +298,8 @@ type curves struct {
 	model  *odes.Model // with the expression as its output
 	// Measured are data that the model compares the expression with, at the times MT.
 	MT, Measured []float64
+	// Side tells of which data only a bound is known, as in plot.Curve.
+	Side []int
 	// AtStart tells that what is shown of one time only is shown of the first, not of the last.
 	AtStart bool
 }
@@ -313,14 +315,24 @@ func pick(sol *odes.Solution, name string) odes.Series {
 	return odes.Series{}
 }
 
-// curve solves with an expression as output, at n times at least and at both sides of every event.
-func (s *Session) curve(ctx context.Context, entry string, n int) (*curves, error) {
+// asOutput is the model with an expression as one of its outputs.
+func (s *Session) asOutput(entry string) (*odes.Model, error) {
 	q := &question{entry: entry}
 	q.add(entry, 0, len(entry))
-	m, err := s.ask(q, "output "+asked+" = ", "")
+	return s.ask(q, "output "+asked+" = ", "")
+}
+
+// curve solves with an expression as output, at n times at least and at both sides of every event.
+func (s *Session) curve(ctx context.Context, entry string, n int) (*curves, error) {
+	m, err := s.asOutput(entry)
 	if err != nil {
 		return nil, err
 	}
+	return s.trace(ctx, m, entry, n)
+}
+
+// trace is curve with the model that asOutput made, or one of its experiments.
+func (s *Session) trace(ctx context.Context, m *odes.Model, entry string, n int) (*curves, error) {
 	sol, err := s.dense(ctx, m, n)
 	if err != nil {
 		return nil, err

@@ -290,6 +290,9 @@ type Observation struct {
 	As     source.Span // the expression as it is written
 	Table  *Table      // the rows that count: those of the experiment, without missing values
 	Column int
+	// Limits are the limits of quantification of the rows: of a value at or under its limit only that is known. nil when
+	// there are none, or when they are more than numbers or a column.
+	Limits []float64
 	Doc    string
 	Span   source.Span
 }

@@ -103,8 +103,19 @@ func (c *checker) observation(it *ast.Observe) {
 	}
 	f := &Functional{Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body, Table: table}
 	f.Times = seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(table.Data[times])}, Unit: from.units[times]}, it.From.Pos()), Data: table.Data[times]})
-	c.model.Observations = append(c.model.Observations, &Observation{Name: it.Name.Name, Value: value, As: it.Value.Pos(), Table: table, Column: k, Doc: it.Doc, Span: it.Span})
+	c.model.Observations = append(c.model.Observations, &Observation{Name: it.Name.Name, Value: value, As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span})
 	c.observed = append(c.observed, &observation{name: it.Name.Name, span: it.Name.Span, table: from.Table, term: seal(f)})
+}
+
+// limits returns the limits of quantification of the rows of a table, where these are numbers or a column.
+func limits(below Expr, table *Table) []float64 {
+	switch e := below.(type) {
+	case *Row:
+		return table.Data[e.Column]
+	case *Const:
+		return slices.Repeat(e.Data[:1], len(table.Data[0]))
+	}
+	return nil
 }
 
 // observedColumn resolves `from D.y`; the column is -1 after an error.

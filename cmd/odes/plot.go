@@ -14,12 +14,26 @@ import (
 type plotCmd struct {
 	global
 	Model  string   `arg:"" help:"Model file; - reads standard input."`
-	What   []string `arg:"" optional:"" help:"Expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', 'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs."`
+	What   []string `arg:"" optional:"" help:"Expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', 'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. Behind it, in low, high: of these experiments only; in model: of the run without their changes."`
 	Set    []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, initial(x)=2; @file reads one a line. Repeatable."`
 	Output string   `short:"o" placeholder:"FILE" help:"Write there: a name that ends in .svg, .png, .pdf or .html; without it, draw on the terminal."`
 	Dark   bool     `help:"Light on dark, in a file."`
 	Width  int      `placeholder:"N" help:"Columns of a picture on the terminal; 0: as wide as it is."`
 	Height int      `placeholder:"N" help:"Rows of a picture on the terminal; 0: chosen."`
+}
+
+// entry makes an entry of a session of the words of a shell: they are one picture,
+// as in odes plot m.ode x against v, or several: odes plot m.ode x v.
+func entry(words []string) string {
+	gap := ", "
+	if slices.Contains(words, "against") || len(words) > 0 && words[0] == "sweep" {
+		gap = " "
+	}
+	if at := slices.Index(words, "in"); at >= 0 { // behind it are names of experiments
+		return strings.TrimSpace(entry(words[:at]) + " in " + entry(words[at+1:]))
+	}
+	text := strings.Join(words, gap)
+	return strings.ReplaceAll(text, ",, ", ", ") // commas are welcome
 }
 
 // Run draws a picture.
@@ -49,11 +63,7 @@ func (p *plotCmd) Run(c *call) error {
 	if p.Output != "" {
 		points = 600
 	}
-	// Words of the shell are one picture: odes plot m.ode x against v, odes plot m.ode x v.
-	what := strings.Join(p.What, ", ")
-	if slices.Contains(p.What, "against") || len(p.What) > 0 && p.What[0] == "sweep" {
-		what = strings.Join(p.What, " ")
-	}
+	what := entry(p.What)
 	var picture plot.Picture
 	note := ""
 	err := c.work(func() (err error) {
@@ -74,10 +84,15 @@ func (p *plotCmd) Run(c *call) error {
 	if note != "" {
 		c.complain("failed-runs", note)
 	}
-	return c.write(p.Output, func(w io.Writer) error {
+	var lost []rune
+	err = c.write(p.Output, func(w io.Writer) error {
 		if format != "" {
-			return plot.Write(w, format, picture, plot.Page{Dark: p.Dark})
+			return plot.Write(w, format, picture, plot.Page{Dark: p.Dark, Lost: &lost})
 		}
 		return plot.Text(w, picture, plot.Terminal{Width: width, Height: p.Height, Colour: c.colour(c.out)})
 	})
+	if note := plot.LostNote(format, lost); note != "" && !c.quiet {
+		c.complain("lost-letters", note)
+	}
+	return err
 }

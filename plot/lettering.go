@@ -1,0 +1,128 @@
+package plot
+
+import (
+	"fmt"
+	"strings"
+
+	"golang.org/x/image/font/sfnt"
+	"golang.org/x/image/math/fixed"
+	"gonum.org/v1/plot/font"
+	"gonum.org/v1/plot/text"
+	"gonum.org/v1/plot/vg"
+
+	"odes.dev/odes/internal/screen"
+)
+
+// lettering draws the text of a page. A svg file holds the text itself, and who
+// shows it finds fonts; in a png or pdf file, letters that the font lacks are boxes.
+type lettering struct {
+	text.Plain
+	format string
+	lost   *[]rune // letters that became boxes, each once
+}
+
+// box stands for a letter that the font lacks; the font has it.
+const box = '□'
+
+// LostNote says what became of letters that Write had no font for; "" when there are none.
+func LostNote(format string, lost []rune) string {
+	if len(lost) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("the font of %s files lacks %s: boxes stand there; svg and html files have them", format, strings.Join(strings.Split(string(lost), ""), " "))
+}
+
+// has tells whether a font has a letter.
+func has(face font.Face, r rune) bool {
+	i, err := face.Face.GlyphIndex(nil, r)
+	return err == nil && i != 0
+}
+
+// drawn is a text as the font can draw it.
+func (l *lettering) drawn(s string, fnt font.Font) string {
+	face := l.Fonts.Lookup(fnt, fnt.Size)
+	return strings.Map(func(r rune) rune {
+		switch {
+		case r == '\n' || has(face, r):
+			return r
+		case screen.Width(string(r)) == 0: // joins itself to a neighbour
+			return -1
+		}
+		if l.lost != nil && l.format != "svg" && !strings.ContainsRune(string(*l.lost), r) {
+			*l.lost = append(*l.lost, r)
+		}
+		return box
+	}, s)
+}
+
+// Box is that of text.Plain, with room for letters of other fonts, as wide as high.
+func (l *lettering) Box(s string, fnt font.Font) (width, height, depth vg.Length) {
+	known := l.drawn(s, fnt)
+	width, height, depth = l.Plain.Box(known, fnt)
+	if extra := screen.Width(s) - screen.Width(known); l.format == "svg" && extra > 0 {
+		width += vg.Length(extra) * fnt.Size / 2
+	}
+	return width, height, depth
+}
+
+// Draw writes text at a point.
+func (l *lettering) Draw(c vg.Canvas, s string, sty text.Style, pt vg.Point) {
+	switch l.format {
+	case "png":
+		s = l.drawn(s, sty.Font)
+	case "pdf":
+		s, c = l.drawn(s, sty.Font), outlined{c}
+	}
+	l.Plain.Draw(c, s, sty, pt)
+}
+
+// outlined is a canvas that draws letters as shapes where they are not all
+// ASCII: text of a pdf canvas is that of one code page.
+type outlined struct{ vg.Canvas }
+
+// FillString draws a line of text from pt on.
+func (c outlined) FillString(face font.Face, pt vg.Point, s string) {
+	ascii := true
+	for _, r := range s {
+		ascii = ascii && r < 0x80
+	}
+	if ascii {
+		c.Canvas.FillString(face, pt, s)
+		return
+	}
+	em := face.Face.UnitsPerEm()
+	scale := face.Font.Size / vg.Length(em)
+	var b sfnt.Buffer
+	for at, r := range s {
+		i, err := face.Face.GlyphIndex(&b, r)
+		if err != nil {
+			continue
+		}
+		shape, err := face.Face.LoadGlyph(&b, i, fixed.Int26_6(em), nil)
+		if err != nil || len(shape) == 0 {
+			continue
+		}
+		left := pt.X + face.Width(s[:at])
+		place := func(p fixed.Point26_6) vg.Point {
+			return vg.Point{X: left + vg.Length(p.X)*scale, Y: pt.Y - vg.Length(p.Y)*scale}
+		}
+		var path vg.Path
+		for k, g := range shape {
+			switch g.Op {
+			case sfnt.SegmentOpMoveTo:
+				if k > 0 {
+					path.Close()
+				}
+				path.Move(place(g.Args[0]))
+			case sfnt.SegmentOpLineTo:
+				path.Line(place(g.Args[0]))
+			case sfnt.SegmentOpQuadTo:
+				path.QuadTo(place(g.Args[0]), place(g.Args[1]))
+			case sfnt.SegmentOpCubeTo:
+				path.CubeTo(place(g.Args[0]), place(g.Args[1]), place(g.Args[2]))
+			}
+		}
+		path.Close()
+		c.Fill(path)
+	}
+}

@@ -1,0 +1,179 @@
+package repl
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// scope says which runs an entry is about. The zero value is the model as it
+// stands: pictures show all its experiments, numbers are those of the run
+// without the changes of any.
+type scope struct {
+	experiment string   // the model is that of this one alone
+	only       []string // of several: pictures show these
+	unchanged  bool     // pictures show the run without changes
+}
+
+// scoped are the commands that take `in high` and give results of one run. (plot and sweep see to it themselves.)
+var scoped = []string{"run", "sens", "verify", "compare"}
+
+// title is what stands behind the name of the model.
+func (c scope) title() string {
+	if c.experiment == "" {
+		return ""
+	}
+	return ", experiment " + c.experiment
+}
+
+// unchanged is what `in` calls the run without the changes of any experiment: no experiment has this name.
+const unchanged = "model"
+
+// cutScope takes `in low, high` off the end of an entry, in front of `-o file`;
+// names is nil where there is none.
+func cutScope(entry string) (rest string, names []string) {
+	body, path := cutOutput(entry)
+	tokens := odes.Tokens(body)
+	at, depth := -1, 0
+	for i, t := range tokens {
+		switch {
+		case t.Kind == "keyword" && t.Text == "in" && depth == 0:
+			at = i
+		case t.Kind != "sign":
+		case strings.Contains("([{", t.Text):
+			depth++
+		case strings.Contains(")]}", t.Text):
+			depth--
+		}
+	}
+	if at < 0 || depth != 0 {
+		return entry, nil
+	}
+	names = []string{}
+	for _, name := range split(body[tokens[at].End:]) {
+		names = append(names, strings.Trim(name, "`"))
+	}
+	rest = strings.TrimSpace(body[:tokens[at].Start])
+	if path != "" {
+		rest += " -o \"" + path + "\""
+	}
+	return rest, names
+}
+
+// within does f with what an entry says before `in`, in the scope that it names behind it.
+func (s *Session) within(entry string, f func(entry string) error) error {
+	rest, names := cutScope(entry)
+	if names == nil {
+		return f(entry)
+	}
+	m, err := s.model()
+	if err != nil {
+		return err
+	}
+	known := m.Experiments()
+	if len(names) == 0 {
+		return errors.New("in which experiment? plot x in low")
+	}
+	for _, n := range names {
+		switch {
+		case n == unchanged || slices.Contains(known, n):
+		case len(known) == 0:
+			return fmt.Errorf("the model has no experiments, so there is none called %q", n)
+		default:
+			hint := diag.DidYouMean(n, known)
+			if hint == "" {
+				hint = fmt.Sprintf("; it has %s, and `in %s` is the run without their changes", strings.Join(known, ", "), unchanged)
+			}
+			return fmt.Errorf("the model has no experiment %q%s", n, hint)
+		}
+	}
+	if len(names) > 1 {
+		if slices.Contains(names, unchanged) {
+			return fmt.Errorf("`in %s` stands alone", unchanged)
+		}
+		return s.narrowed(scope{only: names}, func() error { return f(rest) })
+	}
+	return s.inside(names[0], func() error { return f(rest) })
+}
+
+// inside does f in one experiment, or, for "model", in the run without the changes of any.
+func (s *Session) inside(name string, f func() error) error {
+	if name == unchanged {
+		return s.narrowed(scope{unchanged: true}, f)
+	}
+	return s.narrowed(scope{experiment: name}, f)
+}
+
+// narrowed does f in a scope. What f makes of the session's state is not kept.
+func (s *Session) narrowed(c scope, f func() error) error {
+	now, before := s.now, s.scope
+	defer func() { s.now, s.scope = now, before }()
+	s.scope = c
+	if c.experiment != "" {
+		m, err := s.parse(s.now.text)
+		if err != nil {
+			return err
+		}
+		s.now.model = m
+	}
+	return f()
+}
+
+// one refuses several experiments where results are of one run.
+func (s *Session) one() error {
+	if len(s.scope.only) > 0 {
+		return errors.New("this is of one run: choose one experiment; plot x in low, high lays curves over one another")
+	}
+	return nil
+}
+
+// runs are those that a picture shows: every experiment under its name, or the model itself under "".
+func (s *Session) runs(m *odes.Model) (names []string, models []*odes.Model) {
+	names = m.Experiments()
+	if s.scope.only != nil {
+		names = s.scope.only
+	}
+	if len(names) == 0 || s.scope.unchanged {
+		return []string{""}, []*odes.Model{m}
+	}
+	for _, n := range names {
+		models = append(models, m.Experiment(n))
+	}
+	return names, models
+}
+
+// everywhere draws an expression in all runs that a picture shows; those of an
+// observation are the ones that it is compared with data in.
+func (s *Session) everywhere(ctx context.Context, entry string, points int) (runs []string, lists [][]*curves, err error) {
+	m, err := s.asOutput(entry)
+	if err != nil {
+		return nil, nil, err
+	}
+	names, models := s.runs(m)
+	for k, x := range models {
+		if _, is := observation(m, entry); is && len(models) > 1 {
+			if _, here := observation(x, entry); !here {
+				continue
+			}
+		}
+		c, err := s.trace(ctx, x, entry, points)
+		if err != nil {
+			return nil, nil, inExperiment(names[k], err)
+		}
+		runs, lists = append(runs, names[k]), append(lists, []*curves{c})
+	}
+	return runs, lists, nil
+}
+
+// inExperiment says where an error is from.
+func inExperiment(name string, err error) error {
+	if name == "" || odes.Interrupted(err) {
+		return err
+	}
+	return fmt.Errorf("experiment %s: %w", name, err)
+}
