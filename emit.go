@@ -52,7 +52,7 @@ func Format(name, text string) (string, error) {
 	if err := list.Err(); err != nil {
 		return "", err
 	}
-	return ast.Format(tree), nil
+	return parser.Format(tree)
 }
 
 func emitSyntax(w io.Writer, stage string, f *source.File) error {

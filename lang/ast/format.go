@@ -34,7 +34,7 @@ func Format(f *File) string {
 		return f.Source.Text()
 	}
 	l := newLayout(f)
-	l.lines()
+	l.arrange()
 	align(l.out)
 	return l.text()
 }
@@ -100,6 +100,7 @@ type line struct {
 // layout distributes tokens and comments over lines.
 type layout struct {
 	file  *File
+	lines Lines
 	items map[int]Item // by the offset where they start
 	out   []*line
 
@@ -120,7 +121,7 @@ type layout struct {
 
 func newLayout(f *File) *layout {
 	l := &layout{
-		file: f, items: map[int]Item{}, statements: map[int]bool{}, settings: map[int]bool{}, signs: map[int]bool{}, units: map[int]bool{},
+		file: f, lines: LinesOf(f), items: map[int]Item{}, statements: map[int]bool{}, settings: map[int]bool{}, signs: map[int]bool{}, units: map[int]bool{},
 		arrays: map[int]bool{}, groups: map[int]bool{}, cells: map[int]cell{}, loop: -1,
 	}
 	for _, item := range f.Items {
@@ -180,39 +181,33 @@ func (l *layout) top() byte {
 	return l.brackets[len(l.brackets)-1]
 }
 
-// lines distributes all tokens and comments.
-func (l *layout) lines() {
+// arrange distributes all tokens and comments.
+func (l *layout) arrange() {
 	tokens, comments := l.file.Tokens, l.file.Comments
 	end := 0 // of what was written last
 	last := -1
-	commented := false // a comment stands between the last token and this one
-	newLine := false   // a line ends there
 	for i, c := 0, 0; i < len(tokens) || c < len(comments); {
 		if c < len(comments) && (i == len(tokens) || comments[c].Span.Start < tokens[i].Start) {
-			l.comment(comments[c], i, end)
+			l.comment(c, i, end)
 			end = comments[c].Span.End
-			commented = true
 			c++
 			continue
 		}
-		t := &tokens[i]
-		newLine = newLine || t.NewLine
 		if l.is(i, ";") && l.dropped(i) {
-			end = t.End
 			i++
 			continue
 		}
+		t := &tokens[i]
 		item := l.items[t.Start]
+		newLine := last < 0 || l.lines.Of[i] != l.lines.Of[last]
 		switch {
 		case item != nil:
 			l.brackets, l.opened, l.loop = l.brackets[:0], l.opened[:0], -1
 			l.begin(i, end, 0)
 			l.group(i, item)
-		case l.is(i, "{") && newLine && !commented:
-			l.add(i, last)
 		case l.is(i, "}") && (newLine || l.spread()):
 			l.begin(i, end, 2*(l.blocks()-1))
-		case newLine && (l.statements[t.Start] || l.is(i, "return") || l.is(i, "}")):
+		case newLine && (l.statements[t.Start] || l.is(i, "return")):
 			l.begin(i, end, 2*l.blocks())
 			l.setting(i)
 		case newLine:
@@ -222,7 +217,7 @@ func (l *layout) lines() {
 			l.add(i, last)
 		}
 		l.track(i)
-		end, last, commented, newLine = t.End, i, false, false
+		end, last = t.End, i
 		i++
 	}
 }
@@ -245,7 +240,7 @@ func (l *layout) spread() bool {
 func (l *layout) begin(i, end, indent int) {
 	t := &l.file.Tokens[i]
 	text := l.file.Source.Text()
-	blank := len(l.out) > 0 && strings.Count(text[end:t.Start], "\n") > 1 && !l.is(i, "}") && !l.opens()
+	blank := len(l.out) > 0 && emptyLine(text[end:t.Start]) && !l.is(i, "}") && !l.opens()
 	n := &line{blank: blank, indent: indent, cells: []*cell{{}}}
 	n.cells[0].text.WriteString(l.source(i))
 	l.out = append(l.out, n)
@@ -296,12 +291,12 @@ func (l *layout) continued(off int) int {
 	return max(2*l.blocks()+2, min(l.column(off)+l.shift, maxIndent))
 }
 
-// comment places a comment: behind what stands on its line, or alone.
-func (l *layout) comment(c Comment, next, end int) {
-	text := l.file.Source.Text()
-	between := text[end:c.Span.Start]
-	if len(l.out) > 0 && !strings.Contains(between, "\n") && l.out[len(l.out)-1].comment == "" {
-		l.out[len(l.out)-1].comment = c.Text
+// comment places comment c: behind what stands on its line, or alone. Token
+// next is the one behind it, and end is where what stands before it ends.
+func (l *layout) comment(c, next, end int) {
+	it := l.file.Comments[c]
+	if l.lines.Comments[c].Behind {
+		l.out[len(l.out)-1].comment = it.Text
 		return
 	}
 	for l.is(next, ";") {
@@ -314,11 +309,11 @@ func (l *layout) comment(c Comment, next, end int) {
 		if l.items[t.Start] != nil {
 			indent = 0
 		} else if !l.statements[t.Start] && !l.is(next, "}") && !l.is(next, "return") {
-			indent, head = l.continued(c.Span.Start), l.head
+			indent, head = l.continued(it.Span.Start), l.head
 		}
 	}
-	blank := len(l.out) > 0 && strings.Count(between, "\n") > 1 && !l.opens()
-	l.out = append(l.out, &line{blank: blank, indent: indent, comment: c.Text, head: head})
+	blank := len(l.out) > 0 && emptyLine(l.file.Source.Text()[end:it.Span.Start]) && !l.opens()
+	l.out = append(l.out, &line{blank: blank, indent: indent, comment: it.Text, head: head})
 }
 
 // add puts token i behind the token last on the current line.
