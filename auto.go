@@ -42,13 +42,21 @@ func (r *run) auto() {
 // clearly so many more sweeps the one way than the other settle the matter without a look at programs.
 const clearly = 16
 
-// What a stage costs besides the operations of its programs, in such operations: measured on the examples, like the
-// choice between methods (docs/methods.md).
+// What a stage costs, in nanoseconds: fitted to the examples, each with several choices of objectives and variables, on one machine
+// (docs/methods.md). Only their proportions matter.
 const (
-	backStage  = 300
-	forthStage = 1000
-	// instruction is how many operations an instruction costs before it does anything.
-	instruction = 6
+	backStage = 50.0  // a sweep backwards, of a small model
+	backLarge = 110.0 // and more where vectors are bound anew for each call
+	backInstr = 2.9
+	backFlop  = 0.029
+	backSum   = 0.1 // an operation of the method's own sums
+	deferred  = 0.015
+
+	forthStage = 72.0 // a sweep forwards
+	forthLane  = 8.8
+	forthInstr = 3.1
+	forthFlop  = 0.018
+	forthSum   = 0.14
 )
 
 // autoMode chooses between the discrete adjoint and tangent by their costs: sweeps, times what the programs of the
@@ -73,29 +81,47 @@ func (r *run) autoMode(objectives, columns int, active []string) error {
 		if err != nil {
 			return err
 		}
-		algebra := float64(2 * (r.stages + 2) * r.model.layout.nY) // of a stage, per lane
-		adjoint := float64(float64(sweeps)*(backStage+cost(pull.pull.rates)+float64(algebra*float64(back))+pull.plan.cost(back))) + cost(pull.shared)
-		tangent := float64(pushes) * (forthStage + cost(push.push.rates) + float64(algebra*float64(forth)))
+		adjoint, tangent := r.backwards(pull, sweeps), r.forwards(push, pushes)
 		if tangent < adjoint {
 			mode = "tangent"
 		}
-		why = fmt.Sprintf("%s backwards cost about %s operations a stage, %d forwards %s", plural(sweeps, "sweep"), round(adjoint), pushes, round(tangent))
+		why = fmt.Sprintf("%s backwards at about %s ns a stage, %d forwards at %s", plural(sweeps, "sweep"), round(adjoint), pushes, round(tangent))
 	}
 	r.settings.mode = mode
 	r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "mode = %s, for %s by %s: %s", mode, plural(objectives, "objective"), plural(columns, "variable"), why)
 	return nil
 }
 
-// cost returns what a program does, in operations; an instruction costs some by itself.
-func cost(p *program) float64 {
+// backwards estimates what sweeps with the transposes of k take at a stage.
+func (r *run) backwards(k *kit, sweeps int) float64 {
+	l := r.model.layout
+	at := backStage
+	if n := l.nY + l.nQ; n > smallEval || n*k.lanes > smallPull {
+		at += backLarge
+	}
+	at += cost(k.pull.rates, backInstr, backFlop) + float64(backSum*r.sums(k.lanes)) + float64(deferred*k.plan.cost(k.lanes))
+	return float64(float64(sweeps)*at) + cost(k.shared, backInstr, backFlop)
+}
+
+// forwards estimates what sweeps with the tangents of k take at a stage.
+func (r *run) forwards(k *kit, sweeps int) float64 {
+	at := forthStage + float64(forthLane*float64(k.lanes)) + cost(k.push.rates, forthInstr, forthFlop) + float64(forthSum*r.sums(k.lanes))
+	return float64(float64(sweeps) * at)
+}
+
+// sums counts the operations of the method's own sums at a stage, about: those of all stages before it, half of them each way.
+func (r *run) sums(lanes int) float64 { return float64(2 * (r.stages + 2) * r.model.layout.nY * lanes) }
+
+// cost estimates what a program takes.
+func cost(p *program, instr, flop float64) float64 {
 	if p == nil {
 		return 0
 	}
 	s := p.code.Stats()
-	return float64(s.Flops) + float64(instruction*float64(s.Instructions))
+	return float64(instr*float64(s.Instructions)) + float64(flop*float64(s.Flops))
 }
 
-// cost returns that of the products that are done for many stages at once, per stage.
+// cost counts the operations of the products that are done for many stages at once, per stage.
 func (p *plan) cost(lanes int) float64 {
 	n := 0.0
 	for _, d := range p.deferred {

@@ -124,6 +124,9 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	return r, nil
 }
 
+// Settings returns what the runs to come use: what was left to the tool is chosen.
+func (r *Runner) Settings() RunSettings { return r.report(r.lanes) }
+
 // Set gives parameters (or initial values) other values for the runs to come,
 // on top of those in the options. Overriding a param whose default follows
 // others, or an initial value, must be in the options from the start.
