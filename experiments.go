@@ -226,7 +226,7 @@ func (x *experiment) wrap(err error) error {
 	var wrong *diag.ListError
 	switch {
 	case errors.As(err, &failed):
-		return &RunError{List: x.named(failed.List), Cause: failed.Cause}
+		return &RunError{List: x.named(failed.List), Cause: failed.Cause, From: failed.From, T: failed.T}
 	case errors.As(err, &wrong):
 		return x.named(wrong)
 	}

@@ -42,6 +42,8 @@ const (
 type RunError struct {
 	List  *diag.ListError
 	Cause error
+	// From and T are where the run began and how far it came; NaN where it did not begin.
+	From, T float64
 }
 
 func (e *RunError) Error() string { return e.List.Error() }
@@ -122,7 +124,41 @@ func (m *Model) failed(err error, w *worker, method solvers.Method) error {
 	default:
 		return err
 	}
-	return &RunError{List: &diag.ListError{Diagnostics: list.All()}, Cause: err}
+	out := &RunError{List: &diag.ListError{Diagnostics: list.All()}, Cause: err, From: math.NaN(), T: math.NaN()}
+	if p := placeOf(err); p != nil && w != nil {
+		out.From, out.T = w.started, p.T
+	}
+	return out
+}
+
+// placeOf returns where a run failed; nil when its error names no place.
+func placeOf(err error) *solvers.Place {
+	var (
+		nonFinite *solvers.NonFiniteError
+		underflow *solvers.StepUnderflowError
+		many      *solvers.TooManyStepsError
+		chatter   *solvers.ChatteringError
+		cascade   *solvers.CascadeError
+		memory    *solvers.MemoryError
+		cancelled *solvers.CancelledError
+	)
+	switch {
+	case errors.As(err, &nonFinite):
+		return &nonFinite.Place
+	case errors.As(err, &underflow):
+		return &underflow.Place
+	case errors.As(err, &many):
+		return &many.Place
+	case errors.As(err, &chatter):
+		return &chatter.Place
+	case errors.As(err, &cascade):
+		return &cascade.Place
+	case errors.As(err, &memory):
+		return &memory.Place
+	case errors.As(err, &cancelled):
+		return &cancelled.Place
+	}
+	return nil
 }
 
 // short formats a number for a message.

@@ -237,7 +237,7 @@ func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
 	}
 	guards := w.Guards()
 	for _, e := range log.events {
-		out.Events = append(out.Events, m.eventRecord(e, guards))
+		out.Events = append(out.Events, m.eventRecord(e, guards, w.started, stats.T))
 	}
 	out.Warnings = r.warnings.All()
 	return out, nil
@@ -272,8 +272,12 @@ func (e *eventLog) Mark(m *solvers.Mark) error {
 	return nil
 }
 
-// eventRecord names an event of a run.
-func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard) EventRecord {
+// eventRecord names an event of a run over a time span. One that is found
+// within rounding of the start is at the start.
+func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to float64) EventRecord {
+	if rounding := 0x1p-52 * max(math.Abs(from), math.Abs(to)); math.Abs(e.T-from) <= rounding {
+		e.T = from
+	}
 	if e.Mode {
 		return EventRecord{Name: guards[e.Guard].Name, Kind: "if", T: e.T}
 	}

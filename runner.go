@@ -235,7 +235,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		out.Values = append(out.Values, v)
 	}
 	for _, e := range r.res.Events {
-		record := m.eventRecord(e, r.guards)
+		record := m.eventRecord(e, r.guards, out.From, out.To)
 		if want.EventTimes {
 			chain(r.followers, r.point.p, e.DP, 1, r.plan.width)
 			record.Params = make([]float64, r.columns)

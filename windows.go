@@ -37,7 +37,7 @@ func (m *Model) checkWindows(w *worker) error {
 		reported[in.Span] = true
 	}
 	if err := l.Err(); err != nil {
-		return &RunError{List: &diag.ListError{Diagnostics: l.All()}, Cause: err}
+		return &RunError{List: &diag.ListError{Diagnostics: l.All()}, Cause: err, From: math.NaN(), T: math.NaN()}
 	}
 	return nil
 }

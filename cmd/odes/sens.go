@@ -1,8 +1,10 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
@@ -52,9 +54,9 @@ func (s *sensCmd) Run(c *call) error {
 	})
 	bar.clear()
 	if err != nil {
-		if f == "json" && s.Output == "" && c.ctx.Err() == nil && diag.Of(err) != nil && c.statusOf(diag.Of(err)) == exitRun {
-			// Programs that read the output find out there, too.
-			_ = report.SensJSON(c.out, heading(m), &odes.Sensitivities{Status: "failed"})
+		if f == "json" && s.Output == "" && c.runFailed(err) {
+			from, to := reached(err)
+			_ = report.SensJSON(c.out, heading(m), &odes.Sensitivities{Status: "failed", From: from, To: to})
 		}
 		return err
 	}
@@ -75,6 +77,20 @@ func (s *sensCmd) Run(c *call) error {
 		return status(exitRun)
 	}
 	return nil
+}
+
+// runFailed tells that it is the run that failed. With --format json, programs that read the output find out there, too.
+func (c *call) runFailed(err error) bool {
+	return c.ctx.Err() == nil && diag.Of(err) != nil && c.statusOf(diag.Of(err)) == exitRun
+}
+
+// reached returns where a run that failed began and how far it came; NaN where that is not known.
+func reached(err error) (from, to float64) {
+	var run *odes.RunError
+	if errors.As(err, &run) {
+		return run.From, run.T
+	}
+	return math.NaN(), math.NaN()
 }
 
 func (s *sensCmd) write(c *call, w io.Writer, f format, m *odes.Model, result *odes.Sensitivities) error {

@@ -50,6 +50,10 @@ func (r *runCmd) Run(c *call) error {
 	})
 	bar.clear()
 	if err != nil {
+		if f == "json" && r.Output == "" && c.runFailed(err) {
+			from, to := reached(err)
+			_ = report.FailedRunJSON(c.out, heading(m), from, to)
+		}
 		return err
 	}
 	c.diagnose(result.Warnings)

@@ -107,15 +107,9 @@ func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities) error {
 	j.text(h.Model)
 	j.raw(", \"file\": ")
 	j.text(h.File)
-	j.raw(",\n  \"time\": {\"name\": ")
-	j.text(h.Time)
-	j.raw(", \"from\": ")
-	j.number(s.From)
-	j.raw(", \"to\": ")
-	j.number(s.To)
-	j.raw(", \"unit\": ")
-	j.text(h.TimeUnit)
-	j.raw("},\n  \"objectives\": [")
+	j.raw(",\n  \"time\": ")
+	j.time(h, s.From, s.To)
+	j.raw(",\n  \"objectives\": [")
 	for i, v := range s.Values {
 		if i > 0 {
 			j.raw(",")
@@ -186,6 +180,28 @@ func RunJSON(w io.Writer, s *odes.Solution) error {
 	j.stats(s.Stats)
 	j.raw("\n}\n")
 	return j.w.Flush()
+}
+
+// FailedRunJSON writes that a run failed, and at which time.
+func FailedRunJSON(w io.Writer, h Heading, from, to float64) error {
+	j := newJSON(w)
+	j.raw("{\n  \"status\": \"failed\",\n  \"time\": ")
+	j.time(h, from, to)
+	j.raw(",\n  \"t\": [], \"outputs\": {}, \"events\": []\n}\n")
+	return j.w.Flush()
+}
+
+// time writes a time span.
+func (j *jsonWriter) time(h Heading, from, to float64) {
+	j.raw("{\"name\": ")
+	j.text(h.Time)
+	j.raw(", \"from\": ")
+	j.number(from)
+	j.raw(", \"to\": ")
+	j.number(to)
+	j.raw(", \"unit\": ")
+	j.text(h.TimeUnit)
+	j.raw("}")
 }
 
 // Stats writes the settings, stats and events of a run whose derivatives go elsewhere.
