@@ -164,6 +164,16 @@ func TestTerminal(t *testing.T) {
 	x.press("w + 41\r")
 	x.await("42") // which was not typed
 	x.await("odes> ")
+	x.press("solver { max_steps = 300000 }\r")
+	x.await("changed")
+	x.press("run\r")
+	time.Sleep(20 * time.Millisecond)
+	x.press("w + 51\rw + 6") // typed ahead, while it runs
+	x.await("more than max_steps")
+	x.await("52")
+	x.press("1\r")
+	x.await("62")
+	x.await("odes> ")
 	x.press("\x04")
 	x.ends(exitDone)
 
@@ -186,10 +196,32 @@ func TestTerminal(t *testing.T) {
 	x = startOnTerminal(t, env, "odes", "repl", ball)
 	x.await("odes> ")
 	x.press("\x1b[A\x1b[A\x1b[A\r") // the last entry of the session before
-	x.await("w + 41")
+	x.await("w + 61")
 	x.await(`"w" is not defined`)
 	x.press("quit\r")
 	x.ends(exitDone)
+}
+
+// TestProgress: a long run shows how far it is on a terminal, and nowhere else.
+func TestProgress(t *testing.T) {
+	dir := t.TempDir()
+	path, said := filepath.Join(dir, "slow.ode"), filepath.Join(dir, "said")
+	if err := os.WriteFile(path, []byte(strings.Replace(slow, "1e9", "2e7", 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	piped := startOnTerminal(t, []string{"TERM=xterm"}, "sh", "-c", "exec odes run $0 2> $1", path, said)
+	x := startOnTerminal(t, []string{"TERM=xterm"}, "odes", "run", path)
+	for _, part := range []string{"forward ", "%, t = ", " steps, ", "/s, ", " left"} {
+		x.await(part)
+	}
+	x.press("\x03")
+	x.await("interrupted at t = ")
+	x.ends(exitInterrupted)
+	piped.press("\x03")
+	piped.ends(exitInterrupted)
+	if text, err := os.ReadFile(said); err != nil || !strings.HasPrefix(string(text), "error: interrupted at t = ") {
+		t.Errorf("said %q, %v", text, err)
+	}
 }
 
 // TestCompletionInZsh presses Tab in a shell that has the script in its fpath, as packages install it.
