@@ -42,6 +42,7 @@ func (r *run) refined(opts Options, factor float64) Options {
 	s := r.settings
 	set("solver.sens_tol", 0)
 	opts.Settings = append(opts.Settings, Setting{Key: "sens.error", Value: "off"})
+	opts.firstOnly = true
 	if s.solver.Fixed > 0 {
 		set("solver.fixed_step", s.solver.Fixed/2)
 		return opts
@@ -248,9 +249,11 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 			return nil, err
 		}
 		warnings, gradient, stats := s.Warnings, r.gradient, s.Stats
+		next.last = next
 		if s, err = next.once(ctx); err != nil {
 			return nil, err
 		}
+		r.last = next
 		s.Warnings, s.made = warnings, opts.Settings
 		s.Gradient = gradient[:copy(gradient, s.Gradient)]
 		s.Stats.Seconds.Forward += stats.Seconds.Forward

@@ -25,15 +25,17 @@ func (m *Model) checkGradient(ctx context.Context, opts Options, s *Sensitivitie
 		return err
 	}
 	var found diag.List
-	worst, right := 0.0, 0
+	worst, curvature, right := 0.0, 0.0, 0
 	for _, o := range v.Objectives {
 		off := math.Max(o.Complex, o.Second)
-		switch o.Outcome {
-		case "wrong":
+		switch {
+		case o.Outcome == "wrong" && o.Curvature > off:
+			found.Warnf(CodeChecked, how.at, "the second derivatives of %s are not confirmed: they are off by %.2g; see odes verify", o.Name, o.Curvature)
+		case o.Outcome == "wrong":
 			found.Warnf(CodeChecked, how.at, "the gradient of %s is not confirmed: it is off by %.2g; see odes verify", o.Name, off)
-		case "ok":
+		case o.Outcome == "ok":
 			right++
-			worst = math.Max(worst, off)
+			worst, curvature = math.Max(worst, off), math.Max(curvature, o.Curvature)
 		}
 	}
 	if right > 0 {
@@ -41,7 +43,11 @@ func (m *Model) checkGradient(ctx context.Context, opts Options, s *Sensitivitie
 		if !v.Large {
 			second = fmt.Sprintf(", and with mode = %s", v.Second)
 		}
-		found.Notef(CodeChecked, how.at, "checked: %s with complex steps along %s%s, to %.1g", agree(right), plural(v.Directions, "random direction"), second, worst)
+		twice := ""
+		if v.Curvature {
+			twice = fmt.Sprintf("; second derivatives with differences of these, to %.1g", curvature)
+		}
+		found.Notef(CodeChecked, how.at, "checked: %s with complex steps along %s%s, to %.1g%s", agree(right), plural(v.Directions, "random direction"), second, worst, twice)
 	}
 	s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], found.All()...)
 	return nil

@@ -84,6 +84,7 @@ func (r *run) readsTotals() bool {
 // partOptions are the options for a run of one experiment.
 func (r *run) partOptions(opts Options, wrt []Variable) Options {
 	opts.Gradient, opts.Times, opts.EventTimes, opts.Progress = nil, nil, false, nil
+	opts.firstOnly = true // second derivatives are chained by who asks for the whole
 	opts.Of, opts.Wrt = []string{}, []string{}
 	for _, o := range r.model.experiments[0].model.checked.Objectives {
 		opts.Of = append(opts.Of, o.Name)
@@ -208,7 +209,7 @@ func (r *Runner) totals(ctx context.Context) (*totals, error) {
 		return &totals{}, nil
 	}
 	return r.addUp(r.columns, r.opts.Progress, func(i int) contribution {
-		s, err := r.parts[i].Sensitivities(ctx)
+		s, err := r.parts[i].first(ctx)
 		if err != nil {
 			return contribution{err: err}
 		}

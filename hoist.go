@@ -118,3 +118,18 @@ func (d *derivatives) push(t *tape.Tape) (*tape.Tape, error) {
 	}
 	return v, nil
 }
+
+// second returns the transpose of t together with its tangent.
+func (d *derivatives) second(t *tape.Tape, guarded bool) (*tape.Tape, error) {
+	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
+		return nil, nil
+	}
+	v, err := tapec.SecondVJP(t, outputs(t, "truth"), d.wrt(t), guarded)
+	if err != nil {
+		return nil, fmt.Errorf("derivative of the transpose of tape %s: %w", t.Name, err)
+	}
+	if len(v.Outputs) == 0 {
+		return nil, nil
+	}
+	return v, nil
+}

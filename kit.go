@@ -50,6 +50,7 @@ func transform[A, B any](s *stages[A], f func(A) (B, error)) (*stages[B], error)
 type programs struct {
 	layout *layout
 	tapes  *stages[*tape.Tape]
+	rates  *tape.Tape // from which nothing is hoisted
 
 	mu   sync.Mutex
 	kits map[kitKey]*kit
@@ -68,6 +69,7 @@ type kit struct {
 	lanes             int
 	layout            *layout
 	value, pull, push *stages[*program]
+	second            *stages[*program] // the transposes with their tangents, of tapes from which nothing is hoisted
 
 	plan   *plan    // of the parameters' cotangents, or their order as tangents
 	shared *program // the part of the rates' transpose that all sweeps share; nil for none
@@ -88,8 +90,8 @@ func newPrograms(c *tapec.Compiled, l *layout) *programs {
 		l.nE = l.hoisted(h.segment, vecE)
 	}
 	return &programs{
-		layout: l,
-		kits:   map[kitKey]*kit{},
+		layout: l, rates: c.Rates,
+		kits: map[kitKey]*kit{},
 		tapes: &stages[*tape.Tape]{
 			once: h.once, segment: h.segment, rates: h.rates,
 			start: c.Start, instants: c.Instants, choose: c.Choose, guards: c.Guards,
@@ -108,6 +110,7 @@ const (
 	pulling
 	pushing
 	pushingElements // in each lane along one element of the parameters at most
+	bending         // pushing, and tangents of transposes
 )
 
 // sides tell where the unit vectors lie of which the tangent of a matrix that moves at one element is the outer product.
@@ -136,6 +139,10 @@ func (p *programs) kit(lanes int, active []string, dir direction, many bool) (*k
 		err = k.transposed(p.tapes, active, many)
 	case pushing, pushingElements:
 		err = k.tangents(p.tapes, active, dir == pushingElements)
+	case bending:
+		if err = k.tangents(p.tapes, active, false); err == nil {
+			err = k.bends(p.tapes, p.rates, active)
+		}
 	}
 	if err != nil {
 		return nil, err
@@ -197,12 +204,37 @@ func (k *kit) sidesOf(t *tape.Tape, name string, places map[string]part) {
 	k.nSides += s.rows + s.cols
 }
 
+// bends makes k.second. Nothing is hoisted: what the rates do with parameters alone is done at every stage.
+func (k *kit) bends(tapes *stages[*tape.Tape], rates *tape.Tape, active []string) error {
+	whole := *tapes
+	whole.once, whole.segment, whole.rates = nil, nil, rates
+	several := severally(tapes)
+	second, err := derived(&whole, active, func(d *derivatives, t *tape.Tape) (*tape.Tape, error) {
+		return d.second(t, slices.Contains(several, t))
+	})
+	if err != nil {
+		return err
+	}
+	find := k.find(k.plan.columns)
+	its := second.rates
+	second.rates = nil
+	if k.second, err = compile(second, find, k.lanes, func(v vector) bool { return v != vecF }); err != nil {
+		return err
+	}
+	k.second.rates, err = newProgram(its, find, k.lanes, func(v vector) bool { return v != vecY && v != vecT })
+	return err
+}
+
+// severally lists the tapes whose outputs must not spoil each other where one has no derivative: those of objectives.
+func severally(tapes *stages[*tape.Tape]) []*tape.Tape {
+	list := append([]*tape.Tape{tapes.objective, tapes.initial, tapes.final}, tapes.atTimes...)
+	return append(list, tapes.atEvents...)
+}
+
 // transposed makes k.pull: from the transpose of the rates it takes out what
 // all sweeps share, and the products that are better done for many stages at once.
 func (k *kit) transposed(tapes *stages[*tape.Tape], active []string, many bool) error {
-	// objectives must not spoil each other where one has no derivative
-	several := append([]*tape.Tape{tapes.objective, tapes.initial, tapes.final}, tapes.atTimes...)
-	several = append(several, tapes.atEvents...)
+	several := severally(tapes)
 	pull, err := derived(tapes, active, func(d *derivatives, t *tape.Tape) (*tape.Tape, error) {
 		return d.pull(t, slices.Contains(several, t))
 	})
@@ -254,7 +286,8 @@ func (k *kit) find(places map[string]part) finder {
 		}
 		at, vary, ok := k.layout.find(name)
 		if ok && vary != primal && at.vec == vecP {
-			at, ok = places[name[len("bar."):]]
+			_, name := varied(name)
+			at, ok = places[name]
 		}
 		return at, vary, ok
 	}

@@ -30,12 +30,6 @@ func notYet(kind string, k typecheck.Setting) (what string, needed bool) {
 		}
 	case "solver.steady":
 		return "solver.steady is not available in this version: no steady state is computed", false
-	case "sens.order":
-		if v.Number != nil && *v.Number == 2 {
-			return "sens.order = 2 is not available in this version: the derivatives are the first ones only", false
-		}
-	case "sens.hvp":
-		return "sens.hvp is not available in this version: the derivatives are the first ones only", false
 	}
 	return "", false
 }

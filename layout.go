@@ -131,25 +131,34 @@ func (l *layout) hoisted(prologue *tape.Tape, vec vector) int {
 	return n
 }
 
-// variation tells a vector from its tangent and its cotangent.
+// variation tells a vector from its tangent, its cotangent and the tangent of its cotangent.
 type variation uint8
 
 const (
 	primal variation = iota
 	tangent
 	cotangent
+	bent
 	numVariations
 )
 
-// find returns the part that name binds to: "bar." and "dot." choose the variation.
-func (l *layout) find(name string) (part, variation, bool) {
-	v := primal
-	switch {
-	case strings.HasPrefix(name, "bar."):
-		v, name = cotangent, name[4:]
-	case strings.HasPrefix(name, "dot."):
-		v, name = tangent, name[4:]
+// varied splits a name into the variation that "bar.", "dot." or "dot.bar." stands for, and the name of what varies.
+func varied(name string) (variation, string) {
+	if rest, ok := strings.CutPrefix(name, "dot.bar."); ok {
+		return bent, rest
 	}
+	if rest, ok := strings.CutPrefix(name, "bar."); ok {
+		return cotangent, rest
+	}
+	if rest, ok := strings.CutPrefix(name, "dot."); ok {
+		return tangent, rest
+	}
+	return primal, name
+}
+
+// find returns the part that name binds to, and in which variation.
+func (l *layout) find(name string) (part, variation, bool) {
+	v, name := varied(name)
 	if p, ok := l.parts[name]; ok {
 		return p, v, true
 	}

@@ -71,6 +71,9 @@ type Options struct {
 	Settings []Setting
 	// Of and Wrt choose objectives and variables ("k1", "A", "initial(x)"); nil follows the sens block.
 	Of, Wrt []string
+	// Direction, if not nil, is a vector that the Hessians are multiplied with, laid out like a row of the gradient, in place
+	// of the sens block's hvp. Hessians themselves come with {"sens.order", "2"}.
+	Direction []float64
 	// Times are where Solve reports outputs; nil means every step.
 	Times []float64
 	// Threads is the number of goroutines (0: one per core); Lanes the objectives swept together (0: chosen).
@@ -82,6 +85,8 @@ type Options struct {
 	EventTimes bool
 	// Progress, when set, is called now and then from the solving goroutine.
 	Progress func(Progress)
+
+	firstOnly bool // second derivatives are not wanted, whatever the settings say
 }
 
 // Assignment is "name = values": one value fills an array. Name may carry
@@ -96,7 +101,7 @@ type Setting struct{ Key, Value string }
 
 // Progress tells how far a run is.
 type Progress struct {
-	Phase  string // "forward", "adjoint", or "experiments" (all runs of which count; T is 0 then)
+	Phase  string // "forward", "adjoint", "second" (T is 0 then), or "experiments" (all runs of which count; T is 0 then)
 	T      float64
 	Steps  int
 	Done   float64 // fraction
@@ -173,7 +178,8 @@ type RunStats struct {
 	F, VJP              int
 	RecomputedSteps     int
 	PeakTrajectoryBytes int64
-	Seconds             struct{ Parse, Compile, Forward, Adjoint float64 }
+	SecondSteps         int // crossed for second derivatives, over all sweeps
+	Seconds             struct{ Parse, Compile, Forward, Adjoint, Second float64 }
 }
 
 // Sensitivities is the result of Model.Sensitivities.
@@ -186,12 +192,21 @@ type Sensitivities struct {
 	Gradient []float64
 	// Errors estimate how far each number of Gradient is from the derivative of the exact solution, from a run with
 	// tighter tolerances; nil unless asked for (sens { error = on }, or sens_tol).
-	Errors   []float64
-	Columns  int
-	Events   []EventRecord
-	Settings RunSettings
-	Stats    RunStats
-	Warnings []diag.Diagnostic
+	Errors  []float64
+	Columns int
+	// Hessian is [len(Values)][Columns][Columns], with sens { order = 2 }: the second derivatives of Values[i], in
+	// units of the value by those of the two variables. Like the gradient it is exact for the computed solution. It is made symmetric, and
+	// Asymmetry[len(Values)] tells how far it was from that, relative to the elements: what rounding did to it.
+	Hessian   []float64
+	Asymmetry []float64
+	// Products is [len(Values)][Columns]: row i is the Hessian of Values[i] times Direction[Columns], where one was
+	// given (sens { hvp = … } or Options.Direction). It costs as much as one column of the Hessians.
+	Products  []float64
+	Direction []float64
+	Events    []EventRecord
+	Settings  RunSettings
+	Stats     RunStats
+	Warnings  []diag.Diagnostic
 
 	made []Setting // the settings of the run, where sens_tol changed them; otherwise nil
 }
@@ -200,6 +215,15 @@ type Sensitivities struct {
 func (s *Sensitivities) Derivative(i int, v Variable) []float64 {
 	at := i*s.Columns + v.Offset
 	return s.Gradient[at : at+v.Size()]
+}
+
+// Second returns the Hessian of value i: a view of Hessian, [Columns][Columns], variables laid out by Offset; nil where there is none.
+func (s *Sensitivities) Second(i int) []float64 {
+	if s.Hessian == nil {
+		return nil
+	}
+	n := s.Columns * s.Columns
+	return s.Hessian[i*n : (i+1)*n]
 }
 
 // Series is one output over time.

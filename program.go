@@ -3,6 +3,7 @@ package odes
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm"
@@ -82,20 +83,22 @@ func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*p
 		ins = append(ins, p.place(b, false))
 	}
 	perLane := tape.PerLane(t)
+	// In the derivative of a transpose there is one cotangent, and only its tangent has lanes.
+	second := slices.ContainsFunc(t.Outputs, func(o tape.Output) bool { return strings.HasPrefix(o.Name, "dot.bar.") })
 	for _, out := range t.Outputs {
 		at, vary, ok := find(out.Name)
 		if !ok {
 			return nil, fmt.Errorf("tape %s: no vector for output %q", t.Name, out.Name)
 		}
 		width := 1
-		if vary != primal {
+		if vary != primal && !(second && vary == cotangent) {
 			if !perLane[out.Value] {
 				return nil, fmt.Errorf("tape %s: output %q is not per lane", t.Name, out.Name)
 			}
 			width = lanes
 		}
 		n := t.Shape(out.Value).Size()
-		b := binding{vary, at.vec, at.offset * width, (at.offset + n) * width, add != nil && vary == cotangent && add(at.vec)}
+		b := binding{vary, at.vec, at.offset * width, (at.offset + n) * width, add != nil && vary >= cotangent && add(at.vec)}
 		if at.vec == vecFactors { // shared and per-lane ones share a record
 			if perLane[out.Value] {
 				n *= lanes
@@ -146,6 +149,7 @@ var moving = [numVariations][numVectors]bool{
 	primal:    {vecY: true, vecK: true, vecW: true, vecFactors: true},
 	tangent:   {vecT: true, vecY: true, vecK: true},
 	cotangent: {vecT: true, vecY: true, vecK: true},
+	bent:      {vecT: true, vecY: true, vecK: true},
 }
 
 // again is run for calls that follow each other with only the moving vectors

@@ -25,6 +25,11 @@ type Runner struct {
 	fromParams, fromInitial []origin
 
 	parts []*Runner // of the experiments
+	sum   *totals   // of the last run
+	last  *Runner   // that made the last result: another one where sens_tol took tighter tolerances
+
+	curve        curvature
+	activeParams []string
 
 	worker     *worker
 	solver     *solvers.Solver
@@ -66,10 +71,12 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 		l.Errorf(CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %.3g GB, more than %.3g GB; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
 			len(r.rows), r.columns, bytes/1e9, float64(limit)/1e9)
 	}
+	r.wantSecond(&l)
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
 	active := m.withTotals(m.active(r.point, r.variables))
+	r.activeParams = active
 	if r.settings.autoMode {
 		if err := r.autoMode(len(r.rows), r.columns, active); err != nil {
 			return nil, err
@@ -176,6 +183,21 @@ func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities
 // Sensitivities integrates the model and differentiates its objectives. The
 // result is overwritten by the next call.
 func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
+	s, err := r.first(ctx)
+	if err != nil || !r.wantsSecond() {
+		return s, err
+	}
+	start := time.Now()
+	if err := r.differentiateTwice(ctx, s); err != nil {
+		return nil, err
+	}
+	s.Stats.Seconds.Second = time.Since(start).Seconds()
+	return s, nil
+}
+
+// first is Sensitivities without second derivatives.
+func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
+	r.last = r
 	s, err := r.once(ctx)
 	if err != nil || !r.settings.errors && r.settings.sensTol == 0 {
 		return s, err
@@ -192,6 +214,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.sum = sum
 	start := time.Now()
 	stats, err := r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, &r.trajectory)
 	if err != nil {

@@ -32,6 +32,8 @@ type settings struct {
 	solver     solvers.Options
 	of, wrt    []string
 	mode       string
+	order      int                          // of the derivatives: 1 or 2
+	hvp        multiplied                   // that Hessians are multiplied with
 	control    bool                         // derivatives take part in error control
 	autoMode   bool                         // mode is to be chosen
 	errors     bool                         // of derivatives are estimated
@@ -196,12 +198,14 @@ var sensKeys = map[string]setter{
 		}
 		return "has no value " + among(w, modeNames)
 	}),
-	"order": number(func(_ *settings, x float64) string {
+	"order": number(func(s *settings, x float64) string {
 		if x != 1 && x != 2 {
 			return "is 1 or 2"
 		}
+		s.order = int(x)
 		return ""
 	}),
+	"hvp":     func(s *settings, v typecheck.SettingValue) string { return s.setHVP(v) },
 	"control": onOff(func(s *settings) *bool { return &s.control }),
 	"error":   onOff(func(s *settings) *bool { return &s.errors }),
 	"rtol": number(func(s *settings, x float64) string {
@@ -345,6 +349,37 @@ func (s *settings) setCheck(v typecheck.SettingValue) string {
 		}
 	}
 	s.check = &how
+	return ""
+}
+
+// multiplied is what hvp says: numbers, or the param that holds them.
+type multiplied struct {
+	list  []float64
+	param string
+	at    source.Span
+}
+
+// setHVP reads a list with a number for each variable, or the name of a param that is one.
+func (s *settings) setHVP(v typecheck.SettingValue) string {
+	const usage = "takes a number for each element of wrt, as hvp = [1, 0, -2], or a param that holds them"
+	s.hvp = multiplied{at: v.Span}
+	list := v.List
+	switch {
+	case v.Call || v.Array && v.Word != "":
+		return usage
+	case v.Number != nil:
+		list = []typecheck.SettingValue{v}
+	case !v.Array:
+		if s.hvp.param = v.Word; v.Word == "" {
+			return usage
+		}
+	}
+	for _, e := range list {
+		if e.Number == nil {
+			return usage
+		}
+		s.hvp.list = append(s.hvp.list, *e.Number)
+	}
 	return ""
 }
 

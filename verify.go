@@ -33,6 +33,7 @@ type Verification struct {
 	Settings   RunSettings
 	Directions int
 	Second     string // the second method
+	Curvature  bool   // second derivatives were checked as well
 	// Large tells that the gradient is too large to be computed again: the second method went along the directions only.
 	Large bool
 	// Steps are the lengths of moves along the first direction whose remainders the verdicts list. A move of
@@ -55,6 +56,9 @@ type Verdict struct {
 	// Refined is Second at tighter tolerances, of a method that differentiates first and is off by more than its
 	// tolerance: where it becomes smaller, both converge to one gradient. 0 where nobody asked.
 	Refined float64
+	// Curvature is the worst error of a second derivative along a direction, where there is a Hessian or a product with one,
+	// against differences of complex steps over the repeated run, and CurvatureNoise what these leave open.
+	Curvature, CurvatureNoise float64
 	// Remainders are |ψ(ε) - ψ(0) - ε·(gradient along the direction)| over the repeated run, for each of
 	// Verification.Steps. Where the gradient is right they vanish like ε²: Order is the exponent seen between the last two
 	// above rounding, NaN if there are none (ψ is linear along the direction, say).
@@ -94,6 +98,7 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 		opts.Settings = s.made
 	}
 	opts.Settings = append(append([]Setting(nil), opts.Settings...), Setting{"solver.sens_tol", "0"}, Setting{"sens.error", "off"})
+	opts.firstOnly = true
 	out := &Verification{Settings: s.Settings, Directions: how.Directions, Warnings: s.Warnings}
 	for _, v := range s.Values {
 		out.Objectives = append(out.Objectives, Verdict{Name: v.Name, Value: v.Value})
@@ -192,12 +197,16 @@ func (v *Verdict) judge(tolerance float64, strict bool) {
 	switch {
 	case math.IsNaN(v.Value):
 		v.Outcome, v.Complex, v.Second, v.Remainders, v.Order = "no value", 0, 0, nil, math.NaN()
+		v.Curvature, v.CurvatureNoise = 0, 0
 	case v.within(max(tolerance, min(slack, digits))):
 		v.Outcome = "ok"
 	case v.within(slack):
 		v.Outcome = "undecided"
 	default:
 		v.Outcome = "wrong"
+	}
+	if v.Outcome == "ok" {
+		v.judgeCurvature(tolerance)
 	}
 }
 
@@ -321,6 +330,9 @@ func (a *along) moves(ctx context.Context, variables []Variable, v []float64, at
 func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions, s *Sensitivities, out *Verification) error {
 	a, err := m.along(ctx, opts, s.Variables)
 	if err != nil {
+		return err
+	}
+	if err := a.verifyCurvature(ctx, how, s, out); err != nil {
 		return err
 	}
 	if s.Columns > secondMethodColumns {

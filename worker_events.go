@@ -173,7 +173,7 @@ func (w *worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, y
 	copy(ypd, ymd)
 	copy(dpd, dmd)
 	if body := w.value.affects[f.Event]; body != nil {
-		w.clearTargets(body.program, ypd, dpd)
+		clearTargets(body.program, ypd, dpd, w.lanes)
 	}
 	body := w.push.affects[f.Event]
 	if body == nil {
@@ -190,13 +190,13 @@ func (w *worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, y
 }
 
 // clearTargets zeroes the parts of y and d (in lanes) that a body assigns.
-func (w *worker) clearTargets(body *program, y, d []float64) {
+func clearTargets(body *program, y, d []float64, lanes int) {
 	for _, b := range body.outs {
 		switch b.vec {
 		case vecY:
-			clear(y[b.lo*w.lanes : b.hi*w.lanes])
+			clear(y[b.lo*lanes : b.hi*lanes])
 		case vecD:
-			clear(d[b.lo*w.lanes : b.hi*w.lanes])
+			clear(d[b.lo*lanes : b.hi*lanes])
 		}
 	}
 }
@@ -206,7 +206,7 @@ func (w *worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 	copy(ymb, ypb)
 	copy(dmb, dpb)
 	if body := w.value.affects[f.Event]; body != nil {
-		w.clearTargets(body.program, ymb, dmb)
+		clearTargets(body.program, ymb, dmb, w.lanes)
 	}
 	body := w.pull.affects[f.Event]
 	if body == nil {

@@ -72,7 +72,13 @@ func (a *Tangent) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []
 	if err := res.observe(run, w.sys, w.obj); err != nil {
 		return nil, err
 	}
-	w.res, w.dy0 = &res, dy0
+	w.res = &res
+	if dy0 != nil {
+		w.dy0 = make([]float64, len(dy0)*w.l)
+		for i, x := range dy0 {
+			w.dy0[i*w.l] = x
+		}
+	}
 	w.slopes((&Options{}).grazingLimit())
 	clear(w.pd)
 	for i, x := range dp {

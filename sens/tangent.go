@@ -77,7 +77,7 @@ type walk struct {
 	d     solvers.StepTangent
 
 	pd         []float64 // [P·L]
-	dy0        []float64 // [N] added to the tangents of the initial values, in the first lane; nil for nothing
+	dy0        []float64 // [N·L] added to the tangents of the initial values; nil for nothing
 	td, yd, dd []float64 // time, state and discretes at the present point
 	yp, dp     []float64 // right limits of a jump
 	yg, dg     []float64 // left limits of a group
@@ -87,6 +87,7 @@ type walk struct {
 	field      solvers.TangentField // sys, within the limits of the present step
 	limited    limitedTangent
 	k          []float64 // [N+Q], where the field carries the derivatives instead of the steps; otherwise nil
+	path       *path     // keeps the tangents met; nil for not
 }
 
 func newWalk(wk TangentWorker, run *solvers.Trajectory) *walk {
@@ -211,6 +212,7 @@ func (w *walk) along(ctx context.Context, first int) error {
 				if err := read(); err != nil {
 					return err
 				}
+				w.path.mark(mk, w.w, w.yp, w.dd, w.yp, w.dd)
 				continue
 			}
 			w.pushMark(mk, left, first)
@@ -272,6 +274,7 @@ func (w *walk) pushStep(i int, inside bool) {
 			d.H[j] = share(x, w.rates[i])
 		}
 	}
+	w.path.step(i, w.td, w.yd, d.H)
 	w.push(st)
 	w.td, d.T1 = d.T1, w.td
 	w.yd, d.Y1 = d.Y1, w.yd
@@ -323,6 +326,7 @@ func (w *walk) pushMark(k, left, first int) {
 			copy(w.dg, w.dd)
 		}
 		w.sys.AffectPush(m.Firing, m.T, m.Ym, m.Dm, w.td, w.yd, w.dd, w.yp, w.dp)
+		w.path.mark(k, w.td, w.yd, w.dd, w.yp, w.dp)
 		if read {
 			w.obj.ObservePush(site, &w.pt, w.td, w.yd, w.dd, w.yp, w.dp, w.fd)
 		}
@@ -335,12 +339,13 @@ func (w *walk) pushMark(k, left, first int) {
 		w.enter(m)
 		w.time(k, first)
 	}
-	if !read {
-		return
-	}
 	yg, dg := w.yd, w.dd
 	if left >= 0 {
 		yg, dg = w.yg, w.dg
+	}
+	w.path.mark(k, w.td, yg, dg, w.yd, w.dd)
+	if !read {
+		return
 	}
 	w.obj.ObservePush(site, &w.pt, w.td, yg, dg, w.yd, w.dd, w.fd)
 }
@@ -364,7 +369,7 @@ func (w *walk) begin(m *solvers.Mark, first int) {
 		}
 	}
 	for i, x := range w.dy0 {
-		w.yd[i*l] += x
+		w.yd[i] += x
 	}
 	w.sys.EnterPush(w.dd)
 	w.foresee(-1)

@@ -32,6 +32,7 @@ type RungeKutta struct {
 	other []float64    // [n] a second stage value
 
 	pushed []float64 // [w·l] the second estimate of tangents
+	curve  *second   // of PullPush; nil until it is used
 }
 
 // scheme is a Tableau in double precision.

@@ -2,6 +2,7 @@ package tapec
 
 import (
 	"fmt"
+	"slices"
 
 	"odes.dev/odes/tape"
 )
@@ -17,7 +18,33 @@ const none tape.Value = -1
 //
 // An error tells of a name that t does not have, or of an op whose derivative
 // does not exist.
-func JVP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) {
+func JVP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) { return tangent(t, of, wrt, false) }
+
+// SecondVJP returns the tape of VJP (or GuardedVJP) for one cotangent together
+// with its tangent: its inputs are those of t and "bar.<out>", all shared, and
+// their tangents "dot.<in>" and "dot.bar.<out>", per lane; its outputs are "bar.<in>", shared, and
+// "dot.bar.<in>", per lane. Where one of them is zero whatever the inputs are, it is left out.
+func SecondVJP(t *tape.Tape, of, wrt []string, guarded bool) (*tape.Tape, error) {
+	v, err := transpose(t, of, wrt, !guarded)
+	if err != nil {
+		return nil, err
+	}
+	var moving, bars []string
+	for i := range v.Inputs {
+		in := &v.Inputs[i]
+		if in.PerLane || slices.Contains(wrt, in.Name) {
+			moving = append(moving, in.Name)
+		}
+		in.PerLane = false
+	}
+	for _, o := range v.Outputs {
+		bars = append(bars, o.Name)
+	}
+	return tangent(v, bars, moving, true)
+}
+
+// tangent is JVP; with keep, what is differentiated comes out as well.
+func tangent(t *tape.Tape, of, wrt []string, keep bool) (*tape.Tape, error) {
 	d := newDerivation(t, t.Name+".jvp")
 	active, err := d.active(wrt)
 	if err != nil {
@@ -46,6 +73,9 @@ func JVP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) {
 		tan[v] = d.push(&t.Instrs[i], d.prim[v], tan)
 	}
 	for i, v := range values {
+		if keep {
+			d.b.Output(of[i], d.prim[v])
+		}
 		if tan[v] != none {
 			d.b.Output("dot."+of[i], d.full(tan[v], t.Shape(v)))
 		}

@@ -34,7 +34,7 @@ var settingRows = map[string][]SettingRow{
 		{[]string{"control"}, "`on`: derivatives of the states take part in the error control of the run"},
 		{[]string{"error"}, "`on`: estimate the error of every derivative, by a second, more accurate run"},
 		{[]string{"rtol", "atol"}, "of the adjoint variables of `continuous` and `backsolve`; without them, the solver's `rtol`, and a thousandth of it of the largest variable so far"},
-		{[]string{"order", "hvp"}, "1; second derivatives (`order = 2`, `hvp = v`) are not available in this version: they warn, and the first are computed"},
+		{[]string{"order", "hvp"}, "`order = 2`: the Hessian of every objective comes with its gradient, exact for the computed solution. `hvp = [1, 0, -2]`, with a number for each element of `wrt`, or the name of a param that holds them: the product of the Hessian with that vector, at the cost of one of its columns. With the modes that differentiate the computed solution; docs/methods.md"},
 	},
 	"fit": {
 		{[]string{"minimize", "maximize"}, "the objective that a fit is of"},

@@ -55,7 +55,7 @@ func (p *progress) update(at odes.Progress) {
 // describe says how far a phase is that has gone on for some time.
 func describe(at odes.Progress, spent time.Duration) string {
 	line := fmt.Sprintf("%s %3.0f%%, ", at.Phase, 100*at.Done)
-	if at.Phase != "experiments" { // which have a time each
+	if at.Phase != "experiments" && at.Phase != "second" { // which have no time, or one each
 		line += fmt.Sprintf("t = %.6g, ", at.T)
 	}
 	line += fmt.Sprintf("%d steps", at.Steps)

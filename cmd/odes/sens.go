@@ -114,5 +114,8 @@ func (c *call) seconds(s odes.RunStats) {
 	if s.Seconds.Adjoint > 0 {
 		line += fmt.Sprintf(", adjoint %.3g s", s.Seconds.Adjoint)
 	}
+	if s.Seconds.Second > 0 {
+		line += fmt.Sprintf(", second derivatives %.3g s", s.Seconds.Second)
+	}
 	fmt.Fprintf(c.err, "%s; %d right-hand sides, %d transposes, trajectory %d bytes\n", line, s.F, s.VJP, s.PeakTrajectoryBytes)
 }

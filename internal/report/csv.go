@@ -8,12 +8,18 @@ import (
 )
 
 // SensCSV writes one row per derivative: objective, wrt, index, derivative, and its error where that was estimated.
-// The index of an array element is "1,2", of a scalar empty. Objectives without a value have no rows.
+// The index of an array element is "1,2", of a scalar empty. Objectives without a value have no rows. With second
+// derivatives there are two more columns, wrt2 and index2: empty for the first ones, and "hvp" for the products of a Hessian with the
+// direction asked for.
 func SensCSV(w io.Writer, s *odes.Sensitivities) error {
 	out := csv.NewWriter(w)
 	row := []string{"objective", "wrt", "index", "derivative"}
 	if s.Errors != nil {
 		row = append(row, "error")
+	}
+	second := s.Hessian != nil || s.Products != nil
+	if second {
+		row = append(row, "wrt2", "index2")
 	}
 	out.Write(row)
 	for i, value := range s.Values {
@@ -26,12 +32,49 @@ func SensCSV(w io.Writer, s *odes.Sensitivities) error {
 				if s.Errors != nil {
 					row[4] = plainNumber(s.Errors[i*s.Columns+v.Offset+k])
 				}
+				if second {
+					row[len(row)-2], row[len(row)-1] = "", ""
+				}
 				out.Write(row)
 			}
 		}
+		secondRows(s, i, row, func() { out.Write(row) })
 	}
 	out.Flush()
 	return out.Error()
+}
+
+// secondRows fills row with one second derivative of objective i after the other, in lexical order, then with the elements of the
+// product; their errors are not known.
+func secondRows(s *odes.Sensitivities, i int, row []string, write func()) {
+	wrt2 := len(row) - 2
+	if s.Errors != nil {
+		row[4] = ""
+	}
+	each := func(f func(v odes.Variable, k int)) {
+		for _, v := range s.Variables {
+			for k := range v.Size() {
+				f(v, k)
+			}
+		}
+	}
+	if s.Hessian != nil {
+		h := s.Second(i)
+		each(func(v odes.Variable, k int) {
+			each(func(u odes.Variable, l int) {
+				row[1], row[2], row[3] = v.String(), subscripts(v.Shape, k), plainNumber(h[(v.Offset+k)*s.Columns+u.Offset+l])
+				row[wrt2], row[wrt2+1] = u.String(), subscripts(u.Shape, l)
+				write()
+			})
+		})
+	}
+	if s.Products != nil {
+		each(func(v odes.Variable, k int) {
+			row[1], row[2], row[3] = v.String(), subscripts(v.Shape, k), plainNumber(s.Products[i*s.Columns+v.Offset+k])
+			row[wrt2], row[wrt2+1] = "hvp", ""
+			write()
+		})
+	}
 }
 
 // RunCSV writes one row per time and one column per element of an output, under a header of names.

@@ -142,6 +142,9 @@ func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities) error {
 			j.derivatives(s.Variables, errors, true)
 			j.raw("}")
 		}
+		if row != nil {
+			j.second(s, i)
+		}
 		j.raw(",\n     \"warnings\": ")
 		j.texts(v.Warnings)
 		j.raw("}")
@@ -153,6 +156,13 @@ func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities) error {
 	j.events(s.Variables, s.Events)
 	j.raw(",\n  \"settings\": ")
 	j.settings(s.Settings)
+	if s.Direction != nil {
+		j.raw(",\n  \"direction\": {\"params\": ")
+		j.derivatives(s.Variables, s.Direction, false)
+		j.raw(", \"initial\": ")
+		j.derivatives(s.Variables, s.Direction, true)
+		j.raw("}")
+	}
 	j.raw(",\n  \"stats\": ")
 	j.stats(s.Stats)
 	j.raw("\n}\n")
@@ -309,5 +319,9 @@ func (j *jsonWriter) stats(s odes.RunStats) {
 	j.number(s.Seconds.Forward)
 	j.raw(", \"adjoint\": ")
 	j.number(s.Seconds.Adjoint)
+	if s.SecondSteps > 0 {
+		j.raw(", \"second\": ")
+		j.number(s.Seconds.Second)
+	}
 	j.raw("}}")
 }

@@ -14,7 +14,8 @@ import (
 
 // SensNPZ writes a NumPy archive: value[m], and for every variable d_<name>
 // or d_initial_<name> of shape [m, …shape], and error_d_<name> where errors were estimated. The member objectives.txt names
-// the rows, one a line.
+// the rows, one a line. Hessians are hessian[m, c, c] over all elements of the variables, which columns.txt names; products with
+// a direction are hvp[m, c], and that is direction[c].
 func SensNPZ(w io.Writer, s *odes.Sensitivities) error {
 	z := zip.NewWriter(w)
 	names := make([]string, len(s.Values))
@@ -57,7 +58,41 @@ func SensNPZ(w io.Writer, s *odes.Sensitivities) error {
 			return err
 		}
 	}
+	if err := secondMembers(z, s); err != nil {
+		return err
+	}
 	return z.Close()
+}
+
+func secondMembers(z *zip.Writer, s *odes.Sensitivities) error {
+	if s.Hessian == nil && s.Products == nil {
+		return nil
+	}
+	m, c := len(s.Values), s.Columns
+	if err := textMember(z, "columns.txt", elements(s.Variables)); err != nil {
+		return err
+	}
+	// rows gives those of an array [m, …], n numbers each.
+	rows := func(x []float64, n int) func(i int) []float64 {
+		return func(i int) []float64 {
+			if !hasValue(s.Values[i]) {
+				return nan(n)
+			}
+			return x[i*n : (i+1)*n]
+		}
+	}
+	if s.Hessian != nil {
+		if err := npyMember(z, "hessian", []int{m, c, c}, rows(s.Hessian, c*c)); err != nil {
+			return err
+		}
+	}
+	if s.Products == nil {
+		return nil
+	}
+	if err := npyMember(z, "hvp", []int{m, c}, rows(s.Products, c)); err != nil {
+		return err
+	}
+	return npyMember(z, "direction", []int{c}, func(i int) []float64 { return s.Direction[i : i+1] })
 }
 
 // RunNPZ writes a NumPy archive: t[k], every output [k, …shape], the times of

@@ -174,6 +174,7 @@ func SensTable(w io.Writer, h Heading, s *odes.Sensitivities, opts TableOptions)
 	p.prose("%s (%s), %s from %s to %s\n", h.Model, h.File, h.Time,
 		plainNumber(s.From), strings.TrimSpace(plainNumber(s.To)+" "+h.TimeUnit))
 	p.sens(s)
+	p.second(s)
 	p.events(h, s.Variables, s.Events, s.Settings.RTol)
 	p.settings(s.Settings, s.Stats)
 	return p.w.Flush()

@@ -44,6 +44,10 @@ func VerifyJSON(w io.Writer, h Heading, v *odes.Verification) error {
 			j.raw(", \"refined_error\": ")
 			j.number(o.Refined)
 		}
+		if v.Curvature {
+			j.raw(", \"hessian_error\": ")
+			j.number(o.Curvature)
+		}
 		j.raw(", \"remainders\": ")
 		j.array([]int{len(o.Remainders)}, o.Remainders)
 		j.raw(", \"order\": ")
@@ -63,12 +67,14 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 	complexStep := column{head: "complex step"}
 	second := column{head: v.Second}
 	refined := column{head: "refined"}
+	curvature := column{head: "Hessian"}
 	anyRefined := false
 	for _, o := range v.Objectives {
 		name.cells = append(name.cells, o.Name)
 		verdict.cells = append(verdict.cells, o.Outcome)
 		if o.Outcome == "no value" {
 			complexStep.cells, second.cells, refined.cells = append(complexStep.cells, "-"), append(second.cells, "-"), append(refined.cells, "-")
+			curvature.cells = append(curvature.cells, "-")
 			continue
 		}
 		text := "-"
@@ -78,6 +84,7 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 		refined.cells = append(refined.cells, text)
 		complexStep.cells = append(complexStep.cells, significant(o.Complex, 2))
 		second.cells = append(second.cells, significant(o.Second, 2))
+		curvature.cells = append(curvature.cells, significant(o.Curvature, 2))
 	}
 	cols := []column{name, verdict, complexStep}
 	if v.Second != "" {
@@ -86,7 +93,13 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 	if anyRefined {
 		cols = append(cols, refined)
 	}
+	if v.Curvature {
+		cols = append(cols, curvature)
+	}
 	p.columns(cols)
+	if v.Curvature {
+		p.prose("\nHessian: second derivatives along a direction, against differences of complex steps")
+	}
 	if anyRefined {
 		p.prose("\nrefined: against %s, both with tighter tolerances", v.Second)
 		for _, o := range v.Objectives {

@@ -1,0 +1,239 @@
+package odes
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+
+	"odes.dev/odes/internal/elem"
+)
+
+// secondModels have, one after the other, everything that a Hessian must come through.
+var secondModels = []struct{ name, text string }{
+	{"linear decay", `
+time t from 0 to 2
+param k = 0.7, a = 1.3
+state x = a
+x' = -k*x
+objective J = final(x)
+objective K = integral(x^2)
+`},
+	{"initial values", `
+time t from 0 to 1.5
+param mu = 1.2, a = 0.4
+state x = 2, v = -a^2
+x' = v
+v' = mu*(1 - x^2)*v - x
+objective J = final(x)*final(v) + initial(x)^3
+sens { wrt = [mu, a, initial(x), initial(v)] }
+`},
+	{"bounces", `
+time t from 0 to 2
+param g = 9.81, e = 0.8, h0 = 1, drag = 0.1
+state h = h0, v = 0
+h' = v
+v' = -g - drag*v
+event bounce when h <= 0 { v = -e*v }
+objective height = final(h)
+objective first = event_time(bounce, 1)
+objective second = event_time(bounce, 2)
+objective speed = at_event(bounce, pre(v)^2)
+objective mean = integral(h*v)
+`},
+	{"two events in sequence, discretes, times that move", `
+time t from t0 to tf
+param t0 = 0.1, tf = 6.2, a = 0.9, b = 0.4, level = 1.1, slope = 0.07, gain = 0.6, tau = 1.3, period = 0.9, delay = 0.35, lower = 0.7, upper = 3.3
+state x = 0.5, y = 0.5*a + t0, z = 0.3
+discrete s = 0.2*b, later = 1e9
+x' = y + 0.1*t
+y' = -a*x - b*y*z + s
+z' = 0.3*x - b*z + (if y > 0.2*level then 0.4*y^2 - a else 0)
+event up when x >= level + slope*t { y = -gain*y + 0.01*t; x = x - 0.05*b; s = s + 0.1*z*t; later = t + delay }
+event down when -x > 0.5*level - 0.02*t^2 { y = y + gain*a; s = 0.5*s }
+event kick at tau*a { y = y + a*x*t }
+event tick every period from 1 + slope count 4 { z = 0.9*z + 0.1*slope }
+event after at later { s = s*x; later = 1e9 }
+objective J = final(x*z + a*y + s*t)
+objective K = integral(x^2*t)
+objective W = integral(x*z + b*t, from = lower, to = upper)
+objective S = sum_at([2.4*a, 5], y^2*t + s*b)
+objective E = at_event(up, pre(x)*post(y) - pre(s)*post(s) + t*level)
+objective Q = sqrt(1 + integral(x^2*t)^2)*final(y)
+`},
+	{"observations inside steps", `
+time t from 0 to 5
+param k = 0.8, w = 2.1, lag = 0.03
+state x = 1, v = 0.2*w
+x' = v
+v' = -w^2*sin(x) - k*v
+solver { observe = dense }
+objective S = sum_at(grid(0.1, 4.9, 60), exp(-x)*v)
+objective L = sum_at(grid(0.1, 4.9, 20) + lag*k, x^2*v)
+`},
+	{"observations inside steps, between events", `
+time t from 0 to 2
+param g = 9.81, e = 0.7, h0 = 1.2, k = 0.05
+state h = h0, v = 0
+h' = v
+v' = -g - k*v^3
+event bounce when h <= 0 { v = -e*v }
+solver { observe = dense  method = dopri5 }
+objective S = sum_at(grid(0.05, 1.3, 40)*(1 + 0.1*k), h^2 + v)
+`},
+	{"defaults that follow", `
+time t from 0 to 1
+param mu = 3
+param v0 = -2/3 + 10/(81*mu)
+param w[2] = [mu^2*v0, 0.3]
+state x = 2, v = v0
+x' = v
+v' = mu*(1 - x^2)*v - x + w[1]*0.1 - w[2]*x
+objective J = final(x*v)
+sens { wrt = [mu, w, initial(x)] }
+`},
+	{"arrays", `
+time t from 0 to 2
+const n = 4
+param A[n,n] = 0.3*randn(n, n, seed = 5) - eye(n)
+param r[n] = [1, 0.8, 1.2, 0.9]
+state x[n] = 0.5
+x' = x*(r + A @ x)
+objective y[i] = final(x[i]) for i in 1:2
+objective s = integral(sum(x^2))
+sens { wrt = [A, r] }
+`},
+	{"elementary functions", `
+time t from 0 to 1
+param a = 0.7, b = 1.4, c = 0.3
+state x = 0.6, y = 1.2
+x' = tanh(a*y) - x^b + atan(c*x*y)
+y' = log1p(x^2) * cos(b*t) - hypot(x, c) + erf(a*x) - 0.1*lgamma(y + b)
+objective J = final(x^a*y)
+objective K = integral(sqrt(x^2 + c))
+`},
+	{"likelihood", `
+time t from 0 to 8
+param ka = 1.1, ke = 0.25, V = 8 , s = 0.15
+state depot = 100, central = 0
+depot' = -ka*depot
+central' = ka*depot - ke*central
+data D {
+  time = [0.5, 1, 2, 3.5, 5, 7.5]
+  dv = [4.1, 6.2, 7.6, 6.4, 4.9, 2.7]
+}
+observe conc = central/V ~ lognormal(s) from D.dv
+objective J = nll()
+sens { wrt = [ka, ke, V, s] }
+`},
+	{"experiments", `
+time t from 0 to 6
+param k = 0.4, dose = 3, s = 0.2, q = k^2
+state x = dose
+x' = -k*x - q*x^2
+data D {
+  time = [1, 2, 4, 1, 3, 5]
+  y = [2.1, 1.2, 0.6, 4.4, 1.9, 0.9]
+  arm = [1, 1, 1, 2, 2, 2]
+}
+observe obs = x ~ normal(s*(1 + obs)) from D.y
+experiment low { use D where arm == 1 }
+experiment high { dose = 7; use D where arm == 2 }
+objective J = nll()
+objective M = exp(0.1*nll()*k) * final(x)^2
+sens { wrt = [k, s] }
+`},
+	{"times and stops", `
+time t from 0 to 4
+param c = 0.9, stopat = 0.35, T = 1.3
+state x = 1
+discrete on = 1
+x' = -c*on*x
+event off at T { on = 0.5*c }
+event done when x <= stopat { stop }
+objective stopped = event_time(done, 1)
+objective area = integral(x)
+objective last = final(t*x)
+`},
+}
+
+// TestSecond compares Hessians with second derivatives along random directions, from differences of complex steps over repetitions
+// of the run; they must also be symmetric, which nothing in their computation makes them.
+func TestSecond(t *testing.T) {
+	for _, c := range secondModels {
+		t.Run(c.name, func(t *testing.T) {
+			m, err := Parse("m.ode", c.text, ParseOptions{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i, method := range []string{"dopri5", "rk4", "tsit5", "vern7"} {
+				if i > 1 && !strings.Contains(c.text, "event") && !strings.Contains(c.text, "dense") {
+					continue
+				}
+				checkSecond(t, m, Options{Settings: []Setting{{"solver.method", method}, {"sens.order", "2"}, {"solver.hmax", "0.05"}}})
+			}
+		})
+	}
+}
+
+func checkSecond(t *testing.T, m *Model, opts Options) {
+	t.Helper()
+	ctx := context.Background()
+	s, err := m.Sensitivities(ctx, opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	plain := opts
+	plain.Settings = append(plain.Settings[:len(plain.Settings):len(plain.Settings)], Setting{"sens.order", "1"})
+	first, err := m.Sensitivities(ctx, plain)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, x := range first.Gradient {
+		if x != s.Gradient[i] {
+			t.Errorf("asking for the Hessian changed derivative %d from %v to %v", i, x, s.Gradient[i])
+		}
+	}
+	a, err := m.along(ctx, opts, s.Variables)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := a.analytic(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := s.Columns
+	random := elem.NewRand(7)
+	for range 3 {
+		v := make([]float64, c)
+		for _, x := range s.Variables {
+			for k := range x.Size() {
+				v[x.Offset+k] = float64(random.Norm() * m.sizeOf(a.run.point, x, k))
+			}
+		}
+		want, doubt, err := f.curvatures(ctx, s.Variables, v)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i := range s.Values {
+			got, size := 0.0, 0.0
+			h := s.Hessian[i*c*c : (i+1)*c*c]
+			for j := range c {
+				for k := range c {
+					got += h[j*c+k] * v[j] * v[k]
+					size += math.Abs(h[j*c+k] * v[j] * v[k])
+				}
+			}
+			if tol := 1e-9*size + 20*doubt[i] + 1e-10*math.Abs(s.Values[i].Value); !(math.Abs(got-want[i]) <= tol) {
+				t.Errorf("%s: %s along %.3v: %.15g, want %.15g ± %.1g (%.2g of the terms)", s.Settings.Method, s.Values[i].Name, v, got, want[i], doubt[i], math.Abs(got-want[i])/size)
+			} else if size > 0 && doubt[i] > 1e-5*size+1e-10*math.Abs(s.Values[i].Value) {
+				t.Errorf("%s: %s is compared with a number that is only known to %.2g of its terms", s.Settings.Method, s.Values[i].Name, doubt[i]/size)
+			}
+		}
+	}
+	for i, x := range s.Asymmetry {
+		if !(x <= 1e-9) {
+			t.Errorf("%s: the Hessian of %s is asymmetric by %.2g", s.Settings.Method, s.Values[i].Name, x)
+		}
+	}
+}

@@ -1,0 +1,557 @@
+package sens
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"odes.dev/odes/solvers"
+)
+
+// PointTangent is how a Point moves, in L lanes.
+type PointTangent struct {
+	T      []float64 // [L]
+	Ym, Dm []float64 // [N·L], [D·L]
+	Yp, Dp []float64
+}
+
+// SecondObjectives pushes tangents through the transpose of Objectives, into the same accumulators as the
+// SecondSystem it is part of.
+type SecondObjectives interface {
+	TangentObjectives
+	// ValuesPullPush overwrites fb[F] with the gradient of objective o with respect to the functionals f, and its
+	// tangent, and adds those with respect to the parameters to the accumulators.
+	ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual)
+	// ObservePullPush adds the transpose of Observe applied to fb[F], and its tangent; see CotangentObjectives.
+	ObservePullPush(s Site, pt *Point, dot *PointTangent, fb, ymb, dmb, ypb, dpb, tb solvers.Dual)
+}
+
+// SecondWorker is what one goroutine needs for second derivatives. The method has work space for the system's lanes.
+type SecondWorker struct {
+	System     solvers.SecondSystem
+	Objectives SecondObjectives
+	Method     solvers.SecondMethod
+}
+
+// Second computes products of Hessians with vectors: the tangent, in one
+// direction in each lane, of the discrete adjoint of each objective. A tangent sweep along the
+// run notes how times, states and discretes move; then a sweep backwards carries λ of one objective and λ̇ in all lanes, by the derivative
+// of every map that Adjoint transposes: steps (solvers.SecondMethod), bodies, guards, times, observations. What it holds fixed is what
+// Adjoint holds fixed, so the result is the Hessian of the very function whose gradient Adjoint computes, exact to rounding. For a
+// step that ends at a root, with D = h̄(∇g) and μ = -h̄(λ)/D,
+//
+//	μ̇ = -(h̄̇(λ) + μ Ḋ)/D.
+//
+// Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed. (SIAM 2008), 5.1; for differential equations
+// D. B. Özyurt and P. I. Barton, SIAM J. Sci. Comput. 26 (2005) 1725–1743.
+type Second struct {
+	// New makes a worker; all must be alike. It is called once per goroutine.
+	New func() SecondWorker
+	// Threads is the number of goroutines; 0 and 1 mean the caller's. Results do not depend on it.
+	Threads int
+	// Memory is the number of bytes that the tangents of one sweep may take; 0 for no limit.
+	Memory int64
+	// Tell, if not nil, is told by the caller's goroutine how much is done.
+	Tell func(done float64, steps int)
+}
+
+// Directions are vectors that Hessians are multiplied with: write fills dp[P] and dy0[N], which are zero, with direction k.
+type Directions struct {
+	Count int
+	Write func(k int, dp, dy0 []float64)
+}
+
+// Products holds, for m objectives and K directions v, what Second computes.
+type Products struct {
+	DP    []float64 // [m][P] the gradients, which come along
+	DY0   []float64 // [m][N]
+	HP    []float64 // [m][K][P] ∂²ψ/∂p∂(p, y0) · v
+	HY0   []float64 // [m][K][N] ∂²ψ/∂y0∂(p, y0) · v
+	Stats Stats
+}
+
+// PathBytes is the memory that the tangents of one sweep take in so many lanes.
+func PathBytes(run *solvers.Trajectory, lanes int) int64 {
+	z := run.Size()
+	return 8 * int64(lanes) * (int64(run.Steps())*int64(z.N+2) + int64(run.Marks())*int64(2*(z.N+z.D)+1))
+}
+
+// Products computes the products of the Hessian of every objective with every direction.
+func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Directions, out *Products) error {
+	first := newBend(a.New(), run)
+	_, m := first.obj.Counts()
+	z := run.Size()
+	if need := PathBytes(run, first.l); a.Memory > 0 && need > a.Memory {
+		return &solvers.MemoryError{Limit: a.Memory, Bytes: need}
+	}
+	out.DP, out.DY0 = need(out.DP, m*z.P), need(out.DY0, m*z.N)
+	out.HP, out.HY0 = need(out.HP, m*dirs.Count*z.P), need(out.HY0, m*dirs.Count*z.N)
+	var res Result
+	if err := res.observe(run, first.sys, first.obj); err != nil {
+		return err
+	}
+	blocks := (dirs.Count + first.l - 1) / first.l
+	var next, done, steps atomic.Int64
+	work := func(w *bend, tell bool) error {
+		w.functionals = solvers.Dual{X: res.Functionals, D: w.walk.fd}
+		for {
+			b := int(next.Add(1)) - 1
+			if b >= blocks {
+				return nil
+			}
+			if err := w.block(ctx, b*w.l, dirs, &res, out); err != nil {
+				return err
+			}
+			count := steps.Add(int64(w.steps + w.walk.steps))
+			w.steps, w.walk.steps = 0, 0
+			if n := done.Add(1); tell && a.Tell != nil {
+				a.Tell(float64(n)/float64(blocks), int(count))
+			}
+		}
+	}
+	var group sync.WaitGroup
+	errs := make([]error, max(1, min(a.Threads, blocks)))
+	for i := 1; i < len(errs); i++ {
+		w := newBend(a.New(), run)
+		group.Go(func() { errs[i] = work(w, false) })
+	}
+	errs[0] = work(first, true)
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	out.Stats = Stats{Sweeps: blocks * m, Steps: int(steps.Load())}
+	return nil
+}
+
+// path keeps the tangents that a walk met: where each step begins, and at each mark. A nil path keeps nothing.
+type path struct {
+	n, d, l int
+	steps   []float64 // [steps][1 + N + 1][L]: ṫ, ẏ, ḣ
+	marks   []float64 // [marks][1 + 2(N + D)][L]: ṫ, left limits, right limits
+}
+
+func newPath(run *solvers.Trajectory, lanes int) *path {
+	z := run.Size()
+	p := &path{n: z.N * lanes, d: z.D * lanes, l: lanes}
+	p.steps = make([]float64, run.Steps()*(2*p.l+p.n))
+	p.marks = make([]float64, run.Marks()*(p.l+2*(p.n+p.d)))
+	return p
+}
+
+func (p *path) step(i int, td, yd, hd []float64) {
+	if p == nil {
+		return
+	}
+	t, y, h := p.stepAt(i)
+	copy(t, td)
+	copy(y, yd)
+	copy(h, hd)
+}
+
+func (p *path) stepAt(i int) (td, yd, hd []float64) {
+	w := 2*p.l + p.n
+	at := p.steps[i*w : (i+1)*w]
+	return at[:p.l], at[p.l : p.l+p.n], at[p.l+p.n:]
+}
+
+func (p *path) mark(k int, td, ymd, dmd, ypd, dpd []float64) {
+	if p == nil {
+		return
+	}
+	m := p.markAt(k)
+	copy(m.T, td)
+	copy(m.Ym, ymd)
+	copy(m.Dm, dmd)
+	copy(m.Yp, ypd)
+	copy(m.Dp, dpd)
+}
+
+func (p *path) markAt(k int) PointTangent {
+	w := p.l + 2*(p.n+p.d)
+	at := p.marks[k*w : (k+1)*w]
+	take := func(n int) []float64 {
+		x := at[:n:n]
+		at = at[n:]
+		return x
+	}
+	return PointTangent{T: take(p.l), Ym: take(p.n), Dm: take(p.d), Yp: take(p.n), Dp: take(p.d)}
+}
+
+// bend walks a trajectory forwards with tangents and backwards with cotangents
+// and their tangents. Its sweep backwards follows that of sweep, line by line.
+type bend struct {
+	sys    solvers.SecondSystem
+	obj    SecondObjectives
+	method solvers.SecondMethod
+	run    *solvers.Trajectory
+	walk   *walk
+	path   *path
+	rates  []solvers.Dual // per step: D and Ḋ of the guard at its end
+
+	l           int
+	instants    []solvers.Instant
+	steps       int
+	functionals solvers.Dual
+	owed        []owedSecond
+
+	step, dense solvers.Step
+	loaded      int
+	mark        solvers.Mark
+	limited     limitedSecond
+	d           solvers.StepTangent
+	pt          Point
+
+	fb             solvers.Dual
+	yb, tb, db     solvers.Dual
+	ym, dm, yo, do solvers.Dual
+	yg, dg         solvers.Dual
+	group          int
+	gy, gt, gq     solvers.Dual
+	w, one         solvers.Dual
+	pb             solvers.Dual
+	dp, dy0        []float64
+	c, g           solvers.StepSecond
+}
+
+// owedSecond is an owed with its tangent.
+type owedSecond struct {
+	end solvers.End
+	h   solvers.Dual
+}
+
+// limitedSecond is a field that is differentiated within limits.
+type limitedSecond struct {
+	solvers.SecondField
+	limits
+}
+
+// Push implements solvers.TangentField.
+func (f *limitedSecond) Push(t float64, y, td, yd, kd []float64) {
+	f.SecondField.Push(f.within(t), y, td, yd, kd)
+}
+
+// PullPush implements solvers.SecondField.
+func (f *limitedSecond) PullPush(t, y, kb, yb, tb solvers.Dual) {
+	x := [1]float64{f.within(t.X[0])}
+	f.SecondField.PullPush(solvers.Dual{X: x[:], D: t.D}, y, kb, yb, tb)
+}
+
+func newBend(wk SecondWorker, run *solvers.Trajectory) *bend {
+	z, l := run.Size(), wk.System.Lanes()
+	f, _ := wk.Objectives.Counts()
+	v := func(n int) solvers.Dual { return solvers.NewDual(n, l) }
+	s := &bend{
+		sys: wk.System, obj: wk.Objectives, method: wk.Method, run: run, l: l, instants: wk.System.Instants(),
+		walk: newWalk(TangentWorker{System: wk.System, Objectives: wk.Objectives, Method: wk.Method}, run), path: newPath(run, l),
+		fb: v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D), yg: v(z.N), dg: v(z.D),
+		gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), one: v(1), pb: v(z.P), dp: make([]float64, z.P), dy0: make([]float64, z.N),
+		rates: make([]solvers.Dual, run.Steps()),
+	}
+	s.one.X[0] = 1
+	s.walk.path, s.walk.dy0 = s.path, make([]float64, z.N*l)
+	s.d = solvers.StepTangent{T1: make([]float64, l), Y1: make([]float64, z.N*l), DQ: make([]float64, z.Q*l)}
+	s.c = solvers.StepSecond{T0: v(1), H: v(1), Y0: v(z.N)}
+	s.g = solvers.StepSecond{T0: v(1), H: v(1), Y0: v(z.N)}
+	return s
+}
+
+// block takes directions first … first+L-1 through all objectives.
+func (s *bend) block(ctx context.Context, first int, dirs Directions, res *Result, out *Products) error {
+	z, l, w := s.run.Size(), s.l, s.walk
+	if w.rates == nil { // nothing moves yet but the ends of steps; what there is to warn of is the gradient's to say
+		w.res = &Result{}
+		w.slopes((&Options{}).grazingLimit())
+	}
+	clear(w.pd)
+	clear(w.dy0)
+	for j := 0; j < l && first+j < dirs.Count; j++ {
+		clear(s.dp)
+		clear(s.dy0)
+		dirs.Write(first+j, s.dp, s.dy0)
+		for i, x := range s.dp {
+			w.pd[i*l+j] = x
+		}
+		for i, x := range s.dy0 {
+			w.dy0[i*l+j] = x
+		}
+	}
+	w.res = res
+	if err := w.along(ctx, z.P+z.N); err != nil {
+		return err
+	}
+	s.slopes()
+	_, m := s.obj.Counts()
+	for o := range m {
+		if err := s.sweep(ctx, o); err != nil {
+			return err
+		}
+		copy(out.DP[o*z.P:(o+1)*z.P], s.pb.X)
+		copy(out.DY0[o*z.N:(o+1)*z.N], s.yb.X)
+		for j := 0; j < l && first+j < dirs.Count; j++ {
+			at := o*dirs.Count + first + j
+			for i := range z.P {
+				out.HP[at*z.P+i] = s.pb.D[i*l+j]
+			}
+			for i := range z.N {
+				out.HY0[at*z.N+i] = s.yb.D[i*l+j]
+			}
+		}
+	}
+	return nil
+}
+
+// enter makes a segment current, with its tangents.
+func (s *bend) enter(d, m, dd []float64) {
+	s.sys.Enter(d, m)
+	s.sys.EnterPush(dd)
+}
+
+// tangentAt makes s.d the tangent of step i.
+func (s *bend) tangentAt(i int) *solvers.StepTangent {
+	s.d.T0, s.d.Y0, s.d.H = s.path.stepAt(i)
+	return &s.d
+}
+
+// field returns the system, within the limits of step i.
+func (s *bend) field(i int, st *solvers.Step) solvers.SecondField {
+	if b, any := limitsOf(s.run, i, st); any {
+		s.limited = limitedSecond{s.sys, b}
+		return &s.limited
+	}
+	return s.sys
+}
+
+// pullGuard makes s.g the cotangents of the end of st from a guard there, weighted by w; the step moves by d.
+func (s *bend) pullGuard(guard int, st *solvers.Step, d *solvers.StepTangent, w solvers.Dual) {
+	s.gy.Clear()
+	s.gt.Clear()
+	t := [1]float64{st.T1}
+	s.sys.GuardPullPush(guard, solvers.Dual{X: t[:], D: d.T1}, solvers.Dual{X: st.Y1, D: d.Y1}, w, s.gy, s.gt)
+	s.g.Y1, s.g.T1, s.g.DQ = s.gy, s.gt, s.gq
+}
+
+// slopes finds the rates of all roots of the run and how they move. What gathers in the system
+// meanwhile is thrown away when a sweep begins.
+func (s *bend) slopes() {
+	held := 0 // the discretes of a step are those behind the last mark before it
+	for i := range s.rates {
+		for held+1 < s.run.Marks() && s.run.After(held+1) < i {
+			held++
+		}
+		e := s.run.End(i)
+		if e.Kind != solvers.EndRoot {
+			continue
+		}
+		if s.rates[i].X == nil {
+			s.rates[i] = solvers.NewDual(1, s.l)
+		}
+		st := &s.step
+		s.run.Load(i, st)
+		d, m := s.run.Held(i)
+		s.enter(d, m, s.path.markAt(held).Dp)
+		field, dot := s.field(i, st), s.tangentAt(i)
+		s.method.Push(field, st, dot)
+		s.pullGuard(e.Index, st, dot, s.one)
+		s.g.WantH = true
+		s.method.PullPush(field, st, dot, &s.g)
+		s.rates[i].Copy(s.g.H)
+	}
+}
+
+// shareSecond makes w the share -h/D of a root and its tangent.
+func shareSecond(w, h, rate solvers.Dual) {
+	mu := share(h.X[0], rate.X[0])
+	w.X[0] = mu
+	for j := range w.D {
+		w.D[j] = share(h.D[j]+float64(mu*rate.D[j]), rate.X[0])
+	}
+}
+
+// sweep goes backwards for objective o; s.pb and s.yb hold the results.
+func (s *bend) sweep(ctx context.Context, o int) error {
+	s.sys.Begin()
+	s.obj.ValuesPullPush(s.functionals, o, s.fb)
+	s.yb.Clear()
+	s.tb.Clear()
+	s.db.Clear()
+	s.loaded, s.group, s.owed = -1, -1, s.owed[:0]
+	mk := s.run.Marks() - 1
+	after, _ := s.run.LoadMark(mk, &s.mark)
+	s.enter(s.mark.Dp, s.mark.Mp, s.path.markAt(mk).Dp)
+	for i := after; ; i-- {
+		for ; mk >= 0 && s.run.After(mk) == i; mk-- {
+			_, left := s.run.LoadMark(mk, &s.mark)
+			if s.mark.Inside {
+				s.inside(i, mk)
+				continue
+			}
+			s.pullMark(mk, left)
+		}
+		if i < 0 {
+			return nil
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		s.cross(i)
+		s.steps++
+	}
+}
+
+// inside transposes what is read at mark k within step i.
+func (s *bend) inside(i, k int) {
+	site, read := siteOf(&s.mark, s.instants, s.obj)
+	if !read {
+		return
+	}
+	if s.loaded != i {
+		s.loaded = i
+		s.run.LoadDense(i, &s.dense)
+	}
+	s.pt = pointOf(&s.mark)
+	dot := s.path.markAt(k)
+	s.yo.Clear()
+	s.w.Clear()
+	s.obj.ObservePullPush(site, &s.pt, &dot, s.fb, s.yo, s.db, s.yo, s.db, s.w)
+	s.method.InterpolatePullPush(s.field(i, &s.dense), &s.dense, s.tangentAt(i), s.mark.Theta, dot.T, s.yo, s.w)
+	if !s.instants[s.mark.Instant].Fixed {
+		s.sys.InstantPullPush(s.mark.Instant, s.w)
+	}
+}
+
+// cross transposes step i.
+func (s *bend) cross(i int) {
+	st, c := &s.step, &s.c
+	e := s.run.Load(i, st)
+	if s.loaded == i {
+		st, s.loaded = &s.dense, -1
+	}
+	if st.H > 0 && len(s.owed) > 0 {
+		s.settle()
+	}
+	c.Y1, c.T1 = s.yb, s.tb
+	q := len(s.gq.X)
+	c.DQ = solvers.Dual{X: s.fb.X[:q], D: s.fb.D[:q*s.l]}
+	c.WantH = e.Kind != solvers.EndFree
+	field, dot := s.field(i, st), s.tangentAt(i)
+	s.method.PullPush(field, st, dot, c)
+	switch e.Kind {
+	case solvers.EndClip:
+		c.T0.X[0] -= c.H.X[0]
+		for j, h := range c.H.D {
+			c.T0.D[j] -= h
+		}
+		if st.H == 0 { // its time was set by the discretes before the group
+			h := solvers.NewDual(1, s.l)
+			h.Copy(c.H)
+			s.owed = append(s.owed, owedSecond{e, h})
+		} else {
+			s.pullClip(e, c.H)
+		}
+	case solvers.EndRoot:
+		shareSecond(s.w, c.H, s.rates[i])
+		s.method.Push(field, st, dot)
+		s.pullGuard(e.Index, st, dot, s.w)
+		s.g.WantH = false
+		s.method.PullPush(field, st, dot, &s.g)
+		c.T0.Add(s.g.T0)
+		c.Y0.Add(s.g.Y0)
+	}
+	s.yb, c.Y0 = c.Y0, s.yb
+	s.tb, c.T0 = c.T0, s.tb
+}
+
+// pullClip transposes the time that e ends a step at, at the present discretes.
+func (s *bend) pullClip(e solvers.End, h solvers.Dual) {
+	in := &s.instants[e.Index]
+	if in.Fixed {
+		return
+	}
+	s.sys.InstantPullPush(e.Index, h)
+	if in.Kind == solvers.InstantEvery && e.Nth > 0 {
+		n := float64(e.Nth)
+		s.w.X[0] = float64(n * h.X[0])
+		for j, x := range h.D {
+			s.w.D[j] = float64(n * x)
+		}
+		s.sys.InstantPullPush(in.Period, s.w)
+	}
+}
+
+// settle pulls what is owed to the discretes now reached.
+func (s *bend) settle() {
+	for _, o := range s.owed {
+		s.pullClip(o.end, o.h)
+	}
+	s.owed = s.owed[:0]
+}
+
+// pullMark transposes mark k, s.mark; left is the mark whose left limits it reads.
+func (s *bend) pullMark(k, left int) {
+	m := &s.mark
+	s.pt = pointOf(m)
+	dot := s.path.markAt(k)
+	site, read := siteOf(m, s.instants, s.obj)
+	observe := func(ymb, dmb solvers.Dual) {
+		s.obj.ObservePullPush(site, &s.pt, &dot, s.fb, ymb, dmb, s.yb, s.db, s.tb)
+	}
+	switch m.Kind {
+	case solvers.MarkFinal:
+		if read {
+			observe(s.yb, s.db)
+		}
+	case solvers.MarkSite:
+		switch {
+		case !read:
+		case left < 0:
+			observe(s.yb, s.db)
+		default:
+			if s.group != left {
+				s.group = left
+				s.yg.Clear()
+				s.dg.Clear()
+			}
+			observe(s.yg, s.dg)
+		}
+	case solvers.MarkFire:
+		if read {
+			s.yo.Clear()
+			s.do.Clear()
+			observe(s.yo, s.do)
+		}
+		s.sys.Leave(s.db)
+		s.enter(m.Dm, m.Mm, dot.Dm)
+		t := [1]float64{m.T}
+		s.sys.AffectPullPush(
+			m.Firing, solvers.Dual{X: t[:], D: dot.T}, solvers.Dual{X: m.Ym, D: dot.Ym}, solvers.Dual{X: m.Dm, D: dot.Dm},
+			s.yb, s.db, s.ym, s.dm, s.tb,
+		)
+		s.yb, s.ym = s.ym, s.yb
+		s.db, s.dm = s.dm, s.db
+		if read {
+			s.yb.Add(s.yo)
+			s.db.Add(s.do)
+		}
+		if s.group == k {
+			s.yb.Add(s.yg)
+			s.db.Add(s.dg)
+			s.group = -1
+		}
+	case solvers.MarkMode, solvers.MarkRemode:
+		s.sys.Leave(s.db)
+		s.enter(m.Dm, m.Mm, dot.Dm)
+	case solvers.MarkStart:
+		if read {
+			observe(s.yb, s.db)
+		}
+		s.settle()
+		s.sys.Leave(s.db)
+		t := [1]float64{m.T}
+		s.sys.StartPullPush(solvers.Dual{X: t[:], D: dot.T}, s.yb, s.db, s.tb)
+		s.sys.InstantPullPush(0, s.tb)
+		s.sys.Finish(s.pb)
+	}
+}

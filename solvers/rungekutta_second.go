@@ -1,0 +1,223 @@
+package solvers
+
+import "math"
+
+// second is the work space of PullPush.
+type second struct {
+	kd    []float64 // [all stages][w·l] tangents of the stages
+	from  *Step     // that kd is of, nil for none
+	dense bool      // rows of further stages are filled, too
+
+	yb, ybd []float64 // [1 + all stages][n], [n·l]: ȳ₁ and the Ȳ_i
+	u, k    Dual      // [w] k̄/h and k̄
+	y, t    Dual      // [n], [1] a stage
+	tb      Dual      // [1]
+
+	seeded   bool
+	seed     []float64 // [all stages][n] Σ β_i(θ) w
+	seedD    []float64 // [all stages][n·l]
+	y0       Dual      // [n] Σ w
+	h, t0    Dual      // [1] what θ = (t* - t)/h adds to h̄ and t̄₀
+	rate     Dual      // [n] Σ β'_i k_i
+	bend     terms     // β''(θ)
+	bendRate []float64 // [n]
+	m        []float64 // [l]
+}
+
+func (r *RungeKutta) readySecond() *second {
+	if r.curve != nil {
+		return r.curve
+	}
+	r.readyPush()
+	n, w, l, total := r.n, r.w, r.l, len(r.a)
+	v := func(n int) []float64 { return make([]float64, n) }
+	r.curve = &second{
+		kd: v(total * w * l), yb: v((1 + total) * n), ybd: v((1 + total) * n * l),
+		u: NewDual(w, l), k: NewDual(w, l), y: Dual{D: v(n * l)}, t: NewDual(1, l), tb: NewDual(1, l),
+		seed: v(total * n), seedD: v(total * n * l), y0: NewDual(n, l), h: NewDual(1, l), t0: NewDual(1, l),
+		rate: NewDual(n, l), bend: terms{row: r.dps, c: v(len(r.dps))}, bendRate: v(n), m: v(l),
+	}
+	return r.curve
+}
+
+// stages fills kd: the tangents of the stages of s, and of those of its dense output if they are wanted.
+func (g *second) stages(r *RungeKutta, f TangentField, s *Step, d *StepTangent, dense bool) {
+	if g.from != s {
+		g.from, g.dense = s, false
+		for i, live := range r.live {
+			if live {
+				r.tangent(f, s, d, i, g.kd)
+			}
+		}
+	}
+	if dense && !g.dense {
+		g.dense = true
+		for i := range r.a {
+			if i >= r.info.Stages || !r.live[i] {
+				r.tangent(f, s, d, i, g.kd)
+			}
+		}
+	}
+}
+
+// PullPush differentiates Pull. With u_i = b_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j, so that k̄_i = h u_i,
+//
+//	k̄̇_i = h u̇_i + ḣ u_i,   u̇_i = b_i ȳ̇₁ + Σ_{j>i} a_ji Ȳ̇_j,
+//	(Ȳ̇_i, τ̇_i, p̄̇) += the tangent of the field's transpose along (ṫ₀ + c_i ḣ, Ẏ_i, k̄̇_i, ṗ),
+//	h̄̇ = t̄̇₁ + Σ_i (k̇_i·u_i + k_i·u̇_i + c_i τ̇_i),
+//
+// and all that is linear for the tangents as for the cotangents. Only a step whose end was chosen has an ḣ.
+func (r *RungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
+	g := r.readySecond()
+	n, w, l := r.n, r.w, r.l
+	at, sum, seeded := r.at, &r.sum, g.seeded
+	if seeded {
+		at, sum = r.dense.at, &r.dense.sum
+	}
+	g.stages(r, f, s, d, seeded)
+	g.from, g.seeded = nil, false
+	copy(g.yb[:n], c.Y1.X)
+	copy(g.ybd[:n*l], c.Y1.D)
+	c.T0.Copy(c.T1)
+	c.H.Copy(c.T1)
+	if seeded {
+		c.T0.Add(g.t0)
+		c.H.Add(g.h)
+	}
+	moves := false
+	for _, h := range d.H {
+		moves = moves || h != 0
+	}
+	for i := len(at) - 1; i >= 0; i-- {
+		if !seeded && !r.live[i] {
+			continue
+		}
+		base, baseD := r.zero[:n], r.zero[:n*l]
+		if seeded {
+			base, baseD = g.seed[i*n:(i+1)*n], g.seedD[i*n*l:(i+1)*n*l]
+		}
+		at[i].combine(g.u.X[:n], base, 1, g.yb, n)
+		at[i].combine(g.u.D[:n*l], baseD, 1, g.ybd, n*l)
+		b := 0.0
+		if t := &at[i]; len(t.row) > 0 && t.row[0] == 0 {
+			b = t.c[0]
+		}
+		for j, v := range c.DQ.X {
+			g.u.X[n+j] = float64(b * v)
+		}
+		for j, v := range c.DQ.D {
+			g.u.D[n*l+j] = float64(b * v)
+		}
+		k, kd := s.K[i*w:(i+1)*w], g.kd[i*w*l:(i+1)*w*l]
+		if c.WantH {
+			for j, v := range k {
+				c.H.X[0] = math.FMA(v, g.u.X[j], c.H.X[0])
+			}
+			inner(c.H.D, k, g.u.D)
+			inner(c.H.D, g.u.X, kd)
+		}
+		for j, v := range g.u.X {
+			g.k.X[j] = float64(s.H * v)
+		}
+		for j, v := range g.u.D {
+			g.k.D[j] = float64(s.H * v)
+		}
+		if moves {
+			for j, v := range g.u.X {
+				row := g.k.D[j*l : (j+1)*l]
+				for m, h := range d.H {
+					row[m] = math.FMA(h, v, row[m])
+				}
+			}
+		}
+		g.t.X[0] = r.time(s, i)
+		for m, h := range d.H {
+			g.t.D[m] = math.FMA(r.c[i], h, d.T0[m])
+		}
+		g.y.X = r.value(s, i)
+		yd := d.Y0
+		if len(r.a[i].c) > 0 {
+			yd = g.y.D
+			r.a[i].combine(yd, d.Y0, s.H, g.kd, w*l)
+			r.lengthen(yd, &r.a[i], d.H, s.K, n)
+		}
+		f.PullPush(
+			g.t, Dual{g.y.X, yd}, g.k,
+			Dual{g.yb[(1+i)*n : (2+i)*n], g.ybd[(1+i)*n*l : (2+i)*n*l]}, g.tb,
+		)
+		c.T0.Add(g.tb)
+		if c.WantH && r.c[i] != 0 {
+			c.H.X[0] = math.FMA(r.c[i], g.tb.X[0], c.H.X[0])
+			for m, tau := range g.tb.D {
+				c.H.D[m] = math.FMA(r.c[i], tau, c.H.D[m])
+			}
+		}
+	}
+	sum.combine(c.Y0.X, c.Y1.X, 1, g.yb, n)
+	sum.combine(c.Y0.D, c.Y1.D, 1, g.ybd, n*l)
+	if seeded {
+		c.Y0.Add(g.y0)
+	}
+}
+
+// InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush. θ moves by
+// θ̇ = (ṫ* - ṫ₀ - θ ḣ)/h, so the seeds Σ β_i(θ) w by Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output by
+// Σ (β'_i k̇_i + β”_i θ̇ k_i).
+func (r *RungeKutta) InterpolatePullPush(f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual) {
+	g := r.readySecond()
+	n, l := r.n, r.l
+	r.extend(f, s)
+	r.weigh(theta)
+	if r.dense.at == nil {
+		r.transposeDense()
+	}
+	g.stages(r, f, s, d, true)
+	if !g.seeded {
+		g.seeded = true
+		clear(g.seed)
+		clear(g.seedD)
+		for _, v := range []Dual{g.y0, g.h, g.t0} {
+			v.Clear()
+		}
+	}
+	thetad := g.m
+	for m := range thetad {
+		thetad[m] = math.FMA(-theta, d.H[m], td[m]-d.T0[m]) / s.H
+	}
+	for j, i := range r.dps {
+		beta, drift := r.theta.c[j], r.dense.drift.c[j]
+		seed, seedD := g.seed[i*n:(i+1)*n], g.seedD[i*n*l:(i+1)*n*l]
+		for e, v := range w.X {
+			seed[e] = math.FMA(beta, v, seed[e])
+			for m, dot := range thetad {
+				at := e*l + m
+				seedD[at] = math.FMA(beta, w.D[at], math.FMA(float64(drift*dot), v, seedD[at]))
+			}
+		}
+	}
+	g.y0.Add(w)
+	for j, p := range r.beta {
+		v := 0.0
+		for k := len(p) - 1; k >= 1; k-- {
+			v = math.FMA(v, theta, float64(float64((k+1)*k)*p[k]))
+		}
+		g.bend.c[j] = v
+	}
+	drift := &r.dense.drift
+	drift.combine(g.rate.X, r.zero, 1, s.K, r.w)
+	drift.combine(g.rate.D, r.zero, 1, g.kd, r.w*l)
+	g.bend.combine(g.bendRate, r.zero, 1, s.K, r.w)
+	for e, v := range g.rate.X {
+		move := float64(v * w.X[e])
+		tb.X[0] += move
+		g.t0.X[0] -= move
+		g.h.X[0] = math.FMA(-theta, move, g.h.X[0])
+		for m, dot := range thetad {
+			rated := math.FMA(g.bendRate[e], dot, g.rate.D[e*l+m])
+			moved := math.FMA(rated, w.X[e], float64(v*w.D[e*l+m]))
+			tb.D[m] += moved
+			g.t0.D[m] -= moved
+			g.h.D[m] -= math.FMA(dot, move, float64(theta*moved))
+		}
+	}
+}

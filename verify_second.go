@@ -1,0 +1,198 @@
+package odes
+
+import (
+	"context"
+	"math"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/tape"
+)
+
+// The spacings, in moves that change params by about their own size, of the differences by which second derivatives are
+// computed again. What the two disagree in is what their truncation and rounding leave open.
+const (
+	wide   = 0x1p-8
+	narrow = 0x1p-10
+)
+
+// analytic is a run, and those of its experiments, as a function of a move along a direction.
+type analytic struct {
+	along *along
+	run   *sens.Analytic
+	parts []*analytic
+}
+
+func (a *along) analytic(ctx context.Context) (*analytic, error) {
+	f, err := a.method.Analytic(ctx, a.record)
+	if err != nil {
+		return nil, a.run.model.failed(err, a.worker, a.run.method(0))
+	}
+	out := &analytic{along: a, run: f}
+	for i, p := range a.parts {
+		part, err := p.analytic(ctx)
+		if err != nil {
+			return nil, a.run.model.experiments[i].wrap(err)
+		}
+		out.parts = append(out.parts, part)
+	}
+	return out, nil
+}
+
+// at returns the objectives after the move z·v, v being laid out like a row of the gradient. Params that follow
+// others and totals are computed again, not extrapolated.
+func (f *analytic) at(ctx context.Context, variables []Variable, v []float64, z complex128) ([]complex128, error) {
+	r := f.along.run
+	m := r.model
+	p := make([]complex128, m.layout.nP)
+	for i, x := range r.point.p {
+		p[i] = complex(x, 0)
+	}
+	dy0 := make([]complex128, m.layout.nY)
+	moves := map[string][]complex128{}
+	for _, x := range variables {
+		to, name := p, "p."+x.Name
+		if x.Initial {
+			to, name = dy0, "y."+x.Name
+		}
+		at := m.part(name).offset
+		for k := range x.Size() {
+			dz := elem.CMul(z, complex(v[x.Offset+k], 0))
+			to[at+k] += dz
+			if !x.Initial {
+				moves[x.Name] = append(moves[x.Name], dz)
+			}
+		}
+	}
+	for _, d := range m.compiled.Defaults { // after what they use
+		if r.point.cutP[d.Param] {
+			continue
+		}
+		e := tape.NewEvaluator[complex128](d.Tape)
+		for _, in := range d.Tape.Inputs {
+			copy(e.Input(in.Name), p[m.part(in.Name).offset:])
+		}
+		e.Run()
+		at, own := m.part("p."+d.Param.Name), moves[d.Param.Name]
+		value := e.Output("p." + d.Param.Name)
+		for i := range at.len {
+			if !r.point.follows(d.Param, i) {
+				continue
+			}
+			p[at.offset+i] = value[min(i, len(value)-1)]
+			if own != nil {
+				p[at.offset+i] += own[i]
+			}
+		}
+	}
+	for _, t := range m.checked.Totals {
+		if len(f.parts) > 0 {
+			p[m.part("p."+t.Name).offset] = 0
+		}
+	}
+	for i, part := range f.parts {
+		psi, err := part.at(ctx, variables, v, z)
+		if err != nil {
+			return nil, m.experiments[i].wrap(err)
+		}
+		for k, t := range m.checked.Totals {
+			p[m.part("p."+t.Name).offset] += psi[k]
+		}
+	}
+	active := make([]complex128, r.plan.width)
+	for name, column := range r.plan.columns {
+		copy(active[column.offset:column.offset+column.len], p[m.part(name).offset:])
+	}
+	psi, err := f.run.At(ctx, active, dy0)
+	if err != nil {
+		return nil, m.failed(err, f.along.worker, r.method(0))
+	}
+	return psi, nil
+}
+
+// curvatures returns the second derivatives of the objectives along v, and how far each may be off.
+func (f *analytic) curvatures(ctx context.Context, variables []Variable, v []float64) (value, doubt []float64, err error) {
+	move := func(z complex128) ([]complex128, error) { return f.at(ctx, variables, v, z) }
+	coarse, err := sens.Curvature(move, wide)
+	if err != nil {
+		return nil, nil, err
+	}
+	if value, err = sens.Curvature(move, narrow); err != nil {
+		return nil, nil, err
+	}
+	doubt = make([]float64, len(value))
+	for i, x := range value {
+		doubt[i] = math.Abs(x - coarse[i])
+	}
+	return value, doubt, nil
+}
+
+// verifyCurvature compares second derivatives along directions with differences over repetitions of the run: of Hessians along random
+// ones, of products along the one that they are with.
+func (a *along) verifyCurvature(ctx context.Context, how VerifyOptions, s *Sensitivities, out *Verification) error {
+	if s.Hessian == nil && s.Products == nil {
+		return nil
+	}
+	out.Curvature = true
+	f, err := a.analytic(ctx)
+	if err != nil {
+		return err
+	}
+	c := s.Columns
+	// compare sets what row(i, j), row j of the Hessian of value i times v, makes of v against differences.
+	compare := func(v []float64, row func(i, j int) float64) error {
+		want, doubt, err := f.curvatures(ctx, s.Variables, v)
+		if err != nil {
+			return err
+		}
+		for i := range out.Objectives {
+			o := &out.Objectives[i]
+			sum, size := 0.0, o.nothing()
+			for j, x := range v {
+				term := float64(x * row(i, j))
+				sum += term
+				size = max(size, math.Abs(term))
+			}
+			o.Curvature = worse(o.Curvature, math.Abs(sum-want[i]), size)
+			o.CurvatureNoise = worse(o.CurvatureNoise, doubt[i], size)
+		}
+		return nil
+	}
+	random := elem.NewRand(how.Seed)
+	for range min(how.Directions, 2) {
+		if s.Hessian == nil {
+			break
+		}
+		v := make([]float64, c)
+		for _, x := range s.Variables {
+			for k := range x.Size() {
+				v[x.Offset+k] = float64(random.Norm() * a.run.model.sizeOf(a.run.point, x, k))
+			}
+		}
+		if err := compare(v, func(i, j int) float64 {
+			sum := 0.0
+			for k, h := range s.Second(i)[j*c : (j+1)*c] {
+				sum = math.FMA(h, v[k], sum)
+			}
+			return sum
+		}); err != nil {
+			return err
+		}
+	}
+	if s.Products == nil {
+		return nil
+	}
+	return compare(s.Direction, func(i, j int) float64 { return s.Products[i*c+j] })
+}
+
+// judgeCurvature lets second derivatives change the outcome of the first ones.
+func (v *Verdict) judgeCurvature(tolerance float64) {
+	slack := float64(20 * v.CurvatureNoise)
+	switch {
+	case v.Curvature <= max(tolerance, min(slack, digits)):
+	case v.Curvature <= slack:
+		v.Outcome = "undecided"
+	default:
+		v.Outcome = "wrong"
+	}
+}

@@ -1,0 +1,244 @@
+package odes
+
+import (
+	"math"
+
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
+
+// secondWorker is a worker with tangents that differentiates transposes as
+// well: the solvers' SecondSystem and its SecondObjectives. Cotangents have one lane, their tangents all of them.
+type secondWorker struct {
+	*worker
+	second stages[*call]
+
+	p, d        solvers.Dual // accumulators
+	rho, times  solvers.Dual // seeds, zero between calls
+	psi         solvers.Dual
+	functionals solvers.Dual // scratch
+	masked      solvers.Dual // scratch
+	cutY        solvers.Dual // scratch
+	someCut     bool
+	fresh       int // version that the hoisted work belongs to
+}
+
+func (r *run) secondWorker(k *kit) *secondWorker {
+	w := &secondWorker{worker: r.worker(k)}
+	calls, _ := transform(k.second, func(p *program) (*call, error) { return p.call(), nil })
+	w.second = *calls
+	l, c := r.model.layout, r.model.compiled
+	dual := func(n int) solvers.Dual { return solvers.NewDual(n, k.lanes) }
+	w.p, w.d = dual(k.plan.width), dual(l.nD)
+	w.rho, w.times, w.psi = dual(len(c.GuardList)), dual(len(c.InstantList)), dual(l.objectives)
+	w.functionals, w.masked, w.cutY = dual(l.nF), dual(l.nF), dual(l.nY)
+	w.pulls(vecP, w.p)
+	w.pulls(vecD, w.d)
+	for _, cut := range w.cut {
+		w.someCut = w.someCut || cut
+	}
+	return w
+}
+
+// moves binds a vector that is read, and its tangents.
+func (w *secondWorker) moves(vec vector, x solvers.Dual) {
+	w.in[primal][vec], w.in[tangent][vec] = x.X, x.D
+}
+
+// seeds binds cotangents that are read, and their tangents.
+func (w *secondWorker) seeds(vec vector, x solvers.Dual) {
+	w.in[cotangent][vec], w.in[bent][vec] = x.X, x.D
+}
+
+// pulls binds cotangents that are written, and their tangents.
+func (w *secondWorker) pulls(vec vector, x solvers.Dual) {
+	w.out[cotangent][vec], w.out[bent][vec] = x.X, x.D
+}
+
+// at sets the time, and binds its tangents.
+func (w *secondWorker) at(t solvers.Dual) {
+	w.t[0] = t.X[0]
+	w.in[tangent][vecT] = t.D
+}
+
+// Begin implements solvers.SecondSystem.
+func (w *secondWorker) Begin() {
+	w.refresh()
+	if w.version != w.fresh {
+		w.fresh = w.version
+		_, _ = transform(&w.second, func(c *call) (struct{}, error) {
+			if c != nil {
+				c.machine.Refresh()
+			}
+			return struct{}{}, nil
+		})
+	}
+	w.p.Clear()
+	w.d.Clear()
+}
+
+// PullPush implements solvers.SecondField.
+func (w *secondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
+	rates := w.second.rates
+	if rates == nil {
+		yb.Clear()
+		tb.Clear()
+		return
+	}
+	w.at(t)
+	w.moves(vecY, y)
+	w.seeds(vecK, kb)
+	w.pulls(vecY, yb)
+	w.pulls(vecT, tb)
+	for _, v := range []struct {
+		vec vector
+		x   solvers.Dual
+	}{{vecY, yb}, {vecT, tb}} {
+		if !rates.covers(cotangent, v.vec, len(v.x.X)) {
+			clear(v.x.X)
+		}
+		if !rates.covers(bent, v.vec, len(v.x.D)) {
+			clear(v.x.D)
+		}
+	}
+	rates.again(&w.in, &w.out)
+}
+
+// Leave implements solvers.SecondSystem.
+func (w *secondWorker) Leave(db solvers.Dual) {
+	db.Add(w.d)
+	w.d.Clear()
+}
+
+// GuardPullPush implements solvers.SecondSystem.
+func (w *secondWorker) GuardPullPush(i int, t, y, wt, yb, tb solvers.Dual) {
+	if w.second.guards == nil {
+		return
+	}
+	w.at(t)
+	w.moves(vecY, y)
+	w.pulls(vecY, yb)
+	w.pulls(vecT, tb)
+	w.seeded(w.second.guards, vecRho, w.rho, i, wt)
+}
+
+// seeded runs c with wt as the cotangent of element i of a vector.
+func (w *secondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt solvers.Dual) {
+	seeds.X[i] = wt.X[0]
+	copy(seeds.D[i*w.lanes:], wt.D[:w.lanes])
+	w.seeds(vec, seeds)
+	c.run(&w.in, &w.out)
+	seeds.Clear()
+}
+
+// InstantPullPush implements solvers.SecondSystem.
+func (w *secondWorker) InstantPullPush(i int, wt solvers.Dual) {
+	if w.second.instants != nil {
+		w.seeded(w.second.instants, vecTimes, w.times, i, wt)
+	}
+}
+
+// AffectPullPush implements solvers.SecondSystem.
+func (w *secondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb, dmb, tb solvers.Dual) {
+	ymb.Copy(ypb)
+	dmb.Copy(dpb)
+	if body := w.value.affects[f.Event]; body != nil {
+		clearTargets(body.program, ymb.X, dmb.X, 1)
+		clearTargets(body.program, ymb.D, dmb.D, w.lanes)
+	}
+	body := w.second.affects[f.Event]
+	if body == nil {
+		return
+	}
+	in, out := w.in, w.out
+	w.fire(f, eventElems(w.model.checked.Events[f.Event]))
+	w.at(t)
+	w.moves(vecY, ym)
+	w.moves(vecD, dm)
+	w.seeds(vecY, ypb)
+	w.seeds(vecD, dpb)
+	w.pulls(vecY, ymb)
+	w.pulls(vecD, dmb)
+	w.pulls(vecT, tb)
+	body.run(&w.in, &w.out)
+	w.in, w.out = in, out
+}
+
+// StartPullPush implements solvers.SecondSystem.
+func (w *secondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
+	if w.second.start == nil {
+		return
+	}
+	if w.someCut { // parameters do not reach these
+		w.cutY.Copy(yb)
+		yb = w.cutY
+		for i, cut := range w.cut {
+			if cut {
+				yb.X[i] = 0
+				clear(yb.D[i*w.lanes : (i+1)*w.lanes])
+			}
+		}
+	}
+	w.at(t0)
+	w.seeds(vecY, yb)
+	w.seeds(vecD, db)
+	w.pulls(vecT, tb)
+	w.second.start.run(&w.in, &w.out)
+}
+
+// Finish implements solvers.SecondSystem.
+func (w *secondWorker) Finish(pb solvers.Dual) { pb.Copy(w.p) }
+
+// ValuesPullPush implements sens.SecondObjectives.
+func (w *secondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
+	fb.Clear()
+	if w.second.objective == nil {
+		return
+	}
+	w.functionals.Copy(f)
+	for i, x := range f.X { // an objective without a value must not spoil the others
+		if math.IsNaN(x) {
+			w.functionals.X[i] = 0
+			clear(w.functionals.D[i*w.lanes : (i+1)*w.lanes])
+		}
+	}
+	w.moves(vecF, w.functionals)
+	w.pulls(vecF, fb)
+	one := solvers.NewDual(1, w.lanes)
+	one.X[0] = 1
+	w.seeded(w.second.objective, vecPsi, w.psi, w.rows[o], one)
+}
+
+// ObservePullPush implements sens.SecondObjectives.
+func (w *secondWorker) ObservePullPush(s sens.Site, pt *sens.Point, dot *sens.PointTangent, fb, ymb, dmb, ypb, dpb, tb solvers.Dual) {
+	c := site(&w.second, w.model.compiled, s)
+	if c == nil {
+		return
+	}
+	if s.Kind == sens.SiteEvent && w.model.someNth {
+		w.masked.Copy(fb)
+		fb = w.masked
+		for k := range w.model.compiled.Functionals {
+			if f := &w.model.compiled.Functionals[k]; !w.worker.reads(k, s) {
+				from, to := f.Offset, f.Offset+f.Shape.Size()
+				clear(fb.X[from:to])
+				clear(fb.D[from*w.lanes : to*w.lanes])
+			}
+		}
+	}
+	in, out := w.in, w.out
+	w.enterSite(s, pt)
+	w.at(solvers.Dual{X: w.t[:], D: dot.T})
+	w.moves(vecY, solvers.Dual{X: pt.Yp, D: dot.Yp})
+	w.moves(vecYm, solvers.Dual{X: pt.Ym, D: dot.Ym})
+	w.moves(vecD, solvers.Dual{X: pt.Dp, D: dot.Dp})
+	w.moves(vecDm, solvers.Dual{X: pt.Dm, D: dot.Dm})
+	w.seeds(vecF, fb)
+	w.pulls(vecY, ypb)
+	w.pulls(vecYm, ymb)
+	w.pulls(vecD, dpb)
+	w.pulls(vecDm, dmb)
+	w.pulls(vecT, tb)
+	c.run(&w.in, &w.out)
+	w.in, w.out = in, out
+}
