@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"image/color"
+	"math"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -53,12 +54,32 @@ func (c canvas) title(text string, top vg.Length) vg.Length {
 }
 
 func (l *Lines) draw(c canvas) error {
-	return l.drawIn(c, l.inkMargin(c), true)
+	return l.drawIn(c, l.inkMargin(c), true, true)
+}
+
+// inkSpans are spans with some room between curves and the frame.
+func (l *Lines) inkSpans() (x, y span, ok bool) {
+	if x, y, ok = l.spans(); !ok || l.turns() {
+		return x, y, ok
+	}
+	const room = 0.03
+	if l.Y.Log {
+		f := math.Pow(y.hi/y.lo, room)
+		return x, span{y.lo / f, y.hi * f}, true
+	}
+	d := room * (y.hi - y.lo)
+	if y.lo != 0 {
+		y.lo -= d
+	}
+	if y.hi != 0 {
+		y.hi += d
+	}
+	return x, y, true
 }
 
 // inkMargin returns the room that the labels of the upright axis need.
 func (l *Lines) inkMargin(c canvas) vg.Length {
-	_, y, ok := l.spans()
+	_, y, ok := l.inkSpans()
 	if !ok {
 		return 0
 	}
@@ -74,16 +95,17 @@ func (l *Lines) upright(y span, c canvas) []tick {
 	return y.ticks(l.Y, max(2, int((c.Max.Y-c.Min.Y)/38)))
 }
 
-// drawIn draws with a left margin of the given width; foot tells whether the level axis is named.
-func (l *Lines) drawIn(c canvas, left vg.Length, foot bool) error {
+// drawIn draws with a left margin of the given width; foot tells whether the
+// level axis is named, explain whether the legend names the marks.
+func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 	top := c.Max.Y
 	top = c.title(l.Title, top)
-	x, y, ok := l.spans()
+	x, y, ok := l.inkSpans()
 	if !ok {
 		c.FillText(c.style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
 		return nil
 	}
-	top = l.key(c, c.Min.X, top)
+	top = l.key(c, c.Min.X, top, explain)
 	bottom := c.Min.Y + lineHeight + tickLength
 	name := l.X.title()
 	if l.X.Log {
@@ -244,7 +266,11 @@ func (l *Lines) stroke(c canvas, i int, k Curve, at func(x, y float64) vg.Point)
 		for j := r[0]; j < r[1]; j++ {
 			p := at(k.X[j], k.Y[j])
 			if k.Dots || r[1]-r[0] == 1 {
-				c.DrawGlyph(draw.GlyphStyle{Color: ls.Color, Radius: 1.6, Shape: draw.CircleGlyph{}}, p)
+				radius := vg.Length(1.6)
+				if k.few() {
+					radius = 2.6
+				}
+				c.DrawGlyph(draw.GlyphStyle{Color: ls.Color, Radius: radius, Shape: draw.CircleGlyph{}}, p)
 				continue
 			}
 			if n := len(points); n > 0 { // what differs by less than a hair makes files large and lines rough
@@ -282,8 +308,9 @@ func (l *Lines) fillBand(c canvas, b Band, at func(x, y float64) vg.Point) {
 	flush()
 }
 
-// key writes the name of the upright axis and the legend, in as many lines as they need, and returns what is below.
-func (l *Lines) key(c canvas, left, top vg.Length) vg.Length {
+// key writes the name of the upright axis and the legend, in as many lines as they
+// need, with marks or without, and returns what is below.
+func (l *Lines) key(c canvas, left, top vg.Length, marks bool) vg.Length {
 	const gap = 12
 	x := left
 	used := false
@@ -354,6 +381,9 @@ func (l *Lines) key(c canvas, left, top vg.Length) vg.Length {
 	}
 	names, _ := markNames(l.Marks)
 	for i, n := range names {
+		if !marks {
+			break
+		}
 		entry(n, 2, func(x0, x1, y vg.Length) { c.StrokeLine2(c.markStyle(i), (x0+x1)/2, y-5, (x0+x1)/2, y+5) })
 	}
 	if !used {
@@ -427,7 +457,7 @@ func (s *Stack) draw(c canvas) error {
 			next, is := s.Panels[i+1].(*Lines)
 			foot = !is || next.X != l.X
 		}
-		if err := l.drawIn(tiles[i], margin, foot); err != nil {
+		if err := l.drawIn(tiles[i], margin, foot, i == 0 || !marksAlike(s.Panels[i-1], l)); err != nil {
 			return err
 		}
 	}

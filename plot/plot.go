@@ -129,6 +129,13 @@ type Stack struct {
 	Panels []Picture
 }
 
+// marksAlike tells whether two panels share their level axis and its marks, so that one legend will do.
+func marksAlike(a, b Picture) bool {
+	x, ok1 := a.(*Lines)
+	y, ok2 := b.(*Lines)
+	return ok1 && ok2 && x.X == y.X && slices.Equal(x.Marks, y.Marks)
+}
+
 // drawable bounds what is drawn: beyond it differences of two numbers overflow.
 const drawable = 1e300
 

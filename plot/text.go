@@ -40,7 +40,8 @@ type page struct {
 	w *bufio.Writer
 	Terminal
 	stacked bool
-	margin  int // least width of the labels left of the axis
+	margin  int  // least width of the labels left of the axis
+	silent  bool // the legend of a panel below names the marks
 }
 
 func (p *page) height() int {
@@ -176,6 +177,7 @@ func (s *Stack) text(p *page) {
 		if i > 0 {
 			p.line("")
 		}
+		inner.silent = i+1 < len(s.Panels) && marksAlike(panel, s.Panels[i+1])
 		panel.text(&inner)
 	}
 }

@@ -413,6 +413,9 @@ func (g *panel) legend(p *page) {
 	}
 	names, at := markNames(g.l.Marks)
 	for _, n := range names {
+		if p.silent {
+			break
+		}
 		var where []string
 		for k, x := range at[n] {
 			if k == maxPlaces && len(at[n]) > maxPlaces+1 {

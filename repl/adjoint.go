@@ -52,7 +52,7 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 	i := m.Info()
 	stack := &plot.Stack{}
 	for o, value := range c.Objectives {
-		if o == 6 {
+		if o == mostGoals {
 			break
 		}
 		var names []string
@@ -81,6 +81,9 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 			return nil, fmt.Errorf("the model has none of the states %s", strings.Join(states, ", "))
 		}
 		stack.Panels = append(stack.Panels, together(i, "", names, lists).Panels...)
+	}
+	if first := firstOf(goal, len(c.Objectives)); first != "" {
+		goal = first
 	}
 	stack.Title = fmt.Sprintf("adjoint states of %s: what it changes by when a state is moved at %s", goal, i.Time)
 	return stack, nil

@@ -136,7 +136,7 @@ func settingKey(target string) (string, bool) {
 func (s *Session) overlay(ctx context.Context, list []variant, expressions []string, fine bool) (plot.Picture, error) {
 	points := 2 * s.width()
 	if fine {
-		points = 600
+		points = PointsInFiles
 	}
 	stack := &plot.Stack{}
 	for _, e := range expressions {

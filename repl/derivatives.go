@@ -40,9 +40,9 @@ func derivative(text string) (of, by string, ok bool) {
 }
 
 // derivatives draws what an objective depends on, or the sensitivity of something that changes in time.
-func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string) (plot.Picture, error) {
+func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string, points int) (plot.Picture, error) {
 	if e, text := s.course(m, of); text != "" && by != "" {
-		if p, err := s.overTime(ctx, of, e, text, by); err == nil || odes.Interrupted(err) {
+		if p, err := s.overTime(ctx, of, e, text, by, points); err == nil || odes.Interrupted(err) {
 			return p, err
 		} // by an array, for example: as below
 	}
@@ -51,7 +51,7 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string)
 		if !hasCode(err, codeTrajectory) {
 			return nil, err
 		}
-		return s.overTimeEverywhere(ctx, m, of, by)
+		return s.overTimeEverywhere(ctx, m, of, by, points)
 	}
 	opts := s.options()
 	opts.Of = names
@@ -68,9 +68,9 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string)
 		return array(res, res.Variables[0], of, unit), nil
 	}
 	rename(res.Values, of)
-	stack := &plot.Stack{}
+	stack := &plot.Stack{Title: firstOf(of, len(res.Values))}
 	for i := range res.Values {
-		if i == 6 {
+		if i == mostGoals {
 			break
 		}
 		b, err := s.tornado(ctx, m, res, i)
@@ -80,6 +80,17 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string)
 		stack.Panels = append(stack.Panels, b)
 	}
 	return stack, nil
+}
+
+// mostGoals are the objectives of an array that are drawn.
+const mostGoals = 6
+
+// firstOf says that not all of n objectives are drawn.
+func firstOf(name string, n int) string {
+	if n <= mostGoals {
+		return ""
+	}
+	return fmt.Sprintf("the first %d of %d elements of %s", mostGoals, n, name)
 }
 
 // array draws the derivatives by one variable in its shape.
@@ -249,12 +260,16 @@ func (s *Session) course(m *odes.Model, name string) (e, pattern string) {
 	return "", ""
 }
 
-const timesOfSensitivity = 60
+// Times that sensitivities are drawn at: each is an objective of its own.
+const (
+	timesOnScreen = 60
+	timesInFiles  = 240
+)
 
 // overTime draws how the sensitivity of e changes in time: pattern makes an
 // objective of a time and e, name is what it is called.
-func (s *Session) overTime(ctx context.Context, name, e, pattern, by string) (plot.Picture, error) {
-	list, err := s.sensitivities(ctx, name, e, pattern, by)
+func (s *Session) overTime(ctx context.Context, name, e, pattern, by string, points int) (plot.Picture, error) {
+	list, err := s.sensitivities(ctx, name, e, pattern, by, points)
 	if err != nil {
 		return nil, err
 	}
@@ -262,7 +277,7 @@ func (s *Session) overTime(ctx context.Context, name, e, pattern, by string) (pl
 }
 
 // overTimeEverywhere does so in all runs that a picture shows.
-func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by string) (plot.Picture, error) {
+func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (plot.Picture, error) {
 	names, _ := s.runs(m)
 	lists := make([][]*curves, len(names))
 	for k, name := range names {
@@ -273,7 +288,7 @@ func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by s
 			}
 		}
 		err := s.inside(name, func() (err error) {
-			lists[k], err = s.sensitivities(ctx, e, e, "sum_at([%s], %s)", by)
+			lists[k], err = s.sensitivities(ctx, e, e, "sum_at([%s], %s)", by, points)
 			return err
 		})
 		if err != nil {
@@ -284,7 +299,7 @@ func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by s
 }
 
 // sensitivities are those of e over time; there is one at least.
-func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string) ([]*curves, error) {
+func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string, points int) ([]*curves, error) {
 	c, err := s.curve(ctx, e, 2)
 	if err != nil {
 		return nil, err
@@ -296,7 +311,11 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 		return nil, errors.New("the run has no length")
 	}
 	m := c.model
-	times := between(c.T[0], c.T[len(c.T)-1], timesOfSensitivity)
+	count := timesOnScreen
+	if points >= PointsInFiles {
+		count = timesInFiles
+	}
+	times := between(c.T[0], c.T[len(c.T)-1], count)
 	if span := c.T[len(c.T)-1] - c.T[0]; len(c.Events) <= 20 { // what happens just before and after an event
 		for _, ev := range c.Events {
 			for _, t := range []float64{ev.T - 1e-6*span, ev.T + 1e-6*span} {
@@ -331,6 +350,16 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 	if err != nil {
 		return nil, err
 	}
+	values, err := s.valuesOf(ctx, m, res.Variables)
+	if err != nil {
+		return nil, err
+	}
+	top := 0.0 // what is less than rounding of e does not move it
+	for _, y := range c.Values {
+		if a := math.Abs(y); !math.IsInf(a, 0) {
+			top = max(top, a)
+		}
+	}
 	var list []*curves
 	for _, v := range res.Variables {
 		if v.Size() > mostLines {
@@ -351,7 +380,7 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 					d.T, d.Values = append(d.T, t), append(d.Values, math.NaN())
 				}
 				x := res.Derivative(r, v)[k]
-				moves = moves || x != 0
+				moves = moves || x != 0 && !(math.Abs(x*values[v.String()][k]) <= 1e-13*top && values[v.String()][k] != 0)
 				d.T, d.Values = append(d.T, t), append(d.Values, x)
 			}
 			if moves || by != "" {

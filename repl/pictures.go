@@ -47,11 +47,14 @@ func (s *Session) deliver(w io.Writer, p plot.Picture, path string) error {
 	return nil
 }
 
+// PointsInFiles make a curve smooth on paper.
+const PointsInFiles = 600
+
 func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
 	rest, path := cutOutput(rest)
 	points := 2 * s.width()
 	if path != "" {
-		points = 600
+		points = PointsInFiles
 	}
 	p, err := s.Picture(ctx, rest, points)
 	if err != nil {
@@ -102,7 +105,7 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 		return s.outputs(ctx, m, points)
 	}
 	if of, by, ok := derivative(what); ok && !s.moving(m)["d"] {
-		return s.derivatives(ctx, m, of, by)
+		return s.derivatives(ctx, m, of, by, points)
 	}
 	if goal, states, ok := adjointOf(what); ok && !s.moving(m)["adjoint"] {
 		return s.adjoint(ctx, m, goal, states)

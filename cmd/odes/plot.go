@@ -61,7 +61,7 @@ func (p *plotCmd) Run(c *call) error {
 	}
 	points := 2 * max(width, 80)
 	if p.Output != "" {
-		points = 600
+		points = repl.PointsInFiles
 	}
 	what := entry(p.What)
 	var picture plot.Picture
