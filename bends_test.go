@@ -71,3 +71,65 @@ objective J = final(x) + final(y) + 0*final(n)
 		t.Errorf("%v, %v", s.Warnings, err)
 	}
 }
+
+// TestTurns has modes change where something else happens, and begin on their threshold.
+func TestTurns(t *testing.T) {
+	const head = `
+param ts = 0.5, tt = 0.5, tf = 2, k = 0.7, x0 = 1
+time t from 0 to tf
+state x = x0, y = 2
+x' = -k*x^2
+objective J = final(x) + final(y)
+`
+	for _, c := range []struct {
+		text string
+		ties int
+	}{
+		// an event and a mode
+		{"y' = if t < ts then 1 else 3\nevent a at tt { y *= 2 }", 1},
+		{"y' = if t < ts then 1 else 3\nevent a at 0.5 { y *= 2 }", 1},
+		{"y' = if t < 0.5 then 1 else 3\nevent a at tt { y *= 2 }", 1},
+		{"y' = if t < 0.5 then 1 else 3\nevent a at 0.5 { y *= 2 }", 0},
+		{"y' = if t < tt then 1 else 3\nevent a at tt { y *= 2 }", 0},
+		{"y' = if t < ts then 1 else 3\nevent a at tt { y += 2 }", 0}, // adding commutes with any rate
+		{"y' = if t < ts then 1 else 3\nevent a at tt { x += 2 }", 0},
+		{"y' = if t < ts then 1 else 1 + t - ts\nevent a at tt { y *= 2 }", 0}, // rates do not jump
+		{"y' = if y > 2.5 then 1 else 3\nevent a when y >= 2.5 once { y *= 2 }", 0},
+		// a mode that an event takes back
+		{"y' = if t < ts then 1 else 3\ndiscrete n = 0\nevent a at tt { n = y }\nobjective N = final(n)", 1},
+		// a mode and what is read
+		{"y' = if t < ts then 1 else 3\nobjective O = sum_at([0.5], y)", 1},
+		{"y' = if t < ts then 1 else 3\nobjective O = sum_at([ts], y)", 0},
+		{"y' = if t < 0.5 then 1 else 3\nobjective O = sum_at([0.5], y)", 0},
+		{"y' = if t < 0.5 then 1 else 3\nobjective O = sum_at([tt], y)", 1},
+		{"y' = if t < 4*ts then 1 else 3", 1},
+		{"y' = if t < tf then 1 else 3", 0},
+		{"y' = 1\nobjective A = integral(if t < 4*ts then 1 else 3)", 1},
+		// the start
+		{"y' = if x > 1 then 1 else 3", 1},
+		{"y' = if x > 1 then 1 else x", 0},
+		{"y' = if t > 0 then 1 else 3", 0},
+		{"y' = 1\nevent a when x < 1 { y += 1 }", 1},
+		{"y' = 1\nevent a when x <= 1 { y += 1 }", 1}, // does not fire, but would from above
+		{"y' = 1\nevent a when x > 1 { y += 1 }", 0},  // leaves its threshold to the side where it waits
+		{"y' = 1\nevent a when x >= 1 { y += 1 }", 0},
+		{"y' = 1\nevent a when x crosses 1 { y += 1 }", 1},
+		{"y' = 1\nevent a when x < x0 { y += 1 }", 0},
+		{"y' = 1\nevent a when y > 2 { x += 1 }\nsens { wrt = [k] }", 0},
+		{"y' = 1\nevent a when y > 2 { x += 1 }\nsens { wrt = [initial(y)] }", 1},
+	} {
+		s, err := sensitivities(t, head+c.text, "adjoint", odes.Setting{Key: "solver.observe", Value: "clip"})
+		if err != nil {
+			t.Fatal(c.text, err)
+		}
+		var ties []diag.Diagnostic
+		for _, w := range s.Warnings {
+			if w.Code == odes.CodeTie {
+				ties = append(ties, w)
+			}
+		}
+		if len(ties) != c.ties {
+			t.Errorf("%s\n%d warnings, want %d: %v", c.text, len(ties), c.ties, ties)
+		}
+	}
+}

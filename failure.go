@@ -226,6 +226,14 @@ func (m *Model) isMode(name string) bool {
 	return false
 }
 
+// condition is what a message calls the condition of an event or a mode.
+func (m *Model) condition(name string) string {
+	if m.isMode(name) {
+		return "the condition of " + name
+	}
+	return name
+}
+
 func (m *Model) eventSpan(name string) source.Span {
 	base, _, _ := strings.Cut(name, "[")
 	for _, e := range m.checked.Events {
@@ -338,7 +346,19 @@ func (m *Model) warn(list []solvers.Warning, l *diag.List) {
 			}
 			l.Warnf(CodeTie, at, "%s and %s happen together at %s = %s and their order changes the result: derivatives do not exist there; give one a priority",
 				w.Name, w.Other, m.checked.Time.Name, short(w.T))
+		case solvers.Edge:
+			l.Warnf(CodeTie, at, "%s stands exactly at its threshold at the start, %s = %s: moved a little, the run begins on the other side, so derivatives are those of one side",
+				m.condition(w.Name), m.checked.Time.Name, short(w.T))
 		case solvers.Bend:
+			if w.Other == solvers.Observation || w.Other == solvers.Finish {
+				what := "the time of an observation"
+				if w.Other == solvers.Finish {
+					what = "the end"
+				}
+				l.Warnf(CodeTie, at, "%s changes exactly at %s, %s = %s: derivatives by what moves one of them alone are those of the order in which they came, and differ in the other",
+					m.condition(w.Name), what, m.checked.Time.Name, short(w.T))
+				break
+			}
 			l.Warnf(CodeTie, at, "%s and %s happen together at %s = %s: derivatives by what moves one of them alone are those of the order in which they came, and differ in the other",
 				w.Name, w.Other, m.checked.Time.Name, short(w.T))
 		case solvers.Outside:

@@ -99,6 +99,7 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 		return nil, err
 	}
 	r.worker = r.run.worker(forward)
+	r.worker.free = r.fromInitial
 	r.guards = r.worker.Guards()
 	r.kinks = m.newKinks(r.point)
 	if err := r.gauged(active, r.variables, &r.trajectory); err != nil {

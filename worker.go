@@ -46,6 +46,7 @@ type worker struct {
 	seen       []int     // per element of the functional vector: how often it was read this run
 
 	columns map[string]part // where the active parameters stand in a row of the gradient
+	free    []origin        // the initial values that one differentiates by
 
 	instants     []solvers.Instant // nil until somebody asks
 	instantsMove bool              // instants depend on discretes

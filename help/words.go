@@ -127,7 +127,7 @@ var codes = map[string]string{
 	"single-quoted-string":    "Strings stand in double quotes.",
 	"step-underflow":          "The step became too small for the time to move: a singularity, a stiff model, or a tolerance that cannot be met.",
 	"stiff":                   "Stability, not accuracy, holds the steps of this explicit method short: the model has a mode that dies out much faster than the solution changes.",
-	"tie":                     "Events at the same time as another, an observation or the end: in the other order the result differs, or changes at another rate. The gradient is that of the order taken.",
+	"tie":                     "Events or changes of mode at the same time as another event, an observation or the end, or a condition on its threshold at the start: in the other order the result differs, or changes at another rate. The gradient is that of the order taken.",
 	"time-outside":            "An explicit time lies outside the run.",
 	"time-span":               "The end of time lies before its start, or is not finite.",
 	"too-large":               "An array or loop is larger than odes handles.",

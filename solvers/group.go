@@ -24,6 +24,7 @@ type groupState struct {
 	fired []member // events of the group that have times of their own
 	wave  []member // in order of application
 	sites []member // observations, after everything else
+	turns []turn   // changes of modes
 	end   member
 	ends  bool
 	names []string
@@ -61,6 +62,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	tol := s.eventTol(t, length)
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
+	s.turns = s.turns[:0]
 	s.due(t + tol)
 	if pending && len(s.guards) > 0 {
 		s.gather(t, y, tol)
@@ -109,6 +111,9 @@ func (s *Solver) meet(pending bool) error {
 			if i+1 < len(s.wave) {
 				s.tie(m, &s.wave[i+1])
 			}
+			for j := i + 1; j < len(s.wave) && s.wave[i+1].kind != MarkFire; j++ {
+				s.crossTurn(m, &s.wave[j])
+			}
 			stop, err := s.apply(m)
 			if err != nil {
 				return err
@@ -140,6 +145,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	if s.ends && !stopped {
 		s.beside(&s.end, Finish)
+		s.besideTurn(&s.end, Finish)
 		if err := s.until(&s.end, &pending); err != nil {
 			return err
 		}
@@ -356,6 +362,9 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	if changed {
 		s.sys.Enter(s.d, s.m)
 	}
+	if m.kind != MarkFire {
+		s.turned(m)
+	}
 	return stop, s.emit(s.ym, s.dm, s.mm)
 }
 
@@ -408,6 +417,7 @@ func (s *Solver) observe(jumped bool, pending *bool) error {
 	for i := range s.sites {
 		m := &s.sites[i]
 		s.beside(m, Observation)
+		s.besideTurn(m, Observation)
 		if err := s.until(m, pending); err != nil {
 			return err
 		}

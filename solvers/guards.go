@@ -105,6 +105,7 @@ func (s *Solver) arm() error {
 	}
 	clear(s.resting)
 	s.anyRest = false
+	s.edge()
 	return nil
 }
 

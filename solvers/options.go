@@ -116,8 +116,12 @@ const (
 	// their times can come apart, so that no priority mends it.
 	Tie
 	// Bend: two simultaneous events give the same result in either order, but moved apart it changes
-	// differently to either side, so that derivatives are one-sided.
+	// differently to either side, so that derivatives are one-sided. The second may be a change of mode, the first too
+	// where the second is an observation or the end.
 	Bend
+	// Edge: a condition stands on its threshold at the start, so that an event comes or goes, or the run begins in
+	// another mode, with a tiny change of parameters.
+	Edge
 	// Outside: an explicit time Value lies outside the time span, so it never comes.
 	Outside
 	// Rest: an event's guard turned back within rounding after its body; it will not fire again until

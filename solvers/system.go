@@ -81,10 +81,17 @@ type System interface {
 	StateName(i int) string
 }
 
-// Separator is a System that knows which of its explicit times can come apart: Apart reports whether, at discretes d, occurrence nthI of
-// instant i and nthJ of j differ for some other values of the parameters. Without it all do that are not both fixed.
+// Cause is why something happens at a time: the root of a guard, or occurrence Nth of an instant.
+type Cause struct {
+	Guard        int // -1 where it is an instant
+	Instant, Nth int
+}
+
+// Separator is a System that knows which causes can come apart: Apart reports whether a and b, which meet at (t, y) with discretes d, do not for
+// some other values of what one differentiates by. At the start (instant 0) y moves as initial values do, otherwise as it likes.
+// Without it all causes can that are not both at fixed times.
 type Separator interface {
-	Apart(d []float64, i, nthI, j, nthJ int) bool
+	Apart(t float64, y, d []float64, a, b Cause) bool
 }
 
 // Guard describes a root function.

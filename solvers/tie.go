@@ -3,14 +3,14 @@ package solvers
 import "math"
 
 // tie warns when a and b, next to each other at one time, give different
-// results in the other order, or results that change differently to either side. Two explicit events that their priorities order, and
+// results in the other order, or results that change differently to either side. Two events that their priorities order, and
 // that cannot come apart, are not a tie.
 func (s *Solver) tie(a, b *member) {
 	if a.kind != MarkFire || b.kind != MarkFire || b.caused {
 		return
 	}
 	apart := s.apart(a, b)
-	if a.priority != b.priority && a.instant >= 0 && b.instant >= 0 && !apart {
+	if a.priority != b.priority && !apart {
 		return
 	}
 	both := [2]Firing{a.firing, b.firing}
@@ -31,18 +31,19 @@ func (s *Solver) tie(a, b *member) {
 	}
 }
 
-// apart reports whether the times of a and b can differ; those of guards always can.
+// apart reports whether a and b can come at different times.
 func (s *Solver) apart(a, b *member) bool {
-	if a.instant < 0 || b.instant < 0 {
-		return true
-	}
-	if s.sched.list[a.instant].Fixed && s.sched.list[b.instant].Fixed {
-		return false
-	}
 	if sep, ok := s.sys.(Separator); ok {
-		return sep.Apart(s.dg, a.instant, a.nth, b.instant, b.nth)
+		return sep.Apart(s.t, s.y, s.dg, a.cause(), b.cause())
 	}
-	return true
+	return a.instant < 0 || b.instant < 0 || !s.sched.list[a.instant].Fixed || !s.sched.list[b.instant].Fixed
+}
+
+func (m *member) cause() Cause {
+	if m.guard >= 0 {
+		return Cause{Guard: m.guard}
+	}
+	return Cause{Guard: -1, Instant: m.instant, Nth: m.nth}
 }
 
 // beside warns of an event of the group that changed something and can move to the other side of what m reads.
@@ -107,10 +108,6 @@ func (s *Solver) bends(a, b Firing) bool {
 	moved.d = c.d
 	earlier := body(a, s.t, moved)
 	s.sys.Enter(s.d, s.m)
-	// What is compared are changes per time; they are found by differences, to some digits.
-	differ := func(r, l, size float64) bool {
-		return math.Abs(r-l) > float64(1e-3*max(math.Abs(r), math.Abs(l)))+float64(1e-6*size)
-	}
 	for i := range n {
 		r := (later.y[i]-yab.y[i])/eps - yab.k[i]
 		l := (earlier.y[i] - yab.y[i]) / eps

@@ -1,0 +1,199 @@
+package solvers
+
+import "math"
+
+// turn is a change of modes in a group: the modes before and behind it, at the state where it came.
+type turn struct {
+	member member
+	y, d   []float64
+	m      [2][]float64
+}
+
+// turned notes that m changed the modes, to tell of it what is read at the same time.
+func (s *Solver) turned(m *member) {
+	if _, ok := s.sys.(Separator); !ok || s.same(s.mm, s.m) {
+		return
+	}
+	clone := func(x []float64) []float64 { return append([]float64(nil), x...) }
+	s.turns = append(s.turns, turn{*m, clone(s.y), clone(s.d), [2][]float64{clone(s.mm), clone(s.m)}})
+}
+
+func (s *Solver) same(m, n []float64) bool {
+	for i, x := range m {
+		if math.Float64bits(x) != math.Float64bits(n[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// rates returns the field with modes m; the segment must be entered again afterwards.
+func (s *Solver) rates(y, d, m []float64) []float64 {
+	k := make([]float64, s.size.N+s.size.Q)
+	s.sys.Enter(d, m)
+	s.sys.Eval(s.t, y, k)
+	return k
+}
+
+// besideTurn warns of a change of modes of the group that can move to the other side of what m reads, where rates differ:
+// those of the integrals, too, at the end.
+func (s *Solver) besideTurn(m *member, what string) {
+	for i := range s.turns {
+		t := &s.turns[i]
+		if t.member.kind != MarkMode || !s.apart(&t.member, m) {
+			continue // bounds of integrals end where the run may
+		}
+		before, behind := s.rates(t.y, t.d, t.m[0]), s.rates(t.y, t.d, t.m[1])
+		s.sys.Enter(s.d, s.m)
+		n := s.size.N
+		if what == Finish {
+			n += s.size.Q
+		}
+		if s.unlike(before[:n], behind[:n], t.y) {
+			s.warn(Warning{Kind: Bend, T: s.t, Name: s.memberName(&t.member), Other: what, Instant: -1})
+			return
+		}
+	}
+}
+
+// crossTurn warns where event a and the change of modes b, at one time, can come apart and what follows then changes at other rates.
+// With the modes m before and n behind b, B the body of a and f the field, moving b changes what comes after both by f_m(By) - f_n(By) per time
+// where it comes later, and by B'(y) (f_m(y) - f_n(y)) where it comes earlier; integrals by the differences of their rates.
+func (s *Solver) crossTurn(a, b *member) {
+	if _, ok := s.sys.(Separator); !ok || a.kind != MarkFire || a.caused || b.caused || !s.apart(a, b) {
+		return
+	}
+	turns := func(i int) bool {
+		if b.guard >= 0 {
+			return s.guards[b.guard].Mode == i
+		}
+		for _, k := range s.sched.list[b.instant].Modes {
+			if k == i {
+				return true
+			}
+		}
+		return false
+	}
+	// pair returns the modes at (y, d) before and behind b.
+	pair := func(y, d []float64, chosen []float64) (m, n []float64) {
+		m, n = make([]float64, s.size.M), make([]float64, s.size.M)
+		s.sys.Enter(d, chosen)
+		s.sys.Choose(s.t, y, n)
+		for i := range n {
+			if m[i] = n[i]; turns(i) {
+				m[i] = s.m[i]
+			}
+		}
+		return m, n
+	}
+	f := Firing{Event: a.firing.Event, Elem: a.firing.Elem, Nth: s.historyAt(a.firing).count}
+	body := func(y []float64) (yp, dp []float64) {
+		yp, dp = make([]float64, s.size.N), make([]float64, s.size.D)
+		s.sys.Enter(s.d, s.m)
+		s.sys.Affect(f, s.t, y, s.d, yp, dp)
+		return yp, dp
+	}
+	_, n := pair(s.y, s.d, s.m)
+	for i := range n { // other modes are those of before
+		if !turns(i) {
+			n[i] = s.m[i]
+		}
+	}
+	early, late := s.rates(s.y, s.d, s.m), s.rates(s.y, s.d, n)
+	yp, dp := body(s.y)
+	pm, pn := pair(yp, dp, s.m)
+	after, behind := s.rates(yp, dp, pm), s.rates(yp, dp, pn)
+	eps := float64(0x1p-20 * s.span)
+	moved := make([]float64, s.size.N)
+	for i := range moved {
+		moved[i] = math.FMA(eps, early[i]-late[i], s.y[i])
+	}
+	ym, dm := body(moved)
+	s.sys.Enter(s.d, s.m)
+	l, r := make([]float64, s.size.N+s.size.Q+s.size.D), make([]float64, s.size.N+s.size.Q+s.size.D)
+	size := make([]float64, len(l))
+	for i := range s.size.N + s.size.Q {
+		l[i], r[i] = early[i]-late[i], after[i]-behind[i]
+		size[i] = max(math.Abs(early[i]), math.Abs(after[i]))
+		if i < s.size.N {
+			l[i] = (ym[i] - yp[i]) / eps
+			size[i] = max(size[i], math.Abs(yp[i])/s.span)
+		}
+	}
+	for i := range s.size.D {
+		at := s.size.N + s.size.Q + i
+		l[at], size[at] = (dm[i]-dp[i])/eps, math.Abs(dp[i])/s.span
+	}
+	for i := range l {
+		if differ(r[i], l[i], size[i]) {
+			s.warn(Warning{Kind: Bend, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Instant: -1})
+			return
+		}
+	}
+}
+
+// unlike reports whether rates differ, of states y and of integrals.
+func (s *Solver) unlike(a, b, y []float64) bool {
+	for i, x := range a {
+		size := max(math.Abs(x), math.Abs(b[i]))
+		if i < len(y) {
+			size = max(size, math.Abs(y[i])/s.span)
+		}
+		if differ(x, b[i], size) {
+			return true
+		}
+	}
+	return false
+}
+
+// differ reports whether changes per time differ; they are found by differences, to some digits.
+func differ(r, l, size float64) bool {
+	return math.Abs(r-l) > float64(1e-3*max(math.Abs(r), math.Abs(l)))+float64(1e-6*size)
+}
+
+// edge warns of guards that stand on their threshold at the start and move with what one differentiates by: to one side an event
+// does not fire that fires on the other, or the run begins in another mode.
+func (s *Solver) edge() {
+	sep, ok := s.sys.(Separator)
+	if !ok || !(s.span > 0) {
+		return
+	}
+	f := s.trial.K[:s.size.N+s.size.Q] // nothing is there yet
+	s.sys.Eval(s.t, s.y, f)
+	eps := float64(0x1p-20 * s.span)
+	along := func(way float64) (t float64, y []float64) {
+		for n := range s.yi {
+			s.yi[n] = math.FMA(float64(way*eps), f[n], s.y[n])
+		}
+		return s.t + float64(way*eps), s.yi
+	}
+	t, y := along(1)
+	s.sys.GuardValues(t, y, s.rhoP, s.truthP)
+	for i, g := range s.guards {
+		rate := (s.rhoP[i] - s.rho[i]) / eps
+		if !(math.Abs(s.rho[i]) <= float64(math.Abs(rate)*s.eventTol(s.t, 0))) {
+			continue
+		}
+		switch {
+		case g.Event < 0:
+			modes := [2][]float64{make([]float64, s.size.M), make([]float64, s.size.M)}
+			for k, way := range []float64{-1, 1} {
+				t, y := along(way)
+				s.sys.Choose(t, y, modes[k])
+				x := modes[k][g.Mode]
+				copy(modes[k], s.m) // the others are those of the start
+				modes[k][g.Mode] = x
+			}
+			if s.same(modes[0], modes[1]) || !s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) {
+				continue
+			}
+		case rate == 0 || !g.Crossing && rate < 0:
+			continue
+		}
+		s.sys.Enter(s.d, s.m)
+		if sep.Apart(s.t, s.y, s.d, Cause{Guard: i}, Cause{Guard: -1}) {
+			s.warn(Warning{Kind: Edge, T: s.t, Name: s.guardName(i), Instant: -1})
+		}
+	}
+	s.sys.Enter(s.d, s.m)
+}
