@@ -230,7 +230,7 @@ var modeNames = []string{"adjoint", "tangent", "forward", "continuous", "backsol
 var foreignMethods = map[string]string{
 	"rk45": "dopri5", "ode45": "dopri5", "dp5": "dopri5", "dopri": "dopri5", "dormandprince": "dopri5", "rk23": "bs3", "ode23": "bs3",
 	"ode78": "vern8", "ode89": "vern9", "ode113": "vern9", "dop": "dop853", "rungekutta4": "rk4", "runge_kutta": "rk4", "rk": "rk4", "adams": "vern7",
-	"lsoda": "auto", "vode": "auto", "cvode": "auto", "ode15s": "", "ode23s": "", "ode23t": "", "radau": "", "rosenbrock23": "", "rodas4": "", "stiff": "", "implicit": "",
+	"lsoda": "auto", "vode": "auto", "cvode": "auto", "ode15s": "", "ode23s": "", "ode23t": "", "radau": "", "rosenbrock23": "", "rodas4": "", "stiff": "", "implicit": "", "bdf": "", "gear": "", "ode23tb": "", "cvodes": "auto", "ida": "", "idas": "", "kvaerno5": "", "trbdf2": "", "sdirk": "", "esdirk": "", "advan13": "auto", "advan6": "auto",
 }
 
 // methodNamed tells what a name that is no method may have meant.

@@ -448,8 +448,7 @@ func (p *parse) binders() []ast.Binder {
 		lo := p.expr(bindAdd)
 		b.Lo, b.Step, b.Hi = p.rangeOf(lo)
 		if !p.failed && b.Hi == nil {
-			p.fail(CodeRange, lo.Pos(), "a loop runs over a range lo:hi; write for %s in 1:%s", name.Name, lo.Pos().Text()).
-				Fix(p.span(lo.Pos().Start, lo.Pos().Start), "1:", "start at 1")
+			p.noRange(name.Name, lo)
 			break
 		}
 		b.At = ast.At{Span: p.since(start)}
@@ -459,4 +458,22 @@ func (p *parse) binders() []ast.Binder {
 		}
 	}
 	return list
+}
+
+// noRange reports a loop over something else than a range: over n, or over the range(n) or seq(1, n) of other languages.
+func (p *parse) noRange(name string, lo ast.Expr) {
+	at, hi := lo.Pos(), lo.Pos().Text()
+	if call, ok := lo.(*ast.Call); ok && len(call.Args) > 0 {
+		switch call.Fun.Pos().Text() {
+		case "range", "seq", "seq_len", "eachindex", "xrange":
+			from, to := "1", call.Args[0].Value.Pos().Text()
+			if len(call.Args) > 1 {
+				from, to = to, call.Args[1].Value.Pos().Text()
+			}
+			p.fail(CodeRange, at, "a loop runs over a range lo:hi, both included; write for %s in %s:%s", name, from, to).Fix(at, from+":"+to, "write a range")
+			return
+		}
+	}
+	p.fail(CodeRange, at, "a loop runs over a range lo:hi; write for %s in 1:%s", name, hi).
+		Fix(p.span(at.Start, at.Start), "1:", "start at 1")
 }

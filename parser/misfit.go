@@ -85,6 +85,10 @@ func (p *parse) misfit() {
 	glued := p.i > 0 && !t.NewLine && !isToken(&p.tokens[p.i-1], ";")
 	switch a := p.ahead(1); {
 	case glued && p.continuation():
+	case isToken(t, "if") && glued && endsOperand(&p.tokens[p.i-1]):
+		p.fail(CodeItem, p.at(t), "the condition stands first: if c then a else b")
+	case isToken(t, "at") && glued && (p.itemWord() == "objective" || p.itemWord() == "let" || p.itemWord() == "output"):
+		p.fail(CodeItem, p.at(t), "the value of x at a time is an objective, sum_at(5, x); at the end it is final(x)")
 	case isToken(t, "}"), isToken(t, ")"), isToken(t, "]"):
 		p.fail(CodeUnclosed, p.at(t), "\"%s\" closes nothing; no bracket is open here", t.Text)
 	case isToken(t, "/") && (isToken(a, "/") || isToken(a, "*")), isToken(t, "%") && t.NewLine:
@@ -101,6 +105,8 @@ func (p *parse) misfit() {
 		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; what is done with a model is said on the command line: odes plot model.ode %s, odes run model.ode", t.Text, a.Text)
 	case isName(t) && isToken(a, "<") && isToken(p.ahead(2), "-"):
 		p.fail(CodeItem, p.at(a).To(p.at(p.ahead(2))), "\"<-\" gives no value; each name is declared: param r = 0.1, state N = 1")
+	case t.NewLine && !a.NewLine && slices.Contains([]string{"dose", "bolus", "infusion", "infuse"}, t.Text):
+		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; a dose is an event: event dose at 0 { A += D }, or event dose every 12 from 0 { A += D }", t.Text)
 	case isName(t) && (isToken(a, "->") || isToken(a, "<->")):
 		p.fail(CodeItem, p.at(t), "a reaction is written reaction r: A -> B rate k*A")
 	case p.meantWord(t, a) == "objective" && !isToken(p.ahead(2), "="):
@@ -185,6 +191,8 @@ func (p *parse) continuation() bool {
 	t, before := p.peek(), &p.tokens[p.i-1]
 	switch {
 	case p.singleQuoted():
+	case isToken(t, "(") && p.itemWord() == "model":
+		p.fail(CodeUnexpected, p.at(t), "a model takes no arguments; what can be set from outside is declared with param")
 	case isToken(t, "(") && isName(before):
 		p.fail(CodeUnexpected, p.at(t), "\"(\" cannot follow the name here; an initial value is written state x = 1, a shape x[n]")
 	case startsOperand(t) && isName(before) && p.i > 1 && (declares[p.tokens[p.i-2].Text] || isToken(&p.tokens[p.i-2], ",")) && t.Kind == ast.NumberToken:
@@ -242,7 +250,9 @@ func keywordPlace(word string) string {
 	case "for":
 		return "\"for\" follows an equation or a let: x[i]' = ... for i in 1:n"
 	case "if", "then", "elseif", "else":
-		return "a condition is an expression: let a = if c then x else y"
+		return "a condition is an expression: x' = if c then a else b"
+	case "end":
+		return "an item ends by itself, and so does a loop: x[i]' = ... for i in 1:n"
 	}
 	return "it belongs inside an expression"
 }

@@ -90,7 +90,13 @@ func (p *parse) unexpected(start int, expected []string) {
 	}
 	switch {
 	case isToken(t, "=") && first.Text == "event":
-		p.fail(CodeCondition, p.at(t), "an event condition is a comparison: x <= 0, x > 1, or x crosses 0")
+		d := p.fail(CodeCondition, p.at(t), "an event condition is a comparison: x <= 0, x > 1, or x crosses 0")
+		if a := p.ahead(1); a.Kind == ast.NumberToken && word(before, "t", "time") {
+			d.Message = "an event at a known time is written event at " + a.Text + " { … }, one on a condition event when x <= 0 { … }"
+		}
+	case isToken(t, "<=") && first.Text == "reaction" && wants("->") && isToken(p.ahead(1), ">"):
+		at := p.at(t).To(p.at(p.ahead(1)))
+		p.fail(CodeUnexpected, at, "the sides of a reaction that goes both ways are joined by <->").Fix(at, "<->", "write <->")
 	case isToken(t, "=") && first.Text == "reaction" && wants("->"):
 		d := p.fail(CodeUnexpected, p.at(t), "the sides of a reaction are joined by -> or <->")
 		if a := p.ahead(1); isToken(a, ">") && a.Start == t.End {
@@ -144,6 +150,11 @@ func (p *parse) unexpected(start int, expected []string) {
 		p.fail(CodeUnexpected, p.at(t), "a setting is written %s = value", before.Text).Fix(p.at(t), " =", "write =")
 	case isToken(t, "'") && (first.Text == "state" || first.Text == "param"):
 		p.fail(CodeUnexpected, p.at(t), "a derivative is no variable of its own; for a second-order equation declare both states: state x = 1, v = 0, with x' = v and v' = ...")
+	case first.Text == "objective" && isToken(t, "(") && wants("="):
+		p.fail(CodeUnexpected, p.at(t), "an objective has a name: objective J = %s(…)", before.Text).
+			Fix(p.span(before.Start, before.Start), "J = ", "write J =")
+	case isToken(t, "if") && first.Text == "event" && wants("when"):
+		p.fail(CodeUnexpected, p.at(t), "a condition follows `when`, and what happens stands in braces: event e when x < 0 { x = 0 }").Fix(p.at(t), "when", "write when")
 	case isToken(t, ",") && endsList(first, p.ahead(1)):
 		p.fail(CodeUnexpected, p.at(t), "no comma stands at the end of an item").Fix(p.at(t), "", "remove it")
 	case (isToken(t, "<") || isToken(t, ">") || isToken(t, "<=") || isToken(t, ">=") || t.Kind == ast.NumberToken) && first.Text == "event" && wants("when"):
@@ -257,38 +268,6 @@ func (p *parse) openBrace(start int) *ast.Token {
 		}
 	}
 	return &p.tokens[start]
-}
-
-// foreignFile reports a file that is in another language, once, and whether it did.
-func (p *parse) foreignFile() bool {
-	depth := 0
-	for i := range p.tokens {
-		t := &p.tokens[i]
-		switch {
-		case isToken(t, "(") || isToken(t, "[") || isToken(t, "{"):
-			depth++
-		case isToken(t, ")") || isToken(t, "]") || isToken(t, "}"):
-			depth--
-		}
-		if depth != 0 || !t.NewLine || t.Kind != ast.IdentToken || i > 0 && !p.breaksAfter(i-1) {
-			continue
-		}
-		p.i = i
-		a, b := p.ahead(1), p.ahead(2)
-		xpp := false
-		switch strings.ToLower(t.Text) {
-		case "init", "par", "p", "number", "aux":
-			xpp = a.Kind == ast.IdentToken && !a.NewLine && isToken(b, "=") && !b.NewLine
-		case "done":
-			xpp = a.Kind == ast.EOF
-		}
-		if xpp {
-			p.diags.Errorf(CodeForeignFile, p.at(t), "this looks like an XPPAUT file, a language of its own: write par as `param`, init and x(0)= as `state x = …`, aux as `output`, @ total as `time`; see docs/language.md, From other programs")
-			return true
-		}
-	}
-	p.i = 0
-	return false
 }
 
 // breaksAfter reports whether a statement can end with token i.

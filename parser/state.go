@@ -217,6 +217,11 @@ func (p *parse) name() (ast.Ident, bool) {
 	case isToken(before, "reaction") && (t.Kind == ast.NumberToken || isToken(t, "->") || isToken(t, "<->")):
 		p.unnamedReaction(t)
 		return ast.Ident{At: ast.At{Span: p.gap()}}, false
+	case t.Kind == ast.NumberToken && isToken(before, ",") && p.i > 1 && p.tokens[p.i-2].Kind == ast.NumberToken && p.tokens[p.i-2].End == before.Start:
+		at := p.at(&p.tokens[p.i-2]).To(p.at(t))
+		number := p.tokens[p.i-2].Text + "." + t.Text
+		p.fail(CodeUnexpected, at, "a comma separates names; the decimal sign is a point: %s", number).Fix(at, number, "write "+number)
+		return ast.Ident{At: ast.At{Span: p.gap()}}, false
 	}
 	what := "a name"
 	if p.i > 0 && isToken(&p.tokens[p.i-1], "import") {

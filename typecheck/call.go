@@ -43,7 +43,7 @@ func (c *checker) call(x context, e *ast.Call) Expr {
 	}
 	rows := stdlib.Named(name)
 	if len(rows) == 0 {
-		c.notAFunction(x, fun, g)
+		c.notAFunction(x, e, fun, g)
 		return bad(e.Span)
 	}
 	switch rows[0].Class {
@@ -131,14 +131,17 @@ func (c *checker) at(s source.Span, e Expr) Expr {
 	return n
 }
 
-func (c *checker) notAFunction(x context, fun *ast.Name, g *entity) {
+func (c *checker) notAFunction(x context, e *ast.Call, fun *ast.Name, g *entity) {
 	if g != nil {
 		if g.kind == laterName {
 			return
 		}
 		d := c.errorf(CodeKind, fun.Span, "%q is %s, not a function; index with %s[…], multiply with *", fun.Name, g.kind, fun.Name)
 		d.Relate(g.span, "declared here")
-		if x.place == placeGoal && (g.kind == stateName || g.kind == letName) {
+		switch {
+		case x.place != placeGoal && (g.kind == stateName || g.kind == letName) && len(e.Args) == 1 && c.mentionsTime(x, e.Args[0].Value):
+			d.Message = fmt.Sprintf("%q is %s, not a function; write %s for its value now (delayed values are not part of the language)", fun.Name, g.kind, fun.Name)
+		case x.place == placeGoal && (g.kind == stateName || g.kind == letName):
 			d.Message = fmt.Sprintf("%q is %s, not a function; its value at a time is sum_at(time, %s), at the end final(%s)", fun.Name, g.kind, fun.Name, fun.Name)
 		}
 		return
@@ -170,11 +173,24 @@ var foreign = map[string]string{
 	"ifelse": "write if … then … else …", "linspace": "write grid(a, b, n)", "piecewise": "write if … then … elseif … else …",
 	"heaviside": "write step(x)", "arctan": "write atan(x)", "arcsin": "write asin(x)", "arccos": "write acos(x)", "square": "write x^2",
 	"sigma": "write sum(e for i in 1:n)", "fmod": "write mod(a, b)", "rem": "write mod(a, b)", "len": "write rows(v)", "length": "write rows(v)",
-	"size": "write rows(A) or cols(A)", "identity": "write eye(n)", "normal_pdf": "distributions stand after ~", "argmax": "write max(v)",
+	"size": "write rows(A) or cols(A)", "identity": "write eye(n)", "normal_pdf": "distributions stand after ~", "argmax": "the time of a peak is event_time(peak), of an event peak when the derivative, named by a let, crosses 0",
 	"count": "the number of firings of an event is at_event(e, 1)", "delay": "delayed states are not part of the language; a chain of states comes near them",
 	"switch": "write if … then … elseif … else …", "where": "write if … then … else …", "iff": "write if … then … else …", "sgn": "write sign(x)",
 	"trapz": "the integral over the run is integral(e)", "maximum": "write max(a, b)", "minimum": "write min(a, b)", "einsum": "write sum(e for i in 1:n)",
 	"prior": "write log_prior()", "logprior": "write log_prior()", "loglikelihood": "write -nll()", "log_likelihood": "write -nll()", "likelihood": "write nll()", "loglik": "write -nll()", "mse": "write nll(), or sum_at(times, (x - y)^2)",
+}
+
+// mentionsTime reports whether the name of time is in an argument.
+func (c *checker) mentionsTime(x context, e ast.Expr) bool {
+	found := false
+	ast.Inspect(e, func(n ast.Node) bool {
+		if name, ok := n.(*ast.Name); ok {
+			g := c.namesOf(x)[name.Name]
+			found = found || g != nil && g.kind == timeName
+		}
+		return !found
+	})
+	return found
 }
 
 // arguments elaborates positional arguments and checks their number.

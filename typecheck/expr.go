@@ -1,6 +1,7 @@
 package typecheck
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -152,7 +153,11 @@ func (c *checker) binary(x context, e *ast.Binary) Expr {
 func (c *checker) numeric(v Expr, what string, s source.Span) bool {
 	switch v.Type().Kind {
 	case types.Bool:
-		c.errorf(CodeType, s, "%q needs numbers, and this is a condition; choose with: if … then 1 else 0", what)
+		d := c.errorf(CodeType, s, "%q needs numbers, and this is a condition; choose with: if … then 1 else 0", what)
+		if value := map[string]string{"true": "1", "false": "0"}[v.Span().Text()]; value != "" && v.Span().File == s.File {
+			d.Message = fmt.Sprintf("%q needs numbers; write %s for %s, and name > 0 for a condition", what, value, v.Span().Text())
+			d.Fix(v.Span(), value, "write "+value)
+		}
 		return false
 	case types.String:
 		c.errorf(CodeType, s, "%q needs numbers, and this is a text", what)
@@ -242,6 +247,9 @@ func (c *checker) broadcastShape(op string, s source.Span, args ...Expr) (types.
 				op = "-"
 			}
 			d := c.errorf(CodeShape, s, "shapes %s and %s do not match for %q (only scalars broadcast)", shape, t, op)
+			if op == "*" && shape[len(shape)-1] == t[0] {
+				d.Message += "; the product of matrices is @"
+			}
 			d.Relate(args[0].Span(), "%s", shapeOf(args[0])).Relate(a.Span(), "%s", shapeOf(a))
 			return nil, false
 		}

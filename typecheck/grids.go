@@ -59,6 +59,10 @@ func (c *checker) grid(x context, e *ast.Call, row *stdlib.Func) Expr {
 			return bad(e.Span)
 		}
 	}
+	if random && len(dims) == 0 {
+		c.errorf(CodeArguments, e.Span, "%s wants sizes, as in %s(n): its numbers are drawn when the model is compiled; noise in an equation is not part of the language", row.Name, row.Name)
+		return bad(e.Span)
+	}
 	if len(e.For) > 0 || !c.arity(e.Span, row, len(dims)) {
 		return bad(e.Span)
 	}

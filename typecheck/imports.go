@@ -6,6 +6,7 @@ import (
 	"io/fs"
 	"path"
 	"slices"
+	"strconv"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
@@ -110,7 +111,16 @@ func (c *checker) module(it *ast.Import, dir string) *module {
 		b, err := c.readFile(full)
 		switch {
 		case strings.HasPrefix(name, "std/"):
-			c.errorf(CodeFile, it.Path.Span, "there is no standard module %q; there are %s", name, strings.Join(stdlib.Modules(), ", "))
+			d := c.errorf(CodeFile, it.Path.Span, "there is no standard module %q; there are %s", name, strings.Join(stdlib.Modules(), ", "))
+			var known []string
+			for _, m := range stdlib.Modules() {
+				known = append(known, path.Base(m))
+			}
+			if best := nearest(path.Base(name), known); best != "" {
+				best = "std/" + best
+				d.Message = fmt.Sprintf("there is no standard module %q; did you mean %q?", name, best)
+				d.Fix(it.Path.Span, strconv.Quote(best), "write "+best)
+			}
 			return nil
 		case err != nil:
 			c.errorf(CodeFile, it.Path.Span, "%s", fileError(name, err))

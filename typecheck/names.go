@@ -358,7 +358,7 @@ func usesOf(k entityKind) Uses {
 func (c *checker) notHere(x context, id ast.Ident, e *entity) {
 	switch {
 	case x.place == placeGoal:
-		c.errorf(CodeTrajectory, id.Span, "%q changes along the trajectory; say when: final(%s), initial(%s), integral(%s), sum_at(times, %s) …", id.Name, id.Name, id.Name, id.Name, id.Name).Relate(e.span, "declared here")
+		c.errorf(CodeTrajectory, id.Span, "%q changes along the trajectory; say when: final(%s), initial(%s), integral(%s), max_over(%s), sum_at(times, %s) …", id.Name, id.Name, id.Name, id.Name, id.Name, id.Name).Relate(e.span, "declared here")
 	case x.place.fixed:
 		d := c.errorf(CodePlace, id.Span, "%s is fixed at compile time and cannot use %s %q", x.place.name, kindWord(e.kind), id.Name)
 		d.Relate(e.span, "declared here")
@@ -391,7 +391,7 @@ func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses Uses) {
 		what = fmt.Sprintf("%s %q", symbolWord(s), s.Name)
 	}
 	if x.place == placeGoal {
-		c.errorf(CodeTrajectory, id.Span, "%q depends on %s and changes along the trajectory; say when: final(%s), integral(%s), sum_at(times, %s) …", id.Name, what, id.Name, id.Name, id.Name).Relate(e.span, "declared here")
+		c.errorf(CodeTrajectory, id.Span, "%q depends on %s and changes along the trajectory; say when: final(%s), integral(%s), max_over(%s), sum_at(times, %s) …", id.Name, what, id.Name, id.Name, id.Name, id.Name).Relate(e.span, "declared here")
 		return
 	}
 	c.errorf(CodePlace, id.Span, "%s cannot use %q, which depends on %s; it knows %s", x.place.name, id.Name, what, x.place.knows).Relate(e.span, "declared here")

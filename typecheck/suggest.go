@@ -40,6 +40,9 @@ func (c *checker) undefined(x context, id ast.Ident) {
 			d.Relate(e.span, "%q is declared here", best)
 		}
 	} else if c.isUnit(id.Name) && !x.place.fixed {
+		if len(id.Name) == 1 {
+			d.Message += fmt.Sprintf("; declare it, as in param %s = 1", id.Name)
+		}
 		d.Message += fmt.Sprintf("; as a unit it stands in brackets behind a number: 1 [%s], 1 [1/%[1]s]", id.Name)
 	} else if x.looped {
 		d.Message += fmt.Sprintf("; a loop over an index stands at the end: for %s in 1:n", id.Name)
