@@ -41,12 +41,13 @@ var imports = map[string]string{
 	"plot":               "internal/screen",
 	"repl":               ". lang/diag lang/source plot internal/report internal/screen",
 	"internal/report":    ". internal/screen",
+	"lsp":                ". help lang/ast lang/diag lang/source lang/types parser stdlib typecheck",
 	"bench":              ". plot",
-	"cmd/odes":           ". help repl plot internal/report internal/screen lang/diag",
+	"cmd/odes":           ". help lsp repl plot internal/report internal/screen lang/diag",
 }
 
 // above lists what stands on the root package: nothing below may import it.
-var above = []string{"help", "plot", "repl", "internal/report", "cmd/odes", "bench"}
+var above = []string{"help", "lsp", "plot", "repl", "internal/report", "cmd/odes", "bench"}
 
 // later lists packages that the table expects before they exist.
 var later = []string{"internal/simd"}

@@ -23,11 +23,11 @@ type Name struct {
 	Name, Kind string      // Kind in a word: "param", "let", "output", "function", "data table", "unit", "column" …
 	Span       source.Span // of the name where it is declared; zero for a column
 	Doc        string
-	Decl       ast.Node   // what declares it: *ast.Var, *ast.Let, *ast.Fn …; nil for a column or module
-	Type       types.Type // Kind Invalid: it has none, or none that is known
+	Decl       ast.Node    // what declares it: *ast.Var, *ast.Let, *ast.Fn …; nil for a column or module
+	Type       types.Type  // Kind Invalid: it has none, or none that is known
 	Inferred   source.Span // the use that the unit follows from, where none is written
-	Values     []float64 // of a const, row-major, or one that fills its shape; not to be changed
-	Members    []Name    // columns of a data table, or names of a module
+	Values     []float64   // of a const, row-major, or one that fills its shape; not to be changed
+	Members    []Name      // columns of a data table, or names of a module
 }
 
 // Find returns the name called name, or nil.

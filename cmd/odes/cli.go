@@ -36,6 +36,7 @@ type commands struct {
 	Fmt        fmtCmd        `cmd:"" help:"Format models."`
 	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler made."`
 	Bench      benchCmd      `cmd:"" help:"Time the right-hand side, its transpose, and whole gradients."`
+	Lsp        lspCmd        `cmd:"" help:"Serve an editor: errors as you type, hovers, completion, renaming."`
 	Doc        docCmd        `cmd:"" help:"Help on the language, its functions, methods and messages."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`

@@ -36,6 +36,9 @@ var examples = map[string][]example{
 		{"odes new", "list the templates"},
 		{"odes new --template pk model.ode", "write one"},
 	},
+	"lsp": {
+		{"odes lsp", "what an editor starts to check, explain and complete models; docs/editors.md says how to set it up"},
+	},
 	"check": {
 		{"odes check *.ode", "all that is wrong, with places and fixes"},
 	},

@@ -1,0 +1,34 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"odes.dev/odes/lsp"
+)
+
+// lspCmd is odes lsp.
+type lspCmd struct {
+	global
+	Stdio bool `help:"Speak on standard input and output: the only way there is, and so not needed."`
+}
+
+// quiet is how long nothing is typed before a model is checked.
+const quiet = 120 * time.Millisecond
+
+// Run serves an editor until it ends the session.
+func (l *lspCmd) Run(c *call) error {
+	c.configure(l.global, "")
+	if in, ok := c.in.(*os.File); ok && isTerminal(in) {
+		return usagef("odes lsp is started by editors; docs/editors.md says how to set them up. To check a model: odes check model.ode")
+	}
+	server := lsp.New(lsp.Config{Files: func(folder string) fs.FS { return os.DirFS(filepath.FromSlash(folder)) }})
+	err := lsp.Serve(c.ctx, server, c.in, c.out, quiet)
+	if errors.Is(err, lsp.ErrExit) {
+		return status(exitModel) // as the protocol wants it
+	}
+	return err
+}

@@ -1,0 +1,130 @@
+package lsp
+
+import (
+	"context"
+	"path"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
+	"odes.dev/odes/typecheck"
+)
+
+// document is an open file.
+type document struct {
+	uri     string
+	path    string // "" when it lies in no folder
+	version int
+	text    *text
+	parsed  *parsed         // of the text; nil until it is asked for
+	found   *odes.Findings  // of the last check, which may be of an older text
+	of      *parsed         // the text that found is about
+	due     bool            // found is not of what is there now
+	reads   map[string]bool // paths that the last check looked for
+}
+
+// parsed is what the text of a document alone tells.
+type parsed struct {
+	tree  *ast.File
+	found []diag.Diagnostic
+	index *index
+}
+
+// largest is the length of a text up to which it is compiled while it is edited.
+// Compilation finds what checking cannot, and takes a few times as long.
+const largest = 200_000
+
+// syntax returns what the text of d tells.
+func (d *document) syntax() *parsed {
+	if d.parsed == nil {
+		name := "untitled.ode"
+		if d.path != "" {
+			name = path.Base(d.path)
+		}
+		var l diag.List
+		tree := parser.Parse(source.NewFile(name, d.text.s), &l)
+		d.parsed = &parsed{tree: tree, found: l.All(), index: newIndex(tree)}
+	}
+	return d.parsed
+}
+
+// check brings what is known of d up to date, and reports whether it is.
+func (s *Server) check(ctx context.Context, d *document) bool {
+	if !d.due && d.found != nil {
+		return true
+	}
+	p := d.syntax()
+	files := s.folder(d)
+	found, err := odes.Examine(ctx, p.tree, p.found, len(d.text.s) <= largest, odes.ParseOptions{Files: files})
+	if err != nil {
+		return false
+	}
+	if library(p.tree) {
+		found.Diagnostics = withoutMissing(found.Diagnostics)
+	}
+	d.found, d.of, d.due, d.reads = &found, p, false, files.read
+	return true
+}
+
+// survey returns what is known of the names of d, if need be by a check; of a
+// check that was cancelled, what was known before.
+func (s *Server) survey(ctx context.Context, d *document) *typecheck.Survey {
+	s.check(ctx, d)
+	return d.known()
+}
+
+// known returns what is known of the names of d without a check, perhaps of an older text.
+func (d *document) known() *typecheck.Survey {
+	if d.found == nil {
+		return &typecheck.Survey{}
+	}
+	return &d.found.Survey
+}
+
+// folder is where d finds its files.
+func (s *Server) folder(d *document) *overlay {
+	o := &overlay{open: map[string]string{}, read: map[string]bool{}}
+	if d.path == "" {
+		return o
+	}
+	o.folder = path.Dir(d.path)
+	if s.cfg.Files != nil {
+		o.disk = s.cfg.Files(o.folder)
+	}
+	for _, other := range s.order {
+		if other.path != "" {
+			o.open[key(other.path)] = other.text.s
+		}
+	}
+	return o
+}
+
+// library reports a file that others import and that is no model: it has
+// functions, consts and units only.
+func library(f *ast.File) bool {
+	for _, item := range f.Items {
+		switch it := item.(type) {
+		case *ast.Fn, *ast.UnitDecl, *ast.Import:
+		case *ast.Decl:
+			if it.Kind != ast.Const {
+				return false
+			}
+		default:
+			return false
+		}
+	}
+	return len(f.Items) > 0
+}
+
+// withoutMissing leaves out that a library lacks what makes a model.
+func withoutMissing(list []diag.Diagnostic) []diag.Diagnostic {
+	var kept []diag.Diagnostic
+	for _, d := range list {
+		if d.Code != typecheck.CodeMissing || d.Span.End > 0 {
+			kept = append(kept, d)
+		}
+	}
+	return kept
+}
