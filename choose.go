@@ -7,6 +7,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
+	"odes.dev/odes/typecheck"
 )
 
 // variables resolves wrt: names of params, "initial(x)" and "all". nil means
@@ -86,6 +87,7 @@ type objective struct {
 	value Value
 	unit  units.Unit
 	row   int // position in psi
+	of    *typecheck.Objective
 }
 
 // objectivesOf resolves of: names of objectives, or single elements "y[3]"; nil means all.
@@ -107,7 +109,7 @@ func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 		}
 		known = append(known, o.Name)
 		for i := range size {
-			e := objective{row: row, unit: o.Value.Type().Unit, value: Value{
+			e := objective{row: row, of: o, unit: o.Value.Type().Unit, value: Value{
 				Name: elementName(o.Name, shape, i), Doc: o.Doc,
 				Unit: o.Value.Type().Unit.String(), Relation: o.Relation,
 			}}

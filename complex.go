@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -172,6 +173,8 @@ func (w *complexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 		for _, x := range w.model.rows[s.Index] {
 			w.vec[vecRow] = append(w.vec[vecRow], complex(x, 0))
 		}
+	case sens.SitePeak:
+		e = w.stages.peaks
 	case sens.SiteEvent:
 		e = w.stages.atEvents[s.Firing.Event]
 		w.fire(s.Firing)
@@ -184,6 +187,12 @@ func (w *complexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 	read := [numVectors][]complex128{vecF: make([]complex128, len(functionals))}
 	w.run(e, &read, false)
 	w.vec[vecD] = saved
+	if s.Kind == sens.SitePeak {
+		for _, p := range s.Peaks {
+			functionals[p.Element] = elem.CFMA(complex(p.Weight, 0), read[vecF][p.Element], functionals[p.Element])
+		}
+		return
+	}
 	for _, o := range e.outs {
 		k := w.model.functionalAt(o.part.offset)
 		if f := &c.Functionals[k]; s.Kind == sens.SiteEvent && f.Nth > 0 && f.Nth != s.Firing.Nth+1 {

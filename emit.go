@@ -130,7 +130,7 @@ func each[T any](s *stages[T], f func(T) error) error {
 	list := []T{s.once, s.segment, s.start, s.instants, s.choose, s.rates, s.guards}
 	list = append(list, s.affects...)
 	list = append(append(append(list, s.initial), s.atTimes...), s.atEvents...)
-	list = append(list, s.final, s.objective, s.output, s.invariants)
+	list = append(list, s.final, s.peaks, s.objective, s.output, s.invariants)
 	for _, x := range list {
 		if err := f(x); err != nil {
 			return err

@@ -31,7 +31,11 @@ func newModel(checked *typecheck.Model, list *diag.List) *Model {
 		return nil
 	}
 	m := &Model{checked: checked, compiled: compiled, layout: newLayout(compiled)}
-	m.programs = newPrograms(compiled, m.layout)
+	var err error
+	if m.programs, err = newPrograms(compiled, m.layout); err != nil {
+		list.Errorf(tapec.CodeUnavailable, checked.Time.Span, "%v", err)
+		return nil
+	}
 	m.index()
 	for _, x := range checked.Experiments {
 		its := newModel(x.Model, list)

@@ -56,10 +56,14 @@ func split(t *tape.Tape, prefix string, late func(string) bool) (early, rest *ta
 // respect to the inputs that move.
 type derivatives struct {
 	active map[string]bool // params that are differentiated, as "p.k"
+	clock  bool            // only the time and the states move
 }
 
 // moves reports whether cotangents of the named input are wanted.
 func (d *derivatives) moves(name string) bool {
+	if d.clock {
+		return name == "t" || strings.HasPrefix(name, "y.")
+	}
 	if strings.HasPrefix(name, "p.") {
 		return d.active[name]
 	}

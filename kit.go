@@ -15,7 +15,7 @@ type stages[T any] struct {
 	once, segment, rates              T
 	start, instants, choose, guards   T
 	initial, final, objective, output T
-	invariants                        T
+	peaks, invariants                 T
 	affects, atTimes, atEvents        []T
 }
 
@@ -40,7 +40,7 @@ func transform[A, B any](s *stages[A], f func(A) (B, error)) (*stages[B], error)
 	out.once, out.segment, out.rates = one(s.once), one(s.segment), one(s.rates)
 	out.start, out.instants, out.choose, out.guards = one(s.start), one(s.instants), one(s.choose), one(s.guards)
 	out.initial, out.final, out.objective, out.output = one(s.initial), one(s.final), one(s.objective), one(s.output)
-	out.invariants = one(s.invariants)
+	out.peaks, out.invariants = one(s.peaks), one(s.invariants)
 	out.affects, out.atTimes, out.atEvents = many(s.affects), many(s.atTimes), many(s.atEvents)
 	return out, first
 }
@@ -51,6 +51,7 @@ type programs struct {
 	layout *layout
 	tapes  *stages[*tape.Tape]
 	rates  *tape.Tape // from which nothing is hoisted
+	slopes *tape.Tape // of the peaks, as time passes and the state moves; nil for none
 
 	mu   sync.Mutex
 	kits map[kitKey]*kit
@@ -70,6 +71,7 @@ type kit struct {
 	layout            *layout
 	value, pull, push *stages[*program]
 	second            *stages[*program] // the transposes with their tangents, of tapes from which nothing is hoisted
+	slopes            *program          // of one lane; nil for none
 
 	plan   *plan    // of the parameters' cotangents, or their order as tangents
 	shared *program // the part of the rates' transpose that all sweeps share; nil for none
@@ -81,7 +83,7 @@ type kit struct {
 	wholes map[wholeKey]*wholeProgram
 }
 
-func newPrograms(c *tapec.Compiled, l *layout) *programs {
+func newPrograms(c *tapec.Compiled, l *layout) (*programs, error) {
 	h := hoist(c.Rates)
 	if h.once != nil {
 		l.nC = l.hoisted(h.once, vecC)
@@ -89,17 +91,22 @@ func newPrograms(c *tapec.Compiled, l *layout) *programs {
 	if h.segment != nil {
 		l.nE = l.hoisted(h.segment, vecE)
 	}
+	// By the time and the state alone: nothing else moves between events.
+	slopes, err := (&derivatives{clock: true}).push(c.Peaks)
+	if err != nil {
+		return nil, err
+	}
 	return &programs{
-		layout: l, rates: c.Rates,
+		layout: l, rates: c.Rates, slopes: slopes,
 		kits: map[kitKey]*kit{},
 		tapes: &stages[*tape.Tape]{
 			once: h.once, segment: h.segment, rates: h.rates,
 			start: c.Start, instants: c.Instants, choose: c.Choose, guards: c.Guards,
 			initial: c.Initial, final: c.Final, objective: c.Objective, output: c.Outputs,
-			invariants: c.Invariants,
-			affects:    c.Affects, atTimes: c.AtTimes, atEvents: c.AtEvents,
+			peaks: c.Peaks, invariants: c.Invariants,
+			affects: c.Affects, atTimes: c.AtTimes, atEvents: c.AtEvents,
 		},
-	}
+	}, nil
 }
 
 // direction says which derivatives a kit holds.
@@ -132,6 +139,9 @@ func (p *programs) kit(lanes int, active []string, dir direction, many bool) (*k
 	k := &kit{lanes: lanes, layout: p.layout, plan: newPlan(p.layout, active)}
 	var err error
 	if k.value, err = compile(p.tapes, p.layout.find, lanes, nil); err != nil {
+		return nil, err
+	}
+	if k.slopes, err = newProgram(p.slopes, p.layout.find, 1, nil); err != nil {
 		return nil, err
 	}
 	switch dir {
@@ -227,7 +237,7 @@ func (k *kit) bends(tapes *stages[*tape.Tape], rates *tape.Tape, active []string
 
 // severally lists the tapes whose outputs must not spoil each other where one has no derivative: those of objectives.
 func severally(tapes *stages[*tape.Tape]) []*tape.Tape {
-	list := append([]*tape.Tape{tapes.objective, tapes.initial, tapes.final}, tapes.atTimes...)
+	list := append([]*tape.Tape{tapes.objective, tapes.initial, tapes.final, tapes.peaks}, tapes.atTimes...)
 	return append(list, tapes.atEvents...)
 }
 

@@ -48,7 +48,7 @@ func TestLanguageModels(t *testing.T) {
 		}},
 		{"robertson", 1, nil},
 		{"enzyme", 5, nil},
-		{"control", 2, nil},
+		{"control", 1, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			path := filepath.Join("parser", "testdata", "models", c.name+".ode")

@@ -23,6 +23,7 @@ type run struct {
 	point      *point
 	objectives []objective
 	rows       []int // of the objectives among those of the model
+	peaks      []int // elements of the functional vector: the largest values that the objectives read
 	tableau    *solvers.Tableau
 	stages     int         // of the method
 	dense      int         // further stages of its dense output
@@ -45,6 +46,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
+	r.peaks = m.peaksOf(r.objectives)
 	r.remark(&r.settings.notes)
 	if !r.settings.listsStates(m.checked, &l) {
 		return nil, l.Err()
@@ -102,7 +104,7 @@ func (r *run) method(lanes int) *solvers.RungeKutta {
 // worker returns a worker for the run.
 func (r *run) worker(k *kit) *worker {
 	w := r.model.newWorker(k, r.point, r.rows, r.plan.width)
-	w.stages, w.columns = r.stages+r.dense, r.plan.columns
+	w.stages, w.columns, w.peaks = r.stages+r.dense, r.plan.columns, r.peaks
 	return w
 }
 

@@ -222,7 +222,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, err
 	}
 	half := time.Now()
-	want := sens.Options{EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit}
+	want := sens.Options{EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit, Tie: r.settings.solver.RTol}
 	want.Initial = len(r.fromInitial) > 0
 	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
@@ -232,6 +232,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	stride := max(want.Stride, r.plan.width)
 	m.warn(r.res.Warnings, &r.warnings)
+	m.warnPeaks(r.res.Peaks, &r.warnings)
 	chain(r.followers, r.point.p, r.res.DP, len(r.rows), stride)
 	out := &r.out
 	*out = Sensitivities{

@@ -60,6 +60,10 @@ func (r *Runner) wantSecond(l *diag.List) {
 	if approximates(s.mode) {
 		l.Errorf(CodeSetting, source.Span{}, "second derivatives are those of the computed solution, and mode = %s differentiates the equations first; use mode = adjoint or tangent with order = 2 and hvp", s.mode)
 	}
+	if len(r.peaks) > 0 {
+		f := &m.compiled.Functionals[m.functionalAt(r.peaks[0])]
+		l.Errorf(CodeNoSuchRun, f.Span, "max_over has no second derivatives in this version: they ask how the time of the maximum moves; choose other objectives with --of, or the sens block's of")
+	}
 	directions := len(r.curve.direction) / max(r.columns, 1)
 	if r.curve.hessian {
 		directions += r.columns

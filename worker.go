@@ -22,6 +22,8 @@ type worker struct {
 	push    stages[*call]
 	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
 	shared *call
+	peaks  []int // elements of the functional vector that are looked for along the run
+	slopes *call // of the peaks; nil for none
 
 	steps, pulls wholeSteps
 	large        largeSteps
@@ -138,6 +140,7 @@ func (m *Model) newWorker(k *kit, pt *point, rows []int, width int) *worker {
 		w.in[tangent][vecD], w.in[tangent][vecE] = w.dot.d, w.dot.e
 		w.out[tangent][vecC], w.out[tangent][vecE] = w.dot.c, w.dot.e
 	}
+	w.slopes = k.slopes.call()
 	if k.shared != nil {
 		w.shared = k.shared.call()
 		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
@@ -162,6 +165,7 @@ func (w *worker) refresh() {
 		_, _ = transform(calls, fresh)
 	}
 	_, _ = fresh(w.shared)
+	_, _ = fresh(w.slopes)
 	_, _ = fresh(w.steps.call)
 	_, _ = fresh(w.pulls.call)
 	for _, v := range []*largeProgram{&w.large.first, &w.large.again, &w.large.back} {

@@ -20,6 +20,8 @@ func site(s *stages[*call], c *tapec.Compiled, at sens.Site) *call {
 		return s.initial
 	case sens.SiteFinal:
 		return s.final
+	case sens.SitePeak:
+		return s.peaks
 	case sens.SiteTime:
 		if s.atTimes == nil {
 			return nil
@@ -39,6 +41,8 @@ func (w *worker) Observes(kind sens.SiteKind, event int) bool {
 		return true // the first starts, the last closes the count of what was read
 	case sens.SiteTime:
 		return true
+	case sens.SitePeak:
+		return len(w.peaks) > 0
 	}
 	return w.value.atEvents[event] != nil
 }
@@ -175,8 +179,18 @@ func (w *worker) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb
 	w.in[primal][vecD], w.out[cotangent][vecD] = saved, savedBar
 }
 
-// maskFunctionals returns fb with zeros for the functionals that this firing does not count for.
+// maskFunctionals returns fb with zeros for the functionals that this firing does not count for, and those whose peak is elsewhere.
 func (w *worker) maskFunctionals(s sens.Site, fb []float64) []float64 {
+	if s.Kind == sens.SitePeak {
+		masked := w.functional[:len(fb)]
+		clear(masked)
+		for _, p := range s.Peaks {
+			for j := p.Element * w.lanes; j < (p.Element+1)*w.lanes; j++ {
+				masked[j] = float64(p.Weight * fb[j])
+			}
+		}
+		return masked
+	}
 	if s.Kind != sens.SiteEvent || !w.model.someNth {
 		return fb
 	}
@@ -203,8 +217,19 @@ func (w *worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd
 	w.in[tangent][vecD], w.in[tangent][vecDm] = dpd, dmd
 	w.in[tangent][vecT] = td
 	w.out[tangent][vecF] = w.functional
+	if s.Kind == sens.SitePeak {
+		clear(w.functional) // what does not move is not written
+	}
 	c.run(&w.in, &w.out)
 	w.in[primal][vecD], w.in[tangent][vecD] = saved, savedDot
+	if s.Kind == sens.SitePeak {
+		for _, p := range s.Peaks {
+			for j := p.Element * w.lanes; j < (p.Element+1)*w.lanes; j++ {
+				fd[j] = math.FMA(p.Weight, w.functional[j], fd[j])
+			}
+		}
+		return
+	}
 	for i := range c.outs {
 		b := &c.outs[i]
 		if !w.reads(w.model.functionalAt(b.lo/w.lanes), s) {

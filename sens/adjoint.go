@@ -3,6 +3,7 @@ package sens
 import (
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -73,7 +74,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	_, m := w.obj.Counts()
 	res.prepare(run, m, opts)
 	res.Suspect = append(res.Suspect, make([]bool, m)...)
-	if err := res.observe(run, w.sys, w.obj); err != nil {
+	if err := res.observe(run, w.sys, w.method, w.obj, &opts); err != nil {
 		return err
 	}
 	common := &a.common
@@ -151,8 +152,10 @@ func (a *Adjoint) parallel(ctx context.Context, run *solvers.Trajectory, first *
 type transport interface {
 	// begin starts a sweep.
 	begin()
-	// inside transposes what is read at the sweep's mark within step i.
-	inside(i int) error
+	// inside transposes what is read within step i.
+	inside(i int, r *insight) error
+	// jumped tells that something was read at the end of the step to be crossed next.
+	jumped()
 	// cross moves to the start of step i.
 	cross(i int) error
 }
@@ -184,6 +187,8 @@ type sweep struct {
 	limited limitedCotangent
 	mark    solvers.Mark
 	pt      Point
+	peaks   int       // readings of peaks that are still to be met
+	y       []float64 // [N] the state there
 
 	fb         []float64 // [F·L] functionals
 	yb, tb, db []float64 // [N·L], [L], [D·L]: state, time and discretes at the present point
@@ -192,6 +197,7 @@ type sweep struct {
 	yg, dg     []float64 // left limits of a group, from observations within it
 	group      int       // the mark where yg and dg belong, -1 for none
 	gy, gt, gq []float64 // a guard's pull
+	th, hh     []float64 // [L] of the start and the length of the step dense, from what moves with it
 	w          []float64
 	rows       [][]float64 // [L] where the derivatives by parameters go
 	c, g       solvers.StepCotangent
@@ -204,7 +210,7 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 	s := &sweep{
 		sys: wk.System, obj: wk.Objectives, method: wk.Method, run: run, l: l, instants: wk.System.Instants(),
 		fb: v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D),
-		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), rows: make([][]float64, l), group: -1, loaded: -1,
+		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), th: v(1), hh: v(1), w: v(1), rows: make([][]float64, l), group: -1, loaded: -1,
 	}
 	s.revisits, _ = wk.System.(solvers.Revisitor)
 	s.via = s
@@ -285,15 +291,11 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	}
 	after, _ := s.run.LoadMark(mk, &s.mark)
 	s.sys.Enter(s.mark.Dp, s.mark.Mp)
+	s.seek(after)
+	s.pullPeaks(place{s.run.Steps(), 0}, s.mark.Yp, s.mark.Dp)
 	for i := after; ; i-- {
-		for ; mk >= 0 && s.run.After(mk) == i; mk-- {
+		for ; mk >= 0 && s.run.After(mk) == i && !s.run.Inside(mk); mk-- {
 			_, left := s.run.LoadMark(mk, &s.mark)
-			if s.mark.Inside {
-				if err := s.via.inside(i); err != nil {
-					return err
-				}
-				continue
-			}
 			s.pullMark(mk, left, first)
 		}
 		if i < 0 {
@@ -302,8 +304,16 @@ func (s *sweep) block(ctx context.Context, first int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
+		if err := s.pullWithin(i, &mk); err != nil {
+			return err
+		}
 		if err := s.via.cross(i); err != nil {
 			return err
+		}
+		if s.peaks > 0 { // at its start, after what happened there
+			s.run.Load(i, &s.step)
+			d, _ := s.run.Held(i)
+			s.pullPeaks(place{i, 0}, s.step.Y0, d)
 		}
 		s.steps++
 		if s.tell != nil && s.steps%64 == 0 {
@@ -320,31 +330,40 @@ func (s *sweep) visit(i int) {
 	}
 }
 
-func (s *sweep) begin() {}
+func (s *sweep) begin()  {}
+func (s *sweep) jumped() {}
 
 // inside lets the dense output keep what is read for the step's transpose.
-func (s *sweep) inside(i int) error {
-	site, read := siteOf(&s.mark, s.instants, s.obj)
-	if !read {
-		return nil
-	}
-	method, err := interpolant(s.method)
+func (s *sweep) inside(i int, r *insight) error {
+	method, err := s.interpolant(i)
 	if err != nil {
 		return err
 	}
+	clear(s.yo)
+	clear(s.w)
+	s.obj.ObservePull(r.site, &s.pt, s.fb, s.yo, s.db, s.yo, s.db, s.w)
+	method.InterpolatePull(s.field(i, &s.dense), &s.dense, r.theta, s.yo, s.w)
+	if r.instant >= 0 {
+		s.sys.InstantPull(r.instant, s.w)
+	}
+	if r.held {
+		for j, x := range s.w {
+			s.th[j] += x
+			s.hh[j] = math.FMA(r.theta, x, s.hh[j])
+		}
+	}
+	return nil
+}
+
+// interpolant makes s.dense step i.
+func (s *sweep) interpolant(i int) (solvers.Interpolant, error) {
 	if s.loaded != i {
 		s.loaded = i
 		s.run.LoadDense(i, &s.dense)
+		clear(s.th)
+		clear(s.hh)
 	}
-	s.pt = pointOf(&s.mark)
-	clear(s.yo)
-	clear(s.w)
-	s.obj.ObservePull(site, &s.pt, s.fb, s.yo, s.db, s.yo, s.db, s.w)
-	method.InterpolatePull(s.field(i, &s.dense), &s.dense, s.mark.Theta, s.yo, s.w)
-	if !s.instants[s.mark.Instant].Fixed {
-		s.sys.InstantPull(s.mark.Instant, s.w)
-	}
-	return nil
+	return interpolant(s.method)
 }
 
 // interpolant returns m as a method whose dense output can be differentiated.
@@ -372,6 +391,12 @@ func (s *sweep) cross(i int) error {
 	c.WantH = e.Kind != solvers.EndFree && !s.timeless
 	field := s.field(i, st)
 	s.method.Pull(field, st, c)
+	if seeded {
+		addTo(c.T0, s.th)
+		if c.WantH {
+			addTo(c.H, s.hh)
+		}
+	}
 	switch e.Kind {
 	case solvers.EndClip:
 		if s.timeless {

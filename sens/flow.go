@@ -193,30 +193,25 @@ func (f *flow) move(t float64, y []float64, way float64) {
 	}
 }
 
-// inside reads s.mark within step i.
-func (f *flow) inside(i int) error {
+// inside reads r within step i.
+func (f *flow) inside(i int, r *insight) error {
 	if f.current != i {
 		f.enter(i)
 	}
-	site, read := siteOf(&f.mark, f.instants, f.obj)
-	if !read {
-		return nil
-	}
-	if err := f.back(f.mark.T); err != nil {
+	if err := f.back(r.t); err != nil {
 		return err
 	}
-	f.pt = pointOf(&f.mark)
 	clear(f.yo)
 	clear(f.w)
-	f.obj.ObservePull(site, &f.pt, f.fb, f.yo, f.db, f.yo, f.db, f.w)
-	if !f.instants[f.mark.Instant].Fixed {
-		f.sys.Eval(f.mark.T, f.mark.Yp, f.k)
+	f.obj.ObservePull(r.site, &f.pt, f.fb, f.yo, f.db, f.yo, f.db, f.w)
+	if r.instant >= 0 {
+		f.sys.Eval(r.t, f.pt.Yp, f.k)
 		for n, v := range f.k[:f.n] {
 			for j := range f.l {
 				f.w[j] = math.FMA(v, f.yo[n*f.l+j], f.w[j])
 			}
 		}
-		f.sys.InstantPull(f.mark.Instant, f.w)
+		f.sys.InstantPull(r.instant, f.w)
 	}
 	z := f.st.Y0
 	if f.again {
@@ -226,6 +221,9 @@ func (f *flow) inside(i int) error {
 	f.fresh = false
 	return nil
 }
+
+// jumped forgets the slope of λ.
+func (f *flow) jumped() { f.fresh = false }
 
 // cross moves λ to the start of step i.
 func (f *flow) cross(i int) error {

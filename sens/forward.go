@@ -97,32 +97,20 @@ func (w *walk) move(t float64, y, td []float64, way float64) {
 	}
 }
 
-// flowInside moves the derivatives of the last step on to a site within it.
-func (w *walk) flowInside() error {
-	site, read := siteOf(&w.mark, w.instants, w.obj)
-	if !read {
-		return nil
+// flowInside moves the derivatives of the last step on to a time within it, w.w, and the state there, w.yp.
+func (w *walk) flowInside(method solvers.Interpolant, r *insight) {
+	// The start and the length of the step do not move, nor does a fixed time.
+	method.InterpolatePush(w.field, &w.dense, &w.d, r.theta, w.w, w.yp)
+	if r.instant < 0 {
+		return
 	}
-	method, err := interpolant(w.method)
-	if err != nil {
-		return err
-	}
-	m := &w.mark
-	clear(w.w) // the start and the length of the step do not move, nor does a fixed time
-	moving := !w.instants[m.Instant].Fixed
-	method.InterpolatePush(w.field, &w.dense, &w.d, m.Theta, w.w, w.yp)
-	if moving {
-		w.sys.InstantPush(m.Instant, w.w)
-		w.sys.Eval(m.T, m.Yp, w.k)
-		for i := range m.Yp {
-			for j, x := range w.w {
-				w.yp[i*w.l+j] = math.FMA(w.k[i], x, w.yp[i*w.l+j])
-			}
+	w.sys.InstantPush(r.instant, w.w)
+	w.sys.Eval(r.t, w.pt.Yp, w.k)
+	for i := range w.pt.Yp {
+		for j, x := range w.w {
+			w.yp[i*w.l+j] = math.FMA(w.k[i], x, w.yp[i*w.l+j])
 		}
 	}
-	w.pt = pointOf(m)
-	w.obj.ObservePush(site, &w.pt, w.w, w.yp, w.dd, w.yp, w.dd, w.fd)
-	return nil
 }
 
 // fieldSlope is the rate of a guard with the field at the end of the step in place of the step's own derivative by its length.

@@ -14,6 +14,7 @@ const (
 	SiteFinal                   // at the end, after a terminal event's body
 	SiteTime                    // at an instant of kind InstantSite
 	SiteEvent                   // at a firing of an event
+	SitePeak                    // where functionals that are peaks are largest
 )
 
 // Site names a place of a run where functionals are read.
@@ -21,6 +22,15 @@ type Site struct {
 	Kind   SiteKind
 	Index  int            // of a SiteTime: the instant's Site
 	Firing solvers.Firing // of a SiteEvent
+	// Peaks are what a SitePeak is read for: elements of the functionals, and how much this site counts for each.
+	// All others are left alone.
+	Peaks []Share
+}
+
+// Share is a part of an element of the functionals.
+type Share struct {
+	Element int
+	Weight  float64
 }
 
 // Point is a run at a site: time, left limits and right limits. Where nothing

@@ -98,10 +98,11 @@ func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts 
 	}
 	_, m := w.RealObjectives.Counts()
 	res.prepare(run, m, opts)
-	if err := res.observe(run, w.RealSystem, w.RealObjectives); err != nil {
+	if err := res.observe(run, w.RealSystem, w.Method, w.RealObjectives, &opts); err != nil {
 		return nil, err
 	}
 	r := newReplay(w, run)
+	r.readings = res.readings
 	if err := r.again(ctx, -1, 0); err != nil {
 		return nil, err
 	}

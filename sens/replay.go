@@ -32,6 +32,7 @@ type replay struct {
 	f, psi         []complex128
 	dy0            []complex128 // added to the initial values; nil for nothing
 	instants       []solvers.Instant
+	readings       []reading    // of peaks
 	times          []complex128 // of marks that fire or change modes, in order
 	step           *solvers.ComplexStep
 	rec            solvers.Step
@@ -69,7 +70,7 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 	r.times = r.times[:0]
 	r.System.SetParameters(r.p)
 	var t complex128
-	mk := 0
+	mk, peaks := 0, r.readings
 	r.open = false
 	for i := -1; i < r.run.Steps(); i++ {
 		if i >= 0 {
@@ -81,14 +82,24 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 				r.open = false
 			}
 			r.start = i == 0 || r.run.End(i-1).Kind != solvers.EndFree
+			peaks = r.readPeaks(peaks, place{i, 0}, t)
 			t = r.forward(t, e)
 			r.steps++
+			for ; len(peaks) > 0 && peaks[0].step == i && peaks[0].inside(); peaks = peaks[1:] {
+				theta := complex(peaks[0].theta, 0)
+				r.within(peaks[0].site, elem.CFMA(theta, r.step.H, r.step.T), theta)
+			}
+			peaks = r.readPeaks(peaks, place{i, 1}, t)
 		}
 		for ; mk < r.run.Marks() && r.run.After(mk) == i; mk++ {
 			_, left := r.run.LoadMark(mk, &r.mark)
 			m := &r.mark
 			if m.Inside {
-				r.within(m)
+				at := complex(m.T, 0)
+				if !r.instants[m.Instant].Fixed {
+					at = r.System.Instant(m.Instant)
+				}
+				r.within(Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}, at, elem.CDiv(at-r.step.T, r.step.H))
 				continue
 			}
 			switch m.Kind {
@@ -133,20 +144,24 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 			}
 		}
 	}
+	r.readPeaks(peaks, place{r.run.Steps(), 0}, t)
 	r.Objectives.Values(r.f, r.psi)
 	return nil
 }
 
-// within lets the objectives observe a site within the last step.
-func (r *replay) within(m *solvers.Mark) {
-	s := r.step
-	at := complex(m.T, 0)
-	if !r.instants[m.Instant].Fixed {
-		at = r.System.Instant(m.Instant)
+// within lets the objectives observe a site within the last step, at theta of its length.
+func (r *replay) within(site Site, at, theta complex128) {
+	r.Method.InterpolateComplex(&r.field, r.step, theta, r.yp)
+	r.Objectives.Observe(site, at, r.yp, r.d, r.yp, r.d, r.f)
+}
+
+// readPeaks lets the objectives observe the present point if the first of peaks is here, and returns those to come.
+func (r *replay) readPeaks(peaks []reading, at place, t complex128) []reading {
+	if len(peaks) == 0 || peaks[0].place != at {
+		return peaks
 	}
-	theta := elem.CDiv(at-s.T, s.H)
-	r.Method.InterpolateComplex(&r.field, s, theta, r.yp)
-	r.Objectives.Observe(Site{Kind: SiteTime, Index: r.instants[m.Instant].Site}, at, r.yp, r.d, r.yp, r.d, r.f)
+	r.Objectives.Observe(peaks[0].site, t, r.y, r.d, r.y, r.d, r.f)
+	return peaks[1:]
 }
 
 // read lets the objectives observe the present point as right limits, with ym and dm as left limits.

@@ -27,6 +27,8 @@ type Options struct {
 	GrazingLimit float64
 	// Stride is the distance between the rows of Result.DP; 0 means P. What lies between rows is left alone.
 	Stride int
+	// Tie is the part of the largest value of an expression within which two maxima count as equal; 0 means 1e-12.
+	Tie float64
 }
 
 func (o *Options) stride(z solvers.Size) int { return max(o.Stride, z.P) }
@@ -38,6 +40,13 @@ func (o *Options) grazingLimit() float64 {
 	return 1e-6
 }
 
+func (o *Options) tie() float64 {
+	if o.Tie > 0 {
+		return o.Tie
+	}
+	return 1e-12
+}
+
 // Result holds values and derivatives of m objectives.
 type Result struct {
 	Functionals []float64
@@ -45,6 +54,7 @@ type Result struct {
 	DP          []float64 // [m][P]: dψ/dp, rows Options.Stride apart
 	DY0         []float64 // [m][N]: dψ/dy0, with Options.Initial
 	Events      []EventTime
+	Peaks       []Peak // of the functionals that are peaks, in their order
 	Warnings    []solvers.Warning
 	Stats       Stats
 
@@ -52,7 +62,8 @@ type Result struct {
 	// differentiable somewhere. Only sweeps backwards fill it; it is empty otherwise.
 	Suspect []bool // [m]
 
-	observer Observer // its memory serves again
+	observer Observer  // its memory serves again
+	readings []reading // of the peaks, in order of time
 }
 
 // Stats count what a gradient took.
@@ -116,8 +127,10 @@ type Observer struct {
 	pt       Point
 	F        []float64 // functionals
 
-	step solvers.Step
-	mark solvers.Mark
+	climber *climber // nil where no functional is a peak
+	step    solvers.Step
+	dense   solvers.Step // with stages of its own, to be interpolated
+	mark    solvers.Mark
 }
 
 // NewObserver returns an observer of obj.
@@ -127,24 +140,40 @@ func NewObserver(obj Objectives) *Observer {
 }
 
 // Begin implements solvers.Sink.
-func (o *Observer) Begin(sys solvers.System, _ solvers.Method) error {
+func (o *Observer) Begin(sys solvers.System, m solvers.Method) error {
+	return o.begin(sys, m, &Options{})
+}
+
+func (o *Observer) begin(sys solvers.System, m solvers.Method, opts *Options) (err error) {
 	if o.instants == nil {
 		o.instants = sys.Instants()
 	}
 	clear(o.F)
-	return nil
+	o.climber, err = newClimber(o.obj, m, sys, opts.tie())
+	return err
 }
 
 // Step implements solvers.Sink.
-func (o *Observer) Step(s *solvers.Step, _ solvers.End) error {
+func (o *Observer) Step(s *solvers.Step, e solvers.End) error {
 	for i, dq := range s.DQ {
 		o.F[i] += dq
+	}
+	if o.climber != nil {
+		o.climber.over(s, e)
 	}
 	return nil
 }
 
 // Mark implements solvers.Sink.
 func (o *Observer) Mark(m *solvers.Mark) error {
+	if o.climber != nil && m.Kind == solvers.MarkFinal {
+		o.climber.sys.Enter(m.Dp, m.Mp)
+		o.climber.final(m)
+		for i := range o.climber.tops {
+			p := o.climber.peak(i)
+			o.F[p.Element] = p.Value
+		}
+	}
 	if s, ok := siteOf(m, o.instants, o.obj); ok {
 		o.pt = pointOf(m)
 		o.obj.Observe(s, &o.pt, o.F)
@@ -154,15 +183,24 @@ func (o *Observer) Mark(m *solvers.Mark) error {
 
 // replay observes a recorded run, like run.Replay but in the Observer's own memory.
 func (o *Observer) replay(run *solvers.Trajectory) error {
-	mk, marks := 0, run.Marks()
+	mk, marks, jumped := 0, run.Marks(), true
 	for i := -1; i < run.Steps(); i++ {
-		if i >= 0 && run.Size().Q > 0 {
+		if i >= 0 && o.climber != nil {
+			if jumped {
+				jumped = false
+				o.climber.sys.Enter(run.Held(i))
+			}
+			if err := o.Step(&o.dense, run.LoadDense(i, &o.dense)); err != nil {
+				return err
+			}
+		} else if i >= 0 && run.Size().Q > 0 {
 			if err := o.Step(&o.step, run.Load(i, &o.step)); err != nil {
 				return err
 			}
 		}
 		for ; mk < marks && run.After(mk) == i; mk++ {
 			run.LoadMark(mk, &o.mark)
+			jumped = jumped || !o.mark.Inside
 			if err := o.Mark(&o.mark); err != nil {
 				return err
 			}
@@ -197,15 +235,22 @@ func pointOf(m *solvers.Mark) Point {
 }
 
 // observe fills in the values of a recorded run.
-func (res *Result) observe(run *solvers.Trajectory, sys solvers.System, obj Objectives) error {
+func (res *Result) observe(run *solvers.Trajectory, sys solvers.System, method solvers.Method, obj Objectives, opts *Options) error {
 	n, m := obj.Counts()
 	o := &res.observer
-	*o = Observer{obj: obj, F: need(res.Functionals, n)} // Begin zeroes F
-	if err := o.Begin(sys, nil); err != nil {
+	*o = Observer{obj: obj, F: need(res.Functionals, n), dense: o.dense} // begin zeroes F
+	if err := o.begin(sys, method, opts); err != nil {
 		return err
 	}
 	if err := o.replay(run); err != nil {
 		return err
+	}
+	res.Peaks, res.readings = res.Peaks[:0], nil
+	if c := o.climber; c != nil {
+		for i := range c.tops {
+			res.Peaks = append(res.Peaks, c.peak(i))
+		}
+		res.readings = readings(res.Peaks)
 	}
 	res.Functionals, res.Psi = o.F, need(res.Psi, m)
 	obj.Values(o.F, res.Psi)

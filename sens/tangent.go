@@ -2,6 +2,7 @@ package sens
 
 import (
 	"context"
+	"math"
 
 	"odes.dev/odes/solvers"
 )
@@ -35,7 +36,7 @@ func (w *walk) gradient(ctx context.Context, opts Options, res *Result) error {
 	run := w.run
 	_, m := w.obj.Counts()
 	res.prepare(run, m, opts)
-	if err := res.observe(run, w.sys, w.obj); err != nil {
+	if err := res.observe(run, w.sys, w.method, w.obj, &opts); err != nil {
 		return err
 	}
 	w.res, w.stride = res, opts.stride(run.Size())
@@ -81,6 +82,7 @@ type walk struct {
 	td, yd, dd []float64 // time, state and discretes at the present point
 	yp, dp     []float64 // right limits of a jump
 	yg, dg     []float64 // left limits of a group
+	y          []float64 // [N] the state at a peak
 	open       bool      // yg and dg are of the present group
 	fd, psid   []float64
 	r, w       []float64
@@ -185,19 +187,26 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 func (w *walk) along(ctx context.Context, first int) error {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
-	mk := 0
+	mk, peaks := 0, w.res.readings
 	for i := -1; i < w.run.Steps(); i++ {
 		if i >= 0 {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			inside := mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk)
+			peaks = w.pushPeaks(peaks, place{i, 0})
+			inside := mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk) || len(peaks) > 0 && peaks[0].step == i && peaks[0].inside()
 			if w.k != nil {
 				w.flowStep(i, inside)
 			} else {
 				w.pushStep(i, inside)
 			}
 			w.steps++
+			for ; len(peaks) > 0 && peaks[0].step == i && peaks[0].inside(); peaks = peaks[1:] {
+				if err := w.pushPeak(&peaks[0]); err != nil {
+					return err
+				}
+			}
+			peaks = w.pushPeaks(peaks, place{i, 1})
 			if w.run.Length(i) > 0 {
 				w.foresee(i)
 			}
@@ -205,11 +214,12 @@ func (w *walk) along(ctx context.Context, first int) error {
 		for ; mk < w.run.Marks() && w.run.After(mk) == i; mk++ {
 			_, left := w.run.LoadMark(mk, &w.mark)
 			if w.mark.Inside {
-				read := w.pushInside
-				if w.k != nil {
-					read = w.flowInside
+				r, read := insightAt(&w.mark, w.instants, w.obj)
+				if !read {
+					continue
 				}
-				if err := read(); err != nil {
+				w.pt = pointOf(&w.mark)
+				if err := w.inside(&r); err != nil {
 					return err
 				}
 				w.path.mark(mk, w.w, w.yp, w.dd, w.yp, w.dd)
@@ -218,28 +228,38 @@ func (w *walk) along(ctx context.Context, first int) error {
 			w.pushMark(mk, left, first)
 		}
 	}
+	w.pushPeaks(peaks, place{w.run.Steps(), 0})
 	w.obj.ValuesPush(w.res.Functionals, w.fd, w.psid)
 	return nil
 }
 
-// pushInside moves the tangents of the last step on to a site within it.
-func (w *walk) pushInside() error {
-	site, read := siteOf(&w.mark, w.instants, w.obj)
-	if !read {
-		return nil
-	}
+// inside pushes what is read at r within the last step, where the point is w.pt.
+func (w *walk) inside(r *insight) error {
 	method, err := interpolant(w.method)
 	if err != nil {
 		return err
 	}
 	clear(w.w)
-	if !w.instants[w.mark.Instant].Fixed {
-		w.sys.InstantPush(w.mark.Instant, w.w)
+	if w.k != nil {
+		w.flowInside(method, r)
+	} else {
+		w.pushInside(method, r)
 	}
-	method.InterpolatePush(w.field, &w.dense, &w.d, w.mark.Theta, w.w, w.yp)
-	w.pt = pointOf(&w.mark)
-	w.obj.ObservePush(site, &w.pt, w.w, w.yp, w.dd, w.yp, w.dd, w.fd)
+	w.obj.ObservePush(r.site, &w.pt, w.w, w.yp, w.dd, w.yp, w.dd, w.fd)
 	return nil
+}
+
+// pushInside moves the tangents of the last step on to a time within it, w.w, and the state there, w.yp.
+func (w *walk) pushInside(method solvers.Interpolant, r *insight) {
+	if r.instant >= 0 {
+		w.sys.InstantPush(r.instant, w.w)
+	}
+	if r.held {
+		for j, h := range w.d.H {
+			w.w[j] = math.FMA(r.theta, h, w.d.T0[j])
+		}
+	}
+	method.InterpolatePush(w.field, &w.dense, &w.d, r.theta, w.w, w.yp)
 }
 
 // pushStep moves the tangents through step i; inside tells that something is read within it.

@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// Interpolant is a Method whose dense output has a tangent and a transpose:
-// what serves observations inside steps. With θ = (t* - t)/h,
+// Interpolant is a Method whose dense output has a slope, a tangent and a transpose:
+// what serves observations inside steps, and largest values. With θ = (t* - t)/h,
 //
 //	y(t*) = y₀ + h Σ β_i(θ) k_i,
 //
@@ -15,6 +15,8 @@ import (
 //	ẏ = ẏ₀ + h Σ β_i k̇_i + ḣ Σ β_i k_i + (ṫ* - ṫ₀ - θ ḣ) Σ β'_i k_i.
 type Interpolant interface {
 	Method
+	// InterpolateSlope writes y[N] at T + theta·H and its derivative by time, yd[N].
+	InterpolateSlope(f Field, s *Step, theta float64, y, yd []float64)
 	// InterpolatePush writes yd[N·L], the tangent of y at T + theta·H, where this time moves by td[L]. It
 	// must follow Push of the same step with the same d.
 	InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64)

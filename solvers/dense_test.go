@@ -116,3 +116,35 @@ func TestInterpolateTranspose(t *testing.T) {
 		same(t, "T0", plain.T0, again.T0)
 	})
 }
+
+// TestInterpolateSlope compares the slope of the dense output with differences of its values.
+func TestInterpolateSlope(t *testing.T) {
+	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+		z := f.size
+		r, s := stepOf(tab, f, 0)
+		y, yd, at := make([]float64, z.N), make([]float64, z.N), make([]float64, z.N)
+		for _, theta := range []float64{0, 0.3, 0.8, 1} {
+			r.InterpolateSlope(f, s, theta, y, yd)
+			r.Interpolate(f, s, theta, at)
+			for i := range y {
+				if y[i] != at[i] {
+					t.Fatalf("θ = %v: y[%d] = %v, Interpolate gives %v", theta, i, y[i], at[i])
+				}
+			}
+			const eps = 2e-4
+			want := make([]float64, z.N)
+			for k, c := range []float64{8, -8, -1, 1} { // of order four
+				x := []float64{1, -1, 2, -2}[k]
+				r.Interpolate(f, s, theta+x*eps+1e-17, at)
+				for i, v := range at {
+					want[i] += c * v / (12 * eps * s.H)
+				}
+			}
+			for i := range yd {
+				if d := math.Abs(yd[i] - want[i]); !(d <= 1e-6*(1+math.Abs(want[i]))) {
+					t.Errorf("θ = %v: slope %d is %v, differences give %v", theta, i, yd[i], want[i])
+				}
+			}
+		}
+	})
+}

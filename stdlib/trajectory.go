@@ -13,7 +13,7 @@ var trajectory = []*Func{
 	{Name: "at_event", Args: []string{"event", "e", "nth"}, MinArgs: 2, Class: Functional, Units: UnitsFree, Value: "Σ e at the firings", Doc: "sum of e over the firings of an event, or its value at one: at_event(ev, e, nth = 2)"},
 	{Name: "event_time", Args: []string{"event", "k"}, Class: Functional, Units: UnitsFree, Value: "time of firing k", Doc: "time of the k-th firing of an event"},
 	{Name: "steady", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the steady state", Doc: "e at the steady state that the run approaches"},
-	{Name: "max_over", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "greatest e", Doc: "greatest value of e along the run"},
+	{Name: "max_over", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "greatest e", Doc: "greatest value of e along the run, wherever that is: at the start or the end, beside an event, or within a step; of an array, of each element. The smallest is -max_over(-e)"},
 	{Name: "nll", Args: []string{"data"}, MinArgs: 0, Class: Functional, Value: "-log likelihood", Doc: "negative logarithm of the likelihood of all observations, or of those in one table"},
 	{Name: "log_prior", Args: nil, Class: Functional, Value: "Σ log prior", Doc: "logarithm of the prior density of the params"},
 }

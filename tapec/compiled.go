@@ -32,6 +32,7 @@ type Compiled struct {
 	Affects     []*tape.Tape // per event: t, y.*, d.*, p.*, fired → y.* and d.* of its targets
 	Initial     *tape.Tape   // sites: t, y.*, d.*, ym.*, dm.*, p.* → F.*; nil when nothing is read there
 	Final       *tape.Tape
+	Peaks       *tape.Tape   // t, y.*, d.*, m.*, p.* → F.*: what is largest somewhere on the run; nil without max_over
 	AtTimes     []*tape.Tape // per site group: + row → F.*
 	AtEvents    []*tape.Tape // per event: + fired → F.*; nil entries when nothing is read
 	Objective   *tape.Tape   // F.*, p.* → psi[objectives], all objectives flattened in order

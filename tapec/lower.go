@@ -89,6 +89,7 @@ func (c *compiler) compile() {
 	out.Objective = c.objective()
 
 	out.Rates = c.rates()
+	out.Peaks = c.peaks()
 	out.Guards = c.guards()
 	out.Choose = c.choose()
 	for _, m := range c.modes {
@@ -268,6 +269,7 @@ func (c *Compiled) Tapes() []Named {
 		add("at."+c.Model.Events[i].Name, t)
 	}
 	add("final", c.Final)
+	add("peaks", c.Peaks)
 	add("objective", c.Objective)
 	add("outputs", c.Outputs)
 	add("invariants", c.Invariants)

@@ -189,6 +189,11 @@ func (c *compiler) ordinal(ix *typecheck.Index, x float64, e typecheck.Expr) int
 func (c *compiler) site(name string, kind typecheck.FunctionalKind) *tape.Tape {
 	l := c.lowerer(name)
 	l.limits = true
+	return c.read(l, kind)
+}
+
+// read writes what the functionals of one kind are of; nil if there are none.
+func (c *compiler) read(l *lowerer, kind typecheck.FunctionalKind) *tape.Tape {
 	some := false
 	for _, f := range c.functionals {
 		if f.node.Kind == kind {
@@ -201,6 +206,14 @@ func (c *compiler) site(name string, kind typecheck.FunctionalKind) *tape.Tape {
 		return nil
 	}
 	return c.finish(l)
+}
+
+// peaks writes the expressions that functionals are the largest values of; nil if there are none. They are
+// read all along the run, so conditions in them are modes, as in the rates.
+func (c *compiler) peaks() *tape.Tape {
+	l := c.lowerer("peaks")
+	l.held = true
+	return c.read(l, typecheck.MaxOver)
 }
 
 // atTime writes what the members of a group read at one of its times.

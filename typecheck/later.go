@@ -3,7 +3,7 @@ package typecheck
 import "odes.dev/odes/lang/source"
 
 // The language is larger than what this version solves: controls, algebraic
-// unknowns, equilibration, steady states and largest values. They are checked
+// unknowns, equilibration and steady states. They are checked
 // like the rest (names, shapes, units), so that a file means the same once they
 // are solved; then each is reported, once.
 

@@ -221,8 +221,8 @@ const (
 	SumAt
 	AtEvent
 	EventTime
-	Steady  // only in a model with Later
-	MaxOver // only in a model with Later
+	Steady // only in a model with Later
+	MaxOver
 )
 
 // Table is a data table: columns of numbers of equal length.

@@ -126,7 +126,7 @@ func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
 		return bad(e.Span)
 	}
 	switch name {
-	case "steady", "max_over":
+	case "steady":
 		c.unavailable(e.Span, "`"+name+"`")
 	case "nll":
 		return c.nll(e)

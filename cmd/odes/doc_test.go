@@ -33,7 +33,6 @@ func TestManualTellsWhatIsMissing(t *testing.T) {
 		"control":     "control u = 0 piecewise constant on grid(0, 1, 3)",
 		"alg":         "alg z = 1\n0 = z - x",
 		"steady":      "objective J = steady(x)",
-		"max_over":    "objective J = max_over(x)",
 	} {
 		path := filepath.Join(t.TempDir(), name+".ode")
 		if err := os.WriteFile(path, []byte(base+text), 0o666); err != nil {

@@ -1,0 +1,371 @@
+package sens
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"odes.dev/odes/solvers"
+)
+
+// PeakObjectives are Objectives some of whose functionals are peaks: the
+// largest values that expressions take along the run, each on its own. Observe
+// is not asked for their values, which are found by looking along the dense
+// output. Their derivatives are those of the expressions where they are largest,
+// at SitePeak: by the envelope theorem the time of a maximum within a step adds nothing.
+type PeakObjectives interface {
+	Objectives
+	// Peaks returns the elements of the functionals that are peaks, in ascending order.
+	Peaks() []int
+	// Heights writes the expressions e[len(Peaks())] at (t, y), with the discretes and modes that the system has entered.
+	Heights(t float64, y, e []float64)
+	// Slopes writes their rates ed[len(Peaks())] at (t, y) when the state moves at the rate yd[N].
+	Slopes(t float64, y, yd, ed []float64)
+}
+
+// Peak is where an expression is largest along a run.
+type Peak struct {
+	Element int // of the functionals
+	Value   float64
+	T       float64
+	// Other is the time of another maximum that is as large but for Options.Tie, NaN where there is none. Which of them
+	// is the largest is then not decided, and derivatives are those of the one at T.
+	Other float64
+
+	at place
+	// Where the expression has a kink, derivatives are those at a place before it and those at another behind it, of
+	// which the latter have a share.
+	behind                 place
+	share                  float64
+	timeBefore, timeBehind float64
+}
+
+// place is a point of the recorded run: of step at theta of its length, both
+// ends included; or the right limits at the end of the run, at theta 0 of the step behind the last.
+type place struct {
+	step  int
+	theta float64
+}
+
+func (p place) compare(q place) int {
+	return cmp.Or(cmp.Compare(p.step, q.step), cmp.Compare(p.theta, q.theta))
+}
+
+// inside reports whether p is within its step.
+func (p place) inside() bool { return p.theta > 0 && p.theta < 1 }
+
+// reading is what objectives read at a place: the peaks there.
+type reading struct {
+	place
+	t    float64
+	site Site
+}
+
+// readings sorts peaks by their places.
+func readings(peaks []Peak) []reading {
+	var all, list []reading
+	for i := range peaks {
+		p := &peaks[i]
+		all = append(all, reading{p.at, p.timeBefore, Site{Kind: SitePeak, Peaks: []Share{{p.Element, 1 - p.share}}}})
+		if p.share > 0 {
+			all = append(all, reading{p.behind, p.timeBehind, Site{Kind: SitePeak, Peaks: []Share{{p.Element, p.share}}}})
+		}
+	}
+	slices.SortStableFunc(all, func(a, b reading) int { return a.compare(b.place) })
+	for _, r := range all {
+		if n := len(list); n > 0 && list[n-1].place == r.place {
+			list[n-1].site.Peaks = append(list[n-1].site.Peaks, r.site.Peaks...)
+		} else {
+			list = append(list, r)
+		}
+	}
+	return list
+}
+
+// climber finds the peaks of a run, step by step.
+//
+// In every step it samples values and slopes at both ends and between as many
+// equal parts of the step as the dense output has orders: so many pieces can a polynomial of that degree
+// rise and fall in. Where the slope turns from up to down
+// between two samples, the maximum is the root of the slope, found to rounding.
+// Where it does not, but the cubic with the same values and slopes would turn
+// twice, the part is divided where that is steepest the other way, at most maxDivisions times. What rises
+// and falls again without either sign is not seen.
+type climber struct {
+	obj    PeakObjectives
+	method solvers.Interpolant
+	sys    solvers.System
+	tie    float64
+
+	n     int         // peaks
+	parts int         // of a step
+	e, ed [][]float64 // [parts+1][n] at the samples
+
+	y, yd   []float64 // [N]
+	at, atd []float64 // [n] at a point between samples
+	tops    []top     // [n]
+
+	step   int  // of the trajectory
+	fresh  bool // the next step begins at a time that was chosen
+	looked bool // the samples are those of a step of this run
+	limits      // of the present step
+}
+
+// top is the largest value so far of one expression.
+type top struct {
+	Peak
+	some  bool    // there is one
+	nan   bool    // the expression was not a number somewhere
+	other float64 // value of the other maximum
+	low   float64 // the least value since the largest
+	size  float64 // the largest absolute value
+}
+
+// newClimber returns nil when obj has no peaks.
+func newClimber(obj Objectives, method solvers.Method, sys solvers.System, tie float64) (*climber, error) {
+	peaks, ok := obj.(PeakObjectives)
+	if !ok || len(peaks.Peaks()) == 0 {
+		return nil, nil
+	}
+	inner, ok := method.(solvers.Interpolant)
+	if !ok {
+		return nil, fmt.Errorf("the dense output of method %s has no derivatives, by which largest values are found; take another method", method.Info().Name)
+	}
+	c := &climber{obj: peaks, method: inner, sys: sys, tie: tie, n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder)}
+	size := sys.Size().N
+	c.y, c.yd = make([]float64, size), make([]float64, size)
+	c.at, c.atd = make([]float64, c.n), make([]float64, c.n)
+	for range c.parts + 1 {
+		c.e, c.ed = append(c.e, make([]float64, c.n)), append(c.ed, make([]float64, c.n))
+	}
+	c.tops = make([]top, c.n)
+	c.begin()
+	return c, nil
+}
+
+// begin forgets the last run.
+func (c *climber) begin() {
+	c.step, c.fresh, c.looked = 0, true, false
+	for i, element := range c.obj.Peaks() {
+		c.tops[i] = top{Peak: Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()}}
+	}
+}
+
+// when returns the time at theta of st.
+func when(st *solvers.Step, theta float64) float64 {
+	if theta == 1 {
+		return st.T1
+	}
+	return math.FMA(theta, st.H, st.T)
+}
+
+// look writes values and slopes by theta, at theta of st, to e and ed.
+func (c *climber) look(st *solvers.Step, theta float64, e, ed []float64) {
+	t := when(st, theta)
+	c.method.InterpolateSlope(c.sys, st, theta, c.y, c.yd)
+	c.obj.Heights(t, c.y, e)
+	c.obj.Slopes(c.within(t), c.y, c.yd, ed)
+	for j := range ed {
+		ed[j] = float64(st.H * ed[j])
+	}
+}
+
+// over looks along the next step, whose discretes and modes the system has entered.
+func (c *climber) over(st *solvers.Step, end solvers.End) {
+	if st.H > 0 {
+		c.limits, _ = limitsBetween(c.fresh, end.Kind != solvers.EndFree, st.T, st.T1)
+		for k := range c.e {
+			c.look(st, c.theta(k), c.e[k], c.ed[k])
+		}
+		for j := range c.tops {
+			c.climb(j, st)
+		}
+		c.looked = true
+	}
+	c.fresh = end.Kind != solvers.EndFree
+	c.step++
+}
+
+// theta returns where sample k lies.
+func (c *climber) theta(k int) float64 { return float64(k) / float64(c.parts) }
+
+// climb follows expression j through the samples of a step.
+func (c *climber) climb(j int, st *solvers.Step) {
+	top := &c.tops[j]
+	most, steep := 0, 0.0
+	for k := range c.e {
+		v := c.e[k][j]
+		top.nan = top.nan || v != v
+		top.size = max(top.size, math.Abs(v))
+		steep = max(steep, math.Abs(c.ed[k][j]))
+		if v > c.e[most][j] {
+			most = k
+		}
+	}
+	if top.nan {
+		return
+	}
+	last := c.parts
+	if c.fresh && !(c.ed[0][j] > 0) {
+		c.propose(j, 0, st.T, c.e[0][j])
+	}
+	for k := range last {
+		top.low = min(top.low, c.e[k][j])
+		c.part(j, st, bracket{c.theta(k), c.theta(k + 1), c.e[k][j], c.e[k+1][j], c.ed[k][j], c.ed[k+1][j]}, steep, maxDivisions)
+	}
+	top.low = min(top.low, c.e[last][j])
+	if !(c.ed[last][j] < 0) {
+		c.propose(j, 1, st.T1, c.e[last][j])
+	}
+	// Where slopes do not tell, as of what jumps inside noevent, the samples are what there is.
+	if v := c.e[most][j]; !top.some || v > top.Value+float64(0x1p-48*math.Abs(v)) {
+		c.propose(j, c.theta(most), when(st, c.theta(most)), v)
+	}
+}
+
+// bracket is a part of a step with the values and slopes at its ends.
+type bracket struct{ a, b, ea, eb, sa, sb float64 }
+
+// maxDivisions is how many times a part is divided to look for two turns in it.
+const maxDivisions = 3
+
+// part looks for a maximum of expression j within a part of a step.
+func (c *climber) part(j int, st *solvers.Step, p bracket, steep float64, divisions int) {
+	w := p.b - p.a
+	switch {
+	case p.sa > 0 && p.sb < 0:
+		if float64((p.sa-p.sb)*w) > float64(0x1p-50*c.tops[j].size) {
+			c.summit(j, st, p, steep)
+		} else if p.ea >= p.eb { // flat to rounding
+			c.propose(j, p.a, when(st, p.a), p.ea)
+		} else {
+			c.propose(j, p.b, when(st, p.b), p.eb)
+		}
+	case divisions > 0 && (p.sa > 0) == (p.sb > 0):
+		// The cubic through both ends has the slope sa + c1 u + c2 u² at u = (θ - a)/w, with the mean (eb - ea)/w.
+		d := (p.eb - p.ea) / w
+		c1, c2 := float64(6*d)-float64(4*p.sa)-float64(2*p.sb), float64(3*(p.sa+p.sb))-float64(6*d)
+		u := -c1 / float64(2*c2)
+		if !(u > 0 && u < 1) {
+			return
+		}
+		turn := p.sa + float64(float64(0.5*u)*c1)
+		if p.sa < 0 {
+			turn = -turn
+		}
+		if turn > float64(0.1*max(math.Abs(p.sa), math.Abs(p.sb))) || float64(math.Abs(turn)*w) <= float64(0x1p-50*c.tops[j].size) {
+			return
+		}
+		x := math.FMA(u, w, p.a)
+		if !(x > p.a && x < p.b) {
+			return
+		}
+		c.look(st, x, c.at, c.atd)
+		e, s := c.at[j], c.atd[j]
+		c.tops[j].low = min(c.tops[j].low, e)
+		c.part(j, st, bracket{p.a, x, p.ea, e, p.sa, s}, steep, divisions-1)
+		c.part(j, st, bracket{x, p.b, e, p.eb, s, p.sb}, steep, divisions-1)
+	}
+}
+
+// summit proposes the root of the slope of expression j in p, where it goes from up to down: by the secant with the
+// Illinois rule (M. Dowell, P. Jarratt, BIT 11 (1971) 168–174), and halving where that is slow.
+func (c *climber) summit(j int, st *solvers.Step, p bracket, steep float64) {
+	const narrow = 0x1p-52
+	flat := float64(0x1p-50 * steep)
+	wa, wb := p.sa, p.sb // weighted
+	side, theta, v, slope := 0, p.a, p.ea, p.sa
+	for tries := 0; tries < 200; tries++ {
+		w := p.b - p.a
+		x := p.a + float64(w*(wa/(wa-wb)))
+		if tries%8 == 7 || !(x > p.a && x < p.b) {
+			x = p.a + float64(0.5*w)
+		}
+		if !(x > p.a && x < p.b) || w <= narrow {
+			break
+		}
+		c.look(st, x, c.at, c.atd)
+		theta, v, slope = x, c.at[j], c.atd[j]
+		if math.Abs(slope) <= flat {
+			break
+		}
+		if slope > 0 {
+			p.a, p.ea, p.sa, wa = x, v, slope, slope
+			if side > 0 {
+				wb = float64(0.5 * wb)
+			}
+			side = 1
+		} else {
+			p.b, p.eb, p.sb, wb = x, v, slope, slope
+			if side < 0 {
+				wa = float64(0.5 * wa)
+			}
+			side = -1
+		}
+	}
+	if math.Abs(slope) <= flat || min(p.sa, -p.sb) <= float64(1e-6*steep) {
+		c.propose(j, theta, when(st, theta), v)
+		return
+	}
+	// A kink, with the slopes s⁻ > 0 > s⁺. Its time moves as the two branches do that meet there, so the derivative is
+	// (s⁺ e⁻_p - s⁻ e⁺_p)/(s⁺ - s⁻): that of both, each a little to its own side, where rounding does not confuse them.
+	const aside = 0x1p-40
+	if v = p.ea; p.eb > v {
+		v = p.eb
+	}
+	if a, b := max(p.a-aside, 0), min(p.b+aside, 1); c.propose(j, a, when(st, theta), v) {
+		top := &c.tops[j]
+		top.behind, top.share = place{c.step, b}, p.sa/(p.sa-p.sb)
+		top.timeBefore, top.timeBehind = when(st, a), when(st, b)
+	}
+}
+
+// propose puts a maximum of expression j forward, and reports whether it is the largest so far.
+func (c *climber) propose(j int, theta, t, v float64) bool {
+	top := &c.tops[j]
+	top.size = max(top.size, math.Abs(v))
+	near := float64(c.tie * top.size)
+	switch {
+	case !top.some:
+		top.Other, top.other = math.NaN(), math.Inf(-1)
+	case top.low < min(v, top.Value)-near: // a valley lies between
+		if old := top.Value; v > old {
+			if old >= v-near {
+				top.Other, top.other = top.T, old
+			}
+		} else if v >= old-near && v >= top.other {
+			top.Other, top.other = t, v
+		}
+	}
+	if top.some && !(v > top.Value) {
+		return false
+	}
+	top.some, top.low = true, v
+	top.Value, top.T, top.at, top.share, top.timeBefore = v, t, place{c.step, theta}, 0, t
+	return true
+}
+
+// final looks at the right limits at the end of the run, which the system has entered.
+func (c *climber) final(m *solvers.Mark) {
+	c.obj.Heights(m.T, m.Yp, c.at)
+	for j, v := range c.at {
+		if c.looked && v == c.e[c.parts][j] {
+			continue // nothing happened after the last step
+		}
+		c.tops[j].nan = c.tops[j].nan || v != v
+		c.propose(j, 0, m.T, v)
+	}
+}
+
+// peak returns what was found of expression j. Where it was not a number, neither is its peak.
+func (c *climber) peak(j int) Peak {
+	top := c.tops[j]
+	if !(top.other >= top.Value-float64(c.tie*top.size)) {
+		top.Other = math.NaN()
+	}
+	if top.nan {
+		top.Value = math.NaN()
+	}
+	return top.Peak
+}
