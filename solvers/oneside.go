@@ -9,13 +9,29 @@ type turn struct {
 	m      [2][]float64
 }
 
-// turned notes that m changed the modes, to tell of it what is read at the same time.
+// turned notes that m changes the modes, to tell of it what is read at the same time.
 func (s *Solver) turned(m *member) {
-	if _, ok := s.sys.(Separator); !ok || s.same(s.mm, s.m) {
+	if _, ok := s.sys.(Separator); !ok || m.kind != MarkMode || m.caused {
 		return
 	}
 	clone := func(x []float64) []float64 { return append([]float64(nil), x...) }
-	s.turns = append(s.turns, turn{*m, clone(s.y), clone(s.d), [2][]float64{clone(s.mm), clone(s.m)}})
+	t := turn{*m, clone(s.y), clone(s.d), [2][]float64{clone(s.mm), clone(s.mm)}}
+	i := s.guards[m.guard].Mode
+	if t.m[1][i] = s.ahead(s.y, s.d, s.mm)[i]; !s.same(t.m[0], t.m[1]) {
+		s.turns = append(s.turns, t)
+	}
+	s.sys.Enter(s.d, s.m)
+}
+
+// ahead returns the modes that hold shortly behind (t, y), whose field has modes m: what becomes true behind its root is not yet at it.
+func (s *Solver) ahead(y, d, m []float64) []float64 {
+	f, n := s.rates(y, d, m), make([]float64, s.size.M)
+	eps := float64(4 * s.eventTol(s.t, 0))
+	for i := range s.yi {
+		s.yi[i] = math.FMA(eps, f[i], y[i])
+	}
+	s.sys.Choose(s.t+eps, s.yi, n)
+	return n
 }
 
 func (s *Solver) same(m, n []float64) bool {
@@ -40,8 +56,8 @@ func (s *Solver) rates(y, d, m []float64) []float64 {
 func (s *Solver) besideTurn(m *member, what string) {
 	for i := range s.turns {
 		t := &s.turns[i]
-		if t.member.kind != MarkMode || !s.apart(&t.member, m) {
-			continue // bounds of integrals end where the run may
+		if !s.apart(&t.member, m) {
+			continue
 		}
 		before, behind := s.rates(t.y, t.d, t.m[0]), s.rates(t.y, t.d, t.m[1])
 		s.sys.Enter(s.d, s.m)
@@ -76,9 +92,7 @@ func (s *Solver) crossTurn(a, b *member) {
 	}
 	// pair returns the modes at (y, d) before and behind b.
 	pair := func(y, d []float64, chosen []float64) (m, n []float64) {
-		m, n = make([]float64, s.size.M), make([]float64, s.size.M)
-		s.sys.Enter(d, chosen)
-		s.sys.Choose(s.t, y, n)
+		m, n = make([]float64, s.size.M), s.ahead(y, d, chosen)
 		for i := range n {
 			if m[i] = n[i]; turns(i) {
 				m[i] = s.m[i]
