@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"image"
 	"image/color"
+	paint "image/draw"
 	"math"
 
 	"gonum.org/v1/plot/vg"
@@ -165,9 +166,10 @@ func (n *inks) mosaic(grid [][]float64, s shading) image.Image {
 	rows, cols := len(grid), len(grid[0])
 	side := max(2, 1000/max(rows, cols))
 	img := image.NewNRGBA(image.Rect(0, 0, cols*side, rows*side))
-	for y := range rows * side {
-		for x := range cols * side {
-			img.Set(x, y, n.heat(grid[y/side][x/side], s))
+	for r, row := range grid {
+		for k, v := range row {
+			cell := image.Rect(k*side, r*side, (k+1)*side, (r+1)*side)
+			paint.Draw(img, cell, image.NewUniform(n.heat(v, s)), image.Point{}, paint.Src)
 		}
 	}
 	return img

@@ -3,7 +3,6 @@ package plot
 import (
 	"fmt"
 	"image/color"
-	"math"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -62,19 +61,14 @@ func (l *Lines) inkSpans() (x, y span, ok bool) {
 	if x, y, ok = l.spans(); !ok || l.turns() {
 		return x, y, ok
 	}
-	const room = 0.03
-	if l.Y.Log {
-		f := math.Pow(y.hi/y.lo, room)
-		return x, span{y.lo / f, y.hi * f}, true
+	wide := y.pad(l.Y)
+	if y.lo == 0 {
+		wide.lo = 0
 	}
-	d := room * (y.hi - y.lo)
-	if y.lo != 0 {
-		y.lo -= d
+	if y.hi == 0 {
+		wide.hi = 0
 	}
-	if y.hi != 0 {
-		y.hi += d
-	}
-	return x, y, true
+	return x, wide, true
 }
 
 // inkMargin returns the room that the labels of the upright axis need.
@@ -312,30 +306,18 @@ func (l *Lines) fillBand(c canvas, b Band, at func(x, y float64) vg.Point) {
 // need, with marks or without, and returns what is below.
 func (l *Lines) key(c canvas, left, top vg.Length, marks bool) vg.Length {
 	const gap = 12
-	x := left
-	used := false
-	name := l.Y.title()
-	if l.Y.Log {
-		name += " (log scale)"
+	type legend struct {
+		name          string
+		sample, width vg.Length
+		mark          func(x0, x1, y vg.Length)
 	}
-	if name != "" {
-		st := c.style(normal, draw.XLeft, draw.YTop)
-		name = fit(st, name, c.Max.X-left)
-		c.FillText(st, vg.Point{X: x, Y: top}, name)
-		x += st.Width(name) + gap + 6
-		used = true
-	}
+	var list []legend
+	var whole vg.Length
 	st := c.style(small, draw.XLeft, draw.YTop)
 	entry := func(name string, sample vg.Length, mark func(x0, x1, y vg.Length)) {
 		name = fit(st, name, c.Max.X-left-sample-4)
 		w := sample + 4 + st.Width(name)
-		if x > left && x+w > c.Max.X {
-			x, top = left, top-lineHeight
-		}
-		mark(x, x+sample, top-5.5)
-		c.FillText(st, vg.Point{X: x + sample + 4, Y: top - 1}, name)
-		x += w + gap
-		used = true
+		list, whole = append(list, legend{name, sample, w, mark}), whole+w+gap
 	}
 	lines := 0
 	for _, k := range l.Curves {
@@ -386,8 +368,30 @@ func (l *Lines) key(c canvas, left, top vg.Length, marks bool) vg.Length {
 		}
 		entry(n, 2, func(x0, x1, y vg.Length) { c.StrokeLine2(c.markStyle(i), (x0+x1)/2, y-5, (x0+x1)/2, y+5) })
 	}
-	if !used {
+	x := left
+	name := l.Y.title()
+	if l.Y.Log {
+		name += " (log scale)"
+	}
+	if name != "" {
+		st := c.style(normal, draw.XLeft, draw.YTop)
+		name = fit(st, name, c.Max.X-left)
+		c.FillText(st, vg.Point{X: x, Y: top}, name)
+		x += st.Width(name) + gap + 6
+		if long := (c.Max.X - left) / 4; x > long && x+whole > c.Max.X && len(list) > 0 { // a line of its own
+			x, top = left, top-lineHeight
+		}
+	}
+	if name == "" && len(list) == 0 {
 		return top
+	}
+	for _, e := range list {
+		if x > left && x+e.width > c.Max.X {
+			x, top = left, top-lineHeight
+		}
+		e.mark(x, x+e.sample, top-5.5)
+		c.FillText(st, vg.Point{X: x + e.sample + 4, Y: top - 1}, e.name)
+		x += e.width + gap
 	}
 	return top - lineHeight
 }

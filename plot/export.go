@@ -20,7 +20,8 @@ const dpi = 192
 
 // export draws p on a page of its size and writes that.
 func export(w io.Writer, format string, p Picture, n *inks) error {
-	n.format = format
+	var widths []vg.Length
+	n.format, n.widths = format, &widths
 	if format == "html" {
 		n.format = "svg"
 	}
@@ -49,8 +50,8 @@ func export(w io.Writer, format string, p Picture, n *inks) error {
 	if _, err := page.WriteTo(&svg); err != nil {
 		return err
 	}
-	// Text is drawn by who shows the file, with a font of the same widths where there is none of this name.
-	drawing := bytes.ReplaceAll(svg.Bytes(), []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
+	// Text is drawn by who shows the file, with a font of much the same widths where there is none of this name.
+	drawing := bytes.ReplaceAll(keepWidths(svg.Bytes(), widths), []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
 	if format == "svg" {
 		_, err := w.Write(drawing)
 		return err
@@ -75,7 +76,7 @@ type canvas struct {
 // style is a text style; x and y say which side of the text stands at its point.
 func (n *inks) style(size vg.Length, x draw.XAlignment, y draw.YAlignment) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
-	return text.Style{Color: n.ink, Font: f, XAlign: x, YAlign: y, Handler: &lettering{text.Plain{Fonts: fonts}, n.format, n.lost}}
+	return text.Style{Color: n.ink, Font: f, XAlign: x, YAlign: y, Handler: &lettering{text.Plain{Fonts: fonts}, n.format, n.lost, n.widths}}
 }
 
 func rectangle(r vg.Rectangle) []vg.Point {

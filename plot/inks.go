@@ -20,6 +20,7 @@ type inks struct {
 	band                     color.NRGBA
 	format                   string // of the file
 	lost                     *[]rune
+	widths                   *[]vg.Length // of texts, in the order in which they are drawn
 }
 
 var dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}}

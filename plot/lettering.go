@@ -1,6 +1,7 @@
 package plot
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 
@@ -19,6 +20,7 @@ type lettering struct {
 	text.Plain
 	format string
 	lost   *[]rune // letters that became boxes, each once
+	widths *[]vg.Length
 }
 
 // box stands for a letter that the font lacks; the font has it.
@@ -72,8 +74,51 @@ func (l *lettering) Draw(c vg.Canvas, s string, sty text.Style, pt vg.Point) {
 		s = l.drawn(s, sty.Font)
 	case "pdf":
 		s, c = l.drawn(s, sty.Font), outlined{c}
+	case "svg":
+		c = &measured{c, l}
 	}
 	l.Plain.Draw(c, s, sty, pt)
+}
+
+// measured is a canvas that notes how wide texts are meant to be: a program that
+// shows them in another font can then keep to it. 0 is for those that it must measure itself.
+type measured struct {
+	vg.Canvas
+	*lettering
+}
+
+// FillString draws a line of text from pt on.
+func (c *measured) FillString(face font.Face, pt vg.Point, s string) {
+	if c.widths != nil {
+		width := face.Width(s)
+		for i, r := range s {
+			if !has(face, r) || i == 0 && len(s) == len(string(r)) { // one letter may be as wide as it is
+				width = 0
+			}
+		}
+		*c.widths = append(*c.widths, width)
+	}
+	c.Canvas.FillString(face, pt, s)
+}
+
+// keepWidths writes the widths of texts into an svg drawing.
+func keepWidths(drawing []byte, widths []vg.Length) []byte {
+	const start = "<text "
+	var b bytes.Buffer
+	for _, w := range widths {
+		before, after, found := bytes.Cut(drawing, []byte(start))
+		if !found {
+			break
+		}
+		b.Write(before)
+		b.WriteString(start)
+		if w > 0 {
+			fmt.Fprintf(&b, "textLength=\"%.2f\" lengthAdjust=\"spacingAndGlyphs\" ", w.Points())
+		}
+		drawing = after
+	}
+	b.Write(drawing)
+	return b.Bytes()
 }
 
 // outlined is a canvas that draws letters as shapes where they are not all

@@ -25,7 +25,7 @@ func TestLostLetters(t *testing.T) {
 		if note := LostNote(format, lost); (note == "") != (want == "") || want != "" && !strings.Contains(note, "濃 度") {
 			t.Errorf("%s: note %q", format, note)
 		}
-		if format == "svg" && !strings.Contains(b.String(), p.Title) {
+		if format == "svg" && !strings.Contains(b.String(), ">"+p.Title+"<") {
 			t.Errorf("the title is not in the svg file")
 		}
 	}
@@ -57,6 +57,22 @@ func TestOutlined(t *testing.T) {
 		}
 		if texts != c.strings || shapes != c.shapes {
 			t.Errorf("%q: %d texts and %d shapes", c.text, texts, shapes)
+		}
+	}
+}
+
+// TestWidths: texts of an svg file say how wide they are, but for single letters and those of other fonts.
+func TestWidths(t *testing.T) {
+	p := &Lines{Title: "a & b", X: Axis{Label: "time"}, Y: Axis{Label: "濃度"}, Curves: []Curve{{X: []float64{0, 1}, Y: []float64{0, 1}}}}
+	var b strings.Builder
+	if err := Write(&b, "svg", p, Page{}); err != nil {
+		t.Fatal(err)
+	}
+	for text, fixed := range map[string]bool{"a &amp; b": true, "time": true, "0.5": true, "濃度": false, "0": false} {
+		before, _, found := strings.Cut(b.String(), ">"+text+"</text>")
+		at := strings.LastIndex(before, "<text ")
+		if !found || strings.Contains(before[at:], "textLength") != fixed {
+			t.Errorf("%s: found %v, width wanted %v: %s", text, found, fixed, before[at:])
 		}
 	}
 }

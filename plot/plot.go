@@ -178,10 +178,12 @@ func (s span) widen(a Axis) span {
 
 // pad widens an interval a little, so that curves do not run along the frame.
 func (s span) pad(a Axis) span {
+	const room = 0.03
 	if a.Log {
-		return s
+		f := math.Pow(s.hi/s.lo, room)
+		return span{s.lo / f, s.hi * f}
 	}
-	d := 0.03 * (s.hi - s.lo)
+	d := room * (s.hi - s.lo)
 	return span{s.lo - d, s.hi + d}
 }
 
