@@ -107,6 +107,7 @@ func (c *checker) rateUnit(what string, sym *Symbol, value Expr) bool {
 	case !want.Known():
 		c.assume(sym, u.Mul(time.Type.Unit), value.Span())
 		c.assume(time, sym.Type.Unit.Div(u), value.Span())
+		return c.ownRate(what, sym, value)
 	case u.Same(want):
 		c.demand(value, want)
 	default:

@@ -1,0 +1,131 @@
+package typecheck
+
+import (
+	"fmt"
+
+	"odes.dev/odes/lang/units"
+	"odes.dev/odes/stdlib"
+)
+
+// A state whose unit nothing tells fits everything, but not in every way: in
+// x' = -k*x, whatever the unit of x, that of k is 1 over that of time.
+
+// inOwn is the unit of an expression as the unit of a state to a power times one that is known.
+type inOwn struct {
+	power int64
+	times units.Unit
+	ok    bool // it can be told
+}
+
+// own works out units in that of the state sym, which is unknown.
+type own struct {
+	sym  *Symbol
+	seen map[Expr]inOwn
+}
+
+// ownRate reports a term of the right-hand side of a state of unknown unit
+// that is proportional to the state, by a factor that is not in 1/time. It
+// returns false where it does.
+func (c *checker) ownRate(what string, sym *Symbol, value Expr) bool {
+	want := units.One.Div(c.model.Time.Type.Unit)
+	if !want.Known() || sym.Type.Unit.Known() || value.Type().Unit.Known() || c.unitMode == "off" {
+		return true
+	}
+	o := own{sym, map[Expr]inOwn{}}
+	for _, term := range summands(value, nil) {
+		u := o.of(term)
+		if !u.ok || u.power != 1 || u.times.Same(want) {
+			continue
+		}
+		name := sym.Name
+		hint := ""
+		if u.times.SameDimension(want) {
+			hint = fmt.Sprintf(" (same dimension, factor %.6g)", units.Factor(u.times, want))
+		}
+		d := c.unitErrorf(term.Span(), "%s has the unit of %s times %s, expected times %s%s", what, name, bracketed(u.times), bracketed(want), hint)
+		if text := c.unitsWithin(term); text != "" {
+			d.Relate(term.Span(), "%s", text)
+		}
+		c.declaration(d, &Ref{Base: at(c.model.Time.Type, c.model.Time.Span), Sym: c.model.Time})
+		return false
+	}
+	return true
+}
+
+// summands lists the terms of a sum.
+func summands(e Expr, list []Expr) []Expr {
+	if call, ok := e.(*Call); ok && (call.Fn.Name == "+" || call.Fn.Name == "-") && len(call.Args) == 2 {
+		return summands(call.Args[1], summands(call.Args[0], list))
+	}
+	return append(list, e)
+}
+
+func (o *own) of(e Expr) inOwn {
+	if u, ok := o.seen[e]; ok {
+		return u
+	}
+	o.seen[e] = inOwn{}
+	u := o.work(e)
+	o.seen[e] = u
+	return u
+}
+
+func (o *own) work(e Expr) inOwn {
+	if u := known(e); u.Known() {
+		return inOwn{times: u, ok: true}
+	}
+	switch e := e.(type) {
+	case *Ref:
+		return inOwn{power: 1, times: units.One, ok: e.Sym == o.sym}
+	case *Access:
+		return o.of(e.X)
+	case *Limit:
+		return o.of(e.X)
+	case *NoEvent:
+		return o.of(e.X)
+	case *If:
+		return o.first(e.Then, e.Else)
+	case *Stack:
+		return o.first(e.Elems...)
+	case *Reduce:
+		if e.Fn.Name != "prod" {
+			return o.of(e.Body)
+		}
+	case *Call:
+		return o.call(e)
+	}
+	return inOwn{}
+}
+
+// first is the unit of the first of several expressions, which share one, that can be told.
+func (o *own) first(list ...Expr) inOwn {
+	for _, e := range list {
+		if u := o.of(e); u.ok {
+			return u
+		}
+	}
+	return inOwn{}
+}
+
+func (o *own) call(e *Call) inOwn {
+	switch e.Fn.Units {
+	case stdlib.UnitsSame:
+		return o.first(e.Args...)
+	case stdlib.UnitsProduct:
+		a, b := o.of(e.Args[0]), o.of(e.Args[1])
+		return inOwn{a.power + b.power, a.times.Mul(b.times), a.ok && b.ok}
+	case stdlib.UnitsQuotient:
+		a, b := o.of(e.Args[0]), o.of(e.Args[1])
+		return inOwn{a.power - b.power, a.times.Div(b.times), a.ok && b.ok}
+	case stdlib.UnitsPower:
+		k, ok := e.Args[1].(*Const)
+		if !ok || len(k.Data) != 1 {
+			return inOwn{}
+		}
+		if r, ok := exponent(k.Data[0]); ok && r.Den == 1 {
+			a := o.of(e.Args[0])
+			return inOwn{a.power * int64(r.Num), a.times.Pow(r), a.ok}
+		}
+	}
+	return inOwn{}
+}
