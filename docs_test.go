@@ -183,6 +183,8 @@ func TestEveryBlockIsRun(t *testing.T) {
 		"docs/tutorial.md odes": "cmd/odes: TestTutorial", "docs/tutorial.md ": "cmd/odes: TestTutorial",
 		"docs/repl.md ":         "repl: TestDocument",
 		"docs/architecture.md ": "a drawing",
+		"docs/editors.md lua":   "editors: TestSnippets", "docs/editors.md vim": "editors: TestSnippets", "docs/editors.md toml": "editors: TestSnippets",
+		"docs/editors.md elisp": "editors: TestSnippets",
 	}
 	documents, err := filepath.Glob(filepath.Join("docs", "*.md"))
 	if err != nil {

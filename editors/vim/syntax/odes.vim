@@ -1,0 +1,47 @@
+" Vim syntax file of odes models; written by editors_test.go.
+if exists("b:current_syntax")
+  finish
+endif
+
+syn case match
+syn keyword odesItem alg assert const constraint control data discrete equilibrate event experiment fit fn
+syn keyword odesItem import invariant let model objective observe output param reaction sens solver state
+syn keyword odesItem time unit
+syn keyword odesWord at else elseif end every for if in rate return stop then
+syn keyword odesWord use when
+syn keyword odesOperatorWord and as crosses not or
+syn keyword odesConstant true false pi inf nan
+syn match odesOther "\<\%(constant\|count\|from\|linear\|on\|once\|piecewise\|priority\|to\|where\)\>\ze\s\+[^= \t]"
+syn match odesFunction "\<\%(abs\|acos\|acosh\|asin\|asinh\|at_event\|atan\|atan2\|atanh\|beta\|cbrt\|ceil\|clamp\|cols\|cos\|cosh\|csv\|diag\|dot\|erf\)\>\ze("
+syn match odesFunction "\<\%(erfc\|event_time\|exp\|expm1\|exponential\|eye\|final\|floor\|gamma\|grid\|hypot\|initial\|integral\|interp\|laplace\|lgamma\|load\|log\|log10\|log1p\)\>\ze("
+syn match odesFunction "\<\%(log_prior\|loglaplace\|lognormal\|logspace\|mass_action\|max\|max_over\|mean\|min\|mod\|negbin\|nll\|noevent\|norm\|normal\|ones\|outer\|poisson\|post\|pre\)\>\ze("
+syn match odesFunction "\<\%(prod\|rand\|randn\|round\|rows\|sigmoid\|sign\|sin\|sinh\|smoothstep\|sqrt\|steady\|step\|steps\|student\|sum\|sum_at\|tan\|tanh\|transpose\)\>\ze("
+syn match odesFunction "\<\%(trunc\|uniform\|wrap\|zeros\)\>\ze("
+syn match odesNumber "\<\d\+\.\=\d*\%([eE][-+]\=\d\+\)\=" nextgroup=odesUnit skipwhite
+syn match odesNumber "\.\d\+\%([eE][-+]\=\d\+\)\=" nextgroup=odesUnit skipwhite
+syn match odesUnit "\[[^\]]*\]" contained
+syn match odesUnit "\]\s\+\zs\[[^\]]*\]"
+syn match odesColon ":\ze\s*\[" nextgroup=odesUnit skipwhite
+syn match odesDerivative "'"
+syn match odesQuoted "`[^`]*`"
+syn region odesString start=+"+ skip=+\\.+ end=+"+ oneline
+syn match odesComment "#.*$" contains=odesTodo
+syn match odesDoc "##\%(#\)\@!.*$"
+syn keyword odesTodo TODO FIXME contained
+
+hi def link odesItem Statement
+hi def link odesWord Keyword
+hi def link odesOther Keyword
+hi def link odesOperatorWord Operator
+hi def link odesConstant Constant
+hi def link odesFunction Function
+hi def link odesNumber Number
+hi def link odesUnit Type
+hi def link odesDerivative Special
+hi def link odesQuoted Identifier
+hi def link odesString String
+hi def link odesComment Comment
+hi def link odesDoc SpecialComment
+hi def link odesTodo Todo
+
+let b:current_syntax = "odes"
