@@ -115,6 +115,7 @@ objective J = final(x) + final(y)
 		{"y' = 1\nevent a when x >= 1 { y += 1 }", 0},
 		{"y' = 1\nevent a when x crosses 1 { y += 1 }", 1},
 		{"y' = 1\nevent a when x < x0 { y += 1 }", 0},
+		{"y' = k - 0.7\nevent a when y > 2 { y += 1 }", 1}, // k decides which way
 		{"y' = 1\nevent a when y > 2 { x += 1 }\nsens { wrt = [k] }", 0},
 		{"y' = 1\nevent a when y > 2 { x += 1 }\nsens { wrt = [initial(y)] }", 1},
 	} {

@@ -201,7 +201,7 @@ func (s *Solver) edge() {
 			if s.same(modes[0], modes[1]) || !s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) {
 				continue
 			}
-		case rate == 0 || !g.Crossing && rate < 0:
+		case !g.Crossing && rate < 0: // it leaves its threshold to the side where it waits
 			continue
 		}
 		s.sys.Enter(s.d, s.m)

@@ -1,0 +1,172 @@
+package odes
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes/stdlib"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/vm"
+)
+
+// everywhere reads parameters in every part of a model, and through every operation of arrays.
+const everywhere = `
+param a = 0.7, b = 0.4, c = 1.1, s = 0.9, T = 2, w[3] = [0.5, 0.8, 1.2], M[3,3] = [[0.2, -0.5, 0.3], [0.4, 0.1, -0.2], [-0.3, 0.6, 0.2]]
+param tq[4] = [0, 0.6, 1.3, 2.5], vq[4] = [0.2, 0.9, -0.4, 0.6]
+time t from 0.1*b to T
+state x = 1.3*a, y = 0.5 + b*c
+state u[3] = [a, b, c]
+discrete n = 0.3*a, h[3] = w
+x' = -a*x + b*sin(y)*n + interp(tq, vq, t) + (if x*s > 0.8 then b*x else c) + noevent(max(0.3*x*a, 0.2*y))
+y' = -c*y + norm(u)*b + prod(u + 2*w)*0.05 + dot(u, w)*0.3 - mean(h*u) + c/(2 + x^2) + (a + 1.5)^x*0.1 - atan2(x, y + 2)*a
+u' = -w*u + 0.2*tanh(M @ u) + 0.1*(u @ M) - 0.1*u[2]*h + 0.05*transpose(M)[:, 1]*x
+event kick when y > 0.9*c { x = 0.5*x + b*y; n = n + 0.2*a*x*t; u[1] = u[1]*c + 0.1 }
+event dose at 0.5*s + 0.1*n { y = 0.6*y*s; u[i] = 0.7*u[4-i] + 0.1*w[i] for i in 1:3; h = 0.5*h + 0.1*u }
+event tick every 0.45*c from 0.3*b count 2 { x += 0.1*w[2] }
+objective J = final(x*a + y^2) + integral(x*u[1] + c*y, from = 0.2*s, to = 1.5*c)
+objective K = sum_at([0.7*s, 1.1], x*y*b) + at_event(kick, post(x)*t, nth = 1) * event_time(dose, 1)
+objective I = log(1 + initial(x*u[2] + a)^2) + final(sum(exp(-u)*w)) + max(final(n), 0.1) + 0.2*final(dot(h, h))
+solver { method = bs3  rtol = 1e-3  atol = 1e-5  observe = clip }
+`
+
+// TestVerifyMutants makes the transposes of a model wrong, one instruction after the other, by a thousandth; none
+// may get past Verify. Every operation is among them, and every function that has a derivative.
+func TestVerifyMutants(t *testing.T) {
+	checked := map[string]int{}
+	mutate(t, "everywhere", everywhere, func(op tape.Op, n int) bool { return n < 2 }, checked)
+	mutate(t, "functions", functions(t), func(op tape.Op, n int) bool { return op == tape.Mul || op == tape.ZeroMul }, checked)
+	total := 0
+	for _, n := range checked {
+		total += n
+	}
+	if total < 150 || len(checked) < 15 {
+		t.Errorf("only %d mutants of %d operations: %v", total, len(checked), checked)
+	}
+}
+
+// smooth are expressions with every elementwise function that has a derivative, within its domain.
+var smooth = []string{
+	"exp(-v)", "log(1 + v)", "log10(2 + v)", "log1p(v)", "expm1(0.3*v)", "sqrt(0.5 + v)", "cbrt(0.5 + v)", "abs(v + 0.2)", "sin(v)", "cos(v)", "tan(0.5*v)",
+	"asin(0.5*v)", "acos(0.5*v)", "atan(v)", "atan2(v, 0.7)", "sinh(v)", "cosh(v)", "tanh(v)", "asinh(v)", "acosh(1.5 + v)", "atanh(0.5*v)", "hypot(v, 0.6)",
+	"erf(v)", "erfc(v)", "lgamma(1.5 + v)", "mod(v + 0.3, 5)", "min(v, 3)", "max(v, -1)", "clamp(v, -1, 3)", "smoothstep(-0.5, 2, v)", "sigmoid(v)",
+	"(v + 1)^3", "(v + 1)^1.7", "1.3^v", "1/(2 + v)", "prod([v, 0.5 + v, 2])", "norm([v, 1])",
+}
+
+// functions is a model with a state for each.
+func functions(t *testing.T) string {
+	for _, f := range stdlib.Funcs() {
+		jumps := slices.Contains([]string{"sign", "floor", "ceil", "round", "trunc", "step", "wrap"}, f.Name)
+		if f.Class == stdlib.Elementwise && !jumps && !slices.ContainsFunc(smooth, func(e string) bool { return strings.Contains(e, f.Name+"(") }) {
+			t.Errorf("%s is in no model", f.Name)
+		}
+	}
+	var b, sum strings.Builder
+	b.WriteString("time t from 0 to 0.5\nparam a = 0.4\nsolver { method = rk4  fixed_step = 0.25 }\n")
+	for i, e := range smooth {
+		v := fmt.Sprintf("v%d", i)
+		fmt.Fprintf(&b, "state %s = a\n%s' = %g*(%s)\n", v, v, 0.1+0.01*float64(i), strings.ReplaceAll(strings.ReplaceAll(e, "v", "("+v+")"), "(v"+fmt.Sprint(i)+")", v))
+		fmt.Fprintf(&sum, " + %s", v)
+	}
+	return b.String() + "objective J = final(" + sum.String()[3:] + ")\n"
+}
+
+// mutate verifies a model with each instruction changed that want picks, by its operation and how many of these came before it in the same transpose.
+func mutate(t *testing.T, name, text string, want func(op tape.Op, before int) bool, checked map[string]int) {
+	t.Helper()
+	m, err := Parse(name, text, ParseOptions{})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	verify := func() *Verification {
+		v, err := m.Verify(t.Context(), Options{}, VerifyOptions{Directions: 1, Seed: 5})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		return v
+	}
+	if v := verify(); v.Wrong() {
+		t.Fatalf("%s: wrong without a change: %+v", name, v.Objectives)
+	}
+	var kits []*kit
+	for key, k := range m.programs.kits {
+		if key.dir == pulling {
+			kits = append(kits, k)
+		}
+	}
+	if len(kits) != 1 {
+		t.Fatalf("%s: %d kits of transposes", name, len(kits))
+	}
+	for _, at := range places(kits[0].pull) {
+		right := *at
+		if right == nil || at == &kits[0].pull.guards && !strings.Contains(text, "event") {
+			continue // a guard that nothing meets
+		}
+		lane, seen := tape.PerLane(right.tape), map[tape.Op]int{}
+		for i := range right.tape.Instrs {
+			v, op := tape.Value(len(right.tape.Inputs)+i), right.tape.Instrs[i].Op
+			if !lane[v] || !want(op, seen[op]) {
+				continue
+			}
+			seen[op]++
+			*at = mutant(t, right, v, at == &kits[0].pull.guards)
+			found := verify()
+			if !found.Wrong() {
+				t.Errorf("%s: %v of %s is wrong and passes: %+v", name, tape.Value(v), right.tape.Name, found.Objectives)
+			}
+			checked[fmt.Sprint(op)]++
+		}
+		*at = right
+	}
+}
+
+// places are the programs of s.
+func places(s *stages[*program]) []**program {
+	list := []**program{&s.once, &s.segment, &s.rates, &s.start, &s.instants, &s.guards, &s.initial, &s.final, &s.objective}
+	for _, more := range [][]*program{s.affects, s.atTimes, s.atEvents} {
+		for i := range more {
+			list = append(list, &more[i])
+		}
+	}
+	return list
+}
+
+// mutant is p with value v a thousandth too large, or larger by a thousandth: a guard may be scaled as one likes.
+func mutant(t *testing.T, p *program, v tape.Value, shift bool) *program {
+	b := tape.NewBuilderWith(p.tape.Name, 0)
+	to := make([]tape.Value, p.tape.Values())
+	for i := range p.tape.Inputs {
+		in := &p.tape.Inputs[i]
+		to[i] = b.Input(in.Name, in.Shape, in.PerLane)
+	}
+	for i, in := range p.tape.Instrs {
+		in.Args = slices.Clone(in.Args)
+		for k, a := range in.Args {
+			in.Args[k] = to[a]
+		}
+		at := len(p.tape.Inputs) + i
+		switch to[at] = b.Emit(in); {
+		case tape.Value(at) == v && shift:
+			to[at] = b.Add(to[at], b.Scalar(0.001))
+		case tape.Value(at) == v:
+			to[at] = b.Mul(to[at], b.Scalar(1.001))
+		}
+	}
+	for _, o := range p.tape.Outputs {
+		b.Output(o.Name, to[o.Value])
+	}
+	q := &program{lanes: p.lanes, tape: b.Tape(), ins: p.ins, outs: p.outs, written: p.written}
+	var ins, outs []vm.Place
+	for _, x := range p.ins {
+		ins = append(ins, q.place(x, false))
+	}
+	for _, x := range p.outs {
+		outs = append(outs, q.place(x, true))
+	}
+	var err error
+	if q.code, err = vm.Compile(q.tape, vm.Options{Lanes: q.lanes, Inputs: ins, Outputs: outs}); err != nil {
+		t.Fatal(err)
+	}
+	return q
+}
