@@ -515,7 +515,10 @@ func (s *Session) doEdit(_ context.Context, w io.Writer, rest string) error {
 	return nil
 }
 
-func (s *Session) doUndo(_ context.Context, w io.Writer, _ string) error {
+func (s *Session) doUndo(_ context.Context, w io.Writer, rest string) error {
+	if rest != "" {
+		return errors.New("undo takes nothing; it goes one step back")
+	}
 	if len(s.past) == 0 {
 		return errors.New("there is nothing to undo")
 	}
@@ -526,7 +529,10 @@ func (s *Session) doUndo(_ context.Context, w io.Writer, _ string) error {
 	return nil
 }
 
-func (s *Session) doRedo(_ context.Context, w io.Writer, _ string) error {
+func (s *Session) doRedo(_ context.Context, w io.Writer, rest string) error {
+	if rest != "" {
+		return errors.New("redo takes nothing; it goes one step forward")
+	}
 	if len(s.future) == 0 {
 		return errors.New("there is nothing to redo")
 	}

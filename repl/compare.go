@@ -94,6 +94,9 @@ func (s *Session) variants(ctx context.Context, what string) (list []variant, me
 	parts := split(what)
 	if isAssignment(odes.Tokens(parts[0])) < 0 {
 		for _, n := range parts {
+			if len(odes.Tokens(n)) != 1 {
+				return nil, false, fmt.Errorf("%q is neither a method nor an assignment; write compare k = 3, compare dopri5, tsit5, or compare file.ode", n)
+			}
 			v := variant{n, s.path, s.now}
 			v.settings = append(slices.Clone(v.settings), odes.Setting{Key: "solver.method", Value: n})
 			list = append(list, v)

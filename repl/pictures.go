@@ -119,6 +119,9 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 	if y, word, x := cutWord(what, "against"); word != "" {
 		return s.phase(ctx, y, x, points)
 	}
+	if y, word, x := cutWord(what, "vs", "versus"); word != "" {
+		return nil, fmt.Errorf("write plot %s against %s; plot %[1]s draws it over time", y, x)
+	}
 	var list []*curves // of a single run: what is alike shares a panel
 	stack := &plot.Stack{}
 	for _, e := range split(what) {

@@ -30,6 +30,9 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 	if block, _, ok := strings.Cut(target, "."); ok && (block == "solver" || block == "sens") {
 		return s.setting(ctx, w, odes.Setting{Key: target, Value: value})
 	}
+	if slices.ContainsFunc(tokens[:sign], func(t odes.Token) bool { return t.Text == "/" }) || tokens[0].Text == "der" || tokens[0].Text == "dot" {
+		return s.enter(w, input) // a derivative, as others write it: the language knows what to say
+	}
 	symbol, err := s.target(m, target)
 	if err != nil {
 		return err
@@ -40,6 +43,9 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 	values, err := s.constant(ctx, value, symbol)
 	if err != nil {
 		return err
+	}
+	if slices.ContainsFunc(values, math.IsNaN) {
+		return fmt.Errorf("%s cannot be nan", target)
 	}
 	for _, v := range values {
 		if v < symbol.Lo || v > symbol.Hi {
@@ -85,6 +91,9 @@ func list(values []float64) string {
 // target finds what an assignment sets: a param, an element of one, or initial(state).
 func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 	name, kind := text, "param"
+	if before, _, called := strings.Cut(text, "("); called && strings.TrimSpace(before) != "initial" && slices.Contains(s.declared(), strings.TrimSpace(before)) {
+		return odes.Symbol{}, fmt.Errorf("a value along the run cannot be set; to set where %s starts write initial(%[1]s) = …", strings.TrimSpace(before))
+	}
 	if inner, ok := strings.CutPrefix(name, "initial("); ok {
 		name, kind = strings.Replace(inner, ")", "", 1), "state"
 	}
@@ -112,6 +121,9 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 		}
 		if x.Kind == "state" {
 			return x, fmt.Errorf("%s is a state: set where it starts with initial(%s) = …", name, text)
+		}
+		if x.Kind == "param" {
+			return x, fmt.Errorf("%s is a param: set it with %[1]s = …", name)
 		}
 		return x, fmt.Errorf("%s is declared as %s, and only params and initial values are set; declare it anew: %s %s = …", name, x.Kind, x.Kind, text)
 	}

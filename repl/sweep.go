@@ -56,6 +56,9 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 	if name == "" {
 		return nil, "", errors.New("sweep what? sweep k from 0.1 to 10")
 	}
+	if t := odes.Tokens(name); len(t) > 1 && t[1].Kind == "number" {
+		return nil, "", fmt.Errorf("write the range with words: sweep %s from %s to …", t[0].Text, t[1].Text)
+	}
 	symbol, err := s.target(m, name)
 	if err != nil {
 		return nil, "", err
@@ -82,7 +85,7 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 		*e.to = v[0]
 	}
 	if !(hi > lo) {
-		return nil, "", fmt.Errorf("the range from %s to %s is empty", short(lo, 6), short(hi, 6))
+		return nil, "", fmt.Errorf("the range from %s to %s is empty; the smaller end comes first", short(lo, 6), short(hi, 6))
 	}
 	points := sweepPoints
 	if by["points"] != "" {

@@ -44,7 +44,7 @@ func (s *Session) ask(q *question, prefix, suffix string) (*odes.Model, error) {
 		return nil, err
 	}
 	head := s.now.text + "\n" + prefix
-	text, pieces := s.observed(q)
+	text, pieces := s.spelled(q)
 	m, err := s.parse(head + text + suffix + "\n")
 	if err == nil {
 		return m, nil
@@ -59,17 +59,28 @@ func (s *Session) ask(q *question, prefix, suffix string) (*odes.Model, error) {
 	list = slices.DeleteFunc(slices.Clone(list), func(d diag.Diagnostic) bool { return d.Level != diag.Error })
 	for i := range list {
 		list[i].Message = place.ReplaceAllString(list[i].Message, "") // of the model's text; a caret shows it in the entry
+		list[i].Message = carrier.ReplaceAllString(list[i].Message, "a result") // what the question was put as
 	}
 	return nil, &diag.ListError{Diagnostics: s.remap(list, source.NewFile(Entry, q.entry), pieces)}
 }
 
-// observed returns a question's text in which names of observations stand for
-// the expressions that they observe, and which parts of it the user wrote.
-func (s *Session) observed(q *question) (string, []piece) {
+// spelled returns a question's text with what names of observations and
+// objectives stand for, and which parts of it the user wrote.
+func (s *Session) spelled(q *question) (string, []piece) {
 	terms := map[string]string{}
 	if s.now.model != nil {
 		for _, o := range s.now.model.Observations() {
 			terms[o.Name] = "(" + o.Text + ")"
+		}
+		items, _ := odes.Outline(s.name(), s.now.text)
+		for _, it := range items {
+			if it.Kind != "objective" || strings.Contains(it.Parts[0].Name, "[") {
+				continue
+			}
+			p := it.Parts[0]
+			if text := strings.Join(strings.Fields(s.now.text[p.ValueStart:p.ValueEnd]), " "); !strings.Contains(text, "#") {
+				terms[p.Name] = "(" + text + ")"
+			}
 		}
 	}
 	pieces := slices.Clone(q.pieces)
@@ -101,6 +112,9 @@ func (s *Session) observed(q *question) (string, []piece) {
 	}
 	return text, pieces
 }
+
+// carrier is the item that a question is put as.
+var carrier = regexp.MustCompile(`"(objective|output)"`)
 
 var place = regexp.MustCompile(` opened at \d+:\d+`)
 
@@ -367,10 +381,13 @@ func (s *Session) show(ctx context.Context, w io.Writer, entry string) error {
 	if err != nil {
 		return err
 	}
+	if base, index, ok := strings.Cut(entry, "["); slices.Contains(objectives(s.now.model), strings.TrimSpace(base)) && (!ok || strings.HasSuffix(index, "]")) {
+		return s.showObjective(ctx, w, strings.TrimSpace(base), strings.Join(strings.Fields(entry), ""))
+	}
 	m, err := s.ask(q, "objective "+asked+" = ", "")
 	if err != nil {
 		if !hasCode(err, codeTrajectory) {
-			return err
+			return s.hinted(entry, err)
 		}
 		c, err := s.curve(ctx, entry, 200)
 		if err != nil {
@@ -387,9 +404,64 @@ func (s *Session) show(ctx context.Context, w io.Writer, entry string) error {
 	if err != nil {
 		return err
 	}
+	s.showValues(w, sol, asked)
+	return nil
+}
+
+// showObjective answers an objective, or, of an array of them, one element.
+func (s *Session) showObjective(ctx context.Context, w io.Writer, name, element string) error {
+	opts := s.options()
+	opts.Of = []string{name}
+	sol, err := s.now.model.Solve(ctx, opts)
+	if err != nil {
+		return err
+	}
+	if element != name {
+		all := len(sol.Values)
+		sol.Values = slices.DeleteFunc(sol.Values, func(v odes.Value) bool { return v.Name != element })
+		if len(sol.Values) == 0 {
+			return fmt.Errorf("there is no %s: %s has %d elements", element, name, all)
+		}
+		name = element
+	}
+	s.showValues(w, sol, name)
+	return nil
+}
+
+// hinted adds to an error what may have been meant.
+func (s *Session) hinted(entry string, err error) error {
+	var wrong *diag.ListError
+	tokens := odes.Tokens(entry)
+	if !errors.As(err, &wrong) || len(wrong.Diagnostics) == 0 || len(tokens) == 0 {
+		return err
+	}
+	first := tokens[0].Text
+	var names []string
+	for _, c := range commands() {
+		names = append(names, c.name)
+	}
+	d := &wrong.Diagnostics[0]
+	switch {
+	case d.Code == "equality-of-reals" && len(tokens) > 2 && tokens[1].Text == "==":
+		d.Message += fmt.Sprintf("; to set %s write %[1]s = %s", first, strings.TrimSpace(entry[tokens[1].End:]))
+	case tokens[0].Kind != "name" || slices.Contains(s.declared(), first):
+	case d.Code == codeUndefined && len(tokens) == 1 && !strings.Contains(d.Message, "did you mean"):
+		hint := diag.DidYouMean(first, names)
+		if hint == "" {
+			hint = "; help lists the commands"
+		}
+		d.Message = fmt.Sprintf("%q is neither a name of the model nor a command%s", first, hint)
+	case d.Code == "missing-operator" && tokens[1].Kind == "name" && !slices.Contains(s.cfg.Words, first):
+		return fmt.Errorf("there is no command %q%s; help lists them, and an expression alone shows its value", first, diag.DidYouMean(first, names))
+	}
+	return wrong
+}
+
+// showValues writes the values of objectives; the name of one that is called name alone goes without saying.
+func (s *Session) showValues(w io.Writer, sol *odes.Solution, name string) {
 	digits := digitsOf(sol.Settings.RTol)
 	for _, v := range sol.Values {
-		name := strings.TrimPrefix(v.Name, asked)
+		name := strings.TrimPrefix(v.Name, name)
 		if name != "" {
 			name += " "
 		}
@@ -398,7 +470,6 @@ func (s *Session) show(ctx context.Context, w io.Writer, entry string) error {
 			s.Say(w, "%s", text)
 		}
 	}
-	return nil
 }
 
 // showConstant answers a question that reads nothing of the run, without one;
