@@ -83,7 +83,7 @@ func Codes() []string { return slices.Sorted(maps.Keys(codes)) }
 // Names lists all names that there is help on.
 func Names() []string {
 	names := Codes()
-	for _, w := range words {
+	for _, w := range slices.Concat(words, others, signs, modes) {
 		names = append(names, w.Name)
 	}
 	for _, block := range settingBlocks {
@@ -132,10 +132,16 @@ func overview(w io.Writer) {
 		fmt.Fprintf(w, "%s\n%s\n\n", title, wrap(strings.Join(names, " "), "  "))
 	}
 	var names []string
-	for _, e := range words {
-		names = append(names, e.Name)
+	for _, list := range []struct {
+		title   string
+		entries []Entry
+	}{{"words", words}, {"words that are free for names", others}, {"signs", signs}} {
+		names = nil
+		for _, e := range list.entries {
+			names = append(names, e.Name)
+		}
+		show(list.title, names)
 	}
-	show("words", names)
 	for _, block := range settingBlocks {
 		show("settings of "+block, settingNames(block))
 	}
@@ -165,6 +171,11 @@ func overview(w io.Writer) {
 		names = append(names, r.Name)
 	}
 	show("controllers", names)
+	names = nil
+	for _, m := range modes {
+		names = append(names, m.Name)
+	}
+	show("modes of gradients", names)
 	names, _ = stdlib.UnitNames()
 	show("units, besides those with prefixes", names)
 	show("codes of diagnostics", Codes())
@@ -172,7 +183,7 @@ func overview(w io.Writer) {
 }
 
 func word(w io.Writer, name string) bool {
-	for _, e := range words {
+	for _, e := range slices.Concat(words, others, signs, modes) {
 		if e.Name == name {
 			fmt.Fprintf(w, "%s\n\n    %s\n\n%s\n", e.Name, e.Form, wrap(e.Text, ""))
 			return true

@@ -1,0 +1,61 @@
+package help
+
+// others are words that mean something in some places, and are free for names elsewhere.
+var others = []Entry{
+	{"from", "time t from 0 to 10", "Begins the start: of time, of a periodic event, and of the column that is observed (observe … from D.y); also the file of an import."},
+	{"to", "time t from 0 to 10", "Begins the end: of time, and of a periodic event."},
+	{"count", "event tick every 24 [h] count 5 { y = 0 }", "Begins the greatest number of firings of a periodic event."},
+	{"priority", "event late when x > 10 priority -1 { stop }", "Decides between events at the same time: higher first, 0 without it, then the order of the file."},
+	{"once", "event e when x > 1 once { x = 0 }", "The event fires once at most."},
+	{"where", "use D where arm == \"high\"", "Begins the condition that rows of a table are chosen by."},
+	{"piecewise", "control u = 0 piecewise constant on grid(0, 2, 41)", "Begins the form of a control: piecewise constant, or piecewise linear between its nodes."},
+	{"constant", "control u = 0 piecewise constant on grid(0, 2, 41)", "A control that keeps its value between the times of its grid."},
+	{"linear", "control u = 0 piecewise linear on grid(0, 2, 41)", "A control that goes straight from node to node of its grid."},
+	{"on", "control u = 0 piecewise constant on grid(0, 2, 41)", "Begins the grid of times of a control."},
+}
+
+// signs are the operators and other marks.
+var signs = []Entry{
+	{"'", "x' = -k*x", "The derivative by time. It stands on the left of an equation only."},
+	{"+", "a + b", "The sum, element by element; only scalars stretch. Between species of a reaction it joins them."},
+	{"-", "a - b", "The difference; before a value, its negative. -x^2 is -(x^2)."},
+	{"*", "a*b", "The product, element by element. It is never left out. The product of matrices is @."},
+	{"/", "a/b", "The quotient, element by element."},
+	{"@", "A @ x", "The product of matrices and vectors; of two vectors, a scalar."},
+	{"^", "x^2", "The power. It goes from right to left: 2^3^2 is 2^9."},
+	{"<", "x < 1", "Less. Comparisons do not chain: a < b and b < c."},
+	{"<=", "x <= 1", "Less or equal."},
+	{">", "x > 1", "Greater."},
+	{">=", "x >= 1", "Greater or equal."},
+	{"==", "i == 1", "Equality, of indices and texts; reals that change are never exactly equal."},
+	{"!=", "i != 1", "Inequality, of indices and texts."},
+	{"=", "let a = 2*b", "Gives a name its value, a state its derivative, a target of an event its new value."},
+	{"+=", "x' += inflow", "Adds: to a derivative, or, in the body of an event, to a value."},
+	{"-=", "event e at 1 { x -= 2 }", "Takes away from a value, in the body of an event."},
+	{"*=", "event e at 1 { x *= 2 }", "Multiplies a value, in the body of an event."},
+	{"/=", "event e at 1 { x /= 2 }", "Divides a value, in the body of an event."},
+	{"->", "reaction r: 2 A + B -> C rate k*A^2*B", "Stands between what a reaction takes and what it makes."},
+	{"<->", "reaction r: A <-> B rate kf*A - kb*B", "Marks a net rate, which may be negative."},
+	{"~", "observe y = C ~ normal(sd) from D.dv", "Begins a distribution: the noise of an observation, the prior of a param."},
+	{":", "param v : [m/s] = 2", "Begins a unit behind a name, what a reaction or constraint is behind its own, and stands in ranges: 1:n, 1:2:n; alone in an index, all of an axis."},
+	{",", "param a = 1, b = 2", "Separates names that are declared together, arguments, subscripts and elements."},
+	{";", "param a = 1; param b = 2", "May end an item; it is never needed."},
+	{".", "kin.hill(x, K, n)", "Takes a name of a module, or a column of a table."},
+	{"(", "f(x)", "Arguments of a function, on the line of its name; elsewhere parentheses group."},
+	{"[", "x[i], 3 [m/s], [1, 2, 3]", "Behind a name an index, behind a number or an array a unit, elsewhere an array. An index or unit stands on the line of what it belongs to."},
+	{"{", "event e when x > 1 { x = 0 }", "Begins the body of an event, function or experiment, or a block of settings or data."},
+	{"#", "x' = -x  # a comment", "Begins a comment, to the end of the line."},
+	{"##", "param k = 1  ## rate of decay", "Begins a documentation comment: it describes the declaration directly below it, or the one behind whose first or last line it stands. Tables, plots and help repeat it."},
+	{"`", "param `end of dose` = 3", "Names that are reserved words, or have spaces, stand in backquotes."},
+}
+
+// modes are the ways to a gradient.
+var modes = []Entry{
+	{"adjoint", "sens { mode = adjoint }", "The transposes of the steps taken, backwards: exact for the computed run, at a cost that does not grow with the number of parameters. The default."},
+	{"tangent", "sens { mode = tangent }", "The tangents of the steps taken, forwards: the same derivatives, at a cost that does not grow with the number of objectives."},
+	{"forward", "sens { mode = forward }", "Integrates the sensitivity equations with the method and on the steps of the run."},
+	{"continuous", "sens { mode = continuous }", "Integrates the adjoint equations backwards along the dense output of the run, one objective at a time, in steps of their own."},
+	{"backsolve", "sens { mode = backsolve }", "Integrates the adjoint equations and the states backwards together, without the run. It fails where the way back is unstable; it is here to be compared with."},
+	{"complex", "sens { mode = complex }", "Repeats the steps in complex arithmetic, one parameter after the other moved by a tiny imaginary number: exact, and slow."},
+	{"differences", "sens { mode = differences }", "Repeats the steps with parameters moved to both sides, extrapolated once: the least accurate."},
+}
