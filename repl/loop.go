@@ -76,17 +76,26 @@ func read(in Lines) (string, error) {
 	return entry, err
 }
 
-// piped reads lines from what is no terminal.
-type piped struct{ scan *bufio.Scanner }
-
-// Piped returns Lines that come from a file or a pipe, without prompts.
-func Piped(r io.Reader) Lines {
-	scan := bufio.NewScanner(r)
-	scan.Buffer(nil, 1<<24)
-	return &piped{scan}
+// plain reads lines as they come.
+type plain struct {
+	scan *bufio.Scanner
+	out  io.Writer // of prompts; nil for none
 }
 
-func (p *piped) Read(string) (string, error) {
+// Piped returns Lines that come from a file or a pipe, without prompts.
+func Piped(r io.Reader) Lines { return Prompted(r, nil) }
+
+// Prompted returns Lines from a terminal that edits nothing and knows no escapes.
+func Prompted(r io.Reader, out io.Writer) Lines {
+	scan := bufio.NewScanner(r)
+	scan.Buffer(nil, 1<<24)
+	return &plain{scan, out}
+}
+
+func (p *plain) Read(prompt string) (string, error) {
+	if p.out != nil {
+		fmt.Fprint(p.out, prompt)
+	}
 	if p.scan.Scan() {
 		return p.scan.Text(), nil
 	}
@@ -96,5 +105,5 @@ func (p *piped) Read(string) (string, error) {
 	return "", io.EOF
 }
 
-func (*piped) Remember(string) {}
-func (*piped) Close() error    { return nil }
+func (*plain) Remember(string) {}
+func (*plain) Close() error    { return nil }

@@ -58,7 +58,7 @@ func (s *Session) ask(q *question, prefix, suffix string) (*odes.Model, error) {
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(d diag.Diagnostic) bool { return d.Level != diag.Error })
 	for i := range list {
-		list[i].Message = place.ReplaceAllString(list[i].Message, "") // of the model's text; a caret shows it in the entry
+		list[i].Message = place.ReplaceAllString(list[i].Message, "")           // of the model's text; a caret shows it in the entry
 		list[i].Message = carrier.ReplaceAllString(list[i].Message, "a result") // what the question was put as
 	}
 	return nil, &diag.ListError{Diagnostics: s.remap(list, source.NewFile(Entry, q.entry), pieces)}

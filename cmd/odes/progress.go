@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"time"
@@ -24,7 +25,7 @@ type progress struct {
 // attach makes opts report to the terminal; elsewhere it does nothing.
 func (c *call) attach(opts *odes.Options) *progress {
 	p := &progress{c: c, start: time.Now()}
-	if !c.quiet && isTerminal(c.err) {
+	if !c.quiet && isTerminal(c.err) && os.Getenv("TERM") != "dumb" {
 		opts.Progress = p.update
 	}
 	return p

@@ -202,6 +202,24 @@ func TestTerminal(t *testing.T) {
 	x.ends(exitDone)
 }
 
+// TestDumbTerminal: where nothing understands escapes, none are written.
+func TestDumbTerminal(t *testing.T) {
+	x := startOnTerminal(t, []string{"TERM=dumb", "ODES_HISTORY="}, "odes", "repl", "../../examples/bounce/bounce.ode")
+	x.await("odes> ")
+	x.press("final(\r")
+	x.await("  ... ")
+	x.press("x) + 1 [m]\r")
+	x.await("1.795911707 [m]")
+	x.await("odes> ")
+	x.press("\x04")
+	x.ends(exitDone)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if strings.Contains(x.seen.String(), "\x1b") {
+		t.Errorf("seen %q", x.seen.String())
+	}
+}
+
 // TestProgress: a long run shows how far it is on a terminal, and nowhere else.
 func TestProgress(t *testing.T) {
 	dir := t.TempDir()

@@ -41,11 +41,16 @@ func (r *replCmd) Run(c *call) error {
 		}
 	}
 	lines := repl.Piped(c.in)
-	if interactive {
+	switch {
+	case interactive && os.Getenv("TERM") == "dumb":
+		lines = repl.Prompted(in, c.out)
+	case interactive:
 		var err error
 		if lines, err = repl.Keyboard(s, in, c.out, repl.HistoryFile()); err != nil {
 			return err
 		}
+	}
+	if interactive {
 		s.Say(c.out, "odes %s, a session to explore a model in: help lists what there is, Ctrl-D leaves", odes.Version)
 	}
 	defer lines.Close()
