@@ -21,7 +21,8 @@ type document struct {
 	parsed  *parsed         // of the text; nil until it is asked for
 	found   *odes.Findings  // of the last check, which may be of an older text
 	of      *parsed         // the text that found is about
-	due     bool            // found is not of what is there now
+	stale   bool            // found is not of what is there now
+	due     bool            // its diagnostics have not been sent
 	reads   map[string]bool // paths that the last check looked for
 }
 
@@ -52,7 +53,7 @@ func (d *document) syntax() *parsed {
 
 // check brings what is known of d up to date, and reports whether it is.
 func (s *Server) check(ctx context.Context, d *document) bool {
-	if !d.due && d.found != nil {
+	if !d.stale && d.found != nil {
 		return true
 	}
 	p := d.syntax()
@@ -64,7 +65,7 @@ func (s *Server) check(ctx context.Context, d *document) bool {
 	if library(p.tree) {
 		found.Diagnostics = withoutMissing(found.Diagnostics)
 	}
-	d.found, d.of, d.due, d.reads = &found, p, false, files.read
+	d.found, d.of, d.stale, d.reads = &found, p, false, files.read
 	return true
 }
 

@@ -137,9 +137,13 @@ func TestRandomEdits(t *testing.T) {
 	if testing.Short() {
 		rounds = 50
 	}
-	for _, enc := range []string{"utf-16", "utf-8"} {
+	for _, enc := range []string{"utf-16", "utf-8", ""} {
 		e := newEditor(t, emptyArchive)
-		e.do("start " + enc)
+		if enc == "" { // a client that can do nothing
+			e.request("initialize", object{})
+		} else {
+			e.do("start " + enc)
+		}
 		for range rounds / 40 {
 			was := texts[r.IntN(len(texts))]
 			was = was[:min(len(was), 3000)]

@@ -360,7 +360,12 @@ func (s *Server) foldingRange(_ context.Context, d *document, _ *documentParams)
 			list = append(list, folding{StartLine: first, EndLine: last})
 		}
 	}
-	comments := d.parsed.tree.Comments
+	var comments []ast.Comment // those with a line of their own
+	for _, c := range d.parsed.tree.Comments {
+		if at := c.Span.Start; strings.TrimSpace(d.text.s[d.text.lines[line(at)]:at]) == "" {
+			comments = append(comments, c)
+		}
+	}
 	for i := 0; i < len(comments); {
 		first := line(comments[i].Span.Start)
 		j := i + 1

@@ -219,6 +219,12 @@ func TestCancelled(t *testing.T) {
 	if list := e.s.Check(t.Context()); len(list) != 1 || e.s.Due() != "" {
 		t.Errorf("%v", list)
 	}
+	// A check that a request asked for does not stand for the diagnostics that are to be sent.
+	e.send(nil, "textDocument/didSave", object{"textDocument": object{"uri": "file:///work/m.ode"}})
+	e.request("textDocument/hover", object{"textDocument": object{"uri": "file:///work/m.ode"}, "position": position{3, 6}})
+	if list := e.s.Check(t.Context()); len(list) != 1 || e.s.Due() != "" {
+		t.Errorf("%v", list)
+	}
 
 	box := &inbox{wake: make(chan struct{}, 1)}
 	box.put(Message{ID: encode(5), Method: "textDocument/hover"}, nil)

@@ -309,7 +309,7 @@ func (s *Server) filesChanged(_ context.Context, p *struct {
 	for _, c := range p.Changes {
 		for _, d := range s.order {
 			if d.reads[key(pathOf(c.URI))] {
-				d.due = true
+				d.stale, d.due = true, true
 			}
 		}
 	}
@@ -318,10 +318,10 @@ func (s *Server) filesChanged(_ context.Context, p *struct {
 
 // changed notes that d, and what reads it, are to be checked.
 func (s *Server) changed(d *document) {
-	d.due = true
+	d.stale, d.due = true, true
 	for _, o := range s.order {
 		if d.path != "" && o.reads[key(d.path)] {
-			o.due = true
+			o.stale, o.due = true, true
 		}
 	}
 }
@@ -348,13 +348,14 @@ func (s *Server) Check(ctx context.Context) []Message {
 		if !s.check(ctx, d) {
 			return nil, nil
 		}
+		d.due = false
 		version := d.version
 		out = append(out, notification("textDocument/publishDiagnostics",
 			publishParams{URI: d.uri, Version: &version, Diagnostics: s.diagnostics(d)}))
 		return nil, nil
 	}, ctx, nil)
 	if err != nil { // tell, and do not try the same text again
-		d.due = false
+		d.due, d.stale = false, false
 		out = []Message{notification("window/logMessage", map[string]any{"type": 1, "message": err.Error()})}
 	}
 	return out
