@@ -29,7 +29,7 @@ const smooth = 120
 
 // adjoint draws the adjoint states of an objective, or of some states only.
 func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, states []string) (plot.Picture, error) {
-	goals, names, err := s.goals(ctx, m, []string{goal})
+	goals, names, err := s.goals(m, []string{goal})
 	if err != nil {
 		return nil, err
 	}

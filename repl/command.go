@@ -112,7 +112,7 @@ func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
 	opts.EventTimes = true
 	goals := m
 	if of != "" {
-		if goals, opts.Of, err = s.goals(ctx, m, split(of)); err != nil {
+		if goals, opts.Of, err = s.goals(m, split(of)); err != nil {
 			return err
 		}
 	}
@@ -129,7 +129,7 @@ func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
 }
 
 // goals finds objectives; of an expression it makes one.
-func (s *Session) goals(ctx context.Context, m *odes.Model, list []string) (*odes.Model, []string, error) {
+func (s *Session) goals(m *odes.Model, list []string) (*odes.Model, []string, error) {
 	var names []string
 	for _, g := range list {
 		if s.isObjective(m, g) {
@@ -139,12 +139,9 @@ func (s *Session) goals(ctx context.Context, m *odes.Model, list []string) (*ode
 		if len(list) > 1 {
 			return nil, nil, fmt.Errorf("the model has no objective %q%s; an expression stands alone: sens final(x)^2", g, diag.DidYouMean(g, objectives(m)))
 		}
-		q, err := s.pose(ctx, g)
+		q, err := s.pose(g)
 		if err != nil {
 			return nil, nil, err
-		}
-		if q.frozen {
-			return nil, nil, fmt.Errorf("%s has no gradient here: the extremes over a run are only looked for; differentiate x(t) at the time where it is, or event_time of an event there", g)
 		}
 		ask, err := s.ask(q, "objective "+asked+" = ", "")
 		if err != nil {
@@ -196,13 +193,13 @@ func (s *Session) doVerify(ctx context.Context, w io.Writer, rest string) error 
 	return report.VerifyTable(w, s.heading(m), found, s.table())
 }
 
-func (s *Session) doUnits(ctx context.Context, w io.Writer, rest string) error {
+func (s *Session) doUnits(_ context.Context, w io.Writer, rest string) error {
 	m, err := s.model()
 	if err != nil {
 		return err
 	}
 	if rest != "" {
-		return s.unitOf(ctx, w, rest)
+		return s.unitOf(w, rest)
 	}
 	symbols, err := m.Symbols(s.now.set)
 	if err != nil {
@@ -270,13 +267,13 @@ func left(w io.Writer, table [][]string, width int) {
 	}
 }
 
-func (s *Session) unitOf(ctx context.Context, w io.Writer, entry string) error {
+func (s *Session) unitOf(w io.Writer, entry string) error {
 	q := &question{entry: entry}
 	q.add(entry, 0, len(entry))
 	m, err := s.ask(q, "output "+asked+" = ", "")
 	kind := "output"
 	if err != nil {
-		posed, err2 := s.pose(ctx, entry)
+		posed, err2 := s.pose(entry)
 		if err2 != nil {
 			return err2
 		}

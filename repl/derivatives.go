@@ -46,7 +46,7 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string,
 			return p, err
 		} // by an array, for example: as below
 	}
-	goals, names, err := s.goals(ctx, m, []string{of})
+	goals, names, err := s.goals(m, []string{of})
 	if err != nil {
 		if !hasCode(err, codeTrajectory) {
 			return nil, err

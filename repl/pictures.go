@@ -136,7 +136,7 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 		}
 		runs, lists, err := s.everywhere(ctx, e, points)
 		switch {
-		case err != nil && s.isNumber(ctx, e):
+		case err != nil && s.isNumber(e):
 			return nil, fmt.Errorf("%s is one number of a run, not a curve: enter it alone; plot d(%[1]s) draws what it depends on, sweep … of %[1]s how", e)
 		case err != nil:
 			return nil, err
@@ -153,8 +153,8 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 }
 
 // isNumber tells whether an expression is a functional of a run.
-func (s *Session) isNumber(ctx context.Context, e string) bool {
-	q, err := s.pose(ctx, e)
+func (s *Session) isNumber(e string) bool {
+	q, err := s.pose(e)
 	if err != nil {
 		return false
 	}

@@ -145,7 +145,7 @@ func (s *Session) constant(ctx context.Context, entry string, symbol odes.Symbol
 	if err == nil {
 		return fixed, nil
 	}
-	posed, err2 := s.pose(ctx, entry)
+	posed, err2 := s.pose(entry)
 	if err2 != nil {
 		return nil, err2
 	}

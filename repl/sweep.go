@@ -105,16 +105,12 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 			names = append(names, e)
 			continue
 		}
-		q, err := s.pose(ctx, e)
+		q, err := s.pose(e)
 		if err != nil {
 			return nil, "", err
 		}
 		if ask, err := s.ask(q, "objective "+asked+" = ", ""); err == nil {
-			if q.frozen { // has to be posed anew for every run
-				sweep.entry = e
-			}
 			p, n, err := sweep.goals(ctx, ask, []string{asked}, points)
-			sweep.entry = ""
 			if err != nil {
 				return nil, "", err
 			}
@@ -197,7 +193,6 @@ type sweep struct {
 	name        string
 	axis        plot.Axis
 	lo, hi, now float64
-	entry       string // an expression that holds results of each run
 }
 
 // at returns n values of the param, evenly spaced along the axis.
@@ -228,7 +223,7 @@ func (v *sweep) goals(ctx context.Context, m *odes.Model, of []string, points in
 	for i, x := range xs {
 		opts := v.options(x)
 		opts.Of = of
-		sol, err := v.solve(ctx, m, opts)
+		sol, err := m.Solve(ctx, opts)
 		if err != nil {
 			var run *odes.RunError
 			if odes.Interrupted(err) || !errors.As(err, &run) {
@@ -279,25 +274,6 @@ func (v *sweep) goals(ctx context.Context, m *odes.Model, of []string, points in
 		note = strings.TrimSpace(note + fmt.Sprintf("\n%d more not shown; choose with of", len(order)-12))
 	}
 	return stack, note, nil
-}
-
-// solve runs a model; where the question itself depends on the run it is posed anew.
-func (v *sweep) solve(ctx context.Context, m *odes.Model, opts odes.Options) (*odes.Solution, error) {
-	if v.entry == "" {
-		return m.Solve(ctx, opts)
-	}
-	saved := v.s.now
-	defer func() { v.s.now = saved }()
-	v.s.now.set = opts.Set
-	q, err := v.s.pose(ctx, v.entry)
-	if err != nil {
-		return nil, err
-	}
-	ask, err := v.s.ask(q, "objective "+asked+" = ", "")
-	if err != nil {
-		return nil, err
-	}
-	return ask.Solve(ctx, opts)
 }
 
 // family draws something that changes in time, for several values of the param.

@@ -27,7 +27,6 @@ const (
 type question struct {
 	entry  string  // as the user wrote it
 	text   string  // as the model is asked
-	frozen bool    // text holds results of the present run as numbers
 	pieces []piece // which parts of text are parts of entry
 }
 
@@ -153,7 +152,7 @@ func (s *Session) moving(m *odes.Model) map[string]bool {
 
 // pose turns an expression about the last run into one of the language:
 // x(3.5) is x at that time, max(x) and min(x) the extremes over the run.
-func (s *Session) pose(ctx context.Context, entry string) (*question, error) {
+func (s *Session) pose(entry string) (*question, error) {
 	m, err := s.model()
 	if err != nil {
 		return nil, err
@@ -173,19 +172,17 @@ func (s *Session) pose(ctx context.Context, entry string) (*question, error) {
 				continue
 			}
 			arg := entry[tokens[open].End:tokens[end].Start]
-			if len(split(arg)) != 1 || !mentions(tokens[open+1:end], moving) {
+			if len(split(arg)) != 1 || !mentions(tokens[open+1:end], moving) || !s.isCourse(arg) {
 				continue
 			}
-			value, unit, ok, err := s.extreme(ctx, arg, t.Text == "max")
-			if err != nil {
-				return nil, err
-			}
-			if !ok {
-				continue
+			before, after := "max_over(", ")"
+			if t.Text == "min" {
+				before, after = "(-max_over(-(", ")))"
 			}
 			q.add(entry, at, t.Start)
-			q.text += literal(value, unit)
-			q.frozen = true
+			q.text += before
+			q.add(entry, tokens[open].End, tokens[end].Start)
+			q.text += after
 			at = tokens[end].End
 			i = end
 			continue
@@ -245,53 +242,16 @@ func mentions(tokens []odes.Token, names map[string]bool) bool {
 	return false
 }
 
-// extreme returns the greatest or least value of an expression over a run; ok is false when it is not a number over time.
-func (s *Session) extreme(ctx context.Context, arg string, greatest bool) (value float64, unit string, ok bool, err error) {
-	c, err := s.curve(ctx, arg, 200)
-	if err != nil || c.size() != 1 {
-		return 0, "", false, ignore(err)
+// isCourse tells whether an expression is one number that changes along a run.
+func (s *Session) isCourse(e string) bool {
+	m, err := s.asOutput(e)
+	if err != nil {
+		return false
 	}
-	best := func(c *curves) int {
-		at := -1
-		for i, x := range c.Values {
-			if !math.IsNaN(x) && (at < 0 || greatest && x > c.Values[at] || !greatest && x < c.Values[at]) {
-				at = i
-			}
-		}
-		return at
-	}
-	for range 3 { // look closer around the place, on dense output
-		i := best(c)
-		if i < 0 {
-			return math.NaN(), c.Unit, true, nil
-		}
-		value = c.Values[i]
-		lo, hi := c.T[max(0, i-1)], c.T[min(len(c.T)-1, i+1)]
-		if !(hi > lo) {
-			break
-		}
-		opts := s.options()
-		opts.Times = between(lo, hi, 60)
-		sol, err := c.model.Solve(ctx, opts)
-		if err != nil {
-			return 0, "", false, err
-		}
-		next := &curves{Series: pick(sol, asked), T: sol.T, model: c.model}
-		if k := best(next); k < 0 || (next.Values[k] < value) == greatest {
-			break
-		}
-		c = next
-	}
-	return value, c.Unit, true, nil
-}
-
-// ignore drops errors of the model, which the question itself will report, and keeps those of runs.
-func ignore(err error) error {
-	var run *odes.RunError
-	if errors.As(err, &run) || odes.Interrupted(err) {
-		return err
-	}
-	return nil
+	symbols, err := m.Symbols(s.now.set)
+	return err == nil && slices.ContainsFunc(symbols, func(x odes.Symbol) bool {
+		return x.Kind == "output" && x.Name == asked && len(x.Shape) == 0
+	})
 }
 
 func between(lo, hi float64, n int) []float64 {
@@ -377,7 +337,7 @@ func (s *Session) dense(ctx context.Context, m *odes.Model, n int) (*odes.Soluti
 
 // show answers an expression: its value, or how it changes along the run.
 func (s *Session) show(ctx context.Context, w io.Writer, entry string) error {
-	q, err := s.pose(ctx, entry)
+	q, err := s.pose(entry)
 	if err != nil {
 		return err
 	}
@@ -479,7 +439,7 @@ func (s *Session) showConstant(w io.Writer, m *odes.Model, q *question) (done bo
 	for _, d := range m.Warnings() {
 		constant = constant || d.Code == codeNoEffect && strings.Contains(d.Message, asked)
 	}
-	if !constant || q.frozen {
+	if !constant {
 		return false, nil
 	}
 	symbols, err := m.Symbols(s.now.set)
