@@ -55,16 +55,17 @@ func (r *run) refined(opts Options, factor float64) Options {
 	if s.solver.HMax > 0 { // it may be what governs the steps
 		set("solver.hmax", float64(s.solver.HMax*elem.Pow(factor, 1/float64(r.method(0).Info().Order))))
 	}
-	set("solver.rtol", max(scaled(s.solver.RTol), leastTol))
-	if s.solver.ATols == nil {
-		set("solver.atol", scaled(s.solver.ATol))
-	} else {
-		atols := make([]float64, len(s.solver.ATols))
-		for i, a := range s.solver.ATols {
-			atols[i] = scaled(a)
+	all := func(each []float64, one, least float64) (list []float64) {
+		if each == nil {
+			each = []float64{one}
 		}
-		set("solver.atol", atols...)
+		for _, x := range each {
+			list = append(list, max(scaled(x), least))
+		}
+		return list
 	}
+	set("solver.rtol", all(s.solver.RTols, s.solver.RTol, leastTol)...)
+	set("solver.atol", all(s.solver.ATols, s.solver.ATol, 0)...)
 	if s.solver.QuadTol > 0 {
 		set("solver.quad_tol", max(scaled(s.solver.QuadTol), leastTol))
 	}

@@ -12,7 +12,10 @@ func (r *run) gauged(active []string, variables []Variable, record *solvers.Traj
 	if !s.control || s.solver.Fixed > 0 {
 		return nil
 	}
-	g := &sens.Gauge{Run: record, RTol: s.solver.RTol, ATol: s.solver.ATols}
+	g := &sens.Gauge{Run: record, RTol: s.solver.RTols, ATol: s.solver.ATols}
+	if g.RTol == nil {
+		g.RTol = []float64{s.solver.RTol}
+	}
 	if g.ATol == nil {
 		g.ATol = []float64{s.solver.ATol}
 	}

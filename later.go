@@ -82,12 +82,16 @@ func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error
 // depend on all values of a loop.
 func finish(checked *typecheck.Model, compile bool, list *diag.List) {
 	for _, b := range checked.Settings.Blocks {
+		if b.Kind != "solver" {
+			continue
+		}
 		s := defaults()
 		for _, k := range b.Keys {
-			if b.Kind == "solver" && k.Key == "atol" && s.setATol(k.Value) == "" {
-				s.listsStates(checked, list)
+			if k.Key == "rtol" || k.Key == "atol" {
+				solverKeys[k.Key](s, k.Value)
 			}
 		}
+		s.settle(checked, list)
 	}
 	if compile && len(checked.Later) == 0 {
 		newModel(checked, list)

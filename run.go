@@ -48,7 +48,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 	}
 	r.peaks = m.peaksOf(r.objectives)
 	r.remark(&r.settings.notes)
-	if !r.settings.listsStates(m.checked, &l) {
+	if !r.settings.settle(m.checked, &l) {
 		return nil, l.Err()
 	}
 	r.auto()

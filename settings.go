@@ -41,7 +41,8 @@ type settings struct {
 	backward   struct{ RTol, ATol float64 } // tolerances of the continuous adjoint; 0: its defaults
 	checkpoint string
 	threads    int
-	atolAt     source.Span    // of a list of tolerances
+	rtols      tolerances
+	atols      tolerances
 	check      *VerifyOptions // of the gradient, after it was computed; nil: not asked
 	notes      diag.List      // what the solver block asks for and this version does not do
 	sensNotes  diag.List      // the same of the sens block
@@ -133,14 +134,8 @@ var solverKeys = map[string]setter{
 		s.growth = x
 		return ""
 	}),
-	"rtol": number(func(s *settings, x float64) string {
-		if !(x >= 0) || x >= 1 {
-			return "must be in [0, 1)"
-		}
-		s.solver.RTol = x
-		return ""
-	}),
-	"atol": func(s *settings, v typecheck.SettingValue) string { return s.setATol(v) },
+	"rtol": func(s *settings, v typecheck.SettingValue) string { return s.rtols.set(v, "rtol", 1) },
+	"atol": func(s *settings, v typecheck.SettingValue) string { return s.atols.set(v, "atol", math.Inf(1)) },
 	"h0":   positive(func(s *settings, x float64) { s.solver.H0 = x }),
 	"hmin": positive(func(s *settings, x float64) { s.solver.HMin = x }),
 	"sens_tol": number(func(s *settings, x float64) string {
@@ -289,45 +284,6 @@ func names(v typecheck.SettingValue) ([]string, bool) {
 	return out, true
 }
 
-// setATol reads one tolerance for all states, or a list with one for each state's element, in the order of declaration.
-func (s *settings) setATol(v typecheck.SettingValue) string {
-	list := v.List
-	if !v.Array {
-		list = []typecheck.SettingValue{v}
-	}
-	var atols []float64
-	for _, e := range list {
-		if e.Number == nil || !(*e.Number >= 0) {
-			return "takes a number that is not negative, or a list with one for each state: atol = [1e-9, 1e-12]"
-		}
-		atols = append(atols, *e.Number)
-	}
-	if len(atols) == 0 {
-		return "takes a number, or a list with one for each state"
-	}
-	s.solver.ATol, s.solver.ATols = atols[0], nil
-	if v.Array {
-		s.solver.ATols, s.atolAt = atols, v.Span
-		for _, a := range atols {
-			s.solver.ATol = min(s.solver.ATol, a) // what reports name
-		}
-	}
-	return ""
-}
-
-// listsStates reports a list of tolerances that has not one for each state.
-func (s *settings) listsStates(m *typecheck.Model, l *diag.List) bool {
-	n := 0
-	for _, x := range m.States {
-		n += x.Type.Shape.Size()
-	}
-	if len(s.solver.ATols) == 0 || len(s.solver.ATols) == n {
-		return true
-	}
-	l.Errorf(CodeSetting, s.atolAt, "solver.atol lists %d tolerances for %d states; there is one for each element, in the order of declaration", len(s.solver.ATols), n)
-	return false
-}
-
 // setCheck reads fd(directions = 3, tol = 1e-5).
 func (s *settings) setCheck(v typecheck.SettingValue) string {
 	const usage = "is fd(directions = 3, tol = 1e-5): the gradient is checked along random directions"
@@ -430,7 +386,7 @@ func (s *settings) setCheckpoint(v typecheck.SettingValue) string {
 // defaults are the settings of a model without blocks.
 func defaults() *settings {
 	s := &settings{method: "dopri5", mode: "adjoint", checkpoint: "all", threads: runtime.GOMAXPROCS(0)}
-	s.solver.RTol, s.solver.ATol = 1e-6, 1e-9
+	s.rtols.all, s.atols.all = 1e-6, 1e-9
 	return s
 }
 

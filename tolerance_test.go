@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -118,5 +120,90 @@ solver { h0 = 1e-6  controller = i }
 	_, err = tolerated(t, model, "solver.max_growth", "1")
 	if list := diag.Of(err); len(list) != 1 || list[0].Code != odes.CodeSetting {
 		t.Errorf("steps that may not grow: %v", err)
+	}
+}
+
+// TestTolerancesByName wants tolerances that are given to states by name to be those given in order, to the last bit.
+func TestTolerancesByName(t *testing.T) {
+	const model = `
+const n = 9
+time t from 0 to 6
+param k = 1, mu = 5
+state x = 2, v = 0, q[n] = 1
+x' = v
+v' = mu*(1 - x^2)*v - x
+q[i]' = -k*i*q[i] + x for i in 1:n
+objective J = final(x)
+objective S = final(sum(q))
+solver loose { rtol = [x = 1e-4] }
+`
+	run := func(settings ...string) *odes.Sensitivities {
+		s, err := tolerated(t, model, settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s
+	}
+	same := func(a, b *odes.Sensitivities) bool {
+		return slices.Equal(a.Gradient, b.Gradient) && a.Stats.Steps == b.Stats.Steps && a.Values[0].Value == b.Values[0].Value
+	}
+	nine := func(s string) string { return strings.Repeat(", "+s, 9) }
+	for _, c := range []struct{ key, named, listed string }{
+		{"solver.atol", "[v = 1e-12, x = 1e-8]", "[1e-8, 1e-12" + nine("1e-9") + "]"},
+		{"solver.atol", "[q = 1e-12]", "[1e-9, 1e-9" + nine("1e-12") + "]"},
+		{"solver.atol", "[x = 1e-11, q = [1e-3" + nine("1e-12")[7:] + "]]", "[1e-11, 1e-9, 1e-3" + nine("1e-12")[7:] + "]"},
+		{"solver.rtol", "[x = 1e-9]", "[1e-9, 1e-6" + nine("1e-6") + "]"},
+		{"solver.rtol", "[q = 1e-9, v = 1e-7]", "[1e-6, 1e-7" + nine("1e-9") + "]"},
+	} {
+		named, listed := run(c.key, c.named), run(c.key, c.listed)
+		if !same(named, listed) {
+			t.Errorf("%s = %s gives other bits than %s", c.key, c.named, c.listed)
+		}
+		if same(named, run()) {
+			t.Errorf("%s = %s changes nothing", c.key, c.named)
+		}
+	}
+	if !same(run("solver.rtol", "[x = 1e-6, v = 1e-6, q = 1e-6]"), run()) {
+		t.Error("the same relative tolerance for each state gives other bits than one for all")
+	}
+	// What comes later wins; other states keep theirs.
+	if !same(run("solver.atol", "1e-7", "solver.atol", "[x = 1e-9]", "solver.atol", "[v = 1e-8, x = 1e-10]"), run("solver.atol", "[1e-10, 1e-8"+nine("1e-7")+"]")) {
+		t.Error("tolerances by name do not change those before them")
+	}
+	if !same(run("solver.atol", "[x = 1e-3]", "solver.atol", "1e-9"), run()) {
+		t.Error("one tolerance for all does not replace those before it")
+	}
+	if s := run("solver.atol", "[x = 1e-12]", "solver.rtol", "[v = 1e-8]"); s.Settings.ATol != 1e-12 || s.Settings.RTol != 1e-8 {
+		t.Errorf("reported are rtol %g and atol %g, not the least", s.Settings.RTol, s.Settings.ATol)
+	}
+	for _, settings := range [][]string{
+		{"solver.atol", "[v = 1e-12]", "solver.rtol", "[x = 1e-8]", "sens.error", "on"},
+		{"solver.atol", "[v = 1e-12]", "solver.rtol", "[x = 1e-8]", "sens.control", "on"},
+		{"solver.atol", "[v = 1e-12]", "solver.rtol", "[x = 1e-8]", "sens.mode", "continuous"},
+	} {
+		if s := run(settings...); s.Settings.RTol != 1e-8 {
+			t.Errorf("%v: rtol %g", settings, s.Settings.RTol)
+		}
+	}
+	for _, c := range []struct{ key, value, wants string }{
+		{"solver.atol", "[w = 1e-12]", `names no state "w"`},
+		{"solver.atol", "[xx = 1e-12]", `did you mean "x"`},
+		{"solver.atol", "[k = 1e-12]", `names no state "k"`},
+		{"solver.atol", "[x = 1e-12, x = 1]", "gives x twice"},
+		{"solver.atol", "[x = 1e-12, 1]", "mixes"},
+		{"solver.atol", "[q = [1, 2]]", "lists 2 tolerances for q"},
+		{"solver.atol", "[x = -1]", "not negative"},
+		{"solver.atol", "[x = [v = 1]]", "takes a number"},
+		{"solver.atol", "[x = fast]", "takes a number"},
+		{"solver.atol", "[]", "takes a number"},
+		{"solver.atol", "[1, 2]", "lists 2 tolerances for 11 states"},
+		{"solver.rtol", "[x = 1]", "[0, 1)"},
+		{"solver.rtol", "[1e-6, 1e-6]", "lists 2 tolerances for 11 states"},
+		{"solver.hmax", "[x = 1]", "without names"},
+		{"sens.of", "[x = J]", "without names"},
+	} {
+		if _, err := tolerated(t, model, c.key, c.value); err == nil || !strings.Contains(err.Error(), c.wants) {
+			t.Errorf("%s = %s: %v, want %q", c.key, c.value, err, c.wants)
+		}
 	}
 }

@@ -534,6 +534,9 @@ func (x *indexer) settings(n *ast.Settings) {
 			continue
 		}
 		ast.Inspect(s.Value, func(v ast.Node) bool {
+			if e, ok := v.(*ast.Entry); ok {
+				x.use(e.Key, asValue, false)
+			}
 			if name, ok := v.(*ast.Name); ok {
 				b := &binding{name: name.Name, of: block + "." + s.Key.Name}
 				if g := x.globals[name.Name]; g != nil && g.kind == "const" {

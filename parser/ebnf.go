@@ -108,7 +108,7 @@ Specie = Number? Target .
 Dims = "[" (Name | Number | ":") ("," (Name | Number | ":"))* "]" .
 Expr = "if" Expr "then" Expr ("elseif" Expr "then" Expr)* "else" Expr | Expr "or" Expr [1] | Expr "and" Expr [2] | "not" Expr [3] | Expr ("<" | "<=" | ">" | ">=" | "==" | "!=" | "crosses") Expr [4] | Expr ("+" | "-") Expr [5] | Expr ("*" | "/" | "@") Expr [6] | ("-" | "+") Expr [7] | Expr "^" Expr [8] | Postfix .
 Postfix = Atom ("(" Args? ")" | "[" Sub ("," Sub)* "]" | "." Name | "as" Unit)* .
-Atom = Number Unit? | String | Name | "(" Expr ")" | "[" (Expr ("," Expr)* | Expr For) "]" Unit? .
+Atom = Number Unit? | String | Name | "(" Expr ")" | "[" Args "]" Unit? .
 Args = (Expr | Name "=" Expr) ("," (Expr | Name "=" Expr))* | Expr For .
 Unit = "[" Factor (("*" | "/") Factor)* "]" .
 Factor = (Name | Number | "(" Factor (("*" | "/") Factor)* ")") ("^" ("-"? Integer | "(" "-"? Integer "/" Integer ")"))? .

@@ -271,16 +271,18 @@ func continues(word string) bool {
 	return false
 }
 
-// array parses [a, b], [e for i in 1:n] and the unit behind it.
+// array parses [a, b], [x = a, y = b], [e for i in 1:n] and the unit behind it.
 func (p *parse) array() ast.Expr {
 	open := p.next()
 	a := &ast.Array{}
 	for !p.failed && !p.is("]") {
-		a.Elems = append(a.Elems, p.expr(0))
-		if _, name := a.Elems[len(a.Elems)-1].(*ast.Name); name && p.is("=") {
-			p.fail(CodeUnexpected, p.at(p.peek()), "a list holds values without names, in the order of what they are for: [1e-9, 1e-12]")
+		x := p.arg()
+		if x.Key != nil {
+			a.Elems = append(a.Elems, &ast.Entry{At: x.At, Key: *x.Key, Value: x.Value})
+		} else {
+			a.Elems = append(a.Elems, x.Value)
 		}
-		if len(a.Elems) == 1 && p.is("for") {
+		if len(a.Elems) == 1 && x.Key == nil && p.is("for") {
 			a.For = p.binders()
 			break
 		}

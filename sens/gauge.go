@@ -21,9 +21,9 @@ type Gauge struct {
 	New func() TangentWorker
 	// Initial adds the initial values to the directions.
 	Initial bool
-	RTol    float64
-	ATol    []float64 // one for all states, or one for each
-	Size    []float64 // [P] the sizes of the parameters; 0 counts as 1
+	// RTol and ATol have one number for all states, or one for each.
+	RTol, ATol []float64
+	Size       []float64 // [P] the sizes of the parameters; 0 counts as 1
 
 	walks  []*walk
 	firsts []int
@@ -136,7 +136,7 @@ func (g *Gauge) Norm(s *solvers.Step) float64 {
 			}
 			sum := 0.0
 			for i := range n {
-				sc := math.FMA(g.RTol, max(math.Abs(start[i*l+j]), math.Abs(w.d.Y1[i*l+j])), g.ATol[min(i, len(g.ATol)-1)]/size)
+				sc := math.FMA(g.RTol[min(i, len(g.RTol)-1)], max(math.Abs(start[i*l+j]), math.Abs(w.d.Y1[i*l+j])), g.ATol[min(i, len(g.ATol)-1)]/size)
 				if x := e[i*l+j]; x != 0 {
 					x /= sc
 					sum = math.FMA(x, x, sum)

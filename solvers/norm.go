@@ -20,6 +20,7 @@ const (
 // Tolerance measures errors: Norm is 1 for an error that is just tolerable.
 type Tolerance struct {
 	Rel  float64
+	Rels []float64 // when set, one for each state, in place of Rel
 	Abs  []float64 // one for all states, or one for each
 	Kind NormKind
 	// QuadRel and QuadAbs bring the quadratures into the norm; zeros leave them out.
@@ -28,7 +29,15 @@ type Tolerance struct {
 
 // scale returns sc_i for a state that moves from y0 to y1.
 func (tol *Tolerance) scale(i int, y0, y1 float64) float64 {
-	return math.FMA(tol.Rel, max(math.Abs(y0), math.Abs(y1)), tol.abs(i))
+	return math.FMA(tol.rel(i), max(math.Abs(y0), math.Abs(y1)), tol.abs(i))
+}
+
+// rel returns the relative tolerance of state i.
+func (tol *Tolerance) rel(i int) float64 {
+	if tol.Rels == nil {
+		return tol.Rel
+	}
+	return tol.Rels[i]
 }
 
 // abs returns the absolute tolerance of state i.
@@ -45,7 +54,7 @@ func (tol *Tolerance) abs(i int) float64 {
 func (tol *Tolerance) Norm(s *Step, e, q []float64) float64 {
 	n := len(s.Y0)
 	var a accumulator
-	if tol.Kind == NormRMS && n >= 8 { // the same sums, by vectors; NaN in e stays in them
+	if tol.Kind == NormRMS && n >= 8 && tol.Rels == nil { // the same sums, by vectors; NaN in e stays in them
 		if _, finite := simd.ScaledSquares(&a.square, e[:n], s.Y0, s.Y1, tol.Abs, tol.Rel); !finite {
 			return math.NaN()
 		}
@@ -59,7 +68,7 @@ func (tol *Tolerance) Norm(s *Step, e, q []float64) float64 {
 		finite := sc <= math.MaxFloat64
 		if tol.Kind == NormOdeint {
 			sc = math.FMA(math.Abs(s.H), math.Abs(s.K[i]), math.Abs(y))
-			sc = math.FMA(tol.Rel, sc, tol.abs(i))
+			sc = math.FMA(tol.rel(i), sc, tol.abs(i))
 			finite = sc <= math.MaxFloat64 && math.Abs(s.Y1[i]) <= math.MaxFloat64
 		}
 		if !finite {
@@ -108,7 +117,7 @@ func (tol *Tolerance) withQuadratures(a *accumulator, s *Step, e, q []float64) f
 func (tol *Tolerance) size(x, y []float64) float64 {
 	var a accumulator
 	for i, v := range y {
-		a.add(i, quotient(x[i], math.FMA(tol.Rel, math.Abs(v), tol.abs(i))))
+		a.add(i, quotient(x[i], math.FMA(tol.rel(i), math.Abs(v), tol.abs(i))))
 	}
 	return a.norm(tol.Kind, len(y))
 }

@@ -5,9 +5,9 @@ package solvers
 type Options struct {
 	RTol float64 // relative tolerance; with ATol and ATols zero too: 1e-6
 	ATol float64 // absolute tolerance; with RTol and ATols zero too: 1e-9
-	// ATols, when set, are absolute tolerances per state, [N], in place of ATol.
-	ATols []float64
-	Norm  NormKind
+	// RTols and ATols, when set, are tolerances per state, [N], in place of RTol and ATol.
+	RTols, ATols []float64
+	Norm         NormKind
 	// QuadTol brings the quadratures under error control, with this relative tolerance and QuadTol·1e-3
 	// as absolute one. 0 leaves them out of the error norm.
 	QuadTol float64
@@ -66,7 +66,7 @@ func (o *Options) inside(list []Instant, m Info) bool {
 
 // withDefaults fills in the zero fields.
 func (o Options) withDefaults() Options {
-	if o.RTol == 0 && o.ATol == 0 && o.ATols == nil {
+	if o.RTol == 0 && o.ATol == 0 && o.RTols == nil && o.ATols == nil {
 		o.RTol, o.ATol = 1e-6, 1e-9
 	}
 	if o.MaxSteps == 0 {
@@ -83,7 +83,7 @@ func (o Options) withDefaults() Options {
 
 // tolerance returns the error norm that the options ask for.
 func (o *Options) tolerance() Tolerance {
-	tol := Tolerance{Rel: o.RTol, Abs: o.ATols, Kind: o.Norm, QuadRel: o.QuadTol, QuadAbs: float64(1e-3 * o.QuadTol)}
+	tol := Tolerance{Rel: o.RTol, Rels: o.RTols, Abs: o.ATols, Kind: o.Norm, QuadRel: o.QuadTol, QuadAbs: float64(1e-3 * o.QuadTol)}
 	if tol.Abs == nil {
 		tol.Abs = []float64{o.ATol}
 	}

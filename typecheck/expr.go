@@ -90,6 +90,10 @@ func (c *checker) elaborate(x context, e ast.Expr) Expr {
 		return c.as(x, e)
 	case *ast.Array:
 		return c.array(x, e)
+	case *ast.Entry:
+		c.expr(x, e.Value)
+		c.errorf(CodeArguments, e.Key.Span, "an array holds values without names, in order: [1, 2]")
+		return bad(e.Span)
 	case *ast.BadExpr:
 		return bad(e.Span)
 	}

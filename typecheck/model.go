@@ -329,7 +329,7 @@ type Setting struct {
 	Value SettingValue
 }
 
-// SettingValue is a number (with Number set), a word, a text, a list, a call
+// SettingValue is a number (with Number set), a word, a text, a list (whose elements have names in Keys), a call
 // like revolve(ram = 200), or an element like A[1,2] (Word and Array, its subscripts in List).
 type SettingValue struct {
 	Span   source.Span
@@ -337,7 +337,7 @@ type SettingValue struct {
 	Word   string         // a name, or the name of a call
 	Text   string         // a string literal
 	List   []SettingValue // elements of an array, or positional arguments of a call
-	Keys   []Setting      // named arguments of a call
+	Keys   []Setting      // named arguments of a call, named elements of an array
 	Call   bool
 	Array  bool
 }

@@ -25,7 +25,7 @@ func ReadSettings(f *ast.File, l *diag.List) Settings {
 					diag.DidYouMean(k.Key.Name, settingKeys[b.Kind]), strings.Join(settingKeys[b.Kind], ", "))
 				continue
 			}
-			if v, ok := c.settingValue(k.Value); ok {
+			if v, ok := c.setting(b.Kind, k); ok {
 				b.Keys = append(b.Keys, Setting{Key: k.Key.Name, Span: k.Key.Span, Value: v})
 			}
 		}

@@ -13,7 +13,7 @@ var settingRows = map[string][]SettingRow{
 	"solver": {
 		{[]string{"method"}, "`dopri5` unless said otherwise; `auto` chooses by `rtol`; docs/methods.md"},
 		{[]string{"stages"}, "of `rkc2`: 2 to 50"},
-		{[]string{"rtol", "atol"}, "1e-6 and 1e-9 unless said otherwise; `atol = [1e-9, 1e-12]` gives each state its own, in the order of declaration"},
+		{[]string{"rtol", "atol"}, "1e-6 and 1e-9 unless said otherwise; `atol = [x = 1e-9, v = 1e-12]` gives states their own and leaves others as they were (of an array all elements, or each: `x = [1e-9, 1e-12]`); so does `[1e-9, 1e-12]`, in the order of declaration"},
 		{[]string{"sens_tol"}, "repeats the run with tighter tolerances until the estimated error of every derivative is at most this, relative to the largest derivative of the same objective by the same variable; docs/methods.md says what of zeros"},
 		{[]string{"h0", "hmin", "hmax", "max_steps"}, "first, smallest and largest step, and how many"},
 		{[]string{"fixed_step"}, "that step, without error control"},

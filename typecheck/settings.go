@@ -52,7 +52,7 @@ func (c *checker) checkSettings() {
 				continue
 			}
 			keys[k.Key.Name] = k
-			v, ok := c.settingValue(k.Value)
+			v, ok := c.setting(kind, k)
 			if !ok {
 				continue
 			}
@@ -97,6 +97,34 @@ func blockOf(key string) string {
 	return ""
 }
 
+// setting reads the value of a key of a block. Only tolerances are given by name.
+func (c *checker) setting(kind string, k *ast.Setting) (SettingValue, bool) {
+	v, ok := c.settingValue(k.Value)
+	if e := entryOf(v); ok && e != nil && (kind != "solver" || k.Key.Name != "rtol" && k.Key.Name != "atol") {
+		c.errorf(CodeSettingValue, e.Span, "a list for `%s` holds values without names, in the order of what they are for", k.Key.Name)
+		return v, false
+	}
+	return v, ok
+}
+
+// entryOf returns the first named element of a list in v, nil for none.
+func entryOf(v SettingValue) *Setting {
+	if v.Array && len(v.Keys) > 0 {
+		return &v.Keys[0]
+	}
+	for _, x := range v.List {
+		if e := entryOf(x); e != nil {
+			return e
+		}
+	}
+	for _, k := range v.Keys {
+		if e := entryOf(k.Value); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
 // settingValue reads a value: a word, a text, a number, a list, or a call.
 func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
 	e = strip(e)
@@ -113,11 +141,19 @@ func (c *checker) settingValue(e ast.Expr) (SettingValue, bool) {
 		}
 		v.Array = true
 		for _, x := range e.Elems {
+			entry, named := x.(*ast.Entry)
+			if named {
+				x = entry.Value
+			}
 			item, ok := c.settingValue(x)
 			if !ok {
 				return v, false
 			}
-			v.List = append(v.List, item)
+			if named {
+				v.Keys = append(v.Keys, Setting{Key: entry.Key.Name, Span: entry.Key.Span, Value: item})
+			} else {
+				v.List = append(v.List, item)
+			}
 		}
 		return v, true
 	case *ast.Name:

@@ -511,12 +511,19 @@ type (
 		Unit *Unit
 	}
 
-	// Array is `[a, b]`, or `[e for i in 1:n]` with one element and binders.
+	// Array is `[a, b]`, or `[e for i in 1:n]` with one element and binders. In settings its elements may be Entries.
 	Array struct {
 		At
 		Elems []Expr
 		For   []Binder
 		Unit  *Unit
+	}
+
+	// Entry is `key = value` in an Array.
+	Entry struct {
+		At
+		Key   Ident
+		Value Expr
 	}
 
 	// BadExpr stands where an expression did not parse.
@@ -535,6 +542,7 @@ func (*Index) expr()   {}
 func (*Member) expr()  {}
 func (*As) expr()      {}
 func (*Array) expr()   {}
+func (*Entry) expr()   {}
 func (*BadExpr) expr() {}
 
 // Op is an operator of an expression.

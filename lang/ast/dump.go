@@ -314,6 +314,8 @@ func (d *dumper) expr(e Expr) {
 		d.list("as", n.X, UnitString(n.Unit))
 	case *Array:
 		d.list("array", d.each(len(n.Elems), func(i int) Node { return n.Elems[i] }), d.loop(n.For), UnitString(n.Unit))
+	case *Entry:
+		d.list("=", name(n.Key), n.Value)
 	case *BadExpr:
 		d.list("bad")
 	}

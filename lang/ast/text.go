@@ -219,6 +219,10 @@ func (t *text) operand(e Expr) {
 		t.expr(n.X, 9)
 		t.put(" as ")
 		t.unit(n.Unit)
+	case *Entry:
+		t.ident(n.Key)
+		t.put(" = ")
+		t.expr(n.Value, 0)
 	case *Array:
 		t.put("[")
 		for i, x := range n.Elems {

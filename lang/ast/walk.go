@@ -237,6 +237,9 @@ func (w *walker) parts(n Expr) {
 	case *As:
 		w.expr(n.X)
 		w.unit(n.Unit)
+	case *Entry:
+		w.node(&n.Key)
+		w.expr(n.Value)
 	case *Array:
 		w.expr(n.Elems...)
 		w.binders(n.For)

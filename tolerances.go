@@ -1,0 +1,124 @@
+package odes
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/typecheck"
+)
+
+// tolerances are rtol or atol as the settings give it: one number, or one for
+// each element of the states; then what is given by name, in order, which wins.
+type tolerances struct {
+	all   float64
+	each  []float64 // nil: all
+	at    source.Span
+	named []typecheck.Setting
+}
+
+// set reads a number, a list with one for each element of the states, or a list of names with theirs: [x = 1e-9, v = [1e-12,
+// 1e-10]], which leaves other states as they were. Numbers are below limit. It returns what is wrong, or "".
+func (t *tolerances) set(v typecheck.SettingValue, key string, limit float64) string {
+	within := func(v typecheck.SettingValue) bool {
+		return !v.Array && v.Number != nil && *v.Number >= 0 && *v.Number < limit
+	}
+	usage := "takes a number that is not negative"
+	if !math.IsInf(limit, 1) {
+		usage = "takes a number in [0, " + strconv.FormatFloat(limit, 'g', -1, 64) + ")"
+	}
+	usage += ", or one for each state: " + key + " = [x = 1e-9, v = 1e-12]"
+	switch {
+	case !v.Array:
+		if !within(v) {
+			return usage
+		}
+		*t = tolerances{all: *v.Number}
+		return ""
+	case v.Word != "" || len(v.List)+len(v.Keys) == 0:
+		return usage
+	case len(v.Keys) > 0 && len(v.List) > 0:
+		return "mixes tolerances with names and without; give one for each element of the states in order, or names to all"
+	case len(v.Keys) > 0:
+		for i, k := range v.Keys {
+			if slices.ContainsFunc(v.Keys[:i], func(o typecheck.Setting) bool { return o.Key == k.Key }) {
+				return "gives " + k.Key + " twice"
+			}
+			list := []typecheck.SettingValue{k.Value}
+			if k.Value.Array && k.Value.Word == "" && len(k.Value.Keys) == 0 && len(k.Value.List) > 0 {
+				list = k.Value.List
+			}
+			if slices.ContainsFunc(list, func(x typecheck.SettingValue) bool { return !within(x) }) {
+				return usage
+			}
+		}
+		t.named = append(slices.Clip(t.named), v.Keys...)
+		return ""
+	}
+	if slices.ContainsFunc(v.List, func(x typecheck.SettingValue) bool { return !within(x) }) {
+		return usage
+	}
+	*t = tolerances{at: v.Span}
+	for _, x := range v.List {
+		t.each = append(t.each, *x.Number)
+	}
+	return ""
+}
+
+// settle returns the tolerance of each element of the states of m, nil where all are alike, and the least, which is
+// what reports name. It reports what does not fit the states.
+func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each []float64, least float64) {
+	n := 0
+	var states []string
+	for _, x := range m.States {
+		n += x.Type.Shape.Size()
+		states = append(states, x.Name)
+	}
+	if t.each != nil && len(t.each) != n {
+		l.Errorf(CodeSetting, t.at, "solver.%s lists %s for %s; there is one for each element, in the order of declaration", key, plural(len(t.each), "tolerance"), plural(n, "state"))
+		return nil, 0
+	}
+	if t.each == nil && t.named == nil {
+		return nil, t.all
+	}
+	each = slices.Clone(t.each)
+	if each == nil {
+		each = slices.Repeat([]float64{t.all}, n)
+	}
+	for _, k := range t.named {
+		s := slices.Index(states, k.Key)
+		if s < 0 {
+			l.Errorf(CodeSetting, k.Span, "solver.%s names no state %q%s", key, k.Key, diag.DidYouMean(k.Key, states))
+			continue
+		}
+		at := 0
+		for _, x := range m.States[:s] {
+			at += x.Type.Shape.Size()
+		}
+		its := each[at : at+m.States[s].Type.Shape.Size()]
+		switch list := k.Value.List; {
+		case !k.Value.Array:
+			fill(its, []float64{*k.Value.Number})
+		case len(list) != len(its):
+			l.Errorf(CodeSetting, k.Value.Span, "solver.%s lists %s for %s, which has %s; one number is for all of them", key, plural(len(list), "tolerance"), k.Key, plural(len(its), "element"))
+		default:
+			for j, x := range list {
+				its[j] = *x.Number
+			}
+		}
+	}
+	if len(each) == 0 {
+		return nil, t.all
+	}
+	return each, slices.Min(each)
+}
+
+// settle gives the states of m their tolerances; the error is in l, and it reports whether there is none.
+func (s *settings) settle(m *typecheck.Model, l *diag.List) bool {
+	before := l.Len()
+	s.solver.RTols, s.solver.RTol = s.rtols.settle(m, "rtol", l)
+	s.solver.ATols, s.solver.ATol = s.atols.settle(m, "atol", l)
+	return l.Len() == before
+}
