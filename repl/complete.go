@@ -3,6 +3,7 @@ package repl
 import (
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode"
@@ -13,6 +14,9 @@ import (
 // keywords complete inside of items.
 var keywords = strings.Fields("when at every for in from to count priority once stop if then elseif else and or not crosses piecewise constant linear on wrt against of points use where rate")
 
+// behindIn is a line that goes on with the name of an experiment, which it may have begun.
+var behindIn = regexp.MustCompile(`\sin\s(?:[^()\[\]]*,)?\s*([\pL\pN_]*)$`)
+
 // Complete returns the words that what stands before the cursor may become,
 // and how many of its last bytes they replace.
 func (s *Session) Complete(before string) (words []string, replaced int) {
@@ -20,6 +24,18 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	first, rest, spaced := strings.Cut(strings.TrimLeft(line, " "), " ")
 	if spaced && slices.Contains([]string{"load", "save"}, first) {
 		return paths(strings.TrimLeft(rest, " ")), len(strings.TrimLeft(rest, " "))
+	}
+	if at := strings.LastIndexByte(rest, ' ') + 1; spaced && first == "compare" && strings.ContainsAny(rest[at:], "./") {
+		return paths(rest[at:]), len(rest) - at
+	}
+	if in := behindIn.FindStringSubmatch(line); in != nil && s.now.model != nil && len(s.now.model.Experiments()) > 0 {
+		for _, x := range append(s.now.model.Experiments(), unchanged) {
+			if strings.HasPrefix(x, in[1]) && x != in[1] {
+				words = append(words, x)
+			}
+		}
+		slices.Sort(words)
+		return words, len(in[1])
 	}
 	word := line[strings.LastIndexFunc(line, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-'

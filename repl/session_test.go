@@ -199,6 +199,20 @@ func TestComplete(t *testing.T) {
 		"load ../examples/boun": "../examples/bounce" + string(filepath.Separator) + " 16",
 		"x-h":                   "h0 height 1",
 		"zzz":                   " 3",
+		"compare ../examples/b": "../examples/bounce" + string(filepath.Separator) + " ../examples/brusselator" + string(filepath.Separator) + " 13",
+	} {
+		words, n := s.Complete(before)
+		if got := fmt.Sprintf("%s %d", strings.Join(words, " "), n); got != want {
+			t.Errorf("%q: %q, want %q", before, got, want)
+		}
+	}
+	if err := s.Open("../docs/tutorial/fit.ode"); err != nil {
+		t.Fatal(err)
+	}
+	for before, want := range map[string]string{
+		"plot C in ":       "high low model 0",
+		"run in hi":        "high 2",
+		"plot C in low, h": "high 1",
 	} {
 		words, n := s.Complete(before)
 		if got := fmt.Sprintf("%s %d", strings.Join(words, " "), n); got != want {
