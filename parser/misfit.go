@@ -185,12 +185,26 @@ func (p *parse) assigned() bool {
 // declares are the words behind which a name is declared with its value.
 var declares = map[string]bool{"const": true, "param": true, "state": true, "discrete": true, "alg": true}
 
+// oneName are the words behind which one name stands.
+var oneName = map[string]bool{"let": true, "output": true, "objective": true, "fn": true, "observe": true}
+
+// called are functions that are read without parentheses elsewhere.
+var called = map[string]bool{"final": true, "initial": true, "integral": true, "sin": true, "cos": true, "tan": true, "exp": true, "log": true, "sqrt": true, "abs": true}
+
 // continuation reports a token that was meant to go on with the item before
 // it on the line.
 func (p *parse) continuation() bool {
 	t, before := p.peek(), &p.tokens[p.i-1]
 	switch {
 	case p.singleQuoted():
+	case isToken(t, ",") && oneName[p.itemWord()] && isName(p.ahead(1)) && isToken(p.ahead(2), "="):
+		w := p.itemWord()
+		p.fail(CodeUnexpected, p.at(t), "%s gives one name; write %s again: %s %s = ...", w, w, w, p.ahead(1).Text).Fix(p.at(t), "; "+w, "write "+w)
+	case isName(t) && (t.Text == "bounds" || t.Text == "between" || t.Text == "within") && isToken(p.ahead(1), "["):
+		p.fail(CodeUnexpected, p.at(t), "bounds stand behind in: param k = 1 in [0, 10]").Fix(p.at(t), "in", "write in")
+	case isName(t) && isName(before) && called[before.Text]:
+		p.fail(CodeUnexpected, p.at(t), "what a function is of stands in parentheses: %s(%s)", before.Text, t.Text).
+			Fix(p.span(before.End, t.End), "("+t.Text+")", "write parentheses")
 	case isToken(t, "(") && p.itemWord() == "model":
 		p.fail(CodeUnexpected, p.at(t), "a model takes no arguments; what can be set from outside is declared with param")
 	case isToken(t, "(") && isName(before):

@@ -153,6 +153,9 @@ func (p *parse) unexpected(start int, expected []string) {
 	case first.Text == "objective" && isToken(t, "(") && wants("="):
 		p.fail(CodeUnexpected, p.at(t), "an objective has a name: objective J = %s(…)", before.Text).
 			Fix(p.span(before.Start, before.Start), "J = ", "write J =")
+	case t.Kind == ast.KeywordToken && first.Text == "event" && wants("when") && t == &p.tokens[start+1] && (isToken(p.ahead(1), "when") || isToken(p.ahead(1), "at") || isToken(p.ahead(1), "every")):
+		p.reserved(t)
+		p.failed = true
 	case isToken(t, "if") && first.Text == "event" && wants("when"):
 		p.fail(CodeUnexpected, p.at(t), "a condition follows `when`, and what happens stands in braces: event e when x < 0 { x = 0 }").Fix(p.at(t), "when", "write when")
 	case isToken(t, ",") && endsList(first, p.ahead(1)):

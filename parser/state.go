@@ -315,6 +315,10 @@ func (p *parse) commonMistake() bool {
 	case "=":
 		p.fail(CodeCondition, at, "\"=\" does not compare; write == for indices and strings, <= or >= for reals")
 	case "%":
+		if before := &p.tokens[max(p.i-1, 0)]; before.Kind == ast.NumberToken && !p.ahead(1).NewLine && !startsOperand(p.ahead(1)) || before.Kind == ast.NumberToken && p.ahead(1).NewLine {
+			p.fail(CodeForeignOperator, at, "there is no percent sign; write %s/100", before.Text).Fix(at, "/100", "write /100")
+			break
+		}
 		p.fail(CodeForeignOperator, at, "\"%%\" is no operator; comments start with #, the remainder is mod(a, b)")
 	case "?":
 		p.fail(CodeForeignOperator, at, "\"?\" is no operator; write if condition then a else b")

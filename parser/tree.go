@@ -263,7 +263,11 @@ func (p *parse) specie() (*ast.Specie, bool) {
 	}
 	name, ok := p.lvalue()
 	if !ok && s.Coeff != nil {
-		p.fail(CodeUnexpected, p.gap(), "expected a species after the coefficient %s, found %s", s.Coeff.Text, p.found())
+		if s.Coeff.Value == 0 {
+			p.fail(CodeUnexpected, s.Coeff.Span, "a side without species stays empty: reaction r: A -> rate k*A").Fix(s.Coeff.Span, "", "leave it out")
+		} else {
+			p.fail(CodeUnexpected, p.gap(), "expected a species after the coefficient %s, found %s", s.Coeff.Text, p.found())
+		}
 	}
 	s.Name = name
 	s.At = ast.At{Span: p.since(start.Start)}

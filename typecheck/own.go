@@ -34,7 +34,7 @@ func (c *checker) ownRate(what string, sym *Symbol, value Expr) bool {
 	o := own{sym, map[Expr]inOwn{}}
 	for _, term := range summands(value, nil) {
 		u := o.of(term)
-		if !u.ok || u.power != 1 || u.times.Same(want) {
+		if !u.ok || u.power != 1 || u.times.Same(want) || u.times.Plain() { // without any unit the writer means none
 			continue
 		}
 		name := sym.Name

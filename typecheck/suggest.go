@@ -39,6 +39,8 @@ func (c *checker) undefined(x context, id ast.Ident) {
 		if e, ok := c.namesOf(x)[best]; ok {
 			d.Relate(e.span, "%q is declared here", best)
 		}
+	} else if hint := foreign[strings.ToLower(id.Name)]; hint != "" {
+		d.Message += "; " + hint
 	} else if c.isUnit(id.Name) && !x.place.fixed {
 		if len(id.Name) == 1 {
 			d.Message += fmt.Sprintf("; declare it, as in param %s = 1", id.Name)

@@ -62,6 +62,9 @@ func (c *checker) unitName(name string, s source.Span) units.Unit {
 		d.Fix(s, raised, "write "+raised)
 	} else if hint := noUnits[strings.ToLower(name)]; hint != "" {
 		d.Message += "; " + hint
+	} else if litre := strings.TrimSuffix(name, "l") + "L"; strings.HasSuffix(name, "l") && c.isUnit(litre) {
+		d.Message += fmt.Sprintf("; the litre is written %s", litre)
+		d.Fix(s, litre, "write "+litre)
 	} else if best := nearest(name, known); best != "" {
 		d.Message += fmt.Sprintf("; did you mean %q?", best)
 	} else if u, ok := spelledUnits[strings.ToLower(name)]; ok {
@@ -71,7 +74,7 @@ func (c *checker) unitName(name string, s source.Span) units.Unit {
 		d.Message += fmt.Sprintf("; %s is written %s", n, spelledUnits[n])
 		d.Fix(s, spelledUnits[n], "write "+spelledUnits[n])
 	} else {
-		d.Message += fmt.Sprintf("; declare it, as in unit %s = 1e-3 [mol]", name)
+		d.Message += fmt.Sprintf("; declare it, by units that are known: unit %s = 1e-3 [mol], or 1 [1] for a count", name)
 	}
 	if e, ok := c.globals[name]; ok {
 		d.Relate(e.span, "%q is %s; a bracket after a number is a unit", name, e.kind)
@@ -91,7 +94,7 @@ var noUnits = map[string]string{
 	"degc": "units with another zero are not units: use K, and add 273.15 yourself", "celsius": "units with another zero are not units: use K, and add 273.15 yourself",
 	"degf": "units with another zero are not units: use K", "percent": "write the number as a fraction, or [1]",
 	"cal": "declare it: unit cal = 4.184 [J]", "kcal": "declare it: unit kcal = 4184 [J]", "atm": "declare it: unit atm = 101325 [Pa]",
-	"mmhg": "declare it: unit mmHg = 133.322387415 [Pa]", "ev": "declare it: unit eV = 1.602176634e-19 [J]", "iu": "what it is depends on the substance; declare it: unit IU = 1 [1]",
+	"mmhg": "declare it: unit mmHg = 133.322387415 [Pa]", "ev": "declare it: unit eV = 1.602176634e-19 [J]", "bq": "declare it: unit Bq = 1 [1/s]", "mbq": "declare it: unit MBq = 1e6 [1/s]", "rpm": "declare it: unit rpm = pi/30*1 [rad/s]", "iu": "what it is depends on the substance; declare it: unit IU = 1 [1]",
 }
 
 // spelledUnits are the units of names that people write in full.
