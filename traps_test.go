@@ -79,6 +79,18 @@ objective R = sum_at([0.5], x)`,
 		warns:  odes.CodeTie,
 	},
 	{
+		name: "an event that hardly happens, in short steps",
+		text: `
+time t from 0 to 2
+param c = 0.49999999
+state x = 0
+x' = 1 - t  # x rises to 0.5
+event e when x > c { x = 0.1*x }
+objective J = final(x)
+solver { method = dopri5  rtol = 1e-11  atol = 1e-13  hmax = 1e-3 }`,
+		warns: odes.CodeGrazing,
+	},
+	{
 		name: "two events at one instant, priority decides",
 		text: decaying + `
 param a = 3, b = 5
@@ -473,5 +485,19 @@ objective J = integral(x)`
 		}
 		near(t, mode+" J", s.Values[1].Value, want, 1e-6)
 		near(t, mode+" dJ/dk", s.Derivative(1, s.Variables[0])[0], -want, 1e-6)
+	}
+}
+
+// No step ends at a time of an event that fires only once and did.
+func TestOnceIsOver(t *testing.T) {
+	for _, times := range []string{"every p from 0.005", "at [p, 2*p, 3*p, 4*p, 5*p, 6*p, 7*p, 8*p, 9*p, 10*p, 11*p, 12*p]"} {
+		const model = "time t from 0 to 1\nparam p = 0.01\nstate x = 1\nx' = -x\nobjective J = final(x)\nevent e "
+		s, err := sensitivities(t, model+times+" once { x += p }", "adjoint")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Events) != 1 || s.Stats.Steps > 12 {
+			t.Errorf("%s: %d events, %d steps", times, len(s.Events), s.Stats.Steps)
+		}
 	}
 }

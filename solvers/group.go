@@ -69,7 +69,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	s.order()
 	if pending && len(s.wave) == 0 && len(s.sites) == 0 && !s.ends {
-		// A crossing that its filter forbids, or a time of an event that fires only once and did.
+		// A crossing that its filter forbids.
 		err := s.accept(End{})
 		s.anchor, s.count = s.t, 0
 		return err
@@ -325,6 +325,9 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		}
 		if m.guard >= 0 && h.stutters() {
 			return false, s.chatters(name, h, "fired three times within rounding")
+		}
+		if s.events[f.Event].Once {
+			s.sched.over(f.Event, f.Elem)
 		}
 		for i, g := range s.guards {
 			if g.Event == f.Event && g.Elem == f.Elem {

@@ -38,7 +38,8 @@ type guardState struct {
 	truthP  []bool
 	lo, hi  *sample
 	mid     *sample
-	resting []bool // [guards] fired in the group just before this step
+	reach   []float64 // [guards] the largest ρ so far
+	resting []bool    // [guards] fired in the group just before this step
 	anyRest bool
 }
 
@@ -57,7 +58,7 @@ func newGuardState(guards []Guard, info Info, z Size) guardState {
 		rho: make([]float64, n), truth: make([]bool, n),
 		rhoP: make([]float64, n), rhoLeft: make([]float64, n), truthP: make([]bool, n),
 		yi: make([]float64, z.N), lo: fresh(), hi: fresh(), mid: fresh(),
-		resting: make([]bool, n),
+		reach: make([]float64, n), resting: make([]bool, n),
 	}
 	for _, c := range info.Nodes {
 		if c > 0 && c < 1 {
@@ -104,6 +105,7 @@ func (s *Solver) arm() error {
 		s.arms[i] = a
 	}
 	clear(s.resting)
+	clear(s.reach)
 	s.anyRest = false
 	s.edge()
 	return nil
@@ -189,6 +191,7 @@ func (s *Solver) watch() (verdict, error) {
 		s.sys.GuardValues(t, y, s.rhos[j], s.truths[j])
 		for i, rho := range s.rhos[j] {
 			if rho == rho {
+				s.reach[i] = max(s.reach[i], math.Abs(rho))
 				continue
 			}
 			if s.opts.Fixed > 0 {

@@ -279,7 +279,8 @@ func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 }
 
 // graze warns when a guard is met nearly tangentially: when its slope times the
-// length of the trial step is small against what the guard went through in that step.
+// length of the trial step is small against what the guard went through in that step, or when the guard slows down so much
+// that it would go beyond its root by less than a millionth of what it went through in the run.
 func (s *Solver) graze(length float64) {
 	st := s.kept
 	limit := float64(1e-5)
@@ -301,8 +302,37 @@ func (s *Solver) graze(length float64) {
 			most = max(most, math.Abs(s.rhos[j][i]))
 		}
 		rate := float64(math.Abs(s.mid.rho[i]-s.hi.rho[i]) * 0x1p20)
-		if rate < float64(limit*most) {
+		if rate < float64(limit*most) || rate < float64(1e-2*s.reach[i]) && s.beyond(i, st, f, length) < float64(1e-6*s.reach[i]) {
 			s.warn(Warning{Kind: Grazing, T: st.T1, Name: s.guardName(i), Instant: -1, Value: rate / most})
 		}
 	}
+}
+
+// beyond estimates how far guard i, at the end of st with field f, goes beyond its root before it turns: ρ'²/2|ρ”| along the flow, with differences over
+// parts of length. It is infinite where the guard does not slow down.
+func (s *Solver) beyond(i int, st *Step, f []float64, length float64) float64 {
+	const part, small = 0x1p-3, 0x1p-8 // rounding must not show in differences of differences
+	n := s.size.N
+	at := func(t float64, y, k []float64, h float64) float64 {
+		for j := range n {
+			s.yi[j] = math.FMA(h, k[j], y[j])
+		}
+		s.sys.GuardValues(t+h, s.yi, s.rhoP, s.truthP)
+		return s.rhoP[i]
+	}
+	slope := func(t float64, y, k []float64) float64 {
+		h := float64(small * length)
+		return (at(t, y, k, h) - at(t, y, k, 0)) / h
+	}
+	t, y, k := st.T1+float64(part*length), make([]float64, n), make([]float64, n+s.size.Q)
+	for j := range n {
+		y[j] = math.FMA(float64(part*length), f[j], st.Y1[j])
+	}
+	now := slope(st.T1, st.Y1, f)
+	s.sys.Eval(t, y, k)
+	bend := (slope(t, y, k) - now) / float64(part*length)
+	if !(bend*now < 0 || math.Abs(now) <= float64(small*length)*math.Abs(bend)) {
+		return math.Inf(1)
+	}
+	return float64(now*now) / math.Abs(2*bend)
 }

@@ -16,6 +16,7 @@ type schedule struct {
 	times  []float64 // [instants] at the current discretes
 	fresh  []float64 // [instants] work space
 	came   []bool    // [instants] the instant has come at its present time, or is past
+	gone   []bool    // [instants] its event fires only once, and did
 	nth    []int     // [instants] occurrences of InstantEvery so far
 	queue  []int     // single instants that are still to come, by time; from head on
 	head   int
@@ -30,7 +31,7 @@ func newSchedule(list []Instant, events []Event) schedule {
 	q := schedule{
 		list: list, events: events,
 		times: make([]float64, len(list)), fresh: make([]float64, len(list)),
-		came: make([]bool, len(list)), nth: make([]int, len(list)),
+		came: make([]bool, len(list)), gone: make([]bool, len(list)), nth: make([]int, len(list)),
 		queue: make([]int, 0, len(list)),
 	}
 	for i, in := range list {
@@ -51,6 +52,7 @@ func (q *schedule) single(i int) bool {
 // than tol are past; each is reported once through note.
 func (q *schedule) start(sys System, d []float64, t0, tol float64, note func(i int, t float64)) error {
 	clear(q.came)
+	clear(q.gone)
 	clear(q.nth)
 	sys.InstantTimes(d, q.times)
 	if err := q.check(); err != nil {
@@ -88,7 +90,7 @@ func (q *schedule) update(sys System, d []float64, t, tol float64) error {
 			continue
 		}
 		changed = true
-		q.came[i] = i != 1 && x < t-tol // an end that is past is due
+		q.came[i] = q.gone[i] || i != 1 && x < t-tol // an end that is past is due
 	}
 	if !changed {
 		return nil
@@ -178,6 +180,9 @@ func (q *schedule) takeSite() (i int) {
 // occurrence returns the next time of the repeating instant i, or +Inf.
 func (q *schedule) occurrence(i int) float64 {
 	in, k := &q.list[i], float64(q.nth[i])
+	if q.gone[i] {
+		return math.Inf(1)
+	}
 	if in.Count >= 0 && k >= q.times[in.Count] {
 		return math.Inf(1)
 	}
@@ -189,6 +194,15 @@ func (q *schedule) occurrence(i int) float64 {
 		}
 	}
 	return t
+}
+
+// over takes out the times of an event that will not fire again: no step ends there for nothing.
+func (q *schedule) over(event, elem int) {
+	for i := range q.list {
+		if in := &q.list[i]; (in.Kind == InstantFire || in.Kind == InstantEvery) && in.Event == event && in.Elem == elem {
+			q.came[i], q.gone[i] = true, true
+		}
+	}
 }
 
 // next returns the earliest time still to come at which a step must end.
