@@ -175,5 +175,14 @@ func inExperiment(name string, err error) error {
 	if name == "" || odes.Interrupted(err) {
 		return err
 	}
-	return fmt.Errorf("experiment %s: %w", name, err)
+	list := slices.Clone(diag.Of(err))
+	if list == nil {
+		return fmt.Errorf("experiment %s: %w", name, err)
+	}
+	for i := range list {
+		if list[i].Level == diag.Error {
+			list[i].Message = "experiment " + name + ": " + list[i].Message
+		}
+	}
+	return &diag.ListError{Diagnostics: list}
 }

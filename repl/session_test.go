@@ -242,6 +242,23 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
+// TestExperimentFails: an error of one experiment's run names it.
+func TestExperimentFails(t *testing.T) {
+	s := New(Config{})
+	text := "time t from 0 to 2\nparam k = 0.1\nstate y = 1\ny' = k*y^2\ndata D { time = [1]  y = [1.1] }\nobserve o = y ~ normal(1) from D.y\n" +
+		"experiment calm { use D }\nexperiment wild { k = 2  use D }\nobjective L = nll()\n"
+	if err := s.OpenText("blows.ode", text); err != nil {
+		t.Fatal(err)
+	}
+	for entry, want := range map[string]string{"plot y": "error: experiment wild: the step size fell", "run in wild": "error: the step size fell", "plot y in calm": "experiment calm", "final(y)": "1.25\n"} {
+		var out bytes.Buffer
+		s.Do(t.Context(), &out, entry)
+		if !strings.Contains(out.String(), want) {
+			t.Errorf("%s: want %q in\n%s", entry, want, &out)
+		}
+	}
+}
+
 // TestAnyEntry enters what no one means: an answer or an error, never a panic.
 func TestAnyEntry(t *testing.T) {
 	text, err := os.ReadFile("../examples/bounce/bounce.ode")

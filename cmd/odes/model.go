@@ -59,17 +59,20 @@ func (c *call) modelError(err error) error {
 	return status(exitModel)
 }
 
+// errInternal is a mistake of ours.
+var errInternal = errors.New("internal error")
+
 // work does f, and returns soon after Ctrl-C even where f does not look at the context.
 func (c *call) work(f func() error) error {
 	done := make(chan error, 1)
 	go func() {
 		defer func() {
 			if r := recover(); r != nil {
-				text := fmt.Sprintf("internal error: %v; please report it, with the model", r)
+				text := fmt.Sprintf("%v; please report it, with the model", r)
 				if c.verbose {
 					text += "\n" + string(debug.Stack())
 				}
-				done <- errors.New(text)
+				done <- fmt.Errorf("%w: %s", errInternal, text)
 			}
 		}()
 		done <- f()

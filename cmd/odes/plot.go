@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"io"
 	"slices"
 	"strings"
@@ -77,6 +78,9 @@ func (p *plotCmd) Run(c *call) error {
 	if list := diag.Of(err); len(list) > 0 && !list[0].Span.IsZero() && list[0].Span.File.Name() == repl.Entry {
 		c.diagnose(list) // what to draw stands on the command line
 		return status(exitUsage)
+	}
+	if err != nil && diag.Of(err) == nil && c.ctx.Err() == nil && !errors.Is(err, errInternal) {
+		return usagef("%v", err)
 	}
 	if err != nil {
 		return err
