@@ -44,6 +44,9 @@ func Emit(w io.Writer, stage, name, text string, opts ParseOptions) error {
 // Grammar returns the grammar of the language in EBNF.
 func Grammar() string { return parser.Grammar() }
 
+// Words returns the words of the language, by where they stand.
+func Words() parser.Words { return parser.AllWords() }
+
 // Format returns the text of a model in its standard form. A text with errors
 // is not formatted; the error carries them.
 func Format(name, text string) (string, error) {

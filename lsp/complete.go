@@ -288,7 +288,7 @@ func (p *completer) files(written string, off int) {
 				continue
 			}
 			p.at = p.d.text.span(off-len(written), off, p.s.enc)
-			p.add("module", m, "built in", stdlib.ModuleDoc(m), "")
+			p.add("module", m, "built in", "", "", topicOf(help.Module), m)
 		}
 	case p.c.before(1) == "(" && call == "csv":
 		endings = []string{".csv"}
@@ -348,7 +348,7 @@ func (p *completer) words() {
 	case settings && key == "":
 		for _, r := range odes.SettingRows(block) {
 			for _, k := range r.Keys {
-				p.add("setting", k, "setting of "+block, r.Text, k+" = ")
+				p.add("setting", k, "setting of "+block, "", k+" = ", topicOf(help.Setting), block+"."+k)
 			}
 		}
 	case settings && slices.Contains(namesModel, key):

@@ -29,8 +29,10 @@ var update = flag.Bool("update", false, "rewrite the golden files")
 //	open|save|close file          and the diagnostics that follow
 //	change file line:from-to text replace a part of a line; \n is a new line
 //	replace file other            the whole text by that of another file of the archive
+//	become file other             the same, and what is wrong with it is not shown
 //	touch file                    the file changed on disk
 //	hover file line text          a request at the first character of text, which stands in that line
+//	explain file line text        a hover of which only the beginning is shown
 //	complete file line text       the same, behind the text
 //	rename file line text name
 //	actions file line text        code actions that touch text, each with what it makes of its line
@@ -256,11 +258,22 @@ func (e *editor) do(line string) {
 		if e.s.docs[uri(words[1])].text.s != e.texts[words[1]].s {
 			e.t.Error("the server has another text")
 		}
-	case "replace":
+	case "replace", "become": // become shows no diagnostics
+		written := e.out.Len()
 		e.texts[words[1]] = newText(e.stored[words[2]])
 		e.notify("textDocument/didChange", object{"textDocument": doc(), "contentChanges": []object{{"text": e.stored[words[2]]}}})
+		if words[0] == "become" {
+			e.out.Truncate(written)
+		}
 	case "disk":
 		e.disk[words[1]] = &fstest.MapFile{Data: []byte(e.stored[words[2]])}
+	case "explain":
+		m := e.request("textDocument/hover", place(false))
+		var h hover
+		if err := json.Unmarshal(m.Result, &h); err != nil {
+			e.t.Fatal(err)
+		}
+		fmt.Fprintf(&e.out, "%s\n", head(h.Contents.Value))
 	case "hover", "definition":
 		ask("textDocument/"+words[0], place(false))
 	case "highlight":
@@ -285,9 +298,16 @@ func (e *editor) do(line string) {
 		}
 		written := words[len(words)-1]
 		written = written[len(written)-trailing(written):]
+		language := 0
 		for _, item := range list.Items {
 			if !strings.HasPrefix(item.Label, written) {
 				continue
+			}
+			if item.Data != nil { // a name of the language, which has too many to list, and details of its own
+				if language++; language > 2 {
+					continue
+				}
+				item.Detail = ""
 			}
 			fmt.Fprintf(&e.out, "%s", item.Label)
 			if item.Edit.NewText != item.Label {
@@ -301,6 +321,9 @@ func (e *editor) do(line string) {
 			}
 			e.out.WriteString("\n")
 		}
+		if language > 2 {
+			e.out.WriteString("…\n")
+		}
 	case "resolve":
 		m := e.request("textDocument/completion", place(true))
 		var list completionList
@@ -309,7 +332,11 @@ func (e *editor) do(line string) {
 		}
 		for _, item := range list.Items {
 			if item.Label == words[4] {
-				ask("completionItem/resolve", item)
+				m := e.request("completionItem/resolve", item)
+				if err := json.Unmarshal(m.Result, &item); err != nil {
+					e.t.Fatal(err)
+				}
+				fmt.Fprintf(&e.out, "%s\n", head(item.Documentation.Value))
 			}
 		}
 	case "actions":
@@ -350,6 +377,15 @@ func (e *editor) do(line string) {
 	default:
 		ask(words[0], object{})
 	}
+}
+
+// head is the first block of a page of help, whose wording is held elsewhere, and how it goes on.
+func head(page string) string {
+	first, rest, _ := strings.Cut(strings.TrimSpace(page), "\n\n")
+	if rest == "" {
+		return first
+	}
+	return first + "\n…"
 }
 
 // trailing is the length of the name that s ends in.

@@ -11,8 +11,10 @@ import (
 	"odes.dev/odes"
 )
 
-// keywords complete inside of items.
-var keywords = strings.Fields("when at every for in from to count priority once stop if then elseif else and or not crosses piecewise constant linear on wrt against of points use where rate")
+// keywords complete inside of items and commands.
+func keywords() []string {
+	return slices.Concat(odes.Words().Parts, odes.Words().Other, []string{"wrt", "against", "of", "points"})
+}
 
 // behindIn is a line that goes on with the name of an experiment, which it may have begun.
 var behindIn = regexp.MustCompile(`\sin\s(?:[^()\[\]]*,)?\s*([\pL\pN_]*)$`)
@@ -49,7 +51,7 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		for _, c := range commands() {
 			all = append(all, c.name)
 		}
-		all = append(all, itemWords...)
+		all = append(all, itemWords()...)
 		all = append(all, s.declared()...)
 		all = append(all, s.cfg.Words...)
 	case first == "emit":
@@ -62,11 +64,11 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 			all = append(all, c.name)
 		}
 	case first == "doc":
-		all = append(slices.Clone(s.cfg.Words), itemWords...)
+		all = append(slices.Clone(s.cfg.Words), itemWords()...)
 	default:
 		all = append(all, s.declared()...)
 		all = append(all, s.cfg.Words...)
-		all = append(all, keywords...)
+		all = append(all, keywords()...)
 	}
 	for _, w := range all {
 		if first != "doc" && strings.Contains(w, "-") {

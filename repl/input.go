@@ -8,12 +8,12 @@ import (
 )
 
 // itemWords are the words that items of the language start with.
-var itemWords = strings.Fields("model import unit time const param control state alg discrete let output fn event reaction equilibrate experiment data observe objective constraint invariant assert solver sens fit")
+func itemWords() []string { return odes.Words().Items }
 
 // isItem tells whether an input is an item of the language: it starts with a
 // word of one, or is an equation.
 func isItem(tokens []odes.Token) bool {
-	if t := tokens[0]; t.Kind == "keyword" && slices.Contains(itemWords, t.Text) {
+	if t := tokens[0]; t.Kind == "keyword" && slices.Contains(itemWords(), t.Text) {
 		return len(tokens) == 1 || tokens[1].Text != "." // solver.rtol = … is no item
 	}
 	for i, t := range tokens {

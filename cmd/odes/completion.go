@@ -8,6 +8,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"odes.dev/odes"
 	"odes.dev/odes/help"
 )
 
@@ -57,7 +58,7 @@ func choices(n *kong.Node, f *kong.Flag) string {
 		}
 		return "table json csv npz"
 	case "mode":
-		return "adjoint tangent forward continuous backsolve complex differences auto"
+		return strings.Join(odes.SettingValues("sens", "mode"), " ")
 	case "stage":
 		return strings.Join(stageNames(), " ")
 	case "template":
