@@ -315,8 +315,11 @@ func (c *climber) summit(j int, st *solvers.Step, p bracket, steep float64) {
 		v = p.eb
 	}
 	if a, b := max(p.a-aside, 0), min(p.b+aside, 1); c.propose(j, a, when(st, theta), v) {
+		c.look(st, a, c.at, c.atd)
+		before := c.atd[j]
+		c.look(st, b, c.at, c.atd)
 		top := &c.tops[j]
-		top.behind, top.share = place{c.step, b}, p.sa/(p.sa-p.sb)
+		top.behind, top.share = place{c.step, b}, before/(before-c.atd[j])
 		top.timeBefore, top.timeBehind = when(st, a), when(st, b)
 	}
 }
