@@ -90,7 +90,8 @@ func TestInsideOrClipped(t *testing.T) {
 	}
 }
 
-// TestObserveAuto checks the rule: sites are read inside steps where they are many and the method's dense output is good.
+// TestObserveAuto checks the rule: sites are read inside steps where they are many and the method's dense output is good,
+// as that of every method that has a name is.
 func TestObserveAuto(t *testing.T) {
 	inside := func(p *problem, method string) bool {
 		tr, _ := p.run(t, method)
@@ -102,11 +103,24 @@ func TestObserveAuto(t *testing.T) {
 		return false
 	}
 	many, _ := observed()
-	if !inside(many, "dopri5") {
-		t.Error("82 observations were not read inside steps of dopri5")
+	for _, name := range []string{"dopri5", "dopri8"} {
+		if !inside(many, name) {
+			t.Errorf("82 observations were not read inside steps of %s", name)
+		}
 	}
-	if inside(many, "dopri8") {
-		t.Error("observations were read inside steps of dopri8, whose dense output has order 3")
+	bare, _ := solvers.Lookup("dopri8")
+	cubic := *bare
+	cubic.Dense = solvers.Dense{}
+	tr := &solvers.Trajectory{}
+	m := solvers.NewRungeKutta(&cubic, many.Size(), 0)
+	ctl, _ := solvers.NewController("", m.Info())
+	if _, err := solvers.Solve(t.Context(), many.Hybrid.With(1), m, ctl, many.opts, tr); err != nil {
+		t.Fatal(err)
+	}
+	for i := range tr.Marks() {
+		if tr.Inside(i) {
+			t.Error("an observation was read inside a step of order 8 from a cubic")
+		}
 	}
 	many.opts.Observe = solvers.ObserveClip
 	if inside(many, "dopri5") {

@@ -102,12 +102,13 @@ func (r *RungeKutta) InterpolateComplex(f ComplexField, s *ComplexStep, theta co
 			r.stageComplex(f, s, i)
 		}
 	}
+	x := elem.CFMA(2, theta, -1)
 	for i := range y {
 		var sum complex128
 		for j, p := range r.beta {
 			var v complex128
 			for k := len(p) - 1; k >= 0; k-- {
-				v = elem.CFMA(v, theta, complex(p[k], 0))
+				v = elem.CFMA(v, x, complex(p[k], 0))
 			}
 			sum = elem.CFMA(elem.CMul(v, theta), s.K[r.dps[j]*r.w+i], sum)
 		}

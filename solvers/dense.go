@@ -50,12 +50,7 @@ func (r *RungeKutta) weigh(theta float64) {
 		r.dense.rate = make([]float64, r.n)
 	}
 	for j, p := range r.beta {
-		r.theta.c[j] = poly(p, theta)
-		v := 0.0
-		for k := len(p) - 1; k >= 0; k-- {
-			v = math.FMA(v, theta, float64(float64(k+1)*p[k]))
-		}
-		r.dense.drift.c[j] = v
+		r.theta.c[j], r.dense.drift.c[j] = poly(p, theta)
 	}
 }
 

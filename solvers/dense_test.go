@@ -2,6 +2,7 @@ package solvers
 
 import (
 	"math"
+	"math/big"
 	"testing"
 )
 
@@ -147,4 +148,53 @@ func TestInterpolateSlope(t *testing.T) {
 			}
 		}
 	})
+}
+
+// TestInterpolantRounding holds the weights of the dense output and their derivatives, as computed, against the exact ones: they
+// are off by some roundings of their size, however large the coefficients of their polynomials are.
+func TestInterpolantRounding(t *testing.T) {
+	for _, tab := range Methods() {
+		t.Run(tab.Name, func(t *testing.T) {
+			r := NewRungeKutta(tab, Size{N: 1}, 0)
+			x, err := tab.Coefficients()
+			if err != nil {
+				t.Fatal(err)
+			}
+			var off, size [3]float64
+			for i := range 32 {
+				theta := float64(2*i+1) / 64
+				var sum, large [3]float64
+				for j, k := range r.dps {
+					var got [3]float64
+					got[0], got[1] = poly(r.beta[j], theta)
+					got[2] = bend(r.beta[j], theta)
+					for d, v := range got {
+						want := round(derivative(x.DenseB[k], d, new(big.Rat).SetFloat64(theta)))
+						sum[d] += math.Abs(v - want)
+						large[d] += math.Abs(want)
+					}
+				}
+				for d := range off {
+					off[d], size[d] = max(off[d], sum[d]), max(size[d], large[d])
+				}
+			}
+			for d := range off {
+				if off[d] > 64*0x1p-52*size[d] {
+					t.Errorf("derivatives %d of the weights are off by %.2g of %.2g", d, off[d], size[d])
+				}
+			}
+		})
+	}
+}
+
+// derivative returns that of order d of Σ p_k θ^(k+1).
+func derivative(p []*big.Rat, d int, theta *big.Rat) *big.Rat {
+	v := new(big.Rat)
+	for n := len(p); n >= 0; n-- {
+		v.Mul(v, theta)
+		if n+d <= len(p) && n+d > 0 {
+			v.Add(v, new(big.Rat).Mul(p[n+d-1], new(big.Rat).SetInt(new(big.Int).MulRange(int64(n+1), int64(n+d)))))
+		}
+	}
+	return v
 }

@@ -41,7 +41,8 @@ type ObserveKind uint8
 // in any case.
 const (
 	// ObserveAuto is ObserveDense for more than 16 sites, if the method's dense output is at most one order
-	// below the method, and otherwise ObserveClip: it depends on the model and the method alone.
+	// below the method, as that of every registered one is, and otherwise ObserveClip: it depends on the model and the
+	// method alone.
 	ObserveAuto  ObserveKind = iota
 	ObserveClip              // steps end at the sites
 	ObserveDense             // sites are read inside steps, by dense output; they do not shorten steps

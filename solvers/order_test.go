@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// decimals names the tables published as decimals, with the largest defect of
+// decimals names the tables with decimals, with the largest defect of
 // an order condition that their last figures leave, of the step and of the
 // continuous extension. All others hold exactly.
 var decimals = map[string]struct{ step, dense float64 }{
@@ -15,6 +15,8 @@ var decimals = map[string]struct{ step, dense float64 }{
 	"vern9":  {step: 2e-39, dense: 3e-36},
 	"rkc2":   {step: 1e-53, dense: 1e-53},
 	"dop853": {step: 5e-28, dense: 1e-27},
+	"rkf78":  {dense: 1e-39},
+	"dopri8": {dense: 1e-39},
 }
 
 // exact returns the coefficients of a table. Those of tables with decimals are
@@ -34,6 +36,9 @@ func exact(t *testing.T, tab *Tableau) *Coefficients {
 			n := new(big.Int).Mul(v.Num(), scale)
 			v.SetFrac(n.Quo(n, v.Denom()), scale)
 		}
+	}
+	for _, row := range x.DenseA {
+		shorten(row)
 	}
 	if decimals[tab.Name].step > 0 {
 		for _, row := range x.A {
@@ -133,6 +138,54 @@ func TestDenseOrders(t *testing.T) {
 			}
 			if order != x.DenseOrder {
 				t.Errorf("order %d everywhere, claimed %d", order, x.DenseOrder)
+			}
+		})
+	}
+}
+
+// TestDenseSmooth proves that the dense output of every method is differentiable
+// from step to step: β'(0) has the slope at the start alone and β'(1) that at the end, both
+// with weight one, the values at the ends being those of the step. And it is as accurate as the method: an order
+// less than the method's leaves an error of the order of the solution's.
+func TestDenseSmooth(t *testing.T) {
+	for _, tab := range Methods() {
+		t.Run(tab.Name, func(t *testing.T) {
+			x := exact(t, tab)
+			if x.DenseOrder < tab.Order-1 {
+				t.Errorf("dense output of order %d for a method of order %d", x.DenseOrder, tab.Order)
+			}
+			if tab.Order == 1 {
+				return // a straight line
+			}
+			tol := decimals[tab.Name].dense
+			claimed, err := tab.Coefficients() // to the last figure, as the solvers look for it
+			if err != nil {
+				t.Fatal(err)
+			}
+			end := claimed.end()
+			if end < 0 {
+				t.Fatal("no stage has the slope at the end")
+			}
+			for i, p := range x.DenseB {
+				left, right := new(big.Rat), new(big.Rat)
+				for k, c := range p {
+					if k == 0 {
+						left.Set(c)
+					}
+					right.Add(right, new(big.Rat).Mul(c, big.NewRat(int64(k+1), 1)))
+				}
+				for _, s := range []struct {
+					at    int
+					slope *big.Rat
+					stage int
+				}{{0, left, 0}, {1, right, end}} {
+					if i == s.stage {
+						s.slope.Sub(s.slope, one)
+					}
+					if d, _ := s.slope.Float64(); max(d, -d) > float64(len(p))*tol {
+						t.Errorf("β'_%d(%d) is off by %g", i+1, s.at, d)
+					}
+				}
 			}
 		})
 	}

@@ -40,13 +40,13 @@ type scheme struct {
 	tab  *Tableau
 	info Info
 
-	c    []float64 // [stages + dense stages]
-	a    []terms   // [stages + dense stages] of the stage values
-	b    terms     // of the solution
-	e    terms     // of the estimate
-	e3   terms     // of the second estimate of a combined pair
-	live []bool    // [stages]: whether y₁ depends on the stage
-	beta [][]float64
+	c    []float64   // [stages + dense stages]
+	a    []terms     // [stages + dense stages] of the stage values
+	b    terms       // of the solution
+	e    terms       // of the estimate
+	e3   terms       // of the second estimate of a combined pair
+	live []bool      // [stages]: whether y₁ depends on the stage
+	beta [][]float64 // centred
 	dps  []int       // rows of K with a β
 	node [][]float64 // [stages]: β at the nodes, where guards are sampled in every step
 
@@ -129,13 +129,8 @@ func newScheme(t *Tableau) *scheme {
 		}
 	}
 	for i, p := range x.DenseB {
-		beta := make([]float64, len(p))
-		used := false
-		for k := range p {
-			beta[k] = round(p[k])
-			used = used || beta[k] != 0
-		}
-		if used {
+		beta := centred(p)
+		if slices.ContainsFunc(beta, func(c float64) bool { return c != 0 }) {
 			r.dps = append(r.dps, i)
 			r.beta = append(r.beta, beta)
 		}
@@ -143,7 +138,7 @@ func newScheme(t *Tableau) *scheme {
 	for _, c := range r.c[:s] {
 		at := make([]float64, len(r.beta))
 		for j, p := range r.beta {
-			at[j] = poly(p, c)
+			at[j], _ = poly(p, c)
 		}
 		r.node = append(r.node, at)
 	}
@@ -290,7 +285,7 @@ func (r *RungeKutta) Interpolate(f Field, s *Step, theta float64, y []float64) {
 		copy(r.theta.c, r.node[i])
 	} else {
 		for j, p := range r.beta {
-			r.theta.c[j] = poly(p, theta)
+			r.theta.c[j], _ = poly(p, theta)
 		}
 	}
 	r.theta.combine(y, s.Y0, s.H, s.K, r.w)
@@ -307,11 +302,46 @@ func (r *RungeKutta) extend(f Field, s *Step) {
 	}
 }
 
-// poly returns Σ_k p[k] x^(k+1).
-func poly(p []float64, x float64) float64 {
-	v := 0.0
-	for _, c := range slices.Backward(p) {
+// centred returns the coefficients q_k of β(θ) = θ Σ q_k (2θ-1)^k for the p_k of
+// β(θ) = Σ p_k θ^(k+1), rounded. Powers of θ nearly cancel within a step: of high order they would leave
+// thousands of times the rounding errors that powers about its middle do.
+func centred(p []*big.Rat) []float64 {
+	const bits = 256 // far below the cancelling digits
+	q := make([]*big.Float, len(p))
+	for k, c := range p {
+		q[k] = new(big.Float).SetPrec(bits).SetRat(c)
+		q[k].SetMantExp(q[k], -k) // over powers of 2θ
+	}
+	for i := range q { // Taylor's expansion at 1, by Horner's scheme
+		for k := len(q) - 2; k >= i; k-- {
+			q[k].Add(q[k], q[k+1])
+		}
+	}
+	out := make([]float64, len(p))
+	for k := range q {
+		out[k], _ = q[k].Float64()
+	}
+	return out
+}
+
+// poly returns β(θ) and β'(θ) for the centred coefficients q.
+func poly(q []float64, theta float64) (beta, slope float64) {
+	x := math.FMA(2, theta, -1)
+	for _, c := range slices.Backward(q) {
+		slope = math.FMA(slope, x, beta)
+		beta = math.FMA(beta, x, c)
+	}
+	return float64(beta * theta), math.FMA(float64(2*theta), slope, beta)
+}
+
+// bend returns β”(θ) for the centred coefficients q.
+func bend(q []float64, theta float64) float64 {
+	x := math.FMA(2, theta, -1)
+	var v, d, half float64 // of the polynomial in x: value, derivative, half of the second
+	for _, c := range slices.Backward(q) {
+		half = math.FMA(half, x, d)
+		d = math.FMA(d, x, v)
 		v = math.FMA(v, x, c)
 	}
-	return float64(v * x)
+	return float64(4 * math.FMA(float64(2*theta), half, d))
 }

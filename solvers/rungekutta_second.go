@@ -197,11 +197,7 @@ func (r *RungeKutta) InterpolatePullPush(f SecondField, s *Step, d *StepTangent,
 	}
 	g.y0.Add(w)
 	for j, p := range r.beta {
-		v := 0.0
-		for k := len(p) - 1; k >= 1; k-- {
-			v = math.FMA(v, theta, float64(float64((k+1)*k)*p[k]))
-		}
-		g.bend.c[j] = v
+		g.bend.c[j] = bend(p, theta)
 	}
 	drift := &r.dense.drift
 	drift.combine(g.rate.X, r.zero, 1, s.K, r.w)

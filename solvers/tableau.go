@@ -33,7 +33,7 @@ type Tableau struct {
 	// e3 from E3, elementwise, the estimate is e5²/√(e5² + 0.01 e3²).
 	E3 string
 
-	Dense Dense // the zero value is the cubic Hermite interpolant
+	Dense Dense // the zero value is the cubic Hermite interpolant: enough for methods of order 4
 }
 
 // Dense is a continuous extension y(t + θh) = y₀ + h Σ_i β_i(θ) k_i over the

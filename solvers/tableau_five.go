@@ -1,10 +1,12 @@
 package solvers
 
+// ck45's continuous extension is the only one of order 4 over its stages and the
+// slope at the end, but for multiples of θ²(1-θ)² (b - b̂); the one taken has nearly the least error.
 var ck45 = Tableau{
 	Name:   "ck45",
 	Title:  "Cash–Karp 5(4)",
-	Prose:  "A pair of orders 5 and 4 from a family that has embedded solutions of all orders below.",
-	Source: "J. R. Cash, A. H. Karp, ACM Transactions on Mathematical Software 16 (1990) 201–222, doi:10.1145/79505.79507",
+	Prose:  "A pair of orders 5 and 4 from a family that has embedded solutions of all orders below; continuous extension of fourth order with the slope at the end.",
+	Source: "J. R. Cash, A. H. Karp, ACM Transactions on Mathematical Software 16 (1990) 201–222, doi:10.1145/79505.79507; extension: derived for odes, docs/methods.md",
 	Order:  5, Embedded: 4,
 	A: `1/5
 	    3/40       9/40
@@ -13,6 +15,17 @@ var ck45 = Tableau{
 	    1631/55296 175/512 575/13824 44275/110592 253/4096`,
 	B:    `37/378     0 250/621     125/594     0         512/1771`,
 	BHat: `2825/27648 0 18575/48384 13525/55296 277/14336 1/4`,
+	Dense: Dense{
+		Order: 4,
+		A:     `37/378 0 250/621 125/594 0 512/1771`,
+		B: `1 -145429/53760   677821/241920 -161087/161280
+		    0
+		    0   10245/2944   -212615/39744    60205/26496
+		    0     805/3072     48305/152064  -37435/101376
+		    0     759/5120      -759/2560       759/5120
+		    0   -4323/1610     57793/8855    -62913/17710
+		    0       3/2           -4              5/2`,
+	},
 }
 
 // dopri5's continuous extension is the Hermite cubic plus

@@ -31,11 +31,13 @@ var rk38 = Tableau{
 	BHat: `1/12 1/2 1/4 0 1/6`,
 }
 
+// rkf45's continuous extension is the only one of order 4 over its stages and the
+// slope at the end, but for multiples of θ²(1-θ)² (b - b̂); the one taken has nearly the least error.
 var rkf45 = Tableau{
 	Name:   "rkf45",
 	Title:  "Fehlberg 4(5)",
-	Prose:  "Advances the fourth-order solution and compares with one of fifth order, as Fehlberg meant it.",
-	Source: "E. Fehlberg, Computing 6 (1970) 61–71, doi:10.1007/BF02241732",
+	Prose:  "Advances the fourth-order solution and compares with one of fifth order, as Fehlberg meant it; continuous extension of fourth order with the slope at the end.",
+	Source: "E. Fehlberg, Computing 6 (1970) 61–71, doi:10.1007/BF02241732; extension: derived for odes, docs/methods.md",
 	Order:  4, Embedded: 5,
 	A: `1/4
 	    3/32       9/32
@@ -44,4 +46,15 @@ var rkf45 = Tableau{
 	    -8/27      2        -3544/2565   1859/4104 -11/40`,
 	B:    `25/216 0 1408/2565  2197/4104   -1/5`,
 	BHat: `16/135 0 6656/12825 28561/56430 -9/50 2/55`,
+	Dense: Dense{
+		Order: 4,
+		A:     `25/216 0 1408/2565 2197/4104 -1/5`,
+		B: `1  -899/360    1327/540     -38/45
+		    0
+		    0 20992/4275 -97792/12825 13952/4275
+		    0 -24167/6840 94471/10260 -4394/855
+		    0    61/50      -81/25       91/50
+		    0    -8/5        16/5        -8/5
+		    0     3/2        -4           5/2`,
+	},
 }
