@@ -5,6 +5,7 @@ import (
 	"math"
 	"os"
 	"os/exec"
+	"slices"
 	"strconv"
 	"testing"
 
@@ -12,6 +13,17 @@ import (
 )
 
 var sameBits = []string{"bounce/bounce", "glv/glv", "pk/pk", "thermostat/thermostat", "heat2d/heat2d", "brusselator/brusselator"}
+
+// twice are those whose Hessians are compared as well.
+var twice = []string{"bounce/bounce", "pk/pk", "thermostat/thermostat"}
+
+// order are the settings of the derivatives to compare.
+func order(name string) []odes.Setting {
+	if slices.Contains(twice, name) {
+		return []odes.Setting{{Key: "sens.order", Value: "2"}}
+	}
+	return nil
+}
 
 // Results have the same bits whatever the number of lanes and threads.
 func TestLanesAndThreadsDoNotShow(t *testing.T) {
@@ -24,13 +36,21 @@ func TestLanesAndThreadsDoNotShow(t *testing.T) {
 			var first *odes.Sensitivities
 			for _, threads := range []int{1, 2} {
 				for _, lanes := range []int{1, 2, 3, 8} {
-					s, err := m.Sensitivities(context.Background(), odes.Options{Lanes: lanes, Threads: threads, EventTimes: true})
+					s, err := m.Sensitivities(context.Background(), odes.Options{Lanes: lanes, Threads: threads, EventTimes: true, Settings: order(name)})
 					if err != nil {
 						t.Fatal(err)
+					}
+					if slices.Contains(twice, name) != (s.Hessian != nil) {
+						t.Fatal("the Hessian was not compared")
 					}
 					if first == nil {
 						first = s
 						continue
+					}
+					for i, x := range s.Hessian {
+						if math.Float64bits(x) != math.Float64bits(first.Hessian[i]) {
+							t.Fatalf("%d lanes, %d threads: second derivative %d is %v, with one lane %v", lanes, threads, i, x, first.Hessian[i])
+						}
 					}
 					for i, x := range s.Gradient {
 						if math.Float64bits(x) != math.Float64bits(first.Gradient[i]) {
@@ -69,9 +89,12 @@ func checksum(t *testing.T) string {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := m.Sensitivities(context.Background(), odes.Options{})
+		s, err := m.Sensitivities(context.Background(), odes.Options{Settings: order(name)})
 		if err != nil {
 			t.Fatal(err)
+		}
+		for _, x := range s.Hessian {
+			h.add(x)
 		}
 		for _, v := range s.Values {
 			h.add(v.Value)

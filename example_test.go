@@ -45,6 +45,31 @@ func ExampleModel_Sensitivities() {
 	//   by x0: 3.16738
 }
 
+// Second derivatives: all of them, or the product of the Hessian with a vector.
+func ExampleSensitivities_Second() {
+	m, err := odes.Parse("decay.ode", decay, odes.ParseOptions{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	s, err := m.Sensitivities(context.Background(), odes.Options{
+		Of: []string{"left"}, Wrt: []string{"k", "x0"},
+		Settings:  []odes.Setting{{Key: "sens.order", Value: "2"}},
+		Direction: []float64{1, 0.5}, // of k and x0
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	h := s.Second(0)
+	for i := range s.Columns {
+		fmt.Printf("%8.5f\n", h[i*s.Columns:(i+1)*s.Columns])
+	}
+	fmt.Printf("times the direction: %.5f\n", s.Products)
+	// Output:
+	// [ 4.97871 -0.49787]
+	// [-0.49787  0.00000]
+	// times the direction: [4.72977 -0.49787]
+}
+
 // Compile once, run with other values: a Model is immutable.
 func ExampleOptions() {
 	m, err := odes.Parse("decay.ode", decay, odes.ParseOptions{})

@@ -39,9 +39,13 @@ func TestContinuousModes(t *testing.T) {
 			if m.Info().Objectives == 0 {
 				t.Skip("no objectives")
 			}
+			var elsewhere []odes.Assignment
+			if filepath.Base(file) == "theophylline.ode" { // stands at a minimum, where nothing of the gradient is left to compare
+				elsewhere = []odes.Assignment{{Name: "lKe", Values: []float64{-2.5}}}
+			}
 			run := func(mode string) *odes.Sensitivities {
 				s, err := m.Sensitivities(context.Background(), odes.Options{
-					Settings: []odes.Setting{{Key: "sens.mode", Value: mode}}, Threads: 1,
+					Settings: []odes.Setting{{Key: "sens.mode", Value: mode}, {Key: "sens.order", Value: "1"}}, Set: elsewhere, Threads: 1,
 				})
 				if mode == "backsolve" && err != nil {
 					if list := diag.Of(err); len(list) != 1 || list[0].Code != odes.CodeBackward {

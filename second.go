@@ -58,7 +58,7 @@ func (r *Runner) wantSecond(l *diag.List) {
 		l.Errorf(CodeSetting, s.hvp.at, "sens.hvp holds something that is not a finite number")
 	}
 	if approximates(s.mode) {
-		l.Errorf(CodeSetting, source.Span{}, "second derivatives are those of the computed solution, and mode = %s differentiates the equations first; use mode = adjoint or tangent with order = 2 and hvp", s.mode)
+		l.Errorf(CodeSetting, source.Span{}, "second derivatives are those of the computed solution, and mode = %s differentiates the equations first; use mode = adjoint or tangent for them, or sens.order = 1 and no hvp", s.mode)
 	}
 	if len(r.peaks) > 0 {
 		f := &m.compiled.Functionals[m.functionalAt(r.peaks[0])]

@@ -3,6 +3,8 @@ package odes
 import (
 	"context"
 	"math"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -235,5 +237,272 @@ func checkSecond(t *testing.T, m *Model, opts Options) {
 		if !(x <= 1e-9) {
 			t.Errorf("%s: the Hessian of %s is asymmetric by %.2g", s.Settings.Method, s.Values[i].Name, x)
 		}
+	}
+}
+
+// Every method, through events and observations: Hessians are symmetric, as only right ones are, and about those of another method.
+func TestSecondOfEveryMethod(t *testing.T) {
+	for _, k := range []int{3, 5} {
+		m, err := Parse("m.ode", secondModels[k].text, ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hessian := func(method string) *Sensitivities {
+			s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"solver.method", method}, {"sens.order", "2"}, {"solver.fixed_step", "0.02"}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		want := hessian("vern9")
+		for _, method := range methodNames() {
+			s := hessian(method)
+			most, off := 0.0, 0.0
+			for i, x := range s.Hessian {
+				most, off = max(most, math.Abs(want.Hessian[i])), max(off, math.Abs(x-want.Hessian[i]))
+			}
+			if limit := map[bool]float64{true: 0.8, false: 3e-2}[method == "euler"]; !(off <= limit*most) || most == 0 {
+				t.Errorf("%s: off by %.2g of the largest", method, off/most)
+			}
+			for i, x := range s.Asymmetry {
+				if !(x <= 1e-9) {
+					t.Errorf("%s: the Hessian of %s is asymmetric by %.2g", method, s.Values[i].Name, x)
+				}
+			}
+		}
+	}
+}
+
+// The second derivatives of a bounce's time and of the height after it are known: with t₁ = √(2h₀/g) and w = √(2h₀g), the
+// height at T is (1 + e)Tw - (2e + 1)h₀ - gT²/2. A Runge–Kutta method solves this problem exactly, but for rounding.
+func TestSecondOfBounce(t *testing.T) {
+	m, err := Parse("ball.ode", `
+time t from 0 to T
+param g = 9.81, e = 0.8, h0 = 1, T = 0.9
+state h = h0, v = 0
+h' = v
+v' = -g
+event bounce when h <= 0 { v = -e*v }
+objective t1 = event_time(bounce, 1)
+objective height = final(h)
+`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(t.Context(), Options{Wrt: []string{"g", "e", "h0", "T"}, Settings: []Setting{{"sens.order", "2"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const g, e, h0, T = 9.81, 0.8, 1, 0.9
+	t1, w := math.Sqrt(2*h0/g), math.Sqrt(2*h0*g)
+	want := []float64{
+		3 * t1 / (4 * g * g), 0, -t1 / (4 * g * h0), 0,
+		0, 0, 0, 0,
+		-t1 / (4 * g * h0), 0, -t1 / (4 * h0 * h0), 0,
+		0, 0, 0, 0,
+
+		-(1 + e) * T * w / (4 * g * g), T * w / (2 * g), (1 + e) * T * w / (4 * g * h0), (1+e)*w/(2*g) - T,
+		T * w / (2 * g), 0, T*w/(2*h0) - 2, w,
+		(1 + e) * T * w / (4 * g * h0), T*w/(2*h0) - 2, -(1 + e) * T * w / (4 * h0 * h0), (1 + e) * w / (2 * h0),
+		(1+e)*w/(2*g) - T, w, (1 + e) * w / (2 * h0), -g,
+	}
+	if len(s.Hessian) != len(want) {
+		t.Fatalf("%d second derivatives, want %d", len(s.Hessian), len(want))
+	}
+	for i, x := range s.Hessian {
+		if !(math.Abs(x-want[i]) <= 1e-12) {
+			t.Errorf("number %d is %.16g, want %.16g", i, x, want[i])
+		}
+	}
+}
+
+// Second derivatives of the exact solution are approached as those of the computed one, whose order they have.
+func TestSecondConverges(t *testing.T) {
+	m, err := Parse("m.ode", secondModels[0].text, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	const k, a, end = 0.7, 1.3, 2
+	want := []float64{a * end * end * math.Exp(-k*end), -end * math.Exp(-k*end), -end * math.Exp(-k*end), 0}
+	last := 0.0
+	for i, h := range []string{"0.1", "0.05", "0.025"} {
+		s, err := m.Sensitivities(t.Context(), Options{Of: []string{"J"}, Settings: []Setting{{"sens.order", "2"}, {"solver.method", "rk4"}, {"solver.fixed_step", h}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		off := 0.0
+		for j, x := range s.Hessian {
+			off = max(off, math.Abs(x-want[j]))
+		}
+		if i > 0 && !(last/off > 14 && last/off < 18) {
+			t.Errorf("half the step makes the error %.3g times smaller, want 16", last/off)
+		}
+		last = off
+	}
+}
+
+// A product is the Hessian times its vector, wherever that comes from; Runners give the same with other values.
+func TestProducts(t *testing.T) {
+	for _, c := range secondModels {
+		m, err := Parse("m.ode", c.text, ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		plain, err := m.Sensitivities(t.Context(), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := plain.Columns
+		v := make([]float64, n)
+		text := make([]string, n)
+		random := elem.NewRand(3)
+		for i := range v {
+			v[i] = random.Norm()
+			text[i] = strconv.FormatFloat(v[i], 'g', -1, 64)
+		}
+		both := []Setting{{"sens.order", "2"}, {"sens.hvp", "[" + strings.Join(text, ", ") + "]"}}
+		s, err := m.Sensitivities(t.Context(), Options{Settings: both})
+		if err != nil {
+			t.Fatal(err)
+		}
+		only, err := m.Sensitivities(t.Context(), Options{Direction: v})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if only.Hessian != nil || plain.Hessian != nil || plain.Products != nil || len(only.Products) != len(s.Values)*n {
+			t.Fatalf("%s: not what was asked for", c.name)
+		}
+		for i := range s.Values {
+			size := 0.0
+			for _, x := range s.Second(i) {
+				size = max(size, math.Abs(x))
+			}
+			for j := range n {
+				sum := 0.0
+				for k, x := range s.Second(i)[j*n : (j+1)*n] {
+					sum += x * v[k]
+				}
+				if x := s.Products[i*n+j]; !(math.Abs(x-sum) <= 1e-11*float64(n)*size) {
+					t.Errorf("%s: product %d of %s is %.17g, the Hessian gives %.17g", c.name, j, s.Values[i].Name, x, sum)
+				}
+				if x, y := s.Products[i*n+j], only.Products[i*n+j]; x != y {
+					t.Errorf("%s: product %d of %s is %v with the Hessian and %v alone", c.name, j, s.Values[i].Name, x, y)
+				}
+			}
+		}
+	}
+}
+
+func TestSecondAgain(t *testing.T) {
+	m, err := Parse("m.ode", secondModels[2].text, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	opts := Options{Settings: []Setting{{"sens.order", "2"}}}
+	r, err := m.Prepare(opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, e := range []float64{0.7, 0.75, 0.8} {
+		if err := r.Set(Assignment{"e", []float64{e}}); err != nil {
+			t.Fatal(err)
+		}
+		got, err := r.Sensitivities(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		opts.Set = []Assignment{{"e", []float64{e}}}
+		want, err := m.Sensitivities(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !slices.Equal(got.Hessian, want.Hessian) || !slices.Equal(got.Gradient, want.Gradient) {
+			t.Errorf("e = %v: a Runner gives another Hessian than Sensitivities", e)
+		}
+	}
+}
+
+// With estimated errors, or to a wanted accuracy, the Hessian is that of the last run.
+func TestSecondOfRefinedRuns(t *testing.T) {
+	m, err := Parse("m.ode", secondModels[1].text, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"sens.order", "2"}, {"solver.rtol", "1e-3"}, {"solver.sens_tol", "1e-8"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"sens.order", "2"}, {"solver.rtol", "1e-13"}, {"solver.atol", "1e-15"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Settings.RTol == 1e-3 {
+		t.Fatal("the run was not repeated")
+	}
+	for i, x := range s.Hessian {
+		if !(math.Abs(x-want.Hessian[i]) <= 1e-7*math.Abs(want.Hessian[i])) {
+			t.Errorf("second derivative %d is %.12g, want %.12g", i, x, want.Hessian[i])
+		}
+	}
+}
+
+func TestSecondRefused(t *testing.T) {
+	m, err := Parse("m.ode", "time t from 0 to 1\nparam k = 1, v[2] = [1, 2]\nstate x = 1\nx' = -k*x\nobjective J = final(x)*(1 + v[1])\nsens { wrt = [k, initial(x)] }\n", ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ key, value, want string }{
+		{"sens.order", "3", "sens.order is 1 or 2"},
+		{"sens.hvp", "[1]", "sens.hvp has 1 number for 2 elements (k, initial(x)); it takes one for each, in this order"},
+		{"sens.hvp", "w", `sens.hvp names no param "w"`},
+		{"sens.hvp", "k", "sens.hvp has 1 number for 2 elements"},
+		{"sens.hvp", `"k"`, "sens.hvp takes a number for each element of wrt"},
+		{"sens.hvp", "[1, k]", "sens.hvp takes a number for each element of wrt"},
+		{"sens.hvp", "[1, inf]", "sens.hvp holds something that is not a finite number"},
+	} {
+		_, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{c.key, c.value}}})
+		if err == nil || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s = %s: %v, want %q", c.key, c.value, err, c.want)
+		}
+	}
+	for _, mode := range modeNames {
+		s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"sens.hvp", "v"}, {"sens.order", "2"}, {"sens.mode", mode}}})
+		if approximates(mode) {
+			if err == nil || !strings.Contains(err.Error(), "mode = "+mode+" differentiates the equations first") {
+				t.Errorf("%s: %v", mode, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !(math.Abs(s.Hessian[0]-2*math.Exp(-1)) < 1e-5) || !(math.Abs(s.Products[0]-s.Hessian[0]-2*s.Hessian[1]) < 1e-14) {
+			t.Errorf("%s: %v, %v", mode, s.Hessian, s.Products)
+		}
+	}
+	big, err := Parse("m.ode", "time t from 0 to 1\nparam A[200,200] = 0.001\nstate x[200] = 1\nx' = A @ x\nobjective J = final(sum(x))\n", ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = big.Sensitivities(t.Context(), Options{Settings: []Setting{{"sens.order", "2"}}})
+	if err == nil || !strings.Contains(err.Error(), "the Hessians of 1 objective by 40200 variables need") {
+		t.Errorf("a Hessian of 13 GB: %v", err)
+	}
+	// Its products with a vector are no trouble.
+	v := make([]float64, 40_200)
+	for i := range 200 {
+		v[201*i] = 1 // the diagonal of A
+	}
+	s, err := big.Sensitivities(t.Context(), Options{Direction: v})
+	if err != nil {
+		t.Fatal(err)
+	}
+	// x_i = Σ_j exp(A)_ij is exp(0.2) for all i; moving A by εI makes it exp(0.2 + ε), so vᵀHv = 200 exp(0.2).
+	sum := 0.0
+	for i, x := range v {
+		sum += x * s.Products[i]
+	}
+	if want := 200 * math.Exp(0.2); !(math.Abs(sum-want) < 1e-4*want) {
+		t.Errorf("vᵀHv = %v, want %v", sum, want)
 	}
 }

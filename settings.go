@@ -428,6 +428,9 @@ func (m *Model) resolve(opts Options, l *diag.List) *settings {
 				s.apply(keys, kind, k, onDemand, &own)
 			}
 		}
+		if o.Key == "sens.hvp" { // what is said of it later has no place in a file either
+			s.hvp.at = source.Span{}
+		}
 		for i, d := range own.All() { // the place is the option, not a text that nobody wrote
 			if d.Code != CodeSetting && d.Code != typecheck.CodeSetting && d.Code != typecheck.CodeSettingValue {
 				if i > 0 {

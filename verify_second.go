@@ -3,18 +3,19 @@ package odes
 import (
 	"context"
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/tape"
 )
 
-// The spacings, in moves that change params by about their own size, of the differences by which second derivatives are
-// computed again. What the two disagree in is what their truncation and rounding leave open.
-const (
-	wide   = 0x1p-8
-	narrow = 0x1p-10
-)
+// spacings are those, in moves that change params by about their own size, of the differences by which second derivatives
+// are computed again, until two agree. What they disagree in is what truncation and rounding leave open.
+var spacings = []float64{0x1p-8, 0x1p-10, 0x1p-13, 0x1p-16, 0x1p-19}
+
+// agreed is the relative difference of two results with which one is content.
+const agreed = 1e-9
 
 // analytic is a run, and those of its experiments, as a function of a move along a direction.
 type analytic struct {
@@ -110,19 +111,31 @@ func (f *analytic) at(ctx context.Context, variables []Variable, v []float64, z 
 	return psi, nil
 }
 
-// curvatures returns the second derivatives of the objectives along v, and how far each may be off.
+// curvatures returns the second derivatives of the objectives along v, and how far each may be off: NaN where nothing is known.
 func (f *analytic) curvatures(ctx context.Context, variables []Variable, v []float64) (value, doubt []float64, err error) {
 	move := func(z complex128) ([]complex128, error) { return f.at(ctx, variables, v, z) }
-	coarse, err := sens.Curvature(move, wide)
-	if err != nil {
-		return nil, nil, err
-	}
-	if value, err = sens.Curvature(move, narrow); err != nil {
-		return nil, nil, err
-	}
-	doubt = make([]float64, len(value))
-	for i, x := range value {
-		doubt[i] = math.Abs(x - coarse[i])
+	var last []float64
+	for _, r := range spacings {
+		now, err := sens.Curvature(move, r)
+		if err != nil {
+			return nil, nil, err
+		}
+		if last == nil {
+			value, doubt = slices.Clone(now), make([]float64, len(now))
+			for i := range doubt {
+				doubt[i] = math.NaN()
+			}
+		}
+		content := last != nil
+		for i := range last {
+			if off := math.Abs(now[i] - last[i]); off <= doubt[i] || math.IsNaN(doubt[i]) {
+				value[i], doubt[i] = now[i], off
+			}
+			content = content && doubt[i] <= float64(agreed*math.Abs(value[i]))
+		}
+		if last = now; content {
+			break
+		}
 	}
 	return value, doubt, nil
 }
@@ -190,7 +203,7 @@ func (v *Verdict) judgeCurvature(tolerance float64) {
 	slack := float64(20 * v.CurvatureNoise)
 	switch {
 	case v.Curvature <= max(tolerance, min(slack, digits)):
-	case v.Curvature <= slack:
+	case v.Curvature <= slack || math.IsNaN(slack):
 		v.Outcome = "undecided"
 	default:
 		v.Outcome = "wrong"

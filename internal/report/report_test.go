@@ -69,6 +69,28 @@ func estimated() *odes.Sensitivities {
 	return s
 }
 
+// twice is sample with Hessians by its scalar and its initial value, and their products with a vector.
+func twice() *odes.Sensitivities {
+	s := sample()
+	s.Variables = []odes.Variable{s.Variables[0], s.Variables[2], {Name: "B", Shape: []int{10}, Offset: 2}}
+	s.Variables[1].Offset = 1
+	s.Columns = 12
+	s.Gradient = s.Gradient[:3*12]
+	s.Events[0].Params = s.Events[0].Params[:12]
+	s.Hessian = make([]float64, 3*12*12)
+	for i := range s.Hessian {
+		row, column := i/12%12, i%12
+		s.Hessian[i] = float64(row*column)/8 - float64(i/144)
+	}
+	s.Products, s.Direction = make([]float64, 3*12), make([]float64, 12)
+	for i := range s.Products {
+		s.Products[i] = 1 / float64(1+i)
+	}
+	s.Direction[0], s.Direction[11] = 1, -2
+	s.Stats.SecondSteps = 240
+	return s
+}
+
 func solution() *odes.Solution {
 	s := &odes.Solution{
 		T: []float64{0, 1, 1, 2},
@@ -91,6 +113,9 @@ func TestGolden(t *testing.T) {
 		"sens.txt":    func(w io.Writer) error { return SensTable(w, head, sample(), TableOptions{}) },
 		"errors.json": func(w io.Writer) error { return SensJSON(w, head, estimated()) },
 		"errors.txt":  func(w io.Writer) error { return SensTable(w, head, estimated(), TableOptions{}) },
+		"second.json": func(w io.Writer) error { return SensJSON(w, head, twice()) },
+		"second.csv":  func(w io.Writer) error { return SensCSV(w, twice()) },
+		"second.txt":  func(w io.Writer) error { return SensTable(w, head, twice(), TableOptions{}) },
 		"narrow.txt":  func(w io.Writer) error { return SensTable(w, head, sample(), TableOptions{Width: 40, All: true}) },
 		"stats.json":  func(w io.Writer) error { return Stats(w, sample()) },
 		"run.json":    func(w io.Writer) error { return RunJSON(w, solution()) },
@@ -275,6 +300,28 @@ func TestSensNPZ(t *testing.T) {
 	}
 	if x.data[1] != s.Gradient[27] {
 		t.Errorf("d_initial_x holds %v", x.data)
+	}
+}
+
+func TestSecondNPZ(t *testing.T) {
+	s := twice()
+	var b bytes.Buffer
+	if err := SensNPZ(&b, s); err != nil {
+		t.Fatal(err)
+	}
+	got := readNPZ(t, b.Bytes())
+	if names := strings.Fields(got["columns.txt"].text); len(names) != s.Columns || names[1] != "initial(x)" || names[11] != "B[10]" {
+		t.Errorf("columns.txt holds %q", names)
+	}
+	h, products, v := got["hessian.npy"], got["hvp.npy"], got["direction.npy"]
+	if h.shape != "(3, 12, 12,)" || products.shape != "(3, 12,)" || v.shape != "(12,)" {
+		t.Fatalf("shapes %s %s %s", h.shape, products.shape, v.shape)
+	}
+	if h.data[144+13] != s.Hessian[144+13] || products.data[12+3] != s.Products[12+3] || v.data[11] != -2 {
+		t.Error("other numbers than those of the result")
+	}
+	if !math.IsNaN(h.data[2*144]) || !math.IsNaN(products.data[24]) {
+		t.Error("an objective without a value has second derivatives")
 	}
 }
 

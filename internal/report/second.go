@@ -10,17 +10,17 @@ import (
 const maxHessians = 6
 
 // variables lists the elements of variables that a table shows, and their labels; position -1 stands for those left out.
-func (p *printer) variables(vars []odes.Variable) (at []int, labels []string, abbreviated bool) {
+func (p *printer) variables(vars []odes.Variable) (at []int, labels []string) {
 	for _, v := range vars {
 		for _, k := range p.picks(v.Size()) {
 			if k < 0 {
-				at, labels, abbreviated = append(at, -1), append(labels, fmt.Sprintf("… %d more", v.Size()-headOf-1)), true
+				at, labels = append(at, -1), append(labels, fmt.Sprintf("… %d more", v.Size()-headOf-1))
 				continue
 			}
 			at, labels = append(at, v.Offset+k), append(labels, withUnit(variableElement(v, k), v.Unit))
 		}
 	}
-	return at, labels, abbreviated
+	return at, labels
 }
 
 // second writes the Hessians, one table for each objective, and their products with a vector as one more.
@@ -29,7 +29,7 @@ func (p *printer) second(s *odes.Sensitivities) {
 		return
 	}
 	n := digits(s.Settings.RTol) - 1
-	at, labels, abbreviated := p.variables(s.Variables)
+	at, labels := p.variables(s.Variables)
 	cell := func(row []float64, k int) string {
 		if k < 0 {
 			return "…"
@@ -96,9 +96,6 @@ func (p *printer) second(s *odes.Sensitivities) {
 			cols = append(cols, one)
 		}
 		p.columns(cols)
-	}
-	if abbreviated {
-		p.prose("\nlong arrays are abbreviated: choose with --wrt, or write all with -o file.npz (or .json, .csv)")
 	}
 }
 
