@@ -232,6 +232,9 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	stride := max(want.Stride, r.plan.width)
 	m.warn(r.res.Warnings, &r.warnings)
+	if stiff := func(w solvers.Warning) bool { return w.Kind == solvers.Stiff }; want.Initial && !r.settings.errors && r.settings.sensTol == 0 && slices.ContainsFunc(stats.Warnings, stiff) {
+		r.warnings.Notef(CodeStiff, m.checked.Time.Span, "where stability holds steps short, the computed run keeps a little of what the equations lose at once, and derivatives by initial values show it; --error tells how many of their digits hold")
+	}
 	m.warnPeaks(r.res.Peaks, &r.warnings)
 	chain(r.followers, r.point.p, r.res.DP, len(r.rows), stride)
 	out := &r.out

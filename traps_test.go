@@ -501,3 +501,32 @@ func TestOnceIsOver(t *testing.T) {
 		}
 	}
 }
+
+// At steps that stability holds short, derivatives by initial values are those of a run that forgets too slowly: a note says so, unless their errors are told.
+func TestStiffInitialValues(t *testing.T) {
+	const model = `
+time t from 0 to 2
+param k = 400
+state u[12] = [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8]
+u[i]' = k*(u[clamp(i-1, 1, 12)] - 2*u[i] + u[clamp(i+1, 1, 12)]) - 0.1*u[i] for i in 1:12
+objective J = final(sum(u^2))
+solver { method = dopri5  rtol = 1e-4 }`
+	for _, c := range []struct {
+		wrt, errors string
+		notes       int
+	}{{"initial(u)", "off", 2}, {"k", "off", 1}, {"initial(u)", "on", 1}} {
+		s, err := sensitivities(t, model, "adjoint", odes.Setting{Key: "sens.wrt", Value: "[" + c.wrt + "]"}, odes.Setting{Key: "sens.error", Value: c.errors})
+		if err != nil {
+			t.Fatal(err)
+		}
+		n := 0
+		for _, w := range s.Warnings {
+			if w.Code == odes.CodeStiff {
+				n++
+			}
+		}
+		if n != c.notes {
+			t.Errorf("wrt %s, errors %s: %d notes, want %d: %v", c.wrt, c.errors, n, c.notes, s.Warnings)
+		}
+	}
+}
