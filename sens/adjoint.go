@@ -74,7 +74,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	_, m := w.obj.Counts()
 	res.prepare(run, m, opts)
 	res.Suspect = append(res.Suspect, make([]bool, m)...)
-	if err := res.observe(run, w.sys, w.method, w.obj, &opts); err != nil {
+	if err := res.observe(ctx, run, w.sys, w.method, w.obj, &opts); err != nil {
 		return err
 	}
 	common := &a.common

@@ -69,7 +69,7 @@ func (c *ComplexStep) Replays(ctx context.Context, run *solvers.Trajectory, dp, 
 func (a *Tangent) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64) ([]float64, error) {
 	w := newWalk(a.New(), run)
 	var res Result
-	if err := res.observe(run, w.sys, w.method, w.obj, &Options{}); err != nil {
+	if err := res.observe(ctx, run, w.sys, w.method, w.obj, &Options{}); err != nil {
 		return nil, err
 	}
 	w.res = &res

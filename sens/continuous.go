@@ -68,7 +68,7 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	_, m := s.obj.Counts()
 	res.prepare(run, m, opts)
 	res.Suspect = append(res.Suspect, make([]bool, m)...)
-	if err := res.observe(run, s.sys, s.method, s.obj, &opts); err != nil {
+	if err := res.observe(ctx, run, s.sys, s.method, s.obj, &opts); err != nil {
 		return err
 	}
 	s.rates = s.fieldSlopes(res, opts.grazingLimit())

@@ -98,7 +98,7 @@ func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts 
 	}
 	_, m := w.RealObjectives.Counts()
 	res.prepare(run, m, opts)
-	if err := res.observe(run, w.RealSystem, w.Method, w.RealObjectives, &opts); err != nil {
+	if err := res.observe(ctx, run, w.RealSystem, w.Method, w.RealObjectives, &opts); err != nil {
 		return nil, err
 	}
 	r := newReplay(w, run)

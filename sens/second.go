@@ -87,7 +87,7 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 	out.DP, out.DY0 = need(out.DP, m*z.P), need(out.DY0, m*z.N)
 	out.HP, out.HY0 = need(out.HP, m*dirs.Count*z.P), need(out.HY0, m*dirs.Count*z.N)
 	var res Result
-	if err := res.observe(run, first.sys, first.method, first.obj, &Options{}); err != nil {
+	if err := res.observe(ctx, run, first.sys, first.method, first.obj, &Options{}); err != nil {
 		return err
 	}
 	blocks := (dirs.Count + first.l - 1) / first.l

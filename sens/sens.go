@@ -182,10 +182,13 @@ func (o *Observer) Mark(m *solvers.Mark) error {
 }
 
 // replay observes a recorded run, like run.Replay but in the Observer's own memory.
-func (o *Observer) replay(run *solvers.Trajectory) error {
+func (o *Observer) replay(ctx context.Context, run *solvers.Trajectory) error {
 	mk, marks, jumped := 0, run.Marks(), true
 	for i := -1; i < run.Steps(); i++ {
 		if i >= 0 && o.climber != nil {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			if jumped {
 				jumped = false
 				o.climber.sys.Enter(run.Held(i))
@@ -235,14 +238,14 @@ func pointOf(m *solvers.Mark) Point {
 }
 
 // observe fills in the values of a recorded run.
-func (res *Result) observe(run *solvers.Trajectory, sys solvers.System, method solvers.Method, obj Objectives, opts *Options) error {
+func (res *Result) observe(ctx context.Context, run *solvers.Trajectory, sys solvers.System, method solvers.Method, obj Objectives, opts *Options) error {
 	n, m := obj.Counts()
 	o := &res.observer
 	*o = Observer{obj: obj, F: need(res.Functionals, n), dense: o.dense} // begin zeroes F
 	if err := o.begin(sys, method, opts); err != nil {
 		return err
 	}
-	if err := o.replay(run); err != nil {
+	if err := o.replay(ctx, run); err != nil {
 		return err
 	}
 	res.Peaks, res.readings = res.Peaks[:0], nil

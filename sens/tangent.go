@@ -36,7 +36,7 @@ func (w *walk) gradient(ctx context.Context, opts Options, res *Result) error {
 	run := w.run
 	_, m := w.obj.Counts()
 	res.prepare(run, m, opts)
-	if err := res.observe(run, w.sys, w.method, w.obj, &opts); err != nil {
+	if err := res.observe(ctx, run, w.sys, w.method, w.obj, &opts); err != nil {
 		return err
 	}
 	w.res, w.stride = res, opts.stride(run.Size())
