@@ -90,7 +90,7 @@ type objective struct {
 	of    *typecheck.Objective
 }
 
-// objectivesOf resolves of: names of objectives, or single elements "y[3]"; nil means all.
+// objectivesOf resolves of: names of objectives, single elements "y[3]", and "all", which nil means as well.
 func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 	var all []objective
 	bySource := map[string][]objective{}
@@ -129,6 +129,8 @@ func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 			list = append(list, group...)
 		} else if e, ok := byElement[name]; ok {
 			list = append(list, e)
+		} else if name == "all" {
+			list = append(list, all...)
 		} else {
 			l.Errorf(CodeUnknown, source.Span{}, "the model has no objective %q%s", name, diag.DidYouMean(name, known))
 		}

@@ -176,7 +176,7 @@ var foreign = map[string]string{
 	"size": "write rows(A) or cols(A)", "identity": "write eye(n)", "normal_pdf": "distributions stand after ~", "argmax": "the time of a peak is event_time(peak), of an event peak when the derivative, named by a let, crosses 0",
 	"count": "the number of firings of an event is at_event(e, 1)", "delay": "delayed states are not part of the language; a chain of states comes near them",
 	"switch": "write if … then … elseif … else …", "where": "write if … then … else …", "iff": "write if … then … else …", "sgn": "write sign(x)",
-	"trapz": "the integral over the run is integral(e)", "maximum": "write max(a, b)", "minimum": "write min(a, b)", "einsum": "write sum(e for i in 1:n)",
+	"trapz": "the integral over the run is integral(e)", "min_over": "the least value along the run is -max_over(-e)", "maximum": "write max(a, b)", "minimum": "write min(a, b)", "einsum": "write sum(e for i in 1:n)",
 	"prior": "write log_prior()", "logprior": "write log_prior()", "loglikelihood": "write -nll()", "log_likelihood": "write -nll()", "likelihood": "write nll()", "loglik": "write -nll()", "mse": "write nll(), or sum_at(times, (x - y)^2)",
 }
 

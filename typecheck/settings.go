@@ -85,7 +85,7 @@ var foreignSettings = map[string]struct{ key, hint string }{
 	"maxstep": {"hmax", "the longest step is hmax"}, "max_step": {"hmax", "the longest step is hmax"}, "minstep": {"hmin", "the shortest step is hmin"},
 	"maxsteps": {"max_steps", "the number of steps is bounded by max_steps"}, "mxstep": {"max_steps", "the number of steps is bounded by max_steps"},
 	"facmax": {"max_growth", "the growth of steps is bounded by max_growth"}, "max_factor": {"max_growth", "the growth of steps is bounded by max_growth"},
-	"integrator": {"method", "the method is method"}, "solver": {"method", "the method is method"}, "algorithm": {"method", "the method is method"},
+	"hessian": {"order", "second derivatives are order = 2"}, "integrator": {"method", "the method is method"}, "solver": {"method", "the method is method"}, "algorithm": {"method", "the method is method"},
 }
 
 func blockOf(key string) string {

@@ -1,6 +1,9 @@
 package diag
 
-import "unicode/utf8"
+import (
+	"strings"
+	"unicode/utf8"
+)
 
 // Nearest returns the candidate that a misspelt name most likely meant: the one
 // at the smallest edit distance, when that is at most a third of the name's
@@ -8,6 +11,9 @@ import "unicode/utf8"
 func Nearest(name string, candidates []string) (string, bool) {
 	best, distance := "", max(1, utf8.RuneCountInString(name)/3)+1
 	for _, c := range candidates {
+		if utf8.RuneCountInString(name) == 1 && !strings.EqualFold(c, name) {
+			continue // x is no misspelt y
+		}
 		if d := edits([]rune(name), []rune(c), distance); d < distance {
 			best, distance = c, d
 		}
