@@ -3,6 +3,7 @@ package odes
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 )
@@ -105,6 +106,34 @@ objective X = final(x^2)
 		v, err := m.Verify(context.Background(), Options{}, VerifyOptions{})
 		if err != nil || v.Wrong() {
 			t.Errorf("%s: %+v, %v", kind, v, err)
+		}
+	}
+}
+
+// TestInterpAtKnots reads tables at one of their knots: smooth ones have a slope there, and a straight one that on the right.
+func TestInterpAtKnots(t *testing.T) {
+	for kind, want := range map[string]float64{"linear": -2, "monotone": 0, "spline": 0.5} {
+		m, err := Parse("knot.ode", fmt.Sprintf(`
+time t from 0 to 1
+param q = 2
+const T = [0, 1, 2, 3, 4]
+const Y = [0, 0, 3, 1, 2]
+state x = 0
+x' = 1
+objective J = interp(T, Y, q, kind = %s) + 0*final(x)
+sens { of = J  wrt = q }
+`, kind), ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, mode := range []string{"adjoint", "tangent"} {
+			s, err := m.Sensitivities(context.Background(), Options{Settings: []Setting{{"sens.mode", mode}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := s.Gradient[0]; math.Abs(got-want) > 1e-12 {
+				t.Errorf("%s, %s: slope %g at the knot, want %g", kind, mode, got, want)
+			}
 		}
 	}
 }

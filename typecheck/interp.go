@@ -149,7 +149,8 @@ func (b *table1) through(q Expr, kind string) Expr {
 	t0, t1 := b.part(b.t, 1, m), b.part(b.t, 2, m)
 	h := b.op("-", t1, t0)
 	slope := b.op("/", b.op("-", b.part(b.y, 2, m), b.part(b.y, 1, m)), h)
-	w := b.op("-", b.of("max", b.of("min", q, t1), t0), t0)
+	// At a knot min and max are both the knot, so the interval behind it alone has a slope there: the one on the right.
+	w := b.op("-", b.of("max", b.of("min", t1, q), t0), t0)
 	var rise Expr
 	if kind == "linear" {
 		rise = b.op("*", slope, w)
