@@ -93,3 +93,4 @@ func (*benchCmd) Help() string      { return exampleHelp("bench") }
 func (*docCmd) Help() string        { return exampleHelp("doc") }
 func (*completionCmd) Help() string { return exampleHelp("completion") }
 func (*manCmd) Help() string        { return exampleHelp("man") }
+func (*lspCmd) Help() string        { return exampleHelp("lsp") }
