@@ -9,7 +9,6 @@ import (
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/solvers"
 )
 
 // CodeAccuracy is about the accuracy of derivatives.
@@ -183,17 +182,14 @@ func (s *Sensitivities) accuracy(sizes []float64) (worst float64, where string) 
 // sizes returns how large the variables are: by how much they might change. What is zero counts as one.
 func (r *Runner) sizes() []float64 {
 	out := make([]float64, len(r.variables))
-	var start solvers.Step
-	if r.trajectory.Steps() > 0 {
-		r.trajectory.Load(0, &start)
-	}
+	start := r.trajectory.Initial()
 	for i, v := range r.variables {
 		var from []float64
 		switch {
 		case !v.Initial:
 			from = r.point.p[r.model.part("p."+v.Name).offset:][:v.Size()]
-		case start.Y0 != nil:
-			from = start.Y0[r.model.part("y."+v.Name).offset:][:v.Size()]
+		default:
+			from = start[r.model.part("y."+v.Name).offset:][:v.Size()]
 		}
 		for _, x := range from {
 			out[i] = max(out[i], math.Abs(x))
@@ -218,6 +214,7 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 			return nil, err
 		}
 		fine, err := finer.once(ctx)
+		finer.release()
 		if err != nil {
 			return nil, err
 		}
@@ -252,6 +249,7 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 		warnings, gradient, stats := s.Warnings, r.gradient, s.Stats
 		next.last = next
 		if s, err = next.once(ctx); err != nil {
+			next.release()
 			return nil, err
 		}
 		r.last = next

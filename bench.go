@@ -22,6 +22,8 @@ type Bench struct {
 	Steps                      int
 	Evaluations, Transposes    int // of the right-hand side in a gradient, those within steps included
 	TransposedSteps            int // in a gradient, over all sweeps
+	RecomputedSteps            int // in a gradient: those not kept (solver.checkpoint)
+	PeakTrajectoryBytes        int64
 	// Checksum is the Frobenius norm of the derivatives by params: two programs that agree on it have computed the same thing.
 	Checksum float64
 }
@@ -61,6 +63,7 @@ func (m *Model) Bench(ctx context.Context, runs int, opts Options) (*Bench, erro
 		if i == 0 {
 			b.Settings, b.Steps, b.Checksum = s.Settings, s.Stats.Steps, checksum(s)
 			b.Evaluations, b.Transposes, b.TransposedSteps = s.Stats.F, s.Stats.VJP, s.Stats.VJP/r.stages
+			b.RecomputedSteps, b.PeakTrajectoryBytes = s.Stats.RecomputedSteps, s.Stats.PeakTrajectoryBytes
 			continue
 		}
 		f, a := s.Stats.Seconds.Forward, s.Stats.Seconds.Adjoint

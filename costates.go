@@ -73,6 +73,7 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 		}
 		at++
 	}
+	defer r.release()
 	s, err := r.once(ctx)
 	if err != nil {
 		return nil, err

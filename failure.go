@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"os"
 	"strconv"
 	"strings"
 
@@ -67,6 +68,7 @@ func (m *Model) failed(err error, w *worker, method solvers.Method) error {
 		chatter   *solvers.ChatteringError
 		cascade   *solvers.CascadeError
 		memory    *solvers.MemoryError
+		disk      *solvers.DiskError
 		cancelled *solvers.CancelledError
 		times     *solvers.TimeError
 		backward  *sens.BackwardError
@@ -106,7 +108,17 @@ func (m *Model) failed(err error, w *worker, method solvers.Method) error {
 		list.Errorf(CodeCascade, at, "events set each other off at one time more than max_cascade = %d times: %s, at %s; break the loop, or raise solver.max_cascade",
 			cascade.Max, strings.Join(cascade.Events, ", "), m.at(&cascade.Place))
 	case errors.As(err, &memory):
-		list.Errorf(CodeMemory, span, "the trajectory needs more than memory = %d bytes at %s; raise solver.memory, loosen rtol, or shorten the time span", memory.Limit, m.at(&memory.Place))
+		keep, less := "", "loosen rtol, or shorten the time span"
+		switch {
+		case memory.Keep.Kind == solvers.CheckpointAuto:
+		case memory.Keep.Kind == solvers.CheckpointBinomial:
+			keep, less = fmt.Sprintf(" with checkpoint = %s", memory.Keep), "keep fewer states there, or some on disk: revolve(ram = 20, disk = 200)"
+		default:
+			keep, less = fmt.Sprintf(" with checkpoint = %s", memory.Keep), "leave checkpoint out, so that less is kept where it must be"
+		}
+		list.Errorf(CodeMemory, span, "the trajectory needs more than memory = %s%s at %s; raise solver.memory, or %s", size(memory.Limit), keep, m.at(&memory.Place), less)
+	case errors.As(err, &disk):
+		list.Errorf(CodeMemory, span, "%s; files for it are made in %s: set %s to a directory with room, or keep fewer states on disk (solver.checkpoint)", disk.Error(), os.TempDir(), tempVariable())
 	case errors.As(err, &cancelled):
 		list.Errorf(CodeInterrupted, source.Span{}, "interrupted at %s", m.at(&cancelled.Place))
 	case errors.As(err, &backward):

@@ -1,6 +1,8 @@
 package odes
 
 import (
+	"context"
+
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -41,15 +43,18 @@ func (m *Model) newKinks(pt *point) *kinks {
 }
 
 // findKinks warns of the kinks of a recorded run and of the objectives' values.
-func (r *Runner) findKinks(l *diag.List) {
+func (r *Runner) findKinks(ctx context.Context, l *diag.List) error {
 	k, c := r.kinks, r.model.compiled
 	if k == nil {
-		return
+		return nil
 	}
+	r.reader.Open(ctx, &r.trajectory)
 	k.said = map[source.Span]bool{}
 	var m solvers.Mark
 	for i := range r.trajectory.Marks() {
-		r.trajectory.LoadMark(i, &m)
+		if _, _, err := r.reader.LoadMark(i, &m); err != nil {
+			return err
+		}
 		switch m.Kind {
 		case solvers.MarkStart:
 			k.look(c.Rates, &m, m.Mp, nil, l)
@@ -64,6 +69,7 @@ func (r *Runner) findKinks(l *diag.List) {
 		}
 	}
 	k.look(c.Objective, &m, nil, r.res.Functionals, l)
+	return nil
 }
 
 // any reports whether any tape has an operation with a kink.

@@ -24,10 +24,6 @@ func notYet(kind string, k typecheck.Setting) (what string, needed bool) {
 		if slices.Contains(laterMethods, v.Word) {
 			return fmt.Sprintf("solver.method %s is not available in this version; there are %s", v.Word, strings.Join(methodNames(), ", ")), true
 		}
-	case "solver.checkpoint":
-		if v.Word == "revolve" || v.Word == "binomial" {
-			return fmt.Sprintf("solver.checkpoint %s is not available in this version: every step is kept, and the gradient is the same", v.Word), false
-		}
 	case "solver.steady":
 		return "solver.steady is not available in this version: no steady state is computed", false
 	}

@@ -166,7 +166,7 @@ type RunSettings struct {
 	Method     string
 	RTol, ATol float64
 	Mode       string
-	Checkpoint string
+	Checkpoint string // what was kept of the run, as a solver block says it
 	Backend    string
 	Lanes      int
 	Threads    int
@@ -175,10 +175,10 @@ type RunSettings struct {
 // RunStats count what a run did.
 type RunStats struct {
 	Steps, Rejected     int
-	F, VJP              int
-	RecomputedSteps     int
-	PeakTrajectoryBytes int64
-	SecondSteps         int // crossed for second derivatives, over all sweeps
+	F, VJP              int   // right-hand sides of the run, and their transposes
+	RecomputedSteps     int   // steps made again for the gradient; their right-hand sides are not in F
+	PeakTrajectoryBytes int64 // what was kept of the run, with the memory to make steps again
+	SecondSteps         int   // crossed for second derivatives, over all sweeps
 	Seconds             struct{ Parse, Compile, Forward, Adjoint, Second float64 }
 }
 

@@ -196,7 +196,7 @@ func (r *run) stats(s solvers.Stats) RunStats {
 func (r *run) report(lanes int) RunSettings {
 	return RunSettings{
 		Method: r.settings.method, RTol: r.settings.solver.RTol, ATol: r.settings.solver.ATol,
-		Mode: r.settings.mode, Checkpoint: r.settings.checkpoint, Backend: vm.Backend(),
+		Mode: r.settings.mode, Checkpoint: r.settings.checkpoint.String(), Backend: vm.Backend(),
 		Lanes: lanes, Threads: r.settings.threads,
 	}
 }

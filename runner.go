@@ -34,6 +34,8 @@ type Runner struct {
 	worker     *worker
 	solver     *solvers.Solver
 	trajectory solvers.Trajectory
+	recorder   *sens.Recorder
+	reader     solvers.Reader
 	guards     []solvers.Guard
 	followers  []follower
 	kinks      *kinks
@@ -44,9 +46,6 @@ type Runner struct {
 	res        sens.Result
 	out        Sensitivities
 }
-
-// defaultMemory limits the bytes of a gradient where the solver block says nothing of memory.
-const defaultMemory = 8 << 30
 
 // Prepare returns a Runner for opts.
 func (m *Model) Prepare(opts Options) (*Runner, error) {
@@ -106,7 +105,8 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 		return nil, err
 	}
 	r.solver = r.run.solver(r.worker)
-	r.trajectory.Limit = r.settings.solver.Memory
+	r.record(&r.trajectory, forward)
+	r.recorder = sens.NewRecorder(&r.trajectory, r.worker)
 	if r.method, err = r.sensitivityMethod(r.lanes, active); err != nil {
 		return nil, err
 	}
@@ -184,6 +184,7 @@ func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities
 // Sensitivities integrates the model and differentiates its objectives. The
 // result is overwritten by the next call.
 func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
+	defer r.release()
 	s, err := r.first(ctx)
 	if err != nil || !r.wantsSecond() {
 		return s, err
@@ -194,6 +195,17 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	}
 	s.Stats.Seconds.Second = time.Since(start).Seconds()
 	return s, nil
+}
+
+// release closes the files of the runs that were recorded.
+func (r *Runner) release() {
+	r.trajectory.Close()
+	if r.last != nil {
+		r.last.trajectory.Close()
+	}
+	for _, part := range r.parts {
+		part.release()
+	}
 }
 
 // first is Sensitivities without second derivatives.
@@ -217,12 +229,12 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	r.sum = sum
 	start := time.Now()
-	stats, err := r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, &r.trajectory)
+	stats, err := r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, r.recorder)
 	if err != nil {
 		return nil, err
 	}
 	half := time.Now()
-	want := sens.Options{EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit, Tie: r.settings.solver.RTol}
+	want := sens.Options{EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit, Functionals: r.recorder.Functionals(), Tie: r.settings.solver.RTol}
 	want.Initial = len(r.fromInitial) > 0
 	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
@@ -271,8 +283,13 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		}
 		out.Events = append(out.Events, record)
 	}
-	r.findKinks(&r.warnings)
+	if err := r.findKinks(ctx, &r.warnings); err != nil {
+		return nil, m.failed(err, r.worker, r.run.method(0))
+	}
+	r.thinned()
+	out.Settings.Checkpoint = r.trajectory.Kept().String()
 	out.Stats.VJP = r.res.Stats.Steps * r.stages
+	out.Stats.RecomputedSteps = r.trajectory.Replayed()
 	out.Stats.PeakTrajectoryBytes = r.trajectory.Bytes()
 	out.Stats.Seconds.Forward = half.Sub(start).Seconds()
 	out.Stats.Seconds.Adjoint = time.Since(half).Seconds()

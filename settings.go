@@ -39,7 +39,7 @@ type settings struct {
 	errors     bool                         // of derivatives are estimated
 	sensTol    float64                      // what their accuracy must be; 0: not asked
 	backward   struct{ RTol, ATol float64 } // tolerances of the continuous adjoint; 0: its defaults
-	checkpoint string
+	checkpoint solvers.Checkpoint
 	threads    int
 	rtols      tolerances
 	atols      tolerances
@@ -372,20 +372,9 @@ func parseBytes(text string) (int64, bool) {
 	return int64(x * factor), true
 }
 
-func (s *settings) setCheckpoint(v typecheck.SettingValue) string {
-	switch v.Word {
-	case "all":
-		s.checkpoint = "all"
-		return ""
-	case "revolve", "binomial":
-		return ""
-	}
-	return "is all, revolve or binomial"
-}
-
 // defaults are the settings of a model without blocks.
 func defaults() *settings {
-	s := &settings{method: "dopri5", mode: "adjoint", checkpoint: "all", threads: runtime.GOMAXPROCS(0)}
+	s := &settings{method: "dopri5", mode: "adjoint", threads: runtime.GOMAXPROCS(0)}
 	s.rtols.all, s.atols.all = 1e-6, 1e-9
 	return s
 }

@@ -250,7 +250,8 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 		return nil, err
 	}
 	a.worker = r.worker(values)
-	a.record = &solvers.Trajectory{Limit: r.settings.solver.Memory}
+	a.record = &solvers.Trajectory{}
+	r.record(a.record, values)
 	if err := r.gauged(active, variables, a.record); err != nil {
 		return nil, err
 	}

@@ -59,6 +59,14 @@ func (k *kit) wholeOnce(key wholeKey, compile func() *wholeProgram) *wholeProgra
 	return p
 }
 
+// has reports whether wholeOnce has been asked for the program with a key.
+func (k *kit) has(key wholeKey) bool {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	_, ok := k.wholes[key]
+	return ok
+}
+
 type wholeKey struct {
 	tableau     *solvers.Tableau
 	back, fresh bool // fresh: with the first row of K
@@ -136,6 +144,7 @@ type wholeSteps struct {
 	tableau *solvers.Tableau
 	stages  int
 	made    int  // steps without it
+	after   int  // how many of them are enough
 	never   bool // there is none
 	in, bar []float64
 	out     []float64
@@ -147,6 +156,14 @@ type wholeSteps struct {
 // sumAt is an accumulator: where it stands, where the program reads it, and what it becomes.
 type sumAt struct{ at, in, out []float64 }
 
+// waits sets how many steps are made without the program of key: so many, or none by a worker that repeats steps for
+// which another one has it.
+func (v *wholeSteps) waits(w *worker, key wholeKey, after int) {
+	if v.after = after; w.repeats && w.kit.has(key) {
+		v.after = 0
+	}
+}
+
 // ready reports whether there is a program for steps of t, and makes it when it is time.
 func (v *wholeSteps) ready(w *worker, t *solvers.Tableau, back bool) bool {
 	if v.tableau != t {
@@ -155,7 +172,10 @@ func (v *wholeSteps) ready(w *worker, t *solvers.Tableau, back bool) bool {
 	if v.call != nil {
 		return true
 	}
-	if v.made++; v.never || v.made <= wholeAfter {
+	if v.made == 0 {
+		v.waits(w, wholeKey{tableau: t, back: back}, wholeAfter)
+	}
+	if v.made++; v.never || v.made <= v.after {
 		return false
 	}
 	v.never = true

@@ -32,11 +32,7 @@ type largeSteps struct {
 }
 
 // largeProgram is one of them.
-type largeProgram struct {
-	wholeSteps
-	asked int // steps without it
-	after int // how many of them are enough
-}
+type largeProgram struct{ wholeSteps }
 
 // use returns the programs for steps of t.
 func (v *largeSteps) use(t *solvers.Tableau) *largeSteps {
@@ -51,11 +47,12 @@ func (v *largeProgram) ready(w *worker, t *solvers.Tableau, key wholeKey) bool {
 	if v.call != nil {
 		return true
 	}
-	if v.asked == 0 {
+	key.tableau = t
+	if v.made == 0 {
 		rates := w.kit.value.rates.tape
-		v.after = largeAfter * largeMean * len(rates.Instrs) / max(elements(rates, 1), 1)
+		v.waits(w, key, largeAfter*largeMean*len(rates.Instrs)/max(elements(rates, 1), 1))
 	}
-	if v.asked++; v.never || v.asked <= v.after {
+	if v.made++; v.never || v.made <= v.after {
 		return false
 	}
 	v.never = true
@@ -66,7 +63,6 @@ func (v *largeProgram) ready(w *worker, t *solvers.Tableau, key wholeKey) bool {
 	if key.back && (w.pull.rates == nil || w.shared != nil || w.book.record > 0) {
 		return false
 	}
-	key.tableau = t
 	p := w.kit.wholeOnce(key, func() *wholeProgram {
 		return w.kit.newLarge(solvers.NewRungeKutta(t, solvers.Size{}, 0).Arithmetic(), key)
 	})

@@ -25,6 +25,7 @@ type worker struct {
 	peaks  []int // elements of the functional vector that are looked for along the run
 	slopes *call // of the peaks; nil for none
 
+	repeats      bool // the steps that another worker of the kit has made
 	steps, pulls wholeSteps
 	large        largeSteps
 

@@ -53,12 +53,13 @@ type Adjoint struct {
 }
 
 // sweep returns the sweep of goroutine i, ready for run.
-func (a *Adjoint) sweep(i int, run *solvers.Trajectory) *sweep {
+func (a *Adjoint) sweep(ctx context.Context, i int, run *solvers.Trajectory) *sweep {
 	if i == len(a.sweeps) {
 		a.sweeps = append(a.sweeps, newSweep(a.New(), run))
 	}
 	s := a.sweeps[i]
 	s.run, s.steps, s.group = run, 0, -1
+	s.read.Open(ctx, run)
 	if s.revisits != nil {
 		s.revisits.Forget()
 	}
@@ -70,7 +71,7 @@ func (a *Adjoint) Name() string { return "adjoint" }
 
 // Gradient implements Method.
 func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
-	w := a.sweep(0, run)
+	w := a.sweep(ctx, 0, run)
 	_, m := w.obj.Counts()
 	res.prepare(run, m, opts)
 	res.Suspect = append(res.Suspect, make([]bool, m)...)
@@ -78,13 +79,20 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 		return err
 	}
 	common := &a.common
-	common.rates, common.res, common.objectives, common.stride = w.slopes(res, opts.grazingLimit()), res, m, opts.stride(run.Size())
+	common.res, common.objectives, common.stride = res, m, opts.stride(run.Size())
+	var err error
+	if common.rates, err = w.slopes(res, opts.grazingLimit()); err != nil {
+		return err
+	}
 	rows := m
 	if opts.EventTimes {
 		rows += len(res.Events)
 	}
 	blocks := (rows + w.l - 1) / w.l
 	common.blocks = blocks
+	threads := max(min(a.Threads, blocks), 1)
+	run.Share(threads, blocks)
+	w.read.Open(ctx, run)
 	common.next.Store(0)
 	common.steps.Store(0)
 	if w.tell = nil; a.Tell != nil {
@@ -93,7 +101,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 			a.Tell(w.step.T, min(whole/float64(blocks), 1), w.steps)
 		}
 	}
-	if threads := min(a.Threads, blocks); threads > 1 {
+	if threads > 1 {
 		if err := a.parallel(ctx, run, w, threads); err != nil {
 			return err
 		}
@@ -134,7 +142,7 @@ func (a *Adjoint) parallel(ctx context.Context, run *solvers.Trajectory, first *
 	var group sync.WaitGroup
 	errs := make([]error, threads)
 	for i := 1; i < threads; i++ {
-		w := a.sweep(i, run)
+		w := a.sweep(ctx, i, run)
 		group.Go(func() { errs[i] = a.work(ctx, w) })
 	}
 	errs[0] = a.work(ctx, first)
@@ -151,7 +159,7 @@ func (a *Adjoint) parallel(ctx context.Context, run *solvers.Trajectory, first *
 // start: by the transpose of the step, or by a differential equation.
 type transport interface {
 	// begin starts a sweep.
-	begin()
+	begin() error
 	// inside transposes what is read within step i.
 	inside(i int, r *insight) error
 	// jumped tells that something was read at the end of the step to be crossed next.
@@ -166,6 +174,7 @@ type sweep struct {
 	obj    CotangentObjectives
 	method solvers.Method
 	run    *solvers.Trajectory
+	read   solvers.Reader // of run
 	res    *Result
 	rates  slopes
 
@@ -222,9 +231,9 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 
 // slopes finds the rates of all roots of the run. What gathers in the system
 // meanwhile is thrown away when a block begins.
-func (s *sweep) slopes(res *Result, limit float64) slopes {
+func (s *sweep) slopes(res *Result, limit float64) (slopes, error) {
 	if s.timeless {
-		return nil
+		return nil, nil
 	}
 	rates := make(slopes, s.run.Steps())
 	z, l := s.run.Size(), s.l
@@ -235,7 +244,9 @@ func (s *sweep) slopes(res *Result, limit float64) slopes {
 			continue
 		}
 		st := &s.step
-		s.run.Load(i, st)
+		if _, err := s.read.Load(i, st); err != nil {
+			return nil, err
+		}
 		s.sys.Enter(s.run.Held(i))
 		for j := range s.w {
 			s.w[j] = 1
@@ -249,7 +260,7 @@ func (s *sweep) slopes(res *Result, limit float64) slopes {
 		}
 		res.judge(s.sys, e.Index, st, rates[i], grad, limit)
 	}
-	return rates
+	return rates, nil
 }
 
 // field returns the system, within the limits of step i.
@@ -283,19 +294,28 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	clear(s.tb)
 	clear(s.db)
 	s.loaded, s.first = -1, first
-	s.via.begin()
+	s.read.Back()
+	if err := s.via.begin(); err != nil {
+		return err
+	}
 	mk := s.run.Marks() - 1
 	if first >= s.objectives {
 		last := min(first+s.l-s.objectives, len(s.res.Events)) - 1
 		mk = s.res.Events[last].Mark // nothing comes from after it
 	}
-	after, _ := s.run.LoadMark(mk, &s.mark)
+	after, _, err := s.read.LoadMark(mk, &s.mark)
+	if err != nil {
+		return err
+	}
 	s.sys.Enter(s.mark.Dp, s.mark.Mp)
 	s.seek(after)
 	s.pullPeaks(place{s.run.Steps(), 0}, s.mark.Yp, s.mark.Dp)
 	for i := after; ; i-- {
 		for ; mk >= 0 && s.run.After(mk) == i && !s.run.Inside(mk); mk-- {
-			_, left := s.run.LoadMark(mk, &s.mark)
+			_, left, err := s.read.LoadMark(mk, &s.mark)
+			if err != nil {
+				return err
+			}
 			s.pullMark(mk, left, first)
 		}
 		if i < 0 {
@@ -311,7 +331,9 @@ func (s *sweep) block(ctx context.Context, first int) error {
 			return err
 		}
 		if s.peaks > 0 { // at its start, after what happened there
-			s.run.Load(i, &s.step)
+			if _, err := s.read.Load(i, &s.step); err != nil {
+				return err
+			}
 			d, _ := s.run.Held(i)
 			s.pullPeaks(place{i, 0}, s.step.Y0, d)
 		}
@@ -330,8 +352,8 @@ func (s *sweep) visit(i int) {
 	}
 }
 
-func (s *sweep) begin()  {}
-func (s *sweep) jumped() {}
+func (s *sweep) begin() error { return nil }
+func (s *sweep) jumped()      {}
 
 // inside lets the dense output keep what is read for the step's transpose.
 func (s *sweep) inside(i int, r *insight) error {
@@ -359,7 +381,9 @@ func (s *sweep) inside(i int, r *insight) error {
 func (s *sweep) interpolant(i int) (solvers.Interpolant, error) {
 	if s.loaded != i {
 		s.loaded = i
-		s.run.LoadDense(i, &s.dense)
+		if _, err := s.read.LoadDense(i, &s.dense); err != nil {
+			return nil, err
+		}
 		clear(s.th)
 		clear(s.hh)
 	}
@@ -377,7 +401,10 @@ func interpolant(m solvers.Method) (solvers.Interpolant, error) {
 // cross transposes step i.
 func (s *sweep) cross(i int) error {
 	st, c := &s.step, &s.c
-	e := s.run.Load(i, st)
+	e, err := s.read.Load(i, st)
+	if err != nil {
+		return err
+	}
 	if s.loaded == i { // what is read within it has its further stages
 		st = &s.dense
 		s.loaded = -1

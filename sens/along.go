@@ -79,7 +79,10 @@ func (a *Tangent) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []
 			w.dy0[i*w.l] = x
 		}
 	}
-	w.slopes((&Options{}).grazingLimit())
+	w.read.Open(ctx, run)
+	if err := w.slopes((&Options{}).grazingLimit()); err != nil {
+		return nil, err
+	}
 	clear(w.pd)
 	for i, x := range dp {
 		w.pd[i*w.l] = x

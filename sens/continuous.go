@@ -71,12 +71,18 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	if err := res.observe(ctx, run, s.sys, s.method, s.obj, &opts); err != nil {
 		return err
 	}
-	s.rates = s.fieldSlopes(res, opts.grazingLimit())
+	s.read.Open(ctx, run)
+	var err error
+	if s.rates, err = s.fieldSlopes(res, opts.grazingLimit()); err != nil {
+		return err
+	}
 	s.res, s.objectives, s.stride = res, m, opts.stride(run.Size())
 	rows := m
 	if opts.EventTimes {
 		rows += len(res.Events)
 	}
+	run.Share(1, rows)
+	s.read.Open(ctx, run)
 	f.field.Begin(make([][]float64, 1))
 	for b := range rows {
 		if err := s.block(ctx, b); err != nil {
@@ -111,7 +117,7 @@ func newFlow(wk *ContinuousWorker, run *solvers.Trajectory, again bool) *flow {
 }
 
 // fieldSlopes is slopes with the field at the end of the step in place of the step's own derivative by its length.
-func (s *sweep) fieldSlopes(res *Result, limit float64) slopes {
+func (s *sweep) fieldSlopes(res *Result, limit float64) (slopes, error) {
 	rates := make(slopes, s.run.Steps())
 	z := s.run.Size()
 	k, grad := make([]float64, z.N+z.Q), make([]float64, z.N)
@@ -121,7 +127,9 @@ func (s *sweep) fieldSlopes(res *Result, limit float64) slopes {
 			continue
 		}
 		st := &s.step
-		s.run.Load(i, st)
+		if _, err := s.read.Load(i, st); err != nil {
+			return nil, err
+		}
 		s.sys.Enter(s.run.Held(i))
 		b, _ := limitsOf(s.run, i, st)
 		s.sys.Eval(b.within(st.T1), st.Y1, k)
@@ -136,5 +144,5 @@ func (s *sweep) fieldSlopes(res *Result, limit float64) slopes {
 		}
 		res.judge(s.sys, e.Index, st, rates[i], grad, limit)
 	}
-	return rates
+	return rates, nil
 }

@@ -105,38 +105,44 @@ func (f *flow) recorded(t float64) {
 }
 
 // begin prepares for another sweep.
-func (f *flow) begin() {
+func (f *flow) begin() (err error) {
 	f.current, f.h, f.size, f.fresh = -1, 0, 0, false
-	f.least = f.rounding()
 	if f.ctl != nil {
 		f.ctl.Reset()
 	}
+	f.least, err = f.rounding()
+	return err
 }
 
 // rounding is a size of λ that is nothing beside the objective: an absolute tolerance below it would be one of
 // rounding errors, as where the adjoint of an integral begins with zeros.
-func (f *flow) rounding() float64 {
+func (f *flow) rounding() (float64, error) {
 	value := 1.0
 	if o := f.sweep.first; o < f.objectives {
 		value = math.Abs(f.res.Psi[o])
 	}
 	if n := f.run.Steps(); n > 0 {
-		f.run.Load(n-1, &f.sweep.step)
+		if _, err := f.read.Load(n-1, &f.sweep.step); err != nil {
+			return 0, err
+		}
 	}
 	size := 1.0
 	for _, y := range f.sweep.step.Y1 {
 		size = max(size, math.Abs(y))
 	}
 	if least := float64(0x1p-52*value) / size; least < math.MaxFloat64 {
-		return least
+		return least, nil
 	}
-	return 0
+	return 0, nil
 }
 
 // enter starts to cross step i backwards: where its end moves, λ takes the part of that.
-func (f *flow) enter(i int) {
+func (f *flow) enter(i int) error {
 	f.current = i
-	e := f.run.LoadDense(i, &f.dense)
+	e, err := f.read.LoadDense(i, &f.dense)
+	if err != nil {
+		return err
+	}
 	st := &f.dense
 	f.limits, _ = limitsOf(f.run, i, st)
 	copy(f.kb[f.n*f.l:], f.fb[:f.q*f.l])
@@ -176,6 +182,7 @@ func (f *flow) enter(i int) {
 	}
 	copy(z, f.sweep.yb)
 	f.st.T = st.T1
+	return nil
 }
 
 // move adds way·(f·λ + r·q̄) at (t, y) to the cotangent of time.
@@ -196,7 +203,9 @@ func (f *flow) move(t float64, y []float64, way float64) {
 // inside reads r within step i.
 func (f *flow) inside(i int, r *insight) error {
 	if f.current != i {
-		f.enter(i)
+		if err := f.enter(i); err != nil {
+			return err
+		}
 	}
 	if err := f.back(r.t); err != nil {
 		return err
@@ -228,7 +237,9 @@ func (f *flow) jumped() { f.fresh = false }
 // cross moves λ to the start of step i.
 func (f *flow) cross(i int) error {
 	if f.current != i {
-		f.enter(i)
+		if err := f.enter(i); err != nil {
+			return err
+		}
 	}
 	if f.dense.H > 0 {
 		if err := f.back(f.dense.T); err != nil {

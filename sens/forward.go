@@ -38,15 +38,8 @@ func (a *Forward) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 }
 
 // flowStep moves the derivatives at a fixed time through step i.
-func (w *walk) flowStep(i int, inside bool) {
-	st, d := &w.step, &w.d
-	e := w.run.End(i)
-	if inside {
-		st = &w.dense
-		w.run.LoadDense(i, st)
-	} else {
-		w.run.Load(i, st)
-	}
+func (w *walk) flowStep(i int, st *solvers.Step) {
+	d, e := &w.d, w.run.End(i)
 	w.enterStep(i, st)
 	if i == 0 || w.run.End(i-1).Kind != solvers.EndFree {
 		w.move(st.T, st.Y0, w.td, -1)

@@ -62,17 +62,16 @@ func (g *Gauge) Begin(solvers.System, solvers.Method) error {
 }
 
 // Step implements solvers.Sink.
-func (g *Gauge) Step(*solvers.Step, solvers.End) error {
+func (g *Gauge) Step(s *solvers.Step, e solvers.End) error {
 	i := g.Run.Steps() - 1
 	for _, w := range g.walks {
 		for len(w.rates) <= i {
 			w.rates = append(w.rates, 0)
 		}
-		if e := g.Run.End(i); e.Kind == solvers.EndRoot {
-			g.Run.Load(i, &w.step)
-			w.rates[i] = w.liveSlope(&w.step, e.Index)
+		if e.Kind == solvers.EndRoot {
+			w.rates[i] = w.liveSlope(s, e.Index)
 		}
-		w.flowStep(i, false)
+		w.flowStep(i, s)
 	}
 	return nil
 }
@@ -95,7 +94,8 @@ func (g *Gauge) Mark(m *solvers.Mark) error {
 	}
 	mk := g.Run.Marks() - 1
 	for b, w := range g.walks {
-		_, left := g.Run.LoadMark(mk, &w.mark)
+		_, left := g.Run.Glance(mk, &w.mark)
+		w.mark = *m
 		w.pushMark(mk, left, g.firsts[b])
 	}
 	if m.Kind == solvers.MarkStart {

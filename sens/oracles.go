@@ -113,18 +113,15 @@ func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts 
 func (r *replay) directions(ctx context.Context, opts Options, res *Result, move func(at int, x float64) error, part func(complex128) float64) error {
 	z := r.run.Size()
 	n := z.P
-	var y0 []float64
 	if opts.Initial {
 		n += z.N
-		r.run.LoadMark(0, &r.mark)
-		y0 = append(y0, r.mark.Yp...)
 	}
 	for at := range n {
 		x := 0.0
 		if at < z.P {
 			x = r.Params[at]
 		} else {
-			x = y0[at-z.P]
+			x = r.run.Initial()[at-z.P]
 		}
 		if err := move(at, x); err != nil {
 			return err

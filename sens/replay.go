@@ -25,7 +25,8 @@ type ComplexWorker struct {
 // of what was changed.
 type replay struct {
 	*ComplexWorker
-	run *solvers.Trajectory
+	run  *solvers.Trajectory
+	from solvers.Reader // of run
 
 	p, y, d        []complex128
 	yp, dp, yg, dg []complex128
@@ -56,16 +57,16 @@ func newReplay(w *ComplexWorker, run *solvers.Trajectory) *replay {
 		r.p[i] = complex(x, 0)
 	}
 	if n := run.Steps(); n > 0 {
-		run.Load(n-1, &r.rec)
-		r.span = r.rec.T1
-		run.Load(0, &r.rec)
-		r.span -= r.rec.T
+		t0, _ := run.Times(0)
+		_, tf := run.Times(n - 1)
+		r.span = tf - t0
 	}
 	return r
 }
 
 // again repeats the run with the parameters r.p and dy added to element at of the initial state (at < 0: none).
 func (r *replay) again(ctx context.Context, at int, dy complex128) error {
+	r.from.Open(ctx, r.run)
 	clear(r.f)
 	r.times = r.times[:0]
 	r.System.SetParameters(r.p)
@@ -77,7 +78,10 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			e := r.run.Load(i, &r.rec)
+			e, err := r.from.Load(i, &r.rec)
+			if err != nil {
+				return err
+			}
 			if r.rec.H > 0 {
 				r.open = false
 			}
@@ -92,7 +96,10 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 			peaks = r.readPeaks(peaks, place{i, 1}, t)
 		}
 		for ; mk < r.run.Marks() && r.run.After(mk) == i; mk++ {
-			_, left := r.run.LoadMark(mk, &r.mark)
+			_, left, err := r.from.LoadMark(mk, &r.mark)
+			if err != nil {
+				return err
+			}
 			m := &r.mark
 			if m.Inside {
 				at := complex(m.T, 0)

@@ -91,8 +91,12 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 		return err
 	}
 	blocks := (dirs.Count + first.l - 1) / first.l
+	threads := max(1, min(a.Threads, blocks))
+	run.Share(threads, blocks*m)
 	var next, done, steps atomic.Int64
 	work := func(w *bend, tell bool) error {
+		w.read.Open(ctx, run)
+		w.walk.read.Open(ctx, run)
 		w.functionals = solvers.Dual{X: res.Functionals, D: w.walk.fd}
 		for {
 			b := int(next.Add(1)) - 1
@@ -110,7 +114,7 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 		}
 	}
 	var group sync.WaitGroup
-	errs := make([]error, max(1, min(a.Threads, blocks)))
+	errs := make([]error, threads)
 	for i := 1; i < len(errs); i++ {
 		w := newBend(a.New(), run)
 		group.Go(func() { errs[i] = work(w, false) })
@@ -187,6 +191,7 @@ type bend struct {
 	obj    SecondObjectives
 	method solvers.SecondMethod
 	run    *solvers.Trajectory
+	read   solvers.Reader // of run, backwards
 	walk   *walk
 	path   *path
 	rates  []solvers.Dual // per step: D and Ḋ of the guard at its end
@@ -263,7 +268,9 @@ func (s *bend) block(ctx context.Context, first int, dirs Directions, res *Resul
 	z, l, w := s.run.Size(), s.l, s.walk
 	if w.rates == nil { // nothing moves yet but the ends of steps; what there is to warn of is the gradient's to say
 		w.res = &Result{}
-		w.slopes((&Options{}).grazingLimit())
+		if err := w.slopes((&Options{}).grazingLimit()); err != nil {
+			return err
+		}
 	}
 	clear(w.pd)
 	clear(w.dy0)
@@ -282,7 +289,9 @@ func (s *bend) block(ctx context.Context, first int, dirs Directions, res *Resul
 	if err := w.along(ctx, z.P+z.N); err != nil {
 		return err
 	}
-	s.slopes()
+	if err := s.slopes(); err != nil {
+		return err
+	}
 	_, m := s.obj.Counts()
 	for o := range m {
 		if err := s.sweep(ctx, o); err != nil {
@@ -335,7 +344,7 @@ func (s *bend) pullGuard(guard int, st *solvers.Step, d *solvers.StepTangent, w 
 
 // slopes finds the rates of all roots of the run and how they move. What gathers in the system
 // meanwhile is thrown away when a sweep begins.
-func (s *bend) slopes() {
+func (s *bend) slopes() error {
 	held := 0 // the discretes of a step are those behind the last mark before it
 	for i := range s.rates {
 		for held+1 < s.run.Marks() && s.run.After(held+1) < i {
@@ -349,7 +358,9 @@ func (s *bend) slopes() {
 			s.rates[i] = solvers.NewDual(1, s.l)
 		}
 		st := &s.step
-		s.run.Load(i, st)
+		if _, err := s.walk.read.Load(i, st); err != nil {
+			return err
+		}
 		d, m := s.run.Held(i)
 		s.enter(d, m, s.path.markAt(held).Dp)
 		field, dot := s.field(i, st), s.tangentAt(i)
@@ -359,6 +370,7 @@ func (s *bend) slopes() {
 		s.method.PullPush(field, st, dot, &s.g)
 		s.rates[i].Copy(s.g.H)
 	}
+	return nil
 }
 
 // shareSecond makes w the share -h/D of a root and its tangent.
@@ -379,13 +391,19 @@ func (s *bend) sweep(ctx context.Context, o int) error {
 	s.db.Clear()
 	s.loaded, s.group, s.owed = -1, -1, s.owed[:0]
 	mk := s.run.Marks() - 1
-	after, _ := s.run.LoadMark(mk, &s.mark)
+	s.read.Back()
+	after, _ := s.run.Glance(mk, &s.mark)
 	s.enter(s.mark.Dp, s.mark.Mp, s.path.markAt(mk).Dp)
 	for i := after; ; i-- {
 		for ; mk >= 0 && s.run.After(mk) == i; mk-- {
-			_, left := s.run.LoadMark(mk, &s.mark)
+			_, left, err := s.read.LoadMark(mk, &s.mark)
+			if err != nil {
+				return err
+			}
 			if s.mark.Inside {
-				s.inside(i, mk)
+				if err := s.inside(i, mk); err != nil {
+					return err
+				}
 				continue
 			}
 			s.pullMark(mk, left)
@@ -396,20 +414,24 @@ func (s *bend) sweep(ctx context.Context, o int) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		s.cross(i)
+		if err := s.cross(i); err != nil {
+			return err
+		}
 		s.steps++
 	}
 }
 
 // inside transposes what is read at mark k within step i.
-func (s *bend) inside(i, k int) {
+func (s *bend) inside(i, k int) error {
 	site, read := siteOf(&s.mark, s.instants, s.obj)
 	if !read {
-		return
+		return nil
 	}
 	if s.loaded != i {
 		s.loaded = i
-		s.run.LoadDense(i, &s.dense)
+		if _, err := s.read.LoadDense(i, &s.dense); err != nil {
+			return err
+		}
 	}
 	s.pt = pointOf(&s.mark)
 	dot := s.path.markAt(k)
@@ -420,12 +442,16 @@ func (s *bend) inside(i, k int) {
 	if !s.instants[s.mark.Instant].Fixed {
 		s.sys.InstantPullPush(s.mark.Instant, s.w)
 	}
+	return nil
 }
 
 // cross transposes step i.
-func (s *bend) cross(i int) {
+func (s *bend) cross(i int) error {
 	st, c := &s.step, &s.c
-	e := s.run.Load(i, st)
+	e, err := s.read.Load(i, st)
+	if err != nil {
+		return err
+	}
 	if s.loaded == i {
 		st, s.loaded = &s.dense, -1
 	}
@@ -462,6 +488,7 @@ func (s *bend) cross(i int) {
 	}
 	s.yb, c.Y0 = c.Y0, s.yb
 	s.tb, c.T0 = c.T0, s.tb
+	return nil
 }
 
 // pullClip transposes the time that e ends a step at, at the present discretes.

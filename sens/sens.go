@@ -25,6 +25,8 @@ type Options struct {
 	// GrazingLimit is the slope of a guard along a trajectory, relative to |g_y|·|f|, below which a
 	// warning says that the event's derivative hardly exists. 0 means 1e-6.
 	GrazingLimit float64
+	// Functionals of the run, if they were observed while it was made; without them it is read for them.
+	Functionals []float64
 	// Stride is the distance between the rows of Result.DP; 0 means P. What lies between rows is left alone.
 	Stride int
 	// Tie is the part of the largest value of an expression within which two maxima count as equal; 0 means 1e-12.
@@ -108,7 +110,7 @@ func (res *Result) prepare(run *solvers.Trajectory, objectives int, opts Options
 	res.Events, res.Warnings, res.Stats = res.Events[:0], res.Warnings[:0], Stats{}
 	var m solvers.Mark
 	for i := range run.Marks() {
-		run.LoadMark(i, &m)
+		run.Glance(i, &m)
 		if m.Kind != solvers.MarkFire && m.Kind != solvers.MarkMode {
 			continue
 		}
@@ -128,6 +130,7 @@ type Observer struct {
 	F        []float64 // functionals
 
 	climber *climber // nil where no functional is a peak
+	run     solvers.Reader
 	step    solvers.Step
 	dense   solvers.Step // with stages of its own, to be interpolated
 	mark    solvers.Mark
@@ -183,26 +186,33 @@ func (o *Observer) Mark(m *solvers.Mark) error {
 
 // replay observes a recorded run, like run.Replay but in the Observer's own memory.
 func (o *Observer) replay(ctx context.Context, run *solvers.Trajectory) error {
+	o.run.Open(ctx, run)
 	mk, marks, jumped := 0, run.Marks(), true
 	for i := -1; i < run.Steps(); i++ {
-		if i >= 0 && o.climber != nil {
+		if i >= 0 && (o.climber != nil || run.Size().Q > 0) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if jumped {
+			if o.climber != nil && jumped {
 				jumped = false
 				o.climber.sys.Enter(run.Held(i))
 			}
-			if err := o.Step(&o.dense, run.LoadDense(i, &o.dense)); err != nil {
+			load, st := o.run.Load, &o.step
+			if o.climber != nil {
+				load, st = o.run.LoadDense, &o.dense
+			}
+			e, err := load(i, st)
+			if err != nil {
 				return err
 			}
-		} else if i >= 0 && run.Size().Q > 0 {
-			if err := o.Step(&o.step, run.Load(i, &o.step)); err != nil {
+			if err := o.Step(st, e); err != nil {
 				return err
 			}
 		}
 		for ; mk < marks && run.After(mk) == i; mk++ {
-			run.LoadMark(mk, &o.mark)
+			if _, _, err := o.run.LoadMark(mk, &o.mark); err != nil {
+				return err
+			}
 			jumped = jumped || !o.mark.Inside
 			if err := o.Mark(&o.mark); err != nil {
 				return err
@@ -240,22 +250,83 @@ func pointOf(m *solvers.Mark) Point {
 // observe fills in the values of a recorded run.
 func (res *Result) observe(ctx context.Context, run *solvers.Trajectory, sys solvers.System, method solvers.Method, obj Objectives, opts *Options) error {
 	n, m := obj.Counts()
+	res.Functionals, res.Psi = need(res.Functionals, n), need(res.Psi, m)
+	res.Peaks, res.readings = res.Peaks[:0], nil
+	if opts.Functionals != nil {
+		copy(res.Functionals, opts.Functionals)
+		obj.Values(res.Functionals, res.Psi)
+		return nil
+	}
 	o := &res.observer
-	*o = Observer{obj: obj, F: need(res.Functionals, n), dense: o.dense} // begin zeroes F
-	if err := o.begin(sys, method, opts); err != nil {
+	o.obj, o.instants, o.F = obj, nil, res.Functionals
+	if err := o.begin(sys, method, opts); err != nil { // zeroes F
 		return err
 	}
 	if err := o.replay(ctx, run); err != nil {
 		return err
 	}
-	res.Peaks, res.readings = res.Peaks[:0], nil
 	if c := o.climber; c != nil {
 		for i := range c.tops {
 			res.Peaks = append(res.Peaks, c.peak(i))
 		}
 		res.readings = readings(res.Peaks)
 	}
-	res.Functionals, res.Psi = o.F, need(res.Psi, m)
 	obj.Values(o.F, res.Psi)
 	return nil
+}
+
+// Recorder records a run and observes it meanwhile, if no functional is a peak: these are looked for in the record.
+type Recorder struct {
+	*solvers.Trajectory
+	observer *Observer // nil where there are peaks
+}
+
+// NewRecorder returns a recorder of runs in tr that observes obj.
+func NewRecorder(tr *solvers.Trajectory, obj Objectives) *Recorder {
+	r := &Recorder{Trajectory: tr}
+	if peaks, ok := obj.(PeakObjectives); !ok || len(peaks.Peaks()) == 0 {
+		r.observer = NewObserver(obj)
+	}
+	return r
+}
+
+// Functionals returns those of the run, for Options.Functionals; nil if they were not observed.
+func (r *Recorder) Functionals() []float64 {
+	if r.observer == nil {
+		return nil
+	}
+	return r.observer.F
+}
+
+// Begin implements solvers.Sink.
+func (r *Recorder) Begin(sys solvers.System, m solvers.Method) error {
+	if err := r.Trajectory.Begin(sys, m); err != nil {
+		return err
+	}
+	if r.observer == nil {
+		return nil
+	}
+	return r.observer.Begin(sys, m)
+}
+
+// Step implements solvers.Sink.
+func (r *Recorder) Step(s *solvers.Step, e solvers.End) error {
+	if err := r.Trajectory.Step(s, e); err != nil {
+		return err
+	}
+	if r.observer == nil {
+		return nil
+	}
+	return r.observer.Step(s, e)
+}
+
+// Mark implements solvers.Sink.
+func (r *Recorder) Mark(m *solvers.Mark) error {
+	if err := r.Trajectory.Mark(m); err != nil {
+		return err
+	}
+	if r.observer == nil {
+		return nil
+	}
+	return r.observer.Mark(m)
 }

@@ -40,7 +40,10 @@ func (w *walk) gradient(ctx context.Context, opts Options, res *Result) error {
 		return err
 	}
 	w.res, w.stride = res, opts.stride(run.Size())
-	w.slopes(opts.grazingLimit())
+	w.read.Open(ctx, run)
+	if err := w.slopes(opts.grazingLimit()); err != nil {
+		return err
+	}
 	z := run.Size()
 	directions := z.P
 	if opts.Initial {
@@ -62,6 +65,7 @@ type walk struct {
 	obj    TangentObjectives
 	method solvers.Method
 	run    *solvers.Trajectory
+	read   solvers.Reader // of run
 	res    *Result
 	stride int
 	ahead  map[int][]float64 // tangents of the times of steps of length zero
@@ -106,7 +110,7 @@ func newWalk(wk TangentWorker, run *solvers.Trajectory) *walk {
 }
 
 // slopes finds the rates of all roots of the run: the tangents in the direction of h alone.
-func (w *walk) slopes(limit float64) {
+func (w *walk) slopes(limit float64) error {
 	z, l := w.run.Size(), w.l
 	w.rates = make(slopes, w.run.Steps())
 	grad := make([]float64, z.N)
@@ -117,7 +121,9 @@ func (w *walk) slopes(limit float64) {
 			continue
 		}
 		st := &w.step
-		w.run.Load(i, st)
+		if _, err := w.read.Load(i, st); err != nil {
+			return err
+		}
 		w.enterStep(i, st)
 		w.sys.Enter(w.run.Held(i))
 		w.sys.EnterPush(w.dd)
@@ -143,6 +149,7 @@ func (w *walk) slopes(limit float64) {
 		}
 		w.res.judge(w.sys, e.Index, st, w.rates[i], grad, limit)
 	}
+	return nil
 }
 
 // push moves w.d through a step, from the present tangents and w.d.H.
@@ -193,12 +200,19 @@ func (w *walk) along(ctx context.Context, first int) error {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			peaks = w.pushPeaks(peaks, place{i, 0})
+			var err error
+			if peaks, err = w.pushPeaks(peaks, place{i, 0}); err != nil {
+				return err
+			}
 			inside := mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk) || len(peaks) > 0 && peaks[0].step == i && peaks[0].inside()
+			st, err := w.load(i, inside)
+			if err != nil {
+				return err
+			}
 			if w.k != nil {
-				w.flowStep(i, inside)
+				w.flowStep(i, st)
 			} else {
-				w.pushStep(i, inside)
+				w.pushStep(i, st)
 			}
 			w.steps++
 			for ; len(peaks) > 0 && peaks[0].step == i && peaks[0].inside(); peaks = peaks[1:] {
@@ -206,13 +220,18 @@ func (w *walk) along(ctx context.Context, first int) error {
 					return err
 				}
 			}
-			peaks = w.pushPeaks(peaks, place{i, 1})
+			if peaks, err = w.pushPeaks(peaks, place{i, 1}); err != nil {
+				return err
+			}
 			if w.run.Length(i) > 0 {
 				w.foresee(i)
 			}
 		}
 		for ; mk < w.run.Marks() && w.run.After(mk) == i; mk++ {
-			_, left := w.run.LoadMark(mk, &w.mark)
+			_, left, err := w.read.LoadMark(mk, &w.mark)
+			if err != nil {
+				return err
+			}
 			if w.mark.Inside {
 				r, read := insightAt(&w.mark, w.instants, w.obj)
 				if !read {
@@ -228,7 +247,9 @@ func (w *walk) along(ctx context.Context, first int) error {
 			w.pushMark(mk, left, first)
 		}
 	}
-	w.pushPeaks(peaks, place{w.run.Steps(), 0})
+	if _, err := w.pushPeaks(peaks, place{w.run.Steps(), 0}); err != nil {
+		return err
+	}
 	w.obj.ValuesPush(w.res.Functionals, w.fd, w.psid)
 	return nil
 }
@@ -262,16 +283,19 @@ func (w *walk) pushInside(method solvers.Interpolant, r *insight) {
 	method.InterpolatePush(w.field, &w.dense, &w.d, r.theta, w.w, w.yp)
 }
 
-// pushStep moves the tangents through step i; inside tells that something is read within it.
-func (w *walk) pushStep(i int, inside bool) {
-	st, d := &w.step, &w.d
-	e := w.run.End(i)
+// load returns step i; inside tells that something is read within it.
+func (w *walk) load(i int, inside bool) (*solvers.Step, error) {
 	if inside {
-		st = &w.dense
-		w.run.LoadDense(i, st)
-	} else {
-		w.run.Load(i, st)
+		_, err := w.read.LoadDense(i, &w.dense)
+		return &w.dense, err
 	}
+	_, err := w.read.Load(i, &w.step)
+	return &w.step, err
+}
+
+// pushStep moves the tangents through step i.
+func (w *walk) pushStep(i int, st *solvers.Step) {
+	d, e := &w.d, w.run.End(i)
 	w.enterStep(i, st)
 	clear(d.H)
 	switch e.Kind {

@@ -61,7 +61,9 @@ func (s *sweep) pullPeaks(at place, y, d []float64) bool {
 // mark that was not met yet.
 func (s *sweep) pullWithin(i int, mk *int) error {
 	if r := s.next(); r != nil && r.step == i {
-		s.run.Load(i, &s.step)
+		if _, err := s.read.Load(i, &s.step); err != nil {
+			return err
+		}
 		d, _ := s.run.Held(i)
 		if s.pullPeaks(place{i, 1}, s.step.Y1, d) {
 			s.via.jumped()
@@ -70,7 +72,9 @@ func (s *sweep) pullWithin(i int, mk *int) error {
 	for {
 		site := *mk >= 0 && s.run.After(*mk) == i
 		if site {
-			s.run.LoadMark(*mk, &s.mark)
+			if _, _, err := s.read.LoadMark(*mk, &s.mark); err != nil {
+				return err
+			}
 		}
 		if r := s.next(); r != nil && r.step == i && r.inside() && !(site && s.mark.Theta > r.theta) {
 			s.peaks--
@@ -110,14 +114,16 @@ func (s *sweep) pullPeak(i int, r *reading) error {
 
 // pushPeaks pushes the present tangents through the first of peaks, which are in order of time, if it is at an end of a
 // step, here, and returns those to come.
-func (w *walk) pushPeaks(peaks []reading, here place) []reading {
+func (w *walk) pushPeaks(peaks []reading, here place) ([]reading, error) {
 	if len(peaks) == 0 || peaks[0].place != here {
-		return peaks
+		return peaks, nil
 	}
 	r := &peaks[0]
 	y, d := w.mark.Yp, w.mark.Dp // of the end of the run
 	if here.step < w.run.Steps() {
-		w.run.Load(here.step, &w.step)
+		if _, err := w.read.Load(here.step, &w.step); err != nil {
+			return nil, err
+		}
 		d, _ = w.run.Held(here.step)
 		if y = w.step.Y0; here.theta == 1 {
 			y = w.step.Y1
@@ -125,7 +131,7 @@ func (w *walk) pushPeaks(peaks []reading, here place) []reading {
 	}
 	w.pt = Point{T: r.t, Ym: y, Dm: d, Yp: y, Dp: d}
 	w.obj.ObservePush(r.site, &w.pt, w.td, w.yd, w.dd, w.yd, w.dd, w.fd)
-	return peaks[1:]
+	return peaks[1:], nil
 }
 
 // pushPeak pushes the tangents of the last step, w.dense, through a peak within it.

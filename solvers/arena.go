@@ -44,3 +44,13 @@ func (a *arena) next() []float64 {
 }
 
 func (a *arena) bytes() int64 { return int64(len(a.chunks)) * int64(a.slot) << a.shift * 8 }
+
+// release lets the memory of the slots up to i be collected, as far as it is that of no others. They may not be used any more.
+func (a *arena) release(i int) {
+	if (i+1)&(1<<a.shift-1) == 0 {
+		a.chunks[i>>a.shift] = nil
+	}
+}
+
+// drop gives up all memory.
+func (a *arena) drop() { a.chunks, a.n = nil, 0 }

@@ -123,12 +123,26 @@ func (e *CascadeError) Error() string {
 type MemoryError struct {
 	Place
 	Limit int64
-	Bytes int64 // what the next step would have needed
+	Bytes int64      // what the next step would have needed
+	Keep  Checkpoint // what was kept
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("the trajectory needs more than memory = %d bytes at %s; raise the limit, loosen the tolerances, or shorten the time span", e.Limit, e.Place.String())
+	return fmt.Sprintf("the trajectory needs more than memory = %d bytes at %s, with checkpoint = %s; raise the limit, keep less, loosen the tolerances, or shorten the time span",
+		e.Limit, e.Place.String(), e.Keep)
 }
+
+// DiskError tells that states could not be kept in a file. It unwraps to the file's error.
+type DiskError struct {
+	Op  string // "open", "write" or "read"
+	Err error
+}
+
+func (e *DiskError) Error() string {
+	return fmt.Sprintf("cannot %s the file for states of the run: %v", e.Op, e.Err)
+}
+
+func (e *DiskError) Unwrap() error { return e.Err }
 
 // CancelledError tells that the context ended the run between steps. It unwraps to the context's error.
 type CancelledError struct {

@@ -286,11 +286,12 @@ func (s *Solver) until(m *member, pending *bool) error {
 		s.kept, s.spare = NewStep(s.info, s.size), NewStep(s.info, s.size)
 	}
 	st := s.kept
-	st.T, st.H, st.T1, st.Y0 = s.t, 0, t1, s.y
+	st.T, st.H, st.T1, st.Made, st.Y0 = s.t, 0, t1, t1, s.y
 	s.method.Step(s.sys, st, false)
 	s.stats.Evals += s.info.Stages
 	copy(st.Y1, s.y)
 	clear(st.DQ)
+	s.fresh = s.fresh && t1 == s.t
 	s.t = t1
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
 	return s.sink.Step(st, e)

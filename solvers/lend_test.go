@@ -67,8 +67,12 @@ func TestLend(t *testing.T) {
 				t.Fatalf("%s: %d steps lent, %d copied", method, lent.Steps(), copied.Steps())
 			}
 			var a, b solvers.Step
+			var ra, rb solvers.Reader
+			ra.Open(context.Background(), &lent)
+			rb.Open(context.Background(), &copied)
 			for i := range lent.Steps() {
-				if ea, eb := lent.Load(i, &a), copied.Load(i, &b); ea != eb || a.T != b.T || a.H != b.H {
+				ea, _ := ra.Load(i, &a)
+				if eb, _ := rb.Load(i, &b); ea != eb || a.T != b.T || a.H != b.H {
 					t.Fatalf("%s: step %d differs", method, i)
 				}
 				if !slices.Equal(a.K, b.K) || !slices.Equal(a.Y0, b.Y0) || !slices.Equal(a.Y1, b.Y1) {

@@ -88,6 +88,7 @@ func (s *Solver) real(h float64) bool {
 	if h == tr.H {
 		st.T1 = tr.T1
 	}
+	st.Made = st.T1
 	w := s.size.N + s.size.Q
 	copy(st.K[:w], tr.K[:w])
 	s.method.Step(s.sys, st, true)

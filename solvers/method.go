@@ -2,13 +2,15 @@ package solvers
 
 // Step is one step of a Method and what its tangent and transpose need of it.
 type Step struct {
-	T  float64   // start
-	H  float64   // length
-	T1 float64   // end: fl(T+H), or exactly the time the step was clipped to
-	Y0 []float64 // [N]
-	Y1 []float64 // [N]
-	DQ []float64 // [Q] increments of the quadratures
-	K  []float64 // [stages + dense stages][N+Q] stage derivatives
+	T  float64 // start
+	H  float64 // length
+	T1 float64 // end: fl(T+H), or exactly the time the step was clipped to
+	// Made is T1 when the step was made: an event there may move it by a rounding, on to the time of another.
+	Made float64
+	Y0   []float64 // [N]
+	Y1   []float64 // [N]
+	DQ   []float64 // [Q] increments of the quadratures
+	K    []float64 // [stages + dense stages][N+Q] stage derivatives
 
 	Dense bool // the rows of K past the stages are filled; Step clears it
 

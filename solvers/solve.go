@@ -247,6 +247,7 @@ func (s *Solver) step() error {
 	}
 	tr, stop := s.trial, s.sched.next()
 	clipped := s.aim(tr, stop)
+	tr.Made = tr.T1
 	if s.lender != nil && !s.lent {
 		s.borrow(tr)
 	}

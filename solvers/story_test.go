@@ -131,7 +131,8 @@ func solver(h *solvertest.Hybrid, name string, opts solvers.Options) *solvers.So
 	return solvers.NewSolver(h.With(1), m, ctl, opts)
 }
 
-// both runs a system with fixed steps of a quarter and adaptively, and requires the same story.
+// both runs a system with fixed steps of a quarter and adaptively, and requires the same story, and of
+// every way to keep it the same run.
 func both(t *testing.T, h *solvertest.Hybrid, want string, check func(l *log, st solvers.Stats)) {
 	t.Helper()
 	for _, c := range []struct {
@@ -150,6 +151,7 @@ func both(t *testing.T, h *solvertest.Hybrid, want string, check func(l *log, st
 		if check != nil {
 			check(l, st)
 		}
+		sameKept(t, solver(h, c.name, c.opts), h, c.name)
 	}
 }
 

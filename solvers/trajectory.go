@@ -1,29 +1,78 @@
 package solvers
 
-// Trajectory is a Sink that keeps everything of a run in memory: states, stage
-// derivatives, and what happened. It grows in chunks that never move, so that
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// Trajectory is a Sink that records a run: what happened, and as much of the
+// states and stages as its Checkpoint says. It grows in chunks that never move, so that
 // recording a step costs a copy and no allocation but now and then. It is
-// reused by recording again; once recorded, any number of goroutines may read it.
+// reused by recording again; once recorded, any number of goroutines may read it, each with a Reader.
 type Trajectory struct {
-	// Limit is the number of bytes it may take; 0 for no limit.
+	// Limit is the number of bytes it may take, with what its Readers need; 0 for no limit.
 	Limit int64
+	// Keep says what is kept.
+	Keep Checkpoint
+	// Again makes a system and a method, like those that make the run, for a Reader to make again what is not
+	// kept. Without it every step must be.
+	Again func() (System, Method)
+	// Open makes a file for states, where Keep wants one.
+	Open func() (Disk, error)
 
 	size   Size
 	info   Info
 	steps  []stepRecord
 	marks  []markRecord
 	spans  []span
+	spanAt arena     // per span: d[D], m[M]
+	group  int       // the first mark of the group that is being recorded
+	units  int       // steps of positive length
+	y0     []float64 // [N] at the start
+
+	whole  bool  // every step is kept, with its stages:
 	stepAt arena // per step: y1[N], dq[Q], k[stages][N+Q]
-	spanAt arena // per span: y[N], d[D], m[M] at its beginning
+	jumpAt arena // per span: y[N] at its beginning
 	siteAt arena // per site within a step: y[N]
-	group  int   // the first mark of the group that is being recorded
+
+	thinned bool // Limit did not allow that: the runs to come begin without
+	stride  int  // of CheckpointEvery and thinned runs: the state before every so many units is kept
+	kept    states
+
+	opening sync.Mutex
+	files   []Disk
+
+	run     int          // counts the runs
+	working atomic.Int64 // bytes of the Readers
+	again   atomic.Int64 // steps made again
+	shared  sharing
 }
 
+// sharing is how the Readers of a run share it.
+type sharing struct {
+	run     int  // for which it was decided
+	consume bool // one Reader goes back once: what it has passed makes room
+	tape    int  // steps that a Reader makes again at once, keeping their stages
+	spare   int  // states that a Reader may keep besides, in memory
+	disk    int  // and in a file
+}
+
+// A unit is a step of positive length, with everything that happens at its end: members of a group of
+// events have steps of length zero.
 type stepRecord struct {
 	t, h, t1 float64
+	made     float64 // t1 when the step was made
 	end      End
 	span     int32
+	unit     int32 // units before it; of a step of length zero, those before it and its own
 }
+
+// The bytes of what is noted of steps, marks and spans.
+const stepBytes, markBytes, spanBytes = 64, 120, 4
 
 // A span is a stretch of a run without jumps: same discretes, same modes.
 type span struct{ first int32 } // its first step
@@ -46,46 +95,214 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	tr.size, tr.info = sys.Size(), m.Info()
 	z := tr.size
 	tr.steps, tr.marks, tr.spans = tr.steps[:0], tr.marks[:0], tr.spans[:0]
+	tr.spanAt.reset(z.D + z.M)
+	tr.group, tr.units = 0, 0
+	tr.run++
+	tr.working.Store(0)
+	tr.again.Store(0)
+	kind := tr.Keep.Kind
+	tr.whole = kind == CheckpointAll || kind == CheckpointAuto && !tr.thinned
 	tr.stepAt.reset(z.N + z.Q + tr.info.Stages*(z.N+z.Q))
-	tr.spanAt.reset(z.N + z.D + z.M)
+	tr.jumpAt.reset(z.N)
 	tr.siteAt.reset(z.N)
-	tr.group = 0
+	tr.stride = 1
+	ram, disk := math.MaxInt, 0
+	switch kind {
+	case CheckpointEvery:
+		tr.stride = max(tr.Keep.Every, 1)
+	case CheckpointBinomial:
+		ram, disk = tr.Keep.RAM-1, tr.Keep.Disk
+		if ram+disk < 0 {
+			ram, disk = math.MaxInt, 0
+			if tr.Limit > 0 {
+				ram = int(tr.Limit / 2 / int64(8*max(z.N, 1)))
+			}
+		} else if ram < 0 {
+			ram, disk = 0, disk-1
+		}
+	}
+	tr.kept.tr = tr
+	tr.kept.reset(z.N, ram, disk)
 	return nil
 }
 
-// Bytes returns the memory that the trajectory takes.
+// Bytes returns the memory that the trajectory takes, with that of its Readers.
 func (tr *Trajectory) Bytes() int64 {
-	const stepBytes, markBytes = 64, 112
-	return tr.stepAt.bytes() + tr.spanAt.bytes() + tr.siteAt.bytes() + int64(cap(tr.steps))*stepBytes + int64(cap(tr.marks))*markBytes
+	return tr.stepAt.bytes() + tr.jumpAt.bytes() + tr.siteAt.bytes() + tr.spanAt.bytes() + tr.kept.bytes() + tr.working.Load() +
+		int64(cap(tr.steps))*stepBytes + int64(cap(tr.marks))*markBytes + int64(cap(tr.spans))*spanBytes
 }
 
-func (tr *Trajectory) room(a *arena) error {
-	if tr.Limit > 0 {
-		if need := tr.Bytes() + a.grows(); need > tr.Limit {
-			return &MemoryError{Limit: tr.Limit, Bytes: need}
+// fits returns an error if so many bytes more are too many.
+func (tr *Trajectory) fits(more int64) error {
+	if tr.Limit > 0 && more > 0 {
+		if need := tr.Bytes() + more; need > tr.Limit {
+			return &MemoryError{Limit: tr.Limit, Bytes: need, Keep: tr.Kept()}
 		}
 	}
 	return nil
 }
 
+// Kept returns what is kept of the run: Keep, or what became of it where Limit made it less.
+func (tr *Trajectory) Kept() Checkpoint {
+	if tr.thinned && !tr.whole {
+		return Checkpoint{Kind: CheckpointEvery, Every: tr.stride}
+	}
+	return tr.Keep
+}
+
+// Thinned reports whether less is kept than every step, because of Limit.
+func (tr *Trajectory) Thinned() bool { return tr.thinned && !tr.whole }
+
+// Replayed returns how many steps Readers have made again since the run began.
+func (tr *Trajectory) Replayed() int { return int(tr.again.Load()) }
+
+// open makes a file that Close closes.
+func (tr *Trajectory) open() (Disk, error) {
+	if tr.Open == nil {
+		return nil, errors.New("there is nobody who opens files")
+	}
+	f, err := tr.Open()
+	if err != nil {
+		return nil, err
+	}
+	tr.opening.Lock()
+	defer tr.opening.Unlock()
+	tr.files = append(tr.files, f)
+	return f, nil
+}
+
+// Close closes the files that states are kept in; the run cannot be read any more.
+func (tr *Trajectory) Close() {
+	for _, f := range tr.files {
+		_ = f.Close() // nobody reads it again
+	}
+	tr.files = tr.files[:0]
+}
+
 // Step implements Sink.
 func (tr *Trajectory) Step(s *Step, e End) error {
-	if err := tr.room(&tr.stepAt); err != nil {
-		return err
+	if tr.whole {
+		if err := tr.fits(tr.stepAt.grows() + tr.notes()); err != nil {
+			if err := tr.thin(err); err != nil {
+				return err
+			}
+		}
 	}
-	n, q := tr.size.N, tr.size.Q
-	slot := tr.stepAt.next()
-	if n > 0 && &slot[0] != &s.Y1[0] { // else it was lent
-		copy(slot[:n], s.Y1)
+	if tr.whole {
+		n, q := tr.size.N, tr.size.Q
+		slot := tr.stepAt.next()
+		if n > 0 && &slot[0] != &s.Y1[0] { // else it was lent
+			copy(slot[:n], s.Y1)
+		}
+		copy(slot[n:n+q], s.DQ)
+		if k := slot[n+q:]; len(k) > 0 && &k[0] != &s.K[0] {
+			copy(k, s.K)
+		}
+	} else if s.H > 0 {
+		if err := tr.keep(s.Y0); err != nil {
+			return err
+		}
 	}
-	copy(slot[n:n+q], s.DQ)
-	if k := slot[n+q:]; len(k) > 0 && &k[0] != &s.K[0] {
-		copy(k, s.K)
-	}
-	tr.steps = append(tr.steps, stepRecord{s.T, s.H, s.T1, e, int32(len(tr.spans) - 1)})
+	tr.steps = append(tr.steps, stepRecord{s.T, s.H, s.T1, s.Made, e, int32(len(tr.spans) - 1), int32(tr.units)})
 	if s.H > 0 {
+		tr.units++
 		tr.group = len(tr.marks)
 	}
+	return nil
+}
+
+// keep keeps y, the state before the next unit, or not.
+func (tr *Trajectory) keep(y []float64) error {
+	level := 0
+	switch {
+	case tr.units == 0: // the start is kept in any case
+		level = -1
+	case tr.Keep.Kind == CheckpointBinomial:
+		level = tr.kept.place(tr.units)
+	default:
+		for tr.units%tr.stride == 0 && tr.thinned && tr.stride <= tr.units && tr.crowded() {
+			tr.widen()
+		}
+		if tr.units%tr.stride != 0 {
+			level = -1
+		}
+	}
+	for {
+		more := tr.notes()
+		if level >= 0 {
+			more += tr.kept.grows()
+		}
+		err := tr.fits(more)
+		if err == nil {
+			break
+		}
+		if !tr.thinned || tr.stride > tr.units {
+			return err
+		}
+		tr.widen()
+		tr.kept.compact()
+		if tr.units%tr.stride != 0 {
+			level = -1
+		}
+	}
+	if level < 0 {
+		return nil
+	}
+	return tr.kept.put(tr.units, level, y)
+}
+
+// widen keeps every other state of a thinned run.
+func (tr *Trajectory) widen() {
+	tr.stride *= 2
+	tr.kept.strided(tr.stride)
+}
+
+// crowded reports whether one state more would leave less memory to those who read a thinned run than states take.
+func (tr *Trajectory) crowded() bool {
+	kept, more := tr.kept.bytes(), tr.kept.grows()
+	return more > 0 && kept+more > (tr.Limit-(tr.Bytes()-kept))/2
+}
+
+// notes returns how many bytes the list of steps may grow by at the next one.
+func (tr *Trajectory) notes() int64 {
+	n := cap(tr.steps)
+	switch {
+	case len(tr.steps) < n:
+		return 0
+	case n < 256:
+		return int64(n+64) * stepBytes
+	}
+	return int64(n/2+256) * stepBytes
+}
+
+// thin gives up the stages of all steps, and as many states as it must; full is the reason, and what is returned where
+// that was not asked for.
+func (tr *Trajectory) thin(full error) error {
+	if tr.Keep.Kind != CheckpointAuto || tr.Again == nil {
+		return full
+	}
+	tr.whole, tr.thinned = false, true
+	units, each := tr.units, int64(8*max(tr.size.N, 1))
+	for tr.stride = 1; int64(units/tr.stride)*each > tr.Limit/4; tr.stride *= 2 {
+	}
+	tr.units = 0
+	for i := range tr.steps {
+		if r := &tr.steps[i]; r.h > 0 {
+			if tr.units > 0 && tr.units%tr.stride == 0 {
+				if err := tr.kept.put(tr.units, 0, tr.state(int32(i)-1, r.span)); err != nil {
+					return err
+				}
+			}
+			tr.units++
+		}
+		if i > 0 {
+			tr.stepAt.release(i - 1)
+		}
+	}
+	tr.stepAt.drop()
+	tr.jumpAt.drop()
+	tr.siteAt.drop()
+	runtime.GC() // it is the largest part of all memory; before the next collection as much again would be asked for
 	return nil
 }
 
@@ -95,7 +312,7 @@ const lendFrom = 1 << 12
 // Lend implements Lender.
 func (tr *Trajectory) Lend() (y1, k []float64) {
 	n, q := tr.size.N, tr.size.Q
-	if tr.info.Stages*(n+q) < lendFrom || tr.room(&tr.stepAt) != nil {
+	if !tr.whole || tr.info.Stages*(n+q) < lendFrom || tr.fits(tr.stepAt.grows()) != nil {
 		return nil, nil
 	}
 	slot := tr.stepAt.next()
@@ -110,29 +327,38 @@ func (tr *Trajectory) Mark(m *Mark) error {
 		kind: m.Kind, stop: m.Stop, t: m.T, firing: m.Firing, guard: int32(m.Guard), instant: int32(m.Instant),
 		after: int32(len(tr.steps) - 1), before: now, behind: now,
 	}
+	if tr.whole {
+		if err := tr.fits(tr.jumpAt.grows() + tr.siteAt.grows() + tr.spanAt.grows()); err != nil {
+			if err := tr.thin(err); err != nil {
+				return err
+			}
+		}
+	}
 	switch m.Kind {
 	case MarkStart, MarkFire, MarkMode, MarkRemode:
-		if err := tr.room(&tr.spanAt); err != nil {
+		if err := tr.fits(tr.spanAt.grows()); err != nil {
 			return err
 		}
-		n, d := tr.size.N, tr.size.D
-		slot := tr.spanAt.next()
-		copy(slot[:n], m.Yp)
-		copy(slot[n:n+d], m.Dp)
-		copy(slot[n+d:], m.Mp)
+		slot, d := tr.spanAt.next(), tr.size.D
+		copy(slot[:d], m.Dp)
+		copy(slot[d:], m.Mp)
+		if tr.whole {
+			copy(tr.jumpAt.next(), m.Yp)
+		}
 		tr.spans = append(tr.spans, span{int32(len(tr.steps))})
 		r.behind = int32(len(tr.spans) - 1)
 		if m.Kind == MarkStart {
 			r.before = r.behind
+			tr.y0 = append(tr.y0[:0], m.Yp...)
 		}
 	case MarkSite:
 		r.first = -1
 		if m.Inside {
-			if err := tr.room(&tr.siteAt); err != nil {
-				return err
+			r.inside, r.theta = 1, m.Theta
+			if tr.whole {
+				copy(tr.siteAt.next(), m.Yp)
+				r.inside = int32(tr.siteAt.n)
 			}
-			copy(tr.siteAt.next(), m.Yp)
-			r.inside, r.theta = int32(tr.siteAt.n), m.Theta
 			break
 		}
 		for i := tr.group; i < len(tr.marks) && r.first < 0; i++ {
@@ -157,104 +383,108 @@ func (tr *Trajectory) Steps() int { return len(tr.steps) }
 // Marks returns the number of marks.
 func (tr *Trajectory) Marks() int { return len(tr.marks) }
 
-// state returns y at the end of step i, within span sp.
-func (tr *Trajectory) state(i, sp int32) []float64 {
-	n := tr.size.N
-	if tr.spans[sp].first > i {
-		return tr.spanAt.at(int(sp))[:n:n]
-	}
-	return tr.stepAt.at(int(i))[:n:n]
-}
+// Initial returns y at the start, before anything happens there.
+func (tr *Trajectory) Initial() []float64 { return tr.y0 }
+
+// End returns how step i ended.
+func (tr *Trajectory) End(i int) End { return tr.steps[i].end }
+
+// Times returns the start and the end of step i.
+func (tr *Trajectory) Times(i int) (t, t1 float64) { return tr.steps[i].t, tr.steps[i].t1 }
+
+// Length returns the length of step i: 0 between members of a group of events.
+func (tr *Trajectory) Length(i int) float64 { return tr.steps[i].h }
+
+// Inside reports whether mark i is a site within its step.
+func (tr *Trajectory) Inside(i int) bool { return tr.marks[i].inside > 0 }
+
+// After returns the step at whose end mark i is, -1 before the first step.
+func (tr *Trajectory) After(i int) int { return int(tr.marks[i].after) }
 
 // Held returns the discretes and modes during step i.
 func (tr *Trajectory) Held(i int) (d, m []float64) { return tr.held(tr.steps[i].span) }
 
 func (tr *Trajectory) held(sp int32) (d, m []float64) {
-	slot := tr.spanAt.at(int(sp))[tr.size.N:]
+	slot := tr.spanAt.at(int(sp))
 	k := tr.size.D
 	return slot[:k:k], slot[k:]
 }
 
-// Load makes s step i of the trajectory, by reference: K has the rows of the
-// stages only, so s cannot be interpolated.
-func (tr *Trajectory) Load(i int, s *Step) End {
-	r := &tr.steps[i]
-	n, q := tr.size.N, tr.size.Q
-	slot := tr.stepAt.at(i)
-	s.T, s.H, s.T1, s.Dense, s.Estimated = r.t, r.h, r.t1, false, false
-	s.Y0 = tr.state(int32(i)-1, r.span)
-	s.Y1, s.DQ, s.K = slot[:n:n], slot[n:n+q:n+q], slot[n+q:]
-	return r.end
-}
-
-// LoadDense makes s step i of the trajectory like Load, but copies the stages to a K of its own, with room for
-// those of the dense output: s can be interpolated. s.K is reused if it is large enough; it must not come from Load.
-func (tr *Trajectory) LoadDense(i int, s *Step) End {
-	own := s.K
-	e := tr.Load(i, s)
-	if n := (tr.info.Stages + tr.info.DenseStages) * (tr.size.N + tr.size.Q); cap(own) < n {
-		own = make([]float64, n)
-	} else {
-		own = own[:n]
-	}
-	copy(own, s.K)
-	s.K = own
-	return e
-}
-
-// Inside reports whether mark i is a site within its step.
-func (tr *Trajectory) Inside(i int) bool { return tr.marks[i].inside > 0 }
-
-// End returns how step i ended.
-func (tr *Trajectory) End(i int) End { return tr.steps[i].end }
-
-// Length returns the length of step i: 0 between members of a group of events.
-func (tr *Trajectory) Length(i int) float64 { return tr.steps[i].h }
-
-// LoadMark makes m mark i of the trajectory, by reference. after is the step
-// at whose end it is, -1 before the first step. For a site that joined a group
-// of events, first is the mark of the first of them, whose left limits are its
-// own; otherwise -1.
-func (tr *Trajectory) LoadMark(i int, m *Mark) (after, first int) {
+// Glance makes m mark i but for its states. after and first are those of Reader.LoadMark.
+func (tr *Trajectory) Glance(i int, m *Mark) (after, first int) {
 	r := &tr.marks[i]
 	m.Kind, m.T, m.Firing, m.Stop = r.kind, r.t, r.firing, r.stop
 	m.Guard, m.Instant = int(r.guard), int(r.instant)
 	m.Inside, m.Theta = r.inside > 0, r.theta
-	if m.Inside {
-		m.Yp = tr.siteAt.at(int(r.inside) - 1)
-		m.Dp, m.Mp = tr.held(r.before)
-		m.Ym, m.Dm, m.Mm = m.Yp, m.Dp, m.Mp
-		return int(r.after), -1
-	}
 	left := r
 	first = -1
-	if r.kind == MarkSite && r.first >= 0 {
+	if r.kind == MarkSite && !m.Inside && r.first >= 0 {
 		first = int(r.first)
 		left = &tr.marks[first]
 	}
-	m.Ym, m.Yp = tr.state(left.after, left.before), tr.state(r.after, r.behind)
 	m.Dm, m.Mm = tr.held(left.before)
 	m.Dp, m.Mp = tr.held(r.behind)
 	return int(r.after), first
 }
 
-// After returns the step at whose end mark i is, -1 before the first step.
-func (tr *Trajectory) After(i int) int { return int(tr.marks[i].after) }
+// state returns y at the end of step i of a whole run, within span sp.
+func (tr *Trajectory) state(i, sp int32) []float64 {
+	n := tr.size.N
+	if tr.spans[sp].first > i {
+		return tr.jumpAt.at(int(sp))
+	}
+	return tr.stepAt.at(int(i))[:n:n]
+}
+
+// load makes s step i of a whole run, by reference.
+func (tr *Trajectory) load(i int, s *Step) End {
+	r := &tr.steps[i]
+	n, q := tr.size.N, tr.size.Q
+	slot := tr.stepAt.at(i)
+	s.T, s.H, s.T1, s.Made, s.Dense, s.Estimated = r.t, r.h, r.t1, r.made, false, false
+	s.Y0 = tr.state(int32(i)-1, r.span)
+	s.Y1, s.DQ, s.K = slot[:n:n], slot[n:n+q:n+q], slot[n+q:]
+	return r.end
+}
+
+// loadMark makes m mark i of a whole run, by reference.
+func (tr *Trajectory) loadMark(i int, m *Mark) (after, first int) {
+	after, first = tr.Glance(i, m)
+	r := &tr.marks[i]
+	if m.Inside {
+		m.Yp = tr.siteAt.at(int(r.inside) - 1)
+		m.Ym = m.Yp
+		return after, first
+	}
+	left := r
+	if first >= 0 {
+		left = &tr.marks[first]
+	}
+	m.Ym, m.Yp = tr.state(left.after, left.before), tr.state(r.after, r.behind)
+	return after, first
+}
 
 // Replay passes the trajectory on to a sink, all but Begin.
-func (tr *Trajectory) Replay(to Sink) error {
+func (tr *Trajectory) Replay(ctx context.Context, to Sink) error {
+	var r Reader
+	r.Open(ctx, tr)
 	var s Step
 	var m Mark
 	at := 0
 	for i := -1; i < len(tr.steps); i++ {
 		if i >= 0 {
-			e := tr.Load(i, &s)
+			e, err := r.Load(i, &s)
+			if err != nil {
+				return err
+			}
 			if err := to.Step(&s, e); err != nil {
 				return err
 			}
 		}
 		for ; at < len(tr.marks) && int(tr.marks[at].after) == i; at++ {
-			tr.LoadMark(at, &m)
+			if _, _, err := r.LoadMark(at, &m); err != nil {
+				return err
+			}
 			if err := to.Mark(&m); err != nil {
 				return err
 			}

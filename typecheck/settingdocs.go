@@ -22,9 +22,9 @@ var settingRows = map[string][]SettingRow{
 		{[]string{"event_tol", "max_events", "max_cascade"}, "how close events are one group; how many are too many"},
 		{[]string{"controller"}, "the rule for step lengths: `odes doc pi` and others"},
 		{[]string{"max_growth"}, "how many times longer than the last a step may be: that of the controller unless said otherwise, 10 for `pi` and 5 for most others"},
-		{[]string{"checkpoint"}, "`all`: every step of the run is kept for its gradient. `revolve(…)` and `binomial` are not available in this version: they warn, and all is kept, which gives the same gradient"},
+		{[]string{"checkpoint"}, "what is kept of a run for its gradient; what is not is computed again, to the same bits: `all` (the stages of every step), `states`, `states(k)` (one in k), `binomial(n)` or `revolve(ram = n, disk = m)` (so many states, placed for the least work, m of them in a file; `binomial` alone: as many as half of `memory` holds). Unless said otherwise all is kept, and where `memory` is too small for it states only, then one in 2, 4 …; docs/methods.md"},
 		{[]string{"units"}, "`off`, `warn` or `strict`: contradictions are errors unless said otherwise; `strict` refuses unknown units as well"},
-		{[]string{"threads", "memory"}, "goroutines, and the largest trajectory (`\"2 GB\"`); results do not depend on them"},
+		{[]string{"threads", "memory"}, "goroutines, and what may be kept of a run (`\"2 GB\"`; half of the machine's memory unless said otherwise); results do not depend on them"},
 		{[]string{"steady"}, "how steady states are found; not available in this version"},
 	},
 	"sens": {

@@ -117,5 +117,8 @@ func (c *call) seconds(s odes.RunStats) {
 	if s.Seconds.Second > 0 {
 		line += fmt.Sprintf(", second derivatives %.3g s", s.Seconds.Second)
 	}
+	if s.RecomputedSteps > 0 {
+		line += fmt.Sprintf(" (%d steps again, of %d)", s.RecomputedSteps, s.Steps)
+	}
 	fmt.Fprintf(c.err, "%s; %d right-hand sides, %d transposes, trajectory %d bytes\n", line, s.F, s.VJP, s.PeakTrajectoryBytes)
 }

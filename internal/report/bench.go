@@ -54,6 +54,12 @@ func BenchJSON(w io.Writer, h Heading, b *odes.Bench) error {
 	j.int(int64(b.Evaluations))
 	j.raw(`, "transposes": `)
 	j.int(int64(b.Transposes))
+	j.raw(`, "checkpoint": `)
+	j.text(b.Settings.Checkpoint)
+	j.raw(`, "recomputed_steps": `)
+	j.int(int64(b.RecomputedSteps))
+	j.raw(`, "peak_trajectory_bytes": `)
+	j.int(b.PeakTrajectoryBytes)
 	j.raw(`, "checksum": `)
 	j.number(b.Checksum)
 	j.raw("}\n")
@@ -114,6 +120,9 @@ func BenchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error 
 		p.prose("\nA whole step is one program, right-hand sides included. What is not in steps is error control, recording, events and what is observed.")
 	default:
 		p.prose("\nSteps include their right-hand sides. What is not in steps is error control, recording, events and what is observed.")
+	}
+	if b.RecomputedSteps > 0 {
+		p.prose("\nOf the run is kept: checkpoint = %s, %s bytes. %s computed again.", b.Settings.Checkpoint, count(int(b.PeakTrajectoryBytes)), plural(b.RecomputedSteps, "step"))
 	}
 	p.line("\n%s, checksum %s", plural(b.Runs, "run"), plainNumber(b.Checksum))
 	return p.w.Flush()

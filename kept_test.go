@@ -1,0 +1,446 @@
+package odes
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/solvers"
+)
+
+// keptWays are settings of solver.checkpoint; every gradient must have the bits that it has with "all".
+var keptWays = []string{
+	"states", "states(3)", "states(64)", "binomial", "binomial(4)", "binomial(20)", "revolve(ram = 2, disk = 7)", "revolve(disk = 5)", "revolve(12)",
+}
+
+// keptModels have events, modes, discretes, windows, data, experiments and many parameters.
+var keptModels = []string{"bounce/bounce", "pk/pk", "thermostat/thermostat", "stairs/stairs", "cart/cart", "glv/glv", "izhikevich/izhikevich", "heat2d/heat2d"}
+
+// sameBits compares what two gradients found, but for counts and times.
+func sameBits(t *testing.T, what string, got, want *Sensitivities) {
+	t.Helper()
+	same := func(of string, x, y []float64) {
+		t.Helper()
+		if len(x) != len(y) {
+			t.Errorf("%s: %d %s, want %d", what, len(x), of, len(y))
+			return
+		}
+		for i := range x {
+			if math.Float64bits(x[i]) != math.Float64bits(y[i]) {
+				t.Errorf("%s: number %d of the %s is %v, want %v", what, i, of, x[i], y[i])
+				return
+			}
+		}
+	}
+	same("derivatives", got.Gradient, want.Gradient)
+	same("errors", got.Errors, want.Errors)
+	for i := range want.Values {
+		same("value of "+want.Values[i].Name, []float64{got.Values[i].Value, got.Values[i].Error}, []float64{want.Values[i].Value, want.Values[i].Error})
+	}
+	if len(got.Events) != len(want.Events) {
+		t.Errorf("%s: %d events, want %d", what, len(got.Events), len(want.Events))
+		return
+	}
+	for i := range want.Events {
+		same("derivatives of an event's time", got.Events[i].Params, want.Events[i].Params)
+	}
+	if g, w := messages(got.Warnings), messages(want.Warnings); g != w {
+		t.Errorf("%s: it says\n%s\nwant\n%s", what, g, w)
+	}
+}
+
+// messages joins diagnostics, but for those about memory.
+func messages(list []diag.Diagnostic) string {
+	var b strings.Builder
+	for _, d := range list {
+		if d.Code != CodeMemory {
+			fmt.Fprintln(&b, d.Message)
+		}
+	}
+	return b.String()
+}
+
+// TestKeptBits holds one gradient, to the bits, for all ways to keep a run, in every mode and for any number of lanes and
+// goroutines, when steps are whole programs and when they are not, from run to run of one Runner.
+func TestKeptBits(t *testing.T) {
+	after, large := wholeAfter, largeAfter
+	t.Cleanup(func() { wholeAfter, largeAfter = after, large })
+	for i, name := range keptModels {
+		m, err := ParseFile("examples/" + name + ".ode")
+		if err != nil {
+			t.Fatal(err)
+		}
+		for k, way := range keptWays {
+			for j, c := range []struct {
+				mode           string
+				lanes, threads int
+				whole          int
+				error          string
+			}{
+				{"adjoint", 0, 1, 0, "off"},
+				{"adjoint", 1, 3, 5, "on"},
+				{"adjoint", 2, 1, math.MaxInt, "off"},
+				{"tangent", 3, 1, 0, "off"},
+				{"continuous", 1, 1, 0, "off"},
+			} {
+				if (i+j+k)%4 != 0 || j > 2 && name == "heat2d/heat2d" { // a part of all that is possible
+					continue
+				}
+				wholeAfter, largeAfter = c.whole, c.whole
+				get := func(checkpoint string, runs int) *Sensitivities {
+					t.Helper()
+					r, err := m.Prepare(Options{Lanes: c.lanes, Threads: c.threads, EventTimes: true, Settings: []Setting{
+						{"sens.mode", c.mode},
+						{"sens.error", c.error},
+						{"solver.checkpoint", checkpoint},
+						{"solver.rtol", "1e-5"},
+						{"sens.rtol", "1e-3"},
+					}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					var s *Sensitivities
+					for range runs {
+						if s, err = r.Sensitivities(context.Background()); err != nil {
+							t.Fatal(name, err)
+						}
+					}
+					return s
+				}
+				want := get("all", 1)
+				what := fmt.Sprintf("%s, %s, %+v", name, way, c)
+				got := get(way, 2)
+				sameBits(t, what, got, want)
+				if got.Stats.RecomputedSteps == 0 || want.Stats.RecomputedSteps != 0 {
+					t.Errorf("%s: %d steps made again, %d where all are kept", what, got.Stats.RecomputedSteps, want.Stats.RecomputedSteps)
+				}
+				if want.Settings.Checkpoint != "all" || strings.HasPrefix(way, "states") && got.Settings.Checkpoint != way {
+					t.Errorf("%s: reported as %s and %s", what, want.Settings.Checkpoint, got.Settings.Checkpoint)
+				}
+			}
+		}
+	}
+}
+
+// TestKeptMethods does so for every method, of which the example with most events is run.
+func TestKeptMethods(t *testing.T) {
+	m, err := ParseFile("examples/pk/pk.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tab := range solvers.Methods() {
+		get := func(checkpoint string) *Sensitivities {
+			t.Helper()
+			settings := []Setting{{"solver.method", tab.Name}, {"solver.checkpoint", checkpoint}, {"solver.rtol", "1e-4"}}
+			if tab.Embedded == 0 {
+				settings = append(settings, Setting{"solver.fixed_step", "0.05"})
+			}
+			s, err := m.Sensitivities(t.Context(), Options{Settings: settings, Threads: 1})
+			if err != nil {
+				t.Fatal(tab.Name, err)
+			}
+			return s
+		}
+		want := get("all")
+		for _, way := range []string{"states", "states(10)", "binomial(6)"} {
+			sameBits(t, tab.Name+", "+way, get(way), want)
+		}
+	}
+}
+
+// hundred is a small model of many steps.
+const hundred = `model Hundred
+time t from 0 to 50
+param k = 1, w = 3
+state x = 1, v = 0
+x' = v
+v' = -w^2*x - 0.01*k*v + sin(t)
+event kick at 20 { v += k }
+objective J = final(x^2) + integral(v^2)
+objective K = sum_at(grid(1, 49, 60), x)
+`
+
+// TestKeptLess has memory for a part of the run: the gradient is the same, a note says so, and the next run of the Runner does not
+// try again. With checkpoint = all it is an error.
+func TestKeptLess(t *testing.T) {
+	m, err := Parse("m.ode", hundred, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	get := func(settings ...Setting) (*Sensitivities, error) {
+		r, err := m.Prepare(Options{Threads: 1, Settings: append(settings, Setting{"solver.rtol", "1e-9"})})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := r.Sensitivities(t.Context()); err != nil {
+			return nil, err
+		}
+		return r.Sensitivities(t.Context())
+	}
+	want, err := get()
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := get(Setting{"solver.memory", `"400 kB"`})
+	if err != nil {
+		t.Fatal(err)
+	}
+	sameBits(t, "400 kB", got, want)
+	said := false
+	for _, d := range got.Warnings {
+		said = said || d.Code == CodeMemory && d.Level == diag.Note && strings.Contains(d.Message, "400 kB")
+	}
+	if !said || got.Stats.RecomputedSteps == 0 || got.Stats.PeakTrajectoryBytes > 400_000 || got.Settings.Checkpoint == "all" {
+		t.Errorf("said %v, %+v, %+v", said, got.Stats, got.Settings)
+	}
+	for _, c := range []struct{ settings, says string }{
+		{"all", "with checkpoint = all"},
+		{"binomial(30000)", "revolve(ram = "},
+	} {
+		_, err := get(Setting{"solver.memory", `"300 kB"`}, Setting{"solver.checkpoint", c.settings})
+		if err == nil || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%s: %v", c.settings, err)
+		}
+	}
+	if _, err := get(Setting{"solver.memory", `"30 kB"`}); err == nil || !strings.Contains(err.Error(), "raise solver.memory") {
+		t.Error(err)
+	}
+}
+
+// TestKeptOnDisk holds that no file is left, and that one that cannot be made is an error that says what to do.
+func TestKeptOnDisk(t *testing.T) {
+	m, err := Parse("m.ode", hundred, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir)
+	t.Setenv("TMP", dir)
+	o := Options{Threads: 1, Settings: []Setting{{"solver.checkpoint", "revolve(ram = 3, disk = 30)"}}}
+	left := func(when string) {
+		t.Helper()
+		if list, err := os.ReadDir(dir); err != nil || len(list) > 0 {
+			t.Errorf("%s: %v %v", when, list, err)
+		}
+	}
+	if _, err := m.Sensitivities(t.Context(), o); err != nil {
+		t.Fatal(err)
+	}
+	left("after a run")
+	ctx, cancel := context.WithCancel(t.Context())
+	o.Progress = func(Progress) { cancel() }
+	if _, err := m.Sensitivities(ctx, o); err != nil && !Interrupted(err) {
+		t.Error(err)
+	}
+	left("after an interrupted run")
+	cancel()
+	bad := filepath.Join(dir, "missing")
+	t.Setenv("TMPDIR", bad)
+	t.Setenv("TMP", bad)
+	_, err = m.Sensitivities(t.Context(), o)
+	var disk *solvers.DiskError
+	if !errors.As(err, &disk) || !strings.Contains(err.Error(), tempVariable()) || !strings.Contains(err.Error(), bad) {
+		t.Error(err)
+	}
+}
+
+// TestKeptElsewhere looks at what reads a run besides gradients: adjoint states, checks and the sum over experiments.
+func TestKeptElsewhere(t *testing.T) {
+	m, err := ParseFile("examples/pk/pk.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want *Costates
+	for _, way := range []string{"all", "binomial(5)", "states(4)"} {
+		o := Options{Settings: []Setting{{"solver.checkpoint", way}}}
+		c, err := m.Costates(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want == nil {
+			want = c
+		}
+		for i := range c.Of {
+			for k := range c.Of[i] {
+				for j, v := range c.Of[i][k].Values {
+					if v != want.Of[i][k].Values[j] {
+						t.Fatalf("%s: adjoint state %v, want %v", way, v, want.Of[i][k].Values[j])
+					}
+				}
+			}
+		}
+		s, err := m.Sensitivities(t.Context(), o)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v, err := m.Verify(t.Context(), o, VerifyOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, o := range v.Objectives {
+			if o.Outcome != "ok" && o.Outcome != "no value" {
+				t.Errorf("%s: %+v", way, o)
+			}
+		}
+		_ = s
+	}
+	if m, err = Parse("m.ode", `model M
+time t from 0 to 2
+param k = 1
+state x = 1
+x' = -k*x
+data D { time = [1, 2]  y = [0.4, 0.1] }
+observe y = x ~ normal(0.1) from D.y
+experiment a { use D }
+experiment b { k = 2*k  use D }
+objective J = nll() + final(x)
+`, ParseOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	all, err := m.Sensitivities(t.Context(), Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, way := range keptWays {
+		s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"solver.checkpoint", way}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameBits(t, "experiments, "+way, s, all)
+	}
+}
+
+// TestKeptSecond holds that second derivatives and largest values have the same bits.
+func TestKeptSecond(t *testing.T) {
+	m, err := Parse("m.ode", strings.Replace(hundred, "event", "objective top = max_over(x*v)\nevent", 1), ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mode := range []string{"adjoint", "tangent"} {
+		var want *Sensitivities
+		for _, way := range append([]string{"all"}, keptWays...) {
+			s, err := m.Sensitivities(t.Context(), Options{Threads: 2, Settings: []Setting{
+				{"solver.checkpoint", way}, {"sens.mode", mode}, {"sens.of", "top"}, {"solver.rtol", "1e-5"},
+			}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if want == nil {
+				want = s
+			}
+			sameBits(t, mode+" of max_over, "+way, s, want)
+		}
+	}
+	var want []float64
+	for _, way := range append([]string{"all"}, keptWays...) {
+		s, err := m.Sensitivities(t.Context(), Options{Threads: 2, Settings: []Setting{
+			{"solver.checkpoint", way}, {"sens.order", "2"}, {"sens.of", "[J, K]"}, {"solver.rtol", "1e-4"},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(s.Hessian) == 0 {
+			t.Fatal("no second derivatives")
+		}
+		if want == nil {
+			want = append(want, s.Hessian...)
+		}
+		for i, x := range s.Hessian {
+			if math.Float64bits(x) != math.Float64bits(want[i]) {
+				t.Fatalf("%s: second derivative %d is %v, want %v", way, i, x, want[i])
+			}
+		}
+	}
+}
+
+// TestCheckpointSettings reads what solver.checkpoint may be, and what it may not.
+func TestCheckpointSettings(t *testing.T) {
+	m, err := Parse("m.ode", hundred, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		text string
+		want string // "" for an error
+	}{
+		{"all", "all"},
+		{"states", "states"},
+		{"states(1)", "states"},
+		{"states(10)", "states(10)"},
+		{"binomial", "binomial"},
+		{"binomial(20)", "binomial(20)"},
+		{"revolve(20)", "binomial(20)"},
+		{"revolve(ram = 20)", "binomial(20)"},
+		{"revolve(ram = 20, disk = 3)", "revolve(ram = 20, disk = 3)"},
+		{"revolve(20, disk = 3)", "revolve(ram = 20, disk = 3)"},
+		{"revolve(disk = 3)", "revolve(disk = 3)"},
+		{"some", ""},
+		{"3", ""},
+		{`"all"`, ""},
+		{"[all]", ""},
+		{"all(3)", ""},
+		{"states()", ""},
+		{"states(0)", ""},
+		{"states(2.5)", ""},
+		{"states(2, 3)", ""},
+		{"states(k = 2)", ""},
+		{"every(2)", ""},
+		{"binomial(-1)", ""},
+		{"binomial(ram = 3)", ""},
+		{"binomial()", ""},
+		{"revolve", ""},
+		{"revolve()", ""},
+		{"revolve(ram = 0)", ""},
+		{"revolve(ram = 2, tape = 3)", ""},
+		{"revolve(2, ram = 3)", ""},
+		{"revolve(ram = 1e12)", ""},
+	} {
+		s, err := m.Solve(t.Context(), Options{Settings: []Setting{{"solver.checkpoint", c.text}}})
+		switch {
+		case err != nil:
+			if c.want != "" || !strings.Contains(err.Error(), "checkpoint") {
+				t.Errorf("%s: %v", c.text, err)
+			}
+		case s.Settings.Checkpoint != c.want:
+			t.Errorf("%s is %s, want %q", c.text, s.Settings.Checkpoint, c.want)
+		}
+	}
+}
+
+// TestKeptWholeSteps holds that who makes steps again uses the program that was compiled for them.
+func TestKeptWholeSteps(t *testing.T) {
+	if simd.Backend() == simd.Generic {
+		t.Skip("steps are not compiled")
+	}
+	after := wholeAfter
+	t.Cleanup(func() { wholeAfter = after })
+	wholeAfter = 3
+	m, err := Parse("m.ode", hundred, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(Options{Threads: 1, Settings: []Setting{{"solver.checkpoint", "binomial(5)"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var its *worker
+	again := r.trajectory.Again
+	r.trajectory.Again = func() (solvers.System, solvers.Method) {
+		s, m := again()
+		its = s.(*worker)
+		return s, m
+	}
+	if _, err := r.Sensitivities(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if its == nil || its.steps.call == nil || its.steps.made != 1 {
+		t.Error("its steps are not those that were compiled")
+	}
+}

@@ -1,0 +1,130 @@
+package sens_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"testing"
+
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
+
+// kept solves the problem into a trajectory that keeps c and makes the rest again.
+func (p *problem) kept(t testing.TB, name string, c solvers.Checkpoint, limit int64) *solvers.Trajectory {
+	t.Helper()
+	tr := &solvers.Trajectory{Keep: c, Limit: limit}
+	tr.Again = func() (solvers.System, solvers.Method) { return p.Hybrid.With(1), p.method(t, name, 0) }
+	m := p.method(t, name, 0)
+	var ctl solvers.Controller
+	if p.opts.Fixed == 0 {
+		ctl, _ = solvers.NewController("", m.Info())
+	}
+	if _, err := solvers.Solve(context.Background(), p.Hybrid.With(1), m, ctl, p.opts, tr); err != nil {
+		t.Fatal(err)
+	}
+	return tr
+}
+
+// identical requires the same bits of two results.
+func identical(t *testing.T, what string, got, want *sens.Result) {
+	t.Helper()
+	same := func(of string, x, y []float64) {
+		t.Helper()
+		if len(x) != len(y) {
+			t.Fatalf("%s: %d %s, want %d", what, len(x), of, len(y))
+		}
+		for i := range x {
+			if math.Float64bits(x[i]) != math.Float64bits(y[i]) {
+				t.Fatalf("%s: number %d of the %s is %v, want %v", what, i, of, x[i], y[i])
+			}
+		}
+	}
+	same("functionals", got.Functionals, want.Functionals)
+	same("values", got.Psi, want.Psi)
+	same("derivatives", got.DP, want.DP)
+	same("derivatives by initial values", got.DY0, want.DY0)
+	if len(got.Events) != len(want.Events) || fmt.Sprint(got.Warnings) != fmt.Sprint(want.Warnings) {
+		t.Fatalf("%s: %d events and warnings %v, want %d and %v", what, len(got.Events), got.Warnings, len(want.Events), want.Warnings)
+	}
+	for i := range got.Events {
+		same("derivatives of an event's time", got.Events[i].DP, want.Events[i].DP)
+	}
+}
+
+// TestKept holds that all sensitivity methods give the same bits however the run is kept: through events of all
+// kinds, modes, discretes, quadratures, moving ends and observations inside steps, in one sweep or several, by one
+// goroutine or several.
+func TestKept(t *testing.T) {
+	p, _ := observed()
+	p.opts.Observe = solvers.ObserveDense
+	for _, name := range []string{"dopri5", "rk4", "vern7"} {
+		if p.opts.Fixed = 0; name == "rk4" {
+			p.opts.Fixed = 0.07
+		}
+		methods := p.methods(t, name)
+		many := p.adjoint(t, name, 1)
+		many.Threads = 3
+		methods = append(methods[:len(methods)-1:len(methods)-1], p.adjoint(t, name, 64), many, &sens.Forward{New: methods[3].(*sens.Tangent).New})
+		opts := sens.Options{Initial: true, EventTimes: true}
+		whole, _ := p.run(t, name)
+		for i, m := range methods {
+			var want sens.Result
+			if err := m.Gradient(t.Context(), whole, opts, &want); err != nil {
+				t.Fatal(err)
+			}
+			for _, c := range []solvers.Checkpoint{
+				{Kind: solvers.CheckpointEvery},
+				{Kind: solvers.CheckpointEvery, Every: 5},
+				{Kind: solvers.CheckpointBinomial, RAM: 4},
+				{Kind: solvers.CheckpointBinomial, RAM: 9},
+			} {
+				if _, costly := m.(*sens.ComplexStep); costly && c.RAM == 4 {
+					continue
+				}
+				var got sens.Result
+				tr := p.kept(t, name, c, 0)
+				if err := m.Gradient(t.Context(), tr, opts, &got); err != nil {
+					t.Fatal(err)
+				}
+				identical(t, fmt.Sprintf("%s, method %d (%s) of a run kept by %s", name, i, m.Name(), c), &got, &want)
+				if tr.Replayed() == 0 {
+					t.Errorf("%s: no step was made again", c)
+				}
+			}
+		}
+	}
+}
+
+// TestKeptCancel ends a gradient while steps are made again.
+func TestKeptCancel(t *testing.T) {
+	p := everything()
+	p.opts.Fixed = 0.01
+	tr := p.kept(t, "rk4", solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 2}, 0)
+	ctx, cancel := context.WithCancel(t.Context())
+	steps := 0
+	tr.Again = func() (solvers.System, solvers.Method) {
+		return p.Hybrid.With(1), counting{p.method(t, "rk4", 0), func() {
+			if steps++; steps == 50 {
+				cancel()
+			}
+		}}
+	}
+	var res sens.Result
+	err := p.adjoint(t, "rk4", 5).Gradient(ctx, tr, sens.Options{}, &res)
+	if !errors.Is(err, context.Canceled) || steps != 50 {
+		t.Errorf("%v after %d steps", err, steps)
+	}
+}
+
+// counting is a method that tells of each step.
+type counting struct {
+	solvers.Method
+	tell func()
+}
+
+func (c counting) Step(f solvers.Field, s *solvers.Step, reuse bool) {
+	c.tell()
+	c.Method.Step(f, s, reuse)
+}

@@ -1,0 +1,160 @@
+package solvers
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// CheckpointKind says which states of a run a Trajectory keeps.
+type CheckpointKind uint8
+
+// The kinds of checkpointing.
+const (
+	// CheckpointAuto keeps every step with its stages as long as Trajectory.Limit allows it. Then it keeps states
+	// only, and where they grow too many every second, fourth … of them.
+	CheckpointAuto  CheckpointKind = iota
+	CheckpointAll                  // every step with its stages
+	CheckpointEvery                // the state before every k-th step
+	// CheckpointBinomial keeps so many states, placed so that as few steps as possible must be made again.
+	CheckpointBinomial
+)
+
+// Checkpoint says what a Trajectory keeps of a run. What it does not keep is
+// made again when it is read, to the same bits.
+type Checkpoint struct {
+	Kind  CheckpointKind
+	Every int // of CheckpointEvery: k; 0 and 1 mean every state
+	// Of CheckpointBinomial: the number of states, that at the start included, in memory and in a file. Both 0: as
+	// many as half of Trajectory.Limit holds in memory.
+	RAM, Disk int
+}
+
+// String returns the policy as a settings block has it.
+func (c Checkpoint) String() string {
+	switch {
+	case c.Kind == CheckpointEvery && c.Every > 1:
+		return fmt.Sprintf("states(%d)", c.Every)
+	case c.Kind == CheckpointEvery:
+		return "states"
+	case c.Kind == CheckpointBinomial && c.Disk > 0 && c.RAM == 0:
+		return fmt.Sprintf("revolve(disk = %d)", c.Disk)
+	case c.Kind == CheckpointBinomial && c.Disk > 0:
+		return fmt.Sprintf("revolve(ram = %d, disk = %d)", c.RAM, c.Disk)
+	case c.Kind == CheckpointBinomial && c.RAM > 0:
+		return fmt.Sprintf("binomial(%d)", c.RAM)
+	case c.Kind == CheckpointBinomial:
+		return "binomial"
+	}
+	return "all"
+}
+
+// Replays returns the least number of steps that must be made again to have the
+// states before all of n steps, one after the other from the last on, with room for s of them, that
+// before the first included: t(n, s) = r n - β(s+1, r-1) with β(s, r) = C(s+r, s) and r the least number
+// with n ≤ β(s, r). Who wants the stages of a step, too, makes it once more.
+//
+// Source: Griewank, Walther, ACM Transactions on Mathematical Software 26 (2000) 19–45 (algorithm 799).
+func Replays(n, s int) int {
+	if n <= 1 {
+		return 0
+	}
+	if s = min(s, n); s <= 1 {
+		return n * (n - 1) / 2
+	}
+	r := repetitions(n, s)
+	return r*n - beta(s+1, r-1)
+}
+
+// split returns after how many of n > 1 steps the next state is kept, with room for s > 1. With m such steps there are
+// m + t(m, s) + t(n-m, s-1) to make; t is convex and piecewise linear with slope r where
+// β(s, r-1) ≤ n ≤ β(s, r), so this is least from max(β(s, r-2), n - β(s-1, r)) to what is returned.
+func split(n, s int) int {
+	s = min(s, n)
+	r := repetitions(n, s)
+	return min(beta(s, r-1), n-beta(s-1, r-1))
+}
+
+// repetitions is the least r with n ≤ β(s, r): no step is made more often.
+func repetitions(n, s int) int {
+	r := 0
+	for beta(s, r) < n {
+		r++
+	}
+	return r
+}
+
+// beta returns β(s, r) = C(s+r, s), 0 for negative arguments, and at most math.MaxInt32.
+func beta(s, r int) int {
+	if s < 0 || r < 0 {
+		return 0
+	}
+	k, b := min(s, r), 1
+	for i := 1; i <= k; i++ {
+		if b = b * (s + r - k + i) / i; b > math.MaxInt32 {
+			return math.MaxInt32
+		}
+	}
+	return b
+}
+
+// place decides, before unit u of a run that is being made, which of the states
+// kept so far stay and whether that before u is kept. It returns the level of
+// u's state, or -1.
+//
+// The binomial placement does not know how many steps are to come: at every time
+// the states lie so that no step would be made more often than with the best
+// placement for the steps so far. A state has a level; it is dispensable when a later one has a higher
+// level. While there is room, the new state gets level 0; else a dispensable one gives its place to
+// it; else the last one does, and the new state is one level higher than that was.
+//
+// Source: Wang, Moin, Iaccarino, SIAM Journal on Scientific Computing 31 (2009) 2549–2567; see Stumm, Walther,
+// SIAM Journal on Scientific Computing 32 (2010) 836–854.
+func (s *states) place(u int) (level int) {
+	n := len(s.list)
+	switch {
+	case n < s.room():
+		return 0
+	case n == 0:
+		return -1
+	}
+	most := s.list[n-1].level
+	for i := n - 2; i >= 0; i-- {
+		if s.list[i].level < most {
+			s.drop(i)
+			return 0
+		}
+		most = s.list[i].level
+	}
+	level = s.list[n-1].level + 1
+	s.drop(n - 1)
+	return level
+}
+
+// spread drops states so that at most n are left, of units spread evenly over all.
+func (s *states) spread(n, units int) {
+	if len(s.list) <= n {
+		return
+	}
+	gap := (units + n) / (n + 1)
+	next := gap
+	for i := 0; i < len(s.list); {
+		if k := &s.list[i]; k.unit < next || i >= n {
+			s.drop(i)
+			continue
+		}
+		next = s.list[i].unit + gap
+		i++
+	}
+}
+
+// strided drops the states of units that are no multiples of stride.
+func (s *states) strided(stride int) {
+	s.list = slices.DeleteFunc(s.list, func(k keptState) bool {
+		if k.unit%stride == 0 {
+			return false
+		}
+		s.release(&k)
+		return true
+	})
+}

@@ -1,0 +1,498 @@
+package solvers_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"testing"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/solvertest"
+)
+
+// schedules are the ways to keep a run. Whatever is added here is held to the
+// bits of a run that is kept whole.
+var schedules = []solvers.Checkpoint{
+	{Kind: solvers.CheckpointEvery},
+	{Kind: solvers.CheckpointEvery, Every: 2},
+	{Kind: solvers.CheckpointEvery, Every: 7},
+	{Kind: solvers.CheckpointEvery, Every: 1000},
+	{Kind: solvers.CheckpointBinomial},
+	{Kind: solvers.CheckpointBinomial, RAM: 1},
+	{Kind: solvers.CheckpointBinomial, RAM: 3},
+	{Kind: solvers.CheckpointBinomial, RAM: 10},
+	{Kind: solvers.CheckpointBinomial, RAM: 2, Disk: 4},
+	{Kind: solvers.CheckpointBinomial, Disk: 5},
+}
+
+// file is a Disk in memory, which may have no room or lose what was written.
+type file struct {
+	data   []byte
+	full   int // bytes that fit; 0 for no limit
+	lost   bool
+	closed int
+}
+
+var errFull = errors.New("no space left")
+
+func (f *file) WriteAt(p []byte, off int64) (int, error) {
+	end := int(off) + len(p)
+	if f.full > 0 && end > f.full {
+		return 0, errFull
+	}
+	f.data = append(f.data, make([]byte, max(0, end-len(f.data)))...)
+	return copy(f.data[off:], p), nil
+}
+
+func (f *file) ReadAt(p []byte, off int64) (int, error) {
+	if f.lost {
+		return 0, io.ErrUnexpectedEOF
+	}
+	return copy(p, f.data[off:]), nil
+}
+
+func (f *file) Close() error { f.closed++; return nil }
+
+// again lets tr make steps of h again.
+func again(tr *solvers.Trajectory, h *solvertest.Hybrid, name string) *solvers.Trajectory {
+	tab, _ := solvers.Lookup(name)
+	tr.Again = func() (solvers.System, solvers.Method) { return h.With(1), solvers.NewRungeKutta(tab, h.Size(), 0) }
+	tr.Open = func() (solvers.Disk, error) { return &file{}, nil }
+	return tr
+}
+
+// sameRun reads two recordings of a run forwards or backwards and compares all bits.
+func sameRun(t *testing.T, what string, want, got *solvers.Trajectory, back bool) {
+	t.Helper()
+	if want.Steps() != got.Steps() || want.Marks() != got.Marks() {
+		t.Fatalf("%s: %d steps and %d marks, want %d and %d", what, got.Steps(), got.Marks(), want.Steps(), want.Marks())
+	}
+	var a, b solvers.Reader
+	a.Open(context.Background(), want)
+	b.Open(context.Background(), got)
+	if back {
+		b.Back()
+	}
+	equal := func(where string, x, y []float64) {
+		t.Helper()
+		if !slices.EqualFunc(x, y, func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) }) {
+			t.Fatalf("%s: %s is %v, want %v", what, where, y, x)
+		}
+	}
+	step := func(i int) {
+		t.Helper()
+		var x, y solvers.Step
+		ex, _ := a.Load(i, &x)
+		ey, err := b.Load(i, &y)
+		if err != nil {
+			t.Fatalf("%s: %v", what, err)
+		}
+		if ex != ey || x.T != y.T || x.H != y.H || x.T1 != y.T1 {
+			t.Fatalf("%s: step %d is %v %v %v %v, want %v %v %v %v", what, i, ey, y.T, y.H, y.T1, ex, x.T, x.H, x.T1)
+		}
+		at := fmt.Sprintf("of step %d of %d: ", i, want.Steps())
+		equal(at+"y0", x.Y0, y.Y0)
+		equal(at+"y1", x.Y1, y.Y1)
+		equal(at+"dq", x.DQ, y.DQ)
+		equal(at+"k", x.K, y.K)
+	}
+	marks := func(after int, mk []int) {
+		t.Helper()
+		for _, k := range mk {
+			if want.After(k) != after {
+				continue
+			}
+			var x, y solvers.Mark
+			ax, fx, _ := a.LoadMark(k, &x)
+			ay, fy, err := b.LoadMark(k, &y)
+			if err != nil {
+				t.Fatalf("%s: %v", what, err)
+			}
+			if ax != ay || fx != fy || x.Kind != y.Kind || x.T != y.T || x.Firing != y.Firing || x.Inside != y.Inside || x.Theta != y.Theta {
+				t.Fatalf("%s: mark %d is %+v, want %+v", what, k, y, x)
+			}
+			at := fmt.Sprintf("of mark %d after step %d: ", k, after)
+			equal(at+"ym", x.Ym, y.Ym)
+			equal(at+"yp", x.Yp, y.Yp)
+			equal(at+"dm", x.Dm, y.Dm)
+			equal(at+"dp", x.Dp, y.Dp)
+			equal(at+"mm", x.Mm, y.Mm)
+			equal(at+"mp", x.Mp, y.Mp)
+		}
+	}
+	all := make([]int, want.Marks())
+	for k := range all {
+		all[k] = k
+	}
+	if !back {
+		marks(-1, all)
+		for i := range want.Steps() {
+			step(i)
+			marks(i, all)
+		}
+		return
+	}
+	slices.Reverse(all)
+	for i := want.Steps() - 1; i >= 0; i-- {
+		marks(i, all)
+		step(i)
+	}
+	marks(-1, all)
+}
+
+// sameKept holds that a run by s is the same however it is kept: read forwards, backwards more than once, and by a
+// Reader that is alone and makes room of what it has passed.
+func sameKept(t *testing.T, s *solvers.Solver, h *solvertest.Hybrid, name string) {
+	t.Helper()
+	whole := &solvers.Trajectory{}
+	_, failed := s.Solve(context.Background(), whole)
+	keep := func(what string, tr *solvers.Trajectory) {
+		t.Helper()
+		if _, err := s.Solve(context.Background(), again(tr, h, name)); (err == nil) != (failed == nil) {
+			t.Fatalf("%s: %v, kept whole %v", what, err, failed)
+		}
+		sameRun(t, what+" forwards", whole, tr, false)
+		sameRun(t, what+" backwards", whole, tr, true)
+		sameRun(t, what+" backwards again", whole, tr, true)
+		if _, err := s.Solve(context.Background(), tr); (err == nil) != (failed == nil) {
+			t.Fatal(err)
+		}
+		tr.Share(1, 1)
+		sameRun(t, what+" backwards once", whole, tr, true)
+		sameRun(t, what+" backwards after that", whole, tr, true)
+		if units := tr.Replayed(); whole.Steps() > 0 && units == 0 && !tr.Thinned() {
+			t.Errorf("%s: no step was made again", what)
+		}
+	}
+	for _, c := range schedules {
+		keep(name+" "+c.String(), &solvers.Trajectory{Keep: c})
+	}
+}
+
+// crowd is a run of about n fixed steps with a body that kicks, a mode, observations inside steps, at ends
+// and at the time of the kick, and a quadrature.
+func crowd() *solvertest.Hybrid {
+	h := bounce(0.8, 1, 3)
+	h.Times = append(h.Times, site(0.5), site(0.7))
+	return h
+}
+
+func TestKeptRunsAreTheRun(t *testing.T) {
+	for _, tab := range solvers.Methods() {
+		h := crowd()
+		s := solver(h, tab.Name, solvers.Options{Fixed: 0.05})
+		sameKept(t, s, h, tab.Name)
+	}
+}
+
+// TestReplays compares the formula with the least cost by enumeration, and the split with what reaches it.
+func TestReplays(t *testing.T) {
+	const most = 90
+	for s := 1; s < 8; s++ {
+		for n := range most {
+			best := 0
+			if n > 1 {
+				best = n * (n - 1) / 2
+				for m := 1; m < n && s > 1; m++ {
+					best = min(best, m+solvers.Replays(m, s)+solvers.Replays(n-m, s-1))
+				}
+			}
+			if got := solvers.Replays(n, s); got != best {
+				t.Fatalf("t(%d, %d) = %d, want %d", n, s, got, best)
+			}
+			if n > 1 && s > 1 {
+				m := solvers.Split(n, s)
+				if got := m + solvers.Replays(m, s) + solvers.Replays(n-m, s-1); got != best {
+					t.Fatalf("split(%d, %d) = %d costs %d, the best %d", n, s, m, got, best)
+				}
+			}
+		}
+	}
+}
+
+// backwards counts the steps that are made again when a run is read backwards.
+func backwards(t *testing.T, tr *solvers.Trajectory) int {
+	t.Helper()
+	var r solvers.Reader
+	var s solvers.Step
+	r.Open(context.Background(), tr)
+	r.Back()
+	before := tr.Replayed()
+	for i := tr.Steps() - 1; i >= 0; i-- {
+		if _, err := r.Load(i, &s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return tr.Replayed() - before
+}
+
+// TestReplayCounts holds that a run whose length is known is read backwards at the least cost, and one that was
+// recorded without knowing it at hardly more.
+func TestReplayCounts(t *testing.T) {
+	worst := 0.0
+	for _, n := range []int{1, 2, 3, 10, 33, 100, 333, 1000} {
+		for _, slots := range []int{1, 2, 3, 5, 10, 20, 50} {
+			h := sys()
+			s := solver(h, "rk4", solvers.Options{Fixed: 2 / float64(n)})
+			tr := again(&solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: slots}}, h, "rk4")
+			if _, err := s.Solve(context.Background(), tr); err != nil {
+				t.Fatal(err)
+			}
+			if tr.Steps() != n {
+				t.Fatalf("%d steps, want %d", tr.Steps(), n)
+			}
+			tr.Share(1, 1)
+			online := backwards(t, tr)
+			if _, err := s.Solve(context.Background(), tr); err != nil {
+				t.Fatal(err)
+			}
+			tr.Forget()
+			tr.Share(1, 1)
+			offline, want := backwards(t, tr), n+solvers.Replays(n, slots)
+			if offline != want {
+				t.Errorf("%d steps, %d states: %d steps made again, want %d", n, slots, offline, want)
+			}
+			// Had the number of steps been known, the run itself would have made n - 1 of them.
+			least := want - (n - 1)
+			if online < least || online > want {
+				t.Errorf("%d steps, %d states, placed while the run was made: %d steps made again, want from %d to %d", n, slots, online, least, want)
+			}
+			if n >= 100 {
+				worst = max(worst, float64(online)/float64(least))
+			}
+		}
+	}
+	t.Logf("at most %.3f times as many steps are made again as if their number had been known", worst)
+	if worst > 1.15 {
+		t.Errorf("%v times the least number of steps are made again", worst)
+	}
+}
+
+// wide is a run of n states with many steps, a kick and observations inside steps.
+func wide(n int) *solvertest.Hybrid {
+	h := &solvertest.Hybrid{
+		N: n, Q: 1,
+		Params: []float64{3},
+		Init: func(_ C, _ *env, y, _ []C) {
+			for i := range y {
+				y[i] = complex(1/float64(1+i), 0)
+			}
+		},
+		Field: func(t C, y []C, e *env, k []C) {
+			for i := range y {
+				k[i] = e.P[0]*(y[(i+1)%n]-y[i]) - t*y[i]*y[i]
+			}
+			k[n] = y[0] * y[0]
+		},
+		Times: []solvertest.Instant{instant(solvers.InstantStart, 0), instant(solvers.InstantEnd, 2), fire(0, 1.1), site(0.3), site(1.7)},
+	}
+	event(h, "kick", nil, func(_ int, _ C, ym []C, _ *env, yp, _ []C) {
+		for i, y := range ym {
+			yp[i] = 1 + 2*y
+		}
+	})
+	return h
+}
+
+// bounded is a Sink that records and holds that the record stays within its limit.
+type bounded struct {
+	*solvers.Trajectory
+	t    *testing.T
+	most int64
+}
+
+func (b *bounded) Step(s *solvers.Step, e solvers.End) error {
+	err := b.Trajectory.Step(s, e)
+	if b.most = max(b.most, b.Bytes()); err == nil && b.Bytes() > b.Limit {
+		b.t.Errorf("step %d: %d bytes, limit %d", b.Steps(), b.Bytes(), b.Limit)
+	}
+	return err
+}
+
+// TestThinned holds that a run that does not fit is kept to a part, within its limit, until nothing fits; that it is
+// the same run; and that it takes no more to read it backwards.
+func TestThinned(t *testing.T) {
+	h := wide(40)
+	s := solver(h, "dopri5", solvers.Options{Fixed: 0.002, Observe: solvers.ObserveDense})
+	whole := &solvers.Trajectory{}
+	if _, err := s.Solve(context.Background(), whole); err != nil {
+		t.Fatal(err)
+	}
+	strides := map[string]bool{}
+	for limit := whole.Bytes() + 1<<17; ; limit = limit * 3 / 5 {
+		tr := again(&solvers.Trajectory{Limit: limit}, h, "dopri5")
+		sink := &bounded{Trajectory: tr, t: t}
+		_, err := s.Solve(context.Background(), sink)
+		var full *solvers.MemoryError
+		if errors.As(err, &full) {
+			if len(strides) < 4 || full.Bytes <= limit || full.Keep.Kind != solvers.CheckpointEvery {
+				t.Errorf("limit %d: %v, after %v", limit, err, strides)
+			}
+			break
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		strides[tr.Kept().String()] = true
+		if tr.Thinned() != (tr.Kept().Kind == solvers.CheckpointEvery) {
+			t.Errorf("limit %d: thinned %v, kept %s", limit, tr.Thinned(), tr.Kept())
+		}
+		tr.Share(1, 1)
+		sameRun(t, fmt.Sprintf("limit %d, kept %s", limit, tr.Kept()), whole, tr, true)
+		read := tr.Replayed()
+		t.Logf("limit %7d: %s, at most %d bytes, %d with those who read; %d of %d steps made again",
+			limit, tr.Kept(), sink.most, tr.Bytes(), read, whole.Steps())
+		if own := int64(8 * 4 * 40 * 9); tr.Bytes() > limit+own+1<<16 {
+			t.Errorf("limit %d: %d bytes to read it backwards", limit, tr.Bytes())
+		}
+		// The next run begins where this one ended, and allocates no more.
+		before := tr.Kept()
+		if _, err := s.Solve(context.Background(), sink); err != nil || tr.Thinned() != (before.Kind == solvers.CheckpointEvery) {
+			t.Errorf("the second run: %v, thinned %v", err, tr.Thinned())
+		}
+		sameRun(t, "a second run", whole, tr, false)
+	}
+}
+
+// TestKeptBytes holds what each policy keeps: the memory of that many states, whatever the number of steps.
+func TestKeptBytes(t *testing.T) {
+	const n = 4000
+	h := wide(n)
+	h.Times = h.Times[:2]
+	rk4, _ := solvers.Lookup("rk4")
+	whole := solvers.NewRungeKutta(rk4, h.Size(), 0).Info()
+	for _, steps := range []int{40, 80} {
+		s := solver(h, "rk4", solvers.Options{Fixed: 2 / float64(steps)})
+		for _, c := range []struct {
+			keep   solvers.Checkpoint
+			states int
+		}{
+			{solvers.Checkpoint{Kind: solvers.CheckpointAll}, steps * (1 + whole.Stages)},
+			{solvers.Checkpoint{Kind: solvers.CheckpointEvery}, steps - 1},
+			{solvers.Checkpoint{Kind: solvers.CheckpointEvery, Every: 8}, steps/8 - 1},
+			{solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 7}, 6},
+			{solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 3, Disk: 9}, 2},
+		} {
+			tr := again(&solvers.Trajectory{Keep: c.keep}, h, "rk4")
+			var f *file
+			tr.Open = func() (solvers.Disk, error) { f = &file{}; return f, nil }
+			if _, err := s.Solve(context.Background(), tr); err != nil {
+				t.Fatal(err)
+			}
+			const other = 1 << 16
+			want := int64(c.states * n * 8)
+			if got := tr.Bytes(); got < want || got > want+want/100+other {
+				t.Errorf("%s: %d bytes for %d steps, want %d", c.keep, got, steps, want)
+			}
+			if c.keep.Disk > 0 {
+				if f == nil || len(f.data) != c.keep.Disk*n*8 {
+					t.Errorf("%s: %d states in the file", c.keep, len(f.data)/n/8)
+				}
+				if tr.Close(); f.closed == 0 {
+					t.Error("the file stays open")
+				}
+			}
+		}
+	}
+}
+
+// TestDiskFails has files that cannot be made, are full, or lose what they had.
+func TestDiskFails(t *testing.T) {
+	h := wide(10)
+	s := solver(h, "rk4", solvers.Options{Fixed: 0.02})
+	for _, c := range []struct {
+		open func() (solvers.Disk, error)
+		op   string
+		err  error
+	}{
+		{func() (solvers.Disk, error) { return nil, errFull }, "open", errFull},
+		{func() (solvers.Disk, error) { return &file{full: 300}, nil }, "write", errFull},
+		{func() (solvers.Disk, error) { return &file{lost: true}, nil }, "read", io.ErrUnexpectedEOF},
+		{nil, "open", nil},
+	} {
+		tr := again(&solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 2, Disk: 10}}, h, "rk4")
+		tr.Open = c.open
+		_, err := s.Solve(context.Background(), tr)
+		if err == nil {
+			tr.Share(1, 1)
+			var r solvers.Reader
+			var st solvers.Step
+			r.Open(context.Background(), tr)
+			r.Back()
+			for i := tr.Steps() - 1; i >= 0 && err == nil; i-- {
+				_, err = r.Load(i, &st)
+			}
+		}
+		var failed *solvers.DiskError
+		if !errors.As(err, &failed) || failed.Op != c.op || c.err != nil && !errors.Is(err, c.err) {
+			t.Errorf("%s: %v", c.op, err)
+		}
+	}
+}
+
+// TestKeptAllocates requires that recording and reading a run again allocates nothing, however it is kept.
+func TestKeptAllocates(t *testing.T) {
+	h := crowd()
+	h.Times = h.Times[:len(h.Times)-2] // the closures allocate
+	s := solver(h, "rk4", solvers.Options{Fixed: 0.02})
+	for _, c := range schedules {
+		if c.Disk > 0 { // a run makes a file
+			continue
+		}
+		tr := again(&solvers.Trajectory{Keep: c}, h, "rk4")
+		var r solvers.Reader
+		var st solvers.Step
+		var m solvers.Mark
+		run := func() {
+			if _, err := s.Solve(context.Background(), tr); err != nil {
+				t.Fatal(err)
+			}
+			tr.Share(1, 1)
+			r.Open(context.Background(), tr)
+			r.Back()
+			mk := tr.Marks() - 1
+			for i := tr.Steps() - 1; i >= 0; i-- {
+				for ; mk >= 0 && tr.After(mk) == i; mk-- {
+					if _, _, err := r.LoadMark(mk, &m); err != nil {
+						t.Fatal(err)
+					}
+				}
+				if _, err := r.Load(i, &st); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		run()
+		run()
+		if n := testing.AllocsPerRun(3, run); n > 0 {
+			t.Errorf("%s: %v allocations", c, n)
+		}
+	}
+}
+
+// TestNobodyMakesItAgain has a trajectory that is not kept whole and cannot be made again.
+func TestNobodyMakesItAgain(t *testing.T) {
+	h := sys()
+	tr := &solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointEvery}}
+	if _, err := solver(h, "rk4", solvers.Options{Fixed: 0.1}).Solve(context.Background(), tr); err != nil {
+		t.Fatal(err)
+	}
+	var r solvers.Reader
+	var st solvers.Step
+	r.Open(context.Background(), tr)
+	if _, err := r.Load(3, &st); err == nil {
+		t.Error("no error")
+	}
+	if _, err := r.Load(3, &st); err == nil {
+		t.Error("no error the second time")
+	}
+	tr.Again = func() (solvers.System, solvers.Method) {
+		return h.With(1), solvers.NewRungeKutta(solvers.Methods()[0], h.Size(), 0)
+	}
+	if _, err := r.Load(3, &st); err == nil {
+		t.Error("another method makes it again")
+	}
+}

@@ -1,0 +1,493 @@
+package solvers
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"sort"
+)
+
+// Reader reads a recorded run in one goroutine, forwards or backwards. What the
+// Trajectory does not keep it makes again from the last state before it, and keeps in memory of its own: a
+// few steps with their stages (the tape) and, on the way back, states between those
+// that are kept, placed by the binomial rule. What it makes again has the bits of the run.
+type Reader struct {
+	ctx  context.Context
+	tr   *Trajectory
+	run  int // of tr
+	size Size
+	info Info
+
+	sys     System // make steps again; nil before the first
+	method  Method
+	maker   *Trajectory // whose they are
+	entered int32       // span
+
+	own     *states // where states may be put: private, or those of the trajectory
+	private states
+	buf     []byte
+
+	backwards bool // states are kept on the way
+
+	// Where it stands: y is the state before unit u, which is step at.
+	y     []float64
+	u, at int
+	valid bool
+	slope []float64 // f there
+	fresh bool      // it is known
+
+	tape     []*Step // units from … to-1
+	from, to int
+	work     *Step // to make what is not wanted
+
+	group   int // the step that begins the group whose states jumps has; -2 none
+	first   int // its first mark
+	jumps   []([]float64)
+	mem     [][]float64 // of jumps but the first
+	dp      []float64
+	still   *Step // the step of length zero that was read last
+	stillAt int
+	dense   Step // the step within which a site was read last
+	denseAt int
+	site    []float64
+	bytes   int64
+}
+
+// Share tells how the run will be read backwards: by so many readers, each of which may go back more than once, walks times in all. Call it
+// before they are opened. Without it there is one that goes back more than once.
+func (tr *Trajectory) Share(readers, walks int) {
+	if tr.whole {
+		return
+	}
+	s := &tr.shared
+	*s = sharing{run: tr.run, consume: readers == 1 && walks <= 1, tape: 1}
+	z := &tr.size
+	state := int64(8 * max(z.N, 1))
+	step := int64(8 * max(2*z.N+z.Q+tr.info.Stages*(z.N+z.Q), 1))
+	if tr.Keep.Kind == CheckpointBinomial {
+		if s.consume || tr.kept.room() == math.MaxInt {
+			return
+		}
+		tr.kept.spread(tr.kept.room()/2, tr.units)
+		s.spare = (tr.kept.ram - tr.kept.inMemory) / readers
+		s.disk = (tr.kept.disk - tr.kept.onDisk) / readers
+		return
+	}
+	s.tape = min(tr.stride, max(tr.units, 1))
+	if tr.Limit > 0 {
+		// Where the tape has no room for all steps from one state to the next, half of it is for states between them.
+		each := max(tr.Limit-tr.Bytes()+tr.working.Load(), 0) / int64(readers)
+		if fit := int(each / step); fit < s.tape {
+			s.tape = max(fit/2, 1)
+			s.spare = int(max(each-int64(s.tape)*step, 0) / state)
+		}
+	}
+	if tr.kept.ram = len(tr.kept.list); s.consume {
+		tr.kept.ram += s.spare
+	}
+}
+
+// Open makes r read tr, whose run is done, forwards. Reading ends with ctx. A Reader keeps its memory from one run to the next.
+func (r *Reader) Open(ctx context.Context, tr *Trajectory) {
+	r.ctx, r.tr, r.backwards = ctx, tr, false
+	if tr.whole {
+		return
+	}
+	if tr.shared.run != tr.run {
+		tr.Share(1, 2)
+	}
+	if r.size != tr.size || r.info.Stages != tr.info.Stages || r.info.DenseStages != tr.info.DenseStages {
+		*r = Reader{ctx: ctx, tr: tr}
+	}
+	r.size, r.info = tr.size, tr.info
+	r.entered, r.valid, r.fresh, r.from, r.to, r.group = -1, false, false, 0, 0, -2
+	r.stillAt, r.denseAt = -1, -1
+	if r.run != tr.run {
+		r.run = tr.run
+		tr.working.Add(r.bytes)
+	}
+	r.private.tr = tr
+	r.private.reset(r.size.N, tr.shared.spare, tr.shared.disk)
+	if r.own = &r.private; tr.shared.consume {
+		r.own = &tr.kept
+	}
+	if r.y == nil {
+		r.y = r.numbers(r.size.N)
+	}
+}
+
+// Back tells that the run is read backwards from here on, from any step.
+func (r *Reader) Back() { r.backwards = true }
+
+// numbers returns memory that is counted.
+func (r *Reader) numbers(n int) []float64 {
+	r.count(int64(8 * n))
+	return make([]float64, n)
+}
+
+func (r *Reader) count(bytes int64) {
+	r.bytes += bytes
+	r.tr.working.Add(bytes)
+}
+
+// step returns a step with room for its stages, and for those of the dense output.
+func (r *Reader) step(dense int) *Step {
+	n, q := r.size.N, r.size.Q
+	return &Step{Y0: r.numbers(n), Y1: r.numbers(n), DQ: r.numbers(q), K: r.numbers((r.info.Stages + dense) * (n + q))}
+}
+
+// Load makes s step i of the run, by reference, until something else is read: K has the rows of the
+// stages only, so s cannot be interpolated.
+func (r *Reader) Load(i int, s *Step) (End, error) {
+	tr := r.tr
+	if tr.whole {
+		return tr.load(i, s), nil
+	}
+	rec := &tr.steps[i]
+	if rec.h == 0 {
+		if err := r.stand(i); err != nil {
+			return End{}, err
+		}
+		*s = *r.still
+		return rec.end, nil
+	}
+	if err := r.need(int(rec.unit)); err != nil {
+		return End{}, err
+	}
+	*s = *r.tape[int(rec.unit)-r.from]
+	return rec.end, nil
+}
+
+// LoadDense makes s step i of the run like Load, but copies the stages to a K of its own, with room for
+// those of the dense output: s can be interpolated. s.K is reused if it is large enough; it must not come from Load.
+func (r *Reader) LoadDense(i int, s *Step) (End, error) {
+	own := s.K
+	e, err := r.Load(i, s)
+	if err != nil {
+		return e, err
+	}
+	z, info := &r.tr.size, &r.tr.info
+	if n := (info.Stages + info.DenseStages) * (z.N + z.Q); cap(own) < n {
+		own = make([]float64, n)
+	} else {
+		own = own[:n]
+	}
+	copy(own, s.K)
+	s.K = own
+	return e, nil
+}
+
+// LoadMark makes m mark i of the run, by reference, until something else is read. after is the step
+// at whose end it is, -1 before the first step. For a site that joined a group
+// of events, first is the mark of the first of them, whose left limits are its
+// own; otherwise -1.
+func (r *Reader) LoadMark(i int, m *Mark) (after, first int, err error) {
+	tr := r.tr
+	if tr.whole {
+		after, first = tr.loadMark(i, m)
+		return after, first, nil
+	}
+	after, first = tr.Glance(i, m)
+	if m.Inside {
+		m.Yp, err = r.within(after, m.Theta)
+		m.Ym = m.Yp
+		return after, first, err
+	}
+	if err := r.gather(tr.leader(after)); err != nil {
+		return after, first, err
+	}
+	left := i
+	if first >= 0 {
+		left = first
+	}
+	m.Ym, m.Yp = r.jumps[r.fires(left)], r.jumps[r.fires(i+1)]
+	if m.Kind == MarkStart {
+		m.Ym = m.Yp
+	}
+	return after, first, nil
+}
+
+// leader returns the step of positive length that begins the group of step i, or -1.
+func (tr *Trajectory) leader(i int) int {
+	for i >= 0 && tr.steps[i].h == 0 {
+		i--
+	}
+	return i
+}
+
+// follower returns the first step of positive length behind step i, or the number of steps.
+func (tr *Trajectory) follower(i int) int {
+	for i++; i < len(tr.steps) && tr.steps[i].h == 0; i++ {
+	}
+	return i
+}
+
+// happens returns the first mark that is at the end of step i or later.
+func (tr *Trajectory) happens(i int) int {
+	return sort.Search(len(tr.marks), func(k int) bool { return int(tr.marks[k].after) >= i })
+}
+
+// need has unit u on the tape.
+func (r *Reader) need(u int) error {
+	if r.from <= u && u < r.to {
+		return nil
+	}
+	if err := r.ready(); err != nil {
+		return err
+	}
+	if !r.valid || u != r.u { // else it is the next one of a walk forwards
+		if err := r.approach(u); err != nil {
+			return err
+		}
+	}
+	r.from, r.to, r.group, r.denseAt = r.u, r.u, -2, -1
+	for r.to <= u {
+		if r.to-r.from == len(r.tape) {
+			r.tape = append(r.tape, r.step(0))
+		}
+		st := r.tape[r.to-r.from]
+		copy(st.Y0, r.y)
+		if err := r.make(st); err != nil {
+			r.to = r.from
+			return err
+		}
+		copy(r.y, st.Y1)
+		r.to++
+		r.pass()
+	}
+	return nil
+}
+
+// approach goes to a unit from which the tape reaches u, and keeps states on the way.
+func (r *Reader) approach(u int) error {
+	if err := r.back(u); err != nil {
+		return err
+	}
+	tape := 1
+	if r.backwards {
+		tape = r.tr.shared.tape
+	}
+	for left := u - r.u + 1; left > tape; left = u - r.u + 1 {
+		room := 0
+		if r.backwards {
+			room = r.own.left(u)
+		}
+		m := left - tape
+		if room > 0 {
+			m = tape * split((left+tape-1)/tape, min(room, left)+1)
+		}
+		for range m {
+			if r.work == nil {
+				r.work = r.step(0)
+			}
+			r.work.Y0, r.y = r.y, r.work.Y0
+			if err := r.make(r.work); err != nil {
+				r.valid = false
+				return err
+			}
+			r.work.Y1, r.y = r.y, r.work.Y1
+			r.pass()
+		}
+		if room > 0 {
+			for n := len(r.own.list); n >= r.own.room(); n-- {
+				r.own.drop(n - 1) // the way back has passed it
+			}
+			if err := r.own.put(r.u, 0, r.y); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// back goes to the last state up to unit u that is at hand.
+func (r *Reader) back(u int) error {
+	from := &r.tr.kept
+	i := from.find(u)
+	if k := r.private.find(u); k >= 0 && (i < 0 || r.private.list[k].unit > from.list[i].unit) {
+		from, i = &r.private, k
+	}
+	at := 0
+	if i >= 0 {
+		at = from.list[i].unit
+	}
+	if r.valid && at <= r.u && r.u <= u {
+		return nil
+	}
+	r.fresh = false
+	if i >= 0 {
+		if err := from.load(i, r.y, &r.buf); err != nil {
+			r.valid = false
+			return err
+		}
+		r.u, r.at, r.valid = at, r.tr.stepOf(at), true
+		return nil
+	}
+	copy(r.y, r.tr.y0)
+	r.u, r.at, r.valid = -1, -1, true
+	r.pass()
+	return nil
+}
+
+// stepOf returns the step that is unit u.
+func (tr *Trajectory) stepOf(u int) int {
+	return tr.leader(sort.Search(len(tr.steps), func(i int) bool { return int(tr.steps[i].unit) > u }) - 1)
+}
+
+// ready has a system and a method.
+func (r *Reader) ready() error {
+	tr := r.tr
+	if r.maker == tr {
+		return nil
+	}
+	if tr.Again == nil {
+		return errors.New("the run is not kept whole, and nobody can make its steps again")
+	}
+	r.sys, r.method = tr.Again()
+	if got, want := r.method.Info().Name, tr.info.Name; got != want {
+		return fmt.Errorf("the run was made by method %s and cannot be made again by %s", want, got)
+	}
+	r.maker = tr
+	return nil
+}
+
+// enter makes the discretes and modes of a span current.
+func (r *Reader) enter(sp int32) {
+	if r.entered != sp {
+		r.entered = sp
+		r.sys.Enter(r.tr.held(sp))
+	}
+}
+
+// make makes unit r.u again; st.Y0 is set.
+func (r *Reader) make(st *Step) error {
+	if err := r.ctx.Err(); err != nil {
+		return err
+	}
+	rec, w := &r.tr.steps[r.at], r.size.N+r.size.Q
+	r.enter(rec.span)
+	st.T, st.H, st.T1, st.Made = rec.t, rec.h, rec.made, rec.made
+	if r.fresh {
+		copy(st.K[:w], r.slope)
+	}
+	r.method.Step(r.sys, st, r.fresh)
+	st.T1 = rec.t1
+	if r.fresh = r.info.FSAL && rec.t1 == rec.made; r.fresh {
+		if len(r.slope) == 0 {
+			r.slope = r.numbers(w)
+		}
+		copy(r.slope, st.K[(r.info.Stages-1)*w:r.info.Stages*w])
+	}
+	r.tr.again.Add(1)
+	return nil
+}
+
+// pass moves y over what happens at the end of unit r.u, on to the next one.
+func (r *Reader) pass() {
+	tr := r.tr
+	next := tr.follower(r.at)
+	r.fresh = r.fresh && next == r.at+1 && next < len(tr.steps) && tr.steps[next].span == tr.steps[r.at].span
+	for k := tr.happens(r.at); k < len(tr.marks) && int(tr.marks[k].after) < next; k++ {
+		if tr.marks[k].kind == MarkFire {
+			if r.site == nil {
+				r.site = r.numbers(r.size.N)
+			}
+			r.affect(k, r.y, r.site)
+			r.y, r.site = r.site, r.y
+		}
+	}
+	r.u, r.at = r.u+1, next
+}
+
+// affect applies the body of mark k to y.
+func (r *Reader) affect(k int, y, to []float64) {
+	m := &r.tr.marks[k]
+	if len(r.dp) < r.size.D {
+		r.dp = r.numbers(r.size.D)
+	}
+	r.enter(m.before)
+	d, _ := r.tr.held(m.before)
+	r.sys.Affect(m.firing, m.t, y, d, to, r.dp)
+}
+
+// gather has the states of the group that step g begins: before all bodies, after the first and so on.
+func (r *Reader) gather(g int) error {
+	if r.group == g {
+		return nil
+	}
+	tr, y := r.tr, r.tr.y0
+	if g >= 0 {
+		if err := r.need(int(tr.steps[g].unit)); err != nil {
+			return err
+		}
+		y = r.tape[int(tr.steps[g].unit)-r.from].Y1
+	} else if err := r.ready(); err != nil {
+		return err
+	}
+	r.group, r.first, r.stillAt = g, tr.happens(g), -1
+	r.jumps = append(r.jumps[:0], y)
+	next := tr.follower(g)
+	for k := r.first; k < len(tr.marks) && int(tr.marks[k].after) < next; k++ {
+		if tr.marks[k].kind != MarkFire {
+			continue
+		}
+		n := len(r.jumps)
+		if n > len(r.mem) {
+			r.mem = append(r.mem, r.numbers(r.size.N))
+		}
+		r.affect(k, r.jumps[n-1], r.mem[n-1])
+		r.jumps = append(r.jumps, r.mem[n-1])
+	}
+	return nil
+}
+
+// fires counts the bodies of the group before mark k.
+func (r *Reader) fires(k int) (n int) {
+	for i := r.first; i < k; i++ {
+		if r.tr.marks[i].kind == MarkFire {
+			n++
+		}
+	}
+	return n
+}
+
+// stand has step i, of length zero.
+func (r *Reader) stand(i int) error {
+	tr := r.tr
+	if err := r.gather(tr.leader(i)); err != nil {
+		return err
+	}
+	if r.stillAt == i {
+		return nil
+	}
+	if r.still == nil {
+		r.still = r.step(0)
+	}
+	st, rec := r.still, &tr.steps[i]
+	copy(st.Y0, r.jumps[r.fires(tr.happens(i))])
+	r.enter(rec.span)
+	st.T, st.H, st.T1, st.Made = rec.t, 0, rec.made, rec.made
+	r.method.Step(r.sys, st, false)
+	st.T1 = rec.t1
+	copy(st.Y1, st.Y0)
+	clear(st.DQ)
+	r.stillAt = i
+	return nil
+}
+
+// within returns the dense output of step i at theta.
+func (r *Reader) within(i int, theta float64) ([]float64, error) {
+	if r.denseAt != i {
+		if _, err := r.LoadDense(i, &r.dense); err != nil {
+			return nil, err
+		}
+		r.denseAt = i
+	}
+	if r.site == nil {
+		r.site = r.numbers(r.size.N)
+	}
+	r.enter(r.tr.steps[i].span)
+	r.method.Interpolate(r.sys, &r.dense, theta, r.site)
+	return r.site, nil
+}

@@ -1,0 +1,219 @@
+package solvers
+
+import (
+	"encoding/binary"
+	"io"
+	"math"
+	"slices"
+)
+
+// Disk is memory outside of memory: a file.
+type Disk interface {
+	io.ReaderAt
+	io.WriterAt
+	io.Closer
+}
+
+// states are copies of the state of a run before some of its units, in memory
+// and, where there are too many, the first of them in a file: on the way back these are needed last.
+type states struct {
+	n         int // numbers of a state
+	ram, disk int // how many there may be
+	list      []keptState
+	mem       arena
+	free      []int // slots of mem
+	inMemory  int
+	tr        *Trajectory // makes the file
+	file      Disk
+	holes     []int // slots of the file
+	onDisk    int
+	used      int // slots of the file that were ever used
+	buf       []byte
+}
+
+// keptState is the state before a unit, in a slot of memory or of the file.
+type keptState struct {
+	unit, level int
+	slot        int
+	away        bool // in the file
+}
+
+// reset forgets all states, and the file; n is the length of one.
+func (s *states) reset(n, ram, disk int) {
+	if s.file != nil {
+		_ = s.file.Close() // what is in it is no longer wanted
+		s.file = nil
+	}
+	if n != s.n {
+		s.n, s.free = n, nil
+	}
+	s.mem.reset(n)
+	s.list, s.free, s.holes = s.list[:0], s.free[:0], s.holes[:0]
+	s.ram, s.disk, s.inMemory, s.onDisk, s.used = ram, disk, 0, 0, 0
+}
+
+// room is how many states there may be.
+func (s *states) room() int {
+	if s.ram > math.MaxInt-s.disk {
+		return math.MaxInt
+	}
+	return s.ram + s.disk
+}
+
+// left is how many more there may be up to unit u, if later ones make room.
+func (s *states) left(u int) int {
+	if s.room() == math.MaxInt {
+		return math.MaxInt
+	}
+	return s.room() - s.find(u) - 1
+}
+
+// find returns the index of the last state at or before unit u, or -1.
+func (s *states) find(u int) int {
+	i, ok := slices.BinarySearchFunc(s.list, u, func(k keptState, u int) int { return k.unit - u })
+	if ok {
+		return i
+	}
+	return i - 1
+}
+
+// put keeps y as the state before unit u. There must be room.
+func (s *states) put(u, level int, y []float64) error {
+	at := s.find(u)
+	if at >= 0 && s.list[at].unit == u {
+		return nil
+	}
+	k := keptState{unit: u, level: level, slot: -1}
+	if s.inMemory >= s.ram {
+		// The first one in memory moves to the file.
+		i := slices.IndexFunc(s.list, func(k keptState) bool { return !k.away })
+		if i < 0 || s.list[i].unit > u {
+			k.away = true
+		} else {
+			old := &s.list[i]
+			to, err := s.write(s.mem.at(old.slot))
+			if err != nil {
+				return err
+			}
+			s.release(old)
+			old.slot, old.away = to, true
+			s.onDisk++
+		}
+	}
+	if k.away {
+		to, err := s.write(y)
+		if err != nil {
+			return err
+		}
+		k.slot = to
+		s.onDisk++
+	} else {
+		if n := len(s.free); n > 0 {
+			k.slot, s.free = s.free[n-1], s.free[:n-1]
+		} else {
+			s.mem.next()
+			k.slot = s.mem.n - 1
+		}
+		copy(s.mem.at(k.slot), y)
+		s.inMemory++
+	}
+	s.list = slices.Insert(s.list, at+1, k)
+	return nil
+}
+
+// load copies state i to y. Goroutines may do so at once, with a buffer for each.
+func (s *states) load(i int, y []float64, buf *[]byte) error {
+	k := &s.list[i]
+	if !k.away {
+		copy(y, s.mem.at(k.slot))
+		return nil
+	}
+	b := need(buf, 8*s.n)
+	if _, err := s.file.ReadAt(b, int64(k.slot)*int64(len(b))); err != nil {
+		return &DiskError{Op: "read", Err: err}
+	}
+	for i := range y {
+		y[i] = math.Float64frombits(binary.LittleEndian.Uint64(b[8*i:]))
+	}
+	return nil
+}
+
+// write writes y to the file and returns its slot there.
+func (s *states) write(y []float64) (slot int, err error) {
+	if s.file == nil {
+		if s.file, err = s.tr.open(); err != nil {
+			s.file = nil
+			return 0, &DiskError{Op: "open", Err: err}
+		}
+	}
+	b := need(&s.buf, 8*s.n)
+	for i, v := range y {
+		binary.LittleEndian.PutUint64(b[8*i:], math.Float64bits(v))
+	}
+	slot = s.used
+	if n := len(s.holes); n > 0 {
+		slot = s.holes[n-1]
+	}
+	if _, err := s.file.WriteAt(b, int64(slot)*int64(len(b))); err != nil {
+		return 0, &DiskError{Op: "write", Err: err}
+	}
+	if slot == s.used {
+		s.used++
+	} else {
+		s.holes = s.holes[:len(s.holes)-1]
+	}
+	return slot, nil
+}
+
+// drop forgets state i.
+func (s *states) drop(i int) {
+	s.release(&s.list[i])
+	s.list = slices.Delete(s.list, i, i+1)
+}
+
+// release gives the slot of k back.
+func (s *states) release(k *keptState) {
+	if k.away {
+		s.holes = append(s.holes, k.slot)
+		s.onDisk--
+		return
+	}
+	s.free = append(s.free, k.slot)
+	s.inMemory--
+}
+
+// compact moves the states in memory to no more memory than they need.
+func (s *states) compact() {
+	old := s.mem
+	s.mem = arena{slot: -1}
+	s.mem.reset(s.n)
+	for i := range s.list {
+		if k := &s.list[i]; !k.away {
+			copy(s.mem.next(), old.at(k.slot))
+			k.slot = s.mem.n - 1
+		}
+	}
+	s.list, s.free = slices.Clip(s.list), nil
+}
+
+// bytes is the memory that the states take.
+func (s *states) bytes() int64 {
+	const each = 32 // of the list
+	return s.mem.bytes() + int64(cap(s.buf)) + int64(cap(s.list))*each
+}
+
+// grows returns how many bytes the next state would allocate.
+func (s *states) grows() int64 {
+	if len(s.free) > 0 || s.inMemory >= s.ram {
+		return 0
+	}
+	return s.mem.grows()
+}
+
+// need returns b with n bytes, newly made if it is shorter.
+func need(b *[]byte, n int) []byte {
+	if cap(*b) < n {
+		*b = make([]byte, n)
+	}
+	return (*b)[:n]
+}
