@@ -89,7 +89,7 @@ func (w *wire) end(want error) {
 const small = "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\n"
 
 func opened(text string) object {
-	return object{"textDocument": object{"uri": "file:///work/m.ode", "languageId": "odes", "version": 1, "text": text}}
+	return object{"textDocument": object{"uri": "file:///home/m.ode", "languageId": "odes", "version": 1, "text": text}}
 }
 
 // TestServe: a session in order, over the wire.
@@ -173,7 +173,7 @@ func TestSuperseded(t *testing.T) {
 	const changes = 50
 	for i := range changes {
 		w.send(nil, "textDocument/didChange", object{
-			"textDocument": object{"uri": "file:///work/m.ode", "version": i + 2}, "contentChanges": []object{{"text": fmt.Sprintf("%sparam q%d = 1\n", small, i)}},
+			"textDocument": object{"uri": "file:///home/m.ode", "version": i + 2}, "contentChanges": []object{{"text": fmt.Sprintf("%sparam q%d = 1\n", small, i)}},
 		})
 	}
 	n := 0
@@ -211,7 +211,7 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("%v, due: %q", list, e.s.Due())
 	}
 	list := e.s.Handle(ctx, Message{Version: "2.0", ID: encode(1), Method: "textDocument/hover", Params: encode(object{
-		"textDocument": object{"uri": "file:///work/m.ode"}, "position": position{3, 6},
+		"textDocument": object{"uri": "file:///home/m.ode"}, "position": position{3, 6},
 	})})
 	if len(list) != 1 || list[0].Error == nil || list[0].Error.Code != codeCancelled {
 		t.Errorf("%+v", list)
@@ -220,8 +220,8 @@ func TestCancelled(t *testing.T) {
 		t.Errorf("%v", list)
 	}
 	// A check that a request asked for does not stand for the diagnostics that are to be sent.
-	e.send(nil, "textDocument/didSave", object{"textDocument": object{"uri": "file:///work/m.ode"}})
-	e.request("textDocument/hover", object{"textDocument": object{"uri": "file:///work/m.ode"}, "position": position{3, 6}})
+	e.send(nil, "textDocument/didSave", object{"textDocument": object{"uri": "file:///home/m.ode"}})
+	e.request("textDocument/hover", object{"textDocument": object{"uri": "file:///home/m.ode"}, "position": position{3, 6}})
 	if list := e.s.Check(t.Context()); len(list) != 1 || e.s.Due() != "" {
 		t.Errorf("%v", list)
 	}
@@ -235,12 +235,12 @@ func TestCancelled(t *testing.T) {
 	if _, ok := box.take(); ok {
 		t.Error("the cancellation waits to be read")
 	}
-	work, end := box.begin(t.Context(), "", "file:///work/m.ode")
-	box.put(Message{Method: "textDocument/didChange", Params: encode(object{"textDocument": object{"uri": "file:///work/other.ode"}})}, nil)
+	work, end := box.begin(t.Context(), "", "file:///home/m.ode")
+	box.put(Message{Method: "textDocument/didChange", Params: encode(object{"textDocument": object{"uri": "file:///home/other.ode"}})}, nil)
 	if work.Err() != nil {
 		t.Error("another document ended the check")
 	}
-	box.put(Message{Method: "textDocument/didChange", Params: encode(object{"textDocument": object{"uri": "file:///work/m.ode"}})}, nil)
+	box.put(Message{Method: "textDocument/didChange", Params: encode(object{"textDocument": object{"uri": "file:///home/m.ode"}})}, nil)
 	if work.Err() == nil {
 		t.Error("a newer text did not end the check")
 	}

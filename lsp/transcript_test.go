@@ -22,7 +22,7 @@ import (
 var update = flag.Bool("update", false, "rewrite the golden files")
 
 // TestTranscripts plays an editor. The comment of an archive in testdata is what
-// the editor does, a command a line; its files are the disk, in /work; what the
+// the editor does, a command a line; its files are the disk, in /home; what the
 // server answers is the file `answers`.
 //
 //	start [utf-8]                 initialize, with the encoding of positions
@@ -76,7 +76,7 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-const folder = "/work"
+const folder = "/home"
 
 // editor is a client for tests.
 type editor struct {
