@@ -271,6 +271,41 @@ func TestReplayCounts(t *testing.T) {
 	}
 }
 
+// TestReplayWalks holds that a Reader has as much room for states on every way back as on the first.
+func TestReplayWalks(t *testing.T) {
+	for _, c := range []solvers.Checkpoint{
+		{Kind: solvers.CheckpointBinomial, RAM: 20},
+		{Kind: solvers.CheckpointBinomial, RAM: 3, Disk: 30},
+		{Kind: solvers.CheckpointEvery, Every: 10},
+	} {
+		h := sys()
+		tr := again(&solvers.Trajectory{Keep: c}, h, "rk4")
+		tr.Open = func() (solvers.Disk, error) { return &file{}, nil }
+		if _, err := solver(h, "rk4", solvers.Options{Fixed: 2. / 1000}).Solve(context.Background(), tr); err != nil {
+			t.Fatal(err)
+		}
+		tr.Share(1, 3)
+		var r solvers.Reader
+		var s solvers.Step
+		r.Open(context.Background(), tr)
+		first := 0
+		for walk := range 3 {
+			r.Back()
+			before := tr.Replayed()
+			for i := tr.Steps() - 1; i >= 0; i-- {
+				if _, err := r.Load(i, &s); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if n := tr.Replayed() - before; walk == 0 {
+				first = n
+			} else if n > first {
+				t.Errorf("%s: %d steps made again on way %d, %d on the first", c, n, walk+1, first)
+			}
+		}
+	}
+}
+
 // wide is a run of n states with many steps, a kick and observations inside steps.
 func wide(n int) *solvertest.Hybrid {
 	h := &solvertest.Hybrid{

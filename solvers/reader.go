@@ -117,8 +117,12 @@ func (r *Reader) Open(ctx context.Context, tr *Trajectory) {
 	}
 }
 
-// Back tells that the run is read backwards from here on, from any step.
-func (r *Reader) Back() { r.backwards = true }
+// Back tells that the run is read backwards from here on, from any step. What is left of a
+// way back before would take the room of states that this one needs.
+func (r *Reader) Back() {
+	r.backwards = true
+	r.private.clear()
+}
 
 // numbers returns memory that is counted.
 func (r *Reader) numbers(n int) []float64 {

@@ -171,6 +171,14 @@ func (s *states) drop(i int) {
 	s.list = slices.Delete(s.list, i, i+1)
 }
 
+// clear drops all states; their memory stays.
+func (s *states) clear() {
+	for i := range s.list {
+		s.release(&s.list[i])
+	}
+	s.list = s.list[:0]
+}
+
 // release gives the slot of k back.
 func (s *states) release(k *keptState) {
 	if k.away {
