@@ -79,8 +79,8 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 		return nil, err
 	}
 	if full {
-		l.Errorf(CodeMemory, source.Span{}, "the adjoint states of %d objectives by %d numbers of the state over %d steps need more memory than %.3g GB; choose fewer objectives, or raise solver.memory",
-			rows, n, s.Stats.Steps, float64(limit)/1e9)
+		l.Errorf(CodeMemory, source.Span{}, "the adjoint states of %d objectives by %d numbers of the state over %d steps need more than memory = %s; choose fewer objectives, or raise solver.memory",
+			rows, n, s.Stats.Steps, size(float64(limit)))
 		return nil, l.Err()
 	}
 	parts, err := r.partCostates(ctx)

@@ -111,12 +111,17 @@ func (m *Model) failed(err error, w *worker, method solvers.Method) error {
 		keep, less := "", "loosen rtol, or shorten the time span"
 		switch {
 		case memory.Keep.Kind == solvers.CheckpointAuto:
+		case memory.Thinned:
+			keep = ", with every state kept and nothing else,"
+			if k := memory.Keep.Every; k > 1 {
+				keep = fmt.Sprintf(", with one state in %d kept and nothing else,", k)
+			}
 		case memory.Keep.Kind == solvers.CheckpointBinomial:
 			keep, less = fmt.Sprintf(" with checkpoint = %s", memory.Keep), "keep fewer states there, or some on disk: revolve(ram = 20, disk = 200)"
 		default:
 			keep, less = fmt.Sprintf(" with checkpoint = %s", memory.Keep), "leave checkpoint out, so that less is kept where it must be"
 		}
-		list.Errorf(CodeMemory, span, "the trajectory needs more than memory = %s%s at %s; raise solver.memory, or %s", size(memory.Limit), keep, m.at(&memory.Place), less)
+		list.Errorf(CodeMemory, span, "the trajectory needs more than memory = %s%s at %s; raise solver.memory, or %s", size(float64(memory.Limit)), keep, m.at(&memory.Place), less)
 	case errors.As(err, &disk):
 		list.Errorf(CodeMemory, span, "%s; files for it are made in %s: set %s to a directory with room, or keep fewer states on disk (solver.checkpoint)", disk.Error(), os.TempDir(), tempVariable())
 	case errors.As(err, &cancelled):

@@ -209,7 +209,56 @@ func TestKeptLess(t *testing.T) {
 			t.Errorf("%s: %v", c.settings, err)
 		}
 	}
-	if _, err := get(Setting{"solver.memory", `"30 kB"`}); err == nil || !strings.Contains(err.Error(), "raise solver.memory") {
+	// checkpoint was left out: it is not what to change.
+	if _, err := get(Setting{"solver.memory", `"30 kB"`}); err == nil || !strings.Contains(err.Error(), "kept and nothing else, at t = ") ||
+		!strings.Contains(err.Error(), "raise solver.memory, or loosen rtol") {
+		t.Error(err)
+	}
+}
+
+// TestNotesStay runs a Runner again and again: a note of a run does not take the place of what Prepare found.
+func TestNotesStay(t *testing.T) {
+	m, err := Parse("m.ode", hundred+"param idle = 1\nparam idler = 2\n", ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(Options{Threads: 1, Settings: []Setting{{"solver.memory", `"400 kB"`}, {"solver.rtol", "1e-9"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for run := range 3 {
+		s, err := r.Sensitivities(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		var codes []string
+		for _, d := range s.Warnings {
+			codes = append(codes, string(d.Code))
+		}
+		if got := strings.Join(codes, " "); got != "memory no-influence no-influence" {
+			t.Errorf("run %d: %s", run+1, got)
+		}
+	}
+}
+
+// TestMemorySizes holds what solver.memory may be.
+func TestMemorySizes(t *testing.T) {
+	m, err := Parse("m.ode", hundred, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{`"2 GB"`, "2e9", `"1e9"`, `"1 GiB"`} {
+		if _, err := m.Prepare(Options{Settings: []Setting{{"solver.memory", text}}}); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	for _, text := range []string{"0", "0.5", "-1", "1e30", `"1e400 GB"`, `"0.1 B"`, `"NaN"`, `"abc"`, "abc"} {
+		if _, err := m.Prepare(Options{Settings: []Setting{{"solver.memory", text}}}); err == nil || !strings.Contains(err.Error(), "takes a size") {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+	_, err = m.Prepare(Options{Settings: []Setting{{"solver.memory", `"8 B"`}}})
+	if err == nil || !strings.Contains(err.Error(), "B, more than memory = 8 B;") {
 		t.Error(err)
 	}
 }
@@ -400,6 +449,8 @@ func TestCheckpointSettings(t *testing.T) {
 		{"revolve(ram = 0)", ""},
 		{"revolve(ram = 2, tape = 3)", ""},
 		{"revolve(2, ram = 3)", ""},
+		{"revolve(ram = 2, ram = 3)", ""},
+		{"revolve(disk = 2, disk = 3)", ""},
 		{"revolve(ram = 1e12)", ""},
 	} {
 		s, err := m.Solve(t.Context(), Options{Settings: []Setting{{"solver.checkpoint", c.text}}})

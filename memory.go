@@ -102,7 +102,7 @@ func tempVariable() string {
 }
 
 // checkpoints explains what solver.checkpoint may be.
-const checkpoints = "is all, states, states(k) for one in k, binomial, binomial(n) or revolve(ram = n, disk = m), with whole numbers from 1"
+const checkpoints = "is all, states, states(k) for one in k, binomial, binomial(n) or revolve(ram = n, disk = m), with whole numbers from 1 to 2147483647"
 
 // setCheckpoint reads which states of a run are kept.
 func (s *settings) setCheckpoint(v typecheck.SettingValue) string {
@@ -131,9 +131,9 @@ func (s *settings) setCheckpoint(v typecheck.SettingValue) string {
 			n, good := whole(k.Value)
 			switch ok = ok && good; k.Key {
 			case "ram":
-				c.RAM, ok = n, ok && !counted
+				c.RAM, ok = n, ok && c.RAM == 0
 			case "disk":
-				c.Disk = n
+				c.Disk, ok = n, ok && c.Disk == 0
 			default:
 				ok = false
 			}
@@ -160,12 +160,12 @@ func (r *Runner) thinned() {
 	}
 	r.warnings.Notef(CodeMemory, r.model.checked.Time.Span,
 		"the steps of the run do not fit into memory = %s: %s is kept, and %d steps were computed again, to the same result; more solver.memory makes it faster",
-		size(tr.Limit), what, tr.Replayed())
+		size(float64(tr.Limit)), what, tr.Replayed())
 }
 
 // size formats bytes for a message, as a setting has them.
-func size(bytes int64) string {
-	x, unit := float64(bytes), "B"
+func size(bytes float64) string {
+	x, unit := bytes, "B"
 	for _, u := range []string{"kB", "MB", "GB", "TB"} {
 		if x < 1000 {
 			break

@@ -67,8 +67,8 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 		limit = defaultMemory
 	}
 	if bytes := 8 * float64(r.columns) * float64(len(r.rows)); bytes > float64(limit) {
-		l.Errorf(CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %.3g GB, more than %.3g GB; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
-			len(r.rows), r.columns, bytes/1e9, float64(limit)/1e9)
+		l.Errorf(CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %s, more than memory = %s; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
+			len(r.rows), r.columns, size(bytes), size(float64(limit)))
 	}
 	r.wantSecond(&l)
 	if err := l.Err(); err != nil {

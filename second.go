@@ -75,8 +75,8 @@ func (r *Runner) wantSecond(l *diag.List) {
 	// What is computed, and the rows by active params and initial values that it comes from.
 	bytes := 8 * float64(len(r.rows)) * float64(directions) * float64(2*r.columns+m.layout.nY+r.columns)
 	if bytes > float64(limit) {
-		l.Errorf(CodeMemory, source.Span{}, "the Hessians of %s by %s need %.3g GB, more than %.3g GB; choose fewer with --of and --wrt, ask for products with one direction (hvp) in place of order = 2, or raise solver.memory",
-			plural(len(r.rows), "objective"), plural(r.columns, "variable"), bytes/1e9, float64(limit)/1e9)
+		l.Errorf(CodeMemory, source.Span{}, "the Hessians of %s by %s need %s, more than memory = %s; choose fewer with --of and --wrt, ask for products with one direction (hvp) in place of order = 2, or raise solver.memory",
+			plural(len(r.rows), "objective"), plural(r.columns, "variable"), size(bytes), size(float64(limit)))
 	}
 }
 

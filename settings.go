@@ -340,11 +340,11 @@ func (s *settings) setHVP(v typecheck.SettingValue) string {
 }
 
 func (s *settings) setMemory(v typecheck.SettingValue) string {
-	if v.Number != nil && *v.Number > 0 {
-		s.solver.Memory = int64(*v.Number)
-		return ""
+	text := v.Text
+	if v.Number != nil {
+		text = strconv.FormatFloat(*v.Number, 'g', -1, 64)
 	}
-	n, ok := parseBytes(v.Text)
+	n, ok := parseBytes(text)
 	if !ok {
 		return `takes a size such as "2 GB"`
 	}
@@ -366,7 +366,7 @@ func parseBytes(text string) (int64, bool) {
 		}
 	}
 	x, err := strconv.ParseFloat(text, 64)
-	if err != nil || !(x > 0) || x*factor >= math.MaxInt64 {
+	if err != nil || !(x*factor >= 1) || x*factor >= math.MaxInt64 {
 		return 0, false
 	}
 	return int64(x * factor), true

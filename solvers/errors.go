@@ -125,6 +125,8 @@ type MemoryError struct {
 	Limit int64
 	Bytes int64      // what the next step would have needed
 	Keep  Checkpoint // what was kept
+	// Thinned tells that this is no more than Limit allowed; more was asked for.
+	Thinned bool
 }
 
 func (e *MemoryError) Error() string {

@@ -136,7 +136,7 @@ func (tr *Trajectory) Bytes() int64 {
 func (tr *Trajectory) fits(more int64) error {
 	if tr.Limit > 0 && more > 0 {
 		if need := tr.Bytes() + more; need > tr.Limit {
-			return &MemoryError{Limit: tr.Limit, Bytes: need, Keep: tr.Kept()}
+			return &MemoryError{Limit: tr.Limit, Bytes: need, Keep: tr.Kept(), Thinned: tr.Thinned()}
 		}
 	}
 	return nil

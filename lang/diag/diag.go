@@ -7,6 +7,7 @@ package diag
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"sort"
 
 	"odes.dev/odes/lang/source"
@@ -95,10 +96,11 @@ func (d *Diagnostic) Fix(at source.Span, text, message string) *Diagnostic {
 }
 
 // All returns the diagnostics in the order of their places (file, then
-// offset); those without a place come last. The slice is the list's own.
+// offset); those without a place come last. The slice is the caller's: a copy of the list from before, with more added to it, stays as it was.
 func (l *List) All() []Diagnostic {
-	sort.SliceStable(l.all, func(i, j int) bool {
-		a, b := l.all[i].Span, l.all[j].Span
+	all := slices.Clone(l.all)
+	sort.SliceStable(all, func(i, j int) bool {
+		a, b := all[i].Span, all[j].Span
 		switch {
 		case a.File == nil || b.File == nil:
 			return a.File != nil && b.File == nil
@@ -107,7 +109,7 @@ func (l *List) All() []Diagnostic {
 		}
 		return a.Start < b.Start
 	})
-	return l.all
+	return all
 }
 
 // Len returns the number of diagnostics of any level.
