@@ -297,8 +297,10 @@ func (s *bend) block(ctx context.Context, first int, dirs Directions, res *Resul
 		if err := s.sweep(ctx, o); err != nil {
 			return err
 		}
-		copy(out.DP[o*z.P:(o+1)*z.P], s.pb.X)
-		copy(out.DY0[o*z.N:(o+1)*z.N], s.yb.X)
+		if first == 0 { // all blocks have the same
+			copy(out.DP[o*z.P:(o+1)*z.P], s.pb.X)
+			copy(out.DY0[o*z.N:(o+1)*z.N], s.yb.X)
+		}
 		for j := 0; j < l && first+j < dirs.Count; j++ {
 			at := o*dirs.Count + first + j
 			for i := range z.P {
