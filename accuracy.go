@@ -187,9 +187,9 @@ func (r *Runner) sizes() []float64 {
 		var from []float64
 		switch {
 		case !v.Initial:
-			from = r.point.p[r.model.part("p."+v.Name).offset:][:v.Size()]
+			from = r.problem.Point.Param(v.Name)
 		default:
-			from = start[r.model.part("y."+v.Name).offset:][:v.Size()]
+			from = start[r.model.system.State(v.Name).Offset:][:v.Size()]
 		}
 		for _, x := range from {
 			out[i] = max(out[i], math.Abs(x))
@@ -227,13 +227,13 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 		reached, where := s.accuracy(sizes)
 		if reached <= want {
 			if round > 0 {
-				s.note(m, diag.Note, "sens_tol = %s is met with rtol = %s in place of %s (estimated %s)", short(want), short(s.Settings.RTol), short(first), short(reached))
+				s.note(m, diag.Note, "sens_tol = %s is met with rtol = %s in place of %s (estimated %s)", diag.Number(want), diag.Number(s.Settings.RTol), diag.Number(first), diag.Number(reached))
 			}
 			return s, nil
 		}
 		last := at.settings.solver.RTol <= 2*leastTol || at.settings.solver.Fixed > 0 && round > 20
 		if last || round > 0 && math.IsNaN(reached) {
-			s.note(m, diag.Warning, "sens_tol = %s is not met: the derivative of %s is accurate to %s, and rounding leaves no more to gain", short(want), where, short(reached))
+			s.note(m, diag.Warning, "sens_tol = %s is not met: the derivative of %s is accurate to %s, and rounding leaves no more to gain", diag.Number(want), where, diag.Number(reached))
 			return s, nil
 		}
 		// Errors follow tolerances roughly: aim at half of what is wanted.

@@ -6,7 +6,9 @@ import (
 	"slices"
 	"time"
 
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/vm"
 )
 
 // Bench is what Model.Bench measured.
@@ -62,7 +64,7 @@ func (m *Model) Bench(ctx context.Context, runs int, opts Options) (*Bench, erro
 		}
 		if i == 0 {
 			b.Settings, b.Steps, b.Checksum = s.Settings, s.Stats.Steps, checksum(s)
-			b.Evaluations, b.Transposes, b.TransposedSteps = s.Stats.F, s.Stats.VJP, s.Stats.VJP/r.stages
+			b.Evaluations, b.Transposes, b.TransposedSteps = s.Stats.F, s.Stats.VJP, s.Stats.VJP/r.problem.StepStages
 			b.RecomputedSteps, b.PeakTrajectoryBytes = s.Stats.RecomputedSteps, s.Stats.PeakTrajectoryBytes
 			continue
 		}
@@ -101,18 +103,20 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 		return err
 	}
 	variables, _ := m.variables(r.settings.wrt, &r.warnings)
-	one, err := m.programs.kit(1, nil, valuesOnly, false)
+	one, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return err
 	}
-	w, t, y := r.atStart(one)
-	size := w.Size()
+	w := r.problem.Worker(one)
+	times, y := w.AtStart()
+	t, size := times[solvers.InstantStart], w.Size()
+	rates, _ := one.Stats()
 	k := make([]float64, size.N+size.Q)
-	b.RHS = measure(func() { w.Eval(t, y, k) }).counts(one.value.rates)
+	b.RHS = measure(func() { w.Eval(t, y, k) }).counts(rates)
 	method := r.method(0)
-	s := r.smallStep(w, method, t, y)
+	s := smallStep(w, method, times, y)
 	b.Step = measure(func() { method.Step(w, s, method.Info().End >= 0) })
-	if p, _ := w.made(); p != nil {
+	if p, _ := w.StepStats(); p != nil {
 		b.Step = b.Step.counts(p)
 	} else {
 		b.Step.GFlops = b.RHS.GFlops * b.RHS.Nanoseconds * float64(method.Info().Evals) / b.Step.Nanoseconds
@@ -122,25 +126,29 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	if b.Settings.Mode != "adjoint" {
 		lanes = 1
 	}
-	active := m.active(r.point, variables)
-	r.plan = newPlan(m.layout, active)
-	all, err := m.programs.kit(lanes, active, pulling, false)
-	if err != nil || all.pull.rates == nil {
+	r.differentiate(variables)
+	all, err := r.problem.Kit(lanes, system.Pull, false)
+	if err != nil {
 		return err
 	}
-	w, t, y = r.atStart(all)
-	s = r.smallStep(w, method, t, y)
+	_, transpose := all.Stats()
+	if transpose == nil {
+		return nil
+	}
+	w = r.problem.Worker(all)
+	times, y = w.AtStart()
+	s = smallStep(w, method, times, y)
 	method.Step(w, s, true)
 	w.Begin(make([][]float64, lanes)) // products are noted, and dropped when there are many
 	kb, yb, tb := make([]float64, len(k)*lanes), make([]float64, size.N*lanes), make([]float64, lanes)
 	for i := range kb {
 		kb[i] = 1 / float64(i+1)
 	}
-	b.VJP = measure(func() { w.Pull(t, y, kb, yb, tb) }).counts(all.pull.rates)
+	b.VJP = measure(func() { w.Pull(t, y, kb, yb, tb) }).counts(transpose)
 	method = r.method(lanes)
 	c := &solvers.StepCotangent{T1: tb, Y1: kb[:len(yb)], DQ: kb[len(yb):], T0: make([]float64, lanes), H: make([]float64, lanes), Y0: yb}
 	b.StepVJP = measure(func() { method.Pull(w, s, c) })
-	if _, p := w.made(); p != nil {
+	if _, p := w.StepStats(); p != nil {
 		b.StepVJP = b.StepVJP.counts(p)
 	} else {
 		b.StepVJP.GFlops = b.VJP.GFlops * b.VJP.Nanoseconds * float64(method.Info().Stages) / b.StepVJP.Nanoseconds
@@ -148,32 +156,16 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	return nil
 }
 
-// smallStep returns a step to be made at t, a millionth of the run long.
-func (r *run) smallStep(w *worker, m *solvers.RungeKutta, t float64, y []float64) *solvers.Step {
+// smallStep returns a step to be made at the start of a run of w, a millionth of the run long, at the state y.
+func smallStep(w *system.Worker, m *solvers.RungeKutta, times, y []float64) *solvers.Step {
 	size := w.Size()
 	s := solvers.NewStep(m.Info(), size)
-	times := make([]float64, len(w.Instants()))
-	w.InstantTimes(w.in[primal][vecD], times)
-	s.T, s.H = t, float64(1e-6*(times[solvers.InstantEnd]-t))
+	s.T = times[solvers.InstantStart]
+	s.H = float64(1e-6 * (times[solvers.InstantEnd] - s.T))
 	s.T1 = s.T + s.H
 	copy(s.Y0, y)
-	w.Eval(t, y, s.K[:size.N+size.Q])
+	w.Eval(s.T, y, s.K[:size.N+size.Q])
 	return s
-}
-
-// atStart returns a worker that stands at the start of a run.
-func (r *run) atStart(k *kit) (w *worker, t float64, y []float64) {
-	w = r.worker(k)
-	size := w.Size()
-	y = make([]float64, size.N)
-	d, modes := make([]float64, size.D), make([]float64, size.M)
-	times := make([]float64, len(w.Instants()))
-	w.InstantTimes(d, times)
-	w.Start(times[solvers.InstantStart], y, d)
-	w.Enter(d, modes)
-	w.Choose(times[solvers.InstantStart], y, modes)
-	w.Enter(d, modes)
-	return w, times[solvers.InstantStart], y
 }
 
 // measure runs f often enough to time it, and takes the best of many batches,
@@ -197,8 +189,7 @@ func measure(f func()) BenchProgram {
 }
 
 // counts returns b with what is known of the program.
-func (b BenchProgram) counts(p *program) BenchProgram {
-	s := p.code.Stats()
+func (b BenchProgram) counts(s *vm.Stats) BenchProgram {
 	b.Instructions, b.Bytes, b.Native, b.GFlops = s.Instructions, s.Bytes, s.Native.Bytes, float64(s.Flops)/b.Nanoseconds
 	return b
 }

@@ -47,7 +47,7 @@ func (m *Model) checkGradient(ctx context.Context, opts Options, s *Sensitivitie
 		if v.Curvature {
 			twice = fmt.Sprintf("; second derivatives with differences of these, to %.1g", curvature)
 		}
-		found.Notef(CodeChecked, how.at, "checked: %s with complex steps along %s%s, to %.1g%s", agree(right), plural(v.Directions, "random direction"), second, worst, twice)
+		found.Notef(CodeChecked, how.at, "checked: %s with complex steps along %s%s, to %.1g%s", agree(right), diag.Count(v.Directions, "random direction"), second, worst, twice)
 	}
 	s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], found.All()...)
 	return nil
@@ -58,11 +58,4 @@ func agree(n int) string {
 		return "the gradient of 1 objective agrees"
 	}
 	return fmt.Sprintf("the gradients of %d objectives agree", n)
-}
-
-func plural(n int, noun string) string {
-	if n == 1 {
-		return "1 " + noun
-	}
-	return fmt.Sprintf("%d %ss", n, noun)
 }

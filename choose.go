@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
@@ -46,7 +47,7 @@ func (m *Model) variables(wrt []string, l *diag.List) (list []Variable, columns 
 		if initial {
 			inner, _ = strings.CutSuffix(inner, ")")
 		}
-		inner = unquoted(inner)
+		inner = system.Unquoted(inner)
 		symbols := m.checked.Params
 		if initial {
 			symbols = m.checked.States
@@ -63,7 +64,7 @@ func (m *Model) variables(wrt []string, l *diag.List) (list []Variable, columns 
 			if initial {
 				what = "state"
 			}
-			d := l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the model has no %s %q%s", name, what, inner, diag.DidYouMean(inner, names0(symbols)))
+			d := l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the model has no %s %q%s", name, what, inner, diag.DidYouMean(inner, system.Names(symbols)))
 			if base, _, indexed := strings.Cut(inner, "["); indexed {
 				for _, s := range symbols {
 					if s.Name == base && len(s.Type.Shape) > 0 {
@@ -110,7 +111,7 @@ func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 		known = append(known, o.Name)
 		for i := range size {
 			e := objective{row: row, of: o, unit: o.Value.Type().Unit, value: Value{
-				Name: elementName(o.Name, shape, i), Doc: o.Doc,
+				Name: system.ElementName(o.Name, shape, i), Doc: o.Doc,
 				Unit: o.Value.Type().Unit.String(), Relation: o.Relation,
 			}}
 			row++

@@ -6,14 +6,11 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"strconv"
 	"time"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
-	"odes.dev/odes/tape"
-	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
 
@@ -87,96 +84,4 @@ func states(m *typecheck.Model) []*typecheck.Output {
 		list = append(list, &typecheck.Output{Name: x.Name, Value: value, Doc: x.Doc, Span: x.Span})
 	}
 	return list
-}
-
-// index prepares what runs look up.
-func (m *Model) index() {
-	c := m.compiled
-	m.functional = make([]int, m.layout.nF)
-	for k := range c.Functionals {
-		f := &c.Functionals[k]
-		for j := range f.Shape.Size() {
-			m.functional[f.Offset+j] = k
-		}
-		m.someNth = m.someNth || f.Nth > 0
-	}
-	m.rows = make([][]float64, len(c.InstantList))
-	m.fixed = fixedInstants(c.Instants, len(c.InstantList))
-	m.visits = make([]int, len(c.Functionals))
-	for i, in := range c.InstantList {
-		if in.Kind != tapec.Site || c.AtTimes[in.Group] == nil {
-			continue
-		}
-		for _, out := range c.AtTimes[in.Group].Outputs {
-			k := m.functionalAt(m.part(out.Name).offset)
-			m.visits[k]++
-			if t := c.Functionals[k].Table; t != nil && m.rows[i] == nil {
-				for _, column := range t.Data {
-					m.rows[i] = append(m.rows[i], column[in.Row])
-				}
-			}
-		}
-	}
-}
-
-// fixedInstants tells which times depend on nothing.
-func fixedInstants(t *tape.Tape, n int) []bool {
-	fixed := make([]bool, n)
-	times, ok := t.Output("T")
-	if !ok {
-		return fixed
-	}
-	moves := tape.DependsOnFunc(t, func(string) bool { return true })
-	parts := []tape.Value{times}
-	if in := t.Instr(times); in != nil && in.Op == tape.Concat {
-		parts = in.Args
-	}
-	at := 0
-	for _, v := range parts {
-		for range t.Shape(v).Size() {
-			fixed[at] = !moves[v]
-			at++
-		}
-	}
-	return fixed
-}
-
-// functionalAt returns which functional holds element offset of the functional vector.
-func (m *Model) functionalAt(offset int) int { return m.functional[offset] }
-
-// stateName names element i of the state vector.
-func (m *Model) stateName(i int) string {
-	for k, p := range m.layout.states {
-		if i < p.offset+p.len {
-			s := m.checked.States[k]
-			return elementName(s.Name, s.Type.Shape, i-p.offset)
-		}
-	}
-	return "state " + strconv.Itoa(i+1)
-}
-
-// modeName names the mode that holds element i of the mode vector.
-func (m *Model) modeName(i int) string {
-	for _, mode := range m.compiled.Modes {
-		if n := mode.Shape.Size(); i >= mode.Offset && i < mode.Offset+n {
-			return elementName(mode.Name, mode.Shape, i-mode.Offset)
-		}
-	}
-	return "mode " + strconv.Itoa(i+1)
-}
-
-// elementName writes "u[2,5]" for element i of an array, name for a scalar.
-func elementName(name string, shape []int, i int) string {
-	if len(shape) == 0 {
-		return name
-	}
-	text := "]"
-	for k := len(shape) - 1; k >= 0; k-- {
-		text = strconv.Itoa(i%shape[k]+1) + text
-		i /= shape[k]
-		if k > 0 {
-			text = "," + text
-		}
-	}
-	return name + "[" + text
 }

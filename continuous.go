@@ -1,30 +1,31 @@
 package odes
 
 import (
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
 
 // forwardMethod makes the continuous forward method.
-func (r *run) forwardMethod(lanes int, active []string) (sens.Method, error) {
-	k, err := r.model.programs.kit(lanes, active, pushingElements, false)
+func (r *run) forwardMethod(lanes int) (sens.Method, error) {
+	k, err := r.problem.Kit(lanes, system.PushElements, false)
 	if err != nil {
 		return nil, err
 	}
 	return &sens.Forward{New: func() sens.TangentWorker {
-		w := r.worker(k)
+		w := r.problem.Worker(k)
 		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 	}}, nil
 }
 
 // continuousMethod makes the continuous adjoint. It sweeps one objective at a
 // time, each with steps of its own: results depend on no number of lanes.
-func (r *run) continuousMethod(active []string, backsolve bool) (sens.Method, error) {
-	counted, err := r.model.programs.kit(1, active, pulling, false)
+func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
+	counted, err := r.problem.Kit(1, system.Pull, false)
 	if err != nil {
 		return nil, err
 	}
-	free, err := r.model.programs.kit(1, nil, pulling, false)
+	free, err := r.problem.Kit(1, system.PullStates, false)
 	if err != nil {
 		return nil, err
 	}
@@ -38,10 +39,10 @@ func (r *run) continuousMethod(active []string, backsolve bool) (sens.Method, er
 		atols = []float64{s.solver.ATol}
 	}
 	return &sens.Continuous{Backsolve: backsolve, New: func() sens.ContinuousWorker {
-		w := r.worker(counted)
+		w := r.problem.Worker(counted)
 		return sens.ContinuousWorker{
 			CotangentWorker: sens.CotangentWorker{System: w, Objectives: w, Method: r.method(1)},
-			Field:           r.worker(free),
+			Field:           r.problem.Worker(free),
 			Back: func(size solvers.Size) (solvers.Staged, solvers.Controller) {
 				m := solvers.NewRungeKutta(r.tableau, size, 0)
 				if s.solver.Fixed > 0 {

@@ -45,7 +45,7 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 		return nil, err
 	}
 	adjoint := r.method.(*sens.Adjoint)
-	rows, n := len(r.rows), m.layout.nY
+	rows, n := len(r.objectives), m.system.States()
 	var times []float64 // descending
 	var trace []float64 // [len(times)][rows][n]
 	block, at := -1, 0  // the first row of the block that is swept, and its next time
@@ -80,7 +80,7 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	}
 	if full {
 		l.Errorf(CodeMemory, source.Span{}, "the adjoint states of %d objectives by %d numbers of the state over %d steps need more than memory = %s; choose fewer objectives, or raise solver.memory",
-			rows, n, s.Stats.Steps, size(float64(limit)))
+			rows, n, s.Stats.Steps, diag.Bytes(float64(limit)))
 		return nil, l.Err()
 	}
 	parts, err := r.partCostates(ctx)
@@ -101,10 +101,10 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	}
 	for o := range rows {
 		for _, x := range m.checked.States {
-			p := m.part("y." + x.Name)
+			p := m.system.State(x.Name)
 			series := Series{Name: x.Name, Doc: x.Doc, Shape: x.Type.Shape, Unit: r.objectives[o].unit.Div(x.Type.Unit).String()}
 			for _, k := range kept {
-				series.Values = append(series.Values, trace[(k*rows+o)*n+p.offset:][:p.len]...)
+				series.Values = append(series.Values, trace[(k*rows+o)*n+p.Offset:][:p.Len]...)
 			}
 			out.Of[o] = append(out.Of[o], series)
 		}
@@ -118,7 +118,7 @@ func (r *Runner) partCostates(ctx context.Context) ([]ExperimentCostates, error)
 	if len(r.parts) == 0 {
 		return nil, nil
 	}
-	stride := r.plan.width
+	stride := r.problem.Width()
 	if r.placed {
 		stride = max(stride, r.columns)
 	}
@@ -136,7 +136,7 @@ func (r *Runner) partCostates(ctx context.Context) ([]ExperimentCostates, error)
 				sum.Values = make([]float64, len(sum.Values))
 				sum.Unit = o.unit.Div(state.Type.Unit).String()
 				for k, total := range r.model.checked.Totals {
-					slope := r.res.DP[i*stride+r.plan.columns["p."+total.Name].offset]
+					slope := r.res.DP[i*stride+r.problem.Column(total.Name).Offset]
 					if slope == 0 {
 						continue // a likelihood without a value must not spoil other objectives
 					}

@@ -9,7 +9,6 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
-	"odes.dev/odes/tape"
 	"odes.dev/odes/typecheck"
 )
 
@@ -38,7 +37,7 @@ func Emit(w io.Writer, stage, name, text string, opts ParseOptions) error {
 	if stage == "model" {
 		return typecheck.Dump(w, m.checked)
 	}
-	return m.emit(w, stage)
+	return m.system.Emit(w, stage)
 }
 
 // Grammar returns the grammar of the language in EBNF.
@@ -75,69 +74,4 @@ func emitSyntax(w io.Writer, stage string, f *source.File) error {
 	}
 	_, err := io.WriteString(w, ast.Dump(tree))
 	return err
-}
-
-// emit writes tapes or programs: of values, or of the derivatives by all params.
-func (m *Model) emit(w io.Writer, stage string) error {
-	d := derivatives{active: map[string]bool{}}
-	var names []string
-	for _, p := range m.checked.Params {
-		names = append(names, p.Name)
-		d.active["p."+p.Name] = true
-	}
-	if stage == "program" {
-		k, err := m.programs.kit(1, names, pulling, false)
-		if err != nil {
-			return err
-		}
-		for _, s := range []*stages[*program]{k.value, k.pull} {
-			if err := each(s, func(p *program) error {
-				if p == nil {
-					return nil
-				}
-				n := p.code.Stats()
-				_, err := fmt.Fprintf(w, "%s\t%d lanes\t%d instructions\t%d steps\t%d bytes\t%d flops\t%d blocks of %d machine instructions in %d bytes\n",
-					p.tape.Name, p.lanes, n.Instructions, n.Steps, n.Bytes, n.Flops, n.Native.Blocks, n.Native.Instructions, n.Native.Bytes)
-				return err
-			}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	printer := tape.Printer{MaxData: 16}
-	return each(m.programs.tapes, func(t *tape.Tape) error {
-		if t == nil {
-			return nil
-		}
-		var err error
-		switch stage {
-		case "vjp":
-			t, err = d.pull(t, false)
-		case "jvp":
-			t, err = d.push(t)
-		}
-		if err != nil || t == nil {
-			return err
-		}
-		if err := printer.Print(w, t); err != nil {
-			return err
-		}
-		_, err = io.WriteString(w, "\n")
-		return err
-	})
-}
-
-// each calls f with every part, in the order of a run, and stops at the first error.
-func each[T any](s *stages[T], f func(T) error) error {
-	list := []T{s.once, s.segment, s.start, s.instants, s.choose, s.rates, s.guards}
-	list = append(list, s.affects...)
-	list = append(append(append(list, s.initial), s.atTimes...), s.atEvents...)
-	list = append(list, s.final, s.peaks, s.objective, s.output, s.invariants)
-	for _, x := range list {
-		if err := f(x); err != nil {
-			return err
-		}
-	}
-	return nil
 }

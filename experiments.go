@@ -9,9 +9,10 @@ import (
 	"strings"
 	"sync"
 
+	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
-	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
 
@@ -26,17 +27,11 @@ type experiment struct {
 
 // newModel makes a Model, and those of its experiments, of what the checker found.
 func newModel(checked *typecheck.Model, list *diag.List) *Model {
-	compiled := tapec.Compile(checked, list)
-	if list.HasErrors() {
+	compiled := system.New(checked, list)
+	if compiled == nil {
 		return nil
 	}
-	m := &Model{checked: checked, compiled: compiled, layout: newLayout(compiled)}
-	var err error
-	if m.programs, err = newPrograms(compiled, m.layout); err != nil {
-		list.Errorf(tapec.CodeUnavailable, checked.Time.Span, "%v", err)
-		return nil
-	}
-	m.index()
+	m := &Model{checked: checked, system: compiled, explain: explain.New(compiled)}
 	for _, x := range checked.Experiments {
 		its := newModel(x.Model, list)
 		if its == nil {
@@ -146,15 +141,15 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 		}
 		sum.stats.add(&c.stats)
 		for _, d := range c.warnings {
-			if d.Code == CodeNoInfluence || d.Code == CodeNoSuchRun {
+			if d.Code == explain.CodeNoInfluence || d.Code == CodeNoSuchRun {
 				continue // said of all runs together
 			}
 			d.Message = fmt.Sprintf("experiment %s: %s", m.experiments[i].name, d.Message)
 			r.warnings.Add(d)
 		}
 	}
-	for k, t := range m.checked.Totals {
-		r.point.p[m.part("p."+t.Name).offset] = sum.values[k]
+	for k := range m.checked.Totals {
+		r.problem.Point.SetTotal(k, sum.values[k])
 	}
 	return sum, nil
 }
@@ -176,17 +171,17 @@ func (m *Model) values(ctx context.Context, opts Options) contribution {
 	if err != nil {
 		return contribution{err: err}
 	}
-	k, err := m.programs.kit(1, nil, valuesOnly, false)
+	k, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return contribution{err: err}
 	}
-	w := r.worker(k)
+	w := r.problem.Worker(k)
 	observer := sens.NewObserver(w)
 	stats, err := r.forward(ctx, w, nil, observer)
 	if err != nil {
 		return contribution{err: err}
 	}
-	c := contribution{values: make([]float64, len(r.rows)), stats: r.stats(stats), warnings: r.warnings.All()}
+	c := contribution{values: make([]float64, len(r.objectives)), stats: r.stats(stats), warnings: r.warnings.All()}
 	observer.Values(c.values)
 	return c
 }
@@ -260,22 +255,14 @@ func (s *RunStats) add(o *RunStats) {
 	s.Seconds.Adjoint += o.Seconds.Adjoint
 }
 
-// withTotals appends the totals to the params that must be differentiated.
-func (m *Model) withTotals(active []string) []string {
-	for _, t := range m.checked.Totals {
-		active = append(active, t.Name)
-	}
-	return active
-}
-
 // chain adds to a row of the gradient what reaches the objective through the
 // totals; by holds its derivatives by everything active.
-func (t *totals) chain(m *Model, columns map[string]part, row, by []float64) {
+func (t *totals) chain(p *system.Problem, row, by []float64) {
 	if len(t.gradient) == 0 {
 		return // no objective of the run reads a total; that of one without a value is NaN all the same
 	}
-	for k, s := range m.checked.Totals {
-		slope := by[columns["p."+s.Name].offset]
+	for k, s := range p.Model.Checked.Totals {
+		slope := by[p.Column(s.Name).Offset]
 		if slope == 0 {
 			continue // a total without a value must not spoil other objectives
 		}

@@ -1,13 +1,14 @@
 package odes
 
 import (
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
 
 // gauged lets the derivatives of the states by the variables take part in the
 // error control of the run that record will hold, where sens.control says so.
-func (r *run) gauged(active []string, variables []Variable, record *solvers.Trajectory) error {
+func (r *run) gauged(variables []Variable, record *solvers.Trajectory) error {
 	s := r.settings
 	if !s.control || s.solver.Fixed > 0 {
 		return nil
@@ -19,21 +20,21 @@ func (r *run) gauged(active []string, variables []Variable, record *solvers.Traj
 	if g.ATol == nil {
 		g.ATol = []float64{s.solver.ATol}
 	}
-	n := r.plan.width
+	n := r.problem.Width()
 	for _, v := range variables {
 		if v.Initial && !g.Initial {
 			g.Initial = true
-			n += r.model.layout.nY
+			n += r.model.system.States()
 		}
 	}
 	lanes := chooseLanes(n)
-	k, err := r.model.programs.kit(lanes, active, pushingElements, false)
+	k, err := r.problem.Kit(lanes, system.PushElements, false)
 	if err != nil {
 		return err
 	}
 	g.New = func() sens.TangentWorker {
-		g.Size = r.plan.values(r.model.layout, r.point.p)
-		w := r.worker(k)
+		g.Size = r.problem.ActiveValues()
+		w := r.problem.Worker(k)
 		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 	}
 	r.gauge = g

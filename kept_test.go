@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 )
@@ -70,8 +71,6 @@ func messages(list []diag.Diagnostic) string {
 // TestKeptBits holds one gradient, to the bits, for all ways to keep a run, in every mode and for any number of lanes and
 // goroutines, when steps are whole programs and when they are not, from run to run of one Runner.
 func TestKeptBits(t *testing.T) {
-	after, large := wholeAfter, largeAfter
-	t.Cleanup(func() { wholeAfter, largeAfter = after, large })
 	for i, name := range keptModels {
 		m, err := ParseFile("examples/" + name + ".ode")
 		if err != nil {
@@ -93,10 +92,9 @@ func TestKeptBits(t *testing.T) {
 				if (i+j+k)%4 != 0 || j > 2 && name == "heat2d/heat2d" { // a part of all that is possible
 					continue
 				}
-				wholeAfter, largeAfter = c.whole, c.whole
 				get := func(checkpoint string, runs int) *Sensitivities {
 					t.Helper()
-					r, err := m.Prepare(Options{Lanes: c.lanes, Threads: c.threads, EventTimes: true, Settings: []Setting{
+					r, err := m.Prepare(Options{compileAfter: &system.CompileAfter{Small: c.whole, Large: c.whole}, Lanes: c.lanes, Threads: c.threads, EventTimes: true, Settings: []Setting{
 						{"sens.mode", c.mode},
 						{"sens.error", c.error},
 						{"solver.checkpoint", checkpoint},
@@ -295,7 +293,7 @@ func TestKeptOnDisk(t *testing.T) {
 	t.Setenv("TMP", bad)
 	_, err = m.Sensitivities(t.Context(), o)
 	var disk *solvers.DiskError
-	if !errors.As(err, &disk) || !strings.Contains(err.Error(), tempVariable()) || !strings.Contains(err.Error(), bad) {
+	if !errors.As(err, &disk) || !strings.Contains(err.Error(), "TMP") || !strings.Contains(err.Error(), bad) {
 		t.Error(err)
 	}
 }
@@ -470,28 +468,25 @@ func TestKeptWholeSteps(t *testing.T) {
 	if simd.Backend() == simd.Generic {
 		t.Skip("steps are not compiled")
 	}
-	after := wholeAfter
-	t.Cleanup(func() { wholeAfter = after })
-	wholeAfter = 3
 	m, err := Parse("m.ode", hundred, ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := m.Prepare(Options{Threads: 1, Settings: []Setting{{"solver.checkpoint", "binomial(5)"}}})
+	r, err := m.Prepare(Options{compileAfter: &system.CompileAfter{Small: 3}, Threads: 1, Settings: []Setting{{"solver.checkpoint", "binomial(5)"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	var its *worker
+	var its *system.Worker
 	again := r.trajectory.Again
 	r.trajectory.Again = func() (solvers.System, solvers.Method) {
 		s, m := again()
-		its = s.(*worker)
+		its = s.(*system.Worker)
 		return s, m
 	}
 	if _, err := r.Sensitivities(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if its == nil || its.steps.call == nil || its.steps.made != 1 {
+	if its == nil || !its.CompiledFromFirst() {
 		t.Error("its steps are not those that were compiled")
 	}
 }

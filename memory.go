@@ -4,12 +4,14 @@ import (
 	"fmt"
 	"math"
 	"os"
-	"runtime"
 	"runtime/debug"
 	"strconv"
 	"strings"
 	"sync"
 
+	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
 )
@@ -50,7 +52,7 @@ var trajectoryMemory = sync.OnceValue(func() int64 {
 })
 
 // record readies tr for the run; what it does not keep is made again by programs of k.
-func (r *run) record(tr *solvers.Trajectory, k *kit) {
+func (r *run) record(tr *solvers.Trajectory, k *system.Kit) {
 	tr.Keep, tr.Open = r.settings.checkpoint, scratch
 	if tr.Limit = r.settings.solver.Memory; tr.Limit == 0 {
 		tr.Limit = trajectoryMemory()
@@ -59,9 +61,7 @@ func (r *run) record(tr *solvers.Trajectory, k *kit) {
 		tr.Limit /= int64(n + 1)
 	}
 	tr.Again = func() (solvers.System, solvers.Method) {
-		w := r.worker(k)
-		w.repeats = true
-		return w, r.method(0)
+		return r.problem.Replayer(k), r.method(0)
 	}
 }
 
@@ -91,14 +91,6 @@ func scratch() (solvers.Disk, error) {
 		s.name = f.Name()
 	}
 	return s, nil
-}
-
-// tempVariable is the variable of the environment that says where scratch files are made.
-func tempVariable() string {
-	if runtime.GOOS == "windows" {
-		return "TMP"
-	}
-	return "TMPDIR"
 }
 
 // checkpoints explains what solver.checkpoint may be.
@@ -158,19 +150,7 @@ func (r *Runner) thinned() {
 	if k := tr.Kept().Every; k > 1 {
 		what = fmt.Sprintf("one state in %d", k)
 	}
-	r.warnings.Notef(CodeMemory, r.model.checked.Time.Span,
+	r.warnings.Notef(explain.CodeMemory, r.model.checked.Time.Span,
 		"the steps of the run do not fit into memory = %s: %s is kept, and %d steps were computed again, to the same result; more solver.memory makes it faster",
-		size(float64(tr.Limit)), what, tr.Replayed())
-}
-
-// size formats bytes for a message, as a setting has them.
-func size(bytes float64) string {
-	x, unit := bytes, "B"
-	for _, u := range []string{"kB", "MB", "GB", "TB"} {
-		if x < 1000 {
-			break
-		}
-		x, unit = x/1000, u
-	}
-	return strconv.FormatFloat(x, 'g', 3, 64) + " " + unit
+		diag.Bytes(float64(tr.Limit)), what, tr.Replayed())
 }

@@ -8,7 +8,6 @@ import (
 
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/vm"
 )
 
 // everywhere reads parameters in every part of a model, and through every operation of arrays.
@@ -75,77 +74,73 @@ func functions(t *testing.T) string {
 // mutate verifies a model with each instruction changed that want picks, by its operation and how many of these came before it in the same transpose.
 func mutate(t *testing.T, name, text string, want func(op tape.Op, before int) bool, checked map[string]int) {
 	t.Helper()
-	m, err := Parse(name, text, ParseOptions{})
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	verify := func() *Verification {
+	// verify looks at the model with its transposes, numbered in the order in which they are compiled, replaced.
+	verify := func(replace func(k int, transpose *tape.Tape) *tape.Tape) *Verification {
+		m, err := Parse(name, text, ParseOptions{})
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		n := -1
+		m.system.Mutant = func(transpose *tape.Tape) *tape.Tape {
+			n++
+			return replace(n, transpose)
+		}
 		v, err := m.Verify(t.Context(), Options{}, VerifyOptions{Directions: 1, Seed: 5})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
 		return v
 	}
-	if v := verify(); v.Wrong() {
+	var transposes []*tape.Tape
+	if v := verify(func(_ int, transpose *tape.Tape) *tape.Tape {
+		transposes = append(transposes, transpose)
+		return transpose
+	}); v.Wrong() {
 		t.Fatalf("%s: wrong without a change: %+v", name, v.Objectives)
 	}
-	var kits []*kit
-	for key, k := range m.programs.kits {
-		if key.dir == pulling {
-			kits = append(kits, k)
-		}
+	if len(transposes) < 3 {
+		t.Fatalf("%s: %d transposes", name, len(transposes))
 	}
-	if len(kits) != 1 {
-		t.Fatalf("%s: %d kits of transposes", name, len(kits))
-	}
-	for _, at := range places(kits[0].pull) {
-		right := *at
-		if right == nil || at == &kits[0].pull.guards && !strings.Contains(text, "event") {
+	for k, right := range transposes {
+		guards := strings.Contains(right.Name, "guards")
+		if guards && !strings.Contains(text, "event") {
 			continue // a guard that nothing meets
 		}
-		lane, seen := tape.PerLane(right.tape), map[tape.Op]int{}
-		for i := range right.tape.Instrs {
-			v, op := tape.Value(len(right.tape.Inputs)+i), right.tape.Instrs[i].Op
+		lane, seen := tape.PerLane(right), map[tape.Op]int{}
+		for i := range right.Instrs {
+			v, op := tape.Value(len(right.Inputs)+i), right.Instrs[i].Op
 			if !lane[v] || !want(op, seen[op]) {
 				continue
 			}
 			seen[op]++
-			*at = mutant(t, right, v, at == &kits[0].pull.guards)
-			found := verify()
+			found := verify(func(n int, transpose *tape.Tape) *tape.Tape {
+				if n == k {
+					return mutant(transpose, v, guards)
+				}
+				return transpose
+			})
 			if !found.Wrong() {
-				t.Errorf("%s: %v of %s is wrong and passes: %+v", name, tape.Value(v), right.tape.Name, found.Objectives)
+				t.Errorf("%s: %v of %s is wrong and passes: %+v", name, v, right.Name, found.Objectives)
 			}
 			checked[fmt.Sprint(op)]++
 		}
-		*at = right
 	}
 }
 
-// places are the programs of s.
-func places(s *stages[*program]) []**program {
-	list := []**program{&s.once, &s.segment, &s.rates, &s.start, &s.instants, &s.guards, &s.initial, &s.final, &s.objective}
-	for _, more := range [][]*program{s.affects, s.atTimes, s.atEvents} {
-		for i := range more {
-			list = append(list, &more[i])
-		}
-	}
-	return list
-}
-
-// mutant is p with value v a thousandth too large, or larger by a thousandth: a guard may be scaled as one likes.
-func mutant(t *testing.T, p *program, v tape.Value, shift bool) *program {
-	b := tape.NewBuilderWith(p.tape.Name, 0)
-	to := make([]tape.Value, p.tape.Values())
-	for i := range p.tape.Inputs {
-		in := &p.tape.Inputs[i]
+// mutant is t with value v a thousandth too large, or larger by a thousandth: a guard may be scaled as one likes.
+func mutant(t *tape.Tape, v tape.Value, shift bool) *tape.Tape {
+	b := tape.NewBuilderWith(t.Name, 0)
+	to := make([]tape.Value, t.Values())
+	for i := range t.Inputs {
+		in := &t.Inputs[i]
 		to[i] = b.Input(in.Name, in.Shape, in.PerLane)
 	}
-	for i, in := range p.tape.Instrs {
+	for i, in := range t.Instrs {
 		in.Args = slices.Clone(in.Args)
 		for k, a := range in.Args {
 			in.Args[k] = to[a]
 		}
-		at := len(p.tape.Inputs) + i
+		at := len(t.Inputs) + i
 		switch to[at] = b.Emit(in); {
 		case tape.Value(at) == v && shift:
 			to[at] = b.Add(to[at], b.Scalar(0.001))
@@ -153,20 +148,8 @@ func mutant(t *testing.T, p *program, v tape.Value, shift bool) *program {
 			to[at] = b.Mul(to[at], b.Scalar(1.001))
 		}
 	}
-	for _, o := range p.tape.Outputs {
+	for _, o := range t.Outputs {
 		b.Output(o.Name, to[o.Value])
 	}
-	q := &program{lanes: p.lanes, tape: b.Tape(), ins: p.ins, outs: p.outs, written: p.written}
-	var ins, outs []vm.Place
-	for _, x := range p.ins {
-		ins = append(ins, q.place(x, false))
-	}
-	for _, x := range p.outs {
-		outs = append(outs, q.place(x, true))
-	}
-	var err error
-	if q.code, err = vm.Compile(q.tape, vm.Options{Lanes: q.lanes, Inputs: ins, Outputs: outs}); err != nil {
-		t.Fatal(err)
-	}
-	return q
+	return b.Tape()
 }

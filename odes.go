@@ -11,8 +11,9 @@ import (
 	"context"
 	"io/fs"
 
+	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
@@ -30,21 +31,14 @@ func Backend() string { return vm.Backend() }
 // without any experiment's changes; nll() and its derivatives are sums over the
 // experiments, which are solved in parallel.
 type Model struct {
-	checked  *typecheck.Model
-	compiled *tapec.Compiled
-	notes    []diag.Diagnostic // warnings and notes of compilation
-	layout   *layout
-	programs *programs
-	seconds  CompileSeconds
+	checked *typecheck.Model
+	system  *system.Model
+	explain *explain.Explainer
+	notes   []diag.Diagnostic // warnings and notes of compilation
+	seconds CompileSeconds
 
 	experiments  []*experiment // in file order
 	isExperiment bool          // one of those of another model
-
-	functional []int       // per element of the functional vector: which functional it is of
-	rows       [][]float64 // per instant: the data row read there
-	visits     []int       // per functional: at how many instants it is read
-	fixed      []bool      // per instant: its time depends on nothing
-	someNth    bool        // some functional counts only one firing
 }
 
 // CompileSeconds says where the time to make a Model went.
@@ -86,7 +80,8 @@ type Options struct {
 	// Progress, when set, is called now and then from the solving goroutine.
 	Progress func(Progress)
 
-	firstOnly bool // second derivatives are not wanted, whatever the settings say
+	firstOnly    bool                 // second derivatives are not wanted, whatever the settings say
+	compileAfter *system.CompileAfter // when whole steps are compiled; nil: when it pays
 }
 
 // Assignment is "name = values": one value fills an array. Name may carry

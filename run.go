@@ -7,12 +7,14 @@ import (
 	"strings"
 	"time"
 
+	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
 
@@ -20,14 +22,9 @@ import (
 type run struct {
 	model      *Model
 	settings   *settings
-	point      *point
+	problem    *system.Problem
 	objectives []objective
-	rows       []int // of the objectives among those of the model
-	peaks      []int // elements of the functional vector: the largest values that the objectives read
 	tableau    *solvers.Tableau
-	stages     int         // of the method
-	dense      int         // further stages of its dense output
-	plan       *plan       // of the active parameters; none in a plain solve
 	gauge      *sens.Gauge // lets derivatives take part in error control; nil where they do not
 	warnings   diag.List
 }
@@ -35,18 +32,24 @@ type run struct {
 // begin resolves opts; the error carries all that is wrong with them.
 func (m *Model) begin(opts Options) (*run, error) {
 	var l diag.List
-	r := &run{model: m, settings: m.resolve(opts, &l), point: m.point(opts.Set, &l)}
+	r := &run{model: m, settings: m.resolve(opts, &l)}
+	point := m.point(opts.Set, &l)
 	if m.isExperiment && opts.Of == nil { // the text names objectives of the whole
 		r.settings.of = nil
 	}
 	r.objectives = m.objectivesOf(r.settings.of, &l)
-	for _, o := range r.objectives {
-		r.rows = append(r.rows, o.row)
-	}
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	r.peaks = m.peaksOf(r.objectives)
+	var rows []int
+	var goals []*typecheck.Objective
+	for _, o := range r.objectives {
+		rows, goals = append(rows, o.row), append(goals, o.of)
+	}
+	r.problem = m.system.Problem(point, rows, m.system.PeaksOf(goals))
+	if opts.compileAfter != nil {
+		r.problem.CompileAfter = *opts.compileAfter
+	}
 	r.remark(&r.settings.notes)
 	if !r.settings.settle(m.checked, &l) {
 		return nil, l.Err()
@@ -58,10 +61,9 @@ func (m *Model) begin(opts Options) (*run, error) {
 		return nil, l.Err()
 	}
 	r.tableau = tableau
-	r.plan = newPlan(m.layout, nil)
 	info := r.method(0).Info()
-	r.stages, r.dense = info.Stages, info.DenseStages
-	return r, m.assert(r.point)
+	r.problem.StepStages, r.problem.Stages = info.Stages, info.Stages+info.DenseStages
+	return r, m.assert(point)
 }
 
 // remark notes what was asked for and is not done.
@@ -71,45 +73,50 @@ func (r *run) remark(l *diag.List) {
 	}
 }
 
+// point computes the parameters with their overrides.
+func (m *Model) point(set []Assignment, l *diag.List) *system.Point {
+	list := make([]system.Override, len(set))
+	for i, a := range set {
+		list[i] = system.Override(a)
+	}
+	return m.system.NewPoint(list, l)
+}
+
 // assert checks the model's asserts at the parameters of a run.
-func (m *Model) assert(pt *point) error {
-	if m.compiled.Asserts == nil {
-		return nil
-	}
-	e := tape.NewEvaluator[float64](m.compiled.Asserts)
-	for _, in := range m.compiled.Asserts.Inputs {
-		at := m.part(in.Name)
-		copy(e.Input(in.Name), pt.p[at.offset:])
-	}
-	e.Run()
+func (m *Model) assert(pt *system.Point) error {
 	var l diag.List
-	for i, ok := range e.Output("ok") {
-		if a := m.checked.Asserts[i]; ok == 0 {
-			text := a.Text
-			if text == "" {
-				text = a.Cond.Span().Text()
-			}
-			l.Errorf(CodeAssert, a.Span, "assertion failed: %s", text)
+	for _, i := range pt.FailedAsserts() {
+		a := m.checked.Asserts[i]
+		text := a.Text
+		if text == "" {
+			text = a.Cond.Span().Text()
 		}
+		l.Errorf(explain.CodeAssert, a.Span, "assertion failed: %s", text)
 	}
 	return l.Err()
 }
 
-// method returns the run's method with work space for lanes lanes.
-func (r *run) method(lanes int) *solvers.RungeKutta {
-	l := r.model.layout
-	return solvers.NewRungeKutta(r.tableau, solvers.Size{N: l.nY, Q: l.nQ, P: r.plan.width, D: l.nD, M: l.nM}, lanes)
+// differentiate makes the params active that the derivatives by variables need.
+func (r *run) differentiate(variables []Variable) {
+	r.problem.Differentiate(r.problem.Point.Active(systemVariables(variables)))
 }
 
-// worker returns a worker for the run.
-func (r *run) worker(k *kit) *worker {
-	w := r.model.newWorker(k, r.point, r.rows, r.plan.width)
-	w.stages, w.columns, w.peaks = r.stages+r.dense, r.plan.columns, r.peaks
-	return w
+// systemVariables are variables as package system knows them.
+func systemVariables(list []Variable) []system.Variable {
+	out := make([]system.Variable, len(list))
+	for i, v := range list {
+		out[i] = system.Variable{Name: v.Name, Initial: v.Initial, Place: system.Place{Offset: v.Offset, Len: v.Size()}}
+	}
+	return out
+}
+
+// method returns the run's method with work space for lanes lanes.
+func (r *run) method(lanes int) *solvers.RungeKutta {
+	return solvers.NewRungeKutta(r.tableau, r.problem.Size(), lanes)
 }
 
 // solver returns a solver of the run's settings for w.
-func (r *run) solver(w *worker) *solvers.Solver {
+func (r *run) solver(w *system.Worker) *solvers.Solver {
 	method := r.method(0)
 	controller := r.settings.rule().Controller(method.Info())
 	opts := r.settings.solver
@@ -120,14 +127,14 @@ func (r *run) solver(w *worker) *solvers.Solver {
 }
 
 // forward solves the model into sink.
-func (r *run) forward(ctx context.Context, w *worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
+func (r *run) forward(ctx context.Context, w *system.Worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
 	return r.solve(ctx, r.solver(w), w, progress, sink)
 }
 
 // solve is forward with a solver that has its work space already.
-func (r *run) solve(ctx context.Context, s *solvers.Solver, w *worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
-	if err := r.model.checkWindows(w); err != nil {
-		return solvers.Stats{}, err
+func (r *run) solve(ctx context.Context, s *solvers.Solver, w *system.Worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
+	if list := r.model.explain.Windows(w); list != nil {
+		return solvers.Stats{}, &RunError{List: list, Cause: list, From: math.NaN(), T: math.NaN()}
 	}
 	if r.gauge != nil {
 		sink = solvers.Sinks{sink, r.gauge}
@@ -135,17 +142,17 @@ func (r *run) solve(ctx context.Context, s *solvers.Solver, w *worker, progress 
 	if progress != nil {
 		sink = solvers.Sinks{sink, &reporter{tell: progress, phase: "forward"}}
 	}
-	watch := r.newInvariants(w)
+	watch := r.model.explain.Invariants(w, r.settings.solver.RTol, r.settings.solver.ATol)
 	if watch != nil {
 		sink = solvers.Sinks{sink, watch}
 	}
 	stats, err := s.Solve(ctx, sink)
 	if err != nil {
-		return stats, r.model.failed(err, w, r.method(0))
+		return stats, r.failed(err, w)
 	}
-	r.model.warn(stats.Warnings, &r.warnings)
+	r.model.explain.Warnings(stats.Warnings, &r.warnings)
 	if watch != nil {
-		watch.report(&r.warnings)
+		watch.Report(&r.warnings)
 	}
 	return stats, nil
 }
@@ -206,7 +213,7 @@ func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	k, err := m.programs.kit(1, nil, valuesOnly, false)
+	k, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return nil, err
 	}
@@ -219,8 +226,8 @@ func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := r.worker(k)
-	table, observer := w.newRecorder(opts.Times), sens.NewObserver(w)
+	w := r.problem.Worker(k)
+	table, observer := newRecorder(w, opts.Times), sens.NewObserver(w)
 	log := &eventLog{}
 	start := time.Now()
 	stats, err := r.forward(ctx, w, opts.Progress, solvers.Sinks{table, observer, log})
@@ -230,7 +237,7 @@ func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
 	out := &Solution{T: table.t, Outputs: m.series(table), Settings: r.report(1), Stats: r.stats(stats)}
 	out.Stats.Seconds.Forward = time.Since(start).Seconds()
 	out.Stats.add(&sum.stats)
-	psi := make([]float64, len(r.rows))
+	psi := make([]float64, len(r.objectives))
 	observer.Values(psi)
 	for i, o := range r.objectives {
 		v := o.value
@@ -239,7 +246,7 @@ func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
 	}
 	guards := w.Guards()
 	for _, e := range log.events {
-		out.Events = append(out.Events, m.eventRecord(e, guards, w.started, stats.T))
+		out.Events = append(out.Events, m.eventRecord(e, guards, w.Started(), stats.T))
 	}
 	out.Warnings = r.warnings.All()
 	return out, nil
@@ -313,29 +320,6 @@ func finite(x []float64) bool {
 	return true
 }
 
-// origin tells where the derivatives by a variable come from.
-type origin struct{ to, len, from int }
-
-// origins finds the derivatives by the variables, at their offsets in a row,
-// among those by active params and those by initial values.
-func (r *run) origins(variables []Variable) (params, initial []origin) {
-	for _, v := range variables {
-		if v.Initial {
-			initial = append(initial, origin{v.Offset, v.Size(), r.model.part("y." + v.Name).offset})
-		} else {
-			params = append(params, origin{v.Offset, v.Size(), r.plan.columns["p."+v.Name].offset})
-		}
-	}
-	return params, initial
-}
-
-// gather lays derivatives out as a row of the wanted variables.
-func gather(row []float64, list []origin, from []float64) {
-	for _, o := range list {
-		copy(row[o.to:o.to+o.len], from[o.from:])
-	}
-}
-
 // chooseLanes returns how many of m objectives to sweep together: two vectors
 // of four are best, but a few more cost less than a second sweep.
 func chooseLanes(m int) int {
@@ -351,34 +335,33 @@ func chooseLanes(m int) int {
 }
 
 // sensitivityMethod makes the sensitivity method of the run's mode.
-func (r *run) sensitivityMethod(lanes int, active []string) (sens.Method, error) {
-	m := r.model
+func (r *run) sensitivityMethod(lanes int) (sens.Method, error) {
 	switch r.settings.mode {
 	case "adjoint":
-		k, err := m.programs.kit(lanes, active, pulling, len(r.rows) > lanes)
+		k, err := r.problem.Kit(lanes, system.Pull, len(r.objectives) > lanes)
 		if err != nil {
 			return nil, err
 		}
 		return &sens.Adjoint{Threads: r.settings.threads, New: func() sens.CotangentWorker {
-			w := r.worker(k)
+			w := r.problem.Worker(k)
 			return sens.CotangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 		}}, nil
 	case "tangent":
-		return r.tangentMethod(lanes, active, pushingElements)
+		return r.tangentMethod(lanes, system.PushElements)
 	case "forward":
-		return r.forwardMethod(lanes, active)
+		return r.forwardMethod(lanes)
 	case "continuous", "backsolve":
-		return r.continuousMethod(active, r.settings.mode == "backsolve")
+		return r.continuousMethod(r.settings.mode == "backsolve")
 	case "complex", "differences":
-		k, err := m.programs.kit(1, nil, valuesOnly, false)
+		k, err := r.problem.Kit(1, system.Values, false)
 		if err != nil {
 			return nil, err
 		}
 		newWorker := func() sens.ComplexWorker {
-			real := r.worker(k)
-			c := m.newComplexWorker(r.point, r.rows, r.plan)
+			real := r.problem.Worker(k)
+			c := r.problem.ComplexWorker()
 			return sens.ComplexWorker{
-				System: c, Objectives: c, Method: r.method(0), Params: r.plan.values(m.layout, r.point.p),
+				System: c, Objectives: c, Method: r.method(0), Params: r.problem.ActiveValues(),
 				RealSystem: real, RealObjectives: real,
 			}
 		}
@@ -391,13 +374,13 @@ func (r *run) sensitivityMethod(lanes int, active []string) (sens.Method, error)
 }
 
 // tangentMethod makes the discrete tangent, along single elements or along any directions.
-func (r *run) tangentMethod(lanes int, active []string, dir direction) (*sens.Tangent, error) {
-	k, err := r.model.programs.kit(lanes, active, dir, false)
+func (r *run) tangentMethod(lanes int, dir system.Direction) (*sens.Tangent, error) {
+	k, err := r.problem.Kit(lanes, dir, false)
 	if err != nil {
 		return nil, err
 	}
 	return &sens.Tangent{New: func() sens.TangentWorker {
-		w := r.worker(k)
+		w := r.problem.Worker(k)
 		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 	}}, nil
 }
@@ -410,7 +393,7 @@ func (m *Model) influence(variables []Variable, l *diag.List) {
 		models = append(models, x.model)
 	}
 	for _, each := range models {
-		for _, t := range each.compiled.Tapes() {
+		for _, t := range each.system.Compiled.Tapes() {
 			for _, in := range t.Tape.Inputs {
 				read[in.Name] = true
 			}
@@ -422,7 +405,7 @@ func (m *Model) influence(variables []Variable, l *diag.List) {
 		}
 		for _, s := range m.checked.Params {
 			if s.Name == v.Name {
-				l.Notef(CodeNoInfluence, s.Span, "param %s influences nothing: its derivatives are zero", v.Name)
+				l.Notef(explain.CodeNoInfluence, s.Span, "param %s influences nothing: its derivatives are zero", v.Name)
 			}
 		}
 	}

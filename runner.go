@@ -6,6 +6,8 @@ import (
 	"slices"
 	"time"
 
+	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
@@ -19,26 +21,26 @@ type Runner struct {
 	*run
 	opts      Options
 	variables []Variable
+	places    []system.Variable // the same
 	columns   int
 	placed    bool // a row of the sweep's derivatives by params begins a row of the gradient
 
-	fromParams, fromInitial []origin
+	byInitial bool // some variable is an initial value
 
 	parts []*Runner // of the experiments
 	sum   *totals   // of the last run
 	last  *Runner   // that made the last result: another one where sens_tol took tighter tolerances
 
-	curve        curvature
-	activeParams []string
+	curve curvature
 
-	worker     *worker
+	worker     *system.Worker
 	solver     *solvers.Solver
 	trajectory solvers.Trajectory
 	recorder   *sens.Recorder
 	reader     solvers.Reader
 	guards     []solvers.Guard
-	followers  []follower
-	kinks      *kinks
+	chain      *system.Chain
+	kinks      *system.Kinks
 	method     sens.Method
 	lanes      int
 	compile    float64 // seconds
@@ -66,48 +68,51 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	if limit == 0 {
 		limit = defaultMemory
 	}
-	if bytes := 8 * float64(r.columns) * float64(len(r.rows)); bytes > float64(limit) {
-		l.Errorf(CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %s, more than memory = %s; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
-			len(r.rows), r.columns, size(bytes), size(float64(limit)))
+	if bytes := 8 * float64(r.columns) * float64(len(r.objectives)); bytes > float64(limit) {
+		l.Errorf(explain.CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %s, more than memory = %s; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
+			len(r.objectives), r.columns, diag.Bytes(bytes), diag.Bytes(float64(limit)))
 	}
 	r.wantSecond(&l)
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	active := m.withTotals(m.active(r.point, r.variables))
-	r.activeParams = active
+	r.differentiate(r.variables)
 	if r.settings.autoMode {
-		if err := r.autoMode(len(r.rows), r.columns, active); err != nil {
+		if err := r.autoMode(len(r.objectives), r.columns); err != nil {
 			return nil, err
 		}
 	}
 	if r.lanes == 0 {
-		r.lanes = chooseLanes(len(r.rows))
+		r.lanes = chooseLanes(len(r.objectives))
 		if mode := r.settings.mode; mode == "tangent" || mode == "forward" {
 			r.lanes = chooseLanes(r.columns)
 		}
 	}
-	r.plan = newPlan(m.layout, active)
-	r.placed = r.plan.fits(r.variables)
-	r.fromParams, r.fromInitial = r.origins(r.variables)
-	if r.followers, err = m.followers(r.point, r.plan.columns); err != nil {
+	r.places = systemVariables(r.variables)
+	r.placed = r.problem.Fits(r.places)
+	for _, v := range r.places {
+		if v.Initial {
+			r.byInitial = true
+			r.problem.Free = append(r.problem.Free, m.system.State(v.Name))
+		}
+	}
+	if r.chain, err = r.problem.Chain(false); err != nil {
 		return nil, err
 	}
-	forward, err := m.programs.kit(1, nil, valuesOnly, false)
+	forward, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return nil, err
 	}
-	r.worker = r.run.worker(forward)
-	r.worker.free = r.fromInitial
+	r.worker = r.problem.Worker(forward)
 	r.guards = r.worker.Guards()
-	r.kinks = m.newKinks(r.point)
-	if err := r.gauged(active, r.variables, &r.trajectory); err != nil {
+	r.kinks = r.problem.Kinks()
+	if err := r.gauged(r.variables, &r.trajectory); err != nil {
 		return nil, err
 	}
 	r.solver = r.run.solver(r.worker)
 	r.record(&r.trajectory, forward)
 	r.recorder = sens.NewRecorder(&r.trajectory, r.worker)
-	if r.method, err = r.sensitivityMethod(r.lanes, active); err != nil {
+	if r.method, err = r.sensitivityMethod(r.lanes); err != nil {
 		return nil, err
 	}
 	if a, ok := r.method.(*sens.Adjoint); ok && opts.Progress != nil {
@@ -119,7 +124,7 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 			}
 		}
 	}
-	n := r.columns * len(r.rows)
+	n := r.columns * len(r.objectives)
 	if r.gradient = opts.Gradient; len(r.gradient) < n {
 		r.gradient = make([]float64, n)
 	}
@@ -141,16 +146,11 @@ func (r *Runner) Settings() RunSettings { return r.report(r.lanes) }
 func (r *Runner) Set(set ...Assignment) error {
 	var l diag.List
 	pt := r.model.point(append(append([]Assignment(nil), r.opts.Set...), set...), &l)
-	for _, s := range r.model.checked.Params {
-		if !r.model.defaulted(s) {
-			continue
-		}
-		for k := range s.Type.Shape.Size() {
-			if r.point.follows(s, k) && !pt.follows(s, k) {
-				l.Errorf(CodeOverride, source.Span{}, "%q follows other params; to cut that link, set it in the options of Prepare", s.Name)
-				break
-			}
-		}
+	if err := l.Err(); err != nil {
+		return err
+	}
+	for _, name := range r.problem.Point.Move(pt) {
+		l.Errorf(CodeOverride, source.Span{}, "%q follows other params; to cut that link, set it in the options of Prepare", name)
 	}
 	if err := l.Err(); err != nil {
 		return err
@@ -158,19 +158,12 @@ func (r *Runner) Set(set ...Assignment) error {
 	for _, a := range set { // what is set again is not kept twice
 		r.opts.Set = append(slices.DeleteFunc(r.opts.Set, func(b Assignment) bool { return b.Name == a.Name }), a)
 	}
-	copy(r.point.p, pt.p)
-	copy(r.point.cut, pt.cut)
-	copy(r.point.initial, pt.initial)
-	for s := range pt.cutP {
-		r.point.cutP[s] = true
-	}
-	r.point.version++
 	for i, part := range r.parts {
 		if err := part.Set(set...); err != nil {
 			return r.model.experiments[i].wrap(err)
 		}
 	}
-	return r.model.assert(r.point)
+	return r.model.assert(r.problem.Point)
 }
 
 func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
@@ -235,23 +228,23 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	half := time.Now()
 	want := sens.Options{EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit, Functionals: r.recorder.Functionals(), Tie: r.settings.solver.RTol}
-	want.Initial = len(r.fromInitial) > 0
+	want.Initial = r.byInitial
 	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
 	}
 	if err := r.method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
-		return nil, m.failed(err, r.worker, r.run.method(0))
+		return nil, r.failed(err, r.worker)
 	}
-	stride := max(want.Stride, r.plan.width)
-	m.warn(r.res.Warnings, &r.warnings)
+	stride := max(want.Stride, r.problem.Width())
+	m.explain.Warnings(r.res.Warnings, &r.warnings)
 	if stiff := func(w solvers.Warning) bool { return w.Kind == solvers.Stiff }; want.Initial && !r.settings.errors && r.settings.sensTol == 0 && slices.ContainsFunc(stats.Warnings, stiff) {
-		r.warnings.Notef(CodeStiff, m.checked.Time.Span, "where stability holds steps short, the computed run keeps a little of what the equations lose at once, and derivatives by initial values show it; --error tells how many of their digits hold")
+		r.warnings.Notef(explain.CodeStiff, m.checked.Time.Span, "where stability holds steps short, the computed run keeps a little of what the equations lose at once, and derivatives by initial values show it; --error tells how many of their digits hold")
 	}
-	m.warnPeaks(r.res.Peaks, &r.warnings)
-	chain(r.followers, r.point.p, r.res.DP, len(r.rows), stride)
+	m.explain.Peaks(r.res.Peaks, &r.warnings)
+	r.chain.Pull(r.res.DP, len(r.objectives), stride)
 	out := &r.out
 	*out = Sensitivities{
-		Status: "ok", From: r.worker.started, To: stats.T, Variables: r.variables, Columns: r.columns, Gradient: r.gradient,
+		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns, Gradient: r.gradient,
 		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
 	}
 	for i, o := range r.objectives {
@@ -261,13 +254,15 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 			out.Status = "partial"
 		}
 		row := r.gradient[i*r.columns : (i+1)*r.columns]
+		var byParams, byInitial []float64
 		if want.Stride == 0 {
-			gather(row, r.fromParams, r.res.DP[i*stride:])
+			byParams = r.res.DP[i*stride:]
 		}
-		if want.Initial {
-			gather(row, r.fromInitial, initialRow(&r.res, i, m.layout.nY))
+		if n := m.system.States(); want.Initial && len(r.res.DY0) > 0 {
+			byInitial = r.res.DY0[i*n : (i+1)*n]
 		}
-		sum.chain(m, r.plan.columns, row, r.res.DP[i*stride:])
+		r.problem.Gather(row, r.places, byParams, byInitial)
+		sum.chain(r.problem, row, r.res.DP[i*stride:])
 		v = r.valued(v)
 		if !math.IsNaN(v.Value) && (!r.finite(i, stride) || len(r.parts) > 0 && !finite(row)) {
 			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not differentiable at this point")
@@ -277,18 +272,18 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	for _, e := range r.res.Events {
 		record := m.eventRecord(e, r.guards, out.From, out.To)
 		if want.EventTimes {
-			chain(r.followers, r.point.p, e.DP, 1, r.plan.width)
+			r.chain.Pull(e.DP, 1, r.problem.Width())
 			record.Params = make([]float64, r.columns)
-			gather(record.Params, r.fromParams, e.DP)
+			r.problem.Gather(record.Params, r.places, e.DP, nil)
 		}
 		out.Events = append(out.Events, record)
 	}
-	if err := r.findKinks(ctx, &r.warnings); err != nil {
-		return nil, m.failed(err, r.worker, r.run.method(0))
+	if err := m.explain.Kinks(ctx, r.kinks, &r.trajectory, &r.reader, r.res.Functionals, &r.warnings); err != nil {
+		return nil, r.failed(err, r.worker)
 	}
 	r.thinned()
 	out.Settings.Checkpoint = r.trajectory.Kept().String()
-	out.Stats.VJP = r.res.Stats.Steps * r.stages
+	out.Stats.VJP = r.res.Stats.Steps * r.problem.StepStages
 	out.Stats.RecomputedSteps = r.trajectory.Replayed()
 	out.Stats.PeakTrajectoryBytes = r.trajectory.Bytes()
 	out.Stats.Seconds.Forward = half.Sub(start).Seconds()
@@ -307,5 +302,5 @@ func (r *Runner) finite(i, stride int) bool {
 	if i < len(r.res.Suspect) && r.res.Suspect[i] {
 		return false
 	}
-	return stride > few || finite(r.res.DP[i*stride:i*stride+r.plan.width])
+	return stride > few || finite(r.res.DP[i*stride:i*stride+r.problem.Width()])
 }

@@ -6,11 +6,11 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
-	"odes.dev/odes/tape"
-	"odes.dev/odes/tapec"
 )
 
 // Second derivatives are products of Hessians with directions in the space of
@@ -34,21 +34,17 @@ func (r *Runner) wantSecond(l *diag.List) {
 	case r.opts.Direction != nil:
 		r.curve.direction = r.opts.Direction
 	case s.hvp.param != "":
-		for _, p := range m.checked.Params {
-			if p.Name == s.hvp.param {
-				at := m.part("p." + p.Name)
-				r.curve.direction = slices.Clone(r.point.p[at.offset : at.offset+at.len])
-			}
-		}
-		if r.curve.direction == nil {
-			l.Errorf(CodeSetting, s.hvp.at, "sens.hvp names no param %q%s; it takes a list of numbers, or a param that holds one", s.hvp.param, diag.DidYouMean(s.hvp.param, names0(m.checked.Params)))
+		params := system.Names(m.checked.Params)
+		if !slices.Contains(params, s.hvp.param) {
+			l.Errorf(CodeSetting, s.hvp.at, "sens.hvp names no param %q%s; it takes a list of numbers, or a param that holds one", s.hvp.param, diag.DidYouMean(s.hvp.param, params))
 			return
 		}
+		r.curve.direction = slices.Clone(r.problem.Point.Param(s.hvp.param))
 	default:
 		r.curve.direction = s.hvp.list
 	}
 	if n := len(r.curve.direction); n > 0 && n != r.columns {
-		l.Errorf(CodeSetting, s.hvp.at, "sens.hvp has %s for %s (%s); it takes one for each, in this order", plural(n, "number"), plural(r.columns, "element"), m.listed(r.variables))
+		l.Errorf(CodeSetting, s.hvp.at, "sens.hvp has %s for %s (%s); it takes one for each, in this order", diag.Count(n, "number"), diag.Count(r.columns, "element"), m.listed(r.variables))
 		return
 	}
 	if !r.wantsSecond() {
@@ -60,8 +56,8 @@ func (r *Runner) wantSecond(l *diag.List) {
 	if approximates(s.mode) {
 		l.Errorf(CodeSetting, source.Span{}, "second derivatives are those of the computed solution, and mode = %s differentiates the equations first; use mode = adjoint or tangent for them, or sens.order = 1 and no hvp", s.mode)
 	}
-	if len(r.peaks) > 0 {
-		f := &m.compiled.Functionals[m.functionalAt(r.peaks[0])]
+	if len(r.problem.Peaks) > 0 {
+		f := &m.system.Compiled.Functionals[m.system.FunctionalAt(r.problem.Peaks[0])]
 		l.Errorf(CodeNoSuchRun, f.Span, "max_over has no second derivatives in this version: they ask how the time of the maximum moves; choose other objectives with --of, or the sens block's of")
 	}
 	directions := len(r.curve.direction) / max(r.columns, 1)
@@ -73,10 +69,10 @@ func (r *Runner) wantSecond(l *diag.List) {
 		limit = defaultMemory
 	}
 	// What is computed, and the rows by active params and initial values that it comes from.
-	bytes := 8 * float64(len(r.rows)) * float64(directions) * float64(2*r.columns+m.layout.nY+r.columns)
+	bytes := 8 * float64(len(r.objectives)) * float64(directions) * float64(2*r.columns+m.system.States()+r.columns)
 	if bytes > float64(limit) {
-		l.Errorf(CodeMemory, source.Span{}, "the Hessians of %s by %s need %s, more than memory = %s; choose fewer with --of and --wrt, ask for products with one direction (hvp) in place of order = 2, or raise solver.memory",
-			plural(len(r.rows), "objective"), plural(r.columns, "variable"), size(bytes), size(float64(limit)))
+		l.Errorf(explain.CodeMemory, source.Span{}, "the Hessians of %s by %s need %s, more than memory = %s; choose fewer with --of and --wrt, ask for products with one direction (hvp) in place of order = 2, or raise solver.memory",
+			diag.Count(len(r.objectives), "objective"), diag.Count(r.columns, "variable"), diag.Bytes(bytes), diag.Bytes(float64(limit)))
 	}
 }
 
@@ -90,7 +86,7 @@ func (m *Model) listed(list []Variable) string {
 		}
 		name := v.String()
 		if n := v.Size(); n != 1 {
-			name += " (" + plural(n, "element") + ")"
+			name += " (" + diag.Count(n, "element") + ")"
 		}
 		names = append(names, name)
 	}
@@ -123,7 +119,7 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error
 		return err
 	}
 	s.Stats.SecondSteps = stats
-	rows := len(r.rows)
+	rows := len(r.objectives)
 	s.Hessian, s.Asymmetry, s.Products, s.Direction = nil, nil, nil, nil
 	if all > count {
 		s.Direction = slices.Clone(r.curve.direction)
@@ -214,41 +210,42 @@ func (r *Runner) products(ctx context.Context, count int, of func(k int) []float
 	}
 	its := sens.Directions{Count: count, Write: func(k int, dp, dy0 []float64) {
 		v, totals := move(k)
-		p, y0 := m.direction(r.run, r.variables, v, totals)
+		p, y0 := r.problem.Direction(r.places, v, totals)
 		copy(dp, p)
 		copy(dy0, y0)
 	}}
 	var res sens.Products
 	if err := method.Products(ctx, &r.trajectory, its, &res); err != nil {
-		return nil, 0, m.failed(err, r.worker, r.run.method(0))
+		return nil, 0, r.failed(err, r.worker)
 	}
-	chains, err := m.bends(r.point, r.plan.columns)
+	chain, err := r.problem.Chain(true)
 	if err != nil {
 		return nil, 0, err
 	}
-	width, n := r.plan.width, m.layout.nY
-	out := make([]float64, len(r.rows)*count*c)
+	width, n := r.problem.Width(), m.system.States()
+	out := make([]float64, len(r.objectives)*count*c)
 	bar := make([]float64, width)
 	dot := make([]float64, width)
 	for k := range count {
 		clear(dot)
 		v, totals := move(k)
-		p, _ := m.direction(r.run, r.variables, v, totals)
+		p, _ := r.problem.Direction(r.places, v, totals)
 		copy(dot, p)
-		for i := range r.rows {
+		for i := range r.objectives {
 			copy(bar, res.DP[i*width:(i+1)*width])
 			row := res.HP[(i*count+k)*width:][:width]
-			for j := range chains {
-				chains[j].apply(r.point.p, dot, bar, row)
-			}
+			chain.PullPush(dot, bar, row)
 			to := out[(i*count+k)*c:][:c]
-			gather(to, r.fromParams, row)
-			gather(to, r.fromInitial, res.HY0[(i*count+k)*n:])
+			var byInitial []float64
+			if r.byInitial {
+				byInitial = res.HY0[(i*count+k)*n:]
+			}
+			r.problem.Gather(to, r.places, row, byInitial)
 			for j, t := range m.checked.Totals {
 				if len(parts) == 0 {
 					break
 				}
-				at := r.plan.columns["p."+t.Name].offset
+				at := r.problem.Column(t.Name).Offset
 				slope, change := bar[at], row[at]
 				for e := range to {
 					if slope != 0 { // a total without a value must not spoil other objectives
@@ -278,7 +275,7 @@ func (r *Runner) second(count int) (*sens.Second, error) {
 	for lanes > 1 && sens.PathBytes(&r.trajectory, lanes)*int64(threads) > limit {
 		lanes /= 2
 	}
-	k, err := r.model.programs.kit(lanes, r.activeParams, bending, false)
+	k, err := r.problem.Kit(lanes, system.PushPull, false)
 	if err != nil {
 		return nil, err
 	}
@@ -286,87 +283,7 @@ func (r *Runner) second(count int) (*sens.Second, error) {
 		threads = max(1, int(limit/max(need, 1)))
 	}
 	return &sens.Second{Threads: threads, Memory: limit, New: func() sens.SecondWorker {
-		w := r.secondWorker(k)
+		w := r.problem.SecondWorker(k)
 		return sens.SecondWorker{System: w, Objectives: w, Method: r.run.method(lanes)}
 	}}, nil
-}
-
-// bendFollower is a follower with the tangent of its transpose.
-type bendFollower struct {
-	eval   *tape.Evaluator[float64]
-	params map[string]part
-	name   string
-	from   part
-	to     []target
-	cut    []bool
-}
-
-// target is an input of a follower: its name, and where it stands among the active params.
-type target struct {
-	name string
-	at   part
-}
-
-// bends returns the params among the active ones whose defaults use others, later ones first, as followers does.
-func (m *Model) bends(pt *point, columns map[string]part) ([]bendFollower, error) {
-	var list []bendFollower
-	for _, d := range slices.Backward(m.compiled.Defaults) {
-		name := "p." + d.Param.Name
-		from, active := columns[name]
-		l := bendFollower{params: map[string]part{}, name: name, from: from, cut: pt.cutE[d.Param]}
-		var wrt []string
-		for _, in := range d.Tape.Inputs {
-			if to, ok := columns[in.Name]; ok {
-				wrt = append(wrt, in.Name)
-				l.to = append(l.to, target{in.Name, to})
-			}
-		}
-		if pt.cutP[d.Param] || !active || len(wrt) == 0 {
-			continue
-		}
-		bend, err := tapec.SecondVJP(d.Tape, []string{name}, wrt, false)
-		if err != nil {
-			return nil, err
-		}
-		for _, in := range bend.Inputs {
-			if at, ok := m.layout.parts[in.Name]; ok {
-				l.params[in.Name] = at
-			}
-		}
-		l.eval = tape.NewEvaluator[float64](bend)
-		list = append(list, l)
-	}
-	return list, nil
-}
-
-// apply adds to the derivatives bar[width] and their tangents row[width], where the active params move by dot[width], the path
-// through the default of one of them.
-func (l *bendFollower) apply(p, dot, bar, row []float64) {
-	for name, at := range l.params {
-		copy(l.eval.Input(name), p[at.offset:at.offset+at.len])
-	}
-	for _, v := range []struct {
-		name string
-		from []float64
-	}{{"bar.", bar}, {"dot.bar.", row}} {
-		to := l.eval.Input(v.name + l.name)
-		copy(to, v.from[l.from.offset:l.from.offset+l.from.len])
-		for k := range to {
-			if len(l.cut) > 0 && l.cut[k] {
-				to[k] = 0
-			}
-		}
-	}
-	for _, t := range l.to {
-		copy(l.eval.Input("dot."+t.name), dot[t.at.offset:t.at.offset+t.at.len])
-	}
-	l.eval.Run()
-	for _, t := range l.to {
-		for k, x := range l.eval.Output("bar." + t.name) {
-			bar[t.at.offset+k] += x
-		}
-		for k, x := range l.eval.Output("dot.bar." + t.name) {
-			row[t.at.offset+k] += x
-		}
-	}
 }

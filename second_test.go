@@ -210,7 +210,7 @@ func checkSecond(t *testing.T, m *Model, opts Options) {
 		v := make([]float64, c)
 		for _, x := range s.Variables {
 			for k := range x.Size() {
-				v[x.Offset+k] = float64(random.Norm() * m.sizeOf(a.run.point, x, k))
+				v[x.Offset+k] = float64(random.Norm() * sizeOf(a.run.problem.Point, x, k))
 			}
 		}
 		want, doubt, err := f.curvatures(ctx, s.Variables, v)

@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/solvers"
 )
 
@@ -8,7 +9,7 @@ import (
 // step end, or at given times by dense output. At an instant where something
 // jumps both limits are recorded.
 type recorder struct {
-	w      *worker
+	w      *system.Worker
 	times  []float64 // nil: every step end; else ascending
 	next   int
 	method solvers.Method
@@ -20,12 +21,9 @@ type recorder struct {
 	d    []float64 // discretes after the last mark
 }
 
-func (w *worker) newRecorder(times []float64) *recorder {
-	r := &recorder{w: w, times: times, y: make([]float64, w.kit.layout.nY), d: make([]float64, w.kit.layout.nD)}
-	for _, b := range w.value.output.outs {
-		r.width = max(r.width, b.hi)
-	}
-	return r
+func newRecorder(w *system.Worker, times []float64) *recorder {
+	size := w.Size()
+	return &recorder{w: w, times: times, width: w.OutputWidth(), y: make([]float64, size.N), d: make([]float64, size.D)}
 }
 
 func (r *recorder) Begin(_ solvers.System, m solvers.Method) error {
@@ -38,13 +36,7 @@ func (r *recorder) record(t float64, y, d []float64) {
 	r.t = append(r.t, t)
 	at := len(r.rows)
 	r.rows = append(r.rows, make([]float64, r.width)...)
-	w := r.w
-	w.t[0] = t
-	saved := w.in[primal][vecD]
-	w.in[primal][vecY], w.in[primal][vecD] = y, d
-	w.out[primal][vecOut] = r.rows[at:]
-	w.value.output.run(&w.in, &w.out)
-	w.in[primal][vecD] = saved
+	r.w.Outputs(t, y, d, r.rows[at:])
 }
 
 func (r *recorder) Step(s *solvers.Step, _ solvers.End) error {
@@ -98,17 +90,16 @@ func (r *recorder) Mark(m *solvers.Mark) error {
 // series cuts the rows into the model's outputs.
 func (m *Model) series(r *recorder) []Series {
 	var list []Series
-	c := m.compiled
-	for i, out := range c.Outputs.Outputs {
-		p := m.part(out.Name)
-		s := Series{Shape: c.Outputs.Shape(out.Value)}
+	for i := range m.system.Compiled.Outputs.Outputs {
+		p, shape := m.system.Output(i)
+		s := Series{Shape: shape}
 		if i < len(m.checked.Outputs) {
 			o := m.checked.Outputs[i]
 			s.Name, s.Doc, s.Unit, s.Shape = o.Name, o.Doc, o.Value.Type().Unit.String(), o.Value.Type().Shape
 		}
-		s.Values = make([]float64, 0, len(r.t)*p.len)
+		s.Values = make([]float64, 0, len(r.t)*p.Len)
 		for k := range r.t {
-			s.Values = append(s.Values, r.rows[k*r.width+p.offset:k*r.width+p.offset+p.len]...)
+			s.Values = append(s.Values, r.rows[k*r.width+p.Offset:k*r.width+p.Offset+p.Len]...)
 		}
 		list = append(list, s)
 	}

@@ -18,8 +18,6 @@ import (
 // Codes of diagnostics about settings and runs.
 const (
 	CodeSetting   diag.Code = "setting"
-	CodeUnknown   diag.Code = "unknown-name"
-	CodeOverride  diag.Code = "override"
 	CodeNoSuchRun diag.Code = "unavailable"
 )
 

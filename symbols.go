@@ -65,8 +65,7 @@ func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
 	}
 	for _, p := range c.Params {
 		s := add("param", p.Name, p.Doc, p.Type)
-		at := m.part("p." + p.Name)
-		s.Lo, s.Hi, s.Values = p.Lo, p.Hi, pt.p[at.offset:at.offset+at.len]
+		s.Lo, s.Hi, s.Values = p.Lo, p.Hi, pt.Param(p.Name)
 	}
 	for _, x := range c.States {
 		add("state", x.Name, x.Doc, x.Type)

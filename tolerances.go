@@ -77,7 +77,7 @@ func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each 
 		states = append(states, x.Name)
 	}
 	if t.each != nil && len(t.each) != n {
-		l.Errorf(CodeSetting, t.at, "solver.%s lists %s for %s; there is one for each element, in the order of declaration", key, plural(len(t.each), "tolerance"), plural(n, "state"))
+		l.Errorf(CodeSetting, t.at, "solver.%s lists %s for %s; there is one for each element, in the order of declaration", key, diag.Count(len(t.each), "tolerance"), diag.Count(n, "state"))
 		return nil, 0
 	}
 	if t.each == nil && t.named == nil {
@@ -100,9 +100,11 @@ func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each 
 		its := each[at : at+m.States[s].Type.Shape.Size()]
 		switch list := k.Value.List; {
 		case !k.Value.Array:
-			fill(its, []float64{*k.Value.Number})
+			for j := range its {
+				its[j] = *k.Value.Number
+			}
 		case len(list) != len(its):
-			l.Errorf(CodeSetting, k.Value.Span, "solver.%s lists %s for %s, which has %s; one number is for all of them", key, plural(len(list), "tolerance"), k.Key, plural(len(its), "element"))
+			l.Errorf(CodeSetting, k.Value.Span, "solver.%s lists %s for %s, which has %s; one number is for all of them", key, diag.Count(len(list), "tolerance"), k.Key, diag.Count(len(its), "element"))
 		default:
 			for j, x := range list {
 				its[j] = *x.Number

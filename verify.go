@@ -6,11 +6,11 @@ import (
 	"strconv"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/tape"
 )
 
 // VerifyOptions say how thoroughly a gradient is checked. The zero value is ready to use.
@@ -217,7 +217,7 @@ func (v *Verdict) within(x float64) bool { return v.Complex <= x && v.Second <= 
 // model with experiments also theirs.
 type along struct {
 	run    *run
-	worker *worker
+	worker *system.Worker
 	record *solvers.Trajectory
 	method *sens.ComplexStep
 	second *sens.Tangent
@@ -243,28 +243,27 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 			return nil, err
 		}
 	}
-	active := m.withTotals(m.active(r.point, variables))
-	r.plan = newPlan(m.layout, active)
-	values, err := m.programs.kit(1, nil, valuesOnly, false)
+	r.differentiate(variables)
+	values, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return nil, err
 	}
-	a.worker = r.worker(values)
+	a.worker = r.problem.Worker(values)
 	a.record = &solvers.Trajectory{}
 	r.record(a.record, values)
-	if err := r.gauged(active, variables, a.record); err != nil {
+	if err := r.gauged(variables, a.record); err != nil {
 		return nil, err
 	}
 	if _, err := r.forward(ctx, a.worker, nil, a.record); err != nil {
 		return nil, err
 	}
 	r.settings.mode = "complex"
-	method, err := r.sensitivityMethod(1, active)
+	method, err := r.sensitivityMethod(1)
 	if err != nil {
 		return nil, err
 	}
 	a.method = method.(*sens.ComplexStep)
-	if a.second, err = r.tangentMethod(1, active, pushing); err != nil {
+	if a.second, err = r.tangentMethod(1, system.Push); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -279,7 +278,7 @@ func (a *along) by(ctx context.Context, variables []Variable, v []float64, at fl
 	}
 	psi, err := a.method.Along(ctx, a.record, dp, dy0, at)
 	if err != nil {
-		return nil, a.run.model.failed(err, a.worker, a.run.method(0))
+		return nil, a.run.failed(err, a.worker)
 	}
 	return psi, nil
 }
@@ -292,7 +291,7 @@ func (a *along) pushed(ctx context.Context, variables []Variable, v []float64) (
 	}
 	psi, err := a.second.Along(ctx, a.record, dp, dy0)
 	if err != nil {
-		return nil, a.run.model.failed(err, a.worker, a.run.method(0))
+		return nil, a.run.failed(err, a.worker)
 	}
 	return psi, nil
 }
@@ -305,7 +304,7 @@ func (a *along) replays(ctx context.Context, variables []Variable, v, steps []fl
 	}
 	psi, err := a.method.Replays(ctx, a.record, dp, dy0, steps)
 	if err != nil {
-		return nil, a.run.model.failed(err, a.worker, a.run.method(0))
+		return nil, a.run.failed(err, a.worker)
 	}
 	return psi, nil
 }
@@ -323,7 +322,7 @@ func (a *along) moves(ctx context.Context, variables []Variable, v []float64, at
 			totals[k] += x
 		}
 	}
-	dp, dy0 = m.direction(a.run, variables, v, totals)
+	dp, dy0 = a.run.problem.Direction(systemVariables(variables), v, totals)
 	return dp, dy0, nil
 }
 
@@ -345,7 +344,7 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 		v := make([]float64, s.Columns)
 		for _, x := range s.Variables {
 			for k := range x.Size() {
-				v[x.Offset+k] = float64(random.Norm() * m.sizeOf(a.run.point, x, k))
+				v[x.Offset+k] = float64(random.Norm() * sizeOf(a.run.problem.Point, x, k))
 			}
 		}
 		psi, err := a.by(ctx, s.Variables, v, 0)
@@ -440,53 +439,11 @@ func worse(err, off, size float64) float64 {
 }
 
 // sizeOf returns how large element k of a variable is, but not zero; of initial values 1.
-func (m *Model) sizeOf(pt *point, v Variable, k int) float64 {
+func sizeOf(pt *system.Point, v Variable, k int) float64 {
 	if v.Initial {
 		return 1
 	}
-	return max(math.Abs(pt.p[m.part("p."+v.Name).offset+k]), 1e-3)
-}
-
-// direction spreads a direction over the variables to the active parameters,
-// those that follow others through their defaults included, the totals and the initial values.
-func (m *Model) direction(r *run, variables []Variable, v, totals []float64) (dp, dy0 []float64) {
-	const tiny = 0x1p-100
-	moved := make([]float64, m.layout.nP)
-	for _, x := range variables {
-		from := v[x.Offset : x.Offset+x.Size()]
-		if x.Initial {
-			if dy0 == nil {
-				dy0 = make([]float64, m.layout.nY)
-			}
-			copy(dy0[m.part("y."+x.Name).offset:], from)
-			continue
-		}
-		copy(moved[m.part("p."+x.Name).offset:], from)
-	}
-	for k, t := range m.checked.Totals {
-		moved[m.part("p."+t.Name).offset] = totals[k]
-	}
-	for _, d := range m.compiled.Defaults { // after what they use
-		if r.point.cutP[d.Param] {
-			continue
-		}
-		e := tape.NewEvaluator[complex128](d.Tape)
-		for _, in := range d.Tape.Inputs {
-			at := m.part(in.Name)
-			to := e.Input(in.Name)
-			for i := range to {
-				to[i] = complex(r.point.p[at.offset+i], float64(tiny*moved[at.offset+i]))
-			}
-		}
-		e.Run()
-		at := m.part("p." + d.Param.Name).offset
-		for i, x := range e.Output("p." + d.Param.Name) {
-			if r.point.follows(d.Param, i) {
-				moved[at+i] += imag(x) / tiny
-			}
-		}
-	}
-	return r.plan.values(m.layout, moved), dy0
+	return max(math.Abs(pt.Param(v.Name)[k]), 1e-3)
 }
 
 // verifySecond computes the gradient again, by tangents, or by adjoints if it came from tangents, and returns it.
@@ -513,7 +470,7 @@ func (m *Model) verifySecond(ctx context.Context, opts Options, s *Sensitivities
 		worst := 0.0
 		for _, x := range s.Variables {
 			for k := range x.Size() {
-				least := out.Objectives[i].nothing() / m.sizeOf(pt, x, k)
+				least := out.Objectives[i].nothing() / sizeOf(pt, x, k)
 				worst = worse(worst, math.Abs(row[x.Offset+k]-other[x.Offset+k]), max(size, least))
 			}
 		}

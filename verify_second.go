@@ -7,7 +7,6 @@ import (
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/sens"
-	"odes.dev/odes/tape"
 )
 
 // spacings are those, in moves that change params by about their own size, of the differences by which second derivatives
@@ -27,7 +26,7 @@ type analytic struct {
 func (a *along) analytic(ctx context.Context) (*analytic, error) {
 	f, err := a.method.Analytic(ctx, a.record)
 	if err != nil {
-		return nil, a.run.model.failed(err, a.worker, a.run.method(0))
+		return nil, a.run.failed(err, a.worker)
 	}
 	out := &analytic{along: a, run: f}
 	for i, p := range a.parts {
@@ -44,69 +43,27 @@ func (a *along) analytic(ctx context.Context) (*analytic, error) {
 // others and totals are computed again, not extrapolated.
 func (f *analytic) at(ctx context.Context, variables []Variable, v []float64, z complex128) ([]complex128, error) {
 	r := f.along.run
-	m := r.model
-	p := make([]complex128, m.layout.nP)
-	for i, x := range r.point.p {
-		p[i] = complex(x, 0)
-	}
-	dy0 := make([]complex128, m.layout.nY)
-	moves := map[string][]complex128{}
-	for _, x := range variables {
-		to, name := p, "p."+x.Name
-		if x.Initial {
-			to, name = dy0, "y."+x.Name
-		}
-		at := m.part(name).offset
-		for k := range x.Size() {
-			dz := elem.CMul(z, complex(v[x.Offset+k], 0))
-			to[at+k] += dz
-			if !x.Initial {
-				moves[x.Name] = append(moves[x.Name], dz)
-			}
-		}
-	}
-	for _, d := range m.compiled.Defaults { // after what they use
-		if r.point.cutP[d.Param] {
-			continue
-		}
-		e := tape.NewEvaluator[complex128](d.Tape)
-		for _, in := range d.Tape.Inputs {
-			copy(e.Input(in.Name), p[m.part(in.Name).offset:])
-		}
-		e.Run()
-		at, own := m.part("p."+d.Param.Name), moves[d.Param.Name]
-		value := e.Output("p." + d.Param.Name)
-		for i := range at.len {
-			if !r.point.follows(d.Param, i) {
-				continue
-			}
-			p[at.offset+i] = value[min(i, len(value)-1)]
-			if own != nil {
-				p[at.offset+i] += own[i]
-			}
-		}
-	}
-	for _, t := range m.checked.Totals {
-		if len(f.parts) > 0 {
-			p[m.part("p."+t.Name).offset] = 0
-		}
+	var totals []complex128
+	if len(f.parts) > 0 {
+		totals = make([]complex128, len(r.model.checked.Totals))
 	}
 	for i, part := range f.parts {
 		psi, err := part.at(ctx, variables, v, z)
 		if err != nil {
-			return nil, m.experiments[i].wrap(err)
+			return nil, r.model.experiments[i].wrap(err)
 		}
-		for k, t := range m.checked.Totals {
-			p[m.part("p."+t.Name).offset] += psi[k]
+		for k := range totals {
+			totals[k] += psi[k]
 		}
 	}
-	active := make([]complex128, r.plan.width)
-	for name, column := range r.plan.columns {
-		copy(active[column.offset:column.offset+column.len], p[m.part(name).offset:])
+	dz := make([]complex128, len(v))
+	for i, x := range v {
+		dz[i] = elem.CMul(z, complex(x, 0))
 	}
+	active, dy0 := r.problem.Displaced(systemVariables(variables), dz, totals)
 	psi, err := f.run.At(ctx, active, dy0)
 	if err != nil {
-		return nil, m.failed(err, f.along.worker, r.method(0))
+		return nil, r.failed(err, f.along.worker)
 	}
 	return psi, nil
 }
@@ -179,7 +136,7 @@ func (a *along) verifyCurvature(ctx context.Context, how VerifyOptions, s *Sensi
 		v := make([]float64, c)
 		for _, x := range s.Variables {
 			for k := range x.Size() {
-				v[x.Offset+k] = float64(random.Norm() * a.run.model.sizeOf(a.run.point, x, k))
+				v[x.Offset+k] = float64(random.Norm() * sizeOf(a.run.problem.Point, x, k))
 			}
 		}
 		if err := compare(v, func(i, j int) float64 {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/solvers"
 )
 
@@ -15,16 +16,15 @@ import (
 // every bit and in what fails; it returns the error.
 func wholeOrNot(t *testing.T, m *Model, o Options) error {
 	t.Helper()
-	after := wholeAfter
-	defer func() { wholeAfter = after }()
 	run := func(from int) (*Sensitivities, error) {
-		wholeAfter = from
+		o.compileAfter = &system.CompileAfter{Small: from}
 		r, err := m.Prepare(o)
 		if err != nil {
 			t.Fatal(err)
 		}
 		s, err := r.Sensitivities(context.Background())
-		if made := r.worker.steps.call != nil; simd.Backend() != simd.Generic && made != (from == 0) {
+		step, _ := r.worker.StepStats()
+		if made := step != nil; simd.Backend() != simd.Generic && made != (from == 0) {
 			t.Errorf("%v: compiled steps: %v", o.Settings, made)
 		}
 		return s, err
@@ -143,8 +143,6 @@ func (c *stopAt) Err() error {
 // TestWholeStepsStop holds that a run of whole steps is cancelled between two of
 // them, on its way there and back, and that its Runner is of use afterwards.
 func TestWholeStepsStop(t *testing.T) {
-	after := wholeAfter
-	t.Cleanup(func() { wholeAfter = after })
 	m, err := ParseFile("examples/pk/pk.ode")
 	if err != nil {
 		t.Fatal(err)
@@ -157,8 +155,8 @@ func TestWholeStepsStop(t *testing.T) {
 	for _, n := range []int{0, 1, steps / 2, steps + steps/2} { // the last on the way back
 		var want []float64
 		var message string
-		for _, wholeAfter = range []int{math.MaxInt, 0} {
-			r, err := m.Prepare(Options{Threads: 1})
+		for _, after := range []int{math.MaxInt, 0} {
+			r, err := m.Prepare(Options{Threads: 1, compileAfter: &system.CompileAfter{Small: after}})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,14 +8,13 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/system"
 	"odes.dev/odes/solvers"
 )
 
 // TestWholeSteps holds that steps and transposes compiled as one program have the
 // bits of the stages one by one, on every example, whatever the method.
 func TestWholeSteps(t *testing.T) {
-	after, large := wholeAfter, largeAfter
-	t.Cleanup(func() { wholeAfter, largeAfter = after, large })
 	files, err := filepath.Glob("examples/*/*.ode")
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
@@ -30,7 +29,10 @@ func TestWholeSteps(t *testing.T) {
 			lanes  int
 		}{{"", 0}, {"", 1}, {"", 3}, {"bs3", 2}, {"vern7", 8}, {"rkc2", 1}, {"dopri8", 2}} {
 			m, err := ParseFile(file)
-			if err != nil || m.Info().Objectives == 0 {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if m.Info().Objectives == 0 {
 				break
 			}
 			o := Options{Threads: 1, Lanes: c.lanes, EventTimes: true}
@@ -38,7 +40,7 @@ func TestWholeSteps(t *testing.T) {
 				o.Settings = []Setting{{Key: "solver.method", Value: c.method}, {Key: "solver.rtol", Value: "1e-4"}}
 			}
 			run := func(whole int) *Sensitivities {
-				wholeAfter, largeAfter = whole, whole
+				o.compileAfter = &system.CompileAfter{Small: whole, Large: whole}
 				r, err := m.Prepare(o)
 				if err != nil {
 					t.Fatal(file, err)
@@ -48,16 +50,11 @@ func TestWholeSteps(t *testing.T) {
 					t.Logf("%s, %s: %v", file, c.method, err)
 					return nil
 				}
-				if v := &r.worker.large; r.worker.steps.call != nil || v.first.call != nil || v.again.call != nil {
+				if step, _ := r.worker.StepStats(); step != nil {
 					steps++
 				}
-				for _, k := range m.programs.kits {
-					for key, p := range k.wholes {
-						if key.back && p != nil {
-							transposes++
-						}
-					}
-				}
+				_, n, _ := m.system.StepPrograms()
+				transposes += n
 				return s
 			}
 			want, got := run(math.MaxInt), run(0)
@@ -94,29 +91,26 @@ func TestWholeSteps(t *testing.T) {
 
 // TestWholeStepsAllocateNothing makes one step and its transpose again and again.
 func TestWholeStepsAllocateNothing(t *testing.T) {
-	after := wholeAfter
-	t.Cleanup(func() { wholeAfter = after })
-	wholeAfter = 0
 	m, err := ParseFile("examples/pk/pk.ode")
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := m.begin(Options{})
+	r, err := m.begin(Options{compileAfter: &system.CompileAfter{}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	variables, _ := m.variables(r.settings.wrt, &r.warnings)
-	active := m.active(r.point, variables)
-	r.plan = newPlan(m.layout, active)
+	r.differentiate(variables)
 	const lanes = 4
-	k, err := m.programs.kit(lanes, active, pulling, false)
+	k, err := r.problem.Kit(lanes, system.Pull, false)
 	if err != nil {
 		t.Fatal(err)
 	}
-	w, at, y := r.atStart(k)
+	w := r.problem.Worker(k)
+	times, y := w.AtStart()
 	w.Begin(make([][]float64, lanes))
 	n, method := len(y), r.method(lanes)
-	s := r.smallStep(w, method, at, y)
+	s := smallStep(w, method, times, y)
 	v := func(n int) []float64 { return make([]float64, n*lanes) }
 	c := &solvers.StepCotangent{T1: v(1), Y1: v(n), DQ: v(len(s.DQ)), T0: v(1), H: v(1), Y0: v(n)}
 	both := func() {
@@ -127,7 +121,7 @@ func TestWholeStepsAllocateNothing(t *testing.T) {
 	if n := testing.AllocsPerRun(100, both); n > 0 {
 		t.Errorf("%v allocations in a step and its transpose", n)
 	}
-	step, back := w.made()
+	step, back := w.StepStats()
 	if simd.Backend() == simd.Generic {
 		return
 	}
@@ -135,16 +129,13 @@ func TestWholeStepsAllocateNothing(t *testing.T) {
 		t.Fatal("they were not compiled")
 	}
 	// What the time of a step is made of: one entry, and so many instructions.
-	a, b := step.code.Stats(), back.code.Stats()
-	if a.Steps != 1 || b.Steps != 1 || a.Instructions > 200 || b.Instructions > 450 {
+	if a, b := step, back; a.Steps != 1 || b.Steps != 1 || a.Instructions > 200 || b.Instructions > 450 {
 		t.Errorf("a step is %d programs of %d instructions, its transpose %d of %d; they were 1 of 178 and 1 of 422", a.Steps, a.Instructions, b.Steps, b.Instructions)
 	}
 }
 
 // TestWholeStepsNoteFactors holds that a compiled transpose fills the ledger as the stages one by one do.
 func TestWholeStepsNoteFactors(t *testing.T) {
-	after := wholeAfter
-	t.Cleanup(func() { wholeAfter = after })
 	m, err := Parse("test.ode", `
 time t from 0 to 20
 param r[5] = 0.1
@@ -160,8 +151,8 @@ objective area = integral(x[1] * x[2])
 	}
 	for _, lanes := range []int{6, 8} {
 		var want []float64
-		for _, wholeAfter = range []int{math.MaxInt, 0, 7} {
-			r, err := m.Prepare(Options{Threads: 1, Lanes: lanes, Settings: []Setting{{Key: "solver.rtol", Value: "1e-9"}}})
+		for _, after := range []int{math.MaxInt, 0, 7} {
+			r, err := m.Prepare(Options{compileAfter: &system.CompileAfter{Small: after}, Threads: 1, Lanes: lanes, Settings: []Setting{{Key: "solver.rtol", Value: "1e-9"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -175,18 +166,12 @@ objective area = integral(x[1] * x[2])
 				}
 				for i, x := range s.Gradient {
 					if math.Float64bits(x) != math.Float64bits(want[i]) {
-						t.Fatalf("%d lanes, compiled after %d steps: derivative %d is %v, not %v", lanes, wholeAfter, i, x, want[i])
+						t.Fatalf("%d lanes, compiled after %d steps: derivative %d is %v, not %v", lanes, after, i, x, want[i])
 					}
 				}
 			}
 		}
-		noted := false
-		for _, k := range m.programs.kits {
-			for key, p := range k.wholes {
-				noted = noted || key.back && p != nil && len(p.notes) > 0
-			}
-		}
-		if !noted && simd.Backend() != simd.Generic {
+		if _, _, noting := m.system.StepPrograms(); noting == 0 && simd.Backend() != simd.Generic {
 			t.Error("no transpose that notes factors was compiled")
 		}
 	}

@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"slices"
@@ -45,36 +45,20 @@ const leastDeferred = 16
 func newPlan(l *layout, active []string) *plan {
 	p := &plan{columns: map[string]part{}}
 	for _, name := range active {
-		at := l.parts["p."+name]
+		at := l.part("p." + name)
 		p.columns["p."+name] = part{vecP, p.width, at.len}
 		p.width += at.len
 	}
 	return p
 }
 
-// values returns the active ones of all parameters, in the order of the columns.
-func (p *plan) values(l *layout, all []float64) []float64 {
-	out := make([]float64, p.width)
-	for name, column := range p.columns {
-		copy(out[column.offset:column.offset+column.len], all[l.parts[name].offset:])
+// column returns the place of an active param in a row.
+func (p *plan) column(param string) part {
+	at, ok := p.columns["p."+param]
+	if !ok {
+		panic("system: param " + param + " is not active")
 	}
-	return out
-}
-
-// fits reports whether a row of the plan is the beginning of a row of the
-// wanted variables: then the rows of the gradient can be written in place.
-func (p *plan) fits(variables []Variable) bool {
-	n := 0
-	for _, v := range variables {
-		if v.Initial {
-			continue
-		}
-		if v.Offset != p.columns["p."+v.Name].offset {
-			return false
-		}
-		n += v.Size()
-	}
-	return n == p.width
+	return at
 }
 
 // gather gives the parameters that tapes write cotangents of a place among the direct ones. It

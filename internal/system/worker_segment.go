@@ -1,20 +1,20 @@
-package odes
+package system
 
 // Start implements solvers.System.
-func (w *worker) Start(t0 float64, y, d []float64) {
+func (w *Worker) Start(t0 float64, y, d []float64) {
 	w.refresh()
 	w.t[0], w.started = t0, t0
 	w.out[primal][vecY], w.out[primal][vecD] = y, d
 	w.value.start.run(&w.in, &w.out)
-	for i, cut := range w.cut {
+	for i, cut := range w.problem.Point.cut {
 		if cut {
-			y[i] = w.initial[i]
+			y[i] = w.problem.Point.initial[i]
 		}
 	}
 }
 
 // StartPush implements solvers.TangentSystem.
-func (w *worker) StartPush(t0 float64, td, yd, dd []float64) {
+func (w *Worker) StartPush(t0 float64, td, yd, dd []float64) {
 	clear(yd)
 	clear(dd)
 	if w.push.start == nil {
@@ -24,7 +24,7 @@ func (w *worker) StartPush(t0 float64, td, yd, dd []float64) {
 	w.in[tangent][vecT] = td
 	w.out[tangent][vecY], w.out[tangent][vecD] = yd, dd
 	w.push.start.run(&w.in, &w.out)
-	for i, cut := range w.cut {
+	for i, cut := range w.problem.Point.cut {
 		if cut {
 			clear(yd[i*w.lanes : (i+1)*w.lanes])
 		}
@@ -32,11 +32,11 @@ func (w *worker) StartPush(t0 float64, td, yd, dd []float64) {
 }
 
 // StartPull implements solvers.CotangentSystem.
-func (w *worker) StartPull(t0 float64, yb, db, tb []float64) {
+func (w *Worker) StartPull(t0 float64, yb, db, tb []float64) {
 	if w.pull.start == nil {
 		return
 	}
-	for i, cut := range w.cut {
+	for i, cut := range w.problem.Point.cut {
 		if cut {
 			yb = append([]float64(nil), yb...)
 			clear(yb[i*w.lanes : (i+1)*w.lanes])
@@ -49,7 +49,7 @@ func (w *worker) StartPull(t0 float64, yb, db, tb []float64) {
 }
 
 // Enter implements solvers.System.
-func (w *worker) Enter(d, m []float64) {
+func (w *Worker) Enter(d, m []float64) {
 	w.refresh()
 	copy(w.in[primal][vecD], d)
 	copy(w.in[primal][vecM], m)
@@ -59,7 +59,7 @@ func (w *worker) Enter(d, m []float64) {
 }
 
 // EnterPush implements solvers.TangentSystem.
-func (w *worker) EnterPush(dd []float64) {
+func (w *Worker) EnterPush(dd []float64) {
 	copy(w.dot.d, dd)
 	if w.push.segment != nil {
 		clear(w.dot.e)
@@ -68,7 +68,7 @@ func (w *worker) EnterPush(dd []float64) {
 }
 
 // SetTangent implements solvers.TangentSystem.
-func (w *worker) SetTangent(pd []float64) {
+func (w *Worker) SetTangent(pd []float64) {
 	w.refresh()
 	copy(w.dot.p, pd)
 	w.setSides(pd)
@@ -81,7 +81,7 @@ func (w *worker) SetTangent(pd []float64) {
 }
 
 // setSides writes a matrix that moves at element (i, j) of a lane by x as the product of x e_i and e_j.
-func (w *worker) setSides(pd []float64) {
+func (w *Worker) setSides(pd []float64) {
 	clear(w.dot.sides)
 	l := w.lanes
 	for _, s := range w.kit.sides {
@@ -95,7 +95,7 @@ func (w *worker) setSides(pd []float64) {
 }
 
 // Choose implements solvers.System.
-func (w *worker) Choose(t float64, y, m []float64) {
+func (w *Worker) Choose(t float64, y, m []float64) {
 	if w.value.choose == nil || len(m) == 0 {
 		return
 	}

@@ -1,8 +1,7 @@
-package odes
+package system
 
 import (
 	"math"
-	"strings"
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -10,14 +9,14 @@ import (
 
 // Apart implements solvers.Separator: it looks where both come about at other values of the variables, and of the states, which move
 // with them. Times and conditions that depend on discretes only move apart through these, of which it does not know; they count as fixed.
-func (w *worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
-	if len(w.columns) == 0 && len(w.free) == 0 {
+func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
+	if w.problem.Width() == 0 && len(w.problem.Free) == 0 {
 		return false
 	}
 	if a.Guard < 0 {
 		a, b = b, a
 	}
-	c := w.newElsewhere(t, y, d)
+	c := &neighbour{Worker: w, t: t, y: y, d: d}
 	switch {
 	case a.Guard < 0:
 		c.move(0, 1e-3)
@@ -30,9 +29,9 @@ func (w *worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	return c.parts(a.Guard, b.Guard)
 }
 
-// elsewhere evaluates times and conditions of a model at parameters and states next to those of a run.
-type elsewhere struct {
-	*worker
+// neighbour evaluates times and conditions of a model at parameters and states next to those of a run.
+type neighbour struct {
+	*Worker
 	t       float64
 	y, d    []float64 // of the run
 	p, near []float64 // moved
@@ -41,14 +40,10 @@ type elsewhere struct {
 // ways are irrational: their multiples spread over the fractions.
 var ways = [4]float64{0.6180339887498949, 0.4142135623730951, 0.7320508075688772, 0.6457513110645907}
 
-func (w *worker) newElsewhere(t float64, y, d []float64) *elsewhere {
-	return &elsewhere{worker: w, t: t, y: y, d: d}
-}
-
 // move moves the active parameters and all states, by at most size of themselves and in proportions that no sum of a few of them hides:
 // others for each way.
-func (c *elsewhere) move(way int, size float64) {
-	m := c.model
+func (c *neighbour) move(way int, size float64) {
+	pt := c.problem.Point
 	n := 0
 	part := func(x float64) float64 {
 		n++
@@ -56,28 +51,17 @@ func (c *elsewhere) move(way int, size float64) {
 		f -= math.Floor(f)
 		return x + float64(size*(0.5+float64(0.5*f)))*max(math.Abs(x), 1e-3)
 	}
-	c.p = append(c.p[:0], c.point.p...)
-	for _, s := range m.checked.Params {
-		if _, active := c.columns["p."+s.Name]; !active || m.defaulted(s) && !c.point.cutP[s] {
+	c.p = append(c.p[:0], pt.p...)
+	for _, s := range c.model.Checked.Params {
+		if _, active := c.problem.plan.columns["p."+s.Name]; !active || pt.followsOthers(s) {
 			continue
 		}
-		at := m.part("p." + s.Name)
-		for k := range at.len {
-			c.p[at.offset+k] = part(c.p[at.offset+k])
+		at := c.model.Param(s.Name)
+		for k := range at.Len {
+			c.p[at.Offset+k] = part(c.p[at.Offset+k])
 		}
 	}
-	for _, def := range m.compiled.Defaults { // after what they use
-		if len(def.Tape.Inputs) > 0 && !c.point.cutP[def.Param] {
-			at := m.part("p." + def.Param.Name)
-			made := make([]float64, at.len)
-			fill(made, m.evalDefault(def, c.p))
-			for k, x := range made {
-				if c.point.follows(def.Param, k) {
-					c.p[at.offset+k] = x
-				}
-			}
-		}
-	}
+	follow(pt, c.p, func(i int, x float64) { c.p[i] = x })
 	c.near = append(c.near[:0], c.y...)
 	for i, x := range c.near {
 		c.near[i] = part(x)
@@ -85,26 +69,22 @@ func (c *elsewhere) move(way int, size float64) {
 }
 
 // eval returns output of a tape at what was moved.
-func (c *elsewhere) eval(t *tape.Tape, output string, at float64) []float64 {
+func (c *neighbour) eval(t *tape.Tape, output string, at float64) []float64 {
 	e := tape.NewEvaluator[float64](t)
-	from := map[vector][]float64{vecT: {at}, vecY: c.near, vecP: c.p, vecD: c.d, vecM: c.in[primal][vecM]}
-	for _, in := range t.Inputs {
-		place := c.model.part(in.Name)
-		copy(e.Input(in.Name), from[place.vec][place.offset:])
-	}
+	c.model.load(t, e, &values{vecT: {at}, vecY: c.near, vecP: c.p, vecD: c.d, vecM: c.in[primal][vecM]})
 	e.Run()
 	return e.Output(output)
 }
 
 // times returns the instants.
-func (c *elsewhere) times() []float64 {
-	if c.model.compiled.Instants == nil {
+func (c *neighbour) times() []float64 {
+	if c.model.Compiled.Instants == nil {
 		return make([]float64, 2)
 	}
-	return c.eval(c.model.compiled.Instants, "T", 0)
+	return c.eval(c.model.Compiled.Instants, "T", 0)
 }
 
-func (c *elsewhere) timeOf(times []float64, a solvers.Cause) float64 {
+func (c *neighbour) timeOf(times []float64, a solvers.Cause) float64 {
 	if k := c.Instants()[a.Instant].Period; k >= 0 && a.Nth > 0 {
 		return math.FMA(float64(a.Nth), times[k], times[a.Instant])
 	}
@@ -112,27 +92,27 @@ func (c *elsewhere) timeOf(times []float64, a solvers.Cause) float64 {
 }
 
 // guard returns a root function at a time.
-func (c *elsewhere) guard(i int, at float64) float64 {
-	return c.eval(c.model.compiled.Guards, "rho", at)[i]
+func (c *neighbour) guard(i int, at float64) float64 {
+	return c.eval(c.model.Compiled.Guards, "rho", at)[i]
 }
 
 // start puts the states where a run would begin.
-func (c *elsewhere) start(at float64) {
-	start := c.model.compiled.Start
+func (c *neighbour) start(at float64) {
+	start := c.model.Compiled.Start
 	for _, o := range start.Outputs {
-		if place := c.model.part(o.Name); strings.HasPrefix(o.Name, "y.") {
+		if place := c.model.layout.part(o.Name); place.vec == vecY {
 			copy(c.near[place.offset:], c.eval(start, o.Name, at))
 		}
 	}
-	for i, cut := range c.cut {
+	for i, cut := range c.problem.Point.cut {
 		if cut {
-			c.near[i] = c.initial[i]
+			c.near[i] = c.problem.Point.initial[i]
 		}
 	}
 }
 
 // leaves reports whether the root of guard i leaves the time of an instant.
-func (c *elsewhere) leaves(i int, at solvers.Cause) bool {
+func (c *neighbour) leaves(i int, at solvers.Cause) bool {
 	moved := append([]float64(nil), c.y...)
 	for way := range 3 {
 		c.move(way, 1e-3)
@@ -141,8 +121,8 @@ func (c *elsewhere) leaves(i int, at solvers.Cause) bool {
 		if at.Instant == 0 {
 			copy(moved, c.near)
 			c.start(t)
-			for _, o := range c.free {
-				copy(c.near[o.from:o.from+o.len], moved[o.from:])
+			for _, o := range c.problem.Free {
+				copy(c.near[o.Offset:o.Offset+o.Len], moved[o.Offset:])
 			}
 		}
 		off := math.Abs(c.guard(i, t))
@@ -155,8 +135,8 @@ func (c *elsewhere) leaves(i int, at solvers.Cause) bool {
 }
 
 // parts reports whether the roots of guards i and j part: not where the two change in proportion, whichever way one goes.
-func (c *elsewhere) parts(i, j int) bool {
-	c.p, c.near = append(c.p[:0], c.point.p...), append(c.near[:0], c.y...)
+func (c *neighbour) parts(i, j int) bool {
+	c.p, c.near = append(c.p[:0], c.problem.Point.p...), append(c.near[:0], c.y...)
 	x0, z0 := c.guard(i, c.t), c.guard(j, c.t)
 	const size = 1e-6
 	span := max(math.Abs(c.t), 1)

@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"odes.dev/odes/internal/elem"
@@ -7,18 +7,14 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// complexWorker evaluates a model in complex arithmetic on the tapes as they
+// ComplexWorker evaluates a model in complex arithmetic on the tapes as they
 // were lowered, before any hoisting or differentiation: the oracle of the
 // complex-step method.
-type complexWorker struct {
+type ComplexWorker struct {
+	problem *Problem
 	model   *Model
-	cut     []bool
-	initial []float64
 	stages  *stages[*evaluation]
 	vec     [numVectors][]complex128
-	rows    []int
-	plan    *plan
-	fixed   []float64 // all parameters of the run
 }
 
 // evaluation is a tape's evaluator with the places its inputs and outputs bind to.
@@ -32,11 +28,12 @@ type storage struct {
 	data []complex128
 }
 
-func (m *Model) newComplexWorker(pt *point, rows []int, plan *plan) *complexWorker {
-	l := m.layout
-	w := &complexWorker{model: m, cut: pt.cut, initial: pt.initial, rows: rows, plan: plan, fixed: pt.p}
+// ComplexWorker returns a complex worker for the problem.
+func (p *Problem) ComplexWorker() *ComplexWorker {
+	m, l := p.Model, p.Model.layout
+	w := &ComplexWorker{problem: p, model: m}
 	tapes := *m.programs.tapes
-	tapes.once, tapes.segment, tapes.rates = nil, nil, m.compiled.Rates
+	tapes.once, tapes.segment, tapes.rates = nil, nil, m.Compiled.Rates
 	tapes.choose, tapes.output, tapes.invariants = nil, nil, nil
 	w.stages, _ = transform(&tapes, func(t *tape.Tape) (*evaluation, error) {
 		if t == nil {
@@ -54,8 +51,8 @@ func (m *Model) newComplexWorker(pt *point, rows []int, plan *plan) *complexWork
 		return e, nil
 	})
 	for v, n := range map[vector]int{
-		vecT: 1, vecP: l.nP, vecD: l.nD, vecM: l.nM, vecF: l.nF, vecTimes: len(m.compiled.InstantList),
-		vecRho: len(m.compiled.GuardList), vecTruth: len(m.compiled.GuardList), vecPsi: l.objectives,
+		vecT: 1, vecP: l.nP, vecD: l.nD, vecM: l.nM, vecF: l.nF, vecTimes: len(m.Compiled.InstantList),
+		vecRho: len(m.Compiled.GuardList), vecTruth: len(m.Compiled.GuardList), vecPsi: l.objectives,
 	} {
 		w.vec[v] = make([]complex128, n)
 	}
@@ -63,7 +60,7 @@ func (m *Model) newComplexWorker(pt *point, rows []int, plan *plan) *complexWork
 }
 
 // run reads inputs from the vectors of w and writes outputs to out.
-func (w *complexWorker) run(e *evaluation, out *[numVectors][]complex128, add bool) {
+func (w *ComplexWorker) run(e *evaluation, out *[numVectors][]complex128, add bool) {
 	for _, s := range e.ins {
 		copy(s.data, w.vec[s.part.vec][s.part.offset:])
 	}
@@ -81,36 +78,34 @@ func (w *complexWorker) run(e *evaluation, out *[numVectors][]complex128, add bo
 }
 
 // Size implements solvers.ComplexSystem.
-func (w *complexWorker) Size() solvers.Size {
-	l := w.model.layout
-	return solvers.Size{N: l.nY, Q: l.nQ, P: w.plan.width, D: l.nD, M: l.nM}
-}
+func (w *ComplexWorker) Size() solvers.Size { return w.problem.Size() }
 
 // SetParameters implements solvers.ComplexSystem: p are the active parameters.
 // Defaults that follow other parameters are not recomputed.
-func (w *complexWorker) SetParameters(p []complex128) {
-	for i, x := range w.fixed {
+func (w *ComplexWorker) SetParameters(p []complex128) {
+	for i, x := range w.problem.Point.p {
 		w.vec[vecP][i] = complex(x, 0)
 	}
-	for name, column := range w.plan.columns {
-		copy(w.vec[vecP][w.model.part(name).offset:], p[column.offset:column.offset+column.len])
+	for _, name := range w.problem.active {
+		column := w.problem.Column(name)
+		copy(w.vec[vecP][w.model.Param(name).Offset:], p[column.Offset:column.Offset+column.Len])
 	}
 }
 
 // Start implements solvers.ComplexSystem.
-func (w *complexWorker) Start(t0 complex128, y, d []complex128) {
+func (w *ComplexWorker) Start(t0 complex128, y, d []complex128) {
 	w.vec[vecT][0] = t0
 	out := [numVectors][]complex128{vecY: y, vecD: d}
 	w.run(w.stages.start, &out, false)
-	for i, cut := range w.cut {
+	for i, cut := range w.problem.Point.cut {
 		if cut {
-			y[i] = complex(w.initial[i], 0)
+			y[i] = complex(w.problem.Point.initial[i], 0)
 		}
 	}
 }
 
 // Enter implements solvers.ComplexSystem.
-func (w *complexWorker) Enter(d []complex128, m []float64) {
+func (w *ComplexWorker) Enter(d []complex128, m []float64) {
 	copy(w.vec[vecD], d)
 	for i, x := range m {
 		w.vec[vecM][i] = complex(x, 0)
@@ -118,32 +113,32 @@ func (w *complexWorker) Enter(d []complex128, m []float64) {
 }
 
 // Eval implements solvers.ComplexSystem.
-func (w *complexWorker) Eval(t complex128, y, k []complex128) {
+func (w *ComplexWorker) Eval(t complex128, y, k []complex128) {
 	w.vec[vecT][0], w.vec[vecY] = t, y
 	out := [numVectors][]complex128{vecK: k}
 	w.run(w.stages.rates, &out, false)
 }
 
 // Guard implements solvers.ComplexSystem.
-func (w *complexWorker) Guard(i int, t complex128, y []complex128) complex128 {
+func (w *ComplexWorker) Guard(i int, t complex128, y []complex128) complex128 {
 	w.vec[vecT][0], w.vec[vecY] = t, y
 	w.run(w.stages.guards, &w.vec, false)
 	return w.vec[vecRho][i]
 }
 
 // Instant implements solvers.ComplexSystem.
-func (w *complexWorker) Instant(i int) complex128 {
+func (w *ComplexWorker) Instant(i int) complex128 {
 	w.run(w.stages.instants, &w.vec, false)
 	return w.vec[vecTimes][i]
 }
 
-func (w *complexWorker) fire(f solvers.Firing) {
-	w.vec[vecFired] = make([]complex128, eventElems(w.model.checked.Events[f.Event]))
+func (w *ComplexWorker) fire(f solvers.Firing) {
+	w.vec[vecFired] = make([]complex128, eventElems(w.model.Checked.Events[f.Event]))
 	w.vec[vecFired][f.Elem] = 1
 }
 
 // Affect implements solvers.ComplexSystem.
-func (w *complexWorker) Affect(f solvers.Firing, t complex128, ym, dm, yp, dp []complex128) {
+func (w *ComplexWorker) Affect(f solvers.Firing, t complex128, ym, dm, yp, dp []complex128) {
 	copy(yp, ym)
 	copy(dp, dm)
 	body := w.stages.affects[f.Event]
@@ -159,8 +154,8 @@ func (w *complexWorker) Affect(f solvers.Firing, t complex128, ym, dm, yp, dp []
 }
 
 // Observe implements sens.ComplexObjectives.
-func (w *complexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, functionals []complex128) {
-	c := w.model.compiled
+func (w *ComplexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, functionals []complex128) {
+	c := w.model.Compiled
 	var e *evaluation
 	switch s.Kind {
 	case sens.SiteInitial:
@@ -194,7 +189,7 @@ func (w *complexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 		return
 	}
 	for _, o := range e.outs {
-		k := w.model.functionalAt(o.part.offset)
+		k := w.model.FunctionalAt(o.part.offset)
 		if f := &c.Functionals[k]; s.Kind == sens.SiteEvent && f.Nth > 0 && f.Nth != s.Firing.Nth+1 {
 			continue
 		}
@@ -205,13 +200,13 @@ func (w *complexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 }
 
 // Values implements sens.ComplexObjectives.
-func (w *complexWorker) Values(functionals, psi []complex128) {
+func (w *ComplexWorker) Values(functionals, psi []complex128) {
 	if w.stages.objective == nil {
 		return
 	}
 	w.vec[vecF] = functionals
 	w.run(w.stages.objective, &w.vec, false)
-	for i, row := range w.rows {
+	for i, row := range w.problem.Rows {
 		psi[i] = w.vec[vecPsi][row]
 	}
 }

@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"math"
@@ -9,8 +9,8 @@ import (
 )
 
 // Counts implements sens.Objectives.
-func (w *worker) Counts() (functionals, objectives int) {
-	return w.kit.layout.nF, len(w.rows)
+func (w *Worker) Counts() (functionals, objectives int) {
+	return w.kit.layout.nF, len(w.problem.Rows)
 }
 
 // site returns the part of s that reads at site.
@@ -35,43 +35,43 @@ func site(s *stages[*call], c *tapec.Compiled, at sens.Site) *call {
 }
 
 // Observes implements sens.Objectives.
-func (w *worker) Observes(kind sens.SiteKind, event int) bool {
+func (w *Worker) Observes(kind sens.SiteKind, event int) bool {
 	switch kind {
 	case sens.SiteInitial, sens.SiteFinal:
 		return true // the first starts, the last closes the count of what was read
 	case sens.SiteTime:
 		return true
 	case sens.SitePeak:
-		return len(w.peaks) > 0
+		return len(w.problem.Peaks) > 0
 	}
 	return w.value.atEvents[event] != nil
 }
 
 // enterSite binds what a site reads.
-func (w *worker) enterSite(s sens.Site, pt *sens.Point) {
+func (w *Worker) enterSite(s sens.Site, pt *sens.Point) {
 	w.t[0] = pt.T
 	w.in[primal][vecY], w.in[primal][vecYm] = pt.Yp, pt.Ym
 	w.in[primal][vecDm] = pt.Dm
 	switch s.Kind {
 	case sens.SiteEvent:
-		w.fire(s.Firing, eventElems(w.model.checked.Events[s.Firing.Event]))
+		w.fire(s.Firing, eventElems(w.model.Checked.Events[s.Firing.Event]))
 	case sens.SiteTime:
 		w.in[primal][vecRow] = w.model.rows[s.Index]
 	}
 }
 
 // reads reports whether functional k is read at site s, given which firing it is.
-func (w *worker) reads(k int, s sens.Site) bool {
-	f := &w.model.compiled.Functionals[k]
+func (w *Worker) reads(k int, s sens.Site) bool {
+	f := &w.model.Compiled.Functionals[k]
 	return s.Kind != sens.SiteEvent || f.Nth == 0 || f.Nth == s.Firing.Nth+1
 }
 
 // Observe implements sens.Objectives.
-func (w *worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
+func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 	if s.Kind == sens.SiteInitial {
 		clear(w.seen)
 	}
-	if c := site(&w.value, w.model.compiled, s); c != nil {
+	if c := site(&w.value, w.model.Compiled, s); c != nil {
 		saved := w.in[primal][vecD]
 		w.enterSite(s, pt)
 		w.in[primal][vecD] = pt.Dp
@@ -80,8 +80,8 @@ func (w *worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 		w.in[primal][vecD] = saved
 		for i := range c.outs {
 			b := &c.outs[i]
-			k := w.model.functionalAt(b.lo)
-			f := &w.model.compiled.Functionals[k]
+			k := w.model.FunctionalAt(b.lo)
+			f := &w.model.Compiled.Functionals[k]
 			if !w.reads(k, s) {
 				continue
 			}
@@ -99,9 +99,9 @@ func (w *worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 }
 
 // markMissing makes functionals NaN that did not come about: an nth firing that did not happen, times after a stop.
-func (w *worker) markMissing(functionals []float64) {
-	for k := range w.model.compiled.Functionals {
-		f := &w.model.compiled.Functionals[k]
+func (w *Worker) markMissing(functionals []float64) {
+	for k := range w.model.Compiled.Functionals {
+		f := &w.model.Compiled.Functionals[k]
 		for j := f.Offset; j < f.Offset+f.Shape.Size(); j++ {
 			switch f.Kind {
 			case typecheck.AtEvent, typecheck.EventTime:
@@ -126,28 +126,28 @@ func selected(f *tapec.Functional, j int) int {
 }
 
 // Values implements sens.Objectives.
-func (w *worker) Values(functionals, psi []float64) {
+func (w *Worker) Values(functionals, psi []float64) {
 	if w.value.objective == nil {
 		return
 	}
 	w.in[primal][vecF] = functionals
 	w.out[primal][vecPsi] = w.psi
 	w.value.objective.run(&w.in, &w.out)
-	for i, row := range w.rows {
+	for i, row := range w.problem.Rows {
 		psi[i] = w.psi[row]
 	}
 }
 
 // ValuesPull implements sens.CotangentObjectives.
-func (w *worker) ValuesPull(functionals []float64, first int, fb []float64) {
+func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 	clear(fb)
 	if w.pull.objective == nil {
 		return
 	}
 	seeds := w.psi
 	clear(seeds)
-	for l := 0; l < w.lanes && first+l < len(w.rows); l++ {
-		seeds[w.rows[first+l]*w.lanes+l] = 1
+	for l := 0; l < w.lanes && first+l < len(w.problem.Rows); l++ {
+		seeds[w.problem.Rows[first+l]*w.lanes+l] = 1
 	}
 	for i, f := range functionals { // an objective without a value must not spoil the others
 		w.functional[i] = f
@@ -162,8 +162,8 @@ func (w *worker) ValuesPull(functionals []float64, first int, fb []float64) {
 }
 
 // ObservePull implements sens.CotangentObjectives.
-func (w *worker) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
-	c := site(&w.pull, w.model.compiled, s)
+func (w *Worker) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb, tb []float64) {
+	c := site(&w.pull, w.model.Compiled, s)
 	if c == nil {
 		return
 	}
@@ -180,7 +180,7 @@ func (w *worker) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb
 }
 
 // maskFunctionals returns fb with zeros for the functionals that this firing does not count for, and those whose peak is elsewhere.
-func (w *worker) maskFunctionals(s sens.Site, fb []float64) []float64 {
+func (w *Worker) maskFunctionals(s sens.Site, fb []float64) []float64 {
 	if s.Kind == sens.SitePeak {
 		masked := w.functional[:len(fb)]
 		clear(masked)
@@ -196,8 +196,8 @@ func (w *worker) maskFunctionals(s sens.Site, fb []float64) []float64 {
 	}
 	masked := w.functional[:len(fb)]
 	copy(masked, fb)
-	for k := range w.model.compiled.Functionals {
-		if f := &w.model.compiled.Functionals[k]; !w.reads(k, s) {
+	for k := range w.model.Compiled.Functionals {
+		if f := &w.model.Compiled.Functionals[k]; !w.reads(k, s) {
 			clear(masked[f.Offset*w.lanes : (f.Offset+f.Shape.Size())*w.lanes])
 		}
 	}
@@ -205,8 +205,8 @@ func (w *worker) maskFunctionals(s sens.Site, fb []float64) []float64 {
 }
 
 // ObservePush implements sens.TangentObjectives.
-func (w *worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
-	c := site(&w.push, w.model.compiled, s)
+func (w *Worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd, fd []float64) {
+	c := site(&w.push, w.model.Compiled, s)
 	if c == nil {
 		return
 	}
@@ -232,7 +232,7 @@ func (w *worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd
 	}
 	for i := range c.outs {
 		b := &c.outs[i]
-		if !w.reads(w.model.functionalAt(b.lo/w.lanes), s) {
+		if !w.reads(w.model.FunctionalAt(b.lo/w.lanes), s) {
 			continue
 		}
 		for j := b.lo; j < b.hi; j++ {
@@ -242,7 +242,7 @@ func (w *worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd
 }
 
 // ValuesPush implements sens.TangentObjectives.
-func (w *worker) ValuesPush(functionals, fd, psid []float64) {
+func (w *Worker) ValuesPush(functionals, fd, psid []float64) {
 	clear(psid)
 	if w.push.objective == nil {
 		return
@@ -252,7 +252,7 @@ func (w *worker) ValuesPush(functionals, fd, psid []float64) {
 	clear(w.psi) // rows without a derivative are not written
 	w.out[tangent][vecPsi] = w.psi
 	w.push.objective.run(&w.in, &w.out)
-	for i, row := range w.rows {
+	for i, row := range w.problem.Rows {
 		copy(psid[i*w.lanes:(i+1)*w.lanes], w.psi[row*w.lanes:])
 	}
 }

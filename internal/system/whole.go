@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"slices"
@@ -14,11 +14,16 @@ import (
 // transposes: each is one program (steptape.go), with the bits that the stages
 // one by one have.
 
-// wholeAfter is the number of steps after which compiling has cost no more than
-// it saves from then on: both grow with the size of the model. wholeWork is the
-// most elements that a step may compute.
-var wholeAfter = 4000
+// CompileAfter says after how many steps of a worker whole ones are compiled: from then on compiling has cost no more than it
+// saves, which both grow with the size of the model.
+type CompileAfter struct {
+	Small int // steps of a small model
+	Large int // steps of a large model whose instructions compute largeMean elements each; see there
+}
 
+var compileAfter = CompileAfter{Small: 4000, Large: 170}
+
+// wholeWork is the most elements that a step of a small model may compute.
 const wholeWork = 8192
 
 // wholeProgram is a step or its transpose, compiled.
@@ -40,12 +45,12 @@ type noteAt struct {
 
 // whole returns the program of a step by form, or of its transpose; nil if it
 // would be too large.
-func (k *kit) whole(t *solvers.Tableau, form *solvers.Arithmetic, back bool) *wholeProgram {
+func (k *Kit) whole(t *solvers.Tableau, form *solvers.Arithmetic, back bool) *wholeProgram {
 	return k.wholeOnce(wholeKey{tableau: t, back: back}, func() *wholeProgram { return k.newWhole(form, back) })
 }
 
 // wholeOnce returns the program with a key, made once.
-func (k *kit) wholeOnce(key wholeKey, compile func() *wholeProgram) *wholeProgram {
+func (k *Kit) wholeOnce(key wholeKey, compile func() *wholeProgram) *wholeProgram {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	p, ok := k.wholes[key]
@@ -60,7 +65,7 @@ func (k *kit) wholeOnce(key wholeKey, compile func() *wholeProgram) *wholeProgra
 }
 
 // has reports whether wholeOnce has been asked for the program with a key.
-func (k *kit) has(key wholeKey) bool {
+func (k *Kit) has(key wholeKey) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	_, ok := k.wholes[key]
@@ -72,7 +77,7 @@ type wholeKey struct {
 	back, fresh bool // fresh: with the first row of K
 }
 
-func (k *kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
+func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 	l := k.layout
 	rates, pull := k.value.rates, (*tape.Tape)(nil)
 	if back {
@@ -111,7 +116,7 @@ func (k *kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 }
 
 // notes reports whether an output of the rates' transpose is a factor for the ledger.
-func (k *kit) notes(output string) bool {
+func (k *Kit) notes(output string) bool {
 	return k.pull.rates.outs[outputIndex(k.pull.rates.tape, output)].vec == vecFactors
 }
 
@@ -158,14 +163,14 @@ type sumAt struct{ at, in, out []float64 }
 
 // waits sets how many steps are made without the program of key: so many, or none by a worker that repeats steps for
 // which another one has it.
-func (v *wholeSteps) waits(w *worker, key wholeKey, after int) {
+func (v *wholeSteps) waits(w *Worker, key wholeKey, after int) {
 	if v.after = after; w.repeats && w.kit.has(key) {
 		v.after = 0
 	}
 }
 
 // ready reports whether there is a program for steps of t, and makes it when it is time.
-func (v *wholeSteps) ready(w *worker, t *solvers.Tableau, back bool) bool {
+func (v *wholeSteps) ready(w *Worker, t *solvers.Tableau, back bool) bool {
 	if v.tableau != t {
 		*v = wholeSteps{tableau: t}
 	}
@@ -173,7 +178,7 @@ func (v *wholeSteps) ready(w *worker, t *solvers.Tableau, back bool) bool {
 		return true
 	}
 	if v.made == 0 {
-		v.waits(w, wholeKey{tableau: t, back: back}, wholeAfter)
+		v.waits(w, wholeKey{tableau: t, back: back}, w.problem.CompileAfter.Small)
 	}
 	if v.made++; v.never || v.made <= v.after {
 		return false
@@ -195,7 +200,7 @@ func (v *wholeSteps) ready(w *worker, t *solvers.Tableau, back bool) bool {
 }
 
 // bind gives the program memory of its own, for so many states.
-func (v *wholeSteps) bind(w *worker, p *wholeProgram, back bool, states int) {
+func (v *wholeSteps) bind(w *Worker, p *wholeProgram, back bool, states int) {
 	v.call = p.call()
 	v.in, v.bar, v.out = make([]float64, p.shared), make([]float64, p.laned), make([]float64, p.made)
 	w.in[primal][vecStep], w.in[cotangent][vecStep] = v.in, v.bar
@@ -219,7 +224,7 @@ func (v *wholeSteps) bind(w *worker, p *wholeProgram, back bool, states int) {
 }
 
 // made returns the programs of whole steps and of their transposes that there are, nil for none.
-func (w *worker) made() (step, back *program) {
+func (w *Worker) made() (step, back *program) {
 	for _, v := range []*wholeSteps{&w.steps, &w.large.first.wholeSteps, &w.large.again.wholeSteps} {
 		if v.call != nil {
 			step = v.program
@@ -234,7 +239,7 @@ func (w *worker) made() (step, back *program) {
 }
 
 // MakeStep implements solvers.Stepper.
-func (w *worker) MakeStep(t *solvers.Tableau, s *solvers.Step, reuse bool) bool {
+func (w *Worker) MakeStep(t *solvers.Tableau, s *solvers.Step, reuse bool) bool {
 	if len(s.Y0) >= largeStates {
 		return w.makeLarge(t, s, reuse)
 	}
@@ -262,7 +267,7 @@ func (w *worker) MakeStep(t *solvers.Tableau, s *solvers.Step, reuse bool) bool 
 }
 
 // PullStep implements solvers.StepPuller.
-func (w *worker) PullStep(t *solvers.Tableau, s *solvers.Step, c *solvers.StepCotangent) bool {
+func (w *Worker) PullStep(t *solvers.Tableau, s *solvers.Step, c *solvers.StepCotangent) bool {
 	if len(s.Y0) >= largeStates {
 		return w.pullLarge(t, s, c)
 	}

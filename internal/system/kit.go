@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"maps"
@@ -48,25 +48,26 @@ func transform[A, B any](s *stages[A], f func(A) (B, error)) (*stages[B], error)
 // programs are the tapes of a model and what was compiled of them so far, by
 // lane count and active parameters. Safe for concurrent use.
 type programs struct {
+	model  *Model
 	layout *layout
 	tapes  *stages[*tape.Tape]
 	rates  *tape.Tape // from which nothing is hoisted
 	slopes *tape.Tape // of the peaks, as time passes and the state moves; nil for none
 
 	mu   sync.Mutex
-	kits map[kitKey]*kit
+	kits map[kitKey]*Kit
 }
 
 type kitKey struct {
 	lanes  int
-	dir    direction
+	dir    Direction
 	many   bool
 	active string // names of the active params; "" for values only
 }
 
 // kit is everything needed to run a model with a lane count: programs of the
 // values, their transposes and their tangents.
-type kit struct {
+type Kit struct {
 	lanes             int
 	layout            *layout
 	value, pull, push *stages[*program]
@@ -83,7 +84,8 @@ type kit struct {
 	wholes map[wholeKey]*wholeProgram
 }
 
-func newPrograms(c *tapec.Compiled, l *layout) (*programs, error) {
+func newPrograms(m *Model) (*programs, error) {
+	c, l := m.Compiled, m.layout
 	h := hoist(c.Rates)
 	if h.once != nil {
 		l.nC = l.hoisted(h.once, vecC)
@@ -97,8 +99,8 @@ func newPrograms(c *tapec.Compiled, l *layout) (*programs, error) {
 		return nil, err
 	}
 	return &programs{
-		layout: l, rates: c.Rates, slopes: slopes,
-		kits: map[kitKey]*kit{},
+		model: m, layout: l, rates: c.Rates, slopes: slopes,
+		kits: map[kitKey]*Kit{},
 		tapes: &stages[*tape.Tape]{
 			once: h.once, segment: h.segment, rates: h.rates,
 			start: c.Start, instants: c.Instants, choose: c.Choose, guards: c.Guards,
@@ -109,15 +111,17 @@ func newPrograms(c *tapec.Compiled, l *layout) (*programs, error) {
 	}, nil
 }
 
-// direction says which derivatives a kit holds.
-type direction uint8
+// Direction says which derivatives a Kit holds.
+type Direction uint8
 
+// The directions.
 const (
-	valuesOnly direction = iota
-	pulling
-	pushing
-	pushingElements // in each lane along one element of the parameters at most
-	bending         // pushing, and tangents of transposes
+	Values       Direction = iota // no derivatives
+	Pull                          // transposes
+	PullStates                    // transposes with no active params
+	Push                          // tangents
+	PushElements                  // tangents along one element of the params in each lane at most
+	PushPull                      // tangents, and tangents of transposes
 )
 
 // sides tell where the unit vectors lie of which the tangent of a matrix that moves at one element is the outer product.
@@ -127,16 +131,28 @@ type sides struct {
 	at         int // rows, then cols
 }
 
-// kit returns the programs for lanes lanes and the active params, making them
-// once. many tells that several sweeps over one run will follow each other.
-func (p *programs) kit(lanes int, active []string, dir direction, many bool) (*kit, error) {
+// Kit returns the programs of the problem for lanes lanes. many tells that several sweeps over one run will follow each
+// other.
+func (p *Problem) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
+	active := p.active
+	switch dir {
+	case Values:
+		active = nil
+	case PullStates:
+		active, dir = nil, Pull
+	}
+	return p.Model.programs.kit(lanes, active, dir, many)
+}
+
+// kit returns the programs for lanes lanes and the active params, making them once.
+func (p *programs) kit(lanes int, active []string, dir Direction, many bool) (*Kit, error) {
 	key := kitKey{lanes: lanes, dir: dir, many: many, active: strings.Join(active, "\n")}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if k := p.kits[key]; k != nil {
 		return k, nil
 	}
-	k := &kit{lanes: lanes, layout: p.layout, plan: newPlan(p.layout, active)}
+	k := &Kit{lanes: lanes, layout: p.layout, plan: newPlan(p.layout, active)}
 	var err error
 	if k.value, err = compile(p.tapes, p.layout.find, lanes, nil); err != nil {
 		return nil, err
@@ -145,11 +161,11 @@ func (p *programs) kit(lanes int, active []string, dir direction, many bool) (*k
 		return nil, err
 	}
 	switch dir {
-	case pulling:
-		err = k.transposed(p.tapes, active, many)
-	case pushing, pushingElements:
-		err = k.tangents(p.tapes, active, dir == pushingElements)
-	case bending:
+	case Pull:
+		err = k.transposed(p, active, many)
+	case Push, PushElements:
+		err = k.tangents(p.tapes, active, dir == PushElements)
+	case PushPull:
 		if err = k.tangents(p.tapes, active, false); err == nil {
 			err = k.bends(p.tapes, p.rates, active)
 		}
@@ -178,7 +194,7 @@ func derived(tapes *stages[*tape.Tape], active []string, derive func(*derivative
 }
 
 // tangents makes k.push. Where each lane moves one element only, that shortens products with matrices of parameters.
-func (k *kit) tangents(tapes *stages[*tape.Tape], active []string, elements bool) error {
+func (k *Kit) tangents(tapes *stages[*tape.Tape], active []string, elements bool) error {
 	push, err := derived(tapes, active, (*derivatives).push)
 	if err != nil {
 		return err
@@ -201,7 +217,7 @@ func (k *kit) tangents(tapes *stages[*tape.Tape], active []string, elements bool
 }
 
 // sidesOf gives the sides of the tangent name, which t reads, a place.
-func (k *kit) sidesOf(t *tape.Tape, name string, places map[string]part) {
+func (k *Kit) sidesOf(t *tape.Tape, name string, places map[string]part) {
 	if _, ok := places["row."+name]; ok {
 		return
 	}
@@ -215,7 +231,7 @@ func (k *kit) sidesOf(t *tape.Tape, name string, places map[string]part) {
 }
 
 // bends makes k.second. Nothing is hoisted: what the rates do with parameters alone is done at every stage.
-func (k *kit) bends(tapes *stages[*tape.Tape], rates *tape.Tape, active []string) error {
+func (k *Kit) bends(tapes *stages[*tape.Tape], rates *tape.Tape, active []string) error {
 	whole := *tapes
 	whole.once, whole.segment, whole.rates = nil, nil, rates
 	several := severally(tapes)
@@ -243,9 +259,9 @@ func severally(tapes *stages[*tape.Tape]) []*tape.Tape {
 
 // transposed makes k.pull: from the transpose of the rates it takes out what
 // all sweeps share, and the products that are better done for many stages at once.
-func (k *kit) transposed(tapes *stages[*tape.Tape], active []string, many bool) error {
-	several := severally(tapes)
-	pull, err := derived(tapes, active, func(d *derivatives, t *tape.Tape) (*tape.Tape, error) {
+func (k *Kit) transposed(p *programs, active []string, many bool) error {
+	several := severally(p.tapes)
+	pull, err := derived(p.tapes, active, func(d *derivatives, t *tape.Tape) (*tape.Tape, error) {
 		return d.pull(t, slices.Contains(several, t))
 	})
 	if err != nil {
@@ -277,6 +293,14 @@ func (k *kit) transposed(tapes *stages[*tape.Tape], active []string, many bool) 
 	for name, at := range k.plan.gather(k.layout, pull, active) {
 		places[name] = at
 	}
+	if p.model.Mutant != nil {
+		pull, _ = transform(pull, func(t *tape.Tape) (*tape.Tape, error) {
+			if t == nil {
+				return nil, nil
+			}
+			return p.model.Mutant(t), nil
+		})
+	}
 	rates := pull.rates
 	pull.rates = nil
 	find := k.find(places)
@@ -289,7 +313,7 @@ func (k *kit) transposed(tapes *stages[*tape.Tape], active []string, many bool) 
 }
 
 // find is the layout's, but for derivatives by parameters and names that only this kit has.
-func (k *kit) find(places map[string]part) finder {
+func (k *Kit) find(places map[string]part) finder {
 	return func(name string) (part, variation, bool) {
 		if at, ok := places[name]; ok && at.vec != vecP {
 			return at, primal, true

@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"odes.dev/odes/internal/simd"
@@ -17,12 +17,9 @@ const (
 	largeSums   = 1 << 12 // elements of the accumulators of a transpose, at most
 )
 
-// largeAfter is the number of steps, of a model whose instructions compute
-// largeMean elements each, after which compiling has cost no more than it saves
-// from then on. What it costs grows with the instructions, what it saves with the
-// elements: a network of thousands of scalar reactions never gets there.
-var largeAfter = 170
-
+// largeMean is the number of elements that an instruction computes in the model for which CompileAfter.Large is meant.
+// What compiling costs grows with the instructions, what it saves with the elements: a network of thousands of scalar
+// reactions never gets there.
 const largeMean = 10000
 
 // largeSteps is a worker's use of programs of whole steps of a large model.
@@ -43,14 +40,14 @@ func (v *largeSteps) use(t *solvers.Tableau) *largeSteps {
 }
 
 // ready reports whether there is the program, and makes it when it is time.
-func (v *largeProgram) ready(w *worker, t *solvers.Tableau, key wholeKey) bool {
+func (v *largeProgram) ready(w *Worker, t *solvers.Tableau, key wholeKey) bool {
 	if v.call != nil {
 		return true
 	}
 	key.tableau = t
 	if v.made == 0 {
 		rates := w.kit.value.rates.tape
-		v.waits(w, key, largeAfter*largeMean*len(rates.Instrs)/max(elements(rates, 1), 1))
+		v.waits(w, key, w.problem.CompileAfter.Large*largeMean*len(rates.Instrs)/max(elements(rates, 1), 1))
 	}
 	if v.made++; v.never || v.made <= v.after {
 		return false
@@ -73,14 +70,14 @@ func (v *largeProgram) ready(w *worker, t *solvers.Tableau, key wholeKey) bool {
 }
 
 // run runs the program with its own memory bound.
-func (v *largeProgram) run(w *worker) {
+func (v *largeProgram) run(w *Worker) {
 	w.in[primal][vecStep], w.in[cotangent][vecStep] = v.in, v.bar
 	w.out[primal][vecMade], w.out[cotangent][vecMade] = v.out, v.out
 	v.call.run(&w.in, &w.out)
 }
 
 // newLarge compiles a step by form, or its transpose; nil if that is not worth it.
-func (k *kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
+func (k *Kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
 	rates, pull := k.value.rates.tape, (*tape.Tape)(nil)
 	if key.back {
 		pull = k.pull.rates.tape
@@ -114,7 +111,7 @@ func (k *kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
 }
 
 // makeLarge is MakeStep of a large model.
-func (w *worker) makeLarge(t *solvers.Tableau, s *solvers.Step, reuse bool) bool {
+func (w *Worker) makeLarge(t *solvers.Tableau, s *solvers.Step, reuse bool) bool {
 	v, known := &w.large.use(t).first, 0
 	if reuse {
 		v, known = &w.large.again, len(s.Y0)+len(s.DQ)
@@ -131,7 +128,7 @@ func (w *worker) makeLarge(t *solvers.Tableau, s *solvers.Step, reuse bool) bool
 }
 
 // pullLarge is PullStep of a large model.
-func (w *worker) pullLarge(t *solvers.Tableau, s *solvers.Step, c *solvers.StepCotangent) bool {
+func (w *Worker) pullLarge(t *solvers.Tableau, s *solvers.Step, c *solvers.StepCotangent) bool {
 	v := &w.large.use(t).back
 	if !v.ready(w, t, wholeKey{back: true}) {
 		return false

@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"slices"
@@ -47,6 +47,8 @@ type part struct {
 	vec         vector
 	offset, len int
 }
+
+func (p part) place() Place { return Place{Offset: p.offset, Len: p.len} }
 
 // layout says where every name lies in the flat vectors of a model.
 type layout struct {
@@ -154,6 +156,16 @@ func varied(name string) (variation, string) {
 		return tangent, rest
 	}
 	return primal, name
+}
+
+// part returns where a name of the model lies. There must be such a name: what a tape reads and writes is the compiler's
+// business, so another one is a fault of the program.
+func (l *layout) part(name string) part {
+	p, ok := l.parts[name]
+	if !ok {
+		panic("system: the model has no part " + strconv.Quote(name))
+	}
+	return p
 }
 
 // find returns the part that name binds to, and in which variation.

@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"slices"
@@ -51,7 +51,7 @@ type stepRow struct {
 func newStepMaker(l *layout, rates *tape.Tape, form *solvers.Arithmetic) *stepMaker {
 	m := &stepMaker{b: tape.NewBuilder("step"), form: form, rates: rates, places: map[string]part{}, from: 1}
 	for _, o := range rates.Outputs {
-		row := stepRow{name: o.Name, part: l.parts[o.Name], shape: rates.Shape(o.Value)}
+		row := stepRow{name: o.Name, part: l.part(o.Name), shape: rates.Shape(o.Value)}
 		if strings.HasPrefix(o.Name, "dy.") {
 			row.state = o.Name[1:]
 		}

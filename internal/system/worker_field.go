@@ -1,4 +1,4 @@
-package odes
+package system
 
 // A small model's calls cost more to bind than to make: its vectors are copied
 // to memory that stays bound. These are the largest vectors for which that pays.
@@ -13,7 +13,7 @@ type smallVectors struct {
 	kb, yb, tb []float64 // [(N+Q)·L], [N·L], [L]
 }
 
-func newSmallVectors(w *worker) (s smallVectors) {
+func newSmallVectors(w *Worker) (s smallVectors) {
 	size := w.Size()
 	n, q, l := size.N, size.Q, w.lanes
 	if n+q <= smallEval {
@@ -26,7 +26,7 @@ func newSmallVectors(w *worker) (s smallVectors) {
 }
 
 // Eval implements solvers.Field.
-func (w *worker) Eval(t float64, y, k []float64) {
+func (w *Worker) Eval(t float64, y, k []float64) {
 	w.t[0] = t
 	if s := &w.small; s.y != nil {
 		copy(s.y, y)
@@ -41,7 +41,7 @@ func (w *worker) Eval(t float64, y, k []float64) {
 }
 
 // Push implements solvers.TangentField.
-func (w *worker) Push(t float64, y, td, yd, kd []float64) {
+func (w *Worker) Push(t float64, y, td, yd, kd []float64) {
 	if w.push.rates == nil {
 		clear(kd)
 		return
@@ -57,7 +57,7 @@ func (w *worker) Push(t float64, y, td, yd, kd []float64) {
 }
 
 // Pull implements solvers.CotangentField.
-func (w *worker) Pull(t float64, y, kb, yb, tb []float64) {
+func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	rates := w.pull.rates
 	if rates == nil {
 		clear(yb)
@@ -92,7 +92,7 @@ func (w *worker) Pull(t float64, y, kb, yb, tb []float64) {
 }
 
 // Forget implements solvers.Revisitor.
-func (w *worker) Forget() {
+func (w *Worker) Forget() {
 	w.Visit(-1)
 	for i := range w.visits.valid {
 		w.visits.valid[i] = false
@@ -100,18 +100,18 @@ func (w *worker) Forget() {
 }
 
 // Visit implements solvers.Revisitor.
-func (w *worker) Visit(step int) { w.visits.step, w.visits.stage = step, 0 }
+func (w *Worker) Visit(step int) { w.visits.step, w.visits.stage = step, 0 }
 
 // sharedWork returns the work that all sweeps share at the stage that is pulled
 // now, computing it on the first visit.
-func (w *worker) sharedWork() []float64 {
+func (w *Worker) sharedWork() []float64 {
 	v := &w.visits
 	if v.step < 0 {
 		w.out[primal][vecW] = v.scratch
 		w.shared.again(&w.in, &w.out)
 		return v.scratch
 	}
-	at := v.step*w.stages + v.stage
+	at := v.step*w.problem.Stages + v.stage
 	v.stage++
 	for len(v.kept) <= at {
 		v.kept, v.valid = append(v.kept, nil), append(v.valid, false)

@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"odes.dev/odes/solvers"
@@ -6,9 +6,9 @@ import (
 )
 
 // Guards implements solvers.System.
-func (w *worker) Guards() []solvers.Guard {
-	list := make([]solvers.Guard, len(w.model.compiled.GuardList))
-	for i, g := range w.model.compiled.GuardList {
+func (w *Worker) Guards() []solvers.Guard {
+	list := make([]solvers.Guard, len(w.model.Compiled.GuardList))
+	for i, g := range w.model.Compiled.GuardList {
 		list[i] = solvers.Guard{Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing}
 		if g.Event < 0 {
 			list[i].Name = w.model.modeName(g.Mode)
@@ -18,7 +18,7 @@ func (w *worker) Guards() []solvers.Guard {
 }
 
 // GuardValues implements solvers.System.
-func (w *worker) GuardValues(t float64, y, rho []float64, truth []bool) {
+func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 	if len(rho) == 0 {
 		return
 	}
@@ -39,7 +39,7 @@ func (w *worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 }
 
 // GuardPush implements solvers.TangentSystem.
-func (w *worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
+func (w *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 	if w.push.guards == nil {
 		clear(rd)
 		return
@@ -54,7 +54,7 @@ func (w *worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
 }
 
 // GuardPull implements solvers.CotangentSystem.
-func (w *worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
+func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
 	if w.pull.guards == nil {
 		return
 	}
@@ -69,7 +69,7 @@ func (w *worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
 }
 
 // Instants implements solvers.System.
-func (w *worker) Instants() []solvers.Instant {
+func (w *Worker) Instants() []solvers.Instant {
 	if w.instants != nil {
 		return w.instants
 	}
@@ -78,8 +78,8 @@ func (w *worker) Instants() []solvers.Instant {
 		tapec.Every: solvers.InstantEvery, tapec.Site: solvers.InstantSite, tapec.Remode: solvers.InstantRemode,
 		tapec.ValueOf: solvers.InstantValue,
 	}
-	list := make([]solvers.Instant, len(w.model.compiled.InstantList))
-	for i, in := range w.model.compiled.InstantList {
+	list := make([]solvers.Instant, len(w.model.Compiled.InstantList))
+	for i, in := range w.model.Compiled.InstantList {
 		list[i] = solvers.Instant{
 			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Site: i,
 			Period: in.Period, To: in.To, Count: in.Count, Modes: in.Modes, Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
@@ -90,7 +90,7 @@ func (w *worker) Instants() []solvers.Instant {
 }
 
 // InstantTimes implements solvers.System.
-func (w *worker) InstantTimes(d, times []float64) {
+func (w *Worker) InstantTimes(d, times []float64) {
 	saved := w.in[primal][vecD]
 	w.in[primal][vecD] = d
 	w.out[primal][vecTimes] = times
@@ -99,12 +99,12 @@ func (w *worker) InstantTimes(d, times []float64) {
 }
 
 // InstantPush implements solvers.TangentSystem.
-func (w *worker) InstantPush(i int, td []float64) {
+func (w *Worker) InstantPush(i int, td []float64) {
 	if w.push.instants == nil {
 		clear(td)
 		return
 	}
-	n := len(w.model.compiled.InstantList) * w.lanes
+	n := len(w.model.Compiled.InstantList) * w.lanes
 	w.out[tangent][vecTimes] = w.one[:n]
 	w.push.instants.run(&w.in, &w.out)
 	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
@@ -112,7 +112,7 @@ func (w *worker) InstantPush(i int, td []float64) {
 }
 
 // InstantPull implements solvers.CotangentSystem.
-func (w *worker) InstantPull(i int, wt []float64) {
+func (w *Worker) InstantPull(i int, wt []float64) {
 	at := w.bar.times[i*w.lanes : (i+1)*w.lanes]
 	for l := range at {
 		at[l] += wt[l]
@@ -122,7 +122,7 @@ func (w *worker) InstantPull(i int, wt []float64) {
 	}
 }
 
-func (w *worker) pullInstants() {
+func (w *Worker) pullInstants() {
 	if w.pull.instants != nil {
 		w.in[cotangent][vecTimes] = w.bar.times
 		w.pull.instants.run(&w.in, &w.out)
@@ -131,9 +131,9 @@ func (w *worker) pullInstants() {
 }
 
 // Events implements solvers.System.
-func (w *worker) Events() []solvers.Event {
-	list := make([]solvers.Event, len(w.model.checked.Events))
-	for i, e := range w.model.checked.Events {
+func (w *Worker) Events() []solvers.Event {
+	list := make([]solvers.Event, len(w.model.Checked.Events))
+	for i, e := range w.model.Checked.Events {
 		list[i] = solvers.Event{
 			Name: e.Name, Elems: eventElems(e), Array: len(e.Indices) > 0,
 			Priority: e.Priority, Once: e.Once, Explicit: e.When == nil && e.Crossing == nil,
@@ -143,23 +143,23 @@ func (w *worker) Events() []solvers.Event {
 }
 
 // StateName implements solvers.System.
-func (w *worker) StateName(i int) string { return w.model.stateName(i) }
+func (w *Worker) StateName(i int) string { return w.model.StateName(i) }
 
-func (w *worker) fire(f solvers.Firing, elems int) {
+func (w *Worker) fire(f solvers.Firing, elems int) {
 	w.in[primal][vecFired] = w.fired[:elems]
 	clear(w.fired)
 	w.fired[f.Elem] = 1
 }
 
 // Affect implements solvers.System.
-func (w *worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (stop bool) {
+func (w *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (stop bool) {
 	copy(yp, ym)
 	copy(dp, dm)
 	body := w.value.affects[f.Event]
 	if body != nil {
 		w.t[0] = t
 		saved := w.in[primal][vecD]
-		w.fire(f, eventElems(w.model.checked.Events[f.Event]))
+		w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
 		w.in[primal][vecY], w.in[primal][vecD] = ym, dm
 		w.out[primal][vecY], w.out[primal][vecD] = yp, dp
 		body.run(&w.in, &w.out)
@@ -169,7 +169,7 @@ func (w *worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (
 }
 
 // AffectPush implements solvers.TangentSystem.
-func (w *worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
+func (w *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
 	copy(ypd, ymd)
 	copy(dpd, dmd)
 	if body := w.value.affects[f.Event]; body != nil {
@@ -181,7 +181,7 @@ func (w *worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, y
 	}
 	w.t[0] = t
 	saved, savedTangent := w.in[primal][vecD], w.in[tangent][vecD]
-	w.fire(f, eventElems(w.model.checked.Events[f.Event]))
+	w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
 	w.in[primal][vecY], w.in[primal][vecD] = ym, dm
 	w.in[tangent][vecT], w.in[tangent][vecY], w.in[tangent][vecD] = td, ymd, dmd
 	w.out[tangent][vecY], w.out[tangent][vecD] = ypd, dpd
@@ -202,7 +202,7 @@ func clearTargets(body *program, y, d []float64, lanes int) {
 }
 
 // AffectPull implements solvers.CotangentSystem.
-func (w *worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
+func (w *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
 	copy(ymb, ypb)
 	copy(dmb, dpb)
 	if body := w.value.affects[f.Event]; body != nil {
@@ -214,7 +214,7 @@ func (w *worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 	}
 	w.t[0] = t
 	saved, savedBar := w.in[primal][vecD], w.out[cotangent][vecD]
-	w.fire(f, eventElems(w.model.checked.Events[f.Event]))
+	w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
 	w.in[primal][vecY], w.in[primal][vecD] = ym, dm
 	w.in[cotangent][vecY], w.in[cotangent][vecD] = ypb, dpb
 	w.out[cotangent][vecY], w.out[cotangent][vecD], w.out[cotangent][vecT] = ymb, dmb, tb

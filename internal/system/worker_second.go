@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"math"
@@ -7,10 +7,10 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// secondWorker is a worker with tangents that differentiates transposes as
+// SecondWorker is a worker with tangents that differentiates transposes as
 // well: the solvers' SecondSystem and its SecondObjectives. Cotangents have one lane, their tangents all of them.
-type secondWorker struct {
-	*worker
+type SecondWorker struct {
+	*Worker
 	second stages[*call]
 
 	p, d        solvers.Dual // accumulators
@@ -23,46 +23,47 @@ type secondWorker struct {
 	fresh       int // version that the hoisted work belongs to
 }
 
-func (r *run) secondWorker(k *kit) *secondWorker {
-	w := &secondWorker{worker: r.worker(k)}
+// SecondWorker returns a worker for second derivatives of the problem with the programs of k.
+func (p *Problem) SecondWorker(k *Kit) *SecondWorker {
+	w := &SecondWorker{Worker: p.Worker(k)}
 	calls, _ := transform(k.second, func(p *program) (*call, error) { return p.call(), nil })
 	w.second = *calls
-	l, c := r.model.layout, r.model.compiled
+	l, c := p.Model.layout, p.Model.Compiled
 	dual := func(n int) solvers.Dual { return solvers.NewDual(n, k.lanes) }
 	w.p, w.d = dual(k.plan.width), dual(l.nD)
 	w.rho, w.times, w.psi = dual(len(c.GuardList)), dual(len(c.InstantList)), dual(l.objectives)
 	w.functionals, w.masked, w.cutY = dual(l.nF), dual(l.nF), dual(l.nY)
 	w.pulls(vecP, w.p)
 	w.pulls(vecD, w.d)
-	for _, cut := range w.cut {
+	for _, cut := range w.problem.Point.cut {
 		w.someCut = w.someCut || cut
 	}
 	return w
 }
 
 // moves binds a vector that is read, and its tangents.
-func (w *secondWorker) moves(vec vector, x solvers.Dual) {
+func (w *SecondWorker) moves(vec vector, x solvers.Dual) {
 	w.in[primal][vec], w.in[tangent][vec] = x.X, x.D
 }
 
 // seeds binds cotangents that are read, and their tangents.
-func (w *secondWorker) seeds(vec vector, x solvers.Dual) {
+func (w *SecondWorker) seeds(vec vector, x solvers.Dual) {
 	w.in[cotangent][vec], w.in[bent][vec] = x.X, x.D
 }
 
 // pulls binds cotangents that are written, and their tangents.
-func (w *secondWorker) pulls(vec vector, x solvers.Dual) {
+func (w *SecondWorker) pulls(vec vector, x solvers.Dual) {
 	w.out[cotangent][vec], w.out[bent][vec] = x.X, x.D
 }
 
 // at sets the time, and binds its tangents.
-func (w *secondWorker) at(t solvers.Dual) {
+func (w *SecondWorker) at(t solvers.Dual) {
 	w.t[0] = t.X[0]
 	w.in[tangent][vecT] = t.D
 }
 
 // Begin implements solvers.SecondSystem.
-func (w *secondWorker) Begin() {
+func (w *SecondWorker) Begin() {
 	w.refresh()
 	if w.version != w.fresh {
 		w.fresh = w.version
@@ -78,7 +79,7 @@ func (w *secondWorker) Begin() {
 }
 
 // PullPush implements solvers.SecondField.
-func (w *secondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
+func (w *SecondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
 	rates := w.second.rates
 	if rates == nil {
 		yb.Clear()
@@ -105,13 +106,13 @@ func (w *secondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
 }
 
 // Leave implements solvers.SecondSystem.
-func (w *secondWorker) Leave(db solvers.Dual) {
+func (w *SecondWorker) Leave(db solvers.Dual) {
 	db.Add(w.d)
 	w.d.Clear()
 }
 
 // GuardPullPush implements solvers.SecondSystem.
-func (w *secondWorker) GuardPullPush(i int, t, y, wt, yb, tb solvers.Dual) {
+func (w *SecondWorker) GuardPullPush(i int, t, y, wt, yb, tb solvers.Dual) {
 	if w.second.guards == nil {
 		return
 	}
@@ -123,7 +124,7 @@ func (w *secondWorker) GuardPullPush(i int, t, y, wt, yb, tb solvers.Dual) {
 }
 
 // seeded runs c with wt as the cotangent of element i of a vector.
-func (w *secondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt solvers.Dual) {
+func (w *SecondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt solvers.Dual) {
 	seeds.X[i] = wt.X[0]
 	copy(seeds.D[i*w.lanes:], wt.D[:w.lanes])
 	w.seeds(vec, seeds)
@@ -132,14 +133,14 @@ func (w *secondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt
 }
 
 // InstantPullPush implements solvers.SecondSystem.
-func (w *secondWorker) InstantPullPush(i int, wt solvers.Dual) {
+func (w *SecondWorker) InstantPullPush(i int, wt solvers.Dual) {
 	if w.second.instants != nil {
 		w.seeded(w.second.instants, vecTimes, w.times, i, wt)
 	}
 }
 
 // AffectPullPush implements solvers.SecondSystem.
-func (w *secondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb, dmb, tb solvers.Dual) {
+func (w *SecondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb, dmb, tb solvers.Dual) {
 	ymb.Copy(ypb)
 	dmb.Copy(dpb)
 	if body := w.value.affects[f.Event]; body != nil {
@@ -151,7 +152,7 @@ func (w *secondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 		return
 	}
 	in, out := w.in, w.out
-	w.fire(f, eventElems(w.model.checked.Events[f.Event]))
+	w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
 	w.at(t)
 	w.moves(vecY, ym)
 	w.moves(vecD, dm)
@@ -165,14 +166,14 @@ func (w *secondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 }
 
 // StartPullPush implements solvers.SecondSystem.
-func (w *secondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
+func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 	if w.second.start == nil {
 		return
 	}
 	if w.someCut { // parameters do not reach these
 		w.cutY.Copy(yb)
 		yb = w.cutY
-		for i, cut := range w.cut {
+		for i, cut := range w.problem.Point.cut {
 			if cut {
 				yb.X[i] = 0
 				clear(yb.D[i*w.lanes : (i+1)*w.lanes])
@@ -187,10 +188,10 @@ func (w *secondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 }
 
 // Finish implements solvers.SecondSystem.
-func (w *secondWorker) Finish(pb solvers.Dual) { pb.Copy(w.p) }
+func (w *SecondWorker) Finish(pb solvers.Dual) { pb.Copy(w.p) }
 
 // ValuesPullPush implements sens.SecondObjectives.
-func (w *secondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
+func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 	fb.Clear()
 	if w.second.objective == nil {
 		return
@@ -206,20 +207,20 @@ func (w *secondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 	w.pulls(vecF, fb)
 	one := solvers.NewDual(1, w.lanes)
 	one.X[0] = 1
-	w.seeded(w.second.objective, vecPsi, w.psi, w.rows[o], one)
+	w.seeded(w.second.objective, vecPsi, w.psi, w.problem.Rows[o], one)
 }
 
 // ObservePullPush implements sens.SecondObjectives.
-func (w *secondWorker) ObservePullPush(s sens.Site, pt *sens.Point, dot *sens.PointTangent, fb, ymb, dmb, ypb, dpb, tb solvers.Dual) {
-	c := site(&w.second, w.model.compiled, s)
+func (w *SecondWorker) ObservePullPush(s sens.Site, pt *sens.Point, dot *sens.PointTangent, fb, ymb, dmb, ypb, dpb, tb solvers.Dual) {
+	c := site(&w.second, w.model.Compiled, s)
 	if c == nil {
 		return
 	}
 	if s.Kind == sens.SiteEvent && w.model.someNth {
 		w.masked.Copy(fb)
 		fb = w.masked
-		for k := range w.model.compiled.Functionals {
-			if f := &w.model.compiled.Functionals[k]; !w.worker.reads(k, s) {
+		for k := range w.model.Compiled.Functionals {
+			if f := &w.model.Compiled.Functionals[k]; !w.Worker.reads(k, s) {
 				from, to := f.Offset, f.Offset+f.Shape.Size()
 				clear(fb.X[from:to])
 				clear(fb.D[from*w.lanes : to*w.lanes])

@@ -1,4 +1,4 @@
-package odes
+package system
 
 import (
 	"fmt"

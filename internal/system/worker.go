@@ -1,20 +1,18 @@
-package odes
+package system
 
 import (
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
 )
 
-// worker is a model at work in one goroutine: the solvers' System with its
+// Worker is a model at work in one goroutine: the solvers' System with its
 // tangents and cotangents, and the Objectives. It owns machines and
 // accumulators; the parameters are shared.
-type worker struct {
-	model  *Model
-	kit    *kit
-	lanes  int
-	stages int // of the run's method, those of its dense output included
-	width  int // of a row of the gradient: the active parameters
-	point  *point
+type Worker struct {
+	problem *Problem
+	model   *Model
+	kit     *Kit
+	lanes   int
 	// version of the point that the hoisted work belongs to
 	version int
 	value   stages[*call]
@@ -22,16 +20,11 @@ type worker struct {
 	push    stages[*call]
 	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
 	shared *call
-	peaks  []int // elements of the functional vector that are looked for along the run
 	slopes *call // of the peaks; nil for none
 
 	repeats      bool // the steps that another worker of the kit has made
 	steps, pulls wholeSteps
 	large        largeSteps
-
-	// cut marks states whose initial value is given from outside: parameters do not reach it.
-	cut     []bool
-	initial []float64 // [N]; read where cut
 
 	in, out frame
 	small   smallVectors
@@ -48,15 +41,11 @@ type worker struct {
 	functional []float64 // scratch [F·L]
 	seen       []int     // per element of the functional vector: how often it was read this run
 
-	columns map[string]part // where the active parameters stand in a row of the gradient
-	free    []origin        // the initial values that one differentiates by
-
 	instants     []solvers.Instant // nil until somebody asks
 	instantsMove bool              // instants depend on discretes
 	stops        []bool
 
-	rows []int     // objective → its row among those of the model
-	psi  []float64 // scratch, those of the model, in lanes
+	psi []float64 // scratch: the model's objectives, in lanes
 }
 
 // frameVectors are lane vectors of everything that outlives a call.
@@ -75,9 +64,10 @@ type visits struct {
 	room        int // doubles that may still be kept
 }
 
-func (m *Model) newWorker(k *kit, pt *point, rows []int, width int) *worker {
-	l := k.layout
-	w := &worker{model: m, kit: k, lanes: k.lanes, width: width, point: pt, version: -1, cut: pt.cut, initial: pt.initial, rows: rows}
+// Worker returns a worker for the problem with the programs of k.
+func (p *Problem) Worker(k *Kit) *Worker {
+	m, l := p.Model, k.layout
+	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1}
 	w.psi = make([]float64, l.objectives*k.lanes)
 	toCall := func(p *program) (*call, error) { return p.call(), nil }
 	for _, s := range []struct {
@@ -89,11 +79,11 @@ func (m *Model) newWorker(k *kit, pt *point, rows []int, width int) *worker {
 			*s.to = *calls
 		}
 	}
-	c := m.compiled
+	c := m.Compiled
 	lanes := k.lanes
 	for _, f := range []*frame{&w.in, &w.out} {
 		f[primal][vecT] = w.t[:]
-		f[primal][vecP] = pt.p
+		f[primal][vecP] = p.Point.p
 		f[primal][vecD] = make([]float64, l.nD)
 		f[primal][vecM] = make([]float64, l.nM)
 		f[primal][vecC] = make([]float64, l.nC)
@@ -151,11 +141,11 @@ func (m *Model) newWorker(k *kit, pt *point, rows []int, width int) *worker {
 }
 
 // refresh redoes what is hoisted on the parameters after they changed.
-func (w *worker) refresh() {
-	if w.version == w.point.version {
+func (w *Worker) refresh() {
+	if w.version == w.problem.Point.version {
 		return
 	}
-	w.version = w.point.version
+	w.version = w.problem.Point.version
 	fresh := func(c *call) (struct{}, error) {
 		if c != nil {
 			c.machine.Refresh()
@@ -189,16 +179,16 @@ func eventElems(e *typecheck.Event) int {
 }
 
 // Lanes implements solvers.CotangentField.
-func (w *worker) Lanes() int { return w.lanes }
+func (w *Worker) Lanes() int { return w.lanes }
 
 // Size implements solvers.Field.
-func (w *worker) Size() solvers.Size {
-	l := w.kit.layout
-	return solvers.Size{N: l.nY, Q: l.nQ, P: w.width, D: l.nD, M: l.nM}
-}
+func (w *Worker) Size() solvers.Size { return w.problem.Size() }
+
+// Started returns the time at which the last run began.
+func (w *Worker) Started() float64 { return w.started }
 
 // Begin implements solvers.CotangentSystem.
-func (w *worker) Begin(rows [][]float64) {
+func (w *Worker) Begin(rows [][]float64) {
 	w.refresh()
 	w.book.begin(rows)
 	w.visits.step = -1
@@ -208,7 +198,7 @@ func (w *worker) Begin(rows [][]float64) {
 }
 
 // Leave implements solvers.CotangentSystem.
-func (w *worker) Leave(db []float64) {
+func (w *Worker) Leave(db []float64) {
 	if w.pull.segment != nil {
 		w.pull.segment.run(&w.in, &w.out)
 	}
@@ -220,7 +210,7 @@ func (w *worker) Leave(db []float64) {
 }
 
 // Finish implements solvers.CotangentSystem.
-func (w *worker) Finish() {
+func (w *Worker) Finish() {
 	w.pullInstants()
 	if w.pull.once != nil {
 		w.pull.once.run(&w.in, &w.out)

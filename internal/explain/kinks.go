@@ -1,0 +1,60 @@
+package explain
+
+import (
+	"context"
+
+	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// Kinks warns of kinks exactly where a recorded run reads its state: at the start, after bodies, and where objectives read.
+// What happens between is not looked at: a trajectory crosses a kink in one point, which has no weight. reader serves to
+// read the run; functionals are what objectives were computed from.
+func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader, functionals []float64, l *diag.List) error {
+	if find == nil {
+		return nil
+	}
+	reader.Open(ctx, run)
+	said := map[source.Span]bool{}
+	var m solvers.Mark
+	warn := func(list []system.Kink) {
+		for _, k := range list {
+			if said[k.Span] || k.Clock && x.fixed(&m) {
+				continue
+			}
+			said[k.Span] = true
+			what := map[tape.Op]string{tape.Abs: "abs at 0", tape.Min: "a tie of min", tape.Max: "a tie of max"}[k.Op]
+			l.Warnf(CodeKink, k.Span, "%s at %s: there is no derivative there; that of one side, or 0, is used", what, x.when(m.T))
+		}
+	}
+	for i := range run.Marks() {
+		if _, _, err := reader.LoadMark(i, &m); err != nil {
+			return err
+		}
+		warn(find.AtMark(&m))
+	}
+	warn(find.InValues(&m, functionals))
+	return nil
+}
+
+// fixed reports whether the time of a mark depends on nothing.
+func (x *Explainer) fixed(m *solvers.Mark) bool {
+	c := x.model.Checked
+	if m.Kind == solvers.MarkStart {
+		return typecheck.Static(c.From)
+	}
+	if m.Kind != solvers.MarkFire || m.Firing.Event >= len(c.Events) {
+		return false
+	}
+	e := c.Events[m.Firing.Event]
+	for _, t := range append([]typecheck.Expr{e.Every, e.From, e.When, e.Crossing}, e.Times...) {
+		if t != nil && !typecheck.Static(t) {
+			return false
+		}
+	}
+	return e.When == nil && e.Crossing == nil
+}

@@ -1,0 +1,60 @@
+package system
+
+// What a stage costs, in nanoseconds: fitted to the examples, each with several choices of objectives and variables, on one
+// machine (docs/methods.md). Only their proportions matter.
+const (
+	backStage = 50.0  // a sweep backwards, of a small model
+	backLarge = 110.0 // and more where vectors are bound anew for each call
+	backInstr = 2.9
+	backFlop  = 0.029
+	backSum   = 0.1 // an operation of the method's own sums
+	deferred  = 0.015
+
+	forthStage = 72.0 // a sweep forwards
+	forthLane  = 8.8
+	forthInstr = 3.1
+	forthFlop  = 0.018
+	forthSum   = 0.14
+)
+
+// AdjointCost estimates, in nanoseconds, what sweeps with the transposes of k take at a stage of a method of so many
+// stages. It counts in programs and reads no clock, so it is the same on every machine.
+func (p *Problem) AdjointCost(k *Kit, sweeps int) float64 {
+	l := p.Model.layout
+	at := backStage
+	if n := l.nY + l.nQ; n > smallEval || n*k.lanes > smallPull {
+		at += backLarge
+	}
+	at += cost(k.pull.rates, backInstr, backFlop) + float64(backSum*p.sums(k.lanes)) + float64(deferred*k.plan.cost(k.lanes))
+	return float64(float64(sweeps)*at) + cost(k.shared, backInstr, backFlop)
+}
+
+// TangentCost is AdjointCost of sweeps with the tangents of k.
+func (p *Problem) TangentCost(k *Kit, sweeps int) float64 {
+	at := forthStage + float64(forthLane*float64(k.lanes)) + cost(k.push.rates, forthInstr, forthFlop) + float64(forthSum*p.sums(k.lanes))
+	return float64(float64(sweeps) * at)
+}
+
+// sums counts the operations of the method's own sums at a stage, about: those of all stages before it, half of them each
+// way.
+func (p *Problem) sums(lanes int) float64 {
+	return float64(2 * (p.StepStages + 2) * p.Model.layout.nY * lanes)
+}
+
+// cost estimates what a program takes.
+func cost(p *program, instr, flop float64) float64 {
+	if p == nil {
+		return 0
+	}
+	s := p.code.Stats()
+	return float64(instr*float64(s.Instructions)) + float64(flop*float64(s.Flops))
+}
+
+// cost counts the operations of the products that are done for many stages at once, per stage.
+func (p *plan) cost(lanes int) float64 {
+	n := 0.0
+	for _, d := range p.deferred {
+		n += float64(2 * d.rows * d.cols * lanes)
+	}
+	return n
+}

@@ -1,0 +1,192 @@
+package system
+
+import (
+	"slices"
+	"strings"
+
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// A param whose default uses others follows them. Everything that moves params goes along these links, and this file is
+// the one place that does: forwards with values (follow), and backwards with derivatives (Chain).
+
+// follow evaluates at p, which holds all params, the defaults that use other params, in the order of their dependencies,
+// and calls set with the element of p and its value for every element that no override cuts from its default. set may
+// change p.
+func follow[T float64 | complex128](pt *Point, p []T, set func(i int, x T)) {
+	m := pt.model
+	for i := range m.Compiled.Defaults {
+		d := &m.Compiled.Defaults[i]
+		if !usesOthers(d) || pt.cutP[d.Param] {
+			continue
+		}
+		at, value := m.Param(d.Param.Name), evaluateDefault(m, d, p)
+		for k := range at.Len {
+			if pt.follows(d.Param, k) {
+				set(at.Offset+k, value[min(k, len(value)-1)])
+			}
+		}
+	}
+}
+
+// usesOthers reports whether a default uses other params; one that does not is a constant.
+func usesOthers(d *tapec.Default) bool { return len(d.Tape.Inputs) > 0 }
+
+// evaluateDefault evaluates the default of a param at p.
+func evaluateDefault[T float64 | complex128](m *Model, d *tapec.Default, p []T) []T {
+	e := tape.NewEvaluator[T](d.Tape)
+	for _, in := range d.Tape.Inputs {
+		copy(e.Input(in.Name), p[m.layout.part(in.Name).offset:])
+	}
+	e.Run()
+	return e.Output("p." + d.Param.Name)
+}
+
+// Active lists the params that must be differentiated so that the derivatives by variables come out right: those among
+// them in their order, then whatever follows one of these, then the totals of the experiments.
+func (pt *Point) Active(variables []Variable) []string {
+	var list []string
+	on := map[string]bool{}
+	add := func(name string) {
+		if !on[name] {
+			on[name] = true
+			list = append(list, name)
+		}
+	}
+	for _, v := range variables {
+		if !v.Initial {
+			add(v.Name)
+		}
+	}
+	m := pt.model
+	for i := range m.Compiled.Defaults {
+		d := &m.Compiled.Defaults[i]
+		if pt.cutP[d.Param] {
+			continue
+		}
+		for _, in := range d.Tape.Inputs {
+			if on[strings.TrimPrefix(in.Name, "p.")] {
+				add(d.Param.Name)
+			}
+		}
+	}
+	return append(list, Names(m.Checked.Totals)...)
+}
+
+// Chain carries derivatives by active params along the links of defaults, from the params that follow to those that they
+// use: partial derivatives become total ones. It belongs to one goroutine.
+type Chain struct {
+	point     *Point
+	followers []follower
+}
+
+// follower is the transpose of one default, with its tangent in a chain of second derivatives.
+type follower struct {
+	eval   *tape.Evaluator[float64]
+	params map[string]part // inputs among all params
+	name   string          // "p.k" of the param that follows
+	from   part            // where it stands among the active params
+	to     []target
+	cut    []bool // elements that follow nothing; nil for none
+}
+
+// target is a param that a default uses: its name, and where it stands among the active params.
+type target struct {
+	name string
+	at   part
+}
+
+// Chain returns the chain of the problem's active params; with second it takes tangents along.
+func (p *Problem) Chain(second bool) (*Chain, error) {
+	m, pt, columns := p.Model, p.Point, p.plan.columns
+	c := &Chain{point: pt}
+	for _, d := range slices.Backward(m.Compiled.Defaults) { // first what nothing else uses
+		name := "p." + d.Param.Name
+		from, active := columns[name]
+		l := follower{params: map[string]part{}, name: name, from: from, cut: pt.cutE[d.Param]}
+		var wrt []string
+		for _, in := range d.Tape.Inputs {
+			if to, ok := columns[in.Name]; ok {
+				wrt = append(wrt, in.Name)
+				l.to = append(l.to, target{in.Name, to})
+			}
+		}
+		if pt.cutP[d.Param] || !active || len(wrt) == 0 {
+			continue
+		}
+		transpose, err := tapec.VJP(d.Tape, []string{name}, wrt)
+		if second {
+			transpose, err = tapec.SecondVJP(d.Tape, []string{name}, wrt, false)
+		}
+		if err != nil {
+			return nil, err
+		}
+		for _, in := range transpose.Inputs {
+			if at, ok := m.layout.parts[in.Name]; ok {
+				l.params[in.Name] = at
+			}
+		}
+		l.eval = tape.NewEvaluator[float64](transpose)
+		c.followers = append(c.followers, l)
+	}
+	return c, nil
+}
+
+// Pull makes total derivatives of partial ones in rows rows of grad, stride apart.
+func (c *Chain) Pull(grad []float64, rows, stride int) {
+	for i := range c.followers {
+		l := &c.followers[i]
+		l.at(c.point)
+		for r := range rows {
+			row := grad[r*stride:]
+			l.seed("bar.", row)
+			l.eval.Run()
+			l.add("bar.", row)
+		}
+	}
+}
+
+// PullPush is Pull of one row bar, and of its tangent where the active params move by dot. All have the length of a row
+// of the active params.
+func (c *Chain) PullPush(dot, bar, barDot []float64) {
+	for i := range c.followers {
+		l := &c.followers[i]
+		l.at(c.point)
+		l.seed("bar.", bar)
+		l.seed("dot.bar.", barDot)
+		for _, t := range l.to {
+			copy(l.eval.Input("dot."+t.name), dot[t.at.offset:t.at.offset+t.at.len])
+		}
+		l.eval.Run()
+		l.add("bar.", bar)
+		l.add("dot.bar.", barDot)
+	}
+}
+
+// at reads the values of params.
+func (l *follower) at(pt *Point) {
+	for name, at := range l.params {
+		copy(l.eval.Input(name), pt.p[at.offset:at.offset+at.len])
+	}
+}
+
+// seed reads the derivative by the param that follows.
+func (l *follower) seed(variation string, row []float64) {
+	to := l.eval.Input(variation + l.name)
+	copy(to, row[l.from.offset:l.from.offset+l.from.len])
+	for k, cut := range l.cut {
+		if cut {
+			to[k] = 0
+		}
+	}
+}
+
+// add adds to the derivatives by the params that the default uses.
+func (l *follower) add(variation string, row []float64) {
+	for _, t := range l.to {
+		for k, x := range l.eval.Output(variation + t.name) {
+			row[t.at.offset+k] += x
+		}
+	}
+}

@@ -1,0 +1,20 @@
+package system
+
+import "odes.dev/odes/tape"
+
+// values are vectors that the inputs of a tape are parts of, for a look at a tape beside a run.
+type values [numVectors][]float64
+
+// load copies what t reads from the vectors to the inputs of its evaluator. It reports whether all of it was there. What
+// is missing at the end of an input is zero: a one-hot vector of firings need not be longer than its 1.
+func (m *Model) load(t *tape.Tape, e *tape.Evaluator[float64], from *values) bool {
+	for _, in := range t.Inputs {
+		at, _, ok := m.layout.find(in.Name)
+		if !ok || at.vec == vecRow || at.offset > len(from[at.vec]) {
+			return false
+		}
+		clear(e.Input(in.Name))
+		copy(e.Input(in.Name), from[at.vec][at.offset:])
+	}
+	return true
+}

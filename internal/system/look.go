@@ -1,0 +1,187 @@
+package system
+
+import (
+	"fmt"
+	"io"
+
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/vm"
+)
+
+// What follows lets others look at what a model was compiled to, and evaluate outputs and invariants beside a run.
+
+// OutputWidth returns the number of elements of all outputs.
+func (w *Worker) OutputWidth() int {
+	n := 0
+	for _, b := range w.value.output.outs {
+		n = max(n, b.hi)
+	}
+	return n
+}
+
+// Outputs writes the outputs[OutputWidth()] at (t, y, d), with the modes that were entered last.
+func (w *Worker) Outputs(t float64, y, d, outputs []float64) {
+	w.beside(w.value.output, vecOut, t, y, d, outputs)
+}
+
+// Invariants writes gaps[2·invariants] at (t, y, d): how far the sides of each are apart, then how large they are.
+func (w *Worker) Invariants(t float64, y, d, gaps []float64) {
+	w.beside(w.value.invariants, vecOther, t, y, d, gaps)
+}
+
+// beside runs c at (t, y, d), and leaves the discretes of the run as they were.
+func (w *Worker) beside(c *call, to vector, t float64, y, d, out []float64) {
+	w.t[0] = t
+	saved, other := w.in[primal][vecD], w.out[primal][to]
+	w.in[primal][vecY], w.in[primal][vecD], w.out[primal][to] = y, d, out
+	c.run(&w.in, &w.out)
+	w.in[primal][vecD], w.out[primal][to] = saved, other
+}
+
+// AtStart puts a worker at the start of a run and returns its times (those of Instants) and the initial state.
+func (w *Worker) AtStart() (times, y []float64) {
+	size := w.Size()
+	y = make([]float64, size.N)
+	d, modes := make([]float64, size.D), make([]float64, size.M)
+	times = make([]float64, len(w.Instants()))
+	w.InstantTimes(d, times)
+	t := times[solvers.InstantStart]
+	w.Start(t, y, d)
+	w.Enter(d, modes)
+	w.Choose(t, y, modes)
+	w.Enter(d, modes)
+	w.InstantTimes(d, times)
+	return times, y
+}
+
+// Stats returns what is known of the program of the rates and of that of their transpose; nil where there is none.
+func (k *Kit) Stats() (rates, transpose *vm.Stats) {
+	rates = stats(k.value.rates)
+	if k.pull != nil {
+		transpose = stats(k.pull.rates)
+	}
+	return rates, transpose
+}
+
+// StepStats is Stats of programs of whole steps and of their transposes that the worker has made.
+func (w *Worker) StepStats() (step, transpose *vm.Stats) {
+	a, b := w.made()
+	return stats(a), stats(b)
+}
+
+// StepPrograms counts the whole steps that the model's workers have had compiled, their transposes, and those among them
+// that note factors of products.
+func (m *Model) StepPrograms() (steps, transposes, noting int) {
+	m.programs.mu.Lock()
+	defer m.programs.mu.Unlock()
+	for _, k := range m.programs.kits {
+		k.mu.Lock()
+		for key, p := range k.wholes {
+			switch {
+			case p == nil:
+			case !key.back:
+				steps++
+			default:
+				transposes++
+				if len(p.notes) > 0 {
+					noting++
+				}
+			}
+		}
+		k.mu.Unlock()
+	}
+	return steps, transposes, noting
+}
+
+func stats(p *program) *vm.Stats {
+	if p == nil {
+		return nil
+	}
+	s := p.code.Stats()
+	return &s
+}
+
+// CompiledFromFirst reports whether the worker made even its first step by a program of whole steps of a small model.
+func (w *Worker) CompiledFromFirst() bool { return w.steps.call != nil && w.steps.made == 1 }
+
+// NonFinite returns where the model's text first gives a number that is not finite in the rates at (t, y) with discretes d
+// and modes m; false where none is, or nothing in the text makes it.
+func (w *Worker) NonFinite(t float64, y, d, m []float64) (source.Span, bool) {
+	rates := w.model.Compiled.Rates
+	e := tape.NewEvaluator[float64](rates)
+	w.model.load(rates, e, &values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecM: m})
+	e.Run()
+	v, found := e.FirstNonFinite()
+	if !found {
+		return source.Span{}, false
+	}
+	at := rates.Span(v)
+	return at, !at.IsZero()
+}
+
+// Emit writes the model's tapes, their transposes ("vjp") or tangents ("jvp") by all params, or a line for each "program"
+// of values and transposes.
+func (m *Model) Emit(w io.Writer, stage string) error {
+	d := derivatives{active: map[string]bool{}}
+	names := Names(m.Checked.Params)
+	for _, name := range names {
+		d.active["p."+name] = true
+	}
+	if stage == "program" {
+		k, err := m.programs.kit(1, names, Pull, false)
+		if err != nil {
+			return err
+		}
+		for _, s := range []*stages[*program]{k.value, k.pull} {
+			if err := each(s, func(p *program) error {
+				if p == nil {
+					return nil
+				}
+				n := p.code.Stats()
+				_, err := fmt.Fprintf(w, "%s\t%d lanes\t%d instructions\t%d steps\t%d bytes\t%d flops\t%d blocks of %d machine instructions in %d bytes\n",
+					p.tape.Name, p.lanes, n.Instructions, n.Steps, n.Bytes, n.Flops, n.Native.Blocks, n.Native.Instructions, n.Native.Bytes)
+				return err
+			}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	printer := tape.Printer{MaxData: 16}
+	return each(m.programs.tapes, func(t *tape.Tape) error {
+		if t == nil {
+			return nil
+		}
+		var err error
+		switch stage {
+		case "vjp":
+			t, err = d.pull(t, false)
+		case "jvp":
+			t, err = d.push(t)
+		}
+		if err != nil || t == nil {
+			return err
+		}
+		if err := printer.Print(w, t); err != nil {
+			return err
+		}
+		_, err = io.WriteString(w, "\n")
+		return err
+	})
+}
+
+// each calls f with every part, in the order of a run, and stops at the first error.
+func each[T any](s *stages[T], f func(T) error) error {
+	list := []T{s.once, s.segment, s.start, s.instants, s.choose, s.rates, s.guards}
+	list = append(list, s.affects...)
+	list = append(append(append(list, s.initial), s.atTimes...), s.atEvents...)
+	list = append(list, s.final, s.peaks, s.objective, s.output, s.invariants)
+	for _, x := range list {
+		if err := f(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}

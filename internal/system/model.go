@@ -1,0 +1,168 @@
+// Package system is the compiled model as solvers and sensitivity methods see it.
+//
+// It lays every named value of a model into a few flat vectors (layout.go), compiles the model's tapes and their
+// derivatives for a number of lanes (kit.go, program.go), and puts them to work: a worker is a solvers.System with its
+// tangents and transposes, and the objectives of package sens. Values of parameters are a Point, and what the workers of
+// one run share is a Problem.
+//
+// It knows nothing of settings, of texts of messages about runs, nor of how a run is made: these are the business of
+// internal/settings, internal/explain and the root package.
+package system
+
+import (
+	"strconv"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
+)
+
+// Model is a compiled model: its tapes, where every name lies, and the programs made of them so far. It is immutable
+// and shared between goroutines.
+type Model struct {
+	Checked  *typecheck.Model
+	Compiled *tapec.Compiled
+
+	// Mutant, if not nil, replaces every transpose before it is compiled. Tests make transposes wrong with it.
+	Mutant func(transpose *tape.Tape) *tape.Tape
+
+	layout   *layout
+	programs *programs
+
+	functional []int       // per element of the functional vector: which functional it is of
+	rows       [][]float64 // per instant: the data row read there
+	visits     []int       // per functional: at how many instants it is read
+	fixed      []bool      // per instant: its time depends on nothing
+	someNth    bool        // some functional counts only one firing
+}
+
+// Place is where something lies in a flat vector: elements [Offset, Offset+Len).
+type Place struct{ Offset, Len int }
+
+// New compiles a checked model. It returns nil when it adds errors to list.
+func New(checked *typecheck.Model, list *diag.List) *Model {
+	compiled := tapec.Compile(checked, list)
+	if list.HasErrors() {
+		return nil
+	}
+	m := &Model{Checked: checked, Compiled: compiled, layout: newLayout(compiled)}
+	var err error
+	if m.programs, err = newPrograms(m); err != nil {
+		list.Errorf(tapec.CodeUnavailable, checked.Time.Span, "%v", err)
+		return nil
+	}
+	m.index()
+	return m
+}
+
+// index prepares what runs look up.
+func (m *Model) index() {
+	c := m.Compiled
+	m.functional = make([]int, m.layout.nF)
+	for k := range c.Functionals {
+		f := &c.Functionals[k]
+		for j := range f.Shape.Size() {
+			m.functional[f.Offset+j] = k
+		}
+		m.someNth = m.someNth || f.Nth > 0
+	}
+	m.rows = make([][]float64, len(c.InstantList))
+	m.fixed = fixedInstants(c.Instants, len(c.InstantList))
+	m.visits = make([]int, len(c.Functionals))
+	for i, in := range c.InstantList {
+		if in.Kind != tapec.Site || c.AtTimes[in.Group] == nil {
+			continue
+		}
+		for _, out := range c.AtTimes[in.Group].Outputs {
+			k := m.FunctionalAt(m.layout.part(out.Name).offset)
+			m.visits[k]++
+			if t := c.Functionals[k].Table; t != nil && m.rows[i] == nil {
+				for _, column := range t.Data {
+					m.rows[i] = append(m.rows[i], column[in.Row])
+				}
+			}
+		}
+	}
+}
+
+// fixedInstants tells which times depend on nothing.
+func fixedInstants(t *tape.Tape, n int) []bool {
+	fixed := make([]bool, n)
+	times, ok := t.Output("T")
+	if !ok {
+		return fixed
+	}
+	moves := tape.DependsOnFunc(t, func(string) bool { return true })
+	parts := []tape.Value{times}
+	if in := t.Instr(times); in != nil && in.Op == tape.Concat {
+		parts = in.Args
+	}
+	at := 0
+	for _, v := range parts {
+		for range t.Shape(v).Size() {
+			fixed[at] = !moves[v]
+			at++
+		}
+	}
+	return fixed
+}
+
+// FunctionalAt returns which functional holds element offset of the functional vector.
+func (m *Model) FunctionalAt(offset int) int { return m.functional[offset] }
+
+// Param returns where a param, or a total of the experiments, lies among all of them.
+func (m *Model) Param(name string) Place { return m.layout.part("p." + name).place() }
+
+// State returns where a state lies in the state vector.
+func (m *Model) State(name string) Place { return m.layout.part("y." + name).place() }
+
+// Output returns where output i lies among the values of all outputs, and its shape.
+func (m *Model) Output(i int) (Place, tape.Shape) {
+	outs := m.Compiled.Outputs
+	o := outs.Outputs[i]
+	return m.layout.part(o.Name).place(), outs.Shape(o.Value)
+}
+
+// States returns the number of elements of the state vector.
+func (m *Model) States() int { return m.layout.nY }
+
+// Discretes returns the number of elements of the vector of discretes.
+func (m *Model) Discretes() int { return m.layout.nD }
+
+// StateName names element i of the state vector.
+func (m *Model) StateName(i int) string {
+	for k, p := range m.layout.states {
+		if i < p.offset+p.len {
+			s := m.Checked.States[k]
+			return ElementName(s.Name, s.Type.Shape, i-p.offset)
+		}
+	}
+	return "state " + strconv.Itoa(i+1)
+}
+
+// modeName names the mode that holds element i of the mode vector.
+func (m *Model) modeName(i int) string {
+	for _, mode := range m.Compiled.Modes {
+		if n := mode.Shape.Size(); i >= mode.Offset && i < mode.Offset+n {
+			return ElementName(mode.Name, mode.Shape, i-mode.Offset)
+		}
+	}
+	return "mode " + strconv.Itoa(i+1)
+}
+
+// ElementName writes "u[2,5]" for element i, from 0 in row-major order, of an array, and name for a scalar.
+func ElementName(name string, shape []int, i int) string {
+	if len(shape) == 0 {
+		return name
+	}
+	text := "]"
+	for k := len(shape) - 1; k >= 0; k-- {
+		text = strconv.Itoa(i%shape[k]+1) + text
+		i /= shape[k]
+		if k > 0 {
+			text = "," + text
+		}
+	}
+	return name + "[" + text
+}

@@ -1,0 +1,65 @@
+package system
+
+import (
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/typecheck"
+)
+
+// PeaksOf returns the elements of the functional vector that are largest values (max_over) and that objectives read.
+// Looking for those that nobody asked for would cost time.
+func (m *Model) PeaksOf(objectives []*typecheck.Objective) []int {
+	read := map[source.Span]bool{}
+	for i, o := range objectives {
+		if i > 0 && o == objectives[i-1] {
+			continue
+		}
+		typecheck.Walk(func(e typecheck.Expr) bool {
+			if f, ok := e.(*typecheck.Functional); ok && f.Kind == typecheck.MaxOver {
+				read[f.Span()] = true
+			}
+			return true
+		}, o.Value)
+	}
+	var list []int
+	for k := range m.Compiled.Functionals {
+		f := &m.Compiled.Functionals[k]
+		if f.Kind != typecheck.MaxOver || !read[f.Span] {
+			continue
+		}
+		for j := range f.Shape.Size() {
+			list = append(list, f.Offset+j)
+		}
+	}
+	return list
+}
+
+// Peaks implements sens.PeakObjectives.
+func (w *Worker) Peaks() []int { return w.problem.Peaks }
+
+// Heights implements sens.PeakObjectives.
+func (w *Worker) Heights(t float64, y, e []float64) {
+	w.t[0] = t
+	w.in[primal][vecY], w.out[primal][vecF] = y, w.functional
+	w.value.peaks.run(&w.in, &w.out)
+	for i, j := range w.problem.Peaks {
+		e[i] = w.functional[j]
+	}
+}
+
+// Slopes implements sens.PeakObjectives.
+func (w *Worker) Slopes(t float64, y, yd, ed []float64) {
+	if w.slopes == nil { // nothing that is looked for moves
+		clear(ed)
+		return
+	}
+	w.t[0] = t
+	clear(w.functional) // what does not move is not written
+	w.in[primal][vecY], w.in[tangent][vecT], w.in[tangent][vecY] = y, rateOfTime, yd
+	w.out[tangent][vecF] = w.functional
+	w.slopes.run(&w.in, &w.out)
+	for i, j := range w.problem.Peaks {
+		ed[i] = w.functional[j]
+	}
+}
+
+var rateOfTime = []float64{1}

@@ -1,0 +1,274 @@
+package system
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
+)
+
+// Codes of diagnostics about values that are set from outside.
+const (
+	CodeOverride diag.Code = "override"
+	CodeUnknown  diag.Code = "unknown-name"
+)
+
+// Override sets a param, an element of one ("A[1,2]") or an initial value ("initial(x)"). One value fills an array.
+type Override struct {
+	Name   string
+	Values []float64
+}
+
+// Point is the parameter vector of a run, and which links from params to other
+// values an override cut.
+type Point struct {
+	model   *Model
+	p       []float64
+	cutP    map[*typecheck.Symbol]bool   // params set from outside: their default does not count
+	cutE    map[*typecheck.Symbol][]bool // single elements set from outside; the others follow their default
+	cut     []bool                       // per state element: initial value set from outside
+	initial []float64                    // [N]; read where cut
+	version int                          // counts changes, so that workers redo what they hoisted
+}
+
+// NewPoint computes the parameters: overrides, then defaults in the order of their dependencies where nothing overrides them.
+func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
+	pt := &Point{
+		model: m,
+		p:     make([]float64, m.layout.nP),
+		cutP:  map[*typecheck.Symbol]bool{},
+		cutE:  map[*typecheck.Symbol][]bool{},
+		cut:   make([]bool, m.layout.nY), initial: make([]float64, m.layout.nY),
+	}
+	for _, o := range set {
+		pt.assign(o, l)
+	}
+	compiled := map[*typecheck.Symbol]*tapec.Default{}
+	for i := range m.Compiled.Defaults {
+		compiled[m.Compiled.Defaults[i].Param] = &m.Compiled.Defaults[i]
+	}
+	missing := false
+	for _, s := range m.Checked.Params {
+		d := compiled[s]
+		if pt.cutP[s] || d != nil && usesOthers(d) {
+			continue
+		}
+		var value []float64
+		if c, ok := s.Value.(*typecheck.Const); d == nil && ok {
+			value = c.Data
+		} else if d != nil {
+			value = evaluateDefault(m, d, pt.p)
+		} else {
+			l.Errorf(CodeOverride, s.Span, "param %q has no value; give it one here or with --set %s=…", s.Name, s.Name)
+			missing = true
+			continue
+		}
+		to := pt.Param(s.Name)
+		for k := range to {
+			if pt.follows(s, k) {
+				to[k] = value[min(k, len(value)-1)]
+			}
+		}
+	}
+	if !missing {
+		follow(pt, pt.p, func(i int, x float64) { pt.p[i] = x })
+	}
+	return pt
+}
+
+// Param returns the values of a param, row-major: a view.
+func (pt *Point) Param(name string) []float64 {
+	at := pt.model.Param(name)
+	return pt.p[at.Offset : at.Offset+at.Len]
+}
+
+// SetTotal sets the value of total k of the experiments.
+func (pt *Point) SetTotal(k int, x float64) {
+	pt.Param(pt.model.Checked.Totals[k].Name)[0] = x
+}
+
+// Move gives the point the values of another one of the same model. It returns the params that follow others here and are
+// set there, and does not move if there are any: derivatives take the links that the point had from the first.
+func (pt *Point) Move(to *Point) (cut []string) {
+	for i := range pt.model.Compiled.Defaults {
+		d := &pt.model.Compiled.Defaults[i]
+		if !usesOthers(d) {
+			continue
+		}
+		for k := range d.Param.Type.Shape.Size() {
+			if pt.follows(d.Param, k) && !to.follows(d.Param, k) {
+				cut = append(cut, d.Param.Name)
+				break
+			}
+		}
+	}
+	if cut != nil {
+		return cut
+	}
+	copy(pt.p, to.p)
+	copy(pt.cut, to.cut)
+	copy(pt.initial, to.initial)
+	maps.Copy(pt.cutP, to.cutP)
+	pt.version++
+	return nil
+}
+
+// cutFrom notes that n elements of s, from the first of them on, are set from outside.
+func (pt *Point) cutFrom(s *typecheck.Symbol, from, n int) {
+	size := s.Type.Shape.Size()
+	if pt.cutE[s] == nil {
+		pt.cutE[s] = make([]bool, size)
+	}
+	for k := range n {
+		pt.cutE[s][from+k] = true
+	}
+	pt.cutP[s] = !slices.Contains(pt.cutE[s], false)
+}
+
+// follows reports whether element k of s has the value of its default.
+func (pt *Point) follows(s *typecheck.Symbol, k int) bool { return pt.cutE[s] == nil || !pt.cutE[s][k] }
+
+// followsOthers reports whether the default of s uses other params and is in force, at least for some of its elements.
+func (pt *Point) followsOthers(s *typecheck.Symbol) bool {
+	return !pt.cutP[s] && slices.ContainsFunc(pt.model.Compiled.Defaults, func(d tapec.Default) bool {
+		return d.Param == s && usesOthers(&d)
+	})
+}
+
+// assign applies one override.
+func (pt *Point) assign(o Override, l *diag.List) {
+	name, subs, ok := splitSubscripts(o.Name)
+	if !ok {
+		l.Errorf(CodeOverride, source.Span{}, "%q is no name with subscripts; write k, A[1,2] or initial(x)", o.Name)
+		return
+	}
+	m := pt.model
+	target, list, what, vec, place := name, m.Checked.Params, "param", pt.p, m.Param
+	initial := strings.HasPrefix(name, "initial(") && strings.HasSuffix(name, ")")
+	if initial {
+		target, list, what, vec, place = name[len("initial("):len(name)-1], m.Checked.States, "state", pt.initial, m.State
+		target, subs, ok = innerSubscripts(target, subs)
+	}
+	target = Unquoted(target)
+	i := slices.IndexFunc(list, func(s *typecheck.Symbol) bool { return s.Name == target })
+	if i < 0 || !ok {
+		l.Errorf(CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", o.Name, what, target, diag.DidYouMean(target, Names(list)))
+		return
+	}
+	s := list[i]
+	part := place(s.Name)
+	at, n := part.Offset, part.Len
+	if len(subs) > 0 {
+		i, wrong := flatIndex(s.Type.Shape, subs)
+		if wrong != "" {
+			l.Errorf(CodeOverride, source.Span{}, "cannot set %q: %s", o.Name, wrong)
+			return
+		}
+		at, n = part.Offset+i, 1
+	}
+	if len(o.Values) != 1 && len(o.Values) != n {
+		l.Errorf(CodeOverride, source.Span{}, "cannot set %q to %d values: it has %d", o.Name, len(o.Values), n)
+		return
+	}
+	for k := range n {
+		vec[at+k] = o.Values[min(k, len(o.Values)-1)]
+	}
+	if !initial {
+		pt.cutFrom(s, at-part.Offset, n)
+		return
+	}
+	for k := range n {
+		pt.cut[at+k] = true
+	}
+}
+
+// Names lists the names of symbols.
+func Names(list []*typecheck.Symbol) []string {
+	out := make([]string, len(list))
+	for i, s := range list {
+		out[i] = s.Name
+	}
+	return out
+}
+
+// Unquoted takes a name out of its backquotes.
+func Unquoted(name string) string {
+	if inner, ok := strings.CutPrefix(name, "`"); ok {
+		return strings.TrimSuffix(inner, "`")
+	}
+	return name
+}
+
+// splitSubscripts splits "A[1,2]" into "A" and {1, 2}.
+func splitSubscripts(text string) (name string, subs []int, ok bool) {
+	name, rest, found := strings.Cut(text, "[")
+	if !found {
+		return text, nil, text != ""
+	}
+	if strings.HasPrefix(text, "initial(") && strings.HasSuffix(text, ")") {
+		return text, nil, true
+	}
+	rest, closed := strings.CutSuffix(rest, "]")
+	if !closed || name == "" {
+		return "", nil, false
+	}
+	for _, s := range strings.Split(rest, ",") {
+		i, err := strconv.Atoi(strings.TrimSpace(s))
+		if err != nil {
+			return "", nil, false
+		}
+		subs = append(subs, i)
+	}
+	return name, subs, true
+}
+
+// innerSubscripts accepts initial(x[2]) as well as initial(x)[2].
+func innerSubscripts(target string, outer []int) (string, []int, bool) {
+	name, subs, ok := splitSubscripts(target)
+	if len(outer) > 0 {
+		if len(subs) > 0 {
+			return name, nil, false
+		}
+		subs = outer
+	}
+	return name, subs, ok
+}
+
+// flatIndex returns the row-major position of 1-based subscripts, or what is wrong with them.
+func flatIndex(shape []int, subs []int) (int, string) {
+	if len(subs) != len(shape) {
+		return 0, "it has " + strconv.Itoa(len(shape)) + " dimensions, not " + strconv.Itoa(len(subs))
+	}
+	i := 0
+	for k, s := range subs {
+		if s < 1 || s > shape[k] {
+			return 0, "index " + strconv.Itoa(s) + " is outside 1:" + strconv.Itoa(shape[k]) + " (dimension " + strconv.Itoa(k+1) + ")"
+		}
+		i = i*shape[k] + s - 1
+	}
+	return i, ""
+}
+
+// FailedAsserts lists the model's asserts that do not hold at pt, in file order.
+func (pt *Point) FailedAsserts() []int {
+	t := pt.model.Compiled.Asserts
+	if t == nil {
+		return nil
+	}
+	e := tape.NewEvaluator[float64](t)
+	pt.model.load(t, e, &values{vecP: pt.p})
+	e.Run()
+	var failed []int
+	for i, ok := range e.Output("ok") {
+		if ok == 0 {
+			failed = append(failed, i)
+		}
+	}
+	return failed
+}

@@ -1,0 +1,164 @@
+package system
+
+import (
+	"odes.dev/odes/solvers"
+)
+
+// Problem is a model at a point, with what is asked of it: what the workers of a run share.
+type Problem struct {
+	Model *Model
+	Point *Point
+	Rows  []int // the wanted objectives among those of the model
+	Peaks []int // elements of the functional vector that are looked for along the run: largest values
+	// StepStages is the number of stages of a step of the run's method, and Stages with those of its dense output.
+	StepStages, Stages int
+	// Free are the parts of the state vector whose initial values are differentiated by.
+	Free []Place
+	// CompileAfter may be changed before workers are made. Results do not depend on it.
+	CompileAfter CompileAfter
+
+	active []string
+	plan   *plan // of the active params
+}
+
+// Problem returns the problem of the objectives rows and peaks at pt, with no active params.
+func (m *Model) Problem(pt *Point, rows, peaks []int) *Problem {
+	return &Problem{Model: m, Point: pt, Rows: rows, Peaks: peaks, plan: newPlan(m.layout, nil), CompileAfter: compileAfter}
+}
+
+// Differentiate makes params active, in this order: derivatives by them are laid out one after the other.
+func (p *Problem) Differentiate(active []string) {
+	p.active, p.plan = active, newPlan(p.Model.layout, active)
+}
+
+// Width returns the length of a row of derivatives by the active params.
+func (p *Problem) Width() int { return p.plan.width }
+
+// Column returns where the derivatives by an active param stand in such a row.
+func (p *Problem) Column(param string) Place { return p.plan.column(param).place() }
+
+// ActiveValues returns the values of the active params, laid out like such a row.
+func (p *Problem) ActiveValues() []float64 { return activeOf(p, p.Point.p) }
+
+// activeOf lays the active ones of all params out like a row of derivatives by them.
+func activeOf[T float64 | complex128](p *Problem, all []T) []T {
+	out := make([]T, p.plan.width)
+	for _, name := range p.active {
+		column, at := p.Column(name), p.Model.Param(name)
+		copy(out[column.Offset:column.Offset+column.Len], all[at.Offset:])
+	}
+	return out
+}
+
+// Size returns the lengths of the system's vectors.
+func (p *Problem) Size() solvers.Size {
+	l := p.Model.layout
+	return solvers.Size{N: l.nY, Q: l.nQ, P: p.plan.width, D: l.nD, M: l.nM}
+}
+
+// Variable is what one differentiates by: a param, or the initial value of a state. Its elements stand at Offset in a row
+// of the gradient.
+type Variable struct {
+	Name    string
+	Initial bool // of state Name; otherwise param Name
+	Place
+}
+
+// Fits reports whether a row of derivatives by the active params is the beginning of a row of the gradient by variables:
+// then rows of the gradient can be written in place.
+func (p *Problem) Fits(variables []Variable) bool {
+	n := 0
+	for _, v := range variables {
+		if v.Initial {
+			continue
+		}
+		if v.Offset != p.Column(v.Name).Offset {
+			return false
+		}
+		n += v.Len
+	}
+	return n == p.plan.width
+}
+
+// Gather lays derivatives by the active params, and by the initial state, out as a row of the gradient by variables; nil
+// leaves their part of the row as it is.
+func (p *Problem) Gather(row []float64, variables []Variable, byParams, byInitial []float64) {
+	for _, v := range variables {
+		to := row[v.Offset : v.Offset+v.Len]
+		switch {
+		case v.Initial && byInitial != nil:
+			copy(to, byInitial[p.Model.State(v.Name).Offset:])
+		case !v.Initial && byParams != nil:
+			copy(to, byParams[p.Column(v.Name).Offset:])
+		}
+	}
+}
+
+// Direction spreads a direction v, laid out like a row of the gradient, to the active params, those that follow others
+// included, and to the initial state; nil where no variable is an initial value. totals are the tangents of the totals.
+func (p *Problem) Direction(variables []Variable, v, totals []float64) (active, initial []float64) {
+	const tiny = 0x1p-100
+	m := p.Model
+	moved := make([]float64, m.layout.nP)
+	for _, x := range variables {
+		from := v[x.Offset : x.Offset+x.Len]
+		if x.Initial {
+			if initial == nil {
+				initial = make([]float64, m.layout.nY)
+			}
+			copy(initial[m.State(x.Name).Offset:], from)
+			continue
+		}
+		copy(moved[m.Param(x.Name).Offset:], from)
+	}
+	for k, t := range m.Checked.Totals {
+		moved[m.Param(t.Name).Offset] = totals[k]
+	}
+	at := make([]complex128, len(moved))
+	for i, x := range p.Point.p {
+		at[i] = complex(x, float64(tiny*moved[i]))
+	}
+	follow(p.Point, at, func(i int, x complex128) {
+		moved[i] += imag(x) / tiny
+		at[i] = complex(p.Point.p[i], float64(tiny*moved[i]))
+	})
+	return activeOf(p, moved), initial
+}
+
+// Displaced returns the active params and the change of the initial state after a move by dz[row of the gradient], params
+// that follow others computed again and not extrapolated. totals are the values of the totals; nil leaves them.
+func (p *Problem) Displaced(variables []Variable, dz, totals []complex128) (active, initial []complex128) {
+	m := p.Model
+	at := make([]complex128, m.layout.nP)
+	for i, x := range p.Point.p {
+		at[i] = complex(x, 0)
+	}
+	own := make([]complex128, len(at))
+	initial = make([]complex128, m.layout.nY)
+	for _, x := range variables {
+		to, from := own, m.Param
+		if x.Initial {
+			to, from = initial, m.State
+		}
+		first := from(x.Name).Offset
+		for k := range x.Len {
+			to[first+k] += dz[x.Offset+k]
+		}
+	}
+	for i, d := range own {
+		at[i] += d
+	}
+	follow(p.Point, at, func(i int, x complex128) { at[i] = x + own[i] })
+	for k, x := range totals {
+		at[m.Param(m.Checked.Totals[k].Name).Offset] = x
+	}
+	return activeOf(p, at), initial
+}
+
+// Replayer returns a worker that repeats the steps of others with the programs of k: what they had compiled for them it uses
+// from its first step on.
+func (p *Problem) Replayer(k *Kit) *Worker {
+	w := p.Worker(k)
+	w.repeats = true
+	return w
+}

@@ -1,0 +1,29 @@
+package diag
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// Number formats a number for a message, to eight digits.
+func Number(x float64) string { return strconv.FormatFloat(x, 'g', 8, 64) }
+
+// Bytes formats a size for a message in the units that settings take: "1.5 GB".
+func Bytes(bytes float64) string {
+	x, unit := bytes, "B"
+	for _, u := range []string{"kB", "MB", "GB", "TB"} {
+		if x < 1000 {
+			break
+		}
+		x, unit = x/1000, u
+	}
+	return strconv.FormatFloat(x, 'g', 3, 64) + " " + unit
+}
+
+// Count writes "1 step", "2 steps".
+func Count(n int, noun string) string {
+	if n == 1 {
+		return "1 " + noun
+	}
+	return fmt.Sprintf("%d %ss", n, noun)
+}
