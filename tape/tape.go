@@ -19,9 +19,8 @@ type Shape []int
 // are the inputs, then one per instruction.
 type Value int32
 
-// Input is an argument of a tape. By convention its name says which vector of
-// the model it is part of: "t", "y.x", "p.k", "d.gear", "m.if@12", "c.3"
-// (hoisted), "bar.dy.x" (a cotangent), "dot.p.k" (a tangent).
+// Input is an argument of a tape. Its name is any text without control
+// characters. What the names of a model's tapes mean is told by tapec.Name.
 type Input struct {
 	Name    string
 	Shape   Shape

@@ -1,10 +1,6 @@
 package tapec
 
-import (
-	"strconv"
-
-	"odes.dev/odes/tape"
-)
+import "odes.dev/odes/tape"
 
 // Deferred is an outer product that a transpose adds to the cotangent Output at
 // every call. Its factors are outputs of the tape instead, so that the products
@@ -30,7 +26,7 @@ func Defer(t *tape.Tape, least int, want func(output string) bool) (*tape.Tape, 
 		if n, ok := factors[v]; ok {
 			return n
 		}
-		n := "factor." + strconv.Itoa(len(factors))
+		n := Factor.Number(len(factors)).String()
 		factors[v] = n
 		out.Outputs = append(out.Outputs, tape.Output{Name: n, Value: v})
 		return n

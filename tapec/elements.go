@@ -21,7 +21,10 @@ func Elements(t *tape.Tape, want func(input string) bool) (*tape.Tape, []string)
 			continue
 		}
 		picked = append(picked, in.Name)
-		sides[v] = [2]tape.Value{b.Input("row."+in.Name, in.Shape[:1], true), b.Input("column."+in.Name, in.Shape[1:], true)}
+		sides[v] = [2]tape.Value{
+			b.Input(RowSide.Called(in.Name).String(), in.Shape[:1], true),
+			b.Input(ColumnSide.Called(in.Name).String(), in.Shape[1:], true),
+		}
 	}
 	if len(picked) == 0 {
 		return t, nil

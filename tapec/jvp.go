@@ -60,7 +60,7 @@ func tangent(t *tape.Tape, of, wrt []string, keep bool) (*tape.Tape, error) {
 	}
 	for _, name := range wrt {
 		v, _ := t.Input(name)
-		if tan[v], err = d.seed("dot."+name, t.Shape(v)); err != nil {
+		if tan[v], err = d.seed(Tangent.Of(name), t.Shape(v)); err != nil {
 			return nil, err
 		}
 	}
@@ -77,7 +77,7 @@ func tangent(t *tape.Tape, of, wrt []string, keep bool) (*tape.Tape, error) {
 			d.b.Output(of[i], d.prim[v])
 		}
 		if tan[v] != none {
-			d.b.Output("dot."+of[i], d.full(tan[v], t.Shape(v)))
+			d.b.Output(Tangent.Of(of[i]), d.full(tan[v], t.Shape(v)))
 		}
 	}
 	return DropInputs(d.b.Tape()), nil

@@ -3,8 +3,6 @@ package tapec
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -124,7 +122,7 @@ func (c *compiler) rates() *tape.Tape {
 	for i, sym := range c.model.States {
 		l.span = c.model.Rates[i].Span()
 		x := l.filled(c.model.Rates[i], scope{}, tape.Shape(sym.Type.Shape))
-		l.b.Output("dy."+sym.Name, x.v)
+		l.output(Rate.Called(sym.Name), x.v)
 	}
 	for _, f := range c.functionals {
 		if f.node.Kind != typecheck.Integral {
@@ -136,7 +134,7 @@ func (c *compiler) rates() *tape.Tape {
 			open := l.mode(c.windowMode(f.node, f.s))
 			x = l.elementwise(tape.Select, open, x, l.number(0))
 		}
-		l.b.Output("dq."+strconv.Itoa(f.number), l.expand(x, f.ax, f.own))
+		l.output(Integrand.Number(f.number), l.expand(x, f.ax, f.own))
 	}
 	return c.finish(l)
 }
@@ -146,10 +144,10 @@ func (c *compiler) start() *tape.Tape {
 	l := c.lowerer("start")
 	l.start = true
 	for _, sym := range c.model.States {
-		l.b.Output("y."+sym.Name, l.ref(sym, scope{}).v)
+		l.output(State.Called(sym.Name), l.ref(sym, scope{}).v)
 	}
 	for _, sym := range c.model.Discretes {
-		l.b.Output("d."+sym.Name, l.ref(sym, scope{}).v)
+		l.output(Discrete.Called(sym.Name), l.ref(sym, scope{}).v)
 	}
 	return c.finish(l)
 }
@@ -166,7 +164,7 @@ func (c *compiler) defaults() []Default {
 			continue
 		}
 		l := c.lowerer("default." + sym.Name)
-		l.b.Output("p."+sym.Name, l.filled(sym.Value, scope{}, tape.Shape(sym.Type.Shape)).v)
+		l.output(Param.Called(sym.Name), l.filled(sym.Value, scope{}, tape.Shape(sym.Type.Shape)).v)
 		pending[sym.Name] = Default{Param: sym, Tape: c.finish(l)}
 	}
 	var visit func(name string)
@@ -177,7 +175,7 @@ func (c *compiler) defaults() []Default {
 		}
 		done[name] = true
 		for _, in := range d.Tape.Inputs {
-			visit(strings.TrimPrefix(in.Name, "p."))
+			visit(MustName(in.Name).Of)
 		}
 		out = append(out, d)
 	}
@@ -195,7 +193,7 @@ func (c *compiler) outputs() *tape.Tape {
 	l := c.lowerer("outputs")
 	for _, o := range c.model.Outputs {
 		l.span = o.Span
-		l.b.Output("out."+o.Name, l.filled(o.Value, scope{}, shapeOf(o.Value)).v)
+		l.output(SavedOutput.Called(o.Name), l.filled(o.Value, scope{}, shapeOf(o.Value)).v)
 	}
 	return c.finish(l)
 }
@@ -216,7 +214,7 @@ func (c *compiler) asserts() *tape.Tape {
 		return nil
 	}
 	l.span = source.Span{}
-	l.b.Output("ok", l.emit().Concat(0, ok...))
+	l.output(Holds.Name(), l.emit().Concat(0, ok...))
 	return c.finish(l)
 }
 
@@ -237,7 +235,7 @@ func (c *compiler) invariants() *tape.Tape {
 		return nil
 	}
 	l.span = source.Span{}
-	l.b.Output("gap", l.emit().Concat(0, append(gap, size...)...))
+	l.output(Gaps.Name(), l.emit().Concat(0, append(gap, size...)...))
 	return c.finish(l)
 }
 

@@ -22,7 +22,7 @@ func (l *lowerer) fired(ev *typecheck.Event, s scope) (mask array, ok bool) {
 		return array{}, false
 	}
 	order := axesInOrder(s, ev.Indices)
-	v := l.b.Input("fired", tape.Shape{n}, false)
+	v := l.input(Fired.Name(), tape.Shape{n})
 	l.deep(len(order))
 	return l.sorted(array{v: l.reshape(v, lengths(order)), ax: order}), true
 }
@@ -53,11 +53,11 @@ func (c *compiler) affect(ev *typecheck.Event) *tape.Tape {
 		now[a.Target] = l.assign(old, p, s.axesOf(ev.Indices), mask, masked)
 	}
 	for _, sym := range targets {
-		name := "y." + sym.Name
+		role := State
 		if sym.Kind == typecheck.DiscreteSymbol {
-			name = "d." + sym.Name
+			role = Discrete
 		}
-		l.b.Output(name, now[sym].v)
+		l.output(role.Called(sym.Name), now[sym].v)
 	}
 	return c.finish(l)
 }
@@ -216,6 +216,6 @@ func (c *compiler) instants() *tape.Tape {
 	for _, k := range c.corners {
 		remode(k.at, k.s, NoBound, nil)
 	}
-	l.b.Output("T", l.b.Concat(0, ts...))
+	l.output(Times.Name(), l.b.Concat(0, ts...))
 	return c.finish(l)
 }

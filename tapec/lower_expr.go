@@ -38,6 +38,14 @@ func (c *compiler) lowerer(name string) *lowerer {
 	return &lowerer{c: c, b: tape.NewBuilder(name), memo: map[memoKey]array{}}
 }
 
+// input returns the shared input called n.
+func (l *lowerer) input(n Name, shape tape.Shape) tape.Value {
+	return l.b.Input(n.String(), shape, false)
+}
+
+// output gives v a name among the results.
+func (l *lowerer) output(n Name, v tape.Value) { l.b.Output(n.String(), v) }
+
 // lower returns the value of e in the circumstances s.
 func (l *lowerer) lower(e typecheck.Expr, s scope) array {
 	key := memoKey{e, s.key(typecheck.Free(e)), s.plain, s.left}
@@ -147,24 +155,24 @@ func shapeOf(e typecheck.Expr) tape.Shape { return tape.Shape(e.Type().Shape) }
 // ref reads a symbol.
 func (l *lowerer) ref(sym *typecheck.Symbol, s scope) array {
 	own := tape.Shape(sym.Type.Shape)
-	input := func(name string) array { return array{v: l.b.Input(name, own, false), own: own} }
-	side := ""
+	input := func(n Name) array { return array{v: l.input(n, own), own: own} }
+	state, discrete := State, Discrete
 	if s.left && l.limits {
-		side = "m"
+		state, discrete = LeftState, LeftDiscrete
 	}
 	switch sym.Kind {
 	case typecheck.TimeSymbol:
-		return input("t")
+		return input(Time.Name())
 	case typecheck.ParamSymbol:
-		return input("p." + sym.Name)
+		return input(Param.Called(sym.Name))
 	case typecheck.StateSymbol, typecheck.DiscreteSymbol:
 		if l.start {
 			return l.filled(sym.Value, scope{}, own)
 		}
 		if sym.Kind == typecheck.StateSymbol {
-			return input("y" + side + "." + sym.Name)
+			return input(state.Called(sym.Name))
 		}
-		return input("d" + side + "." + sym.Name)
+		return input(discrete.Called(sym.Name))
 	}
 	panic(misplaced{sym.Span, "this name has no value at run time"})
 }

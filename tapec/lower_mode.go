@@ -114,7 +114,7 @@ func (c *compiler) mode(key modeKey, kind modeKind, node typecheck.Expr, s scope
 
 // mode reads what m holds.
 func (l *lowerer) mode(m *mode) array {
-	v := l.b.Input("m."+strconv.Itoa(m.number), join(lengths(m.ax), m.own), false)
+	v := l.input(HeldMode.Number(m.number), join(lengths(m.ax), m.own))
 	return array{v: v, ax: m.ax, own: m.own}
 }
 
@@ -163,7 +163,7 @@ func (c *compiler) choose() *tape.Tape {
 		case kindWindow:
 			x = l.window(m.node.(*typecheck.Functional), m.s)
 		}
-		l.b.Output("m."+strconv.Itoa(m.number), l.expand(x, m.ax, m.own))
+		l.output(HeldMode.Number(m.number), l.expand(x, m.ax, m.own))
 	}
 	return c.finish(l)
 }
@@ -242,8 +242,8 @@ func (c *compiler) guards() *tape.Tape {
 		return nil
 	}
 	l.span = source.Span{}
-	l.b.Output("rho", l.emit().Concat(0, rho...))
-	l.b.Output("truth", l.emit().Concat(0, truth...))
+	l.output(Margins.Name(), l.emit().Concat(0, rho...))
+	l.output(Truths.Name(), l.emit().Concat(0, truth...))
 	return c.finish(l)
 }
 

@@ -34,7 +34,7 @@ func (c *compiler) functional(e *typecheck.Functional, s scope) *functional {
 
 func (f *functional) shape() tape.Shape { return join(lengths(f.ax), f.own) }
 
-func (f *functional) name() string { return "F." + strconv.Itoa(f.number) }
+func (f *functional) name() Name { return Functionals.Number(f.number) }
 
 // group is a set of functionals that are read at the same times.
 type group struct {
@@ -60,7 +60,7 @@ func (c *compiler) keep(t *tape.Tape) {
 		if t == nil {
 			return false
 		}
-		_, ok := t.Input(f.name())
+		_, ok := t.Input(f.name().String())
 		return ok
 	}
 	var kept []*functional
@@ -199,7 +199,7 @@ func (c *compiler) read(l *lowerer, kind typecheck.FunctionalKind) *tape.Tape {
 		if f.node.Kind == kind {
 			some = true
 			l.span = f.node.Span()
-			l.b.Output(f.name(), l.expand(l.lower(f.node.Body, f.s), f.ax, f.own))
+			l.output(f.name(), l.expand(l.lower(f.node.Body, f.s), f.ax, f.own))
 		}
 	}
 	if !some {
@@ -224,7 +224,7 @@ func (c *compiler) atTime(number int, g *group) *tape.Tape {
 		if r.Table != g.table {
 			panic(misplaced{r.Span(), "a data column is read outside the sum over its table"})
 		}
-		row := l.b.Input("row", tape.Shape{len(g.table.Columns)}, false)
+		row := l.input(DataRow.Name(), tape.Shape{len(g.table.Columns)})
 		return array{v: l.emit().Element(row, r.Column)}
 	}
 	for _, m := range g.members {
@@ -234,7 +234,7 @@ func (c *compiler) atTime(number int, g *group) *tape.Tape {
 		if !slices.Equal(m.parts, f.ax) {
 			v = l.emit().Pad(v, f.shape(), m.start, nil)
 		}
-		l.b.Output(f.name(), v)
+		l.output(f.name(), v)
 	}
 	return c.finish(l)
 }
@@ -250,7 +250,7 @@ func (c *compiler) atEvent(ev *typecheck.Event) *tape.Tape {
 		}
 		some = true
 		l.span = f.node.Span()
-		l.b.Output(f.name(), l.expand(l.firing(f), f.ax, f.own))
+		l.output(f.name(), l.expand(l.firing(f), f.ax, f.own))
 	}
 	if !some {
 		return nil
@@ -297,14 +297,14 @@ func (l *lowerer) firing(f *functional) array {
 	}
 	at, ax := l.c.elements(f)
 	n := elems(ev)
-	hit := l.reshape(l.emit().Take(l.b.Input("fired", tape.Shape{n}, false), 0, at), lengths(ax))
+	hit := l.reshape(l.emit().Take(l.input(Fired.Name(), tape.Shape{n}), 0, at), lengths(ax))
 	return l.elementwise(tape.Select, array{v: hit, ax: ax}, body(s), l.number(0))
 }
 
 // objective writes the objectives from the functionals.
 func (c *compiler) objective() *tape.Tape {
 	l := c.lowerer("objective")
-	l.reading = func(f *functional) tape.Value { return l.b.Input(f.name(), f.shape(), false) }
+	l.reading = func(f *functional) tape.Value { return l.input(f.name(), f.shape()) }
 	var psi []tape.Value
 	for _, o := range c.model.Objectives {
 		if empty(o.Indices) {
@@ -317,6 +317,6 @@ func (c *compiler) objective() *tape.Tape {
 	if len(psi) == 0 {
 		return nil
 	}
-	l.b.Output("psi", l.b.Concat(0, psi...))
+	l.output(Objectives.Name(), l.b.Concat(0, psi...))
 	return c.finish(l)
 }

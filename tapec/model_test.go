@@ -328,7 +328,7 @@ func (tr *trial) sites() {
 			if f.node.Kind == typecheck.Initial {
 				t = tr.out.Initial
 			}
-			tr.same(f.name(), t, tr.run(t)(f.name()), want)
+			tr.same(f.name().String(), t, tr.run(t)(f.name().String()), want)
 		case typecheck.AtEvent, typecheck.EventTime:
 			ev := f.node.Event
 			k := slices.Index(tr.c.model.Events, ev)
@@ -346,7 +346,7 @@ func (tr *trial) sites() {
 							said = out.Elems[first]
 						}
 						if said != chosen {
-							tr.Fatalf("%s reads element %d, said to be %d", f.name(), chosen, said)
+							tr.Fatalf("%s reads element %d, said to be %d", f.name().String(), chosen, said)
 						}
 						if chosen != elem {
 							return
@@ -357,7 +357,7 @@ func (tr *trial) sites() {
 					}
 					copy(want[first:], body(at))
 				})
-				tr.same(f.name(), tr.out.AtEvents[k], tr.run(tr.out.AtEvents[k])(f.name()), want)
+				tr.same(f.name().String(), tr.out.AtEvents[k], tr.run(tr.out.AtEvents[k])(f.name().String()), want)
 			})
 		}
 	}
@@ -379,7 +379,7 @@ func (tr *trial) sites() {
 					copy(want[first:], stretch(tr.o.eval(f.node.Body, at), f.own.Size()))
 				}
 			})
-			tr.same(f.name(), tr.out.AtTimes[i], get(f.name()), want)
+			tr.same(f.name().String(), tr.out.AtTimes[i], get(f.name().String()), want)
 		}
 		delete(tr.values, "row")
 	}
@@ -470,7 +470,7 @@ func (tr *trial) objectives() {
 		for i := range v {
 			v[i] = float64(k+2) + 0.1*float64(i)
 		}
-		tr.values[f.name()] = v
+		tr.values[f.name().String()] = v
 	}
 	tr.o.functional = func(e *typecheck.Functional, at loops) []float64 {
 		for _, f := range tr.c.functionals {
@@ -484,7 +484,7 @@ func (tr *trial) objectives() {
 						return
 					}
 				}
-				out = tr.values[f.name()][first : first+f.own.Size()]
+				out = tr.values[f.name().String()][first : first+f.own.Size()]
 			})
 			if out != nil {
 				return out

@@ -1,10 +1,6 @@
 package tapec
 
-import (
-	"strconv"
-
-	"odes.dev/odes/tape"
-)
+import "odes.dev/odes/tape"
 
 // Pass is a transformation that keeps what a tape computes, to the bit.
 type Pass struct {
@@ -88,15 +84,16 @@ func DropInputs(t *tape.Tape) *tape.Tape {
 }
 
 // Split takes the work out of t that depends on no late input. Early computes
-// it, as outputs "c.0", "c.1", … (numbers that t's own inputs have are left
-// out, so a tape can be split again); rest computes what t does from the late
-// inputs, those others that it still reads, and the inputs "c.0", "c.1", ….
-// Neither has inputs that it does not need; early has no outputs if there is
-// nothing to take out.
+// it, as outputs that are numbered in the role as: with RunWork these are "c.0",
+// "c.1", …. Numbers that t's own inputs have are left out, so that a tape can be
+// split twice in one role. Rest computes what t does, from the late inputs, from
+// the others that it reads for other work, and from the outputs of early. Neither
+// has inputs that it does not need. Early has no outputs if there is nothing to
+// take out.
 //
 // Only what rest reads becomes an output of early, and only real work:
 // constants, and slices, reshapes and broadcasts, are left where they are used.
-func Split(t *tape.Tape, late func(input string) bool) (early, rest *tape.Tape) {
+func Split(t *tape.Tape, as Role, late func(input string) bool) (early, rest *tape.Tape) {
 	isLate := tape.DependsOnFunc(t, late)
 	need := tape.Needed(t)
 	costs := work(t)
@@ -142,10 +139,10 @@ func Split(t *tape.Tape, late func(input string) bool) (early, rest *tape.Tape) 
 	count := 0
 	for v := tape.Value(0); int(v) < t.Values(); v++ {
 		if hoisted[v] {
-			name := "c." + strconv.Itoa(count)
-			for ; taken(t, name); name = "c." + strconv.Itoa(count) {
+			for taken(t, as.Number(count)) {
 				count++
 			}
+			name := as.Number(count).String()
 			count++
 			eb.Output(name, ev[v])
 			rv[v] = rb.Input(name, t.Shape(v), lane[v])
@@ -163,8 +160,8 @@ func Split(t *tape.Tape, late func(input string) bool) (early, rest *tape.Tape) 
 	return DropInputs(eb.Tape()), DropInputs(rb.Tape())
 }
 
-func taken(t *tape.Tape, input string) bool {
-	_, ok := t.Input(input)
+func taken(t *tape.Tape, input Name) bool {
+	_, ok := t.Input(input.String())
 	return ok
 }
 

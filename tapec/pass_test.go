@@ -47,7 +47,7 @@ func TestSplitRandom(t *testing.T) {
 		in := tapetest.Fill(tp, 2)
 		want := runTape(rt, tp, in)
 		late := func(name string) bool { return name == "in.a" }
-		early, rest := Split(tp, late)
+		early, rest := Split(tp, RunWork, late)
 		e := runTape(rt, early, in)
 		hoisted := map[string][]float64{}
 		for _, o := range early.Outputs {
@@ -96,7 +96,7 @@ out dy %15
 out w %12
 out c %16
 `)
-	early, rest := Split(tp, func(n string) bool { return n == "t" || n == "y" || n == "d" })
+	early, rest := Split(tp, RunWork, func(n string) bool { return n == "t" || n == "y" || n == "d" })
 	wantEarly := `tape dy.early
 
 in p [3]
@@ -121,7 +121,7 @@ out c.1 %6
 		t.Errorf("output c is not the hoisted input\n%s", rest)
 	}
 	// A second split finds other names.
-	early2, rest2 := Split(rest, func(n string) bool { return n == "t" || n == "y" })
+	early2, rest2 := Split(rest, RunWork, func(n string) bool { return n == "t" || n == "y" })
 	if len(early2.Outputs) != 1 || early2.Outputs[0].Name != "c.2" {
 		t.Errorf("early of the second split is\n%s", early2)
 	}

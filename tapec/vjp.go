@@ -43,7 +43,7 @@ func transpose(t *tape.Tape, of, wrt []string, open bool) (*tape.Tape, error) {
 	r := &reverse{derivation: d, active: active, bars: make([]bars, t.Values()), open: make([]bool, t.Values()), plain: plain(t)}
 	for i, name := range of {
 		v := values[i]
-		seed, err := d.seed("bar."+name, t.Shape(v))
+		seed, err := d.seed(Cotangent.Of(name), t.Shape(v))
 		if err != nil {
 			return nil, err
 		}
@@ -65,7 +65,7 @@ func transpose(t *tape.Tape, of, wrt []string, open bool) (*tape.Tape, error) {
 	for _, name := range wrt {
 		v, _ := t.Input(name)
 		if bar := r.collect(v); bar != none {
-			d.b.Output("bar."+name, d.full(bar, t.Shape(v)))
+			d.b.Output(Cotangent.Of(name), d.full(bar, t.Shape(v)))
 		}
 	}
 	return DropInputs(d.b.Tape()), nil

@@ -2,8 +2,6 @@ package system
 
 import (
 	"fmt"
-	"slices"
-	"strconv"
 	"strings"
 
 	"odes.dev/odes/tape"
@@ -20,34 +18,17 @@ type hoisting struct {
 }
 
 func hoist(rates *tape.Tape) hoisting {
-	once, rest := split(rates, "c.", func(name string) bool { return !strings.HasPrefix(name, "p.") })
-	segment, rest := split(rest, "e.", func(name string) bool { return name == "t" || strings.HasPrefix(name, "y.") })
+	once, rest := split(rates, tapec.RunWork, func(n tapec.Name) bool { return n.Role != tapec.Param })
+	segment, rest := split(rest, tapec.SegmentWork, func(n tapec.Name) bool { return n.Role == tapec.Time || n.Role == tapec.State })
 	return hoisting{once: once, segment: segment, rates: rest}
 }
 
-// split takes the work out of t that depends on no late input. What rest reads
-// of it is named prefix0, prefix1, …; early is nil when there is nothing to take out.
-func split(t *tape.Tape, prefix string, late func(string) bool) (early, rest *tape.Tape) {
-	had := map[string]bool{}
-	for _, in := range t.Inputs {
-		had[in.Name] = true
-	}
-	early, rest = tapec.Split(t, late)
+// split takes the work out of t that depends on no late input and numbers it in
+// the role as; early is nil when there is nothing to take out.
+func split(t *tape.Tape, as tapec.Role, late func(tapec.Name) bool) (early, rest *tape.Tape) {
+	early, rest = tapec.Split(t, as, tapec.ByName(late))
 	if len(early.Outputs) == 0 {
-		return nil, rest
-	}
-	names := map[string]string{}
-	early.Outputs = slices.Clone(early.Outputs)
-	for i := range early.Outputs {
-		o := &early.Outputs[i]
-		names[o.Name] = prefix + strconv.Itoa(i)
-		o.Name = names[o.Name]
-	}
-	rest.Inputs = slices.Clone(rest.Inputs)
-	for i := range rest.Inputs {
-		if in := &rest.Inputs[i]; !had[in.Name] {
-			in.Name = names[in.Name]
-		}
+		early = nil
 	}
 	return early, rest
 }

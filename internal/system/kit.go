@@ -271,7 +271,7 @@ func (k *Kit) transposed(p *programs, active []string, many bool) error {
 	if pull.rates != nil {
 		var shared *tape.Tape
 		if many {
-			shared, pull.rates = split(pull.rates, "w.", func(name string) bool { return strings.HasPrefix(name, "bar.") })
+			shared, pull.rates = split(pull.rates, tapec.SharedWork, func(n tapec.Name) bool { return n.Variation == tapec.Cotangent })
 		}
 		var list []tapec.Deferred
 		pull.rates, list = tapec.Defer(pull.rates, leastDeferred, func(output string) bool { return strings.HasPrefix(output, "bar.p.") })
