@@ -394,7 +394,7 @@ func (m *Model) influence(variables []Variable, l *diag.List) {
 	}
 	for _, each := range models {
 		for _, t := range each.system.Compiled.Tapes() {
-			for _, in := range t.Tape.Inputs {
+			for _, in := range t.Inputs {
 				read[in.Name] = true
 			}
 		}

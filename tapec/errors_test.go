@@ -75,19 +75,19 @@ func TestLoweredTapesDifferentiate(t *testing.T) {
 		n := 0
 		for _, x := range c.Tapes() {
 			var wrt, of []string
-			for _, in := range x.Tape.Inputs {
+			for _, in := range x.Inputs {
 				if in.Name != "fired" && in.Name != "row" && !strings.HasPrefix(in.Name, "m.") {
 					wrt = append(wrt, in.Name)
 				}
 			}
-			for _, o := range x.Tape.Outputs {
+			for _, o := range x.Outputs {
 				of = append(of, o.Name)
 			}
 			if len(wrt) == 0 || len(of) == 0 {
 				continue
 			}
 			for _, derive := range []func(*tape.Tape, []string, []string) (*tape.Tape, error){VJP, JVP} {
-				d, err := derive(x.Tape, of, wrt)
+				d, err := derive(x, of, wrt)
 				if err != nil {
 					t.Fatalf("%s %s: %v", name, x.Name, err)
 				}

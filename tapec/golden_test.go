@@ -56,8 +56,8 @@ func TestLoweringGolden(t *testing.T) {
 // sections prints a compiled model: counts, schedule, guards, modes, functionals, tapes.
 func sections(c *Compiled) []txtar.File {
 	var counts, lists bytes.Buffer
-	for _, n := range c.Tapes() {
-		fmt.Fprintf(&counts, "%s %d\n", n.Name, len(n.Tape.Instrs))
+	for _, x := range c.Tapes() {
+		fmt.Fprintf(&counts, "%s %d\n", x.Name, len(x.Instrs))
 	}
 	kinds := [...]string{"start", "end", "fire", "every", "site", "remode", "value"}
 	for i, in := range c.InstantList {
@@ -88,9 +88,9 @@ func sections(c *Compiled) []txtar.File {
 		fmt.Fprintf(&lists, "functional %d at %d, %v, event=%d elem=%d%v nth=%d group=%d %q\n", i, f.Offset, f.Shape, f.Event, f.Elem, f.Elems, f.Nth, f.Group, f.Span.Text())
 	}
 	out := []txtar.File{{Name: "instructions", Data: counts.Bytes()}, {Name: "lists", Data: lists.Bytes()}}
-	for _, n := range c.Tapes() {
-		if !strings.HasPrefix(n.Name, "default.") {
-			out = append(out, txtar.File{Name: n.Name, Data: []byte(n.Tape.String())})
+	for at, x := range c.Tapes() {
+		if at.Part != PartDefaults {
+			out = append(out, txtar.File{Name: x.Name, Data: []byte(x.String())})
 		}
 	}
 	return out

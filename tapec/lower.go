@@ -1,9 +1,6 @@
 package tapec
 
 import (
-	"fmt"
-	"slices"
-
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/tape"
@@ -237,45 +234,4 @@ func (c *compiler) invariants() *tape.Tape {
 	l.span = source.Span{}
 	l.output(Gaps.Name(), l.emit().Concat(0, append(gap, size...)...))
 	return c.finish(l)
-}
-
-// Tapes returns all tapes of c with the names they go by, in a fixed order.
-func (c *Compiled) Tapes() []Named {
-	var out []Named
-	add := func(name string, t *tape.Tape) {
-		if t != nil {
-			out = append(out, Named{name, t})
-		}
-	}
-	for _, d := range c.Defaults {
-		add("default."+d.Param.Name, d.Tape)
-	}
-	add("asserts", c.Asserts)
-	add("start", c.Start)
-	add("rates", c.Rates)
-	add("instants", c.Instants)
-	add("choose", c.Choose)
-	add("guards", c.Guards)
-	for i, t := range c.Affects {
-		add("affect."+c.Model.Events[i].Name, t)
-	}
-	add("initial", c.Initial)
-	for i, t := range c.AtTimes {
-		add(fmt.Sprint("at.", i), t)
-	}
-	for i, t := range c.AtEvents {
-		add("at."+c.Model.Events[i].Name, t)
-	}
-	add("final", c.Final)
-	add("peaks", c.Peaks)
-	add("objective", c.Objective)
-	add("outputs", c.Outputs)
-	add("invariants", c.Invariants)
-	return slices.Clip(out)
-}
-
-// Named is a tape with its name.
-type Named struct {
-	Name string
-	Tape *tape.Tape
 }

@@ -51,9 +51,9 @@ func try(t *testing.T, m *typecheck.Model) *Compiled {
 	if out == nil {
 		t.Fatalf("does not compile: %v", l.Err())
 	}
-	for _, n := range out.Tapes() {
-		if err := tape.Check(n.Tape); err != nil {
-			t.Fatalf("tape %s: %v\n%v", n.Name, err, n.Tape)
+	for _, x := range out.Tapes() {
+		if err := tape.Check(x); err != nil {
+			t.Fatalf("%v\n%v", err, x)
 		}
 	}
 	for seed := range uint64(3) {

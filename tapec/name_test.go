@@ -131,26 +131,26 @@ func TestTapesHaveNames(t *testing.T) {
 	}
 	for _, file := range files {
 		c := try(t, golden(t, strings.TrimSuffix(filepath.Base(file), ".txtar")))
-		for _, n := range c.Tapes() {
-			named(n.Tape)
+		for _, x := range c.Tapes() {
+			named(x)
 			var of, wrt []string
-			for _, in := range n.Tape.Inputs {
+			for _, in := range x.Inputs {
 				wrt = append(wrt, in.Name)
 			}
-			for _, o := range n.Tape.Outputs {
+			for _, o := range x.Outputs {
 				of = append(of, o.Name)
 			}
-			second, err := SecondVJP(n.Tape, of, wrt, false)
+			second, err := SecondVJP(x, of, wrt, false)
 			if err != nil {
 				t.Fatal(err)
 			}
 			named(second)
-			push, err := JVP(n.Tape, of, wrt)
+			push, err := JVP(x, of, wrt)
 			if err != nil {
 				t.Fatal(err)
 			}
 			named(push)
-			early, rest := Split(n.Tape, RunWork, ByName(func(n Name) bool { return n.Role != Param }))
+			early, rest := Split(x, RunWork, ByName(func(n Name) bool { return n.Role != Param }))
 			named(early)
 			named(rest)
 		}

@@ -437,9 +437,9 @@ func compileModel(t interface {
 	if c == nil {
 		t.Fatalf("does not compile: %v", l.Err())
 	}
-	for _, n := range c.Tapes() {
-		if err := tape.Check(n.Tape); err != nil {
-			t.Fatalf("tape %s: %v\n%v", n.Name, err, n.Tape)
+	for _, x := range c.Tapes() {
+		if err := tape.Check(x); err != nil {
+			t.Fatalf("%v\n%v", err, x)
 		}
 	}
 	return c
