@@ -118,104 +118,104 @@ func isIdentity(at []int) bool {
 	return true
 }
 
-// instants writes all times that are known beforehand.
-func (c *compiler) instants() *tape.Tape {
-	l := c.lowerer("instants")
-	var ts []tape.Value
-	add := func(v tape.Value, make func(k int) Instant) int {
-		first := len(c.out.InstantList)
-		ts = append(ts, v)
-		for k := range l.b.Shape(v).Size() {
-			c.out.InstantList = append(c.out.InstantList, make(k))
-		}
-		return first
-	}
-	instant := func(kind InstantKind, e typecheck.Expr) Instant {
-		return Instant{Kind: kind, Event: -1, Group: -1, Row: -1, Period: -1, To: -1, Count: -1, Span: e.Span()}
-	}
-	scalar := func(kind InstantKind, e typecheck.Expr) {
-		add(l.vector(l.lower(e, scope{}), nil, nil), func(int) Instant { return instant(kind, e) })
-	}
-	scalar(AtStart, c.model.From)
-	scalar(AtEnd, c.model.To)
+// schedule collects the instants and the values that hold their times.
+type schedule struct {
+	*lowerer
+	times []tape.Value
+}
 
+// instants writes all times that are known before the run.
+func (c *compiler) instants() *tape.Tape {
+	l := &schedule{lowerer: c.lowerer("instants")}
+	l.single(AtStart, c.model.From)
+	l.single(AtEnd, c.model.To)
 	for i, ev := range c.model.Events {
-		n := elems(ev)
-		if n == 0 {
-			continue
+		if elems(ev) > 0 {
+			l.firings(i, ev)
 		}
-		s := scope{}.with(c.frames, ev.Indices)
-		order := axesInOrder(s, ev.Indices)
-		for _, e := range ev.Times {
-			own := shapeOf(e)
-			add(l.vector(l.lower(e, s), order, own), func(k int) Instant {
-				in := instant(Fire, e)
-				in.Event, in.Elem = i, k/own.Size()
-				return in
-			})
-		}
-		if ev.Every == nil {
-			continue
-		}
-		value := func(e typecheck.Expr) int {
-			if e == nil {
-				return -1
-			}
-			return add(l.vector(l.lower(e, s), order, nil), func(k int) Instant {
-				in := instant(ValueOf, e)
-				in.Event, in.Elem = i, k
-				return in
-			})
-		}
-		period, to, times := value(ev.Every), value(ev.To), value(ev.Count)
-		from := ev.From
-		if from == nil {
-			from = c.model.From
-		}
-		element := func(first, k int) int {
-			if first < 0 {
-				return -1
-			}
-			return first + k
-		}
-		add(l.vector(l.lower(from, s), order, nil), func(k int) Instant {
-			in := instant(Every, ev.Every)
-			in.Event, in.Elem = i, k
-			in.Period, in.To, in.Count = element(period, k), element(to, k), element(times, k)
-			return in
-		})
 	}
 	for g, group := range c.groups {
 		e := group.times
-		add(l.vector(l.lower(e, group.s), nil, shapeOf(e)), func(k int) Instant {
-			in := instant(Site, e)
-			in.Group, in.Row = g, k
-			return in
-		})
-	}
-	remode := func(e typecheck.Expr, s scope, bound Bound, m *mode) {
-		if e != nil {
-			x := l.lower(e, s)
-			add(l.vector(x, x.ax, shapeOf(e)), func(k int) Instant {
-				in := instant(Remode, e)
-				in.Bound = bound
-				if m != nil {
-					in.Modes = m.along(x.ax, k)
-				}
-				return in
-			})
-		}
+		l.add(l.vector(l.lower(e, group.s), nil, shapeOf(e)), Site, e, func(k int, in *Instant) { in.Group, in.Row = g, k })
 	}
 	for _, m := range c.modes {
 		if m.kind == kindWindow {
 			f := m.node.(*typecheck.Functional)
-			remode(f.From, m.s, WindowFrom, m)
-			remode(f.To, m.s, WindowTo, m)
+			l.bound(f.From, WindowFrom, m)
+			l.bound(f.To, WindowTo, m)
 		}
 	}
 	for _, k := range c.corners {
-		remode(k.at, k.s, NoBound, nil)
+		x := l.lower(k.at, k.s)
+		l.add(l.vector(x, x.ax, shapeOf(k.at)), Remode, k.at, nil)
 	}
-	l.output(Times.Name(), l.b.Concat(0, ts...))
-	return c.finish(l)
+	l.output(Times.Name(), l.b.Concat(0, l.times...))
+	return c.finish(l.lowerer)
+}
+
+// add appends an instant of a kind for each element of v. The function set, if
+// there is one, completes the k-th of them. The index of the first is returned.
+func (l *schedule) add(v tape.Value, kind InstantKind, e typecheck.Expr, set func(k int, in *Instant)) int {
+	list := &l.c.out.InstantList
+	first := len(*list)
+	l.times = append(l.times, v)
+	for k := range l.b.Shape(v).Size() {
+		in := Instant{Kind: kind, Event: -1, Group: -1, Row: -1, Period: -1, To: -1, Count: -1, Span: e.Span()}
+		if set != nil {
+			set(k, &in)
+		}
+		*list = append(*list, in)
+	}
+	return first
+}
+
+// single appends one instant.
+func (l *schedule) single(kind InstantKind, e typecheck.Expr) {
+	l.add(l.vector(l.lower(e, scope{}), nil, nil), kind, e, nil)
+}
+
+// firings appends the times at which event number i fires, one by one and periodically.
+func (l *schedule) firings(i int, ev *typecheck.Event) {
+	s := scope{}.with(l.c.frames, ev.Indices)
+	order := axesInOrder(s, ev.Indices)
+	for _, e := range ev.Times {
+		own := shapeOf(e)
+		l.add(l.vector(l.lower(e, s), order, own), Fire, e, func(k int, in *Instant) { in.Event, in.Elem = i, k/own.Size() })
+	}
+	if ev.Every == nil {
+		return
+	}
+	// values appends what e is for each element; first is -1 without e.
+	values := func(e typecheck.Expr) (first int) {
+		if e == nil {
+			return -1
+		}
+		return l.add(l.vector(l.lower(e, s), order, nil), ValueOf, e, func(k int, in *Instant) { in.Event, in.Elem = i, k })
+	}
+	period, to, count := values(ev.Every), values(ev.To), values(ev.Count)
+	element := func(first, k int) int {
+		if first < 0 {
+			return -1
+		}
+		return first + k
+	}
+	from := ev.From
+	if from == nil {
+		from = l.c.model.From
+	}
+	l.add(l.vector(l.lower(from, s), order, nil), Every, ev.Every, func(k int, in *Instant) {
+		in.Event, in.Elem = i, k
+		in.Period, in.To, in.Count = element(period, k), element(to, k), element(count, k)
+	})
+}
+
+// bound appends the bound e of the integral that m tells the window of; e may be nil.
+func (l *schedule) bound(e typecheck.Expr, bound Bound, m *mode) {
+	if e == nil {
+		return
+	}
+	x := l.lower(e, m.s)
+	l.add(l.vector(x, x.ax, shapeOf(e)), Remode, e, func(k int, in *Instant) {
+		in.Bound, in.Modes = bound, m.along(x.ax, k)
+	})
 }

@@ -191,16 +191,16 @@ func (c *compiler) guards() *tape.Tape {
 	l := c.lowerer("guards")
 	l.held = true
 	var rho, truth []tape.Value
-	add := func(r, t tape.Value, of Guard, elem, first int) {
+	// add appends a guard for each element of r; they are alike but for their numbers.
+	add := func(r, t tape.Value, g Guard) {
 		rho, truth = append(rho, r), append(truth, t)
-		for k := range l.b.Shape(r).Size() {
-			g := of
-			if g.Event >= 0 {
-				g.Elem = elem + k
-			} else {
-				g.Mode = first + k
-			}
+		for range l.b.Shape(r).Size() {
 			c.out.GuardList = append(c.out.GuardList, g)
+			if g.Event >= 0 {
+				g.Elem++
+			} else {
+				g.Mode++
+			}
 		}
 	}
 	for i, ev := range c.model.Events {
@@ -211,11 +211,9 @@ func (c *compiler) guards() *tape.Tape {
 		order := axesInOrder(s, ev.Indices)
 		l.span = ev.Span
 		g := Guard{Event: i, Span: ev.Span}
-		if ev.When != nil {
-			g.Span = ev.When.Span()
-		}
 		t := l.number(1)
 		if ev.When != nil {
+			g.Span = ev.When.Span()
 			t = l.lower(ev.When, s)
 		}
 		var r array
@@ -225,7 +223,7 @@ func (c *compiler) guards() *tape.Tape {
 		} else {
 			r = l.root(ev.When, s)
 		}
-		add(l.vector(r, order, nil), l.vector(t, order, nil), g, 0, 0)
+		add(l.vector(r, order, nil), l.vector(t, order, nil), g)
 	}
 	for i := 0; i < len(c.modes); i++ {
 		m := c.modes[i]
@@ -233,9 +231,9 @@ func (c *compiler) guards() *tape.Tape {
 			continue
 		}
 		l.span = m.Span
-		g := Guard{Event: -1, Span: m.Span}
+		g := Guard{Event: -1, Mode: m.Offset, Span: m.Span}
 		for _, p := range l.leaves(m) {
-			add(l.flat(p[0], m.ax, m.own), l.flat(p[1], m.ax, m.own), g, 0, m.Offset)
+			add(l.flat(p[0], m.ax, m.own), l.flat(p[1], m.ax, m.own), g)
 		}
 	}
 	if len(rho) == 0 {
