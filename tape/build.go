@@ -6,7 +6,8 @@ import (
 	"slices"
 )
 
-// Const returns a constant array; one element fills the shape. The data is kept.
+// Const returns a constant array. A single element fills the shape. The Builder
+// keeps data, which must not be changed.
 func (b *Builder) Const(shape Shape, data ...float64) Value {
 	return b.Emit(Instr{Op: Const, Shape: shape, Attr: Attr{Data: data}})
 }
@@ -48,14 +49,13 @@ func (b *Builder) Div(x, y Value) Value { return b.Op2(Div, x, y) }
 // Select returns c != 0 ? x : y, elementwise.
 func (b *Builder) Select(c, x, y Value) Value { return b.Op3(Select, c, x, y) }
 
-// maxPowi is the largest exponent that Pow turns into binary powering: beyond,
-// its rounding errors are larger than those of Pow.
+// maxPowi is the largest exponent that Pow turns into repeated multiplication. For
+// larger ones its rounding errors exceed those of the op Pow.
 const maxPowi = 32
 
-// Pow returns x to the power y. A constant whole exponent of moderate size
-// becomes repeated multiplication, 1/2 a square root. That is the meaning of
-// the language's ^, and the one thing a Builder does that is not to the bit
-// what the op would do.
+// Pow returns x to the power y. A constant whole exponent of moderate size becomes
+// repeated multiplication, and 1/2 a square root, as the operator ^ of models
+// demands. It is the one method of a Builder whose result may differ from the op's.
 func (b *Builder) Pow(x, y Value) Value {
 	if e, ok := b.Uniform(y); ok && b.fits(x, y) {
 		switch {
@@ -68,7 +68,7 @@ func (b *Builder) Pow(x, y Value) Value {
 	return b.Op2(Pow, x, y)
 }
 
-// fits reports whether stretching y against x leaves x's shape as it is.
+// fits reports whether y stretches to the shape of x.
 func (b *Builder) fits(x, y Value) bool {
 	s, err := Stretch(b.Shape(x), b.Shape(y))
 	return err == nil && s.Equal(b.Shape(x))
@@ -111,7 +111,7 @@ func (b *Builder) Reshape(x Value, shape Shape) Value {
 	return b.Emit(Instr{Op: Reshape, Args: []Value{x}, Shape: slices.Clone(shape)})
 }
 
-// Transpose returns x with axis perm[i] as axis i; without perm the axes are reversed.
+// Transpose returns x with axis perm[i] as axis i. Without perm the axes are reversed.
 func (b *Builder) Transpose(x Value, perm ...int) Value {
 	if len(perm) == 0 {
 		for k := len(b.Shape(x)) - 1; k >= 0; k-- {
@@ -146,8 +146,8 @@ func (b *Builder) Take(x Value, axis int, index []int) Value {
 	return b.Emit(Instr{Op: Take, Args: []Value{x}, Attr: Attr{Axis: axis, Index: slices.Clone(index)}})
 }
 
-// Put returns zeros of x's shape but for length n along axis, with the slices
-// of x added at the given positions.
+// Put adds the slices of x along axis to zeros at the given positions. The result
+// has the shape of x, but length n along axis.
 func (b *Builder) Put(x Value, axis int, index []int, n int) Value {
 	shape := slices.Clone(b.Shape(x))
 	if axis >= 0 && axis < len(shape) {
@@ -156,8 +156,8 @@ func (b *Builder) Put(x Value, axis int, index []int, n int) Value {
 	return b.Emit(Instr{Op: Put, Args: []Value{x}, Shape: shape, Attr: Attr{Axis: axis, Index: slices.Clone(index)}})
 }
 
-// Reduce returns x reduced by SumAxes, ProdAxes, MaxAxes or MinAxes over the
-// given axes, over all of them if none is given.
+// Reduce returns x reduced by SumAxes, ProdAxes, MaxAxes or MinAxes over the given
+// axes, or over all axes if none is given.
 func (b *Builder) Reduce(op Op, x Value, axes ...int) Value {
 	if len(b.Shape(x)) == 0 {
 		return x
@@ -172,11 +172,11 @@ func (b *Builder) Reduce(op Op, x Value, axes ...int) Value {
 	return b.Emit(Instr{Op: op, Args: []Value{x}, Attr: Attr{Axes: axes}})
 }
 
-// SumAxes returns x summed over the given axes, over all of them if none is given.
+// SumAxes returns x summed over the given axes, or over all axes if none is given.
 func (b *Builder) SumAxes(x Value, axes ...int) Value { return b.Reduce(SumAxes, x, axes...) }
 
-// MatMul returns op(x) @ op(y), transposed where ta and tb say so; of two
-// vectors it is their Dot.
+// MatMul returns op(x) @ op(y), where op transposes x if ta is set and y if tb is.
+// For two vectors it is their Dot.
 func (b *Builder) MatMul(x, y Value, ta, tb bool) Value {
 	if len(b.Shape(x)) == 1 && len(b.Shape(y)) == 1 {
 		return b.Dot(x, y)

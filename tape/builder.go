@@ -8,23 +8,24 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// Rewrites selects what a Builder does to instructions as they are added. All
-// of it leaves every bit of every result as it was.
+// Rewrites selects how a Builder improves instructions as they are added. None of
+// the rewrites changes a bit of a result.
 type Rewrites uint8
 
 // The rewrites.
 const (
 	Fold     Rewrites = 1 << iota // evaluate instructions whose operands are constants
-	Share                         // one instruction for equal ones (hash consing)
-	Simplify                      // algebraic identities that are exact
+	Share                         // make equal instructions one (hash consing)
+	Simplify                      // apply algebraic identities that are exact
 	All      = Fold | Share | Simplify
 )
 
-// Builder makes a tape, instruction by instruction. Shapes are inferred.
+// Builder makes a tape, instruction by instruction. It infers shapes. Inputs may be
+// added at any time.
 //
-// The Values a Builder returns are its own: Tape numbers them anew. Inputs may
-// be added at any time. Operands that do not fit panic: a compiler checks
-// shapes before it builds, and a misfit is its bug.
+// The Values that a Builder returns are its own, and the Tape that it makes has
+// others. Methods panic where operands do not fit: compilers check shapes before
+// they build, so that is a bug of theirs.
 type Builder struct {
 	name    string
 	rewrite Rewrites
@@ -50,10 +51,11 @@ func NewBuilderWith(name string, rewrite Rewrites) *Builder {
 	return &Builder{name: name, rewrite: rewrite, byInput: map[string]Value{}, shared: map[uint64][]Value{}}
 }
 
-// SetSpan sets the source place of the instructions added from now on.
+// SetSpan sets the place in the source of the instructions that are added from now on.
 func (b *Builder) SetSpan(s source.Span) { b.span = s }
 
-// Input returns the input of that name, adding it if there is none yet.
+// Input returns the input of that name and adds it if there is none yet. It panics
+// if the input was added before with another shape.
 func (b *Builder) Input(name string, shape Shape, perLane bool) Value {
 	if v, ok := b.byInput[name]; ok {
 		if in := b.nodes[v].input; !in.Shape.Equal(shape) || in.PerLane != perLane {
@@ -77,7 +79,7 @@ func (b *Builder) HasInput(name string) (Value, bool) {
 	return v, ok
 }
 
-// Output makes v the output of that name. A name may be used once.
+// Output makes v the output of that name. It panics if the name was used before.
 func (b *Builder) Output(name string, v Value) {
 	if slices.ContainsFunc(b.outputs, func(o Output) bool { return o.Name == name }) {
 		panic("tape: output " + name + " was added before")
@@ -85,7 +87,7 @@ func (b *Builder) Output(name string, v Value) {
 	b.outputs = append(b.outputs, Output{Name: name, Value: v})
 }
 
-// Shape returns the shape of v; it must not be changed.
+// Shape returns the shape of v. It must not be changed.
 func (b *Builder) Shape(v Value) Shape {
 	if n := &b.nodes[v]; n.instr.Op != Invalid {
 		return n.instr.Shape
@@ -93,10 +95,11 @@ func (b *Builder) Shape(v Value) Shape {
 	return b.nodes[v].input.Shape
 }
 
-// Op returns the op that makes v, Invalid for an input.
+// Op returns the op that makes v, or Invalid for an input.
 func (b *Builder) Op(v Value) Op { return b.nodes[v].instr.Op }
 
-// Uniform returns the number that every element of v is, if v is such a constant.
+// Uniform returns the number that all elements of v are, if v is a constant with
+// equal elements.
 func (b *Builder) Uniform(v Value) (float64, bool) {
 	if in := &b.nodes[v].instr; in.Op == Const && len(in.Attr.Data) == 1 {
 		return in.Attr.Data[0], true
@@ -104,8 +107,8 @@ func (b *Builder) Uniform(v Value) (float64, bool) {
 	return 0, false
 }
 
-// Constant returns the elements of v, one for all of them or all in row-major
-// order, if v is a constant. They must not be changed.
+// Constant returns the elements of v if v is a constant: a single one that stands
+// for all, or all in row-major order. They must not be changed.
 func (b *Builder) Constant(v Value) ([]float64, bool) {
 	if in := &b.nodes[v].instr; in.Op == Const {
 		return in.Attr.Data, true
@@ -113,9 +116,9 @@ func (b *Builder) Constant(v Value) ([]float64, bool) {
 	return nil, false
 }
 
-// Emit appends an instruction and returns its value, or a value that is the
-// same. in.Args are the Builder's own values; in.Shape matters only where the
-// operands do not determine it. The slices of in are kept.
+// Emit appends an instruction and returns its value. Rewrites may give an earlier
+// value that is the same instead. The shape of in matters only where the operands
+// do not determine it. The Builder keeps the slices of in.
 func (b *Builder) Emit(in Instr) Value {
 	if !in.Op.Valid() {
 		panic(fmt.Sprintf("tape: no op %d", in.Op))
@@ -150,7 +153,7 @@ func (b *Builder) Emit(in Instr) Value {
 	return b.add(in)
 }
 
-// add appends in as it is, or returns the value of an equal instruction.
+// add appends in as it is, unless an equal instruction is there and may be shared.
 func (b *Builder) add(in Instr) Value {
 	var h uint64
 	if b.rewrite&Share != 0 {
@@ -213,8 +216,7 @@ func (b *Builder) Tape() *Tape {
 	return t
 }
 
-// same reports whether two instructions compute the same value: equal but for
-// their spans.
+// same reports whether two instructions are equal but for their spans.
 func same(a, b *Instr) bool {
 	return a.Op == b.Op && slices.Equal(a.Args, b.Args) && a.Shape.Equal(b.Shape) && a.Attr.equal(&b.Attr)
 }
@@ -226,12 +228,13 @@ func (a *Attr) equal(b *Attr) bool {
 		slices.Equal(a.Index, b.Index) && slices.Equal(a.Axes, b.Axes)
 }
 
-// sameBits tells 0 from -0 and takes any two NaNs for the same.
+// sameBits reports whether x and y have the same bits or are both NaN. So 0 and -0 differ.
 func sameBits(x, y float64) bool {
 	return math.Float64bits(x) == math.Float64bits(y) || x != x && y != y
 }
 
-// hash agrees for instructions that are the same. It is FNV-1a over words.
+// hash returns a number that equal instructions have in common. It is FNV-1a (Fowler,
+// Noll, Vo) over words instead of bytes.
 func hash(in *Instr) uint64 {
 	h := uint64(14695981039346656037)
 	mix := func(x uint64) { h = (h ^ x) * 1099511628211; h ^= h >> 29 }
@@ -262,7 +265,7 @@ func hash(in *Instr) uint64 {
 	return h
 }
 
-// uniform shortens the data of a constant whose elements are all the same.
+// uniform returns one element of data if all elements are the same, else data.
 func uniform(data []float64) []float64 {
 	for _, x := range data[1:] {
 		if !sameBits(x, data[0]) {

@@ -6,9 +6,9 @@ import (
 	"unicode/utf8"
 )
 
-// Check returns an error if t breaks an invariant: the names, the order of the
-// instructions, the numbers of operands, the shapes, and the attributes, of
-// which exactly those that the op uses are set.
+// Check returns an error if t is not well formed. It looks at names, at the order
+// of the instructions, at numbers of operands, at shapes and at attributes. An
+// instruction must have the attributes of its op and no others.
 func Check(t *Tape) error {
 	c := checker{t: t}
 	if err := c.check(); err != nil {
@@ -112,8 +112,8 @@ func (o Op) uses() (u struct{ data, power, perm, window, axis, index, axes, flag
 	return u
 }
 
-// checkAttr reports attributes that the op has no use for: two instructions
-// that are the same must look the same.
+// checkAttr reports attributes that the op does not have. If they were allowed, two
+// instructions that compute the same could differ.
 func checkAttr(in *Instr) error {
 	u, a := in.Op.uses(), &in.Attr
 	for _, x := range []struct {

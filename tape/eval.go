@@ -9,15 +9,15 @@ import (
 	"odes.dev/odes/internal/elem"
 )
 
-// Number is what a tape can be evaluated in. In complex arithmetic ops that
-// are not analytic choose by the real part, so that a tiny imaginary part is a
-// derivative (complex step).
+// Number is a type that tapes can be evaluated in. Ops that are not analytic look at
+// real parts to choose between branches, so that a tiny imaginary part of an input
+// gives a derivative (complex step).
 type Number interface{ float64 | complex128 }
 
-// Evaluator runs a tape, one lane of it, and keeps every value. In float64 it
-// is the specification of a machine's results to the bit. It is made to be
-// right and plain, not fast; a run allocates nothing. It must not be used by
-// two goroutines at once.
+// Evaluator runs one lane of a tape and keeps every value. It is written to be
+// obviously right rather than fast. In float64 it specifies the bits of the results
+// that a machine must give. A run allocates nothing. An Evaluator must not be used
+// by two goroutines at once.
 type Evaluator[T Number] struct {
 	tape   *Tape
 	steps  []step[T]
@@ -35,7 +35,7 @@ func NewEvaluator[T Number](t *Tape) *Evaluator[T] {
 		in := &t.Instrs[i]
 		v := len(t.Inputs) + i
 		e.values[v] = make([]T, in.Shape.Size())
-		if in.Op == Const { // once and for all
+		if in.Op == Const { // runs do not change it
 			fill(e.values[v], in.Attr.Data)
 			continue
 		}
@@ -51,18 +51,18 @@ func NewEvaluator[T Number](t *Tape) *Evaluator[T] {
 	return e
 }
 
-// step is an instruction with its operands' and its result's storage.
+// step is an instruction with the storage of its operands and of its result.
 type step[T Number] struct {
 	run  kernel[T]
 	args [][]T
 	out  []T
 }
 
-// Tape returns the tape.
+// Tape returns the tape that e runs.
 func (e *Evaluator[T]) Tape() *Tape { return e.tape }
 
-// Input returns the storage of an input, row-major, to be filled before Run;
-// nil if the tape has no such input.
+// Input returns the storage of an input, row-major, which must be filled before Run.
+// It returns nil if the tape has no such input.
 func (e *Evaluator[T]) Input(name string) []T {
 	if v, ok := e.tape.Input(name); ok {
 		return e.values[v]
@@ -81,7 +81,8 @@ func (e *Evaluator[T]) Run() {
 // Value returns the elements of v, row-major, as the last Run left them.
 func (e *Evaluator[T]) Value(v Value) []T { return e.values[v] }
 
-// Output returns the elements of an output, nil if the tape has no such output.
+// Output returns the elements of an output, row-major, as the last Run left them. It
+// returns nil if the tape has no such output.
 func (e *Evaluator[T]) Output(name string) []T {
 	if v, ok := e.tape.Output(name); ok {
 		return e.values[v]
@@ -89,18 +90,19 @@ func (e *Evaluator[T]) Output(name string) []T {
 	return nil
 }
 
-// FirstNaN returns the first value that brought a NaN into an output: it holds
-// a NaN, none of its operands does, and a chain of NaNs leads from it to an
-// output. It reports false if no output holds a NaN.
+// FirstNaN returns the first value that brought a NaN into an output. Such a value
+// holds a NaN while its operands do not, and a chain of NaNs leads from it to an
+// output. FirstNaN reports false if no output holds a NaN.
 func (e *Evaluator[T]) FirstNaN() (Value, bool) {
 	return e.origin(func(x complex128) bool { return math.IsNaN(real(x)) || math.IsNaN(imag(x)) })
 }
 
-// FirstNonFinite is FirstNaN for NaN or infinity.
+// FirstNonFinite is FirstNaN for NaNs and infinities.
 func (e *Evaluator[T]) FirstNonFinite() (Value, bool) {
 	return e.origin(func(x complex128) bool { return cmplx.IsNaN(x) || cmplx.IsInf(x) })
 }
 
+// origin is FirstNaN for numbers that are bad.
 func (e *Evaluator[T]) origin(bad func(complex128) bool) (Value, bool) {
 	t := e.tape
 	holds := func(v Value) bool {
@@ -140,13 +142,14 @@ func toComplex[T Number](x T) complex128 {
 	panic("unreachable")
 }
 
-// Eval evaluates t on real inputs, one lane of them; each has the input's
-// elements in row-major order.
+// Eval checks t and evaluates one lane of it on real inputs, given by name with their
+// elements in row-major order. It is an error if t is not well formed, or if an input
+// is missing or has another number of elements.
 func Eval(t *Tape, inputs map[string][]float64) (*Evaluator[float64], error) {
 	return evaluate(t, inputs)
 }
 
-// EvalComplex evaluates t on complex inputs.
+// EvalComplex is Eval on complex inputs.
 func EvalComplex(t *Tape, inputs map[string][]complex128) (*Evaluator[complex128], error) {
 	return evaluate(t, inputs)
 }
@@ -163,7 +166,8 @@ func evaluate[T Number](t *Tape, inputs map[string][]T) (*Evaluator[T], error) {
 			return nil, fmt.Errorf("tape %s: input %s is missing", t.Name, in.Name)
 		}
 		if len(data) != in.Shape.Size() {
-			return nil, fmt.Errorf("tape %s: input %s has %d elements, want %d", t.Name, in.Name, len(data), in.Shape.Size())
+			return nil, fmt.Errorf("tape %s: input %s has %d elements, want %d",
+				t.Name, in.Name, len(data), in.Shape.Size())
 		}
 		copy(e.values[i], data)
 	}
@@ -171,7 +175,8 @@ func evaluate[T Number](t *Tape, inputs map[string][]T) (*Evaluator[T], error) {
 	return e, nil
 }
 
-// arith is the arithmetic of one Number.
+// arith is the arithmetic of a Number. The functions one, two and three choose those
+// of an op, by its number of operands.
 type arith[T Number] struct {
 	one   func(*Row) func(a T) T
 	two   func(*Row) func(a, b T) T
@@ -207,7 +212,7 @@ func arithmetic[T Number]() *arith[T] {
 	}
 }
 
-// fill sets out to the data of a Const.
+// fill sets out to the data of a Const, a single element of which stands for all.
 func fill[T Number](out []T, data []float64) {
 	for i := range out {
 		x := data[0]

@@ -5,8 +5,8 @@ import "slices"
 // kernel computes an instruction's result from its operands.
 type kernel[T Number] func(args [][]T, out []T)
 
-// plan prepares the kernel of in, whose operands have the given shapes: what
-// does not depend on the elements' values is worked out once.
+// plan returns the kernel of in, whose operands have the given shapes. It does all
+// work beforehand that does not depend on the values of elements.
 func plan[T Number](ar *arith[T], in *Instr, shapes []Shape) kernel[T] {
 	if in.Op.Row().Elementwise() {
 		return planElementwise(ar, in, shapes)
@@ -152,8 +152,8 @@ func positions(shape Shape, offset int, strides []int) []int {
 	return out
 }
 
-// stretched lists, for each element of shape, the element of an operand of
-// shape arg that stands there; nil if that is the same one.
+// stretched lists, for each element of shape, the element that an operand of shape
+// arg has there. It returns nil if the two shapes are the same.
 func stretched(shape, arg Shape) []int {
 	if shape.Equal(arg) {
 		return nil
@@ -218,8 +218,8 @@ func planConcat[T Number](in *Instr, shapes []Shape) kernel[T] {
 	}
 }
 
-// planReduce returns the kernel that reduces, for each element of the result,
-// the elements over the removed axes in row-major order.
+// planReduce returns the kernel that makes each element of the result of those over
+// the removed axes, in row-major order.
 func planReduce[T Number](in *Instr, arg Shape, reduce func([]T) T) kernel[T] {
 	st := arg.strides()
 	var keep, gone Shape
@@ -243,6 +243,7 @@ func planReduce[T Number](in *Instr, arg Shape, reduce func([]T) T) kernel[T] {
 	}
 }
 
+// sum8 adds x up as SumAxes does.
 func sum8[T Number](x []T) T {
 	var s [8]T
 	for i, v := range x {
@@ -251,10 +252,12 @@ func sum8[T Number](x []T) T {
 	return tree(&s)
 }
 
+// tree adds eight partial sums up.
 func tree[T Number](s *[8]T) T {
 	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
 }
 
+// fold returns the function that combines elements in order, from the first one on.
 func fold[T Number](f func(a, b T) T) func([]T) T {
 	return func(x []T) T {
 		m := x[0]
@@ -265,7 +268,8 @@ func fold[T Number](f func(a, b T) T) func([]T) T {
 	}
 }
 
-// planMatMul treats a vector as a matrix of one row or one column.
+// planMatMul returns the kernel of a MatMul. It treats a vector as a matrix of one
+// row or one column.
 func planMatMul[T Number](ar *arith[T], in *Instr, shapes []Shape) kernel[T] {
 	a, b := shapes[0], shapes[1]
 	if len(a) == 1 {

@@ -1,17 +1,17 @@
 package tape
 
-// Op is an operation. The set is closed under JVP and VJP (but for the third
-// derivative of Digamma).
+// Op is an operation. Derivatives of ops, forward and reverse, are made of the same
+// ops; the one exception is the derivative of Tetragamma.
 type Op uint8
 
-// Elementwise operations broadcast: operands have the same rank, or one is a
-// scalar (rank 0); axes of length 1 stretch. The result has the stretched shape.
+// Elementwise operations broadcast. Operands have the same rank or are scalars (of
+// rank 0). Axes of length 1 stretch, and the result has the stretched shape.
 //
-// Conditions are the numbers 0 and 1; as an operand, whatever is not 0 (NaN
-// too) is true. Comparisons with NaN are 0 (NotEqual: 1). Min and Max are
-// defined by comparison: Min(a,b) = b < a ? b : a, Max(a,b) = a < b ? b : a,
-// and a NaN operand gives NaN. Products that are part of an op are rounded
-// before they are added, unless the op says FMA.
+// Conditions are the numbers 0 and 1. As an operand, any number but 0 is true, and
+// so is NaN. Comparisons with NaN are 0, but NotEqual is 1. Min and Max are defined
+// by comparison: Min(a,b) = b < a ? b : a, Max(a,b) = a < b ? b : a. A NaN operand
+// gives NaN. Products that are part of an op are rounded before they are added,
+// unless the op says FMA.
 const (
 	Invalid Op = iota
 
@@ -47,7 +47,7 @@ const (
 	Lgamma
 	Digamma // derivative of Lgamma
 	Trigamma
-	Tetragamma // derivative of Trigamma; the only op whose own derivative is not in the set
+	Tetragamma // derivative of Trigamma; the only op whose own derivative is not made of these ops
 	Floor
 	Ceil
 	Round // half away from zero
@@ -73,8 +73,8 @@ const (
 	NotEqual
 	And // a != 0 && b != 0
 	Or  // a != 0 || b != 0
-	// ZeroMul is a·b, and 0 where a is 0 whatever b is. VJP uses it below a
-	// Select, so that the branch not taken cannot poison a gradient with 0·Inf.
+	// ZeroMul is a·b, but 0 where a is 0, whatever b is. Transposes use it below a
+	// Select: the branch that is not taken must not spoil a gradient with 0·Inf.
 	ZeroMul
 
 	// Three operands.
@@ -82,32 +82,34 @@ const (
 	FMA    // a·b + c rounded once
 
 	// Structure. Slice takes the elements Start[k] + i·Step[k], i = 0 … Shape[k]-1,
-	// of each axis k (Shape is the result's). Pad is its transpose: the operand
-	// placed at these positions in zeros of the result's shape.
+	// of each axis k, where Shape is the result's. Pad is its transpose: it places
+	// the operand at these positions in zeros of the result's shape.
 	Slice
 	Pad
 	Reshape   // same elements, other shape
 	Transpose // Attr.Perm
 	Broadcast // axes of length 1 stretched to the result's shape (same rank), or a scalar filled
 	Concat    // along Attr.Axis, any number of operands
-	// Take selects positions Attr.Index along Attr.Axis; Put is its transpose:
-	// adds the operand's slices into zeros at these positions.
+	// Take selects the positions Attr.Index along Attr.Axis. Put is its transpose:
+	// it adds the operand's slices to zeros at these positions.
 	Take
 	Put
 
-	// Contraction. SumAxes removes Attr.Axes: 8 partial sums from zero over the
-	// flattened removed index i (partial i mod 8; row-major over the removed
-	// axes), added as ((0+4)+(2+6))+((1+5)+(3+7)). The others fold in index order
-	// from the first element: p·x, Max(m, x), Min(m, x).
+	// Contraction. SumAxes removes Attr.Axes. Let i count the elements that it adds
+	// up, row-major over the removed axes. Element i is added to partial sum i mod 8;
+	// all eight start from zero and are added as ((0+4)+(2+6))+((1+5)+(3+7)). The
+	// others start from the first element and go on in the same order, with p·x,
+	// Max(m, x) and Min(m, x).
 	SumAxes
 	ProdAxes
 	MaxAxes
 	MinAxes
-	// MatMul is op(a) @ op(b) for rank 2, and with a vector on either side
-	// (rank 1, whose flag is false) as in the language; vector @ vector is Dot.
-	// Each element is one chain of FMAs over the inner index, in order, from zero.
+	// MatMul is op(a) @ op(b) of matrices, where op transposes if the flag is set.
+	// One of the operands may be a vector, whose flag is then false; the product of
+	// two vectors is Dot. Each element of the result is one chain of FMAs from zero,
+	// over the inner index in order.
 	MatMul
-	Dot   // sum over i of a[i]·b[i], rank 1, 8 partials by FMA from zero, added as in SumAxes
+	Dot   // sum over i of a[i]·b[i] of two vectors: 8 partial sums by FMA, added as in SumAxes
 	Outer // a[i]·b[j]
 
 	numOps

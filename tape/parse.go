@@ -9,7 +9,8 @@ import (
 	"unicode/utf8"
 )
 
-// Parse reads the text form of one tape and checks it. Errors name the line.
+// Parse reads the text form of a tape and checks the tape. Errors of syntax tell the
+// line, those of Check the instruction.
 func Parse(text string) (*Tape, error) {
 	p := &textParser{names: map[string]Value{}}
 	if err := p.lex(text); err != nil {
@@ -24,7 +25,8 @@ func Parse(text string) (*Tape, error) {
 	lane := PerLane(p.t)
 	for i, said := range p.lanes {
 		if v := len(p.t.Inputs) + i; said != lane[v] {
-			return nil, fmt.Errorf("tape %s: %%%d: lane is marked %v, but its operands make it %v", p.t.Name, v, said, lane[v])
+			return nil, fmt.Errorf("tape %s: %%%d: lane is marked %v, but its operands make it %v",
+				p.t.Name, v, said, lane[v])
 		}
 	}
 	return p.t, nil
@@ -34,10 +36,11 @@ func Parse(text string) (*Tape, error) {
 type word struct {
 	text   string
 	line   int
-	quoted bool // a name in quotes: never a word of the form itself
+	quoted bool // a name in quotes, which is never a keyword
 }
 
-// maxEntries bounds the list entries of one text, since x*n is short for many.
+// maxEntries bounds the number of list entries of a text, in which x*n, though short,
+// stands for many.
 const maxEntries = 1 << 24
 
 type textParser struct {
@@ -100,7 +103,7 @@ func (p *textParser) line() int {
 	return p.words[min(p.at, len(p.words)-1)].line
 }
 
-// peek returns the next word, an empty one at the end of the text.
+// peek returns the next word, which is empty at the end of the text.
 func (p *textParser) peek() word {
 	if p.at < len(p.words) {
 		return p.words[p.at]
@@ -113,7 +116,7 @@ func (p *textParser) is(text string) bool {
 	return w.text == text && !w.quoted
 }
 
-// accept takes the next word if it is the given one.
+// accept reads the next word and reports true if it is the given one.
 func (p *textParser) accept(text string) bool {
 	if p.is(text) {
 		p.at++
@@ -129,7 +132,7 @@ func (p *textParser) expect(text string) error {
 	return fmt.Errorf("expected %q, found %q", text, p.peek().text)
 }
 
-// name reads a name: quoted, or plain.
+// name reads a name, with or without quotes.
 func (p *textParser) name() (string, error) {
 	w := p.peek()
 	r, _ := utf8.DecodeRuneInString(w.text)
@@ -209,7 +212,7 @@ func (p *textParser) output() error {
 	return nil
 }
 
-// ref reads an operand: the name of an input, or % and a number.
+// ref reads an operand: the name of an input, or % and the number of an instruction.
 func (p *textParser) ref() (Value, error) {
 	w := p.peek()
 	if num, ok := strings.CutPrefix(w.text, "%"); ok && !w.quoted {
@@ -275,7 +278,7 @@ func (p *textParser) instr() error {
 	return nil
 }
 
-// attr reads one attribute, if there is one.
+// attr reads an attribute, if there is one, and reports whether there was.
 func (p *textParser) attr(a *Attr) (bool, error) {
 	w := p.peek()
 	if w.quoted {
@@ -322,7 +325,7 @@ func integer(text string, to *int) error {
 	return nil
 }
 
-// data reads the elements of a Const: a number, or a list in braces.
+// data reads the elements of a Const: one number, or a list of them in braces.
 func (p *textParser) data(a *Attr) error {
 	if !p.accept("{") {
 		x, err := float(p.peek().text)
@@ -362,7 +365,7 @@ func float(text string) (float64, error) {
 	return x, nil
 }
 
-// repeated reads an entry x or x*n of a list and returns the text of x.
+// repeated reads an entry x or x*n of a list. It returns the text of x, and n.
 func (p *textParser) repeated() (string, int, error) {
 	w := p.peek()
 	if w.quoted || w.text == "\n" || w.text == "" {

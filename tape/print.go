@@ -24,16 +24,17 @@ import (
 //
 //	out dy %4
 //
-// An instruction names its op, its operands (inputs by name, others by number)
-// and its attributes; its shape follows a colon unless it is a scalar, then
-// "lane" if it is one per lane. In lists of integers a:b stands for a, …, b-1,
-// a:s:b for every s-th of them; in all lists x*n stands for n times x. Names
-// that are not plain are quoted. From "#" to the end of a line is a comment.
+// An instruction names its op, its operands and its attributes. Operands that are
+// inputs go by their names, others by their numbers. After a colon follow the shape,
+// unless it is that of a scalar, and "lane" if every lane has its own value. In lists
+// of integers a:b stands for a, …, b-1 and a:s:b for every s-th of them. In all lists
+// x*n stands for n times x. Names are quoted if they have unusual characters. A
+// comment goes from "#" to the end of its line.
 
 // Printer writes tapes as text.
 type Printer struct {
-	// MaxData is the largest number of list entries that is written out, 0 for
-	// any. Text that was shortened, by "…", does not parse.
+	// MaxData is the number of list entries after which a list is cut short by "…",
+	// or 0 for no limit. Text with such a list does not parse.
 	MaxData int
 }
 
@@ -44,7 +45,7 @@ func (t *Tape) String() string {
 	return b.String()
 }
 
-// Print writes t to w.
+// Print writes the text form of t to w. Its errors are those of w.
 func (p Printer) Print(w io.Writer, t *Tape) error {
 	var b strings.Builder
 	fmt.Fprintf(&b, "tape %s\n", quote(t.Name))
@@ -87,7 +88,7 @@ func (p Printer) Print(w io.Writer, t *Tape) error {
 	return err
 }
 
-// maxAlign is the widest line whose shape is put in the common column.
+// maxAlign is the width up to which a line has its shape in the common column.
 const maxAlign = 60
 
 func (p Printer) instrs(b *strings.Builder, t *Tape) {
@@ -174,7 +175,8 @@ func (t *Tape) ref(v Value) string {
 	return "%" + strconv.Itoa(int(v))
 }
 
-// quote returns a name as the text has it: as it is if it is plain.
+// quote returns a name as the text has it. Names of letters, digits and a few signs
+// stand as they are, others in quotes.
 func quote(name string) string {
 	plain := name != "" && name != "ta" && name != "tb" // words of the text form
 	for i, r := range name {
@@ -202,7 +204,7 @@ func number(x float64) string {
 	return strconv.FormatFloat(x, 'g', -1, 64)
 }
 
-// floats returns the items of a list of numbers, repetitions as x*n.
+// floats returns the items of a list of numbers, with x*n for repetitions.
 func (p Printer) floats(xs []float64) []string {
 	var items []string
 	for i := 0; i < len(xs); {
@@ -242,7 +244,8 @@ func wrap(items []string) string {
 	return b.String()
 }
 
-// ints writes a list of integers, runs as a:b or a:s:b, repetitions as x*n.
+// ints returns the text of a list of integers, with a:b or a:s:b for runs and x*n for
+// repetitions.
 func (p Printer) ints(xs []int) string {
 	var items []string
 	for i := 0; i < len(xs); {
@@ -280,7 +283,7 @@ func times(x string, n int) string {
 	return x + "*" + strconv.Itoa(n)
 }
 
-// Equal reports whether t and u are the same but for spans.
+// Equal reports whether t and u are equal but for spans.
 func (t *Tape) Equal(u *Tape) bool {
 	return t.Name == u.Name &&
 		slices.EqualFunc(t.Inputs, u.Inputs, func(a, b Input) bool {

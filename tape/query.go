@@ -5,7 +5,7 @@ import "odes.dev/odes/lang/source"
 // Values returns the number of values: inputs and instructions.
 func (t *Tape) Values() int { return len(t.Inputs) + len(t.Instrs) }
 
-// Shape returns the shape of v; it must not be changed.
+// Shape returns the shape of v. It must not be changed.
 func (t *Tape) Shape(v Value) Shape {
 	if int(v) < len(t.Inputs) {
 		return t.Inputs[v].Shape
@@ -13,7 +13,7 @@ func (t *Tape) Shape(v Value) Shape {
 	return t.Instrs[int(v)-len(t.Inputs)].Shape
 }
 
-// Instr returns the instruction that makes v, nil for an input.
+// Instr returns the instruction that makes v, or nil for an input.
 func (t *Tape) Instr(v Value) *Instr {
 	if int(v) < len(t.Inputs) {
 		return nil
@@ -21,7 +21,7 @@ func (t *Tape) Instr(v Value) *Instr {
 	return &t.Instrs[int(v)-len(t.Inputs)]
 }
 
-// Span returns the source place of v, zero for an input.
+// Span returns the place in the source that v came from; it is zero for an input.
 func (t *Tape) Span(v Value) source.Span {
 	if in := t.Instr(v); in != nil {
 		return in.Span
@@ -29,7 +29,7 @@ func (t *Tape) Span(v Value) source.Span {
 	return source.Span{}
 }
 
-// Input returns the input of that name.
+// Input returns the value of the input of that name. It reports false if there is none.
 func (t *Tape) Input(name string) (Value, bool) {
 	for i := range t.Inputs {
 		if t.Inputs[i].Name == name {
@@ -39,7 +39,7 @@ func (t *Tape) Input(name string) (Value, bool) {
 	return 0, false
 }
 
-// Output returns the value of the output of that name.
+// Output returns the value of the output of that name. It reports false if there is none.
 func (t *Tape) Output(name string) (Value, bool) {
 	for i := range t.Outputs {
 		if t.Outputs[i].Name == name {
@@ -49,14 +49,14 @@ func (t *Tape) Output(name string) (Value, bool) {
 	return 0, false
 }
 
-// PerLane tells for each value whether it is per lane: a per-lane input, or
-// anything that depends on one.
+// PerLane tells for each value whether every lane has its own: a per-lane input,
+// or a result that depends on one.
 func PerLane(t *Tape) []bool {
 	return t.spread(func(in *Input) bool { return in.PerLane })
 }
 
-// DependsOn tells for each value whether it depends on one of the named
-// inputs, in any way: through a condition, or with a zero derivative, too.
+// DependsOn tells for each value whether it depends on one of the named inputs.
+// Any dependence counts, also one through a condition or with a zero derivative.
 func DependsOn(t *Tape, inputs ...string) []bool {
 	names := map[string]bool{}
 	for _, n := range inputs {
@@ -70,7 +70,7 @@ func DependsOnFunc(t *Tape, pick func(name string) bool) []bool {
 	return t.spread(func(in *Input) bool { return pick(in.Name) })
 }
 
-// spread carries a property of inputs on to everything computed from them.
+// spread tells for each value whether it is, or depends on, an input with a property.
 func (t *Tape) spread(has func(*Input) bool) []bool {
 	out := make([]bool, t.Values())
 	for i := range t.Inputs {
@@ -87,8 +87,8 @@ func (t *Tape) spread(has func(*Input) bool) []bool {
 	return out
 }
 
-// Needed tells for each value whether an output needs it. Without names all
-// outputs count.
+// Needed tells for each value whether one of the named outputs needs it. Without
+// names all outputs count.
 func Needed(t *Tape, outputs ...string) []bool {
 	need := make([]bool, t.Values())
 	for _, o := range t.Outputs {

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// maxSize bounds the number of elements of a value, so that sizes never
-// overflow an int and a hostile text cannot ask for the whole memory.
+// maxSize bounds the number of elements of a value. So sizes cannot overflow an int,
+// and a hostile text cannot ask for all memory.
 const maxSize = 1 << 31
 
 // Size returns the number of elements: 1 for a scalar.
@@ -25,7 +25,7 @@ func (s Shape) Rank() int { return len(s) }
 // Equal reports whether s and t are the same.
 func (s Shape) Equal(t Shape) bool { return slices.Equal(s, t) }
 
-// String returns the shape as "[200 3]", and "[]" for a scalar.
+// String returns the shape in the form "[200 3]", which is "[]" for a scalar.
 func (s Shape) String() string {
 	var b strings.Builder
 	b.WriteByte('[')
@@ -50,7 +50,7 @@ func (s Shape) strides() []int {
 	return st
 }
 
-// check tells what is wrong with s as the shape of a value.
+// check returns an error if no value can have the shape s.
 func (s Shape) check() error {
 	if len(s) > MaxRank {
 		return fmt.Errorf("shape %v has rank %d, more than %d", s, len(s), MaxRank)
@@ -68,8 +68,9 @@ func (s Shape) check() error {
 	return nil
 }
 
-// Stretch returns the shape of an elementwise result: of the operands, which
-// have the same rank or rank 0, with axes of length 1 stretched.
+// Stretch returns the shape of the result of an elementwise op, given those of its
+// operands: their common shape after axes of length 1 have stretched. Operands of
+// rank 0 fit any others. It is an error if ranks or lengths do not match.
 func Stretch(shapes ...Shape) (Shape, error) {
 	var out Shape
 	for _, s := range shapes {
@@ -93,9 +94,9 @@ func Stretch(shapes ...Shape) (Shape, error) {
 	return out, nil
 }
 
-// infer returns the shape of in's result from its operands' shapes. Where the
-// operands do not determine it (Slice, Pad, Reshape, Broadcast, Put, Const)
-// in.Shape is checked against them and returned.
+// infer returns the shape of the result of in, given those of its operands. Where the
+// operands do not determine it (Slice, Pad, Reshape, Broadcast, Put, Const), infer
+// checks in.Shape against them and returns it.
 func infer(in *Instr, args []Shape) (Shape, error) {
 	row := in.Op.Row()
 	if err := in.Shape.check(); err != nil {
@@ -148,7 +149,8 @@ func infer(in *Instr, args []Shape) (Shape, error) {
 	return nil, fmt.Errorf("unknown op %d", in.Op)
 }
 
-// within checks that the window of shape part that a describes lies in whole.
+// within checks that a window lies in an array of shape whole. The window has shape
+// part, and a says where it starts and by which steps it goes.
 func within(a *Attr, part, whole Shape) error {
 	n := len(whole)
 	if len(part) != n {
@@ -169,7 +171,8 @@ func within(a *Attr, part, whole Shape) error {
 			return fmt.Errorf("step %d on axis %d is not in 1 … %d", step, k, maxSize)
 		}
 		if a.Start[k] < 0 || a.Start[k] >= whole[k] || part[k]-1 > (whole[k]-1-a.Start[k])/step {
-			return fmt.Errorf("%d elements from %d by %d do not fit in length %d (axis %d)", part[k], a.Start[k], step, whole[k], k)
+			return fmt.Errorf("%d elements from %d by %d do not fit in length %d (axis %d)",
+				part[k], a.Start[k], step, whole[k], k)
 		}
 	}
 	return nil

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// maxFold bounds the elements that folding a constant may touch: larger
-// constants are worked out when the tape runs, not when it is built.
+// maxFold bounds the number of elements that folding an instruction may read and
+// write. Larger constants are computed when the tape runs.
 const maxFold = 4096
 
 // fold turns in into a Const if all its operands are constants.
@@ -15,7 +15,7 @@ func (b *Builder) fold(in *Instr) {
 		return
 	}
 	size := in.Shape.Size()
-	alike := true // every operand is a number repeated
+	alike := true // the elements of every operand are equal
 	for _, a := range in.Args {
 		if b.nodes[a].instr.Op != Const {
 			return
@@ -60,10 +60,10 @@ func (b *Builder) fold(in *Instr) {
 	*in = Instr{Op: Const, Shape: in.Shape, Attr: Attr{Data: out}, Span: in.Span}
 }
 
-// simplify applies identities that hold to the bit (signed zeros and NaN
-// included). It may change in, or return a value that in equals.
+// simplify applies identities that hold to the bit, also for signed zeros and NaNs. It
+// may change in, or return an earlier value that is the same and report true.
 func (b *Builder) simplify(in *Instr) (Value, bool) {
-	for range 8 { // a rewritten instruction may simplify again; the chains are short
+	for range 8 { // what one identity makes another may simplify; such chains are short
 		op := in.Op
 		var v Value
 		var ok bool
@@ -84,8 +84,8 @@ func (b *Builder) simplify(in *Instr) (Value, bool) {
 	return 0, false
 }
 
-// unstretch drops what elementwise ops do by themselves: operands that were
-// broadcast, and constants that are one number repeated.
+// unstretch removes the stretching of operands, which elementwise ops do themselves:
+// a Broadcast, or a constant array of equal elements in place of a scalar.
 func (b *Builder) unstretch(in *Instr) (Value, bool) {
 	if len(in.Args) == 1 {
 		if x := &b.nodes[in.Args[0]].instr; x.Op == Broadcast {
@@ -126,12 +126,12 @@ func (b *Builder) unstretch(in *Instr) (Value, bool) {
 	return 0, false
 }
 
-// same returns x if it has the shape of in's result.
+// same returns x, and reports whether it has the shape of the result of in.
 func (b *Builder) same(in *Instr, x Value) (Value, bool) {
 	return x, b.Shape(x).Equal(in.Shape)
 }
 
-// of returns the operand of x if x is made by op.
+// of returns the first operand of the instruction that makes x, if that is an op.
 func (b *Builder) of(op Op, x Value) (Value, bool) {
 	if n := &b.nodes[x].instr; n.Op == op {
 		return n.Args[0], true
@@ -139,7 +139,7 @@ func (b *Builder) of(op Op, x Value) (Value, bool) {
 	return 0, false
 }
 
-// become changes in to another op.
+// become makes in an instruction of another op, without attributes.
 func become(in *Instr, op Op, args ...Value) (Value, bool) {
 	in.Op, in.Args, in.Attr = op, args, Attr{}
 	return 0, false
@@ -253,7 +253,8 @@ func (b *Builder) simplifyArithmetic(in *Instr) (Value, bool) {
 		case isCX && cx == 1 && b.fits(y, x):
 			return become(in, Recip, y)
 		case isCY && powerOfTwo(cy):
-			return become(in, Mul, x, b.add(Instr{Op: Const, Shape: b.Shape(y), Attr: Attr{Data: []float64{1 / cy}}, Span: in.Span}))
+			inverse := Instr{Op: Const, Shape: b.Shape(y), Attr: Attr{Data: []float64{1 / cy}}, Span: in.Span}
+			return become(in, Mul, x, b.add(inverse))
 		case isNegX && isNegY:
 			in.Args = []Value{nx, ny}
 		}
@@ -261,14 +262,15 @@ func (b *Builder) simplifyArithmetic(in *Instr) (Value, bool) {
 	return 0, false
 }
 
-// negated returns -c of a constant c.
+// negated returns -c of a constant c whose elements are equal.
 func (b *Builder) negated(c Value) Value {
 	in := b.nodes[c].instr
 	in.Attr.Data = []float64{-in.Attr.Data[0]}
 	return b.add(in)
 }
 
-// powerOfTwo reports whether 1/c is exact.
+// powerOfTwo reports whether c is a power of two whose inverse is one too, so that
+// dividing by c and multiplying by 1/c give the same bits.
 func powerOfTwo(c float64) bool {
 	const mantissa = 1<<52 - 1
 	bits := math.Float64bits(c)
@@ -300,7 +302,7 @@ func (b *Builder) simplifySelect(in *Instr) (Value, bool) {
 	if d, ok := b.of(Not, c); ok && b.isCondition(d) {
 		in.Args = []Value{d, y, x}
 	}
-	if n := &b.nodes[c].instr; n.Op == NotEqual { // to 0: so is any condition
+	if n := &b.nodes[c].instr; n.Op == NotEqual { // a Select compares its condition with 0 anyway
 		if k, ok := b.Uniform(n.Args[1]); ok && k == 0 && b.fits(n.Args[0], n.Args[1]) {
 			in.Args = []Value{n.Args[0], in.Args[1], in.Args[2]}
 		}
@@ -365,8 +367,8 @@ func (b *Builder) simplifyStructure(in *Instr) (Value, bool) {
 	return 0, false
 }
 
-// simplifySlice looks through a Slice of a Slice, and of a Concat where one
-// operand holds all that is wanted.
+// simplifySlice makes one Slice of two. It takes a Slice of a Concat from the operand
+// that holds all of it, if there is one.
 func (b *Builder) simplifySlice(in *Instr) (Value, bool) {
 	x := &b.nodes[in.Args[0]].instr
 	a := &in.Attr
@@ -396,7 +398,8 @@ func (b *Builder) simplifySlice(in *Instr) (Value, bool) {
 			if first >= at && last < at+n {
 				start := slices.Clone(a.Start)
 				start[axis] -= at
-				return b.Emit(Instr{Op: Slice, Args: []Value{part}, Shape: in.Shape, Attr: Attr{Start: start, Step: a.Step}, Span: in.Span}), true
+				attr := Attr{Start: start, Step: a.Step}
+				return b.Emit(Instr{Op: Slice, Args: []Value{part}, Shape: in.Shape, Attr: attr, Span: in.Span}), true
 			}
 			at += n
 			if at > first {
@@ -407,7 +410,7 @@ func (b *Builder) simplifySlice(in *Instr) (Value, bool) {
 	return 0, false
 }
 
-// unitStep returns nil for steps that are all 1.
+// unitStep returns step, or nil if all steps are 1.
 func unitStep(step []int) []int {
 	for _, s := range step {
 		if s != 1 {
@@ -434,7 +437,7 @@ func run(index []int) (start, step int, ok bool) {
 func (b *Builder) simplifyContraction(in *Instr) (Value, bool) {
 	switch in.Op {
 	case ProdAxes, MaxAxes, MinAxes:
-		if b.Shape(in.Args[0]).Size() == in.Shape.Size() { // the axes that go have length 1
+		if b.Shape(in.Args[0]).Size() == in.Shape.Size() { // the removed axes have length 1
 			return b.Reshape(in.Args[0], in.Shape), true
 		}
 	case MatMul:

@@ -14,13 +14,13 @@ const (
 	Contraction              // sums, products and extrema over axes
 )
 
-// String returns the class's name.
+// String returns the name of the class.
 func (c Class) String() string {
 	return [...]string{"constant", "elementwise", "condition", "structure", "contraction"}[c]
 }
 
-// Row is what there is to know about an op: one row of the op table, from
-// which the evaluators, the derivatives, the documentation and the tests come.
+// Row is a row of the table of ops and says everything about one op. The evaluators,
+// the derivatives, the documentation and the tests are made from it.
 type Row struct {
 	Op    Op
 	Name  string // in the text form
@@ -28,15 +28,16 @@ type Row struct {
 	Class Class
 	Doc   string // the value, in terms of a, b, c
 
-	// Deriv holds, for an elementwise op, the derivative of the result y with
-	// respect to each operand as an expression of the language in a, b, c, y
-	// and n (Attr.Power). Empty means zero almost everywhere.
+	// Deriv holds, for an elementwise op, the derivatives of the result y by each
+	// operand. They are expressions of the language in a, b, c, y and n, which is
+	// Attr.Power. An empty one is zero almost everywhere.
 	Deriv [3]string
 
-	// NoDeriv tells that the derivative exists but is not in the op set.
+	// NoDeriv tells that the derivative exists but that no ops make it.
 	NoDeriv bool
 
-	// The value, for elementwise ops: the one that fits Arity (Powi has its own).
+	// The value of an elementwise op, in the functions that fit Arity. Powi has none
+	// of them, since it has an attribute.
 	real1 func(a float64) float64
 	real2 func(a, b float64) float64
 	real3 func(a, b, c float64) float64
@@ -45,8 +46,8 @@ type Row struct {
 	cplx3 func(a, b, c complex128) complex128
 }
 
-// Elementwise reports whether the op works element by element and so
-// broadcasts its operands; conditions do.
+// Elementwise reports whether the op works element by element and so broadcasts its
+// operands. Conditions are among these ops.
 func (r *Row) Elementwise() bool { return r.Class == Elementwise || r.Class == Condition }
 
 func unary(op Op, name, doc, deriv string, f func(float64) float64, g func(complex128) complex128) Row {
@@ -76,7 +77,10 @@ var rows = [...]Row{
 	unary(Neg, "neg", "-a", "-1", elem.Neg, elem.CNeg),
 	unary(Abs, "abs", "a < 0 ? -a : a", "sign(a)", elem.Abs, elem.CAbs),
 	unary(Sign, "sign", "-1, 0 or 1", "", elem.Sign, elem.CSign),
-	{Op: Not, Name: "not", Arity: 1, Class: Condition, Doc: "1 - a, for a condition a", real1: elem.Not, cplx1: elem.CNot},
+	{
+		Op: Not, Name: "not", Arity: 1, Class: Condition, Doc: "1 - a, for a condition a",
+		real1: elem.Not, cplx1: elem.CNot,
+	},
 	unary(Recip, "recip", "1/a", "-y^2", elem.Recip, elem.CRecip),
 	unary(Sqrt, "sqrt", "the square root of a", "0.5 / y", elem.Sqrt, elem.CSqrt),
 	unary(Cbrt, "cbrt", "the cube root of a", "1 / (3*y^2)", elem.Cbrt, elem.CCbrt),
@@ -93,10 +97,13 @@ var rows = [...]Row{
 	unary(Atan, "atan", "the arc tangent of a", "1 / (1 + a^2)", elem.Atan, elem.CAtan),
 	unary(Sinh, "sinh", "the hyperbolic sine of a", "cosh(a)", elem.Sinh, elem.CSinh),
 	unary(Cosh, "cosh", "the hyperbolic cosine of a", "sinh(a)", elem.Cosh, elem.CCosh),
-	// Where y is near ±1 one of the factors is exact, unlike 1 - y².
+	// Where y is near ±1, one of these factors is exact. 1 - y² would lose digits there.
 	unary(Tanh, "tanh", "the hyperbolic tangent of a", "(1 - y)*(1 + y)", elem.Tanh, elem.CTanh),
 	unary(Asinh, "asinh", "the inverse hyperbolic sine of a", "1 / hypot(a, 1)", elem.Asinh, elem.CAsinh),
-	unary(Acosh, "acosh", "the inverse hyperbolic cosine of a", "1 / (sqrt(a - 1)*sqrt(a + 1))", elem.Acosh, elem.CAcosh),
+	unary(
+		Acosh, "acosh", "the inverse hyperbolic cosine of a",
+		"1 / (sqrt(a - 1)*sqrt(a + 1))", elem.Acosh, elem.CAcosh,
+	),
 	unary(Atanh, "atanh", "the inverse hyperbolic tangent of a", "1 / ((1 - a)*(1 + a))", elem.Atanh, elem.CAtanh),
 	unary(Erf, "erf", "the error function of a", "1.1283791670955126 * exp(-a^2)", elem.Erf, elem.CErf),
 	unary(Erfc, "erfc", "1 - erf(a), accurate for large a", "-1.1283791670955126 * exp(-a^2)", elem.Erfc, elem.CErfc),
@@ -113,19 +120,29 @@ var rows = [...]Row{
 	unary(Trunc, "trunc", "the integer part of a", "", elem.Trunc, elem.CTrunc),
 	unary(Sigmoid, "sigmoid", "1/(1 + exp(-a))", "y * (1 - y)", elem.Sigmoid, elem.CSigmoid),
 	unary(Sqr, "sqr", "a·a", "2*a", elem.Sqr, elem.CSqr),
-	{Op: Powi, Name: "powi", Arity: 1, Class: Elementwise, Doc: "a to the integer power n", Deriv: [3]string{"n * a^(n - 1)"}},
+	{
+		Op: Powi, Name: "powi", Arity: 1, Class: Elementwise, Doc: "a to the integer power n",
+		Deriv: [3]string{"n * a^(n - 1)"},
+	},
 
 	binary(Add, "add", "a + b", "1", "1", elem.Add, elem.CAdd),
 	binary(Sub, "sub", "a - b", "1", "-1", elem.Sub, elem.CSub),
 	binary(Mul, "mul", "a·b", "b", "a", elem.Mul, elem.CMul),
 	binary(Div, "div", "a/b", "1 / b", "-y / b", elem.Div, elem.CDiv),
-	// 0^0 = 1 and 0^b = 0 for b > 0, whose derivatives are 0 and not 0·∞.
+	// 0^0 is 1, and 0^b is 0 for b > 0. Their derivatives are 0, where the formulas
+	// would give 0·∞.
 	binary(
 		Pow, "pow", "a to the power b",
 		"if b == 0 then 0 else b * a^(b - 1)", "if a == 0 and b >= 0 then 0 else y * log(a)", elem.Pow, elem.CPow,
 	),
-	binary(Atan2, "atan2", "the angle of the point (b, a)", "(b / hypot(a, b)) / hypot(a, b)", "-(a / hypot(a, b)) / hypot(a, b)", elem.Atan2, elem.CAtan2),
-	binary(Hypot, "hypot", "√(a² + b²), without overflow", "if y == 0 then 0 else a / y", "if y == 0 then 0 else b / y", elem.Hypot, elem.CHypot),
+	binary(
+		Atan2, "atan2", "the angle of the point (b, a)",
+		"(b / hypot(a, b)) / hypot(a, b)", "-(a / hypot(a, b)) / hypot(a, b)", elem.Atan2, elem.CAtan2,
+	),
+	binary(
+		Hypot, "hypot", "√(a² + b²), without overflow",
+		"if y == 0 then 0 else a / y", "if y == 0 then 0 else b / y", elem.Hypot, elem.CHypot,
+	),
 	binary(Mod, "mod", "a - b·floor(a/b)", "1", "-floor(a / b)", elem.Mod, elem.CMod),
 	binary(Min, "min", "b < a ? b : a", "if b < a then 0 else 1", "if b < a then 1 else 0", elem.Min, elem.CMin),
 	binary(Max, "max", "a < b ? b : a", "if a < b then 0 else 1", "if a < b then 1 else 0", elem.Max, elem.CMax),
@@ -139,7 +156,8 @@ var rows = [...]Row{
 
 	{
 		Op: Select, Name: "select", Arity: 3, Class: Elementwise, Doc: "a != 0 ? b : c",
-		Deriv: [3]string{"", "if a != 0 then 1 else 0", "if a != 0 then 0 else 1"}, real3: elem.Select, cplx3: elem.CSelect,
+		Deriv: [3]string{"", "if a != 0 then 1 else 0", "if a != 0 then 0 else 1"},
+		real3: elem.Select, cplx3: elem.CSelect,
 	},
 	{
 		Op: FMA, Name: "fma", Arity: 3, Class: Elementwise, Doc: "a·b + c, rounded once",
@@ -164,7 +182,7 @@ var rows = [...]Row{
 	contract(Outer, "outer", 2, "a[i]·b[j]"),
 }
 
-// cTetragamma selects by the real part: its derivative is not in the set.
+// cTetragamma drops the imaginary part, since no op makes its derivative.
 func cTetragamma(a complex128) complex128 { return complex(elem.Tetragamma(real(a)), 0) }
 
 var (
@@ -192,10 +210,10 @@ func Ops() []Op {
 // Valid reports whether o is an op of the table.
 func (o Op) Valid() bool { return o > Invalid && o < numOps }
 
-// Row returns the op's row of the table; the row must not be changed.
+// Row returns the row of o in the table. It must not be changed.
 func (o Op) Row() *Row { return byOp[o] }
 
-// String returns the op's name in the text form.
+// String returns the name of o in the text form.
 func (o Op) String() string {
 	if !o.Valid() {
 		return "invalid"

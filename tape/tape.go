@@ -1,9 +1,12 @@
 // Package tape is the intermediate representation of everything odes computes:
-// straight-line programs whose values are whole arrays. A tape has named
-// inputs, instructions in single-assignment form, and named outputs. Its
-// derivatives are tapes again (package tapec). The package holds the op table,
-// the checker, the textual form and a reference evaluator in real and complex
-// arithmetic; it knows nothing of the language above it or the machine below.
+// straight-line programs whose values are whole arrays. A tape has named inputs,
+// instructions in single-assignment form, and named outputs. The package holds the
+// table of ops, the checker, the text form and a reference evaluator in real and
+// complex arithmetic.
+//
+// It must not know the language of models, nor what a tape is for: package tapec
+// makes tapes of models, differentiates them and gives their names a meaning. Nor
+// must it know the machine: package vm compiles tapes and runs them fast.
 package tape
 
 import "odes.dev/odes/lang/source"
@@ -11,12 +14,12 @@ import "odes.dev/odes/lang/source"
 // MaxRank is the largest rank of a value.
 const MaxRank = 4
 
-// Shape lists the lengths of a value's axes, each at least 1; the empty Shape
-// is a scalar. Storage is row-major: the last axis is contiguous.
+// Shape lists the lengths of a value's axes. Each is at least 1. The empty Shape
+// is that of a scalar. Storage is row-major: the last axis is contiguous.
 type Shape []int
 
-// Value names the result of an input or an instruction: values 0 … len(Inputs)-1
-// are the inputs, then one per instruction.
+// Value is the number of an input or of an instruction's result. Inputs come
+// first: values 0 … len(Inputs)-1. One value for each instruction follows.
 type Value int32
 
 // Input is an argument of a tape. Its name is any text without control
@@ -24,7 +27,7 @@ type Value int32
 type Input struct {
 	Name    string
 	Shape   Shape
-	PerLane bool // one copy per lane (seeds of a derivative tape); else one for all
+	PerLane bool // each lane has a copy of its own (as of cotangents); else all lanes share one
 }
 
 // Output is a named result.
@@ -33,8 +36,8 @@ type Output struct {
 	Value Value
 }
 
-// Instr is one instruction. Which fields beside Op and Args mean something
-// depends on the op; see the op table.
+// Instr is one instruction. Its op decides which attributes have a meaning; see
+// the list of ops.
 type Instr struct {
 	Op    Op
 	Args  []Value
@@ -43,7 +46,8 @@ type Instr struct {
 	Span  source.Span // the expression it came from; may be zero
 }
 
-// Attr is the static data of an instruction. Lengths are checked by Check.
+// Attr holds what is fixed when an instruction is made. Each comment begins with
+// the ops that have the attribute. Check compares its length with the shapes.
 type Attr struct {
 	Data  []float64 // Const: the elements, row-major; one element fills the shape
 	Perm  []int     // Transpose: result axis i is operand axis Perm[i]
@@ -52,13 +56,13 @@ type Attr struct {
 	Step  []int     // Slice, Pad: step per axis (≥ 1); nil means all 1
 	Axis  int       // Concat, Take, Put
 	Index []int     // Take, Put: 0-based positions along Axis, in any order, repeats allowed
-	Axes  []int     // SumAxes, ProdAxes, MaxAxes, MinAxes: the axes that go, ascending, at least one
+	Axes  []int     // SumAxes, ProdAxes, MaxAxes, MinAxes: the axes to remove, ascending, at least one
 	TA    bool      // MatMul: the first operand is transposed
 	TB    bool      // MatMul: the second operand is transposed
 }
 
-// Tape is a straight-line program. Build one with a Builder; treat it as
-// immutable afterwards.
+// Tape is a straight-line program. A Builder makes one; it must not be changed
+// afterwards.
 type Tape struct {
 	Name    string
 	Inputs  []Input

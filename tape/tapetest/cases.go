@@ -1,6 +1,6 @@
-// Package tapetest holds tapes to test with: one or more for every op of the
-// table, and random ones. It is for the tests of packages that transform or run
-// tapes, and knows nothing of them.
+// Package tapetest makes tapes for tests: some for every op of the table, and random
+// ones. It serves the tests of packages that transform or run tapes, and must know
+// none of these packages.
 package tapetest
 
 import (
@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// Case is a tape whose last instruction is of the op, with inputs at which the
-// op is differentiable (if it is anywhere). Its one output is "out".
+// Case is a tape whose last instruction is of an op. At the inputs the op is
+// differentiable, if it is anywhere. The only output is "out".
 type Case struct {
 	Op     tape.Op
 	Name   string
@@ -19,7 +19,8 @@ type Case struct {
 	Inputs map[string][]float64
 }
 
-// domain lists arguments of one-operand ops: 6 of each.
+// domain lists six arguments for each op with one operand that is not defined, or not
+// smooth, everywhere.
 var domain = map[tape.Op][]float64{
 	tape.Sqrt: positive, tape.Log: positive, tape.Log10: positive, tape.Log1p: {-0.7, -0.2, 1e-9, 0.4, 2, 30},
 	tape.Asin: unit, tape.Acos: unit, tape.Atanh: unit,
@@ -111,8 +112,8 @@ func Fill(t *tape.Tape, seed uint64) map[string][]float64 {
 	return out
 }
 
-// elementwise returns the cases of an elementwise op: operands of one shape,
-// and every kind of stretching.
+// elementwise returns the cases of an elementwise op: some with operands of one shape,
+// and one for every kind of stretching.
 func elementwise(op tape.Op) []Case {
 	one := func(name string, attr tape.Attr, args ...operand) Case {
 		b := tape.NewBuilderWith("c", 0)

@@ -12,17 +12,18 @@ type Kind uint8
 
 // The kinds.
 const (
-	// Any op on any operand: infinities and NaNs come up.
+	// Any tapes apply any op to any operand. They make infinities and NaNs.
 	Any Kind = iota
-	// Smooth tapes are differentiable at almost every input, and their values
-	// are of moderate size, so that derivatives can be compared to rounding.
+	// Smooth tapes are differentiable at almost every input. Their values are of
+	// moderate size, so that derivatives can be compared up to rounding.
 	Smooth
 )
 
-// Random draws a well-formed tape of up to 25 instructions over a few inputs.
-// Its outputs "out.0" and "out.1" are of any shape.
+// Random draws a well-formed tape of about 25 instructions at most, over a few inputs.
+// Its outputs "out.0" and "out.1" have any shapes.
 func Random(t *rapid.T, kind Kind) *tape.Tape {
-	g := &generator{t: t, kind: kind, b: tape.NewBuilderWith("random", tape.Rewrites(rapid.SampledFrom([]int{0, int(tape.All)}).Draw(t, "rewrites")))}
+	rewrites := tape.Rewrites(rapid.SampledFrom([]int{0, int(tape.All)}).Draw(t, "rewrites"))
+	g := &generator{t: t, kind: kind, b: tape.NewBuilderWith("random", rewrites)}
 	for i := range rapid.IntRange(1, 3).Draw(t, "inputs") {
 		shape := g.shape(3)
 		g.keep(g.b.Input("in."+string(rune('a'+i)), shape, rapid.Bool().Draw(t, "lane")))
@@ -72,7 +73,7 @@ func (g *generator) array() tape.Value {
 	return v
 }
 
-// partner draws or makes an operand that stretches against shape.
+// partner draws or makes an operand that stretches together with shape.
 func (g *generator) partner(shape tape.Shape) tape.Value {
 	var fitting []tape.Value
 	for _, v := range g.pool {
@@ -118,7 +119,7 @@ func (g *generator) elementwise(op tape.Op) {
 	in := tape.Instr{Op: op}
 	in.Args = append(in.Args, g.pick())
 	for len(in.Args) < op.Row().Arity {
-		shape := b.Shape(in.Args[0]) // of all so far
+		shape := b.Shape(in.Args[0]) // of all operands so far, stretched
 		if len(in.Args) == 2 {
 			shape, _ = tape.Stretch(shape, b.Shape(in.Args[1]))
 		}
@@ -138,14 +139,15 @@ func (g *generator) elementwise(op tape.Op) {
 	}
 }
 
-// tame moves operands into the domain where the op is smooth and of moderate size.
+// tame moves operands to where the op is smooth and of moderate size.
 func (g *generator) tame(in *tape.Instr) {
 	b := g.b
 	bounded := func(x tape.Value) tape.Value { return b.Op1(tape.Sin, x) } // in [-1, 1]
 	inside := func(x tape.Value) tape.Value { return b.Mul(bounded(x), b.Scalar(0.75)) }
 	positive := func(x tape.Value) tape.Value { return b.Add(bounded(x), b.Scalar(1.5)) }
 	switch in.Op {
-	case tape.Recip, tape.Sqrt, tape.Cbrt, tape.Log, tape.Log1p, tape.Log10, tape.Lgamma, tape.Digamma, tape.Trigamma, tape.Powi:
+	case tape.Recip, tape.Sqrt, tape.Cbrt, tape.Log, tape.Log1p, tape.Log10, tape.Powi,
+		tape.Lgamma, tape.Digamma, tape.Trigamma:
 		in.Args[0] = positive(in.Args[0])
 	case tape.Tetragamma: // has no derivative
 		in.Op, in.Args[0] = tape.Trigamma, positive(in.Args[0])
@@ -255,7 +257,7 @@ func (g *generator) flat(x tape.Value) tape.Value {
 	return g.b.Reshape(x, tape.Shape{g.b.Shape(x).Size()})
 }
 
-// matmul multiplies some value, as a vector or a matrix, by another made to fit.
+// matmul multiplies some value, as a vector or a matrix, by another that is made to fit.
 func (g *generator) matmul() tape.Value {
 	b := g.b
 	x := g.flat(g.pick())
