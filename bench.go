@@ -157,7 +157,7 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 }
 
 // smallStep returns a step to be made at the start of a run of w, a millionth of the run long, at the state y.
-func smallStep(w *system.Worker, m *solvers.RungeKutta, times, y []float64) *solvers.Step {
+func smallStep(w *system.Worker, m solvers.Method, times, y []float64) *solvers.Step {
 	size := w.Size()
 	s := solvers.NewStep(m.Info(), size)
 	s.T = times[solvers.InstantStart]

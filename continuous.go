@@ -43,8 +43,8 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 		return sens.ContinuousWorker{
 			CotangentWorker: sens.CotangentWorker{System: w, Objectives: w, Method: r.method(1)},
 			Field:           r.problem.Worker(free),
-			Back: func(size solvers.Size) (solvers.Staged, solvers.Controller) {
-				m := solvers.NewRungeKutta(r.tableau, size, 0)
+			Back: func(size solvers.Size) (solvers.Method, solvers.Controller) {
+				m := r.spec.New(size, 0)
 				if s.solver.Fixed > 0 {
 					return m, nil
 				}

@@ -109,7 +109,7 @@ func checkSettings(settings typecheck.Settings, l *diag.List) {
 				at = k.Span
 			}
 		}
-		if _, err := s.tableau(); err != nil && l.Len() == before {
+		if _, err := s.spec(); err != nil && l.Len() == before {
 			l.Errorf(CodeSetting, at, "%v", err)
 		}
 		for _, d := range slices.Concat(s.notes.All(), s.sensNotes.All()) {

@@ -24,8 +24,8 @@ type run struct {
 	settings   *settings
 	problem    *system.Problem
 	objectives []objective
-	tableau    *solvers.Tableau
-	gauge      *sens.Gauge // lets derivatives take part in error control; nil where they do not
+	spec       *solvers.Spec // of the method
+	gauge      *sens.Gauge   // lets derivatives take part in error control; nil where they do not
 	warnings   diag.List
 }
 
@@ -55,12 +55,12 @@ func (m *Model) begin(opts Options) (*run, error) {
 		return nil, l.Err()
 	}
 	r.auto()
-	tableau, err := r.settings.tableau()
+	spec, err := r.settings.spec()
 	if err != nil {
 		l.Errorf(CodeSetting, m.checked.Time.Span, "%v", err)
 		return nil, l.Err()
 	}
-	r.tableau = tableau
+	r.spec = spec
 	info := r.method(0).Info()
 	r.problem.StepStages, r.problem.Stages = info.Stages, info.Stages+info.DenseStages
 	return r, m.assert(point)
@@ -111,8 +111,8 @@ func systemVariables(list []Variable) []system.Variable {
 }
 
 // method returns the run's method with work space for lanes lanes.
-func (r *run) method(lanes int) *solvers.RungeKutta {
-	return solvers.NewRungeKutta(r.tableau, r.problem.Size(), lanes)
+func (r *run) method(lanes int) solvers.Method {
+	return r.spec.New(r.problem.Size(), lanes)
 }
 
 // solver returns a solver of the run's settings for w.

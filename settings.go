@@ -466,16 +466,18 @@ func (s *settings) rule() solvers.Rule {
 	return r
 }
 
-// tableau returns the method's table.
-func (s *settings) tableau() (*solvers.Tableau, error) {
-	t, _ := solvers.Lookup(s.method)
-	switch {
-	case s.stages == 0:
-		return t, nil
-	case s.method != "rkc2":
-		return nil, fmt.Errorf("solver.stages chooses the stages of method = rkc2; %s has its own", s.method)
-	case s.stages < 2 || s.stages > solvers.MaxChebyshevStages:
-		return nil, fmt.Errorf("solver.stages = %d: rkc2 has 2 to %d stages", s.stages, solvers.MaxChebyshevStages)
+// spec returns the method that the settings choose, nil for auto.
+func (s *settings) spec() (*solvers.Spec, error) {
+	own := map[string]float64{}
+	if s.stages != 0 {
+		own["stages"] = float64(s.stages)
 	}
-	return solvers.Chebyshev(s.stages), nil
+	if s.method == "auto" && len(own) == 0 {
+		return nil, nil
+	}
+	m, err := solvers.Choose(s.method, own)
+	if err != nil {
+		return nil, fmt.Errorf("solver.%w", err)
+	}
+	return m, nil
 }

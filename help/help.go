@@ -286,13 +286,12 @@ func method(w io.Writer, name string) bool {
 		fmt.Fprintf(w, ", with an estimate of order %d", m.Embedded)
 	}
 	fmt.Fprintln(w)
-	if k, err := m.Coefficients(); err == nil {
-		fmt.Fprintf(w, "stages: %d", len(k.B))
-		if k.FSAL {
-			fmt.Fprint(w, ", the last of which is the first of the next step")
-		}
-		fmt.Fprintf(w, "\ndense output: order %d\n", k.DenseOrder)
+	k := m.Info()
+	fmt.Fprintf(w, "stages: %d", k.Stages)
+	if k.FSAL {
+		fmt.Fprint(w, ", the last of which is the first of the next step")
 	}
+	fmt.Fprintf(w, "\ndense output: order %d\n", k.DenseOrder)
 	fmt.Fprintf(w, "source: %s\n", m.Source)
 	return true
 }

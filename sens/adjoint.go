@@ -392,10 +392,11 @@ func (s *sweep) interpolant(i int) (solvers.Interpolant, error) {
 
 // interpolant returns m as a method whose dense output can be differentiated.
 func interpolant(m solvers.Method) (solvers.Interpolant, error) {
-	if i, ok := m.(solvers.Interpolant); ok {
-		return i, nil
+	i, err := solvers.As[solvers.Interpolant](m, solvers.DenseDerivatives)
+	if err != nil {
+		return nil, fmt.Errorf("%w; observe at ends of steps (observe = clip)", err)
 	}
-	return nil, fmt.Errorf("the dense output of method %s has no derivatives; observe at ends of steps (observe = clip)", m.Info().Name)
+	return i, nil
 }
 
 // cross transposes step i.

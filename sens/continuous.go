@@ -15,8 +15,8 @@ type ContinuousWorker struct {
 	// accepted, so what gathers in it counts for nothing. It needs no parameters.
 	Field solvers.CotangentSystem
 	// Back returns the method that goes backwards, for systems of the given size, and its controller, nil to
-	// take one step for each step of the run.
-	Back func(size solvers.Size) (solvers.Staged, solvers.Controller)
+	// take one step for each step of the run. The method has solvers.StageSums.
+	Back func(size solvers.Size) (solvers.Method, solvers.Controller)
 	// RTol and ATol are the tolerances of the adjoint variables. ATol 0 means RTol/1000 of the largest one so far.
 	RTol, ATol float64
 	// StateATol are the absolute tolerances of the states, one for all or one for each, where they are integrated back.
@@ -63,7 +63,10 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	if l := wk.System.Lanes(); l != 1 {
 		return fmt.Errorf("a continuous adjoint sweeps one objective at a time, not %d", l)
 	}
-	f := newFlow(&wk, run, c.Backsolve)
+	f, err := newFlow(&wk, run, c.Backsolve)
+	if err != nil {
+		return err
+	}
 	s := f.sweep
 	_, m := s.obj.Counts()
 	res.prepare(run, m, opts)
@@ -72,7 +75,6 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 		return err
 	}
 	s.read.Open(ctx, run)
-	var err error
 	if s.rates, err = s.fieldSlopes(res, opts.grazingLimit()); err != nil {
 		return err
 	}
@@ -93,7 +95,7 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	return nil
 }
 
-func newFlow(wk *ContinuousWorker, run *solvers.Trajectory, again bool) *flow {
+func newFlow(wk *ContinuousWorker, run *solvers.Trajectory, again bool) (*flow, error) {
 	pair := &twin{wk.System, wk.Field}
 	cw := wk.CotangentWorker
 	cw.System = pair
@@ -106,14 +108,19 @@ func newFlow(wk *ContinuousWorker, run *solvers.Trajectory, again bool) *flow {
 	}
 	s.via = f
 	size := f.Size()
-	f.method, f.ctl = wk.Back(size)
+	method, ctl := wk.Back(size)
+	staged, err := solvers.As[solvers.Staged](method, solvers.StageSums)
+	if err != nil {
+		return nil, err
+	}
+	f.method, f.ctl = staged, ctl
 	f.st = solvers.NewStep(f.method.Info(), size)
 	f.err, f.work = make([]float64, size.N), make([]float64, 2*size.N)
 	f.tol = solvers.Tolerance{Rel: wk.RTol, Abs: make([]float64, size.N)}
 	for i := range size.N - z.N*s.l {
 		f.tol.Abs[i] = wk.StateATol[min(i, len(wk.StateATol)-1)]
 	}
-	return f
+	return f, nil
 }
 
 // fieldSlopes is slopes with the field at the end of the step in place of the step's own derivative by its length.

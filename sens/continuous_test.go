@@ -15,9 +15,9 @@ func (p *problem) continuous(t testing.TB, name string, tol float64, backsolve b
 		return sens.ContinuousWorker{
 			CotangentWorker: sens.CotangentWorker{System: o.Hybrid, Objectives: o, Method: p.method(t, name, 1)},
 			Field:           p.with(1).Hybrid,
-			Back: func(z solvers.Size) (solvers.Staged, solvers.Controller) {
-				tab, _ := solvers.Lookup(name)
-				m := solvers.NewRungeKutta(tab, z, 0)
+			Back: func(z solvers.Size) (solvers.Method, solvers.Controller) {
+				spec, _ := solvers.Lookup(name)
+				m := spec.New(z, 0)
 				if p.opts.Fixed > 0 {
 					return m, nil
 				}

@@ -1,7 +1,6 @@
 package sens
 
 import (
-	"fmt"
 	"math"
 
 	"odes.dev/odes/solvers"
@@ -43,8 +42,8 @@ func (g *Gauge) Begin(solvers.System, solvers.Method) error {
 	g.walks, g.firsts = g.walks[:0], g.firsts[:0]
 	for first := 0; first < n; {
 		wk := g.New()
-		if _, ok := wk.Method.(solvers.TangentEstimator); !ok {
-			return fmt.Errorf("method %s does not estimate errors of derivatives", wk.Method.Info().Name)
+		if _, err := solvers.As[solvers.TangentEstimator](wk.Method, solvers.TangentErrors); err != nil {
+			return err
 		}
 		w := newWalk(wk, g.Run)
 		w.k, w.res = make([]float64, z.N+z.Q), &Result{}

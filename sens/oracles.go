@@ -101,7 +101,10 @@ func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts 
 	if err := res.observe(ctx, run, w.RealSystem, w.Method, w.RealObjectives, &opts); err != nil {
 		return nil, err
 	}
-	r := newReplay(w, run)
+	r, err := newReplay(w, run)
+	if err != nil {
+		return nil, err
+	}
 	r.readings = res.readings
 	if err := r.again(ctx, -1, 0); err != nil {
 		return nil, err

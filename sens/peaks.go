@@ -128,9 +128,9 @@ func newClimber(obj Objectives, method solvers.Method, sys solvers.System, tie f
 	if !ok || len(peaks.Peaks()) == 0 {
 		return nil, nil
 	}
-	inner, ok := method.(solvers.Interpolant)
-	if !ok {
-		return nil, fmt.Errorf("the dense output of method %s has no derivatives, by which largest values are found; take another method", method.Info().Name)
+	inner, err := solvers.As[solvers.Interpolant](method, solvers.DenseDerivatives)
+	if err != nil {
+		return nil, fmt.Errorf("%w, by which largest values are found; take another method", err)
 	}
 	c := &climber{obj: peaks, method: inner, sys: sys, tie: tie, n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder)}
 	size := sys.Size().N

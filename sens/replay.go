@@ -11,8 +11,8 @@ import (
 type ComplexWorker struct {
 	System     solvers.ComplexSystem
 	Objectives ComplexObjectives
-	Method     solvers.ComplexMethod
-	Params     []float64 // [P] of the recorded run
+	Method     solvers.Method // with solvers.ComplexSteps
+	Params     []float64      // [P] of the recorded run
 	// The system and the objectives as they were when the run was recorded; they give the values.
 	RealSystem     solvers.System
 	RealObjectives Objectives
@@ -25,8 +25,9 @@ type ComplexWorker struct {
 // of what was changed.
 type replay struct {
 	*ComplexWorker
-	run  *solvers.Trajectory
-	from solvers.Reader // of run
+	method solvers.ComplexMethod
+	run    *solvers.Trajectory
+	from   solvers.Reader // of run
 
 	p, y, d        []complex128
 	yp, dp, yg, dg []complex128
@@ -45,12 +46,16 @@ type replay struct {
 	field          limitedComplex
 }
 
-func newReplay(w *ComplexWorker, run *solvers.Trajectory) *replay {
+func newReplay(w *ComplexWorker, run *solvers.Trajectory) (*replay, error) {
+	method, err := solvers.As[solvers.ComplexMethod](w.Method, solvers.ComplexSteps)
+	if err != nil {
+		return nil, err
+	}
 	z := run.Size()
 	v := func(n int) []complex128 { return make([]complex128, n) }
 	f, m := w.RealObjectives.Counts()
 	r := &replay{
-		ComplexWorker: w, run: run, p: v(z.P), y: v(z.N), d: v(z.D), yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
+		ComplexWorker: w, method: method, run: run, p: v(z.P), y: v(z.N), d: v(z.D), yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
 		f: v(f), psi: v(m), step: solvers.NewComplexStep(w.Method.Info(), z), instants: w.RealSystem.Instants(),
 	}
 	for i, x := range w.Params {
@@ -61,7 +66,7 @@ func newReplay(w *ComplexWorker, run *solvers.Trajectory) *replay {
 		_, tf := run.Times(n - 1)
 		r.span = tf - t0
 	}
-	return r
+	return r, nil
 }
 
 // again repeats the run with the parameters r.p and dy added to element at of the initial state (at < 0: none).
@@ -158,7 +163,7 @@ func (r *replay) again(ctx context.Context, at int, dy complex128) error {
 
 // within lets the objectives observe a site within the last step, at theta of its length.
 func (r *replay) within(site Site, at, theta complex128) {
-	r.Method.InterpolateComplex(&r.field, r.step, theta, r.yp)
+	r.method.InterpolateComplex(&r.field, r.step, theta, r.yp)
 	r.Objectives.Observe(site, at, r.yp, r.d, r.yp, r.d, r.f)
 }
 
@@ -220,7 +225,7 @@ func (r *replay) take(h complex128, end bool) {
 func (r *replay) retake(end bool) {
 	b, _ := limitsBetween(r.start, end, real(r.step.T), real(r.step.T1))
 	r.field = limitedComplex{r.System, b}
-	r.Method.StepComplex(&r.field, r.step)
+	r.method.StepComplex(&r.field, r.step)
 }
 
 // root returns the length at which guard i is zero at the end of the step: a

@@ -16,13 +16,13 @@ type problem struct {
 	opts solvers.Options
 }
 
-func (p *problem) method(t testing.TB, name string, lanes int) *solvers.RungeKutta {
+func (p *problem) method(t testing.TB, name string, lanes int) solvers.Method {
 	t.Helper()
-	tab, ok := solvers.Lookup(name)
+	spec, ok := solvers.Lookup(name)
 	if !ok {
 		t.Fatalf("no method %s", name)
 	}
-	return solvers.NewRungeKutta(tab, p.Size(), lanes)
+	return spec.New(p.Size(), lanes)
 }
 
 // with returns objectives over a system of their own with l lanes.

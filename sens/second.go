@@ -30,7 +30,7 @@ type SecondObjectives interface {
 type SecondWorker struct {
 	System     solvers.SecondSystem
 	Objectives SecondObjectives
-	Method     solvers.SecondMethod
+	Method     solvers.Method // with solvers.SecondOrder
 }
 
 // Second computes products of Hessians with vectors: the tangent, in one
@@ -78,7 +78,10 @@ func PathBytes(run *solvers.Trajectory, lanes int) int64 {
 
 // Products computes the products of the Hessian of every objective with every direction.
 func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Directions, out *Products) error {
-	first := newBend(a.New(), run)
+	first, err := newBend(a.New(), run)
+	if err != nil {
+		return err
+	}
 	_, m := first.obj.Counts()
 	z := run.Size()
 	if need := PathBytes(run, first.l); a.Memory > 0 && need > a.Memory {
@@ -115,9 +118,16 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 	}
 	var group sync.WaitGroup
 	errs := make([]error, threads)
-	for i := 1; i < len(errs); i++ {
-		w := newBend(a.New(), run)
-		group.Go(func() { errs[i] = work(w, false) })
+	var workers []*bend
+	for range threads - 1 {
+		w, err := newBend(a.New(), run)
+		if err != nil {
+			return err
+		}
+		workers = append(workers, w)
+	}
+	for i, w := range workers {
+		group.Go(func() { errs[1+i] = work(w, false) })
 	}
 	errs[0] = work(first, true)
 	group.Wait()
@@ -244,12 +254,16 @@ func (f *limitedSecond) PullPush(t, y, kb, yb, tb solvers.Dual) {
 	f.SecondField.PullPush(solvers.Dual{X: x[:], D: t.D}, y, kb, yb, tb)
 }
 
-func newBend(wk SecondWorker, run *solvers.Trajectory) *bend {
+func newBend(wk SecondWorker, run *solvers.Trajectory) (*bend, error) {
+	method, err := solvers.As[solvers.SecondMethod](wk.Method, solvers.SecondOrder)
+	if err != nil {
+		return nil, err
+	}
 	z, l := run.Size(), wk.System.Lanes()
 	f, _ := wk.Objectives.Counts()
 	v := func(n int) solvers.Dual { return solvers.NewDual(n, l) }
 	s := &bend{
-		sys: wk.System, obj: wk.Objectives, method: wk.Method, run: run, l: l, instants: wk.System.Instants(),
+		sys: wk.System, obj: wk.Objectives, method: method, run: run, l: l, instants: wk.System.Instants(),
 		walk: newWalk(TangentWorker{System: wk.System, Objectives: wk.Objectives, Method: wk.Method}, run), path: newPath(run, l),
 		fb: v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D), yg: v(z.N), dg: v(z.D),
 		gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), one: v(1), pb: v(z.P), dp: make([]float64, z.P), dy0: make([]float64, z.N),
@@ -260,7 +274,7 @@ func newBend(wk SecondWorker, run *solvers.Trajectory) *bend {
 	s.d = solvers.StepTangent{T1: make([]float64, l), Y1: make([]float64, z.N*l), DQ: make([]float64, z.Q*l)}
 	s.c = solvers.StepSecond{T0: v(1), H: v(1), Y0: v(z.N)}
 	s.g = solvers.StepSecond{T0: v(1), H: v(1), Y0: v(z.N)}
-	return s
+	return s, nil
 }
 
 // block takes directions first … first+L-1 through all objectives.

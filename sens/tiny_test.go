@@ -92,10 +92,10 @@ func (s *tinySystem) ObservePull(_ sens.Site, _ *sens.Point, fb, _, _, ypb, _, _
 	ypb[0] += fb[0]
 }
 
-func (s *tinySystem) solver(t testing.TB, opts solvers.Options) (*solvers.Solver, *solvers.RungeKutta) {
+func (s *tinySystem) solver(t testing.TB, opts solvers.Options) (*solvers.Solver, solvers.Method) {
 	t.Helper()
-	tab, _ := solvers.Lookup("dopri5")
-	m := solvers.NewRungeKutta(tab, s.Size(), 1)
+	spec, _ := solvers.Lookup("dopri5")
+	m := spec.New(s.Size(), 1)
 	ctl, _ := solvers.NewController("", m.Info())
 	return solvers.NewSolver(s, m, ctl, opts), m
 }

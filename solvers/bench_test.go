@@ -20,9 +20,8 @@ func (b blank) Pull(_ float64, _, kb, yb, tb []float64) { copy(yb, kb) }
 func BenchmarkMethod(b *testing.B) {
 	for _, name := range []string{"rk4", "dopri5", "tsit5", "vern9"} {
 		for _, shape := range []struct{ n, lanes int }{{2, 1}, {2, 8}, {200, 1}, {200, 8}} {
-			tab, _ := Lookup(name)
 			f := blank{Size{N: shape.n}, shape.lanes}
-			r := NewRungeKutta(tab, f.size, f.lanes)
+			r := lookup(b, name).New(f.size, f.lanes)
 			s := NewStep(r.Info(), f.size)
 			s.T, s.H, s.T1 = 0, 0.1, 0.1
 			noise(5, s.Y0)

@@ -58,8 +58,8 @@ func (f *file) Close() error { f.closed++; return nil }
 
 // again lets tr make steps of h again.
 func again(tr *solvers.Trajectory, h *solvertest.Hybrid, name string) *solvers.Trajectory {
-	tab, _ := solvers.Lookup(name)
-	tr.Again = func() (solvers.System, solvers.Method) { return h.With(1), solvers.NewRungeKutta(tab, h.Size(), 0) }
+	m, _ := solvers.Lookup(name)
+	tr.Again = func() (solvers.System, solvers.Method) { return h.With(1), m.New(h.Size(), 0) }
 	tr.Open = func() (solvers.Disk, error) { return &file{}, nil }
 	return tr
 }
@@ -181,10 +181,10 @@ func crowd() *solvertest.Hybrid {
 }
 
 func TestKeptRunsAreTheRun(t *testing.T) {
-	for _, tab := range solvers.Methods() {
+	for _, m := range solvers.Methods() {
 		h := crowd()
-		s := solver(h, tab.Name, solvers.Options{Fixed: 0.05})
-		sameKept(t, s, h, tab.Name)
+		s := solver(h, m.Name, solvers.Options{Fixed: 0.05})
+		sameKept(t, s, h, m.Name)
 	}
 }
 
@@ -398,7 +398,7 @@ func TestKeptBytes(t *testing.T) {
 	h := wide(n)
 	h.Times = h.Times[:2]
 	rk4, _ := solvers.Lookup("rk4")
-	whole := solvers.NewRungeKutta(rk4, h.Size(), 0).Info()
+	whole := rk4.Info()
 	for _, steps := range []int{40, 80} {
 		s := solver(h, "rk4", solvers.Options{Fixed: 2 / float64(steps)})
 		for _, c := range []struct {
@@ -525,7 +525,7 @@ func TestNobodyMakesItAgain(t *testing.T) {
 		t.Error("no error the second time")
 	}
 	tr.Again = func() (solvers.System, solvers.Method) {
-		return h.With(1), solvers.NewRungeKutta(solvers.Methods()[0], h.Size(), 0)
+		return h.With(1), solvers.Methods()[0].New(h.Size(), 0)
 	}
 	if _, err := r.Load(3, &st); err == nil {
 		t.Error("another method makes it again")

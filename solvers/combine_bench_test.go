@@ -7,7 +7,7 @@ import (
 
 // BenchmarkCombine times the linear combinations of a step.
 func BenchmarkCombine(b *testing.B) {
-	r := NewRungeKutta(&dopri5, Size{N: 2}, 2)
+	r := newScheme(&dopri5)
 	for _, n := range []int{1, 2, 4, 6, 8, 100} {
 		for _, of := range []struct {
 			name string

@@ -32,7 +32,7 @@ func controllers(t *testing.T, test func(t *testing.T, r Rule, m Info, c Control
 	for _, r := range Controllers() {
 		for _, tab := range []string{"heun", "euler", "dopri5", "vern9"} {
 			t.Run(r.Name+"/"+tab, func(t *testing.T) {
-				m := NewRungeKutta(lookup(t, tab), Size{N: 1}, 0).Info()
+				m := lookup(t, tab).Info()
 				c, ok := NewController(r.Name, m)
 				if !ok {
 					t.Fatal("no such controller")
@@ -43,13 +43,13 @@ func controllers(t *testing.T, test func(t *testing.T, r Rule, m Info, c Control
 	}
 }
 
-func lookup(t *testing.T, name string) *Tableau {
+func lookup(t testing.TB, name string) *Spec {
 	t.Helper()
-	tab, ok := Lookup(name)
+	m, ok := Lookup(name)
 	if !ok {
 		t.Fatalf("no method %s", name)
 	}
-	return tab
+	return m
 }
 
 // TestControllerSettles runs every rule on err = (h/h*)^k with a disturbance

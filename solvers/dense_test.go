@@ -9,11 +9,11 @@ import (
 // TestInterpolatePush compares the tangent of the dense output with central
 // differences of the interpolated value, extrapolated twice.
 func TestInterpolatePush(t *testing.T) {
-	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+	eachMethod(t, DenseDerivatives, func(t *testing.T, m *Spec, f *toy) {
 		const l = 2
 		z := f.size
 		g := f.with(l)
-		r, s := stepOf(tab, g, l)
+		r, s := stepOf[Interpolant](m, g, l)
 		d := newTangent(z, l)
 		td, yd := make([]float64, l), make([]float64, z.N*l)
 		for i, x := range [][]float64{d.T0, d.H, d.Y0, g.pd, td} {
@@ -29,7 +29,7 @@ func TestInterpolatePush(t *testing.T) {
 					for i := range h.p {
 						h.p[i] += eps * g.pd[i*l+a]
 					}
-					q := NewRungeKutta(tab, z, 1)
+					q := m.New(z, 1)
 					x := NewStep(q.Info(), z)
 					x.T, x.H = s.T+eps*d.T0[a], s.H+eps*d.H[a]
 					x.T1 = x.T + x.H
@@ -55,7 +55,7 @@ func TestInterpolatePush(t *testing.T) {
 				a4, a2, a1 := central(4e-3), central(2e-3), central(1e-3)
 				for i := range z.N {
 					want := (64*a1[i] - 20*a2[i] + a4[i]) / 45
-					if got := yd[i*l+a]; !near(got, want, 1e-10*amplification(exact(t, tab))) {
+					if got := yd[i*l+a]; !near(got, want, 1e-10*growthOf(t, m)) {
 						t.Errorf("θ = %v: ẏ[%d] = %v, want %v", theta, i, got, want)
 					}
 				}
@@ -67,11 +67,11 @@ func TestInterpolatePush(t *testing.T) {
 // TestInterpolateTranspose checks ⟨w, J v⟩ = ⟨Jᵀ w, v⟩ with the end of the step
 // and two times inside it read at once, and that Pull forgets them.
 func TestInterpolateTranspose(t *testing.T) {
-	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+	eachMethod(t, DenseDerivatives, func(t *testing.T, m *Spec, f *toy) {
 		const l = 3
 		z := f.size
 		g := f.with(l)
-		r, s := stepOf(tab, g, l)
+		r, s := stepOf[Interpolant](m, g, l)
 		d, c := newTangent(z, l), newCotangent(z, l)
 		var td, yd, w, tb [2][]float64
 		for i := range td {
@@ -90,8 +90,7 @@ func TestInterpolateTranspose(t *testing.T) {
 			r.InterpolatePull(g, s, theta[i], w[i], tb[i])
 		}
 		r.Pull(g, s, c)
-		x := exact(t, tab)
-		large := amplification(&Coefficients{A: append(append(x.DenseB, x.DenseA...), x.A...)})
+		large := denseGrowthOf(t, m)
 		for a := range l {
 			left := dot(c.T1, d.T1, l, a) + dot(c.Y1, d.Y1, l, a) + dot(c.DQ, d.DQ, l, a)
 			right := dot(c.T0, d.T0, l, a) + dot(c.H, d.H, l, a) + dot(c.Y0, d.Y0, l, a) + dot(g.pb, g.pd, l, a)
@@ -108,21 +107,21 @@ func TestInterpolateTranspose(t *testing.T) {
 		copy(plain.Y1, c.Y1)
 		copy(plain.DQ, c.DQ)
 		r.Pull(g, s, plain)
-		again := newCotangent(z, l)
-		copy(again.T1, c.T1)
-		copy(again.Y1, c.Y1)
-		copy(again.DQ, c.DQ)
-		NewRungeKutta(tab, z, l).Pull(g, s, again)
-		same(t, "Y0", plain.Y0, again.Y0)
-		same(t, "T0", plain.T0, again.T0)
+		alone := newCotangent(z, l)
+		copy(alone.T1, c.T1)
+		copy(alone.Y1, c.Y1)
+		copy(alone.DQ, c.DQ)
+		m.New(z, l).Pull(g, s, alone)
+		same(t, "Y0", plain.Y0, alone.Y0)
+		same(t, "T0", plain.T0, alone.T0)
 	})
 }
 
 // TestInterpolateSlope compares the slope of the dense output with differences of its values.
 func TestInterpolateSlope(t *testing.T) {
-	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+	eachMethod(t, DenseDerivatives, func(t *testing.T, m *Spec, f *toy) {
 		z := f.size
-		r, s := stepOf(tab, f, 0)
+		r, s := stepOf[Interpolant](m, f, 0)
 		y, yd, at := make([]float64, z.N), make([]float64, z.N), make([]float64, z.N)
 		for _, theta := range []float64{0, 0.3, 0.8, 1} {
 			r.InterpolateSlope(f, s, theta, y, yd)
@@ -150,41 +149,39 @@ func TestInterpolateSlope(t *testing.T) {
 	})
 }
 
-// TestInterpolantRounding holds the weights of the dense output and their derivatives, as computed, against the exact ones: they
+// TestInterpolantRounding holds the weights of the dense output and their derivatives, as computed, alonest the exact ones: they
 // are off by some roundings of their size, however large the coefficients of their polynomials are.
 func TestInterpolantRounding(t *testing.T) {
-	for _, tab := range Methods() {
-		t.Run(tab.Name, func(t *testing.T) {
-			r := NewRungeKutta(tab, Size{N: 1}, 0)
-			x, err := tab.Coefficients()
-			if err != nil {
-				t.Fatal(err)
-			}
-			var off, size [3]float64
-			for i := range 32 {
-				theta := float64(2*i+1) / 64
-				var sum, large [3]float64
-				for j, k := range r.dps {
-					var got [3]float64
-					got[0], got[1] = poly(r.beta[j], theta)
-					got[2] = bend(r.beta[j], theta)
-					for d, v := range got {
-						want := round(derivative(x.DenseB[k], d, new(big.Rat).SetFloat64(theta)))
-						sum[d] += math.Abs(v - want)
-						large[d] += math.Abs(want)
-					}
-				}
-				for d := range off {
-					off[d], size[d] = max(off[d], sum[d]), max(size[d], large[d])
+	eachTable(t, func(t *testing.T, tab *Tableau) {
+		r := Explicit(tab).New(Size{N: 1}, 0).(*rungeKutta)
+		x, err := tab.Coefficients()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var off, size [3]float64
+		for i := range 32 {
+			theta := float64(2*i+1) / 64
+			var sum, large [3]float64
+			for j, k := range r.dps {
+				var got [3]float64
+				got[0], got[1] = poly(r.beta[j], theta)
+				got[2] = bend(r.beta[j], theta)
+				for d, v := range got {
+					want := round(derivative(x.DenseB[k], d, new(big.Rat).SetFloat64(theta)))
+					sum[d] += math.Abs(v - want)
+					large[d] += math.Abs(want)
 				}
 			}
 			for d := range off {
-				if off[d] > 64*0x1p-52*size[d] {
-					t.Errorf("derivatives %d of the weights are off by %.2g of %.2g", d, off[d], size[d])
-				}
+				off[d], size[d] = max(off[d], sum[d]), max(size[d], large[d])
 			}
-		})
-	}
+		}
+		for d := range off {
+			if off[d] > 64*0x1p-52*size[d] {
+				t.Errorf("derivatives %d of the weights are off by %.2g of %.2g", d, off[d], size[d])
+			}
+		}
+	})
 }
 
 // derivative returns that of order d of Σ p_k θ^(k+1).

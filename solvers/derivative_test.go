@@ -3,30 +3,9 @@ package solvers
 import (
 	"encoding/json"
 	"math"
-	"math/big"
 	"os"
 	"testing"
 )
-
-// eachMethod runs a test for every registered method on every toy.
-func eachMethod(t *testing.T, test func(t *testing.T, tab *Tableau, f *toy)) {
-	for _, tab := range Methods() {
-		for name, f := range toys {
-			t.Run(tab.Name+"/"+name, func(t *testing.T) { test(t, tab, f) })
-		}
-	}
-}
-
-// stepOf takes one step of the toy at t = 0.3.
-func stepOf(tab *Tableau, f *toy, lanes int) (*RungeKutta, *Step) {
-	r := NewRungeKutta(tab, f.size, lanes)
-	s := NewStep(r.Info(), f.size)
-	s.T, s.H = 0.3, 0.11
-	s.T1 = s.T + s.H
-	copy(s.Y0, f.y0)
-	r.Step(f, s, false)
-	return r, s
-}
 
 func newTangent(z Size, l int) *StepTangent {
 	return &StepTangent{
@@ -46,11 +25,11 @@ func newCotangent(z Size, l int) *StepCotangent {
 // TestPushComplexStep compares Push, in every direction (t, h, y, p) at once
 // as lanes, with the complex step.
 func TestPushComplexStep(t *testing.T) {
-	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+	eachMethod(t, 0, func(t *testing.T, m *Spec, f *toy) {
 		z := f.size
 		lanes := 2 + z.N + z.P
 		g := f.with(lanes)
-		r, s := stepOf(tab, g, lanes)
+		r, s := stepOf[Method](m, g, lanes)
 		d := newTangent(z, lanes)
 		d.T0[0], d.H[1] = 1, 1
 		for i := range z.N {
@@ -61,8 +40,8 @@ func TestPushComplexStep(t *testing.T) {
 		}
 		r.Push(g, s, d)
 		const tiny = 1e-40
-		x := exact(t, tab)
-		tol := 2e-14 * amplification(x)
+		complexStep := complexStepOf(t, m)
+		tol := 2e-14 * growthOf(t, m)
 		for a := range lanes {
 			t0, h := complex(s.T, 0), complex(s.H, 0)
 			y0, p := make([]complex128, z.N), make([]complex128, z.P)
@@ -82,7 +61,7 @@ func TestPushComplexStep(t *testing.T) {
 			default:
 				p[a-2-z.N] += complex(0, tiny)
 			}
-			y1, dq := complexStep(x, f, p, t0, h, y0)
+			y1, dq := complexStep(f, p, t0, h, y0)
 			for i, v := range y1 {
 				if !near(s.Y1[i], real(v), tol) {
 					t.Errorf("y1[%d] = %v, want %v", i, s.Y1[i], real(v))
@@ -114,11 +93,14 @@ func (f complexToy) Eval(t complex128, y, k []complex128) { f.ceval(f.p, t, y, k
 // TestStepComplex requires the real parts to be near the real step's, and the
 // imaginary parts, of step and dense output, to be the tangents of Push.
 func TestStepComplex(t *testing.T) {
-	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+	eachMethod(t, ComplexSteps|DenseDerivatives, func(t *testing.T, m *Spec, f *toy) {
 		const tiny, theta, td = 1e-100, 0.6, 0.7
 		z := f.size
 		g := f.with(1)
-		r, s := stepOf(tab, g, 1)
+		r, s := stepOf[interface {
+			ComplexMethod
+			Interpolant
+		}](m, g, 1)
 		d := newTangent(z, 1)
 		for i, x := range [][]float64{d.T0, d.H, d.Y0, g.pd} {
 			noise(uint64(50+i), x)
@@ -142,8 +124,7 @@ func TestStepComplex(t *testing.T) {
 		cy := make([]complex128, z.N)
 		moved := tiny * (td - d.T0[0] - theta*d.H[0]) / s.H
 		r.InterpolateComplex(complexToy{f, p}, c, complex(theta, moved), cy)
-		x := exact(t, tab)
-		tol := 2e-14 * amplification(&Coefficients{A: append(append(x.DenseB, x.DenseA...), x.A...)})
+		tol := 2e-14 * denseGrowthOf(t, m)
 		check := func(what string, got complex128, value, tangent float64) {
 			if !near(real(got), value, tol) || !near(imag(got)/tiny, tangent, tol) {
 				t.Errorf("%s = %v, want %v and %v", what, got, value, tangent)
@@ -157,21 +138,6 @@ func TestStepComplex(t *testing.T) {
 			check("dq", c.DQ[i], s.DQ[i], d.DQ[i])
 		}
 	})
-}
-
-// amplification returns the largest sum of absolute coefficients of a row,
-// at least 1: what rounding errors of the stages may grow by. It is at
-// most 27 up to order five and some hundreds for Verner's pairs.
-func amplification(x *Coefficients) float64 {
-	most := 1.0
-	for _, row := range append([][]*big.Rat{x.B}, x.A...) {
-		sum := 0.0
-		for _, v := range row {
-			sum += math.Abs(round(v))
-		}
-		most = max(most, sum)
-	}
-	return most
 }
 
 func dot(a, b []float64, l, lane int) float64 {
@@ -193,11 +159,11 @@ func sumAbs(a, b []float64, l, lane int) float64 {
 // TestTranspose checks ⟨w, J v⟩ = ⟨Jᵀ w, v⟩ over time, step size, states and
 // parameters, in every lane.
 func TestTranspose(t *testing.T) {
-	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
-		tol := 1e-13 * max(1, amplification(exact(t, tab))/25)
+	eachMethod(t, 0, func(t *testing.T, m *Spec, f *toy) {
+		tol := 1e-13 * max(1, growthOf(t, m)/25)
 		for _, l := range []int{1, 3, 8} {
 			g := f.with(l)
-			r, s := stepOf(tab, g, l)
+			r, s := stepOf[Method](m, g, l)
 			d, c := newTangent(f.size, l), newCotangent(f.size, l)
 			for i, x := range [][]float64{d.T0, d.H, d.Y0, g.pd, c.T1, c.Y1, c.DQ} {
 				noise(uint64(7+i), x)
@@ -219,11 +185,11 @@ func TestTranspose(t *testing.T) {
 // TestLanesSameBits requires of every lane the bits that it has alone, with
 // and without the cotangent of the step size.
 func TestLanesSameBits(t *testing.T) {
-	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+	eachMethod(t, 0, func(t *testing.T, m *Spec, f *toy) {
 		const l = 8
 		z := f.size
 		g := f.with(l)
-		r, s := stepOf(tab, g, l)
+		r, s := stepOf[Method](m, g, l)
 		d, c := newTangent(z, l), newCotangent(z, l)
 		for i, x := range [][]float64{d.T0, d.H, d.Y0, g.pd, c.T1, c.Y1, c.DQ} {
 			noise(uint64(7+i), x)
@@ -240,7 +206,7 @@ func TestLanesSameBits(t *testing.T) {
 		}
 		for a := range l {
 			g1 := f.with(1)
-			r1 := NewRungeKutta(tab, z, 1)
+			r1 := m.New(z, 1)
 			d1, c1 := newTangent(z, 1), newCotangent(z, 1)
 			d1.T0, d1.H, d1.Y0, g1.pd = lane(d.T0, a), lane(d.H, a), lane(d.Y0, a), lane(g.pd, a)
 			c1.T1, c1.Y1, c1.DQ = lane(c.T1, a), lane(c.Y1, a), lane(c.DQ, a)
@@ -266,11 +232,11 @@ func same(t *testing.T, what string, a, b []float64) {
 }
 
 func TestNoAllocations(t *testing.T) {
-	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
+	eachMethod(t, 0, func(t *testing.T, m *Spec, f *toy) {
 		const l = 2
 		g := f.with(l)
 		g.jac = func(_ []float64, _ float64, _ []float64, _ [][]float64) {}
-		r, s := stepOf(tab, g, l)
+		r, s := stepOf[Method](m, g, l)
 		d, c := newTangent(f.size, l), newCotangent(f.size, l)
 		noise(1, d.H)
 		e := make([]float64, f.size.N+f.size.Q)
@@ -317,13 +283,10 @@ func TestExactDiscreteDerivatives(t *testing.T) {
 	params := []string{"a", "b", "c", "d", "x0", "y0"}
 	for name, want := range ref.Methods {
 		t.Run(name, func(t *testing.T) {
-			tab, ok := Lookup(name)
-			if !ok {
-				t.Fatal("no such method")
-			}
+			m := lookup(t, name)
 			const l = 6
 			f := toys["lotka-volterra"].with(l)
-			r := NewRungeKutta(tab, f.size, l)
+			r := m.New(f.size, l)
 			d := newTangent(f.size, l)
 			for i := range 4 {
 				f.pd[i*l+i] = 1
@@ -359,7 +322,7 @@ func TestExactDiscreteDerivatives(t *testing.T) {
 			}
 			// Backwards: one lane.
 			g := f.with(1)
-			r = NewRungeKutta(tab, f.size, 1)
+			r = m.New(f.size, 1)
 			c := newCotangent(f.size, 1)
 			c.WantH = false
 			c.Y1[0], c.Y1[1], c.DQ[0] = y[0]-1, y[1]-1, 1
@@ -377,13 +340,13 @@ func TestExactDiscreteDerivatives(t *testing.T) {
 // TestPushError compares the estimated errors of tangents with differences of the estimated errors of states, which they
 // are the derivatives of, where the estimate is one combination of the stages.
 func TestPushError(t *testing.T) {
-	eachMethod(t, func(t *testing.T, tab *Tableau, f *toy) {
-		if tab.E3 != "" {
-			return
+	eachMethod(t, TangentErrors, func(t *testing.T, m *Spec, f *toy) {
+		if tab := tableOf(m); tab != nil && tab.E3 != "" {
+			t.Skip("a combination of two estimates")
 		}
 		z, w := f.size, f.size.N+f.size.Q
 		g := f.with(1)
-		r, s := stepOf(tab, g, 1)
+		r, s := stepOf[TangentEstimator](m, g, 1)
 		d := newTangent(z, 1)
 		noise(3, d.Y0)
 		noise(4, g.pd)
@@ -396,7 +359,7 @@ func TestPushError(t *testing.T) {
 			for i := range h.p {
 				h.p[i] += eps * g.pd[i]
 			}
-			q, x := NewRungeKutta(tab, z, 1), NewStep(r.Info(), z)
+			q, x := m.New(z, 1), NewStep(r.Info(), z)
 			x.T, x.H, x.T1 = s.T, s.H, s.T1
 			for i := range x.Y0 {
 				x.Y0[i] = s.Y0[i] + eps*d.Y0[i]
@@ -407,7 +370,7 @@ func TestPushError(t *testing.T) {
 			return e
 		}
 		const eps = 1e-3
-		noise := 1e-12 * amplification(exact(t, tab)) // of the differences
+		noise := 1e-12 * growthOf(t, m) // of the differences
 		up, down, up2, down2 := at(eps), at(-eps), at(2*eps), at(-2*eps)
 		size := 0.0
 		for _, v := range got {

@@ -19,10 +19,10 @@ func (d *decay) Pull(_ float64, y, kb, yb, tb []float64) {
 
 // One step of the classical method from y = 1, and the derivative of its end
 // with respect to y and p.
-func ExampleRungeKutta_Pull() {
+func ExampleMethod_pull() {
 	f := &decay{p: 1}
 	rk4, _ := solvers.Lookup("rk4")
-	m := solvers.NewRungeKutta(rk4, f.Size(), 1)
+	m := rk4.New(f.Size(), 1)
 	s := solvers.NewStep(m.Info(), f.Size())
 	s.Y0[0], s.H, s.T1 = 1, 0.5, 0.5
 	m.Step(f, s, false)

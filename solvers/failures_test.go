@@ -40,8 +40,8 @@ func TestTimeErrors(t *testing.T) {
 
 func TestNeedsEstimate(t *testing.T) {
 	h := sys().With(1)
-	tab, _ := solvers.Lookup("rk4")
-	_, err := solvers.Solve(context.Background(), h, solvers.NewRungeKutta(tab, h.Size(), 0), nil, solvers.Options{}, &log{})
+	rk4, _ := solvers.Lookup("rk4")
+	_, err := solvers.Solve(context.Background(), h, rk4.New(h.Size(), 0), nil, solvers.Options{}, &log{})
 	if err == nil || !strings.Contains(err.Error(), "fixed_step") {
 		t.Errorf("%v", err)
 	}

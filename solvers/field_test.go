@@ -1,6 +1,9 @@
 package solvers
 
-import "math"
+import (
+	"math"
+	"testing"
+)
 
 // A toy is a right-hand side written by hand with everything a System's has:
 // f and r nonlinear in y, dependent on t and on parameters, with exact tangents
@@ -123,9 +126,28 @@ var toys = map[string]*toy{
 	},
 }
 
-// complexStep takes the step of a table in complex arithmetic straight from
-// its formulas: the imaginary part of the result, over that of the input, is
-// the derivative to rounding.
+// complexStepOf returns a function that takes a step of m in complex arithmetic: the imaginary part of the result, over
+// that of the input, is the derivative to rounding. That of a table comes straight from its formulas.
+func complexStepOf(t *testing.T, m *Spec) func(f *toy, p []complex128, t, h complex128, y0 []complex128) (y1, dq []complex128) {
+	if tab := tableOf(m); tab != nil {
+		x := exact(t, tab)
+		return func(f *toy, p []complex128, t, h complex128, y0 []complex128) (y1, dq []complex128) {
+			return complexStep(x, f, p, t, h, y0)
+		}
+	}
+	if !m.Can.Has(ComplexSteps) {
+		t.Skip("no steps in complex arithmetic")
+	}
+	return func(f *toy, p []complex128, t, h complex128, y0 []complex128) (y1, dq []complex128) {
+		s := NewComplexStep(m.Info(), f.size)
+		s.T, s.H, s.T1 = t, h, t+h
+		copy(s.Y0, y0)
+		m.New(f.size, 0).(ComplexMethod).StepComplex(complexToy{f, p}, s)
+		return s.Y1, s.DQ
+	}
+}
+
+// complexStep is the step of a table.
 func complexStep(x *Coefficients, f *toy, p []complex128, t, h complex128, y0 []complex128) (y1, dq []complex128) {
 	n, w := f.size.N, f.size.N+f.size.Q
 	k := make([][]complex128, len(x.B))

@@ -72,75 +72,71 @@ func hat(x *Coefficients, e []*big.Rat) []*big.Rat {
 }
 
 func TestOrders(t *testing.T) {
-	for _, tab := range Methods() {
-		t.Run(tab.Name, func(t *testing.T) {
-			x := exact(t, tab)
-			tol := decimals[tab.Name].step
-			c := newConditions(x.A, trees(max(tab.Order, tab.Embedded)+1))
-			w := c.worst(x.B, one)
-			if got := orderOf(w, tol); got != tab.Order {
-				t.Errorf("order %d, claimed %d; defects %.3g", got, tab.Order, w)
+	eachTable(t, func(t *testing.T, tab *Tableau) {
+		x := exact(t, tab)
+		tol := decimals[tab.Name].step
+		c := newConditions(x.A, trees(max(tab.Order, tab.Embedded)+1))
+		w := c.worst(x.B, one)
+		if got := orderOf(w, tol); got != tab.Order {
+			t.Errorf("order %d, claimed %d; defects %.3g", got, tab.Order, w)
+		}
+		if x.E != nil && x.E3 == nil {
+			w := c.worst(hat(x, x.E), one)
+			if got := orderOf(w, tol); got != tab.Embedded {
+				t.Errorf("embedded order %d, claimed %d; defects %.3g", got, tab.Embedded, w)
 			}
-			if x.E != nil && x.E3 == nil {
-				w := c.worst(hat(x, x.E), one)
-				if got := orderOf(w, tol); got != tab.Embedded {
-					t.Errorf("embedded order %d, claimed %d; defects %.3g", got, tab.Embedded, w)
-				}
+		}
+		if x.E3 != nil {
+			if got := orderOf(c.worst(hat(x, x.E), one), tol); got != 5 {
+				t.Errorf("first estimate of order %d, not 5; defects %.3g", got, c.worst(hat(x, x.E), one))
 			}
-			if x.E3 != nil {
-				if got := orderOf(c.worst(hat(x, x.E), one), tol); got != 5 {
-					t.Errorf("first estimate of order %d, not 5; defects %.3g", got, c.worst(hat(x, x.E), one))
-				}
-				if got := orderOf(c.worst(hat(x, x.E3), one), tol); got != 3 {
-					t.Errorf("second estimate of order %d, not 3", got)
-				}
+			if got := orderOf(c.worst(hat(x, x.E3), one), tol); got != 3 {
+				t.Errorf("second estimate of order %d, not 3", got)
 			}
-		})
-	}
+		}
+	})
 }
 
 // TestDenseOrders proves the order of the continuous extensions: for θ at more
 // points than their degree, so that the conditions hold as polynomials, and
 // that they meet the step at both ends.
 func TestDenseOrders(t *testing.T) {
-	for _, tab := range Methods() {
-		t.Run(tab.Name, func(t *testing.T) {
-			x := exact(t, tab)
-			tol := decimals[tab.Name].dense
-			a := append(append([][]*big.Rat(nil), x.A...), x.DenseA...)
-			c := newConditions(a, trees(x.DenseOrder+1))
-			degree := 0
-			for _, p := range x.DenseB {
-				degree = max(degree, len(p))
+	eachTable(t, func(t *testing.T, tab *Tableau) {
+		x := exact(t, tab)
+		tol := decimals[tab.Name].dense
+		a := append(append([][]*big.Rat(nil), x.A...), x.DenseA...)
+		c := newConditions(a, trees(x.DenseOrder+1))
+		degree := 0
+		for _, p := range x.DenseB {
+			degree = max(degree, len(p))
+		}
+		order := 99
+		for k := range degree + 2 {
+			theta := big.NewRat(int64(k), int64(degree+1))
+			b := at(x, theta)
+			w := c.worst(b, theta)
+			got := orderOf(w, tol)
+			if got < x.DenseOrder {
+				t.Errorf("order %d at θ = %v, claimed %d; defects %.3g", got, theta, x.DenseOrder, w)
 			}
-			order := 99
-			for k := range degree + 2 {
-				theta := big.NewRat(int64(k), int64(degree+1))
-				b := at(x, theta)
-				w := c.worst(b, theta)
-				got := orderOf(w, tol)
-				if got < x.DenseOrder {
-					t.Errorf("order %d at θ = %v, claimed %d; defects %.3g", got, theta, x.DenseOrder, w)
-				}
-				order = min(order, got)
-				if k == degree+1 {
-					for i, v := range b {
-						want := new(big.Rat)
-						if i < len(x.B) {
-							want = x.B[i]
-						}
-						d, _ := new(big.Rat).Sub(v, want).Float64()
-						if max(d, -d) > tol {
-							t.Errorf("β_%d(1) = b_%d + %g", i+1, i+1, d)
-						}
+			order = min(order, got)
+			if k == degree+1 {
+				for i, v := range b {
+					want := new(big.Rat)
+					if i < len(x.B) {
+						want = x.B[i]
+					}
+					d, _ := new(big.Rat).Sub(v, want).Float64()
+					if max(d, -d) > tol {
+						t.Errorf("β_%d(1) = b_%d + %g", i+1, i+1, d)
 					}
 				}
 			}
-			if order != x.DenseOrder {
-				t.Errorf("order %d everywhere, claimed %d", order, x.DenseOrder)
-			}
-		})
-	}
+		}
+		if order != x.DenseOrder {
+			t.Errorf("order %d everywhere, claimed %d", order, x.DenseOrder)
+		}
+	})
 }
 
 // TestDenseSmooth proves that the dense output of every method is differentiable
@@ -148,47 +144,45 @@ func TestDenseOrders(t *testing.T) {
 // with weight one, the values at the ends being those of the step. And it is as accurate as the method: an order
 // less than the method's leaves an error of the order of the solution's.
 func TestDenseSmooth(t *testing.T) {
-	for _, tab := range Methods() {
-		t.Run(tab.Name, func(t *testing.T) {
-			x := exact(t, tab)
-			if x.DenseOrder < tab.Order-1 {
-				t.Errorf("dense output of order %d for a method of order %d", x.DenseOrder, tab.Order)
-			}
-			if tab.Order == 1 {
-				return // a straight line
-			}
-			tol := decimals[tab.Name].dense
-			claimed, err := tab.Coefficients() // to the last figure, as the solvers look for it
-			if err != nil {
-				t.Fatal(err)
-			}
-			end := claimed.end()
-			if end < 0 {
-				t.Fatal("no stage has the slope at the end")
-			}
-			for i, p := range x.DenseB {
-				left, right := new(big.Rat), new(big.Rat)
-				for k, c := range p {
-					if k == 0 {
-						left.Set(c)
-					}
-					right.Add(right, new(big.Rat).Mul(c, big.NewRat(int64(k+1), 1)))
+	eachTable(t, func(t *testing.T, tab *Tableau) {
+		x := exact(t, tab)
+		if x.DenseOrder < tab.Order-1 {
+			t.Errorf("dense output of order %d for a method of order %d", x.DenseOrder, tab.Order)
+		}
+		if tab.Order == 1 {
+			return // a straight line
+		}
+		tol := decimals[tab.Name].dense
+		claimed, err := tab.Coefficients() // to the last figure, as the solvers look for it
+		if err != nil {
+			t.Fatal(err)
+		}
+		end := claimed.end()
+		if end < 0 {
+			t.Fatal("no stage has the slope at the end")
+		}
+		for i, p := range x.DenseB {
+			left, right := new(big.Rat), new(big.Rat)
+			for k, c := range p {
+				if k == 0 {
+					left.Set(c)
 				}
-				for _, s := range []struct {
-					at    int
-					slope *big.Rat
-					stage int
-				}{{0, left, 0}, {1, right, end}} {
-					if i == s.stage {
-						s.slope.Sub(s.slope, one)
-					}
-					if d, _ := s.slope.Float64(); max(d, -d) > float64(len(p))*tol {
-						t.Errorf("β'_%d(%d) is off by %g", i+1, s.at, d)
-					}
+				right.Add(right, new(big.Rat).Mul(c, big.NewRat(int64(k+1), 1)))
+			}
+			for _, s := range []struct {
+				at    int
+				slope *big.Rat
+				stage int
+			}{{0, left, 0}, {1, right, end}} {
+				if i == s.stage {
+					s.slope.Sub(s.slope, one)
+				}
+				if d, _ := s.slope.Float64(); max(d, -d) > float64(len(p))*tol {
+					t.Errorf("β'_%d(%d) is off by %g", i+1, s.at, d)
 				}
 			}
-		})
-	}
+		}
+	})
 }
 
 // at returns the weights β(θ).
@@ -208,35 +202,33 @@ func at(x *Coefficients, theta *big.Rat) []*big.Rat {
 // TestMutation changes every coefficient that is not zero by a little and
 // requires that the conditions of the claimed order notice.
 func TestMutation(t *testing.T) {
-	for _, tab := range Methods() {
-		t.Run(tab.Name, func(t *testing.T) {
-			x := exact(t, tab)
-			nudge := big.NewRat(1, 1000003)
-			all := trees(min(tab.Order, 4)) // enough to see a change, and fast
-			tol := decimals[tab.Name].step
-			check := func(what string, i, j int) {
-				if got := orderOf(newConditions(x.A, all).worst(x.B, one), tol); got == min(tab.Order, 4) {
-					t.Errorf("a change of %s[%d][%d] passes", what, i, j)
-				}
+	eachTable(t, func(t *testing.T, tab *Tableau) {
+		x := exact(t, tab)
+		nudge := big.NewRat(1, 1000003)
+		all := trees(min(tab.Order, 4)) // enough to see a change, and fast
+		tol := decimals[tab.Name].step
+		check := func(what string, i, j int) {
+			if got := orderOf(newConditions(x.A, all).worst(x.B, one), tol); got == min(tab.Order, 4) {
+				t.Errorf("a change of %s[%d][%d] passes", what, i, j)
 			}
-			for i, v := range x.B {
+		}
+		for i, v := range x.B {
+			v.Add(v, nudge)
+			check("b", 0, i)
+			v.Sub(v, nudge)
+		}
+		if tab.Order == 1 {
+			return // A does not matter
+		}
+		for i, row := range x.A {
+			if x.B[i].Sign() == 0 {
+				continue
+			}
+			for j, v := range row {
 				v.Add(v, nudge)
-				check("b", 0, i)
+				check("a", i, j)
 				v.Sub(v, nudge)
 			}
-			if tab.Order == 1 {
-				return // A does not matter
-			}
-			for i, row := range x.A {
-				if x.B[i].Sign() == 0 {
-					continue
-				}
-				for j, v := range row {
-					v.Add(v, nudge)
-					check("a", i, j)
-					v.Sub(v, nudge)
-				}
-			}
-		})
-	}
+		}
+	})
 }

@@ -4,13 +4,11 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"sync"
 )
 
-// RungeKutta is the Method of an explicit Tableau. The coefficients are the
-// exact ones rounded to double precision once; everything else is combine and
-// the right-hand side. Its work arrays serve one goroutine.
-type RungeKutta struct {
+// rungeKutta is the Method of an explicit Tableau. The coefficients are the exact ones rounded to double precision once;
+// everything else is combine and the right-hand side. Its work arrays serve one goroutine.
+type rungeKutta struct {
 	*scheme
 	n, q int // states, quadratures
 	w    int // n + q, the width of a row of K
@@ -57,22 +55,11 @@ type scheme struct {
 
 	reach float64 // where the method is stable on the negative real axis
 	pair  [2]int  // two stages at one node; equal when there are none
+	whole Arithmetic
 }
 
-// schemes keeps the scheme of every Tableau in use: rational arithmetic takes
-// longer than solving a small model.
-var schemes sync.Map // *Tableau → *scheme
-
-// NewRungeKutta returns the method of t for systems of the given size and tangents
-// and cotangents in the given number of lanes; with none, Push and Pull may not be
-// called. t must not change afterwards. It panics on a table whose figures are
-// malformed; Coefficients says why.
-func NewRungeKutta(t *Tableau, size Size, lanes int) *RungeKutta {
-	known, ok := schemes.Load(t)
-	if !ok {
-		known, _ = schemes.LoadOrStore(t, newScheme(t))
-	}
-	r := &RungeKutta{scheme: known.(*scheme), n: size.N, q: size.Q, w: size.N + size.Q, l: lanes}
+func newRungeKutta(s *scheme, size Size, lanes int) *rungeKutta {
+	r := &rungeKutta{scheme: s, n: size.N, q: size.Q, w: size.N + size.Q, l: lanes}
 	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
 	r.y = make([]float64, r.n)
 	r.slope = make([]float64, r.w)
@@ -80,6 +67,7 @@ func NewRungeKutta(t *Tableau, size Size, lanes int) *RungeKutta {
 	return r
 }
 
+// newScheme panics on a table whose figures are malformed.
 func newScheme(t *Tableau) *scheme {
 	x, err := t.Coefficients()
 	if err != nil {
@@ -143,12 +131,13 @@ func newScheme(t *Tableau) *scheme {
 		r.node = append(r.node, at)
 	}
 	r.gauge()
+	r.describe()
 	return r
 }
 
 // readyPush and readyPull allocate the arrays of Push and Pull when they are
 // used first: few users of a large system need both.
-func (r *RungeKutta) readyPush() {
+func (r *rungeKutta) readyPush() {
 	if len(r.td) == 0 {
 		r.yd = make([]float64, r.n*r.l)
 		r.td = make([]float64, r.l)
@@ -156,7 +145,7 @@ func (r *RungeKutta) readyPush() {
 	}
 }
 
-func (r *RungeKutta) readyPull() {
+func (r *rungeKutta) readyPull() {
 	if len(r.tb) == 0 {
 		r.yb = make([]float64, (1+r.info.Stages)*r.n*r.l)
 		r.kb = make([]float64, r.w*r.l)
@@ -195,14 +184,11 @@ func sparse(row []*big.Rat) terms {
 }
 
 // Info describes the method.
-func (r *RungeKutta) Info() Info { return r.info }
-
-// Tableau returns the table of the method.
-func (r *RungeKutta) Tableau() *Tableau { return r.tab }
+func (r *rungeKutta) Info() Info { return r.info }
 
 // time returns t + c_i h. The nodes at the end are at T1 itself, which may
 // differ from the rounded sum when the step was clipped to a given time.
-func (r *RungeKutta) time(s *Step, i int) float64 {
+func (r *rungeKutta) time(s *Step, i int) float64 {
 	switch c := r.c[i]; c {
 	case 0:
 		return s.T
@@ -215,7 +201,7 @@ func (r *RungeKutta) time(s *Step, i int) float64 {
 
 // value returns the stage value Y_i: Y0 itself, or a combination in work
 // space, the same bits in Step, Push and Pull.
-func (r *RungeKutta) value(s *Step, i int) []float64 {
+func (r *rungeKutta) value(s *Step, i int) []float64 {
 	if len(r.a[i].c) == 0 {
 		return s.Y0
 	}
@@ -224,10 +210,10 @@ func (r *RungeKutta) value(s *Step, i int) []float64 {
 }
 
 // Step fills K, Y1 and DQ.
-func (r *RungeKutta) Step(f Field, s *Step, reuse bool) {
+func (r *rungeKutta) Step(f Field, s *Step, reuse bool) {
 	w, stages := r.w, r.info.Stages
 	s.Dense, s.Estimated = false, false
-	if whole, ok := f.(Stepper); ok && whole.MakeStep(r.tab, s, reuse) {
+	if whole, ok := f.(Stepper); ok && whole.MakeStep(&r.whole, s, reuse) {
 		return
 	}
 	if !reuse {
@@ -251,7 +237,7 @@ func (r *RungeKutta) Step(f Field, s *Step, reuse bool) {
 
 // Error writes e[N+Q] = h Σ (b_i - b̂_i) k_i, or the combination of two such
 // estimates that Tableau.E3 describes.
-func (r *RungeKutta) Error(s *Step, e []float64) {
+func (r *rungeKutta) Error(s *Step, e []float64) {
 	if s.Estimated {
 		copy(e, s.E)
 		return
@@ -271,7 +257,7 @@ func (r *RungeKutta) Error(s *Step, e []float64) {
 }
 
 // Interpolate writes y[N] at T + theta·H. Both ends are exact: y is Y0 at 0 and Y1 at 1.
-func (r *RungeKutta) Interpolate(f Field, s *Step, theta float64, y []float64) {
+func (r *rungeKutta) Interpolate(f Field, s *Step, theta float64, y []float64) {
 	switch theta {
 	case 0:
 		copy(y, s.Y0)
@@ -292,13 +278,20 @@ func (r *RungeKutta) Interpolate(f Field, s *Step, theta float64, y []float64) {
 }
 
 // extend fills the further rows of K, once a step.
-func (r *RungeKutta) extend(f Field, s *Step) {
+func (r *rungeKutta) extend(f Field, s *Step) {
 	if s.Dense {
 		return
 	}
 	s.Dense = true
 	for i := r.info.Stages; i < len(r.a); i++ {
 		f.Eval(r.time(s, i), r.value(s, i), s.K[i*r.w:(i+1)*r.w:(i+1)*r.w])
+	}
+}
+
+// EachStage implements Staged.
+func (r *rungeKutta) EachStage(s *Step, f func(t, weight float64, y []float64)) {
+	for j, i := range r.b.row {
+		f(r.time(s, i), float64(s.H*r.b.c[j]), r.value(s, i))
 	}
 }
 

@@ -13,13 +13,13 @@ import "math"
 // not differentiated, and a caller to whom h is a function of time or
 // parameters (a clipped step, an event) asks for h̄. Stages on which y₁ does
 // not depend are skipped.
-func (r *RungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
+func (r *rungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	r.readyPull()
 	if r.dense.seeded {
 		r.pullSeeded(f, s, c)
 		return
 	}
-	if whole, ok := f.(StepPuller); ok && !c.WantH && whole.PullStep(r.tab, s, c) {
+	if whole, ok := f.(StepPuller); ok && !c.WantH && whole.PullStep(&r.whole, s, c) {
 		return
 	}
 	n, w, l := r.n, r.w, r.l
@@ -54,7 +54,7 @@ func (r *RungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 }
 
 // quadratures writes the last rows of kb: h b_i q̄, with b_i in the terms t of the stage's cotangent.
-func (r *RungeKutta) quadratures(t *terms, h float64, qb []float64) {
+func (r *rungeKutta) quadratures(t *terms, h float64, qb []float64) {
 	kb := r.kb[r.n*r.l:]
 	if len(kb) == 0 {
 		return

@@ -8,7 +8,7 @@ import "math"
 //	ẏ₁ = ẏ₀ + h Σ b_i k̇_i + ḣ Σ b_i k_i,      ṫ₁ = ṫ₀ + ḣ,
 //
 // and for the increments of the quadratures the last line without ẏ₀.
-func (r *RungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
+func (r *rungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 	n, w, l := r.n, r.w, r.l
 	r.readyPush()
 	r.dense.fresh = false
@@ -30,7 +30,7 @@ func (r *RungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 }
 
 // tangent writes row i of kd from the rows before it.
-func (r *RungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, kd []float64) {
+func (r *rungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, kd []float64) {
 	w, l := r.w, r.l
 	yd := d.Y0
 	if len(r.a[i].c) > 0 {
@@ -46,7 +46,7 @@ func (r *RungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, kd 
 
 // lengthen adds ḣ Σ c_j k_j to yd[n·l]. A lane whose ḣ is zero is left as it
 // is, whatever its neighbours do.
-func (r *RungeKutta) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
+func (r *rungeKutta) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
 	moves := false
 	for _, h := range hd {
 		moves = moves || h != 0
@@ -62,6 +62,30 @@ func (r *RungeKutta) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
 			if h != 0 {
 				row[j] = math.FMA(h, v, row[j])
 			}
+		}
+	}
+}
+
+// PushError implements TangentEstimator: the estimate is linear in the stages, and so is its tangent, but for
+// the combination of two that Tableau.E3 describes, which is made of the tangents of both.
+func (r *rungeKutta) PushError(f TangentField, s *Step, d *StepTangent, e []float64) {
+	for i, live := range r.live {
+		if !live {
+			r.tangent(f, s, d, i, r.kd)
+		}
+	}
+	r.e.combine(e, r.zero, s.H, r.kd, r.w*r.l)
+	if len(r.e3.c) == 0 {
+		return
+	}
+	if len(r.pushed) == 0 {
+		r.pushed = make([]float64, r.w*r.l)
+	}
+	r.e3.combine(r.pushed, r.zero, s.H, r.kd, r.w*r.l)
+	for i, e5 := range e {
+		if e5 != 0 {
+			ratio := math.Abs(r.pushed[i]) / math.Abs(e5)
+			e[i] = math.Abs(e5) / math.Sqrt(math.FMA(float64(0.01*ratio), ratio, 1))
 		}
 	}
 }

@@ -24,7 +24,7 @@ type second struct {
 	m        []float64 // [l]
 }
 
-func (r *RungeKutta) readySecond() *second {
+func (r *rungeKutta) readySecond() *second {
 	if r.curve != nil {
 		return r.curve
 	}
@@ -41,7 +41,7 @@ func (r *RungeKutta) readySecond() *second {
 }
 
 // stages fills kd: the tangents of the stages of s, and of those of its dense output if they are wanted.
-func (g *second) stages(r *RungeKutta, f TangentField, s *Step, d *StepTangent, dense bool) {
+func (g *second) stages(r *rungeKutta, f TangentField, s *Step, d *StepTangent, dense bool) {
 	if g.from != s {
 		g.from, g.dense = s, false
 		for i, live := range r.live {
@@ -67,7 +67,7 @@ func (g *second) stages(r *RungeKutta, f TangentField, s *Step, d *StepTangent, 
 //	h̄̇ = t̄̇₁ + Σ_i (k̇_i·u_i + k_i·u̇_i + c_i τ̇_i),
 //
 // and all that is linear for the tangents as for the cotangents. Only a step whose end was chosen has an ḣ.
-func (r *RungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
+func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
 	g := r.readySecond()
 	n, w, l := r.n, r.w, r.l
 	at, sum, seeded := r.at, &r.sum, g.seeded
@@ -163,7 +163,7 @@ func (r *RungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 // InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush. θ moves by
 // θ̇ = (ṫ* - ṫ₀ - θ ḣ)/h, so the seeds Σ β_i(θ) w by Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output by
 // Σ (β'_i k̇_i + β”_i θ̇ k_i).
-func (r *RungeKutta) InterpolatePullPush(f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual) {
+func (r *rungeKutta) InterpolatePullPush(f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual) {
 	g := r.readySecond()
 	n, l := r.n, r.l
 	r.extend(f, s)

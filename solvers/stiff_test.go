@@ -16,8 +16,8 @@ func TestReach(t *testing.T) {
 	for name, want := range map[string]float64{
 		"euler": 2, "heun": 2, "midpoint": 2, "bs3": 2.51, "rk4": 2.785, "dopri5": 3.31, "ssprk3": 2.51,
 	} {
-		tab, _ := solvers.Lookup(name)
-		if got := solvers.NewRungeKutta(tab, solvers.Size{N: 1}, 0).Reach(); math.Abs(got-want) > 0.03 {
+		m, _ := solvers.Lookup(name)
+		if got := m.New(solvers.Size{N: 1}, 0).(solvers.Gauged).Reach(); math.Abs(got-want) > 0.03 {
 			t.Errorf("%s is stable up to %v, want %v", name, got, want)
 		}
 	}
@@ -39,8 +39,8 @@ func relaxing(rate float64) *solvertest.Hybrid {
 func TestStiffness(t *testing.T) {
 	for _, name := range []string{"dopri5", "tsit5", "bs5", "vern7", "vern8"} {
 		run := func(rate float64, opts solvers.Options) (solvers.Stats, error) {
-			tab, _ := solvers.Lookup(name)
-			m := solvers.NewRungeKutta(tab, solvers.Size{N: 2}, 0)
+			spec, _ := solvers.Lookup(name)
+			m := spec.New(solvers.Size{N: 2}, 0)
 			c, _ := solvers.NewController("", m.Info())
 			return solvers.Solve(context.Background(), relaxing(rate).With(1), m, c, opts, nothing{})
 		}
@@ -73,11 +73,21 @@ func TestStiffness(t *testing.T) {
 	}
 }
 
+// chebyshev returns rkc2 with so many stages.
+func chebyshev(t *testing.T, stages int) *solvers.Spec {
+	t.Helper()
+	m, err := solvers.Choose("rkc2", map[string]float64{"stages": float64(stages)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
 // TestChebyshev measures how far the Chebyshev methods are stable, and that they
 // save right-hand sides where stability holds the steps of others short.
 func TestChebyshev(t *testing.T) {
 	for _, s := range []int{10, 20, 35, 50} {
-		r := solvers.NewRungeKutta(solvers.Chebyshev(s), solvers.Size{N: 1}, 0)
+		r := chebyshev(t, s).New(solvers.Size{N: 1}, 0).(solvers.Gauged)
 		want := 2.0 / 3 * float64(s*s-1) * (1 - 2.0/15*2/13)
 		if got := r.Reach(); math.Abs(got-want) > 0.03*want {
 			t.Errorf("%d stages are stable up to %v, want about %v", s, got, want)
@@ -86,8 +96,8 @@ func TestChebyshev(t *testing.T) {
 			t.Errorf("%d stages: %+v", s, info)
 		}
 	}
-	evals := func(tab *solvers.Tableau) int {
-		m := solvers.NewRungeKutta(tab, solvers.Size{N: 2}, 0)
+	evals := func(spec *solvers.Spec) int {
+		m := spec.New(solvers.Size{N: 2}, 0)
 		c, _ := solvers.NewController("", m.Info())
 		st, err := solvers.Solve(context.Background(), relaxing(2e4).With(1), m, c, solvers.Options{RTol: 1e-3, ATol: 1e-5}, nothing{})
 		if err != nil {
@@ -95,8 +105,8 @@ func TestChebyshev(t *testing.T) {
 		}
 		return st.Evals
 	}
-	tab, _ := solvers.Lookup("dopri5")
-	few, many, plain := evals(solvers.Chebyshev(50)), evals(solvers.Chebyshev(10)), evals(tab)
+	dopri5, _ := solvers.Lookup("dopri5")
+	few, many, plain := evals(chebyshev(t, 50)), evals(chebyshev(t, 10)), evals(dopri5)
 	t.Logf("%d right-hand sides with 50 stages, %d with 10, %d by dopri5", few, many, plain)
 	if many > plain/4 || few > many/2 {
 		t.Errorf("%d right-hand sides with 50 stages, %d with 10, %d by dopri5", few, many, plain)

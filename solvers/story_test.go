@@ -122,8 +122,8 @@ func add(x C) body { return func(_ int, _ C, ym []C, _ *env, yp, _ []C) { yp[0] 
 func scale(x C) body { return func(_ int, _ C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] * x } }
 
 func solver(h *solvertest.Hybrid, name string, opts solvers.Options) *solvers.Solver {
-	tab, _ := solvers.Lookup(name)
-	m := solvers.NewRungeKutta(tab, h.Size(), 0)
+	spec, _ := solvers.Lookup(name)
+	m := spec.New(h.Size(), 0)
 	var ctl solvers.Controller
 	if opts.Fixed == 0 {
 		ctl, _ = solvers.NewController("", m.Info())

@@ -1,22 +1,20 @@
 package solvers
 
-import "slices"
-
 // Stepper is a Field that can make whole steps: where a right-hand side is a few
 // operations, what lies between two of them costs more than both.
 type Stepper interface {
 	Field
-	// MakeStep writes what Step of the method of t writes to s, to the same bits, and may write E; reuse
-	// tells that the first row of K is known. Or it writes nothing and reports false.
-	MakeStep(t *Tableau, s *Step, reuse bool) bool
+	// MakeStep writes what Step of a method with arithmetic a writes to s, to the same bits, and may write E. With reuse,
+	// row 0 of K already holds f(T, Y0). Or it writes nothing and reports false.
+	MakeStep(a *Arithmetic, s *Step, reuse bool) bool
 }
 
 // StepPuller is a CotangentField that can transpose whole steps.
 type StepPuller interface {
 	CotangentField
-	// PullStep does what Pull of the method of t does for c, which does not want H, to the same bits,
+	// PullStep does what Pull of a method with arithmetic a does for c, which does not want H, to the same bits,
 	// accumulators of the field included. Or it does nothing and reports false.
-	PullStep(t *Tableau, s *Step, c *StepCotangent) bool
+	PullStep(a *Arithmetic, s *Step, c *StepCotangent) bool
 }
 
 // Terms is a linear form Σ_j C_j v_{Row_j}, with rows in ascending order. Every
@@ -30,8 +28,15 @@ type Terms struct {
 	C   []float64
 }
 
-// Arithmetic is what a RungeKutta does in a step besides evaluating the
-// right-hand side, in double precision: for who makes whole steps of it.
+// Arithmetical is a Method with explicit stages, which lets its Field make whole steps: see Stepper.
+type Arithmetical interface {
+	Method
+	// Arithmetic returns the arithmetic of the method's steps: the same address for all methods that a Spec makes.
+	Arithmetic() *Arithmetic
+}
+
+// Arithmetic is what a method with explicit stages does in a step besides evaluating the right-hand side, in double
+// precision: a Stepper makes whole steps of it. Its address identifies it, and it never changes.
 type Arithmetic struct {
 	Stages int
 	FSAL   bool // stage value Stages-1 is Y1
@@ -47,19 +52,4 @@ type Arithmetic struct {
 	// that of Y1 + 1·Sum; the cotangent of T0 that of T1 plus those of the stages' times, last stage first.
 	At  []Terms
 	Sum Terms
-}
-
-// Arithmetic returns the arithmetic of r's steps.
-func (r *RungeKutta) Arithmetic() *Arithmetic {
-	a := &Arithmetic{Stages: r.info.Stages, FSAL: r.info.FSAL, Nodes: slices.Clone(r.info.Nodes), Live: slices.Clone(r.live)}
-	export := func(t terms) Terms { return Terms{slices.Clone(t.row), slices.Clone(t.c)} }
-	for i := range a.Stages {
-		a.A = append(a.A, export(r.a[i]))
-		a.At = append(a.At, export(r.at[i]))
-	}
-	a.B, a.Sum = export(r.b), export(r.sum)
-	if len(r.e3.c) == 0 {
-		a.E = export(r.e)
-	}
-	return a
 }

@@ -180,7 +180,7 @@ func (w *witness) Eval(t float64, y, k []float64) {
 }
 
 // MakeStep leaves a step to its stages, each of which Eval must see.
-func (*witness) MakeStep(*solvers.Tableau, *solvers.Step, bool) bool { return false }
+func (*witness) MakeStep(*solvers.Arithmetic, *solvers.Step, bool) bool { return false }
 
 // blame moves d to the expression that first gave a number that is not finite,
 // by repeating the step that failed.

@@ -45,8 +45,8 @@ type noteAt struct {
 
 // whole returns the program of a step by form, or of its transpose; nil if it
 // would be too large.
-func (k *Kit) whole(t *solvers.Tableau, form *solvers.Arithmetic, back bool) *wholeProgram {
-	return k.wholeOnce(wholeKey{tableau: t, back: back}, func() *wholeProgram { return k.newWhole(form, back) })
+func (k *Kit) whole(form *solvers.Arithmetic, back bool) *wholeProgram {
+	return k.wholeOnce(wholeKey{form: form, back: back}, func() *wholeProgram { return k.newWhole(form, back) })
 }
 
 // wholeOnce returns the program with a key, made once.
@@ -73,7 +73,7 @@ func (k *Kit) has(key wholeKey) bool {
 }
 
 type wholeKey struct {
-	tableau     *solvers.Tableau
+	form        *solvers.Arithmetic
 	back, fresh bool // fresh: with the first row of K
 }
 
@@ -146,7 +146,7 @@ func elements(t *tape.Tape, lanes int) int {
 // wholeSteps is a worker's use of a wholeProgram.
 type wholeSteps struct {
 	*call
-	tableau *solvers.Tableau
+	form    *solvers.Arithmetic
 	stages  int
 	made    int  // steps without it
 	after   int  // how many of them are enough
@@ -169,16 +169,16 @@ func (v *wholeSteps) waits(w *Worker, key wholeKey, after int) {
 	}
 }
 
-// ready reports whether there is a program for steps of t, and makes it when it is time.
-func (v *wholeSteps) ready(w *Worker, t *solvers.Tableau, back bool) bool {
-	if v.tableau != t {
-		*v = wholeSteps{tableau: t}
+// ready reports whether there is a program for steps of form, and makes it when it is time.
+func (v *wholeSteps) ready(w *Worker, form *solvers.Arithmetic, back bool) bool {
+	if v.form != form {
+		*v = wholeSteps{form: form}
 	}
 	if v.call != nil {
 		return true
 	}
 	if v.made == 0 {
-		v.waits(w, wholeKey{tableau: t, back: back}, w.problem.CompileAfter.Small)
+		v.waits(w, wholeKey{form: form, back: back}, w.problem.CompileAfter.Small)
 	}
 	if v.made++; v.never || v.made <= v.after {
 		return false
@@ -191,8 +191,7 @@ func (v *wholeSteps) ready(w *Worker, t *solvers.Tableau, back bool) bool {
 	if !p.covers(primal, vecK, w.kit.layout.nY+w.kit.layout.nQ) || back && (w.pull.rates == nil || w.shared != nil) {
 		return false
 	}
-	form := solvers.NewRungeKutta(t, solvers.Size{}, 0).Arithmetic()
-	if q := w.kit.whole(t, form, back); q != nil {
+	if q := w.kit.whole(form, back); q != nil {
 		v.stages = form.Stages
 		v.bind(w, q, back, w.Size().N)
 	}
@@ -239,12 +238,12 @@ func (w *Worker) made() (step, back *program) {
 }
 
 // MakeStep implements solvers.Stepper.
-func (w *Worker) MakeStep(t *solvers.Tableau, s *solvers.Step, reuse bool) bool {
+func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
 	if len(s.Y0) >= largeStates {
-		return w.makeLarge(t, s, reuse)
+		return w.makeLarge(form, s, reuse)
 	}
 	v := &w.steps
-	if (v.call == nil || v.tableau != t) && !v.ready(w, t, false) {
+	if (v.call == nil || v.form != form) && !v.ready(w, form, false) {
 		return false
 	}
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
@@ -267,12 +266,12 @@ func (w *Worker) MakeStep(t *solvers.Tableau, s *solvers.Step, reuse bool) bool 
 }
 
 // PullStep implements solvers.StepPuller.
-func (w *Worker) PullStep(t *solvers.Tableau, s *solvers.Step, c *solvers.StepCotangent) bool {
+func (w *Worker) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
 	if len(s.Y0) >= largeStates {
-		return w.pullLarge(t, s, c)
+		return w.pullLarge(form, s, c)
 	}
 	v := &w.pulls
-	if (v.call == nil || v.tableau != t) && !v.ready(w, t, true) {
+	if (v.call == nil || v.form != form) && !v.ready(w, form, true) {
 		return false
 	}
 	n := len(s.Y0)

@@ -24,27 +24,27 @@ const largeMean = 10000
 
 // largeSteps is a worker's use of programs of whole steps of a large model.
 type largeSteps struct {
-	tableau            *solvers.Tableau
+	form               *solvers.Arithmetic
 	first, again, back largeProgram // a step with the first row of K, without it, and the transpose
 }
 
 // largeProgram is one of them.
 type largeProgram struct{ wholeSteps }
 
-// use returns the programs for steps of t.
-func (v *largeSteps) use(t *solvers.Tableau) *largeSteps {
-	if v.tableau != t {
-		*v = largeSteps{tableau: t}
+// use returns the programs for steps of form.
+func (v *largeSteps) use(form *solvers.Arithmetic) *largeSteps {
+	if v.form != form {
+		*v = largeSteps{form: form}
 	}
 	return v
 }
 
 // ready reports whether there is the program, and makes it when it is time.
-func (v *largeProgram) ready(w *Worker, t *solvers.Tableau, key wholeKey) bool {
+func (v *largeProgram) ready(w *Worker, form *solvers.Arithmetic, key wholeKey) bool {
 	if v.call != nil {
 		return true
 	}
-	key.tableau = t
+	key.form = form
 	if v.made == 0 {
 		rates := w.kit.value.rates.tape
 		v.waits(w, key, w.problem.CompileAfter.Large*largeMean*len(rates.Instrs)/max(elements(rates, 1), 1))
@@ -61,7 +61,7 @@ func (v *largeProgram) ready(w *Worker, t *solvers.Tableau, key wholeKey) bool {
 		return false
 	}
 	p := w.kit.wholeOnce(key, func() *wholeProgram {
-		return w.kit.newLarge(solvers.NewRungeKutta(t, solvers.Size{}, 0).Arithmetic(), key)
+		return w.kit.newLarge(form, key)
 	})
 	if p != nil {
 		v.bind(w, p, key.back, 0)
@@ -111,12 +111,12 @@ func (k *Kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
 }
 
 // makeLarge is MakeStep of a large model.
-func (w *Worker) makeLarge(t *solvers.Tableau, s *solvers.Step, reuse bool) bool {
-	v, known := &w.large.use(t).first, 0
+func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
+	v, known := &w.large.use(form).first, 0
 	if reuse {
 		v, known = &w.large.again, len(s.Y0)+len(s.DQ)
 	}
-	if !v.ready(w, t, wholeKey{fresh: !reuse}) {
+	if !v.ready(w, form, wholeKey{fresh: !reuse}) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
@@ -128,9 +128,9 @@ func (w *Worker) makeLarge(t *solvers.Tableau, s *solvers.Step, reuse bool) bool
 }
 
 // pullLarge is PullStep of a large model.
-func (w *Worker) pullLarge(t *solvers.Tableau, s *solvers.Step, c *solvers.StepCotangent) bool {
-	v := &w.large.use(t).back
-	if !v.ready(w, t, wholeKey{back: true}) {
+func (w *Worker) pullLarge(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
+	v := &w.large.use(form).back
+	if !v.ready(w, form, wholeKey{back: true}) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1

@@ -2,25 +2,22 @@ package solvers
 
 import (
 	"fmt"
+	"math"
 	"math/big"
 	"strings"
 	"sync"
 )
 
-// The number of stages of Chebyshev methods: by default, and at most.
+// The number of stages of Chebyshev methods: by default, at least and at most.
 const (
-	ChebyshevStages    = 10
-	MaxChebyshevStages = 50
+	chebyshevStages    = 10
+	minChebyshevStages = 2
+	maxChebyshevStages = 50
 )
 
-var rkc2 = Chebyshev(ChebyshevStages)
-
-// chebyshevs keeps the tables by their number of stages: a scheme is kept for each table's address.
-var chebyshevs sync.Map // int → *Tableau
-
-// Chebyshev returns the Runge–Kutta–Chebyshev method of order 2 with s stages,
-// 2 ≤ s ≤ MaxChebyshevStages: stable on the negative real axis up to about 0.65 s², so that
-// steps of a diffusion problem may be longer by s/5 for the same number of right-hand sides.
+// chebyshevFamily holds the Runge–Kutta–Chebyshev methods. The method of order 2 with s stages is stable on the negative
+// real axis up to about 0.65 s², so that steps of a diffusion problem may be longer by s/5 for the same number of
+// right-hand sides.
 //
 // With w₀ = 1 + ε/s², ε = 2/13, w₁ = T′_s(w₀)/T″_s(w₀), b_j = T″_j(w₀)/T′_j(w₀)², b₀ = b₁ = b₂ and
 // a_j = 1 - b_j T_j(w₀), the stages are
@@ -29,20 +26,45 @@ var chebyshevs sync.Map // int → *Tableau
 //	Y_j = (1 - μ_j - ν_j) Y₀ + μ_j Y_{j-1} + ν_j Y_{j-2} + μ̃_j h F_{j-1} - a_{j-1} μ̃_j h F₀,
 //	μ_j = 2 b_j w₀/b_{j-1},   ν_j = -b_j/b_{j-2},   μ̃_j = 2 b_j w₁/b_{j-1},
 //
-// and y₁ = Y_s. All of these are rational, so the method is a table like any
-// other; its figures are given to sixty decimals. The estimate is 4/5 (y₀ - y₁) + 2/5 h (f₀ + f₁).
-func Chebyshev(s int) *Tableau {
-	if s < 2 || s > MaxChebyshevStages {
-		panic("solvers: a Chebyshev method has 2 to 50 stages")
-	}
-	if t, ok := chebyshevs.Load(s); ok {
-		return t.(*Tableau)
-	}
-	t, _ := chebyshevs.LoadOrStore(s, newChebyshev(s))
-	return t.(*Tableau)
+// and y₁ = Y_s. All of these are rational, so the method is a table like that of any explicit method; its figures are
+// given to sixty decimals. The estimate is 4/5 (y₀ - y₁) + 2/5 h (f₀ + f₁).
+var chebyshevFamily = Family{
+	Name:    "Runge–Kutta–Chebyshev",
+	Doc:     "Explicit methods whose stages serve stability along the negative real axis instead of order.",
+	Methods: []*Spec{chebyshev(chebyshevStages)},
+	Settings: []MethodSetting{
+		{Name: "stages", Doc: "chooses the stages of method = rkc2", Not: "has its own"},
+	},
+	With: func(m *Spec, values map[string]float64) (*Spec, error) {
+		s := values["stages"]
+		if !(s >= minChebyshevStages && s <= maxChebyshevStages) || s != math.Trunc(s) {
+			return nil, fmt.Errorf("stages = %.0f: %s has %d to %d stages", s, m.Name, minChebyshevStages, maxChebyshevStages)
+		}
+		return chebyshev(int(s)), nil
+	},
 }
 
-func newChebyshev(s int) *Tableau {
+// chebyshevs keeps the methods by their number of stages: int → *Spec.
+var chebyshevs sync.Map
+
+// chebyshev returns the method with s stages.
+func chebyshev(s int) *Spec {
+	if m, ok := chebyshevs.Load(s); ok {
+		return m.(*Spec)
+	}
+	m := explicitSpec(func() *Tableau { return chebyshevTable(s) })
+	m.Name, m.Title = "rkc2", fmt.Sprintf("Runge–Kutta–Chebyshev 2 with %d stages", s)
+	m.Prose = "For diffusion and other problems whose fast modes decay: stable along the negative real axis up to 0.65 s² for s " +
+		"stages. The setting stages chooses s; s² should be about 1.5 h times the largest eigenvalue, which a note on stiffness tells."
+	m.Source = "B. P. Sommeijer, L. F. Shampine, J. G. Verwer, Journal of Computational and Applied Mathematics 88 (1998) " +
+		"315–326, doi:10.1016/S0377-0427(97)00219-7"
+	m.Order, m.Embedded = 2, 2
+	kept, _ := chebyshevs.LoadOrStore(s, m)
+	return kept.(*Spec)
+}
+
+// chebyshevTable returns the table of the method with s stages.
+func chebyshevTable(s int) *Tableau {
 	rat := func() *big.Rat { return new(big.Rat) }
 	mul := func(x, y *big.Rat) *big.Rat { return rat().Mul(x, y) }
 	quo := func(x, y *big.Rat) *big.Rat { return rat().Quo(x, y) }
@@ -113,14 +135,5 @@ func newChebyshev(s int) *Tableau {
 	}
 	hat[0].Sub(hat[0], big.NewRat(2, 5))
 	hat[s].Sub(hat[s], big.NewRat(2, 5))
-	return &Tableau{
-		Name:   "rkc2",
-		Title:  fmt.Sprintf("Runge–Kutta–Chebyshev 2 with %d stages", s),
-		Prose:  "For diffusion and other problems whose fast modes decay: stable along the negative real axis up to 0.65 s² for s stages. The setting stages chooses s; s² should be about 1.5 h times the largest eigenvalue, which a note on stiffness tells.",
-		Source: "B. P. Sommeijer, L. F. Shampine, J. G. Verwer, Journal of Computational and Applied Mathematics 88 (1998) 315–326, doi:10.1016/S0377-0427(97)00219-7",
-		Order:  2, Embedded: 2,
-		A:    a.String(),
-		B:    text(rows[s]),
-		BHat: text(hat),
-	}
+	return &Tableau{Name: "rkc2", Order: 2, Embedded: 2, A: a.String(), B: text(rows[s]), BHat: text(hat)}
 }

@@ -5,27 +5,6 @@ import (
 	"math/big"
 )
 
-// Interpolant is a Method whose dense output has a slope, a tangent and a transpose:
-// what serves observations inside steps, and largest values. With θ = (t* - t)/h,
-//
-//	y(t*) = y₀ + h Σ β_i(θ) k_i,
-//
-// and its total derivative, without a division, is
-//
-//	ẏ = ẏ₀ + h Σ β_i k̇_i + ḣ Σ β_i k_i + (ṫ* - ṫ₀ - θ ḣ) Σ β'_i k_i.
-type Interpolant interface {
-	Method
-	// InterpolateSlope writes y[N] at T + theta·H and its derivative by time, yd[N].
-	InterpolateSlope(f Field, s *Step, theta float64, y, yd []float64)
-	// InterpolatePush writes yd[N·L], the tangent of y at T + theta·H, where this time moves by td[L]. It
-	// must follow Push of the same step with the same d.
-	InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64)
-	// InterpolatePull takes the cotangents w[N·L] of y at T + theta·H, adds those of this time to tb[L], and
-	// keeps the rest for the next Pull, which must be that of the same step and adds it to its outputs. It
-	// may be called for any number of times within a step.
-	InterpolatePull(f CotangentField, s *Step, theta float64, w, tb []float64)
-}
-
 // dense is the state of the tangent and transpose of the interpolant; it is
 // allocated when they are used first, since most runs observe at ends of steps.
 type dense struct {
@@ -44,7 +23,7 @@ type dense struct {
 }
 
 // weigh makes theta the β(θ) and drift the β'(θ).
-func (r *RungeKutta) weigh(theta float64) {
+func (r *rungeKutta) weigh(theta float64) {
 	if r.dense.drift.c == nil {
 		r.dense.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
 		r.dense.rate = make([]float64, r.n)
@@ -55,7 +34,7 @@ func (r *RungeKutta) weigh(theta float64) {
 }
 
 // InterpolatePush writes the tangent of the dense output.
-func (r *RungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
+func (r *rungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
 	n, w, l := r.n, r.w, r.l
 	g := &r.dense
 	r.extend(f, s)
@@ -85,7 +64,7 @@ func (r *RungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, th
 }
 
 // InterpolatePull keeps the cotangents of the dense output for Pull.
-func (r *RungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w, tb []float64) {
+func (r *rungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w, tb []float64) {
 	n, l := r.n, r.l
 	g := &r.dense
 	r.extend(f, s)
@@ -124,10 +103,10 @@ func (r *RungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w
 
 // transposeDense lists the columns of the whole table, further stages and
 // those on which only the interpolant depends included.
-func (r *RungeKutta) transposeDense() {
+func (r *rungeKutta) transposeDense() {
 	x, err := r.tab.Coefficients()
 	if err != nil {
-		panic(err) // NewRungeKutta has read the same table
+		panic(err) // newScheme has read the same table
 	}
 	g := &r.dense
 	n, l, stages, total := r.n, r.l, r.info.Stages, len(r.a)
@@ -158,7 +137,7 @@ func (r *RungeKutta) transposeDense() {
 
 // pullSeeded is Pull with the cotangents of the dense output: k̄_i has the
 // further term h Σ β_i(θ) w, and the further stages come first.
-func (r *RungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
+func (r *rungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
 	n, w, l := r.n, r.w, r.l
 	g := &r.dense
 	g.seeded = false
@@ -189,4 +168,13 @@ func (r *RungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
 	for i, v := range g.y0 {
 		c.Y0[i] += v
 	}
+}
+
+// InterpolateSlope writes the dense output y[N] at T + theta·H, with the bits of Interpolate, and its derivative by
+// time, yd[N] = Σ β'_i(θ) k_i: at the ends that of the step itself, which that of its neighbour need not be.
+func (r *rungeKutta) InterpolateSlope(f Field, s *Step, theta float64, y, yd []float64) {
+	r.Interpolate(f, s, theta, y)
+	r.extend(f, s)
+	r.weigh(theta)
+	r.dense.drift.combine(yd, r.zero, 1, s.K, r.w)
 }

@@ -1,0 +1,121 @@
+package solvers
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Capability is a set of what a method can do besides what every Method can, and of what it asks for.
+type Capability uint
+
+// The capabilities. Each of those above NeedsJacobian has an interface, which a method with the capability implements
+// and one without it does not.
+const (
+	DenseDerivatives Capability = 1 << iota // Interpolant
+	SecondOrder                             // SecondMethod
+	ComplexSteps                            // ComplexMethod
+	TangentErrors                           // TangentEstimator
+	StageSums                               // Staged
+	StiffnessTest                           // Gauged
+	WholeSteps                              // Arithmetical
+	NeedsJacobian                           // its steps ask the Field for the matrix ∂f/∂y
+	MassMatrix                              // it solves M y' = f(t, y) with a matrix M of the Field
+)
+
+// capabilities says of each capability with an interface what it is, for messages, and whether a method has it.
+var capabilities = []struct {
+	can  Capability
+	what string
+	in   func(m Method) bool
+}{
+	{DenseDerivatives, "derivatives of its dense output", is[Interpolant]},
+	{SecondOrder, "second derivatives of its steps", is[SecondMethod]},
+	{ComplexSteps, "steps in complex arithmetic", is[ComplexMethod]},
+	{TangentErrors, "error estimates of tangents", is[TangentEstimator]},
+	{StageSums, "sums over its stages", is[Staged]},
+	{StiffnessTest, "a test of stiffness", is[Gauged]},
+	{WholeSteps, "steps as one program", is[Arithmetical]},
+}
+
+func is[M Method](m Method) bool {
+	_, ok := m.(M)
+	return ok
+}
+
+// Has reports whether c has all of what.
+func (c Capability) Has(what Capability) bool { return c&what == what }
+
+// String lists what c has in words.
+func (c Capability) String() string {
+	var list []string
+	for _, x := range capabilities {
+		if c.Has(x.can) {
+			list = append(list, x.what)
+		}
+	}
+	return strings.Join(list, ", ")
+}
+
+// IncapableError is the error of asking a method for what it cannot do.
+type IncapableError struct {
+	Method string
+	Lacks  Capability
+}
+
+func (e *IncapableError) Error() string { return fmt.Sprintf("method %s has no %v", e.Method, e.Lacks) }
+
+// As returns m as a method with one capability, whose interface is M; the error is an *IncapableError.
+func As[M Method](m Method, can Capability) (M, error) {
+	able, ok := m.(M)
+	if !ok {
+		return able, &IncapableError{m.Info().Name, can}
+	}
+	return able, nil
+}
+
+// Interpolant is a Method whose dense output has a slope, a tangent and a transpose:
+// what serves observations inside steps, and largest values. With θ = (t* - t)/h,
+//
+//	y(t*) = y₀ + h Σ β_i(θ) k_i,
+//
+// and its total derivative, without a division, is
+//
+//	ẏ = ẏ₀ + h Σ β_i k̇_i + ḣ Σ β_i k_i + (ṫ* - ṫ₀ - θ ḣ) Σ β'_i k_i.
+type Interpolant interface {
+	Method
+	// InterpolateSlope writes y[N] at T + theta·H and its derivative by time, yd[N].
+	InterpolateSlope(f Field, s *Step, theta float64, y, yd []float64)
+	// InterpolatePush writes yd[N·L], the tangent of y at T + theta·H, where this time moves by td[L]. It
+	// must follow Push of the same step with the same d.
+	InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64)
+	// InterpolatePull takes the cotangents w[N·L] of y at T + theta·H, adds those of this time to tb[L], and
+	// keeps the rest for the next Pull, which must be that of the same step and adds it to its outputs. It
+	// may be called for any number of times within a step.
+	InterpolatePull(f CotangentField, s *Step, theta float64, w, tb []float64)
+}
+
+// TangentEstimator is a Method that estimates the errors of tangents as it does those of states.
+type TangentEstimator interface {
+	Method
+	// PushError writes the estimated local error e[(N+Q)·L] of the tangents of a step whose length does not
+	// move (d.H zero). It must follow Push of the same step with the same d.
+	PushError(f TangentField, s *Step, d *StepTangent, e []float64)
+}
+
+// Staged is a Method whose steps are sums over stages: what integrates a
+// functional of a solution along with it, with the method's own weights.
+type Staged interface {
+	Method
+	// EachStage calls f for the stages of the finished step s with a weight: time t_i, h b_i, and the stage
+	// value, which is valid until f returns.
+	EachStage(s *Step, f func(t, weight float64, y []float64))
+}
+
+// Gauged is a Method that can tell stiffness from what its steps compute anyway.
+type Gauged interface {
+	Method
+	// Reach returns the length of the interval on the negative real axis where the method is stable.
+	Reach() float64
+	// Rate estimates the largest eigenvalue of ∂f/∂y from the finished step s; NaN when the step does not tell.
+	Rate(s *Step) float64
+}

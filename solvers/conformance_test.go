@@ -1,0 +1,163 @@
+package solvers
+
+import (
+	"math"
+	"math/big"
+	"testing"
+)
+
+// The tests of this package run every registered method, by what it can do: a new method or family joins them by being
+// registered. Tests of tables (order_test.go) run the methods that are tables.
+
+// eachMethod runs a test for every registered method with the given capabilities on every toy.
+func eachMethod(t *testing.T, can Capability, test func(t *testing.T, m *Spec, f *toy)) {
+	for _, m := range Methods() {
+		if !m.Can.Has(can) {
+			continue
+		}
+		for name, f := range toys {
+			t.Run(m.Name+"/"+name, func(t *testing.T) { test(t, m, f) })
+		}
+	}
+}
+
+// eachTable runs a test for every registered method that is a table.
+func eachTable(t *testing.T, test func(t *testing.T, tab *Tableau)) {
+	for _, m := range Methods() {
+		if tab := tableOf(m); tab != nil {
+			t.Run(m.Name, func(t *testing.T) { test(t, tab) })
+		}
+	}
+}
+
+// tableOf returns the table of a method, nil where it is none.
+func tableOf(m *Spec) *Tableau {
+	if r, ok := m.New(Size{}, 0).(*rungeKutta); ok {
+		return r.tab
+	}
+	return nil
+}
+
+// stepOf takes one step of the toy at t = 0.3.
+func stepOf[M Method](m *Spec, f *toy, lanes int) (M, *Step) {
+	r := m.New(f.size, lanes)
+	s := NewStep(r.Info(), f.size)
+	s.T, s.H = 0.3, 0.11
+	s.T1 = s.T + s.H
+	copy(s.Y0, f.y0)
+	r.Step(f, s, false)
+	return r.(M), s
+}
+
+// growthOf returns what rounding errors of a step may grow by: the amplification of a table, and 1 of other methods.
+func growthOf(t *testing.T, m *Spec) float64 {
+	if tab := tableOf(m); tab != nil {
+		return amplification(exact(t, tab))
+	}
+	return 1
+}
+
+// denseGrowthOf is growthOf with the dense output.
+func denseGrowthOf(t *testing.T, m *Spec) float64 {
+	tab := tableOf(m)
+	if tab == nil {
+		return 1
+	}
+	x := exact(t, tab)
+	return amplification(&Coefficients{A: append(append(x.DenseB, x.DenseA...), x.A...)})
+}
+
+// amplification returns the largest sum of absolute coefficients of a row, at least 1. It is at most 27 up to order five
+// and some hundreds for Verner's pairs.
+func amplification(x *Coefficients) float64 {
+	most := 1.0
+	for _, row := range append([][]*big.Rat{x.B}, x.A...) {
+		sum := 0.0
+		for _, v := range row {
+			sum += math.Abs(round(v))
+		}
+		most = max(most, sum)
+	}
+	return most
+}
+
+// TestRegistry holds what a registered method says of itself against what it is.
+func TestRegistry(t *testing.T) {
+	names := map[string]bool{}
+	for _, f := range Families() {
+		if f.Name == "" || f.Doc == "" || len(f.Methods) == 0 || (f.With == nil) != (len(f.Settings) == 0) {
+			t.Errorf("the family %q is not described, or cannot do with settings what it says", f.Name)
+		}
+		for _, m := range f.Methods {
+			if names[m.Name] {
+				t.Errorf("two methods are called %s", m.Name)
+			}
+			names[m.Name] = true
+			if found, ok := Lookup(m.Name); !ok || found != m {
+				t.Errorf("%s is not found", m.Name)
+			}
+			if m.Title == "" || m.Prose == "" || m.Source == "" {
+				t.Errorf("%s is not described", m.Name)
+			}
+			r := m.New(Size{N: 1}, 1)
+			if i := r.Info(); i.Name != m.Name || i.Order != m.Order || i.Embedded != m.Embedded {
+				t.Errorf("%s: %+v", m.Name, i)
+			}
+			for _, c := range capabilities {
+				if c.in(r) != m.Can.Has(c.can) {
+					t.Errorf("%s has %s: %v, and says %v", m.Name, c.what, c.in(r), m.Can.Has(c.can))
+				}
+			}
+			if a, ok := r.(Arithmetical); ok && a.Arithmetic() != m.New(Size{N: 2}, 0).(Arithmetical).Arithmetic() {
+				t.Errorf("%s: two methods of one Spec have arithmetics of their own", m.Name)
+			}
+		}
+	}
+	if got, want := len(Methods()), len(names); got != want {
+		t.Errorf("%d methods, want %d", got, want)
+	}
+}
+
+// TestChoose chooses methods with settings of their own, and requires that an error says why not.
+func TestChoose(t *testing.T) {
+	plain, err := Choose("rkc2", nil)
+	if want, _ := Lookup("rkc2"); err != nil || plain != want {
+		t.Errorf("%v, %v", plain, err)
+	}
+	few, err := Choose("rkc2", map[string]float64{"stages": 4})
+	if err != nil || few.Info().Stages != 5 {
+		t.Errorf("%v, %v", few, err)
+	}
+	if same, _ := Choose("rkc2", map[string]float64{"stages": 4}); same != few {
+		t.Error("the same choice is another method")
+	}
+	for _, c := range []struct {
+		name, key string
+		value     float64
+		want      string
+	}{
+		{"rkc2", "stages", 51, "stages = 51: rkc2 has 2 to 50 stages"},
+		{"rkc2", "stages", 9e6, "stages = 9000000: rkc2 has 2 to 50 stages"},
+		{"tsit5", "stages", 7, "stages chooses the stages of method = rkc2; tsit5 has its own"},
+		{"tsit5", "colour", 7, "colour is a setting of no method"},
+	} {
+		if _, err := Choose(c.name, map[string]float64{c.key: c.value}); err == nil || err.Error() != c.want {
+			t.Errorf("%s with %s = %v: %v", c.name, c.key, c.value, err)
+		}
+	}
+	if _, err := Choose("tsit6", nil); err == nil {
+		t.Error("no error for a name that no method has")
+	}
+}
+
+// TestAs asks a method for what it can and what it cannot do.
+func TestAs(t *testing.T) {
+	m := lookup(t, "rk4").New(Size{N: 1}, 1)
+	if _, err := As[SecondMethod](m, SecondOrder); err != nil {
+		t.Error(err)
+	}
+	_, err := As[SecondMethod](struct{ Method }{m}, SecondOrder)
+	if want := "method rk4 has no second derivatives of its steps"; err == nil || err.Error() != want {
+		t.Errorf("%v, want %s", err, want)
+	}
+}

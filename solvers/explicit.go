@@ -1,0 +1,48 @@
+package solvers
+
+import "sync"
+
+// explicitFamily holds the explicit Runge–Kutta methods, most of them pairs with an embedded error estimate.
+var explicitFamily = Family{
+	Name:    "explicit Runge–Kutta",
+	Doc:     "Each stage is a right-hand side at a sum of the stages before it; a method is a table of exact figures.",
+	Methods: explicitMethods(),
+}
+
+// explicitTables lists the tables of the family. A method is added by a table in a file of its own and a line here; the
+// tests find it by themselves.
+var explicitTables = []*Tableau{
+	&euler,
+	&heun, &midpoint, &ralston,
+	&fehlberg2, &bs3, &ssprk3,
+	&rk4, &rk38,
+	&rkf45, &ck45, &dopri5, &tsit5, &bs5,
+	&rk6, &vern6, &vern7, &vern8, &rkf78, &dopri8, &dop853, &vern9,
+}
+
+func explicitMethods() []*Spec {
+	var list []*Spec
+	for _, t := range explicitTables {
+		list = append(list, Explicit(t))
+	}
+	return list
+}
+
+// Explicit returns the explicit Runge–Kutta method of a table, which must not change afterwards. Making the method panics
+// where the figures of the table are malformed; Coefficients says why.
+func Explicit(t *Tableau) *Spec {
+	s := explicitSpec(func() *Tableau { return t })
+	s.Name, s.Title, s.Prose, s.Source = t.Name, t.Title, t.Prose, t.Source
+	s.Order, s.Embedded = t.Order, t.Embedded
+	return s
+}
+
+// explicitSpec returns a Spec without words for the method of a table, which is asked for when the method is first made:
+// rational arithmetic takes longer than solving a small model.
+func explicitSpec(table func() *Tableau) *Spec {
+	read := sync.OnceValue(func() *scheme { return newScheme(table()) })
+	return &Spec{
+		Can: DenseDerivatives | SecondOrder | ComplexSteps | TangentErrors | StageSums | StiffnessTest | WholeSteps,
+		New: func(size Size, lanes int) Method { return newRungeKutta(read(), size, lanes) },
+	}
+}

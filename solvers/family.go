@@ -1,0 +1,109 @@
+package solvers
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+)
+
+// Family is a set of step methods that share their code. It is the one place where its methods are registered: runs,
+// settings, help, completion and the tests of this package read the families and name no method themselves.
+type Family struct {
+	Name string // "explicit Runge–Kutta"
+	Doc  string // one sentence
+	// Methods are the methods as they are without settings of their own.
+	Methods []*Spec
+	// Settings are those that the family takes besides the settings of every run.
+	Settings []MethodSetting
+	// With returns m with values of the family's settings. It returns the same Spec for the same values. An error names
+	// the setting first: "stages = 60: rkc2 has 2 to 50 stages". It is nil for a family without settings.
+	With func(m *Spec, values map[string]float64) (*Spec, error)
+}
+
+// MethodSetting is a setting that only some methods take.
+type MethodSetting struct {
+	Name string // "stages"
+	Doc  string // what it does: "chooses the stages of method = rkc2"
+	Not  string // why another method does not take it: "has its own"
+}
+
+// Spec is a method whose choices are all made: what it is, what it can do, and how it is made for a system. A Spec is
+// identified by its address, never changes, and may be used by many goroutines.
+type Spec struct {
+	Name   string // as users write it: "dopri5"
+	Title  string // "Dormand–Prince 5(4)"
+	Prose  string // what it is good for, and where its error estimate comes from
+	Source string // citation
+
+	Order    int // of the solution
+	Embedded int // of the error estimate's other solution; 0 without an estimate
+
+	Can Capability
+	// New returns the method for systems of the given size, with tangents and cotangents in the given number of lanes.
+	// With no lanes, nothing that has lanes may be called.
+	New func(size Size, lanes int) Method
+}
+
+// Info describes the methods that s makes. The first call may do the work of deriving coefficients.
+func (s *Spec) Info() Info { return s.New(Size{}, 0).Info() }
+
+// families holds every family of methods that users can choose from.
+var families = []*Family{&explicitFamily, &chebyshevFamily}
+
+// Families returns every family of methods.
+func Families() []*Family { return slices.Clone(families) }
+
+// Methods returns the methods of all families, sorted by name.
+func Methods() []*Spec {
+	var all []*Spec
+	for _, f := range families {
+		all = append(all, f.Methods...)
+	}
+	slices.SortFunc(all, func(a, b *Spec) int { return cmp.Compare(a.Name, b.Name) })
+	return all
+}
+
+// Lookup returns the method that users call name, without settings of its own.
+func Lookup(name string) (*Spec, bool) {
+	_, m := find(name)
+	return m, m != nil
+}
+
+func find(name string) (*Family, *Spec) {
+	for _, f := range families {
+		for _, m := range f.Methods {
+			if m.Name == name {
+				return f, m
+			}
+		}
+	}
+	return nil, nil
+}
+
+// Choose returns the method that users call name, with the values of settings of its family, and the same Spec for the
+// same choice. An error says in one sentence which setting the method does not take or which value it refuses; it begins
+// with the name of the setting.
+func Choose(name string, values map[string]float64) (*Spec, error) {
+	f, m := find(name)
+	for _, key := range slices.Sorted(maps.Keys(values)) {
+		if f != nil && slices.ContainsFunc(f.Settings, func(s MethodSetting) bool { return s.Name == key }) {
+			continue
+		}
+		for _, other := range families {
+			for _, s := range other.Settings {
+				if s.Name == key {
+					return nil, fmt.Errorf("%s %s; %s %s", key, s.Doc, name, s.Not)
+				}
+			}
+		}
+		return nil, fmt.Errorf("%s is a setting of no method", key)
+	}
+	switch {
+	case m == nil:
+		return nil, fmt.Errorf("there is no method %s", name)
+	case len(values) == 0:
+		return m, nil
+	}
+	return f.With(m, values)
+}

@@ -1,0 +1,21 @@
+package solvers
+
+// Arithmetic implements Arithmetical.
+func (r *rungeKutta) Arithmetic() *Arithmetic { return &r.whole }
+
+// describe fills in the arithmetic of the scheme's steps.
+func (r *scheme) describe() {
+	stages := r.info.Stages
+	form := func(t terms) Terms { return Terms{t.row, t.c} }
+	r.whole = Arithmetic{
+		Stages: stages, FSAL: r.info.FSAL, Nodes: r.info.Nodes, Live: r.live,
+		B: form(r.b), Sum: form(r.sum),
+	}
+	for i := range stages {
+		r.whole.A = append(r.whole.A, form(r.a[i]))
+		r.whole.At = append(r.whole.At, form(r.at[i]))
+	}
+	if len(r.e3.c) == 0 {
+		r.whole.E = form(r.e)
+	}
+}
