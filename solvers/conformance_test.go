@@ -7,11 +7,12 @@ import (
 )
 
 // The tests of this package run every registered method, by what it can do: a new method or family joins them by being
-// registered. Tests of tables (order_test.go) run the methods that are tables.
+// registered. Tests of tables (order_test.go) run the methods that are tables. An implicit method that only tests have
+// (implicit_test.go) runs along.
 
 // eachMethod runs a test for every registered method with the given capabilities on every toy.
 func eachMethod(t *testing.T, can Capability, test func(t *testing.T, m *Spec, f *toy)) {
-	for _, m := range Methods() {
+	for _, m := range testedMethods() {
 		if !m.Can.Has(can) {
 			continue
 		}

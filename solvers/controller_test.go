@@ -207,10 +207,12 @@ type growth struct{ lambda, wall float64 }
 func (g growth) Size() Size { return Size{N: 1} }
 func (g growth) Eval(_ float64, y, k []float64) {
 	k[0] = g.lambda * y[0]
-	if y[0] > g.wall {
+	if math.Abs(y[0]) > g.wall {
 		k[0] = math.NaN()
 	}
 }
+
+func (g growth) Jacobian(_ float64, _, j []float64) { j[0] = g.lambda }
 
 func TestInitialStep(t *testing.T) {
 	m := Info{Order: 5}

@@ -72,7 +72,7 @@ func TestConvergence(t *testing.T) {
 	f := toys["forced"]
 	y, g := run(lookup(t, "vern9"), f, 64)
 	grid := []int{1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 192, 256}
-	for _, m := range Methods() {
+	for _, m := range testedMethods() {
 		t.Run(m.Name, func(t *testing.T) {
 			floor := 1e-14 * growthOf(t, m)
 			for _, what := range []string{"solution", "adjoint"} {
@@ -97,7 +97,7 @@ func TestConvergence(t *testing.T) {
 // TestErrorEstimate observes the power of h with which the estimate vanishes.
 func TestErrorEstimate(t *testing.T) {
 	f := toys["forced"]
-	for _, m := range Methods() {
+	for _, m := range testedMethods() {
 		if m.Embedded == 0 {
 			continue
 		}
@@ -131,7 +131,7 @@ func TestErrorEstimate(t *testing.T) {
 // TestInterpolate checks both ends to the bit, the number of evaluations, and
 // observes the order inside the step. One toy must show it: on another the leading term may nearly vanish.
 func TestInterpolate(t *testing.T) {
-	for _, m := range Methods() {
+	for _, m := range testedMethods() {
 		t.Run(m.Name, func(t *testing.T) {
 			on := func(f *toy, h float64) float64 {
 				truth := lookup(t, "vern9").New(f.size, 0)

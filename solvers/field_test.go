@@ -44,6 +44,18 @@ func (f *toy) Eval(t float64, y, k []float64) {
 	f.eval(f.p, t, y, k)
 }
 
+// Jacobian is what implicit methods ask for.
+func (f *toy) Jacobian(t float64, y, j []float64) {
+	if f.j == nil {
+		f.j = f.with(1).j
+	}
+	n := f.size.N
+	f.jac(f.p, t, y, f.j)
+	for i := range n {
+		copy(j[i*n:(i+1)*n], f.j[i][1:1+n])
+	}
+}
+
 func (f *toy) Push(t float64, y, td, yd, kd []float64) {
 	f.jac(f.p, t, y, f.j)
 	n, l := f.size.N, f.lanes

@@ -4,35 +4,52 @@ package solvers
 type Step struct {
 	T  float64 // start
 	H  float64 // length
-	T1 float64 // end: fl(T+H), or exactly the time the step was clipped to
-	// Made is T1 when the step was made: an event there may move it by a rounding, on to the time of another.
+	T1 float64 // end: fl(T+H), or exactly the time that the step was clipped to
+	// Made is T1 when the step was made. An event at the end may move T1 by a rounding, to the time of another event.
 	Made float64
 	Y0   []float64 // [N]
 	Y1   []float64 // [N]
 	DQ   []float64 // [Q] increments of the quadratures
-	K    []float64 // [stages + dense stages][N+Q] stage derivatives
+	// K is [Stages + DenseStages][N+Q]. Row 0 is f(T, Y0) for every method. What the other rows of the step hold is
+	// for the method to say: stage derivatives, or whatever else lets it compute the step's derivatives and dense output
+	// without solving for the stages a second time. The rows past Stages belong to the dense output.
+	K []float64
 
-	Dense bool // the rows of K past the stages are filled; Step clears it
+	Dense bool // the rows of K past Stages are filled; Step clears it
 
-	E         []float64 // [N+Q] what Error writes, if Estimated; may be nil
-	Estimated bool      // who made the step knows its error; Step clears it
+	E         []float64 // [N+Q] the estimated local error, if Estimated; may be nil
+	Estimated bool      // E was computed with the step; Step clears it
 }
 
-// Method is a one-step method: it owns the step, its tangent and its
-// transpose. It holds work arrays, so it belongs to one goroutine. Nothing in
-// the interface assumes that the method is explicit.
+// Method is a one-step method: it owns the step, its tangent and its transpose. It holds work arrays, so it belongs to
+// one goroutine.
+//
+// Step is a function of its arguments alone. Runs are recorded in part and their steps made a second time, to the same
+// bits, by another Method of the same Spec; nothing may be kept from step to step but row 0 of K, with reuse. A step that
+// cannot be made, because its equations have no solution or an iteration does not converge, has a NaN in Y1: it is tried
+// with another length.
+//
+// Nothing in the interface assumes that the method is explicit. A method that needs more of a Field than right-hand sides
+// asks the Field for it by a type assertion, as rungeKutta asks for a Stepper, and its Spec says so (NeedsJacobian,
+// MassMatrix). Push and Pull differentiate the equations that the stages satisfy, not the iteration that solved
+// them: an implicit Runge–Kutta method solves with the matrices of its stage equations, factorised at the stages, and with
+// their transposes. Since a Rosenbrock step contains the Jacobian, its tangent contains the derivative of the Jacobian along
+// a vector, which is one more thing to ask a Field for. A multistep method, whose steps hand on more than Y1, does not
+// fit: its history would be a further field of Step, StepTangent and StepCotangent.
+//
+// What a method can do besides are the interfaces listed with Capability.
 type Method interface {
 	Info() Info
 	// Step fills K, Y1 and DQ of s from T, H, T1 and Y0. With reuse, row 0 of K already holds f(T, Y0).
 	Step(f Field, s *Step, reuse bool)
 	// Error writes the estimated local error e[N+Q] of s. A method without an estimate writes zeros.
 	Error(s *Step, e []float64)
-	// Interpolate writes y[N] at T + theta·H, theta in [0, 1]. It may evaluate f for extra stages (once per
-	// step; s.K has room for Info().DenseStages more rows).
+	// Interpolate writes y[N] at T + theta·H, with theta in [0, 1]. It may evaluate f for the dense rows of K, once per
+	// step.
 	Interpolate(f Field, s *Step, theta float64, y []float64)
-	// Push writes c's outputs from its inputs; s must hold a finished step.
+	// Push writes the outputs of d from its inputs; s must hold a finished step.
 	Push(f TangentField, s *Step, d *StepTangent)
-	// Pull is the transpose of Push; it divides by nothing.
+	// Pull is the transpose of Push. It divides by nothing that a step may make zero: not by H, nor by a coefficient.
 	Pull(f CotangentField, s *Step, c *StepCotangent)
 }
 
@@ -42,19 +59,19 @@ type Info struct {
 	Order       int       // of Y1
 	Embedded    int       // order of the error estimate's other solution; 0 when there is none
 	Stages      int       // rows of K that Step fills
-	DenseStages int       // extra rows that Interpolate fills
+	DenseStages int       // further rows that Interpolate fills
 	DenseOrder  int       // of Interpolate
-	FSAL        bool      // the last row of K is f(T1, Y1)
-	Nodes       []float64 // [Stages] the fractions of the step at which stages lie; guards are sampled there
-	// End is the row of K that is f(T1, Y1): the last stage of an FSAL method, or one of the extra rows (once
-	// Step.Dense is set); -1 when no row is.
+	FSAL        bool      // the last row that Step fills is f(T1, Y1)
+	Nodes       []float64 // fractions of the step at which guards are sampled: those of the stages
+	// End is the row of K that is f(T1, Y1): the last one that Step fills, or one of the dense rows (once Step.Dense is
+	// set); -1 when no row is.
 	End int
 	// Evals is the number of right-hand sides of a step after the first.
 	Evals int
 }
 
-// StepTangent holds the tangents of a step in L lanes. Moving the start (T0),
-// the length (H) and the initial state gives those of the end.
+// StepTangent holds the tangents of a step in L lanes. Moving the start (T0), the length (H) and the initial state gives
+// those of the end.
 type StepTangent struct {
 	T0, H, Y0  []float64 // in: [L], [L], [N·L]
 	T1, Y1, DQ []float64 // out: [L], [N·L], [Q·L]
