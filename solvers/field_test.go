@@ -15,11 +15,13 @@ type toy struct {
 	eval  func(p []float64, t float64, y, k []float64)
 	ceval func(p []complex128, t complex128, y, k []complex128)
 	// jac writes the partial derivatives of row i of (f, r) by (t, y…, p…).
-	jac func(p []float64, t float64, y []float64, j [][]float64)
+	jac  func(p []float64, t float64, y []float64, j [][]float64)
+	cjac func(p []complex128, t complex128, y []complex128, j [][]complex128)
 
 	lanes int
 	pd    []float64 // [P·L] tangents of the parameters
 	pb    []float64 // [P·L] cotangents of the parameters
+	pp    Dual      // [P] cotangents of the parameters and their tangents, of PullPush
 	j     [][]float64
 	evals int
 }
@@ -29,6 +31,7 @@ func (f *toy) with(lanes int) *toy {
 	g.lanes = lanes
 	g.pd = make([]float64, f.size.P*lanes)
 	g.pb = make([]float64, f.size.P*lanes)
+	g.pp = NewDual(f.size.P, lanes)
 	g.j = make([][]float64, f.size.N+f.size.Q)
 	for i := range g.j {
 		g.j[i] = make([]float64, 1+f.size.N+f.size.P)
@@ -94,6 +97,47 @@ func (f *toy) Pull(t float64, y, kb, yb, tb []float64) {
 	}
 }
 
+// PullPush differentiates Pull by a complex step in each lane.
+func (f *toy) PullPush(t, y, kb, yb, tb Dual) {
+	const tiny = 1e-40
+	n, l, rows := f.size.N, f.lanes, f.size.N+f.size.Q
+	j := make([][]complex128, rows)
+	for i := range j {
+		j[i] = make([]complex128, 1+n+f.size.P)
+	}
+	move := func(x Dual, a int) []complex128 {
+		z := make([]complex128, len(x.X))
+		for i, v := range x.X {
+			z[i] = complex(v, tiny*x.D[i*l+a])
+		}
+		return z
+	}
+	for a := range l {
+		f.cjac(move(Dual{f.p, f.pd}, a), move(t, a)[0], move(y, a), j)
+		k := move(kb, a)
+		put := func(to Dual, i, col int, add bool) {
+			v := complex(0, 0)
+			for r := range rows {
+				v += j[r][col] * k[r]
+			}
+			if !add {
+				to.X[i], to.D[i*l+a] = 0, 0
+			}
+			if !add || a == 0 {
+				to.X[i] += real(v)
+			}
+			to.D[i*l+a] += imag(v) / tiny
+		}
+		put(tb, 0, 0, false)
+		for i := range n {
+			put(yb, i, 1+i, false)
+		}
+		for i := range f.size.P {
+			put(f.pp, i, 1+n+i, true)
+		}
+	}
+}
+
 type number interface{ ~float64 | ~complex128 }
 
 func lotkaVolterra[T number](p []T, _ T, y, k []T) {
@@ -111,30 +155,34 @@ func forced[T number](p []T, t T, y, k []T) {
 	k[4] = p[1]*y[2]*y[2] - t*t*t
 }
 
+func lotkaVolterraJac[T number](p []T, _ T, y []T, j [][]T) {
+	u, v := y[0], y[1]
+	copy(j[0], []T{0, p[0] - p[1]*v, -p[1] * u, u, -u * v, 0, 0})
+	copy(j[1], []T{0, p[3] * v, -p[2] + p[3]*u, 0, 0, -v, u * v})
+	copy(j[2], []T{0, 1, 0, 0, 0, 0, 0})
+}
+
+func forcedJac[T number](p []T, t T, y []T, j [][]T) {
+	a, b, c := y[0], y[1], y[2]
+	copy(j[0], []T{p[0] * a * c, p[0] * t * c, 1, p[0] * t * a, t * a * c, 0, 0, 0})
+	copy(j[1], []T{2 * p[2] * t, -3 * p[1] * a * a, -c, -b, 0, -a * a * a, t * t, 0})
+	copy(j[2], []T{1, p[0] * b, p[0] * a, -p[3], a * b, 0, 0, -c})
+	copy(j[3], []T{a * b, t * b, t * a, p[3] * p[3], 0, 0, 0, 2 * p[3] * c})
+	copy(j[4], []T{-3 * t * t, 0, 0, 2 * p[1] * c, 0, c * c, 0, 0})
+}
+
 var toys = map[string]*toy{
 	"lotka-volterra": {
 		size: Size{N: 2, Q: 1, P: 4},
 		p:    []float64{1.1, 0.4, 0.4, 0.1}, y0: []float64{10, 5},
 		eval: lotkaVolterra[float64], ceval: lotkaVolterra[complex128],
-		jac: func(p []float64, _ float64, y []float64, j [][]float64) {
-			u, v := y[0], y[1]
-			copy(j[0], []float64{0, p[0] - p[1]*v, -p[1] * u, u, -u * v, 0, 0})
-			copy(j[1], []float64{0, p[3] * v, -p[2] + p[3]*u, 0, 0, -v, u * v})
-			copy(j[2], []float64{0, 1, 0, 0, 0, 0, 0})
-		},
+		jac: lotkaVolterraJac[float64], cjac: lotkaVolterraJac[complex128],
 	},
 	"forced": {
 		size: Size{N: 3, Q: 2, P: 4},
 		p:    []float64{0.3, 1.2, -0.7, 0.5}, y0: []float64{0.8, -0.4, 1.1},
 		eval: forced[float64], ceval: forced[complex128],
-		jac: func(p []float64, t float64, y []float64, j [][]float64) {
-			a, b, c := y[0], y[1], y[2]
-			copy(j[0], []float64{p[0] * a * c, p[0] * t * c, 1, p[0] * t * a, t * a * c, 0, 0, 0})
-			copy(j[1], []float64{2 * p[2] * t, -3 * p[1] * a * a, -c, -b, 0, -a * a * a, t * t, 0})
-			copy(j[2], []float64{1, p[0] * b, p[0] * a, -p[3], a * b, 0, 0, -c})
-			copy(j[3], []float64{a * b, t * b, t * a, p[3] * p[3], 0, 0, 0, 2 * p[3] * c})
-			copy(j[4], []float64{-3 * t * t, 0, 0, 2 * p[1] * c, 0, c * c, 0, 0})
-		},
+		jac: forcedJac[float64], cjac: forcedJac[complex128],
 	},
 }
 
