@@ -4,10 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strconv"
-	"strings"
 
-	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -20,69 +18,19 @@ const CodeAccuracy diag.Code = "accuracy"
 // where errors follow tolerances poorly; with a method of order 5 it takes twice as many steps.
 const tighter = 1.0 / 32
 
-// leastTol is the relative tolerance below which rounding decides.
-const leastTol = 1e-14
-
 // refined returns opts for a run with tolerances multiplied by factor, or with steps of fixed length halved.
 func (r *run) refined(opts Options, factor float64) Options {
 	opts.Gradient, opts.Progress = nil, nil
-	opts.Settings = append([]Setting(nil), opts.Settings...)
-	set := func(key string, x ...float64) {
-		text := make([]string, len(x))
-		for i, v := range x {
-			text[i] = strconv.FormatFloat(v, 'g', -1, 64)
-		}
-		value := strings.Join(text, ", ")
-		if len(x) != 1 {
-			value = "[" + value + "]"
-		}
-		opts.Settings = append(opts.Settings, Setting{Key: key, Value: value})
-	}
-	s := r.settings
-	set("solver.sens_tol", 0)
-	opts.Settings = append(opts.Settings, Setting{Key: "sens.error", Value: "off"})
-	opts.firstOnly = true
-	if s.solver.Fixed > 0 {
-		set("solver.fixed_step", s.solver.Fixed/2)
-		return opts
-	}
-	// Two digits are as good as all, and easier to read where reports name them.
-	scaled := func(x float64) float64 {
-		y, _ := strconv.ParseFloat(strconv.FormatFloat(float64(x*factor), 'g', 2, 64), 64)
-		return y
-	}
-	if s.solver.HMax > 0 { // it may be what governs the steps
-		set("solver.hmax", float64(s.solver.HMax*elem.Pow(factor, 1/float64(r.method(0).Info().Order))))
-	}
-	all := func(each []float64, one, least float64) (list []float64) {
-		if each == nil {
-			each = []float64{one}
-		}
-		for _, x := range each {
-			list = append(list, max(scaled(x), least))
-		}
-		return list
-	}
-	set("solver.rtol", all(s.solver.RTols, s.solver.RTol, leastTol)...)
-	set("solver.atol", all(s.solver.ATols, s.solver.ATol, 0)...)
-	if s.solver.QuadTol > 0 {
-		set("solver.quad_tol", max(scaled(s.solver.QuadTol), leastTol))
-	}
-	if s.backward.RTol > 0 {
-		set("sens.rtol", max(scaled(s.backward.RTol), leastTol))
-	}
-	if s.backward.ATol > 0 {
-		set("sens.atol", scaled(s.backward.ATol))
-	}
-	return opts
+	order := r.method(0).Info().Order
+	return opts.changed(func(s *settings.Settings) { s.Refine(factor, order) })
 }
 
 // share is how much of the error of a run its difference to the refined one is.
 func (r *run) share() float64 {
-	if r.settings.solver.Fixed > 0 {
+	if r.settings.Solver.Fixed > 0 {
 		return 1 - 1/float64(int64(1)<<r.method(0).Info().Order)
 	}
-	return 1 - max(float64(r.settings.solver.RTol*tighter), leastTol)/max(r.settings.solver.RTol, 2*leastTol)
+	return 1 - max(float64(r.settings.Solver.RTol*tighter), settings.LeastTol)/max(r.settings.Solver.RTol, 2*settings.LeastTol)
 }
 
 // compare writes to s the estimated errors of its derivatives and values,
@@ -205,7 +153,7 @@ func (r *Runner) sizes() []float64 {
 // with tighter tolerances until sens_tol is met, if one is set.
 func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivities, error) {
 	m, at, opts := r.model, r.run, r.opts
-	want := r.settings.sensTol
+	want := r.settings.SensTol
 	first := s.Settings.RTol
 	sizes := r.sizes()
 	for round := 0; ; round++ {
@@ -231,7 +179,7 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 			}
 			return s, nil
 		}
-		last := at.settings.solver.RTol <= 2*leastTol || at.settings.solver.Fixed > 0 && round > 20
+		last := at.settings.Solver.RTol <= 2*settings.LeastTol || at.settings.Solver.Fixed > 0 && round > 20
 		if last || round > 0 && math.IsNaN(reached) {
 			s.note(m, diag.Warning, "sens_tol = %s is not met: the derivative of %s is accurate to %s, and rounding leaves no more to gain", diag.Number(want), where, diag.Number(reached))
 			return s, nil
@@ -253,7 +201,7 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 			return nil, err
 		}
 		r.last = next
-		s.Warnings, s.made = warnings, opts.Settings
+		s.Warnings = warnings
 		s.Gradient = gradient[:copy(gradient, s.Gradient)]
 		s.Stats.Seconds.Forward += stats.Seconds.Forward
 		s.Stats.Seconds.Adjoint += stats.Seconds.Adjoint

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 )
@@ -11,32 +12,16 @@ import (
 // CodeAuto tells what `auto` chose.
 const CodeAuto diag.Code = "auto"
 
-// autoMethod chooses a method by the tolerance: the one that reaches the
-// accuracy which comes with it at the least cost, measured on the examples
-// (docs/methods.md has the table). It reads nothing but the settings.
-func (s *settings) autoMethod() (name, why string) {
-	switch rtol := s.solver.RTol; {
-	case s.solver.Fixed > 0:
-		return "rk4", "for steps of fixed length"
-	case rtol >= 1e-4:
-		return "tsit5", "for rtol = " + diag.Number(rtol) + " (1e-4 and above)"
-	case rtol >= 1e-9:
-		return "dop853", "for rtol = " + diag.Number(rtol) + " (1e-9 to 1e-4)"
-	default:
-		return "vern9", "for rtol = " + diag.Number(rtol) + " (below 1e-9)"
-	}
-}
-
 // auto settles what the settings leave to the tool, and says so.
 func (r *run) auto() {
-	s := r.settings
-	if s.method == "auto" {
-		name, why := s.autoMethod()
-		s.method = name
+	s := &r.settings
+	if s.Method == settings.Auto {
+		name, why := s.AutoMethod()
+		s.Method = name
 		r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "method = %s, %s", name, why)
 	}
-	if s.mode == "auto" {
-		s.mode, s.autoMode = "adjoint", true
+	if s.Mode == settings.Auto { // until Prepare knows what it is for
+		s.Mode = "adjoint"
 	}
 }
 
@@ -70,7 +55,7 @@ func (r *run) autoMode(objectives, columns int) error {
 		}
 		why = fmt.Sprintf("%s backwards at about %s ns a stage, %d forwards at %s", diag.Count(sweeps, "sweep"), round(adjoint), pushes, round(tangent))
 	}
-	r.settings.mode = mode
+	r.settings.Mode = mode
 	r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "mode = %s, for %s by %s: %s", mode, diag.Count(objectives, "objective"), diag.Count(columns, "variable"), why)
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/system"
+	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/vm"
 )
@@ -102,7 +103,7 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	if err != nil {
 		return err
 	}
-	variables, _ := m.variables(r.settings.wrt, &r.warnings)
+	variables, _ := m.variables(r.settings.Wrt, &r.warnings)
 	one, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return err
@@ -123,7 +124,7 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	}
 
 	lanes := b.Settings.Lanes
-	if b.Settings.Mode != "adjoint" {
+	if modeOf(b.Settings.Mode).Lanes != sens.LanesObjectives {
 		lanes = 1
 	}
 	r.differentiate(variables)

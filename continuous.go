@@ -30,13 +30,13 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 		return nil, err
 	}
 	s := r.settings
-	rtol := s.backward.RTol
+	rtol := s.Backward.RTol
 	if rtol == 0 {
-		rtol = s.solver.RTol
+		rtol = s.Solver.RTol
 	}
-	atols := s.solver.ATols
+	atols := s.Solver.ATols
 	if atols == nil {
-		atols = []float64{s.solver.ATol}
+		atols = []float64{s.Solver.ATol}
 	}
 	return &sens.Continuous{Backsolve: backsolve, New: func() sens.ContinuousWorker {
 		w := r.problem.Worker(counted)
@@ -45,12 +45,12 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 			Field:           r.problem.Worker(free),
 			Back: func(size solvers.Size) (solvers.Method, solvers.Controller) {
 				m := r.spec.New(size, 0)
-				if s.solver.Fixed > 0 {
+				if s.Solver.Fixed > 0 {
 					return m, nil
 				}
-				return m, s.rule().Controller(m.Info())
+				return m, s.Rule().Controller(m.Info())
 			},
-			RTol: rtol, ATol: s.backward.ATol, StateATol: atols,
+			RTol: rtol, ATol: s.Backward.ATol, StateATol: atols,
 		}
 	}}, nil
 }

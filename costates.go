@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
@@ -38,7 +39,7 @@ type ExperimentCostates struct {
 // adjoint states. The mode and the variables of opts do not matter.
 func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	var l diag.List
-	opts.Settings = append(append([]Setting(nil), opts.Settings...), Setting{"sens.mode", "adjoint"}, Setting{"sens.error", "off"})
+	opts = opts.changed(func(s *settings.Settings) { s.Mode, s.Errors = "adjoint", false })
 	opts.Threads, opts.EventTimes, opts.Gradient = 1, false, nil
 	r, err := m.Prepare(opts)
 	if err != nil {
@@ -49,10 +50,7 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	var times []float64 // descending
 	var trace []float64 // [len(times)][rows][n]
 	block, at := -1, 0  // the first row of the block that is swept, and its next time
-	limit := r.settings.solver.Memory
-	if limit == 0 {
-		limit = defaultMemory
-	}
+	limit := r.settings.MemoryLimit()
 	full := false
 	adjoint.Trace = func(t float64, first int, lam []float64) {
 		if full = full || float64(len(trace)+rows*n)*8 > float64(limit); full {

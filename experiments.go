@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
@@ -83,7 +84,7 @@ func (r *run) readsTotals() bool {
 // partOptions are the options for a run of one experiment.
 func (r *run) partOptions(opts Options, wrt []Variable) Options {
 	opts.Gradient, opts.Times, opts.EventTimes, opts.Progress = nil, nil, false, nil
-	opts.firstOnly = true // second derivatives are chained by who asks for the whole
+	opts = opts.changed((*settings.Settings).FirstOrder) // second derivatives are chained by who asks for the whole
 	opts.Of, opts.Wrt = []string{}, []string{}
 	for _, o := range r.model.experiments[0].model.checked.Objectives {
 		opts.Of = append(opts.Of, o.Name)
@@ -91,7 +92,7 @@ func (r *run) partOptions(opts Options, wrt []Variable) Options {
 	for _, v := range wrt {
 		opts.Wrt = append(opts.Wrt, v.String())
 	}
-	opts.Threads = max(1, r.settings.threads/len(r.model.experiments))
+	opts.Threads = max(1, r.settings.Threads/len(r.model.experiments))
 	return opts
 }
 
@@ -102,7 +103,7 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 	n := len(m.checked.Totals)
 	list := make([]contribution, len(m.experiments))
 	var wait sync.WaitGroup
-	places := make(chan struct{}, max(1, r.settings.threads))
+	places := make(chan struct{}, max(1, r.settings.Threads))
 	var telling sync.Mutex
 	at := Progress{Phase: "experiments"}
 	done := func(c *contribution) {

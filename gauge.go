@@ -10,15 +10,15 @@ import (
 // error control of the run that record will hold, where sens.control says so.
 func (r *run) gauged(variables []Variable, record *solvers.Trajectory) error {
 	s := r.settings
-	if !s.control || s.solver.Fixed > 0 {
+	if !s.Control || s.Solver.Fixed > 0 {
 		return nil
 	}
-	g := &sens.Gauge{Run: record, RTol: s.solver.RTols, ATol: s.solver.ATols}
+	g := &sens.Gauge{Run: record, RTol: s.Solver.RTols, ATol: s.Solver.ATols}
 	if g.RTol == nil {
-		g.RTol = []float64{s.solver.RTol}
+		g.RTol = []float64{s.Solver.RTol}
 	}
 	if g.ATol == nil {
-		g.ATol = []float64{s.solver.ATol}
+		g.ATol = []float64{s.Solver.ATol}
 	}
 	n := r.problem.Width()
 	for _, v := range variables {

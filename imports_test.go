@@ -38,6 +38,7 @@ var imports = map[string]string{
 	"sens":               "solvers internal/elem",
 	"internal/system":    "lang/diag lang/source solvers sens tape tapec typecheck vm internal/elem internal/simd",
 	"internal/explain":   "lang/diag lang/source internal/system solvers sens tape tapec typecheck",
+	"internal/settings":  "lang/diag lang/source parser typecheck solvers sens internal/elem",
 	"":                   "*", // the root imports everything but what stands on it, see above
 	"help":               "parser solvers stdlib typecheck internal/screen",
 	"plot":               "internal/screen",

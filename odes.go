@@ -12,6 +12,7 @@ import (
 	"io/fs"
 
 	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/typecheck"
@@ -82,6 +83,8 @@ type Options struct {
 
 	firstOnly    bool                 // second derivatives are not wanted, whatever the settings say
 	compileAfter *system.CompileAfter // when whole steps are compiled; nil: when it pays
+	// change, when set, changes the settings that all of this leads to: for runs that the library makes for itself.
+	change func(s *settings.Settings)
 }
 
 // Assignment is "name = values": one value fills an array. Name may carry
@@ -202,8 +205,6 @@ type Sensitivities struct {
 	Settings  RunSettings
 	Stats     RunStats
 	Warnings  []diag.Diagnostic
-
-	made []Setting // the settings of the run, where sens_tol changed them; otherwise nil
 }
 
 // Derivative returns the derivatives of value i by variable v: a view of the gradient, row-major in v's shape.
@@ -260,11 +261,18 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 // the sens block asks for it (check = fd(…)), it verifies the gradient and tells
 // what it found among the warnings.
 func (m *Model) Sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
-	s, err := m.sensitivities(ctx, opts)
+	r, err := m.Prepare(opts)
 	if err != nil {
 		return nil, err
 	}
-	if err := m.checkGradient(ctx, opts, s); err != nil {
+	s, err := r.Sensitivities(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if check := r.settings.Check; check != nil {
+		err = m.checkGradient(ctx, opts, check, s)
+	}
+	if err != nil {
 		return nil, err
 	}
 	return s, nil

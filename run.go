@@ -2,12 +2,11 @@ package odes
 
 import (
 	"context"
-	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
@@ -21,7 +20,8 @@ import (
 // run is one run of a model: its settings, parameters and what is wanted.
 type run struct {
 	model      *Model
-	settings   *settings
+	asked      settings.Settings // Auto, where the choice is left to the tool
+	settings   settings.Settings // with that choice made
 	problem    *system.Problem
 	objectives []objective
 	spec       *solvers.Spec // of the method
@@ -32,12 +32,10 @@ type run struct {
 // begin resolves opts; the error carries all that is wrong with them.
 func (m *Model) begin(opts Options) (*run, error) {
 	var l diag.List
-	r := &run{model: m, settings: m.resolve(opts, &l)}
+	asked := m.resolve(opts, &l)
+	r := &run{model: m, asked: asked, settings: asked}
 	point := m.point(opts.Set, &l)
-	if m.isExperiment && opts.Of == nil { // the text names objectives of the whole
-		r.settings.of = nil
-	}
-	r.objectives = m.objectivesOf(r.settings.of, &l)
+	r.objectives = m.objectivesOf(r.settings.Of, &l)
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
@@ -50,12 +48,11 @@ func (m *Model) begin(opts Options) (*run, error) {
 	if opts.compileAfter != nil {
 		r.problem.CompileAfter = *opts.compileAfter
 	}
-	r.remark(&r.settings.notes)
-	if !r.settings.settle(m.checked, &l) {
-		return nil, l.Err()
+	for _, d := range r.settings.Notes {
+		r.warnings.Add(d)
 	}
 	r.auto()
-	spec, err := r.settings.spec()
+	spec, err := r.settings.Spec()
 	if err != nil {
 		l.Errorf(CodeSetting, m.checked.Time.Span, "%v", err)
 		return nil, l.Err()
@@ -64,13 +61,6 @@ func (m *Model) begin(opts Options) (*run, error) {
 	info := r.method(0).Info()
 	r.problem.StepStages, r.problem.Stages = info.Stages, info.Stages+info.DenseStages
 	return r, m.assert(point)
-}
-
-// remark notes what was asked for and is not done.
-func (r *run) remark(l *diag.List) {
-	for _, d := range l.All() {
-		r.warnings.Add(d)
-	}
 }
 
 // point computes the parameters with their overrides.
@@ -118,8 +108,8 @@ func (r *run) method(lanes int) solvers.Method {
 // solver returns a solver of the run's settings for w.
 func (r *run) solver(w *system.Worker) *solvers.Solver {
 	method := r.method(0)
-	controller := r.settings.rule().Controller(method.Info())
-	opts := r.settings.solver
+	controller := r.settings.Rule().Controller(method.Info())
+	opts := r.settings.Solver
 	if r.gauge != nil {
 		opts.Also = r.gauge.Norm
 	}
@@ -142,7 +132,7 @@ func (r *run) solve(ctx context.Context, s *solvers.Solver, w *system.Worker, pr
 	if progress != nil {
 		sink = solvers.Sinks{sink, &reporter{tell: progress, phase: "forward"}}
 	}
-	watch := r.model.explain.Invariants(w, r.settings.solver.RTol, r.settings.solver.ATol)
+	watch := r.model.explain.Invariants(w, r.settings.Solver.RTol, r.settings.Solver.ATol)
 	if watch != nil {
 		sink = solvers.Sinks{sink, watch}
 	}
@@ -202,9 +192,9 @@ func (r *run) stats(s solvers.Stats) RunStats {
 
 func (r *run) report(lanes int) RunSettings {
 	return RunSettings{
-		Method: r.settings.method, RTol: r.settings.solver.RTol, ATol: r.settings.solver.ATol,
-		Mode: r.settings.mode, Checkpoint: r.settings.checkpoint.String(), Backend: vm.Backend(),
-		Lanes: lanes, Threads: r.settings.threads,
+		Method: r.settings.Method, RTol: r.settings.Solver.RTol, ATol: r.settings.Solver.ATol,
+		Mode: r.settings.Mode, Checkpoint: r.settings.Checkpoint.String(), Backend: vm.Backend(),
+		Lanes: lanes, Threads: r.settings.Threads,
 	}
 }
 
@@ -332,57 +322,6 @@ func chooseLanes(m int) int {
 		return m
 	}
 	return 8
-}
-
-// sensitivityMethod makes the sensitivity method of the run's mode.
-func (r *run) sensitivityMethod(lanes int) (sens.Method, error) {
-	switch r.settings.mode {
-	case "adjoint":
-		k, err := r.problem.Kit(lanes, system.Pull, len(r.objectives) > lanes)
-		if err != nil {
-			return nil, err
-		}
-		return &sens.Adjoint{Threads: r.settings.threads, New: func() sens.CotangentWorker {
-			w := r.problem.Worker(k)
-			return sens.CotangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
-		}}, nil
-	case "tangent":
-		return r.tangentMethod(lanes, system.PushElements)
-	case "forward":
-		return r.forwardMethod(lanes)
-	case "continuous", "backsolve":
-		return r.continuousMethod(r.settings.mode == "backsolve")
-	case "complex", "differences":
-		k, err := r.problem.Kit(1, system.Values, false)
-		if err != nil {
-			return nil, err
-		}
-		newWorker := func() sens.ComplexWorker {
-			real := r.problem.Worker(k)
-			c := r.problem.ComplexWorker()
-			return sens.ComplexWorker{
-				System: c, Objectives: c, Method: r.method(0), Params: r.problem.ActiveValues(),
-				RealSystem: real, RealObjectives: real,
-			}
-		}
-		if r.settings.mode == "complex" {
-			return &sens.ComplexStep{New: newWorker}, nil
-		}
-		return &sens.Differences{New: newWorker}, nil
-	}
-	return nil, fmt.Errorf("sensitivity mode %q is not available in this version; use one of %s", r.settings.mode, strings.Join(modeNames, ", "))
-}
-
-// tangentMethod makes the discrete tangent, along single elements or along any directions.
-func (r *run) tangentMethod(lanes int, dir system.Direction) (*sens.Tangent, error) {
-	k, err := r.problem.Kit(lanes, dir, false)
-	if err != nil {
-		return nil, err
-	}
-	return &sens.Tangent{New: func() sens.TangentWorker {
-		w := r.problem.Worker(k)
-		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
-	}}, nil
 }
 
 // influence notes the variables that no tape reads.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -57,17 +58,13 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 		return nil, err
 	}
 	r := &Runner{run: base, opts: opts, lanes: opts.Lanes}
-	r.remark(&r.settings.sensNotes)
 	r.opts.Set = slices.Clone(opts.Set)
 	var l diag.List
-	r.variables, r.columns = m.variables(r.settings.wrt, &l)
+	r.variables, r.columns = m.variables(r.settings.Wrt, &l)
 	if len(r.objectives) == 0 {
 		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to differentiate: the model has no objective; add one, for example: objective J = final(x)")
 	}
-	limit := r.settings.solver.Memory
-	if limit == 0 {
-		limit = defaultMemory
-	}
+	limit := r.settings.MemoryLimit()
 	if bytes := 8 * float64(r.columns) * float64(len(r.objectives)); bytes > float64(limit) {
 		l.Errorf(explain.CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %s, more than memory = %s; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
 			len(r.objectives), r.columns, diag.Bytes(bytes), diag.Bytes(float64(limit)))
@@ -77,14 +74,14 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 		return nil, err
 	}
 	r.differentiate(r.variables)
-	if r.settings.autoMode {
+	if r.asked.Mode == settings.Auto {
 		if err := r.autoMode(len(r.objectives), r.columns); err != nil {
 			return nil, err
 		}
 	}
 	if r.lanes == 0 {
 		r.lanes = chooseLanes(len(r.objectives))
-		if mode := r.settings.mode; mode == "tangent" || mode == "forward" {
+		if modeOf(r.settings.Mode).Lanes == sens.LanesColumns {
 			r.lanes = chooseLanes(r.columns)
 		}
 	}
@@ -205,7 +202,7 @@ func (r *Runner) release() {
 func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
 	r.last = r
 	s, err := r.once(ctx)
-	if err != nil || !r.settings.errors && r.settings.sensTol == 0 {
+	if err != nil || !r.settings.Errors && r.settings.SensTol == 0 {
 		return s, err
 	}
 	return r.estimated(ctx, s)
@@ -227,7 +224,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, err
 	}
 	half := time.Now()
-	want := sens.Options{EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit, Functionals: r.recorder.Functionals(), Tie: r.settings.solver.RTol}
+	want := sens.Options{EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit, Functionals: r.recorder.Functionals(), Tie: r.settings.Solver.RTol}
 	want.Initial = r.byInitial
 	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
@@ -237,7 +234,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	stride := max(want.Stride, r.problem.Width())
 	m.explain.Warnings(r.res.Warnings, &r.warnings)
-	if stiff := func(w solvers.Warning) bool { return w.Kind == solvers.Stiff }; want.Initial && !r.settings.errors && r.settings.sensTol == 0 && slices.ContainsFunc(stats.Warnings, stiff) {
+	if stiff := func(w solvers.Warning) bool { return w.Kind == solvers.Stiff }; want.Initial && !r.settings.Errors && r.settings.SensTol == 0 && slices.ContainsFunc(stats.Warnings, stiff) {
 		r.warnings.Notef(explain.CodeStiff, m.checked.Time.Span, "where stability holds steps short, the computed run keeps a little of what the equations lose at once, and derivatives by initial values show it; --error tells how many of their digits hold")
 	}
 	m.explain.Peaks(r.res.Peaks, &r.warnings)

@@ -26,35 +26,27 @@ type curvature struct {
 // wantSecond reads what is wanted, and reports what cannot be.
 func (r *Runner) wantSecond(l *diag.List) {
 	s, m := r.settings, r.model
-	if r.opts.firstOnly {
-		return
-	}
-	r.curve = curvature{hessian: s.order == 2}
-	switch {
-	case r.opts.Direction != nil:
-		r.curve.direction = r.opts.Direction
-	case s.hvp.param != "":
+	r.curve = curvature{hessian: s.Order == 2, direction: s.HVP.List}
+	if s.HVP.Param != "" {
 		params := system.Names(m.checked.Params)
-		if !slices.Contains(params, s.hvp.param) {
-			l.Errorf(CodeSetting, s.hvp.at, "sens.hvp names no param %q%s; it takes a list of numbers, or a param that holds one", s.hvp.param, diag.DidYouMean(s.hvp.param, params))
+		if !slices.Contains(params, s.HVP.Param) {
+			l.Errorf(CodeSetting, s.HVP.Span, "sens.hvp names no param %q%s; it takes a list of numbers, or a param that holds one", s.HVP.Param, diag.DidYouMean(s.HVP.Param, params))
 			return
 		}
-		r.curve.direction = slices.Clone(r.problem.Point.Param(s.hvp.param))
-	default:
-		r.curve.direction = s.hvp.list
+		r.curve.direction = slices.Clone(r.problem.Point.Param(s.HVP.Param))
 	}
 	if n := len(r.curve.direction); n > 0 && n != r.columns {
-		l.Errorf(CodeSetting, s.hvp.at, "sens.hvp has %s for %s (%s); it takes one for each, in this order", diag.Count(n, "number"), diag.Count(r.columns, "element"), m.listed(r.variables))
+		l.Errorf(CodeSetting, s.HVP.Span, "sens.hvp has %s for %s (%s); it takes one for each, in this order", diag.Count(n, "number"), diag.Count(r.columns, "element"), m.listed(r.variables))
 		return
 	}
 	if !r.wantsSecond() {
 		return
 	}
 	if slices.ContainsFunc(r.curve.direction, func(x float64) bool { return x-x != 0 }) {
-		l.Errorf(CodeSetting, s.hvp.at, "sens.hvp holds something that is not a finite number")
+		l.Errorf(CodeSetting, s.HVP.Span, "sens.hvp holds something that is not a finite number")
 	}
-	if approximates(s.mode) {
-		l.Errorf(CodeSetting, source.Span{}, "second derivatives are those of the computed solution, and mode = %s differentiates the equations first; use mode = adjoint or tangent for them, or sens.order = 1 and no hvp", s.mode)
+	if !modeOf(s.Mode).Exact {
+		l.Errorf(CodeSetting, source.Span{}, "second derivatives are those of the computed solution, and mode = %s differentiates the equations first; use mode = adjoint or tangent for them, or sens.order = 1 and no hvp", s.Mode)
 	}
 	if len(r.problem.Peaks) > 0 {
 		f := &m.system.Compiled.Functionals[m.system.FunctionalAt(r.problem.Peaks[0])]
@@ -64,10 +56,7 @@ func (r *Runner) wantSecond(l *diag.List) {
 	if r.curve.hessian {
 		directions += r.columns
 	}
-	limit := r.settings.solver.Memory
-	if limit == 0 {
-		limit = defaultMemory
-	}
+	limit := r.settings.MemoryLimit()
 	// What is computed, and the rows by active params and initial values that it comes from.
 	bytes := 8 * float64(len(r.objectives)) * float64(directions) * float64(2*r.columns+m.system.States()+r.columns)
 	if bytes > float64(limit) {
@@ -267,11 +256,8 @@ func (r *Runner) second(count int) (*sens.Second, error) {
 	if r.opts.Lanes > 0 {
 		lanes = r.opts.Lanes
 	}
-	limit := r.settings.solver.Memory
-	if limit == 0 {
-		limit = defaultMemory
-	}
-	threads := max(1, r.settings.threads)
+	limit := r.settings.MemoryLimit()
+	threads := max(1, r.settings.Threads)
 	for lanes > 1 && sens.PathBytes(&r.trajectory, lanes)*int64(threads) > limit {
 		lanes /= 2
 	}

@@ -3,12 +3,11 @@ package odes
 import (
 	"context"
 	"math"
-	"strconv"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -20,8 +19,6 @@ type VerifyOptions struct {
 	// Tolerance is the largest relative error that passes; 0 means 1e-8, and more where rounding, or a mode
 	// that differentiates first, leaves less.
 	Tolerance float64
-
-	at source.Span // of the setting that asks for it
 }
 
 // secondMethodColumns bounds the gradients that a second method computes
@@ -90,15 +87,16 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 	if !strict {
 		how.Tolerance = 1e-8
 	}
-	s, err := m.sensitivities(ctx, opts)
+	r, err := m.Prepare(opts)
 	if err != nil {
 		return nil, err
 	}
-	if s.made != nil {
-		opts.Settings = s.made
+	s, err := r.Sensitivities(ctx)
+	if err != nil {
+		return nil, err
 	}
-	opts.Settings = append(append([]Setting(nil), opts.Settings...), Setting{"solver.sens_tol", "0"}, Setting{"sens.error", "off"})
-	opts.firstOnly = true
+	opts.change = r.last.opts.change // with the tolerances that sens_tol took
+	opts = opts.changed((*settings.Settings).GradientOnly)
 	out := &Verification{Settings: s.Settings, Directions: how.Directions, Warnings: s.Warnings}
 	for _, v := range s.Values {
 		out.Objectives = append(out.Objectives, Verdict{Name: v.Name, Value: v.Value})
@@ -114,20 +112,15 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 	}
 	for i := range out.Objectives {
 		tolerance := how.Tolerance
-		if !strict && approximates(s.Settings.Mode) {
+		if !strict && !modeOf(s.Settings.Mode).Exact {
 			tolerance = max(tolerance, min(digits, max(float64(1e4*s.Settings.RTol), float64(10*s.Settings.ATol)/math.Abs(out.Objectives[i].Value))))
 		}
 		out.Objectives[i].judge(tolerance, strict)
 	}
-	if !strict && approximates(s.Settings.Mode) && second != nil && out.Wrong() {
+	if !strict && !modeOf(s.Settings.Mode).Exact && second != nil && out.Wrong() {
 		return out, m.verifyRefined(ctx, opts, s, second, out)
 	}
 	return out, nil
-}
-
-// approximates reports whether what a mode gives is not the derivative of the computed numbers, but of the exact ones, approximately.
-func approximates(mode string) bool {
-	return mode == "forward" || mode == "continuous" || mode == "backsolve"
 }
 
 // verifyRefined looks whether a method that differentiates first is off by no more than discretization explains: s and second, the two
@@ -139,8 +132,8 @@ func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivitie
 	}
 	fine := r.refined(opts, tighter)
 	// Tolerances of the states alone may leave the steps over an integral as they are.
-	if longest := (s.To - s.From) / float64(8*(s.Stats.Steps+1)); r.settings.solver.Fixed == 0 && (r.settings.solver.HMax == 0 || longest < r.settings.solver.HMax) {
-		fine.Settings = append(fine.Settings, Setting{"solver.hmax", strconv.FormatFloat(longest, 'g', 3, 64)})
+	if longest := (s.To - s.From) / float64(8*(s.Stats.Steps+1)); r.settings.Solver.Fixed == 0 && (r.settings.Solver.HMax == 0 || longest < r.settings.Solver.HMax) {
+		fine = fine.changed(func(s *settings.Settings) { s.Solver.HMax = settings.Rounded(longest, 3) })
 	}
 	finer, err := m.sensitivities(ctx, fine)
 	if err != nil {
@@ -257,12 +250,9 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 	if _, err := r.forward(ctx, a.worker, nil, a.record); err != nil {
 		return nil, err
 	}
-	r.settings.mode = "complex"
-	method, err := r.sensitivityMethod(1)
-	if err != nil {
+	if a.method, err = r.complexStep(); err != nil {
 		return nil, err
 	}
-	a.method = method.(*sens.ComplexStep)
 	if a.second, err = r.tangentMethod(1, system.Push); err != nil {
 		return nil, err
 	}
@@ -373,7 +363,7 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 					slope += float64(d * v[k])
 				}
 				exact := slope
-				if approximates(s.Settings.Mode) {
+				if !modeOf(s.Settings.Mode).Exact {
 					exact = psi[i]
 				}
 				out.Objectives[i].taylor(replays, i, slope, exact, out.Steps)
@@ -455,7 +445,8 @@ func (m *Model) verifySecond(ctx context.Context, opts Options, s *Sensitivities
 	var l diag.List
 	pt := m.point(opts.Set, &l)
 	first := append([]float64(nil), s.Gradient...) // it may be overwritten
-	opts.Settings = append(append([]Setting(nil), opts.Settings...), Setting{Key: "sens.mode", Value: out.Second})
+	by := out.Second
+	opts = opts.changed(func(s *settings.Settings) { s.Mode = by })
 	opts.Gradient = nil
 	second, err := m.sensitivities(ctx, opts)
 	if err != nil {

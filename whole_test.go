@@ -99,7 +99,7 @@ func TestWholeStepsAllocateNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	variables, _ := m.variables(r.settings.wrt, &r.warnings)
+	variables, _ := m.variables(r.settings.Wrt, &r.warnings)
 	r.differentiate(variables)
 	const lanes = 4
 	k, err := r.problem.Kit(lanes, system.Pull, false)

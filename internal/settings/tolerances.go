@@ -1,4 +1,4 @@
-package odes
+package settings
 
 import (
 	"math"
@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// tolerances are rtol or atol as the settings give it: one number, or one for
-// each element of the states; then what is given by name, in order, which wins.
+// tolerances are rtol or atol as the blocks give it: one number, or one for each element of the states, and then those
+// of single states by name, in order, of which the last counts.
 type tolerances struct {
 	all   float64
 	each  []float64 // nil: all
@@ -19,8 +19,8 @@ type tolerances struct {
 	named []typecheck.Setting
 }
 
-// set reads a number, a list with one for each element of the states, or a list of names with theirs: [x = 1e-9, v = [1e-12,
-// 1e-10]], which leaves other states as they were. Numbers are below limit. It returns what is wrong, or "".
+// set reads a number, a list with one for each element of the states, or a list of names with theirs, which leaves
+// other states as they were: [x = 1e-9, v = [1e-12, 1e-10]]. Numbers are below limit. It returns what is wrong, or "".
 func (t *tolerances) set(v typecheck.SettingValue, key string, limit float64) string {
 	within := func(v typecheck.SettingValue) bool {
 		return !v.Array && v.Number != nil && *v.Number >= 0 && *v.Number < limit
@@ -67,8 +67,8 @@ func (t *tolerances) set(v typecheck.SettingValue, key string, limit float64) st
 	return ""
 }
 
-// settle returns the tolerance of each element of the states of m, nil where all are alike, and the least, which is
-// what reports name. It reports what does not fit the states.
+// settle returns the tolerance of each element of the states of m, nil where one holds for all, and the least of them,
+// which is what reports name. What does not fit the states goes to l.
 func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each []float64, least float64) {
 	n := 0
 	var states []string
@@ -77,7 +77,8 @@ func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each 
 		states = append(states, x.Name)
 	}
 	if t.each != nil && len(t.each) != n {
-		l.Errorf(CodeSetting, t.at, "solver.%s lists %s for %s; there is one for each element, in the order of declaration", key, diag.Count(len(t.each), "tolerance"), diag.Count(n, "state"))
+		l.Errorf(CodeSetting, t.at, "solver.%s lists %s for %s; there is one for each element, in the order of declaration",
+			key, diag.Count(len(t.each), "tolerance"), diag.Count(n, "state"))
 		return nil, 0
 	}
 	if t.each == nil && t.named == nil {
@@ -104,7 +105,8 @@ func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each 
 				its[j] = *k.Value.Number
 			}
 		case len(list) != len(its):
-			l.Errorf(CodeSetting, k.Value.Span, "solver.%s lists %s for %s, which has %s; one number is for all of them", key, diag.Count(len(list), "tolerance"), k.Key, diag.Count(len(its), "element"))
+			l.Errorf(CodeSetting, k.Value.Span, "solver.%s lists %s for %s, which has %s; one number is for all of them",
+				key, diag.Count(len(list), "tolerance"), k.Key, diag.Count(len(its), "element"))
 		default:
 			for j, x := range list {
 				its[j] = *x.Number
@@ -117,10 +119,8 @@ func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each 
 	return each, slices.Min(each)
 }
 
-// settle gives the states of m their tolerances; the error is in l, and it reports whether there is none.
-func (s *settings) settle(m *typecheck.Model, l *diag.List) bool {
-	before := l.Len()
-	s.solver.RTols, s.solver.RTol = s.rtols.settle(m, "rtol", l)
-	s.solver.ATols, s.solver.ATol = s.atols.settle(m, "atol", l)
-	return l.Len() == before
+// settle gives the states of m their tolerances. What does not fit them goes to l.
+func (s *Settings) settle(m *typecheck.Model, l *diag.List) {
+	s.Solver.RTols, s.Solver.RTol = s.rtol.settle(m, "rtol", l)
+	s.Solver.ATols, s.Solver.ATol = s.atol.settle(m, "atol", l)
 }

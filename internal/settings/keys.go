@@ -1,0 +1,342 @@
+package settings
+
+import (
+	"maps"
+	"math"
+	"slices"
+
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/typecheck"
+)
+
+// key is a key of a settings block. typecheck.SettingRows documents it.
+type key struct {
+	name string
+	set  setter
+	// words are those that the key takes, in the order in which they are offered; nil for one that takes something else.
+	words func() []string
+	// later tells what is not available in this version; nil: everything is.
+	later reservation
+}
+
+// setter writes a value to s. It returns what is wrong with the value, or "".
+type setter func(s *Settings, v typecheck.SettingValue) string
+
+// reservation says of a value that the language has and this version does not act on what happens instead, or "". No
+// run can do without what is needed.
+type reservation func(v typecheck.SettingValue) (what string, needed bool)
+
+// blocks are the keys of each block. A key joins by a row here and one in the checker's table, which documents it.
+// The block fit has none: this version checks it and does not act on it.
+var blocks = map[string][]key{
+	"solver": append([]key{
+		oneOf("method", methodWords, noMethod, func(s *Settings, w string) { s.Method = w }).reserve(methodLater),
+		{name: "rtol", set: tolerance("rtol", 1, func(s *Settings) *tolerances { return &s.rtol })},
+		{name: "atol", set: tolerance("atol", math.Inf(1), func(s *Settings) *tolerances { return &s.atol })},
+		{name: "sens_tol", set: within(0, 1, "must be in [0, 1)", func(s *Settings) *float64 { return &s.SensTol })},
+		{name: "h0", set: positive(func(s *Settings) *float64 { return &s.Solver.H0 })},
+		{name: "hmin", set: positive(func(s *Settings) *float64 { return &s.Solver.HMin })},
+		{name: "hmax", set: positive(func(s *Settings) *float64 { return &s.Solver.HMax })},
+		{name: "max_steps", set: count(func(s *Settings) *int { return &s.Solver.MaxSteps })},
+		{name: "fixed_step", set: positive(func(s *Settings) *float64 { return &s.Solver.Fixed })},
+		{name: "quad_tol", set: positive(func(s *Settings) *float64 { return &s.Solver.QuadTol })},
+		oneOf("observe", observeWords, always("is auto, clip or dense"), setObserve),
+		{name: "event_tol", set: positive(func(s *Settings) *float64 { return &s.Solver.EventTol })},
+		{name: "max_events", set: count(func(s *Settings) *int { return &s.Solver.MaxEvents })},
+		{name: "max_cascade", set: count(func(s *Settings) *int { return &s.Solver.MaxCascade })},
+		oneOf("controller", controllerNames, noController, func(s *Settings, w string) { s.Controller = w }),
+		{name: "max_growth", set: number(setGrowth)},
+		{name: "checkpoint", set: setCheckpoint, words: checkpointWords},
+		{name: "units", set: word(ignore), words: list("off", "warn", "strict")}, // the checker acts on it
+		{name: "threads", set: count(func(s *Settings) *int { return &s.Threads })},
+		{name: "memory", set: setMemory},
+		{name: "steady", later: steadyLater},
+	}, methodKeys()...),
+	"sens": {
+		{name: "of", set: setOf},
+		{name: "wrt", set: setWrt},
+		oneOf("mode", modeWords, noMode, func(s *Settings, w string) { s.Mode = w }),
+		{name: "check", set: setCheck},
+		{name: "control", set: onOff(func(s *Settings) *bool { return &s.Control }), words: list("on", "off")},
+		{name: "error", set: onOff(func(s *Settings) *bool { return &s.Errors }), words: list("on", "off")},
+		{name: "rtol", set: within(least, 1, "must be in (0, 1)", func(s *Settings) *float64 { return &s.Backward.RTol })},
+		{name: "atol", set: positive(func(s *Settings) *float64 { return &s.Backward.ATol })},
+		{name: "order", set: number(setOrder)},
+		{name: "hvp", set: setHVP},
+	},
+}
+
+// least is the smallest number above zero.
+const least = math.SmallestNonzeroFloat64
+
+// find returns the key of a block, nil for none.
+func find(block, name string) *key {
+	keys := blocks[block]
+	if i := slices.IndexFunc(keys, func(k key) bool { return k.name == name }); i >= 0 {
+		return &keys[i]
+	}
+	return nil
+}
+
+// Words returns the words that a key of a block ("solver", "sens") takes; nil for keys that take something else.
+func Words(block, name string) []string {
+	if k := find(block, name); k != nil && k.words != nil {
+		return k.words()
+	}
+	return nil
+}
+
+// reserve returns k with values that are not available yet.
+func (k key) reserve(r reservation) key {
+	k.later = r
+	return k
+}
+
+// oneOf is a key that takes one of words; wrong says what is wrong with another one.
+func oneOf(
+	name string, words func() []string, wrong func(w string, words []string) string, set func(s *Settings, w string),
+) key {
+	return key{name: name, words: words, set: word(func(s *Settings, w string) string {
+		if all := words(); !slices.Contains(all, w) {
+			return wrong(w, all)
+		}
+		set(s, w)
+		return ""
+	})}
+}
+
+func list(words ...string) func() []string {
+	return func() []string { return slices.Clone(words) }
+}
+
+func always(text string) func(string, []string) string {
+	return func(string, []string) string { return text }
+}
+
+func number(set func(s *Settings, x float64) string) setter {
+	return func(s *Settings, v typecheck.SettingValue) string {
+		if v.Number == nil {
+			return "takes a number"
+		}
+		return set(s, *v.Number)
+	}
+}
+
+// within takes a number from lo, below hi.
+func within(lo, hi float64, wrong string, field func(s *Settings) *float64) setter {
+	return number(func(s *Settings, x float64) string {
+		if !(x >= lo) || x >= hi {
+			return wrong
+		}
+		*field(s) = x
+		return ""
+	})
+}
+
+func positive(field func(s *Settings) *float64) setter {
+	return number(func(s *Settings, x float64) string {
+		if !(x > 0) {
+			return "must be positive"
+		}
+		*field(s) = x
+		return ""
+	})
+}
+
+func count(field func(s *Settings) *int) setter {
+	return number(func(s *Settings, x float64) string {
+		if !(x >= 1) || x != math.Floor(x) || x > 1<<53 {
+			return "takes a whole number from 1"
+		}
+		*field(s) = int(x)
+		return ""
+	})
+}
+
+// methodKeys are the settings that only some methods take.
+func methodKeys() []key {
+	var list []key
+	for _, f := range solvers.Families() {
+		for _, own := range f.Settings {
+			list = append(list, key{name: own.Name, set: number(func(s *Settings, x float64) string {
+				if !(x >= 1) || x != math.Floor(x) || x > 1<<53 {
+					return "takes a whole number from 1"
+				}
+				values := maps.Clone(s.OfMethod) // settings are copied
+				if values == nil {
+					values = map[string]float64{}
+				}
+				values[own.Name] = x
+				s.OfMethod = values
+				return ""
+			})})
+		}
+	}
+	return list
+}
+
+// tolerance takes tolerances of the states, below limit.
+func tolerance(name string, limit float64, field func(s *Settings) *tolerances) setter {
+	return func(s *Settings, v typecheck.SettingValue) string { return field(s).set(v, name, limit) }
+}
+
+func word(set func(s *Settings, w string) string) setter {
+	return func(s *Settings, v typecheck.SettingValue) string {
+		if v.Word == "" {
+			return "takes a name"
+		}
+		return set(s, v.Word)
+	}
+}
+
+// ignore takes any word.
+func ignore(*Settings, string) string { return "" }
+
+func onOff(field func(s *Settings) *bool) setter {
+	return word(func(s *Settings, w string) string {
+		switch w {
+		case "on", "true":
+			*field(s) = true
+		case "off", "false":
+			*field(s) = false
+		default:
+			return "is on or off"
+		}
+		return ""
+	})
+}
+
+// observeKinds are the ways to meet observation times.
+var observeKinds = []struct {
+	name string
+	kind solvers.ObserveKind
+}{{"auto", solvers.ObserveAuto}, {"clip", solvers.ObserveClip}, {"dense", solvers.ObserveDense}}
+
+func observeWords() []string {
+	var names []string
+	for _, k := range observeKinds {
+		names = append(names, k.name)
+	}
+	return names
+}
+
+func setObserve(s *Settings, w string) {
+	for _, k := range observeKinds {
+		if k.name == w {
+			s.Solver.Observe = k.kind
+		}
+	}
+}
+
+func setGrowth(s *Settings, x float64) string {
+	if !(x > 1) {
+		return "must be greater than 1"
+	}
+	s.MaxGrowth = x
+	return ""
+}
+
+func setOrder(s *Settings, x float64) string {
+	if x != 1 && x != 2 {
+		return "is 1 or 2"
+	}
+	s.Order = int(x)
+	return ""
+}
+
+func modeWords() []string {
+	var names []string
+	for _, m := range sens.Modes() {
+		names = append(names, m.Name)
+	}
+	return append(names, Auto)
+}
+
+func noMode(w string, words []string) string { return "has no value " + among(w, words) }
+
+func setOf(s *Settings, v typecheck.SettingValue) string {
+	names, ok := names(v)
+	if !ok {
+		return "takes objectives: of = [J, K]"
+	}
+	s.Of = names
+	return ""
+}
+
+func setWrt(s *Settings, v typecheck.SettingValue) string {
+	names, ok := names(v)
+	if !ok {
+		return "takes params and initial values: wrt = [k, initial(x)]"
+	}
+	s.Wrt = names
+	return ""
+}
+
+// names reads a name, a call like initial(x), or a list of these.
+func names(v typecheck.SettingValue) ([]string, bool) {
+	list := v.List
+	if !v.Array {
+		list = []typecheck.SettingValue{v}
+	}
+	var out []string
+	for _, e := range list {
+		switch {
+		case e.Call && e.Word == "initial" && len(e.List) == 1 && e.List[0].Word != "":
+			out = append(out, "initial("+e.List[0].Word+")")
+		case !e.Call && e.Word != "":
+			out = append(out, e.Word)
+		default:
+			return nil, false
+		}
+	}
+	return out, true
+}
+
+// setCheck reads fd(directions = 3, tol = 1e-5).
+func setCheck(s *Settings, v typecheck.SettingValue) string {
+	const usage = "is fd(directions = 3, tol = 1e-5): the gradient is checked along random directions"
+	if v.Word != "fd" || v.Array || len(v.List) > 0 {
+		return usage
+	}
+	how := GradientCheck{Span: v.Span}
+	for _, k := range v.Keys {
+		x := k.Value.Number
+		switch {
+		case x == nil:
+			return usage
+		case k.Key == "directions" && *x >= 1 && *x == math.Floor(*x) && *x <= 1000:
+			how.Directions = int(*x)
+		case k.Key == "tol" && *x > 0 && *x < 1:
+			how.Tolerance = *x
+		default:
+			return usage
+		}
+	}
+	s.Check = &how
+	return ""
+}
+
+// setHVP reads a list with a number for each variable, or the name of a param that is one.
+func setHVP(s *Settings, v typecheck.SettingValue) string {
+	const usage = "takes a number for each element of wrt, as hvp = [1, 0, -2], or a param that holds them"
+	s.HVP = Vector{Span: v.Span}
+	list := v.List
+	switch {
+	case v.Call || v.Array && v.Word != "":
+		return usage
+	case v.Number != nil:
+		list = []typecheck.SettingValue{v}
+	case !v.Array:
+		if s.HVP.Param = v.Word; v.Word == "" {
+			return usage
+		}
+	}
+	for _, e := range list {
+		if e.Number == nil {
+			return usage
+		}
+		s.HVP.List = append(s.HVP.List, *e.Number)
+	}
+	return ""
+}

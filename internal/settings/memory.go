@@ -1,0 +1,101 @@
+package settings
+
+import (
+	"math"
+	"os"
+	"runtime/debug"
+	"strconv"
+	"strings"
+	"sync"
+
+	"odes.dev/odes/typecheck"
+)
+
+// defaultMemory limits the bytes of a gradient where the solver block says nothing of memory, and those of a
+// trajectory where the machine's memory is not known.
+const defaultMemory = 8 << 30
+
+// MemoryLimit returns how many bytes results may take.
+func (s Settings) MemoryLimit() int64 {
+	if s.Solver.Memory > 0 {
+		return s.Solver.Memory
+	}
+	return defaultMemory
+}
+
+// TrajectoryLimit returns how many bytes the record of a run may take.
+func (s Settings) TrajectoryLimit() int64 {
+	if s.Solver.Memory > 0 {
+		return s.Solver.Memory
+	}
+	return halfOfMemory()
+}
+
+// halfOfMemory returns half of the memory that there is: the system would end a program that takes more than all.
+var halfOfMemory = sync.OnceValue(func() int64 {
+	all := int64(math.MaxInt64)
+	if set := debug.SetMemoryLimit(-1); set > 0 { // GOMEMLIMIT
+		all = set
+	}
+	for _, from := range []struct {
+		file, label string
+		unit        int64
+	}{
+		{"/proc/meminfo", "MemTotal:", 1 << 10},
+		{"/sys/fs/cgroup/memory.max", "", 1},
+		{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "", 1},
+	} {
+		text, err := os.ReadFile(from.file)
+		if err != nil {
+			continue
+		}
+		_, rest, _ := strings.Cut(string(text), from.label)
+		word := strings.Fields(rest + " max")[0]
+		if n, err := strconv.ParseInt(word, 10, 64); err == nil && n > 0 && n < math.MaxInt64/from.unit {
+			all = min(all, n*from.unit)
+		}
+	}
+	if all == math.MaxInt64 {
+		return defaultMemory
+	}
+	return all / 2
+})
+
+func setMemory(s *Settings, v typecheck.SettingValue) string {
+	text := v.Text
+	if v.Number != nil {
+		text = strconv.FormatFloat(*v.Number, 'g', -1, 64)
+	}
+	n, ok := parseBytes(text)
+	if !ok {
+		return `takes a size such as "2 GB"`
+	}
+	s.Solver.Memory = n
+	return ""
+}
+
+// byteUnits are the units of sizes. One that ends like another stands before it.
+var byteUnits = []struct {
+	name string
+	size float64
+}{
+	{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30},
+	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+}
+
+// parseBytes reads "2 GB", "500MB", "1e9".
+func parseBytes(text string) (int64, bool) {
+	text = strings.TrimSpace(text)
+	factor := 1.0
+	for _, u := range byteUnits {
+		if strings.HasSuffix(strings.ToUpper(text), u.name) {
+			text, factor = strings.TrimSpace(text[:len(text)-len(u.name)]), u.size
+			break
+		}
+	}
+	x, err := strconv.ParseFloat(text, 64)
+	if err != nil || !(x*factor >= 1) || x*factor >= math.MaxInt64 {
+		return 0, false
+	}
+	return int64(x * factor), true
+}

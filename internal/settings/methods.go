@@ -1,0 +1,95 @@
+package settings
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/typecheck"
+)
+
+// laterMethods are names that the language reserves for methods to come.
+var laterMethods = []string{
+	"backward_euler", "trapezoidal", "implicit_midpoint", "sdirk2", "esdirk4", "rodas5p", "radau5", "bdf",
+}
+
+// foreignMethods are other programs' names of methods, and what stands nearest to them here: "" where nothing does,
+// since it is implicit.
+var foreignMethods = func() map[string]string {
+	of := map[string]string{}
+	for here, names := range map[string]string{
+		"dopri5": "rk45 ode45 dp5 dopri dormandprince",
+		"bs3":    "rk23 ode23",
+		"vern7":  "adams",
+		"vern8":  "ode78",
+		"vern9":  "ode89 ode113",
+		"dop853": "dop",
+		"rk4":    "rungekutta4 runge_kutta rk",
+		Auto:     "lsoda vode cvode cvodes advan13 advan6",
+		"": "ode15s ode23s ode23t ode23tb radau rosenbrock23 rodas4 stiff implicit bdf gear ida idas kvaerno5 " +
+			"trbdf2 sdirk esdirk",
+	} {
+		for _, name := range strings.Fields(names) {
+			of[name] = here
+		}
+	}
+	return of
+}()
+
+// methodWords are the names of the methods, and Auto.
+func methodWords() []string { return append(methodNames(), Auto) }
+
+func methodNames() []string {
+	var names []string
+	for _, m := range solvers.Methods() {
+		names = append(names, m.Name)
+	}
+	return names
+}
+
+func controllerNames() []string {
+	var names []string
+	for _, r := range solvers.Controllers() {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// noMethod tells what a name that is no method may have meant.
+func noMethod(w string, words []string) string {
+	const text = "names a method that does not exist: "
+	meant, known := foreignMethods[strings.ToLower(w)]
+	switch {
+	case known && meant != "":
+		return text + strconv.Quote(w) + "; write " + meant
+	case known:
+		return text + strconv.Quote(w) + "; there are no implicit methods in this version"
+	}
+	return text + among(w, words)
+}
+
+func noController(w string, words []string) string {
+	return "names a controller that does not exist: " + among(w, words)
+}
+
+// among tells what a wrong word may have meant, or else what there is.
+func among(w string, names []string) string {
+	if near := diag.DidYouMean(w, names); near != "" {
+		return strconv.Quote(w) + near
+	}
+	return strconv.Quote(w) + "; there are " + strings.Join(names, ", ")
+}
+
+func methodLater(v typecheck.SettingValue) (what string, needed bool) {
+	if !slices.Contains(laterMethods, v.Word) {
+		return "", false
+	}
+	names := strings.Join(methodNames(), ", ")
+	return "solver.method " + v.Word + " is not available in this version; there are " + names, true
+}
+
+func steadyLater(typecheck.SettingValue) (what string, needed bool) {
+	return "solver.steady is not available in this version: no steady state is computed", false
+}

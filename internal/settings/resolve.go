@@ -1,0 +1,148 @@
+package settings
+
+import (
+	"strings"
+
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
+	"odes.dev/odes/typecheck"
+)
+
+// Choice says which blocks of a model to follow, and what overrides them.
+type Choice struct {
+	Solver, Sens string // names of blocks; "" for the unnamed ones alone
+	Overrides    []Override
+}
+
+// Override is a key ("solver.rtol") and its value as written in a model.
+type Override struct{ Key, Value string }
+
+// asked tells where a setting was asked for, which decides how grave it is that this version does not have it.
+type asked int
+
+const (
+	inModel  asked = iota // in the file that is run: a warning where a run makes sense without it
+	onDemand              // for this run, on the command line: an error
+	inCheck               // in a file that is only checked: a warning
+)
+
+// Resolve reads the blocks of m: the unnamed ones, then the chosen ones, then the overrides in order. What is wrong
+// goes to l.
+func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
+	s := defaults()
+	var wrong diag.List
+	for _, want := range []struct{ kind, name string }{{"solver", choice.Solver}, {"sens", choice.Sens}} {
+		found := want.name == ""
+		for _, b := range m.Settings.Blocks {
+			if b.Kind != want.kind || (b.Name != "" && b.Name != want.name) {
+				continue
+			}
+			found = found || b.Name == want.name
+			for _, k := range b.Keys {
+				s.apply(want.kind, k, inModel, &wrong)
+			}
+		}
+		if !found {
+			wrong.Errorf(CodeUnknown, source.Span{}, "the model has no %s block named %q", want.kind, want.name)
+		}
+	}
+	for _, o := range choice.Overrides {
+		s.override(o, &wrong)
+	}
+	if !wrong.HasErrors() {
+		s.settle(m, &wrong)
+	}
+	for _, d := range wrong.All() {
+		l.Add(d)
+	}
+	return s
+}
+
+// override applies one override. Diagnostics have no place: nobody wrote the text that is parsed.
+func (s *Settings) override(o Override, l *diag.List) {
+	kind, name, ok := strings.Cut(o.Key, ".")
+	if !ok || blocks[kind] == nil {
+		l.Errorf(CodeSetting, source.Span{}, "%q is no setting; write solver.<key> or sens.<key>", o.Key)
+		return
+	}
+	var own diag.List
+	text := source.NewFile("--"+o.Key, kind+" { "+name+" = "+o.Value+" }")
+	for _, b := range typecheck.ReadSettings(parser.Parse(text, &own), &own).Blocks {
+		for _, k := range b.Keys {
+			s.apply(kind, k, onDemand, &own)
+		}
+	}
+	if o.Key == "sens.hvp" { // what is said of it later has no place in a file either
+		s.HVP.Span = source.Span{}
+	}
+	for i, d := range own.All() {
+		if d.Code != CodeSetting && d.Code != typecheck.CodeSetting && d.Code != typecheck.CodeSettingValue {
+			if i > 0 {
+				break
+			}
+			d.Code = CodeSetting // it does not parse, and the first message says enough
+		}
+		if !strings.HasPrefix(d.Message, o.Key) {
+			d.Message = o.Key + " = " + o.Value + ": " + d.Message
+		}
+		l.Add(diag.Diagnostic{Code: d.Code, Level: d.Level, Message: d.Message})
+	}
+}
+
+// apply sets one key. What is wrong with its value goes to l.
+func (s *Settings) apply(kind string, k typecheck.Setting, from asked, l *diag.List) {
+	row := find(kind, k.Key)
+	if row.later != nil {
+		if text, needed := row.later(k.Value); text != "" {
+			if from == onDemand || needed && from == inModel {
+				l.Errorf(CodeUnavailable, k.Span, "%s", text)
+				return
+			}
+			s.Notes = append(s.Notes, diag.Diagnostic{Code: CodeUnavailable, Level: diag.Warning, Span: k.Span, Message: text})
+			return
+		}
+	}
+	if wrong := row.set(s, k.Value); wrong != "" {
+		l.Errorf(CodeSetting, k.Span, "%s.%s %s", kind, k.Key, wrong)
+	}
+}
+
+// CheckBlocks reports what is wrong with the settings blocks of a model, whatever its states.
+func CheckBlocks(all typecheck.Settings, l *diag.List) {
+	for _, b := range all.Blocks {
+		if blocks[b.Kind] == nil {
+			continue
+		}
+		s := defaults()
+		before, at := l.Len(), source.Span{}
+		for _, k := range b.Keys {
+			s.apply(b.Kind, k, inCheck, l)
+			if _, own := s.OfMethod[k.Key]; own {
+				at = k.Span
+			}
+		}
+		if _, err := s.Spec(); err != nil && l.Len() == before {
+			l.Errorf(CodeSetting, at, "%v", err)
+		}
+		for _, d := range s.Notes {
+			l.Add(d)
+		}
+	}
+}
+
+// CheckStates reports what does not fit the states of the model in its solver blocks.
+func CheckStates(m *typecheck.Model, l *diag.List) {
+	for _, b := range m.Settings.Blocks {
+		if b.Kind != "solver" {
+			continue
+		}
+		s := defaults()
+		for _, k := range b.Keys {
+			if k.Key == "rtol" || k.Key == "atol" {
+				find(b.Kind, k.Key).set(&s, k.Value)
+			}
+		}
+		s.settle(m, l)
+	}
+}

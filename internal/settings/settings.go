@@ -1,0 +1,175 @@
+// Package settings turns the settings blocks of a model, and what overrides them, into typed values: how to solve,
+// what to differentiate and how. Its tables of keys say which words each key takes.
+//
+// It knows the checked model and the names of methods, controllers and sensitivity modes. It must not know of runs:
+// what a setting asks for is done by those who read it.
+package settings
+
+import (
+	"fmt"
+	"math"
+	"runtime"
+	"strconv"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/solvers"
+)
+
+// Codes of diagnostics about settings.
+const (
+	CodeSetting     diag.Code = "setting"
+	CodeUnknown     diag.Code = "unknown-name"
+	CodeUnavailable diag.Code = "unavailable"
+)
+
+// Auto is the method, and the mode, that leaves the choice to the tool.
+const Auto = "auto"
+
+// Settings are the resolved solver and sens blocks. Nobody writes to what its slices and maps hold, so a copy is a value of its
+// own: a run that repeats another one changes fields of a copy.
+type Settings struct {
+	Method     string // Auto: chosen by AutoMethod
+	Controller string
+	MaxGrowth  float64            // the most that a step may be longer than the one before; 0: the controller's own
+	OfMethod   map[string]float64 // settings that only some methods take (solvers.Family.Settings), as they were given
+	Solver     solvers.Options
+	Checkpoint solvers.Checkpoint
+	Threads    int
+
+	Of, Wrt  []string // names of objectives and of variables; nil: all
+	Mode     string   // of sens.Modes, or Auto
+	Order    int      // of the derivatives: 1 or 2; 0 is 1
+	HVP      Vector   // that Hessians are multiplied with
+	Control  bool     // derivatives take part in error control
+	Errors   bool     // of derivatives are estimated
+	SensTol  float64  // what the relative accuracy of derivatives must be; 0: not asked
+	Backward Backward
+	Check    *GradientCheck // after the gradient was computed; nil: not asked
+
+	// Notes tell what the blocks ask for and this version does not do.
+	Notes []diag.Diagnostic
+
+	rtol, atol tolerances // Solver has them for each state
+}
+
+// Backward are the tolerances of modes that integrate adjoint equations; 0: their defaults.
+type Backward struct{ RTol, ATol float64 }
+
+// Vector is a vector in the space of the variables: numbers, or the param that holds them.
+type Vector struct {
+	List  []float64
+	Param string
+	Span  source.Span // of the value; none for an override
+}
+
+// GradientCheck says how a gradient is checked along random directions; 0 stands for the defaults of the check.
+type GradientCheck struct {
+	Directions int
+	Tolerance  float64
+	Span       source.Span // of the value
+}
+
+// defaults are the settings of a model without blocks.
+func defaults() Settings {
+	return Settings{
+		Method: "dopri5", Mode: "adjoint", Threads: runtime.GOMAXPROCS(0),
+		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
+	}
+}
+
+// Rule returns how the lengths of steps are chosen.
+func (s Settings) Rule() solvers.Rule {
+	r, _ := solvers.LookupController(s.Controller)
+	if s.MaxGrowth > 0 {
+		r.Grow = s.MaxGrowth
+	}
+	return r
+}
+
+// Spec returns the method, nil for Auto. The error tells what its own settings cannot be.
+func (s Settings) Spec() (*solvers.Spec, error) {
+	if s.Method == Auto && len(s.OfMethod) == 0 {
+		return nil, nil
+	}
+	m, err := solvers.Choose(s.Method, s.OfMethod)
+	if err != nil {
+		return nil, fmt.Errorf("solver.%w", err)
+	}
+	return m, nil
+}
+
+// AutoMethod chooses a method by the tolerance: the one that reaches the accuracy which comes with it at the least
+// cost, measured on the examples (docs/methods.md has the table). It reads nothing but the settings.
+func (s Settings) AutoMethod() (name, why string) {
+	switch rtol := s.Solver.RTol; {
+	case s.Solver.Fixed > 0:
+		return "rk4", "for steps of fixed length"
+	case rtol >= 1e-4:
+		return "tsit5", "for rtol = " + diag.Number(rtol) + " (1e-4 and above)"
+	case rtol >= 1e-9:
+		return "dop853", "for rtol = " + diag.Number(rtol) + " (1e-9 to 1e-4)"
+	default:
+		return "vern9", "for rtol = " + diag.Number(rtol) + " (below 1e-9)"
+	}
+}
+
+// FirstOrder asks for no second derivatives.
+func (s *Settings) FirstOrder() { s.Order, s.HVP = 1, Vector{} }
+
+// GradientOnly asks for no second derivatives, and for no estimates of errors.
+func (s *Settings) GradientOnly() {
+	s.FirstOrder()
+	s.Errors, s.SensTol = false, 0
+}
+
+// LeastTol is the relative tolerance below which rounding decides.
+const LeastTol = 1e-14
+
+// Refine multiplies all tolerances by factor, or halves steps of fixed length. The longest step follows, for a method
+// of that order. It asks for GradientOnly as well.
+func (s *Settings) Refine(factor float64, order int) {
+	s.GradientOnly()
+	if s.Solver.Fixed > 0 {
+		s.Solver.Fixed /= 2
+		return
+	}
+	scale := func(x, least float64) float64 {
+		// Two digits are as good as all, and easier to read where reports name them.
+		return max(Rounded(float64(x*factor), 2), least)
+	}
+	scaleAll := func(one *float64, each *[]float64, least float64) {
+		if *each == nil {
+			*one = scale(*one, least)
+			return
+		}
+		list := make([]float64, len(*each))
+		*one = math.Inf(1)
+		for i, x := range *each {
+			list[i] = scale(x, least)
+			*one = min(*one, list[i])
+		}
+		*each = list
+	}
+	if s.Solver.HMax > 0 { // it may be what governs the steps
+		s.Solver.HMax = float64(s.Solver.HMax * elem.Pow(factor, 1/float64(order)))
+	}
+	scaleAll(&s.Solver.RTol, &s.Solver.RTols, LeastTol)
+	scaleAll(&s.Solver.ATol, &s.Solver.ATols, 0)
+	if s.Solver.QuadTol > 0 {
+		s.Solver.QuadTol = scale(s.Solver.QuadTol, LeastTol)
+	}
+	if s.Backward.RTol > 0 {
+		s.Backward.RTol = scale(s.Backward.RTol, LeastTol)
+	}
+	if s.Backward.ATol > 0 {
+		s.Backward.ATol = scale(s.Backward.ATol, 0)
+	}
+}
+
+// Rounded returns x with so many significant digits.
+func Rounded(x float64, digits int) float64 {
+	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	return y
+}
