@@ -40,7 +40,7 @@ var imports = map[string]string{
 	"internal/explain":   "lang/diag lang/source internal/system solvers sens tape tapec typecheck",
 	"internal/settings":  "lang/diag lang/source parser typecheck solvers sens internal/elem",
 	"":                   "*", // the root imports everything but what stands on it, see above
-	"help":               "parser solvers stdlib typecheck internal/screen",
+	"help":               "parser sens solvers stdlib typecheck internal/screen",
 	"plot":               "internal/screen",
 	"repl":               ". lang/diag lang/source plot internal/report internal/screen",
 	"internal/report":    ". internal/screen",

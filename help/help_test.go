@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	language "odes.dev/odes/parser"
+	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/typecheck"
@@ -115,7 +116,7 @@ func TestSettingsInManual(t *testing.T) {
 	}
 }
 
-// TestManual finds every method and every function in the documents.
+// TestManual finds every method, mode and function in the documents.
 func TestManual(t *testing.T) {
 	read := func(name string) string {
 		data, err := os.ReadFile(filepath.Join("..", "docs", name))
@@ -128,6 +129,11 @@ func TestManual(t *testing.T) {
 	for _, m := range solvers.Methods() {
 		if !strings.Contains(methods, "`"+m.Name+"`") {
 			t.Errorf("docs/methods.md does not mention %s", m.Name)
+		}
+	}
+	for _, m := range sens.Modes() {
+		if !strings.Contains(methods, "`"+m.Name+"`") && !strings.Contains(methods, "`--mode "+m.Name+"`") {
+			t.Errorf("docs/methods.md does not mention mode %s", m.Name)
 		}
 	}
 	for _, f := range stdlib.Funcs() {

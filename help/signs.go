@@ -1,5 +1,7 @@
 package help
 
+import "odes.dev/odes/sens"
+
 // others are words that mean something in some places, and are free for names elsewhere.
 var others = []Entry{
 	{"from", "time t from 0 to 10", "Begins the start: of time, of a periodic event, and of the column that is observed (observe … from D.y); also the file of an import."},
@@ -50,12 +52,10 @@ var signs = []Entry{
 }
 
 // modes are the ways to a gradient.
-var modes = []Entry{
-	{"adjoint", "sens { mode = adjoint }", "The transposes of the steps taken, backwards: exact for the computed run, at a cost that does not grow with the number of parameters. The default."},
-	{"tangent", "sens { mode = tangent }", "The tangents of the steps taken, forwards: the same derivatives, at a cost that does not grow with the number of objectives."},
-	{"forward", "sens { mode = forward }", "Integrates the sensitivity equations with the method and on the steps of the run."},
-	{"continuous", "sens { mode = continuous }", "Integrates the adjoint equations backwards along the dense output of the run, one objective at a time, in steps of their own."},
-	{"backsolve", "sens { mode = backsolve }", "Integrates the adjoint equations and the states backwards together, without the run. It fails where the way back is unstable; it is here to be compared with."},
-	{"complex", "sens { mode = complex }", "Repeats the steps in complex arithmetic, one parameter after the other moved by a tiny imaginary number: exact, and slow."},
-	{"differences", "sens { mode = differences }", "Repeats the steps with parameters moved to both sides, extrapolated once: the least accurate."},
-}
+var modes = func() []Entry {
+	var list []Entry
+	for _, m := range sens.Modes() {
+		list = append(list, Entry{m.Name, "sens { mode = " + m.Name + " }", m.Doc})
+	}
+	return list
+}()

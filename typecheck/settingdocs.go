@@ -29,7 +29,7 @@ var settingRows = map[string][]SettingRow{
 	},
 	"sens": {
 		{[]string{"of", "wrt"}, "objectives; params and `initial(x)`. Without them: all objectives; all params and the literal initial values"},
-		{[]string{"mode"}, "`adjoint` (discrete, transposed), `tangent` (discrete, forward), `forward`, `continuous` (adjoint), `backsolve` (these differentiate first), `complex` (complex step), `differences`, `auto`"},
+		{[]string{"mode"}, "how derivatives are computed: `adjoint` unless said otherwise; `auto` takes it or `tangent`, whichever costs less. `odes doc adjoint` and others explain them; docs/methods.md"},
 		{[]string{"check"}, "`fd(directions = 3, tol = 1e-5)`: checks the gradient as `odes verify` does, along so many random directions, and says in a note that it is right, or in a warning how far it is off"},
 		{[]string{"control"}, "`on`: derivatives of the states take part in the error control of the run"},
 		{[]string{"error"}, "`on`: estimate the error of every derivative, by a second, more accurate run"},

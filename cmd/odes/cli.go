@@ -117,7 +117,10 @@ func (c *call) execute(args []string) int {
 
 // newParser describes the command line to kong.
 func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
+	modes := odes.SettingValues("sens", "mode")
+	last := len(modes) - 1
 	return kong.New(cmd,
+		kong.Vars{"modes": strings.Join(modes[:last], ", ") + " or " + modes[last]},
 		kong.Name("odes"),
 		kong.Description("Gradients of ODE models from a text file.\n\nTry: odes sens examples/bounce/bounce.ode"),
 		kong.Writers(out, errs),

@@ -29,7 +29,7 @@ type modelFlags struct {
 type derivativeFlags struct {
 	Of    string `placeholder:"NAMES" help:"Objectives, with commas between; without it, those of the sens block."`
 	Wrt   string `placeholder:"NAMES" help:"Differentiate by these: k1,A,initial(x)."`
-	Mode  string `placeholder:"MODE" help:"How: adjoint, tangent, forward, continuous, backsolve, complex, differences or auto."`
+	Mode  string `placeholder:"MODE" help:"How: ${modes}."`
 	Error bool   `help:"Estimate the error of every derivative, at the cost of another, more accurate run."`
 }
 
