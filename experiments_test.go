@@ -226,6 +226,51 @@ func TestExperimentsVerify(t *testing.T) {
 	}
 }
 
+// TestExperimentsOwnSettings: settings may read consts, which experiments change. Runs that repeat others keep that.
+func TestExperimentsOwnSettings(t *testing.T) {
+	m, err := Parse("own.ode", `
+const tol = 1e-2
+time t from 0 to 3
+param k = 1
+state x = 1
+x' = -k*x
+data D { time = [1, 3] y = [0.4, 0.1] }
+observe y = x ~ normal(1) from D.y
+experiment loose { use D }
+experiment tight { tol = 1e-11  use D }
+objective J = nll()
+solver { rtol = tol  atol = tol }
+`, ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	steps := func(rtol string) int {
+		opts := Options{}
+		if rtol != "" {
+			opts.Settings = []Setting{{"solver.rtol", rtol}, {"solver.atol", rtol}}
+		}
+		s, err := m.Sensitivities(t.Context(), opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return s.Stats.Steps
+	}
+	if own, loose := steps(""), steps("1e-2"); own < 2*loose {
+		t.Fatalf("%d steps, and %d with loose tolerances for all: the test shows nothing", own, loose)
+	}
+	v, err := m.Verify(t.Context(), Options{}, VerifyOptions{})
+	if err != nil || v.Wrong() {
+		t.Errorf("%+v, %v", v, err)
+	}
+	s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"sens.error", "on"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if e := s.Errors[0] / math.Abs(s.Gradient[0]); !(e > 1e-6 && e < 1e-1) {
+		t.Errorf("the derivative by k has a relative error of %g", e)
+	}
+}
+
 func TestExperimentFails(t *testing.T) {
 	m, err := Parse("fails.ode", `
 time t from 0 to 1

@@ -79,8 +79,14 @@ var byteUnits = []struct {
 	name string
 	size float64
 }{
-	{"KIB", 1 << 10}, {"MIB", 1 << 20}, {"GIB", 1 << 30},
-	{"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+	{"KIB", 1 << 10},
+	{"MIB", 1 << 20},
+	{"GIB", 1 << 30},
+	{"KB", 1e3},
+	{"MB", 1e6},
+	{"GB", 1e9},
+	{"TB", 1e12},
+	{"B", 1},
 }
 
 // parseBytes reads "2 GB", "500MB", "1e9".
