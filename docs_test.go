@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/parser"
 )
 
 // blocks returns the fenced blocks of a document that are marked as language.
@@ -42,7 +43,7 @@ func TestDocumentsModels(t *testing.T) {
 		for _, text := range blocks(t, path, "odes") {
 			if !strings.Contains(text, "model ") {
 				pieces++
-				if _, err := odes.Format(path, text); err != nil {
+				if _, err := parser.Format(path, text); err != nil {
 					t.Errorf("%v\n%s", err, text)
 				}
 				continue
@@ -67,8 +68,8 @@ func TestDocumentsModels(t *testing.T) {
 // TestGrammarInManual holds the grammar in the manual against the parser's.
 func TestGrammarInManual(t *testing.T) {
 	shown := blocks(t, filepath.Join("docs", "language.md"), "ebnf")
-	if len(shown) != 1 || shown[0] != odes.Grammar() {
-		t.Errorf("docs/language.md does not show what odes doc grammar prints:\n%s", odes.Grammar())
+	if len(shown) != 1 || shown[0] != parser.Grammar() {
+		t.Errorf("docs/language.md does not show what odes doc grammar prints:\n%s", parser.Grammar())
 	}
 }
 

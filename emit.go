@@ -5,8 +5,6 @@ import (
 	"io"
 	"strings"
 
-	"odes.dev/odes/lang/ast"
-	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
@@ -24,8 +22,10 @@ func Stages() []string { return append([]string(nil), stagesOfEmit...) }
 // runs). Later stages have less to forgive: the first two want no valid model.
 func Emit(w io.Writer, stage, name, text string, opts ParseOptions) error {
 	switch stage {
-	case "tokens", "ast":
-		return emitSyntax(w, stage, source.NewFile(name, text))
+	case "tokens":
+		return parser.DumpTokens(w, source.NewFile(name, text))
+	case "ast":
+		return parser.DumpTree(w, source.NewFile(name, text))
 	case "model", "tape", "vjp", "jvp", "program":
 	default:
 		return fmt.Errorf("there is no stage %q; there are %s", stage, strings.Join(stagesOfEmit, ", "))
@@ -38,40 +38,4 @@ func Emit(w io.Writer, stage, name, text string, opts ParseOptions) error {
 		return typecheck.Dump(w, m.checked)
 	}
 	return m.system.Emit(w, stage)
-}
-
-// Grammar returns the grammar of the language in EBNF.
-func Grammar() string { return parser.Grammar() }
-
-// Words returns the words of the language, by where they stand.
-func Words() parser.Words { return parser.AllWords() }
-
-// Format returns the text of a model in its standard form. A text with errors
-// is not formatted; the error carries them.
-func Format(name, text string) (string, error) {
-	var list diag.List
-	tree := parser.Parse(source.NewFile(name, text), &list)
-	if err := list.Err(); err != nil {
-		return "", err
-	}
-	return parser.Format(tree)
-}
-
-func emitSyntax(w io.Writer, stage string, f *source.File) error {
-	var list diag.List
-	if stage == "tokens" {
-		for _, t := range parser.Tokens(f, &list) {
-			at := f.Position(t.Start)
-			if _, err := fmt.Fprintf(w, "%d:%d\t%s\t%s\n", at.Line, at.Column, t.Kind, t.Text); err != nil {
-				return err
-			}
-		}
-		return list.Err()
-	}
-	tree := parser.Parse(f, &list)
-	if err := list.Err(); err != nil {
-		return err
-	}
-	_, err := io.WriteString(w, ast.Dump(tree))
-	return err
 }

@@ -42,11 +42,11 @@ var imports = map[string]string{
 	"":                   "*", // the root imports everything but what stands on it, see above
 	"help":               "parser sens solvers stdlib typecheck internal/screen",
 	"plot":               "internal/screen",
-	"repl":               ". lang/diag lang/source plot internal/report internal/screen",
+	"repl":               ". lang/ast lang/diag lang/source parser plot internal/report internal/screen",
 	"internal/report":    ". internal/screen",
 	"lsp":                ". help lang/ast lang/diag lang/source lang/types parser stdlib typecheck",
 	"bench":              ". plot",
-	"cmd/odes":           ". help lsp repl plot internal/report internal/screen lang/diag",
+	"cmd/odes":           ". parser help lsp repl plot internal/report internal/screen lang/diag",
 }
 
 // above lists what stands on the root package: nothing below may import it.

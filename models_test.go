@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/parser"
 )
 
 // TestLanguageModels checks and formats the eight models of the language's
@@ -69,11 +70,11 @@ func TestLanguageModels(t *testing.T) {
 			if n != c.warnings {
 				t.Errorf("%d warnings, want %d: %v", n, c.warnings, found)
 			}
-			once, err := Format(path, string(text))
+			once, err := parser.Format(path, string(text))
 			if err != nil {
 				t.Fatal(err)
 			}
-			if twice, err := Format(path, once); err != nil || twice != once {
+			if twice, err := parser.Format(path, once); err != nil || twice != once {
 				t.Errorf("formatting is not stable: %v", err)
 			}
 			if c.values == nil {

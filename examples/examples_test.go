@@ -15,6 +15,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
+	"odes.dev/odes/parser"
 )
 
 var update = flag.Bool("update", false, "rewrite the golden files")
@@ -44,7 +45,7 @@ func TestGolden(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if formatted, err := odes.Format(path, string(text)); err != nil || formatted != string(text) {
+			if formatted, err := parser.Format(path, string(text)); err != nil || formatted != string(text) {
 				t.Errorf("odes fmt -d says that the model is not formatted: %v", err)
 			}
 			m, err := odes.ParseFile(path)

@@ -6,16 +6,16 @@ import (
 	"strconv"
 	"strings"
 
-	"odes.dev/odes"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
 )
 
 // formatting returns the one edit that makes d what `odes fmt` makes of it.
 func (s *Server) formatting(_ context.Context, d *document, _ *documentParams) (any, error) {
 	was := d.text.s
-	is, err := odes.Format(d.syntax().tree.Source.Name(), was)
+	is, err := parser.Format(d.syntax().tree.Source.Name(), was)
 	if err != nil {
 		return nil, errorf(codeFailed, "only what parses can be formatted: %v", err)
 	}

@@ -61,39 +61,15 @@ func (d docs) ends(first, last int) string {
 }
 
 func (d docs) attach(item ast.Item) {
-	first, last := d.lines.Span(d.file, item)
-	doc := join(d.over(first), d.ends(first, last))
-	switch n := item.(type) {
-	case *ast.Model:
-		n.Doc = doc
-	case *ast.UnitDecl:
-		n.Doc = doc
-	case *ast.Time:
-		n.Doc = doc
-	case *ast.Decl:
+	if n, ok := item.(*ast.Decl); ok {
 		d.variables(n)
-	case *ast.Control:
-		n.Var.Doc = doc
-	case *ast.Let:
-		n.Doc = doc
-	case *ast.Fn:
-		n.Doc = doc
-	case *ast.Event:
-		n.Doc = doc
-	case *ast.Reaction:
-		n.Doc = doc
-	case *ast.Experiment:
-		n.Doc = doc
-	case *ast.Data:
-		n.Doc = doc
-	case *ast.Observe:
-		n.Doc = doc
-	case *ast.Objective:
-		n.Doc = doc
-	case *ast.Constraint:
-		n.Doc = doc
-	case *ast.Equation:
-		n.Doc = doc
+		return
+	}
+	first, last := d.lines.Span(d.file, item)
+	for _, declared := range ast.Declarations(item) {
+		if declared.Doc != nil {
+			*declared.Doc = join(d.over(first), d.ends(first, last))
+		}
 	}
 }
 

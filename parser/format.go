@@ -11,14 +11,24 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// Format returns the normal layout of a file that parsed without errors, and
-// answers for it: what [ast.Format] wrote is read again, and must have the same
-// tree, the same comments at the same things, and be its own normal layout.
-// Otherwise there is a mistake in odes, and an error instead of a text.
-func Format(f *ast.File) (string, error) {
+// Format returns the text of a model in its normal layout, and answers for it: what [ast.Format] wrote is read again. It
+// must have the same tree, the same comments at the same things, and be its own normal layout. Otherwise there is a
+// mistake in odes, and an error instead of a text. A text with errors is not formatted; the error carries them.
+func Format(name, text string) (string, error) {
+	var list diag.List
+	tree := Parse(source.NewFile(name, text), &list)
+	if err := list.Err(); err != nil {
+		return "", err
+	}
+	return format(tree)
+}
+
+// format formats a file that parsed without errors.
+func format(f *ast.File) (string, error) {
 	out := ast.Format(f)
 	if err := faithful(f, out); err != nil {
-		return "", fmt.Errorf("internal error: formatting %s would not keep it as it is: %w; nothing was changed: please report it, with the model", f.Source.Name(), err)
+		return "", fmt.Errorf("internal error: formatting %s would not keep it as it is: %w; nothing was changed: "+
+			"please report it, with the model", f.Source.Name(), err)
 	}
 	return out, nil
 }

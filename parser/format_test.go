@@ -21,7 +21,7 @@ func checkFormat(name, text string) error {
 	if l.HasErrors() {
 		return nil
 	}
-	out, err := Format(tree)
+	out, err := format(tree)
 	if err != nil {
 		return fmt.Errorf("%w\n%s", err, ast.Format(tree))
 	}

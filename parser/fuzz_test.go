@@ -109,7 +109,7 @@ func FuzzFormat(f *testing.F) {
 		}
 		var l diag.List
 		if tree := Parse(source.NewFile("f", text), &l); !l.HasErrors() {
-			_, _ = Format(tree)
+			_, _ = format(tree)
 		}
 	})
 }

@@ -55,7 +55,7 @@ func TestCases(t *testing.T) {
 			}
 			got := []txtar.File{in, {Name: "errors", Data: told.Bytes()}, {Name: "ast", Data: []byte(ast.Dump(tree))}}
 			if !l.HasErrors() {
-				out, err := Format(tree)
+				out, err := format(tree)
 				if err != nil {
 					t.Error(err)
 				}

@@ -5,6 +5,9 @@
 package parser
 
 import (
+	"fmt"
+	"io"
+
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -28,6 +31,32 @@ func ParseExpr(f *source.File, l *diag.List) ast.Expr {
 func Tokens(f *source.File, l *diag.List) []ast.Token {
 	tokens, _ := scan(f, l)
 	return tokens[:len(tokens)-1]
+}
+
+// TokensOf splits text as the parser does, without a word on what is no token.
+func TokensOf(text string) []ast.Token { return Tokens(source.NewFile("", text), new(diag.List)) }
+
+// DumpTokens writes the tokens of f, one a line: place, kind and text, separated by tabs.
+func DumpTokens(w io.Writer, f *source.File) error {
+	var list diag.List
+	for _, t := range Tokens(f, &list) {
+		at := f.Position(t.Start)
+		if _, err := fmt.Fprintf(w, "%d:%d\t%s\t%s\n", at.Line, at.Column, t.Kind, t.Text); err != nil {
+			return err
+		}
+	}
+	return list.Err()
+}
+
+// DumpTree writes the tree of f as [ast.Dump] does. A file with errors has none; the error carries them.
+func DumpTree(w io.Writer, f *source.File) error {
+	var list diag.List
+	tree := Parse(f, &list)
+	if err := list.Err(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, ast.Dump(tree))
+	return err
 }
 
 // trailing reports the token behind a complete expression.

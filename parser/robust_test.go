@@ -78,7 +78,7 @@ func TestHostile(t *testing.T) {
 				t.Error(err)
 			}
 			if c.code == "" {
-				if _, err := Format(tree); err != nil {
+				if _, err := format(tree); err != nil {
 					t.Error(err)
 				}
 			}

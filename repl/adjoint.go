@@ -8,12 +8,13 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )
 
 // adjointOf reads adjoint(J) or adjoint(J, x, v).
 func adjointOf(what string) (goal string, states []string, ok bool) {
-	tokens := odes.Tokens(what)
+	tokens := parser.TokensOf(what)
 	if len(tokens) < 4 || tokens[0].Text != "adjoint" || tokens[1].Text != "(" || closing(tokens, 1) != len(tokens)-1 {
 		return "", nil, false
 	}

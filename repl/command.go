@@ -14,7 +14,9 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/parser"
 )
 
 // command is a word that starts an input.
@@ -58,7 +60,7 @@ func commands() []command {
 }
 
 // commandOf returns the command that an input starts with and what follows it; nil when it is none.
-func commandOf(input string, tokens []odes.Token) (*command, string) {
+func commandOf(input string, tokens []ast.Token) (*command, string) {
 	word := tokens[0].Text
 	if word == "?" {
 		word = "help"
@@ -68,13 +70,13 @@ func commandOf(input string, tokens []odes.Token) (*command, string) {
 	}
 	all := commands()
 	at := slices.IndexFunc(all, func(c command) bool { return c.name == word })
-	if at < 0 || tokens[0].Text != "?" && tokens[0].Kind != "name" && tokens[0].Kind != "keyword" {
+	if at < 0 || tokens[0].Text != "?" && tokens[0].Kind != ast.IdentToken && tokens[0].Kind != ast.KeywordToken {
 		return nil, ""
 	}
 	if len(tokens) > 1 {
 		next := tokens[1]
 		switch {
-		case next.Kind == "sign" && (slices.Contains(assignSigns, next.Text) || next.Text == "'" || next.Text == "{" || next.Text == "." && next.Start == tokens[0].End || next.Text == "[" && word != "plot"):
+		case next.Kind == ast.SignToken && (slices.Contains(assignSigns, next.Text) || next.Text == "'" || next.Text == "{" || next.Text == "." && next.Start == tokens[0].End || next.Text == "[" && word != "plot"):
 			return nil, "" // run = 3, sens { … }
 		case word == "time", word == "sens" && len(tokens) > 2 && tokens[2].Text == "{":
 			return nil, "" // an item
@@ -309,7 +311,7 @@ func (s *Session) doText(_ context.Context, w io.Writer, rest string) error {
 		fmt.Fprintln(w, strings.TrimRight(s.now.text, "\n"))
 		return nil
 	}
-	items, _ := odes.Outline(s.name(), s.now.text)
+	items, _ := parser.Outline(s.name(), s.now.text)
 	found := false
 	for _, it := range items {
 		for _, p := range it.Parts {

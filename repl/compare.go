@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )
 
@@ -92,9 +93,9 @@ func (s *Session) variants(ctx context.Context, what string) (list []variant, me
 		return []variant{now, {filepath.Base(path), path, state{model: other, text: string(text)}}}, false, nil
 	}
 	parts := split(what)
-	if isAssignment(odes.Tokens(parts[0])) < 0 {
+	if isAssignment(parser.TokensOf(parts[0])) < 0 {
 		for _, n := range parts {
-			if len(odes.Tokens(n)) != 1 {
+			if len(parser.TokensOf(n)) != 1 {
 				return nil, false, fmt.Errorf("%q is neither a method nor an assignment; write compare k = 3, compare dopri5, tsit5, or compare file.ode", n)
 			}
 			v := variant{n, s.path, s.now}
@@ -105,7 +106,7 @@ func (s *Session) variants(ctx context.Context, what string) (list []variant, me
 	}
 	st := s.now
 	for _, part := range parts {
-		tokens := odes.Tokens(part)
+		tokens := parser.TokensOf(part)
 		sign := isAssignment(tokens)
 		if sign < 0 || tokens[sign].Text != "=" {
 			return nil, false, fmt.Errorf("%q is no assignment; write compare k = 3, e = 1", part)

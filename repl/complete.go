@@ -9,11 +9,12 @@ import (
 	"unicode"
 
 	"odes.dev/odes"
+	"odes.dev/odes/parser"
 )
 
 // keywords complete inside of items and commands.
 func keywords() []string {
-	return slices.Concat(odes.Words().Parts, odes.Words().Other, []string{"wrt", "against", "of", "points"})
+	return slices.Concat(parser.AllWords().Parts, parser.AllWords().Other, []string{"wrt", "against", "of", "points"})
 }
 
 // behindIn is a line that goes on with the name of an experiment, which it may have begun.

@@ -9,12 +9,13 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )
 
 // derivative reads d(of) or d(of)/d(by).
 func derivative(text string) (of, by string, ok bool) {
-	tokens := odes.Tokens(text)
+	tokens := parser.TokensOf(text)
 	part := func(i int) (string, int) {
 		if i+1 >= len(tokens) || tokens[i].Text != "d" || tokens[i+1].Text != "(" {
 			return "", -1
@@ -238,13 +239,13 @@ func (s *Session) course(m *odes.Model, name string) (e, pattern string) {
 	if !s.isObjective(m, name) {
 		return "", ""
 	}
-	items, _ := odes.Outline(s.name(), s.now.text)
+	items, _ := parser.Outline(s.name(), s.now.text)
 	for _, it := range items {
 		if it.Kind != "objective" || len(it.Parts) == 0 || it.Parts[0].Name != name {
 			continue
 		}
 		value := s.now.text[it.Parts[0].ValueStart:it.Parts[0].ValueEnd]
-		tokens := odes.Tokens(value)
+		tokens := parser.TokensOf(value)
 		if len(tokens) < 3 || tokens[1].Text != "(" || closing(tokens, 1) != len(tokens)-1 {
 			return "", ""
 		}

@@ -7,9 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
 )
 
 // splice replaces bytes of a text by a piece of what was entered.
@@ -88,7 +88,7 @@ func (s *Session) remap(list []diag.Diagnostic, entry *source.File, pieces []pie
 }
 
 // key is what makes two items the same declaration; "" is the same as nothing.
-func key(it odes.Item, p odes.Part) string {
+func key(it parser.Item, p parser.Part) string {
 	switch {
 	case p.Add, it.Kind == "import":
 		return ""
@@ -99,7 +99,7 @@ func key(it odes.Item, p odes.Part) string {
 }
 
 // isBlock tells whether an item is a settings block, whose keys are merged.
-func isBlock(it odes.Item) bool {
+func isBlock(it parser.Item) bool {
 	word, _, _ := strings.Cut(it.Kind, " ")
 	return word == "solver" || word == "sens" || word == "fit"
 }
@@ -107,7 +107,7 @@ func isBlock(it odes.Item) bool {
 // enter adds items to the model's text; a declaration takes the place of the
 // one of the same name.
 func (s *Session) enter(w io.Writer, input string) error {
-	items, err := odes.Outline(Entry, input)
+	items, err := parser.Outline(Entry, input)
 	if err != nil {
 		return err
 	}
@@ -119,8 +119,8 @@ func (s *Session) enter(w io.Writer, input string) error {
 }
 
 // merge puts items into the text of the model.
-func (s *Session) merge(input string, items []odes.Item) (string, []piece, string, error) {
-	old, err := odes.Outline(s.name(), s.now.text)
+func (s *Session) merge(input string, items []parser.Item) (string, []piece, string, error) {
+	old, err := parser.Outline(s.name(), s.now.text)
 	if err != nil {
 		return "", nil, "", err
 	}
@@ -173,7 +173,7 @@ func (s *Session) merge(input string, items []odes.Item) (string, []piece, strin
 
 // withComments returns the bytes of an item with the comments above it, from
 // last on, and the one behind it on its line.
-func withComments(input string, last int, it odes.Item) (from, to int) {
+func withComments(input string, last int, it parser.Item) (from, to int) {
 	from, to = last, it.End
 	for from < it.Start && strings.ContainsRune(" \t\r\n;", rune(input[from])) {
 		from++
@@ -190,7 +190,7 @@ func withComments(input string, last int, it odes.Item) (from, to int) {
 
 // replacement puts part p of the new item it where part k of the old item o
 // stands; first tells that no other part has the whole item already.
-func replacement(text string, it odes.Item, p odes.Part, o odes.Item, k int, first bool) splice {
+func replacement(text string, it parser.Item, p parser.Part, o parser.Item, k int, first bool) splice {
 	q := o.Parts[k]
 	switch {
 	case len(o.Parts) == 1 && first: // one for one
@@ -217,7 +217,7 @@ func replacement(text string, it odes.Item, p odes.Part, o odes.Item, k int, fir
 }
 
 // mergeKey puts a key of a settings block into the block of the same name.
-func (s *Session) mergeKey(old []odes.Item, it odes.Item, p odes.Part, list *[]splice) bool {
+func (s *Session) mergeKey(old []parser.Item, it parser.Item, p parser.Part, list *[]splice) bool {
 	for _, o := range old {
 		if o.Kind != it.Kind {
 			continue
@@ -310,7 +310,7 @@ func (s *Session) accept(w io.Writer, text, entry string, pieces []piece, did st
 
 // remove deletes the declaration of a name.
 func (s *Session) remove(w io.Writer, name string) error {
-	old, err := odes.Outline(s.name(), s.now.text)
+	old, err := parser.Outline(s.name(), s.now.text)
 	if err != nil {
 		return err
 	}
@@ -345,7 +345,7 @@ func (s *Session) remove(w io.Writer, name string) error {
 
 // declared lists the names that the text declares.
 func (s *Session) declared() []string {
-	items, _ := odes.Outline(s.name(), s.now.text)
+	items, _ := parser.Outline(s.name(), s.now.text)
 	var names []string
 	for _, it := range items {
 		if isBlock(it) || it.Kind == "model" {

@@ -4,23 +4,24 @@ import (
 	"slices"
 	"strings"
 
-	"odes.dev/odes"
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/parser"
 )
 
 // itemWords are the words that items of the language start with.
-func itemWords() []string { return odes.Words().Items }
+func itemWords() []string { return parser.AllWords().Items }
 
 // isItem tells whether an input is an item of the language: it starts with a
 // word of one, or is an equation.
-func isItem(tokens []odes.Token) bool {
-	if t := tokens[0]; t.Kind == "keyword" && slices.Contains(itemWords(), t.Text) {
+func isItem(tokens []ast.Token) bool {
+	if t := tokens[0]; t.Kind == ast.KeywordToken && slices.Contains(itemWords(), t.Text) {
 		return len(tokens) == 1 || tokens[1].Text != "." // solver.rtol = … is no item
 	}
 	for i, t := range tokens {
-		if t.Kind == "sign" && t.Text == "'" && i > 0 {
+		if t.Kind == ast.SignToken && t.Text == "'" && i > 0 {
 			return true
 		}
-		if t.Kind == "sign" && t.Text == "=" && i > 0 { // 0 = g(x)
+		if t.Kind == ast.SignToken && t.Text == "=" && i > 0 { // 0 = g(x)
 			return i == 1 && tokens[0].Text == "0"
 		}
 	}
@@ -30,11 +31,11 @@ func isItem(tokens []odes.Token) bool {
 var assignSigns = []string{"=", "+=", "-=", "*=", "/="}
 
 // isAssignment returns the token that makes an input an assignment, or -1.
-func isAssignment(tokens []odes.Token) int {
+func isAssignment(tokens []ast.Token) int {
 	depth := 0
 	for i, t := range tokens {
 		switch {
-		case t.Kind != "sign":
+		case t.Kind != ast.SignToken:
 		case t.Text == "(" || t.Text == "[" || t.Text == "{":
 			depth++
 		case t.Text == ")" || t.Text == "]" || t.Text == "}":
@@ -52,13 +53,13 @@ func isAssignment(tokens []odes.Token) int {
 // Incomplete tells whether an input goes on in the next line: a bracket is
 // open, or it ends with an operator or a word that wants more.
 func Incomplete(input string) bool {
-	tokens := odes.Tokens(input)
+	tokens := parser.TokensOf(input)
 	if len(tokens) == 0 {
 		return false
 	}
 	depth := 0
 	for _, t := range tokens {
-		if t.Kind == "sign" {
+		if t.Kind == ast.SignToken {
 			switch t.Text {
 			case "(", "[", "{":
 				depth++
@@ -70,14 +71,14 @@ func Incomplete(input string) bool {
 	if depth != 0 {
 		return depth > 0
 	}
-	if word := tokens[0].Text; (word == "event" || word == "experiment") && tokens[0].Kind == "keyword" && !slices.ContainsFunc(tokens, func(t odes.Token) bool { return t.Text == "{" || t.Text == "=" }) {
+	if word := tokens[0].Text; (word == "event" || word == "experiment") && tokens[0].Kind == ast.KeywordToken && !slices.ContainsFunc(tokens, func(t ast.Token) bool { return t.Text == "{" || t.Text == "=" }) {
 		return true // its body may stand in the next line
 	}
 	last := tokens[len(tokens)-1]
 	switch last.Kind {
-	case "sign":
+	case ast.SignToken:
 		return slices.Contains(strings.Fields("+ - * / @ ^ = += -= *= /= == != < <= > >= -> <-> , : ~"), last.Text)
-	case "keyword":
+	case ast.KeywordToken:
 		return slices.Contains(strings.Fields("then else elseif and or not in for crosses when rate"), last.Text) && len(tokens) > 1
 	}
 	return false
@@ -85,11 +86,11 @@ func Incomplete(input string) bool {
 
 // split cuts text at the commas outside of brackets.
 func split(text string) []string {
-	tokens := odes.Tokens(text)
+	tokens := parser.TokensOf(text)
 	var parts []string
 	depth, from := 0, 0
 	for _, t := range tokens {
-		if t.Kind != "sign" {
+		if t.Kind != ast.SignToken {
 			continue
 		}
 		switch t.Text {
@@ -114,8 +115,8 @@ func split(text string) []string {
 // words: `k1 from 0 to 3` at "from".
 func cutWord(text string, words ...string) (before, word, after string) {
 	depth := 0
-	for _, t := range odes.Tokens(text) {
-		if t.Kind == "sign" {
+	for _, t := range parser.TokensOf(text) {
+		if t.Kind == ast.SignToken {
 			switch t.Text {
 			case "(", "[", "{":
 				depth++
@@ -124,7 +125,7 @@ func cutWord(text string, words ...string) (before, word, after string) {
 			}
 			continue
 		}
-		if depth == 0 && (t.Kind == "name" || t.Kind == "keyword") && slices.Contains(words, t.Text) {
+		if depth == 0 && (t.Kind == ast.IdentToken || t.Kind == ast.KeywordToken) && slices.Contains(words, t.Text) {
 			return strings.TrimSpace(text[:t.Start]), t.Text, strings.TrimSpace(text[t.End:])
 		}
 	}
@@ -143,10 +144,10 @@ func clauses(text string, words ...string) (head string, by map[string]string) {
 }
 
 // closing returns the token that closes the bracket at tokens[i], or -1.
-func closing(tokens []odes.Token, i int) int {
+func closing(tokens []ast.Token, i int) int {
 	depth := 0
 	for k := i; k < len(tokens); k++ {
-		if tokens[k].Kind != "sign" {
+		if tokens[k].Kind != ast.SignToken {
 			continue
 		}
 		switch tokens[k].Text {

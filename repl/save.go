@@ -11,6 +11,8 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/parser"
 )
 
 func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
@@ -132,7 +134,7 @@ func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 			value += " [" + x.Unit + "]"
 		}
 	}
-	items, _ := odes.Outline(s.name(), text)
+	items, _ := parser.Outline(s.name(), text)
 	for _, it := range items {
 		for _, p := range it.Parts {
 			if it.Kind != kind || p.Name != name || p.ValueEnd == 0 {
@@ -154,11 +156,11 @@ func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 
 // keepUnit replaces the number of a literal and keeps its unit as it was written; "" for what is no literal.
 func keepUnit(old string, x float64) string {
-	tokens := odes.Tokens(old)
+	tokens := parser.TokensOf(old)
 	if len(tokens) > 1 && tokens[0].Text == "-" {
 		tokens = tokens[1:]
 	}
-	if len(tokens) == 0 || tokens[0].Kind != "number" || len(tokens) > 1 && (tokens[1].Text != "[" || closing(tokens, 1) != len(tokens)-1) {
+	if len(tokens) == 0 || tokens[0].Kind != ast.NumberToken || len(tokens) > 1 && (tokens[1].Text != "[" || closing(tokens, 1) != len(tokens)-1) {
 		return ""
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64) + old[tokens[0].End:]

@@ -8,7 +8,9 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/parser"
 )
 
 // scope says which runs an entry is about. The zero value is the model as it
@@ -38,13 +40,13 @@ const unchanged = "model"
 // names is nil where there is none.
 func cutScope(entry string) (rest string, names []string) {
 	body, path := cutOutput(entry)
-	tokens := odes.Tokens(body)
+	tokens := parser.TokensOf(body)
 	at, depth := -1, 0
 	for i, t := range tokens {
 		switch {
-		case t.Kind == "keyword" && t.Text == "in" && depth == 0:
+		case t.Kind == ast.KeywordToken && t.Text == "in" && depth == 0:
 			at = i
-		case t.Kind != "sign":
+		case t.Kind != ast.SignToken:
 		case strings.Contains("([{", t.Text):
 			depth++
 		case strings.Contains(")]}", t.Text):

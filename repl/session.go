@@ -19,6 +19,7 @@ import (
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )
 
@@ -253,7 +254,7 @@ func (s *Session) Say(w io.Writer, format string, args ...any) {
 // or a command. After an error the session is what it was before.
 func (s *Session) Exec(ctx context.Context, w io.Writer, input string) error {
 	input = strings.TrimSpace(input)
-	tokens := odes.Tokens(input)
+	tokens := parser.TokensOf(input)
 	if len(tokens) == 0 {
 		return nil
 	}

@@ -12,12 +12,14 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/parser"
 )
 
 // assign executes `k1 = 3`, `A[1,2] *= 2`, `initial(x) = 1`, `solver.rtol = 1e-9`;
 // sign is the place of the operator among the tokens.
-func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens []odes.Token, sign int) error {
+func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens []ast.Token, sign int) error {
 	m, err := s.model()
 	if err != nil {
 		return err
@@ -30,7 +32,7 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 	if block, _, ok := strings.Cut(target, "."); ok && (block == "solver" || block == "sens") {
 		return s.setting(ctx, w, odes.Setting{Key: target, Value: value})
 	}
-	if slices.ContainsFunc(tokens[:sign], func(t odes.Token) bool { return t.Text == "/" }) || tokens[0].Text == "der" || tokens[0].Text == "dot" {
+	if slices.ContainsFunc(tokens[:sign], func(t ast.Token) bool { return t.Text == "/" }) || tokens[0].Text == "der" || tokens[0].Text == "dot" {
 		return s.enter(w, input) // a derivative, as others write it: the language knows what to say
 	}
 	symbol, err := s.target(m, target)
@@ -64,7 +66,7 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 // with returns set with one more assignment, which takes the place of those that it overrides.
 func with(set []odes.Assignment, target string, values []float64) []odes.Assignment {
 	name := ""
-	for _, t := range odes.Tokens(target) { // without blanks and backquotes
+	for _, t := range parser.TokensOf(target) { // without blanks and backquotes
 		name += t.Text
 	}
 	out := slices.DeleteFunc(slices.Clone(set), func(a odes.Assignment) bool {

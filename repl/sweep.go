@@ -9,6 +9,8 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )
 
@@ -56,7 +58,7 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 	if name == "" {
 		return nil, "", errors.New("sweep what? sweep k from 0.1 to 10")
 	}
-	if t := odes.Tokens(name); len(t) > 1 && t[1].Kind == "number" {
+	if t := parser.TokensOf(name); len(t) > 1 && t[1].Kind == ast.NumberToken {
 		return nil, "", fmt.Errorf("write the range with words: sweep %s from %s to …", t[0].Text, t[1].Text)
 	}
 	symbol, err := s.target(m, name)

@@ -13,8 +13,10 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )
 
@@ -71,7 +73,7 @@ func (s *Session) spelled(q *question) (string, []piece) {
 		for _, o := range s.now.model.Observations() {
 			terms[o.Name] = "(" + o.Text + ")"
 		}
-		items, _ := odes.Outline(s.name(), s.now.text)
+		items, _ := parser.Outline(s.name(), s.now.text)
 		for _, it := range items {
 			if it.Kind != "objective" || strings.Contains(it.Parts[0].Name, "[") {
 				continue
@@ -87,10 +89,10 @@ func (s *Session) spelled(q *question) (string, []piece) {
 		return q.text, pieces
 	}
 	text := q.text
-	tokens := odes.Tokens(q.text)
+	tokens := parser.TokensOf(q.text)
 	for _, t := range slices.Backward(tokens) {
 		term, ok := terms[t.Text]
-		if !ok || t.Kind != "name" && t.Kind != "quoted name" {
+		if !ok || t.Kind != ast.IdentToken && t.Kind != ast.QuotedToken {
 			continue
 		}
 		text = text[:t.Start] + term + text[t.End:]
@@ -140,7 +142,7 @@ func (s *Session) moving(m *odes.Model) map[string]bool {
 	for _, o := range m.Observations() {
 		names[o.Name] = true
 	}
-	items, _ := odes.Outline(s.name(), s.now.text)
+	items, _ := parser.Outline(s.name(), s.now.text)
 	for _, it := range items {
 		if it.Kind == "let" || it.Kind == "output" {
 			name, _, _ := strings.Cut(it.Parts[0].Name, "[")
@@ -158,12 +160,12 @@ func (s *Session) pose(entry string) (*question, error) {
 		return nil, err
 	}
 	moving := s.moving(m)
-	tokens := odes.Tokens(entry)
+	tokens := parser.TokensOf(entry)
 	q := &question{entry: entry}
 	at := 0
 	for i := 0; i < len(tokens); i++ {
 		t := tokens[i]
-		if t.Kind != "name" {
+		if t.Kind != ast.IdentToken {
 			continue
 		}
 		if open := i + 1; (t.Text == "max" || t.Text == "min") && open < len(tokens) && tokens[open].Text == "(" {
@@ -233,9 +235,9 @@ func known(unit string) string {
 	return unit
 }
 
-func mentions(tokens []odes.Token, names map[string]bool) bool {
+func mentions(tokens []ast.Token, names map[string]bool) bool {
 	for _, t := range tokens {
-		if t.Kind == "name" && names[t.Text] {
+		if t.Kind == ast.IdentToken && names[t.Text] {
 			return true
 		}
 	}
@@ -391,7 +393,7 @@ func (s *Session) showObjective(ctx context.Context, w io.Writer, name, element 
 // hinted adds to an error what may have been meant.
 func (s *Session) hinted(entry string, err error) error {
 	var wrong *diag.ListError
-	tokens := odes.Tokens(entry)
+	tokens := parser.TokensOf(entry)
 	if !errors.As(err, &wrong) || len(wrong.Diagnostics) == 0 || len(tokens) == 0 {
 		return err
 	}
@@ -404,14 +406,14 @@ func (s *Session) hinted(entry string, err error) error {
 	switch {
 	case d.Code == "equality-of-reals" && len(tokens) > 2 && tokens[1].Text == "==":
 		d.Message += fmt.Sprintf("; to set %s write %[1]s = %s", first, strings.TrimSpace(entry[tokens[1].End:]))
-	case tokens[0].Kind != "name" || slices.Contains(s.declared(), first):
+	case tokens[0].Kind != ast.IdentToken || slices.Contains(s.declared(), first):
 	case d.Code == codeUndefined && len(tokens) == 1 && !strings.Contains(d.Message, "did you mean"):
 		hint := diag.DidYouMean(first, names)
 		if hint == "" {
 			hint = "; help lists the commands"
 		}
 		d.Message = fmt.Sprintf("%q is neither a name of the model nor a command%s", first, hint)
-	case d.Code == "missing-operator" && tokens[1].Kind == "name" && !slices.Contains(s.cfg.Words, first):
+	case d.Code == "missing-operator" && tokens[1].Kind == ast.IdentToken && !slices.Contains(s.cfg.Words, first):
 		return fmt.Errorf("there is no command %q%s; help lists them, and an expression alone shows its value", first, diag.DidYouMean(first, names))
 	}
 	return wrong

@@ -98,19 +98,8 @@ func shaped(t types.Type, indices []*Index) types.Type {
 func itemsOf(f *ast.File) map[source.Span]ast.Node {
 	items := map[source.Span]ast.Node{}
 	for _, item := range f.Items {
-		switch it := item.(type) {
-		case *ast.Event:
-			if it.Name != nil {
-				items[it.Name.Span] = it
-			}
-		case *ast.Reaction:
-			items[it.Name.Span] = it
-		case *ast.Experiment:
-			items[it.Name.Span] = it
-		case *ast.Objective:
-			items[it.Target.Name.Span] = it
-		case *ast.Constraint:
-			items[it.Name.Span] = it
+		for _, d := range ast.Declarations(item) {
+			items[d.Name.Span] = d.Node
 		}
 	}
 	return items

@@ -5,7 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
-	"odes.dev/odes"
+	"odes.dev/odes/parser"
 )
 
 // fmtCmd is odes fmt.
@@ -46,7 +46,7 @@ func (f *fmtCmd) one(c *call, path string) error {
 	}
 	var formatted string
 	err = c.work(func() (err error) {
-		formatted, err = odes.Format(name, text)
+		formatted, err = parser.Format(name, text)
 		return err
 	})
 	if err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/parser"
 )
 
 // TestTemplates parses, formats, solves and differentiates every template, without a warning.
@@ -36,7 +37,7 @@ func TestTemplates(t *testing.T) {
 			if m.Info().Title == "" {
 				t.Error("it has no title")
 			}
-			formatted, err := odes.Format(name+".ode", text)
+			formatted, err := parser.Format(name+".ode", text)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -73,7 +73,9 @@ type Ident struct {
 // Item is a top-level declaration, equation or block.
 type Item interface {
 	Node
-	item()
+	// Keyword returns the reserved word that the item starts with; "equation", "alg equation" or "bad" for items that
+	// start with none.
+	Keyword() string
 }
 
 // DeclKind is the word a declaration starts with.
@@ -293,28 +295,35 @@ type (
 	}
 )
 
-func (*Model) item()       {}
-func (*Import) item()      {}
-func (*UnitDecl) item()    {}
-func (*Time) item()        {}
-func (*Decl) item()        {}
-func (*Control) item()     {}
-func (*Let) item()         {}
-func (*Fn) item()          {}
-func (*Event) item()       {}
-func (*Reaction) item()    {}
-func (*Equilibrate) item() {}
-func (*Experiment) item()  {}
-func (*Data) item()        {}
-func (*Observe) item()     {}
-func (*Objective) item()   {}
-func (*Constraint) item()  {}
-func (*Invariant) item()   {}
-func (*Assert) item()      {}
-func (*Settings) item()    {}
-func (*AlgEq) item()       {}
-func (*Equation) item()    {}
-func (*Bad) item()         {}
+func (*Model) Keyword() string       { return "model" }
+func (*Import) Keyword() string      { return "import" }
+func (*UnitDecl) Keyword() string    { return "unit" }
+func (*Time) Keyword() string        { return "time" }
+func (n *Decl) Keyword() string      { return n.Kind.String() }
+func (*Control) Keyword() string     { return "control" }
+func (*Fn) Keyword() string          { return "fn" }
+func (*Event) Keyword() string       { return "event" }
+func (*Reaction) Keyword() string    { return "reaction" }
+func (*Equilibrate) Keyword() string { return "equilibrate" }
+func (*Experiment) Keyword() string  { return "experiment" }
+func (*Data) Keyword() string        { return "data" }
+func (*Observe) Keyword() string     { return "observe" }
+func (*Objective) Keyword() string   { return "objective" }
+func (*Constraint) Keyword() string  { return "constraint" }
+func (*Invariant) Keyword() string   { return "invariant" }
+func (*Assert) Keyword() string      { return "assert" }
+func (n *Settings) Keyword() string  { return n.Block.Name }
+func (*AlgEq) Keyword() string       { return "alg equation" }
+func (*Equation) Keyword() string    { return "equation" }
+func (*Bad) Keyword() string         { return "bad" }
+
+// Keyword is "let" or "output".
+func (n *Let) Keyword() string {
+	if n.Output {
+		return "output"
+	}
+	return "let"
+}
 
 // Parts of items.
 type (

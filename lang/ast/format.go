@@ -39,45 +39,6 @@ func Format(f *File) string {
 	return l.text()
 }
 
-// docOf returns the doc comment of an item; of a declaration, that of its first variable.
-func docOf(item Item) string {
-	switch n := item.(type) {
-	case *Model:
-		return n.Doc
-	case *UnitDecl:
-		return n.Doc
-	case *Time:
-		return n.Doc
-	case *Decl:
-		if len(n.Vars) > 0 {
-			return n.Vars[0].Doc
-		}
-	case *Control:
-		return n.Var.Doc
-	case *Let:
-		return n.Doc
-	case *Fn:
-		return n.Doc
-	case *Event:
-		return n.Doc
-	case *Reaction:
-		return n.Doc
-	case *Experiment:
-		return n.Doc
-	case *Data:
-		return n.Doc
-	case *Observe:
-		return n.Doc
-	case *Objective:
-		return n.Doc
-	case *Constraint:
-		return n.Doc
-	case *Equation:
-		return n.Doc
-	}
-	return ""
-}
-
 // cell is a piece of a line; cells of one slot are aligned in a group of lines.
 type cell struct {
 	slot int

@@ -1,12 +1,10 @@
-package odes_test
+package parser
 
 import (
 	"fmt"
-	"math"
 	"strings"
 	"testing"
 
-	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -22,7 +20,7 @@ event when x < 0.5 { x = 1 }
 `
 
 func TestOutline(t *testing.T) {
-	items, err := odes.Outline("m.ode", outlined+"param = 3\n")
+	items, err := Outline("m.ode", outlined+"param = 3\n")
 	if list := diag.Of(err); len(list) != 1 {
 		t.Errorf("diagnostics: %v", list)
 	}
@@ -56,34 +54,10 @@ bad
 
 func TestTokens(t *testing.T) {
 	var got []string
-	for _, k := range odes.Tokens("x(3.5) + `a b`*k # remark") {
-		got = append(got, k.Kind+":"+k.Text)
+	for _, k := range TokensOf("x(3.5) + `a b`*k # remark") {
+		got = append(got, k.Kind.String()+":"+k.Text)
 	}
 	if g := strings.Join(got, " "); g != "name:x sign:( number:3.5 sign:) sign:+ quoted name:a b sign:* name:k" {
 		t.Error(g)
-	}
-}
-
-func TestSymbols(t *testing.T) {
-	m, err := odes.Parse("m.ode", strings.Replace(outlined, "for i in 1:1", "", 1), odes.ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	list, err := m.Symbols([]odes.Assignment{{Name: "k", Values: []float64{3}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var got []string
-	for _, s := range list {
-		got = append(got, fmt.Sprintf("%s %s [%s] %v %v", s.Kind, s.Name, s.Unit, s.Shape, s.Values))
-		if s.Name == "k" && (s.Lo != 0 || s.Hi != 5 || s.Doc != "rate") || s.Name == "b" && !math.IsInf(s.Hi, 1) {
-			t.Errorf("%s: bounds [%v, %v], doc %q", s.Name, s.Lo, s.Hi, s.Doc)
-		}
-	}
-	if g := strings.Join(got[:3], "; "); g != "time t [s] [] []; param k [1/s] [] [3]; param b [m] [2] [1 3]" {
-		t.Error(g)
-	}
-	if _, err := m.Symbols([]odes.Assignment{{Name: "nothing", Values: []float64{3}}}); err == nil {
-		t.Error("an unknown name was set")
 	}
 }
