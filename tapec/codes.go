@@ -2,9 +2,12 @@ package tapec
 
 import "odes.dev/odes/lang/diag"
 
-// The codes of what Compile reports.
+// The codes of the errors that Compile reports.
 const (
-	CodeIndex       diag.Code = "index-out-of-range"
-	CodeDeep        diag.Code = "too-many-dimensions" // loops nested so that an array would have more than tape.MaxRank axes
-	CodeUnavailable diag.Code = "cannot-compile"      // a construct, where it stands, has no meaning on a tape
+	// CodeIndex is that of a subscript outside its array or event.
+	CodeIndex diag.Code = "index-out-of-range"
+	// CodeDeep is that of loops nested so that an array would have more than tape.MaxRank axes.
+	CodeDeep diag.Code = "too-many-dimensions"
+	// CodeUnavailable is that of a construct with no meaning where it stands.
+	CodeUnavailable diag.Code = "cannot-compile"
 )

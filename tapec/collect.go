@@ -6,29 +6,30 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// bars collects what flows into a cotangent, to be added up once all is there.
+// bars collects the contributions to a cotangent until all of them can be added.
 type bars struct {
 	whole []tape.Value
-	parts []part
+	parts []contribution
 }
 
-// part is a contribution to some elements only: a window if start is set, else
-// the positions index along axis. Parts are kept until the end because many
-// small ones make one Concat or one Put, where adding each, padded with zeros,
-// would cost the size of the whole every time.
-type part struct {
+// contribution is a contribution to some elements only: to a window if start is set,
+// else to the positions index along axis. It waits until all contributions are known,
+// since many small ones make one Concat or one Put. Padding each with zeros and adding
+// them one by one would cost the size of the whole every time.
+type contribution struct {
 	value       tape.Value
 	start, step []int
 	axis        int
 	index       []int
 }
 
-func (r *reverse) addPart(in *tape.Instr, p part) {
+// addPart adds p to the cotangent of the only operand of in.
+func (r *reverse) addPart(in *tape.Instr, p contribution) {
 	a := in.Args[0]
 	r.bars[a].parts = append(r.bars[a].parts, p)
 }
 
-// collect returns the cotangent of v, none if nothing flowed into it.
+// collect returns the cotangent of v, or none if nothing contributes to it.
 func (r *reverse) collect(v tape.Value) tape.Value {
 	sum := none
 	for _, x := range r.bars[v].whole {
@@ -37,13 +38,13 @@ func (r *reverse) collect(v tape.Value) tape.Value {
 	return r.plus(sum, r.assemble(r.bars[v].parts, r.t.Shape(v)))
 }
 
-// assemble returns the sum of parts in zeros of the given shape.
-func (r *reverse) assemble(parts []part, shape tape.Shape) tape.Value {
+// assemble returns the sum of parts, each in zeros of the given shape.
+func (r *reverse) assemble(parts []contribution, shape tape.Shape) tape.Value {
 	if len(parts) == 0 {
 		return none
 	}
-	lines := make([]line, len(parts)) // the parts that lie along one axis
-	axis, aligned := -1, true         // the axis that they have in common
+	lines := make([]line, len(parts))
+	axis, aligned := -1, true // whether all lie along one axis
 	for i := range parts {
 		lines[i] = r.line(&parts[i], shape)
 		k := lines[i].axis
@@ -83,7 +84,8 @@ func (r *reverse) assemble(parts []part, shape tape.Shape) tape.Value {
 		}
 		return r.plus(sum, r.scatter(chosen, shape))
 	}
-	// Windows of several kinds: by their positions in the flat array.
+	// The rest lie along several axes, or along none. Their positions in the flattened
+	// array put them together.
 	flat := tape.Shape{shape.Size()}
 	chosen := make([]line, len(small))
 	for i, k := range small {
@@ -94,22 +96,23 @@ func (r *reverse) assemble(parts []part, shape tape.Shape) tape.Value {
 	return r.plus(sum, r.b.Reshape(r.scatter(chosen, flat), shape))
 }
 
-// place returns one part in zeros.
-func (r *reverse) place(p *part, shape tape.Shape) tape.Value {
+// place returns one contribution in zeros.
+func (r *reverse) place(p *contribution, shape tape.Shape) tape.Value {
 	if p.start != nil {
 		return r.b.Pad(p.value, shape, p.start, p.step)
 	}
 	return r.b.Put(p.value, p.axis, p.index, shape[p.axis])
 }
 
-// line is a part that is whole on all axes but one.
+// line is a contribution that covers all axes but one, and the positions index on that
+// one. Its axis is -1 for a contribution that is none.
 type line struct {
 	value tape.Value
-	axis  int // -1 if the part is not such
+	axis  int
 	index []int
 }
 
-func (r *reverse) line(p *part, shape tape.Shape) line {
+func (r *reverse) line(p *contribution, shape tape.Shape) line {
 	if p.start == nil {
 		return line{p.value, p.axis, p.index}
 	}
@@ -124,7 +127,7 @@ func (r *reverse) line(p *part, shape tape.Shape) line {
 		}
 	}
 	if axis < 0 {
-		axis = 0 // a window as large as the whole
+		axis = 0 // the window is as large as the whole
 	}
 	index := make([]int, size[axis])
 	for i := range index {
@@ -133,15 +136,16 @@ func (r *reverse) line(p *part, shape tape.Shape) line {
 	return line{p.value, axis, index}
 }
 
-func (p *part) by(axis int) int {
+// by returns the step of a window along axis.
+func (p *contribution) by(axis int) int {
 	if p.step == nil {
 		return 1
 	}
 	return p.step[axis]
 }
 
-// flat lists the positions of the part's elements in the flattened whole.
-func (p *part) flat(size, shape tape.Shape) []int {
+// flat lists the positions of the elements of p in the flattened whole.
+func (p *contribution) flat(size, shape tape.Shape) []int {
 	out := []int{0}
 	for k, n := range shape {
 		next := make([]int, 0, len(out)*size[k])
@@ -162,8 +166,8 @@ func (p *part) flat(size, shape tape.Shape) []int {
 	return out
 }
 
-// tile returns lines that are contiguous and do not overlap, put together by one
-// Concat with zeros in the gaps; none if they are not so.
+// tile puts lines along one axis together by a Concat, with zeros in the gaps. It
+// returns none if a line has gaps itself or if two of them overlap.
 func (r *reverse) tile(lines []line, shape tape.Shape) tape.Value {
 	sorted := slices.Clone(lines)
 	slices.SortStableFunc(sorted, func(a, b line) int { return a.index[0] - b.index[0] })
@@ -190,7 +194,7 @@ func (r *reverse) tile(lines []line, shape tape.Shape) tape.Value {
 	return r.b.Concat(axis, pieces...)
 }
 
-// scatter returns lines along one axis added up by one Put.
+// scatter adds lines along one axis up by a Put.
 func (r *reverse) scatter(lines []line, shape tape.Shape) tape.Value {
 	var values []tape.Value
 	var index []int

@@ -1,7 +1,10 @@
-// Package tapec compiles a checked model into tapes, transforms tapes (passes)
-// and differentiates them (JVP and VJP are tapes again). It never unrolls: a
-// loop becomes slices and gathers of whole arrays. It knows neither machine nor
-// solvers.
+// Package tapec compiles a checked model into tapes, transforms tapes, and
+// differentiates them: tangents (JVP) and transposes (VJP) are tapes as well. It
+// also says what the names of inputs and outputs mean. Loops are never unrolled;
+// they become slices and gathers of whole arrays.
+//
+// It must not know the machine that runs tapes, nor the solvers that need them. It
+// reads nothing but checked models: text is the concern of the packages before it.
 package tapec
 
 import (
@@ -11,72 +14,71 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Compiled is a model as tapes. Inputs of all tapes are named after what they
-// bind to: "t" the time; "y.x" state x, "d.g" discrete g (right limits, or
-// simply the current values); "ym.x", "dm.g" left limits; "p.k" param k; "m.0"
-// mode group 0; "fired" a one-hot vector over the elements of an event; "row" the
-// data row of an observation, one entry per column of the table; "F.2" functional
-// 2. A tape has only the inputs it needs; "fired" is
-// left out for an event of one element. Outputs are named alike. Objective,
-// Guards, Choose, Outputs, Asserts and Invariants are nil when there is nothing
-// to compute; the tape of an event whose body only stops the run has no outputs.
+// Compiled is a model as tapes. The comments of its tapes say what they read and
+// make, in the text of Name, with * for any name or number and lengths in brackets.
+// A tape has only the inputs that it needs. The tape of an event with a single
+// element does not read fired. If an event's body only stops the run, its tape has no
+// outputs. Apart from those, a tape that would compute nothing is nil; but Start, Rates
+// and Instants always exist.
 type Compiled struct {
 	Model *typecheck.Model
 
-	Defaults    []Default    // of params whose default is not written out as numbers, in dependency order
-	Start       *tape.Tape   // t, p.* → y.*, d.*: initial values at t0 (later ones may use earlier ones)
-	Rates       *tape.Tape   // t, y.*, p.*, d.*, m.* → dy.* and dq.k for each integral functional k
-	Instants    *tape.Tape   // p.*, d.* → T[len(InstantList)]
-	Choose      *tape.Tape   // t, y.*, p.*, d.* → m.*
-	Guards      *tape.Tape   // t, y.*, p.*, d.*, m.* → rho[len(GuardList)], truth[len(GuardList)]
-	Affects     []*tape.Tape // per event: t, y.*, d.*, p.*, fired → y.* and d.* of its targets
-	Initial     *tape.Tape   // sites: t, y.*, d.*, ym.*, dm.*, p.* → F.*; nil when nothing is read there
-	Final       *tape.Tape
-	Peaks       *tape.Tape   // t, y.*, d.*, m.*, p.* → F.*: what is largest somewhere on the run; nil without max_over
-	AtTimes     []*tape.Tape // per site group: + row → F.*
-	AtEvents    []*tape.Tape // per event: + fired → F.*; nil entries when nothing is read
-	Objective   *tape.Tape   // F.*, p.* → psi[objectives], all objectives flattened in order
-	Outputs     *tape.Tape   // t, y.*, p.*, d.* → out.*
-	Asserts     *tape.Tape   // p.* → ok[len(Model.Asserts)]; nil without asserts
-	Invariants  *tape.Tape   // t, y.*, p.*, d.* → gap[len(Model.Invariants)]: |left - right|, its largest element
+	Defaults   []Default    // of params whose defaults are not just numbers; each after those that it uses
+	Start      *tape.Tape   // t, p.* → y.*, d.*: the initial values
+	Rates      *tape.Tape   // t, y.*, p.*, d.*, m.* → dy.*, and dq.* of the integrals among the functionals
+	Instants   *tape.Tape   // p.*, d.* → T[len(InstantList)]
+	Choose     *tape.Tape   // t, y.*, p.*, d.* → m.*
+	Guards     *tape.Tape   // t, y.*, p.*, d.*, m.* → rho[len(GuardList)], truth[len(GuardList)]
+	Affects    []*tape.Tape // of each event: t, y.*, d.*, p.*, fired → y.* and d.* of its targets
+	Initial    *tape.Tape   // t, y.*, d.*, ym.*, dm.*, p.* → F.* of what is read at the start
+	Final      *tape.Tape   // likewise, at the end
+	Peaks      *tape.Tape   // t, y.*, d.*, m.*, p.* → F.* of what max_over takes the largest value of
+	AtTimes    []*tape.Tape // of each group of sites: t, y.*, d.*, ym.*, dm.*, p.*, row → F.*
+	AtEvents   []*tape.Tape // of each event: t, y.*, d.*, ym.*, dm.*, p.*, fired → F.*
+	Objective  *tape.Tape   // F.*, p.* → psi[all elements of all objectives, in order]
+	Outputs    *tape.Tape   // t, y.*, p.*, d.* → out.*
+	Asserts    *tape.Tape   // p.* → ok[len(Model.Asserts)]
+	Invariants *tape.Tape   // t, y.*, p.*, d.* → gap[2*len(Model.Invariants)]: see Gaps
+
 	InstantList []Instant
 	GuardList   []Guard
 	Modes       []Mode
 	Functionals []Functional
 }
 
-// Default is the default of a param in terms of others; a tape without inputs computes constants.
+// Default is the default of a param in terms of others. A tape without inputs computes constants.
 type Default struct {
 	Param *typecheck.Symbol
 	Tape  *tape.Tape // p.* → p.<name>
 }
 
-// InstantKind mirrors what can happen at a known time.
+// InstantKind is a kind of thing that happens at a time known beforehand.
 type InstantKind uint8
 
-// The kinds of instant. Instants 0 and 1 are AtStart and AtEnd.
+// The kinds. Instant 0 is of kind AtStart and instant 1 of kind AtEnd.
 const (
 	AtStart InstantKind = iota
 	AtEnd
 	Fire    // element Elem of event Event fires
 	Every   // Event fires periodically from here
-	Site    // site group Group is read, with data row Row
-	Remode  // modes are chosen again (integral windows, knots of tables)
-	ValueOf // holds the period, last time or count of an Every
+	Site    // functionals read at the times of group Group, with data row Row
+	Remode  // modes are chosen anew: at bounds of integrals, and where interpolated tables have kinks
+	ValueOf // no time of its own: it holds the period, last time or count of an Every
 )
 
-// Instant is one entry of the schedule.
+// Instant is an entry of the schedule; its time is the element of T with its index.
+// Event, Group, Row, Period, To and Count are -1 where its kind has no use for them.
 type Instant struct {
 	Kind              InstantKind
 	Event, Elem       int
 	Group, Row        int
-	Period, To, Count int // instants that hold them; -1 for none
+	Period, To, Count int // of an Every: the instants that hold these values, or -1
 	Bound             Bound
-	Modes             []int // of a bound: the elements of the flat mode vector that change there
+	Modes             []int // of a bound: the elements of the flat vector of modes that change there
 	Span              source.Span
 }
 
-// Bound tells that an instant is a bound of an integral.
+// Bound tells which bound of an integral an instant is.
 type Bound uint8
 
 // The bounds. The instants of a WindowTo with single times follow those of their WindowFrom.
@@ -86,38 +88,41 @@ const (
 	WindowTo
 )
 
-// Guard is one root function, element of the vectors rho and truth. For an
-// event's condition rho > 0 (or ≥ 0) where it is true. For a mode, rho > 0
-// where the held mode is no longer what Choose gives.
+// Guard is a root function: an element of rho and, with its truth, of truth. That of
+// an event's condition is positive where the condition holds; where it is 0, it
+// depends on whether the condition is strict. That of a mode is positive where the
+// held value is no longer what Choose gives.
 type Guard struct {
-	Event    int // -1 for a mode
-	Elem     int
-	Mode     int // index into the flat mode vector, when Event is -1
+	Event    int // or -1 for a mode
+	Elem     int // of the event
+	Mode     int // index into the flat vector of modes, if Event is -1
 	Crossing bool
 	Span     source.Span
 }
 
-// Mode is a group of held conditions: an `if` (or a jump such as floor) and its
-// iterations. Its values are 0 or 1 (a jump's: the held value).
+// Mode is a group of values that are held from one event to the next: those of one
+// `if`, or of one function that jumps such as floor, in all iterations of the loops
+// around it. A value is 0 or 1 for a condition, the level for a jump.
 type Mode struct {
 	Name   string // "if@12", "floor@7", "window@9" …
 	Span   source.Span
-	Offset int // of its first element in the flat mode vector
+	Offset int // of its first element in the flat vector of modes
 	Shape  types.Shape
-	// Rooted tells that it has guards; a mode of discretes and params only has none.
+	// Rooted tells that it has guards. A mode that depends on discretes and params only has none.
 	Rooted bool
 }
 
-// Functional is one functional array of the objectives.
+// Functional is an array of values that the objectives need from the run. It has a
+// slot for each combination of the indices of its objective.
 type Functional struct {
 	Kind   typecheck.FunctionalKind
 	Span   source.Span
-	Shape  types.Shape // of the slots, objective indices included
-	Offset int         // in the flat functional vector; integrals come first and their offset is that in q
-	Event  int         // AtEvent, EventTime
-	Nth    int         // 0: all firings
-	Elem   int         // selected element; -1 for all, or when it differs between slots
-	Elems  []int       // selected element of each slot, when it depends on the objective's indices; else nil
-	Group  int         // SumAt: its site group; the first of several when its times depend on the objective's indices
+	Shape  types.Shape // of the slots and, behind them, of one value
+	Offset int         // in the flat vector of functionals, where integrals come first, as among the quadratures
+	Event  int         // AtEvent, EventTime: number of the event
+	Nth    int         // AtEvent, EventTime: which firing, from 1, or 0 for all
+	Elem   int         // the selected element of the event; -1 for all, or if slots select different ones
+	Elems  []int       // the element that each slot selects, if they may differ; else nil
+	Group  int         // SumAt: its group of sites, or the first of several if its times depend on the slot
 	Table  *typecheck.Table
 }

@@ -2,20 +2,21 @@ package tapec
 
 import "odes.dev/odes/tape"
 
-// Deferred is an outer product that a transpose adds to the cotangent Output at
-// every call. Its factors are outputs of the tape instead, so that the products
-// of many calls can be done at once, as one product of matrices per lane.
+// Deferred is an outer product of vectors that belongs to a cotangent. The factors are
+// outputs of the tape in its place. So one product of matrices for each lane can add up
+// the outer products of many calls.
 type Deferred struct {
-	Output      string // "bar.p.A"
-	Left, Right string // the outputs that hold the factors, vectors
-	// LaneLeft tells which factor is per lane: the left one, else the right one. The other is shared.
+	Output      string // the cotangent, such as "bar.p.A"
+	Left, Right string // the outputs that are the factors
+	// LaneLeft tells that lanes have their own left factors and share the right one. Else
+	// it is the other way round.
 	LaneLeft   bool
 	Rows, Cols int // lengths of the factors
 }
 
-// Defer replaces the outputs of t that want picks, and that are sums of outer
-// products of a per-lane and a shared vector, by these vectors. Outputs with
-// fewer than least elements stay as they are, and so does everything else.
+// Defer replaces outputs of t that are sums of outer products by the factors of these
+// products. It does so for outputs that want picks and that have at least least
+// elements, if in each product one factor is per lane and the other shared.
 func Defer(t *tape.Tape, least int, want func(output string) bool) (*tape.Tape, []Deferred) {
 	lane := tape.PerLane(t)
 	out := *t
@@ -51,7 +52,8 @@ func Defer(t *tape.Tape, least int, want func(output string) bool) (*tape.Tape, 
 	return DeadCode(&out), list
 }
 
-// outers collects the outer products that v is the sum of; it reports false if it is anything else.
+// outers appends the outer products that v is the sum of to list. It reports false if v
+// is anything else.
 func outers(t *tape.Tape, lane []bool, v tape.Value, list []*tape.Instr) ([]*tape.Instr, bool) {
 	in := t.Instr(v)
 	switch {

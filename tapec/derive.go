@@ -12,17 +12,17 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// The derivatives of elementwise ops stand in the op table as expressions of
-// the language; they are parsed once and compiled wherever one is needed.
-// Those of structure and contraction ops are in transpose.go.
+// The table of ops has the derivatives of elementwise ops, as expressions of the
+// language. They are parsed once, and compiled wherever one is needed. The derivatives
+// of structure and contraction ops are in transpose.go and jvp.go.
 
-// rule is the derivative of an op with respect to one operand.
+// rule is the derivative of an op by one operand.
 type rule struct {
-	expr ast.Expr // nil: zero
+	expr ast.Expr // nil for zero
 
-	// A mask is "if cond then yes else no" with numbers: it chooses between
-	// cotangents rather than multiplying them, so that infinity times 0 never
-	// comes up.
+	// A mask is "if cond then yes else no", where yes and no are numbers. A transpose
+	// chooses between multiples of the cotangent then, since multiplying it by a
+	// derivative of 0 would make NaN of infinity.
 	mask    bool
 	cond    ast.Expr
 	yes, no float64
@@ -30,7 +30,7 @@ type rule struct {
 
 func (r *rule) zero() bool { return r.expr == nil }
 
-// rules holds the derivatives of every elementwise op, by op and operand.
+// rules returns the derivatives of every elementwise op by each operand.
 var rules = sync.OnceValue(func() map[tape.Op][]rule {
 	out := map[tape.Op][]rule{}
 	for _, op := range tape.Ops() {
@@ -66,15 +66,15 @@ func parseRule(op tape.Op, text string) rule {
 	return r
 }
 
-// derivation is the state that JVP and VJP share: the tape t, and the Builder
-// of the result, into which t was copied.
+// derivation is the state that JVP and VJP share: the tape t, and the Builder of the
+// result, which begins with a copy of t.
 type derivation struct {
 	t    *tape.Tape
 	b    *tape.Builder
-	prim []tape.Value // of each value of t, in b
+	prim []tape.Value // the copy, in b, of each value of t
 }
 
-// newDerivation copies t, but not its outputs, into a new Builder.
+// newDerivation copies t without its outputs into a new Builder.
 func newDerivation(t *tape.Tape, name string) *derivation {
 	d := &derivation{t: t, b: tape.NewBuilder(name)}
 	d.prim = copyInto(d.b, t)
@@ -91,13 +91,13 @@ func mapped(in tape.Instr, to []tape.Value) tape.Instr {
 	return in
 }
 
-// args returns the operands of in, in the Builder.
+// args returns the copies of the operands of in.
 func (d *derivation) args(in *tape.Instr) []tape.Value {
 	return mapped(*in, d.prim).Args
 }
 
-// active tells for each value whether it depends on one of the inputs wrt by
-// way of derivatives that are not zero everywhere.
+// active tells for each value whether its derivative by one of the inputs wrt may
+// differ from zero somewhere.
 func (d *derivation) active(wrt []string) ([]bool, error) {
 	t := d.t
 	out := make([]bool, t.Values())
@@ -128,8 +128,8 @@ func (d *derivation) active(wrt []string) ([]bool, error) {
 	return out, nil
 }
 
-// zeroDerivative reports whether the result of in does not change, almost
-// everywhere, with operand k.
+// zeroDerivative reports whether the derivative of the result of in by operand k is zero
+// almost everywhere.
 func zeroDerivative(in *tape.Instr, k int) bool {
 	return in.Op.Row().Elementwise() && rules()[in.Op][k].zero()
 }
@@ -150,7 +150,7 @@ func (d *derivation) outputs(of []string) ([]tape.Value, error) {
 	return out, nil
 }
 
-// seed adds the per-lane input that carries a derivative.
+// seed adds a per-lane input for a tangent or cotangent to start from.
 func (d *derivation) seed(name string, shape tape.Shape) (tape.Value, error) {
 	if _, ok := d.b.HasInput(name); ok {
 		return 0, fmt.Errorf("tape %s has an input %s already", d.t.Name, name)
@@ -158,13 +158,13 @@ func (d *derivation) seed(name string, shape tape.Shape) (tape.Value, error) {
 	return d.b.Input(name, shape, true), nil
 }
 
-// partial compiles the derivative of in with respect to operand k; y is in's
-// result. Its shape may be smaller than the result's.
+// partial compiles the derivative of in by operand k, where y is the result of in. Its
+// shape may be smaller than that of y.
 func (d *derivation) partial(in *tape.Instr, k int, y tape.Value) tape.Value {
 	return d.scope(in, y).compile(rules()[in.Op][k].expr)
 }
 
-// scope binds the names of a derivative's expression.
+// scope binds the names in the expressions of derivatives of in.
 func (d *derivation) scope(in *tape.Instr, y tape.Value) *bindings {
 	s := &bindings{b: d.b, names: map[string]tape.Value{"y": y}}
 	for k, a := range d.args(in) {
@@ -176,7 +176,7 @@ func (d *derivation) scope(in *tape.Instr, y tape.Value) *bindings {
 	return s
 }
 
-// bindings gives the names of an expression of the op table their values.
+// bindings holds the values of names in an expression of the table of ops.
 type bindings struct {
 	b     *tape.Builder
 	names map[string]tape.Value
@@ -239,8 +239,8 @@ func (s *bindings) compile(e ast.Expr) tape.Value {
 	panic(fmt.Sprintf("tapec: the op table holds an expression %q that does not compile", e.Pos().Text()))
 }
 
-// A derivative value may be smaller than what it belongs to: it is then the
-// same along the axes that it lacks, and stretches in elementwise ops by itself.
+// A tangent or cotangent may be smaller than the value that it belongs to. It is the
+// same along the axes that it lacks then, and elementwise ops stretch it.
 
 // full returns x stretched to shape.
 func (d *derivation) full(x tape.Value, shape tape.Shape) tape.Value {
@@ -262,9 +262,9 @@ func ones(shape tape.Shape, axes []int) tape.Shape {
 	return out
 }
 
-// exclusive returns, for a ProdAxes of x over axes, the products of all
-// elements but one, without dividing: prefix products times suffix products,
-// each by doubling.
+// exclusive returns, for each element of x, the product of all others over the axes of
+// a ProdAxes. It does not divide: the products of the elements before and of those
+// behind are multiplied. Both come from doubling the number of factors step by step.
 func (d *derivation) exclusive(x tape.Value, axes []int) tape.Value {
 	b := d.b
 	shape := b.Shape(x)
@@ -281,7 +281,7 @@ func (d *derivation) exclusive(x tape.Value, axes []int) tape.Value {
 	n := shape.Size() / rows
 	m := b.Reshape(moved, tape.Shape{rows, n})
 	one := func(width int) tape.Value { return b.Const(tape.Shape{rows, width}, 1) }
-	// shift moves the columns by k, to the right or to the left, and fills with ones.
+	// shift moves the columns by k to the right or to the left and fills up with ones.
 	shift := func(v tape.Value, k int, right bool) tape.Value {
 		if k >= n {
 			return one(n)
@@ -304,9 +304,9 @@ func (d *derivation) exclusive(x tape.Value, axes []int) tape.Value {
 	return b.Transpose(b.Reshape(b.Mul(before, after), b.Shape(moved)), back...)
 }
 
-// chosen returns, for a MaxAxes or MinAxes of x with result y, which elements
-// are the extremum, and the weight that each of them has: one, or a share
-// where several tie.
+// chosen returns, for a MaxAxes or MinAxes of x with result y, which elements are equal
+// to the extremum, and their weights in the derivative. Elements that tie share a
+// weight of one.
 func (d *derivation) chosen(x, y tape.Value, axes []int) (is, weight tape.Value) {
 	b := d.b
 	shape := ones(b.Shape(x), axes)

@@ -2,13 +2,15 @@ package tapec
 
 import "odes.dev/odes/tape"
 
-// Elements is for tangents that move one element of a matrix at a time. It replaces each per-lane matrix
-// among the inputs of t that want picks, and that only products with vectors read, by two vectors of which
-// it is the outer product: the inputs "row.<input>" and "column.<input>", so that
+// Elements is for tangents in which a matrix has one nonzero element. Such a matrix is
+// the outer product of two unit vectors. So a product with it,
 //
 //	(r cᵀ) x = r (c·x)
 //
-// costs the sum of its sides instead of their product. It returns the names of the inputs that it replaced.
+// takes as many operations as the matrix has rows and columns, instead of elements.
+// Elements replaces per-lane matrices among the inputs of t by two inputs each, in the
+// roles RowSide and ColumnSide. It does so for inputs that want picks and that only
+// products with vectors read, and returns their names.
 func Elements(t *tape.Tape, want func(input string) bool) (*tape.Tape, []string) {
 	var picked []string
 	sides := map[tape.Value][2]tape.Value{}
@@ -49,7 +51,7 @@ func Elements(t *tape.Tape, want func(input string) bool) (*tape.Tape, []string)
 	return b.Tape(), picked
 }
 
-// onlyMultiplied reports whether products with vectors are all that reads v.
+// onlyMultiplied reports whether only products with vectors read v.
 func onlyMultiplied(t *tape.Tape, v tape.Value) bool {
 	for i := range t.Instrs {
 		in := &t.Instrs[i]
@@ -67,7 +69,7 @@ func onlyMultiplied(t *tape.Tape, v tape.Value) bool {
 	return true
 }
 
-// matrixOf returns which operand of in is among sides, -1 for none.
+// matrixOf returns the number of the operand of in that is among sides, or -1.
 func matrixOf(in *tape.Instr, sides map[tape.Value][2]tape.Value) int {
 	for k, a := range in.Args {
 		if _, ok := sides[a]; ok {

@@ -7,23 +7,24 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// none stands for a derivative that is zero whatever the inputs are.
+// none stands for a tangent or cotangent that is zero whatever the inputs are.
 const none tape.Value = -1
 
-// JVP returns the tape of the derivative of the outputs of in the direction of
-// tangents of the inputs wrt: its inputs are those of t that are needed, and
-// "dot.<in>", per lane, for each of wrt; its outputs are "dot.<out>", of out's
-// shape. Outputs whose tangent is zero whatever the inputs are, are left out,
-// and so are tangents that no output needs.
+// JVP returns the tape of tangents of t: the derivatives of the outputs of in the
+// direction in which the inputs wrt move. It reads inputs of t and, in lanes, the
+// tangents "dot.<in>" of the inputs wrt. It makes the tangents "dot.<out>" of the
+// outputs of, in lanes and of their shapes. Tangents that are zero whatever the inputs
+// are do not come out, and inputs that nothing needs are left out.
 //
-// An error tells of a name that t does not have, or of an op whose derivative
-// does not exist.
+// It is an error if t lacks one of the names, if a name is given twice, or if an op has
+// a derivative that no ops make.
 func JVP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) { return tangent(t, of, wrt, false) }
 
-// SecondVJP returns the tape of VJP (or GuardedVJP) for one cotangent together
-// with its tangent: its inputs are those of t and "bar.<out>", all shared, and
-// their tangents "dot.<in>" and "dot.bar.<out>", per lane; its outputs are "bar.<in>", shared, and
-// "dot.bar.<in>", per lane. Where one of them is zero whatever the inputs are, it is left out.
+// SecondVJP returns the tape of VJP, or of GuardedVJP if guarded is set, together with
+// its tangents. Lanes share the inputs of t, the cotangents "bar.<out>" that it reads
+// and the cotangents "bar.<in>" that it makes. In lanes are their tangents: it reads
+// "dot.<in>" and "dot.bar.<out>" and makes "dot.bar.<in>". What is zero whatever the
+// inputs are does not come out. Errors are those of JVP.
 func SecondVJP(t *tape.Tape, of, wrt []string, guarded bool) (*tape.Tape, error) {
 	v, err := transpose(t, of, wrt, !guarded)
 	if err != nil {
@@ -43,7 +44,7 @@ func SecondVJP(t *tape.Tape, of, wrt []string, guarded bool) (*tape.Tape, error)
 	return tangent(v, bars, moving, true)
 }
 
-// tangent is JVP; with keep, what is differentiated comes out as well.
+// tangent is JVP. If keep is set, the outputs of come out as well.
 func tangent(t *tape.Tape, of, wrt []string, keep bool) (*tape.Tape, error) {
 	d := newDerivation(t, t.Name+".jvp")
 	active, err := d.active(wrt)
@@ -87,7 +88,7 @@ func tangent(t *tape.Tape, of, wrt []string, keep bool) (*tape.Tape, error) {
 func (d *derivation) push(in *tape.Instr, y tape.Value, tan []tape.Value) tape.Value {
 	b := d.b
 	args := d.args(in)
-	// dot returns the tangent of operand k; zeros if it has none and is asked to.
+	// dot returns the tangent of operand k, which is zeros if it has none.
 	dot := func(k int) tape.Value {
 		shape := d.t.Shape(in.Args[k])
 		if v := tan[in.Args[k]]; v != none {
@@ -96,7 +97,7 @@ func (d *derivation) push(in *tape.Instr, y tape.Value, tan []tape.Value) tape.V
 		return b.Const(shape, 0)
 	}
 	has := func(k int) bool { return tan[in.Args[k]] != none }
-	// sum adds what the operands with a tangent contribute.
+	// sum adds the contributions of the operands that have a tangent.
 	sum := func(term func(k int) tape.Value) tape.Value {
 		out := none
 		for k := range args {
@@ -138,7 +139,10 @@ func (d *derivation) push(in *tape.Instr, y tape.Value, tan []tape.Value) tape.V
 	panic(fmt.Sprintf("tapec: no tangent for %v", in.Op))
 }
 
-func (d *derivation) pushElementwise(in *tape.Instr, y tape.Value, tan []tape.Value, sum func(func(k int) tape.Value) tape.Value) tape.Value {
+// pushElementwise is push for elementwise ops.
+func (d *derivation) pushElementwise(
+	in *tape.Instr, y tape.Value, tan []tape.Value, sum func(term func(k int) tape.Value) tape.Value,
+) tape.Value {
 	b := d.b
 	args := d.args(in)
 	or0 := func(k int) tape.Value {

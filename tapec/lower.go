@@ -7,17 +7,17 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// compiler is one run of Compile.
+// compiler is the state of a call of Compile.
 type compiler struct {
 	model  *typecheck.Model
 	diags  *diag.List
 	out    *Compiled
 	frames *frames
-	tables map[typecheck.Expr][]float64 // compile-time expressions over their whole loops
+	tables map[typecheck.Expr][]float64 // values of constant expressions over the whole of their loops
 
 	modes     []*mode
 	modeOf    map[modeKey]*mode
-	modeCount int // elements of the flat mode vector
+	modeCount int // elements of the flat vector of modes
 	corners   []corner
 	cornered  map[memoKey]bool
 
@@ -26,8 +26,8 @@ type compiler struct {
 	groups       []*group
 }
 
-// Compile turns a checked model into tapes. What cannot be compiled is
-// reported in diags; then the result is nil.
+// Compile turns a checked model into tapes. It reports what cannot be compiled in diags
+// and returns nil then.
 func Compile(m *typecheck.Model, diags *diag.List) *Compiled {
 	return newCompiler(m, diags).run()
 }
@@ -42,7 +42,8 @@ func newCompiler(m *typecheck.Model, diags *diag.List) *compiler {
 	}
 }
 
-// run compiles, and reports what a node has panicked with.
+// run compiles the model. It recovers from panics with tooDeep and misplaced and reports
+// them.
 func (c *compiler) run() (out *Compiled) {
 	diags := c.diags
 	before := errorsIn(diags)
@@ -50,7 +51,8 @@ func (c *compiler) run() (out *Compiled) {
 		switch r := recover().(type) {
 		case nil:
 		case tooDeep:
-			diags.Errorf(CodeDeep, r.span, "this needs an array of %d dimensions, more than %d; use fewer loops or smaller arrays in one expression", r.rank, tape.MaxRank)
+			diags.Errorf(CodeDeep, r.span, "this needs an array of %d dimensions, more than %d; "+
+				"use fewer loops or smaller arrays in one expression", r.rank, tape.MaxRank)
 		case misplaced:
 			diags.Errorf(CodeUnavailable, r.span, "%s", r.text)
 		default:
@@ -74,12 +76,12 @@ func errorsIn(l *diag.List) int {
 	return n
 }
 
-// compile makes the tapes. Objectives come first, because they say which
-// functionals there are; modes are found in right-hand sides, integrals and
-// conditions, and chosen once all are known.
+// compile makes the tapes. Objectives come first, since they tell which functionals
+// there are. Lowering rates, peaks and guards finds the modes, so those of choose are
+// complete only after that.
 func (c *compiler) compile() {
 	out := c.out
-	c.keep(c.objective()) // finds the functionals
+	c.keep(c.objective()) // the first time to find the functionals, which then get numbers
 	c.number()
 	out.Objective = c.objective()
 
@@ -149,8 +151,8 @@ func (c *compiler) start() *tape.Tape {
 	return c.finish(l)
 }
 
-// defaults writes the values of params, each after those that it uses. A
-// default that is written out as numbers needs no tape.
+// defaults writes the defaults of params, each after those that it uses. A default that
+// is just numbers needs no tape.
 func (c *compiler) defaults() []Default {
 	var out []Default
 	done := map[string]bool{}
@@ -182,7 +184,7 @@ func (c *compiler) defaults() []Default {
 	return out
 }
 
-// outputs writes what is saved; nil for a model without outputs.
+// outputs writes what is saved. It returns nil for a model without outputs.
 func (c *compiler) outputs() *tape.Tape {
 	if len(c.model.Outputs) == 0 {
 		return nil
@@ -195,7 +197,7 @@ func (c *compiler) outputs() *tape.Tape {
 	return c.finish(l)
 }
 
-// asserts writes which asserts hold; nil without asserts.
+// asserts writes which asserts hold. It returns nil without asserts.
 func (c *compiler) asserts() *tape.Tape {
 	l := c.lowerer("asserts")
 	var ok []tape.Value
@@ -215,7 +217,8 @@ func (c *compiler) asserts() *tape.Tape {
 	return c.finish(l)
 }
 
-// invariants writes how far off the invariants are, then how large their sides are; nil without invariants.
+// invariants writes how far off the invariants are, then how large their sides are. It
+// returns nil without invariants.
 func (c *compiler) invariants() *tape.Tape {
 	l := c.lowerer("invariants")
 	var gap, size []tape.Value
@@ -226,7 +229,8 @@ func (c *compiler) invariants() *tape.Tape {
 			return l.vector(l.reduction("max", l.elementwise(tape.Abs, x)), nil, nil)
 		}
 		gap = append(gap, most(l.elementwise(tape.Sub, left, right)))
-		size = append(size, most(l.elementwise(tape.Max, l.elementwise(tape.Abs, left), l.elementwise(tape.Abs, right))))
+		larger := l.elementwise(tape.Max, l.elementwise(tape.Abs, left), l.elementwise(tape.Abs, right))
+		size = append(size, most(larger))
 	}
 	if len(gap) == 0 {
 		return nil

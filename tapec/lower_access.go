@@ -14,7 +14,8 @@ type place struct {
 	keep bool    // a range: the dimension stays
 }
 
-// table evaluates a compile-time scalar for all points of the axes it depends on.
+// table evaluates a constant scalar at all points of the axes on which it depends. The
+// values are row-major over these axes.
 func (c *compiler) table(e typecheck.Expr, s scope) ([]float64, []*axis) {
 	free := typecheck.Free(e)
 	whole, ok := c.tables[e]
@@ -25,7 +26,7 @@ func (c *compiler) table(e typecheck.Expr, s scope) ([]float64, []*axis) {
 	ax := s.axesOf(free)
 	n := lengths(ax).Size()
 	out := make([]float64, n)
-	// offset[k] adds up, per position of axis k, where its indices lead in whole.
+	// offset[k] is, for each position of axis k, the distance that it moves in whole.
 	offset := make([][]int, len(ax))
 	for k, a := range ax {
 		offset[k] = make([]int, a.n)
@@ -57,7 +58,7 @@ func (c *compiler) table(e typecheck.Expr, s scope) ([]float64, []*axis) {
 	return out, ax
 }
 
-// mask evaluates a compile-time condition.
+// mask evaluates a constant condition, as table does a scalar.
 func (c *compiler) mask(e typecheck.Expr, s scope) ([]bool, []*axis) {
 	xs, ax := c.table(e, s)
 	mask := make([]bool, len(xs))
@@ -67,8 +68,8 @@ func (c *compiler) mask(e typecheck.Expr, s scope) ([]bool, []*axis) {
 	return mask, ax
 }
 
-// place evaluates a subscript of a dimension of length n. A position outside
-// is an error and stands for the first one.
+// place evaluates a subscript of a dimension of length n. A position outside is reported
+// as an error of the array called name; the first position stands in for it.
 func (c *compiler) place(sub typecheck.Sub, n int, s scope, name func() string) place {
 	if sub.At == nil {
 		at := make([]int, sub.Count)
@@ -82,7 +83,8 @@ func (c *compiler) place(sub typecheck.Sub, n int, s scope, name func() string) 
 	alike := true
 	for i, x := range xs {
 		if !(x >= 1 && x <= float64(n)) {
-			c.diags.Errorf(CodeIndex, sub.At.Span(), "an index of %s is outside 1:%d; restrict the loop, or clamp or wrap the index", name(), n)
+			c.diags.Errorf(CodeIndex, sub.At.Span(),
+				"an index of %s is outside 1:%d; restrict the loop, or clamp or wrap the index", name(), n)
 			return place{at: []int{0}}
 		}
 		p.at[i] = int(x) - 1
@@ -107,10 +109,10 @@ func (l *lowerer) places(e *typecheck.Access, own tape.Shape, s scope) []place {
 	return places
 }
 
-// index takes places of the own dimensions of x.
+// index takes the elements at places, one for each own dimension of x.
 func (l *lowerer) index(x array, places []place) array {
 	w, dims := l.label(x)
-	dims = slices.Clone(dims) // dims[k] is what own dimension k is called now
+	dims = slices.Clone(dims) // dims[k] is the axis of w that stands for own dimension k
 	uses := map[*axis]int{}
 	for _, a := range x.ax {
 		uses[a]++
@@ -120,11 +122,12 @@ func (l *lowerer) index(x array, places []place) array {
 			uses[a]++
 		}
 	}
+	// joint tells whether other dimensions vary along the axes of p, too.
 	joint := func(p place) bool {
 		return len(p.ax) > 1 || len(p.ax) == 1 && uses[p.ax[0]] > 1
 	}
-	// One dimension at a time where nothing else varies with it: slices first,
-	// so that what has to be gathered is small.
+	// Dimensions are taken one at a time where nothing else varies with them. Slices come
+	// first, so that gathers find less to read.
 	var drop, ranges []*axis
 	for _, gather := range []bool{false, true} {
 		for k, p := range places {
@@ -162,7 +165,7 @@ func (l *lowerer) index(x array, places []place) array {
 	return l.unlabel(w, ranges)
 }
 
-// dropped removes dimensions of length 1.
+// dropped removes the dimensions drop, of length 1.
 func (l *lowerer) dropped(w labelled, drop []*axis) labelled {
 	if len(drop) == 0 {
 		return w
@@ -171,8 +174,9 @@ func (l *lowerer) dropped(w labelled, drop []*axis) labelled {
 	return labelled{l.reshape(w.v, lengths(ax)), ax}
 }
 
-// gather takes dimension first of w together with all that vary with it: they
-// become one dimension, from which the wanted elements are taken at once.
+// gather takes the elements of own dimension first of w, together with those of all
+// dimensions that vary with it. All these become one dimension, from which one Take
+// takes the elements.
 func (l *lowerer) gather(w labelled, places []place, dims []*axis, first int, done []bool) labelled {
 	axes := places[first].ax
 	in := []int{first}
@@ -187,40 +191,41 @@ func (l *lowerer) gather(w labelled, places []place, dims []*axis, first int, do
 		}
 	}
 	slices.Sort(in)
-	// The dimensions that go: axes that x has already, then those of the subscripts.
-	var go_ []*axis
+	// The joined dimensions are axes that w has already, then those with subscripts.
+	var joined []*axis
 	for _, a := range axes {
 		if slices.Contains(w.ax, a) {
-			go_ = append(go_, a)
+			joined = append(joined, a)
 		}
 	}
-	lead := len(go_)
+	lead := len(joined)
 	for _, k := range in {
-		go_ = append(go_, dims[k])
+		joined = append(joined, dims[k])
 	}
-	rest := without(w.ax, go_...)
-	v := l.arrange(w, append(rest[:len(rest):len(rest)], go_...))
-	v = l.reshape(v, join(lengths(rest), tape.Shape{lengths(go_).Size()}))
+	rest := without(w.ax, joined...)
+	v := l.arrange(w, append(rest[:len(rest):len(rest)], joined...))
+	v = l.reshape(v, join(lengths(rest), tape.Shape{lengths(joined).Size()}))
 
 	points := lengths(axes)
 	at := make([]int, points.Size())
 	for i, a := range axes[:] {
-		if slices.Contains(go_[:lead], a) {
-			addAlong(at, points, i, count(a.n), strideOf(go_, slices.Index(go_, a)))
+		if slices.Contains(joined[:lead], a) {
+			addAlong(at, points, i, count(a.n), strideOf(joined, slices.Index(joined, a)))
 		}
 	}
 	for m, k := range in {
-		addTable(at, axes, places[k], strideOf(go_, lead+m))
+		addTable(at, axes, places[k], strideOf(joined, lead+m))
 	}
 	v = l.emit().Take(v, len(rest), at)
 	l.deep(len(rest) + len(axes))
 	return labelled{l.reshape(v, join(lengths(rest), points)), append(rest[:len(rest):len(rest)], axes...)}
 }
 
-// strideOf returns the distance of neighbours along dimension k of an array over axes.
+// strideOf returns the distance between neighbours along dimension k of an array over axes.
 func strideOf(axes []*axis, k int) int { return lengths(axes[k+1:]).Size() }
 
-// addAlong adds stride·pos[i] to at, an array of the given shape, i being the position along dim.
+// addAlong adds stride·pos[i] to the elements of at with position i along dim. The shape
+// of at is shape.
 func addAlong(at []int, shape tape.Shape, dim int, pos []int, stride int) {
 	inner := shape[dim+1:].Size()
 	for i := range at {
@@ -232,7 +237,7 @@ func addAlong(at []int, shape tape.Shape, dim int, pos []int, stride int) {
 func addTable(at []int, axes []*axis, p place, stride int) {
 	for i := range at {
 		o, rest := 0, i
-		// Walk the axes from the last: where p varies, its offset grows.
+		// From the last axis on, o becomes the position in p.at, which is row-major over p.ax.
 		step := 1
 		for k := len(axes) - 1; k >= 0; k-- {
 			pos := rest % axes[k].n
@@ -246,7 +251,7 @@ func addTable(at []int, axes []*axis, p place, stride int) {
 	}
 }
 
-// isRun reports whether at ascends in equal steps: then it is a slice.
+// isRun reports whether at ascends in equal steps, so that taking it makes a slice.
 func isRun(at []int) bool {
 	for i := 1; i < len(at); i++ {
 		if d := at[i] - at[i-1]; d < 1 || d != at[1]-at[0] {

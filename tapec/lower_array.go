@@ -6,21 +6,22 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// array is a lowered expression. The value's dimensions are the axes of the
-// loops along which it varies, in order, then those of its own shape.
+// array is a lowered expression. The dimensions of its value are the axes of loops along
+// which it varies, in order, and then those of its own shape.
 type array struct {
 	v   tape.Value
 	ax  []*axis
 	own tape.Shape
 }
 
-// labelled is a value with a name for each dimension.
+// labelled is a value with an axis for each dimension, in any order. Axes that are not
+// of loops stand for dimensions of its own.
 type labelled struct {
 	v  tape.Value
 	ax []*axis
 }
 
-// emit returns the builder with the current place set.
+// emit returns the Builder, set to the current place in the source.
 func (l *lowerer) emit() *tape.Builder {
 	l.b.SetSpan(l.span)
 	return l.b
@@ -29,8 +30,8 @@ func (l *lowerer) emit() *tape.Builder {
 // number returns a scalar constant.
 func (l *lowerer) number(x float64) array { return array{v: l.emit().Scalar(x)} }
 
-// align returns x with a dimension for each of axes and rank dimensions of its
-// own, of length 1 where x does not vary; a scalar stays one.
+// align returns x with a dimension for each of axes and rank dimensions of its own. They
+// have length 1 where x does not vary. A scalar stays a scalar.
 func (l *lowerer) align(x array, axes []*axis, rank int) tape.Value {
 	if len(x.ax) == 0 && len(x.own) == 0 {
 		return x.v
@@ -53,17 +54,16 @@ func (l *lowerer) align(x array, axes []*axis, rank int) tape.Value {
 	return l.reshape(x.v, shape)
 }
 
-// reshape is Reshape with a check of the rank, which a deep nest of loops may exceed.
+// reshape returns the elements of v in another shape.
 func (l *lowerer) reshape(v tape.Value, shape tape.Shape) tape.Value {
 	return l.emit().Reshape(v, shape)
 }
 
-// deep reports that an array of this many dimensions is too deep, once per place.
-func (l *lowerer) deep(rank int) bool {
-	if rank <= tape.MaxRank {
-		return false
+// deep panics with tooDeep if no value can have a rank.
+func (l *lowerer) deep(rank int) {
+	if rank > tape.MaxRank {
+		panic(tooDeep{l.span, rank})
 	}
-	panic(tooDeep{l.span, rank})
 }
 
 // expand returns x stretched over axes and to the shape own.
@@ -79,7 +79,7 @@ func (l *lowerer) flat(x array, axes []*axis, own tape.Shape) tape.Value {
 	return l.reshape(v, tape.Shape{l.b.Shape(v).Size()})
 }
 
-// elementwise applies op to operands whose own shapes are equal or scalar.
+// elementwise applies op to operands whose own shapes are equal or those of scalars.
 func (l *lowerer) elementwise(op tape.Op, xs ...array) array {
 	var out array
 	for _, x := range xs {
@@ -110,8 +110,8 @@ func (l *lowerer) elementwise(op tape.Op, xs ...array) array {
 	return out
 }
 
-// arrange returns x with its dimensions in the order of want, which names all
-// of them; those of length 1 may be missing in want, or in x.
+// arrange returns x with its dimensions in the order of want, which holds all of them.
+// Either of x and want may lack dimensions of length 1.
 func (l *lowerer) arrange(x labelled, want []*axis) tape.Value {
 	var perm []int
 	for _, a := range want {
@@ -119,7 +119,7 @@ func (l *lowerer) arrange(x labelled, want []*axis) tape.Value {
 			perm = append(perm, k)
 		}
 	}
-	if len(perm) < len(x.ax) { // what is left out has length 1
+	if len(perm) < len(x.ax) { // the others have length 1
 		keep := slices.Clone(perm)
 		slices.Sort(keep)
 		var kept []*axis
@@ -137,7 +137,8 @@ func (l *lowerer) arrange(x labelled, want []*axis) tape.Value {
 	return l.reshape(v, lengths(want))
 }
 
-// label names every dimension of x; names of its own dimensions are new.
+// label gives every dimension of x an axis. The axes of its own dimensions are new; label
+// returns them, too.
 func (l *lowerer) label(x array) (labelled, []*axis) {
 	var own []*axis
 	for k, n := range x.own {
@@ -155,7 +156,7 @@ func (l *lowerer) reorder(v tape.Value, dim int, at []int) tape.Value {
 	for i, p := range at {
 		from[p] = i
 	}
-	// A few runs are cheaper as slices, which see through the Concat that made v.
+	// A few runs are cheaper as slices: these are simplified where a Concat made v.
 	const few = 4
 	starts := []int{0}
 	for i := 1; i < len(from) && len(starts) <= few; i++ {

@@ -8,9 +8,9 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// block is a part of an array being put together: the elements at all
-// combinations of positions at[k] of each dimension k. Its value has the axes
-// of the surrounding loops first.
+// block holds some elements of an array that is being put together: those at all
+// combinations of the positions at[k] along each dimension k. The axes of the loops
+// around the array are the first dimensions of its value.
 type block struct {
 	v  tape.Value
 	at [][]int
@@ -54,8 +54,8 @@ func empty(indices []*typecheck.Index) bool {
 // piece is a lowered typecheck.Piece.
 type piece struct {
 	x      array
-	loops  []*axis // of the piece's own indices
-	places []place // per dimension of the target
+	loops  []*axis // the axes of the piece's own indices
+	places []place // one for each dimension of the target
 }
 
 func (l *lowerer) piece(p *typecheck.Piece, own tape.Shape, s scope) piece {
@@ -71,7 +71,8 @@ func (l *lowerer) piece(p *typecheck.Piece, own tape.Shape, s scope) piece {
 	return q
 }
 
-// block makes a block of p, if its positions are combinations of positions per dimension.
+// block makes a block of p. It reports false if the positions of p are not all
+// combinations of some positions along each dimension.
 func (l *lowerer) block(p piece, outer []*axis) (block, bool) {
 	var used []*axis
 	var ranges tape.Shape
@@ -107,8 +108,8 @@ func (l *lowerer) block(p piece, outer []*axis) (block, bool) {
 	return b, true
 }
 
-// tile puts blocks together that cover extent, the positions of each
-// dimension in ascending order; lead is the shape of the surrounding loops.
+// tile puts blocks together that cover extent, which lists positions along each
+// dimension in ascending order. The shape of the loops around the array is lead.
 func (l *lowerer) tile(blocks []block, extent [][]int, lead tape.Shape) tape.Value {
 	if len(blocks) == 1 {
 		v := blocks[0].v
@@ -158,14 +159,15 @@ func (l *lowerer) tile(blocks []block, extent [][]int, lead tape.Shape) tape.Val
 	return l.spread(vs, order, lead, shape)
 }
 
-// spread concatenates vs, vectors but for lead, and moves element i to order[i].
+// spread concatenates the vectors vs and moves element i to order[i]. Dimensions of shape
+// lead stand before those of each vector and of the result.
 func (l *lowerer) spread(vs []tape.Value, order []int, lead, shape tape.Shape) tape.Value {
 	v := l.emit().Concat(len(lead), vs...)
 	v = l.reorder(v, len(lead), order)
 	return l.reshape(v, join(lead, shape))
 }
 
-// ranks returns where the positions at stand in sorted, which holds them.
+// ranks returns the indices in sorted of the positions at, all of which are there.
 func ranks(at, sorted []int) []int {
 	out := make([]int, len(at))
 	for i, p := range at {
@@ -174,8 +176,8 @@ func ranks(at, sorted []int) []int {
 	return out
 }
 
-// groupBy groups blocks by their positions along dimension k; it fails if the
-// sets of positions overlap without being equal.
+// groupBy groups blocks by their positions along dimension k. It reports false if two
+// sets of positions overlap but are not equal.
 func groupBy(blocks []block, k int) ([][]block, bool) {
 	index := map[string]int{}
 	owner := map[int]int{}
@@ -200,7 +202,8 @@ func groupBy(blocks []block, k int) ([][]block, bool) {
 	return groups, true
 }
 
-// scatter puts pieces together one element at a time: lists of values and a permutation.
+// scatter puts pieces together element by element: it concatenates their elements and
+// permutes them.
 func (l *lowerer) scatter(pieces []piece, outer []*axis, own tape.Shape) tape.Value {
 	lead := lengths(outer)
 	var vs []tape.Value
@@ -217,7 +220,7 @@ func (l *lowerer) scatter(pieces []piece, outer []*axis, own tape.Shape) tape.Va
 	return l.spread(vs, order, lead, own)
 }
 
-// emitTranspose puts the dimensions of w in the order of want without regard to length.
+// emitTranspose puts the dimensions of w in the order of want, which holds exactly these.
 func (l *lowerer) emitTranspose(w labelled, want []*axis) tape.Value {
 	perm := make([]int, len(want))
 	for i, a := range want {
@@ -229,8 +232,8 @@ func (l *lowerer) emitTranspose(w labelled, want []*axis) tape.Value {
 	return l.emit().Transpose(w.v, perm...)
 }
 
-// positions returns where the elements of p go in an array of shape own:
-// row-major over the loops of p, then over its ranges, whose lengths it returns.
+// positions returns where the elements of p go in an array of shape own. Its result is
+// row-major over the loops of p and then over its ranges, whose lengths it returns.
 func (p piece) positions(own tape.Shape) (at []int, ranges tape.Shape) {
 	at = make([]int, lengths(p.loops).Size())
 	for k, q := range p.places {

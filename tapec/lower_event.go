@@ -14,8 +14,8 @@ func elems(ev *typecheck.Event) int {
 	return n
 }
 
-// fired returns the one-hot vector over the elements of ev, over the axes of
-// its indices; ok is false for an event of one element, which needs none.
+// fired returns a mask over the axes of the indices of ev: 1 for the element that fires,
+// 0 for others. It reports false for an event with a single element, which needs none.
 func (l *lowerer) fired(ev *typecheck.Event, s scope) (mask array, ok bool) {
 	n := elems(ev)
 	if n == 1 {
@@ -27,7 +27,7 @@ func (l *lowerer) fired(ev *typecheck.Event, s scope) (mask array, ok bool) {
 	return l.sorted(array{v: l.reshape(v, lengths(order)), ax: order}), true
 }
 
-// affect writes the targets of an event's body. Everything is read at the left limits.
+// affect writes the targets of an event's body. All values that it reads are left limits.
 func (c *compiler) affect(ev *typecheck.Event) *tape.Tape {
 	l := c.lowerer("affect." + ev.Name)
 	l.span = ev.Span
@@ -62,11 +62,11 @@ func (c *compiler) affect(ev *typecheck.Event) *tape.Tape {
 	return c.finish(l)
 }
 
-// assign returns old with the elements of p replaced where mask, over the
-// event's axes, holds. What did not fire is never added to anything: its value
-// may be NaN.
+// assign returns old with elements replaced by those of p, where mask, over the axes of
+// the event, holds. The values of elements that do not fire may be NaN, so Selects keep
+// them out of sums.
 func (l *lowerer) assign(old array, p piece, event []*axis, mask array, masked bool) array {
-	var selecting []*axis // axes of the event that tell which element of the target is meant
+	var selecting []*axis // axes of the event along which the element of the target varies
 	for _, q := range p.places {
 		selecting = union(selecting, intersect(event, q.ax))
 	}
@@ -78,7 +78,7 @@ func (l *lowerer) assign(old array, p piece, event []*axis, mask array, masked b
 			}
 			mask = l.fold(tape.SumAxes, mask, rest)
 		}
-		masked = len(selecting) > 0 // else some element fired, and all of them write here
+		masked = len(selecting) > 0 // else every firing writes these elements
 	}
 	p.loops = union(selecting, p.loops)
 	at, ranges := p.positions(old.own)

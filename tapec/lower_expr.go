@@ -7,46 +7,47 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// lowerer builds one tape.
+// lowerer builds a tape.
 type lowerer struct {
 	c    *compiler
 	b    *tape.Builder
 	span source.Span
 	memo map[memoKey]array
 
-	held    bool                         // conditions and jumps are modes: read what is held
+	held    bool                         // conditions and jumps are modes, whose held values are read
 	limits  bool                         // left limits have inputs of their own
 	start   bool                         // states and discretes stand for their initial values
-	row     func(*typecheck.Row) array   // nil where there is no data row
-	reading func(*functional) tape.Value // the input of a functional; nil where there are none
+	row     func(*typecheck.Row) array   // reads a data row; nil where there is none
+	reading func(*functional) tape.Value // reads a functional; nil where there is none
 }
 
-// memoKey tells when a lowered node can be used again.
+// memoKey is what the value of a lowered node depends on.
 type memoKey struct {
 	e           typecheck.Expr
 	bound       string // how its loop variables are bound
 	plain, left bool
 }
 
-// tooDeep is panicked with, and caught by Compile, when a value would have too many dimensions.
+// tooDeep is what lowering panics with where a value would have too many dimensions.
 type tooDeep struct {
 	span source.Span
 	rank int
 }
 
+// lowerer returns a lowerer of a tape called name.
 func (c *compiler) lowerer(name string) *lowerer {
 	return &lowerer{c: c, b: tape.NewBuilder(name), memo: map[memoKey]array{}}
 }
 
-// input returns the shared input called n.
+// input returns the input called n, which lanes share.
 func (l *lowerer) input(n Name, shape tape.Shape) tape.Value {
 	return l.b.Input(n.String(), shape, false)
 }
 
-// output gives v a name among the results.
+// output makes v the output called n.
 func (l *lowerer) output(n Name, v tape.Value) { l.b.Output(n.String(), v) }
 
-// lower returns the value of e in the circumstances s.
+// lower returns the value of e in the scope s.
 func (l *lowerer) lower(e typecheck.Expr, s scope) array {
 	key := memoKey{e, s.key(typecheck.Free(e)), s.plain, s.left}
 	if x, ok := l.memo[key]; ok {
@@ -65,8 +66,8 @@ func (l *lowerer) lower(e typecheck.Expr, s scope) array {
 	return x
 }
 
-// attempt lowers e. It fails where that takes more dimensions than a value may
-// have and e's own value does not: then the loops around e may be flattened.
+// attempt lowers e. It reports false if that needs a value with too many dimensions
+// although e itself has not; flattening the loops around e may help then.
 func (l *lowerer) attempt(e typecheck.Expr, s scope) (array, bool) {
 	ax := s.axesOf(typecheck.Free(e))
 	if len(ax) < 2 || len(ax)+len(shapeOf(e)) > tape.MaxRank {
@@ -75,7 +76,7 @@ func (l *lowerer) attempt(e typecheck.Expr, s scope) (array, bool) {
 	return l.trying(func() array { return l.node(e, s) })
 }
 
-// trying calls f and reports whether the dimensions sufficed.
+// trying calls f and reports whether it did without values of too many dimensions.
 func (l *lowerer) trying(f func() array) (x array, ok bool) {
 	place := l.span
 	defer func() {
@@ -89,8 +90,7 @@ func (l *lowerer) trying(f func() array) (x array, ok bool) {
 	return f(), true
 }
 
-// flattened lowers e over the list of all points of the loops around it, one
-// axis in place of several.
+// flattened lowers e with one axis, of all points, in place of those of the loops around it.
 func (l *lowerer) flattened(e typecheck.Expr, s scope) array {
 	ax := s.axesOf(typecheck.Free(e))
 	points := count(lengths(ax).Size())
@@ -101,6 +101,7 @@ func (l *lowerer) flattened(e typecheck.Expr, s scope) array {
 	return array{v: l.reshape(v, join(lengths(ax), own)), ax: ax, own: own}
 }
 
+// node lowers e without looking at the memo.
 func (l *lowerer) node(e typecheck.Expr, s scope) array {
 	switch e := e.(type) {
 	case *typecheck.Const:
@@ -143,8 +144,7 @@ func (l *lowerer) node(e typecheck.Expr, s scope) array {
 	panic(misplaced{e.Span(), "this expression cannot be compiled"})
 }
 
-// misplaced is panicked with, and caught by Compile, for a node that the
-// checker should have refused where it stands.
+// misplaced is what lowering panics with at a node that has no meaning where it stands.
 type misplaced struct {
 	span source.Span
 	text string
@@ -177,7 +177,7 @@ func (l *lowerer) ref(sym *typecheck.Symbol, s scope) array {
 	panic(misplaced{sym.Span, "this name has no value at run time"})
 }
 
-// filled returns e stretched to the shape own; it depends on no loop.
+// filled returns e, which depends on no loop, stretched to the shape own.
 func (l *lowerer) filled(e typecheck.Expr, s scope, own tape.Shape) array {
 	return array{v: l.expand(l.lower(e, s), nil, own), own: own}
 }
@@ -223,13 +223,13 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 	panic(misplaced{e.Span(), "function " + e.Fn.Name + " cannot be compiled here"})
 }
 
-// switches reports whether e changes during a run other than smoothly: on
-// loop variables and constants alone there is nothing to hold.
+// switches reports whether e may change in a run. If it depends on loop variables and
+// constants only, there is nothing to hold.
 func switches(e typecheck.Expr) bool {
 	return typecheck.Depends(e)&(typecheck.UsesTime|typecheck.UsesState|typecheck.UsesDiscrete|typecheck.UsesParam) != 0
 }
 
-// reduction folds all own dimensions of x.
+// reduction applies the reduction called name to all own dimensions of x.
 func (l *lowerer) reduction(name string, x array) array {
 	if len(x.own) == 0 {
 		if name == "norm" {
@@ -261,7 +261,7 @@ func (l *lowerer) reduction(name string, x array) array {
 	panic(misplaced{l.span, "reduction " + name + " cannot be compiled"})
 }
 
-// structure applies the functions that rearrange or contract arrays.
+// structure lowers calls of functions that rearrange or contract arrays.
 func (l *lowerer) structure(e *typecheck.Call, s scope) array {
 	xs := l.all(e.Args, s)
 	x := xs[0]
@@ -296,14 +296,14 @@ func (l *lowerer) structure(e *typecheck.Call, s scope) array {
 	panic(misplaced{e.Span(), "function " + e.Fn.Name + " cannot be compiled"})
 }
 
-// unlabel makes an array of x, whose labels in own are dimensions of its own.
+// unlabel makes an array of x. The axes own stand for its own dimensions, in this order.
 func (l *lowerer) unlabel(x labelled, own []*axis) array {
 	ax := without(x.ax, own...)
 	sortAxes(ax)
 	return array{v: l.arrange(x, append(ax[:len(ax):len(ax)], own...)), ax: ax, own: lengths(own)}
 }
 
-// stack puts its elements along a new first own dimension.
+// stack puts elements side by side along a new own dimension, the first.
 func (l *lowerer) stack(e *typecheck.Stack, s scope) array {
 	xs := l.all(e.Elems, s)
 	var ax []*axis
@@ -321,7 +321,7 @@ func (l *lowerer) stack(e *typecheck.Stack, s scope) array {
 	return array{v: l.emit().Concat(len(ax), parts...), ax: ax, own: own}
 }
 
-// choice is an `if`.
+// choice lowers an `if`.
 func (l *lowerer) choice(e *typecheck.If, s scope) array {
 	own := shapeOf(e)
 	if e.Static {

@@ -11,52 +11,58 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// axis is a direction along which a value varies because of a loop: the whole
-// range of an index, some positions of it, or a list of points of several
-// indices. Identity is by pointer.
+// axis is a direction along which values vary because of a loop. It stands for the
+// whole range of an index, for some positions of it, or for a list of points of several
+// indices. Pointers tell axes apart.
 type axis struct {
-	n   int
-	ord int // axes of a value stand in the order of ord; a part of an axis has the ord of the whole
+	n   int // its length
+	ord int // values have their axes in the order of ord; a part of an axis has that of the whole
 	id  int
 }
 
-// binding says what values an index takes along an axis.
+// binding tells which values an index has along an axis. They are given as ordinals,
+// which are 0 … Count-1.
 type binding struct {
 	id int
-	ax *axis // nil: the index is fixed at at[0]
-	at []int // ordinals of the index's values, 0 … Count-1, one per position of ax
+	ax *axis // nil if the index has the one value at[0]
+	at []int // one ordinal for each position of ax
 }
 
-// frames hands out axes and bindings, the same ones for the same request, so
-// that tapes agree on them and a node is lowered once for equal circumstances.
+// frames makes axes and bindings, and returns the same ones for equal requests. So all
+// tapes have them in common, and a node is lowered once for each scope.
 type frames struct {
-	axes, binds int
+	axes, binds int // how many were made
 	full        map[*typecheck.Index]*binding
 	parts       map[string]*axis
 	bound       map[boundKey]*binding
-	elsewhere   map[chosenKey]*binding
+	selected    map[selectedKey]*binding
 }
 
 type boundKey struct {
 	ix *typecheck.Index
-	ax int // id of the axis; -1-ordinal for a fixed index
+	ax int // id of the axis; -1-ordinal for an index with one value
+}
+
+type selectedKey struct {
+	ix *typecheck.Index
+	ax int // id of the axis
+	at string
 }
 
 func newFrames() *frames {
 	return &frames{
-		full:  map[*typecheck.Index]*binding{},
-		parts: map[string]*axis{},
-		bound: map[boundKey]*binding{},
-
-		elsewhere: map[chosenKey]*binding{},
+		full:     map[*typecheck.Index]*binding{},
+		parts:    map[string]*axis{},
+		bound:    map[boundKey]*binding{},
+		selected: map[selectedKey]*binding{},
 	}
 }
 
-// ownOrd is the ord of the first of the labels that stand for a value's own
-// dimensions; axes of loops come before.
+// ownOrd is the smallest ord of axes that stand for own dimensions of a value. Axes of
+// loops come before them.
 const ownOrd = 1 << 30
 
-// label returns a new axis for dimension k of a value's own.
+// label returns a new axis for own dimension k of a value.
 func (f *frames) label(n, k int) *axis {
 	f.axes++
 	return &axis{n: n, ord: ownOrd + k, id: f.axes}
@@ -73,7 +79,7 @@ func (f *frames) whole(ix *typecheck.Index) *binding {
 	return b
 }
 
-// bind returns the binding of ix along ax; at is asked for the ordinals when it is new.
+// bind returns the binding of ix along ax. It calls at for the ordinals if it makes one.
 func (f *frames) bind(ix *typecheck.Index, ax *axis, at func() []int) *binding {
 	key := boundKey{ix, ax.id}
 	b, ok := f.bound[key]
@@ -97,8 +103,19 @@ func (f *frames) fixed(ix *typecheck.Index, ordinal int) *binding {
 	return b
 }
 
-// part returns the axis of the given positions of the axes of: points of them
-// all, numbered row-major.
+// choose returns ix at the given ordinals along ax, an axis of another index.
+func (f *frames) choose(ix *typecheck.Index, ax *axis, at []int) *binding {
+	key := selectedKey{ix, ax.id, fmt.Sprint(at)}
+	b, ok := f.selected[key]
+	if !ok {
+		f.binds++
+		b = &binding{id: f.binds, ax: ax, at: at}
+		f.selected[key] = b
+	}
+	return b
+}
+
+// part returns the axis of some points of the axes of. Points are numbered row-major.
 func (f *frames) part(of []*axis, points []int) *axis {
 	key := make([]byte, 0, 8*(len(of)+len(points))+1)
 	for _, a := range of {
@@ -117,14 +134,14 @@ func (f *frames) part(of []*axis, points []int) *axis {
 	return a
 }
 
-// scope is the circumstances in which a node is lowered.
+// scope is what the value of a node depends on beside the node itself.
 type scope struct {
 	bind  map[*typecheck.Index]*binding
-	plain bool // inside noevent: conditions are taken as they stand
-	left  bool // inside pre: left limits
+	plain bool // inside noevent, where conditions are evaluated instead of held
+	left  bool // inside pre, where names stand for left limits
 }
 
-// with returns s with the indices over their whole ranges.
+// with returns s with indices over their whole ranges.
 func (s scope) with(f *frames, indices []*typecheck.Index) scope {
 	if len(indices) == 0 {
 		return s
@@ -143,7 +160,7 @@ func (s scope) at(ix *typecheck.Index, b *binding) scope {
 	return s
 }
 
-// within returns s with the axes of replaced by part, which holds the given points of them.
+// within returns s with part in place of the axes of, where part has the given points of them.
 func (s scope) within(f *frames, of []*axis, part *axis, points []int) scope {
 	s.bind = clone(s.bind)
 	for ix, b := range s.bind {
@@ -186,7 +203,7 @@ func (s scope) axesOf(indices []*typecheck.Index) []*axis {
 	return out
 }
 
-// key names how the indices are bound in s.
+// key returns a text that tells how indices are bound in s.
 func (s scope) key(indices []*typecheck.Index) string {
 	if len(indices) == 0 {
 		return ""
@@ -205,7 +222,7 @@ func sortAxes(axes []*axis) {
 	})
 }
 
-// union returns all axes of the lists, in order.
+// union returns all axes of the lists, sorted.
 func union(lists ...[]*axis) []*axis {
 	var out []*axis
 	for _, l := range lists {
@@ -249,22 +266,4 @@ func count(n int) []int {
 		out[i] = i
 	}
 	return out
-}
-
-// chosen returns ix at the given ordinals along ax, an axis of other loops.
-func (f *frames) chosen(ix *typecheck.Index, ax *axis, at []int) *binding {
-	k := chosenKey{ix, ax.id, fmt.Sprint(at)}
-	b, ok := f.elsewhere[k]
-	if !ok {
-		f.binds++
-		b = &binding{id: f.binds, ax: ax, at: at}
-		f.elsewhere[k] = b
-	}
-	return b
-}
-
-type chosenKey struct {
-	ix *typecheck.Index
-	ax int
-	at string
 }

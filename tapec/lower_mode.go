@@ -9,16 +9,16 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// modeKind tells what a mode holds.
+// modeKind is the kind of values that a mode holds.
 type modeKind uint8
 
 const (
 	kindIf     modeKind = iota // the truth of a condition
-	kindJump                   // the value of floor, sign, …; of mod, that of its floor
+	kindJump                   // the level of a jump: the value of floor, sign and so on, of mod that of its floor
 	kindWindow                 // whether time is between the bounds of an integral
 )
 
-// mode is a group of held values in the making.
+// mode is a Mode while a model is compiled.
 type mode struct {
 	Mode
 	kind   modeKind
@@ -29,15 +29,15 @@ type mode struct {
 	own    tape.Shape
 }
 
-// modeKey names a mode by what it holds, not by the node: the checker may have
-// several copies of one.
+// modeKey tells modes apart by what they hold. Nodes would not do, since the checker may
+// have made several copies of one.
 type modeKey struct {
 	x, y  typecheck.Expr
 	fn    *stdlib.Func
 	bound string
 }
 
-// along returns the elements of m, in the flat mode vector, that stand at position k of the axes ax.
+// along returns the elements of m, in the flat vector of modes, at point k of the axes ax.
 func (m *mode) along(ax []*axis, k int) []int {
 	var out []int
 	size := lengths(m.ax).Size()
@@ -86,7 +86,11 @@ func (c *compiler) windowMode(f *typecheck.Functional, s scope) *mode {
 	return c.mode(modeKey{x: f.From, y: f.To, bound: s.key(free)}, kindWindow, f, s, free, nil, 0)
 }
 
-func (c *compiler) mode(key modeKey, kind modeKind, node typecheck.Expr, s scope, free []*typecheck.Index, own tape.Shape, uses typecheck.Uses) *mode {
+// mode returns the mode that key tells, and makes it if there is none yet. It varies
+// with the loops of free, and uses tells what the values that it holds depend on.
+func (c *compiler) mode(
+	key modeKey, kind modeKind, node typecheck.Expr, s scope, free []*typecheck.Index, own tape.Shape, uses typecheck.Uses,
+) *mode {
 	if m, ok := c.modeOf[key]; ok {
 		return m
 	}
@@ -112,13 +116,13 @@ func (c *compiler) mode(key modeKey, kind modeKind, node typecheck.Expr, s scope
 	return m
 }
 
-// mode reads what m holds.
+// mode reads the values that m holds.
 func (l *lowerer) mode(m *mode) array {
 	v := l.input(HeldMode.Number(m.number), join(lengths(m.ax), m.own))
 	return array{v: v, ax: m.ax, own: m.own}
 }
 
-// jump is a function that jumps, with its level held.
+// jump lowers a call of a function that jumps, with its level held.
 func (l *lowerer) jump(e *typecheck.Call, s scope) array {
 	level := l.mode(l.c.jumpMode(e, s))
 	if e.Fn.Op != tape.Mod {
@@ -128,7 +132,7 @@ func (l *lowerer) jump(e *typecheck.Call, s scope) array {
 	return l.elementwise(tape.Sub, a, l.elementwise(tape.Mul, b, level))
 }
 
-// jumping returns the real whose passing of whole numbers (of zero, for sign) moves the level of a jump.
+// jumping returns the real of which level makes the level of a jump.
 func (l *lowerer) jumping(e *typecheck.Call, s scope) array {
 	x := l.lower(e.Args[0], s)
 	if e.Fn.Op == tape.Mod {
@@ -137,7 +141,7 @@ func (l *lowerer) jumping(e *typecheck.Call, s scope) array {
 	return x
 }
 
-// level is the op that takes jumping to the level.
+// level returns the op that makes the level of jumping.
 func level(e *typecheck.Call) tape.Op {
 	if e.Fn.Op == tape.Mod {
 		return tape.Floor
@@ -145,7 +149,7 @@ func level(e *typecheck.Call) tape.Op {
 	return e.Fn.Op
 }
 
-// choose writes what every mode holds from here on.
+// choose writes what every mode is to hold from a point of time on.
 func (c *compiler) choose() *tape.Tape {
 	if len(c.modes) == 0 {
 		return nil
@@ -168,7 +172,7 @@ func (c *compiler) choose() *tape.Tape {
 	return c.finish(l)
 }
 
-// window tells whether time is within the bounds of an integral.
+// window returns whether time is within the bounds of an integral.
 func (l *lowerer) window(f *typecheck.Functional, s scope) array {
 	now := l.ref(l.c.model.Time, s)
 	in := l.number(1)
@@ -185,8 +189,8 @@ func (l *lowerer) window(f *typecheck.Functional, s scope) array {
 	return in
 }
 
-// guards writes the root functions of events and modes. Lowering them may find
-// further modes, inside conditions, whose guards follow.
+// guards writes the root functions of events and modes. Lowering them may find more
+// modes, inside conditions, whose guards follow.
 func (c *compiler) guards() *tape.Tape {
 	l := c.lowerer("guards")
 	l.held = true
@@ -245,7 +249,7 @@ func (c *compiler) guards() *tape.Tape {
 	return c.finish(l)
 }
 
-// leaves returns the root functions of a mode with their truth: positive, or
+// leaves returns root functions of a mode, each with its truth. They are positive, or
 // true, where the held value is no longer right.
 func (l *lowerer) leaves(m *mode) [][2]array {
 	held := l.mode(m)
@@ -259,11 +263,11 @@ func (l *lowerer) leaves(m *mode) [][2]array {
 	x := l.jumping(call, m.s)
 	now := op(level(call), x)
 	if call.Fn.Op == tape.Sign {
-		// From a level of ±1 the root is at 0; from 0 anything leads away.
+		// A level of ±1 ends where x passes 0, a level of 0 where x is anything else.
 		r := op(tape.Select, held, op(tape.Neg, op(tape.Mul, held, x)), op(tape.Abs, x))
 		return [][2]array{{r, op(tape.Or, op(tape.Less, now, held), op(tape.Less, held, now))}}
 	}
-	// The level holds for lo < x < hi, one of the ends included.
+	// The level is right for lo < x < hi and at one of these ends.
 	one, zero := l.number(1), l.number(0)
 	var lo, hi array
 	switch call.Fn.Op {
@@ -286,8 +290,8 @@ func (l *lowerer) leaves(m *mode) [][2]array {
 	}
 }
 
-// root returns a real that is positive where the condition e holds and
-// negative where it does not; at zero only a condition that is not strict holds.
+// root returns a real that is positive where the condition e holds and negative where it
+// does not. Where it is zero, only a condition that is not strict holds.
 func (l *lowerer) root(e typecheck.Expr, s scope) array {
 	outer := l.span
 	l.span = e.Span()
@@ -330,11 +334,11 @@ func (l *lowerer) root(e typecheck.Expr, s scope) array {
 		s.plain = true
 		return l.root(e.X, s)
 	}
-	// What is known at compile time, or has no root: a step.
+	// Constant conditions, and those without a root, make a step.
 	return l.elementwise(tape.Select, l.lower(e, s), l.number(1), l.number(-1))
 }
 
-// axesInOrder returns the axes of indices in the order of the indices.
+// axesInOrder returns the axis of each index, in the order of indices.
 func axesInOrder(s scope, indices []*typecheck.Index) []*axis {
 	out := make([]*axis, len(indices))
 	for i, ix := range indices {
@@ -343,7 +347,8 @@ func axesInOrder(s scope, indices []*typecheck.Index) []*axis {
 	return out
 }
 
-// vector returns x over the axes in the given order and its own dimensions, as a vector.
+// vector returns x as a vector: row-major over axes in the given order, then over the
+// shape own.
 func (l *lowerer) vector(x array, order []*axis, own tape.Shape) tape.Value {
 	axes := union(order)
 	w, dims := l.label(array{v: l.expand(x, axes, own), ax: axes, own: own})
@@ -351,8 +356,8 @@ func (l *lowerer) vector(x array, order []*axis, own tape.Shape) tape.Value {
 	return l.reshape(v, tape.Shape{l.b.Shape(v).Size()})
 }
 
-// corner notes the times at which min or max of the time and something that
-// does not move has a kink, as in tables: steps end there.
+// corner notes the times at which e has a kink, so that steps end there: those that a
+// min or max, as interpolated tables have it, compares the time with.
 func (c *compiler) corner(e *typecheck.Call, s scope) {
 	for k, x := range e.Args {
 		if !clampedTime(x) {
@@ -370,7 +375,7 @@ func (c *compiler) corner(e *typecheck.Call, s scope) {
 	}
 }
 
-// clampedTime reports whether e is the time, or the time kept within bounds.
+// clampedTime reports whether e is the time, or the time within bounds.
 func clampedTime(e typecheck.Expr) bool {
 	switch e := e.(type) {
 	case *typecheck.Ref:
@@ -381,11 +386,11 @@ func clampedTime(e typecheck.Expr) bool {
 	return false
 }
 
-// corner is where a right-hand side has kinks: times, in the scope they were met.
+// corner holds times at which a right-hand side has kinks.
 type corner struct {
 	at typecheck.Expr
-	s  scope
+	s  scope // in which at is lowered
 }
 
-// isJump reports whether fn is a row with jumps that lowering knows how to hold.
+// isJump reports whether fn jumps and lowering knows how to hold its level.
 func isJump(fn *stdlib.Func) bool { return fn.Mode && fn.Op.Valid() }

@@ -7,7 +7,7 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// reduce is `sum(e for i in …)` and the like.
+// reduce lowers `sum(e for i in …)` and the like.
 func (l *lowerer) reduce(e *typecheck.Reduce, s scope) array {
 	if empty(e.Indices) {
 		switch e.Fn.Name {
@@ -16,7 +16,8 @@ func (l *lowerer) reduce(e *typecheck.Reduce, s scope) array {
 		case "sum", "norm":
 			return l.number(0)
 		}
-		panic(misplaced{e.Span(), e.Fn.Name + " over an empty range has no value; let the range hold at least one index"})
+		const text = " over an empty range has no value; let the range hold at least one index"
+		panic(misplaced{e.Span(), e.Fn.Name + text})
 	}
 	s = s.with(l.c.frames, e.Indices)
 	over := s.axesOf(e.Indices)
@@ -43,7 +44,7 @@ func (l *lowerer) reduceOver(e *typecheck.Reduce, s scope, over []*axis) array {
 	}
 	x := l.lower(e.Body, s)
 	gone := intersect(over, x.ax)
-	missing := lengths(without(over, x.ax...)).Size() // terms that are alike
+	missing := lengths(without(over, x.ax...)).Size() // how many equal terms there are of each
 	switch e.Fn.Name {
 	case "prod":
 		x = l.fold(tape.ProdAxes, x, gone)
@@ -73,7 +74,7 @@ func intersect(a, b []*axis) []*axis {
 	return out
 }
 
-// fold reduces the loop axes gone of x.
+// fold reduces x over the axes gone of loops.
 func (l *lowerer) fold(op tape.Op, x array, gone []*axis) array {
 	if len(gone) == 0 {
 		return x
@@ -85,19 +86,19 @@ func (l *lowerer) fold(op tape.Op, x array, gone []*axis) array {
 	return array{v: l.emit().Reduce(op, x.v, dims...), ax: without(x.ax, gone...), own: x.own}
 }
 
-// factors are the operands of a product, found through * / and signs.
+// factors is an expression as a quotient of products, with a sign.
 type factors struct {
 	num, den []array
 	negative bool
 }
 
-// sum adds body up over the axes. A product is contracted factor by factor:
-// what does not depend on an axis stays outside its sum, and two factors that
-// share only that axis become a matrix product.
+// sum adds body up over the axes. A product is summed axis by axis: factors that do not
+// depend on the axis stay outside, and two factors that have only this axis in common
+// make a product of matrices.
 func (l *lowerer) sum(body typecheck.Expr, s scope, over []*axis) array {
 	var f factors
 	l.factorise(body, s, over, false, &f)
-	// A divisor that varies with the sum is a factor like any other.
+	// A divisor that varies along these axes is one factor more: its inverse.
 	var den []array
 	for _, d := range f.den {
 		if len(intersect(d.ax, over)) > 0 {
@@ -123,8 +124,8 @@ func (l *lowerer) sum(body typecheck.Expr, s scope, over []*axis) array {
 	return out
 }
 
-// factorise splits the scalar e into factors. Divisors come apart only where
-// the sum does not touch them: x/y is one rounding, x·(1/y) two.
+// factorise splits the scalar e into factors. It splits off divisors only if they do not
+// vary along the axes of the sum, since x/y is rounded once and x·(1/y) twice.
 func (l *lowerer) factorise(e typecheck.Expr, s scope, over []*axis, inverse bool, f *factors) {
 	if c, ok := e.(*typecheck.Call); ok && len(c.Type().Shape) == 0 {
 		switch c.Fn.Op {
@@ -152,13 +153,13 @@ func (l *lowerer) factorise(e typecheck.Expr, s scope, over []*axis, inverse boo
 	}
 }
 
-// product multiplies two labelled values, broadcasting.
+// product multiplies two values with axes of loops only.
 func (l *lowerer) product(x, y labelled) labelled {
 	z := l.elementwise(tape.Mul, array{v: x.v, ax: x.ax}, array{v: y.v, ax: y.ax})
 	return labelled{z.v, z.ax}
 }
 
-// products multiplies all of them; 1 if there are none.
+// products returns the product of all xs, or 1 if there are none.
 func (l *lowerer) products(xs []labelled) labelled {
 	if len(xs) == 0 {
 		return labelled{v: l.number(1).v}
@@ -170,10 +171,10 @@ func (l *lowerer) products(xs []labelled) labelled {
 	return out
 }
 
-// loops makes an array of x, all of whose dimensions are axes of loops.
+// loops makes an array of x, which has axes of loops only.
 func (l *lowerer) loops(x labelled) array { return l.unlabel(x, nil) }
 
-// contract sums the product of xs over k and returns the factors that remain.
+// contract sums the product of xs over k. It returns factors of the sum.
 func (l *lowerer) contract(xs []labelled, k *axis) []labelled {
 	var rest, in []labelled
 	for _, x := range xs {
@@ -204,7 +205,8 @@ func (l *lowerer) contract(xs []labelled, k *axis) []labelled {
 	return append(rest, labelled{x.v, x.ax})
 }
 
-// closest picks the two factors whose product is smallest, i < j; among equals the first.
+// closest returns the indices i < j of two factors whose product has the fewest elements,
+// the first of such pairs.
 func (l *lowerer) closest(xs []labelled) (int, int) {
 	bi, bj, best := 0, 1, -1
 	for i := range xs {
@@ -217,16 +219,17 @@ func (l *lowerer) closest(xs []labelled) (int, int) {
 	return bi, bj
 }
 
-// matrixProduct contracts x and y, which share the axis k and no other.
+// matrixProduct sums x·y over k, the only axis that both have.
 func (l *lowerer) matrixProduct(x, y labelled, k *axis) labelled {
 	xo, yo := without(x.ax, k), without(y.ax, k)
-	// The operand whose axes come first is the left one, a vector the right one.
+	// The operand whose axes come first stands on the left, but a vector on the right.
 	if len(xo) == 0 && len(yo) > 0 || len(xo) > 0 && len(yo) > 0 && before(yo[0], xo[0]) {
 		x, y, xo, yo = y, x, yo, xo
 	}
 	left, ta := l.matrix(x, xo, k)
 	right, k2 := l.matrix(y, yo, k)
-	// matrix puts k last unless it stands first; on the right, k belongs first.
+	// Both matrices have k last, unless matrix says that it comes first. A right operand
+	// with k last is transposed.
 	var v tape.Value
 	switch {
 	case len(xo) == 0:
@@ -243,8 +246,8 @@ func (l *lowerer) matrixProduct(x, y labelled, k *axis) labelled {
 
 func before(a, b *axis) bool { return a.ord < b.ord || a.ord == b.ord && a.id < b.id }
 
-// matrix returns x as a matrix of its other axes and k, or as a vector; first
-// tells that k is the first dimension.
+// matrix returns x as a matrix over its other axes and k, or as a vector if it has no
+// other axes. It reports whether k is the first dimension of the matrix.
 func (l *lowerer) matrix(x labelled, other []*axis, k *axis) (v tape.Value, first bool) {
 	if len(other) == 0 {
 		return x.v, false
@@ -257,7 +260,7 @@ func (l *lowerer) matrix(x labelled, other []*axis, k *axis) (v tape.Value, firs
 	return l.reshape(v, tape.Shape{n, k.n}), false
 }
 
-// matmul is x @ y: over the last own dimension of x and the first of y.
+// matmul lowers x @ y, which sums over the last own dimension of x and the first of y.
 func (l *lowerer) matmul(x, y array) array {
 	a, i := l.label(x)
 	b, j := l.label(y)
@@ -269,7 +272,7 @@ func (l *lowerer) matmul(x, y array) array {
 	}
 	i, j = i[:len(i)-1], j[1:]
 	for _, ax := range j {
-		ax.ord++ // after those of x
+		ax.ord++ // so that they come after those of x
 	}
 	parts := l.contract([]labelled{a, b}, k)
 	return l.unlabel(l.products(parts), append(i, j...))

@@ -8,18 +8,18 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// functional is a functional of the objectives in the making: one node in one
-// binding of the objective's indices.
+// functional is a Functional while a model is compiled: one node of an objective, with
+// the indices of the objective bound in one way.
 type functional struct {
 	node   *typecheck.Functional
 	s      scope
 	number int
 	ax     []*axis
 	own    tape.Shape
-	group  int // SumAt: its first site group
+	group  int // SumAt: its first group of sites
 }
 
-// functional returns the functional of e in s.
+// functional returns the functional of e in s, and makes it if there is none yet.
 func (c *compiler) functional(e *typecheck.Functional, s scope) *functional {
 	free := typecheck.Free(e)
 	key := memoKey{e: e, bound: s.key(free)}
@@ -36,7 +36,7 @@ func (f *functional) shape() tape.Shape { return join(lengths(f.ax), f.own) }
 
 func (f *functional) name() Name { return Functionals.Number(f.number) }
 
-// group is a set of functionals that are read at the same times.
+// group is a group of sites: functionals that are read at the same times.
 type group struct {
 	times   typecheck.Expr
 	table   *typecheck.Table
@@ -44,17 +44,17 @@ type group struct {
 	members []member
 }
 
-// member is a functional, or the part of it that belongs to one value of the
-// loop variables on which its times depend.
+// member is a functional of a group. If its times depend on indices of the objective, it
+// is the part of the functional that belongs to one value of these.
 type member struct {
 	f     *functional
 	s     scope
-	parts []*axis // in place of f.ax, of length 1 where fixed
-	start []int   // where the part stands in the slots
+	parts []*axis // in place of f.ax; of length 1 for indices with one value
+	start []int   // the position of the part among the slots
 }
 
-// keep drops the functionals that the objectives, compiled as t, do not read:
-// they were met on a way of lowering that was given up.
+// keep drops functionals that the objectives, compiled as t, do not read. Lowering met
+// them on a way that it gave up.
 func (c *compiler) keep(t *tape.Tape) {
 	read := func(f *functional) bool {
 		if t == nil {
@@ -71,13 +71,14 @@ func (c *compiler) keep(t *tape.Tape) {
 	}
 	for i, f := range c.functionals {
 		if !slices.Contains(kept, f) {
-			f.number = -1 - i // a name of its own, should that way be tried again
+			f.number = -1 - i // lowering may try that way once more, where it needs a name
 		}
 	}
 	c.functionals = kept
 }
 
-// number gives the functionals their order, integrals first, and sorts the sums over times into groups.
+// number gives the functionals their order, integrals first, and sums over times their
+// groups.
 func (c *compiler) number() {
 	slices.SortStableFunc(c.functionals, func(a, b *functional) int {
 		return order(a.node.Kind) - order(b.node.Kind)
@@ -111,8 +112,8 @@ func order(k typecheck.FunctionalKind) int {
 	return 1
 }
 
-// join adds f to the groups of its times: one group, or one for each value of
-// the loop variables on which they depend.
+// join adds f to the group of its times, or to one group for each value of the indices on
+// which its times depend.
 func (c *compiler) join(f *functional, index map[memoKey]int) {
 	vary := f.s.axesOf(typecheck.Free(f.node.Times))
 	for point := range lengths(vary).Size() {
@@ -140,7 +141,8 @@ func (c *compiler) join(f *functional, index map[memoKey]int) {
 	}
 }
 
-// selected returns the element of its event that f reads: one number, or one per slot.
+// selected returns the element of its event that f reads. If it depends on the slot, it
+// returns -1 and the element of each slot.
 func (c *compiler) selected(f *functional) (int, []int) {
 	at, ax := c.elements(f)
 	if len(ax) == 0 {
@@ -153,7 +155,8 @@ func (c *compiler) selected(f *functional) (int, []int) {
 	return -1, all
 }
 
-// elements returns the numbers of the selected elements over the axes on which they depend.
+// elements returns the numbers of the elements of its event that f reads, and the axes
+// on which they depend.
 func (c *compiler) elements(f *functional) ([]int, []*axis) {
 	var ax []*axis
 	tables := make([][]float64, len(f.node.Elem))
@@ -176,7 +179,7 @@ func (c *compiler) elements(f *functional) ([]int, []*axis) {
 	return at, ax
 }
 
-// ordinal returns which value of ix the subscript x, a position from 1, selects.
+// ordinal returns the ordinal of ix that the subscript x selects. Subscripts count from 1.
 func (c *compiler) ordinal(ix *typecheck.Index, x float64, e typecheck.Expr) int {
 	if !(x >= 1 && x <= float64(ix.Count)) {
 		c.diags.Errorf(CodeIndex, e.Span(), "the event has no element %v; it has %d of them", x, ix.Count)
@@ -185,14 +188,15 @@ func (c *compiler) ordinal(ix *typecheck.Index, x float64, e typecheck.Expr) int
 	return int(x) - 1
 }
 
-// site writes what the functionals of one kind read; nil if there are none.
+// site writes the values of the functionals of one kind at a point of time. It returns
+// nil if there are none.
 func (c *compiler) site(name string, kind typecheck.FunctionalKind) *tape.Tape {
 	l := c.lowerer(name)
 	l.limits = true
 	return c.read(l, kind)
 }
 
-// read writes what the functionals of one kind are of; nil if there are none.
+// read writes the bodies of the functionals of one kind. It returns nil if there are none.
 func (c *compiler) read(l *lowerer, kind typecheck.FunctionalKind) *tape.Tape {
 	some := false
 	for _, f := range c.functionals {
@@ -208,15 +212,16 @@ func (c *compiler) read(l *lowerer, kind typecheck.FunctionalKind) *tape.Tape {
 	return c.finish(l)
 }
 
-// peaks writes the expressions that functionals are the largest values of; nil if there are none. They are
-// read all along the run, so conditions in them are modes, as in the rates.
+// peaks writes the expressions that functionals take the largest values of. They are
+// read all along the run, so conditions in them are modes, as in the rates. It returns
+// nil if there are none.
 func (c *compiler) peaks() *tape.Tape {
 	l := c.lowerer("peaks")
 	l.held = true
 	return c.read(l, typecheck.MaxOver)
 }
 
-// atTime writes what the members of a group read at one of its times.
+// atTime writes the values of the members of a group at one of its times.
 func (c *compiler) atTime(number int, g *group) *tape.Tape {
 	l := c.lowerer("at." + strconv.Itoa(number))
 	l.limits = true
@@ -239,7 +244,8 @@ func (c *compiler) atTime(number int, g *group) *tape.Tape {
 	return c.finish(l)
 }
 
-// atEvent writes what functionals read when an element of ev fires; nil if nothing.
+// atEvent writes the values of functionals when an element of ev fires. It returns nil if
+// none reads any.
 func (c *compiler) atEvent(ev *typecheck.Event) *tape.Tape {
 	l := c.lowerer("at." + ev.Name)
 	l.limits = true
@@ -258,7 +264,7 @@ func (c *compiler) atEvent(ev *typecheck.Event) *tape.Tape {
 	return c.finish(l)
 }
 
-// firing returns what f reads at a firing: 0 in the slots that want another element.
+// firing returns the value of f at a firing. It is 0 in slots that select another element.
 func (l *lowerer) firing(f *functional) array {
 	ev := f.node.Event
 	body := func(s scope) array {
@@ -279,7 +285,8 @@ func (l *lowerer) firing(f *functional) array {
 		ax := without(x.ax, axes...)
 		return array{v: l.reshape(x.v, join(lengths(ax), x.own)), ax: ax, own: x.own}
 	}
-	// The selected element binds the event's indices to the axes of the objective.
+	// The elements that slots select bind the indices of the event along axes of the
+	// objective.
 	for k, ix := range ev.Indices {
 		xs, ax := l.c.table(f.node.Elem[k], f.s)
 		at := make([]int, len(xs))
@@ -290,7 +297,7 @@ func (l *lowerer) firing(f *functional) array {
 		case 0:
 			s = s.at(ix, l.c.frames.fixed(ix, at[0]))
 		case 1:
-			s = s.at(ix, l.c.frames.chosen(ix, ax[0], at))
+			s = s.at(ix, l.c.frames.choose(ix, ax[0], at))
 		default:
 			panic(misplaced{f.node.Elem[k].Span(), "a subscript of an event may depend on one index only"})
 		}

@@ -6,12 +6,12 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// fewClasses is how many different rows a condition may have along an axis for
-// the axis to be cut into parts; beyond, the branches go over lists of points.
+// fewClasses bounds how many different rows a condition may have along an axis that is
+// cut into parts. Where there are more, the branches go over lists of points.
 const fewClasses = 4
 
-// split evaluates a choice that is known at compile time: branch(true) where
-// mask holds, branch(false) elsewhere, each only where it is taken. The mask is
+// split lowers a choice with a constant condition: branch(true) where mask holds and
+// branch(false) for the rest. Neither is computed where it is not taken. The mask is
 // row-major over ax.
 func (l *lowerer) split(mask []bool, ax []*axis, s scope, own tape.Shape, branch func(then bool, s scope) array) array {
 	if !slices.Contains(mask, !mask[0]) {
@@ -44,11 +44,11 @@ func (l *lowerer) split(mask []bool, ax []*axis, s scope, own tape.Shape, branch
 		parts[i] = l.split(rowsOf(mask, lengths(ax), best, at[0]), without(ax, whole), inner, own, branch)
 		order = append(order, at...)
 	}
-	return l.mend(parts, axes, whole, order, own)
+	return l.merge(parts, axes, whole, order, own)
 }
 
-// rowClasses groups the positions along dim by the mask's values on the other
-// axes; nil if there are more than a few groups.
+// rowClasses groups the positions along dim by the values that mask has there. It returns
+// nil if there are more than fewClasses groups.
 func rowClasses(mask []bool, shape tape.Shape, dim int) [][]int {
 	var classes [][]int
 	var rows [][]bool
@@ -77,9 +77,9 @@ func rowsOf(mask []bool, shape tape.Shape, dim, i int) []bool {
 	return out
 }
 
-// mend puts together parts that lie along parts of one axis. order lists the
-// positions of whole that the parts hold, one after the other.
-func (l *lowerer) mend(parts []array, axes []*axis, whole *axis, order []int, own tape.Shape) array {
+// merge puts together values along parts of one axis, whole. The positions of whole
+// that the parts have, one part after the other, are order.
+func (l *lowerer) merge(parts []array, axes []*axis, whole *axis, order []int, own tape.Shape) array {
 	var ax []*axis
 	for i, x := range parts {
 		ax = union(ax, without(x.ax, axes[i]))
@@ -96,9 +96,11 @@ func (l *lowerer) mend(parts []array, axes []*axis, whole *axis, order []int, ow
 	return array{v: l.reorder(v, dim, order), ax: ax, own: own}
 }
 
-// points is split for masks without structure: both branches go over the list
-// of points where they are taken.
-func (l *lowerer) points(mask []bool, ax []*axis, s scope, own tape.Shape, branch func(then bool, s scope) array) array {
+// points is split for masks without structure. Each branch goes over the list of points
+// where it is taken.
+func (l *lowerer) points(
+	mask []bool, ax []*axis, s scope, own tape.Shape, branch func(then bool, s scope) array,
+) array {
 	var parts []array
 	var axes []*axis
 	var order []int
@@ -116,7 +118,7 @@ func (l *lowerer) points(mask []bool, ax []*axis, s scope, own tape.Shape, branc
 	}
 	l.c.frames.axes++
 	all := &axis{n: len(mask), ord: ax[0].ord, id: l.c.frames.axes}
-	x := l.mend(parts, axes, all, order, own)
+	x := l.merge(parts, axes, all, order, own)
 	dim := slices.Index(x.ax, all)
 	split := slices.Concat(x.ax[:dim:dim], ax, x.ax[dim+1:])
 	l.deep(len(split) + len(own))
@@ -124,7 +126,7 @@ func (l *lowerer) points(mask []bool, ax []*axis, s scope, own tape.Shape, branc
 	return l.sorted(array{v: v, ax: split, own: own})
 }
 
-// sorted returns x, whose axes may stand in any order, with them in order.
+// sorted returns x, whose axes may stand in any order, with its axes sorted.
 func (l *lowerer) sorted(x array) array {
 	w, own := l.label(x)
 	return l.unlabel(w, own)

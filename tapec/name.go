@@ -67,7 +67,7 @@ const (
 	Margins     // rho, of the guards
 	Truths      // truth, of the guards
 	Holds       // ok, which asserts hold
-	Gaps        // gap, how far off invariants are, then how large their sides are
+	Gaps        // gap, the largest abs(left - right) of each invariant, then the largest side of each
 	SavedOutput // out.height
 	RunWork     // c.0, work on params alone, done once a run
 	SegmentWork // e.0, work on what changes at events only, done once between two of them

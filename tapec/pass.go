@@ -2,13 +2,13 @@ package tapec
 
 import "odes.dev/odes/tape"
 
-// Pass is a transformation that keeps what a tape computes, to the bit.
+// Pass is a transformation of tapes that does not change a bit of their results.
 type Pass struct {
 	Name string
 	Run  func(*tape.Tape) *tape.Tape
 }
 
-// Passes is what every tape goes through before it becomes a program.
+// Passes are the passes that every tape goes through before it becomes a program.
 var Passes = []Pass{
 	{"fold", Fold},
 	{"simplify", Simplify},
@@ -16,7 +16,7 @@ var Passes = []Pass{
 	{"dead-code", DeadCode},
 }
 
-// Optimize runs passes on t; see, if it is not nil, is shown the tape after each.
+// Optimize runs passes on t. If see is not nil, it is called with the tape after each.
 func Optimize(t *tape.Tape, passes []Pass, see func(pass string, t *tape.Tape)) *tape.Tape {
 	for _, p := range passes {
 		t = p.Run(t)
@@ -30,16 +30,16 @@ func Optimize(t *tape.Tape, passes []Pass, see func(pass string, t *tape.Tape)) 
 // Fold evaluates instructions whose operands are constants.
 func Fold(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Fold) }
 
-// Simplify applies algebraic identities that hold to the bit.
+// Simplify applies algebraic identities that are exact.
 func Simplify(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Simplify) }
 
-// Share makes one instruction of those that compute the same value.
+// Share makes equal instructions one.
 func Share(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Share) }
 
 // DeadCode drops instructions that no output needs.
 func DeadCode(t *tape.Tape) *tape.Tape { return rebuild(t, 0) }
 
-// rebuild passes t through a Builder.
+// rebuild makes t anew with a Builder that does the given rewrites.
 func rebuild(t *tape.Tape, rewrite tape.Rewrites) *tape.Tape {
 	b := tape.NewBuilderWith(t.Name, rewrite)
 	v := copyInto(b, t)
@@ -49,7 +49,7 @@ func rebuild(t *tape.Tape, rewrite tape.Rewrites) *tape.Tape {
 	return b.Tape()
 }
 
-// copyInto appends the inputs and instructions of t and returns their values in b.
+// copyInto appends the inputs and instructions of t to b and returns their values in b.
 func copyInto(b *tape.Builder, t *tape.Tape) []tape.Value {
 	out := make([]tape.Value, t.Values())
 	for i := range t.Inputs {
@@ -62,7 +62,7 @@ func copyInto(b *tape.Builder, t *tape.Tape) []tape.Value {
 	return out
 }
 
-// DropInputs returns t without the inputs, and the instructions, that no output needs.
+// DropInputs returns t without the inputs and instructions that no output needs.
 func DropInputs(t *tape.Tape) *tape.Tape {
 	need := tape.Needed(t)
 	b := tape.NewBuilderWith(t.Name, 0)
@@ -83,50 +83,15 @@ func DropInputs(t *tape.Tape) *tape.Tape {
 	return b.Tape()
 }
 
-// Split takes the work out of t that depends on no late input. Early computes
-// it, as outputs that are numbered in the role as: with RunWork these are "c.0",
-// "c.1", …. Numbers that t's own inputs have are left out, so that a tape can be
-// split twice in one role. Rest computes what t does, from the late inputs, from
-// the others that it reads for other work, and from the outputs of early. Neither
-// has inputs that it does not need. Early has no outputs if there is nothing to
-// take out.
+// Split takes the work out of t that depends on no late input. Early does that work.
+// Its outputs are numbered in the role as: with RunWork they are "c.0", "c.1" and so on.
+// It skips names of inputs of t, so that a tape can be split twice in one role. Rest does
+// what t does, and reads the outputs of early as inputs. Neither has inputs that it does
+// not need. Early has no outputs if there is nothing to take out.
 //
-// Only what rest reads becomes an output of early, and only real work:
-// constants, and slices, reshapes and broadcasts, are left where they are used.
+// What is cheap stays in rest: constants, slices, reshapes and broadcasts.
 func Split(t *tape.Tape, as Role, late func(input string) bool) (early, rest *tape.Tape) {
-	isLate := tape.DependsOnFunc(t, late)
-	need := tape.Needed(t)
-	costs := work(t)
-	// hoisted returns whether v is a value of early that rest reads as an input.
-	hoisted := make([]bool, t.Values())
-	var reads func(v tape.Value)
-	seen := make([]bool, t.Values())
-	reads = func(v tape.Value) {
-		if isLate[v] || seen[v] {
-			return
-		}
-		seen[v] = true
-		if costs[v] {
-			hoisted[v] = true
-			return
-		}
-		if in := t.Instr(v); in != nil { // left in rest, which reads its operands
-			for _, a := range in.Args {
-				reads(a)
-			}
-		}
-	}
-	for i := range t.Instrs {
-		if v := len(t.Inputs) + i; isLate[v] && need[v] {
-			for _, a := range t.Instrs[i].Args {
-				reads(a)
-			}
-		}
-	}
-	for _, o := range t.Outputs {
-		reads(o.Value)
-	}
-
+	hoisted, kept := hoistable(t, late)
 	lane := tape.PerLane(t)
 	eb := tape.NewBuilderWith(t.Name+".early", 0)
 	ev := copyInto(eb, t)
@@ -150,7 +115,7 @@ func Split(t *tape.Tape, as Role, late func(input string) bool) (early, rest *ta
 	}
 	for i := range t.Instrs {
 		v := len(t.Inputs) + i
-		if need[v] && !hoisted[v] && (isLate[v] || seen[v]) {
+		if kept[v] {
 			rv[v] = rb.Emit(mapped(t.Instrs[i], rv))
 		}
 	}
@@ -160,13 +125,51 @@ func Split(t *tape.Tape, as Role, late func(input string) bool) (early, rest *ta
 	return DropInputs(eb.Tape()), DropInputs(rb.Tape())
 }
 
+// hoistable tells which values of t come out of Split's first tape, and which
+// instructions its second one has.
+func hoistable(t *tape.Tape, late func(input string) bool) (hoisted, kept []bool) {
+	isLate := tape.DependsOnFunc(t, late)
+	costs := work(t)
+	hoisted, kept = make([]bool, t.Values()), make([]bool, t.Values())
+	seen := make([]bool, t.Values())
+	var reads func(v tape.Value)
+	reads = func(v tape.Value) {
+		if isLate[v] || seen[v] {
+			return
+		}
+		seen[v] = true
+		if costs[v] {
+			hoisted[v] = true
+			return
+		}
+		if in := t.Instr(v); in != nil { // it stays, so what it reads is read
+			kept[v] = true
+			for _, a := range in.Args {
+				reads(a)
+			}
+		}
+	}
+	for v, needed := range tape.Needed(t) {
+		if in := t.Instr(tape.Value(v)); in != nil && needed && isLate[v] {
+			kept[v] = true
+			for _, a := range in.Args {
+				reads(a)
+			}
+		}
+	}
+	for _, o := range t.Outputs {
+		reads(o.Value)
+	}
+	return hoisted, kept
+}
+
 func taken(t *tape.Tape, input Name) bool {
 	_, ok := t.Input(input.String())
 	return ok
 }
 
-// work tells which values take real work: not inputs, constants, nor slices,
-// reshapes and broadcasts, which cost little or nothing where they are used.
+// work tells which values take work. Constants, slices, reshapes and broadcasts cost
+// little or nothing where they are used.
 func work(t *tape.Tape) []bool {
 	out := make([]bool, t.Values())
 	for i := range t.Instrs {
@@ -179,8 +182,8 @@ func work(t *tape.Tape) []bool {
 	return out
 }
 
-// Inline appends the instructions of t to b, with the inputs that of gives for
-// their names, and returns the values of t's outputs in b, by name.
+// Inline appends the instructions of t to b and returns the values of t's outputs in b
+// by name. The function of gives the values in b of t's inputs.
 func Inline(b *tape.Builder, t *tape.Tape, of func(in *tape.Input) tape.Value) map[string]tape.Value {
 	to := make([]tape.Value, t.Values())
 	for i := range t.Inputs {

@@ -6,25 +6,25 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// transpose lets bar, the cotangent of the result v of a structure or
-// contraction op, flow to operand k.
+// transpose adds the contribution of bar to the cotangent of operand k, where bar is
+// the cotangent of v, the result of a structure or contraction op.
 func (r *reverse) transpose(in *tape.Instr, k int, v, bar tape.Value, guard bool) {
 	b := r.b
 	arg := r.t.Shape(in.Args[k])
-	scalar := len(b.Shape(bar)) == 0 // the same for all elements of the result
+	scalar := len(b.Shape(bar)) == 0 // bar is the same for all elements of the result
 	whole := func() tape.Value { return r.full(bar, in.Shape) }
 	switch in.Op {
 	case tape.Slice:
-		r.addPart(in, part{value: whole(), start: in.Attr.Start, step: in.Attr.Step})
+		r.addPart(in, contribution{value: whole(), start: in.Attr.Start, step: in.Attr.Step})
 	case tape.Take:
-		if back, ok := inverse(in.Attr.Index, arg[in.Attr.Axis]); ok { // periodic neighbours
+		if back, ok := inverse(in.Attr.Index, arg[in.Attr.Axis]); ok { // such as neighbours on a ring
 			if !scalar {
 				bar = b.Take(whole(), in.Attr.Axis, back)
 			}
 			r.add(in, k, bar)
 			break
 		}
-		r.addPart(in, part{value: whole(), axis: in.Attr.Axis, index: in.Attr.Index})
+		r.addPart(in, contribution{value: whole(), axis: in.Attr.Axis, index: in.Attr.Index})
 	case tape.Pad:
 		if !scalar {
 			bar = b.Slice(whole(), in.Attr.Start, arg, in.Attr.Step)
@@ -70,19 +70,19 @@ func (r *reverse) transpose(in *tape.Instr, k int, v, bar tape.Value, guard bool
 	case tape.Dot:
 		r.add(in, k, r.times(bar, r.args(in)[1-k], guard))
 	case tape.Outer:
-		other := factor{r.args(in)[1-k], guard && !r.plain[in.Args[1-k]]}
+		other := factor{r.args(in)[1-k], guard && !r.finite[in.Args[1-k]]}
 		// ā = C̄ b and b̄ = a C̄.
 		r.add(in, k, r.product(whole(), other, k == 0, false, false))
 	case tape.MatMul:
-		other := factor{r.args(in)[1-k], guard && !r.plain[in.Args[1-k]]}
+		other := factor{r.args(in)[1-k], guard && !r.finite[in.Args[1-k]]}
 		r.add(in, k, r.transposeMatMul(in, k, whole(), other))
 	default:
 		panic(fmt.Sprintf("tapec: no transpose for %v", in.Op))
 	}
 }
 
-// kept returns the cotangent of a reduction with the removed axes put back
-// with length 1, so that it stretches to the operand's shape.
+// kept returns the cotangent of a reduction with axes of length 1 in place of the
+// removed ones, so that it stretches to the operand's shape.
 func (r *reverse) kept(bar tape.Value, in *tape.Instr, arg tape.Shape) tape.Value {
 	if len(r.b.Shape(bar)) == 0 {
 		return bar
@@ -90,8 +90,8 @@ func (r *reverse) kept(bar tape.Value, in *tape.Instr, arg tape.Shape) tape.Valu
 	return r.b.Reshape(r.full(bar, in.Shape), ones(arg, in.Attr.Axes))
 }
 
-// factor is the operand of a product that is no cotangent. Where it is
-// guarded, a cotangent of 0 makes 0 of it whatever it is.
+// factor is what a cotangent is multiplied by. With guard, the product is 0 where the
+// cotangent is 0, whatever the factor is.
 type factor struct {
 	value tape.Value
 	guard bool
@@ -122,7 +122,7 @@ func (r *reverse) transposeMatMul(in *tape.Instr, k int, bar tape.Value, other f
 	}
 }
 
-// outer returns bar[i]·other[j] if barFirst, else other[i]·bar[j].
+// outer returns the matrix bar[i]·other[j] if barFirst is set, else other[i]·bar[j].
 func (r *reverse) outer(bar tape.Value, other factor, barFirst bool) tape.Value {
 	b := r.b
 	x, y := bar, other.value
@@ -140,8 +140,8 @@ func (r *reverse) outer(bar tape.Value, other factor, barFirst bool) tape.Value 
 	return b.Op2(tape.ZeroMul, row(x), column(y))
 }
 
-// product returns op(bar) @ op(other) if barFirst, else op(other) @ op(bar);
-// ta and tb are the flags of the first and the second of them.
+// product returns op(bar) @ op(other) if barFirst is set, else op(other) @ op(bar).
+// The flags ta and tb tell whether the first and the second of them is transposed.
 func (r *reverse) product(bar tape.Value, other factor, barFirst, ta, tb bool) tape.Value {
 	b := r.b
 	x, y := bar, other.value
@@ -151,8 +151,8 @@ func (r *reverse) product(bar tape.Value, other factor, barFirst, ta, tb bool) t
 	if !other.guard {
 		return b.MatMul(x, y, ta, tb)
 	}
-	// Element by element, x[i,k]·y[k,j] summed over k: larger, but it can tell
-	// a zero of bar from an infinity of the other.
+	// The products x[i,k]·y[k,j], summed over k, take more memory than a MatMul. But
+	// they are 0 where bar is, even if the other factor is infinite.
 	var shape tape.Shape // of the result
 	first, second := x, y
 	if sx := b.Shape(x); len(sx) == 1 {
@@ -181,7 +181,7 @@ func (r *reverse) product(bar tape.Value, other factor, barFirst, ta, tb bool) t
 	return b.Reshape(b.SumAxes(b.Op2(tape.ZeroMul, first, second), 1), shape)
 }
 
-// inverse returns the inverse of index if it is a permutation of n positions.
+// inverse returns the inverse of index, if that is a permutation of n positions.
 func inverse(index []int, n int) (back []int, ok bool) {
 	if len(index) != n {
 		return nil, false

@@ -7,29 +7,29 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// VJP returns the tape of the transposed derivative of the outputs of with
-// respect to the inputs wrt: its inputs are those of t that are needed, and
-// "bar.<out>", per lane, for each of of; its outputs are "bar.<in>", of in's
-// shape. Values of t stay shared, cotangents are per lane. Inputs on which no
-// output of of depends with a derivative have no "bar.<in>", and cotangents
-// that nothing needs are no inputs.
+// VJP returns the tape of the transpose of t's derivative: that of the outputs of by the
+// inputs wrt. It reads inputs of t and, in lanes, the cotangents "bar.<out>" of the
+// outputs of. It makes the cotangents "bar.<in>" of the inputs wrt, in lanes and of
+// their shapes. Lanes share the values of t. Cotangents that are zero whatever the
+// inputs are do not come out, and inputs that nothing needs are left out.
 //
-// A value that is used only below a branch of a Select (or an operand of Min
-// or Max) has a cotangent of 0 where that branch is not taken. Whatever its
-// derivative is there, infinite or NaN, it contributes 0. In products of
-// matrices the inputs of t count as finite.
+// Suppose a value is used below one branch of a Select only, or as an operand of Min or
+// Max only. Its cotangent is 0 where that branch or operand is not taken, and it
+// contributes 0 to others there, even if a derivative is infinite or NaN. In products of
+// matrices, the inputs of t count as finite.
 //
-// An error tells of a name that t does not have, or of an op whose derivative
-// does not exist.
+// Errors are those of JVP.
 func VJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) { return transpose(t, of, wrt, true) }
 
-// GuardedVJP is VJP with every cotangent treated like one below a Select: where
-// it is 0 it contributes 0, be the derivative infinite or NaN. It is for tapes
-// whose outputs are pulled one at a time and must not spoil each other.
+// GuardedVJP is VJP, but every cotangent counts as below a Select: where it is 0, it
+// contributes 0, even if a derivative is infinite or NaN. It is for tapes with several
+// outputs, of which each is differentiated by itself. An output without a derivative
+// must not spoil the gradients of the others.
 func GuardedVJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) {
 	return transpose(t, of, wrt, false)
 }
 
+// transpose is VJP if open is set, else GuardedVJP.
 func transpose(t *tape.Tape, of, wrt []string, open bool) (*tape.Tape, error) {
 	d := newDerivation(t, t.Name+".vjp")
 	active, err := d.active(wrt)
@@ -40,7 +40,10 @@ func transpose(t *tape.Tape, of, wrt []string, open bool) (*tape.Tape, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &reverse{derivation: d, active: active, bars: make([]bars, t.Values()), open: make([]bool, t.Values()), plain: plain(t)}
+	r := &reverse{
+		derivation: d, active: active,
+		bars: make([]bars, t.Values()), open: make([]bool, t.Values()), finite: finite(t),
+	}
 	for i, name := range of {
 		v := values[i]
 		seed, err := d.seed(Cotangent.Of(name), t.Shape(v))
@@ -71,18 +74,18 @@ func transpose(t *tape.Tape, of, wrt []string, open bool) (*tape.Tape, error) {
 	return DropInputs(d.b.Tape()), nil
 }
 
-// reverse is the state of a VJP.
+// reverse is the state of a VJP. Its slices are indexed by the values of t.
 type reverse struct {
 	*derivation
 	active []bool
-	bars   []bars // what flowed into the cotangent of each value so far
-	open   []bool // values with a use that is not below a branch of a Select
-	plain  []bool // values that count as finite
+	bars   []bars // the contributions to the cotangent so far
+	open   []bool // whether some use is not below a branch of a Select
+	finite []bool // whether the value counts as finite
 }
 
-// plain tells which values count as finite: inputs, finite constants, and what
-// only moves such elements.
-func plain(t *tape.Tape) []bool {
+// finite tells which values count as finite: inputs, finite constants, and results of
+// ops that only move elements of these.
+func finite(t *tape.Tape) []bool {
 	out := make([]bool, t.Values())
 	for v := range out {
 		in := t.Instr(tape.Value(v))
@@ -100,17 +103,22 @@ func plain(t *tape.Tape) []bool {
 
 func nonFinite(x float64) bool { return math.IsNaN(x) || math.IsInf(x, 0) }
 
-// add lets bar flow into the cotangent of operand k of in.
+// add adds bar to the cotangent of operand k of in.
 func (r *reverse) add(in *tape.Instr, k int, bar tape.Value) {
 	a := in.Args[k]
 	r.bars[a].whole = append(r.bars[a].whole, bar)
 }
 
-// pull lets bar, the cotangent of in's result v, flow to in's operands.
+// pull adds the contributions of bar, the cotangent of in's result v, to the cotangents
+// of in's operands.
 func (r *reverse) pull(in *tape.Instr, v, bar tape.Value) {
 	open := r.open[v]
 	guard := !open || singular(in.Op)
-	branch := in.Op == tape.Select || in.Op == tape.Min || in.Op == tape.Max || in.Op == tape.MaxAxes || in.Op == tape.MinAxes
+	branch := false // whether in chooses among its operands or their elements
+	switch in.Op {
+	case tape.Select, tape.Min, tape.Max, tape.MaxAxes, tape.MinAxes:
+		branch = true
+	}
 	for k, a := range in.Args {
 		if !r.active[a] || zeroDerivative(in, k) {
 			continue
@@ -126,9 +134,9 @@ func (r *reverse) pull(in *tape.Instr, v, bar tape.Value) {
 	}
 }
 
-// singular reports whether op has points where its value is finite and its
-// derivative is not: sqrt at 0, asin at 1. There a derivative of 0 stays 0, so
-// that sqrt(max(h, 0)) has the derivative 0 below 0.
+// singular reports whether op has points where its value is finite and its derivative
+// is not, such as sqrt at 0 and asin at 1. A tangent or cotangent of 0 stays 0 there,
+// so that sqrt(max(h, 0)) has the derivative 0 for h below 0.
 func singular(op tape.Op) bool {
 	switch op {
 	case tape.Sqrt, tape.Cbrt, tape.Pow, tape.Asin, tape.Acos, tape.Acosh, tape.Hypot, tape.Atan2:
@@ -137,7 +145,8 @@ func singular(op tape.Op) bool {
 	return false
 }
 
-// pullElementwise returns what bar contributes to the cotangent of operand k.
+// pullElementwise returns the contribution of bar, the cotangent of v, to that of
+// operand k of in, an elementwise op.
 func (r *reverse) pullElementwise(in *tape.Instr, k int, v, bar tape.Value, guard bool) tape.Value {
 	b := r.b
 	y := r.prim[v]
@@ -155,7 +164,7 @@ func (r *reverse) pullElementwise(in *tape.Instr, k int, v, bar tape.Value, guar
 	partial := r.partial(in, k, y)
 	barShape, partialShape := b.Shape(bar), b.Shape(partial)
 	switch {
-	case fits(partialShape, arg): // the same along the stretched axes: sum first
+	case fits(partialShape, arg): // it is the same along stretched axes, so bar is summed first
 		return r.times(r.unstretch(bar, in.Shape, arg), partial, guard)
 	case len(arg) == 0 && len(barShape) == 0: // one cotangent for all elements
 		return r.times(bar, r.unstretch(partial, in.Shape, arg), guard)
@@ -174,7 +183,7 @@ func (r *reverse) scaled(x tape.Value, c float64) tape.Value {
 	return r.b.Mul(x, r.b.Scalar(c))
 }
 
-// times returns bar·partial; where guard is set, 0 where bar is 0.
+// times returns bar·partial. If guard is set, it is 0 where bar is 0.
 func (r *reverse) times(bar, partial tape.Value, guard bool) tape.Value {
 	if data, ok := r.b.Constant(partial); guard && !(ok && !slices.ContainsFunc(data, nonFinite)) {
 		return r.b.Op2(tape.ZeroMul, bar, partial)
@@ -182,8 +191,8 @@ func (r *reverse) times(bar, partial tape.Value, guard bool) tape.Value {
 	return r.b.Mul(bar, partial)
 }
 
-// unstretch sums x, which belongs to something of shape from and may be
-// smaller, over the axes along which arg was stretched to from.
+// unstretch sums x over the axes along which an operand of shape arg was stretched to
+// the shape from. The shape of x is from, or smaller.
 func (r *reverse) unstretch(x tape.Value, from, arg tape.Shape) tape.Value {
 	if from.Equal(arg) {
 		return x
@@ -191,7 +200,7 @@ func (r *reverse) unstretch(x tape.Value, from, arg tape.Shape) tape.Value {
 	b := r.b
 	shape := b.Shape(x)
 	var axes []int
-	count := 1 // of equal elements that x stands for
+	count := 1 // how many equal elements of the sum one of x stands for
 	for k, n := range from {
 		if n == 1 || len(arg) > 0 && arg[k] == n {
 			continue
