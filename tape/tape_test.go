@@ -24,7 +24,7 @@ func parse(t testing.TB, text string) *tape.Tape {
 	return out
 }
 
-// Every op constant has a row, and every row is complete.
+// Every op has a row in the table, and every row is complete.
 func TestTable(t *testing.T) {
 	seen := map[tape.Op]bool{}
 	names := map[string]bool{}
@@ -50,7 +50,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// A new op without a case fails here.
+// Every op has a case. This fails for a new one without.
 func TestCasesCoverTable(t *testing.T) {
 	seen := map[tape.Op]bool{}
 	for _, c := range tapetest.Cases() {
@@ -182,7 +182,7 @@ func TestParseErrors(t *testing.T) {
 	}
 }
 
-// TestCheck breaks a good tape in every way.
+// Check finds every way to break a good tape.
 func TestCheck(t *testing.T) {
 	const text = `tape t
 in x [3]
@@ -282,7 +282,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// All rewrites of a Builder leave every bit as it was, NaN and signed zeros included.
+// No rewrite of a Builder changes a bit of a result, also with NaNs and signed zeros.
 func TestBuilderIsExact(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tp := tapetest.Random(rt, tapetest.Any)
@@ -290,7 +290,9 @@ func TestBuilderIsExact(t *testing.T) {
 		for _, in := range tp.Inputs {
 			x := make([]float64, in.Shape.Size())
 			for i := range x {
-				x[i] = rapid.SampledFrom([]float64{0, math.Copysign(0, -1), 1, -1, 0.5, -2.75, 3, math.Inf(1), math.Inf(-1), math.NaN(), 1e300, 1e-310}).Draw(rt, "x")
+				x[i] = rapid.SampledFrom([]float64{
+					0, math.Copysign(0, -1), 1, -1, 0.5, -2.75, 3, math.Inf(1), math.Inf(-1), math.NaN(), 1e300, 1e-310,
+				}).Draw(rt, "x")
 			}
 			inputs[in.Name] = x
 		}
@@ -321,7 +323,8 @@ func TestBuilderIsExact(t *testing.T) {
 		}
 		for _, o := range tp.Outputs {
 			if !sameBits(got.Output(o.Name), want.Output(o.Name)) {
-				rt.Fatalf("%s: got %v, want %v\nof\n%s\nmade\n%s", o.Name, got.Output(o.Name), want.Output(o.Name), tp, small)
+				rt.Fatalf("%s: got %v, want %v\nof\n%s\nmade\n%s",
+					o.Name, got.Output(o.Name), want.Output(o.Name), tp, small)
 			}
 		}
 	})
@@ -369,7 +372,9 @@ func TestSimplify(t *testing.T) {
 			return b.Mul(x, b.Broadcast(b.Element(x, 0), shape))
 		}, "slice reshape mul"},
 		{"same broadcast", func(b *tape.Builder, x tape.Value) tape.Value { return b.Broadcast(x, shape) }, ""},
-		{"constant condition", func(b *tape.Builder, x tape.Value) tape.Value { return b.Select(b.Scalar(0), b.Neg(x), x) }, ""},
+		{"constant condition", func(b *tape.Builder, x tape.Value) tape.Value {
+			return b.Select(b.Scalar(0), b.Neg(x), x)
+		}, ""},
 		{"-x*4", func(b *tape.Builder, x tape.Value) tape.Value { return b.Mul(b.Neg(x), b.Scalar(4)) }, "const mul"},
 		{"x != 0 as a condition", func(b *tape.Builder, x tape.Value) tape.Value {
 			return b.Select(b.Op2(tape.NotEqual, x, b.Scalar(0)), x, b.Neg(x))
@@ -399,7 +404,7 @@ func TestSimplify(t *testing.T) {
 	}
 }
 
-// The cost of building does not depend on the length of arrays.
+// The time to build a tape does not depend on the lengths of arrays.
 func TestBuildLargeStencil(t *testing.T) {
 	const n = 512
 	b := tape.NewBuilder("heat")
@@ -456,9 +461,10 @@ out put %6
 	}
 }
 
-// The orders of summation are those of elem.
+// Sums and products are taken in the orders of package elem.
 func TestEvalOrder(t *testing.T) {
-	tp := parse(t, "tape t\nin x [37]\nin y [37]\n%2 = sum x axes=[0]\n%3 = dot x y\n%4 = prod x axes=[0]\nout s %2\nout d %3\nout p %4\n")
+	tp := parse(t, "tape t\nin x [37]\nin y [37]\n"+
+		"%2 = sum x axes=[0]\n%3 = dot x y\n%4 = prod x axes=[0]\nout s %2\nout d %3\nout p %4\n")
 	in := tapetest.Fill(tp, 3)
 	e, err := tape.Eval(tp, in)
 	if err != nil {
@@ -475,7 +481,7 @@ func TestEvalOrder(t *testing.T) {
 	}
 }
 
-// In complex arithmetic on real inputs every op gives what it does in real arithmetic.
+// Every op gives the same in complex arithmetic, on real inputs, as in real arithmetic.
 func TestEvalComplexReal(t *testing.T) {
 	for _, c := range tapetest.Cases() {
 		re, err := tape.Eval(c.Tape, c.Inputs)
@@ -516,7 +522,7 @@ out y %6
 	if err != nil {
 		t.Fatal(err)
 	}
-	// Both branches hold a NaN; the first that leads to the output is the log.
+	// Both branches hold a NaN. The first value that leads one to the output is the log.
 	if v, ok := e.FirstNaN(); !ok || v != 2 {
 		t.Errorf("got %v %v", v, ok)
 	}
@@ -533,7 +539,8 @@ out y %6
 }
 
 func TestQueries(t *testing.T) {
-	tp := parse(t, "tape t\nin x\nin s lane\nin z\n%3 = mul x z\n%4 = mul s %3 : lane\n%5 = neg z\nout a %4\nout b %5\n")
+	tp := parse(t, "tape t\nin x\nin s lane\nin z\n"+
+		"%3 = mul x z\n%4 = mul s %3 : lane\n%5 = neg z\nout a %4\nout b %5\n")
 	if got := tape.PerLane(tp); !slices.Equal(got, []bool{false, true, false, false, true, false}) {
 		t.Errorf("per lane: %v", got)
 	}
@@ -565,7 +572,7 @@ func TestBuilderPanics(t *testing.T) {
 	}
 }
 
-// The contract's list of ops and the table agree in their order.
+// The list of ops and the table have the same order.
 func TestTableOrder(t *testing.T) {
 	text, err := os.ReadFile("op.go")
 	if errors.Is(err, os.ErrNotExist) {

@@ -62,7 +62,7 @@ func vjp(t fataler, tp *tape.Tape) *tape.Tape {
 	return j
 }
 
-// runTape evaluates t on values and seeds, of which there may be too many.
+// runTape evaluates t on values and seeds, among which may be some that it does not read.
 func runTape(t fataler, tp *tape.Tape, inputs ...map[string][]float64) *tape.Evaluator[float64] {
 	t.Helper()
 	if err := tape.Check(tp); err != nil {
@@ -132,7 +132,7 @@ func complexStep(t fataler, tp *tape.Tape, inputs, dot map[string][]float64) map
 	return out
 }
 
-// checkDerivatives compares JVP with complex step and VJP with JVP.
+// checkDerivatives compares the JVP with the complex step and the VJP with the JVP.
 func checkDerivatives(t fataler, tp *tape.Tape, inputs map[string][]float64, tol float64) {
 	t.Helper()
 	j, v := jvp(t, tp), vjp(t, tp)
@@ -399,7 +399,7 @@ out y %9
 		if got := gradient(t, c.text, x); !nearly(got, c.want) {
 			t.Errorf("%s: got %v, want %v", c.name, got, c.want)
 		}
-		// The derivative of the gradient is not poisoned either.
+		// The derivative of the gradient is not spoilt either.
 		tp := parseTape(t, c.text)
 		v, _ := VJP(tp, []string{"y"}, []string{"x"})
 		if len(v.Outputs) == 0 {
@@ -420,7 +420,7 @@ func nearly(x, y []float64) bool {
 	return slices.EqualFunc(x, y, func(a, b float64) bool { return math.Abs(a-b) <= 1e-14*(1+math.Abs(b)) })
 }
 
-// Without a Select an infinite derivative shows.
+// Without a Select, an infinite derivative reaches the gradient.
 func TestInfinityShows(t *testing.T) {
 	got := gradient(t, "tape t\nin x\n%1 = sqrt x\nout y %1\n", map[string][]float64{"x": {0}})
 	if !math.IsInf(got[0], 1) {
@@ -467,7 +467,7 @@ out w %5
 	if len(j.Outputs) != 1 || j.Outputs[0].Name != "dot.y" || len(j.Inputs) != 2 {
 		t.Errorf("got\n%s", j)
 	}
-	// Values of the tape itself stay shared.
+	// Lanes share the values of the tape itself.
 	lane := tape.PerLane(v)
 	for i := range v.Inputs {
 		if lane[i] != v.Inputs[i].PerLane {
@@ -486,7 +486,7 @@ out w %5
 	}
 }
 
-// Many slices of one value must not each cost its size.
+// The cotangent of a value with many slices must not cost its size for each of them.
 func TestManyParts(t *testing.T) {
 	const n = 300
 	b := tape.NewBuilder("network")
@@ -510,7 +510,7 @@ func TestManyParts(t *testing.T) {
 	checkDerivatives(t, tp, tapetest.Fill(tp, 5), 1e-13)
 }
 
-// Parts of every kind, overlapping and not, are added up right.
+// Contributions to parts of a value add up, of every kind, whether or not they overlap.
 func TestParts(t *testing.T) {
 	for name, build := range map[string]func(b *tape.Builder, x tape.Value) tape.Value{
 		"halves": func(b *tape.Builder, x tape.Value) tape.Value {
@@ -540,10 +540,12 @@ func TestParts(t *testing.T) {
 			r := b.Slice(x, []int{3, 4}, tape.Shape{2, 3}, []int{1, 2})
 			s := b.Take(x, 1, []int{9})
 			u := b.Slice(x, []int{1, 1}, tape.Shape{6, 8}, nil)
-			return b.Concat(0, b.Reshape(b.Mul(p, b.Mul(q, r)), tape.Shape{6}), b.Reshape(s, tape.Shape{8}), b.Reshape(u, tape.Shape{48}))
+			pqr := b.Reshape(b.Mul(p, b.Mul(q, r)), tape.Shape{6})
+			return b.Concat(0, pqr, b.Reshape(s, tape.Shape{8}), b.Reshape(u, tape.Shape{48}))
 		},
 		"everything": func(b *tape.Builder, x tape.Value) tape.Value {
-			return b.Add(x, b.Pad(b.Slice(x, []int{0, 0}, tape.Shape{4, 5}, []int{2, 2}), tape.Shape{8, 10}, []int{4, 5}, nil))
+			part := b.Slice(x, []int{0, 0}, tape.Shape{4, 5}, []int{2, 2})
+			return b.Add(x, b.Pad(part, tape.Shape{8, 10}, []int{4, 5}, nil))
 		},
 	} {
 		b := tape.NewBuilder(name)

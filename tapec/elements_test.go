@@ -8,7 +8,8 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// TestElements moves each element of a matrix in turn: what its unit vectors give is what the matrix gives.
+// A tangent of one element gives the same as a matrix and as two unit vectors, for each
+// element.
 func TestElements(t *testing.T) {
 	const rows, cols = 3, 4
 	b := tape.NewBuilder("products")
@@ -37,11 +38,12 @@ func TestElements(t *testing.T) {
 	}
 	for i := range rows {
 		for j := range cols {
-			for _, v := range [][]float64{full.Input("dot.p.M"), sides.Input("row.dot.p.M"), sides.Input("column.dot.p.M")} {
+			row, column := sides.Input("row.dot.p.M"), sides.Input("column.dot.p.M")
+			for _, v := range [][]float64{full.Input("dot.p.M"), row, column} {
 				clear(v)
 			}
 			full.Input("dot.p.M")[i*cols+j] = 2
-			sides.Input("row.dot.p.M")[i], sides.Input("column.dot.p.M")[j] = 2, 1
+			row[i], column[j] = 2, 1
 			full.Run()
 			sides.Run()
 			for _, o := range dense.Outputs {

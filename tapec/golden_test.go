@@ -53,7 +53,7 @@ func TestLoweringGolden(t *testing.T) {
 	}
 }
 
-// sections prints a compiled model: counts, schedule, guards, modes, functionals, tapes.
+// sections prints a compiled model: numbers of instructions, lists and tapes.
 func sections(c *Compiled) []txtar.File {
 	var counts, lists bytes.Buffer
 	for _, x := range c.Tapes() {
@@ -61,7 +61,8 @@ func sections(c *Compiled) []txtar.File {
 	}
 	kinds := [...]string{"start", "end", "fire", "every", "site", "remode", "value"}
 	for i, in := range c.InstantList {
-		fmt.Fprintf(&lists, "instant %d %s event=%d[%d] site=%d[%d] period=%d to=%d count=%d\n", i, kinds[in.Kind], in.Event, in.Elem, in.Group, in.Row, in.Period, in.To, in.Count)
+		fmt.Fprintf(&lists, "instant %d %s event=%d[%d] site=%d[%d] period=%d to=%d count=%d\n",
+			i, kinds[in.Kind], in.Event, in.Elem, in.Group, in.Row, in.Period, in.To, in.Count)
 	}
 	for i := 0; i < len(c.GuardList); { // a line for each run of elements
 		g := c.GuardList[i]
@@ -78,14 +79,16 @@ func sections(c *Compiled) []txtar.File {
 			}
 			n++
 		}
-		fmt.Fprintf(&lists, "guards %d:%d event=%d[%d] mode=%d crossing=%v %q\n", i, i+n, g.Event, g.Elem, g.Mode, g.Crossing, g.Span.Text())
+		fmt.Fprintf(&lists, "guards %d:%d event=%d[%d] mode=%d crossing=%v %q\n",
+			i, i+n, g.Event, g.Elem, g.Mode, g.Crossing, g.Span.Text())
 		i += n
 	}
 	for i, m := range c.Modes {
 		fmt.Fprintf(&lists, "mode %d %s at %d, %v, rooted=%v\n", i, m.Name, m.Offset, m.Shape, m.Rooted)
 	}
 	for i, f := range c.Functionals {
-		fmt.Fprintf(&lists, "functional %d at %d, %v, event=%d elem=%d%v nth=%d group=%d %q\n", i, f.Offset, f.Shape, f.Event, f.Elem, f.Elems, f.Nth, f.Group, f.Span.Text())
+		fmt.Fprintf(&lists, "functional %d at %d, %v, event=%d elem=%d%v nth=%d group=%d %q\n",
+			i, f.Offset, f.Shape, f.Event, f.Elem, f.Elems, f.Nth, f.Group, f.Span.Text())
 	}
 	out := []txtar.File{{Name: "instructions", Data: counts.Bytes()}, {Name: "lists", Data: lists.Bytes()}}
 	for at, x := range c.Tapes() {

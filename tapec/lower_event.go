@@ -136,7 +136,8 @@ func (c *compiler) instants() *tape.Tape {
 	}
 	for g, group := range c.groups {
 		e := group.times
-		l.add(l.vector(l.lower(e, group.s), nil, shapeOf(e)), Site, e, func(k int, in *Instant) { in.Group, in.Row = g, k })
+		times := l.vector(l.lower(e, group.s), nil, shapeOf(e))
+		l.add(times, Site, e, func(k int, in *Instant) { in.Group, in.Row = g, k })
 	}
 	for _, m := range c.modes {
 		if m.kind == kindWindow {
@@ -180,7 +181,8 @@ func (l *schedule) firings(i int, ev *typecheck.Event) {
 	order := axesInOrder(s, ev.Indices)
 	for _, e := range ev.Times {
 		own := shapeOf(e)
-		l.add(l.vector(l.lower(e, s), order, own), Fire, e, func(k int, in *Instant) { in.Event, in.Elem = i, k/own.Size() })
+		times := l.vector(l.lower(e, s), order, own)
+		l.add(times, Fire, e, func(k int, in *Instant) { in.Event, in.Elem = i, k/own.Size() })
 	}
 	if ev.Every == nil {
 		return
@@ -190,7 +192,8 @@ func (l *schedule) firings(i int, ev *typecheck.Event) {
 		if e == nil {
 			return -1
 		}
-		return l.add(l.vector(l.lower(e, s), order, nil), ValueOf, e, func(k int, in *Instant) { in.Event, in.Elem = i, k })
+		of := l.vector(l.lower(e, s), order, nil)
+		return l.add(of, ValueOf, e, func(k int, in *Instant) { in.Event, in.Elem = i, k })
 	}
 	period, to, count := values(ev.Every), values(ev.To), values(ev.Count)
 	element := func(first, k int) int {

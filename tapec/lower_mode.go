@@ -89,7 +89,8 @@ func (c *compiler) windowMode(f *typecheck.Functional, s scope) *mode {
 // mode returns the mode that key tells, and makes it if there is none yet. It varies
 // with the loops of free, and uses tells what the values that it holds depend on.
 func (c *compiler) mode(
-	key modeKey, kind modeKind, node typecheck.Expr, s scope, free []*typecheck.Index, own tape.Shape, uses typecheck.Uses,
+	key modeKey, kind modeKind, node typecheck.Expr, s scope,
+	free []*typecheck.Index, own tape.Shape, uses typecheck.Uses,
 ) *mode {
 	if m, ok := c.modeOf[key]; ok {
 		return m

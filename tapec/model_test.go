@@ -72,7 +72,7 @@ func try(t *testing.T, m *typecheck.Model) *Compiled {
 	return out
 }
 
-// fill gives params their defaults, moved a little, and all else random values.
+// fill gives params values near their defaults, and all other inputs random ones.
 func (tr *trial) fill(seed uint64) {
 	seed = seed*0x9e3779b97f4a7c15 + 1
 	next := func() float64 {
@@ -92,9 +92,11 @@ func (tr *trial) fill(seed uint64) {
 		}
 		tr.values["p."+s.Name] = v
 	}
-	for prefix, syms := range map[string][]*typecheck.Symbol{"y.": m.States, "ym.": m.States, "d.": m.Discretes, "dm.": m.Discretes} {
+	for role, syms := range map[Role][]*typecheck.Symbol{
+		State: m.States, LeftState: m.States, Discrete: m.Discretes, LeftDiscrete: m.Discretes,
+	} {
 		for _, s := range syms {
-			tr.values[prefix+s.Name] = nil
+			tr.values[role.Called(s.Name).String()] = nil
 		}
 	}
 	var names []string
@@ -117,7 +119,7 @@ func (tr *trial) fill(seed uint64) {
 		}
 		tr.values[n] = v
 	}
-	// Times lie around the run's own, so that windows are seen open and closed.
+	// Times lie within and around the run, so that they fall inside and outside of windows.
 	t0, tf := tr.o.scalar(m.From, nil), tr.o.scalar(m.To, nil)
 	tr.values["t"][0] = t0 + (tf-t0)*next()
 }
@@ -142,7 +144,7 @@ func (tr *trial) same(what string, t *tape.Tape, got, want []float64) {
 	}
 }
 
-// slots visits the elements of a functional's slots that differ in loops.
+// slots calls a function for every slot of a functional.
 func (f *functional) slots(visit func(first int, at loops)) {
 	n := f.own.Size()
 	for point := range lengths(f.ax).Size() {
@@ -183,7 +185,8 @@ func (tr *trial) rates() {
 		}
 		want := make([]float64, f.shape().Size())
 		f.slots(func(first int, at loops) {
-			if f.node.From != nil && now < tr.o.scalar(f.node.From, at) || f.node.To != nil && now >= tr.o.scalar(f.node.To, at) {
+			early := f.node.From != nil && now < tr.o.scalar(f.node.From, at)
+			if early || f.node.To != nil && now >= tr.o.scalar(f.node.To, at) {
 				return
 			}
 			copy(want[first:], stretch(tr.o.eval(f.node.Body, at), f.own.Size()))
@@ -264,7 +267,8 @@ func (tr *trial) start() {
 		tr.same("start "+name, tr.out.Start, get(name), inner.values[name])
 	}
 	for _, d := range tr.out.Defaults {
-		tr.same("default", d.Tape, tr.run(d.Tape)("p."+d.Param.Name), stretch(tr.o.eval(d.Param.Value, nil), d.Param.Type.Shape.Size()))
+		want := stretch(tr.o.eval(d.Param.Value, nil), d.Param.Type.Shape.Size())
+		tr.same("default", d.Tape, tr.run(d.Tape)("p."+d.Param.Name), want)
 	}
 }
 
@@ -385,7 +389,7 @@ func (tr *trial) sites() {
 	}
 }
 
-// groupTimes returns the times of a site group.
+// groupTimes returns the times of a group of sites.
 func (tr *trial) groupTimes(group int) []float64 {
 	all := tr.run(tr.out.Instants)("T")
 	var out []float64
@@ -407,7 +411,8 @@ func (tr *trial) instants() {
 		tr.Fatalf("%d instants, %d times", len(list), len(all))
 	}
 	m := tr.c.model
-	if list[0].Kind != AtStart || list[1].Kind != AtEnd || all[0] != tr.o.scalar(m.From, nil) || all[1] != tr.o.scalar(m.To, nil) {
+	from, to := tr.o.scalar(m.From, nil), tr.o.scalar(m.To, nil)
+	if list[0].Kind != AtStart || list[1].Kind != AtEnd || all[0] != from || all[1] != to {
 		tr.Fatalf("instants begin %+v, %v", list[:2], all[:2])
 	}
 	for i, ev := range m.Events {
@@ -520,10 +525,10 @@ func (tr *trial) rest() {
 	}
 }
 
-// large finds the sizes that make the oracle slow.
+// large finds the sizes in the text of a model that make the oracle slow.
 var large = regexp.MustCompile(`\b(n\w?) = ([3-9]\d{2}|\d{4,})\b`)
 
-// Every tape of every example computes what the model says.
+// Every tape of every example agrees with the oracle.
 func TestExamplesAgainstOracle(t *testing.T) {
 	files, err := filepath.Glob("../examples/*/*.ode")
 	if err != nil || len(files) < 5 {

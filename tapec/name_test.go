@@ -71,8 +71,9 @@ func TestNameTexts(t *testing.T) {
 // Text that names nothing is an error, and the message quotes it.
 func TestWrongNames(t *testing.T) {
 	for _, text := range []string{
-		"", ".", "x", "y", "y.", "Y.x", "q.x", "t.x", "fired.0", "psi.", "m", "m.", "m.x", "m.-1", "m.+1", "m.01", "m. 1", "F.1.0",
-		"bar.", "bar", "dot.", "bar.x", "bar.bar.p.k", "bar.dot.p.k", "dot.dot.p.k", "dot.bar.bar.p.k", "column", " p.k", "out",
+		"", ".", "x", "y", "y.", "Y.x", "q.x", "t.x", "fired.0", "psi.", "m", "m.", "m.x", "m.-1", "m.+1", "m.01",
+		"m. 1", "F.1.0", "bar.", "bar", "dot.", "bar.x", "bar.bar.p.k", "bar.dot.p.k", "dot.dot.p.k", "dot.bar.bar.p.k",
+		"column", " p.k", "out",
 	} {
 		n, err := ParseName(text)
 		if err == nil {
@@ -83,7 +84,7 @@ func TestWrongNames(t *testing.T) {
 	}
 }
 
-// What makes a name that does not exist panics.
+// Making a name that cannot exist panics.
 func TestImpossibleNames(t *testing.T) {
 	for what, make := range map[string]func(){
 		"a time called x":           func() { Time.Called("x") },
@@ -110,7 +111,7 @@ func TestImpossibleNames(t *testing.T) {
 	}
 }
 
-// All inputs and outputs of the tapes of models, and of their derivatives, have names.
+// All inputs and outputs of models' tapes, and of their derivatives, have Names.
 func TestTapesHaveNames(t *testing.T) {
 	files, err := filepath.Glob("testdata/lower/*.txtar")
 	if err != nil || len(files) == 0 {

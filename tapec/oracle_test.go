@@ -9,8 +9,8 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// oracle evaluates checked expressions one scalar at a time: what lowering,
-// which knows only whole arrays, is compared with.
+// oracle evaluates checked expressions one scalar at a time. Tests compare lowering,
+// which knows whole arrays only, with it.
 type oracle struct {
 	values map[string][]float64 // by input name: "t", "y.x", "ym.x", "p.k", …
 	left   bool
@@ -162,7 +162,7 @@ func stretch(x []float64, n int) []float64 {
 
 func wholePositions(n int) []int { return count(n) }
 
-// each calls f for all values of indices on top of at.
+// each calls f for all values of indices, beside those in at.
 func each(indices []*typecheck.Index, at loops, f func(loops)) {
 	if len(indices) == 0 {
 		f(at)
@@ -257,8 +257,10 @@ func (o *oracle) call(e *typecheck.Call, at loops) []float64 {
 }
 
 var unaryNaive = map[tape.Op]func(float64) float64{
-	tape.Sin: math.Sin, tape.Cos: math.Cos, tape.Tan: math.Tan, tape.Asin: math.Asin, tape.Acos: math.Acos, tape.Atan: math.Atan,
-	tape.Sinh: math.Sinh, tape.Cosh: math.Cosh, tape.Tanh: math.Tanh, tape.Asinh: math.Asinh, tape.Acosh: math.Acosh, tape.Atanh: math.Atanh,
+	tape.Sin: math.Sin, tape.Cos: math.Cos, tape.Tan: math.Tan,
+	tape.Asin: math.Asin, tape.Acos: math.Acos, tape.Atan: math.Atan,
+	tape.Sinh: math.Sinh, tape.Cosh: math.Cosh, tape.Tanh: math.Tanh,
+	tape.Asinh: math.Asinh, tape.Acosh: math.Acosh, tape.Atanh: math.Atanh,
 	tape.Exp: math.Exp, tape.Expm1: math.Expm1, tape.Log: math.Log, tape.Log1p: math.Log1p, tape.Log10: math.Log10,
 	tape.Sqrt: math.Sqrt, tape.Cbrt: math.Cbrt, tape.Erf: math.Erf, tape.Erfc: math.Erfc, tape.Abs: math.Abs,
 	tape.Floor: math.Floor, tape.Ceil: math.Ceil, tape.Round: math.Round, tape.Trunc: math.Trunc,
@@ -373,7 +375,7 @@ func structureNaive(name string, args [][]float64, shapes [][]int) []float64 {
 	panic("oracle: " + name)
 }
 
-// close reports whether got agrees with want: to rounding, any NaN with any NaN.
+// close reports whether got agrees with want up to rounding. Any two NaNs agree.
 func close(got, want, scale float64) bool {
 	switch {
 	case math.IsNaN(got) || math.IsNaN(want):

@@ -67,8 +67,10 @@ func (p Part) String() string {
 
 // partOrder is the order in which Parts.All goes through all parts.
 var partOrder = [numParts]Part{
-	PartDefaults, PartAsserts, PartStart, PartRunWork, PartSegmentWork, PartRates, PartInstants, PartChoose, PartGuards,
-	PartAffects, PartInitial, PartAtTimes, PartAtEvents, PartFinal, PartPeaks, PartObjective, PartOutputs, PartInvariants,
+	PartDefaults, PartAsserts, PartStart, PartRunWork, PartSegmentWork, PartRates,
+	PartInstants, PartChoose, PartGuards, PartAffects,
+	PartInitial, PartAtTimes, PartAtEvents, PartFinal, PartPeaks,
+	PartObjective, PartOutputs, PartInvariants,
 }
 
 // Parts holds a T for every part of a model: its tape, say, or what was made of it.

@@ -20,7 +20,7 @@ func example() *Parts[string] {
 	return s
 }
 
-// All goes through every part once, and says truly where it is.
+// All goes through every part once and tells the right places.
 func TestAllParts(t *testing.T) {
 	s := example()
 	seen := map[PartIndex]bool{}
@@ -94,7 +94,7 @@ func TestTransformParts(t *testing.T) {
 	}
 }
 
-// A list is not taken for a single part, nor the other way round.
+// A list cannot be used as a single part, nor a single part as a list.
 func TestPartsOfTheOtherKind(t *testing.T) {
 	s := example()
 	for what, f := range map[string]func(){

@@ -44,6 +44,11 @@ func index(name string, lo, step, count int) *typecheck.Index {
 	return &typecheck.Index{Name: name, Lo: lo, Step: step, Count: count}
 }
 
+// structure calls a function that rearranges or contracts arrays.
+func structure(name string, shape []int, args ...typecheck.Expr) typecheck.Expr {
+	return &typecheck.Call{Base: base(types.Real, shape...), Fn: stdlib.Find(name, stdlib.Structure), Args: args}
+}
+
 // apply calls an operator or elementwise function.
 func apply(name string, args ...typecheck.Expr) typecheck.Expr {
 	fn := stdlib.Find(name, stdlib.Elementwise)
@@ -73,7 +78,7 @@ func access(x typecheck.Expr, at ...typecheck.Expr) typecheck.Expr {
 	return &typecheck.Access{Base: base(x.Type().Kind), X: x, Subs: subs}
 }
 
-// gen makes random scalar expressions of a small world.
+// gen makes random expressions over a few symbols.
 type gen struct {
 	t       *rapid.T
 	symbols []*typecheck.Symbol
@@ -124,7 +129,8 @@ func (g *gen) index(scope []*typecheck.Index, n int) typecheck.Expr {
 	case 3:
 		return apply("+", whole(1), apply("mod", apply("+", i, whole(g.pick(3))), whole(n)))
 	case 4:
-		return access(&typecheck.Const{Base: base(types.Int, 3), Data: []float64{float64(n), 1, float64(1 + n/2)}}, g.index(scope, 3))
+		list := &typecheck.Const{Base: base(types.Int, 3), Data: []float64{float64(n), 1, float64(1 + n/2)}}
+		return access(list, g.index(scope, 3))
 	}
 	if fits && g.pick(2) == 0 {
 		return i
@@ -224,7 +230,8 @@ func (g *gen) expr(scope []*typecheck.Index, depth int) typecheck.Expr {
 			if g.pick(3) == 0 {
 				return apply("mod", apply("+", num(0.0371), sub()), num(1.5))
 			}
-			return apply([]string{"floor", "ceil", "round", "trunc", "sign"}[g.pick(5)], apply("+", num(0.0371), apply("*", num(1.7), sub())))
+			jump := []string{"floor", "ceil", "round", "trunc", "sign"}[g.pick(5)]
+			return apply(jump, apply("+", num(0.0371), apply("*", num(1.7), sub())))
 		}
 	case 14: // guarded by the condition: the branch not taken is out of range
 		if len(scope) > 0 {
@@ -244,8 +251,8 @@ func (g *gen) expr(scope []*typecheck.Index, depth int) typecheck.Expr {
 		}
 	case 17:
 		if v := g.vector(scope, depth); v != nil {
-			name := []string{"sum", "mean", "norm", "min", "max", "prod"}[g.pick(6)]
-			return &typecheck.Call{Base: base(types.Real), Fn: stdlib.Find(name, stdlib.Reduction), Args: []typecheck.Expr{v}}
+			fn := stdlib.Find([]string{"sum", "mean", "norm", "min", "max", "prod"}[g.pick(6)], stdlib.Reduction)
+			return &typecheck.Call{Base: base(types.Real), Fn: fn, Args: []typecheck.Expr{v}}
 		}
 	}
 	return sub()
@@ -280,7 +287,8 @@ func (g *gen) leaf(scope []*typecheck.Index) typecheck.Expr {
 	return &typecheck.Call{Base: base(types.Real), Fn: stdlib.Find("sum", stdlib.Reduction), Args: []typecheck.Expr{a}}
 }
 
-// vector returns a vector of the loop variables in scope; nil if it would be too deep.
+// vector returns a vector of the loop variables in scope, or nil if it would need too
+// many dimensions.
 func (g *gen) vector(scope []*typecheck.Index, depth int) typecheck.Expr {
 	if len(scope) > 2 {
 		return nil
@@ -288,13 +296,16 @@ func (g *gen) vector(scope []*typecheck.Index, depth int) typecheck.Expr {
 	mat := ref(g.symbols[3])
 	switch g.pick(6) {
 	case 0: // a row times a number
-		row := &typecheck.Access{Base: base(types.Real, 5), X: mat, Subs: []typecheck.Sub{{At: g.index(scope, 5)}, {Lo: 1, Step: 1, Count: 5}}}
+		subs := []typecheck.Sub{{At: g.index(scope, 5)}, {Lo: 1, Step: 1, Count: 5}}
+		row := &typecheck.Access{Base: base(types.Real, 5), X: mat, Subs: subs}
 		return apply("*", row, g.expr(scope, depth-1))
 	case 1: // a comprehension
 		ix := index("c", 1, 1, 5)
 		inner := append(append([]*typecheck.Index{}, scope...), ix)
 		at := []typecheck.Sub{{At: apply("-", whole(6), loopVar(ix))}}
-		return &typecheck.Assemble{Base: base(types.Real, 5), Pieces: []typecheck.Piece{{Indices: []*typecheck.Index{ix}, Subs: at, Value: g.expr(inner, depth-1)}}}
+		return &typecheck.Assemble{Base: base(types.Real, 5), Pieces: []typecheck.Piece{
+			{Indices: []*typecheck.Index{ix}, Subs: at, Value: g.expr(inner, depth-1)},
+		}}
 	case 2:
 		s := &typecheck.Stack{Base: base(types.Real, 3)}
 		for range 3 {
@@ -302,15 +313,17 @@ func (g *gen) vector(scope []*typecheck.Index, depth int) typecheck.Expr {
 		}
 		return s
 	case 3:
-		column := &typecheck.Access{Base: base(types.Real, 5), X: mat, Subs: []typecheck.Sub{{Lo: 5, Step: -1, Count: 5}, {At: g.index(scope, 5)}}}
+		subs := []typecheck.Sub{{Lo: 5, Step: -1, Count: 5}, {At: g.index(scope, 5)}}
+		column := &typecheck.Access{Base: base(types.Real, 5), X: mat, Subs: subs}
 		return &typecheck.NoEvent{Base: base(types.Real, 5), X: apply("+", column, ref(g.symbols[0]))}
 	case 4:
-		return &typecheck.Call{Base: base(types.Real, 5), Fn: stdlib.Find("diag", stdlib.Structure), Args: []typecheck.Expr{mat}}
+		return structure("diag", []int{5}, mat)
 	}
 	ix := index("f", 1, 1, 4)
 	inner := append(append([]*typecheck.Index{}, scope...), ix)
+	wrapped := apply("+", whole(1), apply("mod", apply("*", loopVar(ix), whole(3)), whole(5)))
 	return &typecheck.Assemble{Base: base(types.Real, 5), Pieces: []typecheck.Piece{ // not in order, in two pieces
-		{Indices: []*typecheck.Index{ix}, Subs: []typecheck.Sub{{At: apply("+", whole(1), apply("mod", apply("*", loopVar(ix), whole(3)), whole(5)))}}, Value: g.expr(inner, depth-1)},
+		{Indices: []*typecheck.Index{ix}, Subs: []typecheck.Sub{{At: wrapped}}, Value: g.expr(inner, depth-1)},
 		{Subs: []typecheck.Sub{{At: whole(1)}}, Value: g.expr(scope, depth-1)},
 	}}
 }
@@ -318,15 +331,13 @@ func (g *gen) vector(scope []*typecheck.Index, depth int) typecheck.Expr {
 // contraction is an inner product, written with functions of whole arrays.
 func (g *gen) contraction(scope []*typecheck.Index, depth int) typecheck.Expr {
 	mat, vec := ref(g.symbols[3]), ref(g.symbols[0])
-	product := func(name string, shape []int, a, b typecheck.Expr) typecheck.Expr {
-		return &typecheck.Call{Base: base(types.Real, shape...), Fn: stdlib.Find(name, stdlib.Structure), Args: []typecheck.Expr{a, b}}
-	}
-	at := &typecheck.Call{Base: base(types.Real, 5, 5), Fn: stdlib.Find("transpose", stdlib.Structure), Args: []typecheck.Expr{mat}}
+	at := structure("transpose", []int{5, 5}, mat)
 	mm := func(shape []int, a, b typecheck.Expr) typecheck.Expr {
 		return &typecheck.Call{Base: base(types.Real, shape...), Fn: stdlib.Operator("@"), Args: []typecheck.Expr{a, b}}
 	}
 	i, j := g.index(scope, 5), g.index(scope, 5)
-	row := &typecheck.Access{Base: base(types.Real, 5), X: mat, Subs: []typecheck.Sub{{At: i}, {Lo: 1, Step: 1, Count: 5}}}
+	subs := []typecheck.Sub{{At: i}, {Lo: 1, Step: 1, Count: 5}}
+	row := &typecheck.Access{Base: base(types.Real, 5), X: mat, Subs: subs}
 	switch g.pick(6) {
 	case 0:
 		return access(mm([]int{5}, mat, vec), i)
@@ -339,9 +350,9 @@ func (g *gen) contraction(scope []*typecheck.Index, depth int) typecheck.Expr {
 			return mm(nil, row, vec)
 		}
 	case 4:
-		return access(product("outer", []int{5, 5}, vec, mm([]int{5}, mat, vec)), i, j)
+		return access(structure("outer", []int{5, 5}, vec, mm([]int{5}, mat, vec)), i, j)
 	}
-	return product("dot", nil, vec, mm([]int{5}, mat, vec))
+	return structure("dot", nil, vec, mm([]int{5}, mat, vec))
 }
 
 // world gives every input a value.
@@ -381,7 +392,7 @@ func (g *gen) model(e typecheck.Expr) *typecheck.Model {
 	return m
 }
 
-// over makes an array of a random expression, put together in one of several ways.
+// over makes an array of random expressions, put together in one of several ways.
 func (g *gen) over(depth int) typecheck.Expr {
 	i, j := index("i", 1, 1, 6), index("j", 1, 1, 7)
 	two := []*typecheck.Index{i, j}
@@ -399,16 +410,20 @@ func (g *gen) over(depth int) typecheck.Expr {
 	case 2: // the west wall, and the rest by odd and even columns
 		piece([]*typecheck.Index{j}, g.expr([]*typecheck.Index{j}, depth), at(whole(1)), at(loopVar(j)))
 		r, odd, even := index("r", 2, 1, 5), index("o", 1, 2, 4), index("e", 2, 2, 3)
-		piece([]*typecheck.Index{r, odd}, g.expr([]*typecheck.Index{r, odd}, depth), at(loopVar(r)), at(loopVar(odd)))
-		piece([]*typecheck.Index{r, even}, g.expr([]*typecheck.Index{r, even}, depth), at(loopVar(r)), at(loopVar(even)))
+		for _, c := range []*typecheck.Index{odd, even} {
+			two := []*typecheck.Index{r, c}
+			piece(two, g.expr(two, depth), at(loopVar(r)), at(loopVar(c)))
+		}
 	case 3: // the diagonal, and the rest along shifted diagonals
 		piece([]*typecheck.Index{i}, g.expr([]*typecheck.Index{i}, depth), at(loopVar(i)), at(loopVar(i)))
 		k := index("k", 1, 1, 6)
-		wrapped := apply("+", whole(1), apply("mod", apply("-", apply("+", loopVar(i), loopVar(k)), whole(1)), whole(7)))
+		shifted := apply("-", apply("+", loopVar(i), loopVar(k)), whole(1))
+		wrapped := apply("+", whole(1), apply("mod", shifted, whole(7)))
 		piece([]*typecheck.Index{i, k}, g.expr([]*typecheck.Index{i, k}, depth), at(loopVar(i)), at(wrapped))
 	case 4: // whole rows
 		cols := typecheck.Sub{Lo: 2, Step: 1, Count: 4}
-		row := &typecheck.Access{Base: base(types.Real, 4), X: ref(g.symbols[1]), Subs: []typecheck.Sub{at(g.index([]*typecheck.Index{i}, 4)), cols}}
+		subs := []typecheck.Sub{at(g.index([]*typecheck.Index{i}, 4)), cols}
+		row := &typecheck.Access{Base: base(types.Real, 4), X: ref(g.symbols[1]), Subs: subs}
 		piece([]*typecheck.Index{i}, apply("*", g.expr([]*typecheck.Index{i}, depth), row), at(loopVar(i)), cols)
 		piece(nil, g.expr(nil, depth), rows, at(whole(1)))
 		last := index("l", 6, 1, 2)
@@ -416,8 +431,9 @@ func (g *gen) over(depth int) typecheck.Expr {
 	default:
 		stack := &typecheck.Stack{Base: base(types.Real, 6, 7)}
 		for range 6 {
-			row := &typecheck.Assemble{Base: base(types.Real, 7)}
-			row.Pieces = []typecheck.Piece{{Indices: []*typecheck.Index{j}, Subs: []typecheck.Sub{at(loopVar(j))}, Value: g.expr([]*typecheck.Index{j}, depth)}}
+			loop := []*typecheck.Index{j}
+			value := typecheck.Piece{Indices: loop, Subs: []typecheck.Sub{at(loopVar(j))}, Value: g.expr(loop, depth)}
+			row := &typecheck.Assemble{Base: base(types.Real, 7), Pieces: []typecheck.Piece{value}}
 			stack.Elems = append(stack.Elems, row)
 		}
 		return stack
@@ -481,7 +497,7 @@ func compare(t *rapid.T, what string, got, want []float64, tp *tape.Tape) {
 	}
 }
 
-// Whole-array lowering computes what evaluating element by element does.
+// Lowering to whole arrays computes the same as evaluation element by element.
 func TestLoweringAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := newGen(t)
@@ -496,8 +512,8 @@ func TestLoweringAgainstOracle(t *testing.T) {
 	})
 }
 
-// With modes as chosen, rates are what the conditions as they stand give; and
-// a guard tells exactly when choosing again would change something.
+// With modes as chosen, rates are what the conditions themselves give. A guard is true
+// exactly where choosing anew would change its mode.
 func TestModesAgainstOracle(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		g := newGen(t)
@@ -565,7 +581,8 @@ func TestModesAgainstOracle(t *testing.T) {
 			}
 		}
 		if some != rooted && !hasUnrooted(c) {
-			t.Fatalf("guards say %v, choosing again says %v: %v, then %v\n%v\n%v", some, rooted, held, choose(moved), c.Choose, c.Guards)
+			t.Fatalf("guards say %v, choosing anew says %v: %v, then %v\n%v\n%v",
+				some, rooted, held, choose(moved), c.Choose, c.Guards)
 		}
 	})
 }
