@@ -13,7 +13,7 @@ func (r *run) gauged(variables []Variable, record *solvers.Trajectory) error {
 	if !s.Control || s.Solver.Fixed > 0 {
 		return nil
 	}
-	g := &sens.Gauge{Run: record, RTol: s.Solver.RTols, ATol: s.Solver.ATols}
+	g := &sens.ErrorControl{Run: record, RTol: s.Solver.RTols, ATol: s.Solver.ATols}
 	if g.RTol == nil {
 		g.RTol = []float64{s.Solver.RTol}
 	}

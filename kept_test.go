@@ -477,8 +477,8 @@ func TestKeptWholeSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	var its *system.Worker
-	again := r.trajectory.Again
-	r.trajectory.Again = func() (solvers.System, solvers.Method) {
+	again := r.trajectory.Replayer
+	r.trajectory.Replayer = func() (solvers.System, solvers.Method) {
 		s, m := again()
 		its = s.(*system.Worker)
 		return s, m

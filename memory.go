@@ -16,7 +16,7 @@ func (r *run) record(tr *solvers.Trajectory, k *system.Kit) {
 	if n := len(r.model.experiments); n > 0 { // their runs are kept as well
 		tr.Limit /= int64(n + 1)
 	}
-	tr.Again = func() (solvers.System, solvers.Method) {
+	tr.Replayer = func() (solvers.System, solvers.Method) {
 		return r.problem.Replayer(k), r.method(0)
 	}
 }

@@ -24,8 +24,8 @@ type run struct {
 	settings   settings.Settings // with that choice made
 	problem    *system.Problem
 	objectives []objective
-	spec       *solvers.Spec // of the method
-	gauge      *sens.Gauge   // lets derivatives take part in error control; nil where they do not
+	spec       *solvers.Spec      // of the method
+	gauge      *sens.ErrorControl // lets derivatives take part in error control; nil where they do not
 	warnings   diag.List
 }
 

@@ -161,7 +161,7 @@ type transport interface {
 	// begin starts a sweep.
 	begin() error
 	// inside transposes what is read within step i.
-	inside(i int, r *insight) error
+	inside(i int, r *innerReading) error
 	// jumped tells that something was read at the end of the step to be crossed next.
 	jumped()
 	// cross moves to the start of step i.
@@ -356,7 +356,7 @@ func (s *sweep) begin() error { return nil }
 func (s *sweep) jumped()      {}
 
 // inside lets the dense output keep what is read for the step's transpose.
-func (s *sweep) inside(i int, r *insight) error {
+func (s *sweep) inside(i int, r *innerReading) error {
 	method, err := s.interpolant(i)
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ func (c *ComplexStep) Along(ctx context.Context, run *solvers.Trajectory, dp, dy
 	for _, d := range dy0 {
 		r.dy0 = append(r.dy0, complex(float64(at*d), tiny*d))
 	}
-	if err := r.again(ctx, -1, 0); err != nil {
+	if err := r.repeat(ctx, -1, 0); err != nil {
 		return nil, err
 	}
 	out := make([]float64, len(r.psi))
@@ -54,7 +54,7 @@ func (c *ComplexStep) Replays(ctx context.Context, run *solvers.Trajectory, dp, 
 		for i, d := range dy0 {
 			r.dy0[i] = complex(float64(eps*d), 0)
 		}
-		if err := r.again(ctx, -1, 0); err != nil {
+		if err := r.repeat(ctx, -1, 0); err != nil {
 			return nil, err
 		}
 		for _, v := range r.psi {

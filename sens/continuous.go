@@ -95,14 +95,14 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	return nil
 }
 
-func newFlow(wk *ContinuousWorker, run *solvers.Trajectory, again bool) (*flow, error) {
+func newFlow(wk *ContinuousWorker, run *solvers.Trajectory, backsolve bool) (*flow, error) {
 	pair := &twin{wk.System, wk.Field}
 	cw := wk.CotangentWorker
 	cw.System = pair
 	s := newSweep(cw, run)
 	z := run.Size()
 	f := &flow{
-		sweep: s, field: wk.Field, rtol: wk.RTol, atol: wk.ATol, again: again, n: z.N, q: z.Q, limit: 100_000,
+		sweep: s, field: wk.Field, rtol: wk.RTol, atol: wk.ATol, backsolve: backsolve, n: z.N, q: z.Q, limit: 100_000,
 		y: make([]float64, z.N), k: make([]float64, z.N+z.Q), kb: make([]float64, (z.N+z.Q)*s.l),
 		yb: make([]float64, z.N*s.l), tb: make([]float64, s.l),
 	}

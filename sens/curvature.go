@@ -27,7 +27,7 @@ func (c *ComplexStep) Analytic(ctx context.Context, run *solvers.Trajectory) (*A
 func (a *Analytic) At(ctx context.Context, p, dy0 []complex128) ([]complex128, error) {
 	copy(a.p, p)
 	a.dy0 = dy0
-	if err := a.again(ctx, -1, 0); err != nil {
+	if err := a.repeat(ctx, -1, 0); err != nil {
 		return nil, err
 	}
 	return a.psi, nil

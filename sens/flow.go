@@ -16,13 +16,13 @@ import (
 // own as its tolerance asks for. It is the transport of the continuous methods.
 type flow struct {
 	*sweep
-	field  solvers.CotangentSystem // pulls that are not counted
-	method solvers.Staged
-	ctl    solvers.Controller // nil: one step for each recorded one
-	rtol   float64
-	atol   float64
-	again  bool // the state is integrated back along with λ
-	limits      // of the step that is being crossed
+	field     solvers.CotangentSystem // pulls that are not counted
+	method    solvers.Staged
+	ctl       solvers.Controller // nil: one step for each recorded one
+	rtol      float64
+	atol      float64
+	backsolve bool // the state is integrated back along with λ
+	limits         // of the step that is being crossed
 
 	n, q     int
 	current  int // the recorded step that is being crossed, -1 for none
@@ -71,7 +71,7 @@ func (t *twin) Enter(d, m []float64) {
 // Size is that of (y, λ) or of λ alone: the state that goes backwards.
 func (f *flow) Size() solvers.Size {
 	n := f.n * f.l
-	if f.again {
+	if f.backsolve {
 		n += f.n
 	}
 	return solvers.Size{N: n}
@@ -80,7 +80,7 @@ func (f *flow) Size() solvers.Size {
 // Eval implements solvers.Field for the state that goes backwards.
 func (f *flow) Eval(t float64, z, k []float64) {
 	y, lam, kl := f.y, z, k
-	if f.again {
+	if f.backsolve {
 		y, lam, kl = z[:f.n], z[f.n:], k[f.n:]
 		f.field.Eval(t, y, f.k)
 		copy(k, f.k[:f.n])
@@ -174,7 +174,7 @@ func (f *flow) enter(i int) error {
 	}
 	clear(f.sweep.tb)
 	z := f.st.Y0
-	if f.again {
+	if f.backsolve {
 		if e.Kind != solvers.EndFree || i == f.run.Steps()-1 {
 			copy(z, st.Y1)
 		}
@@ -201,7 +201,7 @@ func (f *flow) move(t float64, y []float64, way float64) {
 }
 
 // inside reads r within step i.
-func (f *flow) inside(i int, r *insight) error {
+func (f *flow) inside(i int, r *innerReading) error {
 	if f.current != i {
 		if err := f.enter(i); err != nil {
 			return err
@@ -223,7 +223,7 @@ func (f *flow) inside(i int, r *insight) error {
 		f.sys.InstantPull(r.instant, f.w)
 	}
 	z := f.st.Y0
-	if f.again {
+	if f.backsolve {
 		z = z[f.n:]
 	}
 	addTo(z, f.yo)
@@ -247,7 +247,7 @@ func (f *flow) cross(i int) error {
 		}
 	}
 	z := f.st.Y0
-	if f.again {
+	if f.backsolve {
 		z = z[f.n:]
 	}
 	copy(f.sweep.yb, z)
@@ -310,7 +310,7 @@ func (f *flow) first(left float64) {
 
 // scale makes the absolute tolerance of λ a part of the largest one so far.
 func (f *flow) scale(z []float64) {
-	if f.again {
+	if f.backsolve {
 		z = z[f.n:]
 	}
 	for _, x := range z {
@@ -342,7 +342,7 @@ func (f *flow) judge() (bool, error) {
 	f.rejected++
 	f.h = next
 	if f.rejected > f.limit || !(math.Abs(next) > float64(0x1p-50*math.Abs(st.T))) {
-		return false, &BackwardError{T: st.T, Backsolve: f.again}
+		return false, &BackwardError{T: st.T, Backsolve: f.backsolve}
 	}
 	return false, nil
 }
@@ -351,7 +351,7 @@ func (f *flow) judge() (bool, error) {
 func (f *flow) gather() {
 	f.method.EachStage(f.st, func(t, weight float64, z []float64) {
 		y := f.y
-		if f.again {
+		if f.backsolve {
 			y, z = z[:f.n], z[f.n:]
 		} else {
 			f.recorded(t)

@@ -91,7 +91,7 @@ func (w *walk) move(t float64, y, td []float64, way float64) {
 }
 
 // flowInside moves the derivatives of the last step on to a time within it, w.w, and the state there, w.yp.
-func (w *walk) flowInside(method solvers.Interpolant, r *insight) {
+func (w *walk) flowInside(method solvers.Interpolant, r *innerReading) {
 	// The start and the length of the step do not move, nor does a fixed time.
 	method.InterpolatePush(w.field, &w.dense, &w.d, r.theta, w.w, w.yp)
 	if r.instant < 0 {

@@ -15,7 +15,7 @@ import (
 func (p *problem) kept(t testing.TB, name string, c solvers.Checkpoint, limit int64) *solvers.Trajectory {
 	t.Helper()
 	tr := &solvers.Trajectory{Keep: c, Limit: limit}
-	tr.Again = func() (solvers.System, solvers.Method) { return p.Hybrid.With(1), p.method(t, name, 0) }
+	tr.Replayer = func() (solvers.System, solvers.Method) { return p.Hybrid.With(1), p.method(t, name, 0) }
 	m := p.method(t, name, 0)
 	var ctl solvers.Controller
 	if p.opts.Fixed == 0 {
@@ -104,7 +104,7 @@ func TestKeptCancel(t *testing.T) {
 	tr := p.kept(t, "rk4", solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 2}, 0)
 	ctx, cancel := context.WithCancel(t.Context())
 	steps := 0
-	tr.Again = func() (solvers.System, solvers.Method) {
+	tr.Replayer = func() (solvers.System, solvers.Method) {
 		return p.Hybrid.With(1), counting{p.method(t, "rk4", 0), func() {
 			if steps++; steps == 50 {
 				cancel()

@@ -29,9 +29,9 @@ func (c *ComplexStep) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 		if at < len(r.p) {
 			r.p[at] += complex(0, tiny)
 			defer func() { r.p[at] = complex(x, 0) }()
-			return r.again(ctx, -1, 0)
+			return r.repeat(ctx, -1, 0)
 		}
-		return r.again(ctx, at-len(r.p), complex(0, tiny))
+		return r.repeat(ctx, at-len(r.p), complex(0, tiny))
 	}, func(v complex128) float64 { return imag(v) / tiny })
 }
 
@@ -69,10 +69,10 @@ func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 			move, err := complex(float64(n.step*h), 0), error(nil)
 			if at < len(r.p) {
 				r.p[at] = complex(x, 0) + move
-				err = r.again(ctx, -1, 0)
+				err = r.repeat(ctx, -1, 0)
 				r.p[at] = complex(x, 0)
 			} else {
-				err = r.again(ctx, at-len(r.p), move)
+				err = r.repeat(ctx, at-len(r.p), move)
 			}
 			if err != nil {
 				return err
@@ -106,7 +106,7 @@ func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts 
 		return nil, err
 	}
 	r.readings = res.readings
-	if err := r.again(ctx, -1, 0); err != nil {
+	if err := r.repeat(ctx, -1, 0); err != nil {
 		return nil, err
 	}
 	return r, nil

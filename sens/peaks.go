@@ -83,7 +83,7 @@ func readings(peaks []Peak) []reading {
 	return list
 }
 
-// climber finds the peaks of a run, step by step.
+// peakFinder finds the peaks of a run, step by step.
 //
 // In every step it samples values and slopes at both ends and between as many
 // equal parts of the step as the dense output has orders: so many pieces can a polynomial of that degree
@@ -92,7 +92,7 @@ func readings(peaks []Peak) []reading {
 // Where it does not, but the cubic with the same values and slopes would turn
 // twice, the part is divided where that is steepest the other way, at most maxDivisions times. What rises
 // and falls again without either sign is not seen.
-type climber struct {
+type peakFinder struct {
 	obj    PeakObjectives
 	method solvers.Interpolant
 	sys    solvers.System
@@ -123,7 +123,7 @@ type top struct {
 }
 
 // newClimber returns nil when obj has no peaks.
-func newClimber(obj Objectives, method solvers.Method, sys solvers.System, tie float64) (*climber, error) {
+func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System, tie float64) (*peakFinder, error) {
 	peaks, ok := obj.(PeakObjectives)
 	if !ok || len(peaks.Peaks()) == 0 {
 		return nil, nil
@@ -132,7 +132,7 @@ func newClimber(obj Objectives, method solvers.Method, sys solvers.System, tie f
 	if err != nil {
 		return nil, fmt.Errorf("%w, by which largest values are found; take another method", err)
 	}
-	c := &climber{obj: peaks, method: inner, sys: sys, tie: tie, n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder)}
+	c := &peakFinder{obj: peaks, method: inner, sys: sys, tie: tie, n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder)}
 	size := sys.Size().N
 	c.y, c.yd = make([]float64, size), make([]float64, size)
 	c.at, c.atd = make([]float64, c.n), make([]float64, c.n)
@@ -145,7 +145,7 @@ func newClimber(obj Objectives, method solvers.Method, sys solvers.System, tie f
 }
 
 // begin forgets the last run.
-func (c *climber) begin() {
+func (c *peakFinder) begin() {
 	c.step, c.fresh, c.looked = 0, true, false
 	for i, element := range c.obj.Peaks() {
 		c.tops[i] = top{Peak: Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()}}
@@ -161,7 +161,7 @@ func when(st *solvers.Step, theta float64) float64 {
 }
 
 // look writes values and slopes by theta, at theta of st, to e and ed.
-func (c *climber) look(st *solvers.Step, theta float64, e, ed []float64) {
+func (c *peakFinder) look(st *solvers.Step, theta float64, e, ed []float64) {
 	t := when(st, theta)
 	c.method.InterpolateSlope(c.sys, st, theta, c.y, c.yd)
 	c.obj.Heights(t, c.y, e)
@@ -172,14 +172,14 @@ func (c *climber) look(st *solvers.Step, theta float64, e, ed []float64) {
 }
 
 // over looks along the next step, whose discretes and modes the system has entered.
-func (c *climber) over(st *solvers.Step, end solvers.End) {
+func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 	if st.H > 0 {
 		c.limits, _ = limitsBetween(c.fresh, end.Kind != solvers.EndFree, st.T, st.T1)
 		for k := range c.e {
 			c.look(st, c.theta(k), c.e[k], c.ed[k])
 		}
 		for j := range c.tops {
-			c.climb(j, st)
+			c.scan(j, st)
 		}
 		c.looked = true
 	}
@@ -188,10 +188,10 @@ func (c *climber) over(st *solvers.Step, end solvers.End) {
 }
 
 // theta returns where sample k lies.
-func (c *climber) theta(k int) float64 { return float64(k) / float64(c.parts) }
+func (c *peakFinder) theta(k int) float64 { return float64(k) / float64(c.parts) }
 
-// climb follows expression j through the samples of a step.
-func (c *climber) climb(j int, st *solvers.Step) {
+// scan follows expression j through the samples of a step.
+func (c *peakFinder) scan(j int, st *solvers.Step) {
 	top := &c.tops[j]
 	most, steep := 0, 0.0
 	for k := range c.e {
@@ -231,12 +231,12 @@ type bracket struct{ a, b, ea, eb, sa, sb float64 }
 const maxDivisions = 3
 
 // part looks for a maximum of expression j within a part of a step.
-func (c *climber) part(j int, st *solvers.Step, p bracket, steep float64, divisions int) {
+func (c *peakFinder) part(j int, st *solvers.Step, p bracket, steep float64, divisions int) {
 	w := p.b - p.a
 	switch {
 	case p.sa > 0 && p.sb < 0:
 		if float64((p.sa-p.sb)*w) > float64(0x1p-50*c.tops[j].size) {
-			c.summit(j, st, p, steep)
+			c.refine(j, st, p, steep)
 		} else if p.ea >= p.eb { // flat to rounding
 			c.propose(j, p.a, when(st, p.a), p.ea)
 		} else {
@@ -269,9 +269,9 @@ func (c *climber) part(j int, st *solvers.Step, p bracket, steep float64, divisi
 	}
 }
 
-// summit proposes the root of the slope of expression j in p, where it goes from up to down: by the secant with the
+// refine proposes the root of the slope of expression j in p, where it goes from up to down: by the secant with the
 // Illinois rule (M. Dowell, P. Jarratt, BIT 11 (1971) 168–174), and halving where that is slow.
-func (c *climber) summit(j int, st *solvers.Step, p bracket, steep float64) {
+func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 	const narrow = 0x1p-52
 	flat := float64(0x1p-50 * steep)
 	wa, wb := p.sa, p.sb // weighted
@@ -325,7 +325,7 @@ func (c *climber) summit(j int, st *solvers.Step, p bracket, steep float64) {
 }
 
 // propose puts a maximum of expression j forward, and reports whether it is the largest so far.
-func (c *climber) propose(j int, theta, t, v float64) bool {
+func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 	top := &c.tops[j]
 	top.size = max(top.size, math.Abs(v))
 	near := float64(c.tie * top.size)
@@ -350,7 +350,7 @@ func (c *climber) propose(j int, theta, t, v float64) bool {
 }
 
 // final looks at the right limits at the end of the run, which the system has entered.
-func (c *climber) final(m *solvers.Mark) {
+func (c *peakFinder) final(m *solvers.Mark) {
 	c.obj.Heights(m.T, m.Yp, c.at)
 	for j, v := range c.at {
 		if c.looked && v == c.e[c.parts][j] {
@@ -362,7 +362,7 @@ func (c *climber) final(m *solvers.Mark) {
 }
 
 // peak returns what was found of expression j. Where it was not a number, neither is its peak.
-func (c *climber) peak(j int) Peak {
+func (c *peakFinder) peak(j int) Peak {
 	top := c.tops[j]
 	if !(top.other >= top.Value-float64(c.tie*top.size)) {
 		top.Other = math.NaN()

@@ -69,8 +69,8 @@ func newReplay(w *ComplexWorker, run *solvers.Trajectory) (*replay, error) {
 	return r, nil
 }
 
-// again repeats the run with the parameters r.p and dy added to element at of the initial state (at < 0: none).
-func (r *replay) again(ctx context.Context, at int, dy complex128) error {
+// repeat repeats the run with the parameters r.p and dy added to element at of the initial state (at < 0: none).
+func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 	r.from.Open(ctx, r.run)
 	clear(r.f)
 	r.times = r.times[:0]

@@ -78,7 +78,7 @@ func PathBytes(run *solvers.Trajectory, lanes int) int64 {
 
 // Products computes the products of the Hessian of every objective with every direction.
 func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Directions, out *Products) error {
-	first, err := newBend(a.New(), run)
+	first, err := newSecondSweep(a.New(), run)
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 	threads := max(1, min(a.Threads, blocks))
 	run.Share(threads, blocks*m)
 	var next, done, steps atomic.Int64
-	work := func(w *bend, tell bool) error {
+	work := func(w *secondSweep, tell bool) error {
 		w.read.Open(ctx, run)
 		w.walk.read.Open(ctx, run)
 		w.functionals = solvers.Dual{X: res.Functionals, D: w.walk.fd}
@@ -118,9 +118,9 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 	}
 	var group sync.WaitGroup
 	errs := make([]error, threads)
-	var workers []*bend
+	var workers []*secondSweep
 	for range threads - 1 {
-		w, err := newBend(a.New(), run)
+		w, err := newSecondSweep(a.New(), run)
 		if err != nil {
 			return err
 		}
@@ -194,9 +194,9 @@ func (p *path) markAt(k int) PointTangent {
 	return PointTangent{T: take(p.l), Ym: take(p.n), Dm: take(p.d), Yp: take(p.n), Dp: take(p.d)}
 }
 
-// bend walks a trajectory forwards with tangents and backwards with cotangents
+// secondSweep walks a trajectory forwards with tangents and backwards with cotangents
 // and their tangents. Its sweep backwards follows that of sweep, line by line.
-type bend struct {
+type secondSweep struct {
 	sys    solvers.SecondSystem
 	obj    SecondObjectives
 	method solvers.SecondMethod
@@ -254,7 +254,7 @@ func (f *limitedSecond) PullPush(t, y, kb, yb, tb solvers.Dual) {
 	f.SecondField.PullPush(solvers.Dual{X: x[:], D: t.D}, y, kb, yb, tb)
 }
 
-func newBend(wk SecondWorker, run *solvers.Trajectory) (*bend, error) {
+func newSecondSweep(wk SecondWorker, run *solvers.Trajectory) (*secondSweep, error) {
 	method, err := solvers.As[solvers.SecondMethod](wk.Method, solvers.SecondOrder)
 	if err != nil {
 		return nil, err
@@ -262,7 +262,7 @@ func newBend(wk SecondWorker, run *solvers.Trajectory) (*bend, error) {
 	z, l := run.Size(), wk.System.Lanes()
 	f, _ := wk.Objectives.Counts()
 	v := func(n int) solvers.Dual { return solvers.NewDual(n, l) }
-	s := &bend{
+	s := &secondSweep{
 		sys: wk.System, obj: wk.Objectives, method: method, run: run, l: l, instants: wk.System.Instants(),
 		walk: newWalk(TangentWorker{System: wk.System, Objectives: wk.Objectives, Method: wk.Method}, run), path: newPath(run, l),
 		fb: v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D), yg: v(z.N), dg: v(z.D),
@@ -278,7 +278,7 @@ func newBend(wk SecondWorker, run *solvers.Trajectory) (*bend, error) {
 }
 
 // block takes directions first … first+L-1 through all objectives.
-func (s *bend) block(ctx context.Context, first int, dirs Directions, res *Result, out *Products) error {
+func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res *Result, out *Products) error {
 	z, l, w := s.run.Size(), s.l, s.walk
 	if w.rates == nil { // nothing moves yet but the ends of steps; what there is to warn of is the gradient's to say
 		w.res = &Result{}
@@ -329,19 +329,19 @@ func (s *bend) block(ctx context.Context, first int, dirs Directions, res *Resul
 }
 
 // enter makes a segment current, with its tangents.
-func (s *bend) enter(d, m, dd []float64) {
+func (s *secondSweep) enter(d, m, dd []float64) {
 	s.sys.Enter(d, m)
 	s.sys.EnterPush(dd)
 }
 
 // tangentAt makes s.d the tangent of step i.
-func (s *bend) tangentAt(i int) *solvers.StepTangent {
+func (s *secondSweep) tangentAt(i int) *solvers.StepTangent {
 	s.d.T0, s.d.Y0, s.d.H = s.path.stepAt(i)
 	return &s.d
 }
 
 // field returns the system, within the limits of step i.
-func (s *bend) field(i int, st *solvers.Step) solvers.SecondField {
+func (s *secondSweep) field(i int, st *solvers.Step) solvers.SecondField {
 	if b, any := limitsOf(s.run, i, st); any {
 		s.limited = limitedSecond{s.sys, b}
 		return &s.limited
@@ -350,7 +350,7 @@ func (s *bend) field(i int, st *solvers.Step) solvers.SecondField {
 }
 
 // pullGuard makes s.g the cotangents of the end of st from a guard there, weighted by w; the step moves by d.
-func (s *bend) pullGuard(guard int, st *solvers.Step, d *solvers.StepTangent, w solvers.Dual) {
+func (s *secondSweep) pullGuard(guard int, st *solvers.Step, d *solvers.StepTangent, w solvers.Dual) {
 	s.gy.Clear()
 	s.gt.Clear()
 	t := [1]float64{st.T1}
@@ -360,7 +360,7 @@ func (s *bend) pullGuard(guard int, st *solvers.Step, d *solvers.StepTangent, w 
 
 // slopes finds the rates of all roots of the run and how they move. What gathers in the system
 // meanwhile is thrown away when a sweep begins.
-func (s *bend) slopes() error {
+func (s *secondSweep) slopes() error {
 	held := 0 // the discretes of a step are those behind the last mark before it
 	for i := range s.rates {
 		for held+1 < s.run.Marks() && s.run.After(held+1) < i {
@@ -399,7 +399,7 @@ func shareSecond(w, h, rate solvers.Dual) {
 }
 
 // sweep goes backwards for objective o; s.pb and s.yb hold the results.
-func (s *bend) sweep(ctx context.Context, o int) error {
+func (s *secondSweep) sweep(ctx context.Context, o int) error {
 	s.sys.Begin()
 	s.obj.ValuesPullPush(s.functionals, o, s.fb)
 	s.yb.Clear()
@@ -408,7 +408,7 @@ func (s *bend) sweep(ctx context.Context, o int) error {
 	s.loaded, s.group, s.owed = -1, -1, s.owed[:0]
 	mk := s.run.Marks() - 1
 	s.read.Back()
-	after, _ := s.run.Glance(mk, &s.mark)
+	after, _ := s.run.PeekMark(mk, &s.mark)
 	s.enter(s.mark.Dp, s.mark.Mp, s.path.markAt(mk).Dp)
 	for i := after; ; i-- {
 		for ; mk >= 0 && s.run.After(mk) == i; mk-- {
@@ -438,7 +438,7 @@ func (s *bend) sweep(ctx context.Context, o int) error {
 }
 
 // inside transposes what is read at mark k within step i.
-func (s *bend) inside(i, k int) error {
+func (s *secondSweep) inside(i, k int) error {
 	site, read := siteOf(&s.mark, s.instants, s.obj)
 	if !read {
 		return nil
@@ -462,7 +462,7 @@ func (s *bend) inside(i, k int) error {
 }
 
 // cross transposes step i.
-func (s *bend) cross(i int) error {
+func (s *secondSweep) cross(i int) error {
 	st, c := &s.step, &s.c
 	e, err := s.read.Load(i, st)
 	if err != nil {
@@ -508,7 +508,7 @@ func (s *bend) cross(i int) error {
 }
 
 // pullClip transposes the time that e ends a step at, at the present discretes.
-func (s *bend) pullClip(e solvers.End, h solvers.Dual) {
+func (s *secondSweep) pullClip(e solvers.End, h solvers.Dual) {
 	in := &s.instants[e.Index]
 	if in.Fixed {
 		return
@@ -525,7 +525,7 @@ func (s *bend) pullClip(e solvers.End, h solvers.Dual) {
 }
 
 // settle pulls what is owed to the discretes now reached.
-func (s *bend) settle() {
+func (s *secondSweep) settle() {
 	for _, o := range s.owed {
 		s.pullClip(o.end, o.h)
 	}
@@ -533,7 +533,7 @@ func (s *bend) settle() {
 }
 
 // pullMark transposes mark k, s.mark; left is the mark whose left limits it reads.
-func (s *bend) pullMark(k, left int) {
+func (s *secondSweep) pullMark(k, left int) {
 	m := &s.mark
 	s.pt = pointOf(m)
 	dot := s.path.markAt(k)

@@ -110,7 +110,7 @@ func (res *Result) prepare(run *solvers.Trajectory, objectives int, opts Options
 	res.Events, res.Warnings, res.Stats = res.Events[:0], res.Warnings[:0], Stats{}
 	var m solvers.Mark
 	for i := range run.Marks() {
-		run.Glance(i, &m)
+		run.PeekMark(i, &m)
 		if m.Kind != solvers.MarkFire && m.Kind != solvers.MarkMode {
 			continue
 		}
@@ -129,11 +129,11 @@ type Observer struct {
 	pt       Point
 	F        []float64 // functionals
 
-	climber *climber // nil where no functional is a peak
-	run     solvers.Reader
-	step    solvers.Step
-	dense   solvers.Step // with stages of its own, to be interpolated
-	mark    solvers.Mark
+	peakFinder *peakFinder // nil where no functional is a peak
+	run        solvers.Reader
+	step       solvers.Step
+	dense      solvers.Step // with stages of its own, to be interpolated
+	mark       solvers.Mark
 }
 
 // NewObserver returns an observer of obj.
@@ -152,7 +152,7 @@ func (o *Observer) begin(sys solvers.System, m solvers.Method, opts *Options) (e
 		o.instants = sys.Instants()
 	}
 	clear(o.F)
-	o.climber, err = newClimber(o.obj, m, sys, opts.tie())
+	o.peakFinder, err = newPeakFinder(o.obj, m, sys, opts.tie())
 	return err
 }
 
@@ -161,19 +161,19 @@ func (o *Observer) Step(s *solvers.Step, e solvers.End) error {
 	for i, dq := range s.DQ {
 		o.F[i] += dq
 	}
-	if o.climber != nil {
-		o.climber.over(s, e)
+	if o.peakFinder != nil {
+		o.peakFinder.over(s, e)
 	}
 	return nil
 }
 
 // Mark implements solvers.Sink.
 func (o *Observer) Mark(m *solvers.Mark) error {
-	if o.climber != nil && m.Kind == solvers.MarkFinal {
-		o.climber.sys.Enter(m.Dp, m.Mp)
-		o.climber.final(m)
-		for i := range o.climber.tops {
-			p := o.climber.peak(i)
+	if o.peakFinder != nil && m.Kind == solvers.MarkFinal {
+		o.peakFinder.sys.Enter(m.Dp, m.Mp)
+		o.peakFinder.final(m)
+		for i := range o.peakFinder.tops {
+			p := o.peakFinder.peak(i)
 			o.F[p.Element] = p.Value
 		}
 	}
@@ -189,16 +189,16 @@ func (o *Observer) replay(ctx context.Context, run *solvers.Trajectory) error {
 	o.run.Open(ctx, run)
 	mk, marks, jumped := 0, run.Marks(), true
 	for i := -1; i < run.Steps(); i++ {
-		if i >= 0 && (o.climber != nil || run.Size().Q > 0) {
+		if i >= 0 && (o.peakFinder != nil || run.Size().Q > 0) {
 			if err := ctx.Err(); err != nil {
 				return err
 			}
-			if o.climber != nil && jumped {
+			if o.peakFinder != nil && jumped {
 				jumped = false
-				o.climber.sys.Enter(run.Held(i))
+				o.peakFinder.sys.Enter(run.Held(i))
 			}
 			load, st := o.run.Load, &o.step
-			if o.climber != nil {
+			if o.peakFinder != nil {
 				load, st = o.run.LoadDense, &o.dense
 			}
 			e, err := load(i, st)
@@ -265,7 +265,7 @@ func (res *Result) observe(ctx context.Context, run *solvers.Trajectory, sys sol
 	if err := o.replay(ctx, run); err != nil {
 		return err
 	}
-	if c := o.climber; c != nil {
+	if c := o.peakFinder; c != nil {
 		for i := range c.tops {
 			res.Peaks = append(res.Peaks, c.peak(i))
 		}

@@ -224,7 +224,7 @@ func (w *walk) along(ctx context.Context, first int) error {
 				return err
 			}
 			if w.run.Length(i) > 0 {
-				w.foresee(i)
+				w.predictTimes(i)
 			}
 		}
 		for ; mk < w.run.Marks() && w.run.After(mk) == i; mk++ {
@@ -233,7 +233,7 @@ func (w *walk) along(ctx context.Context, first int) error {
 				return err
 			}
 			if w.mark.Inside {
-				r, read := insightAt(&w.mark, w.instants, w.obj)
+				r, read := innerReadingAt(&w.mark, w.instants, w.obj)
 				if !read {
 					continue
 				}
@@ -255,7 +255,7 @@ func (w *walk) along(ctx context.Context, first int) error {
 }
 
 // inside pushes what is read at r within the last step, where the point is w.pt.
-func (w *walk) inside(r *insight) error {
+func (w *walk) inside(r *innerReading) error {
 	method, err := interpolant(w.method)
 	if err != nil {
 		return err
@@ -271,7 +271,7 @@ func (w *walk) inside(r *insight) error {
 }
 
 // pushInside moves the tangents of the last step on to a time within it, w.w, and the state there, w.yp.
-func (w *walk) pushInside(method solvers.Interpolant, r *insight) {
+func (w *walk) pushInside(method solvers.Interpolant, r *innerReading) {
 	if r.instant >= 0 {
 		w.sys.InstantPush(r.instant, w.w)
 	}
@@ -339,9 +339,9 @@ func (w *walk) instant(e solvers.End, td []float64) {
 	}
 }
 
-// foresee finds the tangents of the times of the group of events behind step i:
+// predictTimes finds the tangents of the times of the group of events behind step i:
 // they were set by the discretes before the group, which its first bodies may change.
-func (w *walk) foresee(i int) {
+func (w *walk) predictTimes(i int) {
 	for i++; i < w.run.Steps() && w.run.Length(i) == 0; i++ {
 		if e := w.run.End(i); e.Kind == solvers.EndClip && !w.instants[e.Index].Fixed {
 			if w.ahead == nil {
@@ -416,7 +416,7 @@ func (w *walk) begin(m *solvers.Mark, first int) {
 		w.yd[i] += x
 	}
 	w.sys.EnterPush(w.dd)
-	w.foresee(-1)
+	w.predictTimes(-1)
 }
 
 // time writes the derivatives of the time of event mark k.

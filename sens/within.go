@@ -2,8 +2,8 @@ package sens
 
 import "odes.dev/odes/solvers"
 
-// insight is something that is read within a step: at an observation's time, or at a peak.
-type insight struct {
+// innerReading is something that is read within a step: at an observation's time, or at a peak.
+type innerReading struct {
 	site    Site
 	t       float64
 	theta   float64 // of the step
@@ -12,8 +12,8 @@ type insight struct {
 }
 
 // insightAt returns what is read at mark m, which lies within its step, and whether anything is.
-func insightAt(m *solvers.Mark, instants []solvers.Instant, obj Objectives) (r insight, read bool) {
-	r = insight{t: m.T, theta: m.Theta, instant: -1}
+func innerReadingAt(m *solvers.Mark, instants []solvers.Instant, obj Objectives) (r innerReading, read bool) {
+	r = innerReading{t: m.T, theta: m.Theta, instant: -1}
 	r.site, read = siteOf(m, instants, obj)
 	if !instants[m.Instant].Fixed {
 		r.instant = m.Instant
@@ -21,9 +21,9 @@ func insightAt(m *solvers.Mark, instants []solvers.Instant, obj Objectives) (r i
 	return r, read
 }
 
-// insight returns what is read at a peak within a step. By the envelope theorem it does not matter how its time moves.
-func (r *reading) insight() insight {
-	return insight{site: r.site, t: r.t, theta: r.theta, instant: -1, held: true}
+// innerReading returns what is read at a peak within a step. By the envelope theorem it does not matter how its time moves.
+func (r *reading) innerReading() innerReading {
+	return innerReading{site: r.site, t: r.t, theta: r.theta, instant: -1, held: true}
 }
 
 // seek counts the readings of peaks that a sweep meets which begins behind step after; all, where that is the last.
@@ -87,7 +87,7 @@ func (s *sweep) pullWithin(i int, mk *int) error {
 			return nil
 		}
 		*mk--
-		if r, read := insightAt(&s.mark, s.instants, s.obj); read {
+		if r, read := innerReadingAt(&s.mark, s.instants, s.obj); read {
 			s.pt = pointOf(&s.mark)
 			if err := s.via.inside(i, &r); err != nil {
 				return err
@@ -108,7 +108,7 @@ func (s *sweep) pullPeak(i int, r *reading) error {
 	method.Interpolate(s.sys, &s.dense, r.theta, s.y)
 	d, _ := s.run.Held(i)
 	s.pt = Point{T: r.t, Ym: s.y, Dm: d, Yp: s.y, Dp: d}
-	in := r.insight()
+	in := r.innerReading()
 	return s.via.inside(i, &in)
 }
 
@@ -146,6 +146,6 @@ func (w *walk) pushPeak(r *reading) error {
 	method.Interpolate(w.field, &w.dense, r.theta, w.y)
 	d, _ := w.run.Held(r.step)
 	w.pt = Point{T: r.t, Ym: w.y, Dm: d, Yp: w.y, Dp: d}
-	in := r.insight()
+	in := r.innerReading()
 	return w.inside(&in)
 }

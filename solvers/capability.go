@@ -16,7 +16,7 @@ const (
 	ComplexSteps                            // ComplexMethod
 	TangentErrors                           // TangentEstimator
 	StageSums                               // Staged
-	StiffnessTest                           // Gauged
+	StiffnessTest                           // StiffnessDetector
 	WholeSteps                              // Arithmetical
 	NeedsJacobian                           // its steps ask the Field for the matrix ∂f/∂y
 	MassMatrix                              // it solves M y' = f(t, y) with a matrix M of the Field
@@ -33,7 +33,7 @@ var capabilities = []struct {
 	{ComplexSteps, "steps in complex arithmetic", is[ComplexMethod]},
 	{TangentErrors, "error estimates of tangents", is[TangentEstimator]},
 	{StageSums, "sums over its stages", is[Staged]},
-	{StiffnessTest, "a test of stiffness", is[Gauged]},
+	{StiffnessTest, "a test of stiffness", is[StiffnessDetector]},
 	{WholeSteps, "steps as one program", is[Arithmetical]},
 }
 
@@ -111,11 +111,11 @@ type Staged interface {
 	EachStage(s *Step, f func(t, weight float64, y []float64))
 }
 
-// Gauged is a Method that can tell stiffness from what its steps compute anyway.
-type Gauged interface {
+// StiffnessDetector is a Method that can tell stiffness from what its steps compute in any case.
+type StiffnessDetector interface {
 	Method
-	// Reach returns the length of the interval on the negative real axis where the method is stable.
-	Reach() float64
-	// Rate estimates the largest eigenvalue of ∂f/∂y from the finished step s; NaN when the step does not tell.
-	Rate(s *Step) float64
+	// StabilityInterval returns the length of the interval on the negative real axis where the method is stable.
+	StabilityInterval() float64
+	// Eigenvalue estimates the size of the largest eigenvalue of ∂f/∂y from the finished step s; NaN when the step does not tell.
+	Eigenvalue(s *Step) float64
 }

@@ -59,7 +59,7 @@ func (f *file) Close() error { f.closed++; return nil }
 // again lets tr make steps of h again.
 func again(tr *solvers.Trajectory, h *solvertest.Hybrid, name string) *solvers.Trajectory {
 	m, _ := solvers.Lookup(name)
-	tr.Again = func() (solvers.System, solvers.Method) { return h.With(1), m.New(h.Size(), 0) }
+	tr.Replayer = func() (solvers.System, solvers.Method) { return h.With(1), m.New(h.Size(), 0) }
 	tr.Open = func() (solvers.Disk, error) { return &file{}, nil }
 	return tr
 }
@@ -524,7 +524,7 @@ func TestNobodyMakesItAgain(t *testing.T) {
 	if _, err := r.Load(3, &st); err == nil {
 		t.Error("no error the second time")
 	}
-	tr.Again = func() (solvers.System, solvers.Method) {
+	tr.Replayer = func() (solvers.System, solvers.Method) {
 		return h.With(1), solvers.Methods()[0].New(h.Size(), 0)
 	}
 	if _, err := r.Load(3, &st); err == nil {

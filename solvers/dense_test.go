@@ -165,7 +165,7 @@ func TestInterpolantRounding(t *testing.T) {
 			for j, k := range r.dps {
 				var got [3]float64
 				got[0], got[1] = poly(r.beta[j], theta)
-				got[2] = bend(r.beta[j], theta)
+				got[2] = secondDerivative(r.beta[j], theta)
 				for d, v := range got {
 					want := round(derivative(x.DenseB[k], d, new(big.Rat).SetFloat64(theta)))
 					sum[d] += math.Abs(v - want)

@@ -21,13 +21,13 @@ type member struct {
 
 // groupState is the part of a Solver that handles what happens at one time.
 type groupState struct {
-	fired []member // events of the group that have times of their own
-	wave  []member // in order of application
-	sites []member // observations, after everything else
-	turns []turn   // changes of modes
-	end   member
-	ends  bool
-	names []string
+	fired       []member // events of the group that have times of their own
+	wave        []member // in order of application
+	sites       []member // observations, after everything else
+	modeChanges []modeChange
+	end         member
+	ends        bool
+	names       []string
 
 	yp, dp, mp []float64 // right limits of a body
 	ym, dm, mm []float64 // left limits of a member
@@ -62,7 +62,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	tol := s.eventTol(t, length)
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
-	s.turns = s.turns[:0]
+	s.modeChanges = s.modeChanges[:0]
 	s.due(t + tol)
 	if pending && len(s.guards) > 0 {
 		s.gather(t, y, tol)
@@ -112,7 +112,7 @@ func (s *Solver) meet(pending bool) error {
 				s.tie(m, &s.wave[i+1])
 			}
 			for j := i + 1; j < len(s.wave) && s.wave[i+1].kind != MarkFire; j++ {
-				s.crossTurn(m, &s.wave[j])
+				s.crossModeChange(m, &s.wave[j])
 			}
 			stop, err := s.apply(m)
 			if err != nil {
@@ -145,7 +145,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	if s.ends && !stopped {
 		s.beside(&s.end, Finish)
-		s.besideTurn(&s.end, Finish)
+		s.besideModeChange(&s.end, Finish)
 		if err := s.until(&s.end, &pending); err != nil {
 			return err
 		}
@@ -367,7 +367,7 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		s.sys.Enter(s.d, s.m)
 	}
 	if m.kind != MarkFire {
-		s.turned(m)
+		s.noteModeChange(m)
 	}
 	return stop, s.emit(s.ym, s.dm, s.mm)
 }
@@ -421,7 +421,7 @@ func (s *Solver) observe(jumped bool, pending *bool) error {
 	for i := range s.sites {
 		m := &s.sites[i]
 		s.beside(m, Observation)
-		s.besideTurn(m, Observation)
+		s.besideModeChange(m, Observation)
 		if err := s.until(m, pending); err != nil {
 			return err
 		}

@@ -175,7 +175,7 @@ type verdict uint8
 const (
 	quiet verdict = iota // nothing fires
 	found                // the trial step was cut to end at a root
-	again                // it must be tried with another length
+	retry                // it must be tried with another length
 )
 
 // watch samples the guards along the trial step, and ends it at the first root.
@@ -195,14 +195,14 @@ func (s *Solver) watch() (verdict, error) {
 				continue
 			}
 			if s.opts.Fixed > 0 {
-				return again, s.badGuard(i, tr)
+				return retry, s.badGuard(i, tr)
 			}
-			return again, s.broken()
+			return retry, s.broken()
 		}
 	}
 	if s.anyRest {
-		if v, err := s.leave(); v == again || err != nil {
-			return again, err
+		if v, err := s.leave(); v == retry || err != nil {
+			return retry, err
 		}
 	}
 	for i := range s.skip {
@@ -279,12 +279,12 @@ func (s *Solver) leave() (verdict, error) {
 			if sign(s.mid.rho[i]) == way {
 				s.stats.Rejected++
 				s.cut = float64(theta * tr.H)
-				return again, nil
+				return retry, nil
 			}
 		}
 		h := s.historyOf(i)
 		if n := min(h.count, len(h.last)); n >= 3 && s.t-h.last[(h.count-3)%len(h.last)] <= float64(1e-6*s.span) {
-			return again, &ChatteringError{
+			return retry, &ChatteringError{
 				Place: s.place(nil), Event: s.guardName(i), Times: h.times(),
 				Reason: "comes to rest: it would fire again after a time too short to represent",
 			}

@@ -24,9 +24,9 @@ func (s *Solver) giveBack(tr *Step) {
 	}
 }
 
-// turn makes the end of tr the beginning of the next step; f is the slope there, if
+// advance makes the end of tr the beginning of the next step; f is the slope there, if
 // that is known. What the sink lent stays as it is and is read from there.
-func (s *Solver) turn(tr *Step, f []float64) {
+func (s *Solver) advance(tr *Step, f []float64) {
 	old, lent := tr.Y0, s.lent
 	tr.Y0, tr.Y1 = tr.Y1, old
 	if s.away {

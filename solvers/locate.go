@@ -33,14 +33,14 @@ func (s *Solver) find(at int) (verdict, error) {
 	copy(hi.truth, s.truths[at])
 	floor := lo.h
 	if !s.shrink(false, float64(1e-7*tr.H)) {
-		return again, s.broken()
+		return retry, s.broken()
 	}
 	v, err := s.enclose(floor, at)
 	if v != found || err != nil {
 		return v, err
 	}
 	if !s.shrink(true, ulp(max(math.Abs(tr.T), math.Abs(tr.T+s.hi.h)))) {
-		return again, s.broken()
+		return retry, s.broken()
 	}
 	real := false
 	for i, g := range s.guards {
@@ -224,7 +224,7 @@ func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 	}
 	x := s.hi.h
 	if !s.real(x) {
-		return again, s.broken()
+		return retry, s.broken()
 	}
 	tiny := float64(2 * ulp(max(math.Abs(tr.T), math.Abs(tr.T1))))
 	stride := tiny
@@ -255,7 +255,7 @@ func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 				return found, nil
 			}
 			if !s.real(x) {
-				return again, s.broken()
+				return retry, s.broken()
 			}
 		}
 		s.lower()
@@ -270,7 +270,7 @@ func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 		x = min(s.lo.h+stride, tr.H)
 		stride *= 8
 		if !s.real(x) {
-			return again, s.broken()
+			return retry, s.broken()
 		}
 		if s.anyFires(s.mid) {
 			s.raise()
@@ -331,9 +331,9 @@ func (s *Solver) beyond(i int, st *Step, f []float64, length float64) float64 {
 	}
 	now := slope(st.T1, st.Y1, f)
 	s.sys.Eval(t, y, k)
-	bend := (slope(t, y, k) - now) / float64(part*length)
-	if !(bend*now < 0 || math.Abs(now) <= float64(small*length)*math.Abs(bend)) {
+	curvature := (slope(t, y, k) - now) / float64(part*length)
+	if !(curvature*now < 0 || math.Abs(now) <= float64(small*length)*math.Abs(curvature)) {
 		return math.Inf(1)
 	}
-	return float64(now*now) / math.Abs(2*bend)
+	return float64(now*now) / math.Abs(2*curvature)
 }

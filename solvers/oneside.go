@@ -2,23 +2,23 @@ package solvers
 
 import "math"
 
-// turn is a change of modes in a group: the modes before and behind it, at the state where it came.
-type turn struct {
+// modeChange is a change of modes in a group: the modes before and behind it, at the state where it came.
+type modeChange struct {
 	member member
 	y, d   []float64
 	m      [2][]float64
 }
 
-// turned notes that m changes the modes, to tell of it what is read at the same time.
-func (s *Solver) turned(m *member) {
+// noteModeChange notes that m changes the modes, to tell of it what is read at the same time.
+func (s *Solver) noteModeChange(m *member) {
 	if _, ok := s.sys.(Separator); !ok || m.kind != MarkMode || m.caused {
 		return
 	}
 	clone := func(x []float64) []float64 { return append([]float64(nil), x...) }
-	t := turn{*m, clone(s.y), clone(s.d), [2][]float64{clone(s.mm), clone(s.mm)}}
+	t := modeChange{*m, clone(s.y), clone(s.d), [2][]float64{clone(s.mm), clone(s.mm)}}
 	i := s.guards[m.guard].Mode
 	if t.m[1][i] = s.ahead(s.y, s.d, s.mm)[i]; !s.same(t.m[0], t.m[1]) {
-		s.turns = append(s.turns, t)
+		s.modeChanges = append(s.modeChanges, t)
 	}
 	s.sys.Enter(s.d, s.m)
 }
@@ -51,11 +51,11 @@ func (s *Solver) rates(y, d, m []float64) []float64 {
 	return k
 }
 
-// besideTurn warns of a change of modes of the group that can move to the other side of what m reads, where rates differ:
+// besideModeChange warns of a change of modes of the group that can move to the other side of what m reads, where rates differ:
 // those of the integrals, too, at the end.
-func (s *Solver) besideTurn(m *member, what string) {
-	for i := range s.turns {
-		t := &s.turns[i]
+func (s *Solver) besideModeChange(m *member, what string) {
+	for i := range s.modeChanges {
+		t := &s.modeChanges[i]
 		if !s.apart(&t.member, m) {
 			continue
 		}
@@ -66,20 +66,20 @@ func (s *Solver) besideTurn(m *member, what string) {
 			n += s.size.Q
 		}
 		if s.unlike(before[:n], behind[:n], t.y) {
-			s.warn(Warning{Kind: Bend, T: s.t, Name: s.memberName(&t.member), Other: what, Instant: -1})
+			s.warn(Warning{Kind: OneSided, T: s.t, Name: s.memberName(&t.member), Other: what, Instant: -1})
 			return
 		}
 	}
 }
 
-// crossTurn warns where event a and the change of modes b, at one time, can come apart and what follows then changes at other rates.
+// crossModeChange warns where event a and the change of modes b, at one time, can come apart and what follows then changes at other rates.
 // With the modes m before and n behind b, B the body of a and f the field, moving b changes what comes after both by f_m(By) - f_n(By) per time
 // where it comes later, and by B'(y) (f_m(y) - f_n(y)) where it comes earlier; integrals by the differences of their rates.
-func (s *Solver) crossTurn(a, b *member) {
+func (s *Solver) crossModeChange(a, b *member) {
 	if _, ok := s.sys.(Separator); !ok || a.kind != MarkFire || a.caused || b.caused || !s.apart(a, b) {
 		return
 	}
-	turns := func(i int) bool {
+	changes := func(i int) bool {
 		if b.guard >= 0 {
 			return s.guards[b.guard].Mode == i
 		}
@@ -94,7 +94,7 @@ func (s *Solver) crossTurn(a, b *member) {
 	pair := func(y, d []float64, chosen []float64) (m, n []float64) {
 		m, n = make([]float64, s.size.M), s.ahead(y, d, chosen)
 		for i := range n {
-			if m[i] = n[i]; turns(i) {
+			if m[i] = n[i]; changes(i) {
 				m[i] = s.m[i]
 			}
 		}
@@ -109,7 +109,7 @@ func (s *Solver) crossTurn(a, b *member) {
 	}
 	_, n := pair(s.y, s.d, s.m)
 	for i := range n { // other modes are those of before
-		if !turns(i) {
+		if !changes(i) {
 			n[i] = s.m[i]
 		}
 	}
@@ -140,7 +140,7 @@ func (s *Solver) crossTurn(a, b *member) {
 	}
 	for i := range l {
 		if differ(r[i], l[i], size[i]) {
-			s.warn(Warning{Kind: Bend, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Instant: -1})
+			s.warn(Warning{Kind: OneSided, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Instant: -1})
 			return
 		}
 	}

@@ -116,10 +116,10 @@ const (
 	// Tie: two simultaneous events give different results in the other order. Other names the second. Apart tells that
 	// their times can come apart, so that no priority mends it.
 	Tie
-	// Bend: two simultaneous events give the same result in either order, but moved apart it changes
+	// OneSided: two simultaneous events give the same result in either order, but moved apart it changes
 	// differently to either side, so that derivatives are one-sided. The second may be a change of mode, the first too
 	// where the second is an observation or the end.
-	Bend
+	OneSided
 	// Edge: a condition stands on its threshold at the start, so that an event comes or goes, or the run begins in
 	// another mode, with a tiny change of parameters.
 	Edge

@@ -46,8 +46,8 @@ type Reader struct {
 	jumps   []([]float64)
 	mem     [][]float64 // of jumps but the first
 	dp      []float64
-	still   *Step // the step of length zero that was read last
-	stillAt int
+	zero    *Step // the step of length zero that was read last
+	zeroAt  int
 	dense   Step // the step within which a site was read last
 	denseAt int
 	site    []float64
@@ -102,7 +102,7 @@ func (r *Reader) Open(ctx context.Context, tr *Trajectory) {
 	}
 	r.size, r.info = tr.size, tr.info
 	r.entered, r.valid, r.fresh, r.from, r.to, r.group = -1, false, false, 0, 0, -2
-	r.stillAt, r.denseAt = -1, -1
+	r.zeroAt, r.denseAt = -1, -1
 	if r.run != tr.run {
 		r.run = tr.run
 		tr.working.Add(r.bytes)
@@ -153,7 +153,7 @@ func (r *Reader) Load(i int, s *Step) (End, error) {
 		if err := r.stand(i); err != nil {
 			return End{}, err
 		}
-		*s = *r.still
+		*s = *r.zero
 		return rec.end, nil
 	}
 	if err := r.need(int(rec.unit)); err != nil {
@@ -192,7 +192,7 @@ func (r *Reader) LoadMark(i int, m *Mark) (after, first int, err error) {
 		after, first = tr.loadMark(i, m)
 		return after, first, nil
 	}
-	after, first = tr.Glance(i, m)
+	after, first = tr.PeekMark(i, m)
 	if m.Inside {
 		m.Yp, err = r.within(after, m.Theta)
 		m.Ym = m.Yp
@@ -345,10 +345,10 @@ func (r *Reader) ready() error {
 	if r.maker == tr {
 		return nil
 	}
-	if tr.Again == nil {
+	if tr.Replayer == nil {
 		return errors.New("the run is not kept whole, and nobody can make its steps again")
 	}
-	r.sys, r.method = tr.Again()
+	r.sys, r.method = tr.Replayer()
 	if got, want := r.method.Info().Name, tr.info.Name; got != want {
 		return fmt.Errorf("the run was made by method %s and cannot be made again by %s", want, got)
 	}
@@ -383,7 +383,7 @@ func (r *Reader) make(st *Step) error {
 		}
 		copy(r.slope, st.K[(r.info.Stages-1)*w:r.info.Stages*w])
 	}
-	r.tr.again.Add(1)
+	r.tr.replayed.Add(1)
 	return nil
 }
 
@@ -429,7 +429,7 @@ func (r *Reader) gather(g int) error {
 	} else if err := r.ready(); err != nil {
 		return err
 	}
-	r.group, r.first, r.stillAt = g, tr.happens(g), -1
+	r.group, r.first, r.zeroAt = g, tr.happens(g), -1
 	r.jumps = append(r.jumps[:0], y)
 	next := tr.follower(g)
 	for k := r.first; k < len(tr.marks) && int(tr.marks[k].after) < next; k++ {
@@ -462,13 +462,13 @@ func (r *Reader) stand(i int) error {
 	if err := r.gather(tr.leader(i)); err != nil {
 		return err
 	}
-	if r.stillAt == i {
+	if r.zeroAt == i {
 		return nil
 	}
-	if r.still == nil {
-		r.still = r.step(0)
+	if r.zero == nil {
+		r.zero = r.step(0)
 	}
-	st, rec := r.still, &tr.steps[i]
+	st, rec := r.zero, &tr.steps[i]
 	copy(st.Y0, r.jumps[r.fires(tr.happens(i))])
 	r.enter(rec.span)
 	st.T, st.H, st.T1, st.Made = rec.t, 0, rec.made, rec.made
@@ -476,7 +476,7 @@ func (r *Reader) stand(i int) error {
 	st.T1 = rec.t1
 	copy(st.Y1, st.Y0)
 	clear(st.DQ)
-	r.stillAt = i
+	r.zeroAt = i
 	return nil
 }
 

@@ -29,8 +29,8 @@ type rungeKutta struct {
 	z     []complex128 // [n] a complex stage value
 	other []float64    // [n] a second stage value
 
-	pushed []float64 // [w·l] the second estimate of tangents
-	curve  *second   // of PullPush; nil until it is used
+	pushed      []float64   // [w·l] the second estimate of tangents
+	secondOrder *secondWork // of PullPush; nil until it is used
 }
 
 // scheme is a Tableau in double precision.
@@ -130,7 +130,7 @@ func newScheme(t *Tableau) *scheme {
 		}
 		r.node = append(r.node, at)
 	}
-	r.gauge()
+	r.findStability()
 	r.describe()
 	return r
 }
@@ -327,8 +327,8 @@ func poly(q []float64, theta float64) (beta, slope float64) {
 	return float64(beta * theta), math.FMA(float64(2*theta), slope, beta)
 }
 
-// bend returns β”(θ) for the centred coefficients q.
-func bend(q []float64, theta float64) float64 {
+// secondDerivative returns β”(θ) for the centred coefficients q.
+func secondDerivative(q []float64, theta float64) float64 {
 	x := math.FMA(2, theta, -1)
 	var v, d, half float64 // of the polynomial in x: value, derivative, half of the second
 	for _, c := range slices.Backward(q) {

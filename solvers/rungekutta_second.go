@@ -3,7 +3,7 @@ package solvers
 import "math"
 
 // second is the work space of PullPush.
-type second struct {
+type secondWork struct {
 	kd    []float64 // [all stages][w·l] tangents of the stages
 	from  *Step     // that kd is of, nil for none
 	dense bool      // rows of further stages are filled, too
@@ -13,35 +13,35 @@ type second struct {
 	y, t    Dual      // [n], [1] a stage
 	tb      Dual      // [1]
 
-	seeded   bool
-	seed     []float64 // [all stages][n] Σ β_i(θ) w
-	seedD    []float64 // [all stages][n·l]
-	y0       Dual      // [n] Σ w
-	h, t0    Dual      // [1] what θ = (t* - t)/h adds to h̄ and t̄₀
-	rate     Dual      // [n] Σ β'_i k_i
-	bend     terms     // β''(θ)
-	bendRate []float64 // [n]
-	m        []float64 // [l]
+	seeded           bool
+	seed             []float64 // [all stages][n] Σ β_i(θ) w
+	seedD            []float64 // [all stages][n·l]
+	y0               Dual      // [n] Σ w
+	h, t0            Dual      // [1] what θ = (t* - t)/h adds to h̄ and t̄₀
+	rate             Dual      // [n] Σ β'_i k_i
+	secondDerivative terms     // β''(θ)
+	secondRate       []float64 // [n]
+	m                []float64 // [l]
 }
 
-func (r *rungeKutta) readySecond() *second {
-	if r.curve != nil {
-		return r.curve
+func (r *rungeKutta) readySecond() *secondWork {
+	if r.secondOrder != nil {
+		return r.secondOrder
 	}
 	r.readyPush()
 	n, w, l, total := r.n, r.w, r.l, len(r.a)
 	v := func(n int) []float64 { return make([]float64, n) }
-	r.curve = &second{
+	r.secondOrder = &secondWork{
 		kd: v(total * w * l), yb: v((1 + total) * n), ybd: v((1 + total) * n * l),
 		u: NewDual(w, l), k: NewDual(w, l), y: Dual{D: v(n * l)}, t: NewDual(1, l), tb: NewDual(1, l),
 		seed: v(total * n), seedD: v(total * n * l), y0: NewDual(n, l), h: NewDual(1, l), t0: NewDual(1, l),
-		rate: NewDual(n, l), bend: terms{row: r.dps, c: v(len(r.dps))}, bendRate: v(n), m: v(l),
+		rate: NewDual(n, l), secondDerivative: terms{row: r.dps, c: v(len(r.dps))}, secondRate: v(n), m: v(l),
 	}
-	return r.curve
+	return r.secondOrder
 }
 
 // stages fills kd: the tangents of the stages of s, and of those of its dense output if they are wanted.
-func (g *second) stages(r *rungeKutta, f TangentField, s *Step, d *StepTangent, dense bool) {
+func (g *secondWork) stages(r *rungeKutta, f TangentField, s *Step, d *StepTangent, dense bool) {
 	if g.from != s {
 		g.from, g.dense = s, false
 		for i, live := range r.live {
@@ -197,19 +197,19 @@ func (r *rungeKutta) InterpolatePullPush(f SecondField, s *Step, d *StepTangent,
 	}
 	g.y0.Add(w)
 	for j, p := range r.beta {
-		g.bend.c[j] = bend(p, theta)
+		g.secondDerivative.c[j] = secondDerivative(p, theta)
 	}
 	drift := &r.dense.drift
 	drift.combine(g.rate.X, r.zero, 1, s.K, r.w)
 	drift.combine(g.rate.D, r.zero, 1, g.kd, r.w*l)
-	g.bend.combine(g.bendRate, r.zero, 1, s.K, r.w)
+	g.secondDerivative.combine(g.secondRate, r.zero, 1, s.K, r.w)
 	for e, v := range g.rate.X {
 		move := float64(v * w.X[e])
 		tb.X[0] += move
 		g.t0.X[0] -= move
 		g.h.X[0] = math.FMA(-theta, move, g.h.X[0])
 		for m, dot := range thetad {
-			rated := math.FMA(g.bendRate[e], dot, g.rate.D[e*l+m])
+			rated := math.FMA(g.secondRate[e], dot, g.rate.D[e*l+m])
 			moved := math.FMA(rated, w.X[e], float64(v*w.D[e*l+m]))
 			tb.D[m] += moved
 			g.t0.D[m] -= moved

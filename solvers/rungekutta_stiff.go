@@ -2,12 +2,12 @@ package solvers
 
 import "math"
 
-// Reach implements Gauged.
-func (r *rungeKutta) Reach() float64 { return r.reach }
+// StabilityInterval implements StiffnessDetector.
+func (r *rungeKutta) StabilityInterval() float64 { return r.reach }
 
-// Rate is ‖k_i - k_j‖/‖Y_i - Y_j‖ for two stages at one node: the difference of
+// Eigenvalue is ‖k_i - k_j‖/‖Y_i - Y_j‖ for two stages at one node: the difference of
 // their values lies along the fastest mode (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
-func (r *rungeKutta) Rate(s *Step) float64 {
+func (r *rungeKutta) Eigenvalue(s *Step) float64 {
 	i, j := r.pair[0], r.pair[1]
 	if i == j {
 		return math.NaN()
@@ -25,8 +25,8 @@ func (r *rungeKutta) Rate(s *Step) float64 {
 	return math.Sqrt(num / den)
 }
 
-// gauge finds the reach of the scheme and the last two stages at one node.
-func (r *scheme) gauge() {
+// findStability finds the stability interval of the scheme and the last two stages at one node.
+func (r *scheme) findStability() {
 	for i := range r.info.Stages {
 		for j := 1; j < i; j++ {
 			if r.c[i] == r.c[j] {

@@ -71,7 +71,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		trial: NewStep(info, z),
 		err:   make([]float64, z.N+z.Q), work: make([]float64, 2*z.N+z.Q),
 	}
-	if g, ok := method.(Gauged); ok && s.opts.Fixed == 0 {
+	if g, ok := method.(StiffnessDetector); ok && s.opts.Fixed == 0 {
 		s.stiff.method = g
 	}
 	s.y = s.trial.Y0
@@ -204,7 +204,7 @@ func (s *Solver) emit(y, d, m []float64) error {
 
 // warn keeps a warning. Of ties between the same two events one is enough.
 func (s *Solver) warn(w Warning) {
-	if w.Kind == Tie || w.Kind == Bend {
+	if w.Kind == Tie || w.Kind == OneSided {
 		for _, o := range s.stats.Warnings {
 			if o.Kind == w.Kind && o.Name == w.Name && o.Other == w.Other {
 				return
@@ -268,7 +268,7 @@ func (s *Solver) step() error {
 		switch verdict, err := s.watch(); {
 		case err != nil:
 			return err
-		case verdict == again:
+		case verdict == retry:
 			return nil
 		case verdict == found:
 			located = true
@@ -336,7 +336,7 @@ func (s *Solver) accept(e End) error {
 	}
 	f := s.slope(tr)
 	s.fresh = f != nil
-	s.turn(tr, f)
+	s.advance(tr, f)
 	s.tiedTo = e.Kind == EndClip && s.sched.list[e.Index].Fixed
 	return nil
 }

@@ -4,10 +4,10 @@ import "math"
 
 // stiffness watches whether stability rather than accuracy holds the steps short.
 type stiffness struct {
-	method Gauged // nil where there is nothing to watch by
-	since  int    // steps since the last look
-	at     int    // looks that found the step at the limit of stability
-	off    int    // looks since then that did not
+	method StiffnessDetector // nil where there is nothing to watch by
+	since  int               // steps since the last look
+	at     int               // looks that found the step at the limit of stability
+	off    int               // looks since then that did not
 	rate   float64
 	found  bool
 }
@@ -32,10 +32,10 @@ func (w *stiffness) look(st *Step) bool {
 		return false
 	}
 	w.since = 0
-	rate := w.method.Rate(st)
+	rate := w.method.Eigenvalue(st)
 	switch {
 	case rate != rate:
-	case float64(math.Abs(st.H)*rate) > float64(looksFactor*w.method.Reach()):
+	case float64(math.Abs(st.H)*rate) > float64(looksFactor*w.method.StabilityInterval()):
 		w.at++
 		w.off = 0
 		w.rate = rate

@@ -26,8 +26,8 @@ func (s *Solver) tie(a, b *member) {
 	switch {
 	case !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1]):
 		s.warn(Warning{Kind: Tie, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: apart, Instant: -1})
-	case apart && s.bends(both[0], both[1]):
-		s.warn(Warning{Kind: Bend, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Instant: -1})
+	case apart && s.oneSided(both[0], both[1]):
+		s.warn(Warning{Kind: OneSided, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Instant: -1})
 	}
 }
 
@@ -59,13 +59,13 @@ func (s *Solver) beside(m *member, what string) {
 	}
 }
 
-// bends reports whether what comes after a and b changes differently when b is moved
+// oneSided reports whether what comes after a and b changes differently when b is moved
 // to the one side of a and to the other. With A and B the bodies and f the field, moving b later changes it by
 //
 //	B'(Ay) f(Ay) - f(BAy),
 //
 // and moving b earlier by A'(By) (B'(y) f(y) - f(By)); integrals by r(Ay) - r(BAy) and r(y) - r(By).
-func (s *Solver) bends(a, b Firing) bool {
+func (s *Solver) oneSided(a, b Firing) bool {
 	n, d := len(s.y), len(s.d)
 	eps := float64(0x1p-20 * s.span)
 	type point struct{ y, d, k []float64 }

@@ -18,9 +18,9 @@ type Trajectory struct {
 	Limit int64
 	// Keep says what is kept.
 	Keep Checkpoint
-	// Again makes a system and a method, like those that make the run, for a Reader to make again what is not
+	// Replayer makes a system and a method, like those that make the run, for a Reader to make again what is not
 	// kept. Without it every step must be.
-	Again func() (System, Method)
+	Replayer func() (System, Method)
 	// Open makes a file for states, where Keep wants one.
 	Open func() (Disk, error)
 
@@ -46,10 +46,10 @@ type Trajectory struct {
 	opening sync.Mutex
 	files   []Disk
 
-	run     int          // counts the runs
-	working atomic.Int64 // bytes of the Readers
-	again   atomic.Int64 // steps made again
-	shared  sharing
+	run      int          // counts the runs
+	working  atomic.Int64 // bytes of the Readers
+	replayed atomic.Int64 // steps made again
+	shared   sharing
 }
 
 // sharing is how the Readers of a run share it.
@@ -99,7 +99,7 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	tr.group, tr.units = 0, 0
 	tr.run++
 	tr.working.Store(0)
-	tr.again.Store(0)
+	tr.replayed.Store(0)
 	kind := tr.Keep.Kind
 	tr.whole = kind == CheckpointAll || kind == CheckpointAuto && !tr.thinned
 	tr.stepAt.reset(z.N + z.Q + tr.info.Stages*(z.N+z.Q))
@@ -154,7 +154,7 @@ func (tr *Trajectory) Kept() Checkpoint {
 func (tr *Trajectory) Thinned() bool { return tr.thinned && !tr.whole }
 
 // Replayed returns how many steps Readers have made again since the run began.
-func (tr *Trajectory) Replayed() int { return int(tr.again.Load()) }
+func (tr *Trajectory) Replayed() int { return int(tr.replayed.Load()) }
 
 // open makes a file that Close closes.
 func (tr *Trajectory) open() (Disk, error) {
@@ -278,7 +278,7 @@ func (tr *Trajectory) notes() int64 {
 // thin gives up the stages of all steps, and as many states as it must; full is the reason, and what is returned where
 // that was not asked for.
 func (tr *Trajectory) thin(full error) error {
-	if tr.Keep.Kind != CheckpointAuto || tr.Again == nil {
+	if tr.Keep.Kind != CheckpointAuto || tr.Replayer == nil {
 		return full
 	}
 	tr.whole, tr.thinned = false, true
@@ -410,8 +410,8 @@ func (tr *Trajectory) held(sp int32) (d, m []float64) {
 	return slot[:k:k], slot[k:]
 }
 
-// Glance makes m mark i but for its states. after and first are those of Reader.LoadMark.
-func (tr *Trajectory) Glance(i int, m *Mark) (after, first int) {
+// PeekMark makes m mark i but for its states. after and first are those of Reader.LoadMark.
+func (tr *Trajectory) PeekMark(i int, m *Mark) (after, first int) {
 	r := &tr.marks[i]
 	m.Kind, m.T, m.Firing, m.Stop = r.kind, r.t, r.firing, r.stop
 	m.Guard, m.Instant = int(r.guard), int(r.instant)
@@ -449,7 +449,7 @@ func (tr *Trajectory) load(i int, s *Step) End {
 
 // loadMark makes m mark i of a whole run, by reference.
 func (tr *Trajectory) loadMark(i int, m *Mark) (after, first int) {
-	after, first = tr.Glance(i, m)
+	after, first = tr.PeekMark(i, m)
 	r := &tr.marks[i]
 	if m.Inside {
 		m.Yp = tr.siteAt.at(int(r.inside) - 1)

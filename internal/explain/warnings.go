@@ -35,7 +35,7 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 		case solvers.Edge:
 			l.Warnf(CodeTie, at, "%s stands exactly at its threshold at the start, %s: moved a little, the run begins on the other side, so derivatives are those of one side",
 				x.condition(w.Name), x.when(w.T))
-		case solvers.Bend:
+		case solvers.OneSided:
 			if reading(w.Other) != "" {
 				l.Warnf(CodeTie, at, "%s changes exactly at %s, %s: derivatives by what moves one of them alone are those of the order in which they came, and differ in the other",
 					x.condition(w.Name), reading(w.Other), x.when(w.T))

@@ -6,7 +6,7 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// Gauge is a Sink that carries forward sensitivities along a run while it is
+// ErrorControl is a Sink that carries forward sensitivities along a run while it is
 // made, so that error control sees them too: the error test of simultaneous
 // sensitivity analysis. Norm goes into solvers.Options.Also. The run must be recorded by Run, which
 // must receive each step before the gauge does.
@@ -14,7 +14,7 @@ import (
 // The derivative s of the states by a parameter of size p is as accurate as the
 // states when its error is below ATol/p + RTol·|s| (Hindmarsh and others, ACM Transactions on
 // Mathematical Software 31 (2005) 363–396, section 2.6).
-type Gauge struct {
+type ErrorControl struct {
 	Run *solvers.Trajectory
 	// New makes the worker of a block of directions, as many as it has lanes.
 	New func() TangentWorker
@@ -33,7 +33,7 @@ type Gauge struct {
 }
 
 // Begin implements solvers.Sink.
-func (g *Gauge) Begin(solvers.System, solvers.Method) error {
+func (g *ErrorControl) Begin(solvers.System, solvers.Method) error {
 	z := g.Run.Size()
 	n := z.P
 	if g.Initial {
@@ -61,7 +61,7 @@ func (g *Gauge) Begin(solvers.System, solvers.Method) error {
 }
 
 // Step implements solvers.Sink.
-func (g *Gauge) Step(s *solvers.Step, e solvers.End) error {
+func (g *ErrorControl) Step(s *solvers.Step, e solvers.End) error {
 	i := g.Run.Steps() - 1
 	for _, w := range g.walks {
 		for len(w.rates) <= i {
@@ -87,13 +87,13 @@ func (w *walk) liveSlope(st *solvers.Step, guard int) float64 {
 }
 
 // Mark implements solvers.Sink.
-func (g *Gauge) Mark(m *solvers.Mark) error {
+func (g *ErrorControl) Mark(m *solvers.Mark) error {
 	if m.Inside {
 		return nil
 	}
 	mk := g.Run.Marks() - 1
 	for b, w := range g.walks {
-		_, left := g.Run.Glance(mk, &w.mark)
+		_, left := g.Run.PeekMark(mk, &w.mark)
 		w.mark = *m
 		w.pushMark(mk, left, g.firsts[b])
 	}
@@ -104,7 +104,7 @@ func (g *Gauge) Mark(m *solvers.Mark) error {
 }
 
 // Norm returns the largest norm of the estimated error of a direction over the trial step s.
-func (g *Gauge) Norm(s *solvers.Step) float64 {
+func (g *ErrorControl) Norm(s *solvers.Step) float64 {
 	worst, n := 0.0, len(s.Y0)
 	for b, w := range g.walks {
 		l := w.l
