@@ -5,14 +5,14 @@ import (
 	"unicode/utf8"
 )
 
-// group notes where the cells of an item start that stands on one line, so
-// that it can be aligned with its neighbours. Token i is the item's first.
+// group notes where the cells of an item that stands on one line start, so that they can be aligned
+// with those of its neighbours. Token i is the item's first.
 func (l *layout) group(i int, item Item) {
 	if first, last := l.lines.Span(l.file, item); first != last {
 		return
 	}
 	class := l.file.Tokens[i].Text
-	// start puts a cell at the first token back places before offset off.
+	// start puts a cell at the token that begins back tokens before offset off.
 	start := func(n Node, back, slot, gap int) {
 		j := l.tokenAt(i, n.Pos().Start) - back
 		if j > i {
@@ -91,7 +91,7 @@ func (l *layout) setting(i int) {
 	l.head = n
 }
 
-// columnIn returns how far from the left off stands.
+// columnIn returns how many columns off stands from the left.
 func (l *layout) columnIn(off int) int {
 	from := l.lineStart(off)
 	return l.column(from) + utf8.RuneCountInString(l.file.Source.Text()[from:off])
@@ -125,7 +125,7 @@ func align(lines []*line) {
 		}
 		i = j
 	}
-	for _, n := range lines { // what goes on with a setting moves along with its value
+	for _, n := range lines { // lines that continue a setting move along with its value
 		if h := n.head; h != nil {
 			n.indent = max(h.indent+2, min(n.indent+h.indent+utf8.RuneCountInString(h.cells[0].text.String())+h.cells[1].gap-h.sign, maxIndent))
 		}
@@ -137,7 +137,7 @@ func align(lines []*line) {
 			if lines[j].comment != "" {
 				group = append(group, lines[j])
 			} else if j > i && (lines[j].class == "" || lines[j].class != lines[j-1].class) {
-				break // only its like may do without
+				break // only a cell of the same kind may be missing
 			}
 		}
 		alignComments(group)
@@ -146,8 +146,8 @@ func align(lines []*line) {
 }
 
 func alignCells(lines []*line) {
-	ends := make([]int, len(lines)) // of what is placed so far
-	next := make([]int, len(lines)) // the cell to place
+	ends := make([]int, len(lines)) // of what has been placed so far
+	next := make([]int, len(lines)) // the next cell to place
 	for i, n := range lines {
 		ends[i], next[i] = utf8.RuneCountInString(n.cells[0].text.String()), 1
 	}

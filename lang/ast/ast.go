@@ -1,6 +1,6 @@
-// Package ast is the tree of a model file: what was written, before any name
-// is looked up. It keeps everything the formatter needs (parentheses, comments,
-// number texts, units) and knows nothing of types, shapes or values.
+// Package ast is the tree of a model file: what was written, before any name is looked up. It keeps
+// everything that the formatter needs (parentheses, comments, the text of numbers, units), and
+// writes trees as text. It knows nothing of types, shapes or values, and reports no errors.
 package ast
 
 import "odes.dev/odes/lang/source"
@@ -23,7 +23,7 @@ type Token struct {
 	NewLine    bool // a line ends between the token before and this one, or it is the first
 }
 
-// TokenKind classes tokens.
+// TokenKind is the class of a token.
 type TokenKind uint8
 
 // The kinds of token.
@@ -35,7 +35,7 @@ const (
 	NumberToken
 	StringToken
 	SignToken // operators and brackets
-	BadToken  // already reported
+	BadToken  // an error was reported already
 )
 
 // String returns the kind in words.
@@ -49,7 +49,7 @@ type Comment struct {
 	Span source.Span
 }
 
-// Node is anything with a place.
+// Node is anything that has a place in the file.
 type Node interface {
 	Pos() source.Span
 }
@@ -63,7 +63,7 @@ func (a At) Pos() source.Span { return a.Span }
 // Place sets the node's place.
 func (a *At) Place(at source.Span) { a.Span = at }
 
-// Ident is a name where it is written. Quoted tells a name in backquotes.
+// Ident is a name where it is written. Quoted is set for a name in backquotes.
 type Ident struct {
 	At
 	Name   string // normalised: NFC, micro sign folded to mu
@@ -78,7 +78,7 @@ type Item interface {
 	Keyword() string
 }
 
-// DeclKind is the word a declaration starts with.
+// DeclKind says which word a declaration starts with.
 type DeclKind uint8
 
 // The kinds of declaration.
@@ -185,7 +185,7 @@ type (
 		Doc      string
 	}
 
-	// Reaction is `reaction r: 2 A + B -> C rate e`; Net tells `<->`.
+	// Reaction is `reaction r: 2 A + B -> C rate e`. Net is set for `<->`.
 	Reaction struct {
 		At
 		Name        Ident
@@ -276,7 +276,7 @@ type (
 		For   []Binder
 	}
 
-	// Equation is `x[i]' = e for i in 1:n`; Add tells `+=`.
+	// Equation is `x[i]' = e for i in 1:n`. Add is set for `+=`.
 	Equation struct {
 		At
 		Target *LValue
@@ -286,8 +286,9 @@ type (
 		Doc    string
 	}
 
-	// Bad is an item that did not parse; its errors were reported. Names are those that it seems to declare or, of an
-	// equation or reaction, to be about: what is said of them elsewhere is not wrong for that.
+	// Bad is an item that did not parse. Its errors were reported. Names are those that it seems to
+	// declare or, for an equation or a reaction, to be about: other uses of these names are then
+	// not reported as errors.
 	Bad struct {
 		At
 		Word  string // the reserved word that it starts with, or "equation", or ""
@@ -520,7 +521,8 @@ type (
 		Unit *Unit
 	}
 
-	// Array is `[a, b]`, or `[e for i in 1:n]` with one element and binders. In settings its elements may be Entries.
+	// Array is `[a, b]`, or `[e for i in 1:n]` with one element and binders. In settings its
+	// elements may be Entries.
 	Array struct {
 		At
 		Elems []Expr
@@ -598,7 +600,7 @@ type Unit struct {
 // UnitFactor is a name, a number or a group, to a rational power.
 type UnitFactor struct {
 	At
-	Div      bool   // divides what stands before it
+	Div      bool   // divides what precedes it
 	Name     string // one of Name, Number, Group
 	Number   *Number
 	Group    *Unit

@@ -71,7 +71,7 @@ func TestFormat(t *testing.T) {
 	}
 }
 
-// TestFormatBroken checks that a file that did not parse is not touched.
+// TestFormatBroken checks that a file that did not parse is left unchanged.
 func TestFormatBroken(t *testing.T) {
 	const text = "let  a = \nlet b=1"
 	var l diag.List
@@ -80,7 +80,7 @@ func TestFormatBroken(t *testing.T) {
 	}
 }
 
-// TestFormatMade checks a tree without a source.
+// TestFormatMade checks that a tree made by a program, without a source, can be written.
 func TestFormatMade(t *testing.T) {
 	number := func(text string) ast.Expr { return &ast.Number{Text: text} }
 	name := func(n string) ast.Expr { return &ast.Name{Ident: ast.Ident{Name: n}} }
@@ -100,7 +100,7 @@ func TestFormatMade(t *testing.T) {
 	parse(t, got)
 }
 
-// TestParentheses writes trees whose operators need parentheses, and reads them back.
+// TestParentheses writes trees whose operators need parentheses and parses the result.
 func TestParentheses(t *testing.T) {
 	leaf := []ast.Expr{&ast.Name{Ident: ast.Ident{Name: "a"}}, &ast.Number{Text: "2"}}
 	var level func(depth int) []ast.Expr

@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Dump writes the tree as nested lists, one item a line, for people who look
-// at what the parser made and for tests: (param (var k (/ 1 2) [1/s])).
+// Dump writes the tree as nested lists, one item a line: (param (var k (/ 1 2) [1/s])). It is for
+// tests and for people who want to see what the parser made.
 func Dump(f *File) string {
 	var b strings.Builder
 	for _, item := range f.Items {
@@ -16,8 +16,8 @@ func Dump(f *File) string {
 	return b.String()
 }
 
-// DumpNode writes one node as a nested list. Absent parts are left out; those
-// whose meaning would not be clear from their place have a key: (in lo hi).
+// DumpNode writes one node as a nested list. Absent parts are left out. Parts whose meaning their
+// place does not tell have a key: (in lo hi).
 func DumpNode(n Node) string {
 	d := dumper{}
 	d.node(n)

@@ -5,15 +5,13 @@ import (
 	"strings"
 )
 
-// Format returns a file in the normal layout: one space around operators that
-// bind loosely and none around those that bind tightly, one item a line, blank
-// lines at most one, blocks indented by two, columns aligned in groups of like
-// items. Comments, line breaks inside items and the writer's own indentation of
-// continued lines stay. Formatting what Format returned changes nothing.
+// Format returns a file in the normal layout: one item a line, at most one blank line in a row, one
+// space around operators that bind loosely and none around those that bind tightly, blocks indented
+// by two, columns aligned in groups of similar items. Comments, line breaks inside items and the
+// writer's own indentation of continued lines stay. Format is idempotent.
 //
-// A file with an item that did not parse comes back as it is; one that holds
-// other errors should not be formatted. A tree made by a program, without
-// tokens, is written item by item.
+// A file with an item that did not parse comes back as it is. A file that holds other errors should
+// not be formatted. A tree made by a program, which has no tokens, is written item by item.
 func Format(f *File) string {
 	if f.Tokens == nil && len(f.Items) > 0 {
 		var b strings.Builder
@@ -39,10 +37,10 @@ func Format(f *File) string {
 	return l.text()
 }
 
-// cell is a piece of a line; cells of one slot are aligned in a group of lines.
+// cell is a piece of a line. Cells of the same slot are aligned within a group of lines.
 type cell struct {
 	slot int
-	gap  int // at least so many spaces before it
+	gap  int // least number of spaces before it
 	text strings.Builder
 }
 
@@ -51,10 +49,10 @@ type line struct {
 	blank   bool // a blank line stands before it
 	indent  int
 	cells   []*cell
-	class   string // lines of one class that follow each other are aligned; "" for none
+	class   string // consecutive lines of one class are aligned; "" for none
 	comment string // behind the cells, or alone
 
-	head *line // the setting that this line goes on with, nil for none
+	head *line // the setting that this line continues; nil for none
 	sign int   // of a setting: the column of its = in the source, moved along with the statement
 }
 
@@ -183,8 +181,8 @@ func (l *layout) arrange() {
 	}
 }
 
-// dropped reports whether the semicolon i is of no use: between items, and at
-// the end of a line or block.
+// dropped reports whether the semicolon i has no effect: between items, and at the end of a line or
+// block.
 func (l *layout) dropped(i int) bool {
 	if l.blocks() == 0 || i+1 == len(l.file.Tokens) {
 		return true
@@ -192,7 +190,7 @@ func (l *layout) dropped(i int) bool {
 	return l.file.Tokens[i].NewLine || l.file.Tokens[i+1].NewLine || l.is(i+1, "}") || l.is(i+1, ";")
 }
 
-// spread reports whether the open block goes over several lines.
+// spread reports whether the open block takes several lines.
 func (l *layout) spread() bool {
 	return len(l.opened) > 0 && l.opened[len(l.opened)-1] != len(l.out)
 }
@@ -217,7 +215,7 @@ func (l *layout) opens() bool {
 	return len(n.cells) > 0 && strings.HasSuffix(n.cells[len(n.cells)-1].text.String(), "{")
 }
 
-// lineStart returns the offset of the first thing on the line of off.
+// lineStart returns the offset of the first thing on the line that holds off.
 func (l *layout) lineStart(off int) int {
 	text := l.file.Source.Text()
 	i := l.file.Source.LineStart(l.file.Source.LineAt(off))
@@ -227,7 +225,7 @@ func (l *layout) lineStart(off int) int {
 	return i
 }
 
-// column returns how far from the left off stands, where only blanks are before it.
+// column returns how many columns off stands from the left, where only blanks precede it.
 func (l *layout) column(off int) int {
 	text := l.file.Source.Text()
 	n := 0
@@ -252,8 +250,8 @@ func (l *layout) continued(off int) int {
 	return max(2*l.blocks()+2, min(l.column(off)+l.shift, maxIndent))
 }
 
-// comment places comment c: behind what stands on its line, or alone. Token
-// next is the one behind it, and end is where what stands before it ends.
+// comment places comment c: behind what stands on its line, or on a line of its own. Token next is
+// the one that follows it, and end is where what precedes it ends.
 func (l *layout) comment(c, next, end int) {
 	it := l.file.Comments[c]
 	if l.lines.Comments[c].Behind {
@@ -277,7 +275,7 @@ func (l *layout) comment(c, next, end int) {
 	l.out = append(l.out, &line{blank: blank, indent: indent, comment: it.Text, head: head})
 }
 
-// add puts token i behind the token last on the current line.
+// add puts token i on the current line, behind token last.
 func (l *layout) add(i, last int) {
 	n := l.out[len(l.out)-1]
 	c := n.cells[len(n.cells)-1]
@@ -290,7 +288,7 @@ func (l *layout) add(i, last int) {
 	c.text.WriteString(l.source(i))
 }
 
-// track keeps account of brackets and loops behind token i.
+// track updates the open brackets and the loop after token i.
 func (l *layout) track(i int) {
 	t := &l.file.Tokens[i]
 	switch {

@@ -2,7 +2,7 @@ package ast
 
 import "strconv"
 
-// The items, as they would be written.
+// item writes an item as it would stand in a model.
 
 func (t *text) item(item Item) {
 	switch n := item.(type) {

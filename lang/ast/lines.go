@@ -5,13 +5,12 @@ import (
 	"strings"
 )
 
-// Lines tells how the tokens and comments of a file stand in lines. This is the
-// part of a layout that means something, as doc comments describe what they
-// stand by, so Format keeps it: every line of a file is a line of its normal
-// layout, with the same comments above and behind it.
+// Lines tells how the tokens and comments of a file are divided into lines. This part of a layout
+// has a meaning, because doc comments describe what they stand next to. So Format keeps it: every
+// line of a file is a line of its normal layout, with the same comments above and behind it.
 //
-// Three things about lines do not matter. Items always start a line, a brace
-// is on the line of what stands before it, and semicolons are blanks.
+// Three things about lines do not matter. Items always start a line, a brace is on the line of what
+// precedes it, and semicolons count as blanks.
 type Lines struct {
 	Of       []int   // the line of each token, from 0
 	Comments []Place // where each comment stands
@@ -21,7 +20,7 @@ type Lines struct {
 type Place struct {
 	Line   int  // the line that it is behind or above
 	Behind bool // something stands before it
-	Apart  bool // an empty line follows
+	Apart  bool // an empty line follows it
 }
 
 // LinesOf returns the lines of a file.
@@ -33,9 +32,9 @@ func LinesOf(f *File) Lines {
 	text := f.Source.Text()
 	lines := Lines{Of: make([]int, len(f.Tokens)), Comments: make([]Place, len(f.Comments))}
 	line := -1
-	end := 0           // of what stands before, semicolons aside
+	end := 0           // end of what precedes, semicolons aside
 	newLine := false   // a line has ended since the last token
-	commented := false // there was a comment since
+	commented := false // there was a comment since the last token
 	c := 0
 	comments := func(before int) {
 		for ; c < len(f.Comments) && f.Comments[c].Span.Start < before; c++ {
@@ -81,7 +80,7 @@ func (l Lines) Span(f *File, n Node) (first, last int) {
 	return l.Of[i], l.Of[j]
 }
 
-// TokenAt returns the index of the first token that starts at offset off or behind it.
+// TokenAt returns the index of the first token that starts at offset off or after it.
 func (f *File) TokenAt(off int) int {
 	i, _ := slices.BinarySearchFunc(f.Tokens, off, func(t Token, off int) int { return t.Start - off })
 	return i

@@ -12,7 +12,7 @@ func (l *layout) spaced(i, j int) bool {
 	return i >= 0 && j < len(l.file.Tokens) && l.between(i, j) != ""
 }
 
-// space returns the number of spaces between token p and the token i behind it.
+// space returns the number of spaces between token p and token i, which follows it.
 func (l *layout) space(p, i int) int {
 	prev, t := &l.file.Tokens[p], &l.file.Tokens[i]
 	top := l.top()
@@ -127,8 +127,8 @@ func (l *layout) unary(i int) bool {
 	return l.signs[l.file.Tokens[i].Start] && l.file.Tokens[i].Kind == SignToken
 }
 
-// colon returns the spaces before or behind a colon: none in ranges, one
-// behind a label, one on both sides before a unit.
+// colon returns the spaces before or behind a colon: none in ranges, one behind a label, one on
+// both sides before a unit.
 func (l *layout) colon(before bool) int {
 	if l.top() == 'i' || l.loop == len(l.brackets) {
 		return 0
@@ -139,8 +139,8 @@ func (l *layout) colon(before bool) int {
 	return 0
 }
 
-// labelled returns what stands before the colon being written: nothing behind
-// the name of a reaction or constraint, a blank before a unit.
+// labelled returns the spaces before the colon that is being written: none after the name of a
+// reaction or constraint, one before a unit.
 func (l *layout) labelled() string {
 	n := l.out[len(l.out)-1]
 	first := n.cells[0].text.String()

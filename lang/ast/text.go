@@ -31,7 +31,7 @@ func ItemString(item Item) string {
 	return t.String()
 }
 
-// text writes trees in the language.
+// text writes trees in the syntax of the language.
 type text struct{ strings.Builder }
 
 func (t *text) put(parts ...string) {
@@ -90,7 +90,7 @@ func (t *text) factors(u *Unit) {
 	}
 }
 
-// binding returns how tightly op binds, from 1 for or to 8 for a power.
+// binding returns how tightly op binds: from 1 for or, to 8 for a power.
 func (o Op) binding() int {
 	switch o {
 	case Or:
@@ -242,8 +242,8 @@ func (t *text) operand(e Expr) {
 	}
 }
 
-// postfixed writes what a subscript or a member stands behind; a bracket right
-// behind a literal would be a unit.
+// postfixed writes the operand of a subscript or a member. A literal gets parentheses, since a
+// bracket right after it would be a unit.
 func (t *text) postfixed(x Expr) {
 	switch x.(type) {
 	case *Number, *Array, *As:

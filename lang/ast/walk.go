@@ -10,12 +10,12 @@ func (f *File) Pos() source.Span {
 	return source.Span{File: f.Source, End: len(f.Source.Text())}
 }
 
-// Inspect calls visit for n and, as long as it returns true, for what n is made
-// of, in the order of the source. Absent parts are not visited.
+// Inspect calls visit for n and, as long as visit returns true, for the parts of n, in the order of
+// the source. Absent parts are not visited.
 func Inspect(n Node, visit func(Node) bool) { Walk(n, visit, nil) }
 
-// Walk is Inspect with a second function, leave, that is called for every node
-// that was entered once its parts have been visited; it may be nil.
+// Walk is Inspect with a second function. It calls leave, which may be nil, for every node that was
+// entered once the parts of that node have been visited.
 func Walk(n Node, enter func(Node) bool, leave func(Node)) {
 	w := walker{enter, leave}
 	w.node(n)

@@ -7,12 +7,12 @@ import (
 
 // Messages repeat names, and a name may be as long as a file.
 const (
-	longestWord = 160 // bytes of a word that a message repeats whole
-	wordStart   = 60  // bytes that are left of a longer one
+	longestWord = 160 // longest word, in bytes, that a message repeats whole
+	wordStart   = 60  // bytes kept at the start of a longer one
 	wordEnd     = 20
 )
 
-// brief is text with the middle of what is too long to read left out.
+// brief shortens the words of text that are too long to read, by leaving out their middle.
 func brief(text string) string {
 	if len(text) <= longestWord {
 		return text

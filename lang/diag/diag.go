@@ -19,7 +19,7 @@ type Level uint8
 // The levels, most serious first.
 const (
 	Error   Level = iota // the model, command or run is wrong
-	Warning              // the result stands, but look here
+	Warning              // the result is valid, but should be looked at
 	Note                 // worth knowing
 )
 
@@ -28,12 +28,12 @@ func (l Level) String() string {
 	return [...]string{"error", "warning", "note"}[l]
 }
 
-// Code names a kind of diagnostic, in kebab case ("undefined-name"). Tests and
-// tools match codes, never prose. Each stage declares its codes in one file.
+// Code names a kind of diagnostic, in kebab case ("undefined-name"). Tests and tools match codes,
+// never prose. Each stage declares its codes in one file.
 type Code string
 
-// Diagnostic is one finding. Message is lower case, without a full stop: what
-// is wrong, then what to do.
+// Diagnostic is one finding. Message is in lower case and has no full stop. It says what is wrong,
+// then what to do.
 type Diagnostic struct {
 	Code    Code
 	Level   Level
@@ -61,8 +61,8 @@ type List struct {
 	all []Diagnostic
 }
 
-// Add appends d and returns a pointer to it, valid until the next Add, for
-// attaching related places and fixes.
+// Add appends d and returns a pointer to the stored diagnostic, for attaching related places and
+// fixes. The pointer is valid until the next Add.
 func (l *List) Add(d Diagnostic) *Diagnostic {
 	l.all = append(l.all, d)
 	return &l.all[len(l.all)-1]
@@ -95,8 +95,8 @@ func (d *Diagnostic) Fix(at source.Span, text, message string) *Diagnostic {
 	return d
 }
 
-// All returns the diagnostics in the order of their places (file, then
-// offset); those without a place come last. The slice is the caller's: a copy of the list from before, with more added to it, stays as it was.
+// All returns the diagnostics in the order of their places (file, then offset). Those without a
+// place come last. The slice is a copy: later additions to the list do not change it.
 func (l *List) All() []Diagnostic {
 	all := slices.Clone(l.all)
 	sort.SliceStable(all, func(i, j int) bool {
@@ -125,7 +125,7 @@ func (l *List) HasErrors() bool {
 	return false
 }
 
-// Err returns nil when the list holds no error, else a *ListError with all of it.
+// Err returns nil when the list holds no error, else a *ListError with the whole list.
 func (l *List) Err() error {
 	if !l.HasErrors() {
 		return nil
@@ -133,12 +133,12 @@ func (l *List) Err() error {
 	return &ListError{Diagnostics: l.All()}
 }
 
-// ListError is a list of diagnostics, at least one of them an error, as a Go error.
+// ListError is a list of diagnostics as a Go error. At least one of them is an error.
 type ListError struct {
 	Diagnostics []Diagnostic
 }
 
-// Error returns the plain rendering of the first error and how many more there are.
+// Error returns the plain rendering of the first error, and how many more there are.
 func (e *ListError) Error() string {
 	var first *Diagnostic
 	count := 0

@@ -12,7 +12,7 @@ func Nearest(name string, candidates []string) (string, bool) {
 	best, distance := "", max(1, utf8.RuneCountInString(name)/3)+1
 	for _, c := range candidates {
 		if utf8.RuneCountInString(name) == 1 && !strings.EqualFold(c, name) {
-			continue // x is no misspelt y
+			continue // too different in length to be a misspelling
 		}
 		if d := edits([]rune(name), []rune(c), distance); d < distance {
 			best, distance = c, d
@@ -29,8 +29,8 @@ func DidYouMean(name string, candidates []string) string {
 	return ""
 }
 
-// edits is the Damerau–Levenshtein distance (optimal string alignment) of a
-// and b, or limit when it is no less.
+// edits is the Damerau–Levenshtein distance (optimal string alignment) of a and b, or limit where
+// the distance is at least that.
 func edits(a, b []rune, limit int) int {
 	if len(a)-len(b) >= limit || len(b)-len(a) >= limit {
 		return limit

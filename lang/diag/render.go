@@ -26,8 +26,8 @@ const (
 // Write writes the diagnostics of list to w.
 func Write(w io.Writer, list []Diagnostic, f Format) error { return WriteWidth(w, list, f, 0) }
 
-// WriteWidth is Write for a screen of so many columns: messages are broken
-// between words, and lines of source are cut to fit. Width 0 breaks nothing.
+// WriteWidth is Write for a screen of width columns. It breaks messages between words, and cuts
+// lines of source to fit. Width 0 breaks nothing.
 func WriteWidth(w io.Writer, list []Diagnostic, f Format, width int) error {
 	for i := range list {
 		var text string
@@ -213,8 +213,8 @@ type jsonFix struct {
 	Text    string `json:"text"`
 }
 
-// json returns d as one line. A diagnostic without a place has no file, line
-// or column; related and fixes are always there.
+// json returns d as one line. A diagnostic without a place has no file, line or column. The fields
+// related and fixes are always present.
 func (d *Diagnostic) json() string {
 	out := struct {
 		Code  Code   `json:"code"`
@@ -233,7 +233,7 @@ func (d *Diagnostic) json() string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(out); err != nil { // strings and numbers always encode
+	if err := e.Encode(out); err != nil { // cannot fail for strings and numbers
 		panic(err)
 	}
 	return b.String()

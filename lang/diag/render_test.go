@@ -164,7 +164,8 @@ func TestList(t *testing.T) {
 	}
 }
 
-// TestWidth: on a screen that is known, messages are broken between words, and no line is wider than it.
+// TestWidth checks that on a screen of known width messages are broken between words, and no line
+// is wider than the screen.
 func TestWidth(t *testing.T) {
 	f := source.NewFile("model.ode", "let a = first + second + third + fourth + fifth**2 + sixth + seventh\nlet b = 1")
 	var l List
@@ -197,8 +198,8 @@ func TestWidth(t *testing.T) {
 	}
 }
 
-// TestBrief: a message does not repeat a name of a million letters, and leaves
-// all that people write as it is.
+// TestBrief checks that a message does not repeat a name of a million letters, and leaves what
+// people write as it is.
 func TestBrief(t *testing.T) {
 	for _, n := range []int{161, 1000, 1_000_000} {
 		for _, letter := range []string{"a", "é", "世", "\xff", "\x80"} {

@@ -25,7 +25,7 @@ func window(text string, from, to, most int) (before, under, after columns) {
 	from = max(0, min(from, len(text)))
 	to = max(from, min(to, len(text)))
 	head, tail := text[:from], text[to:]
-	if len(head) > 4*most { // cut bytes first: the line may be a megabyte
+	if len(head) > 4*most { // cut bytes first: the line may have a megabyte
 		head = head[boundary(head, len(head)-4*most):]
 		before = columns{"…", 1}
 	}
@@ -116,7 +116,7 @@ func (c columns) keepEnd(width int) columns {
 	return columns{}
 }
 
-// printable replaces what must not reach a terminal.
+// printable replaces characters that must not reach a terminal.
 func printable(text string) string {
 	return strings.Map(func(r rune) rune {
 		if r != '\n' && screen.RuneWidth(r) < 0 {

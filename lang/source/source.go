@@ -14,7 +14,7 @@ type File struct {
 	name  string
 	text  string
 	lines []int // byte offset of the first byte of each line
-	ascii bool  // one byte a character: places on a line of a megabyte need no counting
+	ascii bool  // one byte a character, so that columns need no counting on a line of a megabyte
 }
 
 // NewFile returns a file with the given name (a path, or "<stdin>") and text.
@@ -35,7 +35,7 @@ func (f *File) Name() string { return f.name }
 // Text returns the whole text.
 func (f *File) Text() string { return f.text }
 
-// Lines returns the number of lines; a text that ends in a newline has an empty last line.
+// Lines returns the number of lines. A text that ends in a newline has an empty last line.
 func (f *File) Lines() int { return len(f.lines) }
 
 // Line returns line n (1-based) without its line ending.
@@ -55,17 +55,18 @@ func (f *File) LineStart(n int) int {
 	return f.lines[max(0, min(n-1, len(f.lines)-1))]
 }
 
-// LineAt returns the number of the line (1-based) that byte offset off stands in.
+// LineAt returns the number (1-based) of the line that holds byte offset off.
 func (f *File) LineAt(off int) int {
 	off = max(0, off)
-	return sort.Search(len(f.lines), func(i int) bool { return f.lines[i] > off }) // lines that start at or before off
+	// counts the lines that start at or before off
+	return sort.Search(len(f.lines), func(i int) bool { return f.lines[i] > off })
 }
 
 // Position is a place in a file as people count it.
 type Position struct {
 	Line   int // 1-based
 	Column int // 1-based, in Unicode code points
-	UTF16  int // 0-based, in UTF-16 code units: what editors count in
+	UTF16  int // 0-based, in UTF-16 code units, which editors count in
 }
 
 // Position returns the line and column of byte offset off, clamped to the text.
@@ -86,8 +87,7 @@ func (f *File) Position(off int) Position {
 	return Position{Line: n, Column: utf8.RuneCountInString(head) + 1, UTF16: units}
 }
 
-// Span is the half-open byte range [Start, End) of a file. The zero Span is
-// no place at all.
+// Span is the half-open byte range [Start, End) of a file. The zero Span is no place at all.
 type Span struct {
 	File       *File
 	Start, End int

@@ -1,5 +1,5 @@
-// Package types says what an expression is: its kind, shape and unit. It knows
-// units and nothing else.
+// Package types says what an expression is: its kind, shape and unit. It knows units, and nothing
+// of trees, names or values.
 package types
 
 import (
@@ -14,7 +14,7 @@ type Kind uint8
 
 // The kinds.
 const (
-	Invalid Kind = iota // an error was reported; compatible with everything
+	Invalid Kind = iota // an error was reported; compatible with every kind
 	Real
 	Int  // a whole number known at compile time; usable wherever a Real is
 	Bool // a condition

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// docs say what the predefined units measure, in the order of the manual.
+// docs says what the predefined units measure, in the order of the manual.
 var docs = []struct{ name, doc string }{
 	{"m", "metre, length"},
 	{"g", "gram, mass"},
@@ -37,7 +37,8 @@ var docs = []struct{ name, doc string }{
 	{"year", "Julian year, time: 365.25 day"},
 }
 
-// Doc says what a predefined unit measures; "" for a unit with a prefix and for others.
+// Doc says what a predefined unit measures. It returns "" for a unit with a prefix and for any
+// other name.
 func Doc(name string) string {
 	for _, d := range docs {
 		if d.name == name {

@@ -2,14 +2,14 @@ package units
 
 import "strings"
 
-// base returns the unit of base dimension i.
+// base returns the unit called name of base dimension i.
 func base(name string, i int) Unit {
 	u := Unit{known: true, scale: 1, factors: []factor{{name, Ratio{1, 1}}}}
 	u.dims[i] = Ratio{1, 1}
 	return u
 }
 
-// named are the units by name; prefixed tells which take SI prefixes.
+// named holds the units by name; prefixed tells which of them take SI prefixes.
 var named, prefixed = func() (map[string]Unit, map[string]bool) {
 	m, kg, s, a, k, mol, cd := base("m", 0), base("kg", 1), base("s", 2), base("A", 3), base("K", 4), base("mol", 5), base("cd", 6)
 	two, three := Ratio{2, 1}, Ratio{3, 1}

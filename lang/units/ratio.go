@@ -2,10 +2,11 @@ package units
 
 import "math"
 
-// Ratio is an exact rational exponent in lowest terms, Den > 0; the zero value is 0.
+// Ratio is an exact rational exponent in lowest terms, with Den > 0. The zero value is 0.
 type Ratio struct{ Num, Den int32 }
 
-// MakeRatio returns num/den in lowest terms; ok is false when den is 0 or the ratio does not fit.
+// MakeRatio returns num/den in lowest terms. The result ok is false when den is 0 or the ratio does
+// not fit.
 func MakeRatio(num, den int64) (r Ratio, ok bool) {
 	if den == 0 || num == math.MinInt64 || den == math.MinInt64 {
 		return Ratio{}, false
@@ -34,15 +35,15 @@ func (r Ratio) parts() (int64, int64) {
 	return int64(r.Num), int64(r.Den)
 }
 
-// Add returns r + s; ok is false when the sum does not fit.
+// Add returns r + s. The result ok is false when the sum does not fit.
 func (r Ratio) Add(s Ratio) (sum Ratio, ok bool) {
 	a, b := r.parts()
 	c, d := s.parts()
-	x, y := a*d, c*b // each below 2^62
+	x, y := a*d, c*b // each is below 2^62
 	return MakeRatio(x+y, b*d)
 }
 
-// Mul returns r·s; ok is false when the product does not fit.
+// Mul returns r·s. The result ok is false when the product does not fit.
 func (r Ratio) Mul(s Ratio) (product Ratio, ok bool) {
 	a, b := r.parts()
 	c, d := s.parts()

@@ -1,5 +1,5 @@
-// Package units is the algebra of physical units: dimensions with exact
-// rational exponents, and scales. It knows no names of a model and no syntax.
+// Package units is the algebra of physical units: dimensions with exact rational exponents, and
+// scales. It knows the names of SI units, but no names of a model and no syntax.
 package units
 
 import (
@@ -15,8 +15,8 @@ import (
 // a ratio of lengths: rad has no dimension, so that v/r and rad/s agree.
 const Dims = 7
 
-// Unit is a dimension and a scale (the factor to coherent SI). The zero Unit
-// is unknown: compatible with anything.
+// Unit is a dimension and a scale (the factor to coherent SI units). The zero Unit is unknown: it
+// is compatible with any other.
 type Unit struct {
 	known   bool
 	scale   float64
@@ -53,18 +53,21 @@ func (u Unit) Dimensionless() bool { return u.known && u.dims == [Dims]Ratio{} }
 // Plain reports whether u is 1: no dimension and no scale.
 func (u Unit) Plain() bool { return u.Dimensionless() && close(u.scale, 1) }
 
-// SameDimension reports whether a quantity in u can be expressed in v; true when either is unknown.
+// SameDimension reports whether a quantity in u can be expressed in v. It is true when either is
+// unknown.
 func (u Unit) SameDimension(v Unit) bool {
 	return !u.known || !v.known || u.dims == v.dims
 }
 
-// Same reports whether u and v are the same unit, scale included; true when either is unknown.
+// Same reports whether u and v are the same unit, scale included. It is true when either is
+// unknown.
 func (u Unit) Same(v Unit) bool {
 	return !u.known || !v.known || u.dims == v.dims && close(u.scale, v.scale)
 }
 
-// Factor returns what a number in u is multiplied by to be in v. They must be known and of one dimension.
-// A factor within a few ulp of a power of ten, or of the inverse of one, is that power.
+// Factor returns what a number in u is multiplied by to be in v. Both must be known and of one
+// dimension. A factor within a few ULP of a power of ten, or of the inverse of one, is rounded to
+// that power.
 func Factor(u, v Unit) float64 {
 	f := u.scale / v.scale
 	for e := -30; e <= 30; e++ {
@@ -80,7 +83,7 @@ func Factor(u, v Unit) float64 {
 
 const ulp = 0x1p-52
 
-// tens returns 10^e as the nearest number.
+// tens returns the number nearest to 10^e.
 func tens(e int) float64 {
 	f, err := strconv.ParseFloat("1e"+strconv.Itoa(e), 64)
 	if err != nil {
@@ -89,16 +92,16 @@ func tens(e int) float64 {
 	return f
 }
 
-// close compares scales: they come from products in different orders.
+// close compares scales up to rounding, since they are products taken in different orders.
 func close(a, b float64) bool { return math.Abs(a-b) <= 1e-12*math.Abs(b) }
 
-// Mul returns u·v; unknown when either is.
+// Mul returns u·v, which is unknown when either is.
 func (u Unit) Mul(v Unit) Unit { return combine(u, v, Ratio{1, 1}) }
 
-// Div returns u/v; unknown when either is.
+// Div returns u/v, which is unknown when either is.
 func (u Unit) Div(v Unit) Unit { return combine(u, v, Ratio{-1, 1}) }
 
-// Pow returns u^r; unknown when u is, or when an exponent leaves the range of a Ratio.
+// Pow returns u^r, which is unknown when u is, or when an exponent leaves the range of a Ratio.
 func (u Unit) Pow(r Ratio) Unit { return combine(One, u, r) }
 
 func combine(u, v Unit, r Ratio) Unit {
@@ -160,7 +163,7 @@ func (u Unit) String() string {
 		case e.Num > 0 && b.Len() > 0:
 			b.WriteByte('*')
 		case e.Num < 0 && b.Len() == 0 && slices.ContainsFunc(u.factors, func(g factor) bool { return g.exp.Num > 0 }):
-			// Written after what is multiplied.
+			// Units that divide are written after those that multiply.
 			continue
 		case e.Num < 0:
 			if b.Len() == 0 {
