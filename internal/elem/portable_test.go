@@ -3,6 +3,7 @@ package elem
 import (
 	"fmt"
 	"go/ast"
+	"go/build"
 	"go/constant"
 	"go/importer"
 	"go/parser"
@@ -10,6 +11,7 @@ import (
 	"go/types"
 	"math"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -61,6 +63,11 @@ type scanner struct {
 }
 
 func newScanner(root string) *scanner {
+	if build.Default.GOROOT == "" { // a test built with -trimpath does not know where the standard library is
+		if out, err := exec.Command("go", "env", "GOROOT").Output(); err == nil {
+			build.Default.GOROOT = strings.TrimSpace(string(out))
+		}
+	}
 	fset := token.NewFileSet()
 	return &scanner{fset, root, importer.ForCompiler(fset, "source", nil), map[string]*types.Package{}}
 }
