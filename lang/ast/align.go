@@ -127,7 +127,8 @@ func align(lines []*line) {
 	}
 	for _, n := range lines { // lines that continue a setting move along with its value
 		if h := n.head; h != nil {
-			n.indent = max(h.indent+2, min(n.indent+h.indent+utf8.RuneCountInString(h.cells[0].text.String())+h.cells[1].gap-h.sign, maxIndent))
+			n.indent = max(h.indent+2, min(n.indent+h.indent+utf8.RuneCountInString(h.cells[0].text.String())+
+				h.cells[1].gap-h.sign, maxIndent))
 		}
 	}
 	for i := 0; i < len(lines); {

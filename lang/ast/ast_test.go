@@ -27,33 +27,60 @@ func TestFormat(t *testing.T) {
 		{"operators", "let a=b+c*d-e/f^2", "let a = b + c*d - e/f^2\n"},
 		{"products as the writer spaced them", "let a = b * c*d @e", "let a = b * c*d @ e\n"},
 		{"signs", "let a = - b ^ - 2 - - c + ( - d )", "let a = -b^-2 - -c + (-d)\n"},
-		{"tight in brackets", "let a = x[i+1,j] + x[i + 1, j] + f(i+1, j)", "let a = x[i+1,j] + x[i + 1, j] + f(i+1, j)\n"},
+		{
+			"tight in brackets", "let a = x[i+1,j] + x[i + 1, j] + f(i+1, j)",
+			"let a = x[i+1,j] + x[i + 1, j] + f(i+1, j)\n",
+		},
 		{"loose outside of brackets", "let a = (i+1)", "let a = (i + 1)\n"},
 		{"units", "param a = 3[ m / s ], b:[kg]=[1,2][m]", "param a = 3 [m/s], b : [kg] = [1, 2] [m]\n"},
 		{"calls", "let a = f (x ,y, key=1)", "let a = f(x, y, key = 1)\n"},
-		{"ranges", "let a[i] = sum( x[ 1 : 2 : n ] for j in 1 : n ) for i in 1 : n", "let a[i] = sum(x[1:2:n] for j in 1:n) for i in 1:n\n"},
-		{"words", "let a=if not(b<c)and d then(1)else 2 as[m]", "let a = if not (b < c) and d then (1) else 2 as [m]\n"},
+		{
+			"ranges", "let a[i] = sum( x[ 1 : 2 : n ] for j in 1 : n ) for i in 1 : n",
+			"let a[i] = sum(x[1:2:n] for j in 1:n) for i in 1:n\n",
+		},
+		{
+			"words", "let a=if not(b<c)and d then(1)else 2 as[m]",
+			"let a = if not (b < c) and d then (1) else 2 as [m]\n",
+		},
 		{"equations", "x ' = 1", "x' = 1\n"},
 		{"one item a line", "let a = 1; let b = 2;; x' = 3 y' = 4", "let a = 1\nlet b = 2\nx' = 3\ny' = 4\n"},
 		{"semicolons in blocks", "event when x>1{a=1;b=2;}", "event when x > 1 { a = 1; b = 2 }\n"},
-		{"semicolons on lines of their own", "event when x > 1 { a = 1 # one\n; b = 2\n;c = 3 }", "event when x > 1 { a = 1  # one\n  b = 2\n  c = 3\n}\n"},
-		{"blocks over lines", "event when x > 1\n{\na=1;\n\n\n  let b = 2\nstop }", "event when x > 1 {\n  a = 1\n\n  let b = 2\n  stop\n}\n"},
+		{
+			"semicolons on lines of their own", "event when x > 1 { a = 1 # one\n; b = 2\n;c = 3 }",
+			"event when x > 1 { a = 1  # one\n  b = 2\n  c = 3\n}\n",
+		},
+		{
+			"blocks over lines", "event when x > 1\n{\na=1;\n\n\n  let b = 2\nstop }",
+			"event when x > 1 {\n  a = 1\n\n  let b = 2\n  stop\n}\n",
+		},
 		{"settings", "solver {rtol=1e-6 atol=1e-9}", "solver { rtol = 1e-6  atol = 1e-9 }\n"},
 		{"blank lines", "\n\nlet a = 1\n\n\n\nlet b = 2\n\n", "let a = 1\n\nlet b = 2\n"},
 		{"continued lines", "let a = b\n+ c\n      + d", "let a = b\n  + c\n      + d\n"},
 		{
-			"columns", "param a = 1 in [0, 1] # one\nparam long : [m] = 2.5 [m] ~ normal(0, 1)\nparam c = 3 [s] in [0, 1] ~ normal(0, 1)",
-			"param a          = 1        in [0, 1]  # one\nparam long : [m] = 2.5 [m]             ~ normal(0, 1)\nparam c          = 3   [s]  in [0, 1]  ~ normal(0, 1)\n",
+			"columns", "param a = 1 in [0, 1] # one\nparam long : [m] = 2.5 [m] ~ normal(0, 1)\n" +
+				"param c = 3 [s] in [0, 1] ~ normal(0, 1)",
+			"param a          = 1        in [0, 1]  # one\nparam long : [m] = 2.5 [m]             ~ normal(0, 1)\n" +
+				"param c          = 3   [s]  in [0, 1]  ~ normal(0, 1)\n",
 		},
 		{
-			"comments", "#!/usr/bin/env odes\n\n# alone\nlet a = 1# behind\nlet bb = 2   ## doc\n  # indented\n\n# last",
+			"comments", "#!/usr/bin/env odes\n\n# alone\nlet a = 1# behind\nlet bb = 2   ## doc\n  # indented\n" +
+				"\n# last",
 			"#!/usr/bin/env odes\n\n# alone\nlet a  = 1  # behind\nlet bb = 2  ## doc\n# indented\n\n# last\n",
 		},
-		{"comments in blocks", "event when x > 1 { # first\n# second\na = 1 # third\n# fourth\n}", "event when x > 1 {  # first\n  # second\n  a = 1  # third\n  # fourth\n}\n"},
+		{
+			"comments in blocks", "event when x > 1 { # first\n# second\na = 1 # third\n# fourth\n}",
+			"event when x > 1 {  # first\n  # second\n  a = 1  # third\n  # fourth\n}\n",
+		},
 		{"comments in expressions", "let a = b # one\n  + # two\n  c", "let a = b  # one\n  +        # two\n  c\n"},
-		{"tables", "let a = [[1.0,   2.0],\n         [10.0, -2.0]]", "let a = [[1.0,   2.0],\n         [10.0, -2.0]]\n"},
+		{
+			"tables", "let a = [[1.0,   2.0],\n         [10.0, -2.0]]",
+			"let a = [[1.0,   2.0],\n         [10.0, -2.0]]\n",
+		},
 		{"data", "data d {\ntime = [1]\nlonger = [2]\n}", "data d {\n  time   = [1]\n  longer = [2]\n}\n"},
-		{"reactions", "reaction r:A+2 B->C rate k*A\nreaction long: -> A rate 1", "reaction r   : A + 2 B -> C  rate k*A\nreaction long:         -> A  rate 1\n"},
+		{
+			"reactions", "reaction r:A+2 B->C rate k*A\nreaction long: -> A rate 1",
+			"reaction r   : A + 2 B -> C  rate k*A\nreaction long:         -> A  rate 1\n",
+		},
 		{"names", "let `a b` = `time` + \u00b5", "let `a b` = `time` + \u03bc\n"},
 		{"time", "time t:[s] from(a)to -1", "time t : [s] from (a) to -1\n"},
 		{"empty", "", ""},
@@ -86,10 +113,16 @@ func TestFormatMade(t *testing.T) {
 	name := func(n string) ast.Expr { return &ast.Name{Ident: ast.Ident{Name: n}} }
 	f := &ast.File{Items: []ast.Item{
 		&ast.Model{Name: ast.Ident{Name: "M"}, Title: &ast.String{Value: `a "b"`}, Doc: "one\ntwo"},
-		&ast.Decl{Kind: ast.Param, Vars: []*ast.Var{{Name: ast.Ident{Name: "a.b"}, Value: number("1"), Doc: "odd name"}}},
+		&ast.Decl{Kind: ast.Param, Vars: []*ast.Var{{
+			Name: ast.Ident{Name: "a.b"}, Value: number("1"),
+			Doc: "odd name",
+		}}},
 		&ast.Let{Target: &ast.LValue{Name: ast.Ident{Name: "c"}}, Value: &ast.Binary{
 			Op: ast.Mul, X: &ast.Binary{Op: ast.Add, X: name("a.b"), Y: number("1")},
-			Y: &ast.Unary{Op: ast.Neg, X: &ast.Binary{Op: ast.Pow, X: &ast.Unary{Op: ast.Neg, X: number("2")}, Y: number("3")}},
+			Y: &ast.Unary{Op: ast.Neg, X: &ast.Binary{
+				Op: ast.Pow, X: &ast.Unary{Op: ast.Neg, X: number("2")},
+				Y: number("3"),
+			}},
 		}},
 	}}
 	const want = "## one\n## two\nmodel M \"a \\\"b\\\"\"\n## odd name\nparam `a.b` = 1\nlet c = (`a.b` + 1)*-(-2)^3\n"
@@ -150,7 +183,8 @@ func TestWalk(t *testing.T) {
 		deepest = max(deepest, depth)
 		return true
 	}, func(ast.Node) { depth-- })
-	const want = "File Let LValue Ident Sub Name Binary Call Name Arg Name Arg Ident Unary Number Unit UnitFactor UnitFactor Index Name Sub Number Number Binder Ident Number Name"
+	const want = "File Let LValue Ident Sub Name Binary Call Name Arg Name Arg Ident Unary Number Unit UnitFactor " +
+		"UnitFactor Index Name Sub Number Number Binder Ident Number Name"
 	if got := strings.Join(seen, " "); got != want {
 		t.Errorf("visited %s\nwant %s", got, want)
 	}

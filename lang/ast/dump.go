@@ -163,13 +163,15 @@ func (d *dumper) item(item Item) {
 	case *Control:
 		d.list("control", n.Var, flag(n.Linear, "linear"), d.keyed("on", n.Grid))
 	case *Let:
-		d.list(map[bool]string{false: "let", true: "output"}[n.Output], n.Target, UnitString(n.Unit), n.Value, d.loop(n.For), doc(n.Doc))
+		d.list(map[bool]string{false: "let", true: "output"}[n.Output], n.Target, UnitString(n.Unit), n.Value,
+			d.loop(n.For), doc(n.Doc))
 	case *Fn:
 		d.list("fn", name(n.Name), d.each(len(n.Params), func(i int) Node { return n.Params[i] }), UnitString(n.Unit),
 			d.each(len(n.Lets), func(i int) Node { return n.Lets[i] }), d.keyed("return", n.Result), doc(n.Doc))
 	case *Event:
 		d.list("event", optName(n.Name), d.keyed("when", n.When), d.keyed("at", n.Times...), d.keyed("every", n.Every),
-			d.keyed("from", n.From), d.keyed("to", n.To), d.keyed("count", n.Count), d.loop(n.For), d.keyed("priority", n.Priority),
+			d.keyed("from", n.From), d.keyed("to", n.To), d.keyed("count", n.Count), d.loop(n.For),
+			d.keyed("priority", n.Priority),
 			flag(n.Once, "once"), d.body(n.Body), doc(n.Doc))
 	case *Reaction:
 		side := func(list []*Specie) func() {
@@ -178,7 +180,8 @@ func (d *dumper) item(item Item) {
 				d.list("+", d.each(len(list), func(i int) Node { return list[i] }))
 			}
 		}
-		d.list("reaction", name(n.Name), side(n.Left), map[bool]string{false: "->", true: "<->"}[n.Net], side(n.Right), d.keyed("rate", n.Rate), doc(n.Doc))
+		d.list("reaction", name(n.Name), side(n.Left), map[bool]string{false: "->", true: "<->"}[n.Net], side(n.Right),
+			d.keyed("rate", n.Rate), doc(n.Doc))
 	case *Equilibrate:
 		d.list("equilibrate", d.body(n.Body))
 	case *Experiment:
@@ -186,7 +189,8 @@ func (d *dumper) item(item Item) {
 	case *Data:
 		d.list("data", name(n.Name), n.Value, d.settings(n.Settings), doc(n.Doc))
 	case *Observe:
-		d.list("observe", name(n.Name), UnitString(n.Unit), n.Value, d.keyed("~", n.Noise), d.keyed("from", n.From), doc(n.Doc))
+		d.list("observe", name(n.Name), UnitString(n.Unit), n.Value, d.keyed("~", n.Noise), d.keyed("from", n.From),
+			doc(n.Doc))
 	case *Objective:
 		d.list("objective", n.Target, UnitString(n.Unit), n.Value, d.loop(n.For), doc(n.Doc))
 	case *Constraint:
@@ -211,7 +215,8 @@ func (d *dumper) piece(n Node) {
 	case *Ident:
 		d.WriteString(name(*n))
 	case *Var:
-		d.list("var", name(n.Name), d.keyed("shape", n.Dims...), UnitString(n.Unit), n.Value, d.keyed("in", n.Lo, n.Hi), d.keyed("~", n.Prior), doc(n.Doc))
+		d.list("var", name(n.Name), d.keyed("shape", n.Dims...), UnitString(n.Unit), n.Value, d.keyed("in", n.Lo, n.Hi),
+			d.keyed("~", n.Prior), doc(n.Doc))
 	case *LValue:
 		if len(n.Subs) == 0 {
 			d.WriteString(name(n.Name))

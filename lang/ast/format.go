@@ -80,7 +80,8 @@ type layout struct {
 
 func newLayout(f *File) *layout {
 	l := &layout{
-		file: f, lines: LinesOf(f), items: map[int]Item{}, statements: map[int]bool{}, settings: map[int]bool{}, signs: map[int]bool{}, units: map[int]bool{},
+		file: f, lines: LinesOf(f), items: map[int]Item{}, statements: map[int]bool{}, settings: map[int]bool{},
+		signs: map[int]bool{}, units: map[int]bool{},
 		arrays: map[int]bool{}, groups: map[int]bool{}, cells: map[int]cell{}, loop: -1,
 	}
 	for _, item := range f.Items {

@@ -57,7 +57,8 @@ func LinesOf(f *File) Lines {
 			lines.Of[i] = max(line, 0)
 			continue
 		}
-		if brace := t.Kind == SignToken && t.Text == "{"; line < 0 || items[t.Start] || newLine && (commented || !brace) {
+		if brace := t.Kind == SignToken && t.Text == "{"; line < 0 || items[t.Start] ||
+			newLine && (commented || !brace) {
 			line++
 			if c > 0 && !lines.Comments[c-1].Behind && lines.Comments[c-1].Line == line {
 				lines.Comments[c-1].Apart = emptyLine(text[end:t.Start])

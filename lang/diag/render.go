@@ -111,7 +111,8 @@ func (r *renderer) head(at source.Span, word, colour, message, code string) {
 	var parts []part
 	if !at.IsZero() {
 		b := at.Begin()
-		parts = append(parts, part{bold, fmt.Sprintf("%s:%d:%d:", printable(at.File.Name()), b.Line, b.Column)}, part{"", " "})
+		parts = append(parts, part{bold, fmt.Sprintf("%s:%d:%d:", printable(at.File.Name()), b.Line, b.Column)},
+			part{"", " "})
 	}
 	parts = append(parts, part{colour, word + ":"}, part{"", " "}, part{bold, printable(brief(message))})
 	if code != "" {

@@ -97,7 +97,8 @@ note: nowhere [far]
 	if err := Write(&colour, l.All(), Colour); err != nil {
 		t.Fatal(err)
 	}
-	if plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colour.String(), ""); plain != want || plain == colour.String() {
+	if plain := regexp.MustCompile("\x1b\\[[0-9;]*m").ReplaceAllString(colour.String(), ""); plain != want ||
+		plain == colour.String() {
 		t.Errorf("colour without its colours is\n%s", plain)
 	}
 }
@@ -105,13 +106,15 @@ note: nowhere [far]
 func TestJSON(t *testing.T) {
 	f := source.NewFile("m.ode", "let é = x**2 <b>\n")
 	var l List
-	l.Errorf("power", span(t, f, "**"), "<write> ^").Relate(span(t, f, "é"), "here").Fix(span(t, f, "**"), "^", "write ^")
+	l.Errorf("power", span(t, f, "**"), "<write> ^").Relate(span(t, f, "é"), "here").
+		Fix(span(t, f, "**"), "^", "write ^")
 	l.Notef("far", source.Span{}, "nowhere")
 	var b strings.Builder
 	if err := Write(&b, l.All(), JSON); err != nil {
 		t.Fatal(err)
 	}
-	const want = `{"code":"power","level":"error","file":"m.ode","line":1,"column":10,"endLine":1,"endColumn":12,"message":"<write> ^",` +
+	const want = `{"code":"power","level":"error","file":"m.ode","line":1,"column":10,"endLine":1,"endColumn":12,` +
+		`"message":"<write> ^",` +
 		`"related":[{"file":"m.ode","line":1,"column":5,"endLine":1,"endColumn":6,"message":"here"}],` +
 		`"fixes":[{"file":"m.ode","line":1,"column":10,"endLine":1,"endColumn":12,"message":"write ^","text":"^"}]}
 {"code":"far","level":"note","message":"nowhere","related":[],"fixes":[]}
@@ -191,7 +194,9 @@ func TestWidth(t *testing.T) {
 			if width == 200 && plain != whole.String() {
 				t.Errorf("broken on a wide screen:\n%s", plain)
 			}
-			if width == 28 && format == Plain && !strings.HasPrefix(plain, "model.ode:1:48: error: the\n    power operator is ^ and\n    not **, which other\n    languages have [power]\n  1 | …+ fifth**2 + sixth +…\n    |         ^^\n") {
+			if width == 28 && format == Plain && !strings.HasPrefix(plain,
+				"model.ode:1:48: error: the\n    power operator is ^ and\n    not **, which other\n"+
+					"    languages have [power]\n  1 | …+ fifth**2 + sixth +…\n    |         ^^\n") {
 				t.Errorf("got\n%s", plain)
 			}
 		}
@@ -205,7 +210,8 @@ func TestBrief(t *testing.T) {
 		for _, letter := range []string{"a", "é", "世", "\xff", "\x80"} {
 			name := strings.Repeat(letter, n)
 			got := brief(`"` + name + `" is not defined; did you mean "` + name + `"?`)
-			if len(got) > 400 || !strings.Contains(got, "…") || !strings.Contains(got, " is not defined; did you mean ") {
+			if len(got) > 400 || !strings.Contains(got, "…") ||
+				!strings.Contains(got, " is not defined; did you mean ") {
 				t.Errorf("%d of %q: %q", n, letter, got)
 			}
 			if utf8.ValidString(letter) && !utf8.ValidString(got) {

@@ -11,7 +11,8 @@ func base(name string, i int) Unit {
 
 // named holds the units by name; prefixed tells which of them take SI prefixes.
 var named, prefixed = func() (map[string]Unit, map[string]bool) {
-	m, kg, s, a, k, mol, cd := base("m", 0), base("kg", 1), base("s", 2), base("A", 3), base("K", 4), base("mol", 5), base("cd", 6)
+	m, kg, s, a, k, mol, cd := base("m", 0), base("kg", 1), base("s", 2), base("A", 3), base("K", 4), base("mol", 5),
+		base("cd", 6)
 	two, three := Ratio{2, 1}, Ratio{3, 1}
 	newton := kg.Mul(m).Div(s.Pow(two))
 	joule := newton.Mul(m)
@@ -22,17 +23,23 @@ var named, prefixed = func() (map[string]Unit, map[string]bool) {
 	weber := volt.Mul(s)
 	all := map[string]Unit{
 		"m": m, "g": New("g", 1e-3, kg), "s": s, "A": a, "K": k, "mol": mol, "cd": cd,
-		"L": liter, "M": New("M", 1, mol.Div(liter)), "N": New("N", 1, newton), "J": New("J", 1, joule), "W": New("W", 1, watt),
+		"L": liter, "M": New("M", 1, mol.Div(liter)), "N": New("N", 1, newton), "J": New("J", 1, joule),
+		"W":  New("W", 1, watt),
 		"Pa": New("Pa", 1, newton.Div(m.Pow(two))), "bar": New("bar", 1e5, newton.Div(m.Pow(two))),
-		"V": New("V", 1, volt), "C": New("C", 1, coulomb), "ohm": New("ohm", 1, volt.Div(a)), "T": New("T", 1, weber.Div(m.Pow(two))),
-		"H": New("H", 1, weber.Div(a)), "Hz": New("Hz", 1, One.Div(s)), "F": New("F", 1, coulomb.Div(volt)), "S": New("S", 1, a.Div(volt)),
+		"V": New("V", 1, volt), "C": New("C", 1, coulomb), "ohm": New("ohm", 1, volt.Div(a)),
+		"T": New("T", 1, weber.Div(m.Pow(two))),
+		"H": New("H", 1, weber.Div(a)), "Hz": New("Hz", 1, One.Div(s)), "F": New("F", 1, coulomb.Div(volt)),
+		"S":   New("S", 1, a.Div(volt)),
 		"rad": New("rad", 1, One),
 	}
 	takes := map[string]bool{}
 	for name := range all {
 		takes[name] = true
 	}
-	for name, seconds := range map[string]float64{"min": 60, "h": 3600, "day": 86400, "week": 604800, "year": 31557600} {
+	for name, seconds := range map[string]float64{
+		"min": 60, "h": 3600, "day": 86400, "week": 604800,
+		"year": 31557600,
+	} {
 		all[name] = New(name, seconds, s)
 	}
 	return all, takes
