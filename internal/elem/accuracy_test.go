@@ -138,38 +138,128 @@ func unaries() []unary {
 	}
 	// Numbers very near multiples of π/2 (the worst double is the first).
 	trig := []float64{
-		6381956970095103 * 0x1p797, 5319372648326541 * 0x1p255, 0x1.921fb54442d18p0, 0x1.921fb54442d18p1, 11, 22, 355, 103993, 0x1p27, 0x1.fffffffffffffp26,
-		math.Nextafter(0x1p27, 0), math.MaxFloat64, 0x1.6ac5b262ca1ffp849, 0x1.0p1023, math.Pi / 4, 3 * math.Pi / 4, 0x1.2d97c7f3321d2p1,
+		6381956970095103 * 0x1p797, 5319372648326541 * 0x1p255, 0x1.921fb54442d18p0, 0x1.921fb54442d18p1, 11, 22, 355,
+		103993, 0x1p27, 0x1.fffffffffffffp26,
+		math.Nextafter(0x1p27, 0), math.MaxFloat64, 0x1.6ac5b262ca1ffp849, 0x1.0p1023, math.Pi / 4, 3 * math.Pi / 4,
+		0x1.2d97c7f3321d2p1,
 	}
-	trigOn := both(tiny, small, interval{0, 8, false}, interval{0, 1e4, false}, interval{1, 0x1p27, true}, interval{0x1p27, math.MaxFloat64, true})
+	trigOn := both(tiny, small, interval{0, 8, false}, interval{0, 1e4, false}, interval{1, 0x1p27, true},
+		interval{0x1p27, math.MaxFloat64, true})
 	return []unary{
-		{"Exp", Exp, bigExp, 0.6, both(tiny, small, interval{0, 2, false}, interval{0, 700, false}), []float64{709.782712893384, -708.396, 0.34657359027997264, -0.34657359027997264}},
+		{
+			"Exp", Exp, bigExp, 0.6, both(tiny, small, interval{0, 2, false}, interval{0, 700, false}),
+			[]float64{709.782712893384, -708.396, 0.34657359027997264, -0.34657359027997264},
+		},
 		{"Exp/denormal", Exp, bigExp, 1, []interval{{-745.13, -708, false}}, nil},
-		{"Expm1", Expm1, bigExpm1, 0.9, both(tiny, small, interval{0, 2, false}, interval{0, 80, false}, interval{0, 700, false}), []float64{709.782712893384, 60, 0.3465, -0.3466, 1.04, -1.04}},
-		{"Sinh", Sinh, sinhRef, 0.8, both(tiny, small, interval{0, 2, false}, interval{0, 710, false}), []float64{710.4758600739439, 40, 0x1p-28}},
-		{"Cosh", Cosh, coshRef, 0.7, both(small, interval{0, 2, false}, interval{0, 710, false}), []float64{710.4758600739439, 40}},
-		{"Tanh", Tanh, tanhRef, 0.8, both(tiny, small, interval{0, 2, false}, interval{0, 30, false}), []float64{22, 0x1p-28, 0.17, 0.1735}},
-		{"Sigmoid", Sigmoid, sigmoidRef, 0.7, both(tiny, small, interval{0, 2, false}, interval{0, 80, false}, interval{0, 700, false}), []float64{-60, 60, -700}},
-		{"Log", Log, bigLog, 0.9, []interval{{5e-324, math.MaxFloat64, true}, {0.5, 2, false}, {0.99, 1.01, false}, {0, 100, false}}, []float64{math.Sqrt2, math.Sqrt2 / 2, 0.7071067811865475, math.Nextafter(1, 0), math.Nextafter(1, 2), 5e-324}},
-		{"Log1p", Log1p, bigLog1p, 0.9, append(both(tiny, small), interval{-0.999999, 2, false}, interval{-0.3, 0.5, false}, interval{1, math.MaxFloat64, true}), []float64{math.Nextafter(-1, 0), 0x1p53, 0x1p54, 0x1p-53, 0x1p-52, 0x1p61}},
-		{"Log10", Log10, log10Ref, 0.6, []interval{{5e-324, math.MaxFloat64, true}, {0.5, 2, false}, {0.999, 1.001, false}}, []float64{math.Nextafter(1, 0), math.Nextafter(1, 2)}},
-		{"Asinh", Asinh, asinhRef, 0.8, both(tiny, small, interval{0, 3, false}, interval{1, math.MaxFloat64, true}), []float64{0x1p-28, 0x1p30, math.Nextafter(0x1p30, 1e300)}},
-		{"Acosh", Acosh, acoshRef, 0.7, []interval{{1, 3, false}, {1, 1.0001, false}, {1, math.MaxFloat64, true}}, []float64{math.Nextafter(1, 2), 0x1p30, math.Nextafter(0x1p30, 1e300)}},
-		{"Atanh", Atanh, atanhRef, 0.8, both(tiny, small, interval{0, 1, false}, interval{0.999, 1, false}), []float64{math.Nextafter(1, 0), 0x1p-28}},
-		{"Cbrt", Cbrt, cbrtRef, 0.6, both(interval{5e-324, math.MaxFloat64, true}, interval{0.1, 10, false}), []float64{5e-324, 27, math.MaxFloat64}},
+		{"Expm1", Expm1, bigExpm1, 0.9, both(tiny, small, interval{0, 2, false}, interval{0, 80, false},
+			interval{0, 700, false}), []float64{709.782712893384, 60, 0.3465, -0.3466, 1.04, -1.04}},
+		{
+			"Sinh", Sinh, sinhRef, 0.8, both(tiny, small, interval{0, 2, false}, interval{0, 710, false}),
+			[]float64{710.4758600739439, 40, 0x1p-28},
+		},
+		{
+			"Cosh", Cosh, coshRef, 0.7, both(small, interval{0, 2, false}, interval{0, 710, false}),
+			[]float64{710.4758600739439, 40},
+		},
+		{
+			"Tanh", Tanh, tanhRef, 0.8, both(tiny, small, interval{0, 2, false}, interval{0, 30, false}),
+			[]float64{22, 0x1p-28, 0.17, 0.1735},
+		},
+		{"Sigmoid", Sigmoid, sigmoidRef, 0.7, both(tiny, small, interval{0, 2, false}, interval{0, 80, false},
+			interval{0, 700, false}), []float64{-60, 60, -700}},
+		{"Log", Log, bigLog, 0.9, []interval{
+			{5e-324, math.MaxFloat64, true},
+			{0.5, 2, false},
+			{0.99, 1.01, false},
+			{0, 100, false},
+		}, []float64{
+			math.Sqrt2, math.Sqrt2 / 2, 0.7071067811865475, math.Nextafter(1, 0),
+			math.Nextafter(1, 2), 5e-324,
+		}},
+		{
+			"Log1p", Log1p, bigLog1p, 0.9, append(both(tiny, small), interval{-0.999999, 2, false},
+				interval{-0.3, 0.5, false}, interval{1, math.MaxFloat64, true}),
+			[]float64{math.Nextafter(-1, 0), 0x1p53, 0x1p54, 0x1p-53, 0x1p-52, 0x1p61},
+		},
+		{"Log10", Log10, log10Ref, 0.6, []interval{
+			{5e-324, math.MaxFloat64, true},
+			{0.5, 2, false},
+			{0.999, 1.001, false},
+		}, []float64{math.Nextafter(1, 0), math.Nextafter(1, 2)}},
+		{
+			"Asinh", Asinh, asinhRef, 0.8, both(tiny, small, interval{0, 3, false}, interval{1, math.MaxFloat64, true}),
+			[]float64{0x1p-28, 0x1p30, math.Nextafter(0x1p30, 1e300)},
+		},
+		{
+			"Acosh", Acosh, acoshRef, 0.7,
+			[]interval{{1, 3, false}, {1, 1.0001, false}, {1, math.MaxFloat64, true}},
+			[]float64{math.Nextafter(1, 2), 0x1p30, math.Nextafter(0x1p30, 1e300)},
+		},
+		{
+			"Atanh", Atanh, atanhRef, 0.8, both(tiny, small, interval{0, 1, false}, interval{0.999, 1, false}),
+			[]float64{math.Nextafter(1, 0), 0x1p-28},
+		},
+		{
+			"Cbrt", Cbrt, cbrtRef, 0.6, both(interval{5e-324, math.MaxFloat64, true}, interval{0.1, 10, false}),
+			[]float64{5e-324, 27, math.MaxFloat64},
+		},
 		{"Sin", Sin, sinRef, 0.8, trigOn, trig},
 		{"Cos", Cos, cosRef, 0.8, trigOn, trig},
 		{"Tan", Tan, tanRef, 0.9, trigOn, trig},
-		{"Atan", Atan, bigAtan, 0.6, both(tiny, small, interval{0, 2, false}, interval{1, math.MaxFloat64, true}), []float64{0.125, 0.375, 0.625, 0.875, 1, 0x1p60}},
-		{"Asin", Asin, bigAsin, 0.6, both(tiny, small, interval{0, 1, false}, interval{0.999, 1, false}), []float64{0.5, math.Nextafter(0.5, 1), 1, math.Nextafter(1, 0)}},
-		{"Acos", Acos, acosRef, 0.8, both(small, interval{0, 1, false}, interval{0.999, 1, false}), []float64{0.5, math.Nextafter(0.5, 1), -1, math.Nextafter(1, 0)}},
-		{"Erf", Erf, bigErf, 1, both(tiny, small, interval{0, 1, false}, interval{0, 6, false}), []float64{1, math.Nextafter(1, 2), 0.84, 6, 6.1}},
-		{"Erfc", Erfc, bigErfc, 1.5, append(both(small), interval{-6.2, 1, false}, interval{0.45, 0.55, false}, interval{0, 6, false}, interval{0.9, 1.1, false}, interval{6, 26.5, false}), []float64{0.5, math.Nextafter(0.5, 1), 0.98, -1, -6, 26.54}},
+		{
+			"Atan", Atan, bigAtan, 0.6, both(tiny, small, interval{0, 2, false}, interval{1, math.MaxFloat64, true}),
+			[]float64{0.125, 0.375, 0.625, 0.875, 1, 0x1p60},
+		},
+		{
+			"Asin", Asin, bigAsin, 0.6, both(tiny, small, interval{0, 1, false}, interval{0.999, 1, false}),
+			[]float64{0.5, math.Nextafter(0.5, 1), 1, math.Nextafter(1, 0)},
+		},
+		{
+			"Acos", Acos, acosRef, 0.8, both(small, interval{0, 1, false}, interval{0.999, 1, false}),
+			[]float64{0.5, math.Nextafter(0.5, 1), -1, math.Nextafter(1, 0)},
+		},
+		{
+			"Erf", Erf, bigErf, 1, both(tiny, small, interval{0, 1, false}, interval{0, 6, false}),
+			[]float64{1, math.Nextafter(1, 2), 0.84, 6, 6.1},
+		},
+		{
+			"Erfc", Erfc, bigErfc, 1.5, append(both(small), interval{-6.2, 1, false}, interval{0.45, 0.55, false},
+				interval{0, 6, false}, interval{0.9, 1.1, false}, interval{6, 26.5, false}),
+			[]float64{0.5, math.Nextafter(0.5, 1), 0.98, -1, -6, 26.54},
+		},
 		{"Erfc/denormal", Erfc, bigErfc, 1.5, []interval{{26.5, 27.3, false}}, nil},
-		{"Lgamma", Lgamma, gammaRef(0), 2, []interval{{5e-324, 1, true}, {0, 3, false}, {0.9, 1.1, false}, {1.9, 2.1, false}, {1, 10, false}, {8, 1e4, true}, {8, 1e300, true}}, []float64{0.25, 0.5, 1.25, 2.5, 8, math.Nextafter(1, 0), math.Nextafter(1, 2), math.Nextafter(2, 0), math.Nextafter(2, 3)}},
-		{"Digamma", Digamma, gammaRef(1), 2, []interval{{1e-300, 1, true}, {0, 1.46, false}, {1.462, 10, false}, {8, 1e300, true}}, []float64{8, math.Nextafter(8, 0)}},
-		{"Trigamma", Trigamma, gammaRef(2), 2, []interval{{1e-150, 1, true}, {0, 10, false}, {8, 1e150, true}}, []float64{8, math.Nextafter(8, 0)}},
-		{"Tetragamma", Tetragamma, gammaRef(3), 4, []interval{{1e-100, 1, true}, {0, 10, false}, {8, 1e100, true}}, []float64{8, math.Nextafter(8, 0)}},
+		{
+			"Lgamma", Lgamma, gammaRef(0), 2,
+			[]interval{
+				{5e-324, 1, true},
+				{0, 3, false},
+				{0.9, 1.1, false},
+				{1.9, 2.1, false},
+				{1, 10, false},
+				{8, 1e4, true},
+				{8, 1e300, true},
+			},
+			[]float64{
+				0.25, 0.5, 1.25, 2.5, 8, math.Nextafter(1, 0), math.Nextafter(1, 2), math.Nextafter(2, 0),
+				math.Nextafter(2, 3),
+			},
+		},
+		{"Digamma", Digamma, gammaRef(1), 2, []interval{
+			{1e-300, 1, true},
+			{0, 1.46, false},
+			{1.462, 10, false},
+			{8, 1e300, true},
+		}, []float64{8, math.Nextafter(8, 0)}},
+		{
+			"Trigamma", Trigamma, gammaRef(2), 2,
+			[]interval{{1e-150, 1, true}, {0, 10, false}, {8, 1e150, true}},
+			[]float64{8, math.Nextafter(8, 0)},
+		},
+		{
+			"Tetragamma", Tetragamma, gammaRef(3), 4,
+			[]interval{{1e-100, 1, true}, {0, 10, false}, {8, 1e100, true}},
+			[]float64{8, math.Nextafter(8, 0)},
+		},
 	}
 }
 
@@ -211,7 +301,8 @@ func TestAccuracy(t *testing.T) {
 			}
 			t.Logf("%-10s worst %.3f ULP at %x (%v), bound %v, %d points", u.name, w.err, w.x, w.x, u.bound, n)
 			if !(w.err <= u.bound) {
-				t.Errorf("error %.3f ULP at %x (%v): got %v, want %v", w.err, w.x, w.x, u.f(w.x), u.ref(num(w.x)).Text('g', 20))
+				t.Errorf("error %.3f ULP at %x (%v): got %v, want %v", w.err, w.x, w.x, u.f(w.x),
+					u.ref(num(w.x)).Text('g', 20))
 			}
 		})
 	}
@@ -262,7 +353,10 @@ func binaries() []binary {
 			{{5e-324, 1e-308, true}, {-0.9, 0.9, false}},
 			{{5e-324, 1e308, true}, {1e-30, 1e-5, true}},
 		}},
-		{"Pow/denormal", Pow, func(a, b float64) *big.Float { return bigPow(num(a), num(b)) }, 1, [][2]interval{{{0.49, 0.51, false}, {-1073, 1060, false}}}},
+		{
+			"Pow/denormal", Pow, func(a, b float64) *big.Float { return bigPow(num(a), num(b)) }, 1,
+			[][2]interval{{{0.49, 0.51, false}, {-1073, 1060, false}}},
+		},
 		{"Atan2", Atan2, bigAtan2, 0.6, [][2]interval{
 			{unit, unit},
 			{{-1e-5, 1e-5, false}, unit},
@@ -283,12 +377,22 @@ func binaries() []binary {
 			{{5e-324, 1e-300, true}, {5e-324, 1e-300, true}},
 			{{1e-160, 1e-140, true}, {1e-140, 1e-130, true}},
 		}},
-		{"Powi/short", func(a, n float64) float64 { return Powi(a, int(n)) }, func(a, n float64) *big.Float { return bigPowi(a, int(n)) }, 3, [][2]interval{
-			{{-2, 2, false}, {-4.9, 4.9, false}}, {{1e-60, 1e60, true}, {-4.9, 4.9, false}},
-		}},
-		{"Powi/long", func(a, n float64) float64 { return Powi(a, int(n)) }, func(a, n float64) *big.Float { return bigPowi(a, int(n)) }, 0.7, [][2]interval{
-			{{-2, 2, false}, {5, 40, false}}, {{0.5, 2, false}, {-900, -5, false}}, {{-1e6, -1e-6, true}, {-45, -5, false}},
-		}},
+		{
+			"Powi/short", func(a, n float64) float64 { return Powi(a, int(n)) },
+			func(a, n float64) *big.Float { return bigPowi(a, int(n)) }, 3,
+			[][2]interval{
+				{{-2, 2, false}, {-4.9, 4.9, false}}, {{1e-60, 1e60, true}, {-4.9, 4.9, false}},
+			},
+		},
+		{
+			"Powi/long", func(a, n float64) float64 { return Powi(a, int(n)) },
+			func(a, n float64) *big.Float { return bigPowi(a, int(n)) }, 0.7,
+			[][2]interval{
+				{{-2, 2, false}, {5, 40, false}},
+				{{0.5, 2, false}, {-900, -5, false}},
+				{{-1e6, -1e-6, true}, {-45, -5, false}},
+			},
+		},
 	}
 }
 
@@ -315,7 +419,8 @@ func TestAccuracyBinary(t *testing.T) {
 			}
 			t.Logf("%-10s worst %.3f ULP at (%x, %x), bound %v, %d points", u.name, w.err, w.x, w.y, u.bound, n)
 			if !(w.err <= u.bound) {
-				t.Errorf("error %.3f ULP at (%v, %v): got %v, want %v", w.err, w.x, w.y, u.f(w.x, w.y), u.ref(w.x, w.y).Text('g', 20))
+				t.Errorf("error %.3f ULP at (%v, %v): got %v, want %v", w.err, w.x, w.y, u.f(w.x, w.y),
+					u.ref(w.x, w.y).Text('g', 20))
 			}
 		})
 	}

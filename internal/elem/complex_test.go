@@ -71,7 +71,8 @@ func TestComplexStep(t *testing.T) {
 		}
 		t.Logf("C%-10s worst %.3f ULP at %v + %vi", c.name, w.err, w.x, w.y)
 		if !(w.err <= c.bound) {
-			t.Errorf("C%s: error %.3f ULP of the imaginary part at %v + %vi, bound %v", c.name, w.err, w.x, w.y, c.bound)
+			t.Errorf("C%s: error %.3f ULP of the imaginary part at %v + %vi, bound %v", c.name, w.err, w.x, w.y,
+				c.bound)
 		}
 	}
 }
