@@ -53,7 +53,9 @@ func BenchmarkBinary(b *testing.B) {
 			bench(b, 1000, "elem/ns", "form=vv/n=1000", func() { Binary(op, out, x, y) })
 			bench(b, 1000, "elem/ns", "form=sv/n=1000", func() { BinaryRows(op, SharedA, out, x, y, 1000) })
 			for _, lanes := range []int{4, 8} {
-				bench(b, 1000, "elem/ns", fmt.Sprintf("form=rows/lanes=%d/n=1000", lanes), func() { BinaryRows(op, SharedA, out, x, y, lanes) })
+				bench(b, 1000, "elem/ns", fmt.Sprintf("form=rows/lanes=%d/n=1000", lanes), func() {
+					BinaryRows(op, SharedA, out, x, y, lanes)
+				})
 			}
 		})
 	}
@@ -68,7 +70,9 @@ func BenchmarkCombine(b *testing.B) {
 			for j := range row {
 				row[j] = j
 			}
-			bench(b, float64(2*n*(terms+1)), "GFLOP/s", fmt.Sprintf("n=%d/terms=%d", n, terms), func() { Combine(out, base, 0.1, c, row, k, n) })
+			bench(b, float64(2*n*(terms+1)), "GFLOP/s", fmt.Sprintf("n=%d/terms=%d", n, terms), func() {
+				Combine(out, base, 0.1, c, row, k, n)
+			})
 		}
 	}
 }
@@ -89,7 +93,9 @@ func BenchmarkLaneProduct(b *testing.B) {
 			a, z, y := tame(r, n*n), tame(r, n*lanes), make([]float64, n*lanes)
 			packed := make([]float64, LanesSize(n, n))
 			PackLanes(packed, a, n, n, n, true)
-			bench(b, float64(2*n*n*lanes), "GFLOP/s", fmt.Sprintf("n=%d/lanes=%d", n, lanes), func() { LaneProduct(y, packed, z, n, n, lanes, false) })
+			bench(b, float64(2*n*n*lanes), "GFLOP/s", fmt.Sprintf("n=%d/lanes=%d", n, lanes), func() {
+				LaneProduct(y, packed, z, n, n, lanes, false)
+			})
 		}
 	}
 }
@@ -101,11 +107,15 @@ func BenchmarkRankUpdate(b *testing.B) {
 			const inner = 48
 			x, y, g := tame(r, n*inner), tame(r, n*lanes*inner), make([]float64, n*n*lanes)
 			packed := make([]float64, PanelsSize(inner, n))
-			u := &Update{Rows: n, Cols: n, Inner: inner, Lanes: lanes, LaneG: n * n, RowG: n, StepY: n * lanes, RowY: lanes}
-			bench(b, float64(2*n*n*lanes*inner), "GFLOP/s", fmt.Sprintf("n=%d/lanes=%d/inner=%d", n, lanes, inner), func() {
-				PackPanels(packed, x, inner, n, n, false)
-				RankUpdate(u, g, y, packed, true)
-			})
+			u := &Update{
+				Rows: n, Cols: n, Inner: inner, Lanes: lanes, LaneG: n * n, RowG: n, StepY: n * lanes,
+				RowY: lanes,
+			}
+			bench(b, float64(2*n*n*lanes*inner), "GFLOP/s", fmt.Sprintf("n=%d/lanes=%d/inner=%d", n, lanes, inner),
+				func() {
+					PackPanels(packed, x, inner, n, n, false)
+					RankUpdate(u, g, y, packed, true)
+				})
 		}
 	}
 }
@@ -126,7 +136,9 @@ func BenchmarkMatMul(b *testing.B) {
 		work := make([]float64, MatMulWork(n, n))
 		for _, ta := range modes {
 			for _, tb := range modes {
-				bench(b, float64(2*n*n*n), "GFLOP/s", fmt.Sprintf("n=%d/ta=%v/tb=%v", n, ta, tb), func() { MatMul(c, x, y, n, n, n, n, n, n, ta, tb, false, work) })
+				bench(b, float64(2*n*n*n), "GFLOP/s", fmt.Sprintf("n=%d/ta=%v/tb=%v", n, ta, tb), func() {
+					MatMul(c, x, y, n, n, n, n, n, n, ta, tb, false, work)
+				})
 			}
 		}
 	}

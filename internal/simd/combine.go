@@ -51,7 +51,8 @@ func combineGeneric(out, base []float64, h float64, c []float64, row []int, k []
 			x3 = math.FMA(s, v[3], x3)
 		}
 		b, o := base[i:][:4:4], out[i:][:4:4]
-		o[0], o[1], o[2], o[3] = math.FMA(h, x0, b[0]), math.FMA(h, x1, b[1]), math.FMA(h, x2, b[2]), math.FMA(h, x3, b[3])
+		o[0], o[1], o[2], o[3] = math.FMA(h, x0, b[0]), math.FMA(h, x1, b[1]), math.FMA(h, x2, b[2]),
+			math.FMA(h, x3, b[3])
 	}
 	for ; i < n; i++ {
 		x := float64(c[0] * k[row[0]*stride+i])

@@ -344,13 +344,15 @@ func TernaryRows(op Op, shared Shared, out, a, b, c []float64, lanes int) {
 		return
 	}
 	out = out[:rows*lanes]
-	a, b, c = a[:size(shared, SharedA, rows, lanes)], b[:size(shared, SharedB, rows, lanes)], c[:size(shared, SharedC, rows, lanes)]
+	a, b, c = a[:size(shared, SharedA, rows, lanes)], b[:size(shared, SharedB, rows, lanes)],
+		c[:size(shared, SharedC, rows, lanes)]
 	if !useAVX2 {
 		ternaryRowsGeneric(op, shared, out, a, b, c, lanes)
 		return
 	}
 	blocks(rows, lanes, func(r, i, rows, lanes int) {
-		ternaryRowsKernel(op, shared, &out[i], at(shared, SharedA, a, r, i), at(shared, SharedB, b, r, i), at(shared, SharedC, c, r, i), rows, lanes)
+		ternaryRowsKernel(op, shared, &out[i], at(shared, SharedA, a, r, i), at(shared, SharedB, b, r, i),
+			at(shared, SharedC, c, r, i), rows, lanes)
 	})
 }
 

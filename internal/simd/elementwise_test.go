@@ -21,7 +21,8 @@ func TestUnary(t *testing.T) {
 				Unary(op, out, a)
 				for i := range out {
 					if !same(out[i], want[i]) {
-						t.Fatalf("%v(%v = %x) of %d: %v (%x), want %v (%x)", op, a[i], math.Float64bits(a[i]), len(a), out[i], math.Float64bits(out[i]), want[i], math.Float64bits(want[i]))
+						t.Fatalf("%v(%v = %x) of %d: %v (%x), want %v (%x)", op, a[i], math.Float64bits(a[i]), len(a),
+							out[i], math.Float64bits(out[i]), want[i], math.Float64bits(want[i]))
 					}
 				}
 				if !intact() {
@@ -52,7 +53,10 @@ func TestUnary(t *testing.T) {
 func TestPowi(t *testing.T) {
 	withBackend(t, func(t *testing.T) {
 		r := elem.NewRand(2)
-		for _, n := range []int{-1 << 21, -1000, -33, -9, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 15, 16, 31, 100, 1 << 20, 1<<20 + 1, math.MinInt} {
+		for _, n := range []int{
+			-1 << 21, -1000, -33, -9, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9,
+			15, 16, 31, 100, 1 << 20, 1<<20 + 1, math.MinInt,
+		} {
 			a := append(samples(r, 203), tame(r, 200)...)
 			out, want := make([]float64, len(a)), make([]float64, len(a))
 			for i, x := range a {
@@ -77,7 +81,8 @@ func TestBinary(t *testing.T) {
 				Binary(op, out, a, b)
 				for i := range out {
 					if !same(out[i], want[i]) {
-						t.Fatalf("%v(%v, %v) of %d: %v (%x), want %v (%x)", op, a[i], b[i], len(a), out[i], math.Float64bits(out[i]), want[i], math.Float64bits(want[i]))
+						t.Fatalf("%v(%v, %v) of %d: %v (%x), want %v (%x)", op, a[i], b[i], len(a), out[i],
+							math.Float64bits(out[i]), want[i], math.Float64bits(want[i]))
 					}
 				}
 				if !intact() {

@@ -45,7 +45,8 @@ func TestLaneProduct(t *testing.T) {
 						}, func(k int) float64 { return z[k*lanes+i%lanes] })
 					}
 					LaneProduct(y, packed, z, rows, inner, lanes, accumulate)
-					compare(t, y, want, "%d×%d, %d lanes, transposed %v, accumulate %v", rows, inner, lanes, transposed, accumulate)
+					compare(t, y, want, "%d×%d, %d lanes, transposed %v, accumulate %v", rows, inner, lanes, transposed,
+						accumulate)
 					if !intact() {
 						t.Fatalf("%d×%d, %d lanes: wrote outside", rows, inner, lanes)
 					}
@@ -104,7 +105,8 @@ func TestRankUpdate(t *testing.T) {
 						}
 					}
 					RankUpdate(u, g, y, packed, accumulate)
-					compare(t, g, want, "%d×%d, %d steps, %d lanes, transposed %v, accumulate %v", rows, cols, inner, lanes, transposed, accumulate)
+					compare(t, g, want, "%d×%d, %d steps, %d lanes, transposed %v, accumulate %v", rows, cols, inner,
+						lanes, transposed, accumulate)
 				}
 			}
 		}
@@ -239,7 +241,8 @@ func TestMatMul(t *testing.T) {
 						})
 					}
 				}
-				MatMul(c, a, b, rows, inner, cols, cs, as, bs, ta, tb, accumulate, make([]float64, MatMulWork(inner, cols)))
+				MatMul(c, a, b, rows, inner, cols, cs, as, bs, ta, tb, accumulate,
+					make([]float64, MatMulWork(inner, cols)))
 				compare(t, c, want, "%d×%d×%d, mode %d", rows, inner, cols, mode)
 			}
 		}

@@ -50,23 +50,27 @@ func choose(want string) error {
 	case "":
 	case Native, native256:
 		if !supported {
-			return fmt.Errorf("the backend %s needs an amd64 processor with AVX2 and FMA, and a build without the tag purego; unset ODES_BACKEND or choose generic", want)
+			return fmt.Errorf("the backend %s needs an amd64 processor with AVX2 and FMA, and a build without the "+
+				"tag purego; unset ODES_BACKEND or choose generic", want)
 		}
 		useAVX512 = supported512 && want == Native
 	case Generic:
 		useAVX2, useAVX512, useNative = false, false, false
 	case avx512:
 		if !supported512 {
-			return fmt.Errorf("the backend avx512 needs an amd64 processor with AVX-512F, and a build without the tag purego; unset ODES_BACKEND or choose avx2 or generic")
+			return fmt.Errorf("the backend avx512 needs an amd64 processor with AVX-512F, and a build without the " +
+				"tag purego; unset ODES_BACKEND or choose avx2 or generic")
 		}
 		useNative = false
 	case AVX2:
 		if !supported {
-			return fmt.Errorf("the backend avx2 needs an amd64 processor with AVX2 and FMA, and a build without the tag purego; unset ODES_BACKEND or choose generic")
+			return fmt.Errorf("the backend avx2 needs an amd64 processor with AVX2 and FMA, and a build without the " +
+				"tag purego; unset ODES_BACKEND or choose generic")
 		}
 		useAVX512, useNative = false, false
 	default:
-		return fmt.Errorf("there is no backend %q; set ODES_BACKEND to generic, avx2, avx512, native256 or native, or unset it", want)
+		return fmt.Errorf("there is no backend %q; set ODES_BACKEND to generic, avx2, avx512, native256 or native, "+
+			"or unset it", want)
 	}
 	return nil
 }

@@ -50,11 +50,16 @@ func same(a, b float64) bool {
 var hard = []float64{
 	0, math.Copysign(0, -1), 1, -1, 2, -2, 0.5, -0.5, 1.5, -1.5, 2.5, -2.5, 3, 4, 0.25, 10, 100, 1000,
 	math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, -math.MaxFloat64,
-	math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 0x1p-1022, -0x1p-1022, 0x1.fffffffffffffp-1023, 0x1p-1074 * 3,
-	0x1.fffffffffffffp-1, 0x1.0000000000001p0, -0x1.fffffffffffffp-1, 0.49999999999999994, 0.84, 0.8400000000000001, 6, 28,
-	709.782712893384, 709.7827128933841, 710, 711, 720, 721, -745.1332191019412, -745.13321910194122, -745.2, -708.4, -750, -760, -761, 60, -60, 60.1, -60.1, 40, -40, 39.9, 22, -22, 700,
-	0x1p-27, -0x1p-27, 0x1.fffffp-28, 0x1p-28, -0x1p-28, 0x1.8p-29, 0x1p-54, 0x1p-30, 0x1p30, 0x1.1p30, 0x1p27, -0x1p27, 0x1.fffffffffffffp26, 0x1p28, 0x1p52, 0x1p53, 0x1p60, 0x1p61, 0x1p62, 1e300, 1e-300, 0x1p500, 0x1p-500,
-	math.Pi, math.Pi / 2, -math.Pi / 2, math.Pi / 4, 3 * math.Pi / 4, 1e5, 1e8, 22 * math.Pi, math.Sqrt2, math.Sqrt2 / 2, 0x1.6a09e667f3bcdp-1, 0x1.6a09e667f3bccp-1, math.E, math.Ln2, math.Ln2 / 2,
+	math.SmallestNonzeroFloat64, -math.SmallestNonzeroFloat64, 0x1p-1022, -0x1p-1022, 0x1.fffffffffffffp-1023,
+	0x1p-1074 * 3,
+	0x1.fffffffffffffp-1, 0x1.0000000000001p0, -0x1.fffffffffffffp-1, 0.49999999999999994, 0.84, 0.8400000000000001, 6,
+	28,
+	709.782712893384, 709.7827128933841, 710, 711, 720, 721, -745.1332191019412, -745.13321910194122, -745.2, -708.4,
+	-750, -760, -761, 60, -60, 60.1, -60.1, 40, -40, 39.9, 22, -22, 700,
+	0x1p-27, -0x1p-27, 0x1.fffffp-28, 0x1p-28, -0x1p-28, 0x1.8p-29, 0x1p-54, 0x1p-30, 0x1p30, 0x1.1p30, 0x1p27, -0x1p27,
+	0x1.fffffffffffffp26, 0x1p28, 0x1p52, 0x1p53, 0x1p60, 0x1p61, 0x1p62, 1e300, 1e-300, 0x1p500, 0x1p-500,
+	math.Pi, math.Pi / 2, -math.Pi / 2, math.Pi / 4, 3 * math.Pi / 4, 1e5, 1e8, 22 * math.Pi, math.Sqrt2,
+	math.Sqrt2 / 2, 0x1.6a09e667f3bcdp-1, 0x1.6a09e667f3bccp-1, math.E, math.Ln2, math.Ln2 / 2,
 	8, 27, 64, 0.125, 1e10, 1 / 3.0,
 }
 
@@ -127,7 +132,8 @@ func compare(t *testing.T, got, want []float64, what string, args ...any) {
 	}
 	for i := range got {
 		if !same(got[i], want[i]) {
-			t.Fatalf("%s: element %d is %v (%x), want %v (%x)", fmt.Sprintf(what, args...), i, got[i], math.Float64bits(got[i]), want[i], math.Float64bits(want[i]))
+			t.Fatalf("%s: element %d is %v (%x), want %v (%x)", fmt.Sprintf(what, args...), i, got[i],
+				math.Float64bits(got[i]), want[i], math.Float64bits(want[i]))
 		}
 	}
 }

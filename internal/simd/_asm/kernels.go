@@ -75,8 +75,10 @@ func functions(coef emit.Coefficients) {
 	for _, fn := range emit.Functions {
 		for scalar := range 1<<fn.Arity - 1 {
 			name := fn.Name + kind(fn.Arity, scalar)
-			TEXT(name, NOSPLIT, fmt.Sprintf("func(out, %s *float64, n int) (done int)", strings.Join(emit.Operands[:fn.Arity], ", ")))
-			Doc(name + " is " + fn.Name + " of the first done elements: all, or those before a group of four that has a lane outside the main path.")
+			TEXT(name, NOSPLIT, fmt.Sprintf("func(out, %s *float64, n int) (done int)",
+				strings.Join(emit.Operands[:fn.Arity], ", ")))
+			Doc(name + " is " + fn.Name + " of the first done elements: all, or those before a group of four that " +
+				"has a lane outside the main path.")
 			Pragma("noescape")
 			done := fn.Along(params{}, coef, scalar)
 			VZEROUPPER()
@@ -107,7 +109,8 @@ func reductions() {
 	for _, scalar := range []bool{false, true} {
 		name := "norm" + kind(1, map[bool]int{true: 1}[scalar])
 		TEXT(name, NOSPLIT, "func(square, most, e, y0, y1, abs *float64, rel float64, n int) (bad int)")
-		Doc(name + " adds the squares of |e[i]|/sc[i] to square[i mod 8] and takes them into most[0:4]; bad if a scale is not finite.")
+		Doc(name + " adds the squares of |e[i]|/sc[i] to square[i mod 8] and takes them into most[0:4]; bad if a " +
+			"scale is not finite.")
 		Pragma("noescape")
 		bad := emit.ScaledSquares(params{}, scalar)
 		VZEROUPPER()
@@ -118,7 +121,8 @@ func reductions() {
 
 func combinations() {
 	kernel("combine", "(out, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride, n int)",
-		"combine sets out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first product rounded.", emit.Combine)
+		"combine sets out[i] = base[i] + h·Σ_j c[j]·k[row[j]·stride + i], fused, the first product rounded.",
+		emit.Combine)
 }
 
 func products() {
@@ -133,7 +137,8 @@ func products() {
 			func(args emit.Args) { emit.RankUpdate(args, rows) })
 	}
 	kernel("packPanels", "(packed, x *float64, rows, cols, xs int)",
-		"packPanels writes packed[panel][k][12] from the rows of x, xs elements apart, zeros beyond cols.", emit.PackPanels)
+		"packPanels writes packed[panel][k][12] from the rows of x, xs elements apart, zeros beyond cols.",
+		emit.PackPanels)
 	kernel("matVec", "(y, a, x *float64, rows, cols, as, from int)",
 		"matVec sets y[i] (+)= Σ_j a[i·as + j]·x[j].", emit.MatVec)
 	kernel("matVecT", "(y, a, x *float64, rows, cols, as, from int)",

@@ -71,7 +71,9 @@ func (op Operation) Along(args Args) {
 }
 
 // group writes four elements from i+4·at on; fixed operands stand in registers.
-func group(op Operation, out reg.Register, in []reg.Register, fixed []reg.VecVirtual, i reg.Register, at int, mask *reg.VecVirtual) {
+func group(op Operation, out reg.Register, in []reg.Register, fixed []reg.VecVirtual, i reg.Register, at int,
+	mask *reg.VecVirtual,
+) {
 	f := NewBody(nil)
 	var x []V
 	for k, p := range in {
@@ -96,7 +98,9 @@ func group(op Operation, out reg.Register, in []reg.Register, fixed []reg.VecVir
 }
 
 // elements writes the elements from i to end and leaves i = end.
-func elements(op Operation, out reg.Register, in []reg.Register, fixed []reg.VecVirtual, end, i reg.GPVirtual, label string) {
+func elements(op Operation, out reg.Register, in []reg.Register, fixed []reg.VecVirtual, end, i reg.GPVirtual,
+	label string,
+) {
 	left := GP64()
 	MOVQ(end, left)
 	SUBQ(i, left)

@@ -20,7 +20,9 @@ func DotLanes(args Args, shared bool) {
 	if shared {
 		set = 1
 	}
-	reduceLanes(args, []string{"x", "y"}, set, func(s reg.VecVirtual, x []reg.VecVirtual) { VFMADD231PD(x[0], x[1], s) })
+	reduceLanes(args, []string{"x", "y"}, set, func(s reg.VecVirtual, x []reg.VecVirtual) {
+		VFMADD231PD(x[0], x[1], s)
+	})
 }
 
 func reduceLanes(args Args, names []string, shared int, add func(s reg.VecVirtual, x []reg.VecVirtual)) {

@@ -71,7 +71,9 @@ func laneTile(args Args, n, vecs int, y, a reg.Register, mask *reg.VecVirtual, l
 }
 
 // laneRowsOf computes the n rows of tile t and moves y and a on.
-func laneRowsOf(args Args, t *Tile, n int, y, a reg.Register, masks []reg.VecVirtual, label string, add func(scalar func(int) Mem, z Mem)) {
+func laneRowsOf(args Args, t *Tile, n int, y, a reg.Register, masks []reg.VecVirtual, label string,
+	add func(scalar func(int) Mem, z Mem),
+) {
 	ys := bytes(args, "ys")
 	at := GP64()
 	MOVQ(y, at)

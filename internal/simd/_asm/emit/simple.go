@@ -50,7 +50,8 @@ func (f *Body) Cbrt(a V) (V, V) {
 	is1, is2 := f.Eq(rem, f.Num(1)), f.Eq(rem, f.Num(2))
 	root := f.table("cbrtPow")
 	m := f.Or(f.And(x, f.Bits(fractionMask)), f.Bits(oneBits))
-	y := f.Mul(f.Horner(f.table("cbrtCoef"), m), f.Where(is2, f.Num(root[2]), f.Where(is1, f.Num(root[1]), f.Num(root[0]))))
+	y := f.Mul(f.Horner(f.table("cbrtCoef"), m), f.Where(is2, f.Num(root[2]),
+		f.Where(is1, f.Num(root[1]), f.Num(root[0]))))
 	m = f.Mul(m, f.Where(is2, f.Num(4), f.Where(is1, f.Num(2), f.Num(1))))
 	c := f.Mul(y, f.Mul(y, y))
 	mm := f.Add(m, m)

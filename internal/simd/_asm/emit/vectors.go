@@ -107,7 +107,12 @@ func MatVec(args Args) {
 		LEAQ(Mem{Base: base[blocks-1], Index: as, Scale: 4}, next)
 		MOVQ(next, a)
 		turned(args, t.Row(0), func(b int) [4]Mem {
-			return [4]Mem{{Base: base[b]}, {Base: base[b], Index: as, Scale: 1}, {Base: base[b], Index: as, Scale: 2}, {Base: base[b], Index: triple, Scale: 1}}
+			return [4]Mem{
+				{Base: base[b]},
+				{Base: base[b], Index: as, Scale: 1},
+				{Base: base[b], Index: as, Scale: 2},
+				{Base: base[b], Index: triple, Scale: 1},
+			}
 		}, func(n uint64) {
 			for _, r := range base {
 				ADDQ(Imm(n), r)
