@@ -79,7 +79,10 @@ func (b *Bars) draw(c canvas) error {
 			continue
 		}
 		half := min(step*0.36, 7)
-		r := vg.Rectangle{Min: vg.Point{X: at(min(0, it.Value)), Y: y - half}, Max: vg.Point{X: at(max(0, it.Value)), Y: y + half}}
+		r := vg.Rectangle{
+			Min: vg.Point{X: at(min(0, it.Value)), Y: y - half},
+			Max: vg.Point{X: at(max(0, it.Value)), Y: y + half},
+		}
 		fill, side, place := c.positive, note, r.Max.X+4
 		if it.Value < 0 {
 			fill, side, place = c.negative, c.style(small, draw.XRight, draw.YCenter), r.Min.X-4
@@ -183,7 +186,10 @@ func (h *Heat) scale(c canvas, x, bottom, top vg.Length, s shading) {
 	for i := range n {
 		v := lo + (hi-lo)*float64(i)/(n-1)
 		y0 := bottom + vg.Length(i)*(top-bottom)/n
-		c.FillPolygon(c.heat(v, s), rectangle(vg.Rectangle{Min: vg.Point{X: x, Y: y0}, Max: vg.Point{X: x + 9, Y: y0 + (top-bottom)/n + 0.3}}))
+		c.FillPolygon(c.heat(v, s), rectangle(vg.Rectangle{
+			Min: vg.Point{X: x, Y: y0},
+			Max: vg.Point{X: x + 9, Y: y0 + (top-bottom)/n + 0.3},
+		}))
 	}
 	st := c.style(small, draw.XLeft, draw.YCenter)
 	for i, v := range s.key() {

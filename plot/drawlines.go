@@ -206,7 +206,16 @@ func (l *Lines) lineStyle(c canvas, i int) draw.LineStyle {
 
 // signStyle is how the points of curve i are drawn, in the order of the signs on terminals.
 func (l *Lines) signStyle(c canvas, i int) draw.GlyphStyle {
-	shapes := []draw.GlyphDrawer{draw.CircleGlyph{}, draw.RingGlyph{}, draw.BoxGlyph{}, draw.SquareGlyph{}, diamond{filled: true}, diamond{}, draw.PlusGlyph{}, draw.CrossGlyph{}}
+	shapes := []draw.GlyphDrawer{
+		draw.CircleGlyph{},
+		draw.RingGlyph{},
+		draw.BoxGlyph{},
+		draw.SquareGlyph{},
+		diamond{filled: true},
+		diamond{},
+		draw.PlusGlyph{},
+		draw.CrossGlyph{},
+	}
 	return draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2.4, Shape: shapes[i%len(shapes)]}
 }
 
@@ -221,7 +230,12 @@ type diamond struct{ filled bool }
 // DrawGlyph draws it around a point.
 func (d diamond) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, p vg.Point) {
 	r := s.Radius * 1.25
-	outline(c, s, d.filled, []vg.Point{{X: p.X, Y: p.Y + r}, {X: p.X + r, Y: p.Y}, {X: p.X, Y: p.Y - r}, {X: p.X - r, Y: p.Y}})
+	outline(c, s, d.filled, []vg.Point{
+		{X: p.X, Y: p.Y + r},
+		{X: p.X + r, Y: p.Y},
+		{X: p.X, Y: p.Y - r},
+		{X: p.X - r, Y: p.Y},
+	})
 }
 
 // wedge is an open triangle that points up or down.
@@ -233,7 +247,11 @@ func (w wedge) DrawGlyph(c *draw.Canvas, s draw.GlyphStyle, p vg.Point) {
 	if !w.up {
 		tip = -tip
 	}
-	outline(c, s, false, []vg.Point{{X: p.X, Y: p.Y + tip}, {X: p.X - s.Radius, Y: p.Y - tip*0.8}, {X: p.X + s.Radius, Y: p.Y - tip*0.8}})
+	outline(c, s, false, []vg.Point{
+		{X: p.X, Y: p.Y + tip},
+		{X: p.X - s.Radius, Y: p.Y - tip*0.8},
+		{X: p.X + s.Radius, Y: p.Y - tip*0.8},
+	})
 }
 
 // outline draws a polygon, open or filled.
@@ -337,7 +355,8 @@ func (l *Lines) key(c canvas, left, top vg.Length, marks bool) vg.Length {
 		}
 		entry(k.Name, sample, func(x0, x1, y vg.Length) {
 			if k.Dots {
-				c.DrawGlyph(draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2, Shape: draw.CircleGlyph{}}, vg.Point{X: (x0 + x1) / 2, Y: y})
+				c.DrawGlyph(draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2, Shape: draw.CircleGlyph{}},
+					vg.Point{X: (x0 + x1) / 2, Y: y})
 				return
 			}
 			c.StrokeLine2(l.lineStyle(c, i), x0, y, x1, y)
@@ -353,12 +372,17 @@ func (l *Lines) key(c canvas, left, top vg.Length, marks bool) vg.Length {
 		side  int
 	}{{below, belowLimit, -1}, {above, aboveLimit, 1}} {
 		if b.shown {
-			entry(b.name, 8, func(x0, x1, y vg.Length) { c.DrawGlyph(boundStyle(c.ink, b.side), vg.Point{X: (x0 + x1) / 2, Y: y}) })
+			entry(b.name, 8, func(x0, x1, y vg.Length) {
+				c.DrawGlyph(boundStyle(c.ink, b.side), vg.Point{X: (x0 + x1) / 2, Y: y})
+			})
 		}
 	}
 	for _, b := range l.Bands {
 		entry(b.Name, sample, func(x0, x1, y vg.Length) {
-			c.FillPolygon(c.band, rectangle(vg.Rectangle{Min: vg.Point{X: x0, Y: y - 4}, Max: vg.Point{X: x1, Y: y + 4}}))
+			c.FillPolygon(c.band, rectangle(vg.Rectangle{
+				Min: vg.Point{X: x0, Y: y - 4},
+				Max: vg.Point{X: x1, Y: y + 4},
+			}))
 		})
 	}
 	names, _ := markNames(l.Marks)

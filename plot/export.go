@@ -51,7 +51,8 @@ func export(w io.Writer, format string, p Picture, n *inks) error {
 		return err
 	}
 	// Text is drawn by who shows the file, with a font of much the same widths where there is none of this name.
-	drawing := bytes.ReplaceAll(keepWidths(svg.Bytes(), widths), []byte("font-family:Liberation Sans"), []byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
+	drawing := bytes.ReplaceAll(keepWidths(svg.Bytes(), widths), []byte("font-family:Liberation Sans"),
+		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
 	if format == "svg" {
 		_, err := w.Write(drawing)
 		return err
@@ -59,7 +60,9 @@ func export(w io.Writer, format string, p Picture, n *inks) error {
 	if at := bytes.Index(drawing, []byte("<svg")); at > 0 { // a page has no xml declaration inside
 		drawing = drawing[at:]
 	}
-	_, err := fmt.Fprintf(w, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>odes</title>\n<body style=\"margin:0;display:grid;place-items:center;min-height:100vh;background:%s\">\n%s</body>\n", hex(n.paper), drawing)
+	_, err := fmt.Fprintf(w, "<!doctype html>\n<meta charset=\"utf-8\">\n<title>odes</title>\n"+
+		"<body style=\"margin:0;display:grid;place-items:center;min-height:100vh;background:%s\">\n%s</body>\n",
+		hex(n.paper), drawing)
 	return err
 }
 
@@ -76,7 +79,10 @@ type canvas struct {
 // style is a text style; x and y say which side of the text stands at its point.
 func (n *inks) style(size vg.Length, x draw.XAlignment, y draw.YAlignment) text.Style {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans", Size: size}
-	return text.Style{Color: n.ink, Font: f, XAlign: x, YAlign: y, Handler: &lettering{text.Plain{Fonts: fonts}, n.format, n.lost, n.widths}}
+	return text.Style{
+		Color: n.ink, Font: f, XAlign: x, YAlign: y,
+		Handler: &lettering{text.Plain{Fonts: fonts}, n.format, n.lost, n.widths},
+	}
 }
 
 func rectangle(r vg.Rectangle) []vg.Point {

@@ -31,7 +31,8 @@ func LostNote(format string, lost []rune) string {
 	if len(lost) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the font of %s files lacks %s: boxes stand there; svg and html files have them", format, strings.Join(strings.Split(string(lost), ""), " "))
+	return fmt.Sprintf("the font of %s files lacks %s: boxes stand there; svg and html files have them", format,
+		strings.Join(strings.Split(string(lost), ""), " "))
 }
 
 // has tells whether a font has a letter.

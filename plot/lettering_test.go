@@ -12,7 +12,10 @@ import (
 
 // TestLostLetters: what the font of a file lacks is told, once each, and svg loses nothing.
 func TestLostLetters(t *testing.T) {
-	p := &Lines{Title: "濃度 of µ, é, Ж, ∂ψ → 度", X: Axis{Label: "t"}, Curves: []Curve{{X: []float64{0, 1}, Y: []float64{0, 1}}}}
+	p := &Lines{
+		Title: "濃度 of µ, é, Ж, ∂ψ → 度", X: Axis{Label: "t"},
+		Curves: []Curve{{X: []float64{0, 1}, Y: []float64{0, 1}}},
+	}
 	for format, want := range map[string]string{"png": "濃度", "pdf": "濃度", "svg": ""} {
 		var lost []rune
 		var b strings.Builder
@@ -22,7 +25,8 @@ func TestLostLetters(t *testing.T) {
 		if string(lost) != want {
 			t.Errorf("%s lost %q, want %q", format, string(lost), want)
 		}
-		if note := LostNote(format, lost); (note == "") != (want == "") || want != "" && !strings.Contains(note, "濃 度") {
+		if note := LostNote(format, lost); (note == "") != (want == "") ||
+			want != "" && !strings.Contains(note, "濃 度") {
 			t.Errorf("%s: note %q", format, note)
 		}
 		if format == "svg" && !strings.Contains(b.String(), ">"+p.Title+"<") {
@@ -50,7 +54,8 @@ func TestOutlined(t *testing.T) {
 				texts++
 			case *recorder.Fill:
 				shapes++
-				if len(a.Path) < 5 || a.Path[0].Pos.X < 1 || a.Path[0].Pos.X > 30 || a.Path[0].Pos.Y < -1 || a.Path[0].Pos.Y > 12 {
+				if len(a.Path) < 5 || a.Path[0].Pos.X < 1 || a.Path[0].Pos.X > 30 || a.Path[0].Pos.Y < -1 ||
+					a.Path[0].Pos.Y > 12 {
 					t.Errorf("%q: a shape of %d parts from %v", c.text, len(a.Path), a.Path[0].Pos)
 				}
 			}
@@ -63,7 +68,10 @@ func TestOutlined(t *testing.T) {
 
 // TestWidths: texts of an svg file say how wide they are, but for single letters and those of other fonts.
 func TestWidths(t *testing.T) {
-	p := &Lines{Title: "a & b", X: Axis{Label: "time"}, Y: Axis{Label: "濃度"}, Curves: []Curve{{X: []float64{0, 1}, Y: []float64{0, 1}}}}
+	p := &Lines{
+		Title: "a & b", X: Axis{Label: "time"}, Y: Axis{Label: "濃度"},
+		Curves: []Curve{{X: []float64{0, 1}, Y: []float64{0, 1}}},
+	}
 	var b strings.Builder
 	if err := Write(&b, "svg", p, Page{}); err != nil {
 		t.Fatal(err)

@@ -45,7 +45,10 @@ func pictures() map[string]Picture {
 		&Lines{X: time, Y: Axis{Label: "x", Unit: "m"}, Curves: []Curve{{Name: "x", X: t, Y: x}}, Marks: marks},
 		&Lines{X: time, Y: Axis{Label: "v", Unit: "m/s"}, Curves: []Curve{{Name: "v", X: t, Y: v}}, Marks: marks},
 	}}
-	list["phase"] = &Lines{Title: "x against v", X: Axis{Label: "v", Unit: "m/s"}, Y: Axis{Label: "x", Unit: "m"}, Curves: []Curve{{Name: "run", X: v, Y: x, Loop: true}}}
+	list["phase"] = &Lines{
+		Title: "x against v", X: Axis{Label: "v", Unit: "m/s"}, Y: Axis{Label: "x", Unit: "m"},
+		Curves: []Curve{{Name: "run", X: v, Y: x, Loop: true}},
+	}
 
 	var a, b, c, d []float64
 	var grid []float64
@@ -59,18 +62,40 @@ func pictures() map[string]Picture {
 	}
 	list["several"] = &Lines{
 		Title: "four curves on one pair of axes", X: Axis{Label: "t", Unit: "h"}, Y: Axis{Unit: "mg"},
-		Curves: []Curve{{Name: "depot", X: grid, Y: a}, {Name: "central", X: grid, Y: b}, {Name: "wave", X: grid, Y: c}, {Name: "line", X: grid, Y: d}},
-		Marks:  []Mark{{0, "dose"}, {4, "dose"}, {8, "dose"}, {12, "dose"}, {16, "dose"}, {20, "dose"}, {23.9, "end of study"}},
+		Curves: []Curve{
+			{Name: "depot", X: grid, Y: a},
+			{Name: "central", X: grid, Y: b},
+			{Name: "wave", X: grid, Y: c},
+			{Name: "line", X: grid, Y: d},
+		},
+		Marks: []Mark{
+			{0, "dose"},
+			{4, "dose"},
+			{8, "dose"},
+			{12, "dose"},
+			{16, "dose"},
+			{20, "dose"},
+			{23.9, "end of study"},
+		},
 	}
 	list["measured"] = &Lines{
 		X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: "amount", Unit: "mg"},
-		Curves: []Curve{{Name: "low", X: grid, Y: b, PX: []float64{1, 4, 9, 30}, PY: []float64{9, 15.5, 8, 2}, Side: []int{0, 0, 0, -1}}, {Name: "high", X: grid, Y: a, PX: []float64{0, 12, 7}, PY: []float64{44, math.NaN(), 31}, Side: []int{0, 0, 1}}},
-		Marks:  []Mark{{4, "dose"}},
+		Curves: []Curve{{
+			Name: "low", X: grid, Y: b, PX: []float64{1, 4, 9, 30}, PY: []float64{9, 15.5, 8, 2},
+			Side: []int{0, 0, 0, -1},
+		}, {
+			Name: "high", X: grid, Y: a, PX: []float64{0, 12, 7},
+			PY: []float64{44, math.NaN(), 31}, Side: []int{0, 0, 1},
+		}},
+		Marks: []Mark{{4, "dose"}},
 	}
 	var signed []Curve
 	for k := range 9 {
 		s := float64(k)
-		signed = append(signed, Curve{Name: string(rune('A' + k)), X: []float64{0, 10}, Y: []float64{s, s + 1}, PX: []float64{s + 0.5, s/2 + 5}, PY: []float64{s + 0.3, s + 0.8}})
+		signed = append(signed, Curve{
+			Name: string(rune('A' + k)), X: []float64{0, 10}, Y: []float64{s, s + 1},
+			PX: []float64{s + 0.5, s/2 + 5}, PY: []float64{s + 0.3, s + 0.8},
+		})
 	}
 	list["signs"] = &Lines{X: Axis{Label: "t"}, Y: Axis{Label: "y"}, Curves: signed}
 	list["letters"] = &Lines{
@@ -91,15 +116,26 @@ func pictures() map[string]Picture {
 		}
 		family = append(family, Curve{Name: "k = " + number(rate, 3), X: grid, Y: y, Ramp: k + 1, Of: 9})
 	}
-	list["family"] = &Lines{Title: "x for k from 0.05 to 1.3", X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: "x"}, Curves: family, Bands: []Band{{Name: "range", X: grid, Lo: lo, Hi: hi}}}
+	list["family"] = &Lines{
+		Title: "x for k from 0.05 to 1.3", X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: "x"},
+		Curves: family, Bands: []Band{{Name: "range", X: grid, Lo: lo, Hi: hi}},
+	}
 	var steps, sizes []float64
 	for i := range 120 {
 		steps = append(steps, float64(i)*0.1)
 		sizes = append(sizes, math.Pow(10, -4+3.5*math.Abs(math.Sin(float64(i)/17))))
 	}
-	list["steps"] = &Lines{Title: "step sizes", X: Axis{Label: "t"}, Y: Axis{Label: "h", Log: true}, Curves: []Curve{{Name: "h", X: steps, Y: sizes, Dots: true}}}
+	list["steps"] = &Lines{
+		Title: "step sizes", X: Axis{Label: "t"}, Y: Axis{Label: "h", Log: true},
+		Curves: []Curve{{Name: "h", X: steps, Y: sizes, Dots: true}},
+	}
 	list["tornado"] = &Bars{Title: "height", X: Axis{Label: "change of height by 1 % of each, in %"}, Items: []Bar{
-		{Label: "e", Value: 2.555}, {Label: "T", Value: 1.6986}, {Label: "g", Value: 0.8493}, {Label: "h0", Value: 0.1507}, {Label: "absorption_rate_constant", Value: -0.42}, {Label: "v0", Value: 0, Note: "0"},
+		{Label: "e", Value: 2.555},
+		{Label: "T", Value: 1.6986},
+		{Label: "g", Value: 0.8493},
+		{Label: "h0", Value: 0.1507},
+		{Label: "absorption_rate_constant", Value: -0.42},
+		{Label: "v0", Value: 0, Note: "0"},
 	}}
 	list["negative"] = &Bars{Title: "all below", Items: []Bar{{Label: "a", Value: -3}, {Label: "b", Value: -1}}}
 	matrix := make([][]float64, 10)
@@ -109,15 +145,22 @@ func pictures() map[string]Picture {
 			matrix[i][j] = math.Sin(float64(i)) * math.Cos(float64(j)*0.7) * float64(j+1)
 		}
 	}
-	list["heat"] = &Heat{Title: "d final(x[1]) / d A", Rows: Axis{Label: "i"}, Cols: Axis{Label: "j"}, Values: matrix, FirstRow: 1, FirstCol: 1, Unit: "1/h"}
+	list["heat"] = &Heat{
+		Title: "d final(x[1]) / d A", Rows: Axis{Label: "i"}, Cols: Axis{Label: "j"}, Values: matrix,
+		FirstRow: 1, FirstCol: 1, Unit: "1/h",
+	}
 	large := make([][]float64, 200)
 	for i := range large {
 		large[i] = make([]float64, 200)
 		for j := range large[i] {
-			large[i][j] = math.Exp(-math.Hypot(float64(i-60), float64(j-100))/40) - math.Exp(-math.Hypot(float64(i-150), float64(j-60))/20)
+			large[i][j] = math.Exp(-math.Hypot(float64(i-60), float64(j-100))/40) -
+				math.Exp(-math.Hypot(float64(i-150), float64(j-60))/20)
 		}
 	}
-	list["large"] = &Heat{Title: "200 × 200", Rows: Axis{Label: "i"}, Cols: Axis{Label: "j"}, Values: large, FirstRow: 1, FirstCol: 1}
+	list["large"] = &Heat{
+		Title: "200 × 200", Rows: Axis{Label: "i"}, Cols: Axis{Label: "j"}, Values: large,
+		FirstRow: 1, FirstCol: 1,
+	}
 	warm := make([][]float64, 12)
 	for i := range warm {
 		warm[i] = make([]float64, 30)
@@ -125,11 +168,23 @@ func pictures() map[string]Picture {
 			warm[i][j] = 300 + 80*math.Exp(-math.Hypot(float64(i-4), float64(j-12))/6)
 		}
 	}
-	list["warm"] = &Heat{Title: "far from zero", Rows: Axis{Label: "row"}, Cols: Axis{Label: "column"}, Values: warm, FirstRow: 1, FirstCol: 1, Unit: "K"}
+	list["warm"] = &Heat{
+		Title: "far from zero", Rows: Axis{Label: "row"}, Cols: Axis{Label: "column"}, Values: warm,
+		FirstRow: 1, FirstCol: 1, Unit: "K",
+	}
 	list["zeros"] = &Heat{Values: [][]float64{{0, 0}, {0, math.NaN()}}, FirstRow: 1, FirstCol: 1}
-	list["nothing"] = &Lines{Title: "nothing", X: Axis{Label: "t"}, Curves: []Curve{{Name: "x", X: []float64{0, 1}, Y: []float64{math.NaN(), math.NaN()}}}}
-	list["flat"] = &Lines{X: Axis{Label: "t"}, Y: Axis{Label: "x"}, Curves: []Curve{{Name: "x", X: []float64{0, 1}, Y: []float64{3, 3}}}}
-	list["tiny"] = &Lines{X: Axis{Label: "t"}, Y: Axis{Label: "x"}, Curves: []Curve{{Name: "x", X: []float64{0, 1e-9, 2e-9}, Y: []float64{1e12, 2e12, math.Inf(1)}}}}
+	list["nothing"] = &Lines{
+		Title: "nothing", X: Axis{Label: "t"},
+		Curves: []Curve{{Name: "x", X: []float64{0, 1}, Y: []float64{math.NaN(), math.NaN()}}},
+	}
+	list["flat"] = &Lines{
+		X: Axis{Label: "t"}, Y: Axis{Label: "x"},
+		Curves: []Curve{{Name: "x", X: []float64{0, 1}, Y: []float64{3, 3}}},
+	}
+	list["tiny"] = &Lines{
+		X: Axis{Label: "t"}, Y: Axis{Label: "x"},
+		Curves: []Curve{{Name: "x", X: []float64{0, 1e-9, 2e-9}, Y: []float64{1e12, 2e12, math.Inf(1)}}},
+	}
 	return list
 }
 
@@ -199,7 +254,8 @@ func TestColour(t *testing.T) {
 		if err := Text(&colour, p, Terminal{Colour: true}); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(colour.String(), "\x1b[") || strings.Count(plain.String(), "\n") != strings.Count(colour.String(), "\n") {
+		if !strings.Contains(colour.String(), "\x1b[") || strings.Count(plain.String(),
+			"\n") != strings.Count(colour.String(), "\n") {
 			t.Errorf("%s: colour changes the lines, or there is none", name)
 		}
 	}

@@ -70,9 +70,11 @@ func (b *Bars) text(p *page) {
 			line += strings.Repeat(" ", int(left)) + p.paint(faint, "│") + " " + it.note()
 		case v < 0:
 			block := barLeft(-v * scale)
-			line += screen.PadLeft("", int(left)-screen.Width(block)) + p.paint(negative, block) + p.paint(faint, "│") + " " + it.note()
+			line += screen.PadLeft("", int(left)-screen.Width(block)) + p.paint(negative, block) + p.paint(faint, "│") +
+				" " + it.note()
 		default:
-			line += strings.Repeat(" ", int(left)) + p.paint(faint, "│") + p.paint(positive, bar(v*scale)) + " " + it.note()
+			line += strings.Repeat(" ", int(left)) + p.paint(faint, "│") + p.paint(positive, bar(v*scale)) + " " +
+				it.note()
 		}
 		p.line(line)
 	}
@@ -154,7 +156,8 @@ func (h *Heat) shading() shading {
 	if s.lo > s.hi {
 		return shading{diverging: true}
 	}
-	if near, far := min(math.Abs(s.lo), math.Abs(s.hi)), max(math.Abs(s.lo), math.Abs(s.hi)); s.lo*s.hi > 0 && near > 0.2*far && s.hi > s.lo {
+	if near, far := min(math.Abs(s.lo), math.Abs(s.hi)),
+		max(math.Abs(s.lo), math.Abs(s.hi)); s.lo*s.hi > 0 && near > 0.2*far && s.hi > s.lo {
 		return s
 	}
 	top := max(math.Abs(s.lo), math.Abs(s.hi))
@@ -281,7 +284,8 @@ func (p *page) cell(v float64, s shading, width int) string {
 		colours, f = ramp, 2*f-1
 	}
 	if p.Colour {
-		return fmt.Sprintf("\x1b[48;5;%dm%s\x1b[0m", colours[int(math.Round((f+1)/2*float64(len(colours)-1)))], strings.Repeat(" ", width))
+		return fmt.Sprintf("\x1b[48;5;%dm%s\x1b[0m", colours[int(math.Round((f+1)/2*float64(len(colours)-1)))],
+			strings.Repeat(" ", width))
 	}
 	if !s.diverging {
 		f = (f + 1) / 2

@@ -196,7 +196,8 @@ func (g *panel) bands(p *page) bool { return p.Colour || len(g.l.Curves) < 3 }
 // band dots the area of a band thinly.
 func (g *panel) band(b Band) {
 	for k := 1; k < len(b.X); k++ {
-		if !g.l.X.shown(b.X[k-1]) || !g.l.X.shown(b.X[k]) || !g.l.Y.shown(b.Lo[k]) || !g.l.Y.shown(b.Hi[k]) || !g.l.Y.shown(b.Lo[k-1]) || !g.l.Y.shown(b.Hi[k-1]) {
+		if !g.l.X.shown(b.X[k-1]) || !g.l.X.shown(b.X[k]) || !g.l.Y.shown(b.Lo[k]) || !g.l.Y.shown(b.Hi[k]) ||
+			!g.l.Y.shown(b.Lo[k-1]) || !g.l.Y.shown(b.Hi[k-1]) {
 			continue
 		}
 		x0, lo0 := g.dot(b.X[k-1], b.Lo[k-1])
