@@ -8,7 +8,8 @@ package stdlib
 // normalBelow is -log Φ((from - mean)/sd) = -log(erfc(z)/2): beyond z = 10, where erfc will underflow, by its asymptotic
 // series (Abramowitz and Stegun 7.1.23), exact to rounding there.
 const normalBelow = "let near = min(z, 10) let far = max(z, 10) let u = 0.5/far^2 " +
-	"let series = 1 - u*(1 - 3*u*(1 - 5*u*(1 - 7*u*(1 - 9*u*(1 - 11*u*(1 - 13*u*(1 - 15*u*(1 - 17*u*(1 - 19*u))))))))) " +
+	"let series = 1 - u*(1 - 3*u*(1 - 5*u*(1 - 7*u*(1 - 9*u*(1 - 11*u*(1 - 13*u*(1 - 15*u*(1 - 17*u*(1 - " +
+	"19*u))))))))) " +
 	"return if z < 10 then -log(0.5*erfc(near)) else far^2 + log(far) + 1.2655121234846454 - log(series)"
 
 const laplaceBelow = "if from < mu then 0.6931471805599453 + (mu - from)/b else -log1p(-0.5*exp(-max(from - mu, 0)/b))"
@@ -24,8 +25,10 @@ var distributions = []*Func{
 	},
 	{
 		Name: "lognormal", Args: []string{"mu", "sd"}, Class: Noise, Centre: "mu", Log: true,
-		Value: "exp(-((log(y) - mu)/sd)^2/2)/(y*sd*sqrt(2*pi))", Domain: "y > 0, sd > 0", Doc: "distribution whose logarithm is normal, with median exp(mu)",
-		Body:  "let logy = log(if y > 0 then y else 1) return if y > 0 then 0.5*((logy - mu)/sd)^2 + log(sd) + logy + 0.9189385332046728 else inf",
+		Value: "exp(-((log(y) - mu)/sd)^2/2)/(y*sd*sqrt(2*pi))", Domain: "y > 0, sd > 0",
+		Doc: "distribution whose logarithm is normal, with median exp(mu)",
+		Body: "let logy = log(if y > 0 then y else 1) return if y > 0 then 0.5*((logy - mu)/sd)^2 + log(sd) + logy " +
+			"+ 0.9189385332046728 else inf",
 		Below: "let z = (mu - from)/(sd*1.4142135623730951) " + normalBelow,
 		Cases: []Case{{in(0, 1, 2), 1.8523122207237186}, {in(0, 1, -1), inf}},
 	},
@@ -38,19 +41,28 @@ var distributions = []*Func{
 	},
 	{
 		Name: "loglaplace", Args: []string{"mu", "b"}, Class: Noise, Centre: "mu", Log: true,
-		Value: "exp(-|log(y) - mu|/b)/(2*b*y)", Domain: "y > 0, b > 0", Kinks: "log(y) = mu", Doc: "distribution whose logarithm has a Laplace distribution, with median exp(mu)",
-		Body:  "let logy = log(if y > 0 then y else 1) return if y > 0 then abs(logy - mu)/b + log(b) + logy + 0.6931471805599453 else inf",
+		Value: "exp(-|log(y) - mu|/b)/(2*b*y)", Domain: "y > 0, b > 0", Kinks: "log(y) = mu",
+		Doc: "distribution whose logarithm has a Laplace distribution, with median exp(mu)",
+		Body: "let logy = log(if y > 0 then y else 1) return if y > 0 then abs(logy - mu)/b + log(b) + logy + " +
+			"0.6931471805599453 else inf",
 		Below: laplaceBelow,
 		Cases: []Case{{in(0, 1, 2), 2.0794415416798357}, {in(0, 1, 0), inf}},
 	},
 	{
 		Name: "student", Args: []string{"nu", "mu", "s"}, Class: Noise, Centre: "mu", Scale: "s",
-		Value: "Γ((nu + 1)/2)/(Γ(nu/2)*sqrt(nu*pi)*s)*(1 + ((y - mu)/s)^2/nu)^(-(nu + 1)/2)", Domain: "nu > 0, s > 0", Doc: "Student's t distribution with nu degrees of freedom, centre mu and scale s",
+		Value: "Γ((nu + 1)/2)/(Γ(nu/2)*sqrt(nu*pi)*s)*(1 + ((y - mu)/s)^2/nu)^(-(nu + 1)/2)", Domain: "nu > 0, s > 0",
+		Doc: "Student's t distribution with nu degrees of freedom, centre mu and scale s",
 		// lgamma(nu/2) - lgamma((nu + 1)/2) + log(nu/2)/2 cancels for large nu: there its series (Tricomi and Erdélyi).
 		Body: "let few = min(nu, 400) let many = max(nu, 400) " +
-			"let gammas = if nu < 400 then lgamma(few/2) - lgamma((few + 1)/2) + 0.5*log(few) else 0.34657359027997264 + 1/(4*many) - 1/(24*many^3) + 1/(20*many^5) " +
+			"let gammas = if nu < 400 then lgamma(few/2) - lgamma((few + 1)/2) + 0.5*log(few) else " +
+			"0.34657359027997264 + 1/(4*many) - 1/(24*many^3) + 1/(20*many^5) " +
 			"return gammas + 0.5723649429247001 + log(s) + (nu + 1)/2*log1p(((y - mu)/s)^2/nu)",
-		Cases: []Case{{in(3, 1, 2, 4), 2.8132676060543004}, {in(400.5, 0, 1, 0.5), 1.0448357672670355}, {in(500, 0, 1, 0.5), 1.0446572308049285}, {in(1e9, 0, 1, 0.5), 1.0439385335640477}},
+		Cases: []Case{
+			{in(3, 1, 2, 4), 2.8132676060543004},
+			{in(400.5, 0, 1, 0.5), 1.0448357672670355},
+			{in(500, 0, 1, 0.5), 1.0446572308049285},
+			{in(1e9, 0, 1, 0.5), 1.0439385335640477},
+		},
 	},
 	{
 		Name: "poisson", Args: []string{"mean"}, Class: Noise, Centre: "mean", Counts: true,
@@ -60,35 +72,48 @@ var distributions = []*Func{
 	},
 	{
 		Name: "negbin", Args: []string{"mean", "phi"}, Class: Noise, Centre: "mean", Counts: true,
-		Value: "Γ(y + phi)/(Γ(phi)*y!)*(phi/(mean + phi))^phi*(mean/(mean + phi))^y", Domain: "mean > 0, phi > 0", Doc: "negative binomial distribution of counts, with variance mean + mean^2/phi",
+		Value: "Γ(y + phi)/(Γ(phi)*y!)*(phi/(mean + phi))^phi*(mean/(mean + phi))^y", Domain: "mean > 0, phi > 0",
+		Doc: "negative binomial distribution of counts, with variance mean + mean^2/phi",
 		// lgamma(y + phi) - lgamma(phi) cancels for large phi: there the difference of Stirling's series.
-		Body: "let few = min(phi, 100) let many = max(phi, 100) let n = y + many let share = mean/(mean + phi)*(if phi < 100 then 1 else phi) " +
+		Body: "let few = min(phi, 100) let many = max(phi, 100) let n = y + many let share = mean/(mean + phi)*(if " +
+			"phi < 100 then 1 else phi) " +
 			"let gammas = if phi < 100 then lgamma(y + few) - lgamma(few) " +
 			"else (n - 0.5)*log1p(y/many) - y + (1/n - 1/many)/12 - (1/n^3 - 1/many^3)/360 + (1/n^5 - 1/many^5)/1260 " +
 			"return lgamma(y + 1) + phi*log1p(mean/phi) - y*log(if y > 0 then share else 1) - gammas",
-		Cases: []Case{{in(2.5, 1.5, 4), 2.4507160215945157}, {in(2.5, 100.5, 4), 2.021567621920795}, {in(2.5, 1e9, 4), 2.0128909037263254}, {in(0, 1.5, 0), 0}},
+		Cases: []Case{
+			{in(2.5, 1.5, 4), 2.4507160215945157},
+			{in(2.5, 100.5, 4), 2.021567621920795},
+			{in(2.5, 1e9, 4), 2.0128909037263254},
+			{in(0, 1.5, 0), 0},
+		},
 	},
 	{
 		Name: "uniform", Args: []string{"lo", "hi"}, Class: Noise,
-		Value: "1/(hi - lo) in [lo, hi]", Domain: "lo < hi", Kinks: "the ends", Doc: "uniform distribution; a prior only",
+		Value: "1/(hi - lo) in [lo, hi]", Domain: "lo < hi", Kinks: "the ends",
+		Doc:   "uniform distribution; a prior only",
 		Body:  "if y >= lo and y <= hi then log(hi - lo) else inf",
 		Cases: []Case{{in(1, 3, 2), 0.6931471805599453}, {in(1, 3, 4), inf}},
 	},
 	{
 		Name: "gamma", Args: []string{"shape", "lambda"}, Class: Noise,
-		Value: "lambda^shape*y^(shape - 1)*exp(-lambda*y)/Γ(shape)", Domain: "y > 0, shape > 0, lambda > 0", Doc: "gamma distribution with rate lambda; a prior only",
-		Body:  "if y > 0 then lgamma(shape) - shape*log(lambda) - (shape - 1)*log(if y > 0 then y else 1) + lambda*y else inf",
+		Value: "lambda^shape*y^(shape - 1)*exp(-lambda*y)/Γ(shape)", Domain: "y > 0, shape > 0, lambda > 0",
+		Doc: "gamma distribution with rate lambda; a prior only",
+		Body: "if y > 0 then lgamma(shape) - shape*log(lambda) - (shape - 1)*log(if y > 0 then y else 1) + lambda*y " +
+			"else inf",
 		Cases: []Case{{in(2.5, 2, 0.7), 0.48682733498115446}, {in(2, 1, -1), inf}},
 	},
 	{
 		Name: "beta", Args: []string{"a", "b"}, Class: Noise,
-		Value: "y^(a - 1)*(1 - y)^(b - 1)/B(a, b)", Domain: "0 < y < 1, a > 0, b > 0", Doc: "beta distribution on [0, 1]; a prior only",
-		Body:  "if y > 0 and y < 1 then lgamma(a) + lgamma(b) - lgamma(a + b) - (a - 1)*log(if y > 0 then y else 1) - (b - 1)*log1p(-(if y < 1 then y else 0)) else inf",
+		Value: "y^(a - 1)*(1 - y)^(b - 1)/B(a, b)", Domain: "0 < y < 1, a > 0, b > 0",
+		Doc: "beta distribution on [0, 1]; a prior only",
+		Body: "if y > 0 and y < 1 then lgamma(a) + lgamma(b) - lgamma(a + b) - (a - 1)*log(if y > 0 then y else 1) " +
+			"- (b - 1)*log1p(-(if y < 1 then y else 0)) else inf",
 		Cases: []Case{{in(2, 3, 0.3), -0.5675839575845996}, {in(2, 3, 1.5), inf}},
 	},
 	{
 		Name: "exponential", Args: []string{"lambda"}, Class: Noise,
-		Value: "lambda*exp(-lambda*y)", Domain: "y ≥ 0, lambda > 0", Doc: "exponential distribution with rate lambda; a prior only",
+		Value: "lambda*exp(-lambda*y)", Domain: "y ≥ 0, lambda > 0",
+		Doc:   "exponential distribution with rate lambda; a prior only",
 		Body:  "if y >= 0 then lambda*y - log(lambda) else inf",
 		Cases: []Case{{in(2, 0.7), 0.7068528194400547}, {in(2, -1), inf}},
 	},

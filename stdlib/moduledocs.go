@@ -33,13 +33,19 @@ var ModuleNames = sync.OnceValue(func() []ModuleName {
 				for i, p := range it.Params {
 					args[i] = p.Name.Name
 				}
-				n := ModuleName{Module: path, Name: it.Name.Name, Head: it.Name.Name + "(" + strings.Join(args, ", ") + ")"}
+				n := ModuleName{
+					Module: path, Name: it.Name.Name,
+					Head: it.Name.Name + "(" + strings.Join(args, ", ") + ")",
+				}
 				n.Doc, n.Examples = splitExamples(it.Doc)
 				n.Definition = strings.Join(strings.Fields(it.Span.Text()), " ")
 				list = append(list, n)
 			case *ast.Decl:
 				for _, v := range it.Vars {
-					n := ModuleName{Module: path, Name: v.Name.Name, Head: v.Span.Text(), Definition: "const " + v.Span.Text()}
+					n := ModuleName{
+						Module: path, Name: v.Name.Name, Head: v.Span.Text(),
+						Definition: "const " + v.Span.Text(),
+					}
 					n.Doc, _ = splitExamples(v.Doc)
 					list = append(list, n)
 				}

@@ -48,20 +48,65 @@ type Constant struct {
 
 // Operators are the rows of the operators. They are not called by name.
 var Operators = []*Func{
-	{Name: "+", Args: []string{"a", "b"}, Op: tape.Add, Units: UnitsSame, Value: "a + b", Doc: "sum, element by element", Cases: []Case{{[]float64{1, 2}, 3}}},
-	{Name: "-", Args: []string{"a", "b"}, Op: tape.Sub, Units: UnitsSame, Value: "a - b", Doc: "difference, element by element", Cases: []Case{{[]float64{1, 2}, -1}}},
-	{Name: "*", Args: []string{"a", "b"}, Op: tape.Mul, Units: UnitsProduct, Value: "a*b", Doc: "product, element by element", Cases: []Case{{[]float64{3, 2}, 6}}},
-	{Name: "/", Args: []string{"a", "b"}, Op: tape.Div, Units: UnitsQuotient, Value: "a/b", Domain: "b ≠ 0", Doc: "quotient, element by element", Cases: []Case{{[]float64{3, 2}, 1.5}}},
-	{Name: "^", Args: []string{"a", "b"}, Op: tape.Pow, Units: UnitsPower, Value: "a^b", Domain: "a > 0, or b a whole number", Doc: "power, element by element", Cases: []Case{{[]float64{3, 2}, 9}, {[]float64{-2, 3}, -8}, {[]float64{4, 0.5}, 2}}},
-	{Name: "neg", Args: []string{"a"}, Op: tape.Neg, Units: UnitsSame, Value: "-a", Doc: "negative, element by element", Cases: []Case{{[]float64{3}, -3}}},
-	{Name: "@", Args: []string{"a", "b"}, Class: Structure, Units: UnitsProduct, Value: "Σ a[i,k]*b[k,j]", Doc: "matrix product; of two vectors, their scalar product"},
-	{Name: "<", Args: []string{"a", "b"}, Class: Comparison, Op: tape.Less, Units: UnitsSameToNo, Value: "a < b", Doc: "whether a is less than b", Cases: []Case{{[]float64{1, 2}, 1}, {[]float64{2, 2}, 0}}},
-	{Name: "<=", Args: []string{"a", "b"}, Class: Comparison, Op: tape.LessEq, Units: UnitsSameToNo, Value: "a <= b", Doc: "whether a is at most b", Cases: []Case{{[]float64{2, 2}, 1}, {[]float64{3, 2}, 0}}},
-	{Name: "==", Args: []string{"a", "b"}, Class: Comparison, Op: tape.Equal, Units: UnitsSameToNo, Value: "a == b", Doc: "whether two indices are equal", Cases: []Case{{[]float64{2, 2}, 1}, {[]float64{3, 2}, 0}}},
-	{Name: "!=", Args: []string{"a", "b"}, Class: Comparison, Op: tape.NotEqual, Units: UnitsSameToNo, Value: "a != b", Doc: "whether two indices differ", Cases: []Case{{[]float64{2, 2}, 0}, {[]float64{3, 2}, 1}}},
-	{Name: "and", Args: []string{"a", "b"}, Class: Logic, Op: tape.And, Value: "a and b", Doc: "whether both conditions hold", Cases: []Case{{[]float64{1, 0}, 0}, {[]float64{1, 1}, 1}}},
-	{Name: "or", Args: []string{"a", "b"}, Class: Logic, Op: tape.Or, Value: "a or b", Doc: "whether one of the conditions holds", Cases: []Case{{[]float64{1, 0}, 1}, {[]float64{0, 0}, 0}}},
-	{Name: "not", Args: []string{"a"}, Class: Logic, Op: tape.Not, Value: "not a", Doc: "whether the condition does not hold", Cases: []Case{{[]float64{1}, 0}, {[]float64{0}, 1}}},
+	{
+		Name: "+", Args: []string{"a", "b"}, Op: tape.Add, Units: UnitsSame, Value: "a + b",
+		Doc: "sum, element by element", Cases: []Case{{[]float64{1, 2}, 3}},
+	},
+	{
+		Name: "-", Args: []string{"a", "b"}, Op: tape.Sub, Units: UnitsSame, Value: "a - b",
+		Doc: "difference, element by element", Cases: []Case{{[]float64{1, 2}, -1}},
+	},
+	{
+		Name: "*", Args: []string{"a", "b"}, Op: tape.Mul, Units: UnitsProduct, Value: "a*b",
+		Doc: "product, element by element", Cases: []Case{{[]float64{3, 2}, 6}},
+	},
+	{
+		Name: "/", Args: []string{"a", "b"}, Op: tape.Div, Units: UnitsQuotient, Value: "a/b", Domain: "b ≠ 0",
+		Doc: "quotient, element by element", Cases: []Case{{[]float64{3, 2}, 1.5}},
+	},
+	{
+		Name: "^", Args: []string{"a", "b"}, Op: tape.Pow, Units: UnitsPower, Value: "a^b",
+		Domain: "a > 0, or b a whole number", Doc: "power, element by element",
+		Cases: []Case{{[]float64{3, 2}, 9}, {[]float64{-2, 3}, -8}, {[]float64{4, 0.5}, 2}},
+	},
+	{
+		Name: "neg", Args: []string{"a"}, Op: tape.Neg, Units: UnitsSame, Value: "-a",
+		Doc:   "negative, element by element",
+		Cases: []Case{{[]float64{3}, -3}},
+	},
+	{
+		Name: "@", Args: []string{"a", "b"}, Class: Structure, Units: UnitsProduct, Value: "Σ a[i,k]*b[k,j]",
+		Doc: "matrix product; of two vectors, their scalar product",
+	},
+	{
+		Name: "<", Args: []string{"a", "b"}, Class: Comparison, Op: tape.Less, Units: UnitsSameToNo, Value: "a < b",
+		Doc: "whether a is less than b", Cases: []Case{{[]float64{1, 2}, 1}, {[]float64{2, 2}, 0}},
+	},
+	{
+		Name: "<=", Args: []string{"a", "b"}, Class: Comparison, Op: tape.LessEq, Units: UnitsSameToNo, Value: "a <= b",
+		Doc: "whether a is at most b", Cases: []Case{{[]float64{2, 2}, 1}, {[]float64{3, 2}, 0}},
+	},
+	{
+		Name: "==", Args: []string{"a", "b"}, Class: Comparison, Op: tape.Equal, Units: UnitsSameToNo, Value: "a == b",
+		Doc: "whether two indices are equal", Cases: []Case{{[]float64{2, 2}, 1}, {[]float64{3, 2}, 0}},
+	},
+	{
+		Name: "!=", Args: []string{"a", "b"}, Class: Comparison, Op: tape.NotEqual, Units: UnitsSameToNo,
+		Value: "a != b",
+		Doc:   "whether two indices differ", Cases: []Case{{[]float64{2, 2}, 0}, {[]float64{3, 2}, 1}},
+	},
+	{
+		Name: "and", Args: []string{"a", "b"}, Class: Logic, Op: tape.And, Value: "a and b",
+		Doc: "whether both conditions hold", Cases: []Case{{[]float64{1, 0}, 0}, {[]float64{1, 1}, 1}},
+	},
+	{
+		Name: "or", Args: []string{"a", "b"}, Class: Logic, Op: tape.Or, Value: "a or b",
+		Doc: "whether one of the conditions holds", Cases: []Case{{[]float64{1, 0}, 1}, {[]float64{0, 0}, 0}},
+	},
+	{
+		Name: "not", Args: []string{"a"}, Class: Logic, Op: tape.Not, Value: "not a",
+		Doc: "whether the condition does not hold", Cases: []Case{{[]float64{1}, 0}, {[]float64{0}, 1}},
+	},
 }
 
 var funcs = concat(elementwise, arrays, trajectory, distributions)

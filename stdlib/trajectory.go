@@ -2,18 +2,63 @@ package stdlib
 
 // trajectory are the functions that read a trajectory or steer events.
 var trajectory = []*Func{
-	{Name: "noevent", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e", Doc: "e without events: the conditions inside make no roots, and the gradient is that of the branch taken"},
-	{Name: "pre", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e", Doc: "e at the left limit of the instant: before the event's body"},
-	{Name: "post", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e", Doc: "e at the right limit of the instant: after the event's body"},
-	{Name: "mass_action", Args: []string{"kf", "kr"}, MinArgs: 1, Class: Special, Units: UnitsFree, Value: "kf*Π left^n - kr*Π right^m", Doc: "rate of a reaction by the law of mass action; only after `rate`"},
-	{Name: "final", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the end", Doc: "e at the end of the run, after the body of an event there"},
-	{Name: "initial", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the start", Doc: "e at the start of the run"},
-	{Name: "integral", Args: []string{"e", "from", "to"}, MinArgs: 1, Class: Functional, Units: UnitsFree, Value: "∫ e dt", Doc: "integral over time: integral(e), integral(e, from = a, to = b)"},
-	{Name: "sum_at", Args: []string{"times", "e"}, Class: Functional, Units: UnitsFree, Value: "Σ e(times[i])", Doc: "sum of e over the given times"},
-	{Name: "at_event", Args: []string{"event", "e", "nth"}, MinArgs: 2, Class: Functional, Units: UnitsFree, Value: "Σ e at the firings", Doc: "sum of e over the firings of an event, or its value at one: at_event(ev, e, nth = 2)"},
-	{Name: "event_time", Args: []string{"event", "k"}, Class: Functional, Units: UnitsFree, Value: "time of firing k", Doc: "time of the k-th firing of an event"},
-	{Name: "steady", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the steady state", Doc: "e at the steady state that the run approaches"},
-	{Name: "max_over", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "greatest e", Doc: "greatest value of e along the run, wherever that is: at the start or the end, beside an event, or within a step; of an array, of each element. The smallest is -max_over(-e)"},
-	{Name: "nll", Args: []string{"data"}, MinArgs: 0, Class: Functional, Value: "-log likelihood", Doc: "negative logarithm of the likelihood of all observations, or of those in one table"},
-	{Name: "log_prior", Args: nil, Class: Functional, Value: "Σ log prior", Doc: "logarithm of the prior density of the params"},
+	{
+		Name: "noevent", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
+		Doc: "e without events: the conditions inside make no roots, and the gradient is that of the branch taken",
+	},
+	{
+		Name: "pre", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
+		Doc: "e at the left limit of the instant: before the event's body",
+	},
+	{
+		Name: "post", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",
+		Doc: "e at the right limit of the instant: after the event's body",
+	},
+	{
+		Name: "mass_action", Args: []string{"kf", "kr"}, MinArgs: 1, Class: Special, Units: UnitsFree,
+		Value: "kf*Π left^n - kr*Π right^m", Doc: "rate of a reaction by the law of mass action; only after `rate`",
+	},
+	{
+		Name: "final", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the end",
+		Doc: "e at the end of the run, after the body of an event there",
+	},
+	{
+		Name: "initial", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the start",
+		Doc: "e at the start of the run",
+	},
+	{
+		Name: "integral", Args: []string{"e", "from", "to"}, MinArgs: 1, Class: Functional, Units: UnitsFree,
+		Value: "∫ e dt", Doc: "integral over time: integral(e), integral(e, from = a, to = b)",
+	},
+	{
+		Name: "sum_at", Args: []string{"times", "e"}, Class: Functional, Units: UnitsFree, Value: "Σ e(times[i])",
+		Doc: "sum of e over the given times",
+	},
+	{
+		Name: "at_event", Args: []string{"event", "e", "nth"}, MinArgs: 2, Class: Functional, Units: UnitsFree,
+		Value: "Σ e at the firings", Doc: "sum of e over the firings of an event, or its value at one: at_event(ev, " +
+			"e, nth = 2)",
+	},
+	{
+		Name: "event_time", Args: []string{"event", "k"}, Class: Functional, Units: UnitsFree,
+		Value: "time of firing k",
+		Doc:   "time of the k-th firing of an event",
+	},
+	{
+		Name: "steady", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "e at the steady state",
+		Doc: "e at the steady state that the run approaches",
+	},
+	{
+		Name: "max_over", Args: []string{"e"}, Class: Functional, Units: UnitsSame, Value: "greatest e",
+		Doc: "greatest value of e along the run, wherever that is: at the start or the end, beside an event, or " +
+			"within a step; of an array, of each element. The smallest is -max_over(-e)",
+	},
+	{
+		Name: "nll", Args: []string{"data"}, MinArgs: 0, Class: Functional, Value: "-log likelihood",
+		Doc: "negative logarithm of the likelihood of all observations, or of those in one table",
+	},
+	{
+		Name: "log_prior", Args: nil, Class: Functional, Value: "Σ log prior",
+		Doc: "logarithm of the prior density of the params",
+	},
 }
