@@ -21,7 +21,8 @@ func (c *checker) call(x context, e *ast.Call) Expr {
 			switch {
 			case !known && c.method(x, e, m):
 			case !known:
-				c.errorf(CodeUndefined, m.X.Pos(), "%q is not an imported module; add: import \"file.ode\" as %s", m.X.Pos().Text(), m.X.Pos().Text())
+				c.errorf(CodeUndefined, m.X.Pos(), "%q is not an imported module; add: import \"file.ode\" as %s",
+					m.X.Pos().Text(), m.X.Pos().Text())
 			case mod != nil:
 				if g := c.inModule(mod, m.Name, fnName); g != nil {
 					return c.inline(x, e, g)
@@ -34,7 +35,8 @@ func (c *checker) call(x context, e *ast.Call) Expr {
 	}
 	name := fun.Name
 	if local := x.scope.find(name); local != nil {
-		c.errorf(CodeKind, fun.Span, "%q is not a function here; to multiply, write %s*(…)", name, name).Relate(local.span, "declared here")
+		c.errorf(CodeKind, fun.Span, "%q is not a function here; to multiply, write %s*(…)", name, name).
+			Relate(local.span, "declared here")
 		return bad(e.Span)
 	}
 	g := c.namesOf(x)[name]
@@ -136,13 +138,17 @@ func (c *checker) notAFunction(x context, e *ast.Call, fun *ast.Name, g *entity)
 		if g.kind == laterName {
 			return
 		}
-		d := c.errorf(CodeKind, fun.Span, "%q is %s, not a function; index with %s[…], multiply with *", fun.Name, g.kind, fun.Name)
+		d := c.errorf(CodeKind, fun.Span, "%q is %s, not a function; index with %s[…], multiply with *", fun.Name,
+			g.kind, fun.Name)
 		d.Relate(g.span, "declared here")
 		switch {
-		case x.place != placeGoal && (g.kind == stateName || g.kind == letName) && len(e.Args) == 1 && c.mentionsTime(x, e.Args[0].Value):
-			d.Message = fmt.Sprintf("%q is %s, not a function; write %s for its value now (delayed values are not part of the language)", fun.Name, g.kind, fun.Name)
+		case x.place != placeGoal && (g.kind == stateName || g.kind == letName) && len(e.Args) == 1 &&
+			c.mentionsTime(x, e.Args[0].Value):
+			d.Message = fmt.Sprintf("%q is %s, not a function; write %s for its value now (delayed values are not "+
+				"part of the language)", fun.Name, g.kind, fun.Name)
 		case x.place == placeGoal && (g.kind == stateName || g.kind == letName):
-			d.Message = fmt.Sprintf("%q is %s, not a function; its value at a time is sum_at(time, %s), at the end final(%s)", fun.Name, g.kind, fun.Name, fun.Name)
+			d.Message = fmt.Sprintf("%q is %s, not a function; its value at a time is sum_at(time, %s), at the end "+
+				"final(%s)", fun.Name, g.kind, fun.Name, fun.Name)
 		}
 		return
 	}
@@ -169,15 +175,46 @@ func (c *checker) notAFunction(x context, e *ast.Call, fun *ast.Name, g *entity)
 
 // foreign are the names that other languages give to what is here.
 var foreign = map[string]string{
-	"ln": "the natural logarithm is log", "pow": "write a^b", "power": "write a^b", "der": "write the derivative as x' = …",
-	"ifelse": "write if … then … else …", "linspace": "write grid(a, b, n)", "piecewise": "write if … then … elseif … else …",
-	"heaviside": "write step(x)", "arctan": "write atan(x)", "arcsin": "write asin(x)", "arccos": "write acos(x)", "square": "write x^2",
-	"sigma": "write sum(e for i in 1:n)", "fmod": "write mod(a, b)", "rem": "write mod(a, b)", "len": "write rows(v)", "length": "write rows(v)",
-	"size": "write rows(A) or cols(A)", "identity": "write eye(n)", "normal_pdf": "distributions stand after ~", "argmax": "the time of a peak is event_time(peak), of an event peak when the derivative, named by a let, crosses 0",
-	"count": "the number of firings of an event is at_event(e, 1)", "delay": "delayed states are not part of the language; a chain of states comes near them",
-	"switch": "write if … then … elseif … else …", "where": "write if … then … else …", "iff": "write if … then … else …", "sgn": "write sign(x)",
-	"trapz": "the integral over the run is integral(e)", "min_over": "the least value along the run is -max_over(-e)", "maximum": "write max(a, b)", "minimum": "write min(a, b)", "einsum": "write sum(e for i in 1:n)",
-	"prior": "write log_prior()", "logprior": "write log_prior()", "loglikelihood": "write -nll()", "log_likelihood": "write -nll()", "likelihood": "write nll()", "loglik": "write -nll()", "mse": "write nll(), or sum_at(times, (x - y)^2)",
+	"ln":         "the natural logarithm is log",
+	"pow":        "write a^b",
+	"power":      "write a^b",
+	"der":        "write the derivative as x' = …",
+	"ifelse":     "write if … then … else …",
+	"linspace":   "write grid(a, b, n)",
+	"piecewise":  "write if … then … elseif … else …",
+	"heaviside":  "write step(x)",
+	"arctan":     "write atan(x)",
+	"arcsin":     "write asin(x)",
+	"arccos":     "write acos(x)",
+	"square":     "write x^2",
+	"sigma":      "write sum(e for i in 1:n)",
+	"fmod":       "write mod(a, b)",
+	"rem":        "write mod(a, b)",
+	"len":        "write rows(v)",
+	"length":     "write rows(v)",
+	"size":       "write rows(A) or cols(A)",
+	"identity":   "write eye(n)",
+	"normal_pdf": "distributions stand after ~",
+	"argmax": "the time of a peak is event_time(peak), of an event peak when the derivative, named by a let, " +
+		"crosses 0",
+	"count":          "the number of firings of an event is at_event(e, 1)",
+	"delay":          "delayed states are not part of the language; a chain of states comes near them",
+	"switch":         "write if … then … elseif … else …",
+	"where":          "write if … then … else …",
+	"iff":            "write if … then … else …",
+	"sgn":            "write sign(x)",
+	"trapz":          "the integral over the run is integral(e)",
+	"min_over":       "the least value along the run is -max_over(-e)",
+	"maximum":        "write max(a, b)",
+	"minimum":        "write min(a, b)",
+	"einsum":         "write sum(e for i in 1:n)",
+	"prior":          "write log_prior()",
+	"logprior":       "write log_prior()",
+	"loglikelihood":  "write -nll()",
+	"log_likelihood": "write -nll()",
+	"likelihood":     "write nll()",
+	"loglik":         "write -nll()",
+	"mse":            "write nll(), or sum_at(times, (x - y)^2)",
 }
 
 // mentionsTime reports whether the name of time is in an argument.
@@ -205,7 +242,8 @@ func (c *checker) arguments(x context, e *ast.Call, row *stdlib.Func) ([]Expr, b
 	for i := range e.Args {
 		a := &e.Args[i]
 		if a.Key != nil {
-			c.errorf(CodeArguments, a.Span, "%s takes no named argument %q; write %s", row.Name, a.Key.Name, signature(row))
+			c.errorf(CodeArguments, a.Span, "%s takes no named argument %q; write %s", row.Name, a.Key.Name,
+				signature(row))
 			ok = false
 			continue
 		}
@@ -230,7 +268,8 @@ func (c *checker) arity(s source.Span, row *stdlib.Func, n int) bool {
 		want = fmt.Sprintf("%d to %s", least, want)
 	}
 	if (row.Name == "min" || row.Name == "max") && n > 2 {
-		c.errorf(CodeArguments, s, "%s compares two values or reduces one array: %s(a, b) or %s([a, b, c])", row.Name, row.Name, row.Name)
+		c.errorf(CodeArguments, s, "%s compares two values or reduces one array: %s(a, b) or %s([a, b, c])", row.Name,
+			row.Name, row.Name)
 		return false
 	}
 	c.errorf(CodeArguments, s, "%s takes %s, but %d %s; write %s", row.Name, want, n, was(n), signature(row))
@@ -248,7 +287,8 @@ func (c *checker) inline(x context, e *ast.Call, g *entity) Expr {
 			for _, g := range c.inlining[i:] {
 				path = append(path, g.Name.Name)
 			}
-			c.errorf(CodeRecursion, e.Span, "function %q calls itself (%s); functions are expanded where they are called, so write a loop: sum(… for …)", fn.Name.Name, strings.Join(append(path, fn.Name.Name), " → ")).
+			c.errorf(CodeRecursion, e.Span, "function %q calls itself (%s); functions are expanded where they are "+
+				"called, so write a loop: sum(… for …)", fn.Name.Name, strings.Join(append(path, fn.Name.Name), " → ")).
 				Relate(fn.Name.Span, "declared here")
 			return bad(e.Span)
 		}
@@ -278,7 +318,8 @@ func (c *checker) inline(x context, e *ast.Call, g *entity) Expr {
 			known = known || p.Name.Name == a.Key.Name && k >= len(args)
 		}
 		if !known {
-			c.errorf(CodeArguments, a.Span, "%s has no parameter %q left to set", fn.Name.Name, a.Key.Name).Relate(fn.Name.Span, "declared here")
+			c.errorf(CodeArguments, a.Span, "%s has no parameter %q left to set", fn.Name.Name, a.Key.Name).
+				Relate(fn.Name.Span, "declared here")
 			ok = false
 		}
 	}
@@ -288,7 +329,8 @@ func (c *checker) inline(x context, e *ast.Call, g *entity) Expr {
 			names[i] = p.Name.Name
 		}
 		n := len(args) + len(byName)
-		c.errorf(CodeArguments, e.Span, "%s takes %s, but %d %s; write %s(%s)", fn.Name.Name, plural(len(fn.Params), "argument", "arguments"), n, was(n), fn.Name.Name, strings.Join(names, ", ")).
+		c.errorf(CodeArguments, e.Span, "%s takes %s, but %d %s; write %s(%s)", fn.Name.Name,
+			plural(len(fn.Params), "argument", "arguments"), n, was(n), fn.Name.Name, strings.Join(names, ", ")).
 			Relate(fn.Name.Span, "declared here")
 		ok = false
 	}
@@ -370,7 +412,8 @@ func (c *checker) parameter(x context, fn *ast.Fn, p *ast.FnParam, v Expr, sizes
 			}
 		}
 		if !match {
-			c.errorf(CodeShape, v.Span(), "argument %q of %s is %s, and the function wants %s", p.Name.Name, fn.Name.Name, shapeOf(v), p.Span.Text()).Relate(p.Span, "declared here")
+			c.errorf(CodeShape, v.Span(), "argument %q of %s is %s, and the function wants %s", p.Name.Name,
+				fn.Name.Name, shapeOf(v), p.Span.Text()).Relate(p.Span, "declared here")
 			return false
 		}
 	}
@@ -396,7 +439,8 @@ func (c *checker) localLets(x context, lets []*ast.Let) (context, bool) {
 				continue
 			}
 			if l.Target.Subs == nil || m.Target.Subs == nil {
-				c.errorf(CodeDuplicate, m.Target.Span, "%q is declared twice; rename one of them", name).Relate(l.Target.Span, "declared here")
+				c.errorf(CodeDuplicate, m.Target.Span, "%q is declared twice; rename one of them", name).
+					Relate(l.Target.Span, "declared here")
 				ok = false
 				continue
 			}
@@ -449,7 +493,10 @@ func (c *checker) reduceFor(x context, e *ast.Call, name string) Expr {
 	t := types.Type{Kind: types.Real, Unit: body.Type().Unit}
 	make1 := func(name string, body Expr, u units.Unit) Expr {
 		t.Unit = u
-		node := seal(&Reduce{Base: at(t, e.Span), Fn: stdlib.Find(name, stdlib.Reduction), Indices: indices, Body: body})
+		node := seal(&Reduce{
+			Base: at(t, e.Span), Fn: stdlib.Find(name, stdlib.Reduction), Indices: indices,
+			Body: body,
+		})
 		return c.foldReduce(node)
 	}
 	switch name {
@@ -494,7 +541,10 @@ func (c *checker) reduction(s source.Span, row *stdlib.Func, v Expr) Expr {
 	}
 	n := v.Type().Shape.Size()
 	of := func(name string, v Expr, u units.Unit) Expr {
-		return seal(&Call{Base: at(types.Type{Kind: types.Real, Unit: u}, s), Fn: stdlib.Find(name, stdlib.Reduction), Args: []Expr{v}})
+		return seal(&Call{
+			Base: at(types.Type{Kind: types.Real, Unit: u}, s), Fn: stdlib.Find(name, stdlib.Reduction),
+			Args: []Expr{v},
+		})
 	}
 	u := v.Type().Unit
 	var e Expr

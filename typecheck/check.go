@@ -102,8 +102,9 @@ type csvFile struct {
 
 func newChecker(f *ast.File, env Env) *checker {
 	return &checker{
-		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{}, modules: map[string]*module{},
-		model: &Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[Expr]*entity{},
+		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{},
+		modules: map[string]*module{},
+		model:   &Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[Expr]*entity{},
 	}
 }
 

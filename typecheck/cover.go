@@ -71,7 +71,8 @@ func coversAll(p Piece, shape types.Shape) bool {
 			continue
 		}
 		v, ok := s.At.(*LoopVar)
-		if !ok || v.Index.Lo != 1 || v.Index.Step != 1 || v.Index.Count != shape[k] || slices.Contains(met, v.Index) || !slices.Contains(p.Indices, v.Index) {
+		if !ok || v.Index.Lo != 1 || v.Index.Step != 1 || v.Index.Count != shape[k] || slices.Contains(met, v.Index) ||
+			!slices.Contains(p.Indices, v.Index) {
 			return false
 		}
 		met = append(met, v.Index)
@@ -148,7 +149,9 @@ func lines(spans []source.Span) string {
 // eachElement calls f with the flat offset of every element that subs select
 // for every value of indices (iteration number and offset). Subscripts are in
 // bounds.
-func (c *checker) eachElement(subs []Sub, shape types.Shape, indices []*Index, s source.Span, f func(iteration, offset int)) bool {
+func (c *checker) eachElement(subs []Sub, shape types.Shape, indices []*Index, s source.Span,
+	f func(iteration, offset int),
+) bool {
 	n := 1.0
 	for _, ix := range indices {
 		n *= float64(ix.Count)

@@ -84,13 +84,15 @@ func (c *checker) resolveData(e *entity) {
 	}
 	for i, d := range t.Data {
 		if len(d) != len(t.Data[k]) {
-			c.errorf(CodeData, e.span, "column %q of %q has %d rows, but `time` has %d", t.Columns[i], e.name, len(d), len(t.Data[k]))
+			c.errorf(CodeData, e.span, "column %q of %q has %d rows, but `time` has %d", t.Columns[i], e.name, len(d),
+				len(t.Data[k]))
 			return
 		}
 	}
 	for _, col := range t.texts {
 		if len(col.cells) != len(t.Data[k]) {
-			c.errorf(CodeData, e.span, "column %q of %q has %d rows, but `time` has %d", col.name, e.name, len(col.cells), len(t.Data[k]))
+			c.errorf(CodeData, e.span, "column %q of %q has %d rows, but `time` has %d", col.name, e.name,
+				len(col.cells), len(t.Data[k]))
 			return
 		}
 	}
@@ -101,7 +103,8 @@ func (c *checker) resolveData(e *entity) {
 		}
 	}
 	if c.model.Time != nil && !t.units[k].Same(c.model.Time.Type.Unit) {
-		c.unitErrorf(e.span, "column `time` of %q has unit %s, the time of the model %s", e.name, bracketed(t.units[k]), bracketed(c.model.Time.Type.Unit))
+		c.unitErrorf(e.span, "column `time` of %q has unit %s, the time of the model %s", e.name, bracketed(t.units[k]),
+			bracketed(c.model.Time.Type.Unit))
 	}
 	e.table = t
 }
@@ -187,7 +190,8 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 			k = slices.IndexFunc(table.Columns, func(h string) bool { b, _ := splitHeader(h); return b == bare })
 		}
 		if k < 0 {
-			d := c.errorf(CodeData, at, "%s has no column %q; it has %s", file.Value, bare, strings.Join(table.Columns, ", "))
+			d := c.errorf(CodeData, at, "%s has no column %q; it has %s", file.Value, bare,
+				strings.Join(table.Columns, ", "))
 			if best := nearest(bare, table.Columns); best != "" {
 				d.Message = d.Message + "; did you mean \"" + best + "\"?"
 			}

@@ -74,7 +74,8 @@ func (c *checker) cycle(e *entity) {
 		}
 		return
 	}
-	d := c.errorf(CodeCycle, e.span, "these %s depend on each other in a circle: %s", what, strings.Join(append(way, e.name), " → "))
+	d := c.errorf(CodeCycle, e.span, "these %s depend on each other in a circle: %s", what,
+		strings.Join(append(way, e.name), " → "))
 	for _, o := range c.resolving[i+1:] {
 		d.Relate(o.span, "%q", o.name)
 	}
@@ -114,7 +115,8 @@ func (c *checker) fill(what string, value Expr, shape types.Shape, declared sour
 	if len(s) == 0 || s.Equal(shape) {
 		return true
 	}
-	c.errorf(CodeShape, value.Span(), "%s must be %s, but this has shape %s", what, wants(shape), s).Relate(declared, "declared here")
+	c.errorf(CodeShape, value.Span(), "%s must be %s, but this has shape %s", what, wants(shape), s).
+		Relate(declared, "declared here")
 	return false
 }
 
@@ -167,7 +169,8 @@ func (c *checker) resolveConst(e *entity) {
 	}
 	if o, is := c.env.Consts[e.name]; is && e.home == nil {
 		if len(shape) > 0 {
-			c.errorf(CodeArguments, v.Name.Span, "const %q has shape %s; only a scalar const can be overridden", e.name, shape)
+			c.errorf(CodeArguments, v.Name.Span, "const %q has shape %s; only a scalar const can be overridden", e.name,
+				shape)
 			return
 		}
 		d = []float64{o}
@@ -282,7 +285,8 @@ func (c *checker) bounds(e *entity, sym *Symbol, v *ast.Var) {
 		return
 	}
 	if !(lo <= hi) {
-		c.errorf(CodeBounds, v.Lo.Pos().To(v.Hi.Pos()), "the lower bound %g is above the upper bound %g; exchange them", lo, hi)
+		c.errorf(CodeBounds, v.Lo.Pos().To(v.Hi.Pos()), "the lower bound %g is above the upper bound %g; exchange them",
+			lo, hi)
 		return
 	}
 	sym.Lo, sym.Hi = lo, hi
@@ -295,7 +299,8 @@ func (c *checker) bounds(e *entity, sym *Symbol, v *ast.Var) {
 	}
 	for _, x := range d {
 		if x < lo || x > hi {
-			c.list.Warnf(CodeBounds, sym.Value.Span(), "the default %g of %q is outside its bounds [%g, %g]", x, e.name, lo, hi)
+			c.list.Warnf(CodeBounds, sym.Value.Span(), "the default %g of %q is outside its bounds [%g, %g]", x, e.name,
+				lo, hi)
 			return
 		}
 	}
@@ -316,7 +321,8 @@ func (c *checker) resolveTime(e *entity) {
 			continue
 		}
 		if len(b.Type().Shape) > 0 {
-			c.errorf(CodeShape, b.Span(), "a bound of the time is a single number, and this has shape %s", b.Type().Shape)
+			c.errorf(CodeShape, b.Span(), "a bound of the time is a single number, and this has shape %s",
+				b.Type().Shape)
 		}
 	}
 	if t.Unit != nil {
@@ -339,7 +345,8 @@ func (c *checker) resolveTime(e *entity) {
 	c.model.Time, c.model.From, c.model.To = sym, from, to
 	if a, ok := from.(*Const); ok && !isBad(from) {
 		if b, is := to.(*Const); is && !isBad(to) && !(a.Data[0] < b.Data[0]) {
-			c.errorf(CodeBounds, t.From.Pos().To(t.To.Pos()), "the time runs from %g to %g; the end must be later than the start", a.Data[0], b.Data[0])
+			c.errorf(CodeBounds, t.From.Pos().To(t.To.Pos()),
+				"the time runs from %g to %g; the end must be later than the start", a.Data[0], b.Data[0])
 		}
 	}
 }
@@ -350,7 +357,8 @@ func (c *checker) letValue(x context, pieces []*ast.Let) Expr {
 	var v Expr
 	if l.Target.Subs == nil {
 		if len(l.For) > 0 {
-			c.errorf(CodeSubscript, l.Target.Span, "%q has no index for the loop over %q; write %s[%s] = …", l.Target.Name.Name, l.For[0].Name.Name, l.Target.Name.Name, l.For[0].Name.Name)
+			c.errorf(CodeSubscript, l.Target.Span, "%q has no index for the loop over %q; write %s[%s] = …",
+				l.Target.Name.Name, l.For[0].Name.Name, l.Target.Name.Name, l.For[0].Name.Name)
 			return bad(l.Span)
 		}
 		x.sparse = true
@@ -399,7 +407,8 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 	for _, p := range pieces {
 		t := p.Target
 		if len(t.Subs) != rank {
-			c.errorf(CodeSubscript, t.Span, "this piece of %q has %s, the first has %d", name, plural(len(t.Subs), "index", "indices"), rank).Relate(pieces[0].Target.Span, "first piece")
+			c.errorf(CodeSubscript, t.Span, "this piece of %q has %s, the first has %d", name,
+				plural(len(t.Subs), "index", "indices"), rank).Relate(pieces[0].Target.Span, "first piece")
 			return bad(t.Span)
 		}
 		y, indices, good := c.binders(x, p.For)
@@ -412,7 +421,8 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 			ends := []ast.Expr{s.Lo}
 			switch {
 			case s.All:
-				c.errorf(CodeSubscript, s.Span, "the length of `:` is not known here; write the range, as in %s[1:n]", name)
+				c.errorf(CodeSubscript, s.Span, "the length of `:` is not known here; write the range, as in %s[1:n]",
+					name)
 				ok = false
 				continue
 			case s.Hi != nil:
@@ -494,7 +504,8 @@ func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 		ok = false
 	}
 	if at, spans, is := cover.twice(); is {
-		c.errorf(CodeCoverage, spans[1], "element %s of %q is defined twice%s", at, name, lines(spans)).Relate(spans[0], "first here")
+		c.errorf(CodeCoverage, spans[1], "element %s of %q is defined twice%s", at, name, lines(spans)).
+			Relate(spans[0], "first here")
 		ok = false
 	}
 	if !ok {

@@ -82,7 +82,8 @@ func (d *dumper) model(m *Model) {
 		if o.Relation != "" {
 			word, relation = "constraint", " "+o.Relation+" 0"
 		}
-		d.printf("%s %s%s = %s%s%s", word, o.Name, typeText(o.Value.Type()), d.expr(o.Value), relation, binderText(o.Indices))
+		d.printf("%s %s%s = %s%s%s", word, o.Name, typeText(o.Value.Type()), d.expr(o.Value), relation,
+			binderText(o.Indices))
 	}
 	for _, a := range m.Asserts {
 		d.printf("assert %s, %q", d.expr(a.Cond), a.Text)
@@ -374,7 +375,10 @@ func (d *dumper) functional(e *Functional) string {
 	if e.Nth > 0 {
 		args = append(args, "nth = "+strconv.Itoa(e.Nth))
 	}
-	name := [...]string{Final: "final", Initial: "initial", Integral: "integral", SumAt: "sum_at", AtEvent: "at_event", EventTime: "event_time", Steady: "steady", MaxOver: "max_over"}[e.Kind]
+	name := [...]string{
+		Final: "final", Initial: "initial", Integral: "integral", SumAt: "sum_at", AtEvent: "at_event",
+		EventTime: "event_time", Steady: "steady", MaxOver: "max_over",
+	}[e.Kind]
 	return name + "(" + strings.Join(args, ", ") + ")"
 }
 

@@ -37,7 +37,8 @@ func (c *checker) checkEquations() {
 			subs, out, ok = c.target(y, e.Target, sym.Type.Shape)
 		}
 		if ok && len(indices) > 0 && subs == nil {
-			c.errorf(CodeSubscript, e.Target.Span, "%q has no index for the loop over %q; write %s[%s]' = …", name.Name, indices[0].Name, name.Name, indices[0].Name)
+			c.errorf(CodeSubscript, e.Target.Span, "%q has no index for the loop over %q; write %s[%s]' = …", name.Name,
+				indices[0].Name, name.Name, indices[0].Name)
 			ok = false
 		}
 		if !ok {
@@ -57,7 +58,10 @@ func (c *checker) checkEquations() {
 		if empty(indices) {
 			continue
 		}
-		changes[sym] = append(changes[sym], change{Piece: Piece{Indices: indices, Subs: subs, Value: value, Span: e.Target.Span}, add: e.Add})
+		changes[sym] = append(changes[sym], change{Piece: Piece{
+			Indices: indices, Subs: subs, Value: value,
+			Span: e.Target.Span,
+		}, add: e.Add})
 	}
 	for _, r := range c.reactions {
 		c.reaction(r, changes, failed)
@@ -90,7 +94,8 @@ func (c *checker) stateOf(name ast.Ident, at *ast.LValue) *Symbol {
 	case e.kind == laterName:
 		return nil
 	case e.kind != stateName:
-		c.errorf(CodeTarget, at.Span, "%q is %s; only a state has an equation", name.Name, e.kind).Relate(e.span, "declared here")
+		c.errorf(CodeTarget, at.Span, "%q is %s; only a state has an equation", name.Name, e.kind).
+			Relate(e.span, "declared here")
 		return nil
 	}
 	return e.sym
@@ -147,7 +152,8 @@ func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
 		return "element " + at + " of state \"" + sym.Name + "\""
 	}
 	if at, spans, is := sets.twice(); is {
-		c.errorf(CodeEquations, spans[1], "%s has 2 equations%s; to add to a derivative write +=", where(at), lines(spans)).Relate(spans[0], "first equation")
+		c.errorf(CodeEquations, spans[1], "%s has 2 equations%s; to add to a derivative write +=", where(at),
+			lines(spans)).Relate(spans[0], "first equation")
 		return bad(sym.Span)
 	}
 	if failed || slices.Contains(c.lostNames, sym.Name) {
@@ -173,7 +179,8 @@ func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
 	}
 	for _, ch := range extra {
 		if ch.reaction != "" && len(base) > 0 {
-			c.errorf(CodeEquations, base[0].Span, "state %q has an equation and is part of reaction %q; write %s' += … to add to the reactions", sym.Name, ch.reaction, sym.Name).Relate(ch.Span, "the reaction")
+			c.errorf(CodeEquations, base[0].Span, "state %q has an equation and is part of reaction %q; write %s' += "+
+				"… to add to the reactions", sym.Name, ch.reaction, sym.Name).Relate(ch.Span, "the reaction")
 			return bad(sym.Span)
 		}
 	}
@@ -281,7 +288,8 @@ func (c *checker) withZeros(pieces []Piece, v *cover) []Piece {
 		}
 		rows := 1
 		if n == last && len(shape) >= 2 {
-			for r := (o / stride[len(shape)-2]) % shape[len(shape)-2]; r+rows < shape[len(shape)-2] && allZero(v.by[o+rows*last:o+(rows+1)*last]); {
+			for r := (o / stride[len(shape)-2]) % shape[len(shape)-2]; r+rows < shape[len(shape)-2] &&
+				allZero(v.by[o+rows*last:o+(rows+1)*last]); {
 				rows++
 			}
 		}
@@ -335,7 +343,8 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 				continue
 			}
 			if len(left) > 0 {
-				c.errorf(CodeShape, s.Span, "a species is a scalar, and %q has shape %s; choose an element: %s[1]", s.Name.Span.Text(), left, sym.Name)
+				c.errorf(CodeShape, s.Span, "a species is a scalar, and %q has shape %s; choose an element: %s[1]",
+					s.Name.Span.Text(), left, sym.Name)
 				ok = false
 				failed[sym.Name] = true
 				continue
@@ -434,7 +443,10 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 		default:
 			v = c.apply(stdlib.Operator("*"), rate.Span(), number(n, units.One, s.span), rate)
 		}
-		changes[s.sym] = append(changes[s.sym], change{Piece: Piece{Subs: s.subs, Value: v, Span: s.span}, add: true, reaction: r.Name.Name})
+		changes[s.sym] = append(changes[s.sym], change{
+			Piece: Piece{Subs: s.subs, Value: v, Span: s.span}, add: true,
+			reaction: r.Name.Name,
+		})
 	}
 }
 

@@ -93,7 +93,8 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 		}
 		for _, f := range filters {
 			if containsCrosses(f) {
-				c.errorf(CodeCondition, f.Pos(), "`crosses` is joined to other conditions by `and` only; write a second event")
+				c.errorf(CodeCondition, f.Pos(), "`crosses` is joined to other conditions by `and` only; write a "+
+					"second event")
 				return false
 			}
 		}
@@ -112,7 +113,8 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 		}
 		e.Crossing = d
 		if Depends(d)&(UsesTime|UsesState) == 0 {
-			c.list.Notef(CodeNeverFires, crossing.Span, "event %q never fires: %s does not change along the run", e.Name, crossing.Span.Text())
+			c.list.Notef(CodeNeverFires, crossing.Span, "event %q never fires: %s does not change along the run",
+				e.Name, crossing.Span.Text())
 		}
 	}
 	for _, f := range filters {
@@ -135,7 +137,8 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 		}
 	}
 	if e.Crossing == nil && Depends(e.When)&(UsesTime|UsesState|UsesDiscrete) == 0 {
-		c.list.Notef(CodeNeverFires, w.Pos(), "event %q never fires: its condition does not change along the run", e.Name)
+		c.list.Notef(CodeNeverFires, w.Pos(), "event %q never fires: its condition does not change along the run",
+			e.Name)
 	}
 	return true
 }
@@ -150,7 +153,8 @@ func (c *checker) quietly(f func() Expr) Expr {
 
 func (c *checker) scalarCondition(e *Event, v Expr) bool {
 	if s := v.Type().Shape; len(s) > 0 {
-		c.errorf(CodeCondition, v.Span(), "the condition has shape %s; write one event per element: event %s when x[i] … for i in 1:%d", s, e.Name, s[0])
+		c.errorf(CodeCondition, v.Span(), "the condition has shape %s; write one event per element: event %s when "+
+			"x[i] … for i in 1:%d", s, e.Name, s[0])
 		return false
 	}
 	return true
@@ -231,7 +235,8 @@ func (c *checker) times(x context, e *Event, it *ast.Event) bool {
 		}
 		shape := v.Type().Shape
 		if len(shape) > 1 || len(shape) == 1 && len(e.Indices) > 0 {
-			c.errorf(CodeShape, v.Span(), "the time of an event is a number or a vector, and this has shape %s; with `for`, write the element: td[k]", shape)
+			c.errorf(CodeShape, v.Span(), "the time of an event is a number or a vector, and this has shape %s; with "+
+				"`for`, write the element: td[k]", shape)
 			ok = false
 			continue
 		}
@@ -255,7 +260,8 @@ func (c *checker) outside(e *Event, v Expr) {
 	}
 	for _, x := range d {
 		if x < from.Data[0] || x > to.Data[0] && x-x == 0 {
-			c.list.Notef(CodeNeverFires, v.Span(), "event %q does not fire at %g, outside the run from %g to %g", e.Name, x, from.Data[0], to.Data[0])
+			c.list.Notef(CodeNeverFires, v.Span(), "event %q does not fire at %g, outside the run from %g to %g",
+				e.Name, x, from.Data[0], to.Data[0])
 			return
 		}
 	}
@@ -326,7 +332,8 @@ func (c *checker) body(x context, e *Event, list []*ast.Affect) bool {
 func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
 	name := a.Target.Name
 	if local := x.scope.find(name.Name); local != nil {
-		c.errorf(CodeTarget, a.Target.Span, "%q is a local name of this event; a body changes states and discretes", name.Name).Relate(local.span, "declared here")
+		c.errorf(CodeTarget, a.Target.Span, "%q is a local name of this event; a body changes states and discretes",
+			name.Name).Relate(local.span, "declared here")
 		return nil
 	}
 	g, ok := c.globals[name.Name]
@@ -337,10 +344,12 @@ func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
 	case g.kind == laterName:
 		return nil
 	case g.kind == paramName || g.kind == constName:
-		c.errorf(CodeTarget, a.Target.Span, "%q is %s and never changes during a run; declare it with `discrete` to change it in an event", name.Name, g.kind).Relate(g.span, "declared here")
+		c.errorf(CodeTarget, a.Target.Span, "%q is %s and never changes during a run; declare it with `discrete` to "+
+			"change it in an event", name.Name, g.kind).Relate(g.span, "declared here")
 		return nil
 	case g.kind != stateName && g.kind != discreteName:
-		c.errorf(CodeTarget, a.Target.Span, "%q is %s; a body changes states and discretes", name.Name, g.kind).Relate(g.span, "declared here")
+		c.errorf(CodeTarget, a.Target.Span, "%q is %s; a body changes states and discretes", name.Name, g.kind).
+			Relate(g.span, "declared here")
 		return nil
 	case g.sym == nil:
 		return nil
@@ -433,7 +442,8 @@ func (c *checker) assignedOnce(e *Event) bool {
 			if at := element(a.offset, shape); at != "" {
 				name += "[" + at + "]"
 			}
-			c.errorf(CodeTwice, second, "%q is assigned twice in this event%s; all assignments happen at once", name, lines([]source.Span{first, second})).Relate(first, "first here")
+			c.errorf(CodeTwice, second, "%q is assigned twice in this event%s; all assignments happen at once", name,
+				lines([]source.Span{first, second})).Relate(first, "first here")
 			ok = false
 			break
 		}

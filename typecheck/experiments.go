@@ -56,7 +56,10 @@ func (c *checker) checkExperiments() {
 		c.sameShapes(x)
 		for _, d := range x.list.All() {
 			if !within(d.Span, it.Span) {
-				d.Related = append(slices.Clone(d.Related), diag.Related{Span: it.Name.Span, Message: fmt.Sprintf("in experiment %q", it.Name.Name)})
+				d.Related = append(slices.Clone(d.Related), diag.Related{
+					Span:    it.Name.Span,
+					Message: fmt.Sprintf("in experiment %q", it.Name.Name),
+				})
 			}
 			c.list.Add(d)
 		}
@@ -69,7 +72,8 @@ func (c *checker) checkExperiments() {
 			}
 		}
 		if !x.list.HasErrors() {
-			c.model.Experiments = append(c.model.Experiments, &Experiment{Name: it.Name.Name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
+			c.model.Experiments = append(c.model.Experiments,
+				&Experiment{Name: it.Name.Name, Doc: it.Doc, Span: it.Name.Span, Model: x.model})
 		}
 	}
 	if !c.lost["experiment"] {
@@ -120,7 +124,9 @@ func (c *checker) dataInUse(chosen map[string][]bool) {
 			if c.uses(name) {
 				continue // a `use` that failed was reported
 			}
-			c.errorf(CodeData, o.span, "no experiment uses the data of %q, so observation %q would not count; write `use %s` in an experiment (an experiment without changes is the model as it stands)", name, o.name, name).
+			c.errorf(CodeData, o.span, "no experiment uses the data of %q, so observation %q would not count; write "+
+				"`use %s` in an experiment (an experiment without changes is the model as it stands)", name, o.name,
+				name).
 				Relate(o.table.Span, "declared here")
 			continue
 		}
@@ -131,7 +137,8 @@ func (c *checker) dataInUse(chosen map[string][]bool) {
 			}
 		}
 		if left > 0 {
-			c.list.Notef(CodeData, o.table.Span, "%s of %q %s used by no experiment", plural(left, "row", "rows"), name, map[bool]string{true: "is", false: "are"}[left == 1])
+			c.list.Notef(CodeData, o.table.Span, "%s of %q %s used by no experiment", plural(left, "row", "rows"), name,
+				map[bool]string{true: "is", false: "are"}[left == 1])
 		}
 	}
 }
@@ -154,7 +161,8 @@ func (c *checker) sameShapes(x *checker) {
 	same := func(mine, its []*Symbol, what string) {
 		for i, s := range mine {
 			if i < len(its) && its[i].Name == s.Name && !its[i].Type.Shape.Equal(s.Type.Shape) {
-				x.errorf(CodeShape, x.variant.item.Span, "%s %q has shape %s here and %s in the model; an experiment changes values, not shapes", what, s.Name, its[i].Type.Shape, s.Type.Shape).
+				x.errorf(CodeShape, x.variant.item.Span, "%s %q has shape %s here and %s in the model; an experiment "+
+					"changes values, not shapes", what, s.Name, its[i].Type.Shape, s.Type.Shape).
 					Relate(s.Span, "declared here")
 			}
 		}
@@ -175,7 +183,8 @@ func (c *checker) enterExperiment() {
 			c.events = append(c.events, &ast.Event{At: it.At, Times: []ast.Expr{it.Time}, Body: it.Body})
 		case it.Name != nil:
 			if old := v.overrides[it.Name.Name]; old != nil {
-				c.errorf(CodeDuplicate, it.Name.Span, "%q is set twice in this experiment", it.Name.Name).Relate(old.Name.Span, "first here")
+				c.errorf(CodeDuplicate, it.Name.Span, "%q is set twice in this experiment", it.Name.Name).
+					Relate(old.Name.Span, "first here")
 				continue
 			}
 			if c.overridable(*it.Name) {
@@ -200,10 +209,12 @@ func (c *checker) overridable(id ast.Ident) bool {
 		c.errorf(CodeTarget, id.Span, "%q is imported; an experiment sets the consts and params of the file", id.Name)
 		return false
 	case e.kind == stateName || e.kind == discreteName:
-		c.errorf(CodeTarget, id.Span, "%q is %s; an experiment sets consts and params, and changes states at a time: at t0 { %s = … }", id.Name, e.kind, id.Name).Relate(e.span, "declared here")
+		c.errorf(CodeTarget, id.Span, "%q is %s; an experiment sets consts and params, and changes states at a time: "+
+			"at t0 { %s = … }", id.Name, e.kind, id.Name).Relate(e.span, "declared here")
 		return false
 	case e.kind != constName && e.kind != paramName:
-		c.errorf(CodeTarget, id.Span, "%q is %s; an experiment sets consts and params", id.Name, e.kind).Relate(e.span, "declared here")
+		c.errorf(CodeTarget, id.Span, "%q is %s; an experiment sets consts and params", id.Name, e.kind).
+			Relate(e.span, "declared here")
 		return false
 	}
 	return true
@@ -220,7 +231,8 @@ func (c *checker) override(e *entity) *ast.ExpItem {
 // overrideConst is the value that an experiment gives to a const.
 func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value float64) []float64 {
 	if len(t.Shape) > 0 {
-		c.errorf(CodeArguments, it.Name.Span, "const %q has shape %s; an experiment sets only a scalar const", e.name, t.Shape).Relate(e.span, "declared here")
+		c.errorf(CodeArguments, it.Name.Span, "const %q has shape %s; an experiment sets only a scalar const", e.name,
+			t.Shape).Relate(e.span, "declared here")
 		return nil
 	}
 	x := context{place: placeConst}.with(e.name, number(value, t.Unit, it.Name.Span), it.Name.Span)
@@ -251,14 +263,18 @@ func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
 	if k, is := v.(*Const); is {
 		for _, x := range k.Data {
 			if x < sym.Lo || x > sym.Hi {
-				c.list.Warnf(CodeBounds, v.Span(), "the value %g of %q is outside its bounds [%g, %g]", x, e.name, sym.Lo, sym.Hi).Relate(sym.Span, "declared here")
+				c.list.Warnf(CodeBounds, v.Span(), "the value %g of %q is outside its bounds [%g, %g]", x, e.name,
+					sym.Lo, sym.Hi).Relate(sym.Span, "declared here")
 				break
 			}
 		}
 		return seal(&Const{Base: at(sym.Type, v.Span()), Data: k.Data})
 	}
 	if !v.Type().Shape.Equal(sym.Type.Shape) {
-		ones := seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: sym.Type.Shape, Unit: units.One}, v.Span()), Data: []float64{1}})
+		ones := seal(&Const{
+			Base: at(types.Type{Kind: types.Real, Shape: sym.Type.Shape, Unit: units.One}, v.Span()),
+			Data: []float64{1},
+		})
 		v = c.quietly(func() Expr { return c.apply(stdlib.Operator("*"), v.Span(), ones, v) })
 	}
 	t := sym.Type
@@ -281,7 +297,10 @@ func (c *checker) total(s source.Span, table string) Expr {
 			return seal(&Ref{Base: at(t, s), Sym: o.sym})
 		}
 	}
-	sym := &Symbol{Name: "nll(" + table + ")", Kind: ParamSymbol, Type: t, Value: number(0, units.One, s), Literal: true}
+	sym := &Symbol{
+		Name: "nll(" + table + ")", Kind: ParamSymbol, Type: t, Value: number(0, units.One, s),
+		Literal: true,
+	}
 	for c.globals[sym.Name] != nil { // a name in backquotes
 		sym.Name += "'"
 	}
@@ -294,7 +313,8 @@ func (c *checker) total(s source.Span, table string) Expr {
 func (c *checker) checkTotals() {
 	v := c.variant
 	if len(c.observed) == 0 && len(c.observes) > 0 && !c.list.HasErrors() {
-		c.list.Warnf(CodeData, v.item.Name.Span, "experiment %q compares nothing with data; add: use D", v.item.Name.Name)
+		c.list.Warnf(CodeData, v.item.Name.Span, "experiment %q compares nothing with data; add: use D",
+			v.item.Name.Name)
 	}
 	for i, table := range v.totals {
 		var sum Expr
@@ -310,7 +330,10 @@ func (c *checker) checkTotals() {
 		if sum == nil {
 			sum = number(0, units.One, v.item.Span)
 		}
-		c.model.Objectives = append(c.model.Objectives, &Objective{Name: fmt.Sprintf("nll%d", i+1), Value: sum, Span: v.item.Name.Span})
+		c.model.Objectives = append(c.model.Objectives, &Objective{
+			Name: fmt.Sprintf("nll%d", i+1), Value: sum,
+			Span: v.item.Name.Span,
+		})
 	}
 }
 
@@ -331,7 +354,8 @@ func (c *checker) chooseRows() {
 					known = append(known, n)
 				}
 			}
-			c.errorf(CodeUndefined, it.Use.Span, "there is no data table %q%s", it.Use.Name, diag.DidYouMean(it.Use.Name, known))
+			c.errorf(CodeUndefined, it.Use.Span, "there is no data table %q%s", it.Use.Name,
+				diag.DidYouMean(it.Use.Name, known))
 			continue
 		}
 		c.resolve(g)
@@ -365,7 +389,8 @@ func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
 	}
 	x := context{place: placeWhere, table: t}
 	for k, name := range t.Columns {
-		x = x.with(name, seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}, Unit: t.units[k]}, t.Span), Data: t.Data[k]}), t.Span)
+		x = x.with(name, seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}, Unit: t.units[k]},
+			t.Span), Data: t.Data[k]}), t.Span)
 	}
 	for _, col := range t.texts {
 		x = x.with(col.name, c.text(col.cells, types.Shape{n}, t.Span), t.Span)
@@ -375,7 +400,8 @@ func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
 		return nil, false
 	}
 	if v.Type().Kind != types.Bool {
-		c.errorf(CodeType, e.Pos(), "`where` takes a condition on the columns of %q, such as %s == …", t.Name, t.anyColumn())
+		c.errorf(CodeType, e.Pos(), "`where` takes a condition on the columns of %q, such as %s == …", t.Name,
+			t.anyColumn())
 		return nil, false
 	}
 	d, ok := c.static(v, nil)

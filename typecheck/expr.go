@@ -31,7 +31,8 @@ func (c *checker) count(s source.Span) bool {
 	}
 	if c.nodes > maxNodes && !c.tooMany {
 		c.tooMany = true
-		c.errorf(CodeSize, s, "the model expands to more than %d expressions; use arrays and loops instead of nested functions", maxNodes)
+		c.errorf(CodeSize, s, "the model expands to more than %d expressions; use arrays and loops instead of nested "+
+			"functions", maxNodes)
 	}
 	return !c.tooMany
 }
@@ -114,7 +115,8 @@ func (c *checker) unary(x context, e *ast.Unary) Expr {
 
 func (c *checker) binary(x context, e *ast.Binary) Expr {
 	if e.Op == ast.Crosses {
-		c.errorf(CodeCondition, e.Span, "`crosses` stands only in the condition of an event: event e when x crosses 1 { … }")
+		c.errorf(CodeCondition, e.Span, "`crosses` stands only in the condition of an event: event e when x crosses "+
+			"1 { … }")
 		c.expr(x, e.X)
 		c.expr(x, e.Y)
 		return bad(e.Span)
@@ -145,7 +147,8 @@ func (c *checker) binary(x context, e *ast.Binary) Expr {
 		}
 		if !Static(a) || !Static(b) {
 			op := e.Op.String()
-			c.errorf(CodeRealEquality, e.Span, "`%s` compares only indices and constants, because numbers that change are never exactly equal; write < or >=", op)
+			c.errorf(CodeRealEquality, e.Span, "`%s` compares only indices and constants, because numbers that "+
+				"change are never exactly equal; write < or >=", op)
 			return bad(e.Span)
 		}
 		return c.compare(x, e.Op.String(), e, a, b)
@@ -158,8 +161,10 @@ func (c *checker) numeric(v Expr, what string, s source.Span) bool {
 	switch v.Type().Kind {
 	case types.Bool:
 		d := c.errorf(CodeType, s, "%q needs numbers, and this is a condition; choose with: if … then 1 else 0", what)
-		if value := map[string]string{"true": "1", "false": "0"}[v.Span().Text()]; value != "" && v.Span().File == s.File {
-			d.Message = fmt.Sprintf("%q needs numbers; write %s for %s, and name > 0 for a condition", what, value, v.Span().Text())
+		if value := map[string]string{"true": "1", "false": "0"}[v.Span().Text()]; value != "" && v.Span().
+			File == s.File {
+			d.Message = fmt.Sprintf("%q needs numbers; write %s for %s, and name > 0 for a condition", what, value,
+				v.Span().Text())
 			d.Fix(v.Span(), value, "write "+value)
 		}
 		return false
@@ -281,7 +286,8 @@ func (c *checker) fold(e *Call) Expr {
 		fills = fills && ok && len(k.Data) == 1
 	}
 	switch {
-	case !all || !fills && (e.T.Shape.Size() > foldable || slices.ContainsFunc(e.Args, func(a Expr) bool { return a.Type().Shape.Size() > foldable })):
+	case !all || !fills && (e.T.Shape.Size() > foldable ||
+		slices.ContainsFunc(e.Args, func(a Expr) bool { return a.Type().Shape.Size() > foldable })):
 		return seal(e)
 	case fills && len(e.T.Shape) > 0:
 		args := make([]*table, len(e.Args))
@@ -348,7 +354,10 @@ func (c *checker) ifExpr(x context, e *ast.If, k int) Expr {
 			return taken
 		}
 	}
-	return seal(&If{Base: at(types.Type{Kind: kind, Shape: shape, Unit: u}, e.Span), Cond: cond, Then: then, Else: els, Static: static})
+	return seal(&If{
+		Base: at(types.Type{Kind: kind, Shape: shape, Unit: u}, e.Span), Cond: cond, Then: then, Else: els,
+		Static: static,
+	})
 }
 
 // matmul checks a matrix product.
@@ -380,7 +389,8 @@ func (c *checker) matmul(e *ast.Binary, a, b Expr) Expr {
 	if len(t) == 2 {
 		shape = append(shape, t[1])
 	}
-	return c.fold(&Call{Base: at(types.Type{Kind: types.Real, Shape: shape, Unit: a.Type().Unit.Mul(b.Type().Unit)}, e.Span), Fn: stdlib.Operator("@"), Args: []Expr{a, b}})
+	return c.fold(&Call{Base: at(types.Type{Kind: types.Real, Shape: shape, Unit: a.Type().Unit.Mul(b.Type().Unit)},
+		e.Span), Fn: stdlib.Operator("@"), Args: []Expr{a, b}})
 }
 
 func brackets(s types.Shape) string {
@@ -425,14 +435,16 @@ func (c *checker) stack(x context, e *ast.Array) Expr {
 			return bad(e.Span)
 		}
 		if t.Kind == types.Bool {
-			c.errorf(CodeType, elems[i].Span(), "an array holds numbers, and this is a condition; choose with: if … then 1 else 0")
+			c.errorf(CodeType, elems[i].Span(), "an array holds numbers, and this is a condition; choose with: if … "+
+				"then 1 else 0")
 			return bad(e.Span)
 		}
 		if t.Kind != types.Int {
 			kind = types.Real
 		}
 		if ok && i > 0 && !t.Shape.Equal(elems[0].Type().Shape) {
-			c.errorf(CodeShape, elems[i].Span(), "element %d is %s, but element 1 is %s; all have one shape", i+1, t.Shape, elems[0].Type().Shape).
+			c.errorf(CodeShape, elems[i].Span(), "element %d is %s, but element 1 is %s; all have one shape", i+1,
+				t.Shape, elems[0].Type().Shape).
 				Relate(elems[0].Span(), "element 1")
 			ok = false
 		}
@@ -528,7 +540,8 @@ func (c *checker) fits(shape types.Shape, s source.Span) bool {
 		n *= float64(d)
 	}
 	if n > float64(c.env.MaxElements) {
-		c.errorf(CodeSize, s, "an array of shape %s has %.3g elements; the limit is %.3g", shape, n, float64(c.env.MaxElements))
+		c.errorf(CodeSize, s, "an array of shape %s has %.3g elements; the limit is %.3g", shape, n,
+			float64(c.env.MaxElements))
 		return false
 	}
 	return true
@@ -541,7 +554,8 @@ func (c *checker) static(e Expr, axes []*Index) (v []float64, ok bool) {
 			if _, is := r.(tooLarge); !is {
 				panic(r)
 			}
-			c.errorf(CodeSize, e.Span(), "this takes more than %.3g elements at compile time", float64(c.env.MaxElements))
+			c.errorf(CodeSize, e.Span(), "this takes more than %.3g elements at compile time",
+				float64(c.env.MaxElements))
 			v, ok = nil, false
 		}
 	}()
@@ -567,7 +581,8 @@ func (c *checker) constant(x context, e ast.Expr, what string) (float64, Expr, b
 		return 0, v, false
 	}
 	if free := Free(v); len(free) > 0 {
-		c.errorf(CodePlace, v.Span(), "%s is fixed at compile time and cannot use the loop variable %q", what, free[0].Name)
+		c.errorf(CodePlace, v.Span(), "%s is fixed at compile time and cannot use the loop variable %q", what,
+			free[0].Name)
 		return 0, v, false
 	}
 	d, ok := c.static(v, nil)

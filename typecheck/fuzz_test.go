@@ -33,7 +33,11 @@ func FuzzCheck(f *testing.F) {
 		f.Add(string(text))
 	}
 	const market = "%%MatrixMarket matrix coordinate real general\n"
-	files := fstest.MapFS{"A.mtx": {Data: []byte(market + "12 12 2\n1 2 0.5\n12 1 2\n")}, "L.mtx": {Data: []byte(market + "2000 2000 2\n1 2000 0.5\n2000 1 2\n")}, "a.csv": {Data: []byte("1,2\n3,4\n")}, "d.csv": {Data: []byte("time,y\n0,1\n1,2\n")}}
+	files := fstest.MapFS{
+		"A.mtx": {Data: []byte(market + "12 12 2\n1 2 0.5\n12 1 2\n")},
+		"L.mtx": {Data: []byte(market + "2000 2000 2\n1 2000 0.5\n2000 1 2\n")}, "a.csv": {Data: []byte("1,2\n3,4\n")},
+		"d.csv": {Data: []byte("time,y\n0,1\n1,2\n")},
+	}
 	f.Fuzz(func(t *testing.T, text string) {
 		if len(text) > 4000 {
 			t.Skip()

@@ -20,7 +20,8 @@ func (c *checker) grid(x context, e *ast.Call, row *stdlib.Func) Expr {
 	case "load":
 		return c.load(e)
 	case "csv":
-		c.errorf(CodeKind, e.Span, "csv makes the table of a data item: data D = csv(…); for an array write load(\"file.csv\")")
+		c.errorf(CodeKind, e.Span, "csv makes the table of a data item: data D = csv(…); for an array write "+
+			"load(\"file.csv\")")
 		return bad(e.Span)
 	case "rows", "cols":
 		args, ok := c.arguments(x, e, row)
@@ -33,7 +34,8 @@ func (c *checker) grid(x context, e *ast.Call, row *stdlib.Func) Expr {
 			axis = 1
 		}
 		if len(s) <= axis {
-			c.errorf(CodeShape, e.Span, "%s takes %s, and got %s", row.Name, [...]string{"a vector or a matrix", "a matrix"}[axis], shapeOf(args[0]))
+			c.errorf(CodeShape, e.Span, "%s takes %s, and got %s", row.Name,
+				[...]string{"a vector or a matrix", "a matrix"}[axis], shapeOf(args[0]))
 			return bad(e.Span)
 		}
 		return number(float64(s[axis]), units.Unit{}, e.Span)
@@ -60,7 +62,8 @@ func (c *checker) grid(x context, e *ast.Call, row *stdlib.Func) Expr {
 		}
 	}
 	if random && len(dims) == 0 {
-		c.errorf(CodeArguments, e.Span, "%s wants sizes, as in %s(n): its numbers are drawn when the model is compiled; noise in an equation is not part of the language", row.Name, row.Name)
+		c.errorf(CodeArguments, e.Span, "%s wants sizes, as in %s(n): its numbers are drawn when the model is "+
+			"compiled; noise in an equation is not part of the language", row.Name, row.Name)
 		return bad(e.Span)
 	}
 	if len(e.For) > 0 || !c.arity(e.Span, row, len(dims)) {
@@ -236,7 +239,8 @@ func (c *checker) special(x context, e *ast.Call, row *stdlib.Func) Expr {
 	if row.Name == "pre" || row.Name == "post" {
 		if !x.limits {
 			if x.place == placeEvent || x.place == placeLet {
-				c.errorf(CodePlace, e.Span, "%s is not needed here: the right-hand sides of an event read the values before it; %s stands in at_event and sum_at", row.Name, row.Name)
+				c.errorf(CodePlace, e.Span, "%s is not needed here: the right-hand sides of an event read the values "+
+					"before it; %s stands in at_event and sum_at", row.Name, row.Name)
 			} else {
 				c.errorf(CodePlace, e.Span, "%s stands only inside at_event(…) and sum_at(…)", row.Name)
 			}
@@ -299,7 +303,10 @@ func (c *checker) member(x context, e *ast.Member) Expr {
 				return x.rows.row(k, e.Span)
 			}
 			d := g.table.Data[k]
-			return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(d)}, Unit: g.table.units[k]}, e.Span), Data: d})
+			return seal(&Const{Base: at(types.Type{
+				Kind: types.Real, Shape: types.Shape{len(d)},
+				Unit: g.table.units[k],
+			}, e.Span), Data: d})
 		}
 	}
 	d := c.errorf(CodeKind, e.Span, "a dot selects the column of a data table, as in D.time")

@@ -43,7 +43,8 @@ func (c *checker) imports(it *ast.Import, names map[string]*entity, dir string) 
 	enter := func(id ast.Ident, e *entity) {
 		if old, ok := names[id.Name]; ok {
 			if old != e {
-				c.errorf(CodeDuplicate, id.Span, "%q is declared already; import it under another name: import %q as lib", id.Name, it.Path.Value).Relate(old.span, "declared here as %s", old.kind)
+				c.errorf(CodeDuplicate, id.Span, "%q is declared already; import it under another name: import "+
+					"%q as lib", id.Name, it.Path.Value).Relate(old.span, "declared here as %s", old.kind)
 			}
 			return
 		}
@@ -77,7 +78,8 @@ func (c *checker) imports(it *ast.Import, names map[string]*entity, dir string) 
 				for _, e := range m.own {
 					known = append(known, e.name)
 				}
-				d := c.errorf(CodeUndefined, id.Span, "%q declares no function, const or unit %q", it.Path.Value, id.Name)
+				d := c.errorf(CodeUndefined, id.Span, "%q declares no function, const or unit %q", it.Path.Value,
+					id.Name)
 				if best := nearest(id.Name, known); best != "" {
 					d.Message += fmt.Sprintf("; did you mean %q?", best)
 				}
@@ -111,7 +113,8 @@ func (c *checker) module(it *ast.Import, dir string) *module {
 		b, err := c.readFile(full)
 		switch {
 		case strings.HasPrefix(name, "std/"):
-			d := c.errorf(CodeFile, it.Path.Span, "there is no standard module %q; there are %s", name, strings.Join(stdlib.Modules(), ", "))
+			d := c.errorf(CodeFile, it.Path.Span, "there is no standard module %q; there are %s", name,
+				strings.Join(stdlib.Modules(), ", "))
 			var known []string
 			for _, m := range stdlib.Modules() {
 				known = append(known, path.Base(m))
@@ -148,7 +151,8 @@ func (c *checker) readFile(name string) ([]byte, error) {
 		return nil, fmt.Errorf("cannot read %q: the model does not come from a folder", name)
 	}
 	if !fs.ValidPath(name) {
-		return nil, fmt.Errorf("%q is outside the model's folder; files are named relative to it, and lie in it or below", name)
+		return nil, fmt.Errorf("%q is outside the model's folder; files are named relative to it, and lie in it "+
+			"or below", name)
 	}
 	b, err := fs.ReadFile(c.env.Files, name)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -165,7 +169,8 @@ func (c *checker) collectModule(m *module, tree *ast.File) {
 			return
 		}
 		if old, ok := m.names[id.Name]; ok {
-			c.errorf(CodeDuplicate, id.Span, "%q is declared twice; rename one of them", id.Name).Relate(old.span, "declared here as %s", old.kind)
+			c.errorf(CodeDuplicate, id.Span, "%q is declared twice; rename one of them", id.Name).
+				Relate(old.span, "declared here as %s", old.kind)
 			return
 		}
 		e.name, e.span, e.home = id.Name, id.Span, m
@@ -198,7 +203,8 @@ func (c *checker) collectModule(m *module, tree *ast.File) {
 func (c *checker) declareUnit(it *ast.UnitDecl) {
 	if old, ok := c.units[it.Name.Name]; ok {
 		if old.decl != it {
-			c.errorf(CodeDuplicate, it.Name.Span, "unit %q is declared twice", it.Name.Name).Relate(old.decl.Name.Span, "declared here")
+			c.errorf(CodeDuplicate, it.Name.Span, "unit %q is declared twice", it.Name.Name).
+				Relate(old.decl.Name.Span, "declared here")
 		}
 		return
 	}

@@ -24,7 +24,8 @@ func (c *checker) binders(x context, list []ast.Binder) (context, []*Index, bool
 	for i := range list {
 		b := &list[i]
 		if j := c.dependent(x, b, list[:i]); j != "" {
-			c.errorf(CodeRange, b.Span, "the range of %q depends on %q, but loops are rectangular; let it run over all, and choose with: if %s <= %s then … else …", b.Name.Name, j, j, b.Name.Name)
+			c.errorf(CodeRange, b.Span, "the range of %q depends on %q, but loops are rectangular; let it run over "+
+				"all, and choose with: if %s <= %s then … else …", b.Name.Name, j, j, b.Name.Name)
 			y = y.with(b.Name.Name, bad(b.Name.Span), b.Name.Span)
 			ok = false
 			continue
@@ -37,7 +38,8 @@ func (c *checker) binders(x context, list []ast.Binder) (context, []*Index, bool
 		ix := &Index{Name: b.Name.Name, Lo: lo, Step: step, Count: count, Span: b.Name.Span}
 		for _, o := range indices {
 			if o.Name == ix.Name {
-				c.errorf(CodeDuplicate, b.Name.Span, "loop variable %q stands twice; rename one", ix.Name).Relate(o.Span, "first here")
+				c.errorf(CodeDuplicate, b.Name.Span, "loop variable %q stands twice; rename one", ix.Name).
+					Relate(o.Span, "first here")
 				ok = false
 			}
 		}
@@ -48,7 +50,8 @@ func (c *checker) binders(x context, list []ast.Binder) (context, []*Index, bool
 		indices = append(indices, ix)
 		total *= float64(max(count, 1))
 		if total > float64(c.env.MaxElements) {
-			c.errorf(CodeSize, b.Span, "the loops have %.3g iterations; the limit is %.3g", total, float64(c.env.MaxElements))
+			c.errorf(CodeSize, b.Span, "the loops have %.3g iterations; the limit is %.3g", total,
+				float64(c.env.MaxElements))
 			return y, indices, false
 		}
 		v := seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, ix.Span), Index: ix})
@@ -67,7 +70,8 @@ func (c *checker) dependent(x context, b *ast.Binder, before []ast.Binder) strin
 		ast.Inspect(e, func(n ast.Node) bool {
 			if name, ok := n.(*ast.Name); ok {
 				for k := range before {
-					if before[k].Name.Name == name.Name && x.scope.find(name.Name) == nil && c.namesOf(x)[name.Name] == nil {
+					if before[k].Name.Name == name.Name && x.scope.find(name.Name) == nil &&
+						c.namesOf(x)[name.Name] == nil {
 						found = name.Name
 					}
 				}
@@ -130,12 +134,14 @@ func (c *checker) index(x context, e *ast.Index) Expr {
 			d.Message = "this is a scalar and has no index"
 		}
 		if text := strings.TrimSpace(strings.TrimPrefix(e.Span.Text(), e.X.Pos().Text())); c.looksLikeUnit(e.Subs) {
-			d.Message += fmt.Sprintf("; a unit stands behind a number, or behind the name that is declared: name : %s = …", text)
+			d.Message += fmt.Sprintf("; a unit stands behind a number, or behind the name that is declared: name : "+
+				"%s = …", text)
 		}
 		return bad(e.Span)
 	}
 	if len(e.Subs) != len(shape) {
-		c.errorf(CodeSubscript, e.Span, "%q has shape %s and takes %s, but %d %s", name, shape, plural(len(shape), "index", "indices"), len(e.Subs), was(len(e.Subs)))
+		c.errorf(CodeSubscript, e.Span, "%q has shape %s and takes %s, but %d %s", name, shape,
+			plural(len(shape), "index", "indices"), len(e.Subs), was(len(e.Subs)))
 		return bad(e.Span)
 	}
 	return c.access(x, e.Span, v, e.Subs)
@@ -270,13 +276,17 @@ func (c *checker) access(x context, s source.Span, v Expr, list []*ast.Sub) Expr
 func (c *checker) pick(v Expr, ix *Index, s source.Span) Expr {
 	t := v.Type()
 	t.Shape = nil
-	return seal(&Access{Base: at(t, s), X: v, Subs: []Sub{{At: seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, s), Index: ix})}}})
+	return seal(&Access{Base: at(t, s), X: v, Subs: []Sub{{At: seal(&LoopVar{
+		Base:  at(types.Type{Kind: types.Int}, s),
+		Index: ix,
+	})}}})
 }
 
 // foldAccess evaluates constant elements of a constant array.
 func (c *checker) foldAccess(e *Access) Expr {
 	node := seal(e)
-	if k, ok := e.X.(*Const); ok && len(Free(node)) == 0 && k.T.Shape.Size() <= max(foldable, len(k.Data)) && e.T.Shape.Size() <= foldable {
+	if k, ok := e.X.(*Const); ok && len(Free(node)) == 0 && k.T.Shape.Size() <= max(foldable, len(k.Data)) &&
+		e.T.Shape.Size() <= foldable {
 		t := e.T
 		v := Tabulate(node, nil)
 		if len(t.Shape) == 0 && t.Kind == types.Real && whole(v[0]) && plain(t.Unit) {
@@ -342,7 +352,8 @@ func (c *checker) slice(x context, a *ast.Sub, n, axis, rank int) (sub Sub, ix *
 			k = int(min(math.Floor(d), 1<<40)) + 1
 		}
 		if count >= 0 && k != count {
-			c.errorf(CodeRange, a.Span, "the length of this range changes with the loop (%d and %d); it must be fixed", count, k)
+			c.errorf(CodeRange, a.Span, "the length of this range changes with the loop (%d and %d); it must be fixed",
+				count, k)
 			return Sub{}, nil, false
 		}
 		count = k
@@ -423,7 +434,8 @@ func (c *checker) guarded(guards []guard, at Expr, wrong func(float64) bool) (wo
 		size *= float64(a.Count)
 	}
 	if size > float64(c.env.MaxElements) {
-		c.errorf(CodeSize, at.Span(), "the condition around this index has %.3g cases; the limit is %.3g", size, float64(c.env.MaxElements))
+		c.errorf(CodeSize, at.Span(), "the condition around this index has %.3g cases; the limit is %.3g", size,
+			float64(c.env.MaxElements))
 		return 0, false, false
 	}
 	v, ok := c.static(at, axes)
@@ -467,7 +479,8 @@ func (c *checker) target(x context, t *ast.LValue, shape types.Shape) (subs []Su
 		return nil, nil, false
 	}
 	if len(t.Subs) != len(shape) {
-		c.errorf(CodeSubscript, t.Span, "%q has shape %s and takes %s, but %d %s", name, shape, plural(len(shape), "index", "indices"), len(t.Subs), was(len(t.Subs)))
+		c.errorf(CodeSubscript, t.Span, "%q has shape %s and takes %s, but %d %s", name, shape,
+			plural(len(shape), "index", "indices"), len(t.Subs), was(len(t.Subs)))
 		return nil, nil, false
 	}
 	ok = true
@@ -482,7 +495,8 @@ func (c *checker) target(x context, t *ast.LValue, shape types.Shape) (subs []Su
 		case a.Hi != nil:
 			sub, ix, good := c.slice(y, a, shape[k], k, len(shape))
 			if ix != nil {
-				c.errorf(CodeSubscript, a.Span, "a range on the left of an assignment is fixed and ascending; write a loop: %s[i] … for i in lo:hi", name)
+				c.errorf(CodeSubscript, a.Span, "a range on the left of an assignment is fixed and ascending; write "+
+					"a loop: %s[i] … for i in lo:hi", name)
 				good = false
 			}
 			subs[k] = sub
@@ -495,7 +509,8 @@ func (c *checker) target(x context, t *ast.LValue, shape types.Shape) (subs []Su
 				continue
 			}
 			if len(at.Type().Shape) > 0 {
-				c.errorf(CodeSubscript, a.Span, "an index on the left of an assignment is a single number; write a loop: %s[v[i]] … for i in 1:n", name)
+				c.errorf(CodeSubscript, a.Span, "an index on the left of an assignment is a single number; write a "+
+					"loop: %s[v[i]] … for i in 1:n", name)
 				ok = false
 				continue
 			}

@@ -36,7 +36,8 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 			if ok && a.Key.Name == "kind" {
 				word = diag.DidYouMean(n.Name, interpKinds)
 			}
-			c.errorf(CodeArguments, a.Span, "write interp(t, y, q) or interp(t, y, q, kind = …) with %s%s", strings.Join(interpKinds, ", "), word)
+			c.errorf(CodeArguments, a.Span, "write interp(t, y, q) or interp(t, y, q, kind = …) with %s%s",
+				strings.Join(interpKinds, ", "), word)
 			return bad(e.Span)
 		}
 		kind = n.Name
@@ -53,7 +54,8 @@ func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 	}
 	ts := t.Type().Shape
 	if len(ts) != 1 || ts[0] < 2 || !ts.Equal(y.Type().Shape) || len(q.Type().Shape) != 0 {
-		c.errorf(CodeShape, e.Span, "interp takes knots and values of one length (at least 2) and a scalar, and got %s, %s and %s", shapeOf(t), shapeOf(y), shapeOf(q))
+		c.errorf(CodeShape, e.Span, "interp takes knots and values of one length (at least 2) and a scalar, and got "+
+			"%s, %s and %s", shapeOf(t), shapeOf(y), shapeOf(q))
 		return bad(e.Span)
 	}
 	if !c.knots(t, kind) {
@@ -85,7 +87,8 @@ func (c *checker) knots(t Expr, kind string) bool {
 	case is:
 		for i := 1; i < len(k.Data); i++ {
 			if !(k.Data[i] > k.Data[i-1]) {
-				c.errorf(CodeArguments, t.Span(), "the knots ascend, but knot %d is %g after %g", i+1, k.Data[i], k.Data[i-1])
+				c.errorf(CodeArguments, t.Span(), "the knots ascend, but knot %d is %g after %g", i+1, k.Data[i],
+					k.Data[i-1])
 				return false
 			}
 		}
@@ -97,7 +100,8 @@ func (c *checker) knots(t Expr, kind string) bool {
 		c.errorf(CodePlace, t.Span(), "the knots of interp are consts or params")
 		return false
 	case kind == "spline":
-		c.errorf(CodePlace, t.Span(), "the knots of a spline are consts, because all its slopes depend on all of them; use kind = monotone for knots that are params")
+		c.errorf(CodePlace, t.Span(), "the knots of a spline are consts, because all its slopes depend on all of "+
+			"them; use kind = monotone for knots that are params")
 		return false
 	}
 	return true
@@ -137,7 +141,10 @@ func (b *table1) elem(v Expr, i int) Expr {
 func (b *table1) choose(x, y, then, els Expr) Expr {
 	cond := b.c.elementwise(stdlib.Operator("<"), b.at, types.Bool, x, y)
 	shape, _ := b.c.broadcastShape("if", b.at, cond, then, els)
-	e := seal(&If{Base: at(types.Type{Kind: types.Real, Shape: shape}, b.at), Cond: cond, Then: then, Else: els, Static: Static(cond)})
+	e := seal(&If{
+		Base: at(types.Type{Kind: types.Real, Shape: shape}, b.at), Cond: cond, Then: then, Else: els,
+		Static: Static(cond),
+	})
 	if Static(e) {
 		return seal(&Const{Base: at(e.T, b.at), Data: Tabulate(e, nil)})
 	}
@@ -205,7 +212,8 @@ func (b *table1) monotoneSlopes(h, slope Expr) Expr {
 	under := b.choose(b.num(0), same, b.op("+", b.op("*", wa, sb), b.op("*", wb, sa)), b.num(1))
 	mean := b.op("/", b.op("*", b.op("+", wa, wb), b.of("max", same, b.num(0))), under)
 	end := func(h0, h1, s0, s1 Expr) Expr {
-		d := b.op("/", b.op("-", b.op("*", b.op("+", b.op("*", b.num(2), h0), h1), s0), b.op("*", h0, s1)), b.op("+", h0, h1))
+		d := b.op("/", b.op("-", b.op("*", b.op("+", b.op("*", b.num(2), h0), h1), s0), b.op("*", h0, s1)),
+			b.op("+", h0, h1))
 		three := b.op("*", b.num(3), s0)
 		// d, but not beyond 3 s0 where the slopes differ in sign, and 0 where it has not the sign of s0.
 		limited := b.choose(b.of("abs", three), b.of("abs", d), three, d)
@@ -223,7 +231,10 @@ func (b *table1) splineSlopes() Expr {
 	t := b.t.(*Const).Data
 	if k, ok := b.y.(*Const); ok {
 		y := constTable(k).data
-		return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at), Data: naturalSlopes(t, y)})
+		return seal(&Const{
+			Base: at(types.Type{Kind: types.Real, Shape: types.Shape{b.n}}, b.at),
+			Data: naturalSlopes(t, y),
+		})
 	}
 	n := b.n
 	if !b.c.fits(types.Shape{n, n}, b.at) {
@@ -239,7 +250,10 @@ func (b *table1) splineSlopes() Expr {
 		unit[j] = 0
 	}
 	matrix := seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n, n}}, b.at), Data: d})
-	return seal(&Call{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}}, b.at), Fn: stdlib.Operator("@"), Args: []Expr{matrix, b.y}})
+	return seal(&Call{
+		Base: at(types.Type{Kind: types.Real, Shape: types.Shape{n}}, b.at), Fn: stdlib.Operator("@"),
+		Args: []Expr{matrix, b.y},
+	})
 }
 
 // naturalSlopes solves the tridiagonal system of the spline through (t, y) whose

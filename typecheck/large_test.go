@@ -24,7 +24,8 @@ func largeNetwork(n int) string {
 		}
 		fmt.Fprintf(&b, "param k%d = %d.5e-2%s in [1e-3, 1e3] ## rate %d\n", i, i, unit, i)
 		fmt.Fprintf(&b, "state s%d = %d [mol]\n", i, i%3)
-		fmt.Fprintf(&b, "reaction r%d: 2 s%d + s%d -> s%d rate k%d*s%d^2*s%d/(1 + s%d/1 [mol])\n", i, i, (i+1)%n, (i+2)%n, i, i, (i+1)%n, i)
+		fmt.Fprintf(&b, "reaction r%d: 2 s%d + s%d -> s%d rate k%d*s%d^2*s%d/(1 + s%d/1 [mol])\n", i, i, (i+1)%n,
+			(i+2)%n, i, i, (i+1)%n, i)
 	}
 	b.WriteString("objective J = final(s0)\n")
 	return b.String()

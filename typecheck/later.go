@@ -75,7 +75,8 @@ func (c *checker) checkAlgebraic() {
 			return
 		}
 		if Depends(v)&UsesState == 0 {
-			c.errorf(CodeTarget, v.Span(), "an algebraic equation is about an unknown, and this reads no `alg` and no state")
+			c.errorf(CodeTarget, v.Span(), "an algebraic equation is about an unknown, and this reads no `alg` and "+
+				"no state")
 			return
 		}
 		given += v.Type().Shape.Size() * counts(indices)
@@ -83,7 +84,8 @@ func (c *checker) checkAlgebraic() {
 	if unknowns == given || c.unparsed {
 		return
 	}
-	text := plural(given, "algebraic equation", "algebraic equations") + " (`0 = …`) for " + plural(unknowns, "unknown", "unknowns") + " (`alg`); there must be as many"
+	text := plural(given, "algebraic equation", "algebraic equations") + " (`0 = …`) for " +
+		plural(unknowns, "unknown", "unknowns") + " (`alg`); there must be as many"
 	switch {
 	case first != nil:
 		c.errorf(CodeNoEquation, first.span, "%s", text)

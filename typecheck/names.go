@@ -39,7 +39,11 @@ const (
 
 // String returns the kind with its article, as messages name it.
 func (k entityKind) String() string {
-	return [...]string{"a const", "a param", "a state", "a discrete", "the time", "a let", "a function", "an event", "a data table", "an observation", "an objective", "a constraint", "a reaction", "a module", "an experiment", "a control", "an alg", "unavailable"}[k]
+	return [...]string{
+		"a const", "a param", "a state", "a discrete", "the time", "a let", "a function", "an event",
+		"a data table", "an observation", "an objective", "a constraint", "a reaction", "a module", "an experiment",
+		"a control", "an alg", "unavailable",
+	}[k]
 }
 
 // entity is a global name. Its meaning is worked out when it is first needed.
@@ -172,9 +176,11 @@ func (c *checker) collect() {
 
 func (c *checker) collectLet(it *ast.Let) {
 	name := it.Target.Name
-	if old, ok := c.globals[name.Name]; ok && old.kind == letName && it.Target.Subs != nil && old.lets[0].Target.Subs != nil {
+	if old, ok := c.globals[name.Name]; ok && old.kind == letName && it.Target.Subs != nil &&
+		old.lets[0].Target.Subs != nil {
 		if old.output != it.Output {
-			c.errorf(CodeDuplicate, name.Span, "the pieces of %q are all `let` or all `output`", name.Name).Relate(old.span, "first piece")
+			c.errorf(CodeDuplicate, name.Span, "the pieces of %q are all `let` or all `output`", name.Name).
+				Relate(old.span, "first piece")
 		}
 		old.lets = append(old.lets, it)
 		return
@@ -218,16 +224,19 @@ func (c *checker) declare(id ast.Ident, kind entityKind) *entity {
 	}
 	if old, ok := c.globals[id.Name]; ok {
 		if kind == timeName && old.kind == timeName {
-			c.errorf(CodeDuplicate, id.Span, "the time is declared twice; keep one time item").Relate(old.span, "declared here")
+			c.errorf(CodeDuplicate, id.Span, "the time is declared twice; keep one time item").
+				Relate(old.span, "declared here")
 			return nil
 		}
-		c.errorf(CodeDuplicate, id.Span, "%q is declared twice; rename one of them", id.Name).Relate(old.span, "declared here as %s", old.kind)
+		c.errorf(CodeDuplicate, id.Span, "%q is declared twice; rename one of them", id.Name).
+			Relate(old.span, "declared here as %s", old.kind)
 		return nil
 	}
 	if kind == timeName {
 		for _, e := range c.order {
 			if e.kind == timeName {
-				c.errorf(CodeDuplicate, id.Span, "the time is declared twice; keep one time item").Relate(e.span, "declared here")
+				c.errorf(CodeDuplicate, id.Span, "the time is declared twice; keep one time item").
+					Relate(e.span, "declared here")
 				return nil
 			}
 		}
@@ -277,7 +286,8 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 			return seal(&Const{Base: at(types.Type{Kind: types.Bool}, id.Span), Data: []float64{0}})
 		case "end":
 			if x.end == 0 {
-				c.errorf(CodeSubscript, id.Span, "`end` is the last index and stands only inside an index, as in x[end]")
+				c.errorf(CodeSubscript, id.Span, "`end` is the last index and stands only inside an index, as "+
+					"in x[end]")
 				return bad(id.Span)
 			}
 			return number(float64(x.end), units.Unit{}, id.Span)
@@ -307,13 +317,16 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 	switch e.kind {
 	case constName, letName, paramName, stateName, discreteName, timeName, controlName, algName:
 	case observeName:
-		c.errorf(CodeKind, id.Span, "%q is an observation and is compared with data by nll; to use the quantity, name it with let", id.Name).Relate(e.span, "declared here")
+		c.errorf(CodeKind, id.Span, "%q is an observation and is compared with data by nll; to use the quantity, "+
+			"name it with let", id.Name).Relate(e.span, "declared here")
 		return bad(id.Span)
 	case fnName:
-		c.errorf(CodeKind, id.Span, "%q is a function; call it: %s(…)", id.Name, id.Name).Relate(e.span, "declared here")
+		c.errorf(CodeKind, id.Span, "%q is a function; call it: %s(…)", id.Name, id.Name).
+			Relate(e.span, "declared here")
 		return bad(id.Span)
 	default:
-		c.errorf(CodeKind, id.Span, "%q is %s and has no value in an expression", id.Name, e.kind).Relate(e.span, "declared here")
+		c.errorf(CodeKind, id.Span, "%q is %s and has no value in an expression", id.Name, e.kind).
+			Relate(e.span, "declared here")
 		return bad(id.Span)
 	}
 	c.resolve(e)
@@ -358,9 +371,12 @@ func usesOf(k entityKind) Uses {
 func (c *checker) notHere(x context, id ast.Ident, e *entity) {
 	switch {
 	case x.place == placeGoal:
-		c.errorf(CodeTrajectory, id.Span, "%q changes along the trajectory; say when: final(%s), initial(%s), integral(%s), max_over(%s), sum_at(times, %s) …", id.Name, id.Name, id.Name, id.Name, id.Name, id.Name).Relate(e.span, "declared here")
+		c.errorf(CodeTrajectory, id.Span, "%q changes along the trajectory; say when: final(%s), initial(%s), "+
+			"integral(%s), max_over(%s), sum_at(times, %s) …", id.Name, id.Name, id.Name, id.Name, id.Name, id.Name).
+			Relate(e.span, "declared here")
 	case x.place.fixed:
-		d := c.errorf(CodePlace, id.Span, "%s is fixed at compile time and cannot use %s %q", x.place.name, kindWord(e.kind), id.Name)
+		d := c.errorf(CodePlace, id.Span, "%s is fixed at compile time and cannot use %s %q", x.place.name,
+			kindWord(e.kind), id.Name)
 		d.Relate(e.span, "declared here")
 		switch {
 		case e.kind == paramName:
@@ -369,7 +385,8 @@ func (c *checker) notHere(x context, id ast.Ident, e *entity) {
 			d.Message += "; what follows from it is declared with `let`"
 		}
 	default:
-		d := c.errorf(CodePlace, id.Span, "%s cannot use %s %q; it knows %s", x.place.name, kindWord(e.kind), id.Name, x.place.knows)
+		d := c.errorf(CodePlace, id.Span, "%s cannot use %s %q; it knows %s", x.place.name, kindWord(e.kind), id.Name,
+			x.place.knows)
 		d.Relate(e.span, "declared here")
 		if x.place == placeParam {
 			d.Message += "; what changes along a run is declared with `let`"
@@ -391,18 +408,27 @@ func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses Uses) {
 		what = fmt.Sprintf("%s %q", symbolWord(s), s.Name)
 	}
 	if x.place == placeGoal {
-		c.errorf(CodeTrajectory, id.Span, "%q depends on %s and changes along the trajectory; say when: final(%s), integral(%s), max_over(%s), sum_at(times, %s) …", id.Name, what, id.Name, id.Name, id.Name, id.Name).Relate(e.span, "declared here")
+		c.errorf(CodeTrajectory, id.Span, "%q depends on %s and changes along the trajectory; say when: final(%s), "+
+			"integral(%s), max_over(%s), sum_at(times, %s) …", id.Name, what, id.Name, id.Name, id.Name, id.Name).
+			Relate(e.span, "declared here")
 		return
 	}
-	c.errorf(CodePlace, id.Span, "%s cannot use %q, which depends on %s; it knows %s", x.place.name, id.Name, what, x.place.knows).Relate(e.span, "declared here")
+	c.errorf(CodePlace, id.Span, "%s cannot use %q, which depends on %s; it knows %s", x.place.name, id.Name, what,
+		x.place.knows).Relate(e.span, "declared here")
 }
 
 func symbolUse(s *Symbol) Uses {
-	return [...]Uses{TimeSymbol: UsesTime, ParamSymbol: UsesParam, StateSymbol: UsesState, DiscreteSymbol: UsesDiscrete, ControlSymbol: UsesTime, AlgSymbol: UsesState}[s.Kind]
+	return [...]Uses{
+		TimeSymbol: UsesTime, ParamSymbol: UsesParam, StateSymbol: UsesState, DiscreteSymbol: UsesDiscrete,
+		ControlSymbol: UsesTime, AlgSymbol: UsesState,
+	}[s.Kind]
 }
 
 func symbolWord(s *Symbol) string {
-	return [...]string{TimeSymbol: "the time", ParamSymbol: "the param", StateSymbol: "the state", DiscreteSymbol: "the discrete", ControlSymbol: "the control", AlgSymbol: "the alg"}[s.Kind]
+	return [...]string{
+		TimeSymbol: "the time", ParamSymbol: "the param", StateSymbol: "the state",
+		DiscreteSymbol: "the discrete", ControlSymbol: "the control", AlgSymbol: "the alg",
+	}[s.Kind]
 }
 
 // findSymbol returns a symbol that e reads and want accepts, or nil.
@@ -428,8 +454,10 @@ func (c *checker) checkLimit(x context, id ast.Ident, value Expr) {
 	switch {
 	case s == nil:
 	case s.Name == id.Name:
-		c.errorf(CodeLimit, id.Span, "%q jumps at %s: write pre(%s) or post(%s)", id.Name, x.body.Name, id.Name, id.Name)
+		c.errorf(CodeLimit, id.Span, "%q jumps at %s: write pre(%s) or post(%s)", id.Name, x.body.Name, id.Name,
+			id.Name)
 	default:
-		c.errorf(CodeLimit, id.Span, "%q depends on %q, which jumps at %s: write pre(%s) or post(%s)", id.Name, s.Name, x.body.Name, id.Name, id.Name)
+		c.errorf(CodeLimit, id.Span, "%q depends on %q, which jumps at %s: write pre(%s) or post(%s)", id.Name, s.Name,
+			x.body.Name, id.Name, id.Name)
 	}
 }

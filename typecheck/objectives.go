@@ -34,9 +34,12 @@ func (c *checker) objective(it *ast.Objective) {
 	}
 	if len(it.Target.Subs) != len(indices) {
 		if len(indices) > 0 {
-			c.errorf(CodeSubscript, it.Target.Span, "objective %q has %s for %s; write %s", name, plural(len(it.Target.Subs), "index", "indices"), plural(len(indices), "loop variable", "loop variables"), suggestIndices(name, indices))
+			c.errorf(CodeSubscript, it.Target.Span, "objective %q has %s for %s; write %s", name,
+				plural(len(it.Target.Subs), "index", "indices"),
+				plural(len(indices), "loop variable", "loop variables"), suggestIndices(name, indices))
 		} else {
-			c.errorf(CodeSubscript, it.Target.Span, "an index of an objective is a loop variable: objective %s[i] = … for i in 1:n", name)
+			c.errorf(CodeSubscript, it.Target.Span, "an index of an objective is a loop variable: objective %s[i] = "+
+				"… for i in 1:n", name)
 		}
 		return
 	}
@@ -44,7 +47,8 @@ func (c *checker) objective(it *ast.Objective) {
 	for k, s := range it.Target.Subs {
 		n, is := strip(orEmpty(s.Lo)).(*ast.Name)
 		if !is || s.All || s.Hi != nil || n.Name != indices[k].Name {
-			c.errorf(CodeSubscript, s.Span, "the indices of an objective are its loop variables in order; write %s", suggestIndices(name, indices))
+			c.errorf(CodeSubscript, s.Span, "the indices of an objective are its loop variables in order; write %s",
+				suggestIndices(name, indices))
 			return
 		}
 	}
@@ -63,7 +67,10 @@ func (c *checker) objective(it *ast.Objective) {
 		t.Unit = u
 		v = retype(v, t)
 	}
-	c.model.Objectives = append(c.model.Objectives, &Objective{Name: name, Indices: indices, Value: v, Doc: it.Doc, Span: it.Target.Span})
+	c.model.Objectives = append(c.model.Objectives, &Objective{
+		Name: name, Indices: indices, Value: v, Doc: it.Doc,
+		Span: it.Target.Span,
+	})
 }
 
 func orEmpty(e ast.Expr) ast.Expr {
@@ -110,7 +117,10 @@ func (c *checker) constraint(it *ast.Constraint) {
 	if isBad(v) || empty(indices) {
 		return
 	}
-	c.model.Objectives = append(c.model.Objectives, &Objective{Name: it.Name.Name, Indices: indices, Value: v, Relation: b.Op.String(), Doc: it.Doc, Span: it.Name.Span})
+	c.model.Objectives = append(c.model.Objectives, &Objective{
+		Name: it.Name.Name, Indices: indices, Value: v,
+		Relation: b.Op.String(), Doc: it.Doc, Span: it.Name.Span,
+	})
 }
 
 // functional elaborates final(e), integral(e, from = a), at_event(ev, e) …
@@ -118,8 +128,10 @@ func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
 	name := row.Name
 	if x.place != placeGoal {
 		switch {
-		case x.place == placeRun || x.place == placeLet || x.place == placeEvent || x.place == placeInitial || x.place == placeParam:
-			c.errorf(CodeFunctional, e.Span, "%s reads the whole run and stands only in an objective or constraint", name)
+		case x.place == placeRun || x.place == placeLet || x.place == placeEvent || x.place == placeInitial ||
+			x.place == placeParam:
+			c.errorf(CodeFunctional, e.Span, "%s reads the whole run and stands only in an objective or constraint",
+				name)
 		default:
 			c.errorf(CodeFunctional, e.Span, "%s cannot stand here; functionals are not nested", name)
 		}
@@ -134,7 +146,8 @@ func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
 		return c.logPrior(e)
 	}
 	if len(e.For) > 0 {
-		c.errorf(CodeArguments, e.Span, "%s takes no `for`; write sum(%s(…) for i in 1:n), or %s(sum(… for i in 1:n))", name, name, name)
+		c.errorf(CodeArguments, e.Span, "%s takes no `for`; write sum(%s(…) for i in 1:n), or %s(sum(… for i in 1:n))",
+			name, name, name)
 		return bad(e.Span)
 	}
 	args, ok := c.named(e, row)
@@ -166,7 +179,8 @@ func (c *checker) functional(x context, e *ast.Call, row *stdlib.Func) Expr {
 		if isBad(f.Times) || !c.numeric(f.Times, name, f.Times.Span()) {
 			ok = false
 		} else if len(f.Times.Type().Shape) > 1 {
-			c.errorf(CodeShape, f.Times.Span(), "the times of sum_at are a number or a vector, and this has shape %s", f.Times.Type().Shape)
+			c.errorf(CodeShape, f.Times.Span(), "the times of sum_at are a number or a vector, and this has shape %s",
+				f.Times.Type().Shape)
 			ok = false
 		} else {
 			c.timeUnit("a time of sum_at", f.Times)
@@ -259,7 +273,8 @@ func (c *checker) atEvent(x, run context, e *ast.Call, row *stdlib.Func, args ma
 		f.Kind = EventTime
 		nth = args["k"]
 		if len(ev.Indices) > 0 && elem == nil {
-			c.errorf(CodeSubscript, e.Span, "event %q has %s; say which: event_time(%s[1], …)", ev.Name, plural(counts(ev.Indices), "element", "elements"), ev.Name)
+			c.errorf(CodeSubscript, e.Span, "event %q has %s; say which: event_time(%s[1], …)", ev.Name,
+				plural(counts(ev.Indices), "element", "elements"), ev.Name)
 			return bad(e.Span)
 		}
 	}
@@ -331,14 +346,16 @@ func (c *checker) eventOf(x context, e ast.Expr, what string) (*Event, []Expr, b
 		return ev, nil, true
 	}
 	if len(subs) != len(ev.Indices) {
-		c.errorf(CodeSubscript, e.Pos(), "event %q has %s, but %d %s", ev.Name, plural(len(ev.Indices), "index", "indices"), len(subs), was(len(subs)))
+		c.errorf(CodeSubscript, e.Pos(), "event %q has %s, but %d %s", ev.Name,
+			plural(len(ev.Indices), "index", "indices"), len(subs), was(len(subs)))
 		return nil, nil, false
 	}
 	var elem []Expr
 	for k, s := range subs {
 		ix := ev.Indices[k]
 		if s.All || s.Hi != nil {
-			c.errorf(CodeSubscript, s.Span, "one element of an event is selected: %s[1]; without an index all are summed", ev.Name)
+			c.errorf(CodeSubscript, s.Span, "one element of an event is selected: %s[1]; without an index all "+
+				"are summed", ev.Name)
 			return nil, nil, false
 		}
 		y := x
@@ -427,8 +444,10 @@ func (c *checker) notes() {
 		x.Model.reads(used)
 	}
 	for _, e := range c.order {
-		if u, ok := c.inferred[e.name]; ok && !u.unit.Plain() && e.sym != nil && e.sym.Value != nil && bare(e.sym.Value) {
-			d := c.list.Notef(CodeInferred, e.span, "%q has no unit; from its use it is taken to be in %s; write it if that is meant", e.name, bracketed(u.unit)).
+		if u, ok := c.inferred[e.name]; ok && !u.unit.Plain() && e.sym != nil && e.sym.Value != nil &&
+			bare(e.sym.Value) {
+			d := c.list.Notef(CodeInferred, e.span, "%q has no unit; from its use it is taken to be in %s; write it "+
+				"if that is meant", e.name, bracketed(u.unit)).
 				Relate(u.use, "used here")
 			if v := e.sym.Value; literalNumber(v) {
 				d.Fix(v.Span(), v.Span().Text()+" "+bracketed(u.unit), "write the unit")

@@ -46,7 +46,8 @@ func (c *checker) observation(it *ast.Observe) {
 		return
 	}
 	if len(value.Type().Shape) > 0 {
-		c.errorf(CodeShape, value.Span(), "an observation is a single number, and this has shape %s", value.Type().Shape)
+		c.errorf(CodeShape, value.Span(), "an observation is a single number, and this has shape %s",
+			value.Type().Shape)
 		return
 	}
 	if it.Unit != nil {
@@ -74,7 +75,8 @@ func (c *checker) observation(it *ast.Observe) {
 	table := present(from.Table, k, chosen)
 	if len(table.Data[k]) == 0 {
 		if c.variant == nil {
-			c.list.Warnf(CodeData, it.From.Pos(), "column %q of %q holds only missing values", from.Columns[k], from.Name)
+			c.list.Warnf(CodeData, it.From.Pos(), "column %q of %q holds only missing values", from.Columns[k],
+				from.Name)
 		}
 		return
 	}
@@ -85,7 +87,8 @@ func (c *checker) observation(it *ast.Observe) {
 		return
 	}
 	if !value.Type().Unit.Same(from.units[k]) && !bare(value) {
-		d := c.unitErrorf(it.From.Pos(), "the data have unit %s, the observed quantity %s%s", bracketed(from.units[k]), bracketed(value.Type().Unit), mixHint(from.units[k], value.Type().Unit))
+		d := c.unitErrorf(it.From.Pos(), "the data have unit %s, the observed quantity %s%s", bracketed(from.units[k]),
+			bracketed(value.Type().Unit), mixHint(from.units[k], value.Type().Unit))
 		c.origin(d, value)
 		d.Relate(from.Span, "the data are declared here")
 	}
@@ -101,10 +104,22 @@ func (c *checker) observation(it *ast.Observe) {
 	if !c.withinRun(it, from, table.Data[times]) {
 		return
 	}
-	f := &Functional{Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body, Table: table}
-	f.Times = seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(table.Data[times])}, Unit: from.units[times]}, it.From.Pos()), Data: table.Data[times]})
-	c.model.Observations = append(c.model.Observations, &Observation{Name: it.Name.Name, Value: value, As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span})
-	c.observed = append(c.observed, &observation{name: it.Name.Name, span: it.Name.Span, table: from.Table, term: seal(f)})
+	f := &Functional{
+		Base: at(types.Type{Kind: types.Real, Unit: units.One}, it.Name.Span), Kind: SumAt, Body: body,
+		Table: table,
+	}
+	f.Times = seal(&Const{Base: at(types.Type{
+		Kind: types.Real, Shape: types.Shape{len(table.Data[times])},
+		Unit: from.units[times],
+	}, it.From.Pos()), Data: table.Data[times]})
+	c.model.Observations = append(c.model.Observations, &Observation{
+		Name: it.Name.Name, Value: value,
+		As: it.Value.Pos(), Table: table, Column: k, Limits: limits(d.below, table), Doc: it.Doc, Span: it.Span,
+	})
+	c.observed = append(c.observed, &observation{
+		name: it.Name.Name, span: it.Name.Span, table: from.Table,
+		term: seal(f),
+	})
 }
 
 // limits returns the limits of quantification of the rows of a table, where these are numbers or a column.
@@ -132,7 +147,8 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 	g := c.globals[n.Name]
 	if g == nil || g.kind != dataName {
 		if g == nil || g.kind != laterName {
-			c.errorf(CodeUndefined, n.Span, "there is no data table %q; add: data %s { time = […] %s = […] }", n.Name, n.Name, m.Name.Name)
+			c.errorf(CodeUndefined, n.Span, "there is no data table %q; add: data %s { time = […] %s = […] }", n.Name,
+				n.Name, m.Name.Name)
 		}
 		return nil, -1
 	}
@@ -162,7 +178,8 @@ func (c *checker) withinRun(it *ast.Observe, from *dataTable, times []float64) b
 	}
 	for _, t := range times {
 		if t < lo.Data[0] || t > hi.Data[0] {
-			c.errorf(CodeData, it.From.Pos(), "%q has a value at %g, but the run goes from %g to %g; let it go further, or leave the row out", from.Name, t, lo.Data[0], hi.Data[0]).
+			c.errorf(CodeData, it.From.Pos(), "%q has a value at %g, but the run goes from %g to %g; let it go "+
+				"further, or leave the row out", from.Name, t, lo.Data[0], hi.Data[0]).
 				Relate(c.model.Time.Span, "the time is declared here")
 			return false
 		}
@@ -175,10 +192,12 @@ func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, tabl
 	for _, y := range table.Data[k] {
 		switch {
 		case row.Counts && (!whole(y) || y < 0):
-			c.errorf(CodeData, it.From.Pos(), "%s counts: %s.%s holds %g, which is not a whole number from 0", row.Name, name, table.Columns[k], y)
+			c.errorf(CodeData, it.From.Pos(), "%s counts: %s.%s holds %g, which is not a whole number from 0", row.Name,
+				name, table.Columns[k], y)
 			return false
 		case row.Log && !(y > 0) && !censored:
-			c.errorf(CodeData, it.From.Pos(), "%s gives positive numbers: %s.%s holds %g; a value below the limit of quantification is written %s(…, below = limit)", row.Name, name, table.Columns[k], y, row.Name)
+			c.errorf(CodeData, it.From.Pos(), "%s gives positive numbers: %s.%s holds %g; a value below the limit of "+
+				"quantification is written %s(…, below = limit)", row.Name, name, table.Columns[k], y, row.Name)
 			return false
 		}
 	}
@@ -216,12 +235,14 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 		return nil
 	}
 	if row.Centre == "" {
-		c.errorf(CodeArguments, e.Pos(), "%s is a prior; observations are %s", row.Name, strings.Join(observable(), ", "))
+		c.errorf(CodeArguments, e.Pos(), "%s is a prior; observations are %s", row.Name,
+			strings.Join(observable(), ", "))
 		return nil
 	}
 	want := slices.DeleteFunc(slices.Clone(row.Args), func(a string) bool { return a == row.Centre })
 	wrong := func() *distribution {
-		c.errorf(CodeArguments, call.Span, "write %s(%s): the observed expression is its centre", row.Name, strings.Join(want, ", "))
+		c.errorf(CodeArguments, call.Span, "write %s(%s): the observed expression is its centre", row.Name,
+			strings.Join(want, ", "))
 		return nil
 	}
 	d := &distribution{row: row, args: map[string]Expr{}}
@@ -243,7 +264,8 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 		}
 		if !below && a.Key != nil && !slices.Contains(want, key) && key != "below" {
 			said := c.errorf(CodeArguments, a.Key.Span, "%s takes no %q", row.Name, key)
-			if limits := []string{"limit", "lloq", "loq", "lod", "censored", "cens", "left"}; row.Below != "" && slices.Contains(limits, strings.ToLower(key)) {
+			if limits := []string{"limit", "lloq", "loq", "lod", "censored", "cens", "left"}; row.Below != "" &&
+				slices.Contains(limits, strings.ToLower(key)) {
 				said.Message += "; a limit of quantification is written below = …"
 				said.Fix(a.Key.Span, "below", "write below")
 			} else {
@@ -259,7 +281,8 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 			return nil
 		}
 		if len(v.Type().Shape) > 0 {
-			c.errorf(CodeShape, v.Span(), "the %s of %s is a single number or a column of the table, and this has shape %s", key, row.Name, v.Type().Shape)
+			c.errorf(CodeShape, v.Span(), "the %s of %s is a single number or a column of the table, and this has "+
+				"shape %s", key, row.Name, v.Type().Shape)
 			return nil
 		}
 		if u := of; !bare(v) {
@@ -280,7 +303,8 @@ func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared so
 	}
 	if row.Counts {
 		if of.Known() && !of.Plain() {
-			c.unitErrorf(e.Pos(), "%s counts, and what is observed has unit %s; divide it by the amount of one", row.Name, bracketed(of)).Relate(declared, "declared here")
+			c.unitErrorf(e.Pos(), "%s counts, and what is observed has unit %s; divide it by the amount of one",
+				row.Name, bracketed(of)).Relate(declared, "declared here")
 		}
 	}
 	return d
@@ -332,7 +356,8 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y Expr) E
 
 // foreignNoise are other names of distributions.
 var foreignNoise = map[string]string{
-	"gaussian": "normal", "Normal": "normal", "gauss": "normal", "N": "normal", "student_t": "student", "cauchy": "student", "exp": "exponential",
+	"gaussian": "normal", "Normal": "normal", "gauss": "normal", "N": "normal", "student_t": "student",
+	"cauchy": "student", "exp": "exponential",
 	"logNormal": "lognormal", "double_exponential": "laplace", "neg_binomial_2": "negbin",
 }
 

@@ -11,7 +11,10 @@ import (
 // ReadSettings reads the settings blocks of a file that is no model: overrides
 // from a command line. Names in values are kept as words.
 func ReadSettings(f *ast.File, l *diag.List) Settings {
-	c := &checker{env: Env{MaxElements: maxElements}, list: l, file: f, model: &Model{}, globals: map[string]*entity{}, units: map[string]*unitEntity{}}
+	c := &checker{
+		env: Env{MaxElements: maxElements}, list: l, file: f, model: &Model{}, globals: map[string]*entity{},
+		units: map[string]*unitEntity{},
+	}
 	var out Settings
 	for _, item := range f.Items {
 		s, ok := item.(*ast.Settings)

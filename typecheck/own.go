@@ -42,7 +42,8 @@ func (c *checker) ownRate(what string, sym *Symbol, value Expr) bool {
 		if u.times.SameDimension(want) {
 			hint = fmt.Sprintf(" (same dimension, factor %.6g)", units.Factor(u.times, want))
 		}
-		d := c.unitErrorf(term.Span(), "%s has the unit of %s times %s, expected times %s%s", what, name, bracketed(u.times), bracketed(want), hint)
+		d := c.unitErrorf(term.Span(), "%s has the unit of %s times %s, expected times %s%s", what, name,
+			bracketed(u.times), bracketed(want), hint)
 		if text := c.unitsWithin(term); text != "" {
 			d.Relate(term.Span(), "%s", text)
 		}

@@ -14,7 +14,8 @@ func network(n int) string {
 	var b strings.Builder
 	b.WriteString("time t from 0 to 1\n")
 	for i := range n {
-		fmt.Fprintf(&b, "param k%d = %d\nstate x%d = 1\nreaction r%d: x%d -> x%d rate k%d*x%d\n", i, i, i, i, i, (i+1)%n, i, i)
+		fmt.Fprintf(&b, "param k%d = %d\nstate x%d = 1\nreaction r%d: x%d -> x%d rate k%d*x%d\n", i, i, i, i, i,
+			(i+1)%n, i, i)
 	}
 	b.WriteString("objective J = final(x0)\n")
 	return b.String()

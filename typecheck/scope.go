@@ -15,18 +15,27 @@ const (
 )
 
 var (
-	placeConst    = &place{name: "a const", knows: "consts", fixed: true}
-	placeShape    = &place{name: "an index", knows: "consts and loop variables", fixed: true}
-	placeParam    = &place{name: "the default of a param", knows: "consts and other params", allow: UsesParam}
-	placeBound    = &place{name: "a bound of a param", knows: "consts", fixed: true}
-	placeTime     = &place{name: "a bound of the time", knows: "consts and params", allow: UsesParam}
-	placeInitial  = &place{name: "an initial value", knows: "consts, params, the initial time and other initial values", allow: usesRun}
-	placeRun      = &place{name: "an equation", knows: "everything but functionals", allow: usesRun}
-	placeLet      = &place{name: "a let", knows: "everything but functionals", allow: usesRun}
-	placeEvent    = &place{name: "an event", knows: "everything but functionals", allow: usesRun}
-	placeWhen     = &place{name: "the time of an event", knows: "consts, params and discretes", allow: UsesParam | UsesDiscrete}
+	placeConst   = &place{name: "a const", knows: "consts", fixed: true}
+	placeShape   = &place{name: "an index", knows: "consts and loop variables", fixed: true}
+	placeParam   = &place{name: "the default of a param", knows: "consts and other params", allow: UsesParam}
+	placeBound   = &place{name: "a bound of a param", knows: "consts", fixed: true}
+	placeTime    = &place{name: "a bound of the time", knows: "consts and params", allow: UsesParam}
+	placeInitial = &place{
+		name: "an initial value", knows: "consts, params, the initial time and other initial values",
+		allow: usesRun,
+	}
+	placeRun   = &place{name: "an equation", knows: "everything but functionals", allow: usesRun}
+	placeLet   = &place{name: "a let", knows: "everything but functionals", allow: usesRun}
+	placeEvent = &place{name: "an event", knows: "everything but functionals", allow: usesRun}
+	placeWhen  = &place{
+		name: "the time of an event", knows: "consts, params and discretes",
+		allow: UsesParam | UsesDiscrete,
+	}
 	placeInterval = &place{name: "a time of an objective", knows: "consts and params", allow: UsesParam}
-	placeGoal     = &place{name: "an objective", knows: "functionals, consts and params", allow: UsesParam | UsesFunctional}
+	placeGoal     = &place{
+		name: "an objective", knows: "functionals, consts and params",
+		allow: UsesParam | UsesFunctional,
+	}
 	placeOverride = &place{name: "the value of a param in an experiment", knows: "consts and params", allow: UsesParam}
 	placeWhere    = &place{name: "`where`", knows: "the columns of the table and consts", fixed: true}
 	placeAssert   = &place{name: "an assertion", knows: "consts and params", allow: UsesParam}

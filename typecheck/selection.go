@@ -19,7 +19,8 @@ func (c *checker) selected(selects, key string, v SettingValue) {
 	case v.Word == "all" && !v.Call:
 	case selects == "of" && v.Word != "" && !v.Call:
 		c.selectedName(v, v.Word, "an objective", objectiveName, constraintName)
-	case selects == "wrt" && v.Call && v.Word == "initial" && len(v.List) == 1 && len(v.Keys) == 0 && v.List[0].Word != "":
+	case selects == "wrt" && v.Call && v.Word == "initial" && len(v.List) == 1 && len(v.Keys) == 0 &&
+		v.List[0].Word != "":
 		v.Span = v.List[0].Span
 		c.selectedName(v, v.List[0].Word, "a state", stateName, discreteName)
 	case selects == "wrt" && v.Word != "" && !v.Call:

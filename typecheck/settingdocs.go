@@ -13,28 +13,47 @@ var settingRows = map[string][]SettingRow{
 	"solver": {
 		{[]string{"method"}, "`dopri5` unless said otherwise; `auto` chooses by `rtol`; docs/methods.md"},
 		{[]string{"stages"}, "of `rkc2`: 2 to 50"},
-		{[]string{"rtol", "atol"}, "1e-6 and 1e-9 unless said otherwise; `atol = [x = 1e-9, v = 1e-12]` gives states their own and leaves others as they were (of an array all elements, or each: `x = [1e-9, 1e-12]`); so does `[1e-9, 1e-12]`, in the order of declaration"},
-		{[]string{"sens_tol"}, "repeats the run with tighter tolerances until the estimated error of every derivative is at most this, relative to the largest derivative of the same objective by the same variable; docs/methods.md says what of zeros"},
+		{[]string{"rtol", "atol"}, "1e-6 and 1e-9 unless said otherwise; `atol = [x = 1e-9, v = 1e-12]` gives states " +
+			"their own and leaves others as they were (of an array all elements, or each: `x = [1e-9, 1e-12]`); so " +
+			"does `[1e-9, 1e-12]`, in the order of declaration"},
+		{[]string{"sens_tol"}, "repeats the run with tighter tolerances until the estimated error of every " +
+			"derivative is at most this, relative to the largest derivative of the same objective by the same " +
+			"variable; docs/methods.md says what of zeros"},
 		{[]string{"h0", "hmin", "hmax", "max_steps"}, "first, smallest and largest step, and how many"},
 		{[]string{"fixed_step"}, "that step, without error control"},
 		{[]string{"quad_tol"}, "puts integrals under error control, too"},
-		{[]string{"observe"}, "`auto`, `clip` (steps end at observation times) or `dense` (they are read inside steps): `auto` is `dense` for more than 16 of them, if the method's dense output is good enough"},
+		{[]string{"observe"}, "`auto`, `clip` (steps end at observation times) or `dense` (they are read inside " +
+			"steps): `auto` is `dense` for more than 16 of them, if the method's dense output is good enough"},
 		{[]string{"event_tol", "max_events", "max_cascade"}, "how close events are one group; how many are too many"},
 		{[]string{"controller"}, "the rule for step lengths: `odes doc pi` and others"},
-		{[]string{"max_growth"}, "how many times longer than the last a step may be: that of the controller unless said otherwise, 10 for `pi` and 5 for most others"},
-		{[]string{"checkpoint"}, "what is kept of a run for its gradient; what is not is computed again, to the same bits: `all` (the stages of every step), `states`, `states(k)` (one in k), `binomial(n)` or `revolve(ram = n, disk = m)` (so many states, placed for the least work, m of them in a file; `binomial` alone: as many as half of `memory` holds). Unless said otherwise all is kept, and where `memory` is too small for it states only, then one in 2, 4 …; docs/methods.md"},
-		{[]string{"units"}, "`off`, `warn` or `strict`: contradictions are errors unless said otherwise; `strict` refuses unknown units as well"},
-		{[]string{"threads", "memory"}, "goroutines, and what may be kept of a run (`\"2 GB\"`; half of the machine's memory unless said otherwise); results do not depend on them"},
+		{[]string{"max_growth"}, "how many times longer than the last a step may be: that of the controller unless " +
+			"said otherwise, 10 for `pi` and 5 for most others"},
+		{[]string{"checkpoint"}, "what is kept of a run for its gradient; what is not is computed again, to the same " +
+			"bits: `all` (the stages of every step), `states`, `states(k)` (one in k), `binomial(n)` or `revolve(ram " +
+			"= n, disk = m)` (so many states, placed for the least work, m of them in a file; `binomial` alone: as " +
+			"many as half of `memory` holds). Unless said otherwise all is kept, and where `memory` is too small for " +
+			"it states only, then one in 2, 4 …; docs/methods.md"},
+		{[]string{"units"}, "`off`, `warn` or `strict`: contradictions are errors unless said otherwise; `strict` " +
+			"refuses unknown units as well"},
+		{[]string{"threads", "memory"}, "goroutines, and what may be kept of a run (`\"2 GB\"`; half of the " +
+			"machine's memory unless said otherwise); results do not depend on them"},
 		{[]string{"steady"}, "how steady states are found; not available in this version"},
 	},
 	"sens": {
-		{[]string{"of", "wrt"}, "objectives; params and `initial(x)`. Without them: all objectives; all params and the literal initial values"},
-		{[]string{"mode"}, "how derivatives are computed: `adjoint` unless said otherwise; `auto` takes it or `tangent`, whichever costs less. `odes doc adjoint` and others explain them; docs/methods.md"},
-		{[]string{"check"}, "`fd(directions = 3, tol = 1e-5)`: checks the gradient as `odes verify` does, along so many random directions, and says in a note that it is right, or in a warning how far it is off"},
+		{[]string{"of", "wrt"}, "objectives; params and `initial(x)`. Without them: all objectives; all params and " +
+			"the literal initial values"},
+		{[]string{"mode"}, "how derivatives are computed: `adjoint` unless said otherwise; `auto` takes it or " +
+			"`tangent`, whichever costs less. `odes doc adjoint` and others explain them; docs/methods.md"},
+		{[]string{"check"}, "`fd(directions = 3, tol = 1e-5)`: checks the gradient as `odes verify` does, along so " +
+			"many random directions, and says in a note that it is right, or in a warning how far it is off"},
 		{[]string{"control"}, "`on`: derivatives of the states take part in the error control of the run"},
 		{[]string{"error"}, "`on`: estimate the error of every derivative, by a second, more accurate run"},
-		{[]string{"rtol", "atol"}, "of the adjoint variables of `continuous` and `backsolve`; without them, the solver's `rtol`, and a thousandth of it of the largest variable so far"},
-		{[]string{"order", "hvp"}, "`order = 2`: the Hessian of every objective comes with its gradient, exact for the computed solution. `hvp = [1, 0, -2]`, with a number for each element of `wrt`, or the name of a param that holds them: the product of the Hessian with that vector, at the cost of one of its columns. With the modes that differentiate the computed solution; docs/methods.md"},
+		{[]string{"rtol", "atol"}, "of the adjoint variables of `continuous` and `backsolve`; without them, the " +
+			"solver's `rtol`, and a thousandth of it of the largest variable so far"},
+		{[]string{"order", "hvp"}, "`order = 2`: the Hessian of every objective comes with its gradient, exact for " +
+			"the computed solution. `hvp = [1, 0, -2]`, with a number for each element of `wrt`, or the name of a " +
+			"param that holds them: the product of the Hessian with that vector, at the cost of one of its columns. " +
+			"With the modes that differentiate the computed solution; docs/methods.md"},
 	},
 	"fit": {
 		{[]string{"minimize", "maximize"}, "the objective that a fit is of"},

@@ -23,7 +23,8 @@ func (c *checker) checkSettings() {
 		}
 		key := kind + " " + b.Name
 		if old := seen[key]; old != nil {
-			c.errorf(CodeDuplicate, s.Block.Span, "there are two `%s` blocks; join them or name one: %s fast { … }", strings.TrimSpace(key), kind).Relate(old.Block.Span, "first block")
+			c.errorf(CodeDuplicate, s.Block.Span, "there are two `%s` blocks; join them or name one: %s fast { … }",
+				strings.TrimSpace(key), kind).Relate(old.Block.Span, "first block")
 			continue
 		}
 		seen[key] = s
@@ -34,7 +35,8 @@ func (c *checker) checkSettings() {
 			}
 			if !slices.Contains(settingKeys[kind], k.Key.Name) {
 				d := c.errorf(CodeSetting, k.Key.Span, "`%s` has no setting %q", kind, k.Key.Name)
-				if other, ok := foreignSettings[strings.ToLower(k.Key.Name)]; ok && slices.Contains(settingKeys[kind], other.key) {
+				if other, ok := foreignSettings[strings.ToLower(k.Key.Name)]; ok &&
+					slices.Contains(settingKeys[kind], other.key) {
 					d.Message += "; " + other.hint
 					d.Fix(k.Key.Span, other.key, "write "+other.key)
 				} else if best := nearest(k.Key.Name, settingKeys[kind]); best != "" {
@@ -48,7 +50,8 @@ func (c *checker) checkSettings() {
 				continue
 			}
 			if old := keys[k.Key.Name]; old != nil {
-				c.errorf(CodeDuplicate, k.Key.Span, "setting %q is given twice", k.Key.Name).Relate(old.Key.Span, "first here")
+				c.errorf(CodeDuplicate, k.Key.Span, "setting %q is given twice", k.Key.Name).
+					Relate(old.Key.Span, "first here")
 				continue
 			}
 			keys[k.Key.Name] = k
@@ -79,13 +82,19 @@ func (c *checker) checkSettings() {
 
 // foreignSettings are what other programs call settings.
 var foreignSettings = map[string]struct{ key, hint string }{
-	"tol": {"rtol", "tolerances are rtol (relative) and atol (absolute)"}, "tolerance": {"rtol", "tolerances are rtol (relative) and atol (absolute)"},
-	"reltol": {"rtol", "the relative tolerance is rtol"}, "abstol": {"atol", "the absolute tolerance is atol"},
-	"dt": {"fixed_step", "a fixed step is fixed_step; adaptive steps are bounded by hmin and hmax"}, "step": {"fixed_step", "a fixed step is fixed_step; adaptive steps are bounded by hmin and hmax"},
-	"maxstep": {"hmax", "the longest step is hmax"}, "max_step": {"hmax", "the longest step is hmax"}, "minstep": {"hmin", "the shortest step is hmin"},
-	"maxsteps": {"max_steps", "the number of steps is bounded by max_steps"}, "mxstep": {"max_steps", "the number of steps is bounded by max_steps"},
-	"facmax": {"max_growth", "the growth of steps is bounded by max_growth"}, "max_factor": {"max_growth", "the growth of steps is bounded by max_growth"},
-	"hessian": {"order", "second derivatives are order = 2"}, "integrator": {"method", "the method is method"}, "solver": {"method", "the method is method"}, "algorithm": {"method", "the method is method"},
+	"tol":       {"rtol", "tolerances are rtol (relative) and atol (absolute)"},
+	"tolerance": {"rtol", "tolerances are rtol (relative) and atol (absolute)"},
+	"reltol":    {"rtol", "the relative tolerance is rtol"}, "abstol": {"atol", "the absolute tolerance is atol"},
+	"dt":      {"fixed_step", "a fixed step is fixed_step; adaptive steps are bounded by hmin and hmax"},
+	"step":    {"fixed_step", "a fixed step is fixed_step; adaptive steps are bounded by hmin and hmax"},
+	"maxstep": {"hmax", "the longest step is hmax"}, "max_step": {"hmax", "the longest step is hmax"},
+	"minstep":    {"hmin", "the shortest step is hmin"},
+	"maxsteps":   {"max_steps", "the number of steps is bounded by max_steps"},
+	"mxstep":     {"max_steps", "the number of steps is bounded by max_steps"},
+	"facmax":     {"max_growth", "the growth of steps is bounded by max_growth"},
+	"max_factor": {"max_growth", "the growth of steps is bounded by max_growth"},
+	"hessian":    {"order", "second derivatives are order = 2"}, "integrator": {"method", "the method is method"},
+	"solver": {"method", "the method is method"}, "algorithm": {"method", "the method is method"},
 }
 
 func blockOf(key string) string {
@@ -101,7 +110,8 @@ func blockOf(key string) string {
 func (c *checker) setting(kind string, k *ast.Setting) (SettingValue, bool) {
 	v, ok := c.settingValue(k.Value)
 	if e := entryOf(v); ok && e != nil && (kind != "solver" || k.Key.Name != "rtol" && k.Key.Name != "atol") {
-		c.errorf(CodeSettingValue, e.Span, "a list for `%s` holds values without names, in the order of what they are for", k.Key.Name)
+		c.errorf(CodeSettingValue, e.Span, "a list for `%s` holds values without names, in the order of what "+
+			"they are for", k.Key.Name)
 		return v, false
 	}
 	return v, ok
@@ -225,7 +235,8 @@ func (c *checker) strictUnits() {
 			continue
 		}
 		if !t.Unit.Known() {
-			c.errorf(CodeUnit, e.span, "the unit of %q is not known; write %s : [unit], with [1] for a pure number", e.name, e.name)
+			c.errorf(CodeUnit, e.span, "the unit of %q is not known; write %s : [unit], with [1] for a pure number",
+				e.name, e.name)
 		}
 	}
 }

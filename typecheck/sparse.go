@@ -47,7 +47,8 @@ func (c *checker) largeSparse(e Expr) bool {
 // onlyMultiplied reports a large sparse matrix where it would have to be written out.
 func (c *checker) onlyMultiplied(e ast.Expr, v Expr) Expr {
 	shape := v.Type().Shape
-	c.errorf(CodeSize, e.Pos(), "a sparse matrix of %d × %d can only be multiplied: A @ x, x @ A, transpose(A) @ x; it is declared with const or let", shape[0], shape[1])
+	c.errorf(CodeSize, e.Pos(), "a sparse matrix of %d × %d can only be multiplied: A @ x, x @ A, transpose(A) @ x; "+
+		"it is declared with const or let", shape[0], shape[1])
 	return bad(e.Pos())
 }
 
@@ -55,7 +56,8 @@ func (c *checker) onlyMultiplied(e ast.Expr, v Expr) Expr {
 func (c *checker) transposed(v Expr, s source.Span) Expr {
 	t := v.Type()
 	t.Shape = types.Shape{t.Shape[1], t.Shape[0]}
-	return c.markSparse(seal(&Const{Base: at(t, s), Data: []float64{0}}), &sparse{c.sparse[v].entries.Transpose(), true})
+	return c.markSparse(seal(&Const{Base: at(t, s), Data: []float64{0}}),
+		&sparse{c.sparse[v].entries.Transpose(), true})
 }
 
 // sparseProduct writes a @ b with the entries of the sparse one; nil where that is no gain.
@@ -68,7 +70,8 @@ func (c *checker) sparseProduct(e *ast.Binary, a, b Expr) Expr {
 		return nil
 	}
 	if c.largeSparse(x) {
-		c.errorf(CodeSize, e.Span, "the product of two sparse matrices of this size is not written out; multiply from the right: A @ (B @ x)")
+		c.errorf(CodeSize, e.Span, "the product of two sparse matrices of this size is not written out; multiply "+
+			"from the right: A @ (B @ x)")
 		return bad(e.Span)
 	}
 	entries, matrix := s.entries, a
@@ -114,7 +117,10 @@ func (c *checker) sparseProduct(e *ast.Binary, a, b Expr) Expr {
 	loop := func(ix *Index) Expr { return seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, e.Span), Index: ix}) }
 	table := func(kind types.Kind, u units.Unit, d []float64) Expr {
 		all := seal(&Const{Base: at(types.Type{Kind: kind, Shape: types.Shape{n, width}, Unit: u}, e.Span), Data: d})
-		return seal(&Access{Base: at(types.Type{Kind: kind, Unit: u}, e.Span), X: all, Subs: []Sub{{At: loop(row)}, {At: loop(entry)}}})
+		return seal(&Access{
+			Base: at(types.Type{Kind: kind, Unit: u}, e.Span), X: all,
+			Subs: []Sub{{At: loop(row)}, {At: loop(entry)}},
+		})
 	}
 	from := []Sub{{At: table(types.Int, units.Unit{}, columns)}}
 	to := []Sub{{At: loop(row)}}
@@ -128,18 +134,24 @@ func (c *checker) sparseProduct(e *ast.Binary, a, b Expr) Expr {
 		other := &Index{Name: "column", Lo: 1, Step: 1, Count: rest[k], Span: e.Span}
 		free = append(free, other)
 		if left {
-			from, to, shape = append(from, Sub{At: loop(other)}), append(to, Sub{At: loop(other)}), types.Shape{n, rest[k]}
+			from, to, shape = append(from, Sub{At: loop(other)}), append(to, Sub{At: loop(other)}),
+				types.Shape{n, rest[k]}
 		} else {
-			from, to, shape = append([]Sub{{At: loop(other)}}, from...), append([]Sub{{At: loop(other)}}, to...), types.Shape{rest[k], n}
+			from, to, shape = append([]Sub{{At: loop(other)}}, from...), append([]Sub{{At: loop(other)}}, to...),
+				types.Shape{rest[k], n}
 		}
 	}
 	t := types.Type{Kind: types.Real, Unit: x.Type().Unit}
-	term := c.apply(stdlib.Operator("*"), e.Span, table(types.Real, matrix.Type().Unit, values), seal(&Access{Base: at(t, e.Span), X: x, Subs: from}))
+	term := c.apply(stdlib.Operator("*"), e.Span, table(types.Real, matrix.Type().Unit, values),
+		seal(&Access{Base: at(t, e.Span), X: x, Subs: from}))
 	if isBad(term) {
 		return term
 	}
 	t.Unit = term.Type().Unit
-	sum := seal(&Reduce{Base: at(t, e.Span), Fn: stdlib.Find("sum", stdlib.Reduction), Indices: []*Index{entry}, Body: term})
+	sum := seal(&Reduce{
+		Base: at(t, e.Span), Fn: stdlib.Find("sum", stdlib.Reduction), Indices: []*Index{entry},
+		Body: term,
+	})
 	t.Shape = shape
 	return seal(&Assemble{Base: at(t, e.Span), Pieces: []Piece{{Indices: free, Subs: to, Value: sum, Span: e.Span}}})
 }

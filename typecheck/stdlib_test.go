@@ -34,7 +34,10 @@ func TestFunctionCases(t *testing.T) {
 			}
 		}
 		for _, k := range f.Cases {
-			c := &checker{list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{}, model: &Model{}}
+			c := &checker{
+				list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{},
+				globals: map[string]*entity{}, model: &Model{},
+			}
 			args := make([]Expr, len(k.In))
 			for i, x := range k.In {
 				kind := types.Real
@@ -77,7 +80,8 @@ func TestFunctionCases(t *testing.T) {
 func distributed(f *stdlib.Func, names []string, values []float64) context {
 	x := context{place: placeConst, module: builtin}
 	for i, name := range names {
-		x = x.with(name, seal(&Const{Base: at(types.Type{Kind: types.Real}, source.Span{}), Data: values[i : i+1]}), source.Span{})
+		x = x.with(name, seal(&Const{Base: at(types.Type{Kind: types.Real}, source.Span{}), Data: values[i : i+1]}),
+			source.Span{})
 	}
 	return x
 }
@@ -101,7 +105,10 @@ func TestBelow(t *testing.T) {
 		{"loglaplace", []float64{1, 0.5, 1.8}, 0.10641469221487736},
 	} {
 		f := stdlib.Find(k.name, stdlib.Noise)
-		c := &checker{list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{}, model: &Model{}}
+		c := &checker{
+			list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{},
+			model: &Model{},
+		}
 		v := c.define(distributed(f, append(f.Args[:len(f.Args):len(f.Args)], "from"), k.in), f.BelowDefinition())
 		if got := Tabulate(v, nil)[0]; !(math.Abs(got-k.want) <= 4e-15*k.want) || c.list.Len() > 0 {
 			t.Errorf("%s%v: %.17g, want %.17g (%v)", k.name, k.in, got, k.want, c.list.Err())
@@ -152,7 +159,9 @@ func TestModuleExamples(t *testing.T) {
 					t.Errorf("%s: %q", path, example)
 					continue
 				}
-				model := "import \"" + path + "\"\ntime t_ from 0 to 1\nstate x_ = 1\nx_' = 0\nconst got = " + example[:i] + "\nconst want = " + example[i+3:] + "\noutput o_ = [got, want]\nsolver { units = off }\n"
+				model := "import \"" + path + "\"\ntime t_ from 0 to 1\nstate x_ = 1\nx_' = 0\nconst got = " +
+					example[:i] + "\nconst want = " + example[i+3:] +
+					"\noutput o_ = [got, want]\nsolver { units = off }\n"
 				var l diag.List
 				m := Check(parser.Parse(source.NewFile("example.ode", model), &l), Env{}, &l)
 				if m == nil {
@@ -181,12 +190,16 @@ func TestModuleExamples(t *testing.T) {
 // which tapec makes transposes and tangents, with differences.
 func TestDerivatives(t *testing.T) {
 	at := map[string][]float64{ // where the general point is outside the domain
-		"acosh": {1.7}, "asin": {0.3}, "acos": {0.3}, "atanh": {0.3}, "mod": {7.3, 2.2}, "clamp": {0.4, 0.1, 0.9}, "^": {1.3, 2.7},
+		"acosh": {1.7}, "asin": {0.3}, "acos": {0.3}, "atanh": {0.3}, "mod": {7.3, 2.2}, "clamp": {0.4, 0.1, 0.9},
+		"^": {1.3, 2.7},
 	}
 	general := []float64{0.7, 1.9, 2.3}
 	eval := func(f *stdlib.Func, text string, x []float64) float64 {
 		row := &stdlib.Func{Name: "d" + f.Name, Args: f.Args, Body: text}
-		c := &checker{list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{}, model: &Model{}}
+		c := &checker{
+			list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{},
+			model: &Model{},
+		}
 		v := c.define(distributed(f, f.Args, x), row.Definition())
 		if c.list.Len() > 0 {
 			t.Fatalf("%s: %v", text, c.list.Err())
@@ -212,7 +225,10 @@ func TestDerivatives(t *testing.T) {
 				for i := range moved {
 					args[i] = seal(&Const{Base: at0(), Data: moved[i : i+1]})
 				}
-				c := &checker{list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{}, globals: map[string]*entity{}, model: &Model{}}
+				c := &checker{
+					list: &diag.List{}, env: Env{MaxElements: 1000}, file: &ast.File{},
+					globals: map[string]*entity{}, model: &Model{},
+				}
 				return Tabulate(c.applyRow(context{place: placeRun}, source.Span{}, f, args), nil)[0]
 			}
 			const h = 1e-4

@@ -79,7 +79,10 @@ func (c *checker) survey(s *Survey) {
 		if u.unit.Known() {
 			t = types.Type{Kind: types.Real, Unit: u.unit}
 		}
-		s.Units = append(s.Units, Name{Name: name, Kind: "unit", Span: u.decl.Name.Span, Doc: u.decl.Doc, Decl: u.decl, Type: t})
+		s.Units = append(s.Units, Name{
+			Name: name, Kind: "unit", Span: u.decl.Name.Span, Doc: u.decl.Doc, Decl: u.decl,
+			Type: t,
+		})
 	}
 }
 

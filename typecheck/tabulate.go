@@ -247,7 +247,9 @@ func (v *evaluator) compute(e Expr) *table {
 		return v.assemble(e)
 	case *Reduce:
 		body := v.eval(e.Body)
-		outer := slices.DeleteFunc(slices.Clone(body.axes), func(a *Index) bool { return slices.Contains(e.Indices, a) })
+		outer := slices.DeleteFunc(slices.Clone(body.axes), func(a *Index) bool {
+			return slices.Contains(e.Indices, a)
+		})
 		data := body.over(slices.Concat(outer, e.Indices))
 		n := counts(e.Indices)
 		out := &table{axes: outer, data: make([]float64, counts(outer))}
@@ -256,12 +258,13 @@ func (v *evaluator) compute(e Expr) *table {
 		}
 		return out
 	case *If:
-		return broadcast(e.T.Shape, []*table{v.eval(e.Cond), v.eval(e.Then), v.eval(e.Else)}, func(x []float64) float64 {
-			if x[0] != 0 {
-				return x[1]
-			}
-			return x[2]
-		})
+		return broadcast(e.T.Shape, []*table{v.eval(e.Cond), v.eval(e.Then), v.eval(e.Else)},
+			func(x []float64) float64 {
+				if x[0] != 0 {
+					return x[1]
+				}
+				return x[2]
+			})
 	case *Stack:
 		elems := make([]*table, len(e.Elems))
 		for i, x := range e.Elems {
@@ -573,8 +576,9 @@ var unary = map[string]func(float64) float64{
 	"neg": elem.Neg, "not": elem.Not, "abs": elem.Abs, "sign": elem.Sign, "sqrt": elem.Sqrt, "cbrt": elem.Cbrt,
 	"exp": elem.Exp, "expm1": elem.Expm1, "log": elem.Log, "log1p": elem.Log1p, "log10": elem.Log10,
 	"sin": elem.Sin, "cos": elem.Cos, "tan": elem.Tan, "asin": elem.Asin, "acos": elem.Acos, "atan": elem.Atan,
-	"sinh": elem.Sinh, "cosh": elem.Cosh, "tanh": elem.Tanh, "asinh": elem.Asinh, "acosh": elem.Acosh, "atanh": elem.Atanh,
-	"erf": elem.Erf, "erfc": elem.Erfc, "lgamma": elem.Lgamma, "sigmoid": elem.Sigmoid,
+	"sinh": elem.Sinh, "cosh": elem.Cosh, "tanh": elem.Tanh, "asinh": elem.Asinh, "acosh": elem.Acosh,
+	"atanh": elem.Atanh,
+	"erf":   elem.Erf, "erfc": elem.Erfc, "lgamma": elem.Lgamma, "sigmoid": elem.Sigmoid,
 	"floor": elem.Floor, "ceil": elem.Ceil, "round": elem.Round, "trunc": elem.Trunc,
 }
 

@@ -87,12 +87,20 @@ func TestTabulateMatchesNaive(t *testing.T) {
 		}
 		switch r.Intn(8) {
 		case 0:
-			return seal(&If{Base: at(real, source.Span{}), Cond: call(stdlib.Operator("<="), nil, gen(depth-1, scope), gen(depth-1, scope)), Then: gen(depth-1, scope), Else: gen(depth-1, scope), Static: true})
+			return seal(&If{Base: at(real, source.Span{}), Cond: call(stdlib.Operator("<="), nil, gen(depth-1, scope),
+				gen(depth-1, scope)), Then: gen(depth-1, scope), Else: gen(depth-1, scope), Static: true})
 		case 1:
-			return seal(&Access{Base: at(real, source.Span{}), X: arr, Subs: []Sub{{At: gen(depth-1, scope)}, {At: gen(depth-1, scope)}}})
+			return seal(&Access{
+				Base: at(real, source.Span{}), X: arr,
+				Subs: []Sub{{At: gen(depth-1, scope)}, {At: gen(depth-1, scope)}},
+			})
 		case 2:
 			ix := &Index{Name: "s", Lo: r.Intn(3), Step: 1 + r.Intn(2), Count: 1 + r.Intn(3)}
-			return seal(&Reduce{Base: at(real, source.Span{}), Fn: stdlib.Find([]string{"sum", "max", "min", "prod"}[r.Intn(4)], stdlib.Reduction), Indices: []*Index{ix}, Body: gen(depth-1, append(scope[:len(scope):len(scope)], ix))})
+			return seal(&Reduce{
+				Base:    at(real, source.Span{}),
+				Fn:      stdlib.Find([]string{"sum", "max", "min", "prod"}[r.Intn(4)], stdlib.Reduction),
+				Indices: []*Index{ix}, Body: gen(depth-1, append(scope[:len(scope):len(scope)], ix)),
+			})
 		case 3:
 			return call(stdlib.Find("mod", stdlib.Elementwise), nil, gen(depth-1, scope), num(float64(1+r.Intn(4))))
 		case 4:
@@ -100,7 +108,11 @@ func TestTabulateMatchesNaive(t *testing.T) {
 		}
 		return call(stdlib.Operator([]string{"+", "-", "*"}[r.Intn(3)]), nil, gen(depth-1, scope), gen(depth-1, scope))
 	}
-	axes := []*Index{{Name: "i", Lo: 1, Step: 1, Count: 4}, {Name: "j", Lo: 2, Step: 3, Count: 3}, {Name: "k", Lo: 0, Step: 1, Count: 2}}
+	axes := []*Index{
+		{Name: "i", Lo: 1, Step: 1, Count: 4},
+		{Name: "j", Lo: 2, Step: 3, Count: 3},
+		{Name: "k", Lo: 0, Step: 1, Count: 2},
+	}
 	for range 2000 {
 		e := gen(4, axes)
 		order := r.Perm(3)
@@ -128,7 +140,10 @@ func TestFree(t *testing.T) {
 	i, j := &Index{Name: "i", Count: 2}, &Index{Name: "j", Count: 3}
 	li := seal(&LoopVar{Index: i})
 	lj := seal(&LoopVar{Index: j})
-	sum := &Reduce{Fn: stdlib.Find("sum", stdlib.Reduction), Indices: []*Index{j}, Body: call(stdlib.Operator("+"), nil, lj, li)}
+	sum := &Reduce{
+		Fn: stdlib.Find("sum", stdlib.Reduction), Indices: []*Index{j},
+		Body: call(stdlib.Operator("+"), nil, lj, li),
+	}
 	if got := fmt.Sprint(names(Free(sum))); got != "[i]" {
 		t.Errorf("free of a node made elsewhere: %s", got)
 	}
@@ -146,7 +161,8 @@ func names(ix []*Index) (s []string) {
 
 func BenchmarkTabulateOneOfTwo(b *testing.B) {
 	i := &Index{Name: "i", Lo: 1, Step: 1, Count: 512}
-	e := call(stdlib.Find("min", stdlib.Elementwise), nil, call(stdlib.Operator("+"), nil, seal(&LoopVar{Index: i}), num(1)), num(512))
+	e := call(stdlib.Find("min", stdlib.Elementwise), nil,
+		call(stdlib.Operator("+"), nil, seal(&LoopVar{Index: i}), num(1)), num(512))
 	for b.Loop() {
 		Tabulate(e, []*Index{i})
 	}

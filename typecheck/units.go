@@ -74,7 +74,8 @@ func (c *checker) unitName(name string, s source.Span) units.Unit {
 		d.Message += fmt.Sprintf("; %s is written %s", n, spelledUnits[n])
 		d.Fix(s, spelledUnits[n], "write "+spelledUnits[n])
 	} else {
-		d.Message += fmt.Sprintf("; declare it, by units that are known: unit %s = 1e-3 [mol], or 1 [1] for a count", name)
+		d.Message += fmt.Sprintf("; declare it, by units that are known: unit %s = 1e-3 [mol], or 1 [1] for a count",
+			name)
 	}
 	if e, ok := c.globals[name]; ok {
 		d.Relate(e.span, "%q is %s; a bracket after a number is a unit", name, e.kind)
@@ -90,19 +91,34 @@ func (c *checker) isUnit(name string) bool {
 
 // noUnits are what people write that needs a definition, or is none.
 var noUnits = map[string]string{
-	"deg": "declare it: unit deg = pi/180*1 [rad]", "degree": "declare it: unit degree = pi/180*1 [rad]", "degrees": "declare it: unit degrees = pi/180*1 [rad]",
-	"degc": "units with another zero are not units: use K, and add 273.15 yourself", "celsius": "units with another zero are not units: use K, and add 273.15 yourself",
-	"degf": "units with another zero are not units: use K", "percent": "write the number as a fraction, or [1]",
-	"cal": "declare it: unit cal = 4.184 [J]", "kcal": "declare it: unit kcal = 4184 [J]", "atm": "declare it: unit atm = 101325 [Pa]",
-	"mmhg": "declare it: unit mmHg = 133.322387415 [Pa]", "ev": "declare it: unit eV = 1.602176634e-19 [J]", "bq": "declare it: unit Bq = 1 [1/s]", "mbq": "declare it: unit MBq = 1e6 [1/s]", "rpm": "declare it: unit rpm = pi/30*1 [rad/s]", "iu": "what it is depends on the substance; declare it: unit IU = 1 [1]",
+	"deg":     "declare it: unit deg = pi/180*1 [rad]",
+	"degree":  "declare it: unit degree = pi/180*1 [rad]",
+	"degrees": "declare it: unit degrees = pi/180*1 [rad]",
+	"degc":    "units with another zero are not units: use K, and add 273.15 yourself",
+	"celsius": "units with another zero are not units: use K, and add 273.15 yourself",
+	"degf":    "units with another zero are not units: use K",
+	"percent": "write the number as a fraction, or [1]",
+	"cal":     "declare it: unit cal = 4.184 [J]",
+	"kcal":    "declare it: unit kcal = 4184 [J]",
+	"atm":     "declare it: unit atm = 101325 [Pa]",
+	"mmhg":    "declare it: unit mmHg = 133.322387415 [Pa]",
+	"ev":      "declare it: unit eV = 1.602176634e-19 [J]",
+	"bq":      "declare it: unit Bq = 1 [1/s]",
+	"mbq":     "declare it: unit MBq = 1e6 [1/s]",
+	"rpm":     "declare it: unit rpm = pi/30*1 [rad/s]",
+	"iu":      "what it is depends on the substance; declare it: unit IU = 1 [1]",
 }
 
 // spelledUnits are the units of names that people write in full.
 var spelledUnits = map[string]string{
-	"second": "s", "seconds": "s", "sec": "s", "secs": "s", "minute": "min", "minutes": "min", "mins": "min", "hour": "h", "hours": "h", "hr": "h", "hrs": "h",
-	"days": "day", "d": "day", "weeks": "week", "years": "year", "yr": "year", "milligram": "mg", "microgram": "ug", "mcg": "ug", "nanogram": "ng",
-	"gram": "g", "grams": "g", "kilogram": "kg", "liter": "L", "litre": "L", "liters": "L", "litres": "L", "milliliter": "mL", "meter": "m", "metre": "m", "meters": "m",
-	"kelvin": "K", "volt": "V", "millivolt": "mV", "ampere": "A", "amp": "A", "mole": "mol", "moles": "mol", "molar": "M", "micromolar": "uM", "nanomolar": "nM",
+	"second": "s", "seconds": "s", "sec": "s", "secs": "s", "minute": "min", "minutes": "min", "mins": "min",
+	"hour": "h", "hours": "h", "hr": "h", "hrs": "h",
+	"days": "day", "d": "day", "weeks": "week", "years": "year", "yr": "year", "milligram": "mg", "microgram": "ug",
+	"mcg": "ug", "nanogram": "ng",
+	"gram": "g", "grams": "g", "kilogram": "kg", "liter": "L", "litre": "L", "liters": "L", "litres": "L",
+	"milliliter": "mL", "meter": "m", "metre": "m", "meters": "m",
+	"kelvin": "K", "volt": "V", "millivolt": "mV", "ampere": "A", "amp": "A", "mole": "mol", "moles": "mol",
+	"molar": "M", "micromolar": "uM", "nanomolar": "nM",
 	"newton": "N", "joule": "J", "watt": "W", "pascal": "Pa", "hertz": "Hz", "radian": "rad", "radians": "rad",
 }
 
@@ -134,10 +150,12 @@ func (c *checker) unitNamed(name string) units.Unit {
 		x := context{place: placeConst}
 		value := c.expr(x, e.decl.Value)
 		if !isBad(value) {
-			if d, ok := c.static(value, nil); ok && len(value.Type().Shape) == 0 && value.Type().Kind != types.Bool && d[0] > 0 {
+			if d, ok := c.static(value, nil); ok && len(value.Type().Shape) == 0 && value.Type().
+				Kind != types.Bool && d[0] > 0 {
 				u = units.New(name, d[0], value.Type().Unit)
 			} else if ok {
-				c.errorf(CodeUnknownUnit, value.Span(), "a unit is a number of another unit: unit %s = 1e-6 [mol/L]", name)
+				c.errorf(CodeUnknownUnit, value.Span(), "a unit is a number of another unit: unit %s = 1e-6 [mol/L]",
+					name)
 			}
 		}
 	}
@@ -270,7 +288,8 @@ func (c *checker) resultUnit(fn *stdlib.Func, s source.Span, args []Expr) (units
 	if fn.Class == stdlib.Elementwise {
 		for _, a := range args {
 			if u := a.Type().Unit; u.Known() && !u.Plain() && !c.reportedAs(a.Span(), u, units.One, a) {
-				d := c.unitErrorf(a.Span(), "%s needs a pure number, and this has unit %s; divide it by a reference value in %s", name, bracketed(u), bracketed(u))
+				d := c.unitErrorf(a.Span(), "%s needs a pure number, and this has unit %s; divide it by a reference "+
+					"value in %s", name, bracketed(u), bracketed(u))
 				if text := c.unitsWithin(a); text != "" {
 					d.Relate(a.Span(), "%s: %s", bracketed(u), text)
 				}
@@ -301,7 +320,8 @@ func (c *checker) powerUnit(s source.Span, x, e Expr) units.Unit {
 			return u.Pow(r)
 		}
 	}
-	c.unitErrorf(s, "%s is raised to a power that is not a constant; divide it by 1 %s first", bracketed(u), bracketed(u))
+	c.unitErrorf(s, "%s is raised to a power that is not a constant; divide it by 1 %s first", bracketed(u),
+		bracketed(u))
 	return units.Unit{}
 }
 
@@ -331,7 +351,8 @@ func (c *checker) as(x context, e *ast.As) Expr {
 	from := v.Type().Unit
 	switch {
 	case !from.Known():
-		c.errorf(CodeUnit, v.Span(), "the unit of this is not known, so it cannot be converted to %s; declare the units of the names in it", bracketed(to))
+		c.errorf(CodeUnit, v.Span(), "the unit of this is not known, so it cannot be converted to %s; declare the "+
+			"units of the names in it", bracketed(to))
 		return bad(e.Span)
 	case !from.SameDimension(to):
 		c.errorf(CodeUnit, e.Span, "cannot convert %s to %s: the dimensions differ", bracketed(from), bracketed(to))
@@ -349,7 +370,10 @@ func (c *checker) as(x context, e *ast.As) Expr {
 	if factor < 1 {
 		// Division by a whole power is exact where the product would round twice.
 		if inverse := units.Factor(to, from); whole(inverse) {
-			node = &Call{Base: at(t, e.Span), Fn: stdlib.Operator("/"), Args: []Expr{v, number(inverse, from.Div(to), e.Unit.Span)}}
+			node = &Call{
+				Base: at(t, e.Span), Fn: stdlib.Operator("/"),
+				Args: []Expr{v, number(inverse, from.Div(to), e.Unit.Span)},
+			}
 		}
 	}
 	return c.fold(node)
