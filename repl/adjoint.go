@@ -44,7 +44,8 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 		return nil, errors.New("the run has no length")
 	}
 	if from, to := c.T[0], c.T[len(c.T)-1]; len(c.T) < smooth {
-		opts.Settings = append(slices.Clone(opts.Settings), odes.Setting{Key: "solver.hmax", Value: literalNumber((to - from) / smooth)})
+		opts.Settings = append(slices.Clone(opts.Settings),
+			odes.Setting{Key: "solver.hmax", Value: literalNumber((to - from) / smooth)})
 		if finer, err := goals.Costates(ctx, opts); err == nil {
 			c = finer
 		}
@@ -64,7 +65,9 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 				if len(states) > 0 && !slices.Contains(states, x.Name) {
 					continue
 				}
-				if (len(states) == 0 || len(c.Experiments) > 0) && !slices.ContainsFunc(x.Values, func(v float64) bool { return v != 0 }) {
+				if (len(states) == 0 || len(c.Experiments) > 0) && !slices.ContainsFunc(x.Values, func(v float64) bool {
+					return v != 0
+				}) {
 					continue // the objective does not read it at all
 				}
 				x.Name = fmt.Sprintf("d %s / d %s", value.Name, x.Name)
@@ -98,7 +101,9 @@ func (s *Session) costatesOf(c *odes.Costates) []odes.ExperimentCostates {
 	case len(c.Experiments) == 0:
 		list[0].Name = ""
 	case s.scope.only != nil:
-		return slices.DeleteFunc(slices.Clone(c.Experiments), func(x odes.ExperimentCostates) bool { return !slices.Contains(s.scope.only, x.Name) })
+		return slices.DeleteFunc(slices.Clone(c.Experiments), func(x odes.ExperimentCostates) bool {
+			return !slices.Contains(s.scope.only, x.Name)
+		})
 	case !s.scope.unchanged:
 		list = append(list, c.Experiments...)
 	}
@@ -113,14 +118,18 @@ func (s *Session) durations(ctx context.Context, m *odes.Model) (plot.Picture, e
 	}
 	t := res.Stats.Seconds
 	b := &plot.Bars{
-		Title: fmt.Sprintf("where the time goes: %d steps, %d right-hand sides, %d transposes", res.Stats.Steps, res.Stats.F, res.Stats.VJP),
-		X:     plot.Axis{Label: "time", Unit: "ms"},
+		Title: fmt.Sprintf("where the time goes: %d steps, %d right-hand sides, %d transposes", res.Stats.Steps,
+			res.Stats.F, res.Stats.VJP),
+		X: plot.Axis{Label: "time", Unit: "ms"},
 	}
 	for _, part := range []struct {
 		name    string
 		seconds float64
 	}{{"parse", t.Parse}, {"compile", t.Compile}, {"forward", t.Forward}, {res.Settings.Mode, t.Adjoint}} {
-		b.Items = append(b.Items, plot.Bar{Label: part.name, Value: 1000 * part.seconds, Note: short(1000*part.seconds, 3)})
+		b.Items = append(b.Items, plot.Bar{
+			Label: part.name, Value: 1000 * part.seconds,
+			Note: short(1000*part.seconds, 3),
+		})
 	}
 	return b, nil
 }

@@ -28,17 +28,36 @@ type command struct {
 // commands are all of them, in the order of help. (A function, since help reads the table that holds it.)
 func commands() []command {
 	return []command{
-		{"run", "run [in high]", "solve the model, or one of its experiments: outputs over time, events, objectives", (*Session).doRun},
+		{
+			"run", "run [in high]", "solve the model, or one of its experiments: outputs over time, events, objectives",
+			(*Session).doRun,
+		},
 		{"sens", "sens [J, K] [wrt a, b] [in high]", "objectives and their gradients", (*Session).doSens},
-		{"plot", "plot x, v | x against v | d(J) | d(J)/d(k) | d(x)/d(k) | adjoint(J) | steps | time  [in low, high] [-o file.svg]", "draw a picture: any expressions over time, a phase plane, what an objective depends on, a sensitivity or adjoint states over time, step sizes, where the time goes; of all experiments, or of some (in model: of the run without their changes)", (*Session).doPlot},
-		{"sweep", "sweep k [from a to b] [points n] [of J, x] [band] [in high] [-o file.svg]", "run for many values of a param: results over it, and curves for several values, or what they reach (band)", (*Session).doSweep},
-		{"compare", "compare [file.ode | k = 3, e = 1 | dopri5, tsit5] [of x, v] [in high] [-o file.svg]", "set results side by side: with the model as it was opened, another model, other values, other methods; or lay curves of each over one another", (*Session).doCompare},
+		{"plot", "plot x, v | x against v | d(J) | d(J)/d(k) | d(x)/d(k) | adjoint(J) | steps | time  [in low, high] " +
+			"[-o file.svg]", "draw a picture: any expressions over time, a phase plane, what an objective depends " +
+			"on, a sensitivity or adjoint states over time, step sizes, where the time goes; of all experiments, or " +
+			"of some (in model: of the run without their changes)", (*Session).doPlot},
+		{
+			"sweep", "sweep k [from a to b] [points n] [of J, x] [band] [in high] [-o file.svg]",
+			"run for many values of a param: results over it, and curves for several values, or what they reach (band)",
+			(*Session).doSweep,
+		},
+		{
+			"compare", "compare [file.ode | k = 3, e = 1 | dopri5, tsit5] [of x, v] [in high] [-o file.svg]",
+			"set results side by side: with the model as it was opened, another model, other values, other methods; " +
+				"or lay curves of each over one another", (*Session).doCompare,
+		},
 		{"verify", "verify", "is the gradient right? two other ways to compute it decide", (*Session).doVerify},
-		{"units", "units [expression]", "names, values, units, what they mean; or the unit of an expression", (*Session).doUnits},
+		{
+			"units", "units [expression]", "names, values, units, what they mean; or the unit of an expression",
+			(*Session).doUnits,
+		},
 		{"text", "text [name]", "the model's text, or the items that declare a name", (*Session).doText},
 		{"set", "set", "what was set with name = value", (*Session).doSet},
 		{"reset", "reset [k]", "take back what was set", (*Session).doReset},
-		{"remove", "remove name", "delete a declaration", func(s *Session, _ context.Context, w io.Writer, rest string) error {
+		{"remove", "remove name", "delete a declaration", func(s *Session, _ context.Context, w io.Writer,
+			rest string,
+		) error {
 			if rest == "" {
 				return errors.New("remove what? remove <name>")
 			}
@@ -52,10 +71,17 @@ func commands() []command {
 		{"redo", "redo", "go one step forward again", (*Session).doRedo},
 		{"history", "history", "what was entered", (*Session).doHistory},
 		{"time", "time", "how long compiling, solving and differentiating take", (*Session).doTime},
-		{"emit", "emit [stage]", "what a stage of the compiler made: " + strings.Join(odes.Stages(), ", "), (*Session).doEmit},
+		{
+			"emit", "emit [stage]", "what a stage of the compiler made: " + strings.Join(odes.Stages(), ", "),
+			(*Session).doEmit,
+		},
 		{"doc", "doc [name]", "help on a word of the language, a function, a method", (*Session).doDoc},
 		{"help", "help [command]", "this list", (*Session).doHelp},
-		{"quit", "quit", "leave (also Ctrl-D)", func(*Session, context.Context, io.Writer, string) error { return ErrQuit }},
+		{"quit", "quit", "leave (also Ctrl-D)", func(*Session, context.Context, io.Writer,
+			string,
+		) error {
+			return ErrQuit
+		}},
 	}
 }
 
@@ -76,7 +102,8 @@ func commandOf(input string, tokens []ast.Token) (*command, string) {
 	if len(tokens) > 1 {
 		next := tokens[1]
 		switch {
-		case next.Kind == ast.SignToken && (slices.Contains(assignSigns, next.Text) || next.Text == "'" || next.Text == "{" || next.Text == "." && next.Start == tokens[0].End || next.Text == "[" && word != "plot"):
+		case next.Kind == ast.SignToken && (slices.Contains(assignSigns, next.Text) || next.Text == "'" || next.Text == "{" ||
+			next.Text == "." && next.Start == tokens[0].End || next.Text == "[" && word != "plot"):
 			return nil, "" // run = 3, sens { … }
 		case word == "time", word == "sens" && len(tokens) > 2 && tokens[2].Text == "{":
 			return nil, "" // an item
@@ -139,7 +166,8 @@ func (s *Session) goals(m *odes.Model, list []string) (*odes.Model, []string, er
 			continue
 		}
 		if len(list) > 1 {
-			return nil, nil, fmt.Errorf("the model has no objective %q%s; an expression stands alone: sens final(x)^2", g, diag.DidYouMean(g, objectives(m)))
+			return nil, nil, fmt.Errorf("the model has no objective %q%s; an expression stands alone: sens final(x)^2",
+				g, diag.DidYouMean(g, objectives(m)))
 		}
 		q, err := s.pose(g)
 		if err != nil {
@@ -209,7 +237,9 @@ func (s *Session) doUnits(_ context.Context, w io.Writer, rest string) error {
 	}
 	table := [][]string{{"", "", "", "", ""}}
 	for _, x := range symbols {
-		if x.Kind == "event" || x.Kind == "output" && slices.ContainsFunc(symbols, func(o odes.Symbol) bool { return o.Kind == "state" && o.Name == x.Name }) {
+		if x.Kind == "event" || x.Kind == "output" && slices.ContainsFunc(symbols, func(o odes.Symbol) bool {
+			return o.Kind == "state" && o.Name == x.Name
+		}) {
 			continue // the outputs of a model that names none are its states
 		}
 		name := x.Name
@@ -227,7 +257,10 @@ func (s *Session) doUnits(_ context.Context, w io.Writer, rest string) error {
 		table = append(table, []string{x.Kind, name, value, unit, x.Doc})
 	}
 	for _, o := range m.Observations() {
-		table = append(table, []string{"observed", o.Name, "= " + o.Text, strings.TrimSpace(withUnit("", o.Unit)), o.Doc})
+		table = append(table, []string{
+			"observed", o.Name, "= " + o.Text, strings.TrimSpace(withUnit("", o.Unit)),
+			o.Doc,
+		})
 	}
 	left(w, table[1:], s.width())
 	return nil
@@ -321,7 +354,8 @@ func (s *Session) doText(_ context.Context, w io.Writer, rest string) error {
 				for from > 0 && s.now.text[from-1] != '\n' && strings.TrimSpace(s.now.text[from-1:from]) == "" {
 					from--
 				}
-				if end := strings.IndexByte(s.now.text[to:], '\n'); end > 0 && strings.HasPrefix(strings.TrimSpace(s.now.text[to:to+end]), "#") {
+				if end := strings.IndexByte(s.now.text[to:], '\n'); end > 0 &&
+					strings.HasPrefix(strings.TrimSpace(s.now.text[to:to+end]), "#") {
 					to += end // its doc comment
 				}
 				fmt.Fprintln(w, strings.TrimSpace(s.now.text[from:to]))
@@ -395,7 +429,14 @@ func (s *Session) Greet(w io.Writer) {
 	for _, c := range []struct {
 		n    int
 		noun string
-	}{{i.States, "state"}, {i.Params, "param"}, {i.Discretes, "discrete"}, {i.Events, "event"}, {i.Outputs, "output"}, {i.Objectives, "objective"}} {
+	}{
+		{i.States, "state"},
+		{i.Params, "param"},
+		{i.Discretes, "discrete"},
+		{i.Events, "event"},
+		{i.Outputs, "output"},
+		{i.Objectives, "objective"},
+	} {
 		if c.n > 0 {
 			parts = append(parts, fmt.Sprintf("%d %s%s", c.n, c.noun, map[bool]string{true: "s"}[c.n > 1]))
 		}
@@ -574,7 +615,8 @@ func (s *Session) doTime(ctx context.Context, w io.Writer, _ string) error {
 			if err != nil {
 				return err
 			}
-			steps, solve, adjoint = res.Stats.Steps, append(solve, res.Stats.Seconds.Forward), append(adjoint, res.Stats.Seconds.Adjoint)
+			steps, solve, adjoint = res.Stats.Steps, append(solve, res.Stats.Seconds.Forward),
+				append(adjoint, res.Stats.Seconds.Adjoint)
 		}
 		if time.Since(begin) > 5*time.Second {
 			break
@@ -583,7 +625,8 @@ func (s *Session) doTime(ctx context.Context, w io.Writer, _ string) error {
 	show := func(what string, list []float64) {
 		if len(list) > 0 {
 			slices.Sort(list)
-			fmt.Fprintf(w, "%s %s (median of %d)\n", what, time.Duration(list[len(list)/2]*1e9).Round(time.Microsecond), len(list))
+			fmt.Fprintf(w, "%s %s (median of %d)\n", what, time.Duration(list[len(list)/2]*1e9).Round(time.Microsecond),
+				len(list))
 		}
 	}
 	show("solve    ", solve)
@@ -604,7 +647,8 @@ func (s *Session) doDoc(_ context.Context, w io.Writer, rest string) error {
 		if symbols, err := s.now.model.Symbols(s.now.set); err == nil {
 			for _, x := range symbols {
 				if x.Name == rest {
-					s.Say(w, "%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", x.Kind, withUnit(x.Name, x.Unit), x.Doc), " "))
+					s.Say(w, "%s", strings.TrimRight(fmt.Sprintf("%s %s  %s", x.Kind, withUnit(x.Name, x.Unit), x.Doc),
+						" "))
 					return s.doText(context.Background(), w, rest)
 				}
 			}
@@ -660,7 +704,8 @@ func (s *Session) doHelp(_ context.Context, w io.Writer, rest string) error {
 		if s.width() < 2*width+30 {
 			head, indent = "  "+c.name+"\n    ", "    "
 		}
-		fmt.Fprintln(w, head+strings.ReplaceAll(screen.Fold(c.help, max(12, s.width()-len(indent)-1), ""), "\n", "\n"+indent))
+		fmt.Fprintln(w, head+strings.ReplaceAll(screen.Fold(c.help, max(12, s.width()-len(indent)-1), ""), "\n",
+			"\n"+indent))
 	}
 	fmt.Fprintln(w, "help <command> shows its form.")
 	return nil

@@ -76,7 +76,8 @@ func (s *Session) variants(ctx context.Context, what string) (list []variant, me
 	now := variant{"now", s.path, s.now}
 	if what == "" {
 		if s.opened.model == nil {
-			return nil, false, errors.New("there was no model at the start to compare with; compare file.ode, compare k = 3, or compare dopri5, tsit5")
+			return nil, false, errors.New("there was no model at the start to compare with; compare file.ode, " +
+				"compare k = 3, or compare dopri5, tsit5")
 		}
 		return []variant{{"opened", s.path, s.opened}, now}, false, nil
 	}
@@ -96,7 +97,8 @@ func (s *Session) variants(ctx context.Context, what string) (list []variant, me
 	if isAssignment(parser.TokensOf(parts[0])) < 0 {
 		for _, n := range parts {
 			if len(parser.TokensOf(n)) != 1 {
-				return nil, false, fmt.Errorf("%q is neither a method nor an assignment; write compare k = 3, compare dopri5, tsit5, or compare file.ode", n)
+				return nil, false, fmt.Errorf("%q is neither a method nor an assignment; write compare k = 3, "+
+					"compare dopri5, tsit5, or compare file.ode", n)
 			}
 			v := variant{n, s.path, s.now}
 			v.settings = append(slices.Clone(v.settings), odes.Setting{Key: "solver.method", Value: n})
@@ -158,7 +160,10 @@ func (s *Session) overlay(ctx context.Context, list []variant, expressions []str
 			}
 			if l == nil {
 				i := v.model.Info()
-				l = &plot.Lines{Title: s.unchangedTitle(e, c), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: c.Unit}}
+				l = &plot.Lines{
+					Title: s.unchangedTitle(e, c), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit},
+					Y: plot.Axis{Label: e, Unit: c.Unit},
+				}
 			}
 			if c.Unit != l.Y.Unit {
 				return nil, fmt.Errorf("%s is in [%s] here and in [%s] in %s", e, l.Y.Unit, c.Unit, v.name)
@@ -166,7 +171,10 @@ func (s *Session) overlay(ctx context.Context, list []variant, expressions []str
 			if len(l.Curves) > 0 && slices.Equal(c.Measured, l.Curves[0].PY) {
 				c.MT, c.Measured, c.Side = nil, nil, nil // the same data, once
 			}
-			l.Curves = append(l.Curves, plot.Curve{Name: v.name, X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured, Side: c.Side})
+			l.Curves = append(l.Curves, plot.Curve{
+				Name: v.name, X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured,
+				Side: c.Side,
+			})
 		}
 		stack.Panels = append(stack.Panels, l)
 	}

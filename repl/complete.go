@@ -28,7 +28,8 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	if spaced && slices.Contains([]string{"load", "save"}, first) {
 		return paths(strings.TrimLeft(rest, " ")), len(strings.TrimLeft(rest, " "))
 	}
-	if at := strings.LastIndexByte(rest, ' ') + 1; spaced && first == "compare" && strings.ContainsAny(rest[at:], "./") {
+	if at := strings.LastIndexByte(rest, ' ') + 1; spaced && first == "compare" &&
+		strings.ContainsAny(rest[at:], "./") {
 		return paths(rest[at:]), len(rest) - at
 	}
 	if in := behindIn.FindStringSubmatch(line); in != nil && s.now.model != nil && len(s.now.model.Experiments()) > 0 {

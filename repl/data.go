@@ -82,7 +82,10 @@ func together(i odes.Info, title string, runs []string, lists [][]*curves) *plot
 
 // laidOver draws one thing in several runs.
 func laidOver(i odes.Info, runs []string, list []*curves) *plot.Lines {
-	l := &plot.Lines{X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: list[0].Name, Unit: list[0].Unit}}
+	l := &plot.Lines{
+		X: plot.Axis{Label: i.Time, Unit: i.TimeUnit},
+		Y: plot.Axis{Label: list[0].Name, Unit: list[0].Unit},
+	}
 	if n := len(list); n > mostLines {
 		l.Title = fmt.Sprintf("%s, the first %d of %d experiments", list[0].Name, mostLines, n)
 		list = list[:mostLines]

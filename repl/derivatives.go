@@ -100,14 +100,20 @@ func array(res *odes.Sensitivities, v odes.Variable, of, unit string) plot.Pictu
 	title := fmt.Sprintf("d %s / d %s", of, v)
 	switch {
 	case len(res.Values) == 1 && len(v.Shape) == 2:
-		h := &plot.Heat{Title: title, Unit: unit, Rows: plot.Axis{Label: "row"}, Cols: plot.Axis{Label: "column"}, FirstRow: 1, FirstCol: 1}
+		h := &plot.Heat{
+			Title: title, Unit: unit, Rows: plot.Axis{Label: "row"}, Cols: plot.Axis{Label: "column"},
+			FirstRow: 1, FirstCol: 1,
+		}
 		d := res.Derivative(0, v)
 		for r := range v.Shape[0] {
 			h.Values = append(h.Values, d[r*v.Shape[1]:(r+1)*v.Shape[1]])
 		}
 		return h
 	case len(res.Values) > 1 && n > 1:
-		h := &plot.Heat{Title: title, Unit: unit, Rows: plot.Axis{Label: of}, Cols: plot.Axis{Label: v.String()}, FirstRow: 1, FirstCol: 1}
+		h := &plot.Heat{
+			Title: title, Unit: unit, Rows: plot.Axis{Label: of}, Cols: plot.Axis{Label: v.String()},
+			FirstRow: 1, FirstCol: 1,
+		}
 		for i := range res.Values {
 			h.Values = append(h.Values, res.Derivative(i, v))
 		}
@@ -123,7 +129,10 @@ func array(res *odes.Sensitivities, v odes.Variable, of, unit string) plot.Pictu
 				y[k] = res.Derivative(k, v)[0]
 			}
 		}
-		return &plot.Lines{X: plot.Axis{Label: "element"}, Y: plot.Axis{Label: title, Unit: unit}, Curves: []plot.Curve{{Name: title, X: x, Y: y}}}
+		return &plot.Lines{
+			X: plot.Axis{Label: "element"}, Y: plot.Axis{Label: title, Unit: unit},
+			Curves: []plot.Curve{{Name: title, X: x, Y: y}},
+		}
 	}
 	b := &plot.Bars{Title: title, X: plot.Axis{Label: "derivative", Unit: unit}}
 	for i, value := range res.Values {
@@ -187,7 +196,8 @@ func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitiv
 		}
 		return 0
 	})
-	b := &plot.Bars{Title: fmt.Sprintf("%s = %s", goal.Name, withUnit(short(goal.Value, digitsOf(res.Settings.RTol)), goal.Unit)), Items: items}
+	b := &plot.Bars{Title: fmt.Sprintf("%s = %s", goal.Name,
+		withUnit(short(goal.Value, digitsOf(res.Settings.RTol)), goal.Unit)), Items: items}
 	b.X.Label = "derivative"
 	if scaled {
 		b.X.Label = fmt.Sprintf("%% that %s changes by when each changes by 1 %%", goal.Name)
@@ -278,7 +288,9 @@ func (s *Session) overTime(ctx context.Context, name, e, pattern, by string, poi
 }
 
 // overTimeEverywhere does so in all runs that a picture shows.
-func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (plot.Picture, error) {
+func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (plot.Picture,
+	error,
+) {
 	names, _ := s.runs(m)
 	lists := make([][]*curves, len(names))
 	for k, name := range names {
@@ -364,7 +376,8 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 	var list []*curves
 	for _, v := range res.Variables {
 		if v.Size() > mostLines {
-			return nil, fmt.Errorf("%s has %d elements, which are too many curves over time; choose one, as in %s[%s], or draw all at the end: plot d(final(%s))/d(%[1]s)",
+			return nil, fmt.Errorf("%s has %d elements, which are too many curves over time; choose one, as in "+
+				"%s[%s], or draw all at the end: plot d(final(%s))/d(%[1]s)",
 				v, v.Size(), v, strings.TrimSuffix(strings.Repeat("1,", len(v.Shape)), ","), name)
 		}
 		for k := range v.Size() {
@@ -376,12 +389,15 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 			d.Unit = ask.DerivativeUnit(res.Values[0].Name, v)
 			moves := false
 			for r, t := range times {
-				if r > 0 && slices.ContainsFunc(c.Events, func(e odes.EventRecord) bool { return e.T > times[r-1] && e.T < t }) {
+				if r > 0 && slices.ContainsFunc(c.Events, func(e odes.EventRecord) bool {
+					return e.T > times[r-1] && e.T < t
+				}) {
 					// It may jump there: the curve is broken.
 					d.T, d.Values = append(d.T, t), append(d.Values, math.NaN())
 				}
 				x := res.Derivative(r, v)[k]
-				moves = moves || x != 0 && !(math.Abs(x*values[v.String()][k]) <= 1e-13*top && values[v.String()][k] != 0)
+				moves = moves || x != 0 && !(math.Abs(x*values[v.String()][k]) <= 1e-13*top &&
+					values[v.String()][k] != 0)
 				d.T, d.Values = append(d.T, t), append(d.Values, x)
 			}
 			if moves || by != "" {

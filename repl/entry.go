@@ -62,7 +62,8 @@ func (s *Session) remap(list []diag.Diagnostic, entry *source.File, pieces []pie
 			return at
 		}
 		for i, p := range pieces {
-			if at.Start < p.at || at.Start > p.at+p.n || at.End < p.at || at.Start == p.at+p.n && i+1 < len(pieces) && pieces[i+1].at == at.Start {
+			if at.Start < p.at || at.Start > p.at+p.n || at.End < p.at ||
+				at.Start == p.at+p.n && i+1 < len(pieces) && pieces[i+1].at == at.Start {
 				continue
 			}
 			end := p.end(at.End)
@@ -165,7 +166,10 @@ func (s *Session) merge(input string, items []parser.Item) (string, []piece, str
 		}
 		from, to := withComments(input, last, it)
 		last = to
-		list = append(list, splice{start: len(s.now.text), end: len(s.now.text), before: gap, from: from, to: to, after: "\n"})
+		list = append(list, splice{
+			start: len(s.now.text), end: len(s.now.text), before: gap, from: from, to: to,
+			after: "\n",
+		})
 	}
 	text, pieces := apply(s.now.text, input, list)
 	return text, pieces, strings.Join(did, "; "), nil
@@ -321,7 +325,8 @@ func (s *Session) remove(w io.Writer, name string) error {
 			case isBlock(o) || strings.Join(strings.Fields(q.Name), "") != strings.Join(strings.Fields(name), ""):
 			case len(o.Parts) == 1:
 				end := o.End
-				if rest := s.now.text[end:]; strings.HasPrefix(rest, "\n") && (o.Start == 0 || s.now.text[o.Start-1] == '\n') {
+				if rest := s.now.text[end:]; strings.HasPrefix(rest, "\n") &&
+					(o.Start == 0 || s.now.text[o.Start-1] == '\n') {
 					end++
 				}
 				list = append(list, splice{start: o.Start, end: end})

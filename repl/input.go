@@ -71,7 +71,8 @@ func Incomplete(input string) bool {
 	if depth != 0 {
 		return depth > 0
 	}
-	if word := tokens[0].Text; (word == "event" || word == "experiment") && tokens[0].Kind == ast.KeywordToken && !slices.ContainsFunc(tokens, func(t ast.Token) bool { return t.Text == "{" || t.Text == "=" }) {
+	if word := tokens[0].Text; (word == "event" || word == "experiment") && tokens[0].Kind == ast.KeywordToken &&
+		!slices.ContainsFunc(tokens, func(t ast.Token) bool { return t.Text == "{" || t.Text == "=" }) {
 		return true // its body may stand in the next line
 	}
 	last := tokens[len(tokens)-1]
@@ -79,7 +80,8 @@ func Incomplete(input string) bool {
 	case ast.SignToken:
 		return slices.Contains(strings.Fields("+ - * / @ ^ = += -= *= /= == != < <= > >= -> <-> , : ~"), last.Text)
 	case ast.KeywordToken:
-		return slices.Contains(strings.Fields("then else elseif and or not in for crosses when rate"), last.Text) && len(tokens) > 1
+		return slices.Contains(strings.Fields("then else elseif and or not in for crosses when rate"), last.Text) &&
+			len(tokens) > 1
 	}
 	return false
 }

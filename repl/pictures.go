@@ -137,7 +137,8 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 		runs, lists, err := s.everywhere(ctx, e, points)
 		switch {
 		case err != nil && s.isNumber(e):
-			return nil, fmt.Errorf("%s is one number of a run, not a curve: enter it alone; plot d(%[1]s) draws what it depends on, sweep … of %[1]s how", e)
+			return nil, fmt.Errorf("%s is one number of a run, not a curve: enter it alone; plot d(%[1]s) draws what "+
+				"it depends on, sweep … of %[1]s how", e)
 		case err != nil:
 			return nil, err
 		case runs[0] == "":
@@ -247,7 +248,10 @@ func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 			}
 		}
 		if g == nil {
-			g = &group{lines: &plot.Lines{X: time, Y: plot.Axis{Label: c.Name, Unit: c.Unit}, Marks: marks(c.Events)}, array: n > 1}
+			g = &group{
+				lines: &plot.Lines{X: time, Y: plot.Axis{Label: c.Name, Unit: c.Unit}, Marks: marks(c.Events)},
+				array: n > 1,
+			}
 			groups = append(groups, g)
 			stack.Panels = append(stack.Panels, g.lines)
 		} else {
@@ -289,7 +293,10 @@ func heatOf(i odes.Info, c *curves) plot.Picture {
 		if c.AtStart {
 			at = 0
 		}
-		h := &plot.Heat{Title: fmt.Sprintf("%s at %s = %s", c.Name, i.Time, short(c.T[at], 6)), Unit: c.Unit, FirstRow: 1, FirstCol: 1, Rows: plot.Axis{Label: "row"}, Cols: plot.Axis{Label: "column"}}
+		h := &plot.Heat{
+			Title: fmt.Sprintf("%s at %s = %s", c.Name, i.Time, short(c.T[at], 6)), Unit: c.Unit,
+			FirstRow: 1, FirstCol: 1, Rows: plot.Axis{Label: "row"}, Cols: plot.Axis{Label: "column"},
+		}
 		matrix := c.Values[at*n : (at+1)*n]
 		for r := range c.Shape[0] {
 			h.Values = append(h.Values, matrix[r*c.Shape[1]:(r+1)*c.Shape[1]])
@@ -392,7 +399,8 @@ func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error
 			}
 		}
 		list = append(list, c)
-		title = fmt.Sprintf("steps of %s: %d taken, %d rejected, rtol %s", sol.Settings.Method, sol.Stats.Steps, sol.Stats.Rejected, short(sol.Settings.RTol, 3))
+		title = fmt.Sprintf("steps of %s: %d taken, %d rejected, rtol %s", sol.Settings.Method, sol.Stats.Steps,
+			sol.Stats.Rejected, short(sol.Settings.RTol, 3))
 		if len(models) > 1 {
 			title = fmt.Sprintf("steps of %s, rtol %s", sol.Settings.Method, short(sol.Settings.RTol, 3))
 		}

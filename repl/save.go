@@ -160,7 +160,8 @@ func keepUnit(old string, x float64) string {
 	if len(tokens) > 1 && tokens[0].Text == "-" {
 		tokens = tokens[1:]
 	}
-	if len(tokens) == 0 || tokens[0].Kind != ast.NumberToken || len(tokens) > 1 && (tokens[1].Text != "[" || closing(tokens, 1) != len(tokens)-1) {
+	if len(tokens) == 0 || tokens[0].Kind != ast.NumberToken ||
+		len(tokens) > 1 && (tokens[1].Text != "[" || closing(tokens, 1) != len(tokens)-1) {
 		return ""
 	}
 	return strconv.FormatFloat(x, 'g', -1, 64) + old[tokens[0].End:]

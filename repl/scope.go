@@ -89,7 +89,8 @@ func (s *Session) within(entry string, f func(entry string) error) error {
 		default:
 			hint := diag.DidYouMean(n, known)
 			if hint == "" {
-				hint = fmt.Sprintf("; it has %s, and `in %s` is the run without their changes", strings.Join(known, ", "), unchanged)
+				hint = fmt.Sprintf("; it has %s, and `in %s` is the run without their changes",
+					strings.Join(known, ", "), unchanged)
 			}
 			return fmt.Errorf("the model has no experiment %q%s", n, hint)
 		}
@@ -151,7 +152,9 @@ func (s *Session) runs(m *odes.Model) (names []string, models []*odes.Model) {
 
 // everywhere draws an expression in all runs that a picture shows; those of an
 // observation are the ones that it is compared with data in.
-func (s *Session) everywhere(ctx context.Context, entry string, points int) (runs []string, lists [][]*curves, err error) {
+func (s *Session) everywhere(ctx context.Context, entry string, points int) (runs []string, lists [][]*curves,
+	err error,
+) {
 	m, err := s.asOutput(entry)
 	if err != nil {
 		return nil, nil, err

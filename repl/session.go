@@ -175,7 +175,8 @@ func (s *Session) model() (*odes.Model, error) {
 	case s.now.model != nil:
 		return s.now.model, nil
 	case strings.TrimSpace(s.now.text) == "":
-		return nil, errors.New("there is no model yet: load a file, or enter one: time t from 0 to 10, state x = 1, x' = -x")
+		return nil, errors.New("there is no model yet: load a file, or enter one: time t from 0 to 10, state x = " +
+			"1, x' = -x")
 	case len(s.now.missing) > 0:
 		return nil, fmt.Errorf("the model is not complete: %s", s.now.missing[0].Message)
 	}

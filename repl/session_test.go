@@ -130,7 +130,9 @@ func difference(want, got string) string {
 	w, g := strings.Split(want, "\n"), strings.Split(got, "\n")
 	for i := range max(len(w), len(g)) {
 		if i >= len(w) || i >= len(g) || w[i] != g[i] {
-			return fmt.Sprintf("line %d\nwant: %s\ngot:  %s", i+1, strings.Join(w[min(i, len(w)):min(i+6, len(w))], "\n      "), strings.Join(g[min(i, len(g)):min(i+6, len(g))], "\n      "))
+			return fmt.Sprintf("line %d\nwant: %s\ngot:  %s", i+1,
+				strings.Join(w[min(i, len(w)):min(i+6, len(w))], "\n      "),
+				strings.Join(g[min(i, len(g)):min(i+6, len(g))], "\n      "))
 		}
 	}
 	return "no difference"
@@ -199,7 +201,8 @@ func TestComplete(t *testing.T) {
 		"load ../examples/boun": "../examples/bounce" + string(filepath.Separator) + " 16",
 		"x-h":                   "h0 height 1",
 		"zzz":                   " 3",
-		"compare ../examples/b": "../examples/bounce" + string(filepath.Separator) + " ../examples/brusselator" + string(filepath.Separator) + " 13",
+		"compare ../examples/b": "../examples/bounce" + string(filepath.Separator) + " ../examples/brusselator" +
+			string(filepath.Separator) + " 13",
 	} {
 		words, n := s.Complete(before)
 		if got := fmt.Sprintf("%s %d", strings.Join(words, " "), n); got != want {
@@ -225,7 +228,10 @@ func TestComplete(t *testing.T) {
 func TestInterrupted(t *testing.T) {
 	s := New(Config{})
 	ctx, cancel := context.WithCancel(t.Context())
-	for _, entry := range []string{"time t from 0 to 1e9", "param w = 1", "state x = 1, v = 0", "x' = v\nv' = -w^2*x", "solver { max_steps = 1000000000 }"} {
+	for _, entry := range []string{
+		"time t from 0 to 1e9", "param w = 1", "state x = 1, v = 0", "x' = v\nv' = -w^2*x",
+		"solver { max_steps = 1000000000 }",
+	} {
 		if err := s.Exec(ctx, io.Discard, entry); err != nil {
 			t.Fatal(err)
 		}
@@ -245,12 +251,16 @@ func TestInterrupted(t *testing.T) {
 // TestExperimentFails: an error of one experiment's run names it.
 func TestExperimentFails(t *testing.T) {
 	s := New(Config{})
-	text := "time t from 0 to 2\nparam k = 0.1\nstate y = 1\ny' = k*y^2\ndata D { time = [1]  y = [1.1] }\nobserve o = y ~ normal(1) from D.y\n" +
+	text := "time t from 0 to 2\nparam k = 0.1\nstate y = 1\ny' = k*y^2\ndata D { time = [1]  y = [1.1] }\n" +
+		"observe o = y ~ normal(1) from D.y\n" +
 		"experiment calm { use D }\nexperiment wild { k = 2  use D }\nobjective L = nll()\n"
 	if err := s.OpenText("blows.ode", text); err != nil {
 		t.Fatal(err)
 	}
-	for entry, want := range map[string]string{"plot y": "error: experiment wild: the step size fell", "run in wild": "error: the step size fell", "plot y in calm": "experiment calm", "final(y)": "1.25\n"} {
+	for entry, want := range map[string]string{
+		"plot y":      "error: experiment wild: the step size fell",
+		"run in wild": "error: the step size fell", "plot y in calm": "experiment calm", "final(y)": "1.25\n",
+	} {
 		var out bytes.Buffer
 		s.Do(t.Context(), &out, entry)
 		if !strings.Contains(out.String(), want) {
@@ -268,13 +278,18 @@ func TestAnyEntry(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var entries []string
 	for _, c := range commands() {
-		for _, rest := range []string{"", " (", " )", " -o", " x", " 1", " x against", " against x", " d(", " d(x)/", " from", " e from e to", " of", ",", " , ,", " \"", " x = ", " [", " e[1]", " \x00", " ☃", " final(x), v"} {
+		for _, rest := range []string{
+			"", " (", " )", " -o", " x", " 1", " x against", " against x", " d(", " d(x)/",
+			" from", " e from e to", " of", ",", " , ,", " \"", " x = ", " [", " e[1]", " \x00", " ☃", " final(x), v",
+		} {
 			if c.name != "quit" && c.name != "verify" {
 				entries = append(entries, c.name+rest)
 			}
 		}
 	}
-	entries = append(entries, "=", "= 3", "x[", "x[1] = ", "initial( = 2", "initial() = 2", "e[1] = 2", "max()", "max(x,", "x()", "x(1,2)", "()", "'", "x' '", "0 = ", "solver.", "solver. = 2", ".", "#", "##", "\\", "\xff\xfe", "e = nan", "e = inf", "g += ", "T = 0", "final(x) = 3", "1 = 2")
+	entries = append(entries, "=", "= 3", "x[", "x[1] = ", "initial( = 2", "initial() = 2", "e[1] = 2", "max()",
+		"max(x,", "x()", "x(1,2)", "()", "'", "x' '", "0 = ", "solver.", "solver. = 2", ".", "#", "##", "\\",
+		"\xff\xfe", "e = nan", "e = inf", "g += ", "T = 0", "final(x) = 3", "1 = 2")
 	for _, entry := range entries {
 		s := New(Config{})
 		if err := s.OpenText("bounce.ode", string(text)); err != nil {
@@ -348,8 +363,10 @@ func TestNarrow(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, entry := range []string{
-			"help", "help plot", "units", "final(x) + q", "e = 0.7", "compare", "x", "plot", "plot x against v", "plot d(height)", "plot adjoint(height)", "plot steps",
-			"sweep e from 0.6 to 0.9 points 5", "run", "sens", "verify", "set", "x'' = 3", "k = 3", "load nothing.ode", "param q = 1", "time t from 0 to 1",
+			"help", "help plot", "units", "final(x) + q", "e = 0.7", "compare", "x", "plot", "plot x against v",
+			"plot d(height)", "plot adjoint(height)", "plot steps",
+			"sweep e from 0.6 to 0.9 points 5", "run", "sens", "verify", "set", "x'' = 3", "k = 3", "load nothing.ode",
+			"param q = 1", "time t from 0 to 1",
 		} {
 			var b strings.Builder
 			s.Greet(&b)

@@ -32,7 +32,8 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 	if block, _, ok := strings.Cut(target, "."); ok && (block == "solver" || block == "sens") {
 		return s.setting(ctx, w, odes.Setting{Key: target, Value: value})
 	}
-	if slices.ContainsFunc(tokens[:sign], func(t ast.Token) bool { return t.Text == "/" }) || tokens[0].Text == "der" || tokens[0].Text == "dot" {
+	if slices.ContainsFunc(tokens[:sign], func(t ast.Token) bool { return t.Text == "/" }) ||
+		tokens[0].Text == "der" || tokens[0].Text == "dot" {
 		return s.enter(w, input) // a derivative, as others write it: the language knows what to say
 	}
 	symbol, err := s.target(m, target)
@@ -51,7 +52,8 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 	}
 	for _, v := range values {
 		if v < symbol.Lo || v > symbol.Hi {
-			s.Say(w, "note: %s lies outside of its bounds [%s, %s]", short(v, 8), short(symbol.Lo, 8), short(symbol.Hi, 8))
+			s.Say(w, "note: %s lies outside of its bounds [%s, %s]", short(v, 8), short(symbol.Lo, 8),
+				short(symbol.Hi, 8))
 			break
 		}
 	}
@@ -93,8 +95,10 @@ func list(values []float64) string {
 // target finds what an assignment sets: a param, an element of one, or initial(state).
 func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 	name, kind := text, "param"
-	if before, _, called := strings.Cut(text, "("); called && strings.TrimSpace(before) != "initial" && slices.Contains(s.declared(), strings.TrimSpace(before)) {
-		return odes.Symbol{}, fmt.Errorf("a value along the run cannot be set; to set where %s starts write initial(%[1]s) = …", strings.TrimSpace(before))
+	if before, _, called := strings.Cut(text, "("); called && strings.TrimSpace(before) != "initial" &&
+		slices.Contains(s.declared(), strings.TrimSpace(before)) {
+		return odes.Symbol{}, fmt.Errorf("a value along the run cannot be set; to set where %s starts write "+
+			"initial(%[1]s) = …", strings.TrimSpace(before))
 	}
 	if inner, ok := strings.CutPrefix(name, "initial("); ok {
 		name, kind = strings.Replace(inner, ")", "", 1), "state"
@@ -127,12 +131,15 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 		if x.Kind == "param" {
 			return x, fmt.Errorf("%s is a param: set it with %[1]s = …", name)
 		}
-		return x, fmt.Errorf("%s is declared as %s, and only params and initial values are set; declare it anew: %s %s = …", name, x.Kind, x.Kind, text)
+		return x, fmt.Errorf("%s is declared as %s, and only params and initial values are set; declare it anew: %s "+
+			"%s = …", name, x.Kind, x.Kind, text)
 	}
 	if slices.Contains(s.declared(), name) {
-		return odes.Symbol{}, fmt.Errorf("%s is no param; declare it anew to change it, for example: let %s = …", name, name)
+		return odes.Symbol{}, fmt.Errorf("%s is no param; declare it anew to change it, for example: let %s = …", name,
+			name)
 	}
-	return odes.Symbol{}, fmt.Errorf("the model has no %s %q%s; to add a name, declare it: param %s = …, let %s = …", kind, name, diag.DidYouMean(name, names), text, text)
+	return odes.Symbol{}, fmt.Errorf("the model has no %s %q%s; to add a name, declare it: param %s = …, let %s = …",
+		kind, name, diag.DidYouMean(name, names), text, text)
 }
 
 // constant evaluates the right side of an assignment to symbol: as a param of its
@@ -233,7 +240,10 @@ func rowsOf(sol *odes.Solution) []row {
 	for _, o := range sol.Outputs {
 		n := len(o.Values) / max(1, len(sol.T))
 		for k := range n {
-			rows = append(rows, row{"final(" + elementName(o.Name, o.Shape, k) + ")", known(o.Unit), o.Values[len(o.Values)-n+k], digits})
+			rows = append(rows, row{
+				"final(" + elementName(o.Name, o.Shape, k) + ")", known(o.Unit),
+				o.Values[len(o.Values)-n+k], digits,
+			})
 		}
 	}
 	return rows
@@ -259,7 +269,10 @@ func (s *Session) differences(w io.Writer, before, after []row, headBefore, head
 		case b.value == r.value || math.IsNaN(b.value) && math.IsNaN(r.value):
 			same++
 		default:
-			table = append(table, []string{withUnit(r.name, r.unit), short(b.value, b.digits), short(r.value, r.digits), change(b, r)})
+			table = append(table, []string{
+				withUnit(r.name, r.unit), short(b.value, b.digits), short(r.value, r.digits),
+				change(b, r),
+			})
 			sizes = append(sizes, math.Abs(r.value-b.value)/math.Abs(b.value))
 		}
 	}

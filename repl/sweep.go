@@ -87,7 +87,8 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 		*e.to = v[0]
 	}
 	if !(hi > lo) {
-		return nil, "", fmt.Errorf("the range from %s to %s is empty; the smaller end comes first", short(lo, 6), short(hi, 6))
+		return nil, "", fmt.Errorf("the range from %s to %s is empty; the smaller end comes first", short(lo, 6),
+			short(hi, 6))
 	}
 	points := sweepPoints
 	if by["points"] != "" {
@@ -126,7 +127,9 @@ func (s *Session) sweep(ctx context.Context, what string) (p plot.Picture, note 
 		}
 		family := sweep.family
 		if _, ok := by["band"]; ok {
-			family = func(ctx context.Context, e string) (plot.Picture, string, error) { return sweep.band(ctx, e, points) }
+			family = func(ctx context.Context, e string) (plot.Picture, string, error) {
+				return sweep.band(ctx, e, points)
+			}
 		}
 		f, n, err := family(ctx, e)
 		if err != nil {
@@ -262,7 +265,10 @@ func (v *sweep) goals(ctx context.Context, m *odes.Model, of []string, points in
 			}
 			y[i] = value
 		}
-		l := &plot.Lines{X: v.axis, Y: plot.Axis{Label: name, Unit: units[name]}, Curves: []plot.Curve{{Name: name, X: xs, Y: y}}}
+		l := &plot.Lines{
+			X: v.axis, Y: plot.Axis{Label: name, Unit: units[name]},
+			Curves: []plot.Curve{{Name: name, X: xs, Y: y}},
+		}
 		if v.now >= v.lo && v.now <= v.hi {
 			l.Marks = []plot.Mark{{X: v.now, Name: v.name + " now"}}
 		}
@@ -288,7 +294,10 @@ func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, err
 		return nil, "", fmt.Errorf("%s is an array; choose an element: %s[1]", e, e)
 	}
 	i := base.model.Info()
-	l := &plot.Lines{Title: v.s.unchangedTitle(e, base), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: base.Unit}}
+	l := &plot.Lines{
+		Title: v.s.unchangedTitle(e, base), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit},
+		Y: plot.Axis{Label: e, Unit: base.Unit},
+	}
 	failed := 0
 	xs := v.at(familySize)
 	for k, x := range xs {
@@ -304,7 +313,10 @@ func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, err
 			failed++
 			continue
 		}
-		l.Curves = append(l.Curves, plot.Curve{Name: v.name + " = " + short(x, 3), X: sol.T, Y: pick(sol, asked).Values, Ramp: k + 1, Of: len(xs)})
+		l.Curves = append(l.Curves, plot.Curve{
+			Name: v.name + " = " + short(x, 3), X: sol.T, Y: pick(sol, asked).Values,
+			Ramp: k + 1, Of: len(xs),
+		})
 	}
 	if failed > 0 {
 		return l, fmt.Sprintf("%d of %d runs failed", failed, len(xs)), nil
@@ -363,7 +375,8 @@ func (v *sweep) band(ctx context.Context, e string, points int) (plot.Picture, s
 	}
 	i := base.model.Info()
 	l := &plot.Lines{
-		Title: v.s.unchangedTitle(e, base), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit}, Y: plot.Axis{Label: e, Unit: base.Unit}, Bands: []plot.Band{band},
+		Title: v.s.unchangedTitle(e, base), X: plot.Axis{Label: i.Time, Unit: i.TimeUnit},
+		Y: plot.Axis{Label: e, Unit: base.Unit}, Bands: []plot.Band{band},
 		Curves: []plot.Curve{{Name: v.name + " = " + short(v.now, 3) + ", as it is now", X: base.T, Y: base.Values}},
 	}
 	if failed > 0 {

@@ -79,7 +79,8 @@ func (s *Session) spelled(q *question) (string, []piece) {
 				continue
 			}
 			p := it.Parts[0]
-			if text := strings.Join(strings.Fields(s.now.text[p.ValueStart:p.ValueEnd]), " "); !strings.Contains(text, "#") {
+			if text := strings.Join(strings.Fields(s.now.text[p.ValueStart:p.ValueEnd]), " "); !strings.Contains(text,
+				"#") {
 				terms[p.Name] = "(" + text + ")"
 			}
 		}
@@ -102,11 +103,17 @@ func (s *Session) spelled(q *question) (string, []piece) {
 				cut = append(cut, piece{at: p.at, from: p.from, n: min(p.n, n), span: p.span})
 			}
 			if t.Start >= p.at && t.End <= p.at+p.n && p.span == 0 {
-				cut = append(cut, piece{at: t.Start, from: p.from + t.Start - p.at, n: len(term), span: t.End - t.Start})
+				cut = append(cut, piece{
+					at: t.Start, from: p.from + t.Start - p.at, n: len(term),
+					span: t.End - t.Start,
+				})
 			}
 			if end := p.at + p.n; end > t.End {
 				skip := max(0, t.End-p.at)
-				cut = append(cut, piece{at: p.at + skip + len(term) - (t.End - t.Start), from: p.from + skip, n: p.n - skip, span: p.span})
+				cut = append(cut, piece{
+					at: p.at + skip + len(term) - (t.End - t.Start), from: p.from + skip,
+					n: p.n - skip, span: p.span,
+				})
 			}
 		}
 		pieces = cut
@@ -343,7 +350,8 @@ func (s *Session) show(ctx context.Context, w io.Writer, entry string) error {
 	if err != nil {
 		return err
 	}
-	if base, index, ok := strings.Cut(entry, "["); slices.Contains(objectives(s.now.model), strings.TrimSpace(base)) && (!ok || strings.HasSuffix(index, "]")) {
+	if base, index, ok := strings.Cut(entry, "["); slices.Contains(objectives(s.now.model), strings.TrimSpace(base)) &&
+		(!ok || strings.HasSuffix(index, "]")) {
 		return s.showObjective(ctx, w, strings.TrimSpace(base), strings.Join(strings.Fields(entry), ""))
 	}
 	m, err := s.ask(q, "objective "+asked+" = ", "")
@@ -414,7 +422,8 @@ func (s *Session) hinted(entry string, err error) error {
 		}
 		d.Message = fmt.Sprintf("%q is neither a name of the model nor a command%s", first, hint)
 	case d.Code == "missing-operator" && tokens[1].Kind == ast.IdentToken && !slices.Contains(s.cfg.Words, first):
-		return fmt.Errorf("there is no command %q%s; help lists them, and an expression alone shows its value", first, diag.DidYouMean(first, names))
+		return fmt.Errorf("there is no command %q%s; help lists them, and an expression alone shows its value", first,
+			diag.DidYouMean(first, names))
 	}
 	return wrong
 }
@@ -525,13 +534,16 @@ func (s *Session) showCurve(w io.Writer, c *curves) error {
 		}
 		last := len(values) - 1
 		name := elementName(c.Name, c.Shape, k)
-		line := fmt.Sprintf("%s%s  %s  %s → %s", name, strings.Repeat(" ", width-screen.Width(name)), plot.Spark(values, min(24, max(8, s.width()-width-4))),
+		line := fmt.Sprintf("%s%s  %s  %s → %s", name, strings.Repeat(" ", width-screen.Width(name)),
+			plot.Spark(values, min(24, max(8, s.width()-width-4))),
 			short(values[0], digits), withUnit(short(values[last], digits), c.Unit))
 		if lo != 0 && lo != last {
-			line += fmt.Sprintf(", least %s at %s = %s", short(values[lo], min(digits, 5)), info.Time, short(c.T[lo], 5))
+			line += fmt.Sprintf(", least %s at %s = %s", short(values[lo], min(digits, 5)), info.Time,
+				short(c.T[lo], 5))
 		}
 		if hi != 0 && hi != last {
-			line += fmt.Sprintf(", greatest %s at %s = %s", short(values[hi], min(digits, 5)), info.Time, short(c.T[hi], 5))
+			line += fmt.Sprintf(", greatest %s at %s = %s", short(values[hi], min(digits, 5)), info.Time,
+				short(c.T[hi], 5))
 		}
 		s.Say(w, "%s", line)
 	}
