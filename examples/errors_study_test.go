@@ -76,7 +76,8 @@ func TestStandardErrors(t *testing.T) {
 	if last := rows[len(rows)-1]; len(rows) > 15 || last[3] != "0" {
 		t.Errorf("Newton's method took %d steps and ended at %v", len(rows)-1, last)
 	}
-	tabled(t, folder+"README.md", "newton", []string{"step", "`L`", "length of the gradient", "added to the diagonal"}, rows)
+	tabled(t, folder+"README.md", "newton", []string{"step", "`L`", "length of the gradient", "added to the diagonal"},
+		rows)
 
 	// The published fit of the same data by nonlinear least squares, whose model is the closed form.
 	published := []float64{-2.9196, 0.5752, -3.9159}
@@ -95,7 +96,10 @@ func TestStandardErrors(t *testing.T) {
 		}
 		rows = append(rows, row)
 	}
-	tabled(t, folder+"README.md", "errors", []string{"", "estimate", "standard error", "`lKe`", "`lKa`", "`lCl`", "`sd`"}, rows)
+	tabled(t, folder+"README.md", "errors", []string{
+		"", "estimate", "standard error", "`lKe`", "`lKa`", "`lCl`",
+		"`sd`",
+	}, rows)
 	own, err := m.Sensitivities(t.Context(), odes.Options{Wrt: names})
 	if err != nil {
 		t.Fatal(err)

@@ -99,7 +99,8 @@ func stable(t *testing.T, m *odes.Model, s *odes.Sensitivities) []byte {
 			for _, d := range s.Derivative(i, v) {
 				sum += float64(d * d)
 			}
-			fmt.Fprintf(&norms, "norm of d %s/d %s: %s\n", value.Name, v, strconv.FormatFloat(math.Sqrt(sum), 'g', -1, 64))
+			fmt.Fprintf(&norms, "norm of d %s/d %s: %s\n", value.Name, v,
+				strconv.FormatFloat(math.Sqrt(sum), 'g', -1, 64))
 		}
 	}
 	s.Variables = short

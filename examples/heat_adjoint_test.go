@@ -34,8 +34,9 @@ func TestHeatAdjoint(t *testing.T) {
 			"rk4":   {1 + z + z*z/2 + z*z*z/6 + z*z*z*z/24, 1 + z + z*z/2 + z*z*z/6},
 		} {
 			want := steps * math.Pow(r[0], steps-1) * r[1] * lambda * dt // times u0
-			if got := fmt.Sprintf("%.3f", 1e3*math.Abs(want-exact)/math.Abs(exact)); got != published[fmt.Sprint(n, " ", scheme)] {
-				t.Errorf("n = %d, %s: the closed form is off by %s, published %s", n, scheme, got, published[fmt.Sprint(n, " ", scheme)])
+			stated := published[fmt.Sprint(n, " ", scheme)]
+			if got := fmt.Sprintf("%.3f", 1e3*math.Abs(want-exact)/math.Abs(exact)); got != stated {
+				t.Errorf("n = %d, %s: the closed form is off by %s, published %s", n, scheme, got, stated)
 			}
 			for _, mode := range []string{"adjoint", "tangent", "complex"} {
 				opts := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: mode}}}
@@ -77,13 +78,15 @@ func TestHeatAdjoint(t *testing.T) {
 					}
 					checked++
 					if got := res.Gradient[i]; math.Abs(got-want*u0) > 1e-12*math.Abs(want) {
-						t.Errorf("n = %d, %s, %s: d %s/d alpha = %.17g, closed form %.17g", n, scheme, mode, v.Name, got, want*u0)
+						t.Errorf("n = %d, %s, %s: d %s/d alpha = %.17g, closed form %.17g", n, scheme, mode, v.Name,
+							got, want*u0)
 					}
 				}
 				if mode == "tangent" { // has every point
 					found := fmt.Sprintf("%.3f", 1e3*off/most)
 					if found != published[fmt.Sprint(n, " ", scheme)] {
-						t.Errorf("n = %d, %s: off by %s, published %s", n, scheme, found, published[fmt.Sprint(n, " ", scheme)])
+						t.Errorf("n = %d, %s: off by %s, published %s", n, scheme, found,
+							published[fmt.Sprint(n, " ", scheme)])
 					}
 					row[map[string]int{"euler": 1, "rk4": 2}[scheme]] = found
 				}

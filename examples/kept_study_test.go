@@ -10,7 +10,10 @@ func TestKeptSteps(t *testing.T) {
 	const steps = 1000
 	var rows [][]string
 	var first []float64
-	for _, keep := range []string{"all", "states", "states(30)", "binomial(100)", "binomial(20)", "binomial(5)", "revolve(ram = 5, disk = 95)", ""} {
+	for _, keep := range []string{
+		"all", "states", "states(30)", "binomial(100)", "binomial(20)", "binomial(5)",
+		"revolve(ram = 5, disk = 95)", "",
+	} {
 		how := []string{"solver.fixed_step", "0.04", "solver.method", "dopri5", "sens.wrt", "gamma"}
 		name := "`" + keep + "`"
 		if keep == "" {
@@ -30,7 +33,10 @@ func TestKeptSteps(t *testing.T) {
 				t.Errorf("%s: derivative %d is %v, want %v", keep, i, x, first[i])
 			}
 		}
-		rows = append(rows, []string{name, fmt.Sprintf("%.3g", float64(s.Stats.PeakTrajectoryBytes)/1e6), fmt.Sprint(s.Stats.RecomputedSteps)})
+		rows = append(rows, []string{
+			name, fmt.Sprintf("%.3g", float64(s.Stats.PeakTrajectoryBytes)/1e6),
+			fmt.Sprint(s.Stats.RecomputedSteps),
+		})
 	}
 	tabled(t, "../docs/methods.md", "kept", []string{"`checkpoint`", "MB", "steps made again"}, rows)
 }

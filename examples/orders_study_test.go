@@ -48,21 +48,28 @@ func TestOrdersOfAdjoints(t *testing.T) {
 			{"vern8", []float64{100, 125, 160, 200}},
 			{"vern9", []float64{100, 140, 200, 280}},
 		}},
-		{"`arenstorf`", "arenstorf/arenstorf.ode", "arenstorf/orders.svg", "Arenstorf orbit, steps of fixed length", 1.7065216560157963, []study{
-			{"ck45", []float64{4000, 6400, 10000}},
-			{"dopri5", []float64{4000, 6400, 10000}},
-			{"rk6", []float64{5000, 7000, 10000}},
-			{"vern6", []float64{2000, 2800, 4000}},
-			{"vern7", []float64{2000, 2800, 4000}},
-			{"rkf78", []float64{1000, 1400, 2000, 2800}},
-			{"dopri8", []float64{1000, 1400, 2000, 2800}},
-			{"dop853", []float64{1000, 1400, 2000, 2800}},
-			{"vern8", []float64{1000, 1400, 2000}},
-			{"vern9", []float64{800, 1100, 1500}},
-		}},
+		{
+			"`arenstorf`", "arenstorf/arenstorf.ode", "arenstorf/orders.svg", "Arenstorf orbit, steps of fixed length",
+			1.7065216560157963,
+			[]study{
+				{"ck45", []float64{4000, 6400, 10000}},
+				{"dopri5", []float64{4000, 6400, 10000}},
+				{"rk6", []float64{5000, 7000, 10000}},
+				{"vern6", []float64{2000, 2800, 4000}},
+				{"vern7", []float64{2000, 2800, 4000}},
+				{"rkf78", []float64{1000, 1400, 2000, 2800}},
+				{"dopri8", []float64{1000, 1400, 2000, 2800}},
+				{"dop853", []float64{1000, 1400, 2000, 2800}},
+				{"vern8", []float64{1000, 1400, 2000}},
+				{"vern9", []float64{800, 1100, 1500}},
+			},
+		},
 	} {
 		want := exactly(t, c.model)
-		picture := &plot.Lines{Title: c.title, X: plot.Axis{Label: "steps", Log: true}, Y: plot.Axis{Label: "error of the gradient", Log: true}}
+		picture := &plot.Lines{
+			Title: c.title, X: plot.Axis{Label: "steps", Log: true},
+			Y: plot.Axis{Label: "error of the gradient", Log: true},
+		}
 		var csv bytes.Buffer
 		csv.WriteString("method,mode,steps,error of gradient\n")
 		for _, s := range c.studies {
@@ -78,7 +85,8 @@ func TestOrdersOfAdjoints(t *testing.T) {
 					k.Name += ", continuous"
 				}
 				for _, n := range s.steps {
-					got := studied(t, c.model, "solver.method", s.method, "solver.fixed_step", fmt.Sprint(c.length/n), "sens.mode", mode,
+					got := studied(t, c.model, "solver.method", s.method, "solver.fixed_step", fmt.Sprint(c.length/n),
+						"sens.mode", mode,
 						"sens.rtol", "1e-13", "sens.atol", "1e-13")
 					_, d := off(got, want)
 					h, errs = append(h, c.length/n), append(errs, d)
@@ -87,19 +95,24 @@ func TestOrdersOfAdjoints(t *testing.T) {
 				}
 				order := slope(h, errs)
 				if order < float64(tab.Order)-0.55 {
-					t.Errorf("%s %s %s: errors %.2g at h = %.2g, order %.2f, want %d", c.model, s.method, mode, errs, h, order, tab.Order)
+					t.Errorf("%s %s %s: errors %.2g at h = %.2g, order %.2f, want %d", c.model, s.method, mode, errs, h,
+						order, tab.Order)
 				}
 				row = append(row, fmt.Sprintf("%.1e … %.1e", errs[0], errs[len(errs)-1]), fmt.Sprintf("%.2f", order))
 				if s.method == "dopri5" || s.method == "dopri8" || s.method == "dop853" {
 					picture.Curves = append(picture.Curves, k)
 				}
 			}
-			rows = append(rows, append(row[:2], append([]string{fmt.Sprintf("%v … %v", s.steps[0], s.steps[len(s.steps)-1])}, row[2:]...)...))
+			rows = append(rows, append(row[:2], append([]string{fmt.Sprintf("%v … %v", s.steps[0],
+				s.steps[len(s.steps)-1])}, row[2:]...)...))
 		}
 		drawn(t, c.figure, picture)
 		held(t, c.figure[:len(c.figure)-len("svg")]+"csv", csv.Bytes())
 	}
-	tabled(t, "../docs/methods.md", "orders", []string{"model", "method", "steps", "error of the discrete adjoint", "order", "of the continuous one", "order"}, rows)
+	tabled(t, "../docs/methods.md", "orders", []string{
+		"model", "method", "steps", "error of the discrete adjoint",
+		"order", "of the continuous one", "order",
+	}, rows)
 }
 
 // TestTolerancesForwardAndBack varies the tolerances of the run and of the continuous adjoint apart. The run decides: its steps
@@ -112,11 +125,15 @@ func TestTolerancesForwardAndBack(t *testing.T) {
 		{"`arenstorf`", "arenstorf/arenstorf.ode", "arenstorf/tolerances.svg", "Arenstorf orbit, dop853"},
 	} {
 		want := exactly(t, c.model)
-		picture := &plot.Lines{Title: c.title, X: plot.Axis{Label: "tolerance of the way back", Log: true}, Y: plot.Axis{Label: "error of the continuous adjoint", Log: true}}
+		picture := &plot.Lines{
+			Title: c.title, X: plot.Axis{Label: "tolerance of the way back", Log: true},
+			Y: plot.Axis{Label: "error of the continuous adjoint", Log: true},
+		}
 		var table [5][5]float64
 		for i, forward := range tols {
 			k := plot.Curve{Name: "run at " + forward}
-			_, discrete := off(studied(t, c.model, "solver.method", "dop853", "solver.rtol", forward, "solver.atol", forward), want)
+			_, discrete := off(studied(t, c.model, "solver.method", "dop853", "solver.rtol", forward, "solver.atol",
+				forward), want)
 			row := []string{c.name, forward, fmt.Sprintf("%.1e", discrete)}
 			for j, back := range tols {
 				_, table[i][j] = off(studied(t, c.model, "sens.mode", "continuous", "solver.method", "dop853",

@@ -65,7 +65,8 @@ func held(t *testing.T, path string, got []byte) {
 		t.Fatal(err)
 	}
 	if !bytes.Equal(got, want) {
-		t.Errorf("%s does not show what was found; go test ./examples -update rewrites it:\n%s", path, difference(string(want), string(got)))
+		t.Errorf("%s does not show what was found; go test ./examples -update rewrites it:\n%s", path,
+			difference(string(want), string(got)))
 	}
 }
 
@@ -130,10 +131,12 @@ func TestSolutionAndGradient(t *testing.T) {
 			row := []string{"`" + strings.TrimSuffix(filepath.Base(model), ".ode") + "`", "`" + mode + "`"}
 			for e := 3; e <= 13; e += 2 {
 				tol := fmt.Sprintf("1e-%d", e)
-				v, d := off(studied(t, model, "sens.mode", mode, "solver.method", "dop853", "solver.rtol", tol, "solver.atol", tol), want)
+				v, d := off(studied(t, model, "sens.mode", mode, "solver.method", "dop853", "solver.rtol", tol,
+					"solver.atol", tol), want)
 				row = append(row, fmt.Sprintf("%.0e / %.0e", v, d))
 				if e >= 7 && !(d < last) && d > 1e-11 {
-					t.Errorf("%s %s at %s: derivatives off by %.2g, %.2g at the tolerance before", model, mode, tol, d, last)
+					t.Errorf("%s %s at %s: derivatives off by %.2g, %.2g at the tolerance before", model, mode, tol, d,
+						last)
 				}
 				last = d
 			}
@@ -145,5 +148,6 @@ func TestSolutionAndGradient(t *testing.T) {
 			}
 		}
 	}
-	tabled(t, "../docs/methods.md", "solution and gradient", []string{"model", "mode", "1e-3", "1e-5", "1e-7", "1e-9", "1e-11", "1e-13"}, rows)
+	tabled(t, "../docs/methods.md", "solution and gradient",
+		[]string{"model", "mode", "1e-3", "1e-5", "1e-7", "1e-9", "1e-11", "1e-13"}, rows)
 }

@@ -33,7 +33,8 @@ func TestTaylorTables(t *testing.T) {
 		var rows [][]string
 		for _, o := range v.Objectives {
 			if o.Outcome != "ok" || math.Abs(o.Order-2) > 0.02 || len(o.Remainders) != len(v.Steps) {
-				t.Errorf("%s, %s: %s, order %.3f, %d remainders", c.model, o.Name, o.Outcome, o.Order, len(o.Remainders))
+				t.Errorf("%s, %s: %s, order %.3f, %d remainders", c.model, o.Name, o.Outcome, o.Order,
+					len(o.Remainders))
 			}
 			row := []string{"`" + o.Name + "`"}
 			for _, r := range o.Remainders {

@@ -63,7 +63,8 @@ func TestVanDerPolStudy(t *testing.T) {
 	values, d := vdpTruth(t)
 	at := func(e int, settings ...string) vdpErrors {
 		tol := fmt.Sprintf("1e-%d", e)
-		s := studied(t, folder+"vdp_study.ode", append([]string{"solver.rtol", tol, "solver.atol", tol}, settings...)...)
+		s := studied(t, folder+"vdp_study.ode", append([]string{"solver.rtol", tol, "solver.atol", tol},
+			settings...)...)
 		got := vdpErrors{steps: s.Stats.Steps}
 		for i := range values {
 			got.solution = max(got.solution, math.Abs(s.Values[i].Value-values[i])/math.Abs(values[i]))
@@ -94,12 +95,14 @@ func TestVanDerPolStudy(t *testing.T) {
 				got := at(e, append([]string{"solver.method", method}, w.settings...)...)
 				key := method + " " + w.name
 				found[key] = append(found[key], got)
-				fmt.Fprintf(&csv, "%s,%q,1e-%d,%d,%.1e,%.1e,%.1e,%.1e\n", method, w.name, e, got.steps, got.solution, got.by[0], got.by[1], got.by[2])
+				fmt.Fprintf(&csv, "%s,%q,1e-%d,%d,%.1e,%.1e,%.1e,%.1e\n", method, w.name, e, got.steps, got.solution,
+					got.by[0], got.by[1], got.by[2])
 			}
 		}
 	}
 	for _, method := range methods {
-		adjoint, tangent, controlled := found[method+" adjoint"], found[method+" tangent"], found[method+" adjoint, control = on"]
+		adjoint, tangent, controlled := found[method+" adjoint"], found[method+" tangent"],
+			found[method+" adjoint, control = on"]
 		for i := range adjoint {
 			if a, b := adjoint[i].worst(), tangent[i].worst(); math.Abs(a-b) > 1e-6*a+1e-12 {
 				t.Errorf("%s at 1e-%d: the adjoint is off by %g, the tangent by %g", method, i+3, a, b)
@@ -117,7 +120,10 @@ func TestVanDerPolStudy(t *testing.T) {
 	}
 	held(t, folder+"errors.csv", csv.Bytes())
 
-	heads := []string{"tolerance", "steps", "solution", "by `mu`", "by `x0`", "by `v0`", "continuous: by `mu`", "by `x0`", "by `v0`", "with `control`: steps", "by `mu`", "by `x0`", "by `v0`"}
+	heads := []string{
+		"tolerance", "steps", "solution", "by `mu`", "by `x0`", "by `v0`", "continuous: by `mu`",
+		"by `x0`", "by `v0`", "with `control`: steps", "by `mu`", "by `x0`", "by `v0`",
+	}
 	var rows [][]string
 	for i := range 11 {
 		a, c, k := found["rkf78 adjoint"][i], found["rkf78 continuous"][i], found["rkf78 adjoint, control = on"][i]
@@ -136,7 +142,10 @@ func TestVanDerPolStudy(t *testing.T) {
 	}
 	tabled(t, folder+"README.md", "rkf78", heads, rows)
 
-	over := &plot.Lines{Title: "rkf78, discrete adjoint unless named", X: plot.Axis{Label: "tolerance", Log: true}, Y: plot.Axis{Label: "error", Log: true}}
+	over := &plot.Lines{
+		Title: "rkf78, discrete adjoint unless named", X: plot.Axis{Label: "tolerance", Log: true},
+		Y: plot.Axis{Label: "error", Log: true},
+	}
 	curve := func(name, key string, of func(vdpErrors) float64) {
 		c := plot.Curve{Name: name}
 		for i, e := range found[key] {
@@ -152,7 +161,11 @@ func TestVanDerPolStudy(t *testing.T) {
 	curve("worst, control = on", "rkf78 adjoint, control = on", vdpErrors.worst)
 	drawn(t, folder+"tolerances.svg", over)
 
-	against := &plot.Lines{Title: "discrete adjoint, tolerances from 1e-3 to 1e-13", X: plot.Axis{Label: "error of the solution", Log: true}, Y: plot.Axis{Label: "error of the derivative by mu", Log: true}}
+	against := &plot.Lines{
+		Title: "discrete adjoint, tolerances from 1e-3 to 1e-13",
+		X:     plot.Axis{Label: "error of the solution", Log: true},
+		Y:     plot.Axis{Label: "error of the derivative by mu", Log: true},
+	}
 	for _, method := range methods {
 		c := plot.Curve{Name: method}
 		for _, e := range found[method+" adjoint"] {
@@ -172,7 +185,9 @@ func TestVanDerPolWanted(t *testing.T) {
 	}
 	for _, wanted := range []string{"1e-3", "1e-6"} {
 		s, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1, Settings: []odes.Setting{
-			{Key: "solver.rtol", Value: "1e-3"}, {Key: "solver.atol", Value: "1e-3"}, {Key: "solver.sens_tol", Value: wanted},
+			{Key: "solver.rtol", Value: "1e-3"},
+			{Key: "solver.atol", Value: "1e-3"},
+			{Key: "solver.sens_tol", Value: wanted},
 		}})
 		if err != nil {
 			t.Fatal(err)
@@ -185,7 +200,8 @@ func TestVanDerPolWanted(t *testing.T) {
 			for k := range d[i] {
 				size := max(math.Abs(d[0][k]), math.Abs(d[1][k]))
 				if off := math.Abs(s.Gradient[i*s.Columns+k]-d[i][k]) / size; off > 10*tol {
-					t.Errorf("sens_tol = %s: derivative %d of %d is off by %g, in %d steps", wanted, k, i, off, s.Stats.Steps)
+					t.Errorf("sens_tol = %s: derivative %d of %d is off by %g, in %d steps", wanted, k, i, off,
+						s.Stats.Steps)
 				}
 			}
 		}

@@ -10,14 +10,19 @@ import (
 func TestWatchedDerivatives(t *testing.T) {
 	var rows [][]string
 	for _, c := range []struct{ name, model string }{
-		{"`vdp` (μ = 1000)", "vdp/vdp.ode"}, {"`arenstorf`", "arenstorf/arenstorf.ode"}, {"`lorenz`", "lorenz/lorenz.ode"},
+		{"`vdp` (μ = 1000)", "vdp/vdp.ode"},
+		{"`arenstorf`", "arenstorf/arenstorf.ode"},
+		{"`lorenz`", "lorenz/lorenz.ode"},
 	} {
 		want := exactly(t, c.model)
 		for _, tol := range []string{"1e-4", "1e-6"} {
 			row := []string{c.name, tol}
 			var errs []float64
 			for _, how := range [][]string{nil, {"sens.control", "on"}, {"solver.sens_tol", tol}} {
-				s := studied(t, c.model, append([]string{"solver.method", "dopri5", "solver.rtol", tol, "solver.atol", tol}, how...)...)
+				s := studied(t, c.model, append([]string{
+					"solver.method", "dopri5", "solver.rtol", tol, "solver.atol",
+					tol,
+				}, how...)...)
 				_, d := off(s, want)
 				errs = append(errs, d)
 				row = append(row, fmt.Sprintf("%d steps, %.1e", s.Stats.Steps, d))
@@ -35,5 +40,6 @@ func TestWatchedDerivatives(t *testing.T) {
 			rows = append(rows, row)
 		}
 	}
-	tabled(t, "../docs/methods.md", "watched", []string{"model", "tolerance", "as it is", "`control`", "`sens_tol`"}, rows)
+	tabled(t, "../docs/methods.md", "watched", []string{"model", "tolerance", "as it is", "`control`", "`sens_tol`"},
+		rows)
 }
