@@ -2,8 +2,7 @@ package vm
 
 import "slices"
 
-// allotter gives out places in the register file, first fit, and takes back
-// those of dead values.
+// allotter hands out places in the register file, first fit, and takes back those of dead values.
 type allotter struct {
 	free []span // ascending, never touching
 	end  int
@@ -22,7 +21,7 @@ func (a *allotter) take(size int) int {
 	if best < 0 {
 		at := a.end
 		if n := len(a.free); n > 0 && a.free[n-1].at+a.free[n-1].size == a.end {
-			at = a.free[n-1].at // grow the last free place
+			at = a.free[n-1].at // extend the last free place
 			a.free = a.free[:n-1]
 		}
 		a.end = at + size

@@ -52,8 +52,8 @@ const ratesOfOscillator = `tape vdp
  out dy.v %8
 `
 
-// places puts inputs and outputs into vectors by the part of their name before
-// the last dot, as the façade does; outputs of parameters are added.
+// places puts inputs and outputs into vectors by the part of their name before the last dot, as the
+// caller of the machine does. Outputs of parameters are added.
 func places(t *tape.Tape, lanes int) (in, out []vm.Place, sizes []int) {
 	lane := tape.PerLane(t)
 	index := map[string]int{}
@@ -85,8 +85,8 @@ func places(t *tape.Tape, lanes int) (in, out []vm.Place, sizes []int) {
 	return in, out, sizes
 }
 
-// BenchmarkRun runs tapes as a solver does: vectors but those of parameters are
-// bound anew for every run.
+// BenchmarkRun runs tapes as a solver does: all vectors but those of parameters are bound anew for
+// every run.
 func BenchmarkRun(b *testing.B) {
 	for _, c := range []struct {
 		name  string
@@ -142,7 +142,7 @@ func BenchmarkRun(b *testing.B) {
 	}
 }
 
-// constant reports whether vector v is one of parameters.
+// constant reports whether vector v holds parameters.
 func constant(in, out []vm.Place, v int) bool {
 	for _, p := range append(append([]vm.Place{}, in...), out...) {
 		if p.Vector == v && (p.Constant || p.Add) {
@@ -164,7 +164,7 @@ func glvRates(n int) string {
 `, "N", fmt.Sprint(n))
 }
 
-// glvPull is the transpose of glvRates, its parameters' gradients deferred.
+// glvPull is the transpose of glvRates with its gradients by parameters deferred.
 func glvPull(n int) string {
 	return strings.ReplaceAll(`tape pull
  in y.x [N]

@@ -6,27 +6,27 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// compiler turns a tape into a Program in three passes: views decides which
-// values own storage, schedule orders the instructions and groups elementwise
-// ones, emit allots registers and writes the steps.
+// compiler turns a tape into a Program in three passes. The pass views decides which values own
+// storage, schedule orders the instructions and groups elementwise ones, and emit allots registers
+// and writes the steps.
 type compiler struct {
 	t     *tape.Tape
 	lanes int
 
-	perLane []bool // by value
-	lane    []bool // the same, but none with one lane
+	perLane []bool // by value: it has an element for each lane
+	lane    []bool // perLane, but false for all values in a program of one lane
 	needed  []bool
 	where   []view // by value
-	fold    []bool // the value is a root that must be computed or copied
+	fold    []bool // by value: it is a root that must be computed or copied
 	groups  []group
-	splat   []bool // a constant kept as one element
+	splat   []bool // by value: a constant that is kept as one element
 
 	p       *Program
-	native  *assembler // nil: none is made
+	native  *assembler // nil: no native code is made
 	block   openBlock
-	joining map[int][]int // outputs that are added to their place in the loop of their root
+	joining map[int][]int // by root: outputs that are added to their place in its loop
 	thread  threader
-	file    int   // register of the whole register file; 0: none yet
+	file    int   // register that stands for the whole register file; 0: none yet
 	numbers int   // register of single constants; 0: none yet
 	nothing int   // register of zeros; 0: none yet
 	in      []int // the group that computes a root, by value
@@ -34,15 +34,14 @@ type compiler struct {
 	base    []int // of a root: its first element in the register
 }
 
-// group is one step to be: a single instruction, or elementwise ones that run
-// as a loop.
+// group becomes one step: a single instruction, or elementwise instructions that run as a loop.
 type group struct {
 	values    []int // the instructions' values in order
 	loop      bool
-	native    bool // a loop as native code: its values are of few elements and any size
-	functions bool // elementary functions of few elements, behind native code
+	native    bool // a loop as native code; its values have few elements, of any sizes
+	functions bool // elementary functions of few elements, which follow native code
 
-	dots    []int // products of vectors that the loop adds up on its way
+	dots    []int // products of vectors that the loop sums while it runs
 	partial []int // registers of their partial sums
 }
 
@@ -50,14 +49,15 @@ func newCompiler(t *tape.Tape, lanes int) *compiler {
 	n := t.Values()
 	c := &compiler{
 		t: t, lanes: lanes, lane: tape.PerLane(t), needed: tape.Needed(t),
-		where: make([]view, n), fold: make([]bool, n), splat: make([]bool, n), reg: make([]int, n), base: make([]int, n),
-		p: &Program{lanes: lanes, names: map[string]int{}, results: map[string]int{}},
+		where: make([]view, n), fold: make([]bool, n), splat: make([]bool, n), reg: make([]int, n),
+		base: make([]int, n),
+		p:    &Program{lanes: lanes, names: map[string]int{}, results: map[string]int{}},
 	}
 	for i := range c.reg {
 		c.reg[i] = -1
 	}
 	c.perLane = c.lane
-	if lanes == 1 { // one layout for all
+	if lanes == 1 { // lanes make no difference to the layout
 		c.lane = make([]bool, n)
 	}
 	return c
@@ -83,7 +83,7 @@ func (c *compiler) elementwise(v int) bool {
 // views sets where the elements of each needed value are.
 func (c *compiler) views() {
 	t := c.t
-	contiguous := make([]bool, t.Values()) // somebody wants the value so
+	contiguous := make([]bool, t.Values()) // by value: an instruction needs it contiguous
 	for i := range t.Instrs {
 		in := &t.Instrs[i]
 		if !c.needed[len(t.Inputs)+i] || in.Op.Row().Elementwise() {
@@ -121,8 +121,8 @@ func (c *compiler) views() {
 	}
 }
 
-// plain marks the Pads, and Takes of irregular positions, that must be arrays:
-// all but those that only elementwise instructions of the same shape read.
+// plain marks the Pads, and the Takes of irregular positions, that must be stored as arrays: all
+// but those that only elementwise instructions of the same shape read.
 func (c *compiler) plain(contiguous []bool) {
 	t := c.t
 	lazy := func(v tape.Value) bool {
@@ -151,7 +151,7 @@ func (c *compiler) plain(contiguous []bool) {
 	}
 }
 
-// viewOf returns the view that v is of its operand, if it is one.
+// viewOf returns v as a view of its operand; ok is false where v is not one.
 func (c *compiler) viewOf(v int, in *tape.Instr, contiguous bool) (view, bool) {
 	if in.Op == tape.Const {
 		if len(in.Attr.Data) == 1 && in.Shape.Size() > 1 && !contiguous {
@@ -197,14 +197,14 @@ func (c *compiler) viewOf(v int, in *tape.Instr, contiguous bool) (view, bool) {
 	return view{}, false
 }
 
-// whole reports whether view w is all of its root, in place: element i of one
-// is element i of the other.
+// whole reports whether view w is all of its root, in place: element i of one is element i of the
+// other.
 func (c *compiler) whole(w view) bool {
 	return w.off == 0 && !c.splat[w.root] && w.dense() && w.shape.Size() == c.t.Shape(tape.Value(w.root)).Size()
 }
 
-// operandView returns where operand k of v's instruction is, stretched to the
-// result's shape if the instruction is elementwise.
+// operandView returns where operand k of v's instruction is. For an elementwise instruction it is
+// stretched to the result's shape.
 func (c *compiler) operandView(v, k int) view {
 	in := c.t.Instr(tape.Value(v))
 	w := c.where[in.Args[k]]
@@ -214,8 +214,8 @@ func (c *compiler) operandView(v, k int) view {
 	return w
 }
 
-// aligned reports whether operand k of elementwise v reads element i of an
-// array for element i of the result.
+// aligned reports whether operand k of elementwise v has an array element i for each element i of
+// the result.
 func (c *compiler) aligned(v, k int) bool {
 	w := c.operandView(v, k)
 	return w.dense() && !c.splat[w.root] && c.lane[w.root] == c.lane[v]
@@ -224,8 +224,8 @@ func (c *compiler) aligned(v, k int) bool {
 // look bounds how far ahead schedule looks for instructions to join a loop.
 const look = 1000
 
-// schedule orders the computed values. Elementwise instructions over arrays of
-// one size join into a loop if nothing between them needs to be whole.
+// schedule orders the computed values. Elementwise instructions over arrays of one size join into a
+// loop where nothing between them needs a whole array.
 func (c *compiler) schedule() {
 	n := len(c.fold)
 	const (
@@ -251,7 +251,7 @@ func (c *compiler) schedule() {
 		if !c.fold[v] || state[v] != waiting {
 			continue
 		}
-		// Operands come before, so the first that waits is ready.
+		// Operands come first in a tape, so the first value that waits is ready.
 		if !c.elementwise(v) {
 			c.groups = append(c.groups, group{values: []int{v}})
 			state[v] = done
@@ -259,7 +259,8 @@ func (c *compiler) schedule() {
 		}
 		g := group{loop: true}
 		for u := v; u < n && u < v+look; u++ {
-			if c.fold[u] && state[u] == waiting && c.elementwise(u) && c.size(u) == c.size(v) && c.lane[u] == c.lane[v] && ready(u, true) {
+			if c.fold[u] && state[u] == waiting && c.elementwise(u) && c.size(u) == c.size(v) &&
+				c.lane[u] == c.lane[v] && ready(u, true) {
 				g.values = append(g.values, u)
 				state[u] = member
 			}
@@ -288,8 +289,8 @@ func (c *compiler) enumerate() {
 	}
 }
 
-// lastUse returns, for each root, the last group that reads it; the number of
-// groups for what outputs read.
+// lastUse returns, for each root, the last group that reads it. For roots that outputs read it is
+// the number of groups.
 func (c *compiler) lastUse() []int {
 	last := make([]int, len(c.fold))
 	for i := range last {
@@ -324,8 +325,8 @@ func (c *compiler) reads(v int) []int {
 	return out
 }
 
-// joins reports whether output i, which is added to its place, can be so in the
-// loop that computes it, and which group that is.
+// joins reports whether output i, which is added to its place, can be added in the loop that
+// computes it, and returns the group of that loop.
 func (c *compiler) joins(i int) (group int, ok bool) {
 	v := int(c.t.Outputs[i].Value)
 	r := c.where[v].root

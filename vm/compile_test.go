@@ -9,8 +9,8 @@ import (
 	"odes.dev/odes/vm/vmtest"
 )
 
-// network is a tape of n scalar rate laws gathered into one vector, with a
-// contraction now and then that keeps loops apart.
+// network is a tape of n scalar rate laws gathered into one vector. Contractions in between keep
+// loops apart.
 func network(n int) *tape.Tape {
 	b := tape.NewBuilderWith("network", 0)
 	x := b.Input("x", tape.Shape{n}, false)

@@ -9,20 +9,20 @@ import (
 	"odes.dev/odes/vm/internal/kernel"
 )
 
-// reduceStep reduces over axes. The kept axes behind the last removed one, and
-// the lanes, form rows of width elements that are reduced side by side.
+// reduceStep reduces over axes. The kept axes behind the last removed one and the lanes form rows
+// of width elements, which are reduced side by side.
 type reduceStep struct {
 	op      tape.Op
 	dst     dense
 	src     dense
 	width   int
-	starts  []int // of the rows of the result's elements in the operand
-	offsets []int // of the reduced rows from there, in row-major order
-	dense   bool  // reduced rows follow each other
+	starts  []int // where the rows of the result's elements start in the operand
+	offsets []int // offsets of the reduced rows from there, in row-major order
+	dense   bool  // the reduced rows follow each other
 }
 
-// reduceWidth bounds the elements reduced side by side, so that 8 partial sums
-// of each stay near.
+// reduceWidth bounds the elements that are reduced side by side, so that 8 partial sums of each
+// stay in the first-level cache.
 const reduceWidth = 128
 
 func (c *reduceStep) run(m *Machine) {
@@ -59,7 +59,10 @@ func (c *reduceStep) records(*compiler) (code []kernel.Record, ok bool) {
 		return nil, false
 	}
 	for i, start := range c.starts {
-		r := kernel.Record{Out: kernel.NewRef(c.dst.reg, c.dst.off+i), A: kernel.NewRef(c.src.reg, c.src.off+start), N: n}
+		r := kernel.Record{
+			Out: kernel.NewRef(c.dst.reg, c.dst.off+i), A: kernel.NewRef(c.src.reg, c.src.off+start),
+			N: n,
+		}
 		if !r.Handle("sum") {
 			return nil, false
 		}
@@ -117,7 +120,7 @@ func tree(d, p []float64) {
 	}
 }
 
-// dotStep is Dot; an operand's lane stride is 0 if it is shared.
+// dotStep is Dot. The lane stride of an operand is 0 if the operand is shared.
 type dotStep struct {
 	dst    dense
 	a, b   dense
@@ -137,7 +140,7 @@ func (c *dotStep) run(m *Machine) {
 		return
 	}
 	if m.p.fast {
-		if c.bl { // the operand in lanes comes second
+		if c.bl { // the operand with lanes comes second
 			simd.DotLanes(d, a, b, c.n, !c.al)
 		} else {
 			simd.DotLanes(d, b, a, c.n, true)
@@ -213,7 +216,10 @@ func (c *outerStep) records(*compiler) (code []kernel.Record, ok bool) {
 		return nil, false
 	}
 	for i := range c.n {
-		r := kernel.Record{Out: kernel.NewRef(c.dst.reg, c.dst.off+i*w), A: kernel.NewRef(c.a.reg, c.a.off+i), B: c.b.ref(), N: 1, Lanes: w}
+		r := kernel.Record{
+			Out: kernel.NewRef(c.dst.reg, c.dst.off+i*w), A: kernel.NewRef(c.a.reg, c.a.off+i),
+			B: c.b.ref(), N: 1, Lanes: w,
+		}
 		if !r.Handle("mul SV") {
 			return nil, false
 		}
@@ -222,7 +228,7 @@ func (c *outerStep) records(*compiler) (code []kernel.Record, ok bool) {
 	return code, true
 }
 
-// fast is run by the kernels of package simd, row by row of the result.
+// fast runs the step by the kernels of package simd, row by row of the result.
 func (c *outerStep) fast(m *Machine, d, a, b []float64) {
 	L := c.lanes
 	w := c.m * L
@@ -250,5 +256,5 @@ func (c *outerStep) fast(m *Machine, d, a, b []float64) {
 	}
 }
 
-// outerStrip is how many elements of repeated lanes are laid out at once.
+// outerStrip is the number of elements of repeated lanes that are laid out at once.
 const outerStrip = 256

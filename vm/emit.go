@@ -7,9 +7,10 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// register returns the register of an input or a constant, making it.
+// register returns the register of an input or a constant, and makes it on first use.
 func (c *compiler) register(v int) int {
-	if in := c.t.Instr(tape.Value(v)); c.reg[v] < 0 && in != nil && in.Op == tape.Const && len(in.Attr.Data) == 1 && (c.size(v) == 1 || c.splat[v]) {
+	if in := c.t.Instr(tape.Value(v)); c.reg[v] < 0 && in != nil && in.Op == tape.Const && len(in.Attr.Data) == 1 &&
+		(c.size(v) == 1 || c.splat[v]) {
 		c.reg[v], c.base[v] = c.number(in.Attr.Data[0])
 	}
 	if c.reg[v] < 0 {
@@ -26,7 +27,7 @@ func (c *compiler) register(v int) int {
 	return c.reg[v]
 }
 
-// number returns where the constant x is, among all single ones.
+// number returns the place of the constant x among all single constants.
 func (c *compiler) number(x float64) (reg, off int) {
 	if c.numbers == 0 {
 		c.numbers = c.newRegister(register{kind: constant})
@@ -46,8 +47,8 @@ func (c *compiler) newRegister(r register) int {
 	return len(c.p.regs) - 1
 }
 
-// inFile returns an operand; a part of the register file as that, so that
-// operands that lie there are parts of one slice.
+// inFile returns an operand. A part of the register file is given as such, so that all operands
+// there are parts of one slice.
 func (c *compiler) inFile(reg, off int) operand {
 	if r := c.p.regs[reg]; r.kind == heap {
 		return operand{reg: c.fileRegister(), off: r.at + off}
@@ -103,7 +104,7 @@ func (c *compiler) emit() {
 			}
 			if r, ok := c.dying(gr, pos, v, last, g); ok && gr.loop && !gr.native {
 				c.reg[v] = c.newRegister(register{kind: heap, at: c.p.regs[c.reg[r]].at, size: c.size(v)})
-				last[r] = -2 // its place is taken
+				last[r] = -2 // its place is taken over
 				continue
 			}
 			c.reg[v] = c.newRegister(register{kind: heap, at: file.take(c.size(v)), size: c.size(v)})
@@ -119,7 +120,8 @@ func (c *compiler) emit() {
 		} else {
 			c.emitStep(gr.values[0])
 		}
-		// What was read for the last time gives its place back; so does what nobody reads.
+		// Values that were read for the last time give their places back, and so do those that
+		// nobody reads.
 		for _, v := range slices.Concat(gr.values, gr.dots) {
 			for _, r := range append(c.reads(v), v) {
 				if c.fold[r] && !local[r] && last[r] == g && c.reg[r] >= 0 && c.p.regs[c.reg[r]].kind == heap {
@@ -141,7 +143,7 @@ func (c *compiler) emit() {
 	c.flush()
 }
 
-// directOutputs tells which computed roots are an output as they are, and which.
+// directOutputs returns, by root, the output that the root is as it stands.
 func (c *compiler) directOutputs() map[int]int {
 	out := map[int]int{}
 	for i, o := range c.t.Outputs {
@@ -184,7 +186,7 @@ func (c *compiler) emitStore(i int) {
 	}
 }
 
-// root returns where all of a root is.
+// root returns the operand that is all of a root.
 func (c *compiler) root(v int) dense {
 	n := c.size(v)
 	if c.splat[v] {
@@ -193,13 +195,14 @@ func (c *compiler) root(v int) dense {
 	return dense{c.register(v), c.base[v], n}
 }
 
-// dying returns a root whose place the result v at position pos of loop g may
-// take: the loop is the last to read it, element by element only, and not
-// after v is written.
+// dying returns a root whose place the result v, at position pos of loop g, may take over. The loop
+// must be the last to read that root, element by element only, and must not read it after v is
+// written.
 func (c *compiler) dying(gr *group, pos, v int, last []int, g int) (int, bool) {
 	for k := range c.t.Instr(tape.Value(v)).Args {
 		r := c.operandView(v, k).root
-		if !c.fold[r] || last[r] != g || c.size(r) != c.size(v) || c.lane[r] != c.lane[v] || slices.Contains(gr.values, r) {
+		if !c.fold[r] || last[r] != g || c.size(r) != c.size(v) || c.lane[r] != c.lane[v] ||
+			slices.Contains(gr.values, r) {
 			continue
 		}
 		if c.p.regs[c.reg[r]].kind != heap {
@@ -209,7 +212,8 @@ func (c *compiler) dying(gr *group, pos, v int, last []int, g int) (int, bool) {
 		for q, u := range gr.values {
 			for j := range c.t.Instr(tape.Value(u)).Args {
 				w := c.operandView(u, j)
-				if w.root == r && (q > pos || !c.aligned(u, j) || w.off != 0 || w.shape.Size() != c.t.Shape(tape.Value(r)).Size()) {
+				if w.root == r && (q > pos || !c.aligned(u, j) || w.off != 0 ||
+					w.shape.Size() != c.t.Shape(tape.Value(r)).Size()) {
 					ok = false
 				}
 			}

@@ -6,13 +6,13 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// stripElements is the length of a strip: short enough that a dozen temporaries
-// fit the first-level cache, long enough that a loop's start costs little.
+// stripElements is the length of a strip: short enough that a dozen temporaries fit the first-level
+// cache, long enough that starting a loop costs little.
 const stripElements = 512
 
-// longStrip returns the length of the strips of a loop that has several: a row of
-// its arrays, if parts of rows of other arrays are read, which then need not be
-// laid out; else as many whole rows as are not too long.
+// longStrip returns the length of the strips of a loop that has several. If the loop reads parts of
+// rows of other arrays, a strip is a row of its own arrays, so that these parts need no layout.
+// Otherwise it is as many whole rows as are not too long.
 func (c *compiler) longStrip(gr *group) int {
 	v := gr.values[0]
 	width := c.width(v)
@@ -32,7 +32,8 @@ func (c *compiler) readsRows(gr *group) bool {
 	for _, v := range gr.values {
 		for k := range c.t.Instr(tape.Value(v)).Args {
 			w := c.operandView(v, k)
-			if n := len(w.strides); !w.lazy() && !w.dense() && !w.single() && w.strides[n-1] == 1 && c.lane[w.root] == c.lane[v] {
+			if n := len(w.strides); !w.lazy() && !w.dense() && !w.single() && w.strides[n-1] == 1 &&
+				c.lane[w.root] == c.lane[v] {
 				return true
 			}
 		}
@@ -43,7 +44,7 @@ func (c *compiler) readsRows(gr *group) bool {
 // minRow is the length of a row that is worth a strip.
 const minRow = 64
 
-// rowsElements is about the length of a strip of a loop that has several.
+// rowsElements is the approximate length of a strip of a loop that has several.
 const rowsElements = stripElements
 
 // emitLoop writes the loop of a group.
@@ -61,7 +62,7 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 	l := &loop{n: size, strip: strip, lanes: width}
 	c.p.strip = max(c.p.strip, min(strip, size))
 	s := strips{c: c, long: long, filled: map[filling]int{}, laid: map[layout]int{}, uses: map[int]int{}}
-	for _, v := range gr.values { // reads still to come of each local value
+	for _, v := range gr.values { // count the reads that remain of each local value
 		for _, r := range c.args(v) {
 			if local[r] {
 				s.uses[r]++
@@ -112,7 +113,7 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 			}
 		}
 		done(v)
-		// The result may take the strip of an operand that is not read again.
+		// The result may take the strip of an operand that is not read later.
 		s.free = append(s.free, spent...)
 		if local[v] {
 			c.reg[v] = s.take()
@@ -133,17 +134,17 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 	c.addLoop(l)
 }
 
-// form is how an operand of a loop stands to the result.
+// form says how an operand of a loop is repeated for the elements of the result.
 type form uint8
 
 const (
-	whole  form = iota // an element for each
-	row                // one for all lanes
-	single             // one for all
+	whole  form = iota // an element for each of the result's
+	row                // one element for all lanes
+	single             // one element for all of the result's
 )
 
-// forms returns how the operands of elementwise v are given to kernels that can
-// repeat elements. At least one operand is whole, and the others are alike.
+// forms returns how the operands of elementwise v are given to kernels that can repeat elements. At
+// least one operand is whole, and those that are not have the same form.
 func (c *compiler) forms(v int, local map[int]bool) [3]form {
 	var f [3]form
 	if !c.p.fast {
@@ -193,17 +194,16 @@ func opFlops(op tape.Op) int {
 	return 1
 }
 
-// strips hands out the temporaries of one loop. Programs use the same ones for
-// all their loops.
+// strips hands out the temporaries of one loop. All loops of a program use the same ones.
 type strips struct {
 	c      *compiler
 	used   int
 	free   []int
-	filled map[filling]int // what is laid out once for the whole loop
+	filled map[filling]int // strips that are laid out once for the whole loop
 	uses   map[int]int
 
-	long bool           // what is laid out for a strip stays to its end
-	laid map[layout]int // that
+	long bool           // operands laid out for a strip stay to the end of the strip
+	laid map[layout]int // strips that hold those operands
 }
 
 // layout is a value as an operand of a shape.
@@ -226,14 +226,14 @@ func (s *strips) take() int {
 	return r
 }
 
-// fresh is take without reuse, for what lives as long as the loop.
+// fresh takes a strip that is not given back, for what lives as long as the loop.
 func (s *strips) fresh() int {
 	r := s.c.stripRegister(s.used)
 	s.used++
 	return r
 }
 
-// reader returns what lays out w for lanes lanes.
+// reader returns the reader that lays out w for the given number of lanes.
 func (c *compiler) reader(w view, lanes int) reader {
 	switch lane := c.lane[w.root]; {
 	case w.pad != nil:
@@ -259,8 +259,8 @@ func (c *compiler) stripRegister(i int) int {
 	return c.newRegister(register{kind: strip})
 }
 
-// fill writes the instruction that lays out view w for a loop, once if it is a
-// single element (always is then true), else for every strip.
+// fill writes the instruction that lays out view w for a loop. A single element is laid out once,
+// and then always is true; other views are laid out for every strip.
 func (s *strips) fill(l *loop, v tape.Value, w view, width int) (reg int, always bool) {
 	c := s.c
 	at := layout{v, fmt.Sprint(w.shape)}

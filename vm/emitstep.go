@@ -23,7 +23,7 @@ func (c *compiler) emitStep(v int) {
 	var s step
 	switch in.Op {
 	case tape.Slice, tape.Transpose, tape.Broadcast, tape.Reshape:
-		// A view that somebody wants contiguous, or a reshape of one that is not.
+		// A view that an instruction needs contiguous, or a reshape of one that is not.
 		w, ok := c.viewOf(v, in, true)
 		if !ok {
 			w = c.where[in.Args[0]]
@@ -53,7 +53,10 @@ func (c *compiler) emitStep(v int) {
 	case tape.Outer:
 		c.p.flops += c.size(v)
 		c.p.wide = max(c.p.wide, max(outerStrip/width, 1)*width)
-		s = &outerStep{dst, args[0], args[1], shapes[0].Size(), shapes[1].Size(), width, c.lane[in.Args[0]], c.lane[in.Args[1]]}
+		s = &outerStep{
+			dst, args[0], args[1], shapes[0].Size(), shapes[1].Size(), width, c.lane[in.Args[0]],
+			c.lane[in.Args[1]],
+		}
 	default:
 		panic("vm: no step for " + in.Op.String())
 	}
@@ -79,7 +82,10 @@ func (c *compiler) reduce(v int, in *tape.Instr, shape tape.Shape, src dense) st
 	width := c.width(v)
 	st := rowMajor(shape)
 	behind := axes[len(axes)-1] + 1
-	s := &reduceStep{op: in.Op, dst: dense{c.reg[v], c.base[v], c.size(v)}, src: src, width: width * shape[behind:].Size()}
+	s := &reduceStep{
+		op: in.Op, dst: dense{c.reg[v], c.base[v], c.size(v)}, src: src,
+		width: width * shape[behind:].Size(),
+	}
 	var keep, gone tape.Shape
 	var keepStrides, goneStrides []int
 	for k, d := range shape[:behind] {

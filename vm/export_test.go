@@ -6,10 +6,10 @@ import (
 	"odes.dev/odes/vm/internal/native"
 )
 
-// Narrow is the backend for native code without AVX-512, in tests.
+// Narrow names the backend of native code without AVX-512, in tests.
 const Narrow = "native without AVX-512"
 
-// AllBackends lists the backends that there are here, Narrow too if it is another.
+// AllBackends lists the backends of this machine, with Narrow if it differs from the others.
 func AllBackends() []string {
 	list := Backends()
 	if list[len(list)-1] == simd.Native && simd.Wide() && native.Supports512() {
@@ -18,7 +18,7 @@ func AllBackends() []string {
 	return list
 }
 
-// CompileOn is Compile that knows Narrow.
+// CompileOn is Compile for any backend of AllBackends.
 func CompileOn(t *tape.Tape, opts Options) (*Program, error) {
 	if opts.Backend == Narrow {
 		opts.Backend, opts.narrow = simd.Native, true

@@ -7,11 +7,11 @@ import (
 	"odes.dev/odes/vm/internal/native"
 )
 
-// Elementary functions of few elements between blocks of native code: the block
-// before lays the arguments of equal functions side by side, so that one record
-// computes them all, several at a time.
+// Elementary functions of few elements run between blocks of native code. The block before them
+// lays the arguments of equal functions side by side, so that one record computes them all, several
+// at a time.
 
-// functionElements bounds the values of functions that are laid side by side.
+// functionElements bounds the elements of a function's value that is laid side by side with others.
 const functionElements = 8
 
 // gathers reports whether v is a function whose arguments native code can lay out.
@@ -30,16 +30,16 @@ func (c *compiler) gathers(v int) bool {
 	return true
 }
 
-// call is a function of several values.
+// call is one elementary function applied to several values.
 type call struct {
 	u       micro
 	values  []int
-	n       int    // elements of all values, and what fills them up
+	n       int    // elements of all values, padding included
 	padding int    // elements at the end that repeat the first ones
-	own     []span // places of its own in the register file
+	own     []span // places in the register file that belong to the call
 }
 
-// fill rounds the elements of a call up to whole vectors of four: the end of an
+// fill rounds the elements of a call up to whole vectors of four, because the masked end of an
 // array takes longer than a whole vector. A single element has code of its own.
 func (f *call) fill(size int) {
 	f.n = len(f.values) * size
@@ -108,12 +108,11 @@ func (c *compiler) emitFunctions(gr *group, direct map[int]int, file *allotter) 
 	}
 }
 
-// single reports whether a call is of one value alone, which then can be where it
-// would be without the call.
+// single reports whether a call has one value alone, whose place then need not change.
 func (f *call) single() bool { return len(f.values) == 1 && f.padding == 0 }
 
-// arguments returns where operand k of all values of a call is, one behind the
-// other: where it is anyway if there is one value, else a place of its own.
+// arguments returns where operand k of all values of a call is, one value behind the other. If
+// there is one value, the operand stays where it is; otherwise it gets a place of the call.
 func (c *compiler) arguments(f *call, k int, file *allotter) operand {
 	v := f.values[0]
 	size := c.size(v)
@@ -128,14 +127,15 @@ func (c *compiler) arguments(f *call, k int, file *allotter) operand {
 		w := c.operandView(v, k)
 		for _, p := range c.partsOf(size, c.width(v)) {
 			x, _ := c.source(w, p, c.lane[v])
-			b.Store(native.Place{Slice: c.fileRegister(), Off: s.at + i*size + p.offset(c.width(v))}, c.readNative(w.root, x))
+			b.Store(native.Place{Slice: c.fileRegister(), Off: s.at + i*size + p.offset(c.width(v))},
+				c.readNative(w.root, x))
 		}
 	}
 	return operand{reg: c.fileRegister(), off: s.at}
 }
 
-// handOver adds to local, the values of native group g that nothing outside reads,
-// those that the functions right behind it take from registers.
+// handOver adds values to local, the values of native group g that nothing outside reads: those
+// that the functions right behind it take from registers.
 func (c *compiler) handOver(g int, local map[int]bool, last []int) {
 	if g+1 == len(c.groups) || !c.groups[g+1].functions {
 		return
@@ -155,7 +155,8 @@ func (c *compiler) handOver(g int, local map[int]bool, last []int) {
 	}
 }
 
-// splitFunctions takes the functions that native code lays out from a list.
+// splitFunctions separates the functions whose arguments native code lays out from the other
+// values.
 func (c *compiler) splitFunctions(values []int) (functions, rest []int) {
 	for _, v := range values {
 		if c.gathers(v) {

@@ -2,33 +2,33 @@ package vm
 
 import "odes.dev/odes/tape"
 
-// gather makes a view one of positions along an axis of a dense operand. Only
-// elementwise instructions of the Take's own shape read such views: a periodic
-// stencil then needs no arrays for its neighbours.
+// gather makes a view of the elements at some positions along an axis of a dense operand. Only
+// elementwise instructions of the Take's own shape read such views. So a periodic stencil needs no
+// arrays for its neighbours.
 type gather struct {
 	axis  int
-	from  int // the operand's positions
+	from  int // length of the operand's axis
 	index []int
 }
 
-// gathered returns v, the dense operand of a Take, as the Take's result; its
-// strides stay those of the operand.
+// gathered returns v, the dense operand of a Take, as the Take's result. Its strides stay those of
+// the operand.
 func (v view) gathered(shape tape.Shape, a *tape.Attr) view {
 	return view{v.root, v.off, shape, v.strides, nil, &gather{a.Axis, v.shape[a.Axis], a.Index}}
 }
 
-// indexReader lays out elements of a gathered view: blocks of inner elements for
-// each position of the index.
+// indexReader lays out elements of a gathered view: blocks of inner elements, one for each position
+// of the index.
 type indexReader struct {
-	runs      walker // for its lanes
+	runs      walker // reads all lanes of an element
 	off       int
 	inner     int // elements behind the axis
-	from      int // positions of the operand, times inner
+	from      int // length of the operand's axis, times inner
 	index     []int
-	remaining []int // positions from here on that follow each other
+	remaining []int // number of positions from here on that follow each other
 
-	// Where most positions are shift away from their own place, the elements are
-	// copied at once, and the exceptions after that.
+	// If most positions are the same distance from their own place, those elements are copied at
+	// once, and the exceptions after that.
 	shifted    bool
 	shift      int
 	exceptions []int
@@ -67,7 +67,7 @@ func newIndexReader(v view, lanes int, srcLane bool) *indexReader {
 	return r
 }
 
-// locate returns where element e is in the operand, and how many follow it there.
+// locate returns where element e is in the operand, and how many elements follow it there.
 func (r *indexReader) locate(e int) (at, run int) {
 	k, i := e%r.inner, e/r.inner
 	o, i := i/len(r.index), i%len(r.index)

@@ -4,7 +4,7 @@ package vm_test
 
 import "testing"
 
-// guard is memory, without guards here.
+// guard allocates plain memory: this system has no guard pages.
 type guard struct{}
 
 func (*guard) floats(_ *testing.T, n int, _ bool) []float64 { return make([]float64, n) }

@@ -10,11 +10,11 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// guard is memory in which reading or writing outside a vector is a fault.
+// guard allocates memory in which an access outside a vector faults.
 type guard struct{ maps [][]byte }
 
-// floats returns n numbers with a page that cannot be read right behind them
-// (end) or right in front of them.
+// floats returns n numbers next to a page that cannot be accessed: right behind them with end set,
+// otherwise right in front of them.
 func (g *guard) floats(t *testing.T, n int, end bool) []float64 {
 	page := os.Getpagesize()
 	room := (8*n + page - 1) / page * page

@@ -13,15 +13,15 @@ import (
 	"odes.dev/odes/vm/vmtest"
 )
 
-// prSetMDWE and refuseExecGain make a process one that can never make memory
-// executable (Linux 6.3 and later).
+// prSetMDWE and refuseExecGain are the prctl that forbids a process to make memory executable
+// (Linux 6.3 and later).
 const (
 	prSetMDWE      = 65
 	refuseExecGain = 1
 )
 
-// TestHardened holds that programs are threaded code where the system forbids
-// that code is made.
+// TestHardened checks that programs become threaded code where the system forbids making machine
+// code.
 func TestHardened(t *testing.T) {
 	if simd.Backend() != simd.Native {
 		t.Skip("no code would be made anyway")
@@ -43,17 +43,20 @@ func TestHardened(t *testing.T) {
 	if p.Backend() != simd.AVX2 || vm.Backend() != simd.AVX2 || p.Stats().Native.Blocks > 0 {
 		t.Errorf("backend %s of %s, %d blocks", p.Backend(), vm.Backend(), p.Stats().Native.Blocks)
 	}
-	if err := vmtest.Agree(on(""), parse(t, pullOfOscillator), 4, vmtest.Inputs(parse(t, pullOfOscillator), 4, 1, false), false); err != nil {
+	if err := vmtest.Agree(on(""), parse(t, pullOfOscillator), 4,
+		vmtest.Inputs(parse(t, pullOfOscillator), 4, 1, false), false); err != nil {
 		t.Error(err)
 	}
 }
 
-// TestReach reads the end of vectors past what an instruction can say.
+// TestReach reads the end of vectors that are longer than the displacement of an instruction can
+// reach.
 func TestReach(t *testing.T) {
 	for _, n := range []int{1<<28 + 100, 1<<29 + 100} {
-		mem, err := unix.Mmap(-1, 0, 8*n, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
+		mem, err := unix.Mmap(-1, 0, 8*n, unix.PROT_READ|unix.PROT_WRITE,
+			unix.MAP_PRIVATE|unix.MAP_ANON|unix.MAP_NORESERVE)
 		if err != nil {
-			t.Skip(err) // only its last page is ever there
+			t.Skip(err) // only its last page is ever touched
 		}
 		x := unsafe.Slice((*float64)(unsafe.Pointer(unsafe.SliceData(mem))), n)
 		x[n-5], x[n-6] = 3, 4

@@ -18,14 +18,14 @@ var (
 	hostileTapes = flag.Int("hostile-tapes", 250, "how many random tapes TestHostile runs")
 )
 
-// trial is one way to run a tape: inputs and outputs in vectors of their own or a
-// few together, stored or added, with numbers that arithmetic treats specially.
+// trial is one way to run a tape. Inputs and outputs lie in vectors of their own or a few together,
+// outputs are stored or added, and the numbers include those that arithmetic treats specially.
 type trial struct {
 	t     *tape.Tape
 	lanes int
 	seed  uint64
-	few   bool // vectors for all of them
-	end   bool // no memory behind vectors, else none in front of them
+	few   bool // a few vectors for all inputs and outputs
+	end   bool // guard pages lie behind vectors, else in front of them
 }
 
 // run compares a backend with the definition, in guarded memory, twice.
@@ -124,7 +124,8 @@ func (c trial) run(t *testing.T, backend string) error {
 		for v := range got {
 			for i, x := range want[v] {
 				if !vmtest.Same(got[v][i], x) {
-					return fmt.Errorf("run %d, vector %d, element %d of %d is %v, want %v", round+1, v, i, len(want[v]), got[v][i], x)
+					return fmt.Errorf("run %d, vector %d, element %d of %d is %v, want %v", round+1, v, i, len(want[v]),
+						got[v][i], x)
 				}
 			}
 		}
@@ -137,7 +138,7 @@ var specials = []float64{
 	0.5, -0.5, 2.5, 1e16, 2, 3,
 }
 
-// TestHostile runs random tapes where a read or write beyond a vector is a fault.
+// TestHostile runs random tapes in memory where an access beyond a vector faults.
 func TestHostile(t *testing.T) {
 	for seed := *hostileFirst; seed < *hostileFirst+*hostileTapes; seed++ {
 		g := newRandomTape(uint64(seed))
@@ -156,8 +157,8 @@ func TestHostile(t *testing.T) {
 	}
 }
 
-// TestSpills runs tapes of thousands of scalars that are read again long after
-// they were computed: more than there are registers for.
+// TestSpills runs tapes of thousands of scalars that are read long after they were computed. They
+// are more than there are registers for.
 func TestSpills(t *testing.T) {
 	for seed, count := range []int{300, 2000, 600} {
 		g := newRandomTape(uint64(seed))
@@ -191,7 +192,8 @@ func TestSpills(t *testing.T) {
 				for variant := range 2 {
 					c.seed, c.end, c.few = uint64(seed+variant), variant == 0, variant == 1
 					if err := c.run(t, backend); err != nil {
-						t.Errorf("%d instructions on %s, %d lanes, variant %d: %v", count, backend, c.lanes, variant, err)
+						t.Errorf("%d instructions on %s, %d lanes, variant %d: %v", count, backend, c.lanes, variant,
+							err)
 					}
 				}
 			}
@@ -199,8 +201,8 @@ func TestSpills(t *testing.T) {
 	}
 }
 
-// TestSharedInputs runs random tapes whose inputs lie over one another, at any
-// distance, and whose outputs begin where those are.
+// TestSharedInputs runs random tapes whose inputs overlap one another at any distance, and whose
+// outputs begin where inputs do.
 func TestSharedInputs(t *testing.T) {
 	for seed := uint64(1001); seed < 1101; seed++ {
 		g := newRandomTape(seed)
@@ -247,7 +249,8 @@ func TestSharedInputs(t *testing.T) {
 			}
 			for i, x := range want {
 				if !vmtest.Same(mem[i], x) {
-					t.Fatalf("tape %d on %s, %d lanes: element %d is %v, want %v\n%s", seed, backend, lanes, i, mem[i], x, tp)
+					t.Fatalf("tape %d on %s, %d lanes: element %d is %v, want %v\n%s", seed, backend, lanes, i, mem[i],
+						x, tp)
 				}
 			}
 		}

@@ -6,17 +6,16 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// lift returns t with neighbours taken before a few cheap instructions on long
-// arrays instead of behind them, where that saves the array between: the
-// transpose of a stencil multiplies by its weights first. Every element is
-// computed as before, some of them several times. What a stencil with a border
-// that is repeated adds up becomes a sum of padded parts.
+// lift returns t with neighbours taken before a few cheap instructions on long arrays instead of
+// after them, where that saves the array in between: the transpose of a stencil multiplies by its
+// weights first. Every element is computed as before, some of them several times. The sums of a
+// stencil with a repeated border become sums of padded parts.
 func lift(t *tape.Tape) *tape.Tape {
 	l := newLifter(t)
 	if !l.some() {
 		return t
 	}
-	b := tape.NewBuilderWith(t.Name, tape.Share) // what is per lane stays so
+	b := tape.NewBuilderWith(t.Name, tape.Share) // what is per lane stays per lane
 	l.b, l.to = b, make([]tape.Value, t.Values())
 	for i, in := range t.Inputs {
 		l.to[i] = b.Input(in.Name, in.Shape, in.PerLane)
@@ -44,12 +43,12 @@ func lift(t *tape.Tape) *tape.Tape {
 	return b.Tape()
 }
 
-// liftDepth is how many instructions neighbours are taken before, at most.
+// liftDepth bounds the number of instructions that neighbours are taken before.
 const liftDepth = 4
 
 type lifter struct {
 	t     *tape.Tape
-	array []bool // the value is an array in any case
+	array []bool // by value: it is stored as an array in any case
 	b     *tape.Builder
 	to    []tape.Value
 }
@@ -86,8 +85,8 @@ func (l *lifter) some() bool {
 	return false
 }
 
-// putRuns returns the runs of positions of a Put into a long array that is a sum of
-// a few padded parts; nil for another instruction.
+// putRuns returns the runs of positions of a Put into a long array that is a sum of a few padded
+// parts. For any other instruction it returns nil.
 func putRuns(in *tape.Instr) []indexRun {
 	if in.Op != tape.Put || in.Shape.Size() <= stripElements {
 		return nil
@@ -99,7 +98,7 @@ func putRuns(in *tape.Instr) []indexRun {
 	return runs
 }
 
-// pads emits a Put as the sum of its parts, padded, in their order from zero.
+// pads emits a Put as the sum of its padded parts, added in their order, beginning from zero.
 func (l *lifter) pads(in *tape.Instr, runs []indexRun) tape.Value {
 	x, axis := l.to[in.Args[0]], in.Attr.Axis
 	sum, first := l.b.Scalar(0), 0
@@ -113,7 +112,7 @@ func (l *lifter) pads(in *tape.Instr, runs []indexRun) tape.Value {
 	return sum
 }
 
-// lifted reports whether v is a part of an array that need not be there.
+// lifted reports whether v is a part of an array that then need not be stored.
 func (l *lifter) lifted(v int) bool {
 	in := l.t.Instr(tape.Value(v))
 	if in == nil || in.Op != tape.Take && in.Op != tape.Slice || in.Shape.Size() <= stripElements {
@@ -123,8 +122,7 @@ func (l *lifter) lifted(v int) bool {
 	return ok
 }
 
-// operand returns the operand of a, if that is a cheap instruction of one array and
-// single numbers.
+// operand returns the operand of a, if a is a cheap instruction of one array and single numbers.
 func (l *lifter) operand(a tape.Value) (x tape.Value, ok bool) {
 	in := l.t.Instr(a)
 	if in == nil || l.array[a] {
@@ -147,8 +145,8 @@ func (l *lifter) operand(a tape.Value) (x tape.Value, ok bool) {
 	return x, n == 1 && l.t.Shape(x).Equal(in.Shape)
 }
 
-// behind emits the part of a that the instruction in takes, from behind at most depth
-// others.
+// behind emits the part of a that the instruction in takes, computed from the parts of a's
+// operands. It goes at most depth instructions back.
 func (l *lifter) behind(in *tape.Instr, a tape.Value, depth int) tape.Value {
 	x, ok := l.operand(a)
 	if !ok || depth == 0 {

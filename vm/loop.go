@@ -17,27 +17,27 @@ type loop struct {
 
 // micro is one instruction of a loop's body.
 type micro struct {
-	op      tape.Op // Broadcast: fill dst from the view
+	op      tape.Op // Broadcast fills dst from the view
 	arity   int8
 	power   int
 	dst     operand
 	a, b, c operand
-	shared  simd.Shared // operands that have one element for each row of lanes, or one only
-	rows    bool        // which of them: one for each row
-	from    reader      // of a fill
+	shared  simd.Shared // operands with one element for each row of lanes, or with one only
+	rows    bool        // the shared operands have one element for each row
+	from    reader      // source of a fill
 }
 
 // reader lays out the elements of a view.
 type reader interface {
 	// read writes the elements from first on, for all lanes, to dst.
 	read(dst, src []float64, first int)
-	// direct returns where in src the n numbers from element first on stand; ok
-	// only if they do so side by side.
+	// direct returns where in src the n numbers from element first on stand. The result ok is false
+	// if they do not stand side by side.
 	direct(first, n int) (at int, ok bool)
 }
 
-// operand is an array a loop's instruction works on: elements off+s … of a
-// register in strip s … if it moves, else the first ones.
+// operand is an array that an instruction of a loop works on. If it moves, strip s has its elements
+// from off+s on; otherwise every strip has the first ones.
 type operand struct {
 	reg   int
 	off   int
@@ -53,7 +53,7 @@ func (m *Machine) at(o operand, s, n int) []float64 {
 	return x[:n]
 }
 
-// part is at for an operand of u: elements that are shared as they are.
+// part returns the elements of operand o of u for a strip. Shared operands are not repeated.
 func (l *loop) part(m *Machine, u *micro, which simd.Shared, o operand, s, n int) []float64 {
 	switch {
 	case u.shared&which == 0:
@@ -90,7 +90,7 @@ func (l *loop) run(m *Machine) {
 	}
 }
 
-// fast runs u on elements s … s+n-1 by the kernels of package simd.
+// fast runs u on elements s to s+n-1 by the kernels of package simd.
 func (l *loop) fast(m *Machine, u *micro, s, n int) {
 	d, a := m.at(u.dst, s, n), l.part(m, u, simd.SharedA, u.a, s, n)
 	lanes := n
@@ -119,23 +119,25 @@ func (l *loop) fast(m *Machine, u *micro, s, n int) {
 	}
 }
 
-// fill lays out the elements of a view as the loop wants them.
+// fill lays out the elements of a view for a strip.
 func (l *loop) fill(m *Machine, u *micro, s, n int) {
 	u.from.read(m.at(u.dst, s, n), m.regs[u.a.reg][u.a.off:], s/l.lanes)
 }
 
-// simdOps are the elementwise operations, all but Powi.
+// simdOps holds the elementwise operations but Powi.
 var simdOps = [256]simd.Op{
 	tape.Neg: simd.Neg, tape.Abs: simd.Abs, tape.Sign: simd.Sign, tape.Not: simd.Not,
 	tape.Recip: simd.Recip, tape.Sqrt: simd.Sqrt, tape.Cbrt: simd.Cbrt, tape.Sqr: simd.Sqr,
 	tape.Exp: simd.Exp, tape.Expm1: simd.Expm1, tape.Log: simd.Log, tape.Log1p: simd.Log1p, tape.Log10: simd.Log10,
-	tape.Sin: simd.Sin, tape.Cos: simd.Cos, tape.Tan: simd.Tan, tape.Asin: simd.Asin, tape.Acos: simd.Acos, tape.Atan: simd.Atan,
+	tape.Sin: simd.Sin, tape.Cos: simd.Cos, tape.Tan: simd.Tan, tape.Asin: simd.Asin, tape.Acos: simd.Acos,
+	tape.Atan: simd.Atan,
 	tape.Sinh: simd.Sinh, tape.Cosh: simd.Cosh, tape.Tanh: simd.Tanh,
 	tape.Asinh: simd.Asinh, tape.Acosh: simd.Acosh, tape.Atanh: simd.Atanh,
 	tape.Erf: simd.Erf, tape.Erfc: simd.Erfc, tape.Lgamma: simd.Lgamma,
 	tape.Digamma: simd.Digamma, tape.Trigamma: simd.Trigamma, tape.Tetragamma: simd.Tetragamma,
-	tape.Floor: simd.Floor, tape.Ceil: simd.Ceil, tape.Round: simd.Round, tape.Trunc: simd.Trunc, tape.Sigmoid: simd.Sigmoid,
-	tape.Add: simd.Add, tape.Sub: simd.Sub, tape.Mul: simd.Mul, tape.Div: simd.Div,
+	tape.Floor: simd.Floor, tape.Ceil: simd.Ceil, tape.Round: simd.Round, tape.Trunc: simd.Trunc,
+	tape.Sigmoid: simd.Sigmoid,
+	tape.Add:     simd.Add, tape.Sub: simd.Sub, tape.Mul: simd.Mul, tape.Div: simd.Div,
 	tape.Pow: simd.Pow, tape.Atan2: simd.Atan2, tape.Hypot: simd.Hypot, tape.Mod: simd.Mod,
 	tape.Min: simd.Min, tape.Max: simd.Max,
 	tape.Less: simd.Less, tape.LessEq: simd.LessEq, tape.Equal: simd.Equal, tape.NotEqual: simd.NotEqual,

@@ -10,20 +10,20 @@ import (
 	"odes.dev/odes/vm/internal/kernel"
 )
 
-// Machine is a register file for one Program. One goroutine uses it at a time.
+// Machine is the register file of one Program, with its bindings. One goroutine uses it at a time.
 type Machine struct {
 	p    *Program
 	regs [][]float64 // by register
 
-	span []memory    // by vector: what is bound, up to the end of the last input or output
-	vecs [][]float64 // by vector of outputs: what is bound
-	own  [][]float64 // by vector of outputs: memory for what is not written to its place at once
-	add  []bool      // by vector of outputs: add instead of overwriting
+	span []memory    // by vector: the memory bound to it, up to the end of the last input or output
+	vecs [][]float64 // by vector of outputs: the memory bound to it
+	own  [][]float64 // by vector of outputs: memory for results that are not written to their place at once
+	add  []bool      // by vector of outputs: add to the bound memory instead of overwriting it
 
 	changed  bool  // bindings changed since the last Run
-	indirect []int // vectors of outputs that stand in own memory
+	indirect []int // vectors of outputs whose results go to own memory first
 	scratch  []float64
-	packed   bool // matrices of constant inputs are packed as they are now
+	packed   bool // the packed matrices are those of the present constant inputs
 }
 
 // memory is a part of the address space.
@@ -63,29 +63,32 @@ func (p *Program) NewMachine() *Machine {
 // Program returns the program.
 func (m *Machine) Program() *Program { return m.p }
 
-// SetVector binds vector v to x, which must reach to the end of the last of its
-// inputs or outputs; a shorter one is a bug of the caller and panics. Inputs are
-// read by every Run from now on and not copied: x[size] of them, or
-// x[size·lanes] laid out [element][lane] where an input is per lane. Every Run
-// stores outputs there, or adds them to what is there, as their Place says. A
-// vector of outputs that is not bound is not stored. It may overlap inputs: they
-// are read before anything is written to memory they share. Outputs that overlap
-// each other should all be added.
+// SetVector binds vector v to x. The slice x must reach to the end of the last input or output of
+// the vector; a shorter one is a bug of the caller, and SetVector panics.
+//
+// Inputs are read by every Run from now on and are not copied. An input has InputSize elements from
+// its offset in x on: one for each element of its value, or [element][lane] where it is per lane.
+//
+// Every Run stores outputs in x, or adds them to what is there, as their Place says. A vector of
+// outputs that is not bound is not stored. It may overlap inputs, because they are read before
+// anything is written to memory that they share. Outputs that overlap each other should all be
+// added.
 func (m *Machine) SetVector(v int, x []float64) {
-	if m.span[v].lo != uintptr(unsafe.Pointer(unsafe.SliceData(x))) { // else bound already
+	if m.span[v].lo != uintptr(unsafe.Pointer(unsafe.SliceData(x))) { // otherwise it is bound already
 		m.rebind(v, x)
 	}
 }
 
-// MoveVector is SetVector for memory that overlaps no other vector, which is
-// looked at no further: vectors that move from run to run are bound in no time.
+// MoveVector is SetVector for memory that overlaps no other vector. It does not check for overlaps,
+// so vectors that move from run to run are bound quickly.
 func (m *Machine) MoveVector(v int, x []float64) {
 	lo := uintptr(unsafe.Pointer(unsafe.SliceData(x)))
 	span, vec := &m.span[v], &m.p.vectors[v]
 	switch {
 	case span.lo == lo:
-	case m.changed || span.lo == 0 || vec.constant || vec.add || m.add[v] || len(x) < vec.size || vec.output && unsafe.SliceData(m.regs[v]) != unsafe.SliceData(m.vecs[v]):
-		m.rebind(v, x) // nothing is known yet, or results take a detour
+	case m.changed || span.lo == 0 || vec.constant || vec.add || m.add[v] || len(x) < vec.size ||
+		vec.output && unsafe.SliceData(m.regs[v]) != unsafe.SliceData(m.vecs[v]):
+		m.rebind(v, x) // no binding is known yet, or results go through own memory
 	default:
 		*span = memory{lo, lo + 8*uintptr(vec.size)}
 		m.regs[v] = x
@@ -110,11 +113,11 @@ func (m *Machine) rebind(v int, x []float64) {
 	m.changed = true
 }
 
-// Refresh tells that elements of constant inputs have changed.
+// Refresh says that elements of constant inputs have changed.
 func (m *Machine) Refresh() { m.packed, m.changed = false, true }
 
-// SetInput binds input i, of a Program without Places, to x of InputSize(i)
-// elements, as SetVector does.
+// SetInput binds input i of a Program without Places to x, of InputSize(i) elements, as SetVector
+// does.
 func (m *Machine) SetInput(i int, x []float64) {
 	in := &m.p.inputs[i]
 	if len(x) != in.size || m.p.placed {
@@ -123,8 +126,8 @@ func (m *Machine) SetInput(i int, x []float64) {
 	m.SetVector(in.place.Vector, x)
 }
 
-// SetOutput binds output i, of a Program without Places, to dst of OutputSize(i)
-// elements, as SetVector does; with accumulate, Run adds it to what is there.
+// SetOutput binds output i of a Program without Places to dst, of OutputSize(i) elements, as
+// SetVector does. With accumulate set, Run adds the output to what is there.
 func (m *Machine) SetOutput(i int, dst []float64, accumulate bool) {
 	out := &m.p.outputs[i]
 	if len(dst) != out.size || m.p.placed {
@@ -151,7 +154,7 @@ func (m *Machine) Run() {
 	if len(m.indirect) > 0 {
 		m.deliver()
 	}
-	runtime.KeepAlive(m) // and with it native code
+	runtime.KeepAlive(m) // keeps the native code as well
 }
 
 // bind decides, after a change of bindings, where results are written.
@@ -181,7 +184,7 @@ func (m *Machine) bind() {
 	m.changed = false
 }
 
-// divert gives the outputs of vector v memory of their own.
+// divert gives the outputs of vector v memory of the machine's own.
 func (m *Machine) divert(v int) {
 	if m.own[v] == nil {
 		m.own[v] = make([]float64, m.p.vectors[v].size)
@@ -193,7 +196,7 @@ func (m *Machine) divert(v int) {
 	}
 }
 
-// clear makes own memory neutral to additions: -0 + x is x, also for x = -0.
+// clear makes own memory neutral to additions. It holds -0, because -0 + x is x also for x = -0.
 func (m *Machine) clear(v int) {
 	if m.p.vectors[v].add {
 		kernel.Fill(m.own[v], math.Copysign(0, -1))
@@ -217,7 +220,7 @@ func (m *Machine) shares(out, in int) bool {
 	return false
 }
 
-// of returns where q is in its vector.
+// of returns the part of its vector that q takes.
 func (q *port) of(x []float64) []float64 { return x[q.place.Offset : q.place.Offset+q.size] }
 
 // overlap reports whether a and b share memory.
@@ -229,7 +232,7 @@ func overlap(a, b []float64) bool {
 	return p < q+uintptr(8*len(b)) && q < p+uintptr(8*len(a))
 }
 
-// deliver brings results from own memory to their place.
+// deliver brings results from own memory to their places.
 func (m *Machine) deliver() {
 	for i := range m.p.outputs {
 		o := &m.p.outputs[i]

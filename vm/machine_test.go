@@ -30,8 +30,8 @@ func compile(t testing.TB, tp *tape.Tape, lanes int) *vm.Program {
 	return p
 }
 
-// glv is a generalised Lotka–Volterra model's right-hand side and the pull of
-// lanes cotangents, its parameters' gradients deferred.
+// glv is the right-hand side of a generalised Lotka–Volterra model, and the transpose for several
+// cotangents in lanes, with the gradients by parameters deferred.
 func glv(n int) string {
 	return strings.ReplaceAll(`tape glv
  in x [N]
@@ -92,8 +92,8 @@ func heat(n int) string {
 `)
 }
 
-// torus is a reaction on an n×n grid without a border, a product of vectors and
-// a function among it.
+// torus is a reaction on an n×n grid with periodic borders. It contains a product of vectors and a
+// function.
 func torus(n int) string {
 	return strings.NewReplacer("N", fmt.Sprint(n), "LAST", fmt.Sprint(n-1), "ALL", fmt.Sprint(n*n)).Replace(`tape torus
  in u [N N]
@@ -144,7 +144,7 @@ func TestRunAllocatesNothing(t *testing.T) {
 			}
 			flip := false
 			other := vmtest.Inputs(tp, lanes, 3, false)
-			if n := testing.AllocsPerRun(20, func() { // bindings that change between runs
+			if n := testing.AllocsPerRun(20, func() { // bindings change between runs
 				m.SetInput(0, x[0])
 				if flip {
 					m.SetInput(0, other[0])
@@ -159,7 +159,7 @@ func TestRunAllocatesNothing(t *testing.T) {
 	}
 }
 
-// TestMove binds vectors that move: one that is written where it is, one that is added to.
+// TestMove binds vectors that move: one whose outputs overwrite, one whose outputs are added.
 func TestMove(t *testing.T) {
 	tp := parse(t, "tape move\n in a [3]\n in b [3]\n %2 = mul a b : [3]\n %3 = sub a b : [3]\n out x %2\n out y %3\n")
 	p, err := vm.Compile(tp, vm.Options{
@@ -208,7 +208,7 @@ func TestOverlap(t *testing.T) {
 	if fmt.Sprint(a, b) != "[11 22 33] [32 64 96]" {
 		t.Errorf("after accumulation in place: %v %v", a, b)
 	}
-	// Back to memory of their own.
+	// Now with memory of their own.
 	x, y := make([]float64, 3), make([]float64, 3)
 	m.SetOutput(0, x, false)
 	m.SetOutput(1, y, false)
@@ -235,7 +235,7 @@ func TestUnboundOutputsAndLookups(t *testing.T) {
 	for i, x := range vmtest.Inputs(tp, 4, 1, false) {
 		m.SetInput(i, x)
 	}
-	m.Run() // nothing bound: nothing stored
+	m.Run() // an output that is not bound is not stored
 	f := make([]float64, 5)
 	m.SetOutput(0, f, false)
 	m.Run()
@@ -271,8 +271,8 @@ func TestCompileErrors(t *testing.T) {
 	}
 }
 
-// TestStats pins the cost of known tapes: views cost no instruction, chains
-// are one step, and memory is reused.
+// TestStats pins the cost of known tapes. Views cost no instruction, chains are one step, and
+// memory is reused.
 func TestStats(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -281,8 +281,14 @@ func TestStats(t *testing.T) {
 		want  vm.Stats
 	}{
 		{"vdp", oscillator, 1, vm.Stats{Instructions: 6, Steps: 2, Bytes: 16, Flops: 5}},
-		{"heat", heat(34), 1, vm.Stats{Instructions: 11, Steps: 2, Bytes: 8 * (32*32 + 5*(512+24)), Flops: 10 * 32 * 32}},
-		{"glv", glv(16), 8, vm.Stats{Instructions: 7, Steps: 5, Bytes: 8 * (16*8 + 16 + 128 + 24 + 128), Flops: 2*256 + 32 + 2*256*8 + 3*128}},
+		{"heat", heat(34), 1, vm.Stats{
+			Instructions: 11, Steps: 2, Bytes: 8 * (32*32 + 5*(512+24)),
+			Flops: 10 * 32 * 32,
+		}},
+		{"glv", glv(16), 8, vm.Stats{
+			Instructions: 7, Steps: 5, Bytes: 8 * (16*8 + 16 + 128 + 24 + 128),
+			Flops: 2*256 + 32 + 2*256*8 + 3*128,
+		}},
 	} {
 		p, err := vm.CompileOn(parse(t, c.text), vm.Options{Lanes: c.lanes, Backend: simd.Generic})
 		if err != nil {
@@ -294,8 +300,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// TestMemoryIsReused wants a long chain of whole-array steps to need a few
-// arrays only.
+// TestMemoryIsReused checks that a long chain of whole-array steps needs only a few arrays.
 func TestMemoryIsReused(t *testing.T) {
 	b := tape.NewBuilder("long")
 	x := b.Input("x", tape.Shape{1000}, false)

@@ -9,7 +9,7 @@ import (
 type copyStep struct {
 	dst, src dense
 	from     walker
-	add      bool // to what is there, instead of overwriting it
+	add      bool // add to the destination, instead of overwriting it
 }
 
 func (c *copyStep) run(m *Machine) {
@@ -45,8 +45,8 @@ type dense struct{ reg, off, size int }
 
 func (d dense) of(m *Machine) []float64 { return m.regs[d.reg][d.off : d.off+d.size] }
 
-// concatStep copies runs of several operands in turn. A shared operand of a
-// per-lane result is repeated.
+// concatStep copies runs of several operands in turn. A shared operand of a per-lane result is
+// repeated for the lanes.
 type concatStep struct {
 	dst   dense
 	outer int
@@ -57,7 +57,7 @@ type concatStep struct {
 type part struct {
 	src  dense
 	run  int  // elements of one lane
-	lane bool // per lane already, or there are no lanes
+	lane bool // the operand is per lane, or there are no lanes
 }
 
 func (c *concatStep) run(m *Machine) {
@@ -86,14 +86,14 @@ func repeat(d, a []float64, lanes int) {
 	}
 }
 
-// takeStep copies blocks of inner elements, all lanes, at the positions of
-// runs of successive indices.
+// takeStep copies blocks of inner elements, all lanes, from the positions of runs of successive
+// indices.
 type takeStep struct {
 	dst   dense
 	src   dense
 	outer int
 	block int // elements of one source position, all lanes
-	from  int // source positions
+	from  int // length of the operand's axis
 	runs  []indexRun
 }
 
@@ -128,13 +128,13 @@ func (c *takeStep) run(m *Machine) {
 	}
 }
 
-// putStep adds blocks at the positions of runs of successive indices into zeros.
+// putStep adds blocks to zeros, at the positions of runs of successive indices.
 type putStep struct {
 	dst   dense
 	src   dense
 	outer int
 	block int // elements of one position, all lanes
-	to    int // positions of the result
+	to    int // length of the result's axis
 	runs  []indexRun
 }
 

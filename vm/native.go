@@ -8,10 +8,9 @@ import (
 	"odes.dev/odes/vm/internal/native"
 )
 
-// Elementwise instructions on few elements become machine code, made when the
-// tape is compiled: their values live in registers, and what only the code itself
-// reads never has a place in memory. Functions and contractions are records of
-// threaded code between such blocks.
+// Elementwise instructions on few elements become machine code, which is made when the tape is
+// compiled. Their values live in registers. A value that only the code itself reads has no place in
+// memory. Functions and contractions are records of threaded code between such blocks.
 
 // Bounds of native code.
 const (
@@ -21,18 +20,18 @@ const (
 	nativeBlock    = 1 << 15 // operations after which a block ends
 )
 
-// openBlock is the block of native code to which instructions are appended.
+// openBlock is the block of native code that instructions are appended to.
 type openBlock struct {
 	body  *native.Body           // nil: none is open
-	parts map[int][]native.Value // by root that it computes: the vectors it is made of
+	parts map[int][]native.Value // by computed root: the vectors that it consists of
 }
 
-// chunk is a vector that a value is made of: n elements side by side, of a shared
-// value from element at on; of a value with lanes those of element at from lane on.
+// chunk is one vector of a value: n elements side by side. A shared value gives it elements from at
+// on; a value with lanes gives it those of element at, from lane on.
 type chunk struct{ at, lane, n int }
 
-// partsOf splits a value into vectors, the same way wherever it is read. Those of a
-// value with lanes do not reach from an element to the next.
+// partsOf splits a value into vectors, the same way wherever it is read. A vector of a value with
+// lanes does not reach from one element to the next.
 func (c *compiler) partsOf(size, lanes int) (parts []chunk) {
 	key := [2]int{size, lanes}
 	if parts, ok := c.native.parts[key]; ok {
@@ -67,13 +66,13 @@ func (c *compiler) small(v int) bool {
 	return n <= nativeElements && (n < nativeParts || len(c.partsOf(n, c.width(v))) <= nativeParts)
 }
 
-// nativeOp returns the operation of an instruction, if native code has it.
+// nativeOp returns the operation of an instruction; ok is false if native code does not have it.
 func nativeOp(in *tape.Instr) (op simd.Op, ok bool) {
 	if in.Op == tape.Powi {
 		op, ok = powers[in.Attr.Power]
 	} else {
 		op = simdOps[in.Op]
-		ok = op != simd.Copy // what is not elementwise
+		ok = op != simd.Copy // Copy stands for instructions that are not elementwise
 	}
 	return op, ok && native.Can(op)
 }
@@ -96,14 +95,14 @@ func (c *compiler) isNative(v int) bool {
 	return true
 }
 
-// source is where a vector is read from: n elements of a root side by side, or
-// one that is repeated.
+// source says where a vector is read from: n elements of a root side by side, or one element that
+// is repeated.
 type source struct {
 	chunk
 	repeat bool
 }
 
-// source returns where part p of an operand with the view w is.
+// source returns where part p of an operand with the view w is read from.
 func (c *compiler) source(w view, p chunk, lane bool) (s source, ok bool) {
 	if w.lazy() {
 		return s, false
@@ -128,7 +127,7 @@ func (c *compiler) source(w view, p chunk, lane bool) (s source, ok bool) {
 	return source{chunk{first, 0, p.n}, same && p.n > 1}, side || same
 }
 
-// position returns where in its root element i of the view is.
+// position returns the position of element i of the view in its root.
 func (v view) position(i int) int {
 	at := v.off
 	for k := len(v.shape) - 1; k >= 0; k-- {
@@ -140,7 +139,7 @@ func (v view) position(i int) int {
 	return at
 }
 
-// partIndex returns which of the vectors of a root s is, -1 if it is not one.
+// partIndex returns which of the vectors of a root s is, or -1 if it is none of them.
 func (c *compiler) partIndex(root int, s source) int {
 	for i, p := range c.partsOf(c.size(root), c.width(root)) {
 		if p.at == s.at && p.lane == s.lane && (p.n == s.n && !s.repeat || p.n == 1 && s.repeat) {
@@ -150,8 +149,8 @@ func (c *compiler) partIndex(root int, s source) int {
 	return -1
 }
 
-// inRegisters reports whether native code of v can read operand k as the vectors
-// that native code of the operand made.
+// inRegisters reports whether native code of v can read operand k as the very vectors that native
+// code of the operand made.
 func (c *compiler) inRegisters(v, k int) bool {
 	w := c.operandView(v, k)
 	for _, p := range c.partsOf(c.size(v), c.width(v)) {
@@ -162,9 +161,9 @@ func (c *compiler) inRegisters(v, k int) bool {
 	return true
 }
 
-// groupNative makes groups of native code of the elementwise instructions on few
-// elements, and of those between them that native code cannot do: alternately,
-// as few groups as the order of instructions allows.
+// groupNative makes groups of native code of the elementwise instructions on few elements, and
+// groups of what stands between them and native code cannot do. The two kinds alternate, in as few
+// groups as the order of instructions allows.
 func (c *compiler) groupNative() {
 	var out []group
 	for i := 0; i < len(c.groups); {
@@ -184,7 +183,7 @@ func (c *compiler) groupNative() {
 	c.enumerate()
 }
 
-// alternate makes groups of the values of several.
+// alternate arranges the values of several groups in alternating groups.
 func (c *compiler) alternate(groups []group) (out []group) {
 	type stage struct{ native, other []int }
 	var stages []stage
@@ -243,8 +242,8 @@ func (c *compiler) alternate(groups []group) (out []group) {
 	return out
 }
 
-// keepInRegisters removes from local, the values that nothing outside of a group
-// reads, those that native code of the group cannot read from registers.
+// keepInRegisters removes values from local, the values that nothing outside of a group reads:
+// those that native code of the group cannot read from registers.
 func (c *compiler) keepInRegisters(gr *group, local map[int]bool) {
 	for _, v := range gr.values {
 		for k := range c.t.Instr(tape.Value(v)).Args {
@@ -287,10 +286,10 @@ func (c *compiler) emitNative(gr *group, local map[int]bool) {
 	}
 }
 
-// offset is where the chunk begins in memory.
+// offset returns where the chunk begins in memory.
 func (p chunk) offset(lanes int) int { return p.at*lanes + p.lane }
 
-// blockBody is the body of the open block.
+// blockBody returns the body of the open block, and opens one if there is none.
 func (c *compiler) blockBody() *native.Body {
 	if c.block.body == nil {
 		c.block = openBlock{native.NewBody(), map[int][]native.Value{}}
@@ -298,7 +297,7 @@ func (c *compiler) blockBody() *native.Body {
 	return c.block.body
 }
 
-// nativePlace is a place in a register; the register file is one slice.
+// nativePlace returns a place in a register. The register file is one slice.
 func (c *compiler) nativePlace(reg, off int) native.Place {
 	o := c.inFile(reg, off)
 	return native.Place{Slice: o.reg, Off: o.off}
@@ -332,8 +331,8 @@ func (c *compiler) readNative(root int, s source) native.Value {
 	return b.Load(s.n, at)
 }
 
-// nativeMove appends to the open block the copy of a view to a place, or its
-// addition to what is there; ok if that can be done.
+// nativeMove appends to the open block the copy of a view to a place, or its addition to what is
+// there. The result ok is false if native code cannot do that.
 func (c *compiler) nativeMove(w view, dst dense, lane, add bool) bool {
 	if c.native == nil || dst.size > nativeElements {
 		return false

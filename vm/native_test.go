@@ -28,8 +28,8 @@ func nativeBackends(t *testing.T) (list []string) {
 	return list
 }
 
-// TestBlocks counts what programs of few elements are made of: one block where
-// there is nothing else, and one before and one behind a function.
+// TestBlocks counts the blocks of programs of few elements: one where there is nothing else, and
+// one before and one behind a function.
 func TestBlocks(t *testing.T) {
 	for name, c := range map[string]struct {
 		text          string
@@ -38,9 +38,15 @@ func TestBlocks(t *testing.T) {
 		"rates":     {ratesOfOscillator, 1, 1},
 		"transpose": {pullOfOscillator, 4, 1},
 		"many":      {pullOfOscillator, 13, 1},
-		"function":  {"tape f\n in x lane\n in y\n %2 = mul x y : lane\n %3 = exp %2 : lane\n %4 = sub %3 x : lane\n %5 = mul y y\n out a %4\n out b %5\n", 2, 2},
-		"functions": {"tape g\n in x lane\n in y [3]\n %2 = exp x : lane\n %3 = sqr x : lane\n %4 = exp %3 : lane\n %5 = slice y start=[1] : [1]\n %6 = reshape %5\n %7 = exp %6\n %8 = sqr %7\n %9 = exp %8\n %10 = add %2 %4 : lane\n %11 = pow %10 %9 : lane\n %12 = pow x %8 : lane\n out a %11\n out b %12\n out c %7\n out d %4\n", 3, 3},
-		"vectors":   {"tape v\n in x [3]\n in y [3] lane\n %2 = slice x start=[1] : [1]\n %3 = mul x y : [3] lane\n %4 = add %3 %2 : [3] lane\n %5 = slice %4 start=[0] step=[2] : [2] lane\n %6 = sqr %5 : [2] lane\n out a %6\n out b %4\n", 5, 1},
+		"function": {"tape f\n in x lane\n in y\n %2 = mul x y : lane\n %3 = exp %2 : lane\n %4 = sub %3 x : lane\n" +
+			" %5 = mul y y\n out a %4\n out b %5\n", 2, 2},
+		"functions": {"tape g\n in x lane\n in y [3]\n %2 = exp x : lane\n %3 = sqr x : lane\n %4 = exp %3 : lane\n" +
+			" %5 = slice y start=[1] : [1]\n %6 = reshape %5\n %7 = exp %6\n %8 = sqr %7\n %9 = exp %8\n" +
+			" %10 = add %2 %4 : lane\n %11 = pow %10 %9 : lane\n %12 = pow x %8 : lane\n out a %11\n out b %12\n" +
+			" out c %7\n out d %4\n", 3, 3},
+		"vectors": {"tape v\n in x [3]\n in y [3] lane\n %2 = slice x start=[1] : [1]\n %3 = mul x y : [3] lane\n" +
+			" %4 = add %3 %2 : [3] lane\n %5 = slice %4 start=[0] step=[2] : [2] lane\n %6 = sqr %5 : [2] lane\n" +
+			" out a %6\n out b %4\n", 5, 1},
 	} {
 		for _, b := range nativeBackends(t) {
 			tp := parse(t, c.text)
@@ -49,7 +55,8 @@ func TestBlocks(t *testing.T) {
 				t.Fatal(err)
 			}
 			if s := p.Stats(); s.Native.Blocks != c.blocks || s.Native.Bytes == 0 || s.Steps != 1 {
-				t.Errorf("%s, %s: %d blocks of %d bytes in %d steps, want %d in 1", name, b, s.Native.Blocks, s.Native.Bytes, s.Steps, c.blocks)
+				t.Errorf("%s, %s: %d blocks of %d bytes in %d steps, want %d in 1", name, b, s.Native.Blocks,
+					s.Native.Bytes, s.Steps, c.blocks)
 			}
 			if err := vmtest.Agree(on(b), tp, c.lanes, vmtest.Inputs(tp, c.lanes, 1, true), true); err != nil {
 				t.Errorf("%s, %s: %v", name, b, err)
@@ -58,8 +65,8 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestForms runs every elementwise op on operands of all forms that native code
-// reads, on sizes and lanes that fill vectors and that do not.
+// TestForms runs every elementwise op on operands of all forms that native code reads. Some sizes
+// and lanes fill whole vectors, and others do not.
 func TestForms(t *testing.T) {
 	b := tape.NewBuilderWith("forms", 0)
 	shared, lanes := b.Input("s", tape.Shape{}, false), b.Input("l", tape.Shape{}, true)
@@ -97,7 +104,8 @@ func TestForms(t *testing.T) {
 		for lanes := 1; lanes <= 16; lanes++ {
 			for special := range 2 {
 				b := []func(string) vmtest.Backend{on, placedOn}[(lanes+special)%2](name)
-				if err := vmtest.Agree(b, tp, lanes, vmtest.Inputs(tp, lanes, uint64(lanes), special == 1), lanes%4 > 1); err != nil {
+				if err := vmtest.Agree(b, tp, lanes, vmtest.Inputs(tp, lanes, uint64(lanes), special == 1),
+					lanes%4 > 1); err != nil {
 					t.Errorf("%s, %d lanes: %v", name, lanes, err)
 				}
 			}
@@ -141,19 +149,20 @@ func TestLongBlocks(t *testing.T) {
 	}
 }
 
-// TestCodeIsFreed holds that the code of programs that nobody has any more goes.
+// TestCodeIsFreed checks that the code of programs that are no longer reachable is freed.
 func TestCodeIsFreed(t *testing.T) {
 	nativeBackends(t)
 	if runtime.GOOS != "linux" {
 		t.Skip("counts the mappings of Linux")
 	}
-	executable := func() (size int64) { // in bytes: the system joins neighbours
+	executable := func() (size int64) { // in bytes, because the system joins neighbouring mappings
 		maps, err := os.ReadFile("/proc/self/maps")
 		if err != nil {
 			t.Skip(err)
 		}
 		for line := range bytes.Lines(maps) {
-			if fields := bytes.Fields(line); len(fields) == 5 && bytes.Equal(fields[1], []byte("r-xp")) { // without a name
+			// a mapping without a name
+			if fields := bytes.Fields(line); len(fields) == 5 && bytes.Equal(fields[1], []byte("r-xp")) {
 				var from, to int64
 				if _, err := fmt.Sscanf(string(fields[0]), "%x-%x", &from, &to); err != nil {
 					t.Fatal(err)
@@ -181,8 +190,8 @@ func TestCodeIsFreed(t *testing.T) {
 	t.Errorf("%d bytes of code, %d after programs are gone", most, executable())
 }
 
-// TestConditions compiles conditions each of which is made of the one before in
-// several ways: that takes no longer than to list them.
+// TestConditions runs a chain of conditions each of which uses the ones before it several times.
+// Compiling them must not take time for each path through the chain: that would not end.
 func TestConditions(t *testing.T) {
 	b := tape.NewBuilderWith("conditions", 0)
 	x, y := b.Input("x", tape.Shape{3}, true), b.Input("y", tape.Shape{3}, false)

@@ -12,7 +12,7 @@ import (
 type assembler struct {
 	*native.Code
 	target native.Target
-	spill  int    // register for values that find no place in the processor's
+	spill  int    // register for values that get no register of the processor
 	links  []link // records of finished threads
 	parts  map[[2]int][]chunk
 }
@@ -23,8 +23,8 @@ type link struct {
 	at int // where the handler begins
 }
 
-// newAssembler returns what native code is made with; nil if that is not possible
-// here. Narrow code does without AVX-512.
+// newAssembler returns what native code is made with, or nil if no native code can be made here.
+// Narrow code does without AVX-512.
 func newAssembler(narrow bool) *assembler {
 	if !native.Available() {
 		return nil
@@ -41,7 +41,7 @@ func (a *assembler) suits(lanes int) bool {
 	return a != nil && (lanes == 1 || lanes == 2 || lanes == 4 || lanes == a.target.Widest())
 }
 
-// spillRegister returns the register for values without a place in the processor's.
+// spillRegister returns the register for values that get no register of the processor.
 func (c *compiler) spillRegister() int {
 	if c.native.spill < 0 {
 		c.native.spill = c.newRegister(register{kind: spilled})
@@ -49,8 +49,8 @@ func (c *compiler) spillRegister() int {
 	return c.native.spill
 }
 
-// appendNative appends a record with a list whose handler begins at at in the
-// native code and that does so many elements.
+// appendNative appends a record with a list, which processes about work elements. Its handler
+// begins at byte at of the native code.
 func (c *compiler) appendNative(work int, list []uint32, at int) {
 	var r kernel.Record
 	r.SetList(list)
@@ -61,10 +61,10 @@ func (c *compiler) appendNative(work int, list []uint32, at int) {
 	c.appendWork(work) // the thread may end
 }
 
-// nativeRecord is a record of a thread in the making whose handler is native code.
+// nativeRecord is a record of an unfinished thread whose handler is native code.
 type nativeRecord struct{ index, at int }
 
-// linkNative makes the native code ready to run; false if the system forbids it.
+// linkNative makes the native code executable. It returns false if the system forbids that.
 func (c *compiler) linkNative() bool {
 	n := c.native
 	if n == nil || len(n.links) == 0 {

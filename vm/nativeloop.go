@@ -7,50 +7,49 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// A long loop as native code, made when the program is compiled: all its
-// instructions at once for a vector of elements, whose values stay in registers.
-// Its elements are cut into segments, in each of which every operand stands side
-// by side or is one element: neighbours on a torus, parts of rows and padding
-// are read where they are.
+// A long loop can become native code when the program is compiled. The code runs all instructions
+// of the loop for one vector of elements at a time, whose values stay in registers. The elements
+// are cut into segments, in each of which every operand stands side by side or is one element. So
+// neighbours on a torus, parts of rows and padding are read where they are.
 
-// nest is a loop that is to be native code.
+// nest is a loop that becomes native code.
 type nest struct {
 	n      int   // elements, lanes not counted
-	lanes  int   // of each
-	first  []int // elements that segments begin with
+	lanes  int   // lanes of each element
+	first  []int // the elements that segments begin with
 	tracks []track
 	lines  []line
 
-	row     int           // elements of every segment, if those are patched; else 0
+	row     int           // elements of every segment if the tracks are patched; else 0
 	patches map[int]patch // by track
 }
 
-// track is where an operand or a result is, segment by segment.
+// track says where an operand or a result is, segment by segment.
 type track struct {
 	kind trackKind
-	at   []place // by segment; one if it is fixed
+	at   []place // by segment; one entry if the track is fixed
 }
 
 type trackKind uint8
 
 const (
 	moving   trackKind = iota // its elements, all lanes, follow each other
-	rowwise                   // one number for all lanes, and these follow each other
-	lanewise                  // the lanes of one element for all of a segment
+	rowwise                   // one number for all lanes, and these numbers follow each other
+	lanewise                  // the lanes of one element, for all of a segment
 	steady                    // one number for all of a segment
-	fixed                     // one for all
+	fixed                     // one number for all segments
 )
 
 // place is an element of a register.
 type place struct{ reg, off int }
 
-// line is an instruction of a nest: an operation, the store of a value or a sum.
+// line is an instruction of a nest: an operation, the store of a value, or a sum.
 type line struct {
-	op    tape.Op // Const: the number; Invalid: store args[0] to track; Dot: add up in track
+	op    tape.Op // Const: the number; Invalid: store args[0] to track; Dot: add to the sums in track
 	power int
 	x     float64
 	args  [3]ref
-	n     int // of args
+	n     int // number of args
 	track int
 }
 
@@ -70,16 +69,16 @@ type nester struct {
 	c       *compiler
 	gr      *group
 	local   map[int]bool
-	lineOf  map[int]ref    // of values computed here
+	lineOf  map[int]ref    // by value: the line that computes it
 	known   map[string]ref // operands
 	numbers map[uint64]ref
 	lists   [][]stretch // of the tracks that are read; nil for results
-	roots   []int       // whose elements these are
+	roots   []int       // by track: the root whose elements it holds
 	results []result
-	whole   map[int][]place // by track, where rows of the loop's arrays are
+	whole   map[int][]place // by track: where the rows of the loop's arrays begin
 }
 
-// nestOf returns the loop of a group as a nest; ok is false if it cannot be one.
+// nestOf returns the loop of a group as a nest. The result ok is false if it cannot be one.
 func (c *compiler) nestOf(gr *group, local map[int]bool) (b *nester, ok bool) {
 	v := gr.values[0]
 	b = &nester{
@@ -146,7 +145,7 @@ func (b *nester) operand(v, k int) (ref, bool) {
 	return r, true
 }
 
-// kindOf returns the kind of a track with such stretches.
+// kindOf returns the kind of a track with the given stretches.
 func kindOf(list []stretch, lane bool, lanes int) trackKind {
 	one := true
 	for _, s := range list {
@@ -165,7 +164,7 @@ func kindOf(list []stretch, lane bool, lanes int) trackKind {
 	return moving
 }
 
-// singles makes of stretches of one element repeated stretches of one each.
+// singles splits stretches of one repeated element into stretches of one element each.
 func singles(list []stretch, n int) []stretch {
 	var out []stretch
 	for i, s := range list {
@@ -206,7 +205,7 @@ func (b *nester) store(x ref, reg, at int) {
 	b.add(line{args: [3]ref{x}, n: 1, track: b.result(reg, at)})
 }
 
-// result is the track of a result whose elements begin at element at of a register.
+// result returns the track of a result whose elements begin at element at of a register.
 func (b *nester) result(reg, at int) int {
 	o := b.c.inFile(reg, at)
 	b.results = append(b.results, result{len(b.tracks), place{o.reg, o.off}})
@@ -222,7 +221,7 @@ type result struct {
 	place
 }
 
-// segments cuts the loop and says where the tracks are in each segment.
+// segments cuts the loop into segments and finds the places of all tracks in each.
 func (b *nester) segments() {
 	b.first = cut(b.n, segmentMost/b.lanes, b.lists)
 	for _, r := range b.results {
@@ -266,9 +265,9 @@ func (b *nester) places(list []stretch, root int) []place {
 	return at
 }
 
-// zeroes returns a register of at least n zeros. A vector of zeros stands before
-// and behind them: loads of a part of a vector reach there, and where the rest of
-// it lies in a page that is not there a load takes two hundred times as long.
+// zeroes returns a register of at least n zeros. A vector of zeros stands before and behind them,
+// because loads of a part of a vector reach there. A load whose unused part lies in a page that is
+// not mapped takes two hundred times as long.
 func (c *compiler) zeroes(n int) int {
 	if c.nothing == 0 {
 		c.nothing = c.newRegister(register{kind: constant})

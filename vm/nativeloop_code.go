@@ -5,10 +5,10 @@ import (
 	"odes.dev/odes/vm/internal/native"
 )
 
-// nestWork is about how many operations on single elements a record of a nest has.
+// nestWork is the approximate number of operations on single elements in a record of a nest.
 const nestWork = 1 << 18
 
-// addNest writes the loop of a group as native code, if that can be.
+// addNest writes the loop of a group as native code. It returns false if that is not possible.
 func (c *compiler) addNest(gr *group, local map[int]bool) bool {
 	if c.native == nil || c.size(gr.values[0]) < nestLeast {
 		return false
@@ -45,15 +45,16 @@ func (c *compiler) addNest(gr *group, local map[int]bool) bool {
 	return true
 }
 
-// width returns how many elements native code takes at once, 0 if it cannot be: one
-// number for all lanes is repeated for them in a vector, of which they are a part.
+// width returns how many elements native code takes at once, or 0 if the nest cannot become native
+// code. One number for all lanes is repeated for them in a vector, of which the lanes are a part.
 func (b *nester) width(t native.Target) int {
 	width := t.Widest()
 	for _, x := range b.tracks {
 		switch {
 		case x.kind == lanewise && b.lanes == 4:
 			width = 4
-		case x.kind == lanewise && b.lanes != width, x.kind == rowwise && b.lanes != 2 && b.lanes != 4 && b.lanes != width:
+		case x.kind == lanewise && b.lanes != width, x.kind == rowwise && b.lanes != 2 && b.lanes != 4 &&
+			b.lanes != width:
 			return 0
 		}
 	}
@@ -69,10 +70,10 @@ func (b *nester) count(segment int) int {
 	return (end - b.first[segment]) * b.lanes
 }
 
-// pointers are the addresses that native code has to follow: tracks that are always
-// the same distance apart share one.
+// pointers are the addresses that native code keeps in registers. Tracks that are always the same
+// distance apart share one.
 type pointers struct {
-	leader []int // the first track of each
+	leader []int // by pointer: the first of its tracks
 	of     []int // by track: its pointer
 	apart  []int // by track: elements behind the leader
 }
@@ -100,8 +101,7 @@ func (b *nester) pointers() *pointers {
 	return p
 }
 
-// taken reports whether a track before i stands at that pointer and distance with
-// other patches.
+// taken reports whether a track before i has the same pointer and distance, but other patches.
 func (p *pointers) taken(b *nester, i, pointer, apart int) bool {
 	for k := range i {
 		if b.tracks[k].kind != fixed && p.of[k] == pointer && p.apart[k] == apart && b.patches[k] != b.patches[i] {
@@ -111,8 +111,8 @@ func (p *pointers) taken(b *nester, i, pointer, apart int) bool {
 	return false
 }
 
-// inStep reports whether sums can be made: the vectors of every segment begin with
-// the first partial sum.
+// inStep reports whether sums can be made: the vectors of every segment must begin with the first
+// partial sum.
 func (b *nester) inStep(width int) bool {
 	if len(b.gr.dots) == 0 {
 		return true
@@ -151,9 +151,12 @@ func (t *track) leads(u *track) bool {
 	return apart < 1<<24 && apart > -1<<24
 }
 
-// loop returns the body of b.
+// loop returns the nest as a loop of native code.
 func (p *pointers) loop(b *nester, width int) *native.Loop {
-	l := &native.Loop{Body: native.NewBody(), Width: width, Pointers: len(p.leader), Lanes: b.lanes, Whole: width == b.lanes}
+	l := &native.Loop{
+		Body: native.NewBody(), Width: width, Pointers: len(p.leader), Lanes: b.lanes,
+		Whole: width == b.lanes,
+	}
 	for _, k := range p.leader {
 		l.Rowwise = append(l.Rowwise, b.tracks[k].kind == rowwise)
 	}
@@ -167,7 +170,10 @@ func (p *pointers) loop(b *nester, width int) *native.Loop {
 	if b.row > 0 {
 		l.Row, l.Patches = b.row, map[native.Place]native.Patch{}
 		for i, x := range b.patches {
-			l.Patches[place(i)] = native.Patch{Head: x.head, Tail: x.tail, Before: place(x.before), Behind: place(x.behind)}
+			l.Patches[place(i)] = native.Patch{
+				Head: x.head, Tail: x.tail, Before: place(x.before),
+				Behind: place(x.behind),
+			}
 		}
 	}
 	values := make([]native.Value, len(b.lines))
@@ -204,7 +210,7 @@ func (p *pointers) loop(b *nester, width int) *native.Loop {
 	return l
 }
 
-// segment appends where the pointers are in a segment.
+// segment appends the places of the pointers in a segment.
 func (p *pointers) segment(list []uint32, b *nester, segment int) []uint32 {
 	list = append(list, uint32(b.count(segment)))
 	for _, k := range p.leader {

@@ -7,11 +7,11 @@ import (
 	"odes.dev/odes/vm/internal/native"
 )
 
-// A product of two vectors is added up in the loop that computes one of them, 8
-// partial sums in a register: then neither need be an array for it. The gradients by
-// a model's single parameters are such products.
+// A product of two vectors is summed in the loop that computes one of them, with 8 partial sums in
+// a register. Then neither vector need be stored for it. The gradients by a model's single
+// parameters are such products.
 
-// dotsMost is the number of products of a loop, at most.
+// dotsMost bounds the number of products of a loop.
 const dotsMost = 8
 
 // attachDots moves products of vectors to the loops that compute their operands.
@@ -35,7 +35,7 @@ func (c *compiler) attachDots() {
 	c.enumerate()
 }
 
-// dotLoop returns the loop that can add up a product, -1 if there is none.
+// dotLoop returns the loop that can sum a product, or -1 if there is none.
 func (c *compiler) dotLoop(in *tape.Instr) int {
 	g := -1
 	for _, a := range in.Args {
@@ -67,8 +67,8 @@ func (c *compiler) dotLoop(in *tape.Instr) int {
 	return g
 }
 
-// emitDots writes a loop with products; where it cannot be native code, its own
-// steps behind it.
+// emitDots writes a loop with products. If it cannot be native code, the products are steps of
+// their own behind it.
 func (c *compiler) emitDots(gr *group, local map[int]bool, direct map[int]int, file *allotter) {
 	for _, v := range gr.dots {
 		if o, ok := direct[v]; ok {
@@ -83,7 +83,10 @@ func (c *compiler) emitDots(gr *group, local map[int]bool, direct map[int]int, f
 	if c.addNest(gr, local) {
 		for i, v := range gr.dots {
 			part := dense{reg: gr.partial[i], size: 8}
-			s := &reduceStep{op: tape.SumAxes, dst: dense{c.reg[v], c.base[v], 1}, src: part, width: 1, starts: []int{0}, dense: true}
+			s := &reduceStep{
+				op: tape.SumAxes, dst: dense{c.reg[v], c.base[v], 1}, src: part, width: 1,
+				starts: []int{0}, dense: true,
+			}
 			s.offsets = []int{0, 1, 2, 3, 4, 5, 6, 7}
 			c.p.ops++
 			c.p.flops += 2 * c.size(gr.values[0])

@@ -6,22 +6,22 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// Where neighbours on a torus or padding cut every row of an array into pieces,
-// native code goes through whole rows: the few elements at the ends of a row that
-// an operand has elsewhere are put in place in a register.
+// Neighbours on a torus and padding would cut every row of an array into pieces. Native code runs
+// through whole rows instead: the few elements at the ends of a row that an operand has in another
+// place are inserted into a register.
 
-// patch tells that the first head and the last tail elements of each row of a
-// track are those of other tracks, which say where they are.
+// patch says that the first head and the last tail elements of each row of a track are taken from
+// two other tracks.
 type patch struct {
 	head, tail     int
-	before, behind int // tracks
+	before, behind int // the tracks of the first and of the last elements
 }
 
-// patchMost is the number of elements that a patch may have at either end.
+// patchMost bounds the elements that a patch may have at either end.
 const patchMost = 7
 
-// rows makes the segments the rows of the loop's arrays, if that takes fewer of
-// them, and says how to patch the tracks; vectors have width elements.
+// rows makes the rows of the loop's arrays its segments, if that gives fewer segments, and finds
+// the patches of the tracks. Vectors have width elements.
 func (b *nester) rows(width int) {
 	shape := b.c.t.Shape(tape.Value(b.gr.values[0]))
 	if b.lanes > 4 || width%b.lanes != 0 || len(shape) == 0 || width != 8 {
@@ -35,7 +35,7 @@ func (b *nester) rows(width int) {
 	for e := 0; e < b.n; e += row {
 		first = append(first, e)
 	}
-	last := ((row*b.lanes-1)%width + 1) / b.lanes // elements of a row's last vector
+	last := ((row*b.lanes-1)%width + 1) / b.lanes // elements in the last vector of a row
 	old := len(b.tracks)
 	b.whole, b.patches = map[int][]place{}, map[int]patch{}
 	for i := range old {
@@ -56,7 +56,7 @@ func (b *nester) rows(width int) {
 	b.first, b.row = first, row*b.lanes
 }
 
-// piece is a part of a row of a track: n elements that stand side by side.
+// piece is a part of a row of a track: n elements side by side.
 type piece struct {
 	place
 	n int
@@ -80,7 +80,8 @@ func (b *nester) pieces(track, e, row int) (list []piece) {
 			p.off += each * (at - b.first[k])
 		}
 		at = end
-		if n := len(list); n > 0 && list[n-1].reg == p.reg && (list[n-1].off+each*list[n-1].n == p.off || b.c.isZero(p.reg)) {
+		if n := len(list); n > 0 && list[n-1].reg == p.reg &&
+			(list[n-1].off+each*list[n-1].n == p.off || b.c.isZero(p.reg)) {
 			list[n-1].n += p.n
 			continue
 		}
@@ -89,7 +90,7 @@ func (b *nester) pieces(track, e, row int) (list []piece) {
 	return list
 }
 
-// each is how far a track moves for an element of the loop.
+// each returns how far a track moves for one element of the loop.
 func (b *nester) each(t *track) int {
 	switch t.kind {
 	case moving:
@@ -100,7 +101,7 @@ func (b *nester) each(t *track) int {
 	return 0
 }
 
-// steadyRows says where a track of one element a segment is, row by row.
+// steadyRows finds, row by row, the places of a track with one element a segment.
 func (b *nester) steadyRows(i int, first []int, row int) bool {
 	whole := make([]place, len(first))
 	for r, e := range first {
@@ -114,8 +115,8 @@ func (b *nester) steadyRows(i int, first []int, row int) bool {
 	return true
 }
 
-// patchTrack says where a track is, row by row, and how it is patched; false if it
-// cannot be.
+// patchTrack finds, row by row, the places of a track and its patches. It returns false if the
+// track cannot be patched.
 func (b *nester) patchTrack(i int, first []int, row, tailMost int) bool {
 	if k := b.tracks[i].kind; k == steady || k == lanewise {
 		return b.steadyRows(i, first, row)
@@ -154,13 +155,14 @@ func (b *nester) patchTrack(i int, first []int, row, tailMost int) bool {
 		if main[r] == 1 {
 			start = list[0].n
 		}
-		if b.c.isZero(m.reg) { // as many zeros as a row has elements
+		if b.c.isZero(m.reg) { // there are as many zeros as a row has elements
 			b.c.zeroes(row * b.lanes)
 			whole[r] = place{m.reg, 0}
 		} else {
 			whole[r] = place{m.reg, m.off - each*start}
 		}
-		// A patch holds the end of the row; without one the elements are those of the row itself.
+		// A patch covers the end of the row. Without a patch, the elements are those of the row
+		// itself.
 		before[r], behind[r] = whole[r], place{whole[r].reg, whole[r].off + each*(row-tail)}
 		if main[r] == 1 {
 			if list[0].n != head {
@@ -174,7 +176,7 @@ func (b *nester) patchTrack(i int, first []int, row, tailMost int) bool {
 			}
 			behind[r] = list[main[r]+1].place
 		}
-		behind[r].off -= last - each*tail // where its vector would begin
+		behind[r].off -= last - each*tail // where the last vector would begin
 	}
 	b.whole[i] = whole
 	if head == 0 && tail == 0 {

@@ -6,13 +6,13 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// stagesLeast is the number of instructions of a long loop that native code can do
-// from which it pays to separate them from functions.
+// stagesLeast is the least number of instructions that native code can run for which it pays to
+// separate them from functions.
 const stagesLeast = 4
 
-// separate splits long loops with elementary functions: native code for what it can
-// do, and loops of functions between, with whole arrays from one to the other. A
-// function takes longer than what it reads and writes.
+// separate splits long loops with elementary functions into native code and loops of functions,
+// which pass whole arrays to each other. That pays because a function takes longer than reading its
+// operand and writing its result.
 func (c *compiler) separate() {
 	var out []group
 	for _, gr := range c.groups {
@@ -22,7 +22,7 @@ func (c *compiler) separate() {
 	c.enumerate()
 }
 
-// stages returns a group as those that follow each other.
+// stages splits a group into groups that follow each other.
 func (c *compiler) stages(gr group) []group {
 	able := 0
 	for _, v := range gr.values {
@@ -31,10 +31,11 @@ func (c *compiler) stages(gr group) []group {
 		}
 	}
 	v := gr.values[0]
-	if !gr.loop || gr.native || able < stagesLeast || able == len(gr.values) || c.size(v) <= nativeElements || c.lane[v] && !c.native.suits(c.lanes) {
+	if !gr.loop || gr.native || able < stagesLeast || able == len(gr.values) || c.size(v) <= nativeElements ||
+		c.lane[v] && !c.native.suits(c.lanes) {
 		return []group{gr}
 	}
-	var list []group // native code and functions alternately
+	var list []group // native code and functions alternate
 	level := map[int]int{}
 	for _, v := range gr.values {
 		function := 0

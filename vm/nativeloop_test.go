@@ -8,8 +8,8 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// TestStretches compares where stretches say that the elements of a view are
-// with what its reader lays out.
+// TestStretches compares the places that stretches give for the elements of a view with what the
+// view's reader lays out.
 func TestStretches(t *testing.T) {
 	r := elem.NewRand(3)
 	pick := func(k int) int { return int(r.Uint64() % uint64(k)) }

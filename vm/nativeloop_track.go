@@ -2,11 +2,11 @@ package vm
 
 import "slices"
 
-// stretch is a part of a loop along which an operand's elements stand side by
-// side in their root, are one and the same, or are zeros around an array.
+// stretch is a part of a loop along which an operand's elements stand side by side in their root,
+// are one and the same element, or are zeros around an array.
 type stretch struct {
 	first int // element of the loop, lanes not counted
-	at    int // where that one is in the root
+	at    int // position of that element in the root
 	kind  stretchKind
 }
 
@@ -18,7 +18,7 @@ const (
 	zeros
 )
 
-// tracer lists the stretches of an operand, up to a number of them.
+// tracer lists the stretches of an operand, up to a given number.
 type tracer struct {
 	list []stretch
 	next int // the next element
@@ -45,7 +45,7 @@ func (t *tracer) add(kind stretchKind, at, run int) {
 	t.next += run
 }
 
-// steps appends run elements that are so far apart.
+// steps appends run elements that are step apart.
 func (t *tracer) steps(at, run, step int) {
 	switch step {
 	case 1:
@@ -59,7 +59,7 @@ func (t *tracer) steps(at, run, step int) {
 	}
 }
 
-// stretches lists those of the elements of view w; ok is false if there are more
+// stretches lists the stretches of the elements of view w. The result ok is false if there are more
 // than most.
 func (c *compiler) stretches(w view, most int) (list []stretch, ok bool) {
 	n := w.shape.Size()
@@ -111,8 +111,8 @@ func (r *padReader) trace(t *tracer, at int) {
 	t.add(zeros, 0, n-r.start[last]-(count-1)*step-1)
 }
 
-// cut returns the first elements of the segments in which each of the lists has
-// one stretch, none longer than most.
+// cut returns the first elements of the segments in which each of the lists has one stretch. No
+// segment is longer than most.
 func cut(n, most int, lists [][]stretch) []int {
 	var at []int
 	for _, list := range lists {

@@ -2,13 +2,12 @@ package vm
 
 import "odes.dev/odes/tape"
 
-// padding makes a view one that is padded with zeros: the view's strides are
-// those of the operand of a Pad, whose element i along axis k stands at
-// start[k] + i·step[k]. Only elementwise instructions of the Pad's own shape
-// read such views: the adjoint of a stencil then adds up its shifted parts
-// without an array for each.
+// padding makes a view that is padded with zeros. The strides of the view are those of the operand
+// of a Pad, whose element i along axis k stands at start[k] + i·step[k]. Only elementwise
+// instructions of the Pad's own shape read such views. So the adjoint of a stencil sums its shifted
+// parts without an array for each.
 type padding struct {
-	inner tape.Shape // of the operand
+	inner tape.Shape // shape of the operand
 	start []int
 	step  []int // nil means 1
 }
@@ -20,7 +19,7 @@ func (v view) padded(shape tape.Shape, a *tape.Attr) view {
 
 // padReader lays out elements of a padded view.
 type padReader struct {
-	runs    walker // for its lanes
+	runs    walker // reads all lanes of an element
 	off     int
 	shape   tape.Shape
 	strides []int
@@ -39,12 +38,12 @@ func newPadReader(v view, lanes int, srcLane bool) *padReader {
 	return r
 }
 
-// merge makes one axis of last axes that are the operand's as they are, so that
-// runs are long.
+// merge joins trailing axes that are wholly the operand's into one, so that runs are long.
 func (r *padReader) merge() {
 	for k := len(r.shape) - 2; k >= 0; k-- {
 		n := r.shape[k+1]
-		if r.start[k+1] != 0 || r.inner[k+1] != n || r.strides[k] != n*r.strides[k+1] || r.step[k+1] != 1 || r.step[k] != 1 {
+		if r.start[k+1] != 0 || r.inner[k+1] != n || r.strides[k] != n*r.strides[k+1] || r.step[k+1] != 1 ||
+			r.step[k] != 1 {
 			return
 		}
 		last := func(x []int, v int) []int { return append(append([]int(nil), x[:k]...), v) }
@@ -54,7 +53,7 @@ func (r *padReader) merge() {
 	}
 }
 
-// read writes elements first, first+1, … to the dense dst.
+// read writes the elements from first on to the dense dst.
 func (r *padReader) read(dst, src []float64, first int) {
 	clear(dst)
 	lanes := r.runs.lanes
@@ -72,7 +71,7 @@ func (r *padReader) read(dst, src []float64, first int) {
 	}
 }
 
-// direct implements reader: parts of a row that are the operand's.
+// direct implements reader for parts of a row that are wholly the operand's.
 func (r *padReader) direct(first, n int) (int, bool) {
 	last := len(r.shape) - 1
 	lanes := r.runs.lanes
@@ -88,8 +87,8 @@ func (r *padReader) direct(first, n int) (int, bool) {
 	return (at + j) * lanes, true
 }
 
-// row returns where the row-th run along the last axis begins in the operand;
-// ok is false if it is all padding.
+// row returns where the row-th run along the last axis begins in the operand. The result ok is
+// false if the run is all padding.
 func (r *padReader) row(row int) (at int, ok bool) {
 	at = r.off
 	for k := len(r.shape) - 2; k >= 0; k-- {
@@ -107,7 +106,7 @@ func (r *padReader) row(row int) (at int, ok bool) {
 func (r *padReader) part(dst, src []float64, at, j, run int) {
 	last := len(r.shape) - 1
 	start, step, stride, lanes := r.start[last], r.step[last], r.strides[last], r.runs.lanes
-	lo := max((j-start+step-1)/step, 0) // the first operand element at or behind j
+	lo := max((j-start+step-1)/step, 0) // the first operand element at j or behind it
 	if j < start {
 		lo = 0
 	}

@@ -7,7 +7,7 @@ import (
 	"odes.dev/odes/vm/internal/kernel"
 )
 
-// matmulStep is MatMul with vectors as matrices of one row or column.
+// matmulStep is MatMul. A vector is a matrix of one row or column.
 type matmulStep struct {
 	dst            dense
 	a, b           dense
@@ -16,7 +16,7 @@ type matmulStep struct {
 	lanes          int // of the result
 	al, bl         bool
 	packed         int  // register of the packed matrix; -1: none
-	left           bool // the vector that a packed matrix meets is a
+	left           bool // the packed matrix meets a as its vector
 	work           int  // elements of scratch
 }
 
@@ -105,17 +105,18 @@ func (c *matmulStep) lanesLeft(d, a, b []float64) {
 	}
 }
 
-// packing says how a matrix that stays the same is packed for a vector in each lane.
+// packing says how a matrix that stays the same is packed: for a vector in each lane, or for one
+// vector.
 type packing struct {
 	dst, src          int // registers
 	off               int // of the matrix in src
 	rows, inner, step int
 	transposed        bool
-	columns           bool // for one vector: simd.PackColumns
+	columns           bool // for one vector, by simd.PackColumns
 }
 
-// plan decides, for the kernels of package simd, whether a matrix is kept packed
-// and what scratch is needed; steady tells which operands stay the same.
+// plan decides, for the kernels of package simd, whether a matrix is kept packed and how much
+// scratch is needed. The array steady says which operands stay the same from run to run.
 func (c *matmulStep) plan(p *Program, steady [2]bool) {
 	c.packed = -1
 	if !p.fast {
@@ -151,8 +152,8 @@ func (c *matmulStep) plan(p *Program, steady [2]bool) {
 	p.wide = max(p.wide, c.work)
 }
 
-// packedWork is the size of a matrix from which a product with one vector waits
-// for memory, and its order no longer matters.
+// packedWork is the size of a matrix from which a product with one vector waits for memory, so that
+// the order of the matrix no longer matters.
 const packedWork = 1 << 16
 
 // pack plans to keep a matrix packed, for a vector in each lane or for one vector.
@@ -193,7 +194,8 @@ func (c *matmulStep) records(*compiler) ([]kernel.Record, bool) {
 	name := ""
 	switch {
 	case c.packed >= 0 && !c.al && !c.bl:
-		name, r.A, r.N, r.Lanes, r.C = "matvec transposed", kernel.NewRef(c.packed, 0), c.inner, c.n*c.m, kernel.Stride(simd.ColumnsStride(c.n*c.m))
+		name, r.A, r.N, r.Lanes, r.C = "matvec transposed", kernel.NewRef(c.packed, 0), c.inner, c.n*c.m,
+			kernel.Stride(simd.ColumnsStride(c.n*c.m))
 		if c.left {
 			r.B = c.a.ref()
 		}

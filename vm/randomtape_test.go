@@ -8,13 +8,13 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// randomTape writes a tape instruction by instruction: each reads values that are
-// there, the latest preferably, and what it makes is kept for others.
+// randomTape writes a tape instruction by instruction. Each instruction reads existing values, the
+// latest preferably, and its result becomes one of them.
 type randomTape struct {
 	r    *elem.Rand
 	b    *tape.Builder
 	pool []tape.Value
-	most int // elements of a value, about
+	most int // approximate bound of the elements of a value
 }
 
 func newRandomTape(seed uint64) *randomTape {
@@ -33,7 +33,7 @@ func (g *randomTape) pick() tape.Value {
 	return g.pool[g.n(len(g.pool))]
 }
 
-// keep adds v to the values that are there, or a sum of it where it is too long.
+// keep adds v to the existing values, or a sum of v where v is too long.
 func (g *randomTape) keep(v tape.Value) {
 	shape := g.b.Shape(v)
 	switch size := shape.Size(); {
@@ -45,16 +45,20 @@ func (g *randomTape) keep(v tape.Value) {
 	g.pool = append(g.pool, v)
 }
 
-// Of the elementwise instructions those that native code has, the frequent ones
-// repeatedly, and some of those that it has not.
+// Elementwise instructions that native code has, the frequent ones repeated, and some that it does
+// not have.
 var (
 	inNative = []tape.Op{
-		tape.Neg, tape.Abs, tape.Sign, tape.Not, tape.Recip, tape.Sqrt, tape.Sqr, tape.Floor, tape.Ceil, tape.Round, tape.Trunc,
+		tape.Neg, tape.Abs, tape.Sign, tape.Not, tape.Recip, tape.Sqrt, tape.Sqr, tape.Floor, tape.Ceil, tape.Round,
+		tape.Trunc,
 		tape.Add, tape.Sub, tape.Mul, tape.Div, tape.Min, tape.Max, tape.Less, tape.LessEq, tape.Equal, tape.NotEqual,
 		tape.And, tape.Or, tape.ZeroMul, tape.Select, tape.FMA, tape.Powi,
 		tape.Add, tape.Sub, tape.Mul, tape.Add, tape.Sub, tape.Mul, tape.FMA, tape.FMA,
 	}
-	inRecords = []tape.Op{tape.Exp, tape.Sin, tape.Log, tape.Pow, tape.Tanh, tape.Atan2, tape.Mod, tape.Sigmoid, tape.Hypot}
+	inRecords = []tape.Op{
+		tape.Exp, tape.Sin, tape.Log, tape.Pow, tape.Tanh, tape.Atan2, tape.Mod, tape.Sigmoid,
+		tape.Hypot,
+	}
 )
 
 // tape returns a tape of up to 60 instructions on scalars and short vectors, or of
@@ -115,8 +119,7 @@ func (g *randomTape) elementwise(op tape.Op) {
 	g.keep(g.b.Emit(in))
 }
 
-// partner returns an operand that goes with one of this shape: a value that is
-// there, or a constant.
+// partner returns an operand that fits one of the given shape: an existing value or a constant.
 func (g *randomTape) partner(shape tape.Shape) tape.Value {
 	if !g.oneIn(8) {
 		for range 12 {
@@ -236,7 +239,7 @@ func (g *randomTape) structure() {
 	}
 }
 
-// neighbours returns which elements of n lie a few places on, around a ring or
+// neighbours returns, for n elements, the elements a few places further on, around a ring or
 // between walls.
 func (g *randomTape) neighbours(n int) []int {
 	by, ring := g.between(-3, 3), g.oneIn(2)
@@ -252,7 +255,7 @@ func (g *randomTape) neighbours(n int) []int {
 	return index
 }
 
-// part takes a block out of x, and now and then puts its squares back between zeros.
+// part takes a block out of x, and sometimes puts its squares back between zeros.
 func (g *randomTape) part(x tape.Value) {
 	s := g.b.Shape(x)
 	start, size, step := make([]int, len(s)), make(tape.Shape, len(s)), make([]int, len(s))

@@ -6,10 +6,9 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// sink moves instructions on long arrays from the loop that could run them first
-// to the later loop that alone reads their results, where that leaves fewer whole
-// arrays between the loops: a transposed stencil needs only the array whose
-// neighbours are read.
+// sink moves instructions on long arrays from the loop that could run them first to the later loop
+// that alone reads their results, where that leaves fewer whole arrays between the loops. A
+// transposed stencil then stores only the array whose neighbours are read.
 func (c *compiler) sink() {
 	long := 0
 	for i := range c.groups {
@@ -27,7 +26,8 @@ func (c *compiler) sink() {
 			continue
 		}
 		for h := len(c.groups) - 1; h > g && len(gr.values) > 0; h-- {
-			if to := &c.groups[h]; to.loop && len(to.values) > 0 && c.size(to.values[0]) == c.size(gr.values[0]) && c.lane[to.values[0]] == c.lane[gr.values[0]] {
+			if to := &c.groups[h]; to.loop && len(to.values) > 0 && c.size(to.values[0]) == c.size(gr.values[0]) &&
+				c.lane[to.values[0]] == c.lane[gr.values[0]] {
 				c.sinkInto(g, h, readers)
 			}
 		}
@@ -36,14 +36,14 @@ func (c *compiler) sink() {
 	c.enumerate()
 }
 
-// reading is a value whose instruction reads a root, -1 for an output; whole
-// tells that it reads element i of it for its own element i.
+// reading is a value whose instruction reads a root, or -1 for an output. The field whole says that
+// it reads element i of the root for its own element i.
 type reading struct {
 	value int
 	whole bool
 }
 
-// readers lists who reads each root.
+// readers lists the readings of each root.
 func (c *compiler) readers() map[int][]reading {
 	out := map[int][]reading{}
 	for _, gr := range c.groups {
@@ -61,8 +61,8 @@ func (c *compiler) readers() map[int][]reading {
 	return out
 }
 
-// sinkInto moves what only loop h and groups behind it read from loop g to h, if
-// fewer arrays are read and written then.
+// sinkInto moves the values of loop g that only loop h and groups behind it read to h, if fewer
+// arrays are read and written then.
 func (c *compiler) sinkInto(g, h int, readers map[int][]reading) {
 	from, to := &c.groups[g], &c.groups[h]
 	sunk := map[int]bool{}
@@ -87,7 +87,8 @@ func (c *compiler) sinkInto(g, h int, readers map[int][]reading) {
 		return
 	}
 	both := slices.Concat(move, to.values)
-	if c.traffic(stay, readers)+c.traffic(both, readers) >= c.traffic(from.values, readers)+c.traffic(to.values, readers) {
+	if c.traffic(stay, readers)+c.traffic(both, readers) >= c.traffic(from.values, readers)+
+		c.traffic(to.values, readers) {
 		return
 	}
 	for _, v := range move {

@@ -2,12 +2,12 @@ package vm
 
 import "odes.dev/odes/internal/simd"
 
-// stripLoop is a long loop as threaded code for one strip: operands that move are
-// read through registers that are set for every strip.
+// stripLoop is a long loop as threaded code for one strip. Operands that move are read through
+// registers that are set for every strip.
 type stripLoop struct {
 	*loop
 	cursors    []cursor
-	code, tail []step // for a whole strip, and for what is left at the end
+	code, tail []step // for a whole strip, and for the rest at the end
 }
 
 // cursor is a register that follows an array from strip to strip.
@@ -15,8 +15,8 @@ type cursor struct {
 	reg  int
 	from operand
 	rows bool   // one element for each row of lanes
-	fill *micro // instead: lay out a view, where a strip's elements are not side by side
-	at   []int  // of a view: where in its root the elements of a strip are; -1 if not side by side
+	fill *micro // lays out a view where the elements of a strip are not side by side; nil for none
+	at   []int  // of a view: by strip, where the elements are in the root; -1 if they are not side by side
 }
 
 func (l *stripLoop) run(m *Machine) {
@@ -49,7 +49,7 @@ func (l *stripLoop) run(m *Machine) {
 	}
 }
 
-// places lists where each strip of a view is.
+// places lists where each strip of a view is in its root.
 func (l *loop) places(u *micro) []int {
 	var at []int
 	for s := 0; s < l.n; s += l.strip {
@@ -83,7 +83,7 @@ func (c *compiler) addStrips(l *loop) {
 		}
 		return operand{reg: r}
 	}
-	filled := map[int]int{} // cursor of a strip that is filled
+	filled := map[int]int{} // by filled strip: its cursor
 	var body []micro
 	for i := range l.body {
 		u := l.body[i]

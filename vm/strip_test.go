@@ -17,14 +17,17 @@ func randomGrid(r *elem.Rand, n int) *tape.Tape {
 	shape := tape.Shape{[]int{9, 12, 40}[pick(3)], []int{33, 70, 130, 64}[pick(4)]}
 	in := func(name string, s tape.Shape) tape.Value { return b.Input(name, s, pick(3) == 0) }
 	grids := []tape.Value{in("u", shape), in("v", shape)}
-	others := []tape.Value{in("k", nil), in("r", tape.Shape{1, shape[1]}), in("c", tape.Shape{shape[0], 1}), b.Scalar(3)}
+	others := []tape.Value{
+		in("k", nil), in("r", tape.Shape{1, shape[1]}), in("c", tape.Shape{shape[0], 1}),
+		b.Scalar(3),
+	}
 	recent := func() tape.Value {
 		if pick(2) == 0 {
 			return grids[pick(len(grids))]
 		}
 		return grids[len(grids)-1-pick(min(len(grids), 3))]
 	}
-	index := func(axis int) []int { // neighbours along an axis, or a mess
+	index := func(axis int) []int { // neighbours along an axis, or positions in no order
 		m := shape[axis]
 		list := make([]int, m)
 		shift, kind := 1-2*pick(2), pick(4)
@@ -101,15 +104,17 @@ func TestLongLoops(t *testing.T) {
 	}
 }
 
-// TestRestOfRow lets the last row of a loop of two strips be done in part by its
-// handler, which stops at what is outside of the main path.
+// TestRestOfRow runs a loop of two strips whose last row the handler does in part, because it stops
+// at an element outside of the main path of a function.
 func TestRestOfRow(t *testing.T) {
 	for _, op := range []string{"atan2", "pow", "hypot", "mod"} {
-		tp := parse(t, "tape row\n in x [129]\n in y [1] lane\n %2 = "+op+" x y : [129] lane\n %3 = "+op+" y x : [129] lane\n out a %2\n out b %3\n")
+		tp := parse(t, "tape row\n in x [129]\n in y [1] lane\n %2 = "+op+" x y : [129] lane\n %3 = "+op+
+			" y x : [129] lane\n out a %2\n out b %3\n")
 		for _, name := range backends() {
 			for _, lanes := range []int{4, 8, 16} {
 				for seed := range uint64(20) {
-					if err := vmtest.Agree(on(name), tp, lanes, vmtest.Inputs(tp, lanes, seed, true), false); err != nil {
+					if err := vmtest.Agree(on(name), tp, lanes, vmtest.Inputs(tp, lanes, seed, true),
+						false); err != nil {
 						t.Fatalf("%s, %s, %d lanes: %v", op, name, lanes, err)
 					}
 				}

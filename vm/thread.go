@@ -8,15 +8,15 @@ import (
 	"odes.dev/odes/vm/internal/kernel"
 )
 
-// thread is a run of short instructions as threaded code, which is entered once
-// and stops only for what is done in Go.
+// thread is a run of short instructions as threaded code, which is entered once and stops only for
+// steps that are run in Go.
 type thread struct {
 	code  []kernel.Record
 	steps []resumer
-	lists [][]uint32 // of native code, which records do not keep alive
+	lists [][]uint32 // lists of native code, kept alive here because records do not
 }
 
-// resumer is a step in Go, of which some elements may be done.
+// resumer is a step in Go some elements of which may have been computed already.
 type resumer interface {
 	resume(m *Machine, done int)
 }
@@ -34,7 +34,7 @@ func (t *thread) run(m *Machine) {
 	}
 }
 
-// plainSteps are steps of which nothing is done before.
+// plainSteps are steps that always start from their beginning.
 type plainSteps []step
 
 func (w plainSteps) resume(m *Machine, _ int) {
@@ -43,7 +43,7 @@ func (w plainSteps) resume(m *Machine, _ int) {
 	}
 }
 
-// rest is a loop of one instruction and one strip, whose first elements may be done.
+// rest is a loop of one instruction and one strip whose first elements may have been computed.
 type rest struct{ loop }
 
 func (r *rest) resume(m *Machine, done int) {
@@ -55,7 +55,7 @@ func (r *rest) resume(m *Machine, done int) {
 	r.fast(m, u, done, r.n-done)
 }
 
-// threader collects records and steps between them.
+// threader collects records and the steps between them.
 type threader struct {
 	code  []kernel.Record
 	steps []resumer
@@ -65,14 +65,14 @@ type threader struct {
 	links []nativeRecord
 }
 
-// Bounds of a thread. Assembly is not preempted, so a thread is short; a record
-// that handles more than a few thousand elements gains nothing.
+// Bounds of a thread. Assembly is not preempted, so a thread is short. A record that handles more
+// than a few thousand elements gains nothing.
 const (
 	threadWork  = 1 << 17
 	recordWork  = 1 << 12
 	recordsEach = 64 // of one instruction at most
 
-	functionWork = 16 // how many sums an elementary function takes the time of
+	functionWork = 16 // additions that take as long as one elementary function
 )
 
 // add appends a step.
@@ -90,13 +90,13 @@ func (c *compiler) add(s step) {
 	c.inGo(s)
 }
 
-// inGo appends a step that is done in Go.
+// inGo appends a step that runs in Go.
 func (c *compiler) inGo(s step) {
 	c.closeBlock()
 	c.thread.plain = append(c.thread.plain, s)
 }
 
-// recorder is a step that may be written as records; they are right only if ok.
+// recorder is a step that may be written as records, which are valid only if ok.
 type recorder interface {
 	records(c *compiler) (code []kernel.Record, ok bool)
 }
@@ -110,7 +110,7 @@ func (c *compiler) append(code ...kernel.Record) {
 	c.appendWork(work, code...)
 }
 
-// appendWork appends records that do so many elements.
+// appendWork appends records that process about work elements.
 func (c *compiler) appendWork(work int, code ...kernel.Record) {
 	c.closeBlock()
 	t := &c.thread
@@ -146,7 +146,7 @@ func (c *compiler) flush() {
 	*t = threader{}
 }
 
-// addLoop appends a loop, short ones instruction by instruction.
+// addLoop appends a loop. A short loop is appended instruction by instruction.
 func (c *compiler) addLoop(l *loop) {
 	switch {
 	case !c.p.fast:
@@ -168,9 +168,9 @@ func (c *compiler) addLoop(l *loop) {
 func (c *compiler) addMicro(l *loop, u *micro) {
 	one := &rest{loop{n: l.n, strip: l.n, lanes: l.lanes, body: []micro{*u}}}
 	for _, o := range []*operand{&one.body[0].dst, &one.body[0].a, &one.body[0].b, &one.body[0].c} {
-		o.moves = true // a strip register too begins with the first element
+		o.moves = true // a strip register begins with the first element too
 	}
-	if v := &one.body[0]; v.rows && l.n == l.lanes { // of one row, one number for all lanes is one for all
+	if v := &one.body[0]; v.rows && l.n == l.lanes { // in a single row, one number for each row is one for all
 		v.rows = false
 	}
 	if u.arity == 0 {
@@ -205,10 +205,11 @@ var powers = map[int]simd.Op{
 	-1: simd.Recip, -2: simd.Recip2, -3: simd.Recip3, -4: simd.Recip4,
 }
 
-// isFunction reports whether handlers of op may leave elements to Go.
+// isFunction reports whether the handler of op may leave elements to Go.
 func isFunction(op tape.Op) bool {
 	switch simdOps[op] {
-	case simd.Neg, simd.Abs, simd.Sign, simd.Not, simd.Recip, simd.Sqrt, simd.Sqr, simd.Floor, simd.Ceil, simd.Round, simd.Trunc:
+	case simd.Neg, simd.Abs, simd.Sign, simd.Not, simd.Recip, simd.Sqrt, simd.Sqr, simd.Floor, simd.Ceil, simd.Round,
+		simd.Trunc:
 		return false
 	case simd.Pow, simd.Atan2, simd.Hypot, simd.Mod:
 		return true
@@ -216,7 +217,7 @@ func isFunction(op tape.Op) bool {
 	return simdOps[op] < simd.Add
 }
 
-// name returns the name of the handler of u, which does op, but for its size.
+// name returns the name of the handler that runs u as op, without the suffix for its size.
 func (u *micro) name(op simd.Op, shared simd.Shared) string {
 	name := op.String() + " "
 	for k := range int(u.arity) {
@@ -279,7 +280,7 @@ func repeats(dst, src dense, n, lanes int) kernel.Record {
 func (c *compiler) moves(w *walker, dst, src dense) (code []kernel.Record, ok bool) {
 	last := len(w.shape) - 1
 	n, stride, lanes := w.shape[last], w.strides[last], w.lanes
-	block := lanes // elements of the operand for one of the view
+	block := lanes // elements of the operand for one element of the view
 	if !w.srcLane {
 		block = 1
 	}
@@ -364,7 +365,8 @@ func (s *takeStep) records(*compiler) (code []kernel.Record, ok bool) {
 	for o := range s.outer {
 		for _, r := range s.runs {
 			n := r.n * s.block
-			code = append(code, copies(dense{reg: s.dst.reg, off: at}, dense{reg: s.src.reg, off: s.src.off + (o*s.from+r.start)*s.block}, n))
+			code = append(code, copies(dense{reg: s.dst.reg, off: at},
+				dense{reg: s.src.reg, off: s.src.off + (o*s.from+r.start)*s.block}, n))
 			at += n
 		}
 	}

@@ -37,8 +37,8 @@ func scalars() *tape.Tape {
 	return b.Tape()
 }
 
-// TestElementsOutsideTheMainPath puts a special value into every lane in turn,
-// where threaded code stops for Go to go on.
+// TestElementsOutsideTheMainPath puts a special value into every lane in turn. Threaded code stops
+// there, and Go computes the element.
 func TestElementsOutsideTheMainPath(t *testing.T) {
 	tp := scalars()
 	for _, lanes := range []int{1, 2, 4, 5, 8} {
@@ -56,8 +56,8 @@ func TestElementsOutsideTheMainPath(t *testing.T) {
 	}
 }
 
-// TestProfiled runs machines while the profiler interrupts them and the
-// collector runs: results stay the same and nothing crashes.
+// TestProfiled runs machines while the profiler interrupts them and the collector runs. Results
+// must stay the same, and nothing may crash.
 func TestProfiled(t *testing.T) {
 	var profile bytes.Buffer
 	if err := pprof.StartCPUProfile(&profile); err != nil {
@@ -65,7 +65,10 @@ func TestProfiled(t *testing.T) {
 	}
 	defer pprof.StopCPUProfile()
 	many := randomScalars(elem.NewRand(1), 3000)
-	for i, tp := range []*tape.Tape{parse(t, pullOfOscillator), parse(t, glvPull(30)), scalars(), parse(t, heat(60)), parse(t, torus(72)), many} {
+	for i, tp := range []*tape.Tape{
+		parse(t, pullOfOscillator), parse(t, glvPull(30)), scalars(), parse(t, heat(60)),
+		parse(t, torus(72)), many,
+	} {
 		name := vm.Backend()
 		if i == 0 { // without AVX-512 once
 			name = backends()[len(backends())-1]
@@ -115,7 +118,7 @@ func TestProfiled(t *testing.T) {
 	}
 }
 
-// TestPlaces wants bindings that cannot be meant to be refused.
+// TestPlaces checks that Places which cannot be meant are refused.
 func TestPlaces(t *testing.T) {
 	tp := parse(t, ratesOfOscillator)
 	in, out, _ := places(tp, 1)
@@ -131,10 +134,10 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestOverlapOfVectors adds to a vector that inputs are read from, and
-// overwrites one.
+// TestOverlapOfVectors adds to a vector that inputs are read from, and overwrites such a vector.
 func TestOverlapOfVectors(t *testing.T) {
-	tp := parse(t, "tape move\n in a [2]\n in b [2]\n %2 = add a b : [2]\n %3 = mul a b : [2]\n out s %2\n out p %3\n out c b\n")
+	tp := parse(t, "tape move\n in a [2]\n in b [2]\n %2 = add a b : [2]\n %3 = mul a b : [2]\n out s %2\n out p %3\n"+
+		" out c b\n")
 	for _, b := range backends() {
 		p, err := vm.CompileOn(tp, vm.Options{
 			Backend: b,
@@ -157,7 +160,7 @@ func TestOverlapOfVectors(t *testing.T) {
 				}
 			}
 		}
-		// Memory of its own again.
+		// Now with memory of their own.
 		z := []float64{math.Copysign(0, -1), 1, 5, 6}
 		copy(x, []float64{math.Copysign(0, -1), 2, math.Copysign(0, -1), 20})
 		m.SetVector(1, z)

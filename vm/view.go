@@ -4,17 +4,17 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// view is where a value's elements are: element (i, j, …) of the value is
-// element off + i·strides[0] + j·strides[1] + … of its root, the value that
-// owns storage. A root's own view is dense with off 0. Slices, transposes,
-// broadcasts and most reshapes are views of their operand and cost nothing.
+// view says where a value's elements are. Element (i, j, …) of the value is element off +
+// i·strides[0] + j·strides[1] + … of its root, the value that owns storage. A root's own view is
+// dense with off 0. Slices, transposes, broadcasts and most reshapes are views of their operand and
+// cost nothing.
 type view struct {
 	root    int
 	off     int
 	shape   tape.Shape
 	strides []int
-	pad     *padding // not nil: the elements stand among zeros
-	index   *gather  // not nil: they are picked along an axis
+	pad     *padding // not nil: the elements are surrounded by zeros
+	index   *gather  // not nil: the elements are picked along an axis
 }
 
 func rowMajor(s tape.Shape) []int {
@@ -29,7 +29,7 @@ func rowMajor(s tape.Shape) []int {
 
 func own(root int, s tape.Shape) view { return view{root: root, shape: s, strides: rowMajor(s)} }
 
-// lazy reports whether the elements are not a regular part of the root.
+// lazy reports whether the elements do not have regular places in the root.
 func (v view) lazy() bool { return v.pad != nil || v.index != nil }
 
 // dense reports whether the elements follow each other in row-major order.
@@ -64,7 +64,7 @@ func (v view) single() bool {
 
 // stretch returns v with axes of length 1 stretched to shape, or a scalar filled.
 func (v view) stretch(shape tape.Shape) view {
-	if v.lazy() { // of this shape already
+	if v.lazy() { // it has this shape already
 		return v
 	}
 	st := make([]int, len(shape))
@@ -78,7 +78,7 @@ func (v view) stretch(shape tape.Shape) view {
 	return view{root: v.root, off: v.off, shape: shape, strides: st}
 }
 
-// window returns the slice of v that a describes.
+// window returns the slice of v that attribute a describes.
 func (v view) window(shape tape.Shape, a *tape.Attr) view {
 	w := view{root: v.root, off: v.off, shape: shape, strides: make([]int, len(shape))}
 	for k, st := range v.strides {
@@ -91,10 +91,10 @@ func (v view) window(shape tape.Shape, a *tape.Attr) view {
 	return w
 }
 
-// reshape returns v in another shape; ok only if the elements are dense.
+// reshape returns v in another shape. The result ok is false if the elements are not dense.
 func (v view) reshape(shape tape.Shape) (w view, ok bool) {
 	if !v.dense() {
-		if v.single() { // any arrangement of the same element
+		if v.single() { // all elements are the same one, so any arrangement will do
 			return view{root: v.root, off: v.off, shape: shape, strides: make([]int, len(shape))}, true
 		}
 		return view{}, false
@@ -102,19 +102,23 @@ func (v view) reshape(shape tape.Shape) (w view, ok bool) {
 	return view{root: v.root, off: v.off, shape: shape, strides: rowMajor(shape)}, true
 }
 
-// take returns the positions index along axis if they are in arithmetic
-// progression.
+// take returns the elements of v at the positions index along axis. The result ok is false if the
+// positions are not an arithmetic progression.
 func (v view) take(shape tape.Shape, axis int, index []int) (view, bool) {
 	step, ok := progression(index)
 	if !ok {
 		return view{}, false
 	}
-	w := view{root: v.root, off: v.off + index[0]*v.strides[axis], shape: shape, strides: append([]int(nil), v.strides...)}
+	w := view{
+		root: v.root, off: v.off + index[0]*v.strides[axis], shape: shape,
+		strides: append([]int(nil), v.strides...),
+	}
 	w.strides[axis] *= step
 	return w, true
 }
 
-// progression returns the step of numbers that have one.
+// progression returns the step of an arithmetic progression. The result ok is false if the numbers
+// are not one.
 func progression(index []int) (step int, ok bool) {
 	step = 1
 	if len(index) > 1 {
@@ -128,15 +132,14 @@ func progression(index []int) (step int, ok bool) {
 	return step, true
 }
 
-// walker visits the elements of a view in row-major order, run by run along
-// the last axis. Neighbouring axes are merged where that is possible, so that
-// runs are long.
+// walker visits the elements of a view in row-major order, run by run along the last axis.
+// Neighbouring axes are merged where possible, so that runs are long.
 type walker struct {
 	off     int
 	shape   []int // at least one axis
 	strides []int
-	lanes   int  // of the dense side
-	srcLane bool // the view's root is per lane too
+	lanes   int  // lanes of the dense side
+	srcLane bool // the view's root is per lane as well
 }
 
 func newWalker(v view, lanes int, srcLane bool) walker {
@@ -159,8 +162,8 @@ func newWalker(v view, lanes int, srcLane bool) walker {
 	return w
 }
 
-// read copies elements first, first+1, … of the view in src to the dense dst,
-// which has len(dst)/lanes of them; a shared element is repeated for all lanes.
+// read copies the elements of the view in src, from element first on, to the dense dst, which has
+// len(dst)/lanes of them. A shared element is repeated for all lanes.
 func (w *walker) read(dst, src []float64, first int) {
 	w.walk(first, len(dst)/w.lanes, func(at, run, step int) {
 		n := run * w.lanes
@@ -183,7 +186,7 @@ func (w *walker) direct(first, n int) (int, bool) {
 	return at * w.lanes, true
 }
 
-// walk calls visit for runs of elements: the run's elements are at, at+step, ….
+// walk calls visit for runs of elements. The elements of a run are at, at+step, ….
 func (w *walker) walk(first, count int, visit func(at, run, step int)) {
 	last := len(w.shape) - 1
 	var index [tape.MaxRank]int

@@ -1,26 +1,23 @@
-// Package vm runs tapes. A tape is compiled to a Program, which is immutable
-// and shared; each goroutine runs it on a Machine of its own, which owns the
-// register file and binds inputs and outputs to the caller's memory. A run
-// allocates nothing.
+// Package vm runs tapes. A tape is compiled to a Program, which is immutable and shared. Each
+// goroutine runs it on a Machine of its own, which owns the register file and binds inputs and
+// outputs to the caller's memory. A run allocates nothing.
 //
-// Values that are per lane lie [element][lane], lane fastest; shared values
-// have one copy. The result of every lane has the bits that the reference
-// evaluator of package tape gives, whatever the number of lanes and however
-// instructions are grouped.
+// Values that are per lane lie [element][lane], lane fastest; shared values have one copy. The
+// result of every lane has the bits that the reference evaluator of package tape gives, whatever
+// the number of lanes and however instructions are grouped.
 //
-// Slices, transposes, broadcasts and reshapes are views and cost nothing.
-// Runs of elementwise instructions over arrays of one size become a loop that
-// takes a few hundred elements at a time through all of them, so temporaries
-// stay in the first-level cache. The package knows nothing of models or
-// solvers.
+// Slices, transposes, broadcasts and reshapes are views and cost nothing. Elementwise instructions
+// over arrays of one size join into a loop that takes a few hundred elements at a time through all
+// of them, so temporaries stay in the first-level cache.
 //
-// There are three backends. The generic one is the specification, Go code for any
-// processor. The one for AVX2 gives the same bits: short instructions become
-// threaded code, which is entered once and not once an instruction (package
-// vm/internal/kernel), and products with matrices are
-// kernels of package simd. The native one makes machine code of
-// elementwise instructions when a tape is compiled (package vm/internal/native),
-// which is part of the threaded code, and leaves the rest to it.
+// There are three backends, which give the same bits. The generic one is the specification: Go code
+// for any processor. The backend for AVX2 turns short instructions into threaded code, which is
+// entered once for many of them (package vm/internal/kernel), and products with matrices into calls
+// of the kernels of package simd. The native backend makes machine code of elementwise instructions
+// when a tape is compiled (package vm/internal/native). That code is a part of the threaded code,
+// which does the rest.
+//
+// The package knows nothing of models, files, derivatives or solvers.
 package vm
 
 import (
@@ -37,28 +34,28 @@ import (
 type Options struct {
 	Lanes int // copies of per-lane values; 0 means 1
 
-	// Backend is simd.Generic, simd.AVX2 or simd.Native; "" means the one that Backend returns.
+	// Backend is simd.Generic, simd.AVX2 or simd.Native. The empty string means the one that
+	// Backend returns.
 	Backend string
 
 	narrow bool // native code does without AVX-512
 
-	// Inputs and Outputs place the inputs and outputs of the tape in vectors that
-	// Machine.SetVector binds; a vector has inputs or outputs, not both. Nil means
-	// that each is a vector of its own, the inputs first.
+	// Inputs and Outputs place the inputs and outputs of the tape in vectors that Machine.SetVector
+	// binds. A vector has inputs or outputs, not both. Nil means that each is a vector of its own,
+	// the inputs first.
 	Inputs, Outputs []Place
 }
 
-// Place is where an input or an output lies.
+// Place says where an input or an output lies.
 type Place struct {
 	Vector int
-	Offset int // its first element there, lanes counted
+	Offset int // its first element in the vector, lanes counted
 
-	// Constant tells of an input that its elements stay the same until
-	// Machine.Refresh is called or another vector is bound: what is prepared
-	// from them is kept from run to run.
+	// Constant says of an input that its elements stay the same until Machine.Refresh is called or
+	// another slice is bound. What the machine prepares from them is kept from run to run.
 	Constant bool
 
-	// Add tells of an output that it is added to what is there.
+	// Add says of an output that it is added to what is in the vector.
 	Add bool
 }
 
@@ -66,21 +63,21 @@ type Place struct {
 type Program struct {
 	lanes   int
 	backend string
-	fast    bool // by the kernels of package simd
+	fast    bool // uses the kernels of package simd
 	native  native.Stats
-	placed  bool // by Options
+	placed  bool // Options place the inputs and outputs
 	inputs  []port
 	outputs []port
 	vectors []vector
 	ins     []int          // vectors of inputs
-	outs    []int          // and of outputs
-	names   map[string]int // of inputs
-	results map[string]int // of outputs
+	outs    []int          // vectors of outputs
+	names   map[string]int // indices of inputs
+	results map[string]int // indices of outputs
 
 	steps []step
 	only  *thread    // the only step, if it is a thread
 	regs  []register // one per root, then strips
-	heap  int        // elements of the register file that are given by place
+	heap  int        // elements of the register file that have a place in it
 	strip int        // elements in a strip register
 	wide  int        // elements of scratch that contractions need
 
@@ -98,7 +95,7 @@ type port struct {
 	place   Place
 }
 
-// vector is memory of the caller that inputs are read from or outputs are written to.
+// vector is memory of the caller. Either inputs are read from it, or outputs are written to it.
 type vector struct {
 	size     int // elements up to the end of the last input or output
 	output   bool
@@ -118,13 +115,13 @@ type registerKind uint8
 
 const (
 	unused     registerKind = iota
-	bound                   // the caller's memory
+	bound                   // memory of the caller
 	heap                    // a part of the register file, reused when the value is dead
 	strip                   // a temporary of one strip
 	everything              // the whole register file
-	packed                  // a matrix in the order a product wants
-	spilled                 // values of native code that found no place in the processor's registers
-	constant                // the program's own
+	packed                  // a matrix in the order that a product needs
+	spilled                 // values of native code that got no register of the processor
+	constant                // numbers of the program
 )
 
 // step is one instruction of a Program: a loop, a copy, a contraction.
@@ -132,8 +129,8 @@ type step interface {
 	run(m *Machine)
 }
 
-// Compile translates t for opts.Lanes lanes. Errors are those of tape.Check, and
-// choices that cannot be followed.
+// Compile translates t for opts.Lanes lanes. It returns the errors of tape.Check, and an error for
+// options that cannot be followed.
 func Compile(t *tape.Tape, opts Options) (*Program, error) {
 	if err := tape.Check(t); err != nil {
 		return nil, fmt.Errorf("cannot compile: %w", err)
@@ -145,7 +142,8 @@ func Compile(t *tape.Tape, opts Options) (*Program, error) {
 		opts.Backend = Backend()
 	}
 	if !slices.Contains(Backends(), opts.Backend) {
-		return nil, fmt.Errorf("cannot compile for the backend %q; there are %s", opts.Backend, strings.Join(Backends(), ", "))
+		return nil, fmt.Errorf("cannot compile for the backend %q; there are %s", opts.Backend,
+			strings.Join(Backends(), ", "))
 	}
 	p, err := compile(t, opts)
 	if err != nil {
@@ -178,7 +176,7 @@ func compile(t *tape.Tape, opts Options) (*Program, error) {
 		opts.Backend = simd.Generic
 		return compile(t, opts)
 	}
-	if !c.linkNative() { // the system does not let programs make code any more
+	if !c.linkNative() { // the system no longer lets programs make code
 		opts.Backend = simd.AVX2
 		return compile(t, opts)
 	}
@@ -188,8 +186,8 @@ func compile(t *tape.Tape, opts Options) (*Program, error) {
 	return c.p, nil
 }
 
-// Elements that instructions reach: native code in a displacement of 32 bits with a
-// sign, records of threaded code in one without.
+// Bounds of the elements that instructions reach: native code by a signed displacement of 32 bits,
+// records of threaded code by an unsigned one.
 const (
 	nativeReach = 1 << 28
 	recordReach = 1 << 29
@@ -204,8 +202,8 @@ func (p *Program) reach() int {
 	return n
 }
 
-// Backends lists the backends that there are here, the definition first and the
-// one in use last.
+// Backends lists the backends of this machine: the generic one, which is the definition, comes
+// first and the one in use last.
 func Backends() []string {
 	switch simd.Backend() {
 	case simd.Generic:
@@ -218,14 +216,14 @@ func Backends() []string {
 	return []string{simd.Generic, simd.AVX2}
 }
 
-// Backend returns the name of the one in use: that of package simd, but AVX2 where
-// the system does not let programs make code.
+// Backend returns the name of the backend in use. It is that of package simd, but AVX2 where the
+// system does not let programs make code.
 func Backend() string {
 	list := Backends()
 	return list[len(list)-1]
 }
 
-// place fixes where inputs and outputs lie.
+// place decides where inputs and outputs lie.
 func (c *compiler) place(inputs, outputs []Place) error {
 	t, p := c.t, c.p
 	p.placed = inputs != nil || outputs != nil
@@ -239,7 +237,8 @@ func (c *compiler) place(inputs, outputs []Place) error {
 		}
 	}
 	if len(inputs) != len(t.Inputs) || len(outputs) != len(t.Outputs) {
-		return fmt.Errorf("%d inputs and %d outputs have %d and %d places; give each one", len(t.Inputs), len(t.Outputs), len(inputs), len(outputs))
+		return fmt.Errorf("%d inputs and %d outputs have %d and %d places; give each one", len(t.Inputs),
+			len(t.Outputs), len(inputs), len(outputs))
 	}
 	for i, in := range t.Inputs {
 		q := port{in.Name, c.size(i), in.PerLane, inputs[i]}
@@ -274,7 +273,8 @@ func (c *compiler) place(inputs, outputs []Place) error {
 func (p *Program) occupy(q *port, output bool) error {
 	at := q.place
 	if at.Vector < 0 || at.Offset < 0 {
-		return fmt.Errorf("%s is placed at element %d of vector %d; neither can be negative", q.name, at.Offset, at.Vector)
+		return fmt.Errorf("%s is placed at element %d of vector %d; neither can be negative", q.name, at.Offset,
+			at.Vector)
 	}
 	for len(p.vectors) <= at.Vector {
 		p.vectors = append(p.vectors, vector{})
@@ -290,7 +290,7 @@ func (p *Program) occupy(q *port, output bool) error {
 	return nil
 }
 
-// Backend returns the name of the backend.
+// Backend returns the name of the backend that the program was compiled for.
 func (p *Program) Backend() string { return p.backend }
 
 // Lanes returns the number of lanes.
@@ -308,7 +308,7 @@ func (p *Program) Output(name string) (index int, ok bool) {
 	return index, ok
 }
 
-// InputSize returns the number of elements that input i wants, all lanes of it.
+// InputSize returns the number of elements of input i, all lanes of it.
 func (p *Program) InputSize(i int) int { return p.inputs[i].size }
 
 // OutputSize returns the number of elements of output i: size, or size·lanes if
@@ -323,10 +323,10 @@ func (p *Program) Vectors() int { return len(p.vectors) }
 
 // Stats counts what a Program is made of.
 type Stats struct {
-	Instructions int // of the tape that are needed and do something; views do not
-	Steps        int // after elementwise runs are grouped
+	Instructions int // of the tape: those that are needed and are not views
+	Steps        int // after elementwise instructions are grouped
 	Bytes        int // of a Machine's register file
-	Flops        int // of one run, a function counted as one, a fused multiply-add as two
+	Flops        int // of one run; a function counts one, a fused multiply-add two
 
 	Native native.Stats // native code
 }
@@ -336,7 +336,7 @@ func (p *Program) Stats() Stats {
 	return Stats{p.ops, len(p.steps), 8 * (p.heap + p.stripElements() + p.wide + p.spilled()), p.flops, p.native}
 }
 
-// spilled returns the elements of places for values of native code.
+// spilled returns the number of elements in the places for values of native code.
 func (p *Program) spilled() (n int) {
 	for _, r := range p.regs {
 		if r.kind == spilled {
@@ -356,8 +356,8 @@ func (p *Program) stripElements() int {
 	return n
 }
 
-// stripStride is how far apart strips lie: not by a power of two, or the same
-// elements of many would compete for the same places in the cache.
+// stripStride is the distance between strips. It is no power of two: otherwise the same elements of
+// many strips would compete for the same places in the cache.
 func (p *Program) stripStride() int {
 	if p.strip < 64 {
 		return p.strip

@@ -8,10 +8,10 @@ import (
 	"odes.dev/odes/vm/vmtest"
 )
 
-// backends are those that run here.
+// backends lists the backends that run here.
 func backends() []string { return vm.AllBackends() }
 
-// on returns a backend for the suite.
+// on returns a backend as the suite wants it.
 func on(name string) vmtest.Backend {
 	return func(t *tape.Tape, lanes int) (vmtest.Machine, error) {
 		p, err := vm.CompileOn(t, vm.Options{Lanes: lanes, Backend: name})
@@ -28,8 +28,8 @@ func TestConform(t *testing.T) {
 	}
 }
 
-// placed runs programs whose inputs lie in two vectors, some constant, and whose
-// outputs lie in one, added to what is there where the suite accumulates.
+// placed runs programs whose inputs lie in two vectors, some constant, and whose outputs lie in
+// one. Outputs are added to what is there where the suite accumulates.
 type placed struct {
 	in, out  []vm.Place
 	vectors  [3][]float64
@@ -68,7 +68,10 @@ func placedOn(name string) vmtest.Backend {
 			for i := range out {
 				out[i].Add = add == 1
 			}
-			p, err := vm.CompileOn(t, vm.Options{Lanes: lanes, Backend: name, Inputs: append([]vm.Place{}, m.in...), Outputs: out})
+			p, err := vm.CompileOn(t, vm.Options{
+				Lanes: lanes, Backend: name, Inputs: append([]vm.Place{}, m.in...),
+				Outputs: out,
+			})
 			if err != nil {
 				return nil, err
 			}
