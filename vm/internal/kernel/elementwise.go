@@ -1,7 +1,7 @@
-// Package kernel holds the loops of the machine: what one instruction does to
-// contiguous slices of numbers. The Go statement is the definition to the bit;
-// a faster version of a loop must give the same bits. The package knows nothing
-// of programs or registers.
+// Package kernel holds the inner loops of the machine: what one instruction does to contiguous
+// slices of numbers. Its Go code is the definition to the bit, and a faster version of a loop must
+// give the same bits. It also holds the handlers of threaded programs, written by the generator in
+// _asm. The package knows nothing of programs or registers.
 package kernel
 
 import (
@@ -11,7 +11,7 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// functions holds the ops with one operand that are calls anyway.
+// functions holds the ops with one operand that are function calls in any case.
 var functions = [256]func(float64) float64{
 	tape.Cbrt: elem.Cbrt, tape.Exp: elem.Exp, tape.Expm1: elem.Expm1,
 	tape.Log: elem.Log, tape.Log1p: elem.Log1p, tape.Log10: elem.Log10,
@@ -20,11 +20,12 @@ var functions = [256]func(float64) float64{
 	tape.Sinh: elem.Sinh, tape.Cosh: elem.Cosh, tape.Tanh: elem.Tanh,
 	tape.Asinh: elem.Asinh, tape.Acosh: elem.Acosh, tape.Atanh: elem.Atanh,
 	tape.Erf: elem.Erf, tape.Erfc: elem.Erfc,
-	tape.Lgamma: elem.Lgamma, tape.Digamma: elem.Digamma, tape.Trigamma: elem.Trigamma, tape.Tetragamma: elem.Tetragamma,
-	tape.Sign: elem.Sign, tape.Round: elem.Round, tape.Sigmoid: elem.Sigmoid,
+	tape.Lgamma: elem.Lgamma, tape.Digamma: elem.Digamma, tape.Trigamma: elem.Trigamma,
+	tape.Tetragamma: elem.Tetragamma,
+	tape.Sign:       elem.Sign, tape.Round: elem.Round, tape.Sigmoid: elem.Sigmoid,
 }
 
-// Map1 sets d[i] = op(a[i]); n is the power of Powi. d may be a.
+// Map1 sets d[i] = op(a[i]). The number n is the power of Powi. The slice d may be a.
 func Map1(op tape.Op, n int, d, a []float64) {
 	a = a[:len(d)]
 	switch op {
@@ -92,7 +93,7 @@ func Map1(op tape.Op, n int, d, a []float64) {
 	}
 }
 
-// Map2 sets d[i] = op(a[i], b[i]). d may be a or b.
+// Map2 sets d[i] = op(a[i], b[i]). The slice d may be a or b.
 func Map2(op tape.Op, d, a, b []float64) {
 	a, b = a[:len(d)], b[:len(d)]
 	switch op {
@@ -169,7 +170,7 @@ func Map2(op tape.Op, d, a, b []float64) {
 	}
 }
 
-// Map3 sets d[i] = op(a[i], b[i], c[i]). d may be any of them.
+// Map3 sets d[i] = op(a[i], b[i], c[i]). The slice d may be any of the operands.
 func Map3(op tape.Op, d, a, b, c []float64) {
 	a, b, c = a[:len(d)], b[:len(d)], c[:len(d)]
 	switch op {
@@ -201,8 +202,8 @@ func Add(d, a []float64) {
 	}
 }
 
-// Repeat writes every a[i] n times in a row: shared elements for n lanes.
-// d holds len(a)·n elements.
+// Repeat writes every a[i] n times in a row, which gives a shared element to n lanes. The slice d
+// holds len(a)·n elements.
 func Repeat(d, a []float64, n int) {
 	for _, x := range a {
 		row := d[:n]

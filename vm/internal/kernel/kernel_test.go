@@ -48,7 +48,8 @@ func TestProductsAreChains(t *testing.T) {
 						s = math.FMA(a[k*n+i], rows[k*w+l], s)
 					}
 					if d[i*w+l] != s {
-						t.Errorf("Outers, width %d, inner %d: element %d, %d is %v, want %v", w, inner, i, l, d[i*w+l], s)
+						t.Errorf("Outers, width %d, inner %d: element %d, %d is %v, want %v", w, inner, i, l, d[i*w+l],
+							s)
 					}
 					if i == 2 && one[l] != s {
 						t.Errorf("Combine, width %d, inner %d: element %d is %v, want %v", w, inner, l, one[l], s)
@@ -68,7 +69,7 @@ func TestProductsAreChains(t *testing.T) {
 	}
 }
 
-// TestEveryElementwiseOpHasALoop runs each of them in place.
+// TestEveryElementwiseOpHasALoop runs each elementwise op in place.
 func TestEveryElementwiseOpHasALoop(t *testing.T) {
 	n := 0
 	for _, op := range tape.Ops() {

@@ -90,8 +90,8 @@ func CombineEach(d []float64, n int, s []float64, ss int, rows []float64, rs int
 	}
 }
 
-// MatVec sets d[i·ds] = Σ a[i·n+k]·x[k·xs] over k < n, for i < rows: four rows at
-// a time, each one chain in the order of k from 0.
+// MatVec sets d[i·ds] = Σ a[i·n+k]·x[k·xs] over k < n, for i < rows. It takes four rows at a time.
+// Each sum is one chain in the order of k, from 0.
 func MatVec(d []float64, ds, rows, n int, a, x []float64, xs int) {
 	i := 0
 	for ; i+4 <= rows; i += 4 {
@@ -126,9 +126,8 @@ func MatVec(d []float64, ds, rows, n int, a, x []float64, xs int) {
 	}
 }
 
-// Outers sets the rows of w elements of d, n of them, to
-// d[i] = Σ a[k·as+i]·rows[k·rs : k·rs+w] over k < inner: outer products added up
-// in the order of k, so that a is read along its rows.
+// Outers sets d[i] = Σ a[k·as+i]·rows[k·rs : k·rs+w] over k < inner, for the n rows d[i] of w
+// elements. It sums the outer products in the order of k, so that a is read along its rows.
 func Outers(d []float64, w, n, inner int, a []float64, as int, rows []float64, rs int) {
 	clear(d[:n*w])
 	k := 0

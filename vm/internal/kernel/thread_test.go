@@ -7,10 +7,10 @@ import (
 	"testing"
 )
 
-// TestAssembly checks what the runtime asks of handlers: they have no frame,
-// call nothing and leave the stack alone, so that a profiler that interrupts one
-// finds the caller; and each ends by jumping to the next or by returning with
-// clean vector registers. Those whose name ends in Wide are for AVX-512, and only those.
+// TestAssembly checks what the runtime requires of handlers. They have no frame, call nothing and
+// leave the stack alone, so that a profiler that interrupts one finds the caller. Each ends by
+// jumping to the next, or by returning with clean vector registers. Only those whose name ends in
+// Wide use AVX-512.
 func TestAssembly(t *testing.T) {
 	text, err := os.ReadFile("thread_amd64.s")
 	if err != nil {
@@ -24,7 +24,8 @@ func TestAssembly(t *testing.T) {
 	for i, line := range strings.Split(string(text), "\n") {
 		code := strings.TrimSpace(line)
 		switch {
-		case strings.HasPrefix(code, "//") || strings.HasPrefix(code, "#") || code == "" || strings.HasPrefix(code, "DATA") || strings.HasPrefix(code, "GLOBL"):
+		case strings.HasPrefix(code, "//") || strings.HasPrefix(code, "#") || code == "" ||
+			strings.HasPrefix(code, "DATA") || strings.HasPrefix(code, "GLOBL"):
 			continue
 		case strings.HasPrefix(code, "TEXT"):
 			handlers++

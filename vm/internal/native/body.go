@@ -1,24 +1,22 @@
-// Package native makes machine code for amd64 processors while a program runs:
-// straight-line arithmetic on values of a few elements, which live in vector
-// registers and touch memory only where they are loaded, stored or more than
-// there are registers.
+// Package native makes machine code for amd64 processors while a program runs. The code is
+// straight-line arithmetic on values of a few elements. Values live in vector registers, and touch
+// memory only where they are loaded, are stored, or are more than there are registers.
 //
-// A Body lists operations on values. Code turns bodies into blocks, one behind
-// the other, with their constants behind them, and Map makes the whole
-// executable. A block is a handler of a threaded program (package
-// vm/internal/kernel): it finds its arrays in the table of slices and ends by
-// jumping to the handler of the next record.
+// A Body lists operations on values. Code turns bodies into blocks, one behind the other, with
+// their constants behind them, and Map makes the whole executable. A block is a handler of a
+// threaded program (package vm/internal/kernel): it finds its arrays in the table of slices, and
+// ends by jumping to the handler of the next record.
 //
-// Every operation gives the bits of the function of internal/elem that it stands
-// for, by the instructions that the kernels of internal/simd use. The package
-// knows nothing of tapes or machines.
+// Every operation gives the bits of the function of internal/elem that it stands for, by the
+// instructions that the kernels of internal/simd use. The package knows nothing of tapes or
+// machines.
 package native
 
 import (
 	"math"
 )
 
-// Target is a set of instructions.
+// Target is an instruction set.
 type Target uint8
 
 // The targets.
@@ -35,12 +33,12 @@ func (t Target) Widest() int {
 	return 4
 }
 
-// Wide as the width of a value is the width that code is written for, which
-// then is chosen when it is written and not before.
+// Wide, as the width of a value, is the width that code is written for. It is chosen only when the
+// code is written.
 const Wide = 0
 
-// Place is where elements lie side by side: from element Off of slice number
-// Slice of the table on, and further by the loop's index if it moves.
+// Place says where elements lie side by side: from element Off of the table's slice number Slice
+// on. If the place moves, the index of the loop is added.
 type Place struct {
 	Slice, Off int
 	Moves      bool
@@ -52,33 +50,33 @@ type Value int32
 // Body is a list of operations, each on values listed before it.
 type Body struct {
 	ops       []op
-	masks     []bool // by operation: each element of its result has all bits set or none
+	masks     []bool // by operation: in each element of its result all bits are set, or none
 	same      map[op]Value
-	stored    map[element]storing // by element that is stored to: the last time
+	stored    map[element]storing // by element that is stored to: its last store
 	constants literals
 }
 
-// element is one of a table's slices.
+// element is one element of a slice of the table.
 type element struct{ slice, off int }
 
-// storing tells which operation stored, what, and where the store begins.
+// storing says which operation stored, what it stored, and where the store begins.
 type storing struct {
 	at    int32
 	value Value
 	begin Place
 }
 
-// op is an operation; operands that it does not have are -1.
+// op is an operation. Operands that it does not have are -1.
 type op struct {
 	code    opcode
 	width   uint8
-	imm     uint8 // of a comparison: the predicate; of a rounding: the direction
+	imm     uint8 // of a comparison, the predicate; of a rounding, the direction
 	negP    bool  // of a fused operation: the product is negated
-	negC    bool  // and the addend
+	negC    bool  // the addend is negated
 	a, b, c Value
 	at      Place
-	literal int32 // of a constant: which
-	serial  int32 // tells what must not be shared apart
+	literal int32 // of a constant: its number
+	serial  int32 // operations with different numbers are not the same value
 }
 
 type opcode uint8
@@ -89,7 +87,7 @@ const (
 	opConst
 	opDup // a value of one element, repeated
 	opStore
-	opSum // a·b added to what a register keeps
+	opSum // a·b, added to a sum that is kept in a register
 	opAdd
 	opSub
 	opMul
@@ -100,11 +98,11 @@ const (
 	opAndNot
 	opOr
 	opXor
-	opCompare // all bits of an element set where true
+	opCompare // all bits of an element are set where true
 	opSqrt
 	opRound
 	opFma   // ±a·b ± c
-	opBlend // a's sign bit (all its bits are alike) ? b : c
+	opBlend // a's sign bit (all its bits are the same) ? b : c
 )
 
 const none = Value(-1)
@@ -126,7 +124,7 @@ func (b *Body) put(o op) Value {
 	return Value(len(b.ops) - 1)
 }
 
-// shared returns the value of an operation, one for all that are the same.
+// shared returns the value of an operation: one value for all that are the same.
 func (b *Body) shared(o op) Value {
 	if v, ok := b.same[o]; ok {
 		return v
@@ -136,7 +134,7 @@ func (b *Body) shared(o op) Value {
 	return v
 }
 
-// Load reads width elements. What the body stored there before is read.
+// Load reads width elements. It sees what the body stored there before.
 func (b *Body) Load(width int, at Place) Value { return b.read(opLoad, width, at) }
 
 // Splat reads one element and repeats it.
@@ -160,11 +158,11 @@ func (b *Body) read(code opcode, width int, at Place) Value {
 			return b.Dup(width, s.value)
 		}
 	}
-	o.serial = b.since(at, n) + 1 // what is read before and after a store is not the same
+	o.serial = b.since(at, n) + 1 // reads before and after a store are not the same value
 	return b.shared(o)
 }
 
-// since returns the last store to any of n elements, -1 if there is none.
+// since returns the last store to any of n elements, or -1 if there is none.
 func (b *Body) since(at Place, n int) int32 {
 	last := int32(-1)
 	for i := range max(n, 1) {
@@ -175,7 +173,7 @@ func (b *Body) since(at Place, n int) int32 {
 	return last
 }
 
-// whole reports whether all that s stored at a place is there still.
+// whole reports whether everything that s stored at a place is still there.
 func (b *Body) whole(at Place, s storing) bool {
 	for i := range max(b.Width(s.value), 1) {
 		if b.stored[element{at.Slice, at.Off + i}].at != s.at {
@@ -185,7 +183,7 @@ func (b *Body) whole(at Place, s storing) bool {
 	return true
 }
 
-// Const is a constant, all elements x or each its own.
+// Const is a constant: x in all elements, or a number for each.
 func (b *Body) Const(width int, x ...float64) Value {
 	words := make([]uint64, len(x))
 	for i := range x {
@@ -194,9 +192,12 @@ func (b *Body) Const(width int, x ...float64) Value {
 	return b.Bits(width, words...)
 }
 
-// Bits is a constant by its bits.
+// Bits is a constant given by its bits.
 func (b *Body) Bits(width int, words ...uint64) Value {
-	return b.shared(op{code: opConst, width: uint8(width), a: none, b: none, c: none, literal: b.constants.number(words)})
+	return b.shared(op{
+		code: opConst, width: uint8(width), a: none, b: none, c: none,
+		literal: b.constants.number(words),
+	})
 }
 
 // Dup repeats a value of one element.
@@ -214,14 +215,14 @@ func (b *Body) Dup(width int, v Value) Value {
 	return b.shared(op{code: opDup, width: uint8(width), a: v, b: none, c: none})
 }
 
-// Store writes v.
+// Store writes v to a place.
 func (b *Body) Store(at Place, v Value) {
 	i := b.put(op{code: opStore, width: b.ops[v].width, a: v, b: none, c: none, at: at})
 	b.note(at, v, i)
 }
 
-// Sum adds x·y, rounded once, to the Wide elements at a place, of which a loop for
-// AVX512 keeps a register; what is there before is where the sum begins.
+// Sum adds x·y, rounded once, to the Wide elements at a place. A loop for AVX512 keeps them in a
+// register. The sum begins with what is at the place before.
 func (b *Body) Sum(at Place, x, y Value) {
 	b.put(op{code: opSum, width: b.ops[x].width, a: x, b: y, c: none, at: at})
 }
@@ -232,8 +233,8 @@ func (b *Body) note(at Place, v, store Value) {
 	}
 }
 
-// Accumulate adds v to what is at a place, which other slices may share: it is
-// read and written here, and not before or later.
+// Accumulate adds v to what is at a place. Other slices may share that memory, so it is read and
+// written at this point of the body, neither earlier nor later.
 func (b *Body) Accumulate(at Place, v Value) {
 	x := b.put(op{code: opLoad, width: b.ops[v].width, a: none, b: none, c: none, at: at, serial: -1})
 	b.Store(at, b.Add(x, v))
@@ -249,7 +250,7 @@ func (b *Body) op2(code opcode, x, y Value) Value {
 	return b.shared(op{code: code, width: b.ops[x].width, a: x, b: y, c: none})
 }
 
-// negated returns x if v is -x.
+// negated returns x if v is -x; ok is false otherwise.
 func (b *Body) negated(v Value) (x Value, ok bool) {
 	o := &b.ops[v]
 	if o.code != opXor || b.ops[o.b].code != opConst {
@@ -287,28 +288,28 @@ func (b *Body) Mul(x, y Value) Value { return b.op2(opMul, x, y) }
 // Div is x/y.
 func (b *Body) Div(x, y Value) Value { return b.op2(opDiv, x, y) }
 
-// Lesser is x < y ? x : y, and Greater x > y ? x : y: y where an operand is NaN.
+// Lesser is x < y ? x : y, which is y where an operand is NaN.
 func (b *Body) Lesser(x, y Value) Value { return b.op2(opLesser, x, y) }
 
-// Greater is described at Lesser.
+// Greater is x > y ? x : y, which is y where an operand is NaN.
 func (b *Body) Greater(x, y Value) Value { return b.op2(opGreater, x, y) }
 
-// And, AndNot (^x & y), Or and Xor work on bits.
+// And is x & y on the bits.
 func (b *Body) And(x, y Value) Value { return b.op2(opAnd, x, y) }
 
-// AndNot is ^x & y.
+// AndNot is ^x & y on the bits.
 func (b *Body) AndNot(x, y Value) Value { return b.op2(opAndNot, x, y) }
 
-// Or is described at And.
+// Or is x | y on the bits.
 func (b *Body) Or(x, y Value) Value { return b.op2(opOr, x, y) }
 
-// Xor is described at And.
+// Xor is x ^ y on the bits.
 func (b *Body) Xor(x, y Value) Value { return b.op2(opXor, x, y) }
 
 // Predicate is a comparison of two numbers.
 type Predicate uint8
 
-// The predicates; those with NaN are false but for NotEqual and Unordered.
+// The predicates. With a NaN they are false, but for NotEqual and Unordered.
 const (
 	Equal     Predicate = 0
 	Unordered Predicate = 3
@@ -319,7 +320,8 @@ const (
 	Above     Predicate = 30
 )
 
-// Compare gives a mask: all bits of an element set where true, else none.
+// Compare gives a mask: all bits of an element are set where the predicate is true, none where it
+// is false.
 func (b *Body) Compare(p Predicate, x, y Value) Value {
 	return b.shared(op{code: opCompare, width: b.ops[x].width, imm: uint8(p), a: x, b: y, c: none})
 }
@@ -338,13 +340,13 @@ func (b *Body) round(x Value, direction uint8) Value {
 	return b.shared(op{code: opRound, width: b.ops[x].width, imm: direction, a: x, b: none, c: none})
 }
 
-// Floor is the next integer below.
+// Floor is the greatest integer that is not above x.
 func (b *Body) Floor(x Value) Value { return b.round(x, 9) }
 
-// Ceil is the next integer above.
+// Ceil is the least integer that is not below x.
 func (b *Body) Ceil(x Value) Value { return b.round(x, 10) }
 
-// Trunc is the next integer towards zero.
+// Trunc is x rounded to an integer towards zero.
 func (b *Body) Trunc(x Value) Value { return b.round(x, 11) }
 
 // FMA is x·y + z, rounded once.
@@ -363,7 +365,7 @@ const (
 	noSign  = signBit - 1
 )
 
-// num is the constant x in the width of v.
+// num is the constant x at the width of v.
 func (b *Body) num(v Value, x float64) Value { return b.Const(b.Width(v), x) }
 
 // Neg is -x.

@@ -2,13 +2,13 @@ package native
 
 import "odes.dev/odes/vm/internal/kernel"
 
-// Code is machine code in the making: blocks, and the constants they read.
+// Code is unfinished machine code: blocks, and the constants that they read.
 type Code struct {
 	asm
 	target    Target
 	pool      literals
 	wholes    map[wholeKey]int32
-	spills    int // values that found no register
+	spills    int // number of values that got no register
 	spillSize int
 	blocks    int
 }
@@ -16,9 +16,9 @@ type Code struct {
 // NewCode returns empty code.
 func NewCode(t Target) *Code { return &Code{target: t} }
 
-// Block appends a block that does what b lists and returns where it begins.
-// Values that find no register are kept in slice number spill of the table, which
-// must have Spill elements when the code runs.
+// Block appends a block that does what b lists, and returns the byte at which it begins. Values
+// that get no register are kept in the table's slice number spill, which must have Spill elements
+// when the code runs.
 func (c *Code) Block(b *Body, spill int) (at int) {
 	at = c.begin()
 	w := c.newWriter(b, 1, spill)
@@ -38,13 +38,13 @@ func (c *Code) begin() int {
 	return len(c.code)
 }
 
-// end ends a block: the next record's handler goes on.
+// end ends a block by going on to the next record's handler.
 func (c *Code) end() {
 	c.next(kernel.RecordSize)
 	c.resolve()
 }
 
-// Spill returns the elements of the slice for values that found no register.
+// Spill returns the number of elements that the slice for values without a register needs.
 func (c *Code) Spill() int { return c.spillSize }
 
 // Stats counts what code is made of.
@@ -64,7 +64,7 @@ func (c *Code) words() (n int) {
 	return n
 }
 
-// bytes returns the code with its constants behind it, those of most bytes first.
+// bytes returns the code with its constants behind it, the longest ones first.
 func (c *Code) bytes() []byte {
 	out := append([]byte(nil), c.code...)
 	for len(out)%64 != 0 {

@@ -1,10 +1,10 @@
 package native
 
-// reg is a general register by its number in the encoding.
+// reg is a general register, by its number in the encoding.
 type reg uint8
 
-// The registers that code may use: not SP, BP, R14 and R15, which are Go's, and
-// not SI and R13, which live through a threaded program.
+// The registers that code may use. They are not SP, BP, R14 and R15, which are Go's, and not SI and
+// R13, which are kept throughout a threaded program.
 const (
 	ax  reg = 0
 	cx  reg = 1
@@ -20,7 +20,7 @@ const (
 	r13 reg = 13 // the table of slices
 )
 
-// vec is a vector register; those from 16 on exist with AVX-512.
+// vec is a vector register. Those from 16 on exist with AVX-512.
 type vec uint8
 
 // mem is memory: [base + index·scale + disp].
@@ -32,13 +32,13 @@ type mem struct {
 	disp    int32
 }
 
-// arg is the operand of an instruction that may be a register or memory.
+// arg is an operand that may be a register or memory.
 type arg struct {
 	kind   argKind
 	reg    vec
 	mem    mem
-	lit    int32 // literal of the code's pool
-	repeat bool  // memory is one element, repeated (AVX-512)
+	lit    int32 // number of a literal in the code's pool
+	repeat bool  // memory is one element, which is repeated (AVX-512)
 }
 
 type argKind uint8
@@ -52,14 +52,14 @@ const (
 func inReg(v vec) arg { return arg{reg: v} }
 func inMem(m mem) arg { return arg{kind: inMemory, mem: m} }
 
-// instr describes a vector instruction: its opcode byte, the map it stands in,
-// its prefix and its W bit with AVX-512 (without, W is vexW).
+// instr describes a vector instruction: its opcode byte, the map it stands in, its prefix and, with
+// AVX-512, its W bit. Without AVX-512 W is vexW.
 type instr struct {
 	opcode uint8
 	group  uint8 // 1: 0F, 2: 0F38, 3: 0F3A
 	prefix uint8 // 0: none, 1: 66, 2: F3, 3: F2
 	vexW   uint8
-	unit   uint8 // bytes that a short displacement counts in, with AVX-512; 0: the vector
+	unit   uint8 // bytes that a short displacement counts in, with AVX-512; 0: the size of the vector
 }
 
 // asm collects instructions.
@@ -67,14 +67,14 @@ type asm struct {
 	code   []byte
 	fixups []fixup // displacements of literals
 	jumps  []jump
-	labels []int // where labels stand; -1: not yet
+	labels []int // by label: its place in the code; -1: not set
 	count  int   // instructions
 
-	writemask uint8 // of evex instructions: the mask register, and 0x80 to put zeros where it has none
+	writemask uint8 // of evex instructions: the mask register, with 0x80 to set elements outside the mask to zero
 }
 
-// fixup is a displacement to be filled in: of a literal, relative to the end of
-// the instruction.
+// fixup is a displacement that is filled in later: that of a literal, relative to the end of the
+// instruction.
 type fixup struct {
 	at, end int
 	lit     int32
@@ -100,10 +100,10 @@ func (a *asm) newLabel() label {
 	return label(len(a.labels) - 1)
 }
 
-// set puts l here.
+// set places l at the end of the code.
 func (a *asm) set(l label) { a.labels[l] = len(a.code) }
 
-// condition codes of jumps.
+// Condition codes of jumps.
 const (
 	always  = 0xff
 	below   = 0x2 // unsigned <
@@ -127,7 +127,7 @@ func (a *asm) jump(condition uint8, l label) {
 	a.count++
 }
 
-// resolve fills in the jumps.
+// resolve fills in the displacements of jumps.
 func (a *asm) resolve() {
 	for _, j := range a.jumps {
 		put32(a.code[j.at:], int32(a.labels[j.label]-j.at-4))
@@ -144,8 +144,8 @@ func (a *asm) rex(r reg, index reg, base reg) {
 	a.byte(0x48 | uint8(r>>3)<<2 | uint8(index>>3)<<1 | uint8(base>>3))
 }
 
-// modrm writes the operand bytes of register field r and memory m; unit is what
-// a short displacement counts in.
+// modrm writes the operand bytes of register field r and memory m. A short displacement counts in
+// units of unit bytes.
 func (a *asm) modrm(r uint8, m mem, unit int32) {
 	r = r & 7 << 3
 	base := uint8(m.base) & 7
@@ -192,16 +192,16 @@ func (m mem) indexOr0() reg {
 // load sets r to the 64 bits at m.
 func (a *asm) load(r reg, m mem) { a.op64(0x8b, r, m) }
 
-// two writes an instruction on two general registers: opcode 01 adds, 29
-// subtracts, 39 compares, 89 moves, 31 is exclusive or, to from from.
+// two writes an instruction on two general registers, with from as its source and to as its
+// destination. Opcode 01 adds, 29 subtracts, 39 compares, 89 moves, and 31 is exclusive or.
 func (a *asm) two(opcode uint8, to, from reg) {
 	a.rex(from, 0, to)
 	a.byte(opcode, 0xc0|uint8(from)&7<<3|uint8(to)&7)
 	a.count++
 }
 
-// immediate writes an instruction on a general register and a number: 0 adds, 5
-// subtracts, 7 compares, 4 is and.
+// immediate writes an instruction on a general register and a number. For what, 0 adds, 5
+// subtracts, 7 compares, and 4 is and.
 func (a *asm) immediate(what uint8, r reg, x int32) {
 	a.rex(0, 0, r)
 	if x >= -128 && x <= 127 {
@@ -213,7 +213,7 @@ func (a *asm) immediate(what uint8, r reg, x int32) {
 	a.count++
 }
 
-// set32 sets r to a number of 32 bits, the upper ones zero.
+// set32 sets the low 32 bits of r to x, and the others to zero.
 func (a *asm) set32(r reg, x uint32) {
 	if r >= 8 {
 		a.byte(0x41)
@@ -223,7 +223,7 @@ func (a *asm) set32(r reg, x uint32) {
 	a.count++
 }
 
-// jumpTo goes to the address in r.
+// jumpTo jumps to the address in r.
 func (a *asm) jumpTo(r reg) {
 	if r >= 8 {
 		a.byte(0x41)
@@ -232,7 +232,8 @@ func (a *asm) jumpTo(r reg) {
 	a.count++
 }
 
-// next goes on to the next record of the threaded program, of size bytes each.
+// next jumps to the handler of the next record of the threaded program, which is size bytes further
+// on.
 func (a *asm) next(size int) {
 	a.load(ax, mem{base: si, disp: int32(size)})
 	a.immediate(0, si, int32(size))
@@ -242,9 +243,9 @@ func (a *asm) next(size int) {
 // noImm says that an instruction has no immediate byte.
 const noImm = -1
 
-// vector writes an instruction on vector registers: dst, x (-1: it has none) and
-// y. length is 0, 1 or 2 for 16, 32 or 64 bytes. It chooses the shorter encoding
-// that can say it; mask, as destination or operand, wants the longer one.
+// vector writes an instruction on vector registers: dst, x (-1 if it has none) and y. The length is
+// 0, 1 or 2 for 16, 32 or 64 bytes. It uses the shorter encoding where that is possible. A mask
+// register as destination or operand needs the longer one.
 func (a *asm) vector(in instr, length uint8, dst vec, x int, y arg, imm int) {
 	long := length == 2 || dst >= 16 || x >= 16 || y.kind == inRegister && y.reg >= 16 || y.repeat
 	if long {
@@ -272,7 +273,7 @@ func (a *asm) vector(in instr, length uint8, dst vec, x int, y arg, imm int) {
 	a.operand(uint8(dst), y, 1, imm)
 }
 
-// evex writes the long encoding of vector. W is always 1 in it: numbers have 64 bits.
+// evex writes the long encoding of vector. Its W bit is always 1, because numbers have 64 bits.
 func (a *asm) evex(in instr, length uint8, dst vec, x int, y arg, imm int) {
 	r, r2 := uint8(dst)>>3&1, uint8(dst)>>4
 	v := uint8(0)
@@ -301,7 +302,7 @@ func (a *asm) evex(in instr, length uint8, dst vec, x int, y arg, imm int) {
 	a.operand(uint8(dst), y, unit, imm)
 }
 
-// operand writes what stands behind the opcode.
+// operand writes the bytes behind the opcode.
 func (a *asm) operand(r uint8, y arg, unit int32, imm int) {
 	switch y.kind {
 	case inRegister:
@@ -324,7 +325,7 @@ func (a *asm) operand(r uint8, y arg, unit int32, imm int) {
 	a.count++
 }
 
-// The instructions, for vectors and, where there is one, for one element.
+// The instructions on vectors and, where they exist, on one element.
 var (
 	movPacked  = instr{opcode: 0x10, group: 1, prefix: 1}                         // from memory
 	movAligned = instr{opcode: 0x28, group: 1, prefix: 1}                         // between registers
@@ -341,7 +342,10 @@ var (
 	rounding   = instr{opcode: 0x09, group: 3, prefix: 1}                         //
 	roundOne   = instr{opcode: 0x0b, group: 3, prefix: 1, unit: 8}                //
 	bitwise    = [...]uint8{opAnd: 0x54, opAndNot: 0x55, opOr: 0x56, opXor: 0x57} //
-	arithmetic = [...]uint8{opAdd: 0x58, opMul: 0x59, opSub: 0x5c, opLesser: 0x5d, opDiv: 0x5e, opGreater: 0x5f, opSqrt: 0x51}
+	arithmetic = [...]uint8{
+		opAdd: 0x58, opMul: 0x59, opSub: 0x5c, opLesser: 0x5d, opDiv: 0x5e, opGreater: 0x5f,
+		opSqrt: 0x51,
+	}
 )
 
 // binary returns the instruction of an operation on a vector, or on one element.

@@ -2,7 +2,7 @@ package native
 
 import "slices"
 
-// literals are constants by number: 64 bits for all elements, or for each.
+// literals numbers constants. A constant has one word of 64 bits for all elements, or one for each.
 type literals struct {
 	list  [][]uint64
 	index map[string]int32

@@ -5,73 +5,74 @@ import (
 	"slices"
 )
 
-// Fixed is the number from which on the slices of a Loop's places are those of
-// the table; below they are pointers that are set for each segment.
+// Fixed is the number from which on the slices of a Loop's places are those of the table. Lower
+// numbers are pointers, which are set for each segment.
 const Fixed = 1 << 20
 
 // Loop is a body that runs over segments of arrays, Wide elements at a time.
 //
-// The Slice of its places numbers a pointer, whose elements follow each other
-// within a segment if the place moves; or, from Fixed on, a slice of the table,
-// of which one element is repeated in all segments alike. Every value is Wide.
+// The Slice of a place below Fixed is the number of a pointer. If the place moves, its elements
+// follow each other within a segment. From Fixed on, Slice is a slice of the table, one element of
+// which is repeated in all segments alike. Every value is Wide.
 //
-// The list of segments is numbers of 32 bits: for each segment its elements and,
-// for each pointer, two: where its slice is in the table and where it begins
-// there, a number with a sign, both in bytes. No elements end the list.
+// The list of segments consists of numbers of 32 bits. Each segment has its number of elements and
+// two numbers for each pointer: where its slice is in the table, and where it begins there. Both
+// are in bytes, and the second one is signed. A segment of no elements ends the list.
 type Loop struct {
 	*Body
-	Width    int // of Wide values, 4 or 8
+	Width    int // elements of a Wide value, 4 or 8
 	Pointers int
-	Rowwise  []bool // by pointer: it moves by one element for Lanes of the others
-	Lanes    int    // 2, 4 or 8, at most Width; segments have multiples of it
-	Whole    bool   // the elements of all segments are multiples of Width
+	Rowwise  []bool // by pointer: it moves by one element for Lanes elements of the others
+	Lanes    int    // 2, 4 or 8, at most Width; the elements of a segment are a multiple of it
+	Whole    bool   // the elements of every segment are a multiple of Width
 
-	// Row is the number of elements that all segments have, if that is known, else
-	// 0. Then the ends of what is loaded may be patched; for AVX512 only.
+	// Row is the number of elements that all segments have, or 0 if they differ. With a Row the
+	// ends of what is loaded may be patched. It is for AVX512 only.
 	Row     int
 	Patches map[Place]Patch
 }
 
-// Patch tells that the first Head and the last Tail elements of a segment are
-// loaded from elsewhere: Before is where the first one is, and Behind where the
-// last vector of a segment would begin.
+// Patch says that the first Head and the last Tail elements of a segment are loaded from other
+// places. Before is where the first one is, and Behind where the last vector of a segment would
+// begin.
 type Patch struct {
 	Head, Tail     int
 	Before, Behind Place
 }
 
-// Registers of a loop besides those of its pointers.
+// Registers that a loop uses besides those of its pointers.
 const (
 	loopList    = cx
 	loopLeft    = dx
 	loopIndex   = bx
-	loopScratch = ax  // of the one address in use
+	loopScratch = ax  // the one address in use
 	loopSpill   = r15 // the slice of values without a register
 
 	r14 reg = 14
 	r15 reg = 15
 
-	loopMask = 2  // mask register of a segment's end
-	maskVec  = 15 // the vector register for it without such
+	loopMask = 2  // mask register of the end of a segment
+	maskVec  = 15 // the vector register for that mask where there are no mask registers
 )
 
 var loopPointers = []reg{di, r8, r9, r10, r11, r12, r14}
 
-// loopWriter is what a writer knows of the loop around its body.
+// loopWriter is the state of a writer that concerns the loop around its body.
 type loopWriter struct {
 	*Loop
-	slots  map[int]int // of pointers without a register
-	masked bool        // the end of a segment is written
-	spread Value       // which element of a row goes where
+	slots  map[int]int // by pointer without a register: its slot
+	masked bool        // the end of a segment is being written
+	spread Value       // which element of a row goes to which place
 
-	// Of a row:
-	head, tail bool          // its first or its last vector is written
-	last       int           // elements of the last
-	masks      map[vec]uint8 // what mask registers hold
+	// For a loop with a Row:
+	head, tail bool          // its first or its last vector is being written
+	last       int           // elements of the last vector
+	masks      map[vec]uint8 // contents of mask registers
 }
 
-// Loop appends a block that runs l over the segments in the list of its
-// record (kernel.Record.SetList). Slice number spill is that of Block.
+// Loop appends a block that runs l over the segments in the list of its record
+// (kernel.Record.SetList), and returns the byte at which it begins. The slice number spill is as in
+// Block.
 func (c *Code) Loop(l *Loop, spill int) (at int) {
 	at = c.begin()
 	mask := none
@@ -119,7 +120,7 @@ func (c *Code) Loop(l *Loop, spill int) (at int) {
 	return at
 }
 
-// sums reads what the body's sums begin with to their registers, or writes them.
+// sums loads the starting values of the body's sums into their registers, or stores the registers.
 func (w *writer) sums(in instr) {
 	for i := range w.b.ops {
 		o := &w.b.ops[i]
@@ -136,7 +137,7 @@ func (w *writer) sums(in instr) {
 	}
 }
 
-// sum adds a product to a sum: where elements are left out, the sum stays as it is.
+// sum adds a product to a sum. For elements that are masked out the sum stays as it is.
 func (w *writer) sum(v Value, o *op) {
 	x := w.inRegister(o.a)
 	y := w.operand(o.b, false)
@@ -166,21 +167,21 @@ func (w *writer) along(homes []home, mask Value) {
 		c.immediate(0, loopLeft, int32(l.Width))
 		c.jump(equal, next)
 		w.setMask(mask)
-		w.again(homes)
+		w.rewind(homes)
 		l.masked = true
 		w.body()
 	}
 	c.set(next)
 }
 
-// row writes the loop over a segment of Row elements: its first vector, those
-// between, its last one.
+// row writes the loop over a segment of Row elements: its first vector, the ones in between, and
+// its last one.
 func (w *writer) row(homes []home) {
 	c, l := w.Code, w.loop
 	vectors := (l.Row + l.Width - 1) / l.Width
 	l.last = l.Row - (vectors-1)*l.Width
 	body := func(head, tail bool) {
-		w.again(homes)
+		w.rewind(homes)
 		l.head, l.tail, l.masked = head, tail, tail && l.last < l.Width
 		l.masks = map[vec]uint8{}
 		if l.masked {
@@ -208,7 +209,7 @@ func (w *writer) row(homes []home) {
 	body(vectors == 1, true)
 }
 
-// mask sets a mask register.
+// mask sets a mask register to bits.
 func (w *writer) mask(k vec, bits uint8) {
 	if old, ok := w.loop.masks[k]; ok && old == bits {
 		return
@@ -218,7 +219,7 @@ func (w *writer) mask(k vec, bits uint8) {
 	w.vector(toMask, 0, k, -1, inReg(vec(loopScratch)), noImm)
 }
 
-// patched reports whether what is loaded from p is patched in this vector.
+// patched reports whether what is loaded from p is patched in the vector being written.
 func (w *writer) patched(p Place) bool {
 	if w.loop == nil || !w.loop.head && !w.loop.tail {
 		return false
@@ -227,7 +228,7 @@ func (w *writer) patched(p Place) bool {
 	return w.loop.head && x.Head > 0 || w.loop.tail && x.Tail > 0
 }
 
-// fetchPatched reads a vector with its patches.
+// fetchPatched loads a vector and inserts its patches.
 func (w *writer) fetchPatched(r vec, p Place) {
 	l := w.loop
 	x := l.Patches[p]
@@ -264,15 +265,16 @@ const (
 	patchTail = 5
 )
 
-// spreads reports whether an element for several lanes does not fill a vector.
+// spreads reports whether one element for several lanes does not fill a whole vector.
 func (l *Loop) spreads() bool { return slices.Contains(l.Rowwise, true) && l.Lanes < l.Width }
 
-// spread reports whether p is elements that are to be repeated for their lanes.
+// spread reports whether the elements at p are repeated for their lanes.
 func (w *writer) spread(p Place) bool {
-	return w.loop != nil && w.loop.Lanes < w.width && p.Slice >= 0 && p.Slice < Fixed && p.Moves && w.loop.Rowwise[p.Slice]
+	return w.loop != nil && w.loop.Lanes < w.width && p.Slice >= 0 && p.Slice < Fixed && p.Moves &&
+		w.loop.Rowwise[p.Slice]
 }
 
-// fetchSpread reads elements and repeats each for its lanes.
+// fetchSpread loads elements and repeats each for its lanes.
 func (w *writer) fetchSpread(r vec, p Place) {
 	switch {
 	case w.width == 4 && w.loop.masked:
@@ -302,8 +304,8 @@ const spreadMask = 6
 // masks reports whether the ends of segments need a mask in a vector register.
 func (c *Code) masks(l *Loop) bool { return !l.Whole && c.target != AVX512 }
 
-// again prepares to write the body once more.
-func (w *writer) again(homes []home) {
+// rewind prepares to write the body once more.
+func (w *writer) rewind(homes []home) {
 	copy(w.homes, homes)
 	copy(w.next, w.p.uses)
 	w.ended = w.ended[:0]
@@ -319,8 +321,8 @@ func (w *writer) again(homes []home) {
 	}
 }
 
-// hoist reads what is the same in all segments before the loop, as much of it as
-// should stay in registers.
+// hoist loads what is the same in all segments before the loop, as much of it as should stay in
+// registers.
 func (w *writer) hoist() {
 	room := 4
 	if w.target == AVX512 {
@@ -332,7 +334,8 @@ func (w *writer) hoist() {
 		if w.b.ops[i].code == opSum {
 			room--
 		}
-		if o := &w.b.ops[i]; w.p.uses[i+1] > w.p.uses[i] && !w.pinned[v] && (o.code == opConst || o.code == opSplat && o.at.Slice >= Fixed) {
+		if o := &w.b.ops[i]; w.p.uses[i+1] > w.p.uses[i] && !w.pinned[v] &&
+			(o.code == opConst || o.code == opSplat && o.at.Slice >= Fixed) {
 			list = append(list, v)
 		}
 	}
@@ -349,7 +352,7 @@ func (w *writer) hoist() {
 	}
 }
 
-// pointers sets the pointers of a segment.
+// pointers loads the pointers of a segment.
 func (w *writer) pointers() {
 	for i := range w.loop.Pointers {
 		r := loopScratch
@@ -404,10 +407,10 @@ func (w *writer) partial(p Place, n int) bool {
 	return w.loop != nil && w.loop.masked && n > 1 && p.Slice >= 0 && p.Slice < Fixed
 }
 
-// fetchPart reads the elements that the mask leaves.
+// fetchPart loads the elements that the mask selects.
 func (w *writer) fetchPart(r vec, p Place) {
 	if w.target == AVX512 {
-		w.writemask = loopMask | 0x80 // zeros elsewhere
+		w.writemask = loopMask | 0x80 // other elements become zero
 		w.evex(movPacked, lengthOf(w.width), r, -1, inMem(w.mem(p)), noImm)
 		w.writemask = 0
 		return
@@ -415,7 +418,7 @@ func (w *writer) fetchPart(r vec, p Place) {
 	w.vector(maskLoad, 1, r, maskVec, inMem(w.mem(p)), noImm)
 }
 
-// storePart writes them.
+// storePart stores the elements that the mask selects.
 func (w *writer) storePart(p Place, r vec) {
 	if w.target == AVX512 {
 		w.writemask = loopMask
@@ -426,13 +429,13 @@ func (w *writer) storePart(p Place, r vec) {
 	w.vector(maskStore, 1, r, maskVec, inMem(w.mem(p)), noImm)
 }
 
-// setMask makes the mask of the elements that are left.
+// setMask makes the mask of the elements that remain.
 func (w *writer) setMask(mask Value) {
 	if w.target == AVX512 {
 		w.set32(loopScratch, 0xffffffff)
 		w.vector(keepBits, 0, vec(loopScratch), int(loopLeft), inReg(vec(loopScratch)), noImm)
 		w.vector(toMask, 0, loopMask, -1, inReg(vec(loopScratch)), noImm)
-		if w.loop.spreads() { // the elements are a half or a quarter of them
+		if w.loop.spreads() { // the elements are a half or a quarter of the vector
 			w.shiftDown(loopLeft, uint8(bits.TrailingZeros(uint(w.loop.Lanes))))
 			w.set32(loopScratch, 0xffffffff)
 			w.vector(keepBits, 0, vec(loopScratch), int(loopLeft), inReg(vec(loopScratch)), noImm)
@@ -455,10 +458,10 @@ var (
 	maskStore = instr{opcode: 0x2f, group: 2, prefix: 1}          //
 )
 
-// recordList is where a record holds its list.
+// recordList is the offset of a record's list.
 const recordList = 48
 
-// load32 sets r to the 32 bits at m, the upper ones zero.
+// load32 sets the low 32 bits of r to those at m, and the others to zero.
 func (a *asm) load32(r reg, m mem) {
 	if x := uint8(r>>3)<<2 | uint8(m.indexOr0()>>3)<<1 | uint8(m.base>>3); x != 0 {
 		a.byte(0x40 | x)
@@ -468,17 +471,17 @@ func (a *asm) load32(r reg, m mem) {
 	a.count++
 }
 
-// loadSigned sets r to the 32 bits at m, a number with a sign.
+// loadSigned sets r to the signed number of 32 bits at m.
 func (a *asm) loadSigned(r reg, m mem) { a.op64(0x63, r, m) }
 
-// shiftDown moves the bits of r down by n.
+// shiftDown shifts the bits of r right by n.
 func (a *asm) shiftDown(r reg, n uint8) {
 	a.rex(0, 0, r)
 	a.byte(0xc1, 0xe8|uint8(r)&7, n)
 	a.count++
 }
 
-// align fills up to a place that a loop may well begin at.
+// align pads the code to an address at which a loop runs fast.
 func (a *asm) align() {
 	for len(a.code)%32 != 0 {
 		if n := 32 - len(a.code)%32; n >= 8 {

@@ -11,7 +11,7 @@ import (
 	"odes.dev/odes/vm/internal/native"
 )
 
-// operand is a value of a random loop: where its elements come from.
+// operand is a value of a random loop.
 type operand struct {
 	pointer int // -1: none
 	off     int
@@ -24,8 +24,8 @@ type operand struct {
 	args []int
 }
 
-// TestLoops runs random loops over random segments, with more pointers, constants
-// and values than there are registers.
+// TestLoops runs random loops over random segments. They have more pointers, constants and values
+// than there are registers.
 func TestLoops(t *testing.T) {
 	for _, target := range targets(t) {
 		for seed := range uint64(60) {
@@ -45,7 +45,10 @@ func randomLoop(t *testing.T, target native.Target, width int, rows bool, seed u
 	r := elem.NewRand(seed + 1)
 	below := func(n int) int { return int(r.Uint64() % uint64(n)) }
 	pointers, outs := 1+below(14), 1+below(12)
-	l := &native.Loop{Body: native.NewBody(), Width: width, Pointers: pointers + outs, Rowwise: make([]bool, pointers+outs)}
+	l := &native.Loop{
+		Body: native.NewBody(), Width: width, Pointers: pointers + outs,
+		Rowwise: make([]bool, pointers+outs),
+	}
 	l.Lanes = width
 	if rows {
 		l.Lanes = min(width, []int{2, 4, 8}[below(3)])
@@ -181,7 +184,8 @@ func randomLoop(t *testing.T, target native.Target, width int, rows bool, seed u
 	for i := range want {
 		for k, x := range want[i] {
 			if !same(table[i][k], x) {
-				t.Fatalf("target %d, width %d, rows %v, seed %d, slice %d of %d+%d, element %d: %v, not %v", target, width, rows, seed, i, pointers, outs, k, table[i][k], fmt.Sprint(x, math.Float64bits(x)))
+				t.Fatalf("target %d, width %d, rows %v, seed %d, slice %d of %d+%d, element %d: %v, not %v", target,
+					width, rows, seed, i, pointers, outs, k, table[i][k], fmt.Sprint(x, math.Float64bits(x)))
 			}
 		}
 	}

@@ -2,20 +2,20 @@ package native
 
 import "sync"
 
-// Memory is code that can run. Its address space is given back by Free.
+// Memory is executable code. Free gives its address space back.
 type Memory struct {
 	pages []byte
 	start uintptr
 }
 
-// Map makes the code executable. It fails where the system forbids that.
+// Map makes the code executable. It returns an error where the system forbids that.
 func (c *Code) Map() (*Memory, error) { return newMemory(c.bytes()) }
 
-// Address returns where what begins at at stands.
+// Address returns the address of the code that begins at byte at.
 func (m *Memory) Address(at int) uintptr { return m.start + uintptr(at) }
 
-// Available reports whether code can be made to run here: on amd64 with AVX2 and
-// FMA, by a system that lets programs make code.
+// Available reports whether code that is made here can run: on amd64 with AVX2 and FMA, on a system
+// that lets programs make code.
 var Available = sync.OnceValue(func() bool {
 	if !supported {
 		return false

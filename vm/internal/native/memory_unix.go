@@ -11,7 +11,7 @@ import (
 
 var supported = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
-// Supports512 reports whether the processor has what the target AVX512 wants.
+// Supports512 reports whether the processor has what the target AVX512 needs.
 func Supports512() bool {
 	return cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
 }
@@ -30,7 +30,7 @@ func newMemory(code []byte) (*Memory, error) {
 	return &Memory{pages, uintptr(unsafe.Pointer(unsafe.SliceData(pages)))}, nil
 }
 
-// Free gives the memory back. No code in it may run any more.
+// Free gives the memory back. The code in it must not run any more.
 func (m *Memory) Free() {
 	if m.pages != nil {
 		_ = unix.Munmap(m.pages)

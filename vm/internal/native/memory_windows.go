@@ -11,7 +11,7 @@ import (
 
 var supported = cpu.X86.HasAVX2 && cpu.X86.HasFMA
 
-// Supports512 reports whether the processor has what the target AVX512 wants.
+// Supports512 reports whether the processor has what the target AVX512 needs.
 func Supports512() bool {
 	return cpu.X86.HasAVX512F && cpu.X86.HasAVX512DQ && cpu.X86.HasAVX512VL
 }
@@ -23,7 +23,7 @@ func newMemory(code []byte) (*Memory, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The process's own memory, written by the system: no pointer is made of a number.
+	// The system writes to the process's own memory, so that no pointer is made of a number.
 	var written uintptr
 	err = windows.WriteProcessMemory(windows.CurrentProcess(), start, unsafe.SliceData(code), n, &written)
 	var old uint32
@@ -37,7 +37,7 @@ func newMemory(code []byte) (*Memory, error) {
 	return &Memory{start: start}, nil
 }
 
-// Free gives the memory back. No code in it may run any more.
+// Free gives the memory back. The code in it must not run any more.
 func (m *Memory) Free() {
 	if m.start != 0 {
 		_ = windows.VirtualFree(m.start, 0, windows.MEM_RELEASE)

@@ -34,13 +34,16 @@ func run(t *testing.T, c *native.Code, at int, table [][]float64) {
 	kernel.Enter(code, 0, table)
 }
 
-var specials = []float64{0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, -1e-310, 1e308, -1e308, 0.5, -0.5, 2.5, -1.5}
+var specials = []float64{
+	0, math.Copysign(0, -1), 1, -1, math.Inf(1), math.Inf(-1), math.NaN(), 5e-324, -1e-310, 1e308,
+	-1e308, 0.5, -0.5, 2.5, -1.5,
+}
 
 func same(a, b float64) bool {
 	return math.Float64bits(a) == math.Float64bits(b) || a != a && b != b
 }
 
-// all lists the operations that blocks have.
+// all returns the operations that blocks have.
 func all() (ops []simd.Op) {
 	for op := simd.Copy; op <= simd.FMA; op++ {
 		if native.Can(op) {
@@ -64,14 +67,14 @@ func apply(op simd.Op, x [][]float64) []float64 {
 	return out
 }
 
-// trial is a random body and what it should compute.
+// trial is a random body with the results that it should have.
 type trial struct {
 	r      *elem.Rand
 	b      *native.Body
 	widths []int
-	values [5][]native.Value // by index of widths
+	values [5][]native.Value // by index of the width
 	want   map[native.Value][]float64
-	memory [][]float64 // expected
+	memory [][]float64 // the expected contents
 	table  [][]float64
 	slices int
 }
@@ -85,7 +88,7 @@ func (x *trial) number() float64 {
 	return x.r.Norm()
 }
 
-// value returns some value of a width, an old one or a new one.
+// value returns a value of a given width, an existing one or a new one.
 func (x *trial) value(k int) native.Value {
 	w := x.widths[k]
 	old := x.values[k]
@@ -184,14 +187,18 @@ func (x *trial) compare(t *testing.T, name string) {
 	for s := range x.slices {
 		for i, want := range x.memory[s] {
 			if got := x.table[s][i]; !same(got, want) {
-				t.Fatalf("%s: element %d of slice %d is %v (%x), want %v (%x)", name, i, s, got, math.Float64bits(got), want, math.Float64bits(want))
+				t.Fatalf("%s: element %d of slice %d is %v (%x), want %v (%x)", name, i, s, got, math.Float64bits(got),
+					want, math.Float64bits(want))
 			}
 		}
 	}
 }
 
 func newTrial(seed uint64, target native.Target, slices int) *trial {
-	x := &trial{r: elem.NewRand(seed), b: native.NewBody(), widths: []int{1, 2, 4}, want: map[native.Value][]float64{}, slices: slices}
+	x := &trial{
+		r: elem.NewRand(seed), b: native.NewBody(), widths: []int{1, 2, 4}, want: map[native.Value][]float64{},
+		slices: slices,
+	}
 	if target.Widest() == 8 {
 		x.widths = append(x.widths, 8)
 	}
@@ -216,11 +223,12 @@ func TestRandomBodies(t *testing.T) {
 				x.step()
 			}
 			c := native.NewCode(target)
-			c.Block(native.NewBody(), slices) // a block that does nothing
+			c.Block(native.NewBody(), slices) // a block without operations
 			at := c.Block(x.b, slices)
 			x.table = append(x.table, make([]float64, c.Spill()))
 			run(t, c, at, x.table)
-			x.compare(t, fmt.Sprintf("target %d, seed %d, %d operations, %d spills", target, seed, x.b.Len(), c.Stats().Spills))
+			x.compare(t, fmt.Sprintf("target %d, seed %d, %d operations, %d spills", target, seed, x.b.Len(),
+				c.Stats().Spills))
 		}
 	}
 }
@@ -254,7 +262,8 @@ func TestOperations(t *testing.T) {
 				run(t, c, at, append(append([][]float64{}, in...), got, make([]float64, c.Spill())))
 				for i := range n * n / w * w {
 					if !same(got[i], want[i]) {
-						t.Errorf("target %d, %v in width %d, operands %d: %v, want %v", target, op, w, i, got[i], want[i])
+						t.Errorf("target %d, %v in width %d, operands %d: %v, want %v", target, op, w, i, got[i],
+							want[i])
 					}
 				}
 			}

@@ -2,7 +2,7 @@ package native
 
 import "odes.dev/odes/internal/simd"
 
-// Can reports whether Apply has the operation.
+// Can reports whether Apply has the operation op.
 func Can(op simd.Op) bool {
 	switch op {
 	case simd.Copy, simd.Neg, simd.Abs, simd.Sign, simd.Not, simd.Recip, simd.Sqrt, simd.Sqr, simd.Cube, simd.Fourth,
@@ -15,7 +15,7 @@ func Can(op simd.Op) bool {
 	return false
 }
 
-// Apply appends an operation, one that Can reports, on operands of one width.
+// Apply appends the operation op, for which Can must be true, on operands of one width.
 func (b *Body) Apply(op simd.Op, x ...Value) Value {
 	switch op {
 	case simd.Copy:
@@ -55,7 +55,7 @@ func (b *Body) Apply(op simd.Op, x ...Value) Value {
 		return b.Mul(x[0], x[1])
 	case simd.Div:
 		return b.Div(x[0], x[1])
-	case simd.Min: // b < a ? b : a, NaN where an operand is
+	case simd.Min: // b < a ? b : a, NaN where an operand is NaN
 		return b.Where(b.isNaN(x[1]), x[1], b.Lesser(x[1], x[0]))
 	case simd.Max:
 		return b.Where(b.isNaN(x[1]), x[1], b.Greater(x[1], x[0]))
@@ -83,8 +83,8 @@ func (b *Body) Apply(op simd.Op, x ...Value) Value {
 
 func (b *Body) isNaN(x Value) Value { return b.Compare(Unordered, x, x) }
 
-// nonzero is the mask of x ≠ 0, true for NaN. The condition of a comparison has
-// the comparison's mask.
+// nonzero is the mask of x ≠ 0, which is true for NaN. If x is the condition of a comparison, it is
+// that comparison's mask.
 func (b *Body) nonzero(x Value) Value {
 	if o := &b.ops[x]; o.code == opAnd {
 		if c := &b.ops[o.b]; c.code == opConst {
@@ -96,10 +96,10 @@ func (b *Body) nonzero(x Value) Value {
 	return b.Compare(NotEqual, x, b.num(x, 0))
 }
 
-// isMask reports whether each element of x has all bits set or none.
+// isMask reports whether in each element of x all bits are set, or none.
 func (b *Body) isMask(x Value) bool { return b.masks[x] }
 
-// makesMask is isMask of the result of o.
+// makesMask reports whether the result of o is such a mask.
 func (b *Body) makesMask(o *op) bool {
 	switch o.code {
 	case opCompare:
@@ -110,7 +110,7 @@ func (b *Body) makesMask(o *op) bool {
 	return false
 }
 
-// one is the number 1.
+// one holds the bits of the number 1.
 const one = 0x3ff0000000000000
 
 // condition turns a mask into the numbers 0 and 1.

@@ -1,22 +1,20 @@
 package native
 
-// plan is a body as it will be written: the operations in their order, and when
-// values are read.
+// plan is a body in the order in which it will be written, with the reads of each value.
 type plan struct {
-	order []Value // operations that are instructions
-	uses  []int32 // by value: index of its first read in reads; len(values)+1 of them
+	order []Value // the operations that become instructions
+	uses  []int32 // by value: index in reads of its first read; it has len(values)+1 entries
 	reads []int32 // positions in order, ascending for each value
-	early []bool  // by value: a load that is in the order
-	keeps []bool  // by store: its place keeps what was stored to the end of the block
+	early []bool  // by value: it is a load that is an instruction of its own
+	keeps []bool  // by store: its place keeps the stored value to the end of the block
 }
 
 // isMemory reports whether an operation only names memory.
 func (c opcode) isMemory() bool { return c <= opConst }
 
-// newPlan orders the operations that stores need: those of each store just before
-// it, in order of the stores, so that values live shortly. A load happens where
-// its value is read; one that a store is about to overwrite before that happens
-// just before the store.
+// newPlan orders the operations that stores need. The operations of a store come just before it, in
+// the order of the stores, so that values live shortly. A load happens where its value is read. If
+// a store is about to overwrite the memory first, the load happens just before that store.
 func (b *Body) newPlan() *plan {
 	p := &plan{early: make([]bool, len(b.ops)), keeps: make([]bool, len(b.ops))}
 	hazards, readers := b.hazards(p)
@@ -97,12 +95,11 @@ func (b *Body) needs() []uint8 {
 	return n
 }
 
-// hazards lists, for each store, the loads of what it overwrites, and the
-// operations that read each of these; and it marks stores whose elements are not
-// stored to again.
+// hazards lists, for each store, the loads of the memory that it overwrites, and the operations
+// that read each of these loads. It also marks the stores to elements that are not stored to later.
 func (b *Body) hazards(p *plan) (loads, readers map[Value][]Value) {
 	loads, readers = map[Value][]Value{}, map[Value][]Value{}
-	next := map[element]Value{} // store to an element that comes next
+	next := map[element]Value{} // by element: the store to it that comes next
 	for i := len(b.ops) - 1; i >= 0; i-- {
 		o := &b.ops[i]
 		n := max(int(o.width), 1)

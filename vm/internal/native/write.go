@@ -2,7 +2,7 @@ package native
 
 import "slices"
 
-// home is where a value can be read from memory.
+// home is a place in memory from which a value can be read.
 type home struct {
 	kind   homeKind
 	place  Place
@@ -18,45 +18,45 @@ const (
 	literal
 )
 
-// writer writes one body: it gives values registers, in order, and takes those
-// of values that are read again last.
+// writer writes one body. It gives registers to values in order, and takes them from the values
+// whose next read is farthest away.
 type writer struct {
 	*Code
 	b     *Body
 	p     *plan
-	width int // of Wide values
-	at    int // position in the order
-	spill int // slice of the places for values that find no register
+	width int // elements of a Wide value
+	at    int // position in the order of operations
+	spill int // the slice of places for values that get no register
 
 	reg    []int16 // by value: its register, or -1
 	homes  []home
 	next   []int32 // by value: index in p.reads of its next read
 	pinned []bool  // by value: it stays in its register
 	in     [32]Value
-	locked uint32 // registers that the present instruction reads
+	locked uint32 // registers that the current instruction reads
 
 	base  map[int]reg  // by slice: the register for its address
-	ready map[int]bool // it is loaded
-	spare reg          // for the slices that have none
-	holds int          // slice whose address the spare register has; -1: none
-	index reg          // of a loop
+	ready map[int]bool // by slice: the address is loaded
+	spare reg          // for the slices that have no register of their own
+	holds int          // slice whose address is in the spare register; -1: none
+	index reg          // index of the loop
 
-	slots []slot  // places for values that find no register
+	slots []slot  // places for values that get no register
 	ended []Value // values that were read for the last time
 	size  int     // elements of the slots
 
-	loop *loopWriter // around the body; nil for none
+	loop *loopWriter // the loop around the body; nil for none
 }
 
 type slot struct {
 	off, size int
-	owner     Value // none: free
+	owner     Value // none: the slot is free
 }
 
-// kept owns slots that are not given away again.
+// kept owns slots that are never given to another value.
 const kept = Value(-2)
 
-// general registers for addresses; the first ones make shorter instructions.
+// General registers for addresses. The first ones make shorter instructions.
 var pointers = []reg{ax, cx, dx, bx, di, r8, r9, r10, r11, r12}
 
 func (c *Code) newWriter(b *Body, width, spill int) *writer {
@@ -84,8 +84,8 @@ func (c *Code) newWriter(b *Body, width, spill int) *writer {
 	return w
 }
 
-// literal puts a constant into the pool: one element where that can be repeated
-// in an instruction, else all.
+// literal puts a constant into the pool: one element where an instruction can repeat that,
+// otherwise all of them.
 func (w *writer) literal(v Value) home {
 	words := w.b.constants.words(w.b.ops[v].literal)
 	n := w.widthOf(v)
@@ -98,7 +98,7 @@ func (w *writer) literal(v Value) home {
 	return home{kind: literal, lit: w.whole(words[0], n)}
 }
 
-// whole is a literal that fills a vector of n elements.
+// whole returns a literal that fills a vector of n elements.
 func (c *Code) whole(word uint64, n int) int32 {
 	if c.wholes == nil {
 		c.wholes = map[wholeKey]int32{}
@@ -126,7 +126,7 @@ func (w *writer) widthOf(v Value) int {
 	return w.width
 }
 
-// lengthOf is how instructions call a width.
+// lengthOf returns the code that instructions have for a width.
 func lengthOf(width int) uint8 {
 	switch width {
 	case 4:
@@ -137,8 +137,8 @@ func lengthOf(width int) uint8 {
 	return 0
 }
 
-// addresses gives the slices that are read and written general registers, those
-// used most the ones of short instructions. reserved are not to be used.
+// addresses gives general registers to the slices that are read and written. The slices that are
+// used most get those of short instructions. The reserved registers are not used.
 func (w *writer) addresses(reserved ...reg) {
 	count := map[int]int{}
 	order := []int{w.spill}
@@ -183,8 +183,8 @@ func (w *writer) pointer(slice int) reg {
 	return r
 }
 
-// mem is the address of a place. It may load a general register, the spare one
-// too, so that only one such address can be in use.
+// mem returns the address of a place. It may load a general register, the spare one included, so
+// only one such address can be in use at a time.
 func (w *writer) mem(p Place) mem {
 	if w.loop != nil {
 		return w.loopMem(p)
@@ -196,7 +196,7 @@ func (w *writer) mem(p Place) mem {
 	return m
 }
 
-// argument is where a home is, for an instruction.
+// argument returns a home as an operand of an instruction.
 func (w *writer) argument(h home) arg {
 	if h.kind == literal {
 		return arg{kind: inPool, lit: h.lit, repeat: h.repeat}
@@ -214,8 +214,7 @@ func (w *writer) nextRead(v Value) int32 {
 	return 1 << 30
 }
 
-// passed counts the reads of the present operation of v, and frees its register
-// after the last.
+// passed counts the reads of v by the current operation, and frees its register after the last one.
 func (w *writer) passed(v Value) {
 	if v < 0 {
 		return
@@ -250,7 +249,7 @@ func (w *writer) drop(v Value) {
 	}
 }
 
-// take returns a free register, making one free if need be.
+// take returns a free register. If there is none, it frees one.
 func (w *writer) take() vec {
 	n := 16
 	if w.target == AVX512 {
@@ -280,7 +279,7 @@ func (w *writer) take() vec {
 	return vec(best)
 }
 
-// evict writes v to memory if it is not there, and frees its register.
+// evict writes v to memory if it is not there already, and frees its register.
 func (w *writer) evict(v Value) {
 	if w.homes[v].kind == nowhere && w.nextRead(v) < 1<<30 {
 		n := w.widthOf(v)
@@ -347,14 +346,14 @@ func (w *writer) fetch(r vec, h home, n int) {
 	}
 }
 
-// bind gives v the register r.
+// bind puts v into register r.
 func (w *writer) bind(v Value, r vec) vec {
 	w.in[r], w.reg[v] = v, int16(r)
 	return r
 }
 
-// inRegister returns the register of v, reading it if it is in memory only, and
-// locks it for the present instruction.
+// inRegister returns the register of v, which it loads if v is in memory only, and locks the
+// register for the current instruction.
 func (w *writer) inRegister(v Value) vec {
 	if w.reg[v] < 0 {
 		r := w.take()
@@ -365,8 +364,8 @@ func (w *writer) inRegister(v Value) vec {
 	return vec(w.reg[v])
 }
 
-// folds reports whether an instruction can read v from memory; bits tells that it
-// reads 16 bytes even of a single element.
+// folds reports whether an instruction can read v from memory. With bits set, the instruction reads
+// 16 bytes even of a single element.
 func (w *writer) folds(v Value, bits bool) bool {
 	h := w.homes[v]
 	if w.reg[v] >= 0 || h.kind == nowhere {
@@ -375,13 +374,14 @@ func (w *writer) folds(v Value, bits bool) bool {
 	if h.kind == inPlace && h.repeat && w.spread(h.place) {
 		return false
 	}
-	if w.loop != nil && h.kind == inPlace && !h.repeat && (w.patched(h.place) || w.partial(h.place, w.width) || w.after(v) < 1<<30) {
-		return false // to be read once
+	if w.loop != nil && h.kind == inPlace && !h.repeat &&
+		(w.patched(h.place) || w.partial(h.place, w.width) || w.after(v) < 1<<30) {
+		return false // it is better loaded once
 	}
 	return !(h.repeat && w.target != AVX512) && !(bits && w.widthOf(v) == 1 && h.kind != literal)
 }
 
-// operand returns v as an operand that may be memory.
+// operand returns v as an operand, which may be memory.
 func (w *writer) operand(v Value, bits bool) arg {
 	if w.folds(v, bits) {
 		h := w.homes[v]
@@ -393,7 +393,7 @@ func (w *writer) operand(v Value, bits bool) arg {
 	return inReg(w.inRegister(v))
 }
 
-// keep reads a load, splat or constant into a register that stays its own.
+// keep loads a load, splat or constant into a register that belongs to it to the end.
 func (w *writer) keep(v Value) {
 	w.locked = 0
 	w.inRegister(v)
@@ -409,7 +409,7 @@ func (w *writer) body() {
 	}
 }
 
-// result ends the reads of the present operation and returns a register for v.
+// result ends the reads of the current operation and returns a register for v.
 func (w *writer) result(v Value) vec {
 	o := &w.b.ops[v]
 	w.locked = 0
@@ -424,7 +424,7 @@ func (w *writer) instruction(v Value) {
 	n := w.widthOf(v)
 	length, one := lengthOf(n), n == 1
 	switch o.code {
-	case opLoad, opSplat: // what a store is about to overwrite
+	case opLoad, opSplat: // only loads of memory that a store is about to overwrite
 		w.inRegister(v)
 		w.homes[v] = home{}
 	case opStore:
@@ -464,8 +464,9 @@ func (w *writer) instruction(v Value) {
 	}
 }
 
-// better orders the operands of an operation that may swap them: the second one
-// is read from memory, if one is, and the sooner read again is not.
+// better orders the operands of an operation that may swap them. The second one is read from
+// memory, if one of them can be. If both can be, the one whose next read is sooner goes first, into
+// a register.
 func (w *writer) better(a, b Value, bits bool) (Value, Value) {
 	if w.folds(a, bits) && !w.folds(b, bits) {
 		return b, a
@@ -476,7 +477,7 @@ func (w *writer) better(a, b Value, bits bool) (Value, Value) {
 	return a, b
 }
 
-// after returns when v is read after the present operation.
+// after returns the position at which v is read after the current operation.
 func (w *writer) after(v Value) int32 {
 	for i := w.next[v]; i < w.p.uses[v+1]; i++ {
 		if w.p.reads[i] > int32(w.at) {
@@ -486,13 +487,13 @@ func (w *writer) after(v Value) int32 {
 	return 1 << 30
 }
 
-// dup repeats a single element; one that is in memory is read from there when
-// the repeated value is read.
+// dup repeats a single element. An element in memory is read from there when the repeated value is
+// read.
 func (w *writer) dup(v Value, o *op, n int) {
 	if h := w.homes[o.a]; h.kind != nowhere && w.reg[o.a] < 0 && w.b.ops[o.a].code != opLoad {
 		h.repeat = true
 		w.homes[v] = h
-		for i := range w.slots { // both values read the place
+		for i := range w.slots { // both values read the slot
 			if s := &w.slots[i]; s.owner == o.a {
 				s.owner = kept
 			}
@@ -555,8 +556,8 @@ func (w *writer) blend(v Value, o *op, length uint8) {
 	w.evex(ternary, length, r, int(y), x, 0xac) // mask ? x : y
 }
 
-// fresh returns a register for v that holds what is in x: that of operand a
-// itself if nothing else reads it, else a copy.
+// fresh returns a register for v that holds x. It is the register of operand a itself if nothing
+// else reads a, otherwise a copy.
 func (w *writer) fresh(v, a Value, x vec, length uint8) vec {
 	o := &w.b.ops[v]
 	last := w.after(a) == 1<<30 && !w.pinned[a] && w.reg[a] == int16(x)
@@ -576,8 +577,8 @@ func (w *writer) fresh(v, a Value, x vec, length uint8) vec {
 	return w.bind(v, r)
 }
 
-// fma writes a fused operation, the form chosen by which operand is in memory and
-// which register is free.
+// fma writes a fused operation. Its form depends on which operand is in memory and which register
+// is free.
 func (w *writer) fma(v Value, o *op, length uint8, one bool) {
 	a, b, c := o.a, o.b, o.c
 	if w.folds(a, false) && !w.folds(b, false) {

@@ -8,8 +8,8 @@ import (
 	"odes.dev/odes/internal/simd/_asm/emit"
 )
 
-// renamed reads the arguments of a kernel from fields of the record with other
-// names, or makes them.
+// renamed reads the arguments of a kernel from fields of the record with other names, or computes
+// them.
 type renamed map[string]any
 
 func (f renamed) Load(name string) reg.GPVirtual {
@@ -28,8 +28,8 @@ func (f renamed) Load(name string) reg.GPVirtual {
 
 func (f renamed) Float(name string) Mem { return record{}.Float(name) }
 
-// products writes the handlers of products with a matrix; they start from zero.
-// Strides of rows are in the field c.
+// products writes the handlers of products with a matrix. They start from zero. Strides of rows are
+// in the field c.
 func products() {
 	vectors := renamed{"y": "out", "a": "a", "x": "b", "rows": "rows", "cols": "lanes", "as": "stride", "from": 0}
 	handler("matvec", func() { parking(func() { emit.MatVec(vectors) }) })
@@ -42,8 +42,8 @@ func products() {
 	handler("matvec lanes wide", func() { parking(func() { emit.LaneProductTwo(several) }) })
 }
 
-// laned are the arguments of a product of a packed matrix and a vector in each
-// lane; lanes is their number, or the field that has it.
+// laned returns the arguments of a product of a packed matrix and a vector in each lane. Its
+// argument is the number of lanes, or the field that holds it.
 func laned(lanes any) renamed {
 	return renamed{
 		"y": "out", "a": "a", "z": "b", "rows": "rows", "inner": "lanes",
@@ -63,8 +63,8 @@ func sums() {
 	handler("dot", func() { sum(2, func(s reg.VecVirtual, x []reg.VecVirtual) { VFMADD231PD(x[0], x[1], s) }) })
 }
 
-// sum adds to 8 partial sums from zero, element i to number i mod 8, and those by
-// the tree ((0+4)+(2+6))+((1+5)+(3+7)).
+// sum adds to 8 partial sums from zero, element i to number i mod 8, and combines these by the tree
+// ((0+4)+(2+6))+((1+5)+(3+7)).
 func sum(arity int, add func(s reg.VecVirtual, x []reg.VecVirtual)) {
 	in := []reg.Register{record{}.Load("a"), record{}.Load("b")}[:arity]
 	n := record{}.Load("n")

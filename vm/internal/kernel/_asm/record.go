@@ -9,7 +9,8 @@ import (
 	"odes.dev/odes/internal/simd/_asm/emit"
 )
 
-// Two registers live through a program: the record being executed, and the table of slices.
+// Two registers are kept throughout a program: the record that is executed, and the table of
+// slices.
 var (
 	code  = reg.RSI
 	table = reg.R13
@@ -18,18 +19,17 @@ var (
 // recordSize is the size of kernel.Record.
 const recordSize = 64
 
-// operands are the fields of a kernel.Record that hold an operand: the offset of
-// its slice in the table, and its own offset in the slice, in bytes.
+// operands holds the offsets of the fields of a kernel.Record that are operands. Each holds the
+// offset of its slice in the table and the offset in that slice, in bytes.
 var operands = map[string]int{"out": 8, "a": 16, "b": 24, "c": 32}
 
-// integers are the other fields.
+// integers holds the offsets of the other fields.
 var integers = map[string]int{"n": 40, "rows": 40, "lanes": 48, "to": 32, "from": 36, "stride": 32}
 
-const where = 56 // field: what the machine is told when the program stops
+const where = 56 // offset of the fields Step and Next, which Go reads when the program stops
 
-// record reads arguments from the fields of the record. Kernels that need every
-// register keep the record's address in the place of a result, and read the
-// table's from the arguments.
+// record reads arguments from the fields of the record. Kernels that need every register keep the
+// record's address in the place of a result, and read the table's address from the arguments.
 type record struct{ parked bool }
 
 func (r record) Load(name string) reg.GPVirtual {
@@ -55,7 +55,7 @@ func (r record) code() reg.Register {
 	return v
 }
 
-// element is where the operand in the field at at begins.
+// element returns where the operand in the field at offset at begins.
 func (r record) element(at int) Mem {
 	base, disp, rec := GP64(), GP64(), r.code()
 	MOVL(Mem{Base: rec, Disp: at}, base.As32())
@@ -72,7 +72,7 @@ func (r record) element(at int) Mem {
 
 func element(at int) Mem { return record{}.element(at) }
 
-// result is the place of a result.
+// result returns the place of a result.
 func result(i int) Mem {
 	b, err := ReturnIndex(i).Resolve()
 	if err != nil {
@@ -90,7 +90,7 @@ func parking(kernel func()) {
 	next()
 }
 
-// next goes on to the next record.
+// next jumps to the handler of the next record.
 func next() {
 	r := GP64()
 	MOVQ(Mem{Base: code, Disp: recordSize}, r)
@@ -98,8 +98,8 @@ func next() {
 	jump(r)
 }
 
-// jump goes to the handler at r. What lives through a program is an input, so
-// that nothing else is kept in it.
+// jump jumps to the handler at r. The registers that are kept throughout a program are its inputs,
+// so that the allocator gives them to nothing else.
 func jump(r reg.Register) {
 	Instruction(&ir.Instruction{
 		Opcode:     "JMP",
@@ -111,8 +111,7 @@ func jump(r reg.Register) {
 
 const signature = "func(code *uintptr, table *[]float64) (at, done int)"
 
-// stop returns to Go, which is told the record's place and how many elements of
-// it are done.
+// stop returns to Go, with the place of the record and how many of its elements are done.
 func stop(done reg.Register) {
 	at := GP64()
 	MOVQ(Mem{Base: code, Disp: where}, at)
@@ -130,7 +129,7 @@ func handler(name string, body func()) {
 	handlers = append(handlers, name)
 }
 
-// handlers lists what was written, in order.
+// handlers lists the handlers that were written, in order.
 var handlers []string
 
 var _ emit.Args = record{}
