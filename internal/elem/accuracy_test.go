@@ -98,7 +98,7 @@ func gammaRef(i int) func(*big.Float) *big.Float {
 	}
 }
 
-// interval is [lo, hi], sampled uniformly in the logarithm where log is set.
+// interval is [lo, hi]. Where log is set, it is sampled uniformly in the logarithm.
 type interval struct {
 	lo, hi float64
 	log    bool
@@ -136,7 +136,7 @@ func unaries() []unary {
 		}
 		return iv
 	}
-	// Numbers very near multiples of π/2 (the worst double is the first).
+	// Numbers very near multiples of π/2. The first one is the worst of all doubles.
 	trig := []float64{
 		6381956970095103 * 0x1p797, 5319372648326541 * 0x1p255, 0x1.921fb54442d18p0, 0x1.921fb54442d18p1, 11, 22, 355,
 		103993, 0x1p27, 0x1.fffffffffffffp26,
@@ -263,7 +263,7 @@ func unaries() []unary {
 	}
 }
 
-// worst keeps the largest error seen and where.
+// worst keeps the largest error seen, and where it occurred.
 type worst struct {
 	err, x, y float64
 }
@@ -408,7 +408,7 @@ func TestAccuracyBinary(t *testing.T) {
 					x, y := iv[0].sample(r), iv[1].sample(r)
 					want := u.ref(x, y)
 					if exponent(want) < -1021 && u.bound < 1 && u.name != "Hypot" {
-						continue // denormal results have their own case
+						continue // denormal results have a case of their own
 					}
 					n++
 					w.see(ulps(u.f(x, y), want), x, y)
@@ -426,9 +426,8 @@ func TestAccuracyBinary(t *testing.T) {
 	}
 }
 
-// TestAccuracyReflected checks the gamma functions left of 0 against the
-// reflection formula in high precision; their zeros there make an absolute
-// scale necessary.
+// TestAccuracyReflected checks the gamma functions left of 0 against the reflection formula in high
+// precision. The functions have zeros there, so errors are measured on an absolute scale.
 func TestAccuracyReflected(t *testing.T) {
 	for i, f := range []func(float64) float64{Lgamma, Digamma, Trigamma, Tetragamma} {
 		bound := []float64{2, 2, 2, 4}[i]

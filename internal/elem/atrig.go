@@ -2,9 +2,8 @@ package elem
 
 import "math"
 
-// atanKernel returns atan(q) in two words for 0 ≤ q ≤ 1, to about 2⁻⁶⁰ of it,
-// from the nearest tabulated point c = j/4: atan(q) = atan(c) + atan(t),
-// t = (q-c)/(1+qc).
+// atanKernel returns atan(q) in two words for 0 ≤ q ≤ 1, to about 2⁻⁶⁰ of it. It starts from the
+// nearest tabulated point c = j/4: atan(q) = atan(c) + atan(t) with t = (q-c)/(1+qc).
 func atanKernel(q dd) dd {
 	j := math.FMA(q.hi, 4, toInteger) - toInteger
 	c := float64(0.25 * j)
@@ -72,7 +71,7 @@ func Atan2(y, x float64) float64 {
 		r = atanKernel(ratio(lo, hi))
 	}
 	if lo < float64(hi*0x1p-30) {
-		r = dd{lo / hi, 0} // of tiny ratios the quotient is the angle
+		r = dd{lo / hi, 0} // for tiny ratios the quotient is the angle
 		if hi > math.MaxFloat64 {
 			r = dd{}
 		}
@@ -98,8 +97,8 @@ func asinKernel(x dd, z float64) dd {
 	return quickTwoSum(x.hi, math.FMA(float64(x.hi*z), p, x.lo))
 }
 
-// asinHalf returns asin(√((1-x)/2)) in two words for ½ ≤ x ≤ 1: the arc sine
-// near 1 is π/2 less twice that.
+// asinHalf returns asin(√((1-x)/2)) in two words for ½ ≤ x ≤ 1. Near 1 the arc sine is π/2 less
+// twice that.
 func asinHalf(x float64) dd {
 	z := float64(0.5 * (1 - x)) // exact
 	if z == 0 {
@@ -108,7 +107,7 @@ func asinHalf(x float64) dd {
 	return asinKernel(dd{z, 0}.sqrt(), z)
 }
 
-// Asin returns the arc sine; NaN outside [-1, 1]. Error ≤ 0.6 ULP.
+// Asin returns the arc sine, and NaN outside [-1, 1]. Error ≤ 0.6 ULP.
 func Asin(a float64) float64 {
 	x := math.Abs(a)
 	switch {
@@ -123,7 +122,7 @@ func Asin(a float64) float64 {
 	return math.Copysign(r.float(), a)
 }
 
-// Acos returns the arc cosine; NaN outside [-1, 1]. Error ≤ 0.6 ULP.
+// Acos returns the arc cosine, and NaN outside [-1, 1]. Error ≤ 0.6 ULP.
 func Acos(a float64) float64 {
 	x := math.Abs(a)
 	switch {

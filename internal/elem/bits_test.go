@@ -8,9 +8,8 @@ import (
 	"testing"
 )
 
-// The hashes below are part of the package's promise: same bits everywhere, in
-// every version. A change of one is a change of every result computed with it
-// and belongs in the release notes.
+// The hashes below are part of the package's promise: the same bits everywhere, in every version. A
+// change of one is a change of every result computed with it, and belongs in the release notes.
 
 // hashInputs feeds f with a fixed mixture of magnitudes, halves, integers and
 // special values and hashes the bits of the results.

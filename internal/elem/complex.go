@@ -2,21 +2,20 @@ package elem
 
 import "math"
 
-// The complex versions serve complex-step differentiation: a program run at
-// x + ih with a tiny h (1e-30 … 1e-200) gives f(x) in the real part and
-// h·f′(x) in the imaginary part, both to full relative accuracy, because
-// nothing is subtracted. Domains, branches and comparisons are those of the
-// real function at the real part: CLog of a negative number is NaN, CAbs is
-// ±z. The arithmetic functions, exponentials, logarithms and circular and
-// hyperbolic functions and their integer and real powers hold for any
-// imaginary part; the others (marked "first order") are f(x) + i f′(x) Im and
-// drop terms of order Im².
+// The complex versions serve complex-step differentiation. A program run at x + ih with a tiny h
+// (1e-30 … 1e-200) gives f(x) in the real part and h·f′(x) in the imaginary part. Both have full
+// relative accuracy, because nothing is subtracted.
+//
+// Domains, branches and comparisons are those of the real function at the real part: CLog of a
+// negative number is NaN, and CAbs is ±z. The arithmetic functions, exponentials, logarithms and
+// circular and hyperbolic functions, and their integer and real powers, hold for any imaginary
+// part. The others, marked "first order", are f(x) + i f′(x) Im, and drop terms of order Im².
 
 const (
 	twoOverSqrtPi = 1.1283791670955125738961589031215452
 )
 
-// first returns f + i·df·im; where im is 0 so is the imaginary part, whatever df is.
+// first returns f + i·df·im. Where im is 0 the imaginary part is 0, whatever df is.
 func first(f, df, im float64) complex128 {
 	return complex(f, ZeroMul(im, df))
 }
@@ -42,8 +41,8 @@ func CAdd(a, b complex128) complex128 { return a + b }
 // CSub returns a - b.
 func CSub(a, b complex128) complex128 { return a - b }
 
-// CMul returns a·b. A zero imaginary part contributes nothing even where the
-// other factor is infinite.
+// CMul returns a·b. A zero imaginary part contributes nothing, even where the other factor is
+// infinite.
 func CMul(a, b complex128) complex128 {
 	re := float64(real(a)*real(b)) - float64(ZeroMul(imag(a), imag(b)))
 	im := ZeroMul(imag(b), real(a)) + ZeroMul(imag(a), real(b))
@@ -80,7 +79,7 @@ func CRecip(a complex128) complex128 { return CDiv(1, a) }
 // CSqr returns a·a.
 func CSqr(a complex128) complex128 { return CMul(a, a) }
 
-// CFMA returns a·b + c; for real operands the real part is rounded once.
+// CFMA returns a·b + c. For real operands the real part is rounded once.
 func CFMA(a, b, c complex128) complex128 {
 	re := math.FMA(real(a), real(b), real(c)) - float64(ZeroMul(imag(a), imag(b)))
 	im := ZeroMul(imag(b), real(a)) + ZeroMul(imag(a), real(b)) + imag(c)
@@ -95,7 +94,7 @@ func CZeroMul(a, b complex128) complex128 {
 	return CMul(a, b)
 }
 
-// CSqrt returns the square root of a; NaN where the real part is negative.
+// CSqrt returns the square root of a, and NaN where the real part is negative.
 func CSqrt(a complex128) complex128 {
 	x, y := real(a), imag(a)
 	if x < 0 {
@@ -104,7 +103,7 @@ func CSqrt(a complex128) complex128 {
 	if y == 0 {
 		return complex(math.Sqrt(x), 0)
 	}
-	// Re² = (|a| + x)/2, both terms nonnegative; halved first against overflow.
+	// Re² = (|a| + x)/2, where both terms are nonnegative. Each is halved first, against overflow.
 	re := math.Sqrt(float64(0.5*x) + float64(0.5*Hypot(x, y)))
 	return complex(re, y/(2*re))
 }
@@ -136,7 +135,7 @@ func CExpm1(a complex128) complex128 {
 	return complex(float64(m*Cos(y))-float64(2*s*s), float64(Exp(x)*Sin(y)))
 }
 
-// CLog returns the natural logarithm of a; NaN where the real part is negative.
+// CLog returns the natural logarithm of a, and NaN where the real part is negative.
 func CLog(a complex128) complex128 {
 	x, y := real(a), imag(a)
 	if x < 0 {
@@ -148,7 +147,7 @@ func CLog(a complex128) complex128 {
 	return complex(Log(Hypot(x, y)), Atan2(y, x))
 }
 
-// CLog1p returns the natural logarithm of 1 + a; NaN where that has a negative real part.
+// CLog1p returns the natural logarithm of 1 + a, and NaN where the real part of 1 + a is negative.
 func CLog1p(a complex128) complex128 {
 	x, y := real(a), imag(a)
 	if x < -1 {
@@ -165,7 +164,7 @@ func CLog1p(a complex128) complex128 {
 	return complex(float64(0.5*Log1p(u)), Atan2(y, 1+x))
 }
 
-// CLog10 returns the decimal logarithm of a; NaN where the real part is negative.
+// CLog10 returns the decimal logarithm of a, and NaN where the real part is negative.
 func CLog10(a complex128) complex128 {
 	x, y := real(a), imag(a)
 	if x < 0 {
@@ -238,8 +237,8 @@ func CTanh(a complex128) complex128 {
 	if y == 0 {
 		return complex(Tanh(x), 0)
 	}
-	// With t = tanh x, v = tan y: Re = t(1+v²)/(1+t²v²), Im = v·sech²x/(1+t²v²);
-	// sech² by the exponential, since 1 - t² cancels.
+	// With t = tanh x and v = tan y, Re = t(1+v²)/(1+t²v²) and Im = v·sech²x/(1+t²v²). Here sech²
+	// comes from the exponential, since 1 - t² cancels.
 	t, v := Tanh(x), Tan(y)
 	tv := float64(t * v)
 	den := 1 + float64(tv*tv)
@@ -301,8 +300,8 @@ func CErfc(a complex128) complex128 {
 	return first(Erfc(x), -float64(twoOverSqrtPi*gauss(x)), imag(a))
 }
 
-// gauss returns exp(-x²); the rounding error of x² is put back, since the
-// exponential would magnify it.
+// gauss returns exp(-x²). The rounding error of x² is corrected, since the exponential would
+// magnify it.
 func gauss(x float64) float64 {
 	h := float64(x * x)
 	if h > 800 || h != h {
@@ -358,8 +357,8 @@ func CPowi(a complex128, n int) complex128 {
 	return first(Powi(x, n), float64(float64(n)*Powi(x, n-1)), imag(a))
 }
 
-// CPow returns a to the power b (first order). A negative base wants an integer exponent,
-// as in the real function.
+// CPow returns a to the power b (first order). A negative base needs an integer exponent, as in the
+// real function.
 func CPow(a, b complex128) complex128 {
 	x, y := real(a), real(b)
 	p := Pow(x, y)
@@ -392,13 +391,13 @@ func CHypot(a, b complex128) complex128 {
 	return complex(h, im)
 }
 
-// CMod returns a - b·floor(a/b), the floor that of the real parts.
+// CMod returns a - b·floor(a/b), where the floor is that of the real parts.
 func CMod(a, b complex128) complex128 {
 	q := Floor(real(a) / real(b))
 	return complex(Mod(real(a), real(b)), imag(a)-ZeroMul(imag(b), q))
 }
 
-// CMin returns the operand with the smaller real part, a where they agree.
+// CMin returns the operand with the smaller real part, and a where the real parts agree.
 func CMin(a, b complex128) complex128 {
 	switch {
 	case real(b) < real(a):
@@ -409,7 +408,7 @@ func CMin(a, b complex128) complex128 {
 	return a
 }
 
-// CMax returns the operand with the larger real part, a where they agree.
+// CMax returns the operand with the larger real part, and a where the real parts agree.
 func CMax(a, b complex128) complex128 {
 	switch {
 	case real(a) < real(b):

@@ -7,15 +7,15 @@ import (
 	"testing"
 )
 
-// slope returns f′(x) in high precision by a central difference: the step
-// loses 2·60 of the 220 bits.
+// slope returns f′(x) in high precision by a central difference. The step loses 2·60 of the 220
+// bits.
 func slope(f func(*big.Float) *big.Float, x float64) *big.Float {
 	d := shift(num(x), -60)
 	return quo(sub(f(add(num(x), d)), f(sub(num(x), d))), shift(d, 1))
 }
 
-// TestComplexStep runs every analytic function at x + ih: the real part must be
-// the bits of the real function and the imaginary part h·f′(x).
+// TestComplexStep runs every analytic function at x + ih. The real part must have the bits of the
+// real function, and the imaginary part must be h·f′(x).
 func TestComplexStep(t *testing.T) {
 	real1 := map[string]unary{}
 	for _, u := range unaries() {
@@ -77,8 +77,8 @@ func TestComplexStep(t *testing.T) {
 	}
 }
 
-// TestComplexBinary does the same for functions of two variables, each in turn
-// carrying the step, against the known partial derivatives.
+// TestComplexBinary does the same for functions of two variables. Each variable in turn carries the
+// step, and the result is compared with the known partial derivative.
 func TestComplexBinary(t *testing.T) {
 	r := rand.New(rand.NewPCG(10, 11))
 	for range *points {
@@ -143,7 +143,7 @@ func TestComplexBinary(t *testing.T) {
 	}
 }
 
-// TestComplexByRealPart covers what follows the real part only.
+// TestComplexByRealPart covers the functions that depend on the real part only.
 func TestComplexByRealPart(t *testing.T) {
 	h := 1e-40
 	for _, c := range []struct {

@@ -2,10 +2,9 @@ package elem
 
 import "math"
 
-// dd is a number as an unevaluated sum hi + lo with |lo| ≤ ulp(hi)/2: some 106
-// bits. The formulas are Dekker's and Knuth's (D. E. Knuth, The Art of Computer
-// Programming 2, 4.2.2; T. J. Dekker, Numer. Math. 18:224, 1971) with the
-// product error by fused multiply-add.
+// dd is a number as an unevaluated sum hi + lo with |lo| ≤ ulp(hi)/2, which has some 106 bits. The
+// formulas are Dekker's and Knuth's (D. E. Knuth, The Art of Computer Programming 2, 4.2.2; T. J.
+// Dekker, Numer. Math. 18:224, 1971), with the error of a product by fused multiply-add.
 type dd struct{ hi, lo float64 }
 
 // twoSum returns a + b exactly.

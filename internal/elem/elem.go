@@ -1,16 +1,15 @@
-// Package elem is the floating-point arithmetic of odes: elementary functions,
-// reductions and a random generator that give the same bits on every machine.
+// Package elem is the floating-point arithmetic of odes: elementary functions, reductions and a
+// random generator that give the same bits on every machine.
 //
-// Every function is written with +, -, *, /, square root and fused
-// multiply-add in a fixed order, all of which IEEE 754 rounds exactly, so the
-// result depends on neither the processor nor the compiler. A product that
-// feeds a sum is either inside math.FMA or wrapped in float64(), which forbids
-// the compiler to fuse it. Each function states a bound of its error in units
-// in the last place (ULP); the tests measure it against arbitrary precision.
-// Bits of a NaN mean nothing: any NaN equals any NaN.
+// Every function is written with +, -, *, /, square root and fused multiply-add in a fixed order.
+// IEEE 754 rounds all of these exactly, so the result depends on neither the processor nor the
+// compiler. A product that feeds a sum is either inside math.FMA or wrapped in float64(), which
+// forbids the compiler to fuse it. Each function states a bound of its error in units in the last
+// place (ULP), and the tests measure the error against arbitrary precision. The bits of a NaN mean
+// nothing: any NaN equals any NaN.
 //
-// There is one function per elementwise operation of a tape, with its name, and
-// a version for complex arguments with the prefix C (see complex.go).
+// There is one function per elementwise operation of a tape, with its name, and a version for
+// complex arguments with the prefix C (see complex.go).
 //
 // The package knows nothing of tapes, models or machines.
 package elem
@@ -42,7 +41,7 @@ func Not(a float64) float64 { return 1 - a }
 // Recip returns 1/a, correctly rounded.
 func Recip(a float64) float64 { return 1 / a }
 
-// Sqrt returns the square root of a, correctly rounded; NaN for a < 0.
+// Sqrt returns the square root of a, correctly rounded, and NaN for a < 0.
 func Sqrt(a float64) float64 { return math.Sqrt(a) }
 
 // Sqr returns a·a, correctly rounded.
@@ -81,13 +80,12 @@ func Div(a, b float64) float64 { return a / b }
 // FMA returns a·b + c, rounded once.
 func FMA(a, b, c float64) float64 { return math.FMA(a, b, c) }
 
-// Mod returns a - b·floor(a/b): the remainder that has the sign of b.
+// Mod returns a - b·floor(a/b), the remainder that has the sign of b.
 //
-// It is exact where |a/b| < 2⁵³ and the remainder is representable; a quotient
-// that rounds to the next integer is corrected, so the result r satisfies
-// 0 ≤ r < b for b > 0 (r may round to b for tiny negative a) and b < r ≤ 0 for
-// b < 0. Mod(a, 0) is NaN. With an infinite b the result is a, or b where the
-// signs differ.
+// It is exact where |a/b| < 2⁵³ and the remainder is representable. A quotient that rounds to the
+// next integer is corrected, so the result r satisfies 0 ≤ r < b for b > 0 (r may round to b for
+// tiny negative a) and b < r ≤ 0 for b < 0. Mod(a, 0) is NaN. With an infinite b the result is a,
+// or b where the signs differ.
 func Mod(a, b float64) float64 {
 	if math.IsInf(b, 0) {
 		switch {

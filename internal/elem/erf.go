@@ -55,7 +55,7 @@ func erfTwoWords(x float64) dd {
 // Laframboise (Math. Comp. 36:249, 1981, doi:10.1090/S0025-5718-1981-0595058-X).
 func erfcLarge(x float64) float64 {
 	t := (x - 4) / (x + 4)
-	// c + (cLo + t·p): the last addition is the only rounding of weight.
+	// c + (cLo + t·p): only the last addition rounds by an amount that matters.
 	c := erfcCoef[0]
 	v := twoSum(c, math.FMA(t, horner(erfcCoef[1:], t), erfcCoefLo))
 	v = v.div(twoSum(1, x+x))

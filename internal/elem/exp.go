@@ -9,12 +9,11 @@ const (
 	expMin = -745.1332191019412
 )
 
-// toInteger added and subtracted rounds |x| < 2⁵¹ to the nearest integer.
+// toInteger is added and then subtracted to round |x| < 2⁵¹ to the nearest integer.
 const toInteger = 0x1.8p52
 
-// expReduce returns k and q = exp(r) - 1, where x + xl = k·ln 2 + r and
-// |r| ≤ ln(2)/2 (a hair more at the ends). |x| < 1100, |xl| ≤ ulp(x). The
-// error of q is below 2⁻⁵⁶ of q.
+// expReduce returns k and q = exp(r) - 1, where x + xl = k·ln 2 + r and |r| ≤ ln(2)/2 (slightly
+// more at the ends). It needs |x| < 1100 and |xl| ≤ ulp(x). The error of q is below 2⁻⁵⁶ of q.
 func expReduce(x, xl float64) (k float64, q dd) {
 	k = math.FMA(x, log2E, toInteger) - toInteger
 	h := math.FMA(-k, ln2Short, x) // exact
@@ -45,8 +44,8 @@ func onePlus(q dd) dd {
 	return dd{s, ((1 - s) + q.hi) + q.lo}
 }
 
-// expScale returns m·2ᵏ for an integer |k| ≤ 1100, in two exact steps where
-// the result is normal.
+// expScale returns m·2ᵏ for an integer |k| ≤ 1100, in two steps that are exact where the result is
+// normal.
 func expScale(m, k float64) float64 {
 	i := int(k)
 	j := i >> 1
@@ -91,7 +90,7 @@ func Exp(a float64) float64 {
 	return r
 }
 
-// expm1DD returns exp(x) - 1 for |x| ≤ 700; the error is below 2⁻⁵⁵ of it.
+// expm1DD returns exp(x) - 1 for |x| ≤ 700. Its error is below 2⁻⁵⁵ of it.
 func expm1DD(x float64) dd {
 	k, q := expReduce(x, 0)
 	s := pow2(int(k))

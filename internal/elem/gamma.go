@@ -47,8 +47,8 @@ func lgammaOnePlus(x float64) dd {
 	return lgammaPositive(x).add(logDD(dd{x, 0}))
 }
 
-// lgammaPositive returns log Γ(x) for 0 < x ≤ 2.6e305; the two words carry a
-// relative accuracy of some 2⁻⁵⁵.
+// lgammaPositive returns log Γ(x) for 0 < x ≤ 2.6e305. The two words have a relative accuracy of
+// some 2⁻⁵⁵.
 func lgammaPositive(x float64) dd {
 	switch {
 	case x < 0.5:
@@ -118,13 +118,13 @@ func tanPi(x float64) dd {
 	return cosKernel(g).div(sinKernel(g))
 }
 
-// Polygamma functions climb by their recurrences to x ≥ polygammaFar, where
-// their asymptotic series serve.
+// Polygamma functions use their recurrences to reach x ≥ polygammaFar, where their asymptotic
+// series are accurate.
 const polygammaFar = 8
 
-// Digamma returns ψ(a), the derivative of log Γ: ∓Inf at ±0, NaN at the negative
-// integers and -Inf. Error ≤ 2 ULP for a > 0, but an absolute 10⁻²⁰ near the
-// zero at 1.4616; for a < 0, 2 ULP of the larger of the result and ψ(1-a).
+// Digamma returns ψ(a), the derivative of log Γ: ∓Inf at ±0, and NaN at the negative integers and
+// -Inf. For a > 0 the error is ≤ 2 ULP, but an absolute 10⁻²⁰ near the zero at 1.4616. For a < 0 it
+// is ≤ 2 ULP of the larger of the result and ψ(1-a).
 func Digamma(a float64) float64 {
 	switch {
 	case a == 0:
@@ -206,9 +206,9 @@ func trigammaPositive(x dd) dd {
 	return dd{1, 0}.div(x).addFloat(tail).add(sum)
 }
 
-// Tetragamma returns ψ″(a), for the derivative of Trigamma; NaN at 0, at the
-// negative integers and at -Inf. Error ≤ 4 ULP for a > 0; for a < 0, 4 ULP of the
-// larger of the result and ψ″(1-a).
+// Tetragamma returns ψ″(a), for the derivative of Trigamma, and NaN at 0, at the negative integers
+// and at -Inf. For a > 0 the error is ≤ 4 ULP. For a < 0 it is ≤ 4 ULP of the larger of the result
+// and ψ″(1-a).
 func Tetragamma(a float64) float64 {
 	switch {
 	case a != a || a == 0:

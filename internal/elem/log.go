@@ -131,8 +131,7 @@ func logDD(x dd) dd {
 	return kl.add(l)
 }
 
-// normalise returns x as a dd that logDD accepts, and the logarithm of the
-// power of two taken out of a denormal.
+// logAny returns the logarithm of any positive finite x, denormal ones included, in two words.
 func logAny(x float64) dd {
 	if x < minNormal {
 		return logDD(dd{float64(x * 0x1p54), 0}).add(dd{float64(-54 * ln2Short), float64(-54 * ln2Rest)})

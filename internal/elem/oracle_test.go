@@ -5,9 +5,8 @@ import (
 	"math/big"
 )
 
-// The oracle: elementary functions of big.Float by plain power series, at
-// far more bits than are compared. Slow, short, and independent of the
-// implementations under test.
+// The oracle: elementary functions of big.Float by plain power series, with far more bits than are
+// compared. It is slow, short, and independent of the implementations under test.
 
 const precision = 220
 
@@ -35,7 +34,7 @@ func exponent(a *big.Float) int {
 	return a.MantExp(nil)
 }
 
-// negligible reports whether t no longer matters beside s.
+// negligible reports whether t no longer changes s.
 func negligible(t, s *big.Float) bool {
 	return exponent(t) < exponent(s)-int(s.Prec())-4
 }
@@ -70,7 +69,7 @@ func bigExp(x *big.Float) *big.Float {
 	return new(big.Float).SetPrec(x.Prec()).Add(bigExpm1(w), num(1))
 }
 
-// bigAtanh sums the odd series; |x| well below 1.
+// bigAtanh sums the odd series, for |x| well below 1.
 func bigAtanh(x *big.Float, alternating bool) *big.Float {
 	z := mul(x, x)
 	if alternating {
@@ -289,7 +288,7 @@ func ulps(got float64, want *big.Float) float64 {
 		}
 		return math.Inf(1)
 	case math.IsInf(got, 0):
-		// Beyond the largest finite number by rounding only.
+		// Rounding alone takes the result beyond the largest finite number.
 		w = math.Copysign(math.MaxFloat64, w)
 		got = w
 	}

@@ -17,9 +17,9 @@ import (
 	"testing"
 )
 
-// numeric lists the packages whose floating-point operations reach results.
-// In the strict ones every product must be rounded where it stands; in the
-// others only those that meet an addition.
+// numeric lists the packages whose floating-point operations reach results. In the strict ones
+// every product must be rounded where it stands. In the others only products that meet an addition
+// must be.
 var numeric = []struct {
 	dir    string
 	strict bool
@@ -35,14 +35,14 @@ var numeric = []struct {
 	{"stdlib", false},
 }
 
-// exactMath lists what of package math is the same on every machine: exact or
-// correctly rounded operations, bit casts and constants.
+// exactMath lists what in package math is the same on every machine: exact or correctly rounded
+// operations, bit casts and constants.
 var exactMath = map[string]bool{
 	"Sqrt": true, "FMA": true, "Abs": true, "Floor": true, "Ceil": true, "Trunc": true, "RoundToEven": true,
 	"Copysign": true, "Signbit": true, "NaN": true, "Inf": true, "IsNaN": true, "IsInf": true,
 	"Float64bits": true, "Float64frombits": true, "Float32bits": true, "Float32frombits": true,
 	"Ldexp": true, "Frexp": true, "Nextafter": true,
-	// Of numbers without NaN or zeros of both signs these are plain comparisons.
+	// For numbers without NaN or zeros of both signs these are plain comparisons.
 	"Min": true, "Max": true,
 }
 
@@ -324,9 +324,9 @@ func roundedBy(parent ast.Node, info *types.Info, fromMath func(ast.Expr) (strin
 	return false
 }
 
-// TestNoUnportableMath fails on floating-point code that could give different
-// bits on another machine: functions of package math with an assembly version
-// or unspecified rounding, and products a compiler may fuse with an addition.
+// TestNoUnportableMath fails on floating-point code that could give different bits on another
+// machine: functions of package math with an assembly version or unspecified rounding, and products
+// that a compiler may fuse with an addition.
 func TestNoUnportableMath(t *testing.T) {
 	s := newScanner(filepath.Join("..", ".."))
 	for _, n := range numeric {

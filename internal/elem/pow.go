@@ -27,10 +27,10 @@ func Cbrt(a float64) float64 {
 	return math.Copysign(float64(y*pow2(k/3-1023+e)), a)
 }
 
-// Hypot returns √(a² + b²) without overflow or underflow on the way; Inf where
-// an operand is infinite, even beside NaN. Error ≤ 0.6 ULP (0.8 ULP where the
-// result is denormal).
-// (C. F. Borges, "Algorithm 1014", ACM TOMS 47:9, 2021, doi:10.1145/3428446.)
+// Hypot returns √(a² + b²), without overflow or underflow on the way. It is Inf where an operand is
+// infinite, even if the other is NaN. Error ≤ 0.6 ULP (0.8 ULP where the result is denormal).
+//
+// Source: C. F. Borges, "Algorithm 1014", ACM TOMS 47:9, 2021, doi:10.1145/3428446.
 func Hypot(a, b float64) float64 {
 	x, y := math.Abs(a), math.Abs(b)
 	if y > x {
@@ -58,10 +58,9 @@ func Hypot(a, b float64) float64 {
 	return float64((h - d/(2*h)) * scale)
 }
 
-// Pow returns a to the power b, with the special cases of IEEE 754's pow:
-// pow(x, ±0) = pow(1, y) = 1 even for NaN; a negative base wants an integer
-// exponent, else the result is NaN. Error ≤ 0.7 ULP (1 ULP where the result is
-// denormal).
+// Pow returns a to the power b, with the special cases of IEEE 754's pow: pow(x, ±0) = pow(1, y) =
+// 1 even for NaN. A negative base needs an integer exponent; otherwise the result is NaN. Error ≤
+// 0.7 ULP (1 ULP where the result is denormal).
 func Pow(a, b float64) float64 {
 	if b == 0 || a == 1 {
 		return 1
@@ -126,12 +125,11 @@ func powSpecial(a, b float64, odd bool) float64 {
 	return r
 }
 
-// Powi returns a to the integer power n; Powi(a, 0) is 1. Error ≤ 1 ULP for
-// |n| ≤ 2, 3 ULP for |n| ≤ 4, else 0.7 ULP (1 ULP more where the result is
-// denormal).
+// Powi returns a to the integer power n, where Powi(a, 0) is 1. Error ≤ 1 ULP for |n| ≤ 2, 3 ULP
+// for |n| ≤ 4, else 0.7 ULP (1 ULP more where the result is denormal).
 //
-// Powers up to the fourth are plain products, a reciprocal for negative ones;
-// others run through the binary digits of |n| in double words.
+// Powers up to the fourth are plain products, with a reciprocal for negative ones. Others go
+// through the binary digits of |n| in double words.
 func Powi(a float64, n int) float64 {
 	m := n
 	if m < 0 {

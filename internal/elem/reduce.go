@@ -37,8 +37,8 @@ func Sum(x []float64) float64 {
 	return Tree(&s)
 }
 
-// Dot returns Σ x[i]·y[i]; y has at least the length of x. Each partial is a
-// chain of fused multiply-adds from 0.
+// Dot returns Σ x[i]·y[i], where y has at least the length of x. Each partial sum is a chain of
+// fused multiply-adds from 0.
 func Dot(x, y []float64) float64 {
 	y = y[:len(x)]
 	var s [8]float64
@@ -69,7 +69,7 @@ func Norm1(x []float64) float64 {
 	return Tree(&s)
 }
 
-// Norm2 returns √(Σ x[i]²) from Dot(x, x); it overflows where that does.
+// Norm2 returns √(Σ x[i]²) from Dot(x, x). It overflows where Dot does.
 func Norm2(x []float64) float64 { return math.Sqrt(Dot(x, x)) }
 
 // NormInf returns max |x[i]|, 0 for no elements, and NaN where an element is NaN.

@@ -5,12 +5,12 @@ import (
 	"math/bits"
 )
 
-// trigBig is where the reduction by three words of π/2 gives way to the exact one.
+// trigBig is the magnitude from which the reduction by three words of π/2 gives way to the exact
+// one.
 const trigBig = 0x1p27
 
-// trigReduce returns q and r with x = n·π/2 + r, q = n mod 4 and |r| ≤ π/4 (a
-// hair more), for a finite x; the error of r is below 2⁻⁷⁰ of it, and below
-// 2⁻⁵³ of r.lo.
+// trigReduce returns q and r with x = n·π/2 + r, q = n mod 4 and |r| ≤ π/4 (slightly more), for a
+// finite x. The error of r is below 2⁻⁷⁰ of r, and below 2⁻⁵³ of r.lo.
 func trigReduce(x float64) (q int, r dd) {
 	if math.Abs(x) >= trigBig {
 		return trigReduceBig(x)
@@ -23,10 +23,9 @@ func trigReduce(x float64) (q int, r dd) {
 	return int(int64(n) & 3), r
 }
 
-// trigReduceBig is trigReduce by Payne and Hanek's method (ACM SIGNUM
-// Newsletter 18(1):19, 1983): the product of the 53-bit integer M in
-// x = M·2ᴱ with the 256 bits of 2/π that matter modulo 4. At least 120 bits of
-// the fraction are significant for every double.
+// trigReduceBig is trigReduce by the method of Payne and Hanek (ACM SIGNUM Newsletter 18(1):19,
+// 1983): the product of the 53-bit integer M in x = M·2ᴱ with the 256 bits of 2/π that matter
+// modulo 4. At least 120 bits of the fraction are significant for every double.
 func trigReduceBig(x float64) (q int, r dd) {
 	b := math.Float64bits(math.Abs(x))
 	m := b&fractionMask | 1<<52
@@ -55,7 +54,7 @@ func trigReduceBig(x float64) (q int, r dd) {
 			p[i], c = bits.Add64(^p[i], 0, c)
 		}
 	}
-	// Drop leading zeros, then 53 and 64 bits make two words.
+	// Drop leading zeros. Then 53 and 64 bits make the two words.
 	z := 0
 	for p[0] == 0 && z < 128 {
 		p[0], p[1], p[2], p[3] = p[1], p[2], p[3], 0
