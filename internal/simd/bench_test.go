@@ -7,14 +7,14 @@ import (
 	"odes.dev/odes/internal/elem"
 )
 
-// bench runs one benchmark on each backend and reports how many of units, per
-// call, were done in a nanosecond.
+// bench runs one benchmark on each backend, and reports how many units of work were done in a
+// nanosecond; one call does units of them.
 func bench(b *testing.B, units float64, unit, size string, run func()) {
 	b.Helper()
 	for _, name := range []string{Generic, AVX2} {
 		b.Run("backend="+name+"/"+size, func(b *testing.B) {
 			use(b, name)
-			run() // first touch
+			run() // first touch of the memory
 			for b.Loop() {
 				run()
 			}

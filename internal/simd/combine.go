@@ -2,11 +2,10 @@ package simd
 
 import "math"
 
-// Combine sets out[i] = base[i] + h Σ_j c[j]·k[row[j]·stride + i] for all of
-// out: a stage of a Runge–Kutta step. The sum is one chain of fused
-// multiply-adds in the order of j that begins with the rounded product of the
-// first term; h comes last, fused too. Without terms out is base. out may be
-// base, but not a part of k; row has the length of c.
+// Combine sets out[i] = base[i] + h Σ_j c[j]·k[row[j]·stride + i] for all of out, which is a stage
+// of a Runge–Kutta step. The sum is one chain of fused multiply-adds in the order of j that begins
+// with the rounded product of the first term. The factor h comes last, fused as well. Without terms
+// out is base. The slice out may be base, but not a part of k; row has the length of c.
 func Combine(out, base []float64, h float64, c []float64, row []int, k []float64, stride int) {
 	n := len(out)
 	base, row = base[:n], row[:len(c)]

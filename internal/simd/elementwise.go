@@ -6,8 +6,8 @@ import (
 	"odes.dev/odes/internal/elem"
 )
 
-// Shared is a set of operands that have one element for each row of lanes, where
-// the others have one for each lane.
+// Shared is a set of operands that have one element for each row of lanes. The other operands have
+// one for each lane.
 type Shared uint8
 
 // The operands.
@@ -17,10 +17,10 @@ const (
 	SharedC
 )
 
-// chunk is how many elements one kernel call computes at most.
+// chunk bounds the elements that one kernel call computes.
 const chunk = 1 << 15
 
-// Unary sets out[i] = op(a[i]) for all of out; a is at least as long.
+// Unary sets out[i] = op(a[i]) for all of out. The operand is at least as long.
 func Unary(op Op, out, a []float64) {
 	a = a[:len(out)]
 	if !useAVX2 {
@@ -35,7 +35,7 @@ func Unary(op Op, out, a []float64) {
 			return
 		}
 		i += done
-		if done < n { // a group with a lane that the kernel does not know
+		if done < n { // a group with a lane that the kernel cannot do
 			end := min(i+4, len(out))
 			unaryGeneric(op, out[i:end], a[i:end])
 			i = end
@@ -119,7 +119,7 @@ func powiLong(out, a []float64, n int) {
 	}
 }
 
-// Binary sets out[i] = op(a[i], b[i]) for all of out; the operands are at least as long.
+// Binary sets out[i] = op(a[i], b[i]) for all of out. The operands are at least as long.
 func Binary(op Op, out, a, b []float64) {
 	a, b = a[:len(out)], b[:len(out)]
 	if !useAVX2 {
@@ -169,10 +169,9 @@ func binaryGeneric(op Op, out, a, b []float64) {
 	}
 }
 
-// BinaryRows sets out[r·lanes + l] = op(a, b), where an operand in shared is
-// its element r, another one its element r·lanes + l; out holds whole rows.
-// Scalars are shared operands of one row: lanes = len(out). At least one
-// operand must have lanes.
+// BinaryRows sets out[r·lanes + l] = op(a, b), where an operand in shared gives its element r, and
+// any other one its element r·lanes + l. The slice out holds whole rows. Scalars are shared
+// operands of one row, with lanes = len(out). At least one operand must have lanes.
 func BinaryRows(op Op, shared Shared, out, a, b []float64, lanes int) {
 	switch shared {
 	case 0:
@@ -203,8 +202,8 @@ func BinaryRows(op Op, shared Shared, out, a, b []float64, lanes int) {
 	})
 }
 
-// blocks cuts rows of lanes into what one kernel call computes: rows from r on,
-// which begin at element i, whole or, if they are long, a piece of one.
+// blocks cuts rows of lanes into what one kernel call computes: rows from r on, which begin at
+// element i. They are whole, or a piece of one row if rows are long.
 func blocks(rows, lanes int, call func(r, i, rows, lanes int)) {
 	if lanes > chunk {
 		for r := range rows {
@@ -220,8 +219,8 @@ func blocks(rows, lanes int, call func(r, i, rows, lanes int)) {
 	}
 }
 
-// byRow reports whether the kernel of an operation takes a scalar operand but
-// not rows: a row is work enough for a call.
+// byRow reports whether the kernel of an operation takes a scalar operand but no rows. A row is
+// enough work for a call.
 func byRow(op Op) bool { return op >= Pow && op < Select }
 
 // size returns how many elements an operand has.
@@ -305,7 +304,7 @@ func binaryRowsGeneric(op Op, shared Shared, out, a, b []float64, lanes int) {
 	}
 }
 
-// Ternary sets out[i] = op(a[i], b[i], c[i]) for all of out; the operands are at least as long.
+// Ternary sets out[i] = op(a[i], b[i], c[i]) for all of out. The operands are at least as long.
 func Ternary(op Op, out, a, b, c []float64) {
 	a, b, c = a[:len(out)], b[:len(out)], c[:len(out)]
 	if !useAVX2 {
@@ -372,7 +371,7 @@ func pick(shared, which Shared, x []float64, r, i int) float64 {
 	return x[i]
 }
 
-// Repeat writes every a[r] lanes times in a row; out holds whole rows.
+// Repeat writes every a[r] lanes times in a row. The slice out holds whole rows.
 func Repeat(out, a []float64, lanes int) {
 	rows := len(out) / max(lanes, 1)
 	if rows == 0 {

@@ -4,7 +4,7 @@ package simd
 
 const supported, supported512 = false, false
 
-// useAVX2, useAVX512 and useNative are false for good.
+// useAVX2, useAVX512 and useNative are always false in this build.
 var useAVX2, useAVX512, useNative = false, false, false
 
 const noKernels = "simd: there are no kernels in this build"

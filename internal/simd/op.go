@@ -2,8 +2,7 @@ package simd
 
 import "odes.dev/odes/internal/elem"
 
-// Op is an elementwise operation: that of the function of the same name in
-// internal/elem.
+// Op is an elementwise operation: the function of the same name in internal/elem.
 type Op uint8
 
 // The operations, by their number of operands.

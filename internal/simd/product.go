@@ -2,10 +2,10 @@ package simd
 
 import "math"
 
-// Products of matrices. Every element is one chain of fused multiply-adds over
-// the inner index in its order, beginning with the element that stands in the
-// result if accumulate is set, else with 0: the bits depend neither on how the
-// work is cut into blocks nor on how many products a sum is spread over.
+// Products of matrices. Every element is one chain of fused multiply-adds over the inner index in
+// its order. It begins with the element of the result if accumulate is set, else with 0. So the
+// bits depend neither on how the work is cut into blocks nor on how many products a sum is spread
+// over.
 
 const (
 	panelRows = 6  // rows of a panel of PackLanes
@@ -15,9 +15,8 @@ const (
 // LanesSize returns the length of packed in PackLanes.
 func LanesSize(rows, inner int) int { return (rows + panelRows - 1) / panelRows * panelRows * inner }
 
-// PackLanes writes the matrix A[rows][inner] for LaneProduct, panel by panel of
-// six rows, zeros below the last: A[i][k] is a[i·stride + k], or with
-// transposed set a[k·stride + i].
+// PackLanes writes the matrix A[rows][inner] for LaneProduct, panel by panel of six rows, with
+// zeros below the last row. A[i][k] is a[i·stride + k], or with transposed set a[k·stride + i].
 func PackLanes(packed, a []float64, rows, inner, stride int, transposed bool) {
 	packed = packed[:LanesSize(rows, inner)]
 	ri, rk := stride, 1
@@ -43,13 +42,12 @@ func PackLanes(packed, a []float64, rows, inner, stride int, transposed bool) {
 // ColumnsSize returns the length of packed in PackColumns.
 func ColumnsSize(rows, inner int) int { return ColumnsStride(rows) * inner }
 
-// ColumnsStride is how far the columns lie apart that PackColumns writes.
+// ColumnsStride is the distance of the columns that PackColumns writes, in elements.
 func ColumnsStride(rows int) int { return (rows + 7) / 8 * 8 }
 
-// PackColumns writes the matrix A[rows][inner] column by column, each followed by
-// zeros up to a multiple of eight, so that A·x is MatVecT(y, packed, x, inner,
-// rows, ColumnsStride(rows)): A[i][k] is a[i·stride + k], or with transposed set
-// a[k·stride + i].
+// PackColumns writes the matrix A[rows][inner] column by column, each followed by zeros up to a
+// multiple of eight, so that A·x is MatVecT(y, packed, x, inner, rows, ColumnsStride(rows)).
+// A[i][k] is a[i·stride + k], or with transposed set a[k·stride + i].
 func PackColumns(packed, a []float64, rows, inner, stride int, transposed bool) {
 	packed = packed[:ColumnsSize(rows, inner)]
 	ri, rk := stride, 1
@@ -75,11 +73,10 @@ func flag(accumulate bool) int {
 	return 0
 }
 
-// most is how many multiply-adds of four lanes one kernel call does at most.
+// most bounds the multiply-adds of four lanes that one kernel call does.
 const most = 1 << 20
 
-// LaneProduct sets y[rows][lanes] (+)= A·z[inner][lanes], with A[rows][inner]
-// packed by PackLanes.
+// LaneProduct sets y[rows][lanes] (+)= A·z[inner][lanes], with A[rows][inner] packed by PackLanes.
 func LaneProduct(y, packed, z []float64, rows, inner, lanes int, accumulate bool) {
 	y, packed, z = y[:rows*lanes], packed[:LanesSize(rows, inner)], z[:inner*lanes]
 	switch {
@@ -155,9 +152,9 @@ func laneProductGeneric(y, packed, z []float64, rows, inner, lanes int, accumula
 // PanelsSize returns the length of packed in PackPanels.
 func PanelsSize(inner, cols int) int { return (cols + panelCols - 1) / panelCols * panelCols * inner }
 
-// PackPanels writes the matrix X[inner][cols] for RankUpdate, panel by panel of
-// twelve columns, zeros right of the last: X[k][j] is x[k·stride + j], or with
-// transposed set x[j·stride + k].
+// PackPanels writes the matrix X[inner][cols] for RankUpdate, panel by panel of twelve columns,
+// with zeros right of the last column. X[k][j] is x[k·stride + j], or with transposed set
+// x[j·stride + k].
 func PackPanels(packed, x []float64, inner, cols, stride int, transposed bool) {
 	packed = packed[:PanelsSize(inner, cols)]
 	if len(packed) == 0 {
@@ -225,7 +222,7 @@ func RankUpdate(u *Update, g, y, packed []float64, accumulate bool) {
 		return
 	}
 	from := flag(accumulate)
-	cols := max(1, most/(panelCols*u.Inner)) * panelCols // of a call
+	cols := max(1, most/(panelCols*u.Inner)) * panelCols // columns of one call
 	lanes := max(1, most/(min(cols, u.Cols)*u.Inner))
 	if useAVX512 {
 		rankUpdateWide(u, g, y, packed, from)
@@ -314,9 +311,9 @@ const (
 	blockCols  = 20 * panelCols
 )
 
-// MatMul sets C[rows][cols] (+)= op(A)·op(B), all row-major with the given
-// strides of rows: op(A)[i][k] is a[i·as + k], or a[k·as + i] with ta set;
-// op(B)[k][j] is b[k·bs + j], or b[j·bs + k] with tb set. C overlaps nothing.
+// MatMul sets C[rows][cols] (+)= op(A)·op(B), all row-major with the given strides of rows. Here
+// op(A)[i][k] is a[i·as + k], or a[k·as + i] with ta set, and op(B)[k][j] is b[k·bs + j], or b[j·bs
+// + k] with tb set. C overlaps neither operand.
 func MatMul(c, a, b []float64, rows, inner, cols, cs, as, bs int, ta, tb, accumulate bool, work []float64) {
 	work = work[:MatMulWork(inner, cols)]
 	u := Update{Rows: rows, Lanes: 1, RowG: cs, StepY: 1, RowY: as}

@@ -34,8 +34,8 @@ func Dot(x, y []float64) float64 {
 	return elem.Tree(&s)
 }
 
-// SumLanes sets out[l] to the sum of x[n][lanes] over its rows, for each lane as
-// elem.Sum; lanes = len(out).
+// SumLanes sets out[l] to the sum of x[n][lanes] over its rows, for each lane as elem.Sum does,
+// with lanes = len(out).
 func SumLanes(out, x []float64, n int) {
 	lanes := len(out)
 	x = x[:n*lanes]
@@ -54,9 +54,9 @@ func SumLanes(out, x []float64, n int) {
 	}
 }
 
-// DotLanes sets out[l] to Σ_i x[i]·y[i][l] for y[n][lanes] and, if shared, x[n],
-// else x[n][lanes] and Σ_i x[i][l]·y[i][l]; for each lane as elem.Dot; lanes =
-// len(out).
+// DotLanes sets out[l] to a dot product over n rows, for each lane as elem.Dot does, with lanes =
+// len(out). If shared is set it is Σ_i x[i]·y[i][l], otherwise Σ_i x[i][l]·y[i][l]. Arrays with
+// lanes are laid out [n][lanes].
 func DotLanes(out, x, y []float64, n int, shared bool) {
 	lanes, xs := len(out), len(out)
 	if shared {
@@ -86,12 +86,11 @@ func DotLanes(out, x, y []float64, n int, shared bool) {
 	}
 }
 
-// ScaledSquares measures the errors e of a step from y0 to y1, all of the length
-// of e, by the scales sc[i] = abs[i] + rel·max(|y0[i]|, |y1[i]|), fused: it adds
-// the squares of x[i] = |e[i]|/sc[i] to square[i mod 8], fused, and returns the
-// greatest x[i], NaN if one is. An error and a scale that both are 0 count as
-// 0. abs has one element for all or one for each. finite is false, and the
-// numbers mean nothing, if a scale is infinite or NaN.
+// ScaledSquares measures the errors e of a step from y0 to y1, all of the length of e, by the
+// scales sc[i] = abs[i] + rel·max(|y0[i]|, |y1[i]|), fused. It adds the squares of x[i] =
+// |e[i]|/sc[i] to square[i mod 8], fused, and returns the greatest x[i], or NaN if one is NaN.
+// Where error and scale are both 0, x[i] is 0. The slice abs has one element for all or one for
+// each. If a scale is infinite or NaN, finite is false and the numbers mean nothing.
 func ScaledSquares(square *[8]float64, e, y0, y1, abs []float64, rel float64) (most float64, finite bool) {
 	n := len(e)
 	if n == 0 {

@@ -1,18 +1,16 @@
-// Package simd is arithmetic on arrays of float64 for the machine and the
-// solvers: elementwise operations and functions, linear combinations, reductions
-// and matrix products.
+// Package simd is arithmetic on arrays of float64 for the machine and the solvers: elementwise
+// operations and functions, linear combinations, reductions and matrix products.
 //
-// Every function has a definition in Go, which any processor runs, and on amd64
-// kernels for AVX2 with FMA that give the same bits (any NaN equals any NaN).
-// Which of them runs is chosen once, when the program starts: the kernels where
-// the processor has them, unless the environment variable ODES_BACKEND says
-// generic. Products with matrices use AVX-512 where it is there, unless ODES_BACKEND
-// says avx2 or native256. The build tag purego leaves the kernels out.
+// Every function has a definition in Go, which any processor runs. On amd64 there are kernels for
+// AVX2 with FMA that give the same bits (any NaN equals any NaN). Which of the two runs is chosen
+// once, when the program starts: the kernels where the processor can run them, unless the
+// environment variable ODES_BACKEND says generic. Products with matrices use AVX-512 where the
+// processor has it, unless ODES_BACKEND says avx2 or native256. The build tag purego leaves the
+// kernels out.
 //
-// Nothing here allocates, and one kernel call takes about a millisecond at most,
-// so that the garbage collector need not wait. Results may overwrite an operand
-// that starts at the same element; other overlap is not allowed. The package
-// knows nothing of tapes, models or threads.
+// Nothing here allocates. One kernel call takes about a millisecond at most, so that the garbage
+// collector need not wait. Results may overwrite an operand that starts at the same element; no
+// other overlap is allowed. The package knows nothing of tapes, models or threads.
 package simd
 
 import (
@@ -23,27 +21,27 @@ import (
 //go:generate go run -C _asm . -out ../kernels_amd64.s -stubs ../kernels_amd64.go -table ../table_amd64.go -pkg simd
 //go:generate go run -C _asm . -wide -out ../wide_amd64.s -stubs ../wide_amd64.go -pkg simd
 
-// The names of the backends. Native is AVX2 with code that the machine makes while
-// the program runs, which package vm does: here they are the same.
+// The names of the backends. Native is AVX2, with machine code that package vm makes while the
+// program runs. In this package the two are the same.
 const (
 	Generic = "generic"
 	AVX2    = "avx2"
 	Native  = "native"
 )
 
-// avx512 in ODES_BACKEND is avx2 with vectors of eight in the products of
-// matrices, which native has by itself where the processor has them. Its name is
-// avx2 otherwise: nothing else depends on it.
+// avx512 is a value of ODES_BACKEND: avx2 with vectors of eight in the products of matrices. The
+// backend native has these by itself where the processor does. Nothing else depends on the
+// difference, so Backend calls it avx2.
 const avx512 = "avx512"
 
-// native256 in ODES_BACKEND is native as on a processor without AVX-512. Its name
-// is native otherwise.
+// native256 is a value of ODES_BACKEND: native as on a processor without AVX-512. Backend calls it
+// native.
 const native256 = "native256"
 
-// backendErr is what is wrong with ODES_BACKEND.
+// backendErr says what is wrong with ODES_BACKEND; nil for nothing.
 var backendErr = choose(os.Getenv("ODES_BACKEND"))
 
-// choose sets the backend that is wanted, or the best one for "".
+// choose sets the given backend, or the best one for "".
 func choose(want string) error {
 	useAVX2, useAVX512, useNative = supported, supported512, supported
 	switch want {
@@ -89,6 +87,6 @@ func Backend() string {
 // Wide reports whether products of matrices use vectors of eight.
 func Wide() bool { return useAVX512 }
 
-// Err returns what is wrong with the choice in the environment variable
-// ODES_BACKEND, nil if it was followed or empty. The choice is ignored then.
+// Err returns an error if the environment variable ODES_BACKEND asks for a backend that does not
+// exist or cannot run here. Such a value is ignored otherwise.
 func Err() error { return backendErr }

@@ -21,8 +21,8 @@ func withBackend(t *testing.T, test func(t *testing.T)) {
 	}
 }
 
-// use chooses a backend until the test ends. A machine that must have it says
-// so by ODES_BACKEND.
+// use chooses a backend until the test ends. ODES_BACKEND names a backend that this machine must
+// have.
 func use(t testing.TB, name string) {
 	if name == AVX2 && !supported {
 		if os.Getenv("ODES_BACKEND") == AVX2 {
@@ -107,7 +107,7 @@ func tame(r *elem.Rand, n int) []float64 {
 	return x
 }
 
-// guarded returns n elements between others that must stay as they are, and the check of that.
+// guarded returns n elements between others that must not change, and a function that checks these.
 func guarded(n, offset int) (x []float64, intact func() bool) {
 	const mark = -12345.678
 	whole := make([]float64, n+offset+9)

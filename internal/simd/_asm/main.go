@@ -1,5 +1,6 @@
-// Command _asm writes the AVX2 and AVX-512 kernels of package simd. Run it by go generate
-// in that package's folder.
+// Command _asm writes the AVX2 and AVX-512 kernels of package simd. It is run by go generate in
+// that package's folder. It knows the arguments and loops of kernels, and takes their bodies from
+// package emit.
 package main
 
 import (

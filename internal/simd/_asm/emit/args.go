@@ -6,8 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Args tells a kernel its arguments: those of a Go function, or the fields of an
-// instruction of a threaded program. They may be loaded again at any time.
+// Args gives a kernel its arguments: those of a Go function, or the fields of an instruction of a
+// threaded program. A kernel may load an argument more than once.
 type Args interface {
 	// Load reads an integer or a pointer into a register of its own.
 	Load(name string) reg.GPVirtual

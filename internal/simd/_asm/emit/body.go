@@ -1,12 +1,11 @@
-// Package emit holds the parts that vector kernels are made of: bodies of
-// four-lane expressions, the elementary functions of internal/elem, loads and
-// stores with masked ends, and tiles of matrix products. A part writes
-// instructions into the avo function that is open; it knows neither the
-// arguments nor the loops around it, so that stand-alone kernels and the
-// handlers of a threaded program are made of the same parts.
+// Package emit holds the parts that vector kernels are made of: bodies of four-lane expressions,
+// the elementary functions of internal/elem, loads and stores with masked ends, and tiles of matrix
+// products. A part writes instructions into the avo function that is open. It knows neither the
+// arguments nor the loops around it, so stand-alone kernels and the handlers of a threaded program
+// are made of the same parts.
 //
-// Every part performs the operations of the Go code it stands for in the same
-// order, so its results have the same bits.
+// Every part performs the operations of the Go code that it stands for in the same order, so its
+// results have the same bits.
 package emit
 
 import (
@@ -18,9 +17,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Body records an expression over vectors of four float64 and writes it as
-// instructions, each value once, unused ones not at all. Values that are not
-// needed again give their register to the result.
+// Body records an expression over vectors of four float64 and writes it as instructions. Each value
+// is written once, and unused ones not at all. Values that are no longer needed give their register
+// to the result.
 type Body struct {
 	values []value
 	same   map[key]V
@@ -60,7 +59,8 @@ type value struct {
 	done bool
 }
 
-// NewBody returns an empty body; coef may be nil where no elementary function is wanted.
+// NewBody returns an empty body. The coefficients may be nil where no elementary function is
+// needed.
 func NewBody(coef Coefficients) *Body { return &Body{same: map[key]V{}, coef: coef} }
 
 func (f *Body) add(v value) V {
@@ -82,12 +82,12 @@ func (f *Body) Input(r reg.VecVirtual) V {
 	return f.add(value{key: key{kind: input}, reg: r, done: true})
 }
 
-// Pinned makes a register a value that the body must leave as it is.
+// Pinned makes a register a value that the body must not overwrite.
 func (f *Body) Pinned(r reg.VecVirtual) V {
 	return f.add(value{key: key{kind: pinned}, reg: r, done: true})
 }
 
-// Memory makes 32 bytes of memory a value; they must not change before Emit.
+// Memory makes 32 bytes of memory a value. They must not change before Emit.
 func (f *Body) Memory(m Mem) V { return f.add(value{key: key{kind: memory}, mem: m, done: true}) }
 
 // Num returns the constant x in all lanes.
@@ -112,21 +112,21 @@ func (f *Body) Sub(a, b V) V { return f.bin("sub", a, b) }
 func (f *Body) Mul(a, b V) V { return f.bin("mul", a, b) }
 func (f *Body) Div(a, b V) V { return f.bin("div", a, b) }
 
-// Lesser is a < b ? a : b, and Greater a > b ? a : b; both are b where an operand is NaN.
+// Lesser is a < b ? a : b, and Greater is a > b ? a : b. Both are b where an operand is NaN.
 func (f *Body) Lesser(a, b V) V  { return f.bin("min", a, b) }
 func (f *Body) Greater(a, b V) V { return f.bin("max", a, b) }
 
-// Bits of two values; AndNot is ^a & b.
+// Operations on the bits of two values; AndNot is ^a & b.
 func (f *Body) And(a, b V) V    { return f.bin("and", a, b) }
 func (f *Body) AndNot(a, b V) V { return f.bin("andn", a, b) }
 func (f *Body) Or(a, b V) V     { return f.bin("or", a, b) }
 func (f *Body) Xor(a, b V) V    { return f.bin("xor", a, b) }
 
-// Integers of 64 bits.
+// Operations on integers of 64 bits.
 func (f *Body) AddInt(a, b V) V { return f.bin("addi", a, b) }
 func (f *Body) SubInt(a, b V) V { return f.bin("subi", a, b) }
 
-// ShiftLeft and ShiftRight move the 64 bits of each lane, zeros coming in.
+// ShiftLeft and ShiftRight move the 64 bits of each lane and fill with zeros.
 func (f *Body) ShiftLeft(a V, n uint8) V {
 	return f.op(key{kind: unary, name: "shl", a: a, imm: n})
 }
@@ -135,7 +135,8 @@ func (f *Body) ShiftRight(a V, n uint8) V {
 	return f.op(key{kind: unary, name: "shr", a: a, imm: n})
 }
 
-// Comparisons give a mask, all ones where true; with NaN false, but true for the negated ones and IsNaN.
+// Comparisons give a mask, all ones where true. With a NaN they are false, but for the negated ones
+// and IsNaN, which are true.
 func (f *Body) cmp(a, b V, pred uint8) V {
 	return f.op(key{kind: binary, name: "cmp", a: a, b: b, imm: pred})
 }
@@ -171,7 +172,7 @@ func (f *Body) Neg(a V) V         { return f.op(key{kind: unary, name: "neg", a:
 func (f *Body) Abs(a V) V         { return f.And(a, f.Bits(noSign)) }
 func (f *Body) Copysign(a, b V) V { return f.Or(f.Abs(a), f.And(b, f.Bits(signBit))) }
 
-// Fma is a·b + c rounded once; negations of operands go into the instruction.
+// Fma is a·b + c rounded once. Negations of operands become part of the instruction.
 func (f *Body) Fma(a, b, c V) V {
 	k := key{kind: fused}
 	strip := func(x V) (V, bool) {
@@ -191,7 +192,7 @@ func (f *Body) Fma(a, b, c V) V {
 // Where is mask ? a : b, by the sign bit of the mask's lanes.
 func (f *Body) Where(mask, a, b V) V { return f.op(key{kind: blend, a: a, b: b, c: mask}) }
 
-// Lookup returns table[i] for integers i in the lanes, which must be in range.
+// Lookup returns table[i] for the integers i in the lanes, which must be in range.
 func (f *Body) Lookup(table Mem, i V) V {
 	return f.add(value{key: key{kind: gather, a: i}, mem: table})
 }
@@ -213,7 +214,7 @@ func (f *Body) Emit(outs ...V) []reg.VecVirtual {
 	return regs
 }
 
-// use counts the uses of what v needs.
+// use counts the uses of the values that v needs.
 func (f *Body) use(id V) {
 	v := &f.values[id]
 	v.uses++

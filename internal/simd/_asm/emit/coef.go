@@ -11,8 +11,8 @@ import (
 // Coefficients holds the constants and tables of internal/elem, by name.
 type Coefficients map[string][]float64
 
-// LoadCoefficients reads the file coef.go of internal/elem, so that kernels and
-// specification share one source.
+// LoadCoefficients reads the file coef.go of internal/elem, so that kernels and specification share
+// one source.
 func LoadCoefficients(path string) (Coefficients, error) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, 0)
 	if err != nil {

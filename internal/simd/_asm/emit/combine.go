@@ -47,7 +47,7 @@ type shape struct {
 	mask  func(n reg.Register, to reg.VecVirtual) // of the first n elements
 }
 
-// combine goes through the elements by blocks of so many vectors.
+// combine processes the elements in blocks; blocks lists their lengths in vectors.
 func combine(args Args, is shape, blocks []int) {
 	p := pointers(args, "out", "base", "c", "row", "k")
 	out, base, c, row, k := p[0], p[1], p[2], p[3], p[4]
@@ -55,7 +55,7 @@ func combine(args Args, is shape, blocks []int) {
 	Broadcast(args.Float("h"), h)
 	stride, terms, n := bytes(args, "stride"), args.Load("terms"), args.Load("n")
 
-	// chain runs all terms for some vectors, which then stand in acc.
+	// chain runs all terms for some vectors and leaves the results in acc.
 	chain := func(acc []reg.VecVirtual, mask *reg.VecVirtual, label string) {
 		read := func(m Mem, to reg.VecVirtual) {
 			if mask == nil {

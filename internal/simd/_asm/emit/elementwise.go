@@ -70,7 +70,7 @@ func (op Operation) Along(args Args) {
 	elements(op, out, in, make([]reg.VecVirtual, op.Arity), n, i, "along")
 }
 
-// group writes four elements from i+4·at on; fixed operands stand in registers.
+// group writes four elements, beginning with element i+4·at. Fixed operands are in registers.
 func group(op Operation, out reg.Register, in []reg.Register, fixed []reg.VecVirtual, i reg.Register, at int,
 	mask *reg.VecVirtual,
 ) {
@@ -183,7 +183,7 @@ func (op Operation) AlongRows(args Args, shared int) {
 			JMP(LabelRef("done"))
 		}
 	}
-	// Two rows of two lanes at a time; a last one alone goes the long way.
+	// Two rows of two lanes are done at a time; a single last row takes the general path.
 	JMP(LabelRef("done"))
 	Label("two")
 	left := GP64()

@@ -2,12 +2,12 @@ package emit
 
 import "math"
 
-// None says that a function is right in all lanes.
+// None says that a function is valid in all lanes.
 const None V = -1
 
-// The functions below have the body of their namesake in internal/elem. They
-// return the result and a mask of the lanes where it is not valid, which the
-// scalar function must compute instead; None if there are no such lanes.
+// The functions below have the body of the functions of the same name in internal/elem. They return
+// the result and a mask of the lanes where it is not valid, which the scalar function must compute
+// instead. The mask is None if there are no such lanes.
 
 const (
 	toInteger     = 0x1.8p52

@@ -6,7 +6,8 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Elementary is an elementary function, with a mask of the lanes it leaves to the scalar one.
+// Elementary is an elementary function, with a mask of the lanes that it leaves to the scalar
+// function.
 type Elementary struct {
 	Name  string
 	Arity int
@@ -53,10 +54,10 @@ var Functions = []Elementary{
 	binaryFunction("mod", (*Body).Mod),
 }
 
-// Along applies the function to n elements: arguments out, a, b as far as needed,
-// n; operand k is one element if bit k of scalar is set. It returns a register
-// with the number of elements done: the group of four after them is not, because
-// it has a lane outside the main path, unless all are.
+// Along applies the function to n elements. Its arguments are out, a and b as far as needed, and n;
+// operand k is one element if bit k of scalar is set. It returns a register with the number of
+// elements done. If not all are done, the group of four after them has a lane outside the main
+// path.
 func (fn Elementary) Along(args Args, coef Coefficients, scalar int) reg.GPVirtual {
 	out, in := args.Load("out"), pointers(args, Operands[:fn.Arity]...)
 	n := args.Load("n")

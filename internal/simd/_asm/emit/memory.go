@@ -10,14 +10,15 @@ import (
 // At is element i of the array of float64 at base, i in a register.
 func At(base, i reg.Register) Mem { return Mem{Base: base, Index: i, Scale: 8} }
 
-// LoadMasked reads the elements whose mask is set; the others are 0 and not touched.
+// LoadMasked reads the elements whose mask is set. The others become 0, and their memory is not
+// touched.
 func LoadMasked(m Mem, mask, to reg.VecVirtual) { VMASKMOVPD(m, mask, to) }
 
 // loadWide is LoadMasked for a vector of eight.
 func loadWide(m Mem, mask, to reg.Register) { VMOVUPD_Z(m, mask, to) }
 
-// zeroWide sets a vector of eight to +0. What the vector was is no input, which
-// the allocator of registers does not know of this instruction.
+// zeroWide sets a vector of eight to +0. The previous contents are no input of this instruction,
+// which the register allocator does not know.
 func zeroWide(x reg.Register) {
 	Instruction(&ir.Instruction{Opcode: "VPXORQ", Operands: []Op{x, x, x}, Outputs: []Op{x}, ISA: []string{"AVX512F"}})
 }

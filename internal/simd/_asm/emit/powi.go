@@ -12,7 +12,7 @@ func (f *Body) notTame(a V) V {
 	return f.Or(f.NotGt(x, f.Num(0x1p-900)), f.NotLt(x, f.Num(0x1p900)))
 }
 
-// recipOf is 1/p where p is tame.
+// recipOf is 1/p, valid where p is tame.
 func (f *Body) recipOf(p V) (V, V) { return f.Div(f.Num(1), p), f.notTame(p) }
 
 // Recip2, Recip3 and Recip4 are the integer powers -2, -3 and -4.
@@ -20,10 +20,9 @@ func (f *Body) Recip2(a V) (V, V) { return f.recipOf(f.Mul(a, a)) }
 func (f *Body) Recip3(a V) (V, V) { return f.recipOf(f.Mul(f.Mul(a, a), a)) }
 func (f *Body) Recip4(a V) (V, V) { s := f.Mul(a, a); return f.recipOf(f.Mul(s, s)) }
 
-// LongPower is the integer power of magnitude m > 0, its reciprocal if negative
-// is not 0, through the binary digits of m in double words: arguments out, a, n,
-// m, negative. It returns a register with the number of elements done, as
-// Elementary.Along does.
+// LongPower is the integer power of magnitude m > 0, or its reciprocal if negative is not 0,
+// through the binary digits of m in double words: arguments out, a, n, m, negative. It returns a
+// register with the number of elements done, as Elementary.Along does.
 func LongPower(args Args) reg.GPVirtual {
 	out, a := args.Load("out"), args.Load("a")
 	n, i := args.Load("n"), GP64()

@@ -38,7 +38,7 @@ func LaneProduct4(args Args) {
 	laneProduct(args, 2, func(n int, y, a reg.Register, label string) { laneTile(args, n, 1, y, a, &mask, label) })
 }
 
-// laneProduct writes the panels, several at once where one has too few chains.
+// laneProduct writes the panels. Several are done at once where one has too few chains.
 func laneProduct(args Args, panels int, tile func(n int, y, a reg.Register, label string)) {
 	p := pointers(args, "y", "a")
 	y, a := p[0], p[1]
@@ -60,7 +60,7 @@ func laneProduct(args Args, panels int, tile func(n int, y, a reg.Register, labe
 	Label("done")
 }
 
-// laneTile computes n rows and moves y and a on.
+// laneTile computes n rows and advances y and a.
 func laneTile(args Args, n, vecs int, y, a reg.Register, mask *reg.VecVirtual, label string) {
 	var masks []reg.VecVirtual
 	if mask != nil {
@@ -70,7 +70,7 @@ func laneTile(args Args, n, vecs int, y, a reg.Register, mask *reg.VecVirtual, l
 	laneRowsOf(args, t, n, y, a, masks, label, func(scalar func(int) Mem, z Mem) { t.Step(scalar, z, mask) })
 }
 
-// laneRowsOf computes the n rows of tile t and moves y and a on.
+// laneRowsOf computes the n rows of tile t and advances y and a.
 func laneRowsOf(args Args, t *Tile, n int, y, a reg.Register, masks []reg.VecVirtual, label string,
 	add func(scalar func(int) Mem, z Mem),
 ) {

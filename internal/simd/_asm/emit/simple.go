@@ -1,11 +1,11 @@
 package emit
 
-// The operations below are single instructions or a few, right for all operands.
+// The operations below are one or a few instructions, and are valid for all operands.
 
-// Min is b < a ? b : a, NaN where an operand is.
+// Min is b < a ? b : a, and NaN where an operand is NaN.
 func (f *Body) Min(a, b V) V { return f.Where(f.IsNaN(b), b, f.Lesser(b, a)) }
 
-// Max is a < b ? b : a, NaN where an operand is.
+// Max is a < b ? b : a, and NaN where an operand is NaN.
 func (f *Body) Max(a, b V) V { return f.Where(f.IsNaN(b), b, f.Greater(b, a)) }
 
 // Condition turns a mask into the numbers 0 and 1.

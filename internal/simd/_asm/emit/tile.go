@@ -6,9 +6,9 @@ import (
 	"github.com/mmcloughlin/avo/reg"
 )
 
-// Tile is a block of accumulators of a product: rows × vecs vectors of four, or
-// of eight in a wide one. Each element is one chain of fused multiply-adds in
-// the order of Steps, from what Load or Zero put there.
+// Tile is a block of accumulators of a product: rows × vecs vectors of four, or of eight in a wide
+// one. Each element is one chain of fused multiply-adds in the order of Steps, starting from what
+// Load or Zero put there.
 type Tile struct {
 	acc   [][]reg.VecVirtual
 	wide  bool
@@ -66,7 +66,7 @@ func (t *Tile) Zero() {
 	}
 }
 
-// Load starts the chains from memory; masks, if any, stand for the vectors of a row.
+// Load starts the chains from memory. Masks, if any, are those of the vectors of a row.
 func (t *Tile) Load(at func(row int) Mem, masks []reg.VecVirtual) {
 	for r, row := range t.acc {
 		for v, x := range row {
@@ -96,8 +96,8 @@ func (t *Tile) Store(at func(row int) Mem, masks []reg.VecVirtual) {
 	}
 }
 
-// Step adds the product of one scalar for each row, from memory, and the
-// vectors at x; a mask, if any, hides elements of every vector.
+// Step adds the product of one scalar for each row, from memory, and the vectors at x. A mask, if
+// any, hides elements of every vector.
 func (t *Tile) Step(scalar func(row int) Mem, x Mem, mask *reg.VecVirtual) {
 	in := make([]reg.VecVirtual, len(t.acc[0]))
 	for v := range in {
@@ -123,8 +123,8 @@ type Rows struct {
 	base           []reg.Register // rows 0, 3, 6
 }
 
-// NewRows sets up the registers for n rows from p on; p must be a register of
-// its own. The caller moves all of them on with Advance.
+// NewRows sets up the registers for n rows from p on. The register p must not be shared. The caller
+// moves all rows with Advance.
 func NewRows(p, stride reg.Register, n int) *Rows {
 	rows := &Rows{stride: stride, base: []reg.Register{p}}
 	for at := 3; at < n; at += 3 {
@@ -148,7 +148,7 @@ func (rows *Rows) At(r int) Mem {
 	return m
 }
 
-// Advance moves all rows on by by, a register or a constant.
+// Advance moves all rows by by, a register or a constant.
 func (rows *Rows) Advance(by Op) {
 	for _, p := range rows.base {
 		ADDQ(by, p)
@@ -158,8 +158,8 @@ func (rows *Rows) Advance(by Op) {
 // Row returns the accumulators of a row.
 func (t *Tile) Row(r int) []reg.VecVirtual { return t.acc[r] }
 
-// masked reads, or with store writes, the last vector of a tile of one row, of
-// which the mask shows a part.
+// masked reads the last vector of a tile of one row, of which the mask selects a part. With store
+// set, it writes that vector.
 func (t *Tile) masked(m Mem, mask, x reg.VecVirtual, store bool) {
 	switch {
 	case t.wide && store:
@@ -191,8 +191,8 @@ func (t *Tile) storeRow(m Mem, mask reg.VecVirtual) {
 	t.masked(m.Offset(t.bytes()*last), mask, t.acc[0][last], true)
 }
 
-// along is Step for a tile of one row, whose last vector is masked; the others
-// need no register.
+// along is Step for a tile of one row whose last vector is masked. The other vectors need no
+// register.
 func (t *Tile) along(scalar, x Mem, mask reg.VecVirtual) {
 	kind := YMM
 	if t.wide {

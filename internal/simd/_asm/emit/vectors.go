@@ -32,8 +32,8 @@ func pick(row [4]Mem, col reg.VecVirtual) {
 	VBLENDPD(Imm(0b1100), high, low, col)
 }
 
-// turned adds the columns of blocks of four rows to their accumulators; row
-// gives the addresses of a block's rows, advance moves them on.
+// turned adds the columns of blocks of four rows to their accumulators. The function row gives the
+// addresses of a block's rows, and advance moves them on.
 func turned(args Args, acc []reg.VecVirtual, row func(block int) [4]Mem, advance func(bytes uint64), label string) {
 	x, left := args.Load("x"), args.Load("cols")
 	SUBQ(Imm(4), left)
@@ -128,7 +128,7 @@ func MatVec(args Args) {
 	JZ(LabelRef("done"))
 	Label("block")
 	{
-		// Rows beyond the last are the last one again, and not written.
+		// Rows beyond the last are the last row once more, and are not written.
 		most, n := GP64(), GP64()
 		MOVQ(U32(4), most)
 		MOVQ(rows, n)
@@ -168,8 +168,8 @@ func MatVec(args Args) {
 // MatVecT is y[j] (+)= Σ_i a[i·as + j]·x[i], with the arguments of MatVec.
 func MatVecT(args Args) { matVecT(args, false) }
 
-// matVecT keeps as many columns as there are registers for at once, so that
-// their chains hide each other's latency; the last vector of a block has a mask.
+// matVecT keeps as many columns as there are registers for at once, so that their chains hide each
+// other's latency. The last vector of a block has a mask.
 func matVecT(args Args, wide bool) {
 	most, each, newTile := 12, 4, NewTile
 	if wide {
