@@ -43,7 +43,7 @@ func (b *Bars) draw(c canvas) error {
 	}
 	labels = min(labels, (c.Max.X-c.Min.X)/3)
 	left, right := c.Min.X+labels+6, c.Max.X-6
-	// Room for what stands behind the bars.
+	// Room for the text behind the bars.
 	right -= notes + 4
 	if s.lo < 0 {
 		left += notes + 4
@@ -54,7 +54,7 @@ func (b *Bars) draw(c canvas) error {
 		bottom += lineHeight
 		st := c.style(normal, draw.XCenter, draw.YBottom)
 		title = fit(st, title, c.Max.X-c.Min.X)
-		half := st.Width(title) / 2 // it stays on the page
+		half := st.Width(title) / 2 // it does not leave the page
 		c.FillText(st, vg.Point{X: max(c.Min.X+half, min((left+right)/2, c.Max.X-half)), Y: c.Min.Y}, title)
 	}
 	at := func(v float64) vg.Length { return left + vg.Length(s.to(Axis{}, v))*(right-left) }
@@ -99,14 +99,14 @@ func (h *Heat) size() (w, hh vg.Length) {
 	if len(h.Values) > 0 {
 		cols = max(1, len(h.Values[0]))
 	}
-	if h.From != h.To { // an axis of its own scale: cells need not be square
+	if h.From != h.To { // an axis with a scale of its own: cells need not be square
 		return pageWidth, min(max(vg.Length(rows)*26, 60), 260) + 70
 	}
 	side := vg.Length(min(26, 330/float64(max(rows, cols))))
 	return max(vg.Length(cols)*side+126, 260), max(vg.Length(rows)*side+70, 130)
 }
 
-// most cells that are drawn on a side: more would be smaller than what is seen.
+// mostCells bounds the cells that are drawn on a side. More would be too small to see.
 const mostCells = 400
 
 func (h *Heat) draw(c canvas) error {
@@ -164,7 +164,7 @@ func (h *Heat) draw(c canvas) error {
 	return nil
 }
 
-// mosaic paints the cells as an image: as polygons they would show seams.
+// mosaic paints the cells as an image, because polygons would show seams.
 func (n *inks) mosaic(grid [][]float64, s shading) image.Image {
 	rows, cols := len(grid), len(grid[0])
 	side := max(2, 1000/max(rows, cols))
@@ -200,7 +200,7 @@ func (h *Heat) scale(c canvas, x, bottom, top vg.Length, s shading) {
 	}
 }
 
-// places returns about n of 0 … count-1, the first and the last among them, evenly spaced.
+// places returns about n of 0 … count-1, evenly spaced, with the first and the last among them.
 func places(count, n int) []int {
 	n = max(2, n)
 	step := max(1, (count+n-1)/n)
@@ -219,8 +219,8 @@ func places(count, n int) []int {
 	return out
 }
 
-// heat is orange for negative, paper for nothing, blue for positive; from
-// least to greatest it runs through the inks of families.
+// heat returns the colour of a value. Around zero it is orange for negative values, paper for zero
+// and blue for positive values. From least to greatest it runs through the inks of families.
 func (n *inks) heat(v float64, s shading) color.Color {
 	if math.IsNaN(v) {
 		return n.mark
@@ -235,7 +235,7 @@ func (n *inks) heat(v float64, s shading) color.Color {
 	if f < 0 {
 		end = n.cold
 	}
-	return blend(n.paper, end, math.Sqrt(math.Abs(f))) // so that small entries still show
+	return blend(n.paper, end, math.Sqrt(math.Abs(f))) // small entries remain visible
 }
 
 // blend mixes two inks: a for f = 0, b for 1.

@@ -56,7 +56,7 @@ func (l *Lines) draw(c canvas) error {
 	return l.drawIn(c, l.inkMargin(c), true, true)
 }
 
-// inkSpans are spans with some room between curves and the frame.
+// inkSpans are the spans of both axes, with some room between curves and frame.
 func (l *Lines) inkSpans() (x, y span, ok bool) {
 	if x, y, ok = l.spans(); !ok || l.turns() {
 		return x, y, ok
@@ -89,8 +89,8 @@ func (l *Lines) upright(y span, c canvas) []tick {
 	return y.ticks(l.Y, max(2, int((c.Max.Y-c.Min.Y)/38)))
 }
 
-// drawIn draws with a left margin of the given width; foot tells whether the
-// level axis is named, explain whether the legend names the marks.
+// drawIn draws with a left margin of the given width. The flag foot says whether the level axis is
+// named, and explain whether the legend names the marks.
 func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 	top := c.Max.Y
 	top = c.title(l.Title, top)
@@ -182,7 +182,7 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 	return nil
 }
 
-// mostMarks are drawn at full height; more would be a fence.
+// mostMarks bounds the marks that are drawn at full height. More would hide the curves.
 const mostMarks = 40
 
 // markStyle is how marks of the i-th name are drawn.
@@ -219,7 +219,7 @@ func (l *Lines) signStyle(c canvas, i int) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: l.lineStyle(c, i).Color, Radius: 2.4, Shape: shapes[i%len(shapes)]}
 }
 
-// boundStyle is how a point is drawn that lies on a side of what is known.
+// boundStyle is how a point is drawn of which only a bound is known.
 func boundStyle(ink color.Color, side int) draw.GlyphStyle {
 	return draw.GlyphStyle{Color: ink, Radius: 3, Shape: wedge{up: side > 0}}
 }
@@ -285,7 +285,7 @@ func (l *Lines) stroke(c canvas, i int, k Curve, at func(x, y float64) vg.Point)
 				c.DrawGlyph(draw.GlyphStyle{Color: ls.Color, Radius: radius, Shape: draw.CircleGlyph{}}, p)
 				continue
 			}
-			if n := len(points); n > 0 { // what differs by less than a hair makes files large and lines rough
+			if n := len(points); n > 0 { // smaller differences make files large and lines rough
 				if d := points[n-1].Sub(p); d.X*d.X+d.Y*d.Y < 0.01 && j < r[1]-1 {
 					continue
 				}
@@ -402,7 +402,7 @@ func (l *Lines) key(c canvas, left, top vg.Length, marks bool) vg.Length {
 		name = fit(st, name, c.Max.X-left)
 		c.FillText(st, vg.Point{X: x, Y: top}, name)
 		x += st.Width(name) + gap + 6
-		if long := (c.Max.X - left) / 4; x > long && x+whole > c.Max.X && len(list) > 0 { // a line of its own
+		if long := (c.Max.X - left) / 4; x > long && x+whole > c.Max.X && len(list) > 0 { // it takes a line of its own
 			x, top = left, top-lineHeight
 		}
 	}

@@ -15,10 +15,10 @@ import (
 	"gonum.org/v1/plot/vg/vgsvg"
 )
 
-// dpi of a png: sharp on screens of today.
+// dpi is the resolution of a png, sharp on present screens.
 const dpi = 192
 
-// export draws p on a page of its size and writes that.
+// export draws p on a page of its size and writes the page.
 func export(w io.Writer, format string, p Picture, n *inks) error {
 	var widths []vg.Length
 	n.format, n.widths = format, &widths
@@ -50,7 +50,8 @@ func export(w io.Writer, format string, p Picture, n *inks) error {
 	if _, err := page.WriteTo(&svg); err != nil {
 		return err
 	}
-	// Text is drawn by who shows the file, with a font of much the same widths where there is none of this name.
+	// The program that shows the file draws its text. Where this font is missing, it takes one of
+	// similar widths.
 	drawing := bytes.ReplaceAll(keepWidths(svg.Bytes(), widths), []byte("font-family:Liberation Sans"),
 		[]byte("font-family:'Liberation Sans',Arial,Helvetica,sans-serif"))
 	if format == "svg" {

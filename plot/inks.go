@@ -10,10 +10,11 @@ import (
 // inks are the colours of a picture in a file, and how letters are drawn.
 type inks struct {
 	paper, ink, grid, mark color.NRGBA
-	// curves are those of Okabe and Ito, told apart by people who do not see red or green; dashes repeat the
-	// difference for prints without colour.
+	// curves are the colours of Okabe and Ito, which people who do not see red or green can tell
+	// apart. Dashes repeat the difference for prints without colour.
 	curves []color.NRGBA
-	// ramp runs evenly in lightness, with the hue, so that order is seen in grey as well.
+	// ramp runs evenly in lightness, together with the hue, so that order is visible in grey as
+	// well.
 	ramp []color.NRGBA
 	// negative and positive fill bars; cold is the end of a heat map below zero.
 	negative, positive, cold color.NRGBA

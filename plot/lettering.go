@@ -14,19 +14,19 @@ import (
 	"odes.dev/odes/internal/screen"
 )
 
-// lettering draws the text of a page. A svg file holds the text itself, and who
-// shows it finds fonts; in a png or pdf file, letters that the font lacks are boxes.
+// lettering draws the text of a page. An svg file holds the text itself, and the program that shows
+// it finds the fonts. In a png or pdf file, letters that the font lacks become boxes.
 type lettering struct {
 	text.Plain
 	format string
-	lost   *[]rune // letters that became boxes, each once
+	lost   *[]rune // letters that became boxes, each listed once
 	widths *[]vg.Length
 }
 
-// box stands for a letter that the font lacks; the font has it.
+// box stands for a letter that the font lacks. The font has the box itself.
 const box = '□'
 
-// LostNote says what became of letters that Write had no font for; "" when there are none.
+// LostNote says which letters Write had no font for. It is "" when there are none.
 func LostNote(format string, lost []rune) string {
 	if len(lost) == 0 {
 		return ""
@@ -35,20 +35,20 @@ func LostNote(format string, lost []rune) string {
 		strings.Join(strings.Split(string(lost), ""), " "))
 }
 
-// has tells whether a font has a letter.
+// has reports whether a font has a letter.
 func has(face font.Face, r rune) bool {
 	i, err := face.Face.GlyphIndex(nil, r)
 	return err == nil && i != 0
 }
 
-// drawn is a text as the font can draw it.
+// drawn returns a text as the font can draw it.
 func (l *lettering) drawn(s string, fnt font.Font) string {
 	face := l.Fonts.Lookup(fnt, fnt.Size)
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || has(face, r):
 			return r
-		case screen.Width(string(r)) == 0: // joins itself to a neighbour
+		case screen.Width(string(r)) == 0: // it combines with its neighbour
 			return -1
 		}
 		if l.lost != nil && l.format != "svg" && !strings.ContainsRune(string(*l.lost), r) {
@@ -58,7 +58,8 @@ func (l *lettering) drawn(s string, fnt font.Font) string {
 	}, s)
 }
 
-// Box is that of text.Plain, with room for letters of other fonts, as wide as high.
+// Box returns the size of a text as text.Plain does, with room for letters of other fonts, which
+// are as wide as high.
 func (l *lettering) Box(s string, fnt font.Font) (width, height, depth vg.Length) {
 	known := l.drawn(s, fnt)
 	width, height, depth = l.Plain.Box(known, fnt)
@@ -81,8 +82,9 @@ func (l *lettering) Draw(c vg.Canvas, s string, sty text.Style, pt vg.Point) {
 	l.Plain.Draw(c, s, sty, pt)
 }
 
-// measured is a canvas that notes how wide texts are meant to be: a program that
-// shows them in another font can then keep to it. 0 is for those that it must measure itself.
+// measured is a canvas that records how wide texts are meant to be. A program that shows them in
+// another font can then keep to these widths. A width of 0 stands for texts that the program must
+// measure itself.
 type measured struct {
 	vg.Canvas
 	*lettering
@@ -93,7 +95,7 @@ func (c *measured) FillString(face font.Face, pt vg.Point, s string) {
 	if c.widths != nil {
 		width := face.Width(s)
 		for i, r := range s {
-			if !has(face, r) || i == 0 && len(s) == len(string(r)) { // one letter may be as wide as it is
+			if !has(face, r) || i == 0 && len(s) == len(string(r)) { // a single letter may be as wide as it is
 				width = 0
 			}
 		}
@@ -122,8 +124,8 @@ func keepWidths(drawing []byte, widths []vg.Length) []byte {
 	return b.Bytes()
 }
 
-// outlined is a canvas that draws letters as shapes where they are not all
-// ASCII: text of a pdf canvas is that of one code page.
+// outlined is a canvas that draws letters as shapes where they are not all ASCII, because the text
+// of a pdf canvas is limited to one code page.
 type outlined struct{ vg.Canvas }
 
 // FillString draws a line of text from pt on.

@@ -10,7 +10,8 @@ import (
 	"gonum.org/v1/plot/vg/recorder"
 )
 
-// TestLostLetters: what the font of a file lacks is told, once each, and svg loses nothing.
+// TestLostLetters checks that letters which the font of a file lacks are reported, once each, and
+// that svg loses none.
 func TestLostLetters(t *testing.T) {
 	p := &Lines{
 		Title: "濃度 of µ, é, Ж, ∂ψ → 度", X: Axis{Label: "t"},
@@ -38,7 +39,8 @@ func TestLostLetters(t *testing.T) {
 	}
 }
 
-// TestOutlined: a pdf file has letters beyond ASCII as shapes, since its text is of one code page.
+// TestOutlined checks that a pdf file has letters beyond ASCII as shapes, since its text is limited
+// to one code page.
 func TestOutlined(t *testing.T) {
 	face := fonts.Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, 10)
 	for _, c := range []struct {
@@ -66,7 +68,8 @@ func TestOutlined(t *testing.T) {
 	}
 }
 
-// TestWidths: texts of an svg file say how wide they are, but for single letters and those of other fonts.
+// TestWidths checks that texts of an svg file say how wide they are, but for single letters and
+// letters of other fonts.
 func TestWidths(t *testing.T) {
 	p := &Lines{
 		Title: "a & b", X: Axis{Label: "time"}, Y: Axis{Label: "濃度"},

@@ -35,7 +35,7 @@ func ball() (t, x, v []float64) {
 	return t, x, v
 }
 
-// pictures are those that the tests draw.
+// pictures returns the pictures that the tests draw.
 func pictures() map[string]Picture {
 	t, x, v := ball()
 	marks := []Mark{{0.63855, "bounce"}, {1.66023, "bounce"}}
@@ -261,7 +261,7 @@ func TestColour(t *testing.T) {
 	}
 }
 
-// TestWrite draws every picture in every format; ODES_PICTURES names a folder to keep them in.
+// TestWrite draws every picture in every format. ODES_PICTURES names a folder to keep them in.
 func TestWrite(t *testing.T) {
 	starts := map[string]string{"svg": "<?xml", "png": "\x89PNG", "pdf": "%PDF", "html": "<!doctype html>"}
 	for name, p := range pictures() {
@@ -344,7 +344,7 @@ func TestRuns(t *testing.T) {
 		want [][2]int
 	}{
 		{[]float64{0, 1, 1, 2}, []float64{0, 1, 5, 6}, false, [][2]int{{0, 2}, {2, 4}}},
-		{[]float64{0, 1, 1}, []float64{0, 1, 1}, false, [][2]int{{0, 3}}}, // an event that moves nothing
+		{[]float64{0, 1, 1}, []float64{0, 1, 1}, false, [][2]int{{0, 3}}}, // an event that changes nothing
 		{[]float64{0, 1, 1, 2}, []float64{0, 1, 5, 6}, true, [][2]int{{0, 4}}},
 		{[]float64{0, 1, 2, 3}, []float64{0, nan, 5, 6}, false, [][2]int{{0, 1}, {2, 4}}},
 	} {

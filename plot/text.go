@@ -9,11 +9,11 @@ import (
 	"odes.dev/odes/internal/screen"
 )
 
-// Terminal describes the screen that Text draws on. The zero value is 80
-// columns without colour.
+// Terminal describes the screen that Text draws on. The zero value is a screen of 80 columns
+// without colour.
 type Terminal struct {
 	Width  int // columns; 0 means 80
-	Height int // rows of one panel's curves; 0 means what suits
+	Height int // rows of the curves of one panel; 0 means a suitable number
 	Colour bool
 }
 
@@ -35,7 +35,7 @@ func Text(w io.Writer, p Picture, o Terminal) error {
 	return pg.w.Flush()
 }
 
-// page is where text goes; its bufio.Writer keeps the first error.
+// page collects text. Its bufio.Writer keeps the first error.
 type page struct {
 	w *bufio.Writer
 	Terminal
@@ -54,7 +54,7 @@ func (p *page) height() int {
 	return defaultHeight
 }
 
-// line writes a line without blanks at its end.
+// line writes a line without trailing blanks.
 func (p *page) line(s string) {
 	p.w.WriteString(strings.TrimRight(s, " "))
 	p.w.WriteByte('\n')
@@ -74,10 +74,11 @@ func (p *page) title(s string) {
 	}
 }
 
-// mostHead is how many lines a title may have.
+// mostHead bounds the lines of a title.
 const mostHead = 3
 
-// fold breaks text between words into lines that fit, most at most: the last may not.
+// fold breaks text between words into lines that fit. There are at most most lines, and the last
+// one may not fit.
 func fold(text string, most int, fits func(string) bool) []string {
 	words := strings.Fields(text)
 	var lines []string
@@ -94,12 +95,12 @@ func fold(text string, most int, fits func(string) bool) []string {
 	return lines
 }
 
-// shades are the colours of curves on a terminal (of its 256): of middling
-// lightness, so that they stand out from dark and light grounds, and told apart
-// by people who do not see red or green.
+// shades are the colours of curves on a terminal, of its 256. They have a middling lightness, so
+// that they stand out from dark and light backgrounds, and people who do not see red or green can
+// tell them apart.
 var shades = []int{32, 172, 36, 168, 98, 244}
 
-// ramp are colours in the order of their lightness, for families of curves.
+// ramp holds colours in the order of their lightness, for families of curves.
 var ramp = []int{61, 62, 32, 38, 36, 71, 107, 143, 178}
 
 const faint = 244
@@ -111,7 +112,7 @@ func (p *page) paint(colour int, s string) string {
 	return fmt.Sprintf("\x1b[38;5;%dm%s\x1b[0m", colour, s)
 }
 
-// clipPainted is clip of a text with escape sequences.
+// clipPainted is clip for a text with escape sequences.
 func clipPainted(s string, n int) string {
 	var b strings.Builder
 	escape, used, cut := false, 0, false
@@ -135,8 +136,8 @@ func clipPainted(s string, n int) string {
 	return b.String()
 }
 
-// entries writes short texts next to each other, wrapped at the width of the
-// page; each entry is its text and how it is painted.
+// entries writes short texts next to each other, wrapped at the width of the page. Each entry is
+// its text and that text with its colours.
 func (p *page) entries(indent int, list [][2]string) {
 	const gap = 3
 	var line strings.Builder
@@ -185,8 +186,7 @@ func (s *Stack) text(p *page) {
 // levels are the blocks of a sparkline.
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// Spark draws values as a line of at most width blocks; gaps stand for what is
-// not finite.
+// Spark draws values as a line of at most width blocks. Values that are not finite become gaps.
 func Spark(values []float64, width int) string {
 	s, ok := spanOf(Axis{}, values)
 	if !ok || width <= 0 {

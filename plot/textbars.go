@@ -90,16 +90,18 @@ func (b Bar) note() string {
 	return number(b.Value, 3)
 }
 
-// Shades of a heat map without colour, by size. The signs differ in kind, not only in weight.
+// Shades of a heat map without colour, by magnitude. The two signs differ in kind, not only in
+// weight.
 var (
 	rising  = []rune("·░▒▓█")
 	falling = []rune("·-=%#")
 )
 
-// Colours of a heat map, from very negative over nothing to very positive: orange to blue.
+// heatColours run from very negative through zero to very positive: from orange to blue.
 var heatColours = []int{130, 172, 215, 223, 255, 153, 75, 32, 25}
 
-// blocked returns h's values averaged so that they fit rows × cols: each block's largest, with its sign.
+// blocked returns h's values reduced to at most rows × cols blocks. Each block has its largest
+// value by magnitude, with its sign.
 func (h *Heat) blocked(rows, cols int) [][]float64 {
 	n := len(h.Values)
 	m := 0
@@ -125,15 +127,15 @@ func (h *Heat) blocked(rows, cols int) [][]float64 {
 	return out
 }
 
-// shading maps the values of a heat map to colours: from negative over nothing
-// to positive, or, when all lie far from zero on one side, from the least to the greatest.
+// shading maps the values of a heat map to colours: from negative through zero to positive, or,
+// when all values lie far from zero on one side, from the least to the greatest.
 type shading struct {
 	lo, hi    float64
 	diverging bool
-	sign      int // of all values, where they have one; of a diverging scale only that half is shown
+	sign      int // the sign of all values, where they share one; only that half of a diverging scale is shown
 }
 
-// span returns the values that a legend runs over.
+// span returns the interval of values that a legend shows.
 func (s shading) span() (lo, hi float64) {
 	switch {
 	case s.diverging && s.sign > 0:
@@ -170,7 +172,7 @@ func (h *Heat) shading() shading {
 	return shading{-top, top, true, sign}
 }
 
-// to maps v to [-1, 1] around nothing, or to [0, 1] from least to greatest.
+// to maps v to [-1, 1] around zero, or to [0, 1] from least to greatest.
 func (s shading) to(v float64) float64 {
 	switch {
 	case s.diverging && s.hi > 0:
@@ -199,7 +201,7 @@ func (s shading) signed(v float64) string {
 	return number(v, 3)
 }
 
-// mostNamed rows or columns are all named.
+// mostNamed is the number of rows or columns up to which all are named.
 const mostNamed = 12
 
 func (h *Heat) text(p *page) {

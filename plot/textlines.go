@@ -110,7 +110,7 @@ func (g *panel) colour(i int) int {
 	return shades[i%len(shades)]
 }
 
-// shade returns which of n colours suits a curve of a family.
+// shade returns which of n colours a curve of a family has.
 func shade(c Curve, n int) int {
 	if c.Of <= 1 {
 		return 0
@@ -148,7 +148,7 @@ func (g *panel) rows(p *page) {
 			marks[x/2] = true
 		}
 	}
-	if len(marks) > g.w/7 { // a fence would hide the curves; the axis shows the places
+	if len(marks) > g.w/7 { // so many marks would hide the curves; the axis shows their places
 		marks = nil
 	}
 	labels := map[int]string{}
@@ -190,10 +190,10 @@ func (g *panel) rows(p *page) {
 	}
 }
 
-// bands tells whether bands are drawn: without colour they would hide the curves.
+// bands reports whether bands are drawn. Without colour they would hide the curves.
 func (g *panel) bands(p *page) bool { return p.Colour || len(g.l.Curves) < 3 }
 
-// band dots the area of a band thinly.
+// band fills the area of a band with sparse dots.
 func (g *panel) band(b Band) {
 	for k := 1; k < len(b.X); k++ {
 		if !g.l.X.shown(b.X[k-1]) || !g.l.X.shown(b.X[k]) || !g.l.Y.shown(b.Lo[k]) || !g.l.Y.shown(b.Hi[k]) ||
@@ -219,8 +219,8 @@ func (g *panel) band(b Band) {
 	}
 }
 
-// letters names the curves of a page without colour by letters on them, at
-// columns that differ from curve to curve.
+// letters names the curves of a page without colour by letters on them, at columns that differ from
+// curve to curve.
 func (g *panel) letters(p *page) map[int]rune {
 	out := map[int]rune{}
 	n := len(g.l.Curves)
@@ -233,7 +233,7 @@ func (g *panel) letters(p *page) map[int]rune {
 				continue
 			}
 		}
-		for k := range c.X { // single points would drown among dots
+		for k := range c.X { // single points would not be seen among dots
 			if g.l.X.shown(c.X[k]) && g.l.Y.shown(c.Y[k]) {
 				x, y := g.dot(c.X[k], c.Y[k])
 				out[(g.h-1-y/4)*g.w+min(x/2, g.w-1)] = point
@@ -280,7 +280,7 @@ func (g *panel) letters(p *page) map[int]rune {
 	return out
 }
 
-// signs mark the points of curves, in the order of these.
+// signs mark the points of curves, in the order of the curves.
 var signs = []rune("●○■□◆◇+×")
 
 // Signs of points that lie below or above what is drawn.
@@ -312,7 +312,7 @@ func (g *panel) points(p *page) map[int]string {
 	return out
 }
 
-// few tells whether a curve is a point or two.
+// few reports whether a curve is only one or two points.
 func (c Curve) few() bool { return c.Dots && len(c.X) <= 2 }
 
 const maxLetters = 26

@@ -24,7 +24,7 @@ func (s span) ticks(a Axis, n int) []tick {
 		return nil
 	}
 	first, last := s.multiples(step)
-	if last-first < 2 { // two labels at least, where finer steps give them
+	if last-first < 2 { // there should be at least two labels, where finer steps give them
 		step = roundStep((s.hi - s.lo) / float64(n+2))
 		first, last = s.multiples(step)
 	}
@@ -39,12 +39,12 @@ func (s span) ticks(a Axis, n int) []tick {
 	return labelled(list, step)
 }
 
-// multiples returns the first and last multiple of step in s.
+// multiples returns the first and the last multiple of step in s.
 func (s span) multiples(step float64) (first, last float64) {
 	return math.Ceil(s.lo/step - 1e-9), math.Floor(s.hi/step + 1e-9)
 }
 
-// roundStep returns the nearest of 1, 2 and 5 times a power of ten that is not below x.
+// roundStep returns the least of 1, 2 and 5 times powers of ten that is not below x.
 func roundStep(x float64) float64 {
 	if !(x > 0) || math.IsInf(x, 0) {
 		return 0
@@ -58,7 +58,8 @@ func roundStep(x float64) float64 {
 	return 10 * p
 }
 
-// decades returns powers of ten, thinned to about n, or with 2 and 5 between when there are few.
+// decades returns powers of ten in s, thinned to about n. When there are few, 2 and 5 times these
+// come in between.
 func (s span) decades(n int) []tick {
 	lo, hi := math.Floor(math.Log10(s.lo)), math.Ceil(math.Log10(s.hi))
 	factors := []float64{1}
@@ -118,7 +119,7 @@ func number(x float64, n int) string {
 		return exponent(strconv.FormatFloat(x, 'e', n-1, 64))
 	}
 	s := strconv.FormatFloat(x, 'g', n, 64)
-	if strings.Contains(s, "e") { // as 123456 with few digits
+	if strings.Contains(s, "e") { // for example 123456 with few digits
 		f, _ := strconv.ParseFloat(s, 64)
 		return strconv.FormatFloat(f, 'f', -1, 64)
 	}
