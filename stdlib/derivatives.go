@@ -11,14 +11,13 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// A derivative stands once: with the op that computes a function (tape.Row.Deriv,
-// in odes syntax), from which tapec compiles transposes and tangents. What
-// is written for the reader is that text in the function's own names. Functions
-// with a body are differentiated by the chain rule; where a short form says more,
-// their rows have it.
+// A derivative is written in one place: with the op that computes a function (tape.Row.Deriv, in
+// the syntax of odes). From this text tapec makes transposes and tangents, and help shows it in the
+// function's own names. Functions with a body are differentiated by the chain rule. Where a short
+// form says more to the reader, their rows have it.
 
-// Derivatives returns the partial derivatives of an elementwise f by its
-// parameters, in odes syntax; nil where there is nothing short to say.
+// Derivatives returns the partial derivatives of an elementwise f by its parameters, as text in the
+// syntax of odes. It returns nil where no short form exists.
 func (f *Func) Derivatives() []string {
 	switch {
 	case f.Class != Elementwise:
@@ -35,8 +34,8 @@ func (f *Func) Derivatives() []string {
 
 var opNames = regexp.MustCompile(`\b[abcy]\b`)
 
-// partial writes a derivative of the op table, in which a, b, c are the operands
-// and y is the result, in f's own names.
+// partial rewrites a derivative of the op table, in which a, b, c are the operands and y is the
+// result, in f's own names.
 func (f *Func) partial(text string) string {
 	if text == "" {
 		return "0"
@@ -55,7 +54,7 @@ func (f *Func) partial(text string) string {
 	return ast.ExprString(e)
 }
 
-// applied is f of its parameters, as it is written.
+// applied returns a call of f with its parameters, as it is written.
 func (f *Func) applied() string {
 	switch {
 	case f.Name == "neg":

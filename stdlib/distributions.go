@@ -1,20 +1,19 @@
 package stdlib
 
-// The definitions below are written so that they and their derivatives stay
-// finite wherever the density is: what an `if` does not take is given harmless
-// arguments, because the derivative of the branch that is not taken is 0 times
-// what it would be.
+// The definitions below are written so that they and their derivatives stay finite wherever the
+// density is. The branch that an `if` does not take is given harmless arguments, because its
+// derivative enters as a product with 0.
 
-// normalBelow is -log Φ((from - mean)/sd) = -log(erfc(z)/2): beyond z = 10, where erfc will underflow, by its asymptotic
-// series (Abramowitz and Stegun 7.1.23), exact to rounding there.
+// normalBelow is -log Φ((from - mean)/sd) = -log(erfc(z)/2). Beyond z = 10, before erfc underflows,
+// it is the asymptotic series (Abramowitz and Stegun 7.1.23), which is exact to rounding there.
 const normalBelow = "let near = min(z, 10) let far = max(z, 10) let u = 0.5/far^2 " +
-	"let series = 1 - u*(1 - 3*u*(1 - 5*u*(1 - 7*u*(1 - 9*u*(1 - 11*u*(1 - 13*u*(1 - 15*u*(1 - 17*u*(1 - " +
-	"19*u))))))))) " +
+	"let series = 1 - u*(1 - 3*u*(1 - 5*u*(1 - 7*u*(1 - 9*u*" +
+	"(1 - 11*u*(1 - 13*u*(1 - 15*u*(1 - 17*u*(1 - 19*u))))))))) " +
 	"return if z < 10 then -log(0.5*erfc(near)) else far^2 + log(far) + 1.2655121234846454 - log(series)"
 
 const laplaceBelow = "if from < mu then 0.6931471805599453 + (mu - from)/b else -log1p(-0.5*exp(-max(from - mu, 0)/b))"
 
-// distributions are what stands after `~`.
+// distributions are what may follow `~`.
 var distributions = []*Func{
 	{
 		Name: "normal", Args: []string{"mean", "sd"}, Class: Noise, Centre: "mean", Scale: "sd",
@@ -52,7 +51,8 @@ var distributions = []*Func{
 		Name: "student", Args: []string{"nu", "mu", "s"}, Class: Noise, Centre: "mu", Scale: "s",
 		Value: "Γ((nu + 1)/2)/(Γ(nu/2)*sqrt(nu*pi)*s)*(1 + ((y - mu)/s)^2/nu)^(-(nu + 1)/2)", Domain: "nu > 0, s > 0",
 		Doc: "Student's t distribution with nu degrees of freedom, centre mu and scale s",
-		// lgamma(nu/2) - lgamma((nu + 1)/2) + log(nu/2)/2 cancels for large nu: there its series (Tricomi and Erdélyi).
+		// lgamma(nu/2) - lgamma((nu + 1)/2) + log(nu/2)/2 cancels for large nu. There its series is
+		// used (Tricomi and Erdélyi).
 		Body: "let few = min(nu, 400) let many = max(nu, 400) " +
 			"let gammas = if nu < 400 then lgamma(few/2) - lgamma((few + 1)/2) + 0.5*log(few) else " +
 			"0.34657359027997264 + 1/(4*many) - 1/(24*many^3) + 1/(20*many^5) " +
@@ -74,7 +74,8 @@ var distributions = []*Func{
 		Name: "negbin", Args: []string{"mean", "phi"}, Class: Noise, Centre: "mean", Counts: true,
 		Value: "Γ(y + phi)/(Γ(phi)*y!)*(phi/(mean + phi))^phi*(mean/(mean + phi))^y", Domain: "mean > 0, phi > 0",
 		Doc: "negative binomial distribution of counts, with variance mean + mean^2/phi",
-		// lgamma(y + phi) - lgamma(phi) cancels for large phi: there the difference of Stirling's series.
+		// lgamma(y + phi) - lgamma(phi) cancels for large phi. There the difference of Stirling's
+		// series is used.
 		Body: "let few = min(phi, 100) let many = max(phi, 100) let n = y + many let share = mean/(mean + phi)*(if " +
 			"phi < 100 then 1 else phi) " +
 			"let gammas = if phi < 100 then lgamma(y + few) - lgamma(few) " +

@@ -1,7 +1,7 @@
-// Package stdlib is the table of what models can call: functions, operators,
-// constants, units and embedded modules, each declared in one row from which
-// the checker, the tape compiler, the derivatives, the help and the tests are
-// derived. It is data; it evaluates nothing.
+// Package stdlib is the table of what models can call: functions, operators, constants, units and
+// embedded modules. Each is declared in one row, from which the checker, the tape compiler, the
+// derivatives, the help and the tests are derived. The package is data: it evaluates nothing, and
+// knows no model and no solver.
 package stdlib
 
 import (
@@ -16,7 +16,7 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// Class says how a function treats shapes, and so how it is checked and lowered.
+// Class says how a function treats shapes, and thereby how it is checked and lowered.
 type Class uint8
 
 // The classes.
@@ -33,7 +33,7 @@ const (
 	Noise                    // distributions of observe and priors
 )
 
-// UnitRule says how units go through an elementwise function.
+// UnitRule says how an elementwise function treats units.
 type UnitRule uint8
 
 // The unit rules.
@@ -58,7 +58,7 @@ type Func struct {
 	Units   UnitRule
 	Mode    bool     // has jumps: on a state or time it is switched by an event (floor, sign, …)
 	Body    string   // definition in odes syntax when there is no Op: "log(x)/log(10)"
-	Deriv   []string // of a Body, its derivatives by each parameter, for the reader; of an Op, the op has them
+	Deriv   []string // of a Body: its derivatives by each parameter, for the reader; an Op has its own
 	Value   string   // the formula, for help
 	Domain  string
 	Kinks   string // where it is not differentiable
@@ -66,12 +66,14 @@ type Func struct {
 	Source  string
 	Cases   []Case
 
-	// Of distributions, whose Body is the negative logarithm of the density at y:
+	// For distributions, whose Body is the negative logarithm of the density at y:
 	Centre string // the parameter that the observed expression gives; "" for a prior only
 	Log    bool   // Centre is the logarithm of the observed expression, and y is positive
 	Scale  string // the parameter that has the unit of y, besides Centre
 	Counts bool   // y is a whole number from 0
-	Below  string // the negative logarithm of the probability of less than `from` (of its logarithm, with Log); "" where there is none
+	// the negative logarithm of the probability of less than `from` (with Log, of the logarithm of
+	// y); "" where there is none
+	Below string
 
 	body, below definition
 }
@@ -97,23 +99,23 @@ func (d *definition) of(name, text string) *ast.Fn {
 	return d.tree
 }
 
-// Definition returns the tree of Body, lets and a result, whose free names are
-// those of Args (and y, the observed value, for Noise). It is parsed on first
-// use and shared: do not change it.
+// Definition returns the tree of Body: lets and a result, whose free names are those of Args (and
+// y, the observed value, for Noise). It is parsed on first use and shared, so it must not be
+// changed.
 func (f *Func) Definition() *ast.Fn { return f.body.of(f.Name, f.Body) }
 
-// BelowDefinition returns the tree of Below, whose free names are those of Args
-// and `from`. It is shared: do not change it.
+// BelowDefinition returns the tree of Below, whose free names are those of Args and `from`. It is
+// shared, so it must not be changed.
 func (f *Func) BelowDefinition() *ast.Fn { return f.below.of(f.Name+" below", f.Below) }
 
-// Case is an executed example of a row: f(In…) = Out.
+// Case is an example of a row, which a test runs: f(In…) = Out.
 type Case struct {
 	In  []float64
 	Out float64
 }
 
-// ParseUnit parses a unit in brackets, "[mg/L]"; nil when it is not one. It
-// serves the headers of data files.
+// ParseUnit parses a unit in brackets, "[mg/L]". It returns nil for any other text. The headers of
+// data files have such units.
 func ParseUnit(text string) *ast.Unit {
 	var l diag.List
 	file := parser.Parse(source.NewFile("unit", "let x = 1 "+text), &l)

@@ -14,9 +14,9 @@ import (
 type ModuleName struct {
 	Module     string // import path
 	Name       string
-	Head       string   // "hill(x, K, n)", of a const its value as well
+	Head       string   // "hill(x, K, n)"; for a const its value as well
 	Doc        string   // prose
-	Examples   []string // "hill(2, 1, 2) = 0.8": executed by a test
+	Examples   []string // "hill(2, 1, 2) = 0.8"; a test runs them
 	Definition string
 }
 
@@ -55,7 +55,7 @@ var ModuleNames = sync.OnceValue(func() []ModuleName {
 	return list
 })
 
-// ModuleDoc is the comment at the top of an embedded module.
+// ModuleDoc returns the comment at the top of an embedded module.
 func ModuleDoc(path string) string {
 	text, _ := Module(path)
 	var lines []string
@@ -69,7 +69,7 @@ func ModuleDoc(path string) string {
 	return strings.Join(lines, " ")
 }
 
-// splitExamples parts a doc comment into prose and the lines that begin with "example: ".
+// splitExamples separates the prose of a doc comment from the lines that begin with "example: ".
 func splitExamples(doc string) (prose string, examples []string) {
 	var lines []string
 	for line := range strings.Lines(doc) {

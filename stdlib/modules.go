@@ -19,7 +19,7 @@ func Module(path string) (text string, ok bool) {
 func Modules() []string {
 	entries, err := modules.ReadDir("std")
 	if err != nil {
-		panic(err) // embedded: it is there
+		panic(err) // cannot happen: the folder is embedded
 	}
 	var paths []string
 	for _, e := range entries {

@@ -12,13 +12,13 @@ func Find(name string, c Class) *Func {
 	return nil
 }
 
-// Named returns the rows called name: none, one, or two where the number of
-// arguments decides (min, max: elementwise and reduction).
+// Named returns the rows called name: none, one, or two. There are two where the number of
+// arguments decides between them (min and max, elementwise or as a reduction).
 func Named(name string) []*Func { return byName[name] }
 
-// Operator returns the row of an operator: "+", "-", "*", "/", "^", "neg", "@",
-// "<", "<=", "==", "!=", "and", "or", "not". It panics for another name: `>` and
-// `>=` are `<` and `<=` with their operands exchanged.
+// Operator returns the row of an operator: "+", "-", "*", "/", "^", "neg", "@", "<", "<=", "==",
+// "!=", "and", "or", "not". It panics for another name. The operators `>` and `>=` are `<` and `<=`
+// with their operands exchanged.
 func Operator(name string) *Func {
 	for _, f := range Operators {
 		if f.Name == name {
@@ -28,11 +28,12 @@ func Operator(name string) *Func {
 	panic("stdlib: no operator " + name)
 }
 
-// Funcs returns the rows that are called by name, in the order of the manual.
+// Funcs returns the rows that are called by name, in the order of the manual. The slice must not be
+// changed.
 func Funcs() []*Func { return funcs }
 
-// Constants are the predefined numbers. `end` is not among them: its value
-// depends on the array whose index it stands in.
+// Constants are the predefined numbers. `end` is not among them, because its value depends on the
+// array whose index it stands in.
 var Constants = []Constant{
 	{Name: "pi", Value: 3.141592653589793, Doc: "ratio of a circle's circumference to its diameter"},
 	{Name: "inf", Value: inf, Doc: "infinity; a time of inf never comes"},

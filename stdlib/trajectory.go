@@ -1,6 +1,6 @@
 package stdlib
 
-// trajectory are the functions that read a trajectory or steer events.
+// trajectory are the functions that read a trajectory or control events.
 var trajectory = []*Func{
 	{
 		Name: "noevent", Args: []string{"e"}, Class: Special, Units: UnitsSame, Value: "e",

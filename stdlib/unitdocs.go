@@ -6,12 +6,12 @@ import (
 	"odes.dev/odes/lang/units"
 )
 
-// UnitNames returns the predefined units without prefixes, in the order of the
-// manual, and the SI prefixes, which all but the multiples of time take.
+// UnitNames returns the predefined units without prefixes, in the order of the manual, and the SI
+// prefixes. All units but the multiples of time take prefixes.
 func UnitNames() (names, prefixes []string) { return units.Documented(), units.Prefixes() }
 
-// UnitDoc explains a predefined unit, with or without a prefix: what it is in
-// SI base units and what it measures.
+// UnitDoc explains a predefined unit, with or without a prefix. It returns the unit in SI base
+// units and what it measures; ok is false for any other name.
 func UnitDoc(name string) (si, doc string, ok bool) {
 	u, ok := units.Lookup(name)
 	if !ok {
