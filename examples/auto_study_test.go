@@ -10,7 +10,8 @@ import (
 	"odes.dev/odes"
 )
 
-// TestAutoTable requires of `mode = auto` the choices that docs/methods.md lists, where the other would take at least twice as long.
+// TestAutoTable requires of `mode = auto` the choices that docs/methods.md lists, where the other
+// mode would take at least twice as long.
 func TestAutoTable(t *testing.T) {
 	text, err := os.ReadFile("../docs/methods.md")
 	if err != nil {

@@ -8,7 +8,8 @@ import (
 	"odes.dev/odes"
 )
 
-// TestStandardErrors fits a model by Newton's method and tells how sure the estimates are, both from the Hessian of its likelihood.
+// TestStandardErrors fits a model by Newton's method and computes the standard errors of the
+// estimates. Both use the Hessian of the likelihood.
 func TestStandardErrors(t *testing.T) {
 	const folder = "theophylline/"
 	m, err := odes.ParseFile(folder + "theophylline.ode")
@@ -43,7 +44,8 @@ func TestStandardErrors(t *testing.T) {
 		for _, d := range g {
 			slope = math.Hypot(slope, d)
 		}
-		// Far from the minimum the Hessian may not be positive: a multiple of its diagonal's size makes it so.
+		// Far from the minimum the Hessian may not be positive definite. A multiple of the size of
+		// its diagonal makes it so.
 		shift := 0.0
 		for inverse = invert(h, shift); inverse == nil; inverse = invert(h, shift) {
 			shift = max(2*shift, 1)
@@ -90,7 +92,7 @@ func TestStandardErrors(t *testing.T) {
 		for j := range names {
 			r := inverse[i][j] / math.Sqrt(inverse[i][i]*inverse[j][j])
 			if math.Abs(r) < 1e-4 {
-				r = 0 // what the last step leaves
+				r = 0 // what the last step leaves is rounding
 			}
 			row = append(row, fmt.Sprintf("%.3f", r))
 		}
@@ -111,7 +113,8 @@ func TestStandardErrors(t *testing.T) {
 	}
 }
 
-// invert returns the inverse of the symmetric h[n][n] + shift·I by Cholesky's factors; nil where it is not positive.
+// invert returns the inverse of the symmetric matrix h[n][n] + shift·I by Cholesky's factors. It
+// returns nil where that matrix is not positive definite.
 func invert(h []float64, shift float64) [][]float64 {
 	n := int(math.Sqrt(float64(len(h))))
 	l := make([][]float64, n)

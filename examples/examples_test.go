@@ -1,5 +1,6 @@
-// Package examples_test compares what odes computes for the models of this
-// folder with their golden files.
+// Package examples_test compares what odes computes for the models of this folder with their golden
+// files, and the studies of docs and READMEs with what they state. It uses odes as any Go program
+// does, and knows nothing of its parts.
 package examples_test
 
 import (
@@ -20,15 +21,15 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-// large are models whose whole gradient takes too long for every test run;
-// they are compiled, and solved with less asked of them.
+// large lists models whose whole gradient takes too long for every test run. They are compiled, and
+// solved with options that ask for less.
 var large = map[string]odes.Options{
 	"glv200":     {Of: []string{"x_T[1]"}, Wrt: []string{"r"}},
 	"heat2d_512": {Wrt: []string{"Tw", "q"}},
 }
 
-// TestGolden runs every model and compares the result with its golden file,
-// bit by bit: results are the same on every machine, with any number of lanes and threads.
+// TestGolden runs every model and compares the result with its golden file, bit by bit. Results are
+// the same on every machine, with any number of lanes and threads.
 func TestGolden(t *testing.T) {
 	models, err := filepath.Glob(filepath.Join("*", "*.ode"))
 	if err != nil || len(models) < 20 {
@@ -79,8 +80,8 @@ func TestGolden(t *testing.T) {
 	}
 }
 
-// stable writes a result without what differs between runs and machines.
-// Derivatives by long arrays are summed up by their norms, below the JSON.
+// stable writes a result without what differs between runs and machines. Derivatives by long arrays
+// are summarised by their norms, below the JSON.
 func stable(t *testing.T, m *odes.Model, s *odes.Sensitivities) []byte {
 	t.Helper()
 	s.Settings.Backend, s.Settings.Lanes, s.Settings.Threads = "", 0, 0
@@ -124,8 +125,8 @@ func difference(want, got string) string {
 	return fmt.Sprintf("%d lines, want %d", len(g), len(w))
 }
 
-// TestInteractions draws the coefficients of the Lotka–Volterra models again,
-// by the rule that their README states.
+// TestInteractions draws the coefficients of the Lotka–Volterra models by the rule that their
+// README states, and compares them with the files.
 func TestInteractions(t *testing.T) {
 	for _, n := range []int{10, 200} {
 		var b strings.Builder

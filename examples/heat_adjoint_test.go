@@ -8,10 +8,10 @@ import (
 	"odes.dev/odes"
 )
 
-// TestHeatAdjoint holds the derivatives of heat_adjoint against the closed form of each scheme, and their errors against
-// the exact solution, -2π² T e^(-2π²T) u0, against published ones.
+// TestHeatAdjoint compares the derivatives of heat_adjoint with the closed form of each scheme. It
+// compares their errors against the exact solution, -2π² T e^(-2π²T) u0, with published ones.
 func TestHeatAdjoint(t *testing.T) {
-	// In units of 1e-1 %, by (n, scheme): what the exact discrete derivative of the scheme gives.
+	// By (n, scheme), in units of 1e-1 %: the error of the exact discrete derivative of the scheme.
 	published := map[string]string{
 		"10 euler": "7.260", "30 euler": "0.104", "50 euler": "0.615",
 		"10 rk4": "8.135", "30 rk4": "0.785", "50 rk4": "0.275",
@@ -53,7 +53,7 @@ func TestHeatAdjoint(t *testing.T) {
 					t.Fatal(err)
 				}
 				checked := 0
-				var most, off float64 // in the maximum norm, of the exact derivative and of the error
+				var most, off float64 // in the maximum norm: of the exact derivative, and of the error
 				for i, v := range res.Values {
 					u0 := 0.0
 					switch v.Name {
@@ -82,7 +82,7 @@ func TestHeatAdjoint(t *testing.T) {
 							got, want*u0)
 					}
 				}
-				if mode == "tangent" { // has every point
+				if mode == "tangent" { // tangents are there at every point
 					found := fmt.Sprintf("%.3f", 1e3*off/most)
 					if found != published[fmt.Sprint(n, " ", scheme)] {
 						t.Errorf("n = %d, %s: off by %s, published %s", n, scheme, found,

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// TestKeptSteps counts what a gradient of a thousand steps keeps, and how many steps it makes again.
+// TestKeptSteps counts what a gradient of a thousand steps keeps in memory, and how many steps it
+// recomputes.
 func TestKeptSteps(t *testing.T) {
 	const steps = 1000
 	var rows [][]string

@@ -10,7 +10,8 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// slope is the order seen in errors over steps of length h: the line of least squares through their logarithms.
+// slope returns the order seen in the errors of steps of length h: the slope of the least-squares
+// line through their logarithms.
 func slope(h, errs []float64) float64 {
 	var sx, sy, sxx, sxy float64
 	n := float64(len(h))
@@ -21,9 +22,9 @@ func slope(h, errs []float64) float64 {
 	return (n*sxy - sx*sy) / (n*sxx - sx*sx)
 }
 
-// TestOrdersOfAdjoints observes, as the authors of DENSERKS did, that the adjoint of a method converges with the method's
-// order, the discrete one and the continuous one along the dense output: steps of fixed length on the Arenstorf orbit and on the oscillator
-// of Van der Pol.
+// TestOrdersOfAdjoints observes, as the authors of DENSERKS did, that adjoints converge with the
+// order of the method: the discrete adjoint, and the continuous one along the dense output. It
+// takes steps of fixed length on the Arenstorf orbit and on the oscillator of Van der Pol.
 func TestOrdersOfAdjoints(t *testing.T) {
 	type study struct {
 		method string
@@ -115,8 +116,9 @@ func TestOrdersOfAdjoints(t *testing.T) {
 	}, rows)
 }
 
-// TestTolerancesForwardAndBack varies the tolerances of the run and of the continuous adjoint apart. The run decides: its steps
-// bound those of the way back, whose tolerance matters only where the adjoint is rougher than the solution.
+// TestTolerancesForwardAndBack varies the tolerances of the run and of the continuous adjoint
+// independently. The run decides: its steps bound those of the backward integration, whose
+// tolerance matters only where the adjoint is rougher than the solution.
 func TestTolerancesForwardAndBack(t *testing.T) {
 	tols := []string{"1e-4", "1e-6", "1e-8", "1e-10", "1e-12"}
 	var rows [][]string

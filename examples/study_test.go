@@ -13,7 +13,7 @@ import (
 	"odes.dev/odes/plot"
 )
 
-// studied runs a model with settings given as key and value.
+// studied runs a model with the given settings, as pairs of key and value.
 func studied(t *testing.T, model string, settings ...string) *odes.Sensitivities {
 	t.Helper()
 	m, err := odes.ParseFile(model)
@@ -31,12 +31,13 @@ func studied(t *testing.T, model string, settings ...string) *odes.Sensitivities
 	return s
 }
 
-// exactly returns a run accurate enough to measure others by.
+// exactly returns a run that is accurate enough to measure others by.
 func exactly(t *testing.T, model string) *odes.Sensitivities {
 	return studied(t, model, "solver.method", "vern9", "solver.rtol", "1e-14", "solver.atol", "1e-16")
 }
 
-// off returns the largest errors of values and of derivatives, each relative to the largest number of its row.
+// off returns the largest errors of values and of derivatives. Each error is relative to the
+// largest number of its row.
 func off(got, want *odes.Sensitivities) (values, derivatives float64) {
 	for i, v := range want.Values {
 		values = max(values, math.Abs(got.Values[i].Value-v.Value)/math.Abs(v.Value))
@@ -52,7 +53,7 @@ func off(got, want *odes.Sensitivities) (values, derivatives float64) {
 	return values, derivatives
 }
 
-// held compares what a study found with the file that shows it; -update rewrites the file.
+// held compares what a study found with the file that shows it. With -update it rewrites the file.
 func held(t *testing.T, path string, got []byte) {
 	t.Helper()
 	if *update {
@@ -70,7 +71,8 @@ func held(t *testing.T, path string, got []byte) {
 	}
 }
 
-// tabled holds the part of a document between <!-- name --> and <!-- end name --> against a table.
+// tabled compares the part of a document between <!-- name --> and <!-- end name --> with a table.
+// With -update it rewrites that part.
 func tabled(t *testing.T, path, name string, heads []string, rows [][]string) {
 	t.Helper()
 	var b strings.Builder
@@ -93,11 +95,11 @@ func tabled(t *testing.T, path, name string, heads []string, rows [][]string) {
 	held(t, path, []byte(before+"<!-- "+name+" -->\n"+b.String()+"<!-- end "+name+" -->\n"+after))
 }
 
-// drawn writes a figure with -update; else it looks for its curves in the file. The numbers are held by a table that is
-// written at the same time, so a change of style alone is no failure.
+// drawn writes a figure with -update. Otherwise it only looks for the curves in the file. A table
+// that is written at the same time holds the numbers, so a change of style alone is no failure.
 func drawn(t *testing.T, path string, l *plot.Lines) {
 	t.Helper()
-	for i, c := range l.Curves { // each point with a sign
+	for i, c := range l.Curves { // each point has a sign
 		l.Curves[i].Loop, l.Curves[i].PX, l.Curves[i].PY = true, c.X, c.Y
 	}
 	var b bytes.Buffer
@@ -120,8 +122,9 @@ func drawn(t *testing.T, path string, l *plot.Lines) {
 	}
 }
 
-// TestSolutionAndGradient follows the errors of solution and gradient over the tolerances from 1e-3 to 1e-13, for every way
-// to differentiate: the gradient loses about as many digits as the problem does, and no way loses its footing.
+// TestSolutionAndGradient measures the errors of solution and gradient over the tolerances from
+// 1e-3 to 1e-13, for every mode of differentiation. The gradient loses about as many digits as the
+// solution, in every mode.
 func TestSolutionAndGradient(t *testing.T) {
 	var rows [][]string
 	for _, model := range []string{"vdp/vdp_classic.ode", "lotka_volterra/lotka_volterra.ode"} {
@@ -144,7 +147,7 @@ func TestSolutionAndGradient(t *testing.T) {
 				t.Errorf("%s %s at 1e-13: derivatives off by %.2g", model, mode, last)
 			}
 			if mode != "tangent" && mode != "forward" || fmt.Sprint(row[2:]) != fmt.Sprint(rows[len(rows)-1][2:]) {
-				rows = append(rows, row) // else as the row before
+				rows = append(rows, row) // otherwise it equals the row before
 			}
 		}
 	}

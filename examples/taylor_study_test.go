@@ -8,8 +8,9 @@ import (
 	"odes.dev/odes"
 )
 
-// TestTaylorTables holds the tables that odes verify ends with, for an optimal control problem and for a reaction–diffusion equation:
-// what is left of a move of the parameters without its linear part vanishes with order 2.
+// TestTaylorTables checks the tables at the end of odes verify, for an optimal control problem and
+// for a reaction–diffusion equation. The remainder of a change of the parameters, without its
+// linear part, vanishes with order 2.
 func TestTaylorTables(t *testing.T) {
 	for _, c := range []struct {
 		folder, model string

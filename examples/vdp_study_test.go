@@ -12,8 +12,8 @@ import (
 	"odes.dev/odes/plot"
 )
 
-// vdpErrors are the errors of a run of vdp_study: of the solution, and of the derivatives by mu, x0 and v0, each
-// relative to the largest number of its column.
+// vdpErrors are the errors of a run of vdp_study: of the solution, and of the derivatives by mu, x0
+// and v0. Each is relative to the largest number of its column.
 type vdpErrors struct {
 	steps    int
 	solution float64
@@ -22,7 +22,8 @@ type vdpErrors struct {
 
 func (e vdpErrors) worst() float64 { return max(e.by[0], e.by[1], e.by[2]) }
 
-// vdpTruth returns the values of x_T and v_T and their derivatives, from the reference in multiprecision.
+// vdpTruth returns the values of x_T and v_T and their derivatives, from the reference in
+// multiprecision arithmetic.
 func vdpTruth(t *testing.T) (values [2]float64, d [2][3]float64) {
 	t.Helper()
 	text, err := os.ReadFile("../testdata/reference/vdp_mu1000_fixed_start.json")
@@ -56,8 +57,9 @@ func vdpTruth(t *testing.T) (values [2]float64, d [2][3]float64) {
 	return values, d
 }
 
-// TestVanDerPolStudy follows the errors of solution and derivatives of a stiff oscillator over the tolerances from 1e-3 to 1e-13. Steps are
-// as long as stability lets them be: the solution forgets what they do wrong, derivatives by fast directions do not.
+// TestVanDerPolStudy measures the errors of solution and derivatives of a stiff oscillator over the
+// tolerances from 1e-3 to 1e-13. Stability limits the length of the steps. The solution forgets the
+// errors of single steps, but derivatives by fast directions do not.
 func TestVanDerPolStudy(t *testing.T) {
 	const folder = "vdp_study/"
 	values, d := vdpTruth(t)
@@ -176,7 +178,8 @@ func TestVanDerPolStudy(t *testing.T) {
 	drawn(t, folder+"against.svg", against)
 }
 
-// TestVanDerPolWanted asks for an accuracy of the derivatives, and gets it whatever the tolerance of the states is.
+// TestVanDerPolWanted asks for an accuracy of the derivatives, and must get it whatever the
+// tolerance of the states is.
 func TestVanDerPolWanted(t *testing.T) {
 	_, d := vdpTruth(t)
 	m, err := odes.ParseFile("vdp_study/vdp_study.ode")

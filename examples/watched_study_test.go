@@ -5,8 +5,9 @@ import (
 	"testing"
 )
 
-// TestWatchedDerivatives compares runs whose steps were chosen for the states with those that let derivatives take part, and with those
-// that are repeated until the estimated errors of derivatives are as small as asked.
+// TestWatchedDerivatives compares three kinds of runs: steps chosen for the states alone, steps in
+// whose choice the derivatives take part, and runs that are repeated until the estimated errors of
+// the derivatives are as small as asked.
 func TestWatchedDerivatives(t *testing.T) {
 	var rows [][]string
 	for _, c := range []struct{ name, model string }{
