@@ -12,7 +12,7 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// call elaborates f(args).
+// call elaborates the call f(args).
 func (c *checker) call(x context, e *ast.Call) Expr {
 	fun, ok := strip(e.Fun).(*ast.Name)
 	if !ok {
@@ -63,7 +63,7 @@ func (c *checker) call(x context, e *ast.Call) Expr {
 		return c.reduceFor(x, e, name)
 	}
 	row := rows[0]
-	if len(rows) > 1 { // min, max: one argument reduces, two compare
+	if len(rows) > 1 { // min, max: one argument is reduced, two are compared
 		want := stdlib.Elementwise
 		if len(e.Args) == 1 {
 			want = stdlib.Reduction
@@ -77,7 +77,7 @@ func (c *checker) call(x context, e *ast.Call) Expr {
 	return c.applyRow(x, e.Span, row, args)
 }
 
-// method reports x.mean(), written as other languages do, and whether it is that.
+// method reports x.mean(), as other languages write it, and returns whether e is such a call.
 func (c *checker) method(x context, e *ast.Call, m *ast.Member) bool {
 	n, ok := strip(m.X).(*ast.Name)
 	if !ok || x.scope.find(n.Name) == nil && c.namesOf(x)[n.Name] == nil {
@@ -118,7 +118,7 @@ func (c *checker) applyRow(x context, s source.Span, row *stdlib.Func, args []Ex
 	return c.apply(row, s, args...)
 }
 
-// define elaborates a definition of the function table, with its parameters in x.
+// define elaborates a definition of the function table, with its parameters bound in x.
 func (c *checker) define(x context, d *ast.Fn) Expr {
 	for _, l := range d.Lets {
 		x = x.with(l.Target.Name.Name, c.expr(x, l.Value), l.Span)
@@ -126,7 +126,7 @@ func (c *checker) define(x context, d *ast.Fn) Expr {
 	return c.expr(x, d.Result)
 }
 
-// at gives a node inlined from the function table the place of the call.
+// at gives a node that is inlined from the function table the place of the call.
 func (c *checker) at(s source.Span, e Expr) Expr {
 	n := retype(e, e.Type())
 	baseOf(n).S = s
@@ -153,7 +153,7 @@ func (c *checker) notAFunction(x context, e *ast.Call, fun *ast.Name, g *entity)
 		return
 	}
 	if !fun.Quoted && parser.Reserved(fun.Name) {
-		return // the parser has said that it is no name
+		return // the parser has reported that it is no name
 	}
 	var known []string
 	for n, g := range c.namesOf(x) {
@@ -173,7 +173,7 @@ func (c *checker) notAFunction(x context, e *ast.Call, fun *ast.Name, g *entity)
 	}
 }
 
-// foreign are the names that other languages give to what is here.
+// foreign gives advice on the names that other languages have for what this one provides.
 var foreign = map[string]string{
 	"ln":         "the natural logarithm is log",
 	"pow":        "write a^b",
@@ -217,7 +217,7 @@ var foreign = map[string]string{
 	"mse":            "write nll(), or sum_at(times, (x - y)^2)",
 }
 
-// mentionsTime reports whether the name of time is in an argument.
+// mentionsTime reports whether the name of time stands in an argument.
 func (c *checker) mentionsTime(x context, e ast.Expr) bool {
 	found := false
 	ast.Inspect(e, func(n ast.Node) bool {
@@ -278,7 +278,8 @@ func (c *checker) arity(s source.Span, row *stdlib.Func, n int) bool {
 
 func signature(row *stdlib.Func) string { return row.Name + "(" + strings.Join(row.Args, ", ") + ")" }
 
-// inline elaborates a call of a user's function: its body with the arguments in place of the parameters.
+// inline elaborates a call of a user's function: its body, with the arguments in place of the
+// parameters.
 func (c *checker) inline(x context, e *ast.Call, g *entity) Expr {
 	fn := g.fn
 	for i, f := range c.inlining {
@@ -386,7 +387,8 @@ func (c *checker) inline(x context, e *ast.Call, g *entity) Expr {
 	return v
 }
 
-// parameter checks an argument against the shape and unit of its parameter; sizes binds the names of dimensions.
+// parameter checks an argument against the shape and unit of its parameter. The map sizes binds the
+// names of dimensions.
 func (c *checker) parameter(x context, fn *ast.Fn, p *ast.FnParam, v Expr, sizes map[string]int) bool {
 	shape := v.Type().Shape
 	if len(p.Dims) > 0 {
@@ -457,7 +459,7 @@ func (c *checker) localLets(x context, lets []*ast.Let) (context, bool) {
 	return x, ok
 }
 
-// reduceFor elaborates sum(e for i in 1:n) and its kin.
+// reduceFor elaborates sum(e for i in 1:n) and similar reductions.
 func (c *checker) reduceFor(x context, e *ast.Call, name string) Expr {
 	row := stdlib.Find(name, stdlib.Reduction)
 	if row == nil {
@@ -473,7 +475,7 @@ func (c *checker) reduceFor(x context, e *ast.Call, name string) Expr {
 		return bad(e.Span)
 	}
 	if len(body.Type().Shape) > 0 {
-		// sum(v for i …) of vectors: reduce the array of all elements.
+		// sum(v for i …) of vectors reduces the array of all elements.
 		return c.reduction(e.Span, row, c.assembleOver(e.Span, indices, body))
 	}
 	n := 1

@@ -9,18 +9,18 @@ import (
 	"odes.dev/odes/lang/units"
 )
 
-// One wrong definition makes every use of it wrong. A contradiction of units is
-// therefore reported once for a let that has no unit of its own: where the same
-// factor is missing again and the same let takes part, the place is only noted.
+// One wrong definition makes every use of it wrong. Therefore a contradiction of units is reported
+// once for a let without a unit of its own. Where the same factor is missing in another place and
+// the same let takes part, only the place is recorded.
 
-// cause is a let and the factor between two units that should be the same.
+// cause is a let, and the factor between two units that should be the same.
 type cause struct {
 	let    *entity
 	factor string
 }
 
-// reportedAs reports whether a contradiction at s between u and v, in which values
-// of es stand, was reported already, and notes its place if so.
+// reportedAs reports whether a contradiction at s between u and v was reported already, and then
+// records its place. The expressions es have the values that take part.
 func (c *checker) reportedAs(s source.Span, u, v units.Unit, es ...Expr) bool {
 	if c.unitMode == "off" || len(c.letOf) == 0 {
 		return false
@@ -36,13 +36,13 @@ func (c *checker) reportedAs(s source.Span, u, v units.Unit, es ...Expr) bool {
 	for _, l := range lets {
 		for _, f := range factors {
 			if first, ok := c.causes[cause{l, f}]; ok && first != s {
-				c.again[first] = append(c.again[first], s)
+				c.alike[first] = append(c.alike[first], s)
 				return true
 			}
 		}
 	}
 	if c.causes == nil {
-		c.causes, c.again = map[cause]source.Span{}, map[source.Span][]source.Span{}
+		c.causes, c.alike = map[cause]source.Span{}, map[source.Span][]source.Span{}
 	}
 	for _, l := range lets {
 		c.causes[cause{l, factors[0]}] = s
@@ -50,13 +50,13 @@ func (c *checker) reportedAs(s source.Span, u, v units.Unit, es ...Expr) bool {
 	return false
 }
 
-// repeated adds to the report of a contradiction the places of those that were only noted.
+// repeated adds to the report of a contradiction the places that were only recorded.
 func (c *checker) repeated(d *diag.Diagnostic) {
 	const shown = 3
 	if d.Code != CodeUnit {
 		return
 	}
-	places := c.again[d.Span]
+	places := c.alike[d.Span]
 	if len(places) == 0 {
 		return
 	}

@@ -15,23 +15,26 @@ import (
 
 // Env is what a model may read besides its own text.
 type Env struct {
-	// Files is the model's folder, for load and csv; nil when there is none.
+	// Files is the model's folder, for load and csv. Nil means that there is none.
 	Files fs.FS
 	// Consts overrides scalar consts by name.
 	Consts map[string]float64
-	// Experiment makes the model that of one experiment alone: its values, events and rows of data, with the
-	// objectives of the file. nll is then a functional of its run.
+	// Experiment makes the model that of one experiment alone: its values, events and rows of data,
+	// with the objectives of the file. Then nll is a functional of its run.
 	Experiment string
-	// MaxElements limits arrays, loops and compile-time work per expression; 0 means 100 million.
+	// MaxElements limits arrays, loops and compile-time work per expression. Zero means 100
+	// million.
 	MaxElements int
-	// CheckOnly makes warnings, not errors, of constructs that this version does not solve. A model with Later
-	// cannot be compiled.
+	// CheckOnly makes warnings, not errors, of constructs that this version does not solve. A model
+	// with Later cannot be compiled.
 	CheckOnly bool
-	// Settings, when set, reports what is wrong with the values of settings, which only those who act on them know.
+	// Settings, when set, reports what is wrong with the values of settings. Only the packages that
+	// act on settings know that.
 	Settings func(Settings, *diag.List)
-	// Done, once closed, ends checking early: what has been reported then means nothing.
+	// Done, once closed, ends checking early. Then what has been reported means nothing.
 	Done <-chan struct{}
-	// Survey, when set, is filled with what is known of the names, also of a file with errors.
+	// Survey, when set, is filled with what is known of the names. It is filled for a file with
+	// errors as well.
 	Survey *Survey
 }
 
@@ -40,7 +43,7 @@ const (
 	maxRank     = 3
 	maxNodes    = 5_000_000 // expressions after inlining
 	maxErrors   = 50
-	maxRemarks  = 20 // warnings and notes of one code
+	maxPerCode  = 20 // warnings or notes with the same code
 )
 
 // checker holds the state of one Check.
@@ -73,28 +76,28 @@ type checker struct {
 	unitMode       string
 
 	sparse map[Expr]*sparse              // the values that are sparse matrices
-	letOf  map[Expr]*entity              // the lets without a unit of their own, by their values
-	causes map[cause]source.Span         // of contradictions that were reported
-	again  map[source.Span][]source.Span // the places of others of the same cause
+	letOf  map[Expr]*entity              // by value: the let that has it and has no unit of its own
+	causes map[cause]source.Span         // the places of contradictions that were reported
+	alike  map[source.Span][]source.Span // the places of further contradictions with the same cause
 
 	demands  []demand
 	assumed  map[string]inferred // of symbols, by this pass
-	inferred map[string]inferred // by the passes before
+	inferred map[string]inferred // by earlier passes
 	anyUnits bool                // the file writes some unit
 
 	unparsed  bool            // the parser reported an error
 	lost      map[string]bool // first words of items that did not parse; "" for equations and unknown words
-	lostNames []string        // that they are about
+	lostNames []string        // names that these items are about
 
 	experiments []*ast.Experiment
 	totals      []*total
 	reads       int                // terms of objectives that are known without the run: totals and priors
 	variant     *variant           // the experiment that this pass is for; nil for the model itself
-	textOf      map[Expr][]string  // what nodes of texts hold
-	read        map[string]csvFile // files read so far, shared between the passes
+	textOf      map[Expr][]string  // by node of texts: the texts
+	read        map[string]csvFile // files read so far, which all passes share
 }
 
-// csvFile is a file as it was read, or why it was not.
+// csvFile is a file as it was read, or the reason why it was not.
 type csvFile struct {
 	table *data.Table
 	err   error
@@ -108,18 +111,17 @@ func newChecker(f *ast.File, env Env) *checker {
 	}
 }
 
-// Check turns a parsed file into a checked model. It returns nil when l holds an
-// error, the parser's or its own: of a file that did not parse as a whole the
-// rest is checked for errors, and what is missing is taken to be right. Warnings
-// and notes do not matter. It terminates on any input and reads no file outside
-// env.Files.
+// Check turns a parsed file into a checked model. It returns nil when l holds an error, the
+// parser's or its own. If a part of a file did not parse, the rest is checked for errors, and the
+// missing part is taken to be right. Warnings and notes do not matter. Check terminates on any
+// input, and reads no file outside env.Files.
 func Check(f *ast.File, env Env, l *diag.List) *Model {
 	if env.MaxElements == 0 {
 		env.MaxElements = maxElements
 	}
 	unparsed := l.HasErrors()
 	if unparsed && !slices.ContainsFunc(f.Items, func(it ast.Item) bool { _, bad := it.(*ast.Bad); return !bad }) {
-		return nil // nothing of the file is understood
+		return nil // nothing in the file could be parsed
 	}
 	c := newChecker(f, env)
 	c.unparsed = unparsed
@@ -154,23 +156,23 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 	}
 	seen := map[finding]bool{}
 	errors, hidden := 0, 0
-	remarks := map[diag.Code]int{}
+	perCode := map[diag.Code]int{}
 	for _, d := range c.list.All() {
 		c.repeated(&d)
-		// A function that is inlined twice reports once.
+		// An error in a function that is inlined twice is reported once.
 		key := finding{d.Code, d.Message, d.Span}
 		if seen[key] {
 			continue
 		}
 		seen[key] = true
 		if unparsed && d.Level != diag.Error {
-			continue // part of the file is missing: only what is wrong all the same counts
+			continue // a part of the file is missing, so only errors are certain
 		}
 		if d.Level == diag.Error {
 			if errors++; errors > maxErrors {
 				continue
 			}
-		} else if remarks[d.Code]++; remarks[d.Code] > maxRemarks {
+		} else if perCode[d.Code]++; perCode[d.Code] > maxPerCode {
 			hidden++
 			continue
 		}
@@ -232,10 +234,10 @@ func (c *checker) run() {
 	c.checkSettings()
 }
 
-// wholeFile is the place of errors about what is missing.
+// wholeFile is the place of errors about what the file lacks.
 func (c *checker) wholeFile() source.Span { return source.Span{File: c.file.Source} }
 
-// unitMode is what `solver { units = … }` asks for.
+// readUnitMode reads what `solver { units = … }` asks for.
 func (c *checker) readUnitMode() {
 	for _, s := range c.settings {
 		if s.Block.Name != "solver" {
@@ -249,7 +251,7 @@ func (c *checker) readUnitMode() {
 	}
 }
 
-// unitErrorf reports a contradiction of units, as strictly as the model wants.
+// unitErrorf reports a contradiction of units, as an error or a warning, as the model asks.
 func (c *checker) unitErrorf(at source.Span, format string, args ...any) *diag.Diagnostic {
 	switch c.unitMode {
 	case "off":

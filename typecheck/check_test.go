@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the checker makes into the golden files")
 
-// checkArchive checks the first file of an archive; the others are its folder.
+// checkArchive checks the first file of an archive. The others are the files of its folder.
 func checkArchive(t testing.TB, a *txtar.Archive) (*Model, []diag.Diagnostic) {
 	t.Helper()
 	files := fstest.MapFS{}
@@ -52,9 +52,9 @@ func archives(t testing.TB) []string {
 	return files
 }
 
-// TestCases runs every archive: the first file is checked in the folder of the
-// others; errors is what the reader is told, model the dump of a correct one. A
-// comment that starts with "check only" makes warnings of what is not available.
+// TestCases runs every archive. The first file is checked in the folder of the others; errors holds
+// the diagnostics, and model the dump of a correct one. A comment that starts with "check only"
+// makes warnings of what is not available.
 func TestCases(t *testing.T) {
 	for _, file := range archives(t) {
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar"), func(t *testing.T) {
@@ -134,7 +134,7 @@ func TestEveryCodeHasAnExample(t *testing.T) {
 	}
 }
 
-// TestModels checks the models of the examples; they use nothing of a later version.
+// TestModels checks the models of the examples. They use nothing of a later version.
 func TestModels(t *testing.T) {
 	files, _ := filepath.Glob("../examples/*/*.ode")
 	if len(files) < 5 {
@@ -158,8 +158,8 @@ func TestModels(t *testing.T) {
 	}
 }
 
-// TestReferenceModels checks the models of the language reference: those that
-// use what is not available are checked as well and say so, and nothing else.
+// TestReferenceModels checks the models of the language reference. Those that use what is not
+// available are checked as well, and must say so and nothing else.
 func TestReferenceModels(t *testing.T) {
 	want := map[string]int{"enzyme.ode": 3, "control.ode": 1}
 	files, _ := filepath.Glob("../parser/testdata/models/*.ode")
@@ -195,7 +195,7 @@ func TestReferenceModels(t *testing.T) {
 	}
 }
 
-// TestConstOverride: an environment replaces scalar consts only.
+// TestConstOverride checks that an environment replaces scalar consts only.
 func TestConstOverride(t *testing.T) {
 	text := "const n = 3, v[2] = 1\ntime t from 0 to 1\nstate x[n] = 1\nx' = -x*v[1]\n"
 	check := func(consts map[string]float64) (*Model, *diag.List) {
@@ -211,7 +211,7 @@ func TestConstOverride(t *testing.T) {
 	}
 }
 
-// sane verifies what every consumer of a model relies on.
+// sane verifies what every user of a model relies on.
 func sane(t testing.TB, m *Model) {
 	t.Helper()
 	if len(m.Rates) != len(m.States) {

@@ -2,7 +2,8 @@ package typecheck
 
 import "odes.dev/odes/lang/diag"
 
-// The codes of everything the checker reports. codes_test.go holds an example of each.
+// The codes of everything that the checker reports. TestEveryCodeHasAnExample demands a case for
+// each.
 const (
 	CodeUndefined    diag.Code = "undefined-name"
 	CodeDuplicate    diag.Code = "duplicate-name"
@@ -28,7 +29,7 @@ const (
 	CodeTarget       diag.Code = "bad-target"           // what an equation or a body may not change
 	CodeTwice        diag.Code = "assigned-twice"       // in one event body
 	CodeLimit        diag.Code = "ambiguous-limit"      // v jumps: pre(v) or post(v)
-	CodeFunctional   diag.Code = "misplaced-functional" // outside objectives, or nested
+	CodeFunctional   diag.Code = "misplaced-functional" // outside of objectives, or nested
 	CodeTrajectory   diag.Code = "value-of-trajectory"  // a bare state in an objective
 	CodeSetting      diag.Code = "unknown-setting"      //
 	CodeSettingValue diag.Code = "bad-setting"          //

@@ -10,19 +10,19 @@ import (
 	"odes.dev/odes/lang/types"
 )
 
-// cover records which pieces give which elements of an array.
+// cover records which pieces define which elements of an array.
 type cover struct {
-	c     *checker
-	shape types.Shape
-	by    []int32 // 1 + the number of the first piece of the element; 0 for none
-	spans []source.Span
-	again int // an element given twice, -1 for none
-	other int32
-	whole bool // every element by piece 1: by is not filled in
+	c       *checker
+	shape   types.Shape
+	by      []int32 // 1 + the number of the first piece of the element; 0 for none
+	spans   []source.Span
+	overlap int   // an element that two pieces define; -1 for none
+	other   int32 // number of the second of these pieces
+	whole   bool  // piece 1 defines every element, and by is not filled in
 }
 
 func newCover(c *checker, shape types.Shape) *cover {
-	return &cover{c: c, shape: shape, again: -1}
+	return &cover{c: c, shape: shape, overlap: -1}
 }
 
 func (v *cover) fill() {
@@ -36,7 +36,7 @@ func (v *cover) fill() {
 	}
 }
 
-// add marks the elements of p; false when that was too much work, which was reported.
+// add marks the elements of p. It returns false when that was too much work, which was reported.
 func (v *cover) add(p Piece) bool {
 	v.spans = append(v.spans, p.Span)
 	n := int32(len(v.spans))
@@ -47,8 +47,8 @@ func (v *cover) add(p Piece) bool {
 	v.fill()
 	return v.c.eachElement(p.Subs, v.shape, p.Indices, p.Span, func(_, o int) {
 		if v.by[o] != 0 {
-			if v.again < 0 {
-				v.again, v.other = o, n
+			if v.overlap < 0 {
+				v.overlap, v.other = o, n
 			}
 			return
 		}
@@ -56,8 +56,8 @@ func (v *cover) add(p Piece) bool {
 	})
 }
 
-// coversAll recognises pieces that give every element once by their form: the
-// whole, or u[i,j] for i, j over all values.
+// coversAll recognises, by their form, pieces that define every element once: the whole, or u[i,j]
+// for i and j over all values.
 func coversAll(p Piece, shape types.Shape) bool {
 	if p.Subs == nil {
 		return len(p.Indices) == 0
@@ -80,7 +80,7 @@ func coversAll(p Piece, shape types.Shape) bool {
 	return len(met) == len(p.Indices)
 }
 
-// free reports whether p overlaps nothing that was added.
+// free reports whether p overlaps none of the pieces that were added.
 func (v *cover) free(p Piece) bool {
 	if len(v.spans) == 0 {
 		return true
@@ -94,7 +94,7 @@ func (v *cover) free(p Piece) bool {
 	return ok && clear
 }
 
-// missing names the first element that no piece gives.
+// missing names the first element that no piece defines.
 func (v *cover) missing() (name string, is bool) {
 	if v.whole && v.by == nil {
 		return "", false
@@ -106,15 +106,15 @@ func (v *cover) missing() (name string, is bool) {
 	return "", false
 }
 
-// twice names an element given by two pieces, with their places.
+// twice names an element that two pieces define, with their places.
 func (v *cover) twice() (name string, spans []source.Span, is bool) {
-	if v.again < 0 {
+	if v.overlap < 0 {
 		return "", nil, false
 	}
-	return element(v.again, v.shape), []source.Span{v.spans[v.by[v.again]-1], v.spans[v.other-1]}, true
+	return element(v.overlap, v.shape), []source.Span{v.spans[v.by[v.overlap]-1], v.spans[v.other-1]}, true
 }
 
-// element names the element at flat offset o: "3", "2,5".
+// element returns the name of the element at flat offset o: "3", "2,5".
 func element(o int, shape types.Shape) string {
 	if len(shape) == 0 {
 		return ""
@@ -127,7 +127,7 @@ func element(o int, shape types.Shape) string {
 	return strings.Join(at, ",")
 }
 
-// lines is " (lines 12, 15)".
+// lines returns " (lines 12, 15)".
 func lines(spans []source.Span) string {
 	var all []string
 	for _, s := range spans {
@@ -146,9 +146,8 @@ func lines(spans []source.Span) string {
 	return fmt.Sprintf(" (lines %s)", strings.Join(all, ", "))
 }
 
-// eachElement calls f with the flat offset of every element that subs select
-// for every value of indices (iteration number and offset). Subscripts are in
-// bounds.
+// eachElement calls f for every element that subs select for every value of indices, with the
+// number of the iteration and the flat offset of the element. Subscripts are in bounds.
 func (c *checker) eachElement(subs []Sub, shape types.Shape, indices []*Index, s source.Span,
 	f func(iteration, offset int),
 ) bool {

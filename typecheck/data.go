@@ -12,8 +12,7 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// dataTable is a table with the units of its columns. Columns of texts serve
-// only to choose rows.
+// dataTable is a table with the units of its columns. Columns of texts serve only to choose rows.
 type dataTable struct {
 	*Table
 	units []units.Unit
@@ -24,7 +23,7 @@ type dataTable struct {
 type textColumn struct {
 	name  string
 	cells []string
-	why   error // of a file: what kept it from being numbers
+	why   error // for a column in a file: why it does not hold numbers
 }
 
 // text returns the position of a column of texts, or -1.
@@ -32,10 +31,10 @@ func (t *dataTable) text(name string) int {
 	return slices.IndexFunc(t.texts, func(col textColumn) bool { return col.name == name })
 }
 
-// rows is the number of rows.
+// rows returns the number of rows.
 func (t *dataTable) rows() int { return len(t.Data[slices.Index(t.Columns, "time")]) }
 
-// anyColumn names a column for an example, one of texts if there is one.
+// anyColumn names a column for an example, a column of texts if there is one.
 func (t *dataTable) anyColumn() string {
 	if len(t.texts) > 0 {
 		return t.texts[0].name
@@ -248,7 +247,7 @@ func splitHeader(h string) (name, unit string) {
 	return strings.TrimSpace(h), ""
 }
 
-// unitAt evaluates a unit read from a text; errors point at the text's place.
+// unitAt evaluates a unit read from a text. Errors point at the place of the text.
 func (c *checker) unitAt(u *ast.Unit, at source.Span) units.Unit {
 	var move func(u *ast.Unit)
 	move = func(u *ast.Unit) {

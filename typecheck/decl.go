@@ -10,7 +10,7 @@ import (
 	"odes.dev/odes/lang/types"
 )
 
-// resolve works out what a global name means; names it needs are resolved first.
+// resolve works out what a global name means. Names that it needs are resolved first.
 func (c *checker) resolve(e *entity) {
 	switch e.stage {
 	case 2:
@@ -48,7 +48,7 @@ func (c *checker) resolve(e *entity) {
 	e.stage = 2
 }
 
-// cycle reports a definition that needs itself, with the way round.
+// cycle reports a definition that needs itself, with the names along the cycle.
 func (c *checker) cycle(e *entity) {
 	i := slices.Index(c.resolving, e)
 	var way []string
@@ -90,7 +90,7 @@ func (c *checker) shape(x context, dims []ast.Expr) (types.Shape, bool) {
 	return shape, ok
 }
 
-// dims is shape for what need not be written out.
+// dims is shape for arrays whose elements need not be stored.
 func (c *checker) dims(x context, dims []ast.Expr) (types.Shape, bool) {
 	var shape types.Shape
 	ok := true
@@ -222,7 +222,7 @@ func (c *checker) resolveVariable(e *entity) {
 		if !ok {
 			return
 		}
-		// The name stays usable, so that its uses are not errors too.
+		// The name remains usable, so that its uses are not errors as well.
 		sym.Type = types.Type{Kind: types.Real, Shape: shape}
 		sym.Value = bad(v.Span)
 		if v.Dims != nil || v.Value == nil {
@@ -235,7 +235,7 @@ func (c *checker) resolveVariable(e *entity) {
 	} else if !c.fill(what, value, shape, v.Name.Span) {
 		sym.Type = types.Type{Kind: types.Real, Shape: shape}
 		sym.Value = bad(v.Span)
-		e.sym = sym // so that its uses are checked all the same
+		e.sym = sym // its uses are then checked in any case
 		return
 	}
 	sym.Type = types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, what)}
@@ -391,8 +391,8 @@ func (c *checker) letValue(x context, pieces []*ast.Let) Expr {
 	return v
 }
 
-// letPieces puts an array together from `w[i] = … for …`. Its shape is the
-// smallest that holds all elements that are given.
+// letPieces makes an array of `w[i] = … for …`. Its shape is the smallest that holds all elements
+// that are defined.
 func (c *checker) letPieces(x context, pieces []*ast.Let) Expr {
 	name := pieces[0].Target.Name.Name
 	rank := len(pieces[0].Target.Subs)

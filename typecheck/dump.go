@@ -10,9 +10,9 @@ import (
 	"odes.dev/odes/lang/types"
 )
 
-// Dump writes m as text, for goldens and `odes emit --stage model`. Expressions
-// are written with all parentheses; a subexpression that several share is
-// written once, as %1, %2 … Long constant arrays are cut.
+// Dump writes m as text, for golden files and `odes emit --stage model`. Expressions are written
+// with all parentheses. A subexpression that several expressions share is written once, as %1, %2
+// …. Long constant arrays are cut. It returns the errors of w.
 func Dump(w io.Writer, m *Model) error {
 	d := &dumper{names: map[Expr]string{}, uses: map[Expr]int{}}
 	d.model(m)
@@ -34,7 +34,7 @@ type dumper struct {
 	out   strings.Builder
 	names map[Expr]string
 	uses  map[Expr]int
-	lines []string // definitions of shared subexpressions that wait for the line that needs them
+	lines []string // definitions of shared subexpressions, written before the line that needs them
 }
 
 func (d *dumper) printf(format string, args ...any) {
@@ -155,7 +155,7 @@ func (d *dumper) event(e *Event) {
 
 func symbolText(s *Symbol) string { return s.Name + typeText(s.Type) }
 
-// typeText is "[3 4] : [m]", without what is a scalar or unknown.
+// typeText returns "[3 4] : [m]", without the parts that are scalar or unknown.
 func typeText(t types.Type) string {
 	s := ""
 	if len(t.Shape) > 0 {
@@ -185,7 +185,7 @@ func binderText(list []*Index) string {
 
 func float(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
 
-// count finds the subexpressions that stand in several places.
+// count finds the subexpressions that occur in several places.
 func (d *dumper) count(m *Model) {
 	seen := map[Expr]bool{}
 	var roots []Expr
@@ -229,7 +229,7 @@ func (d *dumper) count(m *Model) {
 	}, roots...)
 }
 
-// parts returns the expressions e is made of.
+// parts returns the operands of e.
 func parts(e Expr) []Expr {
 	var list []Expr
 	switch e := e.(type) {
@@ -270,7 +270,7 @@ func parts(e Expr) []Expr {
 	return kept
 }
 
-// expr writes e; a shared subexpression is defined on a line before.
+// expr writes e. A shared subexpression is defined on a line before.
 func (d *dumper) expr(e Expr) string {
 	if name, ok := d.names[e]; ok {
 		return name

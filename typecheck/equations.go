@@ -101,7 +101,8 @@ func (c *checker) stateOf(name ast.Ident, at *ast.LValue) *Symbol {
 	return e.sym
 }
 
-// rateUnit checks unit(rhs) = unit(state)/unit(time), and returns false where it reports that it is not.
+// rateUnit checks that unit(rhs) = unit(state)/unit(time). It reports a difference and then returns
+// false.
 func (c *checker) rateUnit(what string, sym *Symbol, value Expr) bool {
 	if c.model.Time == nil || zero(value) {
 		return true
@@ -126,7 +127,7 @@ func (c *checker) rateUnit(what string, sym *Symbol, value Expr) bool {
 	return true
 }
 
-// rate joins the contributions to one state; every element has one `=`, or additions only.
+// rate combines the contributions to one state. Every element has one `=`, or additions only.
 func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
 	shape := sym.Type.Shape
 	sets, adds := newCover(c, shape), newCover(c, shape)
@@ -192,8 +193,8 @@ func (c *checker) rate(sym *Symbol, changes []change, failed bool) Expr {
 	if c.model.Time != nil {
 		t.Unit = sym.Type.Unit.Div(c.model.Time.Type.Unit)
 	}
-	// Contributions that do not overlap share a layer, so that a network of
-	// many reactions makes as many sums as its busiest species has reactions.
+	// Contributions that do not overlap share a layer. So a network of many reactions needs as many
+	// sums as its busiest species has reactions.
 	var layers []*layer
 	if len(base) > 0 {
 		layers = append(layers, &layer{pieces: base, cover: sets})
@@ -256,7 +257,8 @@ func bothMissing(a, b *cover) (string, bool) {
 	return "", false
 }
 
-// assemble is the array of pieces; one piece for the whole of the right shape is its value.
+// assemble returns the array made of pieces. A single piece for the whole array that has its shape
+// is returned as it is.
 func (c *checker) assemble(t types.Type, s source.Span, pieces []Piece) Expr {
 	if len(pieces) == 1 && pieces[0].Subs == nil && pieces[0].Value.Type().Shape.Equal(t.Shape) {
 		return pieces[0].Value
@@ -264,7 +266,7 @@ func (c *checker) assemble(t types.Type, s source.Span, pieces []Piece) Expr {
 	return seal(&Assemble{Base: at(t, s), Pieces: pieces})
 }
 
-// withZeros adds zero pieces for the elements that v does not cover, so that the pieces cover all.
+// withZeros adds zero pieces for the elements that v does not cover.
 func (c *checker) withZeros(pieces []Piece, v *cover) []Piece {
 	if v.whole && v.by == nil {
 		return pieces
@@ -281,7 +283,7 @@ func (c *checker) withZeros(pieces []Piece, v *cover) []Piece {
 			o++
 			continue
 		}
-		// A run along the last axis; whole rows are joined when the array is a matrix of empty rows.
+		// A run along the last axis. In a matrix, successive empty rows are joined.
 		n := 0
 		for o%last+n < last && v.by[o+n] == 0 {
 			n++
@@ -317,7 +319,7 @@ func allZero(v []int32) bool {
 	return true
 }
 
-// reaction adds the contributions of one reaction to its species.
+// reaction adds the contributions of one reaction to the derivatives of its species.
 func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed map[string]bool) {
 	x := context{place: placeRun}
 	type side struct {
@@ -429,7 +431,7 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 	}
 	add(left, -1)
 	add(right, 1)
-	fits := true // a rate in a wrong unit is wrong for every species
+	fits := true // a wrong unit of the rate is wrong for every species
 	for _, k := range order {
 		s := first[k]
 		v := rate
@@ -450,7 +452,7 @@ func (c *checker) reaction(r *ast.Reaction, changes map[*Symbol][]change, failed
 	}
 }
 
-// elementOf names constant subscripts.
+// elementOf names an element by constant subscripts.
 func elementOf(subs []Sub, shape types.Shape) string {
 	if subs == nil {
 		return ""

@@ -65,8 +65,8 @@ func (c *checker) oneEvent(it *ast.Event) *Event {
 	return e
 }
 
-// condition elaborates `when`: comparisons joined by and/or, with `not` pushed
-// to the leaves, or one `crosses` filtered by others.
+// condition elaborates `when`. It is a combination of comparisons by and/or, with `not` pushed to
+// the leaves, or one `crosses` filtered by others.
 func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 	var crossing *ast.Binary
 	var filters []ast.Expr
@@ -143,7 +143,7 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 	return true
 }
 
-// quietly builds what was checked already, without reporting it again.
+// quietly builds what was checked already, without reporting it a second time.
 func (c *checker) quietly(f func() Expr) Expr {
 	mode := c.unitMode
 	c.unitMode = "off"
@@ -172,7 +172,7 @@ func containsCrosses(e ast.Expr) bool {
 	return false
 }
 
-// pushNot removes `not` by turning comparisons round.
+// pushNot removes `not` by negating comparisons.
 func (c *checker) pushNot(e Expr, negate bool) Expr {
 	k, ok := e.(*Call)
 	if !ok {
@@ -247,7 +247,7 @@ func (c *checker) times(x context, e *Event, it *ast.Event) bool {
 	return ok && len(e.Times) > 0
 }
 
-// outside notes constant times that the run does not reach.
+// outside reports constant times that the run does not reach.
 func (c *checker) outside(e *Event, v Expr) {
 	from, ok1 := c.model.From.(*Const)
 	to, ok2 := c.model.To.(*Const)
@@ -303,7 +303,7 @@ func (c *checker) every(x context, e *Event, it *ast.Event) bool {
 	return ok && e.Every != nil
 }
 
-// body elaborates the assignments: all from left limits, each element once.
+// body elaborates the assignments. All of them read left limits, and each element is assigned once.
 func (c *checker) body(x context, e *Event, list []*ast.Affect) bool {
 	ok := true
 	var lets []*ast.Let

@@ -12,19 +12,17 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// How experiments are modelled. Each is a checked model of its own, made from
-// the same text: overridden consts and params have other values, the events of
-// `at` come after those of the file, and tables hold the rows that `use` chose.
-// Its objectives are the negative log likelihoods that the file asks for, in
-// the order of Model.Totals.
+// How experiments are modelled. Each is a checked model of its own, made from the same text.
+// Overridden consts and params have other values, the events of `at` come after those of the file,
+// and tables hold the rows that `use` chose. Its objectives are the negative log likelihoods that
+// the file asks for, in the order of Model.Totals.
 //
-// In the model itself (the run without any experiment's changes) nll() and
-// nll(D) are Totals: inputs that stand for the sums over the experiments. An
-// objective may therefore be any smooth expression of them, of log_prior() and
-// of functionals of the unchanged run; whoever runs the model solves the
-// experiments first and applies the chain rule.
+// In the model itself (the run without any experiment's changes) nll() and nll(D) are Totals:
+// inputs that stand for the sums over the experiments. So an objective may be any smooth expression
+// of them, of log_prior() and of functionals of the unchanged run. Whoever runs the model solves
+// the experiments first and applies the chain rule.
 
-// Experiment is the model under the changes of one experiment.
+// Experiment is the model with the changes of one experiment.
 type Experiment struct {
 	Name  string
 	Doc   string
@@ -32,12 +30,12 @@ type Experiment struct {
 	Model *Model
 }
 
-// variant is what one pass over the file is for: the model, or one of its experiments.
+// variant is the subject of one pass over the file: the model, or one of its experiments.
 type variant struct {
 	item      *ast.Experiment
 	overrides map[string]*ast.ExpItem
 	rows      map[string][]bool // per table in use: the chosen rows
-	totals    []string          // tables of the nll wanted, "" for all
+	totals    []string          // tables whose nll is asked for, "" for all tables
 	alone     bool              // the pass has the objectives of the file, not the totals
 }
 
@@ -89,7 +87,7 @@ func (c *checker) pass(it *ast.Experiment) *checker {
 	return x
 }
 
-// alone makes the model that of one experiment. What is wrong with it was reported by checkExperiments.
+// alone makes the model that of one experiment. Its errors were reported by checkExperiments.
 func (c *checker) alone(name string) {
 	at := slices.IndexFunc(c.experiments, func(it *ast.Experiment) bool { return it.Name.Name == name })
 	if at < 0 {
@@ -122,7 +120,7 @@ func (c *checker) dataInUse(chosen map[string][]bool) {
 		rows, used := chosen[name]
 		if !used {
 			if c.uses(name) {
-				continue // a `use` that failed was reported
+				continue // reported as an error of `use`
 			}
 			c.errorf(CodeData, o.span, "no experiment uses the data of %q, so observation %q would not count; write "+
 				"`use %s` in an experiment (an experiment without changes is the model as it stands)", name, o.name,
@@ -143,7 +141,7 @@ func (c *checker) dataInUse(chosen map[string][]bool) {
 	}
 }
 
-// uses tells whether some experiment names the table.
+// uses reports whether some experiment names the table.
 func (c *checker) uses(table string) bool {
 	for _, it := range c.experiments {
 		for _, x := range it.Items {
@@ -155,8 +153,8 @@ func (c *checker) uses(table string) bool {
 	return false
 }
 
-// sameShapes reports an experiment that changes the shape of a param or state:
-// derivatives by it could not be added up.
+// sameShapes reports an experiment that changes the shape of a param or state, because derivatives
+// by it could not be added.
 func (c *checker) sameShapes(x *checker) {
 	same := func(mine, its []*Symbol, what string) {
 		for i, s := range mine {
@@ -220,7 +218,7 @@ func (c *checker) overridable(id ast.Ident) bool {
 	return true
 }
 
-// override returns what the experiment sets e to; nil for nothing.
+// override returns the item by which the experiment sets e, or nil.
 func (c *checker) override(e *entity) *ast.ExpItem {
 	if c.variant == nil || e.home != nil {
 		return nil
@@ -228,7 +226,7 @@ func (c *checker) override(e *entity) *ast.ExpItem {
 	return c.variant.overrides[e.name]
 }
 
-// overrideConst is the value that an experiment gives to a const.
+// overrideConst returns the value that an experiment gives to a const.
 func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value float64) []float64 {
 	if len(t.Shape) > 0 {
 		c.errorf(CodeArguments, it.Name.Span, "const %q has shape %s; an experiment sets only a scalar const", e.name,
@@ -246,8 +244,8 @@ func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value 
 	return []float64{v}
 }
 
-// overrideParam is the expression that stands for a param in an experiment. In
-// it, the param's own name is its value outside the experiment.
+// overrideParam returns the expression that an experiment gives to a param. In it, the param's own
+// name is its value outside the experiment.
 func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
 	own := seal(&Ref{Base: at(sym.Type, it.Name.Span), Sym: sym})
 	v := c.expr(context{place: placeOverride}.with(e.name, own, it.Name.Span), it.Value)
@@ -301,7 +299,7 @@ func (c *checker) total(s source.Span, table string) Expr {
 		Name: "nll(" + table + ")", Kind: ParamSymbol, Type: t, Value: number(0, units.One, s),
 		Literal: true,
 	}
-	for c.globals[sym.Name] != nil { // a name in backquotes
+	for c.globals[sym.Name] != nil { // the user has a name like this in backquotes
 		sym.Name += "'"
 	}
 	c.totals = append(c.totals, &total{table, sym})
@@ -309,7 +307,7 @@ func (c *checker) total(s source.Span, table string) Expr {
 	return seal(&Ref{Base: at(t, s), Sym: sym})
 }
 
-// checkTotals makes the objectives of an experiment: what it adds to each total.
+// checkTotals makes the objectives of an experiment: its contribution to each total.
 func (c *checker) checkTotals() {
 	v := c.variant
 	if len(c.observed) == 0 && len(c.observes) > 0 && !c.list.HasErrors() {
@@ -414,7 +412,7 @@ func (c *checker) where(t *dataTable, e ast.Expr) ([]bool, bool) {
 	return rows, true
 }
 
-// text is a value made of texts; what they are stands beside the node.
+// text makes a value that consists of texts. The texts are stored beside the node.
 func (c *checker) text(cells []string, shape types.Shape, s source.Span) Expr {
 	e := seal(&Const{Base: at(types.Type{Kind: types.String, Shape: shape}, s), Data: []float64{nan}})
 	if c.textOf == nil {
@@ -424,7 +422,7 @@ func (c *checker) text(cells []string, shape types.Shape, s source.Span) Expr {
 	return e
 }
 
-// compareTexts is a == b or a != b of texts in `where`.
+// compareTexts elaborates a == b or a != b of texts in `where`.
 func (c *checker) compareTexts(e *ast.Binary, a, b Expr) Expr {
 	x, ok1 := c.textOf[a]
 	y, ok2 := c.textOf[b]

@@ -16,10 +16,10 @@ var nan = math.NaN()
 
 func whole(x float64) bool { return x == math.Trunc(x) && math.Abs(x) < 1<<53 }
 
-// tooLarge is thrown by elaboration that exceeds a limit; static and Check recover it.
+// tooLarge is the panic of elaboration that exceeds a limit. Both static and Check recover it.
 type tooLarge struct{}
 
-// count counts a node and stops runaway expansion, and what nobody waits for any more.
+// count counts a node. It stops unlimited expansion, and checks that were cancelled.
 func (c *checker) count(s source.Span) bool {
 	c.nodes++
 	if c.nodes%256 == 1 {
@@ -37,7 +37,7 @@ func (c *checker) count(s source.Span) bool {
 	return !c.tooMany
 }
 
-// expr elaborates e. It always returns a node: a bad one after an error.
+// expr elaborates e. It always returns a node, which is bad after an error.
 func (c *checker) expr(x context, e ast.Expr) Expr {
 	if e == nil {
 		return bad(source.Span{File: c.file.Source})
@@ -63,7 +63,7 @@ func (c *checker) elaborate(x context, e ast.Expr) Expr {
 		if e.Unit != nil {
 			u = c.unit(e.Unit)
 		} else if e.Value == 0 {
-			u = units.Unit{} // 0 fits every unit
+			u = units.Unit{} // 0 has every unit
 		}
 		return number(e.Value, u, e.Span)
 	case *ast.String:
@@ -194,7 +194,7 @@ func (c *checker) compare(x context, op string, e *ast.Binary, a, b Expr) Expr {
 	if !c.numeric(a, word, a.Span()) || !c.numeric(b, word, b.Span()) {
 		return bad(e.Span)
 	}
-	if x.place != placeWhere || !bare(a) && !bare(b) { // a bare number has the unit of the column
+	if x.place != placeWhere || !bare(a) && !bare(b) { // a bare number takes the unit of the column
 		c.sameUnit(word, e.Span, a, b)
 	}
 	return c.elementwise(stdlib.Operator(op), e.Span, types.Bool, a, b)
@@ -273,11 +273,11 @@ func shapeOf(e Expr) string {
 	return "shape " + e.Type().Shape.String()
 }
 
-// foldable is the size of constant arrays up to which calls of them are evaluated here.
+// foldable is the size of constant arrays up to which calls on them are evaluated here.
 const foldable = 4096
 
-// fold evaluates a call of constants: of scalars, of small arrays, and element
-// by element of arrays that one number fills.
+// fold evaluates a call on constants: scalars, small arrays, and, element by element, arrays that
+// one number fills.
 func (c *checker) fold(e *Call) Expr {
 	all, fills := true, e.Fn.Class <= stdlib.Logic
 	for _, a := range e.Args {
@@ -305,7 +305,7 @@ func (c *checker) fold(e *Call) Expr {
 
 func plain(u units.Unit) bool { return !u.Known() || u.Plain() }
 
-// ifExpr elaborates arm k of e and what follows.
+// ifExpr elaborates arm k of e and the arms after it.
 func (c *checker) ifExpr(x context, e *ast.If, k int) Expr {
 	if k == len(e.Conds) {
 		return c.expr(x, e.Else)
@@ -471,7 +471,8 @@ func (c *checker) stack(x context, e *ast.Array) Expr {
 	return node
 }
 
-// comprehension is [e for i in 1:n, j in 1:m]: one axis per binder, then those of e.
+// comprehension elaborates [e for i in 1:n, j in 1:m]. Its axes are one for each binder, then those
+// of e.
 func (c *checker) comprehension(x context, e *ast.Array) Expr {
 	y, indices, ok := c.binders(x, e.For)
 	if !ok || len(e.Elems) != 1 {
@@ -487,7 +488,7 @@ func (c *checker) comprehension(x context, e *ast.Array) Expr {
 	return c.assembleOver(e.Span, indices, v)
 }
 
-// assembleOver stacks v along one new axis per index.
+// assembleOver makes an array of v with one new leading axis for each index.
 func (c *checker) assembleOver(s source.Span, indices []*Index, v Expr) Expr {
 	var shape types.Shape
 	subs := []Sub{}
@@ -515,12 +516,12 @@ func (c *checker) assembleOver(s source.Span, indices []*Index, v Expr) Expr {
 	return seal(&Assemble{Base: at(t, s), Pieces: []Piece{{Indices: indices, Subs: subs, Value: v, Span: s}}})
 }
 
-// position is the 1-based place of an index among its values.
+// position returns the 1-based position of an index among its values.
 func (c *checker) position(ix *Index) Expr {
 	return c.positionOf(seal(&LoopVar{Base: at(types.Type{Kind: types.Int}, ix.Span), Index: ix}), ix, ix.Span)
 }
 
-// positionOf is the 1-based place of value v among those of ix: (v - Lo)/Step + 1.
+// positionOf returns the 1-based position of value v among those of ix: (v - Lo)/Step + 1.
 func (c *checker) positionOf(v Expr, ix *Index, s source.Span) Expr {
 	num := func(n int) Expr { return number(float64(n), units.Unit{}, s) }
 	switch {
@@ -547,7 +548,8 @@ func (c *checker) fits(shape types.Shape, s source.Span) bool {
 	return true
 }
 
-// static evaluates a compile-time expression for all values of axes, or reports that it is too much work.
+// static evaluates a compile-time expression for all values of axes, or reports that this is too
+// much work.
 func (c *checker) static(e Expr, axes []*Index) (v []float64, ok bool) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -570,7 +572,7 @@ func (c *checker) static(e Expr, axes []*Index) (v []float64, ok bool) {
 	return ev.eval(e).over(axes), true
 }
 
-// constant elaborates a scalar that is known at compile time, without loop variables.
+// constant elaborates a scalar that is known at compile time and depends on no loop variables.
 func (c *checker) constant(x context, e ast.Expr, what string) (float64, Expr, bool) {
 	v := c.expr(x.at(&place{name: what, knows: "consts", fixed: true}), e)
 	if isBad(v) || !c.numeric(v, what, v.Span()) {

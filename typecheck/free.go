@@ -7,7 +7,7 @@ import (
 	"odes.dev/odes/lang/types"
 )
 
-// Uses tells what an expression depends on, besides loop variables.
+// Uses says what an expression depends on, besides loop variables.
 type Uses uint16
 
 // The bits of Uses.
@@ -21,19 +21,19 @@ const (
 	UsesLimit
 )
 
-// facts are what is known of a node once it is made.
+// facts is what is known of a node once it is made.
 type facts struct {
 	free []*Index
 	uses Uses
-	size int // nodes below, shared ones counted again, saturating: a guard against blow-up
+	size int // nodes below, counted once for each use, up to a maximum: a guard against exponential growth
 }
 
 func (b *Base) base() *Base { return b }
 
 func baseOf(e Expr) *Base { return e.(interface{ base() *Base }).base() }
 
-// Free returns the loop variables that e depends on and does not bind itself,
-// in the order in which they first occur. The slice must not be changed.
+// Free returns the loop variables that e depends on and does not bind itself, in the order of their
+// first occurrence. The slice must not be changed.
 func Free(e Expr) []*Index { return factsOf(e, nil).free }
 
 // Depends returns what e depends on, besides loop variables.
@@ -42,8 +42,8 @@ func Depends(e Expr) Uses { return factsOf(e, nil).uses }
 // Static reports whether e is known at compile time for given loop variables.
 func Static(e Expr) bool { return factsOf(e, nil).uses == 0 }
 
-// factsOf returns the facts of e. Nodes made by the checker carry them; for
-// others they are computed, with memo for the nodes met on the way.
+// factsOf returns the facts of e. Nodes made by the checker carry them. For other nodes they are
+// computed, with memo for the nodes that were visited.
 func factsOf(e Expr, memo map[Expr]*facts) *facts {
 	if b := baseOf(e); b.f != nil {
 		return b.f
@@ -137,7 +137,7 @@ func computeFacts(e Expr, memo map[Expr]*facts) *facts {
 			bound = e.Event.Indices
 		}
 		add(e.Body, bound...)
-		// What the body reads belongs to the functional; outside it only the functional is seen.
+		// What the body reads belongs to the functional. Outside of it, only the functional counts.
 		f.uses = UsesFunctional
 		for _, x := range []Expr{e.From, e.To, e.Times} {
 			if x != nil {

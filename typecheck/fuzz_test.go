@@ -14,8 +14,8 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// FuzzCheck: any text that parses is checked without a panic, in bounded time,
-// and what comes out is sane.
+// FuzzCheck checks any text that parses. Checking must not panic, must end in bounded time, and
+// must give a sane model or none.
 func FuzzCheck(f *testing.F) {
 	for _, file := range archives(f) {
 		a, err := txtar.ParseFile(file)

@@ -70,7 +70,7 @@ func (c *checker) grid(x context, e *ast.Call, row *stdlib.Func) Expr {
 		return bad(e.Span)
 	}
 	if random && seed == 0 && !hasKey(e, "seed") {
-		seed = 1 // the documented default: a model is the same model every time
+		seed = 1 // the documented default, so that a model is the same model every time
 	}
 	shape := types.Shape{}
 	for _, d := range dims {
@@ -152,7 +152,7 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
 	if row.Name == "steps" {
 		u = c.joinUnits(row.Name, e.Span, nodes[0], nodes[1], nodes[2])
 		h := v[2]
-		n := math.Floor((b-a)/h + 1e-9) // b counts as reached when rounding keeps it a hair away
+		n := math.Floor((b-a)/h + 1e-9) // b counts as reached when only rounding keeps it away
 		if h == 0 || n < 0 {
 			c.errorf(CodeArguments, e.Span, "steps of %g never lead from %g to %g", h, a, b)
 			return bad(e.Span)
@@ -192,7 +192,7 @@ func (c *checker) points(x context, e *ast.Call, row *stdlib.Func) Expr {
 		}
 	}
 	if u.Plain() {
-		u = units.Unit{} // points of plain numbers take the unit of what they are used for
+		u = units.Unit{} // points that are plain numbers take the unit that their use asks for
 	}
 	return seal(&Const{Base: at(types.Type{Kind: types.Real, Shape: types.Shape{len(d)}, Unit: u}, e.Span), Data: d})
 }
@@ -227,7 +227,7 @@ func fileError(name string, err error) string {
 	return err.Error()
 }
 
-// special elaborates noevent, pre, post and what is not available.
+// special elaborates noevent, pre, post and functions that are not available.
 func (c *checker) special(x context, e *ast.Call, row *stdlib.Func) Expr {
 	switch row.Name {
 	case "interp":

@@ -15,8 +15,8 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// module is a file whose functions, consts and units others use. The model
-// itself is no module: its names are checker.globals.
+// module is a file whose functions, consts and units others use. The model itself is no module: its
+// names are in checker.globals.
 type module struct {
 	path    string
 	names   map[string]*entity
@@ -25,11 +25,11 @@ type module struct {
 	failed  bool
 }
 
-// builtin is where the definitions of the function table are elaborated: a
-// model's own names must not change what they mean.
+// builtin is the module in which the definitions of the function table are elaborated. A model's
+// own names must not change what they mean.
 var builtin = &module{names: map[string]*entity{}}
 
-// namesOf returns the global names that x sees.
+// namesOf returns the global names that are visible in x.
 func (c *checker) namesOf(x context) map[string]*entity {
 	if x.module != nil {
 		return x.module.names
@@ -71,7 +71,7 @@ func (c *checker) imports(it *ast.Import, names map[string]*entity, dir string) 
 				continue
 			}
 			if c.units[id.Name] != nil {
-				continue // units of all files are known everywhere
+				continue // units of all files are visible everywhere
 			}
 			if !m.failed {
 				var known []string
@@ -93,7 +93,7 @@ func (c *checker) imports(it *ast.Import, names map[string]*entity, dir string) 
 	}
 }
 
-// module reads the file of an import; nil after an error.
+// module reads the file of an import. It returns nil after an error.
 func (c *checker) module(it *ast.Import, dir string) *module {
 	name := it.Path.Value
 	full := name
@@ -161,8 +161,8 @@ func (c *checker) readFile(name string) ([]byte, error) {
 	return b, err
 }
 
-// collectModule declares the functions, consts and units of a file; what else
-// it holds is of no concern to those who import it.
+// collectModule declares the functions, consts and units of a file. The other items of the file do
+// not matter to those who import it.
 func (c *checker) collectModule(m *module, tree *ast.File) {
 	enter := func(id ast.Ident, e *entity) {
 		if id.Name == "" {

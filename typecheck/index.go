@@ -14,8 +14,8 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// binders opens loop variables: later ranges may not use earlier variables,
-// because an iteration space is a box.
+// binders opens loop variables. Later ranges may not use earlier variables, because an iteration
+// space is a box.
 func (c *checker) binders(x context, list []ast.Binder) (context, []*Index, bool) {
 	var indices []*Index
 	ok := true
@@ -60,7 +60,7 @@ func (c *checker) binders(x context, list []ast.Binder) (context, []*Index, bool
 	return y, indices, ok
 }
 
-// dependent returns the loop variable before it that a binder's range uses, or "".
+// dependent returns the earlier loop variable that a binder's range uses, or "".
 func (c *checker) dependent(x context, b *ast.Binder, before []ast.Binder) string {
 	found := ""
 	for _, e := range []ast.Expr{b.Lo, b.Step, b.Hi} {
@@ -188,7 +188,7 @@ func (c *checker) access(x context, s source.Span, v Expr, list []*ast.Sub) Expr
 	shape := v.Type().Shape
 	subs := make([]Sub, len(list))
 	var out types.Shape
-	var extra []*Index // axes of gathers: vectors of indices, ranges that move with a loop
+	var extra []*Index // axes of gathers: vectors of indices, and ranges that move with a loop
 	ok, whole := true, true
 	for k, a := range list {
 		y := x
@@ -219,7 +219,7 @@ func (c *checker) access(x context, s source.Span, v Expr, list []*ast.Sub) Expr
 			continue
 		}
 		if t := at.Type().Shape; len(t) == 1 {
-			// A vector of indices selects elements: one more loop.
+			// A vector of indices selects elements, which is one more loop.
 			ix := &Index{Name: "#" + strconv.Itoa(k+1), Lo: 1, Step: 1, Count: t[0], Span: a.Span}
 			at = c.pick(at, ix, a.Span)
 			extra = append(extra, ix)
@@ -246,7 +246,7 @@ func (c *checker) access(x context, s source.Span, v Expr, list []*ast.Sub) Expr
 		t.Shape = out
 		return c.foldAccess(&Access{Base: at(t, s), X: v, Subs: subs})
 	}
-	// Gathers become an array over their loops; slices keep their axes in place.
+	// Gathers become an array over their loops. Slices keep their axes in place.
 	t.Shape = nil
 	inner := &Access{Base: at(t, s), X: v, Subs: subs}
 	place := make([]Sub, 0, len(out))
@@ -272,7 +272,7 @@ func (c *checker) access(x context, s source.Span, v Expr, list []*ast.Sub) Expr
 	return seal(&Assemble{Base: at(t, s), Pieces: []Piece{{Indices: extra, Subs: place, Value: value, Span: s}}})
 }
 
-// pick is element ix of a vector.
+// pick returns element ix of a vector.
 func (c *checker) pick(v Expr, ix *Index, s source.Span) Expr {
 	t := v.Type()
 	t.Shape = nil
@@ -297,7 +297,7 @@ func (c *checker) foldAccess(e *Access) Expr {
 	return node
 }
 
-// subscript elaborates one index expression: a compile-time number.
+// subscript elaborates one index expression, which must be a compile-time number.
 func (c *checker) subscript(x context, e ast.Expr) Expr {
 	x.place = placeShape
 	v := c.expr(x, e)
@@ -307,8 +307,8 @@ func (c *checker) subscript(x context, e ast.Expr) Expr {
 	return v
 }
 
-// slice elaborates lo:step:hi. A range whose ends move with a loop, or that
-// runs backwards, becomes a loop of its own (ix).
+// slice elaborates lo:step:hi. A range whose ends move with a loop, or that runs backwards, becomes
+// a loop of its own (ix).
 func (c *checker) slice(x context, a *ast.Sub, n, axis, rank int) (sub Sub, ix *Index, ok bool) {
 	lo, hi := c.subscript(x, a.Lo), c.subscript(x, a.Hi)
 	var step Expr
@@ -359,7 +359,7 @@ func (c *checker) slice(x context, a *ast.Sub, n, axis, rank int) (sub Sub, ix *
 		count = k
 	}
 	if count <= 0 {
-		if len(ls) == 0 { // an empty loop around it
+		if len(ls) == 0 { // a loop around it is empty
 			return Sub{Lo: 1, Step: 1, Count: n}, nil, true
 		}
 		c.errorf(CodeRange, a.Span, "the range %g:%g is empty", ls[0], hs[0])
@@ -385,7 +385,8 @@ func (c *checker) lastInBounds(x context, lo Expr, by, count, n, axis, rank int,
 	return c.inBounds(x, last, n, axis, rank)
 }
 
-// inBounds checks an index over the whole iteration space, but for places that conditions on indices exclude.
+// inBounds checks an index over the whole iteration space, except where conditions on indices
+// exclude it.
 func (c *checker) inBounds(x context, at Expr, n, axis, rank int) bool {
 	axes := Free(at)
 	v, ok := c.static(at, axes)

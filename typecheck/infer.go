@@ -7,13 +7,13 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// Units of names that were written without one are inferred from their use: an
-// expression of unknown unit that stands where some unit is needed is a demand,
-// and demands are handed down to the names. Then the file is checked again with
-// what was found, so that contradictions are reported as everywhere else.
+// The units of names that were written without one are inferred from their use. An expression of
+// unknown unit that stands where some unit is needed is a demand, and demands are passed down to
+// the names. Then the file is checked once more with the inferred units, so that contradictions are
+// reported as everywhere else.
 
-// maxInference bounds how often the file is checked for it: a name may need
-// another's unit first.
+// maxInference bounds how often the file is checked for inference, since the unit of one name may
+// depend on that of another.
 const maxInference = 4
 
 // inferred is the unit of a name, and the use that it follows from.
@@ -28,7 +28,7 @@ type demand struct {
 	unit units.Unit
 }
 
-// demand notes that e must have unit u, if that is news.
+// demand records that e must have unit u, if that is not known already.
 func (c *checker) demand(e Expr, u units.Unit) {
 	if c.unitMode == "off" || !u.Known() || !unknown(e) {
 		return
@@ -39,7 +39,7 @@ func (c *checker) demand(e Expr, u units.Unit) {
 // unknown reports an expression whose unit could be worked out.
 func unknown(e Expr) bool { return !e.Type().Unit.Known() && !isBad(e) && !Static(e) }
 
-// infer works the demands off and returns the units found, beyond those known already.
+// infer processes the demands and returns the units found, without those that were known already.
 func (c *checker) infer() map[string]inferred {
 	f := finder{time: c.timeUnitKnown(), found: map[string]inferred{}, seen: map[Expr]bool{}}
 	for name, u := range c.assumed {
@@ -54,7 +54,7 @@ func (c *checker) infer() map[string]inferred {
 	return f.found
 }
 
-// counts notes that the consts in e, which is a length or an index, are pure numbers.
+// counts records that the consts in e, which is a length or an index, are pure numbers.
 func (c *checker) counts(x context, e ast.Expr) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if name, ok := n.(*ast.Name); ok && x.module == nil && x.scope.find(name.Name) == nil {
@@ -74,7 +74,7 @@ func (c *checker) timeUnitKnown() units.Unit {
 	return c.model.Time.Type.Unit
 }
 
-// assume notes the unit of a symbol that has none.
+// assume records the unit of a symbol that has none.
 func (c *checker) assume(s *Symbol, u units.Unit, use source.Span) {
 	if s != nil && u.Known() && !s.Type.Unit.Known() {
 		c.note(s.Name, u, use)
@@ -91,7 +91,7 @@ func (c *checker) note(name string, u units.Unit, use source.Span) {
 	c.assumed[name] = inferred{u, use}
 }
 
-// unitOf is the inferred unit of a name of the file; unknown if there is none.
+// unitOf returns the inferred unit of a name of the file, which is unknown if there is none.
 func (c *checker) unitOf(e *entity) units.Unit {
 	if e.home != nil {
 		return units.Unit{}
@@ -99,14 +99,14 @@ func (c *checker) unitOf(e *entity) units.Unit {
 	return c.inferred[e.name].unit
 }
 
-// finder hands demands down.
+// finder passes demands down to the names.
 type finder struct {
 	time  units.Unit
 	found map[string]inferred
 	seen  map[Expr]bool
 }
 
-// hand gives what e is made of the units they need for e to have unit u.
+// hand passes to the operands of e the units that they need for e to have unit u.
 func (f *finder) hand(e Expr, u units.Unit) {
 	if !u.Known() || !unknown(e) || f.seen[e] {
 		return
@@ -185,7 +185,7 @@ func (f *finder) call(e *Call, u units.Unit) {
 	}
 }
 
-// known is the unit of a factor: that of a whole number is 1.
+// known returns the unit of a factor. The unit of a whole number is 1.
 func known(e Expr) units.Unit {
 	switch k := e.(type) {
 	case *LoopVar:

@@ -12,14 +12,13 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// interpKinds are the ways to interpolate.
+// interpKinds lists the kinds of interpolation.
 var interpKinds = []string{"linear", "spline", "monotone"}
 
-// interp elaborates interp(t, y, q, kind = …). Every kind is written as the
-// first value plus, for each interval, a polynomial in the part w of the
-// interval that lies below q: what is constant outside the knots, needs no
-// search, and has kinks only where min and max have them. Where q is the time,
-// lowering turns these into step ends.
+// interp elaborates interp(t, y, q, kind = …). Every kind is written as the first value plus, for
+// each interval, a polynomial in the part w of the interval that lies below q. This form is
+// constant outside the knots, needs no search, and has kinks only where min and max have them.
+// Where q is the time, lowering turns these kinks into ends of steps.
 func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 	kind := "linear"
 	positional := *e
@@ -137,7 +136,7 @@ func (b *table1) elem(v Expr, i int) Expr {
 	return b.c.foldAccess(&Access{Base: at(u, b.at), X: v, Subs: []Sub{{At: b.num(float64(i))}}})
 }
 
-// choose is `if x < y then a else b`, without events.
+// choose returns `if x < y then a else b`, without events.
 func (b *table1) choose(x, y, then, els Expr) Expr {
 	cond := b.c.elementwise(stdlib.Operator("<"), b.at, types.Bool, x, y)
 	shape, _ := b.c.broadcastShape("if", b.at, cond, then, els)
@@ -156,7 +155,8 @@ func (b *table1) through(q Expr, kind string) Expr {
 	t0, t1 := b.part(b.t, 1, m), b.part(b.t, 2, m)
 	h := b.op("-", t1, t0)
 	slope := b.op("/", b.op("-", b.part(b.y, 2, m), b.part(b.y, 1, m)), h)
-	// At a knot min and max are both the knot, so the interval behind it alone has a slope there: the one on the right.
+	// At a knot min and max are both the knot, so only the interval behind it has a slope there:
+	// the one on the right.
 	w := b.op("-", b.of("max", b.of("min", t1, q), t0), t0)
 	var rise Expr
 	if kind == "linear" {
@@ -172,7 +172,7 @@ func (b *table1) through(q Expr, kind string) Expr {
 	return b.op("+", b.elem(b.y, 1), b.c.reduction(b.at, stdlib.Find("sum", stdlib.Reduction), rise))
 }
 
-// slopes are the derivatives at the knots [n].
+// slopes returns the derivatives at the knots, [n].
 func (b *table1) slopes(kind string, h, slope Expr) Expr {
 	switch {
 	case b.n == 2:
@@ -183,7 +183,7 @@ func (b *table1) slopes(kind string, h, slope Expr) Expr {
 	return b.monotoneSlopes(h, slope)
 }
 
-// join is [first, middle…, last].
+// join returns [first, middle…, last].
 func (b *table1) join(first, middle, last Expr) Expr {
 	one := func(i int) []Sub { return []Sub{{Lo: i, Step: 1, Count: 1}} }
 	pieces := []Piece{{Subs: one(1), Value: first, Span: b.at}}
@@ -198,9 +198,9 @@ func (b *table1) join(first, middle, last Expr) Expr {
 	return e
 }
 
-// monotoneSlopes are those of Fritsch and Butland (doi:10.1137/0905021): inside,
-// the weighted harmonic mean of the neighbouring slopes, 0 at an extremum; at
-// the ends the parabola's, limited so that the curve stays monotone.
+// monotoneSlopes returns the slopes of Fritsch and Butland (doi:10.1137/0905021). At inner knots
+// they are the weighted harmonic mean of the neighbouring slopes, and 0 at an extremum. At the ends
+// they are those of a parabola, limited so that the curve stays monotone.
 func (b *table1) monotoneSlopes(h, slope Expr) Expr {
 	m := b.n - 1
 	ha, hb := b.part(h, 1, m-1), b.part(h, 2, m-1)
@@ -208,14 +208,16 @@ func (b *table1) monotoneSlopes(h, slope Expr) Expr {
 	wa := b.op("+", b.op("*", b.num(2), hb), ha)
 	wb := b.op("+", hb, b.op("*", b.num(2), ha))
 	same := b.op("*", sa, sb)
-	// Where the slopes have different signs the mean is 0, and nothing may be divided by what could be 0 there.
+	// Where the slopes have different signs the mean is 0. There, nothing may be divided by what
+	// could be 0.
 	under := b.choose(b.num(0), same, b.op("+", b.op("*", wa, sb), b.op("*", wb, sa)), b.num(1))
 	mean := b.op("/", b.op("*", b.op("+", wa, wb), b.of("max", same, b.num(0))), under)
 	end := func(h0, h1, s0, s1 Expr) Expr {
 		d := b.op("/", b.op("-", b.op("*", b.op("+", b.op("*", b.num(2), h0), h1), s0), b.op("*", h0, s1)),
 			b.op("+", h0, h1))
 		three := b.op("*", b.num(3), s0)
-		// d, but not beyond 3 s0 where the slopes differ in sign, and 0 where it has not the sign of s0.
+		// d, but at most 3 s0 where the slopes differ in sign, and 0 where d has not the sign of
+		// s0.
 		limited := b.choose(b.of("abs", three), b.of("abs", d), three, d)
 		limited = b.choose(b.op("*", s0, s1), b.num(0), limited, d)
 		return b.choose(b.num(0), b.op("*", d, s0), limited, b.num(0))
@@ -225,8 +227,8 @@ func (b *table1) monotoneSlopes(h, slope Expr) Expr {
 	return b.join(first, mean, last)
 }
 
-// splineSlopes are those of the natural cubic spline: linear in the values,
-// with a matrix that the knots decide.
+// splineSlopes returns the slopes of the natural cubic spline. They are linear in the values, with
+// a matrix that depends on the knots.
 func (b *table1) splineSlopes() Expr {
 	t := b.t.(*Const).Data
 	if k, ok := b.y.(*Const); ok {
@@ -256,8 +258,8 @@ func (b *table1) splineSlopes() Expr {
 	})
 }
 
-// naturalSlopes solves the tridiagonal system of the spline through (t, y) whose
-// second derivative is 0 at both ends; its diagonal dominates, so no pivots are needed.
+// naturalSlopes solves the tridiagonal system of the spline through (t, y) whose second derivative
+// is 0 at both ends. Its diagonal dominates, so no pivots are needed.
 func naturalSlopes(t, y []float64) []float64 {
 	n := len(t)
 	upper, d := make([]float64, n), make([]float64, n)

@@ -12,8 +12,8 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// largeNetwork is a model of n species with units, of which every tenth
-// parameter's is left to inference: 3n items.
+// largeNetwork is a model of n species with units, in 3n items. The unit of every tenth parameter
+// is left to inference.
 func largeNetwork(n int) string {
 	var b strings.Builder
 	b.WriteString("time t : [s] from 0 to 1\n")
@@ -31,9 +31,8 @@ func largeNetwork(n int) string {
 	return b.String()
 }
 
-// TestLarge parses and checks 5,000 states in 15,000 items. Of what is
-// promised, the memory is held; the time, two seconds on an idle machine, is
-// BenchmarkLarge's.
+// TestLarge parses and checks 5,000 states in 15,000 items. It bounds the memory that this takes.
+// The time, two seconds on an idle machine, is measured by BenchmarkLarge.
 func TestLarge(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes a second")
@@ -60,7 +59,7 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// BenchmarkLarge is TestLarge for the clock.
+// BenchmarkLarge measures the time of TestLarge.
 func BenchmarkLarge(b *testing.B) {
 	f := source.NewFile("network.ode", largeNetwork(5000))
 	b.ReportAllocs()

@@ -2,10 +2,9 @@ package typecheck
 
 import "odes.dev/odes/lang/source"
 
-// The language is larger than what this version solves: controls, algebraic
-// unknowns, equilibration and steady states. They are checked
-// like the rest (names, shapes, units), so that a file means the same once they
-// are solved; then each is reported, once.
+// The language is larger than what this version solves: controls, algebraic unknowns, equilibration
+// and steady states. These are checked like everything else (names, shapes, units), so that a file
+// will mean the same once they are solved. Then each of them is reported, once.
 
 // unavailable reports a construct that this version does not solve.
 func (c *checker) unavailable(at source.Span, what string) {
@@ -17,7 +16,8 @@ func (c *checker) unavailable(at source.Span, what string) {
 	c.list.Warnf(CodeUnavailable, at, "%s is checked, but this version does not solve it", what)
 }
 
-// control checks the times on which a control is piecewise; its value and bounds are those of a variable.
+// control checks the times on which a control is piecewise. Its value and bounds are those of a
+// variable.
 func (c *checker) control(e *entity) {
 	g := c.expr(context{place: placeTime}, e.control.Grid)
 	if isBad(g) || !c.numeric(g, "on", g.Span()) {
@@ -49,7 +49,7 @@ func (c *checker) globalTime() *entity {
 	return nil
 }
 
-// checkAlgebraic checks `0 = …`: numbers, as many as there are unknowns.
+// checkAlgebraic checks `0 = …`: the sides are numbers, and there are as many as unknowns.
 func (c *checker) checkAlgebraic() {
 	unknowns, given := 0, 0
 	var first *entity
@@ -58,7 +58,7 @@ func (c *checker) checkAlgebraic() {
 			continue
 		}
 		if e.sym == nil {
-			return // reported
+			return // it was reported
 		}
 		if first == nil {
 			first = e
@@ -94,7 +94,7 @@ func (c *checker) checkAlgebraic() {
 	}
 }
 
-// checkEquilibrations checks what is assigned before a run to the steady state.
+// checkEquilibrations checks the assignments before a run to the steady state.
 func (c *checker) checkEquilibrations() {
 	for _, it := range c.equilibrations {
 		e := &Event{Name: "equilibrate", Span: it.Span}
@@ -107,7 +107,7 @@ func (c *checker) checkEquilibrations() {
 	}
 }
 
-// laterVariable tells what a control or an algebraic unknown is, for resolveVariable.
+// laterVariable says what a control or an algebraic unknown is, for resolveVariable.
 func laterVariable(k entityKind, name string) (SymbolKind, *place, string) {
 	if k == controlName {
 		return ControlSymbol, placeParam, "the value of " + name
@@ -115,7 +115,7 @@ func laterVariable(k entityKind, name string) (SymbolKind, *place, string) {
 	return AlgSymbol, placeInitial, "the guess of " + name
 }
 
-// fitted tells what the names of a setting of `fit` stand for.
+// fitted checks the names in a setting of `fit`.
 func (c *checker) fitted(key string, v SettingValue) {
 	switch key {
 	case "minimize", "maximize":

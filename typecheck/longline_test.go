@@ -11,9 +11,8 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// TestLongLine: a megabyte on one line, with something to remark on everywhere,
-// is checked and told of in the time that many lines take, a second or two; what
-// is quadratic takes many minutes.
+// TestLongLine checks a megabyte on one line, with something to report in every item. That must
+// take as long as on many lines, a second or two. A quadratic algorithm would take many minutes.
 func TestLongLine(t *testing.T) {
 	var b strings.Builder
 	b.WriteString("time t from 0 to 1; state x = 1; x' = -x; ")
@@ -29,8 +28,8 @@ func TestLongLine(t *testing.T) {
 	if m == nil {
 		t.Fatal(l.Err())
 	}
-	if n := l.Len(); n != maxRemarks+1 {
-		t.Errorf("%d remarks, want %d and that there are more", n, maxRemarks)
+	if n := l.Len(); n != maxPerCode+1 {
+		t.Errorf("%d diagnostics, want %d and that there are more", n, maxPerCode)
 	}
 	var told strings.Builder
 	if err := diag.Write(&told, l.All(), diag.Plain); err != nil {

@@ -17,8 +17,8 @@ import (
 
 var mangled = flag.Int("mangled", 1500, "number of mangled models to check")
 
-// TestMangled checks models in which words are exchanged for words of other
-// models: most still parse, few make sense, and none may cause a panic.
+// TestMangled checks models in which words are exchanged for words of other models. Most still
+// parse, few make sense, and none may cause a panic.
 func TestMangled(t *testing.T) {
 	words := regexp.MustCompile(`[\p{L}_][\p{L}\d_]*|\d+(\.\d+)?|[-+*/@^=<>!]+|[][(){},:;'~.]|"[^"]*"|\n`)
 	var texts [][]string
@@ -78,7 +78,7 @@ func TestMangled(t *testing.T) {
 	}
 }
 
-// sortOf tells words that stand in the same places.
+// sortOf gives words that may stand in the same places the same number.
 func sortOf(w string) int {
 	c := w[0]
 	switch {

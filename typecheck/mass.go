@@ -6,8 +6,8 @@ import (
 	"odes.dev/odes/internal/elem"
 )
 
-// priorMass is the probability that a distribution gives to [lo, hi]. Beyond
-// the median it is a difference of upper tails, so that little is lost far out.
+// priorMass returns the probability that a distribution gives to [lo, hi]. Beyond the median it is
+// a difference of upper tails, so that it is accurate far out.
 func priorMass(name string, v map[string]float64, lo, hi float64) float64 {
 	tails := tailsOf(name, v)
 	lower := func(x float64) float64 { p, _ := tails(x); return p }
@@ -21,7 +21,7 @@ func priorMass(name string, v map[string]float64, lo, hi float64) float64 {
 	return lower(hi) - lower(lo)
 }
 
-// tailsOf returns the probabilities of less and of more than x.
+// tailsOf returns a function for the probabilities of less than x and of more than x.
 func tailsOf(name string, v map[string]float64) func(x float64) (p, q float64) {
 	symmetric := func(tail func(z float64) float64, z float64) (p, q float64) { // tail(z) for z ≥ 0
 		if z < 0 {
@@ -68,12 +68,13 @@ func tailsOf(name string, v map[string]float64) func(x float64) (p, q float64) {
 	panic("typecheck: no tails of " + name)
 }
 
-// studentTail is the probability of more than z ≥ 0 with nu degrees of freedom.
+// studentTail returns the probability of more than z ≥ 0, with nu degrees of freedom.
 func studentTail(nu, z float64) float64 {
 	if math.IsInf(z, 1) {
 		return 0
 	}
-	// Of the two arguments of the incomplete beta function the one computed without cancellation.
+	// Of the two arguments of the incomplete beta function, take the one that is computed without
+	// cancellation.
 	if z2 := float64(z * z); z2 < nu {
 		p, _ := betaTails(0.5, nu/2, z2/(nu+z2))
 		return 0.5 * (1 - p)
@@ -82,7 +83,7 @@ func studentTail(nu, z float64) float64 {
 	return 0.5 * p
 }
 
-// terms bounds the loops below; far fewer are needed unless a parameter is beyond all reason.
+// terms bounds the loops below. They need far fewer terms for any reasonable parameter.
 const terms = 100_000
 
 // gammaTails returns the regularised incomplete gamma functions P(a, x) and

@@ -1,7 +1,7 @@
-// Package typecheck turns the tree of a model file into a checked Model: names
-// resolved, functions inlined, shapes, units and indices verified, equations
-// complete, dependencies acyclic. It computes nothing at run time and knows
-// neither tapes nor solvers. A Model is immutable.
+// Package typecheck turns the tree of a model file into a checked Model: names are resolved,
+// functions inlined, shapes, units and indices verified, equations complete, and dependencies
+// acyclic. It computes nothing at run time, and knows neither tapes nor solvers. A Model is
+// immutable.
 package typecheck
 
 import (
@@ -16,24 +16,25 @@ type Model struct {
 	Title    string
 	Source   *source.File
 	Time     *Symbol
-	From, To Expr // bounds of time, scalars of parameters
+	From, To Expr // bounds of time: scalar expressions of parameters
 	Params   []*Symbol
-	// Totals are inputs besides the params that only objectives read: nll() and nll(D), summed over the experiments.
-	// Every experiment's model has one objective for each, in the same order.
+	// Totals are inputs besides the params that only objectives read: nll() and nll(D), summed over
+	// the experiments. Every experiment's model has one objective for each of them, in the same
+	// order.
 	Totals      []*Symbol
-	Experiments []*Experiment // in file order; none: nll is a functional of the run
+	Experiments []*Experiment // in file order; if there are none, nll is a functional of the run
 	States      []*Symbol
 	Discretes   []*Symbol
-	Rates       []Expr // right-hand sides, one per state, of the state's shape
+	Rates       []Expr // right-hand sides: one for each state, with the shape of the state
 	Events      []*Event
 	Outputs     []*Output
-	Objectives  []*Objective // constraints are among them
-	// Observations are compared with data; objectives read them through nll.
+	Objectives  []*Objective // including constraints
+	// Observations are compared with data. Objectives read them through nll.
 	Observations []*Observation
 	Asserts      []*Assert
 	Invariants   []*Invariant
 	Settings     Settings
-	// Later are the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
+	// Later has the places of constructs that were checked and cannot be solved; see Env.CheckOnly.
 	Later []source.Span
 }
 
@@ -52,29 +53,30 @@ const (
 
 // Symbol is a declared name.
 type Symbol struct {
-	Name  string
-	Kind  SymbolKind
-	Type  types.Type
-	Span  source.Span // the declaration
-	Doc   string
-	Value Expr // default of a param, initial value of a state or discrete: of the symbol's shape, or a scalar that fills it
-	// Literal tells that Value depends on nothing but compile-time constants.
+	Name string
+	Kind SymbolKind
+	Type types.Type
+	Span source.Span // the declaration
+	Doc  string
+	// default of a param, or initial value of a state or discrete: with the symbol's shape, or a
+	// scalar that fills it
+	Value Expr
+	// Literal says that Value depends only on compile-time constants.
 	Literal bool
 	// Lo and Hi bound a param (±Inf when not written).
 	Lo, Hi float64
 }
 
-// Index is a loop variable. It takes the values Lo, Lo+Step, … (Count of them),
-// and is an axis of length Count for whatever depends on it. Identity is by pointer.
+// Index is a loop variable. It takes Count values Lo, Lo+Step, …, and is an axis of length Count
+// for everything that depends on it. Its identity is its pointer.
 type Index struct {
 	Name            string
 	Lo, Step, Count int
 	Span            source.Span
 }
 
-// Expr is a checked expression: a node of a graph in which shared
-// subexpressions (lets, arguments of inlined functions) are shared pointers.
-// Nodes are immutable.
+// Expr is a checked expression. It is a node of a graph in which shared subexpressions (lets,
+// arguments of inlined functions) are shared pointers. Nodes are immutable.
 type Expr interface {
 	Type() types.Type
 	Span() source.Span
@@ -84,24 +86,26 @@ type Expr interface {
 type Base struct {
 	T types.Type
 	S source.Span
-	f *facts // what the checker knows of the node; nil for nodes made elsewhere
+	f *facts // what the checker knows of the node; nil for nodes that it did not make
 }
 
 // Type returns the type of the node.
 func (b *Base) Type() types.Type { return b.T }
 
-// Span returns the place the node came from (for an inlined function, the call is found through the caller).
+// Span returns the place that the node came from. For an inlined function, that is in the function;
+// the call is found through the caller.
 func (b *Base) Span() source.Span { return b.S }
 
 // The nodes.
 type (
-	// Const is a compile-time array: the elements row-major, or one that fills the shape. A Bool is 0 or 1.
+	// Const is a compile-time array: its elements in row-major order, or one element that fills the
+	// shape. A Bool is 0 or 1.
 	Const struct {
 		Base
 		Data []float64
 	}
 
-	// Ref is the whole of a param, state, discrete, or the time.
+	// Ref is the whole value of a param, state or discrete, or the time.
 	Ref struct {
 		Base
 		Sym *Symbol
@@ -113,33 +117,35 @@ type (
 		Index *Index
 	}
 
-	// Call applies a row of the function table: elementwise functions and operators, comparisons, logic,
-	// reductions (sum, prod, min, max) and structure. Shapes are checked; elementwise operands have equal shapes or are
-	// scalars. Rows with a Body are inlined, so every elementwise row has an Op; `a > b` is Call("<", b, a); mean and
-	// norm are written with sum; eye, ones, grids and random arrays are Consts.
+	// Call applies a row of the function table: elementwise functions and operators, comparisons,
+	// logic, reductions (sum, prod, min, max) and structure. Shapes are checked, and elementwise
+	// operands have equal shapes or are scalars. Rows with a Body are inlined, so every elementwise
+	// row has an Op. The expression `a > b` is Call("<", b, a). Mean and norm are written with sum.
+	// Eye, ones, grids and random arrays are Consts.
 	Call struct {
 		Base
 		Fn   *stdlib.Func
 		Args []Expr
 	}
 
-	// Access is X[subs]. A Sub with At set takes one position (a scalar Int expression of loop variables and
-	// constants, 1-based); otherwise it takes Count positions Lo, Lo+Step, … and keeps an axis.
+	// Access is X[subs]. A Sub with At set takes one position: a scalar Int expression of loop
+	// variables and constants, 1-based. Any other Sub takes Count positions Lo, Lo+Step, … and
+	// keeps an axis.
 	Access struct {
 		Base
 		X    Expr
 		Subs []Sub
 	}
 
-	// Assemble is an array put together from pieces that cover it exactly once: `w[i] = … for …`,
-	// comprehensions and equations of a state.
+	// Assemble is an array made of pieces that cover it exactly once: `w[i] = … for …`,
+	// comprehensions, and equations of a state.
 	Assemble struct {
 		Base
 		Pieces []Piece
 	}
 
-	// Reduce is sum, prod, min or max of Body over the values of Indices: `sum(e for i in 1:n)`.
-	// Body is a scalar.
+	// Reduce is the sum, prod, min or max of Body over the values of Indices: `sum(e for i in
+	// 1:n)`. Body is a scalar.
 	Reduce struct {
 		Base
 		Fn      *stdlib.Func
@@ -147,8 +153,9 @@ type (
 		Body    Expr
 	}
 
-	// If takes Then where Cond holds, else Else. Static tells that Cond depends on loop variables and constants
-	// only: it is resolved at compile time, and a branch is evaluated (and bounds-checked) only where taken.
+	// If takes Then where Cond holds, and Else elsewhere. Static says that Cond depends on loop
+	// variables and constants only. Then it is resolved at compile time, and a branch is evaluated,
+	// and its bounds are checked, only where it is taken.
 	If struct {
 		Base
 		Cond, Then, Else Expr
@@ -161,7 +168,7 @@ type (
 		Elems []Expr
 	}
 
-	// NoEvent is X with every If and jump inside taken as it stands, without events.
+	// NoEvent is X with every If and jump in it taken as it stands, without events.
 	NoEvent struct {
 		Base
 		X Expr
@@ -181,17 +188,20 @@ type (
 		Column int
 	}
 
-	// Functional is a functional of the trajectory; it stands only in objectives. Its type is that of Body.
+	// Functional is a functional of the trajectory. It stands only in objectives. Its type is that
+	// of Body.
 	Functional struct {
 		Base
 		Kind     FunctionalKind
 		Body     Expr
-		From, To Expr   // Integral: bounds, nil for t0 and tf
-		Times    Expr   // SumAt: a vector (or scalar) of times, of parameters
+		From, To Expr   // Integral: bounds; nil for the start and the end of the run
+		Times    Expr   // SumAt: a vector (or scalar) of times, which may depend on parameters
 		Table    *Table // SumAt over data rows: one row per time; nil otherwise
 		Event    *Event // AtEvent, EventTime
-		Elem     []Expr // AtEvent, EventTime: the selected element's 1-based position along each of Event.Indices, nil for all elements
-		Nth      int    // AtEvent, EventTime: which firing, 1-based; 0 for all
+		// AtEvent, EventTime: the 1-based position of the selected element along each of
+		// Event.Indices; nil for all elements
+		Elem []Expr
+		Nth  int // AtEvent, EventTime: which firing, 1-based; 0 for all
 	}
 )
 
@@ -201,8 +211,8 @@ type Sub struct {
 	Lo, Step, Count int
 }
 
-// Piece assigns Value to the elements Subs of an array, for all values of
-// Indices. Subs is nil for the whole array; Value is a scalar or has the shape of what Subs selects.
+// Piece assigns Value to the elements Subs of an array, for all values of Indices. Subs is nil for
+// the whole array. Value is a scalar, or has the shape of what Subs selects.
 type Piece struct {
 	Indices []*Index
 	Subs    []Sub
@@ -239,22 +249,22 @@ type Event struct {
 	Span     source.Span
 	Indices  []*Index
 	When     Expr // a scalar condition of the element; nil for an explicit event
-	Crossing Expr // for `crosses`: the real whose sign change is the root; When is then the filter (may be nil)
-	// Times are the explicit times: scalars of the element, or vectors without Indices (an event with several
-	// firings). They depend on parameters and discretes.
+	Crossing Expr // for `crosses`: the real whose sign change is the root; When is then the filter, which may be nil
+	// Times are the explicit times: scalars of the element, or vectors without Indices (an event
+	// with several firings). They depend on parameters and discretes.
 	Times    []Expr
-	Every    Expr // period; From, To, Count may be nil
+	Every    Expr // the period; From, To and Count may be nil
 	From, To Expr
 	Count    Expr
 	Priority float64
 	Once     bool
 	Stop     bool
-	Body     []*Assign // at once, from left limits
+	Body     []*Assign // all at once, from left limits
 	Doc      string
 }
 
-// Assign sets the elements Subs of Target to Value, for all values of Indices
-// (in addition to the event's). `+=` and the like are already part of Value.
+// Assign sets the elements Subs of Target to Value, for all values of Indices in addition to those
+// of the event. Operators such as `+=` are already part of Value.
 type Assign struct {
 	Target  *Symbol
 	Indices []*Index
@@ -271,13 +281,14 @@ type Output struct {
 	Span  source.Span
 }
 
-// Objective is an expression of functionals and parameters, one per value of
-// Indices (row-major) and per element of Value.
+// Objective is an expression of functionals and parameters. There is one objective for each value
+// of Indices (row-major) and each element of Value.
 type Objective struct {
 	Name    string
 	Indices []*Index
 	Value   Expr
-	// Relation is "" for an objective; "==", "<=" or ">=" for a constraint, whose Value is left minus right.
+	// Relation is "" for an objective, and "==", "<=" or ">=" for a constraint, whose Value is left
+	// minus right.
 	Relation string
 	Doc      string
 	Span     source.Span
@@ -290,8 +301,8 @@ type Observation struct {
 	As     source.Span // the expression as it is written
 	Table  *Table      // the rows that count: those of the experiment, without missing values
 	Column int
-	// Limits are the limits of quantification of the rows: of a value at or under its limit only that is known. nil when
-	// there are none, or when they are more than numbers or a column.
+	// Limits are the limits of quantification of the rows. Of a value at or below its limit only
+	// that is known. Nil means that there are none, or that they are not numbers or a column.
 	Limits []float64
 	Doc    string
 	Span   source.Span
@@ -310,7 +321,7 @@ type Invariant struct {
 	Span        source.Span
 }
 
-// Settings are the solver, sens and fit blocks. A named block is chosen by name.
+// Settings are the solver, sens and fit blocks. A named block is chosen by its name.
 type Settings struct {
 	Blocks []Block
 }
@@ -329,8 +340,9 @@ type Setting struct {
 	Value SettingValue
 }
 
-// SettingValue is a number (with Number set), a word, a text, a list (whose elements have names in Keys), a call
-// like revolve(ram = 200), or an element like A[1,2] (Word and Array, its subscripts in List).
+// SettingValue is one of these: a number (with Number set); a word; a text; a list, whose elements
+// have names in Keys; a call such as revolve(ram = 200); or an element such as A[1,2], with Word
+// and Array set and its subscripts in List.
 type SettingValue struct {
 	Span   source.Span
 	Number *float64

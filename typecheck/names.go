@@ -13,7 +13,7 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// entityKind is what a global name stands for.
+// entityKind says what a global name stands for.
 type entityKind uint8
 
 const (
@@ -34,7 +34,7 @@ const (
 	experimentName
 	controlName
 	algName
-	laterName // declared by a construct that is not available; reported once
+	laterName // declared by a construct that is not available, which is reported once
 )
 
 // String returns the kind with its article, as messages name it.
@@ -46,7 +46,7 @@ func (k entityKind) String() string {
 	}[k]
 }
 
-// entity is a global name. Its meaning is worked out when it is first needed.
+// entity is a global name. What it means is worked out when it is first needed.
 type entity struct {
 	name  string
 	kind  entityKind
@@ -69,10 +69,10 @@ type entity struct {
 	table *dataTable
 
 	module *module // of an `import … as`
-	home   *module // the file it is declared in; nil for the model's own
+	home   *module // the file that declares it; nil for the model itself
 }
 
-// collect declares the names of the file and sorts its items.
+// collect declares the names of the file and sorts its items by kind.
 func (c *checker) collect() {
 	var imports []*ast.Import
 	var lost []*ast.Bad
@@ -190,8 +190,8 @@ func (c *checker) collectLet(it *ast.Let) {
 	}
 }
 
-// enterLost takes note of what did not parse, so that it is not missed as well:
-// names that were to be declared, equations of states, the time.
+// enterLost records what did not parse, so that it is not reported as missing as well: names that
+// were to be declared, equations of states, the time.
 func (c *checker) enterLost(list []*ast.Bad) {
 	c.lost = map[string]bool{}
 	for _, it := range list {
@@ -203,7 +203,7 @@ func (c *checker) enterLost(list []*ast.Bad) {
 	}
 }
 
-// later declares a name whose construct was reported, so that its uses are not errors too.
+// later declares a name whose construct was reported, so that its uses are not errors as well.
 func (c *checker) later(id ast.Ident) {
 	if id.Name == "" {
 		return
@@ -216,7 +216,7 @@ func (c *checker) later(id ast.Ident) {
 // declare enters a global name, or reports why not and returns nil.
 func (c *checker) declare(id ast.Ident, kind entityKind) *entity {
 	if id.Name == "" {
-		return nil // an error of the parser
+		return nil // the parser reported it
 	}
 	if predefined(id.Name) && !id.Quoted && !parser.Reserved(id.Name) {
 		c.errorf(CodePredefined, id.Span, "%q is predefined; choose another name", id.Name)
@@ -255,7 +255,7 @@ func predefined(name string) bool {
 	return false
 }
 
-// bad is the value of an expression that was reported; it fits everywhere.
+// bad is the value of an expression with a reported error. It is compatible with everything.
 func bad(s source.Span) Expr {
 	return seal(&Const{Base: at(types.Type{Kind: types.Invalid}, s), Data: []float64{nan}})
 }
@@ -264,7 +264,7 @@ func isBad(e Expr) bool { return e.Type().Kind == types.Invalid }
 
 func anyBad(es ...Expr) bool { return slices.ContainsFunc(es, isBad) }
 
-// number is a scalar constant.
+// number returns a scalar constant.
 func number(x float64, u units.Unit, s source.Span) Expr {
 	kind := types.Real
 	if whole(x) && !(u.Known() && !u.Plain()) {
@@ -332,7 +332,7 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 	c.resolve(e)
 	switch e.kind {
 	case constName, letName:
-		if e.value == nil { // a cycle, reported
+		if e.value == nil { // part of a cycle, which was reported
 			return bad(id.Span)
 		}
 		if uses := Depends(e.value) &^ x.place.allow; uses != 0 {
@@ -367,7 +367,7 @@ func usesOf(k entityKind) Uses {
 	return 0
 }
 
-// notHere reports a name whose kind its place does not know.
+// notHere reports a name of a kind that may not stand in its place.
 func (c *checker) notHere(x context, id ast.Ident, e *entity) {
 	switch {
 	case x.place == placeGoal:
@@ -394,14 +394,14 @@ func (c *checker) notHere(x context, id ast.Ident, e *entity) {
 	}
 }
 
-// kindWord is the kind with "the": `the state`.
+// kindWord returns the kind with "the": `the state`.
 func kindWord(k entityKind) string {
 	s := k.String()
 	s = strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(s, "a "), "an "), "the ")
 	return "the " + s
 }
 
-// dependsOn reports a let that depends on what its place does not know.
+// dependsOn reports a let that depends on something that may not stand in its place.
 func (c *checker) dependsOn(x context, id ast.Ident, e *entity, uses Uses) {
 	what := "something that changes"
 	if s := findSymbol(e.value, func(s *Symbol) bool { return symbolUse(s)&uses != 0 }); s != nil {
@@ -443,7 +443,7 @@ func findSymbol(e Expr, want func(*Symbol) bool) *Symbol {
 	return found
 }
 
-// checkLimit enforces that what an event changes is read as pre(…) or post(…) in at_event.
+// checkLimit demands that in at_event, what the event changes is read as pre(…) or post(…).
 func (c *checker) checkLimit(x context, id ast.Ident, value Expr) {
 	if x.body == nil || x.limit {
 		return

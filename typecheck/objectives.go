@@ -43,7 +43,8 @@ func (c *checker) objective(it *ast.Objective) {
 		}
 		return
 	}
-	// The subscripts must be the loop variables in order: the objective's elements are numbered by them.
+	// The subscripts must be the loop variables in order, because these number the elements of the
+	// objective.
 	for k, s := range it.Target.Subs {
 		n, is := strip(orEmpty(s.Lo)).(*ast.Name)
 		if !is || s.All || s.Hi != nil || n.Name != indices[k].Name {
@@ -91,7 +92,7 @@ func suggestIndices(name string, indices []*Index) string {
 	return s + "]"
 }
 
-// influences reports an objective that reads nothing of the run.
+// influences reports an objective that does not depend on the run.
 func (c *checker) influences(v Expr, reads int, what string, s source.Span) {
 	if Depends(v)&UsesFunctional == 0 && c.reads == reads {
 		c.list.Warnf(CodeNoInfluence, s, "%s does not depend on the run; did you mean final(…) or integral(…)?", what)
@@ -244,7 +245,7 @@ func (c *checker) named(e *ast.Call, row *stdlib.Func) (map[string]ast.Expr, boo
 	return args, true
 }
 
-// bound elaborates a time of an integral; nil when it is not written.
+// bound elaborates a time of an integral. It returns nil when there is none.
 func (c *checker) bound(x context, e ast.Expr, what string) (Expr, bool) {
 	if e == nil {
 		return nil, true
@@ -368,7 +369,7 @@ func (c *checker) eventOf(x context, e ast.Expr, what string) (*Event, []Expr, b
 			c.errorf(CodeSubscript, s.Span, "an index is a single number")
 			return nil, nil, false
 		}
-		// The user counts in values of the loop variable, the model in positions.
+		// The user counts in values of the loop variable, and the model in positions.
 		v = c.positionOf(v, ix, s.Span)
 		if !c.inBounds(x, v, ix.Count, k, len(subs)) {
 			return nil, nil, false
@@ -436,7 +437,7 @@ func (c *checker) checkConditions() {
 	}
 }
 
-// notes tells what is correct and perhaps not meant.
+// notes reports what is correct but may not be meant.
 func (c *checker) notes() {
 	used := map[string]bool{}
 	c.model.reads(used)

@@ -20,8 +20,8 @@ type observation struct {
 	term  Expr   // the functional that sums -log density over the rows
 }
 
-// rowsOf tells which table an expression may read row by row: D.y is then the
-// value in the row, not the column.
+// rowsOf is the table that an expression may read row by row. Then D.y is the value in the row, not
+// the column.
 type rowsOf struct {
 	from *dataTable
 	rows *Table // the rows that count
@@ -122,7 +122,8 @@ func (c *checker) observation(it *ast.Observe) {
 	})
 }
 
-// limits returns the limits of quantification of the rows of a table, where these are numbers or a column.
+// limits returns the limits of quantification of the rows of a table, if they are numbers or a
+// column.
 func limits(below Expr, table *Table) []float64 {
 	switch e := below.(type) {
 	case *Row:
@@ -133,7 +134,7 @@ func limits(below Expr, table *Table) []float64 {
 	return nil
 }
 
-// observedColumn resolves `from D.y`; the column is -1 after an error.
+// observedColumn resolves `from D.y`. The column is -1 after an error.
 func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 	m, is := strip(it.From).(*ast.Member)
 	var n *ast.Name
@@ -169,7 +170,8 @@ func (c *checker) observedColumn(it *ast.Observe) (*dataTable, int) {
 	return g.table, k
 }
 
-// withinRun reports observations at times that no run reaches: the likelihood would have no value.
+// withinRun reports observations at times that no run reaches, because the likelihood would have no
+// value.
 func (c *checker) withinRun(it *ast.Observe, from *dataTable, times []float64) bool {
 	lo, ok1 := c.model.From.(*Const)
 	hi, ok2 := c.model.To.(*Const)
@@ -187,7 +189,7 @@ func (c *checker) withinRun(it *ast.Observe, from *dataTable, times []float64) b
 	return true
 }
 
-// inSupport reports data that a distribution cannot give.
+// inSupport reports data that are impossible for a distribution.
 func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, table *Table, k int, censored bool) bool {
 	for _, y := range table.Data[k] {
 		switch {
@@ -204,7 +206,7 @@ func (c *checker) inSupport(row *stdlib.Func, it *ast.Observe, name string, tabl
 	return true
 }
 
-// present returns the chosen rows of t (nil: all) whose column k is not missing.
+// present returns the chosen rows of t (nil for all) whose column k is not missing.
 func present(t *Table, k int, chosen []bool) *Table {
 	if !slices.ContainsFunc(t.Data[k], math.IsNaN) && !slices.Contains(chosen, false) {
 		return t
@@ -220,15 +222,16 @@ func present(t *Table, k int, chosen []bool) *Table {
 	return out
 }
 
-// distribution is a checked `normal(sd, below = limit)`, without its centre,
-// which the observed expression gives.
+// distribution is a checked `normal(sd, below = limit)`, without its centre, which the observed
+// expression gives.
 type distribution struct {
 	row   *stdlib.Func
 	args  map[string]Expr
 	below Expr // nil: not censored
 }
 
-// distribution elaborates the noise of an observation in unit of; nil after an error.
+// distribution elaborates the noise of an observation whose unit is of. It returns nil after an
+// error.
 func (c *checker) distribution(x context, e ast.Expr, of units.Unit, declared source.Span) *distribution {
 	call, row, ok := c.noise(e)
 	if !ok {
@@ -321,8 +324,8 @@ func observable() []string {
 	return names
 }
 
-// logLikelihood is the negative logarithm of the density of y around value, or
-// of the probability of less than the limit where y lies below it.
+// logLikelihood is the negative logarithm of the density of y around value, or of the probability
+// of less than the limit where y lies below it.
 func (d *distribution) logLikelihood(c *checker, s source.Span, value, y Expr) Expr {
 	log := func(e Expr) Expr {
 		if d.row.Log {
@@ -338,9 +341,9 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y Expr) E
 	if d.below == nil {
 		return c.at(s, c.define(x.with("y", y, s), d.row.Definition()))
 	}
-	// Neither side may see what is meant for the other: a zero for "nothing found" has no logarithm, and a missing
-	// limit none either.
-	// A censored value is often recorded as the limit itself.
+	// Neither side may see numbers that are meant for the other. A zero for "nothing found" has no
+	// logarithm, and a missing limit has none either. A censored value is often recorded as the
+	// limit itself.
 	cond := c.elementwise(stdlib.Operator("<="), s, types.Bool, y, d.below)
 	choose := func(then, els Expr) Expr {
 		if anyBad(cond, then, els) {
@@ -354,7 +357,7 @@ func (d *distribution) logLikelihood(c *checker, s source.Span, value, y Expr) E
 	return choose(mass, density)
 }
 
-// foreignNoise are other names of distributions.
+// foreignNoise maps other names of distributions to ours.
 var foreignNoise = map[string]string{
 	"gaussian": "normal", "Normal": "normal", "gauss": "normal", "N": "normal", "student_t": "student",
 	"cauchy": "student", "exp": "exponential",
@@ -449,12 +452,13 @@ func (c *checker) nll(e *ast.Call) Expr {
 	case total != nil:
 		return total
 	case c.variant != nil:
-		return number(0, units.One, e.Span) // the experiment is compared with nothing of that
+		return number(0, units.One, e.Span) // the experiment has no such data
 	}
 	return c.nothingObserved(e)
 }
 
-// nothingObserved reports an nll without observations, unless one failed and was reported.
+// nothingObserved reports an nll without observations, unless an observation failed and was
+// reported.
 func (c *checker) nothingObserved(e *ast.Call) Expr {
 	if len(c.observes) == len(c.observed) && !c.lost["observe"] && !c.lost["data"] {
 		c.errorf(CodeData, e.Span, "no observation reads this data; add: observe y = … ~ normal(sd) from D.y")

@@ -8,8 +8,8 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// ReadSettings reads the settings blocks of a file that is no model: overrides
-// from a command line. Names in values are kept as words.
+// ReadSettings reads the settings blocks of a file that is no model: overrides from a command line.
+// Names in values are kept as words. Errors go to l.
 func ReadSettings(f *ast.File, l *diag.List) Settings {
 	c := &checker{
 		env: Env{MaxElements: maxElements}, list: l, file: f, model: &Model{}, globals: map[string]*entity{},

@@ -7,25 +7,24 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// A state whose unit nothing tells fits everything, but not in every way: in
-// x' = -k*x, whatever the unit of x, that of k is 1 over that of time.
+// A state whose unit is unknown is compatible with everything, but not in every way. In x' = -k*x,
+// whatever the unit of x, that of k is 1 over that of time.
 
-// inOwn is the unit of an expression as the unit of a state to a power times one that is known.
+// inOwn is the unit of an expression, as the unit of a state to a power times a known unit.
 type inOwn struct {
 	power int64
 	times units.Unit
-	ok    bool // it can be told
+	ok    bool // the unit is known in this form
 }
 
-// own works out units in that of the state sym, which is unknown.
+// own works out units relative to that of the state sym, which is unknown.
 type own struct {
 	sym  *Symbol
 	seen map[Expr]inOwn
 }
 
-// ownRate reports a term of the right-hand side of a state of unknown unit
-// that is proportional to the state, by a factor that is not in 1/time. It
-// returns false where it does.
+// ownRate reports a term of the right-hand side of a state of unknown unit that is proportional to
+// the state, by a factor that is not in 1/time. It returns false if it reports one.
 func (c *checker) ownRate(what string, sym *Symbol, value Expr) bool {
 	want := units.One.Div(c.model.Time.Type.Unit)
 	if !want.Known() || sym.Type.Unit.Known() || value.Type().Unit.Known() || c.unitMode == "off" {
@@ -34,7 +33,7 @@ func (c *checker) ownRate(what string, sym *Symbol, value Expr) bool {
 	o := own{sym, map[Expr]inOwn{}}
 	for _, term := range summands(value, nil) {
 		u := o.of(term)
-		if !u.ok || u.power != 1 || u.times.Same(want) || u.times.Plain() { // without any unit the writer means none
+		if !u.ok || u.power != 1 || u.times.Same(want) || u.times.Plain() { // a writer who gives no unit means none
 			continue
 		}
 		name := sym.Name
@@ -98,7 +97,7 @@ func (o *own) work(e Expr) inOwn {
 	return inOwn{}
 }
 
-// first is the unit of the first of several expressions, which share one, that can be told.
+// first returns the first known unit of several expressions, which share one.
 func (o *own) first(list ...Expr) inOwn {
 	for _, e := range list {
 		if u := o.of(e); u.ok {

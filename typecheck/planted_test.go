@@ -33,7 +33,8 @@ var planted = []struct{ model, right, wrong string }{
 	{"pk", "Cmin = 0.65 [mg/L]", "Cmin = 650 [ug/L]"},
 }
 
-// TestPlantedUnits finds every planted mistake; what the reader is told is the golden file.
+// TestPlantedUnits checks that every planted mistake is found. The golden file holds the
+// diagnostics.
 func TestPlantedUnits(t *testing.T) {
 	var out bytes.Buffer
 	for _, p := range planted {

@@ -8,13 +8,13 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// prior is the distribution of a param, on its linear value, truncated by its bounds.
+// prior is the distribution of a param on a linear scale, truncated by the param's bounds.
 type prior struct {
 	sym  *Symbol
 	dist ast.Expr
 }
 
-// logPrior elaborates log_prior(): a sum over params, known without a run.
+// logPrior elaborates log_prior(): a sum over params, which is known without a run.
 func (c *checker) logPrior(e *ast.Call) Expr {
 	if len(e.Args) > 0 || len(e.For) > 0 {
 		c.errorf(CodeArguments, e.Span, "log_prior takes no arguments")
@@ -43,7 +43,7 @@ func (c *checker) logPrior(e *ast.Call) Expr {
 	return retype(total, types.Type{Kind: types.Real, Unit: units.One})
 }
 
-// checkPriors checks the priors, whether or not something reads them.
+// checkPriors checks the priors, whether or not an objective reads them.
 func (c *checker) checkPriors() {
 	for i := range c.priors {
 		c.priorArgs(&c.priors[i])
@@ -86,7 +86,7 @@ func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, v
 	return row, args, values, true
 }
 
-// priorTerm is the negative log density of one param, summed over its elements.
+// priorTerm returns the negative log density of one param, summed over its elements.
 func (c *checker) priorTerm(p *prior) Expr {
 	s := p.dist.Pos()
 	row, args, values, ok := c.priorArgs(p)

@@ -21,12 +21,13 @@ func network(n int) string {
 	return b.String()
 }
 
-// A grid costs what its equations cost, not what its elements are.
+// The cost of a grid is that of its equations, not that of its elements.
 const heat = `
 const n = 512
 time t from 0 to 1
 state u[n,n] = 0
-u[i,j]' = (if i == 1 then 0 else u[i-1,j]) + u[clamp(i+1, 1, n), j] + u[i, wrap(j+1, n)] - 4*u[i,j] for i in 1:n, j in 1:n
+u[i,j]' = (if i == 1 then 0 else u[i-1,j]) + u[clamp(i+1, 1, n), j] + u[i, wrap(j+1, n)] - 4*u[i,j]
+  for i in 1:n, j in 1:n
 objective J = final(sum(u))
 `
 

@@ -2,12 +2,12 @@ package typecheck
 
 import "odes.dev/odes/lang/source"
 
-// place says what an expression may refer to where it stands.
+// place says what an expression may refer to, depending on where it stands.
 type place struct {
 	name  string // "the default of a param"
 	knows string // "consts and other params"
 	allow Uses
-	fixed bool // at compile time
+	fixed bool // it must be known at compile time
 }
 
 const (
@@ -45,14 +45,14 @@ var (
 type context struct {
 	place  *place
 	scope  *scope
-	module *module    // whose names are seen; nil for the model's own
+	module *module    // the module whose names are visible; nil for the model itself
 	guards []guard    // conditions on indices under which it is evaluated
-	rows   *rowsOf    // in the noise of an observation: whose columns are read row by row
-	table  *dataTable // in `where`: whose columns are names
+	rows   *rowsOf    // in the noise of an observation: the table whose columns are read row by row
+	table  *dataTable // in `where`: the table whose columns are names
 	end    int        // value of `end`, 0 outside an index
 
 	sparse bool // a large sparse matrix may stand here
-	looped bool // in an index on the left of a definition, which a loop gives
+	looped bool // in an index on the left of a definition, whose values a loop gives
 
 	body   *Event // inside at_event, for the rule on limits; nil elsewhere
 	limits bool   // pre and post are allowed

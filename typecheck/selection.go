@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// selected checks the names in a setting of key: objectives where it selects
-// `of` what derivatives are, params and initial values where it selects `wrt`.
+// selected checks the names in a setting of key. It selects objectives if selects is `of`, and
+// params and initial values if selects is `wrt`.
 func (c *checker) selected(selects, key string, v SettingValue) {
 	if v.Array && v.Word == "" {
 		for _, item := range v.List {
@@ -32,7 +32,7 @@ func (c *checker) selected(selects, key string, v SettingValue) {
 	}
 }
 
-// selectedName reports a name that is not of the kinds wanted.
+// selectedName reports a name that is not of the wanted kinds.
 func (c *checker) selectedName(v SettingValue, name, want string, kinds ...entityKind) {
 	g := c.globals[name]
 	if g != nil && (slices.Contains(kinds, g.kind) || g.kind == laterName) {

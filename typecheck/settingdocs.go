@@ -2,7 +2,7 @@ package typecheck
 
 import "slices"
 
-// SettingRow explains settings that go together, as the manual and `odes doc` do.
+// SettingRow explains settings that go together, in the words of the manual and of `odes doc`.
 type SettingRow struct {
 	Keys []string
 	Text string
@@ -62,11 +62,11 @@ var settingRows = map[string][]SettingRow{
 	},
 }
 
-// SettingRows explains the keys of a block ("solver", "sens", "fit").
+// SettingRows explains the keys of a block ("solver", "sens", "fit"). The slice is a copy.
 func SettingRows(block string) []SettingRow { return slices.Clone(settingRows[block]) }
 
-// settingKeys are the keys of each block. What a value may be is decided where
-// it is used; here the shape of the value is kept.
+// settingKeys are the keys of each block. What a value may be is decided by those who use it. This
+// package keeps only the form of the value.
 var settingKeys = func() map[string][]string {
 	keys := map[string][]string{}
 	for block, rows := range settingRows {

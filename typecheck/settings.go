@@ -80,7 +80,7 @@ func (c *checker) checkSettings() {
 	}
 }
 
-// foreignSettings are what other programs call settings.
+// foreignSettings maps the names that other programs give to settings to ours.
 var foreignSettings = map[string]struct{ key, hint string }{
 	"tol":       {"rtol", "tolerances are rtol (relative) and atol (absolute)"},
 	"tolerance": {"rtol", "tolerances are rtol (relative) and atol (absolute)"},
@@ -117,7 +117,7 @@ func (c *checker) setting(kind string, k *ast.Setting) (SettingValue, bool) {
 	return v, ok
 }
 
-// entryOf returns the first named element of a list in v, nil for none.
+// entryOf returns the first named element of a list in v, or nil.
 func entryOf(v SettingValue) *Setting {
 	if v.Array && len(v.Keys) > 0 {
 		return &v.Keys[0]

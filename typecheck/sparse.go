@@ -9,13 +9,13 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// A sparse matrix, load("A.mtx") of a file of coordinates, is known when the
-// model is compiled. Where it is multiplied, A @ x, only its entries count: the
-// product is written with arrays as long as the longest row of A, gathered from
-// x, which needs no node of its own and has transposes and tangents already.
-// Anywhere else it is an array like others, if it is not too large to be one.
+// A sparse matrix, load("A.mtx") of a file of coordinates, is known when the model is compiled. In
+// a product A @ x, only its entries count. The product is written with arrays as long as the
+// longest row of A, gathered from x. So it needs no node of its own, and has transposes and
+// tangents already. In any other place it is an array like others, if it is not too large to be
+// one.
 
-// sparse tells of the value of a sparse matrix what its entries are.
+// sparse holds the entries of the value of a sparse matrix.
 type sparse struct {
 	entries *data.Entries
 	large   bool // its Const does not hold the elements: it can only be multiplied
@@ -38,13 +38,13 @@ func (c *checker) markSparse(e Expr, s *sparse) Expr {
 	return e
 }
 
-// largeSparse reports whether e has no elements but its entries.
+// largeSparse reports whether e has no elements besides its entries.
 func (c *checker) largeSparse(e Expr) bool {
 	s := c.sparse[e]
 	return s != nil && s.large
 }
 
-// onlyMultiplied reports a large sparse matrix where it would have to be written out.
+// onlyMultiplied reports a large sparse matrix in a place where all elements are needed.
 func (c *checker) onlyMultiplied(e ast.Expr, v Expr) Expr {
 	shape := v.Type().Shape
 	c.errorf(CodeSize, e.Pos(), "a sparse matrix of %d × %d can only be multiplied: A @ x, x @ A, transpose(A) @ x; "+
@@ -60,7 +60,8 @@ func (c *checker) transposed(v Expr, s source.Span) Expr {
 		&sparse{c.sparse[v].entries.Transpose(), true})
 }
 
-// sparseProduct writes a @ b with the entries of the sparse one; nil where that is no gain.
+// sparseProduct writes a @ b with the entries of the sparse factor. It returns nil where that saves
+// nothing.
 func (c *checker) sparseProduct(e *ast.Binary, a, b Expr) Expr {
 	s, x, left := c.sparse[a], b, true
 	if s == nil || c.largeSparse(b) && !s.large {
@@ -82,13 +83,13 @@ func (c *checker) sparseProduct(e *ast.Binary, a, b Expr) Expr {
 	if !left {
 		n, m = m, n
 	}
-	width := 1 // of the longest row
+	width := 1 // length of the longest row
 	count := make([]int, n)
 	for _, i := range entries.Row {
 		count[i]++
 		width = max(width, count[i])
 	}
-	const gain = 4 // an element that is gathered costs more than one of a dense row
+	const gain = 4 // a gathered element costs more than one of a dense row
 	if !s.large && gain*width > m {
 		return nil
 	}
@@ -96,7 +97,7 @@ func (c *checker) sparseProduct(e *ast.Binary, a, b Expr) Expr {
 		c.errorf(CodeSize, e.Span, "a row of this sparse matrix has %d entries, too many for %d rows", width, n)
 		return bad(e.Span)
 	}
-	// The entries row by row; a short row is filled with zeros, at the place of its last entry.
+	// The entries row by row. A short row is filled up with zeros, in the column of its last entry.
 	values, columns := make([]float64, n*width), make([]float64, n*width)
 	clear(count)
 	for k, i := range entries.Row {

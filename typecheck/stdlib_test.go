@@ -13,8 +13,8 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// TestFunctionCases evaluates the cases of every row of the function table. An
-// elementwise row without a case checks nothing and fails.
+// TestFunctionCases evaluates the cases of every row of the function table. An elementwise row
+// without a case fails, because it would be untested.
 func TestFunctionCases(t *testing.T) {
 	rows := append(append([]*stdlib.Func{}, stdlib.Operators...), stdlib.Funcs()...)
 	if len(rows) < 60 {
@@ -64,7 +64,7 @@ func TestFunctionCases(t *testing.T) {
 			}
 			ulps := 4e-16
 			if f.Class == stdlib.Noise {
-				ulps = 2e-15 // sums
+				ulps = 2e-15 // for sums
 			}
 			if !(math.Abs(got-k.Out) <= ulps*math.Max(math.Abs(k.Out), math.Abs(got))) {
 				t.Errorf("%s%v = %.17g, want %.17g", f.Name, k.In, got, k.Out)
@@ -86,7 +86,7 @@ func distributed(f *stdlib.Func, names []string, values []float64) context {
 	return x
 }
 
-// TestBelow compares the probabilities of less than a limit with 40 digits.
+// TestBelow compares the probabilities of less than a limit with values of 40 digits.
 func TestBelow(t *testing.T) {
 	for _, k := range []struct {
 		name string
@@ -116,7 +116,8 @@ func TestBelow(t *testing.T) {
 	}
 }
 
-// TestModulesParse: the embedded modules parse without a word and declare functions.
+// TestModulesParse checks that the embedded modules parse without any diagnostic and declare
+// functions.
 func TestModulesParse(t *testing.T) {
 	if len(stdlib.Modules()) == 0 {
 		t.Fatal("no modules")
@@ -134,8 +135,8 @@ func TestModulesParse(t *testing.T) {
 	}
 }
 
-// TestModuleExamples evaluates the examples in the docs of the embedded modules'
-// functions: each has one at least.
+// TestModuleExamples evaluates the examples in the docs of the embedded modules' functions. Each
+// function has at least one.
 func TestModuleExamples(t *testing.T) {
 	n := 0
 	for _, path := range stdlib.Modules() {
@@ -186,10 +187,10 @@ func TestModuleExamples(t *testing.T) {
 	}
 }
 
-// TestDerivatives compares the derivatives that help shows, which are those of
-// which tapec makes transposes and tangents, with differences.
+// TestDerivatives compares the derivatives that help shows with differences. They are those from
+// which tapec makes transposes and tangents.
 func TestDerivatives(t *testing.T) {
-	at := map[string][]float64{ // where the general point is outside the domain
+	at := map[string][]float64{ // where the general point lies outside of the domain
 		"acosh": {1.7}, "asin": {0.3}, "acos": {0.3}, "atanh": {0.3}, "mod": {7.3, 2.2}, "clamp": {0.4, 0.1, 0.9},
 		"^": {1.3, 2.7},
 	}

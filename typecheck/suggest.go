@@ -26,7 +26,7 @@ func (c *checker) undefined(x context, id ast.Ident) {
 		known = append(known, k.Name)
 	}
 	if !id.Quoted && parser.Reserved(id.Name) {
-		return // the parser has said that it is no name
+		return // the parser has reported that it is no name
 	}
 	if len(stdlib.Named(id.Name)) > 0 {
 		c.errorf(CodeUndefined, id.Span, "%q is a function; call it: %s(…)", id.Name, id.Name)
@@ -57,9 +57,8 @@ func (c *checker) undefined(x context, id ast.Ident) {
 	}
 }
 
-// nearest returns the candidate within a third of the name's length (at least
-// one edit), or "". Ties go to the longest common start, then to the
-// alphabetically first.
+// nearest returns the candidate within a third of the name's length (at least one edit), or "".
+// Among equals it takes the one with the longest common start, then the alphabetically first.
 func nearest(name string, candidates []string) string {
 	limit := max(1, len([]rune(name))/3)
 	best, at := "", limit+1
@@ -70,7 +69,7 @@ func nearest(name string, candidates []string) string {
 			return k
 		}
 		if len([]rune(name)) == 1 {
-			continue // x is not a misspelt y, and i no misspelt pi
+			continue // neither is x a misspelt y, nor i a misspelt pi
 		}
 		if d := distance(name, k); d < at || d == at && best != "" && shared(name, k) > shared(name, best) {
 			best, at = k, d
@@ -79,7 +78,7 @@ func nearest(name string, candidates []string) string {
 	return best
 }
 
-// shared is the length of the common start of a and b.
+// shared returns the length of the common start of a and b.
 func shared(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {

@@ -11,11 +11,11 @@ import (
 	"odes.dev/odes/lang/units"
 )
 
-// Survey is what Check found out about the names of a file, for editors. It is
-// there for a file with errors as well, as far as the errors let it be known.
+// Survey is what Check found out about the names of a file, for editors. For a file with errors it
+// holds as much as the errors let it know.
 type Survey struct {
-	Names []Name // the file's own in the order of declaration, then those that imports bring, in alphabetical order
-	Units []Name // of the file and of all that it imports, in alphabetical order
+	Names []Name // the file's own in the order of declaration, then imported ones in alphabetical order
+	Units []Name // of the file and of all imports, in alphabetical order
 }
 
 // Name is a global name, a unit, a column of a table or a name of a module.
@@ -23,10 +23,10 @@ type Name struct {
 	Name, Kind string      // Kind in a word: "param", "let", "output", "function", "data table", "unit", "column" …
 	Span       source.Span // of the name where it is declared; zero for a column
 	Doc        string
-	Decl       ast.Node    // what declares it: *ast.Var, *ast.Let, *ast.Fn …; nil for a column or module
-	Type       types.Type  // Kind Invalid: it has none, or none that is known
-	Inferred   source.Span // the use that the unit follows from, where none is written
-	Values     []float64   // of a const, row-major, or one that fills its shape; not to be changed
+	Decl       ast.Node    // the declaration: *ast.Var, *ast.Let, *ast.Fn …; nil for a column or module
+	Type       types.Type  // its Kind is Invalid where there is no type, or none that is known
+	Inferred   source.Span // the use from which the unit was inferred, where none is written
+	Values     []float64   // of a const: row-major, or one that fills its shape; not to be changed
 	Members    []Name      // columns of a data table, or names of a module
 }
 
@@ -52,7 +52,7 @@ func (c *checker) survey(s *Survey) {
 	items := itemsOf(c.file)
 	*s = Survey{}
 	reported := c.list
-	c.list = &diag.List{} // what nobody uses of a module is worked out here, and not wrong
+	c.list = &diag.List{} // unused names of a module are worked out here, and their errors do not count
 	defer func() { c.list = reported }()
 	for _, e := range c.order {
 		n := c.surveyed(e)
@@ -86,7 +86,7 @@ func (c *checker) survey(s *Survey) {
 	}
 }
 
-// shaped is the type of an array that is given by one element.
+// shaped returns the type of an array that is given by one element.
 func shaped(t types.Type, indices []*Index) types.Type {
 	shape := t.Shape
 	t.Shape = nil
@@ -97,7 +97,7 @@ func shaped(t types.Type, indices []*Index) types.Type {
 	return t
 }
 
-// itemsOf finds the items that declare what keeps no node of its own, by the places of their names.
+// itemsOf finds the items that declare names without keeping a node, by the places of the names.
 func itemsOf(f *ast.File) map[source.Span]ast.Node {
 	items := map[source.Span]ast.Node{}
 	for _, item := range f.Items {

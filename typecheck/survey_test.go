@@ -12,7 +12,7 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// TestSurvey: names are known with their types, also in a file with errors.
+// TestSurvey checks that names are known with their types, also in a file with errors.
 func TestSurvey(t *testing.T) {
 	const text = `time t : [s] from 0 to 10
 import "lib.ode" as lib
@@ -85,7 +85,7 @@ unit dozen number a scalar [dozen]
 	}
 }
 
-// TestDone: a check that nobody waits for ends.
+// TestDone checks that a cancelled check ends.
 func TestDone(t *testing.T) {
 	done := make(chan struct{})
 	close(done)

@@ -10,28 +10,27 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// Tabulate evaluates a compile-time expression (Static(e)) for all values of
-// axes and returns the results row-major: the values of axes outermost, then
-// the elements of e. axes holds every free loop variable of e, in any order,
-// and may hold more. A subscript out of bounds gives NaN (it stands in a branch
-// that is not taken, or it was reported).
+// Tabulate evaluates a compile-time expression (Static(e)) for all values of axes. It returns the
+// results in row-major order: the values of axes outermost, then the elements of e. The argument
+// axes holds every free loop variable of e, in any order, and may hold more. A subscript out of
+// bounds gives NaN: either it stands in a branch that is not taken, or it was reported.
 //
-// Work is shared: a subexpression of one loop variable is evaluated once per
-// value of that variable. Tabulate panics when e is not a compile-time
-// expression or depends on a loop variable outside axes.
+// Work is shared: a subexpression of one loop variable is evaluated once per value of that
+// variable. Tabulate panics when e is not a compile-time expression, or depends on a loop variable
+// outside axes.
 func Tabulate(e Expr, axes []*Index) []float64 {
 	v := evaluator{}
 	return v.eval(e).over(axes)
 }
 
-// evaluator evaluates compile-time expressions; memo holds what is shared.
+// evaluator evaluates compile-time expressions. The map memo holds shared results.
 type evaluator struct {
 	memo  map[Expr]*table
-	limit int // elements of one value, 0 for none: beyond it eval panics with tooLarge
+	limit int // bound of the elements of one value, 0 for none: beyond it eval panics with tooLarge
 }
 
-// table is a value for all values of its axes: data is row-major over the
-// axes, then over shape.
+// table is a value for all values of its axes. Its data are row-major over the axes, then over
+// shape.
 type table struct {
 	axes  []*Index
 	shape types.Shape
@@ -91,11 +90,11 @@ func (t *table) over(axes []*Index) []float64 {
 	return out
 }
 
-// walk visits the elements of an array of lengths dims row by row along the
-// last axis: f gets the flat offset of the row, its length, and for each
-// operand its offset and step along the row. strides[k] are operand k's.
+// walk visits the elements of an array with lengths dims, row by row along the last axis. It calls
+// f with the flat offset of the row, its length, and for each operand its offset and step along the
+// row. The strides of operand k are strides[k].
 func walk(dims []int, strides [][]int, f func(at, n int, off, step []int)) {
-	// Join neighbouring axes that every operand walks through in one stride: longer rows.
+	// Neighbouring axes with a common stride in every operand are joined, for longer rows.
 	for k := len(dims) - 2; k >= 0; k-- {
 		join := dims[k+1] != 0
 		for _, s := range strides {
@@ -144,7 +143,7 @@ func walk(dims []int, strides [][]int, f func(at, n int, off, step []int)) {
 	}
 }
 
-// broadcast applies f element by element to args, whose shapes equal shape or are scalars.
+// broadcast applies f element by element to args, each of which has the given shape or is a scalar.
 func broadcast(shape types.Shape, args []*table, f func(x []float64) float64) *table {
 	out := &table{axes: union(args...), shape: shape}
 	dims := []int{}
@@ -224,7 +223,7 @@ func constTable(e *Const) *table {
 	return &table{shape: shape, data: data}
 }
 
-// values returns Lo, Lo+Step, …
+// values returns Lo, Lo+Step, ….
 func (x *Index) values() []float64 {
 	v := make([]float64, x.Count)
 	for i := range v {
@@ -287,7 +286,7 @@ func (v *evaluator) compute(e Expr) *table {
 	panic(fmt.Sprintf("typecheck: %T is not a compile-time expression", e))
 }
 
-// access gathers; a subscript out of bounds gives NaN.
+// access gathers elements. A subscript out of bounds gives NaN.
 func (v *evaluator) access(e *Access) *table {
 	x := v.eval(e.X)
 	all := []*table{x}
@@ -405,14 +404,14 @@ func (v *evaluator) assemble(e *Assemble) *table {
 	return out
 }
 
-// places tells where a piece stores: for each value of the axes the offset
-// base (-1 when out of bounds) plus each of block.
+// places says where a piece stores its elements: for each value of the axes, at the offset base (-1
+// when out of bounds) plus each of block.
 type places struct {
 	base  []int
 	block []int
 }
 
-// offsets returns where subs of an array of the given shape lead for all values of axes.
+// offsets returns the places of subs in an array of the given shape for all values of axes.
 func offsets(v *evaluator, subs []Sub, shape types.Shape, axes []*Index) places {
 	p := places{base: make([]int, counts(axes)), block: []int{0}}
 	if subs == nil {
@@ -480,7 +479,7 @@ func applyFunc(fn *stdlib.Func, shape types.Shape, args []*table) *table {
 		}
 		f := binary[fn.Name]
 		if fn.Name == "^" && args[1].axes == nil && len(args[1].data) == 1 {
-			// As on the tape: a whole constant exponent is a product.
+			// As on the tape, a power with a whole constant exponent is a product.
 			if n := args[1].data[0]; n == math.Trunc(n) && math.Abs(n) <= 64 {
 				return broadcast(shape, args, func(x []float64) float64 { return elem.Powi(x[0], int(n)) })
 			}

@@ -19,7 +19,8 @@ func call(fn *stdlib.Func, shape types.Shape, args ...Expr) Expr {
 	return seal(&Call{Base: at(types.Type{Kind: types.Real, Shape: shape}, source.Span{}), Fn: fn, Args: args})
 }
 
-// naive evaluates a scalar expression for one setting of the loop variables: the specification of Tabulate.
+// naive evaluates a scalar expression for one value of the loop variables. It is the specification
+// of Tabulate.
 func naive(e Expr, env map[*Index]float64) float64 {
 	switch e := e.(type) {
 	case *Const:

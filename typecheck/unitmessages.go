@@ -10,11 +10,11 @@ import (
 	"odes.dev/odes/lang/units"
 )
 
-// bracketed is a unit as messages print it.
+// bracketed returns a unit as messages print it.
 func bracketed(u units.Unit) string { return "[" + u.String() + "]" }
 
-// mixError reports two values whose units should agree: what stands in the
-// message before "mixes", both sides with their origins, and the fix.
+// mixError reports two values whose units should agree. The message has what before "mixes", both
+// sides with their origins, and the fix.
 func (c *checker) mixError(what string, s source.Span, a, b Expr) {
 	u, v := a.Type().Unit, b.Type().Unit
 	if c.reportedAs(s, u, v, a, b) {
@@ -33,7 +33,7 @@ func (c *checker) mixError(what string, s source.Span, a, b Expr) {
 	}
 }
 
-// mixHint says how to mend a sum of u and v.
+// mixHint says how to correct a sum of u and v.
 func mixHint(u, v units.Unit) string {
 	switch {
 	case u.SameDimension(v):
@@ -44,7 +44,7 @@ func mixHint(u, v units.Unit) string {
 	return "; they differ by a factor in " + bracketed(v.Div(u))
 }
 
-// wrongUnit reports a value whose place needs another unit.
+// wrongUnit reports a value that must have another unit in its place.
 func (c *checker) wrongUnit(what string, value Expr, u units.Unit, declared source.Span) *diag.Diagnostic {
 	v := value.Type().Unit
 	if c.reportedAs(value.Span(), v, u, value) {
@@ -78,7 +78,7 @@ func (c *checker) wrongUnit(what string, value Expr, u units.Unit, declared sour
 	return d
 }
 
-// convert attaches the conversion of e to u.
+// convert attaches to d the conversion of e to u.
 func (c *checker) convert(d *diag.Diagnostic, e Expr, u units.Unit) {
 	text := e.Span().Text()
 	if len(text) > 60 || strings.ContainsAny(text, "\n#") {
@@ -90,7 +90,7 @@ func (c *checker) convert(d *diag.Diagnostic, e Expr, u units.Unit) {
 	d.Fix(e.Span(), text+" as "+bracketed(u), "convert it")
 }
 
-// compound reports a text with operators outside brackets.
+// compound reports whether a text has operators outside brackets.
 func compound(text string) bool {
 	depth := 0
 	for _, r := range text {
@@ -108,7 +108,7 @@ func compound(text string) bool {
 	return strings.HasPrefix(text, "if ")
 }
 
-// origin tells the unit of an operand and where it comes from.
+// origin attaches to d the unit of an operand and where it comes from.
 func (c *checker) origin(d *diag.Diagnostic, e Expr) {
 	text := bracketed(e.Type().Unit)
 	if p := c.unitsWithin(e); p != "" {
@@ -118,7 +118,7 @@ func (c *checker) origin(d *diag.Diagnostic, e Expr) {
 	c.declaration(d, e)
 }
 
-// declaration tells where the unit of a name comes from.
+// declaration attaches to d where the unit of a name comes from.
 func (c *checker) declaration(d *diag.Diagnostic, e Expr) {
 	r, ok := e.(*Ref)
 	if !ok {
@@ -135,7 +135,7 @@ func (c *checker) declaration(d *diag.Diagnostic, e Expr) {
 	d.Relate(r.Sym.Span, "%q is declared here", r.Sym.Name)
 }
 
-// inferredWithin tells where the unit of the first name in e comes from that was inferred.
+// inferredWithin attaches to d where the inferred unit of the first such name in e comes from.
 func (c *checker) inferredWithin(d *diag.Diagnostic, e Expr) {
 	s := findSymbol(e, func(s *Symbol) bool { _, ok := c.inferred[s.Name]; return ok })
 	if s != nil {
@@ -169,7 +169,7 @@ func (c *checker) unitsWithin(e Expr) string {
 	return strings.Join(list, ", ")
 }
 
-// literalNumber reports a number as it stands in the text.
+// literalNumber reports whether e is a number as it stands in the text.
 func literalNumber(e Expr) bool {
 	k, ok := e.(*Const)
 	if !ok || len(k.Data) != 1 || e.Span().IsZero() {

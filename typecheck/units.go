@@ -14,7 +14,7 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// unit evaluates a unit as written; unknown after an error.
+// unit evaluates a unit as written. It is unknown after an error.
 func (c *checker) unit(u *ast.Unit) units.Unit {
 	c.anyUnits = true
 	result := units.One
@@ -83,13 +83,13 @@ func (c *checker) unitName(name string, s source.Span) units.Unit {
 	return units.Unit{}
 }
 
-// isUnit reports whether name is a unit, of the language or of the file.
+// isUnit reports whether name is a unit of the language or of the file.
 func (c *checker) isUnit(name string) bool {
 	_, known := units.Lookup(name)
 	return known || c.units[name] != nil
 }
 
-// noUnits are what people write that needs a definition, or is none.
+// noUnits gives advice on names that need a definition, or cannot be units.
 var noUnits = map[string]string{
 	"deg":     "declare it: unit deg = pi/180*1 [rad]",
 	"degree":  "declare it: unit degree = pi/180*1 [rad]",
@@ -109,7 +109,7 @@ var noUnits = map[string]string{
 	"iu":      "what it is depends on the substance; declare it: unit IU = 1 [1]",
 }
 
-// spelledUnits are the units of names that people write in full.
+// spelledUnits maps units that people write in full to their names.
 var spelledUnits = map[string]string{
 	"second": "s", "seconds": "s", "sec": "s", "secs": "s", "minute": "min", "minutes": "min", "mins": "min",
 	"hour": "h", "hours": "h", "hr": "h", "hrs": "h",
@@ -122,7 +122,7 @@ var spelledUnits = map[string]string{
 	"newton": "N", "joule": "J", "watt": "W", "pascal": "Pa", "hertz": "Hz", "radian": "rad", "radians": "rad",
 }
 
-// unitNamed returns a user's unit, worked out on first use.
+// unitNamed returns a user's unit, which is worked out on first use.
 func (c *checker) unitNamed(name string) units.Unit {
 	e := c.units[name]
 	switch {
@@ -165,14 +165,15 @@ func (c *checker) unitNamed(name string) units.Unit {
 	return e.unit
 }
 
-// sameUnit checks that operands share one unit, and reports them with their places.
+// sameUnit checks that operands share one unit, and reports those that differ with their places.
 func (c *checker) sameUnit(op string, s source.Span, args ...Expr) bool {
 	for _, b := range args[1:] {
 		a := args[0]
 		u, v := a.Type().Unit, b.Type().Unit
 		switch {
 		case !u.Known() || !v.Known():
-			// A bare number beside something unknown says nothing: who gives only some units must not be held to it.
+			// A bare number beside something unknown proves nothing, because those who give only
+			// some units must not be held to them.
 			if !u.Known() && !bare(b) {
 				c.demand(a, v)
 			} else if !v.Known() && !bare(a) {
@@ -186,11 +187,11 @@ func (c *checker) sameUnit(op string, s source.Span, args ...Expr) bool {
 	return true
 }
 
-// joinUnits is the unit of a sum: that of the operands that have one. A bare
-// number beside something unknown says nothing.
+// joinUnits returns the unit of a sum, which is that of the operands that have one. A bare number
+// beside something unknown proves nothing.
 func (c *checker) joinUnits(op string, s source.Span, args ...Expr) units.Unit {
 	if !c.sameUnitAll(op, s, args) {
-		return units.Unit{} // reported: what is made of it is not reported again
+		return units.Unit{} // reported, so the unknown unit prevents further reports
 	}
 	return knownUnit(args)
 }
@@ -210,7 +211,8 @@ func (c *checker) sameUnitAll(op string, s source.Span, args []Expr) bool {
 	return true
 }
 
-// bareBeside reports a plain number in the text beside something with a unit, which says more.
+// bareBeside reports whether a is a plain number in the text and b has a unit. A message about this
+// says more than one about two units.
 func (c *checker) bareBeside(a, b Expr) bool {
 	return a.Type().Unit.Plain() && Static(a) && !b.Type().Unit.Plain()
 }
@@ -233,7 +235,7 @@ func knownUnit(args []Expr) units.Unit {
 	return u
 }
 
-// zero reports a constant that fits every unit by its value.
+// zero reports whether e is a constant whose value fits every unit.
 func zero(e Expr) bool {
 	k, ok := e.(*Const)
 	return ok && len(k.Data) == 1 && (k.Data[0] == 0 || k.Data[0]-k.Data[0] != 0)
@@ -304,7 +306,7 @@ func (c *checker) resultUnit(fn *stdlib.Func, s source.Span, args []Expr) (units
 	return units.One, true
 }
 
-// powerUnit is the unit of x^e: a dimensional x needs a constant exponent.
+// powerUnit returns the unit of x^e. A dimensional x needs a constant exponent.
 func (c *checker) powerUnit(s source.Span, x, e Expr) units.Unit {
 	c.demand(e, units.One)
 	if u := e.Type().Unit; u.Known() && !u.Plain() {
@@ -341,7 +343,7 @@ func exponent(x float64) (units.Ratio, bool) {
 	return units.Ratio{}, false
 }
 
-// as converts: the one place where a value is rescaled.
+// as elaborates a conversion. It is the one place where a value is rescaled.
 func (c *checker) as(x context, e *ast.As) Expr {
 	v := c.expr(x, e.X)
 	to := c.unit(e.Unit)
@@ -368,7 +370,8 @@ func (c *checker) as(x context, e *ast.As) Expr {
 	f := number(factor, to.Div(from), e.Unit.Span)
 	node := &Call{Base: at(t, e.Span), Fn: stdlib.Operator("*"), Args: []Expr{v, f}}
 	if factor < 1 {
-		// Division by a whole power is exact where the product would round twice.
+		// Division by a whole number rounds once, where the product with its inverse would round
+		// twice.
 		if inverse := units.Factor(to, from); whole(inverse) {
 			node = &Call{
 				Base: at(t, e.Span), Fn: stdlib.Operator("/"),
@@ -379,7 +382,7 @@ func (c *checker) as(x context, e *ast.As) Expr {
 	return c.fold(node)
 }
 
-// retype returns e with another type: same values, other unit.
+// retype returns e with another type: the same values in another unit.
 func retype(e Expr, t types.Type) Expr {
 	switch e := e.(type) {
 	case *Const:
@@ -424,15 +427,15 @@ func (c *checker) withUnit(v Expr, u units.Unit, s source.Span) Expr {
 	return retype(v, t)
 }
 
-// bare reports a value that is a plain number known at compile time: in a
-// declaration it takes whatever unit is declared.
+// bare reports whether e is a plain number that is known at compile time. In a declaration such a
+// number takes the declared unit.
 func bare(e Expr) bool {
 	u := e.Type().Unit
 	return Static(e) && (!u.Known() || u.Plain())
 }
 
-// declaredUnit settles the unit of a name: the declared one, checked against
-// the value's, or the value's own.
+// declaredUnit returns the unit of a name: the declared one, checked against that of the value, or
+// else that of the value.
 func (c *checker) declaredUnit(declared *ast.Unit, value Expr, what string) units.Unit {
 	if declared == nil {
 		if value == nil || isBad(value) || bare(value) {
@@ -447,7 +450,7 @@ func (c *checker) declaredUnit(declared *ast.Unit, value Expr, what string) unit
 	return u
 }
 
-// expectUnit checks the unit of a value against the one its place needs.
+// expectUnit checks that a value has the unit that its place needs.
 func (c *checker) expectUnit(what string, value Expr, u units.Unit, declared source.Span) {
 	if value.Type().Unit.Same(u) {
 		c.demand(value, u)

@@ -1,8 +1,7 @@
 package typecheck
 
-// Walk calls visit for every node reachable from roots, once each, a node
-// before what it is made of; where visit returns false, the node's parts are
-// not entered. Nil roots are skipped.
+// Walk calls visit once for every node reachable from roots, and for a node before its operands.
+// Where visit returns false, the operands are not visited through that node. Nil roots are skipped.
 func Walk(visit func(Expr) bool, roots ...Expr) {
 	seen := map[Expr]bool{}
 	var walk func(Expr)
