@@ -12,7 +12,7 @@ import (
 	"odes.dev/odes/plot"
 )
 
-// adjointOf reads adjoint(J) or adjoint(J, x, v).
+// adjointOf reads adjoint(J) or adjoint(J, x, v). The result ok is false for any other text.
 func adjointOf(what string) (goal string, states []string, ok bool) {
 	tokens := parser.TokensOf(what)
 	if len(tokens) < 4 || tokens[0].Text != "adjoint" || tokens[1].Text != "(" || closing(tokens, 1) != len(tokens)-1 {
@@ -25,10 +25,10 @@ func adjointOf(what string) (goal string, states []string, ok bool) {
 	return parts[0], parts[1:], true
 }
 
-// smooth is how many steps make a smooth curve of what is known at their ends only.
+// smooth is the number of steps up to which a curve known at the ends of steps only is not smooth.
 const smooth = 120
 
-// adjoint draws the adjoint states of an objective, or of some states only.
+// adjoint draws the adjoint states of an objective, or some of them.
 func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, states []string) (plot.Picture, error) {
 	goals, names, err := s.goals(m, []string{goal})
 	if err != nil {
@@ -68,7 +68,7 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 				if (len(states) == 0 || len(c.Experiments) > 0) && !slices.ContainsFunc(x.Values, func(v float64) bool {
 					return v != 0
 				}) {
-					continue // the objective does not read it at all
+					continue // the objective does not depend on it
 				}
 				x.Name = fmt.Sprintf("d %s / d %s", value.Name, x.Name)
 				x.Unit = known(x.Unit)
@@ -93,8 +93,8 @@ func (s *Session) adjoint(ctx context.Context, m *odes.Model, goal string, state
 	return stack, nil
 }
 
-// costatesOf are the adjoint states of all runs that a picture shows; that
-// without the changes of any experiment is called as `in` calls it.
+// costatesOf returns the adjoint states of all runs that a picture shows. The run without the
+// changes of any experiment has the name that `in` gives it.
 func (s *Session) costatesOf(c *odes.Costates) []odes.ExperimentCostates {
 	list := []odes.ExperimentCostates{{Name: unchanged, T: c.T, Of: c.Of, Events: c.Events}}
 	switch {
@@ -110,7 +110,7 @@ func (s *Session) costatesOf(c *odes.Costates) []odes.ExperimentCostates {
 	return list
 }
 
-// durations draws where the time of a gradient goes.
+// durations draws how the time of a gradient is divided.
 func (s *Session) durations(ctx context.Context, m *odes.Model) (plot.Picture, error) {
 	res, err := m.Sensitivities(ctx, s.options())
 	if err != nil {

@@ -19,13 +19,14 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// command is a word that starts an input.
+// command is a word that starts an input, and what it does.
 type command struct {
 	name, form, help string
 	run              func(s *Session, ctx context.Context, w io.Writer, rest string) error
 }
 
-// commands are all of them, in the order of help. (A function, since help reads the table that holds it.)
+// commands lists all commands in the order of help. It is a function because help reads the table
+// that holds it.
 func commands() []command {
 	return []command{
 		{
@@ -85,7 +86,8 @@ func commands() []command {
 	}
 }
 
-// commandOf returns the command that an input starts with and what follows it; nil when it is none.
+// commandOf returns the command that an input starts with, and what follows it. It returns nil when
+// there is none.
 func commandOf(input string, tokens []ast.Token) (*command, string) {
 	word := tokens[0].Text
 	if word == "?" {
@@ -157,7 +159,8 @@ func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
 	return report.SensTable(w, s.heading(m), res, s.table())
 }
 
-// goals finds objectives; of an expression it makes one.
+// goals finds objectives in the model. It makes an objective of an expression, and then returns
+// another model.
 func (s *Session) goals(m *odes.Model, list []string) (*odes.Model, []string, error) {
 	var names []string
 	for _, g := range list {
@@ -198,7 +201,7 @@ func (s *Session) isObjective(m *odes.Model, name string) bool {
 	return slices.Contains(objectives(m), strings.TrimSpace(base))
 }
 
-// rename calls the objective of a question what the user wrote.
+// rename gives the objective of a question the name that the user wrote.
 func rename(values []odes.Value, as string) {
 	for i := range values {
 		if rest, ok := strings.CutPrefix(values[i].Name, asked); ok {
@@ -266,7 +269,7 @@ func (s *Session) doUnits(_ context.Context, w io.Writer, rest string) error {
 	return nil
 }
 
-// beside writes short texts beside each other, in as many lines as they need.
+// beside writes short texts next to each other, in as many lines as they need.
 func (s *Session) beside(w io.Writer, list ...string) {
 	line := ""
 	for _, text := range list {
@@ -283,7 +286,7 @@ func (s *Session) beside(w io.Writer, list ...string) {
 	fmt.Fprintln(w, line)
 }
 
-// left writes a table with all columns to the left.
+// left writes a table with all columns aligned to the left.
 func left(w io.Writer, table [][]string, width int) {
 	widths := make([]int, 8)
 	for _, r := range table {
@@ -356,7 +359,7 @@ func (s *Session) doText(_ context.Context, w io.Writer, rest string) error {
 				}
 				if end := strings.IndexByte(s.now.text[to:], '\n'); end > 0 &&
 					strings.HasPrefix(strings.TrimSpace(s.now.text[to:to+end]), "#") {
-					to += end // its doc comment
+					to += end // with its doc comment
 				}
 				fmt.Fprintln(w, strings.TrimSpace(s.now.text[from:to]))
 				found = true
@@ -413,7 +416,7 @@ func (s *Session) doLoad(_ context.Context, w io.Writer, rest string) error {
 	return nil
 }
 
-// Greet says in a line what was opened.
+// Greet writes one line about what was opened.
 func (s *Session) Greet(w io.Writer) {
 	m := s.now.model
 	if m == nil {
@@ -445,7 +448,7 @@ func (s *Session) Greet(w io.Writer) {
 	s.diagnose(w, m.Warnings())
 }
 
-// Changed tells whether the file of the model is newer than what the session read.
+// Changed reports whether the file of the model is newer than what the session read.
 func (s *Session) Changed() bool {
 	if s.path == "" {
 		return false
@@ -462,8 +465,8 @@ func (s *Session) Changed() bool {
 	return string(text) != s.disk
 }
 
-// Refresh reads the model again if its file has changed: at once when nothing
-// was entered, otherwise it says so.
+// Refresh reads the model's file if it has changed since. If something was entered, it only says
+// so, because reading the file would lose that.
 func (s *Session) Refresh(w io.Writer) {
 	if !s.Changed() {
 		return

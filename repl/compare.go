@@ -15,7 +15,7 @@ import (
 	"odes.dev/odes/plot"
 )
 
-// variant is one of the things compared: a model with what is set in it.
+// variant is one of the things that are compared: a model, with what is set in it.
 type variant struct {
 	name string
 	path string // of the model's file
@@ -71,7 +71,7 @@ func (s *Session) ofScope(v variant) (*odes.Model, error) {
 	return s.parse(v.text)
 }
 
-// variants are what is to be compared: two, or any number of methods.
+// variants returns what is to be compared: two variants, or any number of methods.
 func (s *Session) variants(ctx context.Context, what string) (list []variant, methods bool, err error) {
 	now := variant{"now", s.path, s.now}
 	if what == "" {
@@ -132,13 +132,13 @@ func (s *Session) variants(ctx context.Context, what string) (list []variant, me
 	return []variant{now, {what, s.path, st}}, false, nil
 }
 
-// settingKey reads solver.rtol and the like.
+// settingKey reads solver.rtol and the like. It returns false for other texts.
 func settingKey(target string) (string, bool) {
 	key := strings.ReplaceAll(target, " ", "")
 	return key, strings.HasPrefix(key, "solver.") || strings.HasPrefix(key, "sens.")
 }
 
-// overlay draws expressions over time for all variants, each in a panel of its own.
+// overlay draws expressions over time for all variants, with a panel for each expression.
 func (s *Session) overlay(ctx context.Context, list []variant, expressions []string, fine bool) (plot.Picture, error) {
 	points := 2 * s.width()
 	if fine {
@@ -169,7 +169,7 @@ func (s *Session) overlay(ctx context.Context, list []variant, expressions []str
 				return nil, fmt.Errorf("%s is in [%s] here and in [%s] in %s", e, l.Y.Unit, c.Unit, v.name)
 			}
 			if len(l.Curves) > 0 && slices.Equal(c.Measured, l.Curves[0].PY) {
-				c.MT, c.Measured, c.Side = nil, nil, nil // the same data, once
+				c.MT, c.Measured, c.Side = nil, nil, nil // all variants have the same data, which are drawn once
 			}
 			l.Curves = append(l.Curves, plot.Curve{
 				Name: v.name, X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured,
@@ -181,7 +181,7 @@ func (s *Session) overlay(ctx context.Context, list []variant, expressions []str
 	return stack, nil
 }
 
-// as does f as if v were the model of the session.
+// as calls f as if v were the model of the session.
 func (s *Session) as(v variant, f func() (*curves, error)) (*curves, error) {
 	now, path := s.now, s.path
 	defer func() { s.now, s.path = now, path }()

@@ -12,16 +12,16 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// keywords complete inside of items and commands.
+// keywords returns the words that complete inside of items and commands.
 func keywords() []string {
 	return slices.Concat(parser.AllWords().Parts, parser.AllWords().Other, []string{"wrt", "against", "of", "points"})
 }
 
-// behindIn is a line that goes on with the name of an experiment, which it may have begun.
+// behindIn matches a line that continues with the name of an experiment, or with its beginning.
 var behindIn = regexp.MustCompile(`\sin\s(?:[^()\[\]]*,)?\s*([\pL\pN_]*)$`)
 
-// Complete returns the words that what stands before the cursor may become,
-// and how many of its last bytes they replace.
+// Complete returns the words that the text before the cursor may become, and how many of its last
+// bytes they replace.
 func (s *Session) Complete(before string) (words []string, replaced int) {
 	line := before[strings.LastIndexByte(before, '\n')+1:]
 	first, rest, spaced := strings.Cut(strings.TrimLeft(line, " "), " ")
@@ -44,7 +44,8 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 	word := line[strings.LastIndexFunc(line, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-'
 	})+1:]
-	if at := strings.LastIndexByte(word, '-'); at >= 0 && first != "doc" { // codes of diagnostics have hyphens, names have not
+	// codes of diagnostics have hyphens, and names have none
+	if at := strings.LastIndexByte(word, '-'); at >= 0 && first != "doc" {
 		word = word[at+1:]
 	}
 	var all []string

@@ -18,9 +18,8 @@ func observation(m *odes.Model, name string) (odes.Observation, bool) {
 	return odes.Observation{}, false
 }
 
-// measure adds to a curve the data that the model compares it with; what lies
-// below its limit of quantification stands at the limit. Data of experiments
-// belong to other runs.
+// measure adds to a curve the data that the model compares it with. Data below the limit of
+// quantification are drawn at the limit. Data of experiments belong to other runs.
 func (c *curves) measure(output string) {
 	if len(c.model.Experiments()) > 0 {
 		return
@@ -39,8 +38,8 @@ func (c *curves) measure(output string) {
 	}
 }
 
-// together arranges the curves of several runs: a panel for each thing that
-// their lists hold, by its name, with a curve for every run.
+// together arranges the curves of several runs: one panel for each name in their lists, with a
+// curve for every run.
 func together(i odes.Info, title string, runs []string, lists [][]*curves) *plot.Stack {
 	if len(runs) == 1 && runs[0] == "" {
 		return panels(i, title, lists[0])
@@ -80,7 +79,7 @@ func together(i odes.Info, title string, runs []string, lists [][]*curves) *plot
 	return stack
 }
 
-// laidOver draws one thing in several runs.
+// laidOver draws one expression in several runs.
 func laidOver(i odes.Info, runs []string, list []*curves) *plot.Lines {
 	l := &plot.Lines{
 		X: plot.Axis{Label: i.Time, Unit: i.TimeUnit},
@@ -97,7 +96,7 @@ func laidOver(i odes.Info, runs []string, list []*curves) *plot.Lines {
 			curve.Ramp, curve.Of = k+1, n
 		}
 		l.Curves = append(l.Curves, curve)
-		if !slices.Equal(marks(c.Events), l.Marks) { // they would say nothing of which curve they belong to
+		if !slices.Equal(marks(c.Events), l.Marks) { // marks would not say which curve they belong to
 			l.Marks = nil
 		}
 	}

@@ -13,7 +13,7 @@ import (
 	"odes.dev/odes/plot"
 )
 
-// derivative reads d(of) or d(of)/d(by).
+// derivative reads d(of) or d(of)/d(by). The result ok is false for any other text.
 func derivative(text string) (of, by string, ok bool) {
 	tokens := parser.TokensOf(text)
 	part := func(i int) (string, int) {
@@ -40,12 +40,13 @@ func derivative(text string) (of, by string, ok bool) {
 	return of, by, next == len(tokens)
 }
 
-// derivatives draws what an objective depends on, or the sensitivity of something that changes in time.
+// derivatives draws what an objective depends on, or the sensitivity of something that changes in
+// time.
 func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string, points int) (plot.Picture, error) {
 	if e, text := s.course(m, of); text != "" && by != "" {
 		if p, err := s.overTime(ctx, of, e, text, by, points); err == nil || odes.Interrupted(err) {
 			return p, err
-		} // by an array, for example: as below
+		} // by an array, for example, which is drawn below
 	}
 	goals, names, err := s.goals(m, []string{of})
 	if err != nil {
@@ -83,10 +84,10 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string,
 	return stack, nil
 }
 
-// mostGoals are the objectives of an array that are drawn.
+// mostGoals bounds the objectives of an array that are drawn.
 const mostGoals = 6
 
-// firstOf says that not all of n objectives are drawn.
+// firstOf says which of n objectives are drawn if not all are.
 func firstOf(name string, n int) string {
 	if n <= mostGoals {
 		return ""
@@ -94,7 +95,7 @@ func firstOf(name string, n int) string {
 	return fmt.Sprintf("the first %d of %d elements of %s", mostGoals, n, name)
 }
 
-// array draws the derivatives by one variable in its shape.
+// array draws the derivatives by one variable in the shape of the variable.
 func array(res *odes.Sensitivities, v odes.Variable, of, unit string) plot.Picture {
 	n := v.Size()
 	title := fmt.Sprintf("d %s / d %s", of, v)
@@ -149,9 +150,9 @@ func array(res *odes.Sensitivities, v odes.Variable, of, unit string) plot.Pictu
 
 const mostBars = 20
 
-// tornado draws what objective i depends on, the most influential first: by
-// how many percent it changes when each value changes by one, or, where there
-// are no percents, the derivatives.
+// tornado draws what objective i depends on, the most influential first. A bar shows by how many
+// percent the objective changes when a value changes by one percent. Where percents are not
+// defined, it shows the derivative.
 func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitivities, i int) (*plot.Bars, error) {
 	values, err := s.valuesOf(ctx, m, res.Variables)
 	if err != nil {
@@ -159,7 +160,7 @@ func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitiv
 	}
 	goal := res.Values[i]
 	scaled := goal.Value != 0 && !math.IsNaN(goal.Value)
-	if scaled { // something must be left after scaling
+	if scaled { // at least one value must remain after scaling
 		scaled = slices.ContainsFunc(res.Variables, func(v odes.Variable) bool {
 			d := res.Derivative(i, v)
 			for k := range d {
@@ -209,7 +210,7 @@ func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitiv
 	return b, nil
 }
 
-// valuesOf returns the values of params and initial values that gradients are by.
+// valuesOf returns the values of the params and initial values that gradients are taken by.
 func (s *Session) valuesOf(ctx context.Context, m *odes.Model, vars []odes.Variable) (map[string][]float64, error) {
 	symbols, err := m.Symbols(s.now.set)
 	if err != nil {
@@ -243,8 +244,8 @@ func (s *Session) valuesOf(ctx context.Context, m *odes.Model, vars []odes.Varia
 	return out, nil
 }
 
-// course tells how an objective of the form final(e) or integral(e) grows in
-// time: e, and a pattern of it at a time.
+// course says how an objective of the form final(e) or integral(e) evolves in time. It returns e,
+// and a pattern of the objective at a time.
 func (s *Session) course(m *odes.Model, name string) (e, pattern string) {
 	if !s.isObjective(m, name) {
 		return "", ""
@@ -271,14 +272,14 @@ func (s *Session) course(m *odes.Model, name string) (e, pattern string) {
 	return "", ""
 }
 
-// Times that sensitivities are drawn at: each is an objective of its own.
+// The number of times at which sensitivities are drawn. Each is an objective of its own.
 const (
 	timesOnScreen = 60
 	timesInFiles  = 240
 )
 
-// overTime draws how the sensitivity of e changes in time: pattern makes an
-// objective of a time and e, name is what it is called.
+// overTime draws how the sensitivity of e changes in time. The pattern makes an objective of a time
+// and e, and name is the name of the result.
 func (s *Session) overTime(ctx context.Context, name, e, pattern, by string, points int) (plot.Picture, error) {
 	list, err := s.sensitivities(ctx, name, e, pattern, by, points)
 	if err != nil {
@@ -287,7 +288,7 @@ func (s *Session) overTime(ctx context.Context, name, e, pattern, by string, poi
 	return panels(list[0].model.Info(), "", list), nil
 }
 
-// overTimeEverywhere does so in all runs that a picture shows.
+// overTimeEverywhere draws the same in all runs that a picture shows.
 func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (plot.Picture,
 	error,
 ) {
@@ -311,7 +312,7 @@ func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by s
 	return together(m.Info(), "", names, lists), nil
 }
 
-// sensitivities are those of e over time; there is one at least.
+// sensitivities returns the sensitivities of e over time. There is at least one.
 func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string, points int) ([]*curves, error) {
 	c, err := s.curve(ctx, e, 2)
 	if err != nil {
@@ -329,7 +330,7 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 		count = timesInFiles
 	}
 	times := between(c.T[0], c.T[len(c.T)-1], count)
-	if span := c.T[len(c.T)-1] - c.T[0]; len(c.Events) <= 20 { // what happens just before and after an event
+	if span := c.T[len(c.T)-1] - c.T[0]; len(c.Events) <= 20 { // times just before and after an event
 		for _, ev := range c.Events {
 			for _, t := range []float64{ev.T - 1e-6*span, ev.T + 1e-6*span} {
 				if t > times[0] && t < c.T[len(c.T)-1] {
@@ -367,7 +368,7 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 	if err != nil {
 		return nil, err
 	}
-	top := 0.0 // what is less than rounding of e does not move it
+	top := 0.0 // changes below the rounding of e do not count
 	for _, y := range c.Values {
 		if a := math.Abs(y); !math.IsInf(a, 0) {
 			top = max(top, a)
@@ -392,7 +393,7 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 				if r > 0 && slices.ContainsFunc(c.Events, func(e odes.EventRecord) bool {
 					return e.T > times[r-1] && e.T < t
 				}) {
-					// It may jump there: the curve is broken.
+					// The sensitivity may jump there, so the curve is broken.
 					d.T, d.Values = append(d.T, t), append(d.Values, math.NaN())
 				}
 				x := res.Derivative(r, v)[k]

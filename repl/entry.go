@@ -15,16 +15,17 @@ import (
 // splice replaces bytes of a text by a piece of what was entered.
 type splice struct {
 	start, end int
-	before     string // put in front of the piece
+	before     string // inserted before the piece
 	from, to   int    // bytes of the entry
 	after      string
 }
 
-// piece tells where bytes of an entry came to stand. Those of a name that
-// something else stands for are span bytes, of which no part is told apart.
+// piece says which bytes of a text came from which bytes of an entry. Where the text has something
+// else in the place of a name, span is the number of bytes of the name, and every byte of the text
+// corresponds to the whole name.
 type piece struct{ at, from, n, span int }
 
-// begin and end return where in the entry a place of the text begins and ends.
+// begin and end return where in the entry a range of the text begins and ends.
 func (p piece) begin(at int) int {
 	if p.span > 0 {
 		return p.from
@@ -55,7 +56,7 @@ func apply(text, entry string, list []splice) (string, []piece) {
 	return b.String(), pieces
 }
 
-// remap moves the places of diagnostics from the text that an entry became part of to the entry.
+// remap moves the places of diagnostics from the text that an entry became a part of to the entry.
 func (s *Session) remap(list []diag.Diagnostic, entry *source.File, pieces []piece) []diag.Diagnostic {
 	move := func(at source.Span) source.Span {
 		if at.IsZero() || at.File.Name() != s.name() {
@@ -83,12 +84,13 @@ func (s *Session) remap(list []diag.Diagnostic, entry *source.File, pieces []pie
 		for k := range out[i].Related {
 			out[i].Related[k].Span = move(out[i].Related[k].Span)
 		}
-		out[i].Fixes = nil // they are meant for files
+		out[i].Fixes = nil // fixes are meant for files
 	}
 	return out
 }
 
-// key is what makes two items the same declaration; "" is the same as nothing.
+// key identifies a declaration: two items with the same key declare the same thing. The key ""
+// equals no other.
 func key(it parser.Item, p parser.Part) string {
 	switch {
 	case p.Add, it.Kind == "import":
@@ -105,8 +107,7 @@ func isBlock(it parser.Item) bool {
 	return word == "solver" || word == "sens" || word == "fit"
 }
 
-// enter adds items to the model's text; a declaration takes the place of the
-// one of the same name.
+// enter adds items to the model's text. A declaration replaces the one of the same name.
 func (s *Session) enter(w io.Writer, input string) error {
 	items, err := parser.Outline(Entry, input)
 	if err != nil {
@@ -127,7 +128,7 @@ func (s *Session) merge(input string, items []parser.Item) (string, []piece, str
 	}
 	var list []splice
 	var did []string
-	last := 0 // where the item before ends
+	last := 0 // the end of the item before
 	for _, it := range items {
 		found := false
 		for _, p := range it.Parts {
@@ -175,8 +176,8 @@ func (s *Session) merge(input string, items []parser.Item) (string, []piece, str
 	return text, pieces, strings.Join(did, "; "), nil
 }
 
-// withComments returns the bytes of an item with the comments above it, from
-// last on, and the one behind it on its line.
+// withComments returns the bytes of an item together with the comments above it, from last on, and
+// the comment behind it on its line.
 func withComments(input string, last int, it parser.Item) (from, to int) {
 	from, to = last, it.End
 	for from < it.Start && strings.ContainsRune(" \t\r\n;", rune(input[from])) {
@@ -192,19 +193,20 @@ func withComments(input string, last int, it parser.Item) (from, to int) {
 	return from, to
 }
 
-// replacement puts part p of the new item it where part k of the old item o
-// stands; first tells that no other part has the whole item already.
+// replacement puts part p of the new item it in the place of part k of the old item o. The flag
+// first says that no other part has received the whole item.
 func replacement(text string, it parser.Item, p parser.Part, o parser.Item, k int, first bool) splice {
 	q := o.Parts[k]
 	switch {
-	case len(o.Parts) == 1 && first: // one for one
+	case len(o.Parts) == 1 && first: // one item for one item
 		return splice{start: o.Start, end: o.End, from: it.Start, to: it.End}
 	case len(o.Parts) == 1:
 		return splice{start: o.Start, end: o.End}
-	case o.Kind == it.Kind && len(it.Parts) == 1: // one of a list by one
+	case o.Kind == it.Kind && len(it.Parts) == 1: // one part of a list for one part
 		return splice{start: q.Start, end: q.End, from: p.Start, to: p.End}
 	}
-	// One of a list by something else: cut it out with its comma, and put the new item behind.
+	// A part of a list is replaced by another kind of item. It is cut out together with its comma,
+	// and the new item is put behind the list.
 	cut := splice{start: q.Start, end: q.End}
 	if k > 0 {
 		cut.start = strings.LastIndexByte(text[:q.Start], ',')
@@ -239,7 +241,7 @@ func (s *Session) mergeKey(old []parser.Item, it parser.Item, p parser.Part, lis
 	return false
 }
 
-// Codes of what a model in the making may lack.
+// Codes of diagnostics that an unfinished model may have.
 const (
 	codeMissing    = "missing-item"
 	codeNoEquation = "missing-equation"
@@ -248,7 +250,7 @@ const (
 	codeNoEffect   = "no-influence"
 )
 
-// draftable tells whether errors only say that something is still to be entered.
+// draftable reports whether the errors only say that something has not been entered yet.
 func (s *Session) draftable(list []diag.Diagnostic) bool {
 	building := s.now.model == nil
 	for _, d := range list {
@@ -268,7 +270,8 @@ func (s *Session) draftable(list []diag.Diagnostic) bool {
 	return true
 }
 
-// accept checks a new text and makes it the model's, or reports what is wrong in terms of the entry.
+// accept checks a new text and makes it the model's. If it is wrong, it reports the errors at their
+// places in the entry.
 func (s *Session) accept(w io.Writer, text, entry string, pieces []piece, did string) error {
 	st := s.now
 	st.text, st.model, st.missing = text, nil, nil
@@ -288,7 +291,7 @@ func (s *Session) accept(w io.Writer, text, entry string, pieces []piece, did st
 		return nil
 	}
 	if len(st.set) > 0 {
-		if _, err := m.Symbols(st.set); err != nil { // what was set is gone or has another shape
+		if _, err := m.Symbols(st.set); err != nil { // what was set no longer exists or has another shape
 			st.set = nil
 			did += " (values set before are dropped)"
 		}

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// HistoryFile returns where sessions keep their history: $ODES_HISTORY, or a
-// file in the user's folder for such things; "" when there is none.
+// HistoryFile returns the file in which sessions keep their history: $ODES_HISTORY, or a file in
+// the user's folder for such files. It returns "" when there is none.
 func HistoryFile() string {
 	if path, ok := os.LookupEnv("ODES_HISTORY"); ok {
 		return path

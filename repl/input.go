@@ -8,11 +8,11 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// itemWords are the words that items of the language start with.
+// itemWords returns the words that items of the language start with.
 func itemWords() []string { return parser.AllWords().Items }
 
-// isItem tells whether an input is an item of the language: it starts with a
-// word of one, or is an equation.
+// isItem reports whether an input is an item of the language: it starts with the word of one, or is
+// an equation.
 func isItem(tokens []ast.Token) bool {
 	if t := tokens[0]; t.Kind == ast.KeywordToken && slices.Contains(itemWords(), t.Text) {
 		return len(tokens) == 1 || tokens[1].Text != "." // solver.rtol = … is no item
@@ -30,7 +30,7 @@ func isItem(tokens []ast.Token) bool {
 
 var assignSigns = []string{"=", "+=", "-=", "*=", "/="}
 
-// isAssignment returns the token that makes an input an assignment, or -1.
+// isAssignment returns the index of the token that makes an input an assignment, or -1.
 func isAssignment(tokens []ast.Token) int {
 	depth := 0
 	for i, t := range tokens {
@@ -50,8 +50,8 @@ func isAssignment(tokens []ast.Token) int {
 	return -1
 }
 
-// Incomplete tells whether an input goes on in the next line: a bracket is
-// open, or it ends with an operator or a word that wants more.
+// Incomplete reports whether an input continues on the next line: a bracket is open, or it ends
+// with an operator or a word that needs an operand.
 func Incomplete(input string) bool {
 	tokens := parser.TokensOf(input)
 	if len(tokens) == 0 {
@@ -73,7 +73,7 @@ func Incomplete(input string) bool {
 	}
 	if word := tokens[0].Text; (word == "event" || word == "experiment") && tokens[0].Kind == ast.KeywordToken &&
 		!slices.ContainsFunc(tokens, func(t ast.Token) bool { return t.Text == "{" || t.Text == "=" }) {
-		return true // its body may stand in the next line
+		return true // its body may stand on the next line
 	}
 	last := tokens[len(tokens)-1]
 	switch last.Kind {
@@ -113,8 +113,8 @@ func split(text string) []string {
 	return parts
 }
 
-// cutWord splits text at the first word outside of brackets that is one of
-// words: `k1 from 0 to 3` at "from".
+// cutWord splits text at the first of words that stands outside of brackets: `k1 from 0 to 3` at
+// "from".
 func cutWord(text string, words ...string) (before, word, after string) {
 	depth := 0
 	for _, t := range parser.TokensOf(text) {
@@ -134,7 +134,7 @@ func cutWord(text string, words ...string) (before, word, after string) {
 	return strings.TrimSpace(text), "", ""
 }
 
-// clauses splits text into what stands before any of words, and what follows each of them.
+// clauses splits text into what precedes all of words, and what follows each of them.
 func clauses(text string, words ...string) (head string, by map[string]string) {
 	by = map[string]string{}
 	head, word, rest := cutWord(text, words...)
@@ -145,7 +145,7 @@ func clauses(text string, words ...string) (head string, by map[string]string) {
 	return head, by
 }
 
-// closing returns the token that closes the bracket at tokens[i], or -1.
+// closing returns the index of the token that closes the bracket at tokens[i], or -1.
 func closing(tokens []ast.Token, i int) int {
 	depth := 0
 	for k := i; k < len(tokens); k++ {

@@ -15,8 +15,8 @@ import (
 // keyboard is Lines on a terminal.
 type keyboard struct{ line *readline.Instance }
 
-// Keyboard returns Lines on the terminal in, out: edited, completed by s, with
-// the history of earlier sessions in the file history ("" for none).
+// Keyboard returns Lines on the terminal in, out. The user can edit lines, which s completes, and
+// recall those of earlier sessions from the file history ("" for none).
 func Keyboard(s *Session, in io.ReadCloser, out io.Writer, history string) (Lines, error) {
 	if !keeps(history) {
 		history = "" // a session without history is better than none
@@ -32,13 +32,14 @@ func Keyboard(s *Session, in io.ReadCloser, out io.Writer, history string) (Line
 	return &keyboard{line}, nil
 }
 
-// keeps tells whether a file can hold the history, and makes it for its owner alone.
+// keeps reports whether a file can hold the history. It creates the file, readable by its owner
+// alone.
 func keeps(path string) bool {
 	if path == "" || os.MkdirAll(filepath.Dir(path), 0o700) != nil {
 		return false
 	}
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() {
-		return false // a device may be read without end
+		return false // reading a device may never end
 	}
 	f, err := os.OpenFile(path, os.O_RDWR|os.O_CREATE, 0o600)
 	if err != nil {
@@ -56,12 +57,14 @@ func (k *keyboard) Read(prompt string) (string, error) {
 	return text, err
 }
 
-// Remember keeps an entry as one line; a comment would hide what follows it.
+// Remember keeps an entry as one line. It keeps no entry of several lines with a comment, which
+// would hide what follows it.
 func (k *keyboard) Remember(entry string) {
 	if strings.Contains(entry, "\n") && strings.Contains(entry, "#") {
 		return
 	}
-	_ = k.line.SaveHistory(strings.Join(strings.Fields(strings.ReplaceAll(entry, "\n", " ")), " ")) // a lost line of history is no failure
+	// losing a line of history is no failure
+	_ = k.line.SaveHistory(strings.Join(strings.Fields(strings.ReplaceAll(entry, "\n", " ")), " "))
 }
 
 func (k *keyboard) Close() error { return k.line.Close() }
@@ -69,13 +72,14 @@ func (k *keyboard) Close() error { return k.line.Close() }
 // completer completes with the words of a session.
 type completer struct{ s *Session }
 
-// Do returns the ends of the words that may stand before the cursor.
+// Do returns the ends of the words that the text before the cursor may become.
 func (c completer) Do(line []rune, pos int) ([][]rune, int) {
 	words, replaced := c.s.Complete(string(line[:pos]))
 	var ends [][]rune
 	for _, w := range words {
 		end := w[replaced:]
-		if len(words) == 1 && strings.TrimSpace(string(line[:pos])) == w[:replaced] { // a command, or the begin of an item
+		// a command, or the beginning of an item
+		if len(words) == 1 && strings.TrimSpace(string(line[:pos])) == w[:replaced] {
 			end += " "
 		}
 		ends = append(ends, []rune(end))

@@ -11,16 +11,17 @@ import (
 	"strings"
 )
 
-// Lines is a keyboard: it reads lines, and remembers what was entered.
+// Lines is a source of lines such as a keyboard. It also remembers what was entered.
 type Lines interface {
-	// Read returns the next line. The error is io.EOF at the end and ErrInterrupted when a line was given up.
+	// Read returns the next line. The error is io.EOF at the end of the input, and ErrInterrupted
+	// when the user gave a line up.
 	Read(prompt string) (string, error)
 	// Remember keeps an entry for later sessions.
 	Remember(entry string)
 	Close() error
 }
 
-// ErrInterrupted tells that Ctrl-C was pressed at the prompt.
+// ErrInterrupted says that Ctrl-C was pressed at the prompt.
 var ErrInterrupted = errors.New("interrupted")
 
 const (
@@ -28,9 +29,9 @@ const (
 	promptMore = "  ... "
 )
 
-// Loop reads entries from in and lets s answer on out until the input ends or
-// the user leaves. Ctrl-C stops a run or gives up a line, not the session.
-// It returns how many entries failed.
+// Loop reads entries from in and lets s answer on out, until the input ends or the user leaves.
+// Ctrl-C stops a run or discards a line, but does not end the session. It returns how many entries
+// failed, and an error if reading failed or ctx ended.
 func Loop(ctx context.Context, s *Session, in Lines, out io.Writer) (failed int, err error) {
 	for {
 		entry, err := read(in)
@@ -62,7 +63,7 @@ func Loop(ctx context.Context, s *Session, in Lines, out io.Writer) (failed int,
 	}
 }
 
-// read returns an entry: lines until it is complete, or an empty one.
+// read returns an entry: lines until the entry is complete, or an empty one.
 func read(in Lines) (string, error) {
 	entry, err := in.Read(prompt)
 	for err == nil && Incomplete(entry) {
@@ -76,7 +77,7 @@ func read(in Lines) (string, error) {
 	return entry, err
 }
 
-// plain reads lines as they come.
+// plain reads lines without editing.
 type plain struct {
 	scan *bufio.Scanner
 	out  io.Writer // of prompts; nil for none
@@ -85,7 +86,7 @@ type plain struct {
 // Piped returns Lines that come from a file or a pipe, without prompts.
 func Piped(r io.Reader) Lines { return Prompted(r, nil) }
 
-// Prompted returns Lines from a terminal that edits nothing and knows no escapes.
+// Prompted returns Lines from a terminal that cannot edit lines and knows no escape sequences.
 func Prompted(r io.Reader, out io.Writer) Lines {
 	scan := bufio.NewScanner(r)
 	scan.Buffer(nil, 1<<24)

@@ -17,7 +17,7 @@ import (
 
 var outputFlag = regexp.MustCompile(`(?:^|\s)-o[ =]*("[^"]+"|\S+)\s*$`)
 
-// cutOutput takes `-o file` off the end of a command.
+// cutOutput removes `-o file` from the end of a command.
 func cutOutput(text string) (rest, path string) {
 	m := outputFlag.FindStringSubmatchIndex(text)
 	if m == nil {
@@ -47,7 +47,7 @@ func (s *Session) deliver(w io.Writer, p plot.Picture, path string) error {
 	return nil
 }
 
-// PointsInFiles make a curve smooth on paper.
+// PointsInFiles is the number of points that make a curve smooth in a file.
 const PointsInFiles = 600
 
 func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
@@ -63,10 +63,10 @@ func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
 	return s.deliver(w, p, path)
 }
 
-// Picture draws what is asked for, as after the command plot: expressions over
-// time, `x against v`, `d(J)`, `d(J)/d(k)`, `d(x)/d(k)`, `adjoint(J)`, `steps` or
-// `time`; all outputs for "". Of a model with experiments, what changes in time is
-// drawn in all of them, or in those behind `in`. Curves have points points at least.
+// Picture draws what the text after the command plot asks for: expressions over time, `x against
+// v`, `d(J)`, `d(J)/d(k)`, `d(x)/d(k)`, `adjoint(J)`, `steps` or `time`, or all outputs for "". For
+// a model with experiments, what changes in time is drawn in all of them, or in those behind `in`.
+// Curves have at least points points.
 func (s *Session) Picture(ctx context.Context, what string, points int) (p plot.Picture, err error) {
 	err = s.within(what, func(what string) (err error) {
 		if p, err = s.picture(ctx, what, points); err == nil {
@@ -122,7 +122,7 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 	if y, word, x := cutWord(what, "vs", "versus"); word != "" {
 		return nil, fmt.Errorf("write plot %s against %s; plot %[1]s draws it over time", y, x)
 	}
-	var list []*curves // of a single run: what is alike shares a panel
+	var list []*curves // of a single run: similar curves share a panel
 	stack := &plot.Stack{}
 	for _, e := range split(what) {
 		if _, _, ok := adjointOf(e); ok && !s.moving(m)["adjoint"] {
@@ -153,7 +153,7 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 	return stack, nil
 }
 
-// isNumber tells whether an expression is a functional of a run.
+// isNumber reports whether an expression is a functional of a run.
 func (s *Session) isNumber(e string) bool {
 	q, err := s.pose(e)
 	if err != nil {
@@ -163,7 +163,7 @@ func (s *Session) isNumber(e string) bool {
 	return err == nil
 }
 
-// outputs draws all outputs of a model, from one run or one of every experiment.
+// outputs draws all outputs of a model, from one run or from the run of every experiment.
 func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.Picture, error) {
 	names, models := s.runs(m)
 	lists := make([][]*curves, len(names))
@@ -182,7 +182,7 @@ func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.
 	if len(lists[0]) == 0 {
 		return nil, errors.New("the model has no outputs")
 	}
-	var observed []plot.Picture // what is no output
+	var observed []plot.Picture // observations that are not outputs
 	for _, o := range m.Observations() {
 		if len(o.Outputs) > 0 {
 			continue
@@ -191,7 +191,7 @@ func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.
 		switch {
 		case err != nil:
 			return nil, err
-		case len(runs) == 0: // none of those that are shown has data of it
+		case len(runs) == 0: // no run that is shown has data of it
 		case runs[0] == "":
 			lists[0] = append(lists[0], its[0]...)
 		default:
@@ -212,11 +212,11 @@ func title(i odes.Info) string {
 
 const (
 	mostLines  = 24 // elements of an array drawn as curves; more are a heat map
-	mostPanel  = 6  // curves that share a panel
-	likeRanges = 10 // ranges that differ by less share a panel
+	mostPanel  = 6  // bound of the curves that share a panel
+	likeRanges = 10 // ranges that differ by less than this factor share a panel
 )
 
-// panels arranges curves: those of one unit and a like range share a panel.
+// panels arranges curves. Those of one unit and a similar range share a panel.
 func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 	stack := &plot.Stack{Title: title}
 	time := plot.Axis{Label: i.Time, Unit: i.TimeUnit}
@@ -276,7 +276,7 @@ func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 	return stack
 }
 
-// marks are the events of a run.
+// marks returns marks for the events of a run.
 func marks(events []odes.EventRecord) []plot.Mark {
 	var list []plot.Mark
 	for _, e := range events {
@@ -285,7 +285,7 @@ func marks(events []odes.EventRecord) []plot.Mark {
 	return list
 }
 
-// heatOf draws a large array: a vector over time, a matrix at the end.
+// heatOf draws a large array: a vector over time, or a matrix at the end.
 func heatOf(i odes.Info, c *curves) plot.Picture {
 	n := c.size()
 	if len(c.Shape) == 2 {
@@ -349,7 +349,7 @@ func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Pict
 			return nil, fmt.Errorf("%s has %d elements and %s has %d: they do not pair", y, n, x, m)
 		}
 		for k := range min(max(n, m), mostLines) {
-			// Jumps break the curve where a time stands twice.
+			// The curve is broken at jumps, where a time occurs twice.
 			var xs, ys []float64
 			for i := range cy.T {
 				if i > 0 && cy.T[i] == cy.T[i-1] {
@@ -380,7 +380,7 @@ func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Pict
 	return p, nil
 }
 
-// steps draws the sizes of the steps that runs took.
+// steps draws the lengths of the steps that runs took.
 func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error) {
 	i := m.Info()
 	names, models := s.runs(m)
@@ -393,7 +393,7 @@ func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error
 		}
 		c := &curves{T: nil, Events: sol.Events, model: x}
 		c.Name, c.Unit = "step size", i.TimeUnit
-		for j := 1; j < len(sol.T); j++ { // each step as long as it is
+		for j := 1; j < len(sol.T); j++ { // each step takes its own length on the axis
 			if h := sol.T[j] - sol.T[j-1]; h > 0 {
 				c.T, c.Values = append(c.T, sol.T[j-1], sol.T[j]), append(c.Values, h, h)
 			}

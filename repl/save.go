@@ -64,7 +64,7 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 	return nil
 }
 
-// write replaces a file whole or not at all.
+// write replaces a file, wholly or not at all.
 func write(path, text string) error {
 	f, err := os.CreateTemp(filepath.Dir(path), ".odes-*")
 	if err != nil {
@@ -91,7 +91,8 @@ func write(path, text string) error {
 	return nil
 }
 
-// fixed writes what was set into the declarations. What has no place there (elements, arrays) is left.
+// fixed writes what was set into the declarations. It leaves what has no place there: elements and
+// arrays.
 func (s *Session) fixed() (text string, done []string, left []odes.Assignment) {
 	text = s.now.text
 	last := map[string]odes.Assignment{}
@@ -115,7 +116,7 @@ func (s *Session) fixed() (text string, done []string, left []odes.Assignment) {
 	return text, done, left
 }
 
-// withValue puts a number where a param or an initial value is declared.
+// withValue puts a number into the declaration of a param or an initial value.
 func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 	if len(a.Values) != 1 || strings.Contains(a.Name, "[") || s.now.model == nil {
 		return text, false
@@ -154,7 +155,8 @@ func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
 	return text, false
 }
 
-// keepUnit replaces the number of a literal and keeps its unit as it was written; "" for what is no literal.
+// keepUnit replaces the number of a literal and keeps its unit as it was written. It returns "" if
+// old is no literal.
 func keepUnit(old string, x float64) string {
 	tokens := parser.TokensOf(old)
 	if len(tokens) > 1 && tokens[0].Text == "-" {

@@ -13,19 +13,19 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// scope says which runs an entry is about. The zero value is the model as it
-// stands: pictures show all its experiments, numbers are those of the run
-// without the changes of any.
+// scope says which runs an entry is about. The zero value is the model as it stands: pictures show
+// all its experiments, and numbers are those of the run without the changes of any.
 type scope struct {
-	experiment string   // the model is that of this one alone
-	only       []string // of several: pictures show these
+	experiment string   // the model is that of this experiment alone
+	only       []string // pictures show only these experiments
 	unchanged  bool     // pictures show the run without changes
 }
 
-// scoped are the commands that take `in high` and give results of one run. (plot and sweep see to it themselves.)
+// scoped lists the commands that accept `in high` and give the results of one run. The commands
+// plot and sweep handle `in` themselves.
 var scoped = []string{"run", "sens", "verify", "compare"}
 
-// title is what stands behind the name of the model.
+// title returns what follows the name of the model in titles.
 func (c scope) title() string {
 	if c.experiment == "" {
 		return ""
@@ -33,11 +33,12 @@ func (c scope) title() string {
 	return ", experiment " + c.experiment
 }
 
-// unchanged is what `in` calls the run without the changes of any experiment: no experiment has this name.
+// unchanged is the name that `in` has for the run without the changes of any experiment. No
+// experiment has this name.
 const unchanged = "model"
 
-// cutScope takes `in low, high` off the end of an entry, in front of `-o file`;
-// names is nil where there is none.
+// cutScope removes `in low, high` from the end of an entry, in front of `-o file`. The result names
+// is nil where there is none.
 func cutScope(entry string) (rest string, names []string) {
 	body, path := cutOutput(entry)
 	tokens := parser.TokensOf(body)
@@ -67,7 +68,7 @@ func cutScope(entry string) (rest string, names []string) {
 	return rest, names
 }
 
-// within does f with what an entry says before `in`, in the scope that it names behind it.
+// within calls f with the part of an entry before `in`, in the scope that the part behind it names.
 func (s *Session) within(entry string, f func(entry string) error) error {
 	rest, names := cutScope(entry)
 	if names == nil {
@@ -104,7 +105,7 @@ func (s *Session) within(entry string, f func(entry string) error) error {
 	return s.inside(names[0], func() error { return f(rest) })
 }
 
-// inside does f in one experiment, or, for "model", in the run without the changes of any.
+// inside calls f in one experiment, or, for "model", in the run without the changes of any.
 func (s *Session) inside(name string, f func() error) error {
 	if name == unchanged {
 		return s.narrowed(scope{unchanged: true}, f)
@@ -112,7 +113,7 @@ func (s *Session) inside(name string, f func() error) error {
 	return s.narrowed(scope{experiment: name}, f)
 }
 
-// narrowed does f in a scope. What f makes of the session's state is not kept.
+// narrowed calls f in a scope. Changes that f makes to the session's state are discarded.
 func (s *Session) narrowed(c scope, f func() error) error {
 	now, before := s.now, s.scope
 	defer func() { s.now, s.scope = now, before }()
@@ -127,7 +128,7 @@ func (s *Session) narrowed(c scope, f func() error) error {
 	return f()
 }
 
-// one refuses several experiments where results are of one run.
+// one refuses several experiments where the results are those of one run.
 func (s *Session) one() error {
 	if len(s.scope.only) > 0 {
 		return errors.New("this is of one run: choose one experiment; plot x in low, high lays curves over one another")
@@ -135,7 +136,8 @@ func (s *Session) one() error {
 	return nil
 }
 
-// runs are those that a picture shows: every experiment under its name, or the model itself under "".
+// runs returns those that a picture shows: every experiment under its name, or the model itself
+// under "".
 func (s *Session) runs(m *odes.Model) (names []string, models []*odes.Model) {
 	names = m.Experiments()
 	if s.scope.only != nil {
@@ -150,8 +152,8 @@ func (s *Session) runs(m *odes.Model) (names []string, models []*odes.Model) {
 	return names, models
 }
 
-// everywhere draws an expression in all runs that a picture shows; those of an
-// observation are the ones that it is compared with data in.
+// everywhere draws an expression in all runs that a picture shows. For an observation these are the
+// runs in which it is compared with data.
 func (s *Session) everywhere(ctx context.Context, entry string, points int) (runs []string, lists [][]*curves,
 	err error,
 ) {
@@ -175,7 +177,7 @@ func (s *Session) everywhere(ctx context.Context, entry string, points int) (run
 	return runs, lists, nil
 }
 
-// inExperiment says where an error is from.
+// inExperiment adds the name of the experiment to an error.
 func inExperiment(name string, err error) error {
 	if name == "" || odes.Interrupted(err) {
 		return err

@@ -1,7 +1,7 @@
-// Package repl is a session to explore a model in. A Session takes lines of
-// text (items of the language, expressions, commands) and answers on a writer;
-// it reads no keyboard and knows no screen, so that transcripts test it. Loop
-// connects one to a terminal. What a model is and does the root package knows.
+// Package repl is a session to explore a model in. A Session takes lines of text (items of the
+// language, expressions, commands) and answers on a writer. It reads no keyboard and knows no
+// screen, so that transcripts test it. Loop connects a session to a terminal. The package knows
+// models only through the public API of package odes: nothing of parsing, tapes or solvers.
 package repl
 
 import (
@@ -23,7 +23,7 @@ import (
 	"odes.dev/odes/plot"
 )
 
-// Config says what surrounds a session. The zero value is ready to use.
+// Config describes the environment of a session. The zero value is ready to use.
 type Config struct {
 	// Width returns the columns of the screen; nil means 80.
 	Width func() int
@@ -31,53 +31,55 @@ type Config struct {
 	Colour bool
 	// Dark makes pictures in files light on dark.
 	Dark bool
-	// Doc writes help on a word of the language and tells whether there is any; nil means there is none.
+	// Doc writes help on a word of the language, and reports whether there is any. Nil means that
+	// there is no help.
 	Doc func(w io.Writer, name string) bool
-	// Words are completed beside names, commands and keywords: functions, methods.
+	// Words are completed besides names, commands and keywords: functions and methods, for example.
 	Words []string
-	// Edit lets the user edit a file; nil means that there is no editor.
+	// Edit lets the user edit a file. Nil means that there is no editor.
 	Edit func(path string) error
-	// Progress, when set, is called before every entry. What it returns hears how far runs are; done ends that.
+	// Progress, when set, is called before every entry. The function update is told how far runs
+	// are, and done is called at the end.
 	Progress func() (update func(odes.Progress), done func())
 }
 
-// Entry is what diagnostics call the text that was entered.
+// Entry is the name that diagnostics have for the entered text.
 const Entry = "entry"
 
 // ErrQuit ends a session.
 var ErrQuit = errors.New("quit")
 
-// Session is a model in the making, with what was set and done.
+// Session is a model under construction, with what was set and done.
 type Session struct {
 	cfg     Config
 	path    string // of the model's file; "" when there is none
-	disk    string // its text when last read or written
+	disk    string // text of the file when it was last read or written
 	stamp   time.Time
 	now     state
 	past    []state // for undo, oldest first
 	future  []state // for redo, next one last
-	opened  state   // as first read: what compare compares with
+	opened  state   // as first read; the command compare compares with it
 	history []string
 	draft   string // an edited text with errors, for the next edit
-	scope   scope  // of the present entry
+	scope   scope  // of the current entry
 
-	progress func(odes.Progress) // of the present entry
+	progress func(odes.Progress) // of the current entry
 }
 
-// state is what undo goes back to.
+// state is what undo restores.
 type state struct {
 	text     string
 	set      []odes.Assignment
 	settings []odes.Setting
-	model    *odes.Model // nil while the model is not complete
+	model    *odes.Model // nil while the model is incomplete
 	missing  []diag.Diagnostic
-	did      string // what led here
+	did      string // what the user entered to get here
 }
 
 // New starts a session without a model.
 func New(c Config) *Session { return &Session{cfg: c} }
 
-// Open loads the model at path.
+// Open loads the model at path. It returns an *odes.FileError if the file cannot be read.
 func (s *Session) Open(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -86,7 +88,7 @@ func (s *Session) Open(path string) error {
 	return s.load(path, string(text))
 }
 
-// OpenText starts with a text that has no file; name is used in messages.
+// OpenText starts with a text that has no file. Messages call it name.
 func (s *Session) OpenText(name, text string) error {
 	m, err := odes.Parse(name, text, odes.ParseOptions{Files: os.DirFS(".")})
 	if err != nil {
@@ -96,8 +98,8 @@ func (s *Session) OpenText(name, text string) error {
 	return nil
 }
 
-// Mend takes up a file that is no model yet: edit goes on with its text, and it
-// is read again when it has changed.
+// Mend opens a file that is not a valid model yet. The command edit continues with its text, and
+// the file is read when it has changed.
 func (s *Session) Mend(path string) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -146,7 +148,7 @@ func (s *Session) Warnings() []diag.Diagnostic {
 // Text returns the text of the model.
 func (s *Session) Text() string { return s.now.text }
 
-// name is what messages call the model's text.
+// name returns the name that messages have for the model's text.
 func (s *Session) name() string {
 	if s.path != "" {
 		return s.path
@@ -162,7 +164,7 @@ func (s *Session) parse(text string) (*odes.Model, error) {
 	return odes.Parse(s.name(), text, s.files())
 }
 
-// move makes st the present state; undo goes back.
+// move makes st the current state. Undo returns to the one before.
 func (s *Session) move(st state, did string) {
 	st.did = did
 	s.past, s.future = append(s.past, s.now), nil
@@ -183,7 +185,7 @@ func (s *Session) model() (*odes.Model, error) {
 	return nil, errors.New("the model is not complete")
 }
 
-// options are those of a run in the present state.
+// options returns the options of a run in the current state.
 func (s *Session) options() odes.Options {
 	return odes.Options{Set: s.now.set, Settings: s.now.settings, Progress: s.progress}
 }
@@ -195,7 +197,7 @@ func (s *Session) width() int {
 	return 80
 }
 
-// screenWidth returns the columns of the screen; 0 when there is none.
+// screenWidth returns the columns of the screen, or 0 when there is none.
 func (s *Session) screenWidth() int {
 	if s.cfg.Width == nil {
 		return 0
@@ -216,7 +218,7 @@ func (s *Session) heading(m *odes.Model) report.Heading {
 	return report.Heading{Model: i.Name + s.scope.title(), File: i.File, Time: i.Time, TimeUnit: i.TimeUnit}
 }
 
-// Do executes an input and shows its errors; quit tells that the session ends.
+// Do executes an input and shows its errors. The result quit says that the session ends.
 func (s *Session) Do(ctx context.Context, w io.Writer, input string) (quit bool) {
 	err := s.Exec(ctx, w, input)
 	if errors.Is(err, ErrQuit) {
@@ -226,7 +228,7 @@ func (s *Session) Do(ctx context.Context, w io.Writer, input string) (quit bool)
 	return false
 }
 
-// Show writes what an error says.
+// Show writes the message of an error.
 func (s *Session) Show(w io.Writer, err error) {
 	switch list := diag.Of(err); {
 	case err == nil:
@@ -246,13 +248,13 @@ func (s *Session) diagnose(w io.Writer, list []diag.Diagnostic) {
 	_ = diag.WriteWidth(w, list, format, s.screenWidth())
 }
 
-// Say writes a sentence, broken between words where the screen is too narrow.
+// Say writes a sentence, broken between words where the screen is narrow.
 func (s *Session) Say(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, screen.Fold(fmt.Sprintf(format, args...), s.screenWidth(), screen.Hanging))
 }
 
-// Exec executes an input: an item of the language, an assignment, an expression
-// or a command. After an error the session is what it was before.
+// Exec executes an input: an item of the language, an assignment, an expression or a command. After
+// an error the session is unchanged.
 func (s *Session) Exec(ctx context.Context, w io.Writer, input string) error {
 	input = strings.TrimSpace(input)
 	tokens := parser.TokensOf(input)
@@ -294,7 +296,7 @@ func (s *Session) Exec(ctx context.Context, w io.Writer, input string) error {
 	})
 }
 
-// after is a writer that clears the way before it writes.
+// after is a writer that calls a function before it first writes.
 type after struct {
 	io.Writer
 	clear func()

@@ -21,9 +21,9 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the transcripts")
 
-// TestTranscripts replays sessions. An archive holds the files of a folder,
-// and a file "transcript": entries behind "> ", further lines of them behind
-// ". ", and between them what the session answers.
+// TestTranscripts replays sessions. An archive holds the files of a folder, and a file
+// "transcript". That has entries behind "> ", their further lines behind ". ", and between them the
+// answers of the session.
 func TestTranscripts(t *testing.T) {
 	paths, err := filepath.Glob("testdata/*.txtar")
 	if err != nil || len(paths) == 0 {
@@ -68,18 +68,18 @@ func TestTranscripts(t *testing.T) {
 	}
 }
 
-// inventories are lists of all methods or settings: they grow, and no session is about them.
+// inventories are lists of all methods or settings. They grow, and no session is about them.
 var inventories = regexp.MustCompile(`; (there are|it has) (\w+, ){8,}\w+`)
 
 var durations = regexp.MustCompile(`\d+(\.\d+)?(µs|ms|s)\b`)
 
-// absent is what the system says of a file that is not there.
+// absent returns what the system says of a file that does not exist.
 func absent() string {
 	_, err := os.ReadFile("absent.ode")
 	return errors.Unwrap(err).Error()
 }
 
-// replay enters what a transcript enters and returns the transcript that comes of it.
+// replay enters the entries of a transcript and returns the transcript that results.
 func replay(t *testing.T, script string) string {
 	t.Helper()
 	s := New(Config{
@@ -224,7 +224,7 @@ func TestComplete(t *testing.T) {
 	}
 }
 
-// TestInterrupted stops a run; the session goes on with what it had.
+// TestInterrupted stops a run. The session must continue with what it had.
 func TestInterrupted(t *testing.T) {
 	s := New(Config{})
 	ctx, cancel := context.WithCancel(t.Context())
@@ -248,7 +248,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestExperimentFails: an error of one experiment's run names it.
+// TestExperimentFails checks that an error of an experiment's run names the experiment.
 func TestExperimentFails(t *testing.T) {
 	s := New(Config{})
 	text := "time t from 0 to 2\nparam k = 0.1\nstate y = 1\ny' = k*y^2\ndata D { time = [1]  y = [1.1] }\n" +
@@ -269,7 +269,8 @@ func TestExperimentFails(t *testing.T) {
 	}
 }
 
-// TestAnyEntry enters what no one means: an answer or an error, never a panic.
+// TestAnyEntry enters meaningless text. The session must answer or report an error, and never
+// panic.
 func TestAnyEntry(t *testing.T) {
 	text, err := os.ReadFile("../examples/bounce/bounce.ode")
 	if err != nil {
@@ -301,8 +302,8 @@ func TestAnyEntry(t *testing.T) {
 	}
 }
 
-// TestFileChanges: a file that changes is read again, unless that would lose
-// what was entered, and is never written over unread.
+// TestFileChanges checks that a file that changes is read, unless that would lose what was entered,
+// and that a changed file is never overwritten unread.
 func TestFileChanges(t *testing.T) {
 	const good = "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k\n"
 	path := filepath.Join(t.TempDir(), "m.ode")
@@ -355,7 +356,7 @@ func TestFileChanges(t *testing.T) {
 	says("save", "wrote "+path)
 }
 
-// TestNarrow: nothing that a session says is wider than the screen.
+// TestNarrow checks that nothing that a session writes is wider than the screen.
 func TestNarrow(t *testing.T) {
 	for _, width := range []int{40, 60, 100} {
 		s := New(Config{Width: func() int { return width }})

@@ -17,8 +17,8 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// assign executes `k1 = 3`, `A[1,2] *= 2`, `initial(x) = 1`, `solver.rtol = 1e-9`;
-// sign is the place of the operator among the tokens.
+// assign executes `k1 = 3`, `A[1,2] *= 2`, `initial(x) = 1` or `solver.rtol = 1e-9`. The number
+// sign is the index of the operator among the tokens.
 func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens []ast.Token, sign int) error {
 	m, err := s.model()
 	if err != nil {
@@ -34,7 +34,7 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 	}
 	if slices.ContainsFunc(tokens[:sign], func(t ast.Token) bool { return t.Text == "/" }) ||
 		tokens[0].Text == "der" || tokens[0].Text == "dot" {
-		return s.enter(w, input) // a derivative, as others write it: the language knows what to say
+		return s.enter(w, input) // a derivative as other languages write it, on which the parser has advice
 	}
 	symbol, err := s.target(m, target)
 	if err != nil {
@@ -65,7 +65,7 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 	return s.moved(ctx, w, st, target+" = "+list(values))
 }
 
-// with returns set with one more assignment, which takes the place of those that it overrides.
+// with returns set with one more assignment, which replaces those that it overrides.
 func with(set []odes.Assignment, target string, values []float64) []odes.Assignment {
 	name := ""
 	for _, t := range parser.TokensOf(target) { // without blanks and backquotes
@@ -142,8 +142,8 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 		kind, name, diag.DidYouMean(name, names), text, text)
 }
 
-// constant evaluates the right side of an assignment to symbol: as a param of its
-// unit, or as an objective where it reads the run.
+// constant evaluates the right side of an assignment to symbol: as a param with the symbol's unit,
+// or as an objective where it depends on the run.
 func (s *Session) constant(ctx context.Context, entry string, symbol odes.Symbol) ([]float64, error) {
 	if x, err := strconv.ParseFloat(entry, 64); err == nil && !math.IsNaN(x) {
 		return []float64{x}, nil
@@ -186,7 +186,7 @@ func (s *Session) setting(ctx context.Context, w io.Writer, k odes.Setting) erro
 	return s.moved(ctx, w, st, k.Key+" = "+k.Value)
 }
 
-// moved makes st the present state and shows how the results differ.
+// moved makes st the current state and shows how the results differ.
 func (s *Session) moved(ctx context.Context, w io.Writer, st state, did string) error {
 	before, errBefore := s.summary(ctx, s.now)
 	after, err := s.summary(ctx, st)
@@ -195,12 +195,12 @@ func (s *Session) moved(ctx context.Context, w io.Writer, st state, did string) 
 	}
 	var run *odes.RunError
 	if err != nil && !errors.As(err, &run) {
-		return err // what was set is wrong in itself
+		return err // the assignment itself is wrong
 	}
 	s.move(st, did)
 	fmt.Fprintln(w, did)
 	if err != nil {
-		return err // what was set stays, for undo or another value
+		return err // the assignment stays, for undo or another value
 	}
 	if errBefore != nil {
 		before = nil
@@ -216,7 +216,7 @@ type row struct {
 	digits     int
 }
 
-// summary runs a state and returns its objectives, or where there are none the outputs at the end.
+// summary runs a state and returns its objectives, or the final outputs where there are none.
 func (s *Session) summary(ctx context.Context, st state) ([]row, error) {
 	if st.model == nil {
 		return nil, errors.New("the model is not complete")
@@ -251,14 +251,14 @@ func rowsOf(sol *odes.Solution) []row {
 
 const mostRows = 16
 
-// differences shows two summaries side by side.
+// differences shows two summaries next to each other.
 func (s *Session) differences(w io.Writer, before, after []row, headBefore, headAfter string) {
 	old := map[string]row{}
 	for _, r := range before {
 		old[r.name] = r
 	}
 	table := [][]string{{"", headBefore, headAfter, "change"}}
-	var sizes []float64 // of the changes, per row of the table below its head
+	var sizes []float64 // of the changes, by row of the table without its head
 	same := 0
 	for _, r := range after {
 		b, ok := old[r.name]
@@ -276,7 +276,7 @@ func (s *Session) differences(w io.Writer, before, after []row, headBefore, head
 			sizes = append(sizes, math.Abs(r.value-b.value)/math.Abs(b.value))
 		}
 	}
-	if rest := len(sizes) - mostRows; rest > 0 { // what moved most, in the order of the model
+	if rest := len(sizes) - mostRows; rest > 0 { // the largest changes, in the order of the model
 		least := slices.Sorted(slices.Values(sizes))[rest]
 		kept := table[:1]
 		for i, r := range table[1:] {
@@ -297,10 +297,10 @@ func (s *Session) differences(w io.Writer, before, after []row, headBefore, head
 	}
 }
 
-// unmoved is said of a change that is less than either value is known to.
+// unmoved stands for a change that is smaller than the accuracy of either value.
 const unmoved = "~0 %"
 
-// change tells by how much a value moved: in percent, where that says something.
+// change says by how much a value changed: in percent, where that is meaningful.
 func change(before, after row) string {
 	from, to := before.value, after.value
 	d := to - from
@@ -317,8 +317,8 @@ func change(before, after row) string {
 	return sign + short(100*d/math.Abs(from), 3) + " %"
 }
 
-// columns writes a table, the first column to the left and the others to the
-// right. On a screen that is too narrow the second one, of what was before, is left out.
+// columns writes a table, with the first column aligned to the left and the others to the right. On
+// a screen that is too narrow it leaves out the second column, the values before.
 func columns(w io.Writer, table [][]string, width int) {
 	widths := make([]int, len(table[0]))
 	whole := 0

@@ -34,8 +34,9 @@ func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
 	return nil
 }
 
-// Sweep draws how results depend on a param, as after the command sweep:
-// `k from 0.1 to 10 points 20 of J, x`, or `of x band` to shade what x reaches. The note says how many runs failed.
+// Sweep draws how results depend on a param, as the text after the command sweep asks for: `k from
+// 0.1 to 10 points 20 of J, x`, or `of x band` to shade the range of x. The note says how many runs
+// failed.
 func (s *Session) Sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
 	err = s.within(what, func(what string) (err error) {
 		if err = s.one(); err != nil {
@@ -156,7 +157,7 @@ func rewrite(l *plot.Lines, name string) {
 	}
 }
 
-// bounds returns a range around the present value, within those of the declaration.
+// bounds returns a range around the current value, within the bounds of the declaration.
 func bounds(symbol odes.Symbol, now float64) (lo, hi float64) {
 	switch {
 	case now > 0:
@@ -172,7 +173,7 @@ func bounds(symbol odes.Symbol, now float64) (lo, hi float64) {
 	return max(lo, symbol.Lo), min(hi, symbol.Hi)
 }
 
-// present returns the value that a param or initial value has now.
+// present returns the current value of a param or initial value.
 func (s *Session) present(ctx context.Context, name string, symbol odes.Symbol) (float64, error) {
 	q := &question{entry: name}
 	q.add(name, 0, len(name))
@@ -192,7 +193,7 @@ func (s *Session) present(ctx context.Context, name string, symbol odes.Symbol) 
 	return sol.Values[0].Value, nil
 }
 
-// sweep is what its runs have in common.
+// sweep is what the runs of a sweep have in common.
 type sweep struct {
 	s           *Session
 	name        string
@@ -218,7 +219,7 @@ func (v *sweep) options(x float64) odes.Options {
 	return o
 }
 
-// goals draws objectives over the param, or where there are none the outputs at the end.
+// goals draws objectives over the param, or the final outputs where there are none.
 func (v *sweep) goals(ctx context.Context, m *odes.Model, of []string, points int) (plot.Picture, string, error) {
 	xs := v.at(points)
 	var order []string
@@ -324,7 +325,7 @@ func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, err
 	return l, "", nil
 }
 
-// unchangedTitle says of which run a picture is that shows one of several.
+// unchangedTitle returns the title of a picture that shows one of several runs.
 func (s *Session) unchangedTitle(e string, c *curves) string {
 	if len(c.model.Experiments()) == 0 || s.scope.unchanged {
 		return ""
@@ -334,8 +335,8 @@ func (s *Session) unchangedTitle(e string, c *curves) string {
 
 const bandTimes = 200
 
-// band shades what lies between the least and the greatest of something that
-// changes in time, over all values of the param.
+// band shades the area between the least and the greatest values of something that changes in time,
+// over all values of the param.
 func (v *sweep) band(ctx context.Context, e string, points int) (plot.Picture, string, error) {
 	base, err := v.s.curve(ctx, e, bandTimes)
 	if err != nil {
@@ -364,7 +365,7 @@ func (v *sweep) band(ctx context.Context, e string, points int) (plot.Picture, s
 		}
 		values := pick(sol, asked).Values
 		at := 0
-		for k, t := range sol.T { // a time stands twice at a jump, and not at all beyond the end of this run
+		for k, t := range sol.T { // a time occurs twice at a jump, and never beyond the end of this run
 			for at < len(times)-1 && times[at] < t {
 				at++
 			}

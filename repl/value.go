@@ -20,16 +20,16 @@ import (
 	"odes.dev/odes/plot"
 )
 
-// Names of what is added to a model for the time of one question.
+// Names that are added to a model for one question.
 const (
 	asked = "_asked" // an objective, an output or a param
 )
 
-// question is an expression as it is put to a model.
+// question is an expression in the form in which the model is asked.
 type question struct {
 	entry  string  // as the user wrote it
 	text   string  // as the model is asked
-	pieces []piece // which parts of text are parts of entry
+	pieces []piece // the parts of text that are parts of entry
 }
 
 func (q *question) add(entry string, from, to int) {
@@ -59,14 +59,15 @@ func (s *Session) ask(q *question, prefix, suffix string) (*odes.Model, error) {
 	}
 	list = slices.DeleteFunc(slices.Clone(list), func(d diag.Diagnostic) bool { return d.Level != diag.Error })
 	for i := range list {
-		list[i].Message = place.ReplaceAllString(list[i].Message, "")           // of the model's text; a caret shows it in the entry
-		list[i].Message = carrier.ReplaceAllString(list[i].Message, "a result") // what the question was put as
+		// a place in the model's text; the caret shows the place in the entry
+		list[i].Message = place.ReplaceAllString(list[i].Message, "")
+		list[i].Message = carrier.ReplaceAllString(list[i].Message, "a result") // the item that carries the question
 	}
 	return nil, &diag.ListError{Diagnostics: s.remap(list, source.NewFile(Entry, q.entry), pieces)}
 }
 
-// spelled returns a question's text with what names of observations and
-// objectives stand for, and which parts of it the user wrote.
+// spelled returns a question's text in which names of observations and objectives are replaced by
+// what they stand for, and which parts of it the user wrote.
 func (s *Session) spelled(q *question) (string, []piece) {
 	terms := map[string]string{}
 	if s.now.model != nil {
@@ -121,7 +122,7 @@ func (s *Session) spelled(q *question) (string, []piece) {
 	return text, pieces
 }
 
-// carrier is the item that a question is put as.
+// carrier matches the item that a question is asked as.
 var carrier = regexp.MustCompile(`"(objective|output)"`)
 
 var place = regexp.MustCompile(` opened at \d+:\d+`)
@@ -159,8 +160,8 @@ func (s *Session) moving(m *odes.Model) map[string]bool {
 	return names
 }
 
-// pose turns an expression about the last run into one of the language:
-// x(3.5) is x at that time, max(x) and min(x) the extremes over the run.
+// pose turns an expression about the last run into one of the language: x(3.5) becomes x at that
+// time, and max(x) and min(x) the extremes over the run.
 func (s *Session) pose(entry string) (*question, error) {
 	m, err := s.model()
 	if err != nil {
@@ -225,7 +226,7 @@ func (s *Session) pose(entry string) (*question, error) {
 	return q, nil
 }
 
-// literal writes a number of the language.
+// literal writes a number as in the language.
 func literal(x float64, unit string) string {
 	text := strconv.FormatFloat(x, 'g', -1, 64)
 	if known(unit) != "" {
@@ -234,7 +235,7 @@ func literal(x float64, unit string) string {
 	return "(" + text + ")"
 }
 
-// known drops units that say nothing.
+// known returns a unit, or "" if it says nothing.
 func known(unit string) string {
 	if unit == "1" || unit == "?" || unit == "unknown" {
 		return ""
@@ -251,7 +252,7 @@ func mentions(tokens []ast.Token, names map[string]bool) bool {
 	return false
 }
 
-// isCourse tells whether an expression is one number that changes along a run.
+// isCourse reports whether an expression is a single number that changes along a run.
 func (s *Session) isCourse(e string) bool {
 	m, err := s.asOutput(e)
 	if err != nil {
@@ -281,9 +282,9 @@ type curves struct {
 	model  *odes.Model // with the expression as its output
 	// Measured are data that the model compares the expression with, at the times MT.
 	MT, Measured []float64
-	// Side tells of which data only a bound is known, as in plot.Curve.
+	// Side says of which data only a bound is known, as in plot.Curve.
 	Side []int
-	// AtStart tells that what is shown of one time only is shown of the first, not of the last.
+	// AtStart says that a picture of a single time shows the first one, not the last.
 	AtStart bool
 }
 
@@ -298,14 +299,15 @@ func pick(sol *odes.Solution, name string) odes.Series {
 	return odes.Series{}
 }
 
-// asOutput is the model with an expression as one of its outputs.
+// asOutput returns the model with an expression as one of its outputs.
 func (s *Session) asOutput(entry string) (*odes.Model, error) {
 	q := &question{entry: entry}
 	q.add(entry, 0, len(entry))
 	return s.ask(q, "output "+asked+" = ", "")
 }
 
-// curve solves with an expression as output, at n times at least and at both sides of every event.
+// curve solves with an expression as output, at no fewer than n times and on both sides of every
+// event.
 func (s *Session) curve(ctx context.Context, entry string, n int) (*curves, error) {
 	m, err := s.asOutput(entry)
 	if err != nil {
@@ -314,21 +316,21 @@ func (s *Session) curve(ctx context.Context, entry string, n int) (*curves, erro
 	return s.trace(ctx, m, entry, n)
 }
 
-// trace is curve with the model that asOutput made, or one of its experiments.
+// trace is curve for the model that asOutput made, or for one of its experiments.
 func (s *Session) trace(ctx context.Context, m *odes.Model, entry string, n int) (*curves, error) {
 	sol, err := s.dense(ctx, m, n)
 	if err != nil {
 		return nil, err
 	}
 	c := &curves{Series: pick(sol, asked), T: sol.T, Events: sol.Events, RTol: sol.Settings.RTol, model: m}
-	c.Name = strings.Join(strings.Fields(entry), " ") // entered on several lines, maybe
+	c.Name = strings.Join(strings.Fields(entry), " ") // it may have been entered on several lines
 	c.Unit = known(c.Unit)
 	c.measure(asked)
 	return c, nil
 }
 
-// dense solves so that curves are smooth: at the steps when there are many,
-// otherwise at n times and at the events.
+// dense solves so that curves are smooth: at the steps when there are many, otherwise at n times
+// and at the events.
 func (s *Session) dense(ctx context.Context, m *odes.Model, n int) (*odes.Solution, error) {
 	sol, err := m.Solve(ctx, s.options())
 	if err != nil || len(sol.T) < 2 || len(sol.T) > 2*n {
@@ -378,7 +380,7 @@ func (s *Session) show(ctx context.Context, w io.Writer, entry string) error {
 	return nil
 }
 
-// showObjective answers an objective, or, of an array of them, one element.
+// showObjective answers an objective, or one element of an array of objectives.
 func (s *Session) showObjective(ctx context.Context, w io.Writer, name, element string) error {
 	opts := s.options()
 	opts.Of = []string{name}
@@ -398,7 +400,7 @@ func (s *Session) showObjective(ctx context.Context, w io.Writer, name, element 
 	return nil
 }
 
-// hinted adds to an error what may have been meant.
+// hinted adds to an error what the user may have meant.
 func (s *Session) hinted(entry string, err error) error {
 	var wrong *diag.ListError
 	tokens := parser.TokensOf(entry)
@@ -428,7 +430,8 @@ func (s *Session) hinted(entry string, err error) error {
 	return wrong
 }
 
-// showValues writes the values of objectives; the name of one that is called name alone goes without saying.
+// showValues writes the values of objectives. It leaves out the name of a single one that is called
+// name.
 func (s *Session) showValues(w io.Writer, sol *odes.Solution, name string) {
 	digits := digitsOf(sol.Settings.RTol)
 	for _, v := range sol.Values {
@@ -443,8 +446,8 @@ func (s *Session) showValues(w io.Writer, sol *odes.Solution, name string) {
 	}
 }
 
-// showConstant answers a question that reads nothing of the run, without one;
-// m has it as its objective.
+// showConstant answers a question that does not depend on the run, without a run. The model m has
+// it as its objective.
 func (s *Session) showConstant(w io.Writer, m *odes.Model, q *question) (done bool, err error) {
 	constant := false
 	for _, d := range m.Warnings() {
@@ -463,7 +466,7 @@ func (s *Session) showConstant(w io.Writer, m *odes.Model, q *question) (done bo
 		}
 		values, err := s.fixedValue(q, x)
 		if err != nil {
-			return false, nil // what a param may not read
+			return false, nil // it reads what a param may not read
 		}
 		for k, v := range values {
 			name := strings.TrimPrefix(elementName(asked, x.Shape, k), asked)
@@ -477,8 +480,8 @@ func (s *Session) showConstant(w io.Writer, m *odes.Model, q *question) (done bo
 	return false, nil
 }
 
-// fixedValue evaluates a question that reads params only, as a param of the
-// shape of like, and of its unit.
+// fixedValue evaluates a question that reads params only, as a param with the shape and unit of
+// like.
 func (s *Session) fixedValue(q *question, like odes.Symbol) ([]float64, error) {
 	prefix := "param " + asked
 	if len(like.Shape) > 0 {
@@ -503,7 +506,7 @@ func (s *Session) fixedValue(q *question, like odes.Symbol) ([]float64, error) {
 	return nil, errors.New("the value is not known")
 }
 
-// showCurve says in a few lines how an expression runs.
+// showCurve describes the course of an expression in a few lines.
 func (s *Session) showCurve(w io.Writer, c *curves) error {
 	digits := digitsOf(c.RTol)
 	info := c.model.Info()
