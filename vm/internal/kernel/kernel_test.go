@@ -3,6 +3,7 @@ package kernel
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/internal/elem"
@@ -69,7 +70,8 @@ func TestProductsAreChains(t *testing.T) {
 	}
 }
 
-// TestEveryElementwiseOpHasALoop runs each elementwise op in place.
+// TestEveryElementwiseOpHasALoop runs each elementwise op, and compares what it does in place with
+// what it does into another slice.
 func TestEveryElementwiseOpHasALoop(t *testing.T) {
 	n := 0
 	for _, op := range tape.Ops() {
@@ -77,14 +79,20 @@ func TestEveryElementwiseOpHasALoop(t *testing.T) {
 			continue
 		}
 		n++
-		x := []float64{0.5, 0.25, 1}
-		switch op.Row().Arity {
-		case 1:
-			Map1(op, 2, x, x)
-		case 2:
-			Map2(op, x, x, x)
-		case 3:
-			Map3(op, x, x, x, x)
+		x, y := []float64{0.5, 0.25, 1}, []float64{-7, -7, -7}
+		for _, d := range [][]float64{y, x} {
+			switch op.Row().Arity {
+			case 1:
+				Map1(op, 2, d, x)
+			case 2:
+				Map2(op, d, x, x)
+			case 3:
+				Map3(op, d, x, x, x)
+			}
+		}
+		same := func(a, b float64) bool { return a == b || a != a && b != b }
+		if !slices.EqualFunc(x, y, same) || slices.Contains(y, -7) {
+			t.Errorf("%v: in place %v, into another slice %v", op, x, y)
 		}
 	}
 	if n < 50 {
