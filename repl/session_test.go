@@ -151,7 +151,10 @@ func TestDocument(t *testing.T) {
 	}
 	script := "> load ../examples/bounce/bounce.ode\n" + strings.ReplaceAll(block, "odes> ", "> ")
 	_, got, _ := strings.Cut(replay(t, script), "\n> ")
-	_, want, _ := strings.Cut(script, "\n> ")
+	_, want, found := strings.Cut(script, "\n> ")
+	if n := strings.Count(want, "\n> "); !found || n < 5 {
+		t.Fatalf("the document shows a session of %d entries", n)
+	}
 	if got != want {
 		t.Errorf("docs/repl.md differs:\n%s", difference(want, got))
 	}

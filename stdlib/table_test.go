@@ -48,6 +48,9 @@ func TestTable(t *testing.T) {
 }
 
 func TestModules(t *testing.T) {
+	if n := len(Modules()); n < 4 {
+		t.Errorf("found %d modules", n)
+	}
 	for _, path := range Modules() {
 		if text, ok := Module(path); !ok || text == "" {
 			t.Errorf("%s is empty", path)
