@@ -254,8 +254,8 @@ func TestColour(t *testing.T) {
 		if err := Text(&colour, p, Terminal{Colour: true}); err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(colour.String(), "\x1b[") || strings.Count(plain.String(),
-			"\n") != strings.Count(colour.String(), "\n") {
+		lines := strings.Count(plain.String(), "\n")
+		if !strings.Contains(colour.String(), "\x1b[") || strings.Count(colour.String(), "\n") != lines {
 			t.Errorf("%s: colour changes the lines, or there is none", name)
 		}
 	}

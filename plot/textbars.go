@@ -158,11 +158,10 @@ func (h *Heat) shading() shading {
 	if s.lo > s.hi {
 		return shading{diverging: true}
 	}
-	if near, far := min(math.Abs(s.lo), math.Abs(s.hi)),
-		max(math.Abs(s.lo), math.Abs(s.hi)); s.lo*s.hi > 0 && near > 0.2*far && s.hi > s.lo {
+	near, top := min(math.Abs(s.lo), math.Abs(s.hi)), max(math.Abs(s.lo), math.Abs(s.hi))
+	if s.lo*s.hi > 0 && near > 0.2*top && s.hi > s.lo {
 		return s
 	}
-	top := max(math.Abs(s.lo), math.Abs(s.hi))
 	sign := 0
 	if s.lo >= 0 {
 		sign = 1

@@ -80,8 +80,8 @@ func (s *Session) spelled(q *question) (string, []piece) {
 				continue
 			}
 			p := it.Parts[0]
-			if text := strings.Join(strings.Fields(s.now.text[p.ValueStart:p.ValueEnd]), " "); !strings.Contains(text,
-				"#") {
+			text := strings.Join(strings.Fields(s.now.text[p.ValueStart:p.ValueEnd]), " ")
+			if !strings.Contains(text, "#") {
 				terms[p.Name] = "(" + text + ")"
 			}
 		}

@@ -161,8 +161,8 @@ func (c *checker) numeric(v Expr, what string, s source.Span) bool {
 	switch v.Type().Kind {
 	case types.Bool:
 		d := c.errorf(CodeType, s, "%q needs numbers, and this is a condition; choose with: if … then 1 else 0", what)
-		if value := map[string]string{"true": "1", "false": "0"}[v.Span().Text()]; value != "" && v.Span().
-			File == s.File {
+		if value := map[string]string{"true": "1", "false": "0"}[v.Span().Text()]; value != "" &&
+			v.Span().File == s.File {
 			d.Message = fmt.Sprintf("%q needs numbers; write %s for %s, and name > 0 for a condition", what, value,
 				v.Span().Text())
 			d.Fix(v.Span(), value, "write "+value)

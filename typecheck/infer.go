@@ -58,8 +58,8 @@ func (c *checker) infer() map[string]inferred {
 func (c *checker) counts(x context, e ast.Expr) {
 	ast.Inspect(e, func(n ast.Node) bool {
 		if name, ok := n.(*ast.Name); ok && x.module == nil && x.scope.find(name.Name) == nil {
-			if g := c.globals[name.Name]; g != nil && g.kind == constName && g.value != nil && !g.value.Type().
-				Unit.Known() {
+			if g := c.globals[name.Name]; g != nil && g.kind == constName && g.value != nil &&
+				!g.value.Type().Unit.Known() {
 				c.note(name.Name, units.One, name.Span)
 			}
 		}

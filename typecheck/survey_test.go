@@ -79,8 +79,8 @@ unit dozen number a scalar [dozen]
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}
-	if n := Find(s.Names, "J"); n == nil || n.Decl == nil || Find(s.Names, "twice").
-		Decl == nil || Find(s.Names, "twice").Span.File.Name() != "lib.ode" {
+	if n := Find(s.Names, "J"); n == nil || n.Decl == nil ||
+		Find(s.Names, "twice").Decl == nil || Find(s.Names, "twice").Span.File.Name() != "lib.ode" {
 		t.Error("a declaration is missing")
 	}
 }

@@ -150,8 +150,8 @@ func (c *checker) unitNamed(name string) units.Unit {
 		x := context{place: placeConst}
 		value := c.expr(x, e.decl.Value)
 		if !isBad(value) {
-			if d, ok := c.static(value, nil); ok && len(value.Type().Shape) == 0 && value.Type().
-				Kind != types.Bool && d[0] > 0 {
+			if d, ok := c.static(value, nil); ok && len(value.Type().Shape) == 0 &&
+				value.Type().Kind != types.Bool && d[0] > 0 {
 				u = units.New(name, d[0], value.Type().Unit)
 			} else if ok {
 				c.errorf(CodeUnknownUnit, value.Span(), "a unit is a number of another unit: unit %s = 1e-6 [mol/L]",

@@ -87,8 +87,8 @@ func (c *compiler) sinkInto(g, h int, readers map[int][]reading) {
 		return
 	}
 	both := slices.Concat(move, to.values)
-	if c.traffic(stay, readers)+c.traffic(both, readers) >= c.traffic(from.values, readers)+
-		c.traffic(to.values, readers) {
+	before := c.traffic(from.values, readers) + c.traffic(to.values, readers)
+	if c.traffic(stay, readers)+c.traffic(both, readers) >= before {
 		return
 	}
 	for _, v := range move {

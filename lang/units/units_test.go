@@ -71,8 +71,8 @@ func TestNames(t *testing.T) {
 			t.Errorf("%q is a unit", bad)
 		}
 	}
-	if !get(t, "min").SameDimension(get(t, "s")) || !get(t, "Pa").SameDimension(get(t, "bar")) || !get(t, "cd").
-		Same(get(t, "cd")) {
+	if !get(t, "min").SameDimension(get(t, "s")) || !get(t, "Pa").SameDimension(get(t, "bar")) ||
+		!get(t, "cd").Same(get(t, "cd")) {
 		t.Error("wrong dimension")
 	}
 }
