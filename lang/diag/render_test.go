@@ -22,7 +22,8 @@ func span(t *testing.T, f *source.File, mark string) source.Span {
 
 func TestPlain(t *testing.T) {
 	long := "let long = " + strings.Repeat("a + ", 60) + "bad" + strings.Repeat(" + a", 60)
-	f := source.NewFile("m.ode", "state x = 1\n\tlet y = x**2\nlet 变量 = été + é́ + q\n"+long+"\nlet esc = \x1b[31m\n")
+	f := source.NewFile("m.ode", "state x = 1\n\tlet y = x**2\nlet 变量 = été + é́ + q\n"+long+"\nlet esc = \x1b[31m\n" +
+		"let a = 1 # 🚀✅⭐⚡ ❤\ufe0f é, bad2\n")
 	for _, c := range []struct {
 		name, mark, want string
 	}{
@@ -55,6 +56,16 @@ m.ode:4:252: error: wrong [code]
 m.ode:5:11: error: wrong [code]
   5 | let esc = ` + "\ufffd" + `[31m
     |           ^
+`},
+		{"emoji and accents before", "bad2", `
+m.ode:6:24: error: wrong [code]
+  6 | let a = 1 # 🚀✅⭐⚡ ❤️ é, bad2
+    |                            ^^^^
+`},
+		{"emoji as the place", "🚀✅⭐⚡ ❤\ufe0f", `
+m.ode:6:13: error: wrong [code]
+  6 | let a = 1 # 🚀✅⭐⚡ ❤️ é, bad2
+    |             ^^^^^^^^^^^
 `},
 	} {
 		d := Diagnostic{Code: "code", Span: span(t, f, c.mark), Message: "wrong"}

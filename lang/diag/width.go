@@ -69,9 +69,10 @@ func cut(text string, runes int) string {
 func show(text string, column int) columns {
 	var b strings.Builder
 	start := column
-	for _, r := range text {
-		switch w := screen.RuneWidth(r); {
-		case r == '\t':
+	for text != "" {
+		size, w := screen.Next(text)
+		switch {
+		case text[0] == '\t':
 			n := tabStop - column%tabStop
 			b.WriteString(strings.Repeat(" ", n))
 			column += n
@@ -79,9 +80,10 @@ func show(text string, column int) columns {
 			b.WriteRune('\ufffd')
 			column++
 		default:
-			b.WriteRune(r)
+			b.WriteString(strings.ToValidUTF8(text[:size], "\ufffd"))
 			column += w
 		}
+		text = text[size:]
 	}
 	return columns{b.String(), column - start}
 }
@@ -95,23 +97,25 @@ func (c columns) keepStart(width int) columns {
 		return columns{}
 	}
 	n := 0
-	for i, r := range c.text {
-		w := max(0, screen.RuneWidth(r))
-		if n+w > width-1 {
-			return columns{c.text[:i] + "…", n + 1}
+	for at := 0; at < len(c.text); {
+		size, w := screen.Next(c.text[at:])
+		if n+max(0, w) > width-1 {
+			return columns{c.text[:at] + "…", n + 1}
 		}
-		n += w
+		n += max(0, w)
+		at += size
 	}
 	return c
 }
 
 // keepEnd cuts c to at most its last width columns.
 func (c columns) keepEnd(width int) columns {
-	for i, r := range c.text {
-		if c.width <= width && screen.RuneWidth(r) != 0 {
-			return columns{c.text[i:], c.width}
+	for c.text != "" {
+		size, w := screen.Next(c.text)
+		if c.width <= width && w != 0 {
+			return c
 		}
-		c.width -= max(0, screen.RuneWidth(r))
+		c.text, c.width = c.text[size:], c.width-max(0, w)
 	}
 	return columns{}
 }
