@@ -43,7 +43,7 @@ var imports = map[string]string{
 	"help":               "parser sens solvers stdlib typecheck internal/screen",
 	"plot":               "internal/screen",
 	"repl":               ". lang/ast lang/diag lang/source parser plot internal/report internal/screen",
-	"internal/report":    ". internal/screen",
+	"internal/report":    ". data internal/screen",
 	"lsp":                ". help lang/ast lang/diag lang/source lang/types parser stdlib typecheck",
 	"bench":              ". plot",
 	"cmd/odes":           ". parser help lsp repl plot internal/report internal/screen lang/diag",

@@ -1,6 +1,6 @@
-// Package data reads arrays and tables that a model names: CSV and TSV, NumPy's
-// NPY and Matrix Market files, through a file system confined to the model's
-// folder. It knows nothing of models; it never writes.
+// Package data reads arrays and tables that a model names: CSV and TSV, NumPy's NPY and Matrix Market files, through a
+// file system confined to the model's folder. It writes NPY as well, to whatever its caller opened. It knows nothing of
+// models.
 package data
 
 import (

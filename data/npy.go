@@ -1,14 +1,22 @@
 package data
 
 import (
+	"bufio"
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"fmt"
+	"io"
+	"iter"
 	"math"
 	"regexp"
 	"strconv"
 	"strings"
 )
+
+// npyMagic starts every file of NumPy's format:
+// https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html.
+const npyMagic = "\x93NUMPY"
 
 var (
 	npyDescr   = regexp.MustCompile(`'descr'\s*:\s*'([^']*)'`)
@@ -16,13 +24,13 @@ var (
 	npyShape   = regexp.MustCompile(`'shape'\s*:\s*\(([^)]*)\)`)
 )
 
-// npy reads NumPy's format, versions 1 to 3: floats, integers and booleans of
-// either byte order, row- or column-major, up to three dimensions.
+// npy reads NumPy's format, versions 1 to 3: floats, integers and booleans of either byte order, row- or column-major,
+// up to three dimensions.
 func npy(name string, file []byte, limit int) (Array, error) {
 	fail := func(format string, args ...any) (Array, error) {
 		return Array{}, fmt.Errorf("%s: "+format, append([]any{name}, args...)...)
 	}
-	rest, ok := bytes.CutPrefix(file, []byte("\x93NUMPY"))
+	rest, ok := bytes.CutPrefix(file, []byte(npyMagic))
 	if !ok || len(rest) < 4 {
 		return fail("this is not a NumPy file")
 	}
@@ -43,7 +51,8 @@ func npy(name string, file []byte, limit int) (Array, error) {
 		return fail("the header is cut off")
 	}
 	header, body := string(rest[:n]), rest[n:]
-	descr, fortran, shape := npyDescr.FindStringSubmatch(header), npyFortran.FindStringSubmatch(header), npyShape.FindStringSubmatch(header)
+	descr, fortran := npyDescr.FindStringSubmatch(header), npyFortran.FindStringSubmatch(header)
+	shape := npyShape.FindStringSubmatch(header)
 	if descr == nil || fortran == nil || shape == nil {
 		return fail("the header %q is not understood", header)
 	}
@@ -134,4 +143,39 @@ func npyType(descr string) (read func([]byte) float64, size int, ok bool) {
 		return func(b []byte) float64 { return float64(b[0]) }, 1, true
 	}
 	return nil, 0, false
+}
+
+// WriteNPY writes an array of 64-bit floats in version 1.0 of NumPy's format. The parts are its numbers, row-major, cut
+// anywhere; an error says that there are more or fewer of them than the shape has.
+func WriteNPY(w io.Writer, shape []int, parts iter.Seq[[]float64]) error {
+	dims, want := make([]string, len(shape)), 1
+	for i, d := range shape {
+		dims[i] = fmt.Sprintf("%d,", d)
+		want *= d
+	}
+	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }", strings.Join(dims, " "))
+	const prefix = len(npyMagic) + 4 // version and length of the header
+	// Blanks fill the header so that the numbers start at a multiple of 64 bytes, as the format wants.
+	pad := 64 - (prefix+len(head)+1)%64
+	head += strings.Repeat(" ", pad%64) + "\n"
+	if len(head) > math.MaxUint16 {
+		return errors.New("an array of so many dimensions does not fit NumPy's format")
+	}
+	out := bufio.NewWriterSize(w, 1<<16) // keeps the first error
+	out.WriteString(npyMagic + "\x01\x00")
+	var word [8]byte
+	out.Write(binary.LittleEndian.AppendUint16(word[:0], uint16(len(head))))
+	out.WriteString(head)
+	written := 0
+	for part := range parts {
+		for _, x := range part {
+			binary.LittleEndian.PutUint64(word[:], math.Float64bits(x))
+			out.Write(word[:])
+		}
+		written += len(part)
+	}
+	if written != want {
+		return fmt.Errorf("%d numbers for an array of shape (%s)", written, strings.Join(dims, " "))
+	}
+	return out.Flush()
 }

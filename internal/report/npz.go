@@ -2,20 +2,17 @@ package report
 
 import (
 	"archive/zip"
-	"bufio"
-	"encoding/binary"
-	"fmt"
 	"io"
 	"math"
-	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/data"
 )
 
-// SensNPZ writes a NumPy archive: value[m], and for every variable d_<name>
-// or d_initial_<name> of shape [m, …shape], and error_d_<name> where errors were estimated. The member objectives.txt names
-// the rows, one a line. Hessians are hessian[m, c, c] over all elements of the variables, which columns.txt names; products with
-// a direction are hvp[m, c], and that is direction[c].
+// SensNPZ writes a NumPy archive. Its arrays are value[m] and, for every variable, d_<name> or d_initial_<name> of shape
+// [m, …shape]; error_d_<name> has the estimated errors, if there are any. The member objectives.txt names the m
+// objectives, one a line. Hessians are hessian[m, c, c] over all elements of the variables, which columns.txt names.
+// Their products with a direction are hvp[m, c], and the direction is direction[c].
 func SensNPZ(w io.Writer, s *odes.Sensitivities) error {
 	z := zip.NewWriter(w)
 	names := make([]string, len(s.Values))
@@ -26,7 +23,7 @@ func SensNPZ(w io.Writer, s *odes.Sensitivities) error {
 	if err := textMember(z, "objectives.txt", names); err != nil {
 		return err
 	}
-	if err := npyMember(z, "value", []int{len(value)}, func(i int) []float64 { return value[i : i+1] }); err != nil {
+	if err := listMember(z, "value", value); err != nil {
 		return err
 	}
 	for _, v := range s.Variables {
@@ -92,14 +89,14 @@ func secondMembers(z *zip.Writer, s *odes.Sensitivities) error {
 	if err := npyMember(z, "hvp", []int{m, c}, rows(s.Products, c)); err != nil {
 		return err
 	}
-	return npyMember(z, "direction", []int{c}, func(i int) []float64 { return s.Direction[i : i+1] })
+	return listMember(z, "direction", s.Direction)
 }
 
-// RunNPZ writes a NumPy archive: t[k], every output [k, …shape], the times of
-// events event_t[e], and events.txt, which names them.
+// RunNPZ writes a NumPy archive: the times t[k], every output [k, …shape], the times of events event_t[e], and
+// events.txt, which names the events. The name of the model's time stands for t.
 func RunNPZ(w io.Writer, h Heading, s *odes.Solution) error {
 	z := zip.NewWriter(w)
-	if err := npyMember(z, h.Time, []int{len(s.T)}, func(i int) []float64 { return s.T[i : i+1] }); err != nil {
+	if err := listMember(z, h.Time, s.T); err != nil {
 		return err
 	}
 	for _, o := range s.Outputs {
@@ -114,7 +111,7 @@ func RunNPZ(w io.Writer, h Heading, s *odes.Solution) error {
 	for i, e := range s.Events {
 		names[i], times[i] = eventElement(e), e.T
 	}
-	if err := npyMember(z, "event_"+h.Time, []int{len(times)}, func(i int) []float64 { return times[i : i+1] }); err != nil {
+	if err := listMember(z, "event_"+h.Time, times); err != nil {
 		return err
 	}
 	if err := textMember(z, "events.txt", names); err != nil {
@@ -136,34 +133,25 @@ func textMember(z *zip.Writer, name string, lines []string) error {
 	return nil
 }
 
-// npyMember adds an array of 64-bit floats in NumPy's format 1.0; row(i) gives
-// what stands at position i of its first axis.
+// npyMember adds an array of 64-bit floats; row(i) gives what stands at position i of its first axis.
 func npyMember(z *zip.Writer, name string, shape []int, row func(i int) []float64) error {
 	// Stored, not deflated: mantissas of gradients do not compress, and readers can map the file.
 	f, err := z.CreateHeader(&zip.FileHeader{Name: name + ".npy", Method: zip.Store})
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(f, 1<<16)
-	dims := make([]string, len(shape))
-	for i, d := range shape {
-		dims[i] = fmt.Sprintf("%d,", d)
-	}
-	head := fmt.Sprintf("{'descr': '<f8', 'fortran_order': False, 'shape': (%s), }", strings.Join(dims, " "))
-	const prefix = 10 // magic, version, length
-	pad := 64 - (prefix+len(head)+1)%64
-	head += strings.Repeat(" ", pad%64) + "\n"
-	out.WriteString("\x93NUMPY\x01\x00")
-	binary.Write(out, binary.LittleEndian, uint16(len(head)))
-	out.WriteString(head)
-	var word [8]byte
-	for i := range shape[0] {
-		for _, x := range row(i) {
-			binary.LittleEndian.PutUint64(word[:], math.Float64bits(x))
-			out.Write(word[:])
+	return data.WriteNPY(f, shape, func(yield func([]float64) bool) {
+		for i := range shape[0] {
+			if !yield(row(i)) {
+				return
+			}
 		}
-	}
-	return out.Flush()
+	})
+}
+
+// listMember adds a list of numbers.
+func listMember(z *zip.Writer, name string, x []float64) error {
+	return npyMember(z, name, []int{len(x)}, func(i int) []float64 { return x[i : i+1] })
 }
 
 func nan(n int) []float64 {
