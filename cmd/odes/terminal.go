@@ -4,7 +4,32 @@ import (
 	"io"
 	"os"
 	"strconv"
+
+	"golang.org/x/term"
 )
+
+// unknownWidth is the number of columns of a terminal that does not tell it.
+const unknownWidth = 80
+
+// allowEscapes has the terminal that is open as fd interpret escape sequences, where that is not its habit.
+var allowEscapes = func(fd int) {}
+
+// terminalWidth returns the number of columns of the terminal f, or 0 when f is none.
+func terminalWidth(f *os.File) int {
+	fd := int(f.Fd())
+	if !term.IsTerminal(fd) {
+		return 0
+	}
+	columns, _, err := term.GetSize(fd)
+	if err != nil { // the keyboard of a console has no size
+		return unknownWidth
+	}
+	allowEscapes(fd)
+	if columns <= 0 {
+		return unknownWidth
+	}
+	return columns
+}
 
 // isTerminal reports whether w is a terminal.
 func isTerminal(w io.Writer) bool {
