@@ -1,9 +1,6 @@
 package main
 
-import (
-	"odes.dev/odes"
-	"odes.dev/odes/internal/report"
-)
+import "odes.dev/odes"
 
 // benchCmd is odes bench.
 type benchCmd struct {
@@ -14,12 +11,9 @@ type benchCmd struct {
 
 // Run measures a model.
 func (b *benchCmd) Run(c *call) error {
-	f, err := b.resolve()
+	f, err := c.format("bench", b.Format, b.Output)
 	if err != nil {
 		return err
-	}
-	if f == "csv" || f == "npz" {
-		return usagef("odes bench writes a table or json")
 	}
 	c.configure(b.global, b.Format)
 	opts, err := b.options(c)
@@ -49,12 +43,7 @@ func (b *benchCmd) Run(c *call) error {
 	if err != nil {
 		return err
 	}
-	if f == "json" {
-		err = report.BenchJSON(out, heading(m), result)
-	} else {
-		err = report.BenchTable(out, heading(m), result, c.tableOptions(out))
-	}
-	if err != nil {
+	if err := f.Bench(out, heading(m), result, c.tableOptions(out)); err != nil {
 		return cannotWrite(b.Output, err)
 	}
 	return out.commit()

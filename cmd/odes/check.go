@@ -8,13 +8,16 @@ import (
 // checkCmd is odes check.
 type checkCmd struct {
 	global
-	Models []string `arg:"" help:"Model files; - reads standard input."`
-	Format string   `placeholder:"FORMAT" enum:"table,json" default:"table" help:"json: one diagnostic a line, as JSON."`
+	Models []string   `arg:"" help:"Model files; - reads standard input."`
+	Format formatFlag `placeholder:"FORMAT" help:"json: one diagnostic a line, as JSON."`
 }
 
 // Run checks every model and says what each is made of.
 func (k *checkCmd) Run(c *call) error {
-	c.configure(k.global, format(k.Format))
+	if _, err := c.format("check", k.Format, ""); err != nil {
+		return err
+	}
+	c.configure(k.global, k.Format)
 	worst := 0
 	for _, path := range k.Models {
 		i, err := c.inspect(path)

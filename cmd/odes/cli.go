@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -126,7 +127,20 @@ func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
 		kong.Writers(out, errs),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) { panic(errHelped) }),
+		kong.PostBuild(describeFormats),
 	)
+}
+
+// describeFormats writes the help on --format, which differs from command to command, unless the flag has its own.
+func describeFormats(k *kong.Kong) error {
+	for _, n := range k.Model.Children {
+		for _, f := range n.Flags {
+			if f.Name == "format" && f.Help == "" {
+				f.Help = formatHelp(n.Name)
+			}
+		}
+	}
+	return nil
 }
 
 // errHelped ends parsing after --help has printed: kong would exit the process.
@@ -153,17 +167,20 @@ func commandName(ctx *kong.Context) string {
 }
 
 // configure takes over the flags that every command has.
-func (c *call) configure(g global, format format) {
+func (c *call) configure(g global, asked formatFlag) {
 	c.quiet, c.verbose = g.Quiet, g.Verbose
 	c.plain = g.NoColor
-	c.json = format == "json"
+	c.json = asked.Format != nil && asked.Messages
 }
 
-// asksJSON looks for --format json before the command line is parsed, so that
-// complaints about it are JSON too.
+// asksJSON looks for --format json before the command line is parsed, so that complaints about it are JSON, too.
 func asksJSON(args []string) bool {
 	for i, a := range args {
-		if a == "--format=json" || a == "--format" && i+1 < len(args) && args[i+1] == "json" {
+		name, given := strings.CutPrefix(a, "--format=")
+		if a == "--format" && i+1 < len(args) {
+			name, given = args[i+1], true
+		}
+		if f := report.FormatNamed(name); given && f != nil && f.Messages {
 			return true
 		}
 	}

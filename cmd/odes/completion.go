@@ -10,6 +10,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/help"
+	"odes.dev/odes/internal/report"
 )
 
 // completionCmd is odes completion.
@@ -53,10 +54,7 @@ func commandNames(root *kong.Node) string {
 func choices(n *kong.Node, f *kong.Flag) string {
 	switch f.Name {
 	case "format":
-		if n.Name == "check" {
-			return "table json"
-		}
-		return "table json csv npz"
+		return strings.Join(report.Names(formatsOf(n.Name)), " ")
 	case "mode":
 		return strings.Join(odes.SettingValues("sens", "mode"), " ")
 	case "stage":

@@ -17,7 +17,7 @@ type docCmd struct {
 
 // Run explains a name, or lists all there are.
 func (d *docCmd) Run(c *call) error {
-	c.configure(d.global, "")
+	c.configure(d.global, formatFlag{})
 	if !help.Explain(c.out, d.Name, c.screen(c.out)) {
 		if strings.HasSuffix(d.Name, ".ode") {
 			return c.explainModel(d.Name)

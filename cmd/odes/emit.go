@@ -22,7 +22,7 @@ func stageNames() []string { return odes.Stages() }
 
 // Run shows what a stage made.
 func (e *emitCmd) Run(c *call) error {
-	c.configure(e.global, "")
+	c.configure(e.global, formatFlag{})
 	known := false
 	for _, s := range odes.Stages() {
 		known = known || s == e.Stage

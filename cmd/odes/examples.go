@@ -3,6 +3,8 @@ package main
 import (
 	"fmt"
 	"strings"
+
+	"odes.dev/odes/internal/report"
 )
 
 // example is a command line and what it is for.
@@ -14,7 +16,7 @@ var examples = map[string][]example{
 		{"odes sens model.ode", "objectives, and their gradients by what the model says"},
 		{"odes sens model.ode --of J --wrt 'k,initial(x)' --set k=2", "of one objective, by some variables, at another point"},
 		{"odes sens model.ode --error", "with an estimate of every error"},
-		{"odes sens model.ode -o gradient.npz", "for other programs; also .json, .csv"},
+		{"odes sens model.ode -o gradient.npz", "for other programs; also " + strings.Join(report.OtherEndings("npz", report.HasSensitivities), ", ")},
 	},
 	"run": {
 		{"odes run model.ode --times 0:0.1:10", "outputs at these times"},

@@ -5,24 +5,26 @@ import (
 	"math"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
 )
 
 // modelFlags are the flags of commands that run one model.
 type modelFlags struct {
 	global
-	Model   string   `arg:"" help:"Model file; - reads standard input."`
-	Set     []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, A=[1,2,3], initial(x)=2; @file reads one a line. Repeatable."`
-	Solver  string   `placeholder:"NAME" help:"Use the named solver block. Any key of it: --solver.rtol=1e-9."`
-	Sens    string   `placeholder:"NAME" help:"Use the named sens block. Any key of it: --sens.mode=tangent."`
-	Threads int      `placeholder:"N" help:"Goroutines; 0: one per core. Results do not depend on it."`
-	Lanes   int      `placeholder:"N" help:"Objectives swept together; 0: chosen. Results do not depend on it."`
-	Memory  string   `placeholder:"SIZE" help:"Largest memory of the trajectory, such as 2GB."`
-	Format  format   `placeholder:"FORMAT" help:"table, json, csv or npz; without it, what the name of the output file says."`
-	Output  string   `short:"o" placeholder:"FILE" help:"Write there instead of standard output: whole, or not at all."`
+	Model   string     `arg:"" help:"Model file; - reads standard input."`
+	Set     []string   `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, A=[1,2,3], initial(x)=2; @file reads one a line. Repeatable."`
+	Solver  string     `placeholder:"NAME" help:"Use the named solver block. Any key of it: --solver.rtol=1e-9."`
+	Sens    string     `placeholder:"NAME" help:"Use the named sens block. Any key of it: --sens.mode=tangent."`
+	Threads int        `placeholder:"N" help:"Goroutines; 0: one per core. Results do not depend on it."`
+	Lanes   int        `placeholder:"N" help:"Objectives swept together; 0: chosen. Results do not depend on it."`
+	Memory  string     `placeholder:"SIZE" help:"Largest memory of the trajectory, such as 2GB."`
+	Format  formatFlag `placeholder:"FORMAT"` // its help is that of describeFormats
+	Output  string     `short:"o" placeholder:"FILE" help:"Write there instead of standard output: whole, or not at all."`
 }
 
 // derivativeFlags say what to differentiate, by what, and how.
@@ -50,41 +52,74 @@ func (f derivativeFlags) derivative(o *odes.Options) (err error) {
 	return nil
 }
 
-// format is an output format.
-type format string
+// formatFlag is the value of --format; nil where that is not given.
+type formatFlag struct{ *report.Format }
 
-// UnmarshalText checks the name of a format.
-func (f *format) UnmarshalText(text []byte) error {
-	switch s := string(text); s {
-	case "table", "json", "csv", "npz":
-		*f = format(s)
-		return nil
-	default:
-		return fmt.Errorf("there is no format %q, only table, json, csv and npz", s)
+// UnmarshalText reads the name of a format.
+func (f *formatFlag) UnmarshalText(text []byte) error {
+	if f.Format = report.FormatNamed(string(text)); f.Format == nil {
+		return fmt.Errorf("there is no format %q, only %s", text, enumerate(report.Names(report.Formats()), "and"))
 	}
+	return nil
 }
 
-// resolve returns the format to write: the one asked for, else that of the output file's name.
-func (f modelFlags) resolve() (format, error) {
-	if f.Format != "" || f.Output == "" {
-		if f.Format == "" {
-			return "table", nil
+// formatted lists the commands that write in formats, each with what a format must have for it.
+var formatted = map[string]func(*report.Format) bool{
+	"sens":   report.HasSensitivities,
+	"run":    report.HasSolution,
+	"verify": report.HasVerification,
+	"bench":  report.HasBench,
+	"check":  func(f *report.Format) bool { return f.Messages || f.Name == report.Formats()[0].Name },
+}
+
+// formatsOf returns the formats that a command writes.
+func formatsOf(command string) (list []*report.Format) {
+	has := formatted[command]
+	for _, f := range report.Formats() {
+		if has != nil && has(f) {
+			list = append(list, f)
 		}
-		return f.Format, nil
 	}
-	at := strings.LastIndexByte(f.Output, '.')
-	switch ext := strings.ToLower(f.Output[at+1:]); {
-	case at < 0 || strings.ContainsAny(ext, "/\\"):
-		return "table", nil
-	case ext == "txt":
-		return "table", nil
-	default:
-		var out format
-		if out.UnmarshalText([]byte(ext)) != nil {
-			return "", usagef("cannot tell the format from %q: add --format table, json, csv or npz", f.Output)
+	return list
+}
+
+// formatHelp is the help on --format of a command that writes results.
+func formatHelp(command string) string {
+	var list []string
+	for _, f := range formatsOf(command) {
+		list = append(list, f.Name+" "+f.Doc)
+	}
+	return enumerate(list, "or") + "; without it, the ending of the output file decides."
+}
+
+// format returns the format that a command is to write: the one asked for, else that of the output file's name.
+func (c *call) format(command string, asked formatFlag, output string) (*report.Format, error) {
+	names := report.Names(formatsOf(command))
+	f := asked.Format
+	switch {
+	case f == nil && output == "":
+		f = report.Formats()[0]
+	case f == nil:
+		if f = report.FormatOf(output); f == nil {
+			return nil, usagef("cannot tell the format from %q: add --format %s", output, enumerate(names, "or"))
 		}
-		return out, nil
 	}
+	if !slices.Contains(names, f.Name) {
+		return nil, usagef("odes %s does not write %s: choose %s", command, f.Name, enumerate(names, "or"))
+	}
+	if f.Binary && output == "" && isTerminal(c.out) {
+		return nil, usagef("%s is no text: name a file with -o", f.Name)
+	}
+	return f, nil
+}
+
+// enumerate joins a list with commas, and the last of it with a word.
+func enumerate(list []string, word string) string {
+	if len(list) < 2 {
+		return strings.Join(list, "")
+	}
+	last := len(list) - 1
+	return strings.Join(list[:last], ", ") + " " + word + " " + list[last]
 }
 
 // options returns the options of a run.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
 )
 
 func TestSplitSettings(t *testing.T) {
@@ -96,10 +97,11 @@ func TestTimes(t *testing.T) {
 }
 
 func TestFormat(t *testing.T) {
-	for _, c := range []struct {
-		format format
+	c := &call{}
+	for _, x := range []struct {
+		asked  string
 		output string
-		want   format
+		want   string
 	}{
 		{"", "", "table"},
 		{"json", "", "json"},
@@ -109,12 +111,18 @@ func TestFormat(t *testing.T) {
 		{"", "a.txt", "table"},
 		{"npz", "a.json", "npz"},
 	} {
-		got, err := modelFlags{Format: c.format, Output: c.output}.resolve()
-		if err != nil || got != c.want {
-			t.Errorf("--format %q -o %q is %q, %v; want %q", c.format, c.output, got, err, c.want)
+		asked := formatFlag{report.FormatNamed(x.asked)}
+		got, err := c.format("sens", asked, x.output)
+		if err != nil || got.Name != x.want {
+			t.Errorf("--format %q -o %q is %v, %v; want %q", x.asked, x.output, got, err, x.want)
 		}
 	}
-	if _, err := (modelFlags{Output: "a.xlsx"}).resolve(); err == nil {
-		t.Error("a spreadsheet was accepted")
+	for output, want := range map[string]string{
+		"a.xlsx": `cannot tell the format from "a.xlsx": add --format table or json`,
+		"a.csv":  "odes bench does not write csv: choose table or json",
+	} {
+		if _, err := c.format("bench", formatFlag{}, output); err == nil || err.Error() != want {
+			t.Errorf("-o %s says %v, want %s", output, err, want)
+		}
 	}
 }

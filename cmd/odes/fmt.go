@@ -18,7 +18,7 @@ type fmtCmd struct {
 
 // Run formats every model, and goes on where one cannot be formatted.
 func (f *fmtCmd) Run(c *call) error {
-	c.configure(f.global, "")
+	c.configure(f.global, formatFlag{})
 	worst := 0
 	for _, path := range f.Models {
 		err := f.one(c, path)

@@ -21,7 +21,7 @@ const quiet = 120 * time.Millisecond
 
 // Run serves an editor until it ends the session.
 func (l *lspCmd) Run(c *call) error {
-	c.configure(l.global, "")
+	c.configure(l.global, formatFlag{})
 	if in, ok := c.in.(*os.File); ok && isTerminal(in) {
 		return usagef("odes lsp is started by editors; docs/editors.md says how to set them up. To check a model: odes check model.ode")
 	}

@@ -106,11 +106,3 @@ func (c *call) tableOptions(w io.Writer) report.TableOptions {
 	}
 	return report.TableOptions{Width: c.width(w), Bold: c.colour(w), All: c.verbose}
 }
-
-// binary refuses to fill a terminal with bytes.
-func (c *call) binary(f format, output string) error {
-	if f == "npz" && output == "" && isTerminal(c.out) {
-		return usagef("npz is no text: name a file with -o")
-	}
-	return nil
-}

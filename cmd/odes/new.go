@@ -41,7 +41,7 @@ func templateNames() []string {
 
 // Run writes a model to start from.
 func (n *newCmd) Run(c *call) error {
-	c.configure(n.global, "")
+	c.configure(n.global, formatFlag{})
 	names := templateNames()
 	if n.File == "" {
 		for _, name := range names {

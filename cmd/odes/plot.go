@@ -39,7 +39,7 @@ func entry(words []string) string {
 
 // Run draws a picture.
 func (p *plotCmd) Run(c *call) error {
-	c.configure(p.global, "")
+	c.configure(p.global, formatFlag{})
 	format := ""
 	if p.Output != "" {
 		at := strings.LastIndexByte(p.Output, '.')

@@ -27,7 +27,7 @@ type replCmd struct {
 
 // Run holds a session with the user.
 func (r *replCmd) Run(c *call) error {
-	c.configure(r.global, "")
+	c.configure(r.global, formatFlag{})
 	s := c.session(r.Dark)
 	in, isFile := c.in.(*os.File)
 	interactive := isFile && isTerminal(in) && isTerminal(c.out)

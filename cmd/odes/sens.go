@@ -20,7 +20,7 @@ type sensCmd struct {
 
 // Run computes gradients and writes them.
 func (s *sensCmd) Run(c *call) error {
-	f, err := s.resolve()
+	f, err := c.format("sens", s.Format, s.Output)
 	if err != nil {
 		return err
 	}
@@ -32,10 +32,7 @@ func (s *sensCmd) Run(c *call) error {
 	if err := s.derivative(&opts); err != nil {
 		return err
 	}
-	opts.EventTimes = f == "table" || f == "json" || s.Stats != ""
-	if err := c.binary(f, s.Output); err != nil {
-		return err
-	}
+	opts.EventTimes = f.EventTimes || s.Stats != ""
 	m, err := c.load(s.Model)
 	if err != nil {
 		return err
@@ -54,14 +51,14 @@ func (s *sensCmd) Run(c *call) error {
 	})
 	bar.clear()
 	if err != nil {
-		if f == "json" && s.Output == "" && c.runFailed(err) {
+		if f.FailedSensitivities != nil && s.Output == "" && c.runFailed(err) {
 			from, to := reached(err)
-			_ = report.SensJSON(c.out, heading(m), &odes.Sensitivities{Status: "failed", From: from, To: to})
+			_ = f.FailedSensitivities(c.out, heading(m), from, to)
 		}
 		return err
 	}
 	c.diagnose(result.Warnings)
-	if err := s.write(c, out, f, m, result); err != nil {
+	if err := f.Sensitivities(out, heading(m), result, c.tableOptions(out)); err != nil {
 		return cannotWrite(s.Output, err)
 	}
 	if err := out.commit(); err != nil {
@@ -91,18 +88,6 @@ func reached(err error) (from, to float64) {
 		return run.From, run.T
 	}
 	return math.NaN(), math.NaN()
-}
-
-func (s *sensCmd) write(c *call, w io.Writer, f format, m *odes.Model, result *odes.Sensitivities) error {
-	switch f {
-	case "json":
-		return report.SensJSON(w, heading(m), result)
-	case "csv":
-		return report.SensCSV(w, result)
-	case "npz":
-		return report.SensNPZ(w, result)
-	}
-	return report.SensTable(w, heading(m), result, c.tableOptions(w))
 }
 
 // seconds tells, with -v, where the time went.

@@ -2,10 +2,8 @@ package main
 
 import (
 	"fmt"
-	"io"
 
 	"odes.dev/odes"
-	"odes.dev/odes/internal/report"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -17,7 +15,7 @@ type runCmd struct {
 
 // Run solves a model and writes its outputs.
 func (r *runCmd) Run(c *call) error {
-	f, err := r.resolve()
+	f, err := c.format("run", r.Format, r.Output)
 	if err != nil {
 		return err
 	}
@@ -27,9 +25,6 @@ func (r *runCmd) Run(c *call) error {
 		return err
 	}
 	if opts.Times, err = times(r.Times); err != nil {
-		return err
-	}
-	if err := c.binary(f, r.Output); err != nil {
 		return err
 	}
 	m, err := c.load(r.Model)
@@ -50,15 +45,15 @@ func (r *runCmd) Run(c *call) error {
 	})
 	bar.clear()
 	if err != nil {
-		if f == "json" && r.Output == "" && c.runFailed(err) {
+		if f.FailedSolution != nil && r.Output == "" && c.runFailed(err) {
 			from, to := reached(err)
-			_ = report.FailedRunJSON(c.out, heading(m), from, to)
+			_ = f.FailedSolution(c.out, heading(m), from, to)
 		}
 		return err
 	}
 	c.diagnose(result.Warnings)
 	c.missed(opts.Times, result.T)
-	if err := r.write(c, out, f, m, result); err != nil {
+	if err := f.Solution(out, heading(m), result, c.tableOptions(out)); err != nil {
 		return cannotWrite(r.Output, err)
 	}
 	if err := out.commit(); err != nil {
@@ -86,16 +81,4 @@ func (c *call) missed(asked, got []float64) {
 			Message: fmt.Sprintf("%s given by --times outside of the run: left out", count(n, "time")),
 		}})
 	}
-}
-
-func (r *runCmd) write(c *call, w io.Writer, f format, m *odes.Model, result *odes.Solution) error {
-	switch f {
-	case "json":
-		return report.RunJSON(w, result)
-	case "csv":
-		return report.RunCSV(w, heading(m), result)
-	case "npz":
-		return report.RunNPZ(w, heading(m), result)
-	}
-	return report.RunTable(w, heading(m), result, c.tableOptions(w))
 }

@@ -1,9 +1,6 @@
 package main
 
-import (
-	"odes.dev/odes"
-	"odes.dev/odes/internal/report"
-)
+import "odes.dev/odes"
 
 // verifyCmd is odes verify.
 type verifyCmd struct {
@@ -16,12 +13,9 @@ type verifyCmd struct {
 
 // Run checks gradients; a wrong one is exit status 4.
 func (v *verifyCmd) Run(c *call) error {
-	f, err := v.resolve()
+	f, err := c.format("verify", v.Format, v.Output)
 	if err != nil {
 		return err
-	}
-	if f == "csv" || f == "npz" {
-		return usagef("odes verify writes a table or json")
 	}
 	c.configure(v.global, v.Format)
 	if v.Directions < 1 || !(v.Tolerance >= 0) {
@@ -54,12 +48,7 @@ func (v *verifyCmd) Run(c *call) error {
 		return err
 	}
 	c.diagnose(result.Warnings)
-	if f == "json" {
-		err = report.VerifyJSON(out, heading(m), result)
-	} else {
-		err = report.VerifyTable(out, heading(m), result, c.tableOptions(out))
-	}
-	if err != nil {
+	if err := f.Verification(out, heading(m), result, c.tableOptions(out)); err != nil {
 		return cannotWrite(v.Output, err)
 	}
 	if err := out.commit(); err != nil {

@@ -9,7 +9,7 @@ import (
 )
 
 // BenchJSON writes what a benchmark measured, as one line.
-func BenchJSON(w io.Writer, h Heading, b *odes.Bench) error {
+func BenchJSON(w io.Writer, h Heading, b *odes.Bench, _ TableOptions) error {
 	j := newJSON(w)
 	j.raw(`{"model": `)
 	j.text(h.Model)

@@ -11,7 +11,7 @@ import (
 // The index of an array element is "1,2", of a scalar empty. Objectives without a value have no rows. With second
 // derivatives there are two more columns, wrt2 and index2: empty for the first ones, and "hvp" for the products of a Hessian with the
 // direction asked for.
-func SensCSV(w io.Writer, s *odes.Sensitivities) error {
+func SensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
 	out := csv.NewWriter(w)
 	row := []string{"objective", "wrt", "index", "derivative"}
 	if s.Errors != nil {
@@ -78,7 +78,7 @@ func secondRows(s *odes.Sensitivities, i int, row []string, write func()) {
 }
 
 // RunCSV writes one row per time and one column per element of an output, under a header of names.
-func RunCSV(w io.Writer, h Heading, s *odes.Solution) error {
+func RunCSV(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 	out := csv.NewWriter(w)
 	row := []string{h.Time}
 	for _, o := range s.Outputs {

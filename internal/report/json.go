@@ -95,9 +95,8 @@ func (j *jsonWriter) derivatives(vars []odes.Variable, row []float64, initial bo
 	j.raw("}")
 }
 
-// SensJSON writes a result of Sensitivities: schema 1. A failed run is one
-// without values whose Status is "failed".
-func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities) error {
+// SensJSON writes a result of Sensitivities: schema 1. A run that failed has no values, and its status is "failed".
+func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) error {
 	j := newJSON(w)
 	j.raw("{\n  \"schema\": 1, \"status\": ")
 	j.text(s.Status)
@@ -170,7 +169,7 @@ func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities) error {
 }
 
 // RunJSON writes a result of Solve.
-func RunJSON(w io.Writer, s *odes.Solution) error {
+func RunJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
 	j := newJSON(w)
 	j.raw("{\n  \"t\": ")
 	j.array([]int{len(s.T)}, s.T)
@@ -192,7 +191,13 @@ func RunJSON(w io.Writer, s *odes.Solution) error {
 	return j.w.Flush()
 }
 
-// FailedRunJSON writes that a run failed, and at which time.
+// FailedSensJSON writes in place of a result of Sensitivities that the run from one time failed at another, in the units
+// of the model's time.
+func FailedSensJSON(w io.Writer, h Heading, from, to float64) error {
+	return SensJSON(w, h, &odes.Sensitivities{Status: "failed", From: from, To: to}, TableOptions{})
+}
+
+// FailedRunJSON does so in place of a result of Solve.
 func FailedRunJSON(w io.Writer, h Heading, from, to float64) error {
 	j := newJSON(w)
 	j.raw("{\n  \"status\": \"failed\",\n  \"time\": ")

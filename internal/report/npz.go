@@ -13,7 +13,7 @@ import (
 // [m, …shape]; error_d_<name> has the estimated errors, if there are any. The member objectives.txt names the m
 // objectives, one a line. Hessians are hessian[m, c, c] over all elements of the variables, which columns.txt names.
 // Their products with a direction are hvp[m, c], and the direction is direction[c].
-func SensNPZ(w io.Writer, s *odes.Sensitivities) error {
+func SensNPZ(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
 	z := zip.NewWriter(w)
 	names := make([]string, len(s.Values))
 	value := make([]float64, len(s.Values))
@@ -94,7 +94,7 @@ func secondMembers(z *zip.Writer, s *odes.Sensitivities) error {
 
 // RunNPZ writes a NumPy archive: the times t[k], every output [k, …shape], the times of events event_t[e], and
 // events.txt, which names the events. The name of the model's time stands for t.
-func RunNPZ(w io.Writer, h Heading, s *odes.Solution) error {
+func RunNPZ(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 	z := zip.NewWriter(w)
 	if err := listMember(z, h.Time, s.T); err != nil {
 		return err

@@ -5,19 +5,14 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"flag"
 	"io"
 	"math"
-	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"testing"
 
 	"odes.dev/odes"
 )
-
-var update = flag.Bool("update", false, "rewrite the golden files")
 
 var head = Heading{Model: "Ball", File: "ball.ode", Time: "t", TimeUnit: "s"}
 
@@ -91,6 +86,42 @@ func twice() *odes.Sensitivities {
 	return s
 }
 
+// verified is what a check found: gradients that are right, wrong, inaccurate, and of an objective without a value.
+func verified() *odes.Verification {
+	return &odes.Verification{
+		Settings: odes.RunSettings{Mode: "forward"}, Directions: 3, Second: "adjoint", Curvature: true, Large: true,
+		Steps: []float64{1e-2, 1e-3},
+		Objectives: []odes.Verdict{
+			{Name: "height", Value: 0.5, Outcome: "ok", Complex: 3e-15, Second: 2e-14, Curvature: 4e-9, Remainders: []float64{1e-4, 1e-6}, Order: 2},
+			{Name: "area", Value: 2, Outcome: "wrong", Complex: 0.25, Second: 0.125, Remainders: []float64{1e-2, 1e-3}, Order: 1},
+			{Name: "path", Value: 3, Outcome: "inaccurate", Complex: 2e-3, Second: 1e-3, Refined: 1e-5, Remainders: []float64{0, 0}, Order: math.NaN()},
+			{Name: "arrive", Value: math.NaN(), Outcome: "no value"},
+		},
+	}
+}
+
+// measured is a benchmark of a model whose steps call its right-hand side.
+func measured() *odes.Bench {
+	return &odes.Bench{
+		Settings: odes.RunSettings{Method: "dopri5", Checkpoint: "revolve", Backend: "native", Lanes: 8, Threads: 2}, Runs: 15,
+		RHS:     odes.BenchProgram{Nanoseconds: 123.456, Instructions: 12, Bytes: 800, Native: 256, GFlops: 1.5},
+		VJP:     odes.BenchProgram{Nanoseconds: 500, Instructions: 25, Bytes: 4096, Native: 1024, GFlops: 2.25},
+		Step:    odes.BenchProgram{Nanoseconds: 900, GFlops: 0.5},
+		StepVJP: odes.BenchProgram{Nanoseconds: 4000, GFlops: 0.25},
+		Forward: odes.BenchTimes{Median: 0.0025, Min: 0.002}, Adjoint: odes.BenchTimes{Median: 0.01, Min: 0.008},
+		Gradient: odes.BenchTimes{Median: 0.0125, Min: 0.01},
+		Steps:    1000, Evaluations: 6000, Transposes: 6000, TransposedSteps: 1000, RecomputedSteps: 120,
+		PeakTrajectoryBytes: 65536, Checksum: 1.0 / 3,
+	}
+}
+
+// whole is a benchmark of a model whose steps are single programs.
+func whole() *odes.Bench {
+	b := measured()
+	b.Step.Instructions, b.StepVJP.Instructions, b.RecomputedSteps = 90, 200, 0
+	return b
+}
+
 func solution() *odes.Solution {
 	s := &odes.Solution{
 		T: []float64{0, 1, 1, 2},
@@ -106,53 +137,11 @@ func solution() *odes.Solution {
 	return s
 }
 
-func TestGolden(t *testing.T) {
-	for name, write := range map[string]func(io.Writer) error{
-		"sens.json":   func(w io.Writer) error { return SensJSON(w, head, sample()) },
-		"sens.csv":    func(w io.Writer) error { return SensCSV(w, sample()) },
-		"sens.txt":    func(w io.Writer) error { return SensTable(w, head, sample(), TableOptions{}) },
-		"errors.json": func(w io.Writer) error { return SensJSON(w, head, estimated()) },
-		"errors.txt":  func(w io.Writer) error { return SensTable(w, head, estimated(), TableOptions{}) },
-		"second.json": func(w io.Writer) error { return SensJSON(w, head, twice()) },
-		"second.csv":  func(w io.Writer) error { return SensCSV(w, twice()) },
-		"second.txt":  func(w io.Writer) error { return SensTable(w, head, twice(), TableOptions{}) },
-		"narrow.txt":  func(w io.Writer) error { return SensTable(w, head, sample(), TableOptions{Width: 40, All: true}) },
-		"stats.json":  func(w io.Writer) error { return Stats(w, sample()) },
-		"run.json":    func(w io.Writer) error { return RunJSON(w, solution()) },
-		"run.csv":     func(w io.Writer) error { return RunCSV(w, head, solution()) },
-		"run.txt":     func(w io.Writer) error { return RunTable(w, head, solution(), TableOptions{}) },
-		"failed.json": func(w io.Writer) error { return SensJSON(w, head, &odes.Sensitivities{Status: "failed"}) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			var b bytes.Buffer
-			if err := write(&b); err != nil {
-				t.Fatal(err)
-			}
-			path := filepath.Join("testdata", name)
-			if *update {
-				if err := os.WriteFile(path, b.Bytes(), 0o666); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if b.String() != string(want) {
-				t.Errorf("got\n%s\nwant\n%s", b.String(), want)
-			}
-			if strings.HasSuffix(name, ".json") && !json.Valid(b.Bytes()) {
-				t.Error("this is not JSON")
-			}
-		})
-	}
-}
-
 // TestSensJSONReadsBack reads the JSON as a program would and compares every number.
 func TestSensJSONReadsBack(t *testing.T) {
 	s := sample()
 	var b bytes.Buffer
-	if err := SensJSON(&b, head, s); err != nil {
+	if err := SensJSON(&b, head, s, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -276,7 +265,7 @@ func TestDigits(t *testing.T) {
 func TestSensNPZ(t *testing.T) {
 	s := sample()
 	var b bytes.Buffer
-	if err := SensNPZ(&b, s); err != nil {
+	if err := SensNPZ(&b, head, s, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got := readNPZ(t, b.Bytes())
@@ -306,7 +295,7 @@ func TestSensNPZ(t *testing.T) {
 func TestSecondNPZ(t *testing.T) {
 	s := twice()
 	var b bytes.Buffer
-	if err := SensNPZ(&b, s); err != nil {
+	if err := SensNPZ(&b, head, s, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got := readNPZ(t, b.Bytes())
@@ -327,7 +316,7 @@ func TestSecondNPZ(t *testing.T) {
 
 func TestRunNPZ(t *testing.T) {
 	var b bytes.Buffer
-	if err := RunNPZ(&b, head, solution()); err != nil {
+	if err := RunNPZ(&b, head, solution(), TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got := readNPZ(t, b.Bytes())
@@ -423,20 +412,14 @@ type failing struct{}
 func (failing) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 func TestWriteErrorsAreReported(t *testing.T) {
-	w := failing{}
-	for name, err := range map[string]error{
-		"json":  SensJSON(w, head, sample()),
-		"csv":   SensCSV(w, sample()),
-		"npz":   SensNPZ(w, sample()),
-		"table": SensTable(w, head, sample(), TableOptions{}),
-		"stats": Stats(w, sample()),
-		"run":   RunJSON(w, solution()),
-		"rcsv":  RunCSV(w, head, solution()),
-		"rnpz":  RunNPZ(w, head, solution()),
-		"rtab":  RunTable(w, head, solution(), TableOptions{}),
-	} {
-		if err == nil {
-			t.Errorf("%s: the error of the writer was lost", name)
+	for _, f := range Formats() {
+		for result, write := range results(f, TableOptions{}) {
+			if err := write(failing{}); err == nil {
+				t.Errorf("%s of %s: the error of the writer was lost", f.Name, result)
+			}
 		}
+	}
+	if Stats(failing{}, sample()) == nil {
+		t.Error("stats: the error of the writer was lost")
 	}
 }

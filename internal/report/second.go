@@ -46,7 +46,8 @@ func (p *printer) second(s *odes.Sensitivities) {
 			break
 		}
 		if shown == maxHessians && !p.opts.All {
-			p.prose("\nHessians of %s not shown: choose with --of, or write all with -o file.npz (or .json, .csv)", plural(len(s.Values)-i, "objective"))
+			p.prose("\nHessians of %s not shown: choose with --of, or write all with -o %s",
+				plural(len(s.Values)-i, "objective"), WholeIn("npz", HasSensitivities))
 			break
 		}
 		shown++

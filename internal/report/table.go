@@ -238,9 +238,9 @@ func (p *printer) sens(s *odes.Sensitivities) {
 	}
 	p.columns(cols)
 	if rest := len(s.Values) - shown; rest > 0 {
-		p.prose("\n%s not shown: choose with --of, or write all with -o file.npz (or .json, .csv)", plural(rest, "objective"))
+		p.prose("\n%s not shown: choose with --of, or write all with -o %s", plural(rest, "objective"), WholeIn("npz", HasSensitivities))
 	} else if abbreviated {
-		p.prose("\nlong arrays are abbreviated: choose with --wrt, or write all with -o file.npz (or .json, .csv)")
+		p.prose("\nlong arrays are abbreviated: choose with --wrt, or write all with -o %s", WholeIn("npz", HasSensitivities))
 	}
 	gap := "\n"
 	for _, v := range s.Values {
@@ -306,8 +306,9 @@ func (p *printer) events(h Heading, vars []odes.Variable, list []odes.EventRecor
 	}
 	p.columns(cols)
 	if rest := len(list) - len(shown); rest > 0 {
-		p.prose("… %s, the last %s at %s: all with --format json", plural(rest, "more event"),
-			eventElement(list[len(list)-1]), significant(list[len(list)-1].T, n))
+		last := list[len(list)-1]
+		p.prose("… %s, the last %s at %s: all with --format %s", plural(rest, "more event"),
+			eventElement(last), significant(last.T, n), wholeEvents())
 	}
 }
 
@@ -408,7 +409,7 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 		notes = append(notes, plural(hidden, "element")+" of long arrays not shown")
 	}
 	if len(notes) > 0 {
-		p.prose("\n%s; write all with -o file.csv (or .json, .npz)", strings.Join(notes, "; "))
+		p.prose("\n%s; write all with -o %s", strings.Join(notes, "; "), WholeIn("csv", HasSolution))
 	}
 }
 

@@ -9,7 +9,7 @@ import (
 )
 
 // VerifyJSON writes what a check of gradients found.
-func VerifyJSON(w io.Writer, h Heading, v *odes.Verification) error {
+func VerifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) error {
 	j := newJSON(w)
 	j.raw("{\n  \"model\": ")
 	j.text(h.Model)
