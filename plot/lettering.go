@@ -14,56 +14,55 @@ import (
 	"odes.dev/odes/internal/screen"
 )
 
-// lettering draws the text of a page. An svg file holds the text itself, and the program that shows
-// it finds the fonts. In a png or pdf file, letters that the font lacks become boxes.
+// lettering draws the text of a page, as its format wants.
 type lettering struct {
 	text.Plain
-	format string
-	lost   *[]rune // letters that became boxes, each listed once
+	format format
+	lost   *[]rune // letters that became boxes, each once
 	widths *[]vg.Length
 }
 
-// box stands for a letter that the font lacks. The font has the box itself.
+// box stands for a letter that the font lacks; the font has it.
 const box = '□'
 
-// LostNote says which letters Write had no font for. It is "" when there are none.
-func LostNote(format string, lost []rune) string {
+// LostNote says what became of letters that Write had no font for, in the format of a name; "" when there are none.
+func LostNote(name string, lost []rune) string {
 	if len(lost) == 0 {
 		return ""
 	}
-	return fmt.Sprintf("the font of %s files lacks %s: boxes stand there; svg and html files have them", format,
-		strings.Join(strings.Split(string(lost), ""), " "))
+	have := strings.Join(formatNames(func(f *format) bool { return f.text }), " and ")
+	return fmt.Sprintf("the font of %s files lacks %s: boxes stand there; %s files have them",
+		name, strings.Join(strings.Split(string(lost), ""), " "), have)
 }
 
-// has reports whether a font has a letter.
+// has tells whether a font has a letter.
 func has(face font.Face, r rune) bool {
 	i, err := face.Face.GlyphIndex(nil, r)
 	return err == nil && i != 0
 }
 
-// drawn returns a text as the font can draw it.
+// drawn is a text as the font can draw it.
 func (l *lettering) drawn(s string, fnt font.Font) string {
 	face := l.Fonts.Lookup(fnt, fnt.Size)
 	return strings.Map(func(r rune) rune {
 		switch {
 		case r == '\n' || has(face, r):
 			return r
-		case screen.Width(string(r)) == 0: // it combines with its neighbour
+		case screen.Width(string(r)) == 0: // joins itself to a neighbour
 			return -1
 		}
-		if l.lost != nil && l.format != "svg" && !strings.ContainsRune(string(*l.lost), r) {
+		if l.lost != nil && !l.format.text && !strings.ContainsRune(string(*l.lost), r) {
 			*l.lost = append(*l.lost, r)
 		}
 		return box
 	}, s)
 }
 
-// Box returns the size of a text as text.Plain does, with room for letters of other fonts, which
-// are as wide as high.
+// Box is that of text.Plain, with room for letters of other fonts, as wide as high.
 func (l *lettering) Box(s string, fnt font.Font) (width, height, depth vg.Length) {
 	known := l.drawn(s, fnt)
 	width, height, depth = l.Plain.Box(known, fnt)
-	if extra := screen.Width(s) - screen.Width(known); l.format == "svg" && extra > 0 {
+	if extra := screen.Width(s) - screen.Width(known); l.format.text && extra > 0 {
 		width += vg.Length(extra) * fnt.Size / 2
 	}
 	return width, height, depth
@@ -71,20 +70,19 @@ func (l *lettering) Box(s string, fnt font.Font) (width, height, depth vg.Length
 
 // Draw writes text at a point.
 func (l *lettering) Draw(c vg.Canvas, s string, sty text.Style, pt vg.Point) {
-	switch l.format {
-	case "png":
-		s = l.drawn(s, sty.Font)
-	case "pdf":
-		s, c = l.drawn(s, sty.Font), outlined{c}
-	case "svg":
+	if l.format.text {
 		c = &measured{c, l}
+	} else {
+		s = l.drawn(s, sty.Font)
+	}
+	if l.format.letters != nil {
+		c = l.format.letters(c)
 	}
 	l.Plain.Draw(c, s, sty, pt)
 }
 
-// measured is a canvas that records how wide texts are meant to be. A program that shows them in
-// another font can then keep to these widths. A width of 0 stands for texts that the program must
-// measure itself.
+// measured is a canvas that notes how wide texts are meant to be, so that a program that shows them in another font can
+// keep to it. 0 stands for a text that it must measure itself.
 type measured struct {
 	vg.Canvas
 	*lettering
@@ -95,7 +93,7 @@ func (c *measured) FillString(face font.Face, pt vg.Point, s string) {
 	if c.widths != nil {
 		width := face.Width(s)
 		for i, r := range s {
-			if !has(face, r) || i == 0 && len(s) == len(string(r)) { // a single letter may be as wide as it is
+			if !has(face, r) || i == 0 && len(s) == len(string(r)) { // one letter may be as wide as it is
 				width = 0
 			}
 		}
@@ -124,8 +122,8 @@ func keepWidths(drawing []byte, widths []vg.Length) []byte {
 	return b.Bytes()
 }
 
-// outlined is a canvas that draws letters as shapes where they are not all ASCII, because the text
-// of a pdf canvas is limited to one code page.
+// outlined is a canvas that draws letters as shapes where they are not all ASCII: the text of a pdf canvas is limited to
+// one code page.
 type outlined struct{ vg.Canvas }
 
 // FillString draws a line of text from pt on.

@@ -1,33 +1,31 @@
-// Package plot draws pictures: curves over an axis with marks, bars, heat maps and stacks of these.
-// It writes them as text for terminals, and as svg, png, pdf or html. It takes plain numbers and
-// knows nothing of models, runs or sessions.
+// Package plot draws pictures: curves over an axis with marks, bars, heat maps
+// and stacks of these, as text for terminals and as svg, png, pdf or html. It
+// takes plain numbers and knows nothing of models.
 package plot
 
 import (
 	"fmt"
-	"io"
 	"math"
 	"slices"
-	"strings"
 
 	"gonum.org/v1/plot/vg"
 )
 
 // Picture is what can be drawn: *Lines, *Bars, *Heat or *Stack.
 type Picture interface {
-	// text writes the picture to a page of text.
+	// text writes the picture as lines of text.
 	text(p *page)
-	// size returns the size of a page that suits the picture.
+	// size is that of a page that suits the picture.
 	size() (w, h vg.Length)
-	// draw draws the picture on c and fills it.
+	// draw fills c.
 	draw(c canvas) error
 }
 
-// Axis describes one of the two directions of a picture.
+// Axis describes a direction.
 type Axis struct {
 	Label string
 	Unit  string // "" when there is none
-	Log   bool   // spaced by powers of ten; numbers that are not positive are left out
+	Log   bool   // spaced by powers of ten; what is not positive is left out
 }
 
 // title returns "x [m]".
@@ -50,27 +48,25 @@ type Lines struct {
 	Marks  []Mark
 }
 
-// Curve joins the points (X[i], Y[i]), with len(X) == len(Y). It is broken where a number is not
-// finite, and where X repeats with another Y, which is a jump.
+// Curve joins the points (X[i], Y[i]), len(X) == len(Y). It is broken where a
+// number is not finite, and where X repeats with another Y: there it jumps.
 type Curve struct {
 	Name string
 	X, Y []float64
-	// PX and PY are points in the curve's colour, each drawn with a sign: what was measured, where
-	// the curve is computed.
+	// PX and PY are points in the curve's colour, each with a sign: what was measured where the curve is computed.
 	PX, PY []float64
-	// Side says of which of these points only a bound is known. The i-th lies at or below PY[i]
-	// where Side[i] < 0, and at or above it where Side[i] > 0. Nil means that all are known.
+	// Side tells of which of these points only a bound is known: the i-th lies at or below PY[i] where Side[i] < 0, at or
+	// above it where Side[i] > 0. nil: all are known.
 	Side []int
 	// Dots draws points instead of a line.
 	Dots bool
-	// Loop says that X may turn back (a phase plane), so that a repeated X is no jump.
+	// Loop tells that X may turn back (a phase plane), so that a repeated X is no jump.
 	Loop bool
-	// Ramp, from 1 to Of, places the curve in a family that shares a range of shades. It is 0
-	// outside of families.
+	// Ramp, from 1 to Of, places the curve in a family that shares a range of shades; 0 outside of families.
 	Ramp, Of int
 }
 
-// Band fills the area between Lo and Hi. All three slices have the same length.
+// Band fills what lies between Lo and Hi; all of one length.
 type Band struct {
 	Name      string
 	X, Lo, Hi []float64
@@ -82,8 +78,8 @@ type Mark struct {
 	Name string
 }
 
-// Bars are horizontal bars from zero, in the order given. It is a tornado diagram when the longest
-// comes first.
+// Bars are horizontal bars from zero, in the order given: a tornado when the
+// longest comes first.
 type Bars struct {
 	Title string
 	X     Axis
@@ -105,8 +101,8 @@ type Heat struct {
 	Values     [][]float64
 	// FirstRow and FirstCol are the indices of the first row and column (usually 1).
 	FirstRow, FirstCol int
-	// From and To, where they differ, are the numbers of the first and the last column. The axis
-	// shows them instead of indices.
+	// From and To, where they differ, are what the first and the last column stand for: the axis shows them
+	// instead of indices.
 	From, To float64
 }
 
@@ -131,15 +127,14 @@ type Stack struct {
 	Panels []Picture
 }
 
-// marksAlike reports whether two panels share their level axis and its marks, so that one legend
-// serves both.
+// marksAlike tells whether two panels share their level axis and its marks, so that one legend will do.
 func marksAlike(a, b Picture) bool {
 	x, ok1 := a.(*Lines)
 	y, ok2 := b.(*Lines)
 	return ok1 && ok2 && x.X == y.X && slices.Equal(x.Marks, y.Marks)
 }
 
-// drawable bounds the numbers that are drawn. Beyond it, differences of two numbers overflow.
+// drawable bounds what is drawn: beyond it differences of two numbers overflow.
 const drawable = 1e300
 
 // finite reports whether x can be drawn.
@@ -151,8 +146,7 @@ func (a Axis) shown(x float64) bool { return finite(x) && (!a.Log || x > 0) }
 // span is an interval of an axis.
 type span struct{ lo, hi float64 }
 
-// spanOf returns the smallest interval that holds all drawable numbers of the lists. The result ok
-// is false when there are none.
+// spanOf returns the smallest interval with all that can be drawn of the lists; ok is false when that is nothing.
 func spanOf(a Axis, lists ...[]float64) (s span, ok bool) {
 	s = span{math.Inf(1), math.Inf(-1)}
 	for _, list := range lists {
@@ -191,7 +185,7 @@ func (s span) pad(a Axis) span {
 	return span{s.lo - d, s.hi + d}
 }
 
-// turns reports whether some curve goes back and forth, as in a phase plane.
+// turns tells whether some curve goes back and forth, as in a phase plane.
 func (l *Lines) turns() bool {
 	for _, c := range l.Curves {
 		for i := 1; c.Loop && i < len(c.X); i++ {
@@ -229,7 +223,7 @@ func (l *Lines) spans() (x, y span, ok bool) {
 	if l.turns() {
 		return x.pad(l.X), y.pad(l.Y), true
 	}
-	// A curve that nearly reaches zero from one side is easier to read with zero on the axis.
+	// A curve that nearly reaches zero from one side is easier read with zero on the axis.
 	if !l.Y.Log {
 		if r := y.hi - y.lo; y.lo > 0 && y.lo < 0.15*r {
 			y.lo = 0
@@ -240,8 +234,7 @@ func (l *Lines) spans() (x, y span, ok bool) {
 	return x, y, true
 }
 
-// side returns on which side of point i its value lies: -1 below, 1 above, 0 where the value is
-// known.
+// side returns the side of point i that its value lies on: -1 below, 1 above, 0 where it is known.
 func (c Curve) side(i int) int {
 	if i >= len(c.Side) {
 		return 0
@@ -249,7 +242,7 @@ func (c Curve) side(i int) int {
 	return max(-1, min(1, c.Side[i]))
 }
 
-// bounds reports which bounds a legend has to explain.
+// bounds tells which bounds a legend has to explain.
 func (l *Lines) bounds() (below, above bool) {
 	for _, c := range l.Curves {
 		for i := range c.PX {
@@ -267,7 +260,7 @@ const (
 	aboveLimit = "above the limit"
 )
 
-// runs cuts a curve into pieces that are drawn without a break.
+// runs cuts a curve into pieces that are drawn in one go.
 func (c Curve) runs(x, y Axis) [][2]int {
 	var out [][2]int
 	from := -1
@@ -287,7 +280,7 @@ func (c Curve) runs(x, y Axis) [][2]int {
 	return out
 }
 
-// markNames returns the distinct names of marks in order, with their places.
+// markNames returns the different names of marks in order, with their places.
 func markNames(marks []Mark) (names []string, at map[string][]float64) {
 	at = map[string][]float64{}
 	for _, m := range marks {
@@ -297,25 +290,4 @@ func markNames(marks []Mark) (names []string, at map[string][]float64) {
 		at[m.Name] = append(at[m.Name], m.X)
 	}
 	return names, at
-}
-
-// Formats lists the formats of Write.
-func Formats() []string { return []string{"svg", "png", "pdf", "html"} }
-
-// Page says how a file looks.
-type Page struct {
-	Dark bool // light on dark
-	// Lost, when set, is where Write adds the letters that a png or pdf file shows as boxes,
-	// because its font lacks them.
-	Lost *[]rune
-}
-
-// Write draws p in one of Formats. It returns an error for another format, and the errors of w.
-func Write(w io.Writer, format string, p Picture, page Page) error {
-	if !slices.Contains(Formats(), format) {
-		return fmt.Errorf("there is no picture format %q; there are %s", format, strings.Join(Formats(), ", "))
-	}
-	n := inksOf(page)
-	n.lost = page.Lost
-	return export(w, format, p, n)
 }

@@ -127,6 +127,7 @@ func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
 		kong.Writers(out, errs),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) { panic(errHelped) }),
+		kong.Vars{"pictures": pictureEndings()},
 		kong.PostBuild(describeFormats),
 	)
 }

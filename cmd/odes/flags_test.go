@@ -2,6 +2,8 @@ package main
 
 import (
 	"reflect"
+	"slices"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -115,6 +117,15 @@ func TestFormat(t *testing.T) {
 		got, err := c.format("sens", asked, x.output)
 		if err != nil || got.Name != x.want {
 			t.Errorf("--format %q -o %q is %v, %v; want %q", x.asked, x.output, got, err, x.want)
+		}
+	}
+	err := new(formatFlag).UnmarshalText([]byte("xml"))
+	if want := `there is no format "xml", only table, json, `; err == nil || !strings.HasPrefix(err.Error(), want) {
+		t.Errorf("--format xml says %v, want %s", err, want)
+	}
+	for _, name := range report.Names(report.Formats()) {
+		if !slices.Contains(strings.Fields(strings.ReplaceAll(err.Error(), ",", "")), name) {
+			t.Errorf("--format xml says %v, and leaves out %s", err, name)
 		}
 	}
 	for output, want := range map[string]string{

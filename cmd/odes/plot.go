@@ -17,10 +17,19 @@ type plotCmd struct {
 	Model  string   `arg:"" help:"Model file; - reads standard input."`
 	What   []string `arg:"" optional:"" help:"Expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', 'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. Behind it, in low, high: of these experiments only; in model: of the run without their changes."`
 	Set    []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, initial(x)=2; @file reads one a line. Repeatable."`
-	Output string   `short:"o" placeholder:"FILE" help:"Write there: a name that ends in .svg, .png, .pdf or .html; without it, draw on the terminal."`
+	Output string   `short:"o" placeholder:"FILE" help:"Write there: a name that ends in ${pictures}; without it, draw on the terminal."`
 	Dark   bool     `help:"Light on dark, in a file."`
 	Width  int      `placeholder:"N" help:"Columns of a picture on the terminal; 0: as wide as it is."`
 	Height int      `placeholder:"N" help:"Rows of a picture on the terminal; 0: chosen."`
+}
+
+// pictureEndings lists the endings of picture files.
+func pictureEndings() string {
+	names := plot.Formats()
+	for i, n := range names {
+		names[i] = "." + n
+	}
+	return enumerate(names, "or")
 }
 
 // entry makes an entry of a session of the words of a shell: they are one picture,
@@ -45,7 +54,7 @@ func (p *plotCmd) Run(c *call) error {
 		at := strings.LastIndexByte(p.Output, '.')
 		format = strings.ToLower(p.Output[at+1:])
 		if !slices.Contains(plot.Formats(), format) {
-			return usagef("cannot tell the format from %q: a name that ends in .%s", p.Output, strings.Join(plot.Formats(), ", ."))
+			return usagef("cannot tell the format from %q: choose a name that ends in %s", p.Output, pictureEndings())
 		}
 	}
 	if p.Width < 0 || p.Height < 0 {
