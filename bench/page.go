@@ -71,11 +71,14 @@ Written by `+"`bench/run`"+` on %s; do not edit. Version %s, backend %s.
 | C | %s |
 | load before and after | %s; %s |
 
-To measure again: `+"`bench/run`"+`, or `+"`PEERS=/path/to/peers bench/run`"+` to measure other programs beside it. Programs with one thread are bound
-to one core. All programs of a table take turns, %d turns each, a process a turn; the first gradient of each process is dropped.
-*Least* is the least time of a gradient (forward and adjoint together) over all turns, *median* the median. Ratios are of least times: other load on the machine
-can only add to a time. Compilation and set-up are apart on all sides, and the memory of the gradient is used again from one
-gradient to the next.
+To measure again, run `+"`bench/run`"+`, or `+"`PEERS=/path/to/peers bench/run`"+` to measure other programs beside it.
+
+- Programs with one thread are bound to one core. All programs of a table take turns, %d turns each, with a new
+  process for each turn. The first gradient of each process is dropped.
+- *Least* is the least time of a gradient (forward and adjoint together) over all turns; *median* is the median.
+  Ratios are of least times, because other load on the machine can only add to a time.
+- Compilation and set-up are not included, for any program. The memory of the gradient is reused from one gradient
+  to the next.
 
 `, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(), runtime.NumCPU(), system(), strings.TrimPrefix(runtime.Version(), "go"), compiler(), before, load(), r.rounds)
 	b.Write(body.Bytes())

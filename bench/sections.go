@@ -32,18 +32,23 @@ func reps(n int) int {
 func (r *runner) glv(b *bytes.Buffer) error {
 	fmt.Fprint(b, `## Lotka–Volterra: many objectives, many parameters
 
-x' = x (r + A x) for N species over ten units of time: the N end values differentiated by N + N² parameters and N initial values.
-Tolerance 1e-7, first step 1e-3, Dormand–Prince and integral control of the step, as all explicit programs here choose.
-*limit* is a program in C written for this one model: all objectives at once, parameter gradients put off to matrix products, OpenBLAS. PETSc is
-TSAdjoint with a hand-written, vectorised right-hand side and transpose; CVODES integrates a continuous adjoint problem for each objective. The checksum is the Frobenius
-norm of the derivatives by parameters. Ratios are to *limit*.
+The model is x' = x (r + A x) for N species over ten units of time. The N end values are differentiated by N + N²
+parameters and N initial values. The tolerance is 1e-7 and the first step is 1e-3. The method is Dormand–Prince with
+integral control of the step, as in all explicit programs here. The checksum is the Frobenius norm of the
+derivatives by parameters. Ratios are to *limit*.
 
-Steps: from the first step on, odes and *limit* let a step be up to 5 times as long as the one before, the usual bound of integral control; PETSc lets it
-grow 10 times and so needs fewer. The row *growth ≤ 10* is odes with PETSc's bound (`+"`max_growth = 10`"+`): it compares with PETSc at the same number of steps, the row
-above it with *limit*. The ratio per step compares all.
+- *limit* is a program in C written for this one model. It computes all objectives at once, defers parameter
+  gradients to matrix products, and uses OpenBLAS.
+- *PETSc* is TSAdjoint with a hand-written, vectorised right-hand side and transpose.
+- *CVODES* integrates a continuous adjoint problem for each objective.
 
-Where the processor has AVX-512, odes uses it in products with matrices, and it writes machine code for what lies between them; the rows *AVX2* do without both
-(`+"`ODES_BACKEND=avx2`"+`), here and below.
+The programs take different numbers of steps. From the first step on, odes and *limit* let a step be up to 5 times
+as long as the one before, the usual bound of integral control. PETSc lets it grow 10 times and so needs fewer
+steps. The row *growth ≤ 10* is odes with PETSc's bound (`+"`max_growth = 10`"+`). Compare it with PETSc, at the same
+number of steps, and the row above it with *limit*. The ratio per step compares all programs.
+
+Where the processor has AVX-512, odes uses it in products with matrices. It also writes machine code for what lies
+between the products. The rows *AVX2*, here and below, do without both (`+"`ODES_BACKEND=avx2`"+`).
 
 `)
 	for _, n := range glvSizes {
@@ -111,8 +116,9 @@ func readDump(path string) ([]float64, error) {
 func (r *runner) accuracy(b *bytes.Buffer) error {
 	fmt.Fprint(b, `## Accuracy of those runs
 
-The largest difference of a derivative from the reference, over the largest derivative. The reference is odes at tolerance 1e-13 with a method of order 9;
-the last row compares it with 1000 fixed steps of a hand-written adjoint of order 4.
+The table shows the largest difference of a derivative from the reference, divided by the largest derivative. The
+reference is odes at tolerance 1e-13 with a method of order 9. The last row of each N compares the reference with
+1000 fixed steps of a hand-written adjoint of order 4.
 
 `)
 	heads := []string{"", "N", "by parameters", "by initial values"}
@@ -168,9 +174,11 @@ the last row compares it with 1000 fixed steps of a hand-written adjoint of orde
 func (r *runner) vdp(b *bytes.Buffer) error {
 	fmt.Fprint(b, `## Van der Pol: two states, hundreds of steps
 
-μ = 1000, on the slow manifold for half a unit of time, tolerance 1e-6; both end values differentiated by μ, the initial value's dependence on it
-included. There is next to no arithmetic here: what is measured is everything else. After four thousand steps odes compiles a whole step, and its transpose, as one
-program, so the first few gradients of a process are slower; the median tells of the others. CVODES has the advantage of an implicit method.
+μ = 1000, on the slow manifold for half a unit of time, tolerance 1e-6. Both end values are differentiated by μ,
+including the dependence of the initial value on it. There is next to no arithmetic here, so the measurement shows
+the cost of everything else. After four thousand steps odes compiles a whole step, and its transpose, as one
+program. The first few gradients of a process are therefore slower; the median describes the others. CVODES has the
+advantage of an implicit method.
 
 `)
 	entrants := r.race(
@@ -188,8 +196,10 @@ program, so the first few gradients of a process are slower; the median tells of
 func (r *runner) grayScott(b *bytes.Buffer) error {
 	fmt.Fprint(b, `## Gray–Scott: a stencil
 
-A periodic grid of 100 × 100 points and two substances, ten steps of the classical method of order 4, one objective ½‖U(T)‖² differentiated by the 20,000 initial
-values ([grayscott.ode](../bench/grayscott.ode)). PETSc has hand-written C for both directions and keeps the stages, as odes does. The checksum is the norm of the gradient.
+The problem is a periodic grid of 100 × 100 points with two substances ([grayscott.ode](../bench/grayscott.ode)). It
+is integrated by ten steps of the classical method of order 4. The one objective, ½‖U(T)‖², is differentiated by the
+20,000 initial values. PETSc has hand-written C for both directions and keeps the stages, as odes does. The checksum
+is the norm of the gradient.
 
 `)
 	entrants := r.race(
@@ -229,21 +239,27 @@ func (r *runner) examples(b *bytes.Buffer) error {
 	}
 	f := r.pair("network", 200, 0, "x0", "x0,x1,x2,x3,x4,x5,x6,x7")
 	eight = append(eight, []string{"network, 200 species", "8", ms(f[0].least), ms(f[1].least), ratio(f[1].least, f[0].least), ratio(f[1].adjoint, f[0].adjoint)})
-	fmt.Fprint(b, `## One objective: what the adjoint costs beside the run
+	fmt.Fprint(b, `## One objective: the cost of the adjoint beside the run
 
-The first objective of every example, differentiated by all that its file says, one thread. Times in ms, medians.
+The first objective of every example is differentiated by all that its file says, on one thread. Times are medians
+in ms.
 
 `)
 	table(b, []string{"", "steps", "derivatives", "forward", "adjoint", "adjoint/forward", "AVX2: forward", "adjoint", "adjoint/forward"}, one)
 	fmt.Fprint(b, `## Eight objectives against one
 
-Objectives are swept together, one in each lane of a vector register. Times of a gradient in ms, forward and adjoint. What all share is done once: the run, its
-stages again on the way back, the reading of every instruction and constant. What each needs for itself grows with the number: in the Lotka–Volterra models that is one product of
-the matrix and a vector and one outer product, N² multiply-adds each, per stage and objective, where the shared part is two products. There the arithmetic of eight objectives is
-(16 + 2)/(2 + 2) = 4.5 times that of one; that they cost less is what is done once, and that products of matrices use a vector unit better than those with one vector.
+Objectives are swept together, one in each lane of a vector register. Times are those of a gradient in ms, forward
+and adjoint.
+
+The work that all objectives share is done once: the run, its stages again on the way back, and the reading of every
+instruction and constant. The work for each objective grows with their number. In the Lotka–Volterra models it is
+one product of the matrix and a vector and one outer product per stage and objective, N² multiply-adds each; the
+shared part is two products. The arithmetic of eight objectives is therefore (16 + 2)/(2 + 2) = 4.5 times that of
+one. They cost less than that for two reasons: the shared work is done once, and products of matrices use a vector
+unit better than products with one vector.
 
 `)
-	table(b, []string{"", "objectives there", "one", "eight", "ratio", "of the adjoints"}, eight)
+	table(b, []string{"", "objectives in the model", "one", "eight", "ratio", "ratio of the adjoints"}, eight)
 	return nil
 }
 
@@ -284,10 +300,12 @@ func glvObjectives(k int) string {
 func (r *runner) network(b *bytes.Buffer) error {
 	const species = 200
 	net := newNetwork(species, 5*species/2)
-	fmt.Fprintf(b, `## A reaction network, scalar by scalar, beside C
+	fmt.Fprintf(b, `## A reaction network written scalar by scalar, beside C
 
-%d species and %d mass-action reactions drawn at random, written one by one as a converter would write them. One evaluation of the right-hand side and of its
-transpose (by states and rate constants, for all lanes together) beside the same formulas in straight-line C, gcc -O3 -march=native. Nanoseconds, least of several batches.
+%d species and %d mass-action reactions are drawn at random and written one by one, as a converter would write
+them. The table shows one evaluation of the right-hand side and of its transpose (by states and rate constants, for
+all lanes together). Beside it are the same formulas in straight-line C, gcc -O3 -march=native. Times are in
+nanoseconds, the least of several batches.
 
 `, species, len(net.reactions))
 	source, program := filepath.Join(r.work, "network.c"), filepath.Join(r.work, "network")
@@ -401,16 +419,20 @@ func (r *runner) scaling(b *bytes.Buffer) error {
 	}
 	n := func(j job) string { return fmt.Sprint(j.n) }
 	write("species N", each([]int{5, 10, 20, 50, 100, 200, 300}, func(n int) job { return job{problem: "glv", n: n, tol: 1e-7, runs: reps(n)} }), n,
-		"Lotka–Volterra, N objectives: a step is N products of a matrix and a vector per stage, and N outer products, so N³; below N = 50 the calls around the products show.",
+		`Lotka–Volterra, N objectives. A step is N products of a matrix and a vector per stage, and N outer products, so its
+cost grows with N³. Below N = 50 the calls around the products show.`,
 		func(j job) float64 { return math.Pow(float64(j.n), 3) }, "N³")
 	write("species N", each([]int{5, 10, 20, 50, 100, 200, 300}, func(n int) job { return job{problem: "glv", n: n, tol: 1e-7, runs: reps(n), of: "x_T[1]"} }), n,
-		"Lotka–Volterra, one objective: N². The matrix is read once forward and twice backward, and the gradient, N² numbers, is written once.",
+		`Lotka–Volterra, one objective. The cost grows with N². The matrix is read once forward and twice backward. The
+gradient, N² numbers, is written once.`,
 		func(j job) float64 { return math.Pow(float64(j.n), 2) }, "N²")
 	count := func(list string) int { return strings.Count(list, ",") + 1 }
 	write("objectives", each([]int{1, 2, 4, 8, 16, 32, 64, 200}, func(k int) job {
 		return job{problem: "glv", n: 200, tol: 1e-7, runs: 6, of: glvObjectives(k)}
 	}), func(j job) string { return fmt.Sprint(count(j.of)) },
-		"Lotka–Volterra, N = 200. Up to eight objectives share one sweep and one reading of the matrix, so the second to the eighth cost little but the writing of their rows (320 kB each); beyond, sweeps follow each other. Two lanes cost as much as four: a vector holds four.",
+		`Lotka–Volterra, N = 200. Up to eight objectives share one sweep and one reading of the matrix. The second to the
+eighth therefore cost little but the writing of their rows (320 kB each). Beyond eight, sweeps follow each other.
+Two lanes cost as much as four, because a vector holds four.`,
 		func(j job) float64 { return float64(count(j.of)) }, "objective")
 	write("parameters", each([]int{1, 5, 50, 500}, func(k int) job {
 		var names []string
@@ -419,15 +441,18 @@ func (r *runner) scaling(b *bytes.Buffer) error {
 		}
 		return job{problem: "network", n: 200, runs: 20, of: "x0", wrt: strings.Join(names, ",")}
 	}), func(j job) string { return fmt.Sprint(count(j.wrt)) },
-		"Reaction network of 200 species, one objective: the sweep carries the cotangents of all states whatever is asked for; a parameter adds one product and one sum per stage.",
+		`Reaction network of 200 species, one objective. The sweep carries the cotangents of all states, whatever is asked
+for. A parameter adds one product and one sum per stage.`,
 		func(j job) float64 { return float64(count(j.wrt)) }, "parameter")
 	write("step", []job{{problem: "glv-fixed", n: 20, tol: 1, runs: 60}, {problem: "glv-fixed", n: 20, tol: 0.1, runs: 60}, {problem: "glv-fixed", n: 20, tol: 0.01, runs: 6}, {problem: "glv-fixed", n: 20, tol: 0.001, runs: 3}},
 		func(j job) string { return fmt.Sprint(j.tol) },
-		"Lotka–Volterra, N = 20, fixed steps of the classical method: linear in the number of steps; stages are kept, 800 numbers a step, and pass out of the first cache on the way.",
+		`Lotka–Volterra, N = 20, fixed steps of the classical method. The cost is linear in the number of steps. The stages
+are kept, 800 numbers a step, and on the way they outgrow the first cache.`,
 		func(job) float64 { return 1 }, "")
 	write("grid", each([]int{16, 32, 64, 100, 128, 256}, func(n int) job { return job{problem: "grayscott", n: n, runs: 40} }),
 		func(j job) string { return fmt.Sprintf("%d × %d", j.n, j.n) },
-		"Gray–Scott: linear in the number of points; a step per point gets dearer where the stages of a step no longer fit a cache.",
+		`Gray–Scott. The cost is linear in the number of points. A step per point becomes more expensive where the stages of
+a step no longer fit a cache.`,
 		func(j job) float64 { return float64(j.n * j.n) }, "point")
 	return nil
 }
