@@ -144,22 +144,30 @@ Written by `+"`bench/run -precision`"+` on %s; do not edit. Version %s, backend 
 | C | %s |
 | load before and after | %s; %s |
 
-To measure again: `+"`bench/run -precision`"+`, or `+"`PEERS=/path/to/peers bench/run -precision`"+` to measure other programs beside it.
+To measure again, run `+"`bench/run -precision`"+`, or `+"`PEERS=/path/to/peers bench/run -precision`"+` to measure other
+programs beside it.
 
-What does a gradient of a given accuracy cost? Each mark of a figure is one tolerance, from 1e-2 to 1e-13, `+"`rtol = atol`"+`: to the right what the gradient took,
-upward its error; the lower left is best. N end values of the Lotka–Volterra model of [benchmarks.md](benchmarks.md) are differentiated by N + N² parameters and N initial values; the
-classical model has two end values and six variables.
+What does a gradient of a given accuracy cost? Each mark of a figure is one tolerance, from 1e-2 to 1e-13, with
+`+"`rtol = atol`"+`. The horizontal axis is the time of the gradient, and the vertical axis is its error, so the lower
+left is best. The N end values of the Lotka–Volterra model of [benchmarks.md](benchmarks.md) are differentiated by
+N + N² parameters and N initial values. The classical model has two end values and six variables.
 
-- Times are least times, one thread; all programs take %d turns, slow ones one. Those of odes are of the whole call, from parameters to the finished gradient; those of the others are what they
-  print, forward and backward, without setting up their objects.
-- The error is the largest difference of a derivative from the reference over the largest derivative, derivatives by parameters and by initial values taken apart, and the
-  larger of the two. The reference is a run of `+"`vern9`"+` at 1e-14, which the accuracy table of benchmarks.md holds against another program; errors below 1e-13 mean little.
-- *odes, auto* is what a user gets who sets nothing but the tolerance: `+"`tsit5`, `dop853` or `vern9`"+`, by tolerance. *sens_tol* asks for the same accuracy of the derivatives,
-  by `+"`sens_tol`"+`, which repeats the run and estimates. The other rows of odes name their method. All use the discrete adjoint.
-- *PETSc, 5dp* is TSAdjoint as documented, with a hand-written right-hand side and transpose; *7vr, sums put off* is the best that we found in it: Verner's method of order 7, and parameter
-  gradients collected outside of PETSc and multiplied in blocks by OpenBLAS; both begin with a step of 0.1. *CVODES* is of Adams type with polynomial interpolation: a backward problem for each objective as
+- **Times** are least times on one thread. The number of turns is %d, and one for slow programs. Times of odes
+  include the whole call, from parameters to the finished gradient. Times of the others are what they print, forward
+  and backward, without setting up their objects.
+- **Errors** are the largest difference of a derivative from the reference, divided by the largest derivative.
+  Derivatives by parameters and by initial values are treated separately, and the larger error counts. The reference
+  is a run of `+"`vern9`"+` at 1e-14, which the accuracy table of benchmarks.md compares with another program. Errors
+  below 1e-13 mean little.
+- **odes**: *odes, auto* is what users get who set nothing but the tolerance: `+"`tsit5`"+`, `+"`dop853`"+` or `+"`vern9`"+`, by
+  tolerance. *sens_tol* asks for the same accuracy of the derivatives, by `+"`sens_tol`"+`, which repeats the run and
+  estimates errors. The other rows of odes name their method. All of these use the discrete adjoint.
+- **PETSc**: *5dp* is TSAdjoint as documented, with a hand-written right-hand side and transpose. *7vr, sums put
+  off* is the best that we found in PETSc. It uses Verner's method of order 7, and parameter gradients are collected
+  outside of PETSc and multiplied in blocks by OpenBLAS. Both begin with a step of 0.1.
+- **CVODES** is of Adams type with polynomial interpolation. It solves a backward problem for each objective as
   documented, all of them in one, or forward sensitivities under error control.
-- The second figure of each pair has every way of odes to differentiate, with the method that `+"`auto`"+` takes.
+- **The second figure of each pair** shows every way of odes to differentiate, with the method that `+"`auto`"+` takes.
 
 `, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(), strings.TrimPrefix(runtime.Version(), "go"), compiler(), before, load(), r.rounds)
 	r.verdicts(&b, list)
@@ -197,14 +205,21 @@ func (r *runner) verdicts(b *bytes.Buffer, list []*diagram) {
 		rows = append(rows, row)
 	}
 	if len(rows) > 0 {
-		fmt.Fprint(b, "## Who is on the lower-left envelope\n\n")
+		fmt.Fprint(b, "## Which program is fastest at each accuracy\n\n")
 		if len(lost) == 0 {
-			fmt.Fprintf(b, "odes is on it in all diagrams, at every accuracy that another program reaches: the smallest ratio of times is %s.\n", digits(least, 2))
+			fmt.Fprintf(b, `odes is on the lower-left envelope of all diagrams, at every accuracy that another program reaches.
+The smallest ratio of times is %s.
+`, digits(least, 2))
 		} else {
-			fmt.Fprintf(b, "odes is not on it everywhere: it is slower in %s.\n", strings.Join(lost, "; "))
+			fmt.Fprintf(b, "odes is not on the lower-left envelope everywhere: it is slower in %s.\n", strings.Join(lost, "; "))
 		}
-		fmt.Fprint(b, `Each mark of another program is held against the fastest of odes that is at least as accurate; the table has the smallest ratio of their times, and whose it is. The third column does the
-same with `+"`auto`"+` alone. The last two are medians over the accuracies of the tables below: the fastest of the others over the fastest of odes, and `+"`auto`"+` over the fastest of odes.
+		fmt.Fprint(b, `
+Each mark of another program is compared with the fastest run of odes that is at least as accurate. The columns are:
+
+- *least ratio to others*: the smallest ratio of their times, and which program it belongs to;
+- *`+"`auto`"+` alone*: the same, with `+"`auto`"+` as the only entry of odes;
+- *others*: the fastest of the others over the fastest of odes, median over the accuracies of the tables below;
+- *`+"`auto`"+`*: `+"`auto`"+` over the fastest of odes, the same median.
 
 `)
 		table(b, []string{"", "least ratio to others", "`auto` alone", "others", "`auto`"}, rows)
@@ -214,10 +229,12 @@ same with `+"`auto`"+` alone. The last two are medians over the accuracies of th
 
 // ways compares the ways to differentiate with the adjoint.
 func (r *runner) ways(b *bytes.Buffer, list []*diagram) {
-	fmt.Fprint(b, `## What another way to differentiate costs
+	fmt.Fprint(b, `## The cost of the other ways to differentiate
 
-The time of each way of odes over that of the discrete adjoint by the same method, median over the accuracies of the tables. The tangent, the forward equations, complex steps and differences pay for every column; backsolve
-and the continuous adjoint integrate backwards in steps of their own, and are more accurate than the discrete adjoint at the same tolerance, but not at the same time.
+The table shows the time of each way of odes over the time of the discrete adjoint by the same method, as the median
+over the accuracies of the tables. The tangent, the forward equations, complex steps and differences pay for every
+column. Backsolve and the continuous adjoint integrate backwards in steps of their own. They are more accurate than
+the discrete adjoint at the same tolerance, but not in the same time.
 
 `)
 	heads := []string{""}
@@ -246,10 +263,11 @@ and the continuous adjoint integrate backwards in steps of their own, and are mo
 
 // alike shows errors where all were asked for the same.
 func alike(b *bytes.Buffer, list []*diagram) {
-	fmt.Fprint(b, `## At the same tolerance
+	fmt.Fprint(b, `## Errors at the same tolerance
 
-Error of the gradient where all are given the same tolerance. A discrete adjoint has the accuracy that the steps give it, and nothing in a run watches it; backward problems have error control of their own.
-`+"`sens_tol`"+` watches. What other N give is in the file of all points.
+The table shows the error of the gradient where all programs are given the same tolerance. A discrete adjoint has
+the accuracy that the steps give it, and nothing in a run monitors it. Backward problems have error control of their
+own. `+"`sens_tol`"+` does monitor the error. The file of all points has the other N.
 
 `)
 	tols := []float64{1e-4, 1e-6, 1e-8, 1e-10}
@@ -331,6 +349,9 @@ func (d *diagram) write(b *bytes.Buffer) {
 	}
 	table(b, heads, rows)
 	if scaled {
-		fmt.Fprintf(b, "\\* Goes column by column: only the N derivatives by initial values were computed, errors are theirs, and times are multiplied by %d, which is N + N² + N columns over N.\n\n", d.n+2)
+		fmt.Fprintf(b, `\* These modes go column by column. Only the N derivatives by initial values were computed, and the errors are
+theirs. Times are multiplied by %d, which is N + N² + N columns over N.
+
+`, d.n+2)
 	}
 }
