@@ -4,8 +4,11 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
+	"regexp"
+	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
@@ -214,5 +217,62 @@ func TestEveryBlockIsRun(t *testing.T) {
 	}
 	if found < 10 {
 		t.Fatalf("found %d blocks", found)
+	}
+}
+
+// linkTarget is the address of a link or a picture, which cannot be wrapped.
+var linkTarget = regexp.MustCompile(`\]\([^)]*\)`)
+
+// longLines returns the numbers of the lines of prose that are longer than 120 characters. Tables, code, and the
+// addresses of links do not count.
+func longLines(text string) (long []int) {
+	fenced, indented, blank := false, false, true
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimRight(line, "\r\n")
+		if strings.HasPrefix(line, "```") {
+			fenced = !fenced
+		}
+		// Indented code follows an empty line; other indented lines continue an item of a list.
+		indented = strings.HasPrefix(line, "    ") && (indented || blank)
+		blank = line == ""
+		if fenced || indented || strings.HasPrefix(line, "|") {
+			continue
+		}
+		if utf8.RuneCountInString(linkTarget.ReplaceAllString(line, "]()")) > 120 {
+			long = append(long, number)
+		}
+	}
+	return long
+}
+
+// TestLineLength: lines of prose in documents are at most 120 characters long.
+func TestLineLength(t *testing.T) {
+	full, word := strings.Repeat("é", 120), strings.Repeat("é", 121)
+	sample := full + "\n" + word + "\n| " + word + " |\n```\n" + word + "\n```\n\n    " + word + "\n\n- a\n    " + word +
+		"\n[a](" + word + ")\n![" + word + "](b)\n"
+	if got, want := longLines(sample), []int{2, 11, 13}; !slices.Equal(got, want) {
+		t.Fatalf("of the sample, lines %v are too long, not %v", want, got)
+	}
+	checked := 0
+	for _, pattern := range []string{"*.md", "docs/*.md", "examples/*.md", "examples/*/*.md"} {
+		paths, err := filepath.Glob(filepath.FromSlash(pattern))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, path := range paths {
+			checked++
+			text, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, number := range longLines(string(text)) {
+				t.Errorf("%s:%d: the line is longer than 120 characters", filepath.ToSlash(path), number)
+			}
+		}
+	}
+	if checked < 30 {
+		t.Fatalf("checked %d documents", checked)
 	}
 }
