@@ -251,12 +251,12 @@ in ms.
 Objectives are swept together, one in each lane of a vector register. Times are those of a gradient in ms, forward
 and adjoint.
 
-The work that all objectives share is done once: the run, its stages again on the way back, and the reading of every
-instruction and constant. The work for each objective grows with their number. In the Lotka–Volterra models it is
-one product of the matrix and a vector and one outer product per stage and objective, N² multiply-adds each; the
-shared part is two products. The arithmetic of eight objectives is therefore (16 + 2)/(2 + 2) = 4.5 times that of
-one. They cost less than that for two reasons: the shared work is done once, and products of matrices use a vector
-unit better than products with one vector.
+The work that all objectives share is done once: the run, the recomputation of its stages on the backward pass, and
+the reading of every instruction and constant. The other work grows with the number of objectives. In the
+Lotka–Volterra models it is one product of the matrix and a vector and one outer product per stage and objective, N²
+multiply-adds each; the shared part is two products. The arithmetic of eight objectives is therefore
+(16 + 2)/(2 + 2) = 4.5 times that of one. They cost less than that for two reasons: the shared work is done once, and
+products of matrices use a vector unit better than products with one vector.
 
 `)
 	table(b, []string{"", "objectives in the model", "one", "eight", "ratio", "ratio of the adjoints"}, eight)
