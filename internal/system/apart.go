@@ -5,6 +5,7 @@ import (
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
 )
 
 // Apart implements solvers.Separator: it looks where both come about at other values of the variables, and of the states, which move
@@ -53,7 +54,7 @@ func (c *neighbour) move(way int, size float64) {
 	}
 	c.p = append(c.p[:0], pt.p...)
 	for _, s := range c.model.Checked.Params {
-		if _, active := c.problem.plan.columns["p."+s.Name]; !active || pt.followsOthers(s) {
+		if _, active := c.problem.plan.columns[s.Name]; !active || pt.followsOthers(s) {
 			continue
 		}
 		at := c.model.Param(s.Name)
@@ -69,11 +70,11 @@ func (c *neighbour) move(way int, size float64) {
 }
 
 // eval returns output of a tape at what was moved.
-func (c *neighbour) eval(t *tape.Tape, output string, at float64) []float64 {
+func (c *neighbour) eval(t *tape.Tape, output tapec.Name, at float64) []float64 {
 	e := tape.NewEvaluator[float64](t)
-	c.model.load(t, e, &values{vecT: {at}, vecY: c.near, vecP: c.p, vecD: c.d, vecM: c.in[primal][vecM]})
+	c.model.load(t, e, &values{vecT: {at}, vecY: c.near, vecP: c.p, vecD: c.d, vecM: c.in[tapec.Primal][vecM]})
 	e.Run()
-	return e.Output(output)
+	return e.Output(output.String())
 }
 
 // times returns the instants.
@@ -81,7 +82,7 @@ func (c *neighbour) times() []float64 {
 	if c.model.Compiled.Instants == nil {
 		return make([]float64, 2)
 	}
-	return c.eval(c.model.Compiled.Instants, "T", 0)
+	return c.eval(c.model.Compiled.Instants, tapec.Times.Name(), 0)
 }
 
 func (c *neighbour) timeOf(times []float64, a solvers.Cause) float64 {
@@ -93,15 +94,15 @@ func (c *neighbour) timeOf(times []float64, a solvers.Cause) float64 {
 
 // guard returns a root function at a time.
 func (c *neighbour) guard(i int, at float64) float64 {
-	return c.eval(c.model.Compiled.Guards, "rho", at)[i]
+	return c.eval(c.model.Compiled.Guards, tapec.Margins.Name(), at)[i]
 }
 
 // start puts the states where a run would begin.
 func (c *neighbour) start(at float64) {
 	start := c.model.Compiled.Start
 	for _, o := range start.Outputs {
-		if place := c.model.layout.part(o.Name); place.vec == vecY {
-			copy(c.near[place.offset:], c.eval(start, o.Name, at))
+		if name := tapec.MustName(o.Name); name.Role == tapec.State {
+			copy(c.near[c.model.layout.part(name).offset:], c.eval(start, name, at))
 		}
 	}
 	for i, cut := range c.problem.Point.cut {

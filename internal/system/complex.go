@@ -5,6 +5,7 @@ import (
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
 )
 
 // ComplexWorker evaluates a model in complex arithmetic on the tapes as they
@@ -13,7 +14,7 @@ import (
 type ComplexWorker struct {
 	problem *Problem
 	model   *Model
-	stages  *stages[*evaluation]
+	parts   *tapec.Parts[*evaluation]
 	vec     [numVectors][]complex128
 }
 
@@ -32,20 +33,19 @@ type storage struct {
 func (p *Problem) ComplexWorker() *ComplexWorker {
 	m, l := p.Model, p.Model.layout
 	w := &ComplexWorker{problem: p, model: m}
-	tapes := *m.programs.tapes
-	tapes.once, tapes.segment, tapes.rates = nil, nil, m.Compiled.Rates
-	tapes.choose, tapes.output, tapes.invariants = nil, nil, nil
-	w.stages, _ = transform(&tapes, func(t *tape.Tape) (*evaluation, error) {
+	tapes := m.programs.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose, tapec.PartOutputs, tapec.PartInvariants)
+	tapes.Set(tapec.PartRates, m.Compiled.Rates)
+	w.parts, _ = tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*evaluation, error) {
 		if t == nil {
 			return nil, nil
 		}
 		e := &evaluation{eval: tape.NewEvaluator[complex128](t)}
 		for _, in := range t.Inputs {
-			p, _, _ := l.find(in.Name)
+			p := l.part(tapec.MustName(in.Name))
 			e.ins = append(e.ins, storage{p, e.eval.Input(in.Name)})
 		}
 		for _, out := range t.Outputs {
-			p, _, _ := l.find(out.Name)
+			p := l.part(tapec.MustName(out.Name))
 			e.outs = append(e.outs, storage{p, e.eval.Output(out.Name)})
 		}
 		return e, nil
@@ -96,7 +96,7 @@ func (w *ComplexWorker) SetParameters(p []complex128) {
 func (w *ComplexWorker) Start(t0 complex128, y, d []complex128) {
 	w.vec[vecT][0] = t0
 	out := [numVectors][]complex128{vecY: y, vecD: d}
-	w.run(w.stages.start, &out, false)
+	w.run(w.parts.Get(tapec.PartStart), &out, false)
 	for i, cut := range w.problem.Point.cut {
 		if cut {
 			y[i] = complex(w.problem.Point.initial[i], 0)
@@ -116,19 +116,19 @@ func (w *ComplexWorker) Enter(d []complex128, m []float64) {
 func (w *ComplexWorker) Eval(t complex128, y, k []complex128) {
 	w.vec[vecT][0], w.vec[vecY] = t, y
 	out := [numVectors][]complex128{vecK: k}
-	w.run(w.stages.rates, &out, false)
+	w.run(w.parts.Get(tapec.PartRates), &out, false)
 }
 
 // Guard implements solvers.ComplexSystem.
 func (w *ComplexWorker) Guard(i int, t complex128, y []complex128) complex128 {
 	w.vec[vecT][0], w.vec[vecY] = t, y
-	w.run(w.stages.guards, &w.vec, false)
+	w.run(w.parts.Get(tapec.PartGuards), &w.vec, false)
 	return w.vec[vecRho][i]
 }
 
 // Instant implements solvers.ComplexSystem.
 func (w *ComplexWorker) Instant(i int) complex128 {
-	w.run(w.stages.instants, &w.vec, false)
+	w.run(w.parts.Get(tapec.PartInstants), &w.vec, false)
 	return w.vec[vecTimes][i]
 }
 
@@ -141,7 +141,7 @@ func (w *ComplexWorker) fire(f solvers.Firing) {
 func (w *ComplexWorker) Affect(f solvers.Firing, t complex128, ym, dm, yp, dp []complex128) {
 	copy(yp, ym)
 	copy(dp, dm)
-	body := w.stages.affects[f.Event]
+	body := w.parts.List(tapec.PartAffects)[f.Event]
 	if body == nil {
 		return
 	}
@@ -159,19 +159,19 @@ func (w *ComplexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 	var e *evaluation
 	switch s.Kind {
 	case sens.SiteInitial:
-		e = w.stages.initial
+		e = w.parts.Get(tapec.PartInitial)
 	case sens.SiteFinal:
-		e = w.stages.final
+		e = w.parts.Get(tapec.PartFinal)
 	case sens.SiteTime:
-		e = w.stages.atTimes[c.InstantList[s.Index].Group]
+		e = w.parts.List(tapec.PartAtTimes)[c.InstantList[s.Index].Group]
 		w.vec[vecRow] = nil
 		for _, x := range w.model.rows[s.Index] {
 			w.vec[vecRow] = append(w.vec[vecRow], complex(x, 0))
 		}
 	case sens.SitePeak:
-		e = w.stages.peaks
+		e = w.parts.Get(tapec.PartPeaks)
 	case sens.SiteEvent:
-		e = w.stages.atEvents[s.Firing.Event]
+		e = w.parts.List(tapec.PartAtEvents)[s.Firing.Event]
 		w.fire(s.Firing)
 	}
 	if e == nil {
@@ -201,11 +201,11 @@ func (w *ComplexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 
 // Values implements sens.ComplexObjectives.
 func (w *ComplexWorker) Values(functionals, psi []complex128) {
-	if w.stages.objective == nil {
+	if w.parts.Get(tapec.PartObjective) == nil {
 		return
 	}
 	w.vec[vecF] = functionals
-	w.run(w.stages.objective, &w.vec, false)
+	w.run(w.parts.Get(tapec.PartObjective), &w.vec, false)
 	for i, row := range w.problem.Rows {
 		psi[i] = w.vec[vecPsi][row]
 	}

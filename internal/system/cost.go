@@ -1,5 +1,7 @@
 package system
 
+import "odes.dev/odes/tapec"
+
 // What a stage costs, in nanoseconds: fitted to the examples, each with several choices of objectives and variables, on one
 // machine (docs/methods.md). Only their proportions matter.
 const (
@@ -25,13 +27,13 @@ func (p *Problem) AdjointCost(k *Kit, sweeps int) float64 {
 	if n := l.nY + l.nQ; n > smallEval || n*k.lanes > smallPull {
 		at += backLarge
 	}
-	at += cost(k.pull.rates, backInstr, backFlop) + float64(backSum*p.sums(k.lanes)) + float64(deferred*k.plan.cost(k.lanes))
+	at += cost(k.pull.Get(tapec.PartRates), backInstr, backFlop) + float64(backSum*p.sums(k.lanes)) + float64(deferred*k.plan.cost(k.lanes))
 	return float64(float64(sweeps)*at) + cost(k.shared, backInstr, backFlop)
 }
 
 // TangentCost is AdjointCost of sweeps with the tangents of k.
 func (p *Problem) TangentCost(k *Kit, sweeps int) float64 {
-	at := forthStage + float64(forthLane*float64(k.lanes)) + cost(k.push.rates, forthInstr, forthFlop) + float64(forthSum*p.sums(k.lanes))
+	at := forthStage + float64(forthLane*float64(k.lanes)) + cost(k.push.Get(tapec.PartRates), forthInstr, forthFlop) + float64(forthSum*p.sums(k.lanes))
 	return float64(float64(sweeps) * at)
 }
 

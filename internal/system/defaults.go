@@ -2,7 +2,6 @@ package system
 
 import (
 	"slices"
-	"strings"
 
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -37,10 +36,10 @@ func usesOthers(d *tapec.Default) bool { return len(d.Tape.Inputs) > 0 }
 func evaluateDefault[T float64 | complex128](m *Model, d *tapec.Default, p []T) []T {
 	e := tape.NewEvaluator[T](d.Tape)
 	for _, in := range d.Tape.Inputs {
-		copy(e.Input(in.Name), p[m.layout.part(in.Name).offset:])
+		copy(e.Input(in.Name), p[m.layout.part(tapec.MustName(in.Name)).offset:])
 	}
 	e.Run()
-	return e.Output("p." + d.Param.Name)
+	return e.Output(tapec.Param.Called(d.Param.Name).String())
 }
 
 // Active lists the params that must be differentiated so that the derivatives by variables come out right: those among
@@ -66,7 +65,7 @@ func (pt *Point) Active(variables []Variable) []string {
 			continue
 		}
 		for _, in := range d.Tape.Inputs {
-			if on[strings.TrimPrefix(in.Name, "p.")] {
+			if on[tapec.MustName(in.Name).Of] {
 				add(d.Param.Name)
 			}
 		}
@@ -84,14 +83,14 @@ type Chain struct {
 // follower is the transpose of one default, with its tangent in a chain of second derivatives.
 type follower struct {
 	eval   *tape.Evaluator[float64]
-	params map[string]part // inputs among all params
-	name   string          // "p.k" of the param that follows
-	from   part            // where it stands among the active params
-	to     []target
-	cut    []bool // elements that follow nothing; nil for none
+	params []target // inputs: their places among all params
+	name   string   // of the param that follows, on the tape
+	from   part     // where it stands among the active params
+	to     []target // inputs that are active: their places among the active params
+	cut    []bool   // elements that follow nothing; nil for none
 }
 
-// target is a param that a default uses: its name, and where it stands among the active params.
+// target is a param that a default uses: its name on the tape, and a place of it.
 type target struct {
 	name string
 	at   part
@@ -102,12 +101,12 @@ func (p *Problem) Chain(second bool) (*Chain, error) {
 	m, pt, columns := p.Model, p.Point, p.plan.columns
 	c := &Chain{point: pt}
 	for _, d := range slices.Backward(m.Compiled.Defaults) { // first what nothing else uses
-		name := "p." + d.Param.Name
-		from, active := columns[name]
-		l := follower{params: map[string]part{}, name: name, from: from, cut: pt.cutE[d.Param]}
+		name := tapec.Param.Called(d.Param.Name).String()
+		from, active := columns[d.Param.Name]
+		l := follower{name: name, from: from, cut: pt.cutE[d.Param]}
 		var wrt []string
 		for _, in := range d.Tape.Inputs {
-			if to, ok := columns[in.Name]; ok {
+			if to, ok := columns[tapec.MustName(in.Name).Of]; ok {
 				wrt = append(wrt, in.Name)
 				l.to = append(l.to, target{in.Name, to})
 			}
@@ -123,8 +122,8 @@ func (p *Problem) Chain(second bool) (*Chain, error) {
 			return nil, err
 		}
 		for _, in := range transpose.Inputs {
-			if at, ok := m.layout.parts[in.Name]; ok {
-				l.params[in.Name] = at
+			if n := tapec.MustName(in.Name); n.Variation == tapec.Primal {
+				l.params = append(l.params, target{in.Name, m.layout.part(n)})
 			}
 		}
 		l.eval = tape.NewEvaluator[float64](transpose)
@@ -140,9 +139,9 @@ func (c *Chain) Pull(grad []float64, rows, stride int) {
 		l.at(c.point)
 		for r := range rows {
 			row := grad[r*stride:]
-			l.seed("bar.", row)
+			l.seed(tapec.Cotangent, row)
 			l.eval.Run()
-			l.add("bar.", row)
+			l.add(tapec.Cotangent, row)
 		}
 	}
 }
@@ -153,27 +152,27 @@ func (c *Chain) PullPush(dot, bar, barDot []float64) {
 	for i := range c.followers {
 		l := &c.followers[i]
 		l.at(c.point)
-		l.seed("bar.", bar)
-		l.seed("dot.bar.", barDot)
+		l.seed(tapec.Cotangent, bar)
+		l.seed(tapec.CotangentTangent, barDot)
 		for _, t := range l.to {
-			copy(l.eval.Input("dot."+t.name), dot[t.at.offset:t.at.offset+t.at.len])
+			copy(l.eval.Input(tapec.Tangent.Of(t.name)), dot[t.at.offset:t.at.offset+t.at.len])
 		}
 		l.eval.Run()
-		l.add("bar.", bar)
-		l.add("dot.bar.", barDot)
+		l.add(tapec.Cotangent, bar)
+		l.add(tapec.CotangentTangent, barDot)
 	}
 }
 
 // at reads the values of params.
 func (l *follower) at(pt *Point) {
-	for name, at := range l.params {
-		copy(l.eval.Input(name), pt.p[at.offset:at.offset+at.len])
+	for _, p := range l.params {
+		copy(l.eval.Input(p.name), pt.p[p.at.offset:p.at.offset+p.at.len])
 	}
 }
 
 // seed reads the derivative by the param that follows.
-func (l *follower) seed(variation string, row []float64) {
-	to := l.eval.Input(variation + l.name)
+func (l *follower) seed(v tapec.Variation, row []float64) {
+	to := l.eval.Input(v.Of(l.name))
 	copy(to, row[l.from.offset:l.from.offset+l.from.len])
 	for k, cut := range l.cut {
 		if cut {
@@ -183,9 +182,9 @@ func (l *follower) seed(variation string, row []float64) {
 }
 
 // add adds to the derivatives by the params that the default uses.
-func (l *follower) add(variation string, row []float64) {
+func (l *follower) add(v tapec.Variation, row []float64) {
 	for _, t := range l.to {
-		for k, x := range l.eval.Output(variation + t.name) {
+		for k, x := range l.eval.Output(v.Of(t.name)) {
 			row[t.at.offset+k] += x
 		}
 	}

@@ -1,6 +1,9 @@
 package system
 
-import "odes.dev/odes/tape"
+import (
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
 
 // values are vectors that the inputs of a tape are parts of, for a look at a tape beside a run.
 type values [numVectors][]float64
@@ -9,7 +12,7 @@ type values [numVectors][]float64
 // is missing at the end of an input is zero: a one-hot vector of firings need not be longer than its 1.
 func (m *Model) load(t *tape.Tape, e *tape.Evaluator[float64], from *values) bool {
 	for _, in := range t.Inputs {
-		at, _, ok := m.layout.find(in.Name)
+		at, ok := m.layout.find(tapec.MustName(in.Name))
 		if !ok || at.vec == vecRow || at.offset > len(from[at.vec]) {
 			return false
 		}

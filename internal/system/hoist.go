@@ -2,7 +2,6 @@ package system
 
 import (
 	"fmt"
-	"strings"
 
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -36,36 +35,37 @@ func split(t *tape.Tape, as tapec.Role, late func(tapec.Name) bool) (early, rest
 // derivatives makes the transposes and tangents of a model's tapes with
 // respect to the inputs that move.
 type derivatives struct {
-	active map[string]bool // params that are differentiated, as "p.k"
+	active map[string]bool // params that are differentiated
 	clock  bool            // only the time and the states move
 }
 
-// moves reports whether cotangents of the named input are wanted.
-func (d *derivatives) moves(name string) bool {
-	if d.clock {
-		return name == "t" || strings.HasPrefix(name, "y.")
+// moves reports whether derivatives by an input are wanted.
+func (d *derivatives) moves(n tapec.Name) bool {
+	switch {
+	case d.clock:
+		return n.Role == tapec.Time || n.Role == tapec.State
+	case n.Role == tapec.Param:
+		return d.active[n.Of]
 	}
-	if strings.HasPrefix(name, "p.") {
-		return d.active[name]
-	}
-	return name != "fired" && name != "row" && !strings.HasPrefix(name, "m.")
+	return n.Role != tapec.Fired && n.Role != tapec.DataRow && n.Role != tapec.HeldMode
 }
 
 // wrt lists the inputs of t that move.
 func (d *derivatives) wrt(t *tape.Tape) []string {
 	var names []string
 	for _, in := range t.Inputs {
-		if d.moves(in.Name) {
+		if d.moves(tapec.MustName(in.Name)) {
 			names = append(names, in.Name)
 		}
 	}
 	return names
 }
 
-func outputs(t *tape.Tape, except string) []string {
+// differentiable lists the outputs of t that have derivatives: all but truths.
+func differentiable(t *tape.Tape) []string {
 	var names []string
 	for _, o := range t.Outputs {
-		if o.Name != except {
+		if tapec.MustName(o.Name).Role != tapec.Truths {
 			names = append(names, o.Name)
 		}
 	}
@@ -80,7 +80,7 @@ func (d *derivatives) pull(t *tape.Tape, guarded bool) (*tape.Tape, error) {
 	if guarded {
 		transpose = tapec.GuardedVJP
 	}
-	v, err := transpose(t, outputs(t, "truth"), d.wrt(t))
+	v, err := transpose(t, differentiable(t), d.wrt(t))
 	if err != nil {
 		return nil, fmt.Errorf("transpose of tape %s: %w", t.Name, err)
 	}
@@ -94,7 +94,7 @@ func (d *derivatives) push(t *tape.Tape) (*tape.Tape, error) {
 	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
 		return nil, nil
 	}
-	v, err := tapec.JVP(t, outputs(t, "truth"), d.wrt(t))
+	v, err := tapec.JVP(t, differentiable(t), d.wrt(t))
 	if err != nil {
 		return nil, fmt.Errorf("tangent of tape %s: %w", t.Name, err)
 	}
@@ -109,7 +109,7 @@ func (d *derivatives) second(t *tape.Tape, guarded bool) (*tape.Tape, error) {
 	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
 		return nil, nil
 	}
-	v, err := tapec.SecondVJP(t, outputs(t, "truth"), d.wrt(t), guarded)
+	v, err := tapec.SecondVJP(t, differentiable(t), d.wrt(t), guarded)
 	if err != nil {
 		return nil, fmt.Errorf("derivative of the transpose of tape %s: %w", t.Name, err)
 	}

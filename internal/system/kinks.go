@@ -4,6 +4,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
 )
 
 // Kinks finds operations that a run evaluates exactly where they have no derivative: abs at 0, and ties of min and max.
@@ -52,8 +53,7 @@ func (k *Kinks) add(t *tape.Tape) {
 	kt := &kinkTape{clock: map[tape.Value]bool{}}
 	moves := tape.DependsOnFunc(t, func(string) bool { return true })
 	steers := tape.DependsOnFunc(t, func(name string) bool {
-		at, _, ok := k.model.layout.find(name)
-		return !ok || at.vec != vecT
+		return tapec.MustName(name).Role != tapec.Time
 	})
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)

@@ -2,8 +2,6 @@ package system
 
 import (
 	"slices"
-	"strconv"
-	"strings"
 
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -42,7 +40,7 @@ const (
 	numVectors
 )
 
-// part is a named part of a vector.
+// part is a part of a vector: elements [offset, offset+len).
 type part struct {
 	vec         vector
 	offset, len int
@@ -50,135 +48,108 @@ type part struct {
 
 func (p part) place() Place { return Place{Offset: p.offset, Len: p.len} }
 
-// layout says where every name lies in the flat vectors of a model.
+// layout says where everything that a model's tapes name lies in the flat vectors.
 type layout struct {
-	parts                     map[string]part
-	params, states, discretes []part // in order of declaration
-	nY, nP, nD, nM, nQ, nF    int
-	nC, nE                    int
-	objectives                int
+	parts                  map[tapec.Name]part // by primal names
+	states                 []part              // in order of declaration
+	nY, nP, nD, nM, nQ, nF int
+	nC, nE                 int
+	objectives             int
 }
 
 func newLayout(c *tapec.Compiled) *layout {
-	l := &layout{parts: map[string]part{"t": {vecT, 0, 1}}}
-	place := func(prefix string, vec vector, syms []*typecheck.Symbol, also string, alsoVec vector) ([]part, int) {
-		var list []part
-		n := 0
-		for _, s := range syms {
-			p := part{vec, n, s.Type.Shape.Size()}
-			l.parts[prefix+s.Name] = p
-			if also != "" {
-				l.parts[also+s.Name] = part{alsoVec, n, p.len}
-			}
-			list = append(list, p)
-			n += p.len
-		}
-		return list, n
+	l := &layout{parts: map[tapec.Name]part{
+		tapec.Time.Name():    {vecT, 0, 1},
+		tapec.Fired.Name():   {vecFired, 0, -1}, // as long as its event has elements
+		tapec.DataRow.Name(): {vecRow, 0, -1},   // as long as its table has columns
+	}}
+	l.nP = l.declare(slices.Concat(c.Model.Params, c.Model.Totals), at{tapec.Param, vecP})
+	l.nY = l.declare(c.Model.States, at{tapec.State, vecY}, at{tapec.LeftState, vecYm}, at{tapec.Rate, vecK})
+	l.nD = l.declare(c.Model.Discretes, at{tapec.Discrete, vecD}, at{tapec.LeftDiscrete, vecDm})
+	for _, s := range c.Model.States {
+		l.states = append(l.states, l.part(tapec.State.Called(s.Name)))
 	}
-	l.params, l.nP = place("p.", vecP, slices.Concat(c.Model.Params, c.Model.Totals), "", 0)
-	l.states, l.nY = place("y.", vecY, c.Model.States, "ym.", vecYm)
-	l.discretes, l.nD = place("d.", vecD, c.Model.Discretes, "dm.", vecDm)
-	place("dy.", vecK, c.Model.States, "", 0)
 	for i, m := range c.Modes {
-		l.parts["m."+strconv.Itoa(i)] = part{vecM, m.Offset, m.Shape.Size()}
+		l.parts[tapec.HeldMode.Number(i)] = part{vecM, m.Offset, m.Shape.Size()}
 		l.nM = max(l.nM, m.Offset+m.Shape.Size())
 	}
 	for i, f := range c.Functionals {
 		size := f.Shape.Size()
-		l.parts["F."+strconv.Itoa(i)] = part{vecF, f.Offset, size}
+		l.parts[tapec.Functionals.Number(i)] = part{vecF, f.Offset, size}
 		l.nF = max(l.nF, f.Offset+size)
 		if f.Kind == typecheck.Integral {
-			l.parts["dq."+strconv.Itoa(i)] = part{vecK, l.nY + f.Offset, size}
+			l.parts[tapec.Integrand.Number(i)] = part{vecK, l.nY + f.Offset, size}
 			l.nQ = max(l.nQ, f.Offset+size)
 		}
 	}
-	whole := func(name string, vec vector, t *tape.Tape) int {
-		if t == nil {
-			return 0
-		}
-		for _, o := range t.Outputs {
-			if o.Name == name {
-				size := t.Shape(o.Value).Size()
-				l.parts[name] = part{vec, 0, size}
-				return size
-			}
-		}
-		return 0
-	}
-	whole("T", vecTimes, c.Instants)
-	whole("rho", vecRho, c.Guards)
-	whole("truth", vecTruth, c.Guards)
-	whole("ok", vecOther, c.Asserts)
-	whole("gap", vecOther, c.Invariants)
-	l.objectives = whole("psi", vecPsi, c.Objective)
-	n := 0
-	if c.Outputs != nil {
-		for _, o := range c.Outputs.Outputs {
-			size := c.Outputs.Shape(o.Value).Size()
-			l.parts[o.Name] = part{vecOut, n, size}
-			n += size
-		}
-	}
+	l.whole(tapec.Times, vecTimes, c.Instants)
+	l.whole(tapec.Margins, vecRho, c.Guards)
+	l.whole(tapec.Truths, vecTruth, c.Guards)
+	l.whole(tapec.Holds, vecOther, c.Asserts)
+	l.whole(tapec.Gaps, vecOther, c.Invariants)
+	l.objectives = l.whole(tapec.Objectives, vecPsi, c.Objective)
+	l.outputs(c.Outputs, vecOut)
 	return l
 }
 
-// hoisted adds the outputs of a prologue, which rest binds as inputs.
-func (l *layout) hoisted(prologue *tape.Tape, vec vector) int {
+// at is a role, and the vector in which what has it lies.
+type at struct {
+	role tapec.Role
+	vec  vector
+}
+
+// declare gives symbols their places one after the other, the same ones in each vector. It returns how many elements they have.
+func (l *layout) declare(list []*typecheck.Symbol, in ...at) int {
 	n := 0
-	for _, o := range prologue.Outputs {
-		size := prologue.Shape(o.Value).Size()
-		l.parts[o.Name] = part{vec, n, size}
+	for _, s := range list {
+		size := s.Type.Shape.Size()
+		for _, v := range in {
+			l.parts[v.role.Called(s.Name)] = part{v.vec, n, size}
+		}
 		n += size
 	}
 	return n
 }
 
-// variation tells a vector from its tangent, its cotangent and the tangent of its cotangent.
-type variation uint8
-
-const (
-	primal variation = iota
-	tangent
-	cotangent
-	bent
-	numVariations
-)
-
-// varied splits a name into the variation that "bar.", "dot." or "dot.bar." stands for, and the name of what varies.
-func varied(name string) (variation, string) {
-	if rest, ok := strings.CutPrefix(name, "dot.bar."); ok {
-		return bent, rest
+// whole makes an output of t a vector of its own. It returns its number of elements, 0 where t does not write it.
+func (l *layout) whole(role tapec.Role, vec vector, t *tape.Tape) int {
+	if t == nil {
+		return 0
 	}
-	if rest, ok := strings.CutPrefix(name, "bar."); ok {
-		return cotangent, rest
+	v, ok := t.Output(role.Name().String())
+	if !ok {
+		return 0
 	}
-	if rest, ok := strings.CutPrefix(name, "dot."); ok {
-		return tangent, rest
-	}
-	return primal, name
+	size := t.Shape(v).Size()
+	l.parts[role.Name()] = part{vec, 0, size}
+	return size
 }
 
-// part returns where a name of the model lies. There must be such a name: what a tape reads and writes is the compiler's
-// business, so another one is a fault of the program.
-func (l *layout) part(name string) part {
-	p, ok := l.parts[name]
+// outputs gives the outputs of t places one after the other. It returns how many elements they have.
+func (l *layout) outputs(t *tape.Tape, vec vector) int {
+	n := 0
+	if t != nil {
+		for _, o := range t.Outputs {
+			size := t.Shape(o.Value).Size()
+			l.parts[tapec.MustName(o.Name)] = part{vec, n, size}
+			n += size
+		}
+	}
+	return n
+}
+
+// part returns where something of the model lies. There must be such a thing: what a tape reads and writes is the
+// compiler's business, so another name is a fault of the program.
+func (l *layout) part(name tapec.Name) part {
+	p, ok := l.parts[name.Primal()]
 	if !ok {
-		panic("system: the model has no part " + strconv.Quote(name))
+		panic("system: the model has no part " + name.String())
 	}
 	return p
 }
 
-// find returns the part that name binds to, and in which variation.
-func (l *layout) find(name string) (part, variation, bool) {
-	v, name := varied(name)
-	if p, ok := l.parts[name]; ok {
-		return p, v, true
-	}
-	switch name {
-	case "fired":
-		return part{vecFired, 0, -1}, v, true
-	case "row":
-		return part{vecRow, 0, -1}, v, true
-	}
-	return part{}, v, false
+// find is the finder of the model's own names.
+func (l *layout) find(name tapec.Name) (part, bool) {
+	p, ok := l.parts[name.Primal()]
+	return p, ok
 }

@@ -13,7 +13,7 @@ import (
 // in lanes. Those of matrices are outer products, one per stage of every step:
 // their factors are noted, and the products of many stages done at once.
 type plan struct {
-	columns  map[string]part // "p.k" → its place in a row
+	columns  map[string]part // of the active params: their places in a row
 	width    int             // of a row
 	direct   []direct
 	gathered int // elements of all direct ones
@@ -45,8 +45,8 @@ const leastDeferred = 16
 func newPlan(l *layout, active []string) *plan {
 	p := &plan{columns: map[string]part{}}
 	for _, name := range active {
-		at := l.part("p." + name)
-		p.columns["p."+name] = part{vecP, p.width, at.len}
+		at := l.part(tapec.Param.Called(name))
+		p.columns[name] = part{vecP, p.width, at.len}
 		p.width += at.len
 	}
 	return p
@@ -54,32 +54,41 @@ func newPlan(l *layout, active []string) *plan {
 
 // column returns the place of an active param in a row.
 func (p *plan) column(param string) part {
-	at, ok := p.columns["p."+param]
+	at, ok := p.columns[param]
 	if !ok {
 		panic("system: param " + param + " is not active")
 	}
 	return at
 }
 
+// moved returns where the tangents of the active params stand: in a row, or in a tangent of one.
+func (p *plan) moved() map[tapec.Name]part {
+	places := map[tapec.Name]part{}
+	for name, at := range p.columns {
+		places[tapec.Param.Called(name)] = at
+	}
+	return places
+}
+
 // gather gives the parameters that tapes write cotangents of a place among the direct ones. It
 // completes the plan: what is deferred must be known.
-func (p *plan) gather(l *layout, tapes *stages[*tape.Tape], active []string) map[string]part {
+func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec.Name]part {
 	written := map[string]bool{}
-	_, _ = transform(tapes, func(t *tape.Tape) (struct{}, error) {
+	for _, t := range tapes.All() {
 		if t != nil {
 			for _, o := range t.Outputs {
 				written[o.Name] = true
 			}
 		}
-		return struct{}{}, nil
-	})
-	parts := map[string]part{}
+	}
+	parts := map[tapec.Name]part{}
 	for _, name := range active {
-		if !written["bar.p."+name] {
+		param := tapec.Param.Called(name)
+		if !written[param.Bar().String()] {
 			continue
 		}
-		column := p.columns["p."+name]
-		parts["p."+name] = part{vecP, p.gathered, column.len}
+		column := p.columns[name]
+		parts[param] = part{vecP, p.gathered, column.len}
 		p.direct = append(p.direct, direct{p.gathered, column.len, column.offset, p.defersTo(column.offset)})
 		p.gathered += column.len
 	}
@@ -97,9 +106,10 @@ func (p *plan) defersTo(column int) bool {
 }
 
 // defers notes the products of a transpose; it returns where its factors lie in a record.
-func (p *plan) defers(list []tapec.Deferred, lanes int) map[string]part {
-	places := map[string]part{}
-	place := func(name string, n int) int {
+func (p *plan) defers(list []tapec.Deferred, lanes int) map[tapec.Name]part {
+	places := map[tapec.Name]part{}
+	place := func(factor string, n int) int {
+		name := tapec.MustName(factor)
 		if at, ok := places[name]; ok {
 			return at.offset
 		}
@@ -116,7 +126,7 @@ func (p *plan) defers(list []tapec.Deferred, lanes int) map[string]part {
 		}
 		p.deferred = append(p.deferred, deferral{
 			left: place(d.Left, left), right: place(d.Right, right), rows: d.Rows, cols: d.Cols,
-			laneLeft: d.LaneLeft, column: p.columns[d.Output[len("bar."):]].offset,
+			laneLeft: d.LaneLeft, column: p.column(tapec.MustName(d.Output).Of).offset,
 			first: len(p.deferred) == 0 || list[i-1].Output != d.Output, // those of one output stand together
 		})
 	}

@@ -7,6 +7,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
 	"odes.dev/odes/vm"
 )
 
@@ -15,7 +16,7 @@ import (
 // OutputWidth returns the number of elements of all outputs.
 func (w *Worker) OutputWidth() int {
 	n := 0
-	for _, b := range w.value.output.outs {
+	for _, b := range w.value.Get(tapec.PartOutputs).outs {
 		n = max(n, b.hi)
 	}
 	return n
@@ -23,21 +24,21 @@ func (w *Worker) OutputWidth() int {
 
 // Outputs writes the outputs[OutputWidth()] at (t, y, d), with the modes that were entered last.
 func (w *Worker) Outputs(t float64, y, d, outputs []float64) {
-	w.beside(w.value.output, vecOut, t, y, d, outputs)
+	w.beside(w.value.Get(tapec.PartOutputs), vecOut, t, y, d, outputs)
 }
 
 // Invariants writes gaps[2·invariants] at (t, y, d): how far the sides of each are apart, then how large they are.
 func (w *Worker) Invariants(t float64, y, d, gaps []float64) {
-	w.beside(w.value.invariants, vecOther, t, y, d, gaps)
+	w.beside(w.value.Get(tapec.PartInvariants), vecOther, t, y, d, gaps)
 }
 
 // beside runs c at (t, y, d), and leaves the discretes of the run as they were.
 func (w *Worker) beside(c *call, to vector, t float64, y, d, out []float64) {
 	w.t[0] = t
-	saved, other := w.in[primal][vecD], w.out[primal][to]
-	w.in[primal][vecY], w.in[primal][vecD], w.out[primal][to] = y, d, out
+	saved, other := w.in[tapec.Primal][vecD], w.out[tapec.Primal][to]
+	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD], w.out[tapec.Primal][to] = y, d, out
 	c.run(&w.in, &w.out)
-	w.in[primal][vecD], w.out[primal][to] = saved, other
+	w.in[tapec.Primal][vecD], w.out[tapec.Primal][to] = saved, other
 }
 
 // AtStart puts a worker at the start of a run and returns its times (those of Instants) and the initial state.
@@ -58,9 +59,9 @@ func (w *Worker) AtStart() (times, y []float64) {
 
 // Stats returns what is known of the program of the rates and of that of their transpose; nil where there is none.
 func (k *Kit) Stats() (rates, transpose *vm.Stats) {
-	rates = stats(k.value.rates)
+	rates = stats(k.value.Get(tapec.PartRates))
 	if k.pull != nil {
-		transpose = stats(k.pull.rates)
+		transpose = stats(k.pull.Get(tapec.PartRates))
 	}
 	return rates, transpose
 }
@@ -127,32 +128,32 @@ func (m *Model) Emit(w io.Writer, stage string) error {
 	d := derivatives{active: map[string]bool{}}
 	names := Names(m.Checked.Params)
 	for _, name := range names {
-		d.active["p."+name] = true
+		d.active[name] = true
 	}
 	if stage == "program" {
 		k, err := m.programs.kit(1, names, Pull, false)
 		if err != nil {
 			return err
 		}
-		for _, s := range []*stages[*program]{k.value, k.pull} {
-			if err := each(s, func(p *program) error {
+		for _, s := range []*tapec.Parts[*program]{k.value, k.pull} {
+			for _, p := range s.All(runOrder...) {
 				if p == nil {
-					return nil
+					continue
 				}
 				n := p.code.Stats()
 				_, err := fmt.Fprintf(w, "%s\t%d lanes\t%d instructions\t%d steps\t%d bytes\t%d flops\t%d blocks of %d machine instructions in %d bytes\n",
 					p.tape.Name, p.lanes, n.Instructions, n.Steps, n.Bytes, n.Flops, n.Native.Blocks, n.Native.Instructions, n.Native.Bytes)
-				return err
-			}); err != nil {
-				return err
+				if err != nil {
+					return err
+				}
 			}
 		}
 		return nil
 	}
 	printer := tape.Printer{MaxData: 16}
-	return each(m.programs.tapes, func(t *tape.Tape) error {
+	for _, t := range m.programs.tapes.All(runOrder...) {
 		if t == nil {
-			return nil
+			continue
 		}
 		var err error
 		switch stage {
@@ -161,27 +162,25 @@ func (m *Model) Emit(w io.Writer, stage string) error {
 		case "jvp":
 			t, err = d.push(t)
 		}
-		if err != nil || t == nil {
+		if err != nil {
 			return err
+		}
+		if t == nil {
+			continue
 		}
 		if err := printer.Print(w, t); err != nil {
 			return err
 		}
-		_, err = io.WriteString(w, "\n")
-		return err
-	})
-}
-
-// each calls f with every part, in the order of a run, and stops at the first error.
-func each[T any](s *stages[T], f func(T) error) error {
-	list := []T{s.once, s.segment, s.start, s.instants, s.choose, s.rates, s.guards}
-	list = append(list, s.affects...)
-	list = append(append(append(list, s.initial), s.atTimes...), s.atEvents...)
-	list = append(list, s.final, s.peaks, s.objective, s.output, s.invariants)
-	for _, x := range list {
-		if err := f(x); err != nil {
+		if _, err = io.WriteString(w, "\n"); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// runOrder is the order in which a run meets the parts of a model.
+var runOrder = []tapec.Part{
+	tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartStart, tapec.PartInstants, tapec.PartChoose, tapec.PartRates, tapec.PartGuards,
+	tapec.PartAffects, tapec.PartInitial, tapec.PartAtTimes, tapec.PartAtEvents, tapec.PartFinal, tapec.PartPeaks, tapec.PartObjective,
+	tapec.PartOutputs, tapec.PartInvariants,
 }

@@ -75,7 +75,7 @@ func (m *Model) index() {
 			continue
 		}
 		for _, out := range c.AtTimes[in.Group].Outputs {
-			k := m.FunctionalAt(m.layout.part(out.Name).offset)
+			k := m.FunctionalAt(m.layout.part(tapec.MustName(out.Name)).offset)
 			m.visits[k]++
 			if t := c.Functionals[k].Table; t != nil && m.rows[i] == nil {
 				for _, column := range t.Data {
@@ -89,7 +89,7 @@ func (m *Model) index() {
 // fixedInstants tells which times depend on nothing.
 func fixedInstants(t *tape.Tape, n int) []bool {
 	fixed := make([]bool, n)
-	times, ok := t.Output("T")
+	times, ok := t.Output(tapec.Times.Name().String())
 	if !ok {
 		return fixed
 	}
@@ -112,16 +112,16 @@ func fixedInstants(t *tape.Tape, n int) []bool {
 func (m *Model) FunctionalAt(offset int) int { return m.functional[offset] }
 
 // Param returns where a param, or a total of the experiments, lies among all of them.
-func (m *Model) Param(name string) Place { return m.layout.part("p." + name).place() }
+func (m *Model) Param(name string) Place { return m.layout.part(tapec.Param.Called(name)).place() }
 
 // State returns where a state lies in the state vector.
-func (m *Model) State(name string) Place { return m.layout.part("y." + name).place() }
+func (m *Model) State(name string) Place { return m.layout.part(tapec.State.Called(name)).place() }
 
 // Output returns where output i lies among the values of all outputs, and its shape.
 func (m *Model) Output(i int) (Place, tape.Shape) {
 	outs := m.Compiled.Outputs
 	o := outs.Outputs[i]
-	return m.layout.part(o.Name).place(), outs.Shape(o.Value)
+	return m.layout.part(tapec.MustName(o.Name)).place(), outs.Shape(o.Value)
 }
 
 // States returns the number of elements of the state vector.

@@ -2,6 +2,7 @@ package system
 
 import (
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
 
@@ -39,8 +40,8 @@ func (w *Worker) Peaks() []int { return w.problem.Peaks }
 // Heights implements sens.PeakObjectives.
 func (w *Worker) Heights(t float64, y, e []float64) {
 	w.t[0] = t
-	w.in[primal][vecY], w.out[primal][vecF] = y, w.functional
-	w.value.peaks.run(&w.in, &w.out)
+	w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecF] = y, w.functional
+	w.value.Get(tapec.PartPeaks).run(&w.in, &w.out)
 	for i, j := range w.problem.Peaks {
 		e[i] = w.functional[j]
 	}
@@ -54,8 +55,8 @@ func (w *Worker) Slopes(t float64, y, yd, ed []float64) {
 	}
 	w.t[0] = t
 	clear(w.functional) // what does not move is not written
-	w.in[primal][vecY], w.in[tangent][vecT], w.in[tangent][vecY] = y, rateOfTime, yd
-	w.out[tangent][vecF] = w.functional
+	w.in[tapec.Primal][vecY], w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = y, rateOfTime, yd
+	w.out[tapec.Tangent][vecF] = w.functional
 	w.slopes.run(&w.in, &w.out)
 	for i, j := range w.problem.Peaks {
 		ed[i] = w.functional[j]

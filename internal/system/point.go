@@ -265,7 +265,7 @@ func (pt *Point) FailedAsserts() []int {
 	pt.model.load(t, e, &values{vecP: pt.p})
 	e.Run()
 	var failed []int
-	for i, ok := range e.Output("ok") {
+	for i, ok := range e.Output(tapec.Holds.Name().String()) {
 		if ok == 0 {
 			failed = append(failed, i)
 		}

@@ -3,15 +3,15 @@ package system
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
 	"odes.dev/odes/vm"
 )
 
 // frame holds the vectors that a call reads or writes, by variation. Lane
 // vectors have L copies of each element.
-type frame [numVariations][numVectors][]float64
+type frame [tapec.NumVariations][numVectors][]float64
 
 // program is a tape ready to run: compiled for a lane count, with the places
 // its inputs and outputs bind to. It is immutable and shared.
@@ -20,15 +20,15 @@ type program struct {
 	lanes     int
 	ins, outs []binding
 	links     []link
-	moves     []int                          // links to moving vectors
-	written   [numVariations][numVectors]int // elements of outputs
+	moves     []int                                // links to moving vectors
+	written   [tapec.NumVariations][numVectors]int // elements of outputs
 	tape      *tape.Tape
 }
 
 // binding ties an input or output of a program to elements [lo, hi) of a vector
 // (already multiplied by the lanes).
 type binding struct {
-	vary   variation
+	vary   tapec.Variation
 	vec    vector
 	lo, hi int
 	add    bool
@@ -38,7 +38,7 @@ type binding struct {
 // the list is that of the program's vector.
 type link struct {
 	output bool
-	vary   variation
+	vary   tapec.Variation
 	vec    vector
 }
 
@@ -54,12 +54,25 @@ func (p *program) place(b binding, output bool) vm.Place {
 			p.moves = append(p.moves, i)
 		}
 	}
-	steady := !output && b.vary == primal && (b.vec == vecP || b.vec == vecC)
+	steady := !output && b.vary == tapec.Primal && (b.vec == vecP || b.vec == vecC)
 	return vm.Place{Vector: i, Offset: b.lo, Constant: steady, Add: b.add}
 }
 
-// finder says what a name binds to.
-type finder func(name string) (part, variation, bool)
+// finder says where what a name binds to lies.
+type finder func(name tapec.Name) (part, bool)
+
+// place reads a name and finds its place.
+func place(text string, find finder) (tapec.Name, part, error) {
+	name, err := tapec.ParseName(text)
+	if err != nil {
+		return name, part{}, err
+	}
+	at, ok := find(name)
+	if !ok {
+		return name, part{}, fmt.Errorf("no vector holds %s", text)
+	}
+	return name, at, nil
+}
 
 // newProgram compiles t. Outputs for which add reports true are accumulated into their place.
 func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*program, error) {
@@ -69,36 +82,38 @@ func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*p
 	p := &program{lanes: lanes, tape: t}
 	ins, outs := []vm.Place{}, []vm.Place{}
 	for _, in := range t.Inputs {
-		at, vary, ok := find(in.Name)
-		if !ok {
-			return nil, fmt.Errorf("tape %s: no vector for input %q", t.Name, in.Name)
+		name, at, err := place(in.Name, find)
+		if err != nil {
+			return nil, fmt.Errorf("input of tape %s: %w", t.Name, err)
 		}
 		width := 1
 		if in.PerLane {
 			width = lanes
 		}
 		n := in.Shape.Size()
-		b := binding{vary, at.vec, at.offset * width, (at.offset + n) * width, false}
+		b := binding{name.Variation, at.vec, at.offset * width, (at.offset + n) * width, false}
 		p.ins = append(p.ins, b)
 		ins = append(ins, p.place(b, false))
 	}
 	perLane := tape.PerLane(t)
 	// In the derivative of a transpose there is one cotangent, and only its tangent has lanes.
-	second := slices.ContainsFunc(t.Outputs, func(o tape.Output) bool { return strings.HasPrefix(o.Name, "dot.bar.") })
+	second := slices.ContainsFunc(t.Outputs, func(o tape.Output) bool {
+		return tapec.MustName(o.Name).Variation == tapec.CotangentTangent
+	})
 	for _, out := range t.Outputs {
-		at, vary, ok := find(out.Name)
-		if !ok {
-			return nil, fmt.Errorf("tape %s: no vector for output %q", t.Name, out.Name)
+		name, at, err := place(out.Name, find)
+		if err != nil {
+			return nil, fmt.Errorf("output of tape %s: %w", t.Name, err)
 		}
-		width := 1
-		if vary != primal && !(second && vary == cotangent) {
+		width, vary := 1, name.Variation
+		if vary != tapec.Primal && !(second && vary == tapec.Cotangent) {
 			if !perLane[out.Value] {
 				return nil, fmt.Errorf("tape %s: output %q is not per lane", t.Name, out.Name)
 			}
 			width = lanes
 		}
 		n := t.Shape(out.Value).Size()
-		b := binding{vary, at.vec, at.offset * width, (at.offset + n) * width, add != nil && vary >= cotangent && add(at.vec)}
+		b := binding{vary, at.vec, at.offset * width, (at.offset + n) * width, add != nil && vary >= tapec.Cotangent && add(at.vec)}
 		if at.vec == vecFactors { // shared and per-lane ones share a record
 			if perLane[out.Value] {
 				n *= lanes
@@ -131,6 +146,13 @@ func (p *program) call() *call {
 	return &call{program: p, machine: p.code.NewMachine()}
 }
 
+// refresh makes the machine read again what its caller promises not to change.
+func (c *call) refresh() {
+	if c != nil {
+		c.machine.Refresh()
+	}
+}
+
 // run reads its inputs from in and writes its outputs to out.
 func (c *call) run(in, out *frame) {
 	for i, l := range c.links {
@@ -145,16 +167,16 @@ func (c *call) run(in, out *frame) {
 
 // moving are the vectors that calls of the rates and their derivatives find in
 // a new place each time; all others stay where a worker has them.
-var moving = [numVariations][numVectors]bool{
-	primal:    {vecY: true, vecK: true, vecW: true, vecFactors: true},
-	tangent:   {vecT: true, vecY: true, vecK: true},
-	cotangent: {vecT: true, vecY: true, vecK: true},
-	bent:      {vecT: true, vecY: true, vecK: true},
+var moving = [tapec.NumVariations][numVectors]bool{
+	tapec.Primal:           {vecY: true, vecK: true, vecW: true, vecFactors: true},
+	tapec.Tangent:          {vecT: true, vecY: true, vecK: true},
+	tapec.Cotangent:        {vecT: true, vecY: true, vecK: true},
+	tapec.CotangentTangent: {vecT: true, vecY: true, vecK: true},
 }
 
-// again is run for calls that follow each other with only the moving vectors
+// runMoved is run for calls that follow each other with only the moving vectors
 // changed, to memory that overlaps no other.
-func (c *call) again(in, out *frame) {
+func (c *call) runMoved(in, out *frame) {
 	if !c.bound {
 		c.run(in, out)
 		c.bound = true
@@ -171,8 +193,8 @@ func (c *call) again(in, out *frame) {
 	c.machine.Run()
 }
 
-// still is run for calls that follow each other with all vectors where they were.
-func (c *call) still(in, out *frame) {
+// runBound is run for calls that follow each other with all vectors where they were.
+func (c *call) runBound(in, out *frame) {
 	if !c.bound {
 		c.run(in, out)
 		c.bound = true
@@ -182,4 +204,6 @@ func (c *call) still(in, out *frame) {
 }
 
 // covers reports whether the program writes every element of the first n of a vector's variation.
-func (p *program) covers(vary variation, vec vector, n int) bool { return p.written[vary][vec] == n }
+func (p *program) covers(vary tapec.Variation, vec vector, n int) bool {
+	return p.written[vary][vec] == n
+}

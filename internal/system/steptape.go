@@ -3,7 +3,6 @@ package system
 import (
 	"slices"
 	"strconv"
-	"strings"
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -18,12 +17,12 @@ type stepMaker struct {
 	form   *solvers.Arithmetic
 	rates  *tape.Tape
 	rows   []stepRow
-	places map[string]part // of the inputs and outputs that a step has besides those of the rates
-	shared int             // elements of vecStep so far
-	laned  int             // and of its cotangent
-	made   int             // elements of vecMade
-	plain  int             // those of a transpose that lanes share
-	notes  []note          // what a transpose makes for the ledger
+	places map[tapec.Name]part // of the inputs and outputs that a step has besides those of the rates
+	shared int                 // elements of vecStep so far
+	laned  int                 // and of its cotangent
+	made   int                 // elements of vecMade
+	plain  int                 // those of a transpose that lanes share
+	notes  []note              // what a transpose makes for the ledger
 
 	inPlace bool // states and rows of K stand where the solver has them
 	from    int  // the first row of K that a step computes
@@ -49,71 +48,66 @@ type stepRow struct {
 }
 
 func newStepMaker(l *layout, rates *tape.Tape, form *solvers.Arithmetic) *stepMaker {
-	m := &stepMaker{b: tape.NewBuilder("step"), form: form, rates: rates, places: map[string]part{}, from: 1}
+	m := &stepMaker{b: tape.NewBuilder("step"), form: form, rates: rates, places: map[tapec.Name]part{}, from: 1}
 	for _, o := range rates.Outputs {
-		row := stepRow{name: o.Name, part: l.part(o.Name), shape: rates.Shape(o.Value)}
-		if strings.HasPrefix(o.Name, "dy.") {
-			row.state = o.Name[1:]
+		name := tapec.MustName(o.Name)
+		row := stepRow{name: o.Name, part: l.part(name), shape: rates.Shape(o.Value)}
+		if name.Role == tapec.Rate {
+			row.state = tapec.State.Called(name.Of).String()
 		}
 		m.rows = append(m.rows, row)
 	}
 	slices.SortFunc(m.rows, func(a, b stepRow) int { return a.offset - b.offset }) // as they lie in a row of K
-	m.t, m.h, m.t1 = m.input("t", nil), m.input("h", nil), m.input("t1", nil)
+	m.t, m.h, m.t1 = m.input("t", nil, nil), m.input("h", nil, nil), m.input("t1", nil, nil)
 	m.zero = m.b.Scalar(0)
 	return m
 }
 
-// input adds an input of the step, behind those before it.
-func (m *stepMaker) input(name string, shape tape.Shape) tape.Value {
-	m.place("step."+name, vecStep, &m.shared, shape.Size())
-	return m.b.Input("step."+name, shape, false)
+// input adds an input of the step, at home or behind those before it.
+func (m *stepMaker) input(name string, shape tape.Shape, home *part) tape.Value {
+	n := tapec.Step.Called(name)
+	m.place(n, vecStep, &m.shared, shape.Size(), home)
+	return m.b.Input(n.String(), shape, false)
 }
 
 // cotangent adds an input with a copy for each lane.
-func (m *stepMaker) cotangent(name string, shape tape.Shape) tape.Value {
-	m.place("bar.step."+name, vecStep, &m.laned, shape.Size())
-	return m.b.Input("bar.step."+name, shape, true)
+func (m *stepMaker) cotangent(name string, shape tape.Shape, home *part) tape.Value {
+	n := tapec.Step.Called(name).Bar()
+	m.place(n, vecStep, &m.laned, shape.Size(), home)
+	return m.b.Input(n.String(), shape, true)
 }
 
-// output adds an output; prefix is "bar." for one with a copy for each lane.
-func (m *stepMaker) output(prefix, name string, v tape.Value, size int) {
-	m.place(prefix+"made."+name, vecMade, &m.made, size)
-	m.b.Output(prefix+"made."+name, v)
+// output adds an output; in the variation Cotangent it has a copy for each lane.
+func (m *stepMaker) output(v tapec.Variation, name string, x tape.Value, size int, home *part) {
+	n := tapec.Made.Called(name).As(v)
+	m.place(n, vecMade, &m.made, size, home)
+	m.b.Output(n.String(), x)
 }
 
-// place gives an input or output of size elements its place: that of the solver's
-// vector that it is a part of, or behind those before it in vec.
-func (m *stepMaker) place(name string, vec vector, next *int, size int) {
-	if at, ok := m.solvers(strings.TrimPrefix(name, "bar.")); ok {
-		m.places[name] = at
+// place gives an input or output of size elements its place: home, or behind those before it in vec.
+func (m *stepMaker) place(name tapec.Name, vec vector, next *int, size int, home *part) {
+	if home != nil {
+		m.places[name] = *home
 		return
 	}
 	m.places[name] = part{vec, *next, size}
 	*next += size
 }
 
-// solvers returns where the solver has what is called "step.y.dy.x", "made.k2.dy.x" and so on.
-func (m *stepMaker) solvers(name string) (at part, ok bool) {
-	list := strings.SplitN(name, ".", 3)
-	if !m.inPlace || len(list) < 3 {
-		return at, false
+// stateHome returns where the solver has the states of a row, where that is their place; else nil.
+func (m *stepMaker) stateHome(r *stepRow) *part {
+	if !m.inPlace || r.state == "" {
+		return nil
 	}
-	i := slices.IndexFunc(m.rows, func(r stepRow) bool { return r.name == list[2] })
-	if i < 0 {
-		return at, false
+	return &part{vecY, r.offset, r.len}
+}
+
+// stageHome returns where the solver has a row of K of stage k, counted from the first one that stands in the vector.
+func (m *stepMaker) stageHome(k int, r *stepRow) *part {
+	if !m.inPlace {
+		return nil
 	}
-	row := part{vecK, m.rows[i].offset, m.rows[i].len}
-	if what := list[1]; what[0] != 'k' {
-		row.vec = vecY
-		return row, m.rows[i].state != ""
-	} else if what != "k" {
-		k, err := strconv.Atoi(what[1:])
-		if err != nil {
-			return at, false
-		}
-		row.offset += (k - m.from) * m.width()
-	}
-	return row, true
+	return &part{vecK, r.offset + (k-m.from)*m.width(), r.len}
 }
 
 // width is that of a row of K.
@@ -124,13 +118,23 @@ func (m *stepMaker) width() (n int) {
 	return n
 }
 
-// rowsOf adds inputs for the states or for all rows, as they lie in their vector.
-func (m *stepMaker) rowsOf(name string, add func(name string, shape tape.Shape) tape.Value, states, quadratures bool) map[string]tape.Value {
+// states adds inputs for the states, with add, as they lie in their vector.
+func (m *stepMaker) states(name string, add func(name string, shape tape.Shape, home *part) tape.Value) map[string]tape.Value {
 	out := map[string]tape.Value{}
-	for _, r := range m.rows {
-		if r.state != "" && states || r.state == "" && quadratures {
-			out[r.name] = add(name+"."+r.name, r.shape)
+	for i := range m.rows {
+		if r := &m.rows[i]; r.state != "" {
+			out[r.name] = add(name+"."+r.name, r.shape, m.stateHome(r))
 		}
+	}
+	return out
+}
+
+// derivatives adds inputs for a row of K.
+func (m *stepMaker) derivatives(name string, stage int) map[string]tape.Value {
+	out := map[string]tape.Value{}
+	for i := range m.rows {
+		r := &m.rows[i]
+		out[r.name] = m.input(name+"."+r.name, r.shape, m.stageHome(stage, r))
 	}
 	return out
 }
@@ -173,7 +177,7 @@ func (m *stepMaker) stage(i int, y0 map[string]tape.Value, k []map[string]tape.V
 // at inlines t at a stage; bar has the cotangents of its rates, nil for none.
 func (m *stepMaker) at(t *tape.Tape, i int, y, bar map[string]tape.Value) map[string]tape.Value {
 	return tapec.Inline(m.b, t, func(in *tape.Input) tape.Value {
-		if in.Name == "t" {
+		if in.Name == tapec.Time.Name().String() {
 			return m.time(i)
 		}
 		if v, ok := y[in.Name]; ok {
@@ -189,10 +193,10 @@ func (m *stepMaker) at(t *tape.Tape, i int, y, bar map[string]tape.Value) map[st
 // forward is the tape of a step: rows of K from m.from on, Y1, DQ and, where it is a sum, E, from the times, Y0 and
 // row 0 of K, if that is known before.
 func (m *stepMaker) forward() *tape.Tape {
-	y0 := m.rowsOf("y", m.input, true, false)
+	y0 := m.states("y", m.input)
 	var k []map[string]tape.Value
 	if m.from > 0 {
-		k = append(k, m.rowsOf("k", m.input, true, true))
+		k = append(k, m.derivatives("k", m.from))
 	}
 	end := func(r *stepRow) tape.Value {
 		base := m.zero
@@ -204,15 +208,16 @@ func (m *stepMaker) forward() *tape.Tape {
 	for i := m.from; i < m.form.Stages; i++ {
 		k = append(k, m.at(m.rates, i, m.stage(i, y0, k), nil))
 		for _, r := range m.rows {
-			m.output("", "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.len)
+			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.len, m.stageHome(i, &r))
 		}
 	}
 	for _, r := range m.rows {
-		m.output("", "end."+r.name, end(&r), r.len)
+		m.output(tapec.Primal, "end."+r.name, end(&r), r.len, m.stateHome(&r))
 	}
 	if len(m.form.E.C) > 0 && !m.inPlace {
 		for _, r := range m.rows {
-			m.output("", "error."+r.name, m.sum(m.form.E, m.h, m.zero, r.shape, func(j int) tape.Value { return k[j][r.name] }), r.len)
+			e := m.sum(m.form.E, m.h, m.zero, r.shape, func(j int) tape.Value { return k[j][r.name] })
+			m.output(tapec.Primal, "error."+r.name, e, r.len, nil)
 		}
 	}
 	return m.b.Tape()
@@ -223,26 +228,32 @@ func (m *stepMaker) forward() *tape.Tape {
 // the accumulators as they were, and the factors that every stage has for the
 // ledger. sums lists the accumulators: the outputs of pull that are added up.
 func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (t *tape.Tape, sums []string) {
-	y0 := m.rowsOf("y", m.input, true, false)
+	y0 := m.states("y", m.input)
 	k := make([]map[string]tape.Value, m.form.Stages)
 	for i := range k {
-		k[i] = m.rowsOf("k"+strconv.Itoa(i), m.input, true, true)
+		k[i] = m.derivatives("k"+strconv.Itoa(i), i)
 	}
-	y1 := m.rowsOf("y1", m.cotangent, true, false)
-	dq := m.rowsOf("dq", m.cotangent, false, true)
-	t0 := m.cotangent("t1", nil)
+	y1 := m.states("y1", m.cotangent)
+	dq := map[string]tape.Value{}
+	for _, r := range m.rows {
+		if r.state == "" {
+			dq[r.name] = m.cotangent("dq."+r.name, r.shape, nil)
+		}
+	}
+	t0 := m.cotangent("t1", nil, nil)
 	acc := map[string]tape.Value{}
 	moves, perLane := false, tape.PerLane(pull)
+	timeBar := tapec.Time.Name().Bar().String()
 	var factors []tape.Output
 	for _, o := range pull.Outputs {
 		switch {
 		case factor(o.Name):
 			factors = append(factors, o)
-		case o.Name == "bar.t":
+		case o.Name == timeBar:
 			moves = true
-		case !strings.HasPrefix(o.Name, "bar.y."):
+		case tapec.MustName(o.Name).Role != tapec.State:
 			sums = append(sums, o.Name)
-			acc[o.Name] = m.cotangent(o.Name, pull.Shape(o.Value))
+			acc[o.Name] = m.cotangent(o.Name, pull.Shape(o.Value), nil)
 		}
 	}
 	yb := make([]map[string]tape.Value, m.form.Stages)
@@ -252,7 +263,7 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		}
 		bar := map[string]tape.Value{}
 		for _, r := range m.rows {
-			bar["bar."+r.name] = m.cotangentOf(i, &r, y1, dq, yb)
+			bar[tapec.Cotangent.Of(r.name)] = m.cotangentOf(i, &r, y1, dq, yb)
 		}
 		got := m.at(pull, i, m.stage(i, y0, k), bar)
 		yb[i] = map[string]tape.Value{}
@@ -260,14 +271,14 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			if r.state == "" {
 				continue
 			}
-			v, ok := got["bar."+r.state]
+			v, ok := got[tapec.Cotangent.Of(r.state)]
 			if !ok {
 				v = m.b.Const(r.shape, 0)
 			}
 			yb[i][r.name] = v
 		}
 		if moves {
-			t0 = m.b.Add(t0, got["bar.t"])
+			t0 = m.b.Add(t0, got[timeBar])
 		} else {
 			t0 = m.b.Add(t0, m.zero)
 		}
@@ -280,20 +291,21 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 	}
 	for _, r := range m.rows {
 		if r.state != "" {
-			m.output("bar.", "y0."+r.name, m.sum(m.form.Sum, m.b.Scalar(1), y1[r.name], r.shape, func(j int) tape.Value { return yb[j-1][r.name] }), r.len)
+			y0 := m.sum(m.form.Sum, m.b.Scalar(1), y1[r.name], r.shape, func(j int) tape.Value { return yb[j-1][r.name] })
+			m.output(tapec.Cotangent, "y0."+r.name, y0, r.len, m.stateHome(&r))
 		}
 	}
-	m.output("bar.", "t0", t0, 1)
+	m.output(tapec.Cotangent, "t0", t0, 1, nil)
 	for _, name := range sums {
-		m.output("bar.", name, acc[name], m.b.Shape(acc[name]).Size())
+		m.output(tapec.Cotangent, name, acc[name], m.b.Shape(acc[name]).Size(), nil)
 	}
 	for _, f := range m.notes {
-		name, size := "f"+strconv.Itoa(f.stage)+"."+f.name, m.b.Shape(f.value).Size()
+		name, size := f.made(), m.b.Shape(f.value).Size()
 		if f.perLane {
-			m.output("bar.", name, f.value, size)
+			m.output(tapec.Cotangent, name.Of, f.value, size, nil)
 		} else {
-			m.place("made."+name, vecMade, &m.plain, size)
-			m.b.Output("made."+name, f.value)
+			m.place(name, vecMade, &m.plain, size, nil)
+			m.b.Output(name.String(), f.value)
 		}
 	}
 	return m.b.Tape(), sums
@@ -317,15 +329,16 @@ func (m *stepMaker) cotangentOf(i int, r *stepRow, y1, dq map[string]tape.Value,
 	})
 }
 
+// made is the name of a factor that is the same for all lanes; the others' is its cotangent.
+func (n *note) made() tapec.Name {
+	return tapec.Made.Called("f" + strconv.Itoa(n.stage) + "." + n.name)
+}
+
 // find is the finder of a program of m's tape.
 func (m *stepMaker) find(rest finder) finder {
-	return func(name string) (part, variation, bool) {
+	return func(name tapec.Name) (part, bool) {
 		if at, ok := m.places[name]; ok {
-			vary := primal
-			if strings.HasPrefix(name, "bar.") {
-				vary = cotangent
-			}
-			return at, vary, true
+			return at, true
 		}
 		return rest(name)
 	}

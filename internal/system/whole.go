@@ -2,11 +2,11 @@ package system
 
 import (
 	"slices"
-	"strconv"
 
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
 )
 
 // Steps of a small model cost more between its right-hand sides than in them. So
@@ -79,9 +79,9 @@ type wholeKey struct {
 
 func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 	l := k.layout
-	rates, pull := k.value.rates, (*tape.Tape)(nil)
+	rates, pull := k.value.Get(tapec.PartRates), (*tape.Tape)(nil)
 	if back {
-		pull = k.pull.rates.tape
+		pull = k.pull.Get(tapec.PartRates).tape
 	}
 	if form.Stages*(elements(rates.tape, 1)+elements(pull, k.lanes)) > wholeWork {
 		return nil
@@ -104,11 +104,11 @@ func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 	}
 	out.program, out.shared, out.laned, out.made, out.plain = p, m.shared, m.laned*lanes, m.made*lanes, m.plain
 	for i, f := range m.notes {
-		name := "made.f" + strconv.Itoa(f.stage) + "." + f.name
-		to := k.pull.rates.outs[outputIndex(pull, f.name)]
+		name := f.made()
+		to := k.pull.Get(tapec.PartRates).outs[outputIndex(pull, f.name)]
 		at := noteAt{first: i == 0 || m.notes[i-1].stage != f.stage, perLane: f.perLane, from: m.places[name].offset, to: to.lo, n: to.hi - to.lo}
 		if f.perLane {
-			at.from = m.places["bar."+name].offset * lanes
+			at.from = m.places[name.Bar()].offset * lanes
 		}
 		out.notes = append(out.notes, at)
 	}
@@ -117,7 +117,7 @@ func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 
 // notes reports whether an output of the rates' transpose is a factor for the ledger.
 func (k *Kit) notes(output string) bool {
-	return k.pull.rates.outs[outputIndex(k.pull.rates.tape, output)].vec == vecFactors
+	return k.pull.Get(tapec.PartRates).outs[outputIndex(k.pull.Get(tapec.PartRates).tape, output)].vec == vecFactors
 }
 
 func outputIndex(t *tape.Tape, name string) int {
@@ -184,11 +184,11 @@ func (v *wholeSteps) ready(w *Worker, form *solvers.Arithmetic, back bool) bool 
 		return false
 	}
 	v.never = true
-	p := w.kit.value.rates
+	p := w.kit.value.Get(tapec.PartRates)
 	if p.code.Backend() == simd.Generic { // in Go, a sum of a step takes longer as an instruction for each of its terms
 		return false
 	}
-	if !p.covers(primal, vecK, w.kit.layout.nY+w.kit.layout.nQ) || back && (w.pull.rates == nil || w.shared != nil) {
+	if !p.covers(tapec.Primal, vecK, w.kit.layout.nY+w.kit.layout.nQ) || back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
 		return false
 	}
 	if q := w.kit.whole(form, back); q != nil {
@@ -202,20 +202,20 @@ func (v *wholeSteps) ready(w *Worker, form *solvers.Arithmetic, back bool) bool 
 func (v *wholeSteps) bind(w *Worker, p *wholeProgram, back bool, states int) {
 	v.call = p.call()
 	v.in, v.bar, v.out = make([]float64, p.shared), make([]float64, p.laned), make([]float64, p.made)
-	w.in[primal][vecStep], w.in[cotangent][vecStep] = v.in, v.bar
-	w.out[primal][vecMade], w.out[cotangent][vecMade] = v.out, v.out
+	w.in[tapec.Primal][vecStep], w.in[tapec.Cotangent][vecStep] = v.in, v.bar
+	w.out[tapec.Primal][vecMade], w.out[tapec.Cotangent][vecMade] = v.out, v.out
 	if !back {
 		return
 	}
 	if v.notes = p.notes; p.plain > 0 {
 		v.plain = make([]float64, p.plain)
-		w.out[primal][vecMade] = v.plain
+		w.out[tapec.Primal][vecMade] = v.plain
 	}
 	// Behind the states, quadratures and time: the accumulators, in the same order on both sides.
 	l := w.lanes
 	in, out := (states+w.Size().Q+1)*l, (states+1)*l
 	for _, name := range p.sums {
-		b := w.pull.rates.outs[outputIndex(w.pull.rates.tape, name)]
+		b := w.pull.Get(tapec.PartRates).outs[outputIndex(w.pull.Get(tapec.PartRates).tape, name)]
 		n := b.hi - b.lo
 		v.sums = append(v.sums, sumAt{w.out[b.vary][b.vec][b.lo:b.hi], v.bar[in : in+n], v.out[out : out+n]})
 		in, out = in+n, out+n
@@ -224,7 +224,7 @@ func (v *wholeSteps) bind(w *Worker, p *wholeProgram, back bool, states int) {
 
 // made returns the programs of whole steps and of their transposes that there are, nil for none.
 func (w *Worker) made() (step, back *program) {
-	for _, v := range []*wholeSteps{&w.steps, &w.large.first.wholeSteps, &w.large.again.wholeSteps} {
+	for _, v := range []*wholeSteps{&w.steps, &w.large.first.wholeSteps, &w.large.next.wholeSteps} {
 		if v.call != nil {
 			step = v.program
 		}
@@ -253,7 +253,7 @@ func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool)
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
 	copy(v.in[3:], s.Y0)
 	copy(v.in[3+n:], s.K[:k])
-	v.still(&w.in, &w.out)
+	v.runBound(&w.in, &w.out)
 	end := (v.stages - 1) * k
 	copy(s.K[k:], v.out[:end])
 	copy(s.Y1, v.out[end:])
@@ -284,7 +284,7 @@ func (w *Worker) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.
 	for i := range v.sums {
 		copy(v.sums[i].in, v.sums[i].at)
 	}
-	v.still(&w.in, &w.out)
+	v.runBound(&w.in, &w.out)
 	copy(c.Y0, v.out)
 	copy(c.T0, v.out[len(c.Y0):])
 	for i := range v.sums {

@@ -4,6 +4,7 @@ import (
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
 )
 
 // Steps of a large model read and write more memory between its right-hand sides
@@ -24,8 +25,8 @@ const largeMean = 10000
 
 // largeSteps is a worker's use of programs of whole steps of a large model.
 type largeSteps struct {
-	form               *solvers.Arithmetic
-	first, again, back largeProgram // a step with the first row of K, without it, and the transpose
+	form              *solvers.Arithmetic
+	first, next, back largeProgram // a step with the first row of K, without it, and the transpose
 }
 
 // largeProgram is one of them.
@@ -46,7 +47,7 @@ func (v *largeProgram) ready(w *Worker, form *solvers.Arithmetic, key wholeKey) 
 	}
 	key.form = form
 	if v.made == 0 {
-		rates := w.kit.value.rates.tape
+		rates := w.kit.value.Get(tapec.PartRates).tape
 		v.waits(w, key, w.problem.CompileAfter.Large*largeMean*len(rates.Instrs)/max(elements(rates, 1), 1))
 	}
 	if v.made++; v.never || v.made <= v.after {
@@ -54,10 +55,10 @@ func (v *largeProgram) ready(w *Worker, form *solvers.Arithmetic, key wholeKey) 
 	}
 	v.never = true
 	l := w.kit.layout
-	if rates := w.kit.value.rates; rates.code.Backend() != simd.Native || !rates.covers(primal, vecK, l.nY+l.nQ) {
+	if rates := w.kit.value.Get(tapec.PartRates); rates.code.Backend() != simd.Native || !rates.covers(tapec.Primal, vecK, l.nY+l.nQ) {
 		return false // the other backends read and write an instruction's arrays in turn
 	}
-	if key.back && (w.pull.rates == nil || w.shared != nil || w.book.record > 0) {
+	if key.back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil || w.book.record > 0) {
 		return false
 	}
 	p := w.kit.wholeOnce(key, func() *wholeProgram {
@@ -71,16 +72,16 @@ func (v *largeProgram) ready(w *Worker, form *solvers.Arithmetic, key wholeKey) 
 
 // run runs the program with its own memory bound.
 func (v *largeProgram) run(w *Worker) {
-	w.in[primal][vecStep], w.in[cotangent][vecStep] = v.in, v.bar
-	w.out[primal][vecMade], w.out[cotangent][vecMade] = v.out, v.out
+	w.in[tapec.Primal][vecStep], w.in[tapec.Cotangent][vecStep] = v.in, v.bar
+	w.out[tapec.Primal][vecMade], w.out[tapec.Cotangent][vecMade] = v.out, v.out
 	v.call.run(&w.in, &w.out)
 }
 
 // newLarge compiles a step by form, or its transpose; nil if that is not worth it.
 func (k *Kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
-	rates, pull := k.value.rates.tape, (*tape.Tape)(nil)
+	rates, pull := k.value.Get(tapec.PartRates).tape, (*tape.Tape)(nil)
 	if key.back {
-		pull = k.pull.rates.tape
+		pull = k.pull.Get(tapec.PartRates).tape
 	}
 	if form.Stages*(elements(rates, 1)+elements(pull, k.lanes)) > largeWork {
 		return nil
@@ -114,14 +115,14 @@ func (k *Kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
 func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
 	v, known := &w.large.use(form).first, 0
 	if reuse {
-		v, known = &w.large.again, len(s.Y0)+len(s.DQ)
+		v, known = &w.large.next, len(s.Y0)+len(s.DQ)
 	}
 	if !v.ready(w, form, wholeKey{fresh: !reuse}) {
 		return false
 	}
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
-	w.in[primal][vecY], w.out[primal][vecY] = s.Y0, s.Y1
-	w.in[primal][vecK], w.out[primal][vecK] = s.K[:known], s.K[known:]
+	w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecY] = s.Y0, s.Y1
+	w.in[tapec.Primal][vecK], w.out[tapec.Primal][vecK] = s.K[:known], s.K[known:]
 	v.run(w)
 	copy(s.DQ, v.out)
 	return true
@@ -140,8 +141,8 @@ func (w *Worker) pullLarge(form *solvers.Arithmetic, s *solvers.Step, c *solvers
 	for i := range v.sums {
 		copy(v.sums[i].in, v.sums[i].at)
 	}
-	w.in[primal][vecY], w.in[primal][vecK] = s.Y0, s.K
-	w.in[cotangent][vecY], w.out[cotangent][vecY] = c.Y1, c.Y0
+	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecK] = s.Y0, s.K
+	w.in[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecY] = c.Y1, c.Y0
 	v.run(w)
 	copy(c.T0, v.out)
 	for i := range v.sums {

@@ -2,6 +2,7 @@ package system
 
 import (
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
 
@@ -15,9 +16,9 @@ type Worker struct {
 	lanes   int
 	// version of the point that the hoisted work belongs to
 	version int
-	value   stages[*call]
-	pull    stages[*call]
-	push    stages[*call]
+	value   tapec.Parts[*call]
+	pull    tapec.Parts[*call]
+	push    tapec.Parts[*call]
 	// shared is what the transpose of the rates computes for all sweeps; nil for nothing.
 	shared *call
 	slopes *call // of the peaks; nil for none
@@ -69,29 +70,29 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	m, l := p.Model, k.layout
 	w := &Worker{problem: p, model: m, kit: k, lanes: k.lanes, version: -1}
 	w.psi = make([]float64, l.objectives*k.lanes)
-	toCall := func(p *program) (*call, error) { return p.call(), nil }
+	toCall := func(_ tapec.PartIndex, p *program) (*call, error) { return p.call(), nil }
 	for _, s := range []struct {
-		from *stages[*program]
-		to   *stages[*call]
+		from *tapec.Parts[*program]
+		to   *tapec.Parts[*call]
 	}{{k.value, &w.value}, {k.pull, &w.pull}, {k.push, &w.push}} {
 		if s.from != nil {
-			calls, _ := transform(s.from, toCall)
+			calls, _ := tapec.Transform(s.from, toCall)
 			*s.to = *calls
 		}
 	}
 	c := m.Compiled
 	lanes := k.lanes
 	for _, f := range []*frame{&w.in, &w.out} {
-		f[primal][vecT] = w.t[:]
-		f[primal][vecP] = p.Point.p
-		f[primal][vecD] = make([]float64, l.nD)
-		f[primal][vecM] = make([]float64, l.nM)
-		f[primal][vecC] = make([]float64, l.nC)
-		f[primal][vecE] = make([]float64, l.nE)
+		f[tapec.Primal][vecT] = w.t[:]
+		f[tapec.Primal][vecP] = p.Point.p
+		f[tapec.Primal][vecD] = make([]float64, l.nD)
+		f[tapec.Primal][vecM] = make([]float64, l.nM)
+		f[tapec.Primal][vecC] = make([]float64, l.nC)
+		f[tapec.Primal][vecE] = make([]float64, l.nE)
 	}
 	// what calls read and what they write is the same memory, but for discretes and states
-	w.out[primal][vecC] = w.in[primal][vecC]
-	w.out[primal][vecE] = w.in[primal][vecE]
+	w.out[tapec.Primal][vecC] = w.in[tapec.Primal][vecC]
+	w.out[tapec.Primal][vecE] = w.in[tapec.Primal][vecE]
 	elems := 1
 	for i := range c.Model.Events {
 		elems = max(elems, eventElems(c.Model.Events[i]))
@@ -108,9 +109,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	}
 	if c.Instants != nil {
 		for _, in := range c.Instants.Inputs {
-			if len(in.Name) > 2 && in.Name[:2] == "d." {
-				w.instantsMove = true
-			}
+			w.instantsMove = w.instantsMove || tapec.MustName(in.Name).Role == tapec.Discrete
 		}
 	}
 	if k.pull != nil || k.push != nil {
@@ -122,14 +121,14 @@ func (p *Problem) Worker(k *Kit) *Worker {
 		}
 		w.dot.p = make([]float64, k.plan.width*lanes)
 		w.dot.sides = make([]float64, k.nSides*lanes)
-		w.in[primal][vecSides] = w.dot.sides
+		w.in[tapec.Primal][vecSides] = w.dot.sides
 		w.book = newLedger(k.plan, lanes)
-		w.out[cotangent][vecP], w.out[cotangent][vecC] = w.book.sums, w.bar.c
-		w.out[cotangent][vecD], w.out[cotangent][vecE] = w.bar.d, w.bar.e
-		w.in[cotangent][vecC], w.in[cotangent][vecE] = w.bar.c, w.bar.e
-		w.in[tangent][vecP], w.in[tangent][vecC] = w.dot.p, w.dot.c
-		w.in[tangent][vecD], w.in[tangent][vecE] = w.dot.d, w.dot.e
-		w.out[tangent][vecC], w.out[tangent][vecE] = w.dot.c, w.dot.e
+		w.out[tapec.Cotangent][vecP], w.out[tapec.Cotangent][vecC] = w.book.sums, w.bar.c
+		w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecE] = w.bar.d, w.bar.e
+		w.in[tapec.Cotangent][vecC], w.in[tapec.Cotangent][vecE] = w.bar.c, w.bar.e
+		w.in[tapec.Tangent][vecP], w.in[tapec.Tangent][vecC] = w.dot.p, w.dot.c
+		w.in[tapec.Tangent][vecD], w.in[tapec.Tangent][vecE] = w.dot.d, w.dot.e
+		w.out[tapec.Tangent][vecC], w.out[tapec.Tangent][vecE] = w.dot.c, w.dot.e
 	}
 	w.slopes = k.slopes.call()
 	if k.shared != nil {
@@ -146,24 +145,19 @@ func (w *Worker) refresh() {
 		return
 	}
 	w.version = w.problem.Point.version
-	fresh := func(c *call) (struct{}, error) {
-		if c != nil {
-			c.machine.Refresh()
+	for _, calls := range []*tapec.Parts[*call]{&w.value, &w.pull, &w.push} {
+		for _, c := range calls.All() {
+			c.refresh()
 		}
-		return struct{}{}, nil
 	}
-	for _, calls := range []*stages[*call]{&w.value, &w.pull, &w.push} {
-		_, _ = transform(calls, fresh)
+	for _, c := range []*call{w.shared, w.slopes, w.steps.call, w.pulls.call} {
+		c.refresh()
 	}
-	_, _ = fresh(w.shared)
-	_, _ = fresh(w.slopes)
-	_, _ = fresh(w.steps.call)
-	_, _ = fresh(w.pulls.call)
-	for _, v := range []*largeProgram{&w.large.first, &w.large.again, &w.large.back} {
-		_, _ = fresh(v.call)
+	for _, v := range []*largeProgram{&w.large.first, &w.large.next, &w.large.back} {
+		v.call.refresh()
 	}
-	if w.value.once != nil {
-		w.value.once.run(&w.in, &w.out)
+	if w.value.Get(tapec.PartRunWork) != nil {
+		w.value.Get(tapec.PartRunWork).run(&w.in, &w.out)
 	}
 }
 
@@ -199,8 +193,8 @@ func (w *Worker) Begin(rows [][]float64) {
 
 // Leave implements solvers.CotangentSystem.
 func (w *Worker) Leave(db []float64) {
-	if w.pull.segment != nil {
-		w.pull.segment.run(&w.in, &w.out)
+	if w.pull.Get(tapec.PartSegmentWork) != nil {
+		w.pull.Get(tapec.PartSegmentWork).run(&w.in, &w.out)
 	}
 	clear(w.bar.e)
 	for i, x := range w.bar.d {
@@ -212,8 +206,8 @@ func (w *Worker) Leave(db []float64) {
 // Finish implements solvers.CotangentSystem.
 func (w *Worker) Finish() {
 	w.pullInstants()
-	if w.pull.once != nil {
-		w.pull.once.run(&w.in, &w.out)
+	if w.pull.Get(tapec.PartRunWork) != nil {
+		w.pull.Get(tapec.PartRunWork).run(&w.in, &w.out)
 	}
 	w.book.finish()
 }

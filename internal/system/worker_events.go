@@ -23,15 +23,15 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 		return
 	}
 	w.t[0] = t
-	w.out[primal][vecTruth] = w.truth
+	w.out[tapec.Primal][vecTruth] = w.truth
 	if s := &w.small; s.y != nil {
 		copy(s.y, y)
-		w.in[primal][vecY], w.out[primal][vecRho] = s.y, w.rho
-		w.value.guards.still(&w.in, &w.out)
+		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = s.y, w.rho
+		w.value.Get(tapec.PartGuards).runBound(&w.in, &w.out)
 		copy(rho, w.rho)
 	} else {
-		w.in[primal][vecY], w.out[primal][vecRho] = y, rho
-		w.value.guards.run(&w.in, &w.out)
+		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = y, rho
+		w.value.Get(tapec.PartGuards).run(&w.in, &w.out)
 	}
 	for i, x := range w.truth {
 		truth[i] = x != 0
@@ -40,31 +40,31 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 
 // GuardPush implements solvers.TangentSystem.
 func (w *Worker) GuardPush(i int, t float64, y, td, yd, rd []float64) {
-	if w.push.guards == nil {
+	if w.push.Get(tapec.PartGuards) == nil {
 		clear(rd)
 		return
 	}
 	w.t[0] = t
-	w.in[primal][vecY] = y
-	w.in[tangent][vecT], w.in[tangent][vecY] = td, yd
-	w.out[tangent][vecRho] = w.one[:len(w.rho)*w.lanes]
-	w.push.guards.run(&w.in, &w.out)
+	w.in[tapec.Primal][vecY] = y
+	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = td, yd
+	w.out[tapec.Tangent][vecRho] = w.one[:len(w.rho)*w.lanes]
+	w.push.Get(tapec.PartGuards).run(&w.in, &w.out)
 	copy(rd, w.one[i*w.lanes:(i+1)*w.lanes])
 	clear(w.one)
 }
 
 // GuardPull implements solvers.CotangentSystem.
 func (w *Worker) GuardPull(i int, t float64, y, wt, yb, tb []float64) {
-	if w.pull.guards == nil {
+	if w.pull.Get(tapec.PartGuards) == nil {
 		return
 	}
 	w.t[0] = t
 	seeds := w.one[:len(w.rho)*w.lanes]
 	copy(seeds[i*w.lanes:], wt[:w.lanes])
-	w.in[primal][vecY] = y
-	w.in[cotangent][vecRho] = seeds
-	w.out[cotangent][vecY], w.out[cotangent][vecT] = yb, tb
-	w.pull.guards.run(&w.in, &w.out)
+	w.in[tapec.Primal][vecY] = y
+	w.in[tapec.Cotangent][vecRho] = seeds
+	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = yb, tb
+	w.pull.Get(tapec.PartGuards).run(&w.in, &w.out)
 	clear(seeds)
 }
 
@@ -91,22 +91,22 @@ func (w *Worker) Instants() []solvers.Instant {
 
 // InstantTimes implements solvers.System.
 func (w *Worker) InstantTimes(d, times []float64) {
-	saved := w.in[primal][vecD]
-	w.in[primal][vecD] = d
-	w.out[primal][vecTimes] = times
-	w.value.instants.run(&w.in, &w.out)
-	w.in[primal][vecD] = saved
+	saved := w.in[tapec.Primal][vecD]
+	w.in[tapec.Primal][vecD] = d
+	w.out[tapec.Primal][vecTimes] = times
+	w.value.Get(tapec.PartInstants).run(&w.in, &w.out)
+	w.in[tapec.Primal][vecD] = saved
 }
 
 // InstantPush implements solvers.TangentSystem.
 func (w *Worker) InstantPush(i int, td []float64) {
-	if w.push.instants == nil {
+	if w.push.Get(tapec.PartInstants) == nil {
 		clear(td)
 		return
 	}
 	n := len(w.model.Compiled.InstantList) * w.lanes
-	w.out[tangent][vecTimes] = w.one[:n]
-	w.push.instants.run(&w.in, &w.out)
+	w.out[tapec.Tangent][vecTimes] = w.one[:n]
+	w.push.Get(tapec.PartInstants).run(&w.in, &w.out)
 	copy(td, w.one[i*w.lanes:(i+1)*w.lanes])
 	clear(w.one)
 }
@@ -123,9 +123,9 @@ func (w *Worker) InstantPull(i int, wt []float64) {
 }
 
 func (w *Worker) pullInstants() {
-	if w.pull.instants != nil {
-		w.in[cotangent][vecTimes] = w.bar.times
-		w.pull.instants.run(&w.in, &w.out)
+	if w.pull.Get(tapec.PartInstants) != nil {
+		w.in[tapec.Cotangent][vecTimes] = w.bar.times
+		w.pull.Get(tapec.PartInstants).run(&w.in, &w.out)
 	}
 	clear(w.bar.times)
 }
@@ -146,7 +146,7 @@ func (w *Worker) Events() []solvers.Event {
 func (w *Worker) StateName(i int) string { return w.model.StateName(i) }
 
 func (w *Worker) fire(f solvers.Firing, elems int) {
-	w.in[primal][vecFired] = w.fired[:elems]
+	w.in[tapec.Primal][vecFired] = w.fired[:elems]
 	clear(w.fired)
 	w.fired[f.Elem] = 1
 }
@@ -155,15 +155,15 @@ func (w *Worker) fire(f solvers.Firing, elems int) {
 func (w *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (stop bool) {
 	copy(yp, ym)
 	copy(dp, dm)
-	body := w.value.affects[f.Event]
+	body := w.value.List(tapec.PartAffects)[f.Event]
 	if body != nil {
 		w.t[0] = t
-		saved := w.in[primal][vecD]
+		saved := w.in[tapec.Primal][vecD]
 		w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
-		w.in[primal][vecY], w.in[primal][vecD] = ym, dm
-		w.out[primal][vecY], w.out[primal][vecD] = yp, dp
+		w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
+		w.out[tapec.Primal][vecY], w.out[tapec.Primal][vecD] = yp, dp
 		body.run(&w.in, &w.out)
-		w.in[primal][vecD] = saved
+		w.in[tapec.Primal][vecD] = saved
 	}
 	return w.stops[f.Event]
 }
@@ -172,21 +172,21 @@ func (w *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (
 func (w *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, ypd, dpd []float64) {
 	copy(ypd, ymd)
 	copy(dpd, dmd)
-	if body := w.value.affects[f.Event]; body != nil {
+	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
 		clearTargets(body.program, ypd, dpd, w.lanes)
 	}
-	body := w.push.affects[f.Event]
+	body := w.push.List(tapec.PartAffects)[f.Event]
 	if body == nil {
 		return
 	}
 	w.t[0] = t
-	saved, savedTangent := w.in[primal][vecD], w.in[tangent][vecD]
+	saved, savedTangent := w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD]
 	w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
-	w.in[primal][vecY], w.in[primal][vecD] = ym, dm
-	w.in[tangent][vecT], w.in[tangent][vecY], w.in[tangent][vecD] = td, ymd, dmd
-	w.out[tangent][vecY], w.out[tangent][vecD] = ypd, dpd
+	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
+	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY], w.in[tapec.Tangent][vecD] = td, ymd, dmd
+	w.out[tapec.Tangent][vecY], w.out[tapec.Tangent][vecD] = ypd, dpd
 	body.run(&w.in, &w.out)
-	w.in[primal][vecD], w.in[tangent][vecD] = saved, savedTangent
+	w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD] = saved, savedTangent
 }
 
 // clearTargets zeroes the parts of y and d (in lanes) that a body assigns.
@@ -205,19 +205,19 @@ func clearTargets(body *program, y, d []float64, lanes int) {
 func (w *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, dmb, tb []float64) {
 	copy(ymb, ypb)
 	copy(dmb, dpb)
-	if body := w.value.affects[f.Event]; body != nil {
+	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
 		clearTargets(body.program, ymb, dmb, w.lanes)
 	}
-	body := w.pull.affects[f.Event]
+	body := w.pull.List(tapec.PartAffects)[f.Event]
 	if body == nil {
 		return
 	}
 	w.t[0] = t
-	saved, savedBar := w.in[primal][vecD], w.out[cotangent][vecD]
+	saved, savedBar := w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD]
 	w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
-	w.in[primal][vecY], w.in[primal][vecD] = ym, dm
-	w.in[cotangent][vecY], w.in[cotangent][vecD] = ypb, dpb
-	w.out[cotangent][vecY], w.out[cotangent][vecD], w.out[cotangent][vecT] = ymb, dmb, tb
+	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
+	w.in[tapec.Cotangent][vecY], w.in[tapec.Cotangent][vecD] = ypb, dpb
+	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecT] = ymb, dmb, tb
 	body.run(&w.in, &w.out)
-	w.in[primal][vecD], w.out[cotangent][vecD] = saved, savedBar
+	w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD] = saved, savedBar
 }

@@ -1,5 +1,7 @@
 package system
 
+import "odes.dev/odes/tapec"
+
 // A small model's calls cost more to bind than to make: its vectors are copied
 // to memory that stays bound. These are the largest vectors for which that pays.
 const (
@@ -30,35 +32,35 @@ func (w *Worker) Eval(t float64, y, k []float64) {
 	w.t[0] = t
 	if s := &w.small; s.y != nil {
 		copy(s.y, y)
-		w.in[primal][vecY], w.out[primal][vecK] = s.y, s.k
-		w.value.rates.still(&w.in, &w.out)
+		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecK] = s.y, s.k
+		w.value.Get(tapec.PartRates).runBound(&w.in, &w.out)
 		copy(k, s.k)
 		return
 	}
-	w.in[primal][vecY] = y
-	w.out[primal][vecK] = k
-	w.value.rates.again(&w.in, &w.out)
+	w.in[tapec.Primal][vecY] = y
+	w.out[tapec.Primal][vecK] = k
+	w.value.Get(tapec.PartRates).runMoved(&w.in, &w.out)
 }
 
 // Push implements solvers.TangentField.
 func (w *Worker) Push(t float64, y, td, yd, kd []float64) {
-	if w.push.rates == nil {
+	if w.push.Get(tapec.PartRates) == nil {
 		clear(kd)
 		return
 	}
 	w.t[0] = t
-	w.in[primal][vecY] = y
-	w.in[tangent][vecT], w.in[tangent][vecY] = td, yd
-	w.out[tangent][vecK] = kd
-	if !w.push.rates.covers(tangent, vecK, len(kd)) {
+	w.in[tapec.Primal][vecY] = y
+	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY] = td, yd
+	w.out[tapec.Tangent][vecK] = kd
+	if !w.push.Get(tapec.PartRates).covers(tapec.Tangent, vecK, len(kd)) {
 		clear(kd)
 	}
-	w.push.rates.again(&w.in, &w.out)
+	w.push.Get(tapec.PartRates).runMoved(&w.in, &w.out)
 }
 
 // Pull implements solvers.CotangentField.
 func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
-	rates := w.pull.rates
+	rates := w.pull.Get(tapec.PartRates)
 	if rates == nil {
 		clear(yb)
 		clear(tb)
@@ -68,27 +70,27 @@ func (w *Worker) Pull(t float64, y, kb, yb, tb []float64) {
 	if s := &w.small; s.kb != nil {
 		copy(s.y, y)
 		copy(s.kb, kb)
-		w.in[primal][vecY], w.in[cotangent][vecK] = s.y, s.kb
-		w.out[cotangent][vecY], w.out[cotangent][vecT] = s.yb, s.tb // zero where nothing is written
-		rates.still(&w.in, &w.out)
+		w.in[tapec.Primal][vecY], w.in[tapec.Cotangent][vecK] = s.y, s.kb
+		w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = s.yb, s.tb // zero where nothing is written
+		rates.runBound(&w.in, &w.out)
 		copy(yb, s.yb)
 		copy(tb, s.tb)
 		return
 	}
-	w.in[primal][vecY] = y
-	w.in[cotangent][vecK] = kb
-	w.out[cotangent][vecY], w.out[cotangent][vecT] = yb, tb
-	if !rates.covers(cotangent, vecY, len(yb)) {
+	w.in[tapec.Primal][vecY] = y
+	w.in[tapec.Cotangent][vecK] = kb
+	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecT] = yb, tb
+	if !rates.covers(tapec.Cotangent, vecY, len(yb)) {
 		clear(yb)
 	}
-	if !rates.covers(cotangent, vecT, len(tb)) {
+	if !rates.covers(tapec.Cotangent, vecT, len(tb)) {
 		clear(tb)
 	}
 	if w.shared != nil {
-		w.in[primal][vecW] = w.sharedWork()
+		w.in[tapec.Primal][vecW] = w.sharedWork()
 	}
-	w.out[primal][vecFactors] = w.book.next()
-	rates.again(&w.in, &w.out)
+	w.out[tapec.Primal][vecFactors] = w.book.next()
+	rates.runMoved(&w.in, &w.out)
 }
 
 // Forget implements solvers.Revisitor.
@@ -107,8 +109,8 @@ func (w *Worker) Visit(step int) { w.visits.step, w.visits.stage = step, 0 }
 func (w *Worker) sharedWork() []float64 {
 	v := &w.visits
 	if v.step < 0 {
-		w.out[primal][vecW] = v.scratch
-		w.shared.again(&w.in, &w.out)
+		w.out[tapec.Primal][vecW] = v.scratch
+		w.shared.runMoved(&w.in, &w.out)
 		return v.scratch
 	}
 	at := v.step*w.problem.Stages + v.stage
@@ -129,7 +131,7 @@ func (w *Worker) sharedWork() []float64 {
 	default:
 		to = v.scratch
 	}
-	w.out[primal][vecW] = to
-	w.shared.again(&w.in, &w.out)
+	w.out[tapec.Primal][vecW] = to
+	w.shared.runMoved(&w.in, &w.out)
 	return to
 }

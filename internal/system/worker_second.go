@@ -5,13 +5,14 @@ import (
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
 )
 
 // SecondWorker is a worker with tangents that differentiates transposes as
 // well: the solvers' SecondSystem and its SecondObjectives. Cotangents have one lane, their tangents all of them.
 type SecondWorker struct {
 	*Worker
-	second stages[*call]
+	second tapec.Parts[*call]
 
 	p, d        solvers.Dual // accumulators
 	rho, times  solvers.Dual // seeds, zero between calls
@@ -26,7 +27,7 @@ type SecondWorker struct {
 // SecondWorker returns a worker for second derivatives of the problem with the programs of k.
 func (p *Problem) SecondWorker(k *Kit) *SecondWorker {
 	w := &SecondWorker{Worker: p.Worker(k)}
-	calls, _ := transform(k.second, func(p *program) (*call, error) { return p.call(), nil })
+	calls, _ := tapec.Transform(k.second, func(_ tapec.PartIndex, p *program) (*call, error) { return p.call(), nil })
 	w.second = *calls
 	l, c := p.Model.layout, p.Model.Compiled
 	dual := func(n int) solvers.Dual { return solvers.NewDual(n, k.lanes) }
@@ -43,23 +44,23 @@ func (p *Problem) SecondWorker(k *Kit) *SecondWorker {
 
 // moves binds a vector that is read, and its tangents.
 func (w *SecondWorker) moves(vec vector, x solvers.Dual) {
-	w.in[primal][vec], w.in[tangent][vec] = x.X, x.D
+	w.in[tapec.Primal][vec], w.in[tapec.Tangent][vec] = x.X, x.D
 }
 
 // seeds binds cotangents that are read, and their tangents.
 func (w *SecondWorker) seeds(vec vector, x solvers.Dual) {
-	w.in[cotangent][vec], w.in[bent][vec] = x.X, x.D
+	w.in[tapec.Cotangent][vec], w.in[tapec.CotangentTangent][vec] = x.X, x.D
 }
 
 // pulls binds cotangents that are written, and their tangents.
 func (w *SecondWorker) pulls(vec vector, x solvers.Dual) {
-	w.out[cotangent][vec], w.out[bent][vec] = x.X, x.D
+	w.out[tapec.Cotangent][vec], w.out[tapec.CotangentTangent][vec] = x.X, x.D
 }
 
 // at sets the time, and binds its tangents.
 func (w *SecondWorker) at(t solvers.Dual) {
 	w.t[0] = t.X[0]
-	w.in[tangent][vecT] = t.D
+	w.in[tapec.Tangent][vecT] = t.D
 }
 
 // Begin implements solvers.SecondSystem.
@@ -67,12 +68,9 @@ func (w *SecondWorker) Begin() {
 	w.refresh()
 	if w.version != w.fresh {
 		w.fresh = w.version
-		_, _ = transform(&w.second, func(c *call) (struct{}, error) {
-			if c != nil {
-				c.machine.Refresh()
-			}
-			return struct{}{}, nil
-		})
+		for _, c := range w.second.All() {
+			c.refresh()
+		}
 	}
 	w.p.Clear()
 	w.d.Clear()
@@ -80,7 +78,7 @@ func (w *SecondWorker) Begin() {
 
 // PullPush implements solvers.SecondField.
 func (w *SecondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
-	rates := w.second.rates
+	rates := w.second.Get(tapec.PartRates)
 	if rates == nil {
 		yb.Clear()
 		tb.Clear()
@@ -95,14 +93,14 @@ func (w *SecondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
 		vec vector
 		x   solvers.Dual
 	}{{vecY, yb}, {vecT, tb}} {
-		if !rates.covers(cotangent, v.vec, len(v.x.X)) {
+		if !rates.covers(tapec.Cotangent, v.vec, len(v.x.X)) {
 			clear(v.x.X)
 		}
-		if !rates.covers(bent, v.vec, len(v.x.D)) {
+		if !rates.covers(tapec.CotangentTangent, v.vec, len(v.x.D)) {
 			clear(v.x.D)
 		}
 	}
-	rates.again(&w.in, &w.out)
+	rates.runMoved(&w.in, &w.out)
 }
 
 // Leave implements solvers.SecondSystem.
@@ -113,14 +111,14 @@ func (w *SecondWorker) Leave(db solvers.Dual) {
 
 // GuardPullPush implements solvers.SecondSystem.
 func (w *SecondWorker) GuardPullPush(i int, t, y, wt, yb, tb solvers.Dual) {
-	if w.second.guards == nil {
+	if w.second.Get(tapec.PartGuards) == nil {
 		return
 	}
 	w.at(t)
 	w.moves(vecY, y)
 	w.pulls(vecY, yb)
 	w.pulls(vecT, tb)
-	w.seeded(w.second.guards, vecRho, w.rho, i, wt)
+	w.seeded(w.second.Get(tapec.PartGuards), vecRho, w.rho, i, wt)
 }
 
 // seeded runs c with wt as the cotangent of element i of a vector.
@@ -134,8 +132,8 @@ func (w *SecondWorker) seeded(c *call, vec vector, seeds solvers.Dual, i int, wt
 
 // InstantPullPush implements solvers.SecondSystem.
 func (w *SecondWorker) InstantPullPush(i int, wt solvers.Dual) {
-	if w.second.instants != nil {
-		w.seeded(w.second.instants, vecTimes, w.times, i, wt)
+	if w.second.Get(tapec.PartInstants) != nil {
+		w.seeded(w.second.Get(tapec.PartInstants), vecTimes, w.times, i, wt)
 	}
 }
 
@@ -143,11 +141,11 @@ func (w *SecondWorker) InstantPullPush(i int, wt solvers.Dual) {
 func (w *SecondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb, dmb, tb solvers.Dual) {
 	ymb.Copy(ypb)
 	dmb.Copy(dpb)
-	if body := w.value.affects[f.Event]; body != nil {
+	if body := w.value.List(tapec.PartAffects)[f.Event]; body != nil {
 		clearTargets(body.program, ymb.X, dmb.X, 1)
 		clearTargets(body.program, ymb.D, dmb.D, w.lanes)
 	}
-	body := w.second.affects[f.Event]
+	body := w.second.List(tapec.PartAffects)[f.Event]
 	if body == nil {
 		return
 	}
@@ -167,7 +165,7 @@ func (w *SecondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 
 // StartPullPush implements solvers.SecondSystem.
 func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
-	if w.second.start == nil {
+	if w.second.Get(tapec.PartStart) == nil {
 		return
 	}
 	if w.someCut { // parameters do not reach these
@@ -184,7 +182,7 @@ func (w *SecondWorker) StartPullPush(t0, yb, db, tb solvers.Dual) {
 	w.seeds(vecY, yb)
 	w.seeds(vecD, db)
 	w.pulls(vecT, tb)
-	w.second.start.run(&w.in, &w.out)
+	w.second.Get(tapec.PartStart).run(&w.in, &w.out)
 }
 
 // Finish implements solvers.SecondSystem.
@@ -193,7 +191,7 @@ func (w *SecondWorker) Finish(pb solvers.Dual) { pb.Copy(w.p) }
 // ValuesPullPush implements sens.SecondObjectives.
 func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 	fb.Clear()
-	if w.second.objective == nil {
+	if w.second.Get(tapec.PartObjective) == nil {
 		return
 	}
 	w.functionals.Copy(f)
@@ -207,7 +205,7 @@ func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 	w.pulls(vecF, fb)
 	one := solvers.NewDual(1, w.lanes)
 	one.X[0] = 1
-	w.seeded(w.second.objective, vecPsi, w.psi, w.problem.Rows[o], one)
+	w.seeded(w.second.Get(tapec.PartObjective), vecPsi, w.psi, w.problem.Rows[o], one)
 }
 
 // ObservePullPush implements sens.SecondObjectives.

@@ -1,11 +1,13 @@
 package system
 
+import "odes.dev/odes/tapec"
+
 // Start implements solvers.System.
 func (w *Worker) Start(t0 float64, y, d []float64) {
 	w.refresh()
 	w.t[0], w.started = t0, t0
-	w.out[primal][vecY], w.out[primal][vecD] = y, d
-	w.value.start.run(&w.in, &w.out)
+	w.out[tapec.Primal][vecY], w.out[tapec.Primal][vecD] = y, d
+	w.value.Get(tapec.PartStart).run(&w.in, &w.out)
 	for i, cut := range w.problem.Point.cut {
 		if cut {
 			y[i] = w.problem.Point.initial[i]
@@ -17,13 +19,13 @@ func (w *Worker) Start(t0 float64, y, d []float64) {
 func (w *Worker) StartPush(t0 float64, td, yd, dd []float64) {
 	clear(yd)
 	clear(dd)
-	if w.push.start == nil {
+	if w.push.Get(tapec.PartStart) == nil {
 		return
 	}
 	w.t[0] = t0
-	w.in[tangent][vecT] = td
-	w.out[tangent][vecY], w.out[tangent][vecD] = yd, dd
-	w.push.start.run(&w.in, &w.out)
+	w.in[tapec.Tangent][vecT] = td
+	w.out[tapec.Tangent][vecY], w.out[tapec.Tangent][vecD] = yd, dd
+	w.push.Get(tapec.PartStart).run(&w.in, &w.out)
 	for i, cut := range w.problem.Point.cut {
 		if cut {
 			clear(yd[i*w.lanes : (i+1)*w.lanes])
@@ -33,7 +35,7 @@ func (w *Worker) StartPush(t0 float64, td, yd, dd []float64) {
 
 // StartPull implements solvers.CotangentSystem.
 func (w *Worker) StartPull(t0 float64, yb, db, tb []float64) {
-	if w.pull.start == nil {
+	if w.pull.Get(tapec.PartStart) == nil {
 		return
 	}
 	for i, cut := range w.problem.Point.cut {
@@ -43,27 +45,27 @@ func (w *Worker) StartPull(t0 float64, yb, db, tb []float64) {
 		}
 	}
 	w.t[0] = t0
-	w.in[cotangent][vecY], w.in[cotangent][vecD] = yb, db
-	w.out[cotangent][vecT] = tb
-	w.pull.start.run(&w.in, &w.out)
+	w.in[tapec.Cotangent][vecY], w.in[tapec.Cotangent][vecD] = yb, db
+	w.out[tapec.Cotangent][vecT] = tb
+	w.pull.Get(tapec.PartStart).run(&w.in, &w.out)
 }
 
 // Enter implements solvers.System.
 func (w *Worker) Enter(d, m []float64) {
 	w.refresh()
-	copy(w.in[primal][vecD], d)
-	copy(w.in[primal][vecM], m)
-	if w.value.segment != nil {
-		w.value.segment.run(&w.in, &w.out)
+	copy(w.in[tapec.Primal][vecD], d)
+	copy(w.in[tapec.Primal][vecM], m)
+	if w.value.Get(tapec.PartSegmentWork) != nil {
+		w.value.Get(tapec.PartSegmentWork).run(&w.in, &w.out)
 	}
 }
 
 // EnterPush implements solvers.TangentSystem.
 func (w *Worker) EnterPush(dd []float64) {
 	copy(w.dot.d, dd)
-	if w.push.segment != nil {
+	if w.push.Get(tapec.PartSegmentWork) != nil {
 		clear(w.dot.e)
-		w.push.segment.run(&w.in, &w.out)
+		w.push.Get(tapec.PartSegmentWork).run(&w.in, &w.out)
 	}
 }
 
@@ -75,8 +77,8 @@ func (w *Worker) SetTangent(pd []float64) {
 	clear(w.dot.c)
 	clear(w.dot.e)
 	clear(w.dot.d)
-	if w.push.once != nil {
-		w.push.once.run(&w.in, &w.out)
+	if w.push.Get(tapec.PartRunWork) != nil {
+		w.push.Get(tapec.PartRunWork).run(&w.in, &w.out)
 	}
 }
 
@@ -96,11 +98,11 @@ func (w *Worker) setSides(pd []float64) {
 
 // Choose implements solvers.System.
 func (w *Worker) Choose(t float64, y, m []float64) {
-	if w.value.choose == nil || len(m) == 0 {
+	if w.value.Get(tapec.PartChoose) == nil || len(m) == 0 {
 		return
 	}
 	w.t[0] = t
-	w.in[primal][vecY] = y
-	w.out[primal][vecM] = m
-	w.value.choose.run(&w.in, &w.out)
+	w.in[tapec.Primal][vecY] = y
+	w.out[tapec.Primal][vecM] = m
+	w.value.Get(tapec.PartChoose).run(&w.in, &w.out)
 }

@@ -14,24 +14,24 @@ func (w *Worker) Counts() (functionals, objectives int) {
 }
 
 // site returns the part of s that reads at site.
-func site(s *stages[*call], c *tapec.Compiled, at sens.Site) *call {
+func site(s *tapec.Parts[*call], c *tapec.Compiled, at sens.Site) *call {
 	switch at.Kind {
 	case sens.SiteInitial:
-		return s.initial
+		return s.Get(tapec.PartInitial)
 	case sens.SiteFinal:
-		return s.final
+		return s.Get(tapec.PartFinal)
 	case sens.SitePeak:
-		return s.peaks
+		return s.Get(tapec.PartPeaks)
 	case sens.SiteTime:
-		if s.atTimes == nil {
-			return nil
+		if list := s.List(tapec.PartAtTimes); list != nil {
+			return list[c.InstantList[at.Index].Group]
 		}
-		return s.atTimes[c.InstantList[at.Index].Group]
-	}
-	if s.atEvents == nil {
 		return nil
 	}
-	return s.atEvents[at.Firing.Event]
+	if list := s.List(tapec.PartAtEvents); list != nil {
+		return list[at.Firing.Event]
+	}
+	return nil
 }
 
 // Observes implements sens.Objectives.
@@ -44,19 +44,19 @@ func (w *Worker) Observes(kind sens.SiteKind, event int) bool {
 	case sens.SitePeak:
 		return len(w.problem.Peaks) > 0
 	}
-	return w.value.atEvents[event] != nil
+	return w.value.List(tapec.PartAtEvents)[event] != nil
 }
 
 // enterSite binds what a site reads.
 func (w *Worker) enterSite(s sens.Site, pt *sens.Point) {
 	w.t[0] = pt.T
-	w.in[primal][vecY], w.in[primal][vecYm] = pt.Yp, pt.Ym
-	w.in[primal][vecDm] = pt.Dm
+	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecYm] = pt.Yp, pt.Ym
+	w.in[tapec.Primal][vecDm] = pt.Dm
 	switch s.Kind {
 	case sens.SiteEvent:
 		w.fire(s.Firing, eventElems(w.model.Checked.Events[s.Firing.Event]))
 	case sens.SiteTime:
-		w.in[primal][vecRow] = w.model.rows[s.Index]
+		w.in[tapec.Primal][vecRow] = w.model.rows[s.Index]
 	}
 }
 
@@ -72,12 +72,12 @@ func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 		clear(w.seen)
 	}
 	if c := site(&w.value, w.model.Compiled, s); c != nil {
-		saved := w.in[primal][vecD]
+		saved := w.in[tapec.Primal][vecD]
 		w.enterSite(s, pt)
-		w.in[primal][vecD] = pt.Dp
-		w.out[primal][vecF] = w.functional[:w.kit.layout.nF]
+		w.in[tapec.Primal][vecD] = pt.Dp
+		w.out[tapec.Primal][vecF] = w.functional[:w.kit.layout.nF]
 		c.run(&w.in, &w.out)
-		w.in[primal][vecD] = saved
+		w.in[tapec.Primal][vecD] = saved
 		for i := range c.outs {
 			b := &c.outs[i]
 			k := w.model.FunctionalAt(b.lo)
@@ -127,12 +127,12 @@ func selected(f *tapec.Functional, j int) int {
 
 // Values implements sens.Objectives.
 func (w *Worker) Values(functionals, psi []float64) {
-	if w.value.objective == nil {
+	if w.value.Get(tapec.PartObjective) == nil {
 		return
 	}
-	w.in[primal][vecF] = functionals
-	w.out[primal][vecPsi] = w.psi
-	w.value.objective.run(&w.in, &w.out)
+	w.in[tapec.Primal][vecF] = functionals
+	w.out[tapec.Primal][vecPsi] = w.psi
+	w.value.Get(tapec.PartObjective).run(&w.in, &w.out)
 	for i, row := range w.problem.Rows {
 		psi[i] = w.psi[row]
 	}
@@ -141,7 +141,7 @@ func (w *Worker) Values(functionals, psi []float64) {
 // ValuesPull implements sens.CotangentObjectives.
 func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 	clear(fb)
-	if w.pull.objective == nil {
+	if w.pull.Get(tapec.PartObjective) == nil {
 		return
 	}
 	seeds := w.psi
@@ -155,10 +155,10 @@ func (w *Worker) ValuesPull(functionals []float64, first int, fb []float64) {
 			w.functional[i] = 0
 		}
 	}
-	w.in[primal][vecF] = w.functional[:len(functionals)]
-	w.in[cotangent][vecPsi] = seeds
-	w.out[cotangent][vecF] = fb
-	w.pull.objective.run(&w.in, &w.out)
+	w.in[tapec.Primal][vecF] = w.functional[:len(functionals)]
+	w.in[tapec.Cotangent][vecPsi] = seeds
+	w.out[tapec.Cotangent][vecF] = fb
+	w.pull.Get(tapec.PartObjective).run(&w.in, &w.out)
 }
 
 // ObservePull implements sens.CotangentObjectives.
@@ -168,15 +168,15 @@ func (w *Worker) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb
 		return
 	}
 	fb = w.maskFunctionals(s, fb)
-	saved, savedBar := w.in[primal][vecD], w.out[cotangent][vecD]
+	saved, savedBar := w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD]
 	w.enterSite(s, pt)
-	w.in[primal][vecD] = pt.Dp
-	w.in[cotangent][vecF] = fb
-	w.out[cotangent][vecY], w.out[cotangent][vecYm] = ypb, ymb
-	w.out[cotangent][vecD], w.out[cotangent][vecDm] = dpb, dmb
-	w.out[cotangent][vecT] = tb
+	w.in[tapec.Primal][vecD] = pt.Dp
+	w.in[tapec.Cotangent][vecF] = fb
+	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecYm] = ypb, ymb
+	w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecDm] = dpb, dmb
+	w.out[tapec.Cotangent][vecT] = tb
 	c.run(&w.in, &w.out)
-	w.in[primal][vecD], w.out[cotangent][vecD] = saved, savedBar
+	w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD] = saved, savedBar
 }
 
 // maskFunctionals returns fb with zeros for the functionals that this firing does not count for, and those whose peak is elsewhere.
@@ -210,18 +210,18 @@ func (w *Worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd
 	if c == nil {
 		return
 	}
-	saved, savedDot := w.in[primal][vecD], w.in[tangent][vecD]
+	saved, savedDot := w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD]
 	w.enterSite(s, pt)
-	w.in[primal][vecD] = pt.Dp
-	w.in[tangent][vecY], w.in[tangent][vecYm] = ypd, ymd
-	w.in[tangent][vecD], w.in[tangent][vecDm] = dpd, dmd
-	w.in[tangent][vecT] = td
-	w.out[tangent][vecF] = w.functional
+	w.in[tapec.Primal][vecD] = pt.Dp
+	w.in[tapec.Tangent][vecY], w.in[tapec.Tangent][vecYm] = ypd, ymd
+	w.in[tapec.Tangent][vecD], w.in[tapec.Tangent][vecDm] = dpd, dmd
+	w.in[tapec.Tangent][vecT] = td
+	w.out[tapec.Tangent][vecF] = w.functional
 	if s.Kind == sens.SitePeak {
 		clear(w.functional) // what does not move is not written
 	}
 	c.run(&w.in, &w.out)
-	w.in[primal][vecD], w.in[tangent][vecD] = saved, savedDot
+	w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD] = saved, savedDot
 	if s.Kind == sens.SitePeak {
 		for _, p := range s.Peaks {
 			for j := p.Element * w.lanes; j < (p.Element+1)*w.lanes; j++ {
@@ -244,14 +244,14 @@ func (w *Worker) ObservePush(s sens.Site, pt *sens.Point, td, ymd, dmd, ypd, dpd
 // ValuesPush implements sens.TangentObjectives.
 func (w *Worker) ValuesPush(functionals, fd, psid []float64) {
 	clear(psid)
-	if w.push.objective == nil {
+	if w.push.Get(tapec.PartObjective) == nil {
 		return
 	}
-	w.in[primal][vecF] = functionals
-	w.in[tangent][vecF] = fd
+	w.in[tapec.Primal][vecF] = functionals
+	w.in[tapec.Tangent][vecF] = fd
 	clear(w.psi) // rows without a derivative are not written
-	w.out[tangent][vecPsi] = w.psi
-	w.push.objective.run(&w.in, &w.out)
+	w.out[tapec.Tangent][vecPsi] = w.psi
+	w.push.Get(tapec.PartObjective).run(&w.in, &w.out)
 	for i, row := range w.problem.Rows {
 		copy(psid[i*w.lanes:(i+1)*w.lanes], w.psi[row*w.lanes:])
 	}
