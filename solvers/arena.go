@@ -2,7 +2,7 @@ package solvers
 
 import "math/bits"
 
-// arena hands out slots of equal size from chunks of a power of two of them.
+// arena hands out slots of equal size from chunks that hold a power of two of them.
 type arena struct {
 	slot   int
 	shift  uint
@@ -45,7 +45,8 @@ func (a *arena) next() []float64 {
 
 func (a *arena) bytes() int64 { return int64(len(a.chunks)) * int64(a.slot) << a.shift * 8 }
 
-// release lets the memory of the slots up to i be collected, as far as it is that of no others. They may not be used any more.
+// release lets the memory of slots up to i be collected, where no later slot shares it. They may not be used any
+// more.
 func (a *arena) release(i int) {
 	if (i+1)&(1<<a.shift-1) == 0 {
 		a.chunks[i>>a.shift] = nil

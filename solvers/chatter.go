@@ -8,15 +8,14 @@ type history struct {
 	first float64    // start of the present burst
 }
 
-// window is the part of the time span within which maxBurst firings of one
-// event count as chattering.
+// window is the part of the time span within which maxBurst firings of one event count as chattering.
 const (
 	window   = 1e-9
 	maxBurst = 100
 )
 
-// fired records a firing at t and reports whether there are too many within the
-// window. Firings at one time count once: they are a matter of cascades.
+// fired records a firing at t and reports whether there are too many within the window. Firings at one time count
+// once: cascades are limited elsewhere, by MaxCascade.
 func (f *history) fired(t, span float64) bool {
 	if f.burst == 0 || t-f.first > window*span {
 		f.first, f.burst = t, 0
@@ -29,8 +28,8 @@ func (f *history) fired(t, span float64) bool {
 	return f.burst >= maxBurst
 }
 
-// stutters reports whether the last three firings came at different times so
-// close that rounding decides about them.
+// stutters reports whether the last three firings came at different times so close to each other that rounding
+// decides about them.
 func (f *history) stutters() bool {
 	if f.count < 3 {
 		return false

@@ -11,22 +11,22 @@ type CheckpointKind uint8
 
 // The kinds of checkpointing.
 const (
-	// CheckpointAuto keeps every step with its stages as long as Trajectory.Limit allows it. Then it keeps states
-	// only, and where they grow too many every second, fourth … of them.
+	// CheckpointAuto keeps every step with its stages while Trajectory.Limit allows it. Beyond that it keeps only
+	// states, and where these grow too many, every second of them, every fourth and so on.
 	CheckpointAuto  CheckpointKind = iota
 	CheckpointAll                  // every step with its stages
 	CheckpointEvery                // the state before every k-th step
-	// CheckpointBinomial keeps so many states, placed so that as few steps as possible must be made again.
+	// CheckpointBinomial keeps a given number of states, placed so that as few steps as possible are recomputed.
 	CheckpointBinomial
 )
 
-// Checkpoint says what a Trajectory keeps of a run. What it does not keep is
-// made again when it is read, to the same bits.
+// Checkpoint says what a Trajectory keeps of a run. What it does not keep is recomputed when it is read, to the same
+// bits.
 type Checkpoint struct {
 	Kind  CheckpointKind
 	Every int // of CheckpointEvery: k; 0 and 1 mean every state
-	// Of CheckpointBinomial: the number of states, that at the start included, in memory and in a file. Both 0: as
-	// many as half of Trajectory.Limit holds in memory.
+	// Of CheckpointBinomial: the number of states in memory and in a file, the state at the start included. If both
+	// are 0, half of Trajectory.Limit is filled with states in memory.
 	RAM, Disk int
 }
 
@@ -49,10 +49,12 @@ func (c Checkpoint) String() string {
 	return "all"
 }
 
-// Replays returns the least number of steps that must be made again to have the
-// states before all of n steps, one after the other from the last on, with room for s of them, that
-// before the first included: t(n, s) = r n - β(s+1, r-1) with β(s, r) = C(s+r, s) and r the least number
-// with n ≤ β(s, r). Who wants the stages of a step, too, makes it once more.
+// Replays returns the least number of steps to recompute in order to have the states before all of n steps one after
+// the other, from the last step to the first, with room for s states, that at the start included:
+//
+//	t(n, s) = r n - β(s+1, r-1),   β(s, r) = C(s+r, s),   r the least number with n ≤ β(s, r).
+//
+// Where the stages of a step are wanted as well, it is recomputed once more.
 //
 // Source: Griewank, Walther, ACM Transactions on Mathematical Software 26 (2000) 19–45 (algorithm 799).
 func Replays(n, s int) int {
@@ -66,16 +68,16 @@ func Replays(n, s int) int {
 	return r*n - beta(s+1, r-1)
 }
 
-// split returns after how many of n > 1 steps the next state is kept, with room for s > 1. With m such steps there are
-// m + t(m, s) + t(n-m, s-1) to make; t is convex and piecewise linear with slope r where
-// β(s, r-1) ≤ n ≤ β(s, r), so this is least from max(β(s, r-2), n - β(s-1, r)) to what is returned.
+// split returns the number m of steps, out of n > 1, after which the next state is kept, with room for s > 1 states.
+// This leaves m + t(m, s) + t(n-m, s-1) steps to recompute. Since t is convex and piecewise linear, with slope r
+// where β(s, r-1) ≤ n ≤ β(s, r), that is least from m = max(β(s, r-2), n - β(s-1, r)) to the value returned.
 func split(n, s int) int {
 	s = min(s, n)
 	r := repetitions(n, s)
 	return min(beta(s, r-1), n-beta(s-1, r-1))
 }
 
-// repetitions is the least r with n ≤ β(s, r): no step is made more often.
+// repetitions returns the least r with n ≤ β(s, r): no step is made more often.
 func repetitions(n, s int) int {
 	r := 0
 	for beta(s, r) < n {
@@ -98,18 +100,16 @@ func beta(s, r int) int {
 	return b
 }
 
-// place decides, before unit u of a run that is being made, which of the states
-// kept so far stay and whether that before u is kept. It returns the level of
-// u's state, or -1.
+// place decides, before unit u of a run that is being made, which of the states kept so far stay, and whether the
+// state before u is kept. It returns the level of u's state, or -1.
 //
-// The binomial placement does not know how many steps are to come: at every time
-// the states lie so that no step would be made more often than with the best
-// placement for the steps so far. A state has a level; it is dispensable when a later one has a higher
-// level. While there is room, the new state gets level 0; else a dispensable one gives its place to
-// it; else the last one does, and the new state is one level higher than that was.
+// The binomial placement does not know how many steps are to come. At every time the states lie so that no step would
+// be recomputed more often than with the best placement for the steps so far. Every state has a level. A state is
+// dispensable when a later one has a higher level. While there is room, a new state gets level 0. Otherwise it takes
+// the place of a dispensable state; and if there is none, that of the last state, and its level is one higher.
 //
-// Source: Wang, Moin, Iaccarino, SIAM Journal on Scientific Computing 31 (2009) 2549–2567; see Stumm, Walther,
-// SIAM Journal on Scientific Computing 32 (2010) 836–854.
+// Source: Wang, Moin, Iaccarino, SIAM Journal on Scientific Computing 31 (2009) 2549–2567; see Stumm, Walther, SIAM
+// Journal on Scientific Computing 32 (2010) 836–854.
 func (s *states) place(u int) (level int) {
 	n := len(s.list)
 	switch {
@@ -131,7 +131,7 @@ func (s *states) place(u int) (level int) {
 	return level
 }
 
-// spread drops states so that at most n are left, of units spread evenly over all.
+// spread drops states until at most n are left, spread evenly over all units.
 func (s *states) spread(n, units int) {
 	if len(s.list) <= n {
 		return
@@ -148,7 +148,7 @@ func (s *states) spread(n, units int) {
 	}
 }
 
-// strided drops the states of units that are no multiples of stride.
+// strided drops the states of units that are not multiples of stride.
 func (s *states) strided(stride int) {
 	s.list = slices.DeleteFunc(s.list, func(k keptState) bool {
 		if k.unit%stride == 0 {

@@ -34,7 +34,7 @@ type groupState struct {
 	yg, dg     []float64 // left limits of the group
 	alt        [2][]float64
 	altD       [2][]float64
-	held       []bool // [M] modes whose own turn is still to come
+	held       []bool // [M] modes that change later in this group
 }
 
 func newGroupState(z Size) groupState {
@@ -48,12 +48,11 @@ func newGroupState(z Size) groupState {
 	return g
 }
 
-// meet handles everything that happens at the end of the trial step, or, when
-// no step is pending, at the start of the run: events in order of priority,
-// file and element, then modes; what these set off, round by round; then
-// observations; then the end. The trial step is ended by the first of them.
-// Later ones that have a time of their own (their guard is still zero, or an
-// instant says when) are preceded by a step of length zero which they end.
+// meet handles everything that happens at the end of the trial step or, when no step is pending, at the start of the
+// run. First come events, in order of priority, file and element, and then modes; then what these set off, round by
+// round; then observations; then the end of the run. The first of them ends the trial step. A later one that has a
+// time of its own, because its guard is still zero or an instant sets it, is preceded by a step of length zero, which
+// it ends.
 func (s *Solver) meet(pending bool) error {
 	length := 0.0
 	y, t := s.y, s.t
@@ -69,7 +68,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	s.order()
 	if pending && len(s.wave) == 0 && len(s.sites) == 0 && !s.ends {
-		// A crossing that its filter forbids.
+		// The filter forbids this crossing.
 		err := s.accept(End{})
 		s.anchor, s.count = s.t, 0
 		return err
@@ -192,8 +191,8 @@ func (s *Solver) due(t float64) {
 
 func (s *Solver) historyAt(f Firing) *history { return &s.hist[s.base[f.Event]+f.Elem] }
 
-// gather adds the guards whose root lies at the end of the trial step, within
-// the tolerance: they fire there, or would after tol of time along the field.
+// gather adds the guards whose root lies at the end of the trial step, within the tolerance: they fire there, or
+// would within tol of time along the field.
 func (s *Solver) gather(t float64, y []float64, tol float64) {
 	f := s.slopeAt(s.trial)
 	for n := range s.yi {
@@ -250,8 +249,7 @@ func (s *Solver) memberName(m *member) string {
 	return s.sched.name(m.instant)
 }
 
-// until ends a step where m happens: the pending trial step, or one of length
-// zero when m has a time of its own.
+// until ends a step where m happens: the pending trial step, or one of length zero when m has a time of its own.
 func (s *Solver) until(m *member, pending *bool) error {
 	e := End{Kind: EndRoot, Index: m.guard}
 	if m.instant >= 0 {
@@ -297,7 +295,7 @@ func (s *Solver) until(m *member, pending *bool) error {
 	return s.sink.Step(st, e)
 }
 
-// apply makes m happen: its body, and the modes that hold after it.
+// apply makes m happen: it applies the body and chooses the modes that hold after it.
 func (s *Solver) apply(m *member) (stop bool, err error) {
 	s.mark = Mark{Kind: m.kind, T: s.t, Guard: m.guard, Instant: m.instant}
 	copy(s.ym, s.y)
@@ -376,8 +374,8 @@ func (s *Solver) chatters(name string, h *history, reason string) error {
 	return &ChatteringError{Place: s.place(nil), Event: name, Times: h.times(), Reason: reason}
 }
 
-// rearm reads the guards after a wave, and adds those that it made true to the
-// next one. A guard that fired at this time waits for a step of nonzero length.
+// rearm reads the guards after a wave, and adds those that the wave made true to the next one. A guard that has fired
+// at this time waits for a step of nonzero length.
 func (s *Solver) rearm() error {
 	copy(s.rhoLeft, s.rho)
 	s.sys.GuardValues(s.t, s.y, s.rho, s.truth)
@@ -404,10 +402,9 @@ func (s *Solver) rearm() error {
 	return nil
 }
 
-// moved reports whether bodies took guard i, which has fired, off its root to
-// the side where it waits, by more than rounding: then it need not wait for the
-// flow to take it there. A root that the bodies leave where it is (a ball on the
-// floor) differs from zero only by the residual of its location.
+// moved reports whether bodies moved guard i, which has fired, from its root to the side where it waits, by more than
+// rounding. Then it need not wait for the flow to take it there. Where the bodies leave the root as it is (a ball on
+// the floor), the guard differs from zero only by the residual of its location.
 func (s *Solver) moved(i int) bool {
 	now, residual := s.rho[i], math.Abs(s.rhoLeft[i])
 	if s.guards[i].Crossing {
@@ -416,7 +413,7 @@ func (s *Solver) moved(i int) bool {
 	return now < 0 && !(s.truth[i] && !s.guards[i].Crossing) && -now > float64(16*residual)
 }
 
-// observe lets the sites of a group be read.
+// observe reads the sites of a group.
 func (s *Solver) observe(jumped bool, pending *bool) error {
 	for i := range s.sites {
 		m := &s.sites[i]

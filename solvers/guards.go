@@ -8,11 +8,10 @@ import (
 
 // arming is what a guard waits for.
 //
-// A one-sided guard is on while its condition is false, and fires when it
-// becomes true. A crossing guard is on while it knows a side, and fires when
-// the root function leaves it. A guard that has fired is spent: unless a body
-// took it there, it needs the end of a step, or a sample within one, at which its
-// root function is strictly false (nonzero), before it is on again.
+// A one-sided guard is on while its condition is false, and fires when it becomes true. A crossing guard is on while
+// it knows a side, and fires when the root function leaves that side. A guard that has fired is spent. It is on once
+// more where a body puts it there, or after the end of a step, or a sample within a step, at which its root function
+// is strictly false (nonzero).
 type arming struct {
 	on    bool
 	spent bool
@@ -43,7 +42,7 @@ type guardState struct {
 	anyRest bool
 }
 
-// sample is the guards at a length of the step.
+// sample holds the values of the guards at a length of the step.
 type sample struct {
 	h     float64
 	rho   []float64
@@ -85,7 +84,7 @@ func sign(x float64) int8 {
 	return 0
 }
 
-// arm sets the guards at the start of a run: what is true there does not fire.
+// arm sets the guards at the start of a run. What is true there does not fire.
 func (s *Solver) arm() error {
 	if len(s.guards) == 0 {
 		return nil
@@ -115,7 +114,7 @@ func (s *Solver) badGuard(i int, tr *Step) error {
 	return &NonFiniteError{Place: s.place(tr), What: fmt.Sprintf("the condition of %s", s.guardName(i)), Stage: -1}
 }
 
-// guardName is what messages call what guard i sets off.
+// guardName returns the name, for messages, of what guard i sets off.
 func (s *Solver) guardName(i int) string {
 	g := &s.guards[i]
 	if g.Event < 0 {
@@ -124,7 +123,7 @@ func (s *Solver) guardName(i int) string {
 	return s.events[g.Event].ElemName(g.Elem)
 }
 
-// fires reports whether a guard in state a fires at these values. The filter of a crossing guard is not asked.
+// fires reports whether a guard in state a fires at these values. The filter of a crossing guard is checked later.
 func (s *Solver) fires(i int, a *arming, rho float64, truth bool) bool {
 	if !a.on {
 		return false
@@ -135,8 +134,8 @@ func (s *Solver) fires(i int, a *arming, rho float64, truth bool) bool {
 	return truth
 }
 
-// settle moves the state of a guard that does not fire past values at a later
-// point of a step, which is sample j of the trial step.
+// settle moves the state of a guard that does not fire past the values at a later point of a step, sample j of the
+// trial step.
 func (s *Solver) settle(i int, a *arming, rho float64, truth bool, j int) {
 	switch {
 	case a.dead:
@@ -152,8 +151,8 @@ func (s *Solver) settle(i int, a *arming, rho float64, truth bool, j int) {
 	}
 }
 
-// play follows guard i through the first n samples of the trial step. It
-// returns its state before it fires, and the sample where it does, or n.
+// play follows guard i through the first n samples of the trial step. It returns the guard's state before it fires
+// and the sample where it does; n if it does not fire.
 func (s *Solver) play(i, n int) (a arming, at int) {
 	a = s.arms[i]
 	a.from = -1
@@ -169,17 +168,17 @@ func (s *Solver) play(i, n int) (a arming, at int) {
 	return a, n
 }
 
-// verdict is what watching the guards says about a trial step.
+// verdict is the result of watching the guards over a trial step.
 type verdict uint8
 
 const (
 	quiet verdict = iota // nothing fires
 	found                // the trial step was cut to end at a root
-	retry                // it must be tried with another length
+	retry                // the step must be tried with another length
 )
 
-// watch samples the guards along the trial step, and ends it at the first root.
-// On return with found or quiet, s.rho, s.truth and s.arms are those at the end of the step.
+// watch samples the guards along the trial step, and ends it at the first root. When it returns found or quiet,
+// s.rho, s.truth and s.arms are those at the end of the step.
 func (s *Solver) watch() (verdict, error) {
 	tr := s.trial
 	for j, c := range s.nodes {
@@ -221,8 +220,8 @@ func (s *Solver) watch() (verdict, error) {
 		if err != nil || v != quiet {
 			return v, err
 		}
-		// What seemed to fire passes this sample. Real steps may have found another guard than the
-		// interpolant, which is then still to be looked for, once.
+		// What seemed to fire passes this sample. Real steps may have found another guard than the interpolant did;
+		// the one that the interpolant found is then looked for once more.
 		if tries++; tries > len(s.guards) {
 			for i := range s.guards {
 				if _, j := s.play(i, at+1); j == at {
@@ -247,11 +246,10 @@ func (s *Solver) interpolate(tr *Step, theta float64) {
 	s.method.Interpolate(s.sys, tr, theta, s.yi)
 }
 
-// leave looks after guards that fired just before the trial step. If the flow
-// turned such a guard towards the side where it waits to fire again, and no
-// sample of the step shows it there, the excursion is shorter than the first
-// sample: the step is made short enough to end within it. An excursion too short
-// to represent means that the event would fire without end (a ball coming to rest).
+// leave handles guards that fired just before the trial step. The flow may have turned such a guard towards the side
+// where it waits to fire, while no sample of the step shows it there. Then the excursion is shorter than the first
+// sample, and the step is made short enough to end within it. If the excursion is too short to represent, the event
+// would fire without end (a ball coming to rest).
 func (s *Solver) leave() (verdict, error) {
 	s.anyRest = false
 	tr := s.trial
@@ -263,7 +261,7 @@ func (s *Solver) leave() (verdict, error) {
 		if a, at := s.play(i, len(s.nodes)); !g.Crossing && (a.on || at < len(s.nodes)) {
 			continue
 		}
-		// The slope along f(t, y), over a stretch that rounding does not hide.
+		// The slope along f(t, y), over a stretch large enough that rounding does not hide it.
 		eps := float64(0x1p-20 * tr.H)
 		for n := range s.yi {
 			s.yi[n] = math.FMA(eps, tr.K[n], tr.Y0[n])

@@ -2,17 +2,15 @@ package solvers
 
 import "math"
 
-// InitialStep returns the length of a first step, of the sign of limit and at
-// most as long (Hairer, Nørsett, Wanner, Solving Ordinary Differential
-// Equations I, section II.4). With norms scaled at y₀,
+// InitialStep returns the length of a first step, of the sign of limit and at most as long (Hairer, Nørsett, Wanner,
+// Solving Ordinary Differential Equations I, section II.4). With norms scaled at y₀,
 //
 //	h₀ = 0.01 ‖y₀‖/‖f₀‖, or 1e-6 if one of them is below 1e-5,
 //	d₂ = ‖f(t + h₀, y₀ + h₀ f₀) - f₀‖/h₀,
 //	h₁ = (0.01/max(‖f₀‖, d₂))^(1/(p+1)), or max(1e-6, h₀/1000) if both are below 1e-15,
 //
-// the result is min(100 h₀, h₁, |limit|). s gives T, Y0 and in the first row of
-// K f(T, Y0); work[2N+Q] is overwritten. If f is not finite at the trial point,
-// h₀ is divided by ten, at most 30 times.
+// the result is min(100 h₀, h₁, |limit|). The step s gives T, Y0 and, in row 0 of K, f(T, Y0); work[2N+Q] is
+// overwritten. If f is not finite at the trial point, h₀ is divided by ten, at most 30 times.
 func InitialStep(f Field, m Info, tol *Tolerance, s *Step, limit float64, work []float64) float64 {
 	n := len(s.Y0)
 	y, k := work[:n:n], work[n:]

@@ -17,15 +17,15 @@ func (s *Solver) borrow(tr *Step) {
 	tr.K, tr.Y1, s.lent = k, y, true
 }
 
-// giveBack moves tr, whose stages the sink may have now, to memory of the solver.
+// giveBack moves tr to memory of the solver; the sink may now own the stages that it lent.
 func (s *Solver) giveBack(tr *Step) {
 	if s.lent {
 		tr.K, tr.Y1, s.lent = s.own, s.ownY, false
 	}
 }
 
-// advance makes the end of tr the beginning of the next step; f is the slope there, if
-// that is known. What the sink lent stays as it is and is read from there.
+// advance makes the end of tr the beginning of the next step. f is the slope there, nil if it is not known. What the
+// sink lent stays where it is and is read from there.
 func (s *Solver) advance(tr *Step, f []float64) {
 	old, lent := tr.Y0, s.lent
 	tr.Y0, tr.Y1 = tr.Y1, old
@@ -55,7 +55,7 @@ func (s *Solver) settleSlope() {
 	s.slopeAway = nil
 }
 
-// settleState moves the present state to memory of the solver, to be changed there.
+// settleState moves the present state to memory of the solver, so that it can be changed.
 func (s *Solver) settleState() {
 	if s.away {
 		copy(s.home, s.y)

@@ -2,13 +2,11 @@ package solvers
 
 import "math"
 
-// find ends the trial step at the first root before sample at, where some guard
-// fires on the interpolant. The interpolant only says where to look: the root
-// is that of ψ(h) = g(t+h, Φ_h(y)) with Φ_h the step taken again with length h.
-// It is enclosed to one unit in the last place of time, and the end where the
-// guard fires is accepted. With quiet it says that real steps disagree with the
-// interpolant, or that a filter forbids the crossing: the guards that seemed to
-// fire then pass this sample.
+// find ends the trial step at the first root before sample at, where some guard fires on the interpolant. The
+// interpolant only says where to look: the root is that of ψ(h) = g(t+h, Φ_h(y)), with Φ_h the step retaken with
+// length h. It is enclosed to one unit in the last place of time, and the end where the guard fires is accepted. The
+// result is quiet where real steps disagree with the interpolant or a filter forbids the crossing; the guards that
+// seemed to fire then pass this sample.
 func (s *Solver) find(at int) (verdict, error) {
 	tr := s.trial
 	for i := range s.guards {
@@ -64,7 +62,7 @@ func (s *Solver) find(at int) (verdict, error) {
 	return found, nil
 }
 
-// broken sends a trial step back in which something was not finite; a step of fixed length is an error.
+// broken rejects a trial step in which something was not finite. With steps of fixed length that is an error.
 func (s *Solver) broken() error {
 	if s.opts.Fixed > 0 {
 		return &NonFiniteError{Place: s.place(s.trial), What: "a step of fixed length", Stage: s.badStage(s.trial)}
@@ -72,7 +70,7 @@ func (s *Solver) broken() error {
 	return s.reject(float64(0.25*s.trial.H), true)
 }
 
-// pass lets the guards that fire at p pass sample at of the trial step.
+// pass marks the guards that fire at p as not to fire at sample at of the trial step.
 func (s *Solver) pass(p *sample, at int) {
 	for i := range s.guards {
 		if s.fires(i, &s.live[i], p.rho[i], p.truth[i]) {
@@ -81,7 +79,7 @@ func (s *Solver) pass(p *sample, at int) {
 	}
 }
 
-// real takes the trial step again with length h and writes the guards at its end to s.mid.
+// real retakes the trial step with length h and writes the guards at its end to s.mid.
 func (s *Solver) real(h float64) bool {
 	tr, st := s.trial, s.spare
 	st.T, st.H, st.T1, st.Y0 = tr.T, h, tr.T+h, tr.Y0
@@ -117,13 +115,13 @@ func (s *Solver) anyFires(p *sample) bool {
 	return false
 }
 
-// raise makes mid the end where something fires; the step taken to it is kept.
+// raise makes mid the end of the bracket where something fires. The step taken to it is kept.
 func (s *Solver) raise() {
 	s.hi, s.mid = s.mid, s.hi
 	s.kept, s.spare = s.spare, s.kept
 }
 
-// lower makes mid the end where nothing fires.
+// lower makes mid the end of the bracket where nothing fires.
 func (s *Solver) lower() { s.lo, s.mid = s.mid, s.lo }
 
 // shrink narrows [lo, hi] to the given width by the secant through its ends,
@@ -207,15 +205,15 @@ func (s *Solver) secant(wlo, whi float64) float64 {
 	return best
 }
 
-// enclose turns the bracket on the interpolant into one between really taken
-// steps. floor is the length of the sample before at, below which nothing fires.
+// enclose turns the bracket on the interpolant into one between steps that were really taken. floor is the length of
+// the sample before at; below it nothing fires.
 func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 	tr := s.trial
 	if s.kept == nil {
 		s.kept, s.spare = NewStep(s.info, s.size), NewStep(s.info, s.size)
 		s.kept.Y0, s.spare.Y0 = nil, nil
 	}
-	// How far real steps are off: the guard's value over its slope.
+	// How far real steps are off: the value of the guard over its slope.
 	slope := 0.0
 	for i := range s.guards {
 		if s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
@@ -279,9 +277,9 @@ func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 	}
 }
 
-// graze warns when a guard is met nearly tangentially: when its slope times the
-// length of the trial step is small against what the guard went through in that step, or when the guard slows down so much
-// that it would go beyond its root by less than a millionth of what it went through in the run.
+// graze warns when a guard is met nearly tangentially. That is so when its slope times the length of the trial step
+// is small against the range of its values in that step, or when it slows down so much that it would go beyond its
+// root by less than a millionth of the range of its values in the run.
 func (s *Solver) graze(length float64) {
 	st := s.kept
 	limit := float64(1e-5)
@@ -309,8 +307,8 @@ func (s *Solver) graze(length float64) {
 	}
 }
 
-// beyond estimates how far guard i, at the end of st with field f, goes beyond its root before it turns: ρ'²/2|ρ”| along the flow, with differences over
-// parts of length. It is infinite where the guard does not slow down.
+// beyond estimates how far guard i, at the end of st with field f, goes beyond its root before it turns: ρ'²/(2|ρ″|)
+// along the flow, by differences over parts of length. It is infinite where the guard does not slow down.
 func (s *Solver) beyond(i int, st *Step, f []float64, length float64) float64 {
 	const part, small = 0x1p-3, 0x1p-8 // rounding must not show in differences of differences
 	n := s.size.N

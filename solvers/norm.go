@@ -7,7 +7,7 @@ import (
 	"odes.dev/odes/internal/simd"
 )
 
-// NormKind says how the scaled errors of the states make one number.
+// NormKind says how the scaled errors of the states are combined to one number.
 type NormKind uint8
 
 // The kinds of norm. sc_i = Abs_i + Rel·max(|y₀_i|, |y₁_i|), except for NormOdeint.
@@ -48,9 +48,8 @@ func (tol *Tolerance) abs(i int) float64 {
 	return tol.Abs[i]
 }
 
-// Norm returns the norm of the estimated error e[N+Q] of a finished step; q[Q]
-// are the quadratures at its start, and may be nil where they do not count. The
-// result is NaN if an error is, or if the step left the finite numbers.
+// Norm returns the norm of the estimated error e[N+Q] of a finished step. q[Q] are the quadratures at its start; it
+// may be nil where they do not count. The result is NaN if an error is, or if the step left the finite numbers.
 func (tol *Tolerance) Norm(s *Step, e, q []float64) float64 {
 	n := len(s.Y0)
 	var a accumulator

@@ -2,14 +2,14 @@ package solvers
 
 import "math"
 
-// modeChange is a change of modes in a group: the modes before and behind it, at the state where it came.
+// modeChange is a change of modes in a group: the modes before and after it, and the state where it came.
 type modeChange struct {
 	member member
 	y, d   []float64
 	m      [2][]float64
 }
 
-// noteModeChange notes that m changes the modes, to tell of it what is read at the same time.
+// noteModeChange notes that m changes the modes, for what is read later at the same time.
 func (s *Solver) noteModeChange(m *member) {
 	if _, ok := s.sys.(Separator); !ok || m.kind != MarkMode || m.caused {
 		return
@@ -23,7 +23,8 @@ func (s *Solver) noteModeChange(m *member) {
 	s.sys.Enter(s.d, s.m)
 }
 
-// ahead returns the modes that hold shortly behind (t, y), whose field has modes m: what becomes true behind its root is not yet at it.
+// ahead returns the modes that hold shortly after (t, y) along the field with modes m. At t itself a condition that
+// becomes true at its root does not hold yet.
 func (s *Solver) ahead(y, d, m []float64) []float64 {
 	f, n := s.rates(y, d, m), make([]float64, s.size.M)
 	eps := float64(4 * s.eventTol(s.t, 0))
@@ -43,7 +44,7 @@ func (s *Solver) same(m, n []float64) bool {
 	return true
 }
 
-// rates returns the field with modes m; the segment must be entered again afterwards.
+// rates returns the field with modes m. The caller must enter the segment anew afterwards.
 func (s *Solver) rates(y, d, m []float64) []float64 {
 	k := make([]float64, s.size.N+s.size.Q)
 	s.sys.Enter(d, m)
@@ -51,8 +52,8 @@ func (s *Solver) rates(y, d, m []float64) []float64 {
 	return k
 }
 
-// besideModeChange warns of a change of modes of the group that can move to the other side of what m reads, where rates differ:
-// those of the integrals, too, at the end.
+// besideModeChange warns of a change of modes of the group that can move to the other side of what m reads, where
+// rates differ. At the end of the run the rates of the integrals count as well.
 func (s *Solver) besideModeChange(m *member, what string) {
 	for i := range s.modeChanges {
 		t := &s.modeChanges[i]
@@ -72,9 +73,10 @@ func (s *Solver) besideModeChange(m *member, what string) {
 	}
 }
 
-// crossModeChange warns where event a and the change of modes b, at one time, can come apart and what follows then changes at other rates.
-// With the modes m before and n behind b, B the body of a and f the field, moving b changes what comes after both by f_m(By) - f_n(By) per time
-// where it comes later, and by B'(y) (f_m(y) - f_n(y)) where it comes earlier; integrals by the differences of their rates.
+// crossModeChange warns where event a and the change of modes b, at one time, can come apart and the solution then
+// changes at other rates. Let B be the body of a, f the field, m the modes before b and n those after it. Moving b to
+// a later time changes what follows by f_m(By) - f_n(By) per unit of time; moving it to an earlier one by B'(y)
+// (f_m(y) - f_n(y)). The integrals change by the differences of their rates.
 func (s *Solver) crossModeChange(a, b *member) {
 	if _, ok := s.sys.(Separator); !ok || a.kind != MarkFire || a.caused || b.caused || !s.apart(a, b) {
 		return
@@ -90,7 +92,7 @@ func (s *Solver) crossModeChange(a, b *member) {
 		}
 		return false
 	}
-	// pair returns the modes at (y, d) before and behind b.
+	// pair returns the modes at (y, d) before and after b.
 	pair := func(y, d []float64, chosen []float64) (m, n []float64) {
 		m, n = make([]float64, s.size.M), s.ahead(y, d, chosen)
 		for i := range n {
@@ -108,7 +110,7 @@ func (s *Solver) crossModeChange(a, b *member) {
 		return yp, dp
 	}
 	_, n := pair(s.y, s.d, s.m)
-	for i := range n { // other modes are those of before
+	for i := range n { // other modes are as before
 		if !changes(i) {
 			n[i] = s.m[i]
 		}
@@ -146,7 +148,7 @@ func (s *Solver) crossModeChange(a, b *member) {
 	}
 }
 
-// unlike reports whether rates differ, of states y and of integrals.
+// unlike reports whether two sets of rates, of states y and of integrals, differ.
 func (s *Solver) unlike(a, b, y []float64) bool {
 	for i, x := range a {
 		size := max(math.Abs(x), math.Abs(b[i]))
@@ -160,19 +162,20 @@ func (s *Solver) unlike(a, b, y []float64) bool {
 	return false
 }
 
-// differ reports whether changes per time differ; they are found by differences, to some digits.
+// differ reports whether two changes per unit of time differ. They come from differences and are known to some
+// digits.
 func differ(r, l, size float64) bool {
 	return math.Abs(r-l) > float64(1e-3*max(math.Abs(r), math.Abs(l)))+float64(1e-6*size)
 }
 
-// edge warns of guards that stand on their threshold at the start and move with what one differentiates by: to one side an event
-// does not fire that fires on the other, or the run begins in another mode.
+// edge warns of guards that stand on their threshold at the start and move with what derivatives are taken by. On one
+// side an event fires that does not fire on the other, or the run begins in another mode.
 func (s *Solver) edge() {
 	sep, ok := s.sys.(Separator)
 	if !ok || !(s.span > 0) {
 		return
 	}
-	f := s.trial.K[:s.size.N+s.size.Q] // nothing is there yet
+	f := s.trial.K[:s.size.N+s.size.Q] // not in use yet
 	s.sys.Eval(s.t, s.y, f)
 	eps := float64(0x1p-20 * s.span)
 	along := func(way float64) (t float64, y []float64) {
@@ -201,7 +204,7 @@ func (s *Solver) edge() {
 			if s.same(modes[0], modes[1]) || !s.unlike(s.rates(s.y, s.d, modes[0]), s.rates(s.y, s.d, modes[1]), s.y) {
 				continue
 			}
-		case !g.Crossing && rate < 0: // it leaves its threshold to the side where it waits
+		case !g.Crossing && rate < 0: // it leaves its threshold for the side where it waits
 			continue
 		}
 		s.sys.Enter(s.d, s.m)

@@ -1,18 +1,19 @@
 package solvers
 
-// Options say how accurately and within which limits Solve works. The zero
-// value of every field is the default that its comment names.
+// Options say how accurately Solve works, and within which limits. The zero value of a field is the default that its
+// comment names.
 type Options struct {
 	RTol float64 // relative tolerance; with ATol and ATols zero too: 1e-6
 	ATol float64 // absolute tolerance; with RTol and ATols zero too: 1e-9
-	// RTols and ATols, when set, are tolerances per state, [N], in place of RTol and ATol.
+	// RTols and ATols, when set, are tolerances per state, [N], instead of RTol and ATol.
 	RTols, ATols []float64
 	Norm         NormKind
-	// QuadTol brings the quadratures under error control, with this relative tolerance and QuadTol·1e-3
-	// as absolute one. 0 leaves them out of the error norm.
+	// QuadTol puts the quadratures under error control, with this relative tolerance and QuadTol·1e-3 as the absolute
+	// one. 0 leaves them out of the error norm.
 	QuadTol float64
 
-	// Also, when set, gives a further norm of the error of a trial step, in units of the tolerance; the larger counts.
+	// Also, when set, gives a second norm of the error of a trial step, in units of the tolerance. The larger norm
+	// counts.
 	Also func(s *Step) float64
 
 	H0   float64 // first step; 0: chosen from the right-hand side
@@ -25,8 +26,8 @@ type Options struct {
 	// Observe says how the run meets its observation sites.
 	Observe ObserveKind
 
-	// EventTol is the distance in time within which events form one group. 0: ten units in the last
-	// place of the larger of |t| and the step.
+	// EventTol is the distance in time within which events form one group. 0: ten units in the last place of |t| or
+	// of the step, whichever is larger.
 	EventTol   float64
 	MaxCascade int // rounds of events that events set off at one time; 0: 100
 	MaxEvents  int // events and mode changes of a run; 0: 10,000
@@ -40,8 +41,8 @@ type ObserveKind uint8
 // The kinds of observing. Sites that coincide with an event, or with the start or the end of the run, are read there
 // in any case.
 const (
-	// ObserveAuto is ObserveDense for more than 16 sites, if the method's dense output is at most one order
-	// below the method, as that of every registered one is, and otherwise ObserveClip: it depends on the model and the
+	// ObserveAuto is ObserveDense for more than 16 sites if the method's dense output is at most one order below the
+	// method, as that of every registered method is. Otherwise it is ObserveClip. So it depends on the model and the
 	// method alone.
 	ObserveAuto  ObserveKind = iota
 	ObserveClip              // steps end at the sites
@@ -99,7 +100,7 @@ type Stats struct {
 	Events   int // firings
 	Switches int // changes of mode at a located root
 	Located  int // real steps taken to find roots of guards
-	// Warnings are what the user should know: places where derivatives do not exist, times that never came.
+	// Warnings tell the user of places where derivatives do not exist and of times that never came.
 	Warnings []Warning
 	T        float64 // where the run ended
 	Stopped  bool    // an event ended it before tf
@@ -110,31 +111,31 @@ type WarningKind uint8
 
 // The kinds of warning.
 const (
-	// Grazing: a trajectory meets a guard nearly tangentially, so the event may come or go with a tiny
-	// change of parameters. Value is the ratio of the guard's slope to what it would be head-on.
+	// Grazing: the trajectory meets a guard nearly tangentially, so the event may come or go with a tiny change of
+	// parameters. Value is the slope of the guard relative to that of a head-on meeting.
 	Grazing WarningKind = iota
-	// Tie: two simultaneous events give different results in the other order. Other names the second. Apart tells that
-	// their times can come apart, so that no priority mends it.
+	// Tie: two simultaneous events give different results in the other order. Other names the later one. Apart tells
+	// that their times can come apart, so that no priority helps.
 	Tie
-	// OneSided: two simultaneous events give the same result in either order, but moved apart it changes
-	// differently to either side, so that derivatives are one-sided. The second may be a change of mode, the first too
-	// where the second is an observation or the end.
+	// OneSided: two simultaneous events give the same result in either order, but the result changes at different
+	// rates when they move apart to either side, so derivatives are one-sided. The later one may be a change of mode.
+	// The earlier one may be one too, where the later one is an observation or the end.
 	OneSided
-	// Edge: a condition stands on its threshold at the start, so that an event comes or goes, or the run begins in
-	// another mode, with a tiny change of parameters.
+	// Edge: a condition stands on its threshold at the start. With a tiny change of parameters an event comes or
+	// goes, or the run begins in another mode.
 	Edge
-	// Outside: an explicit time Value lies outside the time span, so it never comes.
+	// Outside: an explicit time, Value, lies outside the time span, so it never comes.
 	Outside
-	// Rest: an event's guard turned back within rounding after its body; it will not fire again until
-	// its condition has been false for a representable time.
+	// Rest: the guard of an event turned back within rounding after the event's body. The event will not fire any
+	// more until its condition has been false for a representable time.
 	Rest
-	// Stiff: stability, not accuracy, holds the steps short since T. Value is the size of the largest
-	// eigenvalue of ∂f/∂y there, estimated.
+	// Stiff: stability, not accuracy, has kept the steps short since T. Value is the estimated size of the largest
+	// eigenvalue of ∂f/∂y there.
 	Stiff
 )
 
-// Observation is the Other of a Tie between an event and an observation whose times can come apart: on one side of
-// it the observation sees the jump. Finish is that of one between an event and the end.
+// Observation is the Other of a warning about an event and an observation whose times can come apart: on one side of
+// the event the observation sees the jump. Finish is that of a warning about an event and the end of the run.
 const (
 	Observation = "an observation"
 	Finish      = "the end"

@@ -2,9 +2,8 @@ package solvers
 
 import "math"
 
-// The step size controllers need powers to a few digits, but the same bits on
-// every machine and quickly: these two polynomials take a tenth of the time of
-// an accurate power.
+// The step size controllers need powers to a few digits only, but quickly and with the same bits on every machine.
+// These two polynomials take a tenth of the time of an accurate power.
 
 // log2 returns the binary logarithm of a positive finite x, with an error below 1e-9.
 // With x = 2^e m, m in [√½, √2), and s = (m-1)/(m+1): ln m = 2 artanh s.

@@ -8,10 +8,10 @@ import (
 	"sort"
 )
 
-// Reader reads a recorded run in one goroutine, forwards or backwards. What the
-// Trajectory does not keep it makes again from the last state before it, and keeps in memory of its own: a
-// few steps with their stages (the tape) and, on the way back, states between those
-// that are kept, placed by the binomial rule. What it makes again has the bits of the run.
+// Reader reads a recorded run in one goroutine, forwards or backwards. What the Trajectory does not keep, the Reader
+// recomputes from the last state before it, to the same bits. It has memory of its own for a few steps with their
+// stages (the tape) and, on the way back, for states between those that the trajectory keeps, placed by the binomial
+// rule.
 type Reader struct {
 	ctx  context.Context
 	tr   *Trajectory
@@ -19,9 +19,9 @@ type Reader struct {
 	size Size
 	info Info
 
-	sys     System // make steps again; nil before the first
+	sys     System // for recomputing steps; nil before the first
 	method  Method
-	maker   *Trajectory // whose they are
+	maker   *Trajectory // whose Replayer made them
 	entered int32       // span
 
 	own     *states // where states may be put: private, or those of the trajectory
@@ -30,7 +30,7 @@ type Reader struct {
 
 	backwards bool // states are kept on the way
 
-	// Where it stands: y is the state before unit u, which is step at.
+	// The position: y is the state before unit u, which is step at.
 	y     []float64
 	u, at int
 	valid bool
@@ -39,12 +39,12 @@ type Reader struct {
 
 	tape     []*Step // units from … to-1
 	from, to int
-	work     *Step // to make what is not wanted
+	work     *Step // for steps that are only passed
 
-	group   int // the step that begins the group whose states jumps has; -2 none
+	group   int // the step that begins the group whose states are in jumps; -2 for none
 	first   int // its first mark
 	jumps   []([]float64)
-	mem     [][]float64 // of jumps but the first
+	mem     [][]float64 // of all jumps but the first
 	dp      []float64
 	zero    *Step // the step of length zero that was read last
 	zeroAt  int
@@ -54,8 +54,9 @@ type Reader struct {
 	bytes   int64
 }
 
-// Share tells how the run will be read backwards: by so many readers, each of which may go back more than once, walks times in all. Call it
-// before they are opened. Without it there is one that goes back more than once.
+// Share tells how the run will be read backwards: by how many readers, each of which may go back more than once, and
+// how many times in all. It must be called before the readers are opened. Without it there is one reader that goes
+// back more than once.
 func (tr *Trajectory) Share(readers, walks int) {
 	if tr.whole {
 		return
@@ -76,7 +77,8 @@ func (tr *Trajectory) Share(readers, walks int) {
 	}
 	s.tape = min(tr.stride, max(tr.units, 1))
 	if tr.Limit > 0 {
-		// Where the tape has no room for all steps from one state to the next, half of it is for states between them.
+		// Where the tape has no room for all steps from one state to the next, half of it is used for states between
+		// them.
 		each := max(tr.Limit-tr.Bytes()+tr.working.Load(), 0) / int64(readers)
 		if fit := int(each / step); fit < s.tape {
 			s.tape = max(fit/2, 1)
@@ -88,7 +90,8 @@ func (tr *Trajectory) Share(readers, walks int) {
 	}
 }
 
-// Open makes r read tr, whose run is done, forwards. Reading ends with ctx. A Reader keeps its memory from one run to the next.
+// Open makes r read tr, whose run is done, forwards. Reading ends with ctx. A Reader keeps its memory from one run to
+// the next.
 func (r *Reader) Open(ctx context.Context, tr *Trajectory) {
 	r.ctx, r.tr, r.backwards = ctx, tr, false
 	if tr.whole {
@@ -117,14 +120,14 @@ func (r *Reader) Open(ctx context.Context, tr *Trajectory) {
 	}
 }
 
-// Back tells that the run is read backwards from here on, from any step. What is left of a
-// way back before would take the room of states that this one needs.
+// Back tells that the run is read backwards from here on, from any step. It drops what is left of an earlier way
+// back, which would take the room of the states that this one needs.
 func (r *Reader) Back() {
 	r.backwards = true
 	r.private.clear()
 }
 
-// numbers returns memory that is counted.
+// numbers returns memory that counts against the limit.
 func (r *Reader) numbers(n int) []float64 {
 	r.count(int64(8 * n))
 	return make([]float64, n)
@@ -135,14 +138,14 @@ func (r *Reader) count(bytes int64) {
 	r.tr.working.Add(bytes)
 }
 
-// step returns a step with room for its stages, and for those of the dense output.
+// step returns a step with room for its stages and for those of the dense output.
 func (r *Reader) step(dense int) *Step {
 	n, q := r.size.N, r.size.Q
 	return &Step{Y0: r.numbers(n), Y1: r.numbers(n), DQ: r.numbers(q), K: r.numbers((r.info.Stages + dense) * (n + q))}
 }
 
-// Load makes s step i of the run, by reference, until something else is read: K has the rows of the
-// stages only, so s cannot be interpolated.
+// Load makes s step i of the run, by reference, until something else is read. K has only the rows of the stages, so s
+// cannot be interpolated.
 func (r *Reader) Load(i int, s *Step) (End, error) {
 	tr := r.tr
 	if tr.whole {
@@ -163,8 +166,8 @@ func (r *Reader) Load(i int, s *Step) (End, error) {
 	return rec.end, nil
 }
 
-// LoadDense makes s step i of the run like Load, but copies the stages to a K of its own, with room for
-// those of the dense output: s can be interpolated. s.K is reused if it is large enough; it must not come from Load.
+// LoadDense makes s step i of the run like Load, but copies the stages to a K of its own, which has room for those of
+// the dense output: s can be interpolated. s.K is reused if it is large enough; it must not come from Load.
 func (r *Reader) LoadDense(i int, s *Step) (End, error) {
 	own := s.K
 	e, err := r.Load(i, s)
@@ -182,10 +185,9 @@ func (r *Reader) LoadDense(i int, s *Step) (End, error) {
 	return e, nil
 }
 
-// LoadMark makes m mark i of the run, by reference, until something else is read. after is the step
-// at whose end it is, -1 before the first step. For a site that joined a group
-// of events, first is the mark of the first of them, whose left limits are its
-// own; otherwise -1.
+// LoadMark makes m mark i of the run, by reference, until something else is read. after is the step at whose end it
+// is, -1 before the first step. For a site that joined a group of events, first is the mark of the first of them,
+// whose left limits are those of the site; otherwise it is -1.
 func (r *Reader) LoadMark(i int, m *Mark) (after, first int, err error) {
 	tr := r.tr
 	if tr.whole {
@@ -220,19 +222,19 @@ func (tr *Trajectory) leader(i int) int {
 	return i
 }
 
-// follower returns the first step of positive length behind step i, or the number of steps.
+// follower returns the first step of positive length after step i, or the number of steps.
 func (tr *Trajectory) follower(i int) int {
 	for i++; i < len(tr.steps) && tr.steps[i].h == 0; i++ {
 	}
 	return i
 }
 
-// happens returns the first mark that is at the end of step i or later.
+// happens returns the first mark at the end of step i or later.
 func (tr *Trajectory) happens(i int) int {
 	return sort.Search(len(tr.marks), func(k int) bool { return int(tr.marks[k].after) >= i })
 }
 
-// need has unit u on the tape.
+// need makes sure that unit u is on the tape.
 func (r *Reader) need(u int) error {
 	if r.from <= u && u < r.to {
 		return nil
@@ -240,7 +242,7 @@ func (r *Reader) need(u int) error {
 	if err := r.ready(); err != nil {
 		return err
 	}
-	if !r.valid || u != r.u { // else it is the next one of a walk forwards
+	if !r.valid || u != r.u { // otherwise it is the next one on a way forwards
 		if err := r.approach(u); err != nil {
 			return err
 		}
@@ -339,7 +341,7 @@ func (tr *Trajectory) stepOf(u int) int {
 	return tr.leader(sort.Search(len(tr.steps), func(i int) bool { return int(tr.steps[i].unit) > u }) - 1)
 }
 
-// ready has a system and a method.
+// ready makes sure that there are a system and a method.
 func (r *Reader) ready() error {
 	tr := r.tr
 	if r.maker == tr {
@@ -364,7 +366,7 @@ func (r *Reader) enter(sp int32) {
 	}
 }
 
-// make makes unit r.u again; st.Y0 is set.
+// make recomputes unit r.u; st.Y0 is set.
 func (r *Reader) make(st *Step) error {
 	if err := r.ctx.Err(); err != nil {
 		return err
@@ -387,7 +389,7 @@ func (r *Reader) make(st *Step) error {
 	return nil
 }
 
-// pass moves y over what happens at the end of unit r.u, on to the next one.
+// pass moves y over what happens at the end of unit r.u, to the start of the next unit.
 func (r *Reader) pass() {
 	tr := r.tr
 	next := tr.follower(r.at)
@@ -415,7 +417,7 @@ func (r *Reader) affect(k int, y, to []float64) {
 	r.sys.Affect(m.firing, m.t, y, d, to, r.dp)
 }
 
-// gather has the states of the group that step g begins: before all bodies, after the first and so on.
+// gather computes the states of the group that step g begins: before all bodies, after the first, and so on.
 func (r *Reader) gather(g int) error {
 	if r.group == g {
 		return nil
@@ -456,7 +458,7 @@ func (r *Reader) fires(k int) (n int) {
 	return n
 }
 
-// stand has step i, of length zero.
+// stand recomputes step i, of length zero.
 func (r *Reader) stand(i int) error {
 	tr := r.tr
 	if err := r.gather(tr.leader(i)); err != nil {

@@ -2,14 +2,13 @@ package solvers
 
 import "math"
 
-// Sampler is a Sink that passes on states at chosen times, from the dense
-// output of the method: the rows of a table. Where an event changes something
-// at such a time there are two rows, with the left and the right limits.
+// Sampler is a Sink that passes on states at chosen times, from the dense output of the method: the rows of a table.
+// Where an event changes something at such a time there are two rows, with the left and the right limits.
 type Sampler struct {
-	// Times are where to sample, in ascending order; times outside the run are left out. Nil means the
-	// start, the end of every step, and both sides of every event.
+	// Times are where to sample, in ascending order; times outside the run are left out. Nil means the start, the end
+	// of every step, and both sides of every event.
 	Times []float64
-	// Each is called for each row; its arguments are valid until it returns. An error ends the run.
+	// Each is called for each row. Its arguments are valid until it returns. An error ends the run.
 	Each func(t float64, y, d, m []float64) error
 
 	sys    System
@@ -89,7 +88,7 @@ func (p *Sampler) Mark(m *Mark) error {
 			}
 		}
 	case MarkFire:
-		// A time just after an event that rounding put before it counts as simultaneous.
+		// A time just after an event, put there by rounding, counts as simultaneous with the event.
 		tol := float64(10 * ulp(m.T))
 		for ; p.next < len(p.Times) && p.Times[p.next] <= m.T+tol; p.next++ {
 			if err := p.row(p.Times[p.next], m.Ym); err != nil {

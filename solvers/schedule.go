@@ -7,9 +7,8 @@ import (
 	"slices"
 )
 
-// schedule keeps the explicit times of a run in order. Times depend on
-// discretes, so they are read again after every body; an instant that has come
-// does not come again unless its time changes.
+// schedule keeps the explicit times of a run in order. Times depend on discretes, so they are computed anew after
+// every body. An instant that has come does not come a second time unless its time changes.
 type schedule struct {
 	list   []Instant
 	events []Event
@@ -48,8 +47,8 @@ func (q *schedule) single(i int) bool {
 	return k == InstantEnd || k == InstantFire || k == InstantSite || k == InstantRemode
 }
 
-// start sets the times at the beginning of a run at t0. Times before t0 by more
-// than tol are past; each is reported once through note.
+// start sets the times at the beginning of a run at t0. Times before t0 by more than tol are past; each is reported
+// once through note.
 func (q *schedule) start(sys System, d []float64, t0, tol float64, note func(i int, t float64)) error {
 	clear(q.came)
 	clear(q.gone)
@@ -80,8 +79,8 @@ func (q *schedule) start(sys System, d []float64, t0, tol float64, note func(i i
 	return nil
 }
 
-// update reads the times again, after a body at time t. Times that have changed
-// count anew; those that are now past by more than tol never come.
+// update recomputes the times after a body at time t. A time that has changed counts as a new one; one that is now
+// past by more than tol never comes.
 func (q *schedule) update(sys System, d []float64, t, tol float64) error {
 	sys.InstantTimes(d, q.fresh)
 	changed := false
@@ -90,7 +89,7 @@ func (q *schedule) update(sys System, d []float64, t, tol float64) error {
 			continue
 		}
 		changed = true
-		q.came[i] = q.gone[i] || i != 1 && x < t-tol // an end that is past is due
+		q.came[i] = q.gone[i] || i != 1 && x < t-tol // an end of the run that is past is due
 	}
 	if !changed {
 		return nil
@@ -188,7 +187,7 @@ func (q *schedule) occurrence(i int) float64 {
 	}
 	t := math.FMA(k, q.times[in.Period], q.times[i])
 	if in.To >= 0 {
-		// The last time is inclusive, also where k periods round past it.
+		// The last time is inclusive, also where k periods are beyond it by rounding.
 		if to := q.times[in.To]; t > to+float64(10*ulp(to)) {
 			return math.Inf(1)
 		}
@@ -196,7 +195,7 @@ func (q *schedule) occurrence(i int) float64 {
 	return t
 }
 
-// over takes out the times of an event that will not fire again: no step ends there for nothing.
+// over removes the times of an event that will not fire any more, so that no step ends there in vain.
 func (q *schedule) over(event, elem int) {
 	for i := range q.list {
 		if in := &q.list[i]; (in.Kind == InstantFire || in.Kind == InstantEvery) && in.Event == event && in.Elem == elem {
@@ -220,8 +219,8 @@ func (q *schedule) next() float64 {
 	return t
 }
 
-// take returns an instant that is due at or before t, with its time and which
-// occurrence it is, and marks it as come. It returns -1 when there is none.
+// take returns an instant that is due at or before t, with its time and its occurrence, and marks it as come. It
+// returns -1 when there is none.
 func (q *schedule) take(t float64) (i, nth int, at float64) {
 	for _, i := range q.every {
 		if at := q.occurrence(i); at <= t {

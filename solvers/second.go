@@ -17,13 +17,13 @@ func (a Dual) Clear() {
 	clear(a.D)
 }
 
-// Copy makes a equal to b, which is as long.
+// Copy copies b, which is as long as a, to a.
 func (a Dual) Copy(b Dual) {
 	copy(a.X, b.X)
 	copy(a.D, b.D)
 }
 
-// Add adds b, which is as long.
+// Add adds b, which is as long as a, to a.
 func (a Dual) Add(b Dual) {
 	for i, x := range b.X {
 		a.X[i] += x
@@ -33,18 +33,18 @@ func (a Dual) Add(b Dual) {
 	}
 }
 
-// SecondField pushes tangents through the transpose of a Field: what second derivatives need of it.
+// SecondField pushes tangents through the transpose of a Field, for second derivatives.
 type SecondField interface {
 	TangentField
-	// PullPush overwrites yb[N] and tb[1] with the transpose of the field applied to kb[N+Q], and their
-	// tangents where t, y, kb, and the discretes and parameters as their tangents made current say, move. It adds the
-	// cotangents of discretes and parameters, and the tangents of these, to accumulators of its own.
+	// PullPush overwrites yb[N] and tb[1] with the transpose of the field applied to kb[N+Q], together with their
+	// tangents where t, y and kb move as their tangents say, and the discretes and parameters as their current
+	// tangents do. It adds the cotangents of discretes and parameters, with their tangents, to accumulators of its
+	// own.
 	PullPush(t, y, kb, yb, tb Dual)
 }
 
-// SecondSystem pushes tangents through the transpose of everything a System
-// does: a CotangentSystem of one lane, and its tangent in L. Tangents of
-// parameters and discretes are those of the TangentSystem.
+// SecondSystem pushes tangents through the transpose of everything a System does. It is a CotangentSystem of one lane
+// together with its tangent in L lanes. The tangents of parameters and discretes are those of the TangentSystem.
 type SecondSystem interface {
 	TangentSystem
 	SecondField
@@ -67,11 +67,11 @@ type SecondSystem interface {
 // SecondMethod is a Method whose transpose has a tangent.
 type SecondMethod interface {
 	Interpolant
-	// PullPush is Pull in one lane together with its tangent in L, where the step moves by d (of which only T0, H
-	// and Y0 are read).
+	// PullPush is Pull in one lane together with its tangent in L, where the step moves by d. Of d only T0, H and Y0
+	// are read.
 	PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond)
 	// InterpolatePullPush is InterpolatePull together with its tangent, where the step moves by d and the time by
-	// td[L]; it must be followed by PullPush of the same step with the same d.
+	// td[L]. It must be followed by PullPush of the same step with the same d.
 	InterpolatePullPush(f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual)
 }
 

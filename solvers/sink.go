@@ -5,7 +5,7 @@ type EndKind uint8
 
 // The kinds of end.
 const (
-	EndFree EndKind = iota // the length itself: it was chosen by error control, which is not differentiated
+	EndFree EndKind = iota // the length itself, chosen by error control, which is not differentiated
 	EndClip                // the step ends at an instant: h = T(p, d) - t
 	EndRoot                // the step ends at a root of a guard: g(t+h, y1, p) = 0
 )
@@ -25,14 +25,14 @@ const (
 	MarkStart  MarkKind = iota // the run begins; y and d are the initial values
 	MarkFire                   // the body of an event
 	MarkMode                   // modes change at the root of a guard
-	MarkRemode                 // modes are chosen again at an instant
+	MarkRemode                 // modes are chosen anew at an instant
 	MarkSite                   // an observation
 	MarkFinal                  // the run ends
 )
 
-// Mark is something that happens at one time, at the end of the step before
-// it (a site also within that step). Left and right limits are the same slices where nothing jumps. The left
-// limits of a site are those from before its group of events.
+// Mark is something that happens at one time, at the end of the step before it; a site may also lie within that step.
+// The left and right limits are the same slices where nothing jumps. The left limits of a site are those before its
+// group of events.
 type Mark struct {
 	Kind    MarkKind
 	T       float64
@@ -40,32 +40,31 @@ type Mark struct {
 	Guard   int    // what caused a MarkFire or MarkMode, or -1
 	Instant int    // what caused a MarkFire, MarkRemode or MarkSite, or -1
 	Stop    bool   // the body stopped the run
-	// Inside tells that a MarkSite lies within the step before it, at Theta (0 < Theta ≤ 1) of its length, and
-	// that Ym = Yp is the dense output there. Such marks come first after their step.
+	// Inside tells that a MarkSite lies within the step before it, at Theta (0 < Theta ≤ 1) of its length. Then Ym =
+	// Yp is the dense output there. Such marks come first after their step.
 	Inside     bool
 	Theta      float64
 	Ym, Dm, Mm []float64 // left limits of states, discretes, modes
 	Yp, Dp, Mp []float64 // right limits
 }
 
-// Sink receives a run as it is made. Steps come in order of time, each
-// followed by what happens at its end. Several events at one time are separated
-// by steps of length zero, where these end at a guard or instant of their own.
-// What is passed is valid until the method returns. An error ends the run.
+// Sink receives a run as it is made. Steps come in order of time, each followed by what happens at its end.
+// Simultaneous events are separated by steps of length zero where these end at a guard or instant of their own. What
+// is passed is valid until the method returns. An error ends the run.
 type Sink interface {
-	// Begin comes first. The system and the method may be used during calls of Step, to interpolate.
+	// Begin comes first. The system and the method may be used for interpolation during calls of Step.
 	Begin(sys System, m Method) error
 	Step(s *Step, e End) error
 	Mark(m *Mark) error
 }
 
-// Lender is a Sink that keeps the stages of steps and their ends, and would rather
-// have them computed in its own memory than copy them. It must not interpolate the
-// steps it is passed: there is no room for stages of the dense output.
+// Lender is a Sink that keeps the stages and the ends of steps, and would rather have them computed in its own memory
+// than copy them. It must not interpolate the steps that it is passed: there is no room for stages of the dense
+// output.
 type Lender interface {
 	Sink
-	// Lend returns memory for y1 and the stages of the next step that is passed, or nil. It may be called
-	// again for the same step. What was passed may be read from there until the run ends.
+	// Lend returns memory for y1 and the stages of the next step that is passed, or nil. It may be called more than
+	// once for the same step. What was passed may be read from there until the run ends.
 	Lend() (y1, k []float64)
 }
 

@@ -7,9 +7,8 @@ import (
 	"math"
 )
 
-// Solver integrates a System from its t0 to its tf, or to an event that stops
-// the run. It owns all work space: solving again allocates nothing but what
-// sinks, warnings and errors need. It belongs to one goroutine.
+// Solver integrates a System from its t0 to its tf, or to an event that stops the run. It owns all work space: a
+// second run allocates nothing but what sinks, warnings and errors need. It belongs to one goroutine.
 type Solver struct {
 	sys    System
 	method Method
@@ -38,7 +37,7 @@ type Solver struct {
 	restart  bool    // the run begins here, or a body was applied here
 	cut      float64 // length that the next trial step must not exceed; 0: any
 	anchor   float64 // in fixed-step mode, where equal steps are counted from
-	count    int     // and how many there were
+	count    int     // the steps since then
 	done     bool
 	tiedTo   bool // the present time is that of a fixed instant
 	lastTime float64
@@ -49,9 +48,9 @@ type Solver struct {
 	trial, kept, spare *Step
 	lender             Lender    // nil for none
 	lent               bool      // trial.K and trial.Y1 are the lender's
-	own, ownY          []float64 // and this they were before
+	own, ownY          []float64 // the solver's own trial.K and trial.Y1 meanwhile
 	away               bool      // trial.Y0 is the lender's
-	home               []float64 // and this it was before
+	home               []float64 // the solver's own trial.Y0 meanwhile
 	slopeAway          []float64 // f(t, y) in memory of the lender; nil: in trial.K
 	err                []float64 // [N+Q]
 	work               []float64 // [2N+Q]
@@ -61,7 +60,8 @@ type Solver struct {
 	groupState
 }
 
-// NewSolver returns a solver of sys. With opts.Fixed zero the method must have an error estimate and ctl must not be nil.
+// NewSolver returns a solver of sys. With opts.Fixed zero, the method must have an error estimate and ctl must not be
+// nil.
 func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver {
 	z, info := sys.Size(), method.Info()
 	s := &Solver{
@@ -94,9 +94,9 @@ func Solve(ctx context.Context, sys System, method Method, ctl Controller, opts 
 	return NewSolver(sys, method, ctl, opts).Solve(ctx, sink)
 }
 
-// Solve integrates the system and passes what happens on to sink. Errors are of
-// the types in this package that end in Error, or come from the sink. The
-// statistics are valid also with an error. Stats.Warnings is used again by the next Solve.
+// Solve integrates the system and passes what happens on to sink. Errors are of the types of this package that end in
+// Error, or come from the sink. The statistics are valid also with an error. The next Solve overwrites
+// Stats.Warnings.
 func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
 	s.sink = sink
 	err := s.begin()
@@ -115,7 +115,7 @@ func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
 	return s.stats, nil
 }
 
-// placed fills in where an error of a sink came about.
+// placed fills in the place of an error of a sink.
 func (s *Solver) placed(err error) error {
 	var full *MemoryError
 	if errors.As(err, &full) && full.Y == nil {
@@ -124,7 +124,7 @@ func (s *Solver) placed(err error) error {
 	return err
 }
 
-// begin sets everything for the start of a run and handles what happens there.
+// begin sets everything up for the start of a run and handles what happens there.
 func (s *Solver) begin() error {
 	s.stats = Stats{Warnings: s.stats.Warnings[:0]}
 	s.recall()
@@ -175,7 +175,7 @@ func (s *Solver) begin() error {
 		return err
 	}
 	s.lender = nil
-	if len(s.guards) == 0 { // where steps are cut to end at roots, several are under way
+	if len(s.guards) == 0 { // with guards, steps are retaken and several are under way at once
 		s.lender, _ = s.sink.(Lender)
 	}
 	s.mark = Mark{Kind: MarkStart, T: s.t, Guard: -1, Instant: 0}
@@ -195,14 +195,14 @@ func (s *Solver) begin() error {
 	return nil
 }
 
-// emit hands s.mark to the sink with the left limits y, d, m and the present as right limits.
+// emit hands s.mark to the sink, with the left limits y, d, m; the right limits are the present.
 func (s *Solver) emit(y, d, m []float64) error {
 	s.mark.Ym, s.mark.Dm, s.mark.Mm = y, d, m
 	s.mark.Yp, s.mark.Dp, s.mark.Mp = s.y, s.d, s.m
 	return s.sink.Mark(&s.mark)
 }
 
-// warn keeps a warning. Of ties between the same two events one is enough.
+// warn keeps a warning. One tie between the same two events is enough.
 func (s *Solver) warn(w Warning) {
 	if w.Kind == Tie || w.Kind == OneSided {
 		for _, o := range s.stats.Warnings {
@@ -214,7 +214,7 @@ func (s *Solver) warn(w Warning) {
 	s.stats.Warnings = append(s.stats.Warnings, w)
 }
 
-// never warns of times that did not come because they lie beyond the end.
+// never warns of times that did not come because they lie after the end.
 func (s *Solver) never() {
 	if s.stats.Stopped {
 		return
@@ -294,7 +294,7 @@ func (s *Solver) within(limit float64) {
 	}
 }
 
-// read lets the sites within the trial step be read.
+// read reads the sites within the trial step.
 func (s *Solver) read(tr *Step) error {
 	for _, i := range s.inner {
 		at := s.sched.times[i]
@@ -318,7 +318,7 @@ func (s *Solver) accept(e End) error {
 		return err
 	}
 	if len(s.inner) > 0 {
-		if s.lent { // the dense output needs further rows
+		if s.lent { // the dense output needs its rows of K
 			copy(s.own, tr.K)
 			copy(s.ownY, tr.Y1)
 			s.giveBack(tr)

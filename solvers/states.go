@@ -7,15 +7,15 @@ import (
 	"slices"
 )
 
-// Disk is memory outside of memory: a file.
+// Disk is a file that states are kept in.
 type Disk interface {
 	io.ReaderAt
 	io.WriterAt
 	io.Closer
 }
 
-// states are copies of the state of a run before some of its units, in memory
-// and, where there are too many, the first of them in a file: on the way back these are needed last.
+// states are copies of the state of a run before some of its units. They are in memory and, where there are too many,
+// the first of them are in a file, since the way back needs these last.
 type states struct {
 	n         int // numbers of a state
 	ram, disk int // how many there may be
@@ -52,7 +52,7 @@ func (s *states) reset(n, ram, disk int) {
 	s.ram, s.disk, s.inMemory, s.onDisk, s.used = ram, disk, 0, 0, 0
 }
 
-// room is how many states there may be.
+// room returns how many states there may be.
 func (s *states) room() int {
 	if s.ram > math.MaxInt-s.disk {
 		return math.MaxInt
@@ -60,7 +60,7 @@ func (s *states) room() int {
 	return s.ram + s.disk
 }
 
-// left is how many more there may be up to unit u, if later ones make room.
+// left returns how many more states there may be up to unit u, if later ones make room.
 func (s *states) left(u int) int {
 	if s.room() == math.MaxInt {
 		return math.MaxInt
@@ -121,7 +121,7 @@ func (s *states) put(u, level int, y []float64) error {
 	return nil
 }
 
-// load copies state i to y. Goroutines may do so at once, with a buffer for each.
+// load copies state i to y. Several goroutines may do so at once, with a buffer each.
 func (s *states) load(i int, y []float64, buf *[]byte) error {
 	k := &s.list[i]
 	if !k.away {
@@ -190,7 +190,7 @@ func (s *states) release(k *keptState) {
 	s.inMemory--
 }
 
-// compact moves the states in memory to no more memory than they need.
+// compact moves the states in memory to as little memory as they need.
 func (s *states) compact() {
 	old := s.mem
 	s.mem = arena{slot: -1}
@@ -204,7 +204,7 @@ func (s *states) compact() {
 	s.list, s.free = slices.Clip(s.list), nil
 }
 
-// bytes is the memory that the states take.
+// bytes returns the memory that the states take.
 func (s *states) bytes() int64 {
 	const each = 32 // of the list
 	return s.mem.bytes() + int64(cap(s.buf)) + int64(cap(s.list))*each
@@ -218,7 +218,7 @@ func (s *states) grows() int64 {
 	return s.mem.grows()
 }
 
-// need returns b with n bytes, newly made if it is shorter.
+// need returns b with n bytes, newly allocated if it is shorter.
 func need(b *[]byte, n int) []byte {
 	if cap(*b) < n {
 		*b = make([]byte, n)

@@ -1,12 +1,17 @@
-// Package solvers integrates initial value problems with events, and owns for
-// every step its tangent and its transpose. It knows nothing of the language:
-// it sees a System that it can evaluate, push tangents through and pull
-// cotangents through. Errors are typed values that carry time, state and place.
+// Package solvers integrates initial value problems with events. For every step it also owns the tangent and the
+// transpose, from which package sens makes derivatives of whole runs.
 //
-// Conventions. y has N elements, the quadratures Q, the parameters P, the
-// discretes D, the modes M. Tangents and cotangents of a vector v come in L
-// lanes, laid out [element][lane], lane fastest. Nothing here allocates inside
-// a step. A System, like a Method, belongs to one goroutine.
+// It must not know of the language, of compiled models, or of how a right-hand side is evaluated: it sees a System,
+// which it can evaluate, push tangents through and pull cotangents through. It prints nothing and opens no file.
+// Errors are typed values that carry a time, a state and a place; the caller turns them into messages about a model.
+//
+// Conventions: y has N elements, the quadratures Q, the parameters P, the discretes D and the modes M. Tangents and
+// cotangents of a vector come in L lanes, laid out [element][lane] with the lane fastest. Nothing here allocates
+// inside a step. A System belongs to one goroutine, and so does a Method.
+//
+// The types, from the outside in: a Solver integrates a System with a Method under a Controller and passes the run to
+// a Sink. Methods come in families (Family, Spec, Choose). A Trajectory is a Sink that records the run; a Reader
+// reads it.
 package solvers
 
 // Size gives the lengths of a System's vectors.
@@ -21,7 +26,8 @@ type Size struct {
 // Field is a right-hand side y' = f(t, y), q' = r(t, y) at fixed discretes and modes.
 type Field interface {
 	Size() Size
-	// Eval writes k[N+Q] = (f, r)(t, y); k overlaps nothing that is read, and so do the results of what follows.
+	// Eval writes k[N+Q] = (f, r)(t, y). The result overlaps none of the arguments. The same holds for every result
+	// below.
 	Eval(t float64, y, k []float64)
 }
 
@@ -29,7 +35,8 @@ type Field interface {
 type TangentField interface {
 	Field
 	Lanes() int
-	// Push writes kd[(N+Q)·L] = ∂(f,r)/∂(t, y, d, p) · (td[L], yd[N·L], the tangents of d and p made current).
+	// Push writes kd[(N+Q)·L] = ∂(f, r)/∂(t, y, d, p) · (td, yd, dd, pd), with td[L], yd[N·L] and the current
+	// tangents of the discretes and parameters.
 	Push(t float64, y, td, yd, kd []float64)
 }
 
@@ -37,24 +44,23 @@ type TangentField interface {
 type CotangentField interface {
 	Field
 	Lanes() int
-	// Pull overwrites yb[N·L] = (∂(f,r)/∂y)ᵀ kb and tb[L] = (∂(f,r)/∂t)ᵀ kb for kb[(N+Q)·L],
-	// and adds the cotangents of discretes and parameters to accumulators of its own.
+	// Pull overwrites yb[N·L] = (∂(f, r)/∂y)ᵀ kb and tb[L] = (∂(f, r)/∂t)ᵀ kb for kb[(N+Q)·L]. It adds the cotangents
+	// of discretes and parameters to accumulators of its own.
 	Pull(t float64, y, kb, yb, tb []float64)
 }
 
 // System is an initial value problem with events: what Solve integrates.
 //
-// Guards are real functions ρ_i(t, y) with a truth value each. A one-sided
-// guard fires when its truth becomes true (ρ > 0, or ρ ≥ 0 for a non-strict
-// condition); a crossing guard fires when ρ changes sign, if its truth (the
-// filter) holds at the left limit. A mode's guard tells that the held value no
-// longer is what Choose would give; it fires like a one-sided one.
+// Guards are real functions ρ_i(t, y), each with a truth value. A one-sided guard fires when its truth becomes true
+// (ρ > 0, or ρ ≥ 0 for a non-strict condition). A crossing guard fires when ρ changes sign, if its truth, then called
+// the filter, holds at the left limit. The guard of a mode tells that the held value is no longer what Choose would
+// give; it fires like a one-sided guard.
 //
-// Instants are the times known beforehand, functions T_i(p, d) of parameters
-// and discretes. Instants 0 and 1 are t0 and tf; t0 depends on no discrete.
+// Instants are times known beforehand: functions T_i(p, d) of parameters and discretes. Instants 0 and 1 are t0 and
+// tf; t0 depends on no discrete.
 //
-// Events are listed in file order. Affect is called with the discretes and
-// modes of the left limit entered, and so are its tangent and transpose.
+// Events are listed in the order of the file. Affect, its tangent and its transpose are called after Enter with the
+// discretes and modes of the left limit.
 type System interface {
 	Field
 	// Start writes the initial y[N] and d[D] for the run that begins at t0.
@@ -73,8 +79,8 @@ type System interface {
 	InstantTimes(d, times []float64)
 
 	Events() []Event
-	// Affect applies the body of event element f.Elem of f.Event at left limits ym, dm and writes the
-	// right limits yp, dp (no aliasing). It reports whether the body stops the run.
+	// Affect applies the body of element f.Elem of event f.Event to the left limits ym[N], dm[D]. It writes the right
+	// limits yp, dp, which do not overlap them, and reports whether the body stops the run.
 	Affect(f Firing, t float64, ym, dm, yp, dp []float64) (stop bool)
 
 	// StateName names element i of y, for messages.
@@ -87,9 +93,10 @@ type Cause struct {
 	Instant, Nth int
 }
 
-// Separator is a System that knows which causes can come apart: Apart reports whether a and b, which meet at (t, y) with discretes d, do not for
-// some other values of what one differentiates by. At the start (instant 0) y moves as initial values do, otherwise as it likes.
-// Without it all causes can that are not both at fixed times.
+// Separator is a System that knows which causes can come apart. Apart reports whether a and b, which meet at (t, y)
+// with discretes d, happen at different times for some other values of what derivatives are taken by. At the start
+// (instant 0), y moves as initial values do; otherwise y may move in any direction. Without a Separator all causes
+// can come apart, except two at fixed times.
 type Separator interface {
 	Apart(t float64, y, d []float64, a, b Cause) bool
 }
@@ -132,7 +139,7 @@ const (
 	InstantFire               // element Elem of Event fires
 	InstantEvery              // Event fires at T + k·Period, k = 0, 1, …, up to To and Count
 	InstantSite               // observation site Site is read
-	InstantRemode             // modes are chosen again (quadrature windows, knots of tables)
+	InstantRemode             // modes are chosen anew (quadrature windows, knots of tables)
 	InstantValue              // no time of its own: Period, To or Count of another instant
 )
 
@@ -142,32 +149,29 @@ type Instant struct {
 	Event int
 	Elem  int
 	Site  int
-	// For InstantEvery: indices of the instants that hold the period, the last
-	// time (inclusive) and the count; -1 for none.
+	// For InstantEvery: the instants that hold the period, the last time (inclusive) and the count; -1 for none.
 	Period, To, Count int
-	// Modes are those, elements of m, that an InstantRemode changes: whatever else happens at its time, they keep
-	// their values until it comes.
+	// Modes are the elements of m that an InstantRemode changes. They keep their values until it comes, whatever else
+	// happens at its time.
 	Modes []int
-	// Fixed tells that the time (with the period of an InstantEvery) depends on neither parameters nor
-	// discretes. It saves work only: fixed
-	// instants at one time share a step, and their times are not differentiated.
+	// Fixed tells that the time, and the period of an InstantEvery, depend on neither parameters nor discretes. It
+	// only saves work: fixed instants at one time share a step, and their times are not differentiated.
 	Fixed bool
 }
 
 // Firing names an element of an event.
 type Firing struct {
 	Event, Elem int
-	Nth         int // how many times this element fired before, this run
+	Nth         int // how many times this element has fired before in this run
 }
 
-// TangentSystem pushes tangents through everything a System does. Tangents of
-// p and d are state of the system.
+// TangentSystem pushes tangents through everything a System does. The tangents of p and d are state of the system.
 type TangentSystem interface {
 	System
 	TangentField
 	// SetTangent makes pd[P·L] the tangent of the parameters.
 	SetTangent(pd []float64)
-	// StartPush adds nothing: it writes yd[N·L], dd[D·L] of the initial values, t0 moving by td[L].
+	// StartPush writes the tangents yd[N·L], dd[D·L] of the initial values where t0 moves by td[L].
 	StartPush(t0 float64, td, yd, dd []float64)
 	// EnterPush makes dd[D·L] the tangent of the current discretes; call it after Enter.
 	EnterPush(dd []float64)
@@ -179,20 +183,19 @@ type TangentSystem interface {
 	InstantPush(i int, td []float64)
 }
 
-// CotangentSystem pulls cotangents through everything a System does. The
-// cotangents of parameters, and within a segment those of the discretes,
-// gather in the system until Leave and Finish hand them out.
+// CotangentSystem pulls cotangents through everything a System does. The cotangents of the parameters gather in the
+// system until Finish, those of a segment's discretes until Leave.
 //
-// Instants and guards are pulled with the segment entered in which they came
-// about; instant 0 after StartPull, outside any segment.
+// Instants and guards are pulled while the segment in which they came about is entered; instant 0 is pulled after
+// StartPull, outside any segment.
 type CotangentSystem interface {
 	System
 	CotangentField
-	// Begin starts a sweep. rows[l][P] is where the cotangents of the parameters of lane l go, nil for a
-	// lane that is not used; the system may write there at any time until Finish.
+	// Begin starts a sweep. The cotangents of the parameters of lane l go to rows[l][P], which is nil for a lane that
+	// is not used. The system may write there at any time until Finish.
 	Begin(rows [][]float64)
-	// Leave adds the cotangents of the current discretes to db[D·L] and clears them. It ends, backwards,
-	// the segment that Enter began; nothing about that segment may be pulled afterwards without Enter.
+	// Leave adds the cotangents of the current discretes to db[D·L] and clears them. It ends, backwards, the segment
+	// that Enter began: nothing of that segment may be pulled afterwards without another Enter.
 	Leave(db []float64)
 	// GuardPull adds ρ_i's transpose applied to w[L] to yb[N·L] and tb[L], and to the accumulators.
 	GuardPull(i int, t float64, y, w, yb, tb []float64)
@@ -206,17 +209,16 @@ type CotangentSystem interface {
 	Finish()
 }
 
-// Revisitor is a CotangentSystem that keeps work from one sweep over a run to
-// the next. Visit says that the Pulls that follow are those of a Method.Pull of
-// step i, whose stages always come in the same order; -1 stands for no step in particular.
-// Forget says that the sweeps to come are over another run.
+// Revisitor is a CotangentSystem that keeps work from one sweep over a run for the next. Visit says that the Pulls
+// that follow belong to the Method.Pull of a step, whose stages always come in the same order; -1 stands for no step
+// in particular. Forget says that the sweeps to come are over another run.
 type Revisitor interface {
 	Visit(step int)
 	Forget()
 }
 
-// ComplexSystem evaluates a System in complex arithmetic, for the complex-step
-// method: it replays a recorded run, so it decides nothing.
+// ComplexSystem evaluates a System in complex arithmetic, for the complex-step method. It repeats a recorded run, so
+// it decides nothing.
 type ComplexSystem interface {
 	Size() Size
 	// SetParameters makes p[P] current; it must be called before anything else.
@@ -224,7 +226,7 @@ type ComplexSystem interface {
 	Start(t0 complex128, y, d []complex128)
 	Enter(d []complex128, m []float64)
 	Eval(t complex128, y, k []complex128)
-	// Guard returns ρ_i and its total derivative is left to the caller.
+	// Guard returns ρ_i. Its total derivative is left to the caller.
 	Guard(i int, t complex128, y []complex128) complex128
 	Instant(i int) complex128 // at the current discretes
 	Affect(f Firing, t complex128, ym, dm, yp, dp []complex128)
