@@ -11,8 +11,7 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// CotangentWorker is what one goroutine needs to sweep backwards. The method
-// has work space for the system's lanes.
+// CotangentWorker is what one goroutine needs to sweep backwards. The method has work space for the system's lanes.
 type CotangentWorker struct {
 	System     solvers.CotangentSystem
 	Objectives CotangentObjectives
@@ -33,19 +32,19 @@ type CotangentWorker struct {
 // The right-limit field never enters: t̄, gathered from later steps, stands for
 // it. Exact for the computed solution, to rounding.
 type Adjoint struct {
-	// New makes a worker; all must be alike. It is called once per goroutine; all gradients are of runs of
+	// New makes a worker. All workers must be alike. It is called once per goroutine; all gradients are of runs of
 	// one system.
 	New func() CotangentWorker
 	// Threads is the number of goroutines; 0 and 1 mean the caller's. Results do not depend on it.
 	Threads int
-	// Trace, if not nil, is told the adjoint states of the objectives from first on, lam[n][lanes], at the end
-	// and then at the start of every step, from the last to the first: what the objective changes by when the
-	// state is moved there, events to come moving with it. Goroutines call it at the same time. lam is
-	// overwritten after the call.
+	// Trace, if not nil, is told the adjoint states of the objectives from first on, lam[n][lanes], at the end and
+	// then at the start of every step, from the last step to the first. They are what the objective changes by when
+	// the state is moved there and later events move with it. Goroutines call it concurrently. lam is overwritten
+	// after the call.
 	Trace func(t float64, first int, lam []float64)
 
-	// Tell, if not nil, is told now and then, by the caller's goroutine, where the sweeps are and how much of
-	// them is done.
+	// Tell, if not nil, is told from time to time how far the sweeps are and how much of them is done, by the
+	// goroutine of the caller.
 	Tell func(t, done float64, steps int)
 
 	sweeps []*sweep // of the goroutines, kept from one gradient to the next
@@ -112,7 +111,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	return nil
 }
 
-// common is what the goroutines of one gradient share.
+// common is shared by the goroutines of one gradient.
 type common struct {
 	rates              slopes
 	res                *Result
@@ -121,7 +120,7 @@ type common struct {
 	next, steps        atomic.Int64
 }
 
-// work sweeps for one block of rows after another, until there are no more.
+// work sweeps for one block of rows after the other until none is left.
 func (a *Adjoint) work(ctx context.Context, w *sweep) error {
 	p := &a.common
 	w.rates, w.res, w.objectives, w.stride, w.trace = p.rates, p.res, p.objectives, p.stride, a.Trace
@@ -137,7 +136,7 @@ func (a *Adjoint) work(ctx context.Context, w *sweep) error {
 	}
 }
 
-// parallel is work on several goroutines; first belongs to the caller's.
+// parallel runs work on several goroutines; first belongs to that of the caller.
 func (a *Adjoint) parallel(ctx context.Context, run *solvers.Trajectory, first *sweep, threads int) error {
 	var group sync.WaitGroup
 	errs := make([]error, threads)
@@ -155,14 +154,14 @@ func (a *Adjoint) parallel(ctx context.Context, run *solvers.Trajectory, first *
 	return nil
 }
 
-// transport carries the cotangents of a sweep from the end of a step to its
-// start: by the transpose of the step, or by a differential equation.
+// transport carries the cotangents of a sweep from the end of a step to its start, by the transpose of the step or by
+// a differential equation.
 type transport interface {
 	// begin starts a sweep.
 	begin() error
 	// inside transposes what is read within step i.
 	inside(i int, r *innerReading) error
-	// jumped tells that something was read at the end of the step to be crossed next.
+	// jumped tells that something was read at the end of the step that is crossed next.
 	jumped()
 	// cross moves to the start of step i.
 	cross(i int) error
@@ -196,7 +195,7 @@ type sweep struct {
 	limited limitedCotangent
 	mark    solvers.Mark
 	pt      Point
-	peaks   int       // readings of peaks that are still to be met
+	peaks   int       // readings of peaks to come
 	y       []float64 // [N] the state there
 
 	fb         []float64 // [F·L] functionals
@@ -229,8 +228,8 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 	return s
 }
 
-// slopes finds the rates of all roots of the run. What gathers in the system
-// meanwhile is thrown away when a block begins.
+// slopes finds the rates of all roots of the run. Cotangents that gather in the system meanwhile are discarded when a
+// block begins.
 func (s *sweep) slopes(res *Result, limit float64) (slopes, error) {
 	if s.timeless {
 		return nil, nil
@@ -301,7 +300,7 @@ func (s *sweep) block(ctx context.Context, first int) error {
 	mk := s.run.Marks() - 1
 	if first >= s.objectives {
 		last := min(first+s.l-s.objectives, len(s.res.Events)) - 1
-		mk = s.res.Events[last].Mark // nothing comes from after it
+		mk = s.res.Events[last].Mark // nothing after it matters
 	}
 	after, _, err := s.read.LoadMark(mk, &s.mark)
 	if err != nil {
@@ -330,7 +329,7 @@ func (s *sweep) block(ctx context.Context, first int) error {
 		if err := s.via.cross(i); err != nil {
 			return err
 		}
-		if s.peaks > 0 { // at its start, after what happened there
+		if s.peaks > 0 { // at the start of the step, after what happened there
 			if _, err := s.read.Load(i, &s.step); err != nil {
 				return err
 			}
@@ -355,7 +354,7 @@ func (s *sweep) visit(i int) {
 func (s *sweep) begin() error { return nil }
 func (s *sweep) jumped()      {}
 
-// inside lets the dense output keep what is read for the step's transpose.
+// inside hands the cotangents of what is read to the dense output, which keeps them for the step's transpose.
 func (s *sweep) inside(i int, r *innerReading) error {
 	method, err := s.interpolant(i)
 	if err != nil {
@@ -406,7 +405,7 @@ func (s *sweep) cross(i int) error {
 	if err != nil {
 		return err
 	}
-	if s.loaded == i { // what is read within it has its further stages
+	if s.loaded == i { // what is read within it needs the stages of the dense output
 		st = &s.dense
 		s.loaded = -1
 	}
@@ -445,7 +444,7 @@ func (s *sweep) cross(i int) error {
 		s.pullGuard(e.Index, st)
 		s.g.WantH = false
 		if seeded {
-			s.visit(-1) // the first Pull had other stages
+			s.visit(-1) // the first Pull was another one
 		} else {
 			s.visit(i)
 		}
@@ -454,7 +453,7 @@ func (s *sweep) cross(i int) error {
 		addTo(c.Y0, s.g.Y0)
 	}
 	if s.trace != nil && st.H > 0 {
-		if e.Kind == solvers.EndRoot { // moved there, the state meets the guard at another time
+		if e.Kind == solvers.EndRoot { // a state moved there meets the guard at another time
 			addTo(s.yb, s.gy)
 		}
 		s.trace(st.T1, s.first, s.yb)
@@ -480,13 +479,13 @@ func (s *sweep) pullClip(e solvers.End, h []float64) {
 	}
 }
 
-// owed is the cotangent of a time that is pulled before its group of events.
+// owed is the cotangent of a time that is pulled when the discretes before its group of events are reached.
 type owed struct {
 	end solvers.End
 	h   []float64
 }
 
-// settle pulls what is owed to the discretes now reached.
+// settle pulls what is owed, at the discretes now reached.
 func (s *sweep) settle() {
 	for _, o := range s.owed {
 		s.pullClip(o.end, o.h)
@@ -550,7 +549,7 @@ func (s *sweep) pullMark(k, left, first int) {
 	}
 }
 
-// seed begins the rows that are the time of event mark k.
+// seed begins the rows for the time of event mark k.
 func (s *sweep) seed(k, first int) {
 	for j := range s.l {
 		if e := first + j - s.objectives; e >= 0 && e < len(s.res.Events) && s.res.Events[e].Mark == k {
@@ -585,7 +584,8 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 	}
 }
 
-// row returns the derivatives by parameters of row i: an objective, or the time of an event; nil beyond.
+// row returns the derivatives by parameters of row i, which is an objective or, beyond these, the time of an event.
+// It is nil past the last row.
 func (res *Result) row(i, p, stride int) []float64 {
 	if m := len(res.Psi); i < m {
 		return res.DP[i*stride : i*stride+p]

@@ -6,11 +6,10 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// Along replays the run once, with the parameters moved along dp[P] and the
-// initial values along dy0[N] (nil: not at all), and returns the derivatives of
-// all objectives in that direction: what a gradient must give as an inner
-// product, at the cost of one run whatever P is. They are taken after a move of length at along the
-// same direction: 0 for the run itself; one of rounding tells what rounding does to them.
+// Along replays the run once, with the parameters moved along dp[P] and the initial values along dy0[N] (nil: not at
+// all). It returns the derivatives of all objectives in that direction, which a gradient must give as an inner
+// product, at the cost of one run, whatever P is. They are taken after a move of length at along the same direction:
+// 0 for the run itself, a move of the size of rounding to see what rounding does to them.
 func (c *ComplexStep) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64, at float64) ([]float64, error) {
 	const tiny = 0x1p-100
 	w := c.New()
@@ -35,9 +34,9 @@ func (c *ComplexStep) Along(ctx context.Context, run *solvers.Trajectory, dp, dy
 	return out, nil
 }
 
-// Replays repeats a run with parameters and initial values moved by each of steps times dp[P], dy0[N] (nil for no
-// move), and returns the objectives of each repetition. The sequence of steps and events is kept, so they are smooth functions of the
-// move: Taylor's theorem holds for them, whatever the tolerance of the run.
+// Replays repeats a run with the parameters and initial values moved by each of steps times dp[P] and dy0[N] (nil for
+// no move), and returns the objectives of each repetition. The sequence of steps and events is kept. So the
+// objectives are smooth functions of the move, for which Taylor's theorem holds whatever the tolerance of the run.
 func (c *ComplexStep) Replays(ctx context.Context, run *solvers.Trajectory, dp, dy0, steps []float64) ([][]float64, error) {
 	w := c.New()
 	var res Result
@@ -64,8 +63,8 @@ func (c *ComplexStep) Replays(ctx context.Context, run *solvers.Trajectory, dp, 
 	return out, nil
 }
 
-// Along is ComplexStep.Along by a tangent: the left side of ⟨w, J v⟩ = ⟨Jᵀ w, v⟩ over the recorded steps, where an
-// adjoint gives the right one.
+// Along is ComplexStep.Along by a tangent. It gives the left side of ⟨w, J v⟩ = ⟨Jᵀ w, v⟩ over the recorded steps, of
+// which an adjoint gives the right side.
 func (a *Tangent) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64) ([]float64, error) {
 	w := newWalk(a.New(), run)
 	var res Result

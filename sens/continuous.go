@@ -11,29 +11,29 @@ import (
 // ContinuousWorker is what a continuous adjoint needs.
 type ContinuousWorker struct {
 	CotangentWorker // of one lane; its method is that of the run
-	// Field is the same system once more: it evaluates the adjoint equation, also in steps that are not
-	// accepted, so what gathers in it counts for nothing. It needs no parameters.
+	// Field is the same system in another instance. It evaluates the adjoint equation, also in steps that are not
+	// accepted, so the cotangents that gather in it are not used. It needs no parameters.
 	Field solvers.CotangentSystem
-	// Back returns the method that goes backwards, for systems of the given size, and its controller, nil to
-	// take one step for each step of the run. The method has solvers.StageSums.
+	// Back returns the method that goes backwards, with solvers.StageSums, for systems of the given size, and its
+	// controller; a nil controller means one step for each step of the run.
 	Back func(size solvers.Size) (solvers.Method, solvers.Controller)
-	// RTol and ATol are the tolerances of the adjoint variables. ATol 0 means RTol/1000 of the largest one so far.
+	// RTol and ATol are the tolerances of the adjoint variables. ATol 0 means RTol/1000 of the largest variable so
+	// far.
 	RTol, ATol float64
-	// StateATol are the absolute tolerances of the states, one for all or one for each, where they are integrated back.
+	// StateATol are the absolute tolerances of the states, one for all or one for each, where the states are
+	// integrated back.
 	StateATol []float64
 }
 
-// Continuous is the continuous adjoint: objectives are differentiated as those
-// of the exact solution, and the adjoint equation is integrated backwards by
-// steps of its own along the dense output of the run. Where an event ends a step,
-// with f⁻ and f⁺ the fields at its left and right limits and D = g_y f⁻ + g_t,
+// Continuous is the continuous adjoint. It differentiates the objectives of the exact solution: the adjoint equation
+// is integrated backwards, by steps of its own, along the dense output of the run. Where an event ends a step, with
+// f⁻ and f⁺ the fields at its left and right limits and D = g_y f⁻ + g_t,
 //
 //	τ̄ = λ·f⁻ + r⁻·q̄ + t̄,   λ += -(τ̄/D) g_y,   p̄ += -(τ̄/D) g_p,
 //
-// where t̄ is what the right limit leaves, -(λ⁺·f⁺ + r⁺·q̄), after the transpose
-// of the body; at a time T(p) instead T̄ = τ̄. The result is not the derivative of the
-// computed numbers but approximates that of the exact ones: it converges to
-// what the other methods give as both tolerances go to zero.
+// where t̄ is what the right limit leaves, -(λ⁺·f⁺ + r⁺·q̄), after the transpose of the body. At a time T(p), T̄ = τ̄
+// instead. The result is not the derivative of the computed numbers. It approximates that of the exact ones, and
+// converges to what the other methods give as both tolerances go to zero.
 //
 // Source: Sandu, Daescu, Carmichael, Atmospheric Environment 37 (2003) 5083–5096; Alexe, Sandu, ACM Transactions on
 // Mathematical Software 37 (2010) (DENSERKS).
@@ -41,8 +41,8 @@ type Continuous struct {
 	// New makes the worker.
 	New func() ContinuousWorker
 	// Backsolve integrates the state back along with the adjoint instead of reading the run (Chen, Rubanova,
-	// Bettencourt, Duvenaud, NeurIPS 2018). It is here to be compared with: the way back of a stable equation
-	// is unstable, so it is wrong without a sign for dissipative systems over long times.
+	// Bettencourt, Duvenaud, NeurIPS 2018). It is here for comparison. A stable equation is unstable backwards in
+	// time, so the result is silently wrong for dissipative systems over long times.
 	Backsolve bool
 }
 
@@ -54,7 +54,7 @@ func (c *Continuous) Name() string {
 	return "continuous"
 }
 
-// Gradient implements Method. Lanes are swept one by one, each with steps of its own.
+// Gradient implements Method. Lanes are swept one after the other, each with steps of its own.
 func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
 	wk := c.New()
 	if got, want := wk.Method.Info().Name, run.Method().Name; got != want {
@@ -123,7 +123,7 @@ func newFlow(wk *ContinuousWorker, run *solvers.Trajectory, backsolve bool) (*fl
 	return f, nil
 }
 
-// fieldSlopes is slopes with the field at the end of the step in place of the step's own derivative by its length.
+// fieldSlopes is slopes with the field at the end of the step instead of the step's own derivative by its length.
 func (s *sweep) fieldSlopes(res *Result, limit float64) (slopes, error) {
 	rates := make(slopes, s.run.Steps())
 	z := s.run.Size()

@@ -7,8 +7,8 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// Analytic is a recorded run as a function of parameters and initial values: it is repeated with its
-// sequence of steps and events kept, so its objectives are smooth functions of them. Tiny imaginary parts carry derivatives.
+// Analytic is a recorded run as a function of parameters and initial values. The run is repeated with its sequence of
+// steps and events, so its objectives are smooth functions of them. Tiny imaginary parts carry derivatives.
 type Analytic struct{ *replay }
 
 // Analytic returns the run as a function.
@@ -22,8 +22,8 @@ func (c *ComplexStep) Analytic(ctx context.Context, run *solvers.Trajectory) (*A
 	return &Analytic{r}, nil
 }
 
-// At returns the objectives for parameters p[P], with dy0[N] (nil for nothing) added to the initial values. The
-// result is overwritten by the next call.
+// At returns the objectives for parameters p[P], with dy0[N] (nil for nothing) added to the initial values. The next
+// call overwrites the result.
 func (a *Analytic) At(ctx context.Context, p, dy0 []complex128) ([]complex128, error) {
 	copy(a.p, p)
 	a.dy0 = dy0
@@ -36,8 +36,9 @@ func (a *Analytic) At(ctx context.Context, p, dy0 []complex128) ([]complex128, e
 // stencil holds the weights of the central differences of order eight: f'(0) ≈ Σ_k c_k (f(kr) - f(-kr))/r.
 var stencil = [...]float64{4.0 / 5, -1.0 / 5, 4.0 / 105, -1.0 / 280}
 
-// Curvature returns the second derivatives at 0 of functions f of one number: central differences of order eight, with spacing r,
-// of their first derivatives by complex step. They are off by the ninth derivatives of these, times r⁸/630, and by rounding over r.
+// Curvature returns the second derivatives at 0 of functions f of one number: central differences of order eight,
+// with spacing r, of their first derivatives by complex step. Their error is r⁸/630 times the ninth derivatives of
+// these, and rounding over r.
 func Curvature(f func(z complex128) ([]complex128, error), r float64) ([]float64, error) {
 	const tiny = 0x1p-100
 	var out []float64

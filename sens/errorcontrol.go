@@ -6,17 +6,15 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// ErrorControl is a Sink that carries forward sensitivities along a run while it is
-// made, so that error control sees them too: the error test of simultaneous
-// sensitivity analysis. Norm goes into solvers.Options.Also. The run must be recorded by Run, which
-// must receive each step before the gauge does.
+// ErrorControl is a Sink that carries forward sensitivities along a run while it is made, so that error control sees
+// them, too. This is the error test of simultaneous sensitivity analysis. Norm goes into solvers.Options.Also. The
+// run must be recorded by Run, which must receive each step before the ErrorControl does.
 //
-// The derivative s of the states by a parameter of size p is as accurate as the
-// states when its error is below ATol/p + RTol·|s| (Hindmarsh and others, ACM Transactions on
-// Mathematical Software 31 (2005) 363–396, section 2.6).
+// The derivative s of the states by a parameter of size p is as accurate as the states when its error is below ATol/p
+// + RTol·|s| (Hindmarsh and others, ACM Transactions on Mathematical Software 31 (2005) 363–396, section 2.6).
 type ErrorControl struct {
 	Run *solvers.Trajectory
-	// New makes the worker of a block of directions, as many as it has lanes.
+	// New makes the worker of a block of directions, one for each of its lanes.
 	New func() TangentWorker
 	// Initial adds the initial values to the directions.
 	Initial bool
@@ -75,7 +73,7 @@ func (g *ErrorControl) Step(s *solvers.Step, e solvers.End) error {
 	return nil
 }
 
-// liveSlope is fieldSlope in the middle of a walk, where parameters have tangents.
+// liveSlope is fieldSlope in the middle of a walk, when parameters have tangents.
 func (w *walk) liveSlope(st *solvers.Step, guard int) float64 {
 	n := copy(w.yp, w.yd)
 	rate := w.fieldSlope(st, guard)

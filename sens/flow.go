@@ -7,13 +7,12 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// flow carries the cotangents of a sweep through steps as the solution of the
-// adjoint differential equation
+// flow carries the cotangents of a sweep through steps as the solution of the adjoint differential equation
 //
 //	λ' = -f_yᵀ λ - r_yᵀ q̄,   p̄' = -f_pᵀ λ - r_pᵀ q̄
 //
-// backwards, one recorded step after the other, each in as many steps of its
-// own as its tolerance asks for. It is the transport of the continuous methods.
+// backwards, one recorded step after the other, each in as many steps of its own as its tolerance asks for. It is the
+// transport of the continuous methods.
 type flow struct {
 	*sweep
 	field     solvers.CotangentSystem // pulls that are not counted
@@ -44,8 +43,8 @@ type flow struct {
 
 // BackwardError tells that the adjoint equation could not be integrated to its tolerance.
 type BackwardError struct {
-	T         float64 // how far it came
-	Backsolve bool    // the state went back with it
+	T         float64 // how far back it came
+	Backsolve bool    // the state was integrated back with it
 }
 
 func (e *BackwardError) Error() string {
@@ -56,7 +55,7 @@ func (e *BackwardError) Error() string {
 	return fmt.Sprintf("%s cannot be integrated backwards past %v to its tolerance; use the adjoint mode, which transposes the steps taken", what, e.T)
 }
 
-// twin is a system that a second one follows from segment to segment.
+// twin is a system whose segments another instance enters as well.
 type twin struct {
 	solvers.CotangentSystem
 	field solvers.CotangentSystem
@@ -68,7 +67,7 @@ func (t *twin) Enter(d, m []float64) {
 	t.field.Enter(d, m)
 }
 
-// Size is that of (y, λ) or of λ alone: the state that goes backwards.
+// Size returns the size of what goes backwards: (y, λ), or λ alone.
 func (f *flow) Size() solvers.Size {
 	n := f.n * f.l
 	if f.backsolve {
@@ -77,7 +76,7 @@ func (f *flow) Size() solvers.Size {
 	return solvers.Size{N: n}
 }
 
-// Eval implements solvers.Field for the state that goes backwards.
+// Eval implements solvers.Field for what goes backwards.
 func (f *flow) Eval(t float64, z, k []float64) {
 	y, lam, kl := f.y, z, k
 	if f.backsolve {
@@ -114,7 +113,7 @@ func (f *flow) begin() (err error) {
 	return err
 }
 
-// rounding is a size of λ that is nothing beside the objective: an absolute tolerance below it would be one of
+// rounding returns a size of λ that is negligible for the objective. An absolute tolerance below it would be one of
 // rounding errors, as where the adjoint of an integral begins with zeros.
 func (f *flow) rounding() (float64, error) {
 	value := 1.0
@@ -136,7 +135,7 @@ func (f *flow) rounding() (float64, error) {
 	return 0, nil
 }
 
-// enter starts to cross step i backwards: where its end moves, λ takes the part of that.
+// enter starts to cross step i backwards. Where the end of the step moves, λ takes its part of that.
 func (f *flow) enter(i int) error {
 	f.current = i
 	e, err := f.read.LoadDense(i, &f.dense)
@@ -155,7 +154,7 @@ func (f *flow) enter(i int) error {
 		case solvers.EndClip:
 			switch {
 			case f.instants[e.Index].Fixed:
-			case st.H == 0: // its time was set by the discretes before the group
+			case st.H == 0: // the discretes before the group set its time
 				f.owed = append(f.owed, owed{e, append([]float64(nil), f.sweep.tb...)})
 			default:
 				f.pullClip(e, f.sweep.tb)
@@ -296,7 +295,7 @@ func (f *flow) back(to float64) error {
 	return nil
 }
 
-// first chooses a first step towards left.
+// first chooses the first step towards left.
 func (f *flow) first(left float64) {
 	w := len(f.st.Y0)
 	f.Eval(f.st.T, f.st.Y0, f.st.K[:w])
@@ -308,7 +307,7 @@ func (f *flow) first(left float64) {
 	}
 }
 
-// scale makes the absolute tolerance of λ a part of the largest one so far.
+// scale makes the absolute tolerance of λ a fraction of the largest one so far.
 func (f *flow) scale(z []float64) {
 	if f.backsolve {
 		z = z[f.n:]
@@ -325,7 +324,7 @@ func (f *flow) scale(z []float64) {
 	}
 }
 
-// judge decides whether the step stands.
+// judge decides whether the step is accepted.
 func (f *flow) judge() (bool, error) {
 	st := f.st
 	f.method.Error(st, f.err)

@@ -11,18 +11,18 @@ import (
 //
 //	S' = f_y S + f_p,   S(t0) = ∂y0/∂p - f ∂t0/∂p,
 //
-// are solved by the method of the run over its steps. S is the derivative of the state at
-// a fixed time. Where an event ends a step, with f⁻ and f⁺ the fields at its limits and D = g_y f⁻ + g_t,
+// are solved by the method of the run over its steps. S is the derivative of the state at a fixed time. Where an
+// event ends a step, with f⁻ and f⁺ the fields at its limits and D = g_y f⁻ + g_t,
 //
 //	ṫ = -(g_y S⁻ + g_p)/D,   ẏ⁻ = S⁻ + f⁻ ṫ,   ẏ⁺ = the tangent of the body,   S⁺ = ẏ⁺ - f⁺ ṫ;
 //
-// at a time T(p) instead ṫ = Ṫ. Within smooth stretches it is the same as Tangent; at events it is not the
-// derivative of the computed numbers but converges to the same limit.
+// at a time T(p), ṫ = Ṫ instead. Within smooth stretches it is the same as Tangent. At events it is not the
+// derivative of the computed numbers, but converges to the same limit.
 //
 // Source: Rozenvasser, Automation and Remote Control 28 (1967) 400–404; Hindmarsh and others, ACM Transactions on
 // Mathematical Software 31 (2005) 363–396 (the simultaneous method, without the sensitivities in the error test).
 type Forward struct {
-	// New makes the worker; it is called once a gradient.
+	// New makes the worker. It is called once per gradient.
 	New func() TangentWorker
 }
 
@@ -90,7 +90,7 @@ func (w *walk) move(t float64, y, td []float64, way float64) {
 	}
 }
 
-// flowInside moves the derivatives of the last step on to a time within it, w.w, and the state there, w.yp.
+// flowInside moves the derivatives of the last step on to a time within it, w.w; the state there is w.yp.
 func (w *walk) flowInside(method solvers.Interpolant, r *innerReading) {
 	// The start and the length of the step do not move, nor does a fixed time.
 	method.InterpolatePush(w.field, &w.dense, &w.d, r.theta, w.w, w.yp)
@@ -106,7 +106,8 @@ func (w *walk) flowInside(method solvers.Interpolant, r *innerReading) {
 	}
 }
 
-// fieldSlope is the rate of a guard with the field at the end of the step in place of the step's own derivative by its length.
+// fieldSlope returns the rate of a guard with the field at the end of the step instead of the step's own derivative
+// by its length.
 func (w *walk) fieldSlope(st *solvers.Step, guard int) float64 {
 	w.sys.Eval(w.limited.within(st.T1), st.Y1, w.k)
 	l := w.l

@@ -6,10 +6,11 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// limits are the times between which the field is differentiated in a step. At an end that was chosen (an event, a time
-// known beforehand) they lie within by a rounding: derivatives of the field may jump there, as those of a table by its
-// knots do, and the step has its own side of the jump. Where the end moves with the knot both sides add up to the
-// same in a discrete method; where it moves with something else, which only happens to be there, or not at all, they do not.
+// limits are the times between which the field of a step is differentiated. At an end that was chosen (by an event,
+// or as a time known beforehand) they lie inside the step by a rounding. Derivatives of the field may jump there, as
+// those of a table do at its knots, and the step has its own side of the jump. Where the end moves with the knot,
+// both sides add up to the same in a discrete method. Where it moves with something else that happens to be there, or
+// does not move, they do not.
 type limits struct{ from, to float64 }
 
 // limitsOf returns the limits of step i, and whether there are any.

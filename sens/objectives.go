@@ -1,6 +1,9 @@
-// Package sens differentiates objectives of solved initial value problems. The
-// sensitivity methods stand side by side behind one interface so that they
-// check each other. It knows solvers, and nothing of the language.
+// Package sens differentiates objectives of solved initial value problems. Its sensitivity methods stand side by side
+// behind one interface, so that each can be checked by the others: Adjoint and Tangent (discrete), Continuous and
+// Forward (of the differential equation), ComplexStep and Differences (replays of the run), and Second for Hessians.
+//
+// It knows solvers and builds on its systems, methods and trajectories. It must not know of the language, of compiled
+// models, or which step method made a run: what a method can do it asks for with solvers.As.
 package sens
 
 import "odes.dev/odes/solvers"
@@ -22,8 +25,8 @@ type Site struct {
 	Kind   SiteKind
 	Index  int            // of a SiteTime: the instant's Site
 	Firing solvers.Firing // of a SiteEvent
-	// Peaks are what a SitePeak is read for: elements of the functionals, and how much this site counts for each.
-	// All others are left alone.
+	// Peaks are the elements of the functionals that a SitePeak is read for, and how much this site counts for each.
+	// All other functionals are left alone.
 	Peaks []Share
 }
 
@@ -33,19 +36,18 @@ type Share struct {
 	Weight  float64
 }
 
-// Point is a run at a site: time, left limits and right limits. Where nothing
-// jumps they are the same slices. An observation that coincides with events
-// has the left limits of before and the right limits of after all of them.
+// Point is the run at a site: its time, left limits and right limits. Where nothing jumps, the limits are the same
+// slices. An observation that coincides with events has the left limits of before and the right limits of after all
+// of them.
 type Point struct {
 	T      float64
 	Ym, Dm []float64 // left limits y[N], d[D]
 	Yp, Dp []float64 // right limits
 }
 
-// Objectives are smooth functions ψ[m] = Φ(F, p) of functionals F of a run.
-// The first Q functionals are the quadratures; the others add up what Observe
-// reads at the sites, from zero. The initial site comes first and the final one
-// last, so that what did not come about is known when the final site is read.
+// Objectives are smooth functions ψ[m] = Φ(F, p) of functionals F of a run. The first Q functionals are the
+// quadratures. The others start at zero and add up what Observe reads at the sites. The initial site comes first and
+// the final site last, so that what did not happen is known when the final site is read.
 type Objectives interface {
 	// Counts returns the number of functionals (quadratures included) and of objectives.
 	Counts() (functionals, objectives int)
@@ -53,7 +55,7 @@ type Objectives interface {
 	Observes(kind SiteKind, event int) bool
 	// Observe adds what functionals read at site s to F.
 	Observe(s Site, pt *Point, functionals []float64)
-	// Values writes psi[m]. Functionals that did not come about (a firing that did not happen) are NaN in F.
+	// Values writes psi[m]. Functionals of what did not happen, such as a firing, are NaN in F.
 	Values(functionals, psi []float64)
 }
 
@@ -61,11 +63,11 @@ type Objectives interface {
 // parameter accumulators as the CotangentSystem it is part of.
 type CotangentObjectives interface {
 	Objectives
-	// ValuesPull overwrites fb[F·L] with the gradients of objectives first … first+L-1 (zero beyond the last)
-	// with respect to the functionals, and adds those with respect to the parameters to the accumulators.
+	// ValuesPull overwrites fb[F·L] with the gradients of objectives first … first+L-1 by the functionals, zero past
+	// the last objective. It adds the gradients by the parameters to the accumulators.
 	ValuesPull(functionals []float64, first int, fb []float64)
-	// ObservePull adds the transpose of Observe applied to fb[F·L] to ymb, dmb, ypb, dpb and tb. Where the
-	// point's left and right limits are the same slices, so may the cotangents be.
+	// ObservePull adds the transpose of Observe applied to fb[F·L] to ymb, dmb, ypb, dpb and tb. Where the point's
+	// left and right limits are the same slices, the cotangents may be, too.
 	ObservePull(s Site, pt *Point, fb, ymb, dmb, ypb, dpb, tb []float64)
 }
 

@@ -9,9 +9,9 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// ComplexStep differentiates by replaying the run with one parameter after the
-// other moved by a tiny imaginary amount: exact to rounding, at a cost of one
-// complex run per direction. It is the oracle that other methods are checked against.
+// ComplexStep differentiates by replaying the run with one parameter after the other moved by a tiny imaginary
+// amount. It is exact to rounding, at a cost of one complex run per direction. The other methods are checked against
+// it.
 type ComplexStep struct{ New func() ComplexWorker }
 
 // Name implements Method.
@@ -35,8 +35,8 @@ func (c *ComplexStep) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 	}, func(v complex128) float64 { return imag(v) / tiny })
 }
 
-// Differences differentiates by central differences over the replayed run,
-// extrapolated once (Richardson): of order four in its step.
+// Differences differentiates by central differences over the replayed run, extrapolated once (Richardson): they are
+// of order four in the step.
 type Differences struct {
 	New func() ComplexWorker
 	// Step is the relative change of a parameter; 0 means 1e-4.
@@ -61,7 +61,7 @@ func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opt
 	return r.directions(ctx, opts, res, func(at int, x float64) error {
 		psi, times = make([]complex128, len(r.psi)), make([]complex128, len(r.times))
 		h := float64(rel * math.Abs(x))
-		if !(h > 0) { // of a parameter without a value, too: what does not read it has a derivative
+		if !(h > 0) { // also for a parameter that is NaN: what does not read it has a derivative
 			h = rel
 		}
 		// ψ' ≈ (8 (ψ(h) - ψ(-h)) - (ψ(2h) - ψ(-2h))) / 12h.
@@ -112,7 +112,8 @@ func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts 
 	return r, nil
 }
 
-// directions moves parameters and, if wanted, initial values one by one, and takes the derivatives from r.psi and r.times.
+// directions moves parameters and, if wanted, initial values one by one, and takes the derivatives from r.psi and
+// r.times.
 func (r *replay) directions(ctx context.Context, opts Options, res *Result, move func(at int, x float64) error, part func(complex128) float64) error {
 	z := r.run.Size()
 	n := z.P

@@ -9,16 +9,16 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// PeakObjectives are Objectives some of whose functionals are peaks: the
-// largest values that expressions take along the run, each on its own. Observe
-// is not asked for their values, which are found by looking along the dense
-// output. Their derivatives are those of the expressions where they are largest,
-// at SitePeak: by the envelope theorem the time of a maximum within a step adds nothing.
+// PeakObjectives are Objectives some of whose functionals are peaks: the largest values that expressions take along
+// the run, each on its own. Observe is not asked for their values, which are found by a search along the dense
+// output. Their derivatives are those of the expressions where they are largest, at SitePeak. By the envelope
+// theorem, the time of a maximum within a step adds nothing.
 type PeakObjectives interface {
 	Objectives
 	// Peaks returns the elements of the functionals that are peaks, in ascending order.
 	Peaks() []int
-	// Heights writes the expressions e[len(Peaks())] at (t, y), with the discretes and modes that the system has entered.
+	// Heights writes the expressions e[len(Peaks())] at (t, y), with the discretes and modes that the system has
+	// entered.
 	Heights(t float64, y, e []float64)
 	// Slopes writes their rates ed[len(Peaks())] at (t, y) when the state moves at the rate yd[N].
 	Slopes(t float64, y, yd, ed []float64)
@@ -29,20 +29,20 @@ type Peak struct {
 	Element int // of the functionals
 	Value   float64
 	T       float64
-	// Other is the time of another maximum that is as large but for Options.Tie, NaN where there is none. Which of them
-	// is the largest is then not decided, and derivatives are those of the one at T.
+	// Other is the time of another maximum that is as large, within Options.Tie; NaN where there is none. Which of
+	// the two is the largest is then not decided, and the derivatives are those of the one at T.
 	Other float64
 
 	at place
-	// Where the expression has a kink, derivatives are those at a place before it and those at another behind it, of
-	// which the latter have a share.
+	// Where the expression has a kink, derivatives combine those at a place before it and those at a place after it;
+	// share is the weight of the latter.
 	behind                 place
 	share                  float64
 	timeBefore, timeBehind float64
 }
 
-// place is a point of the recorded run: of step at theta of its length, both
-// ends included; or the right limits at the end of the run, at theta 0 of the step behind the last.
+// place is a point of the recorded run: at theta of the length of a step, both ends included. The right limits at the
+// end of the run are at theta 0 of the step after the last.
 type place struct {
 	step  int
 	theta float64
@@ -85,13 +85,11 @@ func readings(peaks []Peak) []reading {
 
 // peakFinder finds the peaks of a run, step by step.
 //
-// In every step it samples values and slopes at both ends and between as many
-// equal parts of the step as the dense output has orders: so many pieces can a polynomial of that degree
-// rise and fall in. Where the slope turns from up to down
-// between two samples, the maximum is the root of the slope, found to rounding.
-// Where it does not, but the cubic with the same values and slopes would turn
-// twice, the part is divided where that is steepest the other way, at most maxDivisions times. What rises
-// and falls again without either sign is not seen.
+// In every step it samples values and slopes at both ends and between as many equal parts of the step as the dense
+// output has orders, since a polynomial of that degree can rise and fall in so many pieces. Where the slope turns
+// from up to down between two samples, the maximum is the root of the slope, found to rounding. Where it does not,
+// but the cubic with the same values and slopes would turn twice, the part is divided where that cubic is steepest
+// the other way, at most maxDivisions times. What rises and falls without either sign is not seen.
 type peakFinder struct {
 	obj    PeakObjectives
 	method solvers.Interpolant
@@ -112,17 +110,18 @@ type peakFinder struct {
 	limits      // of the present step
 }
 
-// top is the largest value so far of one expression.
+// top is the largest value of one expression so far.
 type top struct {
 	Peak
-	some  bool    // there is one
+	some  bool    // there was a value
 	nan   bool    // the expression was not a number somewhere
 	other float64 // value of the other maximum
 	low   float64 // the least value since the largest
 	size  float64 // the largest absolute value
 }
 
-// newClimber returns nil when obj has no peaks.
+// newPeakFinder returns nil when obj has no peaks. The error is that of a method without derivatives of its dense
+// output.
 func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System, tie float64) (*peakFinder, error) {
 	peaks, ok := obj.(PeakObjectives)
 	if !ok || len(peaks.Peaks()) == 0 {
@@ -160,7 +159,7 @@ func when(st *solvers.Step, theta float64) float64 {
 	return math.FMA(theta, st.H, st.T)
 }
 
-// look writes values and slopes by theta, at theta of st, to e and ed.
+// look writes values and their derivatives by theta, at theta of st, to e and ed.
 func (c *peakFinder) look(st *solvers.Step, theta float64, e, ed []float64) {
 	t := when(st, theta)
 	c.method.InterpolateSlope(c.sys, st, theta, c.y, c.yd)
@@ -171,7 +170,7 @@ func (c *peakFinder) look(st *solvers.Step, theta float64, e, ed []float64) {
 	}
 }
 
-// over looks along the next step, whose discretes and modes the system has entered.
+// over searches the next step, whose discretes and modes the system has entered.
 func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 	if st.H > 0 {
 		c.limits, _ = limitsBetween(c.fresh, end.Kind != solvers.EndFree, st.T, st.T1)
@@ -218,7 +217,7 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 	if !(c.ed[last][j] < 0) {
 		c.propose(j, 1, st.T1, c.e[last][j])
 	}
-	// Where slopes do not tell, as of what jumps inside noevent, the samples are what there is.
+	// Where slopes do not tell, as with jumps inside noevent, only the samples are left.
 	if v := c.e[most][j]; !top.some || v > top.Value+float64(0x1p-48*math.Abs(v)) {
 		c.propose(j, c.theta(most), when(st, c.theta(most)), v)
 	}
@@ -227,7 +226,7 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 // bracket is a part of a step with the values and slopes at its ends.
 type bracket struct{ a, b, ea, eb, sa, sb float64 }
 
-// maxDivisions is how many times a part is divided to look for two turns in it.
+// maxDivisions limits how many times a part is divided in search of two turns.
 const maxDivisions = 3
 
 // part looks for a maximum of expression j within a part of a step.
@@ -308,8 +307,9 @@ func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 		c.propose(j, theta, when(st, theta), v)
 		return
 	}
-	// A kink, with the slopes s⁻ > 0 > s⁺. Its time moves as the two branches do that meet there, so the derivative is
-	// (s⁺ e⁻_p - s⁻ e⁺_p)/(s⁺ - s⁻): that of both, each a little to its own side, where rounding does not confuse them.
+	// A kink, with the slopes s⁻ > 0 > s⁺. Its time moves as the two branches do that meet there, so the derivative
+	// is (s⁺ e⁻_p - s⁻ e⁺_p)/(s⁺ - s⁻). Each branch is read a little to its own side, where rounding does not confuse
+	// them.
 	const aside = 0x1p-40
 	if v = p.ea; p.eb > v {
 		v = p.eb
@@ -324,7 +324,7 @@ func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 	}
 }
 
-// propose puts a maximum of expression j forward, and reports whether it is the largest so far.
+// propose offers a maximum of expression j, and reports whether it is the largest so far.
 func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 	top := &c.tops[j]
 	top.size = max(top.size, math.Abs(v))
@@ -332,7 +332,7 @@ func (c *peakFinder) propose(j int, theta, t, v float64) bool {
 	switch {
 	case !top.some:
 		top.Other, top.other = math.NaN(), math.Inf(-1)
-	case top.low < min(v, top.Value)-near: // a valley lies between
+	case top.low < min(v, top.Value)-near: // the expression was smaller in between
 		if old := top.Value; v > old {
 			if old >= v-near {
 				top.Other, top.other = top.T, old
@@ -361,7 +361,7 @@ func (c *peakFinder) final(m *solvers.Mark) {
 	}
 }
 
-// peak returns what was found of expression j. Where it was not a number, neither is its peak.
+// peak returns the peak of expression j. It is not a number where the expression was not one somewhere.
 func (c *peakFinder) peak(j int) Peak {
 	top := c.tops[j]
 	if !(top.other >= top.Value-float64(c.tie*top.size)) {

@@ -13,16 +13,15 @@ type ComplexWorker struct {
 	Objectives ComplexObjectives
 	Method     solvers.Method // with solvers.ComplexSteps
 	Params     []float64      // [P] of the recorded run
-	// The system and the objectives as they were when the run was recorded; they give the values.
+	// The system and the objectives as they were when the run was recorded. They give the values.
 	RealSystem     solvers.System
 	RealObjectives Objectives
 }
 
-// replay repeats a recorded run with other parameters or initial values,
-// keeping its sequence: ordinary steps have their recorded length, steps to a
-// time end at that time, steps to an event end at the root of its guard, found
-// by Newton's method. Nothing is decided, so the result is an analytic function
-// of what was changed.
+// replay repeats a recorded run with other parameters or initial values, and with the same sequence of steps and
+// events. Ordinary steps have their recorded length. Steps to a time end at that time, and steps to an event end at
+// the root of its guard, found by Newton's method. Nothing is decided, so the result is an analytic function of what
+// was changed.
 type replay struct {
 	*ComplexWorker
 	method solvers.ComplexMethod
@@ -192,7 +191,7 @@ func (r *replay) forward(t complex128, e solvers.End) complex128 {
 	case solvers.EndFree:
 		r.take(complex(r.rec.H, 0), false)
 	case solvers.EndClip:
-		grouped := r.open && r.rec.H == 0 // the time was set by the discretes before the group
+		grouped := r.open && r.rec.H == 0 // the discretes before the group set the time
 		if grouped {
 			r.System.Enter(r.dg, r.mark.Mp)
 		}
@@ -203,7 +202,7 @@ func (r *replay) forward(t complex128, e solvers.End) complex128 {
 		if grouped {
 			r.System.Enter(r.d, r.mark.Mp)
 		}
-		// The recorded step may miss the time by rounding; the length of a step of no length is only its change.
+		// The recorded step may miss the time by rounding. The length of a step of zero length is only its change.
 		s.H, s.T1 = end-t, end
 		r.retake(true)
 	case solvers.EndRoot:
@@ -228,8 +227,8 @@ func (r *replay) retake(end bool) {
 	r.method.StepComplex(&r.field, r.step)
 }
 
-// root returns the length at which guard i is zero at the end of the step: a
-// few Newton iterations from the recorded length, with the slope by a difference.
+// root returns the length at which guard i is zero at the end of the step: a few Newton iterations from the recorded
+// length, with the slope by a difference.
 func (r *replay) root(i int) complex128 {
 	guard := func(h complex128) complex128 {
 		r.take(h, true)

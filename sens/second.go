@@ -16,11 +16,11 @@ type PointTangent struct {
 }
 
 // SecondObjectives pushes tangents through the transpose of Objectives, into the same accumulators as the
-// SecondSystem it is part of.
+// SecondSystem that it is part of.
 type SecondObjectives interface {
 	TangentObjectives
-	// ValuesPullPush overwrites fb[F] with the gradient of objective o with respect to the functionals f, and its
-	// tangent, and adds those with respect to the parameters to the accumulators.
+	// ValuesPullPush overwrites fb[F] with the gradient of objective o by the functionals f, and its tangent. It adds
+	// those by the parameters to the accumulators.
 	ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual)
 	// ObservePullPush adds the transpose of Observe applied to fb[F], and its tangent; see CotangentObjectives.
 	ObservePullPush(s Site, pt *Point, dot *PointTangent, fb, ymb, dmb, ypb, dpb, tb solvers.Dual)
@@ -33,29 +33,30 @@ type SecondWorker struct {
 	Method     solvers.Method // with solvers.SecondOrder
 }
 
-// Second computes products of Hessians with vectors: the tangent, in one
-// direction in each lane, of the discrete adjoint of each objective. A tangent sweep along the
-// run notes how times, states and discretes move; then a sweep backwards carries λ of one objective and λ̇ in all lanes, by the derivative
-// of every map that Adjoint transposes: steps (solvers.SecondMethod), bodies, guards, times, observations. What it holds fixed is what
-// Adjoint holds fixed, so the result is the Hessian of the very function whose gradient Adjoint computes, exact to rounding. For a
+// Second computes products of Hessians with vectors: the tangent, in one direction in each lane, of the discrete
+// adjoint of each objective. A tangent sweep along the run notes how times, states and discretes move. A sweep
+// backwards then carries λ of one objective, and λ̇ in all lanes, through the derivative of every map that Adjoint
+// transposes: steps (solvers.SecondMethod), bodies, guards, times and observations. It holds fixed what Adjoint holds
+// fixed. So the result is the Hessian of the very function whose gradient Adjoint computes, exact to rounding. For a
 // step that ends at a root, with D = h̄(∇g) and μ = -h̄(λ)/D,
 //
 //	μ̇ = -(h̄̇(λ) + μ Ḋ)/D.
 //
-// Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed. (SIAM 2008), 5.1; for differential equations
-// D. B. Özyurt and P. I. Barton, SIAM J. Sci. Comput. 26 (2005) 1725–1743.
+// Source: A. Griewank and A. Walther, Evaluating Derivatives, 2nd ed. (SIAM 2008), 5.1; for differential equations D.
+// B. Özyurt and P. I. Barton, SIAM J. Sci. Comput. 26 (2005) 1725–1743.
 type Second struct {
-	// New makes a worker; all must be alike. It is called once per goroutine.
+	// New makes a worker. All workers must be alike. It is called once per goroutine.
 	New func() SecondWorker
 	// Threads is the number of goroutines; 0 and 1 mean the caller's. Results do not depend on it.
 	Threads int
 	// Memory is the number of bytes that the tangents of one sweep may take; 0 for no limit.
 	Memory int64
-	// Tell, if not nil, is told by the caller's goroutine how much is done.
+	// Tell, if not nil, is told how much is done, by the goroutine of the caller.
 	Tell func(done float64, steps int)
 }
 
-// Directions are vectors that Hessians are multiplied with: write fills dp[P] and dy0[N], which are zero, with direction k.
+// Directions are the vectors that Hessians are multiplied with. Write fills dp[P] and dy0[N], which are zero, with
+// direction k.
 type Directions struct {
 	Count int
 	Write func(k int, dp, dy0 []float64)
@@ -70,7 +71,7 @@ type Products struct {
 	Stats Stats
 }
 
-// PathBytes is the memory that the tangents of one sweep take in so many lanes.
+// PathBytes returns the memory, in bytes, that the tangents of one sweep take in so many lanes.
 func PathBytes(run *solvers.Trajectory, lanes int) int64 {
 	z := run.Size()
 	return 8 * int64(lanes) * (int64(run.Steps())*int64(z.N+2) + int64(run.Marks())*int64(2*(z.N+z.D)+1))
@@ -140,7 +141,7 @@ func (a *Second) Products(ctx context.Context, run *solvers.Trajectory, dirs Dir
 	return nil
 }
 
-// path keeps the tangents that a walk met: where each step begins, and at each mark. A nil path keeps nothing.
+// path keeps the tangents of a walk: at the start of each step, and at each mark. A nil path keeps nothing.
 type path struct {
 	n, d, l int
 	steps   []float64 // [steps][1 + N + 1][L]: ṫ, ẏ, ḣ
@@ -194,8 +195,8 @@ func (p *path) markAt(k int) PointTangent {
 	return PointTangent{T: take(p.l), Ym: take(p.n), Dm: take(p.d), Yp: take(p.n), Dp: take(p.d)}
 }
 
-// secondSweep walks a trajectory forwards with tangents and backwards with cotangents
-// and their tangents. Its sweep backwards follows that of sweep, line by line.
+// secondSweep walks a trajectory forwards with tangents, and backwards with cotangents and their tangents. Its sweep
+// backwards follows that of sweep line by line.
 type secondSweep struct {
 	sys    solvers.SecondSystem
 	obj    SecondObjectives
@@ -280,7 +281,7 @@ func newSecondSweep(wk SecondWorker, run *solvers.Trajectory) (*secondSweep, err
 // block takes directions first … first+L-1 through all objectives.
 func (s *secondSweep) block(ctx context.Context, first int, dirs Directions, res *Result, out *Products) error {
 	z, l, w := s.run.Size(), s.l, s.walk
-	if w.rates == nil { // nothing moves yet but the ends of steps; what there is to warn of is the gradient's to say
+	if w.rates == nil { // nothing moves yet but the ends of steps; warnings are left to the gradient
 		w.res = &Result{}
 		if err := w.slopes((&Options{}).grazingLimit()); err != nil {
 			return err
@@ -358,10 +359,10 @@ func (s *secondSweep) pullGuard(guard int, st *solvers.Step, d *solvers.StepTang
 	s.g.Y1, s.g.T1, s.g.DQ = s.gy, s.gt, s.gq
 }
 
-// slopes finds the rates of all roots of the run and how they move. What gathers in the system
-// meanwhile is thrown away when a sweep begins.
+// slopes finds the rates of all roots of the run, and how they move. Cotangents that gather in the system meanwhile
+// are discarded when a sweep begins.
 func (s *secondSweep) slopes() error {
-	held := 0 // the discretes of a step are those behind the last mark before it
+	held := 0 // the discretes of a step are those after the last mark before it
 	for i := range s.rates {
 		for held+1 < s.run.Marks() && s.run.After(held+1) < i {
 			held++
@@ -486,7 +487,7 @@ func (s *secondSweep) cross(i int) error {
 		for j, h := range c.H.D {
 			c.T0.D[j] -= h
 		}
-		if st.H == 0 { // its time was set by the discretes before the group
+		if st.H == 0 { // the discretes before the group set its time
 			h := solvers.NewDual(1, s.l)
 			h.Copy(c.H)
 			s.owed = append(s.owed, owedSecond{e, h})
@@ -524,7 +525,7 @@ func (s *secondSweep) pullClip(e solvers.End, h solvers.Dual) {
 	}
 }
 
-// settle pulls what is owed to the discretes now reached.
+// settle pulls what is owed, at the discretes now reached.
 func (s *secondSweep) settle() {
 	for _, o := range s.owed {
 		s.pullClip(o.end, o.h)

@@ -6,30 +6,30 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// Method computes the derivatives of objectives of a recorded run. What they
-// mean is the same for all discrete ones: the exact derivative of the computed solution with
-// its accepted steps held. Ordinary steps keep their length; steps that end at
-// an event, or at a time that depends on parameters, move with it. Forward and Continuous approximate the
-// derivative of the exact solution instead; both agree as tolerances go to zero.
+// Method computes the derivatives of objectives of a recorded run. The discrete methods mean the same by them: the
+// exact derivative of the computed solution, with its accepted steps held fixed. Ordinary steps keep their length.
+// Steps that end at an event, or at a time that depends on parameters, move with it. Forward and Continuous
+// approximate the derivative of the exact solution instead. Both agree as the tolerances go to zero.
 type Method interface {
 	Name() string
-	// Gradient fills res, whose buffers it uses if they are large enough. Objectives without a value
-	// (NaN) have derivatives that mean nothing.
+	// Gradient fills res, reusing its buffers if they are large enough. The derivatives of an objective without a
+	// value (NaN) mean nothing.
 	Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error
 }
 
-// Options say what else than dψ/dp is wanted. The zero value asks for nothing more.
+// Options say what is wanted besides dψ/dp. The zero value asks for nothing more.
 type Options struct {
 	Initial    bool // dψ/dy0: the initial values moved, parameters held
 	EventTimes bool // the derivatives of the times of events and mode changes
-	// GrazingLimit is the slope of a guard along a trajectory, relative to |g_y|·|f|, below which a
-	// warning says that the event's derivative hardly exists. 0 means 1e-6.
+	// GrazingLimit is the slope of a guard along the trajectory, relative to |g_y|·|f|, below which a warning says
+	// that the derivative of the event hardly exists. 0 means 1e-6.
 	GrazingLimit float64
-	// Functionals of the run, if they were observed while it was made; without them it is read for them.
+	// Functionals are those of the run, if they were observed while it was made. Without them the run is read for
+	// them.
 	Functionals []float64
 	// Stride is the distance between the rows of Result.DP; 0 means P. What lies between rows is left alone.
 	Stride int
-	// Tie is the part of the largest value of an expression within which two maxima count as equal; 0 means 1e-12.
+	// Tie is the part of the largest value of an expression within which two maxima count as equal. 0 means 1e-12.
 	Tie float64
 }
 
@@ -60,18 +60,18 @@ type Result struct {
 	Warnings    []solvers.Warning
 	Stats       Stats
 
-	// Suspect tells of objectives whose cotangents are not finite at the start of the run: the model is not
-	// differentiable somewhere. Only sweeps backwards fill it; it is empty otherwise.
+	// Suspect tells which objectives have cotangents that are not finite at the start of the run: somewhere the model
+	// is not differentiable. Only backward sweeps fill it; otherwise it is empty.
 	Suspect []bool // [m]
 
-	observer Observer  // its memory serves again
+	observer Observer  // kept for its memory
 	readings []reading // of the peaks, in order of time
 }
 
-// Stats count what a gradient took.
+// Stats count the work of a gradient.
 type Stats struct {
 	Sweeps int // walks along the trajectory
-	Steps  int // transposed, pushed or replayed steps, over all sweeps
+	Steps  int // transposed, pushed or replayed steps in all sweeps
 }
 
 // EventTime is an event or a mode change of the run.
@@ -84,9 +84,8 @@ type EventTime struct {
 	DP     []float64 // [P] with Options.EventTimes
 }
 
-// need returns x with length n, and new memory only if x is too small. What
-// stands in it is overwritten later: the first touch of a large gradient costs
-// more than its computation, so nothing is zeroed here.
+// need returns x with length n, in new memory only if x is too small. Its contents are overwritten later: the first
+// touch of a large gradient costs more than its computation, so nothing is zeroed here.
 func need(x []float64, n int) []float64 {
 	if cap(x) < n {
 		return make([]float64, n)
@@ -225,7 +224,7 @@ func (o *Observer) replay(ctx context.Context, run *solvers.Trajectory) error {
 // Values writes the objectives psi[m] of the run that was observed.
 func (o *Observer) Values(psi []float64) { o.obj.Values(o.F, psi) }
 
-// siteOf returns the site that m is, and whether anything is read there.
+// siteOf returns the site of mark m, and whether anything is read there.
 func siteOf(m *solvers.Mark, instants []solvers.Instant, obj Objectives) (Site, bool) {
 	s, event := Site{}, -1
 	switch m.Kind {
@@ -275,7 +274,7 @@ func (res *Result) observe(ctx context.Context, run *solvers.Trajectory, sys sol
 	return nil
 }
 
-// Recorder records a run and observes it meanwhile, if no functional is a peak: these are looked for in the record.
+// Recorder records a run and observes it meanwhile, unless a functional is a peak: peaks are found in the record.
 type Recorder struct {
 	*solvers.Trajectory
 	observer *Observer // nil where there are peaks
@@ -290,7 +289,7 @@ func NewRecorder(tr *solvers.Trajectory, obj Objectives) *Recorder {
 	return r
 }
 
-// Functionals returns those of the run, for Options.Functionals; nil if they were not observed.
+// Functionals returns the functionals of the run, for Options.Functionals; nil if they were not observed.
 func (r *Recorder) Functionals() []float64 {
 	if r.observer == nil {
 		return nil

@@ -6,14 +6,13 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// slopes are the rates D = g_t + g_y ∂Φ/∂h at which the guards that ended
-// steps went through zero as the step grew: by step, zero for other steps.
+// slopes are, by step, the rates D = g_t + g_y ∂Φ/∂h at which the guards that ended steps went through zero as the
+// step grew; zero for other steps.
 type slopes []float64
 
-// judge looks at the slope d with which a guard ended step st: one met
-// tangentially has no derivative. The slope is compared with |g_y| times the
-// largest field among the stages, which in one dimension, too, tells a touch
-// from a crossing.
+// judge looks at the slope d with which a guard ended step st: an event that is met tangentially has no derivative.
+// The slope is compared with |g_y| times the largest field among the stages, which tells a touch from a crossing in
+// one dimension, too.
 func (res *Result) judge(sys solvers.System, guard int, st *solvers.Step, d float64, gy []float64, limit float64) {
 	n, w := len(st.Y0), len(st.Y0)+len(st.DQ)
 	size := 0.0
@@ -42,8 +41,8 @@ func norm(x []float64) float64 {
 	return math.Sqrt(sum)
 }
 
-// share returns -x/d, the part that a root takes of a change x; none where the
-// guard does not move with the step.
+// share returns -x/d, the part that a root takes of a change x. It is zero where the guard does not move with the
+// step.
 func share(x, d float64) float64 {
 	if d == 0 {
 		return 0

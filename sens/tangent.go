@@ -14,13 +14,12 @@ type TangentWorker struct {
 	Method     solvers.Method
 }
 
-// Tangent is the discrete tangent: the run differentiated forwards, for all
-// objectives at once, in as many parameter directions as there are lanes. With
-// ṫ and ẏ at the start of a step, its length moves by ḣ = 0 for an ordinary
-// step, Ṫ - ṫ for one that ends at a time T, and -ġ/D for one that ends at a
-// root, with ġ the tangent of the guard at ḣ = 0 and D its rate in h.
+// Tangent is the discrete tangent: the run differentiated forwards, for all objectives at once, in as many parameter
+// directions as there are lanes. With ṫ and ẏ at the start of a step, its length moves by ḣ = 0 for an ordinary step,
+// by Ṫ - ṫ for one that ends at a time T, and by -ġ/D for one that ends at a root, with ġ the tangent of the guard at
+// ḣ = 0 and D its rate in h.
 type Tangent struct {
-	// New makes the worker; it is called once a gradient.
+	// New makes the worker. It is called once per gradient.
 	New func() TangentWorker
 }
 
@@ -93,7 +92,7 @@ type walk struct {
 	field      solvers.TangentField // sys, within the limits of the present step
 	limited    limitedTangent
 	k          []float64 // [N+Q], where the field carries the derivatives instead of the steps; otherwise nil
-	path       *path     // keeps the tangents met; nil for not
+	path       *path     // keeps the tangents met; nil to keep none
 }
 
 func newWalk(wk TangentWorker, run *solvers.Trajectory) *walk {
@@ -167,7 +166,7 @@ func (w *walk) enterStep(i int, st *solvers.Step) {
 	}
 }
 
-// block walks in directions first … first+L-1: parameters, and beyond them initial values.
+// block walks in directions first … first+L-1: parameters and, after these, initial values.
 func (w *walk) block(ctx context.Context, first, directions int) error {
 	z, l := w.run.Size(), w.l
 	clear(w.pd)
@@ -189,8 +188,8 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 	return nil
 }
 
-// along walks the run with the tangents of parameters in w.pd, and from direction first on those of initial
-// values, and leaves those of the objectives in w.psid.
+// along walks the run with the tangents of parameters in w.pd and, from direction first on, those of initial values.
+// It leaves the tangents of the objectives in w.psid.
 func (w *walk) along(ctx context.Context, first int) error {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
@@ -270,7 +269,7 @@ func (w *walk) inside(r *innerReading) error {
 	return nil
 }
 
-// pushInside moves the tangents of the last step on to a time within it, w.w, and the state there, w.yp.
+// pushInside moves the tangents of the last step on to a time within it, w.w; the state there is w.yp.
 func (w *walk) pushInside(method solvers.Interpolant, r *innerReading) {
 	if r.instant >= 0 {
 		w.sys.InstantPush(r.instant, w.w)
@@ -339,8 +338,8 @@ func (w *walk) instant(e solvers.End, td []float64) {
 	}
 }
 
-// predictTimes finds the tangents of the times of the group of events behind step i:
-// they were set by the discretes before the group, which its first bodies may change.
+// predictTimes finds the tangents of the times of the group of events after step i. They were set by the discretes
+// before the group, which its first bodies may change.
 func (w *walk) predictTimes(i int) {
 	for i++; i < w.run.Steps() && w.run.Length(i) == 0; i++ {
 		if e := w.run.End(i); e.Kind == solvers.EndClip && !w.instants[e.Index].Fixed {

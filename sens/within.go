@@ -11,7 +11,7 @@ type innerReading struct {
 	held    bool    // it moves with the step, at the same theta
 }
 
-// insightAt returns what is read at mark m, which lies within its step, and whether anything is.
+// innerReadingAt returns what is read at mark m, which lies within its step, and whether anything is.
 func innerReadingAt(m *solvers.Mark, instants []solvers.Instant, obj Objectives) (r innerReading, read bool) {
 	r = innerReading{t: m.T, theta: m.Theta, instant: -1}
 	r.site, read = siteOf(m, instants, obj)
@@ -21,12 +21,14 @@ func innerReadingAt(m *solvers.Mark, instants []solvers.Instant, obj Objectives)
 	return r, read
 }
 
-// innerReading returns what is read at a peak within a step. By the envelope theorem it does not matter how its time moves.
+// innerReading returns what is read at a peak within a step. By the envelope theorem it does not matter how its time
+// moves.
 func (r *reading) innerReading() innerReading {
 	return innerReading{site: r.site, t: r.t, theta: r.theta, instant: -1, held: true}
 }
 
-// seek counts the readings of peaks that a sweep meets which begins behind step after; all, where that is the last.
+// seek counts the readings of peaks for a sweep that begins after step after; all of them where that is the last
+// step.
 func (s *sweep) seek(after int) {
 	s.peaks = len(s.res.readings)
 	if after < s.run.Steps()-1 {
@@ -36,7 +38,7 @@ func (s *sweep) seek(after int) {
 	}
 }
 
-// next returns the last reading of peaks that is still to be met, nil for none.
+// next returns the last reading of peaks to come, nil for none.
 func (s *sweep) next() *reading {
 	if s.peaks == 0 {
 		return nil
@@ -57,8 +59,8 @@ func (s *sweep) pullPeaks(at place, y, d []float64) bool {
 	return true
 }
 
-// pullWithin transposes what is read at the end of step i, before what happens there, and then within it; mk is the last
-// mark that was not met yet.
+// pullWithin transposes what is read at the end of step i, before what happens there, and then within it. mk is the
+// last mark that was not met yet.
 func (s *sweep) pullWithin(i int, mk *int) error {
 	if r := s.next(); r != nil && r.step == i {
 		if _, err := s.read.Load(i, &s.step); err != nil {
@@ -112,8 +114,8 @@ func (s *sweep) pullPeak(i int, r *reading) error {
 	return s.via.inside(i, &in)
 }
 
-// pushPeaks pushes the present tangents through the first of peaks, which are in order of time, if it is at an end of a
-// step, here, and returns those to come.
+// pushPeaks pushes the present tangents through the first of peaks, which are in order of time, if it is at an end of
+// a step, here. It returns those to come.
 func (w *walk) pushPeaks(peaks []reading, here place) ([]reading, error) {
 	if len(peaks) == 0 || peaks[0].place != here {
 		return peaks, nil

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// rungeKutta is the Method of an explicit Tableau. The coefficients are the exact ones rounded to double precision once;
-// everything else is combine and the right-hand side. Its work arrays serve one goroutine.
+// rungeKutta is the Method of an explicit Tableau. The exact coefficients are rounded to double precision once. All
+// other arithmetic is that of combine and of the right-hand side. Its work arrays serve one goroutine.
 type rungeKutta struct {
 	*scheme
 	n, q int // states, quadratures
@@ -48,8 +48,8 @@ type scheme struct {
 	dps  []int       // rows of K with a β
 	node [][]float64 // [stages]: β at the nodes, where guards are sampled in every step
 
-	// at is column j of A above row b: the terms of stage j's cotangent over
-	// ȳ₁ (row 0 of yb) and Ȳ_i (row 1+i), in this order.
+	// at is column j of A on top of row b: the terms of stage j's cotangent over ȳ₁ (row 0 of yb) and Ȳ_i (row 1+i),
+	// in this order.
 	at  []terms
 	sum terms // ȳ₀ over Ȳ_i: ones for the live stages
 
@@ -135,8 +135,8 @@ func newScheme(t *Tableau) *scheme {
 	return r
 }
 
-// readyPush and readyPull allocate the arrays of Push and Pull when they are
-// used first: few users of a large system need both.
+// readyPush and readyPull allocate the arrays of Push and Pull at their first use, since few users of a large system
+// need both.
 func (r *rungeKutta) readyPush() {
 	if len(r.td) == 0 {
 		r.yd = make([]float64, r.n*r.l)
@@ -153,7 +153,7 @@ func (r *rungeKutta) readyPull() {
 	}
 }
 
-// NewStep returns a step with room for a method's stages, those of its dense output among them.
+// NewStep returns a step with room for a method's stages and for those of its dense output.
 func NewStep(m Info, size Size) *Step {
 	w := size.N + size.Q
 	return &Step{
@@ -186,8 +186,8 @@ func sparse(row []*big.Rat) terms {
 // Info describes the method.
 func (r *rungeKutta) Info() Info { return r.info }
 
-// time returns t + c_i h. The nodes at the end are at T1 itself, which may
-// differ from the rounded sum when the step was clipped to a given time.
+// time returns t + c_i h. The nodes at the end are at T1 itself, which may differ from the rounded sum when the step
+// was clipped to a given time.
 func (r *rungeKutta) time(s *Step, i int) float64 {
 	switch c := r.c[i]; c {
 	case 0:
@@ -199,8 +199,8 @@ func (r *rungeKutta) time(s *Step, i int) float64 {
 	}
 }
 
-// value returns the stage value Y_i: Y0 itself, or a combination in work
-// space, the same bits in Step, Push and Pull.
+// value returns the stage value Y_i: Y0 itself, or a combination in work space. It has the same bits in Step, Push
+// and Pull.
 func (r *rungeKutta) value(s *Step, i int) []float64 {
 	if len(r.a[i].c) == 0 {
 		return s.Y0
@@ -248,7 +248,7 @@ func (r *rungeKutta) Error(s *Step, e []float64) {
 	}
 	r.e3.combine(r.slope, r.zero, s.H, s.K, r.w)
 	for i, e5 := range e {
-		// |e5|·(|e5|/√(e5² + 0.01 e3²)), in ratios so that nothing under- or overflows.
+		// |e5|·(|e5|/√(e5² + 0.01 e3²)), in ratios so that nothing overflows or underflows.
 		ratio := math.Abs(r.slope[i]) / math.Abs(e5)
 		if e5 != 0 {
 			e[i] = math.Abs(e5) / math.Sqrt(math.FMA(float64(0.01*ratio), ratio, 1))
@@ -277,7 +277,7 @@ func (r *rungeKutta) Interpolate(f Field, s *Step, theta float64, y []float64) {
 	r.theta.combine(y, s.Y0, s.H, s.K, r.w)
 }
 
-// extend fills the further rows of K, once a step.
+// extend fills the rows of K that belong to the dense output, once a step.
 func (r *rungeKutta) extend(f Field, s *Step) {
 	if s.Dense {
 		return
@@ -295,9 +295,9 @@ func (r *rungeKutta) EachStage(s *Step, f func(t, weight float64, y []float64)) 
 	}
 }
 
-// centred returns the coefficients q_k of β(θ) = θ Σ q_k (2θ-1)^k for the p_k of
-// β(θ) = Σ p_k θ^(k+1), rounded. Powers of θ nearly cancel within a step: of high order they would leave
-// thousands of times the rounding errors that powers about its middle do.
+// centred returns the coefficients q_k of β(θ) = θ Σ q_k (2θ-1)^k for the p_k of β(θ) = Σ p_k θ^(k+1), rounded.
+// Powers of θ nearly cancel within a step: at high order they would leave thousands of times the rounding errors that
+// powers about the middle of the step leave.
 func centred(p []*big.Rat) []float64 {
 	const bits = 256 // far below the cancelling digits
 	q := make([]*big.Float, len(p))
@@ -327,7 +327,7 @@ func poly(q []float64, theta float64) (beta, slope float64) {
 	return float64(beta * theta), math.FMA(float64(2*theta), slope, beta)
 }
 
-// secondDerivative returns β”(θ) for the centred coefficients q.
+// secondDerivative returns β″(θ) for the centred coefficients q.
 func secondDerivative(q []float64, theta float64) float64 {
 	x := math.FMA(2, theta, -1)
 	var v, d, half float64 // of the polynomial in x: value, derivative, half of the second

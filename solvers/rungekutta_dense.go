@@ -5,8 +5,8 @@ import (
 	"math/big"
 )
 
-// dense is the state of the tangent and transpose of the interpolant; it is
-// allocated when they are used first, since most runs observe at ends of steps.
+// dense is the work space of the tangent and transpose of the interpolant. It is allocated at their first use, since
+// most runs observe at ends of steps.
 type dense struct {
 	drift terms     // β'(θ)
 	kd    []float64 // [dense stages][w·l]
@@ -101,8 +101,8 @@ func (r *rungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w
 	}
 }
 
-// transposeDense lists the columns of the whole table, further stages and
-// those on which only the interpolant depends included.
+// transposeDense lists the columns of the whole table, with the stages of the dense output and those on which only
+// the interpolant depends.
 func (r *rungeKutta) transposeDense() {
 	x, err := r.tab.Coefficients()
 	if err != nil {
@@ -135,8 +135,8 @@ func (r *rungeKutta) transposeDense() {
 	g.h, g.t = make([]float64, l), make([]float64, l)
 }
 
-// pullSeeded is Pull with the cotangents of the dense output: k̄_i has the
-// further term h Σ β_i(θ) w, and the further stages come first.
+// pullSeeded is Pull with the cotangents of the dense output: k̄_i has the further term h Σ β_i(θ) w, and the stages
+// of the dense output come first.
 func (r *rungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
 	n, w, l := r.n, r.w, r.l
 	g := &r.dense
@@ -171,7 +171,8 @@ func (r *rungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
 }
 
 // InterpolateSlope writes the dense output y[N] at T + theta·H, with the bits of Interpolate, and its derivative by
-// time, yd[N] = Σ β'_i(θ) k_i: at the ends that of the step itself, which that of its neighbour need not be.
+// time, yd[N] = Σ β'_i(θ) k_i. At the ends this is the slope of this step, which may differ from that of its
+// neighbour.
 func (r *rungeKutta) InterpolateSlope(f Field, s *Step, theta float64, y, yd []float64) {
 	r.Interpolate(f, s, theta, y)
 	r.extend(f, s)

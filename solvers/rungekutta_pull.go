@@ -6,13 +6,11 @@ import "math"
 //
 //	k̄_i = h (b_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j),   Ȳ_i = f_yᵀ k̄_i,   τ_i = f_tᵀ k̄_i,   p̄ += f_pᵀ k̄_i,
 //	ȳ₀ = ȳ₁ + Σ Ȳ_i,   t̄₀ = t̄₁ + Σ τ_i,
-//	h̄ = t̄₁ + Σ_i (k_i·k̄_i/h + c_i τ_i)   (with k̄_i/h before it is multiplied by h: nothing is divided).
+//	h̄ = t̄₁ + Σ_i (k_i·k̄_i/h + c_i τ_i)   (with k̄_i/h from before it is multiplied by h: nothing is divided).
 //
-// The rows of quadratures enter with k̄ = h b_i q̄, since nothing depends on
-// them. This transposes the step taken, at its h: how the controller chose h is
-// not differentiated, and a caller to whom h is a function of time or
-// parameters (a clipped step, an event) asks for h̄. Stages on which y₁ does
-// not depend are skipped.
+// The rows of quadratures enter with k̄ = h b_i q̄, since nothing depends on them. This is the transpose of the step
+// as taken, at its h. How the controller chose h is not differentiated; a caller for whom h is a function of time or
+// parameters (a clipped step, an event) asks for h̄. Stages on which y₁ does not depend are skipped.
 func (r *rungeKutta) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	r.readyPull()
 	if r.dense.seeded {

@@ -2,12 +2,12 @@ package solvers
 
 import "math"
 
-// Push writes the tangent of the step in every lane: with ẏ₀, ṫ₀, ḣ given,
+// Push writes the tangent of the step in every lane. For given ẏ₀, ṫ₀ and ḣ,
 //
 //	Ẏ_i = ẏ₀ + h Σ a_ij k̇_j + ḣ Σ a_ij k_j,   k̇_i = f_y Ẏ_i + f_t (ṫ₀ + c_i ḣ) + f_p ṗ,
 //	ẏ₁ = ẏ₀ + h Σ b_i k̇_i + ḣ Σ b_i k_i,      ṫ₁ = ṫ₀ + ḣ,
 //
-// and for the increments of the quadratures the last line without ẏ₀.
+// and the increments of the quadratures are the last line without ẏ₀.
 func (r *rungeKutta) Push(f TangentField, s *Step, d *StepTangent) {
 	n, w, l := r.n, r.w, r.l
 	r.readyPush()
@@ -44,8 +44,7 @@ func (r *rungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, kd 
 	f.Push(r.time(s, i), r.value(s, i), r.td, yd, kd[i*w*l:(i+1)*w*l])
 }
 
-// lengthen adds ḣ Σ c_j k_j to yd[n·l]. A lane whose ḣ is zero is left as it
-// is, whatever its neighbours do.
+// lengthen adds ḣ Σ c_j k_j to yd[n·l]. A lane whose ḣ is zero is left as it is, whatever the other lanes do.
 func (r *rungeKutta) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
 	moves := false
 	for _, h := range hd {
@@ -66,8 +65,8 @@ func (r *rungeKutta) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
 	}
 }
 
-// PushError implements TangentEstimator: the estimate is linear in the stages, and so is its tangent, but for
-// the combination of two that Tableau.E3 describes, which is made of the tangents of both.
+// PushError implements TangentEstimator. The estimate is linear in the stages, and so is its tangent. The exception
+// is the combination of two estimates that Tableau.E3 describes; it is made of the tangents of both.
 func (r *rungeKutta) PushError(f TangentField, s *Step, d *StepTangent, e []float64) {
 	for i, live := range r.live {
 		if !live {

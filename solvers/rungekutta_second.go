@@ -2,7 +2,7 @@ package solvers
 
 import "math"
 
-// second is the work space of PullPush.
+// secondWork is the work space of PullPush.
 type secondWork struct {
 	kd    []float64 // [all stages][w·l] tangents of the stages
 	from  *Step     // that kd is of, nil for none
@@ -40,7 +40,7 @@ func (r *rungeKutta) readySecond() *secondWork {
 	return r.secondOrder
 }
 
-// stages fills kd: the tangents of the stages of s, and of those of its dense output if they are wanted.
+// stages fills kd with the tangents of the stages of s and, if dense, of the stages of its dense output.
 func (g *secondWork) stages(r *rungeKutta, f TangentField, s *Step, d *StepTangent, dense bool) {
 	if g.from != s {
 		g.from, g.dense = s, false
@@ -66,7 +66,8 @@ func (g *secondWork) stages(r *rungeKutta, f TangentField, s *Step, d *StepTange
 //	(Ȳ̇_i, τ̇_i, p̄̇) += the tangent of the field's transpose along (ṫ₀ + c_i ḣ, Ẏ_i, k̄̇_i, ṗ),
 //	h̄̇ = t̄̇₁ + Σ_i (k̇_i·u_i + k_i·u̇_i + c_i τ̇_i),
 //
-// and all that is linear for the tangents as for the cotangents. Only a step whose end was chosen has an ḣ.
+// and everything linear is the same for the tangents as for the cotangents. Only a step whose end was chosen has an
+// ḣ.
 func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
 	g := r.readySecond()
 	n, w, l := r.n, r.w, r.l
@@ -160,9 +161,9 @@ func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 	}
 }
 
-// InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush. θ moves by
-// θ̇ = (ṫ* - ṫ₀ - θ ḣ)/h, so the seeds Σ β_i(θ) w by Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output by
-// Σ (β'_i k̇_i + β”_i θ̇ k_i).
+// InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush. θ moves by θ̇ = (ṫ*
+// - ṫ₀ - θ ḣ)/h. So the seeds Σ β_i(θ) w move by Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output
+// moves by Σ (β'_i k̇_i + β″_i θ̇ k_i).
 func (r *rungeKutta) InterpolatePullPush(f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual) {
 	g := r.readySecond()
 	n, l := r.n, r.l

@@ -12,8 +12,8 @@ type stiffness struct {
 	found  bool
 }
 
-// As in DOPRI5: fifteen steps at the limit, not interrupted by six others, look
-// stiff. As long as none is, every tenth step is looked at.
+// As in DOPRI5, a run looks stiff after fifteen steps at the limit of stability that were not interrupted by six
+// others. As long as no step is at the limit, only every tenth is looked at.
 const (
 	looksStiff  = 15
 	looksRelax  = 6

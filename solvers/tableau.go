@@ -6,16 +6,15 @@ import (
 	"strings"
 )
 
-// Tableau is an explicit Runge–Kutta method as data: the Butcher array of its
-// publication in exact figures, and words about it. With nodes c_i = Σ_j a_ij,
+// Tableau is an explicit Runge–Kutta method as data: the Butcher array of its publication in exact figures, and words
+// about it. With nodes c_i = Σ_j a_ij,
 //
 //	Y_i = y₀ + h Σ_{j<i} a_ij k_j,   k_i = f(t + c_i h, Y_i),   y₁ = y₀ + h Σ_i b_i k_i.
 //
-// Figures are integers, fractions ("-56/15") or decimals ("0.161"), separated
-// by spaces, rows by line ends; each is taken as the exact rational it spells.
-// Everything that follows from the figures (stages, nodes, error weights,
-// whether the last stage is the first of the next step) is derived by
-// Coefficients; the orders are claims which the package's tests prove.
+// Figures are integers, fractions ("-56/15") or decimals ("0.161"), separated by spaces, with a row on each line.
+// Each is taken as the exact rational that it spells. Everything that follows from the figures (stages, nodes, error
+// weights, whether the last stage is the first of the next step) is derived by Coefficients. The orders are claims,
+// which tests prove.
 type Tableau struct {
 	Name   string // as users write it: "dopri5"
 	Title  string // "Dormand–Prince 5(4)"
@@ -29,8 +28,8 @@ type Tableau struct {
 	B    string // weights of the solution; missing ones are 0
 	BHat string // weights of the solution to compare with: the estimate is h Σ (b_i - b̂_i) k_i
 
-	// E3 is the second estimate of a combined pair: with e5 from B - BHat and
-	// e3 from E3, elementwise, the estimate is e5²/√(e5² + 0.01 e3²).
+	// E3 is the second estimate of a combined pair. With e5 from B - BHat and e3 from E3, elementwise, the estimate
+	// is e5²/√(e5² + 0.01 e3²).
 	E3 string
 
 	Dense Dense // the zero value is the cubic Hermite interpolant: enough for methods of order 4
@@ -59,8 +58,7 @@ type Coefficients struct {
 	DenseB     [][]*big.Rat // [stages + dense stages][degree], coefficients of θ, θ², …
 }
 
-// Coefficients derives the exact coefficients. An error says which figure is
-// malformed; the registered methods have none.
+// Coefficients derives the exact coefficients. An error says which figure is malformed; registered methods have none.
 func (t *Tableau) Coefficients() (*Coefficients, error) {
 	rows, err := figures(t.A)
 	if err != nil {

@@ -2,9 +2,9 @@ package solvers
 
 import "math"
 
-// tie warns when a and b, next to each other at one time, give different
-// results in the other order, or results that change differently to either side. Two events that their priorities order, and
-// that cannot come apart, are not a tie.
+// tie warns when a and b, next to each other at one time, give different results in the other order, or results that
+// change at different rates to either side. Two events that their priorities order, and that cannot come apart, are
+// no tie.
 func (s *Solver) tie(a, b *member) {
 	if a.kind != MarkFire || b.kind != MarkFire || b.caused {
 		return
@@ -59,12 +59,13 @@ func (s *Solver) beside(m *member, what string) {
 	}
 }
 
-// oneSided reports whether what comes after a and b changes differently when b is moved
-// to the one side of a and to the other. With A and B the bodies and f the field, moving b later changes it by
+// oneSided reports whether what comes after a and b changes at different rates when b is moved to the one side of a
+// and to the other. With A and B the bodies and f the field, moving b to a later time changes it by
 //
 //	B'(Ay) f(Ay) - f(BAy),
 //
-// and moving b earlier by A'(By) (B'(y) f(y) - f(By)); integrals by r(Ay) - r(BAy) and r(y) - r(By).
+// and moving b to an earlier time by A'(By) (B'(y) f(y) - f(By)). The integrals change by r(Ay) - r(BAy) and r(y) -
+// r(By).
 func (s *Solver) oneSided(a, b Firing) bool {
 	n, d := len(s.y), len(s.d)
 	eps := float64(0x1p-20 * s.span)
@@ -92,7 +93,7 @@ func (s *Solver) oneSided(a, b Firing) bool {
 	}
 	y := &point{s.y, s.d, make([]float64, s.size.N+s.size.Q)}
 	s.sys.Enter(s.d, s.m)
-	s.sys.Eval(s.t, s.y, y.k) // in the modes of before
+	s.sys.Eval(s.t, s.y, y.k) // in the modes before the events
 	ya, yb := body(a, s.t, y), body(b, s.t, y)
 	yab := body(b, s.t, ya)
 	for _, p := range []*point{ya, yb, yab} {

@@ -9,17 +9,17 @@ import (
 	"sync/atomic"
 )
 
-// Trajectory is a Sink that records a run: what happened, and as much of the
-// states and stages as its Checkpoint says. It grows in chunks that never move, so that
-// recording a step costs a copy and no allocation but now and then. It is
-// reused by recording again; once recorded, any number of goroutines may read it, each with a Reader.
+// Trajectory is a Sink that records a run: what happened, and as much of the states and stages as its Checkpoint
+// says. It grows in chunks that never move, so recording a step costs a copy and only now and then an allocation. It
+// is reused by recording another run. Once a run is recorded, any number of goroutines may read it, each with a
+// Reader.
 type Trajectory struct {
-	// Limit is the number of bytes it may take, with what its Readers need; 0 for no limit.
+	// Limit is the number of bytes that it may take together with its Readers; 0 for no limit.
 	Limit int64
 	// Keep says what is kept.
 	Keep Checkpoint
-	// Replayer makes a system and a method, like those that make the run, for a Reader to make again what is not
-	// kept. Without it every step must be.
+	// Replayer makes a system and a method like those that make the run, with which a Reader recomputes what is not
+	// kept. Without it every step must be kept.
 	Replayer func() (System, Method)
 	// Open makes a file for states, where Keep wants one.
 	Open func() (Disk, error)
@@ -34,12 +34,12 @@ type Trajectory struct {
 	units  int       // steps of positive length
 	y0     []float64 // [N] at the start
 
-	whole  bool  // every step is kept, with its stages:
+	whole  bool  // every step is kept with its stages, in:
 	stepAt arena // per step: y1[N], dq[Q], k[stages][N+Q]
 	jumpAt arena // per span: y[N] at its beginning
 	siteAt arena // per site within a step: y[N]
 
-	thinned bool // Limit did not allow that: the runs to come begin without
+	thinned bool // Limit did not allow that; later runs begin without it
 	stride  int  // of CheckpointEvery and thinned runs: the state before every so many units is kept
 	kept    states
 
@@ -48,21 +48,21 @@ type Trajectory struct {
 
 	run      int          // counts the runs
 	working  atomic.Int64 // bytes of the Readers
-	replayed atomic.Int64 // steps made again
+	replayed atomic.Int64 // steps that Readers recomputed
 	shared   sharing
 }
 
-// sharing is how the Readers of a run share it.
+// sharing says how the Readers of a run share its memory.
 type sharing struct {
-	run     int  // for which it was decided
-	consume bool // one Reader goes back once: what it has passed makes room
-	tape    int  // steps that a Reader makes again at once, keeping their stages
-	spare   int  // states that a Reader may keep besides, in memory
+	run     int  // the run for which this was decided
+	consume bool // one Reader goes back once; states that it has passed make room
+	tape    int  // steps that a Reader recomputes at once, keeping their stages
+	spare   int  // further states that a Reader may keep, in memory
 	disk    int  // and in a file
 }
 
-// A unit is a step of positive length, with everything that happens at its end: members of a group of
-// events have steps of length zero.
+// A unit is a step of positive length together with everything that happens at its end: members of a group of events
+// have steps of length zero.
 type stepRecord struct {
 	t, h, t1 float64
 	made     float64 // t1 when the step was made
@@ -71,7 +71,7 @@ type stepRecord struct {
 	unit     int32 // units before it; of a step of length zero, those before it and its own
 }
 
-// The bytes of what is noted of steps, marks and spans.
+// The bytes that the lists of steps, marks and spans take for each.
 const stepBytes, markBytes, spanBytes = 64, 120, 4
 
 // A span is a stretch of a run without jumps: same discretes, same modes.
@@ -142,7 +142,7 @@ func (tr *Trajectory) fits(more int64) error {
 	return nil
 }
 
-// Kept returns what is kept of the run: Keep, or what became of it where Limit made it less.
+// Kept returns what is kept of the run: Keep, or what Limit reduced it to.
 func (tr *Trajectory) Kept() Checkpoint {
 	if tr.thinned && !tr.whole {
 		return Checkpoint{Kind: CheckpointEvery, Every: tr.stride}
@@ -150,10 +150,10 @@ func (tr *Trajectory) Kept() Checkpoint {
 	return tr.Keep
 }
 
-// Thinned reports whether less is kept than every step, because of Limit.
+// Thinned reports whether fewer than all steps are kept because of Limit.
 func (tr *Trajectory) Thinned() bool { return tr.thinned && !tr.whole }
 
-// Replayed returns how many steps Readers have made again since the run began.
+// Replayed returns how many steps Readers have recomputed since the run began.
 func (tr *Trajectory) Replayed() int { return int(tr.replayed.Load()) }
 
 // open makes a file that Close closes.
@@ -174,7 +174,7 @@ func (tr *Trajectory) open() (Disk, error) {
 // Close closes the files that states are kept in; the run cannot be read any more.
 func (tr *Trajectory) Close() {
 	for _, f := range tr.files {
-		_ = f.Close() // nobody reads it again
+		_ = f.Close() // its contents are not needed any more
 	}
 	tr.files = tr.files[:0]
 }
@@ -191,7 +191,7 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	if tr.whole {
 		n, q := tr.size.N, tr.size.Q
 		slot := tr.stepAt.next()
-		if n > 0 && &slot[0] != &s.Y1[0] { // else it was lent
+		if n > 0 && &slot[0] != &s.Y1[0] { // otherwise it was lent
 			copy(slot[:n], s.Y1)
 		}
 		copy(slot[n:n+q], s.DQ)
@@ -211,7 +211,7 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	return nil
 }
 
-// keep keeps y, the state before the next unit, or not.
+// keep decides whether to keep y, the state before the next unit, and keeps it.
 func (tr *Trajectory) keep(y []float64) error {
 	level := 0
 	switch {
@@ -257,7 +257,7 @@ func (tr *Trajectory) widen() {
 	tr.kept.strided(tr.stride)
 }
 
-// crowded reports whether one state more would leave less memory to those who read a thinned run than states take.
+// crowded reports whether one more state would leave the readers of a thinned run less memory than the states take.
 func (tr *Trajectory) crowded() bool {
 	kept, more := tr.kept.bytes(), tr.kept.grows()
 	return more > 0 && kept+more > (tr.Limit-(tr.Bytes()-kept))/2
@@ -275,8 +275,8 @@ func (tr *Trajectory) notes() int64 {
 	return int64(n/2+256) * stepBytes
 }
 
-// thin gives up the stages of all steps, and as many states as it must; full is the reason, and what is returned where
-// that was not asked for.
+// thin gives up the stages of all steps, and as many states as it must. Where the run must be kept whole it returns
+// full, the error that is the reason.
 func (tr *Trajectory) thin(full error) error {
 	if tr.Keep.Kind != CheckpointAuto || tr.Replayer == nil {
 		return full
@@ -302,11 +302,11 @@ func (tr *Trajectory) thin(full error) error {
 	tr.stepAt.drop()
 	tr.jumpAt.drop()
 	tr.siteAt.drop()
-	runtime.GC() // it is the largest part of all memory; before the next collection as much again would be asked for
+	runtime.GC() // this is most of all memory; the next collection may come only after as much was allocated anew
 	return nil
 }
 
-// lendFrom is the number of doubles in the stages of a step from which lending beats copying.
+// lendFrom is the number of doubles in the stages of a step from which lending is faster than copying.
 const lendFrom = 1 << 12
 
 // Lend implements Lender.
@@ -410,7 +410,8 @@ func (tr *Trajectory) held(sp int32) (d, m []float64) {
 	return slot[:k:k], slot[k:]
 }
 
-// PeekMark makes m mark i but for its states. after and first are those of Reader.LoadMark.
+// PeekMark makes m mark i without its states, which need no recomputing. after and first are those of
+// Reader.LoadMark.
 func (tr *Trajectory) PeekMark(i int, m *Mark) (after, first int) {
 	r := &tr.marks[i]
 	m.Kind, m.T, m.Firing, m.Stop = r.kind, r.t, r.firing, r.stop
@@ -464,7 +465,7 @@ func (tr *Trajectory) loadMark(i int, m *Mark) (after, first int) {
 	return after, first
 }
 
-// Replay passes the trajectory on to a sink, all but Begin.
+// Replay passes the recorded run to a sink, without Begin.
 func (tr *Trajectory) Replay(ctx context.Context, to Sink) error {
 	var r Reader
 	r.Open(ctx, tr)

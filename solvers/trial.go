@@ -2,8 +2,8 @@ package solvers
 
 import "math"
 
-// first prepares the step after the start or after a body: the field must be
-// finite there, and the step size starts small again.
+// first prepares the step after the start or after a body: the field must be finite there, and the step size is
+// chosen anew.
 func (s *Solver) first() error {
 	w := s.size.N + s.size.Q
 	if !s.fresh {
@@ -39,9 +39,8 @@ func (s *Solver) first() error {
 // least returns the smallest step that error control may take.
 func (s *Solver) least() float64 { return max(s.opts.HMin, float64(4*ulp(s.t))) }
 
-// aim sets the length of the trial step towards the next explicit time stop,
-// and reports whether it ends there. The last two steps before stop are made of
-// like length, so that no sliver is left.
+// aim sets the length of the trial step towards stop, the next explicit time, and reports whether it ends there. The
+// last two steps before stop get about the same length, so that no sliver is left.
 func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
 	left := stop - s.t
 	tr.T = s.t
@@ -50,7 +49,7 @@ func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
 		return false
 	}
 	if s.opts.Fixed > 0 {
-		// The k-th of equal steps ends at anchor + k h: rounding does not add up.
+		// The k-th of equal steps ends at anchor + k h, so that rounding errors do not add up.
 		end := math.FMA(float64(s.count+1), s.opts.Fixed, s.anchor)
 		if end < stop && stop-end > float64(1e-6*s.opts.Fixed) {
 			tr.H, tr.T1 = s.opts.Fixed, end
@@ -74,7 +73,7 @@ func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
 	return false
 }
 
-// judge decides whether the trial step stands, and the length of the next one.
+// judge decides whether the trial step is accepted, and the length of the next one.
 func (s *Solver) judge(tr *Step) (ok bool, err error) {
 	if s.opts.Fixed > 0 {
 		if !finite(tr.Y1) || !finite(tr.DQ) {
@@ -99,13 +98,13 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 	if next < tr.H || tr.H >= s.h {
 		s.h = next
 	} else {
-		// A step cut short to meet a time says little against the length chosen before.
+		// A step that was cut short to meet a time says little against the length chosen before.
 		s.h = max(next, s.h)
 	}
 	return true, nil
 }
 
-// reject sends the trial step back, to be tried with length h.
+// reject rejects the trial step; it will be tried with length h.
 func (s *Solver) reject(h float64, bad bool) error {
 	s.stats.Rejected++
 	if h < s.least() {
