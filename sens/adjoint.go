@@ -218,11 +218,13 @@ func newSweep(wk CotangentWorker, run *solvers.Trajectory) *sweep {
 	s := &sweep{
 		sys: wk.System, obj: wk.Objectives, method: wk.Method, run: run, l: l, instants: wk.System.Instants(),
 		fb: v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D),
-		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), th: v(1), hh: v(1), w: v(1), rows: make([][]float64, l), group: -1, loaded: -1,
+		yg: v(z.N), dg: v(z.D), gy: v(z.N), gt: v(1), gq: v(z.Q), th: v(1), hh: v(1), w: v(1),
+		rows: make([][]float64, l), group: -1, loaded: -1,
 	}
 	s.revisits, _ = wk.System.(solvers.Revisitor)
 	s.via = s
-	s.timeless = len(wk.System.Guards()) == 0 && !slices.ContainsFunc(s.instants, func(in solvers.Instant) bool { return !in.Fixed })
+	moves := func(in solvers.Instant) bool { return !in.Fixed }
+	s.timeless = len(wk.System.Guards()) == 0 && !slices.ContainsFunc(s.instants, moves)
 	s.c = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
 	s.g = solvers.StepCotangent{T0: v(1), H: v(1), Y0: v(z.N)}
 	return s

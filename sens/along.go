@@ -10,7 +10,9 @@ import (
 // all). It returns the derivatives of all objectives in that direction, which a gradient must give as an inner
 // product, at the cost of one run, whatever P is. They are taken after a move of length at along the same direction:
 // 0 for the run itself, a move of the size of rounding to see what rounding does to them.
-func (c *ComplexStep) Along(ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64, at float64) ([]float64, error) {
+func (c *ComplexStep) Along(
+	ctx context.Context, run *solvers.Trajectory, dp, dy0 []float64, at float64,
+) ([]float64, error) {
 	const tiny = 0x1p-100
 	w := c.New()
 	var res Result
@@ -37,7 +39,9 @@ func (c *ComplexStep) Along(ctx context.Context, run *solvers.Trajectory, dp, dy
 // Replays repeats a run with the parameters and initial values moved by each of steps times dp[P] and dy0[N] (nil for
 // no move), and returns the objectives of each repetition. The sequence of steps and events is kept. So the
 // objectives are smooth functions of the move, for which Taylor's theorem holds whatever the tolerance of the run.
-func (c *ComplexStep) Replays(ctx context.Context, run *solvers.Trajectory, dp, dy0, steps []float64) ([][]float64, error) {
+func (c *ComplexStep) Replays(
+	ctx context.Context, run *solvers.Trajectory, dp, dy0, steps []float64,
+) ([][]float64, error) {
 	w := c.New()
 	var res Result
 	r, err := begin(ctx, &w, run, Options{}, &res)

@@ -133,7 +133,8 @@ func (g *ErrorControl) Norm(s *solvers.Step) float64 {
 			}
 			sum := 0.0
 			for i := range n {
-				sc := math.FMA(g.RTol[min(i, len(g.RTol)-1)], max(math.Abs(start[i*l+j]), math.Abs(w.d.Y1[i*l+j])), g.ATol[min(i, len(g.ATol)-1)]/size)
+				rtol, atol := g.RTol[min(i, len(g.RTol)-1)], g.ATol[min(i, len(g.ATol)-1)]
+				sc := math.FMA(rtol, max(math.Abs(start[i*l+j]), math.Abs(w.d.Y1[i*l+j])), atol/size)
 				if x := e[i*l+j]; x != 0 {
 					x /= sc
 					sum = math.FMA(x, x, sum)

@@ -52,7 +52,8 @@ func (e *BackwardError) Error() string {
 	if e.Backsolve {
 		what = "the state, whose way back may be unstable,"
 	}
-	return fmt.Sprintf("%s cannot be integrated backwards past %v to its tolerance; use the adjoint mode, which transposes the steps taken", what, e.T)
+	return fmt.Sprintf("%s cannot be integrated backwards past %v to its tolerance; "+
+		"use the adjoint mode, which transposes the steps taken", what, e.T)
 }
 
 // twin is a system whose segments another instance enters as well.

@@ -90,8 +90,8 @@ func TestInsideOrClipped(t *testing.T) {
 	}
 }
 
-// TestObserveAuto checks the rule: sites are read inside steps where they are many and the method's dense output is good,
-// as that of every method that has a name is.
+// TestObserveAuto checks the rule: sites are read inside steps where they are many and the method's dense output is
+// good, as that of every method that has a name is.
 func TestObserveAuto(t *testing.T) {
 	inside := func(p *problem, method string) bool {
 		tr, _ := p.run(t, method)

@@ -15,7 +15,8 @@ type limits struct{ from, to float64 }
 
 // limitsOf returns the limits of step i, and whether there are any.
 func limitsOf(run *solvers.Trajectory, i int, st *solvers.Step) (limits, bool) {
-	return limitsBetween(i == 0 || run.End(i-1).Kind != solvers.EndFree, run.End(i).Kind != solvers.EndFree, st.T, st.T1)
+	start := i == 0 || run.End(i-1).Kind != solvers.EndFree
+	return limitsBetween(start, run.End(i).Kind != solvers.EndFree, st.T, st.T1)
 }
 
 // limitsBetween returns the limits of a step from t to t1, the ends of which were chosen or not.
@@ -24,7 +25,8 @@ func limitsBetween(start, end bool, t, t1 float64) (b limits, any bool) {
 	if !(t1 > t) {
 		return b, false
 	}
-	gap := min(float64(0x1p-48*max(math.Abs(t), math.Abs(t1))), float64(0.25*(t1-t))) // more than what makes two times one
+	// The gap is more than the distance at which two times count as one.
+	gap := min(float64(0x1p-48*max(math.Abs(t), math.Abs(t1))), float64(0.25*(t1-t)))
 	if start {
 		b.from = t + gap
 	}

@@ -114,7 +114,9 @@ func begin(ctx context.Context, w *ComplexWorker, run *solvers.Trajectory, opts 
 
 // directions moves parameters and, if wanted, initial values one by one, and takes the derivatives from r.psi and
 // r.times.
-func (r *replay) directions(ctx context.Context, opts Options, res *Result, move func(at int, x float64) error, part func(complex128) float64) error {
+func (r *replay) directions(ctx context.Context, opts Options, res *Result,
+	move func(at int, x float64) error, part func(complex128) float64,
+) error {
 	z := r.run.Size()
 	n := z.P
 	if opts.Initial {

@@ -69,7 +69,8 @@ func readings(peaks []Peak) []reading {
 		p := &peaks[i]
 		all = append(all, reading{p.at, p.timeBefore, Site{Kind: SitePeak, Peaks: []Share{{p.Element, 1 - p.share}}}})
 		if p.share > 0 {
-			all = append(all, reading{p.behind, p.timeBehind, Site{Kind: SitePeak, Peaks: []Share{{p.Element, p.share}}}})
+			behind := Site{Kind: SitePeak, Peaks: []Share{{p.Element, p.share}}}
+			all = append(all, reading{p.behind, p.timeBehind, behind})
 		}
 	}
 	slices.SortStableFunc(all, func(a, b reading) int { return a.compare(b.place) })
@@ -131,7 +132,10 @@ func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System, ti
 	if err != nil {
 		return nil, fmt.Errorf("%w, by which largest values are found; take another method", err)
 	}
-	c := &peakFinder{obj: peaks, method: inner, sys: sys, tie: tie, n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder)}
+	c := &peakFinder{
+		obj: peaks, method: inner, sys: sys, tie: tie,
+		n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder),
+	}
 	size := sys.Size().N
 	c.y, c.yd = make([]float64, size), make([]float64, size)
 	c.at, c.atd = make([]float64, c.n), make([]float64, c.n)
@@ -211,7 +215,8 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 	}
 	for k := range last {
 		top.low = min(top.low, c.e[k][j])
-		c.part(j, st, bracket{c.theta(k), c.theta(k + 1), c.e[k][j], c.e[k+1][j], c.ed[k][j], c.ed[k+1][j]}, steep, maxDivisions)
+		p := bracket{c.theta(k), c.theta(k + 1), c.e[k][j], c.e[k+1][j], c.ed[k][j], c.ed[k+1][j]}
+		c.part(j, st, p, steep, maxDivisions)
 	}
 	top.low = min(top.low, c.e[last][j])
 	if !(c.ed[last][j] < 0) {
@@ -253,7 +258,8 @@ func (c *peakFinder) part(j int, st *solvers.Step, p bracket, steep float64, div
 		if p.sa < 0 {
 			turn = -turn
 		}
-		if turn > float64(0.1*max(math.Abs(p.sa), math.Abs(p.sb))) || float64(math.Abs(turn)*w) <= float64(0x1p-50*c.tops[j].size) {
+		if turn > float64(0.1*max(math.Abs(p.sa), math.Abs(p.sb))) ||
+			float64(math.Abs(turn)*w) <= float64(0x1p-50*c.tops[j].size) {
 			return
 		}
 		x := math.FMA(u, w, p.a)

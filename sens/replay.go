@@ -54,7 +54,8 @@ func newReplay(w *ComplexWorker, run *solvers.Trajectory) (*replay, error) {
 	v := func(n int) []complex128 { return make([]complex128, n) }
 	f, m := w.RealObjectives.Counts()
 	r := &replay{
-		ComplexWorker: w, method: method, run: run, p: v(z.P), y: v(z.N), d: v(z.D), yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
+		ComplexWorker: w, method: method, run: run, p: v(z.P), y: v(z.N), d: v(z.D),
+		yp: v(z.N), dp: v(z.D), yg: v(z.N), dg: v(z.D),
 		f: v(f), psi: v(m), step: solvers.NewComplexStep(w.Method.Info(), z), instants: w.RealSystem.Instants(),
 	}
 	for i, x := range w.Params {

@@ -265,9 +265,12 @@ func newSecondSweep(wk SecondWorker, run *solvers.Trajectory) (*secondSweep, err
 	v := func(n int) solvers.Dual { return solvers.NewDual(n, l) }
 	s := &secondSweep{
 		sys: wk.System, obj: wk.Objectives, method: method, run: run, l: l, instants: wk.System.Instants(),
-		walk: newWalk(TangentWorker{System: wk.System, Objectives: wk.Objectives, Method: wk.Method}, run), path: newPath(run, l),
-		fb: v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D), yg: v(z.N), dg: v(z.D),
-		gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), one: v(1), pb: v(z.P), dp: make([]float64, z.P), dy0: make([]float64, z.N),
+		walk: newWalk(TangentWorker{System: wk.System, Objectives: wk.Objectives, Method: wk.Method}, run),
+		path: newPath(run, l),
+		fb:   v(f), yb: v(z.N), tb: v(1), db: v(z.D), ym: v(z.N), dm: v(z.D), yo: v(z.N), do: v(z.D),
+		yg: v(z.N), dg: v(z.D),
+		gy: v(z.N), gt: v(1), gq: v(z.Q), w: v(1), one: v(1), pb: v(z.P),
+		dp: make([]float64, z.P), dy0: make([]float64, z.N),
 		rates: make([]solvers.Dual, run.Steps()),
 	}
 	s.one.X[0] = 1
@@ -570,7 +573,8 @@ func (s *secondSweep) pullMark(k, left int) {
 		s.enter(m.Dm, m.Mm, dot.Dm)
 		t := [1]float64{m.T}
 		s.sys.AffectPullPush(
-			m.Firing, solvers.Dual{X: t[:], D: dot.T}, solvers.Dual{X: m.Ym, D: dot.Ym}, solvers.Dual{X: m.Dm, D: dot.Dm},
+			m.Firing, solvers.Dual{X: t[:], D: dot.T},
+			solvers.Dual{X: m.Ym, D: dot.Ym}, solvers.Dual{X: m.Dm, D: dot.Dm},
 			s.yb, s.db, s.ym, s.dm, s.tb,
 		)
 		s.yb, s.ym = s.ym, s.yb

@@ -203,7 +203,8 @@ func (w *walk) along(ctx context.Context, first int) error {
 			if peaks, err = w.pushPeaks(peaks, place{i, 0}); err != nil {
 				return err
 			}
-			inside := mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk) || len(peaks) > 0 && peaks[0].step == i && peaks[0].inside()
+			inside := mk < w.run.Marks() && w.run.After(mk) == i && w.run.Inside(mk) ||
+				len(peaks) > 0 && peaks[0].step == i && peaks[0].inside()
 			st, err := w.load(i, inside)
 			if err != nil {
 				return err

@@ -116,6 +116,7 @@ type StiffnessDetector interface {
 	Method
 	// StabilityInterval returns the length of the interval on the negative real axis where the method is stable.
 	StabilityInterval() float64
-	// Eigenvalue estimates the size of the largest eigenvalue of ∂f/∂y from the finished step s; NaN when the step does not tell.
+	// Eigenvalue estimates the size of the largest eigenvalue of ∂f/∂y from the finished step s; NaN when the step
+	// does not tell.
 	Eigenvalue(s *Step) float64
 }

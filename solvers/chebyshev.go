@@ -15,12 +15,12 @@ const (
 	maxChebyshevStages = 50
 )
 
-// chebyshevFamily holds the Runge–Kutta–Chebyshev methods. The method of order 2 with s stages is stable on the negative
-// real axis up to about 0.65 s², so that steps of a diffusion problem may be longer by s/5 for the same number of
-// right-hand sides.
+// chebyshevFamily holds the Runge–Kutta–Chebyshev methods. The method of order 2 with s stages is stable on the
+// negative real axis up to about 0.65 s², so that steps of a diffusion problem may be longer by s/5 for the same
+// number of right-hand sides.
 //
-// With w₀ = 1 + ε/s², ε = 2/13, w₁ = T′_s(w₀)/T″_s(w₀), b_j = T″_j(w₀)/T′_j(w₀)², b₀ = b₁ = b₂ and
-// a_j = 1 - b_j T_j(w₀), the stages are
+// With w₀ = 1 + ε/s², ε = 2/13, w₁ = T′_s(w₀)/T″_s(w₀), b_j = T″_j(w₀)/T′_j(w₀)², b₀ = b₁ = b₂ and a_j = 1 - b_j
+// T_j(w₀), the stages are
 //
 //	Y₁ = Y₀ + b₁ w₁ h F₀,
 //	Y_j = (1 - μ_j - ν_j) Y₀ + μ_j Y_{j-1} + ν_j Y_{j-2} + μ̃_j h F_{j-1} - a_{j-1} μ̃_j h F₀,
@@ -38,7 +38,8 @@ var chebyshevFamily = Family{
 	With: func(m *Spec, values map[string]float64) (*Spec, error) {
 		s := values["stages"]
 		if !(s >= minChebyshevStages && s <= maxChebyshevStages) || s != math.Trunc(s) {
-			return nil, fmt.Errorf("stages = %.0f: %s has %d to %d stages", s, m.Name, minChebyshevStages, maxChebyshevStages)
+			return nil, fmt.Errorf("stages = %.0f: %s has %d to %d stages",
+				s, m.Name, minChebyshevStages, maxChebyshevStages)
 		}
 		return chebyshev(int(s)), nil
 	},
@@ -54,10 +55,11 @@ func chebyshev(s int) *Spec {
 	}
 	m := explicitSpec(func() *Tableau { return chebyshevTable(s) })
 	m.Name, m.Title = "rkc2", fmt.Sprintf("Runge–Kutta–Chebyshev 2 with %d stages", s)
-	m.Prose = "For diffusion and other problems whose fast modes decay: stable along the negative real axis up to 0.65 s² for s " +
-		"stages. The setting stages chooses s; s² should be about 1.5 h times the largest eigenvalue, which a note on stiffness tells."
-	m.Source = "B. P. Sommeijer, L. F. Shampine, J. G. Verwer, Journal of Computational and Applied Mathematics 88 (1998) " +
-		"315–326, doi:10.1016/S0377-0427(97)00219-7"
+	m.Prose = "For diffusion and other problems whose fast modes decay: stable along the negative real axis up to " +
+		"0.65 s² for s stages. The setting stages chooses s; s² should be about 1.5 h times the largest eigenvalue, " +
+		"which a note on stiffness tells."
+	m.Source = "B. P. Sommeijer, L. F. Shampine, J. G. Verwer, Journal of Computational and Applied Mathematics " +
+		"88 (1998) 315–326, doi:10.1016/S0377-0427(97)00219-7"
 	m.Order, m.Embedded = 2, 2
 	kept, _ := chebyshevs.LoadOrStore(s, m)
 	return kept.(*Spec)

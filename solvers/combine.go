@@ -57,7 +57,8 @@ func (t *terms) combine(out, base []float64, h float64, k []float64, stride int)
 		c2, k2 := c[2], column(k, row[2]*stride, n)
 		c3, k3 := c[3], column(k, row[3]*stride, n)
 		for i := range out {
-			out[i] = math.FMA(h, math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i])))), base[i])
+			out[i] = math.FMA(h, math.FMA(c3, k3[i],
+				math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i])))), base[i])
 		}
 	case 5:
 		c0, k0 := c[0], column(k, row[0]*stride, n)
@@ -66,7 +67,8 @@ func (t *terms) combine(out, base []float64, h float64, k []float64, stride int)
 		c3, k3 := c[3], column(k, row[3]*stride, n)
 		c4, k4 := c[4], column(k, row[4]*stride, n)
 		for i := range out {
-			out[i] = math.FMA(h, math.FMA(c4, k4[i], math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i]))))), base[i])
+			out[i] = math.FMA(h, math.FMA(c4, k4[i],
+				math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i]))))), base[i])
 		}
 	case 6:
 		c0, k0 := c[0], column(k, row[0]*stride, n)
@@ -76,7 +78,8 @@ func (t *terms) combine(out, base []float64, h float64, k []float64, stride int)
 		c4, k4 := c[4], column(k, row[4]*stride, n)
 		c5, k5 := c[5], column(k, row[5]*stride, n)
 		for i := range out {
-			out[i] = math.FMA(h, math.FMA(c5, k5[i], math.FMA(c4, k4[i], math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i])))))), base[i])
+			out[i] = math.FMA(h, math.FMA(c5, k5[i], math.FMA(c4, k4[i],
+				math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i])))))), base[i])
 		}
 	case 7:
 		c0, k0 := c[0], column(k, row[0]*stride, n)
@@ -87,7 +90,8 @@ func (t *terms) combine(out, base []float64, h float64, k []float64, stride int)
 		c5, k5 := c[5], column(k, row[5]*stride, n)
 		c6, k6 := c[6], column(k, row[6]*stride, n)
 		for i := range out {
-			out[i] = math.FMA(h, math.FMA(c6, k6[i], math.FMA(c5, k5[i], math.FMA(c4, k4[i], math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i]))))))), base[i])
+			out[i] = math.FMA(h, math.FMA(c6, k6[i], math.FMA(c5, k5[i], math.FMA(c4, k4[i],
+				math.FMA(c3, k3[i], math.FMA(c2, k2[i], math.FMA(c1, k1[i], float64(c0*k0[i]))))))), base[i])
 		}
 	}
 }

@@ -68,8 +68,8 @@ func denseGrowthOf(t *testing.T, m *Spec) float64 {
 	return amplification(&Coefficients{A: append(append(x.DenseB, x.DenseA...), x.A...)})
 }
 
-// amplification returns the largest sum of absolute coefficients of a row, at least 1. It is at most 27 up to order five
-// and some hundreds for Verner's pairs.
+// amplification returns the largest sum of absolute coefficients of a row, at least 1. It is at most 27 up to order
+// five and some hundreds for Verner's pairs.
 func amplification(x *Coefficients) float64 {
 	most := 1.0
 	for _, row := range append([][]*big.Rat{x.B}, x.A...) {

@@ -50,13 +50,16 @@ var rules = []Rule{
 	},
 	{
 		Name: "pi", Title: "proportional integral control",
-		Source: "K. Gustafsson, ACM Transactions on Mathematical Software 17 (1991) 533–554, doi:10.1145/210232.210242, with the exponents of Hairer and Wanner's code DOPRI5: β = 0.04 for k = 5, 1/k - 0.75 β, and the factor 0.9 = 0.85^0.65",
-		Beta:   [3]float64{0.85, -0.2}, Safety: 0.85, Shrink: 0.2, Grow: 10,
+		Source: "K. Gustafsson, ACM Transactions on Mathematical Software 17 (1991) 533–554, " +
+			"doi:10.1145/210232.210242, with the exponents of Hairer and Wanner's code DOPRI5: " +
+			"β = 0.04 for k = 5, 1/k - 0.75 β, and the factor 0.9 = 0.85^0.65",
+		Beta: [3]float64{0.85, -0.2}, Safety: 0.85, Shrink: 0.2, Grow: 10,
 	},
 	{
 		Name: "pid", Title: "proportional integral derivative control",
-		Source: "A. C. Hindmarsh and others, ACM Transactions on Mathematical Software 31 (2005) 363–396, as in ARKODE: 0.58, -0.21, 0.1",
-		Beta:   [3]float64{0.58, -0.21, 0.1}, Safety: 0.9, Shrink: 0.2, Grow: 5,
+		Source: "A. C. Hindmarsh and others, ACM Transactions on Mathematical Software 31 (2005) 363–396, " +
+			"as in ARKODE: 0.58, -0.21, 0.1",
+		Beta: [3]float64{0.58, -0.21, 0.1}, Safety: 0.9, Shrink: 0.2, Grow: 5,
 	},
 	{
 		Name: "h211b", Title: "digital filter H211b with b = 4",
@@ -81,11 +84,13 @@ var rules = []Rule{
 	{
 		Name: "h321", Title: "digital filter H321",
 		Source: "G. Söderlind, ACM Transactions on Mathematical Software 29 (2003) 1–26, doi:10.1145/641876.641877",
-		Beta:   [3]float64{1.0 / 3, 1.0 / 18, -5.0 / 18}, Alpha: [2]float64{-5.0 / 6, -1.0 / 6}, Safety: 0.9, Shrink: 0.2, Grow: 5,
+		Beta:   [3]float64{1.0 / 3, 1.0 / 18, -5.0 / 18}, Alpha: [2]float64{-5.0 / 6, -1.0 / 6},
+		Safety: 0.9, Shrink: 0.2, Grow: 5,
 	},
 	{
 		Name: "odeint", Title: "the rule of Boost.odeint",
-		Source: "K. Ahnert, M. Mulansky, AIP Conference Proceedings 1389 (2011) 1586–1589, and Boost.odeint's default_step_adjuster",
+		Source: "K. Ahnert, M. Mulansky, AIP Conference Proceedings 1389 (2011) 1586–1589, " +
+			"and Boost.odeint's default_step_adjuster",
 		Safety: 0.9, Shrink: 0.2, Grow: 4.5,
 	},
 }

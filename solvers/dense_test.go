@@ -149,8 +149,8 @@ func TestInterpolateSlope(t *testing.T) {
 	})
 }
 
-// TestInterpolantRounding holds the weights of the dense output and their derivatives, as computed, alonest the exact ones: they
-// are off by some roundings of their size, however large the coefficients of their polynomials are.
+// TestInterpolantRounding holds the weights of the dense output and their derivatives, as computed, alonest the exact
+// ones: they are off by some roundings of their size, however large the coefficients of their polynomials are.
 func TestInterpolantRounding(t *testing.T) {
 	eachTable(t, func(t *testing.T, tab *Tableau) {
 		r := Explicit(tab).New(Size{N: 1}, 0).(*rungeKutta)

@@ -337,8 +337,8 @@ func TestExactDiscreteDerivatives(t *testing.T) {
 	}
 }
 
-// TestPushError compares the estimated errors of tangents with differences of the estimated errors of states, which they
-// are the derivatives of, where the estimate is one combination of the stages.
+// TestPushError compares the estimated errors of tangents with differences of the estimated errors of states, which
+// they are the derivatives of, where the estimate is one combination of the stages.
 func TestPushError(t *testing.T) {
 	eachMethod(t, TangentErrors, func(t *testing.T, m *Spec, f *toy) {
 		if tab := tableOf(m); tab != nil && tab.E3 != "" {

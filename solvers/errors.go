@@ -60,7 +60,8 @@ type NonFiniteError struct {
 }
 
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("%s is not finite at %s; check the model for divisions by zero, roots and logarithms of negative numbers", e.What, e.Place.String())
+	return fmt.Sprintf("%s is not finite at %s; check the model for divisions by zero, roots and logarithms of negative numbers",
+		e.What, e.Place.String())
 }
 
 // StepUnderflowError tells that error control asked for steps too short to make.
@@ -76,7 +77,8 @@ func (e *StepUnderflowError) Error() string {
 	if e.NonFinite {
 		why = "every trial step gives NaN or infinity"
 	}
-	return fmt.Sprintf("step size too small (limit %v): %s at %s; the problem may be stiff or singular there, or the tolerances too tight", e.HMin, why, e.Place.String())
+	return fmt.Sprintf("step size too small (limit %v): %s at %s; "+
+		"the problem may be stiff or singular there, or the tolerances too tight", e.HMin, why, e.Place.String())
 }
 
 // TooManyStepsError tells that MaxSteps was reached.
@@ -86,7 +88,8 @@ type TooManyStepsError struct {
 }
 
 func (e *TooManyStepsError) Error() string {
-	return fmt.Sprintf("more than max_steps = %d steps at %s; raise max_steps, loosen the tolerances, or shorten the time span", e.Max, e.Place.String())
+	return fmt.Sprintf("more than max_steps = %d steps at %s; "+
+		"raise max_steps, loosen the tolerances, or shorten the time span", e.Max, e.Place.String())
 }
 
 // ChatteringError tells that events come without end.
@@ -103,7 +106,8 @@ func (e *ChatteringError) Error() string {
 	for i, t := range e.Times {
 		times[i] = fmt.Sprint(t)
 	}
-	return fmt.Sprintf("event %s is chattering: it %s; last times %s; at %s; stop the run with such an event, or let it change the equations (a resting mode)",
+	return fmt.Sprintf("event %s is chattering: it %s; last times %s; at %s; "+
+		"stop the run with such an event, or let it change the equations (a resting mode)",
 		e.Event, e.Reason, strings.Join(times, ", "), e.Place.String())
 }
 
@@ -115,7 +119,8 @@ type CascadeError struct {
 }
 
 func (e *CascadeError) Error() string {
-	return fmt.Sprintf("events set each other off at one time more than max_cascade = %d times: %s; at %s; break the loop or raise max_cascade",
+	return fmt.Sprintf("events set each other off at one time more than max_cascade = %d times: %s; at %s; "+
+		"break the loop or raise max_cascade",
 		e.Max, strings.Join(e.Events, ", "), e.Place.String())
 }
 
@@ -130,7 +135,8 @@ type MemoryError struct {
 }
 
 func (e *MemoryError) Error() string {
-	return fmt.Sprintf("the trajectory needs more than memory = %d bytes at %s, with checkpoint = %s; raise the limit, keep less, loosen the tolerances, or shorten the time span",
+	return fmt.Sprintf("the trajectory needs more than memory = %d bytes at %s, with checkpoint = %s; "+
+		"raise the limit, keep less, loosen the tolerances, or shorten the time span",
 		e.Limit, e.Place.String(), e.Keep)
 }
 

@@ -28,8 +28,8 @@ func explicitMethods() []*Spec {
 	return list
 }
 
-// Explicit returns the explicit Runge–Kutta method of a table, which must not change afterwards. Making the method panics
-// where the figures of the table are malformed; Coefficients says why.
+// Explicit returns the explicit Runge–Kutta method of a table, which must not change afterwards. Making the method
+// panics where the figures of the table are malformed; Coefficients says why.
 func Explicit(t *Tableau) *Spec {
 	s := explicitSpec(func() *Tableau { return t })
 	s.Name, s.Title, s.Prose, s.Source = t.Name, t.Title, t.Prose, t.Source
@@ -37,8 +37,8 @@ func Explicit(t *Tableau) *Spec {
 	return s
 }
 
-// explicitSpec returns a Spec without words for the method of a table, which is asked for when the method is first made:
-// rational arithmetic takes longer than solving a small model.
+// explicitSpec returns a Spec without words for the method of a table, which is asked for when the method is first
+// made: rational arithmetic takes longer than solving a small model.
 func explicitSpec(table func() *Tableau) *Spec {
 	read := sync.OnceValue(func() *scheme { return newScheme(table()) })
 	return &Spec{

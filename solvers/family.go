@@ -81,9 +81,9 @@ func find(name string) (*Family, *Spec) {
 	return nil, nil
 }
 
-// Choose returns the method that users call name, with the values of settings of its family, and the same Spec for the
-// same choice. An error says in one sentence which setting the method does not take or which value it refuses; it begins
-// with the name of the setting.
+// Choose returns the method that users call name, with the values of settings of its family, and the same Spec for
+// the same choice. An error says in one sentence which setting the method does not take or which value it refuses; it
+// begins with the name of the setting.
 func Choose(name string, values map[string]float64) (*Spec, error) {
 	f, m := find(name)
 	for _, key := range slices.Sorted(maps.Keys(values)) {

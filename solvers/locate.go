@@ -301,7 +301,8 @@ func (s *Solver) graze(length float64) {
 			most = max(most, math.Abs(s.rhos[j][i]))
 		}
 		rate := float64(math.Abs(s.mid.rho[i]-s.hi.rho[i]) * 0x1p20)
-		if rate < float64(limit*most) || rate < float64(1e-2*s.reach[i]) && s.beyond(i, st, f, length) < float64(1e-6*s.reach[i]) {
+		if rate < float64(limit*most) ||
+			rate < float64(1e-2*s.reach[i]) && s.beyond(i, st, f, length) < float64(1e-6*s.reach[i]) {
 			s.warn(Warning{Kind: Grazing, T: st.T1, Name: s.guardName(i), Instant: -1, Value: rate / most})
 		}
 	}

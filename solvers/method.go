@@ -11,8 +11,8 @@ type Step struct {
 	Y1   []float64 // [N]
 	DQ   []float64 // [Q] increments of the quadratures
 	// K is [Stages + DenseStages][N+Q]. Row 0 is f(T, Y0) for every method. What the other rows of the step hold is
-	// for the method to say: stage derivatives, or whatever else lets it compute the step's derivatives and dense output
-	// without solving for the stages a second time. The rows past Stages belong to the dense output.
+	// for the method to say: stage derivatives, or whatever else lets it compute the step's derivatives and dense
+	// output without solving for the stages a second time. The rows past Stages belong to the dense output.
 	K []float64
 
 	Dense bool // the rows of K past Stages are filled; Step clears it
@@ -21,21 +21,22 @@ type Step struct {
 	Estimated bool      // E was computed with the step; Step clears it
 }
 
-// Method is a one-step method: it owns the step, its tangent and its transpose. It holds work arrays, so it belongs to
-// one goroutine.
+// Method is a one-step method: it owns the step, its tangent and its transpose. It holds work arrays, so it belongs
+// to one goroutine.
 //
-// Step is a function of its arguments alone. Runs are recorded in part and their steps made a second time, to the same
-// bits, by another Method of the same Spec; nothing may be kept from step to step but row 0 of K, with reuse. A step that
-// cannot be made, because its equations have no solution or an iteration does not converge, has a NaN in Y1: it is tried
-// with another length.
+// Step is a function of its arguments alone. Runs are recorded in part and their steps made a second time, to the
+// same bits, by another Method of the same Spec; nothing may be kept from step to step but row 0 of K, with reuse. A
+// step that cannot be made, because its equations have no solution or an iteration does not converge, has a NaN in
+// Y1: it is tried with another length.
 //
-// Nothing in the interface assumes that the method is explicit. A method that needs more of a Field than right-hand sides
-// asks the Field for it by a type assertion, as rungeKutta asks for a Stepper, and its Spec says so (NeedsJacobian,
-// MassMatrix). Push and Pull differentiate the equations that the stages satisfy, not the iteration that solved
-// them: an implicit Runge–Kutta method solves with the matrices of its stage equations, factorised at the stages, and with
-// their transposes. Since a Rosenbrock step contains the Jacobian, its tangent contains the derivative of the Jacobian along
-// a vector, which is one more thing to ask a Field for. A multistep method, whose steps hand on more than Y1, does not
-// fit: its history would be a further field of Step, StepTangent and StepCotangent.
+// Nothing in the interface assumes that the method is explicit. A method that needs more of a Field than right-hand
+// sides asks the Field for it by a type assertion, as rungeKutta asks for a Stepper, and its Spec says so
+// (NeedsJacobian, MassMatrix). Push and Pull differentiate the equations that the stages satisfy, not the iteration
+// that solved them: an implicit Runge–Kutta method solves with the matrices of its stage equations, factorised at the
+// stages, and with their transposes. Since a Rosenbrock step contains the Jacobian, its tangent contains the
+// derivative of the Jacobian along a vector, which is one more thing to ask a Field for. A multistep method, whose
+// steps hand on more than Y1, does not fit: its history would be a further field of Step, StepTangent and
+// StepCotangent.
 //
 // What a method can do besides are the interfaces listed with Capability.
 type Method interface {
@@ -70,8 +71,8 @@ type Info struct {
 	Evals int
 }
 
-// StepTangent holds the tangents of a step in L lanes. Moving the start (T0), the length (H) and the initial state gives
-// those of the end.
+// StepTangent holds the tangents of a step in L lanes. Moving the start (T0), the length (H) and the initial state
+// gives those of the end.
 type StepTangent struct {
 	T0, H, Y0  []float64 // in: [L], [L], [N·L]
 	T1, Y1, DQ []float64 // out: [L], [N·L], [Q·L]

@@ -85,7 +85,10 @@ func (o Options) withDefaults() Options {
 
 // tolerance returns the error norm that the options ask for.
 func (o *Options) tolerance() Tolerance {
-	tol := Tolerance{Rel: o.RTol, Rels: o.RTols, Abs: o.ATols, Kind: o.Norm, QuadRel: o.QuadTol, QuadAbs: float64(1e-3 * o.QuadTol)}
+	tol := Tolerance{
+		Rel: o.RTol, Rels: o.RTols, Abs: o.ATols, Kind: o.Norm,
+		QuadRel: o.QuadTol, QuadAbs: float64(1e-3 * o.QuadTol),
+	}
 	if tol.Abs == nil {
 		tol.Abs = []float64{o.ATol}
 	}

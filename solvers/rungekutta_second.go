@@ -164,7 +164,9 @@ func (r *rungeKutta) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 // InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush. θ moves by θ̇ = (ṫ*
 // - ṫ₀ - θ ḣ)/h. So the seeds Σ β_i(θ) w move by Σ (β_i ẇ + β'_i θ̇ w), and the rate Σ β'_i k_i of the dense output
 // moves by Σ (β'_i k̇_i + β″_i θ̇ k_i).
-func (r *rungeKutta) InterpolatePullPush(f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual) {
+func (r *rungeKutta) InterpolatePullPush(
+	f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual,
+) {
 	g := r.readySecond()
 	n, l := r.n, r.l
 	r.extend(f, s)

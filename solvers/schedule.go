@@ -115,7 +115,8 @@ func (q *schedule) check() error {
 	}
 	for _, i := range q.every {
 		if p := q.times[q.list[i].Period]; !(p > 0) {
-			return &TimeError{Instant: q.list[i].Period, Value: p, Message: fmt.Sprintf("the period of event %s is %v; it must be positive", q.name(i), p)}
+			what := fmt.Sprintf("the period of event %s is %v; it must be positive", q.name(i), p)
+			return &TimeError{Instant: q.list[i].Period, Value: p, Message: what}
 		}
 	}
 	return nil
@@ -198,7 +199,8 @@ func (q *schedule) occurrence(i int) float64 {
 // over removes the times of an event that will not fire any more, so that no step ends there in vain.
 func (q *schedule) over(event, elem int) {
 	for i := range q.list {
-		if in := &q.list[i]; (in.Kind == InstantFire || in.Kind == InstantEvery) && in.Event == event && in.Elem == elem {
+		in := &q.list[i]
+		if (in.Kind == InstantFire || in.Kind == InstantEvery) && in.Event == event && in.Elem == elem {
 			q.came[i], q.gone[i] = true, true
 		}
 	}

@@ -141,7 +141,8 @@ func (s *Solver) begin() error {
 		s.ctl.Reset()
 	}
 	if s.opts.Fixed == 0 && (s.info.Embedded == 0 || s.ctl == nil) {
-		return fmt.Errorf("method %s has no error estimate to choose steps by; set fixed_step, or take another method", s.info.Name)
+		return fmt.Errorf("method %s has no error estimate to choose steps by; set fixed_step, or take another method",
+			s.info.Name)
 	}
 	s.sys.InstantTimes(s.d, s.sched.times)
 	s.t = s.sched.times[0]
@@ -166,7 +167,8 @@ func (s *Solver) begin() error {
 	case !finite(s.sched.times[1:2]):
 		return &TimeError{Instant: 1, Value: tf, Message: fmt.Sprintf("the run ends at %v; give a finite time", tf)}
 	case tf < s.t:
-		return &TimeError{Instant: 1, Value: tf, Message: fmt.Sprintf("the run ends at %v, before it begins at %v; runs go forward in time", tf, s.t)}
+		what := fmt.Sprintf("the run ends at %v, before it begins at %v; runs go forward in time", tf, s.t)
+		return &TimeError{Instant: 1, Value: tf, Message: what}
 	}
 	s.span = tf - s.t
 	s.anchor, s.count = s.t, 0

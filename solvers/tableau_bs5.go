@@ -1,11 +1,13 @@
 package solvers
 
 var bs5 = Tableau{
-	Name:   "bs5",
-	Title:  "Bogacki–Shampine 5(4)",
-	Prose:  "Small error coefficients and a reliable estimate; continuous extension of fifth order with three further stages.",
-	Source: "P. Bogacki, L. F. Shampine, Computers & Mathematics with Applications 32 (1996) 15–28, doi:10.1016/0898-1221(96)00141-1",
-	Order:  5, Embedded: 4,
+	Name:  "bs5",
+	Title: "Bogacki–Shampine 5(4)",
+	Prose: "Small error coefficients and a reliable estimate; continuous extension of fifth order with three " +
+		"further stages.",
+	Source: "P. Bogacki, L. F. Shampine, Computers & Mathematics with Applications 32 (1996) 15–28, " +
+		"doi:10.1016/0898-1221(96)00141-1",
+	Order: 5, Embedded: 4,
 	A: `1/6
 	    2/27 4/27
 	    183/1372 -162/343 1053/1372

@@ -1,11 +1,13 @@
 package solvers
 
 var dop853 = Tableau{
-	Name:   "dop853",
-	Title:  "Dormand–Prince 8(5,3)",
-	Prose:  "For tight tolerances, 1e-7 to 1e-13; continuous extension of seventh order with four further stages, the first of them the slope at the end. The estimate combines one of fifth and one of third order.",
-	Source: "Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, 2nd edition, 1993, section II.10, and their code DOP853",
-	Order:  8, Embedded: 7,
+	Name:  "dop853",
+	Title: "Dormand–Prince 8(5,3)",
+	Prose: "For tight tolerances, 1e-7 to 1e-13; continuous extension of seventh order with four further stages, " +
+		"the first of them the slope at the end. The estimate combines one of fifth and one of third order.",
+	Source: "Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, 2nd edition, 1993, section II.10, " +
+		"and their code DOP853",
+	Order: 8, Embedded: 7,
 	A: `0.0526001519587677318785587544488
 	    0.0197250569845378994544595329183 0.0591751709536136983633785987549
 	    0.0295875854768068491816892993775 0 0.0887627564304205475450678981324

@@ -5,11 +5,12 @@ package solvers
 // allow one, 3/10 and 1/2, each with the weights of least norm. β has one free
 // polynomial, that of b - b̂, and β₆ = b₆ θ² (3 - 2θ) takes it: nearly the least error.
 var dopri8 = Tableau{
-	Name:   "dopri8",
-	Title:  "Dormand–Prince 8(7)",
-	Prose:  "The pair RK8(7)13M, with exact coefficients. Continuous extension of order 7 with four further stages.",
-	Source: "P. J. Prince, J. R. Dormand, Journal of Computational and Applied Mathematics 7 (1981) 67–75, doi:10.1016/0771-050X(81)90010-3; extension: derived for odes, docs/methods.md",
-	Order:  8, Embedded: 7,
+	Name:  "dopri8",
+	Title: "Dormand–Prince 8(7)",
+	Prose: "The pair RK8(7)13M, with exact coefficients. Continuous extension of order 7 with four further stages.",
+	Source: "P. J. Prince, J. R. Dormand, Journal of Computational and Applied Mathematics 7 (1981) 67–75, " +
+		"doi:10.1016/0771-050X(81)90010-3; extension: derived for odes, docs/methods.md",
+	Order: 8, Embedded: 7,
 	A: `1/18
 	    1/48 1/16
 	    1/32 0 3/32

@@ -3,11 +3,13 @@ package solvers
 // ck45's continuous extension is the only one of order 4 over its stages and the
 // slope at the end, but for multiples of θ²(1-θ)² (b - b̂); the one taken has nearly the least error.
 var ck45 = Tableau{
-	Name:   "ck45",
-	Title:  "Cash–Karp 5(4)",
-	Prose:  "A pair of orders 5 and 4 from a family that has embedded solutions of all orders below; continuous extension of fourth order with the slope at the end.",
-	Source: "J. R. Cash, A. H. Karp, ACM Transactions on Mathematical Software 16 (1990) 201–222, doi:10.1145/79505.79507; extension: derived for odes, docs/methods.md",
-	Order:  5, Embedded: 4,
+	Name:  "ck45",
+	Title: "Cash–Karp 5(4)",
+	Prose: "A pair of orders 5 and 4 from a family that has embedded solutions of all orders below; continuous " +
+		"extension of fourth order with the slope at the end.",
+	Source: "J. R. Cash, A. H. Karp, ACM Transactions on Mathematical Software 16 (1990) 201–222, " +
+		"doi:10.1145/79505.79507; extension: derived for odes, docs/methods.md",
+	Order: 5, Embedded: 4,
 	A: `1/5
 	    3/40       9/40
 	    3/10      -9/10    6/5
@@ -31,11 +33,14 @@ var ck45 = Tableau{
 // dopri5's continuous extension is the Hermite cubic plus
 // θ²(1-θ)² h Σ d_i k_i with the d_i of Hairer and Wanner's code DOPRI5.
 var dopri5 = Tableau{
-	Name:   "dopri5",
-	Title:  "Dormand–Prince 5(4)",
-	Prose:  "The standard choice for non-stiff problems and tolerances 1e-4 to 1e-8; continuous extension of fourth order at no further evaluation.",
-	Source: "J. R. Dormand, P. J. Prince, Journal of Computational and Applied Mathematics 6 (1980) 19–26, doi:10.1016/0771-050X(80)90013-3; extension: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, section II.6",
-	Order:  5, Embedded: 4,
+	Name:  "dopri5",
+	Title: "Dormand–Prince 5(4)",
+	Prose: "The standard choice for non-stiff problems and tolerances 1e-4 to 1e-8; continuous extension of fourth " +
+		"order at no further evaluation.",
+	Source: "J. R. Dormand, P. J. Prince, Journal of Computational and Applied Mathematics 6 (1980) 19–26, " +
+		"doi:10.1016/0771-050X(80)90013-3; extension: Hairer, Nørsett, Wanner, Solving Ordinary Differential " +
+		"Equations I, section II.6",
+	Order: 5, Embedded: 4,
 	A: `1/5
 	    3/40        9/40
 	    44/45      -56/15      32/9

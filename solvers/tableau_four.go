@@ -4,9 +4,10 @@ package solvers
 // The weights 1/6 1/3 1/3 0 1/6 over the five slopes satisfy the conditions of
 // third order, so the estimate is h (k₄ - k₅)/6.
 var rk4 = Tableau{
-	Name:   "rk4",
-	Title:  "classical Runge–Kutta 4(3)",
-	Prose:  "The classical method. The estimate is h/6 times the difference of the predicted and the final slope at the end of the step; the final one is the first of the next step.",
+	Name:  "rk4",
+	Title: "classical Runge–Kutta 4(3)",
+	Prose: "The classical method. The estimate is h/6 times the difference of the predicted and the final slope at " +
+		"the end of the step; the final one is the first of the next step.",
 	Source: "W. Kutta, Zeitschrift für Mathematik und Physik 46 (1901) 435–453",
 	Order:  4, Embedded: 3,
 	A: `1/2
@@ -18,11 +19,13 @@ var rk4 = Tableau{
 }
 
 var rk38 = Tableau{
-	Name:   "rk38",
-	Title:  "Kutta's 3/8 rule 4(3)",
-	Prose:  "Smaller error coefficients than the classical method. The estimate uses the slope at the end, the first of the next step.",
-	Source: "W. Kutta, Zeitschrift für Mathematik und Physik 46 (1901) 435–453; estimate: Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, equation II.4.9",
-	Order:  4, Embedded: 3,
+	Name:  "rk38",
+	Title: "Kutta's 3/8 rule 4(3)",
+	Prose: "Smaller error coefficients than the classical method. The estimate uses the slope at the end, the " +
+		"first of the next step.",
+	Source: "W. Kutta, Zeitschrift für Mathematik und Physik 46 (1901) 435–453; estimate: Hairer, Nørsett, Wanner, " +
+		"Solving Ordinary Differential Equations I, equation II.4.9",
+	Order: 4, Embedded: 3,
 	A: `1/3
 	    -1/3 1
 	    1   -1   1
@@ -34,11 +37,13 @@ var rk38 = Tableau{
 // rkf45's continuous extension is the only one of order 4 over its stages and the
 // slope at the end, but for multiples of θ²(1-θ)² (b - b̂); the one taken has nearly the least error.
 var rkf45 = Tableau{
-	Name:   "rkf45",
-	Title:  "Fehlberg 4(5)",
-	Prose:  "Advances the fourth-order solution and compares with one of fifth order, as Fehlberg meant it; continuous extension of fourth order with the slope at the end.",
-	Source: "E. Fehlberg, Computing 6 (1970) 61–71, doi:10.1007/BF02241732; extension: derived for odes, docs/methods.md",
-	Order:  4, Embedded: 5,
+	Name:  "rkf45",
+	Title: "Fehlberg 4(5)",
+	Prose: "Advances the fourth-order solution and compares with one of fifth order, as Fehlberg meant it; " +
+		"continuous extension of fourth order with the slope at the end.",
+	Source: "E. Fehlberg, Computing 6 (1970) 61–71, doi:10.1007/BF02241732; extension: derived for odes, " +
+		"docs/methods.md",
+	Order: 4, Embedded: 5,
 	A: `1/4
 	    3/32       9/32
 	    1932/2197 -7200/2197 7296/2197

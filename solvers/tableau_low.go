@@ -3,9 +3,10 @@ package solvers
 // euler evaluates the slope at its end for the estimate: that is the first
 // stage of the next step, so the estimate is free.
 var euler = Tableau{
-	Name:   "euler",
-	Title:  "Euler 1(2)",
-	Prose:  "One evaluation a step. The estimate compares with Heun's second-order solution, whose second slope is the first of the next step.",
+	Name:  "euler",
+	Title: "Euler 1(2)",
+	Prose: "One evaluation a step. The estimate compares with Heun's second-order solution, whose second slope is " +
+		"the first of the next step.",
 	Source: "L. Euler, Institutionum calculi integralis I, 1768, §650",
 	Order:  1, Embedded: 2,
 	A:    `1`,
@@ -36,9 +37,10 @@ var midpoint = Tableau{
 }
 
 var ralston = Tableau{
-	Name:   "ralston",
-	Title:  "Ralston 2(1)",
-	Prose:  "The two-stage method of second order with the least bound on the local error. The estimate compares with Euler's solution.",
+	Name:  "ralston",
+	Title: "Ralston 2(1)",
+	Prose: "The two-stage method of second order with the least bound on the local error. The estimate compares " +
+		"with Euler's solution.",
 	Source: "A. Ralston, Mathematics of Computation 16 (1962) 431–437",
 	Order:  2, Embedded: 1,
 	A:    `2/3`,
@@ -47,11 +49,12 @@ var ralston = Tableau{
 }
 
 var fehlberg2 = Tableau{
-	Name:   "fehlberg2",
-	Title:  "Fehlberg 2(3)",
-	Prose:  "Advances the second-order solution and compares with one of third order.",
-	Source: "E. Fehlberg, Computing 6 (1970) 61–71; Hairer, Nørsett, Wanner, Solving Ordinary Differential Equations I, table II.4.4",
-	Order:  2, Embedded: 3,
+	Name:  "fehlberg2",
+	Title: "Fehlberg 2(3)",
+	Prose: "Advances the second-order solution and compares with one of third order.",
+	Source: "E. Fehlberg, Computing 6 (1970) 61–71; Hairer, Nørsett, Wanner, Solving Ordinary Differential " +
+		"Equations I, table II.4.4",
+	Order: 2, Embedded: 3,
 	A: `1
 	    1/4 1/4`,
 	B:    `1/2 1/2`,
@@ -60,11 +63,12 @@ var fehlberg2 = Tableau{
 
 // bs3's interpolant is the cubic Hermite one.
 var bs3 = Tableau{
-	Name:   "bs3",
-	Title:  "Bogacki–Shampine 3(2)",
-	Prose:  "For loose tolerances, 1e-2 to 1e-4.",
-	Source: "P. Bogacki, L. F. Shampine, Applied Mathematics Letters 2 (1989) 321–325, doi:10.1016/0893-9659(89)90079-7",
-	Order:  3, Embedded: 2,
+	Name:  "bs3",
+	Title: "Bogacki–Shampine 3(2)",
+	Prose: "For loose tolerances, 1e-2 to 1e-4.",
+	Source: "P. Bogacki, L. F. Shampine, Applied Mathematics Letters 2 (1989) 321–325, " +
+		"doi:10.1016/0893-9659(89)90079-7",
+	Order: 3, Embedded: 2,
 	A: `1/2
 	    0   3/4
 	    2/9 1/3 4/9`,
@@ -73,9 +77,10 @@ var bs3 = Tableau{
 }
 
 var ssprk3 = Tableau{
-	Name:   "ssprk3",
-	Title:  "Shu–Osher SSP 3(2)",
-	Prose:  "Strong stability preserving, for hyperbolic problems. The estimate compares with Heun's method, the optimal one of second order in the same sense, on the first two stages.",
+	Name:  "ssprk3",
+	Title: "Shu–Osher SSP 3(2)",
+	Prose: "Strong stability preserving, for hyperbolic problems. The estimate compares with Heun's method, the " +
+		"optimal one of second order in the same sense, on the first two stages.",
 	Source: "C.-W. Shu, S. Osher, Journal of Computational Physics 77 (1988) 439–471, doi:10.1016/0021-9991(88)90177-5",
 	Order:  3, Embedded: 2,
 	A: `1

@@ -5,11 +5,13 @@ package solvers
 // that leaves out the sixth stage. Nor has it a continuous extension: after the slope at the end,
 // θ = 1/2 is the one place inside where the stages give a value of order 5; its slope leaves one β of order 5.
 var rk6 = Tableau{
-	Name:   "rk6",
-	Title:  "Butcher 6(4)",
-	Prose:  "Sixth order in seven stages, the least number possible. The estimate compares with the solution of fourth order that leaves out the sixth stage. Continuous extension of order 5 with two further stages.",
-	Source: "J. C. Butcher, Journal of the Australian Mathematical Society 4 (1964) 179–194, doi:10.1017/S1446788700023387; extension: derived for odes, docs/methods.md",
-	Order:  6, Embedded: 4,
+	Name:  "rk6",
+	Title: "Butcher 6(4)",
+	Prose: "Sixth order in seven stages, the least number possible. The estimate compares with the solution of " +
+		"fourth order that leaves out the sixth stage. Continuous extension of order 5 with two further stages.",
+	Source: "J. C. Butcher, Journal of the Australian Mathematical Society 4 (1964) 179–194, " +
+		"doi:10.1017/S1446788700023387; extension: derived for odes, docs/methods.md",
+	Order: 6, Embedded: 4,
 	A: `1/2
 	    2/9      4/9
 	    7/36     2/9   -1/12

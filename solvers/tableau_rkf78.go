@@ -5,9 +5,11 @@ package solvers
 // allow one, 9/20 and 1/4, each with the weights of least norm; β leaves out the
 // eleventh stage, as b does.
 var rkf78 = Tableau{
-	Name:   "rkf78",
-	Title:  "Fehlberg 8(7)",
-	Prose:  "Thirteen stages; advances the eighth-order solution. The estimate uses only stages 1, 11, 12 and 13, so it vanishes for pure quadratures: prefer a later pair for those. Continuous extension of order 7 with four further stages.",
+	Name:  "rkf78",
+	Title: "Fehlberg 8(7)",
+	Prose: "Thirteen stages; advances the eighth-order solution. The estimate uses only stages 1, 11, 12 and 13, " +
+		"so it vanishes for pure quadratures: prefer a later pair for those. Continuous extension of order 7 with " +
+		"four further stages.",
 	Source: "E. Fehlberg, NASA technical report R-287 (1968); extension: derived for odes, docs/methods.md",
 	Order:  8, Embedded: 7,
 	A: `2/27

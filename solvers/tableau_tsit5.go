@@ -1,11 +1,13 @@
 package solvers
 
 var tsit5 = Tableau{
-	Name:   "tsit5",
-	Title:  "Tsitouras 5(4)",
-	Prose:  "A little more accurate than Dormand–Prince at the same cost; continuous extension of fourth order at no further evaluation.",
-	Source: "C. Tsitouras, Computers & Mathematics with Applications 62 (2011) 770–775, doi:10.1016/j.camwa.2011.06.002",
-	Order:  5, Embedded: 4,
+	Name:  "tsit5",
+	Title: "Tsitouras 5(4)",
+	Prose: "A little more accurate than Dormand–Prince at the same cost; continuous extension of fourth order at " +
+		"no further evaluation.",
+	Source: "C. Tsitouras, Computers & Mathematics with Applications 62 (2011) 770–775, " +
+		"doi:10.1016/j.camwa.2011.06.002",
+	Order: 5, Embedded: 4,
 	A: `161/1000
 	    -0.008480655492356988544426874250230774675121 0.3354806554923569885444268742502307746751
 	    2.897153057105493432130432594192938764925 -6.359448489975074843148159912383825625953 4.362295432869581411017727318190886861028

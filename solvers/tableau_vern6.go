@@ -1,9 +1,11 @@
 package solvers
 
 var vern6 = Tableau{
-	Name:   "vern6",
-	Title:  "Verner's efficient 6(5)",
-	Prose:  "For tolerances 1e-6 to 1e-10: the most efficient pair of 9 stages, first same as last; continuous extension of order 6 with 3 further stages. Its last stages nearly coincide and have weights up to 180, which costs two digits near rounding.",
+	Name:  "vern6",
+	Title: "Verner's efficient 6(5)",
+	Prose: "For tolerances 1e-6 to 1e-10: the most efficient pair of 9 stages, first same as last; continuous " +
+		"extension of order 6 with 3 further stages. Its last stages nearly coincide and have weights up to 180, " +
+		"which costs two digits near rounding.",
 	Source: "J. H. Verner, Numerical Algorithms 53 (2010) 383–396, doi:10.1007/s11075-009-9290-3",
 	Order:  6, Embedded: 5,
 	A: `3/50

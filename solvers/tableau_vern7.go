@@ -1,9 +1,10 @@
 package solvers
 
 var vern7 = Tableau{
-	Name:   "vern7",
-	Title:  "Verner's efficient 7(6)",
-	Prose:  "For tolerances 1e-8 to 1e-12: the most efficient pair of 10 stages; continuous extension of order 6 with 6 further stages.",
+	Name:  "vern7",
+	Title: "Verner's efficient 7(6)",
+	Prose: "For tolerances 1e-8 to 1e-12: the most efficient pair of 10 stages; continuous extension of order 6 " +
+		"with 6 further stages.",
 	Source: "J. H. Verner, Numerical Algorithms 53 (2010) 383–396, doi:10.1007/s11075-009-9290-3",
 	Order:  7, Embedded: 6,
 	A: `1/200

@@ -1,9 +1,10 @@
 package solvers
 
 var vern8 = Tableau{
-	Name:   "vern8",
-	Title:  "Verner's efficient 8(7)",
-	Prose:  "For tolerances 1e-9 to 1e-13: the most efficient pair of 13 stages; continuous extension of order 8 with 8 further stages.",
+	Name:  "vern8",
+	Title: "Verner's efficient 8(7)",
+	Prose: "For tolerances 1e-9 to 1e-13: the most efficient pair of 13 stages; continuous extension of order 8 " +
+		"with 8 further stages.",
 	Source: "J. H. Verner, Numerical Algorithms 53 (2010) 383–396, doi:10.1007/s11075-009-9290-3",
 	Order:  8, Embedded: 7,
 	A: `1/20

@@ -1,9 +1,10 @@
 package solvers
 
 var vern9 = Tableau{
-	Name:   "vern9",
-	Title:  "Verner's efficient 9(8)",
-	Prose:  "For tolerances 1e-10 and below: the most efficient pair of 16 stages; continuous extension of order 9 with 10 further stages.",
+	Name:  "vern9",
+	Title: "Verner's efficient 9(8)",
+	Prose: "For tolerances 1e-10 and below: the most efficient pair of 16 stages; continuous extension of order 9 " +
+		"with 10 further stages.",
 	Source: "J. H. Verner, Numerical Algorithms 53 (2010) 383–396, doi:10.1007/s11075-009-9290-3",
 	Order:  9, Embedded: 8,
 	A: `1731/50000

@@ -128,7 +128,8 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 
 // Bytes returns the memory that the trajectory takes, with that of its Readers.
 func (tr *Trajectory) Bytes() int64 {
-	return tr.stepAt.bytes() + tr.jumpAt.bytes() + tr.siteAt.bytes() + tr.spanAt.bytes() + tr.kept.bytes() + tr.working.Load() +
+	return tr.stepAt.bytes() + tr.jumpAt.bytes() + tr.siteAt.bytes() + tr.spanAt.bytes() +
+		tr.kept.bytes() + tr.working.Load() +
 		int64(cap(tr.steps))*stepBytes + int64(cap(tr.marks))*markBytes + int64(cap(tr.spans))*spanBytes
 }
 
