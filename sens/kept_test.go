@@ -11,7 +11,7 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// kept solves the problem into a trajectory that keeps c and makes the rest again.
+// kept solves the problem into a trajectory that keeps c and recomputes the rest.
 func (p *problem) kept(t testing.TB, name string, c solvers.Checkpoint, limit int64) *solvers.Trajectory {
 	t.Helper()
 	tr := &solvers.Trajectory{Keep: c, Limit: limit}
@@ -90,14 +90,14 @@ func TestKept(t *testing.T) {
 				}
 				identical(t, fmt.Sprintf("%s, method %d (%s) of a run kept by %s", name, i, m.Name(), c), &got, &want)
 				if tr.Replayed() == 0 {
-					t.Errorf("%s: no step was made again", c)
+					t.Errorf("%s: no step was recomputed", c)
 				}
 			}
 		}
 	}
 }
 
-// TestKeptCancel ends a gradient while steps are made again.
+// TestKeptCancel ends a gradient while steps are recomputed.
 func TestKeptCancel(t *testing.T) {
 	p := everything()
 	p.opts.Fixed = 0.01

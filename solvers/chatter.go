@@ -15,7 +15,7 @@ const (
 )
 
 // fired records a firing at t and reports whether there are too many within the window. Firings at one time count
-// once: cascades are limited elsewhere, by MaxCascade.
+// once, since MaxCascade limits them.
 func (f *history) fired(t, span float64) bool {
 	if f.burst == 0 || t-f.first > window*span {
 		f.first, f.burst = t, 0

@@ -56,8 +56,8 @@ func (f *file) ReadAt(p []byte, off int64) (int, error) {
 
 func (f *file) Close() error { f.closed++; return nil }
 
-// again lets tr make steps of h again.
-func again(tr *solvers.Trajectory, h *solvertest.Hybrid, name string) *solvers.Trajectory {
+// replayable gives tr what it needs to recompute steps of h.
+func replayable(tr *solvers.Trajectory, h *solvertest.Hybrid, name string) *solvers.Trajectory {
 	m, _ := solvers.Lookup(name)
 	tr.Replayer = func() (solvers.System, solvers.Method) { return h.With(1), m.New(h.Size(), 0) }
 	tr.Open = func() (solvers.Disk, error) { return &file{}, nil }
@@ -151,12 +151,12 @@ func sameKept(t *testing.T, s *solvers.Solver, h *solvertest.Hybrid, name string
 	_, failed := s.Solve(context.Background(), whole)
 	keep := func(what string, tr *solvers.Trajectory) {
 		t.Helper()
-		if _, err := s.Solve(context.Background(), again(tr, h, name)); (err == nil) != (failed == nil) {
+		if _, err := s.Solve(context.Background(), replayable(tr, h, name)); (err == nil) != (failed == nil) {
 			t.Fatalf("%s: %v, kept whole %v", what, err, failed)
 		}
 		sameRun(t, what+" forwards", whole, tr, false)
 		sameRun(t, what+" backwards", whole, tr, true)
-		sameRun(t, what+" backwards again", whole, tr, true)
+		sameRun(t, what+" backwards, a second time", whole, tr, true)
 		if _, err := s.Solve(context.Background(), tr); (err == nil) != (failed == nil) {
 			t.Fatal(err)
 		}
@@ -164,7 +164,7 @@ func sameKept(t *testing.T, s *solvers.Solver, h *solvertest.Hybrid, name string
 		sameRun(t, what+" backwards once", whole, tr, true)
 		sameRun(t, what+" backwards after that", whole, tr, true)
 		if units := tr.Replayed(); whole.Steps() > 0 && units == 0 && !tr.Thinned() {
-			t.Errorf("%s: no step was made again", what)
+			t.Errorf("%s: no step was recomputed", what)
 		}
 	}
 	for _, c := range schedules {
@@ -213,7 +213,7 @@ func TestReplays(t *testing.T) {
 	}
 }
 
-// backwards counts the steps that are made again when a run is read backwards.
+// backwards counts the steps that are recomputed when a run is read backwards.
 func backwards(t *testing.T, tr *solvers.Trajectory) int {
 	t.Helper()
 	var r solvers.Reader
@@ -237,7 +237,7 @@ func TestReplayCounts(t *testing.T) {
 		for _, slots := range []int{1, 2, 3, 5, 10, 20, 50} {
 			h := sys()
 			s := solver(h, "rk4", solvers.Options{Fixed: 2 / float64(n)})
-			tr := again(&solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: slots}}, h, "rk4")
+			tr := replayable(&solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: slots}}, h, "rk4")
 			if _, err := s.Solve(context.Background(), tr); err != nil {
 				t.Fatal(err)
 			}
@@ -253,21 +253,21 @@ func TestReplayCounts(t *testing.T) {
 			tr.Share(1, 1)
 			offline, want := backwards(t, tr), n+solvers.Replays(n, slots)
 			if offline != want {
-				t.Errorf("%d steps, %d states: %d steps made again, want %d", n, slots, offline, want)
+				t.Errorf("%d steps, %d states: %d steps recomputed, want %d", n, slots, offline, want)
 			}
 			// Had the number of steps been known, the run itself would have made n - 1 of them.
 			least := want - (n - 1)
 			if online < least || online > want {
-				t.Errorf("%d steps, %d states, placed while the run was made: %d steps made again, want from %d to %d", n, slots, online, least, want)
+				t.Errorf("%d steps, %d states, placed while the run was made: %d steps recomputed, want from %d to %d", n, slots, online, least, want)
 			}
 			if n >= 100 {
 				worst = max(worst, float64(online)/float64(least))
 			}
 		}
 	}
-	t.Logf("at most %.3f times as many steps are made again as if their number had been known", worst)
+	t.Logf("at most %.3f times as many steps are recomputed as if their number had been known", worst)
 	if worst > 1.15 {
-		t.Errorf("%v times the least number of steps are made again", worst)
+		t.Errorf("%v times the least number of steps are recomputed", worst)
 	}
 }
 
@@ -279,7 +279,7 @@ func TestReplayWalks(t *testing.T) {
 		{Kind: solvers.CheckpointEvery, Every: 10},
 	} {
 		h := sys()
-		tr := again(&solvers.Trajectory{Keep: c}, h, "rk4")
+		tr := replayable(&solvers.Trajectory{Keep: c}, h, "rk4")
 		tr.Open = func() (solvers.Disk, error) { return &file{}, nil }
 		if _, err := solver(h, "rk4", solvers.Options{Fixed: 2. / 1000}).Solve(context.Background(), tr); err != nil {
 			t.Fatal(err)
@@ -300,7 +300,7 @@ func TestReplayWalks(t *testing.T) {
 			if n := tr.Replayed() - before; walk == 0 {
 				first = n
 			} else if n > first {
-				t.Errorf("%s: %d steps made again on way %d, %d on the first", c, n, walk+1, first)
+				t.Errorf("%s: %d steps recomputed on way %d, %d on the first", c, n, walk+1, first)
 			}
 		}
 	}
@@ -358,7 +358,7 @@ func TestThinned(t *testing.T) {
 	}
 	strides := map[string]bool{}
 	for limit := whole.Bytes() + 1<<17; ; limit = limit * 3 / 5 {
-		tr := again(&solvers.Trajectory{Limit: limit}, h, "dopri5")
+		tr := replayable(&solvers.Trajectory{Limit: limit}, h, "dopri5")
 		sink := &bounded{Trajectory: tr, t: t}
 		_, err := s.Solve(context.Background(), sink)
 		var full *solvers.MemoryError
@@ -378,7 +378,7 @@ func TestThinned(t *testing.T) {
 		tr.Share(1, 1)
 		sameRun(t, fmt.Sprintf("limit %d, kept %s", limit, tr.Kept()), whole, tr, true)
 		read := tr.Replayed()
-		t.Logf("limit %7d: %s, at most %d bytes, %d with those who read; %d of %d steps made again",
+		t.Logf("limit %7d: %s, at most %d bytes, %d with those who read; %d of %d steps recomputed",
 			limit, tr.Kept(), sink.most, tr.Bytes(), read, whole.Steps())
 		if own := int64(8 * 4 * 40 * 9); tr.Bytes() > limit+own+1<<16 {
 			t.Errorf("limit %d: %d bytes to read it backwards", limit, tr.Bytes())
@@ -411,7 +411,7 @@ func TestKeptBytes(t *testing.T) {
 			{solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 7}, 6},
 			{solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 3, Disk: 9}, 2},
 		} {
-			tr := again(&solvers.Trajectory{Keep: c.keep}, h, "rk4")
+			tr := replayable(&solvers.Trajectory{Keep: c.keep}, h, "rk4")
 			var f *file
 			tr.Open = func() (solvers.Disk, error) { f = &file{}; return f, nil }
 			if _, err := s.Solve(context.Background(), tr); err != nil {
@@ -448,7 +448,7 @@ func TestDiskFails(t *testing.T) {
 		{func() (solvers.Disk, error) { return &file{lost: true}, nil }, "read", io.ErrUnexpectedEOF},
 		{nil, "open", nil},
 	} {
-		tr := again(&solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 2, Disk: 10}}, h, "rk4")
+		tr := replayable(&solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 2, Disk: 10}}, h, "rk4")
 		tr.Open = c.open
 		_, err := s.Solve(context.Background(), tr)
 		if err == nil {
@@ -477,7 +477,7 @@ func TestKeptAllocates(t *testing.T) {
 		if c.Disk > 0 { // a run makes a file
 			continue
 		}
-		tr := again(&solvers.Trajectory{Keep: c}, h, "rk4")
+		tr := replayable(&solvers.Trajectory{Keep: c}, h, "rk4")
 		var r solvers.Reader
 		var st solvers.Step
 		var m solvers.Mark
@@ -508,8 +508,8 @@ func TestKeptAllocates(t *testing.T) {
 	}
 }
 
-// TestNobodyMakesItAgain has a trajectory that is not kept whole and cannot be made again.
-func TestNobodyMakesItAgain(t *testing.T) {
+// TestNoReplayer reads a trajectory that is not kept whole and has no Replayer.
+func TestNoReplayer(t *testing.T) {
 	h := sys()
 	tr := &solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointEvery}}
 	if _, err := solver(h, "rk4", solvers.Options{Fixed: 0.1}).Solve(context.Background(), tr); err != nil {
@@ -528,6 +528,6 @@ func TestNobodyMakesItAgain(t *testing.T) {
 		return h.With(1), solvers.Methods()[0].New(h.Size(), 0)
 	}
 	if _, err := r.Load(3, &st); err == nil {
-		t.Error("another method makes it again")
+		t.Error("another method replays it")
 	}
 }

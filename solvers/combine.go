@@ -13,14 +13,13 @@ type terms struct {
 	c   []float64
 }
 
-// combine writes out[i] = base[i] + h Σ_j c_j k[row_j·stride + i], the only
-// arithmetic of a step besides the right-hand side.
+// combine writes out[i] = base[i] + h Σ_j c_j k[row_j·stride + i], the only arithmetic of a step besides the
+// right-hand side.
 //
-// The inner sum is one chain of fused multiply-adds that begins with the
-// product of the first term, in the order of the terms; the step size comes
-// last, so that the increment is rounded against base once. What is computed
-// for an element depends on nothing but its column: not on how many columns
-// there are, nor on how the loops below split the chain. out may be base.
+// The inner sum is one chain of fused multiply-adds, in the order of the terms, that begins with the product of the
+// first term. The step size comes last, so that the increment is rounded against base once. What is computed for an
+// element depends on its column alone: not on how many columns there are, nor on how the loops below split the chain.
+// out may be base.
 func (t *terms) combine(out, base []float64, h float64, k []float64, stride int) {
 	c, row := t.c, t.row
 	n := len(out)

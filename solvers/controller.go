@@ -12,9 +12,8 @@ type Controller interface {
 	// Reset forgets all earlier steps: at the start, and where the right-hand
 	// side or the state jumps.
 	Reset()
-	// Judge tells whether a trial step of length h with the error err, in units
-	// of the tolerance, stands, and the length to try next. A NaN or infinite
-	// err never stands. h may be negative.
+	// Judge tells whether a trial step of length h with the error err, in units of the tolerance, is accepted, and
+	// the length to try next. A step with a NaN or infinite err is never accepted. h may be negative.
 	Judge(h, err float64) (accept bool, next float64)
 }
 
@@ -22,14 +21,13 @@ type Controller interface {
 //
 //	h_{n+1} = ε_n^(-β₁/k) ε_{n-1}^(-β₂/k) ε_{n-2}^(-β₃/k) (h_n/h_{n-1})^(-α₂) (h_{n-1}/h_{n-2})^(-α₃) · h_n,
 //
-// with ε the error over S^k in units of the tolerance and k the power of h with
-// which it vanishes: where nothing changes, the step settles at S times the one
-// that would just be accepted, whatever the filter. The quotient h_{n+1}/h_n is confined to [Shrink, Grow]. Factors
-// of steps that do not exist yet are left out.
+// with ε the error over S^k in units of the tolerance and k the power of h with which it vanishes. Where nothing
+// changes, the step settles at S times the one that would just be accepted, whatever the filter. The quotient
+// h_{n+1}/h_n is confined to [Shrink, Grow]. Factors of steps that do not exist yet are left out.
 //
-// A step is rejected if its error is above the tolerance, and tried again with
-// the factor ε^(-1/k), at least Shrink, whatever the filter; it leaves no trace in the history but that the next
-// accepted step may not grow. A step without a finite error shrinks by Shrink.
+// A step is rejected if its error is above the tolerance. It is tried anew with the factor ε^(-1/k), at least Shrink,
+// whatever the filter. It leaves no trace in the history, except that the next accepted step may not grow. A step
+// without a finite error shrinks by Shrink.
 type Rule struct {
 	Name   string
 	Title  string
@@ -143,7 +141,7 @@ type Filter struct {
 	err      [2]float64 // log₂ ε_{n-1}, log₂ ε_{n-2}
 	h        float64    // h_{n-1}
 	grown    float64    // log₂ h_{n-1}/h_{n-2}
-	rejected bool       // the last trial was
+	rejected bool       // the last trial step was rejected
 }
 
 // NewFilter returns the controller of r for the estimates of m, which vanish
@@ -163,7 +161,7 @@ func (c *Filter) Judge(h, err float64) (bool, float64) {
 		c.rejected = true
 		return false, float64(h * r.Shrink)
 	}
-	// The logarithm of an error too small to matter is that of 2⁻¹⁰⁰.
+	// The logarithm of an error too small to matter is taken to be that of 2⁻¹⁰⁰.
 	e := log2(max(err, 0x1p-100)) - c.safe
 	if err > 1 {
 		c.rejected = true
@@ -184,19 +182,17 @@ func (c *Filter) Judge(h, err float64) (bool, float64) {
 		factor = min(factor, 1)
 		c.rejected = false
 	}
-	// A history of errors far below the tolerance would make the next step
-	// timid or bold without reason: as in DOPRI5 they count as 1e-4.
+	// A history of errors far below the tolerance would make the next step timid or bold without reason. As in DOPRI5
+	// they count as 1e-4.
 	c.err[0], c.err[1] = max(e, -13.28771237954945), c.err[0]
 	c.h, c.grown = h, grown
 	c.steps = min(c.steps+1, 2)
 	return true, float64(h * factor)
 }
 
-// odeint is Boost.odeint's rule. With p the order of the method and q that of
-// the estimate: ε > 1 rejects and multiplies h by max(0.9 ε^(-1/(q-1)), 0.2);
-// ε < 0.5 multiplies it by 0.9 max(ε, 5^-p)^(-1/p), which is at most 4.5 (with
-// another bound, Grow/0.9 takes the place of 5); between them it is kept. It has
-// no memory.
+// odeint is the rule of Boost.odeint. With p the order of the method and q that of the estimate, ε > 1 rejects the
+// step and multiplies h by max(0.9 ε^(-1/(q-1)), 0.2). ε < 0.5 multiplies h by 0.9 max(ε, 5^-p)^(-1/p), which is at
+// most 4.5; with another bound, Grow/0.9 takes the place of 5. Between the two, h is kept. The rule has no memory.
 type odeint struct {
 	order, estimate float64
 	most            float64 // log₂ Grow/0.9

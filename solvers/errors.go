@@ -15,8 +15,9 @@ type Place struct {
 	D, M      []float64
 	Worst     []WorstState // the states with the largest scaled error, largest first; at most three
 	LastEvent string       // the last event that fired, "" before the first
-	LastTime  float64      // when
-	// Stiff tells that stability holds the steps short: the size of the largest eigenvalue of ∂f/∂y, estimated, or 0.
+	LastTime  float64      // its time
+	// Stiff is the estimated size of the largest eigenvalue of ∂f/∂y where stability holds the steps short, and
+	// otherwise 0.
 	Stiff float64
 }
 
@@ -69,7 +70,7 @@ type StepUnderflowError struct {
 	Place
 	HMin      float64
 	NonFinite bool // the last trial step was not finite
-	Stage     int  // then the first stage that was not
+	Stage     int  // in that case the first stage that was not finite
 }
 
 func (e *StepUnderflowError) Error() string {
@@ -130,7 +131,7 @@ type MemoryError struct {
 	Limit int64
 	Bytes int64      // what the next step would have needed
 	Keep  Checkpoint // what was kept
-	// Thinned tells that this is no more than Limit allowed; more was asked for.
+	// Thinned tells that Limit allowed no more than this, though more was asked for.
 	Thinned bool
 }
 
@@ -140,7 +141,7 @@ func (e *MemoryError) Error() string {
 		e.Limit, e.Place.String(), e.Keep)
 }
 
-// DiskError tells that states could not be kept in a file. It unwraps to the file's error.
+// DiskError tells that states could not be written to a file or read from it. It unwraps to the file's error.
 type DiskError struct {
 	Op  string // "open", "write" or "read"
 	Err error

@@ -284,16 +284,16 @@ func TestSolveAllocates(t *testing.T) {
 func TestReplayIsTheRun(t *testing.T) {
 	h := bounce(0.8, 1, 3)
 	h.Times = append(h.Times, site(0.5), site(0.7))
-	tr, live, again := &solvers.Trajectory{}, &log{}, &log{}
+	tr, live, replayed := &solvers.Trajectory{}, &log{}, &log{}
 	s := solver(h, "dopri5", solvers.Options{})
 	if _, err := s.Solve(context.Background(), solvers.Sinks{tr, live}); err != nil {
 		t.Fatal(err)
 	}
-	again.names, again.guard = live.names, live.guard
-	if err := tr.Replay(context.Background(), again); err != nil {
+	replayed.names, replayed.guard = live.names, live.guard
+	if err := tr.Replay(context.Background(), replayed); err != nil {
 		t.Fatal(err)
 	}
-	if live.String() != again.String() || live.steps != again.steps || live.final[0] != again.final[0] {
-		t.Errorf("recorded %v, was %v", again, live)
+	if live.String() != replayed.String() || live.steps != replayed.steps || live.final[0] != replayed.final[0] {
+		t.Errorf("recorded %v, was %v", replayed, live)
 	}
 }

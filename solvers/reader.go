@@ -348,11 +348,11 @@ func (r *Reader) ready() error {
 		return nil
 	}
 	if tr.Replayer == nil {
-		return errors.New("the run is not kept whole, and nobody can make its steps again")
+		return errors.New("the run is not kept whole, and has no Replayer to recompute its steps")
 	}
 	r.sys, r.method = tr.Replayer()
 	if got, want := r.method.Info().Name, tr.info.Name; got != want {
-		return fmt.Errorf("the run was made by method %s and cannot be made again by %s", want, got)
+		return fmt.Errorf("the run was made by method %s and cannot be recomputed by %s", want, got)
 	}
 	r.maker = tr
 	return nil

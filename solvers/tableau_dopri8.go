@@ -1,9 +1,9 @@
 package solvers
 
-// dopri8 was published without a continuous extension. Its further stages are
-// the slope at the end and values of order 6 at (1 + 1/√7)/2, where the stages before
-// allow one, 3/10 and 1/2, each with the weights of least norm. β has one free
-// polynomial, that of b - b̂, and β₆ = b₆ θ² (3 - 2θ) takes it: nearly the least error.
+// dopri8 was published without a continuous extension. The further stages are the slope at the end and the slopes of
+// values of order 6, each with the weights of least norm, at (1 + 1/√7)/2, where the earlier stages allow one, at
+// 3/10 and at 1/2. β has one free polynomial, that of b - b̂. The choice β₆ = b₆ θ² (3 - 2θ) has nearly the least
+// error.
 var dopri8 = Tableau{
 	Name:  "dopri8",
 	Title: "Dormand–Prince 8(7)",

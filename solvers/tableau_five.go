@@ -1,7 +1,7 @@
 package solvers
 
-// ck45's continuous extension is the only one of order 4 over its stages and the
-// slope at the end, but for multiples of θ²(1-θ)² (b - b̂); the one taken has nearly the least error.
+// The continuous extension of ck45 is the only one of order 4 over its stages and the slope at the end, except for
+// multiples of θ²(1-θ)² (b - b̂). The one taken has nearly the least error.
 var ck45 = Tableau{
 	Name:  "ck45",
 	Title: "Cash–Karp 5(4)",
@@ -30,8 +30,8 @@ var ck45 = Tableau{
 	},
 }
 
-// dopri5's continuous extension is the Hermite cubic plus
-// θ²(1-θ)² h Σ d_i k_i with the d_i of Hairer and Wanner's code DOPRI5.
+// The continuous extension of dopri5 is the Hermite cubic plus θ²(1-θ)² h Σ d_i k_i, with the d_i of Hairer and
+// Wanner's code DOPRI5.
 var dopri5 = Tableau{
 	Name:  "dopri5",
 	Title: "Dormand–Prince 5(4)",

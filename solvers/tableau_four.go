@@ -1,8 +1,7 @@
 package solvers
 
-// rk4's estimate needs the slope at the end, which the next step starts with.
-// The weights 1/6 1/3 1/3 0 1/6 over the five slopes satisfy the conditions of
-// third order, so the estimate is h (k₄ - k₅)/6.
+// The estimate of rk4 needs the slope at the end, with which the next step starts. The weights 1/6 1/3 1/3 0 1/6 over
+// the five slopes satisfy the conditions of third order, so the estimate is h (k₄ - k₅)/6.
 var rk4 = Tableau{
 	Name:  "rk4",
 	Title: "classical Runge–Kutta 4(3)",
@@ -34,8 +33,8 @@ var rk38 = Tableau{
 	BHat: `1/12 1/2 1/4 0 1/6`,
 }
 
-// rkf45's continuous extension is the only one of order 4 over its stages and the
-// slope at the end, but for multiples of θ²(1-θ)² (b - b̂); the one taken has nearly the least error.
+// The continuous extension of rkf45 is the only one of order 4 over its stages and the slope at the end, except for
+// multiples of θ²(1-θ)² (b - b̂). The one taken has nearly the least error.
 var rkf45 = Tableau{
 	Name:  "rkf45",
 	Title: "Fehlberg 4(5)",

@@ -1,7 +1,7 @@
 package solvers
 
-// euler evaluates the slope at its end for the estimate: that is the first
-// stage of the next step, so the estimate is free.
+// euler evaluates the slope at its end for the estimate. That is the first stage of the next step, so the estimate is
+// free.
 var euler = Tableau{
 	Name:  "euler",
 	Title: "Euler 1(2)",

@@ -1,9 +1,9 @@
 package solvers
 
-// rk6 has no published estimate. The weights of fourth order over its seven
-// stages form a family b + λ (-3/10, 0, 1/2, -1, -1/5, 1, 0); b̂ is its member
-// that leaves out the sixth stage. Nor has it a continuous extension: after the slope at the end,
-// θ = 1/2 is the one place inside where the stages give a value of order 5; its slope leaves one β of order 5.
+// rk6 has no published estimate. The weights of fourth order over its seven stages form a family b + λ (-3/10, 0,
+// 1/2, -1, -1/5, 1, 0), and b̂ is the member that leaves out the sixth stage. Neither has it a continuous extension.
+// After the slope at the end, θ = 1/2 is the only place inside the step where the stages give a value of order 5.
+// With its slope there is one β of order 5.
 var rk6 = Tableau{
 	Name:  "rk6",
 	Title: "Butcher 6(4)",
