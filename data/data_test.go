@@ -180,7 +180,8 @@ func TestWriteNPY(t *testing.T) {
 	if err := WriteNPY(&b, []int{1, 2}, slices.Values([][]float64{{1.5}, {-2}})); err != nil {
 		t.Fatal(err)
 	}
-	want := "\x93NUMPY\x01\x00\x76\x00{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2,), }" + strings.Repeat(" ", 57) + "\n" +
+	want := "\x93NUMPY\x01\x00\x76\x00" +
+		"{'descr': '<f8', 'fortran_order': False, 'shape': (1, 2,), }" + strings.Repeat(" ", 57) + "\n" +
 		"\x00\x00\x00\x00\x00\x00\xf8\x3f\x00\x00\x00\x00\x00\x00\x00\xc0"
 	if b.String() != want {
 		t.Errorf("got  %q\nwant %q", b.String(), want)

@@ -52,7 +52,7 @@ func formatNames(which func(*format) bool) (names []string) {
 // Page says how a file looks.
 type Page struct {
 	Dark bool // light on dark
-	// Lost, when set, is where Write adds the letters that boxes stand for in a png or pdf file, since its font lacks them.
+	// Lost, when set, is where Write adds the letters that a png or pdf file shows as boxes: its font lacks them.
 	Lost *[]rune
 }
 

@@ -122,8 +122,8 @@ func keepWidths(drawing []byte, widths []vg.Length) []byte {
 	return b.Bytes()
 }
 
-// outlined is a canvas that draws letters as shapes where they are not all ASCII: the text of a pdf canvas is limited to
-// one code page.
+// outlined is a canvas that draws letters as shapes where they are not all ASCII: the text of a pdf canvas is limited
+// to one code page.
 type outlined struct{ vg.Canvas }
 
 // FillString draws a line of text from pt on.

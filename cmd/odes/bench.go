@@ -6,7 +6,7 @@ import "odes.dev/odes"
 type benchCmd struct {
 	modelFlags
 	derivativeFlags
-	Runs int `placeholder:"N" default:"15" help:"Whole gradients to time, after one to warm up."`
+	Runs int `placeholder:"N" default:"15" help:"Number of gradients to time, after one to warm up."`
 }
 
 // Run measures a model.

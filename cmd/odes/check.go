@@ -8,8 +8,8 @@ import (
 // checkCmd is odes check.
 type checkCmd struct {
 	global
-	Models []string   `arg:"" help:"Model files; - reads standard input."`
-	Format formatFlag `placeholder:"FORMAT" help:"json: one diagnostic a line, as JSON."`
+	Models []string   `arg:"" help:"Model files; - is standard input."`
+	Format formatFlag `placeholder:"FORMAT" help:"table for people, or json: one diagnostic on each line."`
 }
 
 // Run checks every model and says what each is made of.

@@ -27,18 +27,18 @@ const (
 
 // commands is the command line as kong reads it. A command's Run does the work.
 type commands struct {
-	Sens       sensCmd       `cmd:"" help:"Objectives and their gradients."`
-	Run        runCmd        `cmd:"" help:"Solve: outputs over time, events, objectives."`
-	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities, sweeps: on the terminal, or to a file."`
+	Sens       sensCmd       `cmd:"" help:"Compute objectives and their gradients."`
+	Run        runCmd        `cmd:"" help:"Solve the model: outputs over time, events, objectives."`
+	Plot       plotCmd       `cmd:"" help:"Draw trajectories, sensitivities and sweeps, on the terminal or to a file."`
 	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
 	New        newCmd        `cmd:"" help:"Write a model to start from."`
 	Check      checkCmd      `cmd:"" help:"Parse and check models."`
-	Verify     verifyCmd     `cmd:"" help:"Is the gradient right? Two other methods decide."`
+	Verify     verifyCmd     `cmd:"" help:"Check gradients against two other methods."`
 	Fmt        fmtCmd        `cmd:"" help:"Format models."`
-	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler made."`
+	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler makes of a model."`
 	Bench      benchCmd      `cmd:"" help:"Time the right-hand side, its transpose, and whole gradients."`
 	Lsp        lspCmd        `cmd:"" help:"Serve an editor: errors as you type, hovers, completion, renaming."`
-	Doc        docCmd        `cmd:"" help:"Help on the language, its functions, methods and messages."`
+	Doc        docCmd        `cmd:"" help:"Explain the language, its functions, methods and messages."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
 	Man        manCmd        `cmd:"" help:"Print a manual page, or write all of them."`
@@ -47,8 +47,8 @@ type commands struct {
 // global holds the flags that every command has.
 type global struct {
 	Quiet   bool `short:"q" help:"Show errors only: no warnings, no notes, no progress."`
-	Verbose bool `short:"v" help:"Show where the time went; abbreviate nothing."`
-	NoColor bool `name:"no-color" help:"Plain text, also on a terminal (as with NO_COLOR set)."`
+	Verbose bool `short:"v" help:"Show where the time went, and abbreviate nothing."`
+	NoColor bool `name:"no-color" help:"Write plain text even to a terminal, as with NO_COLOR set."`
 }
 
 // call is one invocation: its streams and what was parsed before kong.
@@ -107,7 +107,7 @@ func (c *call) execute(args []string) int {
 	if err != nil {
 		return c.fail(usagef("%s; see %s", reword(err.Error()), helpFor(err)))
 	}
-	if len(settings) > 0 && !slices.Contains([]string{"sens", "run", "plot", "repl", "verify", "bench"}, commandName(asked)) {
+	if len(settings) > 0 && !slices.Contains(settable, commandName(asked)) {
 		return c.fail(usagef("odes %s takes no --%s", commandName(asked), settings[0].Key))
 	}
 	if err := asked.Run(c); err != nil {
@@ -115,6 +115,9 @@ func (c *call) execute(args []string) int {
 	}
 	return exitDone
 }
+
+// settable lists the commands that take --solver.key=value and --sens.key=value.
+var settable = []string{"sens", "run", "plot", "repl", "verify", "bench"}
 
 // newParser describes the command line to kong.
 func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
@@ -127,9 +130,30 @@ func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
 		kong.Writers(out, errs),
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
 		kong.Exit(func(int) { panic(errHelped) }),
-		kong.Vars{"pictures": pictureEndings()},
+		helpTexts(),
 		kong.PostBuild(describeFormats),
 	)
+}
+
+// helpTexts are the parts of help that tables give, and those that are long.
+func helpTexts() kong.Vars {
+	return kong.Vars{
+		"modes":     enumerate(odes.SettingValues("sens", "mode"), "or"),
+		"stages":    enumerate(stageNames(), "or"),
+		"templates": enumerate(templateNames(), "or"),
+		"pictures":  pictureEndings(),
+		"set": "Set a param or an initial value: k=3, A[1,2]=0.5, A=[1,2,3], initial(x)=2. " +
+			"@file reads them from a file, one on each line. May be repeated.",
+		"what": "What to draw: expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', " +
+			"'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. " +
+			"'in low, high' at the end draws these experiments only, 'in model' the run without their changes.",
+		"output": "Write to this file, not to standard output; it appears whole or not at all.",
+		"tolerance": "Largest relative error that passes; 0 means 1e-8, or more where rounding or the mode " +
+			"leaves fewer digits.",
+		"times": "Times of the outputs: from:step:to, or a list separated by commas; without it, every step.",
+		"subject": "A word of the language, a function, a method, a controller, a setting or the code of a " +
+			"diagnostic; or a model file, for the names that it declares.",
+	}
 }
 
 // describeFormats writes the help on --format, which differs from command to command, unless the flag has its own.
@@ -217,16 +241,14 @@ func (c *call) fail(err error) int {
 	return exitRun
 }
 
-// settingCodes say that something asked for does not exist or does not fit: a
-// key, a value, a name.
+// settingCodes are those of diagnostics on a key, a value or a name that does not exist or does not fit.
 var settingCodes = []diag.Code{
 	odes.CodeSetting, odes.CodeUnknown, odes.CodeOverride, odes.CodeNoSuchRun,
 	"unknown-setting", "bad-setting", // of typecheck
 }
 
-// statusOf tells what is to blame for errors of a run: the command line, for
-// what was written there or names nothing of the model; the model, for settings
-// that stand in it; else the run.
+// statusOf returns the exit status for errors of a run. The command line is to blame for what was written there or
+// names nothing of the model, the model for settings that stand in it, and the run for everything else.
 func (c *call) statusOf(list []diag.Diagnostic) int {
 	code := exitRun
 	for _, d := range list {

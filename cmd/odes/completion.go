@@ -77,8 +77,9 @@ func subjects(root, n *kong.Node) string {
 		return commandNames(root)
 	case "doc":
 		var names []string
+		special := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }
 		for _, w := range help.Names() {
-			if !strings.ContainsFunc(w, func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }) {
+			if !strings.ContainsFunc(w, special) {
 				names = append(names, w)
 			}
 		}
@@ -90,21 +91,28 @@ func subjects(root, n *kong.Node) string {
 
 func bashScript(root *kong.Node) string {
 	var b strings.Builder
-	b.WriteString("_odes() {\n\tlocal cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} flags= words=\n")
-	b.WriteString("\tif [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi # --format=json is three words\n")
-	fmt.Fprintf(&b, "\tif ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '%s' -- \"$cur\")); return; fi\n", commandNames(root))
-	b.WriteString("\tcase $command$prev in\n")
+	fmt.Fprintf(&b, `_odes() {
+	local cur=${COMP_WORDS[COMP_CWORD]} prev=${COMP_WORDS[COMP_CWORD-1]} command=${COMP_WORDS[1]} flags= words=
+	# --format=json is three words
+	if [[ $cur == = ]]; then cur=; elif [[ $prev == = ]]; then prev=${COMP_WORDS[COMP_CWORD-2]}; fi
+	if ((COMP_CWORD == 1)); then COMPREPLY=($(compgen -W '%s' -- "$cur")); return; fi
+	case $command$prev in
+`, commandNames(root))
 	for _, n := range root.Children {
 		for _, f := range flagsOf(n) {
 			if words := choices(n, f); words != "" {
 				fmt.Fprintf(&b, "\t%s--%s) words='%s' ;;\n", n.Name, f.Name, words)
 			}
 			if isFile(f) {
-				fmt.Fprintf(&b, "\t%s--%s%s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n", n.Name, f.Name, short(f, "|"+n.Name+"-"))
+				fmt.Fprintf(&b, "\t%s--%s%s) COMPREPLY=($(compgen -f -- \"$cur\")); return ;;\n",
+					n.Name, f.Name, short(f, "|"+n.Name+"-"))
 			}
 		}
 	}
-	b.WriteString("\tesac\n\tif [[ $words ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); return; fi\n\tcase $command in\n")
+	b.WriteString(`	esac
+	if [[ $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
+	case $command in
+`)
 	for _, n := range root.Children {
 		var flags []string
 		for _, f := range flagsOf(n) {
@@ -112,9 +120,13 @@ func bashScript(root *kong.Node) string {
 		}
 		fmt.Fprintf(&b, "\t%s) flags='%s' words='%s' ;;\n", n.Name, strings.Join(flags, " "), subjects(root, n))
 	}
-	b.WriteString("\tesac\n\tif [[ $cur == -* ]]; then COMPREPLY=($(compgen -W \"$flags\" -- \"$cur\")); return; fi\n")
-	b.WriteString("\tif [[ $words ]]; then COMPREPLY=($(compgen -W \"$words\" -- \"$cur\")); return; fi\n")
-	b.WriteString("\tCOMPREPLY=($(compgen -f -X '!*.ode' -- \"$cur\") $(compgen -d -- \"$cur\"))\n}\ncomplete -o filenames -F _odes odes\n")
+	b.WriteString(`	esac
+	if [[ $cur == -* ]]; then COMPREPLY=($(compgen -W "$flags" -- "$cur")); return; fi
+	if [[ $words ]]; then COMPREPLY=($(compgen -W "$words" -- "$cur")); return; fi
+	COMPREPLY=($(compgen -f -X '!*.ode' -- "$cur") $(compgen -d -- "$cur"))
+}
+complete -o filenames -F _odes odes
+`)
 	return b.String()
 }
 
@@ -132,11 +144,22 @@ func zshScript(root *kong.Node) string {
 		return strings.NewReplacer("'", "'\\''", "[", "\\[", "]", "\\]", ":", "\\:").Replace(s)
 	}
 	var b strings.Builder
-	b.WriteString("#compdef odes\n_odes() {\n\tif ((CURRENT == 2)); then\n\t\tlocal -a commands=(\n")
+	b.WriteString(`#compdef odes
+_odes() {
+	if ((CURRENT == 2)); then
+		local -a commands=(
+`)
 	for _, n := range root.Children {
 		fmt.Fprintf(&b, "\t\t\t'%s:%s'\n", n.Name, quote(n.Help))
 	}
-	b.WriteString("\t\t)\n\t\t_describe command commands\n\t\treturn\n\tfi\n\tlocal command=$words[2]\n\tshift words; ((CURRENT--))\n\tcase $command in\n")
+	b.WriteString(`		)
+		_describe command commands
+		return
+	fi
+	local command=$words[2]
+	shift words; ((CURRENT--))
+	case $command in
+`)
 	for _, n := range root.Children {
 		fmt.Fprintf(&b, "\t%s) _arguments -s -S", n.Name)
 		for _, f := range flagsOf(n) {
@@ -179,8 +202,16 @@ func zshScript(root *kong.Node) string {
 func fishScript(root *kong.Node) string {
 	quote := func(s string) string { return strings.NewReplacer(`\`, `\\`, "'", `\'`).Replace(s) }
 	var b strings.Builder
-	b.WriteString("function __odes_command\n\tset -l words (commandline -opc)\n\tif test (count $argv) -eq 0\n\t\ttest (count $words) -eq 1\n\telse\n\t\ttest (count $words) -gt 1; and test $words[2] = $argv[1]\n\tend\nend\n")
-	b.WriteString("complete -c odes -f\n")
+	b.WriteString(`function __odes_command
+	set -l words (commandline -opc)
+	if test (count $argv) -eq 0
+		test (count $words) -eq 1
+	else
+		test (count $words) -gt 1; and test $words[2] = $argv[1]
+	end
+end
+complete -c odes -f
+`)
 	for _, n := range root.Children {
 		fmt.Fprintf(&b, "complete -c odes -n __odes_command -a %s -d '%s'\n", n.Name, quote(n.Help))
 		seen := fmt.Sprintf("complete -c odes -n '__odes_command %s'", n.Name)

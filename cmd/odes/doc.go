@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"odes.dev/odes/help"
+	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
 )
 
 // docCmd is odes doc.
 type docCmd struct {
 	global
-	Name string `arg:"" optional:"" help:"A word of the language, a function, a method, a controller, a setting or the code of a diagnostic; or a model file, for the names that it declares."`
+	Name string `arg:"" optional:"" help:"${subject}"`
 }
 
 // Run explains a name, or lists all there are.
@@ -47,7 +48,7 @@ func (c *call) explainModel(path string) error {
 	}
 	fmt.Fprint(c.out, "\n\n")
 	rows := make([][3]string, len(list))
-	var width [2]int
+	var widths [2]int
 	for i, s := range list {
 		rows[i] = [3]string{s.Kind, s.Name, s.Doc}
 		if len(s.Shape) > 0 {
@@ -63,12 +64,12 @@ func (c *call) explainModel(path string) error {
 		if s.Unit != "" {
 			rows[i][1] += " [" + s.Unit + "]"
 		}
-		for k := range width {
-			width[k] = max(width[k], len([]rune(rows[i][k])))
+		for k := range widths {
+			widths[k] = max(widths[k], screen.Width(rows[i][k]))
 		}
 	}
 	for _, r := range rows {
-		line := fmt.Sprintf("%-*s  %-*s  %s", width[0], r[0], width[1], r[1], r[2])
+		line := screen.Pad(r[0], widths[0]) + "  " + screen.Pad(r[1], widths[1]) + "  " + r[2]
 		fmt.Fprintln(c.out, strings.TrimRight(line, " "))
 	}
 	return nil

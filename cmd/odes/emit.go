@@ -13,9 +13,9 @@ import (
 // emitCmd is odes emit.
 type emitCmd struct {
 	global
-	Model  string `arg:"" help:"Model file; - reads standard input."`
-	Stage  string `required:"" placeholder:"STAGE" help:"tokens, ast, model, tape, vjp, jvp or program."`
-	Output string `short:"o" placeholder:"FILE" help:"Write there instead of standard output: whole, or not at all."`
+	Model  string `arg:"" help:"Model file; - is standard input."`
+	Stage  string `required:"" placeholder:"STAGE" help:"Stage to show: ${stages}."`
+	Output string `short:"o" placeholder:"FILE" help:"${output}"`
 }
 
 func stageNames() []string { return odes.Stages() }

@@ -13,10 +13,10 @@ type example struct{ line, does string }
 // examples stand in --help and in the manual pages.
 var examples = map[string][]example{
 	"sens": {
-		{"odes sens model.ode", "objectives, and their gradients by what the model says"},
-		{"odes sens model.ode --of J --wrt 'k,initial(x)' --set k=2", "of one objective, by some variables, at another point"},
+		{"odes sens model.ode", "objectives and their gradients, as the model asks for them"},
+		{"odes sens model.ode --of J --wrt 'k,initial(x)' --set k=2", "one objective, some variables, another point"},
 		{"odes sens model.ode --error", "with an estimate of every error"},
-		{"odes sens model.ode -o gradient.npz", "for other programs; also " + strings.Join(report.OtherEndings("npz", report.HasSensitivities), ", ")},
+		{"odes sens model.ode -o gradient.npz", "for other programs; also " + otherEndings("npz")},
 	},
 	"run": {
 		{"odes run model.ode --times 0:0.1:10", "outputs at these times"},
@@ -39,27 +39,27 @@ var examples = map[string][]example{
 		{"odes new --template pk model.ode", "write one"},
 	},
 	"lsp": {
-		{"odes lsp", "what an editor starts to check, explain and complete models; docs/editors.md says how to set it up"},
+		{"odes lsp", "started by an editor, to check, explain and complete models: see docs/editors.md"},
 	},
 	"check": {
-		{"odes check *.ode", "all that is wrong, with places and fixes"},
+		{"odes check *.ode", "what is wrong, where, and how to mend it"},
 	},
 	"verify": {
-		{"odes verify model.ode --directions 10", "look along more directions"},
+		{"odes verify model.ode --directions 10", "check along more directions"},
 	},
 	"fmt": {
 		{"odes fmt -w model.ode", "format it in place"},
-		{"odes fmt -d *.ode", "would anything change?"},
+		{"odes fmt -d *.ode", "show what would change"},
 	},
 	"emit": {
-		{"odes emit --stage vjp model.ode", "the transposes of all tapes"},
+		{"odes emit --stage vjp model.ode", "show the transposes of all tapes"},
 	},
 	"bench": {
-		{"odes bench model.ode --runs 15 --format json", "for comparisons"},
+		{"odes bench model.ode --runs 15 --format json", "as JSON, for comparisons"},
 	},
 	"doc": {
 		{"odes doc", "list all names"},
-		{"odes doc interp", "a function; as well a word, unit, method or message"},
+		{"odes doc interp", "explain a function; words, units, methods and messages likewise"},
 	},
 	"completion": {
 		{"source <(odes completion bash)", "in ~/.bashrc"},
@@ -67,8 +67,13 @@ var examples = map[string][]example{
 		{"odes completion fish > ~/.config/fish/completions/odes.fish", "once, in fish"},
 	},
 	"man": {
-		{"odes man sens | man -l -", "read a page"},
+		{"odes man sens | man -l -", "read the page of a command"},
 	},
+}
+
+// otherEndings lists the endings of files that hold gradients in full, but for one of them.
+func otherEndings(but string) string {
+	return strings.Join(report.OtherEndings(but, report.HasSensitivities), ", ")
 }
 
 // exampleHelp is what --help shows of the examples of a command.

@@ -16,22 +16,39 @@ import (
 // modelFlags are the flags of commands that run one model.
 type modelFlags struct {
 	global
-	Model   string     `arg:"" help:"Model file; - reads standard input."`
-	Set     []string   `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, A=[1,2,3], initial(x)=2; @file reads one a line. Repeatable."`
-	Solver  string     `placeholder:"NAME" help:"Use the named solver block. Any key of it: --solver.rtol=1e-9."`
-	Sens    string     `placeholder:"NAME" help:"Use the named sens block. Any key of it: --sens.mode=tangent."`
-	Threads int        `placeholder:"N" help:"Goroutines; 0: one per core. Results do not depend on it."`
-	Lanes   int        `placeholder:"N" help:"Objectives swept together; 0: chosen. Results do not depend on it."`
-	Memory  string     `placeholder:"SIZE" help:"Largest memory of the trajectory, such as 2GB."`
+	Model string `arg:"" help:"Model file; - is standard input."`
+	setFlag
+	Solver  string     `placeholder:"NAME" help:"Use this solver block. --solver.rtol=1e-9 sets a key of it."`
+	Sens    string     `placeholder:"NAME" help:"Use this sens block. --sens.mode=tangent sets a key of it."`
+	Threads int        `placeholder:"N" help:"Threads; 0 means one for each core. Results do not depend on it."`
+	Lanes   int        `placeholder:"N" help:"Objectives in a sweep; 0 leaves it to odes. Results do not depend on it."`
+	Memory  string     `placeholder:"SIZE" help:"The most memory that the trajectory may take, such as 2GB."`
 	Format  formatFlag `placeholder:"FORMAT"` // its help is that of describeFormats
-	Output  string     `short:"o" placeholder:"FILE" help:"Write there instead of standard output: whole, or not at all."`
+	Output  string     `short:"o" placeholder:"FILE" help:"${output}"`
+}
+
+// setFlag sets parameters and initial values.
+type setFlag struct {
+	Set []string `sep:"none" placeholder:"NAME=VALUE" help:"${set}"`
+}
+
+// assignments reads the values of --set.
+func (f setFlag) assignments() (all []odes.Assignment, err error) {
+	for _, text := range f.Set {
+		list, err := assignments(text)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, list...)
+	}
+	return all, nil
 }
 
 // derivativeFlags say what to differentiate, by what, and how.
 type derivativeFlags struct {
-	Of    string `placeholder:"NAMES" help:"Objectives, with commas between; without it, those of the sens block."`
-	Wrt   string `placeholder:"NAMES" help:"Differentiate by these: k1,A,initial(x)."`
-	Mode  string `placeholder:"MODE" help:"How: ${modes}."`
+	Of    string `placeholder:"NAMES" help:"Objectives, separated by commas; without it, those of the sens block."`
+	Wrt   string `placeholder:"NAMES" help:"What to differentiate by, separated by commas: k1,A,initial(x)."`
+	Mode  string `placeholder:"MODE" help:"How to differentiate: ${modes}."`
 	Error bool   `help:"Estimate the error of every derivative, at the cost of another, more accurate run."`
 }
 
@@ -131,14 +148,9 @@ func (f modelFlags) options(c *call) (odes.Options, error) {
 	if f.Memory != "" {
 		o.Settings = append(o.Settings, odes.Setting{Key: "solver.memory", Value: strconv.Quote(f.Memory)})
 	}
-	for _, text := range f.Set {
-		list, err := assignments(text)
-		if err != nil {
-			return o, err
-		}
-		o.Set = append(o.Set, list...)
-	}
-	return o, nil
+	var err error
+	o.Set, err = f.assignments()
+	return o, err
 }
 
 var settingFlag = regexp.MustCompile(`^--((?:solver|sens|fit)\.[\pL_][\pL\pN_]*)(=(.*))?$`)
@@ -324,7 +336,8 @@ func times(text string) ([]float64, error) {
 	from, step, to := x[0], x[1], x[2]
 	count := math.Floor((to-from)/step*(1+1e-12)) + 1
 	if !(step > 0) || !(to >= from) || !(count <= maxTimes) {
-		return nil, usagef("--times %s: the step must be positive, the end not before the start, and there are at most %d times", text, maxTimes)
+		const say = "--times %s: the step must be positive, the end not before the start, at most %d times"
+		return nil, usagef(say, text, maxTimes)
 	}
 	list := make([]float64, int(count))
 	for i := range list {

@@ -11,7 +11,7 @@ import (
 // fmtCmd is odes fmt.
 type fmtCmd struct {
 	global
-	Models []string `arg:"" help:"Model files; - reads standard input."`
+	Models []string `arg:"" help:"Model files; - is standard input."`
 	Write  bool     `short:"w" help:"Write the result back to the file."`
 	Diff   bool     `short:"d" help:"Show what would change, and exit with status 1 if anything would."`
 }

@@ -13,7 +13,7 @@ import (
 // lspCmd is odes lsp.
 type lspCmd struct {
 	global
-	Stdio bool `help:"Speak on standard input and output: the only way there is, and so not needed."`
+	Stdio bool `help:"Use standard input and output. There is no other way, so this is not needed."`
 }
 
 // quiet is how long nothing is typed before a model is checked.
@@ -23,7 +23,8 @@ const quiet = 120 * time.Millisecond
 func (l *lspCmd) Run(c *call) error {
 	c.configure(l.global, formatFlag{})
 	if in, ok := c.in.(*os.File); ok && isTerminal(in) {
-		return usagef("odes lsp is started by editors; docs/editors.md says how to set them up. To check a model: odes check model.ode")
+		return usagef("odes lsp is started by editors; docs/editors.md says how to set them up. " +
+			"To check a model: odes check model.ode")
 	}
 	server := lsp.New(lsp.Config{Files: func(folder string) fs.FS { return os.DirFS(filepath.FromSlash(folder)) }})
 	err := lsp.Serve(c.ctx, server, c.in, c.out, quiet)

@@ -39,12 +39,14 @@ type variable struct{ name, text string }
 
 // environment lists the variables that odes reads.
 var environment = []variable{
-	{name: "NO_COLOR", text: "Set to anything: plain text, as with --no-color."},
+	{name: "NO_COLOR", text: "If it is set to anything, text is plain, as with --no-color."},
 	{name: "COLUMNS", text: "Width of tables and pictures where the output is no terminal."},
 	{name: "VISUAL", text: "Editor of odes repl, before EDITOR."},
 	{name: "EDITOR", text: "Editor of odes repl."},
 	{name: "ODES_HISTORY", text: "File that odes repl keeps its history in, instead of ~/.local/state/odes/history."},
-	{name: "ODES_BACKEND", text: "generic, avx2, avx512, native256 or native: how much of the processor is used, native (machine code made for the model) where that is possible, native256 the same without AVX-512. Results do not depend on it."},
+	{name: "ODES_BACKEND", text: "How the processor is used: generic, avx2, avx512, native or native256. " +
+		"native makes machine code for the model, and native256 does so without AVX-512. " +
+		"Without it, odes takes the fastest that the machine has. Results do not depend on it."},
 }
 
 // Run prints a manual page, made of the same descriptions as --help.
@@ -78,7 +80,8 @@ func (k *manCmd) Run(c *call) error {
 		}
 	}
 	if k.Command != "" && node == root {
-		return usagef("there is no command %q; there are %s", k.Command, strings.ReplaceAll(commandNames(root), " ", ", "))
+		all := strings.ReplaceAll(commandNames(root), " ", ", ")
+		return usagef("there is no command %q; there are %s", k.Command, all)
 	}
 	_, err = io.WriteString(c.out, manPage(root, node))
 	return cannotWrite("", err)
@@ -93,7 +96,9 @@ func pageName(root, n *kong.Node) string {
 
 // roff quotes text for troff.
 func roff(s string) string {
-	s = strings.NewReplacer(`\`, `\e`, "-", `\-`, "'", `\(aq`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`, "…", `\&...`, "–", `\(en`).Replace(s)
+	s = strings.NewReplacer(
+		`\`, `\e`, "-", `\-`, "'", `\(aq`, "^", `\(ha`, "~", `\(ti`, "`", `\(ga`, "…", `\&...`, "–", `\(en`,
+	).Replace(s)
 	if strings.HasPrefix(s, ".") {
 		s = `\&` + s
 	}
@@ -111,7 +116,9 @@ func manPage(root, n *kong.Node) string {
 		line("odes \\- gradients of ODE models from a text file")
 		line(".SH SYNOPSIS\n.B odes\n.I command\n.RI [ arguments ]")
 		line(".SH DESCRIPTION")
-		line("%s", roff("odes solves models made of ordinary differential equations, with events, and differentiates what is asked of them by their parameters, from a text file. The language is explained by odes doc."))
+		line("%s", roff("odes solves models made of ordinary differential equations and events, "+
+			"which it reads from a text file, and differentiates what is asked of them by their parameters. "+
+			"odes doc explains the language."))
 		line(".SH COMMANDS")
 		for _, each := range n.Children {
 			line(".TP\n.BR odes\\-%s (1)\n%s", roff(each.Name), roff(each.Help))

@@ -9,13 +9,12 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// rewordings say in words of ours what kong's parser says in words of its own.
-// What none of them matches is shown as it is.
+// rewordings turn messages of kong's parser into words of ours. A message that none of them matches is shown as it is.
 var rewordings = []struct {
 	found *regexp.Regexp
 	as    func(m []string) string
 }{
-	{regexp.MustCompile(`^--([\w.-]+): (?:expected \w+ value but got "EOL".*|missing value.*)$`), func(m []string) string {
+	{regexp.MustCompile(`^--([\w.-]+): (?:expected \w+ value but got "EOL"|missing value).*$`), func(m []string) string {
 		return fmt.Sprintf("--%s needs a value: --%[1]s=…", m[1])
 	}},
 	{regexp.MustCompile(`^--([\w.-]+): expected a valid \d+ bit u?int but got ("[^"]*")$`), func(m []string) string {
@@ -34,13 +33,15 @@ var rewordings = []struct {
 		return fmt.Sprintf("the %s is missing", m[1])
 	}},
 	{regexp.MustCompile(`^<([\w-]+)> must be one of (.+) but got ("[^"]*")$`), func(m []string) string {
-		return fmt.Sprintf("there is no %s %s, only %s", m[1], m[3], strings.ReplaceAll(strings.ReplaceAll(m[2], `"`, ""), ",", ", "))
+		values := strings.NewReplacer(`"`, "", ",", ", ").Replace(m[2])
+		return fmt.Sprintf("there is no %s %s, only %s", m[1], m[3], values)
 	}},
 	{regexp.MustCompile(`^unexpected argument ([^,]+)(, did you mean (.+))?$`), func(m []string) string {
 		if m[3] == "" {
 			return fmt.Sprintf("%q is one argument too many", m[1])
 		}
-		return fmt.Sprintf("there is no command %q; did you mean %s", m[1], strings.TrimSuffix(strings.ReplaceAll(m[3], `"`, ""), "?"))
+		near := strings.TrimSuffix(strings.ReplaceAll(m[3], `"`, ""), "?")
+		return fmt.Sprintf("there is no command %q; did you mean %s", m[1], near)
 	}},
 	{regexp.MustCompile(`^unknown flag ([^,]+)(, did you mean (.+))?$`), func(m []string) string {
 		text := "there is no flag " + m[1]

@@ -17,8 +17,8 @@ import (
 // newCmd is odes new.
 type newCmd struct {
 	global
-	File     string `arg:"" optional:"" help:"File to write; - writes to standard output; without it, the templates are listed."`
-	Template string `placeholder:"NAME" default:"mechanics" help:"pk, epidemic, reaction, mechanics, pde or control."`
+	File     string `arg:"" optional:"" help:"File to write; - is standard output. Without it, list the templates."`
+	Template string `placeholder:"NAME" default:"mechanics" help:"Template to start from: ${templates}."`
 	Force    bool   `help:"Replace a file that exists."`
 }
 
@@ -55,7 +55,8 @@ func (n *newCmd) Run(c *call) error {
 		return nil
 	}
 	if !slices.Contains(names, n.Template) {
-		return usagef("there is no template %q%s; there are %s", n.Template, diag.DidYouMean(n.Template, names), strings.Join(names, ", "))
+		near := diag.DidYouMean(n.Template, names)
+		return usagef("there is no template %q%s; there are %s", n.Template, near, strings.Join(names, ", "))
 	}
 	text, err := templates.ReadFile("templates/" + n.Template + ".ode")
 	if err != nil {

@@ -14,13 +14,13 @@ import (
 // plotCmd is odes plot.
 type plotCmd struct {
 	global
-	Model  string   `arg:"" help:"Model file; - reads standard input."`
-	What   []string `arg:"" optional:"" help:"Expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', 'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. Behind it, in low, high: of these experiments only; in model: of the run without their changes."`
-	Set    []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, initial(x)=2; @file reads one a line. Repeatable."`
-	Output string   `short:"o" placeholder:"FILE" help:"Write there: a name that ends in ${pictures}; without it, draw on the terminal."`
-	Dark   bool     `help:"Light on dark, in a file."`
-	Width  int      `placeholder:"N" help:"Columns of a picture on the terminal; 0: as wide as it is."`
-	Height int      `placeholder:"N" help:"Rows of a picture on the terminal; 0: chosen."`
+	Model string   `arg:"" help:"Model file; - is standard input."`
+	What  []string `arg:"" optional:"" help:"${what}"`
+	setFlag
+	Output string `short:"o" placeholder:"FILE" help:"File to write (${pictures}); without it, draw on the terminal."`
+	Dark   bool   `help:"Draw light on dark, in a file."`
+	Width  int    `placeholder:"N" help:"Columns of a picture on the terminal; 0 means all that it has."`
+	Height int    `placeholder:"N" help:"Rows of a picture on the terminal; 0 leaves that to odes."`
 }
 
 // pictureEndings lists the endings of picture files.
@@ -61,7 +61,7 @@ func (p *plotCmd) Run(c *call) error {
 		return usagef("--width and --height take whole numbers from 0")
 	}
 	s := c.session(p.Dark)
-	if err := c.start(s, p.Model, p.Set); err != nil {
+	if err := c.start(s, p.Model, p.setFlag); err != nil {
 		return err
 	}
 	c.diagnose(s.Warnings())

@@ -20,9 +20,9 @@ import (
 // replCmd is odes repl.
 type replCmd struct {
 	global
-	Model string   `arg:"" optional:"" help:"Model file to start with."`
-	Dark  bool     `help:"Pictures in files are light on dark."`
-	Set   []string `sep:"none" placeholder:"NAME=VALUE" help:"Set a param: k=3, A[1,2]=0.5, initial(x)=2; @file reads one a line. Repeatable."`
+	Model string `arg:"" optional:"" help:"Model file to start with."`
+	Dark  bool   `help:"Draw pictures in files light on dark."`
+	setFlag
 }
 
 // Run holds a session with the user.
@@ -32,7 +32,7 @@ func (r *replCmd) Run(c *call) error {
 	in, isFile := c.in.(*os.File)
 	interactive := isFile && isTerminal(in) && isTerminal(c.out)
 	wrong := false
-	if err := c.start(s, r.Model, r.Set); err != nil {
+	if err := c.start(s, r.Model, r.setFlag); err != nil {
 		if wrong = errors.Is(err, status(exitModel)) && interactive && r.Model != "-"; !wrong {
 			return err
 		}
@@ -55,7 +55,8 @@ func (r *replCmd) Run(c *call) error {
 	}
 	defer lines.Close()
 	if wrong {
-		s.Say(c.out, "%s has errors: mend it here with edit, or in an editor of yours; it is read again when it changes", r.Model)
+		const say = "%s has errors: mend it here with edit, or in an editor of yours; it is read again when it changes"
+		s.Say(c.out, say, r.Model)
 	} else if r.Model != "" {
 		s.Greet(c.out)
 	}
@@ -80,20 +81,16 @@ func (r *replCmd) Run(c *call) error {
 }
 
 // start opens the model of a session, if one is named, and sets params.
-func (c *call) start(s *repl.Session, model string, set []string) error {
+func (c *call) start(s *repl.Session, model string, set setFlag) error {
 	if model == "" {
-		if len(set) > 0 {
+		if len(set.Set) > 0 {
 			return usagef("--set needs a model to set something in")
 		}
 		return nil
 	}
-	var list []odes.Assignment
-	for _, text := range set {
-		a, err := assignments(text)
-		if err != nil {
-			return err
-		}
-		list = append(list, a...)
+	list, err := set.assignments()
+	if err != nil {
+		return err
 	}
 	text, name, _, err := c.source(model)
 	if err != nil {

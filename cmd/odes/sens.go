@@ -15,7 +15,7 @@ import (
 type sensCmd struct {
 	modelFlags
 	derivativeFlags
-	Stats string `placeholder:"FILE" help:"Write settings, statistics and events there, as JSON."`
+	Stats string `placeholder:"FILE" help:"Write settings, statistics and events to this file, as JSON."`
 }
 
 // Run computes gradients and writes them.
@@ -76,7 +76,7 @@ func (s *sensCmd) Run(c *call) error {
 	return nil
 }
 
-// runFailed tells that it is the run that failed. With --format json, programs that read the output find out there, too.
+// runFailed tells whether err says that the run failed. Programs that read standard output are told of that there.
 func (c *call) runFailed(err error) bool {
 	return c.ctx.Err() == nil && diag.Of(err) != nil && c.statusOf(diag.Of(err)) == exitRun
 }
@@ -95,7 +95,8 @@ func (c *call) seconds(s odes.RunStats) {
 	if !c.verbose || c.quiet {
 		return
 	}
-	line := fmt.Sprintf("parse %.3g s, compile %.3g s, forward %.3g s", s.Seconds.Parse, s.Seconds.Compile, s.Seconds.Forward)
+	spent := s.Seconds
+	line := fmt.Sprintf("parse %.3g s, compile %.3g s, forward %.3g s", spent.Parse, spent.Compile, spent.Forward)
 	if s.Seconds.Adjoint > 0 {
 		line += fmt.Sprintf(", adjoint %.3g s", s.Seconds.Adjoint)
 	}
@@ -103,7 +104,8 @@ func (c *call) seconds(s odes.RunStats) {
 		line += fmt.Sprintf(", second derivatives %.3g s", s.Seconds.Second)
 	}
 	if s.RecomputedSteps > 0 {
-		line += fmt.Sprintf(" (%d steps again, of %d)", s.RecomputedSteps, s.Steps)
+		line += fmt.Sprintf(" (%d of %d steps recomputed)", s.RecomputedSteps, s.Steps)
 	}
-	fmt.Fprintf(c.err, "%s; %d right-hand sides, %d transposes, trajectory %d bytes\n", line, s.F, s.VJP, s.PeakTrajectoryBytes)
+	fmt.Fprintf(c.err, "%s; %d right-hand sides, %d transposes, trajectory %d bytes\n",
+		line, s.F, s.VJP, s.PeakTrajectoryBytes)
 }

@@ -10,7 +10,7 @@ import (
 // runCmd is odes run.
 type runCmd struct {
 	modelFlags
-	Times string `placeholder:"FROM:STEP:TO" help:"Report outputs at these times: from:step:to, or a list with commas; without it, at every step."`
+	Times string `placeholder:"FROM:STEP:TO" help:"${times}"`
 }
 
 // Run solves a model and writes its outputs.

@@ -6,9 +6,9 @@ import "odes.dev/odes"
 type verifyCmd struct {
 	modelFlags
 	derivativeFlags
-	Directions int     `placeholder:"N" default:"3" help:"Random directions."`
-	Seed       uint64  `placeholder:"N" default:"1" help:"Of the random directions."`
-	Tolerance  float64 `placeholder:"X" default:"0" help:"Largest relative error that passes; 0: 1e-8, or what rounding and the mode leave."`
+	Directions int     `placeholder:"N" default:"3" help:"Number of random directions."`
+	Seed       uint64  `placeholder:"N" default:"1" help:"Seed of the random directions."`
+	Tolerance  float64 `placeholder:"X" default:"0" help:"${tolerance}"`
 }
 
 // Run checks gradients; a wrong one is exit status 4.
@@ -40,7 +40,8 @@ func (v *verifyCmd) Run(c *call) error {
 	bar := c.attach(&opts)
 	var result *odes.Verification
 	err = c.work(func() (err error) {
-		result, err = m.Verify(c.ctx, opts, odes.VerifyOptions{Directions: v.Directions, Seed: v.Seed, Tolerance: v.Tolerance})
+		how := odes.VerifyOptions{Directions: v.Directions, Seed: v.Seed, Tolerance: v.Tolerance}
+		result, err = m.Verify(c.ctx, opts, how)
 		return err
 	})
 	bar.clear()

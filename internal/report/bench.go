@@ -78,6 +78,8 @@ func BenchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error 
 		}
 		return list
 	}
+	instructions := func(p odes.BenchProgram) string { return count(p.Instructions) }
+	perInstruction := func(p odes.BenchProgram) string { return significant(p.Nanoseconds/float64(p.Instructions), 3) }
 	counted := func(n func(p odes.BenchProgram) string) func(p odes.BenchProgram) string {
 		return func(p odes.BenchProgram) string {
 			if p.Instructions == 0 {
@@ -89,8 +91,8 @@ func BenchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error 
 	p.columns([]column{
 		{left: true, cells: []string{"right-hand side", "its transpose", "step", "its transpose"}},
 		{head: "ns", cells: cells(func(p odes.BenchProgram) string { return significant(p.Nanoseconds, 4) })},
-		{head: "instructions", cells: cells(counted(func(p odes.BenchProgram) string { return count(p.Instructions) }))},
-		{head: "ns each", cells: cells(counted(func(p odes.BenchProgram) string { return significant(p.Nanoseconds/float64(p.Instructions), 3) }))},
+		{head: "instructions", cells: cells(counted(instructions))},
+		{head: "ns each", cells: cells(counted(perInstruction))},
 		{head: "bytes", cells: cells(counted(func(p odes.BenchProgram) string { return count(p.Bytes) }))},
 		{head: "native code", cells: cells(counted(func(p odes.BenchProgram) string { return count(p.Native) }))},
 		{head: "gflops", cells: cells(func(p odes.BenchProgram) string { return significant(p.GFlops, 3) })},
@@ -101,28 +103,31 @@ func BenchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error 
 		return plainNumber(math.Round(100*p.Share(n, t.Min, threads))) + " %"
 	}
 	threads := b.Settings.Threads
-	evaluations, transposes := percent(b.RHS, b.Evaluations, b.Forward, 1), percent(b.VJP, b.Transposes, b.Adjoint, threads)
+	evaluations := percent(b.RHS, b.Evaluations, b.Forward, 1)
+	transposes := percent(b.VJP, b.Transposes, b.Adjoint, threads)
 	if b.Step.Instructions > 0 { // steps do not call it
 		evaluations = "–"
 	}
 	if b.StepVJP.Instructions > 0 {
 		transposes = "–"
 	}
+	steps := percent(b.Step, b.Steps, b.Forward, 1)
+	transposed := percent(b.StepVJP, b.TransposedSteps, b.Adjoint, threads)
 	p.columns([]column{
 		{left: true, cells: []string{"forward", "adjoint", "gradient"}},
 		{head: "median ms", cells: []string{ms(b.Forward.Median), ms(b.Adjoint.Median), ms(b.Gradient.Median)}},
 		{head: "least ms", cells: []string{ms(b.Forward.Min), ms(b.Adjoint.Min), ms(b.Gradient.Min)}},
 		{head: "in right-hand sides", cells: []string{evaluations, transposes, ""}},
-		{head: "in steps", cells: []string{percent(b.Step, b.Steps, b.Forward, 1), percent(b.StepVJP, b.TransposedSteps, b.Adjoint, threads), ""}},
+		{head: "in steps", cells: []string{steps, transposed, ""}},
 	})
-	switch {
-	case b.Step.Instructions > 0:
-		p.prose("\nA whole step is one program, right-hand sides included. What is not in steps is error control, recording, events and what is observed.")
-	default:
-		p.prose("\nSteps include their right-hand sides. What is not in steps is error control, recording, events and what is observed.")
+	within := "Steps include their right-hand sides."
+	if b.Step.Instructions > 0 {
+		within = "A whole step is one program, right-hand sides included."
 	}
+	p.prose("\n%s What is not in steps is error control, recording, events and what is observed.", within)
 	if b.RecomputedSteps > 0 {
-		p.prose("\nOf the run is kept: checkpoint = %s, %s bytes. %s computed again.", b.Settings.Checkpoint, count(int(b.PeakTrajectoryBytes)), plural(b.RecomputedSteps, "step"))
+		p.prose("\nThe run was kept in part (checkpoint = %s): %s bytes, and %s computed twice.",
+			b.Settings.Checkpoint, count(int(b.PeakTrajectoryBytes)), plural(b.RecomputedSteps, "step"))
 	}
 	p.line("\n%s, checksum %s", plural(b.Runs, "run"), plainNumber(b.Checksum))
 	return p.w.Flush()

@@ -8,9 +8,9 @@ import (
 )
 
 // SensCSV writes one row per derivative: objective, wrt, index, derivative, and its error where that was estimated.
-// The index of an array element is "1,2", of a scalar empty. Objectives without a value have no rows. With second
-// derivatives there are two more columns, wrt2 and index2: empty for the first ones, and "hvp" for the products of a Hessian with the
-// direction asked for.
+// The index of an array element is "1,2"; that of a scalar is empty. Objectives without a value have no rows. Second
+// derivatives bring two more columns, wrt2 and index2. They are empty in the rows of first derivatives, and wrt2 is
+// "hvp" in those of products of a Hessian with the direction asked for.
 func SensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
 	out := csv.NewWriter(w)
 	row := []string{"objective", "wrt", "index", "derivative"}
@@ -44,8 +44,8 @@ func SensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 	return out.Error()
 }
 
-// secondRows fills row with one second derivative of objective i after the other, in lexical order, then with the elements of the
-// product; their errors are not known.
+// secondRows fills row with one second derivative of objective i after the other, in lexical order, then with the
+// elements of the product. Their errors are not known.
 func secondRows(s *odes.Sensitivities, i int, row []string, write func()) {
 	wrt2 := len(row) - 2
 	if s.Errors != nil {
@@ -62,7 +62,8 @@ func secondRows(s *odes.Sensitivities, i int, row []string, write func()) {
 		h := s.Second(i)
 		each(func(v odes.Variable, k int) {
 			each(func(u odes.Variable, l int) {
-				row[1], row[2], row[3] = v.String(), subscripts(v.Shape, k), plainNumber(h[(v.Offset+k)*s.Columns+u.Offset+l])
+				d := h[(v.Offset+k)*s.Columns+u.Offset+l]
+				row[1], row[2], row[3] = v.String(), subscripts(v.Shape, k), plainNumber(d)
 				row[wrt2], row[wrt2+1] = u.String(), subscripts(u.Shape, l)
 				write()
 			})

@@ -9,9 +9,8 @@ import (
 	"odes.dev/odes"
 )
 
-// jsonWriter writes JSON text in the order it is told: maps of encoding/json
-// would sort the names of a model, and build a copy of large gradients. Its
-// bufio.Writer keeps the first error.
+// jsonWriter writes JSON text in the order in which it is told. Maps of encoding/json would sort the names of a model,
+// and large gradients would be copied. Its bufio.Writer keeps the first error.
 type jsonWriter struct {
 	w    *bufio.Writer
 	work []byte
@@ -191,8 +190,8 @@ func RunJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
 	return j.w.Flush()
 }
 
-// FailedSensJSON writes in place of a result of Sensitivities that the run from one time failed at another, in the units
-// of the model's time.
+// FailedSensJSON writes, in place of a result of Sensitivities, that the run from one time failed at another. Both are
+// in the unit of the model's time.
 func FailedSensJSON(w io.Writer, h Heading, from, to float64) error {
 	return SensJSON(w, h, &odes.Sensitivities{Status: "failed", From: from, To: to}, TableOptions{})
 }
@@ -219,7 +218,7 @@ func (j *jsonWriter) time(h Heading, from, to float64) {
 	j.raw("}")
 }
 
-// Stats writes the settings, stats and events of a run whose derivatives go elsewhere.
+// Stats writes the settings, stats and events of a run, without its derivatives.
 func Stats(w io.Writer, s *odes.Sensitivities) error {
 	j := newJSON(w)
 	j.raw("{\n  \"settings\": ")

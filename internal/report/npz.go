@@ -9,10 +9,10 @@ import (
 	"odes.dev/odes/data"
 )
 
-// SensNPZ writes a NumPy archive. Its arrays are value[m] and, for every variable, d_<name> or d_initial_<name> of shape
-// [m, …shape]; error_d_<name> has the estimated errors, if there are any. The member objectives.txt names the m
-// objectives, one a line. Hessians are hessian[m, c, c] over all elements of the variables, which columns.txt names.
-// Their products with a direction are hvp[m, c], and the direction is direction[c].
+// SensNPZ writes a NumPy archive. Its arrays are value[m] and, for every variable, d_<name> or d_initial_<name> of
+// shape [m, …shape]; error_d_<name> has the estimated errors, if there are any. The member objectives.txt names the m
+// objectives, one on each line. Hessians are hessian[m, c, c] over all elements of the variables, which columns.txt
+// names. Their products with a direction are hvp[m, c], and the direction is direction[c].
 func SensNPZ(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
 	z := zip.NewWriter(w)
 	names := make([]string, len(s.Values))

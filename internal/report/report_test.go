@@ -92,9 +92,18 @@ func verified() *odes.Verification {
 		Settings: odes.RunSettings{Mode: "forward"}, Directions: 3, Second: "adjoint", Curvature: true, Large: true,
 		Steps: []float64{1e-2, 1e-3},
 		Objectives: []odes.Verdict{
-			{Name: "height", Value: 0.5, Outcome: "ok", Complex: 3e-15, Second: 2e-14, Curvature: 4e-9, Remainders: []float64{1e-4, 1e-6}, Order: 2},
-			{Name: "area", Value: 2, Outcome: "wrong", Complex: 0.25, Second: 0.125, Remainders: []float64{1e-2, 1e-3}, Order: 1},
-			{Name: "path", Value: 3, Outcome: "inaccurate", Complex: 2e-3, Second: 1e-3, Refined: 1e-5, Remainders: []float64{0, 0}, Order: math.NaN()},
+			{
+				Name: "height", Value: 0.5, Outcome: "ok", Complex: 3e-15, Second: 2e-14, Curvature: 4e-9,
+				Remainders: []float64{1e-4, 1e-6}, Order: 2,
+			},
+			{
+				Name: "area", Value: 2, Outcome: "wrong", Complex: 0.25, Second: 0.125,
+				Remainders: []float64{1e-2, 1e-3}, Order: 1,
+			},
+			{
+				Name: "path", Value: 3, Outcome: "inaccurate", Complex: 2e-3, Second: 1e-3, Refined: 1e-5,
+				Remainders: []float64{0, 0}, Order: math.NaN(),
+			},
 			{Name: "arrive", Value: math.NaN(), Outcome: "no value"},
 		},
 	}
@@ -103,12 +112,13 @@ func verified() *odes.Verification {
 // measured is a benchmark of a model whose steps call its right-hand side.
 func measured() *odes.Bench {
 	return &odes.Bench{
-		Settings: odes.RunSettings{Method: "dopri5", Checkpoint: "revolve", Backend: "native", Lanes: 8, Threads: 2}, Runs: 15,
-		RHS:     odes.BenchProgram{Nanoseconds: 123.456, Instructions: 12, Bytes: 800, Native: 256, GFlops: 1.5},
-		VJP:     odes.BenchProgram{Nanoseconds: 500, Instructions: 25, Bytes: 4096, Native: 1024, GFlops: 2.25},
-		Step:    odes.BenchProgram{Nanoseconds: 900, GFlops: 0.5},
-		StepVJP: odes.BenchProgram{Nanoseconds: 4000, GFlops: 0.25},
-		Forward: odes.BenchTimes{Median: 0.0025, Min: 0.002}, Adjoint: odes.BenchTimes{Median: 0.01, Min: 0.008},
+		Settings: odes.RunSettings{Method: "dopri5", Checkpoint: "revolve", Backend: "native", Lanes: 8, Threads: 2},
+		Runs:     15,
+		RHS:      odes.BenchProgram{Nanoseconds: 123.456, Instructions: 12, Bytes: 800, Native: 256, GFlops: 1.5},
+		VJP:      odes.BenchProgram{Nanoseconds: 500, Instructions: 25, Bytes: 4096, Native: 1024, GFlops: 2.25},
+		Step:     odes.BenchProgram{Nanoseconds: 900, GFlops: 0.5},
+		StepVJP:  odes.BenchProgram{Nanoseconds: 4000, GFlops: 0.25},
+		Forward:  odes.BenchTimes{Median: 0.0025, Min: 0.002}, Adjoint: odes.BenchTimes{Median: 0.01, Min: 0.008},
 		Gradient: odes.BenchTimes{Median: 0.0125, Min: 0.01},
 		Steps:    1000, Evaluations: 6000, Transposes: 6000, TransposedSteps: 1000, RecomputedSteps: 120,
 		PeakTrajectoryBytes: 65536, Checksum: 1.0 / 3,

@@ -9,7 +9,8 @@ import (
 // maxHessians is how many Hessians a table shows before it abbreviates.
 const maxHessians = 6
 
-// variables lists the elements of variables that a table shows, and their labels; position -1 stands for those left out.
+// variables lists the elements of variables that a table shows, and their labels. Position -1 stands for those left
+// out.
 func (p *printer) variables(vars []odes.Variable) (at []int, labels []string) {
 	for _, v := range vars {
 		for _, k := range p.picks(v.Size()) {

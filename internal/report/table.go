@@ -55,8 +55,7 @@ func (c column) width() int {
 	return w
 }
 
-// narrow returns c, the first column, with names cut where else it and one of
-// the others would not fit the screen.
+// narrow returns c, the first column, with its names cut where it would not fit the screen beside one of the others.
 func (c column) narrow(opts TableOptions, others []column) column {
 	if opts.Width <= 0 || !c.left {
 		return c
@@ -89,8 +88,7 @@ func (p *printer) prose(format string, args ...any) {
 	p.line("%s", screen.Fold(fmt.Sprintf(format, args...), p.opts.Width, ""))
 }
 
-// columns writes a table. The first column is repeated in front of every block
-// of columns that fit the screen together.
+// columns writes a table. The first column is repeated in front of every block of columns that fit the screen together.
 func (p *printer) columns(cols []column) {
 	const gap = 2
 	lead, rest := cols[0].narrow(p.opts, cols[1:]), cols[1:]
@@ -238,9 +236,11 @@ func (p *printer) sens(s *odes.Sensitivities) {
 	}
 	p.columns(cols)
 	if rest := len(s.Values) - shown; rest > 0 {
-		p.prose("\n%s not shown: choose with --of, or write all with -o %s", plural(rest, "objective"), WholeIn("npz", HasSensitivities))
+		p.prose("\n%s not shown: choose with --of, or write all with -o %s",
+			plural(rest, "objective"), WholeIn("npz", HasSensitivities))
 	} else if abbreviated {
-		p.prose("\nlong arrays are abbreviated: choose with --wrt, or write all with -o %s", WholeIn("npz", HasSensitivities))
+		p.prose("\nlong arrays are abbreviated: choose with --wrt, or write all with -o %s",
+			WholeIn("npz", HasSensitivities))
 	}
 	gap := "\n"
 	for _, v := range s.Values {

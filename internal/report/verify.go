@@ -61,7 +61,8 @@ func VerifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) er
 // VerifyTable writes it for people.
 func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
-	p.prose("%s (%s): %s gradients, against complex steps along %s\n", h.Model, h.File, v.Settings.Mode, plural(v.Directions, "random direction"))
+	p.prose("%s (%s): %s gradients, against complex steps along %s\n",
+		h.Model, h.File, v.Settings.Mode, plural(v.Directions, "random direction"))
 	name := column{head: "objective", left: true}
 	verdict := column{head: "verdict", left: true}
 	complexStep := column{head: "complex step"}
@@ -73,8 +74,9 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 		name.cells = append(name.cells, o.Name)
 		verdict.cells = append(verdict.cells, o.Outcome)
 		if o.Outcome == "no value" {
-			complexStep.cells, second.cells, refined.cells = append(complexStep.cells, "-"), append(second.cells, "-"), append(refined.cells, "-")
-			curvature.cells = append(curvature.cells, "-")
+			for _, c := range []*column{&complexStep, &second, &refined, &curvature} {
+				c.cells = append(c.cells, "-")
+			}
 			continue
 		}
 		text := "-"
@@ -104,14 +106,16 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 		p.prose("\nrefined: against %s, both with tighter tolerances", v.Second)
 		for _, o := range v.Objectives {
 			if o.Outcome == "inaccurate" {
-				p.prose("inaccurate: discretization explains the difference, but leaves fewer than three digits; tighten tolerances, or use a mode that differentiates the steps taken")
+				p.prose("inaccurate: discretization explains the difference, but leaves fewer than three digits; " +
+					"tighten tolerances, or use a mode that differentiates the steps taken")
 				break
 			}
 		}
 	}
 	p.remainders(v)
 	if v.Large {
-		p.prose("\nthe gradient is too large to be computed again: tangents only along the directions; choose with --of and --wrt for every derivative")
+		p.prose("\nthe gradient is too large to be computed twice: tangents only along the directions; " +
+			"choose with --of and --wrt for every derivative")
 	}
 	return p.w.Flush()
 }

@@ -13,9 +13,9 @@ import (
 // emojiPresentation is the selector that asks for the coloured picture of the character before it.
 const emojiPresentation = '\ufe0f'
 
-// RuneWidth returns the columns that r takes by itself: 2 where Unicode's East Asian Width (UAX #11) is W or F, as it is
-// for most emoji; 0 for a mark that joins the character before it; -1 for what cannot be printed. The East Asian Width
-// does not tell the last two from letters: a combining accent is "ambiguous", like α. General categories do.
+// RuneWidth returns the columns that r takes by itself: 2 where Unicode's East Asian Width (UAX #11) is W or F, as it
+// is for most emoji; 0 for a mark that joins the character before it; -1 for what cannot be printed. The East Asian
+// Width does not tell the last two from letters: a combining accent is "ambiguous", like α. General categories do.
 func RuneWidth(r rune) int {
 	switch {
 	case r == utf8.RuneError:

@@ -12,7 +12,7 @@ func TestWidth(t *testing.T) {
 		"été": 3, "e\u0301": 1, "e\u0301\u0302x": 2, "\u0301": 0, "1\u20dd": 1, // combining accents
 		"变量": 4, "한글": 4, "\u1112\u1161\u11ab": 2, "ハ": 2, "ﾊ": 1, "Ａ": 2, "\u3000": 2, // CJK
 		"🚀": 2, "✅": 2, "⭐": 2, "⚡": 2, "x🚀y": 4, // emoji that are wide by themselves
-		"❤": 1, "❤\ufe0f": 2, "❤\ufe0fa": 3, "1\ufe0f\u20e3": 2, "⭐\ufe0f": 2, "©": 1, "©\ufe0f": 2, // and by a selector
+		"❤": 1, "❤\ufe0f": 2, "❤\ufe0fa": 3, "1\ufe0f\u20e3": 2, "⭐\ufe0f": 2, "©\ufe0f": 2, "©": 1, // by a selector
 		"🇩🇪": 2, "a\u200db": 2,
 	} {
 		if got := Width(text); got != want {
@@ -52,7 +52,11 @@ func TestCut(t *testing.T) {
 		text  string
 		width int
 		want  string
-	}{{"abcdef", 6, "abcdef"}, {"abcdef", 4, "abc…"}, {"变量变量", 5, "变量…"}, {"变量变量", 4, "变…"}, {"a🚀b", 3, "a…"}, {"❤\ufe0fabc", 3, "❤\ufe0f…"}, {"e\u0301bc", 2, "e\u0301…"}, {"abc", 1, "…"}, {"abc", 0, ""}} {
+	}{
+		{"abcdef", 6, "abcdef"}, {"abcdef", 4, "abc…"}, {"abc", 1, "…"}, {"abc", 0, ""},
+		{"变量变量", 5, "变量…"}, {"变量变量", 4, "变…"}, {"e\u0301bc", 2, "e\u0301…"},
+		{"a🚀b", 3, "a…"}, {"a🚀b", 4, "a🚀b"}, {"❤\ufe0fabc", 3, "❤\ufe0f…"},
+	} {
 		if got := Cut(c.text, c.width); got != c.want {
 			t.Errorf("Cut(%q, %d) = %q, want %q", c.text, c.width, got, c.want)
 		}
@@ -66,7 +70,10 @@ func TestFold(t *testing.T) {
 	if got, want := Fold("odes: a b", 7, Hanging), "odes: a\n    b"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
-	for _, text := range []string{"", " ", "abcdefgh", "a\nb c d e f g h i j", "变量变量 变量 变量", "🚀✅ ⭐⚡ ❤\ufe0f❤\ufe0f e\u0301e\u0301", "one two three four five six"} {
+	for _, text := range []string{
+		"", " ", "abcdefgh", "a\nb c d e f g h i j", "变量变量 变量 变量", "🚀✅ ⭐⚡ ❤\ufe0f❤\ufe0f e\u0301e\u0301",
+		"one two three four five six",
+	} {
 		for width := range 30 {
 			folded := Fold(text, width, "  ")
 			if got := strings.Join(strings.Fields(folded), " "); got != strings.Join(strings.Fields(text), " ") {
