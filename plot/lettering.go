@@ -22,7 +22,7 @@ type lettering struct {
 	widths *[]vg.Length
 }
 
-// box stands for a letter that the font lacks; the font has it.
+// box stands for a letter that the font lacks. The font has this one.
 const box = '□'
 
 // LostNote says what became of letters that Write had no font for, in the format of a name; "" when there are none.
@@ -48,7 +48,7 @@ func (l *lettering) drawn(s string, fnt font.Font) string {
 		switch {
 		case r == '\n' || has(face, r):
 			return r
-		case screen.Width(string(r)) == 0: // joins itself to a neighbour
+		case screen.Width(string(r)) == 0: // joins a neighbour
 			return -1
 		}
 		if l.lost != nil && !l.format.text && !strings.ContainsRune(string(*l.lost), r) {
@@ -58,7 +58,7 @@ func (l *lettering) drawn(s string, fnt font.Font) string {
 	}, s)
 }
 
-// Box is that of text.Plain, with room for letters of other fonts, as wide as high.
+// Box is the Box of text.Plain, with room for letters of other fonts, which are taken to be as wide as high.
 func (l *lettering) Box(s string, fnt font.Font) (width, height, depth vg.Length) {
 	known := l.drawn(s, fnt)
 	width, height, depth = l.Plain.Box(known, fnt)
@@ -93,7 +93,7 @@ func (c *measured) FillString(face font.Face, pt vg.Point, s string) {
 	if c.widths != nil {
 		width := face.Width(s)
 		for i, r := range s {
-			if !has(face, r) || i == 0 && len(s) == len(string(r)) { // one letter may be as wide as it is
+			if !has(face, r) || i == 0 && len(s) == len(string(r)) { // a single letter needs no fixed width
 				width = 0
 			}
 		}

@@ -51,7 +51,7 @@ type global struct {
 	NoColor bool `name:"no-color" help:"Write plain text even to a terminal, as with NO_COLOR set."`
 }
 
-// call is one invocation: its streams and what was parsed before kong.
+// call is one invocation of the command: its streams, and the flags that every command has.
 type call struct {
 	ctx            context.Context
 	in             io.Reader
@@ -79,7 +79,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	standard := &stream{Writer: out}
 	c := &call{ctx: ctx, in: in, out: standard, err: errs, json: asksJSON(args)}
 	exit := c.execute(args)
-	if standard.failed != nil && (exit == exitDone || exit == exitUsage) { // nobody has said so
+	if standard.failed != nil && (exit == exitDone || exit == exitUsage) { // not reported yet
 		exit = c.fail(cannotWrite("", standard.failed))
 	}
 	return exit
@@ -135,7 +135,7 @@ func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
 	)
 }
 
-// helpTexts are the parts of help that tables give, and those that are long.
+// helpTexts are the parts of help that come from tables, and those that are too long for a struct tag.
 func helpTexts() kong.Vars {
 	return kong.Vars{
 		"modes":     enumerate(odes.SettingValues("sens", "mode"), "or"),
@@ -168,7 +168,7 @@ func describeFormats(k *kong.Kong) error {
 	return nil
 }
 
-// errHelped ends parsing after --help has printed: kong would exit the process.
+// errHelped ends parsing after --help was printed, where kong by itself would end the process.
 var errHelped = errors.New("help was printed")
 
 func parse(p *kong.Kong, args []string) (ctx *kong.Context, err error) {

@@ -130,7 +130,7 @@ complete -o filenames -F _odes odes
 	return b.String()
 }
 
-// short returns the one-letter form of a flag behind before; "" when there is none.
+// short returns the one-letter form of a flag, after the text before; "" when there is none.
 func short(f *kong.Flag, before string) string {
 	if f.Short == 0 {
 		return ""
@@ -138,7 +138,7 @@ func short(f *kong.Flag, before string) string {
 	return before + string(f.Short)
 }
 
-// zshScript serves both as a file in fpath, whose body is the function, and for source.
+// zshScript returns a script that works both as a file in fpath, whose body is the function, and with source.
 func zshScript(root *kong.Node) string {
 	quote := func(s string) string {
 		return strings.NewReplacer("'", "'\\''", "[", "\\[", "]", "\\]", ":", "\\:").Replace(s)

@@ -25,7 +25,7 @@ func (c *call) diagnose(list []diag.Diagnostic) {
 	case c.colour(c.err):
 		format = diag.Colour
 	}
-	_ = diag.WriteWidth(c.err, list, format, c.screen(c.err)) // where would one say so
+	_ = diag.WriteWidth(c.err, list, format, c.screen(c.err)) // an error of standard error has no place to be reported
 }
 
 // complain shows an error that has no place in a model.

@@ -20,7 +20,7 @@ type emitCmd struct {
 
 func stageNames() []string { return odes.Stages() }
 
-// Run shows what a stage made.
+// Run shows what a stage of the compiler makes.
 func (e *emitCmd) Run(c *call) error {
 	c.configure(e.global, formatFlag{})
 	known := false
@@ -42,8 +42,8 @@ func (e *emitCmd) Run(c *call) error {
 	return c.modelError(err)
 }
 
-// source reads the text of a model; "-" is standard input. Files that the
-// model loads are looked for in folder.
+// source reads the text of the model at path, where "-" is standard input. Files that the model loads are relative to
+// folder.
 func (c *call) source(path string) (text, name, folder string, err error) {
 	if path != "-" {
 		b, err := os.ReadFile(path)

@@ -23,7 +23,7 @@ type modelFlags struct {
 	Threads int        `placeholder:"N" help:"Threads; 0 means one for each core. Results do not depend on it."`
 	Lanes   int        `placeholder:"N" help:"Objectives in a sweep; 0 leaves it to odes. Results do not depend on it."`
 	Memory  string     `placeholder:"SIZE" help:"The most memory that the trajectory may take, such as 2GB."`
-	Format  formatFlag `placeholder:"FORMAT"` // its help is that of describeFormats
+	Format  formatFlag `placeholder:"FORMAT"` // describeFormats adds the help
 	Output  string     `short:"o" placeholder:"FILE" help:"${output}"`
 }
 
@@ -80,7 +80,7 @@ func (f *formatFlag) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// formatted lists the commands that write in formats, each with what a format must have for it.
+// formatted lists the commands that write in formats, each with a test of which formats it writes.
 var formatted = map[string]func(*report.Format) bool{
 	"sens":   report.HasSensitivities,
 	"run":    report.HasSolution,
@@ -157,8 +157,8 @@ var settingFlag = regexp.MustCompile(`^--((?:solver|sens|fit)\.[\pL_][\pL\pN_]*)
 
 var memorySize = regexp.MustCompile(`^[\d.]+ ?[kKMGT]?i?B$`)
 
-// splitSettings takes the flags --solver.key=value and --sens.key=value out of
-// args: kong wants to know all flags beforehand, and these belong to the engine.
+// splitSettings takes the flags --solver.key=value and --sens.key=value out of args. kong wants to know all flags
+// beforehand, and the keys of these belong to package odes.
 func splitSettings(args []string) (rest []string, settings []odes.Setting, err error) {
 	for i := 0; i < len(args); i++ {
 		if args[i] == "--" {
@@ -179,7 +179,7 @@ func splitSettings(args []string) (rest []string, settings []odes.Setting, err e
 		if strings.HasPrefix(m[1], "fit.") {
 			return nil, nil, usagef("--%s: fit is not available in this version", m[1])
 		}
-		if m[1] == "solver.memory" && memorySize.MatchString(m[3]) { // a text, and shells take quotes away
+		if m[1] == "solver.memory" && memorySize.MatchString(m[3]) { // a text, whose quotes shells remove
 			m[3] = strconv.Quote(m[3])
 		}
 		settings = append(settings, odes.Setting{Key: m[1], Value: m[3]})
@@ -187,7 +187,7 @@ func splitSettings(args []string) (rest []string, settings []odes.Setting, err e
 	return rest, settings, nil
 }
 
-// assignments reads the value of --set: "name=value", or "@file" with one of them a line.
+// assignments reads the value of --set: "name=value", or "@file" for a file with one of these on each line.
 func assignments(text string) ([]odes.Assignment, error) {
 	path, isFile := strings.CutPrefix(text, "@")
 	if !isFile {

@@ -1,10 +1,8 @@
-// Command odes computes gradients of models made of ordinary differential
-// equations, from a text file:
+// Command odes computes gradients of models made of ordinary differential equations, from a text file:
 //
 //	odes sens model.ode
 //
-// It reads the command line and shows what package odes computes; it computes
-// nothing itself.
+// It reads the command line and shows what package odes computes. It computes nothing itself.
 package main
 
 import (

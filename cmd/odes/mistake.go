@@ -14,7 +14,7 @@ var rewordings = []struct {
 	found *regexp.Regexp
 	as    func(m []string) string
 }{
-	{regexp.MustCompile(`^--([\w.-]+): (?:expected \w+ value but got "EOL"|missing value).*$`), func(m []string) string {
+	{regexp.MustCompile(`^--([\w.-]+): (?:expected \w+ value but got "EOL"|missing value)`), func(m []string) string {
 		return fmt.Sprintf("--%s needs a value: --%[1]s=…", m[1])
 	}},
 	{regexp.MustCompile(`^--([\w.-]+): expected a valid \d+ bit u?int but got ("[^"]*")$`), func(m []string) string {

@@ -13,8 +13,7 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// load compiles the model at path; "-" is standard input. Diagnostics that a
-// model carries although it is fine are shown.
+// load compiles the model at path, where "-" is standard input, and shows its warnings and notes.
 func (c *call) load(path string) (m *odes.Model, err error) {
 	err = c.work(func() (err error) {
 		text, name, folder, err := c.source(path)
@@ -31,7 +30,7 @@ func (c *call) load(path string) (m *odes.Model, err error) {
 	return m, nil
 }
 
-// inspect checks the model at path as a whole, without a run in mind.
+// inspect checks all of the model at path, whatever a run would use of it.
 func (c *call) inspect(path string) (info odes.Info, err error) {
 	var found []diag.Diagnostic
 	err = c.work(func() error {
@@ -59,7 +58,7 @@ func (c *call) modelError(err error) error {
 	return status(exitModel)
 }
 
-// errInternal is a mistake of ours.
+// errInternal marks errors that are bugs of odes.
 var errInternal = errors.New("internal error")
 
 // work does f, and returns soon after Ctrl-C even where f does not look at the context.
@@ -84,7 +83,7 @@ func (c *call) work(f func() error) error {
 	}
 	select {
 	case err := <-done:
-		if err == nil { // done, but whoever asked has gone
+		if err == nil { // done, but too late for the user
 			err = c.ctx.Err()
 		}
 		return err
@@ -99,7 +98,7 @@ func heading(m *odes.Model) report.Heading {
 	return report.Heading{Model: info.Name, File: info.File, Time: info.Time, TimeUnit: info.TimeUnit}
 }
 
-// tableOptions fit tables to the screen.
+// tableOptions returns options that fit a table to the screen that w is, if it is one.
 func (c *call) tableOptions(w io.Writer) report.TableOptions {
 	if s, ok := w.(*sink); ok {
 		w = s.Writer

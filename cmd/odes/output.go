@@ -9,8 +9,7 @@ import (
 	"path/filepath"
 )
 
-// stream is standard output. It keeps the first error, for those who print and
-// do not look.
+// stream is standard output. It keeps the first error, since much of what is printed there is printed unchecked.
 type stream struct {
 	io.Writer
 	failed error
@@ -33,8 +32,7 @@ func file(w io.Writer) *os.File {
 	return f
 }
 
-// sink is where a result goes: standard output, or a file that appears whole
-// or not at all.
+// sink is where a result goes: standard output, or a file that appears whole or not at all.
 type sink struct {
 	io.Writer
 	file   *os.File
@@ -130,7 +128,7 @@ func (e *writeError) Error() string { return fmt.Sprintf("cannot write %s: %v", 
 
 func (e *writeError) Unwrap() error { return e.err }
 
-// cannotWrite makes err, of writing to path, a writeError if it is none yet; nil stays nil.
+// cannotWrite wraps err, from writing to path, as a writeError unless it is one already. A nil error stays nil.
 func cannotWrite(path string, err error) error {
 	var done *writeError
 	if err == nil || errors.As(err, &done) {

@@ -32,18 +32,18 @@ func pictureEndings() string {
 	return enumerate(names, "or")
 }
 
-// entry makes an entry of a session of the words of a shell: they are one picture,
-// as in odes plot m.ode x against v, or several: odes plot m.ode x v.
+// entry turns the words of a shell into an entry of a session. They ask for one picture, as in
+// odes plot m.ode x against v, or for several, as in odes plot m.ode x v.
 func entry(words []string) string {
 	gap := ", "
 	if slices.Contains(words, "against") || len(words) > 0 && words[0] == "sweep" {
 		gap = " "
 	}
-	if at := slices.Index(words, "in"); at >= 0 { // behind it are names of experiments
+	if at := slices.Index(words, "in"); at >= 0 { // names of experiments follow
 		return strings.TrimSpace(entry(words[:at]) + " in " + entry(words[at+1:]))
 	}
 	text := strings.Join(words, gap)
-	return strings.ReplaceAll(text, ",, ", ", ") // commas are welcome
+	return strings.ReplaceAll(text, ",, ", ", ") // for users who wrote commas themselves
 }
 
 // Run draws a picture.
@@ -85,7 +85,7 @@ func (p *plotCmd) Run(c *call) error {
 		return err
 	})
 	if list := diag.Of(err); len(list) > 0 && !list[0].Span.IsZero() && list[0].Span.File.Name() == repl.Entry {
-		c.diagnose(list) // what to draw stands on the command line
+		c.diagnose(list) // the command line says what to draw
 		return status(exitUsage)
 	}
 	if err != nil && diag.Of(err) == nil && c.ctx.Err() == nil && !errors.Is(err, errInternal) {

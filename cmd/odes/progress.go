@@ -10,7 +10,7 @@ import (
 	"odes.dev/odes"
 )
 
-// progress shows how far a run is: one line on a terminal, after a second of work.
+// progress shows how far a run has come: one line on a terminal, after a second of work.
 type progress struct {
 	c     *call
 	mu    sync.Mutex
@@ -18,11 +18,11 @@ type progress struct {
 	last  time.Time
 	shown bool
 
-	at    odes.Progress // the last that was heard of
-	begun time.Time     // its phase, of one of several runs
+	at    odes.Progress // the last report
+	begun time.Time     // when its phase began, of one of several runs
 }
 
-// attach makes opts report to the terminal; elsewhere it does nothing.
+// attach makes opts report to the terminal, if standard error is one.
 func (c *call) attach(opts *odes.Options) *progress {
 	p := &progress{c: c, start: time.Now()}
 	if !c.quiet && isTerminal(c.err) && os.Getenv("TERM") != "dumb" {
@@ -53,10 +53,10 @@ func (p *progress) update(at odes.Progress) {
 	fmt.Fprintf(p.c.err, "\r\x1b[K%s", line)
 }
 
-// describe says how far a phase is that has gone on for some time.
+// describe says how far a phase has come that began some time ago.
 func describe(at odes.Progress, spent time.Duration) string {
 	line := fmt.Sprintf("%s %3.0f%%, ", at.Phase, 100*at.Done)
-	if at.Phase != "experiments" && at.Phase != "second" { // which have no time, or one each
+	if at.Phase != "experiments" && at.Phase != "second" { // the times of several runs mean nothing together
 		line += fmt.Sprintf("t = %.6g, ", at.T)
 	}
 	line += fmt.Sprintf("%d steps", at.Steps)
@@ -101,5 +101,5 @@ func (p *progress) clear() {
 		fmt.Fprint(p.c.err, "\r\x1b[K")
 		p.shown = false
 	}
-	p.start = time.Now().Add(time.Hour) // a straggler after Ctrl-C stays silent
+	p.start = time.Now().Add(time.Hour) // a late report after Ctrl-C shows nothing
 }

@@ -60,7 +60,7 @@ func (r *replCmd) Run(c *call) error {
 	} else if r.Model != "" {
 		s.Greet(c.out)
 	}
-	// Ctrl-C stops what is running, not the session; to be terminated ends it.
+	// Ctrl-C stops what is running and not the session, which SIGTERM ends.
 	end := make(chan os.Signal, 1)
 	signal.Notify(end, syscall.SIGTERM)
 	defer signal.Stop(end)
@@ -107,7 +107,7 @@ func (c *call) start(s *repl.Session, model string, set setFlag) error {
 	return nil
 }
 
-// session makes a session that fits the screen; dark are its pictures in files.
+// session makes a session that fits the screen. Its pictures in files are light on dark if dark is set.
 func (c *call) session(dark bool) *repl.Session {
 	config := repl.Config{
 		Width:  func() int { return c.width(c.out) },
@@ -149,5 +149,5 @@ func editor() []string {
 	return nil
 }
 
-// untouched is the call's context without its end by Ctrl-C.
+// untouched is the call's context, but Ctrl-C does not end it.
 func (c *call) untouched() context.Context { return context.WithoutCancel(c.ctx) }

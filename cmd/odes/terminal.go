@@ -11,7 +11,7 @@ import (
 // unknownWidth is the number of columns of a terminal that does not tell it.
 const unknownWidth = 80
 
-// allowEscapes has the terminal that is open as fd interpret escape sequences, where that is not its habit.
+// allowEscapes makes the terminal that is open as fd interpret escape sequences, where it does not by itself.
 var allowEscapes = func(fd int) {}
 
 // terminalWidth returns the number of columns of the terminal f, or 0 when f is none.

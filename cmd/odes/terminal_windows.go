@@ -2,7 +2,8 @@ package main
 
 import "golang.org/x/sys/windows"
 
-// Older consoles show escape sequences, which colours are, only when asked to; golang.org/x/term does not ask.
+// Older consoles interpret escape sequences, such as colours, only when they are told to. Package term does not tell
+// them.
 func init() {
 	allowEscapes = func(fd int) {
 		console := windows.Handle(fd)

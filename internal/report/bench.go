@@ -66,7 +66,7 @@ func BenchJSON(w io.Writer, h Heading, b *odes.Bench, _ TableOptions) error {
 	return j.w.Flush()
 }
 
-// BenchTable writes it for people.
+// BenchTable writes what a benchmark measured, for people.
 func BenchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
 	p.prose("%s (%s): %s, %s, %s, %s, %s\n", h.Model, h.File, b.Settings.Method, plural(b.Steps, "step"),

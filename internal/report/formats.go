@@ -10,32 +10,32 @@ import (
 // Writer writes a result of type R. The heading names its model; opts are for tables alone.
 type Writer[R any] func(w io.Writer, h Heading, result R, opts TableOptions) error
 
-// Format is a way to write results.
+// Format is an output format. A new one is a row of Formats and a file with its writers.
 type Format struct {
-	Name string // as --format takes it, and the ending of its files
-	Doc  string // whom or what it is for, behind its name
-	// Ending is another ending of its files; "" for none.
-	Ending string
+	Name   string // as --format takes it, and the ending of its files
+	Doc    string // follows the name in help: "for people"
+	Ending string // another ending of its files; "" for none
 
-	Binary   bool // bytes that must not fill a terminal
+	Binary   bool // its bytes are no text, and must not go to a terminal
 	Abridged bool // leaves out what does not fit a screen
-	// EventTimes tells that it has the times of events with their derivatives, which take an adjoint sweep each.
+	// EventTimes tells that results of Sensitivities hold the derivatives of event times, which take extra work.
 	EventTimes bool
-	// Messages tells that whoever asks for it by name wants diagnostics on standard error as JSON, too.
+	// Messages tells that users who ask for the format by name want diagnostics on standard error as JSON, too.
 	Messages bool
 
-	// What writes each kind of result; nil where the format does not have it.
+	// Sensitivities and the next three write one kind of result each. Those that the format does not have are nil.
 	Sensitivities Writer[*odes.Sensitivities]
 	Solution      Writer[*odes.Solution]
 	Verification  Writer[*odes.Verification]
 	Bench         Writer[*odes.Bench]
 
-	// What tells a program that reads standard output of a run that failed at time to; nil where nothing is written.
+	// FailedSensitivities and FailedSolution write, in place of a result, that the run from one time failed at another,
+	// for programs that read standard output. They are nil where nothing is written.
 	FailedSensitivities, FailedSolution func(w io.Writer, h Heading, from, to float64) error
 }
 
-// Formats lists the output formats. The first is for people and the one that is written unless another is asked for.
-// (It is a function, since tables name the formats that abridge nothing.)
+// Formats lists the output formats. The first is written unless another is asked for. (Formats is a function, since a
+// variable that holds the writer of tables, which name the other formats, would refer to itself.)
 func Formats() []*Format {
 	return []*Format{
 		{
@@ -99,9 +99,9 @@ func Names(list []*Format) []string {
 	return names
 }
 
-// WholeIn names the files that hold a result in full, with the format first in front: "file.npz (or .json, .csv)".
-// Does has tell whether a format can hold such a result.
-func WholeIn(first string, has func(*Format) bool) string {
+// wholeIn names the files that hold a result in full, the format first in front: "file.npz (or .json, .csv)". has tells
+// whether a format has results of this kind.
+func wholeIn(first string, has func(*Format) bool) string {
 	return "file." + first + " (or " + strings.Join(OtherEndings(first, has), ", ") + ")"
 }
 
@@ -116,7 +116,8 @@ func wholeEvents() string {
 	return strings.Join(names, " or ")
 }
 
-// OtherEndings returns the endings of the files that hold a result in full, but for the format first.
+// OtherEndings returns the endings of the files that hold a result in full, but for that of the format first. has tells
+// whether a format has results of this kind.
 func OtherEndings(first string, has func(*Format) bool) []string {
 	var endings []string
 	for _, f := range Formats() {

@@ -196,7 +196,7 @@ func FailedSensJSON(w io.Writer, h Heading, from, to float64) error {
 	return SensJSON(w, h, &odes.Sensitivities{Status: "failed", From: from, To: to}, TableOptions{})
 }
 
-// FailedRunJSON does so in place of a result of Solve.
+// FailedRunJSON writes, in place of a result of Solve, that the run from one time failed at another.
 func FailedRunJSON(w io.Writer, h Heading, from, to float64) error {
 	j := newJSON(w)
 	j.raw("{\n  \"status\": \"failed\",\n  \"time\": ")

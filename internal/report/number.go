@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// appendNumber appends the shortest decimal that reads back as x; what is no
-// number is one of the strings "nan", "inf" and "-inf".
+// appendNumber appends the shortest decimal that reads back as x. A value that is no number becomes one of the strings
+// "nan", "inf" and "-inf".
 func appendNumber(b []byte, x float64) []byte {
 	switch {
 	case math.IsNaN(x):
@@ -38,9 +38,8 @@ func plainNumber(x float64) string {
 	return string(b)
 }
 
-// digits returns how many significant digits of a state a relative tolerance
-// justifies: states agree to about 100 times the tolerance. Derivatives have
-// one digit less.
+// digits returns how many significant digits of a state a relative tolerance justifies: states agree to about 100 times
+// the tolerance. Derivatives have one digit less.
 func digits(rtol float64) int {
 	if !(rtol > 0) {
 		return 8
@@ -52,7 +51,7 @@ func digits(rtol float64) int {
 	return max(3, n)
 }
 
-// uncertain writes x with its estimated error, and no more than n digits of it than the error leaves.
+// uncertain writes x with its estimated error. It has at most n significant digits, and no more than the error leaves.
 func uncertain(x, e float64, n int) string {
 	if x == 0 && e == 0 {
 		return "0"
@@ -71,8 +70,8 @@ func exponent(x float64) int {
 	return n
 }
 
-// significant writes x with n significant digits. An exact zero is "0": most
-// often it says that nothing depends on anything.
+// significant writes x with n significant digits. An exact zero is "0": most often it says that one thing does not
+// depend on another.
 func significant(x float64, n int) string {
 	switch {
 	case math.IsNaN(x):

@@ -1,6 +1,5 @@
-// Package report writes results: as tables for people, as JSON, CSV and NumPy
-// archives for programs. It decides nothing about a run and knows neither
-// command line nor files.
+// Package report writes results: as tables for people, as JSON, CSV and NumPy archives for programs. Formats is the
+// table of these formats. The package decides nothing about a run and knows neither command line nor files.
 package report
 
 import (
@@ -18,8 +17,7 @@ type Heading struct {
 	TimeUnit string // "" when unknown
 }
 
-// element names element k (0-based, row-major) of an array as users write it:
-// "A[1,2]"; a scalar is its name.
+// element names element k (0-based, row-major) of an array as users write it: "A[1,2]". A scalar is its name.
 func element(name string, shape []int, k int) string {
 	if len(shape) == 0 {
 		return name
@@ -60,7 +58,7 @@ func known(unit string) string {
 	return unit
 }
 
-// hasValue reports whether an objective came about. One that did not has no derivatives either.
+// hasValue reports whether an objective has a value. One without a value has no derivatives either.
 func hasValue(v odes.Value) bool { return v.Value == v.Value }
 
 // size returns the number of elements of an array.

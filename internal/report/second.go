@@ -48,7 +48,7 @@ func (p *printer) second(s *odes.Sensitivities) {
 		}
 		if shown == maxHessians && !p.opts.All {
 			p.prose("\nHessians of %s not shown: choose with --of, or write all with -o %s",
-				plural(len(s.Values)-i, "objective"), WholeIn("npz", HasSensitivities))
+				plural(len(s.Values)-i, "objective"), wholeIn("npz", HasSensitivities))
 			break
 		}
 		shown++

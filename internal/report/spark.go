@@ -4,11 +4,11 @@ import "math"
 
 var levels = []rune("▁▂▃▄▅▆▇█")
 
-// fewest times that a sparkline is drawn of.
+// fewestTimes is the least number of times that a sparkline is drawn of.
 const fewestTimes = 8
 
-// spark draws the course of values, at ascending times, in n characters of
-// equal time; "" where there is nothing to see.
+// spark draws how values change with time, in n characters of equal time; "" where there is nothing to see. The times
+// ascend.
 func spark(times []float64, value func(i int) float64, n int) string {
 	if len(times) < fewestTimes || n < 2 {
 		return ""

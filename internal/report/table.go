@@ -135,7 +135,7 @@ func (p *printer) row(block []column, cell func(column) string, bold bool) {
 	p.line("%s", line)
 }
 
-// withUnit appends a unit in brackets; what has none, or a dimensionless one, stays as it is.
+// withUnit appends a unit in brackets, unless there is none or the name is that of a dimensionless quantity.
 func withUnit(name, unit string) string {
 	if unit = known(unit); unit == "" || unit == "1" {
 		return name
@@ -237,10 +237,10 @@ func (p *printer) sens(s *odes.Sensitivities) {
 	p.columns(cols)
 	if rest := len(s.Values) - shown; rest > 0 {
 		p.prose("\n%s not shown: choose with --of, or write all with -o %s",
-			plural(rest, "objective"), WholeIn("npz", HasSensitivities))
+			plural(rest, "objective"), wholeIn("npz", HasSensitivities))
 	} else if abbreviated {
 		p.prose("\nlong arrays are abbreviated: choose with --wrt, or write all with -o %s",
-			WholeIn("npz", HasSensitivities))
+			wholeIn("npz", HasSensitivities))
 	}
 	gap := "\n"
 	for _, v := range s.Values {
@@ -360,7 +360,7 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 		}
 		time.cells = append(time.cells, significant(s.T[i], n))
 	}
-	time.cells = append([]string{""}, time.cells...) // above: the courses
+	time.cells = append([]string{""}, time.cells...) // beside the sparklines
 	cols := []column{time}
 	hidden, drawn := 0, false
 	for _, o := range s.Outputs {
@@ -371,7 +371,7 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 				continue
 			}
 			c := column{head: withUnit(element(o.Name, o.Shape, k), o.Unit)}
-			noise := s.Settings.ATol // what is less, of quantities that size, is rounding
+			noise := s.Settings.ATol // of quantities of that size, anything smaller is rounding
 			top := 0.0
 			for i := range s.T {
 				top = max(top, math.Abs(o.Values[i*per+k]))
@@ -409,7 +409,7 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 		notes = append(notes, plural(hidden, "element")+" of long arrays not shown")
 	}
 	if len(notes) > 0 {
-		p.prose("\n%s; write all with -o %s", strings.Join(notes, "; "), WholeIn("csv", HasSolution))
+		p.prose("\n%s; write all with -o %s", strings.Join(notes, "; "), wholeIn("csv", HasSolution))
 	}
 }
 

@@ -58,7 +58,7 @@ func VerifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) er
 	return j.w.Flush()
 }
 
-// VerifyTable writes it for people.
+// VerifyTable writes what a check of gradients found, for people.
 func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
 	p.prose("%s (%s): %s gradients, against complex steps along %s\n",
