@@ -1,6 +1,11 @@
 package main
 
-import "odes.dev/odes"
+import (
+	"context"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
+)
 
 // benchCmd is odes bench.
 type benchCmd struct {
@@ -11,40 +16,19 @@ type benchCmd struct {
 
 // Run measures a model.
 func (b *benchCmd) Run(c *call) error {
-	f, err := c.format("bench", b.Format, b.Output)
-	if err != nil {
-		return err
-	}
-	c.configure(b.global, b.Format)
-	opts, err := b.options(c)
-	if err != nil {
-		return err
-	}
-	if err := b.derivative(&opts); err != nil {
-		return err
-	}
-	if b.Runs < 1 {
-		return usagef("--runs takes a whole number from 1")
-	}
-	m, err := c.load(b.Model)
-	if err != nil {
-		return err
-	}
-	out, err := c.open(b.Output)
-	if err != nil {
-		return err
-	}
-	defer out.discard()
-	var result *odes.Bench
-	err = c.work(func() (err error) {
-		result, err = m.Bench(c.ctx, b.Runs, opts)
-		return err
-	})
-	if err != nil {
-		return err
-	}
-	if err := f.Bench(out, heading(m), result, c.tableOptions(out)); err != nil {
-		return cannotWrite(b.Output, err)
-	}
-	return out.commit()
+	_, err := job[*odes.Bench]{
+		command: "bench", flags: b.modelFlags,
+		prepare: func(o *odes.Options, _ *report.Format) error {
+			if b.Runs < 1 {
+				return usagef("--runs takes a whole number from 1")
+			}
+			return b.derivative(o)
+		},
+		compute: func(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Bench, error) {
+			return m.Bench(ctx, b.Runs, o)
+		},
+		write: func(f *report.Format) report.Writer[*odes.Bench] { return f.Bench },
+		timed: true,
+	}.do(c)
+	return err
 }

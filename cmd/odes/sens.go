@@ -1,10 +1,9 @@
 package main
 
 import (
-	"errors"
+	"context"
 	"fmt"
 	"io"
-	"math"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
@@ -20,48 +19,20 @@ type sensCmd struct {
 
 // Run computes gradients and writes them.
 func (s *sensCmd) Run(c *call) error {
-	f, err := c.format("sens", s.Format, s.Output)
+	result, err := job[*odes.Sensitivities]{
+		command: "sens", flags: s.modelFlags,
+		prepare: func(o *odes.Options, f *report.Format) error {
+			o.EventTimes = f.EventTimes || s.Stats != ""
+			return s.derivative(o)
+		},
+		compute: func(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Sensitivities, error) {
+			return m.Sensitivities(ctx, o)
+		},
+		write:    func(f *report.Format) report.Writer[*odes.Sensitivities] { return f.Sensitivities },
+		failed:   func(f *report.Format) report.Failure { return f.FailedSensitivities },
+		warnings: func(result *odes.Sensitivities) []diag.Diagnostic { return result.Warnings },
+	}.do(c)
 	if err != nil {
-		return err
-	}
-	c.configure(s.global, s.Format)
-	opts, err := s.options(c)
-	if err != nil {
-		return err
-	}
-	if err := s.derivative(&opts); err != nil {
-		return err
-	}
-	opts.EventTimes = f.EventTimes || s.Stats != ""
-	m, err := c.load(s.Model)
-	if err != nil {
-		return err
-	}
-	out, err := c.open(s.Output)
-	if err != nil {
-		return err
-	}
-	defer out.discard()
-
-	bar := c.attach(&opts)
-	var result *odes.Sensitivities
-	err = c.work(func() (err error) {
-		result, err = m.Sensitivities(c.ctx, opts)
-		return err
-	})
-	bar.clear()
-	if err != nil {
-		if f.FailedSensitivities != nil && s.Output == "" && c.runFailed(err) {
-			from, to := reached(err)
-			_ = f.FailedSensitivities(c.out, heading(m), from, to)
-		}
-		return err
-	}
-	c.diagnose(result.Warnings)
-	if err := f.Sensitivities(out, heading(m), result, c.tableOptions(out)); err != nil {
-		return cannotWrite(s.Output, err)
-	}
-	if err := out.commit(); err != nil {
 		return err
 	}
 	if s.Stats != "" {
@@ -74,20 +45,6 @@ func (s *sensCmd) Run(c *call) error {
 		return status(exitRun)
 	}
 	return nil
-}
-
-// runFailed tells whether err says that the run failed. Programs that read standard output are told of that there.
-func (c *call) runFailed(err error) bool {
-	return c.ctx.Err() == nil && diag.Of(err) != nil && c.statusOf(diag.Of(err)) == exitRun
-}
-
-// reached returns where a run that failed began and how far it came; NaN where that is not known.
-func reached(err error) (from, to float64) {
-	var run *odes.RunError
-	if errors.As(err, &run) {
-		return run.From, run.T
-	}
-	return math.NaN(), math.NaN()
 }
 
 // seconds tells, with -v, where the time went.

@@ -1,9 +1,12 @@
 package main
 
 import (
+	"context"
 	"fmt"
+	"slices"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -15,48 +18,26 @@ type runCmd struct {
 
 // Run solves a model and writes its outputs.
 func (r *runCmd) Run(c *call) error {
-	f, err := c.format("run", r.Format, r.Output)
+	asked, err := times(r.Times)
 	if err != nil {
 		return err
 	}
-	c.configure(r.global, r.Format)
-	opts, err := r.options(c)
+	result, err := job[*odes.Solution]{
+		command: "run", flags: r.modelFlags,
+		prepare: func(o *odes.Options, _ *report.Format) error {
+			o.Times = asked
+			return nil
+		},
+		compute: func(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Solution, error) {
+			return m.Solve(ctx, o)
+		},
+		write:  func(f *report.Format) report.Writer[*odes.Solution] { return f.Solution },
+		failed: func(f *report.Format) report.Failure { return f.FailedSolution },
+		warnings: func(result *odes.Solution) []diag.Diagnostic {
+			return append(slices.Clone(result.Warnings), missed(asked, result.T)...)
+		},
+	}.do(c)
 	if err != nil {
-		return err
-	}
-	if opts.Times, err = times(r.Times); err != nil {
-		return err
-	}
-	m, err := c.load(r.Model)
-	if err != nil {
-		return err
-	}
-	out, err := c.open(r.Output)
-	if err != nil {
-		return err
-	}
-	defer out.discard()
-
-	bar := c.attach(&opts)
-	var result *odes.Solution
-	err = c.work(func() (err error) {
-		result, err = m.Solve(c.ctx, opts)
-		return err
-	})
-	bar.clear()
-	if err != nil {
-		if f.FailedSolution != nil && r.Output == "" && c.runFailed(err) {
-			from, to := reached(err)
-			_ = f.FailedSolution(c.out, heading(m), from, to)
-		}
-		return err
-	}
-	c.diagnose(result.Warnings)
-	c.missed(opts.Times, result.T)
-	if err := f.Solution(out, heading(m), result, c.tableOptions(out)); err != nil {
-		return cannotWrite(r.Output, err)
-	}
-	if err := out.commit(); err != nil {
 		return err
 	}
 	c.seconds(result.Stats)
@@ -64,7 +45,7 @@ func (r *runCmd) Run(c *call) error {
 }
 
 // missed notes how many of the times asked for the run did not reach.
-func (c *call) missed(asked, got []float64) {
+func missed(asked, got []float64) []diag.Diagnostic {
 	reached := map[float64]bool{}
 	for _, t := range got {
 		reached[t] = true
@@ -75,10 +56,11 @@ func (c *call) missed(asked, got []float64) {
 			n++
 		}
 	}
-	if n > 0 {
-		c.diagnose([]diag.Diagnostic{{
-			Code: odes.CodeOutside, Level: diag.Note,
-			Message: fmt.Sprintf("%s given by --times outside of the run: left out", count(n, "time")),
-		}})
+	if n == 0 {
+		return nil
 	}
+	return []diag.Diagnostic{{
+		Code: odes.CodeOutside, Level: diag.Note,
+		Message: fmt.Sprintf("%s given by --times outside of the run: left out", count(n, "time")),
+	}}
 }

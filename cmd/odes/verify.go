@@ -1,6 +1,12 @@
 package main
 
-import "odes.dev/odes"
+import (
+	"context"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
+	"odes.dev/odes/lang/diag"
+)
 
 // verifyCmd is odes verify.
 type verifyCmd struct {
@@ -13,46 +19,22 @@ type verifyCmd struct {
 
 // Run checks gradients; a wrong one is exit status 4.
 func (v *verifyCmd) Run(c *call) error {
-	f, err := c.format("verify", v.Format, v.Output)
+	result, err := job[*odes.Verification]{
+		command: "verify", flags: v.modelFlags,
+		prepare: func(o *odes.Options, _ *report.Format) error {
+			if v.Directions < 1 || !(v.Tolerance >= 0) {
+				return usagef("--directions takes a whole number from 1, --tolerance a number that is not negative")
+			}
+			return v.derivative(o)
+		},
+		compute: func(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Verification, error) {
+			how := odes.VerifyOptions{Directions: v.Directions, Seed: v.Seed, Tolerance: v.Tolerance}
+			return m.Verify(ctx, o, how)
+		},
+		write:    func(f *report.Format) report.Writer[*odes.Verification] { return f.Verification },
+		warnings: func(result *odes.Verification) []diag.Diagnostic { return result.Warnings },
+	}.do(c)
 	if err != nil {
-		return err
-	}
-	c.configure(v.global, v.Format)
-	if v.Directions < 1 || !(v.Tolerance >= 0) {
-		return usagef("--directions takes a whole number from 1, --tolerance a number that is not negative")
-	}
-	opts, err := v.options(c)
-	if err != nil {
-		return err
-	}
-	if err := v.derivative(&opts); err != nil {
-		return err
-	}
-	m, err := c.load(v.Model)
-	if err != nil {
-		return err
-	}
-	out, err := c.open(v.Output)
-	if err != nil {
-		return err
-	}
-	defer out.discard()
-	bar := c.attach(&opts)
-	var result *odes.Verification
-	err = c.work(func() (err error) {
-		how := odes.VerifyOptions{Directions: v.Directions, Seed: v.Seed, Tolerance: v.Tolerance}
-		result, err = m.Verify(c.ctx, opts, how)
-		return err
-	})
-	bar.clear()
-	if err != nil {
-		return err
-	}
-	c.diagnose(result.Warnings)
-	if err := f.Verification(out, heading(m), result, c.tableOptions(out)); err != nil {
-		return cannotWrite(v.Output, err)
-	}
-	if err := out.commit(); err != nil {
 		return err
 	}
 	if result.Wrong() {

@@ -10,6 +10,9 @@ import (
 // Writer writes a result of type R. The heading names its model; opts are for tables alone.
 type Writer[R any] func(w io.Writer, h Heading, result R, opts TableOptions) error
 
+// Failure writes that the run of a model from one time failed at another, both in the unit of the model's time.
+type Failure func(w io.Writer, h Heading, from, to float64) error
+
 // Format is an output format. A new one is a row of Formats and a file with its writers.
 type Format struct {
 	Name   string // as --format takes it, and the ending of its files
@@ -29,9 +32,9 @@ type Format struct {
 	Verification  Writer[*odes.Verification]
 	Bench         Writer[*odes.Bench]
 
-	// FailedSensitivities and FailedSolution write, in place of a result, that the run from one time failed at another,
-	// for programs that read standard output. They are nil where nothing is written.
-	FailedSensitivities, FailedSolution func(w io.Writer, h Heading, from, to float64) error
+	// FailedSensitivities and FailedSolution tell programs that read standard output that there is no result. They are nil
+	// where nothing is written.
+	FailedSensitivities, FailedSolution Failure
 }
 
 // Formats lists the output formats. The first is written unless another is asked for. (Formats is a function, since a

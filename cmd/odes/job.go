@@ -1,0 +1,91 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/report"
+	"odes.dev/odes/lang/diag"
+)
+
+// job is a command that computes one result, of type R, from a model and writes it in a format.
+type job[R any] struct {
+	command string
+	flags   modelFlags
+	// prepare writes what the command's own flags say into the options of the run, whose result goes to a format.
+	prepare func(o *odes.Options, f *report.Format) error
+	compute func(ctx context.Context, m *odes.Model, o odes.Options) (R, error)
+	write   func(f *report.Format) report.Writer[R]
+	// failed returns what writes that the run failed, or nil; it may itself be nil.
+	failed   func(f *report.Format) report.Failure
+	warnings func(result R) []diag.Diagnostic // nil for a result that has none
+	timed    bool                             // reports of progress would disturb what is measured
+}
+
+// do computes the result, shows its warnings and writes it.
+func (j job[R]) do(c *call) (result R, err error) {
+	output := j.flags.Output
+	f, err := c.format(j.command, j.flags.Format, output)
+	if err != nil {
+		return result, err
+	}
+	c.configure(j.flags.global, j.flags.Format)
+	opts, err := j.flags.options(c)
+	if err != nil {
+		return result, err
+	}
+	if err := j.prepare(&opts, f); err != nil {
+		return result, err
+	}
+	m, err := c.load(j.flags.Model)
+	if err != nil {
+		return result, err
+	}
+	out, err := c.open(output)
+	if err != nil {
+		return result, err
+	}
+	defer out.discard()
+
+	bar := &progress{c: c}
+	if !j.timed {
+		bar = c.attach(&opts)
+	}
+	err = c.work(func() (err error) {
+		result, err = j.compute(c.ctx, m, opts)
+		return err
+	})
+	bar.clear()
+	if err != nil {
+		if j.failed != nil && output == "" && c.runFailed(err) {
+			if write := j.failed(f); write != nil {
+				from, to := reached(err)
+				_ = write(c.out, heading(m), from, to) // the error of the run is the one to report
+			}
+		}
+		return result, err
+	}
+	if j.warnings != nil {
+		c.diagnose(j.warnings(result))
+	}
+	if err := j.write(f)(out, heading(m), result, c.tableOptions(out)); err != nil {
+		return result, cannotWrite(output, err)
+	}
+	return result, out.commit()
+}
+
+// runFailed tells whether err says that the run failed. Programs that read standard output are told of that there.
+func (c *call) runFailed(err error) bool {
+	return c.ctx.Err() == nil && diag.Of(err) != nil && c.statusOf(diag.Of(err)) == exitRun
+}
+
+// reached returns where a run that failed began and how far it came; NaN where that is not known.
+func reached(err error) (from, to float64) {
+	var run *odes.RunError
+	if errors.As(err, &run) {
+		return run.From, run.T
+	}
+	return math.NaN(), math.NaN()
+}
