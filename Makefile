@@ -1,19 +1,35 @@
 # make test      the tests
 # make install   the command, with its manual pages
-# make release   archives for all platforms in dist/ (with GNU tar)
+# make release   archives for all platforms in dist/, and their checksums (with GNU tar)
+# make sign      signatures of these checksums (with cosign)
+# make image     a container image of the command (with Podman or Docker)
+# make version   print the version; go-version, that of Go
+# make notes     print what the list of changes says of the version
 
-VERSION   := $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' odes.go)
-PLATFORMS := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
-PREFIX    ?= /usr/local
+VERSION    := $(shell sed -n 's/^const Version = "\(.*\)"/\1/p' version.go)
+GO_VERSION := $(shell sed -n 's/^go //p' go.mod)
+PLATFORMS  := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 windows/arm64
+PREFIX     ?= /usr/local
+ENGINE     ?= $(or $(shell command -v podman),docker)
+IMAGE      ?= odes:$(VERSION)
 
 export CGO_ENABLED = 0
-# The same source gives the same bytes, wherever it is built.
+# The same source gives the same bytes, wherever it is built. Archives do not depend on the clone either: -buildvcs=false.
 BUILD := go build -trimpath -ldflags='-s -w -buildid='
 
-.PHONY: all test vet install release clean $(PLATFORMS)
+.PHONY: all version go-version notes test vet install release sign image clean $(PLATFORMS)
 
 all:
 	$(BUILD) -o odes ./cmd/odes
+
+version:
+	@echo $(VERSION)
+
+go-version:
+	@echo $(GO_VERSION)
+
+notes:
+	@awk '/^## / { inside = index($$0, "[$(VERSION)]"); next } inside' CHANGELOG.md
 
 test:
 	go test ./...
@@ -28,17 +44,24 @@ install: all
 	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 
 release: $(PLATFORMS)
-	cd dist && sha256sum *.tar.gz > SHA256SUMS
+	cd dist && sha256sum odes_$(VERSION)_*.tar.gz > SHA256SUMS
+
+# In a workflow the signature is that of its identity; elsewhere cosign asks for one.
+sign:
+	cosign sign-blob --yes --bundle dist/SHA256SUMS.sigstore.json dist/SHA256SUMS
+
+image:
+	$(ENGINE) build --build-arg GO=$(GO_VERSION) --build-arg VERSION=$(VERSION) -t $(IMAGE) -f Containerfile .
 
 # Processors without AVX2, and those that are not amd64, run the generic kernels: same bits, more time.
 $(PLATFORMS):
 	$(eval NAME := odes_$(VERSION)_$(subst /,_,$@))
 	rm -rf dist/$(NAME)
 	mkdir -p dist/$(NAME)/completion
-	GOOS=$(@D) GOARCH=$(@F) $(BUILD) -o dist/$(NAME)/ ./cmd/odes
-	cp -r README.md docs examples dist/$(NAME)/
+	GOOS=$(@D) GOARCH=$(@F) $(BUILD) -buildvcs=false -o dist/$(NAME)/ ./cmd/odes
+	cp -r README.md LICENSE CHANGELOG.md docs examples dist/$(NAME)/
 	for s in bash zsh fish; do go run ./cmd/odes completion $$s > dist/$(NAME)/completion/odes.$$s || exit 1; done
-	cd dist && tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2026-01-01 -c $(NAME) | gzip -n9 > $(NAME).tar.gz
+	cd dist && tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2026-01-01 --mode=a+rX,u+w,go-w -c $(NAME) | gzip -n9 > $(NAME).tar.gz
 	rm -r dist/$(NAME)
 
 clean:

@@ -19,9 +19,6 @@ import (
 	"odes.dev/odes/vm"
 )
 
-// Version is the version of the tool.
-const Version = "0.1.0"
-
 // Backend returns how programs compute here: generic, avx2 (threaded code) or native
 // (machine code made for the model). Results do not depend on it. The environment
 // variable ODES_BACKEND chooses.
