@@ -1,5 +1,6 @@
 # make test      the tests
 # make install   the command, with its manual pages
+# make site      the documentation site in site/public (with Python)
 # make release   archives for all platforms in dist/, and their checksums (with GNU tar)
 # make sign      signatures of these checksums (with cosign)
 # make image     a container image of the command (with Podman or Docker)
@@ -12,12 +13,13 @@ PLATFORMS  := linux/amd64 linux/arm64 darwin/amd64 darwin/arm64 windows/amd64 wi
 PREFIX     ?= /usr/local
 ENGINE     ?= $(or $(shell command -v podman),docker)
 IMAGE      ?= odes:$(VERSION)
+PYTHON     ?= python3
 
 export CGO_ENABLED = 0
 # The same source gives the same bytes, wherever it is built. Archives do not depend on the clone either: -buildvcs=false.
 BUILD := go build -trimpath -ldflags='-s -w -buildid='
 
-.PHONY: all version go-version notes test vet install release sign image clean $(PLATFORMS)
+.PHONY: all version go-version notes test vet install site release sign image clean $(PLATFORMS)
 
 all:
 	$(BUILD) -o odes ./cmd/odes
@@ -43,6 +45,20 @@ install: all
 	install odes $(DESTDIR)$(PREFIX)/bin
 	install -m 644 docs/man/*.1 $(DESTDIR)$(PREFIX)/share/man/man1
 
+# The pages are found and written by the program in site; Sphinx, from the packages that requirements.txt pins by
+# their hashes, makes HTML of them.
+SPHINX := site/.build/venv/bin/sphinx-build
+
+site: all $(SPHINX)
+	cd site && go run .
+	rm -rf site/public
+	$(SPHINX) -q -W --keep-going -E -a -j auto -c site -d site/.build/doctrees site/.build/content site/public
+
+$(SPHINX): site/requirements.txt
+	$(PYTHON) -m venv --clear site/.build/venv
+	site/.build/venv/bin/pip install -q --disable-pip-version-check --require-hashes -r $<
+	touch $@
+
 release: $(PLATFORMS)
 	cd dist && sha256sum odes_$(VERSION)_*.tar.gz > SHA256SUMS
 
@@ -65,4 +81,4 @@ $(PLATFORMS):
 	rm -r dist/$(NAME)
 
 clean:
-	rm -rf dist odes
+	rm -rf dist odes site/.build site/public
