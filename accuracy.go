@@ -9,9 +9,6 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// CodeAccuracy is about the accuracy of derivatives.
-const CodeAccuracy diag.Code = "accuracy"
-
 // tighter is the factor between the tolerances of a run and of the one that
 // its errors are estimated by. The second is so much more accurate that the
 // difference of the two is the error of the first but for some percent, also

@@ -26,24 +26,6 @@ type experiment struct {
 	model *Model
 }
 
-// newModel makes a Model, and those of its experiments, of what the checker found.
-func newModel(checked *typecheck.Model, list *diag.List) *Model {
-	compiled := system.New(checked, list)
-	if compiled == nil {
-		return nil
-	}
-	m := &Model{checked: checked, system: compiled, explain: explain.New(compiled)}
-	for _, x := range checked.Experiments {
-		its := newModel(x.Model, list)
-		if its == nil {
-			return nil
-		}
-		its.isExperiment = true
-		m.experiments = append(m.experiments, &experiment{x.Name, its})
-	}
-	return m
-}
-
 // contribution is what one experiment adds to the totals.
 type contribution struct {
 	values   []float64
@@ -242,18 +224,6 @@ func (x *experiment) named(l *diag.ListError) *diag.ListError {
 		}
 	}
 	return out
-}
-
-// add sums the work of two runs.
-func (s *RunStats) add(o *RunStats) {
-	s.Steps += o.Steps
-	s.Rejected += o.Rejected
-	s.F += o.F
-	s.VJP += o.VJP
-	s.RecomputedSteps += o.RecomputedSteps
-	s.PeakTrajectoryBytes = max(s.PeakTrajectoryBytes, o.PeakTrajectoryBytes)
-	s.Seconds.Forward += o.Seconds.Forward
-	s.Seconds.Adjoint += o.Seconds.Adjoint
 }
 
 // chain adds to a row of the gradient what reaches the objective through the

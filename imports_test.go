@@ -39,15 +39,16 @@ var imports = map[string]string{
 	"sens":               "solvers internal/elem",
 	"internal/system":    "lang/diag lang/source solvers sens tape tapec typecheck vm internal/elem internal/simd",
 	"internal/explain":   "lang/diag lang/source internal/system solvers sens tape tapec typecheck",
+	"internal/compile":   "lang/ast lang/diag lang/source parser typecheck internal/settings internal/system",
 	"internal/settings":  "lang/diag lang/source parser typecheck solvers sens internal/elem",
 	"":                   "*", // the root imports everything but what stands on it, see above
 	"help":               "parser sens solvers stdlib typecheck internal/screen",
 	"plot":               "internal/screen",
-	"repl":               ". lang/ast lang/diag lang/source parser plot internal/report internal/screen",
+	"repl":               ". internal/compile internal/report internal/screen lang/ast lang/diag lang/source parser plot",
 	"internal/report":    ". data internal/screen",
-	"lsp":                ". help lang/ast lang/diag lang/source lang/types parser stdlib typecheck",
+	"lsp":                ". help internal/compile internal/settings lang/ast lang/diag lang/source lang/types parser stdlib typecheck",
 	"bench":              ". plot",
-	"cmd/odes":           ". parser help lsp repl plot internal/report internal/screen lang/diag",
+	"cmd/odes":           ". help lsp repl plot parser internal/compile internal/settings internal/report internal/screen lang/diag",
 }
 
 // above lists what stands on the root package: nothing below may import it.

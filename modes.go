@@ -1,8 +1,13 @@
 package odes
 
 import (
+	"fmt"
+	"strconv"
+
 	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
 )
 
 // modeMethods make the method of each mode of sens.Modes for a run, which sweeps over lanes objectives or columns.
@@ -81,3 +86,89 @@ func (r *run) complexWorkers() (func() sens.ComplexWorker, error) {
 		}
 	}, nil
 }
+
+// forwardMethod makes the continuous forward method.
+func (r *run) forwardMethod(lanes int) (sens.Method, error) {
+	k, err := r.problem.Kit(lanes, system.PushElements, false)
+	if err != nil {
+		return nil, err
+	}
+	return &sens.Forward{New: func() sens.TangentWorker {
+		w := r.problem.Worker(k)
+		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
+	}}, nil
+}
+
+// continuousMethod makes the continuous adjoint. It sweeps one objective at a
+// time, each with steps of its own: results depend on no number of lanes.
+func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
+	counted, err := r.problem.Kit(1, system.Pull, false)
+	if err != nil {
+		return nil, err
+	}
+	free, err := r.problem.Kit(1, system.PullStates, false)
+	if err != nil {
+		return nil, err
+	}
+	s := r.settings
+	rtol := s.Backward.RTol
+	if rtol == 0 {
+		rtol = s.Solver.RTol
+	}
+	atols := s.Solver.ATols
+	if atols == nil {
+		atols = []float64{s.Solver.ATol}
+	}
+	return &sens.Continuous{Backsolve: backsolve, New: func() sens.ContinuousWorker {
+		w := r.problem.Worker(counted)
+		return sens.ContinuousWorker{
+			CotangentWorker: sens.CotangentWorker{System: w, Objectives: w, Method: r.method(1)},
+			Field:           r.problem.Worker(free),
+			Back: func(size solvers.Size) (solvers.Method, solvers.Controller) {
+				m := r.spec.New(size, 0)
+				if s.Solver.Fixed > 0 {
+					return m, nil
+				}
+				return m, s.Rule().Controller(m.Info())
+			},
+			RTol: rtol, ATol: s.Backward.ATol, StateATol: atols,
+		}
+	}}, nil
+}
+
+// clearly so many more sweeps the one way than the other settle the matter without a look at programs.
+const clearly = 16
+
+// autoMode chooses between the discrete adjoint and tangent by their costs: sweeps, times what the programs of the
+// transpose and of the tangent do at one stage. That is counted in the programs and not timed, so that the choice is the same on every
+// machine, as the results are.
+func (r *run) autoMode(objectives, columns int) error {
+	back, forth := chooseLanes(objectives), chooseLanes(columns)
+	sweeps, pushes := (objectives+back-1)/back, (columns+forth-1)/forth
+	mode, why := "adjoint", ""
+	switch {
+	case pushes > clearly*sweeps:
+		why = fmt.Sprintf("%s backwards, %d forwards", diag.Count(sweeps, "sweep"), pushes)
+	case sweeps > clearly*pushes:
+		mode, why = "tangent", fmt.Sprintf("%s forwards, %d backwards", diag.Count(pushes, "sweep"), sweeps)
+	default:
+		pull, err := r.problem.Kit(back, system.Pull, sweeps > 1)
+		if err != nil {
+			return err
+		}
+		push, err := r.problem.Kit(forth, system.PushElements, false)
+		if err != nil {
+			return err
+		}
+		adjoint, tangent := r.problem.AdjointCost(pull, sweeps), r.problem.TangentCost(push, pushes)
+		if tangent < adjoint {
+			mode = "tangent"
+		}
+		why = fmt.Sprintf("%s backwards at about %s ns a stage, %d forwards at %s", diag.Count(sweeps, "sweep"), round(adjoint), pushes, round(tangent))
+	}
+	r.settings.Mode = mode
+	r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "mode = %s, for %s by %s: %s", mode, diag.Count(objectives, "objective"), diag.Count(columns, "variable"), why)
+	return nil
+}
+
+func round(x float64) string { return strconv.FormatFloat(x, 'g', 2, 64) }

@@ -9,12 +9,14 @@ package odes
 
 import (
 	"context"
-	"io/fs"
+	"math"
+	"slices"
+	"strings"
 
 	"odes.dev/odes/internal/explain"
-	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/types"
 	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
@@ -42,217 +44,8 @@ type Model struct {
 // CompileSeconds says where the time to make a Model went.
 type CompileSeconds struct{ Parse, Compile float64 }
 
-// ParseOptions modify Parse. The zero value is ready to use.
-type ParseOptions struct {
-	// Files is where load and csv find their files; nil means there are none. ParseFile uses the model's folder.
-	Files fs.FS
-	// Experiment makes the model that of one of its experiments alone: with the values, events and rows of data of
-	// that, and the objectives of the text, of which nll is the likelihood of these rows. "" is the model as a whole.
-	Experiment string
-}
-
-// Options say how to run a model. The zero value follows the model's own
-// solver and sens blocks.
-type Options struct {
-	// Set overrides parameters (and initial values, as "initial(x)"), in order.
-	Set []Assignment
-	// Solver and Sens choose named settings blocks; "" the unnamed ones.
-	Solver, Sens string
-	// Settings override keys of the blocks: {"solver.rtol", "1e-9"}, {"sens.mode", "tangent"}. Values are
-	// written as in a model.
-	Settings []Setting
-	// Of and Wrt choose objectives and variables ("k1", "A", "initial(x)"); nil follows the sens block.
-	Of, Wrt []string
-	// Direction, if not nil, is a vector that the Hessians are multiplied with, laid out like a row of the gradient, in place
-	// of the sens block's hvp. Hessians themselves come with {"sens.order", "2"}.
-	Direction []float64
-	// Times are where Solve reports outputs; nil means every step.
-	Times []float64
-	// Threads is the number of goroutines (0: one per core); Lanes the objectives swept together (0: chosen).
-	// Results depend on neither.
-	Threads, Lanes int
-	// Gradient, if large enough, is used for the derivatives instead of fresh memory.
-	Gradient []float64
-	// EventTimes asks for the derivatives of the times of events too.
-	EventTimes bool
-	// Progress, when set, is called now and then from the solving goroutine.
-	Progress func(Progress)
-
-	firstOnly    bool                 // second derivatives are not wanted, whatever the settings say
-	compileAfter *system.CompileAfter // when whole steps are compiled; nil: when it pays
-	// change, when set, changes the settings that all of this leads to: for runs that the library makes for itself.
-	change func(s *settings.Settings)
-}
-
-// Assignment is "name = values": one value fills an array. Name may carry
-// subscripts: "A[1,2]", or be "initial(x)".
-type Assignment struct {
-	Name   string
-	Values []float64
-}
-
-// Setting is a key of a settings block and its value as written in a model.
-type Setting struct{ Key, Value string }
-
-// Progress tells how far a run is.
-type Progress struct {
-	Phase  string // "forward", "adjoint", "second" (T is 0 then), or "experiments" (all runs of which count; T is 0 then)
-	T      float64
-	Steps  int
-	Done   float64 // fraction
-	Finish bool
-}
-
-// Variable is something that objectives are differentiated by.
-type Variable struct {
-	Name    string
-	Initial bool // the initial value of state Name, not a param
-	Unit    string
-	Shape   []int
-	// Offset is the column of the variable's first element in a row of the gradient.
-	Offset int
-}
-
-// String returns "k" or "initial(x)".
-func (v Variable) String() string {
-	if v.Initial {
-		return "initial(" + v.Name + ")"
-	}
-	return v.Name
-}
-
-// Size returns the number of elements.
-func (v Variable) Size() int {
-	n := 1
-	for _, d := range v.Shape {
-		n *= d
-	}
-	return n
-}
-
-// Value is the value of one scalar objective. Elements of array objectives are
-// values of their own, named "y[3]".
-type Value struct {
-	Name     string
-	Doc      string
-	Unit     string
-	Relation string // "", or "==", "<=", ">=" of a constraint
-	Value    float64
-	Error    float64 // estimated, where Sensitivities.Errors are
-	Warnings []string
-}
-
-// EventRecord is an event, or a change of mode, that happened.
-type EventRecord struct {
-	Name  string
-	Kind  string // "event", "if"
-	Index []int  // of an array event's element, 1-based; nil otherwise
-	T     float64
-	// Params holds dT/d(variable), laid out like a row of the gradient; nil when not computed.
-	Params []float64
-	// Errors estimate how far each of Params is from the derivative of the exact solution, and Error how far T is; nil
-	// unless asked for, and where the more accurate run has no event that is this one.
-	Errors []float64
-	Error  float64
-}
-
-// RunSettings are the settings a run used.
-type RunSettings struct {
-	Method     string
-	RTol, ATol float64
-	Mode       string
-	Checkpoint string // what was kept of the run, as a solver block says it
-	Backend    string
-	Lanes      int
-	Threads    int
-}
-
-// RunStats count what a run did.
-type RunStats struct {
-	Steps, Rejected     int
-	F, VJP              int   // right-hand sides of the run, and their transposes
-	RecomputedSteps     int   // steps made again for the gradient; their right-hand sides are not in F
-	PeakTrajectoryBytes int64 // what was kept of the run, with the memory to make steps again
-	SecondSteps         int   // crossed for second derivatives, over all sweeps
-	Seconds             struct{ Parse, Compile, Forward, Adjoint, Second float64 }
-}
-
-// Sensitivities is the result of Model.Sensitivities.
-type Sensitivities struct {
-	Status    string // "ok" or "partial": some objective has no value
-	From, To  float64
-	Values    []Value
-	Variables []Variable
-	// Gradient is [len(Values)][Columns]: row i is the gradient of Values[i], variables laid out by Offset.
-	Gradient []float64
-	// Errors estimate how far each number of Gradient is from the derivative of the exact solution, from a run with
-	// tighter tolerances; nil unless asked for (sens { error = on }, or sens_tol).
-	Errors  []float64
-	Columns int
-	// Hessian is [len(Values)][Columns][Columns], with sens { order = 2 }: the second derivatives of Values[i], in
-	// units of the value by those of the two variables. Like the gradient it is exact for the computed solution. It is made symmetric, and
-	// Asymmetry[len(Values)] tells how far it was from that, relative to the elements: what rounding did to it.
-	Hessian   []float64
-	Asymmetry []float64
-	// Products is [len(Values)][Columns]: row i is the Hessian of Values[i] times Direction[Columns], where one was
-	// given (sens { hvp = … } or Options.Direction). It costs as much as one column of the Hessians.
-	Products  []float64
-	Direction []float64
-	Events    []EventRecord
-	Settings  RunSettings
-	Stats     RunStats
-	Warnings  []diag.Diagnostic
-}
-
-// Derivative returns the derivatives of value i by variable v: a view of the gradient, row-major in v's shape.
-func (s *Sensitivities) Derivative(i int, v Variable) []float64 {
-	at := i*s.Columns + v.Offset
-	return s.Gradient[at : at+v.Size()]
-}
-
-// Second returns the Hessian of value i: a view of Hessian, [Columns][Columns], variables laid out by Offset; nil where there is none.
-func (s *Sensitivities) Second(i int) []float64 {
-	if s.Hessian == nil {
-		return nil
-	}
-	n := s.Columns * s.Columns
-	return s.Hessian[i*n : (i+1)*n]
-}
-
-// Series is one output over time.
-type Series struct {
-	Name   string
-	Doc    string
-	Unit   string
-	Shape  []int
-	Values []float64 // [len(T)][size]
-}
-
-// Solution is the result of Model.Solve.
-type Solution struct {
-	T        []float64 // at an event both limits appear, so a time may stand twice
-	Outputs  []Series
-	Values   []Value // of the objectives
-	Events   []EventRecord
-	Settings RunSettings
-	Stats    RunStats
-	Warnings []diag.Diagnostic
-}
-
-// Parse compiles the text of a model; name is used in messages. The error
-// carries diagnostics (diag.Of).
-func Parse(name, text string, opts ParseOptions) (*Model, error) { return parse(name, text, opts) }
-
-// ParseFile compiles the model at path.
-func ParseFile(path string) (*Model, error) { return parseFile(path) }
-
 // Warnings returns the warnings and notes of compilation.
 func (m *Model) Warnings() []diag.Diagnostic { return m.notes }
-
-// Solve integrates the model.
-func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
-	return m.solve(ctx, opts)
-}
 
 // Sensitivities integrates the model and differentiates its objectives. Where
 // the sens block asks for it (check = fd(…)), it verifies the gradient and tells
@@ -273,4 +66,188 @@ func (m *Model) Sensitivities(ctx context.Context, opts Options) (*Sensitivities
 		return nil, err
 	}
 	return s, nil
+}
+
+// Info describes a model.
+type Info struct {
+	Name, Title string
+	File        string
+	Time        string // name of the independent variable
+	TimeUnit    string // "" when unknown or dimensionless
+
+	// Counts of declarations; an array counts once.
+	States, Params, Discretes, Events, Outputs, Objectives int
+}
+
+// Info returns what the model says about itself.
+func (m *Model) Info() Info {
+	c := m.checked
+	i := Info{
+		Name: c.Name, Title: c.Title,
+		States: len(c.States), Params: len(c.Params), Discretes: len(c.Discretes),
+		Events: len(c.Events), Outputs: len(c.Outputs), Objectives: len(c.Objectives),
+	}
+	if c.Source != nil {
+		i.File = c.Source.Name()
+	}
+	if c.Time != nil {
+		i.Time = c.Time.Name
+		if u := c.Time.Type.Unit; u.Known() && !u.Plain() {
+			i.TimeUnit = u.String()
+		}
+	}
+	return i
+}
+
+// Symbol describes a name that a model declares.
+type Symbol struct {
+	Kind  string // "time", "param", "state", "discrete", "output", "objective" or "event"
+	Name  string
+	Doc   string
+	Unit  string // "" when unknown or dimensionless
+	Shape []int
+	// Lo and Hi bound a param; ±Inf where nothing was written.
+	Lo, Hi float64
+	// Values are those of a param, row-major; nil for everything else.
+	Values []float64
+}
+
+// DerivativeUnit returns the unit of the derivative of an objective, or of an
+// element of one, by v; "" when it is unknown or dimensionless.
+func (m *Model) DerivativeUnit(objective string, v Variable) string {
+	name, _, _ := strings.Cut(objective, "[")
+	for _, o := range m.checked.Objectives {
+		if o.Name != name {
+			continue
+		}
+		symbols := m.checked.Params
+		if v.Initial {
+			symbols = m.checked.States
+		}
+		for _, s := range symbols {
+			if u := o.Value.Type().Unit.Div(s.Type.Unit); s.Name == v.Name && u.Known() && !u.Plain() {
+				return u.String()
+			}
+		}
+	}
+	return ""
+}
+
+// Symbols lists the declared names in the order of their kinds above, params
+// with their values after the assignments of set.
+func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
+	var l diag.List
+	pt := m.point(set, &l)
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
+	c := m.checked
+	var list []Symbol
+	add := func(kind, name, doc string, t types.Type) *Symbol {
+		s := Symbol{Kind: kind, Name: name, Doc: doc, Shape: t.Shape, Lo: math.Inf(-1), Hi: math.Inf(1)}
+		if t.Unit.Known() && !t.Unit.Plain() {
+			s.Unit = t.Unit.String()
+		}
+		list = append(list, s)
+		return &list[len(list)-1]
+	}
+	if c.Time != nil {
+		add("time", c.Time.Name, c.Time.Doc, c.Time.Type)
+	}
+	for _, p := range c.Params {
+		s := add("param", p.Name, p.Doc, p.Type)
+		s.Lo, s.Hi, s.Values = p.Lo, p.Hi, pt.Param(p.Name)
+	}
+	for _, x := range c.States {
+		add("state", x.Name, x.Doc, x.Type)
+	}
+	for _, x := range c.Discretes {
+		add("discrete", x.Name, x.Doc, x.Type)
+	}
+	for _, x := range c.Outputs {
+		add("output", x.Name, x.Doc, x.Value.Type())
+	}
+	for _, x := range c.Objectives {
+		add("objective", x.Name, x.Doc, x.Value.Type())
+	}
+	for _, x := range c.Events {
+		add("event", x.Name, x.Doc, types.Type{})
+	}
+	return list, nil
+}
+
+// Observation is what an observe item compares with data.
+type Observation struct {
+	Name, Doc string
+	// Text is the observed expression as it stands in the file.
+	Text string
+	// Outputs are those (states of a model that names none) that are the observed expression.
+	Outputs       []string
+	Unit          string // of the values; "" when unknown or dimensionless
+	Table, Column string
+	// T and Values are the rows that count, in the order of the table: those of the experiment, without missing values.
+	T, Values []float64
+	// Limits are their limits of quantification: of a value at or under its limit only that is known. nil when there are
+	// none, or when they are computed from more than numbers and columns.
+	Limits []float64
+}
+
+// Observations lists what the model compares with data. A model with
+// experiments lists all rows, each of its experiments those that it uses.
+func (m *Model) Observations() []Observation {
+	var list []Observation
+	for _, o := range m.checked.Observations {
+		x := Observation{
+			Name: o.Name, Doc: o.Doc, Text: strings.Join(strings.Fields(o.As.Text()), " "), Table: o.Table.Name, Column: o.Table.Columns[o.Column],
+			T: slices.Clone(o.Table.Data[slices.Index(o.Table.Columns, "time")]), Values: slices.Clone(o.Table.Data[o.Column]), Limits: slices.Clone(o.Limits),
+		}
+		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
+			x.Unit = u.String()
+		}
+		for _, out := range m.checked.Outputs {
+			if o.Value == out.Value || words(o.As.Text()) == words(out.Value.Span().Text()) || refersTo(o.Value) != nil && refersTo(o.Value) == refersTo(out.Value) {
+				x.Outputs = append(x.Outputs, out.Name)
+			}
+		}
+		list = append(list, x)
+	}
+	return list
+}
+
+// words is an expression without its blanks, and without parentheses around the whole.
+func words(text string) string {
+	text = strings.Join(strings.Fields(text), "")
+	if inner, ok := strings.CutPrefix(text, "("); ok && strings.HasSuffix(inner, ")") && !strings.ContainsAny(inner[:len(inner)-1], "()") {
+		return inner[:len(inner)-1]
+	}
+	return text
+}
+
+// refersTo returns the symbol that e is the whole of; nil for anything else.
+func refersTo(e typecheck.Expr) *typecheck.Symbol {
+	if ref, ok := e.(*typecheck.Ref); ok {
+		return ref.Sym
+	}
+	return nil
+}
+
+// Experiments returns the names of the model's experiments, in file order.
+func (m *Model) Experiments() []string {
+	var names []string
+	for _, x := range m.experiments {
+		names = append(names, x.name)
+	}
+	return names
+}
+
+// Experiment returns the model under the changes of an experiment; nil when
+// there is none of that name. Its objectives are what the experiment adds to
+// each negative log likelihood that the model reads.
+func (m *Model) Experiment(name string) *Model {
+	for _, x := range m.experiments {
+		if x.name == name {
+			return x.model
+		}
+	}
+	return nil
 }

@@ -3,6 +3,7 @@ package odes
 import (
 	"context"
 	"math"
+	"os"
 	"time"
 
 	"odes.dev/odes/internal/explain"
@@ -10,7 +11,6 @@ import (
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
@@ -61,6 +61,19 @@ func (m *Model) begin(opts Options) (*run, error) {
 	info := r.method(0).Info()
 	r.problem.StepStages, r.problem.Stages = info.Stages, info.Stages+info.DenseStages
 	return r, m.assert(point)
+}
+
+// auto settles what the settings leave to the tool, and says so.
+func (r *run) auto() {
+	s := &r.settings
+	if s.Method == settings.Auto {
+		name, why := s.AutoMethod()
+		s.Method = name
+		r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "method = %s, %s", name, why)
+	}
+	if s.Mode == settings.Auto { // until Prepare knows what it is for
+		s.Mode = "adjoint"
+	}
 }
 
 // point computes the parameters with their overrides.
@@ -147,6 +160,80 @@ func (r *run) solve(ctx context.Context, s *solvers.Solver, w *system.Worker, pr
 	return stats, nil
 }
 
+// gauged lets the derivatives of the states by the variables take part in the
+// error control of the run that record will hold, where sens.control says so.
+func (r *run) gauged(variables []Variable, record *solvers.Trajectory) error {
+	s := r.settings
+	if !s.Control || s.Solver.Fixed > 0 {
+		return nil
+	}
+	g := &sens.ErrorControl{Run: record, RTol: s.Solver.RTols, ATol: s.Solver.ATols}
+	if g.RTol == nil {
+		g.RTol = []float64{s.Solver.RTol}
+	}
+	if g.ATol == nil {
+		g.ATol = []float64{s.Solver.ATol}
+	}
+	n := r.problem.Width()
+	for _, v := range variables {
+		if v.Initial && !g.Initial {
+			g.Initial = true
+			n += r.model.system.States()
+		}
+	}
+	lanes := chooseLanes(n)
+	k, err := r.problem.Kit(lanes, system.PushElements, false)
+	if err != nil {
+		return err
+	}
+	g.New = func() sens.TangentWorker {
+		g.Size = r.problem.ActiveValues()
+		w := r.problem.Worker(k)
+		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
+	}
+	r.gauge = g
+	return nil
+}
+
+// record readies tr for the run; what it does not keep is made again by programs of k.
+func (r *run) record(tr *solvers.Trajectory, k *system.Kit) {
+	tr.Keep, tr.Open, tr.Limit = r.settings.Checkpoint, scratch, r.settings.TrajectoryLimit()
+	if n := len(r.model.experiments); n > 0 { // their runs are kept as well
+		tr.Limit /= int64(n + 1)
+	}
+	tr.Replayer = func() (solvers.System, solvers.Method) {
+		return r.problem.Replayer(k), r.method(0)
+	}
+}
+
+// scratchFile is a file without a name, if the system has such: then nothing is left of it, however the program ends.
+type scratchFile struct {
+	*os.File
+	name string // "" for none
+}
+
+// Close closes the file, and removes it if it has a name.
+func (f *scratchFile) Close() error {
+	err := f.File.Close()
+	if f.name != "" {
+		err = os.Remove(f.name)
+	}
+	return err
+}
+
+// scratch makes a file for states of a run.
+func scratch() (solvers.Disk, error) {
+	f, err := os.CreateTemp("", "odes-states-*")
+	if err != nil {
+		return nil, err
+	}
+	s := &scratchFile{File: f}
+	if os.Remove(f.Name()) != nil {
+		s.name = f.Name()
+	}
+	return s, nil
+}
+
 // reporter is a Sink that tells how far a run is, at most ten times a second.
 type reporter struct {
 	tell     func(Progress)
@@ -178,11 +265,6 @@ func (p *reporter) Step(s *solvers.Step, _ solvers.End) error {
 
 func (p *reporter) Mark(*solvers.Mark) error { return nil }
 
-// grazingLimit is the slope of a guard along the trajectory, relative to a head-on
-// meeting, below which derivatives are warned about: the event is then gone
-// after a change of its threshold by about a millionth.
-const grazingLimit = 1e-3
-
 // stats gathers the counts of a run.
 func (r *run) stats(s solvers.Stats) RunStats {
 	out := RunStats{Steps: s.Steps, Rejected: s.Rejected, F: s.Evals}
@@ -198,98 +280,10 @@ func (r *run) report(lanes int) RunSettings {
 	}
 }
 
-func (m *Model) solve(ctx context.Context, opts Options) (*Solution, error) {
-	r, err := m.begin(opts)
-	if err != nil {
-		return nil, err
-	}
-	k, err := r.problem.Kit(1, system.Values, false)
-	if err != nil {
-		return nil, err
-	}
-	if opts.Times != nil && !ascending(opts.Times) {
-		var l diag.List
-		l.Errorf(CodeSetting, source.Span{}, "the times to report at must ascend")
-		return nil, l.Err()
-	}
-	sum, err := r.totalValues(ctx, opts)
-	if err != nil {
-		return nil, err
-	}
-	w := r.problem.Worker(k)
-	table, observer := newRecorder(w, opts.Times), sens.NewObserver(w)
-	log := &eventLog{}
-	start := time.Now()
-	stats, err := r.forward(ctx, w, opts.Progress, solvers.Sinks{table, observer, log})
-	if err != nil {
-		return nil, err
-	}
-	out := &Solution{T: table.t, Outputs: m.series(table), Settings: r.report(1), Stats: r.stats(stats)}
-	out.Stats.Seconds.Forward = time.Since(start).Seconds()
-	out.Stats.add(&sum.stats)
-	psi := make([]float64, len(r.objectives))
-	observer.Values(psi)
-	for i, o := range r.objectives {
-		v := o.value
-		v.Value = psi[i]
-		out.Values = append(out.Values, r.valued(v))
-	}
-	guards := w.Guards()
-	for _, e := range log.events {
-		out.Events = append(out.Events, m.eventRecord(e, guards, w.Started(), stats.T))
-	}
-	out.Warnings = r.warnings.All()
-	return out, nil
-}
-
-func ascending(x []float64) bool {
-	for i := 1; i < len(x); i++ {
-		if !(x[i] >= x[i-1]) {
-			return false
-		}
-	}
-	return true
-}
-
-// valued adds what there is to say about a value.
-func (r *run) valued(v Value) Value {
-	if math.IsNaN(v.Value) {
-		v.Warnings = append(v.Warnings, "no value: something it reads did not come about in this run, or is not a number")
-	}
-	return v
-}
-
-// eventLog is a Sink that keeps what happened.
-type eventLog struct{ events []sens.EventTime }
-
-func (e *eventLog) Begin(solvers.System, solvers.Method) error { e.events = nil; return nil }
-func (e *eventLog) Step(*solvers.Step, solvers.End) error      { return nil }
-func (e *eventLog) Mark(m *solvers.Mark) error {
-	if m.Kind == solvers.MarkFire || m.Kind == solvers.MarkMode {
-		e.events = append(e.events, sens.EventTime{Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T})
-	}
-	return nil
-}
-
-// eventRecord names an event of a run over a time span. One that is found
-// within rounding of the start is at the start.
-func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to float64) EventRecord {
-	if rounding := 0x1p-52 * max(math.Abs(from), math.Abs(to)); math.Abs(e.T-from) <= rounding {
-		e.T = from
-	}
-	if e.Mode {
-		return EventRecord{Name: guards[e.Guard].Name, Kind: "if", T: e.T}
-	}
-	ev := m.checked.Events[e.Firing.Event]
-	r := EventRecord{Name: ev.Name, Kind: "event", T: e.T}
-	rest := e.Firing.Elem
-	for k := len(ev.Indices) - 1; k >= 0; k-- {
-		ix := ev.Indices[k]
-		r.Index = append([]int{ix.Lo + rest%ix.Count*ix.Step}, r.Index...)
-		rest /= ix.Count
-	}
-	return r
-}
+// grazingLimit is the slope of a guard along the trajectory, relative to a head-on
+// meeting, below which derivatives are warned about: the event is then gone
+// after a change of its threshold by about a millionth.
+const grazingLimit = 1e-3
 
 func initialRow(res *sens.Result, i, n int) []float64 {
 	if len(res.DY0) == 0 {

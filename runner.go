@@ -2,6 +2,7 @@ package odes
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -300,4 +301,19 @@ func (r *Runner) finite(i, stride int) bool {
 		return false
 	}
 	return stride > few || finite(r.res.DP[i*stride:i*stride+r.problem.Width()])
+}
+
+// thinned notes that a run was too large to be kept whole.
+func (r *Runner) thinned() {
+	tr := &r.trajectory
+	if !tr.Thinned() {
+		return
+	}
+	what := "every state"
+	if k := tr.Kept().Every; k > 1 {
+		what = fmt.Sprintf("one state in %d", k)
+	}
+	r.warnings.Notef(explain.CodeMemory, r.model.checked.Time.Span,
+		"the steps of the run do not fit into memory = %s: %s is kept, and %d steps were computed again, to the same result; more solver.memory makes it faster",
+		diag.Bytes(float64(tr.Limit)), what, tr.Replayed())
 }

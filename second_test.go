@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
@@ -468,7 +469,7 @@ func TestSecondRefused(t *testing.T) {
 			t.Errorf("%s = %s: %v, want %q", c.key, c.value, err, c.want)
 		}
 	}
-	for _, mode := range SettingValues("sens", "mode") {
+	for _, mode := range settings.Words("sens", "mode") {
 		s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"sens.hvp", "v"}, {"sens.order", "2"}, {"sens.mode", mode}}})
 		if m, ok := sens.LookupMode(mode); ok && !m.Exact {
 			if err == nil || !strings.Contains(err.Error(), "mode = "+mode+" differentiates the equations first") {

@@ -8,8 +8,8 @@ import (
 	"sort"
 	"strings"
 
-	"odes.dev/odes"
 	"odes.dev/odes/help"
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/stdlib"
@@ -335,7 +335,7 @@ func (p *completer) files(written string, off int) {
 // words lists words and names that may stand at the cursor.
 func (p *completer) words() {
 	c, survey := p.c, p.d.known()
-	block, key, settings := c.setting()
+	block, key, inSettings := c.setting()
 	switch {
 	case c.before(1) == ".":
 		if of := typecheck.Find(survey.Names, c.before(2)); of != nil {
@@ -345,20 +345,20 @@ func (p *completer) words() {
 		}
 	case c.inUnit():
 		p.units(survey)
-	case settings && key == "":
-		for _, r := range odes.SettingRows(block) {
+	case inSettings && key == "":
+		for _, r := range typecheck.SettingRows(block) {
 			for _, k := range r.Keys {
 				p.add("setting", k, "setting of "+block, "", k+" = ", topicOf(help.Setting), block+"."+k)
 			}
 		}
-	case settings && slices.Contains(namesModel, key):
+	case inSettings && slices.Contains(namesModel, key):
 		kinds := []string{"objective", "constraint"}
 		if key == "wrt" || key == "over" || key == "log" {
 			kinds = []string{"param", "state"}
 		}
 		p.names(survey, kinds)
-	case settings:
-		for _, v := range odes.SettingValues(block, key) {
+	case inSettings:
+		for _, v := range settings.Words(block, key) {
 			p.add("value", v, "", "", "", topicOf(help.Method), v)
 		}
 	case c.kind == "":

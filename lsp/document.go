@@ -4,7 +4,7 @@ import (
 	"context"
 	"path"
 
-	"odes.dev/odes"
+	"odes.dev/odes/internal/compile"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -18,12 +18,12 @@ type document struct {
 	path    string // "" when it lies in no folder
 	version int
 	text    *text
-	parsed  *parsed         // of the text; nil until it is asked for
-	found   *odes.Findings  // of the last check, which may be of an older text
-	of      *parsed         // the text that found is about
-	stale   bool            // found is not of what is there now
-	due     bool            // its diagnostics have not been sent
-	reads   map[string]bool // paths that the last check looked for
+	parsed  *parsed           // of the text; nil until it is asked for
+	found   *compile.Findings // of the last check, which may be of an older text
+	of      *parsed           // the text that found is about
+	stale   bool              // found is not of what is there now
+	due     bool              // its diagnostics have not been sent
+	reads   map[string]bool   // paths that the last check looked for
 }
 
 // parsed is what the text of a document alone tells.
@@ -58,7 +58,7 @@ func (s *Server) check(ctx context.Context, d *document) bool {
 	}
 	p := d.syntax()
 	files := s.folder(d)
-	found, err := odes.Examine(ctx, p.tree, p.found, len(d.text.s) <= largest, odes.ParseOptions{Files: files})
+	found, err := compile.Examine(ctx, p.tree, p.found, len(d.text.s) <= largest, files)
 	if err != nil {
 		return false
 	}

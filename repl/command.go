@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/compile"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/ast"
@@ -73,7 +74,7 @@ func commands() []command {
 		{"history", "history", "what was entered", (*Session).doHistory},
 		{"time", "time", "how long compiling, solving and differentiating take", (*Session).doTime},
 		{
-			"emit", "emit [stage]", "what a stage of the compiler made: " + strings.Join(odes.Stages(), ", "),
+			"emit", "emit [stage]", "what a stage of the compiler made: " + strings.Join(compile.Stages(), ", "),
 			(*Session).doEmit,
 		},
 		{"doc", "doc [name]", "help on a word of the language, a function, a method", (*Session).doDoc},
@@ -642,7 +643,7 @@ func (s *Session) doEmit(_ context.Context, w io.Writer, rest string) error {
 	if rest == "" {
 		rest = "model"
 	}
-	return odes.Emit(w, rest, s.name(), s.now.text, s.files())
+	return compile.Emit(w, rest, s.name(), s.now.text, s.files().Files)
 }
 
 func (s *Session) doDoc(_ context.Context, w io.Writer, rest string) error {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"unicode"
 
-	"odes.dev/odes"
+	"odes.dev/odes/internal/compile"
 	"odes.dev/odes/parser"
 )
 
@@ -58,7 +58,7 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		all = append(all, s.declared()...)
 		all = append(all, s.cfg.Words...)
 	case first == "emit":
-		all = odes.Stages()
+		all = compile.Stages()
 	case first == "plot":
 		all = append(s.declared(), s.cfg.Words...)
 		all = append(all, "against", "adjoint", "steps", "time")

@@ -12,6 +12,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -121,7 +122,7 @@ var settable = []string{"sens", "run", "plot", "repl", "verify", "bench"}
 
 // newParser describes the command line to kong.
 func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
-	modes := odes.SettingValues("sens", "mode")
+	modes := settings.Words("sens", "mode")
 	last := len(modes) - 1
 	return kong.New(cmd,
 		kong.Vars{"modes": strings.Join(modes[:last], ", ") + " or " + modes[last]},
@@ -138,7 +139,7 @@ func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
 // helpTexts are the parts of help that come from tables, and those that are too long for a struct tag.
 func helpTexts() kong.Vars {
 	return kong.Vars{
-		"modes":     enumerate(odes.SettingValues("sens", "mode"), "or"),
+		"modes":     enumerate(settings.Words("sens", "mode"), "or"),
 		"stages":    enumerate(stageNames(), "or"),
 		"templates": enumerate(templateNames(), "or"),
 		"pictures":  pictureEndings(),

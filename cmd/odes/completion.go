@@ -8,9 +8,9 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"odes.dev/odes"
 	"odes.dev/odes/help"
 	"odes.dev/odes/internal/report"
+	"odes.dev/odes/internal/settings"
 )
 
 // completionCmd is odes completion.
@@ -56,7 +56,7 @@ func choices(n *kong.Node, f *kong.Flag) string {
 	case "format":
 		return strings.Join(report.Names(formatsOf(n.Name)), " ")
 	case "mode":
-		return strings.Join(odes.SettingValues("sens", "mode"), " ")
+		return strings.Join(settings.Words("sens", "mode"), " ")
 	case "stage":
 		return strings.Join(stageNames(), " ")
 	case "template":

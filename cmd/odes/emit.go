@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/compile"
 )
 
 // emitCmd is odes emit.
@@ -18,17 +19,17 @@ type emitCmd struct {
 	Output string `short:"o" placeholder:"FILE" help:"${output}"`
 }
 
-func stageNames() []string { return odes.Stages() }
+func stageNames() []string { return compile.Stages() }
 
 // Run shows what a stage of the compiler makes.
 func (e *emitCmd) Run(c *call) error {
 	c.configure(e.global, formatFlag{})
 	known := false
-	for _, s := range odes.Stages() {
+	for _, s := range compile.Stages() {
 		known = known || s == e.Stage
 	}
 	if !known {
-		return usagef("there is no stage %q; there are %s", e.Stage, strings.Join(odes.Stages(), ", "))
+		return usagef("there is no stage %q; there are %s", e.Stage, strings.Join(compile.Stages(), ", "))
 	}
 	text, name, folder, err := c.source(e.Model)
 	if err != nil {
@@ -36,7 +37,7 @@ func (e *emitCmd) Run(c *call) error {
 	}
 	err = c.write(e.Output, func(w io.Writer) error {
 		return c.work(func() error {
-			return odes.Emit(w, e.Stage, name, text, odes.ParseOptions{Files: os.DirFS(folder)})
+			return compile.Emit(w, e.Stage, name, text, os.DirFS(folder))
 		})
 	})
 	return c.modelError(err)

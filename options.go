@@ -4,12 +4,110 @@ import (
 	"fmt"
 	"strings"
 
+	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
 	"odes.dev/odes/typecheck"
 )
+
+// Options say how to run a model. The zero value follows the model's own
+// solver and sens blocks.
+type Options struct {
+	// Set overrides parameters (and initial values, as "initial(x)"), in order.
+	Set []Assignment
+	// Solver and Sens choose named settings blocks; "" the unnamed ones.
+	Solver, Sens string
+	// Settings override keys of the blocks: {"solver.rtol", "1e-9"}, {"sens.mode", "tangent"}. Values are
+	// written as in a model.
+	Settings []Setting
+	// Of and Wrt choose objectives and variables ("k1", "A", "initial(x)"); nil follows the sens block.
+	Of, Wrt []string
+	// Direction, if not nil, is a vector that the Hessians are multiplied with, laid out like a row of the gradient, in place
+	// of the sens block's hvp. Hessians themselves come with {"sens.order", "2"}.
+	Direction []float64
+	// Times are where Solve reports outputs; nil means every step.
+	Times []float64
+	// Threads is the number of goroutines (0: one per core); Lanes the objectives swept together (0: chosen).
+	// Results depend on neither.
+	Threads, Lanes int
+	// Gradient, if large enough, is used for the derivatives instead of fresh memory.
+	Gradient []float64
+	// EventTimes asks for the derivatives of the times of events too.
+	EventTimes bool
+	// Progress, when set, is called now and then from the solving goroutine.
+	Progress func(Progress)
+
+	firstOnly    bool                 // second derivatives are not wanted, whatever the settings say
+	compileAfter *system.CompileAfter // when whole steps are compiled; nil: when it pays
+	// change, when set, changes the settings that all of this leads to: for runs that the library makes for itself.
+	change func(s *settings.Settings)
+}
+
+// Assignment is "name = values": one value fills an array. Name may carry
+// subscripts: "A[1,2]", or be "initial(x)".
+type Assignment struct {
+	Name   string
+	Values []float64
+}
+
+// Setting is a key of a settings block and its value as written in a model.
+type Setting struct{ Key, Value string }
+
+// Progress tells how far a run is.
+type Progress struct {
+	Phase  string // "forward", "adjoint", "second" (T is 0 then), or "experiments" (all runs of which count; T is 0 then)
+	T      float64
+	Steps  int
+	Done   float64 // fraction
+	Finish bool
+}
+
+// resolve returns what the blocks of the model and opts say. What is wrong with it goes to l.
+func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
+	if err := simd.Err(); err != nil {
+		l.Errorf(CodeSetting, source.Span{}, "%v", err)
+	}
+	choice := settings.Choice{Solver: opts.Solver, Sens: opts.Sens}
+	for _, o := range opts.Settings {
+		choice.Overrides = append(choice.Overrides, settings.Override(o))
+	}
+	s := settings.Resolve(m.checked, choice, l)
+	if m.isExperiment { // the text names objectives of the whole
+		s.Of = nil
+	}
+	if opts.Of != nil {
+		s.Of = opts.Of
+	}
+	if opts.Wrt != nil {
+		s.Wrt = opts.Wrt
+	}
+	if opts.Threads > 0 {
+		s.Threads = opts.Threads
+	}
+	if opts.Direction != nil {
+		s.HVP = settings.Vector{List: opts.Direction}
+	}
+	if opts.change != nil {
+		opts.change(&s)
+	}
+	return s
+}
+
+// changed returns opts with a change of the settings that they lead to, in a model and in each of its experiments.
+// Runs that the library makes for itself are repetitions with such changes.
+func (opts Options) changed(change func(s *settings.Settings)) Options {
+	first := opts.change
+	opts.change = func(s *settings.Settings) {
+		if first != nil {
+			first(s)
+		}
+		change(s)
+	}
+	return opts
+}
 
 // variables resolves wrt: names of params, "initial(x)" and "all". nil means
 // every param and the initial value of every state whose initial value is a

@@ -1,0 +1,119 @@
+// Package compile goes from the text of a model to compiled models: what the root package, the language server and
+// `odes emit` share. It parses, checks and compiles, and shows what each of these makes.
+//
+// It knows nothing of runs, of values that are set from outside, nor of files: who calls it has them.
+package compile
+
+import (
+	"context"
+	"io/fs"
+	"time"
+
+	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/parser"
+	"odes.dev/odes/typecheck"
+)
+
+// Text parses and checks a text; name is used in messages. It returns nil when list holds an error, and the moment between
+// the two. A model that names no outputs has its states for them.
+func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Model, time.Time) {
+	tree := parser.Parse(source.NewFile(name, text), list)
+	parsed := time.Now()
+	return checked(tree, env, list), parsed
+}
+
+func checked(tree *ast.File, env typecheck.Env, list *diag.List) *typecheck.Model {
+	m := typecheck.Check(tree, env, list)
+	if m == nil {
+		return nil
+	}
+	for _, x := range append([]*typecheck.Experiment{{Model: m}}, m.Experiments...) {
+		if len(x.Model.Outputs) == 0 {
+			x.Model.Outputs = states(x.Model)
+		}
+	}
+	return m
+}
+
+// states are the outputs of a model that names none.
+func states(m *typecheck.Model) []*typecheck.Output {
+	var list []*typecheck.Output
+	for _, x := range m.States {
+		value := &typecheck.Ref{Base: typecheck.Base{T: x.Type, S: x.Span}, Sym: x}
+		list = append(list, &typecheck.Output{Name: x.Name, Value: value, Doc: x.Doc, Span: x.Span})
+	}
+	return list
+}
+
+// Model compiles a checked model, and those of its experiments in file order. What cannot be compiled goes to list; the
+// results are then nil.
+func Model(m *typecheck.Model, list *diag.List) (whole *system.Model, experiments []*system.Model) {
+	whole = system.New(m, list)
+	if whole == nil {
+		return nil, nil
+	}
+	for _, x := range m.Experiments {
+		its := system.New(x.Model, list)
+		if its == nil {
+			return nil, nil
+		}
+		experiments = append(experiments, its)
+	}
+	return whole, experiments
+}
+
+// Check looks at a text as a whole, its settings as well, without a run in mind: what the language has and this version
+// does not solve is checked too, and is then a warning, not an error. It returns nil when list holds an error.
+func Check(name, text string, files fs.FS, list *diag.List) *typecheck.Model {
+	m, _ := Text(name, text, typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks}, list)
+	if list.HasErrors() {
+		return nil
+	}
+	finish(m, true, list)
+	if list.HasErrors() {
+		return nil
+	}
+	return m
+}
+
+// finish reports what the checker leaves to those who run a model: settings that fit it, and, with compiled, indices that
+// depend on all values of a loop.
+func finish(m *typecheck.Model, compiled bool, list *diag.List) {
+	settings.CheckStates(m, list)
+	if compiled && len(m.Later) == 0 {
+		Model(m, list)
+	}
+}
+
+// Findings are what Examine finds out about a file.
+type Findings struct {
+	Diagnostics []diag.Diagnostic // in the order of their places
+	Survey      typecheck.Survey
+}
+
+// Examine is Check for editors. It takes a tree and what its parser reported, and
+// tells what is known of the file's names too, also where there are errors.
+// Compiling a large model takes longer than a typist waits, and finds only what
+// depends on all values of an index: without compiled it is left out. The error
+// is that of ctx.
+func Examine(ctx context.Context, tree *ast.File, parsed []diag.Diagnostic, compiled bool, files fs.FS) (Findings, error) {
+	var f Findings
+	var list diag.List
+	for _, d := range parsed {
+		list.Add(d)
+	}
+	env := typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks, Done: ctx.Done(), Survey: &f.Survey}
+	m := checked(tree, env, &list)
+	if err := ctx.Err(); err != nil {
+		return Findings{}, err
+	}
+	if m != nil {
+		finish(m, compiled, &list)
+	}
+	f.Diagnostics = list.All()
+	return f, ctx.Err()
+}

@@ -1,0 +1,221 @@
+package odes
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/diag"
+)
+
+// Variable is something that objectives are differentiated by.
+type Variable struct {
+	Name    string
+	Initial bool // the initial value of state Name, not a param
+	Unit    string
+	Shape   []int
+	// Offset is the column of the variable's first element in a row of the gradient.
+	Offset int
+}
+
+// String returns "k" or "initial(x)".
+func (v Variable) String() string {
+	if v.Initial {
+		return "initial(" + v.Name + ")"
+	}
+	return v.Name
+}
+
+// Size returns the number of elements.
+func (v Variable) Size() int {
+	n := 1
+	for _, d := range v.Shape {
+		n *= d
+	}
+	return n
+}
+
+// Value is the value of one scalar objective. Elements of array objectives are
+// values of their own, named "y[3]".
+type Value struct {
+	Name     string
+	Doc      string
+	Unit     string
+	Relation string // "", or "==", "<=", ">=" of a constraint
+	Value    float64
+	Error    float64 // estimated, where Sensitivities.Errors are
+	Warnings []string
+}
+
+// EventRecord is an event, or a change of mode, that happened.
+type EventRecord struct {
+	Name  string
+	Kind  string // "event", "if"
+	Index []int  // of an array event's element, 1-based; nil otherwise
+	T     float64
+	// Params holds dT/d(variable), laid out like a row of the gradient; nil when not computed.
+	Params []float64
+	// Errors estimate how far each of Params is from the derivative of the exact solution, and Error how far T is; nil
+	// unless asked for, and where the more accurate run has no event that is this one.
+	Errors []float64
+	Error  float64
+}
+
+// RunSettings are the settings a run used.
+type RunSettings struct {
+	Method     string
+	RTol, ATol float64
+	Mode       string
+	Checkpoint string // what was kept of the run, as a solver block says it
+	Backend    string
+	Lanes      int
+	Threads    int
+}
+
+// RunStats count what a run did.
+type RunStats struct {
+	Steps, Rejected     int
+	F, VJP              int   // right-hand sides of the run, and their transposes
+	RecomputedSteps     int   // steps made again for the gradient; their right-hand sides are not in F
+	PeakTrajectoryBytes int64 // what was kept of the run, with the memory to make steps again
+	SecondSteps         int   // crossed for second derivatives, over all sweeps
+	Seconds             struct{ Parse, Compile, Forward, Adjoint, Second float64 }
+}
+
+// Sensitivities is the result of Model.Sensitivities.
+type Sensitivities struct {
+	Status    string // "ok" or "partial": some objective has no value
+	From, To  float64
+	Values    []Value
+	Variables []Variable
+	// Gradient is [len(Values)][Columns]: row i is the gradient of Values[i], variables laid out by Offset.
+	Gradient []float64
+	// Errors estimate how far each number of Gradient is from the derivative of the exact solution, from a run with
+	// tighter tolerances; nil unless asked for (sens { error = on }, or sens_tol).
+	Errors  []float64
+	Columns int
+	// Hessian is [len(Values)][Columns][Columns], with sens { order = 2 }: the second derivatives of Values[i], in
+	// units of the value by those of the two variables. Like the gradient it is exact for the computed solution. It is made symmetric, and
+	// Asymmetry[len(Values)] tells how far it was from that, relative to the elements: what rounding did to it.
+	Hessian   []float64
+	Asymmetry []float64
+	// Products is [len(Values)][Columns]: row i is the Hessian of Values[i] times Direction[Columns], where one was
+	// given (sens { hvp = … } or Options.Direction). It costs as much as one column of the Hessians.
+	Products  []float64
+	Direction []float64
+	Events    []EventRecord
+	Settings  RunSettings
+	Stats     RunStats
+	Warnings  []diag.Diagnostic
+}
+
+// Derivative returns the derivatives of value i by variable v: a view of the gradient, row-major in v's shape.
+func (s *Sensitivities) Derivative(i int, v Variable) []float64 {
+	at := i*s.Columns + v.Offset
+	return s.Gradient[at : at+v.Size()]
+}
+
+// Second returns the Hessian of value i: a view of Hessian, [Columns][Columns], variables laid out by Offset; nil where there is none.
+func (s *Sensitivities) Second(i int) []float64 {
+	if s.Hessian == nil {
+		return nil
+	}
+	n := s.Columns * s.Columns
+	return s.Hessian[i*n : (i+1)*n]
+}
+
+// Series is one output over time.
+type Series struct {
+	Name   string
+	Doc    string
+	Unit   string
+	Shape  []int
+	Values []float64 // [len(T)][size]
+}
+
+// Solution is the result of Model.Solve.
+type Solution struct {
+	T        []float64 // at an event both limits appear, so a time may stand twice
+	Outputs  []Series
+	Values   []Value // of the objectives
+	Events   []EventRecord
+	Settings RunSettings
+	Stats    RunStats
+	Warnings []diag.Diagnostic
+}
+
+// add sums the work of two runs.
+func (s *RunStats) add(o *RunStats) {
+	s.Steps += o.Steps
+	s.Rejected += o.Rejected
+	s.F += o.F
+	s.VJP += o.VJP
+	s.RecomputedSteps += o.RecomputedSteps
+	s.PeakTrajectoryBytes = max(s.PeakTrajectoryBytes, o.PeakTrajectoryBytes)
+	s.Seconds.Forward += o.Seconds.Forward
+	s.Seconds.Adjoint += o.Seconds.Adjoint
+}
+
+// RunError is a run that failed: diagnostics that name the time, the state and
+// the source expression.
+type RunError struct {
+	List  *diag.ListError
+	Cause error
+	// From and T are where the run began and how far it came; NaN where it did not begin.
+	From, T float64
+}
+
+func (e *RunError) Error() string { return e.List.Error() }
+
+// Unwrap returns the solver's typed error and the diagnostics.
+func (e *RunError) Unwrap() []error { return []error{e.List, e.Cause} }
+
+// Interrupted reports whether err is a run that its context ended.
+func Interrupted(err error) bool { return explain.Interrupted(err) }
+
+// failed turns a solver's error in a run of w into a RunError; others are returned as they are.
+func (r *run) failed(err error, w *system.Worker) error {
+	list, at := r.model.explain.Failure(err, w, r.method(0))
+	if list == nil {
+		return err
+	}
+	out := &RunError{List: list, Cause: err, From: math.NaN(), T: math.NaN()}
+	if at != nil && w != nil {
+		out.From, out.T = w.Started(), at.T
+	}
+	return out
+}
+
+// Codes of diagnostics; `odes doc <code>` says more on each.
+const (
+	// What was asked for.
+	CodeSetting   = settings.CodeSetting
+	CodeNoSuchRun = settings.CodeUnavailable
+	CodeOverride  = system.CodeOverride
+	CodeUnknown   = system.CodeUnknown
+	// Runs that fail.
+	CodeNonFinite   = explain.CodeNonFinite
+	CodeUnderflow   = explain.CodeUnderflow
+	CodeTooMany     = explain.CodeTooMany
+	CodeChattering  = explain.CodeChattering
+	CodeCascade     = explain.CodeCascade
+	CodeMemory      = explain.CodeMemory
+	CodeInterrupted = explain.CodeInterrupted
+	CodeTime        = explain.CodeTime
+	CodeAssert      = explain.CodeAssert
+	CodeInvariant   = explain.CodeInvariant
+	CodeBackward    = explain.CodeBackward
+	// Warnings and notes.
+	CodeGrazing     = explain.CodeGrazing
+	CodeTie         = explain.CodeTie
+	CodeOutside     = explain.CodeOutside
+	CodeRest        = explain.CodeRest
+	CodeStiff       = explain.CodeStiff
+	CodeNoInfluence = explain.CodeNoInfluence
+	CodeKink        = explain.CodeKink
+
+	CodeAuto     diag.Code = "auto"           // what auto chose
+	CodeChecked  diag.Code = "gradient-check" // what check = fd(…) found
+	CodeAccuracy diag.Code = "accuracy"       // of derivatives
+)

@@ -1,0 +1,210 @@
+package odes
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"odes.dev/odes/internal/system"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
+
+// Solve integrates the model.
+func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
+	r, err := m.begin(opts)
+	if err != nil {
+		return nil, err
+	}
+	k, err := r.problem.Kit(1, system.Values, false)
+	if err != nil {
+		return nil, err
+	}
+	if opts.Times != nil && !ascending(opts.Times) {
+		var l diag.List
+		l.Errorf(CodeSetting, source.Span{}, "the times to report at must ascend")
+		return nil, l.Err()
+	}
+	sum, err := r.totalValues(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	w := r.problem.Worker(k)
+	table, observer := newRecorder(w, opts.Times), sens.NewObserver(w)
+	log := &eventLog{}
+	start := time.Now()
+	stats, err := r.forward(ctx, w, opts.Progress, solvers.Sinks{table, observer, log})
+	if err != nil {
+		return nil, err
+	}
+	out := &Solution{T: table.t, Outputs: m.series(table), Settings: r.report(1), Stats: r.stats(stats)}
+	out.Stats.Seconds.Forward = time.Since(start).Seconds()
+	out.Stats.add(&sum.stats)
+	psi := make([]float64, len(r.objectives))
+	observer.Values(psi)
+	for i, o := range r.objectives {
+		v := o.value
+		v.Value = psi[i]
+		out.Values = append(out.Values, r.valued(v))
+	}
+	guards := w.Guards()
+	for _, e := range log.events {
+		out.Events = append(out.Events, m.eventRecord(e, guards, w.Started(), stats.T))
+	}
+	out.Warnings = r.warnings.All()
+	return out, nil
+}
+
+func ascending(x []float64) bool {
+	for i := 1; i < len(x); i++ {
+		if !(x[i] >= x[i-1]) {
+			return false
+		}
+	}
+	return true
+}
+
+// valued adds what there is to say about a value.
+func (r *run) valued(v Value) Value {
+	if math.IsNaN(v.Value) {
+		v.Warnings = append(v.Warnings, "no value: something it reads did not come about in this run, or is not a number")
+	}
+	return v
+}
+
+// eventLog is a Sink that keeps what happened.
+type eventLog struct{ events []sens.EventTime }
+
+func (e *eventLog) Begin(solvers.System, solvers.Method) error { e.events = nil; return nil }
+
+func (e *eventLog) Step(*solvers.Step, solvers.End) error { return nil }
+
+func (e *eventLog) Mark(m *solvers.Mark) error {
+	if m.Kind == solvers.MarkFire || m.Kind == solvers.MarkMode {
+		e.events = append(e.events, sens.EventTime{Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T})
+	}
+	return nil
+}
+
+// eventRecord names an event of a run over a time span. One that is found
+// within rounding of the start is at the start.
+func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to float64) EventRecord {
+	if rounding := 0x1p-52 * max(math.Abs(from), math.Abs(to)); math.Abs(e.T-from) <= rounding {
+		e.T = from
+	}
+	if e.Mode {
+		return EventRecord{Name: guards[e.Guard].Name, Kind: "if", T: e.T}
+	}
+	ev := m.checked.Events[e.Firing.Event]
+	r := EventRecord{Name: ev.Name, Kind: "event", T: e.T}
+	rest := e.Firing.Elem
+	for k := len(ev.Indices) - 1; k >= 0; k-- {
+		ix := ev.Indices[k]
+		r.Index = append([]int{ix.Lo + rest%ix.Count*ix.Step}, r.Index...)
+		rest /= ix.Count
+	}
+	return r
+}
+
+// recorder is a Sink that evaluates the model's outputs over time: at every
+// step end, or at given times by dense output. At an instant where something
+// jumps both limits are recorded.
+type recorder struct {
+	w      *system.Worker
+	times  []float64 // nil: every step end; else ascending
+	next   int
+	method solvers.Method
+	width  int // elements of all outputs
+
+	t    []float64
+	rows []float64 // [len(t)][width]
+	y    []float64
+	d    []float64 // discretes after the last mark
+}
+
+func newRecorder(w *system.Worker, times []float64) *recorder {
+	size := w.Size()
+	return &recorder{w: w, times: times, width: w.OutputWidth(), y: make([]float64, size.N), d: make([]float64, size.D)}
+}
+
+func (r *recorder) Begin(_ solvers.System, m solvers.Method) error {
+	r.method, r.next, r.t, r.rows = m, 0, nil, nil
+	return nil
+}
+
+// record evaluates the outputs at (t, y, d).
+func (r *recorder) record(t float64, y, d []float64) {
+	r.t = append(r.t, t)
+	at := len(r.rows)
+	r.rows = append(r.rows, make([]float64, r.width)...)
+	r.w.Outputs(t, y, d, r.rows[at:])
+}
+
+func (r *recorder) Step(s *solvers.Step, _ solvers.End) error {
+	if s.H == 0 {
+		return nil
+	}
+	if r.times == nil {
+		r.record(s.T1, s.Y1, r.d)
+		return nil
+	}
+	for r.next < len(r.times) && r.times[r.next] <= s.T1 {
+		t := r.times[r.next]
+		r.next++
+		if t == s.T1 {
+			r.record(t, s.Y1, r.d)
+			continue
+		}
+		theta := (t - s.T) / (s.T1 - s.T)
+		r.method.Interpolate(r.w, s, theta, r.y)
+		r.record(t, r.y, r.d)
+	}
+	return nil
+}
+
+func (r *recorder) Mark(m *solvers.Mark) error {
+	switch m.Kind {
+	case solvers.MarkStart:
+		copy(r.d, m.Dp)
+		for r.next < len(r.times) && r.times[r.next] < m.T {
+			r.next++
+		}
+		if r.times == nil || (r.next < len(r.times) && r.times[r.next] == m.T) {
+			r.record(m.T, m.Yp, m.Dp)
+			if r.times != nil {
+				r.next++
+			}
+		}
+	case solvers.MarkFire:
+		copy(r.d, m.Dp)
+		if r.times == nil {
+			r.record(m.T, m.Yp, m.Dp) // the left limit is the step's end
+			return nil
+		}
+		if r.next > 0 && r.times[r.next-1] == m.T {
+			r.record(m.T, m.Yp, m.Dp)
+		}
+	}
+	return nil
+}
+
+// series cuts the rows into the model's outputs.
+func (m *Model) series(r *recorder) []Series {
+	var list []Series
+	for i := range m.system.Compiled.Outputs.Outputs {
+		p, shape := m.system.Output(i)
+		s := Series{Shape: shape}
+		if i < len(m.checked.Outputs) {
+			o := m.checked.Outputs[i]
+			s.Name, s.Doc, s.Unit, s.Shape = o.Name, o.Doc, o.Value.Type().Unit.String(), o.Value.Type().Shape
+		}
+		s.Values = make([]float64, 0, len(r.t)*p.Len)
+		for k := range r.t {
+			s.Values = append(s.Values, r.rows[k*r.width+p.Offset:k*r.width+p.Offset+p.Len]...)
+		}
+		list = append(list, s)
+	}
+	return list
+}
