@@ -74,17 +74,17 @@ func functions(t *testing.T) string {
 // mutate verifies a model with each instruction changed that want picks, by its operation and how many of these came before it in the same transpose.
 func mutate(t *testing.T, name, text string, want func(op tape.Op, before int) bool, checked map[string]int) {
 	t.Helper()
+	m, err := Parse(name, text, ParseOptions{})
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
 	// verify looks at the model with its transposes, numbered in the order in which they are compiled, replaced.
 	verify := func(replace func(k int, transpose *tape.Tape) *tape.Tape) *Verification {
-		m, err := Parse(name, text, ParseOptions{})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
 		n := -1
-		m.system.Mutant = func(transpose *tape.Tape) *tape.Tape {
+		m.system.Mutate(func(transpose *tape.Tape) *tape.Tape {
 			n++
 			return replace(n, transpose)
-		}
+		})
 		v, err := m.Verify(t.Context(), Options{}, VerifyOptions{Directions: 1, Seed: 5})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"maps"
 	"strings"
 	"sync"
 
@@ -11,14 +12,24 @@ import (
 // programs are the tapes of a model and what was compiled of them so far, by
 // lane count and active parameters. Safe for concurrent use.
 type programs struct {
-	model  *Model
 	layout *layout
 	tapes  *tapec.Parts[*tape.Tape]
 	rates  *tape.Tape // from which nothing is hoisted
 	slopes *tape.Tape // of the peaks, as time passes and the state moves; nil for none
 
-	mu   sync.Mutex
-	kits map[kitKey]*Kit
+	mu     sync.Mutex
+	kits   map[kitKey]*Kit
+	mutant func(transpose *tape.Tape) *tape.Tape // see Mutate; nil for none
+}
+
+// Mutate makes mutant replace every transpose that is compiled from now on; those that there are, are compiled again.
+// Tests make transposes wrong with it.
+func (m *Model) Mutate(mutant func(transpose *tape.Tape) *tape.Tape) {
+	p := m.programs
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.mutant = mutant
+	maps.DeleteFunc(p.kits, func(k kitKey, _ *Kit) bool { return k.dir == Pull })
 }
 
 type kitKey struct {
@@ -61,7 +72,7 @@ func newPrograms(m *Model) (*programs, error) {
 	tapes.Set(tapec.PartRunWork, h.once)
 	tapes.Set(tapec.PartSegmentWork, h.segment)
 	tapes.Set(tapec.PartRates, h.rates)
-	return &programs{model: m, layout: l, tapes: tapes, rates: c.Rates, slopes: slopes, kits: map[kitKey]*Kit{}}, nil
+	return &programs{layout: l, tapes: tapes, rates: c.Rates, slopes: slopes, kits: map[kitKey]*Kit{}}, nil
 }
 
 // Direction says which derivatives a Kit holds.
@@ -255,12 +266,12 @@ func (k *Kit) transposed(p *programs, active []string, many bool) error {
 			}
 		}
 	}
-	if p.model.Mutant != nil {
+	if p.mutant != nil {
 		for at, t := range pull.All() {
 			if t == nil {
 				continue
 			}
-			if t = p.model.Mutant(t); at.Part < tapec.PartDefaults {
+			if t = p.mutant(t); at.Part < tapec.PartDefaults {
 				pull.Set(at.Part, t)
 			} else {
 				pull.List(at.Part)[at.Index] = t

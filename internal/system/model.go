@@ -24,9 +24,6 @@ type Model struct {
 	Checked  *typecheck.Model
 	Compiled *tapec.Compiled
 
-	// Mutant, if not nil, replaces every transpose before it is compiled. Tests make transposes wrong with it.
-	Mutant func(transpose *tape.Tape) *tape.Tape
-
 	layout   *layout
 	programs *programs
 
