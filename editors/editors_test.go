@@ -1,5 +1,6 @@
 // Package editors holds what editors need besides the language server. It has no
-// code: this test writes the lists of words, and holds them against the language.
+// code: its test writes the syntax files from the table of words (go generate), and
+// fails when they are not what it would write.
 package editors
 
 import (
@@ -17,6 +18,8 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
+//go:generate go test -run TestWords -update
+
 var update = flag.Bool("update", false, "rewrite the generated files")
 
 // words are the words that editors colour.
@@ -24,16 +27,8 @@ type words struct{ items, parts, operators, other, functions, constants []string
 
 func all() words {
 	w := words{constants: []string{"true", "false"}}
-	language := parser.AllWords()
-	w.items, w.other = language.Items, language.Other
-	for _, p := range language.Parts {
-		switch p {
-		case "and", "or", "not", "crosses", "as":
-			w.operators = append(w.operators, p)
-		default:
-			w.parts = append(w.parts, p)
-		}
-	}
+	w.items, w.other = parser.ItemWords(), parser.WordsOf(parser.FreeWord)
+	w.parts, w.operators = parser.WordsOf(parser.PartWord), parser.WordsOf(parser.OperatorWord)
 	for _, f := range stdlib.Funcs() {
 		w.functions = append(w.functions, f.Name)
 	}
@@ -63,7 +58,7 @@ func TestWords(t *testing.T) {
 			t.Fatal(err)
 		}
 		if !bytes.Equal(have, text) {
-			t.Errorf("%s is not what is written with -update", name)
+			t.Errorf("%s is not what go generate ./editors writes; run that", name)
 		}
 	}
 	for _, word := range slices.Concat(w.items, w.parts, w.operators) {

@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/screen"
+	"odes.dev/odes/parser"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/stdlib"
 )
@@ -74,9 +75,6 @@ func On(t Topic, name string) (text string, ok bool) {
 	return text, ok
 }
 
-// Words returns the reserved words, in the order of the manual.
-func Words() []Entry { return slices.Clone(words) }
-
 // Codes returns the codes of diagnostics that are explained, in alphabetical order.
 func Codes() []string { return slices.Sorted(maps.Keys(codes)) }
 
@@ -86,7 +84,7 @@ func Names() []string {
 	for _, w := range slices.Concat(words, others, signs, modes) {
 		names = append(names, w.Name)
 	}
-	for _, block := range settingBlocks {
+	for _, block := range parser.Blocks() {
 		names = append(names, settingNames(block)...)
 	}
 	for _, f := range stdlib.Funcs() {
@@ -142,7 +140,7 @@ func overview(w io.Writer) {
 		}
 		show(list.title, names)
 	}
-	for _, block := range settingBlocks {
+	for _, block := range parser.Blocks() {
 		show("settings of "+block, settingNames(block))
 	}
 	for _, k := range classes {

@@ -11,9 +11,6 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// settingBlocks are the blocks of settings, in the order of the manual.
-var settingBlocks = []string{"solver", "sens", "fit"}
-
 func settingNames(block string) []string {
 	var names []string
 	for _, r := range typecheck.SettingRows(block) {
@@ -29,7 +26,7 @@ func setting(w io.Writer, name string) bool {
 		key = name
 	}
 	found := false
-	for _, b := range settingBlocks {
+	for _, b := range parser.Blocks() {
 		for _, r := range typecheck.SettingRows(b) {
 			if slices.Contains(r.Keys, key) && (!qualified || block == b) {
 				if found {

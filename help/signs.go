@@ -2,20 +2,6 @@ package help
 
 import "odes.dev/odes/sens"
 
-// others are words that mean something in some places, and are free for names elsewhere.
-var others = []Entry{
-	{"from", "time t from 0 to 10", "Begins the start: of time, of a periodic event, and of the column that is observed (observe … from D.y); also the file of an import."},
-	{"to", "time t from 0 to 10", "Begins the end: of time, and of a periodic event."},
-	{"count", "event tick every 24 [h] count 5 { y = 0 }", "Begins the greatest number of firings of a periodic event."},
-	{"priority", "event late when x > 10 priority -1 { stop }", "Decides between events at the same time: higher first, 0 without it, then the order of the file."},
-	{"once", "event e when x > 1 once { x = 0 }", "The event fires once at most."},
-	{"where", "use D where arm == \"high\"", "Begins the condition that rows of a table are chosen by."},
-	{"piecewise", "control u = 0 piecewise constant on grid(0, 2, 41)", "Begins the form of a control: piecewise constant, or piecewise linear between its nodes."},
-	{"constant", "control u = 0 piecewise constant on grid(0, 2, 41)", "A control that keeps its value between the times of its grid."},
-	{"linear", "control u = 0 piecewise linear on grid(0, 2, 41)", "A control that goes straight from node to node of its grid."},
-	{"on", "control u = 0 piecewise constant on grid(0, 2, 41)", "Begins the grid of times of a control."},
-}
-
 // signs are the operators and other marks.
 var signs = []Entry{
 	{"'", "x' = -k*x", "The derivative by time. It stands on the left of an equation only."},

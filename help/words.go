@@ -1,55 +1,25 @@
 package help
 
+import "odes.dev/odes/parser"
+
 // Entry is a word of the language: what it means and how it is written.
 type Entry struct{ Name, Form, Text string }
 
 // words are the reserved words, in the order of the manual.
-var words = []Entry{
-	{"model", `model Name "title"`, "Names the model; optional."},
-	{"time", "time t : [s] from 0 to T", "Names the independent variable and its bounds. The bounds may use params, and are differentiated."},
-	{"const", "const n = 200", "A number or array known when the model is compiled; shapes and ranges use nothing else."},
-	{"param", "param k = 0.3 [1/h] in [0, 1] ~ lognormal(0, 1)", "A parameter: what objectives are differentiated by. Unit, bounds and prior are optional; the default may use other params."},
-	{"state", "state x[n] : [m] = x0", "An unknown of the system and its initial value."},
-	{"control", "control u = 0 [N] in [-6, 6] piecewise constant on grid(0, 2, 41)", "A function of time that is given on a grid, piecewise constant or linear: what an optimal control problem looks for. Checked, and not solved by this version."},
-	{"alg", "alg z = 1", "An algebraic unknown and its guess, for equations 0 = g(x, z). Checked, and not solved by this version."},
-	{"discrete", "discrete gear = 1", "A value that is constant between events and changed by them; it is part of the gradient like a state."},
-	{"let", "let w[i] = a[i]*x for i in 1:n", "Names an expression. Order does not matter; cycles are errors."},
-	{"output", "output y = a*x", "A let that odes run reports. A model without outputs reports its states."},
-	{"fn", "fn f(x, A[n,m]) = x*sum(A)", "A function: pure, inlined, not recursive. With several steps: fn f(x) { let a = x^2  return a + 1 }."},
-	{"unit", "unit uM = 1e-6 [mol/L]", "Defines a unit."},
-	{"return", "fn f(x) { let a = x^2  return a + 1 }", "Ends the body of a function with its value."},
-	{"import", `import "lib/hill.ode" as kin`, "Makes fn, const and unit of another file known, as kin.hill; import a, b from \"file\" takes single names. std/ is built in."},
-	{"event", "event bounce when x <= 0 { v = -e*v }", "Changes states and discretes when a condition becomes true (when), at known times (at a, b), or periodically (every P from a to b count n). May end in: for i in 1:n, priority p, once. The body reads the values just before the event and assigns all at once."},
-	{"when", "event e when x > 1 and y < 2 { stop }", "Begins the condition of an event, which fires when it becomes true."},
-	{"at", "event dose at td[k] + tlag for k in 1:n { depot += amt[k] }", "Begins the times of an event; they may depend on params and discretes."},
-	{"every", "event tick every 24 [h] from 1 [h] count 5 { y = 0 }", "Begins the period of an event."},
-	{"crosses", "event e when x crosses 1 { n += 1 }", "A condition that fires in either direction."},
-	{"stop", "event e when y <= 0 { stop }", "Ends the run at the event."},
-	{"reaction", "reaction r: 2 A + B -> C rate k*A^2*B", "Adds the terms of a reaction to the equations of its species; <-> marks a net rate that may be negative."},
-	{"rate", "reaction r: A -> B rate mass_action(k)", "Begins the rate of a reaction."},
-	{"data", "data D { time = [1, 2] [h]  dv = [0.9, 1.7] [mg/L] }", `A table of data, or one from a file: data D = csv("file.csv", time = "t [h]").`},
-	{"observe", "observe y = C ~ normal(sd) from D.dv", "Says what a column of data measures, and with what noise."},
-	{"experiment", "experiment high { dose = 20 [mg]  at 24 [h] { A += 5 [mg] }  use D where arm == \"high\" }", "A run of the model under changes: other values of consts and params, further events at known times, and the rows of data it is compared with. nll adds up over the experiments; everything else in an objective is read from the run without changes."},
-	{"equilibrate", "equilibrate { S = 0 }", "Assigns, and runs to the steady state before the run proper; at the top level or in an experiment. Checked, and not solved by this version."},
-	{"use", "use D where arm == \"high\" and dose > 5", "Says which rows of a table an experiment is compared with; without where, all."},
-	{"objective", "objective J = final(x)^2 + integral(u)", "What is computed and differentiated: an expression of functionals of the run and of params."},
-	{"constraint", "constraint c: final(x) <= 1", "Reported like an objective: left minus right."},
-	{"invariant", "invariant x + y == 1", "Checked along the run."},
-	{"assert", `assert n > 1, "too few"`, "Checked before a run."},
-	{"solver", "solver { method = dopri5  rtol = 1e-9 }", "Settings of the solver. On the command line: --solver.rtol=1e-9. A named block (solver fast { … }) is chosen by --solver fast."},
-	{"sens", "sens { of = [J]  wrt = [k, initial(x)]  mode = adjoint }", "What to differentiate, by what, and how. On the command line: --sens.mode=tangent."},
-	{"fit", "fit { minimize = J  over = [k1, k2]  log = [k1] }", "What an optimiser is to do. It is checked and kept; nothing here acts on it."},
-	{"if", "if x > 0 then a else b", "A choice. On time or states, in an equation, it is switched by an event at the root of its condition, and gradients see the switch. noevent(…) opts out."},
-	{"then", "if x > 0 then a else b", "Follows the condition of an if."},
-	{"elseif", "if x > 1 then a elseif x > 0 then b else c", "A further condition of an if."},
-	{"else", "if x > 0 then a else b", "The last branch of an if; it is never left out."},
-	{"for", "x[i]' = -k[i]*x[i] for i in 1:n", "Runs over a range; loops are never unrolled."},
-	{"in", "for i in 1:2:9", "Stands between a loop variable and its range lo:hi or lo:step:hi, and before the bounds of a param: in [0, 1]."},
-	{"end", "x[end]", "The last index."},
-	{"and", "a < b and b < c", "Both conditions; or: one of them; not: the opposite."},
-	{"or", "a < b or b < c", "One of two conditions, or both."},
-	{"not", "not (a < b or b < c)", "The opposite of a condition."},
-	{"as", "e as [ug/L]", "Converts a value to another unit of the same dimension."},
+var words = entries(func(w parser.Word) bool { return w.Kind != parser.FreeWord })
+
+// others are words that mean something in some places, and are free for names elsewhere.
+var others = entries(func(w parser.Word) bool { return w.Kind == parser.FreeWord })
+
+// entries are the words of the language that are wanted.
+func entries(want func(parser.Word) bool) []Entry {
+	var list []Entry
+	for _, w := range parser.Words() {
+		if want(w) {
+			list = append(list, Entry{w.Name, w.Form, w.Text})
+		}
+	}
+	return list
 }
 
 // codes explains the codes of diagnostics. A test holds it against the

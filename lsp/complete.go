@@ -47,10 +47,9 @@ func cursorAt(d *document, off int) *cursor {
 		}
 		fresh = n == 0 || strings.ContainsAny(d.text.s[min(end, off):off], "\n\r")
 	}
-	items := parser.AllWords().Items
 	for i := len(c.tokens) - 1; i >= 0 && c.item < 0; i-- {
 		switch t := &c.tokens[i]; {
-		case t.Kind == ast.KeywordToken && slices.Contains(items, t.Text) && !(t.Text == "let" && c.inBody(i)):
+		case t.Kind == ast.KeywordToken && parser.StartsItem(t.Text) && !(t.Text == "let" && c.inBody(i)):
 			c.item, c.kind = i, t.Text
 		case t.NewLine && t.Kind != ast.KeywordToken && c.equation(i):
 			c.item, c.kind = i, "equation"
@@ -84,7 +83,7 @@ func (c *cursor) inBody(i int) bool {
 			if depth--; depth < 0 {
 				return true
 			}
-		case t.Kind == ast.KeywordToken && depth == 0 && t.Text != "let" && slices.Contains(parser.AllWords().Items, t.Text):
+		case t.Kind == ast.KeywordToken && depth == 0 && t.Text != "let" && parser.StartsItem(t.Text):
 			return false
 		}
 	}
@@ -168,7 +167,7 @@ func (c *cursor) brace() string {
 
 // setting returns the block and, where a value is being written, its key.
 func (c *cursor) setting() (block, key string, ok bool) {
-	if !slices.Contains([]string{"solver", "sens", "fit"}, c.kind) || len(c.open) == 0 {
+	if !parser.IsBlock(c.kind) || len(c.open) == 0 {
 		return "", "", false
 	}
 	at := len(c.tokens)
@@ -202,7 +201,7 @@ func (p *completer) add(kind, label, detail, doc string, insert string, data ...
 		return
 	}
 	p.seen[label] = true
-	item := completionItem{Label: label, Kind: completionKinds[kind], Detail: detail, Edit: textEdit{p.at, insert}, Data: data}
+	item := completionItem{Label: label, Kind: shown[kind].completion, Detail: detail, Edit: textEdit{p.at, insert}, Data: data}
 	if doc != "" {
 		item.Documentation = &markup{"markdown", doc}
 	}
@@ -351,12 +350,8 @@ func (p *completer) words() {
 				p.add("setting", k, "setting of "+block, "", k+" = ", topicOf(help.Setting), block+"."+k)
 			}
 		}
-	case inSettings && slices.Contains(namesModel, key):
-		kinds := []string{"objective", "constraint"}
-		if key == "wrt" || key == "over" || key == "log" {
-			kinds = []string{"param", "state"}
-		}
-		p.names(survey, kinds)
+	case inSettings && typecheck.SettingNames(block, key) != nil:
+		p.names(survey, typecheck.SettingNames(block, key))
 	case inSettings:
 		for _, v := range settings.Words(block, key) {
 			p.add("value", v, "", "", "", topicOf(help.Method), v)
@@ -433,7 +428,7 @@ func (p *completer) itemStart(survey *typecheck.Survey) {
 			p.add("state", left, "equation of "+n.Name+unitSuffix(n.Type), n.Doc, left+" = ")
 		}
 	}
-	for _, w := range parser.AllWords().Items {
+	for _, w := range parser.ItemWords() {
 		p.word(w)
 	}
 }
@@ -445,21 +440,26 @@ func (p *completer) word(w string) {
 	p.add("keyword", w, head, "", "", topicOf(help.Word), w)
 }
 
-// parts are the words within items, beyond those of expressions.
-var parts = map[string]string{
-	"event": "when at every from to count priority once for crosses", "reaction": "rate", "time": "from to", "control": "piecewise constant linear on",
-	"observe": "from", "import": "from as", "experiment": "at use where", "param": "in", "fn": "return", "let": "for", "output": "for", "objective": "for",
-	"constraint": "for", "equation": "for",
-}
-
-// Kinds of names that expressions know, by what the item begins with.
+// The kinds of names that expressions know.
 var (
-	inRun   = []string{"const", "param", "state", "discrete", "let", "output", "time", "control", "alg", "function", "module"}
+	// inRun are those that have a meaning while a model runs.
+	inRun = strings.Fields("const param state discrete let output time control alg function module")
+	// inGoal are those of objectives and constraints.
+	inGoal = append([]string{"event", "data table"}, inRun...)
+	// kindsIn are those of items that know others than inRun, by what the item begins with.
 	kindsIn = map[string][]string{
-		"const": {"const", "function", "module"}, "param": {"const", "param", "function", "module"}, "time": {"const", "param", "function", "module"},
-		"fn": {"const", "function", "module"}, "experiment": {"const", "param", "function", "data table", "module"},
-		"objective": append([]string{"event", "data table"}, inRun...), "constraint": append([]string{"event", "data table"}, inRun...),
-		"observe": append([]string{"data table"}, inRun...), "import": {}, "model": {}, "unit": {}, "data": {"const", "function"},
+		"const":      {"const", "function", "module"},
+		"param":      {"const", "param", "function", "module"},
+		"time":       {"const", "param", "function", "module"},
+		"fn":         {"const", "function", "module"},
+		"experiment": {"const", "param", "function", "data table", "module"},
+		"objective":  inGoal,
+		"constraint": inGoal,
+		"observe":    append([]string{"data table"}, inRun...),
+		"data":       {"const", "function"},
+		"import":     {},
+		"model":      {},
+		"unit":       {},
 	}
 )
 
@@ -486,9 +486,11 @@ func (p *completer) expression(survey *typecheck.Survey) {
 	}
 	if c.kind == "event" && c.brace() != "" {
 		p.word("let")
-		p.word("stop")
+		for _, w := range parser.WordsIn("body") {
+			p.word(w)
+		}
 	}
-	for _, w := range strings.Fields(parts[c.kind]) {
+	for _, w := range parser.WordsIn(c.kind) {
 		p.word(w)
 	}
 	if c.kind == "import" || c.kind == "model" || c.kind == "unit" {
@@ -505,7 +507,7 @@ func (p *completer) expression(survey *typecheck.Survey) {
 	for _, k := range stdlib.Constants {
 		p.add("constant", k.Name, k.Doc, "", "")
 	}
-	for _, w := range []string{"if", "then", "elseif", "else", "and", "or", "not", "as", "end", "true", "false"} {
+	for _, w := range append(parser.WordsIn("expression"), "true", "false") {
 		p.word(w)
 	}
 }

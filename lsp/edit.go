@@ -51,14 +51,6 @@ var (
 	tokenModifiers = []string{"declaration", "readonly", "modification", "defaultLibrary", "documentation"}
 )
 
-// tokenTypeOf says how names are shown, by what they are.
-var tokenTypeOf = map[string]string{
-	"const": "variable", "param": "parameter", "argument": "parameter", "state": "variable", "discrete": "variable", "control": "variable", "alg": "variable",
-	"time": "variable", "let": "variable", "output": "variable", "function": "function", "event": "event", "reaction": "event", "experiment": "class",
-	"data table": "class", "column": "property", "observation": "variable", "objective": "variable", "constraint": "variable", "unit": "type",
-	"module": "namespace", "loop variable": "variable", "dimension": "parameter",
-}
-
 // semanticTokens classes every word of d.
 func (s *Server) semanticTokens(_ context.Context, d *document, _ *documentParams) (any, error) {
 	out := semanticTokens{Data: []int{}}
@@ -117,7 +109,7 @@ func (s *Server) semanticTokens(_ context.Context, d *document, _ *documentParam
 			o := &names[0]
 			names = names[1:]
 			var modifiers []string
-			kind := tokenTypeOf[kindOf(o.b)]
+			kind := shown[kindOf(o.b)].token
 			if o.declares {
 				modifiers = append(modifiers, "declaration")
 			} else if o.write {

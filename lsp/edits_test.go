@@ -37,10 +37,28 @@ func models(t testing.TB) []string {
 	return texts
 }
 
+// TestEveryKindIsShown: whatever a file declares is a symbol with a number of the protocol.
+func TestEveryKindIsShown(t *testing.T) {
+	seen := map[string]bool{}
+	for _, text := range models(t) {
+		d := &document{text: newText(text)}
+		for _, item := range d.syntax().tree.Items {
+			for _, n := range ast.Declarations(item) {
+				if seen[n.Kind] = true; shown[n.Kind].symbol == 0 {
+					t.Fatalf("%q is no kind of symbol", n.Kind)
+				}
+			}
+		}
+	}
+	if len(seen) < 14 {
+		t.Errorf("the models declare only %v", seen)
+	}
+}
+
 // TestEveryNameIsIndexed: every name that is written in a file is in its index,
 // once, in the order of the text; and those of one binding are spelt alike.
 func TestEveryNameIsIndexed(t *testing.T) {
-	other := parser.AllWords().Other
+	other := parser.WordsOf(parser.FreeWord)
 	n := 0
 	for _, text := range models(t) {
 		d := &document{text: newText(text)}

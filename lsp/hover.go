@@ -334,33 +334,17 @@ func declaration(n ast.Node, kind string) string {
 	return strings.Join(lines, "\n")
 }
 
-// docOf is the doc comment of a node.
+// docOf is the doc comment of a node that declares a name.
 func docOf(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.Var:
 		return n.Doc
-	case *ast.Let:
-		return n.Doc
-	case *ast.Fn:
-		return n.Doc
-	case *ast.UnitDecl:
-		return n.Doc
-	case *ast.Time:
-		return n.Doc
-	case *ast.Event:
-		return n.Doc
-	case *ast.Reaction:
-		return n.Doc
-	case *ast.Experiment:
-		return n.Doc
-	case *ast.Data:
-		return n.Doc
-	case *ast.Observe:
-		return n.Doc
-	case *ast.Objective:
-		return n.Doc
-	case *ast.Constraint:
-		return n.Doc
+	case ast.Item:
+		for _, d := range ast.Declarations(n) {
+			if d.Doc != nil {
+				return *d.Doc
+			}
+		}
 	}
 	return ""
 }

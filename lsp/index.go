@@ -6,6 +6,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/typecheck"
 )
 
 // index says which names of a file are the same. It follows the scopes of the
@@ -111,47 +112,27 @@ func newIndex(f *ast.File) *index {
 
 // declareItem enters what an item declares for the whole file.
 func (x *indexer) declareItem(item ast.Item) {
+	for _, d := range ast.Declarations(item) {
+		switch d.Kind {
+		case "model", "equation": // nothing refers to the one; the other is about a name that is declared
+		case "unit":
+			b := x.units[d.Name.Name]
+			if b == nil {
+				b = &binding{name: d.Name.Name, kind: d.Kind, node: d.Node, of: "unit"}
+				x.units[d.Name.Name] = b
+			}
+			b.decl = append(b.decl, d.Name.Span)
+			x.add(d.Name.Span, occurrence{b: b, role: asUnit, write: true, declares: true})
+		default:
+			x.declare(d.Name, d.Kind, d.Node)
+		}
+	}
 	switch it := item.(type) {
-	case *ast.Import:
-		if it.As != nil {
-			x.declare(*it.As, "module", it)
-		}
-	case *ast.UnitDecl:
-		if x.units[it.Name.Name] == nil {
-			x.units[it.Name.Name] = &binding{name: it.Name.Name, kind: "unit", node: it, of: "unit"}
-		}
-		b := x.units[it.Name.Name]
-		b.decl = append(b.decl, it.Name.Span)
-		x.add(it.Name.Span, occurrence{b: b, role: asUnit, write: true, declares: true})
-	case *ast.Time:
-		x.declare(it.Name, "time", it)
-	case *ast.Decl:
-		for _, v := range it.Vars {
-			x.declare(v.Name, it.Kind.String(), v)
-		}
-	case *ast.Control:
-		x.declare(it.Var.Name, "control", it)
-	case *ast.Let:
-		kind := "let"
-		if it.Output {
-			kind = "output"
-		}
-		x.declare(it.Target.Name, kind, it)
 	case *ast.Fn:
-		x.declare(it.Name, "function", it)
 		for _, p := range it.Params {
 			x.member("fn "+it.Name.Name, p.Name, "argument", p)
 		}
-	case *ast.Event:
-		if it.Name != nil {
-			x.declare(*it.Name, "event", it)
-		}
-	case *ast.Reaction:
-		x.declare(it.Name, "reaction", it)
-	case *ast.Experiment:
-		x.declare(it.Name, "experiment", it)
 	case *ast.Data:
-		x.declare(it.Name, "data table", it)
 		for _, s := range it.Settings {
 			x.member(it.Name.Name, s.Key, "column", s)
 		}
@@ -162,12 +143,6 @@ func (x *indexer) declareItem(item ast.Item) {
 				}
 			}
 		}
-	case *ast.Observe:
-		x.declare(it.Name, "observation", it)
-	case *ast.Objective:
-		x.declare(it.Target.Name, "objective", it)
-	case *ast.Constraint:
-		x.declare(it.Name, "constraint", it)
 	}
 }
 
@@ -519,14 +494,11 @@ func (x *indexer) experimentItem(n *ast.ExpItem) {
 	x.nodes(n.Value)
 }
 
-// namesModel are the settings whose values name something of the model.
-var namesModel = []string{"of", "wrt", "minimize", "maximize", "over", "log"}
-
 func (x *indexer) settings(n *ast.Settings) {
 	block := n.Block.Name
 	for _, s := range n.List {
 		x.add(s.Key.Span, occurrence{b: &binding{name: s.Key.Name, of: block}, role: asSetting})
-		if slices.Contains(namesModel, s.Key.Name) {
+		if typecheck.SettingNames(block, s.Key.Name) != nil {
 			x.nodes(s.Value)
 			continue
 		}

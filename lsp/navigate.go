@@ -269,75 +269,46 @@ func tokensIn(f *ast.File, at source.Span) []ast.Token {
 // documentSymbol is the outline: what the file declares.
 func (s *Server) documentSymbol(_ context.Context, d *document, _ *documentParams) (any, error) {
 	list := []symbol{}
-	add := func(kind string, name ast.Ident, node ast.Node, detail string, children ...symbol) {
-		if name.Name != "" {
-			at, id := node.Pos(), name.Span
-			list = append(list, symbol{name.Name, detail, symbolKinds[kind], d.text.span(at.Start, at.End, s.enc), d.text.span(id.Start, id.End, s.enc), children})
+	add := func(kind, name string, id source.Span, node ast.Node, detail string, children ...symbol) {
+		if name != "" {
+			whole, own := d.text.span(node.Pos().Start, node.Pos().End, s.enc), d.text.span(id.Start, id.End, s.enc)
+			list = append(list, symbol{name, detail, shown[kind].symbol, whole, own, children})
 		}
 	}
 	settings := func(of []*ast.Setting, kind string) (children []symbol) {
 		outer := list
 		list = nil
 		for _, k := range of {
-			add(kind, k.Key, k, "")
+			add(kind, k.Key.Name, k.Key.Span, k, "")
 		}
 		children, list = list, outer
 		return children
 	}
 	for _, item := range d.syntax().tree.Items {
-		switch it := item.(type) {
-		case *ast.Model:
-			detail := "model"
-			if it.Title != nil {
-				detail = it.Title.Value
-			}
-			add("model", it.Name, it, detail)
-		case *ast.Import:
-			if it.As != nil {
-				add("module", *it.As, it, it.Path.Value)
-			}
-		case *ast.UnitDecl:
-			add("unit", it.Name, it, "unit")
-		case *ast.Time:
-			add("time", it.Name, it, "time")
-		case *ast.Decl:
-			for _, v := range it.Vars {
-				add(it.Kind.String(), v.Name, v, it.Kind.String())
-			}
-		case *ast.Control:
-			add("control", it.Var.Name, it, "control")
-		case *ast.Let:
-			kind := "let"
-			if it.Output {
-				kind = "output"
-			}
-			add(kind, it.Target.Name, it, kind)
-		case *ast.Fn:
-			add("function", it.Name, it, form("fn", parameters(it)))
-		case *ast.Event:
+		if it, ok := item.(*ast.Settings); ok {
+			name := it.Block.Name
 			if it.Name != nil {
-				add("event", *it.Name, it, "event")
+				name += " " + it.Name.Name
 			}
-		case *ast.Reaction:
-			add("reaction", it.Name, it, "reaction")
-		case *ast.Experiment:
-			add("experiment", it.Name, it, "experiment")
-		case *ast.Data:
-			add("data table", it.Name, it, "data", settings(it.Settings, "column")...)
-		case *ast.Observe:
-			add("observation", it.Name, it, "observe")
-		case *ast.Objective:
-			add("objective", it.Target.Name, it, "objective")
-		case *ast.Constraint:
-			add("constraint", it.Name, it, "constraint")
-		case *ast.Equation:
-			add("let", ast.Ident{At: it.Target.Name.At, Name: it.Target.Span.Text() + "'"}, it, "equation")
-		case *ast.Settings:
-			block := it.Block
-			if it.Name != nil {
-				block.Name += " " + it.Name.Name
+			add("settings", name, it.Block.Span, it, "", settings(it.List, "setting")...)
+		}
+		for _, n := range ast.Declarations(item) {
+			name, detail, children := n.Name.Name, item.Keyword(), []symbol(nil)
+			switch it := item.(type) {
+			case *ast.Model:
+				if it.Title != nil {
+					detail = it.Title.Value
+				}
+			case *ast.Import:
+				detail = it.Path.Value
+			case *ast.Fn:
+				detail = form("fn", parameters(it))
+			case *ast.Data:
+				children = settings(it.Settings, "column")
+			case *ast.Equation:
+				name = it.Target.Span.Text() + "'"
 			}
-			add(it.Block.Name, block, it, "", settings(it.List, "setting")...)
+			add(n.Kind, name, n.Name.Span, n.Node, detail, children...)
 		}
 	}
 	if s.client.Capabilities.TextDocument.DocumentSymbol.Hierarchical {

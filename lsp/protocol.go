@@ -236,16 +236,42 @@ type semanticTokens struct {
 	Data []int `json:"data"`
 }
 
-// Kinds of symbols and of completions, by what a name is.
-var (
-	symbolKinds = map[string]int{
-		"model": 2, "module": 2, "const": 14, "param": 8, "state": 13, "discrete": 13, "control": 13, "alg": 13, "time": 13, "let": 13,
-		"output": 7, "function": 12, "event": 24, "reaction": 25, "experiment": 5, "data table": 23, "column": 8, "observation": 7,
-		"objective": 7, "constraint": 17, "unit": 11, "solver": 3, "sens": 3, "fit": 3, "setting": 20,
-	}
-	completionKinds = map[string]int{
-		"function": 3, "const": 21, "param": 5, "state": 6, "discrete": 6, "control": 6, "alg": 6, "time": 6, "let": 6, "output": 10,
-		"module": 9, "data table": 22, "column": 5, "unit": 11, "event": 23, "keyword": 14, "setting": 10, "value": 12, "constant": 21,
-		"file": 17, "folder": 19, "objective": 6, "experiment": 7, "loop variable": 6, "argument": 6, "dimension": 6,
-	}
-)
+// shown says how a client shows a name, by what it is: the numbers of the protocol for symbols and completions (0: it is
+// never one), and a member of [tokenTypes] ("": that of its place).
+var shown = map[string]struct {
+	symbol, completion int
+	token              string
+}{
+	"const":         {14, 21, "variable"},
+	"param":         {8, 5, "parameter"},
+	"argument":      {0, 6, "parameter"},
+	"state":         {13, 6, "variable"},
+	"discrete":      {13, 6, "variable"},
+	"control":       {13, 6, "variable"},
+	"alg":           {13, 6, "variable"},
+	"time":          {13, 6, "variable"},
+	"let":           {13, 6, "variable"},
+	"output":        {7, 10, "variable"},
+	"function":      {12, 3, "function"},
+	"event":         {24, 23, "event"},
+	"reaction":      {25, 0, "event"},
+	"experiment":    {5, 7, "class"},
+	"data table":    {23, 22, "class"},
+	"column":        {8, 5, "property"},
+	"observation":   {7, 0, "variable"},
+	"objective":     {7, 6, "variable"},
+	"constraint":    {17, 0, "variable"},
+	"unit":          {11, 11, "type"},
+	"module":        {2, 9, "namespace"},
+	"loop variable": {0, 6, "variable"},
+	"dimension":     {0, 6, "parameter"},
+	"model":         {2, 0, ""},
+	"setting":       {20, 10, ""},
+	"settings":      {3, 0, ""},
+	"equation":      {13, 0, ""},
+	"keyword":       {0, 14, ""},
+	"value":         {0, 12, ""},
+	"constant":      {0, 21, ""},
+	"file":          {0, 17, ""},
+	"folder":        {0, 19, ""},
+}

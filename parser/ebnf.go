@@ -3,8 +3,6 @@ package parser
 import (
 	"regexp"
 	"strings"
-
-	"github.com/alecthomas/participle/v2"
 )
 
 // Grammar returns the grammar of the language in EBNF: the items as the parser
@@ -28,41 +26,16 @@ func Grammar() string {
 			}
 		}
 	}
-	add(ebnf[modelItem](options))
-	add(ebnf[importItem](options))
-	add(ebnf[unitItem](options))
-	add(ebnf[timeItem](options))
-	add(ebnf[declItem](options))
-	add(ebnf[controlItem](options))
-	add(ebnf[letItem](options))
-	add(ebnf[fnItem](options))
-	add(ebnf[equationItem](options))
-	add(ebnf[algItem](options))
-	add(ebnf[eventItem](options))
-	add(ebnf[reactionItem](options))
-	add(ebnf[equilibrateItem](options))
-	add(ebnf[experimentItem](options))
-	add(ebnf[dataItem](options))
-	add(ebnf[observeItem](options))
-	add(ebnf[objectiveItem](options))
-	add(ebnf[constraintItem](options))
-	add(ebnf[invariantItem](options))
-	add(ebnf[assertItem](options))
-	add(ebnf[settingsItem](options))
+	for _, build := range itemRules() {
+		_, ebnf := build(g, options)
+		add(ebnf)
+	}
 	out.WriteString("(" + strings.Join(names, " | ") + ") \";\"? .\n" + strings.Join(rules, "\n") + "\n" + byHand)
 	var wrapped strings.Builder
 	for line := range strings.Lines(out.String()) {
 		wrapped.WriteString(fold(strings.TrimRight(line, "\n")))
 	}
 	return wrapped.String()
-}
-
-func ebnf[G any](options []participle.Option) string {
-	p, err := participle.Build[G](options...)
-	if err != nil {
-		panic("parser: " + err.Error())
-	}
-	return p.String()
 }
 
 // partOfGrammar is how participle names a part that is parsed by hand, by its Go type.
@@ -77,6 +50,8 @@ func readable(line string) string {
 			return "Name"
 		case "keyName":
 			return "Key"
+		case "blockWord":
+			return `("` + strings.Join(Blocks(), `" | "`) + `")`
 		case "Binder":
 			return "For"
 		case "LValue":

@@ -2,12 +2,15 @@ package parser
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"odes.dev/odes/lang/ast"
 )
 
-// TestGrammar: every name that a production uses is defined or a token, and
-// every word that starts an item is among them.
+// TestGrammar: every name that a production uses is defined or a token, and the words of the grammar are those of the
+// language.
 func TestGrammar(t *testing.T) {
 	text := Grammar()
 	defined := map[string]bool{"Name": true, "Number": true, "Integer": true, "String": true, "Key": true}
@@ -24,9 +27,43 @@ func TestGrammar(t *testing.T) {
 			t.Errorf("%q is not defined", w)
 		}
 	}
-	for w := range itemWords {
-		if !strings.Contains(text, `"`+w+`"`) {
-			t.Errorf("no production has the word %q", w)
+	written := map[string]bool{"end": true} // an index, which the grammar calls an expression
+	for _, quoted := range regexp.MustCompile(`"[a-z_]+"`).FindAllString(text, -1) {
+		word := strings.Trim(quoted, `"`)
+		if written[word] = true; wordNamed[word] == nil {
+			t.Errorf("%q is not in the table of words", word)
 		}
+	}
+	for _, w := range language {
+		if !written[w.Name] {
+			t.Errorf("no production has the word %q", w.Name)
+		}
+	}
+}
+
+// TestWords: each word has an example that holds it, and what it means. A word that starts no item has a place, and one
+// that does has a grammar, which nothing else has.
+func TestWords(t *testing.T) {
+	places := map[string]bool{"equation": true, "expression": true, "body": true}
+	for _, w := range ItemWords() {
+		places[w] = true
+	}
+	starts := newGrammar().items
+	for _, w := range language {
+		if !slices.ContainsFunc(TokensOf(w.Form), func(t ast.Token) bool { return t.Text == w.Name }) || w.Text == "" {
+			t.Errorf("%s: the example %q, the text %q", w.Name, w.Form, w.Text)
+		}
+		item := itemWords[w.Name]
+		if item == (w.In != "") || item != (starts[w.Name] != nil) {
+			t.Errorf("%s starts an item: %v; it has a grammar: %v; it stands in %q", w.Name, item, starts[w.Name] != nil, w.In)
+		}
+		for _, place := range strings.Fields(w.In) {
+			if !places[place] {
+				t.Errorf("%s stands in %q, which is no item", w.Name, place)
+			}
+		}
+	}
+	if n := len(ItemWords()) + len([]string{"0", "Target"}); n != len(starts) {
+		t.Errorf("%d items have a grammar, of %d", len(starts), n)
 	}
 }

@@ -3,6 +3,7 @@ package parser
 import (
 	"errors"
 	"reflect"
+	"strings"
 	"sync"
 
 	"github.com/alecthomas/participle/v2"
@@ -29,6 +30,9 @@ type (
 	optName struct{ ast.Ident } // optional: a reserved word is not meant as a name
 	keyName struct{ ast.Ident } // of a setting: reserved words too
 )
+
+// blockWord is the word that a settings block starts with.
+type blockWord string
 
 // unitValue is the value of a unit definition, where numbers are units.
 type unitValue struct{ ast.Expr }
@@ -186,9 +190,9 @@ type (
 		Text part[*ast.String] `parser:"(',' @@)?"`
 	}
 	settingsItem struct {
-		Word string        `parser:"@('solver' | 'sens' | 'fit')"`
-		Name part[optName] `parser:"@@?"`
-		List []*setting    `parser:"'{' @@* '}'"`
+		Word part[blockWord] `parser:"@@"`
+		Name part[optName]   `parser:"@@?"`
+		List []*setting      `parser:"'{' @@* '}'"`
 	}
 	algItem struct {
 		Value ast.Expr           `parser:"'0' '=' @@"`
@@ -204,10 +208,8 @@ type (
 
 // grammar holds the participle parsers, bound to one parse at a time.
 type grammar struct {
-	p        *parse
-	items    map[string]production // by the word that an item starts with
-	alg      production            // 0 = …
-	equation production            // x' = …
+	p     *parse
+	items map[string]production // by what an item starts with: a reserved word, "0" or "Target"
 }
 
 // production parses one item from lex.
@@ -219,37 +221,47 @@ var grammars = sync.Pool{New: func() any { return newGrammar() }}
 // errReported ends an item whose error a part has reported.
 var errReported = errors.New("reported")
 
-func newGrammar() *grammar {
-	g := &grammar{}
-	options := grammarOptions(g)
-	g.items = map[string]production{
-		"model":       rule(g, options, (*parse).model),
-		"import":      rule(g, options, (*parse).imports),
-		"unit":        rule(g, options, (*parse).unitDecl),
-		"time":        rule(g, options, (*parse).time),
-		"control":     rule(g, options, (*parse).control),
-		"fn":          rule(g, options, (*parse).fn),
-		"event":       rule(g, options, (*parse).event),
-		"reaction":    rule(g, options, (*parse).reaction),
-		"equilibrate": rule(g, options, func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }),
-		"experiment":  rule(g, options, (*parse).experiment),
-		"data":        rule(g, options, (*parse).data),
-		"observe":     rule(g, options, (*parse).observe),
-		"objective":   rule(g, options, (*parse).objective),
-		"constraint":  rule(g, options, (*parse).constraint),
-		"invariant":   rule(g, options, (*parse).invariant),
-		"assert":      rule(g, options, (*parse).assert),
+// itemRule builds the parser of an item for g, and returns its grammar in EBNF.
+type itemRule func(g *grammar, options []participle.Option) (production, string)
+
+// itemRules are the rules of all items, in the order of the manual.
+func itemRules() []itemRule {
+	return []itemRule{
+		rule((*parse).model),
+		rule((*parse).imports),
+		rule((*parse).unitDecl),
+		rule((*parse).time),
+		rule((*parse).decl),
+		rule((*parse).control),
+		rule(func(p *parse, n *letItem) ast.Item { return p.let(n) }),
+		rule((*parse).fn),
+		rule((*parse).equation),
+		rule((*parse).algEq),
+		rule((*parse).event),
+		rule((*parse).reaction),
+		rule(func(p *parse, n *equilibrateItem) ast.Item { return p.equilibrate(n) }),
+		rule((*parse).experiment),
+		rule((*parse).data),
+		rule((*parse).observe),
+		rule((*parse).objective),
+		rule((*parse).constraint),
+		rule((*parse).invariant),
+		rule((*parse).assert),
+		rule((*parse).settings),
 	}
-	share := func(r production, words ...string) {
-		for _, w := range words {
-			g.items[w] = r
+}
+
+func newGrammar() *grammar {
+	g := &grammar{items: map[string]production{}}
+	options := grammarOptions(g)
+	for _, build := range itemRules() {
+		parse, ebnf := build(g, options)
+		first, _, _ := strings.Cut(readable(ebnf), "\n")
+		_, production, _ := strings.Cut(first, " = ")
+		for _, start := range firsts(production) {
+			g.items[strings.Trim(start, `"`)] = parse
 		}
 	}
-	share(rule(g, options, (*parse).decl), "const", "param", "state", "alg", "discrete")
-	share(rule(g, options, func(p *parse, n *letItem) ast.Item { return p.let(n) }), "let", "output")
-	share(rule(g, options, (*parse).settings), "solver", "sens", "fit")
-	g.alg = rule(g, options, (*parse).algEq)
-	g.equation = rule(g, options, (*parse).equation)
 	return g
 }
 
@@ -272,6 +284,7 @@ func grammarOptions(g *grammar) []participle.Option {
 			return newName{name}
 		}),
 		partOf(g, isName, func(p *parse) optName { return optName{p.ident(p.next())} }),
+		partOf(g, isBlockWord, func(p *parse) blockWord { return blockWord(p.next().Text) }),
 		partOf(g, anywhere, nil, (*parse).key),
 		partOf(g, anywhere, nil, (*parse).lvalue),
 		partOf(g, anywhere, nil, (*parse).specie),
@@ -283,21 +296,24 @@ func grammarOptions(g *grammar) []participle.Option {
 	}
 }
 
-// rule builds the parser of G and joins it with what makes a tree of it. A
-// grammar that does not build is a mistake in this file.
-func rule[G any](g *grammar, options []participle.Option, tree func(*parse, *G) ast.Item) production {
-	parser, err := participle.Build[G](options...)
-	if err != nil {
-		panic("parser: grammar of " + reflect.TypeFor[G]().Name() + ": " + err.Error())
-	}
-	return func(lex *lexer.PeekingLexer) (ast.Item, error) {
-		v, err := parser.ParseFromLexer(lex, participle.AllowTrailing(true))
+// rule joins the parser of G with what makes a tree of it. A grammar that does not build is a mistake in this file.
+func rule[G any](tree func(*parse, *G) ast.Item) itemRule {
+	return func(g *grammar, options []participle.Option) (production, string) {
+		parser, err := participle.Build[G](options...)
 		if err != nil {
-			return nil, err
+			panic("parser: grammar of " + reflect.TypeFor[G]().Name() + ": " + err.Error())
 		}
-		return tree(g.p, v), nil
+		return func(lex *lexer.PeekingLexer) (ast.Item, error) {
+			v, err := parser.ParseFromLexer(lex, participle.AllowTrailing(true))
+			if err != nil {
+				return nil, err
+			}
+			return tree(g.p, v), nil
+		}, parser.String()
 	}
 }
+
+func isBlockWord(t *ast.Token) bool { return t.Kind == ast.KeywordToken && IsBlock(t.Text) }
 
 func anywhere(*ast.Token) bool { return true }
 

@@ -13,27 +13,6 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// itemWords start an item; partWords stand inside items or expressions.
-// Together they are the reserved words.
-var (
-	itemWords = words(`model import unit time const param control state alg discrete let output fn event
-		reaction equilibrate experiment data observe objective constraint invariant assert solver sens fit`)
-	partWords = words(`when at every use stop return rate
-		if then elseif else and or not crosses as for in end`)
-)
-
-func words(list string) map[string]bool {
-	m := map[string]bool{}
-	for _, w := range strings.Fields(list) {
-		m[w] = true
-	}
-	return m
-}
-
-// Reserved reports whether name is a reserved word, which a model can use as
-// a name only in backquotes.
-func Reserved(name string) bool { return itemWords[name] || partWords[name] }
-
 // signs are the operators and brackets, longest first where one starts
 // another. Those after the gap are no part of the language: they are lexed so
 // that the parser can say what to write instead.

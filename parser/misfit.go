@@ -1,7 +1,6 @@
 package parser
 
 import (
-	"maps"
 	"regexp"
 	"slices"
 	"strings"
@@ -12,21 +11,13 @@ import (
 
 // This file says what is wrong where no item starts, and what to write instead.
 
-// spellings are the words of other languages for what an item word says here.
-var spellings = map[string]string{
-	"def": "fn", "function": "fn", "func": "fn", "var": "state", "variable": "state", "species": "state", "parameter": "param",
-	"parameters": "param", "constant": "const", "include": "import", "events": "event", "out": "output", "aux": "output",
-	"minimize": "objective", "loss": "objective", "observable": "observe", "options": "solver", "settings": "solver",
-	"states": "state", "params": "param", "init": "state", "initial": "state",
-}
-
 // nearest returns the item word that word probably means, or "".
 func nearest(word string) string {
 	word = strings.ToLower(word)
 	if w, ok := spellings[word]; ok {
 		return w
 	}
-	w, _ := diag.Nearest(word, slices.Sorted(maps.Keys(itemWords)))
+	w, _ := diag.Nearest(word, ItemWords())
 	return w
 }
 
@@ -150,7 +141,7 @@ func (p *parse) behindDeclaration() string {
 	}
 	for i := p.i - 1; i >= 0; i-- {
 		t := &p.tokens[i]
-		if t.Kind == ast.KeywordToken && declares[t.Text] {
+		if t.Kind == ast.KeywordToken && gives(t.Text) == several {
 			return t.Text
 		}
 		if t.NewLine || t.Kind == ast.KeywordToken && itemWords[t.Text] {
@@ -182,12 +173,6 @@ func (p *parse) assigned() bool {
 	return false
 }
 
-// declares are the words behind which a name is declared with its value.
-var declares = map[string]bool{"const": true, "param": true, "state": true, "discrete": true, "alg": true}
-
-// oneName are the words behind which one name stands.
-var oneName = map[string]bool{"let": true, "output": true, "objective": true, "fn": true, "observe": true}
-
 // called are functions that are read without parentheses elsewhere.
 var called = map[string]bool{"final": true, "initial": true, "integral": true, "sin": true, "cos": true, "tan": true, "exp": true, "log": true, "sqrt": true, "abs": true}
 
@@ -197,7 +182,7 @@ func (p *parse) continuation() bool {
 	t, before := p.peek(), &p.tokens[p.i-1]
 	switch {
 	case p.singleQuoted():
-	case isToken(t, ",") && oneName[p.itemWord()] && isName(p.ahead(1)) && isToken(p.ahead(2), "="):
+	case isToken(t, ",") && gives(p.itemWord()) == one && isName(p.ahead(1)) && isToken(p.ahead(2), "="):
 		w := p.itemWord()
 		p.fail(CodeUnexpected, p.at(t), "%s gives one name; write %s again: %s %s = ...", w, w, w, p.ahead(1).Text).Fix(p.at(t), "; "+w, "write "+w)
 	case isName(t) && (t.Text == "bounds" || t.Text == "between" || t.Text == "within") && isToken(p.ahead(1), "["):
@@ -209,7 +194,7 @@ func (p *parse) continuation() bool {
 		p.fail(CodeUnexpected, p.at(t), "a model takes no arguments; what can be set from outside is declared with param")
 	case isToken(t, "(") && isName(before):
 		p.fail(CodeUnexpected, p.at(t), "\"(\" cannot follow the name here; an initial value is written state x = 1, a shape x[n]")
-	case startsOperand(t) && isName(before) && p.i > 1 && (declares[p.tokens[p.i-2].Text] || isToken(&p.tokens[p.i-2], ",")) && t.Kind == ast.NumberToken:
+	case startsOperand(t) && isName(before) && p.i > 1 && (gives(p.tokens[p.i-2].Text) == several || isToken(&p.tokens[p.i-2], ",")) && t.Kind == ast.NumberToken:
 		p.fail(CodeUnexpected, p.at(t), "expected \"=\" between %s and %s", describe(before, false), p.found()).
 			Fix(p.span(t.Start, t.Start), "= ", "write =")
 	case isToken(t, "'") && isName(before) && before.NewLine && p.i > 1 && isToken(&p.tokens[p.i-2], ","):

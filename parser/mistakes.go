@@ -230,11 +230,7 @@ func withOptional(item string, expected []string) []string {
 	}
 	switch expected[0] {
 	case `"}"`:
-		what := map[string]string{"event": "an assignment", "equilibrate": "an assignment", "experiment": "a part of an experiment"}[item]
-		if isSettings(item) {
-			what = "a setting"
-		}
-		if what != "" {
+		if what := holds(item); what != "" {
 			return []string{what, `"}"`}
 		}
 	case `")"`:
@@ -243,10 +239,6 @@ func withOptional(item string, expected []string) []string {
 		return []string{`"let"`, `"return"`}
 	}
 	return expected
-}
-
-func isSettings(word string) bool {
-	return word == "solver" || word == "sens" || word == "fit" || word == "data"
 }
 
 // endsList reports whether the comma before the next token ends an item's list: another item follows on a new line.

@@ -205,7 +205,7 @@ func (p *parse) assert(n *assertItem) ast.Item {
 }
 
 func (p *parse) settings(n *settingsItem) ast.Item {
-	return &ast.Settings{Block: ast.Ident{Name: n.Word}, Name: optional(n.Name), List: p.list(n.List)}
+	return &ast.Settings{Block: ast.Ident{Name: string(n.Word.get())}, Name: optional(n.Name), List: p.list(n.List)}
 }
 
 func (p *parse) algEq(n *algItem) ast.Item { return &ast.AlgEq{Value: n.Value, For: value(n.For)} }

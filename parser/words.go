@@ -1,36 +1,440 @@
 package parser
 
 import (
-	"regexp"
 	"slices"
 	"strings"
-	"sync"
 )
 
-// Words are the words of the language, each list in alphabetical order.
-type Words struct {
-	Items []string // reserved: an item starts with it
-	Parts []string // reserved: it stands inside of items and expressions
-	Other []string // not reserved: it means something in some places, as `count` does after `every`
+// Word is a word of the language, as the parser, the help, editors and their grammars know it.
+type Word struct {
+	Name string
+	Kind WordKind
+	Form string // an example
+	Text string // what it means
+	// In is where a word stands that starts no item: the words that start these items, "equation", "expression", or "body"
+	// for the body of an event.
+	In string
+
+	body    string // what stands in the braces of an item; "" where the grammar tells
+	gives   names  // how many names stand behind the word
+	foreign string // what other languages write for it
 }
 
-// AllWords returns the words of the language.
-var AllWords = sync.OnceValue(func() Words {
-	var w Words
-	for _, quoted := range regexp.MustCompile(`"[a-z_]+"`).FindAllString(Grammar(), -1) {
-		if word := strings.Trim(quoted, `"`); !Reserved(word) {
-			w.Other = append(w.Other, word)
+// WordKind tells where a word stands.
+type WordKind uint8
+
+// The kinds of words. All but FreeWord are reserved.
+const (
+	ItemWord     WordKind = iota // an item starts with it
+	BlockWord                    // a settings block, which is an item as well, starts with it
+	PartWord                     // it stands within items and expressions
+	OperatorWord                 // it is an operator, or a part of one
+	FreeWord                     // it means something in some places, as `count` does after `every`
+)
+
+// names says how many names an item word gives.
+type names uint8
+
+const (
+	none names = iota
+	one
+	several // separated by commas, each with its value
+)
+
+const aSetting = "a setting"
+
+// language is the table of all words, in the order of the manual: first the reserved ones, then the free ones. The
+// grammar of an item is in grammar.go, and what a settings block holds in package typecheck.
+var language = []Word{
+	{
+		Name: "model", Kind: ItemWord,
+		Form: `model Name "title"`,
+		Text: "Names the model; optional.",
+	},
+	{
+		Name: "time", Kind: ItemWord,
+		Form: "time t : [s] from 0 to T",
+		Text: "Names the independent variable and its bounds. The bounds may use params, and are differentiated.",
+	},
+	{
+		Name: "const", Kind: ItemWord, gives: several, foreign: "constant",
+		Form: "const n = 200",
+		Text: "A number or array known when the model is compiled; shapes and ranges use nothing else.",
+	},
+	{
+		Name: "param", Kind: ItemWord, gives: several, foreign: "parameter parameters params",
+		Form: "param k = 0.3 [1/h] in [0, 1] ~ lognormal(0, 1)",
+		Text: "A parameter: what objectives are differentiated by. Unit, bounds and prior are optional; the " +
+			"default may use other params.",
+	},
+	{
+		Name: "state", Kind: ItemWord, gives: several, foreign: "var variable species states init initial",
+		Form: "state x[n] : [m] = x0",
+		Text: "An unknown of the system and its initial value.",
+	},
+	{
+		Name: "control", Kind: ItemWord,
+		Form: "control u = 0 [N] in [-6, 6] piecewise constant on grid(0, 2, 41)",
+		Text: "A function of time that is given on a grid, piecewise constant or linear: what an optimal " +
+			"control problem looks for. Checked, and not solved by this version.",
+	},
+	{
+		Name: "alg", Kind: ItemWord, gives: several,
+		Form: "alg z = 1",
+		Text: "An algebraic unknown and its guess, for equations 0 = g(x, z). Checked, and not solved by this " +
+			"version.",
+	},
+	{
+		Name: "discrete", Kind: ItemWord, gives: several,
+		Form: "discrete gear = 1",
+		Text: "A value that is constant between events and changed by them; it is part of the gradient like a " +
+			"state.",
+	},
+	{
+		Name: "let", Kind: ItemWord, gives: one,
+		Form: "let w[i] = a[i]*x for i in 1:n",
+		Text: "Names an expression. Order does not matter; cycles are errors.",
+	},
+	{
+		Name: "output", Kind: ItemWord, gives: one, foreign: "out aux",
+		Form: "output y = a*x",
+		Text: "A let that odes run reports. A model without outputs reports its states.",
+	},
+	{
+		Name: "fn", Kind: ItemWord, gives: one, foreign: "def function func",
+		Form: "fn f(x, A[n,m]) = x*sum(A)",
+		Text: "A function: pure, inlined, not recursive. With several steps: fn f(x) { let a = x^2  return a + " +
+			"1 }.",
+	},
+	{
+		Name: "unit", Kind: ItemWord,
+		Form: "unit uM = 1e-6 [mol/L]",
+		Text: "Defines a unit.",
+	},
+	{
+		Name: "return", Kind: PartWord, In: "fn",
+		Form: "fn f(x) { let a = x^2  return a + 1 }",
+		Text: "Ends the body of a function with its value.",
+	},
+	{
+		Name: "import", Kind: ItemWord, foreign: "include",
+		Form: `import "lib/hill.ode" as kin`,
+		Text: `Makes fn, const and unit of another file known, as kin.hill; import a, b from "file" takes ` +
+			"single names. std/ is built in.",
+	},
+	{
+		Name: "event", Kind: ItemWord, body: "an assignment", foreign: "events",
+		Form: "event bounce when x <= 0 { v = -e*v }",
+		Text: "Changes states and discretes when a condition becomes true (when), at known times (at a, b), or " +
+			"periodically (every P from a to b count n). May end in: for i in 1:n, priority p, once. The body " +
+			"reads the values just before the event and assigns all at once.",
+	},
+	{
+		Name: "when", Kind: PartWord, In: "event",
+		Form: "event e when x > 1 and y < 2 { stop }",
+		Text: "Begins the condition of an event, which fires when it becomes true.",
+	},
+	{
+		Name: "at", Kind: PartWord, In: "event experiment",
+		Form: "event dose at td[k] + tlag for k in 1:n { depot += amt[k] }",
+		Text: "Begins the times of an event; they may depend on params and discretes.",
+	},
+	{
+		Name: "every", Kind: PartWord, In: "event",
+		Form: "event tick every 24 [h] from 1 [h] count 5 { y = 0 }",
+		Text: "Begins the period of an event.",
+	},
+	{
+		Name: "crosses", Kind: OperatorWord, In: "event",
+		Form: "event e when x crosses 1 { n += 1 }",
+		Text: "A condition that fires in either direction.",
+	},
+	{
+		Name: "stop", Kind: PartWord, In: "body",
+		Form: "event e when y <= 0 { stop }",
+		Text: "Ends the run at the event.",
+	},
+	{
+		Name: "reaction", Kind: ItemWord,
+		Form: "reaction r: 2 A + B -> C rate k*A^2*B",
+		Text: "Adds the terms of a reaction to the equations of its species; <-> marks a net rate that may be " +
+			"negative.",
+	},
+	{
+		Name: "rate", Kind: PartWord, In: "reaction",
+		Form: "reaction r: A -> B rate mass_action(k)",
+		Text: "Begins the rate of a reaction.",
+	},
+	{
+		Name: "data", Kind: ItemWord, body: aSetting,
+		Form: "data D { time = [1, 2] [h]  dv = [0.9, 1.7] [mg/L] }",
+		Text: `A table of data, or one from a file: data D = csv("file.csv", time = "t [h]").`,
+	},
+	{
+		Name: "observe", Kind: ItemWord, gives: one, foreign: "observable",
+		Form: "observe y = C ~ normal(sd) from D.dv",
+		Text: "Says what a column of data measures, and with what noise.",
+	},
+	{
+		Name: "experiment", Kind: ItemWord, body: "a part of an experiment",
+		Form: `experiment high { dose = 20 [mg]  at 24 [h] { A += 5 [mg] }  use D where arm == "high" }`,
+		Text: "A run of the model under changes: other values of consts and params, further events at known " +
+			"times, and the rows of data it is compared with. nll adds up over the experiments; everything else " +
+			"in an objective is read from the run without changes.",
+	},
+	{
+		Name: "equilibrate", Kind: ItemWord, body: "an assignment",
+		Form: "equilibrate { S = 0 }",
+		Text: "Assigns, and runs to the steady state before the run proper; at the top level or in an " +
+			"experiment. Checked, and not solved by this version.",
+	},
+	{
+		Name: "use", Kind: PartWord, In: "experiment",
+		Form: `use D where arm == "high" and dose > 5`,
+		Text: "Says which rows of a table an experiment is compared with; without where, all.",
+	},
+	{
+		Name: "objective", Kind: ItemWord, gives: one, foreign: "minimize loss",
+		Form: "objective J = final(x)^2 + integral(u)",
+		Text: "What is computed and differentiated: an expression of functionals of the run and of params.",
+	},
+	{
+		Name: "constraint", Kind: ItemWord,
+		Form: "constraint c: final(x) <= 1",
+		Text: "Reported like an objective: left minus right.",
+	},
+	{
+		Name: "invariant", Kind: ItemWord,
+		Form: "invariant x + y == 1",
+		Text: "Checked along the run.",
+	},
+	{
+		Name: "assert", Kind: ItemWord,
+		Form: `assert n > 1, "too few"`,
+		Text: "Checked before a run.",
+	},
+	{
+		Name: "solver", Kind: BlockWord, foreign: "options settings",
+		Form: "solver { method = dopri5  rtol = 1e-9 }",
+		Text: "Settings of the solver. On the command line: --solver.rtol=1e-9. A named block (solver fast { … " +
+			"}) is chosen by --solver fast.",
+	},
+	{
+		Name: "sens", Kind: BlockWord,
+		Form: "sens { of = [J]  wrt = [k, initial(x)]  mode = adjoint }",
+		Text: "What to differentiate, by what, and how. On the command line: --sens.mode=tangent.",
+	},
+	{
+		Name: "fit", Kind: BlockWord,
+		Form: "fit { minimize = J  over = [k1, k2]  log = [k1] }",
+		Text: "What an optimiser is to do. It is checked and kept; nothing here acts on it.",
+	},
+	{
+		Name: "if", Kind: PartWord, In: "expression",
+		Form: "if x > 0 then a else b",
+		Text: "A choice. On time or states, in an equation, it is switched by an event at the root of its " +
+			"condition, and gradients see the switch. noevent(…) opts out.",
+	},
+	{
+		Name: "then", Kind: PartWord, In: "expression",
+		Form: "if x > 0 then a else b",
+		Text: "Follows the condition of an if.",
+	},
+	{
+		Name: "elseif", Kind: PartWord, In: "expression",
+		Form: "if x > 1 then a elseif x > 0 then b else c",
+		Text: "A further condition of an if.",
+	},
+	{
+		Name: "else", Kind: PartWord, In: "expression",
+		Form: "if x > 0 then a else b",
+		Text: "The last branch of an if; it is never left out.",
+	},
+	{
+		Name: "for", Kind: PartWord, In: "event let output objective constraint equation",
+		Form: "x[i]' = -k[i]*x[i] for i in 1:n",
+		Text: "Runs over a range; loops are never unrolled.",
+	},
+	{
+		Name: "in", Kind: PartWord, In: "param",
+		Form: "for i in 1:2:9",
+		Text: "Stands between a loop variable and its range lo:hi or lo:step:hi, and before the bounds of a " +
+			"param: in [0, 1].",
+	},
+	{
+		Name: "end", Kind: PartWord, In: "expression",
+		Form: "x[end]",
+		Text: "The last index.",
+	},
+	{
+		Name: "and", Kind: OperatorWord, In: "expression",
+		Form: "a < b and b < c",
+		Text: "Both conditions; or: one of them; not: the opposite.",
+	},
+	{
+		Name: "or", Kind: OperatorWord, In: "expression",
+		Form: "a < b or b < c",
+		Text: "One of two conditions, or both.",
+	},
+	{
+		Name: "not", Kind: OperatorWord, In: "expression",
+		Form: "not (a < b or b < c)",
+		Text: "The opposite of a condition.",
+	},
+	{
+		Name: "as", Kind: OperatorWord, In: "import expression",
+		Form: "e as [ug/L]",
+		Text: "Converts a value to another unit of the same dimension.",
+	},
+	{
+		Name: "from", Kind: FreeWord, In: "event time observe import",
+		Form: "time t from 0 to 10",
+		Text: "Begins the start: of time, of a periodic event, and of the column that is observed (observe … " +
+			"from D.y); also the file of an import.",
+	},
+	{
+		Name: "to", Kind: FreeWord, In: "event time",
+		Form: "time t from 0 to 10",
+		Text: "Begins the end: of time, and of a periodic event.",
+	},
+	{
+		Name: "count", Kind: FreeWord, In: "event",
+		Form: "event tick every 24 [h] count 5 { y = 0 }",
+		Text: "Begins the greatest number of firings of a periodic event.",
+	},
+	{
+		Name: "priority", Kind: FreeWord, In: "event",
+		Form: "event late when x > 10 priority -1 { stop }",
+		Text: "Decides between events at the same time: higher first, 0 without it, then the order of the file.",
+	},
+	{
+		Name: "once", Kind: FreeWord, In: "event",
+		Form: "event e when x > 1 once { x = 0 }",
+		Text: "The event fires once at most.",
+	},
+	{
+		Name: "where", Kind: FreeWord, In: "experiment",
+		Form: `use D where arm == "high"`,
+		Text: "Begins the condition that rows of a table are chosen by.",
+	},
+	{
+		Name: "piecewise", Kind: FreeWord, In: "control",
+		Form: "control u = 0 piecewise constant on grid(0, 2, 41)",
+		Text: "Begins the form of a control: piecewise constant, or piecewise linear between its nodes.",
+	},
+	{
+		Name: "constant", Kind: FreeWord, In: "control",
+		Form: "control u = 0 piecewise constant on grid(0, 2, 41)",
+		Text: "A control that keeps its value between the times of its grid.",
+	},
+	{
+		Name: "linear", Kind: FreeWord, In: "control",
+		Form: "control u = 0 piecewise linear on grid(0, 2, 41)",
+		Text: "A control that goes straight from node to node of its grid.",
+	},
+	{
+		Name: "on", Kind: FreeWord, In: "control",
+		Form: "control u = 0 piecewise constant on grid(0, 2, 41)",
+		Text: "Begins the grid of times of a control.",
+	},
+}
+
+// The words of the table by what the parser asks of them.
+var (
+	wordNamed = map[string]*Word{}
+	itemWords = map[string]bool{} // an item starts with them
+	reserved  = map[string]bool{}
+	spellings = map[string]string{} // item words, by what other languages write for them
+)
+
+func init() {
+	for i := range language {
+		w := &language[i]
+		wordNamed[w.Name] = w
+		itemWords[w.Name] = w.Kind == ItemWord || w.Kind == BlockWord
+		reserved[w.Name] = w.Kind != FreeWord
+		for _, other := range strings.Fields(w.foreign) {
+			spellings[other] = w.Name
 		}
 	}
-	for word := range itemWords {
-		w.Items = append(w.Items, word)
+}
+
+// Reserved reports whether name is a reserved word, which a model can use as a name only in backquotes.
+func Reserved(name string) bool { return reserved[name] }
+
+// StartsItem reports whether items, settings blocks among them, start with a word.
+func StartsItem(word string) bool { return itemWords[word] }
+
+// IsBlock reports whether settings blocks start with a word.
+func IsBlock(word string) bool {
+	w := wordNamed[word]
+	return w != nil && w.Kind == BlockWord
+}
+
+// Words returns the words of the language in the order of the manual.
+func Words() []Word { return slices.Clone(language) }
+
+// WordsOf returns the names of the words of some kinds, in alphabetical order.
+func WordsOf(kinds ...WordKind) []string {
+	var list []string
+	for _, w := range language {
+		if slices.Contains(kinds, w.Kind) {
+			list = append(list, w.Name)
+		}
 	}
-	for word := range partWords {
-		w.Parts = append(w.Parts, word)
+	slices.Sort(list)
+	return list
+}
+
+// ItemWords returns the words that items start with, settings blocks among them, in alphabetical order.
+func ItemWords() []string { return WordsOf(ItemWord, BlockWord) }
+
+// Blocks returns the words that settings blocks start with, in the order of the manual.
+func Blocks() []string {
+	var list []string
+	for _, w := range language {
+		if w.Kind == BlockWord {
+			list = append(list, w.Name)
+		}
 	}
-	slices.Sort(w.Items)
-	slices.Sort(w.Parts)
-	slices.Sort(w.Other)
-	w.Other = slices.Compact(w.Other)
-	return w
-})
+	return list
+}
+
+// WordsIn returns the words that stand in an item of that word, in an "expression" or in a "body", besides those of what
+// it is made of. Operators come last.
+func WordsIn(where string) []string {
+	var list, operators []string
+	for _, w := range language {
+		switch {
+		case !slices.Contains(strings.Fields(w.In), where):
+		case w.Kind == OperatorWord:
+			operators = append(operators, w.Name)
+		default:
+			list = append(list, w.Name)
+		}
+	}
+	return append(list, operators...)
+}
+
+// holds returns what stands in the braces of the item that starts with word, or "".
+func holds(word string) string {
+	switch w := wordNamed[word]; {
+	case w == nil:
+		return ""
+	case w.Kind == BlockWord:
+		return aSetting
+	default:
+		return w.body
+	}
+}
+
+// isSettings reports whether keys and values stand in the braces behind word.
+func isSettings(word string) bool { return holds(word) == aSetting }
+
+// gives reports how many names stand behind word.
+func gives(word string) names {
+	if w := wordNamed[word]; w != nil {
+		return w.gives
+	}
+	return none
+}

@@ -14,7 +14,8 @@ import (
 
 // keywords returns the words that complete inside of items and commands.
 func keywords() []string {
-	return slices.Concat(parser.AllWords().Parts, parser.AllWords().Other, []string{"wrt", "against", "of", "points"})
+	words := parser.WordsOf(parser.PartWord, parser.OperatorWord, parser.FreeWord)
+	return append(words, "wrt", "against", "of", "points")
 }
 
 // behindIn matches a line that continues with the name of an experiment, or with its beginning.
@@ -54,7 +55,7 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		for _, c := range commands() {
 			all = append(all, c.name)
 		}
-		all = append(all, itemWords()...)
+		all = append(all, parser.ItemWords()...)
 		all = append(all, s.declared()...)
 		all = append(all, s.cfg.Words...)
 	case first == "emit":
@@ -67,7 +68,7 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 			all = append(all, c.name)
 		}
 	case first == "doc":
-		all = append(slices.Clone(s.cfg.Words), itemWords()...)
+		all = append(slices.Clone(s.cfg.Words), parser.ItemWords()...)
 	default:
 		all = append(all, s.declared()...)
 		all = append(all, s.cfg.Words...)

@@ -104,7 +104,7 @@ func key(it parser.Item, p parser.Part) string {
 // isBlock tells whether an item is a settings block, whose keys are merged.
 func isBlock(it parser.Item) bool {
 	word, _, _ := strings.Cut(it.Kind, " ")
-	return word == "solver" || word == "sens" || word == "fit"
+	return parser.IsBlock(word)
 }
 
 // enter adds items to the model's text. A declaration replaces the one of the same name.

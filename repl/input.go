@@ -8,13 +8,10 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// itemWords returns the words that items of the language start with.
-func itemWords() []string { return parser.AllWords().Items }
-
 // isItem reports whether an input is an item of the language: it starts with the word of one, or is
 // an equation.
 func isItem(tokens []ast.Token) bool {
-	if t := tokens[0]; t.Kind == ast.KeywordToken && slices.Contains(itemWords(), t.Text) {
+	if t := tokens[0]; t.Kind == ast.KeywordToken && parser.StartsItem(t.Text) {
 		return len(tokens) == 1 || tokens[1].Text != "." // solver.rtol = … is no item
 	}
 	for i, t := range tokens {

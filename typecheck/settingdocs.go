@@ -8,7 +8,8 @@ type SettingRow struct {
 	Text string
 }
 
-// settingRows are the keys of each block in the order of the manual.
+// settingRows are the keys of each block in the order of the manual. The blocks are those of parser.Blocks; what a key
+// does is said where it acts.
 var settingRows = map[string][]SettingRow{
 	"solver": {
 		{[]string{"method"}, "`dopri5` unless said otherwise; `auto` chooses by `rtol`; docs/methods.md"},
@@ -62,8 +63,23 @@ var settingRows = map[string][]SettingRow{
 	},
 }
 
-// SettingRows explains the keys of a block ("solver", "sens", "fit"). The slice is a copy.
+// SettingRows explains the keys of a block, one of parser.Blocks. The slice is a copy.
 func SettingRows(block string) []SettingRow { return slices.Clone(settingRows[block]) }
+
+// Kinds of names that settings are values of, as in [Name].
+var (
+	goals     = []string{"objective", "constraint"}
+	variables = []string{"param", "state"}
+)
+
+// settingNames are the settings whose values are names of the model.
+var settingNames = map[string][]string{
+	"sens.of": goals, "fit.minimize": goals, "fit.maximize": goals,
+	"sens.wrt": variables, "fit.over": variables, "fit.log": variables,
+}
+
+// SettingNames returns the kinds of names of the model that a key of a block takes; nil where it takes something else.
+func SettingNames(block, key string) []string { return slices.Clone(settingNames[block+"."+key]) }
 
 // settingKeys are the keys of each block. What a value may be is decided by those who use it. This
 // package keeps only the form of the value.

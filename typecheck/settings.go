@@ -8,6 +8,7 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/types"
+	"odes.dev/odes/parser"
 )
 
 // SettingKeys returns the keys of a block ("solver", "sens", "fit") in the order of the manual.
@@ -98,7 +99,7 @@ var foreignSettings = map[string]struct{ key, hint string }{
 }
 
 func blockOf(key string) string {
-	for _, b := range []string{"solver", "sens", "fit"} {
+	for _, b := range parser.Blocks() {
 		if slices.Contains(settingKeys[b], key) {
 			return b
 		}

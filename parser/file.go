@@ -138,15 +138,15 @@ func (g *grammar) item(lex *lexer.PeekingLexer) ast.Item {
 	var rule production
 	switch {
 	case p.startsEquation(p.i):
-		rule = g.equation
+		rule = g.items["Target"]
 	case t.Kind == ast.KeywordToken && p.startsPrimed(p.i):
-		rule = g.equation // of a reserved word: the name says so
+		rule = g.items["Target"] // of a reserved word: the name says so
 	case t.Kind == ast.KeywordToken:
 		rule = g.items[t.Text]
 	case t.Kind == ast.NumberToken && t.Text == "0" && isToken(p.ahead(1), "="):
-		rule = g.alg
+		rule = g.items["0"]
 	case isName(t) && isToken(p.ahead(1), "'"):
-		rule = g.equation // without its "=": the rule says so
+		rule = g.items["Target"] // without its "=": the rule says so
 	}
 	if rule == nil {
 		p.misfit()
