@@ -17,11 +17,14 @@ import (
 // parse is an *ast.Bad and its errors are in l; parsing goes on at the next
 // item. An item with a mistake that leaves its meaning clear (`x**2`, a numeric
 // unit) is whole, and l has the error all the same.
-func Parse(f *source.File, l *diag.List) *ast.File {
+func Parse(f *source.File, l *diag.List) *ast.File { return parseFile(new(parse), f, l) }
+
+// parseFile parses a file with p.
+func parseFile(p *parse, f *source.File, l *diag.List) *ast.File {
 	var lexed diag.List
 	tokens, comments := scan(f, &lexed)
 	file := &ast.File{Source: f, Tokens: tokens[:len(tokens)-1], Comments: comments}
-	p := &parse{file: f, diags: l, tokens: tokens}
+	p.file, p.diags, p.tokens = f, l, tokens
 	if p.foreignFile() {
 		file.Items = []ast.Item{&ast.Bad{At: ast.At{Span: p.span(0, len(f.Text()))}}}
 		return file

@@ -2,7 +2,6 @@ package parser
 
 import (
 	"regexp"
-	"slices"
 	"strings"
 
 	"odes.dev/odes/lang/ast"
@@ -66,72 +65,334 @@ func (p *parse) meantWord(t, a *ast.Token) string {
 }
 
 // misfit reports the next token, which starts no item.
-func (p *parse) misfit() {
-	t := p.peek()
-	if state, text := p.otherDerivative(t); state != "" {
-		at := p.span(t.Start, t.Start+len(text))
-		p.fail(CodeDerivative, at, "write the derivative as %s' = ...", state).Fix(at, state+"'", "write "+state+"'")
-		return
-	}
-	glued := p.i > 0 && !t.NewLine && !isToken(&p.tokens[p.i-1], ";")
-	switch a := p.ahead(1); {
-	case glued && p.continuation():
-	case isToken(t, "if") && glued && endsOperand(&p.tokens[p.i-1]):
-		p.fail(CodeItem, p.at(t), "the condition stands first: if c then a else b")
-	case isToken(t, "at") && glued && (p.itemWord() == "objective" || p.itemWord() == "let" || p.itemWord() == "output"):
-		p.fail(CodeItem, p.at(t), "the value of x at a time is an objective, sum_at(5, x); at the end it is final(x)")
-	case isToken(t, "}"), isToken(t, ")"), isToken(t, "]"):
-		p.fail(CodeUnclosed, p.at(t), "\"%s\" closes nothing; no bracket is open here", t.Text)
-	case isToken(t, "/") && (isToken(a, "/") || isToken(a, "*")), isToken(t, "%") && t.NewLine:
-		at := p.at(t)
-		if isToken(t, "/") {
-			at = at.To(p.at(a))
-		}
-		p.fail(CodeForeignOperator, at, "comments start with #").Fix(at, "#", "write #")
-	case t.Kind == ast.KeywordToken:
-		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; %s", t.Text, keywordPlace(t.Text))
-	case t.Text == "def" || t.Text == "function" || t.Text == "func":
-		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; a function is written fn f(x) = x^2, or fn f(x) { let a = x^2  return a }", t.Text)
-	case t.NewLine && isName(a) && slices.Contains([]string{"plot", "print", "show", "solve", "simulate", "run"}, t.Text):
-		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; what is done with a model is said on the command line: odes plot model.ode %s, odes run model.ode", t.Text, a.Text)
-	case isName(t) && isToken(a, "<") && isToken(p.ahead(2), "-"):
-		p.fail(CodeItem, p.at(a).To(p.at(p.ahead(2))), "\"<-\" gives no value; each name is declared: param r = 0.1, state N = 1")
-	case t.NewLine && !a.NewLine && slices.Contains([]string{"dose", "bolus", "infusion", "infuse"}, t.Text):
-		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; a dose is an event: event dose at 0 { A += D }, or event dose every 12 from 0 { A += D }", t.Text)
-	case isName(t) && (isToken(a, "->") || isToken(a, "<->")):
-		p.fail(CodeItem, p.at(t), "a reaction is written reaction r: A -> B rate k*A")
-	case p.meantWord(t, a) == "objective" && !isToken(p.ahead(2), "="):
-		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; an objective has a name: objective J = final(x)", t.Text).
-			Fix(p.at(t), "objective J =", "write objective J =")
-	case p.meantWord(t, a) != "":
-		w := p.meantWord(t, a)
-		p.fail(CodeItem, p.at(t), "\"%s\" starts no item; did you mean %s?", t.Text, w).Fix(p.at(t), w, "write "+w)
-	case isName(t) && isToken(a, ":") && isToken(p.ahead(2), "="):
-		p.fail(CodeAssignment, p.at(t), "\":=\" is no operator; write let %s = ... for what follows from other names, param %s = ... for a parameter", t.Text, t.Text).
-			Fix(p.at(t).To(p.at(p.ahead(2))), "let "+t.Text+" =", "declare it with let")
-	case isName(t) && isToken(a, "=") && p.behindDeclaration() != "":
-		before := &p.tokens[p.i-1]
-		at, why := p.at(t), "a comma is missing"
-		comma := p.span(before.End, before.End)
-		if isToken(before, ";") {
-			at, why = p.at(before), "a semicolon ends the declaration"
-			comma = at
-		}
-		p.fail(CodeAssignment, at, "%s; names that are declared together are separated by commas: %s a = 1, b = 2", why, p.behindDeclaration()).
-			Fix(comma, ",", "write a comma")
-	case isName(t) && (isToken(a, "=") || isToken(a, ":")):
-		p.fail(CodeAssignment, p.at(t), "\"%s\" is neither declared nor differentiated here; write let %s = ..., param %s = ..., or %s' = ... for an equation",
-			t.Text, t.Text, t.Text, t.Text).
-			Fix(p.span(t.Start, t.Start), "let ", "declare it with let")
-	case isName(t) && (isToken(a, "+=") || isToken(a, "-=") || isToken(a, "*=") || isToken(a, "/=")):
-		p.fail(CodeAssignment, p.at(t), "values change in the body of an event only: event when ... { %s %s ... }", t.Text, a.Text)
-	case isName(t) && isToken(a, "(") && p.assigned():
-		p.fail(CodeAssignment, p.at(t), "write state %s = ... for an initial value, fn %s(...) = ... for a function", t.Text, t.Text)
-	case p.commonMistake():
-	default:
-		p.fail(CodeItem, p.at(t), "%s starts no item; an item starts with a word such as param, state, let or event, or is an equation x' = ...", p.found())
-	}
+func (p *parse) misfit() { p.site().answer(misfits) }
+
+// misfits are what is written where an item should start. Those that are glued were meant to go on with the item before
+// them on the line.
+var misfits = []advice{
+	{
+		example: "d/dt(x) = -x",
+		tell:    (*site).otherNotation,
+	},
+	{
+		example: "model M 'a model'",
+		glued:   true,
+		tell:    func(s *site) bool { return s.singleQuoted() },
+	},
+	{
+		example: "let a = 1, b = 2",
+		next:    ",", glued: true,
+		when: func(s *site) bool {
+			return gives(s.word()) == one && isName(s.after) && isToken(s.third, "=")
+		},
+		message: "{item} gives one name; write {item} again: {item} {after} = ...",
+		fix:     replacement{onNext, "; {item}", "write {item}"},
+	},
+	{
+		example: "param k = 1 bounds [0, 10]",
+		name:    "bounds between within", after: "[", glued: true,
+		message: "bounds stand behind in: param k = 1 in [0, 10]",
+		fix:     replacement{onNext, "in", "write in"},
+	},
+	{
+		example: "objective J = final x",
+		glued:   true,
+		when:    func(s *site) bool { return isName(s.next) && isName(s.before) && lists(called, s.before.Text) },
+		message: "what a function is of stands in parentheses: {before}({next})",
+		fix:     replacement{withNext, "({next})", "write parentheses"},
+	},
+	{
+		example: "model M(k)",
+		next:    "(", item: "model", glued: true,
+		message: "a model takes no arguments; what can be set from outside is declared with param",
+	},
+	{
+		example: "state x(0) = 1",
+		next:    "(", glued: true,
+		when:    func(s *site) bool { return isName(s.before) },
+		message: "\"(\" cannot follow the name here; an initial value is written state x = 1, a shape x[n]",
+	},
+	{
+		example: "param k 2",
+		glued:   true,
+		when: func(s *site) bool {
+			if s.next.Kind != ast.NumberToken || !isName(s.before) || s.i < 2 {
+				return false
+			}
+			second := &s.tokens[s.i-2]
+			return gives(second.Text) == several || isToken(second, ",")
+		},
+		message: "expected \"=\" between {last} and {found}",
+		fix:     replacement{atNext, "= ", "write ="},
+	},
+	{
+		example: "param k = 1,\nx' = -k*x",
+		next:    "'", glued: true,
+		when: func(s *site) bool {
+			return isName(s.before) && s.before.NewLine && s.i > 1 && isToken(&s.tokens[s.i-2], ",")
+		},
+		at:      onComma,
+		message: noCommaAtEnd,
+		fix:     replacement{onComma, "", "remove it"},
+	},
+	{
+		example: "assert k > 0 \"too small\"",
+		item:    "assert", glued: true,
+		when:    func(s *site) bool { return s.next.Kind == ast.StringToken },
+		message: "the text of an assertion stands behind a comma: assert k > 0, {text}",
+		fix:     replacement{behindBefore, ",", "write a comma"},
+	},
+	{
+		example: "invariant x + y = 1",
+		next:    "=", item: "invariant", glued: true,
+		code:    CodeCondition,
+		message: "an invariant is an equality: invariant a + b == 1",
+		fix:     replacement{onNext, "==", "write =="},
+	},
+	{
+		example: "time t from 0 to 10 steps 100",
+		name:    "by step steps dt every with", item: "time", glued: true,
+		message: "{found} cannot stand behind the end of the time; the solver chooses its steps, " +
+			"and --times 0:0.1:10 the times to report",
+	},
+	{
+		example: "objective J = integral(x) from 0 to 5",
+		name:    "from to", before: ")", glued: true,
+		message: "bounds of an integral are arguments: integral(x, from = 0, to = 5)",
+	},
+	{
+		example: "param k = 2 mol",
+		glued:   true,
+		when: func(s *site) bool {
+			return s.next.Kind == ast.IdentToken && s.before.Kind == ast.NumberToken && !isToken(s.after, "=")
+		},
+		code: CodeMissingOperator,
+		message: "an operator is missing between {last} and {found}; " +
+			"a product is written {before}*{next}, a unit in brackets: {before} [{next}]",
+	},
+	{
+		example: "let a = (1 + b) c",
+		glued:   true,
+		when: func(s *site) bool {
+			return s.lacksOperator() && (s.before.Kind == ast.SignToken || s.next.Kind == ast.SignToken)
+		},
+		code:    CodeMissingOperator,
+		message: "an operator is missing between {last} and {found}; a product is written a*b",
+		fix:     replacement{between, "*", "write *"},
+	},
+	{
+		example: "let a = b c",
+		glued:   true,
+		when:    (*site).lacksOperator,
+		code:    CodeMissingOperator,
+		message: "an operator is missing between {last} and {found}; a product is written {before}*{next}",
+		fix:     replacement{between, "*", "write *"},
+	},
+	{
+		example: "let a = b {1, 2}",
+		next:    "{", glued: true,
+		message: "\"{\" cannot stand here; arrays are written [a, b]",
+	},
+	{
+		example: "let a = b,\nlet c = 1",
+		next:    ",", glued: true,
+		when:    func(s *site) bool { return s.after.NewLine || s.after.Kind == ast.EOF },
+		message: noCommaAtEnd,
+		fix:     replacement{onNext, "", "remove it"},
+	},
+	{
+		example: "let a = b ? 1 : 2",
+		glued:   true,
+		when:    (*site).strangeSign,
+		tell:    func(s *site) bool { return s.commonMistake() },
+	},
+	{
+		example: "let a = b -> c",
+		glued:   true,
+		when:    (*site).strangeSign,
+		message: "unexpected {found} after {last}",
+	},
+	{
+		example: "let a = b if c",
+		next:    "if", glued: true,
+		when:    func(s *site) bool { return endsOperand(s.before) },
+		code:    CodeItem,
+		message: "the condition stands first: if c then a else b",
+	},
+	{
+		example: "objective J = x at 5",
+		next:    "at", item: "objective let output", glued: true,
+		code:    CodeItem,
+		message: "the value of x at a time is an objective, sum_at(5, x); at the end it is final(x)",
+	},
+	{
+		example: "param k = 1\n}",
+		next:    "} ) ]",
+		code:    CodeUnclosed,
+		message: "\"{next}\" closes nothing; no bracket is open here",
+	},
+	{
+		example: "// a comment",
+		next:    "/", after: "/ *",
+		code: CodeForeignOperator, at: nextToAfter,
+		message: commentsStart,
+		fix:     replacement{nextToAfter, "#", "write #"},
+	},
+	{
+		example: "% a comment",
+		next:    "%",
+		when:    func(s *site) bool { return s.next.NewLine },
+		code:    CodeForeignOperator,
+		message: commentsStart,
+		fix:     replacement{onNext, "#", "write #"},
+	},
+	{
+		example: "when x > 1 { x = 0 }",
+		when:    func(s *site) bool { return s.next.Kind == ast.KeywordToken },
+		code:    CodeItem,
+		message: "\"{next}\" starts no item; {place}",
+	},
+	{
+		example: "def f(x): x^2",
+		name:    "def function func",
+		code:    CodeItem,
+		message: "\"{next}\" starts no item; a function is written fn f(x) = x^2, " +
+			"or fn f(x) { let a = x^2  return a }",
+	},
+	{
+		example: "plot x",
+		name:    "plot print show solve simulate run",
+		when:    func(s *site) bool { return s.next.NewLine && isName(s.after) },
+		code:    CodeItem,
+		message: "\"{next}\" starts no item; what is done with a model is said on the command line: " +
+			"odes plot model.ode {after}, odes run model.ode",
+	},
+	{
+		example: "r <- 0.1",
+		after:   "<",
+		when:    func(s *site) bool { return isName(s.next) && isToken(s.third, "-") },
+		code:    CodeItem, at: afterToThird,
+		message: arrowGivesNothing,
+	},
+	{
+		example: "dose 100 at 0",
+		name:    "dose bolus infusion infuse",
+		when:    func(s *site) bool { return s.next.NewLine && !s.after.NewLine },
+		code:    CodeItem,
+		message: "\"{next}\" starts no item; a dose is an event: event dose at 0 { A += D }, " +
+			"or event dose every 12 from 0 { A += D }",
+	},
+	{
+		example: "A -> B",
+		after:   "-> <->",
+		when:    func(s *site) bool { return isName(s.next) },
+		code:    CodeItem,
+		message: "a reaction is written reaction r: A -> B rate k*A",
+	},
+	{
+		example: "minimize J",
+		when: func(s *site) bool {
+			return s.meantWord(s.next, s.after) == "objective" && !isToken(s.third, "=")
+		},
+		code:    CodeItem,
+		message: "\"{next}\" starts no item; an objective has a name: objective J = final(x)",
+		fix:     replacement{onNext, "objective J =", "write objective J ="},
+	},
+	{
+		example: "parameter k = 1",
+		when:    func(s *site) bool { return s.meantWord(s.next, s.after) != "" },
+		code:    CodeItem,
+		message: "\"{next}\" starts no item; did you mean {meant}?",
+		fix:     replacement{onNext, "{meant}", "write {meant}"},
+	},
+	{
+		example: "k := 1",
+		after:   ":",
+		when:    func(s *site) bool { return isName(s.next) && isToken(s.third, "=") },
+		code:    CodeAssignment,
+		message: "\":=\" is no operator; write let {next} = ... for what follows from other names, " +
+			"param {next} = ... for a parameter",
+		fix: replacement{nextToThird, "let {next} =", "declare it with let"},
+	},
+	{
+		example: "param a = 1; b = 2",
+		before:  ";", after: "=",
+		when: func(s *site) bool { return isName(s.next) && s.behindDeclaration() != "" },
+		code: CodeAssignment, at: onBefore,
+		message: "a semicolon ends the declaration" + declaredTogether,
+		fix:     replacement{onBefore, ",", "write a comma"},
+	},
+	{
+		example: "param a = 1 b = 2",
+		after:   "=",
+		when:    func(s *site) bool { return isName(s.next) && s.behindDeclaration() != "" },
+		code:    CodeAssignment,
+		message: "a comma is missing" + declaredTogether,
+		fix:     replacement{behindBefore, ",", "write a comma"},
+	},
+	{
+		example: "k = 1",
+		after:   "= :",
+		when:    func(s *site) bool { return isName(s.next) },
+		code:    CodeAssignment,
+		message: "\"{next}\" is neither declared nor differentiated here; " +
+			"write let {next} = ..., param {next} = ..., or {next}' = ... for an equation",
+		fix: replacement{atNext, "let ", "declare it with let"},
+	},
+	{
+		example: "x += 1",
+		after:   "+= -= *= /=",
+		when:    func(s *site) bool { return isName(s.next) },
+		code:    CodeAssignment,
+		message: "values change in the body of an event only: event when ... { {next} {after} ... }",
+	},
+	{
+		example: "x(0) = 1",
+		after:   "(",
+		when:    func(s *site) bool { return isName(s.next) && s.assigned() },
+		code:    CodeAssignment,
+		message: "write state {next} = ... for an initial value, fn {next}(...) = ... for a function",
+	},
+	{
+		example: "? x",
+		tell:    func(s *site) bool { return s.commonMistake() },
+	},
+	{
+		example: "123",
+		code:    CodeItem,
+		message: "{found} starts no item; " +
+			"an item starts with a word such as param, state, let or event, or is an equation x' = ...",
+	},
 }
+
+// Messages that several rules have, and their parts.
+const (
+	commentsStart     = "comments start with #"
+	arrowGivesNothing = "\"<-\" gives no value; each name is declared: param r = 0.1, state N = 1"
+	declaredTogether  = "; names that are declared together are separated by commas: {declaration} a = 1, b = 2"
+)
+
+// called are functions that other languages write without parentheses.
+const called = "final initial integral sin cos tan exp log sqrt abs"
+
+// otherNotation reports a derivative in the notation of another language.
+func (s *site) otherNotation() bool {
+	state, text := s.otherDerivative(s.next)
+	if state == "" {
+		return false
+	}
+	at := s.span(s.next.Start, s.next.Start+len(text))
+	s.fail(CodeDerivative, at, "write the derivative as %s' = ...", state).Fix(at, state+"'", "write "+state+"'")
+	return true
+}
+
+// lacksOperator reports two operands in a row.
+func (s *site) lacksOperator() bool {
+	return startsOperand(s.next) && endsOperand(s.before) && !isToken(s.after, "=")
+}
+
+// strangeSign reports a sign that no item goes on with; a closing brace may close the block around it.
+func (s *site) strangeSign() bool { return s.next.Kind == ast.SignToken && !isToken(s.next, "}") }
 
 // behindDeclaration returns the word of the declaration that just ended on the
 // line of the next token, or "".
@@ -171,87 +432,4 @@ func (p *parse) assigned() bool {
 		}
 	}
 	return false
-}
-
-// called are functions that are read without parentheses elsewhere.
-var called = map[string]bool{"final": true, "initial": true, "integral": true, "sin": true, "cos": true, "tan": true, "exp": true, "log": true, "sqrt": true, "abs": true}
-
-// continuation reports a token that was meant to go on with the item before
-// it on the line.
-func (p *parse) continuation() bool {
-	t, before := p.peek(), &p.tokens[p.i-1]
-	switch {
-	case p.singleQuoted():
-	case isToken(t, ",") && gives(p.itemWord()) == one && isName(p.ahead(1)) && isToken(p.ahead(2), "="):
-		w := p.itemWord()
-		p.fail(CodeUnexpected, p.at(t), "%s gives one name; write %s again: %s %s = ...", w, w, w, p.ahead(1).Text).Fix(p.at(t), "; "+w, "write "+w)
-	case isName(t) && (t.Text == "bounds" || t.Text == "between" || t.Text == "within") && isToken(p.ahead(1), "["):
-		p.fail(CodeUnexpected, p.at(t), "bounds stand behind in: param k = 1 in [0, 10]").Fix(p.at(t), "in", "write in")
-	case isName(t) && isName(before) && called[before.Text]:
-		p.fail(CodeUnexpected, p.at(t), "what a function is of stands in parentheses: %s(%s)", before.Text, t.Text).
-			Fix(p.span(before.End, t.End), "("+t.Text+")", "write parentheses")
-	case isToken(t, "(") && p.itemWord() == "model":
-		p.fail(CodeUnexpected, p.at(t), "a model takes no arguments; what can be set from outside is declared with param")
-	case isToken(t, "(") && isName(before):
-		p.fail(CodeUnexpected, p.at(t), "\"(\" cannot follow the name here; an initial value is written state x = 1, a shape x[n]")
-	case startsOperand(t) && isName(before) && p.i > 1 && (gives(p.tokens[p.i-2].Text) == several || isToken(&p.tokens[p.i-2], ",")) && t.Kind == ast.NumberToken:
-		p.fail(CodeUnexpected, p.at(t), "expected \"=\" between %s and %s", describe(before, false), p.found()).
-			Fix(p.span(t.Start, t.Start), "= ", "write =")
-	case isToken(t, "'") && isName(before) && before.NewLine && p.i > 1 && isToken(&p.tokens[p.i-2], ","):
-		comma := p.at(&p.tokens[p.i-2])
-		p.fail(CodeUnexpected, comma, "no comma stands at the end of an item").Fix(comma, "", "remove it")
-	case t.Kind == ast.StringToken && p.itemWord() == "assert":
-		p.fail(CodeUnexpected, p.at(t), "the text of an assertion stands behind a comma: assert k > 0, %s", p.at(t).Text()).
-			Fix(p.span(before.End, before.End), ",", "write a comma")
-	case isToken(t, "=") && p.itemWord() == "invariant":
-		p.fail(CodeCondition, p.at(t), "an invariant is an equality: invariant a + b == 1").Fix(p.at(t), "==", "write ==")
-	case isName(t) && slices.Contains([]string{"by", "step", "steps", "dt", "every", "with"}, t.Text) && p.itemWord() == "time":
-		p.fail(CodeUnexpected, p.at(t), "%s cannot stand behind the end of the time; the solver chooses its steps, and --times 0:0.1:10 the times to report", p.found())
-	case isName(t) && (t.Text == "from" || t.Text == "to") && isToken(before, ")"):
-		p.fail(CodeUnexpected, p.at(t), "bounds of an integral are arguments: integral(x, from = 0, to = 5)")
-	case t.Kind == ast.IdentToken && before.Kind == ast.NumberToken && !isToken(p.ahead(1), "="):
-		p.fail(CodeMissingOperator, p.at(t), "an operator is missing between %s and %s; a product is written %s*%s, a unit in brackets: %s [%s]",
-			describe(before, false), p.found(), before.Text, t.Text, before.Text, t.Text)
-	case startsOperand(t) && endsOperand(before) && !isToken(p.ahead(1), "="):
-		product := before.Text + "*" + t.Text
-		if before.Kind == ast.SignToken || t.Kind == ast.SignToken {
-			product = "a*b"
-		}
-		p.fail(CodeMissingOperator, p.at(t), "an operator is missing between %s and %s; a product is written %s", describe(before, false), p.found(), product).
-			Fix(p.span(p.tokens[p.i-1].End, t.Start), "*", "write *")
-	case isToken(t, "{"):
-		p.fail(CodeUnexpected, p.at(t), "\"{\" cannot stand here; arrays are written [a, b]")
-	case isToken(t, ",") && (p.ahead(1).NewLine || p.ahead(1).Kind == ast.EOF):
-		p.fail(CodeUnexpected, p.at(t), "no comma stands at the end of an item").Fix(p.at(t), "", "remove it")
-	case t.Kind == ast.SignToken && !isToken(t, "}"):
-		if !p.commonMistake() {
-			p.fail(CodeUnexpected, p.at(t), "unexpected %s after %s", p.found(), describe(before, false))
-		}
-	default:
-		return false
-	}
-	return true
-}
-
-// keywordPlace says where a reserved word that starts no item belongs.
-func keywordPlace(word string) string {
-	switch word {
-	case "when", "at", "every":
-		return "an event is written event e " + word + " ... { ... }"
-	case "use":
-		return "data are used in an experiment: experiment e { use D }"
-	case "stop":
-		return "a run is stopped in an event: event when ... { stop }"
-	case "return":
-		return "it ends the body of a function: fn f(x) { let a = x return a }"
-	case "rate":
-		return "a rate belongs to a reaction: reaction r: A -> B rate k*A"
-	case "for":
-		return "\"for\" follows an equation or a let: x[i]' = ... for i in 1:n"
-	case "if", "then", "elseif", "else":
-		return "a condition is an expression: x' = if c then a else b"
-	case "end":
-		return "an item ends by itself, and so does a loop: x[i]' = ... for i in 1:n"
-	}
-	return "it belongs inside an expression"
 }

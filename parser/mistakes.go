@@ -71,136 +71,319 @@ func either(list []string) string {
 	return strings.Join(list, "")
 }
 
-// unexpected reports the next token, inside the item that starts at token
-// start, where one of expected would have been right.
+// unexpected reports the next token, inside the item that starts at token start, where one of expected would have been
+// right.
 func (p *parse) unexpected(start int, expected []string) {
-	first, t := &p.tokens[start], p.peek()
-	before := t
-	if p.i > 0 {
-		before = &p.tokens[p.i-1]
-	}
-	inBody := len(expected) > 1 && expected[1] == `"+="` && first.Text == "event"
-	wants := func(text string) bool {
-		for _, e := range expected {
-			if e == `"`+text+`"` {
-				return true
-			}
-		}
-		return false
-	}
-	switch {
-	case isToken(t, "=") && first.Text == "event":
-		d := p.fail(CodeCondition, p.at(t), "an event condition is a comparison: x <= 0, x > 1, or x crosses 0")
-		if a := p.ahead(1); a.Kind == ast.NumberToken && word(before, "t", "time") {
-			d.Message = "an event at a known time is written event at " + a.Text + " { … }, one on a condition event when x <= 0 { … }"
-		}
-	case isToken(t, "<=") && first.Text == "reaction" && wants("->") && isToken(p.ahead(1), ">"):
-		at := p.at(t).To(p.at(p.ahead(1)))
-		p.fail(CodeUnexpected, at, "the sides of a reaction that goes both ways are joined by <->").Fix(at, "<->", "write <->")
-	case isToken(t, "=") && first.Text == "reaction" && wants("->"):
-		d := p.fail(CodeUnexpected, p.at(t), "the sides of a reaction are joined by -> or <->")
-		if a := p.ahead(1); isToken(a, ">") && a.Start == t.End {
-			d.Fix(p.at(t).To(p.at(a)), "->", "write ->")
-		}
-	case first.Text == "constraint" && wants(":") && (isToken(t, "<=") || isToken(t, ">=") || isToken(t, "==") || isToken(t, "(")):
-		p.fail(CodeUnexpected, p.at(t), "a constraint has a name and a colon: constraint c: final(x) <= 2")
-	case isToken(t, "=") && first.Text == "constraint":
-		p.fail(CodeUnexpected, p.at(t), "a constraint is written constraint %s: a <= b", before.Text)
-	case isToken(t, "==") && wants("="):
-		p.fail(CodeUnexpected, p.at(t), "\"==\" compares; write = to give a value").Fix(p.at(t), "=", "write =")
-	case isToken(t, "'") && isToken(before, "'"):
-		p.fail(CodeSecondOrder, p.at(before).To(p.at(t)), "second derivatives are reserved; write x' = v and v' = ...")
-	case isToken(t, "[") && isToken(before, "'"):
-		p.fail(CodePrime, p.at(t), "the index stands before the prime: x[i]' = ...")
-	case isToken(t, "'") && before.NewLine && p.openBrace(start) != first && p.startsPrimed(p.i-1):
-		p.i--
-		open := p.openBrace(start)
-		p.fail(CodeUnclosed, p.gap(), "expected \"}\" to close the block opened at %s before the next equation", where(p.at(open))).
-			Relate(p.at(open), "opened here")
-	case p.singleQuoted():
-	case isToken(t, "'") && (inBody || wants("}")):
-		p.fail(CodePrime, p.at(t), "an event sets values; an equation x' = ... stands outside its body")
-	case isToken(t, "(") && first.Text == "let" && wants("="):
-		p.fail(CodeUnexpected, p.at(t), "a function is declared with fn: fn %s(...) = ...", before.Text).Fix(p.at(first), "fn", "write fn")
-	case first.Text == "event" && wants("{") && p.atEnd():
-		p.fail(CodeUnexpected, p.gap(), "an event has a body in braces, which may be empty: event e when x < 0 { }")
-	case isToken(t, "=") && isSettings(first.Text) && wants("{"):
-		p.fail(CodeUnexpected, p.gap(), "settings stand in braces: %s { %s = … }", first.Text, before.Text)
-	case first.Text == "control" && wants("piecewise"):
-		p.fail(CodeUnexpected, p.gap(), "a control is given on times: control u = 0 piecewise constant on grid(0, 10, 21)")
-	case first.Text == "import" && wants("from") && p.atEnd():
-		p.fail(CodeUnexpected, p.gap(), "the file of an import stands in double quotes: import \"%s.ode\", or import \"std/%s.ode\" of a module that is built in", before.Text, before.Text)
-	case first.Text == "event" && wants("{") && (isToken(t, ":") || isToken(t, "stop") || isName(t)):
-		p.fail(CodeUnexpected, p.at(t), "what an event does stands in braces: event e when x < 0 { x = 0 }")
-	case first.Text == "reaction" && wants("rate"):
-		d := p.fail(CodeUnexpected, p.gap(), "expected `rate`%s: the rate of a reaction stands behind it, as in reaction r: A + B -> C rate k*A*B", p.behind())
-		if isToken(t, ",") || isToken(t, ";") || isToken(t, "@") || isToken(t, ":") {
-			d.Span = p.at(t)
-			d.Fix(p.span(p.tokens[p.i-1].End, t.End), " rate", "write rate")
-		}
-	case first.Text == "reaction" && wants(":"):
-		p.unnamedReaction(t)
-	case isToken(t, ",") && wants("}") && p.listWithoutBrackets(start):
-	case isToken(t, ",") && wants("}"):
-		p.fail(CodeUnexpected, p.at(t), "no comma stands here; separate by spaces, new lines or ;").Fix(p.at(t), ";", "write ;")
-	case (isToken(t, "+") && isToken(p.ahead(1), "+") || isToken(t, "-") && isToken(p.ahead(1), "-")) && wants(t.Text+"="):
-		at := p.at(t).To(p.at(p.ahead(1)))
-		p.fail(CodeUnexpected, at, "\"%s%s\" is no operator; write %s %s= 1", t.Text, t.Text, before.Text, t.Text).Fix(at, " "+t.Text+"= 1", "write "+t.Text+"= 1")
-	case isToken(t, ":") && wants("=") && len(expected) == 1 && isSettings(first.Text):
-		p.fail(CodeUnexpected, p.at(t), "a setting is written %s = value", before.Text).Fix(p.at(t), " =", "write =")
-	case isToken(t, "'") && (first.Text == "state" || first.Text == "param"):
-		p.fail(CodeUnexpected, p.at(t), "a derivative is no variable of its own; for a second-order equation declare both states: state x = 1, v = 0, with x' = v and v' = ...")
-	case first.Text == "objective" && isToken(t, "(") && wants("="):
-		p.fail(CodeUnexpected, p.at(t), "an objective has a name: objective J = %s(…)", before.Text).
-			Fix(p.span(before.Start, before.Start), "J = ", "write J =")
-	case t.Kind == ast.KeywordToken && first.Text == "event" && wants("when") && t == &p.tokens[start+1] && (isToken(p.ahead(1), "when") || isToken(p.ahead(1), "at") || isToken(p.ahead(1), "every")):
-		p.reserved(t)
-		p.failed = true
-	case isToken(t, "if") && first.Text == "event" && wants("when"):
-		p.fail(CodeUnexpected, p.at(t), "a condition follows `when`, and what happens stands in braces: event e when x < 0 { x = 0 }").Fix(p.at(t), "when", "write when")
-	case isToken(t, ",") && endsList(first, p.ahead(1)):
-		p.fail(CodeUnexpected, p.at(t), "no comma stands at the end of an item").Fix(p.at(t), "", "remove it")
-	case (isToken(t, "<") || isToken(t, ">") || isToken(t, "<=") || isToken(t, ">=") || t.Kind == ast.NumberToken) && first.Text == "event" && wants("when"):
-		p.fail(CodeUnexpected, p.at(t), "a condition follows `when`, times follow `at`: event when x < 0 { ... }, event at 1, 2 { ... }")
-	case wants("let") || len(expected) == 1 && expected[0] == `"return"`:
-		p.fail(CodeUnexpected, p.at(t), "the body of a function holds let a = ... and ends with return, found %s", p.found())
-	case wants("=") && len(expected) < 3 && first.Text == "observe":
-		p.fail(CodeUnexpected, p.gap(), "an observation is written observe %s = expression ~ normal(sd) from D.column", before.Text)
-	case wants("=") && p.atEndOrForeign() && (first.Text == "output" || first.Text == "let") && before == &p.tokens[start+1]:
-		p.fail(CodeUnexpected, p.gap(), "expected \"=\" after %s: %s gives an expression a new name, %s y = 2*%s", describe(before, false), first.Text, first.Text, before.Text)
-	case isToken(t, "as") && first.Text == "import":
-		p.fail(CodeUnexpected, p.gap(), "the file of an import stands in double quotes: import \"%s.ode\" as %s", before.Text, p.ahead(1).Text)
-	case first.Text == "time" && (t.Kind == ast.NumberToken || isToken(t, "=") || isToken(t, "[")):
-		name := "t"
-		if isName(before) {
-			name = before.Text
-		}
-		p.fail(CodeUnexpected, p.at(t), "the time span is written time %s from t0 to tf", name)
-	case isToken(t, "in") && first.Text == "time":
-		p.fail(CodeUnexpected, p.at(t), "the time span is written time %s from t0 to tf", before.Text)
-	case t.Kind == ast.KeywordToken && len(expected) > 0 && expected[0] == "a name" && !p.atEnd():
-		p.reserved(t)
-		p.failed = true
-	case wants("}") && (p.atEnd() || t.Kind == ast.KeywordToken):
-		open := p.openBrace(start)
-		p.fail(CodeUnclosed, p.gap(), "expected \"}\" to close the block opened at %s, found %s", where(p.at(open)), p.found()).
-			Relate(p.at(open), "opened here")
-	case p.commonMistake():
-	case len(expected) == 0:
-		p.fail(CodeUnexpected, p.gap(), "unexpected %s", p.found())
-	default:
-		p.fail(CodeUnexpected, p.gap(), "expected %s%s, found %s", either(withOptional(first.Text, expected)), p.behind(), p.found())
-	}
+	s := p.site()
+	s.start, s.expected = start, expected
+	s.word = func() string { return p.tokens[start].Text }
+	s.answer(mistakes)
 }
 
-// unnamedReaction reports a reaction that starts with its species.
-func (p *parse) unnamedReaction(t *ast.Token) {
-	p.fail(CodeUnexpected, p.at(t), "a reaction has a name and a colon before its species: reaction r: 2 A -> B rate k*A^2")
+// mistakes are what is written inside items.
+var mistakes = []advice{
+	{
+		example: "event e when t = 5 { x = 1 }",
+		next:    "=", item: "event",
+		when: func(s *site) bool { return s.after.Kind == ast.NumberToken && word(s.before, "t", "time") },
+		code: CodeCondition,
+		message: "an event at a known time is written event at {after} { … }, " +
+			"one on a condition event when x <= 0 { … }",
+	},
+	{
+		example: "event e when x = 5 { x = 1 }",
+		next:    "=", item: "event",
+		code:    CodeCondition,
+		message: "an event condition is a comparison: x <= 0, x > 1, or x crosses 0",
+	},
+	{
+		example: "reaction r: A <=> B rate k*A",
+		next:    "<=", after: ">", wants: "->", item: "reaction",
+		at:      nextToAfter,
+		message: "the sides of a reaction that goes both ways are joined by <->",
+		fix:     replacement{nextToAfter, "<->", "write <->"},
+	},
+	{
+		example: "reaction r: A => B rate k*A",
+		next:    "=", after: ">", wants: "->", item: "reaction",
+		when:    func(s *site) bool { return s.after.Start == s.next.End },
+		message: "the sides of a reaction are joined by -> or <->",
+		fix:     replacement{nextToAfter, "->", "write ->"},
+	},
+	{
+		example: "reaction r: A = B rate k*A",
+		next:    "=", wants: "->", item: "reaction",
+		message: "the sides of a reaction are joined by -> or <->",
+	},
+	{
+		example: "constraint final(x) <= 2",
+		next:    "<= >= == (", wants: ":", item: "constraint",
+		message: "a constraint has a name and a colon: constraint c: final(x) <= 2",
+	},
+	{
+		example: "constraint c = 2",
+		next:    "=", item: "constraint",
+		message: "a constraint is written constraint {before}: a <= b",
+	},
+	{
+		example: "x' == 2",
+		next:    "==", wants: "=",
+		message: "\"==\" compares; write = to give a value",
+		fix:     replacement{onNext, "=", "write ="},
+	},
+	{
+		example: "x'' = -x",
+		next:    "'", before: "'",
+		code: CodeSecondOrder, at: beforeToNext,
+		message: "second derivatives are reserved; write x' = v and v' = ...",
+	},
+	{
+		example: "x'[1] = -x",
+		next:    "[", before: "'",
+		code:    CodePrime,
+		message: "the index stands before the prime: x[i]' = ...",
+	},
+	{
+		example: "event e when x > 1 {\n  y = 2\nx' = -x",
+		next:    "'",
+		when: func(s *site) bool {
+			return s.before.NewLine && s.openBrace(s.start) != &s.tokens[s.start] && s.startsPrimed(s.i-1)
+		},
+		tell: (*site).unclosedAtEquation,
+	},
+	{
+		example: "event e when x > 1 { y 'a' }",
+		tell:    func(s *site) bool { return s.singleQuoted() },
+	},
+	{
+		example: "event e when x > 1 { x' = -x }",
+		next:    "'",
+		when: func(s *site) bool {
+			inBody := len(s.expected) > 1 && s.expected[1] == `"+="` && s.word() == "event"
+			return inBody || s.wants("}")
+		},
+		code:    CodePrime,
+		message: "an event sets values; an equation x' = ... stands outside its body",
+	},
+	{
+		example: "let f(x) = x^2",
+		next:    "(", wants: "=", item: "let",
+		message: "a function is declared with fn: fn {before}(...) = ...",
+		fix:     replacement{onFirst, "fn", "write fn"},
+	},
+	{
+		example: "event e when x > 1",
+		wants:   "{", item: "event",
+		when: func(s *site) bool { return s.atEnd() },
+		at:   inGap, message: "an event has a body in braces, which may be empty: event e when x < 0 { }",
+	},
+	{
+		example: "solver rtol = 1e-9",
+		next:    "=", wants: "{",
+		when: func(s *site) bool { return isSettings(s.word()) },
+		at:   inGap, message: "settings stand in braces: {item} { {before} = … }",
+	},
+	{
+		example: "control u = 0",
+		wants:   "piecewise", item: "control",
+		at: inGap, message: "a control is given on times: control u = 0 piecewise constant on grid(0, 10, 21)",
+	},
+	{
+		example: "import hill",
+		wants:   "from", item: "import",
+		when: func(s *site) bool { return s.atEnd() },
+		at:   inGap, message: "the file of an import stands in double quotes: import \"{before}.ode\", " +
+			"or import \"std/{before}.ode\" of a module that is built in",
+	},
+	{
+		example: "event e when x < 0: x = 0",
+		wants:   "{", item: "event",
+		when:    func(s *site) bool { return isOneOf(s.next, ": stop") || isName(s.next) },
+		message: "what an event does stands in braces: event e when x < 0 { x = 0 }",
+	},
+	{
+		example: "reaction r: A -> B, k*A",
+		next:    ", ; @ :", wants: "rate", item: "reaction",
+		message: rateBehind,
+		fix:     replacement{withNext, " rate", "write rate"},
+	},
+	{
+		example: "reaction r: A -> B",
+		wants:   "rate", item: "reaction",
+		at: inGap, message: rateBehind,
+	},
+	{
+		example: "reaction A + B -> C rate k*A",
+		wants:   ":", item: "reaction",
+		message: unnamedReaction,
+	},
+	{
+		example: "data D { time = 1, 2, 4 }",
+		next:    ",", wants: "}",
+		tell: (*site).listWithoutBrackets,
+	},
+	{
+		example: "solver { rtol = 1e-9, atol = 1e-12 }",
+		next:    ",", wants: "}",
+		message: "no comma stands here; separate by spaces, new lines or ;",
+		fix:     replacement{onNext, ";", "write ;"},
+	},
+	{
+		example: "event e when x > 1 { n++ }",
+		next:    "+", after: "+", wants: "+=",
+		at: nextToAfter, message: "\"++\" is no operator; write {before} += 1",
+		fix: replacement{nextToAfter, " += 1", "write += 1"},
+	},
+	{
+		example: "event e when x > 1 { n-- }",
+		next:    "-", after: "-", wants: "-=",
+		at: nextToAfter, message: "\"--\" is no operator; write {before} -= 1",
+		fix: replacement{nextToAfter, " -= 1", "write -= 1"},
+	},
+	{
+		example: "solver { rtol: 1e-9 }",
+		next:    ":", wants: "=",
+		when:    func(s *site) bool { return len(s.expected) == 1 && isSettings(s.word()) },
+		message: "a setting is written {before} = value",
+		fix:     replacement{onNext, " =", "write ="},
+	},
+	{
+		example: "objective final(x)",
+		next:    "(", wants: "=", item: "objective",
+		message: "an objective has a name: objective J = {before}(…)",
+		fix:     replacement{atBefore, "J = ", "write J ="},
+	},
+	{
+		example: "event end when x > 1 { x = 0 }",
+		after:   "when at every", wants: "when", item: "event",
+		when: func(s *site) bool { return s.next.Kind == ast.KeywordToken && s.i == s.start+1 },
+		tell: (*site).reservedName,
+	},
+	{
+		example: "event e if x > 1 { x = 0 }",
+		next:    "if", wants: "when", item: "event",
+		message: "a condition follows `when`, and what happens stands in braces: event e when x < 0 { x = 0 }",
+		fix:     replacement{onNext, "when", "write when"},
+	},
+	{
+		example: "solver fast,",
+		next:    ",",
+		when:    func(s *site) bool { return endsList(s.word(), s.after) },
+		message: noCommaAtEnd,
+		fix:     replacement{onNext, "", "remove it"},
+	},
+	{
+		example: "event e > 1 { x = 0 }",
+		wants:   "when", item: "event",
+		when:    func(s *site) bool { return isOneOf(s.next, "< > <= >=") || s.next.Kind == ast.NumberToken },
+		message: "a condition follows `when`, times follow `at`: event when x < 0 { ... }, event at 1, 2 { ... }",
+	},
+	{
+		example: "fn f(x) { a = x^2  return a }",
+		when:    func(s *site) bool { return s.wants("let") || len(s.expected) == 1 && s.wants("return") },
+		message: "the body of a function holds let a = ... and ends with return, found {found}",
+	},
+	{
+		example: "observe y ~ normal(1)",
+		wants:   "=", item: "observe",
+		when: func(s *site) bool { return len(s.expected) < 3 },
+		at:   inGap, message: "an observation is written observe {before} = expression ~ normal(sd) from D.column",
+	},
+	{
+		example: "output y",
+		wants:   "=", item: "output let",
+		when: func(s *site) bool { return (s.atEnd() || s.next.NewLine) && s.i == s.start+2 },
+		at:   inGap, message: "expected \"=\" after {last}: {item} gives an expression a new name, {item} y = 2*{before}",
+	},
+	{
+		example: "import hill as kin",
+		next:    "as", item: "import",
+		at: inGap, message: "the file of an import stands in double quotes: import \"{before}.ode\" as {after}",
+	},
+	{
+		example: "time t = 0",
+		item:    "time",
+		when: func(s *site) bool {
+			return (s.next.Kind == ast.NumberToken || isOneOf(s.next, "= [")) && isName(s.before)
+		},
+		message: "the time span is written time {before} from t0 to tf",
+	},
+	{
+		example: "time t : [s] = 0",
+		item:    "time",
+		when:    func(s *site) bool { return s.next.Kind == ast.NumberToken || isOneOf(s.next, "= [") },
+		message: "the time span is written time t from t0 to tf",
+	},
+	{
+		example: "time t in [0, 10]",
+		next:    "in", item: "time",
+		message: "the time span is written time {before} from t0 to tf",
+	},
+	{
+		example: "let if",
+		when: func(s *site) bool {
+			return s.next.Kind == ast.KeywordToken && len(s.expected) > 0 && s.expected[0] == "a name" && !s.atEnd()
+		},
+		tell: (*site).reservedName,
+	},
+	{
+		example: "event e when x > 1 { x = 0\nparam k = 1",
+		wants:   "}",
+		when:    func(s *site) bool { return s.atEnd() || s.next.Kind == ast.KeywordToken },
+		tell:    (*site).unclosedBlock,
+	},
+	{
+		example: "observe z = x ? 1",
+		tell:    func(s *site) bool { return s.commonMistake() },
+	},
+	{
+		example: "time t to 10",
+		tell:    (*site).expectedElse,
+	},
+}
+
+// Messages that several rules have.
+const (
+	rateBehind      = "expected `rate`{behind}: the rate of a reaction stands behind it, as in reaction r: A + B -> C rate k*A*B"
+	unnamedReaction = "a reaction has a name and a colon before its species: reaction r: 2 A -> B rate k*A^2"
+	noCommaAtEnd    = "no comma stands at the end of an item"
+)
+
+// unclosedAtEquation reports a block that is open where an equation starts.
+func (s *site) unclosedAtEquation() bool {
+	s.i--
+	open := s.openBrace(s.start)
+	s.fail(CodeUnclosed, s.gap(), "expected \"}\" to close the block opened at %s before the next equation",
+		where(s.at(open))).Relate(s.at(open), "opened here")
+	return true
+}
+
+// unclosedBlock reports a block that is open where the next item starts.
+func (s *site) unclosedBlock() bool {
+	open := s.openBrace(s.start)
+	s.fail(CodeUnclosed, s.gap(), "expected \"}\" to close the block opened at %s, found %s",
+		where(s.at(open)), s.found()).Relate(s.at(open), "opened here")
+	return true
+}
+
+// reservedName reports a reserved word where a name stands.
+func (s *site) reservedName() bool {
+	s.reserved(s.next)
+	s.failed = true
+	return true
+}
+
+// expectedElse reports what the grammar wanted.
+func (s *site) expectedElse() bool {
+	s.fail(CodeUnexpected, s.gap(), "expected %s%s, found %s",
+		either(withOptional(s.word(), s.expected)), s.behind(), s.found())
+	return true
 }
 
 // listWithoutBrackets reports the comma of a setting with several values, as
 // in `time = 1, 2, 4`, and whether the next token is one.
-func (p *parse) listWithoutBrackets(start int) bool {
+func (s *site) listWithoutBrackets() bool {
+	p, start := s.parse, s.start
 	isValue := func(i int) bool {
 		t := &p.tokens[i]
 		return t.Kind == ast.NumberToken || t.Kind == ast.StringToken || isName(t) && i+1 < len(p.tokens) && !isToken(&p.tokens[i+1], "=")
@@ -241,13 +424,10 @@ func withOptional(item string, expected []string) []string {
 	return expected
 }
 
-// endsList reports whether the comma before the next token ends an item's list: another item follows on a new line.
-func endsList(first, next *ast.Token) bool {
-	return itemWords[first.Text] && (next.Kind == ast.EOF || next.NewLine && next.Kind == ast.KeywordToken && itemWords[next.Text])
+// endsList reports whether the comma before next ends the list of an item: another item follows on a new line.
+func endsList(item string, next *ast.Token) bool {
+	return itemWords[item] && (next.Kind == ast.EOF || next.NewLine && next.Kind == ast.KeywordToken && itemWords[next.Text])
 }
-
-// atEndOrForeign reports whether the statement ends before the next token, or a line begins with it.
-func (p *parse) atEndOrForeign() bool { return p.atEnd() || p.peek().NewLine }
 
 // openBrace returns the innermost brace that is open before the next token.
 func (p *parse) openBrace(start int) *ast.Token {

@@ -28,6 +28,8 @@ type parse struct {
 	unitDef bool // inside a unit definition, where numbers are units
 
 	reservedSeen map[string]bool // reserved words already reported as names
+
+	advice *advice // the last one that was given; tests hold it against the examples of the tables
 }
 
 func (p *parse) peek() *ast.Token { return &p.tokens[p.i] }
@@ -212,10 +214,10 @@ func (p *parse) name() (ast.Ident, bool) {
 			Fix(p.span(t.Start, t.Start), "M ", "give it a name")
 		return ast.Ident{At: ast.At{Span: p.gap()}}, false
 	case isToken(t, "<") && isToken(p.ahead(1), "-"):
-		p.fail(CodeUnexpected, p.at(t).To(p.at(p.ahead(1))), "\"<-\" gives no value; each name is declared: param r = 0.1, state N = 1")
+		p.fail(CodeUnexpected, p.at(t).To(p.at(p.ahead(1))), arrowGivesNothing)
 		return ast.Ident{At: ast.At{Span: p.gap()}}, false
 	case isToken(before, "reaction") && (t.Kind == ast.NumberToken || isToken(t, "->") || isToken(t, "<->")):
-		p.unnamedReaction(t)
+		p.fail(CodeUnexpected, p.at(t), unnamedReaction)
 		return ast.Ident{At: ast.At{Span: p.gap()}}, false
 	case t.Kind == ast.NumberToken && isToken(before, ",") && p.i > 1 && p.tokens[p.i-2].Kind == ast.NumberToken && p.tokens[p.i-2].End == before.Start:
 		at := p.at(&p.tokens[p.i-2]).To(p.at(t))

@@ -18,6 +18,7 @@ type Word struct {
 	body    string // what stands in the braces of an item; "" where the grammar tells
 	gives   names  // how many names stand behind the word
 	foreign string // what other languages write for it
+	belongs string // where it stands, for those who start an item with it; "" for what stands in expressions
 }
 
 // WordKind tells where a word stands.
@@ -41,7 +42,11 @@ const (
 	several // separated by commas, each with its value
 )
 
-const aSetting = "a setting"
+// Texts of several words.
+const (
+	aSetting   = "a setting"
+	aCondition = "a condition is an expression: x' = if c then a else b"
+)
 
 // language is the table of all words, in the order of the manual: first the reserved ones, then the free ones. The
 // grammar of an item is in grammar.go, and what a settings block holds in package typecheck.
@@ -113,8 +118,9 @@ var language = []Word{
 	},
 	{
 		Name: "return", Kind: PartWord, In: "fn",
-		Form: "fn f(x) { let a = x^2  return a + 1 }",
-		Text: "Ends the body of a function with its value.",
+		belongs: "it ends the body of a function: fn f(x) { let a = x return a }",
+		Form:    "fn f(x) { let a = x^2  return a + 1 }",
+		Text:    "Ends the body of a function with its value.",
 	},
 	{
 		Name: "import", Kind: ItemWord, foreign: "include",
@@ -131,18 +137,21 @@ var language = []Word{
 	},
 	{
 		Name: "when", Kind: PartWord, In: "event",
-		Form: "event e when x > 1 and y < 2 { stop }",
-		Text: "Begins the condition of an event, which fires when it becomes true.",
+		belongs: "an event is written event e when ... { ... }",
+		Form:    "event e when x > 1 and y < 2 { stop }",
+		Text:    "Begins the condition of an event, which fires when it becomes true.",
 	},
 	{
 		Name: "at", Kind: PartWord, In: "event experiment",
-		Form: "event dose at td[k] + tlag for k in 1:n { depot += amt[k] }",
-		Text: "Begins the times of an event; they may depend on params and discretes.",
+		belongs: "an event is written event e at ... { ... }",
+		Form:    "event dose at td[k] + tlag for k in 1:n { depot += amt[k] }",
+		Text:    "Begins the times of an event; they may depend on params and discretes.",
 	},
 	{
 		Name: "every", Kind: PartWord, In: "event",
-		Form: "event tick every 24 [h] from 1 [h] count 5 { y = 0 }",
-		Text: "Begins the period of an event.",
+		belongs: "an event is written event e every ... { ... }",
+		Form:    "event tick every 24 [h] from 1 [h] count 5 { y = 0 }",
+		Text:    "Begins the period of an event.",
 	},
 	{
 		Name: "crosses", Kind: OperatorWord, In: "event",
@@ -151,8 +160,9 @@ var language = []Word{
 	},
 	{
 		Name: "stop", Kind: PartWord, In: "body",
-		Form: "event e when y <= 0 { stop }",
-		Text: "Ends the run at the event.",
+		belongs: "a run is stopped in an event: event when ... { stop }",
+		Form:    "event e when y <= 0 { stop }",
+		Text:    "Ends the run at the event.",
 	},
 	{
 		Name: "reaction", Kind: ItemWord,
@@ -162,8 +172,9 @@ var language = []Word{
 	},
 	{
 		Name: "rate", Kind: PartWord, In: "reaction",
-		Form: "reaction r: A -> B rate mass_action(k)",
-		Text: "Begins the rate of a reaction.",
+		belongs: "a rate belongs to a reaction: reaction r: A -> B rate k*A",
+		Form:    "reaction r: A -> B rate mass_action(k)",
+		Text:    "Begins the rate of a reaction.",
 	},
 	{
 		Name: "data", Kind: ItemWord, body: aSetting,
@@ -190,8 +201,9 @@ var language = []Word{
 	},
 	{
 		Name: "use", Kind: PartWord, In: "experiment",
-		Form: `use D where arm == "high" and dose > 5`,
-		Text: "Says which rows of a table an experiment is compared with; without where, all.",
+		belongs: "data are used in an experiment: experiment e { use D }",
+		Form:    `use D where arm == "high" and dose > 5`,
+		Text:    "Says which rows of a table an experiment is compared with; without where, all.",
 	},
 	{
 		Name: "objective", Kind: ItemWord, gives: one, foreign: "minimize loss",
@@ -231,29 +243,34 @@ var language = []Word{
 	},
 	{
 		Name: "if", Kind: PartWord, In: "expression",
-		Form: "if x > 0 then a else b",
+		belongs: aCondition,
+		Form:    "if x > 0 then a else b",
 		Text: "A choice. On time or states, in an equation, it is switched by an event at the root of its " +
 			"condition, and gradients see the switch. noevent(…) opts out.",
 	},
 	{
 		Name: "then", Kind: PartWord, In: "expression",
-		Form: "if x > 0 then a else b",
-		Text: "Follows the condition of an if.",
+		belongs: aCondition,
+		Form:    "if x > 0 then a else b",
+		Text:    "Follows the condition of an if.",
 	},
 	{
 		Name: "elseif", Kind: PartWord, In: "expression",
-		Form: "if x > 1 then a elseif x > 0 then b else c",
-		Text: "A further condition of an if.",
+		belongs: aCondition,
+		Form:    "if x > 1 then a elseif x > 0 then b else c",
+		Text:    "A further condition of an if.",
 	},
 	{
 		Name: "else", Kind: PartWord, In: "expression",
-		Form: "if x > 0 then a else b",
-		Text: "The last branch of an if; it is never left out.",
+		belongs: aCondition,
+		Form:    "if x > 0 then a else b",
+		Text:    "The last branch of an if; it is never left out.",
 	},
 	{
 		Name: "for", Kind: PartWord, In: "event let output objective constraint equation",
-		Form: "x[i]' = -k[i]*x[i] for i in 1:n",
-		Text: "Runs over a range; loops are never unrolled.",
+		belongs: `"for" follows an equation or a let: x[i]' = ... for i in 1:n`,
+		Form:    "x[i]' = -k[i]*x[i] for i in 1:n",
+		Text:    "Runs over a range; loops are never unrolled.",
 	},
 	{
 		Name: "in", Kind: PartWord, In: "param",
@@ -263,8 +280,9 @@ var language = []Word{
 	},
 	{
 		Name: "end", Kind: PartWord, In: "expression",
-		Form: "x[end]",
-		Text: "The last index.",
+		belongs: "an item ends by itself, and so does a loop: x[i]' = ... for i in 1:n",
+		Form:    "x[end]",
+		Text:    "The last index.",
 	},
 	{
 		Name: "and", Kind: OperatorWord, In: "expression",
@@ -426,6 +444,14 @@ func holds(word string) string {
 	default:
 		return w.body
 	}
+}
+
+// belongs says where a reserved word that starts no item belongs.
+func belongs(word string) string {
+	if w := wordNamed[word]; w != nil && w.belongs != "" {
+		return w.belongs
+	}
+	return "it belongs inside an expression"
 }
 
 // isSettings reports whether keys and values stand in the braces behind word.
