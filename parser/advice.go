@@ -42,7 +42,7 @@ type replacement struct {
 type site struct {
 	*parse
 	start    int                  // the first token of the item, or the next one where none starts
-	before   *ast.Token           // the next one where none is before it
+	before   *ast.Token           // an empty one where there is none
 	next     *ast.Token           // the one that does not fit
 	after    *ast.Token           // behind the next one
 	third    *ast.Token           // behind that
@@ -54,7 +54,7 @@ type site struct {
 // site describes the place before the next token.
 func (p *parse) site() *site {
 	t := p.peek()
-	s := &site{parse: p, start: p.i, before: t, next: t, after: p.ahead(1), third: p.ahead(2), word: p.itemWord}
+	s := &site{parse: p, start: p.i, before: new(ast.Token), next: t, after: p.ahead(1), third: p.ahead(2), word: p.itemWord}
 	if p.i > 0 {
 		s.before = &p.tokens[p.i-1]
 		s.glued = !t.NewLine && !isToken(s.before, ";")

@@ -9,7 +9,7 @@ import (
 
 // TestAdvice: of every piece of advice there is an example that it answers, and no other.
 func TestAdvice(t *testing.T) {
-	for name, table := range map[string][]advice{"mistakes": mistakes, "misfits": misfits} {
+	for name, table := range map[string][]advice{"mistakes": mistakes, "misfits": misfits, "noOperands": noOperands} {
 		examples := map[string]bool{}
 		for i := range table {
 			want := &table[i]

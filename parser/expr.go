@@ -210,65 +210,12 @@ func (p *parse) atom() ast.Expr {
 	case isToken(t, "["):
 		return p.array()
 	}
-	p.noOperand(t)
+	p.site().answer(noOperands)
 	if !p.failed { // reported as a reserved word
 		p.i++
 		return &ast.Name{Ident: p.ident(t)}
 	}
 	return p.bad()
-}
-
-// noOperand says what is wrong with t where an operand should start.
-func (p *parse) noOperand(t *ast.Token) {
-	switch {
-	case isToken(t, "end"):
-		if p.index == 0 {
-			p.complain(CodeEnd, p.at(t), "`end` is the last index and stands only inside brackets: x[end]")
-		}
-	case t.Kind == ast.KeywordToken && !p.atEnd() && (itemWords[t.Text] || !continues(t.Text)) || t.Kind == ast.KeywordToken && p.reservedSeen[t.Text]:
-		p.reserved(t)
-	case isToken(t, "'"):
-		if p.singleQuoted() {
-			return
-		}
-		p.fail(CodePrime, p.at(t), "' is the time derivative and stands only on the left of an equation; strings stand in double quotes")
-	case isToken(t, "=") && p.i > 0 && isToken(&p.tokens[p.i-1], "="):
-		p.fail(CodeMissingExpr, p.at(t), "there are two =; write one").Fix(p.at(t), "", "remove it")
-	case p.atEnd() || isToken(t, ")") || isToken(t, "]") || isToken(t, ",") || t.Kind == ast.KeywordToken:
-		d := p.fail(CodeMissingExpr, p.gap(), "unexpected %s: the expression is missing", p.found())
-		if p.i > 0 && t.Kind != ast.EOF && t.NewLine {
-			d.Relate(p.at(t), "the next statement starts here")
-		}
-	case p.i > 0 && isToken(&p.tokens[p.i-1], "/") && (isToken(t, "/") || isToken(t, "*")):
-		at := p.at(&p.tokens[p.i-1]).To(p.at(t))
-		p.fail(CodeForeignOperator, at, "comments start with #").Fix(at, "#", "write #")
-	case p.i > 0 && isToken(&p.tokens[p.i-1], "<") && isToken(t, ">"):
-		at := p.at(&p.tokens[p.i-1]).To(p.at(t))
-		p.fail(CodeForeignOperator, at, "write != for \"not equal\"").Fix(at, "!=", "write !=")
-	case isToken(t, "{") && p.itemWord() == "fn":
-		p.fail(CodeUnexpected, p.at(t), "a body in braces has no = before it: fn f(x) { let a = x^2  return a }")
-	case isToken(t, "{") && p.itemWord() == "event":
-		p.fail(CodeMissingExpr, p.at(t), "the condition or time before \"{\" is not complete")
-	case isToken(t, "{"):
-		p.fail(CodeUnexpected, p.at(t), "arrays are written in brackets: [a, b]")
-	case t.Kind == ast.SignToken && isBinary(t.Text):
-		p.fail(CodeMissingExpr, p.at(t), "\"%s\" has nothing on its left; the expression before it is missing", t.Text)
-	case p.commonMistake():
-	default:
-		p.fail(CodeUnexpected, p.at(t), "expected an expression, found %s", p.found())
-	}
-}
-
-func isBinary(text string) bool { _, ok := binary[text]; return ok }
-
-// continues reports whether the reserved word can follow an operand, so that
-// where an operand should start it means a missing one.
-func continues(word string) bool {
-	switch word {
-	case "then", "elseif", "else", "and", "or", "crosses", "as", "for", "in", "rate":
-		return true
-	}
-	return false
 }
 
 // array parses [a, b], [x = a, y = b], [e for i in 1:n] and the unit behind it.

@@ -1,0 +1,119 @@
+package parser
+
+import "odes.dev/odes/lang/ast"
+
+// This file says what is wrong where an operand should start, and what to write instead.
+
+// noOperands are what is written there.
+var noOperands = []advice{
+	{
+		example: "let a = end",
+		next:    "end",
+		tell:    (*site).endOutsideIndex,
+	},
+	{
+		example: "let a = 2*data",
+		when: func(s *site) bool {
+			return s.next.Kind == ast.KeywordToken && (s.reservedSeen[s.next.Text] ||
+				!s.atEnd() && (itemWords[s.next.Text] || !continues(s.next.Text)))
+		},
+		tell: func(s *site) bool { s.reserved(s.next); return true },
+	},
+	{
+		example: "data D = csv('a.csv')",
+		tell:    func(s *site) bool { return s.singleQuoted() },
+	},
+	{
+		example: "let a = 'b",
+		next:    "'",
+		code:    CodePrime,
+		message: "' is the time derivative and stands only on the left of an equation; strings stand in double quotes",
+	},
+	{
+		example: "let a = = 2",
+		next:    "=", before: "=",
+		code:    CodeMissingExpr,
+		message: "there are two =; write one",
+		fix:     replacement{onNext, "", "remove it"},
+	},
+	{
+		example: "let a = (2 + )",
+		when: func(s *site) bool {
+			return s.atEnd() || isOneOf(s.next, ") ] ,") || s.next.Kind == ast.KeywordToken
+		},
+		tell: (*site).missingExpression,
+	},
+	{
+		example: "let a = 2 // twice",
+		next:    "/ *", before: "/",
+		code: CodeForeignOperator, at: beforeToNext,
+		message: commentsStart,
+		fix:     replacement{beforeToNext, "#", "write #"},
+	},
+	{
+		example: "let a = b <> 2",
+		next:    ">", before: "<",
+		code: CodeForeignOperator, at: beforeToNext,
+		message: "write != for \"not equal\"",
+		fix:     replacement{beforeToNext, "!=", "write !="},
+	},
+	{
+		example: "fn f(x) = { let a = x^2  return a }",
+		next:    "{", item: "fn",
+		message: "a body in braces has no = before it: fn f(x) { let a = x^2  return a }",
+	},
+	{
+		example: "event e when { x = 0 }",
+		next:    "{", item: "event",
+		code:    CodeMissingExpr,
+		message: "the condition or time before \"{\" is not complete",
+	},
+	{
+		example: "let a = {1, 2}",
+		next:    "{",
+		message: "arrays are written in brackets: [a, b]",
+	},
+	{
+		example: "let a = * 2",
+		when:    func(s *site) bool { return s.next.Kind == ast.SignToken && isBinary(s.next.Text) },
+		code:    CodeMissingExpr,
+		message: "\"{next}\" has nothing on its left; the expression before it is missing",
+	},
+	{
+		example: "let a = ? 1 : 2",
+		tell:    func(s *site) bool { return s.commonMistake() },
+	},
+	{
+		example: "let a = ~2",
+		message: "expected an expression, found {found}",
+	},
+}
+
+// endOutsideIndex reports `end` outside of brackets; within an index it is one.
+func (s *site) endOutsideIndex() bool {
+	if s.index == 0 {
+		s.complain(CodeEnd, s.at(s.next), "`end` is the last index and stands only inside brackets: x[end]")
+	}
+	return true
+}
+
+// missingExpression reports an expression that is not there, and what stands in its place on the next line.
+func (s *site) missingExpression() bool {
+	d := s.fail(CodeMissingExpr, s.gap(), "unexpected %s: the expression is missing", s.found())
+	if s.i > 0 && s.next.Kind != ast.EOF && s.next.NewLine {
+		d.Relate(s.at(s.next), "the next statement starts here")
+	}
+	return true
+}
+
+func isBinary(text string) bool { _, ok := binary[text]; return ok }
+
+// continues reports whether the reserved word can follow an operand, so that
+// where an operand should start it means a missing one.
+func continues(word string) bool {
+	switch word {
+	case "then", "elseif", "else", "and", "or", "crosses", "as", "for", "in", "rate":
+		return true
+	}
+	return false
+}
