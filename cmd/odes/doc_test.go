@@ -18,7 +18,8 @@ func TestDoc(t *testing.T) {
 	}
 	for _, name := range names {
 		var out, errs bytes.Buffer
-		if status := run(t.Context(), []string{"doc", "--", name}, strings.NewReader(""), &out, &errs); status != exitDone || out.Len() == 0 {
+		status := run(t.Context(), []string{"doc", "--", name}, strings.NewReader(""), &out, &errs)
+		if status != exitDone || out.Len() == 0 {
 			t.Errorf("odes doc %s: status %d: %s", name, status, &errs)
 		}
 	}

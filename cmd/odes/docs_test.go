@@ -77,7 +77,8 @@ func TestPictureOfReadme(t *testing.T) {
 	if *update {
 		path = kept
 	}
-	if status := run(t.Context(), []string{"plot", "../../examples/bounce/bounce.ode", "x", "-o", path}, strings.NewReader(""), io.Discard, io.Discard); status != exitDone {
+	args := []string{"plot", "../../examples/bounce/bounce.ode", "x", "-o", path}
+	if status := run(t.Context(), args, strings.NewReader(""), io.Discard, io.Discard); status != exitDone {
 		t.Fatalf("exit status %d", status)
 	}
 	got, err := os.ReadFile(path)

@@ -12,16 +12,19 @@ import (
 
 func TestSplitSettings(t *testing.T) {
 	rest, settings, err := splitSettings([]string{
-		"sens", "--solver.rtol=1e-9", "m.ode", "--sens.mode", "tangent", "--solver", "fast", "--set", "a=1", "--", "--solver.h0=1",
+		"sens", "--solver.rtol=1e-9", "m.ode", "--sens.mode", "tangent", "--solver", "fast", "--set", "a=1",
+		"--", "--solver.h0=1",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := []string{"sens", "m.ode", "--solver", "fast", "--set", "a=1", "--", "--solver.h0=1"}; !reflect.DeepEqual(rest, want) {
-		t.Errorf("left %q, want %q", rest, want)
+	left := []string{"sens", "m.ode", "--solver", "fast", "--set", "a=1", "--", "--solver.h0=1"}
+	if !reflect.DeepEqual(rest, left) {
+		t.Errorf("left %q, want %q", rest, left)
 	}
-	if want := []odes.Setting{{Key: "solver.rtol", Value: "1e-9"}, {Key: "sens.mode", Value: "tangent"}}; !reflect.DeepEqual(settings, want) {
-		t.Errorf("took %v, want %v", settings, want)
+	taken := []odes.Setting{{Key: "solver.rtol", Value: "1e-9"}, {Key: "sens.mode", Value: "tangent"}}
+	if !reflect.DeepEqual(settings, taken) {
+		t.Errorf("took %v, want %v", settings, taken)
 	}
 	for _, bad := range [][]string{{"--solver.rtol"}, {"--fit.over=k"}} {
 		if _, _, err := splitSettings(bad); err == nil {
@@ -45,7 +48,8 @@ func TestAssignment(t *testing.T) {
 			t.Errorf("%q is %v, %v; want %v", text, got, err, want)
 		}
 	}
-	for _, text := range []string{"", "k", "=3", "k=", "k=x", "k=0x10", "k=1_0", "A=[1,2", "A=[1,,2]", "A=[[1,2],[3]]"} {
+	wrong := []string{"", "k", "=3", "k=", "k=x", "k=0x10", "k=1_0", "A=[1,2", "A=[1,,2]", "A=[[1,2],[3]]"}
+	for _, text := range wrong {
 		if got, err := assignment(text); err == nil {
 			t.Errorf("%q was read as %v", text, got)
 		}
@@ -91,7 +95,9 @@ func TestTimes(t *testing.T) {
 			}
 		}
 	}
-	for _, text := range []string{"0:1", "0:0:1", "0:-1:1", "1:1:0", "0:1e-300:1", "nan:1:2", "2,1", "0,inf", "a", "0:1:2:3", "0::1"} {
+	for _, text := range []string{
+		"0:1", "0:0:1", "0:-1:1", "1:1:0", "0:1e-300:1", "nan:1:2", "2,1", "0,inf", "a", "0:1:2:3", "0::1",
+	} {
 		if got, err := times(text); err == nil {
 			t.Errorf("%q was read as %v", text, got)
 		}

@@ -53,7 +53,8 @@ func TestInterrupted(t *testing.T) {
 func TestPanicsAreMessages(t *testing.T) {
 	c := &call{ctx: t.Context()}
 	err := c.work(func() error { panic("index out of range") })
-	if err == nil || !strings.HasPrefix(err.Error(), "internal error: index out of range") || strings.Contains(err.Error(), "goroutine") {
+	const start = "internal error: index out of range"
+	if err == nil || !strings.HasPrefix(err.Error(), start) || strings.Contains(err.Error(), "goroutine") {
 		t.Errorf("got %v", err)
 	}
 }

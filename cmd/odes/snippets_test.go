@@ -101,12 +101,16 @@ func command(t *testing.T, args ...string) (status int, errs string) {
 // TestAnyBytes feeds the command what no person would write: it must answer, with status 1.
 func TestAnyBytes(t *testing.T) {
 	dir := t.TempDir()
-	for i, text := range []string{"\x00\xff\xfe", strings.Repeat("(", 10000), "model", "state x = 1e999\nx'=x", strings.Repeat("-", 10000) + "1", "time t from 1 to 0\nstate x=1\nx'=x"} {
+	for i, text := range []string{
+		"\x00\xff\xfe", strings.Repeat("(", 10000), "model", "state x = 1e999\nx'=x", strings.Repeat("-", 10000) + "1",
+		"time t from 1 to 0\nstate x=1\nx'=x",
+	} {
 		path := filepath.Join(dir, fmt.Sprintf("%d.ode", i))
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		if status, errs := command(t, "sens", path); status != exitModel && status != exitRun || strings.Contains(errs, "internal error") {
+		status, errs := command(t, "sens", path)
+		if status != exitModel && status != exitRun || strings.Contains(errs, "internal error") {
 			t.Errorf("%.20q: status %d\n%.300s", text, status, errs)
 		}
 	}

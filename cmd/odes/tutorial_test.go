@@ -38,7 +38,8 @@ func TestTutorial(t *testing.T) {
 				if line, ok := strings.CutPrefix(line, "    odes "); ok {
 					commands++
 					var stdout, stderr bytes.Buffer
-					if status := run(t.Context(), strings.Fields(line), strings.NewReader(""), &stdout, &stderr); status != exitDone {
+					status := run(t.Context(), strings.Fields(line), strings.NewReader(""), &stdout, &stderr)
+					if status != exitDone {
 						t.Errorf("odes %s: exit status %d\n%s", line, status, &stderr)
 					}
 					output = strings.TrimRight(stdout.String(), "\n")
@@ -56,7 +57,8 @@ func TestTutorial(t *testing.T) {
 				t.Fatal(err)
 			}
 			var stdout, stderr bytes.Buffer
-			if status := run(t.Context(), []string{"fmt", "-d", filepath.Join("tutorial", name)}, strings.NewReader(""), &stdout, &stderr); status != exitDone {
+			args := []string{"fmt", "-d", filepath.Join("tutorial", name)}
+			if status := run(t.Context(), args, strings.NewReader(""), &stdout, &stderr); status != exitDone {
 				t.Errorf("%s is not in standard form:\n%s%s", name, &stdout, &stderr)
 			}
 			part = "odes\n" + string(model)
@@ -80,7 +82,8 @@ func TestTutorial(t *testing.T) {
 		return
 	}
 	if out.String() != string(text) {
-		t.Error("docs/tutorial.md does not show what its models and commands are; run with -update-tutorial and look at the difference")
+		t.Error("docs/tutorial.md does not show what its models and commands are; " +
+			"run with -update-tutorial and look at the difference")
 	}
 }
 

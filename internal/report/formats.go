@@ -32,8 +32,8 @@ type Format struct {
 	Verification  Writer[*odes.Verification]
 	Bench         Writer[*odes.Bench]
 
-	// FailedSensitivities and FailedSolution tell programs that read standard output that there is no result. They are nil
-	// where nothing is written.
+	// FailedSensitivities and FailedSolution tell programs that read standard output that there is no result. They are
+	// nil where nothing is written.
 	FailedSensitivities, FailedSolution Failure
 }
 

@@ -38,7 +38,8 @@ func sample() *odes.Sensitivities {
 			{Name: "if@7", Kind: "if", T: 1.75},
 		},
 		Settings: odes.RunSettings{
-			Method: "dopri5", RTol: 1e-10, ATol: 1e-12, Mode: "adjoint", Checkpoint: "all", Backend: "generic", Lanes: 8, Threads: 2,
+			Method: "dopri5", RTol: 1e-10, ATol: 1e-12, Mode: "adjoint",
+			Checkpoint: "all", Backend: "generic", Lanes: 8, Threads: 2,
 		},
 	}
 	s.Gradient = make([]float64, 3*14)
@@ -137,7 +138,10 @@ func solution() *odes.Solution {
 		T: []float64{0, 1, 1, 2},
 		Outputs: []odes.Series{
 			{Name: "x", Unit: "m", Values: []float64{2, 0, 0, 0.75}},
-			{Name: "u", Shape: []int{2, 2}, Values: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, math.NaN()}},
+			{
+				Name: "u", Shape: []int{2, 2},
+				Values: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, math.NaN()},
+			},
 		},
 		Values:   []odes.Value{{Name: "height", Unit: "m", Value: 0.75}},
 		Events:   []odes.EventRecord{{Name: "bounce", Kind: "event", T: 1}},
@@ -189,7 +193,8 @@ func TestSensJSONReadsBack(t *testing.T) {
 
 func TestNumbersReadBack(t *testing.T) {
 	for _, x := range []float64{
-		0, math.Copysign(0, -1), 1, -2, 0.1, 1.0 / 3, 1e-5, 9.99e-6, 1e-10, 5e-324, math.MaxFloat64, 1e15, 1e16, 123456789012345678, 2.5e-3,
+		0, math.Copysign(0, -1), 1, -2, 0.1, 1.0 / 3, 1e-5, 9.99e-6, 1e-10, 5e-324, math.MaxFloat64, 1e15, 1e16,
+		123456789012345678, 2.5e-3,
 	} {
 		var got float64
 		text := string(appendNumber(nil, x))
@@ -309,7 +314,8 @@ func TestSecondNPZ(t *testing.T) {
 		t.Fatal(err)
 	}
 	got := readNPZ(t, b.Bytes())
-	if names := strings.Fields(got["columns.txt"].text); len(names) != s.Columns || names[1] != "initial(x)" || names[11] != "B[10]" {
+	names := strings.Fields(got["columns.txt"].text)
+	if len(names) != s.Columns || names[1] != "initial(x)" || names[11] != "B[10]" {
 		t.Errorf("columns.txt holds %q", names)
 	}
 	h, products, v := got["hessian.npy"], got["hvp.npy"], got["direction.npy"]

@@ -22,7 +22,8 @@ func TestSpark(t *testing.T) {
 		}
 	}
 	jump := []float64{0, 1, 1, 2, 3, 4, 5, 6} // a time that stands twice
-	if got, want := spark(jump, func(i int) float64 { return []float64{0, 0, 7, 7, 7, 7, 7, 7}[i] }, 7), "▁██████"; got != want {
+	values := []float64{0, 0, 7, 7, 7, 7, 7, 7}
+	if got, want := spark(jump, func(i int) float64 { return values[i] }, 7), "▁██████"; got != want {
 		t.Errorf("jump: %q, want %q", got, want)
 	}
 	if got := spark(times[:3], func(i int) float64 { return float64(i) }, 8); got != "" {

@@ -53,9 +53,16 @@ func TestCut(t *testing.T) {
 		width int
 		want  string
 	}{
-		{"abcdef", 6, "abcdef"}, {"abcdef", 4, "abc…"}, {"abc", 1, "…"}, {"abc", 0, ""},
-		{"变量变量", 5, "变量…"}, {"变量变量", 4, "变…"}, {"e\u0301bc", 2, "e\u0301…"},
-		{"a🚀b", 3, "a…"}, {"a🚀b", 4, "a🚀b"}, {"❤\ufe0fabc", 3, "❤\ufe0f…"},
+		{"abcdef", 6, "abcdef"},
+		{"abcdef", 4, "abc…"},
+		{"abc", 1, "…"},
+		{"abc", 0, ""},
+		{"变量变量", 5, "变量…"},
+		{"变量变量", 4, "变…"},
+		{"e\u0301bc", 2, "e\u0301…"},
+		{"a🚀b", 3, "a…"},
+		{"a🚀b", 4, "a🚀b"},
+		{"❤\ufe0fabc", 3, "❤\ufe0f…"},
 	} {
 		if got := Cut(c.text, c.width); got != c.want {
 			t.Errorf("Cut(%q, %d) = %q, want %q", c.text, c.width, got, c.want)

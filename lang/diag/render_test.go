@@ -22,7 +22,7 @@ func span(t *testing.T, f *source.File, mark string) source.Span {
 
 func TestPlain(t *testing.T) {
 	long := "let long = " + strings.Repeat("a + ", 60) + "bad" + strings.Repeat(" + a", 60)
-	f := source.NewFile("m.ode", "state x = 1\n\tlet y = x**2\nlet 变量 = été + é́ + q\n"+long+"\nlet esc = \x1b[31m\n" +
+	f := source.NewFile("m.ode", "state x = 1\n\tlet y = x**2\nlet 变量 = été + é́ + q\n"+long+"\nlet esc = \x1b[31m\n"+
 		"let a = 1 # 🚀✅⭐⚡ ❤\ufe0f é, bad2\n")
 	for _, c := range []struct {
 		name, mark, want string
