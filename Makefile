@@ -70,13 +70,13 @@ image:
 	$(ENGINE) build --build-arg GO=$(GO_VERSION) --build-arg VERSION=$(VERSION) -t $(IMAGE) -f Containerfile .
 
 # Processors without AVX2, and those that are not amd64, run the generic kernels: same bits, more time.
-$(PLATFORMS):
+$(PLATFORMS): all
 	$(eval NAME := odes_$(VERSION)_$(subst /,_,$@))
 	rm -rf dist/$(NAME)
 	mkdir -p dist/$(NAME)/completion
 	GOOS=$(@D) GOARCH=$(@F) $(BUILD) -buildvcs=false -o dist/$(NAME)/ ./cmd/odes
 	cp -r README.md LICENSE CHANGELOG.md docs examples dist/$(NAME)/
-	for s in bash zsh fish; do go run ./cmd/odes completion $$s > dist/$(NAME)/completion/odes.$$s || exit 1; done
+	for s in bash zsh fish; do ./odes completion $$s > dist/$(NAME)/completion/odes.$$s || exit 1; done
 	cd dist && tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2026-01-01 --mode=a+rX,u+w,go-w -c $(NAME) | gzip -n9 > $(NAME).tar.gz
 	rm -r dist/$(NAME)
 

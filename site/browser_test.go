@@ -187,6 +187,14 @@ const brokenImages = `Promise.all([...document.images].map(i => {
 	return i.decode().then(() => "", () => i.src)
 })).then(list => list.filter(s => s))`
 
+// tooWide lists what reaches beyond the page, but for what lies in something that scrolls by itself.
+const tooWide = `[...document.querySelectorAll("article, article *")].filter(e => {
+	if (e.getBoundingClientRect().right <= screen.width + 1) return false
+	for (let around = e.parentElement; around && around.tagName != "ARTICLE"; around = around.parentElement)
+		if (["auto", "scroll"].includes(getComputedStyle(around).overflowX)) return false
+	return true
+}).map(e => e.outerHTML.slice(0, 80))`
+
 // broken returns what brokenImages lists.
 func (b *browser) broken() []string {
 	b.t.Helper()
@@ -288,8 +296,8 @@ func TestBrowserPhone(t *testing.T) {
 	all := documents(t)
 	for name := range all {
 		b.visit("/" + name)
-		if wide := value[int](b, `document.scrollingElement.scrollWidth`); wide > 390 {
-			t.Errorf("%s is %d wide", name, wide)
+		if list := value[[]string](b, tooWide); len(list) > 0 {
+			t.Errorf("%s: wider than the page: %q", name, list)
 		}
 		if list := b.broken(); len(list) > 0 {
 			t.Errorf("%s: no pictures: %v", name, list)

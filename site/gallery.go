@@ -17,7 +17,8 @@ import (
 var pictures = map[string][]string{
 	"arenstorf":      {"y", "against", "x", "--set", "T=17.065216560157963"}, // the whole orbit
 	"bounce":         {"x"},
-	"lorenz":         {"z", "against", "x"},
+	"gray_scott":     {"v"},
+	"lorenz":         {"z", "against", "x", "--set", "T=25"}, // long enough for both wings
 	"lotka_volterra": {"y", "against", "x"},
 	"projectile":     {"y", "against", "x"},
 }
@@ -145,13 +146,13 @@ func firstParagraph(text string) string {
 	return ""
 }
 
-var sentenceEnd = regexp.MustCompile(`\.\s+\p{Lu}`)
+var sentenceEnd = regexp.MustCompile(`[^\p{Lu}]\.\s+\p{Lu}`)
 
-// firstSentence returns the first sentence of a paragraph, on one line.
+// firstSentence returns the first sentence of a paragraph, on one line. An initial (R. Bellman) does not end it.
 func firstSentence(paragraph string) string {
 	sentence := strings.Join(strings.Fields(paragraph), " ")
 	if end := sentenceEnd.FindStringIndex(sentence); end != nil {
-		sentence = sentence[:end[0]+1]
+		sentence = sentence[:strings.Index(sentence[end[0]:], ".")+end[0]+1]
 	}
 	return sentence
 }

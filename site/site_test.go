@@ -161,8 +161,8 @@ func TestPackages(t *testing.T) {
 
 // TestFirstSentence: what a card of the gallery says.
 func TestFirstSentence(t *testing.T) {
-	text := "# Head\n\nOf order 1.5 it\nis. Next one.\n\nMore.\n"
-	if got := firstSentence(firstParagraph(text)); got != "Of order 1.5 it is." {
+	text := "# Head\n\nOf order 1.5 (R. A. Fisher) it\nis é. Next one.\n\nMore.\n"
+	if got := firstSentence(firstParagraph(text)); got != "Of order 1.5 (R. A. Fisher) it is é." {
 		t.Error(got)
 	}
 }
