@@ -16,7 +16,8 @@ IMAGE      ?= odes:$(VERSION)
 PYTHON     ?= python3
 
 export CGO_ENABLED = 0
-# The same source gives the same bytes, wherever it is built. Archives do not depend on the clone either: -buildvcs=false.
+# The same source gives the same bytes, wherever it is built. Archives do not depend on the clone either, so they
+# are built with -buildvcs=false.
 BUILD := go build -trimpath -ldflags='-s -w -buildid='
 
 .PHONY: all version go-version notes test vet install site release sign image clean $(PLATFORMS)
@@ -77,7 +78,8 @@ $(PLATFORMS): all
 	GOOS=$(@D) GOARCH=$(@F) $(BUILD) -buildvcs=false -o dist/$(NAME)/ ./cmd/odes
 	cp -r README.md LICENSE CHANGELOG.md docs examples dist/$(NAME)/
 	for s in bash zsh fish; do ./odes completion $$s > dist/$(NAME)/completion/odes.$$s || exit 1; done
-	cd dist && tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2026-01-01 --mode=a+rX,u+w,go-w -c $(NAME) | gzip -n9 > $(NAME).tar.gz
+	cd dist && tar --sort=name --owner=0 --group=0 --numeric-owner --mtime=2026-01-01 --mode=a+rX,u+w,go-w \
+		-c $(NAME) | gzip -n9 > $(NAME).tar.gz
 	rm -r dist/$(NAME)
 
 clean:
