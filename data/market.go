@@ -50,8 +50,8 @@ type marketReader struct {
 }
 
 // marketMatrix reads a Matrix Market file (R. F. Boisvert, R. Pozo, K. A. Remington, NISTIR 5935, 1996): array or
-// coordinate; real, integer or pattern; general, symmetric or skew-symmetric. Of a coordinate file the entries are kept;
-// they are written out as well where that takes little memory.
+// coordinate; real, integer or pattern; general, symmetric or skew-symmetric. Of a coordinate file the entries are
+// kept; they are written out as well where that takes little memory.
 func marketMatrix(name string, file []byte, limit int) (Array, error) {
 	line := 0
 	fail := func(err error) (Array, error) { return Array{}, fmt.Errorf("%s:%d: %w", name, line, err) }
@@ -84,7 +84,8 @@ func marketMatrix(name string, file []byte, limit int) (Array, error) {
 func (m *marketReader) header(text string) error {
 	head := strings.Fields(strings.ToLower(text))
 	if len(head) != 5 || head[0] != "%%matrixmarket" || head[1] != "matrix" {
-		return fmt.Errorf("the first line of a Matrix Market file is like %q", "%%MatrixMarket matrix coordinate real general")
+		return fmt.Errorf("the first line of a Matrix Market file is like %q",
+			"%%MatrixMarket matrix coordinate real general")
 	}
 	format, known := marketFormats[head[2]]
 	if !known || marketUnread[head[3]] || marketUnread[head[4]] {

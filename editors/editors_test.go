@@ -94,7 +94,8 @@ func TestManifest(t *testing.T) {
 		}
 	}
 	read("package.json", &m)
-	if m.Version != odes.Version || m.Contributes.Languages[0].Extensions[0] != ".ode" || m.Contributes.Grammars[0].ScopeName != "source.odes" {
+	if m.Version != odes.Version || m.Contributes.Languages[0].Extensions[0] != ".ode" ||
+		m.Contributes.Grammars[0].ScopeName != "source.odes" {
 		t.Errorf("%+v", m)
 	}
 	for _, name := range []string{m.Main, m.Contributes.Languages[0].Configuration, m.Contributes.Grammars[0].Path} {
@@ -119,14 +120,16 @@ func TestSnippets(t *testing.T) {
 	}
 	for i := 1; i < len(parts); i += 2 {
 		block := strings.NewReplacer("'", `"`, `[`, "(", `]`, ")", "{", "(", "}", ")").Replace(parts[i])
-		if !strings.Contains(block, `"odes", "lsp"`) && !strings.Contains(block, `"odes" "lsp"`) && !strings.Contains(block, "command = \"odes\"\nargs = (\"lsp\")") {
+		if !strings.Contains(block, `"odes", "lsp"`) && !strings.Contains(block, `"odes" "lsp"`) &&
+			!strings.Contains(block, "command = \"odes\"\nargs = (\"lsp\")") {
 			t.Errorf("this does not start the server: %s", parts[i])
 		}
 		if strings.Count(block, "(") != strings.Count(block, ")") {
 			t.Errorf("brackets do not match: %s", parts[i])
 		}
 	}
-	for _, word := range strings.FieldsFunc(string(text), func(r rune) bool { return strings.ContainsRune(" `'\n,;()", r) }) {
+	for _, word := range strings.FieldsFunc(string(text),
+		func(r rune) bool { return strings.ContainsRune(" `'\n,;()", r) }) {
 		if _, path, ok := strings.Cut(word, "editors/"); ok && !strings.HasSuffix(word, ".md") {
 			if _, err := os.Stat(filepath.FromSlash(path)); err != nil {
 				t.Error(err)
@@ -154,7 +157,8 @@ func grammar(w words) []byte {
 		"patterns": []object{
 			match("comment.line.documentation", `##(?!#).*$`),
 			match("comment.line.number-sign", `#.*$`),
-			{"name": "string.quoted.double.odes", "begin": `"`, "end": `"|$`, "patterns": []object{match("constant.character.escape", `\\.`)}},
+			{"name": "string.quoted.double.odes", "begin": `"`, "end": `"|$`,
+				"patterns": []object{match("constant.character.escape", `\\.`)}},
 			match("variable.other.quoted", "`[^`\\n]*`"),
 			captured(`(`+number+`)[ \t]*(\[[^\]\n]*\])`, "constant.numeric", "support.type.unit"),
 			captured(`(?::|\b(as)\b)[ \t]*(\[[^\]\n]*\])`, "keyword.operator.word", "support.type.unit"),
@@ -184,7 +188,8 @@ func grammar(w words) []byte {
 // vim is the syntax file of Vim and Neovim.
 func vim(w words) []byte {
 	var b bytes.Buffer
-	b.WriteString("\" Vim syntax file of odes models; written by editors_test.go.\nif exists(\"b:current_syntax\")\n  finish\nendif\n\nsyn case match\n")
+	b.WriteString("\" Vim syntax file of odes models; written by editors_test.go.\nif " +
+		"exists(\"b:current_syntax\")\n  finish\nendif\n\nsyn case match\n")
 	keywords := func(group string, words []string) {
 		for list := range slices.Chunk(words, 12) {
 			b.WriteString("syn keyword " + group + " " + strings.Join(list, " ") + "\n")

@@ -60,7 +60,8 @@ const (
 
 // topics write help on the names of a topic, and tell whether there is any.
 var topics = [...]func(io.Writer, string) bool{
-	Word: word, Setting: setting, Function: function, ModuleName: moduleName, Module: module, Constant: constant, Unit: unit,
+	Word: word, Setting: setting, Function: function, ModuleName: moduleName, Module: module,
+	Constant: constant, Unit: unit,
 	Method: method, Controller: controller, Code: code, Grammar: grammar,
 }
 
@@ -222,7 +223,8 @@ func function(w io.Writer, name string) bool {
 			}
 			if f.Class == stdlib.Noise {
 				last := len(in) - 1
-				fmt.Fprintf(w, "example: at y = %s, %s(%s) has a density of exp(-%v)\n", in[last], f.Name, strings.Join(in[:last], ", "), k.Out)
+				fmt.Fprintf(w, "example: at y = %s, %s(%s) has a density of exp(-%v)\n", in[last], f.Name,
+					strings.Join(in[:last], ", "), k.Out)
 				continue
 			}
 			fmt.Fprintf(w, "example: %s(%s) = %v\n", f.Name, strings.Join(in, ", "), k.Out)
@@ -298,7 +300,8 @@ func controller(w io.Writer, name string) bool {
 	for _, r := range solvers.Controllers() {
 		if r.Name == name {
 			fmt.Fprintf(w, "%s: %s (solver { controller = %s })\n\n", r.Name, r.Title, r.Name)
-			fmt.Fprintf(w, "a step is %g to %g times as long as the one before; max_growth sets another upper bound\nsource: %s\n", r.Shrink, r.Grow, r.Source)
+			fmt.Fprintf(w, "a step is %g to %g times as long as the one before; max_growth sets another upper "+
+				"bound\nsource: %s\n", r.Shrink, r.Grow, r.Source)
 			return true
 		}
 	}

@@ -29,7 +29,8 @@ func TestCodesAreExplained(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") || d.Name() == "testdata") {
+		if d.IsDir() && path != root && (strings.HasPrefix(d.Name(), ".") || strings.HasPrefix(d.Name(), "_") ||
+			d.Name() == "testdata") {
 			return filepath.SkipDir
 		}
 		if !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") {
@@ -100,7 +101,8 @@ func TestSettingsInManual(t *testing.T) {
 	for _, block := range language.Blocks() {
 		for _, r := range typecheck.SettingRows(block) {
 			n++
-			if row := "| `" + strings.Join(r.Keys, "`, `") + "` | " + r.Text + " |\n"; !strings.Contains(string(text), row) {
+			if row := "| `" + strings.Join(r.Keys, "`, `") + "` | " + r.Text +
+				" |\n"; !strings.Contains(string(text), row) {
 				t.Errorf("docs/language.md lacks the row\n%s", row)
 			}
 		}
@@ -131,7 +133,8 @@ func TestManual(t *testing.T) {
 		}
 	}
 	for _, f := range stdlib.Funcs() {
-		if !strings.Contains(language, "`"+f.Name) && !strings.Contains(language, " "+f.Name+" ") && !strings.Contains(language, " "+f.Name+"`") {
+		if !strings.Contains(language, "`"+f.Name) && !strings.Contains(language, " "+f.Name+" ") &&
+			!strings.Contains(language, " "+f.Name+"`") {
 			t.Errorf("docs/language.md does not mention %s", f.Name)
 		}
 	}

@@ -33,7 +33,8 @@ func setting(w io.Writer, name string) bool {
 					fmt.Fprintln(w)
 				}
 				found = true
-				fmt.Fprintf(w, "%s { %s = … }\n\n%s\n", b, strings.Join(r.Keys, " = …  "), wrap(strings.ReplaceAll(sentence(r.Text), "`", ""), ""))
+				fmt.Fprintf(w, "%s { %s = … }\n\n%s\n", b, strings.Join(r.Keys, " = …  "),
+					wrap(strings.ReplaceAll(sentence(r.Text), "`", ""), ""))
 			}
 		}
 	}
@@ -52,7 +53,8 @@ func grammar(w io.Writer, name string) bool {
 func unit(w io.Writer, name string) bool {
 	if name == "units" {
 		names, prefixes := stdlib.UnitNames()
-		fmt.Fprintf(w, "units\n%s\n\nprefixes, of all but min h day week year\n%s\n\nunit uM = 1e-6 [mol/L] defines one.\n",
+		fmt.Fprintf(w, "units\n%s\n\nprefixes, of all but min h day week year\n%s\n\nunit uM = 1e-6 [mol/L] "+
+			"defines one.\n",
 			wrap(strings.Join(names, " "), "  "), wrap(strings.Join(prefixes, " "), "  "))
 		return true
 	}
@@ -88,7 +90,8 @@ func moduleName(w io.Writer, name string) bool {
 			fmt.Fprintln(w)
 		}
 		found = true
-		fmt.Fprintf(w, "%s        # import \"%s\"\n\n%s\n\ndefined by: %s\n", n.Head, n.Module, wrap(n.Doc, ""), n.Definition)
+		fmt.Fprintf(w, "%s        # import \"%s\"\n\n%s\n\ndefined by: %s\n", n.Head, n.Module, wrap(n.Doc, ""),
+			n.Definition)
 		for _, e := range n.Examples {
 			fmt.Fprintf(w, "example: %s\n", e)
 		}

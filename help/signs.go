@@ -24,16 +24,21 @@ var signs = []Entry{
 	{"/=", "event e at 1 { x /= 2 }", "Divides a value, in the body of an event."},
 	{"->", "reaction r: 2 A + B -> C rate k*A^2*B", "Stands between what a reaction takes and what it makes."},
 	{"<->", "reaction r: A <-> B rate kf*A - kb*B", "Marks a net rate, which may be negative."},
-	{"~", "observe y = C ~ normal(sd) from D.dv", "Begins a distribution: the noise of an observation, the prior of a param."},
-	{":", "param v : [m/s] = 2", "Begins a unit behind a name, what a reaction or constraint is behind its own, and stands in ranges: 1:n, 1:2:n; alone in an index, all of an axis."},
+	{"~", "observe y = C ~ normal(sd) from D.dv",
+		"Begins a distribution: the noise of an observation, the prior of a param."},
+	{":", "param v : [m/s] = 2", "Begins a unit behind a name, what a reaction or constraint is behind its own, " +
+		"and stands in ranges: 1:n, 1:2:n; alone in an index, all of an axis."},
 	{",", "param a = 1, b = 2", "Separates names that are declared together, arguments, subscripts and elements."},
 	{";", "param a = 1; param b = 2", "May end an item; it is never needed."},
 	{".", "kin.hill(x, K, n)", "Takes a name of a module, or a column of a table."},
 	{"(", "f(x)", "Arguments of a function, on the line of its name; elsewhere parentheses group."},
-	{"[", "x[i], 3 [m/s], [1, 2, 3]", "Behind a name an index, behind a number or an array a unit, elsewhere an array. An index or unit stands on the line of what it belongs to."},
-	{"{", "event e when x > 1 { x = 0 }", "Begins the body of an event, function or experiment, or a block of settings or data."},
+	{"[", "x[i], 3 [m/s], [1, 2, 3]", "Behind a name an index, behind a number or an array a unit, elsewhere an " +
+		"array. An index or unit stands on the line of what it belongs to."},
+	{"{", "event e when x > 1 { x = 0 }", "Begins the body of an event, function or experiment, or a block of " +
+		"settings or data."},
 	{"#", "x' = -x  # a comment", "Begins a comment, to the end of the line."},
-	{"##", "param k = 1  ## rate of decay", "Begins a documentation comment: it describes the declaration directly below it, or the one behind whose first or last line it stands. Tables, plots and help repeat it."},
+	{"##", "param k = 1  ## rate of decay", "Begins a documentation comment: it describes the declaration directly " +
+		"below it, or the one behind whose first or last line it stands. Tables, plots and help repeat it."},
 	{"`", "param `end of dose` = 3", "Names that are reserved words, or have spaces, stand in backquotes."},
 }
 

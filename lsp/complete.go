@@ -66,13 +66,15 @@ func cursorAt(d *document, off int) *cursor {
 			c.open = c.open[:max(0, len(c.open)-1)]
 		}
 	}
-	if last := c.last(); len(c.open) == 0 && (last == nil || last.Text == "}" || last.Text == ";" || fresh && !continues(last)) {
+	if last := c.last(); len(c.open) == 0 &&
+		(last == nil || last.Text == "}" || last.Text == ";" || fresh && !continues(last)) {
 		c.kind, c.item = "", -1
 	}
 	return c
 }
 
-// inBody reports whether the token at i stands within braces, on what is seen of its line and those above, up to an item.
+// inBody reports whether the token at i stands within braces, on what is seen of its line and those above, up to an
+// item.
 func (c *cursor) inBody(i int) bool {
 	depth := 0
 	for i--; i >= 0; i-- {
@@ -107,7 +109,8 @@ func (c *cursor) equation(i int) bool {
 
 // continues reports a token behind which an item goes on.
 func continues(t *ast.Token) bool {
-	return t.Kind == ast.SignToken && !slices.Contains([]string{")", "]", "}", "'"}, t.Text) || t.Kind == ast.KeywordToken && t.Text != "end" && t.Text != "stop"
+	return t.Kind == ast.SignToken && !slices.Contains([]string{")", "]", "}", "'"}, t.Text) ||
+		t.Kind == ast.KeywordToken && t.Text != "end" && t.Text != "stop"
 }
 
 func (c *cursor) last() *ast.Token {
@@ -201,7 +204,8 @@ func (p *completer) add(kind, label, detail, doc string, insert string, data ...
 		return
 	}
 	p.seen[label] = true
-	item := completionItem{Label: label, Kind: shown[kind].completion, Detail: detail, Edit: textEdit{p.at, insert}, Data: data}
+	item := completionItem{Label: label, Kind: shown[kind].completion, Detail: detail,
+		Edit: textEdit{p.at, insert}, Data: data}
 	if doc != "" {
 		item.Documentation = &markup{"markdown", doc}
 	}
@@ -218,7 +222,8 @@ func (p *completer) add(kind, label, detail, doc string, insert string, data ...
 func (p *completer) function(name, detail, doc string, data ...string) {
 	insert := name
 	off := p.d.text.offset(p.at.End, p.s.enc)
-	if p.s.client.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport && !strings.HasPrefix(p.d.text.s[off:], "(") {
+	if p.s.client.Capabilities.TextDocument.Completion.CompletionItem.SnippetSupport &&
+		!strings.HasPrefix(p.d.text.s[off:], "(") {
 		insert = name + "($0)"
 	}
 	p.add("function", name, detail, doc, insert, data...)
@@ -255,7 +260,8 @@ func (s *Server) completion(ctx context.Context, d *document, off int) (any, err
 	}
 	p := &completer{s: s, d: d, c: cursorAt(d, off), seen: map[string]bool{}}
 	p.at = d.text.span(p.c.start, off, s.enc)
-	if t := tokenAt(tree, off-1); t != nil && t.Kind == ast.StringToken && t.Start < off && (off < t.End || !closed(d.text.s[t.Start:t.End])) {
+	if t := tokenAt(tree, off-1); t != nil && t.Kind == ast.StringToken && t.Start < off &&
+		(off < t.End || !closed(d.text.s[t.Start:t.End])) {
 		p.c.tokens = p.c.tokens[:len(p.c.tokens)-1]
 		p.files(d.text.s[t.Start+1:off], off)
 	} else {
@@ -264,7 +270,8 @@ func (s *Server) completion(ctx context.Context, d *document, off int) (any, err
 	if len(p.items) > mostItems {
 		list.IsIncomplete = true
 		word := strings.ToLower(p.c.word)
-		p.items = slices.DeleteFunc(p.items, func(i completionItem) bool { return !strings.HasPrefix(strings.ToLower(i.Label), word) })
+		p.items = slices.DeleteFunc(p.items,
+			func(i completionItem) bool { return !strings.HasPrefix(strings.ToLower(i.Label), word) })
 		p.items = p.items[:min(len(p.items), mostItems)]
 	}
 	list.Items = append(list.Items, p.items...)
@@ -478,7 +485,8 @@ func (p *completer) expression(survey *typecheck.Survey) {
 	for _, at := range x.broken { // the scopes of an item that does not parse are not known: its names are
 		if at.Start <= c.start && c.start <= at.End {
 			for _, t := range tokensIn(p.d.parsed.tree, at) {
-				if t.Kind == ast.IdentToken && t.Start != c.start && x.globals[t.Text] == nil && len(stdlib.Named(t.Text)) == 0 {
+				if t.Kind == ast.IdentToken && t.Start != c.start && x.globals[t.Text] == nil &&
+					len(stdlib.Named(t.Text)) == 0 {
 					p.add("let", t.Text, "", "", "")
 				}
 			}
@@ -533,7 +541,8 @@ func (s *Server) resolveCompletion(_ context.Context, item *completionItem) (any
 func (s *Server) signatureHelp(_ context.Context, d *document, off int) (any, error) {
 	c := cursorAt(d, off)
 	for _, i := range slices.Backward(c.open) {
-		if i == 0 || c.tokens[i].Text != "(" || c.tokens[i-1].Kind != ast.IdentToken && c.tokens[i-1].Kind != ast.QuotedToken {
+		if i == 0 || c.tokens[i].Text != "(" || c.tokens[i-1].Kind != ast.IdentToken &&
+			c.tokens[i-1].Kind != ast.QuotedToken {
 			continue
 		}
 		list := s.signatures(d, c.tokens[:i])

@@ -59,7 +59,8 @@ func (s *Server) importOf(d *document, at source.Span) textRange {
 // codeAction offers the fixes that diagnostics carry.
 func (s *Server) codeAction(ctx context.Context, d *document, p *actionParams) (any, error) {
 	actions := []codeAction{}
-	if len(p.Context.Only) > 0 && !slices.ContainsFunc(p.Context.Only, func(k string) bool { return k == "quickfix" || k == "" }) {
+	if len(p.Context.Only) > 0 && !slices.ContainsFunc(p.Context.Only,
+		func(k string) bool { return k == "quickfix" || k == "" }) {
 		return actions, nil
 	}
 	if s.client.Capabilities.TextDocument.CodeAction.Literal == nil || !s.check(ctx, d) {
@@ -77,7 +78,8 @@ func (s *Server) codeAction(ctx context.Context, d *document, p *actionParams) (
 				continue
 			}
 			actions = append(actions, codeAction{
-				Title: strings.ToUpper(fix.Message[:min(1, len(fix.Message))]) + fix.Message[min(1, len(fix.Message)):], Kind: "quickfix",
+				Title: strings.ToUpper(fix.Message[:min(1, len(fix.Message))]) +
+					fix.Message[min(1, len(fix.Message)):], Kind: "quickfix",
 				Diagnostics: []diagnostic{s.diagnostic(d, f)}, Preferred: len(f.Fixes) == 1,
 				Edit: workspaceEdit{map[string][]textEdit{at.URI: {{at.Range, fix.Text}}}},
 			})

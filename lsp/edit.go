@@ -46,7 +46,8 @@ func (s *Server) formatting(_ context.Context, d *document, _ *documentParams) (
 // tokenTypes and tokenModifiers are the legend of semantic tokens.
 var (
 	tokenTypes = []string{
-		"comment", "keyword", "number", "string", "variable", "parameter", "property", "function", "event", "type", "namespace", "enumMember", "class",
+		"comment", "keyword", "number", "string", "variable", "parameter", "property", "function", "event",
+		"type", "namespace", "enumMember", "class",
 	}
 	tokenModifiers = []string{"declaration", "readonly", "modification", "defaultLibrary", "documentation"}
 )
@@ -69,7 +70,8 @@ func (s *Server) semanticTokens(_ context.Context, d *document, _ *documentParam
 		if from.Line == last.Line {
 			character -= last.Character
 		}
-		out.Data = append(out.Data, from.Line-last.Line, character, to.Character-from.Character, slices.Index(tokenTypes, kind), bits)
+		out.Data = append(out.Data, from.Line-last.Line, character, to.Character-from.Character,
+			slices.Index(tokenTypes, kind), bits)
 		last = from
 	}
 	survey := d.known()
@@ -162,7 +164,8 @@ func (s *Server) inlayHint(ctx context.Context, d *document, p *rangeParams) (an
 	for i := range d.found.Survey.Names {
 		n := &d.found.Survey.Names[i]
 		unit := unitText(n.Type)
-		if unit == "" || n.Type.Kind == types.Invalid || n.Span.File != d.parsed.tree.Source || n.Span.Start < from || n.Span.Start > to {
+		if unit == "" || n.Type.Kind == types.Invalid || n.Span.File != d.parsed.tree.Source ||
+			n.Span.Start < from || n.Span.Start > to {
 			continue
 		}
 		end, written := n.Span.End, true

@@ -21,7 +21,8 @@ var emptyArchive = &txtar.Archive{}
 // models are texts of models: the examples and the standard modules.
 func models(t testing.TB) []string {
 	var texts []string
-	for _, pattern := range []string{"../examples/*/*.ode", "../stdlib/std/*.ode", "../cmd/odes/testdata/snippets/*.ode"} {
+	for _, pattern := range []string{"../examples/*/*.ode", "../stdlib/std/*.ode",
+		"../cmd/odes/testdata/snippets/*.ode"} {
 		list, err := filepath.Glob(filepath.FromSlash(pattern))
 		if err != nil || len(list) == 0 {
 			t.Fatalf("%s: %v", pattern, err)
@@ -96,7 +97,8 @@ func TestEveryNameIsIndexed(t *testing.T) {
 			named := i+1 < len(d.parsed.tree.Tokens) && d.parsed.tree.Tokens[i+1].Text == "=" // f(count = 3)
 			o := x.at(tok.Start)
 			if (o == nil || o.start > tok.Start) && !named && !slices.Contains([]string{"true", "false"}, tok.Text) {
-				t.Errorf("%q in line %d is not in the index of\n%s", tok.Text, d.parsed.tree.Source.LineAt(tok.Start), text[:min(len(text), 80)])
+				t.Errorf("%q in line %d is not in the index of\n%s", tok.Text,
+					d.parsed.tree.Source.LineAt(tok.Start), text[:min(len(text), 80)])
 			}
 		}
 	}
@@ -134,7 +136,8 @@ func TestPlaces(t *testing.T) {
 // TestPaths: URIs as editors write them.
 func TestPaths(t *testing.T) {
 	for uri, want := range map[string]string{
-		"file:///home/a%20b/m.ode": "/home/a b/m.ode", "file:///c%3A/models/m.ode": "c:/models/m.ode", "file:///C:/m.ode": "C:/m.ode",
+		"file:///home/a%20b/m.ode": "/home/a b/m.ode", "file:///c%3A/models/m.ode": "c:/models/m.ode",
+		"file:///C:/m.ode":    "C:/m.ode",
 		"untitled:Untitled-1": "", "%": "", "file:///a/../b.ode": "/b.ode", "inmemory://model/1": "",
 	} {
 		if got := pathOf(uri); got != want {
@@ -184,7 +187,8 @@ func (e *editor) randomEdit(r *rand.Rand, texts []string) {
 	start := r.IntN(size + 1)
 	end := min(size, start+r.IntN(12))
 	from, to := f.position(start, e.s.enc), f.position(end, e.s.enc)
-	signs := []string{"{", "}", "(", ")", "[", "]", "'", "\"", "\n", "\r", "=", "#", "##", ".", ",", " for i in 1:3", "é", "𝒳", "`", "fn f(a", "event", "~", "\x00", "import \""}
+	signs := []string{"{", "}", "(", ")", "[", "]", "'", "\"", "\n", "\r", "=", "#", "##", ".", ",",
+		" for i in 1:3", "é", "𝒳", "`", "fn f(a", "event", "~", "\x00", "import \""}
 	with := signs[r.IntN(len(signs))]
 	if r.IntN(3) == 0 {
 		other := texts[r.IntN(len(texts))]
@@ -193,7 +197,8 @@ func (e *editor) randomEdit(r *rand.Rand, texts []string) {
 	}
 	e.texts["m.ode"] = newText(f.s[:f.offset(from, e.s.enc)] + with + f.s[f.offset(to, e.s.enc):])
 	e.send(nil, "textDocument/didChange", object{
-		"textDocument": object{"uri": uri("m.ode"), "version": 2}, "contentChanges": []object{{"range": textRange{from, to}, "text": with}},
+		"textDocument":   object{"uri": uri("m.ode"), "version": 2},
+		"contentChanges": []object{{"range": textRange{from, to}, "text": with}},
 	})
 	if got := e.s.docs[uri("m.ode")].text.s; got != e.texts["m.ode"].s {
 		e.t.Fatalf("the server has another text:\n%q\n%q", got, e.texts["m.ode"].s)
@@ -223,7 +228,8 @@ func (e *editor) randomRequest(r *rand.Rand) {
 	at := f.position(r.IntN(len(f.s)+1), e.s.enc)
 	for range 6 {
 		e.request(methods[r.IntN(len(methods))], object{
-			"textDocument": object{"uri": uri("m.ode")}, "position": at, "range": textRange{at, position{at.Line + 3, 0}}, "newName": "q", "context": object{},
+			"textDocument": object{"uri": uri("m.ode")}, "position": at,
+			"range": textRange{at, position{at.Line + 3, 0}}, "newName": "q", "context": object{},
 		})
 	}
 }
@@ -241,7 +247,8 @@ func TestLarge(t *testing.T) {
 	e.do("open m.ode")
 	d := e.s.docs[uri("m.ode")]
 	parsed, found := d.parsed, d.found
-	for _, line := range []string{"hover m.ode 3 s0", "highlight m.ode 3 s0", "symbols m.ode", "tokens m.ode", "hints m.ode", "references m.ode 3 s0", "folding m.ode"} {
+	for _, line := range []string{"hover m.ode 3 s0", "highlight m.ode 3 s0", "symbols m.ode", "tokens m.ode",
+		"hints m.ode", "references m.ode 3 s0", "folding m.ode"} {
 		e.do(line)
 	}
 	if d.parsed != parsed || d.found != found {
@@ -249,7 +256,8 @@ func TestLarge(t *testing.T) {
 	}
 	e.out.Reset()
 	e.send(nil, "textDocument/didChange", object{
-		"textDocument": object{"uri": uri("m.ode"), "version": 2}, "contentChanges": []object{{"range": textRange{position{}, position{}}, "text": "\n"}},
+		"textDocument":   object{"uri": uri("m.ode"), "version": 2},
+		"contentChanges": []object{{"range": textRange{position{}, position{}}, "text": "\n"}},
 	})
 	e.texts["m.ode"] = newText("\n" + text)
 	for _, line := range []string{"complete m.ode 5 s1", "tokens m.ode", "symbols m.ode"} {
@@ -258,8 +266,10 @@ func TestLarge(t *testing.T) {
 	if d.found != found {
 		t.Error("a request that needs no check made one")
 	}
-	m := e.request("textDocument/completion", object{"textDocument": object{"uri": uri("m.ode")}, "position": position{4, 35}})
-	if !strings.Contains(string(m.Result), `"isIncomplete":true`) || strings.Count(string(m.Result), `"label"`) > mostItems {
+	m := e.request("textDocument/completion",
+		object{"textDocument": object{"uri": uri("m.ode")}, "position": position{4, 35}})
+	if !strings.Contains(string(m.Result), `"isIncomplete":true`) ||
+		strings.Count(string(m.Result), `"label"`) > mostItems {
 		t.Errorf("a list of %d items", strings.Count(string(m.Result), `"label"`))
 	}
 }
@@ -289,7 +299,8 @@ func BenchmarkChange(b *testing.B) {
 	handle(nil, "textDocument/didOpen", opened(network(5000)))
 	for b.Loop() {
 		handle(nil, "textDocument/didChange", object{
-			"textDocument": object{"uri": "file:///home/m.ode", "version": 2}, "contentChanges": []object{{"range": textRange{position{}, position{}}, "text": "\n"}},
+			"textDocument":   object{"uri": "file:///home/m.ode", "version": 2},
+			"contentChanges": []object{{"range": textRange{position{}, position{}}, "text": "\n"}},
 		})
 		if s.Check(b.Context()) == nil {
 			b.Fatal("no check")

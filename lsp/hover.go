@@ -69,7 +69,8 @@ func (p *page) quoted(text string) string {
 	return text
 }
 
-var escaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`, ">", `\>`, "#", `\#`, "~", `\~`, "|", `\|`)
+var escaper = strings.NewReplacer(`\`, `\\`, "`", "\\`", "*", `\*`, "_", `\_`, "[", `\[`, "]", `\]`, "<", `\<`,
+	">", `\>`, "#", `\#`, "~", `\~`, "|", `\|`)
 
 // help adds a text of package help: its head and indented lines are code, the rest is prose.
 func (p *page) help(text string) {

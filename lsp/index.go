@@ -22,11 +22,14 @@ type index struct {
 // binding is a name with one meaning.
 type binding struct {
 	name string
-	kind string // as in typecheck.Name, or "loop variable", "argument", "dimension"; "" for a name that is not declared in the file
+	// kind is that of typecheck.Name, or "loop variable", "argument", "dimension"; "" for a name that is not declared in
+	// the file.
+	kind string
 	decl []source.Span
 	node ast.Node // that declares it
 	in   source.Span
-	// of is what it belongs to: "D" for a column, "kin" for a name of a module, "fn f" for an argument, "unit" for units.
+	// of is what it belongs to: "D" for a column, "kin" for a name of a module, "fn f" for an argument, "unit" for
+	// units.
 	of string
 }
 

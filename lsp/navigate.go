@@ -21,7 +21,8 @@ func (s *Server) definition(ctx context.Context, d *document, off int) (any, err
 	if o == nil {
 		for _, item := range d.parsed.tree.Items {
 			it, ok := item.(*ast.Import)
-			if ok && it.Path.Span.Start <= off && off <= it.Path.Span.End && d.path != "" && !strings.HasPrefix(it.Path.Value, "std/") {
+			if ok && it.Path.Span.Start <= off && off <= it.Path.Span.End && d.path != "" &&
+				!strings.HasPrefix(it.Path.Value, "std/") {
 				list = append(list, location{URI: uriOf(path.Join(path.Dir(d.path), it.Path.Value))})
 			}
 		}
@@ -107,7 +108,8 @@ func (s *Server) uses(ctx context.Context, d *document, b *binding) []use {
 
 // shared reports a name that other files may know as well.
 func shared(b *binding) bool {
-	return b.in.IsZero() && (b.kind == "" || b.kind == "const" || b.kind == "function" || b.kind == "unit") && !strings.Contains(b.of, " ")
+	return b.in.IsZero() && (b.kind == "" || b.kind == "const" || b.kind == "function" || b.kind == "unit") &&
+		!strings.Contains(b.of, " ")
 }
 
 func (s *Server) references(ctx context.Context, d *document, p *referenceParams) (any, error) {
@@ -136,7 +138,8 @@ func (s *Server) renamable(ctx context.Context, d *document, off int) (*occurren
 	n := known(s.survey(ctx, d), o.b)
 	switch {
 	case n != nil && n.Kind == "column":
-		return nil, errorf(codeFailed, "%q is a column of a file; name it in csv(…, %s = \"header\") first", o.b.name, o.b.name)
+		return nil, errorf(codeFailed, "%q is a column of a file; name it in csv(…, %s = \"header\") first",
+			o.b.name, o.b.name)
 	case n != nil && !n.Span.IsZero() && strings.HasPrefix(n.Span.File.Name(), "std/"):
 		return nil, errorf(codeFailed, "%q belongs to %s, which is built in", o.b.name, n.Span.File.Name())
 	case n != nil && !n.Span.IsZero():
@@ -179,7 +182,8 @@ func (s *Server) rename(ctx context.Context, d *document, p *renameParams) (any,
 				return nil, fault
 			}
 		}
-		edit.Changes[u.d.uri] = append(edit.Changes[u.d.uri], textEdit{u.d.text.span(u.o.start, u.o.end, s.enc), written})
+		edit.Changes[u.d.uri] = append(edit.Changes[u.d.uri],
+			textEdit{u.d.text.span(u.o.start, u.o.end, s.enc), written})
 	}
 	return edit, nil
 }
@@ -202,7 +206,8 @@ func spelling(asked string, unit bool) (name, written string, fault *ResponseErr
 				return t.Text, asked, nil
 			}
 		case ast.KeywordToken:
-			return "", "", errorf(codeFailed, "%q is a word of the language; choose another name, or write it in backquotes", asked)
+			return "", "", errorf(codeFailed,
+				"%q is a word of the language; choose another name, or write it in backquotes", asked)
 		}
 	}
 	return "", "", errorf(codeFailed, "%q is no name: names are letters, digits and _", asked)
@@ -215,15 +220,19 @@ var predefined = []string{"pi", "inf", "true", "false", "end", "nan"}
 func (s *Server) clash(d *document, b *binding, name string) *ResponseError {
 	x := d.syntax().index
 	for _, at := range x.broken {
-		if slices.ContainsFunc(tokensIn(d.parsed.tree, at), func(t ast.Token) bool { return t.Text == b.name || t.Text == name }) {
-			return errorf(codeFailed, "line %d does not parse; mend it first, so that all uses are found", at.Begin().Line)
+		if slices.ContainsFunc(tokensIn(d.parsed.tree, at),
+			func(t ast.Token) bool { return t.Text == b.name || t.Text == name }) {
+			return errorf(codeFailed, "line %d does not parse; mend it first, so that all uses are found",
+				at.Begin().Line)
 		}
 	}
 	taken := func(o *binding, off int) *ResponseError {
 		if len(o.decl) > 0 {
-			return errorf(codeFailed, "%q is declared in line %d of %s; choose another name", name, o.decl[0].Begin().Line, o.decl[0].File.Name())
+			return errorf(codeFailed, "%q is declared in line %d of %s; choose another name", name,
+				o.decl[0].Begin().Line, o.decl[0].File.Name())
 		}
-		return errorf(codeFailed, "%q means something else in line %d of %s; choose another name", name, d.parsed.tree.Source.LineAt(off), d.parsed.tree.Source.Name())
+		return errorf(codeFailed, "%q means something else in line %d of %s; choose another name", name,
+			d.parsed.tree.Source.LineAt(off), d.parsed.tree.Source.Name())
 	}
 	switch {
 	case b.of != "": // a column, an argument, a unit, a name of a module
@@ -240,13 +249,15 @@ func (s *Server) clash(d *document, b *binding, name string) *ResponseError {
 			return errorf(codeFailed, "%q is imported from %s; choose another name", name, n.Span.File.Name())
 		}
 	}
-	if !b.in.IsZero() || b.of == "" { // locals within which b is used must not be called so, nor others used where b is known
+	// locals within which b is used must not be called so, nor others used where b is known
+	if !b.in.IsZero() || b.of == "" {
 		for _, o := range x.all {
 			switch {
 			case o.b.name != name || o.b.of != "" && !strings.HasPrefix(o.b.of, "fn ") || o.b == b:
 			case !b.in.IsZero() && b.in.Start <= o.start && o.end <= b.in.End:
 				return taken(o.b, o.start)
-			case !o.b.in.IsZero() && slices.ContainsFunc(x.of(b), func(u occurrence) bool { return o.b.in.Start <= u.start && u.end <= o.b.in.End }):
+			case !o.b.in.IsZero() && slices.ContainsFunc(x.of(b),
+				func(u occurrence) bool { return o.b.in.Start <= u.start && u.end <= o.b.in.End }):
 				return taken(o.b, o.start)
 			case b.in.IsZero() && len(o.b.decl) == 0: // a function of the language that the model calls
 				return taken(o.b, o.start)

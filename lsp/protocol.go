@@ -236,8 +236,8 @@ type semanticTokens struct {
 	Data []int `json:"data"`
 }
 
-// shown says how a client shows a name, by what it is: the numbers of the protocol for symbols and completions (0: it is
-// never one), and a member of [tokenTypes] ("": that of its place).
+// shown says how a client shows a name, by what it is: the numbers of the protocol for symbols and completions (0: it
+// is never one), and a member of [tokenTypes] ("": that of its place).
 var shown = map[string]struct {
 	symbol, completion int
 	token              string

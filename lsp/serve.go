@@ -155,7 +155,8 @@ func (b *inbox) begin(ctx context.Context, id, uri string) (work context.Context
 	if uri != "" {
 		for _, q := range b.queue { // came while it was decided
 			var p documentParams
-			if q.Method == "textDocument/didChange" && json.Unmarshal(q.Params, &p) == nil && p.TextDocument.URI == uri {
+			if q.Method == "textDocument/didChange" && json.Unmarshal(q.Params, &p) == nil &&
+				p.TextDocument.URI == uri {
 				cancel()
 			}
 		}

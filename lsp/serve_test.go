@@ -101,7 +101,8 @@ func TestServe(t *testing.T) {
 	}
 	w.send(nil, "initialized", object{})
 	w.send(nil, "textDocument/didOpen", opened(small))
-	if m := w.read(); m.Method != "textDocument/publishDiagnostics" || !strings.Contains(string(m.Params), `"diagnostics":[]`) {
+	if m := w.read(); m.Method != "textDocument/publishDiagnostics" ||
+		!strings.Contains(string(m.Params), `"diagnostics":[]`) {
 		t.Fatalf("%s %s", m.Method, m.Params)
 	}
 	w.send("two", "shutdown", nil)
@@ -116,8 +117,10 @@ func TestServe(t *testing.T) {
 func TestMalformed(t *testing.T) {
 	w := dial(t, t.Context(), 0)
 	for _, text := range []string{
-		"Content-Length: 7\r\n\r\n{\"a\": 1", "Content-Length: x\r\n\r\n", "Content-Length: -1\r\n\r\n", "Content-Length: 99999999999999999999\r\n\r\n",
-		"Content-Length: 0\r\n\r\n", "Content-Length: 5\r\nContent-Type: x\r\n\r\n\xff\xfe\xfd\xfc\xfb", "Content-Length: 2\r\n\r\n[]", "Content-Length: 1000000000\r\n\r\n",
+		"Content-Length: 7\r\n\r\n{\"a\": 1", "Content-Length: x\r\n\r\n", "Content-Length: -1\r\n\r\n",
+		"Content-Length: 99999999999999999999\r\n\r\n",
+		"Content-Length: 0\r\n\r\n", "Content-Length: 5\r\nContent-Type: x\r\n\r\n\xff\xfe\xfd\xfc\xfb",
+		"Content-Length: 2\r\n\r\n[]", "Content-Length: 1000000000\r\n\r\n",
 	} {
 		w.raw(text)
 		if m := w.read(); m.Error == nil || m.Error.Code != codeParse || string(m.ID) != "null" {
@@ -173,7 +176,8 @@ func TestSuperseded(t *testing.T) {
 	const changes = 50
 	for i := range changes {
 		w.send(nil, "textDocument/didChange", object{
-			"textDocument": object{"uri": "file:///home/m.ode", "version": i + 2}, "contentChanges": []object{{"text": fmt.Sprintf("%sparam q%d = 1\n", small, i)}},
+			"textDocument":   object{"uri": "file:///home/m.ode", "version": i + 2},
+			"contentChanges": []object{{"text": fmt.Sprintf("%sparam q%d = 1\n", small, i)}},
 		})
 	}
 	n := 0
@@ -221,7 +225,8 @@ func TestCancelled(t *testing.T) {
 	}
 	// A check that a request asked for does not stand for the diagnostics that are to be sent.
 	e.send(nil, "textDocument/didSave", object{"textDocument": object{"uri": "file:///home/m.ode"}})
-	e.request("textDocument/hover", object{"textDocument": object{"uri": "file:///home/m.ode"}, "position": position{3, 6}})
+	e.request("textDocument/hover", object{"textDocument": object{"uri": "file:///home/m.ode"},
+		"position": position{3, 6}})
 	if list := e.s.Check(t.Context()); len(list) != 1 || e.s.Due() != "" {
 		t.Errorf("%v", list)
 	}
@@ -236,11 +241,13 @@ func TestCancelled(t *testing.T) {
 		t.Error("the cancellation waits to be read")
 	}
 	work, end := box.begin(t.Context(), "", "file:///home/m.ode")
-	box.put(Message{Method: "textDocument/didChange", Params: encode(object{"textDocument": object{"uri": "file:///home/other.ode"}})}, nil)
+	box.put(Message{Method: "textDocument/didChange",
+		Params: encode(object{"textDocument": object{"uri": "file:///home/other.ode"}})}, nil)
 	if work.Err() != nil {
 		t.Error("another document ended the check")
 	}
-	box.put(Message{Method: "textDocument/didChange", Params: encode(object{"textDocument": object{"uri": "file:///home/m.ode"}})}, nil)
+	box.put(Message{Method: "textDocument/didChange",
+		Params: encode(object{"textDocument": object{"uri": "file:///home/m.ode"}})}, nil)
 	if work.Err() == nil {
 		t.Error("a newer text did not end the check")
 	}

@@ -93,18 +93,21 @@ func atRange(f func(*Server, context.Context, *document, *rangeParams) (any, err
 }
 
 var requests = map[string]handler{
-	"initialize":                       on((*Server).initialize),
-	"shutdown":                         on((*Server).shutdown),
-	"textDocument/hover":               atPlace((*Server).hover),
-	"textDocument/definition":          atPlace((*Server).definition),
-	"textDocument/documentHighlight":   atPlace((*Server).highlight),
-	"textDocument/prepareRename":       atPlace((*Server).prepareRename),
-	"textDocument/completion":          atPlace((*Server).completion),
-	"textDocument/signatureHelp":       atPlace((*Server).signatureHelp),
-	"completionItem/resolve":           on((*Server).resolveCompletion),
-	"textDocument/references":          inDocument(func(p *referenceParams) documentID { return p.TextDocument }, (*Server).references),
-	"textDocument/rename":              inDocument(func(p *renameParams) documentID { return p.TextDocument }, (*Server).rename),
-	"textDocument/codeAction":          inDocument(func(p *actionParams) documentID { return p.TextDocument }, (*Server).codeAction),
+	"initialize":                     on((*Server).initialize),
+	"shutdown":                       on((*Server).shutdown),
+	"textDocument/hover":             atPlace((*Server).hover),
+	"textDocument/definition":        atPlace((*Server).definition),
+	"textDocument/documentHighlight": atPlace((*Server).highlight),
+	"textDocument/prepareRename":     atPlace((*Server).prepareRename),
+	"textDocument/completion":        atPlace((*Server).completion),
+	"textDocument/signatureHelp":     atPlace((*Server).signatureHelp),
+	"completionItem/resolve":         on((*Server).resolveCompletion),
+	"textDocument/references": inDocument(func(p *referenceParams) documentID { return p.TextDocument },
+		(*Server).references),
+	"textDocument/rename": inDocument(func(p *renameParams) documentID { return p.TextDocument },
+		(*Server).rename),
+	"textDocument/codeAction": inDocument(func(p *actionParams) documentID { return p.TextDocument },
+		(*Server).codeAction),
 	"textDocument/documentSymbol":      atDocument((*Server).documentSymbol),
 	"textDocument/foldingRange":        atDocument((*Server).foldingRange),
 	"textDocument/formatting":          atDocument((*Server).formatting),
@@ -172,7 +175,8 @@ func (s *Server) Handle(ctx context.Context, m Message) []Message {
 func (s *Server) guard(h handler, ctx context.Context, params json.RawMessage) (result any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			result, err = nil, errorf(codeInternal, "internal error: %v; please report it, with the model\n%s", r, debug.Stack())
+			result, err = nil, errorf(codeInternal, "internal error: %v; please report it, with the model\n%s", r,
+				debug.Stack())
 		}
 	}()
 	return h(s, ctx, params)
@@ -196,16 +200,17 @@ func (s *Server) initialize(_ context.Context, p *initializeParams) (any, error)
 	return object{
 		"serverInfo": object{"name": "odes", "version": odes.Version},
 		"capabilities": object{
-			"positionEncoding":           s.enc,
-			"textDocumentSync":           object{"openClose": true, "change": 2, "save": true},
-			"hoverProvider":              true,
-			"definitionProvider":         true,
-			"referencesProvider":         true,
-			"documentHighlightProvider":  true,
-			"documentSymbolProvider":     true,
-			"foldingRangeProvider":       true,
-			"renameProvider":             object{"prepareProvider": true},
-			"completionProvider":         object{"triggerCharacters": []string{".", "[", "\"", "/"}, "resolveProvider": true},
+			"positionEncoding":          s.enc,
+			"textDocumentSync":          object{"openClose": true, "change": 2, "save": true},
+			"hoverProvider":             true,
+			"definitionProvider":        true,
+			"referencesProvider":        true,
+			"documentHighlightProvider": true,
+			"documentSymbolProvider":    true,
+			"foldingRangeProvider":      true,
+			"renameProvider":            object{"prepareProvider": true},
+			"completionProvider": object{"triggerCharacters": []string{".", "[", "\"", "/"},
+				"resolveProvider": true},
 			"signatureHelpProvider":      object{"triggerCharacters": []string{"(", ","}},
 			"documentFormattingProvider": true,
 			"codeActionProvider":         object{"codeActionKinds": []string{"quickfix"}},
@@ -255,7 +260,8 @@ func (s *Server) didOpen(_ context.Context, p *openParams) (any, error) {
 	if old != nil { // a client that opens twice means the newer text
 		s.order = slices.DeleteFunc(s.order, func(d *document) bool { return d == old })
 	}
-	d := &document{uri: p.TextDocument.URI, path: pathOf(p.TextDocument.URI), version: p.TextDocument.Version, text: newText(p.TextDocument.Text)}
+	d := &document{uri: p.TextDocument.URI, path: pathOf(p.TextDocument.URI), version: p.TextDocument.Version,
+		text: newText(p.TextDocument.Text)}
 	s.docs[d.uri] = d
 	s.order = append(s.order, d)
 	s.changed(d)
@@ -297,7 +303,8 @@ func (s *Server) didClose(_ context.Context, p *documentParams) (any, error) {
 	delete(s.docs, d.uri)
 	s.order = slices.DeleteFunc(s.order, func(o *document) bool { return o == d })
 	s.changed(d)
-	return []Message{notification("textDocument/publishDiagnostics", publishParams{URI: d.uri, Diagnostics: []diagnostic{}})}, nil
+	return []Message{notification("textDocument/publishDiagnostics",
+		publishParams{URI: d.uri, Diagnostics: []diagnostic{}})}, nil
 }
 
 func (s *Server) filesChanged(_ context.Context, p *struct {

@@ -132,7 +132,8 @@ func validMessage(t *testing.T, m Message) {
 	if err != nil || !json.Valid(b) || m.Version != "2.0" {
 		t.Fatalf("not valid: %s %v", b, err)
 	}
-	if answer := m.Method == ""; answer && (m.ID == nil || (m.Result == nil) == (m.Error == nil)) || !answer && (m.Result != nil || m.Error != nil) {
+	if answer := m.Method == ""; answer && (m.ID == nil || (m.Result == nil) == (m.Error == nil)) || !answer &&
+		(m.Result != nil || m.Error != nil) {
 		t.Fatalf("neither a request nor an answer: %s", b)
 	}
 	if m.Error != nil && m.Error.Code == codeInternal {
@@ -228,14 +229,17 @@ func (e *editor) do(line string) {
 		e.request("initialize", object{"capabilities": object{
 			"general": object{"positionEncodings": encodings},
 			"textDocument": object{
-				"hover": object{"contentFormat": []string{"markdown", "plaintext"}}, "codeAction": object{"codeActionLiteralSupport": object{}},
-				"documentSymbol": object{"hierarchicalDocumentSymbolSupport": true}, "completion": object{"completionItem": object{"snippetSupport": true}},
+				"hover":          object{"contentFormat": []string{"markdown", "plaintext"}},
+				"codeAction":     object{"codeActionLiteralSupport": object{}},
+				"documentSymbol": object{"hierarchicalDocumentSymbolSupport": true},
+				"completion":     object{"completionItem": object{"snippetSupport": true}},
 			},
 		}})
 		e.notify("initialized", object{})
 	case "open":
 		e.texts[words[1]] = newText(e.stored[words[1]])
-		e.notify("textDocument/didOpen", object{"textDocument": object{"uri": uri(words[1]), "version": 1, "languageId": "odes", "text": e.stored[words[1]]}})
+		e.notify("textDocument/didOpen", object{"textDocument": object{"uri": uri(words[1]), "version": 1,
+			"languageId": "odes", "text": e.stored[words[1]]}})
 	case "save":
 		e.notify("textDocument/didSave", object{"textDocument": doc()})
 	case "close":
@@ -254,14 +258,16 @@ func (e *editor) do(line string) {
 		at := textRange{position{n - 1, from}, position{n - 1, to}}
 		was := e.texts[words[1]]
 		e.texts[words[1]] = newText(was.s[:was.offset(at.Start, e.s.enc)] + with + was.s[was.offset(at.End, e.s.enc):])
-		e.notify("textDocument/didChange", object{"textDocument": doc(), "contentChanges": []object{{"range": at, "text": with}}})
+		e.notify("textDocument/didChange", object{"textDocument": doc(),
+			"contentChanges": []object{{"range": at, "text": with}}})
 		if e.s.docs[uri(words[1])].text.s != e.texts[words[1]].s {
 			e.t.Error("the server has another text")
 		}
 	case "replace", "become": // become shows no diagnostics
 		written := e.out.Len()
 		e.texts[words[1]] = newText(e.stored[words[2]])
-		e.notify("textDocument/didChange", object{"textDocument": doc(), "contentChanges": []object{{"text": e.stored[words[2]]}}})
+		e.notify("textDocument/didChange", object{"textDocument": doc(),
+			"contentChanges": []object{{"text": e.stored[words[2]]}}})
 		if words[0] == "become" {
 			e.out.Truncate(written)
 		}
@@ -342,7 +348,8 @@ func (e *editor) do(line string) {
 	case "actions":
 		at, text := e.find(words[1], words[2], words[3])
 		file := e.texts[words[1]]
-		m := e.request("textDocument/codeAction", object{"textDocument": doc(), "range": file.span(at, at+len(text), e.s.enc), "context": object{}})
+		m := e.request("textDocument/codeAction",
+			object{"textDocument": doc(), "range": file.span(at, at+len(text), e.s.enc), "context": object{}})
 		var list []codeAction
 		if err := json.Unmarshal(m.Result, &list); err != nil {
 			e.t.Fatal(err)
@@ -358,7 +365,8 @@ func (e *editor) do(line string) {
 	case "folding":
 		ask("textDocument/foldingRange", object{"textDocument": doc()})
 	case "hints":
-		ask("textDocument/inlayHint", object{"textDocument": doc(), "range": textRange{position{}, position{1 << 30, 0}}})
+		ask("textDocument/inlayHint", object{"textDocument": doc(),
+			"range": textRange{position{}, position{1 << 30, 0}}})
 	case "format":
 		m := e.request("textDocument/formatting", object{"textDocument": doc(), "options": object{}})
 		if m.Error != nil {
@@ -418,7 +426,10 @@ func lineOf(s string, n int) string { return strings.Split(s, "\n")[n] }
 // apply makes edits, which do not overlap.
 func apply(f *text, edits []textEdit, enc encoding) string {
 	edits = slices.Clone(edits)
-	slices.SortFunc(edits, func(a, b textEdit) int { return f.offset(b.Range.Start, enc) - f.offset(a.Range.Start, enc) })
+	slices.SortFunc(edits, func(a, b textEdit) int {
+		return f.offset(b.Range.Start,
+			enc) - f.offset(a.Range.Start, enc)
+	})
 	s := f.s
 	for _, x := range edits {
 		s = s[:f.offset(x.Range.Start, enc)] + x.NewText + s[f.offset(x.Range.End, enc):]
@@ -459,7 +470,8 @@ func (e *editor) value(indent string, v any) {
 			name := strings.TrimPrefix(k, uri("")+"/")
 			if s, ok := brief(v[k]); ok {
 				if strings.Contains(s, "\n") {
-					s = "\n" + indent + "  | " + strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+indent+"  | ")
+					s = "\n" + indent + "  | " +
+						strings.ReplaceAll(strings.TrimRight(s, "\n"), "\n", "\n"+indent+"  | ")
 				}
 				fmt.Fprintf(&e.out, "%s%s: %s\n", indent, name, s)
 				continue
@@ -518,7 +530,8 @@ func (e *editor) tokens(file string, raw json.RawMessage) {
 			}
 		}
 		line, character = line+list.Data[i], character+list.Data[i+1]
-		start, end := f.offset(position{line, character}, e.s.enc), f.offset(position{line, character + list.Data[i+2]}, e.s.enc)
+		start, end := f.offset(position{line, character}, e.s.enc),
+			f.offset(position{line, character + list.Data[i+2]}, e.s.enc)
 		fmt.Fprintf(&e.out, "%s:%s", f.s[start:end], tokenTypes[list.Data[i+3]])
 		for k, m := range tokenModifiers {
 			if list.Data[i+4]>>k&1 == 1 {

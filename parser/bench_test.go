@@ -17,7 +17,8 @@ func network(n int) string {
 	for i := range n {
 		fmt.Fprintf(&b, "param k%d = %d.5e-2 [1/s] in [1e-3, 1e3] ## rate %d\n", i, i, i)
 		fmt.Fprintf(&b, "state s%d = %d\n", i, i%3)
-		fmt.Fprintf(&b, "reaction r%d: 2 s%d + s%d -> s%d rate k%d*s%d*s%d/(1 + s%d)\n", i, i, (i+1)%n, (i+2)%n, i, i, (i+1)%n, i)
+		fmt.Fprintf(&b, "reaction r%d: 2 s%d + s%d -> s%d rate k%d*s%d*s%d/(1 + s%d)\n", i, i, (i+1)%n, (i+2)%n,
+			i, i, (i+1)%n, i)
 	}
 	return b.String()
 }

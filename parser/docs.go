@@ -23,7 +23,8 @@ func attachDocs(f *ast.File) {
 		t, ok := strings.CutPrefix(c.Text, "##")
 		return strings.TrimSpace(t), ok && !strings.HasPrefix(t, "#")
 	}
-	if len(f.Items) == 0 || !slices.ContainsFunc(f.Comments, func(c ast.Comment) bool { _, doc := text(c); return doc }) {
+	if len(f.Items) == 0 || !slices.ContainsFunc(f.Comments,
+		func(c ast.Comment) bool { _, doc := text(c); return doc }) {
 		return
 	}
 	d := docs{file: f, lines: ast.LinesOf(f), above: map[int][]string{}, behind: map[int]string{}}

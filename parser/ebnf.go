@@ -81,12 +81,16 @@ For = "for" Binder ("," Binder)* .
 Binder = Name "in" Expr ":" Expr (":" Expr)? .
 Specie = Number? Target .
 Dims = "[" (Name | Number | ":") ("," (Name | Number | ":"))* "]" .
-Expr = "if" Expr "then" Expr ("elseif" Expr "then" Expr)* "else" Expr | Expr "or" Expr [1] | Expr "and" Expr [2] | "not" Expr [3] | Expr ("<" | "<=" | ">" | ">=" | "==" | "!=" | "crosses") Expr [4] | Expr ("+" | "-") Expr [5] | Expr ("*" | "/" | "@") Expr [6] | ("-" | "+") Expr [7] | Expr "^" Expr [8] | Postfix .
+Expr = "if" Expr "then" Expr ("elseif" Expr "then" Expr)* "else" Expr | Expr "or" Expr [1] | Expr "and" Expr [2] | ` +
+	`"not" Expr [3] | Expr ("<" | "<=" | ">" | ">=" | "==" | "!=" | "crosses") Expr [4] | ` +
+	`Expr ("+" | "-") Expr [5] | Expr ("*" | "/" | "@") Expr [6] | ("-" | "+") Expr [7] | ` +
+	`Expr "^" Expr [8] | Postfix .
 Postfix = Atom ("(" Args? ")" | "[" Sub ("," Sub)* "]" | "." Name | "as" Unit)* .
 Atom = Number Unit? | String | Name | "(" Expr ")" | "[" Args "]" Unit? .
 Args = (Expr | Name "=" Expr) ("," (Expr | Name "=" Expr))* | Expr For .
 Unit = "[" Factor (("*" | "/") Factor)* "]" .
-Factor = (Name | Number | "(" Factor (("*" | "/") Factor)* ")") ("^" ("-"? Integer | "(" "-"? Integer "/" Integer ")"))? .
+Factor = (Name | Number | "(" Factor (("*" | "/") Factor)* ")") ` +
+	`("^" ("-"? Integer | "(" "-"? Integer "/" Integer ")"))? .
 `
 
 // fold breaks a production into lines of some 110 columns.

@@ -30,7 +30,8 @@ var binary = map[string]struct {
 	"*": {ast.Mul, bindMul}, "/": {ast.Div, bindMul}, "@": {ast.MatMul, bindMul},
 	"^": {ast.Pow, bindPow},
 
-	"||": {ast.Or, bindOr}, "|": {ast.Or, bindOr}, "&&": {ast.And, bindAnd}, "&": {ast.And, bindAnd}, "**": {ast.Pow, bindPow},
+	"||": {ast.Or, bindOr}, "|": {ast.Or, bindOr}, "&&": {ast.And, bindAnd}, "&": {ast.And, bindAnd},
+	"**": {ast.Pow, bindPow},
 }
 
 // foreign names the operators that another language spells differently.
@@ -78,7 +79,8 @@ func (p *parse) expr(bind int) ast.Expr {
 			break
 		}
 		if n == maxChain {
-			p.fail(CodeDepth, p.at(t), "more than %d operators in a row; name parts of the expression with let", maxChain)
+			p.fail(CodeDepth, p.at(t), "more than %d operators in a row; name parts of the expression with "+
+				"let", maxChain)
 			break
 		}
 		p.i++
@@ -118,7 +120,8 @@ func (p *parse) unchained(x *ast.Binary) {
 // prime reports a ' behind an operand and steps over it.
 func (p *parse) prime(x ast.Expr) {
 	t := p.next()
-	d := p.complain(CodePrime, p.at(t), "' is the time derivative and stands only on the left of an equation; transpose with transpose(A), and name a derivative with let to use it")
+	d := p.complain(CodePrime, p.at(t), "' is the time derivative and stands only on the left of an equation; "+
+		"transpose with transpose(A), and name a derivative with let to use it")
 	if isToken(p.peek(), "*") || isToken(p.peek(), "@") {
 		d.Fix(x.Pos().To(p.at(t)), "transpose("+x.Pos().Text()+")", "write transpose(...)")
 	}
@@ -161,7 +164,8 @@ func (p *parse) condition() ast.Expr {
 		}
 		if !p.got("then") {
 			if !p.commonMistake() {
-				p.fail(CodeUnexpected, p.gap(), "expected \"then\" after the condition of \"%s\", found %s", word.Text, p.found()).
+				p.fail(CodeUnexpected, p.gap(), "expected \"then\" after the condition of \"%s\", found %s",
+					word.Text, p.found()).
 					Relate(p.at(word), "the condition starts here")
 			}
 			return p.bad()
@@ -409,7 +413,8 @@ func (p *parse) binders() []ast.Binder {
 	return list
 }
 
-// noRange reports a loop over something else than a range: over n, or over the range(n) or seq(1, n) of other languages.
+// noRange reports a loop over something else than a range: over n, or over the range(n) or seq(1, n) of other
+// languages.
 func (p *parse) noRange(name string, lo ast.Expr) {
 	at, hi := lo.Pos(), lo.Pos().Text()
 	if call, ok := lo.(*ast.Call); ok && len(call.Args) > 0 {
@@ -419,7 +424,8 @@ func (p *parse) noRange(name string, lo ast.Expr) {
 			if len(call.Args) > 1 {
 				from, to = to, call.Args[1].Value.Pos().Text()
 			}
-			p.fail(CodeRange, at, "a loop runs over a range lo:hi, both included; write for %s in %s:%s", name, from, to).Fix(at, from+":"+to, "write a range")
+			p.fail(CodeRange, at, "a loop runs over a range lo:hi, both included; write for %s in %s:%s", name,
+				from, to).Fix(at, from+":"+to, "write a range")
 			return
 		}
 	}

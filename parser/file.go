@@ -183,7 +183,8 @@ func (p *parse) skip(start int) {
 	p.i = max(p.i, start+1)
 	for ; p.tokens[p.i].Kind != ast.EOF; p.i++ {
 		t := &p.tokens[p.i]
-		if p.startsItem(p.i) && (t.NewLine || braces+others == 0) && !(braces > 0 && (t.Text == "let" || t.Text == "output" || t.Text == "equilibrate")) {
+		if p.startsItem(p.i) && (t.NewLine || braces+others == 0) &&
+			!(braces > 0 && (t.Text == "let" || t.Text == "output" || t.Text == "equilibrate")) {
 			return
 		}
 		if t.NewLine && braces+others == 0 && p.meantItem(p.i) {

@@ -20,41 +20,53 @@ func word(t *ast.Token, words ...string) bool {
 	return (t.Kind == ast.IdentToken || t.Kind == ast.KeywordToken) && slices.Contains(words, strings.ToLower(t.Text))
 }
 
-// otherLanguages are told by how their lines start: t is the first token, a and b stand behind it. No line of a model looks like that.
+// otherLanguages are told by how their lines start: t is the first token, a and b stand behind it. No line of a model
+// looks like that.
 var otherLanguages = []otherLanguage{
-	{"an XPPAUT file", "write par as `param`, init and x(0)= as `state x = …`, aux as `output`, @ total as `time`", 1, func(_ *parse, t, a, b *ast.Token) bool {
+	{"an XPPAUT file", "write par as `param`, init and x(0)= as `state x = …`, aux as `output`, @ total as " +
+		"`time`", 1, func(_ *parse, t, a, b *ast.Token) bool {
 		if word(t, "done") {
 			return a.Kind == ast.EOF
 		}
-		return word(t, "init", "par", "p", "number", "aux") && a.Kind == ast.IdentToken && !a.NewLine && isToken(b, "=") && !b.NewLine
+		return word(t, "init", "par", "p", "number", "aux") && a.Kind == ast.IdentToken && !a.NewLine &&
+			isToken(b, "=") && !b.NewLine
 	}},
-	{"a NONMEM or mrgsolve file", "write DADT(1) or dxdt_A as A' = …, THETA and $PARAM as `param`, compartments as `state`, $ERROR and $TABLE as `observe` or `output`, doses as `event`", 1, func(_ *parse, t, a, _ *ast.Token) bool {
-		return isToken(t, "$") && a.Start == t.End && (a.Kind == ast.IdentToken || a.Kind == ast.KeywordToken)
-	}},
-	{"a Stan program", "write parameters as `param k = 1 ~ lognormal(0, 1)`, the system as `state` and x' = …, data as `data`, y ~ normal(…) as `observe`", 2, func(_ *parse, t, a, _ *ast.Token) bool {
+	{"a NONMEM or mrgsolve file", "write DADT(1) or dxdt_A as A' = …, THETA and $PARAM as `param`, compartments as " +
+		"`state`, $ERROR and $TABLE as `observe` or `output`, doses as `event`", 1,
+		func(_ *parse, t, a, _ *ast.Token) bool {
+			return isToken(t, "$") && a.Start == t.End && (a.Kind == ast.IdentToken || a.Kind == ast.KeywordToken)
+		}},
+	{"a Stan program", "write parameters as `param k = 1 ~ lognormal(0, 1)`, the system as `state` and x' = …, " +
+		"data as `data`, y ~ normal(…) as `observe`", 2, func(_ *parse, t, a, _ *ast.Token) bool {
 		if word(t, "generated", "transformed") {
 			return word(a, "quantities", "data", "parameters")
 		}
 		return word(t, "functions", "data", "parameters", "model") && isToken(a, "{")
 	}},
-	{"a program in Julia", "write @parameters as `param`, @variables as `state`, D(x) ~ … as x' = …", 1, func(_ *parse, t, a, b *ast.Token) bool {
-		if isToken(t, "@") && a.Start == t.End {
-			return word(a, "parameters", "variables", "species", "constants", "mtkmodel", "named", "reaction_network", "independent_variables")
-		}
-		return word(t, "using") && a.Kind == ast.IdentToken && !a.NewLine && (b.NewLine || isToken(b, ",") || isToken(b, ":"))
-	}},
-	{"SBML, CellML or other XML", "write species and parameters as `state` and `param`, reactions as `reaction r: A -> B rate k*A`, rules as x' = … and `let`", 1, func(p *parse, t, a, _ *ast.Token) bool {
-		return isToken(t, "<") && t == &p.tokens[0] && a.Start == t.End && (isToken(a, "?") || isToken(a, "!") || a.Kind == ast.IdentToken)
+	{"a program in Julia", "write @parameters as `param`, @variables as `state`, D(x) ~ … as x' = …", 1,
+		func(_ *parse, t, a, b *ast.Token) bool {
+			if isToken(t, "@") && a.Start == t.End {
+				return word(a, "parameters", "variables", "species", "constants", "mtkmodel", "named",
+					"reaction_network", "independent_variables")
+			}
+			return word(t, "using") && a.Kind == ast.IdentToken && !a.NewLine &&
+				(b.NewLine || isToken(b, ",") || isToken(b, ":"))
+		}},
+	{"SBML, CellML or other XML", "write species and parameters as `state` and `param`, reactions as `reaction r: " +
+		"A -> B rate k*A`, rules as x' = … and `let`", 1, func(p *parse, t, a, _ *ast.Token) bool {
+		return isToken(t, "<") && t == &p.tokens[0] && a.Start == t.End &&
+			(isToken(a, "?") || isToken(a, "!") || a.Kind == ast.IdentToken)
 	}},
 	{"JSON", "write each value as an item: param k = 1, state x = 2", 1, func(p *parse, t, a, b *ast.Token) bool {
 		return isToken(t, "{") && t == &p.tokens[0] && a.Kind == ast.StringToken && isToken(b, ":")
 	}},
-	{"a Modelica model", "write Real x(start = 1) as `state x = 1`, der(x) = … as x' = …, and no end", 2, func(_ *parse, t, a, _ *ast.Token) bool {
-		if a.NewLine {
-			return word(t, "equation")
-		}
-		return word(t, "end") && a.Kind == ast.IdentToken || word(t, "parameter") && word(a, "real", "integer")
-	}},
+	{"a Modelica model", "write Real x(start = 1) as `state x = 1`, der(x) = … as x' = …, and no end", 2,
+		func(_ *parse, t, a, _ *ast.Token) bool {
+			if a.NewLine {
+				return word(t, "equation")
+			}
+			return word(t, "end") && a.Kind == ast.IdentToken || word(t, "parameter") && word(a, "real", "integer")
+		}},
 }
 
 // foreignFile reports a file that is in another language, once, and whether it did.
@@ -81,7 +93,9 @@ func (p *parse) foreignFile() bool {
 				continue
 			}
 			if seen[k]++; seen[k] == f.cues {
-				p.diags.Errorf(CodeForeignFile, p.at(t), "this looks like %s, a language of its own: %s; see docs/language.md, From other programs", f.name, f.advice)
+				p.diags.Errorf(CodeForeignFile, p.at(t),
+					"this looks like %s, a language of its own: %s; see docs/language.md, From other programs",
+					f.name, f.advice)
 				return true
 			}
 		}

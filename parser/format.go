@@ -11,9 +11,9 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// Format returns the text of a model in its normal layout, and answers for it: what [ast.Format] wrote is read again. It
-// must have the same tree, the same comments at the same things, and be its own normal layout. Otherwise there is a
-// mistake in odes, and an error instead of a text. A text with errors is not formatted; the error carries them.
+// Format returns the text of a model in its normal layout, and answers for it: what [ast.Format] wrote is read again.
+// It must have the same tree, the same comments at the same things, and be its own normal layout. Otherwise there is
+// a mistake in odes, and an error instead of a text. A text with errors is not formatted; the error carries them.
 func Format(name, text string) (string, error) {
 	var list diag.List
 	tree := Parse(source.NewFile(name, text), &list)

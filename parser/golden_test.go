@@ -70,11 +70,13 @@ func TestCases(t *testing.T) {
 				return
 			}
 			if len(archive.Files) != len(got) {
-				t.Fatalf("the archive has %d sections, want %d: run with -update and look", len(archive.Files), len(got))
+				t.Fatalf("the archive has %d sections, want %d: run with -update and look",
+					len(archive.Files), len(got))
 			}
 			for i, f := range got[1:] {
 				want := archive.Files[i+1]
-				if want.Name != f.Name || !bytes.Equal(want.Data, f.Data) && !bytes.Equal(want.Data, append(f.Data, '\n')) {
+				if want.Name != f.Name || !bytes.Equal(want.Data, f.Data) &&
+					!bytes.Equal(want.Data, append(f.Data, '\n')) {
 					t.Errorf("%s:\n%s\nwant:\n%s", f.Name, f.Data, want.Data)
 				}
 			}
@@ -88,7 +90,8 @@ func checkSpans(t *testing.T, f *ast.File, l *diag.List) {
 	t.Helper()
 	n := len(f.Source.Text())
 	for _, d := range l.All() {
-		if d.Code == "" || d.Message == "" || d.Span.File != f.Source || d.Span.Start < 0 || d.Span.End < d.Span.Start || d.Span.End > n {
+		if d.Code == "" || d.Message == "" || d.Span.File != f.Source || d.Span.Start < 0 ||
+			d.Span.End < d.Span.Start || d.Span.End > n {
 			t.Errorf("diagnostic without code, message or place: %+v", d)
 		}
 	}
@@ -99,7 +102,8 @@ func checkSpans(t *testing.T, f *ast.File, l *diag.List) {
 			t.Errorf("%T has the place [%d, %d)", node, at.Start, at.End)
 		} else if len(open) > 0 {
 			if outer := open[len(open)-1]; at.Start < outer.Start || at.End > outer.End {
-				t.Errorf("%T [%d, %d) %q is not inside [%d, %d) %q", node, at.Start, at.End, at.Text(), outer.Start, outer.End, outer.Text())
+				t.Errorf("%T [%d, %d) %q is not inside [%d, %d) %q", node, at.Start, at.End, at.Text(),
+					outer.Start, outer.End, outer.Text())
 			}
 		}
 		open = append(open, at)

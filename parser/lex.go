@@ -34,7 +34,8 @@ var signsBy = func() (by [128][]string) {
 // lookalikes are signs that word processors and papers put in the place of ASCII ones.
 var lookalikes = map[rune]string{
 	'−': "-", '–': "-", '—': "-", '×': "*", '·': "*", '⋅': "*", '∗': "*", '÷': "/", '∕': "/", '≤': "<=", '≥': ">=",
-	'≠': "!=", '→': "->", '⇌': "<->", '↔': "<->", '’': "'", '′': "'", '‘': "'", '，': ",", '；': ";", '：': ":", '（': "(", '）': ")",
+	'≠': "!=", '→': "->", '⇌': "<->", '↔': "<->", '’': "'", '′': "'", '‘': "'", '，': ",", '；': ";", '：': ":",
+	'（': "(", '）': ")",
 }
 
 // scanner turns a file into tokens. It reports what it finds wrong and goes on.
@@ -117,7 +118,8 @@ func (s *scanner) comment() {
 	}
 	text := strings.TrimRight(s.text[s.at:end], " \t\r")
 	if !utf8.ValidString(text) {
-		s.diags.Errorf(CodeEncoding, s.span(s.at, s.at+len(text)), "this comment is not valid UTF-8; save the file as UTF-8")
+		s.diags.Errorf(CodeEncoding, s.span(s.at, s.at+len(text)),
+			"this comment is not valid UTF-8; save the file as UTF-8")
 		text = strings.ToValidUTF8(text, "\ufffd")
 		s.comments = append(s.comments, ast.Comment{Text: text, Span: s.span(s.at, end)})
 	} else {
@@ -303,7 +305,8 @@ func (s *scanner) foreign() {
 		s.diags.Errorf(CodeCharacter, span, "a raised \"%c\" is not a power; write ^%s", r, power(r)).
 			Fix(span, "^"+power(r), "write ^"+power(r))
 	default:
-		s.diags.Errorf(CodeCharacter, span, "the character \"%c\" (U+%04X) is not part of the language; names are letters, digits and _%s",
+		s.diags.Errorf(CodeCharacter, span, "the character \"%c\" (U+%04X) is not part of the language; names are "+
+			"letters, digits and _%s",
 			r, r, map[bool]string{true: ", others stand in backquotes"}[unicode.IsPrint(r)])
 	}
 	s.emit(ast.BadToken, s.text[s.at:end], end)

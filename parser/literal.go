@@ -18,7 +18,8 @@ func (p *parse) number() ast.Expr {
 		n.Span = p.since(n.Span.Start)
 	}
 	t := p.peek()
-	if t.Start != n.Span.End || !isName(t) && t.Kind != ast.KeywordToken && t.Kind != ast.NumberToken && !isToken(t, "(") || p.failed {
+	if t.Start != n.Span.End || !isName(t) && t.Kind != ast.KeywordToken && t.Kind != ast.NumberToken &&
+		!isToken(t, "(") || p.failed {
 		return n
 	}
 	p.glued(n, t)
@@ -39,7 +40,8 @@ func (p *parse) glued(n *ast.Number, t *ast.Token) {
 		p.fail(CodeNumber, at, "\"%s\" is not a number%s", text,
 			map[bool]string{true: "; a range is written lo:hi"}[strings.Contains(text, "..")])
 	case isToken(t, "("):
-		p.complain(CodeMissingOperator, at, "missing operator between %s and the parenthesis; write %s*(...)", n.Text, n.Text).
+		p.complain(CodeMissingOperator, at, "missing operator between %s and the parenthesis; write %s*(...)",
+			n.Text, n.Text).
 			Fix(p.span(t.Start, t.Start), "*", "multiply")
 	case n.Text == "0" && strings.HasPrefix(strings.ToLower(t.Text), "x"):
 		p.fail(CodeNumber, at, "\"%s\": numbers are decimal", text)
@@ -50,7 +52,8 @@ func (p *parse) glued(n *ast.Number, t *ast.Token) {
 	case n.Unit != nil:
 		p.complain(CodeMissingOperator, at, "missing operator between the unit and \"%s\"", t.Text)
 	default:
-		p.complain(CodeMissingOperator, at, "\"%s\": missing operator; write %s*%s, or %s [%s] for a unit", text, n.Text, t.Text, n.Text, t.Text).
+		p.complain(CodeMissingOperator, at, "\"%s\": missing operator; write %s*%s, or %s [%s] for a unit", text,
+			n.Text, t.Text, n.Text, t.Text).
 			Fix(at, n.Text+"*"+t.Text, "multiply")
 	}
 }
@@ -60,7 +63,8 @@ func (p *parse) literal() *ast.Number {
 	t := p.next()
 	v, err := strconv.ParseFloat(t.Text, 64)
 	if errors.Is(err, strconv.ErrRange) && math.IsInf(v, 0) {
-		p.complain(CodeNumber, p.at(t), "%s is too large for double precision (1.8e308); write inf for infinity", shorten(t.Text))
+		p.complain(CodeNumber, p.at(t), "%s is too large for double precision (1.8e308); write inf for infinity",
+			shorten(t.Text))
 	}
 	return &ast.Number{At: ast.At{Span: p.at(t)}, Text: t.Text, Value: v}
 }
@@ -98,7 +102,8 @@ func (p *parse) str() *ast.String {
 			b.WriteByte(body[i])
 		default:
 			r, size := utf8.DecodeRuneInString(body[i:])
-			p.complain(CodeEscape, p.span(t.Start+i, t.Start+i+1+size), "\\%c is not an escape; there are \\\", \\\\ and \\n", r).
+			p.complain(CodeEscape, p.span(t.Start+i, t.Start+i+1+size),
+				"\\%c is not an escape; there are \\\", \\\\ and \\n", r).
 				Fix(p.span(t.Start+i, t.Start+i+1), `\\`, "write a backslash as \\\\")
 			b.WriteByte('\\')
 			b.WriteByte(body[i])

@@ -58,7 +58,8 @@ func (p *parse) meantItem(i int) bool {
 
 // meantWord returns the item word that t, followed by a, was meant to be, or "".
 func (p *parse) meantWord(t, a *ast.Token) string {
-	if t.Kind == ast.IdentToken && !a.NewLine && (isName(a) || isToken(a, "{") || a.Kind == ast.StringToken || a.Kind == ast.KeywordToken) {
+	if t.Kind == ast.IdentToken && !a.NewLine &&
+		(isName(a) || isToken(a, "{") || a.Kind == ast.StringToken || a.Kind == ast.KeywordToken) {
 		return nearest(t.Text)
 	}
 	return ""

@@ -13,7 +13,8 @@ import (
 // partNames says what the parts of the grammar are, for "expected …".
 var partNames = map[string]string{
 	"newName": "a name", "optName": "a name", "keyName": "a name", "LValue": "a name", "Expr": "an expression",
-	"unitValue": "an expression", "Unit": "a unit in brackets", "Specie": "a species", "String": "a string in double quotes",
+	"unitValue": "an expression", "Unit": "a unit in brackets", "Specie": "a species",
+	"String":  "a string in double quotes",
 	"VarDecl": "a name", "FnParam": "a parameter", "Prime": "'",
 }
 
@@ -174,25 +175,29 @@ var mistakes = []advice{
 	{
 		example: "event e when x > 1",
 		wants:   "{", item: "event",
-		when: func(s *site) bool { return s.atEnd() },
-		at:   inGap, message: "an event has a body in braces, which may be empty: event e when x < 0 { }",
+		when:    func(s *site) bool { return s.atEnd() },
+		at:      inGap,
+		message: "an event has a body in braces, which may be empty: event e when x < 0 { }",
 	},
 	{
 		example: "solver rtol = 1e-9",
 		next:    "=", wants: "{",
-		when: func(s *site) bool { return isSettings(s.word()) },
-		at:   inGap, message: "settings stand in braces: {item} { {before} = … }",
+		when:    func(s *site) bool { return isSettings(s.word()) },
+		at:      inGap,
+		message: "settings stand in braces: {item} { {before} = … }",
 	},
 	{
 		example: "control u = 0",
 		wants:   "piecewise", item: "control",
-		at: inGap, message: "a control is given on times: control u = 0 piecewise constant on grid(0, 10, 21)",
+		at:      inGap,
+		message: "a control is given on times: control u = 0 piecewise constant on grid(0, 10, 21)",
 	},
 	{
 		example: "import hill",
 		wants:   "from", item: "import",
 		when: func(s *site) bool { return s.atEnd() },
-		at:   inGap, message: "the file of an import stands in double quotes: import \"{before}.ode\", " +
+		at:   inGap,
+		message: "the file of an import stands in double quotes: import \"{before}.ode\", " +
 			"or import \"std/{before}.ode\" of a module that is built in",
 	},
 	{
@@ -210,7 +215,8 @@ var mistakes = []advice{
 	{
 		example: "reaction r: A -> B",
 		wants:   "rate", item: "reaction",
-		at: inGap, message: rateBehind,
+		at:      inGap,
+		message: rateBehind,
 	},
 	{
 		example: "reaction A + B -> C rate k*A",
@@ -231,14 +237,16 @@ var mistakes = []advice{
 	{
 		example: "event e when x > 1 { n++ }",
 		next:    "+", after: "+", wants: "+=",
-		at: nextToAfter, message: "\"++\" is no operator; write {before} += 1",
-		fix: replacement{nextToAfter, " += 1", "write += 1"},
+		at:      nextToAfter,
+		message: "\"++\" is no operator; write {before} += 1",
+		fix:     replacement{nextToAfter, " += 1", "write += 1"},
 	},
 	{
 		example: "event e when x > 1 { n-- }",
 		next:    "-", after: "-", wants: "-=",
-		at: nextToAfter, message: "\"--\" is no operator; write {before} -= 1",
-		fix: replacement{nextToAfter, " -= 1", "write -= 1"},
+		at:      nextToAfter,
+		message: "\"--\" is no operator; write {before} -= 1",
+		fix:     replacement{nextToAfter, " -= 1", "write -= 1"},
 	},
 	{
 		example: "solver { rtol: 1e-9 }",
@@ -286,19 +294,22 @@ var mistakes = []advice{
 	{
 		example: "observe y ~ normal(1)",
 		wants:   "=", item: "observe",
-		when: func(s *site) bool { return len(s.expected) < 3 },
-		at:   inGap, message: "an observation is written observe {before} = expression ~ normal(sd) from D.column",
+		when:    func(s *site) bool { return len(s.expected) < 3 },
+		at:      inGap,
+		message: "an observation is written observe {before} = expression ~ normal(sd) from D.column",
 	},
 	{
 		example: "output y",
 		wants:   "=", item: "output let",
-		when: func(s *site) bool { return (s.atEnd() || s.next.NewLine) && s.i == s.start+2 },
-		at:   inGap, message: "expected \"=\" after {last}: {item} gives an expression a new name, {item} y = 2*{before}",
+		when:    func(s *site) bool { return (s.atEnd() || s.next.NewLine) && s.i == s.start+2 },
+		at:      inGap,
+		message: "expected \"=\" after {last}: {item} gives an expression a new name, {item} y = 2*{before}",
 	},
 	{
 		example: "import hill as kin",
 		next:    "as", item: "import",
-		at: inGap, message: "the file of an import stands in double quotes: import \"{before}.ode\" as {after}",
+		at:      inGap,
+		message: "the file of an import stands in double quotes: import \"{before}.ode\" as {after}",
 	},
 	{
 		example: "time t = 0",
@@ -344,7 +355,8 @@ var mistakes = []advice{
 
 // Messages that several rules have.
 const (
-	rateBehind      = "expected `rate`{behind}: the rate of a reaction stands behind it, as in reaction r: A + B -> C rate k*A*B"
+	rateBehind = "expected `rate`{behind}: the rate of a reaction stands behind it, " +
+		"as in reaction r: A + B -> C rate k*A*B"
 	unnamedReaction = "a reaction has a name and a colon before its species: reaction r: 2 A -> B rate k*A^2"
 	noCommaAtEnd    = "no comma stands at the end of an item"
 )
@@ -386,7 +398,8 @@ func (s *site) listWithoutBrackets() bool {
 	p, start := s.parse, s.start
 	isValue := func(i int) bool {
 		t := &p.tokens[i]
-		return t.Kind == ast.NumberToken || t.Kind == ast.StringToken || isName(t) && i+1 < len(p.tokens) && !isToken(&p.tokens[i+1], "=")
+		return t.Kind == ast.NumberToken || t.Kind == ast.StringToken || isName(t) && i+1 < len(p.tokens) &&
+			!isToken(&p.tokens[i+1], "=")
 	}
 	if !isValue(p.i+1) && !isToken(p.ahead(1), "-") {
 		return false
@@ -426,7 +439,8 @@ func withOptional(item string, expected []string) []string {
 
 // endsList reports whether the comma before next ends the list of an item: another item follows on a new line.
 func endsList(item string, next *ast.Token) bool {
-	return itemWords[item] && (next.Kind == ast.EOF || next.NewLine && next.Kind == ast.KeywordToken && itemWords[next.Text])
+	return itemWords[item] && (next.Kind == ast.EOF || next.NewLine && next.Kind == ast.KeywordToken &&
+		itemWords[next.Text])
 }
 
 // openBrace returns the innermost brace that is open before the next token.

@@ -13,8 +13,8 @@ type Item struct {
 	Kind string
 	// Start and End are the bytes [Start, End) of the item, without the doc comments above it.
 	Start, End int
-	// Parts are what the item declares: the variables of a declaration, the keys of a settings block, otherwise one part
-	// that spans the item, or none when the item has no name.
+	// Parts are what the item declares: the variables of a declaration, the keys of a settings block, otherwise one
+	// part that spans the item, or none when the item has no name.
 	Parts []Part
 }
 

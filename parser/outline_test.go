@@ -29,7 +29,8 @@ func TestOutline(t *testing.T) {
 		fmt.Fprint(&b, it.Kind)
 		for _, p := range it.Parts {
 			text := outlined[p.Start:p.End]
-			if it.Start > p.Start || it.End < p.End || p.ValueStart != 0 && !strings.Contains(text, outlined[p.ValueStart:p.ValueEnd]) {
+			if it.Start > p.Start || it.End < p.End || p.ValueStart != 0 &&
+				!strings.Contains(text, outlined[p.ValueStart:p.ValueEnd]) {
 				t.Errorf("%s %s: places do not nest", it.Kind, p.Name)
 			}
 			fmt.Fprintf(&b, " %s=%q", p.Name, outlined[p.ValueStart:p.ValueEnd])

@@ -88,7 +88,8 @@ func (p *parse) gap() source.Span {
 }
 
 // fail reports the error that ends the current item; later ones are dropped,
-// and so is what comes of a token that the lexer has reported. The diagnostic it returns takes related places and fixes.
+// and so is what comes of a token that the lexer has reported. The diagnostic it returns takes related places and
+// fixes.
 func (p *parse) fail(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
 	if p.failed || p.peek().Kind == ast.BadToken {
 		p.failed = true
@@ -143,7 +144,8 @@ func (p *parse) startsItem(i int) bool {
 			return false
 		}
 		after := &p.tokens[min(i+1, len(p.tokens)-1)]
-		return !isToken(after, "=") && !p.startsPrimed(i) && (t.NewLine || isName(after) || after.Kind == ast.StringToken || isToken(after, "{"))
+		return !isToken(after, "=") && !p.startsPrimed(i) &&
+			(t.NewLine || isName(after) || after.Kind == ast.StringToken || isToken(after, "{"))
 	case ast.IdentToken, ast.QuotedToken:
 		return p.startsEquation(i)
 	case ast.NumberToken:
@@ -219,10 +221,12 @@ func (p *parse) name() (ast.Ident, bool) {
 	case isToken(before, "reaction") && (t.Kind == ast.NumberToken || isToken(t, "->") || isToken(t, "<->")):
 		p.fail(CodeUnexpected, p.at(t), unnamedReaction)
 		return ast.Ident{At: ast.At{Span: p.gap()}}, false
-	case t.Kind == ast.NumberToken && isToken(before, ",") && p.i > 1 && p.tokens[p.i-2].Kind == ast.NumberToken && p.tokens[p.i-2].End == before.Start:
+	case t.Kind == ast.NumberToken && isToken(before, ",") && p.i > 1 &&
+		p.tokens[p.i-2].Kind == ast.NumberToken && p.tokens[p.i-2].End == before.Start:
 		at := p.at(&p.tokens[p.i-2]).To(p.at(t))
 		number := p.tokens[p.i-2].Text + "." + t.Text
-		p.fail(CodeUnexpected, at, "a comma separates names; the decimal sign is a point: %s", number).Fix(at, number, "write "+number)
+		p.fail(CodeUnexpected, at, "a comma separates names; the decimal sign is a point: %s", number).
+			Fix(at, number, "write "+number)
 		return ast.Ident{At: ast.At{Span: p.gap()}}, false
 	}
 	what := "a name"
@@ -251,7 +255,8 @@ func (p *parse) reserved(t *ast.Token) {
 		p.reservedSeen = map[string]bool{}
 	}
 	p.reservedSeen[t.Text] = true
-	p.complain(CodeReserved, p.at(t), "\"%s\" is a reserved word; choose another name or write `%s` in backquotes", t.Text, t.Text).
+	p.complain(CodeReserved, p.at(t), "\"%s\" is a reserved word; choose another name or write `%s` in "+
+		"backquotes", t.Text, t.Text).
 		Fix(p.at(t), "`"+t.Text+"`", "write it in backquotes")
 }
 
@@ -274,9 +279,11 @@ func (p *parse) closeBracket(closing string, open *ast.Token, what string) bool 
 	switch {
 	case p.commonMistake():
 	case what == "call" && isToken(t, "if"):
-		p.fail(CodeUnexpected, p.at(t), "a loop has no condition of its own; choose in what it runs over: sum(if i > 1 then x[i] else 0 for i in 1:n)")
+		p.fail(CodeUnexpected, p.at(t), "a loop has no condition of its own; choose in what it runs over: sum(if i "+
+			"> 1 then x[i] else 0 for i in 1:n)")
 	case what == "array" && p.is(";"):
-		p.fail(CodeUnexpected, p.at(t), "rows are arrays in an array: [[1, 2], [3, 4]]").Relate(at, "the array opened here")
+		p.fail(CodeUnexpected, p.at(t), "rows are arrays in an array: [[1, 2], [3, 4]]").
+			Relate(at, "the array opened here")
 	case startsOperand(t) && !t.NewLine && !p.startsItem(p.i) && p.i > 0 && endsOperand(&p.tokens[p.i-1]):
 		p.fail(CodeMissingOperator, p.gap(), "expected an operator%s or \"%s\" before %s",
 			map[bool]string{true: ", a comma"}[what != "parenthesis"], closing, p.found()).
@@ -317,8 +324,10 @@ func (p *parse) commonMistake() bool {
 	case "=":
 		p.fail(CodeCondition, at, "\"=\" does not compare; write == for indices and strings, <= or >= for reals")
 	case "%":
-		if before := &p.tokens[max(p.i-1, 0)]; before.Kind == ast.NumberToken && !p.ahead(1).NewLine && !startsOperand(p.ahead(1)) || before.Kind == ast.NumberToken && p.ahead(1).NewLine {
-			p.fail(CodeForeignOperator, at, "there is no percent sign; write %s/100", before.Text).Fix(at, "/100", "write /100")
+		if before := &p.tokens[max(p.i-1, 0)]; before.Kind == ast.NumberToken && !p.ahead(1).NewLine &&
+			!startsOperand(p.ahead(1)) || before.Kind == ast.NumberToken && p.ahead(1).NewLine {
+			p.fail(CodeForeignOperator, at, "there is no percent sign; write %s/100", before.Text).
+				Fix(at, "/100", "write /100")
 			break
 		}
 		p.fail(CodeForeignOperator, at, "\"%%\" is no operator; comments start with #, the remainder is mod(a, b)")
@@ -332,7 +341,8 @@ func (p *parse) commonMistake() bool {
 		if !t.NewLine {
 			return false
 		}
-		p.fail(CodeNewLine, at, "\"%s\" on a new line does not continue the line above; put it behind the name there", t.Text)
+		p.fail(CodeNewLine, at, "\"%s\" on a new line does not continue the line above; put it behind the name "+
+			"there", t.Text)
 	default:
 		return false
 	}
@@ -351,7 +361,8 @@ func (p *parse) singleQuoted() bool {
 		return false
 	}
 	at := p.span(t.Start, end)
-	p.fail(CodeSingleQuote, at, "strings stand in double quotes: \"%s\"", text).Fix(at, `"`+text+`"`, "write double quotes")
+	p.fail(CodeSingleQuote, at, "strings stand in double quotes: \"%s\"", text).
+		Fix(at, `"`+text+`"`, "write double quotes")
 	return true
 }
 

@@ -25,7 +25,8 @@ const (
 // Symbols names the token types.
 func (definition) Symbols() map[string]lexer.TokenType {
 	return map[string]lexer.TokenType{
-		"EOF": lexer.EOF, "Name": typeName, "Number": typeNumber, "String": typeString, "Sign": typeSign, "Prime": typePrime,
+		"EOF": lexer.EOF, "Name": typeName, "Number": typeNumber, "String": typeString, "Sign": typeSign,
+		"Prime": typePrime,
 	}
 }
 

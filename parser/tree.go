@@ -123,7 +123,8 @@ func (p *parse) event(n *eventItem) ast.Item {
 	}
 }
 
-var assignOps = map[string]ast.AssignOp{"=": ast.Set, "+=": ast.AddTo, "-=": ast.SubFrom, "*=": ast.MulBy, "/=": ast.DivBy}
+var assignOps = map[string]ast.AssignOp{"=": ast.Set, "+=": ast.AddTo, "-=": ast.SubFrom, "*=": ast.MulBy,
+	"/=": ast.DivBy}
 
 func (p *parse) body(list []*affect) []*ast.Affect {
 	var body []*ast.Affect
@@ -219,7 +220,8 @@ func (p *parse) equation(n *equationItem) ast.Item {
 func (p *parse) lvalue() (*ast.LValue, bool) {
 	t := p.peek()
 	if t.Kind == ast.KeywordToken {
-		if a := p.ahead(1); p.startsItem(p.i) || !isToken(a, "=") && !isToken(a, "+=") && !isToken(a, "'") && !isToken(a, "[") && !isToken(a, ":") {
+		if a := p.ahead(1); p.startsItem(p.i) || !isToken(a, "=") && !isToken(a, "+=") && !isToken(a, "'") &&
+			!isToken(a, "[") && !isToken(a, ":") {
 			return nil, false
 		}
 		p.reserved(t)
@@ -253,20 +255,24 @@ func (p *parse) specie() (*ast.Specie, bool) {
 	if start.Kind == ast.NumberToken {
 		s.Coeff = p.literal()
 		if t := p.peek(); t.Start == start.End && isName(t) {
-			p.complain(CodeCoefficient, s.Coeff.Span.To(p.at(t)), "a coefficient is separated from the species by a space: write %s %s", s.Coeff.Text, t.Text).
+			p.complain(CodeCoefficient, s.Coeff.Span.To(p.at(t)),
+				"a coefficient is separated from the species by a space: write %s %s", s.Coeff.Text, t.Text).
 				Fix(p.span(t.Start, t.Start), " ", "write a space")
 		}
 		if isToken(p.peek(), "*") {
-			p.fail(CodeCoefficient, p.gap(), "a coefficient stands before its species without an operator: 2 A + B -> C")
+			p.fail(CodeCoefficient, p.gap(),
+				"a coefficient stands before its species without an operator: 2 A + B -> C")
 			return s, true
 		}
 	}
 	name, ok := p.lvalue()
 	if !ok && s.Coeff != nil {
 		if s.Coeff.Value == 0 {
-			p.fail(CodeUnexpected, s.Coeff.Span, "a side without species stays empty: reaction r: A -> rate k*A").Fix(s.Coeff.Span, "", "leave it out")
+			p.fail(CodeUnexpected, s.Coeff.Span, "a side without species stays empty: reaction r: A -> rate k*A").
+				Fix(s.Coeff.Span, "", "leave it out")
 		} else {
-			p.fail(CodeUnexpected, p.gap(), "expected a species after the coefficient %s, found %s", s.Coeff.Text, p.found())
+			p.fail(CodeUnexpected, p.gap(), "expected a species after the coefficient %s, found %s",
+				s.Coeff.Text, p.found())
 		}
 	}
 	s.Name = name
@@ -303,7 +309,8 @@ func (p *parse) fnDims() []ast.FnDim {
 		case t.Kind == ast.NumberToken && err == nil && isInteger(t.Text):
 			d.Size = size
 		default:
-			p.fail(CodeUnexpected, p.gap(), "a dimension of a function's parameter is a name, a whole number or \":\", found %s", p.found())
+			p.fail(CodeUnexpected, p.gap(), "a dimension of a function's parameter is a name, a whole number or "+
+				"\":\", found %s", p.found())
 			return nil
 		}
 		p.i++

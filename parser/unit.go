@@ -18,7 +18,8 @@ func (p *parse) unit() *ast.Unit {
 		at := p.at(&p.tokens[p.i-1]).To(p.at(open))
 		p.fail(CodeUnexpected, at, "write = instead of :=").Fix(at, "=", "write =")
 	}
-	if !p.is("[") && p.itemWord() == "fn" && p.i > 1 && isToken(&p.tokens[p.i-1], ":") && isToken(&p.tokens[p.i-2], ")") {
+	if !p.is("[") && p.itemWord() == "fn" && p.i > 1 && isToken(&p.tokens[p.i-1], ":") &&
+		isToken(&p.tokens[p.i-2], ")") {
 		at := p.at(&p.tokens[p.i-1])
 		p.fail(CodeUnit, at, "the value of a function follows =: fn f(x) = x^2").Fix(at, " =", "write =")
 	}
@@ -33,7 +34,8 @@ func (p *parse) unit() *ast.Unit {
 	u.At = ast.At{Span: p.since(open.Start)}
 	if !p.failed && !p.unitDef && numeric(u) {
 		p.complain(CodeNumericUnit, u.Span,
-			"%s is read as a unit (a bracket right after a number or an array literal always is), and 1 is the only number that is a unit; to index an array, give it a name first",
+			"%s is read as a unit (a bracket right after a number or an array literal always is), and 1 is the "+
+				"only number that is a unit; to index an array, give it a name first",
 			u.Span.Text())
 	}
 	return u
@@ -145,7 +147,8 @@ func (p *parse) noUnit(t *ast.Token) {
 	case t.Kind == ast.KeywordToken && !p.atEnd():
 		p.fail(CodeUnit, p.at(t), "expected a unit name; \"%s\" is a reserved word", t.Text)
 	case isToken(t, "%"):
-		p.fail(CodeUnit, p.at(t), "%% is not a unit; write the number as a fraction, or [1]").Fix(p.at(t), "1", "write 1")
+		p.fail(CodeUnit, p.at(t), "%% is not a unit; write the number as a fraction, or [1]").
+			Fix(p.at(t), "1", "write 1")
 	default:
 		d := p.fail(CodeUnit, p.gap(), "expected a unit name (%s), found %s", rule, p.found())
 		if p.i > 0 && isToken(t, "/") && isToken(&p.tokens[p.i-1], "[") {
@@ -163,7 +166,8 @@ func (p *parse) unitEnd(closing string, open *ast.Token) {
 		p.fail(CodeUnit, p.at(t), "units are joined by * or /; write * before \"%s\"", t.Text).
 			Fix(p.span(p.tokens[p.i-1].End, t.Start), "*", "write *")
 	case isToken(t, "+"), isToken(t, "-"), isToken(t, ":"), isToken(t, ","), isToken(t, "("):
-		p.fail(CodeUnit, p.at(t), "\"%s\" cannot stand in a unit (a bracket right after a number or an array literal is always a unit, never an index)", t.Text)
+		p.fail(CodeUnit, p.at(t), "\"%s\" cannot stand in a unit (a bracket right after a number or an array "+
+			"literal is always a unit, never an index)", t.Text)
 	default:
 		p.fail(CodeUnclosed, p.gap(), "expected \"%s\" to close the unit opened at %s", closing, where(p.at(open))).
 			Relate(p.at(open), "opened here")
@@ -203,7 +207,8 @@ func (p *parse) integer() int {
 	case t.Kind != ast.NumberToken:
 		p.fail(CodeUnit, p.gap(), "expected an exponent, an integer or a fraction in parentheses, found %s", p.found())
 	case err != nil && !isInteger(t.Text):
-		d := p.fail(CodeUnit, p.at(t), "the exponent of a unit is an integer or a fraction in parentheses: m^2, Hz^(1/2)")
+		d := p.fail(CodeUnit, p.at(t), "the exponent of a unit is an integer or a fraction in parentheses: "+
+			"m^2, Hz^(1/2)")
 		if whole, half := strings.CutSuffix(t.Text, ".5"); half {
 			if n, err := strconv.Atoi(whole); err == nil && n < maxExponent/2 {
 				d.Fix(p.at(t), fmt.Sprintf("(%d/2)", 2*n+1), "write a fraction")

@@ -11,8 +11,8 @@ type Word struct {
 	Kind WordKind
 	Form string // an example
 	Text string // what it means
-	// In is where a word stands that starts no item: the words that start these items, "equation", "expression", or "body"
-	// for the body of an event.
+	// In is where a word stands that starts no item: the words that start these items, "equation", "expression", or
+	// "body" for the body of an event.
 	In string
 
 	body    string // what stands in the braces of an item; "" where the grammar tells
@@ -418,8 +418,8 @@ func Blocks() []string {
 	return list
 }
 
-// WordsIn returns the words that stand in an item of that word, in an "expression" or in a "body", besides those of what
-// it is made of. Operators come last.
+// WordsIn returns the words that stand in an item of that word, in an "expression" or in a "body", besides those of
+// what it is made of. Operators come last.
 func WordsIn(where string) []string {
 	var list, operators []string
 	for _, w := range language {
