@@ -1,7 +1,6 @@
-// Package help is what there is to say on every name of the language: its words,
-// settings, functions, units, modules, methods and the codes of its diagnostics.
-// Tables that others keep are put into sentences here; words and codes are
-// explained here alone. It knows no model.
+// Package help explains every name of the language: words, settings, functions, units, modules, methods and the codes
+// of diagnostics. It makes sentences of the tables that other packages keep. Signs, modes and codes are explained
+// here alone. It knows nothing of any particular model.
 package help
 
 import (
@@ -17,8 +16,8 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// Explain writes help on a name, or lists all there are, for a screen of so many columns (0: unknown).
-// It reports whether there is any.
+// Explain writes help on a name, or lists all names if name is empty, for a screen of width columns (0: unknown). It
+// reports whether there is any help.
 func Explain(w io.Writer, name string, width int) bool {
 	var b strings.Builder
 	found := name == ""
@@ -58,15 +57,15 @@ const (
 	Grammar
 )
 
-// topics write help on the names of a topic, and tell whether there is any.
+// topics write help on the names of a topic, and return whether there is any.
 var topics = [...]func(io.Writer, string) bool{
 	Word: word, Setting: setting, Function: function, ModuleName: moduleName, Module: module,
 	Constant: constant, Unit: unit,
 	Method: method, Controller: controller, Code: code, Grammar: grammar,
 }
 
-// On returns help on a name of a topic, lines of at most 80 columns. A setting
-// is named "rtol" or, where blocks share a key, "solver.rtol".
+// On returns help on a name of a topic, in lines of at most 80 columns. A setting is named "rtol" or, where blocks
+// share a key, "solver.rtol".
 func On(t Topic, name string) (text string, ok bool) {
 	var b strings.Builder
 	ok = topics[t](&b, name)
@@ -234,7 +233,8 @@ func function(w io.Writer, name string) bool {
 	return len(rows) > 0
 }
 
-// definition is the body of a function in odes syntax, if it has one; of a distribution its value says more.
+// definition is the body of a function in odes syntax, if it has one. That of a distribution is left out, since its
+// value says more.
 func definition(f *stdlib.Func) string {
 	if f.Class == stdlib.Noise {
 		return ""

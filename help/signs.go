@@ -42,7 +42,7 @@ var signs = []Entry{
 	{"`", "param `end of dose` = 3", "Names that are reserved words, or have spaces, stand in backquotes."},
 }
 
-// modes are the ways to a gradient.
+// modes are the ways to compute a gradient.
 var modes = func() []Entry {
 	var list []Entry
 	for _, m := range sens.Modes() {

@@ -8,10 +8,10 @@ type Entry struct{ Name, Form, Text string }
 // words are the reserved words, in the order of the manual.
 var words = entries(func(w parser.Word) bool { return w.Kind != parser.FreeWord })
 
-// others are words that mean something in some places, and are free for names elsewhere.
+// others are words that mean something in some places, and can be names in all others.
 var others = entries(func(w parser.Word) bool { return w.Kind == parser.FreeWord })
 
-// entries are the words of the language that are wanted.
+// entries returns the words of the language for which want is true.
 func entries(want func(parser.Word) bool) []Entry {
 	var list []Entry
 	for _, w := range parser.Words() {
@@ -22,8 +22,7 @@ func entries(want func(parser.Word) bool) []Entry {
 	return list
 }
 
-// codes explains the codes of diagnostics. A test holds it against the
-// constants that the packages declare.
+// codes explains the codes of diagnostics. A test compares it with the constants that the packages declare.
 var codes = map[string]string{
 	"ambiguous-limit": "A state that the event changes has two values there: write pre(v) or post(v).",
 	"accuracy": "How accurate derivatives are: sens_tol was met with tighter tolerances, or could " +

@@ -16,8 +16,7 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// cursor is where something is being written, as the tokens before it tell: the
-// text there seldom parses.
+// cursor is where something is being written. It relies on the tokens before it, because such a text seldom parses.
 type cursor struct {
 	tokens []ast.Token // before the cursor, without the word that ends there
 	word   string      // that word, as far as it is written
@@ -73,8 +72,7 @@ func cursorAt(d *document, off int) *cursor {
 	return c
 }
 
-// inBody reports whether the token at i stands within braces, on what is seen of its line and those above, up to an
-// item.
+// inBody reports whether the token at i stands within braces, as far as the tokens before it tell, back to an item.
 func (c *cursor) inBody(i int) bool {
 	depth := 0
 	for i--; i >= 0; i-- {
@@ -107,7 +105,7 @@ func (c *cursor) equation(i int) bool {
 	return false
 }
 
-// continues reports a token behind which an item goes on.
+// continues reports whether an item goes on behind t.
 func continues(t *ast.Token) bool {
 	return t.Kind == ast.SignToken && !slices.Contains([]string{")", "]", "}", "'"}, t.Text) ||
 		t.Kind == ast.KeywordToken && t.Text != "end" && t.Text != "stop"
@@ -160,7 +158,7 @@ func (c *cursor) unitBracket(i int) bool {
 	return false
 }
 
-// brace is the item whose braces are the innermost brackets around the cursor; "" for others.
+// brace returns the word of the item whose braces are the innermost brackets around the cursor; "" for other brackets.
 func (c *cursor) brace() string {
 	if n := len(c.open); n > 0 && c.tokens[c.open[n-1]].Text == "{" {
 		return c.kind
@@ -196,7 +194,7 @@ type completer struct {
 	seen  map[string]bool
 }
 
-// mostItems is how many a list holds; of more, those that begin with what is written.
+// mostItems is how long a list may be. A longer one is cut to the items that begin with what is written.
 const mostItems = 500
 
 func (p *completer) add(kind, label, detail, doc string, insert string, data ...string) {
@@ -218,7 +216,7 @@ func (p *completer) add(kind, label, detail, doc string, insert string, data ...
 	p.items = append(p.items, item)
 }
 
-// function adds a function, with its parentheses where the client can put the cursor between them.
+// function adds a function. Its parentheses come with it if the client can put the cursor between them.
 func (p *completer) function(name, detail, doc string, data ...string) {
 	insert := name
 	off := p.d.text.offset(p.at.End, p.s.enc)
@@ -399,7 +397,7 @@ func (p *completer) units(survey *typecheck.Survey) {
 	}
 }
 
-// names adds those names of the model that are of some kinds.
+// names adds the names of the model that are of some kinds.
 func (p *completer) names(survey *typecheck.Survey, kinds []string) {
 	for i := range survey.Names {
 		if n := &survey.Names[i]; slices.Contains(kinds, n.Kind) {
@@ -453,7 +451,7 @@ var (
 	inRun = strings.Fields("const param state discrete let output time control alg function module")
 	// inGoal are those of objectives and constraints.
 	inGoal = append([]string{"event", "data table"}, inRun...)
-	// kindsIn are those of items that know others than inRun, by what the item begins with.
+	// kindsIn are those of items that do not know inRun, by the word that the item begins with.
 	kindsIn = map[string][]string{
 		"const":      {"const", "function", "module"},
 		"param":      {"const", "param", "function", "module"},

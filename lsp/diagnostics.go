@@ -45,8 +45,8 @@ func (s *Server) diagnostic(d *document, f *diag.Diagnostic) diagnostic {
 	return out
 }
 
-// importOf returns the place of the import that brings in the file of at; the
-// start of d when it comes through another.
+// importOf returns the place of the import that brings in the file of at. It returns the start of d when the file comes
+// through another one.
 func (s *Server) importOf(d *document, at source.Span) textRange {
 	for _, item := range d.parsed.tree.Items {
 		if it, ok := item.(*ast.Import); ok && path.Clean(it.Path.Value) == at.File.Name() {

@@ -26,18 +26,18 @@ type document struct {
 	reads   map[string]bool   // paths that the last check looked for
 }
 
-// parsed is what the text of a document alone tells.
+// parsed is what follows from the text of a document alone.
 type parsed struct {
 	tree  *ast.File
 	found []diag.Diagnostic
 	index *index
 }
 
-// largest is the length of a text up to which it is compiled while it is edited.
-// Compilation finds what checking cannot, and takes a few times as long.
+// largest is the length in bytes up to which a text is compiled while it is edited. Compilation finds what checking
+// cannot, and takes a few times as long.
 const largest = 200_000
 
-// syntax returns what the text of d tells.
+// syntax returns what follows from the text of d.
 func (d *document) syntax() *parsed {
 	if d.parsed == nil {
 		name := "untitled.ode"
@@ -69,14 +69,14 @@ func (s *Server) check(ctx context.Context, d *document) bool {
 	return true
 }
 
-// survey returns what is known of the names of d, if need be by a check; of a
-// check that was cancelled, what was known before.
+// survey returns what is known of the names of d, after a check if need be. After a cancelled check, it is what was
+// known before.
 func (s *Server) survey(ctx context.Context, d *document) *typecheck.Survey {
 	s.check(ctx, d)
 	return d.known()
 }
 
-// known returns what is known of the names of d without a check, perhaps of an older text.
+// known returns what is known of the names of d without a check. It may be about an older text.
 func (d *document) known() *typecheck.Survey {
 	if d.found == nil {
 		return &typecheck.Survey{}
@@ -102,8 +102,7 @@ func (s *Server) folder(d *document) *overlay {
 	return o
 }
 
-// library reports a file that others import and that is no model: it has
-// functions, consts and units only.
+// library reports whether f is a file for others to import, and no model: it has functions, consts and units only.
 func library(f *ast.File) bool {
 	for _, item := range f.Items {
 		switch it := item.(type) {
@@ -119,7 +118,7 @@ func library(f *ast.File) bool {
 	return len(f.Items) > 0
 }
 
-// withoutMissing leaves out that a library lacks what makes a model.
+// withoutMissing removes the diagnostics that say that a library lacks what a model needs.
 func withoutMissing(list []diag.Diagnostic) []diag.Diagnostic {
 	var kept []diag.Diagnostic
 	for _, d := range list {

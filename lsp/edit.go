@@ -23,7 +23,7 @@ func (s *Server) formatting(_ context.Context, d *document, _ *documentParams) (
 	if was == is {
 		return edits, nil
 	}
-	// What is equal at both ends, in whole lines, is left alone.
+	// The edit leaves out the lines at both ends that stay the same.
 	start, end := 0, 0
 	for start < len(was) && start < len(is) && was[start] == is[start] {
 		start++
@@ -52,7 +52,7 @@ var (
 	tokenModifiers = []string{"declaration", "readonly", "modification", "defaultLibrary", "documentation"}
 )
 
-// semanticTokens classes every word of d.
+// semanticTokens returns the class of every word of d.
 func (s *Server) semanticTokens(_ context.Context, d *document, _ *documentParams) (any, error) {
 	out := semanticTokens{Data: []int{}}
 	p := d.syntax()

@@ -24,7 +24,7 @@ func pathOf(uri string) string {
 	return p
 }
 
-// drive reports /C:/… of Windows, where a file's path begins without the slash.
+// drive reports a path like /C:/… of Windows, whose files have it without the first slash.
 func drive(p string) bool {
 	return len(p) > 2 && p[0] == '/' && p[2] == ':' && (p[1]|0x20 >= 'a' && p[1]|0x20 <= 'z')
 }
@@ -37,7 +37,7 @@ func uriOf(p string) string {
 	return (&url.URL{Scheme: "file", Path: p}).String()
 }
 
-// overlay is a folder in which the texts of open documents stand before those on disk. It notes what is read.
+// overlay is a folder in which the texts of open documents hide those on disk. It records what is read.
 type overlay struct {
 	disk   fs.FS // nil: there is no folder
 	folder string
@@ -45,7 +45,7 @@ type overlay struct {
 	read   map[string]bool   // paths that were looked for
 }
 
-// key is a path as it is compared: Windows does not tell letters by their case.
+// key is a path in the form in which paths are compared: Windows ignores the case of letters.
 func key(p string) string {
 	if runtime.GOOS == "windows" {
 		return strings.ToLower(p)

@@ -53,7 +53,7 @@ func (p *page) prose(text string) {
 	}
 }
 
-// plain adds text in which no sign has a meaning.
+// plain adds text in which no character is markup.
 func (p *page) plain(text string) {
 	if p.markdown {
 		text = escaper.Replace(text)
@@ -151,7 +151,7 @@ func (p *page) reason(code diag.Code) {
 	}
 }
 
-// topic adds what there is to say on a name, and reports whether there is anything.
+// topic adds the help on a name, and reports whether there is any.
 func (p *page) topic(t help.Topic, name string) bool {
 	text, ok := help.On(t, name)
 	if ok {
@@ -278,7 +278,7 @@ func unitSuffix(t types.Type) string {
 	return ""
 }
 
-// valueText is the value of a const that is not plain from its declaration.
+// valueText is the value of a const whose declaration does not show it.
 func valueText(n *typecheck.Name) string {
 	if n.Kind != "const" || len(n.Values) == 0 || len(n.Values) > 8 {
 		return ""
@@ -299,7 +299,7 @@ func valueText(n *typecheck.Name) string {
 	return text + unitSuffix(n.Type)
 }
 
-// Most lines and bytes of a declaration that is shown.
+// The most lines and bytes of a declaration that are shown.
 const (
 	shownLines = 12
 	shownBytes = 1000

@@ -9,9 +9,8 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// index says which names of a file are the same. It follows the scopes of the
-// language by the tree alone, so that it works in a file with errors; what a
-// name is worth the checker's survey knows.
+// index says which names of a file are the same. It follows the scopes of the language by the tree alone, so that it
+// works in a file with errors. Types and values of names are in the checker's survey.
 type index struct {
 	all     []occurrence // in the order of the text
 	globals map[string]*binding
@@ -246,7 +245,7 @@ func (x *indexer) unit(u *ast.Unit) {
 	})
 }
 
-// nodes visits what may be missing.
+// nodes visits expressions, each of which may be nil.
 func (x *indexer) nodes(list ...ast.Expr) {
 	for _, n := range list {
 		if n != nil {
@@ -255,7 +254,7 @@ func (x *indexer) nodes(list ...ast.Expr) {
 	}
 }
 
-// loops opens a scope with loop variables, whose ranges know none of them.
+// loops opens a scope with loop variables. Their ranges are outside of it.
 func (x *indexer) loops(list []ast.Binder, in source.Span) {
 	for i := range list {
 		x.nodes(list[i].Lo, list[i].Step, list[i].Hi)
@@ -282,8 +281,8 @@ func (x *indexer) node(n ast.Node) {
 	ast.Inspect(n, func(n ast.Node) bool { return x.enter(n) })
 }
 
-// enter visits a node whose parts have scopes or meanings of their own, and
-// reports whether its parts are still to be visited.
+// enter visits a node whose parts have scopes or meanings of their own. It reports whether the caller must visit the
+// parts.
 func (x *indexer) enter(n ast.Node) bool {
 	switch n := n.(type) {
 	case *ast.Name:

@@ -67,8 +67,7 @@ type use struct {
 	o occurrence
 }
 
-// uses returns the places of b, a name of d, in all open documents: what a
-// library declares others import.
+// uses returns the places of b, a name of d, in all open documents, since documents import names from others.
 func (s *Server) uses(ctx context.Context, d *document, b *binding) []use {
 	var list []use
 	for _, o := range d.syntax().index.of(b) {
@@ -106,7 +105,7 @@ func (s *Server) uses(ctx context.Context, d *document, b *binding) []use {
 	return list
 }
 
-// shared reports a name that other files may know as well.
+// shared reports whether other files may know b as well.
 func shared(b *binding) bool {
 	return b.in.IsZero() && (b.kind == "" || b.kind == "const" || b.kind == "function" || b.kind == "unit") &&
 		!strings.Contains(b.of, " ")
@@ -188,8 +187,8 @@ func (s *Server) rename(ctx context.Context, d *document, p *renameParams) (any,
 	return edit, nil
 }
 
-// spelling checks a new name and returns it as it is meant and as it is written:
-// reserved words and names with other signs stand in backquotes.
+// spelling checks a new name. It returns the name itself and how it is written: reserved words and names with other
+// signs stand in backquotes.
 func spelling(asked string, unit bool) (name, written string, fault *ResponseError) {
 	asked = strings.TrimSpace(asked)
 	file := source.NewFile("name", asked)
@@ -215,8 +214,8 @@ func spelling(asked string, unit bool) (name, written string, fault *ResponseErr
 
 var predefined = []string{"pi", "inf", "true", "false", "end", "nan"}
 
-// clash tells what keeps b from being called name in d: that name means
-// something else where b is used, or b is what other uses of name would find.
+// clash returns why b cannot be called name in d, or nil. Either name means something else where b is used, or other
+// uses of name would find b.
 func (s *Server) clash(d *document, b *binding, name string) *ResponseError {
 	x := d.syntax().index
 	for _, at := range x.broken {
@@ -249,7 +248,7 @@ func (s *Server) clash(d *document, b *binding, name string) *ResponseError {
 			return errorf(codeFailed, "%q is imported from %s; choose another name", name, n.Span.File.Name())
 		}
 	}
-	// locals within which b is used must not be called so, nor others used where b is known
+	// b must not be used within the scope of a local of that name, nor other uses of the name stand in the scope of b.
 	if !b.in.IsZero() || b.of == "" {
 		for _, o := range x.all {
 			switch {

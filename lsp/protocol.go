@@ -94,7 +94,7 @@ type cancelParams struct {
 	ID json.RawMessage `json:"id"`
 }
 
-// initializeParams are what a client tells about itself, as far as it matters here.
+// initializeParams are what a client says about itself, as far as it matters here.
 type initializeParams struct {
 	Capabilities struct {
 		General struct {
@@ -166,7 +166,7 @@ type symbol struct {
 	Children       []symbol  `json:"children,omitempty"`
 }
 
-// flatSymbol is for clients that know no hierarchy.
+// flatSymbol is for clients without support for hierarchies.
 type flatSymbol struct {
 	Name     string   `json:"name"`
 	Kind     int      `json:"kind"`
@@ -236,8 +236,8 @@ type semanticTokens struct {
 	Data []int `json:"data"`
 }
 
-// shown says how a client shows a name, by what it is: the numbers of the protocol for symbols and completions (0: it
-// is never one), and a member of [tokenTypes] ("": that of its place).
+// shown says how a client shows a name, by its kind. symbol and completion are numbers of the protocol, 0 for what is
+// never one. token is a member of [tokenTypes], "" where the place of the name decides.
 var shown = map[string]struct {
 	symbol, completion int
 	token              string

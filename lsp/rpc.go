@@ -48,7 +48,7 @@ func errorf(code int, format string, args ...any) *ResponseError {
 // null is the ID of an answer to what could not be read, and an empty result.
 var null = json.RawMessage("null")
 
-// encode turns what this package makes into JSON; that always succeeds.
+// encode turns values of this package into JSON, which always succeeds.
 func encode(v any) json.RawMessage {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -68,7 +68,7 @@ func failure(id json.RawMessage, err *ResponseError) Message {
 	return Message{Version: "2.0", ID: id, Error: err}
 }
 
-// Most bytes of a message and of a line of its head; what is longer is no message.
+// The most bytes of a message and of a line of its head. Anything longer is not a message.
 const (
 	maxBody = 256 << 20
 	maxHead = 4096
@@ -121,7 +121,7 @@ func (r *Reader) Read() (Message, error) {
 	return m, nil
 }
 
-// line reads a line of a head without its ending; of one that is too long, the start.
+// line reads a line of a head without its ending. Of a line that is too long it returns the start.
 func (r *Reader) line() (string, error) {
 	var b strings.Builder
 	for {

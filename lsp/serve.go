@@ -10,12 +10,12 @@ import (
 	"time"
 )
 
-// ErrExit says that the client ended the session without shutting it down first, or went away.
+// ErrExit says that the client went away, or ended the session without shutting it down first.
 var ErrExit = errors.New("the client ended the session without shutdown")
 
-// Serve answers a client until it ends the session or ctx is done. A document is
-// checked when nothing else is to do and it has not changed for pause; a newer
-// change ends the check of an older text. It returns nil after shutdown and exit.
+// Serve answers a client until it ends the session or ctx is done. It checks a document when there is nothing else to
+// do and the document has not changed for pause. A newer change ends the check of an older text. Serve returns nil
+// after shutdown and exit.
 func Serve(ctx context.Context, s *Server, in io.Reader, out io.Writer, pause time.Duration) error {
 	box := &inbox{wake: make(chan struct{}, 1)}
 	go box.fill(NewReader(in))
@@ -77,8 +77,7 @@ func Serve(ctx context.Context, s *Server, in io.Reader, out io.Writer, pause ti
 	}
 }
 
-// inbox holds what a client has sent and nobody has read, and the work that
-// later messages may end.
+// inbox holds unread messages of a client, and the work that later messages may end.
 type inbox struct {
 	mu    sync.Mutex
 	queue []incoming

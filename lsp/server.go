@@ -1,8 +1,7 @@
-// Package lsp is a language server for models: what an editor asks of a file,
-// by the Language Server Protocol. A Server takes messages and returns messages;
-// it starts nothing, waits for nothing and keeps no clock, so that transcripts
-// test it. Serve connects one to a client. What a model is and does the root
-// package knows, what there is to say of the language package help.
+// Package lsp is a language server for models: it answers what an editor asks about a file, by the Language Server
+// Protocol. A Server takes messages and returns messages. It starts nothing, waits for nothing and has no clock, so
+// that transcripts can test it. Serve connects a Server to a client. The package checks models through the root
+// package, describes the language by package help, and solves nothing.
 package lsp
 
 import (
@@ -20,7 +19,7 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// Config says what surrounds a server. The zero value is ready to use.
+// Config is the environment of a server. The zero value is ready to use.
 type Config struct {
 	// Files returns the folder at a path; nil means that there is no disk.
 	Files func(folder string) fs.FS
@@ -125,9 +124,8 @@ var notifications = map[string]handler{
 	"workspace/didChangeWatchedFiles": on((*Server).filesChanged),
 }
 
-// Handle does what a message asks and returns what is to be sent. It checks a
-// document only where the answer needs that. Once ctx is done, the request is
-// answered as cancelled.
+// Handle does what a message asks and returns the messages to send. It checks a document only if the answer depends on
+// it. Once ctx is done, the request is answered as cancelled.
 func (s *Server) Handle(ctx context.Context, m Message) []Message {
 	switch {
 	case m.Version != "2.0":
@@ -171,7 +169,7 @@ func (s *Server) Handle(ctx context.Context, m Message) []Message {
 	return []Message{{Version: "2.0", ID: m.ID, Result: encode(result)}}
 }
 
-// guard calls h; what breaks in it breaks one answer, not the session.
+// guard calls h. A panic in h spoils one answer and not the session.
 func (s *Server) guard(h handler, ctx context.Context, params json.RawMessage) (result any, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -182,8 +180,7 @@ func (s *Server) guard(h handler, ctx context.Context, params json.RawMessage) (
 	return h(s, ctx, params)
 }
 
-// Exit reports whether the client has ended the session, and whether it did so
-// in order: shutdown, then exit.
+// Exit reports whether the client has ended the session, and whether it did so in order: shutdown, then exit.
 func (s *Server) Exit() (done, orderly bool) {
 	return s.phase >= exited, s.phase == exited
 }
@@ -222,7 +219,7 @@ func (s *Server) initialize(_ context.Context, p *initializeParams) (any, error)
 	}, nil
 }
 
-// initialized asks the client to tell of files that change on disk: models read others, and data.
+// initialized asks the client to report files that change on disk, since models read other models and data.
 func (s *Server) initialized(context.Context, *struct{}) (any, error) {
 	if !s.client.Capabilities.Workspace.DidChangeWatchedFiles.DynamicRegistration {
 		return nil, nil
@@ -323,7 +320,7 @@ func (s *Server) filesChanged(_ context.Context, p *struct {
 	return nil, nil
 }
 
-// changed notes that d, and what reads it, are to be checked.
+// changed marks d, and the documents that read it, for a check.
 func (s *Server) changed(d *document) {
 	d.stale, d.due = true, true
 	for _, o := range s.order {
@@ -333,7 +330,7 @@ func (s *Server) changed(d *document) {
 	}
 }
 
-// Due returns the document that is to be checked next; "" when there is none.
+// Due returns the document to check next; "" when there is none.
 func (s *Server) Due() (uri string) {
 	for _, d := range s.order {
 		if d.due {
@@ -343,8 +340,7 @@ func (s *Server) Due() (uri string) {
 	return ""
 }
 
-// Check checks the document that is due and returns its diagnostics. When ctx is
-// done before, the document stays due.
+// Check checks the document that is due and returns its diagnostics. If ctx is done first, the document stays due.
 func (s *Server) Check(ctx context.Context) []Message {
 	d := s.docs[s.Due()]
 	if d == nil {
@@ -361,7 +357,7 @@ func (s *Server) Check(ctx context.Context) []Message {
 			publishParams{URI: d.uri, Version: &version, Diagnostics: s.diagnostics(d)}))
 		return nil, nil
 	}, ctx, nil)
-	if err != nil { // tell, and do not try the same text again
+	if err != nil { // say so, and do not try the same text a second time
 		d.due, d.stale = false, false
 		out = []Message{notification("window/logMessage", map[string]any{"type": 1, "message": err.Error()})}
 	}

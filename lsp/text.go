@@ -5,8 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// text is a text with its lines, as editors count them: a line ends with \n,
-// \r\n or \r.
+// text is a text with its lines as editors count them: a line ends with \n, \r\n or \r.
 type text struct {
 	s     string
 	lines []int // byte offset of the start of each
@@ -55,8 +54,8 @@ func width(r rune) int {
 	return 1
 }
 
-// offset returns the byte offset of a place; one behind the end of a line is
-// its end, and one inside of a character its start.
+// offset returns the byte offset of a place. A place behind the end of a line counts as its end, and one inside a
+// character as the start of the character.
 func (t *text) offset(p position, e encoding) int {
 	if p.Line < 0 {
 		return 0

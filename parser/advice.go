@@ -9,12 +9,12 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// advice says what somebody meant who wrote something that is no model, and what to write instead. Tables of advice are
-// read from the top, and the first rule that fits answers.
+// advice recognises a mistake in the text of a model, and says what to write instead. Tables of advice are read from
+// the top; the first row that fits answers.
 type advice struct {
-	example string // a text that this rule answers
+	example string // a text that this row answers
 
-	// What the rule fits: all that is given holds. Lists are separated by spaces.
+	// What the row fits: every condition that is given must hold. Lists are separated by spaces.
 	next   string // the token that does not fit is one of these signs and keywords
 	name   string // or one of these names
 	before string // the token before it
@@ -27,12 +27,12 @@ type advice struct {
 	// What it answers.
 	code    diag.Code                // CodeUnexpected where none is given
 	at      func(*site) source.Span  // onNext where none is given
-	message string                   // with the words of [site.fill] in braces
+	message string                   // the names in braces are those of [site.fill]
 	fix     replacement              // none where its place is nil
-	tell    func(s *site) (did bool) // instead of a message; the next rules are tried when it did nothing
+	tell    func(s *site) (did bool) // instead of a message; the next rows are tried when it did nothing
 }
 
-// replacement is a fix of a rule: what to write in a place, and how that is called.
+// replacement is the fix of a row: what to write in a place, and what to call it.
 type replacement struct {
 	over        func(*site) source.Span
 	text, label string
@@ -63,10 +63,10 @@ func (p *parse) site() *site {
 	return s
 }
 
-// answer reports what is wrong by the first of rules that fits.
-func (s *site) answer(rules []advice) {
-	for i := range rules {
-		r := &rules[i]
+// answer reports what is wrong, by the first row that fits.
+func (s *site) answer(table []advice) {
+	for i := range table {
+		r := &table[i]
 		if !r.fits(s) || r.tell != nil && !r.tell(s) {
 			continue
 		}
@@ -103,7 +103,7 @@ func (r *advice) report(s *site) {
 	}
 }
 
-// fill puts what stands at s in the place of words in braces.
+// fill replaces names in braces by what stands at s.
 func (s *site) fill(message string) string {
 	if !strings.Contains(message, "{") {
 		return message
@@ -152,6 +152,6 @@ func atBefore(s *site) source.Span     { return s.span(s.before.Start, s.before.
 func behindBefore(s *site) source.Span { return s.span(s.before.End, s.before.End) }
 func atNext(s *site) source.Span       { return s.span(s.next.Start, s.next.Start) }
 
-// between is what separates the token before from the next one; withNext has the next one as well.
+// between is the gap between the token before and the next one; withNext includes the next one.
 func between(s *site) source.Span  { return s.span(s.before.End, s.next.Start) }
 func withNext(s *site) source.Span { return s.span(s.before.End, s.next.End) }

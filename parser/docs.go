@@ -15,9 +15,8 @@ type docs struct {
 	behind map[int]string   // the one at its end
 }
 
-// attachDocs hands doc comments to what they describe: an item has those
-// directly above its first line, with neither an empty line nor another
-// comment between, and those behind its first and its last line.
+// attachDocs gives doc comments to what they describe. An item has the comments directly above its first line, with
+// neither an empty line nor another comment between, and those behind its first and its last line.
 func attachDocs(f *ast.File) {
 	text := func(c ast.Comment) (string, bool) {
 		t, ok := strings.CutPrefix(c.Text, "##")
@@ -74,10 +73,9 @@ func (d docs) attach(item ast.Item) {
 	}
 }
 
-// variables hands out the docs of a declaration. Each variable is described as
-// if it were an item; what stands above a line describes all variables that
-// start on it, and what stands above the declaration those of its first line
-// with variables.
+// variables gives the variables of a declaration their docs. Each is described as if it were an item. A comment above a
+// line describes all variables that start on that line, and a comment above the declaration describes those of the
+// first line with variables.
 func (d docs) variables(n *ast.Decl) {
 	start, _ := d.lines.Span(d.file, n)
 	line, above := -1, ""

@@ -71,8 +71,8 @@ func readable(line string) string {
 	return regexp.MustCompile(`\b(\w+)Item\b`).ReplaceAllString(line, "$1")
 }
 
-// byHand is the grammar of the parts that hand-written routines parse. A
-// number in brackets is how tightly an operator binds.
+// byHand is the grammar of the parts that hand-written routines parse. A number in brackets tells how tightly an
+// operator binds.
 const byHand = `Shape = "[" Expr ("," Expr)* "]" .
 Bounds = "in" "[" Expr "," Expr "]" .
 Target = Name ("[" Sub ("," Sub)* "]")? .
@@ -93,7 +93,7 @@ Factor = (Name | Number | "(" Factor (("*" | "/") Factor)* ")") ` +
 	`("^" ("-"? Integer | "(" "-"? Integer "/" Integer ")"))? .
 `
 
-// fold breaks a production into lines of some 110 columns.
+// fold breaks a production into lines of about 110 columns.
 func fold(line string) string {
 	const width = 110
 	var out strings.Builder

@@ -413,8 +413,7 @@ func (p *parse) binders() []ast.Binder {
 	return list
 }
 
-// noRange reports a loop over something else than a range: over n, or over the range(n) or seq(1, n) of other
-// languages.
+// noRange reports a loop over something other than a range, such as n, or range(n) and seq(1, n) of other languages.
 func (p *parse) noRange(name string, lo ast.Expr) {
 	at, hi := lo.Pos(), lo.Pos().Text()
 	if call, ok := lo.(*ast.Call); ok && len(call.Args) > 0 {

@@ -13,10 +13,9 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// Parse parses a model file. The result is never nil. An item that does not
-// parse is an *ast.Bad and its errors are in l; parsing goes on at the next
-// item. An item with a mistake that leaves its meaning clear (`x**2`, a numeric
-// unit) is whole, and l has the error all the same.
+// Parse parses a model file. The result is never nil. An item that does not parse becomes an *ast.Bad, its errors are
+// added to l, and parsing goes on at the next item. An item whose mistake leaves its meaning clear (`x**2`, a numeric
+// unit) is kept whole, and l has the error all the same.
 func Parse(f *source.File, l *diag.List) *ast.File { return parseFile(new(parse), f, l) }
 
 // parseFile parses a file with p.
@@ -81,7 +80,7 @@ func (g *grammar) file(before int) []ast.Item {
 			n.Block.Span = p.at(&p.tokens[start])
 		}
 		if n := len(items); afterError && n > 0 && !p.tokens[start].NewLine && !isToken(&p.tokens[start-1], ";") {
-			// What could not go on with the item before it was part of it: that item is not whole either.
+			// What failed here was meant to continue the item before it, so that item is not whole either.
 			if _, lost := items[n-1].(*ast.Bad); !lost {
 				whole := p.lost(p.tokenAt(items[n-1].Pos().Start), p.i)
 				whole.Place(items[n-1].Pos().To(at))

@@ -7,10 +7,10 @@ import (
 	"odes.dev/odes/lang/ast"
 )
 
-// otherLanguage is one whose files are taken for models.
+// otherLanguage is a language whose files people take for models.
 type otherLanguage struct {
 	name   string
-	advice string // what its words are here
+	advice string // how to write here what its words say
 	cues   int    // how many lines must look like it
 	cue    func(p *parse, t, a, b *ast.Token) bool
 }
@@ -20,8 +20,8 @@ func word(t *ast.Token, words ...string) bool {
 	return (t.Kind == ast.IdentToken || t.Kind == ast.KeywordToken) && slices.Contains(words, strings.ToLower(t.Text))
 }
 
-// otherLanguages are told by how their lines start: t is the first token, a and b stand behind it. No line of a model
-// looks like that.
+// otherLanguages are recognised by how their lines start, which no line of a model does: t is the first token, a and b
+// stand behind it.
 var otherLanguages = []otherLanguage{
 	{"an XPPAUT file", "write par as `param`, init and x(0)= as `state x = …`, aux as `output`, @ total as " +
 		"`time`", 1, func(_ *parse, t, a, b *ast.Token) bool {
@@ -69,7 +69,7 @@ var otherLanguages = []otherLanguage{
 		}},
 }
 
-// foreignFile reports a file that is in another language, once, and whether it did.
+// foreignFile reports, once, that a file is in another language. It returns whether it did.
 func (p *parse) foreignFile() bool {
 	depth := 0
 	seen := make([]int, len(otherLanguages))

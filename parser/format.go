@@ -11,9 +11,10 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// Format returns the text of a model in its normal layout, and answers for it: what [ast.Format] wrote is read again.
-// It must have the same tree, the same comments at the same things, and be its own normal layout. Otherwise there is
-// a mistake in odes, and an error instead of a text. A text with errors is not formatted; the error carries them.
+// Format returns the text of a model in its normal layout. It parses what [ast.Format] wrote and verifies that the tree
+// is the same, that comments belong to the same things, and that a second run changes nothing. Otherwise there is a
+// mistake in odes, and Format returns an error instead of a text. A text with errors is not formatted; the error
+// carries them.
 func Format(name, text string) (string, error) {
 	var list diag.List
 	tree := Parse(source.NewFile(name, text), &list)
@@ -33,7 +34,7 @@ func format(f *ast.File) (string, error) {
 	return out, nil
 }
 
-// faithful tells what is wrong with out as the layout of a file.
+// faithful returns what is wrong with out as the layout of a file, or nil.
 func faithful(f *ast.File, out string) error {
 	var l diag.List
 	after := Parse(source.NewFile(f.Source.Name(), out), &l)
@@ -47,14 +48,14 @@ func faithful(f *ast.File, out string) error {
 	if !slices.EqualFunc(f.Comments, after.Comments, func(a, b ast.Comment) bool { return a.Text == b.Text }) {
 		return fmt.Errorf("comments change")
 	}
-	if again := ast.Format(after); again != out {
-		was, is := difference(out, again)
+	if twice := ast.Format(after); twice != out {
+		was, is := difference(out, twice)
 		return fmt.Errorf("a second time %q becomes %q", was, is)
 	}
 	return nil
 }
 
-// difference returns the first lines of a and b that are not the same, "nothing" where one has no more.
+// difference returns the first lines in which a and b differ, and "nothing" for the one that has ended.
 func difference(a, b string) (inA, inB string) {
 	for {
 		lineA, restA, moreA := strings.Cut(a, "\n")

@@ -27,14 +27,14 @@ func checkFormat(name, text string) error {
 	}
 	for _, item := range tree.Items {
 		line := ast.ItemString(item)
-		again := Parse(source.NewFile(name, line), &l)
+		parsed := Parse(source.NewFile(name, line), &l)
 		if l.HasErrors() {
 			return fmt.Errorf("the item %q does not parse: %w", line, l.Err())
 		}
-		if len(again.Items) != 1 {
-			return fmt.Errorf("the item %q parses to %d items", line, len(again.Items))
+		if len(parsed.Items) != 1 {
+			return fmt.Errorf("the item %q parses to %d items", line, len(parsed.Items))
 		}
-		if second := ast.ItemString(again.Items[0]); second != line {
+		if second := ast.ItemString(parsed.Items[0]); second != line {
 			return fmt.Errorf("the item %q parses to %q", line, second)
 		}
 	}

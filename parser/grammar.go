@@ -12,10 +12,9 @@ import (
 	"odes.dev/odes/lang/ast"
 )
 
-// The structs below are the grammar of items. Expressions, units, names,
-// subscripts and what else wants its own error messages are parsed by hand and
-// stand in the structs as parts. Every alternative starts with a token of its
-// own, so the parser looks no token ahead and the first error is the right one.
+// The structs below are the grammar of items. Expressions, units, names, subscripts and everything else that needs its
+// own error messages are parsed by hand; in the structs they are parts. Every alternative starts with a token of its
+// own, so the parser never looks ahead, and the first error is the right one.
 
 // part is a piece of an item that a hand-written routine parses to a T.
 type part[T any] interface{ get() T }
@@ -321,8 +320,7 @@ func starts(text string) func(*ast.Token) bool {
 	return func(t *ast.Token) bool { return isToken(t, text) }
 }
 
-// partOf makes read the parser of part[T] where the next token is one it can
-// start with; elsewhere the part does not match.
+// partOf makes read the parser of part[T]. The part matches only where first accepts the next token.
 func partOf[T any](g *grammar, first func(*ast.Token) bool, read func(*parse) T,
 	maybe ...func(*parse) (T, bool)) participle.Option {
 	return participle.ParseTypeWith(func(lex *lexer.PeekingLexer) (part[T], error) {

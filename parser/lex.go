@@ -13,9 +13,8 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// signs are the operators and brackets, longest first where one starts
-// another. Those after the gap are no part of the language: they are lexed so
-// that the parser can say what to write instead.
+// signs are the operators and brackets, the longer one first where one starts another. Those after the gap are not part
+// of the language: they are lexed so that the parser can say what to write instead.
 var signs = []string{
 	"<->", "->", "<=", ">=", "==", "!=", "+=", "-=", "*=", "/=", "**", "&&", "||",
 	"+", "-", "*", "/", "@", "^", "=", "<", ">", "'", ".", ",", ":", ";", "~", "(", ")", "[", "]", "{", "}",
@@ -210,8 +209,8 @@ func (s *scanner) name() {
 	s.emit(kind, text, i)
 }
 
-// number scans 1, 1., .5, 1e3, 2.5e-3. What follows directly is the parser's
-// affair, which knows whether "2k" stands in a reaction or in an expression.
+// number scans 1, 1., .5, 1e3, 2.5e-3. What follows directly is left to the parser, which knows whether "2k" stands
+// in a reaction or in an expression.
 func (s *scanner) number() {
 	i := s.at
 	digits := func() {
@@ -257,8 +256,8 @@ func (s *scanner) sign(c byte) {
 	s.emit(ast.BadToken, s.text[s.at:end], end)
 }
 
-// encoding reports what is no text up to end. A few places are enough: such a
-// file is to be saved in another way, not to be mended by hand.
+// encoding reports that what stands up to end is no text. A few such places are enough, because the remedy is to save
+// the file in another encoding.
 func (s *scanner) encoding(end int, what string) {
 	const most = 3
 	if s.encoded++; s.encoded <= most {

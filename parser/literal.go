@@ -30,8 +30,7 @@ func (p *parse) number() ast.Expr {
 	return &ast.Binary{At: ast.At{Span: p.since(n.Span.Start)}, Op: ast.Mul, OpAt: p.span(t.Start, t.Start), X: n, Y: y}
 }
 
-// glued says what to do about a number with something directly behind it.
-// Where a product was meant the expression goes on.
+// glued reports a number with something directly behind it. Where a product was meant, the expression goes on.
 func (p *parse) glued(n *ast.Number, t *ast.Token) {
 	at := n.Span.To(p.at(t))
 	text := p.file.Text()[n.Span.Start:t.End]

@@ -42,8 +42,8 @@ func (p *parse) otherDerivative(t *ast.Token) (state, text string) {
 	return "", ""
 }
 
-// meantItem reports whether token i, the first of its line, starts no item
-// but was meant to: misfit has advice on it.
+// meantItem reports whether token i, the first of its line, was meant to start an item and does not. There is advice on
+// it in misfits.
 func (p *parse) meantItem(i int) bool {
 	t, a := &p.tokens[i], &p.tokens[min(i+1, len(p.tokens)-1)]
 	if !isName(t) || i > 0 && isToken(&p.tokens[i-1], ",") || i > 0 && !p.breaksAfter(i-1) {
@@ -68,8 +68,8 @@ func (p *parse) meantWord(t, a *ast.Token) string {
 // misfit reports the next token, which starts no item.
 func (p *parse) misfit() { p.site().answer(misfits) }
 
-// misfits are what is written where an item should start. Those that are glued were meant to go on with the item before
-// them on the line.
+// misfits are the mistakes where an item should start. What is glued was meant to continue the item before it on the
+// line.
 var misfits = []advice{
 	{
 		example: "d/dt(x) = -x",
@@ -366,7 +366,7 @@ var misfits = []advice{
 	},
 }
 
-// Messages that several rules have, and their parts.
+// Messages, and parts of them, that several rows share.
 const (
 	commentsStart     = "comments start with #"
 	arrowGivesNothing = "\"<-\" gives no value; each name is declared: param r = 0.1, state N = 1"
@@ -392,7 +392,7 @@ func (s *site) lacksOperator() bool {
 	return startsOperand(s.next) && endsOperand(s.before) && !isToken(s.after, "=")
 }
 
-// strangeSign reports a sign that no item goes on with; a closing brace may close the block around it.
+// strangeSign reports a sign that cannot continue an item. A closing brace can: it may close the block around the item.
 func (s *site) strangeSign() bool { return s.next.Kind == ast.SignToken && !isToken(s.next, "}") }
 
 // behindDeclaration returns the word of the declaration that just ended on the

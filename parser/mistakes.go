@@ -72,8 +72,8 @@ func either(list []string) string {
 	return strings.Join(list, "")
 }
 
-// unexpected reports the next token, inside the item that starts at token start, where one of expected would have been
-// right.
+// unexpected reports the next token, which lies inside the item that starts at token start and should have been one of
+// expected.
 func (p *parse) unexpected(start int, expected []string) {
 	s := p.site()
 	s.start, s.expected = start, expected
@@ -81,7 +81,7 @@ func (p *parse) unexpected(start int, expected []string) {
 	s.answer(mistakes)
 }
 
-// mistakes are what is written inside items.
+// mistakes are those inside items.
 var mistakes = []advice{
 	{
 		example: "event e when t = 5 { x = 1 }",
@@ -353,7 +353,7 @@ var mistakes = []advice{
 	},
 }
 
-// Messages that several rules have.
+// Messages that several rows share.
 const (
 	rateBehind = "expected `rate`{behind}: the rate of a reaction stands behind it, " +
 		"as in reaction r: A + B -> C rate k*A*B"
@@ -392,8 +392,8 @@ func (s *site) expectedElse() bool {
 	return true
 }
 
-// listWithoutBrackets reports the comma of a setting with several values, as
-// in `time = 1, 2, 4`, and whether the next token is one.
+// listWithoutBrackets reports the comma in a setting with several values, as in `time = 1, 2, 4`. It returns whether
+// the next token is such a comma.
 func (s *site) listWithoutBrackets() bool {
 	p, start := s.parse, s.start
 	isValue := func(i int) bool {
@@ -419,7 +419,7 @@ func (s *site) listWithoutBrackets() bool {
 	return true
 }
 
-// withOptional adds what the grammar leaves out of its account because it is optional.
+// withOptional adds what the grammar does not list because it is optional.
 func withOptional(item string, expected []string) []string {
 	if len(expected) != 1 {
 		return expected

@@ -4,7 +4,7 @@ import "odes.dev/odes/lang/ast"
 
 // This file says what is wrong where an operand should start, and what to write instead.
 
-// noOperands are what is written there.
+// noOperands are the mistakes where an operand should start.
 var noOperands = []advice{
 	{
 		example: "let a = end",
@@ -97,7 +97,7 @@ func (s *site) endOutsideIndex() bool {
 	return true
 }
 
-// missingExpression reports an expression that is not there, and what stands in its place on the next line.
+// missingExpression reports that an expression is missing, and relates what the next line starts with.
 func (s *site) missingExpression() bool {
 	d := s.fail(CodeMissingExpr, s.gap(), "unexpected %s: the expression is missing", s.found())
 	if s.i > 0 && s.next.Kind != ast.EOF && s.next.NewLine {
@@ -108,8 +108,8 @@ func (s *site) missingExpression() bool {
 
 func isBinary(text string) bool { _, ok := binary[text]; return ok }
 
-// continues reports whether the reserved word can follow an operand, so that
-// where an operand should start it means a missing one.
+// continues reports whether a reserved word can follow an operand. Where an operand should start, such a word means
+// that the operand is missing.
 func continues(word string) bool {
 	switch word {
 	case "then", "elseif", "else", "and", "or", "crosses", "as", "for", "in", "rate":

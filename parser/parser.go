@@ -1,7 +1,7 @@
-// Package parser turns the text of a model file into its tree. It knows the
-// grammar and nothing of meaning: no name is looked up, no shape or unit is
-// checked. It reads any bytes whatever without panicking, reports what is
-// wrong with a place and an advice, and goes on at the next item.
+// Package parser turns the text of a model file into its tree. It also serves editors: it outlines, formats and splits
+// texts, and has the table of the words of the language. It knows the grammar and nothing of meaning: it looks up no
+// name and checks no shape or unit. It accepts any bytes without panicking, reports mistakes with their place and
+// advice, and goes on at the next item.
 package parser
 
 import (
@@ -13,8 +13,8 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// ParseExpr parses f as one whole expression. The result is never nil: where
-// the text is wrong it is an *ast.BadExpr and the list says why.
+// ParseExpr parses f as one whole expression. The result is never nil: for a wrong text it is an *ast.BadExpr, and the
+// list says why.
 func ParseExpr(f *source.File, l *diag.List) ast.Expr {
 	p := &parse{file: f, diags: l}
 	p.tokens, _ = scan(f, l)
@@ -26,14 +26,13 @@ func ParseExpr(f *source.File, l *diag.List) ast.Expr {
 	return x
 }
 
-// Tokens returns the tokens of f without the final EOF; it reports what only
-// the lexer can see.
+// Tokens returns the tokens of f without the final EOF. It reports the errors that the lexer finds.
 func Tokens(f *source.File, l *diag.List) []ast.Token {
 	tokens, _ := scan(f, l)
 	return tokens[:len(tokens)-1]
 }
 
-// TokensOf splits text as the parser does, without a word on what is no token.
+// TokensOf splits a text as the parser does, and reports no errors.
 func TokensOf(text string) []ast.Token { return Tokens(source.NewFile("", text), new(diag.List)) }
 
 // DumpTokens writes the tokens of f, one a line: place, kind and text, separated by tabs.

@@ -87,9 +87,8 @@ func (p *parse) gap() source.Span {
 	return p.at(t)
 }
 
-// fail reports the error that ends the current item; later ones are dropped,
-// and so is what comes of a token that the lexer has reported. The diagnostic it returns takes related places and
-// fixes.
+// fail reports the error that ends the current item. Later errors of the item are dropped, and so are errors at a token
+// that the lexer has reported. Related places and fixes can be added to the diagnostic that it returns.
 func (p *parse) fail(code diag.Code, at source.Span, format string, args ...any) *diag.Diagnostic {
 	if p.failed || p.peek().Kind == ast.BadToken {
 		p.failed = true
@@ -133,9 +132,8 @@ func (p *parse) atEnd() bool {
 	return t.Kind == ast.EOF || isToken(t, ";") || isToken(t, "}") || p.startsItem(p.i)
 }
 
-// startsItem reports whether token i looks like the first of an item: an item
-// word that starts a line or is followed by what follows such words, or an
-// equation's left side.
+// startsItem reports whether token i looks like the start of an item. That is the left side of an equation, or an item
+// word that starts a line or is followed by something that follows such words.
 func (p *parse) startsItem(i int) bool {
 	t := &p.tokens[i]
 	switch t.Kind {
@@ -245,8 +243,8 @@ func (p *parse) behind() string {
 	return " after " + describe(&p.tokens[p.i-1], false)
 }
 
-// reserved reports a reserved word that is used as a name.
-// Each is reported once: what is used as a name is used in many places.
+// reserved reports a reserved word that is used as a name. Each word is reported once, since a name is used in many
+// places.
 func (p *parse) reserved(t *ast.Token) {
 	if p.reservedSeen[t.Text] {
 		return
@@ -313,8 +311,7 @@ func endsOperand(t *ast.Token) bool {
 	return isToken(t, ")") || isToken(t, "]") || isToken(t, "end")
 }
 
-// commonMistake recognises, after an operand, what other languages write
-// there, reports it and reports whether it did.
+// commonMistake reports what other languages write after an operand. It returns whether it found such a mistake.
 func (p *parse) commonMistake() bool {
 	t := p.peek()
 	if t.Kind != ast.SignToken {
@@ -349,8 +346,7 @@ func (p *parse) commonMistake() bool {
 	return true
 }
 
-// singleQuoted reports a string in single quotes, if one starts here, and
-// whether it did.
+// singleQuoted reports a string in single quotes if one starts here. It returns whether one does.
 func (p *parse) singleQuoted() bool {
 	t := p.peek()
 	if !isToken(t, "'") {

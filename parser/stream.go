@@ -53,8 +53,8 @@ type stream struct {
 	i      int
 }
 
-// Next returns the next token, EOF for ever at the end. Values of names and
-// strings keep their quotes, so that no word of the grammar matches them.
+// Next returns the next token, and EOF at the end however often it is called. Values of names and strings keep their
+// quotes, so that no word of the grammar matches them.
 func (s *stream) Next() (lexer.Token, error) {
 	t := &s.tokens[min(s.i, len(s.tokens)-1)]
 	s.i++

@@ -8,8 +8,7 @@ import (
 	"odes.dev/odes/lang/source"
 )
 
-// The routines below make trees of what the grammar has matched. The place of
-// an item itself is set by its caller.
+// The routines below make trees of what the grammar has matched. The caller sets the place of the item itself.
 
 // value returns the value of a part, or the zero T where the part is absent.
 func value[T any](x part[T]) (v T) {

@@ -11,8 +11,8 @@ type Word struct {
 	Kind WordKind
 	Form string // an example
 	Text string // what it means
-	// In is where a word stands that starts no item: the words that start these items, "equation", "expression", or
-	// "body" for the body of an event.
+	// In lists where a word stands that starts no item: the items, by the words that they start with, "equation",
+	// "expression", or "body" for the body of an event.
 	In string
 
 	body    string // what stands in the braces of an item; "" where the grammar tells
@@ -49,7 +49,7 @@ const (
 )
 
 // language is the table of all words, in the order of the manual: first the reserved ones, then the free ones. The
-// grammar of an item is in grammar.go, and what a settings block holds in package typecheck.
+// grammar of each item is in grammar.go. What a settings block holds is in package typecheck.
 var language = []Word{
 	{
 		Name: "model", Kind: ItemWord,
@@ -357,7 +357,7 @@ var language = []Word{
 	},
 }
 
-// The words of the table by what the parser asks of them.
+// The table by what the parser asks.
 var (
 	wordNamed = map[string]*Word{}
 	itemWords = map[string]bool{} // an item starts with them
@@ -380,10 +380,10 @@ func init() {
 // Reserved reports whether name is a reserved word, which a model can use as a name only in backquotes.
 func Reserved(name string) bool { return reserved[name] }
 
-// StartsItem reports whether items, settings blocks among them, start with a word.
+// StartsItem reports whether a word starts an item. Settings blocks are items.
 func StartsItem(word string) bool { return itemWords[word] }
 
-// IsBlock reports whether settings blocks start with a word.
+// IsBlock reports whether a word starts a settings block.
 func IsBlock(word string) bool {
 	w := wordNamed[word]
 	return w != nil && w.Kind == BlockWord
@@ -404,10 +404,10 @@ func WordsOf(kinds ...WordKind) []string {
 	return list
 }
 
-// ItemWords returns the words that items start with, settings blocks among them, in alphabetical order.
+// ItemWords returns the words that start items, those of settings blocks included, in alphabetical order.
 func ItemWords() []string { return WordsOf(ItemWord, BlockWord) }
 
-// Blocks returns the words that settings blocks start with, in the order of the manual.
+// Blocks returns the words that start settings blocks, in the order of the manual.
 func Blocks() []string {
 	var list []string
 	for _, w := range language {
@@ -418,8 +418,8 @@ func Blocks() []string {
 	return list
 }
 
-// WordsIn returns the words that stand in an item of that word, in an "expression" or in a "body", besides those of
-// what it is made of. Operators come last.
+// WordsIn returns the words that stand in a place, as [Word.In] names it. Words of the expressions and bodies within an
+// item are not among its own. Operators come last.
 func WordsIn(where string) []string {
 	var list, operators []string
 	for _, w := range language {
