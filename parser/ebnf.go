@@ -1,6 +1,7 @@
 package parser
 
 import (
+	"cmp"
 	"regexp"
 	"strings"
 )
@@ -41,34 +42,25 @@ func Grammar() string {
 // partOfGrammar is how participle names a part that is parsed by hand, by its Go type.
 var partOfGrammar = regexp.MustCompile(`Part\[[\[\]*]*(?:[\w./]*[./])?(\w+)\]`)
 
-// readable writes a production with the names of this manual.
+// manualNames are the names of the manual for such parts, where they differ.
+var manualNames = map[string]string{
+	"optName": "Name", "newName": "Name", "keyName": "Key", "Binder": "For", "LValue": "Target", "bounds": "Bounds",
+	"unitValue": "Expr", "FnDim": "Dims", "Expr": "Shape",
+	"blockWord": `("` + strings.Join(Blocks(), `" | "`) + `")`,
+}
+
+var (
+	itemOfGrammar = regexp.MustCompile(`\b(\w+)Item\b`)
+	otherNames    = strings.NewReplacer("UnitItem", "UnitDecl", "<prime>", `"'"`)
+)
+
+// readable writes a production with the names of the manual.
 func readable(line string) string {
 	line = partOfGrammar.ReplaceAllStringFunc(line, func(s string) string {
 		name := partOfGrammar.FindStringSubmatch(s)[1]
-		switch name {
-		case "optName", "newName":
-			return "Name"
-		case "keyName":
-			return "Key"
-		case "blockWord":
-			return `("` + strings.Join(Blocks(), `" | "`) + `")`
-		case "Binder":
-			return "For"
-		case "LValue":
-			return "Target"
-		case "bounds":
-			return "Bounds"
-		case "unitValue":
-			return "Expr"
-		case "FnDim":
-			return "Dims"
-		case "Expr":
-			return "Shape"
-		}
-		return name
+		return cmp.Or(manualNames[name], name)
 	})
-	line = strings.NewReplacer("UnitItem", "UnitDecl", "<prime>", `"'"`).Replace(line)
-	return regexp.MustCompile(`\b(\w+)Item\b`).ReplaceAllString(line, "$1")
+	return itemOfGrammar.ReplaceAllString(otherNames.Replace(line), "$1")
 }
 
 // byHand is the grammar of the parts that hand-written routines parse. A number in brackets tells how tightly an

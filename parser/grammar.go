@@ -255,8 +255,8 @@ func newGrammar() *grammar {
 	options := grammarOptions(g)
 	for _, build := range itemRules() {
 		parse, ebnf := build(g, options)
-		first, _, _ := strings.Cut(readable(ebnf), "\n")
-		_, production, _ := strings.Cut(first, " = ")
+		first, _, _ := strings.Cut(ebnf, "\n")
+		_, production, _ := strings.Cut(readable(first), " = ")
 		for _, start := range firsts(production) {
 			g.items[strings.Trim(start, `"`)] = parse
 		}
