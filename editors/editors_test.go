@@ -157,8 +157,10 @@ func grammar(w words) []byte {
 		"patterns": []object{
 			match("comment.line.documentation", `##(?!#).*$`),
 			match("comment.line.number-sign", `#.*$`),
-			{"name": "string.quoted.double.odes", "begin": `"`, "end": `"|$`,
-				"patterns": []object{match("constant.character.escape", `\\.`)}},
+			{
+				"name": "string.quoted.double.odes", "begin": `"`, "end": `"|$`,
+				"patterns": []object{match("constant.character.escape", `\\.`)},
+			},
 			match("variable.other.quoted", "`[^`\\n]*`"),
 			captured(`(`+number+`)[ \t]*(\[[^\]\n]*\])`, "constant.numeric", "support.type.unit"),
 			captured(`(?::|\b(as)\b)[ \t]*(\[[^\]\n]*\])`, "keyword.operator.word", "support.type.unit"),

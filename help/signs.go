@@ -24,8 +24,10 @@ var signs = []Entry{
 	{"/=", "event e at 1 { x /= 2 }", "Divides a value, in the body of an event."},
 	{"->", "reaction r: 2 A + B -> C rate k*A^2*B", "Stands between what a reaction takes and what it makes."},
 	{"<->", "reaction r: A <-> B rate kf*A - kb*B", "Marks a net rate, which may be negative."},
-	{"~", "observe y = C ~ normal(sd) from D.dv",
-		"Begins a distribution: the noise of an observation, the prior of a param."},
+	{
+		"~", "observe y = C ~ normal(sd) from D.dv",
+		"Begins a distribution: the noise of an observation, the prior of a param.",
+	},
 	{":", "param v : [m/s] = 2", "Begins a unit behind a name, what a reaction or constraint is behind its own, " +
 		"and stands in ranges: 1:n, 1:2:n; alone in an index, all of an axis."},
 	{",", "param a = 1, b = 2", "Separates names that are declared together, arguments, subscripts and elements."},

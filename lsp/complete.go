@@ -202,8 +202,10 @@ func (p *completer) add(kind, label, detail, doc string, insert string, data ...
 		return
 	}
 	p.seen[label] = true
-	item := completionItem{Label: label, Kind: shown[kind].completion, Detail: detail,
-		Edit: textEdit{p.at, insert}, Data: data}
+	item := completionItem{
+		Label: label, Kind: shown[kind].completion, Detail: detail,
+		Edit: textEdit{p.at, insert}, Data: data,
+	}
 	if doc != "" {
 		item.Documentation = &markup{"markdown", doc}
 	}

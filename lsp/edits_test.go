@@ -21,8 +21,10 @@ var emptyArchive = &txtar.Archive{}
 // models are texts of models: the examples and the standard modules.
 func models(t testing.TB) []string {
 	var texts []string
-	for _, pattern := range []string{"../examples/*/*.ode", "../stdlib/std/*.ode",
-		"../cmd/odes/testdata/snippets/*.ode"} {
+	for _, pattern := range []string{
+		"../examples/*/*.ode", "../stdlib/std/*.ode",
+		"../cmd/odes/testdata/snippets/*.ode",
+	} {
 		list, err := filepath.Glob(filepath.FromSlash(pattern))
 		if err != nil || len(list) == 0 {
 			t.Fatalf("%s: %v", pattern, err)
@@ -187,8 +189,10 @@ func (e *editor) randomEdit(r *rand.Rand, texts []string) {
 	start := r.IntN(size + 1)
 	end := min(size, start+r.IntN(12))
 	from, to := f.position(start, e.s.enc), f.position(end, e.s.enc)
-	signs := []string{"{", "}", "(", ")", "[", "]", "'", "\"", "\n", "\r", "=", "#", "##", ".", ",",
-		" for i in 1:3", "é", "𝒳", "`", "fn f(a", "event", "~", "\x00", "import \""}
+	signs := []string{
+		"{", "}", "(", ")", "[", "]", "'", "\"", "\n", "\r", "=", "#", "##", ".", ",",
+		" for i in 1:3", "é", "𝒳", "`", "fn f(a", "event", "~", "\x00", "import \"",
+	}
 	with := signs[r.IntN(len(signs))]
 	if r.IntN(3) == 0 {
 		other := texts[r.IntN(len(texts))]
@@ -247,8 +251,10 @@ func TestLarge(t *testing.T) {
 	e.do("open m.ode")
 	d := e.s.docs[uri("m.ode")]
 	parsed, found := d.parsed, d.found
-	for _, line := range []string{"hover m.ode 3 s0", "highlight m.ode 3 s0", "symbols m.ode", "tokens m.ode",
-		"hints m.ode", "references m.ode 3 s0", "folding m.ode"} {
+	for _, line := range []string{
+		"hover m.ode 3 s0", "highlight m.ode 3 s0", "symbols m.ode", "tokens m.ode",
+		"hints m.ode", "references m.ode 3 s0", "folding m.ode",
+	} {
 		e.do(line)
 	}
 	if d.parsed != parsed || d.found != found {

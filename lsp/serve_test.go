@@ -225,8 +225,10 @@ func TestCancelled(t *testing.T) {
 	}
 	// A check that a request asked for does not stand for the diagnostics that are to be sent.
 	e.send(nil, "textDocument/didSave", object{"textDocument": object{"uri": "file:///home/m.ode"}})
-	e.request("textDocument/hover", object{"textDocument": object{"uri": "file:///home/m.ode"},
-		"position": position{3, 6}})
+	e.request("textDocument/hover", object{
+		"textDocument": object{"uri": "file:///home/m.ode"},
+		"position":     position{3, 6},
+	})
 	if list := e.s.Check(t.Context()); len(list) != 1 || e.s.Due() != "" {
 		t.Errorf("%v", list)
 	}
@@ -241,13 +243,17 @@ func TestCancelled(t *testing.T) {
 		t.Error("the cancellation waits to be read")
 	}
 	work, end := box.begin(t.Context(), "", "file:///home/m.ode")
-	box.put(Message{Method: "textDocument/didChange",
-		Params: encode(object{"textDocument": object{"uri": "file:///home/other.ode"}})}, nil)
+	box.put(Message{
+		Method: "textDocument/didChange",
+		Params: encode(object{"textDocument": object{"uri": "file:///home/other.ode"}}),
+	}, nil)
 	if work.Err() != nil {
 		t.Error("another document ended the check")
 	}
-	box.put(Message{Method: "textDocument/didChange",
-		Params: encode(object{"textDocument": object{"uri": "file:///home/m.ode"}})}, nil)
+	box.put(Message{
+		Method: "textDocument/didChange",
+		Params: encode(object{"textDocument": object{"uri": "file:///home/m.ode"}}),
+	}, nil)
 	if work.Err() == nil {
 		t.Error("a newer text did not end the check")
 	}

@@ -206,8 +206,10 @@ func (s *Server) initialize(_ context.Context, p *initializeParams) (any, error)
 			"documentSymbolProvider":    true,
 			"foldingRangeProvider":      true,
 			"renameProvider":            object{"prepareProvider": true},
-			"completionProvider": object{"triggerCharacters": []string{".", "[", "\"", "/"},
-				"resolveProvider": true},
+			"completionProvider": object{
+				"triggerCharacters": []string{".", "[", "\"", "/"},
+				"resolveProvider":   true,
+			},
 			"signatureHelpProvider":      object{"triggerCharacters": []string{"(", ","}},
 			"documentFormattingProvider": true,
 			"codeActionProvider":         object{"codeActionKinds": []string{"quickfix"}},
@@ -257,8 +259,10 @@ func (s *Server) didOpen(_ context.Context, p *openParams) (any, error) {
 	if old != nil { // a client that opens twice means the newer text
 		s.order = slices.DeleteFunc(s.order, func(d *document) bool { return d == old })
 	}
-	d := &document{uri: p.TextDocument.URI, path: pathOf(p.TextDocument.URI), version: p.TextDocument.Version,
-		text: newText(p.TextDocument.Text)}
+	d := &document{
+		uri: p.TextDocument.URI, path: pathOf(p.TextDocument.URI), version: p.TextDocument.Version,
+		text: newText(p.TextDocument.Text),
+	}
 	s.docs[d.uri] = d
 	s.order = append(s.order, d)
 	s.changed(d)

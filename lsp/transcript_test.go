@@ -238,8 +238,10 @@ func (e *editor) do(line string) {
 		e.notify("initialized", object{})
 	case "open":
 		e.texts[words[1]] = newText(e.stored[words[1]])
-		e.notify("textDocument/didOpen", object{"textDocument": object{"uri": uri(words[1]), "version": 1,
-			"languageId": "odes", "text": e.stored[words[1]]}})
+		e.notify("textDocument/didOpen", object{"textDocument": object{
+			"uri": uri(words[1]), "version": 1,
+			"languageId": "odes", "text": e.stored[words[1]],
+		}})
 	case "save":
 		e.notify("textDocument/didSave", object{"textDocument": doc()})
 	case "close":
@@ -258,16 +260,20 @@ func (e *editor) do(line string) {
 		at := textRange{position{n - 1, from}, position{n - 1, to}}
 		was := e.texts[words[1]]
 		e.texts[words[1]] = newText(was.s[:was.offset(at.Start, e.s.enc)] + with + was.s[was.offset(at.End, e.s.enc):])
-		e.notify("textDocument/didChange", object{"textDocument": doc(),
-			"contentChanges": []object{{"range": at, "text": with}}})
+		e.notify("textDocument/didChange", object{
+			"textDocument":   doc(),
+			"contentChanges": []object{{"range": at, "text": with}},
+		})
 		if e.s.docs[uri(words[1])].text.s != e.texts[words[1]].s {
 			e.t.Error("the server has another text")
 		}
 	case "replace", "become": // become shows no diagnostics
 		written := e.out.Len()
 		e.texts[words[1]] = newText(e.stored[words[2]])
-		e.notify("textDocument/didChange", object{"textDocument": doc(),
-			"contentChanges": []object{{"text": e.stored[words[2]]}}})
+		e.notify("textDocument/didChange", object{
+			"textDocument":   doc(),
+			"contentChanges": []object{{"text": e.stored[words[2]]}},
+		})
 		if words[0] == "become" {
 			e.out.Truncate(written)
 		}
@@ -365,8 +371,10 @@ func (e *editor) do(line string) {
 	case "folding":
 		ask("textDocument/foldingRange", object{"textDocument": doc()})
 	case "hints":
-		ask("textDocument/inlayHint", object{"textDocument": doc(),
-			"range": textRange{position{}, position{1 << 30, 0}}})
+		ask("textDocument/inlayHint", object{
+			"textDocument": doc(),
+			"range":        textRange{position{}, position{1 << 30, 0}},
+		})
 	case "format":
 		m := e.request("textDocument/formatting", object{"textDocument": doc(), "options": object{}})
 		if m.Error != nil {

@@ -54,8 +54,10 @@ type site struct {
 // site describes the place before the next token.
 func (p *parse) site() *site {
 	t := p.peek()
-	s := &site{parse: p, start: p.i, before: new(ast.Token), next: t, after: p.ahead(1), third: p.ahead(2),
-		word: p.itemWord}
+	s := &site{
+		parse: p, start: p.i, before: new(ast.Token), next: t, after: p.ahead(1), third: p.ahead(2),
+		word: p.itemWord,
+	}
 	if p.i > 0 {
 		s.before = &p.tokens[p.i-1]
 		s.glued = !t.NewLine && !isToken(s.before, ";")

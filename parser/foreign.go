@@ -31,11 +31,13 @@ var otherLanguages = []otherLanguage{
 		return word(t, "init", "par", "p", "number", "aux") && a.Kind == ast.IdentToken && !a.NewLine &&
 			isToken(b, "=") && !b.NewLine
 	}},
-	{"a NONMEM or mrgsolve file", "write DADT(1) or dxdt_A as A' = …, THETA and $PARAM as `param`, compartments as " +
-		"`state`, $ERROR and $TABLE as `observe` or `output`, doses as `event`", 1,
+	{
+		"a NONMEM or mrgsolve file", "write DADT(1) or dxdt_A as A' = …, THETA and $PARAM as `param`, compartments as " +
+			"`state`, $ERROR and $TABLE as `observe` or `output`, doses as `event`", 1,
 		func(_ *parse, t, a, _ *ast.Token) bool {
 			return isToken(t, "$") && a.Start == t.End && (a.Kind == ast.IdentToken || a.Kind == ast.KeywordToken)
-		}},
+		},
+	},
 	{"a Stan program", "write parameters as `param k = 1 ~ lognormal(0, 1)`, the system as `state` and x' = …, " +
 		"data as `data`, y ~ normal(…) as `observe`", 2, func(_ *parse, t, a, _ *ast.Token) bool {
 		if word(t, "generated", "transformed") {
@@ -43,7 +45,8 @@ var otherLanguages = []otherLanguage{
 		}
 		return word(t, "functions", "data", "parameters", "model") && isToken(a, "{")
 	}},
-	{"a program in Julia", "write @parameters as `param`, @variables as `state`, D(x) ~ … as x' = …", 1,
+	{
+		"a program in Julia", "write @parameters as `param`, @variables as `state`, D(x) ~ … as x' = …", 1,
 		func(_ *parse, t, a, b *ast.Token) bool {
 			if isToken(t, "@") && a.Start == t.End {
 				return word(a, "parameters", "variables", "species", "constants", "mtkmodel", "named",
@@ -51,7 +54,8 @@ var otherLanguages = []otherLanguage{
 			}
 			return word(t, "using") && a.Kind == ast.IdentToken && !a.NewLine &&
 				(b.NewLine || isToken(b, ",") || isToken(b, ":"))
-		}},
+		},
+	},
 	{"SBML, CellML or other XML", "write species and parameters as `state` and `param`, reactions as `reaction r: " +
 		"A -> B rate k*A`, rules as x' = … and `let`", 1, func(p *parse, t, a, _ *ast.Token) bool {
 		return isToken(t, "<") && t == &p.tokens[0] && a.Start == t.End &&
@@ -60,13 +64,15 @@ var otherLanguages = []otherLanguage{
 	{"JSON", "write each value as an item: param k = 1, state x = 2", 1, func(p *parse, t, a, b *ast.Token) bool {
 		return isToken(t, "{") && t == &p.tokens[0] && a.Kind == ast.StringToken && isToken(b, ":")
 	}},
-	{"a Modelica model", "write Real x(start = 1) as `state x = 1`, der(x) = … as x' = …, and no end", 2,
+	{
+		"a Modelica model", "write Real x(start = 1) as `state x = 1`, der(x) = … as x' = …, and no end", 2,
 		func(_ *parse, t, a, _ *ast.Token) bool {
 			if a.NewLine {
 				return word(t, "equation")
 			}
 			return word(t, "end") && a.Kind == ast.IdentToken || word(t, "parameter") && word(a, "real", "integer")
-		}},
+		},
+	},
 }
 
 // foreignFile reports, once, that a file is in another language. It returns whether it did.

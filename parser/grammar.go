@@ -322,7 +322,8 @@ func starts(text string) func(*ast.Token) bool {
 
 // partOf makes read the parser of part[T]. The part matches only where first accepts the next token.
 func partOf[T any](g *grammar, first func(*ast.Token) bool, read func(*parse) T,
-	maybe ...func(*parse) (T, bool)) participle.Option {
+	maybe ...func(*parse) (T, bool),
+) participle.Option {
 	return participle.ParseTypeWith(func(lex *lexer.PeekingLexer) (part[T], error) {
 		if !first(&g.p.tokens[lex.RawCursor()]) {
 			return nil, participle.NextMatch

@@ -122,8 +122,10 @@ func (p *parse) event(n *eventItem) ast.Item {
 	}
 }
 
-var assignOps = map[string]ast.AssignOp{"=": ast.Set, "+=": ast.AddTo, "-=": ast.SubFrom, "*=": ast.MulBy,
-	"/=": ast.DivBy}
+var assignOps = map[string]ast.AssignOp{
+	"=": ast.Set, "+=": ast.AddTo, "-=": ast.SubFrom, "*=": ast.MulBy,
+	"/=": ast.DivBy,
+}
 
 func (p *parse) body(list []*affect) []*ast.Affect {
 	var body []*ast.Affect
