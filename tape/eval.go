@@ -189,16 +189,16 @@ type arith[T Number] struct {
 }
 
 var realArith = &arith[float64]{
-	one:   func(r *Row) func(a float64) float64 { return r.real1 },
-	two:   func(r *Row) func(a, b float64) float64 { return r.real2 },
-	three: func(r *Row) func(a, b, c float64) float64 { return r.real3 },
+	one:   func(r *Row) func(a float64) float64 { return r.Real1 },
+	two:   func(r *Row) func(a, b float64) float64 { return r.Real2 },
+	three: func(r *Row) func(a, b, c float64) float64 { return r.Real3 },
 	powi:  elem.Powi, mul: elem.Mul, fma: elem.FMA, max: elem.Max, min: elem.Min,
 }
 
 var complexArith = &arith[complex128]{
-	one:   func(r *Row) func(a complex128) complex128 { return r.cplx1 },
-	two:   func(r *Row) func(a, b complex128) complex128 { return r.cplx2 },
-	three: func(r *Row) func(a, b, c complex128) complex128 { return r.cplx3 },
+	one:   func(r *Row) func(a complex128) complex128 { return r.Complex1 },
+	two:   func(r *Row) func(a, b complex128) complex128 { return r.Complex2 },
+	three: func(r *Row) func(a, b, c complex128) complex128 { return r.Complex3 },
 	powi:  elem.CPowi, mul: elem.CMul, fma: elem.CFMA, max: elem.CMax, min: elem.CMin,
 }
 

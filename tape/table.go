@@ -36,30 +36,81 @@ type Row struct {
 	// NoDeriv tells that the derivative exists but that no ops make it.
 	NoDeriv bool
 
-	// The value of an elementwise op, in the functions that fit Arity. Powi has none
-	// of them, since it has an attribute.
-	real1 func(a float64) float64
-	real2 func(a, b float64) float64
-	real3 func(a, b, c float64) float64
-	cplx1 func(a complex128) complex128
-	cplx2 func(a, b complex128) complex128
-	cplx3 func(a, b, c complex128) complex128
+	// Singular tells that there are points where the value is finite and a derivative is
+	// not, such as sqrt at 0 and asin at 1. A tangent or cotangent of 0 stays 0 there, so
+	// that sqrt(max(h, 0)) has the derivative 0 for h below 0.
+	Singular bool
+
+	// On says where each operand of an elementwise op is defined and the op is smooth.
+	// Tests take their arguments from there.
+	On [3]Domain
+
+	// Flops is the number of floating-point operations that one element of an elementwise
+	// op counts for in reports. A function counts for one.
+	Flops int
+
+	// The value of an elementwise op, in the functions that fit Arity: Real1 and Complex1
+	// for one operand, and so on. Powi has none of them, since it has an attribute. The
+	// real function defines the bits that every backend of a machine gives.
+	Real1    func(a float64) float64
+	Real2    func(a, b float64) float64
+	Real3    func(a, b, c float64) float64
+	Complex1 func(a complex128) complex128
+	Complex2 func(a, b complex128) complex128
+	Complex3 func(a, b, c complex128) complex128
 }
+
+// Domain says which arguments an op is made for.
+type Domain uint8
+
+// The domains.
+const (
+	Everywhere    Domain = iota
+	NonZero              // smooth but at 0
+	Positive             // > 0
+	AboveMinusOne        // > -1
+	AboveOne             // > 1
+	WithinOne            // between -1 and 1
+)
 
 // Elementwise reports whether the op works element by element and so broadcasts its
 // operands. Conditions are among these ops.
 func (r *Row) Elementwise() bool { return r.Class == Elementwise || r.Class == Condition }
 
 func unary(op Op, name, doc, deriv string, f func(float64) float64, g func(complex128) complex128) Row {
-	return Row{Op: op, Name: name, Arity: 1, Class: Elementwise, Doc: doc, Deriv: [3]string{deriv}, real1: f, cplx1: g}
+	return Row{
+		Op: op, Name: name, Arity: 1, Class: Elementwise, Doc: doc, Deriv: [3]string{deriv},
+		Flops: 1, Real1: f, Complex1: g,
+	}
 }
 
 func binary(op Op, name, doc, da, db string, f func(a, b float64) float64, g func(a, b complex128) complex128) Row {
-	return Row{Op: op, Name: name, Arity: 2, Class: Elementwise, Doc: doc, Deriv: [3]string{da, db}, real2: f, cplx2: g}
+	return Row{
+		Op: op, Name: name, Arity: 2, Class: Elementwise, Doc: doc, Deriv: [3]string{da, db},
+		Flops: 1, Real2: f, Complex2: g,
+	}
 }
 
 func condition(op Op, name, doc string, f func(a, b float64) float64, g func(a, b complex128) complex128) Row {
-	return Row{Op: op, Name: name, Arity: 2, Class: Condition, Doc: doc, real2: f, cplx2: g}
+	return Row{Op: op, Name: name, Arity: 2, Class: Condition, Doc: doc, Flops: 1, Real2: f, Complex2: g}
+}
+
+// on returns the row with the domains of its operands.
+func (r Row) on(domains ...Domain) Row {
+	copy(r.On[:], domains)
+	return r
+}
+
+// singular returns the row of an op with a singular derivative.
+func (r Row) singular() Row {
+	r.Singular = true
+	return r
+}
+
+// free returns the row of an op that no report counts as work.
+func (r Row) free() Row {
+	r.Flops = 0
+	return r
 }
 
 func move(op Op, name string, arity int, doc string) Row {
@@ -74,26 +125,28 @@ func contract(op Op, name string, arity int, doc string) Row {
 var rows = [...]Row{
 	{Op: Const, Name: "const", Class: Constant, Doc: "a constant array"},
 
-	unary(Neg, "neg", "-a", "-1", elem.Neg, elem.CNeg),
-	unary(Abs, "abs", "a < 0 ? -a : a", "sign(a)", elem.Abs, elem.CAbs),
-	unary(Sign, "sign", "-1, 0 or 1", "", elem.Sign, elem.CSign),
+	unary(Neg, "neg", "-a", "-1", elem.Neg, elem.CNeg).free(),
+	unary(Abs, "abs", "a < 0 ? -a : a", "sign(a)", elem.Abs, elem.CAbs).free(),
+	unary(Sign, "sign", "-1, 0 or 1", "", elem.Sign, elem.CSign).free(),
 	{
 		Op: Not, Name: "not", Arity: 1, Class: Condition, Doc: "1 - a, for a condition a",
-		real1: elem.Not, cplx1: elem.CNot,
+		Flops: 1, Real1: elem.Not, Complex1: elem.CNot,
 	},
-	unary(Recip, "recip", "1/a", "-y^2", elem.Recip, elem.CRecip),
-	unary(Sqrt, "sqrt", "the square root of a", "0.5 / y", elem.Sqrt, elem.CSqrt),
-	unary(Cbrt, "cbrt", "the cube root of a", "1 / (3*y^2)", elem.Cbrt, elem.CCbrt),
+	unary(Recip, "recip", "1/a", "-y^2", elem.Recip, elem.CRecip).on(NonZero),
+	unary(Sqrt, "sqrt", "the square root of a", "0.5 / y", elem.Sqrt, elem.CSqrt).on(Positive).singular(),
+	unary(Cbrt, "cbrt", "the cube root of a", "1 / (3*y^2)", elem.Cbrt, elem.CCbrt).on(NonZero).singular(),
 	unary(Exp, "exp", "e to the power a", "y", elem.Exp, elem.CExp),
 	unary(Expm1, "expm1", "exp(a) - 1, accurate near 0", "exp(a)", elem.Expm1, elem.CExpm1),
-	unary(Log, "log", "the natural logarithm of a", "1 / a", elem.Log, elem.CLog),
-	unary(Log1p, "log1p", "log(1 + a), accurate near 0", "1 / (1 + a)", elem.Log1p, elem.CLog1p),
-	unary(Log10, "log10", "the decimal logarithm of a", "0.4342944819032518 / a", elem.Log10, elem.CLog10),
+	unary(Log, "log", "the natural logarithm of a", "1 / a", elem.Log, elem.CLog).on(Positive),
+	unary(Log1p, "log1p", "log(1 + a), accurate near 0", "1 / (1 + a)", elem.Log1p, elem.CLog1p).on(AboveMinusOne),
+	unary(Log10, "log10", "the decimal logarithm of a", "0.4342944819032518 / a", elem.Log10, elem.CLog10).on(Positive),
 	unary(Sin, "sin", "the sine of a", "cos(a)", elem.Sin, elem.CSin),
 	unary(Cos, "cos", "the cosine of a", "-sin(a)", elem.Cos, elem.CCos),
-	unary(Tan, "tan", "the tangent of a", "1 + y^2", elem.Tan, elem.CTan),
-	unary(Asin, "asin", "the arc sine of a", "1 / sqrt((1 - a)*(1 + a))", elem.Asin, elem.CAsin),
-	unary(Acos, "acos", "the arc cosine of a", "-1 / sqrt((1 - a)*(1 + a))", elem.Acos, elem.CAcos),
+	unary(Tan, "tan", "the tangent of a", "1 + y^2", elem.Tan, elem.CTan).on(WithinOne),
+	unary(Asin, "asin", "the arc sine of a", "1 / sqrt((1 - a)*(1 + a))", elem.Asin, elem.CAsin).
+		on(WithinOne).singular(),
+	unary(Acos, "acos", "the arc cosine of a", "-1 / sqrt((1 - a)*(1 + a))", elem.Acos, elem.CAcos).
+		on(WithinOne).singular(),
 	unary(Atan, "atan", "the arc tangent of a", "1 / (1 + a^2)", elem.Atan, elem.CAtan),
 	unary(Sinh, "sinh", "the hyperbolic sine of a", "cosh(a)", elem.Sinh, elem.CSinh),
 	unary(Cosh, "cosh", "the hyperbolic cosine of a", "sinh(a)", elem.Cosh, elem.CCosh),
@@ -103,16 +156,17 @@ var rows = [...]Row{
 	unary(
 		Acosh, "acosh", "the inverse hyperbolic cosine of a",
 		"1 / (sqrt(a - 1)*sqrt(a + 1))", elem.Acosh, elem.CAcosh,
-	),
-	unary(Atanh, "atanh", "the inverse hyperbolic tangent of a", "1 / ((1 - a)*(1 + a))", elem.Atanh, elem.CAtanh),
+	).on(AboveOne).singular(),
+	unary(Atanh, "atanh", "the inverse hyperbolic tangent of a", "1 / ((1 - a)*(1 + a))", elem.Atanh, elem.CAtanh).
+		on(WithinOne),
 	unary(Erf, "erf", "the error function of a", "1.1283791670955126 * exp(-a^2)", elem.Erf, elem.CErf),
 	unary(Erfc, "erfc", "1 - erf(a), accurate for large a", "-1.1283791670955126 * exp(-a^2)", elem.Erfc, elem.CErfc),
-	unary(Lgamma, "lgamma", "the logarithm of |Γ(a)|", "digamma(a)", elem.Lgamma, elem.CLgamma),
-	unary(Digamma, "digamma", "the derivative of lgamma", "trigamma(a)", elem.Digamma, elem.CDigamma),
-	unary(Trigamma, "trigamma", "the derivative of digamma", "tetragamma(a)", elem.Trigamma, elem.CTrigamma),
+	unary(Lgamma, "lgamma", "the logarithm of |Γ(a)|", "digamma(a)", elem.Lgamma, elem.CLgamma).on(Positive),
+	unary(Digamma, "digamma", "the derivative of lgamma", "trigamma(a)", elem.Digamma, elem.CDigamma).on(Positive),
+	unary(Trigamma, "trigamma", "the derivative of digamma", "tetragamma(a)", elem.Trigamma, elem.CTrigamma).on(Positive),
 	{
 		Op: Tetragamma, Name: "tetragamma", Arity: 1, Class: Elementwise, Doc: "the derivative of trigamma",
-		NoDeriv: true, real1: elem.Tetragamma, cplx1: cTetragamma,
+		NoDeriv: true, On: [3]Domain{Positive}, Flops: 1, Real1: elem.Tetragamma, Complex1: cTetragamma,
 	},
 	unary(Floor, "floor", "the greatest integer ≤ a", "", elem.Floor, elem.CFloor),
 	unary(Ceil, "ceil", "the least integer ≥ a", "", elem.Ceil, elem.CCeil),
@@ -122,28 +176,28 @@ var rows = [...]Row{
 	unary(Sqr, "sqr", "a·a", "2*a", elem.Sqr, elem.CSqr),
 	{
 		Op: Powi, Name: "powi", Arity: 1, Class: Elementwise, Doc: "a to the integer power n",
-		Deriv: [3]string{"n * a^(n - 1)"},
+		Deriv: [3]string{"n * a^(n - 1)"}, On: [3]Domain{NonZero}, Flops: 1,
 	},
 
 	binary(Add, "add", "a + b", "1", "1", elem.Add, elem.CAdd),
 	binary(Sub, "sub", "a - b", "1", "-1", elem.Sub, elem.CSub),
 	binary(Mul, "mul", "a·b", "b", "a", elem.Mul, elem.CMul),
-	binary(Div, "div", "a/b", "1 / b", "-y / b", elem.Div, elem.CDiv),
+	binary(Div, "div", "a/b", "1 / b", "-y / b", elem.Div, elem.CDiv).on(Everywhere, NonZero),
 	// 0^0 is 1, and 0^b is 0 for b > 0. Their derivatives are 0, where the formulas
 	// would give 0·∞.
 	binary(
 		Pow, "pow", "a to the power b",
 		"if b == 0 then 0 else b * a^(b - 1)", "if a == 0 and b >= 0 then 0 else y * log(a)", elem.Pow, elem.CPow,
-	),
+	).on(Positive, NonZero).singular(),
 	binary(
 		Atan2, "atan2", "the angle of the point (b, a)",
 		"(b / hypot(a, b)) / hypot(a, b)", "-(a / hypot(a, b)) / hypot(a, b)", elem.Atan2, elem.CAtan2,
-	),
+	).on(NonZero, NonZero).singular(),
 	binary(
 		Hypot, "hypot", "√(a² + b²), without overflow",
 		"if y == 0 then 0 else a / y", "if y == 0 then 0 else b / y", elem.Hypot, elem.CHypot,
-	),
-	binary(Mod, "mod", "a - b·floor(a/b)", "1", "-floor(a / b)", elem.Mod, elem.CMod),
+	).on(NonZero, NonZero).singular(),
+	binary(Mod, "mod", "a - b·floor(a/b)", "1", "-floor(a / b)", elem.Mod, elem.CMod).on(Everywhere, NonZero),
 	binary(Min, "min", "b < a ? b : a", "if b < a then 0 else 1", "if b < a then 1 else 0", elem.Min, elem.CMin),
 	binary(Max, "max", "a < b ? b : a", "if a < b then 0 else 1", "if a < b then 1 else 0", elem.Max, elem.CMax),
 	condition(Less, "less", "a < b", elem.Less, elem.CLess),
@@ -157,11 +211,11 @@ var rows = [...]Row{
 	{
 		Op: Select, Name: "select", Arity: 3, Class: Elementwise, Doc: "a != 0 ? b : c",
 		Deriv: [3]string{"", "if a != 0 then 1 else 0", "if a != 0 then 0 else 1"},
-		real3: elem.Select, cplx3: elem.CSelect,
+		Real3: elem.Select, Complex3: elem.CSelect,
 	},
 	{
 		Op: FMA, Name: "fma", Arity: 3, Class: Elementwise, Doc: "a·b + c, rounded once",
-		Deriv: [3]string{"b", "a", "1"}, real3: elem.FMA, cplx3: elem.CFMA,
+		Deriv: [3]string{"b", "a", "1"}, Flops: 2, Real3: elem.FMA, Complex3: elem.CFMA,
 	},
 
 	move(Slice, "slice", 1, "the elements start + i·step of each axis"),

@@ -166,7 +166,7 @@ func (d *derivation) pushElementwise(
 		})
 	}
 	times := tape.Mul
-	if singular(in.Op) {
+	if in.Op.Row().Singular {
 		times = tape.ZeroMul
 	}
 	return sum(func(k int) tape.Value { return b.Op2(times, tan[in.Args[k]], d.partial(in, k, y)) })

@@ -113,7 +113,7 @@ func (r *reverse) add(in *tape.Instr, k int, bar tape.Value) {
 // of in's operands.
 func (r *reverse) pull(in *tape.Instr, v, bar tape.Value) {
 	open := r.open[v]
-	guard := !open || singular(in.Op)
+	guard := !open || in.Op.Row().Singular
 	branch := false // whether in chooses among its operands or their elements
 	switch in.Op {
 	case tape.Select, tape.Min, tape.Max, tape.MaxAxes, tape.MinAxes:
@@ -132,17 +132,6 @@ func (r *reverse) pull(in *tape.Instr, v, bar tape.Value) {
 			r.transpose(in, k, v, bar, guard)
 		}
 	}
-}
-
-// singular reports whether op has points where its value is finite and its derivative
-// is not, such as sqrt at 0 and asin at 1. A tangent or cotangent of 0 stays 0 there,
-// so that sqrt(max(h, 0)) has the derivative 0 for h below 0.
-func singular(op tape.Op) bool {
-	switch op {
-	case tape.Sqrt, tape.Cbrt, tape.Pow, tape.Asin, tape.Acos, tape.Acosh, tape.Hypot, tape.Atan2:
-		return true
-	}
-	return false
 }
 
 // pullElementwise returns the contribution of bar, the cotangent of v, to that of

@@ -474,17 +474,21 @@ func fold(x []float64, empty float64, f func(a, b float64) float64) float64 {
 func applyFunc(fn *stdlib.Func, shape types.Shape, args []*table) *table {
 	switch fn.Class {
 	case stdlib.Elementwise, stdlib.Comparison, stdlib.Logic:
-		if f := unary[fn.Name]; f != nil {
-			return broadcast(shape, args, func(x []float64) float64 { return f(x[0]) })
-		}
-		f := binary[fn.Name]
+		row := fn.Op.Row()
 		if fn.Name == "^" && args[1].axes == nil && len(args[1].data) == 1 {
 			// As on the tape, a power with a whole constant exponent is a product.
 			if n := args[1].data[0]; n == math.Trunc(n) && math.Abs(n) <= 64 {
 				return broadcast(shape, args, func(x []float64) float64 { return elem.Powi(x[0], int(n)) })
 			}
 		}
-		return broadcast(shape, args, func(x []float64) float64 { return f(x[0], x[1]) })
+		switch row.Arity {
+		case 1:
+			return broadcast(shape, args, func(x []float64) float64 { return row.Real1(x[0]) })
+		case 2:
+			return broadcast(shape, args, func(x []float64) float64 { return row.Real2(x[0], x[1]) })
+		default:
+			return broadcast(shape, args, func(x []float64) float64 { return row.Real3(x[0], x[1], x[2]) })
+		}
 	case stdlib.Reduction:
 		x := args[0]
 		n := x.shape.Size()
@@ -569,20 +573,4 @@ func structure(name string, dst []float64, x [][]float64, args []*table) {
 	default:
 		panic("typecheck: no structure function " + name)
 	}
-}
-
-var unary = map[string]func(float64) float64{
-	"neg": elem.Neg, "not": elem.Not, "abs": elem.Abs, "sign": elem.Sign, "sqrt": elem.Sqrt, "cbrt": elem.Cbrt,
-	"exp": elem.Exp, "expm1": elem.Expm1, "log": elem.Log, "log1p": elem.Log1p, "log10": elem.Log10,
-	"sin": elem.Sin, "cos": elem.Cos, "tan": elem.Tan, "asin": elem.Asin, "acos": elem.Acos, "atan": elem.Atan,
-	"sinh": elem.Sinh, "cosh": elem.Cosh, "tanh": elem.Tanh, "asinh": elem.Asinh, "acosh": elem.Acosh,
-	"atanh": elem.Atanh,
-	"erf":   elem.Erf, "erfc": elem.Erfc, "lgamma": elem.Lgamma, "sigmoid": elem.Sigmoid,
-	"floor": elem.Floor, "ceil": elem.Ceil, "round": elem.Round, "trunc": elem.Trunc,
-}
-
-var binary = map[string]func(a, b float64) float64{
-	"+": elem.Add, "-": elem.Sub, "*": elem.Mul, "/": elem.Div, "^": elem.Pow,
-	"atan2": elem.Atan2, "hypot": elem.Hypot, "mod": elem.Mod, "min": elem.Min, "max": elem.Max,
-	"<": elem.Less, "<=": elem.LessEq, "==": elem.Equal, "!=": elem.NotEqual, "and": elem.And, "or": elem.Or,
 }

@@ -72,7 +72,7 @@ func (c *compiler) emitLoop(gr *group, local map[int]bool) {
 	for _, v := range gr.values {
 		in := c.t.Instr(tape.Value(v))
 		c.p.ops++
-		c.p.flops += size * opFlops(in.Op)
+		c.p.flops += size * in.Op.Row().Flops
 		u := micro{op: in.Op, arity: int8(len(in.Args)), power: in.Attr.Power}
 		var spent []int
 		read := func(v, k int, f form) (o operand, shared bool) {
@@ -147,10 +147,11 @@ const (
 // least one operand is whole, and those that are not have the same form.
 func (c *compiler) forms(v int, local map[int]bool) [3]form {
 	var f [3]form
+	in := c.t.Instr(tape.Value(v))
 	if !c.p.fast {
 		return f
 	}
-	args := c.t.Instr(tape.Value(v)).Args
+	args := in.Args
 	some := false
 	for k := range args {
 		w := c.operandView(v, k)
@@ -182,16 +183,6 @@ func (c *compiler) args(v int) []int {
 		out = append(out, c.operandView(v, k).root)
 	}
 	return out
-}
-
-func opFlops(op tape.Op) int {
-	switch op {
-	case tape.FMA:
-		return 2
-	case tape.Select, tape.Abs, tape.Neg, tape.Sign:
-		return 0
-	}
-	return 1
 }
 
 // strips hands out the temporaries of one loop. All loops of a program use the same ones.

@@ -59,7 +59,7 @@ func (c *compiler) emitFunctions(gr *group, direct map[int]int, file *allotter) 
 	for _, v := range gr.values {
 		in := c.t.Instr(tape.Value(v))
 		c.p.ops++
-		c.p.flops += c.size(v) * opFlops(in.Op)
+		c.p.flops += c.size(v) * in.Op.Row().Flops
 		k := kind{in.Op, in.Attr.Power, c.size(v)}
 		if known[k] == nil {
 			known[k] = &call{u: micro{op: in.Op, arity: int8(len(in.Args)), power: in.Attr.Power}}

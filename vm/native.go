@@ -72,7 +72,7 @@ func nativeOp(in *tape.Instr) (op simd.Op, ok bool) {
 		op, ok = powers[in.Attr.Power]
 	} else {
 		op = simdOps[in.Op]
-		ok = op != simd.Copy // Copy stands for instructions that are not elementwise
+		ok = op != simd.Copy // Copy stands for instructions without a kernel
 	}
 	return op, ok && native.Can(op)
 }
@@ -263,7 +263,7 @@ func (c *compiler) emitNative(gr *group, local map[int]bool) {
 	for _, v := range gr.values {
 		in := c.t.Instr(tape.Value(v))
 		c.p.ops++
-		c.p.flops += c.size(v) * opFlops(in.Op)
+		c.p.flops += c.size(v) * in.Op.Row().Flops
 		op, _ := nativeOp(in)
 		parts := c.partsOf(c.size(v), c.width(v))
 		values := make([]native.Value, len(parts))

@@ -31,7 +31,7 @@ func (c *compiler) addNest(gr *group, local map[int]bool) bool {
 	at := c.native.Loop(l, c.spillRegister())
 	for _, v := range gr.values {
 		c.p.ops++
-		c.p.flops += c.size(v) * opFlops(c.t.Instr(tape.Value(v)).Op)
+		c.p.flops += c.size(v) * c.t.Instr(tape.Value(v)).Op.Row().Flops
 	}
 	most := max(nestWork/len(b.lines), segmentMost)
 	for from := 0; from < len(b.first); {

@@ -19,21 +19,15 @@ type Case struct {
 	Inputs map[string][]float64
 }
 
-// domain lists six arguments for each op with one operand that is not defined, or not
-// smooth, everywhere.
-var domain = map[tape.Op][]float64{
-	tape.Sqrt: positive, tape.Log: positive, tape.Log10: positive, tape.Log1p: {-0.7, -0.2, 1e-9, 0.4, 2, 30},
-	tape.Asin: unit, tape.Acos: unit, tape.Atanh: unit,
-	tape.Acosh:  {1.01, 1.5, 2, 3, 20, 100},
-	tape.Lgamma: positive, tape.Digamma: positive, tape.Trigamma: positive, tape.Tetragamma: positive,
-	tape.Recip: anywhere, tape.Tan: unit,
+// arguments lists six arguments for each domain. The op is differentiable there.
+var arguments = map[tape.Domain][]float64{
+	tape.Everywhere:    {-2.6, -1.3, -0.4, 0.7, 1.9, 3.2},
+	tape.NonZero:       {-2.6, -1.3, -0.4, 0.7, 1.9, 3.2},
+	tape.Positive:      {0.05, 0.3, 0.9, 1.7, 2.5, 8},
+	tape.AboveMinusOne: {-0.7, -0.2, 1e-9, 0.4, 2, 30},
+	tape.AboveOne:      {1.01, 1.5, 2, 3, 20, 100},
+	tape.WithinOne:     {-0.95, -0.5, -0.1, 0.2, 0.6, 0.9},
 }
-
-var (
-	positive = []float64{0.05, 0.3, 0.9, 1.7, 2.5, 8}
-	unit     = []float64{-0.95, -0.5, -0.1, 0.2, 0.6, 0.9}
-	anywhere = []float64{-2.6, -1.3, -0.4, 0.7, 1.9, 3.2}
-)
 
 // structures are the tapes of the ops that are not elementwise.
 var structures = []struct {
@@ -128,11 +122,14 @@ func elementwise(op tape.Op) []Case {
 		return Case{Op: op, Name: op.String() + "/" + name, Tape: b.Tape(), Inputs: inputs}
 	}
 	vector, matrix, row, column := tape.Shape{6}, tape.Shape{2, 3}, tape.Shape{1, 3}, tape.Shape{2, 1}
-	x := domain[op]
-	if x == nil {
-		x = anywhere
+	on := op.Row().On
+	x := arguments[on[0]]
+	y, z := []float64{1.1, 0.6, -0.8, 2.2, -1.7, 0.25}, []float64{0.3, -1.9, 2.4, 0.9, -0.2, 1.6}
+	for k, list := range []*[]float64{&y, &z} {
+		if on[k+1] > tape.NonZero {
+			*list = arguments[on[k+1]]
+		}
 	}
-	y := []float64{1.1, 0.6, -0.8, 2.2, -1.7, 0.25}
 	switch op.Row().Arity {
 	case 1:
 		if op == tape.Powi {
@@ -145,8 +142,6 @@ func elementwise(op tape.Op) []Case {
 		return []Case{one("vector", tape.Attr{}, operand{vector, x}), one("scalar", tape.Attr{}, operand{nil, x[1:]})}
 	case 2:
 		switch op {
-		case tape.Pow:
-			x = positive
 		case tape.And, tape.Or:
 			x, y = []float64{0, 0, 1, 1, 0, 1}, []float64{0, 1, 0, 1, 1, 1}
 		case tape.Equal, tape.NotEqual:
@@ -161,7 +156,6 @@ func elementwise(op tape.Op) []Case {
 			one("scalar-matrix", tape.Attr{}, operand{nil, x[4:]}, operand{matrix, y}),
 		}
 	default:
-		z := []float64{0.3, -1.9, 2.4, 0.9, -0.2, 1.6}
 		if op == tape.Select {
 			x = []float64{0, 1, 0, 1, 1, 0}
 		}

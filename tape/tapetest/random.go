@@ -142,28 +142,24 @@ func (g *generator) elementwise(op tape.Op) {
 // tame moves operands to where the op is smooth and of moderate size.
 func (g *generator) tame(in *tape.Instr) {
 	b := g.b
-	bounded := func(x tape.Value) tape.Value { return b.Op1(tape.Sin, x) } // in [-1, 1]
-	inside := func(x tape.Value) tape.Value { return b.Mul(bounded(x), b.Scalar(0.75)) }
-	positive := func(x tape.Value) tape.Value { return b.Add(bounded(x), b.Scalar(1.5)) }
-	switch in.Op {
-	case tape.Recip, tape.Sqrt, tape.Cbrt, tape.Log, tape.Log1p, tape.Log10, tape.Powi,
-		tape.Lgamma, tape.Digamma, tape.Trigamma:
-		in.Args[0] = positive(in.Args[0])
-	case tape.Tetragamma: // has no derivative
-		in.Op, in.Args[0] = tape.Trigamma, positive(in.Args[0])
-	case tape.Asin, tape.Acos, tape.Atanh, tape.Tan:
-		in.Args[0] = inside(in.Args[0])
-	case tape.Acosh:
-		in.Args[0] = b.Add(positive(in.Args[0]), b.Scalar(1))
-	case tape.Div, tape.Mod:
-		in.Args[0], in.Args[1] = bounded(in.Args[0]), positive(in.Args[1])
-	case tape.Pow, tape.Atan2, tape.Hypot:
-		in.Args[0], in.Args[1] = positive(in.Args[0]), positive(in.Args[1])
-	default:
-		if in.Op.Row().Class != tape.Condition && in.Op != tape.Select {
-			for k := range in.Args {
-				in.Args[k] = bounded(in.Args[k])
-			}
+	row := in.Op.Row()
+	if row.NoDeriv { // the one op without a derivative is the derivative of Trigamma
+		in.Op = tape.Trigamma
+	}
+	if row.Class == tape.Condition || in.Op == tape.Select {
+		return
+	}
+	for k := range in.Args {
+		bounded := b.Op1(tape.Sin, in.Args[k]) // in [-1, 1]
+		switch row.On[k] {
+		case tape.Everywhere:
+			in.Args[k] = bounded
+		case tape.NonZero, tape.Positive, tape.AboveMinusOne:
+			in.Args[k] = b.Add(bounded, b.Scalar(1.5))
+		case tape.AboveOne:
+			in.Args[k] = b.Add(bounded, b.Scalar(2.5))
+		case tape.WithinOne:
+			in.Args[k] = b.Mul(bounded, b.Scalar(0.75))
 		}
 	}
 }

@@ -11,21 +11,8 @@ import (
 	"odes.dev/odes/tape"
 )
 
-// functions holds the ops with one operand that are function calls in any case.
-var functions = [256]func(float64) float64{
-	tape.Cbrt: elem.Cbrt, tape.Exp: elem.Exp, tape.Expm1: elem.Expm1,
-	tape.Log: elem.Log, tape.Log1p: elem.Log1p, tape.Log10: elem.Log10,
-	tape.Sin: elem.Sin, tape.Cos: elem.Cos, tape.Tan: elem.Tan,
-	tape.Asin: elem.Asin, tape.Acos: elem.Acos, tape.Atan: elem.Atan,
-	tape.Sinh: elem.Sinh, tape.Cosh: elem.Cosh, tape.Tanh: elem.Tanh,
-	tape.Asinh: elem.Asinh, tape.Acosh: elem.Acosh, tape.Atanh: elem.Atanh,
-	tape.Erf: elem.Erf, tape.Erfc: elem.Erfc,
-	tape.Lgamma: elem.Lgamma, tape.Digamma: elem.Digamma, tape.Trigamma: elem.Trigamma,
-	tape.Tetragamma: elem.Tetragamma,
-	tape.Sign:       elem.Sign, tape.Round: elem.Round, tape.Sigmoid: elem.Sigmoid,
-}
-
-// Map1 sets d[i] = op(a[i]). The number n is the power of Powi. The slice d may be a.
+// Map1 sets d[i] = op(a[i]). The number n is the power of Powi. The slice d may be a. Frequent ops have loops of their
+// own, here and below; the others call the function of the table of ops.
 func Map1(op tape.Op, n int, d, a []float64) {
 	a = a[:len(d)]
 	switch op {
@@ -86,7 +73,7 @@ func Map1(op tape.Op, n int, d, a []float64) {
 			d[i] = elem.Powi(x, n)
 		}
 	default:
-		f := functions[op]
+		f := op.Row().Real1
 		for i, x := range a {
 			d[i] = f(x)
 		}
@@ -166,7 +153,10 @@ func Map2(op tape.Op, d, a, b []float64) {
 			d[i] = elem.ZeroMul(x, b[i])
 		}
 	default:
-		panic("kernel: no loop for " + op.String())
+		f := op.Row().Real2
+		for i, x := range a {
+			d[i] = f(x, b[i])
+		}
 	}
 }
 
@@ -183,7 +173,10 @@ func Map3(op tape.Op, d, a, b, c []float64) {
 			d[i] = math.FMA(x, b[i], c[i])
 		}
 	default:
-		panic("kernel: no loop for " + op.String())
+		f := op.Row().Real3
+		for i, x := range a {
+			d[i] = f(x, b[i], c[i])
+		}
 	}
 }
 
