@@ -148,7 +148,7 @@ const (
 func (c *compiler) forms(v int, local map[int]bool) [3]form {
 	var f [3]form
 	in := c.t.Instr(tape.Value(v))
-	if !c.p.fast {
+	if !c.p.fast || !hasKernel(in.Op) {
 		return f
 	}
 	args := in.Args

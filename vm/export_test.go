@@ -1,6 +1,9 @@
 package vm
 
 import (
+	"maps"
+	"slices"
+
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/native"
@@ -24,4 +27,24 @@ func CompileOn(t *tape.Tape, opts Options) (*Program, error) {
 		opts.Backend, opts.narrow = simd.Native, true
 	}
 	return Compile(t, opts)
+}
+
+// WithoutKernel makes ops ones that no kernel computes, until restore is called.
+func WithoutKernel(ops ...tape.Op) (restore func()) {
+	saved := simdOps
+	for _, op := range ops {
+		simdOps[op] = simd.Copy
+	}
+	return func() { simdOps = saved }
+}
+
+// Misnamed lists the operations of package simd that serve no op: neither one of the same name nor an integer power.
+func Misnamed() (list []simd.Op) {
+	for op := simd.Copy + 1; op <= simd.FMA; op++ {
+		power := slices.Contains(slices.Collect(maps.Values(powers)), op)
+		if !slices.Contains(simdOps[:], op) && !power {
+			list = append(list, op)
+		}
+	}
+	return list
 }

@@ -79,19 +79,32 @@ func (l *loop) run(m *Machine) {
 				l.fill(m, u, s, n)
 			case fast:
 				l.fast(m, u, s, n)
-			case u.arity == 1:
-				kernel.Map1(u.op, u.power, m.at(u.dst, s, n), m.at(u.a, s, n))
-			case u.arity == 2:
-				kernel.Map2(u.op, m.at(u.dst, s, n), m.at(u.a, s, n), m.at(u.b, s, n))
 			default:
-				kernel.Map3(u.op, m.at(u.dst, s, n), m.at(u.a, s, n), m.at(u.b, s, n), m.at(u.c, s, n))
+				u.inGo(m, s, n)
 			}
 		}
 	}
 }
 
-// fast runs u on elements s to s+n-1 by the kernels of package simd.
+// inGo runs u on elements s to s+n-1 by the loops in Go. No operand is shared.
+func (u *micro) inGo(m *Machine, s, n int) {
+	d, a := m.at(u.dst, s, n), m.at(u.a, s, n)
+	switch u.arity {
+	case 1:
+		kernel.Map1(u.op, u.power, d, a)
+	case 2:
+		kernel.Map2(u.op, d, a, m.at(u.b, s, n))
+	default:
+		kernel.Map3(u.op, d, a, m.at(u.b, s, n), m.at(u.c, s, n))
+	}
+}
+
+// fast runs u on elements s to s+n-1 by the kernels of package simd, or in Go where there is none.
 func (l *loop) fast(m *Machine, u *micro, s, n int) {
+	if !hasKernel(u.op) {
+		u.inGo(m, s, n)
+		return
+	}
 	d, a := m.at(u.dst, s, n), l.part(m, u, simd.SharedA, u.a, s, n)
 	lanes := n
 	if u.rows {
@@ -124,23 +137,16 @@ func (l *loop) fill(m *Machine, u *micro, s, n int) {
 	u.from.read(m.at(u.dst, s, n), m.regs[u.a.reg][u.a.off:], s/l.lanes)
 }
 
-// simdOps holds the elementwise operations but Powi.
-var simdOps = [256]simd.Op{
-	tape.Neg: simd.Neg, tape.Abs: simd.Abs, tape.Sign: simd.Sign, tape.Not: simd.Not,
-	tape.Recip: simd.Recip, tape.Sqrt: simd.Sqrt, tape.Cbrt: simd.Cbrt, tape.Sqr: simd.Sqr,
-	tape.Exp: simd.Exp, tape.Expm1: simd.Expm1, tape.Log: simd.Log, tape.Log1p: simd.Log1p, tape.Log10: simd.Log10,
-	tape.Sin: simd.Sin, tape.Cos: simd.Cos, tape.Tan: simd.Tan, tape.Asin: simd.Asin, tape.Acos: simd.Acos,
-	tape.Atan: simd.Atan,
-	tape.Sinh: simd.Sinh, tape.Cosh: simd.Cosh, tape.Tanh: simd.Tanh,
-	tape.Asinh: simd.Asinh, tape.Acosh: simd.Acosh, tape.Atanh: simd.Atanh,
-	tape.Erf: simd.Erf, tape.Erfc: simd.Erfc, tape.Lgamma: simd.Lgamma,
-	tape.Digamma: simd.Digamma, tape.Trigamma: simd.Trigamma, tape.Tetragamma: simd.Tetragamma,
-	tape.Floor: simd.Floor, tape.Ceil: simd.Ceil, tape.Round: simd.Round, tape.Trunc: simd.Trunc,
-	tape.Sigmoid: simd.Sigmoid,
-	tape.Add:     simd.Add, tape.Sub: simd.Sub, tape.Mul: simd.Mul, tape.Div: simd.Div,
-	tape.Pow: simd.Pow, tape.Atan2: simd.Atan2, tape.Hypot: simd.Hypot, tape.Mod: simd.Mod,
-	tape.Min: simd.Min, tape.Max: simd.Max,
-	tape.Less: simd.Less, tape.LessEq: simd.LessEq, tape.Equal: simd.Equal, tape.NotEqual: simd.NotEqual,
-	tape.And: simd.And, tape.Or: simd.Or, tape.ZeroMul: simd.ZeroMul,
-	tape.Select: simd.Select, tape.FMA: simd.FMA,
-}
+// simdOps holds, for each op, the operation of package simd with the same name. Copy stands for ops without one: those
+// that are not elementwise, Powi, and functions that no kernel computes. Go runs the latter.
+var simdOps = func() (table [256]simd.Op) {
+	for _, op := range tape.Ops() {
+		if k, ok := simd.OpByName(op.String()); ok && op.Row().Elementwise() {
+			table[op] = k
+		}
+	}
+	return table
+}()
+
+// hasKernel reports whether package simd has the elementwise op.
+func hasKernel(op tape.Op) bool { return op == tape.Powi || simdOps[op] != simd.Copy }

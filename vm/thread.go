@@ -205,9 +205,11 @@ var powers = map[int]simd.Op{
 	-1: simd.Recip, -2: simd.Recip2, -3: simd.Recip3, -4: simd.Recip4,
 }
 
-// isFunction reports whether the handler of op may leave elements to Go.
+// isFunction reports whether op has a handler that may leave elements to Go.
 func isFunction(op tape.Op) bool {
 	switch simdOps[op] {
+	case simd.Copy:
+		return op == tape.Powi
 	case simd.Neg, simd.Abs, simd.Sign, simd.Not, simd.Recip, simd.Sqrt, simd.Sqr, simd.Floor, simd.Ceil, simd.Round,
 		simd.Trunc:
 		return false
@@ -233,6 +235,8 @@ func (l *loop) record(u *micro) (r kernel.Record, ok bool) {
 		if op, ok = powers[u.power]; !ok {
 			return r, false
 		}
+	} else if !hasKernel(u.op) {
+		return r, false
 	}
 	shared := u.shared
 	if l.n == 1 {

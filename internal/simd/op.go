@@ -150,6 +150,20 @@ var operations = [numOps]operation{
 
 func (op Op) String() string { return operations[op].name }
 
+var byName = func() map[string]Op {
+	m := map[string]Op{}
+	for op := range numOps {
+		m[op.String()] = op
+	}
+	return m
+}()
+
+// OpByName returns the operation of the given name. Operations that are ops of tapes have the names of these.
+func OpByName(name string) (Op, bool) {
+	op, ok := byName[name]
+	return op, ok
+}
+
 // Arity returns the number of operands, 1 to 3.
 func (op Op) Arity() int {
 	switch {
