@@ -27,7 +27,8 @@ func (r *run) share() float64 {
 	if r.settings.Solver.Fixed > 0 {
 		return 1 - 1/float64(int64(1)<<r.method(0).Info().Order)
 	}
-	return 1 - max(float64(r.settings.Solver.RTol*tighter), settings.LeastTol)/max(r.settings.Solver.RTol, 2*settings.LeastTol)
+	return 1 - max(float64(r.settings.Solver.RTol*tighter), settings.LeastTol)/
+		max(r.settings.Solver.RTol, 2*settings.LeastTol)
 }
 
 // compare writes to s the estimated errors of its derivatives and values,
@@ -92,10 +93,10 @@ func (s *Sensitivities) compareEvents(fine *Sensitivities, estimate func(x, y fl
 // accurate to sens_tol of themselves but of that part: those that should be zero never would be.
 const influential = 1e-6
 
-// accuracy returns the largest estimated error of a derivative, relative to the
-// largest derivative of the same objective by the same variable or to what is worth mention of that objective, and
-// says which derivative it is. sizes are those of the variables. Objectives without a value do not count, nor do derivatives
-// that rounding of the value could make of zeros.
+// accuracy returns the largest estimated error of a derivative, relative to the largest derivative
+// of the same objective by the same variable or to what is worth mention of that objective, and
+// says which derivative it is. sizes are those of the variables. Objectives without a value do not
+// count, nor do derivatives that rounding of the value could make of zeros.
 func (s *Sensitivities) accuracy(sizes []float64) (worst float64, where string) {
 	rounding := float64(0x1p-48 * math.Sqrt(float64(s.Stats.Steps+1)))
 	for i, v := range s.Values {
@@ -113,7 +114,8 @@ func (s *Sensitivities) accuracy(sizes []float64) (worst float64, where string) 
 			most = max(most, float64(size[n]*sizes[n]))
 		}
 		for n, x := range s.Variables {
-			if least := float64(rounding * max(most, math.Abs(v.Value))); float64(size[n]*sizes[n]) <= least && float64(err[n]*sizes[n]) <= least {
+			if least := float64(rounding * max(most, math.Abs(v.Value))); float64(size[n]*sizes[n]) <= least &&
+				float64(err[n]*sizes[n]) <= least {
 				continue
 			}
 			if rel := err[n] / max(size[n], influential*most/sizes[n]); !(rel <= worst) {
@@ -172,13 +174,15 @@ func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivitie
 		reached, where := s.accuracy(sizes)
 		if reached <= want {
 			if round > 0 {
-				s.note(m, diag.Note, "sens_tol = %s is met with rtol = %s in place of %s (estimated %s)", diag.Number(want), diag.Number(s.Settings.RTol), diag.Number(first), diag.Number(reached))
+				s.note(m, diag.Note, "sens_tol = %s is met with rtol = %s in place of %s (estimated %s)",
+					diag.Number(want), diag.Number(s.Settings.RTol), diag.Number(first), diag.Number(reached))
 			}
 			return s, nil
 		}
 		last := at.settings.Solver.RTol <= 2*settings.LeastTol || at.settings.Solver.Fixed > 0 && round > 20
 		if last || round > 0 && math.IsNaN(reached) {
-			s.note(m, diag.Warning, "sens_tol = %s is not met: the derivative of %s is accurate to %s, and rounding leaves no more to gain", diag.Number(want), where, diag.Number(reached))
+			s.note(m, diag.Warning, "sens_tol = %s is not met: the derivative of %s is accurate to %s, and rounding "+
+				"leaves no more to gain", diag.Number(want), where, diag.Number(reached))
 			return s, nil
 		}
 		// Errors follow tolerances roughly: aim at half of what is wanted.

@@ -45,7 +45,8 @@ func TestErrorEstimates(t *testing.T) {
 			}
 			var n, ok, near int
 			for _, tol := range tols {
-				got := run("solver.method", method, "solver.rtol", fmt.Sprint(tol), "solver.atol", fmt.Sprint(tol*1e-2), "sens.error", "on")
+				got := run("solver.method", method, "solver.rtol", fmt.Sprint(tol), "solver.atol", fmt.Sprint(tol*1e-2),
+					"sens.error", "on")
 				if len(got.Errors) != len(got.Gradient) {
 					t.Fatalf("%d errors of %d derivatives", len(got.Errors), len(got.Gradient))
 				}
@@ -72,11 +73,13 @@ func TestErrorEstimates(t *testing.T) {
 			}
 			entries, bounded, sharp = entries+n, bounded+ok, sharp+near
 			if testing.Verbose() {
-				t.Logf("%-40s %-8s %4d entries, %5.1f %% bounded, %5.1f %% within a factor of ten", file, method, n, 100*float64(ok)/float64(n), 100*float64(near)/float64(n))
+				t.Logf("%-40s %-8s %4d entries, %5.1f %% bounded, %5.1f %% within a factor of ten", file, method, n,
+					100*float64(ok)/float64(n), 100*float64(near)/float64(n))
 			}
 		}
 	}
-	t.Logf("%d entries: %.2f %% bounded, %.2f %% within a factor of ten", entries, 100*float64(bounded)/float64(entries), 100*float64(sharp)/float64(entries))
+	t.Logf("%d entries: %.2f %% bounded, %.2f %% within a factor of ten", entries,
+		100*float64(bounded)/float64(entries), 100*float64(sharp)/float64(entries))
 	if entries < 1000 || float64(bounded) < 0.95*float64(entries) || float64(sharp) < 0.95*float64(entries) {
 		t.Errorf("of %d estimates %d bound the error and %d are within a factor of ten", entries, bounded, sharp)
 	}
@@ -94,7 +97,8 @@ func TestSensTol(t *testing.T) {
 		}
 		return s
 	}
-	truth := run(odes.Setting{Key: "solver.method", Value: "vern9"}, odes.Setting{Key: "solver.rtol", Value: "1e-13"}, odes.Setting{Key: "solver.atol", Value: "1e-15"})
+	truth := run(odes.Setting{Key: "solver.method", Value: "vern9"}, odes.Setting{Key: "solver.rtol", Value: "1e-13"},
+		odes.Setting{Key: "solver.atol", Value: "1e-15"})
 	off := func(s *odes.Sensitivities) (worst float64) {
 		for i := range s.Values {
 			for _, v := range s.Variables {
@@ -167,7 +171,10 @@ sens { wrt = [k] }`},
 				t.Errorf("%s: %s", c.name, d.Message)
 			}
 		}
-		if least := map[string]float64{"rounding": 1e-9, "the limit": 1e-13, "constant": 1e-6}[c.name]; s.Settings.RTol < least {
+		if least := map[string]float64{
+			"rounding": 1e-9, "the limit": 1e-13,
+			"constant": 1e-6,
+		}[c.name]; s.Settings.RTol < least {
 			t.Errorf("%s: rtol = %g", c.name, s.Settings.RTol)
 		}
 	}
@@ -176,7 +183,10 @@ sens { wrt = [k] }`},
 // TestEventErrors compares the estimated errors of event times, and of their derivatives, with true ones.
 func TestEventErrors(t *testing.T) {
 	var n, ok int
-	for _, file := range []string{"bounce/bounce", "thermostat/thermostat", "izhikevich/izhikevich", "stairs/stairs", "pendulum_wall/pendulum_wall", "pk/pk_oral"} {
+	for _, file := range []string{
+		"bounce/bounce", "thermostat/thermostat", "izhikevich/izhikevich", "stairs/stairs",
+		"pendulum_wall/pendulum_wall", "pk/pk_oral",
+	} {
 		m, err := odes.ParseFile(filepath.Join("examples", filepath.FromSlash(file)+".ode"))
 		if err != nil {
 			t.Fatal(err)
@@ -188,10 +198,13 @@ func TestEventErrors(t *testing.T) {
 			}
 			return s
 		}
-		truth := run(odes.Setting{Key: "solver.method", Value: "vern9"}, odes.Setting{Key: "solver.rtol", Value: "1e-13"}, odes.Setting{Key: "solver.atol", Value: "1e-15"})
+		truth := run(odes.Setting{Key: "solver.method", Value: "vern9"},
+			odes.Setting{Key: "solver.rtol", Value: "1e-13"}, odes.Setting{Key: "solver.atol", Value: "1e-15"})
 		for _, method := range []string{"dopri5", "tsit5", "vern7"} {
 			for _, tol := range []string{"1e-4", "1e-6", "1e-8"} {
-				got := run(odes.Setting{Key: "solver.method", Value: method}, odes.Setting{Key: "solver.rtol", Value: tol}, odes.Setting{Key: "solver.atol", Value: tol}, odes.Setting{Key: "sens.error", Value: "on"})
+				got := run(odes.Setting{Key: "solver.method", Value: method},
+					odes.Setting{Key: "solver.rtol", Value: tol}, odes.Setting{Key: "solver.atol", Value: tol},
+					odes.Setting{Key: "sens.error", Value: "on"})
 				if len(got.Events) != len(truth.Events) || len(got.Events) == 0 {
 					t.Fatalf("%s: %d events, not %d", file, len(got.Events), len(truth.Events))
 				}

@@ -25,8 +25,15 @@ func TestAuto(t *testing.T) {
 		}
 		return s
 	}
-	for _, c := range []struct{ rtol, method string }{{"1e-3", "tsit5"}, {"1e-4", "tsit5"}, {"1e-6", "dop853"}, {"1e-9", "dop853"}, {"1e-11", "vern9"}} {
-		got, want := run("solver.method", "auto", "solver.rtol", c.rtol), run("solver.method", c.method, "solver.rtol", c.rtol)
+	for _, c := range []struct{ rtol, method string }{
+		{"1e-3", "tsit5"},
+		{"1e-4", "tsit5"},
+		{"1e-6", "dop853"},
+		{"1e-9", "dop853"},
+		{"1e-11", "vern9"},
+	} {
+		got, want := run("solver.method", "auto", "solver.rtol", c.rtol),
+			run("solver.method", c.method, "solver.rtol", c.rtol)
 		if got.Settings.Method != c.method || !said(got, c.method) {
 			t.Errorf("rtol = %s: %s, %v", c.rtol, got.Settings.Method, got.Warnings)
 		}
@@ -42,8 +49,9 @@ func TestAuto(t *testing.T) {
 	for _, c := range []struct {
 		file, of, wrt, mode string
 	}{
-		{"glv/glv", "", "", "adjoint"},                    // 11 by 120
-		{"glv/glv", "", "initial(x)", "adjoint"},          // 11 by 10: as many operations, but a stage costs less backwards
+		{"glv/glv", "", "", "adjoint"}, // 11 by 120
+		// 11 by 10: as many operations, but a stage costs less backwards
+		{"glv/glv", "", "initial(x)", "adjoint"},
 		{"lorenz/lorenz", "", "", "adjoint"},              // 4 by 6
 		{"lorenz/lorenz", "", "sigma", "adjoint"},         // 4 by 1 of a model so small that operations hardly count
 		{"heat_adjoint/heat30", "", "", "tangent"},        // 2 by 1 of a large model

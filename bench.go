@@ -27,7 +27,8 @@ type Bench struct {
 	TransposedSteps            int // in a gradient, over all sweeps
 	RecomputedSteps            int // in a gradient: those not kept (solver.checkpoint)
 	PeakTrajectoryBytes        int64
-	// Checksum is the Frobenius norm of the derivatives by params: two programs that agree on it have computed the same thing.
+	// Checksum is the Frobenius norm of the derivatives by params: two programs that agree on it
+	// have computed the same thing.
 	Checksum float64
 }
 
@@ -147,7 +148,10 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	}
 	b.VJP = measure(func() { w.Pull(t, y, kb, yb, tb) }).counts(transpose)
 	method = r.method(lanes)
-	c := &solvers.StepCotangent{T1: tb, Y1: kb[:len(yb)], DQ: kb[len(yb):], T0: make([]float64, lanes), H: make([]float64, lanes), Y0: yb}
+	c := &solvers.StepCotangent{
+		T1: tb, Y1: kb[:len(yb)], DQ: kb[len(yb):], T0: make([]float64, lanes),
+		H: make([]float64, lanes), Y0: yb,
+	}
 	b.StepVJP = measure(func() { method.Pull(w, s, c) })
 	if _, p := w.StepStats(); p != nil {
 		b.StepVJP = b.StepVJP.counts(p)
@@ -191,6 +195,7 @@ func measure(f func()) BenchProgram {
 
 // counts returns b with what is known of the program.
 func (b BenchProgram) counts(s *vm.Stats) BenchProgram {
-	b.Instructions, b.Bytes, b.Native, b.GFlops = s.Instructions, s.Bytes, s.Native.Bytes, float64(s.Flops)/b.Nanoseconds
+	b.Instructions, b.Bytes, b.Native, b.GFlops = s.Instructions, s.Bytes, s.Native.Bytes,
+		float64(s.Flops)/b.Nanoseconds
 	return b
 }

@@ -7,7 +7,8 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// TestTies has things happen at one time, and says which of them warn: those that can come apart, and whose order matters.
+// TestTies has things happen at one time, and says which of them warn: those that can come apart,
+// and whose order matters.
 func TestTies(t *testing.T) {
 	const head = `
 param ts = 0.5, tt = 0.5, P = 0.25, tf = 2, k = 0.7

@@ -30,7 +30,10 @@ func TestConcurrent(t *testing.T) {
 		const runs = 8
 		var alone [runs]*odes.Sensitivities
 		for i := range runs {
-			if alone[i], err = m.Sensitivities(t.Context(), odes.Options{Set: set(i), Lanes: 1, Threads: 1}); err != nil {
+			if alone[i], err = m.Sensitivities(t.Context(), odes.Options{
+				Set: set(i), Lanes: 1,
+				Threads: 1,
+			}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -48,7 +51,8 @@ func TestConcurrent(t *testing.T) {
 				}
 				for k, d := range got.Gradient {
 					if math.Float64bits(d) != math.Float64bits(alone[i].Gradient[k]) {
-						t.Errorf("%s, run %d: derivative %d is %v with %d lanes, alone %v", path, i, k, d, 1+i, alone[i].Gradient[k])
+						t.Errorf("%s, run %d: derivative %d is %v with %d lanes, alone %v", path, i, k, d, 1+i,
+							alone[i].Gradient[k])
 						return
 					}
 				}

@@ -77,7 +77,8 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 		return nil, err
 	}
 	if full {
-		l.Errorf(CodeMemory, source.Span{}, "the adjoint states of %d objectives by %d numbers of the state over %d steps need more than memory = %s; choose fewer objectives, or raise solver.memory",
+		l.Errorf(CodeMemory, source.Span{}, "the adjoint states of %d objectives by %d numbers of the state over %d "+
+			"steps need more than memory = %s; choose fewer objectives, or raise solver.memory",
 			rows, n, s.Stats.Steps, diag.Bytes(float64(limit)))
 		return nil, l.Err()
 	}
@@ -90,7 +91,8 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	for k := len(times) - 1; k >= 0; k-- {
 		if len(kept) > 0 {
 			before := kept[len(kept)-1]
-			if times[before] == times[k] && equal(trace[before*rows*n:(before+1)*rows*n], trace[k*rows*n:(k+1)*rows*n]) {
+			if times[before] == times[k] && equal(trace[before*rows*n:(before+1)*rows*n],
+				trace[k*rows*n:(k+1)*rows*n]) {
 				continue
 			}
 		}
@@ -100,7 +102,10 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	for o := range rows {
 		for _, x := range m.checked.States {
 			p := m.system.State(x.Name)
-			series := Series{Name: x.Name, Doc: x.Doc, Shape: x.Type.Shape, Unit: r.objectives[o].unit.Div(x.Type.Unit).String()}
+			series := Series{
+				Name: x.Name, Doc: x.Doc, Shape: x.Type.Shape,
+				Unit: r.objectives[o].unit.Div(x.Type.Unit).String(),
+			}
 			for _, k := range kept {
 				series.Values = append(series.Values, trace[(k*rows+o)*n+p.Offset:][:p.Len]...)
 			}

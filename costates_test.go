@@ -59,7 +59,10 @@ func TestCostates(t *testing.T) {
 			if beside(at, c.Events) || at == 2 {
 				continue
 			}
-			now, err := m.Solve(t.Context(), odes.Options{Set: []odes.Assignment{{Name: "T", Values: []float64{max(at, 1e-9)}}}, Of: []string{"height", "velocity"}})
+			now, err := m.Solve(t.Context(), odes.Options{Set: []odes.Assignment{{
+				Name:   "T",
+				Values: []float64{max(at, 1e-9)},
+			}}, Of: []string{"height", "velocity"}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -87,7 +90,8 @@ func TestCostates(t *testing.T) {
 				for s, v := range rest.Variables {
 					want, got := rest.Derivative(i, v)[0], c.Of[i][s].Values[k]
 					if math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
-						t.Errorf("lanes %d, t = %g: adjoint state of %s by %s is %.12g, want %.12g", lanes, at, name, c.Of[i][s].Name, got, want)
+						t.Errorf("lanes %d, t = %g: adjoint state of %s by %s is %.12g, want %.12g", lanes, at, name,
+							c.Of[i][s].Name, got, want)
 					}
 					checked++
 				}
@@ -104,11 +108,15 @@ func TestCostates(t *testing.T) {
 
 // TestCostatesMemory asks for more than the memory that is allowed.
 func TestCostatesMemory(t *testing.T) {
-	m, err := odes.Parse("many.ode", "time t from 0 to 1\nstate x = 1\nx' = -x\nobjective J[i] = i*final(x) for i in 1:300", odes.ParseOptions{})
+	m, err := odes.Parse("many.ode", "time t from 0 to 1\nstate x = 1\nx' = -x\n"+
+		"objective J[i] = i*final(x) for i in 1:300", odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Costates(t.Context(), odes.Options{Settings: []odes.Setting{{Key: "solver.memory", Value: `"1 MB"`}, {Key: "solver.hmax", Value: "0.001"}}})
+	_, err = m.Costates(t.Context(), odes.Options{Settings: []odes.Setting{
+		{Key: "solver.memory", Value: `"1 MB"`},
+		{Key: "solver.hmax", Value: "0.001"},
+	}})
 	var found bool
 	for _, d := range diag.Of(err) {
 		found = found || d.Code == odes.CodeMemory && strings.Contains(d.Message, "adjoint states")
@@ -137,7 +145,8 @@ func ExampleModel_Costates() {
 		log.Fatal(err)
 	}
 	x := c.Of[0][0]
-	fmt.Printf("d %s / d %s(0) = %.5f, at the end %.0f\n", c.Objectives[0].Name, x.Name, x.Values[0], x.Values[len(c.T)-1])
+	fmt.Printf("d %s / d %s(0) = %.5f, at the end %.0f\n", c.Objectives[0].Name, x.Name, x.Values[0],
+		x.Values[len(c.T)-1])
 	// Output:
 	// d left / d x(0) = 0.04979, at the end 1
 }

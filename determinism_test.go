@@ -12,7 +12,10 @@ import (
 	"odes.dev/odes"
 )
 
-var sameBits = []string{"bounce/bounce", "glv/glv", "pk/pk", "thermostat/thermostat", "heat2d/heat2d", "brusselator/brusselator"}
+var sameBits = []string{
+	"bounce/bounce", "glv/glv", "pk/pk", "thermostat/thermostat", "heat2d/heat2d",
+	"brusselator/brusselator",
+}
 
 // twice are those whose Hessians are compared as well.
 var twice = []string{"bounce/bounce", "pk/pk", "thermostat/thermostat"}
@@ -36,7 +39,8 @@ func TestLanesAndThreadsDoNotShow(t *testing.T) {
 			var first *odes.Sensitivities
 			for _, threads := range []int{1, 2} {
 				for _, lanes := range []int{1, 2, 3, 8} {
-					s, err := m.Sensitivities(context.Background(), odes.Options{Lanes: lanes, Threads: threads, EventTimes: true, Settings: order(name)})
+					s, err := m.Sensitivities(context.Background(),
+						odes.Options{Lanes: lanes, Threads: threads, EventTimes: true, Settings: order(name)})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -49,12 +53,14 @@ func TestLanesAndThreadsDoNotShow(t *testing.T) {
 					}
 					for i, x := range s.Hessian {
 						if math.Float64bits(x) != math.Float64bits(first.Hessian[i]) {
-							t.Fatalf("%d lanes, %d threads: second derivative %d is %v, with one lane %v", lanes, threads, i, x, first.Hessian[i])
+							t.Fatalf("%d lanes, %d threads: second derivative %d is %v, with one lane %v", lanes,
+								threads, i, x, first.Hessian[i])
 						}
 					}
 					for i, x := range s.Gradient {
 						if math.Float64bits(x) != math.Float64bits(first.Gradient[i]) {
-							t.Fatalf("%d lanes, %d threads: derivative %d is %v, with one lane %v", lanes, threads, i, x, first.Gradient[i])
+							t.Fatalf("%d lanes, %d threads: derivative %d is %v, with one lane %v", lanes, threads, i,
+								x, first.Gradient[i])
 						}
 					}
 				}
@@ -144,7 +150,10 @@ func TestLotkaVolterra200(t *testing.T) {
 		}
 	}
 	values := func(name string, x float64) []float64 {
-		sol, err := m.Solve(context.Background(), odes.Options{Settings: tight, Set: []odes.Assignment{{Name: name, Values: []float64{x}}}})
+		sol, err := m.Solve(context.Background(), odes.Options{
+			Settings: tight,
+			Set:      []odes.Assignment{{Name: name, Values: []float64{x}}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

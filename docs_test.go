@@ -174,7 +174,8 @@ state A = 100 [mg]
 A' = -k*A
 objective left = final(A)
 `, odes.ParseOptions{})
-	if len(shown) != 1 || err == nil || !strings.HasPrefix(diag.Of(err)[0].String(), strings.TrimRight(shown[0], "\n")) {
+	if len(shown) != 1 || err == nil || !strings.HasPrefix(diag.Of(err)[0].String(),
+		strings.TrimRight(shown[0], "\n")) {
 		t.Errorf("docs/language.md shows\n%s\nbut the message is\n%v", strings.Join(shown, "\n"), err)
 	}
 }
@@ -183,11 +184,13 @@ objective left = final(A)
 func TestEveryBlockIsRun(t *testing.T) {
 	run := map[string]string{ // document and language: where
 		"README.md odes": "TestReadme", "README.md ": "TestReadme", "README.md go": "TestReadmeGo",
-		"docs/language.md odes": "TestDocumentsModels", "docs/language.md ebnf": "TestGrammarInManual", "docs/language.md ": "TestMessageInManual",
+		"docs/language.md odes": "TestDocumentsModels", "docs/language.md ebnf": "TestGrammarInManual",
+		"docs/language.md ":     "TestMessageInManual",
 		"docs/tutorial.md odes": "cmd/odes: TestTutorial", "docs/tutorial.md ": "cmd/odes: TestTutorial",
 		"docs/repl.md ":         "repl: TestDocument",
 		"docs/architecture.md ": "a drawing",
-		"docs/editors.md lua":   "editors: TestSnippets", "docs/editors.md vim": "editors: TestSnippets", "docs/editors.md toml": "editors: TestSnippets",
+		"docs/editors.md lua":   "editors: TestSnippets", "docs/editors.md vim": "editors: TestSnippets",
+		"docs/editors.md toml":  "editors: TestSnippets",
 		"docs/editors.md elisp": "editors: TestSnippets",
 	}
 	documents, err := filepath.Glob(filepath.Join("docs", "*.md"))
@@ -250,8 +253,8 @@ func longLines(text string) (long []int) {
 // TestLineLength: lines of prose in documents are at most 120 characters long.
 func TestLineLength(t *testing.T) {
 	full, word := strings.Repeat("é", 120), strings.Repeat("é", 121)
-	sample := full + "\n" + word + "\n| " + word + " |\n```\n" + word + "\n```\n\n    " + word + "\n\n- a\n    " + word +
-		"\n[a](" + word + ")\n![" + word + "](b)\n"
+	sample := full + "\n" + word + "\n| " + word + " |\n```\n" + word + "\n```\n\n    " + word + "\n\n- a\n    " +
+		word + "\n[a](" + word + ")\n![" + word + "](b)\n"
 	if got, want := longLines(sample), []int{2, 11, 13}; !slices.Equal(got, want) {
 		t.Fatalf("of the sample, lines %v are too long, not %v", want, got)
 	}

@@ -50,7 +50,9 @@ func (r *run) readsTotals() bool {
 	}
 	found := false
 	for _, o := range m.checked.Objectives {
-		if !slices.ContainsFunc(r.objectives, func(e objective) bool { return e.value.Name == o.Name || strings.HasPrefix(e.value.Name, o.Name+"[") }) {
+		if !slices.ContainsFunc(r.objectives, func(e objective) bool {
+			return e.value.Name == o.Name || strings.HasPrefix(e.value.Name, o.Name+"[")
+		}) {
 			continue
 		}
 		typecheck.Walk(func(e typecheck.Expr) bool {

@@ -75,7 +75,8 @@ func TestExperiments(t *testing.T) {
 			}
 		}
 		for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
-			got, err := parts.Sensitivities(context.Background(), Options{Settings: append(tight, Setting{"sens.mode", mode}), Set: set})
+			got, err := parts.Sensitivities(context.Background(),
+				Options{Settings: append(tight, Setting{"sens.mode", mode}), Set: set})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -152,7 +153,8 @@ func TestExperimentAlone(t *testing.T) {
 	if got, want := slope, total.Gradient[0]/total.Values[0].Value; !near(got, want, 1e-13) {
 		t.Errorf("the slope of log L is %v, want %v", got, want)
 	}
-	if _, err := Parse("two.ode", twoArms, ParseOptions{Experiment: "hihg"}); err == nil || !strings.Contains(err.Error(), `there is no experiment "hihg"; did you mean "high"?`) {
+	if _, err := Parse("two.ode", twoArms, ParseOptions{Experiment: "hihg"}); err == nil ||
+		!strings.Contains(err.Error(), `there is no experiment "hihg"; did you mean "high"?`) {
 		t.Errorf("got %v", err)
 	}
 }
@@ -296,7 +298,8 @@ objective J = nll()
 	}
 }
 
-// TestUnreadTotals differentiates objectives that read no total, one of them without a value, of a model with experiments.
+// TestUnreadTotals differentiates objectives that read no total, one of them without a value, of a
+// model with experiments.
 func TestUnreadTotals(t *testing.T) {
 	m, err := Parse("two.ode", twoArms+`
 event never when A <= -1 [mg] { W = 0 [mg] }
@@ -307,12 +310,16 @@ objective T = event_time(never, 1)
 		t.Fatal(err)
 	}
 	for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
-		s, err := m.Sensitivities(context.Background(), Options{Of: []string{"T", "F"}, Settings: []Setting{{"sens.mode", mode}}})
+		s, err := m.Sensitivities(context.Background(), Options{
+			Of:       []string{"T", "F"},
+			Settings: []Setting{{"sens.mode", mode}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if !math.IsNaN(s.Values[0].Value) || !near(s.Gradient[s.Columns], -10*s.Values[1].Value, 1e-5) {
-			t.Errorf("%s: T = %v, dF/dk = %v for F = %v", mode, s.Values[0].Value, s.Gradient[s.Columns], s.Values[1].Value)
+			t.Errorf("%s: T = %v, dF/dk = %v for F = %v", mode, s.Values[0].Value, s.Gradient[s.Columns],
+				s.Values[1].Value)
 		}
 	}
 }

@@ -43,7 +43,10 @@ objective J = final(x)
 		{set("q[2]", 0.7, "a", 0.6), 2 + 400 + 4000 + 2e4},
 	} {
 		for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
-			s, err := m.Sensitivities(context.Background(), odes.Options{Set: c.set, Settings: []odes.Setting{{Key: "sens.mode", Value: mode}}})
+			s, err := m.Sensitivities(context.Background(), odes.Options{
+				Set:      c.set,
+				Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -8,9 +8,10 @@ import (
 	"odes.dev/odes"
 )
 
-// TestControl lets derivatives take part in error control. A generator at rest has nothing to control until it is disturbed:
-// its steps are too long for what the disturbance does, and its derivatives wrong, unless they are looked at. Elsewhere
-// derivatives become more accurate for some more steps.
+// TestControl lets derivatives take part in error control. A generator at rest has nothing to
+// control until it is disturbed: its steps are too long for what the disturbance does, and its
+// derivatives wrong, unless they are looked at. Elsewhere derivatives become more accurate for some
+// more steps.
 func TestControl(t *testing.T) {
 	for _, c := range []struct {
 		model        string
@@ -57,11 +58,15 @@ func TestControl(t *testing.T) {
 		base := []string{"solver.rtol", "1e-6", "solver.atol", "1e-8", "solver.hmax", "10", "sens.control"}
 		without, with := run(append(base, "off")...), run(append(base, "on")...)
 		a, b := off(without), off(with)
-		t.Logf("%s: %d steps and derivatives off by %.2g without, %d steps and %.2g with", c.model, without.Stats.Steps, a, with.Stats.Steps, b)
+		t.Logf("%s: %d steps and derivatives off by %.2g without, %d steps and %.2g with", c.model, without.Stats.Steps,
+			a, with.Stats.Steps, b)
 		if a < c.before || a < c.gain*b {
 			t.Errorf("%s: derivatives are off by %g without and %g with a look at them", c.model, a, b)
 		}
-		o := odes.Options{Settings: []odes.Setting{{Key: "sens.control", Value: "on"}, {Key: "solver.rtol", Value: "1e-5"}}}
+		o := odes.Options{Settings: []odes.Setting{
+			{Key: "sens.control", Value: "on"},
+			{Key: "solver.rtol", Value: "1e-5"},
+		}}
 		v, err := m.Verify(context.Background(), o, odes.VerifyOptions{Seed: 1})
 		if err != nil {
 			t.Fatal(err)

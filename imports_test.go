@@ -44,11 +44,14 @@ var imports = map[string]string{
 	"":                   "*", // the root imports everything but what stands on it, see above
 	"help":               "parser sens solvers stdlib typecheck internal/screen",
 	"plot":               "internal/screen",
-	"repl":               ". internal/compile internal/report internal/screen lang/ast lang/diag lang/source parser plot",
-	"internal/report":    ". data internal/screen",
-	"lsp":                ". help internal/compile internal/settings lang/ast lang/diag lang/source lang/types parser stdlib typecheck",
-	"bench":              ". plot",
-	"cmd/odes":           ". help lsp repl plot parser internal/compile internal/settings internal/report internal/screen lang/diag",
+	"repl": ". internal/compile internal/report internal/screen lang/ast lang/diag lang/source " +
+		"parser plot",
+	"internal/report": ". data internal/screen",
+	"lsp": ". help internal/compile internal/settings lang/ast lang/diag lang/source lang/types parser " +
+		"stdlib typecheck",
+	"bench": ". plot",
+	"cmd/odes": ". help lsp repl plot parser internal/compile internal/settings internal/report internal/screen " +
+		"lang/diag",
 }
 
 // above lists what stands on the root package: nothing below may import it.

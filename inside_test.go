@@ -58,10 +58,12 @@ solver { rtol = 1e-7  atol = 1e-9 }
 			}
 			for k := i * got.Columns; k < (i+1)*got.Columns; k++ {
 				if d := math.Abs(got.Gradient[k] - want.Gradient[k]); d > 1e-12*size {
-					t.Fatalf("%d lanes: derivative %d of %s is %v, the tangent %v", lanes, k%got.Columns, got.Values[i].Name, got.Gradient[k], want.Gradient[k])
+					t.Fatalf("%d lanes: derivative %d of %s is %v, the tangent %v", lanes, k%got.Columns,
+						got.Values[i].Name, got.Gradient[k], want.Gradient[k])
 				}
 				if d := math.Abs(got.Gradient[k] - clipped.Gradient[k]); d > 1e-4*size {
-					t.Fatalf("%d lanes: derivative %d of %s is %v, clipped %v", lanes, k%got.Columns, got.Values[i].Name, got.Gradient[k], clipped.Gradient[k])
+					t.Fatalf("%d lanes: derivative %d of %s is %v, clipped %v", lanes, k%got.Columns,
+						got.Values[i].Name, got.Gradient[k], clipped.Gradient[k])
 				}
 			}
 		}

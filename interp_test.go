@@ -21,7 +21,10 @@ func TestInterp(t *testing.T) {
 	}{
 		{
 			"spline", "[1, 3, 2, 2.5, 0.5, 0.7]",
-			[]float64{1.788008036622584, 2.6993862778342943, 2.000084638860631, 0.6906188199389616, -0.06597151576805693, 0.689614002034588},
+			[]float64{
+				1.788008036622584, 2.6993862778342943, 2.000084638860631, 0.6906188199389616,
+				-0.06597151576805693, 0.689614002034588,
+			},
 			11.431476771787047,
 		},
 		{
@@ -31,12 +34,18 @@ func TestInterp(t *testing.T) {
 		},
 		{
 			"monotone", "[5, 1, 0.9, 0.95, 4, 3]",
-			[]float64{3.3255517757009345, 0.9270798200069228, 0.9001980753305349, 3.9152349267540467, 3.984375, 3.0149251249999995},
+			[]float64{
+				3.3255517757009345, 0.9270798200069228, 0.9001980753305349, 3.9152349267540467, 3.984375,
+				3.0149251249999995,
+			},
 			0,
 		},
 		{
 			"monotone", "[1, 3, 2, -2.5, 0.5, 9]",
-			[]float64{1.8828, 2.739986531986532, 1.8476363636363635, 0.13645864661654272, 2.32219219924812, 8.94921004777569},
+			[]float64{
+				1.8828, 2.739986531986532, 1.8476363636363635, 0.13645864661654272, 2.32219219924812,
+				8.94921004777569,
+			},
 			0,
 		},
 		{"linear", "[1, 3, 2, 2.5, 0.5, 0.7]", []float64{1.6, 3 - 0.7/1.5, 2 + 0.1/3, 0.7, 0.55, 0.699}, 0},
@@ -82,7 +91,8 @@ objective above = sum_at(7.5, interp(T, y, t, kind = %[3]s))
 				}
 				for i, x := range s.Gradient {
 					if !near(x, want.Gradient[i], 1e-11) {
-						t.Errorf("%s %s, %s: derivative %d of %s is %.15g, and %.15g by adjoints", c.kind, c.y, mode, i%s.Columns, s.Values[i/s.Columns].Name, x, want.Gradient[i])
+						t.Errorf("%s %s, %s: derivative %d of %s is %.15g, and %.15g by adjoints", c.kind, c.y, mode,
+							i%s.Columns, s.Values[i/s.Columns].Name, x, want.Gradient[i])
 					}
 				}
 			}
@@ -110,7 +120,8 @@ objective X = final(x^2)
 	}
 }
 
-// TestInterpAtKnots reads tables at one of their knots: smooth ones have a slope there, and a straight one that on the right.
+// TestInterpAtKnots reads tables at one of their knots: smooth ones have a slope there, and a
+// straight one that on the right.
 func TestInterpAtKnots(t *testing.T) {
 	for kind, want := range map[string]float64{"linear": -2, "monotone": 0, "spline": 0.5} {
 		m, err := Parse("knot.ode", fmt.Sprintf(`

@@ -39,7 +39,8 @@ objective J = final(x)
 	set := func(name string, x float64) Options { return Options{Set: []Assignment{{name, []float64{x}}}} }
 
 	// The second is off between 5.9 and the event at 6.
-	if ds, err := run(Options{}); err != nil || len(ds) != 1 || !strings.HasPrefix(ds[0].Span.Text(), "invariant v[2]") {
+	if ds, err := run(Options{}); err != nil || len(ds) != 1 ||
+		!strings.HasPrefix(ds[0].Span.Text(), "invariant v[2]") {
 		t.Errorf("%v, %v", ds, err)
 	}
 	ds, err := run(set("e", 0.25))

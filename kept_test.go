@@ -18,11 +18,15 @@ import (
 
 // keptWays are settings of solver.checkpoint; every gradient must have the bits that it has with "all".
 var keptWays = []string{
-	"states", "states(3)", "states(64)", "binomial", "binomial(4)", "binomial(20)", "revolve(ram = 2, disk = 7)", "revolve(disk = 5)", "revolve(12)",
+	"states", "states(3)", "states(64)", "binomial", "binomial(4)", "binomial(20)", "revolve(ram = 2, disk = 7)",
+	"revolve(disk = 5)", "revolve(12)",
 }
 
 // keptModels have events, modes, discretes, windows, data, experiments and many parameters.
-var keptModels = []string{"bounce/bounce", "pk/pk", "thermostat/thermostat", "stairs/stairs", "cart/cart", "glv/glv", "izhikevich/izhikevich", "heat2d/heat2d"}
+var keptModels = []string{
+	"bounce/bounce", "pk/pk", "thermostat/thermostat", "stairs/stairs", "cart/cart", "glv/glv",
+	"izhikevich/izhikevich", "heat2d/heat2d",
+}
 
 // sameBits compares what two gradients found, but for counts and times.
 func sameBits(t *testing.T, what string, got, want *Sensitivities) {
@@ -43,7 +47,8 @@ func sameBits(t *testing.T, what string, got, want *Sensitivities) {
 	same("derivatives", got.Gradient, want.Gradient)
 	same("errors", got.Errors, want.Errors)
 	for i := range want.Values {
-		same("value of "+want.Values[i].Name, []float64{got.Values[i].Value, got.Values[i].Error}, []float64{want.Values[i].Value, want.Values[i].Error})
+		same("value of "+want.Values[i].Name, []float64{got.Values[i].Value, got.Values[i].Error},
+			[]float64{want.Values[i].Value, want.Values[i].Error})
 	}
 	if len(got.Events) != len(want.Events) {
 		t.Errorf("%s: %d events, want %d", what, len(got.Events), len(want.Events))
@@ -68,8 +73,9 @@ func messages(list []diag.Diagnostic) string {
 	return b.String()
 }
 
-// TestKeptBits holds one gradient, to the bits, for all ways to keep a run, in every mode and for any number of lanes and
-// goroutines, when steps are whole programs and when they are not, from run to run of one Runner.
+// TestKeptBits holds one gradient, to the bits, for all ways to keep a run, in every mode and for
+// any number of lanes and goroutines, when steps are whole programs and when they are not, from run
+// to run of one Runner.
 func TestKeptBits(t *testing.T) {
 	for i, name := range keptModels {
 		m, err := ParseFile("examples/" + name + ".ode")
@@ -94,13 +100,16 @@ func TestKeptBits(t *testing.T) {
 				}
 				get := func(checkpoint string, runs int) *Sensitivities {
 					t.Helper()
-					r, err := m.Prepare(Options{compileAfter: &system.CompileAfter{Small: c.whole, Large: c.whole}, Lanes: c.lanes, Threads: c.threads, EventTimes: true, Settings: []Setting{
-						{"sens.mode", c.mode},
-						{"sens.error", c.error},
-						{"solver.checkpoint", checkpoint},
-						{"solver.rtol", "1e-5"},
-						{"sens.rtol", "1e-3"},
-					}})
+					r, err := m.Prepare(Options{
+						compileAfter: &system.CompileAfter{Small: c.whole, Large: c.whole},
+						Lanes:        c.lanes, Threads: c.threads, EventTimes: true, Settings: []Setting{
+							{"sens.mode", c.mode},
+							{"sens.error", c.error},
+							{"solver.checkpoint", checkpoint},
+							{"solver.rtol", "1e-5"},
+							{"sens.rtol", "1e-3"},
+						},
+					})
 					if err != nil {
 						t.Fatal(err)
 					}
@@ -117,9 +126,11 @@ func TestKeptBits(t *testing.T) {
 				got := get(way, 2)
 				sameBits(t, what, got, want)
 				if got.Stats.RecomputedSteps == 0 || want.Stats.RecomputedSteps != 0 {
-					t.Errorf("%s: %d steps made again, %d where all are kept", what, got.Stats.RecomputedSteps, want.Stats.RecomputedSteps)
+					t.Errorf("%s: %d steps made again, %d where all are kept", what, got.Stats.RecomputedSteps,
+						want.Stats.RecomputedSteps)
 				}
-				if want.Settings.Checkpoint != "all" || strings.HasPrefix(way, "states") && got.Settings.Checkpoint != way {
+				if want.Settings.Checkpoint != "all" || strings.HasPrefix(way, "states") &&
+					got.Settings.Checkpoint != way {
 					t.Errorf("%s: reported as %s and %s", what, want.Settings.Checkpoint, got.Settings.Checkpoint)
 				}
 			}
@@ -136,7 +147,11 @@ func TestKeptMethods(t *testing.T) {
 	for _, tab := range solvers.Methods() {
 		get := func(checkpoint string) *Sensitivities {
 			t.Helper()
-			settings := []Setting{{"solver.method", tab.Name}, {"solver.checkpoint", checkpoint}, {"solver.rtol", "1e-4"}}
+			settings := []Setting{
+				{"solver.method", tab.Name},
+				{"solver.checkpoint", checkpoint},
+				{"solver.rtol", "1e-4"},
+			}
 			if tab.Embedded == 0 {
 				settings = append(settings, Setting{"solver.fixed_step", "0.05"})
 			}
@@ -165,8 +180,8 @@ objective J = final(x^2) + integral(v^2)
 objective K = sum_at(grid(1, 49, 60), x)
 `
 
-// TestKeptLess has memory for a part of the run: the gradient is the same, a note says so, and the next run of the Runner does not
-// try again. With checkpoint = all it is an error.
+// TestKeptLess has memory for a part of the run: the gradient is the same, a note says so, and the
+// next run of the Runner does not try again. With checkpoint = all it is an error.
 func TestKeptLess(t *testing.T) {
 	m, err := Parse("m.ode", hundred, ParseOptions{})
 	if err != nil {
@@ -195,7 +210,8 @@ func TestKeptLess(t *testing.T) {
 	for _, d := range got.Warnings {
 		said = said || d.Code == CodeMemory && d.Level == diag.Note && strings.Contains(d.Message, "400 kB")
 	}
-	if !said || got.Stats.RecomputedSteps == 0 || got.Stats.PeakTrajectoryBytes > 400_000 || got.Settings.Checkpoint == "all" {
+	if !said || got.Stats.RecomputedSteps == 0 || got.Stats.PeakTrajectoryBytes > 400_000 ||
+		got.Settings.Checkpoint == "all" {
 		t.Errorf("said %v, %+v, %+v", said, got.Stats, got.Settings)
 	}
 	for _, c := range []struct{ settings, says string }{
@@ -208,7 +224,8 @@ func TestKeptLess(t *testing.T) {
 		}
 	}
 	// checkpoint was left out: it is not what to change.
-	if _, err := get(Setting{"solver.memory", `"30 kB"`}); err == nil || !strings.Contains(err.Error(), "kept and nothing else, at t = ") ||
+	if _, err := get(Setting{"solver.memory", `"30 kB"`}); err == nil ||
+		!strings.Contains(err.Error(), "kept and nothing else, at t = ") ||
 		!strings.Contains(err.Error(), "raise solver.memory, or loosen rtol") {
 		t.Error(err)
 	}
@@ -220,7 +237,10 @@ func TestNotesStay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := m.Prepare(Options{Threads: 1, Settings: []Setting{{"solver.memory", `"400 kB"`}, {"solver.rtol", "1e-9"}}})
+	r, err := m.Prepare(Options{Threads: 1, Settings: []Setting{
+		{"solver.memory", `"400 kB"`},
+		{"solver.rtol", "1e-9"},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -251,7 +271,8 @@ func TestMemorySizes(t *testing.T) {
 		}
 	}
 	for _, text := range []string{"0", "0.5", "-1", "1e30", `"1e400 GB"`, `"0.1 B"`, `"NaN"`, `"abc"`, "abc"} {
-		if _, err := m.Prepare(Options{Settings: []Setting{{"solver.memory", text}}}); err == nil || !strings.Contains(err.Error(), "takes a size") {
+		if _, err := m.Prepare(Options{Settings: []Setting{{"solver.memory", text}}}); err == nil ||
+			!strings.Contains(err.Error(), "takes a size") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -366,7 +387,8 @@ objective J = nll() + final(x)
 
 // TestKeptSecond holds that second derivatives and largest values have the same bits.
 func TestKeptSecond(t *testing.T) {
-	m, err := Parse("m.ode", strings.Replace(hundred, "event", "objective top = max_over(x*v)\nevent", 1), ParseOptions{})
+	m, err := Parse("m.ode", strings.Replace(hundred, "event", "objective top = max_over(x*v)\nevent", 1),
+		ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -472,7 +494,10 @@ func TestKeptWholeSteps(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := m.Prepare(Options{compileAfter: &system.CompileAfter{Small: 3}, Threads: 1, Settings: []Setting{{"solver.checkpoint", "binomial(5)"}}})
+	r, err := m.Prepare(Options{
+		compileAfter: &system.CompileAfter{Small: 3}, Threads: 1,
+		Settings: []Setting{{"solver.checkpoint", "binomial(5)"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -34,7 +34,9 @@ objective L = final(c)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == CodeKink }); got != want {
+		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+			return d.Code == CodeKink
+		}); got != want {
 			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
 		}
 	}

@@ -23,7 +23,8 @@ objective X = final(x)
 		var want float64
 		for _, method := range []string{"tsit5", "dopri5", "dop853", "rk4"} { // with and without stages at the end
 			s, err := sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: method},
-				odes.Setting{Key: "solver.rtol", Value: "1e-9"}, odes.Setting{Key: "solver.hmax", Value: "0.05"}, odes.Setting{Key: "sens.rtol", Value: "1e-9"})
+				odes.Setting{Key: "solver.rtol", Value: "1e-9"}, odes.Setting{Key: "solver.hmax", Value: "0.05"},
+				odes.Setting{Key: "sens.rtol", Value: "1e-9"})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -43,16 +44,17 @@ objective X = final(x)
 // TestKnotAtAnotherTime has a knot happen to be where something else ends a step: what moves the other moves no knot.
 func TestKnotAtAnotherTime(t *testing.T) {
 	for name, other := range map[string]string{
-		"event":            "event e at ts { y += 1 }",
-		"fixed event":      "event e at 0.5 { y += 1 }",
-		"mode":             "z' = if t < ts then 1 else 2",
-		"fixed mode":       "z' = if t < 0.5 then 1 else 2",
-		"root":             "event e when z >= ts { y += 1 }",
-		"observation":      "objective O = sum_at([ts], y)",
-		"fixed":            "objective O = sum_at([0.5], y)",
-		"another table":    "objective O = integral(interp([0, ts, 2], [0, 1, 0], t))",
-		"window":           "objective O = integral(1, from = ts, to = 1)",
-		"another and both": "objective O = integral(interp([0, 0.5, 2], [0, 1, 0], t), from = ts, to = 1)\nevent e at ts { y += 1 }",
+		"event":         "event e at ts { y += 1 }",
+		"fixed event":   "event e at 0.5 { y += 1 }",
+		"mode":          "z' = if t < ts then 1 else 2",
+		"fixed mode":    "z' = if t < 0.5 then 1 else 2",
+		"root":          "event e when z >= ts { y += 1 }",
+		"observation":   "objective O = sum_at([ts], y)",
+		"fixed":         "objective O = sum_at([0.5], y)",
+		"another table": "objective O = integral(interp([0, ts, 2], [0, 1, 0], t))",
+		"window":        "objective O = integral(1, from = ts, to = 1)",
+		"another and both": "objective O = integral(interp([0, 0.5, 2], [0, 1, 0], t), from = ts, to = 1)\n" +
+			"event e at ts { y += 1 }",
 	} {
 		model := `
 time t from 0 to 2
@@ -66,7 +68,8 @@ objective M = integral(t*q*interp([0, p, 2], [0, 1, 0], t))
 			model += "\nz' = 1"
 		}
 		for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
-			s, err := sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: "dopri5"}, odes.Setting{Key: "solver.rtol", Value: "1e-9"},
+			s, err := sensitivities(t, model, mode, odes.Setting{Key: "solver.method", Value: "dopri5"},
+				odes.Setting{Key: "solver.rtol", Value: "1e-9"},
 				odes.Setting{Key: "solver.observe", Value: "clip"})
 			if err != nil {
 				t.Fatal(err)
@@ -78,8 +81,9 @@ objective M = integral(t*q*interp([0, p, 2], [0, 1, 0], t))
 	}
 }
 
-// TestNoEventAtEvent has a jump that makes no event where another makes one: methods that go by the field at the end of a
-// step must take the side of the step. (The computed numbers have a stage on the other side, and so have their derivatives.)
+// TestNoEventAtEvent has a jump that makes no event where another makes one: methods that go by the
+// field at the end of a step must take the side of the step. (The computed numbers have a stage on
+// the other side, and so have their derivatives.)
 func TestNoEventAtEvent(t *testing.T) {
 	const model = `
 time t from 0 to 2

@@ -68,7 +68,10 @@ objective L = nll(D)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Solve(context.Background(), Options{Settings: []Setting{{"solver.rtol", "1e-12"}, {"solver.atol", "1e-14"}}})
+	s, err := m.Solve(context.Background(), Options{Settings: []Setting{
+		{"solver.rtol", "1e-12"},
+		{"solver.atol", "1e-14"},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

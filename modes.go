@@ -139,9 +139,9 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 // clearly so many more sweeps the one way than the other settle the matter without a look at programs.
 const clearly = 16
 
-// autoMode chooses between the discrete adjoint and tangent by their costs: sweeps, times what the programs of the
-// transpose and of the tangent do at one stage. That is counted in the programs and not timed, so that the choice is the same on every
-// machine, as the results are.
+// autoMode chooses between the discrete adjoint and tangent by their costs: sweeps, times what the
+// programs of the transpose and of the tangent do at one stage. That is counted in the programs and
+// not timed, so that the choice is the same on every machine, as the results are.
 func (r *run) autoMode(objectives, columns int) error {
 	back, forth := chooseLanes(objectives), chooseLanes(columns)
 	sweeps, pushes := (objectives+back-1)/back, (columns+forth-1)/forth
@@ -164,10 +164,12 @@ func (r *run) autoMode(objectives, columns int) error {
 		if tangent < adjoint {
 			mode = "tangent"
 		}
-		why = fmt.Sprintf("%s backwards at about %s ns a stage, %d forwards at %s", diag.Count(sweeps, "sweep"), round(adjoint), pushes, round(tangent))
+		why = fmt.Sprintf("%s backwards at about %s ns a stage, %d forwards at %s", diag.Count(sweeps, "sweep"),
+			round(adjoint), pushes, round(tangent))
 	}
 	r.settings.Mode = mode
-	r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "mode = %s, for %s by %s: %s", mode, diag.Count(objectives, "objective"), diag.Count(columns, "variable"), why)
+	r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "mode = %s, for %s by %s: %s", mode,
+		diag.Count(objectives, "objective"), diag.Count(columns, "variable"), why)
 	return nil
 }
 

@@ -8,7 +8,8 @@ import (
 
 // TestModeMethods: every mode has a constructor, and every constructor a mode.
 func TestModeMethods(t *testing.T) {
-	m, err := Parse("m.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\nobjective J = final(x)\n", ParseOptions{})
+	m, err := Parse("m.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\nobjective J = final(x)\n",
+		ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,12 +40,14 @@ func TestContinuousModes(t *testing.T) {
 				t.Skip("no objectives")
 			}
 			var elsewhere []odes.Assignment
-			if filepath.Base(file) == "theophylline.ode" { // stands at a minimum, where nothing of the gradient is left to compare
+			// stands at a minimum, where nothing of the gradient is left to compare
+			if filepath.Base(file) == "theophylline.ode" {
 				elsewhere = []odes.Assignment{{Name: "lKe", Values: []float64{-2.5}}}
 			}
 			run := func(mode string) *odes.Sensitivities {
 				s, err := m.Sensitivities(context.Background(), odes.Options{
-					Settings: []odes.Setting{{Key: "sens.mode", Value: mode}, {Key: "sens.order", Value: "1"}}, Set: elsewhere, Threads: 1,
+					Settings: []odes.Setting{{Key: "sens.mode", Value: mode}, {Key: "sens.order", Value: "1"}},
+					Set:      elsewhere, Threads: 1,
 				})
 				if mode == "backsolve" && err != nil {
 					if list := diag.Of(err); len(list) != 1 || list[0].Code != odes.CodeBackward {
@@ -76,7 +78,8 @@ func TestContinuousModes(t *testing.T) {
 						size = max(size, math.Abs(x))
 					}
 					for k := range want.Columns {
-						worst = max(worst, math.Abs(got.Gradient[i*want.Columns+k]-want.Gradient[i*want.Columns+k])/size)
+						worst = max(worst, math.Abs(got.Gradient[i*want.Columns+k]-want.Gradient[i*want.Columns+k])/
+							size)
 					}
 				}
 				t.Logf("%s: off by %.2g at rtol %g", mode, worst, want.Settings.RTol)

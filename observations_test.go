@@ -31,7 +31,8 @@ func TestObservations(t *testing.T) {
 		t.Fatalf("%d observations", len(list))
 	}
 	c, h := list[0], list[1]
-	if c.Name != "c" || c.Text != "A / V" || !slices.Equal(c.Outputs, []string{"C"}) || c.Unit != "mg/L" || c.Table != "D" || c.Column != "conc" ||
+	if c.Name != "c" || c.Text != "A / V" || !slices.Equal(c.Outputs, []string{"C"}) || c.Unit != "mg/L" ||
+		c.Table != "D" || c.Column != "conc" ||
 		!slices.Equal(c.T, []float64{1, 4, 12, 1, 12}) || !slices.Equal(c.Values, []float64{4.2, 2.1, 0.4, 8, 0.9}) {
 		t.Errorf("%+v", c)
 	}
@@ -59,7 +60,8 @@ sens { of = J }`, ParseOptions{})
 		t.Errorf("the model lists %d rows, not 5", got)
 	}
 	high := m.Experiment("high")
-	if o := high.Observations()[0]; !slices.Equal(o.Values, []float64{8, 0.9}) || !slices.Equal(o.Outputs, []string{"C"}) {
+	if o := high.Observations()[0]; !slices.Equal(o.Values, []float64{8, 0.9}) ||
+		!slices.Equal(o.Outputs, []string{"C"}) {
 		t.Errorf("%+v", o)
 	}
 	for _, c := range []struct {

@@ -187,8 +187,8 @@ type Observation struct {
 	Table, Column string
 	// T and Values are the rows that count, in the order of the table: those of the experiment, without missing values.
 	T, Values []float64
-	// Limits are their limits of quantification: of a value at or under its limit only that is known. nil when there are
-	// none, or when they are computed from more than numbers and columns.
+	// Limits are their limits of quantification: of a value at or under its limit only that is
+	// known. nil when there are none, or when they are computed from more than numbers and columns.
 	Limits []float64
 }
 
@@ -198,14 +198,17 @@ func (m *Model) Observations() []Observation {
 	var list []Observation
 	for _, o := range m.checked.Observations {
 		x := Observation{
-			Name: o.Name, Doc: o.Doc, Text: strings.Join(strings.Fields(o.As.Text()), " "), Table: o.Table.Name, Column: o.Table.Columns[o.Column],
-			T: slices.Clone(o.Table.Data[slices.Index(o.Table.Columns, "time")]), Values: slices.Clone(o.Table.Data[o.Column]), Limits: slices.Clone(o.Limits),
+			Name: o.Name, Doc: o.Doc, Text: strings.Join(strings.Fields(o.As.Text()), " "), Table: o.Table.Name,
+			Column: o.Table.Columns[o.Column],
+			T:      slices.Clone(o.Table.Data[slices.Index(o.Table.Columns, "time")]),
+			Values: slices.Clone(o.Table.Data[o.Column]), Limits: slices.Clone(o.Limits),
 		}
 		if u := o.Value.Type().Unit; u.Known() && !u.Plain() {
 			x.Unit = u.String()
 		}
 		for _, out := range m.checked.Outputs {
-			if o.Value == out.Value || words(o.As.Text()) == words(out.Value.Span().Text()) || refersTo(o.Value) != nil && refersTo(o.Value) == refersTo(out.Value) {
+			if o.Value == out.Value || words(o.As.Text()) == words(out.Value.Span().Text()) ||
+				refersTo(o.Value) != nil && refersTo(o.Value) == refersTo(out.Value) {
 				x.Outputs = append(x.Outputs, out.Name)
 			}
 		}
@@ -217,7 +220,8 @@ func (m *Model) Observations() []Observation {
 // words is an expression without its blanks, and without parentheses around the whole.
 func words(text string) string {
 	text = strings.Join(strings.Fields(text), "")
-	if inner, ok := strings.CutPrefix(text, "("); ok && strings.HasSuffix(inner, ")") && !strings.ContainsAny(inner[:len(inner)-1], "()") {
+	if inner, ok := strings.CutPrefix(text, "("); ok && strings.HasSuffix(inner, ")") &&
+		!strings.ContainsAny(inner[:len(inner)-1], "()") {
 		return inner[:len(inner)-1]
 	}
 	return text

@@ -25,8 +25,9 @@ type Options struct {
 	Settings []Setting
 	// Of and Wrt choose objectives and variables ("k1", "A", "initial(x)"); nil follows the sens block.
 	Of, Wrt []string
-	// Direction, if not nil, is a vector that the Hessians are multiplied with, laid out like a row of the gradient, in place
-	// of the sens block's hvp. Hessians themselves come with {"sens.order", "2"}.
+	// Direction, if not nil, is a vector that the Hessians are multiplied with, laid out like a row
+	// of the gradient, in place of the sens block's hvp. Hessians themselves come with
+	// {"sens.order", "2"}.
 	Direction []float64
 	// Times are where Solve reports outputs; nil means every step.
 	Times []float64
@@ -58,7 +59,9 @@ type Setting struct{ Key, Value string }
 
 // Progress tells how far a run is.
 type Progress struct {
-	Phase  string // "forward", "adjoint", "second" (T is 0 then), or "experiments" (all runs of which count; T is 0 then)
+	// "forward", "adjoint", "second" (T is 0 then), or "experiments" (all runs of which count; T is
+	// 0 then)
+	Phase  string
 	T      float64
 	Steps  int
 	Done   float64 // fraction
@@ -162,18 +165,21 @@ func (m *Model) variables(wrt []string, l *diag.List) (list []Variable, columns 
 			if initial {
 				what = "state"
 			}
-			d := l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the model has no %s %q%s", name, what, inner, diag.DidYouMean(inner, system.Names(symbols)))
+			d := l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the model has no %s %q%s", name,
+				what, inner, diag.DidYouMean(inner, system.Names(symbols)))
 			if base, _, indexed := strings.Cut(inner, "["); indexed {
 				for _, s := range symbols {
 					if s.Name == base && len(s.Type.Shape) > 0 {
 						whole := strings.Replace(name, inner, base, 1)
-						d.Message = fmt.Sprintf("cannot differentiate by %q: %s is one variable, an array; name the whole: %s", name, base, whole)
+						d.Message = fmt.Sprintf("cannot differentiate by %q: %s is one variable, an array; name the "+
+							"whole: %s", name, base, whole)
 					}
 				}
 			}
 			for _, s := range m.checked.States {
 				if !initial && s.Name == inner {
-					d.Message = fmt.Sprintf("cannot differentiate by state %q; write initial(%s) for its initial value", inner, inner)
+					d.Message = fmt.Sprintf("cannot differentiate by state %q; write initial(%s) for its initial value",
+						inner, inner)
 				}
 			}
 		}

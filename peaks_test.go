@@ -68,7 +68,10 @@ state h = h0, v = u0
 h' = v
 v' = -g
 event bounce when h <= 0 { v = -e*v }
-objective J = max_over(h)`, 2 + 36/(2*9.81), map[string]float64{"g": -36 / (2 * 9.81 * 9.81), "h0": 1, "u0": 6 / 9.81, "e": 0}},
+objective J = max_over(h)`, 2 + 36/(2*9.81), map[string]float64{
+			"g": -36 / (2 * 9.81 * 9.81), "h0": 1, "u0": 6 / 9.81,
+			"e": 0,
+		}},
 		{"second arc of a ball", `
 time t from 0 to 1.3
 param g = 9.81, h0 = 2, e = 0.7
@@ -98,14 +101,20 @@ param k = 0.3, tau = 2, amt = 10
 state A = 0
 A' = -k*A
 event dose every tau from 0 count 4 { A += amt }
-objective J = max_over(A)`, 10 * doses(0), map[string]float64{"k": -20 * doses(1), "tau": -3 * doses(1), "amt": doses(0)}},
+objective J = max_over(A)`, 10 * doses(0), map[string]float64{
+			"k": -20 * doses(1), "tau": -3 * doses(1),
+			"amt": doses(0),
+		}},
 		{"before a jump", `
 time t from 0 to 4
 param r = 0.5, T1 = 3, x0 = 1, keep = 0.5
 state x = x0
 x' = r*x
 event harvest at T1 { x = keep*x }
-objective J = max_over(x)`, math.Exp(1.5), map[string]float64{"r": 3 * math.Exp(1.5), "T1": 0.5 * math.Exp(1.5), "x0": math.Exp(1.5), "keep": 0}},
+objective J = max_over(x)`, math.Exp(1.5), map[string]float64{
+			"r": 3 * math.Exp(1.5), "T1": 0.5 * math.Exp(1.5),
+			"x0": math.Exp(1.5), "keep": 0,
+		}},
 		{"at a change of mode", `
 time t from 0 to 6
 param k = 1, level = 0.75, x0 = 0.2
@@ -173,12 +182,16 @@ h' = v
 v' = -g
 objective J = max_over(h)^2 + 2*final(v) + max_over(v)*max_over(-h)`,
 			math.Pow(36/(2*9.81), 2) + 2*(6-3*9.81) + 6*(4.5*9.81-18),
-			map[string]float64{"g": -2*math.Pow(36/(2*9.81), 2)/9.81 - 6 + 27, "u0": 4*math.Pow(36/(2*9.81), 2)/6 + 2 + (4.5*9.81 - 18) - 18},
+			map[string]float64{
+				"g":  -2*math.Pow(36/(2*9.81), 2)/9.81 - 6 + 27,
+				"u0": 4*math.Pow(36/(2*9.81), 2)/6 + 2 + (4.5*9.81 - 18) - 18,
+			},
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
-				got := largest(t, c.text, "sens.mode", mode, "solver.method", "vern9", "solver.rtol", "1e-11", "solver.atol", "1e-13")
+				got := largest(t, c.text, "sens.mode", mode, "solver.method", "vern9", "solver.rtol", "1e-11",
+					"solver.atol", "1e-13")
 				if d := math.Abs(got.Values[0].Value - c.value); !(d <= 1e-9*c.value) {
 					t.Errorf("%s: the largest value is %v, the formula gives %v", mode, got.Values[0].Value, c.value)
 				}
@@ -195,7 +208,8 @@ objective J = max_over(h)^2 + 2*final(v) + max_over(v)*max_over(-h)`,
 					}
 					checked++
 					if d := math.Abs(got.Derivative(0, v)[0] - want); !(d <= 1e-8*(1+math.Abs(want))) {
-						t.Errorf("%s: the derivative by %s is %v, the formula gives %v", mode, v, got.Derivative(0, v)[0], want)
+						t.Errorf("%s: the derivative by %s is %v, the formula gives %v", mode, v,
+							got.Derivative(0, v)[0], want)
 					}
 				}
 				if checked != len(c.wrt) {
@@ -206,7 +220,8 @@ objective J = max_over(h)^2 + 2*final(v) + max_over(v)*max_over(-h)`,
 	}
 }
 
-// peaky is a model with many largest values: in arrays and loops, beside events and changes of mode, at times that move.
+// peaky is a model with many largest values: in arrays and loops, beside events and changes of
+// mode, at times that move.
 const peaky = `
 const n = 3
 time t from 0 to T
@@ -240,17 +255,23 @@ constraint safe: max_over(q) <= 5
 solver { rtol = 1e-7  atol = 1e-9 }
 `
 
-// TestPeakDerivatives compares the derivatives of largest values by the adjoint, in any number of lanes and threads, with
-// those by tangents and complex steps, for methods with dense output of all kinds.
+// TestPeakDerivatives compares the derivatives of largest values by the adjoint, in any number of
+// lanes and threads, with those by tangents and complex steps, for methods with dense output of all
+// kinds.
 func TestPeakDerivatives(t *testing.T) {
 	m, err := odes.Parse("peaky.ode", peaky, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	run := func(method, mode string, lanes, threads int) *odes.Sensitivities {
-		s, err := m.Sensitivities(context.Background(), odes.Options{Lanes: lanes, Threads: threads, EventTimes: true, Settings: []odes.Setting{
-			{Key: "sens.mode", Value: mode}, {Key: "solver.method", Value: method}, {Key: "solver.observe", Value: "dense"},
-		}})
+		s, err := m.Sensitivities(context.Background(), odes.Options{
+			Lanes: lanes, Threads: threads, EventTimes: true,
+			Settings: []odes.Setting{
+				{Key: "sens.mode", Value: mode},
+				{Key: "solver.method", Value: method},
+				{Key: "solver.observe", Value: "dense"},
+			},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +288,8 @@ func TestPeakDerivatives(t *testing.T) {
 					}
 					for k := i * got.Columns; k < (i+1)*got.Columns; k++ {
 						if d := math.Abs(got.Gradient[k] - want.Gradient[k]); !(d <= tol*size) {
-							t.Errorf("%s: derivative %d of %s is %v, want %v", what, k-i*got.Columns, v.Name, got.Gradient[k], want.Gradient[k])
+							t.Errorf("%s: derivative %d of %s is %v, want %v", what, k-i*got.Columns, v.Name,
+								got.Gradient[k], want.Gradient[k])
 						}
 					}
 				}
@@ -285,7 +307,10 @@ func TestPeakDerivatives(t *testing.T) {
 					t.Errorf("%d lanes and two threads give other bits", lanes)
 				}
 			}
-			values, err := m.Solve(context.Background(), odes.Options{Settings: []odes.Setting{{Key: "solver.method", Value: method}, {Key: "solver.observe", Value: "dense"}}})
+			values, err := m.Solve(context.Background(), odes.Options{Settings: []odes.Setting{{
+				Key:   "solver.method",
+				Value: method,
+			}, {Key: "solver.observe", Value: "dense"}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -299,12 +324,16 @@ func TestPeakDerivatives(t *testing.T) {
 	// One without the others, for which nothing else is looked for.
 	all := run("dopri5", "adjoint", 1, 1)
 	for _, name := range []string{"area", "sw"} {
-		s, err := m.Sensitivities(context.Background(), odes.Options{Of: []string{name}, Settings: []odes.Setting{{Key: "solver.observe", Value: "dense"}}})
+		s, err := m.Sensitivities(context.Background(), odes.Options{
+			Of:       []string{name},
+			Settings: []odes.Setting{{Key: "solver.observe", Value: "dense"}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		i := slices.IndexFunc(all.Values, func(v odes.Value) bool { return v.Name == name })
-		if s.Values[0].Value != all.Values[i].Value || !slices.Equal(s.Gradient, all.Gradient[i*all.Columns:(i+1)*all.Columns]) {
+		if s.Values[0].Value != all.Values[i].Value || !slices.Equal(s.Gradient,
+			all.Gradient[i*all.Columns:(i+1)*all.Columns]) {
 			t.Errorf("%s alone gives other bits than with the others", name)
 		}
 	}
@@ -316,7 +345,13 @@ func TestPeakVerify(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, settings := range [][]odes.Setting{nil, {{Key: "solver.method", Value: "rk4"}, {Key: "solver.fixed_step", Value: "0.05"}}, {{Key: "solver.method", Value: "euler"}, {Key: "solver.fixed_step", Value: "0.01"}}} {
+	for _, settings := range [][]odes.Setting{nil, {
+		{Key: "solver.method", Value: "rk4"},
+		{Key: "solver.fixed_step", Value: "0.05"},
+	}, {
+		{Key: "solver.method", Value: "euler"},
+		{Key: "solver.fixed_step", Value: "0.01"},
+	}} {
 		v, err := m.Verify(context.Background(), odes.Options{Settings: settings}, odes.VerifyOptions{})
 		if err != nil {
 			t.Fatal(err)
@@ -351,7 +386,10 @@ objective small = -max_over(3*z - x*y)
 		times = append(times, 1e-4*float64(i))
 	}
 	for _, method := range []string{"dopri5", "vern9", "rk4", "bs3"} {
-		s, err := m.Solve(context.Background(), odes.Options{Times: times, Settings: []odes.Setting{{Key: "solver.method", Value: method}, {Key: "solver.rtol", Value: "1e-4"}}})
+		s, err := m.Solve(context.Background(), odes.Options{
+			Times:    times,
+			Settings: []odes.Setting{{Key: "solver.method", Value: method}, {Key: "solver.rtol", Value: "1e-4"}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -371,7 +409,8 @@ objective small = -max_over(3*z - x*y)
 	}
 }
 
-// TestPeakTies wants a warning where two maxima are as large as each other, with both times, and none where they are not.
+// TestPeakTies wants a warning where two maxima are as large as each other, with both times, and
+// none where they are not.
 func TestPeakTies(t *testing.T) {
 	const text = `
 time t from 0 to 20
@@ -435,10 +474,16 @@ func TestPeakTwice(t *testing.T) {
 		t.Fatal(err)
 	}
 	twice := []odes.Setting{{Key: "sens.order", Value: "2"}}
-	if _, err := m.Sensitivities(context.Background(), odes.Options{Of: []string{"area", "con"}, Settings: twice}); err == nil || !strings.Contains(err.Error(), "max_over") {
+	if _, err := m.Sensitivities(context.Background(), odes.Options{
+		Of:       []string{"area", "con"},
+		Settings: twice,
+	}); err == nil || !strings.Contains(err.Error(), "max_over") {
 		t.Errorf("second derivatives of max_over: %v", err)
 	}
-	if _, err := m.Sensitivities(context.Background(), odes.Options{Of: []string{"area"}, Settings: twice}); err != nil {
+	if _, err := m.Sensitivities(context.Background(), odes.Options{
+		Of:       []string{"area"},
+		Settings: twice,
+	}); err != nil {
 		t.Errorf("second derivatives of an integral: %v", err)
 	}
 }

@@ -9,8 +9,8 @@ import (
 	"odes.dev/odes"
 )
 
-// oracles are ways to the derivative that share little: the transpose of the steps, their tangent, the tangent in complex arithmetic, and
-// the two that differentiate first.
+// oracles are ways to the derivative that share little: the transpose of the steps, their tangent,
+// the tangent in complex arithmetic, and the two that differentiate first.
 var oracles = []string{"adjoint", "tangent", "complex", "forward", "continuous"}
 
 // scalarModels have one objective each, J, whose gradient is known (testdata/reference/gradients.json).
@@ -79,7 +79,8 @@ objective J = integral(y1^2 + y2^2 + v^2)
 `, n)
 }
 
-// TestReferenceGradients compares gradients of scalar objectives by five methods, and with observations read from the dense output.
+// TestReferenceGradients compares gradients of scalar objectives by five methods, and with
+// observations read from the dense output.
 func TestReferenceGradients(t *testing.T) {
 	var ref struct {
 		Cases []struct {
@@ -101,7 +102,8 @@ func TestReferenceGradients(t *testing.T) {
 			var squares []string
 			for k, data := range row.Data {
 				for i, y := range data {
-					squares = append(squares, fmt.Sprintf("sum_at([%v], (%s - %v)^2)", row.Times[i], []string{"x", "y"}[k], y))
+					squares = append(squares, fmt.Sprintf("sum_at([%v], (%s - %v)^2)", row.Times[i],
+						[]string{"x", "y"}[k], y))
 				}
 			}
 			text = fmt.Sprintf(text, strings.Join(squares, " + "))
@@ -118,18 +120,22 @@ func TestReferenceGradients(t *testing.T) {
 			for _, how := range observe {
 				t.Run(row.ID+"/"+mode+"/"+how, func(t *testing.T) {
 					t.Parallel()
-					got, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1, Wrt: row.Names, Settings: []odes.Setting{
-						{Key: "solver.method", Value: "vern8"},
-						{Key: "solver.rtol", Value: "1e-11"},
-						{Key: "solver.atol", Value: "1e-13"},
-						{Key: "solver.observe", Value: how},
-						{Key: "sens.mode", Value: mode},
-					}})
+					got, err := m.Sensitivities(t.Context(), odes.Options{
+						Threads: 1, Wrt: row.Names,
+						Settings: []odes.Setting{
+							{Key: "solver.method", Value: "vern8"},
+							{Key: "solver.rtol", Value: "1e-11"},
+							{Key: "solver.atol", Value: "1e-13"},
+							{Key: "solver.observe", Value: how},
+							{Key: "sens.mode", Value: mode},
+						},
+					})
 					if err != nil {
 						t.Fatal(err)
 					}
 					if got.Columns != len(row.Gradient) || len(got.Values) != 1 {
-						t.Fatalf("%d columns of %d objectives, want %d", got.Columns, len(got.Values), len(row.Gradient))
+						t.Fatalf("%d columns of %d objectives, want %d", got.Columns, len(got.Values),
+							len(row.Gradient))
 					}
 					size := 0.0
 					for _, d := range row.Gradient {

@@ -47,8 +47,10 @@ var references = []referenceCase{
 type referenceCase struct {
 	model, ref string
 	rename     string
-	tol        float64 // of values; 0: 1e-8. Derivatives have ten times that, and more where the mode differentiates first.
-	settings   []odes.Setting
+	// of values; 0: 1e-8. Derivatives have ten times that, and more where the mode differentiates
+	// first.
+	tol      float64
+	settings []odes.Setting
 }
 
 const ball = "z=height v=velocity int_z=area int_z2=area2 z0=h0 gamma=e"
@@ -107,7 +109,10 @@ func (c *comparison) close(what string, got, want, tol float64) {
 // tangent, the steps in complex arithmetic, and the two that differentiate first.
 func TestReferences(t *testing.T) {
 	for _, row := range references {
-		for mode, allowed := range map[string]float64{"adjoint": 10, "tangent": 10, "complex": 10, "forward": 10, "continuous": 100} {
+		for mode, allowed := range map[string]float64{
+			"adjoint": 10, "tangent": 10, "complex": 10, "forward": 10,
+			"continuous": 100,
+		} {
 			t.Run(row.ref+"/"+mode, func(t *testing.T) {
 				t.Parallel()
 				compareReference(t, row, mode, allowed)
@@ -144,7 +149,8 @@ func compareReference(t *testing.T, row referenceCase, mode string, allowed floa
 	}
 	c := &comparison{t: t}
 	for _, pt := range ref.Points {
-		opts := odes.Options{EventTimes: true, Settings: append(row.settings[:len(row.settings):len(row.settings)], odes.Setting{Key: "sens.mode", Value: mode})}
+		opts := odes.Options{EventTimes: true, Settings: append(row.settings[:len(row.settings):len(row.settings)],
+			odes.Setting{Key: "sens.mode", Value: mode})}
 		for p, value := range ref.Parameters {
 			opts.Set = append(opts.Set, odes.Assignment{Name: name(p, p), Values: []float64{value}})
 			opts.Wrt = append(opts.Wrt, name(p, p))
@@ -215,8 +221,9 @@ func compareReference(t *testing.T, row referenceCase, mode string, allowed floa
 	t.Logf("%d numbers, the worst at %.2g of its tolerance", c.checked, c.worst)
 }
 
-// TestReferenceDiscrete compares schemes with steps of fixed length with exact derivatives of what they compute: those of adjoint, tangent and
-// complex step are the same numbers to rounding, and those of the methods that differentiate first are not.
+// TestReferenceDiscrete compares schemes with steps of fixed length with exact derivatives of what
+// they compute: those of adjoint, tangent and complex step are the same numbers to rounding, and
+// those of the methods that differentiate first are not.
 func TestReferenceDiscrete(t *testing.T) {
 	var ref struct {
 		Parameters map[string]float64
@@ -251,7 +258,9 @@ objective J = final(((1 - x)^2 + (1 - y)^2)/2) + integral(x)
 	for name, want := range ref.Methods {
 		for _, mode := range []string{"adjoint", "tangent", "complex"} {
 			opts := odes.Options{Settings: []odes.Setting{
-				{Key: "solver.method", Value: name}, {Key: "solver.fixed_step", Value: fmt.Sprint(ref.Step)}, {Key: "sens.mode", Value: mode},
+				{Key: "solver.method", Value: name},
+				{Key: "solver.fixed_step", Value: fmt.Sprint(ref.Step)},
+				{Key: "sens.mode", Value: mode},
 			}}
 			for p, x := range ref.Parameters {
 				opts.Set = append(opts.Set, odes.Assignment{Name: p, Values: []float64{x}})
@@ -294,7 +303,10 @@ func TestReferenceGLV(t *testing.T) {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			// initial(x) holds x0 fixed, so dx/dinitial(x) is the reference's dx/dx(0).
-			got, err := m.Sensitivities(t.Context(), odes.Options{Threads: 1, Settings: []odes.Setting{{Key: "sens.mode", Value: mode}}})
+			got, err := m.Sensitivities(t.Context(), odes.Options{
+				Threads:  1,
+				Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -95,9 +95,10 @@ type Sensitivities struct {
 	// tighter tolerances; nil unless asked for (sens { error = on }, or sens_tol).
 	Errors  []float64
 	Columns int
-	// Hessian is [len(Values)][Columns][Columns], with sens { order = 2 }: the second derivatives of Values[i], in
-	// units of the value by those of the two variables. Like the gradient it is exact for the computed solution. It is made symmetric, and
-	// Asymmetry[len(Values)] tells how far it was from that, relative to the elements: what rounding did to it.
+	// Hessian is [len(Values)][Columns][Columns], with sens { order = 2 }: the second derivatives
+	// of Values[i], in units of the value by those of the two variables. Like the gradient it is
+	// exact for the computed solution. It is made symmetric, and Asymmetry[len(Values)] tells how
+	// far it was from that, relative to the elements: what rounding did to it.
 	Hessian   []float64
 	Asymmetry []float64
 	// Products is [len(Values)][Columns]: row i is the Hessian of Values[i] times Direction[Columns], where one was
@@ -116,7 +117,8 @@ func (s *Sensitivities) Derivative(i int, v Variable) []float64 {
 	return s.Gradient[at : at+v.Size()]
 }
 
-// Second returns the Hessian of value i: a view of Hessian, [Columns][Columns], variables laid out by Offset; nil where there is none.
+// Second returns the Hessian of value i: a view of Hessian, [Columns][Columns], variables laid out
+// by Offset; nil where there is none.
 func (s *Sensitivities) Second(i int) []float64 {
 	if s.Hessian == nil {
 		return nil

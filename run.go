@@ -130,12 +130,16 @@ func (r *run) solver(w *system.Worker) *solvers.Solver {
 }
 
 // forward solves the model into sink.
-func (r *run) forward(ctx context.Context, w *system.Worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
+func (r *run) forward(
+	ctx context.Context, w *system.Worker, progress func(Progress), sink solvers.Sink,
+) (solvers.Stats, error) {
 	return r.solve(ctx, r.solver(w), w, progress, sink)
 }
 
 // solve is forward with a solver that has its work space already.
-func (r *run) solve(ctx context.Context, s *solvers.Solver, w *system.Worker, progress func(Progress), sink solvers.Sink) (solvers.Stats, error) {
+func (r *run) solve(
+	ctx context.Context, s *solvers.Solver, w *system.Worker, progress func(Progress), sink solvers.Sink,
+) (solvers.Stats, error) {
 	if list := r.model.explain.Windows(w); list != nil {
 		return solvers.Stats{}, &RunError{List: list, Cause: list, From: math.NaN(), T: math.NaN()}
 	}
@@ -338,7 +342,8 @@ func (m *Model) influence(variables []Variable, l *diag.List) {
 		}
 		for _, s := range m.checked.Params {
 			if s.Name == v.Name {
-				l.Notef(explain.CodeNoInfluence, s.Span, "param %s influences nothing: its derivatives are zero", v.Name)
+				l.Notef(explain.CodeNoInfluence, s.Span, "param %s influences nothing: its derivatives are zero",
+					v.Name)
 			}
 		}
 	}

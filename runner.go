@@ -63,11 +63,13 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	var l diag.List
 	r.variables, r.columns = m.variables(r.settings.Wrt, &l)
 	if len(r.objectives) == 0 {
-		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to differentiate: the model has no objective; add one, for example: objective J = final(x)")
+		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to differentiate: the model has no objective; "+
+			"add one, for example: objective J = final(x)")
 	}
 	limit := r.settings.MemoryLimit()
 	if bytes := 8 * float64(r.columns) * float64(len(r.objectives)); bytes > float64(limit) {
-		l.Errorf(explain.CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %s, more than memory = %s; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
+		l.Errorf(explain.CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %s, more "+
+			"than memory = %s; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
 			len(r.objectives), r.columns, diag.Bytes(bytes), diag.Bytes(float64(limit)))
 	}
 	r.wantSecond(&l)
@@ -148,7 +150,8 @@ func (r *Runner) Set(set ...Assignment) error {
 		return err
 	}
 	for _, name := range r.problem.Point.Move(pt) {
-		l.Errorf(CodeOverride, source.Span{}, "%q follows other params; to cut that link, set it in the options of Prepare", name)
+		l.Errorf(CodeOverride, source.Span{}, "%q follows other params; to cut that link, set it in the options "+
+			"of Prepare", name)
 	}
 	if err := l.Err(); err != nil {
 		return err
@@ -225,7 +228,10 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, err
 	}
 	half := time.Now()
-	want := sens.Options{EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit, Functionals: r.recorder.Functionals(), Tie: r.settings.Solver.RTol}
+	want := sens.Options{
+		EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit,
+		Functionals: r.recorder.Functionals(), Tie: r.settings.Solver.RTol,
+	}
 	want.Initial = r.byInitial
 	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
@@ -235,14 +241,19 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	stride := max(want.Stride, r.problem.Width())
 	m.explain.Warnings(r.res.Warnings, &r.warnings)
-	if stiff := func(w solvers.Warning) bool { return w.Kind == solvers.Stiff }; want.Initial && !r.settings.Errors && r.settings.SensTol == 0 && slices.ContainsFunc(stats.Warnings, stiff) {
-		r.warnings.Notef(explain.CodeStiff, m.checked.Time.Span, "where stability holds steps short, the computed run keeps a little of what the equations lose at once, and derivatives by initial values show it; --error tells how many of their digits hold")
+	if stiff := func(w solvers.Warning) bool {
+		return w.Kind == solvers.Stiff
+	}; want.Initial && !r.settings.Errors && r.settings.SensTol == 0 && slices.ContainsFunc(stats.Warnings, stiff) {
+		r.warnings.Notef(explain.CodeStiff, m.checked.Time.Span,
+			"where stability holds steps short, the computed run keeps a little of what the equations lose at once, "+
+				"and derivatives by initial values show it; --error tells how many of their digits hold")
 	}
 	m.explain.Peaks(r.res.Peaks, &r.warnings)
 	r.chain.Pull(r.res.DP, len(r.objectives), stride)
 	out := &r.out
 	*out = Sensitivities{
-		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns, Gradient: r.gradient,
+		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns,
+		Gradient: r.gradient,
 		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
 	}
 	for i, o := range r.objectives {
@@ -263,7 +274,8 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		sum.chain(r.problem, row, r.res.DP[i*stride:])
 		v = r.valued(v)
 		if !math.IsNaN(v.Value) && (!r.finite(i, stride) || len(r.parts) > 0 && !finite(row)) {
-			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not differentiable at this point")
+			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not "+
+				"differentiable at this point")
 		}
 		out.Values = append(out.Values, v)
 	}
@@ -314,6 +326,7 @@ func (r *Runner) thinned() {
 		what = fmt.Sprintf("one state in %d", k)
 	}
 	r.warnings.Notef(explain.CodeMemory, r.model.checked.Time.Span,
-		"the steps of the run do not fit into memory = %s: %s is kept, and %d steps were computed again, to the same result; more solver.memory makes it faster",
+		"the steps of the run do not fit into memory = %s: %s is kept, and %d steps were computed again, to the same "+
+			"result; more solver.memory makes it faster",
 		diag.Bytes(float64(tr.Limit)), what, tr.Replayed())
 }

@@ -45,7 +45,8 @@ sens { of = J  wrt = [r, A, k]  mode = adjoint }
 		}
 		for i, v := range want.Gradient {
 			if got.Gradient[i] != v {
-				t.Fatalf("A = %g: entry %d of the gradient is %g after Set, %g when prepared so", a, i, got.Gradient[i], v)
+				t.Fatalf("A = %g: entry %d of the gradient is %g after Set, %g when prepared so", a, i, got.Gradient[i],
+					v)
 			}
 		}
 	}
@@ -87,7 +88,8 @@ objective J[i] = final(x^i) + integral(v^2*i) for i in 1:20
 		}
 		for i, v := range want.Gradient {
 			if got.Gradient[i] != v {
-				t.Fatalf("g = %g: entry %d of the gradient is %g after Set, %g when prepared so", g, i, got.Gradient[i], v)
+				t.Fatalf("g = %g: entry %d of the gradient is %g after Set, %g when prepared so", g, i, got.Gradient[i],
+					v)
 			}
 		}
 	}

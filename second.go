@@ -30,13 +30,15 @@ func (r *Runner) wantSecond(l *diag.List) {
 	if s.HVP.Param != "" {
 		params := system.Names(m.checked.Params)
 		if !slices.Contains(params, s.HVP.Param) {
-			l.Errorf(CodeSetting, s.HVP.Span, "sens.hvp names no param %q%s; it takes a list of numbers, or a param that holds one", s.HVP.Param, diag.DidYouMean(s.HVP.Param, params))
+			l.Errorf(CodeSetting, s.HVP.Span, "sens.hvp names no param %q%s; it takes a list of numbers, or a param "+
+				"that holds one", s.HVP.Param, diag.DidYouMean(s.HVP.Param, params))
 			return
 		}
 		r.curve.direction = slices.Clone(r.problem.Point.Param(s.HVP.Param))
 	}
 	if n := len(r.curve.direction); n > 0 && n != r.columns {
-		l.Errorf(CodeSetting, s.HVP.Span, "sens.hvp has %s for %s (%s); it takes one for each, in this order", diag.Count(n, "number"), diag.Count(r.columns, "element"), m.listed(r.variables))
+		l.Errorf(CodeSetting, s.HVP.Span, "sens.hvp has %s for %s (%s); it takes one for each, in this order",
+			diag.Count(n, "number"), diag.Count(r.columns, "element"), m.listed(r.variables))
 		return
 	}
 	if !r.wantsSecond() {
@@ -46,11 +48,14 @@ func (r *Runner) wantSecond(l *diag.List) {
 		l.Errorf(CodeSetting, s.HVP.Span, "sens.hvp holds something that is not a finite number")
 	}
 	if !modeOf(s.Mode).Exact {
-		l.Errorf(CodeSetting, source.Span{}, "second derivatives are those of the computed solution, and mode = %s differentiates the equations first; use mode = adjoint or tangent for them, or sens.order = 1 and no hvp", s.Mode)
+		l.Errorf(CodeSetting, source.Span{}, "second derivatives are those of the computed solution, and mode = %s "+
+			"differentiates the equations first; use mode = adjoint or tangent for them, or sens.order = 1 and no hvp",
+			s.Mode)
 	}
 	if len(r.problem.Peaks) > 0 {
 		f := &m.system.Compiled.Functionals[m.system.FunctionalAt(r.problem.Peaks[0])]
-		l.Errorf(CodeNoSuchRun, f.Span, "max_over has no second derivatives in this version: they ask how the time of the maximum moves; choose other objectives with --of, or the sens block's of")
+		l.Errorf(CodeNoSuchRun, f.Span, "max_over has no second derivatives in this version: they ask how the time "+
+			"of the maximum moves; choose other objectives with --of, or the sens block's of")
 	}
 	directions := len(r.curve.direction) / max(r.columns, 1)
 	if r.curve.hessian {
@@ -60,8 +65,11 @@ func (r *Runner) wantSecond(l *diag.List) {
 	// What is computed, and the rows by active params and initial values that it comes from.
 	bytes := 8 * float64(len(r.objectives)) * float64(directions) * float64(2*r.columns+m.system.States()+r.columns)
 	if bytes > float64(limit) {
-		l.Errorf(explain.CodeMemory, source.Span{}, "the Hessians of %s by %s need %s, more than memory = %s; choose fewer with --of and --wrt, ask for products with one direction (hvp) in place of order = 2, or raise solver.memory",
-			diag.Count(len(r.objectives), "objective"), diag.Count(r.columns, "variable"), diag.Bytes(bytes), diag.Bytes(float64(limit)))
+		l.Errorf(explain.CodeMemory, source.Span{}, "the Hessians of %s by %s need %s, more than memory = %s; choose "+
+			"fewer with --of and --wrt, ask for products with one direction (hvp) in place of order = 2, or raise "+
+			"solver.memory",
+			diag.Count(len(r.objectives), "objective"), diag.Count(r.columns, "variable"), diag.Bytes(bytes),
+			diag.Bytes(float64(limit)))
 	}
 }
 
@@ -138,8 +146,9 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error
 	return nil
 }
 
-// symmetrize makes the matrix h[n][n] the mean of itself and its transpose, and returns how far it was from that: the
-// largest difference in terms of changes of the variables by their sizes, relative to the largest element in these terms.
+// symmetrize makes the matrix h[n][n] the mean of itself and its transpose, and returns how far it
+// was from that: the largest difference in terms of changes of the variables by their sizes,
+// relative to the largest element in these terms.
 func symmetrize(h, sizes []float64) float64 {
 	n := len(sizes)
 	most, worst := 0.0, 0.0
@@ -158,7 +167,8 @@ func symmetrize(h, sizes []float64) float64 {
 	return worst / most
 }
 
-// products returns the products of the Hessian of each objective with count directions of[columns], [rows][count][columns].
+// products returns the products of the Hessian of each objective with count directions of[columns],
+// [rows][count][columns].
 func (r *Runner) products(ctx context.Context, count int, of func(k int) []float64) ([]float64, int, error) {
 	r = r.last
 	m, c := r.model, r.columns
@@ -250,7 +260,8 @@ func (r *Runner) products(ctx context.Context, count int, of func(k int) []float
 	return out, steps + res.Stats.Steps, nil
 }
 
-// second makes the method for count directions, with as many lanes as the memory for what it keeps along the run allows.
+// second makes the method for count directions, with as many lanes as the memory for what it keeps
+// along the run allows.
 func (r *Runner) second(count int) (*sens.Second, error) {
 	lanes := chooseLanes(count)
 	if r.opts.Lanes > 0 {

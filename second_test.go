@@ -48,7 +48,8 @@ objective mean = integral(h*v)
 `},
 	{"two events in sequence, discretes, times that move", `
 time t from t0 to tf
-param t0 = 0.1, tf = 6.2, a = 0.9, b = 0.4, level = 1.1, slope = 0.07, gain = 0.6, tau = 1.3, period = 0.9, delay = 0.35, lower = 0.7, upper = 3.3
+param t0 = 0.1, tf = 6.2, a = 0.9, b = 0.4, level = 1.1, slope = 0.07, gain = 0.6, tau = 1.3
+param period = 0.9, delay = 0.35, lower = 0.7, upper = 3.3
 state x = 0.5, y = 0.5*a + t0, z = 0.3
 discrete s = 0.2*b, later = 1e9
 x' = y + 0.1*t
@@ -162,8 +163,9 @@ objective last = final(t*x)
 `},
 }
 
-// TestSecond compares Hessians with second derivatives along random directions, from differences of complex steps over repetitions
-// of the run; they must also be symmetric, which nothing in their computation makes them.
+// TestSecond compares Hessians with second derivatives along random directions, from differences of
+// complex steps over repetitions of the run; they must also be symmetric, which nothing in their
+// computation makes them.
 func TestSecond(t *testing.T) {
 	for _, c := range secondModels {
 		t.Run(c.name, func(t *testing.T) {
@@ -175,7 +177,11 @@ func TestSecond(t *testing.T) {
 				if i > 1 && !strings.Contains(c.text, "event") && !strings.Contains(c.text, "dense") {
 					continue
 				}
-				checkSecond(t, m, Options{Settings: []Setting{{"solver.method", method}, {"sens.order", "2"}, {"solver.hmax", "0.05"}}})
+				checkSecond(t, m, Options{Settings: []Setting{
+					{"solver.method", method},
+					{"sens.order", "2"},
+					{"solver.hmax", "0.05"},
+				}})
 			}
 		})
 	}
@@ -230,9 +236,11 @@ func checkSecond(t *testing.T, m *Model, opts Options) {
 				}
 			}
 			if tol := 1e-9*size + 20*doubt[i] + 1e-10*math.Abs(s.Values[i].Value); !(math.Abs(got-want[i]) <= tol) {
-				t.Errorf("%s: %s along %.3v: %.15g, want %.15g ± %.1g (%.2g of the terms)", s.Settings.Method, s.Values[i].Name, v, got, want[i], doubt[i], math.Abs(got-want[i])/size)
+				t.Errorf("%s: %s along %.3v: %.15g, want %.15g ± %.1g (%.2g of the terms)", s.Settings.Method,
+					s.Values[i].Name, v, got, want[i], doubt[i], math.Abs(got-want[i])/size)
 			} else if size > 0 && doubt[i] > 1e-5*size+1e-10*math.Abs(s.Values[i].Value) {
-				t.Errorf("%s: %s is compared with a number that is only known to %.2g of its terms", s.Settings.Method, s.Values[i].Name, doubt[i]/size)
+				t.Errorf("%s: %s is compared with a number that is only known to %.2g of its terms", s.Settings.Method,
+					s.Values[i].Name, doubt[i]/size)
 			}
 		}
 	}
@@ -243,7 +251,8 @@ func checkSecond(t *testing.T, m *Model, opts Options) {
 	}
 }
 
-// Every method, through events and observations: Hessians are symmetric, as only right ones are, and about those of another method.
+// Every method, through events and observations: Hessians are symmetric, as only right ones are,
+// and about those of another method.
 func TestSecondOfEveryMethod(t *testing.T) {
 	for _, k := range []int{3, 5} {
 		m, err := Parse("m.ode", secondModels[k].text, ParseOptions{})
@@ -251,7 +260,11 @@ func TestSecondOfEveryMethod(t *testing.T) {
 			t.Fatal(err)
 		}
 		hessian := func(method string) *Sensitivities {
-			s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"solver.method", method}, {"sens.order", "2"}, {"solver.fixed_step", "0.02"}}})
+			s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{
+				{"solver.method", method},
+				{"sens.order", "2"},
+				{"solver.fixed_step", "0.02"},
+			}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -277,8 +290,9 @@ func TestSecondOfEveryMethod(t *testing.T) {
 	}
 }
 
-// The second derivatives of a bounce's time and of the height after it are known: with t₁ = √(2h₀/g) and w = √(2h₀g), the
-// height at T is (1 + e)Tw - (2e + 1)h₀ - gT²/2. A Runge–Kutta method solves this problem exactly, but for rounding.
+// The second derivatives of a bounce's time and of the height after it are known: with t₁ =
+// √(2h₀/g) and w = √(2h₀g), the height at T is (1 + e)Tw - (2e + 1)h₀ - gT²/2. A Runge–Kutta method
+// solves this problem exactly, but for rounding.
 func TestSecondOfBounce(t *testing.T) {
 	m, err := Parse("ball.ode", `
 time t from 0 to T
@@ -293,7 +307,10 @@ objective height = final(h)
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Sensitivities(t.Context(), Options{Wrt: []string{"g", "e", "h0", "T"}, Settings: []Setting{{"sens.order", "2"}}})
+	s, err := m.Sensitivities(t.Context(), Options{
+		Wrt:      []string{"g", "e", "h0", "T"},
+		Settings: []Setting{{"sens.order", "2"}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -330,7 +347,10 @@ func TestSecondConverges(t *testing.T) {
 	want := []float64{a * end * end * math.Exp(-k*end), -end * math.Exp(-k*end), -end * math.Exp(-k*end), 0}
 	last := 0.0
 	for i, h := range []string{"0.1", "0.05", "0.025"} {
-		s, err := m.Sensitivities(t.Context(), Options{Of: []string{"J"}, Settings: []Setting{{"sens.order", "2"}, {"solver.method", "rk4"}, {"solver.fixed_step", h}}})
+		s, err := m.Sensitivities(t.Context(), Options{
+			Of:       []string{"J"},
+			Settings: []Setting{{"sens.order", "2"}, {"solver.method", "rk4"}, {"solver.fixed_step", h}},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -373,7 +393,8 @@ func TestProducts(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if only.Hessian != nil || plain.Hessian != nil || plain.Products != nil || len(only.Products) != len(s.Values)*n {
+		if only.Hessian != nil || plain.Hessian != nil || plain.Products != nil ||
+			len(only.Products) != len(s.Values)*n {
 			t.Fatalf("%s: not what was asked for", c.name)
 		}
 		for i := range s.Values {
@@ -387,10 +408,12 @@ func TestProducts(t *testing.T) {
 					sum += x * v[k]
 				}
 				if x := s.Products[i*n+j]; !(math.Abs(x-sum) <= 1e-11*float64(n)*size) {
-					t.Errorf("%s: product %d of %s is %.17g, the Hessian gives %.17g", c.name, j, s.Values[i].Name, x, sum)
+					t.Errorf("%s: product %d of %s is %.17g, the Hessian gives %.17g", c.name, j, s.Values[i].Name, x,
+						sum)
 				}
 				if x, y := s.Products[i*n+j], only.Products[i*n+j]; x != y {
-					t.Errorf("%s: product %d of %s is %v with the Hessian and %v alone", c.name, j, s.Values[i].Name, x, y)
+					t.Errorf("%s: product %d of %s is %v with the Hessian and %v alone", c.name, j, s.Values[i].Name, x,
+						y)
 				}
 			}
 		}
@@ -432,11 +455,19 @@ func TestSecondOfRefinedRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"sens.order", "2"}, {"solver.rtol", "1e-3"}, {"solver.sens_tol", "1e-8"}}})
+	s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{
+		{"sens.order", "2"},
+		{"solver.rtol", "1e-3"},
+		{"solver.sens_tol", "1e-8"},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"sens.order", "2"}, {"solver.rtol", "1e-13"}, {"solver.atol", "1e-15"}}})
+	want, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{
+		{"sens.order", "2"},
+		{"solver.rtol", "1e-13"},
+		{"solver.atol", "1e-15"},
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -451,13 +482,15 @@ func TestSecondOfRefinedRuns(t *testing.T) {
 }
 
 func TestSecondRefused(t *testing.T) {
-	m, err := Parse("m.ode", "time t from 0 to 1\nparam k = 1, v[2] = [1, 2]\nstate x = 1\nx' = -k*x\nobjective J = final(x)*(1 + v[1])\nsens { wrt = [k, initial(x)] }\n", ParseOptions{})
+	m, err := Parse("m.ode", "time t from 0 to 1\nparam k = 1, v[2] = [1, 2]\nstate x = 1\nx' = -k*x\n"+
+		"objective J = final(x)*(1 + v[1])\nsens { wrt = [k, initial(x)] }\n", ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct{ key, value, want string }{
 		{"sens.order", "3", "sens.order is 1 or 2"},
-		{"sens.hvp", "[1]", "sens.hvp has 1 number for 2 elements (k, initial(x)); it takes one for each, in this order"},
+		{"sens.hvp", "[1]", "sens.hvp has 1 number for 2 elements (k, initial(x)); it takes one for each, in " +
+			"this order"},
 		{"sens.hvp", "w", `sens.hvp names no param "w"`},
 		{"sens.hvp", "k", "sens.hvp has 1 number for 2 elements"},
 		{"sens.hvp", `"k"`, "sens.hvp takes a number for each element of wrt"},
@@ -470,7 +503,11 @@ func TestSecondRefused(t *testing.T) {
 		}
 	}
 	for _, mode := range settings.Words("sens", "mode") {
-		s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"sens.hvp", "v"}, {"sens.order", "2"}, {"sens.mode", mode}}})
+		s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{
+			{"sens.hvp", "v"},
+			{"sens.order", "2"},
+			{"sens.mode", mode},
+		}})
 		if m, ok := sens.LookupMode(mode); ok && !m.Exact {
 			if err == nil || !strings.Contains(err.Error(), "mode = "+mode+" differentiates the equations first") {
 				t.Errorf("%s: %v", mode, err)
@@ -480,11 +517,13 @@ func TestSecondRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !(math.Abs(s.Hessian[0]-2*math.Exp(-1)) < 1e-5) || !(math.Abs(s.Products[0]-s.Hessian[0]-2*s.Hessian[1]) < 1e-14) {
+		if !(math.Abs(s.Hessian[0]-2*math.Exp(-1)) < 1e-5) ||
+			!(math.Abs(s.Products[0]-s.Hessian[0]-2*s.Hessian[1]) < 1e-14) {
 			t.Errorf("%s: %v, %v", mode, s.Hessian, s.Products)
 		}
 	}
-	big, err := Parse("m.ode", "time t from 0 to 1\nparam A[200,200] = 0.001\nstate x[200] = 1\nx' = A @ x\nobjective J = final(sum(x))\n", ParseOptions{})
+	big, err := Parse("m.ode", "time t from 0 to 1\nparam A[200,200] = 0.001\nstate x[200] = 1\nx' = A @ x\n"+
+		"objective J = final(sum(x))\n", ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

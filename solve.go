@@ -69,7 +69,8 @@ func ascending(x []float64) bool {
 // valued adds what there is to say about a value.
 func (r *run) valued(v Value) Value {
 	if math.IsNaN(v.Value) {
-		v.Warnings = append(v.Warnings, "no value: something it reads did not come about in this run, or is not a number")
+		v.Warnings = append(v.Warnings, "no value: something it reads did not come about in this run, or is not "+
+			"a number")
 	}
 	return v
 }
@@ -83,7 +84,10 @@ func (e *eventLog) Step(*solvers.Step, solvers.End) error { return nil }
 
 func (e *eventLog) Mark(m *solvers.Mark) error {
 	if m.Kind == solvers.MarkFire || m.Kind == solvers.MarkMode {
-		e.events = append(e.events, sens.EventTime{Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T})
+		e.events = append(e.events, sens.EventTime{
+			Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing,
+			T: m.T,
+		})
 	}
 	return nil
 }

@@ -36,7 +36,8 @@ func TestSparse(t *testing.T) {
 		csv.WriteByte('\n')
 	}
 	files := fstest.MapFS{
-		"R.mtx": {Data: []byte(fmt.Sprintf("%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n%s", n, m, entries, &market))},
+		"R.mtx": {Data: []byte(fmt.Sprintf("%%%%MatrixMarket matrix coordinate real general\n%d %d %d\n%s", n, m,
+			entries, &market))},
 		"R.csv": {Data: []byte(csv.String())},
 	}
 	run := func(file string) *Sensitivities {
@@ -56,7 +57,10 @@ objective V[i] = final((P @ x)[i]) for i in 1:3
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := model.Sensitivities(t.Context(), Options{Settings: []Setting{{"solver.rtol", "1e-9"}, {"solver.atol", "1e-11"}}})
+		s, err := model.Sensitivities(t.Context(), Options{Settings: []Setting{
+			{"solver.rtol", "1e-9"},
+			{"solver.atol", "1e-11"},
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

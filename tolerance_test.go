@@ -115,7 +115,8 @@ solver { h0 = 1e-6  controller = i }
 		t.Fatal(err)
 	}
 	if slow, five, ten := steps("2"), steps("5"), steps("10"); slow <= five || five <= ten || five != own.Stats.Steps {
-		t.Errorf("%d steps that may double, %d that may grow to five times, %d to ten; %d by the controller's own bound of 5", slow, five, ten, own.Stats.Steps)
+		t.Errorf("%d steps that may double, %d that may grow to five times, %d to ten; %d by the controller's own "+
+			"bound of 5", slow, five, ten, own.Stats.Steps)
 	}
 	_, err = tolerated(t, model, "solver.max_growth", "1")
 	if list := diag.Of(err); len(list) != 1 || list[0].Code != odes.CodeSetting {
@@ -145,13 +146,17 @@ solver loose { rtol = [x = 1e-4] }
 		return s
 	}
 	same := func(a, b *odes.Sensitivities) bool {
-		return slices.Equal(a.Gradient, b.Gradient) && a.Stats.Steps == b.Stats.Steps && a.Values[0].Value == b.Values[0].Value
+		return slices.Equal(a.Gradient, b.Gradient) && a.Stats.Steps == b.Stats.Steps &&
+			a.Values[0].Value == b.Values[0].Value
 	}
 	nine := func(s string) string { return strings.Repeat(", "+s, 9) }
 	for _, c := range []struct{ key, named, listed string }{
 		{"solver.atol", "[v = 1e-12, x = 1e-8]", "[1e-8, 1e-12" + nine("1e-9") + "]"},
 		{"solver.atol", "[q = 1e-12]", "[1e-9, 1e-9" + nine("1e-12") + "]"},
-		{"solver.atol", "[x = 1e-11, q = [1e-3" + nine("1e-12")[7:] + "]]", "[1e-11, 1e-9, 1e-3" + nine("1e-12")[7:] + "]"},
+		{
+			"solver.atol", "[x = 1e-11, q = [1e-3" + nine("1e-12")[7:] + "]]",
+			"[1e-11, 1e-9, 1e-3" + nine("1e-12")[7:] + "]",
+		},
 		{"solver.rtol", "[x = 1e-9]", "[1e-9, 1e-6" + nine("1e-6") + "]"},
 		{"solver.rtol", "[q = 1e-9, v = 1e-7]", "[1e-6, 1e-7" + nine("1e-9") + "]"},
 	} {
@@ -167,13 +172,15 @@ solver loose { rtol = [x = 1e-4] }
 		t.Error("the same relative tolerance for each state gives other bits than one for all")
 	}
 	// What comes later wins; other states keep theirs.
-	if !same(run("solver.atol", "1e-7", "solver.atol", "[x = 1e-9]", "solver.atol", "[v = 1e-8, x = 1e-10]"), run("solver.atol", "[1e-10, 1e-8"+nine("1e-7")+"]")) {
+	if !same(run("solver.atol", "1e-7", "solver.atol", "[x = 1e-9]", "solver.atol", "[v = 1e-8, x = 1e-10]"),
+		run("solver.atol", "[1e-10, 1e-8"+nine("1e-7")+"]")) {
 		t.Error("tolerances by name do not change those before them")
 	}
 	if !same(run("solver.atol", "[x = 1e-3]", "solver.atol", "1e-9"), run()) {
 		t.Error("one tolerance for all does not replace those before it")
 	}
-	if s := run("solver.atol", "[x = 1e-12]", "solver.rtol", "[v = 1e-8]"); s.Settings.ATol != 1e-12 || s.Settings.RTol != 1e-8 {
+	if s := run("solver.atol", "[x = 1e-12]", "solver.rtol", "[v = 1e-8]"); s.Settings.ATol != 1e-12 ||
+		s.Settings.RTol != 1e-8 {
 		t.Errorf("reported are rtol %g and atol %g, not the least", s.Settings.RTol, s.Settings.ATol)
 	}
 	for _, settings := range [][]string{

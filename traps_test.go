@@ -125,7 +125,10 @@ event react when flag > 0.5 { x *= b }
 objective J = final(x)`,
 		values: map[string]float64{"J": 5 * (2*math.Exp(-0.75) + 3) * math.Exp(-0.75)},
 		gradients: map[string]map[string]float64{
-			"J": {"a": 5 * math.Exp(-0.75), "b": (2*math.Exp(-0.75) + 3) * math.Exp(-0.75), "k": -5 * (2*math.Exp(-1.5) + 1.5*math.Exp(-0.75))},
+			"J": {
+				"a": 5 * math.Exp(-0.75), "b": (2*math.Exp(-0.75) + 3) * math.Exp(-0.75),
+				"k": -5 * (2*math.Exp(-1.5) + 1.5*math.Exp(-0.75)),
+			},
 		},
 	},
 	{
@@ -137,7 +140,8 @@ objective J = final(v)`,
 		// t1 = sqrt(2 h0/g), v1 = -sqrt(2 g h0), v = e sqrt(2 g h0) - g (1 - t1)
 		values: map[string]float64{"J": 0.5*math.Sqrt(2e-8) - 10*(1-math.Sqrt(2e-10))},
 		gradients: map[string]map[string]float64{
-			"J": {"e": math.Sqrt(2e-8), "h0": 0.5*math.Sqrt(20)/(2*math.Sqrt(1e-9)) + 10*math.Sqrt(0.2)/(2*math.Sqrt(1e-9))},
+			"J": {"e": math.Sqrt(2e-8), "h0": 0.5*math.Sqrt(20)/(2*math.Sqrt(1e-9)) +
+				10*math.Sqrt(0.2)/(2*math.Sqrt(1e-9))},
 		},
 		tolerance: 1e-8,
 	},
@@ -327,7 +331,8 @@ func sensitivities(t *testing.T, text, mode string, settings ...odes.Setting) (*
 	if err != nil {
 		t.Fatal(err)
 	}
-	return m.Sensitivities(context.Background(), odes.Options{Settings: append(settings, odes.Setting{Key: "sens.mode", Value: mode})})
+	return m.Sensitivities(context.Background(), odes.Options{Settings: append(settings,
+		odes.Setting{Key: "sens.mode", Value: mode})})
 }
 
 func TestTraps(t *testing.T) {
@@ -406,7 +411,8 @@ objective J = final(x)`, "adjoint")
 		t.Fatalf("error %v, want a ChatteringError", err)
 	}
 	text := diag.Of(err)
-	if len(text) == 0 || text[0].Code != odes.CodeChattering || !strings.Contains(text[0].Message, "bounce") || len(chatter.Times) != 5 {
+	if len(text) == 0 || text[0].Code != odes.CodeChattering || !strings.Contains(text[0].Message, "bounce") ||
+		len(chatter.Times) != 5 {
 		t.Errorf("the error names neither event nor times: %v", err)
 	}
 }
@@ -418,9 +424,16 @@ func TestFailuresNameTheExpression(t *testing.T) {
 		code       diag.Code
 		span       string
 	}{
-		{"root of a negative number", "time t from 0 to 3\nstate x = 1\nx' = -1 - sqrt(x)\nobjective J = final(x)", odes.CodeUnderflow, "sqrt(x)"},
-		{"at the start", "time t from 0 to 3\nparam a = -1\nstate x = 1\nx' = log(a)*x\nobjective J = final(x)", odes.CodeNonFinite, "log(a)"},
-		{"too many steps", "time t from 0 to 3\nstate x = 1\nx' = -1e6*(x - cos(t))\nsolver { max_steps = 100 }\nobjective J = final(x)", odes.CodeTooMany, ""},
+		{
+			"root of a negative number", "time t from 0 to 3\nstate x = 1\nx' = -1 - sqrt(x)\nobjective J = final(x)",
+			odes.CodeUnderflow, "sqrt(x)",
+		},
+		{
+			"at the start", "time t from 0 to 3\nparam a = -1\nstate x = 1\nx' = log(a)*x\nobjective J = final(x)",
+			odes.CodeNonFinite, "log(a)",
+		},
+		{"too many steps", "time t from 0 to 3\nstate x = 1\nx' = -1e6*(x - cos(t))\nsolver { max_steps = 100 }\n" +
+			"objective J = final(x)", odes.CodeTooMany, ""},
 		{"blow-up", "time t from 0 to 3\nstate x = 1\nx' = x^2\nobjective J = final(x)", odes.CodeUnderflow, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -446,9 +459,16 @@ func TestRefusals(t *testing.T) {
 		code       diag.Code
 		message    string
 	}{
-		{"integral ends before it begins", decaying + "param a = 0.6\nobjective J = integral(x, from = a, to = 0.5)", odes.CodeTime, "before it begins"},
-		{"integral beyond the end", decaying + "objective J = integral(x, to = 5)", odes.CodeTime, "outside the time span"},
-		{"gradient larger than memory", "time t from 0 to 1\nconst n = 100000\nstate x[n] = 1\nx' = -x\nobjective J = final(x)", odes.CodeMemory, "--wrt"},
+		{
+			"integral ends before it begins", decaying + "param a = 0.6\nobjective J = integral(x, from = a, to = 0.5)",
+			odes.CodeTime, "before it begins",
+		},
+		{
+			"integral beyond the end", decaying + "objective J = integral(x, to = 5)", odes.CodeTime,
+			"outside the time span",
+		},
+		{"gradient larger than memory", "time t from 0 to 1\nconst n = 100000\nstate x[n] = 1\nx' = -x\n" +
+			"objective J = final(x)", odes.CodeMemory, "--wrt"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := sensitivities(t, c.text, "adjoint")
@@ -460,7 +480,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A likelihood without a value, because the run stops before its data, leaves the other objectives their derivatives, whatever the mode.
+// A likelihood without a value, because the run stops before its data, leaves the other objectives
+// their derivatives, whatever the mode.
 func TestMissingLikelihood(t *testing.T) {
 	const model = `
 time t from 0 to 2
@@ -490,7 +511,10 @@ objective J = integral(x)`
 
 // No step ends at a time of an event that fires only once and did.
 func TestOnceIsOver(t *testing.T) {
-	for _, times := range []string{"every p from 0.005", "at [p, 2*p, 3*p, 4*p, 5*p, 6*p, 7*p, 8*p, 9*p, 10*p, 11*p, 12*p]"} {
+	for _, times := range []string{
+		"every p from 0.005",
+		"at [p, 2*p, 3*p, 4*p, 5*p, 6*p, 7*p, 8*p, 9*p, 10*p, 11*p, 12*p]",
+	} {
 		const model = "time t from 0 to 1\nparam p = 0.01\nstate x = 1\nx' = -x\nobjective J = final(x)\nevent e "
 		s, err := sensitivities(t, model+times+" once { x += p }", "adjoint")
 		if err != nil {
@@ -502,7 +526,8 @@ func TestOnceIsOver(t *testing.T) {
 	}
 }
 
-// At steps that stability holds short, derivatives by initial values are those of a run that forgets too slowly: a note says so, unless their errors are told.
+// At steps that stability holds short, derivatives by initial values are those of a run that
+// forgets too slowly: a note says so, unless their errors are told.
 func TestStiffInitialValues(t *testing.T) {
 	const model = `
 time t from 0 to 2
@@ -515,7 +540,8 @@ solver { method = dopri5  rtol = 1e-4 }`
 		wrt, errors string
 		notes       int
 	}{{"initial(u)", "off", 2}, {"k", "off", 1}, {"initial(u)", "on", 1}} {
-		s, err := sensitivities(t, model, "adjoint", odes.Setting{Key: "sens.wrt", Value: "[" + c.wrt + "]"}, odes.Setting{Key: "sens.error", Value: c.errors})
+		s, err := sensitivities(t, model, "adjoint", odes.Setting{Key: "sens.wrt", Value: "[" + c.wrt + "]"},
+			odes.Setting{Key: "sens.error", Value: c.errors})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -33,7 +33,8 @@ type Verification struct {
 	Directions int
 	Second     string // the second method
 	Curvature  bool   // second derivatives were checked as well
-	// Large tells that the gradient is too large to be computed again: the second method went along the directions only.
+	// Large tells that the gradient is too large to be computed again: the second method went along
+	// the directions only.
 	Large bool
 	// Steps are the lengths of moves along the first direction whose remainders the verdicts list. A move of
 	// length 1 changes parameters by about their own size.
@@ -47,24 +48,28 @@ type Verification struct {
 type Verdict struct {
 	Name  string
 	Value float64
-	// Outcome is "ok", "wrong" or "no value"; "undecided" where rounding leaves no digits of the derivatives; "inaccurate"
-	// where a method that differentiates first converges to the same gradient, but leaves fewer than three digits of it.
+	// Outcome is "ok", "wrong" or "no value"; "undecided" where rounding leaves no digits of the
+	// derivatives; "inaccurate" where a method that differentiates first converges to the same
+	// gradient, but leaves fewer than three digits of it.
 	Outcome string
 	Complex float64 // worst error of a derivative along a direction, against complex step
 	Second  float64 // worst error of a derivative, against the second method
 	// Refined is Second at tighter tolerances, of a method that differentiates first and is off by more than its
 	// tolerance: where it becomes smaller, both converge to one gradient. 0 where nobody asked.
 	Refined float64
-	// Curvature is the worst error of a second derivative along a direction, where there is a Hessian or a product with one,
-	// against differences of complex steps over the repeated run, and CurvatureNoise what these leave open.
+	// Curvature is the worst error of a second derivative along a direction, where there is a
+	// Hessian or a product with one, against differences of complex steps over the repeated run,
+	// and CurvatureNoise what these leave open.
 	Curvature, CurvatureNoise float64
-	// Remainders are |ψ(ε) - ψ(0) - ε·(gradient along the direction)| over the repeated run, for each of
-	// Verification.Steps. Where the gradient is right they vanish like ε²: Order is the exponent seen between the last two
-	// above rounding, NaN if there are none (ψ is linear along the direction, say).
+	// Remainders are |ψ(ε) - ψ(0) - ε·(gradient along the direction)| over the repeated run, for
+	// each of Verification.Steps. Where the gradient is right they vanish like ε²: Order is the
+	// exponent seen between the last two above rounding, NaN if there are none (ψ is linear along
+	// the direction, say).
 	Remainders []float64
 	Order      float64
-	// Noise is how far a change of the variables by rounding moves the derivative along a direction, or the repeated run
-	// comes from the value: where small changes grow, as in chaos, nothing much better can be asked of a comparison.
+	// Noise is how far a change of the variables by rounding moves the derivative along a
+	// direction, or the repeated run comes from the value: where small changes grow, as in chaos,
+	// nothing much better can be asked of a comparison.
 	Noise float64
 }
 
@@ -115,7 +120,8 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 	for i := range out.Objectives {
 		tolerance := how.Tolerance
 		if !strict && !modeOf(s.Settings.Mode).Exact {
-			tolerance = max(tolerance, min(digits, max(float64(1e4*s.Settings.RTol), float64(10*s.Settings.ATol)/math.Abs(out.Objectives[i].Value))))
+			tolerance = max(tolerance, min(digits, max(float64(1e4*s.Settings.RTol),
+				float64(10*s.Settings.ATol)/math.Abs(out.Objectives[i].Value))))
 		}
 		out.Objectives[i].judge(tolerance, strict)
 	}
@@ -125,16 +131,20 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 	return out, nil
 }
 
-// verifyRefined looks whether a method that differentiates first is off by no more than discretization explains: s and second, the two
-// gradients, are computed again with tighter tolerances, and what that changes is set against their difference.
-func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivities, second []float64, out *Verification) error {
+// verifyRefined looks whether a method that differentiates first is off by no more than
+// discretization explains: s and second, the two gradients, are computed again with tighter
+// tolerances, and what that changes is set against their difference.
+func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivities, second []float64,
+	out *Verification,
+) error {
 	r, err := m.begin(opts)
 	if err != nil {
 		return err
 	}
 	fine := r.refined(opts, tighter)
 	// Tolerances of the states alone may leave the steps over an integral as they are.
-	if longest := (s.To - s.From) / float64(8*(s.Stats.Steps+1)); r.settings.Solver.Fixed == 0 && (r.settings.Solver.HMax == 0 || longest < r.settings.Solver.HMax) {
+	if longest := (s.To - s.From) / float64(8*(s.Stats.Steps+1)); r.settings.Solver.Fixed == 0 &&
+		(r.settings.Solver.HMax == 0 || longest < r.settings.Solver.HMax) {
 		fine = fine.changed(func(s *settings.Settings) { s.Solver.HMax = settings.Rounded(longest, 3) })
 	}
 	finer, err := m.sensitivities(ctx, fine)
@@ -169,8 +179,9 @@ func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivitie
 	return nil
 }
 
-// explained is how many times what tighter tolerances change a difference between two methods may be: tolerances 32 times tighter
-// take away four fifths of the error of a method of order 1, but chance has a part where a kink lies within a step.
+// explained is how many times what tighter tolerances change a difference between two methods may
+// be: tolerances 32 times tighter take away four fifths of the error of a method of order 1, but
+// chance has a part where a kink lies within a step.
 const explained = 10
 
 // What rounding may do: a comparison that is off by so many times the noise passes if it
@@ -302,7 +313,9 @@ func (a *along) replays(ctx context.Context, variables []Variable, v, steps []fl
 }
 
 // moves returns how the active parameters and the initial values move along v.
-func (a *along) moves(ctx context.Context, variables []Variable, v []float64, at float64) (dp, dy0 []float64, err error) {
+func (a *along) moves(ctx context.Context, variables []Variable, v []float64, at float64) (dp, dy0 []float64,
+	err error,
+) {
 	m := a.run.model
 	totals := make([]float64, len(m.checked.Totals))
 	for i, part := range a.parts {
@@ -319,7 +332,9 @@ func (a *along) moves(ctx context.Context, variables []Variable, v []float64, at
 }
 
 // verifyAlong compares inner products of the gradient with complex steps.
-func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions, s *Sensitivities, out *Verification) error {
+func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions, s *Sensitivities,
+	out *Verification,
+) error {
 	a, err := m.along(ctx, opts, s.Variables)
 	if err != nil {
 		return err
@@ -391,15 +406,16 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 // taylorSteps are the lengths of the moves whose remainders are listed.
 var taylorSteps = []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6}
 
-// Moves that tell of rounding: least is that of a remainder in which nothing else is left, rounded one that rounding might make.
+// Moves that tell of rounding: least is that of a remainder in which nothing else is left, rounded
+// one that rounding might make.
 const (
 	least   = 1e-10
 	rounded = 0x1p-50
 )
 
-// taylor fills in what repetitions of a run tell of objective i: the first one
-// was not moved, the second by least, the others by steps along a direction in which the derivative is slope. Where slope is not to be that of
-// the repeated run but close to it, exact is.
+// taylor fills in what repetitions of a run tell of objective i: the first one was not moved, the
+// second by least, the others by steps along a direction in which the derivative is slope. Where
+// slope is not to be that of the repeated run but close to it, exact is.
 func (v *Verdict) taylor(replays [][]float64, i int, slope, exact float64, steps []float64) {
 	base := replays[0][i]
 	v.Noise = math.Abs(base-v.Value) / max(math.Abs(v.Value), 1e-300)
@@ -410,14 +426,16 @@ func (v *Verdict) taylor(replays [][]float64, i int, slope, exact float64, steps
 	// Rounding, which small changes that grow make larger, hides what is below.
 	hidden := max(1e-13*math.Abs(base), 10*math.Abs(base-v.Value), 10*math.Abs(replays[1][i]-base-float64(least*slope)))
 	for k := 1; k < len(steps); k++ {
-		if v.Remainders[k] < v.Remainders[k-1] && v.Remainders[k] > max(hidden, math.Abs(float64(steps[k]*float64(1e-9*slope))), math.Abs(float64(10*steps[k]*(slope-exact)))) {
+		if v.Remainders[k] < v.Remainders[k-1] && v.Remainders[k] > max(hidden,
+			math.Abs(float64(steps[k]*float64(1e-9*slope))), math.Abs(float64(10*steps[k]*(slope-exact)))) {
 			v.Order = elem.Log(v.Remainders[k-1]/v.Remainders[k]) / elem.Log(steps[k-1]/steps[k])
 		}
 	}
 }
 
-// nothing is how large a change of an objective is that relative changes of variables of order one make of derivatives that
-// should be zero: rounding leaves something of them, and nobody can ask that its digits agree.
+// nothing is how large a change of an objective is that relative changes of variables of order one
+// make of derivatives that should be zero: rounding leaves something of them, and nobody can ask
+// that its digits agree.
 func (v *Verdict) nothing() float64 { return float64(1e-6 * math.Abs(v.Value)) }
 
 // worse returns the larger of a relative error and off/size; what is not a number is worst.
@@ -439,7 +457,9 @@ func sizeOf(pt *system.Point, v Variable, k int) float64 {
 }
 
 // verifySecond computes the gradient again, by tangents, or by adjoints if it came from tangents, and returns it.
-func (m *Model) verifySecond(ctx context.Context, opts Options, s *Sensitivities, out *Verification) ([]float64, error) {
+func (m *Model) verifySecond(
+	ctx context.Context, opts Options, s *Sensitivities, out *Verification,
+) ([]float64, error) {
 	out.Second = "tangent"
 	if s.Settings.Mode == "tangent" {
 		out.Second = "adjoint"
@@ -486,9 +506,11 @@ func (m *Model) checkGradient(ctx context.Context, opts Options, how *settings.G
 		off := math.Max(o.Complex, o.Second)
 		switch {
 		case o.Outcome == "wrong" && o.Curvature > off:
-			found.Warnf(CodeChecked, how.Span, "the second derivatives of %s are not confirmed: they are off by %.2g; see odes verify", o.Name, o.Curvature)
+			found.Warnf(CodeChecked, how.Span, "the second derivatives of %s are not confirmed: they are off by "+
+				"%.2g; see odes verify", o.Name, o.Curvature)
 		case o.Outcome == "wrong":
-			found.Warnf(CodeChecked, how.Span, "the gradient of %s is not confirmed: it is off by %.2g; see odes verify", o.Name, off)
+			found.Warnf(CodeChecked, how.Span, "the gradient of %s is not confirmed: it is off by %.2g; see "+
+				"odes verify", o.Name, off)
 		case o.Outcome == "ok":
 			right++
 			worst, curvature = math.Max(worst, off), math.Max(curvature, o.Curvature)
@@ -503,7 +525,8 @@ func (m *Model) checkGradient(ctx context.Context, opts Options, how *settings.G
 		if v.Curvature {
 			twice = fmt.Sprintf("; second derivatives with differences of these, to %.1g", curvature)
 		}
-		found.Notef(CodeChecked, how.Span, "checked: %s with complex steps along %s%s, to %.1g%s", agree(right), diag.Count(v.Directions, "random direction"), second, worst, twice)
+		found.Notef(CodeChecked, how.Span, "checked: %s with complex steps along %s%s, to %.1g%s", agree(right),
+			diag.Count(v.Directions, "random direction"), second, worst, twice)
 	}
 	s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], found.All()...)
 	return nil
@@ -516,8 +539,9 @@ func agree(n int) string {
 	return fmt.Sprintf("the gradients of %d objectives agree", n)
 }
 
-// spacings are those, in moves that change params by about their own size, of the differences by which second derivatives
-// are computed again, until two agree. What they disagree in is what truncation and rounding leave open.
+// spacings are those, in moves that change params by about their own size, of the differences by
+// which second derivatives are computed again, until two agree. What they disagree in is what
+// truncation and rounding leave open.
 var spacings = []float64{0x1p-8, 0x1p-10, 0x1p-13, 0x1p-16, 0x1p-19}
 
 // agreed is the relative difference of two results with which one is content.
@@ -575,8 +599,11 @@ func (f *analytic) at(ctx context.Context, variables []Variable, v []float64, z 
 	return psi, nil
 }
 
-// curvatures returns the second derivatives of the objectives along v, and how far each may be off: NaN where nothing is known.
-func (f *analytic) curvatures(ctx context.Context, variables []Variable, v []float64) (value, doubt []float64, err error) {
+// curvatures returns the second derivatives of the objectives along v, and how far each may be off:
+// NaN where nothing is known.
+func (f *analytic) curvatures(ctx context.Context, variables []Variable, v []float64) (value, doubt []float64,
+	err error,
+) {
 	move := func(z complex128) ([]complex128, error) { return f.at(ctx, variables, v, z) }
 	var last []float64
 	for _, r := range spacings {
@@ -604,8 +631,8 @@ func (f *analytic) curvatures(ctx context.Context, variables []Variable, v []flo
 	return value, doubt, nil
 }
 
-// verifyCurvature compares second derivatives along directions with differences over repetitions of the run: of Hessians along random
-// ones, of products along the one that they are with.
+// verifyCurvature compares second derivatives along directions with differences over repetitions of
+// the run: of Hessians along random ones, of products along the one that they are with.
 func (a *along) verifyCurvature(ctx context.Context, how VerifyOptions, s *Sensitivities, out *Verification) error {
 	if s.Hessian == nil && s.Products == nil {
 		return nil

@@ -30,7 +30,8 @@ func TestVerify(t *testing.T) {
 				t.Errorf("%s: %s: remainders %v are of order %.2f, want 2", model, o.Name, o.Remainders, o.Order)
 			}
 			if o.Outcome != "ok" {
-				t.Errorf("%s: %s is %s: off by %.2g from complex steps, by %.2g from %s", model, o.Name, o.Outcome, o.Complex, o.Second, v.Second)
+				t.Errorf("%s: %s is %s: off by %.2g from complex steps, by %.2g from %s", model, o.Name, o.Outcome,
+					o.Complex, o.Second, v.Second)
 			}
 		}
 	}
@@ -39,8 +40,9 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyChaos verifies a chaotic run over many times its horizon: the comparison is with the run's own steps, so
-// it does not lose its way; and the methods that differentiate first, which are not of the computed numbers, raise no alarm.
+// TestVerifyChaos verifies a chaotic run over many times its horizon: the comparison is with the
+// run's own steps, so it does not lose its way; and the methods that differentiate first, which are
+// not of the computed numbers, raise no alarm.
 func TestVerifyChaos(t *testing.T) {
 	for _, c := range []struct {
 		model string
@@ -110,7 +112,8 @@ func TestVerifyCatches(t *testing.T) {
 		t.Fatal(err)
 	}
 	if a, b := out.Objectives[0].Order, out.Objectives[1].Order; math.Abs(a-2) > 0.1 || math.Abs(b-1) > 0.1 {
-		t.Errorf("remainders are of order %.3f where the gradient is right and %.3f where it is not, want 2 and 1", a, b)
+		t.Errorf("remainders are of order %.3f where the gradient is right and %.3f where it is not, want 2 and 1", a,
+			b)
 	}
 	v := Verdict{Value: 1, Complex: math.NaN()}
 	if v.judge(1, false); v.Outcome != "wrong" {
@@ -118,7 +121,8 @@ func TestVerifyCatches(t *testing.T) {
 	}
 }
 
-// TestVerifyLarge checks a gradient of two thousand columns: by tangents along the directions, which notice a wrong derivative too.
+// TestVerifyLarge checks a gradient of two thousand columns: by tangents along the directions,
+// which notice a wrong derivative too.
 func TestVerifyLarge(t *testing.T) {
 	m, err := ParseFile(filepath.Join("examples", "gray_scott", "gray_scott.ode"))
 	if err != nil {
@@ -151,7 +155,8 @@ func TestVerifyTightened(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := m.Verify(t.Context(), Options{Settings: []Setting{{"solver.rtol", "1e-3"}, {"solver.sens_tol", "1e-5"}}}, VerifyOptions{Seed: 1})
+	v, err := m.Verify(t.Context(), Options{Settings: []Setting{{"solver.rtol", "1e-3"}, {"solver.sens_tol", "1e-5"}}},
+		VerifyOptions{Seed: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -162,24 +167,41 @@ func TestVerifyTightened(t *testing.T) {
 	}
 }
 
-// TestVerifyApproximations verifies methods that differentiate first: what converges slowly is inaccurate and not wrong, and what does
-// not converge is wrong.
+// TestVerifyApproximations verifies methods that differentiate first: what converges slowly is
+// inaccurate and not wrong, and what does not converge is wrong.
 func TestVerifyApproximations(t *testing.T) {
 	for _, c := range []struct {
 		model, objective string
 		settings         []Setting
 		want             string
 	}{
-		{"thermostat/thermostat", "cost", []Setting{{"sens.mode", "forward"}, {"solver.method", "euler"}, {"solver.rtol", "1e-4"}, {"solver.atol", "1e-4"}}, "inaccurate"},
+		{"thermostat/thermostat", "cost", []Setting{
+			{"sens.mode", "forward"},
+			{"solver.method", "euler"},
+			{"solver.rtol", "1e-4"},
+			{"solver.atol", "1e-4"},
+		}, "inaccurate"},
 		{"vdp/vdp_classic", "x_T", []Setting{{"sens.mode", "backsolve"}}, "inaccurate"},
-		{"heat_adjoint/heat10", "mid", []Setting{{"sens.mode", "continuous"}, {"solver.method", "rkc2"}, {"solver.rtol", "1e-11"}, {"solver.atol", "1e-11"}}, "ok"},
-		{"vdp/vdp_classic", "x_T", []Setting{{"sens.mode", "continuous"}, {"sens.rtol", "0.1"}, {"sens.atol", "1"}, {"solver.rtol", "1e-3"}, {"solver.atol", "1e-3"}}, "inaccurate"},
+		{"heat_adjoint/heat10", "mid", []Setting{
+			{"sens.mode", "continuous"},
+			{"solver.method", "rkc2"},
+			{"solver.rtol", "1e-11"},
+			{"solver.atol", "1e-11"},
+		}, "ok"},
+		{"vdp/vdp_classic", "x_T", []Setting{
+			{"sens.mode", "continuous"},
+			{"sens.rtol", "0.1"},
+			{"sens.atol", "1"},
+			{"solver.rtol", "1e-3"},
+			{"solver.atol", "1e-3"},
+		}, "inaccurate"},
 	} {
 		m, err := ParseFile(filepath.Join("examples", filepath.FromSlash(c.model)+".ode"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := m.Verify(t.Context(), Options{Settings: c.settings, Of: []string{c.objective}}, VerifyOptions{Seed: 1})
+		v, err := m.Verify(t.Context(), Options{Settings: c.settings, Of: []string{c.objective}},
+			VerifyOptions{Seed: 1})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -196,7 +218,10 @@ func TestVerifyNoise(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, T := range []float64{30, 38, 60} {
-		v, err := m.Verify(t.Context(), Options{Set: []Assignment{{"T", []float64{T}}}, Settings: []Setting{{"solver.rtol", "1e-8"}}}, VerifyOptions{Seed: 3})
+		v, err := m.Verify(t.Context(), Options{
+			Set:      []Assignment{{"T", []float64{T}}},
+			Settings: []Setting{{"solver.rtol", "1e-8"}},
+		}, VerifyOptions{Seed: 3})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -51,7 +51,8 @@ func wholeOrNot(t *testing.T, m *Model, o Options) error {
 		}
 	}
 	if a, b := want.Stats, got.Stats; a.Steps != b.Steps || a.Rejected != b.Rejected {
-		t.Errorf("%v: %d steps and %d rejected, %d and %d when compiled", o.Settings, a.Steps, a.Rejected, b.Steps, b.Rejected)
+		t.Errorf("%v: %d steps and %d rejected, %d and %d when compiled", o.Settings, a.Steps, a.Rejected, b.Steps,
+			b.Rejected)
 	}
 	for i := range want.Values {
 		same("values", []float64{want.Values[i].Value}, []float64{got.Values[i].Value})
@@ -64,18 +65,28 @@ func wholeOrNot(t *testing.T, m *Model, o Options) error {
 // TestWholeStepsOfAllMethods runs every method on a quadrature, on events and on
 // two systems that take turns; and estimates errors, which is two runs more.
 func TestWholeStepsOfAllMethods(t *testing.T) {
-	for _, file := range []string{"examples/pk/pk.ode", "examples/thermostat/thermostat.ode", "examples/switched/switched.ode"} {
+	for _, file := range []string{
+		"examples/pk/pk.ode", "examples/thermostat/thermostat.ode",
+		"examples/switched/switched.ode",
+	} {
 		m, err := ParseFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, method := range solvers.Methods() {
-			o := Options{Threads: 1, EventTimes: true, Settings: []Setting{{Key: "solver.method", Value: method.Name}, {Key: "solver.rtol", Value: "1e-3"}, {Key: "solver.atol", Value: "1e-5"}}}
+			o := Options{Threads: 1, EventTimes: true, Settings: []Setting{
+				{Key: "solver.method", Value: method.Name},
+				{Key: "solver.rtol", Value: "1e-3"},
+				{Key: "solver.atol", Value: "1e-5"},
+			}}
 			if err := wholeOrNot(t, m, o); err != nil {
 				t.Errorf("%s, %s: %v", file, method.Name, err)
 			}
 		}
-		o := Options{Threads: 1, Settings: []Setting{{Key: "sens.error", Value: "on"}, {Key: "solver.rtol", Value: "1e-4"}}}
+		o := Options{Threads: 1, Settings: []Setting{
+			{Key: "sens.error", Value: "on"},
+			{Key: "solver.rtol", Value: "1e-4"},
+		}}
 		if err := wholeOrNot(t, m, o); err != nil {
 			t.Errorf("%s, with errors: %v", file, err)
 		}
@@ -94,8 +105,18 @@ func TestWholeStepsThatFail(t *testing.T) {
 		// Behind zero the root is no number, which long first steps meet.
 		{"rejected", "-r*sqrt(x)*x", []Setting{{Key: "solver.h0", Value: "30"}}, nil, true},
 		{"underflow", "-r*sqrt(x)", nil, new(*solvers.StepUnderflowError), true},
-		{"fixed", "-r*sqrt(x)", []Setting{{Key: "solver.fixed_step", Value: "0.03"}}, new(*solvers.NonFiniteError), false},
-		{"blows up", "r*x^2", []Setting{{Key: "solver.fixed_step", Value: "0.25"}}, new(*solvers.NonFiniteError), false},
+		{
+			"fixed", "-r*sqrt(x)",
+			[]Setting{{Key: "solver.fixed_step", Value: "0.03"}},
+			new(*solvers.NonFiniteError),
+			false,
+		},
+		{
+			"blows up", "r*x^2",
+			[]Setting{{Key: "solver.fixed_step", Value: "0.25"}},
+			new(*solvers.NonFiniteError),
+			false,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := Parse("fail.ode", `

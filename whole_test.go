@@ -78,7 +78,8 @@ func TestWholeSteps(t *testing.T) {
 			}
 			for i, v := range want.Gradient {
 				if x := got.Gradient[i]; math.Float64bits(x) != math.Float64bits(v) && (x == x || v == v) {
-					t.Errorf("%s, %s, %d lanes: derivative %d is %v, %v when compiled", file, c.method, c.lanes, i, v, x)
+					t.Errorf("%s, %s, %d lanes: derivative %d is %v, %v when compiled", file, c.method, c.lanes, i, v,
+						x)
 					break
 				}
 			}
@@ -130,7 +131,8 @@ func TestWholeStepsAllocateNothing(t *testing.T) {
 	}
 	// What the time of a step is made of: one entry, and so many instructions.
 	if a, b := step, back; a.Steps != 1 || b.Steps != 1 || a.Instructions > 200 || b.Instructions > 450 {
-		t.Errorf("a step is %d programs of %d instructions, its transpose %d of %d; they were 1 of 178 and 1 of 422", a.Steps, a.Instructions, b.Steps, b.Instructions)
+		t.Errorf("a step is %d programs of %d instructions, its transpose %d of %d; they were 1 of 178 and 1 of 422",
+			a.Steps, a.Instructions, b.Steps, b.Instructions)
 	}
 }
 
@@ -152,7 +154,10 @@ objective area = integral(x[1] * x[2])
 	for _, lanes := range []int{6, 8} {
 		var want []float64
 		for _, after := range []int{math.MaxInt, 0, 7} {
-			r, err := m.Prepare(Options{compileAfter: &system.CompileAfter{Small: after}, Threads: 1, Lanes: lanes, Settings: []Setting{{Key: "solver.rtol", Value: "1e-9"}}})
+			r, err := m.Prepare(Options{
+				compileAfter: &system.CompileAfter{Small: after}, Threads: 1, Lanes: lanes,
+				Settings: []Setting{{Key: "solver.rtol", Value: "1e-9"}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -166,7 +171,8 @@ objective area = integral(x[1] * x[2])
 				}
 				for i, x := range s.Gradient {
 					if math.Float64bits(x) != math.Float64bits(want[i]) {
-						t.Fatalf("%d lanes, compiled after %d steps: derivative %d is %v, not %v", lanes, after, i, x, want[i])
+						t.Fatalf("%d lanes, compiled after %d steps: derivative %d is %v, not %v", lanes, after, i, x,
+							want[i])
 					}
 				}
 			}

@@ -20,17 +20,20 @@ objective J = integral(2 + x, from = a, to = b)
 `
 	x := func(t float64) float64 { return 2 + math.Exp(-0.3*t) }
 	for name, others := range map[string]string{
-		"windows":       "objective K = integral(x, from = 0.5, to = 1.5)\nobjective L = integral(x^2, from = u, to = w)",
+		"windows": "objective K = integral(x, from = 0.5, to = 1.5)\n" +
+			"objective L = integral(x^2, from = u, to = w)",
 		"events":        "event e at u { d += 1 }\nevent f at w { d += 1 }",
 		"fixed events":  "event e at 0.5 { d += 1 }\nevent f at 1.5 { d += 1 }",
 		"modes":         "objective K = integral(if t < u then 1 elseif t < w then 2 else x)",
 		"tables":        "objective K = integral(interp([0, u, w, 2], [0, 1, 2, x], t))",
 		"observations":  "objective K = sum_at([u, 0.5, w], x)",
 		"the same once": "objective K = integral(x, to = a) + integral(x, from = b)",
-		"each":          "objective K[i] = integral(x, from = if i == 1 then u elseif i == 2 then a else 0.5, to = if i == 1 then b elseif i == 2 then w else 1.5) for i in 1:3",
+		"each": "objective K[i] = integral(x, from = if i == 1 then u elseif i == 2 then a else 0.5, to = " +
+			"if i == 1 then b elseif i == 2 then w else 1.5) for i in 1:3",
 	} {
 		for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
-			s, err := sensitivities(t, model+others, mode, odes.Setting{Key: "solver.method", Value: "dopri5"}, odes.Setting{Key: "solver.rtol", Value: "1e-10"},
+			s, err := sensitivities(t, model+others, mode, odes.Setting{Key: "solver.method", Value: "dopri5"},
+				odes.Setting{Key: "solver.rtol", Value: "1e-10"},
 				odes.Setting{Key: "solver.observe", Value: "clip"})
 			if err != nil {
 				t.Fatal(name, err)

@@ -45,8 +45,10 @@ func run() error {
 	flag.StringVar(&r.core, "core", "1", "core for programs with one thread; empty: any")
 	flag.IntVar(&r.rounds, "rounds", 0, "turns that every program gets; 0: 7, or 3 with -precision")
 	out := flag.String("out", "", "page to write; empty: docs/benchmarks.md, or docs/precision.md")
-	only := flag.String("only", "", "measure one section only, and print it: "+sectionNames()+"; with -precision one diagram")
-	study := flag.Bool("precision", false, "measure error against time instead, and write docs/precision.md and its figures")
+	only := flag.String("only", "", "measure one section only, and print it: "+sectionNames()+
+		"; with -precision one diagram")
+	study := flag.Bool("precision", false, "measure error against time instead, and write docs/precision.md and "+
+		"its figures")
 	flag.Parse()
 	switch *worker {
 	case "":

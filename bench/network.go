@@ -61,7 +61,8 @@ func (net *network) problem(solver string) problem {
 	}
 	var names []string
 	for i, r := range net.reactions {
-		fmt.Fprintf(&b, "reaction r%d: %s -> %s rate k%d*%s\n", i, side(r.from), side(r.to), i, strings.ReplaceAll(side(r.from), " + ", "*"))
+		fmt.Fprintf(&b, "reaction r%d: %s -> %s rate k%d*%s\n", i, side(r.from), side(r.to), i,
+			strings.ReplaceAll(side(r.from), " + ", "*"))
 	}
 	for i := range min(8, net.species) {
 		fmt.Fprintf(&b, "objective x%d = final(s%d)\n", i, i)
@@ -112,7 +113,8 @@ static double now(void)
 			back[r] += fmt.Sprintf("+F(%d)", i)
 		}
 	}
-	b.WriteString("__attribute__((noipa)) static void rhs(const double *restrict y, const double *restrict k, double *restrict f)\n{\n")
+	b.WriteString("__attribute__((noipa)) static void rhs(const double *restrict y, const double *restrict k, double " +
+		"*restrict f)\n{\n")
 	for r, re := range net.reactions {
 		fmt.Fprintf(&b, "  const double v%d = k[%d]", r, r)
 		for _, i := range re.from {
@@ -127,7 +129,8 @@ static double now(void)
 	for _, lanes := range []int{1, 8} {
 		fmt.Fprintf(&b, `#define L %d
 #define F(i) fb[(i)*L + l]
-__attribute__((noipa)) static void vjp%d(const double *restrict y, const double *restrict k, const double *restrict fb, double *restrict yb, double *restrict kb)
+__attribute__((noipa)) static void vjp%d(const double *restrict y, const double *restrict k,
+  const double *restrict fb, double *restrict yb, double *restrict kb)
 {
   for (int i = 0; i < S*L; i++) yb[i] = 0;
 `, lanes, lanes)
@@ -145,7 +148,8 @@ __attribute__((noipa)) static void vjp%d(const double *restrict y, const double 
 			for q := range re.from {
 				fmt.Fprintf(&b, ", g%d = k[%d]%s", q, r, rate(q))
 			}
-			fmt.Fprintf(&b, ";\n    for (int l = 0; l < L; l++) { const double w = 0.0%s; kb[%d*L + l] += g*w;", back[r], r)
+			fmt.Fprintf(&b, ";\n    for (int l = 0; l < L; l++) { const double w = 0.0%s; kb[%d*L + l] += g*w;",
+				back[r], r)
 			for q, i := range re.from {
 				fmt.Fprintf(&b, " yb[%d*L + l] += g%d*w;", i, q)
 			}

@@ -80,7 +80,8 @@ To measure again, run `+"`bench/run`"+`, or `+"`PEERS=/path/to/peers bench/run`"
 - Compilation and set-up are not included, for any program. The memory of the gradient is reused from one gradient
   to the next.
 
-`, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(), runtime.NumCPU(), system(), strings.TrimPrefix(runtime.Version(), "go"), compiler(), before, load(), r.rounds)
+`, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(), runtime.NumCPU(), system(),
+		strings.TrimPrefix(runtime.Version(), "go"), compiler(), before, load(), r.rounds)
 	b.Write(body.Bytes())
 	return b.Bytes(), nil
 }
@@ -184,7 +185,10 @@ func standings(b *bytes.Buffer, entrants []*entrant, base string, unit func(floa
 			ratio(f.least, of.least), ratio(f.least/f.steps, of.least/of.steps), fmt.Sprintf("%.9g", f.checksum),
 		})
 	}
-	table(b, []string{"", "steps", "median " + unitName, "least " + unitName, "forward", "adjoint", "ratio", "ratio per step", "checksum"}, rows)
+	table(b, []string{
+		"", "steps", "median " + unitName, "least " + unitName, "forward", "adjoint", "ratio",
+		"ratio per step", "checksum",
+	}, rows)
 }
 
 func problemSettings() (odes.RunSettings, error) {

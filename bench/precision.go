@@ -47,7 +47,10 @@ var someTols = []float64{1e-3, 1e-5, 1e-7, 1e-9, 1e-11, 1e-13}
 func diagrams(r *runner) []*diagram {
 	list := []*diagram{{problem: "lv", n: 2, title: "Lotka–Volterra, the classical model", name: "classic"}}
 	for _, n := range []int{2, 10, 30, 40, 100, 200} {
-		list = append(list, &diagram{problem: "glv-own", n: n, title: fmt.Sprintf("Generalised Lotka–Volterra, N = %d", n), name: fmt.Sprintf("n%d", n)})
+		list = append(list, &diagram{
+			problem: "glv-own", n: n,
+			title: fmt.Sprintf("Generalised Lotka–Volterra, N = %d", n), name: fmt.Sprintf("n%d", n),
+		})
 	}
 	for _, d := range list {
 		for _, method := range []string{"auto", "dopri5", "vern7", "vern9"} {
@@ -66,7 +69,10 @@ func diagrams(r *runner) []*diagram {
 
 // own is a curve of odes.
 func (d *diagram) own(mode, method string) *curve {
-	c := &curve{name: "odes, " + method, ours: true, way: mode != "adjoint", auto: mode == "adjoint" && method == "auto", tols: precisionTols}
+	c := &curve{
+		name: "odes, " + method, ours: true, way: mode != "adjoint",
+		auto: mode == "adjoint" && method == "auto", tols: precisionTols,
+	}
 	if c.way {
 		c.name = "odes, " + mode
 	}
@@ -101,7 +107,8 @@ func (d *diagram) own(mode, method string) *curve {
 			list = append(list, fmt.Sprint(tol))
 		}
 		out, err := r.output([]string{
-			r.self, "-worker", "precision", "-problem", d.problem, "-n", fmt.Sprint(d.n), "-mode", mode, "-method", method,
+			r.self, "-worker", "precision", "-problem", d.problem, "-n", fmt.Sprint(d.n), "-mode", mode, "-method",
+			method,
 			"-wrt", wrt, "-wanted=" + fmt.Sprint(wanted), "-tols", strings.Join(list, ","),
 		}, 1)
 		if err != nil {
@@ -128,7 +135,8 @@ func (d *diagram) rivals(r *runner) []*curve {
 	n, reps := d.n, max(2, 400/(d.n*d.n/10+10))
 	petsc := func(rk, variant string) func(tol float64, dump string) *entrant {
 		return func(tol float64, dump string) *entrant {
-			return r.peer("", "petsc_glv", "-n", n, "-tol", tol, "-dt0", 0.1, "-reps", reps, "-rk", rk, "-variant", variant, "-dump", dump)
+			return r.peer("", "petsc_glv", "-n", n, "-tol", tol, "-dt0", 0.1, "-reps", reps, "-rk", rk, "-variant",
+				variant, "-dump", dump)
 		}
 	}
 	cvodes := func(reps int, mode, quadratures string) func(tol float64, dump string) *entrant {
@@ -249,7 +257,8 @@ func (d *diagram) measure(r *runner) {
 	d.curves = slices.DeleteFunc(d.curves, func(c *curve) bool { return len(c.points) == 0 })
 }
 
-// writePrecision measures all diagrams, or only one, and writes the page with its figures and numbers in a folder beside it.
+// writePrecision measures all diagrams, or only one, and writes the page with its figures and
+// numbers in a folder beside it.
 func (r *runner) writePrecision(out, only string) error {
 	out = cmp.Or(out, "docs/precision.md")
 	list := diagrams(r)

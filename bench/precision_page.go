@@ -21,7 +21,8 @@ func precisionTable(list []*diagram) []byte {
 	for _, d := range list {
 		for _, c := range d.curves {
 			for _, p := range c.points {
-				fmt.Fprintf(&b, "%s,%d,%q,%g,%d,%.3g,%.4g,%g\n", d.problem, d.n, c.name, p.Tol, p.Steps, p.Error, p.Seconds, max(1, c.columns))
+				fmt.Fprintf(&b, "%s,%d,%q,%g,%d,%.3g,%.4g,%g\n", d.problem, d.n, c.name, p.Tol, p.Steps, p.Error,
+					p.Seconds, max(1, c.columns))
 			}
 		}
 	}
@@ -144,7 +145,8 @@ Written by `+"`bench/run -precision`"+` on %s; do not edit. Version %s, backend 
 | C | %s |
 | load before and after | %s; %s |
 
-To measure again, run `+"`bench/run -precision`"+`, or `+"`PEERS=/path/to/peers bench/run -precision`"+` to measure other
+To measure again, run `+"`bench/run -precision`"+`, or `+"`PEERS=/path/to/peers bench/run -precision`"+
+		` to measure other
 programs beside it.
 
 What does a gradient of a given accuracy cost? Each mark of a figure is one tolerance, from 1e-2 to 1e-13, with
@@ -159,7 +161,8 @@ N + N² parameters and N initial values. The classical model has two end values 
   Derivatives by parameters and by initial values are treated separately, and the larger error counts. The reference
   is a run of `+"`vern9`"+` at 1e-14, which the accuracy table of benchmarks.md compares with another program. Errors
   below 1e-13 mean little.
-- **odes**: *odes, auto* is what users get who set nothing but the tolerance: `+"`tsit5`"+`, `+"`dop853`"+` or `+"`vern9`"+`, by
+- **odes**: *odes, auto* is what users get who set nothing but the tolerance: `+"`tsit5`"+`, `+"`dop853`"+` or `+
+		"`vern9`"+`, by
   tolerance. *sens_tol* asks for the same accuracy of the derivatives, by `+"`sens_tol`"+`, which repeats the run and
   estimates errors. The other rows of odes name their method. All of these use the discrete adjoint.
 - **PETSc**: *5dp* is TSAdjoint as documented, with a hand-written right-hand side and transpose. *7vr, sums put
@@ -169,7 +172,8 @@ N + N² parameters and N initial values. The classical model has two end values 
   documented, all of them in one, or forward sensitivities under error control.
 - **The second figure of each pair** shows every way of odes to differentiate, with the method that `+"`auto`"+` takes.
 
-`, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(), strings.TrimPrefix(runtime.Version(), "go"), compiler(), before, load(), r.rounds)
+`, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(),
+		strings.TrimPrefix(runtime.Version(), "go"), compiler(), before, load(), r.rounds)
 	r.verdicts(&b, list)
 	alike(&b, list)
 	for _, d := range list {
@@ -201,17 +205,20 @@ func (r *runner) verdicts(b *bytes.Buffer, list []*diagram) {
 		}
 		q, at, by = alone.verdict()
 		row = append(row, fmt.Sprintf("%s (%s, error %.0e)", digits(q, 2), by, at.Error))
-		row = append(row, digits(d.over(theirs, ours), 2), digits(d.over(func(c *curve) bool { return c.auto }, ours), 2))
+		row = append(row, digits(d.over(theirs, ours), 2),
+			digits(d.over(func(c *curve) bool { return c.auto }, ours), 2))
 		rows = append(rows, row)
 	}
 	if len(rows) > 0 {
 		fmt.Fprint(b, "## Which program is fastest at each accuracy\n\n")
 		if len(lost) == 0 {
-			fmt.Fprintf(b, `odes is on the lower-left envelope of all diagrams, at every accuracy that another program reaches.
+			fmt.Fprintf(b,
+				`odes is on the lower-left envelope of all diagrams, at every accuracy that another program reaches.
 The smallest ratio of times is %s.
 `, digits(least, 2))
 		} else {
-			fmt.Fprintf(b, "odes is not on the lower-left envelope everywhere: it is slower in %s.\n", strings.Join(lost, "; "))
+			fmt.Fprintf(b, "odes is not on the lower-left envelope everywhere: it is slower in %s.\n",
+				strings.Join(lost, "; "))
 		}
 		fmt.Fprint(b, `
 Each mark of another program is compared with the fastest run of odes that is at least as accurate. The columns are:
@@ -249,7 +256,8 @@ the discrete adjoint at the same tolerance, but not in the same time.
 			if cells[c.name] == nil {
 				names = append(names, c.name)
 			}
-			cells[c.name] = append(cells[c.name], digits(d.over(func(k *curve) bool { return k == c }, func(k *curve) bool { return k.auto }), 2))
+			cells[c.name] = append(cells[c.name], digits(d.over(func(k *curve) bool { return k == c },
+				func(k *curve) bool { return k.auto }), 2))
 		}
 	}
 	var rows [][]string
@@ -349,8 +357,8 @@ func (d *diagram) write(b *bytes.Buffer) {
 	}
 	table(b, heads, rows)
 	if scaled {
-		fmt.Fprintf(b, `\* These modes go column by column. Only the N derivatives by initial values were computed, and the errors are
-theirs. Times are multiplied by %d, which is N + N² + N columns over N.
+		fmt.Fprintf(b, `\* These modes go column by column. Only the N derivatives by initial values were computed, and
+the errors are theirs. Times are multiplied by %d, which is N + N² + N columns over N.
 
 `, d.n+2)
 	}

@@ -13,9 +13,19 @@ import (
 
 // TestVerdict compares curves whose points are made up.
 func TestVerdict(t *testing.T) {
-	fast := &curve{name: "odes, auto", ours: true, auto: true, points: []point{{Error: 1e-4, Seconds: 1}, {Error: 1e-8, Seconds: 3}}}
-	slow := &curve{name: "odes, dopri5", ours: true, points: []point{{Error: 1e-4, Seconds: 2}, {Error: 1e-9, Seconds: 8}}}
-	other := &curve{name: "rival", points: []point{{Error: 1e-3, Seconds: 4}, {Error: 2e-8, Seconds: 6}, {Error: 5e-9, Seconds: 7}}}
+	fast := &curve{
+		name: "odes, auto", ours: true, auto: true,
+		points: []point{{Error: 1e-4, Seconds: 1}, {Error: 1e-8, Seconds: 3}},
+	}
+	slow := &curve{name: "odes, dopri5", ours: true, points: []point{
+		{Error: 1e-4, Seconds: 2},
+		{Error: 1e-9, Seconds: 8},
+	}}
+	other := &curve{name: "rival", points: []point{
+		{Error: 1e-3, Seconds: 4},
+		{Error: 2e-8, Seconds: 6},
+		{Error: 5e-9, Seconds: 7},
+	}}
 	d := &diagram{curves: []*curve{fast, slow, other}}
 	least, at, by := d.verdict()
 	if least != 7.0/8 || at.Error != 5e-9 || by != "rival" {
@@ -71,7 +81,10 @@ func TestApart(t *testing.T) {
 // TestPrecisionFiles writes figures and numbers of a diagram.
 func TestPrecisionFiles(t *testing.T) {
 	d := &diagram{problem: "lv", n: 2, title: "title", name: "small", curves: []*curve{
-		{name: "odes, auto", ours: true, auto: true, points: []point{{Error: 1e-4, Seconds: 1}, {Error: 1e-8, Seconds: 3}}},
+		{name: "odes, auto", ours: true, auto: true, points: []point{
+			{Error: 1e-4, Seconds: 1},
+			{Error: 1e-8, Seconds: 3},
+		}},
 		{name: "odes, tangent", ours: true, way: true, columns: 4, points: []point{{Error: 1e-4, Seconds: 2}}},
 		{name: "rival", points: []point{{Error: 1e-3, Seconds: 4}}},
 	}}
@@ -95,7 +108,10 @@ func TestPrecisionFiles(t *testing.T) {
 		}
 	}
 	page := string((&runner{rounds: 1}).precisionPage([]*diagram{d}, "0"))
-	for _, want := range []string{"precision_small_programs.svg", "**1000**", "tangent *", "smallest ratio of times is 4."} {
+	for _, want := range []string{
+		"precision_small_programs.svg", "**1000**", "tangent *",
+		"smallest ratio of times is 4.",
+	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -25,10 +25,15 @@ type point struct {
 const pointTime = 25 * time.Millisecond
 
 // tight are the settings of the runs that others are measured by.
-var tight = []odes.Setting{{Key: "solver.method", Value: "vern9"}, {Key: "solver.rtol", Value: "1e-14"}, {Key: "solver.atol", Value: "1e-15"}, {Key: "sens.mode", Value: "adjoint"}}
+var tight = []odes.Setting{
+	{Key: "solver.method", Value: "vern9"},
+	{Key: "solver.rtol", Value: "1e-14"},
+	{Key: "solver.atol", Value: "1e-15"},
+	{Key: "sens.mode", Value: "adjoint"},
+}
 
-// precision prints a point for each of the tolerances: the least time of the whole call, from parameters to the finished
-// gradient, and the error by a run of order 9.
+// precision prints a point for each of the tolerances: the least time of the whole call, from
+// parameters to the finished gradient, and the error by a run of order 9.
 func (j *job) precision() error {
 	p, opts, err := j.options()
 	if err != nil {
@@ -87,8 +92,8 @@ func (j *job) precision() error {
 	return nil
 }
 
-// apart is how far a gradient is from another: the largest difference over the largest derivative, those by parameters and by
-// initial values apart, and the larger of the two.
+// apart is how far a gradient is from another: the largest difference over the largest derivative,
+// those by parameters and by initial values apart, and the larger of the two.
 func apart(s, ref *odes.Sensitivities) float64 {
 	var most, off [2]float64
 	for _, v := range ref.Variables {

@@ -36,7 +36,8 @@ func (r *runner) own(name string, j job) *entrant {
 	j.runs = max(j.runs, 2)
 	args := []string{
 		r.self, "-worker", "gradients", "-problem", j.problem, "-n", fmt.Sprint(j.n), "-tol", fmt.Sprint(j.tol),
-		"-threads", fmt.Sprint(max(j.threads, 1)), "-runs", fmt.Sprint(j.runs), "-lanes", fmt.Sprint(j.lanes), "-of", j.of, "-wrt", j.wrt,
+		"-threads", fmt.Sprint(max(j.threads, 1)), "-runs", fmt.Sprint(j.runs), "-lanes", fmt.Sprint(j.lanes), "-of",
+		j.of, "-wrt", j.wrt,
 	}
 	return &entrant{name: name, args: args, threads: max(j.threads, 1)}
 }

@@ -59,7 +59,8 @@ between the products. The rows *AVX2*, here and below, do without both (`+"`ODES
 			r.own("odes, 2 threads", job{problem: "glv", n: n, tol: 1e-7, runs: k, threads: 2}),
 			narrow(r.own("odes, 1 thread, AVX2", job{problem: "glv", n: n, tol: 1e-7, runs: k})),
 			r.peer("limit", "glv_limit", n, 1e-7, k),
-			r.peer("PETSc", "petsc_glv", "-n", n, "-tol", 1e-7, "-reps", max(k/4, 2), "-rk", "5dpfix", "-variant", "mu"),
+			r.peer("PETSc", "petsc_glv", "-n", n, "-tol", 1e-7, "-reps", max(k/4, 2), "-rk", "5dpfix", "-variant",
+				"mu"),
 			slow(r.peer("CVODES", "cvodes_glv", n, 1e-7, 2, "adams", "multi", "hermite", "off")),
 		)
 		if len(entrants) == 0 {
@@ -156,10 +157,12 @@ reference is odes at tolerance 1e-13 with a method of order 9. The last row of e
 		if err := row("odes", r.own("", job{problem: "glv", n: n, tol: 1e-7}), "-dump", file("odes")); err != nil {
 			return err
 		}
-		if err := row("odes, growth ≤ 10", r.own("", job{problem: "glv-grow", n: n, tol: 1e-7}), "-dump", file("odes")); err != nil {
+		if err := row("odes, growth ≤ 10", r.own("", job{problem: "glv-grow", n: n, tol: 1e-7}), "-dump",
+			file("odes")); err != nil {
 			return err
 		}
-		if err := row("PETSc", r.peer("", "petsc_glv", "-n", n, "-tol", 1e-7, "-reps", 1, "-rk", "5dpfix", "-variant", "mu"), "-dump", file("petsc")); err != nil {
+		if err := row("PETSc", r.peer("", "petsc_glv", "-n", n, "-tol", 1e-7, "-reps", 1, "-rk", "5dpfix", "-variant",
+			"mu"), "-dump", file("petsc")); err != nil {
 			return err
 		}
 		if err := row("reference, RK4", r.peer("", "glv_reference", n, 1000), file("rk4")); err != nil {
@@ -225,27 +228,40 @@ func (r *runner) examples(b *bytes.Buffer) error {
 	for i, e := range list {
 		w := narrow[i].One
 		one = append(one, []string{
-			e.Name, fmt.Sprint(e.Steps), fmt.Sprint(e.Columns), ms(e.One.Forward), ms(e.One.Adjoint), ratio(e.One.Adjoint, e.One.Forward),
+			e.Name, fmt.Sprint(e.Steps), fmt.Sprint(e.Columns), ms(e.One.Forward), ms(e.One.Adjoint),
+			ratio(e.One.Adjoint, e.One.Forward),
 			ms(w.Forward), ms(w.Adjoint), ratio(w.Adjoint, w.Forward),
 		})
 		if e.Eight.Forward > 0 {
 			a, z := e.One.Forward+e.One.Adjoint, e.Eight.Forward+e.Eight.Adjoint
-			eight = append(eight, []string{e.Name, fmt.Sprint(e.Objectives), ms(a), ms(z), ratio(z, a), ratio(e.Eight.Adjoint, e.One.Adjoint)})
+			eight = append(eight, []string{
+				e.Name, fmt.Sprint(e.Objectives), ms(a), ms(z), ratio(z, a),
+				ratio(e.Eight.Adjoint, e.One.Adjoint),
+			})
 		}
 	}
 	for _, n := range []int{55, 100} {
 		f := r.pair("glv", n, 1e-7, "x_T[1]", glvObjectives(8))
-		eight = append(eight, []string{fmt.Sprintf("Lotka–Volterra, N = %d", n), fmt.Sprint(n), ms(f[0].least), ms(f[1].least), ratio(f[1].least, f[0].least), ratio(f[1].adjoint, f[0].adjoint)})
+		eight = append(eight, []string{
+			fmt.Sprintf("Lotka–Volterra, N = %d", n), fmt.Sprint(n), ms(f[0].least),
+			ms(f[1].least), ratio(f[1].least, f[0].least), ratio(f[1].adjoint, f[0].adjoint),
+		})
 	}
 	f := r.pair("network", 200, 0, "x0", "x0,x1,x2,x3,x4,x5,x6,x7")
-	eight = append(eight, []string{"network, 200 species", "8", ms(f[0].least), ms(f[1].least), ratio(f[1].least, f[0].least), ratio(f[1].adjoint, f[0].adjoint)})
+	eight = append(eight, []string{
+		"network, 200 species", "8", ms(f[0].least), ms(f[1].least),
+		ratio(f[1].least, f[0].least), ratio(f[1].adjoint, f[0].adjoint),
+	})
 	fmt.Fprint(b, `## One objective: the cost of the adjoint beside the run
 
 The first objective of every example is differentiated by all that its file says, on one thread. Times are medians
 in ms.
 
 `)
-	table(b, []string{"", "steps", "derivatives", "forward", "adjoint", "adjoint/forward", "AVX2: forward", "adjoint", "adjoint/forward"}, one)
+	table(b, []string{
+		"", "steps", "derivatives", "forward", "adjoint", "adjoint/forward", "AVX2: forward", "adjoint",
+		"adjoint/forward",
+	}, one)
 	fmt.Fprint(b, `## Eight objectives against one
 
 Objectives are swept together, one in each lane of a vector register. Times are those of a gradient in ms, forward
@@ -334,7 +350,8 @@ nanoseconds, the least of several batches.
 		}
 		for i, command := range [][]string{{"env"}, without} {
 			for _, lanes := range []int{1, 8} {
-				out, err := r.output(append(slices.Clip(command), r.self, "-worker", "evaluations", "-problem", "network", "-n", fmt.Sprint(species), "-lanes", fmt.Sprint(lanes)), 1)
+				out, err := r.output(append(slices.Clip(command), r.self, "-worker", "evaluations", "-problem",
+					"network", "-n", fmt.Sprint(species), "-lanes", fmt.Sprint(lanes)), 1)
 				if err != nil {
 					return err
 				}
@@ -372,7 +389,8 @@ nanoseconds, the least of several batches.
 		return err
 	}
 	apart := max(math.Abs(s.F-c.F)/math.Abs(c.F), math.Abs(s.Y-c.Y)/math.Abs(c.Y), math.Abs(s.K-c.K)/math.Abs(c.K))
-	fmt.Fprintf(b, "Both compute the same: weighted sums over the right-hand side and over its transpose differ by %.0e at most.\n\n", apart)
+	fmt.Fprintf(b, "Both compute the same: weighted sums over the right-hand side and over its transpose differ by "+
+		"%.0e at most.\n\n", apart)
 	if apart > 1e-9 {
 		return fmt.Errorf("the network in C and in odes differ by %g", apart)
 	}
@@ -395,7 +413,10 @@ func (r *runner) scaling(b *bytes.Buffer) error {
 		for _, e := range r.race(list...) {
 			f := e.figure()
 			figures = append(figures, f)
-			rows = append(rows, []string{e.name, fmt.Sprintf("%.0f", f.steps), ms(f.forward), ms(f.adjoint), ms(f.least)})
+			rows = append(rows, []string{
+				e.name, fmt.Sprintf("%.0f", f.steps), ms(f.forward), ms(f.adjoint),
+				ms(f.least),
+			})
 		}
 		return rows, figures
 	}
@@ -408,7 +429,10 @@ func (r *runner) scaling(b *bytes.Buffer) error {
 				rows[i] = append(rows[i], "–")
 			}
 		}
-		table(b, []string{what, "steps", "forward", "adjoint", "gradient", strings.TrimSuffix("ns per step and "+perName, " and ")}, rows)
+		table(b, []string{
+			what, "steps", "forward", "adjoint", "gradient",
+			strings.TrimSuffix("ns per step and "+perName, " and "),
+		}, rows)
 		fmt.Fprintf(b, "%s\n\n", why)
 	}
 	each := func(list []int, make func(int) job) (jobs []job) {
@@ -418,21 +442,23 @@ func (r *runner) scaling(b *bytes.Buffer) error {
 		return jobs
 	}
 	n := func(j job) string { return fmt.Sprint(j.n) }
-	write("species N", each([]int{5, 10, 20, 50, 100, 200, 300}, func(n int) job { return job{problem: "glv", n: n, tol: 1e-7, runs: reps(n)} }), n,
-		`Lotka–Volterra, N objectives. A step is N products of a matrix and a vector per stage, and N outer products, so its
-cost grows with N³. Below N = 50 the calls around the products show.`,
+	write("species N", each([]int{5, 10, 20, 50, 100, 200, 300},
+		func(n int) job { return job{problem: "glv", n: n, tol: 1e-7, runs: reps(n)} }), n,
+		`Lotka–Volterra, N objectives. A step is N products of a matrix and a vector per stage, and N outer products,
+so its cost grows with N³. Below N = 50 the calls around the products show.`,
 		func(j job) float64 { return math.Pow(float64(j.n), 3) }, "N³")
-	write("species N", each([]int{5, 10, 20, 50, 100, 200, 300}, func(n int) job { return job{problem: "glv", n: n, tol: 1e-7, runs: reps(n), of: "x_T[1]"} }), n,
-		`Lotka–Volterra, one objective. The cost grows with N². The matrix is read once forward and twice backward. The
-gradient, N² numbers, is written once.`,
+	write("species N", each([]int{5, 10, 20, 50, 100, 200, 300},
+		func(n int) job { return job{problem: "glv", n: n, tol: 1e-7, runs: reps(n), of: "x_T[1]"} }), n,
+		`Lotka–Volterra, one objective. The cost grows with N². The matrix is read once forward and twice backward.
+The gradient, N² numbers, is written once.`,
 		func(j job) float64 { return math.Pow(float64(j.n), 2) }, "N²")
 	count := func(list string) int { return strings.Count(list, ",") + 1 }
 	write("objectives", each([]int{1, 2, 4, 8, 16, 32, 64, 200}, func(k int) job {
 		return job{problem: "glv", n: 200, tol: 1e-7, runs: 6, of: glvObjectives(k)}
 	}), func(j job) string { return fmt.Sprint(count(j.of)) },
-		`Lotka–Volterra, N = 200. Up to eight objectives share one sweep and one reading of the matrix. The second to the
-eighth therefore cost little but the writing of their rows (320 kB each). Beyond eight, sweeps follow each other.
-Two lanes cost as much as four, because a vector holds four.`,
+		`Lotka–Volterra, N = 200. Up to eight objectives share one sweep and one reading of the matrix. The second to
+the eighth therefore cost little but the writing of their rows (320 kB each). Beyond eight, sweeps follow
+each other. Two lanes cost as much as four, because a vector holds four.`,
 		func(j job) float64 { return float64(count(j.of)) }, "objective")
 	write("parameters", each([]int{1, 5, 50, 500}, func(k int) job {
 		var names []string
@@ -441,18 +467,25 @@ Two lanes cost as much as four, because a vector holds four.`,
 		}
 		return job{problem: "network", n: 200, runs: 20, of: "x0", wrt: strings.Join(names, ",")}
 	}), func(j job) string { return fmt.Sprint(count(j.wrt)) },
-		`Reaction network of 200 species, one objective. The sweep carries the cotangents of all states, whatever is asked
-for. A parameter adds one product and one sum per stage.`,
+		`Reaction network of 200 species, one objective. The sweep carries the cotangents of all states, whatever is
+asked for. A parameter adds one product and one sum per stage.`,
 		func(j job) float64 { return float64(count(j.wrt)) }, "parameter")
-	write("step", []job{{problem: "glv-fixed", n: 20, tol: 1, runs: 60}, {problem: "glv-fixed", n: 20, tol: 0.1, runs: 60}, {problem: "glv-fixed", n: 20, tol: 0.01, runs: 6}, {problem: "glv-fixed", n: 20, tol: 0.001, runs: 3}},
+	write("step", []job{
+		{problem: "glv-fixed", n: 20, tol: 1, runs: 60},
+		{problem: "glv-fixed", n: 20, tol: 0.1, runs: 60},
+		{problem: "glv-fixed", n: 20, tol: 0.01, runs: 6},
+		{problem: "glv-fixed", n: 20, tol: 0.001, runs: 3},
+	},
 		func(j job) string { return fmt.Sprint(j.tol) },
-		`Lotka–Volterra, N = 20, fixed steps of the classical method. The cost is linear in the number of steps. The stages
-are kept, 800 numbers a step, and on the way they outgrow the first cache.`,
+		`Lotka–Volterra, N = 20, fixed steps of the classical method. The cost is linear in the number of steps. The
+stages are kept, 800 numbers a step, and on the way they outgrow the first cache.`,
 		func(job) float64 { return 1 }, "")
-	write("grid", each([]int{16, 32, 64, 100, 128, 256}, func(n int) job { return job{problem: "grayscott", n: n, runs: 40} }),
+	write("grid", each([]int{16, 32, 64, 100, 128, 256}, func(n int) job {
+		return job{problem: "grayscott", n: n, runs: 40}
+	}),
 		func(j job) string { return fmt.Sprintf("%d × %d", j.n, j.n) },
-		`Gray–Scott. The cost is linear in the number of points. A step per point becomes more expensive where the stages of
-a step no longer fit a cache.`,
+		`Gray–Scott. The cost is linear in the number of points. A step per point becomes more expensive where the
+stages of a step no longer fit a cache.`,
 		func(j job) float64 { return float64(j.n * j.n) }, "point")
 	return nil
 }

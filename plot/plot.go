@@ -55,8 +55,8 @@ type Curve struct {
 	X, Y []float64
 	// PX and PY are points in the curve's colour, each with a sign: what was measured where the curve is computed.
 	PX, PY []float64
-	// Side tells of which of these points only a bound is known: the i-th lies at or below PY[i] where Side[i] < 0, at or
-	// above it where Side[i] > 0. nil: all are known.
+	// Side tells of which of these points only a bound is known: the i-th lies at or below PY[i]
+	// where Side[i] < 0, at or above it where Side[i] > 0. nil: all are known.
 	Side []int
 	// Dots draws points instead of a line.
 	Dots bool

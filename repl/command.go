@@ -105,8 +105,8 @@ func commandOf(input string, tokens []ast.Token) (*command, string) {
 	if len(tokens) > 1 {
 		next := tokens[1]
 		switch {
-		case next.Kind == ast.SignToken && (slices.Contains(assignSigns, next.Text) || next.Text == "'" || next.Text == "{" ||
-			next.Text == "." && next.Start == tokens[0].End || next.Text == "[" && word != "plot"):
+		case next.Kind == ast.SignToken && (slices.Contains(assignSigns, next.Text) || next.Text == "'" ||
+			next.Text == "{" || next.Text == "." && next.Start == tokens[0].End || next.Text == "[" && word != "plot"):
 			return nil, "" // run = 3, sens { … }
 		case word == "time", word == "sens" && len(tokens) > 2 && tokens[2].Text == "{":
 			return nil, "" // an item

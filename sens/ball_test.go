@@ -19,7 +19,9 @@ type (
 
 // fixedAt is an instant at a time that depends on nothing.
 func fixedAt(k solvers.InstantKind, t float64) instant {
-	return instant{Instant: solvers.Instant{Kind: k, Period: -1, To: -1, Count: -1, Fixed: true}, At: func(*env) C { return complex(t, 0) }}
+	return instant{Instant: solvers.Instant{Kind: k, Period: -1, To: -1, Count: -1, Fixed: true}, At: func(*env) C {
+		return complex(t, 0)
+	}}
 }
 
 // at is an instant at a time that may depend on anything.
@@ -114,13 +116,22 @@ func TestBall(t *testing.T) {
 		tf    float64
 		fixed float64
 		name  string
-	}{{2, 0, "dopri5"}, {5, 0, "dopri5"}, {2, 0.05, "rk4"}, {5.5, 0.25, "rk4"}, {5, 0, "tsit5"}, {3, 0, "bs3"}, {5.5, 0, "vern9"}} {
+	}{
+		{2, 0, "dopri5"},
+		{5, 0, "dopri5"},
+		{2, 0.05, "rk4"},
+		{5.5, 0.25, "rk4"},
+		{5, 0, "tsit5"},
+		{3, 0, "bs3"},
+		{5.5, 0, "vern9"},
+	} {
 		p := ball(c.tf)
 		p.opts.Fixed = c.fixed
 		tr, st := p.run(t, c.name)
 		res := p.compare(t, c.name, tr, st, 1e-11)
 		psi, dp := ballExact(p.Params)
-		t.Logf("%s to %v: %d bounces, %d steps, %d rejected, %d located", c.name, c.tf, st.Events, st.Steps, st.Rejected, st.Located)
+		t.Logf("%s to %v: %d bounces, %d steps, %d rejected, %d located", c.name, c.tf, st.Events, st.Steps,
+			st.Rejected, st.Located)
 		for i := range psi {
 			near(t, "value", res.Psi[i], psi[i], 1e-9)
 			for j, want := range dp[i] {

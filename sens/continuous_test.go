@@ -65,8 +65,10 @@ func TestContinuousConverges(t *testing.T) {
 				return sens.TangentWorker{System: o.Hybrid, Objectives: o, Method: p.method(t, name, 2)}
 			}}
 		},
-		"continuous": func(p *problem, name string, tol float64) sens.Method { return p.continuous(t, name, tol, false) },
-		"backsolve":  func(p *problem, name string, tol float64) sens.Method { return p.continuous(t, name, tol, true) },
+		"continuous": func(p *problem, name string, tol float64) sens.Method {
+			return p.continuous(t, name, tol, false)
+		},
+		"backsolve": func(p *problem, name string, tol float64) sens.Method { return p.continuous(t, name, tol, true) },
 	}
 	for _, make := range []func() *problem{everything, func() *problem { p, _ := observed(); return p }} {
 		opts := sens.Options{Initial: true, EventTimes: true}
@@ -93,7 +95,8 @@ func TestContinuousConverges(t *testing.T) {
 						t.Fatalf("%s/%s: %v", name, kind, err)
 					}
 					last = worst(p, &res, &want)
-					t.Logf("%s/%s at %g: off by %.2g, %d steps forward, %d back", name, kind, tol, last, tr.Steps(), res.Stats.Steps)
+					t.Logf("%s/%s at %g: off by %.2g, %d steps forward, %d back", name, kind, tol, last, tr.Steps(),
+						res.Stats.Steps)
 					if !(last < 1e4*tol) {
 						t.Errorf("%s/%s at %g: off by %g", name, kind, tol, last)
 					}

@@ -48,7 +48,10 @@ func everything() *problem {
 		},
 		Conditions: []guard{
 			{Guard: solvers.Guard{Event: 0}, Rho: func(t C, y []C, e *env) C { return y[0] - e.P[2] - e.P[3]*t }},
-			{Guard: solvers.Guard{Event: 1}, Strict: true, Rho: func(t C, y []C, e *env) C { return -y[0] - 0.5*e.P[2] + 0.02*t*t }},
+			{
+				Guard: solvers.Guard{Event: 1}, Strict: true,
+				Rho: func(t C, y []C, e *env) C { return -y[0] - 0.5*e.P[2] + 0.02*t*t },
+			},
 			{
 				Guard:  solvers.Guard{Event: 2, Crossing: true},
 				Rho:    func(t C, y []C, e *env) C { return y[2] - 0.1*e.P[1] },
@@ -76,16 +79,25 @@ func everything() *problem {
 			{Event: solvers.Event{Name: "cross", Elems: 1}, Body: func(_ int, t C, ym []C, e *env, yp, dp []C) {
 				yp[0] = ym[0] + 0.03*e.P[1]*ym[2]
 			}},
-			{Event: solvers.Event{Name: "kick", Elems: 1, Explicit: true}, Body: func(_ int, t C, ym []C, e *env, yp, dp []C) {
-				yp[1] = ym[1] + e.P[0]*ym[0]*t
-			}},
-			{Event: solvers.Event{Name: "tick", Elems: 1, Explicit: true}, Body: func(_ int, t C, ym []C, e *env, yp, dp []C) {
-				yp[2] = 0.9*ym[2] + 0.1*e.P[3]
-			}},
-			{Event: solvers.Event{Name: "later", Elems: 1, Explicit: true}, Body: func(_ int, t C, ym []C, e *env, yp, dp []C) {
-				dp[0] = e.D[0] * ym[0]
-				dp[1] = 1e9
-			}},
+			{
+				Event: solvers.Event{Name: "kick", Elems: 1, Explicit: true},
+				Body: func(_ int, t C, ym []C, e *env, yp, dp []C) {
+					yp[1] = ym[1] + e.P[0]*ym[0]*t
+				},
+			},
+			{
+				Event: solvers.Event{Name: "tick", Elems: 1, Explicit: true},
+				Body: func(_ int, t C, ym []C, e *env, yp, dp []C) {
+					yp[2] = 0.9*ym[2] + 0.1*e.P[3]
+				},
+			},
+			{
+				Event: solvers.Event{Name: "later", Elems: 1, Explicit: true},
+				Body: func(_ int, t C, ym []C, e *env, yp, dp []C) {
+					dp[0] = e.D[0] * ym[0]
+					dp[1] = 1e9
+				},
+			},
 		},
 	}
 	every := at(solvers.InstantEvery, func(e *env) C { return 1 + e.P[3] })

@@ -53,7 +53,8 @@ func TestObservationsInsideSteps(t *testing.T) {
 			few.Times = append(few.Times[:3:3], few.Times[3:]...)
 			few.opts.Fixed, few.opts.Observe = c.fixed, solvers.ObserveDense
 			if _, bare := few.run(t, c.name); bare.Steps != st.Steps || bare.Rejected != st.Rejected {
-				t.Errorf("%d steps and %d rejected, %d and %d with few observations: they must not matter", st.Steps, st.Rejected, bare.Steps, bare.Rejected)
+				t.Errorf("%d steps and %d rejected, %d and %d with few observations: they must not matter", st.Steps,
+					st.Rejected, bare.Steps, bare.Rejected)
 			}
 		})
 	}

@@ -46,7 +46,8 @@ func identical(t *testing.T, what string, got, want *sens.Result) {
 	same("derivatives", got.DP, want.DP)
 	same("derivatives by initial values", got.DY0, want.DY0)
 	if len(got.Events) != len(want.Events) || fmt.Sprint(got.Warnings) != fmt.Sprint(want.Warnings) {
-		t.Fatalf("%s: %d events and warnings %v, want %d and %v", what, len(got.Events), got.Warnings, len(want.Events), want.Warnings)
+		t.Fatalf("%s: %d events and warnings %v, want %d and %v", what, len(got.Events), got.Warnings, len(want.Events),
+			want.Warnings)
 	}
 	for i := range got.Events {
 		same("derivatives of an event's time", got.Events[i].DP, want.Events[i].DP)
@@ -66,7 +67,8 @@ func TestKept(t *testing.T) {
 		methods := p.methods(t, name)
 		many := p.adjoint(t, name, 1)
 		many.Threads = 3
-		methods = append(methods[:len(methods)-1:len(methods)-1], p.adjoint(t, name, 64), many, &sens.Forward{New: methods[3].(*sens.Tangent).New})
+		methods = append(methods[:len(methods)-1:len(methods)-1], p.adjoint(t, name, 64), many,
+			&sens.Forward{New: methods[3].(*sens.Tangent).New})
 		opts := sens.Options{Initial: true, EventTimes: true}
 		whole, _ := p.run(t, name)
 		for i, m := range methods {

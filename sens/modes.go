@@ -36,8 +36,8 @@ var modes = []Mode{
 		"It fails where the way back is unstable; it is here to be compared with."},
 	{Name: "complex", Exact: true, Doc: "Repeats the steps in complex arithmetic, one parameter after the other " +
 		"moved by a tiny imaginary number: exact, and slow."},
-	{Name: "differences", Exact: true, Doc: "Repeats the steps with parameters moved to both sides, extrapolated once: " +
-		"the least accurate."},
+	{Name: "differences", Exact: true, Doc: "Repeats the steps with parameters moved to both sides, " +
+		"extrapolated once: the least accurate."},
 }
 
 // Modes returns all modes, the default first.

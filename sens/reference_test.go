@@ -41,9 +41,14 @@ type example struct {
 	hybrid                hybrid
 }
 
-func (x *example) guard(name string, rho func(t C, y []C, e *env) C, crossing bool, body func(t C, ym []C, e *env, yp, dp []C)) {
+func (x *example) guard(name string, rho func(t C, y []C, e *env) C, crossing bool,
+	body func(t C, ym []C, e *env, yp, dp []C),
+) {
 	n := len(x.hybrid.Bodies)
-	x.hybrid.Conditions = append(x.hybrid.Conditions, guard{Guard: solvers.Guard{Event: n, Crossing: crossing}, Rho: rho})
+	x.hybrid.Conditions = append(x.hybrid.Conditions, guard{
+		Guard: solvers.Guard{Event: n, Crossing: crossing},
+		Rho:   rho,
+	})
 	x.hybrid.Bodies = append(x.hybrid.Bodies, event{
 		Event: solvers.Event{Name: name, Elems: 1},
 		Body:  func(_ int, t C, ym []C, e *env, yp, dp []C) { body(t, ym, e, yp, dp) },
@@ -78,7 +83,8 @@ func examples() map[string]*example {
 	all["thermostat"] = x
 
 	x = &example{
-		params: []string{"g", "L", "c", "wall", "e", "th0", "om0"}, states: []string{"th", "om"}, costs: []string{"int_om2"},
+		params: []string{"g", "L", "c", "wall", "e", "th0", "om0"}, states: []string{"th", "om"},
+		costs: []string{"int_om2"},
 		hybrid: hybrid{
 			Init: func(_ C, e *env, y, _ []C) { y[0], y[1] = e.P[5], e.P[6] },
 			Field: func(_ C, y []C, e *env, k []C) {

@@ -85,7 +85,9 @@ func (p *problem) methods(t testing.TB, name string) []sens.Method {
 // compare differentiates a run by all methods and compares them with the complex
 // step, relative to the largest derivative of the same objective. It returns
 // the result of the adjoint.
-func (p *problem) compare(t *testing.T, name string, tr *solvers.Trajectory, _ solvers.Stats, tol float64) *sens.Result {
+func (p *problem) compare(
+	t *testing.T, name string, tr *solvers.Trajectory, _ solvers.Stats, tol float64,
+) *sens.Result {
 	t.Helper()
 	opts := sens.Options{Initial: true, EventTimes: true}
 	var want, adjoint sens.Result
@@ -141,7 +143,8 @@ func rows(t *testing.T, what string, got, want []float64, n int, tol float64) {
 		}
 		for j := range w {
 			if g, x := got[i*w+j], want[i*w+j]; !(math.Abs(g-x) <= tol*size) {
-				t.Errorf("%s[%d][%d] = %.17g, want %.17g (off by %.2g of the row)", what, i, j, g, x, math.Abs(g-x)/size)
+				t.Errorf("%s[%d][%d] = %.17g, want %.17g (off by %.2g of the row)", what, i, j, g, x,
+					math.Abs(g-x)/size)
 			}
 		}
 	}

@@ -248,7 +248,8 @@ func pointOf(m *solvers.Mark) Point {
 
 // observe fills in the values of a recorded run.
 func (res *Result) observe(
-	ctx context.Context, run *solvers.Trajectory, sys solvers.System, method solvers.Method, obj Objectives, opts *Options,
+	ctx context.Context, run *solvers.Trajectory, sys solvers.System, method solvers.Method, obj Objectives,
+	opts *Options,
 ) error {
 	n, m := obj.Counts()
 	res.Functionals, res.Psi = need(res.Functionals, n), need(res.Psi, m)

@@ -74,7 +74,8 @@ func (s *tinySystem) Affect(_ solvers.Firing, _ float64, ym, dm, yp, dp []float6
 
 func (s *tinySystem) GuardPull(int, float64, []float64, []float64, []float64, []float64) {}
 
-func (s *tinySystem) AffectPull(solvers.Firing, float64, []float64, []float64, []float64, []float64, []float64, []float64, []float64) {
+func (s *tinySystem) AffectPull(solvers.Firing, float64, []float64, []float64, []float64, []float64, []float64,
+	[]float64, []float64) {
 }
 
 func (s *tinySystem) Counts() (int, int)                               { return 1, 1 }
@@ -109,7 +110,9 @@ func TestAdjointAllocates(t *testing.T) {
 		if _, err := solver.Solve(context.Background(), tr); err != nil {
 			t.Fatal(err)
 		}
-		a := &sens.Adjoint{New: func() sens.CotangentWorker { return sens.CotangentWorker{System: s, Objectives: s, Method: m} }}
+		a := &sens.Adjoint{New: func() sens.CotangentWorker {
+			return sens.CotangentWorker{System: s, Objectives: s, Method: m}
+		}}
 		var res sens.Result
 		return testing.AllocsPerRun(3, func() {
 			if err := a.Gradient(context.Background(), tr, sens.Options{}, &res); err != nil {
@@ -147,7 +150,9 @@ func BenchmarkTiny(b *testing.B) {
 			perStep(b)
 		})
 		b.Run("adjoint/"+name, func(b *testing.B) {
-			a := &sens.Adjoint{New: func() sens.CotangentWorker { return sens.CotangentWorker{System: s, Objectives: s, Method: m} }}
+			a := &sens.Adjoint{New: func() sens.CotangentWorker {
+				return sens.CotangentWorker{System: s, Objectives: s, Method: m}
+			}}
 			var res sens.Result
 			for b.Loop() {
 				if err := a.Gradient(context.Background(), tr, sens.Options{}, &res); err != nil {

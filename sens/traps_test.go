@@ -58,22 +58,31 @@ func copies(n int) *problem {
 	}
 	h.Times = []instant{fixedAt(solvers.InstantStart, 0), fixedAt(solvers.InstantEnd, 2)}
 	h.Bodies = []event{
-		{Event: solvers.Event{Name: "bounce", Elems: n, Array: true}, Body: func(i int, _ C, ym []C, e *env, yp, _ []C) {
-			yp[2*i+1] = -par(e, i)[1] * ym[2*i+1]
-		}},
-		{Event: solvers.Event{Name: "kick", Elems: n, Array: true, Explicit: true}, Body: func(i int, t C, ym []C, e *env, yp, _ []C) {
-			yp[2*i+1] = ym[2*i+1] + 0.1*t
-		}},
+		{
+			Event: solvers.Event{Name: "bounce", Elems: n, Array: true},
+			Body: func(i int, _ C, ym []C, e *env, yp, _ []C) {
+				yp[2*i+1] = -par(e, i)[1] * ym[2*i+1]
+			},
+		},
+		{
+			Event: solvers.Event{Name: "kick", Elems: n, Array: true, Explicit: true},
+			Body: func(i int, t C, ym []C, e *env, yp, _ []C) {
+				yp[2*i+1] = ym[2*i+1] + 0.1*t
+			},
+		},
 	}
 	for i := range n {
 		h.Conditions = append(h.Conditions,
 			guard{Guard: solvers.Guard{Event: 0, Elem: i}, Rho: func(_ C, y []C, _ *env) C { return -y[2*i] }},
-			guard{Guard: solvers.Guard{Event: -1, Mode: i, Name: "if@1"}, Strict: true, Rho: func(_ C, y []C, e *env) C {
-				if e.M[i] == 1 {
-					return y[2*i+1]
-				}
-				return -y[2*i+1]
-			}})
+			guard{
+				Guard: solvers.Guard{Event: -1, Mode: i, Name: "if@1"}, Strict: true,
+				Rho: func(_ C, y []C, e *env) C {
+					if e.M[i] == 1 {
+						return y[2*i+1]
+					}
+					return -y[2*i+1]
+				},
+			})
 		h.Times = append(h.Times,
 			firing(at(solvers.InstantFire, func(e *env) C { return par(e, i)[3] }), 1, i),
 			bySite(at(solvers.InstantSite, func(e *env) C { return par(e, i)[4] }), i))
@@ -107,7 +116,8 @@ func TestTwins(t *testing.T) {
 		tr, ms := many.run(t, name)
 		all := many.compare(t, name, tr, ms, 1e-12)
 		if ms.Events != n*st.Events || ms.Switches != n*st.Switches || st.Switches < 2 || st.Events < 3 {
-			t.Errorf("%d copies: %d events, %d switches; one: %d, %d", n, ms.Events, ms.Switches, st.Events, st.Switches)
+			t.Errorf("%d copies: %d events, %d switches; one: %d, %d", n, ms.Events, ms.Switches, st.Events,
+				st.Switches)
 		}
 		if len(ms.Warnings)+len(all.Warnings) > 0 {
 			t.Errorf("warnings %v %v", ms.Warnings, all.Warnings)
@@ -122,7 +132,8 @@ func TestTwins(t *testing.T) {
 							want = one.DP[kind*np+j]
 						}
 						if !(math.Abs(got-want) <= 1e-10) {
-							t.Errorf("%s: objective %d of copy %d by parameter %d of copy %d: %.15g, want %.15g", name, kind, i, j, k, got, want)
+							t.Errorf("%s: objective %d of copy %d by parameter %d of copy %d: %.15g, want %.15g", name,
+								kind, i, j, k, got, want)
 						}
 					}
 				}
@@ -151,11 +162,14 @@ func line(params ...float64) *problem {
 }
 
 func (p *problem) event(name string, b func(t C, ym []C, e *env, yp, dp []C)) int {
-	p.Bodies = append(p.Bodies, event{Event: solvers.Event{Name: name, Elems: 1}, Body: func(_ int, t C, ym []C, e *env, yp, dp []C) {
-		if b != nil {
-			b(t, ym, e, yp, dp)
-		}
-	}})
+	p.Bodies = append(p.Bodies, event{
+		Event: solvers.Event{Name: name, Elems: 1},
+		Body: func(_ int, t C, ym []C, e *env, yp, dp []C) {
+			if b != nil {
+				b(t, ym, e, yp, dp)
+			}
+		},
+	})
 	return len(p.Bodies) - 1
 }
 
@@ -185,7 +199,8 @@ func (p *problem) exact(t *testing.T, want ...[]float64) {
 // TestParameterOnlyInGuard: x jumps by 1 + t when x passes p2 at t = (p2 - p1)/p0.
 func TestParameterOnlyInGuard(t *testing.T) {
 	p := line(1, 0.5, 1.25)
-	p.when(p.event("e", func(t C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] + 1 + t }), func(_ C, y []C, e *env) C { return y[0] - e.P[2] })
+	p.when(p.event("e", func(t C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] + 1 + t }),
+		func(_ C, y []C, e *env) C { return y[0] - e.P[2] })
 	// x(2) = p1 + 2 p0 + 1 + (p2 - p1)/p0
 	p.exact(t, []float64{2 - 0.75, 0, 1})
 }
@@ -193,7 +208,8 @@ func TestParameterOnlyInGuard(t *testing.T) {
 // TestTimeOnlyFromParameter: a body at τ = p2 adds t², moving nothing else.
 func TestTimeOnlyFromParameter(t *testing.T) {
 	p := line(1, 0.5, 1.25)
-	p.Times = append(p.Times, firing(at(solvers.InstantFire, func(e *env) C { return e.P[2] }), p.event("e", func(t C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] * t }), 0))
+	p.Times = append(p.Times, firing(at(solvers.InstantFire, func(e *env) C { return e.P[2] }),
+		p.event("e", func(t C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] * t }), 0))
 	// x(2) = (p1 + p0 τ) τ + p0 (2 - τ)
 	p.exact(t, []float64{1.25*1.25 + 0.75, 1.25, 0.5 + 2*1.25 - 1})
 }
@@ -218,7 +234,8 @@ func TestNowhere(t *testing.T) {
 	p.N = 2
 	p.Init = func(_ C, e *env, y, _ []C) { y[0], y[1] = e.P[1], 1 }
 	p.Field = func(_ C, _ []C, e *env, k []C) { k[0], k[1] = e.P[0], 1 }
-	p.when(p.event("e", func(_ C, ym []C, _ *env, yp, _ []C) { yp[0] = -ym[0] }), func(_ C, y []C, _ *env) C { return y[0] - 1 })
+	p.when(p.event("e", func(_ C, ym []C, _ *env, yp, _ []C) { yp[0] = -ym[0] }),
+		func(_ C, y []C, _ *env) C { return y[0] - 1 })
 	p.n, p.m = 1, 3
 	p.observe = func(s sens.Site, _ C, _, _, yp, _, _, f []C) {
 		if s.Kind == sens.SiteFinal {
@@ -243,7 +260,8 @@ func TestNowhere(t *testing.T) {
 // time's derivative; the left limit moves with the event.
 func TestObservationAtEvent(t *testing.T) {
 	p := line(1, 0.5, 1.5)
-	p.when(p.event("e", func(_ C, ym []C, _ *env, yp, _ []C) { yp[0] = 3 * ym[0] }), func(_ C, y []C, _ *env) C { return y[0] - 2 })
+	p.when(p.event("e", func(_ C, ym []C, _ *env, yp, _ []C) { yp[0] = 3 * ym[0] }),
+		func(_ C, y []C, _ *env) C { return y[0] - 2 })
 	p.Times = append(p.Times, bySite(at(solvers.InstantSite, func(e *env) C { return e.P[2] }), 0))
 	p.n, p.m = 2, 2
 	p.observe = func(s sens.Site, _ C, ym, _, yp, _, _, f []C) {
@@ -312,8 +330,10 @@ func TestMissingFiring(t *testing.T) {
 // TestEventOfEvent: a jump makes another condition true; that member moves with the first.
 func TestEventOfEvent(t *testing.T) {
 	p := line(1, 0.5, 1.25, 3)
-	p.when(p.event("first", func(_ C, ym []C, e *env, yp, _ []C) { yp[0] = ym[0] + e.P[3] }), func(_ C, y []C, e *env) C { return y[0] - e.P[2] })
-	p.when(p.event("second", func(t C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] * t }), func(_ C, y []C, _ *env) C { return y[0] - 3 })
+	p.when(p.event("first", func(_ C, ym []C, e *env, yp, _ []C) { yp[0] = ym[0] + e.P[3] }),
+		func(_ C, y []C, e *env) C { return y[0] - e.P[2] })
+	p.when(p.event("second", func(t C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] * t }),
+		func(_ C, y []C, _ *env) C { return y[0] - 3 })
 	// te = (p2 - p1)/p0 = 0.75; x(2) = (p2 + p3) te + p0 (2 - te)
 	s := 4.25 - 1.0
 	p.exact(t, []float64{2 - 0.75 - s*0.75, -s, s + 0.75, 0.75})

@@ -249,7 +249,8 @@ func TestBrowser(t *testing.T) {
 		chromedp.SendKeys(chromedp.CSS(`.sidebar-search`), "bounce"+kb.Enter),
 		chromedp.WaitVisible(chromedp.CSS(`#search-results li a`)),
 	))
-	const found = `[...document.querySelectorAll("#search-results li a")].map(a => a.getAttribute("href").split(/[?#]/)[0])`
+	const found = `[...document.querySelectorAll("#search-results li a")]` +
+		`.map(a => a.getAttribute("href").split(/[?#]/)[0])`
 	for tries := 0; ; tries++ {
 		hits := value[[]string](b, found)
 		if slices.Contains(hits, "examples/bounce/index.html") {

@@ -34,8 +34,8 @@ func (s *site) addExamples(odes string) error {
 		return fmt.Errorf("no examples")
 	}
 	var gallery strings.Builder
-	gallery.WriteString("# Gallery\n\nModels to read, run and change, each with its picture, its equations and values " +
-		"to compare with.\n\n")
+	gallery.WriteString("# Gallery\n\nModels to read, run and change, each with its picture, its equations " +
+		"and values to compare with.\n\n")
 	gallery.WriteString("::::{grid} 1 2 2 3\n:gutter: 3\n:class-container: gallery\n\n")
 	var children []string
 	for _, name := range names {

@@ -7,7 +7,9 @@ import (
 
 // adapt integrates a toy from 0 to end under error control, with the pieces
 // of this package and nothing else, and returns the end and the trial steps.
-func adapt(t *testing.T, spec *Spec, control string, f *toy, end float64, tol *Tolerance) (y []float64, steps, rejected int) {
+func adapt(t *testing.T, spec *Spec, control string, f *toy, end float64, tol *Tolerance) (y []float64, steps,
+	rejected int,
+) {
 	t.Helper()
 	g := f.with(1)
 	r := spec.New(f.size, 0)

@@ -67,12 +67,15 @@ func TestRelay(t *testing.T) {
 			m[0] = 1
 		}
 	}
-	h.Conditions = []solvertest.Guard{{Guard: solvers.Guard{Event: -1, Name: "if@9"}, Strict: true, Rho: func(_ C, y []C, e *env) C {
-		if e.M[0] == 1 {
-			return 1 - y[0]
-		}
-		return y[0] - 1
-	}}}
+	h.Conditions = []solvertest.Guard{{
+		Guard: solvers.Guard{Event: -1, Name: "if@9"}, Strict: true,
+		Rho: func(_ C, y []C, e *env) C {
+			if e.M[0] == 1 {
+				return 1 - y[0]
+			}
+			return y[0] - 1
+		},
+	}}
 	_, err := solver(h, "dopri5", solvers.Options{}).Solve(context.Background(), &log{})
 	var c *solvers.ChatteringError
 	if !errors.As(err, &c) || c.Event != "if@9" || len(c.Times) != 5 {
@@ -122,7 +125,8 @@ func TestGrazing(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(l.times) == 1 && (len(st.Warnings) != 1 || st.Warnings[0].Kind != solvers.Grazing || st.Warnings[0].Name != "touch") {
+		if len(l.times) == 1 && (len(st.Warnings) != 1 || st.Warnings[0].Kind != solvers.Grazing ||
+			st.Warnings[0].Name != "touch") {
 			t.Errorf("%s: warnings %v, want grazing", c.name, st.Warnings)
 		}
 		if c.name == "rk4" && len(l.times) != 1 {

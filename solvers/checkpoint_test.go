@@ -68,7 +68,8 @@ func replayable(tr *solvers.Trajectory, h *solvertest.Hybrid, name string) *solv
 func sameRun(t *testing.T, what string, want, got *solvers.Trajectory, back bool) {
 	t.Helper()
 	if want.Steps() != got.Steps() || want.Marks() != got.Marks() {
-		t.Fatalf("%s: %d steps and %d marks, want %d and %d", what, got.Steps(), got.Marks(), want.Steps(), want.Marks())
+		t.Fatalf("%s: %d steps and %d marks, want %d and %d", what, got.Steps(), got.Marks(), want.Steps(),
+			want.Marks())
 	}
 	var a, b solvers.Reader
 	a.Open(context.Background(), want)
@@ -111,7 +112,8 @@ func sameRun(t *testing.T, what string, want, got *solvers.Trajectory, back bool
 			if err != nil {
 				t.Fatalf("%s: %v", what, err)
 			}
-			if ax != ay || fx != fy || x.Kind != y.Kind || x.T != y.T || x.Firing != y.Firing || x.Inside != y.Inside || x.Theta != y.Theta {
+			if ax != ay || fx != fy || x.Kind != y.Kind || x.T != y.T || x.Firing != y.Firing || x.Inside != y.Inside ||
+				x.Theta != y.Theta {
 				t.Fatalf("%s: mark %d is %+v, want %+v", what, k, y, x)
 			}
 			at := fmt.Sprintf("of mark %d after step %d: ", k, after)
@@ -237,7 +239,10 @@ func TestReplayCounts(t *testing.T) {
 		for _, slots := range []int{1, 2, 3, 5, 10, 20, 50} {
 			h := sys()
 			s := solver(h, "rk4", solvers.Options{Fixed: 2 / float64(n)})
-			tr := replayable(&solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: slots}}, h, "rk4")
+			tr := replayable(&solvers.Trajectory{Keep: solvers.Checkpoint{
+				Kind: solvers.CheckpointBinomial,
+				RAM:  slots,
+			}}, h, "rk4")
 			if _, err := s.Solve(context.Background(), tr); err != nil {
 				t.Fatal(err)
 			}
@@ -258,7 +263,8 @@ func TestReplayCounts(t *testing.T) {
 			// Had the number of steps been known, the run itself would have made n - 1 of them.
 			least := want - (n - 1)
 			if online < least || online > want {
-				t.Errorf("%d steps, %d states, placed while the run was made: %d steps recomputed, want from %d to %d", n, slots, online, least, want)
+				t.Errorf("%d steps, %d states, placed while the run was made: %d steps recomputed, want from %d to %d",
+					n, slots, online, least, want)
 			}
 			if n >= 100 {
 				worst = max(worst, float64(online)/float64(least))
@@ -322,7 +328,10 @@ func wide(n int) *solvertest.Hybrid {
 			}
 			k[n] = y[0] * y[0]
 		},
-		Times: []solvertest.Instant{instant(solvers.InstantStart, 0), instant(solvers.InstantEnd, 2), fire(0, 1.1), site(0.3), site(1.7)},
+		Times: []solvertest.Instant{
+			instant(solvers.InstantStart, 0), instant(solvers.InstantEnd, 2), fire(0, 1.1),
+			site(0.3), site(1.7),
+		},
 	}
 	event(h, "kick", nil, func(_ int, _ C, ym []C, _ *env, yp, _ []C) {
 		for i, y := range ym {
@@ -385,7 +394,8 @@ func TestThinned(t *testing.T) {
 		}
 		// The next run begins where this one ended, and allocates no more.
 		before := tr.Kept()
-		if _, err := s.Solve(context.Background(), sink); err != nil || tr.Thinned() != (before.Kind == solvers.CheckpointEvery) {
+		if _, err := s.Solve(context.Background(), sink); err != nil ||
+			tr.Thinned() != (before.Kind == solvers.CheckpointEvery) {
 			t.Errorf("the second run: %v, thinned %v", err, tr.Thinned())
 		}
 		sameRun(t, "a second run", whole, tr, false)
@@ -448,7 +458,10 @@ func TestDiskFails(t *testing.T) {
 		{func() (solvers.Disk, error) { return &file{lost: true}, nil }, "read", io.ErrUnexpectedEOF},
 		{nil, "open", nil},
 	} {
-		tr := replayable(&solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 2, Disk: 10}}, h, "rk4")
+		tr := replayable(&solvers.Trajectory{Keep: solvers.Checkpoint{
+			Kind: solvers.CheckpointBinomial, RAM: 2,
+			Disk: 10,
+		}}, h, "rk4")
 		tr.Open = c.open
 		_, err := s.Solve(context.Background(), tr)
 		if err == nil {

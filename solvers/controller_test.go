@@ -139,11 +139,12 @@ func TestControllerFormulas(t *testing.T) {
 	}
 	pow, s := math.Pow, 0.9
 	for name, want := range map[string]float64{
-		"":       0.11 * pow(0.85, 0.65) * pow(e3, -0.17) * pow(e2, 0.04),
-		"i":      0.11 * s * pow(e3, -0.2),
-		"pid":    0.11 * pow(s, 0.47) * pow(e3, -0.58/5) * pow(e2, 0.21/5) * pow(e1, -0.1/5),
-		"h211b":  0.11 * pow(s, 0.5) * pow(e3, -0.05) * pow(e2, -0.05) * pow(0.11/0.12, -0.25),
-		"h312b":  0.11 * pow(s, 0.5) * pow(e3, -0.025) * pow(e2, -0.05) * pow(e1, -0.025) * pow(0.11/0.12, -0.375) * pow(0.12/0.1, -0.125),
+		"":      0.11 * pow(0.85, 0.65) * pow(e3, -0.17) * pow(e2, 0.04),
+		"i":     0.11 * s * pow(e3, -0.2),
+		"pid":   0.11 * pow(s, 0.47) * pow(e3, -0.58/5) * pow(e2, 0.21/5) * pow(e1, -0.1/5),
+		"h211b": 0.11 * pow(s, 0.5) * pow(e3, -0.05) * pow(e2, -0.05) * pow(0.11/0.12, -0.25),
+		"h312b": 0.11 * pow(s, 0.5) * pow(e3, -0.025) * pow(e2, -0.05) * pow(e1, -0.025) * pow(0.11/0.12, -0.375) *
+			pow(0.12/0.1, -0.125),
 		"odeint": 0.11,
 	} {
 		if got := third(name); !near(got, want, 1e-9) {

@@ -61,7 +61,8 @@ type NonFiniteError struct {
 }
 
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("%s is not finite at %s; check the model for divisions by zero, roots and logarithms of negative numbers",
+	return fmt.Sprintf("%s is not finite at %s; check the model for divisions by zero, roots and logarithms of "+
+		"negative numbers",
 		e.What, e.Place.String())
 }
 

@@ -57,7 +57,9 @@ func TestEventAtObservation(t *testing.T) {
 	h := sys()
 	event(h, "state", above(1), add(5))
 	h.Times = append(h.Times, site(1), site(1), site(0.5))
-	both(t, h, "site(0.5,0.5) state 0 site(1,6) site(1,6) end", func(l *log, _ solvers.Stats) { close(t, "time", l.times[0], 1) })
+	both(t, h, "site(0.5,0.5) state 0 site(1,6) site(1,6) end", func(l *log, _ solvers.Stats) {
+		close(t, "time", l.times[0], 1)
+	})
 }
 
 func TestOrderAtOneTime(t *testing.T) {
@@ -86,7 +88,8 @@ func TestSimultaneous(t *testing.T) {
 	h.Init = func(_ C, _ *env, y, _ []C) { y[0], y[1] = 0, 0 }
 	h.Field = func(_ C, _ []C, _ *env, k []C) { k[0], k[1] = 1, 1 }
 	event(h, "first", above(1), add(5))
-	event(h, "second", func(_ C, y []C, _ *env) C { return y[1] - 1 }, func(_ int, _ C, ym []C, _ *env, yp, _ []C) { yp[1] = ym[1] - 3 })
+	event(h, "second", func(_ C, y []C, _ *env) C { return y[1] - 1 },
+		func(_ int, _ C, ym []C, _ *env, yp, _ []C) { yp[1] = ym[1] - 3 })
 	event(h, "given", nil, nil)
 	h.Times = append(h.Times, fire(2, 1))
 	both(t, h, "first 0 second 0 given end", func(l *log, st solvers.Stats) {
@@ -184,11 +187,17 @@ func TestOnce(t *testing.T) {
 
 func TestElements(t *testing.T) {
 	h := sys()
-	h.Bodies = []solvertest.Event{{Event: solvers.Event{Name: "dose", Elems: 3, Array: true}, Body: func(k int, _ C, ym []C, _ *env, yp, _ []C) {
-		yp[0] = ym[0] + C(complex(float64(k), 0))
-	}}}
+	h.Bodies = []solvertest.Event{{
+		Event: solvers.Event{Name: "dose", Elems: 3, Array: true},
+		Body: func(k int, _ C, ym []C, _ *env, yp, _ []C) {
+			yp[0] = ym[0] + C(complex(float64(k), 0))
+		},
+	}}
 	for k := range 3 {
-		h.Conditions = append(h.Conditions, solvertest.Guard{Guard: solvers.Guard{Event: 0, Elem: 2 - k}, Rho: above(1)})
+		h.Conditions = append(h.Conditions, solvertest.Guard{
+			Guard: solvers.Guard{Event: 0, Elem: 2 - k},
+			Rho:   above(1),
+		})
 	}
 	both(t, h, "dose[1] 0 dose[2] dose[3] end", func(l *log, st solvers.Stats) {
 		if len(st.Warnings) != 0 {
@@ -202,7 +211,8 @@ func TestEvery(t *testing.T) {
 	event(h, "tick", nil, add(1))
 	every := fire(0, 0.1)
 	every.Kind, every.Period, every.To, every.Count = solvers.InstantEvery, 3, 4, 5
-	h.Times = append(h.Times, every, instant(solvers.InstantValue, 0.3), instant(solvers.InstantValue, 1.9), instant(solvers.InstantValue, 100))
+	h.Times = append(h.Times, every, instant(solvers.InstantValue, 0.3), instant(solvers.InstantValue, 1.9),
+		instant(solvers.InstantValue, 100))
 	both(t, h, strings.Repeat("tick ", 7)+"end", func(l *log, st solvers.Stats) {
 		close(t, "last", l.times[6], 1.9)
 	})

@@ -56,7 +56,8 @@ func TestNotFiniteAtStart(t *testing.T) {
 	h = sys()
 	h.Field = func(_ C, _ []C, _ *env, k []C) { k[0] = cmplx.Inf() }
 	for _, fixed := range []float64{0, 0.1} {
-		if e := fails[*solvers.NonFiniteError](t, h, solvers.Options{Fixed: fixed}); e != nil && (e.T != 0 || e.What != "the right-hand side") {
+		if e := fails[*solvers.NonFiniteError](t, h, solvers.Options{Fixed: fixed}); e != nil &&
+			(e.T != 0 || e.What != "the right-hand side") {
 			t.Error(e)
 		}
 	}
@@ -146,7 +147,8 @@ func TestUnderflow(t *testing.T) {
 
 func TestLimits(t *testing.T) {
 	h := sys()
-	if e := fails[*solvers.TooManyStepsError](t, h, solvers.Options{MaxSteps: 7, HMax: 0.1}); e != nil && (e.Step != 7 || len(e.Y) != 1) {
+	if e := fails[*solvers.TooManyStepsError](t, h, solvers.Options{MaxSteps: 7, HMax: 0.1}); e != nil &&
+		(e.Step != 7 || len(e.Y) != 1) {
 		t.Error(e)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -201,7 +203,8 @@ func TestNoSlivers(t *testing.T) {
 	h = sys()
 	h.Times[1] = instant(solvers.InstantEnd, 1)
 	l := &log{}
-	if _, err := solver(h, "rk4", solvers.Options{Fixed: 0.1}).Solve(context.Background(), l); err != nil || l.steps != 10 || l.at != 1 {
+	if _, err := solver(h, "rk4", solvers.Options{Fixed: 0.1}).
+		Solve(context.Background(), l); err != nil || l.steps != 10 || l.at != 1 {
 		t.Errorf("%d steps to %v, %v", l.steps, l.at, err)
 	}
 }

@@ -188,7 +188,8 @@ var toys = map[string]*toy{
 
 // complexStepOf returns a function that takes a step of m in complex arithmetic: the imaginary part of the result, over
 // that of the input, is the derivative to rounding. That of a table comes straight from its formulas.
-func complexStepOf(t *testing.T, m *Spec) func(f *toy, p []complex128, t, h complex128, y0 []complex128) (y1, dq []complex128) {
+func complexStepOf(t *testing.T, m *Spec) func(f *toy, p []complex128, t, h complex128, y0 []complex128) (y1,
+	dq []complex128) {
 	if tab := tableOf(m); tab != nil {
 		x := exact(t, tab)
 		return func(f *toy, p []complex128, t, h complex128, y0 []complex128) (y1, dq []complex128) {

@@ -33,9 +33,18 @@ func TestLend(t *testing.T) {
 			}
 		},
 		Times: []solvertest.Instant{
-			{Instant: solvers.Instant{Kind: solvers.InstantStart, Fixed: true}, At: func(*solvertest.Env) solvertest.C { return 0 }},
-			{Instant: solvers.Instant{Kind: solvers.InstantEnd, Fixed: true}, At: func(*solvertest.Env) solvertest.C { return 1 }},
-			{Instant: solvers.Instant{Kind: solvers.InstantFire, Fixed: true}, At: func(*solvertest.Env) solvertest.C { return 0.3 }},
+			{
+				Instant: solvers.Instant{Kind: solvers.InstantStart, Fixed: true},
+				At:      func(*solvertest.Env) solvertest.C { return 0 },
+			},
+			{
+				Instant: solvers.Instant{Kind: solvers.InstantEnd, Fixed: true},
+				At:      func(*solvertest.Env) solvertest.C { return 1 },
+			},
+			{
+				Instant: solvers.Instant{Kind: solvers.InstantFire, Fixed: true},
+				At:      func(*solvertest.Env) solvertest.C { return 0.3 },
+			},
 		},
 		Bodies: []solvertest.Event{{
 			Event: solvers.Event{Name: "kick", Elems: 1, Explicit: true},
@@ -76,7 +85,8 @@ func TestLend(t *testing.T) {
 					t.Fatalf("%s: step %d differs", method, i)
 				}
 				if !slices.Equal(a.K, b.K) || !slices.Equal(a.Y0, b.Y0) || !slices.Equal(a.Y1, b.Y1) {
-					t.Fatalf("%s: step %d of %d has other stages or states when its memory is lent", method, i, lent.Steps())
+					t.Fatalf("%s: step %d of %d has other stages or states when its memory is lent", method, i,
+						lent.Steps())
 				}
 			}
 		}

@@ -15,9 +15,15 @@ func TestPullPush(t *testing.T) {
 		r, s := stepOf[SecondMethod](m, g, l)
 		d := newTangent(z, l)
 		td := make([]float64, l)
-		c := &StepSecond{T1: NewDual(1, l), Y1: NewDual(z.N, l), DQ: NewDual(z.Q, l), T0: NewDual(1, l), H: NewDual(1, l), Y0: NewDual(z.N, l), WantH: true}
+		c := &StepSecond{
+			T1: NewDual(1, l), Y1: NewDual(z.N, l), DQ: NewDual(z.Q, l), T0: NewDual(1, l),
+			H: NewDual(1, l), Y0: NewDual(z.N, l), WantH: true,
+		}
 		w, tb := NewDual(z.N, l), NewDual(1, l)
-		for i, x := range [][]float64{d.T0, d.H, d.Y0, g.pd, td, c.T1.X, c.T1.D, c.Y1.X, c.Y1.D, c.DQ.X, c.DQ.D, w.X, w.D} {
+		for i, x := range [][]float64{
+			d.T0, d.H, d.Y0, g.pd, td, c.T1.X, c.T1.D, c.Y1.X, c.Y1.D, c.DQ.X, c.DQ.D, w.X,
+			w.D,
+		} {
 			noise(uint64(60+i), x)
 		}
 		r.InterpolatePullPush(g, s, d, theta, td, w, tb)

@@ -17,7 +17,8 @@ func TestReach(t *testing.T) {
 		"euler": 2, "heun": 2, "midpoint": 2, "bs3": 2.51, "rk4": 2.785, "dopri5": 3.31, "ssprk3": 2.51,
 	} {
 		m, _ := solvers.Lookup(name)
-		if got := m.New(solvers.Size{N: 1}, 0).(solvers.StiffnessDetector).StabilityInterval(); math.Abs(got-want) > 0.03 {
+		if got := m.New(solvers.Size{N: 1}, 0).(solvers.StiffnessDetector).
+			StabilityInterval(); math.Abs(got-want) > 0.03 {
 			t.Errorf("%s is stable up to %v, want %v", name, got, want)
 		}
 	}
@@ -57,17 +58,20 @@ func TestStiffness(t *testing.T) {
 			t.Fatal(err)
 		}
 		if rate := found(st); math.Abs(rate-2000) > 200 {
-			t.Errorf("%s: a problem with the eigenvalue -2000 was taken for one with %v in %d steps", name, -rate, st.Steps)
+			t.Errorf("%s: a problem with the eigenvalue -2000 was taken for one with %v in %d steps", name, -rate,
+				st.Steps)
 		}
 		if st, err = run(2, solvers.Options{}); err != nil || found(st) != 0 {
 			t.Errorf("%s: a problem with the eigenvalue -2 looked stiff (%v)", name, err)
 		}
 		// At a tight tolerance accuracy decides, whatever the eigenvalue.
-		if st, err = run(20, solvers.Options{RTol: 1e-11, ATol: 1e-13}); err != nil || found(st) != 0 && name == "dopri5" {
+		if st, err = run(20, solvers.Options{RTol: 1e-11, ATol: 1e-13}); err != nil ||
+			found(st) != 0 && name == "dopri5" {
 			t.Errorf("%s: short steps for accuracy looked stiff (%v)", name, err)
 		}
 		var many *solvers.TooManyStepsError
-		if _, err = run(1e6, solvers.Options{MaxSteps: 2000}); !errors.As(err, &many) || !(math.Abs(many.Stiff-1e6) < 1e5) {
+		if _, err = run(1e6, solvers.Options{MaxSteps: 2000}); !errors.As(err, &many) ||
+			!(math.Abs(many.Stiff-1e6) < 1e5) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -99,7 +103,8 @@ func TestChebyshev(t *testing.T) {
 	evals := func(spec *solvers.Spec) int {
 		m := spec.New(solvers.Size{N: 2}, 0)
 		c, _ := solvers.NewController("", m.Info())
-		st, err := solvers.Solve(context.Background(), relaxing(2e4).With(1), m, c, solvers.Options{RTol: 1e-3, ATol: 1e-5}, nothing{})
+		st, err := solvers.Solve(context.Background(), relaxing(2e4).With(1), m, c,
+			solvers.Options{RTol: 1e-3, ATol: 1e-5}, nothing{})
 		if err != nil {
 			t.Fatal(err)
 		}

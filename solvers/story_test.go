@@ -138,7 +138,12 @@ func both(t *testing.T, h *solvertest.Hybrid, want string, check func(l *log, st
 	for _, c := range []struct {
 		name string
 		opts solvers.Options
-	}{{"rk4", solvers.Options{Fixed: 0.25}}, {"dopri5", solvers.Options{}}, {"tsit5", solvers.Options{H0: 10}}, {"bs3", solvers.Options{HMax: 0.3}}} {
+	}{
+		{"rk4", solvers.Options{Fixed: 0.25}},
+		{"dopri5", solvers.Options{}},
+		{"tsit5", solvers.Options{H0: 10}},
+		{"bs3", solvers.Options{HMax: 0.3}},
+	} {
 		l := &log{}
 		st, err := solver(h, c.name, c.opts).Solve(context.Background(), l)
 		if err != nil {

@@ -16,7 +16,8 @@ var update = flag.Bool("update", false, "rewrite the table of methods in docs/me
 func TestTable(t *testing.T) {
 	const path, from, to = "../docs/methods.md", "<!-- methods -->\n", "<!-- end methods -->\n"
 	var b strings.Builder
-	b.WriteString("| name | method | order | estimate | stages | order inside | further stages | error inside | source |\n|" + strings.Repeat("---|", 9) + "\n")
+	b.WriteString("| name | method | order | estimate | stages | order inside | further stages | error inside | " +
+		"source |\n|" + strings.Repeat("---|", 9) + "\n")
 	for _, m := range Methods() {
 		info := m.Info()
 		stages, inside := fmt.Sprint(info.Stages), ""
@@ -30,7 +31,8 @@ func TestTable(t *testing.T) {
 			}
 			inside = fmt.Sprintf("%.1e", leadingError(x))
 		}
-		fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %s | %d | %d | %s | %s |\n", m.Name, m.Title, m.Order, m.Embedded, stages,
+		fmt.Fprintf(&b, "| `%s` | %s | %d | %d | %s | %d | %d | %s | %s |\n", m.Name, m.Title, m.Order, m.Embedded,
+			stages,
 			info.DenseOrder, info.DenseStages, inside, m.Source)
 	}
 	text, err := os.ReadFile(path)
@@ -47,7 +49,8 @@ func TestTable(t *testing.T) {
 		return
 	}
 	if !*update {
-		t.Fatalf("%s does not show the methods; go test ./solvers -run TestTable -update rewrites it:\n%s", path, b.String())
+		t.Fatalf("%s does not show the methods; go test ./solvers -run TestTable -update rewrites it:\n%s", path,
+			b.String())
 	}
 	if err := os.WriteFile(path, []byte(want), 0o666); err != nil {
 		t.Fatal(err)

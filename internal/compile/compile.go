@@ -18,8 +18,8 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Text parses and checks a text; name is used in messages. It returns nil when list holds an error, and the moment between
-// the two. A model that names no outputs has its states for them.
+// Text parses and checks a text; name is used in messages. It returns nil when list holds an error,
+// and the moment between the two. A model that names no outputs has its states for them.
 func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Model, time.Time) {
 	tree := parser.Parse(source.NewFile(name, text), list)
 	parsed := time.Now()
@@ -80,8 +80,8 @@ func Check(name, text string, files fs.FS, list *diag.List) *typecheck.Model {
 	return m
 }
 
-// finish reports what the checker leaves to those who run a model: settings that fit it, and, with compiled, indices that
-// depend on all values of a loop.
+// finish reports what the checker leaves to those who run a model: settings that fit it, and, with
+// compiled, indices that depend on all values of a loop.
 func finish(m *typecheck.Model, compiled bool, list *diag.List) {
 	settings.CheckStates(m, list)
 	if compiled && len(m.Later) == 0 {
@@ -100,13 +100,18 @@ type Findings struct {
 // Compiling a large model takes longer than a typist waits, and finds only what
 // depends on all values of an index: without compiled it is left out. The error
 // is that of ctx.
-func Examine(ctx context.Context, tree *ast.File, parsed []diag.Diagnostic, compiled bool, files fs.FS) (Findings, error) {
+func Examine(
+	ctx context.Context, tree *ast.File, parsed []diag.Diagnostic, compiled bool, files fs.FS,
+) (Findings, error) {
 	var f Findings
 	var list diag.List
 	for _, d := range parsed {
 		list.Add(d)
 	}
-	env := typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks, Done: ctx.Done(), Survey: &f.Survey}
+	env := typecheck.Env{
+		Files: files, CheckOnly: true, Settings: settings.CheckBlocks, Done: ctx.Done(),
+		Survey: &f.Survey,
+	}
 	m := checked(tree, env, &list)
 	if err := ctx.Err(); err != nil {
 		return Findings{}, err

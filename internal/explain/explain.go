@@ -1,6 +1,7 @@
-// Package explain turns what solvers and sensitivity methods report about a run into diagnostics: sentences that name the
-// time, the state and the place in the model's text, and say what to do. It also looks for what only the text can explain:
-// kinks, invariants that do not hold, windows that do not fit the time span.
+// Package explain turns what solvers and sensitivity methods report about a run into diagnostics:
+// sentences that name the time, the state and the place in the model's text, and say what to do. It
+// also looks for what only the text can explain: kinks, invariants that do not hold, windows that
+// do not fit the time span.
 //
 // It knows neither settings nor how runs are put together, and it prints nothing.
 package explain

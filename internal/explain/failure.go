@@ -40,18 +40,23 @@ func (x *Explainer) Failure(err error, w *system.Worker, method solvers.Method) 
 	)
 	switch {
 	case errors.As(err, &nonFinite):
-		d := list.Errorf(CodeNonFinite, x.span, "%s is not a finite number at %s", nonFinite.What, x.at(&nonFinite.Place))
+		d := list.Errorf(CodeNonFinite, x.span, "%s is not a finite number at %s", nonFinite.What,
+			x.at(&nonFinite.Place))
 		x.blame(d, w, method, &nonFinite.Place)
 	case errors.As(err, &underflow):
 		if underflow.NonFinite {
-			d := list.Errorf(CodeUnderflow, x.span, "every step from %s gives something that is not a finite number, however short", x.at(&underflow.Place))
+			d := list.Errorf(CodeUnderflow, x.span, "every step from %s gives something that is not a finite number, "+
+				"however short", x.at(&underflow.Place))
 			x.blame(d, w, method, &underflow.Place)
 			break
 		}
-		list.Errorf(CodeUnderflow, x.blamed(&underflow.Place), "the step size fell below %s: the estimated error stays above the tolerance at %s%s; the model may be singular or stiff there, or the tolerances too tight",
+		list.Errorf(CodeUnderflow, x.blamed(&underflow.Place),
+			"the step size fell below %s: the estimated error stays above the tolerance at %s%s; the model may be "+
+				"singular or stiff there, or the tolerances too tight",
 			diag.Number(underflow.HMin), x.at(&underflow.Place), x.worst(&underflow.Place))
 	case errors.As(err, &many):
-		list.Errorf(CodeTooMany, x.blamed(&many.Place), "more than max_steps = %d steps, and only at %s%s; raise solver.max_steps, loosen rtol, or shorten the time span; a stiff model needs an implicit method",
+		list.Errorf(CodeTooMany, x.blamed(&many.Place), "more than max_steps = %d steps, and only at %s%s; raise "+
+			"solver.max_steps, loosen rtol, or shorten the time span; a stiff model needs an implicit method",
 			many.Max, x.at(&many.Place), x.worst(&many.Place))
 	case errors.As(err, &chatter):
 		last := make([]string, len(chatter.Times))
@@ -59,18 +64,23 @@ func (x *Explainer) Failure(err error, w *system.Worker, method solvers.Method) 
 			last[i] = strconv.FormatFloat(t, 'g', 13, 64)
 		}
 		if x.isMode(chatter.Event) {
-			list.Errorf(CodeChattering, x.eventSpan(chatter.Event), "the condition of %s is chattering: it %s (last times %s), at %s; the solution slides along it: smooth the switch, or write noevent(…) around it and accept what the tolerance gives",
+			list.Errorf(CodeChattering, x.eventSpan(chatter.Event),
+				"the condition of %s is chattering: it %s (last times %s), at %s; the solution slides along it: "+
+					"smooth the switch, or write noevent(…) around it and accept what the tolerance gives",
 				chatter.Event, chatter.Reason, strings.Join(last, ", "), x.at(&chatter.Place))
 			break
 		}
-		list.Errorf(CodeChattering, x.eventSpan(chatter.Event), "event %s is chattering: it %s (last times %s), at %s; end the run with such an event (stop), or let it switch the model to rest",
+		list.Errorf(CodeChattering, x.eventSpan(chatter.Event),
+			"event %s is chattering: it %s (last times %s), at %s; end the run with such an event (stop), or let it "+
+				"switch the model to rest",
 			chatter.Event, chatter.Reason, strings.Join(last, ", "), x.at(&chatter.Place))
 	case errors.As(err, &cascade):
 		at := x.span
 		if len(cascade.Events) > 0 {
 			at = x.eventSpan(cascade.Events[0])
 		}
-		list.Errorf(CodeCascade, at, "events set each other off at one time more than max_cascade = %d times: %s, at %s; break the loop, or raise solver.max_cascade",
+		list.Errorf(CodeCascade, at, "events set each other off at one time more than max_cascade = %d times: %s, at "+
+			"%s; break the loop, or raise solver.max_cascade",
 			cascade.Max, strings.Join(cascade.Events, ", "), x.at(&cascade.Place))
 	case errors.As(err, &memory):
 		keep, less := "", "loosen rtol, or shorten the time span"
@@ -82,13 +92,17 @@ func (x *Explainer) Failure(err error, w *system.Worker, method solvers.Method) 
 				keep = fmt.Sprintf(", with one state in %d kept and nothing else,", k)
 			}
 		case memory.Keep.Kind == solvers.CheckpointBinomial:
-			keep, less = fmt.Sprintf(" with checkpoint = %s", memory.Keep), "keep fewer states there, or some on disk: revolve(ram = 20, disk = 200)"
+			keep, less = fmt.Sprintf(" with checkpoint = %s", memory.Keep),
+				"keep fewer states there, or some on disk: revolve(ram = 20, disk = 200)"
 		default:
-			keep, less = fmt.Sprintf(" with checkpoint = %s", memory.Keep), "leave checkpoint out, so that less is kept where it must be"
+			keep, less = fmt.Sprintf(" with checkpoint = %s", memory.Keep),
+				"leave checkpoint out, so that less is kept where it must be"
 		}
-		list.Errorf(CodeMemory, x.span, "the trajectory needs more than memory = %s%s at %s; raise solver.memory, or %s", diag.Bytes(float64(memory.Limit)), keep, x.at(&memory.Place), less)
+		list.Errorf(CodeMemory, x.span, "the trajectory needs more than memory = %s%s at %s; raise "+
+			"solver.memory, or %s", diag.Bytes(float64(memory.Limit)), keep, x.at(&memory.Place), less)
 	case errors.As(err, &disk):
-		list.Errorf(CodeMemory, x.span, "%s; files for it are made in %s: set %s to a directory with room, or keep fewer states on disk (solver.checkpoint)", disk.Error(), os.TempDir(), tempVariable())
+		list.Errorf(CodeMemory, x.span, "%s; files for it are made in %s: set %s to a directory with room, or keep "+
+			"fewer states on disk (solver.checkpoint)", disk.Error(), os.TempDir(), tempVariable())
 	case errors.As(err, &cancelled):
 		list.Errorf(CodeInterrupted, source.Span{}, "interrupted at %s", x.at(&cancelled.Place))
 	case errors.As(err, &backward):
@@ -133,7 +147,8 @@ func (x *Explainer) at(p *solvers.Place) string {
 func (x *Explainer) worst(p *solvers.Place) string {
 	stiff := ""
 	if p.Stiff > 0 {
-		stiff = fmt.Sprintf("; this looks stiff: stability holds the steps short (an eigenvalue of about -%s)", strconv.FormatFloat(p.Stiff, 'g', 2, 64))
+		stiff = fmt.Sprintf("; this looks stiff: stability holds the steps short (an eigenvalue of about -%s)",
+			strconv.FormatFloat(p.Stiff, 'g', 2, 64))
 	}
 	if len(p.Worst) == 0 {
 		return stiff

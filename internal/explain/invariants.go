@@ -93,7 +93,8 @@ func (v *Invariants) atStart(t float64) error {
 	for i, lost := range v.lost {
 		if lost.found {
 			inv := v.model.Checked.Invariants[i]
-			l.Errorf(CodeInvariant, inv.Span, "the invariant does not hold at the start, %s: its sides differ by %s; mend the initial values, or the invariant",
+			l.Errorf(CodeInvariant, inv.Span, "the invariant does not hold at the start, %s: its sides differ by %s; "+
+				"mend the initial values, or the invariant",
 				v.when(t), diag.Number(lost.gap))
 		}
 	}
@@ -104,7 +105,9 @@ func (v *Invariants) atStart(t float64) error {
 func (v *Invariants) Report(l *diag.List) {
 	for i, lost := range v.lost {
 		if lost.found {
-			l.Warnf(CodeInvariant, v.model.Checked.Invariants[i].Span, "the invariant is lost at %s; at %s its sides differ by %s, which is more than %d times the tolerance; tighten rtol and atol, or look for what does not conserve it",
+			l.Warnf(CodeInvariant, v.model.Checked.Invariants[i].Span,
+				"the invariant is lost at %s; at %s its sides differ by %s, which is more than %d times the "+
+					"tolerance; tighten rtol and atol, or look for what does not conserve it",
 				v.when(lost.since), v.when(lost.t), diag.Number(lost.gap), invariantSlack)
 		}
 	}

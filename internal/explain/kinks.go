@@ -11,10 +11,13 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Kinks warns of kinks exactly where a recorded run reads its state: at the start, after bodies, and where objectives read.
-// What happens between is not looked at: a trajectory crosses a kink in one point, which has no weight. reader serves to
-// read the run; functionals are what objectives were computed from.
-func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader, functionals []float64, l *diag.List) error {
+// Kinks warns of kinks exactly where a recorded run reads its state: at the start, after bodies,
+// and where objectives read. What happens between is not looked at: a trajectory crosses a kink in
+// one point, which has no weight. reader serves to read the run; functionals are what objectives
+// were computed from.
+func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
+	functionals []float64, l *diag.List,
+) error {
 	if find == nil {
 		return nil
 	}
@@ -28,7 +31,8 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			}
 			said[k.Span] = true
 			what := map[tape.Op]string{tape.Abs: "abs at 0", tape.Min: "a tie of min", tape.Max: "a tie of max"}[k.Op]
-			l.Warnf(CodeKink, k.Span, "%s at %s: there is no derivative there; that of one side, or 0, is used", what, x.when(m.T))
+			l.Warnf(CodeKink, k.Span, "%s at %s: there is no derivative there; that of one side, or 0, is used", what,
+				x.when(m.T))
 		}
 	}
 	for i := range run.Marks() {

@@ -17,39 +17,49 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 		at := x.instantSpan(w.Instant, x.eventSpan(w.Name))
 		switch w.Kind {
 		case solvers.Grazing:
-			l.Warnf(CodeGrazing, at, "%s grazes its condition at %s: a small change of parameters makes it come or go, so derivatives do not exist there",
+			l.Warnf(CodeGrazing, at, "%s grazes its condition at %s: a small change of parameters makes it come or "+
+				"go, so derivatives do not exist there",
 				w.Name, x.when(w.T))
 		case solvers.Tie:
 			if reading(w.Other) != "" {
-				l.Warnf(CodeTie, at, "%s happens exactly at %s, %s: moved a little, it lies on the other side, so derivatives do not exist there",
+				l.Warnf(CodeTie, at, "%s happens exactly at %s, %s: moved a little, it lies on the other side, so "+
+					"derivatives do not exist there",
 					w.Name, reading(w.Other), x.when(w.T))
 				break
 			}
 			if w.Apart {
-				l.Warnf(CodeTie, at, "%s and %s happen together at %s, their order changes the result, and moved a little they come in the other one: derivatives do not exist there",
+				l.Warnf(CodeTie, at, "%s and %s happen together at %s, their order changes the result, and moved a "+
+					"little they come in the other one: derivatives do not exist there",
 					w.Name, w.Other, x.when(w.T))
 				break
 			}
-			l.Warnf(CodeTie, at, "%s and %s happen together at %s and their order changes the result: derivatives do not exist there; give one a priority",
+			l.Warnf(CodeTie, at, "%s and %s happen together at %s and their order changes the result: derivatives do "+
+				"not exist there; give one a priority",
 				w.Name, w.Other, x.when(w.T))
 		case solvers.Edge:
-			l.Warnf(CodeTie, at, "%s stands exactly at its threshold at the start, %s: moved a little, the run begins on the other side, so derivatives are those of one side",
+			l.Warnf(CodeTie, at, "%s stands exactly at its threshold at the start, %s: moved a little, the run "+
+				"begins on the other side, so derivatives are those of one side",
 				x.condition(w.Name), x.when(w.T))
 		case solvers.OneSided:
 			if reading(w.Other) != "" {
-				l.Warnf(CodeTie, at, "%s changes exactly at %s, %s: derivatives by what moves one of them alone are those of the order in which they came, and differ in the other",
+				l.Warnf(CodeTie, at, "%s changes exactly at %s, %s: derivatives by what moves one of them alone are "+
+					"those of the order in which they came, and differ in the other",
 					x.condition(w.Name), reading(w.Other), x.when(w.T))
 				break
 			}
-			l.Warnf(CodeTie, at, "%s and %s happen together at %s: derivatives by what moves one of them alone are those of the order in which they came, and differ in the other",
+			l.Warnf(CodeTie, at, "%s and %s happen together at %s: derivatives by what moves one of them alone are "+
+				"those of the order in which they came, and differ in the other",
 				w.Name, w.Other, x.when(w.T))
 		case solvers.Outside:
 			l.Notef(CodeOutside, at, "%s at %s lies outside the time span and never happens", w.Name, x.when(w.Value))
 		case solvers.Stiff:
-			l.Notef(CodeStiff, x.span, "this looks stiff from %s on: steps are held short by stability, not by accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer; for diffusion method = rkc2 does, with stages = 2·√(h·eigenvalue) for the steps h that accuracy would allow",
+			l.Notef(CodeStiff, x.span, "this looks stiff from %s on: steps are held short by stability, not by "+
+				"accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer; for diffusion "+
+				"method = rkc2 does, with stages = 2·√(h·eigenvalue) for the steps h that accuracy would allow",
 				x.when(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
 		case solvers.Rest:
-			l.Warnf(CodeRest, at, "%s turned back within rounding at %s; it fires again only after its condition was false", w.Name, x.when(w.T))
+			l.Warnf(CodeRest, at, "%s turned back within rounding at %s; it fires again only after its condition "+
+				"was false", w.Name, x.when(w.T))
 		}
 	}
 }
@@ -76,7 +86,8 @@ func (x *Explainer) Peaks(list []sens.Peak, l *diag.List) {
 		said[k] = true
 		f := &x.model.Compiled.Functionals[k]
 		name := system.ElementName(strings.Join(strings.Fields(f.Span.Text()), " "), f.Shape, p.Element-f.Offset)
-		l.Warnf(CodeTie, f.Span, "%s is as large at %s as at %s, but for the tolerance: it is not differentiable where two maxima tie; derivatives are those at %s",
+		l.Warnf(CodeTie, f.Span, "%s is as large at %s as at %s, but for the tolerance: it is not differentiable "+
+			"where two maxima tie; derivatives are those at %s",
 			name, x.when(p.T), x.when(p.Other), x.when(p.T))
 	}
 }

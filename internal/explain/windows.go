@@ -28,9 +28,11 @@ func (x *Explainer) Windows(w *system.Worker) *diag.ListError {
 		}
 		switch t := times[i]; {
 		case !(t >= t0-slack && t <= tf+slack):
-			l.Errorf(CodeTime, in.Span, "this bound of the integral is %s, outside the time span %s to %s", x.when(t), diag.Number(t0), diag.Number(tf))
+			l.Errorf(CodeTime, in.Span, "this bound of the integral is %s, outside the time span %s to %s", x.when(t),
+				diag.Number(t0), diag.Number(tf))
 		case in.Bound == tapec.WindowTo && i > 0 && list[i-1].Bound == tapec.WindowFrom && t < times[i-1]-slack:
-			l.Errorf(CodeTime, in.Span, "the integral ends at %s, before it begins at %s", x.when(t), diag.Number(times[i-1]))
+			l.Errorf(CodeTime, in.Span, "the integral ends at %s, before it begins at %s", x.when(t),
+				diag.Number(times[i-1]))
 		default:
 			continue
 		}

@@ -22,7 +22,10 @@ var checkpointForms = []struct {
 	{word: "all", kind: solvers.CheckpointAll, alone: true},
 	{word: "states", kind: solvers.CheckpointEvery, alone: true, number: every},
 	{word: "binomial", kind: solvers.CheckpointBinomial, alone: true, number: ram},
-	{word: "revolve", kind: solvers.CheckpointBinomial, number: ram, named: map[string]countOf{"ram": ram, "disk": disk}},
+	{
+		word: "revolve", kind: solvers.CheckpointBinomial, number: ram,
+		named: map[string]countOf{"ram": ram, "disk": disk},
+	},
 }
 
 // countOf is a field of a Checkpoint.

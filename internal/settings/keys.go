@@ -14,7 +14,8 @@ import (
 type key struct {
 	name string
 	set  setter
-	// words are those that the key takes, in the order in which they are offered; nil for one that takes something else.
+	// words are those that the key takes, in the order in which they are offered; nil for one that
+	// takes something else.
 	words func() []string
 	// later tells what is not available in this version; nil: everything is.
 	later reservation
@@ -60,7 +61,8 @@ var blocks = map[string][]key{
 		{name: "check", set: setCheck},
 		{name: "control", set: onOff(func(s *Settings) *bool { return &s.Control }), words: list("on", "off")},
 		{name: "error", set: onOff(func(s *Settings) *bool { return &s.Errors }), words: list("on", "off")},
-		{name: "rtol", set: within(least, 1, "must be in (0, 1)", func(s *Settings) *float64 { return &s.Backward.RTol })},
+		{name: "rtol", set: within(least, 1, "must be in (0, 1)",
+			func(s *Settings) *float64 { return &s.Backward.RTol })},
 		{name: "atol", set: positive(func(s *Settings) *float64 { return &s.Backward.ATol })},
 		{name: "order", set: number(setOrder)},
 		{name: "hvp", set: setHVP},

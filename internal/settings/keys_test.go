@@ -145,10 +145,12 @@ func TestCheckpoint(t *testing.T) {
 	for _, text := range []string{
 		"some", `"all"`, "3", "[all]", "all()", "all(2)", "states()", "states(0)", "states(1.5)", "states(2, 3)",
 		"states(k = 2)",
-		"states(2147483648)", "states(x)", "binomial()", "revolve", "revolve()", "revolve(4, ram = 2)", "revolve(tape = 2)",
+		"states(2147483648)", "states(x)", "binomial()", "revolve", "revolve()", "revolve(4, ram = 2)",
+		"revolve(tape = 2)",
 		"revolve(disk = 0)", "binomial(ram = 2)", "states[2]",
 	} {
-		if s, err := resolved(t, "solver.checkpoint", text); err == nil || !strings.Contains(err.Error(), checkpointUsage) {
+		if s, err := resolved(t, "solver.checkpoint", text); err == nil ||
+			!strings.Contains(err.Error(), checkpointUsage) {
 			t.Errorf("%s: %s, %v", text, s.Checkpoint, err)
 		}
 	}

@@ -99,7 +99,10 @@ func (s *Settings) apply(kind string, k typecheck.Setting, from asked, l *diag.L
 				l.Errorf(CodeUnavailable, k.Span, "%s", text)
 				return
 			}
-			s.Notes = append(s.Notes, diag.Diagnostic{Code: CodeUnavailable, Level: diag.Warning, Span: k.Span, Message: text})
+			s.Notes = append(s.Notes, diag.Diagnostic{
+				Code: CodeUnavailable, Level: diag.Warning, Span: k.Span,
+				Message: text,
+			})
 			return
 		}
 	}

@@ -27,8 +27,8 @@ const (
 // Auto is the method, and the mode, that leaves the choice to the tool.
 const Auto = "auto"
 
-// Settings are the resolved solver and sens blocks. Nobody writes to what its slices and maps hold, so a copy is a value of its
-// own: a run that repeats another one changes fields of a copy.
+// Settings are the resolved solver and sens blocks. Nobody writes to what its slices and maps hold,
+// so a copy is a value of its own: a run that repeats another one changes fields of a copy.
 type Settings struct {
 	Method     string // Auto: chosen by AutoMethod
 	Controller string

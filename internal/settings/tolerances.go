@@ -40,7 +40,8 @@ func (t *tolerances) set(v typecheck.SettingValue, key string, limit float64) st
 	case v.Word != "" || len(v.List)+len(v.Keys) == 0:
 		return usage
 	case len(v.Keys) > 0 && len(v.List) > 0:
-		return "mixes tolerances with names and without; give one for each element of the states in order, or names to all"
+		return "mixes tolerances with names and without; give one for each element of the states in order, or " +
+			"names to all"
 	case len(v.Keys) > 0:
 		for i, k := range v.Keys {
 			if slices.ContainsFunc(v.Keys[:i], func(o typecheck.Setting) bool { return o.Key == k.Key }) {
@@ -77,7 +78,8 @@ func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each 
 		states = append(states, x.Name)
 	}
 	if t.each != nil && len(t.each) != n {
-		l.Errorf(CodeSetting, t.at, "solver.%s lists %s for %s; there is one for each element, in the order of declaration",
+		l.Errorf(CodeSetting, t.at, "solver.%s lists %s for %s; there is one for each element, in the order of "+
+			"declaration",
 			key, diag.Count(len(t.each), "tolerance"), diag.Count(n, "state"))
 		return nil, 0
 	}
@@ -105,7 +107,8 @@ func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each 
 				its[j] = *k.Value.Number
 			}
 		case len(list) != len(its):
-			l.Errorf(CodeSetting, k.Value.Span, "solver.%s lists %s for %s, which has %s; one number is for all of them",
+			l.Errorf(CodeSetting, k.Value.Span, "solver.%s lists %s for %s, which has %s; one number is for "+
+				"all of them",
 				key, diag.Count(len(list), "tolerance"), k.Key, diag.Count(len(its), "element"))
 		default:
 			for j, x := range list {

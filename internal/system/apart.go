@@ -8,8 +8,9 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Apart implements solvers.Separator: it looks where both come about at other values of the variables, and of the states, which move
-// with them. Times and conditions that depend on discretes only move apart through these, of which it does not know; they count as fixed.
+// Apart implements solvers.Separator: it looks where both come about at other values of the
+// variables, and of the states, which move with them. Times and conditions that depend on discretes
+// only move apart through these, of which it does not know; they count as fixed.
 func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if w.problem.Width() == 0 && len(w.problem.Free) == 0 {
 		return false
@@ -41,8 +42,8 @@ type neighbour struct {
 // ways are irrational: their multiples spread over the fractions.
 var ways = [4]float64{0.6180339887498949, 0.4142135623730951, 0.7320508075688772, 0.6457513110645907}
 
-// move moves the active parameters and all states, by at most size of themselves and in proportions that no sum of a few of them hides:
-// others for each way.
+// move moves the active parameters and all states, by at most size of themselves and in proportions
+// that no sum of a few of them hides: others for each way.
 func (c *neighbour) move(way int, size float64) {
 	pt := c.problem.Point
 	n := 0
@@ -135,7 +136,8 @@ func (c *neighbour) leaves(i int, at solvers.Cause) bool {
 	return false
 }
 
-// parts reports whether the roots of guards i and j part: not where the two change in proportion, whichever way one goes.
+// parts reports whether the roots of guards i and j part: not where the two change in proportion,
+// whichever way one goes.
 func (c *neighbour) parts(i, j int) bool {
 	c.p, c.near = append(c.p[:0], c.problem.Point.p...), append(c.near[:0], c.y...)
 	x0, z0 := c.guard(i, c.t), c.guard(j, c.t)
@@ -145,7 +147,8 @@ func (c *neighbour) parts(i, j int) bool {
 	for way := range ways {
 		c.move(way, size)
 		u, v := c.guard(i, c.t)-x0, c.guard(j, c.t)-z0
-		if cross := math.Abs(float64(x*v) - float64(z*u)); cross > float64(1e-3*(math.Abs(x)+math.Abs(u))*(math.Abs(z)+math.Abs(v))) {
+		if cross := math.Abs(float64(x*v) - float64(z*u)); cross > float64(1e-3*(math.Abs(x)+math.Abs(u))*
+			(math.Abs(z)+math.Abs(v))) {
 			return true
 		}
 		if math.Abs(u)+math.Abs(v) > math.Abs(x)+math.Abs(z) {

@@ -2,8 +2,8 @@ package system
 
 import "odes.dev/odes/tapec"
 
-// What a stage costs, in nanoseconds: fitted to the examples, each with several choices of objectives and variables, on one
-// machine (docs/methods.md). Only their proportions matter.
+// What a stage costs, in nanoseconds: fitted to the examples, each with several choices of
+// objectives and variables, on one machine (docs/methods.md). Only their proportions matter.
 const (
 	backStage = 50.0  // a sweep backwards, of a small model
 	backLarge = 110.0 // and more where vectors are bound anew for each call
@@ -27,18 +27,20 @@ func (p *Problem) AdjointCost(k *Kit, sweeps int) float64 {
 	if n := l.nY + l.nQ; n > smallEval || n*k.lanes > smallPull {
 		at += backLarge
 	}
-	at += cost(k.pull.Get(tapec.PartRates), backInstr, backFlop) + float64(backSum*p.sums(k.lanes)) + float64(deferred*k.plan.cost(k.lanes))
+	at += cost(k.pull.Get(tapec.PartRates), backInstr, backFlop) + float64(backSum*p.sums(k.lanes)) +
+		float64(deferred*k.plan.cost(k.lanes))
 	return float64(float64(sweeps)*at) + cost(k.shared, backInstr, backFlop)
 }
 
 // TangentCost is AdjointCost of sweeps with the tangents of k.
 func (p *Problem) TangentCost(k *Kit, sweeps int) float64 {
-	at := forthStage + float64(forthLane*float64(k.lanes)) + cost(k.push.Get(tapec.PartRates), forthInstr, forthFlop) + float64(forthSum*p.sums(k.lanes))
+	at := forthStage + float64(forthLane*float64(k.lanes)) + cost(k.push.Get(tapec.PartRates), forthInstr, forthFlop) +
+		float64(forthSum*p.sums(k.lanes))
 	return float64(float64(sweeps) * at)
 }
 
-// sums counts the operations of the method's own sums at a stage, about: those of all stages before it, half of them each
-// way.
+// sums counts the operations of the method's own sums at a stage, about: those of all stages before
+// it, half of them each way.
 func (p *Problem) sums(lanes int) float64 {
 	return float64(2 * (p.StepStages + 2) * p.Model.layout.nY * lanes)
 }

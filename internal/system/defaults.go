@@ -10,9 +10,9 @@ import (
 // A param whose default uses others follows them. Everything that moves params goes along these links, and this file is
 // the one place that does: forwards with values (follow), and backwards with derivatives (Chain).
 
-// follow evaluates at p, which holds all params, the defaults that use other params, in the order of their dependencies,
-// and calls set with the element of p and its value for every element that no override cuts from its default. set may
-// change p.
+// follow evaluates at p, which holds all params, the defaults that use other params, in the order
+// of their dependencies, and calls set with the element of p and its value for every element that
+// no override cuts from its default. set may change p.
 func follow[T float64 | complex128](pt *Point, p []T, set func(i int, x T)) {
 	m := pt.model
 	for i := range m.Compiled.Defaults {
@@ -73,8 +73,9 @@ func (pt *Point) Active(variables []Variable) []string {
 	return append(list, Names(m.Checked.Totals)...)
 }
 
-// Chain carries derivatives by active params along the links of defaults, from the params that follow to those that they
-// use: partial derivatives become total ones. It belongs to one goroutine.
+// Chain carries derivatives by active params along the links of defaults, from the params that
+// follow to those that they use: partial derivatives become total ones. It belongs to one
+// goroutine.
 type Chain struct {
 	point     *Point
 	followers []follower

@@ -18,7 +18,9 @@ type hoisting struct {
 
 func hoist(rates *tape.Tape) hoisting {
 	once, rest := split(rates, tapec.RunWork, func(n tapec.Name) bool { return n.Role != tapec.Param })
-	segment, rest := split(rest, tapec.SegmentWork, func(n tapec.Name) bool { return n.Role == tapec.Time || n.Role == tapec.State })
+	segment, rest := split(rest, tapec.SegmentWork, func(n tapec.Name) bool {
+		return n.Role == tapec.Time || n.Role == tapec.State
+	})
 	return hoisting{once: once, segment: segment, rates: rest}
 }
 

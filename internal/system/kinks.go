@@ -105,7 +105,8 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 	fired := make([]float64, m.Firing.Elem+1)
 	fired[m.Firing.Elem] = 1
 	at := values{
-		vecT: {m.T}, vecY: m.Yp, vecYm: m.Ym, vecD: m.Dp, vecDm: m.Dm, vecM: modes, vecP: k.point.p, vecF: functionals, vecFired: fired,
+		vecT: {m.T}, vecY: m.Yp, vecYm: m.Ym, vecD: m.Dp, vecDm: m.Dm, vecM: modes, vecP: k.point.p, vecF: functionals,
+		vecFired: fired,
 	}
 	if !k.model.load(t, kt.eval, &at) {
 		return nil // a data row: likelihoods have no kinks of their own

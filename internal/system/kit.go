@@ -45,8 +45,9 @@ type Kit struct {
 	lanes             int
 	layout            *layout
 	value, pull, push *tapec.Parts[*program]
-	second            *tapec.Parts[*program] // the transposes with their tangents, of tapes from which nothing is hoisted
-	slopes            *program               // of one lane; nil for none
+	// the transposes with their tangents, of tapes from which nothing is hoisted
+	second *tapec.Parts[*program]
+	slopes *program // of one lane; nil for none
 
 	plan   *plan    // of the parameters' cotangents, or their order as tangents
 	shared *program // the part of the rates' transpose that all sweeps share; nil for none
@@ -88,7 +89,8 @@ const (
 	PushPull                      // tangents, and tangents of transposes
 )
 
-// sides tell where the unit vectors lie of which the tangent of a matrix that moves at one element is the outer product.
+// sides tell where the unit vectors lie of which the tangent of a matrix that moves at one element
+// is the outer product.
 type sides struct {
 	column     part // of the matrix among the tangents of parameters
 	rows, cols int
@@ -142,24 +144,34 @@ func (p *programs) kit(lanes int, active []string, dir Direction, many bool) (*K
 }
 
 // compile makes programs of tapes.
-func compile(tapes *tapec.Parts[*tape.Tape], find finder, lanes int, add func(vector) bool) (*tapec.Parts[*program], error) {
-	return tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*program, error) { return newProgram(t, find, lanes, add) })
+func compile(
+	tapes *tapec.Parts[*tape.Tape], find finder, lanes int, add func(vector) bool,
+) (*tapec.Parts[*program], error) {
+	return tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*program, error) {
+		return newProgram(t, find, lanes, add)
+	})
 }
 
 // derived returns the derivatives of the tapes that have any.
-func derived(tapes *tapec.Parts[*tape.Tape], active []string, derive func(*derivatives, tapec.Part, *tape.Tape) (*tape.Tape, error)) (*tapec.Parts[*tape.Tape], error) {
+func derived(tapes *tapec.Parts[*tape.Tape], active []string,
+	derive func(*derivatives, tapec.Part, *tape.Tape) (*tape.Tape, error),
+) (*tapec.Parts[*tape.Tape], error) {
 	d := &derivatives{active: map[string]bool{}}
 	for _, name := range active {
 		d.active[name] = true
 	}
 	differentiable := tapes.Without(tapec.PartChoose, tapec.PartOutputs, tapec.PartInvariants)
-	return tapec.Transform(differentiable, func(at tapec.PartIndex, t *tape.Tape) (*tape.Tape, error) { return derive(d, at.Part, t) })
+	return tapec.Transform(differentiable, func(at tapec.PartIndex, t *tape.Tape) (*tape.Tape, error) {
+		return derive(d, at.Part, t)
+	})
 }
 
-// guarded reports whether the outputs of a part must not spoil each other where one has no derivative: those of objectives.
+// guarded reports whether the outputs of a part must not spoil each other where one has no
+// derivative: those of objectives.
 func guarded(p tapec.Part) bool {
 	switch p {
-	case tapec.PartObjective, tapec.PartInitial, tapec.PartFinal, tapec.PartPeaks, tapec.PartAtTimes, tapec.PartAtEvents:
+	case tapec.PartObjective, tapec.PartInitial, tapec.PartFinal, tapec.PartPeaks, tapec.PartAtTimes,
+		tapec.PartAtEvents:
 		return true
 	}
 	return false
@@ -219,10 +231,12 @@ func (k *Kit) secondOrder(tapes *tapec.Parts[*tape.Tape], rates *tape.Tape, acti
 	return err
 }
 
-// transposes compiles transposes. They add to the cotangents that they write, but for two kinds: each functional has one
-// reader, and a stage overwrites the cotangents of state and time.
+// transposes compiles transposes. They add to the cotangents that they write, but for two kinds:
+// each functional has one reader, and a stage overwrites the cotangents of state and time.
 func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Parts[*program], error) {
-	rates, err := newProgram(tapes.Get(tapec.PartRates), find, k.lanes, func(v vector) bool { return v != vecY && v != vecT })
+	rates, err := newProgram(tapes.Get(tapec.PartRates), find, k.lanes, func(v vector) bool {
+		return v != vecY && v != vecT
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -247,7 +261,9 @@ func (k *Kit) transposed(p *programs, active []string, many bool) error {
 	if rates := pull.Get(tapec.PartRates); rates != nil {
 		var shared *tape.Tape
 		if many {
-			shared, rates = split(rates, tapec.SharedWork, func(n tapec.Name) bool { return n.Variation == tapec.Cotangent })
+			shared, rates = split(rates, tapec.SharedWork, func(n tapec.Name) bool {
+				return n.Variation == tapec.Cotangent
+			})
 		}
 		var list []tapec.Deferred
 		rates, list = tapec.Defer(rates, leastDeferred, tapec.ByName(func(n tapec.Name) bool {
@@ -282,8 +298,8 @@ func (k *Kit) transposed(p *programs, active []string, many bool) error {
 	return err
 }
 
-// find is the layout's finder, but for names that only this kit has, in places, and for derivatives by params, which lie
-// where moved says.
+// find is the layout's finder, but for names that only this kit has, in places, and for derivatives
+// by params, which lie where moved says.
 func (k *Kit) find(places, moved map[tapec.Name]part) finder {
 	return func(name tapec.Name) (part, bool) {
 		if at, ok := places[name]; ok {

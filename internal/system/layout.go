@@ -98,7 +98,8 @@ type at struct {
 	vec  vector
 }
 
-// declare gives symbols their places one after the other, the same ones in each vector. It returns how many elements they have.
+// declare gives symbols their places one after the other, the same ones in each vector. It returns
+// how many elements they have.
 func (l *layout) declare(list []*typecheck.Symbol, in ...at) int {
 	n := 0
 	for _, s := range list {

@@ -93,7 +93,9 @@ func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec
 		p.gathered += column.len
 	}
 	for _, c := range p.columns {
-		if !p.defersTo(c.offset) && !slices.ContainsFunc(p.direct, func(d direct) bool { return d.column == c.offset }) {
+		if !p.defersTo(c.offset) && !slices.ContainsFunc(p.direct, func(d direct) bool {
+			return d.column == c.offset
+		}) {
 			p.empty = append(p.empty, c)
 		}
 	}
@@ -151,7 +153,10 @@ type ledger struct {
 }
 
 func newLedger(p *plan, lanes int) *ledger {
-	b := &ledger{plan: p, lanes: lanes, sums: make([]float64, p.gathered*lanes), records: make([]float64, p.capacity*p.record)}
+	b := &ledger{
+		plan: p, lanes: lanes, sums: make([]float64, p.gathered*lanes),
+		records: make([]float64, p.capacity*p.record),
+	}
 	for _, d := range p.deferred {
 		cols := d.cols
 		b.packed = make([]float64, max(len(b.packed), simd.PanelsSize(p.capacity, cols)))

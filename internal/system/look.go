@@ -72,8 +72,8 @@ func (w *Worker) StepStats() (step, transpose *vm.Stats) {
 	return stats(a), stats(b)
 }
 
-// StepPrograms counts the whole steps that the model's workers have had compiled, their transposes, and those among them
-// that note factors of products.
+// StepPrograms counts the whole steps that the model's workers have had compiled, their transposes,
+// and those among them that note factors of products.
 func (m *Model) StepPrograms() (steps, transposes, noting int) {
 	m.programs.mu.Lock()
 	defer m.programs.mu.Unlock()
@@ -107,8 +107,8 @@ func stats(p *program) *vm.Stats {
 // CompiledFromFirst reports whether the worker made even its first step by a program of whole steps of a small model.
 func (w *Worker) CompiledFromFirst() bool { return w.steps.call != nil && w.steps.made == 1 }
 
-// NonFinite returns where the model's text first gives a number that is not finite in the rates at (t, y) with discretes d
-// and modes m; false where none is, or nothing in the text makes it.
+// NonFinite returns where the model's text first gives a number that is not finite in the rates at
+// (t, y) with discretes d and modes m; false where none is, or nothing in the text makes it.
 func (w *Worker) NonFinite(t float64, y, d, m []float64) (source.Span, bool) {
 	rates := w.model.Compiled.Rates
 	e := tape.NewEvaluator[float64](rates)
@@ -122,8 +122,8 @@ func (w *Worker) NonFinite(t float64, y, d, m []float64) (source.Span, bool) {
 	return at, !at.IsZero()
 }
 
-// Emit writes the model's tapes, their transposes ("vjp") or tangents ("jvp") by all params, or a line for each "program"
-// of values and transposes.
+// Emit writes the model's tapes, their transposes ("vjp") or tangents ("jvp") by all params, or a
+// line for each "program" of values and transposes.
 func (m *Model) Emit(w io.Writer, stage string) error {
 	d := derivatives{active: map[string]bool{}}
 	names := Names(m.Checked.Params)
@@ -141,8 +141,10 @@ func (m *Model) Emit(w io.Writer, stage string) error {
 					continue
 				}
 				n := p.code.Stats()
-				_, err := fmt.Fprintf(w, "%s\t%d lanes\t%d instructions\t%d steps\t%d bytes\t%d flops\t%d blocks of %d machine instructions in %d bytes\n",
-					p.tape.Name, p.lanes, n.Instructions, n.Steps, n.Bytes, n.Flops, n.Native.Blocks, n.Native.Instructions, n.Native.Bytes)
+				_, err := fmt.Fprintf(w, "%s\t%d lanes\t%d instructions\t%d steps\t%d bytes\t%d flops\t%d blocks of "+
+					"%d machine instructions in %d bytes\n",
+					p.tape.Name, p.lanes, n.Instructions, n.Steps, n.Bytes, n.Flops, n.Native.Blocks,
+					n.Native.Instructions, n.Native.Bytes)
 				if err != nil {
 					return err
 				}
@@ -180,7 +182,9 @@ func (m *Model) Emit(w io.Writer, stage string) error {
 
 // runOrder is the order in which a run meets the parts of a model.
 var runOrder = []tapec.Part{
-	tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartStart, tapec.PartInstants, tapec.PartChoose, tapec.PartRates, tapec.PartGuards,
-	tapec.PartAffects, tapec.PartInitial, tapec.PartAtTimes, tapec.PartAtEvents, tapec.PartFinal, tapec.PartPeaks, tapec.PartObjective,
+	tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartStart, tapec.PartInstants, tapec.PartChoose, tapec.PartRates,
+	tapec.PartGuards,
+	tapec.PartAffects, tapec.PartInitial, tapec.PartAtTimes, tapec.PartAtEvents, tapec.PartFinal, tapec.PartPeaks,
+	tapec.PartObjective,
 	tapec.PartOutputs, tapec.PartInvariants,
 }

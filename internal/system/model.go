@@ -1,12 +1,12 @@
 // Package system is the compiled model as solvers and sensitivity methods see it.
 //
-// It lays every named value of a model into a few flat vectors (layout.go), compiles the model's tapes and their
-// derivatives for a number of lanes (kit.go, program.go), and puts them to work: a worker is a solvers.System with its
-// tangents and transposes, and the objectives of package sens. Values of parameters are a Point, and what the workers of
-// one run share is a Problem.
+// It lays every named value of a model into a few flat vectors (layout.go), compiles the model's
+// tapes and their derivatives for a number of lanes (kit.go, program.go), and puts them to work: a
+// worker is a solvers.System with its tangents and transposes, and the objectives of package sens.
+// Values of parameters are a Point, and what the workers of one run share is a Problem.
 //
-// It knows nothing of settings, of texts of messages about runs, nor of how a run is made: these are the business of
-// internal/settings, internal/explain and the root package.
+// It knows nothing of settings, of texts of messages about runs, nor of how a run is made: these
+// are the business of internal/settings, internal/explain and the root package.
 package system
 
 import (

@@ -37,7 +37,8 @@ type Point struct {
 	version int                          // counts changes, so that workers redo what they hoisted
 }
 
-// NewPoint computes the parameters: overrides, then defaults in the order of their dependencies where nothing overrides them.
+// NewPoint computes the parameters: overrides, then defaults in the order of their dependencies
+// where nothing overrides them.
 func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
 	pt := &Point{
 		model: m,
@@ -93,8 +94,9 @@ func (pt *Point) SetTotal(k int, x float64) {
 	pt.Param(pt.model.Checked.Totals[k].Name)[0] = x
 }
 
-// Move gives the point the values of another one of the same model. It returns the params that follow others here and are
-// set there, and does not move if there are any: derivatives take the links that the point had from the first.
+// Move gives the point the values of another one of the same model. It returns the params that
+// follow others here and are set there, and does not move if there are any: derivatives take the
+// links that the point had from the first.
 func (pt *Point) Move(to *Point) (cut []string) {
 	for i := range pt.model.Compiled.Defaults {
 		d := &pt.model.Compiled.Defaults[i]
@@ -152,13 +154,15 @@ func (pt *Point) assign(o Override, l *diag.List) {
 	target, list, what, vec, place := name, m.Checked.Params, "param", pt.p, m.Param
 	initial := strings.HasPrefix(name, "initial(") && strings.HasSuffix(name, ")")
 	if initial {
-		target, list, what, vec, place = name[len("initial("):len(name)-1], m.Checked.States, "state", pt.initial, m.State
+		target, list, what, vec, place = name[len("initial("):len(name)-1], m.Checked.States, "state", pt.initial,
+			m.State
 		target, subs, ok = innerSubscripts(target, subs)
 	}
 	target = Unquoted(target)
 	i := slices.IndexFunc(list, func(s *typecheck.Symbol) bool { return s.Name == target })
 	if i < 0 || !ok {
-		l.Errorf(CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", o.Name, what, target, diag.DidYouMean(target, Names(list)))
+		l.Errorf(CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", o.Name, what, target,
+			diag.DidYouMean(target, Names(list)))
 		return
 	}
 	s := list[i]
@@ -248,7 +252,8 @@ func flatIndex(shape []int, subs []int) (int, string) {
 	i := 0
 	for k, s := range subs {
 		if s < 1 || s > shape[k] {
-			return 0, "index " + strconv.Itoa(s) + " is outside 1:" + strconv.Itoa(shape[k]) + " (dimension " + strconv.Itoa(k+1) + ")"
+			return 0, "index " + strconv.Itoa(s) + " is outside 1:" + strconv.Itoa(shape[k]) + " (dimension " +
+				strconv.Itoa(k+1) + ")"
 		}
 		i = i*shape[k] + s - 1
 	}

@@ -23,7 +23,10 @@ type Problem struct {
 
 // Problem returns the problem of the objectives rows and peaks at pt, with no active params.
 func (m *Model) Problem(pt *Point, rows, peaks []int) *Problem {
-	return &Problem{Model: m, Point: pt, Rows: rows, Peaks: peaks, plan: newPlan(m.layout, nil), CompileAfter: compileAfter}
+	return &Problem{
+		Model: m, Point: pt, Rows: rows, Peaks: peaks, plan: newPlan(m.layout, nil),
+		CompileAfter: compileAfter,
+	}
 }
 
 // Differentiate makes params active, in this order: derivatives by them are laid out one after the other.
@@ -56,16 +59,16 @@ func (p *Problem) Size() solvers.Size {
 	return solvers.Size{N: l.nY, Q: l.nQ, P: p.plan.width, D: l.nD, M: l.nM}
 }
 
-// Variable is what one differentiates by: a param, or the initial value of a state. Its elements stand at Offset in a row
-// of the gradient.
+// Variable is what one differentiates by: a param, or the initial value of a state. Its elements
+// stand at Offset in a row of the gradient.
 type Variable struct {
 	Name    string
 	Initial bool // of state Name; otherwise param Name
 	Place
 }
 
-// Fits reports whether a row of derivatives by the active params is the beginning of a row of the gradient by variables:
-// then rows of the gradient can be written in place.
+// Fits reports whether a row of derivatives by the active params is the beginning of a row of the
+// gradient by variables: then rows of the gradient can be written in place.
 func (p *Problem) Fits(variables []Variable) bool {
 	n := 0
 	for _, v := range variables {
@@ -80,8 +83,8 @@ func (p *Problem) Fits(variables []Variable) bool {
 	return n == p.plan.width
 }
 
-// Gather lays derivatives by the active params, and by the initial state, out as a row of the gradient by variables; nil
-// leaves their part of the row as it is.
+// Gather lays derivatives by the active params, and by the initial state, out as a row of the
+// gradient by variables; nil leaves their part of the row as it is.
 func (p *Problem) Gather(row []float64, variables []Variable, byParams, byInitial []float64) {
 	for _, v := range variables {
 		to := row[v.Offset : v.Offset+v.Len]
@@ -125,8 +128,9 @@ func (p *Problem) Direction(variables []Variable, v, totals []float64) (active, 
 	return activeOf(p, moved), initial
 }
 
-// Displaced returns the active params and the change of the initial state after a move by dz[row of the gradient], params
-// that follow others computed again and not extrapolated. totals are the values of the totals; nil leaves them.
+// Displaced returns the active params and the change of the initial state after a move by dz[row of
+// the gradient], params that follow others computed again and not extrapolated. totals are the
+// values of the totals; nil leaves them.
 func (p *Problem) Displaced(variables []Variable, dz, totals []complex128) (active, initial []complex128) {
 	m := p.Model
 	at := make([]complex128, m.layout.nP)
@@ -155,8 +159,8 @@ func (p *Problem) Displaced(variables []Variable, dz, totals []complex128) (acti
 	return activeOf(p, at), initial
 }
 
-// Replayer returns a worker that repeats the steps of others with the programs of k: what they had compiled for them it uses
-// from its first step on.
+// Replayer returns a worker that repeats the steps of others with the programs of k: what they had
+// compiled for them it uses from its first step on.
 func (p *Problem) Replayer(k *Kit) *Worker {
 	w := p.Worker(k)
 	w.repeats = true

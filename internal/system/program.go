@@ -113,7 +113,10 @@ func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*p
 			width = lanes
 		}
 		n := t.Shape(out.Value).Size()
-		b := binding{vary, at.vec, at.offset * width, (at.offset + n) * width, add != nil && vary >= tapec.Cotangent && add(at.vec)}
+		b := binding{
+			vary, at.vec, at.offset * width, (at.offset + n) * width,
+			add != nil && vary >= tapec.Cotangent && add(at.vec),
+		}
 		if at.vec == vecFactors { // shared and per-lane ones share a record
 			if perLane[out.Value] {
 				n *= lanes

@@ -119,7 +119,9 @@ func (m *stepMaker) width() (n int) {
 }
 
 // states adds inputs for the states, with add, as they lie in their vector.
-func (m *stepMaker) states(name string, add func(name string, shape tape.Shape, home *part) tape.Value) map[string]tape.Value {
+func (m *stepMaker) states(name string, add func(name string, shape tape.Shape,
+	home *part) tape.Value,
+) map[string]tape.Value {
 	out := map[string]tape.Value{}
 	for i := range m.rows {
 		if r := &m.rows[i]; r.state != "" {
@@ -291,7 +293,9 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 	}
 	for _, r := range m.rows {
 		if r.state != "" {
-			y0 := m.sum(m.form.Sum, m.b.Scalar(1), y1[r.name], r.shape, func(j int) tape.Value { return yb[j-1][r.name] })
+			y0 := m.sum(m.form.Sum, m.b.Scalar(1), y1[r.name], r.shape, func(j int) tape.Value {
+				return yb[j-1][r.name]
+			})
 			m.output(tapec.Cotangent, "y0."+r.name, y0, r.len, m.stateHome(&r))
 		}
 	}
@@ -312,7 +316,9 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 }
 
 // cotangentOf returns the cotangent of row r of stage i.
-func (m *stepMaker) cotangentOf(i int, r *stepRow, y1, dq map[string]tape.Value, yb []map[string]tape.Value) tape.Value {
+func (m *stepMaker) cotangentOf(i int, r *stepRow, y1, dq map[string]tape.Value,
+	yb []map[string]tape.Value,
+) tape.Value {
 	at := m.form.At[i]
 	if r.state == "" {
 		b := 0.0

@@ -14,8 +14,8 @@ import (
 // transposes: each is one program (steptape.go), with the bits that the stages
 // one by one have.
 
-// CompileAfter says after how many steps of a worker whole ones are compiled: from then on compiling has cost no more than it
-// saves, which both grow with the size of the model.
+// CompileAfter says after how many steps of a worker whole ones are compiled: from then on
+// compiling has cost no more than it saves, which both grow with the size of the model.
 type CompileAfter struct {
 	Small int // steps of a small model
 	Large int // steps of a large model whose instructions compute largeMean elements each; see there
@@ -106,7 +106,10 @@ func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 	for i, f := range m.notes {
 		name := f.made()
 		to := k.pull.Get(tapec.PartRates).outs[outputIndex(pull, f.name)]
-		at := noteAt{first: i == 0 || m.notes[i-1].stage != f.stage, perLane: f.perLane, from: m.places[name].offset, to: to.lo, n: to.hi - to.lo}
+		at := noteAt{
+			first: i == 0 || m.notes[i-1].stage != f.stage, perLane: f.perLane, from: m.places[name].offset,
+			to: to.lo, n: to.hi - to.lo,
+		}
 		if f.perLane {
 			at.from = m.places[name.Bar()].offset * lanes
 		}
@@ -188,7 +191,8 @@ func (v *wholeSteps) ready(w *Worker, form *solvers.Arithmetic, back bool) bool 
 	if p.code.Backend() == simd.Generic { // in Go, a sum of a step takes longer as an instruction for each of its terms
 		return false
 	}
-	if !p.covers(tapec.Primal, vecK, w.kit.layout.nY+w.kit.layout.nQ) || back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
+	if !p.covers(tapec.Primal, vecK, w.kit.layout.nY+w.kit.layout.nQ) ||
+		back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
 		return false
 	}
 	if q := w.kit.whole(form, back); q != nil {

@@ -55,7 +55,8 @@ func (v *largeProgram) ready(w *Worker, form *solvers.Arithmetic, key wholeKey) 
 	}
 	v.never = true
 	l := w.kit.layout
-	if rates := w.kit.value.Get(tapec.PartRates); rates.code.Backend() != simd.Native || !rates.covers(tapec.Primal, vecK, l.nY+l.nQ) {
+	if rates := w.kit.value.Get(tapec.PartRates); rates.code.Backend() != simd.Native ||
+		!rates.covers(tapec.Primal, vecK, l.nY+l.nQ) {
 		return false // the other backends read and write an instruction's arrays in turn
 	}
 	if key.back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil || w.book.record > 0) {

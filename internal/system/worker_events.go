@@ -82,7 +82,8 @@ func (w *Worker) Instants() []solvers.Instant {
 	for i, in := range w.model.Compiled.InstantList {
 		list[i] = solvers.Instant{
 			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Site: i,
-			Period: in.Period, To: in.To, Count: in.Count, Modes: in.Modes, Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
+			Period: in.Period, To: in.To, Count: in.Count, Modes: in.Modes,
+			Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
 		}
 	}
 	w.instants = list

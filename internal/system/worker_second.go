@@ -209,7 +209,9 @@ func (w *SecondWorker) ValuesPullPush(f solvers.Dual, o int, fb solvers.Dual) {
 }
 
 // ObservePullPush implements sens.SecondObjectives.
-func (w *SecondWorker) ObservePullPush(s sens.Site, pt *sens.Point, dot *sens.PointTangent, fb, ymb, dmb, ypb, dpb, tb solvers.Dual) {
+func (w *SecondWorker) ObservePullPush(s sens.Site, pt *sens.Point, dot *sens.PointTangent, fb, ymb, dmb, ypb, dpb,
+	tb solvers.Dual,
+) {
 	c := site(&w.second, w.model.Compiled, s)
 	if c == nil {
 		return

@@ -179,7 +179,8 @@ func (w *Worker) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb
 	w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD] = saved, savedBar
 }
 
-// maskFunctionals returns fb with zeros for the functionals that this firing does not count for, and those whose peak is elsewhere.
+// maskFunctionals returns fb with zeros for the functionals that this firing does not count for,
+// and those whose peak is elsewhere.
 func (w *Worker) maskFunctionals(s sens.Site, fb []float64) []float64 {
 	if s.Kind == sens.SitePeak {
 		masked := w.functional[:len(fb)]
