@@ -18,62 +18,69 @@ import (
 type VerifyOptions struct {
 	Directions int    // random directions; 0 means 3
 	Seed       uint64 // of their generator
-	// Tolerance is the largest relative error that passes; 0 means 1e-8, and more where rounding, or a mode
-	// that differentiates first, leaves less.
+	// Tolerance is the largest relative error that passes. 0 means 1e-8, and more where rounding, or a
+	// mode that differentiates the equations first, makes larger errors.
 	Tolerance float64
 }
 
-// secondMethodColumns bounds the gradients that a second method computes
-// again: its cost grows with the number of columns.
-const secondMethodColumns = 2000
+// crossCheckColumns bounds the gradients that are computed by another mode as well, because the cost
+// of tangents grows with the number of columns.
+const crossCheckColumns = 2000
 
 // Verification is what Model.Verify found.
 type Verification struct {
 	Settings   RunSettings
 	Directions int
-	Second     string // the second method
+	CrossCheck string // the mode of the cross-check: "tangent" or "adjoint"
 	Curvature  bool   // second derivatives were checked as well
-	// Large tells that the gradient is too large to be computed again: the second method went along
-	// the directions only.
+	// Large tells that the gradient is too large to be computed by another mode. The cross-check then
+	// went along the random directions only.
 	Large bool
-	// Steps are the lengths of moves along the first direction whose remainders the verdicts list. A move of
-	// length 1 changes parameters by about their own size.
+	// Steps are the lengths of moves along the first direction, of which the verdicts list remainders.
+	// A move of length 1 changes parameters by about their own size.
 	Steps      []float64
 	Objectives []Verdict
 	Warnings   []diag.Diagnostic
 }
 
-// Verdict is what was found of one objective. Errors are relative to the sum of
-// the absolute terms of the inner product, or to the largest derivative of the row.
+// Verdict is what was found of one scalar objective. Complex is relative to the sum of the absolute
+// terms of the inner product, CrossCheck to the largest derivative of the row.
 type Verdict struct {
 	Name  string
 	Value float64
-	// Outcome is "ok", "wrong" or "no value"; "undecided" where rounding leaves no digits of the
-	// derivatives; "inaccurate" where a method that differentiates first converges to the same
-	// gradient, but leaves fewer than three digits of it.
+	// Outcome is one of these:
+	//
+	//	"ok"          all comparisons pass
+	//	"wrong"       some comparison fails
+	//	"no value"    the objective has no value in this run
+	//	"undecided"   rounding leaves no digits of the derivatives
+	//	"inaccurate"  a mode that differentiates the equations first converges to the same gradient,
+	//	              but fewer than three of its digits are right
 	Outcome string
 	Complex float64 // worst error of a derivative along a direction, against complex step
-	Second  float64 // worst error of a derivative, against the second method
-	// Refined is Second at tighter tolerances, of a method that differentiates first and is off by more than its
-	// tolerance: where it becomes smaller, both converge to one gradient. 0 where nobody asked.
+	// CrossCheck is the worst error of a derivative, against the mode Verification.CrossCheck.
+	CrossCheck float64
+	// Refined is CrossCheck at tighter tolerances. It is computed for a mode that differentiates the
+	// equations first and is off by more than its tolerance: if Refined is smaller than CrossCheck,
+	// both modes converge to one gradient. It is 0 where it was not computed.
 	Refined float64
-	// Curvature is the worst error of a second derivative along a direction, where there is a
-	// Hessian or a product with one, against differences of complex steps over the repeated run,
-	// and CurvatureNoise what these leave open.
+	// Curvature is the worst error of a second derivative along a direction, where there is a Hessian
+	// or a product with one. The reference is differences of complex steps over the repeated run, and
+	// CurvatureNoise is how accurate these are.
 	Curvature, CurvatureNoise float64
-	// Remainders are |ψ(ε) - ψ(0) - ε·(gradient along the direction)| over the repeated run, for
-	// each of Verification.Steps. Where the gradient is right they vanish like ε²: Order is the
-	// exponent seen between the last two above rounding, NaN if there are none (ψ is linear along
-	// the direction, say).
+	// Remainders are |ψ(ε) - ψ(0) - ε·(gradient along the direction)| over the repeated run, for each
+	// ε of Verification.Steps. Where the gradient is right they vanish like ε². Order is the exponent
+	// between the last two remainders above rounding. It is NaN if there are none, for example because
+	// ψ is linear along the direction.
 	Remainders []float64
 	Order      float64
-	// Noise is how far a change of the variables by rounding moves the derivative along a
-	// direction, or the repeated run comes from the value: where small changes grow, as in chaos,
-	// nothing much better can be asked of a comparison.
+	// Noise is the larger of two effects of rounding: how far a change of the variables by rounding
+	// moves the derivative along a direction, and how far the repeated run is from the value. Where
+	// small changes grow, as in chaos, no comparison can be much better than Noise.
 	Noise float64
 }
 
-// Wrong reports whether some gradient is.
+// Wrong reports whether the gradient of some objective is wrong.
 func (v *Verification) Wrong() bool {
 	for _, o := range v.Objectives {
 		if o.Outcome == "wrong" {
@@ -83,9 +90,10 @@ func (v *Verification) Wrong() bool {
 	return false
 }
 
-// Verify checks the gradient that Sensitivities gives for opts, by two others
-// that share neither its code nor its order of evaluation: complex steps along
-// random directions over the recorded steps, and a second sensitivity method.
+// Verify checks the gradient that Sensitivities gives for opts against two others, which share neither
+// its code nor its order of evaluation: complex steps along random directions over the recorded steps,
+// and another sensitivity mode. Second derivatives are checked too, where the settings ask for them.
+// The methods are described in docs/methods.md.
 func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*Verification, error) {
 	if how.Directions <= 0 {
 		how.Directions = 3
@@ -111,9 +119,9 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 	if err := m.verifyAlong(ctx, opts, how, s, out); err != nil {
 		return nil, err
 	}
-	var second []float64
-	if s.Columns <= secondMethodColumns {
-		if second, err = m.verifySecond(ctx, opts, s, out); err != nil {
+	var other []float64
+	if s.Columns <= crossCheckColumns {
+		if other, err = m.crossCheck(ctx, opts, s, out); err != nil {
 			return nil, err
 		}
 	}
@@ -125,16 +133,16 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 		}
 		out.Objectives[i].judge(tolerance, strict)
 	}
-	if !strict && !modeOf(s.Settings.Mode).Exact && second != nil && out.Wrong() {
-		return out, m.verifyRefined(ctx, opts, s, second, out)
+	if !strict && !modeOf(s.Settings.Mode).Exact && other != nil && out.Wrong() {
+		return out, m.verifyRefined(ctx, opts, s, other, out)
 	}
 	return out, nil
 }
 
-// verifyRefined looks whether a method that differentiates first is off by no more than
-// discretization explains: s and second, the two gradients, are computed again with tighter
-// tolerances, and what that changes is set against their difference.
-func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivities, second []float64,
+// verifyRefined finds out whether discretization explains the error of a mode that differentiates the
+// equations first. Both gradients, of s and other, are computed with tighter tolerances as well. What
+// that changes is compared with their difference.
+func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivities, other []float64,
 	out *Verification,
 ) error {
 	r, err := m.begin(opts)
@@ -155,7 +163,7 @@ func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivitie
 	for i, o := range out.Objectives {
 		closer.Objectives[i].Value = o.Value
 	}
-	secondFiner, err := m.verifySecond(ctx, fine, finer, closer)
+	otherFiner, err := m.crossCheck(ctx, fine, finer, closer)
 	if err != nil {
 		return err
 	}
@@ -164,11 +172,11 @@ func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivitie
 		if o.Outcome != "wrong" {
 			continue
 		}
-		o.Refined = closer.Objectives[i].Second
+		o.Refined = closer.Objectives[i].CrossCheck
 		gap, moved := 0.0, 0.0
 		for k := i * s.Columns; k < (i+1)*s.Columns; k++ {
-			gap = worse(gap, math.Abs(s.Gradient[k]-second[k]), 1)
-			moved = max(moved, math.Abs(s.Gradient[k]-finer.Gradient[k])+math.Abs(second[k]-secondFiner[k]))
+			gap = worse(gap, math.Abs(s.Gradient[k]-other[k]), 1)
+			moved = max(moved, math.Abs(s.Gradient[k]-finer.Gradient[k])+math.Abs(other[k]-otherFiner[k]))
 		}
 		if gap <= float64(explained*moved) {
 			if o.Outcome = "inaccurate"; o.within(digits) {
@@ -179,19 +187,19 @@ func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivitie
 	return nil
 }
 
-// explained is how many times what tighter tolerances change a difference between two methods may
-// be: tolerances 32 times tighter take away four fifths of the error of a method of order 1, but
-// chance has a part where a kink lies within a step.
+// explained is how many times a difference between two methods may exceed what tighter tolerances
+// change. Tolerances 32 times tighter take away four fifths of the error of a method of order 1, but
+// where a kink lies within a step, the error also depends on chance.
 const explained = 10
 
-// What rounding may do: a comparison that is off by so many times the noise passes if it
-// leaves some digits, and decides nothing if not.
+// What rounding may do: a comparison that is off by at most noisy times the noise passes if its
+// error is at most digits, and otherwise decides nothing.
 const (
 	noisy  = 1e3
 	digits = 1e-3
 )
 
-// judge fills in the outcome; strict leaves nothing to rounding.
+// judge fills in the outcome. With strict, rounding excuses nothing.
 func (v *Verdict) judge(tolerance float64, strict bool) {
 	slack := float64(noisy * v.Noise)
 	if slack > digits {
@@ -202,7 +210,7 @@ func (v *Verdict) judge(tolerance float64, strict bool) {
 	}
 	switch {
 	case math.IsNaN(v.Value):
-		v.Outcome, v.Complex, v.Second, v.Remainders, v.Order = "no value", 0, 0, nil, math.NaN()
+		v.Outcome, v.Complex, v.CrossCheck, v.Remainders, v.Order = "no value", 0, 0, nil, math.NaN()
 		v.Curvature, v.CurvatureNoise = 0, 0
 	case v.within(max(tolerance, min(slack, digits))):
 		v.Outcome = "ok"
@@ -216,18 +224,18 @@ func (v *Verdict) judge(tolerance float64, strict bool) {
 	}
 }
 
-// within reports whether both comparisons are off by at most x; not where they are no numbers.
-func (v *Verdict) within(x float64) bool { return v.Complex <= x && v.Second <= x }
+// within reports whether the errors of both comparisons are at most x. NaN is not.
+func (v *Verdict) within(x float64) bool { return v.Complex <= x && v.CrossCheck <= x }
 
-// along is a recorded run that complex steps replay along directions; of a
-// model with experiments also theirs.
+// along is a recorded run that complex steps and tangents repeat along directions. Its parts are the
+// runs of a model's experiments.
 type along struct {
-	run    *run
-	worker *system.Worker
-	record *solvers.Trajectory
-	method *sens.ComplexStep
-	second *sens.Tangent
-	parts  []*along
+	run     *run
+	worker  *system.Worker
+	record  *solvers.Trajectory
+	method  *sens.ComplexStep
+	tangent *sens.Tangent
+	parts   []*along
 }
 
 func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (*along, error) {
@@ -266,14 +274,14 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 	if a.method, err = r.complexStep(); err != nil {
 		return nil, err
 	}
-	if a.second, err = r.tangentMethod(1, system.Push); err != nil {
+	if a.tangent, err = r.tangentMethod(1, system.Push); err != nil {
 		return nil, err
 	}
 	return a, nil
 }
 
-// by returns the derivatives of the objectives along v, which is laid out like a row of the gradient, after a move of
-// length at along it.
+// by returns the derivatives of the objectives along v by complex steps, after a move of length at
+// along v. v is laid out like a row of the gradient.
 func (a *along) by(ctx context.Context, variables []Variable, v []float64, at float64) ([]float64, error) {
 	dp, dy0, err := a.moves(ctx, variables, v, at)
 	if err != nil {
@@ -286,20 +294,20 @@ func (a *along) by(ctx context.Context, variables []Variable, v []float64, at fl
 	return psi, nil
 }
 
-// pushed is by, by a tangent in place of a complex step.
+// pushed returns the derivatives of the objectives along v by tangents.
 func (a *along) pushed(ctx context.Context, variables []Variable, v []float64) ([]float64, error) {
 	dp, dy0, err := a.moves(ctx, variables, v, 0)
 	if err != nil {
 		return nil, err
 	}
-	psi, err := a.second.Along(ctx, a.record, dp, dy0)
+	psi, err := a.tangent.Along(ctx, a.record, dp, dy0)
 	if err != nil {
 		return nil, a.run.failed(err, a.worker)
 	}
 	return psi, nil
 }
 
-// replays returns the objectives of repetitions of the run that are moved along v by each of steps.
+// replays returns the objectives of repetitions of the run, each moved along v by one of steps.
 func (a *along) replays(ctx context.Context, variables []Variable, v, steps []float64) ([][]float64, error) {
 	dp, dy0, err := a.moves(ctx, variables, v, 0)
 	if err != nil {
@@ -342,8 +350,8 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 	if err := a.verifyCurvature(ctx, how, s, out); err != nil {
 		return err
 	}
-	if s.Columns > secondMethodColumns {
-		out.Second, out.Large = "tangent", true
+	if s.Columns > crossCheckColumns {
+		out.CrossCheck, out.Large = "tangent", true
 	}
 	random := elem.NewRand(how.Seed)
 	for n := range how.Directions {
@@ -396,26 +404,27 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 			out.Objectives[i].Noise = worse(out.Objectives[i].Noise, math.Abs(near[i]-psi[i]), size)
 			out.Objectives[i].Complex = worse(out.Objectives[i].Complex, math.Abs(psi[i]-sum), size)
 			if out.Large {
-				out.Objectives[i].Second = worse(out.Objectives[i].Second, math.Abs(pushed[i]-sum), size)
+				out.Objectives[i].CrossCheck = worse(out.Objectives[i].CrossCheck, math.Abs(pushed[i]-sum), size)
 			}
 		}
 	}
 	return nil
 }
 
-// taylorSteps are the lengths of the moves whose remainders are listed.
+// taylorSteps are the lengths of the moves of which remainders are listed.
 var taylorSteps = []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6}
 
-// Moves that tell of rounding: least is that of a remainder in which nothing else is left, rounded
-// one that rounding might make.
+// Moves that measure rounding. At a move of length least, rounding is all of the remainder. A move
+// of length rounded is as large as rounding might make.
 const (
 	least   = 1e-10
 	rounded = 0x1p-50
 )
 
-// taylor fills in what repetitions of a run tell of objective i: the first one was not moved, the
-// second by least, the others by steps along a direction in which the derivative is slope. Where
-// slope is not to be that of the repeated run but close to it, exact is.
+// taylor fills in Noise, Remainders and Order of objective i from repetitions of a run: the first one
+// was not moved, the second by least, the others by steps along a direction. slope is the derivative
+// along it. exact is the same for exact derivatives; for modes that differentiate the equations first
+// it is the derivative of the repeated run, to which slope is only close.
 func (v *Verdict) taylor(replays [][]float64, i int, slope, exact float64, steps []float64) {
 	base := replays[0][i]
 	v.Noise = math.Abs(base-v.Value) / max(math.Abs(v.Value), 1e-300)
@@ -423,7 +432,7 @@ func (v *Verdict) taylor(replays [][]float64, i int, slope, exact float64, steps
 	for k, eps := range steps {
 		v.Remainders[k] = math.Abs(replays[k+2][i] - base - float64(eps*slope))
 	}
-	// Rounding, which small changes that grow make larger, hides what is below.
+	// Rounding hides what is below. Where small changes grow, so does rounding.
 	hidden := max(1e-13*math.Abs(base), 10*math.Abs(base-v.Value), 10*math.Abs(replays[1][i]-base-float64(least*slope)))
 	for k := 1; k < len(steps); k++ {
 		if v.Remainders[k] < v.Remainders[k-1] && v.Remainders[k] > max(hidden,
@@ -433,12 +442,12 @@ func (v *Verdict) taylor(replays [][]float64, i int, slope, exact float64, steps
 	}
 }
 
-// nothing is how large a change of an objective is that relative changes of variables of order one
-// make of derivatives that should be zero: rounding leaves something of them, and nobody can ask
-// that its digits agree.
+// nothing is the size of derivatives that count as zero: what relative changes of order one of the
+// variables make of the objective. Rounding leaves something of derivatives that should be zero, and
+// their digits need not agree.
 func (v *Verdict) nothing() float64 { return float64(1e-6 * math.Abs(v.Value)) }
 
-// worse returns the larger of a relative error and off/size; what is not a number is worst.
+// worse returns the larger of the relative errors err and off/size. NaN is the largest.
 func worse(err, off, size float64) float64 {
 	const least = 1e-12 // where there is nothing to be relative to
 	rel := off / max(size, least)
@@ -448,7 +457,8 @@ func worse(err, off, size float64) float64 {
 	return err
 }
 
-// sizeOf returns how large element k of a variable is, but not zero; of initial values 1.
+// sizeOf returns the size of element k of a variable: its absolute value, at least 1e-3; 1 for initial
+// values.
 func sizeOf(pt *system.Point, v Variable, k int) float64 {
 	if v.Initial {
 		return 1
@@ -456,26 +466,27 @@ func sizeOf(pt *system.Point, v Variable, k int) float64 {
 	return max(math.Abs(pt.Param(v.Name)[k]), 1e-3)
 }
 
-// verifySecond computes the gradient again, by tangents, or by adjoints if it came from tangents, and returns it.
-func (m *Model) verifySecond(
+// crossCheck computes the gradient by another mode and returns it: by tangents, or by adjoints if s
+// came from tangents.
+func (m *Model) crossCheck(
 	ctx context.Context, opts Options, s *Sensitivities, out *Verification,
 ) ([]float64, error) {
-	out.Second = "tangent"
+	out.CrossCheck = "tangent"
 	if s.Settings.Mode == "tangent" {
-		out.Second = "adjoint"
+		out.CrossCheck = "adjoint"
 	}
 	var l diag.List
 	pt := m.point(opts.Set, &l)
 	first := append([]float64(nil), s.Gradient...) // it may be overwritten
-	by := out.Second
+	by := out.CrossCheck
 	opts = opts.changed(func(s *settings.Settings) { s.Mode = by })
 	opts.Gradient = nil
-	second, err := m.sensitivities(ctx, opts)
+	check, err := m.sensitivities(ctx, opts)
 	if err != nil {
 		return nil, err
 	}
 	for i := range out.Objectives {
-		row, other := first[i*s.Columns:(i+1)*s.Columns], second.Gradient[i*s.Columns:(i+1)*s.Columns]
+		row, other := first[i*s.Columns:(i+1)*s.Columns], check.Gradient[i*s.Columns:(i+1)*s.Columns]
 		size := 0.0
 		for k, a := range row {
 			size = max(size, math.Abs(a), math.Abs(other[k]))
@@ -487,13 +498,13 @@ func (m *Model) verifySecond(
 				worst = worse(worst, math.Abs(row[x.Offset+k]-other[x.Offset+k]), max(size, least))
 			}
 		}
-		out.Objectives[i].Second = worst
+		out.Objectives[i].CrossCheck = worst
 	}
-	return second.Gradient, nil
+	return check.Gradient, nil
 }
 
-// checkGradient verifies the gradient in s as the sens block asks for it, and
-// adds what it found to its warnings: a note that it is right, or warnings.
+// checkGradient verifies the gradient in s as the sens block asks for it. It adds the result to the
+// warnings of s: a note that the gradient is right, or warnings.
 func (m *Model) checkGradient(ctx context.Context, opts Options, how *settings.GradientCheck, s *Sensitivities) error {
 	opts.Gradient, opts.EventTimes, opts.Progress = nil, false, nil
 	v, err := m.Verify(ctx, opts, VerifyOptions{Directions: how.Directions, Tolerance: how.Tolerance})
@@ -503,7 +514,7 @@ func (m *Model) checkGradient(ctx context.Context, opts Options, how *settings.G
 	var found diag.List
 	worst, curvature, right := 0.0, 0.0, 0
 	for _, o := range v.Objectives {
-		off := math.Max(o.Complex, o.Second)
+		off := math.Max(o.Complex, o.CrossCheck)
 		switch {
 		case o.Outcome == "wrong" && o.Curvature > off:
 			found.Warnf(CodeChecked, how.Span, "the second derivatives of %s are not confirmed: they are off by "+
@@ -517,16 +528,16 @@ func (m *Model) checkGradient(ctx context.Context, opts Options, how *settings.G
 		}
 	}
 	if right > 0 {
-		second := ""
+		other := ""
 		if !v.Large {
-			second = fmt.Sprintf(", and with mode = %s", v.Second)
+			other = fmt.Sprintf(", and with mode = %s", v.CrossCheck)
 		}
 		twice := ""
 		if v.Curvature {
 			twice = fmt.Sprintf("; second derivatives with differences of these, to %.1g", curvature)
 		}
 		found.Notef(CodeChecked, how.Span, "checked: %s with complex steps along %s%s, to %.1g%s", agree(right),
-			diag.Count(v.Directions, "random direction"), second, worst, twice)
+			diag.Count(v.Directions, "random direction"), other, worst, twice)
 	}
 	s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], found.All()...)
 	return nil
@@ -539,12 +550,12 @@ func agree(n int) string {
 	return fmt.Sprintf("the gradients of %d objectives agree", n)
 }
 
-// spacings are those, in moves that change params by about their own size, of the differences by
-// which second derivatives are computed again, until two agree. What they disagree in is what
-// truncation and rounding leave open.
+// spacings are those of the differences that check second derivatives, in moves that change params by
+// about their own size. They are tried in order until two results agree. The difference of these two
+// bounds truncation and rounding.
 var spacings = []float64{0x1p-8, 0x1p-10, 0x1p-13, 0x1p-16, 0x1p-19}
 
-// agreed is the relative difference of two results with which one is content.
+// agreed is the relative difference of two results that ends the search for a spacing.
 const agreed = 1e-9
 
 // analytic is a run, and those of its experiments, as a function of a move along a direction.
@@ -570,8 +581,8 @@ func (a *along) analytic(ctx context.Context) (*analytic, error) {
 	return out, nil
 }
 
-// at returns the objectives after the move z·v, v being laid out like a row of the gradient. Params that follow
-// others and totals are computed again, not extrapolated.
+// at returns the objectives after the move z·v, with v laid out like a row of the gradient. Params
+// that follow others, and totals, are computed at the moved point; they are not extrapolated.
 func (f *analytic) at(ctx context.Context, variables []Variable, v []float64, z complex128) ([]complex128, error) {
 	r := f.along.run
 	var totals []complex128
@@ -599,8 +610,8 @@ func (f *analytic) at(ctx context.Context, variables []Variable, v []float64, z 
 	return psi, nil
 }
 
-// curvatures returns the second derivatives of the objectives along v, and how far each may be off:
-// NaN where nothing is known.
+// curvatures returns the second derivatives of the objectives along v, and bounds of their errors: NaN
+// where there is none.
 func (f *analytic) curvatures(ctx context.Context, variables []Variable, v []float64) (value, doubt []float64,
 	err error,
 ) {
@@ -632,7 +643,7 @@ func (f *analytic) curvatures(ctx context.Context, variables []Variable, v []flo
 }
 
 // verifyCurvature compares second derivatives along directions with differences over repetitions of
-// the run: of Hessians along random ones, of products along the one that they are with.
+// the run. Hessians are checked along random directions, products along their own.
 func (a *along) verifyCurvature(ctx context.Context, how VerifyOptions, s *Sensitivities, out *Verification) error {
 	if s.Hessian == nil && s.Products == nil {
 		return nil
@@ -689,7 +700,7 @@ func (a *along) verifyCurvature(ctx context.Context, how VerifyOptions, s *Sensi
 	return compare(s.Direction, func(i, j int) float64 { return s.Products[i*c+j] })
 }
 
-// judgeCurvature lets second derivatives change the outcome of the first ones.
+// judgeCurvature fills in the outcome where second derivatives are wrong or undecided.
 func (v *Verdict) judgeCurvature(tolerance float64) {
 	slack := float64(20 * v.CurvatureNoise)
 	switch {

@@ -31,7 +31,7 @@ func TestVerify(t *testing.T) {
 			}
 			if o.Outcome != "ok" {
 				t.Errorf("%s: %s is %s: off by %.2g from complex steps, by %.2g from %s", model, o.Name, o.Outcome,
-					o.Complex, o.Second, v.Second)
+					o.Complex, o.CrossCheck, v.CrossCheck)
 			}
 		}
 	}
@@ -94,12 +94,12 @@ func TestVerifyCatches(t *testing.T) {
 		if out.Objectives[0].Outcome != "ok" || out.Objectives[1].Outcome != "wrong" || !out.Wrong() {
 			t.Errorf("column %d: %+v", k, out.Objectives)
 		}
-		second := &Verification{Objectives: make([]Verdict, len(s.Values))}
-		if _, err := m.verifySecond(t.Context(), Options{}, s, second); err != nil {
+		other := &Verification{Objectives: make([]Verdict, len(s.Values))}
+		if _, err := m.crossCheck(t.Context(), Options{}, s, other); err != nil {
 			t.Fatal(err)
 		}
-		if second.Objectives[0].Second > 1e-10 || second.Objectives[1].Second < 1e-10 {
-			t.Errorf("column %d: %+v", k, second.Objectives)
+		if other.Objectives[0].CrossCheck > 1e-10 || other.Objectives[1].CrossCheck < 1e-10 {
+			t.Errorf("column %d: %+v", k, other.Objectives)
 		}
 	}
 	s, err := m.Sensitivities(t.Context(), Options{})
@@ -132,7 +132,7 @@ func TestVerifyLarge(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !v.Large || v.Second != "tangent" || v.Wrong() || v.Objectives[0].Second == 0 {
+	if !v.Large || v.CrossCheck != "tangent" || v.Wrong() || v.Objectives[0].CrossCheck == 0 {
 		t.Errorf("%+v", v)
 	}
 	s, err := m.Sensitivities(t.Context(), Options{})
@@ -144,7 +144,7 @@ func TestVerifyLarge(t *testing.T) {
 	if err := m.verifyAlong(t.Context(), Options{}, VerifyOptions{Directions: 1, Seed: 1}, s, out); err != nil {
 		t.Fatal(err)
 	}
-	if a, b := out.Objectives[0].Second, out.Objectives[1].Second; a > 1e-12 || b < 1e-9 {
+	if a, b := out.Objectives[0].CrossCheck, out.Objectives[1].CrossCheck; a > 1e-12 || b < 1e-9 {
 		t.Errorf("off by %g where the gradient is right and by %g where it is not", a, b)
 	}
 }

@@ -90,19 +90,19 @@ func twice() *odes.Sensitivities {
 // verified is what a check found: gradients that are right, wrong, inaccurate, and of an objective without a value.
 func verified() *odes.Verification {
 	return &odes.Verification{
-		Settings: odes.RunSettings{Mode: "forward"}, Directions: 3, Second: "adjoint", Curvature: true, Large: true,
+		Settings: odes.RunSettings{Mode: "forward"}, Directions: 3, CrossCheck: "adjoint", Curvature: true, Large: true,
 		Steps: []float64{1e-2, 1e-3},
 		Objectives: []odes.Verdict{
 			{
-				Name: "height", Value: 0.5, Outcome: "ok", Complex: 3e-15, Second: 2e-14, Curvature: 4e-9,
+				Name: "height", Value: 0.5, Outcome: "ok", Complex: 3e-15, CrossCheck: 2e-14, Curvature: 4e-9,
 				Remainders: []float64{1e-4, 1e-6}, Order: 2,
 			},
 			{
-				Name: "area", Value: 2, Outcome: "wrong", Complex: 0.25, Second: 0.125,
+				Name: "area", Value: 2, Outcome: "wrong", Complex: 0.25, CrossCheck: 0.125,
 				Remainders: []float64{1e-2, 1e-3}, Order: 1,
 			},
 			{
-				Name: "path", Value: 3, Outcome: "inaccurate", Complex: 2e-3, Second: 1e-3, Refined: 1e-5,
+				Name: "path", Value: 3, Outcome: "inaccurate", Complex: 2e-3, CrossCheck: 1e-3, Refined: 1e-5,
 				Remainders: []float64{0, 0}, Order: math.NaN(),
 			},
 			{Name: "arrive", Value: math.NaN(), Outcome: "no value"},

@@ -20,7 +20,7 @@ func VerifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) er
 	j.raw(", \"directions\": ")
 	j.int(int64(v.Directions))
 	j.raw(", \"second\": ")
-	j.text(v.Second)
+	j.text(v.CrossCheck)
 	j.raw(", \"steps\": ")
 	j.array([]int{len(v.Steps)}, v.Steps)
 	j.raw(",\n  \"objectives\": [")
@@ -36,9 +36,9 @@ func VerifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) er
 		j.text(o.Outcome)
 		j.raw(", \"complex_error\": ")
 		j.number(o.Complex)
-		if v.Second != "" {
+		if v.CrossCheck != "" {
 			j.raw(", \"second_error\": ")
-			j.number(o.Second)
+			j.number(o.CrossCheck)
 		}
 		if o.Refined > 0 {
 			j.raw(", \"refined_error\": ")
@@ -66,7 +66,7 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 	name := column{head: "objective", left: true}
 	verdict := column{head: "verdict", left: true}
 	complexStep := column{head: "complex step"}
-	second := column{head: v.Second}
+	crossCheck := column{head: v.CrossCheck}
 	refined := column{head: "refined"}
 	curvature := column{head: "Hessian"}
 	anyRefined := false
@@ -74,7 +74,7 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 		name.cells = append(name.cells, o.Name)
 		verdict.cells = append(verdict.cells, o.Outcome)
 		if o.Outcome == "no value" {
-			for _, c := range []*column{&complexStep, &second, &refined, &curvature} {
+			for _, c := range []*column{&complexStep, &crossCheck, &refined, &curvature} {
 				c.cells = append(c.cells, "-")
 			}
 			continue
@@ -85,12 +85,12 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 		}
 		refined.cells = append(refined.cells, text)
 		complexStep.cells = append(complexStep.cells, significant(o.Complex, 2))
-		second.cells = append(second.cells, significant(o.Second, 2))
+		crossCheck.cells = append(crossCheck.cells, significant(o.CrossCheck, 2))
 		curvature.cells = append(curvature.cells, significant(o.Curvature, 2))
 	}
 	cols := []column{name, verdict, complexStep}
-	if v.Second != "" {
-		cols = append(cols, second)
+	if v.CrossCheck != "" {
+		cols = append(cols, crossCheck)
 	}
 	if anyRefined {
 		cols = append(cols, refined)
@@ -103,7 +103,7 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 		p.prose("\nHessian: second derivatives along a direction, against differences of complex steps")
 	}
 	if anyRefined {
-		p.prose("\nrefined: against %s, both with tighter tolerances", v.Second)
+		p.prose("\nrefined: against %s, both with tighter tolerances", v.CrossCheck)
 		for _, o := range v.Objectives {
 			if o.Outcome == "inaccurate" {
 				p.prose("inaccurate: discretization explains the difference, but leaves fewer than three digits; " +
