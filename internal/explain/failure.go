@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -22,103 +23,149 @@ func Interrupted(err error) bool {
 	return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded)
 }
 
-// Failure explains the error of a run of w with a method; nil for an error that is no solver's. It says where the run
-// was, nil where the error names no place. w may be nil.
+// failure is a run that failed, while it is explained.
+type failure struct {
+	*Explainer
+	worker *system.Worker // nil where there is none
+	method solvers.Method
+	list   diag.List
+}
+
+// failures explain the typed errors of solvers and sensitivity methods. The first one that knows an error
+// explains it.
+var failures = []func(*failure, error) bool{
+	explains((*failure).nonFinite),
+	explains((*failure).underflow),
+	explains((*failure).tooMany),
+	explains((*failure).chattering),
+	explains((*failure).cascade),
+	explains((*failure).memory),
+	explains((*failure).disk),
+	explains((*failure).cancelled),
+	explains((*failure).backward),
+	explains((*failure).wrongTime),
+	(*failure).interrupted,
+}
+
+// explains makes an entry of failures from what explains one type of error.
+func explains[E error](explain func(*failure, E)) func(*failure, error) bool {
+	return func(f *failure, err error) bool {
+		var e E
+		if !errors.As(err, &e) {
+			return false
+		}
+		explain(f, e)
+		return true
+	}
+}
+
+// Failure explains the error of a run of w with a method; nil for an error that is no solver's. It says where
+// the run was, nil where the error names no place. w may be nil.
 func (x *Explainer) Failure(err error, w *system.Worker, method solvers.Method) (*diag.ListError, *solvers.Place) {
-	var list diag.List
-	var (
-		nonFinite *solvers.NonFiniteError
-		underflow *solvers.StepUnderflowError
-		many      *solvers.TooManyStepsError
-		chatter   *solvers.ChatteringError
-		cascade   *solvers.CascadeError
-		memory    *solvers.MemoryError
-		disk      *solvers.DiskError
-		cancelled *solvers.CancelledError
-		times     *solvers.TimeError
-		backward  *sens.BackwardError
-	)
-	switch {
-	case errors.As(err, &nonFinite):
-		d := list.Errorf(CodeNonFinite, x.span, "%s is not a finite number at %s", nonFinite.What,
-			x.at(&nonFinite.Place))
-		x.blame(d, w, method, &nonFinite.Place)
-	case errors.As(err, &underflow):
-		if underflow.NonFinite {
-			d := list.Errorf(CodeUnderflow, x.span, "every step from %s gives something that is not a finite number, "+
-				"however short", x.at(&underflow.Place))
-			x.blame(d, w, method, &underflow.Place)
-			break
-		}
-		list.Errorf(CodeUnderflow, x.blamed(&underflow.Place),
-			"the step size fell below %s: the estimated error stays above the tolerance at %s%s; the model may be "+
-				"singular or stiff there, or the tolerances too tight",
-			diag.Number(underflow.HMin), x.at(&underflow.Place), x.worst(&underflow.Place))
-	case errors.As(err, &many):
-		list.Errorf(CodeTooMany, x.blamed(&many.Place), "more than max_steps = %d steps, and only at %s%s; raise "+
-			"solver.max_steps, loosen rtol, or shorten the time span; a stiff model needs an implicit method",
-			many.Max, x.at(&many.Place), x.worst(&many.Place))
-	case errors.As(err, &chatter):
-		last := make([]string, len(chatter.Times))
-		for i, t := range chatter.Times {
-			last[i] = strconv.FormatFloat(t, 'g', 13, 64)
-		}
-		if x.isMode(chatter.Event) {
-			list.Errorf(CodeChattering, x.eventSpan(chatter.Event),
-				"the condition of %s is chattering: it %s (last times %s), at %s; the solution slides along it: "+
-					"smooth the switch, or write noevent(…) around it and accept what the tolerance gives",
-				chatter.Event, chatter.Reason, strings.Join(last, ", "), x.at(&chatter.Place))
-			break
-		}
-		list.Errorf(CodeChattering, x.eventSpan(chatter.Event),
-			"event %s is chattering: it %s (last times %s), at %s; end the run with such an event (stop), or let it "+
-				"switch the model to rest",
-			chatter.Event, chatter.Reason, strings.Join(last, ", "), x.at(&chatter.Place))
-	case errors.As(err, &cascade):
-		at := x.span
-		if len(cascade.Events) > 0 {
-			at = x.eventSpan(cascade.Events[0])
-		}
-		list.Errorf(CodeCascade, at, "events set each other off at one time more than max_cascade = %d times: %s, at "+
-			"%s; break the loop, or raise solver.max_cascade",
-			cascade.Max, strings.Join(cascade.Events, ", "), x.at(&cascade.Place))
-	case errors.As(err, &memory):
-		keep, less := "", "loosen rtol, or shorten the time span"
-		switch {
-		case memory.Keep.Kind == solvers.CheckpointAuto:
-		case memory.Thinned:
-			keep = ", with every state kept and nothing else,"
-			if k := memory.Keep.Every; k > 1 {
-				keep = fmt.Sprintf(", with one state in %d kept and nothing else,", k)
-			}
-		case memory.Keep.Kind == solvers.CheckpointBinomial:
-			keep, less = fmt.Sprintf(" with checkpoint = %s", memory.Keep),
-				"keep fewer states there, or some on disk: revolve(ram = 20, disk = 200)"
-		default:
-			keep, less = fmt.Sprintf(" with checkpoint = %s", memory.Keep),
-				"leave checkpoint out, so that less is kept where it must be"
-		}
-		list.Errorf(CodeMemory, x.span, "the trajectory needs more than memory = %s%s at %s; raise "+
-			"solver.memory, or %s", diag.Bytes(float64(memory.Limit)), keep, x.at(&memory.Place), less)
-	case errors.As(err, &disk):
-		list.Errorf(CodeMemory, x.span, "%s; files for it are made in %s: set %s to a directory with room, or keep "+
-			"fewer states on disk (solver.checkpoint)", disk.Error(), os.TempDir(), tempVariable())
-	case errors.As(err, &cancelled):
-		list.Errorf(CodeInterrupted, source.Span{}, "interrupted at %s", x.at(&cancelled.Place))
-	case errors.As(err, &backward):
-		list.Errorf(CodeBackward, x.span, "%s", backward.Error())
-	case errors.As(err, &times):
-		list.Errorf(CodeTime, x.instantSpan(times.Instant, x.span), "%s", times.Message)
-	case Interrupted(err):
-		list.Errorf(CodeInterrupted, source.Span{}, "interrupted while differentiating; the run itself was done")
-	default:
+	f := &failure{Explainer: x, worker: w, method: method}
+	if !slices.ContainsFunc(failures, func(explain func(*failure, error) bool) bool { return explain(f, err) }) {
 		return nil, nil
 	}
 	var placed interface{ At() *solvers.Place }
 	if errors.As(err, &placed) {
-		return &diag.ListError{Diagnostics: list.All()}, placed.At()
+		return &diag.ListError{Diagnostics: f.list.All()}, placed.At()
 	}
-	return &diag.ListError{Diagnostics: list.All()}, nil
+	return &diag.ListError{Diagnostics: f.list.All()}, nil
+}
+
+func (f *failure) nonFinite(e *solvers.NonFiniteError) {
+	d := f.list.Errorf(CodeNonFinite, f.span, "%s is not a finite number at %s", e.What, f.at(&e.Place))
+	f.blame(d, f.worker, f.method, &e.Place)
+}
+
+func (f *failure) underflow(e *solvers.StepUnderflowError) {
+	if e.NonFinite {
+		d := f.list.Errorf(CodeUnderflow, f.span, "every step from %s gives something that is not a finite number, "+
+			"however short", f.at(&e.Place))
+		f.blame(d, f.worker, f.method, &e.Place)
+		return
+	}
+	f.list.Errorf(CodeUnderflow, f.blamed(&e.Place),
+		"the step size fell below %s: the estimated error stays above the tolerance at %s%s; the model may be "+
+			"singular or stiff there, or the tolerances too tight",
+		diag.Number(e.HMin), f.at(&e.Place), f.worst(&e.Place))
+}
+
+func (f *failure) tooMany(e *solvers.TooManyStepsError) {
+	f.list.Errorf(CodeTooMany, f.blamed(&e.Place), "more than max_steps = %d steps, and only at %s%s; raise "+
+		"solver.max_steps, loosen rtol, or shorten the time span; a stiff model needs an implicit method",
+		e.Max, f.at(&e.Place), f.worst(&e.Place))
+}
+
+func (f *failure) chattering(e *solvers.ChatteringError) {
+	last := make([]string, len(e.Times))
+	for i, t := range e.Times {
+		last[i] = strconv.FormatFloat(t, 'g', 13, 64)
+	}
+	text := "event %s is chattering: it %s (last times %s), at %s; end the run with such an event (stop), or let it " +
+		"switch the model to rest"
+	if f.isMode(e.Event) {
+		text = "the condition of %s is chattering: it %s (last times %s), at %s; the solution slides along it: " +
+			"smooth the switch, or write noevent(…) around it and accept what the tolerance gives"
+	}
+	f.list.Errorf(CodeChattering, f.eventSpan(e.Event), text,
+		e.Event, e.Reason, strings.Join(last, ", "), f.at(&e.Place))
+}
+
+func (f *failure) cascade(e *solvers.CascadeError) {
+	at := f.span
+	if len(e.Events) > 0 {
+		at = f.eventSpan(e.Events[0])
+	}
+	f.list.Errorf(CodeCascade, at, "events set each other off at one time more than max_cascade = %d times: %s, at "+
+		"%s; break the loop, or raise solver.max_cascade",
+		e.Max, strings.Join(e.Events, ", "), f.at(&e.Place))
+}
+
+func (f *failure) memory(e *solvers.MemoryError) {
+	keep, less := "", "loosen rtol, or shorten the time span"
+	switch {
+	case e.Keep.Kind == solvers.CheckpointAuto:
+	case e.Thinned:
+		keep = ", with every state kept and nothing else,"
+		if k := e.Keep.Every; k > 1 {
+			keep = fmt.Sprintf(", with one state in %d kept and nothing else,", k)
+		}
+	case e.Keep.Kind == solvers.CheckpointBinomial:
+		keep = fmt.Sprintf(" with checkpoint = %s", e.Keep)
+		less = "keep fewer states there, or some on disk: revolve(ram = 20, disk = 200)"
+	default:
+		keep = fmt.Sprintf(" with checkpoint = %s", e.Keep)
+		less = "leave checkpoint out, so that less is kept where it must be"
+	}
+	f.list.Errorf(CodeMemory, f.span, "the trajectory needs more than memory = %s%s at %s; raise "+
+		"solver.memory, or %s", diag.Bytes(float64(e.Limit)), keep, f.at(&e.Place), less)
+}
+
+func (f *failure) disk(e *solvers.DiskError) {
+	f.list.Errorf(CodeMemory, f.span, "%s; files for it are made in %s: set %s to a directory with room, or keep "+
+		"fewer states on disk (solver.checkpoint)", e.Error(), os.TempDir(), tempVariable())
+}
+
+func (f *failure) cancelled(e *solvers.CancelledError) {
+	f.list.Errorf(CodeInterrupted, source.Span{}, "interrupted at %s", f.at(&e.Place))
+}
+
+func (f *failure) backward(e *sens.BackwardError) {
+	f.list.Errorf(CodeBackward, f.span, "%s", e.Error())
+}
+
+func (f *failure) wrongTime(e *solvers.TimeError) {
+	f.list.Errorf(CodeTime, f.instantSpan(e.Instant, f.span), "%s", e.Message)
+}
+
+// interrupted explains an interruption after the run, which names no place.
+func (f *failure) interrupted(err error) bool {
+	if !Interrupted(err) {
+		return false
+	}
+	f.list.Errorf(CodeInterrupted, source.Span{}, "interrupted while differentiating; the run itself was done")
+	return true
 }
 
 // at says where a run was: the time, the step, the last event and a few states.
