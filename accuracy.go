@@ -9,20 +9,20 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// tighter is the factor between the tolerances of a run and of the one that
-// its errors are estimated by. The second is so much more accurate that the
-// difference of the two is the error of the first but for some percent, also
-// where errors follow tolerances poorly; with a method of order 5 it takes twice as many steps.
+// tighter is the factor between the tolerances of a run and those of the more accurate run that
+// estimates its errors. With this factor the difference of the two is the error of the first run to
+// within some percent, even where errors follow tolerances poorly. With a method of order 5 the more
+// accurate run takes twice as many steps.
 const tighter = 1.0 / 32
 
-// refined returns opts for a run with tolerances multiplied by factor, or with steps of fixed length halved.
+// refined returns opts for a run with tolerances multiplied by factor, or with fixed steps halved.
 func (r *run) refined(opts Options, factor float64) Options {
 	opts.Gradient, opts.Progress = nil, nil
 	order := r.method(0).Info().Order
 	return opts.changed(func(s *settings.Settings) { s.Refine(factor, order) })
 }
 
-// share is how much of the error of a run its difference to the refined one is.
+// share is the part of a run's error that its difference to the refined run shows.
 func (r *run) share() float64 {
 	if r.settings.Solver.Fixed > 0 {
 		return 1 - 1/float64(int64(1)<<r.method(0).Info().Order)
@@ -31,13 +31,13 @@ func (r *run) share() float64 {
 		max(r.settings.Solver.RTol, 2*settings.LeastTol)
 }
 
-// compare writes to s the estimated errors of its derivatives and values,
-// from those of a more accurate run of which share is the difference.
+// compare writes the estimated errors of derivatives and values to s. fine is the result of a more
+// accurate run; its difference to s is share of the error.
 func (s *Sensitivities) compare(fine *Sensitivities, share float64) error {
 	if len(fine.Gradient) != len(s.Gradient) || len(fine.Values) != len(s.Values) {
 		return fmt.Errorf("the refined run gave %d derivatives instead of %d", len(fine.Gradient), len(s.Gradient))
 	}
-	// What rounding leaves of n steps, each as large as a number's last place, at random.
+	// The steps round at random, each by about a number's last place.
 	rounding := float64(0x1p-52 * math.Sqrt(float64(s.Stats.Steps+1)))
 	estimate := func(x, y float64) float64 {
 		return math.Abs(x-y)/share + float64(rounding*math.Abs(x))
@@ -55,15 +55,15 @@ func (s *Sensitivities) compare(fine *Sensitivities, share float64) error {
 	return nil
 }
 
-// compareEvents writes to the events of s the estimated errors of their times
-// and of the derivatives of these. An event of the more accurate run is the same one if it
-// has the name and the index, and as many like it came before.
+// compareEvents writes the estimated errors of events' times, and of the derivatives of these, to the
+// events of s. An event of the more accurate run is the same one if it has the same name and index,
+// and if as many like it came before.
 func (s *Sensitivities) compareEvents(fine *Sensitivities, estimate func(x, y float64) float64) {
 	type occurrence struct {
 		name string
 		nth  int
 	}
-	// each calls f with the events and what tells them apart.
+	// each calls f with the events and what distinguishes them.
 	each := func(list []EventRecord, f func(occurrence, *EventRecord)) {
 		count := map[string]int{}
 		for i := range list {
@@ -88,15 +88,15 @@ func (s *Sensitivities) compareEvents(fine *Sensitivities, estimate func(x, y fl
 	})
 }
 
-// influential is the part of an objective's largest derivative, as a relative
-// one (times the size of its variable), below which derivatives need not be
-// accurate to sens_tol of themselves but of that part: those that should be zero never would be.
+// influential is the part of an objective's largest relative derivative (derivative times the size of
+// its variable) below which derivatives need not be accurate to sens_tol of themselves, but only of
+// that part. Otherwise derivatives that should be zero would never be accurate.
 const influential = 1e-6
 
-// accuracy returns the largest estimated error of a derivative, relative to the largest derivative
-// of the same objective by the same variable or to what is worth mention of that objective, and
-// says which derivative it is. sizes are those of the variables. Objectives without a value do not
-// count, nor do derivatives that rounding of the value could make of zeros.
+// accuracy returns the largest estimated error of a derivative and says which derivative it is. Errors
+// are relative to the largest derivative of the same objective by the same variable, or to the
+// influential part of that objective's derivatives. sizes are those of the variables. Objectives
+// without a value do not count, nor do derivatives that rounding of the value could make of zeros.
 func (s *Sensitivities) accuracy(sizes []float64) (worst float64, where string) {
 	rounding := float64(0x1p-48 * math.Sqrt(float64(s.Stats.Steps+1)))
 	for i, v := range s.Values {
@@ -126,7 +126,8 @@ func (s *Sensitivities) accuracy(sizes []float64) (worst float64, where string) 
 	return worst, where
 }
 
-// sizes returns how large the variables are: by how much they might change. What is zero counts as one.
+// sizes returns how large the variables are, by which they might change: the largest absolute value of
+// their elements, and 1 for zero.
 func (r *Runner) sizes() []float64 {
 	out := make([]float64, len(r.variables))
 	start := r.trajectory.Initial()
@@ -148,8 +149,8 @@ func (r *Runner) sizes() []float64 {
 	return out
 }
 
-// estimated adds to a result the errors of its derivatives, and repeats the run
-// with tighter tolerances until sens_tol is met, if one is set.
+// estimated adds the estimated errors of derivatives to a result. If sens_tol is set, it repeats the
+// run with tighter tolerances until that is met.
 func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivities, error) {
 	m, at, opts := r.model, r.run, r.opts
 	want := r.settings.SensTol

@@ -17,15 +17,16 @@ type Bench struct {
 	Settings RunSettings
 	Runs     int
 	RHS, VJP BenchProgram
-	// Step and StepVJP are a step of the method and its transpose, without the control of its length. Instructions
-	// and bytes are zero where a step is no program of its own.
+	// Step and StepVJP are a step of the method and its transpose, without the choice of its length.
+	// Their instructions and bytes are zero if the step is not a program of its own.
 	Step, StepVJP BenchProgram
-	// Forward, Adjoint and their sum Gradient, over all objectives, in seconds. Compilation is apart.
+	// Forward, Adjoint and their sum Gradient are seconds, over all objectives. They do not include
+	// compilation.
 	Forward, Adjoint, Gradient BenchTimes
 	Steps                      int
-	Evaluations, Transposes    int // of the right-hand side in a gradient, those within steps included
+	Evaluations, Transposes    int // of the right-hand side in a gradient, including those within steps
 	TransposedSteps            int // in a gradient, over all sweeps
-	RecomputedSteps            int // in a gradient: those not kept (solver.checkpoint)
+	RecomputedSteps            int // in a gradient: those that were not kept (solver.checkpoint)
 	PeakTrajectoryBytes        int64
 	// Checksum is the Frobenius norm of the derivatives by params: two programs that agree on it
 	// have computed the same thing.
@@ -41,17 +42,18 @@ type BenchProgram struct {
 	GFlops       float64 // per second
 }
 
-// BenchTimes are statistics over the runs.
+// BenchTimes are statistics over the runs, in seconds.
 type BenchTimes struct{ Median, Min float64 }
 
-// Share returns the part of the seconds that so many of p take, on that many threads; at most 1.
+// Share returns which part of the seconds that count evaluations of p take on that many threads; at
+// most 1.
 func (p BenchProgram) Share(count int, seconds float64, threads int) float64 {
 	return min(float64(count)*p.Nanoseconds/1e9/(seconds*float64(threads)), 1)
 }
 
-// Bench measures a model: whole gradients in this process, runs times after a
-// warm-up, and single evaluations of the right-hand side and of its transpose
-// (for all lanes together), and a single step and its transpose, at the start.
+// Bench measures a model. It computes whole gradients in this process, runs times after a warm-up. At
+// the start of the run it measures single evaluations of the right-hand side and of its transpose (for
+// all lanes together), and a single step and its transpose.
 func (m *Model) Bench(ctx context.Context, runs int, opts Options) (*Bench, error) {
 	var forward, adjoint, gradient []float64
 	b := &Bench{Runs: max(runs, 1)}
@@ -59,7 +61,7 @@ func (m *Model) Bench(ctx context.Context, runs int, opts Options) (*Bench, erro
 	if err != nil {
 		return nil, err
 	}
-	for i := range b.Runs + 1 { // the first pays for the first touch of fresh memory
+	for i := range b.Runs + 1 { // the first one touches fresh memory, and does not count
 		s, err := r.Sensitivities(ctx)
 		if err != nil {
 			return nil, err
@@ -98,7 +100,7 @@ func checksum(s *Sensitivities) float64 {
 	return math.Sqrt(sum)
 }
 
-// benchPrograms times the right-hand side and its transpose alone.
+// benchPrograms measures the right-hand side, a step, and their transposes alone.
 func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	r, err := m.begin(opts)
 	if err != nil {
@@ -161,7 +163,8 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	return nil
 }
 
-// smallStep returns a step to be made at the start of a run of w, a millionth of the run long, at the state y.
+// smallStep returns a step from the state y at the start of a run of w. It is a millionth of the run
+// long.
 func smallStep(w *system.Worker, m solvers.Method, times, y []float64) *solvers.Step {
 	size := w.Size()
 	s := solvers.NewStep(m.Info(), size)
@@ -173,8 +176,8 @@ func smallStep(w *system.Worker, m solvers.Method, times, y []float64) *solvers.
 	return s
 }
 
-// measure runs f often enough to time it, and takes the best of many batches,
-// which are short: what else the machine does hits some of them only.
+// measure runs f often enough to time it, and takes the best of many short batches. Other work of the
+// machine disturbs only some of them.
 func measure(f func()) BenchProgram {
 	n, best := 1, math.Inf(1)
 	for batch := 0; batch < 100; {
@@ -193,7 +196,7 @@ func measure(f func()) BenchProgram {
 	return BenchProgram{Nanoseconds: best}
 }
 
-// counts returns b with what is known of the program.
+// counts returns b with the counts of its program.
 func (b BenchProgram) counts(s *vm.Stats) BenchProgram {
 	b.Instructions, b.Bytes, b.Native, b.GFlops = s.Instructions, s.Bytes, s.Native.Bytes,
 		float64(s.Flops)/b.Nanoseconds

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/compile"
-
 	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/typecheck"
@@ -17,15 +16,17 @@ import (
 
 // ParseOptions modify Parse. The zero value is ready to use.
 type ParseOptions struct {
-	// Files is where load and csv find their files; nil means there are none. ParseFile uses the model's folder.
+	// Files is where load and csv find their files; nil means that there are none. ParseFile uses the
+	// model's folder.
 	Files fs.FS
-	// Experiment makes the model that of one of its experiments alone: with the values, events and rows of data of
-	// that, and the objectives of the text, of which nll is the likelihood of these rows. "" is the model as a whole.
+	// Experiment, if not "", is the name of an experiment. Parse then returns the model of this
+	// experiment alone: with its values, events and rows of data. The objectives are those of the
+	// text, in which nll is the likelihood of these rows.
 	Experiment string
 }
 
-// Parse compiles the text of a model; name is used in messages. The error
-// carries diagnostics (diag.Of).
+// Parse compiles the text of a model; name is used in messages. The error carries diagnostics
+// (diag.Of). Warnings and notes are in Model.Warnings.
 func Parse(name, text string, opts ParseOptions) (*Model, error) {
 	start := time.Now()
 	var list diag.List
@@ -42,7 +43,8 @@ func Parse(name, text string, opts ParseOptions) (*Model, error) {
 	return m, nil
 }
 
-// ParseFile compiles the model at path.
+// ParseFile compiles the model in the file at path. If the file cannot be read, the error is a
+// FileError.
 func ParseFile(path string) (*Model, error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
@@ -51,7 +53,7 @@ func ParseFile(path string) (*Model, error) {
 	return Parse(path, string(text), ParseOptions{Files: os.DirFS(filepath.Dir(path))})
 }
 
-// newModel makes a Model, and those of its experiments, of what the checker found.
+// newModel makes a Model, and those of its experiments, from what the checker found.
 func newModel(checked *typecheck.Model, list *diag.List) *Model {
 	whole, parts := compile.Model(checked, list)
 	if whole == nil {
@@ -65,7 +67,7 @@ func newModel(checked *typecheck.Model, list *diag.List) *Model {
 	return m
 }
 
-// FileError says that a file could not be read or written.
+// FileError is a file that cannot be read.
 type FileError struct {
 	Path string
 	Err  error
@@ -81,10 +83,9 @@ func (e *FileError) Error() string {
 
 func (e *FileError) Unwrap() error { return e.Err }
 
-// Check looks at a model as a whole, its settings as well, without a run in
-// mind: what the language has and this version does not solve is checked too, and
-// is then a warning, not an error. It returns what the model says about itself,
-// and warnings and notes; the error carries what is wrong.
+// Check looks for errors in the text of a model and its settings, without a run in mind. It also
+// checks what the language has but this version does not solve, and warns of it. It returns what the
+// model says about itself, and warnings and notes. The error carries the diagnostics (diag.Of).
 func Check(name, text string, opts ParseOptions) (Info, []diag.Diagnostic, error) {
 	var list diag.List
 	checked := compile.Check(name, text, opts.Files, &list)

@@ -10,24 +10,25 @@ import (
 	"odes.dev/odes/sens"
 )
 
-// Costates are the adjoint states of objectives along a run: by how much an
-// objective changes when the state is moved at a time, the events to come
-// moving with it.
+// Costates are the adjoint states of objectives along a run: by how much an objective changes when the
+// state is moved at a time, where later events move with it. They are those of the discrete adjoint
+// (docs/methods.md).
 type Costates struct {
 	Objectives []Value
-	// T ascends over the ends of steps. Where an adjoint state jumps (at events, and where an objective reads
-	// the state) the time stands twice, with both limits.
+	// T holds the ends of steps, ascending. Where an adjoint state jumps (at events, and where an
+	// objective reads the state) the time stands twice, with both limits.
 	T []float64
-	// Of[i] are the adjoint states of objective i, one series per state, in the order of declaration.
+	// Of[i] are the adjoint states of objective i: one series per state, in the order of declaration,
+	// in units of the objective by those of the state.
 	Of     [][]Series
 	Events []EventRecord
-	// Experiments are the runs that objectives read through nll, in file order. What stands above is then of the run
-	// without their changes.
+	// Experiments are the adjoint states along the runs that objectives read through nll, in file
+	// order. The fields above are then those of the run without the experiments' changes.
 	Experiments []ExperimentCostates
 }
 
-// ExperimentCostates are the adjoint states of the objectives along the run of
-// an experiment; T, Of and Events as in Costates.
+// ExperimentCostates are the adjoint states of the objectives along the run of an experiment. T, Of
+// and Events are as in Costates.
 type ExperimentCostates struct {
 	Name   string
 	T      []float64
@@ -35,8 +36,8 @@ type ExperimentCostates struct {
 	Events []EventRecord
 }
 
-// Costates integrates the model and its discrete adjoint, and returns the
-// adjoint states. The mode and the variables of opts do not matter.
+// Costates integrates the model and its discrete adjoint, and returns the adjoint states. It ignores
+// the mode and the variables of opts.
 func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	var l diag.List
 	opts = opts.changed(func(s *settings.Settings) { s.Mode, s.Errors = "adjoint", false })
@@ -115,8 +116,8 @@ func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	return out, nil
 }
 
-// partCostates are the adjoint states of the experiments after a run: those of
-// each likelihood, times what the objectives change by when that changes.
+// partCostates returns the adjoint states along the experiments of the last run: those of each
+// likelihood, times the derivative of the objective by the likelihood.
 func (r *Runner) partCostates(ctx context.Context) ([]ExperimentCostates, error) {
 	if len(r.parts) == 0 {
 		return nil, nil

@@ -17,10 +17,9 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// An experiment is the model under the changes of one experiment: a model of
-// its own whose objectives are what the experiment adds to each total. The
-// model reads the totals as inputs besides its params, so that objectives of
-// nll() and of the unchanged run mix freely.
+// An experiment is the model under the changes of one experiment. It is a model of its own, whose
+// objectives are what the experiment adds to each total. The main model reads the totals as inputs
+// besides its params, so that its objectives can mix nll() with the unchanged run.
 type experiment struct {
 	name  string
 	model *Model
@@ -65,10 +64,10 @@ func (r *run) readsTotals() bool {
 	return found
 }
 
-// partOptions are the options for a run of one experiment.
+// partOptions returns the options for a run of one experiment.
 func (r *run) partOptions(opts Options, wrt []Variable) Options {
 	opts.Gradient, opts.Times, opts.EventTimes, opts.Progress = nil, nil, false, nil
-	opts = opts.changed((*settings.Settings).FirstOrder) // second derivatives are chained by who asks for the whole
+	opts = opts.changed((*settings.Settings).FirstOrder) // the whole model asks the parts for second derivatives
 	opts.Of, opts.Wrt = []string{}, []string{}
 	for _, o := range r.model.experiments[0].model.checked.Objectives {
 		opts.Of = append(opts.Of, o.Name)
@@ -80,8 +79,8 @@ func (r *run) partOptions(opts Options, wrt []Variable) Options {
 	return opts
 }
 
-// addUp makes the contributions of all experiments, as many at a time as there
-// are threads, and adds them up in file order. It tells how many are done.
+// addUp makes the contributions of all experiments, as many at a time as there are threads, and sums
+// them in file order. It tells how many are done.
 func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) contribution) (*totals, error) {
 	m := r.model
 	n := len(m.checked.Totals)
@@ -139,7 +138,7 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 	return sum, nil
 }
 
-// totalValues solves the experiments.
+// totalValues solves the experiments for the values of the totals.
 func (r *run) totalValues(ctx context.Context, opts Options) (*totals, error) {
 	m := r.model
 	if !r.readsTotals() {
@@ -187,7 +186,7 @@ func (r *Runner) prepareParts() error {
 	return nil
 }
 
-// totals solves and differentiates the experiments.
+// totals solves the experiments and differentiates the totals.
 func (r *Runner) totals(ctx context.Context) (*totals, error) {
 	if len(r.parts) == 0 {
 		return &totals{}, nil
@@ -205,7 +204,7 @@ func (r *Runner) totals(ctx context.Context) (*totals, error) {
 	})
 }
 
-// wrap says in which experiment a run failed.
+// wrap says in an error in which experiment it came up.
 func (x *experiment) wrap(err error) error {
 	var failed *RunError
 	var wrong *diag.ListError
@@ -228,8 +227,8 @@ func (x *experiment) named(l *diag.ListError) *diag.ListError {
 	return out
 }
 
-// chain adds to a row of the gradient what reaches the objective through the
-// totals; by holds its derivatives by everything active.
+// chain adds to a row of the gradient what reaches the objective through the totals. by holds the
+// objective's derivatives by everything active.
 func (t *totals) chain(p *system.Problem, row, by []float64) {
 	if len(t.gradient) == 0 {
 		return // no objective of the run reads a total; that of one without a value is NaN all the same

@@ -10,7 +10,7 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// modeMethods make the method of each mode of sens.Modes for a run, which sweeps over lanes objectives or columns.
+// modeMethods make the sensitivity method of each of sens.Modes, with work space for that many lanes.
 var modeMethods = map[string]func(r *run, lanes int) (sens.Method, error){
 	"adjoint": (*run).adjointMethod,
 	"tangent": func(r *run, lanes int) (sens.Method, error) {
@@ -30,7 +30,7 @@ var modeMethods = map[string]func(r *run, lanes int) (sens.Method, error){
 	},
 }
 
-// modeOf returns what is known of a mode.
+// modeOf returns the row of a mode in sens.Modes.
 func modeOf(name string) sens.Mode {
 	m, _ := sens.LookupMode(name)
 	return m
@@ -99,8 +99,8 @@ func (r *run) forwardMethod(lanes int) (sens.Method, error) {
 	}}, nil
 }
 
-// continuousMethod makes the continuous adjoint. It sweeps one objective at a
-// time, each with steps of its own: results depend on no number of lanes.
+// continuousMethod makes the continuous adjoint. It sweeps one objective at a time, each with steps of
+// its own, so that results do not depend on the number of lanes.
 func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 	counted, err := r.problem.Kit(1, system.Pull, false)
 	if err != nil {
@@ -136,12 +136,12 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 	}}, nil
 }
 
-// clearly so many more sweeps the one way than the other settle the matter without a look at programs.
+// clearly is the ratio of sweeps that decides between the two directions without a look at programs.
 const clearly = 16
 
-// autoMode chooses between the discrete adjoint and tangent by their costs: sweeps, times what the
-// programs of the transpose and of the tangent do at one stage. That is counted in the programs and
-// not timed, so that the choice is the same on every machine, as the results are.
+// autoMode chooses between the discrete adjoint and tangent by their costs: the number of sweeps,
+// times the work of the transpose's or tangent's programs at one stage. The work is counted in the
+// programs and not timed, so that the choice is the same on every machine.
 func (r *run) autoMode(objectives, columns int) error {
 	back, forth := chooseLanes(objectives), chooseLanes(columns)
 	sweeps, pushes := (objectives+back-1)/back, (columns+forth-1)/forth

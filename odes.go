@@ -1,10 +1,30 @@
-// Package odes computes gradients of models made of ordinary differential
-// equations. A model is a text: states, parameters, objectives, events. Parse
-// compiles it once; Solve and Sensitivities run it any number of times, with
-// other parameter values, from any number of goroutines.
+// Package odes computes gradients of models made of ordinary differential equations.
 //
-// Gradients are those of the computed solution: discrete adjoints of explicit
-// Runge–Kutta methods, exact through events. See docs/methods.md.
+// A model is a text: states, parameters, equations, events and objectives. These are the types that
+// a program meets, in order:
+//
+//   - Parse and ParseFile compile a text to a Model. It is immutable, and any number of goroutines may
+//     share it. Its methods Info, Symbols, Observations and Experiments say what it declares.
+//   - Model.Solve integrates and returns a Solution: outputs over time, values of objectives, events.
+//   - Model.Sensitivities also differentiates and returns Sensitivities: values of objectives, and their
+//     gradients by the wanted Variables; on request Hessians and estimated errors.
+//   - Options choose values of parameters (Assignment), settings (Setting), objectives and variables.
+//     The zero value follows the text.
+//   - Model.Prepare returns a Runner, which repeats Sensitivities with other values and keeps its memory.
+//   - Model.Verify compares gradients with two other ways to compute them and returns a Verification.
+//   - Model.Costates returns the adjoint states over time, Model.Bench measures how long gradients take,
+//     and Check looks for errors in a text without a run in mind.
+//
+// An error carries diagnostics, each with a code, a place in the text and a message: diag.Of lists them.
+// A run that fails is a RunError, which also says how far it came; a file that cannot be read is a
+// FileError. Results carry warnings and notes in the same form.
+//
+// Gradients are those of the computed solution, by discrete adjoints of explicit Runge–Kutta methods,
+// exact through events. docs/methods.md describes the methods and cites their sources.
+//
+// This package joins the compiler, the solvers and the sensitivity methods. It must not know how a text
+// is parsed, how the machine runs, or how a method makes its steps. It reads no file that it was not
+// handed, and prints nothing.
 package odes
 
 import (
@@ -21,15 +41,15 @@ import (
 	"odes.dev/odes/vm"
 )
 
-// Backend returns how programs compute here: generic, avx2 (threaded code) or native
-// (machine code made for the model). Results do not depend on it. The environment
-// variable ODES_BACKEND chooses.
+// Backend returns how programs compute here: generic, avx2 (threaded code) or native (machine code
+// made for the model). Results do not depend on it. The environment variable ODES_BACKEND chooses.
 func Backend() string { return vm.Backend() }
 
-// Model is a compiled model: immutable and shared between goroutines. Of a
-// model with experiments, outputs, events and functionals are those of the run
-// without any experiment's changes; nll() and its derivatives are sums over the
-// experiments, which are solved in parallel.
+// Model is a compiled model. It is immutable, and goroutines may share it.
+//
+// If a model has experiments, its outputs, events and functionals are those of the run without the
+// changes of any experiment. nll() and its derivatives are sums over the experiments, which are solved
+// in parallel.
 type Model struct {
 	checked *typecheck.Model
 	system  *system.Model
@@ -41,15 +61,15 @@ type Model struct {
 	isExperiment bool          // one of those of another model
 }
 
-// CompileSeconds says where the time to make a Model went.
+// CompileSeconds are the seconds that parsing (with checking) and compiling a Model took.
 type CompileSeconds struct{ Parse, Compile float64 }
 
 // Warnings returns the warnings and notes of compilation.
 func (m *Model) Warnings() []diag.Diagnostic { return m.notes }
 
-// Sensitivities integrates the model and differentiates its objectives. Where
-// the sens block asks for it (check = fd(…)), it verifies the gradient and tells
-// what it found among the warnings.
+// Sensitivities integrates the model and differentiates its objectives. Where the sens block asks for
+// it (check = fd(…)), it also verifies the gradient and adds what it found to the warnings. The error
+// is a RunError if the run fails, and carries diagnostics (diag.Of).
 func (m *Model) Sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
 	r, err := m.Prepare(opts)
 	if err != nil {
@@ -68,7 +88,7 @@ func (m *Model) Sensitivities(ctx context.Context, opts Options) (*Sensitivities
 	return s, nil
 }
 
-// Info describes a model.
+// Info says what a model is called and counts what it declares.
 type Info struct {
 	Name, Title string
 	File        string
@@ -112,8 +132,8 @@ type Symbol struct {
 	Values []float64
 }
 
-// DerivativeUnit returns the unit of the derivative of an objective, or of an
-// element of one, by v; "" when it is unknown or dimensionless.
+// DerivativeUnit returns the unit of the derivative by v of an objective, or of an element of one
+// ("y[3]"). It is "" when the unit is unknown or dimensionless.
 func (m *Model) DerivativeUnit(objective string, v Variable) string {
 	name, _, _ := strings.Cut(objective, "[")
 	for _, o := range m.checked.Objectives {
@@ -133,8 +153,8 @@ func (m *Model) DerivativeUnit(objective string, v Variable) string {
 	return ""
 }
 
-// Symbols lists the declared names in the order of their kinds above, params
-// with their values after the assignments of set.
+// Symbols lists the declared names in the order of the kinds of Symbol. Values of params are those
+// after the assignments of set.
 func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
 	var l diag.List
 	pt := m.point(set, &l)
@@ -181,19 +201,22 @@ type Observation struct {
 	Name, Doc string
 	// Text is the observed expression as it stands in the file.
 	Text string
-	// Outputs are those (states of a model that names none) that are the observed expression.
+	// Outputs are the outputs (states, if the model names no output) that equal the observed
+	// expression.
 	Outputs       []string
 	Unit          string // of the values; "" when unknown or dimensionless
 	Table, Column string
-	// T and Values are the rows that count, in the order of the table: those of the experiment, without missing values.
+	// T and Values are the rows that count, in the order of the table. Rows with a missing value, and
+	// those of other experiments, do not count.
 	T, Values []float64
-	// Limits are their limits of quantification: of a value at or under its limit only that is
-	// known. nil when there are none, or when they are computed from more than numbers and columns.
+	// Limits are the limits of quantification of the rows. Of a value at or below its limit, only that
+	// is known. Limits is nil when there are none, or when they depend on more than numbers and
+	// columns.
 	Limits []float64
 }
 
-// Observations lists what the model compares with data. A model with
-// experiments lists all rows, each of its experiments those that it uses.
+// Observations lists what the model compares with data. A model with experiments lists all rows; each
+// of its experiments lists those that it uses.
 func (m *Model) Observations() []Observation {
 	var list []Observation
 	for _, o := range m.checked.Observations {
@@ -217,7 +240,7 @@ func (m *Model) Observations() []Observation {
 	return list
 }
 
-// words is an expression without its blanks, and without parentheses around the whole.
+// words returns an expression without its blanks, and without parentheses around the whole.
 func words(text string) string {
 	text = strings.Join(strings.Fields(text), "")
 	if inner, ok := strings.CutPrefix(text, "("); ok && strings.HasSuffix(inner, ")") &&
@@ -227,7 +250,7 @@ func words(text string) string {
 	return text
 }
 
-// refersTo returns the symbol that e is the whole of; nil for anything else.
+// refersTo returns the symbol if e is nothing but a reference to it; nil for other expressions.
 func refersTo(e typecheck.Expr) *typecheck.Symbol {
 	if ref, ok := e.(*typecheck.Ref); ok {
 		return ref.Sym
@@ -244,9 +267,8 @@ func (m *Model) Experiments() []string {
 	return names
 }
 
-// Experiment returns the model under the changes of an experiment; nil when
-// there is none of that name. Its objectives are what the experiment adds to
-// each negative log likelihood that the model reads.
+// Experiment returns the model under the changes of an experiment; nil if there is none of that name.
+// Its objectives are what the experiment adds to each negative log likelihood that the model reads.
 func (m *Model) Experiment(name string) *Model {
 	for _, x := range m.experiments {
 		if x.name == name {

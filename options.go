@@ -13,48 +13,49 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Options say how to run a model. The zero value follows the model's own
-// solver and sens blocks.
+// Options say how to run a model. The zero value follows the model's own solver and sens blocks.
 type Options struct {
-	// Set overrides parameters (and initial values, as "initial(x)"), in order.
+	// Set overrides parameters and initial values, in order. A later assignment wins.
 	Set []Assignment
-	// Solver and Sens choose named settings blocks; "" the unnamed ones.
+	// Solver and Sens choose settings blocks by name. "" is the block without a name.
 	Solver, Sens string
-	// Settings override keys of the blocks: {"solver.rtol", "1e-9"}, {"sens.mode", "tangent"}. Values are
-	// written as in a model.
+	// Settings override keys of the blocks: {"solver.rtol", "1e-9"}, {"sens.mode", "tangent"}. Values
+	// are written as in a model.
 	Settings []Setting
-	// Of and Wrt choose objectives and variables ("k1", "A", "initial(x)"); nil follows the sens block.
+	// Of names objectives ("J", "y[3]") and Wrt variables ("k1", "A", "initial(x)"). nil follows the
+	// sens block.
 	Of, Wrt []string
-	// Direction, if not nil, is a vector that the Hessians are multiplied with, laid out like a row
-	// of the gradient, in place of the sens block's hvp. Hessians themselves come with
+	// Direction, if not nil, is the vector that Hessians are multiplied with, in place of the sens
+	// block's hvp. It is laid out like a row of the gradient. The Hessians themselves come with
 	// {"sens.order", "2"}.
 	Direction []float64
-	// Times are where Solve reports outputs; nil means every step.
+	// Times are where Solve reports outputs, ascending, in the model's unit of time. nil means the end
+	// of every step.
 	Times []float64
-	// Threads is the number of goroutines (0: one per core); Lanes the objectives swept together (0: chosen).
-	// Results depend on neither.
+	// Threads is the number of goroutines; 0 follows the settings, whose default is one per core.
+	// Lanes is the number of objectives swept together; 0 leaves it to the library. Results depend on
+	// neither.
 	Threads, Lanes int
-	// Gradient, if large enough, is used for the derivatives instead of fresh memory.
+	// Gradient, if large enough, is the memory for the derivatives. Otherwise it is allocated.
 	Gradient []float64
-	// EventTimes asks for the derivatives of the times of events too.
+	// EventTimes asks for the derivatives of the times of events as well.
 	EventTimes bool
-	// Progress, when set, is called now and then from the solving goroutine.
+	// Progress, if set, is called now and then by a goroutine of the run.
 	Progress func(Progress)
 
-	firstOnly    bool                 // second derivatives are not wanted, whatever the settings say
 	compileAfter *system.CompileAfter // when whole steps are compiled; nil: when it pays
-	// change, when set, changes the settings that all of this leads to: for runs that the library makes for itself.
+	// change, if set, changes the resolved settings. The library uses it for runs of its own.
 	change func(s *settings.Settings)
 }
 
-// Assignment is "name = values": one value fills an array. Name may carry
-// subscripts: "A[1,2]", or be "initial(x)".
+// Assignment sets the parameter Name to Values, row-major. One value fills an array. Name may have
+// subscripts ("A[1,2]"), or be "initial(x)" for the initial value of a state.
 type Assignment struct {
 	Name   string
 	Values []float64
 }
 
-// Setting is a key of a settings block and its value as written in a model.
+// Setting is a key of a settings block and its value, written as in a model.
 type Setting struct{ Key, Value string }
 
 // Progress tells how far a run is.
@@ -68,7 +69,8 @@ type Progress struct {
 	Finish bool
 }
 
-// resolve returns what the blocks of the model and opts say. What is wrong with it goes to l.
+// resolve returns the settings that the blocks of the model and opts lead to. It reports mistakes in
+// them to l.
 func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	if err := simd.Err(); err != nil {
 		l.Errorf(CodeSetting, source.Span{}, "%v", err)
@@ -99,8 +101,8 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 	return s
 }
 
-// changed returns opts with a change of the settings that they lead to, in a model and in each of its experiments.
-// Runs that the library makes for itself are repetitions with such changes.
+// changed returns opts with one more change of the settings that they lead to, in a model and in each
+// of its experiments. Runs that the library makes for itself repeat a run with such changes.
 func (opts Options) changed(change func(s *settings.Settings)) Options {
 	first := opts.change
 	opts.change = func(s *settings.Settings) {
@@ -112,9 +114,9 @@ func (opts Options) changed(change func(s *settings.Settings)) Options {
 	return opts
 }
 
-// variables resolves wrt: names of params, "initial(x)" and "all". nil means
-// every param and the initial value of every state whose initial value is a
-// literal. It returns them with their columns in a row of the gradient.
+// variables resolves wrt: names of params, "initial(x)" and "all". nil means every param, and the
+// initial value of every state whose initial value is a literal. It returns the variables, and the
+// columns of a row of the gradient.
 func (m *Model) variables(wrt []string, l *diag.List) (list []Variable, columns int) {
 	add := func(name string, initial bool, unit string, shape []int) {
 		for _, v := range list {
@@ -187,7 +189,7 @@ func (m *Model) variables(wrt []string, l *diag.List) (list []Variable, columns 
 	return list, columns
 }
 
-// objective is a scalar objective: element of an objective of the model.
+// objective is a scalar objective: an element of an objective of the model.
 type objective struct {
 	value Value
 	unit  units.Unit
@@ -195,7 +197,8 @@ type objective struct {
 	of    *typecheck.Objective
 }
 
-// objectivesOf resolves of: names of objectives, single elements "y[3]", and "all", which nil means as well.
+// objectivesOf resolves of: names of objectives, single elements ("y[3]"), and "all", which nil means
+// as well.
 func (m *Model) objectivesOf(of []string, l *diag.List) []objective {
 	var all []objective
 	bySource := map[string][]objective{}

@@ -9,7 +9,7 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// Variable is something that objectives are differentiated by.
+// Variable is what objectives are differentiated by: a param, or the initial value of a state.
 type Variable struct {
 	Name    string
 	Initial bool // the initial value of state Name, not a param
@@ -36,8 +36,8 @@ func (v Variable) Size() int {
 	return n
 }
 
-// Value is the value of one scalar objective. Elements of array objectives are
-// values of their own, named "y[3]".
+// Value is the value of one scalar objective. Each element of an array objective is a Value of its
+// own, named "y[3]".
 type Value struct {
 	Name     string
 	Doc      string
@@ -54,15 +54,17 @@ type EventRecord struct {
 	Kind  string // "event", "if"
 	Index []int  // of an array event's element, 1-based; nil otherwise
 	T     float64
-	// Params holds dT/d(variable), laid out like a row of the gradient; nil when not computed.
+	// Params are the derivatives of T by the variables, laid out like a row of the gradient. nil
+	// unless Options.EventTimes asks for them.
 	Params []float64
-	// Errors estimate how far each of Params is from the derivative of the exact solution, and Error how far T is; nil
-	// unless asked for, and where the more accurate run has no event that is this one.
+	// Errors estimate how far each of Params is from the derivative of the exact solution, and Error
+	// how far T is from the exact time. They are nil and 0 unless the settings ask for errors, and
+	// where the more accurate run lacks the event.
 	Errors []float64
 	Error  float64
 }
 
-// RunSettings are the settings a run used.
+// RunSettings are the settings that a run used.
 type RunSettings struct {
 	Method     string
 	RTol, ATol float64
@@ -73,36 +75,41 @@ type RunSettings struct {
 	Threads    int
 }
 
-// RunStats count what a run did.
+// RunStats count the work of a run.
 type RunStats struct {
 	Steps, Rejected     int
-	F, VJP              int   // right-hand sides of the run, and their transposes
-	RecomputedSteps     int   // steps made again for the gradient; their right-hand sides are not in F
-	PeakTrajectoryBytes int64 // what was kept of the run, with the memory to make steps again
-	SecondSteps         int   // crossed for second derivatives, over all sweeps
+	F, VJP              int   // evaluations of the right-hand side in the run, and of its transpose
+	RecomputedSteps     int   // steps recomputed for the gradient; their right-hand sides are not in F
+	PeakTrajectoryBytes int64 // what was kept of the run, with the memory to recompute steps
+	SecondSteps         int   // steps crossed for second derivatives, over all sweeps
 	Seconds             struct{ Parse, Compile, Forward, Adjoint, Second float64 }
 }
 
-// Sensitivities is the result of Model.Sensitivities.
+// Sensitivities is the result of Model.Sensitivities and of Runner.Sensitivities.
 type Sensitivities struct {
 	Status    string // "ok" or "partial": some objective has no value
 	From, To  float64
 	Values    []Value
 	Variables []Variable
-	// Gradient is [len(Values)][Columns]: row i is the gradient of Values[i], variables laid out by Offset.
+	// Gradient is [len(Values)][Columns]. Row i is the gradient of Values[i], in units of the value by
+	// those of the variables; Variable.Offset says in which column a variable starts. It is exact for
+	// the computed solution (docs/methods.md).
 	Gradient []float64
-	// Errors estimate how far each number of Gradient is from the derivative of the exact solution, from a run with
-	// tighter tolerances; nil unless asked for (sens { error = on }, or sens_tol).
+	// Errors estimate how far each number of Gradient is from the derivative of the exact solution, by
+	// a run with tighter tolerances. nil unless the settings ask for them (sens { error = on }, or
+	// sens_tol).
 	Errors  []float64
 	Columns int
-	// Hessian is [len(Values)][Columns][Columns], with sens { order = 2 }: the second derivatives
-	// of Values[i], in units of the value by those of the two variables. Like the gradient it is
-	// exact for the computed solution. It is made symmetric, and Asymmetry[len(Values)] tells how
-	// far it was from that, relative to the elements: what rounding did to it.
+	// Hessian is [len(Values)][Columns][Columns], with sens { order = 2 }: the second derivatives of
+	// Values[i], in units of the value by those of the two variables. Like the gradient it is exact
+	// for the computed solution. Its columns are computed independently and then made symmetric.
+	// Asymmetry[len(Values)] is how far the elements were from that, relative to the largest one: the
+	// effect of rounding.
 	Hessian   []float64
 	Asymmetry []float64
-	// Products is [len(Values)][Columns]: row i is the Hessian of Values[i] times Direction[Columns], where one was
-	// given (sens { hvp = … } or Options.Direction). It costs as much as one column of the Hessians.
+	// Products is [len(Values)][Columns]: row i is the Hessian of Values[i] times Direction[Columns],
+	// where one was given (sens { hvp = … } or Options.Direction). It costs as much as one column of
+	// the Hessians.
 	Products  []float64
 	Direction []float64
 	Events    []EventRecord
@@ -111,14 +118,15 @@ type Sensitivities struct {
 	Warnings  []diag.Diagnostic
 }
 
-// Derivative returns the derivatives of value i by variable v: a view of the gradient, row-major in v's shape.
+// Derivative returns the derivatives of value i by variable v: a view of the gradient, row-major in
+// v's shape.
 func (s *Sensitivities) Derivative(i int, v Variable) []float64 {
 	at := i*s.Columns + v.Offset
 	return s.Gradient[at : at+v.Size()]
 }
 
-// Second returns the Hessian of value i: a view of Hessian, [Columns][Columns], variables laid out
-// by Offset; nil where there is none.
+// Second returns the Hessian of value i: a view of Hessian, [Columns][Columns]. It is nil if there is
+// none.
 func (s *Sensitivities) Second(i int) []float64 {
 	if s.Hessian == nil {
 		return nil
@@ -133,12 +141,12 @@ type Series struct {
 	Doc    string
 	Unit   string
 	Shape  []int
-	Values []float64 // [len(T)][size]
+	Values []float64 // [len(T)][size of Shape], in Unit
 }
 
 // Solution is the result of Model.Solve.
 type Solution struct {
-	T        []float64 // at an event both limits appear, so a time may stand twice
+	T        []float64 // ascending; at an event both limits appear, so a time may stand twice
 	Outputs  []Series
 	Values   []Value // of the objectives
 	Events   []EventRecord
@@ -159,12 +167,12 @@ func (s *RunStats) add(o *RunStats) {
 	s.Seconds.Adjoint += o.Seconds.Adjoint
 }
 
-// RunError is a run that failed: diagnostics that name the time, the state and
-// the source expression.
+// RunError is a run that failed. Its diagnostics name the time, the state and the place in the text.
 type RunError struct {
 	List  *diag.ListError
 	Cause error
-	// From and T are where the run began and how far it came; NaN where it did not begin.
+	// From is where the run began and T how far it came, in the model's unit of time; both are NaN if
+	// the run did not begin.
 	From, T float64
 }
 
@@ -173,10 +181,11 @@ func (e *RunError) Error() string { return e.List.Error() }
 // Unwrap returns the solver's typed error and the diagnostics.
 func (e *RunError) Unwrap() []error { return []error{e.List, e.Cause} }
 
-// Interrupted reports whether err is a run that its context ended.
+// Interrupted reports whether err comes from a run that its context ended.
 func Interrupted(err error) bool { return explain.Interrupted(err) }
 
-// failed turns a solver's error in a run of w into a RunError; others are returned as they are.
+// failed turns an error of a solver or a sensitivity method, in a run of w, into a RunError. It
+// returns other errors as they are.
 func (r *run) failed(err error, w *system.Worker) error {
 	list, at := r.model.explain.Failure(err, w, r.method(0))
 	if list == nil {

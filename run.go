@@ -17,11 +17,11 @@ import (
 	"odes.dev/odes/vm"
 )
 
-// run is one run of a model: its settings, parameters and what is wanted.
+// run is one run of a model: its settings, its parameters and what is wanted of it.
 type run struct {
 	model      *Model
-	asked      settings.Settings // Auto, where the choice is left to the tool
-	settings   settings.Settings // with that choice made
+	asked      settings.Settings // as they were asked for, with Auto where the choice is open
+	settings   settings.Settings // with all choices made
 	problem    *system.Problem
 	objectives []objective
 	spec       *solvers.Spec      // of the method
@@ -29,7 +29,7 @@ type run struct {
 	warnings   diag.List
 }
 
-// begin resolves opts; the error carries all that is wrong with them.
+// begin resolves opts. The error carries all that is wrong with them.
 func (m *Model) begin(opts Options) (*run, error) {
 	var l diag.List
 	asked := m.resolve(opts, &l)
@@ -63,7 +63,8 @@ func (m *Model) begin(opts Options) (*run, error) {
 	return r, m.assert(point)
 }
 
-// auto settles what the settings leave to the tool, and says so.
+// auto makes the choices that the settings leave open, with a note on each. The mode is settled later,
+// when Prepare knows how many objectives and variables there are.
 func (r *run) auto() {
 	s := &r.settings
 	if s.Method == settings.Auto {
@@ -71,7 +72,7 @@ func (r *run) auto() {
 		s.Method = name
 		r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "method = %s, %s", name, why)
 	}
-	if s.Mode == settings.Auto { // until Prepare knows what it is for
+	if s.Mode == settings.Auto {
 		s.Mode = "adjoint"
 	}
 }
@@ -99,7 +100,7 @@ func (m *Model) assert(pt *system.Point) error {
 	return l.Err()
 }
 
-// differentiate makes the params active that the derivatives by variables need.
+// differentiate tells the problem which params are active: those that derivatives by variables need.
 func (r *run) differentiate(variables []Variable) {
 	r.problem.Differentiate(r.problem.Point.Active(systemVariables(variables)))
 }
@@ -113,12 +114,12 @@ func systemVariables(list []Variable) []system.Variable {
 	return out
 }
 
-// method returns the run's method with work space for lanes lanes.
+// method returns the run's step method with work space for that many lanes.
 func (r *run) method(lanes int) solvers.Method {
 	return r.spec.New(r.problem.Size(), lanes)
 }
 
-// solver returns a solver of the run's settings for w.
+// solver returns a solver for w with the run's settings.
 func (r *run) solver(w *system.Worker) *solvers.Solver {
 	method := r.method(0)
 	controller := r.settings.Rule().Controller(method.Info())
@@ -136,7 +137,7 @@ func (r *run) forward(
 	return r.solve(ctx, r.solver(w), w, progress, sink)
 }
 
-// solve is forward with a solver that has its work space already.
+// solve solves the model into sink with a solver that has its work space already.
 func (r *run) solve(
 	ctx context.Context, s *solvers.Solver, w *system.Worker, progress func(Progress), sink solvers.Sink,
 ) (solvers.Stats, error) {
@@ -164,8 +165,8 @@ func (r *run) solve(
 	return stats, nil
 }
 
-// gauged lets the derivatives of the states by the variables take part in the
-// error control of the run that record will hold, where sens.control says so.
+// gauged lets derivatives of the states by the variables take part in the error control of the run, if
+// sens.control asks for it. record will hold the run.
 func (r *run) gauged(variables []Variable, record *solvers.Trajectory) error {
 	s := r.settings
 	if !s.Control || s.Solver.Fixed > 0 {
@@ -199,7 +200,7 @@ func (r *run) gauged(variables []Variable, record *solvers.Trajectory) error {
 	return nil
 }
 
-// record readies tr for the run; what it does not keep is made again by programs of k.
+// record prepares tr to record the run. Programs of k recompute what tr does not keep.
 func (r *run) record(tr *solvers.Trajectory, k *system.Kit) {
 	tr.Keep, tr.Open, tr.Limit = r.settings.Checkpoint, scratch, r.settings.TrajectoryLimit()
 	if n := len(r.model.experiments); n > 0 { // their runs are kept as well
@@ -210,7 +211,8 @@ func (r *run) record(tr *solvers.Trajectory, k *system.Kit) {
 	}
 }
 
-// scratchFile is a file without a name, if the system has such: then nothing is left of it, however the program ends.
+// scratchFile is a temporary file. Where the system allows it, the file has no name, so that nothing
+// is left of it however the program ends.
 type scratchFile struct {
 	*os.File
 	name string // "" for none
@@ -284,17 +286,10 @@ func (r *run) report(lanes int) RunSettings {
 	}
 }
 
-// grazingLimit is the slope of a guard along the trajectory, relative to a head-on
-// meeting, below which derivatives are warned about: the event is then gone
-// after a change of its threshold by about a millionth.
+// grazingLimit is the slope of a guard along the trajectory, relative to a head-on crossing, below
+// which derivatives get a warning. At this slope, a change of the threshold by about a millionth
+// removes the event.
 const grazingLimit = 1e-3
-
-func initialRow(res *sens.Result, i, n int) []float64 {
-	if len(res.DY0) == 0 {
-		return nil
-	}
-	return res.DY0[i*n : (i+1)*n]
-}
 
 func finite(x []float64) bool {
 	if s := simd.Sum(x); s-s == 0 {
@@ -308,8 +303,8 @@ func finite(x []float64) bool {
 	return true
 }
 
-// chooseLanes returns how many of m objectives to sweep together: two vectors
-// of four are best, but a few more cost less than a second sweep.
+// chooseLanes returns how many of m objectives to sweep together. Two vectors of four are best, but a
+// few more cost less than another sweep.
 func chooseLanes(m int) int {
 	for _, l := range []int{1, 2, 4, 8} {
 		if m <= l {

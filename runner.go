@@ -16,22 +16,22 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// Runner runs one model many times with the same options and other parameter
-// values: it keeps programs, work space and the gradient's memory between runs.
-// It belongs to one goroutine; make one for each.
+// Runner runs one model many times with the same options and other parameter values (Set). It keeps
+// programs, work space and the memory of the gradient between runs. A Runner belongs to one goroutine;
+// make one for each.
 type Runner struct {
 	*run
 	opts      Options
 	variables []Variable
-	places    []system.Variable // the same
-	columns   int
-	placed    bool // a row of the sweep's derivatives by params begins a row of the gradient
+	places    []system.Variable // the variables as package system knows them
+	columns   int               // of a row of the gradient
+	placed    bool              // a row of the sweep's derivatives by params begins a row of the gradient
 
 	byInitial bool // some variable is an initial value
 
 	parts []*Runner // of the experiments
 	sum   *totals   // of the last run
-	last  *Runner   // that made the last result: another one where sens_tol took tighter tolerances
+	last  *Runner   // the one that made the last result: another Runner where sens_tol asked for tighter tolerances
 
 	curve curvature
 
@@ -51,7 +51,7 @@ type Runner struct {
 	out        Sensitivities
 }
 
-// Prepare returns a Runner for opts.
+// Prepare returns a Runner for opts. The error carries all that is wrong with them, as diagnostics.
 func (m *Model) Prepare(opts Options) (*Runner, error) {
 	start := time.Now()
 	base, err := m.begin(opts)
@@ -62,68 +62,23 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	r.opts.Set = slices.Clone(opts.Set)
 	var l diag.List
 	r.variables, r.columns = m.variables(r.settings.Wrt, &l)
-	if len(r.objectives) == 0 {
-		l.Errorf(CodeUnknown, m.checked.Time.Span, "there is nothing to differentiate: the model has no objective; "+
-			"add one, for example: objective J = final(x)")
-	}
-	limit := r.settings.MemoryLimit()
-	if bytes := 8 * float64(r.columns) * float64(len(r.objectives)); bytes > float64(limit) {
-		l.Errorf(explain.CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %s, more "+
-			"than memory = %s; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
-			len(r.objectives), r.columns, diag.Bytes(bytes), diag.Bytes(float64(limit)))
-	}
+	r.checkGradientSize(&l)
 	r.wantSecond(&l)
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
 	r.differentiate(r.variables)
-	if r.asked.Mode == settings.Auto {
-		if err := r.autoMode(len(r.objectives), r.columns); err != nil {
-			return nil, err
-		}
-	}
-	if r.lanes == 0 {
-		r.lanes = chooseLanes(len(r.objectives))
-		if modeOf(r.settings.Mode).Lanes == sens.LanesColumns {
-			r.lanes = chooseLanes(r.columns)
-		}
-	}
-	r.places = systemVariables(r.variables)
-	r.placed = r.problem.Fits(r.places)
-	for _, v := range r.places {
-		if v.Initial {
-			r.byInitial = true
-			r.problem.Free = append(r.problem.Free, m.system.State(v.Name))
-		}
-	}
-	if r.chain, err = r.problem.Chain(false); err != nil {
+	if err := r.chooseModeAndLanes(); err != nil {
 		return nil, err
 	}
-	forward, err := r.problem.Kit(1, system.Values, false)
-	if err != nil {
+	r.placeVariables()
+	if err := r.prepareForward(); err != nil {
 		return nil, err
 	}
-	r.worker = r.problem.Worker(forward)
-	r.guards = r.worker.Guards()
-	r.kinks = r.problem.Kinks()
-	if err := r.gauged(r.variables, &r.trajectory); err != nil {
-		return nil, err
-	}
-	r.solver = r.run.solver(r.worker)
-	r.record(&r.trajectory, forward)
-	r.recorder = sens.NewRecorder(&r.trajectory, r.worker)
 	if r.method, err = r.sensitivityMethod(r.lanes); err != nil {
 		return nil, err
 	}
-	if a, ok := r.method.(*sens.Adjoint); ok && opts.Progress != nil {
-		var last time.Time
-		a.Tell = func(t, done float64, steps int) {
-			if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
-				last = now
-				opts.Progress(Progress{Phase: "adjoint", T: t, Steps: steps, Done: done})
-			}
-		}
-	}
+	r.tellProgress()
 	n := r.columns * len(r.objectives)
 	if r.gradient = opts.Gradient; len(r.gradient) < n {
 		r.gradient = make([]float64, n)
@@ -137,12 +92,90 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	return r, nil
 }
 
-// Settings returns what the runs to come use: what was left to the tool is chosen.
+// checkGradientSize reports a gradient that is empty, or too large for the memory allowed.
+func (r *Runner) checkGradientSize(l *diag.List) {
+	if len(r.objectives) == 0 {
+		l.Errorf(CodeUnknown, r.model.checked.Time.Span, "there is nothing to differentiate: the model has no "+
+			"objective; add one, for example: objective J = final(x)")
+	}
+	limit := r.settings.MemoryLimit()
+	if bytes := 8 * float64(r.columns) * float64(len(r.objectives)); bytes > float64(limit) {
+		l.Errorf(explain.CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %s, more "+
+			"than memory = %s; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
+			len(r.objectives), r.columns, diag.Bytes(bytes), diag.Bytes(float64(limit)))
+	}
+}
+
+// chooseModeAndLanes makes the choices that the options leave open.
+func (r *Runner) chooseModeAndLanes() error {
+	if r.asked.Mode == settings.Auto {
+		if err := r.autoMode(len(r.objectives), r.columns); err != nil {
+			return err
+		}
+	}
+	if r.lanes == 0 {
+		r.lanes = chooseLanes(len(r.objectives))
+		if modeOf(r.settings.Mode).Lanes == sens.LanesColumns {
+			r.lanes = chooseLanes(r.columns)
+		}
+	}
+	return nil
+}
+
+// placeVariables tells the problem where derivatives by the variables go.
+func (r *Runner) placeVariables() {
+	r.places = systemVariables(r.variables)
+	r.placed = r.problem.Fits(r.places)
+	for _, v := range r.places {
+		if v.Initial {
+			r.byInitial = true
+			r.problem.Free = append(r.problem.Free, r.model.system.State(v.Name))
+		}
+	}
+}
+
+// prepareForward makes what solves the model and records the run.
+func (r *Runner) prepareForward() (err error) {
+	if r.chain, err = r.problem.Chain(false); err != nil {
+		return err
+	}
+	forward, err := r.problem.Kit(1, system.Values, false)
+	if err != nil {
+		return err
+	}
+	r.worker = r.problem.Worker(forward)
+	r.guards = r.worker.Guards()
+	r.kinks = r.problem.Kinks()
+	if err := r.gauged(r.variables, &r.trajectory); err != nil {
+		return err
+	}
+	r.solver = r.run.solver(r.worker)
+	r.record(&r.trajectory, forward)
+	r.recorder = sens.NewRecorder(&r.trajectory, r.worker)
+	return nil
+}
+
+// tellProgress lets the adjoint report how far it is, at most ten times a second.
+func (r *Runner) tellProgress() {
+	a, ok := r.method.(*sens.Adjoint)
+	if !ok || r.opts.Progress == nil {
+		return
+	}
+	var last time.Time
+	a.Tell = func(t, done float64, steps int) {
+		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
+			last = now
+			r.opts.Progress(Progress{Phase: "adjoint", T: t, Steps: steps, Done: done})
+		}
+	}
+}
+
+// Settings returns what the runs to come use, with choices made where the options left them open.
 func (r *Runner) Settings() RunSettings { return r.report(r.lanes) }
 
-// Set gives parameters (or initial values) other values for the runs to come,
-// on top of those in the options. Overriding a param whose default follows
-// others, or an initial value, must be in the options from the start.
+// Set gives parameters (or initial values) other values for the runs to come, after those of the
+// options. A param whose default follows others, and an initial value, can only be set here if the
+// options of Prepare set them as well.
 func (r *Runner) Set(set ...Assignment) error {
 	var l diag.List
 	pt := r.model.point(append(append([]Assignment(nil), r.opts.Set...), set...), &l)
@@ -156,7 +189,7 @@ func (r *Runner) Set(set ...Assignment) error {
 	if err := l.Err(); err != nil {
 		return err
 	}
-	for _, a := range set { // what is set again is not kept twice
+	for _, a := range set { // the newest assignment of a name takes the place of older ones
 		r.opts.Set = append(slices.DeleteFunc(r.opts.Set, func(b Assignment) bool { return b.Name == a.Name }), a)
 	}
 	for i, part := range r.parts {
@@ -175,8 +208,8 @@ func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities
 	return r.Sensitivities(ctx)
 }
 
-// Sensitivities integrates the model and differentiates its objectives. The
-// result is overwritten by the next call.
+// Sensitivities integrates the model and differentiates its objectives. The next call overwrites the
+// result.
 func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	defer r.release()
 	s, err := r.first(ctx)
@@ -202,7 +235,8 @@ func (r *Runner) release() {
 	}
 }
 
-// first is Sensitivities without second derivatives.
+// first computes values and first derivatives, with estimated errors and to the wanted accuracy if the
+// settings say so.
 func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
 	r.last = r
 	s, err := r.once(ctx)
@@ -212,9 +246,8 @@ func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
 	return r.estimated(ctx, s)
 }
 
-// once is Sensitivities without a look at the accuracy of what comes out.
+// once solves and differentiates once, whatever the accuracy of the result.
 func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
-	m := r.model
 	notes := r.warnings // those of Prepare stay
 	defer func() { r.warnings = notes }()
 	sum, err := r.totals(ctx)
@@ -229,66 +262,28 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	half := time.Now()
 	want := sens.Options{
-		EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit,
-		Functionals: r.recorder.Functionals(), Tie: r.settings.Solver.RTol,
+		EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit, Functionals: r.recorder.Functionals(),
+		Tie: r.settings.Solver.RTol, Initial: r.byInitial,
 	}
-	want.Initial = r.byInitial
 	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
 	}
 	if err := r.method.Gradient(ctx, &r.trajectory, want, &r.res); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
-	stride := max(want.Stride, r.problem.Width())
-	m.explain.Warnings(r.res.Warnings, &r.warnings)
-	if stiff := func(w solvers.Warning) bool {
-		return w.Kind == solvers.Stiff
-	}; want.Initial && !r.settings.Errors && r.settings.SensTol == 0 && slices.ContainsFunc(stats.Warnings, stiff) {
-		r.warnings.Notef(explain.CodeStiff, m.checked.Time.Span,
-			"where stability holds steps short, the computed run keeps a little of what the equations lose at once, "+
-				"and derivatives by initial values show it; --error tells how many of their digits hold")
-	}
-	m.explain.Peaks(r.res.Peaks, &r.warnings)
-	r.chain.Pull(r.res.DP, len(r.objectives), stride)
+	r.warnOfDerivatives(stats.Warnings)
+	r.chain.Pull(r.res.DP, len(r.objectives), max(want.Stride, r.problem.Width()))
 	out := &r.out
 	*out = Sensitivities{
 		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns,
 		Gradient: r.gradient,
 		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
 	}
-	for i, o := range r.objectives {
-		v := o.value
-		v.Value = r.res.Psi[i]
-		if math.IsNaN(v.Value) {
-			out.Status = "partial"
-		}
-		row := r.gradient[i*r.columns : (i+1)*r.columns]
-		var byParams, byInitial []float64
-		if want.Stride == 0 {
-			byParams = r.res.DP[i*stride:]
-		}
-		if n := m.system.States(); want.Initial && len(r.res.DY0) > 0 {
-			byInitial = r.res.DY0[i*n : (i+1)*n]
-		}
-		r.problem.Gather(row, r.places, byParams, byInitial)
-		sum.chain(r.problem, row, r.res.DP[i*stride:])
-		v = r.valued(v)
-		if !math.IsNaN(v.Value) && (!r.finite(i, stride) || len(r.parts) > 0 && !finite(row)) {
-			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not "+
-				"differentiable at this point")
-		}
-		out.Values = append(out.Values, v)
-	}
-	for _, e := range r.res.Events {
-		record := m.eventRecord(e, r.guards, out.From, out.To)
-		if want.EventTimes {
-			r.chain.Pull(e.DP, 1, r.problem.Width())
-			record.Params = make([]float64, r.columns)
-			r.problem.Gather(record.Params, r.places, e.DP, nil)
-		}
-		out.Events = append(out.Events, record)
-	}
-	if err := m.explain.Kinks(ctx, r.kinks, &r.trajectory, &r.reader, r.res.Functionals, &r.warnings); err != nil {
+	r.addValues(out, want.Stride)
+	r.addEvents(out)
+	if err := r.model.explain.Kinks(
+		ctx, r.kinks, &r.trajectory, &r.reader, r.res.Functionals, &r.warnings,
+	); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
 	r.thinned()
@@ -304,9 +299,63 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	return out, nil
 }
 
-// finite reports whether the derivatives of objective i are finite. A row of
-// many columns is not read again: what is wrong in it is wrong in the
-// cotangents of the state as well.
+// warnOfDerivatives adds what the sensitivity method warns of; ofRun are the warnings of the solver.
+func (r *Runner) warnOfDerivatives(ofRun []solvers.Warning) {
+	r.model.explain.Warnings(r.res.Warnings, &r.warnings)
+	stiff := slices.ContainsFunc(ofRun, func(w solvers.Warning) bool { return w.Kind == solvers.Stiff })
+	if stiff && r.byInitial && !r.settings.Errors && r.settings.SensTol == 0 {
+		r.warnings.Notef(explain.CodeStiff, r.model.checked.Time.Span,
+			"where stability holds steps short, the computed run keeps a little of what the equations lose at once, "+
+				"and derivatives by initial values show it; --error tells how many of their digits hold")
+	}
+	r.model.explain.Peaks(r.res.Peaks, &r.warnings)
+}
+
+// addValues adds the values of the objectives to out and gathers the rows of the gradient. stride is
+// the distance of rows that the method wrote straight into the gradient, 0 if it did not.
+func (r *Runner) addValues(out *Sensitivities, stride int) {
+	written := stride > 0
+	stride = max(stride, r.problem.Width())
+	for i, o := range r.objectives {
+		v := o.value
+		v.Value = r.res.Psi[i]
+		if math.IsNaN(v.Value) {
+			out.Status = "partial"
+		}
+		row := r.gradient[i*r.columns : (i+1)*r.columns]
+		var byParams, byInitial []float64
+		if !written {
+			byParams = r.res.DP[i*stride:]
+		}
+		if n := r.model.system.States(); r.byInitial && len(r.res.DY0) > 0 {
+			byInitial = r.res.DY0[i*n : (i+1)*n]
+		}
+		r.problem.Gather(row, r.places, byParams, byInitial)
+		r.sum.chain(r.problem, row, r.res.DP[i*stride:])
+		v = r.valued(v)
+		if !math.IsNaN(v.Value) && (!r.finite(i, stride) || len(r.parts) > 0 && !finite(row)) {
+			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not "+
+				"differentiable at this point")
+		}
+		out.Values = append(out.Values, v)
+	}
+}
+
+// addEvents adds the events of the run to out, with the derivatives of their times where they are wanted.
+func (r *Runner) addEvents(out *Sensitivities) {
+	for _, e := range r.res.Events {
+		record := r.model.eventRecord(e, r.guards, out.From, out.To)
+		if r.opts.EventTimes {
+			r.chain.Pull(e.DP, 1, r.problem.Width())
+			record.Params = make([]float64, r.columns)
+			r.problem.Gather(record.Params, r.places, e.DP, nil)
+		}
+		out.Events = append(out.Events, record)
+	}
+}
+
+// finite reports whether the derivatives of objective i are finite. A row of many columns is not read:
+// what is wrong in it is wrong in the cotangents of the state as well.
 func (r *Runner) finite(i, stride int) bool {
 	const few = 4096
 	if i < len(r.res.Suspect) && r.res.Suspect[i] {

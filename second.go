@@ -14,8 +14,9 @@ import (
 )
 
 // Second derivatives are products of Hessians with directions in the space of
-// the wanted variables: all unit vectors for the Hessians themselves. sens.Second makes them for the active
-// params and initial values; defaults that follow other params, and totals of experiments, are chained on to that here.
+// the wanted variables: all unit vectors for the Hessians themselves. sens.Second computes them for the
+// active params and initial values. The chain rule for defaults that follow other params, and for
+// totals of experiments, is applied here.
 
 // curvature says which second derivatives a Runner computes.
 type curvature struct {
@@ -23,7 +24,8 @@ type curvature struct {
 	direction []float64 // [columns]; nil for none
 }
 
-// wantSecond reads what is wanted, and reports what cannot be.
+// wantSecond finds out which second derivatives the settings ask for, and reports those that cannot be
+// computed.
 func (r *Runner) wantSecond(l *diag.List) {
 	s, m := r.settings, r.model
 	r.curve = curvature{hessian: s.Order == 2, direction: s.HVP.List}
@@ -62,7 +64,7 @@ func (r *Runner) wantSecond(l *diag.List) {
 		directions += r.columns
 	}
 	limit := r.settings.MemoryLimit()
-	// What is computed, and the rows by active params and initial values that it comes from.
+	// The results, and the rows by active params and initial values that they are gathered from.
 	bytes := 8 * float64(len(r.objectives)) * float64(directions) * float64(2*r.columns+m.system.States()+r.columns)
 	if bytes > float64(limit) {
 		l.Errorf(explain.CodeMemory, source.Span{}, "the Hessians of %s by %s need %s, more than memory = %s; choose "+
@@ -73,7 +75,7 @@ func (r *Runner) wantSecond(l *diag.List) {
 	}
 }
 
-// listed names the variables with their sizes: "k, A (4 elements), initial(x)".
+// listed names variables with their sizes: "k, A (4 elements), initial(x)".
 func (m *Model) listed(list []Variable) string {
 	var names []string
 	for i, v := range list {
@@ -92,7 +94,7 @@ func (m *Model) listed(list []Variable) string {
 
 func (r *Runner) wantsSecond() bool { return r.curve.hessian || len(r.curve.direction) > 0 }
 
-// differentiateTwice adds the second derivatives to s, a result of the run that r made last.
+// differentiateTwice adds the second derivatives to s, the result of the run that r made last.
 func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error {
 	c := r.columns
 	count := 0
@@ -146,9 +148,9 @@ func (r *Runner) differentiateTwice(ctx context.Context, s *Sensitivities) error
 	return nil
 }
 
-// symmetrize makes the matrix h[n][n] the mean of itself and its transpose, and returns how far it
-// was from that: the largest difference in terms of changes of the variables by their sizes,
-// relative to the largest element in these terms.
+// symmetrize replaces the matrix h[n][n] by the mean of itself and its transpose. It returns how far h
+// was from symmetric: the largest difference relative to the largest element, where each element is
+// multiplied by the sizes of its two variables.
 func symmetrize(h, sizes []float64) float64 {
 	n := len(sizes)
 	most, worst := 0.0, 0.0
@@ -167,8 +169,9 @@ func symmetrize(h, sizes []float64) float64 {
 	return worst / most
 }
 
-// products returns the products of the Hessian of each objective with count directions of[columns],
-// [rows][count][columns].
+// products returns the products of the Hessian of each objective with count directions,
+// [objectives][count][columns], and the number of steps crossed. of(k) is direction k, laid out like a
+// row of the gradient.
 func (r *Runner) products(ctx context.Context, count int, of func(k int) []float64) ([]float64, int, error) {
 	r = r.last
 	m, c := r.model, r.columns
@@ -260,8 +263,8 @@ func (r *Runner) products(ctx context.Context, count int, of func(k int) []float
 	return out, steps + res.Stats.Steps, nil
 }
 
-// second makes the method for count directions, with as many lanes as the memory for what it keeps
-// along the run allows.
+// second makes the method for count directions. It takes fewer lanes, then fewer threads, where the
+// memory for what it keeps along the run asks for that.
 func (r *Runner) second(count int) (*sens.Second, error) {
 	lanes := chooseLanes(count)
 	if r.opts.Lanes > 0 {

@@ -12,7 +12,8 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// Solve integrates the model.
+// Solve integrates the model. It reports outputs at the ends of steps or at opts.Times, and the values
+// of the objectives. The error is a RunError if the run fails, and carries diagnostics (diag.Of).
 func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 	r, err := m.begin(opts)
 	if err != nil {
@@ -66,7 +67,7 @@ func ascending(x []float64) bool {
 	return true
 }
 
-// valued adds what there is to say about a value.
+// valued adds a warning to a value that is not a number.
 func (r *run) valued(v Value) Value {
 	if math.IsNaN(v.Value) {
 		v.Warnings = append(v.Warnings, "no value: something it reads did not come about in this run, or is not "+
@@ -75,7 +76,7 @@ func (r *run) valued(v Value) Value {
 	return v
 }
 
-// eventLog is a Sink that keeps what happened.
+// eventLog is a Sink that keeps the events and changes of mode of a run.
 type eventLog struct{ events []sens.EventTime }
 
 func (e *eventLog) Begin(solvers.System, solvers.Method) error { e.events = nil; return nil }
@@ -92,8 +93,8 @@ func (e *eventLog) Mark(m *solvers.Mark) error {
 	return nil
 }
 
-// eventRecord names an event of a run over a time span. One that is found
-// within rounding of the start is at the start.
+// eventRecord names an event of a run over a time span. An event within rounding of the start is moved
+// to the start.
 func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to float64) EventRecord {
 	if rounding := 0x1p-52 * max(math.Abs(from), math.Abs(to)); math.Abs(e.T-from) <= rounding {
 		e.T = from
@@ -112,9 +113,8 @@ func (m *Model) eventRecord(e sens.EventTime, guards []solvers.Guard, from, to f
 	return r
 }
 
-// recorder is a Sink that evaluates the model's outputs over time: at every
-// step end, or at given times by dense output. At an instant where something
-// jumps both limits are recorded.
+// recorder is a Sink that evaluates the model's outputs over time: at the end of every step, or at
+// given times by dense output. At an instant where something jumps, it records both limits.
 type recorder struct {
 	w      *system.Worker
 	times  []float64 // nil: every step end; else ascending
