@@ -69,7 +69,7 @@ func TestLanesAndThreadsDoNotShow(t *testing.T) {
 	}
 }
 
-// Results have the same bits on every backend: the program is started again
+// Results have the same bits on every backend: the program is started once more
 // with the generic one and compares its results with those of the parent.
 func TestBackendsDoNotShow(t *testing.T) {
 	const variable = "ODES_TEST_CHECKSUM"

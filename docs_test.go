@@ -155,12 +155,12 @@ func TestReadmeGo(t *testing.T) {
 	if err := r.Set(odes.Assignment{Name: "g", Values: []float64{1.62}}); err != nil {
 		t.Fatal(err)
 	}
-	again, err := r.Sensitivities(ctx)
+	moved, err := r.Sensitivities(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Values[0].Value != s.Values[0].Value {
-		t.Errorf("%g and %g", again.Values[0].Value, s.Values[0].Value)
+	if moved.Values[0].Value != s.Values[0].Value {
+		t.Errorf("%g and %g", moved.Values[0].Value, s.Values[0].Value)
 	}
 }
 

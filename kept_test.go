@@ -126,7 +126,7 @@ func TestKeptBits(t *testing.T) {
 				got := get(way, 2)
 				sameBits(t, what, got, want)
 				if got.Stats.RecomputedSteps == 0 || want.Stats.RecomputedSteps != 0 {
-					t.Errorf("%s: %d steps made again, %d where all are kept", what, got.Stats.RecomputedSteps,
+					t.Errorf("%s: %d steps recomputed, %d where all are kept", what, got.Stats.RecomputedSteps,
 						want.Stats.RecomputedSteps)
 				}
 				if want.Settings.Checkpoint != "all" || strings.HasPrefix(way, "states") &&
@@ -181,7 +181,7 @@ objective K = sum_at(grid(1, 49, 60), x)
 `
 
 // TestKeptLess has memory for a part of the run: the gradient is the same, a note says so, and the
-// next run of the Runner does not try again. With checkpoint = all it is an error.
+// next run of the Runner does not try a second time. With checkpoint = all it is an error.
 func TestKeptLess(t *testing.T) {
 	m, err := Parse("m.ode", hundred, ParseOptions{})
 	if err != nil {
@@ -231,7 +231,7 @@ func TestKeptLess(t *testing.T) {
 	}
 }
 
-// TestNotesStay runs a Runner again and again: a note of a run does not take the place of what Prepare found.
+// TestNotesStay runs a Runner many times: a note of a run does not take the place of what Prepare found.
 func TestNotesStay(t *testing.T) {
 	m, err := Parse("m.ode", hundred+"param idle = 1\nparam idler = 2\n", ParseOptions{})
 	if err != nil {
@@ -485,7 +485,7 @@ func TestCheckpointSettings(t *testing.T) {
 	}
 }
 
-// TestKeptWholeSteps holds that who makes steps again uses the program that was compiled for them.
+// TestKeptWholeSteps holds that steps are recomputed by the program that was compiled for them.
 func TestKeptWholeSteps(t *testing.T) {
 	if simd.Backend() == simd.Generic {
 		t.Skip("steps are not compiled")
@@ -502,9 +502,9 @@ func TestKeptWholeSteps(t *testing.T) {
 		t.Fatal(err)
 	}
 	var its *system.Worker
-	again := r.trajectory.Replayer
+	replay := r.trajectory.Replayer
 	r.trajectory.Replayer = func() (solvers.System, solvers.Method) {
-		s, m := again()
+		s, m := replay()
 		its = s.(*system.Worker)
 		return s, m
 	}

@@ -12,18 +12,22 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// TestContinuousModes holds the methods that differentiate first against the discrete adjoint on every example: they
-// approximate the same derivatives, at the accuracy of the model's tolerances.
+// TestContinuousModes compares the modes that differentiate the equations first with the discrete
+// adjoint, on every example of up to 500 columns. They approximate the same derivatives, at the accuracy
+// of the model's tolerances.
 func TestContinuousModes(t *testing.T) {
 	files, err := filepath.Glob("examples/*/*.ode")
 	if err != nil || len(files) < 10 {
 		t.Fatal(files, err)
 	}
-	var lost atomic.Int64 // backsolve came back elsewhere
-	t.Cleanup(func() {    // after the parallel parts
-		// Its defect, which the manual tells: it must be seen here, and not everywhere.
+	var compared, lost atomic.Int64 // lost: backsolve did not return to where the run began
+	t.Cleanup(func() {              // after the parallel parts
+		// The manual describes this defect of backsolve: it must show on some examples, but not on most.
 		if n := lost.Load(); !t.Failed() && (n < 2 || n > 10) {
 			t.Errorf("backsolve failed on %d examples, want some", n)
+		}
+		if n := compared.Load(); !t.Failed() && n < 60 {
+			t.Errorf("only %d gradients were compared", n)
 		}
 	})
 	for _, file := range files {
@@ -34,20 +38,17 @@ func TestContinuousModes(t *testing.T) {
 			t.Parallel()
 			m, err := odes.ParseFile(file)
 			if err != nil {
-				t.Skip(err)
+				t.Fatal(err)
 			}
-			if m.Info().Objectives == 0 {
-				t.Skip("no objectives")
-			}
-			var elsewhere []odes.Assignment
-			// stands at a minimum, where nothing of the gradient is left to compare
+			var set []odes.Assignment
+			// This model is at a minimum, where no derivative is large enough to compare.
 			if filepath.Base(file) == "theophylline.ode" {
-				elsewhere = []odes.Assignment{{Name: "lKe", Values: []float64{-2.5}}}
+				set = []odes.Assignment{{Name: "lKe", Values: []float64{-2.5}}}
 			}
 			run := func(mode string) *odes.Sensitivities {
 				s, err := m.Sensitivities(context.Background(), odes.Options{
 					Settings: []odes.Setting{{Key: "sens.mode", Value: mode}, {Key: "sens.order", Value: "1"}},
-					Set:      elsewhere, Threads: 1,
+					Set:      set, Threads: 1,
 				})
 				if mode == "backsolve" && err != nil {
 					if list := diag.Of(err); len(list) != 1 || list[0].Code != odes.CodeBackward {
@@ -63,14 +64,17 @@ func TestContinuousModes(t *testing.T) {
 			}
 			want := run("adjoint")
 			if want == nil || want.Columns > 500 {
-				t.Skip("many columns")
+				return
 			}
 			for _, mode := range []string{"forward", "continuous", "backsolve"} {
 				got := run(mode)
 				if got == nil {
-					lost.Add(1)
+					if mode == "backsolve" {
+						lost.Add(1)
+					}
 					continue
 				}
+				compared.Add(1)
 				worst := 0.0
 				for i := range want.Values {
 					size := 1e-4 // what is smaller is known to atol only

@@ -19,14 +19,14 @@ import (
 
 // run is one run of a model: its settings, its parameters and what is wanted of it.
 type run struct {
-	model      *Model
-	asked      settings.Settings // as they were asked for, with Auto where the choice is open
-	settings   settings.Settings // with all choices made
-	problem    *system.Problem
-	objectives []objective
-	spec       *solvers.Spec      // of the method
-	gauge      *sens.ErrorControl // lets derivatives take part in error control; nil where they do not
-	warnings   diag.List
+	model        *Model
+	asked        settings.Settings // as they were asked for, with Auto where the choice is open
+	settings     settings.Settings // with all choices made
+	problem      *system.Problem
+	objectives   []objective
+	spec         *solvers.Spec      // of the method
+	errorControl *sens.ErrorControl // lets derivatives take part in error control; nil where they do not
+	warnings     diag.List
 }
 
 // begin resolves opts. The error carries all that is wrong with them.
@@ -124,8 +124,8 @@ func (r *run) solver(w *system.Worker) *solvers.Solver {
 	method := r.method(0)
 	controller := r.settings.Rule().Controller(method.Info())
 	opts := r.settings.Solver
-	if r.gauge != nil {
-		opts.Also = r.gauge.Norm
+	if r.errorControl != nil {
+		opts.Also = r.errorControl.Norm
 	}
 	return solvers.NewSolver(w, method, controller, opts)
 }
@@ -144,8 +144,8 @@ func (r *run) solve(
 	if list := r.model.explain.Windows(w); list != nil {
 		return solvers.Stats{}, &RunError{List: list, Cause: list, From: math.NaN(), T: math.NaN()}
 	}
-	if r.gauge != nil {
-		sink = solvers.Sinks{sink, r.gauge}
+	if r.errorControl != nil {
+		sink = solvers.Sinks{sink, r.errorControl}
 	}
 	if progress != nil {
 		sink = solvers.Sinks{sink, &reporter{tell: progress, phase: "forward"}}
@@ -165,9 +165,9 @@ func (r *run) solve(
 	return stats, nil
 }
 
-// gauged lets derivatives of the states by the variables take part in the error control of the run, if
+// controlErrors lets derivatives of the states by the variables take part in the error control of the run, if
 // sens.control asks for it. record will hold the run.
-func (r *run) gauged(variables []Variable, record *solvers.Trajectory) error {
+func (r *run) controlErrors(variables []Variable, record *solvers.Trajectory) error {
 	s := r.settings
 	if !s.Control || s.Solver.Fixed > 0 {
 		return nil
@@ -196,7 +196,7 @@ func (r *run) gauged(variables []Variable, record *solvers.Trajectory) error {
 		w := r.problem.Worker(k)
 		return sens.TangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
 	}
-	r.gauge = g
+	r.errorControl = g
 	return nil
 }
 

@@ -146,7 +146,7 @@ func (r *Runner) prepareForward() (err error) {
 	r.worker = r.problem.Worker(forward)
 	r.guards = r.worker.Guards()
 	r.kinks = r.problem.Kinks()
-	if err := r.gauged(r.variables, &r.trajectory); err != nil {
+	if err := r.controlErrors(r.variables, &r.trajectory); err != nil {
 		return err
 	}
 	r.solver = r.run.solver(r.worker)

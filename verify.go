@@ -265,7 +265,7 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 	a.worker = r.problem.Worker(values)
 	a.record = &solvers.Trajectory{}
 	r.record(a.record, values)
-	if err := r.gauged(variables, a.record); err != nil {
+	if err := r.controlErrors(variables, a.record); err != nil {
 		return nil, err
 	}
 	if _, err := r.forward(ctx, a.worker, nil, a.record); err != nil {

@@ -148,7 +148,7 @@ objective area = integral(x*y)
 }
 
 // stopAt is a context that is cancelled when it is asked for the n-th time, so
-// that a run stops at the same step again.
+// that a run stops at the same step every time.
 type stopAt struct {
 	context.Context
 	n int
@@ -186,9 +186,9 @@ func TestWholeStepsStop(t *testing.T) {
 				t.Fatalf("stopped after %d: %v", n, err)
 			}
 			text := err.Error()
-			s, again := r.Sensitivities(context.Background())
-			if again != nil {
-				t.Fatal(again)
+			s, err := r.Sensitivities(context.Background())
+			if err != nil {
+				t.Fatal(err)
 			}
 			if want == nil {
 				want, message = s.Gradient, text

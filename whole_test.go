@@ -12,8 +12,9 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// TestWholeSteps holds that steps and transposes compiled as one program have the
-// bits of the stages one by one, on every example, whatever the method.
+// TestWholeSteps checks that steps and transposes that are compiled as one program give the bits of
+// the stages one by one: on every example, with methods of all kinds. No example may fail with any of
+// them. A gradient of many columns is computed with the example's own method only.
 func TestWholeSteps(t *testing.T) {
 	files, err := filepath.Glob("examples/*/*.ode")
 	if err != nil || len(files) < 10 {
@@ -22,7 +23,7 @@ func TestWholeSteps(t *testing.T) {
 	steps, transposes := 0, 0 // compiled
 	for _, file := range files {
 		if strings.Contains(file, "512") {
-			continue
+			continue // takes minutes
 		}
 		for _, c := range []struct {
 			method string
@@ -31,9 +32,6 @@ func TestWholeSteps(t *testing.T) {
 			m, err := ParseFile(file)
 			if err != nil {
 				t.Fatal(err)
-			}
-			if m.Info().Objectives == 0 {
-				break
 			}
 			o := Options{Threads: 1, Lanes: c.lanes, EventTimes: true}
 			if c.method != "" {
@@ -47,8 +45,7 @@ func TestWholeSteps(t *testing.T) {
 				}
 				s, err := r.Sensitivities(context.Background())
 				if err != nil {
-					t.Logf("%s, %s: %v", file, c.method, err)
-					return nil
+					t.Fatalf("%s, %s: %v", file, c.method, err)
 				}
 				if step, _ := r.worker.StepStats(); step != nil {
 					steps++
@@ -58,15 +55,6 @@ func TestWholeSteps(t *testing.T) {
 				return s
 			}
 			want, got := run(math.MaxInt), run(0)
-			if (want == nil) != (got == nil) {
-				t.Errorf("%s, %s: one of two fails", file, c.method)
-			}
-			if want == nil || got == nil {
-				continue
-			}
-			if len(want.Gradient) > 1000 {
-				break
-			}
 			if want.Stats.Steps != got.Stats.Steps {
 				t.Errorf("%s, %s: %d steps, %d when compiled", file, c.method, want.Stats.Steps, got.Stats.Steps)
 				continue
@@ -83,6 +71,9 @@ func TestWholeSteps(t *testing.T) {
 					break
 				}
 			}
+			if len(want.Gradient) > 1000 {
+				break
+			}
 		}
 	}
 	if simd.Backend() != simd.Generic && (steps < 100 || transposes < 50) {
@@ -90,7 +81,7 @@ func TestWholeSteps(t *testing.T) {
 	}
 }
 
-// TestWholeStepsAllocateNothing makes one step and its transpose again and again.
+// TestWholeStepsAllocateNothing repeats one step and its transpose.
 func TestWholeStepsAllocateNothing(t *testing.T) {
 	m, err := ParseFile("examples/pk/pk.ode")
 	if err != nil {

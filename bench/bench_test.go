@@ -63,7 +63,7 @@ func TestProblems(t *testing.T) {
 		name string
 		n    int
 		tol  float64
-		sum  float64 // norm of the derivatives by params, known from elsewhere; 0: not known
+		sum  float64 // norm of the derivatives by params, from another program; 0: unknown
 		near float64
 	}{
 		{"glv", 10, 1e-7, 2.0924669, 1e-5},

@@ -7,7 +7,7 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// TestTies has things happen at one time, and says which of them warn: those that can come apart,
+// TestTies has things happen at one time, and says which of them warn: those that can separate,
 // and whose order matters.
 func TestTies(t *testing.T) {
 	const head = `
@@ -30,7 +30,7 @@ objective J = final(x) + final(y) + 0*final(n)
 		{"event a at ts priority 2 { x += 1 }\nevent b at ts { x *= 2 }", 0},
 		{"event a at 2*P priority 2 { x += 1 }\nevent b every P to 1 { x *= 2 }", 0},
 		{"event a at 0.5 priority 2 { x += 1 }\nevent b every P to 1 { x *= 2 }", 1},
-		// bodies that commute: a bend where the field is not linear in between
+		// bodies that commute: a kink where the field is not linear in between
 		{"event a at ts { x += 1 }\nevent b at tt { x += 2 }", 1},
 		{"event a at ts { x += 1 }\nevent b at ts { x += 2 }", 0},
 		{"event a at 0.5 { x += 1 }\nevent b at 0.5 { x += 2 }", 0},
