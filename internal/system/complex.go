@@ -8,9 +8,8 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// ComplexWorker evaluates a model in complex arithmetic on the tapes as they
-// were lowered, before any hoisting or differentiation: the oracle of the
-// complex-step method.
+// ComplexWorker evaluates a model in complex arithmetic. It uses the tapes as the compiler made them,
+// before hoisting and differentiation, and so is an independent reference for derivatives.
 type ComplexWorker struct {
 	problem *Problem
 	model   *Model

@@ -2,25 +2,25 @@ package system
 
 import "odes.dev/odes/tapec"
 
-// What a stage costs, in nanoseconds: fitted to the examples, each with several choices of
-// objectives and variables, on one machine (docs/methods.md). Only their proportions matter.
+// The cost of a stage, in nanoseconds. The numbers are fitted to the examples, each with several
+// choices of objectives and variables, on one machine (docs/methods.md). Only their proportions matter.
 const (
-	backStage = 50.0  // a sweep backwards, of a small model
-	backLarge = 110.0 // and more where vectors are bound anew for each call
+	backStage = 50.0  // a stage of a sweep backwards, of a small model
+	backLarge = 110.0 // in addition, where vectors are bound anew for each call
 	backInstr = 2.9
 	backFlop  = 0.029
 	backSum   = 0.1 // an operation of the method's own sums
 	deferred  = 0.015
 
-	forthStage = 72.0 // a sweep forwards
+	forthStage = 72.0 // a stage of a sweep forwards
 	forthLane  = 8.8
 	forthInstr = 3.1
 	forthFlop  = 0.018
 	forthSum   = 0.14
 )
 
-// AdjointCost estimates, in nanoseconds, what sweeps with the transposes of k take at a stage of a method of so many
-// stages. It counts in programs and reads no clock, so it is the same on every machine.
+// AdjointCost estimates the nanoseconds that sweeps with the transposes of k take for one stage of a
+// step. It counts in programs and reads no clock, so that it is the same on every machine.
 func (p *Problem) AdjointCost(k *Kit, sweeps int) float64 {
 	l := p.Model.layout
 	at := backStage
@@ -32,15 +32,16 @@ func (p *Problem) AdjointCost(k *Kit, sweeps int) float64 {
 	return float64(float64(sweeps)*at) + cost(k.shared, backInstr, backFlop)
 }
 
-// TangentCost is AdjointCost of sweeps with the tangents of k.
+// TangentCost estimates the nanoseconds that sweeps with the tangents of k take for one stage of a
+// step, by counting.
 func (p *Problem) TangentCost(k *Kit, sweeps int) float64 {
 	at := forthStage + float64(forthLane*float64(k.lanes)) + cost(k.push.Get(tapec.PartRates), forthInstr, forthFlop) +
 		float64(forthSum*p.sums(k.lanes))
 	return float64(float64(sweeps) * at)
 }
 
-// sums counts the operations of the method's own sums at a stage, about: those of all stages before
-// it, half of them each way.
+// sums estimates the operations of the method's own sums at a stage: on average they run over half of
+// the stages.
 func (p *Problem) sums(lanes int) float64 {
 	return float64(2 * (p.StepStages + 2) * p.Model.layout.nY * lanes)
 }

@@ -7,12 +7,12 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// A param whose default uses others follows them. Everything that moves params goes along these links, and this file is
-// the one place that does: forwards with values (follow), and backwards with derivatives (Chain).
+// A param whose default uses others follows them. Whatever moves params must go along these links, and it
+// does so in this file only: forwards with values (follow), and backwards with derivatives (Chain).
 
-// follow evaluates at p, which holds all params, the defaults that use other params, in the order
-// of their dependencies, and calls set with the element of p and its value for every element that
-// no override cuts from its default. set may change p.
+// follow evaluates the defaults that use other params, in the order of their dependencies, at p, which
+// holds all params. It calls set with the index in p and the value of every element that no override
+// cuts from its default. set may change p.
 func follow[T float64 | complex128](pt *Point, p []T, set func(i int, x T)) {
 	m := pt.model
 	for i := range m.Compiled.Defaults {
@@ -29,7 +29,7 @@ func follow[T float64 | complex128](pt *Point, p []T, set func(i int, x T)) {
 	}
 }
 
-// usesOthers reports whether a default uses other params; one that does not is a constant.
+// usesOthers reports whether a default uses other params. One that does not is a constant.
 func usesOthers(d *tapec.Default) bool { return len(d.Tape.Inputs) > 0 }
 
 // evaluateDefault evaluates the default of a param at p.
@@ -42,8 +42,9 @@ func evaluateDefault[T float64 | complex128](m *Model, d *tapec.Default, p []T) 
 	return e.Output(tapec.Param.Called(d.Param.Name).String())
 }
 
-// Active lists the params that must be differentiated so that the derivatives by variables come out right: those among
-// them in their order, then whatever follows one of these, then the totals of the experiments.
+// Active lists the params that must be differentiated for the derivatives by variables: those among
+// the variables in their order, then the params that follow one of these, then the totals of the
+// experiments.
 func (pt *Point) Active(variables []Variable) []string {
 	var list []string
 	on := map[string]bool{}
@@ -73,9 +74,8 @@ func (pt *Point) Active(variables []Variable) []string {
 	return append(list, Names(m.Checked.Totals)...)
 }
 
-// Chain carries derivatives by active params along the links of defaults, from the params that
-// follow to those that they use: partial derivatives become total ones. It belongs to one
-// goroutine.
+// Chain applies the chain rule along the links of defaults, from the params that follow to those that
+// they use. It makes total derivatives of partial ones. A Chain belongs to one goroutine.
 type Chain struct {
 	point     *Point
 	followers []follower
@@ -97,7 +97,8 @@ type target struct {
 	at   part
 }
 
-// Chain returns the chain of the problem's active params; with second it takes tangents along.
+// Chain returns the chain of the problem's active params. With second it can also take tangents along
+// (PullPush).
 func (p *Problem) Chain(second bool) (*Chain, error) {
 	m, pt, columns := p.Model, p.Point, p.plan.columns
 	c := &Chain{point: pt}
@@ -133,7 +134,8 @@ func (p *Problem) Chain(second bool) (*Chain, error) {
 	return c, nil
 }
 
-// Pull makes total derivatives of partial ones in rows rows of grad, stride apart.
+// Pull makes total derivatives of the partial ones in grad: rows rows by the active params, which
+// begin stride apart.
 func (c *Chain) Pull(grad []float64, rows, stride int) {
 	for i := range c.followers {
 		l := &c.followers[i]
@@ -147,8 +149,8 @@ func (c *Chain) Pull(grad []float64, rows, stride int) {
 	}
 }
 
-// PullPush is Pull of one row bar, and of its tangent where the active params move by dot. All have the length of a row
-// of the active params.
+// PullPush is Pull for one row bar and its tangent barDot, where the active params move by dot. All
+// have the length of a row of the active params.
 func (c *Chain) PullPush(dot, bar, barDot []float64) {
 	for i := range c.followers {
 		l := &c.followers[i]

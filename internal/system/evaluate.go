@@ -5,12 +5,12 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// values are vectors that the inputs of a tape are parts of, for a look at a tape beside a run.
+// values are vectors that hold the inputs of tapes which are evaluated beside a run.
 type values [numVectors][]float64
 
 // load copies what t reads from the vectors to the inputs of its evaluator. It reports whether all
-// of it was there. What is missing at the end of an input is zero: a one-hot vector of firings need
-// not be longer than its 1.
+// inputs are there. What is missing at the end of an input is zero, so that a one-hot vector of
+// firings need not be longer than its 1.
 func (m *Model) load(t *tape.Tape, e *tape.Evaluator[float64], from *values) bool {
 	for _, in := range t.Inputs {
 		at, ok := m.layout.find(tapec.MustName(in.Name))

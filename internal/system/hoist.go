@@ -7,9 +7,8 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// hoisting splits the right-hand side by how often its parts must run: once a
-// run (on parameters only), once a segment (on discretes and modes too), and
-// every time.
+// hoisting splits the right-hand side by how often its parts must run: once a run (what depends on
+// parameters only), once a segment (on discretes and modes too), and every time.
 type hoisting struct {
 	once    *tape.Tape // p.* → c.*; nil when nothing is hoisted
 	segment *tape.Tape // p.*, c.*, d.*, m.* → e.*; nil when nothing is hoisted
@@ -24,8 +23,8 @@ func hoist(rates *tape.Tape) hoisting {
 	return hoisting{once: once, segment: segment, rates: rest}
 }
 
-// split takes the work out of t that depends on no late input and numbers it in
-// the role as; early is nil when there is nothing to take out.
+// split takes the work that depends on no late input out of t, and numbers its results in the role as.
+// early is nil if there is no such work.
 func split(t *tape.Tape, as tapec.Role, late func(tapec.Name) bool) (early, rest *tape.Tape) {
 	early, rest = tapec.Split(t, as, tapec.ByName(late))
 	if len(early.Outputs) == 0 {

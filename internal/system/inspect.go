@@ -11,7 +11,7 @@ import (
 	"odes.dev/odes/vm"
 )
 
-// What follows lets others look at what a model was compiled to, and evaluate outputs and invariants beside a run.
+// This file is for inspection: what a model was compiled to, and its outputs and invariants beside a run.
 
 // OutputWidth returns the number of elements of all outputs.
 func (w *Worker) OutputWidth() int {
@@ -27,12 +27,13 @@ func (w *Worker) Outputs(t float64, y, d, outputs []float64) {
 	w.beside(w.value.Get(tapec.PartOutputs), vecOut, t, y, d, outputs)
 }
 
-// Invariants writes gaps[2·invariants] at (t, y, d): how far the sides of each are apart, then how large they are.
+// Invariants writes gaps[2·invariants] at (t, y, d): first how far the two sides of each invariant
+// differ, then how large they are.
 func (w *Worker) Invariants(t float64, y, d, gaps []float64) {
 	w.beside(w.value.Get(tapec.PartInvariants), vecOther, t, y, d, gaps)
 }
 
-// beside runs c at (t, y, d), and leaves the discretes of the run as they were.
+// beside runs c at (t, y, d), and restores the discretes of the run afterwards.
 func (w *Worker) beside(c *call, to vector, t float64, y, d, out []float64) {
 	w.t[0] = t
 	saved, other := w.in[tapec.Primal][vecD], w.out[tapec.Primal][to]
@@ -41,7 +42,8 @@ func (w *Worker) beside(c *call, to vector, t float64, y, d, out []float64) {
 	w.in[tapec.Primal][vecD], w.out[tapec.Primal][to] = saved, other
 }
 
-// AtStart puts a worker at the start of a run and returns its times (those of Instants) and the initial state.
+// AtStart puts a worker at the start of a run. It returns the times of all Instants and the initial
+// state.
 func (w *Worker) AtStart() (times, y []float64) {
 	size := w.Size()
 	y = make([]float64, size.N)
@@ -57,7 +59,8 @@ func (w *Worker) AtStart() (times, y []float64) {
 	return times, y
 }
 
-// Stats returns what is known of the program of the rates and of that of their transpose; nil where there is none.
+// Stats returns the statistics of the program of the rates and of that of their transpose; nil where
+// there is none.
 func (k *Kit) Stats() (rates, transpose *vm.Stats) {
 	rates = stats(k.value.Get(tapec.PartRates))
 	if k.pull != nil {
@@ -66,14 +69,15 @@ func (k *Kit) Stats() (rates, transpose *vm.Stats) {
 	return rates, transpose
 }
 
-// StepStats is Stats of programs of whole steps and of their transposes that the worker has made.
+// StepStats returns the statistics of the worker's programs of whole steps and of their transposes;
+// nil where there is none.
 func (w *Worker) StepStats() (step, transpose *vm.Stats) {
 	a, b := w.made()
 	return stats(a), stats(b)
 }
 
-// StepPrograms counts the whole steps that the model's workers have had compiled, their transposes,
-// and those among them that note factors of products.
+// StepPrograms counts the programs that the model's workers have compiled: of whole steps, of their
+// transposes, and of those among the transposes that record factors of products.
 func (m *Model) StepPrograms() (steps, transposes, noting int) {
 	m.programs.mu.Lock()
 	defer m.programs.mu.Unlock()
@@ -104,11 +108,13 @@ func stats(p *program) *vm.Stats {
 	return &s
 }
 
-// CompiledFromFirst reports whether the worker made even its first step by a program of whole steps of a small model.
+// CompiledFromFirst reports whether the worker ran even its first step by a program of whole steps of
+// a small model.
 func (w *Worker) CompiledFromFirst() bool { return w.steps.call != nil && w.steps.made == 1 }
 
-// NonFinite returns where the model's text first gives a number that is not finite in the rates at
-// (t, y) with discretes d and modes m; false where none is, or nothing in the text makes it.
+// NonFinite returns the first expression of the model's text that gives a number that is not finite,
+// in the rates at (t, y) with discretes d and modes m. It returns false if no number is, or if no
+// expression of the text makes it.
 func (w *Worker) NonFinite(t float64, y, d, m []float64) (source.Span, bool) {
 	rates := w.model.Compiled.Rates
 	e := tape.NewEvaluator[float64](rates)

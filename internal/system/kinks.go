@@ -7,19 +7,20 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Kinks finds operations that a run evaluates exactly where they have no derivative: abs at 0, and ties of min and max.
-// It belongs to one goroutine.
+// Kinks finds operations that a run evaluates exactly where they have no derivative: abs at 0, and
+// ties of min and max. It belongs to one goroutine.
 type Kinks struct {
 	model *Model
 	point *Point
 	tapes map[*tape.Tape]*kinkTape
 }
 
-// Kink is such an operation.
+// Kink is an operation that was evaluated where it has no derivative.
 type Kink struct {
 	Op   tape.Op
 	Span source.Span
-	// Clock tells that it depends on nothing but the time: at a fixed one it does not move.
+	// Clock tells that the operation depends on nothing but the time. At a fixed time it does not
+	// move.
 	Clock bool
 }
 
@@ -30,7 +31,7 @@ type kinkTape struct {
 	clock map[tape.Value]bool
 }
 
-// Kinks returns nil for a model without operations that have kinks.
+// Kinks returns what finds the kinks of the model; nil if it has no operation with kinks.
 func (p *Problem) Kinks() *Kinks {
 	c := p.Model.Compiled
 	k := &Kinks{model: p.Model, point: p.Point, tapes: map[*tape.Tape]*kinkTape{}}
@@ -71,7 +72,8 @@ func (k *Kinks) add(t *tape.Tape) {
 	}
 }
 
-// AtMark lists the kinks on which the model stands at a mark of a run: in the rates, and in what objectives read there.
+// AtMark lists the kinks at which the model is at a mark of a run: in the rates, and in what
+// objectives read there.
 func (k *Kinks) AtMark(m *solvers.Mark) []Kink {
 	c := k.model.Compiled
 	switch m.Kind {
@@ -87,7 +89,8 @@ func (k *Kinks) AtMark(m *solvers.Mark) []Kink {
 	return nil
 }
 
-// InValues lists the kinks on which the objectives stand, as functions of functionals; m is the last mark.
+// InValues lists the kinks at which the objectives are, as functions of functionals. m is the last
+// mark.
 func (k *Kinks) InValues(m *solvers.Mark, functionals []float64) []Kink {
 	c := k.model.Compiled
 	if c.Objective == nil {
@@ -121,7 +124,7 @@ func (k *Kinks) look(t *tape.Tape, m *solvers.Mark, modes, functionals []float64
 	return found
 }
 
-// tied reports whether an element of abs is at 0, or of min and max has equal operands.
+// tied reports whether an element of abs is 0, or whether min or max has equal operands.
 func tied(e *tape.Evaluator[float64], in *tape.Instr) bool {
 	a := e.Value(in.Args[0])
 	b := []float64{0}
@@ -129,7 +132,7 @@ func tied(e *tape.Evaluator[float64], in *tape.Instr) bool {
 		b = e.Value(in.Args[1])
 	}
 	if len(a) > 1 && len(b) > 1 && len(a) != len(b) {
-		return false // stretched arrays of different shapes are not looked at
+		return false // broadcast operands are not compared
 	}
 	for i := range max(len(a), len(b)) {
 		if a[i%len(a)] == b[i%len(b)] {

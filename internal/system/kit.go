@@ -9,8 +9,8 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// programs are the tapes of a model and what was compiled of them so far, by
-// lane count and active parameters. Safe for concurrent use.
+// programs are the tapes of a model and what has been compiled of them, by lane count and active
+// parameters. Goroutines may share them.
 type programs struct {
 	layout *layout
 	tapes  *tapec.Parts[*tape.Tape]
@@ -89,16 +89,16 @@ const (
 	PushPull                      // tangents, and tangents of transposes
 )
 
-// sides tell where the unit vectors lie of which the tangent of a matrix that moves at one element
-// is the outer product.
+// sides say where two unit vectors lie. Their outer product is the tangent of a matrix that moves at
+// one element.
 type sides struct {
 	column     part // of the matrix among the tangents of parameters
 	rows, cols int
 	at         int // rows, then cols
 }
 
-// Kit returns the programs of the problem for lanes lanes. many tells that several sweeps over one run will follow each
-// other.
+// Kit returns the programs of the problem for that many lanes. many tells that several sweeps over one
+// run will follow each other.
 func (p *Problem) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
 	active := p.active
 	switch dir {
@@ -110,7 +110,7 @@ func (p *Problem) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
 	return p.Model.programs.kit(lanes, active, dir, many)
 }
 
-// kit returns the programs for lanes lanes and the active params, making them once.
+// kit returns the programs for that many lanes and the active params. It makes them once.
 func (p *programs) kit(lanes int, active []string, dir Direction, many bool) (*Kit, error) {
 	key := kitKey{lanes: lanes, dir: dir, many: many, active: strings.Join(active, "\n")}
 	p.mu.Lock()
@@ -166,8 +166,8 @@ func derived(tapes *tapec.Parts[*tape.Tape], active []string,
 	})
 }
 
-// guarded reports whether the outputs of a part must not spoil each other where one has no
-// derivative: those of objectives.
+// guarded reports whether an output of a part that has no derivative must not spoil the others. This
+// holds for objectives.
 func guarded(p tapec.Part) bool {
 	switch p {
 	case tapec.PartObjective, tapec.PartInitial, tapec.PartFinal, tapec.PartPeaks, tapec.PartAtTimes,
@@ -177,7 +177,8 @@ func guarded(p tapec.Part) bool {
 	return false
 }
 
-// tangents makes k.push. Where each lane moves one element only, that shortens products with matrices of parameters.
+// tangents makes k.push. If each lane moves one element only, products with matrices of parameters
+// become shorter.
 func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements bool) error {
 	places := map[tapec.Name]part{}
 	push, err := derived(tapes, active, func(d *derivatives, _ tapec.Part, t *tape.Tape) (*tape.Tape, error) {
@@ -200,7 +201,7 @@ func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements
 	return err
 }
 
-// sidesOf gives the sides of the tangent of a param, which t reads, a place.
+// sidesOf gives a place to the sides of the tangent of a param that t reads.
 func (k *Kit) sidesOf(t *tape.Tape, tangent string, places map[tapec.Name]part) {
 	row, column := tapec.RowSide.Called(tangent), tapec.ColumnSide.Called(tangent)
 	if _, ok := places[row]; ok {
@@ -217,7 +218,8 @@ func (k *Kit) sidesOf(t *tape.Tape, tangent string, places map[tapec.Name]part) 
 	k.nSides += s.rows + s.cols
 }
 
-// secondOrder makes k.second. Nothing is hoisted: what the rates do with parameters alone is done at every stage.
+// secondOrder makes k.second. Nothing is hoisted: the work that depends on parameters alone is done at
+// every stage.
 func (k *Kit) secondOrder(tapes *tapec.Parts[*tape.Tape], rates *tape.Tape, active []string) error {
 	all := tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork)
 	all.Set(tapec.PartRates, rates)
@@ -231,7 +233,7 @@ func (k *Kit) secondOrder(tapes *tapec.Parts[*tape.Tape], rates *tape.Tape, acti
 	return err
 }
 
-// transposes compiles transposes. They add to the cotangents that they write, but for two kinds:
+// transposes compiles transposes. They add to the cotangents that they write, with two exceptions:
 // each functional has one reader, and a stage overwrites the cotangents of state and time.
 func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Parts[*program], error) {
 	rates, err := newProgram(tapes.Get(tapec.PartRates), find, k.lanes, func(v vector) bool {
@@ -248,8 +250,8 @@ func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Pa
 	return out, nil
 }
 
-// transposed makes k.pull: from the transpose of the rates it takes out what
-// all sweeps share, and the products that are better done for many stages at once.
+// transposed makes k.pull. It takes out of the transpose of the rates what all sweeps share, and the
+// products that are cheaper for many stages at once.
 func (k *Kit) transposed(p *programs, active []string, many bool) error {
 	pull, err := derived(p.tapes, active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		return d.pull(t, guarded(p))

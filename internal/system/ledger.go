@@ -8,10 +8,10 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// A plan says where the cotangents of the parameters gather during a sweep and
-// where they go in a row of the gradient. Small ones gather element by element,
-// in lanes. Those of matrices are outer products, one per stage of every step:
-// their factors are noted, and the products of many stages done at once.
+// plan says where the cotangents of parameters are summed during a sweep, and where they go in a row
+// of the gradient. Those of small parameters are summed element by element, in lanes. Those of
+// matrices are outer products, one for each stage of every step: their factors are recorded, and the
+// products of many stages are computed at once.
 type plan struct {
 	columns  map[string]part // of the active params: their places in a row
 	width    int             // of a row
@@ -23,13 +23,13 @@ type plan struct {
 	capacity int    // stages noted before the products are done
 }
 
-// direct is a parameter that is added to element by element.
+// direct is a parameter whose cotangents are summed element by element.
 type direct struct {
 	at, len, column int
 	also            bool // it gets deferred products as well
 }
 
-// deferral is a product whose factors are noted: where they lie in a record.
+// deferral is a product whose factors are recorded. It says where they lie in a record.
 type deferral struct {
 	left, right int
 	rows, cols  int
@@ -38,7 +38,8 @@ type deferral struct {
 	first       bool // of its column
 }
 
-// leastDeferred is the size from which noting the factors beats adding up the product.
+// leastDeferred is the number of elements from which it is cheaper to record factors than to add
+// products.
 const leastDeferred = 16
 
 // newPlan orders the active parameters as they are given.
@@ -70,8 +71,8 @@ func (p *plan) moved() map[tapec.Name]part {
 	return places
 }
 
-// gather gives the parameters that tapes write cotangents of a place among the direct ones. It
-// completes the plan: what is deferred must be known.
+// gather gives places to the parameters whose cotangents are summed element by element. It completes
+// the plan, so all deferred products must be known.
 func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec.Name]part {
 	written := map[string]bool{}
 	for _, t := range tapes.All() {
@@ -102,12 +103,12 @@ func (p *plan) gather(tapes *tapec.Parts[*tape.Tape], active []string) map[tapec
 	return parts
 }
 
-// defersTo reports whether products are noted for a column.
+// defersTo reports whether products for a column are deferred.
 func (p *plan) defersTo(column int) bool {
 	return slices.ContainsFunc(p.deferred, func(d deferral) bool { return d.column == column })
 }
 
-// defers notes the products of a transpose; it returns where its factors lie in a record.
+// defers plans the products of a transpose. It returns where their factors lie in a record.
 func (p *plan) defers(list []tapec.Deferred, lanes int) map[tapec.Name]part {
 	places := map[tapec.Name]part{}
 	place := func(factor string, n int) int {
@@ -138,7 +139,7 @@ func (p *plan) defers(list []tapec.Deferred, lanes int) map[tapec.Name]part {
 	return places
 }
 
-// ledger is the book that a worker keeps by a plan.
+// ledger holds the sums and recorded factors of one worker, laid out by a plan.
 type ledger struct {
 	*plan
 	lanes   int
@@ -170,7 +171,7 @@ func newLedger(p *plan, lanes int) *ledger {
 // rowRun is a run of rows that lie in one array, stride apart.
 type rowRun struct{ first, n, stride int }
 
-// appendRuns finds the runs of rows; nil rows are in none.
+// appendRuns appends the runs of rows. nil rows are in none.
 func appendRuns(runs []rowRun, rows [][]float64) []rowRun {
 	for i := 0; i < len(rows); {
 		r := rowRun{first: i, n: 1}
@@ -216,9 +217,9 @@ func (b *ledger) next() []float64 {
 	return b.records[(b.noted-1)*b.record : b.noted*b.record]
 }
 
-// flush adds the noted products to the rows: per lane one product of matrices.
-// Each element starts from what is stored and adds the stages in the order in
-// which they were noted, so the capacity never shows in the result.
+// flush adds the recorded products to the rows, by one product of matrices per lane. Each element
+// starts from its stored value and adds the stages in the order in which they were recorded, so that
+// results do not depend on the capacity.
 func (b *ledger) flush() {
 	for i := range b.deferred {
 		d := &b.deferred[i]

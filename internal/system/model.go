@@ -18,8 +18,8 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Model is a compiled model: its tapes, where every name lies, and the programs made of them so far. It is immutable
-// and shared between goroutines.
+// Model is a compiled model: its tapes, where every name lies, and the programs made of them so far.
+// Goroutines may share it; nothing that they see of it changes.
 type Model struct {
 	Checked  *typecheck.Model
 	Compiled *tapec.Compiled
@@ -53,7 +53,7 @@ func New(checked *typecheck.Model, list *diag.List) *Model {
 	return m
 }
 
-// index prepares what runs look up.
+// index prepares the tables that runs read.
 func (m *Model) index() {
 	c := m.Compiled
 	m.functional = make([]int, m.layout.nF)
@@ -83,7 +83,7 @@ func (m *Model) index() {
 	}
 }
 
-// fixedInstants tells which times depend on nothing.
+// fixedInstants says of each instant whether its time depends on nothing.
 func fixedInstants(t *tape.Tape, n int) []bool {
 	fixed := make([]bool, n)
 	times, ok := t.Output(tapec.Times.Name().String())

@@ -25,8 +25,8 @@ type Override struct {
 	Values []float64
 }
 
-// Point is the parameter vector of a run, and which links from params to other
-// values an override cut.
+// Point holds the values of the parameters of a run, and says which of them overrides cut from their
+// defaults.
 type Point struct {
 	model   *Model
 	p       []float64
@@ -37,8 +37,8 @@ type Point struct {
 	version int                          // counts changes, so that workers redo what they hoisted
 }
 
-// NewPoint computes the parameters: overrides, then defaults in the order of their dependencies
-// where nothing overrides them.
+// NewPoint computes the parameters: overrides, and where there are none, defaults in the order of
+// their dependencies. It reports mistakes in overrides to l.
 func (m *Model) NewPoint(set []Override, l *diag.List) *Point {
 	pt := &Point{
 		model: m,
@@ -94,9 +94,9 @@ func (pt *Point) SetTotal(k int, x float64) {
 	pt.Param(pt.model.Checked.Totals[k].Name)[0] = x
 }
 
-// Move gives the point the values of another one of the same model. It returns the params that
-// follow others here and are set there, and does not move if there are any: derivatives take the
-// links that the point had from the first.
+// Move gives the point the values of another one of the same model. If a param follows others here but
+// is set there, the point does not move, because derivatives take the links that the point had from
+// the start. Move returns these params.
 func (pt *Point) Move(to *Point) (cut []string) {
 	for i := range pt.model.Compiled.Defaults {
 		d := &pt.model.Compiled.Defaults[i]
@@ -121,7 +121,7 @@ func (pt *Point) Move(to *Point) (cut []string) {
 	return nil
 }
 
-// cutFrom notes that n elements of s, from the first of them on, are set from outside.
+// cutFrom records that n elements of s, starting with element from, are set from outside.
 func (pt *Point) cutFrom(s *typecheck.Symbol, from, n int) {
 	size := s.Type.Shape.Size()
 	if pt.cutE[s] == nil {
@@ -201,7 +201,7 @@ func Names(list []*typecheck.Symbol) []string {
 	return out
 }
 
-// Unquoted takes a name out of its backquotes.
+// Unquoted returns a name without its backquotes.
 func Unquoted(name string) string {
 	if inner, ok := strings.CutPrefix(name, "`"); ok {
 		return strings.TrimSuffix(inner, "`")

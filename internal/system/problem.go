@@ -4,15 +4,16 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// Problem is a model at a point, with what is asked of it: what the workers of a run share.
+// Problem is a model at a point, with what is asked of it. The workers of a run share it.
 type Problem struct {
 	Model *Model
 	Point *Point
 	Rows  []int // the wanted objectives among those of the model
 	Peaks []int // elements of the functional vector that are looked for along the run: largest values
-	// StepStages is the number of stages of a step of the run's method, and Stages with those of its dense output.
+	// StepStages is the number of stages of a step of the run's method; Stages includes those of its
+	// dense output.
 	StepStages, Stages int
-	// Free are the parts of the state vector whose initial values are differentiated by.
+	// Free are the parts of the state vector whose initial values are variables.
 	Free []Place
 	// CompileAfter may be changed before workers are made. Results do not depend on it.
 	CompileAfter CompileAfter
@@ -83,8 +84,8 @@ func (p *Problem) Fits(variables []Variable) bool {
 	return n == p.plan.width
 }
 
-// Gather lays derivatives by the active params, and by the initial state, out as a row of the
-// gradient by variables; nil leaves their part of the row as it is.
+// Gather writes derivatives by the active params, and by the initial state, into a row of the gradient
+// by variables. Where one of them is nil, its part of the row stays as it is.
 func (p *Problem) Gather(row []float64, variables []Variable, byParams, byInitial []float64) {
 	for _, v := range variables {
 		to := row[v.Offset : v.Offset+v.Len]
@@ -97,8 +98,9 @@ func (p *Problem) Gather(row []float64, variables []Variable, byParams, byInitia
 	}
 }
 
-// Direction spreads a direction v, laid out like a row of the gradient, to the active params, those that follow others
-// included, and to the initial state; nil where no variable is an initial value. totals are the tangents of the totals.
+// Direction turns a direction v, laid out like a row of the gradient, into the tangents of the active
+// params and of the initial state. Params that follow others move with them. initial is nil if no
+// variable is an initial value. totals are the tangents of the totals.
 func (p *Problem) Direction(variables []Variable, v, totals []float64) (active, initial []float64) {
 	const tiny = 0x1p-100
 	m := p.Model
@@ -128,9 +130,9 @@ func (p *Problem) Direction(variables []Variable, v, totals []float64) (active, 
 	return activeOf(p, moved), initial
 }
 
-// Displaced returns the active params and the change of the initial state after a move by dz[row of
-// the gradient], params that follow others computed again and not extrapolated. totals are the
-// values of the totals; nil leaves them.
+// Displaced returns the active params and the change of the initial state after a move by dz, laid out
+// like a row of the gradient. Params that follow others are computed at the moved values, not
+// extrapolated. totals are the values of the totals; nil leaves them.
 func (p *Problem) Displaced(variables []Variable, dz, totals []complex128) (active, initial []complex128) {
 	m := p.Model
 	at := make([]complex128, m.layout.nP)
@@ -159,8 +161,8 @@ func (p *Problem) Displaced(variables []Variable, dz, totals []complex128) (acti
 	return activeOf(p, at), initial
 }
 
-// Replayer returns a worker that repeats the steps of others with the programs of k: what they had
-// compiled for them it uses from its first step on.
+// Replayer returns a worker that repeats the steps of others with the programs of k. It uses programs
+// that the others had compiled from its first step on.
 func (p *Problem) Replayer(k *Kit) *Worker {
 	w := p.Worker(k)
 	w.repeats = true

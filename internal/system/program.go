@@ -149,7 +149,7 @@ func (p *program) call() *call {
 	return &call{program: p, machine: p.code.NewMachine()}
 }
 
-// refresh makes the machine read again what its caller promises not to change.
+// refresh makes the machine reread inputs that its caller promised not to change.
 func (c *call) refresh() {
 	if c != nil {
 		c.machine.Refresh()
@@ -168,8 +168,8 @@ func (c *call) run(in, out *frame) {
 	c.machine.Run()
 }
 
-// moving are the vectors that calls of the rates and their derivatives find in
-// a new place each time; all others stay where a worker has them.
+// moving are the vectors that calls of the rates and their derivatives find in a new place each time.
+// All others stay where the worker has them.
 var moving = [tapec.NumVariations][numVectors]bool{
 	tapec.Primal:           {vecY: true, vecK: true, vecW: true, vecFactors: true},
 	tapec.Tangent:          {vecT: true, vecY: true, vecK: true},
@@ -177,8 +177,8 @@ var moving = [tapec.NumVariations][numVectors]bool{
 	tapec.CotangentTangent: {vecT: true, vecY: true, vecK: true},
 }
 
-// runMoved is run for calls that follow each other with only the moving vectors
-// changed, to memory that overlaps no other.
+// runMoved is run for calls in a row that change only the moving vectors. These must overlap no other
+// memory.
 func (c *call) runMoved(in, out *frame) {
 	if !c.bound {
 		c.run(in, out)
@@ -196,7 +196,7 @@ func (c *call) runMoved(in, out *frame) {
 	c.machine.Run()
 }
 
-// runBound is run for calls that follow each other with all vectors where they were.
+// runBound is run for calls in a row that change no vector's place.
 func (c *call) runBound(in, out *frame) {
 	if !c.bound {
 		c.run(in, out)

@@ -8,9 +8,9 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Apart implements solvers.Separator: it looks where both come about at other values of the
-// variables, and of the states, which move with them. Times and conditions that depend on discretes
-// only move apart through these, of which it does not know; they count as fixed.
+// Apart implements solvers.Separator. It looks where the two causes come about at other values of the
+// variables, and of the states, which depend on them. It takes discretes for fixed, so it does not
+// find causes that separate only through them.
 func (w *Worker) Apart(t float64, y, d []float64, a, b solvers.Cause) bool {
 	if w.problem.Width() == 0 && len(w.problem.Free) == 0 {
 		return false
@@ -39,11 +39,11 @@ type neighbour struct {
 	p, near []float64 // moved
 }
 
-// ways are irrational: their multiples spread over the fractions.
+// ways are irrational, so that their multiples spread over the fractions.
 var ways = [4]float64{0.6180339887498949, 0.4142135623730951, 0.7320508075688772, 0.6457513110645907}
 
-// move moves the active parameters and all states, by at most size of themselves and in proportions
-// that no sum of a few of them hides: others for each way.
+// move moves the active parameters and all states by at most size of themselves, each way in other
+// proportions. The proportions are such that sums of a few moves do not cancel.
 func (c *neighbour) move(way int, size float64) {
 	pt := c.problem.Point
 	n := 0
@@ -70,7 +70,7 @@ func (c *neighbour) move(way int, size float64) {
 	}
 }
 
-// eval returns output of a tape at what was moved.
+// eval returns an output of a tape at the moved point.
 func (c *neighbour) eval(t *tape.Tape, output tapec.Name, at float64) []float64 {
 	e := tape.NewEvaluator[float64](t)
 	c.model.load(t, e, &values{vecT: {at}, vecY: c.near, vecP: c.p, vecD: c.d, vecM: c.in[tapec.Primal][vecM]})
@@ -78,7 +78,7 @@ func (c *neighbour) eval(t *tape.Tape, output tapec.Name, at float64) []float64 
 	return e.Output(output.String())
 }
 
-// times returns the instants.
+// times returns the instants at the moved point.
 func (c *neighbour) times() []float64 {
 	if c.model.Compiled.Instants == nil {
 		return make([]float64, 2)
@@ -93,7 +93,7 @@ func (c *neighbour) timeOf(times []float64, a solvers.Cause) float64 {
 	return times[a.Instant]
 }
 
-// guard returns a root function at a time.
+// guard returns a root function at the moved point and a time.
 func (c *neighbour) guard(i int, at float64) float64 {
 	return c.eval(c.model.Compiled.Guards, tapec.Margins.Name(), at)[i]
 }
@@ -136,8 +136,8 @@ func (c *neighbour) leaves(i int, at solvers.Cause) bool {
 	return false
 }
 
-// parts reports whether the roots of guards i and j part: not where the two change in proportion,
-// whichever way one goes.
+// parts reports whether the roots of guards i and j separate. They do not if the two change in
+// proportion whichever way the point moves.
 func (c *neighbour) parts(i, j int) bool {
 	c.p, c.near = append(c.p[:0], c.problem.Point.p...), append(c.near[:0], c.y...)
 	x0, z0 := c.guard(i, c.t), c.guard(j, c.t)

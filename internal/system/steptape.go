@@ -9,9 +9,9 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// stepMaker writes the tape of a whole step of a method, or of its transpose: the
-// right-hand side once for each stage, and between them the method's sums, in
-// the very operations that package solvers does them with.
+// stepMaker writes the tape of a whole step of a method, or of its transpose. The tape holds the
+// right-hand side once for each stage, and the method's sums between them, in the very operations that
+// package solvers uses.
 type stepMaker struct {
 	b      *tape.Builder
 	form   *solvers.Arithmetic
@@ -63,7 +63,7 @@ func newStepMaker(l *layout, rates *tape.Tape, form *solvers.Arithmetic) *stepMa
 	return m
 }
 
-// input adds an input of the step, at home or behind those before it.
+// input adds an input of the step: at home, or else behind the inputs before it.
 func (m *stepMaker) input(name string, shape tape.Shape, home *part) tape.Value {
 	n := tapec.Step.Called(name)
 	m.place(n, vecStep, &m.shared, shape.Size(), home)
@@ -84,7 +84,8 @@ func (m *stepMaker) output(v tapec.Variation, name string, x tape.Value, size in
 	m.b.Output(n.String(), x)
 }
 
-// place gives an input or output of size elements its place: home, or behind those before it in vec.
+// place gives an input or output of size elements its place: home, or else behind those before it in
+// vec.
 func (m *stepMaker) place(name tapec.Name, vec vector, next *int, size int, home *part) {
 	if home != nil {
 		m.places[name] = *home
@@ -94,7 +95,8 @@ func (m *stepMaker) place(name tapec.Name, vec vector, next *int, size int, home
 	*next += size
 }
 
-// stateHome returns where the solver has the states of a row, where that is their place; else nil.
+// stateHome returns where the solver keeps the states of a row, if the tape reads them there; else
+// nil.
 func (m *stepMaker) stateHome(r *stepRow) *part {
 	if !m.inPlace || r.state == "" {
 		return nil
@@ -102,7 +104,8 @@ func (m *stepMaker) stateHome(r *stepRow) *part {
 	return &part{vecY, r.offset, r.len}
 }
 
-// stageHome returns where the solver has a row of K of stage k, counted from the first one that stands in the vector.
+// stageHome returns where the solver keeps a row of K of stage k, counted from the first stage in the
+// vector.
 func (m *stepMaker) stageHome(k int, r *stepRow) *part {
 	if !m.inPlace {
 		return nil
@@ -110,7 +113,7 @@ func (m *stepMaker) stageHome(k int, r *stepRow) *part {
 	return &part{vecK, r.offset + (k-m.from)*m.width(), r.len}
 }
 
-// width is that of a row of K.
+// width is the width of a row of K.
 func (m *stepMaker) width() (n int) {
 	for _, r := range m.rows {
 		n += r.len
@@ -176,7 +179,7 @@ func (m *stepMaker) stage(i int, y0 map[string]tape.Value, k []map[string]tape.V
 	return y
 }
 
-// at inlines t at a stage; bar has the cotangents of its rates, nil for none.
+// at inlines t at a stage. bar holds the cotangents of its rates; nil for none.
 func (m *stepMaker) at(t *tape.Tape, i int, y, bar map[string]tape.Value) map[string]tape.Value {
 	return tapec.Inline(m.b, t, func(in *tape.Input) tape.Value {
 		if in.Name == tapec.Time.Name().String() {
@@ -192,8 +195,8 @@ func (m *stepMaker) at(t *tape.Tape, i int, y, bar map[string]tape.Value) map[st
 	})
 }
 
-// forward is the tape of a step: rows of K from m.from on, Y1, DQ and, where it is a sum, E, from the times, Y0 and
-// row 0 of K, if that is known before.
+// forward returns the tape of a step. Its inputs are the times, Y0 and, if it is known before, row 0
+// of K. Its outputs are the rows of K from m.from on, Y1, DQ and, for methods where it is a sum, E.
 func (m *stepMaker) forward() *tape.Tape {
 	y0 := m.states("y", m.input)
 	var k []map[string]tape.Value
@@ -225,10 +228,10 @@ func (m *stepMaker) forward() *tape.Tape {
 	return m.b.Tape()
 }
 
-// backward is the tape of a step's transpose, with pull that of the rates: the
-// cotangents of Y0 and T0, and the accumulators, from those of Y1, DQ and T1 and
-// the accumulators as they were, and the factors that every stage has for the
-// ledger. sums lists the accumulators: the outputs of pull that are added up.
+// backward returns the tape of a step's transpose; pull is the transpose of the rates. It computes the
+// cotangents of Y0 and T0 and the new values of the accumulators from the cotangents of Y1, DQ and T1
+// and the old values. It also outputs the factors that every stage has for the ledger. sums lists the
+// accumulators: the outputs of pull that are added up.
 func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (t *tape.Tape, sums []string) {
 	y0 := m.states("y", m.input)
 	k := make([]map[string]tape.Value, m.form.Stages)

@@ -9,13 +9,12 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Steps of a small model cost more between its right-hand sides than in them. So
-// a worker that has made many steps has whole ones compiled, and their
-// transposes: each is one program (steptape.go), with the bits that the stages
-// one by one have.
+// Steps of a small model cost more between its right-hand sides than in them. A worker that has made
+// many steps therefore has whole steps compiled, and their transposes. Each is one program (steptape.go)
+// that gives the bits of the stages one by one.
 
-// CompileAfter says after how many steps of a worker whole ones are compiled: from then on
-// compiling has cost no more than it saves, which both grow with the size of the model.
+// CompileAfter says after how many steps a worker has whole steps compiled. By then, compiling costs
+// no more than it saves; both grow with the size of the model.
 type CompileAfter struct {
 	Small int // steps of a small model
 	Large int // steps of a large model whose instructions compute largeMean elements each; see there
@@ -34,8 +33,8 @@ type wholeProgram struct {
 	notes                      []noteAt
 }
 
-// noteAt is where a factor stands in the memory of the program, and where it goes
-// in a stage's record of the ledger.
+// noteAt says where a factor is in the memory of the program, and where it goes in a stage's record of
+// the ledger.
 type noteAt struct {
 	first   bool // of its stage
 	perLane bool
@@ -43,13 +42,12 @@ type noteAt struct {
 	to, n   int
 }
 
-// whole returns the program of a step by form, or of its transpose; nil if it
-// would be too large.
+// whole returns the program of a step by form, or of its transpose; nil if it would be too large.
 func (k *Kit) whole(form *solvers.Arithmetic, back bool) *wholeProgram {
 	return k.wholeOnce(wholeKey{form: form, back: back}, func() *wholeProgram { return k.newWhole(form, back) })
 }
 
-// wholeOnce returns the program with a key, made once.
+// wholeOnce returns the program with a key. It is compiled once.
 func (k *Kit) wholeOnce(key wholeKey, compile func() *wholeProgram) *wholeProgram {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -161,18 +159,19 @@ type wholeSteps struct {
 	notes   []noteAt
 }
 
-// sumAt is an accumulator: where it stands, where the program reads it, and what it becomes.
+// sumAt is an accumulator: where it is, where the program reads it, and where the program writes it.
 type sumAt struct{ at, in, out []float64 }
 
-// waits sets how many steps are made without the program of key: so many, or none by a worker that repeats steps for
-// which another one has it.
+// waits sets how many steps are made without the program of key: after, or none for a worker that
+// repeats steps for which another worker has the program.
 func (v *wholeSteps) waits(w *Worker, key wholeKey, after int) {
 	if v.after = after; w.repeats && w.kit.has(key) {
 		v.after = 0
 	}
 }
 
-// ready reports whether there is a program for steps of form, and makes it when it is time.
+// ready reports whether there is a program for steps of form. It compiles the program when enough
+// steps have been made.
 func (v *wholeSteps) ready(w *Worker, form *solvers.Arithmetic, back bool) bool {
 	if v.form != form {
 		*v = wholeSteps{form: form}
@@ -202,7 +201,7 @@ func (v *wholeSteps) ready(w *Worker, form *solvers.Arithmetic, back bool) bool 
 	return v.call != nil
 }
 
-// bind gives the program memory of its own, for so many states.
+// bind gives the program memory of its own, for that many states.
 func (v *wholeSteps) bind(w *Worker, p *wholeProgram, back bool, states int) {
 	v.call = p.call()
 	v.in, v.bar, v.out = make([]float64, p.shared), make([]float64, p.laned), make([]float64, p.made)
@@ -226,7 +225,7 @@ func (v *wholeSteps) bind(w *Worker, p *wholeProgram, back bool, states int) {
 	}
 }
 
-// made returns the programs of whole steps and of their transposes that there are, nil for none.
+// made returns the programs of whole steps and of their transposes; nil where there is none.
 func (w *Worker) made() (step, back *program) {
 	for _, v := range []*wholeSteps{&w.steps, &w.large.first.wholeSteps, &w.large.next.wholeSteps} {
 		if v.call != nil {

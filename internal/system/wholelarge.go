@@ -7,10 +7,10 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Steps of a large model read and write more memory between its right-hand sides
-// than in them: a stage's derivative is at hand where it is computed, and from
-// memory again for the next stage value. So whole steps of large models are
-// compiled as well, with states and rows of K where the solver has them.
+// Steps of a large model read and write more memory between its right-hand sides than in them: a
+// stage's derivative is in a register when it is computed, but is read from memory for the next stage
+// value. Whole steps of large models are therefore compiled as well. Their programs read states and rows
+// of K where the solver keeps them.
 
 const (
 	largeStates = 1024    // states of a large model
@@ -18,9 +18,9 @@ const (
 	largeSums   = 1 << 12 // elements of the accumulators of a transpose, at most
 )
 
-// largeMean is the number of elements that an instruction computes in the model for which CompileAfter.Large is meant.
-// What compiling costs grows with the instructions, what it saves with the elements: a network of thousands of scalar
-// reactions never gets there.
+// largeMean is the number of elements that an average instruction computes in the model for which
+// CompileAfter.Large is meant. The cost of compiling grows with the instructions, the gain with the
+// elements. A network of thousands of scalar reactions is therefore never compiled this way.
 const largeMean = 10000
 
 // largeSteps is a worker's use of programs of whole steps of a large model.
@@ -29,7 +29,7 @@ type largeSteps struct {
 	first, next, back largeProgram // a step with the first row of K, without it, and the transpose
 }
 
-// largeProgram is one of them.
+// largeProgram is a program of whole steps of a large model.
 type largeProgram struct{ wholeSteps }
 
 // use returns the programs for steps of form.
@@ -40,7 +40,7 @@ func (v *largeSteps) use(form *solvers.Arithmetic) *largeSteps {
 	return v
 }
 
-// ready reports whether there is the program, and makes it when it is time.
+// ready reports whether the program exists. It compiles the program when enough steps have been made.
 func (v *largeProgram) ready(w *Worker, form *solvers.Arithmetic, key wholeKey) bool {
 	if v.call != nil {
 		return true
@@ -78,7 +78,7 @@ func (v *largeProgram) run(w *Worker) {
 	v.call.run(&w.in, &w.out)
 }
 
-// newLarge compiles a step by form, or its transpose; nil if that is not worth it.
+// newLarge compiles a step by form, or its transpose. It returns nil if that is not worth the time.
 func (k *Kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
 	rates, pull := k.value.Get(tapec.PartRates).tape, (*tape.Tape)(nil)
 	if key.back {

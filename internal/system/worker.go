@@ -6,9 +6,9 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Worker is a model at work in one goroutine: the solvers' System with its
-// tangents and cotangents, and the Objectives. It owns machines and
-// accumulators; the parameters are shared.
+// Worker is a model at work in one goroutine. It is the System of package solvers with its tangents
+// and cotangents, and the Objectives of package sens. It owns machines and accumulators; the
+// parameters are shared.
 type Worker struct {
 	problem *Problem
 	model   *Model
@@ -55,14 +55,13 @@ type frameVectors struct {
 	sides             []float64
 }
 
-// visits keeps the work of a transpose that is the same in every sweep, per
-// stage of every step.
+// visits keeps the work of a transpose that is the same in every sweep, for each stage of every step.
 type visits struct {
 	step, stage int         // the next stage to be pulled; step -1: not known
 	kept        [][]float64 // [step·stages + stage][W]; nil where there is no room yet
 	valid       []bool
 	scratch     []float64
-	room        int // doubles that may still be kept
+	room        int // doubles that may be kept in addition
 }
 
 // Worker returns a worker for the problem with the programs of k.
@@ -139,7 +138,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	return w
 }
 
-// refresh redoes what is hoisted on the parameters after they changed.
+// refresh redoes the work that was hoisted on the parameters, after they changed.
 func (w *Worker) refresh() {
 	if w.version == w.problem.Point.version {
 		return
@@ -161,7 +160,7 @@ func (w *Worker) refresh() {
 	}
 }
 
-// keptLimit is how many bytes a worker may take to keep work between sweeps.
+// keptLimit is how many bytes a worker may use to keep work between sweeps.
 const keptLimit = 256 << 20
 
 func eventElems(e *typecheck.Event) int {

@@ -2,14 +2,14 @@ package system
 
 import "odes.dev/odes/tapec"
 
-// A small model's calls cost more to bind than to make: its vectors are copied
-// to memory that stays bound. These are the largest vectors for which that pays.
+// Binding the vectors of a small model costs more than running its calls, so its vectors are copied to
+// memory that stays bound. These are the largest vectors for which that pays.
 const (
 	smallEval = 16
 	smallPull = 32
 )
 
-// smallVectors is that memory; nil where a vector is bound anew for each call.
+// smallVectors is the memory that stays bound; nil for a vector that is bound anew for each call.
 type smallVectors struct {
 	y, k       []float64 // [N], [N+Q]
 	kb, yb, tb []float64 // [(N+Q)·L], [N·L], [L]
@@ -104,8 +104,8 @@ func (w *Worker) Forget() {
 // Visit implements solvers.Revisitor.
 func (w *Worker) Visit(step int) { w.visits.step, w.visits.stage = step, 0 }
 
-// sharedWork returns the work that all sweeps share at the stage that is pulled
-// now, computing it on the first visit.
+// sharedWork returns the work that all sweeps share at the current stage. It is computed on the first
+// visit.
 func (w *Worker) sharedWork() []float64 {
 	v := &w.visits
 	if v.step < 0 {

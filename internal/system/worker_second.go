@@ -8,8 +8,9 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// SecondWorker is a worker with tangents that differentiates transposes as
-// well: the solvers' SecondSystem and its SecondObjectives. Cotangents have one lane, their tangents all of them.
+// SecondWorker is a worker that also differentiates transposes: the SecondSystem of package solvers
+// and the SecondObjectives of package sens. Cotangents have one lane, and their tangents have all
+// lanes.
 type SecondWorker struct {
 	*Worker
 	second tapec.Parts[*call]

@@ -98,7 +98,8 @@ func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 	}
 }
 
-// markMissing makes functionals NaN that did not come about: an nth firing that did not happen, times after a stop.
+// markMissing sets the functionals to NaN that did not come about: an nth firing that did not happen,
+// times after a stop.
 func (w *Worker) markMissing(functionals []float64) {
 	for k := range w.model.Compiled.Functionals {
 		f := &w.model.Compiled.Functionals[k]
@@ -179,8 +180,8 @@ func (w *Worker) ObservePull(s sens.Site, pt *sens.Point, fb, ymb, dmb, ypb, dpb
 	w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD] = saved, savedBar
 }
 
-// maskFunctionals returns fb with zeros for the functionals that this firing does not count for,
-// and those whose peak is elsewhere.
+// maskFunctionals returns fb with zeros for the functionals that do not count this firing, and for
+// those that have their peak at another site.
 func (w *Worker) maskFunctionals(s sens.Site, fb []float64) []float64 {
 	if s.Kind == sens.SitePeak {
 		masked := w.functional[:len(fb)]
