@@ -25,7 +25,7 @@ type example struct {
 // cost holds medians in seconds.
 type cost struct{ Forward, Adjoint float64 }
 
-// exampleTime is how long one example is measured, about.
+// exampleTime is about how long one example is measured.
 const exampleTime = 150 * time.Millisecond
 
 // examples prints a line for every model among the examples.

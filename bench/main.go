@@ -1,11 +1,12 @@
-// Command bench measures odes and writes docs/benchmarks.md, or with -precision
-// docs/precision.md. bench/run builds and starts it.
+// Command bench measures odes and writes docs/benchmarks.md, or with -precision docs/precision.md.
+// bench/run builds and starts it.
 //
-// It holds the problems (models.go, network.go), runs odes and other programs
-// in turns, each in a process of its own, and knows no numbers beforehand: what
-// the page says of a ratio is computed from what was measured. Programs to
-// compare with are looked for in a folder; each prints a JSON line per gradient
+// It holds the problems (models.go, network.go) and runs odes and other programs in turns, each in a
+// process of its own. The other programs are looked for in a folder. Each prints a JSON line per gradient
 // with steps, forward_s, adjoint_s, total_s and checksum.
+//
+// It must not know any result beforehand: what a page says of a ratio is computed from what was measured.
+// It uses odes through its public API only.
 package main
 
 import (

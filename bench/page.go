@@ -13,7 +13,7 @@ import (
 	"odes.dev/odes"
 )
 
-// section measures one thing and writes what came out.
+// section measures one thing and writes the result.
 type section struct {
 	name  string
 	write func(r *runner, b *bytes.Buffer) error
@@ -138,7 +138,7 @@ func load() string {
 	return first
 }
 
-// table writes rows under heads; all but the first column are set right.
+// table writes rows under heads. All columns but the first are aligned to the right.
 func table(b *bytes.Buffer, heads []string, rows [][]string) {
 	fmt.Fprintf(b, "| %s |\n|---%s|\n", strings.Join(heads, " | "), strings.Repeat("|---:", len(heads)-1))
 	for _, row := range rows {
@@ -150,7 +150,7 @@ func table(b *bytes.Buffer, heads []string, rows [][]string) {
 // ms writes seconds as milliseconds.
 func ms(s float64) string { return digits(1e3*s, 3) }
 
-// digits writes x with n significant digits and no exponent where it can be helped.
+// digits writes x with n significant digits, without an exponent if possible.
 func digits(x float64, n int) string {
 	s := fmt.Sprintf("%.*g", n, x)
 	if !strings.Contains(s, "e") {

@@ -46,8 +46,8 @@ func TestVerdict(t *testing.T) {
 	}
 }
 
-// TestApart measures gradients of known accuracy.
-func TestApart(t *testing.T) {
+// TestDistance measures gradients of known accuracy.
+func TestDistance(t *testing.T) {
 	p, opts, err := named("lv", 2, 0)
 	if err != nil {
 		t.Fatal(err)
@@ -65,14 +65,14 @@ func TestApart(t *testing.T) {
 		return s
 	}
 	ref := run(tight)
-	if e := apart(ref, ref); e != 0 {
-		t.Errorf("apart from itself by %g", e)
+	if e := distance(ref, ref); e != 0 {
+		t.Errorf("differs from itself by %g", e)
 	}
 	last := 1.0
 	for _, tol := range []string{"1e-3", "1e-6", "1e-9", "1e-12"} {
-		e := apart(run([]odes.Setting{{Key: "solver.rtol", Value: tol}, {Key: "solver.atol", Value: tol}}), ref)
+		e := distance(run([]odes.Setting{{Key: "solver.rtol", Value: tol}, {Key: "solver.atol", Value: tol}}), ref)
 		if !(e < last/10) {
-			t.Errorf("apart by %g at %s, by %g before", e, tol, last)
+			t.Errorf("differs by %g at %s, by %g before", e, tol, last)
 		}
 		last = e
 	}

@@ -21,7 +21,7 @@ type point struct {
 	Seconds float64 `json:"seconds"`
 }
 
-// pointTime is how long one point is measured in a turn, about.
+// pointTime is about how long one point is measured in a turn.
 const pointTime = 25 * time.Millisecond
 
 // tight are the settings of the runs that others are measured by.
@@ -75,7 +75,7 @@ func (j *job) precision() error {
 			}
 			took := time.Since(begin).Seconds()
 			if i == 0 {
-				pt.Error, pt.Steps = apart(s, ref), s.Stats.Steps
+				pt.Error, pt.Steps = distance(s, ref), s.Stats.Steps
 				if took < 1 {
 					continue // it paid for fresh memory
 				}
@@ -92,9 +92,10 @@ func (j *job) precision() error {
 	return nil
 }
 
-// apart is how far a gradient is from another: the largest difference over the largest derivative,
-// those by parameters and by initial values apart, and the larger of the two.
-func apart(s, ref *odes.Sensitivities) float64 {
+// distance is the relative difference of a gradient from another: the largest difference over the
+// largest derivative. It is computed for derivatives by parameters and by initial values separately,
+// and is the larger of the two.
+func distance(s, ref *odes.Sensitivities) float64 {
 	var most, off [2]float64
 	for _, v := range ref.Variables {
 		k := 0

@@ -1,7 +1,8 @@
 // Package compile goes from the text of a model to compiled models: what the root package, the language server and
 // `odes emit` share. It parses, checks and compiles, and shows what each of these makes.
 //
-// It knows nothing of runs, of values that are set from outside, nor of files: who calls it has them.
+// It knows nothing of runs, or of values that are set from outside. It opens no file: its callers hand it
+// texts and file systems.
 package compile
 
 import (
@@ -18,8 +19,8 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Text parses and checks a text; name is used in messages. It returns nil when list holds an error,
-// and the moment between the two. A model that names no outputs has its states for them.
+// Text parses and checks a text; name is used in messages. It returns nil if list holds an error. It
+// also returns when parsing ended. A model that names no outputs has its states as outputs.
 func Text(name, text string, env typecheck.Env, list *diag.List) (*typecheck.Model, time.Time) {
 	tree := parser.Parse(source.NewFile(name, text), list)
 	parsed := time.Now()
@@ -39,7 +40,7 @@ func checked(tree *ast.File, env typecheck.Env, list *diag.List) *typecheck.Mode
 	return m
 }
 
-// states are the outputs of a model that names none.
+// states returns the states as outputs, for a model that names none.
 func states(m *typecheck.Model) []*typecheck.Output {
 	var list []*typecheck.Output
 	for _, x := range m.States {
@@ -49,8 +50,8 @@ func states(m *typecheck.Model) []*typecheck.Output {
 	return list
 }
 
-// Model compiles a checked model, and those of its experiments in file order. What cannot be compiled goes to list; the
-// results are then nil.
+// Model compiles a checked model, and those of its experiments in file order. If something cannot be
+// compiled, it reports that to list and returns nil.
 func Model(m *typecheck.Model, list *diag.List) (whole *system.Model, experiments []*system.Model) {
 	whole = system.New(m, list)
 	if whole == nil {
@@ -66,8 +67,9 @@ func Model(m *typecheck.Model, list *diag.List) (whole *system.Model, experiment
 	return whole, experiments
 }
 
-// Check looks at a text as a whole, its settings as well, without a run in mind: what the language has and this version
-// does not solve is checked too, and is then a warning, not an error. It returns nil when list holds an error.
+// Check looks for errors in a text and its settings, without a run in mind. What the language has but
+// this version does not solve is checked too, with a warning in place of an error. Check returns nil
+// if list holds an error.
 func Check(name, text string, files fs.FS, list *diag.List) *typecheck.Model {
 	m, _ := Text(name, text, typecheck.Env{Files: files, CheckOnly: true, Settings: settings.CheckBlocks}, list)
 	if list.HasErrors() {
@@ -80,8 +82,8 @@ func Check(name, text string, files fs.FS, list *diag.List) *typecheck.Model {
 	return m
 }
 
-// finish reports what the checker leaves to those who run a model: settings that fit it, and, with
-// compiled, indices that depend on all values of a loop.
+// finish reports what the checker leaves open: settings that do not fit the model and, with compiled,
+// indices that depend on all values of a loop.
 func finish(m *typecheck.Model, compiled bool, list *diag.List) {
 	settings.CheckStates(m, list)
 	if compiled && len(m.Later) == 0 {
@@ -95,11 +97,10 @@ type Findings struct {
 	Survey      typecheck.Survey
 }
 
-// Examine is Check for editors. It takes a tree and what its parser reported, and
-// tells what is known of the file's names too, also where there are errors.
-// Compiling a large model takes longer than a typist waits, and finds only what
-// depends on all values of an index: without compiled it is left out. The error
-// is that of ctx.
+// Examine is Check for editors. It takes a tree and the diagnostics of its parser, and also returns
+// what is known of the file's names, even if there are errors. Without compiled it skips compilation:
+// that takes longer than a typist waits, and finds only what depends on all values of an index. The
+// error is that of ctx.
 func Examine(
 	ctx context.Context, tree *ast.File, parsed []diag.Diagnostic, compiled bool, files fs.FS,
 ) (Findings, error) {

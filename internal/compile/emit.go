@@ -14,17 +14,16 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// stage is one of the things that a text becomes on its way.
+// stage is one of the forms of a model on the way from text to program.
 type stage struct {
 	name string
-	// One of these writes it: of the text, of the checked model, or of the compiled one.
+	// One of these writes it: from the text, from the checked model, or from the compiled one.
 	text    func(io.Writer, *source.File) error
 	checked func(io.Writer, *typecheck.Model) error
 	tapes   bool
 }
 
-// stages are all of them, in the order of the pipeline. Earlier ones have less to ask of a text: the first two want no
-// valid model.
+// stages are in the order of the pipeline. The first two do not need a valid model.
 var stages = []stage{
 	{name: "tokens", text: parser.DumpTokens},
 	{name: "ast", text: parser.DumpTree},
@@ -44,9 +43,9 @@ func Stages() []string {
 	return names
 }
 
-// Emit writes what a stage of the pipeline makes of the text of a model:
-// "tokens", "ast" (the tree), "model" (the checked model), "tape" (all tapes),
-// "vjp" and "jvp" (their transposes and tangents), "program" (what the machine runs).
+// Emit writes a stage of the text of a model: "tokens", "ast" (the tree), "model" (the checked model),
+// "tape" (all tapes), "vjp" and "jvp" (their transposes and tangents), "program" (what the machine
+// runs).
 func Emit(w io.Writer, name, file, text string, files fs.FS) error {
 	i := slices.IndexFunc(stages, func(s stage) bool { return s.name == name })
 	if i < 0 {

@@ -36,7 +36,7 @@ const (
 	CodeInvariant   diag.Code = "invariant-violated" // an invariant that does not hold
 )
 
-// Explainer explains runs of one model. It is shared between goroutines.
+// Explainer explains runs of one model. Goroutines may share it.
 type Explainer struct {
 	model *system.Model
 	time  string      // name of the independent variable
@@ -86,7 +86,7 @@ func (x *Explainer) eventSpan(name string) source.Span {
 	return x.span
 }
 
-// instantSpan returns the place of an instant, or otherwise one.
+// instantSpan returns the place of an instant; otherwise if it has none.
 func (x *Explainer) instantSpan(instant int, otherwise source.Span) source.Span {
 	if list := x.model.Compiled.InstantList; instant >= 0 && instant < len(list) && !list[instant].Span.IsZero() {
 		return list[instant].Span

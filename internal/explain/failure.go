@@ -59,8 +59,9 @@ func explains[E error](explain func(*failure, E)) func(*failure, error) bool {
 	}
 }
 
-// Failure explains the error of a run of w with a method; nil for an error that is no solver's. It says where
-// the run was, nil where the error names no place. w may be nil.
+// Failure explains the error of a run of w with a method. It returns nil for an error that is not from
+// a solver or a sensitivity method. It also returns where the run was, or nil if the error names no
+// place. w may be nil.
 func (x *Explainer) Failure(err error, w *system.Worker, method solvers.Method) (*diag.ListError, *solvers.Place) {
 	f := &failure{Explainer: x, worker: w, method: method}
 	if !slices.ContainsFunc(failures, func(explain func(*failure, error) bool) bool { return explain(f, err) }) {
@@ -241,10 +242,10 @@ func (w *witness) Eval(t float64, y, k []float64) {
 	}
 }
 
-// MakeStep leaves a step to its stages, each of which Eval must see.
+// MakeStep declines, so that a step is made stage by stage and Eval sees each.
 func (*witness) MakeStep(*solvers.Arithmetic, *solvers.Step, bool) bool { return false }
 
-// blame moves d to the expression that first gave a number that is not finite,
+// blame moves d to the expression that first gave a number that is not finite. It finds the expression
 // by repeating the step that failed.
 func (x *Explainer) blame(d *diag.Diagnostic, w *system.Worker, method solvers.Method, p *solvers.Place) {
 	if w == nil || len(p.Y) != x.model.States() {
@@ -276,7 +277,7 @@ func (x *Explainer) blame(d *diag.Diagnostic, w *system.Worker, method solvers.M
 	d.Message = fmt.Sprintf("%q is not a finite number at %s; %s", text, x.when(see.t), d.Message)
 }
 
-// tempVariable is the variable of the environment that says where scratch files are made.
+// tempVariable is the environment variable that says where temporary files are made.
 func tempVariable() string {
 	if runtime.GOOS == "windows" {
 		return "TMP"

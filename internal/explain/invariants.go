@@ -6,13 +6,13 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// invariantSlack is how many times the tolerance an invariant may be off: errors
-// add up over a run, and a drift of that size is what tolerances allow.
+// invariantSlack is how many times the tolerance an invariant may be off. Errors add up over a run,
+// and tolerances allow a drift of that size.
 const invariantSlack = 100
 
-// Invariants is a Sink that checks the model's invariants at the start, at the
-// end of every step and after every body. One that does not hold at the start
-// is an error; one that is lost on the way is a warning.
+// Invariants is a Sink that checks the model's invariants at the start, at the end of every step and
+// after every body. An invariant that does not hold at the start is an error. One that is lost later
+// is a warning.
 type Invariants struct {
 	*Explainer
 	w          *system.Worker
@@ -22,7 +22,7 @@ type Invariants struct {
 	lost       []violation
 }
 
-// violation is when an invariant was lost, and where it is farthest off.
+// violation says when an invariant was lost, and where it is farthest off.
 type violation struct {
 	since  float64
 	t, gap float64
@@ -87,7 +87,7 @@ func (v *Invariants) Mark(m *solvers.Mark) error {
 	return nil
 }
 
-// atStart returns the error of invariants that do not hold from the first.
+// atStart returns the error of invariants that do not hold at the start.
 func (v *Invariants) atStart(t float64) error {
 	var l diag.List
 	for i, lost := range v.lost {

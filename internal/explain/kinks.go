@@ -11,10 +11,10 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Kinks warns of kinks exactly where a recorded run reads its state: at the start, after bodies,
-// and where objectives read. What happens between is not looked at: a trajectory crosses a kink in
-// one point, which has no weight. reader serves to read the run; functionals are what objectives
-// were computed from.
+// Kinks warns of kinks exactly where a recorded run reads its state: at the start, after bodies, and
+// where objectives read. It ignores the times between, because a trajectory crosses a kink there in
+// one point, which has no weight. reader reads the run; functionals are what the objectives were
+// computed from.
 func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
 	functionals []float64, l *diag.List,
 ) error {

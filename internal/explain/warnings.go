@@ -64,7 +64,7 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 	}
 }
 
-// reading says what reads the state where a warning speaks of an observation or of the end; "" of anything else.
+// reading says what reads the state, if a warning is about an observation or the end; "" otherwise.
 func reading(other string) string {
 	switch other {
 	case solvers.Observation:
@@ -75,7 +75,7 @@ func reading(other string) string {
 	return ""
 }
 
-// Peaks warns of largest values without a derivative, once for each max_over.
+// Peaks warns of largest values that have no derivative, once for each max_over.
 func (x *Explainer) Peaks(list []sens.Peak, l *diag.List) {
 	said := map[int]bool{}
 	for _, p := range list {

@@ -10,7 +10,8 @@ import (
 	"odes.dev/odes/tapec"
 )
 
-// Windows reports bounds of integrals of a run of w outside the time span, or in the wrong order; nil when all is well.
+// Windows reports bounds of integrals that are outside the time span of a run of w, or in the wrong
+// order. It returns nil if there are none.
 func (x *Explainer) Windows(w *system.Worker) *diag.ListError {
 	list := x.model.Compiled.InstantList
 	if !slices.ContainsFunc(list, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {

@@ -11,7 +11,8 @@ import (
 const checkpointUsage = "is all, states, states(k) for one in k, binomial, binomial(n) or " +
 	"revolve(ram = n, disk = m), with whole numbers from 1 to 2147483647"
 
-// checkpointForms are the forms that solver.checkpoint takes. Numbers of a call go to fields of the result.
+// checkpointForms are the forms that solver.checkpoint takes. The numbers of a call go to fields of
+// the result.
 var checkpointForms = []struct {
 	word   string
 	kind   solvers.CheckpointKind
@@ -86,7 +87,8 @@ func readCheckpoint(v typecheck.SettingValue) (c solvers.Checkpoint, ok bool) {
 	return c, false
 }
 
-// setCount writes v to a field that is not set yet, if v is a whole number that a field can hold.
+// setCount writes v to a field that is not set yet. It reports whether v is a whole number that the
+// field can hold.
 func setCount(of countOf, c *solvers.Checkpoint, v typecheck.SettingValue) bool {
 	if of == nil || v.Number == nil {
 		return false

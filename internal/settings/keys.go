@@ -14,22 +14,22 @@ import (
 type key struct {
 	name string
 	set  setter
-	// words are those that the key takes, in the order in which they are offered; nil for one that
-	// takes something else.
+	// words are those that the key takes, in the order in which they are offered. nil means that the
+	// key takes something other than words.
 	words func() []string
-	// later tells what is not available in this version; nil: everything is.
+	// later says of values that this version does not have them; nil if it has all.
 	later reservation
 }
 
 // setter writes a value to s. It returns what is wrong with the value, or "".
 type setter func(s *Settings, v typecheck.SettingValue) string
 
-// reservation says of a value that the language has and this version does not act on what happens instead, or "". No
-// run can do without what is needed.
+// reservation returns what happens instead of a value that the language has but this version does not
+// act on; "" for other values. needed tells that no run can do without it.
 type reservation func(v typecheck.SettingValue) (what string, needed bool)
 
-// blocks are the keys of each block. A key joins by a row here and one in the checker's table, which documents it.
-// The block fit has none: this version checks it and does not act on it.
+// blocks are the keys of each block. To add a key, add a row here and one in the checker's table,
+// which documents it. The block fit has no keys here: this version checks it and does not act on it.
 var blocks = map[string][]key{
 	"solver": append([]key{
 		oneOf("method", methodWords, noMethod, func(s *Settings, w string) { s.Method = w }).reserve(methodLater),
@@ -72,7 +72,7 @@ var blocks = map[string][]key{
 // least is the smallest number above zero.
 const least = math.SmallestNonzeroFloat64
 
-// find returns the key of a block, nil for none.
+// find returns the key of a block; nil for none.
 func find(block, name string) *key {
 	keys := blocks[block]
 	if i := slices.IndexFunc(keys, func(k key) bool { return k.name == name }); i >= 0 {
@@ -81,7 +81,8 @@ func find(block, name string) *key {
 	return nil
 }
 
-// Words returns the words that a key of a block ("solver", "sens") takes; nil for keys that take something else.
+// Words returns the words that a key of a block ("solver", "sens") takes. It returns nil for keys that
+// take something other than words.
 func Words(block, name string) []string {
 	if k := find(block, name); k != nil && k.words != nil {
 		return k.words()
@@ -95,7 +96,7 @@ func (k key) reserve(r reservation) key {
 	return k
 }
 
-// oneOf is a key that takes one of words; wrong says what is wrong with another one.
+// oneOf makes a key that takes one of words. wrong returns the message for other words.
 func oneOf(
 	name string, words func() []string, wrong func(w string, words []string) string, set func(s *Settings, w string),
 ) key {
@@ -125,7 +126,7 @@ func number(set func(s *Settings, x float64) string) setter {
 	}
 }
 
-// within takes a number from lo, below hi.
+// within reads a number from lo up to, but not including, hi.
 func within(lo, hi float64, wrong string, field func(s *Settings) *float64) setter {
 	return number(func(s *Settings, x float64) string {
 		if !(x >= lo) || x >= hi {
@@ -178,7 +179,7 @@ func methodKeys() []key {
 	return list
 }
 
-// tolerance takes tolerances of the states, below limit.
+// tolerance makes the setter of tolerances of the states, which must be below limit.
 func tolerance(name string, limit float64, field func(s *Settings) *tolerances) setter {
 	return func(s *Settings, v typecheck.SettingValue) string { return field(s).set(v, name, limit) }
 }
@@ -192,7 +193,7 @@ func word(set func(s *Settings, w string) string) setter {
 	}
 }
 
-// ignore takes any word.
+// ignore accepts any word.
 func ignore(*Settings, string) string { return "" }
 
 func onOff(field func(s *Settings) *bool) setter {

@@ -11,8 +11,8 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// defaultMemory limits the bytes of a gradient where the solver block says nothing of memory, and those of a
-// trajectory where the machine's memory is not known.
+// defaultMemory limits the bytes of a gradient if the solver block does not set memory, and those of a
+// trajectory if the machine's memory is unknown.
 const defaultMemory = 8 << 30
 
 // MemoryLimit returns how many bytes results may take.
@@ -31,7 +31,8 @@ func (s Settings) TrajectoryLimit() int64 {
 	return halfOfMemory()
 }
 
-// halfOfMemory returns half of the memory that there is: the system would end a program that takes more than all.
+// halfOfMemory returns half of the machine's memory in bytes. A program that needs more than all of it
+// would be ended by the system.
 var halfOfMemory = sync.OnceValue(func() int64 {
 	all := int64(math.MaxInt64)
 	if set := debug.SetMemoryLimit(-1); set > 0 { // GOMEMLIMIT
@@ -74,7 +75,7 @@ func setMemory(s *Settings, v typecheck.SettingValue) string {
 	return ""
 }
 
-// byteUnits are the units of sizes. One that ends like another stands before it.
+// byteUnits are the units of sizes. A unit comes before those that it ends with.
 var byteUnits = []struct {
 	name string
 	size float64

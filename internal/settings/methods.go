@@ -15,8 +15,8 @@ var laterMethods = []string{
 	"backward_euler", "trapezoidal", "implicit_midpoint", "sdirk2", "esdirk4", "rodas5p", "radau5", "bdf",
 }
 
-// foreignMethods are other programs' names of methods, and what stands nearest to them here: "" where nothing does,
-// since it is implicit.
+// foreignMethods maps other programs' names of methods to the nearest method here. "" means that there
+// is none, because the method is implicit.
 var foreignMethods = func() map[string]string {
 	of := map[string]string{}
 	for here, names := range map[string]string{
@@ -57,7 +57,7 @@ func controllerNames() []string {
 	return names
 }
 
-// noMethod tells what a name that is no method may have meant.
+// noMethod suggests what a name that is no method may mean.
 func noMethod(w string, words []string) string {
 	const text = "names a method that does not exist: "
 	meant, known := foreignMethods[strings.ToLower(w)]
@@ -74,7 +74,7 @@ func noController(w string, words []string) string {
 	return "names a controller that does not exist: " + among(w, words)
 }
 
-// among tells what a wrong word may have meant, or else what there is.
+// among suggests what a wrong word may mean, or else lists the words.
 func among(w string, names []string) string {
 	if near := diag.DidYouMean(w, names); near != "" {
 		return strconv.Quote(w) + near

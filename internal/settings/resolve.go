@@ -18,7 +18,8 @@ type Choice struct {
 // Override is a key ("solver.rtol") and its value as written in a model.
 type Override struct{ Key, Value string }
 
-// asked tells where a setting was asked for, which decides how grave it is that this version does not have it.
+// asked says where a setting comes from. This decides whether it is an error or a note that this
+// version does not have it.
 type asked int
 
 const (
@@ -27,8 +28,8 @@ const (
 	inCheck               // in a file that is only checked: a warning
 )
 
-// Resolve reads the blocks of m: the unnamed ones, then the chosen ones, then the overrides in order. What is wrong
-// goes to l.
+// Resolve reads the blocks of m: first the unnamed ones, then the chosen ones, then the overrides in
+// order. It reports mistakes to l.
 func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 	s := defaults()
 	var wrong diag.List
@@ -59,7 +60,8 @@ func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 	return s
 }
 
-// override applies one override. Diagnostics have no place: nobody wrote the text that is parsed.
+// override applies one override. Its diagnostics have no place, because the text that is parsed is in
+// no file.
 func (s *Settings) override(o Override, l *diag.List) {
 	kind, name, ok := strings.Cut(o.Key, ".")
 	if !ok || blocks[kind] == nil {
@@ -90,7 +92,7 @@ func (s *Settings) override(o Override, l *diag.List) {
 	}
 }
 
-// apply sets one key. What is wrong with its value goes to l.
+// apply sets one key. It reports a mistake in its value to l.
 func (s *Settings) apply(kind string, k typecheck.Setting, from asked, l *diag.List) {
 	row := find(kind, k.Key)
 	if row.later != nil {

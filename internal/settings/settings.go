@@ -24,11 +24,11 @@ const (
 	CodeUnavailable diag.Code = "unavailable"
 )
 
-// Auto is the method, and the mode, that leaves the choice to the tool.
+// Auto is the method, and the mode, that leaves the choice to odes.
 const Auto = "auto"
 
-// Settings are the resolved solver and sens blocks. Nobody writes to what its slices and maps hold,
-// so a copy is a value of its own: a run that repeats another one changes fields of a copy.
+// Settings are the resolved solver and sens blocks. What their slices and maps hold is never written
+// to, so a copy is independent: a run that repeats another one changes fields of a copy.
 type Settings struct {
 	Method     string // Auto: chosen by AutoMethod
 	Controller string
@@ -54,7 +54,7 @@ type Settings struct {
 	rtol, atol tolerances // Solver has them for each state
 }
 
-// Backward are the tolerances of modes that integrate adjoint equations; 0: their defaults.
+// Backward are the tolerances of modes that integrate adjoint equations; 0 means their defaults.
 type Backward struct{ RTol, ATol float64 }
 
 // Vector is a vector in the space of the variables: numbers, or the param that holds them.
@@ -64,7 +64,8 @@ type Vector struct {
 	Span  source.Span // of the value; none for an override
 }
 
-// GradientCheck says how a gradient is checked along random directions; 0 stands for the defaults of the check.
+// GradientCheck says how a gradient is checked along random directions; 0 means the defaults of the
+// check.
 type GradientCheck struct {
 	Directions int
 	Tolerance  float64
@@ -88,7 +89,7 @@ func (s Settings) Rule() solvers.Rule {
 	return r
 }
 
-// Spec returns the method, nil for Auto. The error tells what its own settings cannot be.
+// Spec returns the method; nil for Auto. The error says which of the method's own settings is wrong.
 func (s Settings) Spec() (*solvers.Spec, error) {
 	if s.Method == Auto && len(s.OfMethod) == 0 {
 		return nil, nil
@@ -100,8 +101,9 @@ func (s Settings) Spec() (*solvers.Spec, error) {
 	return m, nil
 }
 
-// AutoMethod chooses a method by the tolerance: the one that reaches the accuracy which comes with it at the least
-// cost, measured on the examples (docs/methods.md has the table). It reads nothing but the settings.
+// AutoMethod chooses a method by the tolerance: the one that reaches the corresponding accuracy at the
+// least cost, as measured on the examples (docs/methods.md has the table). It reads nothing but the
+// settings.
 func (s Settings) AutoMethod() (name, why string) {
 	switch rtol := s.Solver.RTol; {
 	case s.Solver.Fixed > 0:
@@ -115,10 +117,10 @@ func (s Settings) AutoMethod() (name, why string) {
 	}
 }
 
-// FirstOrder asks for no second derivatives.
+// FirstOrder turns second derivatives off.
 func (s *Settings) FirstOrder() { s.Order, s.HVP = 1, Vector{} }
 
-// GradientOnly asks for no second derivatives, and for no estimates of errors.
+// GradientOnly turns second derivatives and estimates of errors off.
 func (s *Settings) GradientOnly() {
 	s.FirstOrder()
 	s.Errors, s.SensTol = false, 0
@@ -127,8 +129,8 @@ func (s *Settings) GradientOnly() {
 // LeastTol is the relative tolerance below which rounding decides.
 const LeastTol = 1e-14
 
-// Refine multiplies all tolerances by factor, or halves steps of fixed length. The longest step follows, for a method
-// of that order. It asks for GradientOnly as well.
+// Refine multiplies all tolerances by factor, or halves fixed steps. It shortens the longest step
+// accordingly, for a method of that order. It applies GradientOnly as well.
 func (s *Settings) Refine(factor float64, order int) {
 	s.GradientOnly()
 	if s.Solver.Fixed > 0 {
@@ -168,7 +170,7 @@ func (s *Settings) Refine(factor float64, order int) {
 	}
 }
 
-// Rounded returns x with so many significant digits.
+// Rounded returns x rounded to that many significant digits.
 func Rounded(x float64, digits int) float64 {
 	y, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
 	return y

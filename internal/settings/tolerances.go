@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// tolerances are rtol or atol as the blocks give it: one number, or one for each element of the states, and then those
-// of single states by name, in order, of which the last counts.
+// tolerances are rtol or atol as the blocks give them: one number, or one for each element of the
+// states, and then those of single states by name, in order. The last one of a name counts.
 type tolerances struct {
 	all   float64
 	each  []float64 // nil: all
@@ -19,8 +19,9 @@ type tolerances struct {
 	named []typecheck.Setting
 }
 
-// set reads a number, a list with one for each element of the states, or a list of names with theirs, which leaves
-// other states as they were: [x = 1e-9, v = [1e-12, 1e-10]]. Numbers are below limit. It returns what is wrong, or "".
+// set reads one of three forms: a number, a list with one for each element of the states, or a list of
+// names with theirs ([x = 1e-9, v = [1e-12, 1e-10]]), which leaves other states as they were. Numbers
+// must be below limit. set returns what is wrong, or "".
 func (t *tolerances) set(v typecheck.SettingValue, key string, limit float64) string {
 	within := func(v typecheck.SettingValue) bool {
 		return !v.Array && v.Number != nil && *v.Number >= 0 && *v.Number < limit
@@ -68,8 +69,8 @@ func (t *tolerances) set(v typecheck.SettingValue, key string, limit float64) st
 	return ""
 }
 
-// settle returns the tolerance of each element of the states of m, nil where one holds for all, and the least of them,
-// which is what reports name. What does not fit the states goes to l.
+// settle returns the tolerance of each element of the states of m, nil if one holds for all, and the
+// least of them, which reports show. It reports to l what does not fit the states.
 func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each []float64, least float64) {
 	n := 0
 	var states []string
@@ -122,7 +123,7 @@ func (t *tolerances) settle(m *typecheck.Model, key string, l *diag.List) (each 
 	return each, slices.Min(each)
 }
 
-// settle gives the states of m their tolerances. What does not fit them goes to l.
+// settle gives the states of m their tolerances. It reports to l what does not fit them.
 func (s *Settings) settle(m *typecheck.Model, l *diag.List) {
 	s.Solver.RTols, s.Solver.RTol = s.rtol.settle(m, "rtol", l)
 	s.Solver.ATols, s.Solver.ATol = s.atol.settle(m, "atol", l)
