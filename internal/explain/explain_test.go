@@ -1,0 +1,102 @@
+package explain_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/typecheck"
+)
+
+const ball = `time t from 0 to 1
+state x = 1
+state v = 0
+x' = v
+v' = -9.81
+event bounce when x <= 0 { v = -v }
+objective J = integral(x, from = 0.2, to = 0.8)
+`
+
+func explainer(t *testing.T) *explain.Explainer {
+	t.Helper()
+	var list diag.List
+	checked, _ := compile.Text("ball.ode", ball, typecheck.Env{}, &list)
+	m, _ := compile.Model(checked, &list)
+	if err := list.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return explain.New(m)
+}
+
+// TestFailures explains every error of a run: with a code, the place in the text that it is about, and words that say
+// what to do.
+func TestFailures(t *testing.T) {
+	at := solvers.Place{T: 0.5, H: 0.01, Step: 7, Y: []float64{1, 2}, Worst: []solvers.WorstState{{Name: "v", Scaled: 3}}}
+	for _, c := range []struct {
+		err     error
+		code    diag.Code
+		text    string // of the place in the model
+		want    string
+		nowhere bool // the error names no place of the run
+	}{
+		{&solvers.NonFiniteError{Place: at, What: "the initial state"}, explain.CodeNonFinite, "t", "the initial state is not a finite number at t = 0.5", false},
+		{&solvers.StepUnderflowError{Place: at, HMin: 1e-16}, explain.CodeUnderflow, "-9.81", "fell below 1e-16", false},
+		{&solvers.StepUnderflowError{Place: at, NonFinite: true}, explain.CodeUnderflow, "t", "however short", false},
+		{&solvers.TooManyStepsError{Place: at, Max: 9}, explain.CodeTooMany, "-9.81", "raise solver.max_steps", false},
+		{&solvers.ChatteringError{Place: at, Event: "bounce", Times: []float64{0.5}, Reason: "fires too often"}, explain.CodeChattering, "bounce", "end the run with such an event", false},
+		{&solvers.CascadeError{Place: at, Events: []string{"bounce"}, Max: 5}, explain.CodeCascade, "bounce", "raise solver.max_cascade", false},
+		{&solvers.MemoryError{Place: at, Limit: 2e6}, explain.CodeMemory, "t", "memory = 2 MB", false},
+		{&solvers.DiskError{Op: "write", Err: errors.New("no space")}, explain.CodeMemory, "t", "TMP", true},
+		{&solvers.CancelledError{Place: at, Cause: context.Canceled}, explain.CodeInterrupted, "", "interrupted at t = 0.5 (step 8", false},
+		{&sens.BackwardError{T: 0.3}, explain.CodeBackward, "t", "0.3", true},
+		{&solvers.TimeError{Instant: 99, Message: "the end comes before the start"}, explain.CodeTime, "t", "the end comes", true},
+		{context.DeadlineExceeded, explain.CodeInterrupted, "", "while differentiating", true},
+	} {
+		list, place := explainer(t).Failure(fmt.Errorf("wrapped: %w", c.err), nil, nil)
+		if list == nil || len(list.Diagnostics) != 1 {
+			t.Errorf("%T: %v", c.err, list)
+			continue
+		}
+		d := list.Diagnostics[0]
+		if d.Code != c.code || !strings.Contains(d.Message, c.want) || !strings.HasPrefix(d.Span.Text(), c.text) {
+			t.Errorf("%T: %s at %q: %s", c.err, d.Code, d.Span.Text(), d.Message)
+		}
+		if (place == nil) != c.nowhere || place != nil && place.T != 0.5 {
+			t.Errorf("%T: place %v", c.err, place)
+		}
+	}
+	if list, place := explainer(t).Failure(errors.New("something else"), nil, nil); list != nil || place != nil {
+		t.Errorf("an error of nobody's: %v, %v", list, place)
+	}
+}
+
+// TestWarnings gives every kind of warning a code and the place of its event.
+func TestWarnings(t *testing.T) {
+	for kind, code := range map[solvers.WarningKind]diag.Code{
+		solvers.Grazing: explain.CodeGrazing, solvers.Tie: explain.CodeTie, solvers.Edge: explain.CodeTie,
+		solvers.OneSided: explain.CodeTie, solvers.Outside: explain.CodeOutside, solvers.Stiff: explain.CodeStiff,
+		solvers.Rest: explain.CodeRest,
+	} {
+		var l diag.List
+		explainer(t).Warnings([]solvers.Warning{{Kind: kind, Name: "bounce", Other: "tick", T: 0.25, Value: 4, Instant: -1}}, &l)
+		if l.Len() != 1 {
+			t.Errorf("kind %v: %v", kind, l.All())
+			continue
+		}
+		d := l.All()[0]
+		where := "bounce"
+		if kind == solvers.Stiff {
+			where = "t"
+		}
+		if d.Code != code || !strings.HasPrefix(d.Span.Text(), where) || strings.Contains(d.Message, "%!") {
+			t.Errorf("kind %v: %s at %q: %s", kind, d.Code, d.Span.Text(), d.Message)
+		}
+	}
+}
