@@ -10,6 +10,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/sens"
 )
 
 // TestContinuousModes compares the modes that differentiate the equations first with the discrete
@@ -99,5 +100,49 @@ func TestContinuousModes(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestModesAgree holds every mode against the discrete adjoint, on a model with a jump, an integral and the time of an event.
+// Modes join by themselves.
+func TestModesAgree(t *testing.T) {
+	m, err := odes.Parse("m.ode", `
+time t from 0 to T
+param T = 2, k = 0.7, w = 1.3, d = 0.4
+state x = 1, v = 0
+x' = v
+v' = -w^2*x - k*v*abs(v)
+event kick when x <= 0.2 { v = v + d }
+objective J = final(x) + integral(v^2)
+objective K = event_time(kick, 1)
+sens { wrt = [T, k, w, d, initial(x)] }
+solver { rtol = 1e-8  atol = 1e-10 }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(mode string) []float64 {
+		s, err := m.Sensitivities(context.Background(), odes.Options{
+			Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+		})
+		if err != nil {
+			t.Fatalf("%s: %v", mode, err)
+		}
+		return s.Gradient
+	}
+	want := run("adjoint")
+	if len(want) != 10 || want[0] == 0 {
+		t.Fatalf("the gradient is %v", want)
+	}
+	for _, mode := range sens.Modes() {
+		tol := 1e-5 // differentiated first: about as accurate as the run
+		if mode.Exact {
+			tol = 1e-9 // the least accurate are differences
+		}
+		for i, x := range run(mode.Name) {
+			if !(math.Abs(x-want[i]) <= tol*max(1, math.Abs(want[i]))) {
+				t.Errorf("%s: derivative %d is %v, adjoint %v", mode.Name, i, x, want[i])
+			}
+		}
 	}
 }
