@@ -103,8 +103,8 @@ func TestContinuousModes(t *testing.T) {
 	}
 }
 
-// TestModesAgree holds every mode against the discrete adjoint, on a model with a jump, an integral and the time of an event.
-// Modes join by themselves.
+// TestModesAgree holds every mode against the discrete adjoint, on a model with a jump, an integral and the time of an
+// event. Modes join by themselves.
 func TestModesAgree(t *testing.T) {
 	m, err := odes.Parse("m.ode", `
 time t from 0 to T

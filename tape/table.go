@@ -163,7 +163,8 @@ var rows = [...]Row{
 	unary(Erfc, "erfc", "1 - erf(a), accurate for large a", "-1.1283791670955126 * exp(-a^2)", elem.Erfc, elem.CErfc),
 	unary(Lgamma, "lgamma", "the logarithm of |Γ(a)|", "digamma(a)", elem.Lgamma, elem.CLgamma).on(Positive),
 	unary(Digamma, "digamma", "the derivative of lgamma", "trigamma(a)", elem.Digamma, elem.CDigamma).on(Positive),
-	unary(Trigamma, "trigamma", "the derivative of digamma", "tetragamma(a)", elem.Trigamma, elem.CTrigamma).on(Positive),
+	unary(Trigamma, "trigamma", "the derivative of digamma", "tetragamma(a)", elem.Trigamma, elem.CTrigamma).
+		on(Positive),
 	{
 		Op: Tetragamma, Name: "tetragamma", Arity: 1, Class: Elementwise, Doc: "the derivative of trigamma",
 		NoDeriv: true, On: [3]Domain{Positive}, Flops: 1, Real1: elem.Tetragamma, Complex1: cTetragamma,
