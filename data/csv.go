@@ -46,7 +46,8 @@ func ReadTable(files fs.FS, name string) (*Table, error) {
 	}
 	for i, row := range rows[1:] {
 		if len(row) != len(t.Columns) {
-			return nil, fmt.Errorf("%s:%d: %d cells, but the header names %d columns", name, lines[i+1], len(row), len(t.Columns))
+			return nil, fmt.Errorf("%s:%d: %d cells, but the header names %d columns", name, lines[i+1], len(row),
+				len(t.Columns))
 		}
 		for k, cell := range row {
 			t.Cells[k] = append(t.Cells[k], strings.TrimSpace(cell))
@@ -65,7 +66,8 @@ func (t *Table) Numbers(k int) ([]float64, error) {
 			if _, ok := parse(strings.Replace(cell, ",", ".", 1)); ok {
 				hint = "; decimals are written with a point"
 			}
-			return nil, fmt.Errorf("%s:%d: %q in column %q is not a number%s", t.Name, t.Lines[i], cell, t.Columns[k], hint)
+			return nil, fmt.Errorf("%s:%d: %q in column %q is not a number%s", t.Name, t.Lines[i], cell, t.Columns[k],
+				hint)
 		}
 		out[i] = x
 	}

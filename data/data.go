@@ -44,7 +44,8 @@ func Load(files fs.FS, name string, limit int) (Array, error) {
 func open(files fs.FS, name string) ([]byte, error) {
 	clean := path.Clean(strings.ReplaceAll(name, "\\", "/"))
 	if !fs.ValidPath(clean) || clean == "." {
-		return nil, fmt.Errorf("%q is outside the model's folder; files are named relative to it, and lie in it or below", name)
+		return nil, fmt.Errorf("%q is outside the model's folder; files are named relative to it, and lie in it "+
+			"or below", name)
 	}
 	if files == nil {
 		return nil, fmt.Errorf("cannot read %q: the model does not come from a folder", name)

@@ -38,23 +38,44 @@ func TestLoad(t *testing.T) {
 		{"a.csv", "1,2\n3,b\n", `a.csv:2: "b" (cell 2) is not a number`},
 		{"a.csv", "", `a.csv: the file holds no numbers`},
 		{"a.npy", npyFile(1, "<f8", "False", "2,", f8), "[2] [1.5 -2]"},
-		{"a.npy", npyFile(2, ">i2", "True", "2, 3", []byte{0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 255, 255}), "[2 3] [1 3 5 2 4 -1]"},
+		{
+			"a.npy", npyFile(2, ">i2", "True", "2, 3", []byte{0, 1, 0, 2, 0, 3, 0, 4, 0, 5, 255, 255}),
+			"[2 3] [1 3 5 2 4 -1]",
+		},
 		{"a.npy", npyFile(3, "|u1", "False", "", []byte{7}), "[] [7]"},
 		{"a.npy", npyFile(1, "<f8", "False", "3,", f8), "a.npy: 16 bytes of data, but the shape needs 24"},
-		{"a.npy", npyFile(1, "<c16", "False", "1,", f8), `a.npy: elements of type "<c16" are not read; save floats or integers`},
-		{"a.npy", npyFile(1, "<f8", "False", "99999, 99999", f8), "a.npy: the array of shape (99999, 99999) has more elements than the limit of 1000"},
+		{
+			"a.npy", npyFile(1, "<c16", "False", "1,", f8),
+			`a.npy: elements of type "<c16" are not read; save floats or integers`,
+		},
+		{
+			"a.npy", npyFile(1, "<f8", "False", "99999, 99999", f8),
+			"a.npy: the array of shape (99999, 99999) has more elements than the limit of 1000",
+		},
 		{"a.npy", "hello", "a.npy: this is not a NumPy file"},
 		{"a.mtx", "%%MatrixMarket matrix coordinate real general\n% c\n2 3 2\n1 1 5\n2 3 -1\n", "[2 3] [5 0 0 0 0 -1]"},
 		{"a.mtx", "%%MatrixMarket matrix coordinate pattern symmetric\n2 2 1\n2 1\n", "[2 2] [0 1 1 0]"},
 		{"a.mtx", "%%MatrixMarket matrix array real general\n2 2\n1\n2\n3\n4\n", "[2 2] [1 3 2 4]"},
 		{"a.mtx", "%%MatrixMarket matrix array real symmetric\n2 2\n1\n2\n3\n", "[2 2] [1 2 2 3]"},
 		{"a.mtx", "%%MatrixMarket matrix array real skew-symmetric\n3 3\n1\n2\n3\n", "[3 3] [0 -1 -2 1 0 -3 2 3 0]"},
-		{"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 5\n", "a.mtx:3: (3, 1) is outside the matrix of 2 × 2"},
-		{"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n", "a.mtx:3: 1 entries, but 2 were announced"},
+		{
+			"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 1\n3 1 5\n",
+			"a.mtx:3: (3, 1) is outside the matrix of 2 × 2",
+		},
+		{
+			"a.mtx", "%%MatrixMarket matrix coordinate real general\n2 2 2\n1 1 5\n",
+			"a.mtx:3: 1 entries, but 2 were announced",
+		},
 		{"a.mtx", "", "a.mtx:0: the file ends before the sizes"},
 		{"a.xls", "", "a.xls: the format is told by the extension; use .csv, .tsv, .npy or .mtx"},
-		{"../a.csv", "", `"../a.csv" is outside the model's folder; files are named relative to it, and lie in it or below`},
-		{"/etc/a.csv", "", `"/etc/a.csv" is outside the model's folder; files are named relative to it, and lie in it or below`},
+		{
+			"../a.csv", "",
+			`"../a.csv" is outside the model's folder; files are named relative to it, and lie in it or below`,
+		},
+		{
+			"/etc/a.csv", "",
+			`"/etc/a.csv" is outside the model's folder; files are named relative to it, and lie in it or below`,
+		},
 	} {
 		files := fstest.MapFS{strings.TrimLeft(c.name, "./"): {Data: []byte(c.text)}}
 		a, err := Load(files, c.name, 1000)
@@ -109,7 +130,8 @@ func TestReadTable(t *testing.T) {
 	if err != nil || fmt.Sprint(d.Columns, y) != "[t [h] conc [mg/L] arm] [1 NaN]" {
 		t.Error(d.Columns, y, err)
 	}
-	if _, err := ReadTable(files, "e.csv"); err == nil || err.Error() != "e.csv:3: 1 cells, but the header names 2 columns" {
+	if _, err := ReadTable(files, "e.csv"); err == nil ||
+		err.Error() != "e.csv:3: 1 cells, but the header names 2 columns" {
 		t.Error(err)
 	}
 	f, err := ReadTable(files, "f.csv")
@@ -132,7 +154,8 @@ func FuzzLoad(f *testing.F) {
 					t.Fatalf("shape %v with %d numbers", a.Shape, len(a.Data))
 				}
 				for k := range a.Entries.len() {
-					if i, j := a.Entries.Row[k], a.Entries.Col[k]; i < 0 || j < 0 || i >= a.Shape[0] || j >= a.Shape[1] {
+					if i, j := a.Entries.Row[k], a.Entries.Col[k]; i < 0 || j < 0 || i >= a.Shape[0] ||
+						j >= a.Shape[1] {
 						t.Fatalf("entry (%d, %d) of %v", i, j, a.Shape)
 					}
 				}
