@@ -57,8 +57,9 @@ func TestUnfaithful(t *testing.T) {
 		strings.Replace(text, "## of a\n", "## of a\n\n", 1): "(let a 1 (doc \"of a\")) becomes (let a 1)",
 		strings.Replace(text, "# above b\n", "", 1):          "comments change",
 		strings.Replace(text, "# one", "# two", 1):           "comments change",
-		strings.Replace(text, " = 1", "=1", 1):               `a second time "let a=1  # one" becomes "let a = 1  # one"`,
-		strings.Replace(text, "= 2", "=", 1):                 "the new text has an error",
+		strings.Replace(text, " = 1", "=1", 1): "a second time " +
+			`"let a=1  # one" becomes "let a = 1  # one"`,
+		strings.Replace(text, "= 2", "=", 1): "the new text has an error",
 	} {
 		var l diag.List
 		err := faithful(Parse(source.NewFile("f", text), &l), out)

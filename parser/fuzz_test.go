@@ -59,7 +59,8 @@ func step(t *testing.T, l *diag.List, text string, at, start, end int) int {
 	if start < at || end < start {
 		t.Fatalf("[%d, %d) does not follow %d", start, end, at)
 	}
-	if between := strings.TrimPrefix(text[at:start], "\ufeff"); strings.Trim(between, " \t\r\n") != "" && !l.HasErrors() {
+	if between := strings.TrimPrefix(text[at:start], "\ufeff"); strings.Trim(between, " \t\r\n") != "" &&
+		!l.HasErrors() {
 		t.Fatalf("%q was left out", between)
 	}
 	return end
@@ -83,7 +84,9 @@ func FuzzParse(f *testing.F) {
 			if err := diag.Write(&b, l.All(), form); err != nil {
 				t.Fatal(err)
 			}
-			if form != diag.Colour && strings.ContainsFunc(b.String(), func(r rune) bool { return r < ' ' && r != '\n' }) {
+			if form != diag.Colour && strings.ContainsFunc(b.String(), func(r rune) bool {
+				return r < ' ' && r != '\n'
+			}) {
 				t.Fatalf("control characters in %q", b.String())
 			}
 		}
