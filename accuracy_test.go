@@ -11,10 +11,10 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// TestErrorEstimates compares the estimated errors of derivatives with true ones, on the reference problems, over
-// methods and tolerances: the estimate must be within a factor of ten of the truth for 95 % of the entries, and the
-// truth must not exceed ten times the estimate in more than 5 %. The truth is a run of vern9 at 1e-13, which
-// TestReferences holds against multiprecision.
+// TestErrorEstimates compares the estimated errors of derivatives with true ones, on the reference
+// problems, over methods and tolerances. The estimate must be within a factor of ten of the truth for
+// 95 % of the entries. The truth must not exceed ten times the estimate in more than 5 %. The truth is
+// a run of vern9 at 1e-13, which TestReferences compares with multiprecision.
 func TestErrorEstimates(t *testing.T) {
 	files := map[string]bool{}
 	for _, r := range references {
@@ -133,9 +133,9 @@ func TestSensTol(t *testing.T) {
 	}
 }
 
-// TestSensTolOfZero asks for the accuracy of derivatives that should be zero: one that is zero but for rounding, one
-// that is zero in the limit only, and all those of an objective that is a constant. Neither may tighten tolerances
-// for nothing, nor be said not to be met.
+// TestSensTolOfZero asks for accurate derivatives that should be zero: one that is zero but for
+// rounding, one that is zero in the limit only, and all those of an objective that is a constant. Such
+// derivatives must not tighten the tolerances, and must not be reported as inaccurate.
 func TestSensTolOfZero(t *testing.T) {
 	for _, c := range []struct{ name, text string }{
 		{"rounding", `

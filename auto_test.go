@@ -8,7 +8,8 @@ import (
 	"odes.dev/odes"
 )
 
-// TestAuto requires of auto that it chooses what the manual says, tells so, and changes nothing else.
+// TestAuto requires that auto chooses what the manual says, with a note on it, and changes nothing
+// else.
 func TestAuto(t *testing.T) {
 	m, err := odes.ParseFile("examples/glv/glv.ode") // 11 objectives, 120 variables
 	if err != nil {
@@ -90,7 +91,7 @@ func said(s *odes.Sensitivities, what string) bool {
 	return false
 }
 
-// TestSettingsInModel writes the settings of accuracy into a model rather than on the command line.
+// TestSettingsInModel writes the settings of accuracy into a model instead of overriding them.
 func TestSettingsInModel(t *testing.T) {
 	m, err := odes.Parse("settings.ode", `
 time t from 0 to 3

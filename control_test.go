@@ -8,10 +8,10 @@ import (
 	"odes.dev/odes"
 )
 
-// TestControl lets derivatives take part in error control. A generator at rest has nothing to
-// control until it is disturbed: its steps are too long for what the disturbance does, and its
-// derivatives wrong, unless they are looked at. Elsewhere derivatives become more accurate for some
-// more steps.
+// TestControl lets derivatives take part in error control. A generator at rest has no error to control
+// until it is disturbed. Its steps are then too long for the effect of the disturbance, and its
+// derivatives are wrong unless they take part. On the other models derivatives become more accurate,
+// at the cost of some more steps.
 func TestControl(t *testing.T) {
 	for _, c := range []struct {
 		model        string

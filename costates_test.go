@@ -28,8 +28,8 @@ objective second = event_time(bounce, 2)
 solver { rtol = 1e-10  atol = 1e-12 }
 `
 
-// TestCostates holds adjoint states of the bouncing ball, at every limit of the
-// run, against the derivatives of a run that starts there.
+// TestCostates compares adjoint states of the bouncing ball, at every limit of the run, with the
+// derivatives of a run that starts there.
 func TestCostates(t *testing.T) {
 	m, err := odes.Parse("bounce.ode", bouncing, odes.ParseOptions{})
 	if err != nil {
@@ -106,7 +106,7 @@ func TestCostates(t *testing.T) {
 	}
 }
 
-// TestCostatesMemory asks for more than the memory that is allowed.
+// TestCostatesMemory asks for more adjoint states than the allowed memory holds.
 func TestCostatesMemory(t *testing.T) {
 	m, err := odes.Parse("many.ode", "time t from 0 to 1\nstate x = 1\nx' = -x\n"+
 		"objective J[i] = i*final(x) for i in 1:300", odes.ParseOptions{})
@@ -151,8 +151,8 @@ func ExampleModel_Costates() {
 	// d left / d x(0) = 0.04979, at the end 1
 }
 
-// TestCostatesOfExperiments: what an objective changes by when the state is
-// moved at the start of all runs is its derivative by the initial value.
+// TestCostatesOfExperiments compares sums of adjoint states at the start of all runs with derivatives
+// by the initial value, which moves all of them.
 func TestCostatesOfExperiments(t *testing.T) {
 	m, err := odes.Parse("arms.ode", `
 time t : [h] from 0 to 24

@@ -17,10 +17,10 @@ var sameBits = []string{
 	"brusselator/brusselator",
 }
 
-// twice are those whose Hessians are compared as well.
+// twice are the models whose Hessians are compared as well.
 var twice = []string{"bounce/bounce", "pk/pk", "thermostat/thermostat"}
 
-// order are the settings of the derivatives to compare.
+// order returns the settings of the derivatives to compare.
 func order(name string) []odes.Setting {
 	if slices.Contains(twice, name) {
 		return []odes.Setting{{Key: "sens.order", Value: "2"}}
@@ -28,7 +28,8 @@ func order(name string) []odes.Setting {
 	return nil
 }
 
-// Results have the same bits whatever the number of lanes and threads.
+// TestLanesAndThreadsDoNotShow checks that results have the same bits whatever the number of lanes and
+// threads.
 func TestLanesAndThreadsDoNotShow(t *testing.T) {
 	for _, name := range sameBits {
 		t.Run(name, func(t *testing.T) {
@@ -69,8 +70,8 @@ func TestLanesAndThreadsDoNotShow(t *testing.T) {
 	}
 }
 
-// Results have the same bits on every backend: the program is started once more
-// with the generic one and compares its results with those of the parent.
+// TestBackendsDoNotShow checks that results have the same bits on every backend. The test program
+// starts itself with the generic backend and compares its results with its own.
 func TestBackendsDoNotShow(t *testing.T) {
 	const variable = "ODES_TEST_CHECKSUM"
 	sum := checksum(t)
@@ -125,8 +126,8 @@ func (h *fnv64) add(x float64) {
 
 func (h fnv64) String() string { return strconv.FormatUint(uint64(h), 16) }
 
-// The large Lotka–Volterra model: 200 objectives by 40,400 derivatives, some of
-// them against central differences of runs with other parameters.
+// TestLotkaVolterra200 compares some derivatives of a large Lotka–Volterra model (200 objectives by
+// 40,400 variables) with central differences of runs with other parameters.
 func TestLotkaVolterra200(t *testing.T) {
 	if testing.Short() {
 		t.Skip("large")

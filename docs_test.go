@@ -34,8 +34,8 @@ func blocks(t *testing.T, path, language string) []string {
 	return list
 }
 
-// TestDocumentsModels compiles and differentiates every model that stands in a
-// document; what is only a piece of one must be right syntax.
+// TestDocumentsModels compiles and differentiates every model in a document. Pieces of models must
+// have the right syntax.
 func TestDocumentsModels(t *testing.T) {
 	documents, err := filepath.Glob(filepath.Join("docs", "*.md"))
 	if err != nil {
@@ -68,7 +68,7 @@ func TestDocumentsModels(t *testing.T) {
 	}
 }
 
-// TestGrammarInManual holds the grammar in the manual against the parser's.
+// TestGrammarInManual compares the grammar in the manual with the parser's.
 func TestGrammarInManual(t *testing.T) {
 	shown := blocks(t, filepath.Join("docs", "language.md"), "ebnf")
 	if len(shown) != 1 || shown[0] != parser.Grammar() {
@@ -107,7 +107,7 @@ func TestReadme(t *testing.T) {
 	}
 }
 
-// TestReadmeGo runs what the README shows of the Go package: each line of it stands below as it is.
+// TestReadmeGo runs the Go code of the README. Each line of it must appear below.
 func TestReadmeGo(t *testing.T) {
 	bounce, err := os.ReadFile(filepath.Join("examples", "bounce", "bounce.ode"))
 	if err != nil {
@@ -164,7 +164,8 @@ func TestReadmeGo(t *testing.T) {
 	}
 }
 
-// TestMessageInManual: the message that docs/language.md shows is what such a model gets.
+// TestMessageInManual compares the message that docs/language.md shows with the one that its model
+// gets.
 func TestMessageInManual(t *testing.T) {
 	shown := blocks(t, filepath.Join("docs", "language.md"), "")
 	_, _, err := odes.Check("drug.ode", `model Drug
@@ -180,7 +181,7 @@ objective left = final(A)
 	}
 }
 
-// TestEveryBlockIsRun: a block in a document is of a kind that some test runs.
+// TestEveryBlockIsRun checks that some test runs every kind of block in the documents.
 func TestEveryBlockIsRun(t *testing.T) {
 	run := map[string]string{ // document and language: where
 		"README.md odes": "TestReadme", "README.md ": "TestReadme", "README.md go": "TestReadmeGo",
@@ -250,7 +251,7 @@ func longLines(text string) (long []int) {
 	return long
 }
 
-// TestLineLength: lines of prose in documents are at most 120 characters long.
+// TestLineLength checks that lines of prose in documents are at most 120 characters long.
 func TestLineLength(t *testing.T) {
 	full, word := strings.Repeat("é", 120), strings.Repeat("é", 121)
 	sample := full + "\n" + word + "\n| " + word + " |\n```\n" + word + "\n```\n\n    " + word + "\n\n- a\n    " +

@@ -33,7 +33,7 @@ objective L = exp(nll(D)/50)
 objective F = final(A)
 `
 
-// The same as one run: each arm has states of its own.
+// oneRun is the same as one run, in which each arm has states of its own.
 const oneRun = `
 time t : [h] from 0 to 10
 param k = 0.3 [1/h], dose = 10 [mg], V = 2 [L], sd = 0.5 [mg/L], w0 = 0.5*dose
@@ -113,7 +113,8 @@ func TestExperiments(t *testing.T) {
 
 func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(1+math.Abs(b)) }
 
-// TestExperimentAlone: an experiment as a model has the objectives of the text, of its own run and rows.
+// TestExperimentAlone checks that an experiment as a model has the objectives of the text, of its own
+// run and rows.
 func TestExperimentAlone(t *testing.T) {
 	whole, err := Parse("two.ode", twoArms, ParseOptions{})
 	if err != nil {
@@ -159,8 +160,9 @@ func TestExperimentAlone(t *testing.T) {
 	}
 }
 
-// TestExperimentsAgain runs a Runner of experiments at several points, with other numbers of threads.
-func TestExperimentsAgain(t *testing.T) {
+// TestExperimentsAtPoints runs a Runner of experiments at several points, with different numbers of
+// threads.
+func TestExperimentsAtPoints(t *testing.T) {
 	m, err := Parse("two.ode", twoArms, ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
@@ -189,7 +191,7 @@ func TestExperimentsAgain(t *testing.T) {
 	}
 }
 
-// TestExperimentsNotNeeded: objectives of the unchanged run alone need no experiment.
+// TestExperimentsNotNeeded checks that objectives of the unchanged run alone start no experiment.
 func TestExperimentsNotNeeded(t *testing.T) {
 	m, err := Parse("two.ode", twoArms, ParseOptions{})
 	if err != nil {
@@ -228,7 +230,8 @@ func TestExperimentsVerify(t *testing.T) {
 	}
 }
 
-// TestExperimentsOwnSettings: settings may read consts, which experiments change. Runs that repeat others keep that.
+// TestExperimentsOwnSettings changes consts that settings read in experiments. Runs that repeat others
+// must use the changed settings.
 func TestExperimentsOwnSettings(t *testing.T) {
 	m, err := Parse("own.ode", `
 const tol = 1e-2
@@ -298,8 +301,8 @@ objective J = nll()
 	}
 }
 
-// TestUnreadTotals differentiates objectives that read no total, one of them without a value, of a
-// model with experiments.
+// TestUnreadTotals differentiates objectives of a model with experiments that read no total. One of
+// them has no value.
 func TestUnreadTotals(t *testing.T) {
 	m, err := Parse("two.ode", twoArms+`
 event never when A <= -1 [mg] { W = 0 [mg] }

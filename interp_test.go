@@ -8,10 +8,9 @@ import (
 	"testing"
 )
 
-// TestInterp compares interpolated values with those of SciPy 1.17.1
-// (CubicSpline with natural ends, PchipInterpolator), and the derivatives by
-// the tabulated values in three modes. The values stand once as constants and
-// once as params.
+// TestInterp compares interpolated values with those of SciPy 1.17.1 (CubicSpline with natural ends,
+// PchipInterpolator), and the derivatives by the tabulated values in three modes. The tables are
+// written as constants and as params.
 func TestInterp(t *testing.T) {
 	q := []float64{0.3, 1.7, 2.6, 4.9, 5.5, 6.99}
 	for _, c := range []struct {
@@ -120,8 +119,8 @@ objective X = final(x^2)
 	}
 }
 
-// TestInterpAtKnots reads tables at one of their knots: smooth ones have a slope there, and a
-// straight one that on the right.
+// TestInterpAtKnots reads tables at one of their knots. Smooth tables have a slope there, and a linear
+// one takes that on its right.
 func TestInterpAtKnots(t *testing.T) {
 	for kind, want := range map[string]float64{"linear": -2, "monotone": 0, "spline": 0.5} {
 		m, err := Parse("knot.ode", fmt.Sprintf(`

@@ -8,8 +8,8 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// TestInvariants: one that holds is silent, one that is lost on the way is a
-// warning that says where and how much, one that never held is an error.
+// TestInvariants checks three invariants. One that holds is silent, one that is lost on the way is a
+// warning that says where and by how much, and one that does not hold at the start is an error.
 func TestInvariants(t *testing.T) {
 	const model = `
 time t from 0 to 10

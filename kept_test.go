@@ -28,7 +28,7 @@ var keptModels = []string{
 	"izhikevich/izhikevich", "heat2d/heat2d",
 }
 
-// sameBits compares what two gradients found, but for counts and times.
+// sameBits compares two gradients in everything but counts and times.
 func sameBits(t *testing.T, what string, got, want *Sensitivities) {
 	t.Helper()
 	same := func(of string, x, y []float64) {
@@ -62,7 +62,7 @@ func sameBits(t *testing.T, what string, got, want *Sensitivities) {
 	}
 }
 
-// messages joins diagnostics, but for those about memory.
+// messages joins diagnostics, except those about memory.
 func messages(list []diag.Diagnostic) string {
 	var b strings.Builder
 	for _, d := range list {
@@ -73,9 +73,9 @@ func messages(list []diag.Diagnostic) string {
 	return b.String()
 }
 
-// TestKeptBits holds one gradient, to the bits, for all ways to keep a run, in every mode and for
-// any number of lanes and goroutines, when steps are whole programs and when they are not, from run
-// to run of one Runner.
+// TestKeptBits compares one gradient, to the bits, over all ways to keep a run: in every mode, for any
+// number of lanes and goroutines, with and without programs of whole steps, and from run to run of one
+// Runner.
 func TestKeptBits(t *testing.T) {
 	for i, name := range keptModels {
 		m, err := ParseFile("examples/" + name + ".ode")
@@ -138,7 +138,7 @@ func TestKeptBits(t *testing.T) {
 	}
 }
 
-// TestKeptMethods does so for every method, of which the example with most events is run.
+// TestKeptMethods makes this comparison for every method, on the example with the most events.
 func TestKeptMethods(t *testing.T) {
 	m, err := ParseFile("examples/pk/pk.ode")
 	if err != nil {
@@ -180,8 +180,8 @@ objective J = final(x^2) + integral(v^2)
 objective K = sum_at(grid(1, 49, 60), x)
 `
 
-// TestKeptLess has memory for a part of the run: the gradient is the same, a note says so, and the
-// next run of the Runner does not try a second time. With checkpoint = all it is an error.
+// TestKeptLess has memory for a part of the run only. The gradient must be the same, with a note. The
+// next run of the Runner does not try to keep more. With checkpoint = all it is an error.
 func TestKeptLess(t *testing.T) {
 	m, err := Parse("m.ode", hundred, ParseOptions{})
 	if err != nil {
@@ -231,7 +231,7 @@ func TestKeptLess(t *testing.T) {
 	}
 }
 
-// TestNotesStay runs a Runner many times: a note of a run does not take the place of what Prepare found.
+// TestNotesStay runs a Runner many times. The notes of a run must not replace those of Prepare.
 func TestNotesStay(t *testing.T) {
 	m, err := Parse("m.ode", hundred+"param idle = 1\nparam idler = 2\n", ParseOptions{})
 	if err != nil {
@@ -259,7 +259,7 @@ func TestNotesStay(t *testing.T) {
 	}
 }
 
-// TestMemorySizes holds what solver.memory may be.
+// TestMemorySizes checks what solver.memory may be.
 func TestMemorySizes(t *testing.T) {
 	m, err := Parse("m.ode", hundred, ParseOptions{})
 	if err != nil {
@@ -282,7 +282,8 @@ func TestMemorySizes(t *testing.T) {
 	}
 }
 
-// TestKeptOnDisk holds that no file is left, and that one that cannot be made is an error that says what to do.
+// TestKeptOnDisk checks that no file is left, and that a file which cannot be made is an error that
+// says what to do.
 func TestKeptOnDisk(t *testing.T) {
 	m, err := Parse("m.ode", hundred, ParseOptions{})
 	if err != nil {
@@ -319,8 +320,9 @@ func TestKeptOnDisk(t *testing.T) {
 	}
 }
 
-// TestKeptElsewhere looks at what reads a run besides gradients: adjoint states, checks and the sum over experiments.
-func TestKeptElsewhere(t *testing.T) {
+// TestKeptOtherReaders checks what reads a run besides gradients: adjoint states, checks and the sum
+// over experiments.
+func TestKeptOtherReaders(t *testing.T) {
 	m, err := ParseFile("examples/pk/pk.ode")
 	if err != nil {
 		t.Fatal(err)
@@ -385,7 +387,7 @@ objective J = nll() + final(x)
 	}
 }
 
-// TestKeptSecond holds that second derivatives and largest values have the same bits.
+// TestKeptSecond checks that second derivatives and largest values have the same bits.
 func TestKeptSecond(t *testing.T) {
 	m, err := Parse("m.ode", strings.Replace(hundred, "event", "objective top = max_over(x*v)\nevent", 1),
 		ParseOptions{})
@@ -429,7 +431,7 @@ func TestKeptSecond(t *testing.T) {
 	}
 }
 
-// TestCheckpointSettings reads what solver.checkpoint may be, and what it may not.
+// TestCheckpointSettings checks what solver.checkpoint may be, and what it may not.
 func TestCheckpointSettings(t *testing.T) {
 	m, err := Parse("m.ode", hundred, ParseOptions{})
 	if err != nil {
@@ -485,7 +487,7 @@ func TestCheckpointSettings(t *testing.T) {
 	}
 }
 
-// TestKeptWholeSteps holds that steps are recomputed by the program that was compiled for them.
+// TestKeptWholeSteps checks that steps are recomputed by the program that was compiled for them.
 func TestKeptWholeSteps(t *testing.T) {
 	if simd.Backend() == simd.Generic {
 		t.Skip("steps are not compiled")

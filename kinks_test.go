@@ -7,9 +7,8 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// TestKinksOfTheClock: a table that begins where the run does, or has a knot
-// where something happens at a fixed time, has no kink that moves; one at a time
-// that a param moves has.
+// TestKinksOfTheClock reads tables at their knots. A knot at the start of the run, or at the fixed
+// time of an event, is no kink that moves. A knot at a time that a param moves is one.
 func TestKinksOfTheClock(t *testing.T) {
 	const head = `
 data F { time = [0, 1, 2, 4]  u = [0.5, 1, 0.5, 2] }

@@ -7,8 +7,8 @@ import (
 	"odes.dev/odes"
 )
 
-// TestMovingKnots differentiates by the knot of a table that is read at the time: derivatives of the right-hand side
-// jump there, and the continuous methods must take the side of the step they are in.
+// TestMovingKnots differentiates by the knot of a table that is read at the time. Derivatives of the
+// right-hand side jump there, and the continuous methods must take the side of the step they are in.
 func TestMovingKnots(t *testing.T) {
 	const model = `
 time t from 0 to 2
@@ -41,7 +41,8 @@ objective X = final(x)
 	}
 }
 
-// TestKnotAtAnotherTime has a knot happen to be where something else ends a step: what moves the other moves no knot.
+// TestKnotAtAnotherTime has a knot where something else happens to end a step. What moves the other
+// must not move the knot.
 func TestKnotAtAnotherTime(t *testing.T) {
 	for name, other := range map[string]string{
 		"event":         "event e at ts { y += 1 }",
@@ -81,9 +82,9 @@ objective M = integral(t*q*interp([0, p, 2], [0, 1, 0], t))
 	}
 }
 
-// TestNoEventAtEvent has a jump that makes no event where another makes one: methods that go by the
-// field at the end of a step must take the side of the step. (The computed numbers have a stage on
-// the other side, and so have their derivatives.)
+// TestNoEventAtEvent has a jump inside noevent at the time of an event. Methods that use the field at
+// the end of a step must take the side of the step. (The computed numbers have a stage on the other
+// side, and so have their derivatives.)
 func TestNoEventAtEvent(t *testing.T) {
 	const model = `
 time t from 0 to 2

@@ -10,10 +10,9 @@ import (
 	"odes.dev/odes/parser"
 )
 
-// TestLanguageModels checks and formats the eight models of the language's
-// design, also those that this version does not solve, and holds what the others
-// give against values found by fixed-step Runge–Kutta methods, by closed forms
-// and, of pk, by an independent integrator.
+// TestLanguageModels checks and formats the eight models of the language's design, including those
+// that this version does not solve. It compares the results of the others with values from fixed-step
+// Runge–Kutta methods, from closed forms and, for pk, from an independent integrator.
 func TestLanguageModels(t *testing.T) {
 	type value struct {
 		objective, by string // by "": the value itself
@@ -97,7 +96,7 @@ func TestLanguageModels(t *testing.T) {
 	}
 }
 
-// derivativeOf is the value of an objective, or its derivative by a scalar.
+// derivativeOf returns the value of an objective, or its derivative by a scalar.
 func derivativeOf(t *testing.T, s *Sensitivities, objective, by string) float64 {
 	t.Helper()
 	for i, o := range s.Values {
@@ -117,9 +116,8 @@ func derivativeOf(t *testing.T, s *Sensitivities, objective, by string) float64 
 	return 0
 }
 
-// TestNotYet: what the sens block asks for and this version does not do is a
-// warning of a run with gradients, said once, of models with experiments too;
-// what is asked for on the command line is an error.
+// TestNotYet asks for what this version does not do. In the sens block it is a warning of a run with
+// gradients, made once even for models with experiments. In an override it is an error.
 func TestNotYet(t *testing.T) {
 	const text = `model M
 time t from 0 to 2

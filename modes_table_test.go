@@ -6,7 +6,7 @@ import (
 	"odes.dev/odes/sens"
 )
 
-// TestModeMethods: every mode has a constructor, and every constructor a mode.
+// TestModeMethods checks that every mode has a constructor, and every constructor a mode.
 func TestModeMethods(t *testing.T) {
 	m, err := Parse("m.ode", "time t from 0 to 1\nparam k = 1\nstate x = 1\nx' = -k*x\nobjective J = final(x)\n",
 		ParseOptions{})

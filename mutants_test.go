@@ -31,8 +31,9 @@ objective I = log(1 + initial(x*u[2] + a)^2) + final(sum(exp(-u)*w)) + max(final
 solver { method = bs3  rtol = 1e-3  atol = 1e-5  observe = clip }
 `
 
-// TestVerifyMutants makes the transposes of a model wrong, one instruction after the other, by a thousandth; none
-// may get past Verify. Every operation is among them, and every function that has a derivative.
+// TestVerifyMutants makes the transposes of a model wrong by a thousandth, one instruction after the
+// other. Verify must notice each. Every operation is among them, and every function that has a
+// derivative.
 func TestVerifyMutants(t *testing.T) {
 	checked := map[string]int{}
 	mutate(t, "everywhere", everywhere, func(op tape.Op, n int) bool { return n < 2 }, checked)
@@ -87,7 +88,8 @@ func functions(t *testing.T) string {
 	return b.String() + "objective J = final(" + sum.String()[3:] + ")\n"
 }
 
-// mutate verifies a model with each instruction changed that want picks, by its operation and how many of these came before it in the same transpose.
+// mutate verifies a model once for each instruction that want picks, with this instruction changed.
+// want gets the operation, and how many of its kind came before it in the same transpose.
 func mutate(t *testing.T, name, text string, want func(op tape.Op, before int) bool, checked map[string]int) {
 	t.Helper()
 	m, err := Parse(name, text, ParseOptions{})
@@ -143,7 +145,8 @@ func mutate(t *testing.T, name, text string, want func(op tape.Op, before int) b
 	}
 }
 
-// mutant is t with value v a thousandth too large, or larger by a thousandth: a guard may be scaled as one likes.
+// mutant is t with value v a thousandth too large; with shift, v plus a thousandth, because a guard
+// may have any scale.
 func mutant(t *tape.Tape, v tape.Value, shift bool) *tape.Tape {
 	b := tape.NewBuilderWith(t.Name, 0)
 	to := make([]tape.Value, t.Values())

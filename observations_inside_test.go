@@ -8,9 +8,8 @@ import (
 	"odes.dev/odes"
 )
 
-// TestObservationsInside reads many objectives at many times, in several
-// sweeps that share their work, with an event between: adjoints and tangents agree,
-// and the observations cost no steps.
+// TestObservationsInside reads many objectives at many times, in several sweeps that share their work,
+// with events between. Adjoints and tangents must agree, and the observations must cost no steps.
 func TestObservationsInside(t *testing.T) {
 	const model = `
 const n = 20

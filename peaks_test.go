@@ -339,7 +339,7 @@ func TestPeakDerivatives(t *testing.T) {
 	}
 }
 
-// TestPeakVerify lets odes verify look at the gradients, with steps of fixed length as well.
+// TestPeakVerify verifies the gradients, also with fixed steps.
 func TestPeakVerify(t *testing.T) {
 	m, err := odes.Parse("peaky.ode", peaky, odes.ParseOptions{})
 	if err != nil {
@@ -364,7 +364,8 @@ func TestPeakVerify(t *testing.T) {
 	}
 }
 
-// TestPeaksWithinSteps samples the dense output much more finely than the search does: nothing on it is larger.
+// TestPeaksWithinSteps samples the dense output much more finely than the search does, and must find
+// nothing larger.
 func TestPeaksWithinSteps(t *testing.T) {
 	const model = `
 time t from 0 to 30
@@ -409,8 +410,8 @@ objective small = -max_over(3*z - x*y)
 	}
 }
 
-// TestPeakTies wants a warning where two maxima are as large as each other, with both times, and
-// none where they are not.
+// TestPeakTies wants a warning where two maxima are equally large, with both times, and none where
+// they are not.
 func TestPeakTies(t *testing.T) {
 	const text = `
 time t from 0 to 20
@@ -449,7 +450,8 @@ objective J = max_over(x)
 	}
 }
 
-// TestPeakWithoutValue wants no value where the expression is no number somewhere, and that no other objective suffers.
+// TestPeakWithoutValue wants no value where the expression is NaN somewhere. Other objectives must not
+// suffer.
 func TestPeakWithoutValue(t *testing.T) {
 	s := largest(t, `
 time t from 0 to 2
@@ -467,7 +469,8 @@ objective kept = max_over(x)
 	}
 }
 
-// TestPeakTwice wants second derivatives refused, and those of other objectives unharmed.
+// TestPeakTwice wants an error for second derivatives of largest values, but not for those of other
+// objectives.
 func TestPeakTwice(t *testing.T) {
 	m, err := odes.Parse("peaky.ode", peaky, odes.ParseOptions{})
 	if err != nil {

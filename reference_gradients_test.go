@@ -9,8 +9,8 @@ import (
 	"odes.dev/odes"
 )
 
-// oracles are ways to the derivative that share little: the transpose of the steps, their tangent,
-// the tangent in complex arithmetic, and the two that differentiate first.
+// oracles are ways to the derivative that share little: the transpose of the steps, their tangent, the
+// tangent in complex arithmetic, and the two modes that differentiate the equations first.
 var oracles = []string{"adjoint", "tangent", "complex", "forward", "continuous"}
 
 // scalarModels have one objective each, J, whose gradient is known (testdata/reference/gradients.json).

@@ -88,7 +88,7 @@ func readReference(t *testing.T, id string, into any) {
 	}
 }
 
-// comparison counts what was compared, and how far off the worst was in units of the tolerance.
+// comparison counts what was compared, and the worst error in units of the tolerance.
 type comparison struct {
 	t       *testing.T
 	checked int
@@ -105,8 +105,9 @@ func (c *comparison) close(what string, got, want, tol float64) {
 	}
 }
 
-// TestReferences compares every reference by five methods that share little: the transpose of the steps, their
-// tangent, the steps in complex arithmetic, and the two that differentiate first.
+// TestReferences compares every reference with five modes that share little: the transpose of the
+// steps, their tangent, the steps in complex arithmetic, and the two that differentiate the equations
+// first.
 func TestReferences(t *testing.T) {
 	for _, row := range references {
 		for mode, allowed := range map[string]float64{
@@ -121,7 +122,8 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// compareReference compares one reference by one mode; derivatives are allowed so many times the tolerance of values.
+// compareReference compares one reference with one mode. Errors of derivatives may be allowed times
+// the tolerance of values.
 func compareReference(t *testing.T, row referenceCase, mode string, allowed float64) {
 	var ref reference
 	readReference(t, row.ref, &ref)
@@ -221,9 +223,9 @@ func compareReference(t *testing.T, row referenceCase, mode string, allowed floa
 	t.Logf("%d numbers, the worst at %.2g of its tolerance", c.checked, c.worst)
 }
 
-// TestReferenceDiscrete compares schemes with steps of fixed length with exact derivatives of what
-// they compute: those of adjoint, tangent and complex step are the same numbers to rounding, and
-// those of the methods that differentiate first are not.
+// TestReferenceDiscrete compares schemes of fixed steps with exact derivatives of what they compute.
+// Adjoint, tangent and complex step give these numbers to rounding; the modes that differentiate the
+// equations first do not.
 func TestReferenceDiscrete(t *testing.T) {
 	var ref struct {
 		Parameters map[string]float64
@@ -290,8 +292,8 @@ objective J = final(((1 - x)^2 + (1 - y)^2)/2) + integral(x)
 	}
 }
 
-// TestReferenceGLV compares the whole 10-species model by five methods: 10 objectives and a
-// cost by 120 variables, in part element by element, in whole by norms.
+// TestReferenceGLV compares the whole 10-species model with five modes: 10 objectives and a cost by
+// 120 variables, in part element by element, in whole by norms.
 func TestReferenceGLV(t *testing.T) {
 	var ref glvReference
 	readReference(t, "glv_n10", &ref)
@@ -379,8 +381,8 @@ func compareGLV(t *testing.T, ref *glvReference, got *odes.Sensitivities) {
 	t.Logf("%d numbers, the worst at %.2g of its tolerance", c.checked, c.worst)
 }
 
-// The three-species case gives all derivatives by A, and an objective that is
-// no plain state. Its matrix is written into the model.
+// TestLotkaVolterra3 compares all derivatives of the three-species case by A, and an objective that is
+// more than a state. Its matrix is written into the model.
 func TestLotkaVolterra3(t *testing.T) {
 	var ref struct {
 		A        [][]float64

@@ -7,7 +7,7 @@ import (
 	"odes.dev/odes"
 )
 
-// TestRunnerSetMatrix holds that a matrix that was set anew is read anew: the machine keeps matrices of
+// TestRunnerSetMatrix checks that a matrix with new values is reread. The machine keeps matrices of
 // parameters prepared from run to run.
 func TestRunnerSetMatrix(t *testing.T) {
 	const text = `model M
@@ -52,8 +52,8 @@ sens { of = J  wrt = [r, A, k]  mode = adjoint }
 	}
 }
 
-// TestRunnerSetEvents holds that a second gradient keeps nothing of the first: a model with a root, and objectives
-// enough for several sweeps, whose shared work is kept from one to the next.
+// TestRunnerSetEvents checks that a later gradient keeps nothing of the first one. The model has a
+// root, and enough objectives for several sweeps, whose shared work is kept from one to the next.
 func TestRunnerSetEvents(t *testing.T) {
 	const text = `
 time t from 0 to 2

@@ -14,7 +14,7 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// secondModels have, one after the other, everything that a Hessian must come through.
+// secondModels together have everything that a Hessian depends on.
 var secondModels = []struct{ name, text string }{
 	{"linear decay", `
 time t from 0 to 2
@@ -164,8 +164,8 @@ objective last = final(t*x)
 }
 
 // TestSecond compares Hessians with second derivatives along random directions, from differences of
-// complex steps over repetitions of the run; they must also be symmetric, which nothing in their
-// computation makes them.
+// complex steps over repetitions of the run. They must also be symmetric to rounding, although columns
+// are computed independently.
 func TestSecond(t *testing.T) {
 	for _, c := range secondModels {
 		t.Run(c.name, func(t *testing.T) {
@@ -251,8 +251,8 @@ func checkSecond(t *testing.T, m *Model, opts Options) {
 	}
 }
 
-// Every method, through events and observations: Hessians are symmetric, as only right ones are,
-// and about those of another method.
+// TestSecondOfEveryMethod checks every method, with events and observations: Hessians must be
+// symmetric, and close to those of another method.
 func TestSecondOfEveryMethod(t *testing.T) {
 	for _, k := range []int{3, 5} {
 		m, err := Parse("m.ode", secondModels[k].text, ParseOptions{})
@@ -290,9 +290,9 @@ func TestSecondOfEveryMethod(t *testing.T) {
 	}
 }
 
-// The second derivatives of a bounce's time and of the height after it are known: with t₁ =
-// √(2h₀/g) and w = √(2h₀g), the height at T is (1 + e)Tw - (2e + 1)h₀ - gT²/2. A Runge–Kutta method
-// solves this problem exactly, but for rounding.
+// TestSecondOfBounce compares the second derivatives of a bounce's time and of the height after it
+// with closed forms. With t₁ = √(2h₀/g) and w = √(2h₀g), the height at T is (1 + e)Tw - (2e + 1)h₀ -
+// gT²/2. A Runge–Kutta method solves this problem exactly, but for rounding.
 func TestSecondOfBounce(t *testing.T) {
 	m, err := Parse("ball.ode", `
 time t from 0 to T
@@ -337,7 +337,8 @@ objective height = final(h)
 	}
 }
 
-// Second derivatives of the exact solution are approached as those of the computed one, whose order they have.
+// TestSecondConverges checks that second derivatives of the computed solution converge to those of the
+// exact one with the order of the method.
 func TestSecondConverges(t *testing.T) {
 	m, err := Parse("m.ode", secondModels[0].text, ParseOptions{})
 	if err != nil {
@@ -365,7 +366,8 @@ func TestSecondConverges(t *testing.T) {
 	}
 }
 
-// A product is the Hessian times its vector, wherever that comes from; Runners give the same with other values.
+// TestProducts checks that a product is the Hessian times its vector, for every way to give the
+// vector, and that Runners give the same with other values.
 func TestProducts(t *testing.T) {
 	for _, c := range secondModels {
 		m, err := Parse("m.ode", c.text, ParseOptions{})
@@ -449,7 +451,8 @@ func TestSecondAgain(t *testing.T) {
 	}
 }
 
-// With estimated errors, or to a wanted accuracy, the Hessian is that of the last run.
+// TestSecondOfRefinedRuns checks that with estimated errors, or to a wanted accuracy, the Hessian is
+// that of the last run.
 func TestSecondOfRefinedRuns(t *testing.T) {
 	m, err := Parse("m.ode", secondModels[1].text, ParseOptions{})
 	if err != nil {

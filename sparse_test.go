@@ -8,8 +8,8 @@ import (
 	"testing/fstest"
 )
 
-// TestSparse: a model gives the same with a sparse matrix and with the same
-// matrix written out, values and derivatives, whatever it is multiplied with.
+// TestSparse compares values and derivatives of a model with a sparse matrix with those of the same
+// matrix written out, in products of all kinds.
 func TestSparse(t *testing.T) {
 	const n, m = 60, 80
 	var dense [n][m]float64
@@ -83,7 +83,7 @@ objective V[i] = final((P @ x)[i]) for i in 1:3
 	}
 }
 
-// TestLargeSparse: a matrix that could not be written out costs what its entries cost.
+// TestLargeSparse checks that a matrix too large to be written out costs only what its entries cost.
 func TestLargeSparse(t *testing.T) {
 	const n = 20_000
 	var market strings.Builder

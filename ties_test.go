@@ -7,8 +7,8 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
-// TestTies has things happen at one time, and says which of them warn: those that can separate,
-// and whose order matters.
+// TestTies has things happen at one time, and says which of them warn: those that can separate and
+// whose order matters.
 func TestTies(t *testing.T) {
 	const head = `
 param ts = 0.5, tt = 0.5, P = 0.25, tf = 2, k = 0.7
@@ -73,7 +73,7 @@ objective J = final(x) + final(y) + 0*final(n)
 	}
 }
 
-// TestTurns has modes change where something else happens, and begin on their threshold.
+// TestTurns has modes change where something else happens, and start on their threshold.
 func TestTurns(t *testing.T) {
 	const head = `
 param ts = 0.5, tt = 0.5, tf = 2, k = 0.7, x0 = 1

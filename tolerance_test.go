@@ -25,7 +25,7 @@ func tolerated(t *testing.T, text string, settings ...string) (*odes.Sensitiviti
 	return m.Sensitivities(context.Background(), o)
 }
 
-// TestQuadTol has integrals that vary while the state rests: without quad_tol steps pass over them.
+// TestQuadTol has integrals that vary while the state rests. Without quad_tol steps pass over them.
 func TestQuadTol(t *testing.T) {
 	const model = `
 time t from 0 to 10
@@ -60,7 +60,8 @@ objective S = integral(exp(-a*(t - 5)^2))
 	}
 }
 
-// TestToleranceOfEachState gives two equal equations tolerances of their own: each decides about its own error.
+// TestToleranceOfEachState gives two equal equations different tolerances. Each must have an error of
+// its own tolerance.
 func TestToleranceOfEachState(t *testing.T) {
 	const model = `
 time t from 0 to 20
@@ -124,7 +125,8 @@ solver { h0 = 1e-6  controller = i }
 	}
 }
 
-// TestTolerancesByName wants tolerances that are given to states by name to be those given in order, to the last bit.
+// TestTolerancesByName checks that tolerances given to states by name are those given in order, to the
+// last bit.
 func TestTolerancesByName(t *testing.T) {
 	const model = `
 const n = 9

@@ -401,7 +401,8 @@ func near(t *testing.T, what string, got, want, tol float64) {
 	}
 }
 
-// A ball that comes to rest bounces without end: a clear error, not a hang.
+// TestChattering has a ball that comes to rest and bounces without end. That must be a clear error,
+// not an endless run.
 func TestChattering(t *testing.T) {
 	_, err := sensitivities(t, "time t from 0 to 20\n"+falling+`
 event bounce when x <= 0 { v = -e*v }
@@ -417,7 +418,7 @@ objective J = final(x)`, "adjoint")
 	}
 }
 
-// Failures name the time, the state and the expression.
+// TestFailuresNameTheExpression checks that failures name the time, the state and the expression.
 func TestFailuresNameTheExpression(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -452,7 +453,8 @@ func TestFailuresNameTheExpression(t *testing.T) {
 	}
 }
 
-// Integrals keep to the time span, and gradients to the memory there is.
+// TestRefusals checks that integrals outside the time span, and gradients larger than the memory, are
+// errors.
 func TestRefusals(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -480,8 +482,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// A likelihood without a value, because the run stops before its data, leaves the other objectives
-// their derivatives, whatever the mode.
+// TestMissingLikelihood has a likelihood without a value, because the run stops before its data. The
+// other objectives must keep their derivatives, whatever the mode.
 func TestMissingLikelihood(t *testing.T) {
 	const model = `
 time t from 0 to 2
@@ -509,7 +511,7 @@ objective J = integral(x)`
 	}
 }
 
-// No step ends at a time of an event that fires only once and did.
+// TestOnceIsOver checks that no step ends at a time of an event that fires only once and has fired.
 func TestOnceIsOver(t *testing.T) {
 	for _, times := range []string{
 		"every p from 0.005",
@@ -526,8 +528,8 @@ func TestOnceIsOver(t *testing.T) {
 	}
 }
 
-// At steps that stability holds short, derivatives by initial values are those of a run that
-// forgets too slowly: a note says so, unless their errors are told.
+// TestStiffInitialValues has steps that stability holds short. Derivatives by initial values are then
+// those of a run that forgets too slowly, and a note must say so, unless their errors are estimated.
 func TestStiffInitialValues(t *testing.T) {
 	const model = `
 time t from 0 to 2

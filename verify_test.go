@@ -40,9 +40,9 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// TestVerifyChaos verifies a chaotic run over many times its horizon: the comparison is with the
-// run's own steps, so it does not lose its way; and the methods that differentiate first, which are
-// not of the computed numbers, raise no alarm.
+// TestVerifyChaos verifies a chaotic run over many times its horizon. The comparison is with the run's
+// own steps, so chaos must not disturb it. Modes that differentiate the equations first, whose
+// derivatives are not those of the computed numbers, must not be called wrong.
 func TestVerifyChaos(t *testing.T) {
 	for _, c := range []struct {
 		model string
@@ -121,8 +121,8 @@ func TestVerifyCatches(t *testing.T) {
 	}
 }
 
-// TestVerifyLarge checks a gradient of two thousand columns: by tangents along the directions,
-// which notice a wrong derivative too.
+// TestVerifyLarge checks a gradient of two thousand columns by tangents along the directions, which
+// must notice a wrong derivative too.
 func TestVerifyLarge(t *testing.T) {
 	m, err := ParseFile(filepath.Join("examples", "gray_scott", "gray_scott.ode"))
 	if err != nil {
@@ -149,7 +149,8 @@ func TestVerifyLarge(t *testing.T) {
 	}
 }
 
-// TestVerifyTightened verifies the gradient that sens_tol asked for, not that of the tolerances written.
+// TestVerifyTightened checks that Verify looks at the gradient that sens_tol asked for, not at that of
+// the tolerances in the settings.
 func TestVerifyTightened(t *testing.T) {
 	m, err := ParseFile(filepath.Join("examples", "vdp", "vdp_classic.ode"))
 	if err != nil {
@@ -167,8 +168,8 @@ func TestVerifyTightened(t *testing.T) {
 	}
 }
 
-// TestVerifyApproximations verifies methods that differentiate first: what converges slowly is
-// inaccurate and not wrong, and what does not converge is wrong.
+// TestVerifyApproximations verifies modes that differentiate the equations first. What converges
+// slowly is inaccurate and not wrong, and what does not converge is wrong.
 func TestVerifyApproximations(t *testing.T) {
 	for _, c := range []struct {
 		model, objective string
@@ -211,7 +212,8 @@ func TestVerifyApproximations(t *testing.T) {
 	}
 }
 
-// TestVerifyNoise has gradients of which rounding leaves less and less: no comparison may call them wrong.
+// TestVerifyNoise has gradients of which rounding leaves fewer and fewer digits. No comparison may
+// call them wrong.
 func TestVerifyNoise(t *testing.T) {
 	m, err := ParseFile(filepath.Join("examples", "lorenz", "lorenz.ode"))
 	if err != nil {

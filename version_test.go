@@ -11,7 +11,7 @@ import (
 	"odes.dev/odes"
 )
 
-// TestVersion: whatever repeats the version agrees with it, and whatever reads it finds it.
+// TestVersion checks that whatever repeats the version agrees with it, and whatever reads it finds it.
 func TestVersion(t *testing.T) {
 	if !regexp.MustCompile(`^(0|[1-9]\d*)(\.(0|[1-9]\d*)){2}(-[0-9A-Za-z.-]+)?$`).MatchString(odes.Version) {
 		t.Errorf("%q is no semantic version", odes.Version)

@@ -12,8 +12,8 @@ import (
 	"odes.dev/odes/solvers"
 )
 
-// wholeOrNot runs a gradient stage by stage and by whole steps, which must agree in
-// every bit and in what fails; it returns the error.
+// wholeOrNot computes a gradient stage by stage and by whole steps. They must agree in every bit, and
+// in their errors. It returns the error.
 func wholeOrNot(t *testing.T, m *Model, o Options) error {
 	t.Helper()
 	run := func(from int) (*Sensitivities, error) {
@@ -62,8 +62,8 @@ func wholeOrNot(t *testing.T, m *Model, o Options) error {
 	return nil
 }
 
-// TestWholeStepsOfAllMethods runs every method on a quadrature, on events and on
-// two systems that take turns; and estimates errors, which is two runs more.
+// TestWholeStepsOfAllMethods runs every method on a quadrature, on events and on two systems that take
+// turns. It also estimates errors, which takes two more runs.
 func TestWholeStepsOfAllMethods(t *testing.T) {
 	for _, file := range []string{
 		"examples/pk/pk.ode", "examples/thermostat/thermostat.ode",
@@ -93,8 +93,8 @@ func TestWholeStepsOfAllMethods(t *testing.T) {
 	}
 }
 
-// TestWholeStepsThatFail holds that a trial step which is not a number is refused,
-// and told of, as stage by stage.
+// TestWholeStepsThatFail checks that a trial step which is NaN is rejected, with the same errors as
+// stage by stage.
 func TestWholeStepsThatFail(t *testing.T) {
 	for _, c := range []struct {
 		name, rate string
@@ -161,8 +161,8 @@ func (c *stopAt) Err() error {
 	return nil
 }
 
-// TestWholeStepsStop holds that a run of whole steps is cancelled between two of
-// them, on its way there and back, and that its Runner is of use afterwards.
+// TestWholeStepsStop checks that a run of whole steps can be cancelled between two of them, forwards
+// and backwards, and that its Runner can be used afterwards.
 func TestWholeStepsStop(t *testing.T) {
 	m, err := ParseFile("examples/pk/pk.ode")
 	if err != nil {

@@ -127,7 +127,7 @@ func TestWholeStepsAllocateNothing(t *testing.T) {
 	}
 }
 
-// TestWholeStepsNoteFactors holds that a compiled transpose fills the ledger as the stages one by one do.
+// TestWholeStepsNoteFactors checks that a compiled transpose fills the ledger as the stages one by one do.
 func TestWholeStepsNoteFactors(t *testing.T) {
 	m, err := Parse("test.ode", `
 time t from 0 to 20

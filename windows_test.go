@@ -7,8 +7,8 @@ import (
 	"odes.dev/odes"
 )
 
-// TestWindowAtAnotherTime has the bounds of an integral happen to be where something else ends a step: the window opens
-// and closes at its own time, whatever comes before it there.
+// TestWindowAtAnotherTime has the bounds of an integral where something else happens to end a step.
+// The window must open and close at its own time, whatever comes before it there.
 func TestWindowAtAnotherTime(t *testing.T) {
 	const model = `
 time t from 0 to 2

@@ -14,8 +14,8 @@ import (
 
 var updateWrong = flag.Bool("update-wrong", false, "write testdata/wrong.golden")
 
-// TestWrongPrograms checks every program of testdata/wrong. All
-// that the reader is told is one golden file, to be read as a whole.
+// TestWrongPrograms checks every program of testdata/wrong. All messages are in one golden file, which
+// is meant to be read as a whole.
 func TestWrongPrograms(t *testing.T) {
 	files, err := filepath.Glob("testdata/wrong/*.ode")
 	if err != nil || len(files) < 30 {
