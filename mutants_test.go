@@ -13,14 +13,16 @@ import (
 
 // everywhere reads parameters in every part of a model, and through every operation of arrays.
 const everywhere = `
-param a = 0.7, b = 0.4, c = 1.1, s = 0.9, T = 2, w[3] = [0.5, 0.8, 1.2], M[3,3] = [[0.2, -0.5, 0.3], [0.4, 0.1, -0.2], [-0.3, 0.6, 0.2]]
+param a = 0.7, b = 0.4, c = 1.1, s = 0.9, T = 2, w[3] = [0.5, 0.8, 1.2]
+param M[3,3] = [[0.2, -0.5, 0.3], [0.4, 0.1, -0.2], [-0.3, 0.6, 0.2]]
 param tq[4] = [0, 0.6, 1.3, 2.5], vq[4] = [0.2, 0.9, -0.4, 0.6]
 time t from 0.1*b to T
 state x = 1.3*a, y = 0.5 + b*c
 state u[3] = [a, b, c]
 discrete n = 0.3*a, h[3] = w
 x' = -a*x + b*sin(y)*n + interp(tq, vq, t) + (if x*s > 0.8 then b*x else c) + noevent(max(0.3*x*a, 0.2*y))
-y' = -c*y + norm(u)*b + prod(u + 2*w)*0.05 + dot(u, w)*0.3 - mean(h*u) + c/(2 + x^2) + (a + 1.5)^x*0.1 - atan2(x, y + 2)*a
+y' = -c*y + norm(u)*b + prod(u + 2*w)*0.05 + dot(u, w)*0.3 - mean(h*u) + c/(2 + x^2) +
+  (a + 1.5)^x*0.1 - atan2(x, y + 2)*a
 u' = -w*u + 0.2*tanh(M @ u) + 0.1*(u @ M) - 0.1*u[2]*h + 0.05*transpose(M)[:, 1]*x
 event kick when y > 0.9*c { x = 0.5*x + b*y; n = n + 0.2*a*x*t; u[1] = u[1]*c + 0.1 }
 event dose at 0.5*s + 0.1*n { y = 0.6*y*s; u[i] = 0.7*u[4-i] + 0.1*w[i] for i in 1:3; h = 0.5*h + 0.1*u }
@@ -37,7 +39,8 @@ solver { method = bs3  rtol = 1e-3  atol = 1e-5  observe = clip }
 func TestVerifyMutants(t *testing.T) {
 	checked := map[string]int{}
 	mutate(t, "everywhere", everywhere, func(op tape.Op, n int) bool { return n < 2 }, checked)
-	mutate(t, "functions", functions(t), func(op tape.Op, n int) bool { return op == tape.Mul || op == tape.ZeroMul }, checked)
+	mutate(t, "functions", functions(t), func(op tape.Op, n int) bool { return op == tape.Mul || op == tape.ZeroMul },
+		checked)
 	total := 0
 	for _, n := range checked {
 		total += n
@@ -50,9 +53,12 @@ func TestVerifyMutants(t *testing.T) {
 // smooth are expressions of v, a number about 0.5, with elementwise functions that have a derivative. A function of one
 // operand that is missing here joins by the domain of its op.
 var smooth = []string{
-	"exp(-v)", "log(1 + v)", "log10(2 + v)", "log1p(v)", "expm1(0.3*v)", "sqrt(0.5 + v)", "cbrt(0.5 + v)", "abs(v + 0.2)", "sin(v)", "cos(v)", "tan(0.5*v)",
-	"asin(0.5*v)", "acos(0.5*v)", "atan(v)", "atan2(v, 0.7)", "sinh(v)", "cosh(v)", "tanh(v)", "asinh(v)", "acosh(1.5 + v)", "atanh(0.5*v)", "hypot(v, 0.6)",
-	"erf(v)", "erfc(v)", "lgamma(1.5 + v)", "mod(v + 0.3, 5)", "min(v, 3)", "max(v, -1)", "clamp(v, -1, 3)", "smoothstep(-0.5, 2, v)", "sigmoid(v)",
+	"exp(-v)", "log(1 + v)", "log10(2 + v)", "log1p(v)", "expm1(0.3*v)", "sqrt(0.5 + v)", "cbrt(0.5 + v)",
+	"abs(v + 0.2)", "sin(v)", "cos(v)", "tan(0.5*v)",
+	"asin(0.5*v)", "acos(0.5*v)", "atan(v)", "atan2(v, 0.7)", "sinh(v)", "cosh(v)", "tanh(v)", "asinh(v)",
+	"acosh(1.5 + v)", "atanh(0.5*v)", "hypot(v, 0.6)",
+	"erf(v)", "erfc(v)", "lgamma(1.5 + v)", "mod(v + 0.3, 5)", "min(v, 3)", "max(v, -1)", "clamp(v, -1, 3)",
+	"smoothstep(-0.5, 2, v)", "sigmoid(v)",
 	"(v + 1)^3", "(v + 1)^1.7", "1.3^v", "1/(2 + v)", "prod([v, 0.5 + v, 2])", "norm([v, 1])",
 }
 
@@ -60,7 +66,8 @@ var variable = regexp.MustCompile(`\bv\b`)
 
 // within is the operand of a function that joins, by the domain of its op.
 var within = map[tape.Domain]string{
-	tape.Everywhere: "v", tape.NonZero: "0.5 + v", tape.Positive: "0.5 + v", tape.AboveMinusOne: "v", tape.AboveOne: "1.5 + v", tape.WithinOne: "0.5*v",
+	tape.Everywhere: "v", tape.NonZero: "0.5 + v", tape.Positive: "0.5 + v", tape.AboveMinusOne: "v",
+	tape.AboveOne: "1.5 + v", tape.WithinOne: "0.5*v",
 }
 
 // functions is a model with a state for each elementwise function that has a derivative.

@@ -21,8 +21,8 @@ type index struct {
 // binding is a name with one meaning.
 type binding struct {
 	name string
-	// kind is that of typecheck.Name, or "loop variable", "argument", "dimension"; "" for a name that is not declared in
-	// the file.
+	// kind is that of typecheck.Name, or "loop variable", "argument", "dimension". It is "" for a name that is not
+	// declared in the file.
 	kind string
 	decl []source.Span
 	node ast.Node // that declares it

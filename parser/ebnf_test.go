@@ -55,7 +55,8 @@ func TestWords(t *testing.T) {
 		}
 		item := itemWords[w.Name]
 		if item == (w.In != "") || item != (starts[w.Name] != nil) {
-			t.Errorf("%s starts an item: %v; it has a grammar: %v; it stands in %q", w.Name, item, starts[w.Name] != nil, w.In)
+			t.Errorf("%s starts an item: %v; it has a grammar: %v; it stands in %q", w.Name, item,
+				starts[w.Name] != nil, w.In)
 		}
 		for _, place := range strings.Fields(w.In) {
 			if !places[place] {

@@ -32,7 +32,8 @@ var otherLanguages = []otherLanguage{
 			isToken(b, "=") && !b.NewLine
 	}},
 	{
-		"a NONMEM or mrgsolve file", "write DADT(1) or dxdt_A as A' = …, THETA and $PARAM as `param`, compartments as " +
+		"a NONMEM or mrgsolve file", "write DADT(1) or dxdt_A as A' = …, THETA and $PARAM as `param`, " +
+			"compartments as " +
 			"`state`, $ERROR and $TABLE as `observe` or `output`, doses as `event`", 1,
 		func(_ *parse, t, a, _ *ast.Token) bool {
 			return isToken(t, "$") && a.Start == t.End && (a.Kind == ast.IdentToken || a.Kind == ast.KeywordToken)

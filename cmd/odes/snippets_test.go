@@ -41,8 +41,9 @@ var snippets = map[string]string{
 	"26_dotnum":          "",
 	"27_minuspow":        "",
 	"28_contextual":      "",
-	"29_two_errors":      "2:11 missing-expression, 3:17 unclosed-bracket, 4:8 foreign-operator, 5:25 missing-expression",
-	"30_units":           "",
+	"29_two_errors": "2:11 missing-expression, 3:17 unclosed-bracket, 4:8 foreign-operator, 5:25 " +
+		"missing-expression",
+	"30_units": "",
 }
 
 func TestSnippets(t *testing.T) {

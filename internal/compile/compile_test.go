@@ -14,7 +14,8 @@ const decay = "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k*x\nobjectiv
 // TestEmit shows every stage of a model, and refuses what is none.
 func TestEmit(t *testing.T) {
 	for stage, want := range map[string]string{
-		"tokens": "keyword", "ast": "k", "model": "x", "tape": "dy.x", "vjp": "bar.p.k", "jvp": "dot.y.x", "program": "instructions",
+		"tokens": "keyword", "ast": "k", "model": "x", "tape": "dy.x", "vjp": "bar.p.k", "jvp": "dot.y.x",
+		"program": "instructions",
 	} {
 		var b strings.Builder
 		if err := compile.Emit(&b, stage, "m.ode", decay, nil); err != nil || !strings.Contains(b.String(), want) {
@@ -24,7 +25,8 @@ func TestEmit(t *testing.T) {
 	if n := len(compile.Stages()); n != 7 {
 		t.Errorf("%d stages, and this test looks at 7", n)
 	}
-	if err := compile.Emit(&strings.Builder{}, "bytes", "m.ode", decay, nil); err == nil || !strings.Contains(err.Error(), "there are tokens, ast") {
+	if err := compile.Emit(&strings.Builder{}, "bytes", "m.ode", decay, nil); err == nil ||
+		!strings.Contains(err.Error(), "there are tokens, ast") {
 		t.Errorf("a stage that is none: %v", err)
 	}
 }

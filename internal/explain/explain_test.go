@@ -38,7 +38,10 @@ func explainer(t *testing.T) *explain.Explainer {
 // TestFailures explains every error of a run: with a code, the place in the text that it is about, and words that say
 // what to do.
 func TestFailures(t *testing.T) {
-	at := solvers.Place{T: 0.5, H: 0.01, Step: 7, Y: []float64{1, 2}, Worst: []solvers.WorstState{{Name: "v", Scaled: 3}}}
+	at := solvers.Place{
+		T: 0.5, H: 0.01, Step: 7, Y: []float64{1, 2},
+		Worst: []solvers.WorstState{{Name: "v", Scaled: 3}},
+	}
 	for _, c := range []struct {
 		err     error
 		code    diag.Code
@@ -46,17 +49,35 @@ func TestFailures(t *testing.T) {
 		want    string
 		nowhere bool // the error names no place of the run
 	}{
-		{&solvers.NonFiniteError{Place: at, What: "the initial state"}, explain.CodeNonFinite, "t", "the initial state is not a finite number at t = 0.5", false},
-		{&solvers.StepUnderflowError{Place: at, HMin: 1e-16}, explain.CodeUnderflow, "-9.81", "fell below 1e-16", false},
+		{
+			&solvers.NonFiniteError{Place: at, What: "the initial state"}, explain.CodeNonFinite, "t",
+			"the initial state is not a finite number at t = 0.5", false,
+		},
+		{
+			&solvers.StepUnderflowError{Place: at, HMin: 1e-16}, explain.CodeUnderflow, "-9.81", "fell below 1e-16",
+			false,
+		},
 		{&solvers.StepUnderflowError{Place: at, NonFinite: true}, explain.CodeUnderflow, "t", "however short", false},
 		{&solvers.TooManyStepsError{Place: at, Max: 9}, explain.CodeTooMany, "-9.81", "raise solver.max_steps", false},
-		{&solvers.ChatteringError{Place: at, Event: "bounce", Times: []float64{0.5}, Reason: "fires too often"}, explain.CodeChattering, "bounce", "end the run with such an event", false},
-		{&solvers.CascadeError{Place: at, Events: []string{"bounce"}, Max: 5}, explain.CodeCascade, "bounce", "raise solver.max_cascade", false},
+		{
+			&solvers.ChatteringError{Place: at, Event: "bounce", Times: []float64{0.5}, Reason: "fires too often"},
+			explain.CodeChattering, "bounce", "end the run with such an event", false,
+		},
+		{
+			&solvers.CascadeError{Place: at, Events: []string{"bounce"}, Max: 5}, explain.CodeCascade, "bounce",
+			"raise solver.max_cascade", false,
+		},
 		{&solvers.MemoryError{Place: at, Limit: 2e6}, explain.CodeMemory, "t", "memory = 2 MB", false},
 		{&solvers.DiskError{Op: "write", Err: errors.New("no space")}, explain.CodeMemory, "t", "TMP", true},
-		{&solvers.CancelledError{Place: at, Cause: context.Canceled}, explain.CodeInterrupted, "", "interrupted at t = 0.5 (step 8", false},
+		{
+			&solvers.CancelledError{Place: at, Cause: context.Canceled}, explain.CodeInterrupted, "",
+			"interrupted at t = 0.5 (step 8", false,
+		},
 		{&sens.BackwardError{T: 0.3}, explain.CodeBackward, "t", "0.3", true},
-		{&solvers.TimeError{Instant: 99, Message: "the end comes before the start"}, explain.CodeTime, "t", "the end comes", true},
+		{
+			&solvers.TimeError{Instant: 99, Message: "the end comes before the start"}, explain.CodeTime, "t",
+			"the end comes", true,
+		},
 		{context.DeadlineExceeded, explain.CodeInterrupted, "", "while differentiating", true},
 	} {
 		list, place := explainer(t).Failure(fmt.Errorf("wrapped: %w", c.err), nil, nil)
@@ -85,7 +106,10 @@ func TestWarnings(t *testing.T) {
 		solvers.Rest: explain.CodeRest,
 	} {
 		var l diag.List
-		explainer(t).Warnings([]solvers.Warning{{Kind: kind, Name: "bounce", Other: "tick", T: 0.25, Value: 4, Instant: -1}}, &l)
+		explainer(t).Warnings([]solvers.Warning{{
+			Kind: kind, Name: "bounce", Other: "tick", T: 0.25, Value: 4,
+			Instant: -1,
+		}}, &l)
 		if l.Len() != 1 {
 			t.Errorf("kind %v: %v", kind, l.All())
 			continue

@@ -65,7 +65,10 @@ func TestPoint(t *testing.T) {
 		{nil, map[string][]float64{"q": {1, 3, 1}, "r": {10}, "s": {10, math.Exp(0.5)}, "free": {7}}},
 		{[]system.Override{{"a", []float64{1}}}, map[string][]float64{"q": {2, 6, 1}, "r": {18}}},
 		{[]system.Override{{"q[2]", []float64{0}}}, map[string][]float64{"q": {1, 0, 1}, "r": {4}}},
-		{[]system.Override{{"q", []float64{4}}, {"q[3]", []float64{5}}}, map[string][]float64{"q": {4, 4, 5}, "r": {26}}},
+		{
+			[]system.Override{{"q", []float64{4}}, {"q[3]", []float64{5}}},
+			map[string][]float64{"q": {4, 4, 5}, "r": {26}},
+		},
 		{[]system.Override{{"r", []float64{1}}}, map[string][]float64{"r": {1}, "s": {1, math.Exp(0.5)}}},
 		{[]system.Override{{"s[1]", []float64{9}}, {"a", []float64{0}}}, map[string][]float64{"s": {9, 1}}},
 	} {
@@ -106,10 +109,12 @@ func TestBadOverrides(t *testing.T) {
 func TestMove(t *testing.T) {
 	m := modelOf(t, following)
 	pt := pointOf(t, m, system.Override{Name: "q[2]", Values: []float64{3}})
-	if cut := pt.Move(pointOf(t, m, system.Override{Name: "q[2]", Values: []float64{8}})); cut != nil || pt.Param("q")[1] != 8 {
+	if cut := pt.Move(pointOf(t, m, system.Override{Name: "q[2]", Values: []float64{8}})); cut != nil ||
+		pt.Param("q")[1] != 8 {
 		t.Errorf("q[2] = 8: cut %v, q = %v", cut, pt.Param("q"))
 	}
-	if cut := pt.Move(pointOf(t, m, system.Override{Name: "q[1]", Values: []float64{8}})); !slices.Equal(cut, []string{"q"}) {
+	if cut := pt.Move(pointOf(t, m, system.Override{Name: "q[1]", Values: []float64{8}})); !slices.Equal(cut,
+		[]string{"q"}) {
 		t.Errorf("q[1] = 8 cuts %v", cut)
 	}
 	if got := pt.Param("q")[0]; got != 1 {
@@ -220,7 +225,8 @@ func TestWorker(t *testing.T) {
 	}
 	rule, _ := solvers.LookupController("")
 	method := spec.New(p.Size(), 0)
-	solver := solvers.NewSolver(p.Worker(values), method, rule.Controller(info), solvers.Options{RTol: 1e-10, ATol: 1e-12})
+	solver := solvers.NewSolver(p.Worker(values), method, rule.Controller(info),
+		solvers.Options{RTol: 1e-10, ATol: 1e-12})
 	record := &solvers.Trajectory{Replayer: func() (solvers.System, solvers.Method) {
 		return p.Replayer(values), spec.New(p.Size(), 0)
 	}}
