@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
@@ -332,7 +333,7 @@ func (m *Model) influence(variables []Variable, l *diag.List) {
 		}
 	}
 	for _, v := range variables {
-		if v.Initial || read["p."+v.Name] {
+		if v.Initial || read[tapec.Param.Called(v.Name).String()] {
 			continue
 		}
 		for _, s := range m.checked.Params {
