@@ -94,3 +94,39 @@ objective J[i] = final(x^i) + integral(v^2*i) for i in 1:20
 		}
 	}
 }
+
+// TestRunnerSetPartly takes second derivatives after new values of a param, elements of which follow others and one of
+// which does not: J = final(x) with x' = -q[1] x - q[2] x², where q[2] = 3 k² alone moves with k.
+func TestRunnerSetPartly(t *testing.T) {
+	m, err := odes.Parse("partly.ode", `time t from 0 to 1
+param k = 0.5
+param q[2] = [2*k^2, 3*k^2]
+state x = 1
+x' = -q[1]*x - q[2]*x^2
+objective J = final(x)
+sens { wrt = k  order = 2 }
+`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cut := odes.Assignment{Name: "q[1]", Values: []float64{0.7}}
+	k := odes.Assignment{Name: "k", Values: []float64{0.6}}
+	want, err := m.Sensitivities(t.Context(), odes.Options{Set: []odes.Assignment{cut, k}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(odes.Options{Set: []odes.Assignment{cut}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := r.Set(k); err != nil {
+		t.Fatal(err)
+	}
+	got, err := r.Sensitivities(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want.Hessian[0] == 0 || got.Hessian[0] != want.Hessian[0] || got.Gradient[0] != want.Gradient[0] {
+		t.Errorf("after Set: %v and %v; a fresh run: %v and %v", got.Gradient, got.Hessian, want.Gradient, want.Hessian)
+	}
+}

@@ -48,12 +48,32 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestOverrides: an override that is more than a value is an error, whatever else it says.
+func TestOverrides(t *testing.T) {
+	m, _ := checked(t, "")
+	for _, o := range []Override{
+		{"solver.rtol", "1e-3 } sens { mode = tangent"},
+		{"solver.rtol", "1e-3 } fit { starts = 3"},
+		{"sens.of", "[J] } solver { method = rk4"},
+		{"solver.bogus", "1"},
+		{"bogus.rtol", "1"},
+		{"rtol", "1"},
+		{"solver.rtol", ""},
+	} {
+		var l diag.List
+		Resolve(m, Choice{Overrides: []Override{o}}, &l)
+		if !l.HasErrors() {
+			t.Errorf("%s = %s passes", o.Key, o.Value)
+		}
+	}
+}
+
 // withoutRows are the blocks that the checker documents and this version does not act on.
 var withoutRows = []string{"fit"}
 
 // TestKeys: every key that the checker documents has a row here, and every row is documented.
 func TestKeys(t *testing.T) {
-	for _, block := range []string{"solver", "sens", "fit"} {
+	for _, block := range parser.Blocks() {
 		documented := typecheck.SettingKeys(block)
 		if len(documented) == 0 {
 			t.Errorf("block %s has no keys", block)

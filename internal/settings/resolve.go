@@ -95,6 +95,10 @@ func (s *Settings) override(o Override, l *diag.List) {
 // apply sets one key. It reports a mistake in its value to l.
 func (s *Settings) apply(kind string, k typecheck.Setting, from asked, l *diag.List) {
 	row := find(kind, k.Key)
+	if row == nil { // a value that closes its block and opens another one brings keys of that
+		l.Errorf(CodeUnavailable, k.Span, "%s.%s is not available in this version", kind, k.Key)
+		return
+	}
 	if row.later != nil {
 		if text, needed := row.later(k.Value); text != "" {
 			if from == onDemand || needed && from == inModel {
