@@ -28,7 +28,6 @@
 package odes
 
 import (
-	"context"
 	"math"
 	"slices"
 	"strings"
@@ -66,27 +65,6 @@ type CompileSeconds struct{ Parse, Compile float64 }
 
 // Warnings returns the warnings and notes of compilation.
 func (m *Model) Warnings() []diag.Diagnostic { return m.notes }
-
-// Sensitivities integrates the model and differentiates its objectives. Where the sens block asks for
-// it (check = fd(…)), it also verifies the gradient and adds what it found to the warnings. The error
-// is a RunError if the run fails, and carries diagnostics (diag.Of).
-func (m *Model) Sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
-	r, err := m.Prepare(opts)
-	if err != nil {
-		return nil, err
-	}
-	s, err := r.Sensitivities(ctx)
-	if err != nil {
-		return nil, err
-	}
-	if check := r.settings.Check; check != nil {
-		err = m.checkGradient(ctx, opts, check, s)
-	}
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
-}
 
 // Info says what a model is called and counts what it declares.
 type Info struct {

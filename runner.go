@@ -170,6 +170,27 @@ func (r *Runner) tellProgress() {
 	}
 }
 
+// Sensitivities integrates the model and differentiates its objectives. Where the sens block asks for
+// it (check = fd(…)), it also verifies the gradient and adds what it found to the warnings. The error
+// is a RunError if the run fails, and carries diagnostics (diag.Of).
+func (m *Model) Sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
+	r, err := m.Prepare(opts)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.Sensitivities(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if check := r.settings.Check; check != nil {
+		err = m.checkGradient(ctx, opts, check, s)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
 // Settings returns what the runs to come use, with choices made where the options left them open.
 func (r *Runner) Settings() RunSettings { return r.report(r.lanes) }
 
