@@ -4,73 +4,82 @@ import (
 	"go/parser"
 	"go/token"
 	"io/fs"
+	"maps"
 	"os"
+	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
 )
 
-// imports is the table of docs/architecture.md: which packages of odes each
-// package may import, outside of tests. A package that is not here, and an
-// import that is not in its row, fail the test; so does a row without a package.
-var imports = map[string]string{
-	"lang/source":        "",
-	"lang/diag":          "lang/source internal/screen",
-	"lang/units":         "internal/elem",
-	"lang/types":         "lang/units",
-	"lang/ast":           "lang/source",
-	"parser":             "lang/ast lang/diag lang/source",
-	"internal/elem":      "",
-	"internal/screen":    "",
-	"internal/simd":      "internal/elem",
-	"data":               "",
-	"stdlib":             "lang/ast lang/diag lang/source lang/types lang/units parser tape internal/elem",
-	"typecheck":          "lang/ast lang/diag lang/source lang/types lang/units parser stdlib data internal/elem",
-	"tape":               "lang/source internal/elem",
-	"tape/tapetest":      "tape internal/elem",
-	"tapec":              "lang/ast lang/diag lang/source lang/types parser stdlib tape typecheck internal/elem",
-	"vm":                 "tape internal/elem internal/simd vm/internal/*",
-	"vm/internal/*":      "tape internal/elem internal/simd vm/internal/*",
-	"vm/vmtest":          "tape tape/tapetest internal/elem",
-	"solvers":            "internal/elem internal/simd",
-	"solvers/solvertest": "solvers",
-	"sens":               "solvers internal/elem",
-	"internal/system":    "lang/diag lang/source solvers sens tape tapec typecheck vm internal/elem internal/simd",
-	"internal/explain":   "lang/diag lang/source internal/system solvers sens tape tapec typecheck",
-	"internal/compile":   "lang/ast lang/diag lang/source parser typecheck internal/settings internal/system",
-	"internal/settings":  "lang/diag lang/source parser typecheck solvers sens internal/elem",
-	"":                   "*", // the root imports everything but what stands on it, see above
-	"help":               "parser sens solvers stdlib typecheck internal/screen",
-	"plot":               "internal/screen",
-	"repl": ". internal/compile internal/report internal/screen lang/ast lang/diag lang/source " +
-		"parser plot",
-	"internal/report": ". data internal/screen",
-	"lsp": ". help internal/compile internal/settings lang/ast lang/diag lang/source lang/types parser " +
-		"stdlib typecheck",
-	"bench": ". plot",
-	"cmd/odes": ". help lsp repl plot parser internal/compile internal/settings internal/report internal/screen " +
-		"lang/diag",
-}
-
-// above lists what stands on the root package: nothing below may import it.
-var above = []string{"help", "lsp", "plot", "repl", "internal/report", "cmd/odes", "bench"}
-
 const module = "odes.dev/odes"
 
+// root is the root package in the table of docs/architecture.md.
+const root = "odes (root)"
+
+// tableRow is a row of that table: a package, what it is, and what it may import.
+var tableRow = regexp.MustCompile("(?m)^\\| `([^`]+)`( \\(root\\))? \\| [^|]+ \\| ([^|]*)\\|$")
+
+// importTable reads the table of packages in docs/architecture.md: for each package, in the order of the table, what it
+// may import of odes. A name stands for the package whose path ends with it, "root" for the root, "all above" for every
+// package of the rows before.
+func importTable(t *testing.T) (packages []string, allowed map[string][]string) {
+	text, err := os.ReadFile("docs/architecture.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows := tableRow.FindAllStringSubmatch(string(text), -1)
+	for _, row := range rows {
+		packages = append(packages, row[1]+row[2])
+	}
+	allowed = map[string][]string{}
+	for i, row := range rows {
+		of := packages[i]
+		allowed[of] = nil
+		for _, name := range strings.Split(strings.TrimSpace(row[3]), ", ") {
+			switch name {
+			case "":
+				continue
+			case "root":
+				allowed[of] = append(allowed[of], root)
+				continue
+			case "all above":
+				allowed[of] = append(allowed[of], packages[:i]...)
+				continue
+			}
+			full := slices.DeleteFunc(slices.Clone(packages), func(p string) bool {
+				return p != name && path.Base(p) != name
+			})
+			if len(full) != 1 {
+				t.Fatalf("%s may import %q, which names %d packages of the table", of, name, len(full))
+			}
+			allowed[of] = append(allowed[of], full[0])
+		}
+	}
+	return packages, allowed
+}
+
+// TestImports holds the code, outside of tests, against the table of packages: a package imports what its row lists and
+// nothing else, rows list what is imported and nothing else, and every package has a row.
 func TestImports(t *testing.T) {
-	seen := map[string]bool{}
-	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+	packages, allowed := importTable(t)
+	if len(packages) < 20 {
+		t.Fatalf("the table has only %d rows: the test checks nothing", len(packages))
+	}
+	imported := map[string]map[string]bool{}
+	err := filepath.WalkDir(".", func(file string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
 		name := d.Name()
 		if d.IsDir() {
-			if path != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata") {
+			if file != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || name == "testdata") {
 				return filepath.SkipDir
 			}
-			if _, err := os.Stat(filepath.Join(path, "go.mod")); err == nil && path != "." {
+			if _, err := os.Stat(filepath.Join(file, "go.mod")); err == nil && file != "." {
 				return filepath.SkipDir // a module of its own
 			}
 			return nil
@@ -78,31 +87,23 @@ func TestImports(t *testing.T) {
 		if !strings.HasSuffix(name, ".go") || strings.HasSuffix(name, "_test.go") {
 			return nil
 		}
-		pkg := filepath.ToSlash(filepath.Dir(path))
-		if pkg == "." {
-			pkg = ""
+		of := filepath.ToSlash(filepath.Dir(file))
+		if of == "." {
+			of = root
 		}
-		row, allowed := rowOf(pkg)
-		if row == "none" {
-			t.Errorf("%s: package %q is not in the table; add it here and to docs/architecture.md", path, pkg)
-			return nil
+		if imported[of] == nil {
+			imported[of] = map[string]bool{}
 		}
-		seen[row] = true
-		file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
+		tree, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
 		if err != nil {
 			return err
 		}
-		for _, spec := range file.Imports {
-			imported, _ := strconv.Unquote(spec.Path.Value)
-			if imported == module {
-				imported = module + "/."
-			}
-			of, ours := strings.CutPrefix(imported, module+"/")
-			if !ours {
-				continue
-			}
-			if !mayImport(allowed, of) {
-				t.Errorf("%s: %q must not import %q", path, pkg, of)
+		for _, spec := range tree.Imports {
+			text, _ := strconv.Unquote(spec.Path.Value)
+			if text == module {
+				imported[of][root] = true
+			} else if p, ours := strings.CutPrefix(text, module+"/"); ours {
+				imported[of][p] = true
 			}
 		}
 		return nil
@@ -110,36 +111,26 @@ func TestImports(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if len(seen) < 10 {
-		t.Fatalf("found only %d packages: the test checks nothing", len(seen))
-	}
-	for row := range imports {
-		if !seen[row] {
-			t.Errorf("the table has a row for %q, but there is no such package", row)
+	for of, list := range imported {
+		rows, ok := allowed[of]
+		if !ok {
+			t.Errorf("package %s has no row in the table of docs/architecture.md", of)
+			continue
+		}
+		for _, p := range slices.Sorted(maps.Keys(list)) {
+			if !slices.Contains(rows, p) {
+				t.Errorf("%s must not import %s, or its row in docs/architecture.md must list it", of, p)
+			}
+		}
+		for _, p := range rows {
+			if !list[p] && of != root { // which may import all above, and need not
+				t.Errorf("the row of %s in docs/architecture.md lists %s, which it does not import", of, p)
+			}
 		}
 	}
-}
-
-// rowOf finds the row of a package and what it may import.
-func rowOf(pkg string) (row string, allowed []string) {
-	for row, list := range imports {
-		if matches(row, pkg) {
-			return row, strings.Fields(list)
+	for _, p := range packages {
+		if imported[p] == nil {
+			t.Errorf("docs/architecture.md has a row for %s, and there is no such package", p)
 		}
 	}
-	return "none", nil
-}
-
-func matches(pattern, pkg string) bool {
-	if prefix, ok := strings.CutSuffix(pattern, "*"); ok && prefix != "" {
-		return strings.HasPrefix(pkg, prefix)
-	}
-	return pattern == pkg
-}
-
-func mayImport(allowed []string, pkg string) bool {
-	if slices.Equal(allowed, []string{"*"}) {
-		return !slices.Contains(above, pkg)
-	}
-	return slices.ContainsFunc(allowed, func(p string) bool { return matches(p, pkg) })
 }

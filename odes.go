@@ -19,8 +19,9 @@
 // A run that fails is a RunError, which also says how far it came; a file that cannot be read is a
 // FileError. Results carry warnings and notes in the same form.
 //
-// Gradients are those of the computed solution, by discrete adjoints of explicit Runge–Kutta methods,
-// exact through events. docs/methods.md describes the methods and cites their sources.
+// Unless a setting asks for another mode, gradients are those of the computed solution, by discrete
+// adjoints of explicit Runge–Kutta methods, exact through events. docs/methods.md describes the methods
+// and modes and cites their sources.
 //
 // This package joins the compiler, the solvers and the sensitivity methods. It must not know how a text
 // is parsed, how the machine runs, or how a method makes its steps. It reads no file that it was not

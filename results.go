@@ -198,35 +198,39 @@ func (r *run) failed(err error, w *system.Worker) error {
 	return out
 }
 
-// Codes of diagnostics; `odes doc <code>` says more on each.
+// Codes of diagnostics, each with its text; `odes doc <text>` says more.
 const (
 	// What was asked for.
-	CodeSetting   = settings.CodeSetting
-	CodeNoSuchRun = settings.CodeUnavailable
-	CodeOverride  = system.CodeOverride
-	CodeUnknown   = system.CodeUnknown
-	// Runs that fail.
-	CodeNonFinite   = explain.CodeNonFinite
-	CodeUnderflow   = explain.CodeUnderflow
-	CodeTooMany     = explain.CodeTooMany
-	CodeChattering  = explain.CodeChattering
-	CodeCascade     = explain.CodeCascade
-	CodeMemory      = explain.CodeMemory
-	CodeInterrupted = explain.CodeInterrupted
-	CodeTime        = explain.CodeTime
-	CodeAssert      = explain.CodeAssert
-	CodeInvariant   = explain.CodeInvariant
-	CodeBackward    = explain.CodeBackward
-	// Warnings and notes.
-	CodeGrazing     = explain.CodeGrazing
-	CodeTie         = explain.CodeTie
-	CodeOutside     = explain.CodeOutside
-	CodeRest        = explain.CodeRest
-	CodeStiff       = explain.CodeStiff
-	CodeNoInfluence = explain.CodeNoInfluence
-	CodeKink        = explain.CodeKink
 
-	CodeAuto     diag.Code = "auto"           // what auto chose
-	CodeChecked  diag.Code = "gradient-check" // what check = fd(…) found
-	CodeAccuracy diag.Code = "accuracy"       // of derivatives
+	CodeSetting   diag.Code = settings.CodeSetting     // "setting": a value that a setting does not take
+	CodeNoSuchRun diag.Code = settings.CodeUnavailable // "unavailable": this version does not do it
+	CodeOverride  diag.Code = system.CodeOverride      // "override": values that do not fit what they set
+	CodeUnknown   diag.Code = system.CodeUnknown       // "unknown-name": the model has no such name
+
+	// Runs that fail.
+
+	CodeNonFinite   diag.Code = explain.CodeNonFinite   // "non-finite": NaN or infinity, with the expression
+	CodeUnderflow   diag.Code = explain.CodeUnderflow   // "step-underflow": no step is short enough
+	CodeTooMany     diag.Code = explain.CodeTooMany     // "too-many-steps"
+	CodeChattering  diag.Code = explain.CodeChattering  // "chattering": an event fires over and over
+	CodeCascade     diag.Code = explain.CodeCascade     // "cascade": events at one time set each other off
+	CodeMemory      diag.Code = explain.CodeMemory      // "memory": more than is allowed; a note where less was kept
+	CodeInterrupted diag.Code = explain.CodeInterrupted // "interrupted": the context ended
+	CodeTime        diag.Code = explain.CodeTime        // "time-span": times that are in no order, or outside
+	CodeAssert      diag.Code = explain.CodeAssert      // "assert-failed"
+	CodeInvariant   diag.Code = explain.CodeInvariant   // "invariant-violated": an error at the start, else a warning
+	CodeBackward    diag.Code = explain.CodeBackward    // "backward": an adjoint equation that cannot be integrated
+
+	// Warnings and notes.
+
+	CodeGrazing     diag.Code = explain.CodeGrazing     // "grazing": a condition is hardly met
+	CodeTie         diag.Code = explain.CodeTie         // "tie": things happen at one time
+	CodeOutside     diag.Code = explain.CodeOutside     // "time-outside": a time that never comes
+	CodeRest        diag.Code = explain.CodeRest        // "resting-event": an event turned back within rounding
+	CodeStiff       diag.Code = explain.CodeStiff       // "stiff": stability holds the steps short
+	CodeNoInfluence diag.Code = explain.CodeNoInfluence // "no-influence": a param that nothing reads
+	CodeKink        diag.Code = explain.CodeKink        // "kink": a value where a function has no derivative
+	CodeAuto        diag.Code = "auto"                  // what auto chose
+	CodeChecked     diag.Code = "gradient-check"        // what check = fd(…) found
+	CodeAccuracy    diag.Code = "accuracy"              // of derivatives
 )

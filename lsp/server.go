@@ -1,7 +1,7 @@
 // Package lsp is a language server for models: it answers what an editor asks about a file, by the Language Server
 // Protocol. A Server takes messages and returns messages. It starts nothing, waits for nothing and has no clock, so
-// that transcripts can test it. Serve connects a Server to a client. The package checks models through the root
-// package, describes the language by package help, and solves nothing.
+// that transcripts can test it. Serve connects a Server to a client. The package checks models as odes check does,
+// describes the language by package help, and solves nothing.
 package lsp
 
 import (

@@ -1,7 +1,8 @@
 // Package repl is a session to explore a model in. A Session takes lines of text (items of the
 // language, expressions, commands) and answers on a writer. It reads no keyboard and knows no
-// screen, so that transcripts test it. Loop connects a session to a terminal. The package knows
-// models only through the public API of package odes: nothing of parsing, tapes or solvers.
+// screen, so that transcripts test it. Loop connects a session to a terminal. The package runs
+// models only through the public API of package odes, and asks the parser for the shape of a text. It knows nothing of
+// checking, tapes or solvers.
 package repl
 
 import (
