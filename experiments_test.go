@@ -1,10 +1,12 @@
-package odes
+package odes_test
 
 import (
 	"context"
 	"math"
 	"strings"
 	"testing"
+
+	"odes.dev/odes"
 )
 
 const twoArms = `
@@ -55,28 +57,29 @@ objective F = final(A)
 // TestExperiments compares experiments with one run of a model that holds all
 // arms. The override of dose reaches w0 through its default.
 func TestExperiments(t *testing.T) {
-	tight := []Setting{{"solver.rtol", "1e-12"}, {"solver.atol", "1e-12"}}
-	parts, err := Parse("two.ode", twoArms, ParseOptions{})
+	tight := []odes.Setting{{"solver.rtol", "1e-12"}, {"solver.atol", "1e-12"}}
+	parts, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	whole, err := Parse("one.ode", oneRun, ParseOptions{})
+	whole, err := odes.Parse("one.ode", oneRun, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := whole.Sensitivities(context.Background(), Options{Settings: tight})
+	want, err := whole.Sensitivities(context.Background(), odes.Options{Settings: tight})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, set := range [][]Assignment{nil, {{"V", []float64{2.5}}}} {
+	for _, set := range [][]odes.Assignment{nil, {{"V", []float64{2.5}}}} {
 		if set != nil {
-			if want, err = whole.Sensitivities(context.Background(), Options{Settings: tight, Set: set}); err != nil {
+			want, err = whole.Sensitivities(context.Background(), odes.Options{Settings: tight, Set: set})
+			if err != nil {
 				t.Fatal(err)
 			}
 		}
 		for _, mode := range []string{"adjoint", "tangent", "complex", "differences"} {
 			got, err := parts.Sensitivities(context.Background(),
-				Options{Settings: append(tight, Setting{"sens.mode", mode}), Set: set})
+				odes.Options{Settings: append(tight, odes.Setting{"sens.mode", mode}), Set: set})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -99,7 +102,7 @@ func TestExperiments(t *testing.T) {
 				}
 			}
 		}
-		solved, err := parts.Solve(context.Background(), Options{Settings: tight, Set: set})
+		solved, err := parts.Solve(context.Background(), odes.Options{Settings: tight, Set: set})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -116,27 +119,27 @@ func near(a, b, tol float64) bool { return math.Abs(a-b) <= tol*(1+math.Abs(b)) 
 // TestExperimentAlone checks that an experiment as a model has the objectives of the text, of its own
 // run and rows.
 func TestExperimentAlone(t *testing.T) {
-	whole, err := Parse("two.ode", twoArms, ParseOptions{})
+	whole, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	total, err := whole.Sensitivities(t.Context(), Options{Of: []string{"L"}, Wrt: []string{"k"}})
+	total, err := whole.Sensitivities(t.Context(), odes.Options{Of: []string{"L"}, Wrt: []string{"k"}})
 	if err != nil {
 		t.Fatal(err)
 	}
 	product, slope := 1.0, 0.0 // of L, and of its logarithm
 	for _, name := range whole.Experiments() {
-		m, err := Parse("two.ode", twoArms, ParseOptions{Experiment: name})
+		m, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{Experiment: name})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := m.Sensitivities(t.Context(), Options{Of: []string{"L", "F"}, Wrt: []string{"k"}})
+		s, err := m.Sensitivities(t.Context(), odes.Options{Of: []string{"L", "F"}, Wrt: []string{"k"}})
 		if err != nil {
 			t.Fatal(err)
 		}
 		product *= s.Values[0].Value
 		slope += s.Gradient[0] / s.Values[0].Value
-		run, err := whole.Experiment(name).Solve(t.Context(), Options{})
+		run, err := whole.Experiment(name).Solve(t.Context(), odes.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -154,7 +157,7 @@ func TestExperimentAlone(t *testing.T) {
 	if got, want := slope, total.Gradient[0]/total.Values[0].Value; !near(got, want, 1e-13) {
 		t.Errorf("the slope of log L is %v, want %v", got, want)
 	}
-	if _, err := Parse("two.ode", twoArms, ParseOptions{Experiment: "hihg"}); err == nil ||
+	if _, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{Experiment: "hihg"}); err == nil ||
 		!strings.Contains(err.Error(), `there is no experiment "hihg"; did you mean "high"?`) {
 		t.Errorf("got %v", err)
 	}
@@ -163,23 +166,24 @@ func TestExperimentAlone(t *testing.T) {
 // TestExperimentsAtPoints runs a Runner of experiments at several points, with different numbers of
 // threads.
 func TestExperimentsAtPoints(t *testing.T) {
-	m, err := Parse("two.ode", twoArms, ParseOptions{})
+	m, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := m.Prepare(Options{Threads: 3})
+	r, err := m.Prepare(odes.Options{Threads: 3})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, k := range []float64{0.3, 0.4, 0.3} {
-		if err := r.Set(Assignment{"k", []float64{k}}); err != nil {
+		if err := r.Set(odes.Assignment{"k", []float64{k}}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := r.Sensitivities(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		want, err := m.Sensitivities(context.Background(), Options{Threads: 1, Set: []Assignment{{"k", []float64{k}}}})
+		set := []odes.Assignment{{"k", []float64{k}}}
+		want, err := m.Sensitivities(context.Background(), odes.Options{Threads: 1, Set: set})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -193,15 +197,15 @@ func TestExperimentsAtPoints(t *testing.T) {
 
 // TestExperimentsNotNeeded checks that objectives of the unchanged run alone start no experiment.
 func TestExperimentsNotNeeded(t *testing.T) {
-	m, err := Parse("two.ode", twoArms, ParseOptions{})
+	m, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	one, err := m.Sensitivities(context.Background(), Options{Of: []string{"F"}})
+	one, err := m.Sensitivities(context.Background(), odes.Options{Of: []string{"F"}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := m.Sensitivities(context.Background(), Options{})
+	all, err := m.Sensitivities(context.Background(), odes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -213,18 +217,18 @@ func TestExperimentsNotNeeded(t *testing.T) {
 			t.Errorf("derivative %d is %v, and %v among others", i, x, all.Gradient[2*all.Columns+i])
 		}
 	}
-	v, err := m.Verify(context.Background(), Options{Of: []string{"F"}}, VerifyOptions{})
+	v, err := m.Verify(context.Background(), odes.Options{Of: []string{"F"}}, odes.VerifyOptions{})
 	if err != nil || v.Wrong() {
 		t.Errorf("%+v, %v", v, err)
 	}
 }
 
 func TestExperimentsVerify(t *testing.T) {
-	m, err := Parse("two.ode", twoArms, ParseOptions{})
+	m, err := odes.Parse("two.ode", twoArms, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	v, err := m.Verify(context.Background(), Options{}, VerifyOptions{})
+	v, err := m.Verify(context.Background(), odes.Options{}, odes.VerifyOptions{})
 	if err != nil || v.Wrong() {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -233,7 +237,7 @@ func TestExperimentsVerify(t *testing.T) {
 // TestExperimentsOwnSettings changes consts that settings read in experiments. Runs that repeat others
 // must use the changed settings.
 func TestExperimentsOwnSettings(t *testing.T) {
-	m, err := Parse("own.ode", `
+	m, err := odes.Parse("own.ode", `
 const tol = 1e-2
 time t from 0 to 3
 param k = 1
@@ -245,14 +249,14 @@ experiment loose { use D }
 experiment tight { tol = 1e-11  use D }
 objective J = nll()
 solver { rtol = tol  atol = tol }
-`, ParseOptions{})
+`, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	steps := func(rtol string) int {
-		opts := Options{}
+		opts := odes.Options{}
 		if rtol != "" {
-			opts.Settings = []Setting{{"solver.rtol", rtol}, {"solver.atol", rtol}}
+			opts.Settings = []odes.Setting{{"solver.rtol", rtol}, {"solver.atol", rtol}}
 		}
 		s, err := m.Sensitivities(t.Context(), opts)
 		if err != nil {
@@ -263,11 +267,11 @@ solver { rtol = tol  atol = tol }
 	if own, loose := steps(""), steps("1e-2"); own < 2*loose {
 		t.Fatalf("%d steps, and %d with loose tolerances for all: the test shows nothing", own, loose)
 	}
-	v, err := m.Verify(t.Context(), Options{}, VerifyOptions{})
+	v, err := m.Verify(t.Context(), odes.Options{}, odes.VerifyOptions{})
 	if err != nil || v.Wrong() {
 		t.Errorf("%+v, %v", v, err)
 	}
-	s, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{{"sens.error", "on"}}})
+	s, err := m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{{"sens.error", "on"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -277,7 +281,7 @@ solver { rtol = tol  atol = tol }
 }
 
 func TestExperimentFails(t *testing.T) {
-	m, err := Parse("fails.ode", `
+	m, err := odes.Parse("fails.ode", `
 time t from 0 to 1
 param k = 1
 state x = 1
@@ -287,15 +291,15 @@ observe y = x ~ normal(1) from D.y
 experiment good { use D }
 experiment wrong { k = k - 2  use D }
 objective J = nll()
-`, ParseOptions{})
+`, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, err = m.Sensitivities(context.Background(), Options{})
+	_, err = m.Sensitivities(context.Background(), odes.Options{})
 	if err == nil || !strings.Contains(err.Error(), "experiment wrong") {
 		t.Errorf("error %v", err)
 	}
-	_, err = m.Solve(context.Background(), Options{})
+	_, err = m.Solve(context.Background(), odes.Options{})
 	if err == nil || !strings.Contains(err.Error(), "experiment wrong") {
 		t.Errorf("error %v", err)
 	}
@@ -304,18 +308,18 @@ objective J = nll()
 // TestUnreadTotals differentiates objectives of a model with experiments that read no total. One of
 // them has no value.
 func TestUnreadTotals(t *testing.T) {
-	m, err := Parse("two.ode", twoArms+`
+	m, err := odes.Parse("two.ode", twoArms+`
 event never when A <= -1 [mg] { W = 0 [mg] }
 objective N = nll()*event_time(never, 1)
 objective T = event_time(never, 1)
-`, ParseOptions{})
+`, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, mode := range []string{"adjoint", "tangent", "complex", "forward", "continuous"} {
-		s, err := m.Sensitivities(context.Background(), Options{
+		s, err := m.Sensitivities(context.Background(), odes.Options{
 			Of:       []string{"T", "F"},
-			Settings: []Setting{{"sens.mode", mode}},
+			Settings: []odes.Setting{{"sens.mode", mode}},
 		})
 		if err != nil {
 			t.Fatal(err)

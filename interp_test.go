@@ -1,4 +1,4 @@
-package odes
+package odes_test
 
 import (
 	"context"
@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"odes.dev/odes"
 )
 
 // TestInterp compares interpolated values with those of SciPy 1.17.1 (CubicSpline with natural ends,
@@ -66,13 +68,14 @@ objective above = sum_at(7.5, interp(T, y, t, kind = %[3]s))
 			for i, at := range q {
 				text += fmt.Sprintf("objective v%d = sum_at(%g, interp(T, y, t, kind = %s))\n", i, at, c.kind)
 			}
-			m, err := Parse("table.ode", text, ParseOptions{})
+			m, err := odes.Parse("table.ode", text, odes.ParseOptions{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			var want *Sensitivities
+			var want *odes.Sensitivities
 			for _, mode := range []string{"adjoint", "tangent", "complex"} {
-				s, err := m.Sensitivities(context.Background(), Options{Settings: []Setting{{"sens.mode", mode}}})
+				o := odes.Options{Settings: []odes.Setting{{"sens.mode", mode}}}
+				s, err := m.Sensitivities(context.Background(), o)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -102,17 +105,17 @@ objective above = sum_at(7.5, interp(T, y, t, kind = %[3]s))
 // TestInterpKnots differentiates by knots that are params.
 func TestInterpKnots(t *testing.T) {
 	for _, kind := range []string{"linear", "monotone"} {
-		m, err := Parse("table.ode", strings.ReplaceAll(`
+		m, err := odes.Parse("table.ode", strings.ReplaceAll(`
 time t from 0 to 8
 param T[4] = [1, 2, 4, 7], y[4] = [1, 3, 2, 2.5]
 state x = 0
 x' = interp(T, y, t, kind = KIND)
 objective X = final(x^2)
-`, "KIND", kind), ParseOptions{})
+`, "KIND", kind), odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		v, err := m.Verify(context.Background(), Options{}, VerifyOptions{})
+		v, err := m.Verify(context.Background(), odes.Options{}, odes.VerifyOptions{})
 		if err != nil || v.Wrong() {
 			t.Errorf("%s: %+v, %v", kind, v, err)
 		}
@@ -123,7 +126,7 @@ objective X = final(x^2)
 // one takes that on its right.
 func TestInterpAtKnots(t *testing.T) {
 	for kind, want := range map[string]float64{"linear": -2, "monotone": 0, "spline": 0.5} {
-		m, err := Parse("knot.ode", fmt.Sprintf(`
+		m, err := odes.Parse("knot.ode", fmt.Sprintf(`
 time t from 0 to 1
 param q = 2
 const T = [0, 1, 2, 3, 4]
@@ -132,12 +135,12 @@ state x = 0
 x' = 1
 objective J = interp(T, Y, q, kind = %s) + 0*final(x)
 sens { of = J  wrt = q }
-`, kind), ParseOptions{})
+`, kind), odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, mode := range []string{"adjoint", "tangent"} {
-			s, err := m.Sensitivities(context.Background(), Options{Settings: []Setting{{"sens.mode", mode}}})
+			s, err := m.Sensitivities(context.Background(), odes.Options{Settings: []odes.Setting{{"sens.mode", mode}}})
 			if err != nil {
 				t.Fatal(err)
 			}

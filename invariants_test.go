@@ -1,10 +1,11 @@
-package odes
+package odes_test
 
 import (
 	"context"
 	"strings"
 	"testing"
 
+	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -25,21 +26,23 @@ invariant x^2 + v[1]^2 == 1
 invariant v[2] == if t > 5.9 then n else 1
 objective J = final(x)
 `
-	m, err := Parse("oscillator.ode", model, ParseOptions{})
+	m, err := odes.Parse("oscillator.ode", model, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	run := func(o Options) ([]diag.Diagnostic, error) {
+	run := func(o odes.Options) ([]diag.Diagnostic, error) {
 		s, err := m.Sensitivities(context.Background(), o)
 		if err != nil {
 			return nil, err
 		}
 		return s.Warnings, nil
 	}
-	set := func(name string, x float64) Options { return Options{Set: []Assignment{{name, []float64{x}}}} }
+	set := func(name string, x float64) odes.Options {
+		return odes.Options{Set: []odes.Assignment{{name, []float64{x}}}}
+	}
 
 	// The second is off between 5.9 and the event at 6.
-	if ds, err := run(Options{}); err != nil || len(ds) != 1 ||
+	if ds, err := run(odes.Options{}); err != nil || len(ds) != 1 ||
 		!strings.HasPrefix(ds[0].Span.Text(), "invariant v[2]") {
 		t.Errorf("%v, %v", ds, err)
 	}
@@ -49,7 +52,7 @@ objective J = final(x)
 	}
 	found := false
 	for _, d := range ds {
-		if d.Code == CodeInvariant && strings.Contains(d.Message, "lost at t = 3;") {
+		if d.Code == odes.CodeInvariant && strings.Contains(d.Message, "lost at t = 3;") {
 			found = d.Level == diag.Warning && strings.HasPrefix(d.Span.Text(), "invariant x^2")
 		}
 	}

@@ -1,9 +1,10 @@
-package odes
+package odes_test
 
 import (
 	"slices"
 	"testing"
 
+	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -25,16 +26,16 @@ objective L = final(c)
 		"time t from 0 to 4\nevent every tau count 2 { c += 1 }":  true,
 		"param t0 = 0\ntime t from t0 to 4\nstate y = t0\ny' = c": true,
 	} {
-		m, err := Parse("m.ode", text+head, ParseOptions{})
+		m, err := odes.Parse("m.ode", text+head, odes.ParseOptions{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := m.Sensitivities(t.Context(), Options{})
+		s, err := m.Sensitivities(t.Context(), odes.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
 		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
-			return d.Code == CodeKink
+			return d.Code == odes.CodeKink
 		}); got != want {
 			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
 		}

@@ -1,9 +1,11 @@
-package odes
+package odes_test
 
 import (
 	"context"
 	"math"
 	"testing"
+
+	"odes.dev/odes"
 )
 
 // TestNoise verifies the likelihood's gradient for every noise model, with
@@ -28,7 +30,7 @@ func TestNoise(t *testing.T) {
 		"negbin(nu)":                                "n",
 		"negbin(100*nu)":                            "n",
 	} {
-		m, err := Parse("noise.ode", `
+		m, err := odes.Parse("noise.ode", `
 time t from 0 to 4
 param k = 0.5, x0 = 1.2, sd = 0.6, nu = 4.5
 state x = x0
@@ -43,12 +45,12 @@ data D {
 }
 observe o = x ~ `+noise+` from D.`+column+`
 objective L = nll()
-`, ParseOptions{})
+`, odes.ParseOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", noise, err)
 			continue
 		}
-		v, err := m.Verify(context.Background(), Options{}, VerifyOptions{})
+		v, err := m.Verify(context.Background(), odes.Options{}, odes.VerifyOptions{})
 		if err != nil || v.Wrong() || math.IsNaN(v.Objectives[0].Value) || math.IsInf(v.Objectives[0].Value, 0) {
 			t.Errorf("%s: %+v, %v", noise, v, err)
 		}
@@ -57,18 +59,18 @@ objective L = nll()
 
 // TestMissing leaves out rows without a value, and only those.
 func TestMissing(t *testing.T) {
-	m, err := Parse("missing.ode", `
+	m, err := odes.Parse("missing.ode", `
 time t from 0 to 4
 state x = 1
 x' = -x
 data D { time = [1, 2, 3]  y = [0.4, nan, 0.1]  s = [0.1, nan, 0.2] }
 observe o = x ~ normal(D.s) from D.y
 objective L = nll(D)
-`, ParseOptions{})
+`, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Solve(context.Background(), Options{Settings: []Setting{
+	s, err := m.Solve(context.Background(), odes.Options{Settings: []odes.Setting{
 		{"solver.rtol", "1e-12"},
 		{"solver.atol", "1e-14"},
 	}})
@@ -93,7 +95,7 @@ func TestPriors(t *testing.T) {
 		"gamma(2, 3)", "beta(2, 3)", "exponential(2)", "uniform(0, 1)",
 	} {
 		for _, bounds := range []string{"", " in [0.1, 0.9]"} {
-			m, err := Parse("prior.ode", `
+			m, err := odes.Parse("prior.ode", `
 time t from 0 to 1
 param k = 0.5`+bounds+` ~ `+prior+`
 param v[2] = [0.3, 0.6]`+bounds+` ~ `+prior+`
@@ -101,28 +103,28 @@ state x = k + sum(v)
 x' = -k*x
 objective P = log_prior()
 objective L = final(x^2) - log_prior()
-`, ParseOptions{})
+`, odes.ParseOptions{})
 			if err != nil {
 				t.Errorf("%s%s: %v", prior, bounds, err)
 				continue
 			}
-			v, err := m.Verify(context.Background(), Options{}, VerifyOptions{})
+			v, err := m.Verify(context.Background(), odes.Options{}, odes.VerifyOptions{})
 			if err != nil || v.Wrong() || math.IsNaN(v.Objectives[0].Value) || math.IsInf(v.Objectives[0].Value, 0) {
 				t.Errorf("%s%s: %+v, %v", prior, bounds, v, err)
 			}
 		}
 	}
-	m, err := Parse("outside.ode", `
+	m, err := odes.Parse("outside.ode", `
 time t from 0 to 1
 param k = -0.5 ~ gamma(2, 3)
 state x = 1
 x' = -k*x
 objective P = log_prior()
-`, ParseOptions{})
+`, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Solve(context.Background(), Options{})
+	s, err := m.Solve(context.Background(), odes.Options{})
 	if err != nil || !math.IsInf(s.Values[0].Value, -1) {
 		t.Errorf("log prior outside its support: %v, %v", s, err)
 	}

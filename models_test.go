@@ -1,4 +1,4 @@
-package odes
+package odes_test
 
 import (
 	"math"
@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
 )
@@ -56,7 +57,7 @@ func TestLanguageModels(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			_, found, err := Check(path, string(text), ParseOptions{})
+			_, found, err := odes.Check(path, string(text), odes.ParseOptions{})
 			if err != nil {
 				t.Fatalf("not right: %v", err)
 			}
@@ -79,11 +80,11 @@ func TestLanguageModels(t *testing.T) {
 			if c.values == nil {
 				return
 			}
-			m, err := ParseFile(path)
+			m, err := odes.ParseFile(path)
 			if err != nil {
 				t.Fatal(err)
 			}
-			s, err := m.Sensitivities(t.Context(), Options{})
+			s, err := m.Sensitivities(t.Context(), odes.Options{})
 			if err != nil || s.Status != "ok" {
 				t.Fatalf("%v", err)
 			}
@@ -97,7 +98,7 @@ func TestLanguageModels(t *testing.T) {
 }
 
 // derivativeOf returns the value of an objective, or its derivative by a scalar.
-func derivativeOf(t *testing.T, s *Sensitivities, objective, by string) float64 {
+func derivativeOf(t *testing.T, s *odes.Sensitivities, objective, by string) float64 {
 	t.Helper()
 	for i, o := range s.Values {
 		if o.Name != objective {
@@ -132,37 +133,37 @@ objective J = nll() + final(x)
 sens { check = fd(directions = 2, tol = 1e-6) }
 solver { steady = newton }
 `
-	m, err := Parse("m.ode", text, ParseOptions{})
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	codes := func(list []diag.Diagnostic) (notYet, checked int) {
 		for _, d := range list {
 			switch d.Code {
-			case CodeNoSuchRun:
+			case odes.CodeNoSuchRun:
 				notYet++
-			case CodeChecked:
+			case odes.CodeChecked:
 				checked++
 			}
 		}
 		return
 	}
-	s, err := m.Sensitivities(t.Context(), Options{})
+	s, err := m.Sensitivities(t.Context(), odes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if notYet, checked := codes(s.Warnings); notYet != 1 || checked != 1 {
 		t.Errorf("gradients: %v", s.Warnings)
 	}
-	run, err := m.Solve(t.Context(), Options{})
+	run, err := m.Solve(t.Context(), odes.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if notYet, checked := codes(run.Warnings); notYet != 1 || checked != 0 {
 		t.Errorf("a run: %v", run.Warnings)
 	}
-	for _, o := range []Setting{{"solver.steady", "newton"}, {"solver.method", "radau5"}} {
-		if _, err := m.Sensitivities(t.Context(), Options{Settings: []Setting{o}}); err == nil {
+	for _, o := range []odes.Setting{{"solver.steady", "newton"}, {"solver.method", "radau5"}} {
+		if _, err := m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{o}}); err == nil {
 			t.Errorf("%v is not refused", o)
 		}
 	}

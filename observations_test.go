@@ -1,8 +1,10 @@
-package odes
+package odes_test
 
 import (
 	"slices"
 	"testing"
+
+	"odes.dev/odes"
 )
 
 const arms = `
@@ -22,7 +24,7 @@ observe h = half ~ normal(0.1 [mg/L]) from D.conc  ## half of it
 `
 
 func TestObservations(t *testing.T) {
-	m, err := Parse("arms.ode", arms+"objective J = nll()", ParseOptions{})
+	m, err := odes.Parse("arms.ode", arms+"objective J = nll()", odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,11 +47,11 @@ func TestObservations(t *testing.T) {
 }
 
 func TestObservationsOfExperiments(t *testing.T) {
-	m, err := Parse("arms.ode", arms+`
+	m, err := odes.Parse("arms.ode", arms+`
 experiment low  { use D where arm == "low" }
 experiment high { dose = 2*dose  use D where arm == "high" }
 objective J = nll()
-sens { of = J }`, ParseOptions{})
+sens { of = J }`, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,10 +67,10 @@ sens { of = J }`, ParseOptions{})
 		t.Errorf("%+v", o)
 	}
 	for _, c := range []struct {
-		m    *Model
+		m    *odes.Model
 		want float64
 	}{{m, 5}, {high, 10}} {
-		sol, err := c.m.Solve(t.Context(), Options{})
+		sol, err := c.m.Solve(t.Context(), odes.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -79,21 +81,22 @@ sens { of = J }`, ParseOptions{})
 }
 
 func TestDerivativeUnit(t *testing.T) {
-	m, err := Parse("arms.ode", arms+"objective J = final(A)\nobjective L[i] = final(C) for i in 1:2", ParseOptions{})
+	m, err := odes.Parse("arms.ode", arms+"objective J = final(A)\nobjective L[i] = final(C) for i in 1:2",
+		odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range []struct {
 		objective string
-		by        Variable
+		by        odes.Variable
 		want      string
 	}{
-		{"J", Variable{Name: "k"}, "mg*h"},
-		{"J", Variable{Name: "dose"}, ""},
-		{"J", Variable{Name: "A", Initial: true}, ""},
-		{"L[2]", Variable{Name: "V"}, "mg/L^2"},
-		{"J", Variable{Name: "q"}, ""},
-		{"K", Variable{Name: "k"}, ""},
+		{"J", odes.Variable{Name: "k"}, "mg*h"},
+		{"J", odes.Variable{Name: "dose"}, ""},
+		{"J", odes.Variable{Name: "A", Initial: true}, ""},
+		{"L[2]", odes.Variable{Name: "V"}, "mg/L^2"},
+		{"J", odes.Variable{Name: "q"}, ""},
+		{"K", odes.Variable{Name: "k"}, ""},
 	} {
 		if got := m.DerivativeUnit(c.objective, c.by); got != c.want {
 			t.Errorf("d %s / d %s in %q, want %q", c.objective, c.by, got, c.want)
@@ -102,19 +105,19 @@ func TestDerivativeUnit(t *testing.T) {
 }
 
 func TestProgressOfExperiments(t *testing.T) {
-	m, err := Parse("arms.ode", arms+`
+	m, err := odes.Parse("arms.ode", arms+`
 experiment low  { use D where arm == "low" }
 experiment high { dose = 2*dose  use D where arm == "high" }
-objective J = nll()`, ParseOptions{})
+objective J = nll()`, odes.ParseOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	for what, run := range map[string]func(Options) error{
-		"solve":     func(o Options) error { _, err := m.Solve(t.Context(), o); return err },
-		"gradients": func(o Options) error { _, err := m.Sensitivities(t.Context(), o); return err },
+	for what, run := range map[string]func(odes.Options) error{
+		"solve":     func(o odes.Options) error { _, err := m.Solve(t.Context(), o); return err },
+		"gradients": func(o odes.Options) error { _, err := m.Sensitivities(t.Context(), o); return err },
 	} {
-		var heard []Progress
-		err := run(Options{Progress: func(p Progress) {
+		var heard []odes.Progress
+		err := run(odes.Options{Progress: func(p odes.Progress) {
 			if p.Phase == "experiments" {
 				heard = append(heard, p)
 			}

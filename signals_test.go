@@ -1,8 +1,10 @@
-package odes
+package odes_test
 
 import (
 	"context"
 	"testing"
+
+	"odes.dev/odes"
 )
 
 // TestSignals drives a model with every control signal: integrals are known in
@@ -23,7 +25,7 @@ func TestSignals(t *testing.T) {
 		"infusion(t, a, 3, b)":       3,
 		"sine(t, 0, c)*square(t, c)": 5 * 4 / 3.141592653589793,
 	} {
-		m, err := Parse("signal.ode", `
+		m, err := odes.Parse("signal.ode", `
 import "std/signals.ode"
 import "std/pharmacology.ode"
 time t from 0 to 10
@@ -33,12 +35,12 @@ x' = `+signal+`
 y' = -k*y + `+signal+`
 objective X = final(x)
 objective Y = final(y)
-`, ParseOptions{})
+`, odes.ParseOptions{})
 		if err != nil {
 			t.Errorf("%s: %v", signal, err)
 			continue
 		}
-		o := Options{Settings: []Setting{{"solver.rtol", "1e-11"}, {"solver.atol", "1e-12"}}}
+		o := odes.Options{Settings: []odes.Setting{{"solver.rtol", "1e-11"}, {"solver.atol", "1e-12"}}}
 		s, err := m.Solve(context.Background(), o)
 		if err != nil {
 			t.Errorf("%s: %v", signal, err)
@@ -47,7 +49,7 @@ objective Y = final(y)
 		if !near(s.Values[0].Value, want, 1e-8) {
 			t.Errorf("%s: integral %.12g, want %.12g", signal, s.Values[0].Value, want)
 		}
-		v, err := m.Verify(context.Background(), o, VerifyOptions{})
+		v, err := m.Verify(context.Background(), o, odes.VerifyOptions{})
 		if err != nil || v.Wrong() {
 			t.Errorf("%s: %+v, %v", signal, v, err)
 		}

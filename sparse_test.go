@@ -1,4 +1,4 @@
-package odes
+package odes_test
 
 import (
 	"fmt"
@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"odes.dev/odes"
 )
 
 // TestSparse compares values and derivatives of a model with a sparse matrix with those of the same
@@ -40,7 +42,7 @@ func TestSparse(t *testing.T) {
 			entries, &market))},
 		"R.csv": {Data: []byte(csv.String())},
 	}
-	run := func(file string) *Sensitivities {
+	run := func(file string) *odes.Sensitivities {
 		text := strings.ReplaceAll(`model Sparse
 time t : [s] from 0 to 0.1
 const R = load("FILE"), Q[80,60] : [1/s] = transpose(load("FILE"))
@@ -53,11 +55,11 @@ objective J = final(sum(x^2))
 objective A = final(sum(R @ M) + sum((W @ R)^2) + sum(transpose(R) @ y) + sum((x @ transpose(P))^3))
 objective V[i] = final((P @ x)[i]) for i in 1:3
 `, "FILE", file)
-		model, err := Parse("m.ode", text, ParseOptions{Files: files})
+		model, err := odes.Parse("m.ode", text, odes.ParseOptions{Files: files})
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := model.Sensitivities(t.Context(), Options{Settings: []Setting{
+		s, err := model.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{
 			{"solver.rtol", "1e-9"},
 			{"solver.atol", "1e-11"},
 		}})
@@ -94,17 +96,17 @@ func TestLargeSparse(t *testing.T) {
 			fmt.Fprintf(&market, "%d %d 1\n", i, i-1)
 		}
 	}
-	m, err := Parse("m.ode", `const T = load("T.mtx"), n = rows(T)
+	m, err := odes.Parse("m.ode", `const T = load("T.mtx"), n = rows(T)
 time t from 0 to 0.1
 param k = 1
 state x[n] = 1
 x' = k*(T @ x)
 objective J = final(sum(x))
-`, ParseOptions{Files: fstest.MapFS{"T.mtx": {Data: []byte(market.String())}}})
+`, odes.ParseOptions{Files: fstest.MapFS{"T.mtx": {Data: []byte(market.String())}}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, err := m.Sensitivities(t.Context(), Options{Wrt: []string{"k"}})
+	s, err := m.Sensitivities(t.Context(), odes.Options{Wrt: []string{"k"}})
 	if err != nil {
 		t.Fatal(err)
 	}

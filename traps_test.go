@@ -351,12 +351,12 @@ func TestTraps(t *testing.T) {
 				checked := 0
 				for i, v := range s.Values {
 					if want, ok := tr.values[v.Name]; ok {
-						near(t, mode+" "+v.Name, v.Value, want, tol)
+						wantNear(t, mode+" "+v.Name, v.Value, want, tol)
 						checked++
 					}
 					for _, x := range s.Variables {
 						if want, ok := tr.gradients[v.Name][x.String()]; ok {
-							near(t, mode+" d"+v.Name+"/d"+x.String(), s.Derivative(i, x)[0], want, tol)
+							wantNear(t, mode+" d"+v.Name+"/d"+x.String(), s.Derivative(i, x)[0], want, tol)
 							checked++
 						}
 					}
@@ -378,7 +378,7 @@ func TestTraps(t *testing.T) {
 					if math.IsNaN(s.Values[i/s.Columns].Value) {
 						continue
 					}
-					near(t, mode+" against adjoint", g, first.Gradient[i], 1e-11)
+					wantNear(t, mode+" against adjoint", g, first.Gradient[i], 1e-11)
 				}
 			}
 		})
@@ -394,7 +394,7 @@ func warned(s *odes.Sensitivities, code diag.Code) bool {
 	return false
 }
 
-func near(t *testing.T, what string, got, want, tol float64) {
+func wantNear(t *testing.T, what string, got, want, tol float64) {
 	t.Helper()
 	if !(math.Abs(got-want) <= tol*max(1, math.Abs(want))) {
 		t.Errorf("%s = %.15g, want %.15g", what, got, want)
@@ -506,8 +506,8 @@ objective J = integral(x)`
 		if !math.IsNaN(s.Values[0].Value) {
 			t.Fatalf("%s: L = %v", mode, s.Values[0].Value)
 		}
-		near(t, mode+" J", s.Values[1].Value, want, 1e-6)
-		near(t, mode+" dJ/dk", s.Derivative(1, s.Variables[0])[0], -want, 1e-6)
+		wantNear(t, mode+" J", s.Values[1].Value, want, 1e-6)
+		wantNear(t, mode+" dJ/dk", s.Derivative(1, s.Variables[0])[0], -want, 1e-6)
 	}
 }
 

@@ -1,4 +1,4 @@
-package odes
+package odes_test
 
 import (
 	"bytes"
@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"odes.dev/odes"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -28,7 +29,7 @@ func TestWrongPrograms(t *testing.T) {
 			t.Fatal(err)
 		}
 		name := filepath.Base(path)
-		_, _, err = Check(name, string(text), ParseOptions{Files: os.DirFS(filepath.Dir(path))})
+		_, _, err = odes.Check(name, string(text), odes.ParseOptions{Files: os.DirFS(filepath.Dir(path))})
 		list := diag.Of(err)
 		if len(list) == 0 {
 			t.Errorf("%s: nothing is wrong with it: %v", name, err)
