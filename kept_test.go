@@ -10,7 +10,6 @@ import (
 	"strings"
 	"testing"
 
-	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/solvers"
@@ -484,36 +483,5 @@ func TestCheckpointSettings(t *testing.T) {
 		case s.Settings.Checkpoint != c.want:
 			t.Errorf("%s is %s, want %q", c.text, s.Settings.Checkpoint, c.want)
 		}
-	}
-}
-
-// TestKeptWholeSteps checks that steps are recomputed by the program that was compiled for them.
-func TestKeptWholeSteps(t *testing.T) {
-	if simd.Backend() == simd.Generic {
-		t.Skip("steps are not compiled")
-	}
-	m, err := Parse("m.ode", hundred, ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := m.Prepare(Options{
-		compileAfter: &system.CompileAfter{Small: 3}, Threads: 1,
-		Settings: []Setting{{"solver.checkpoint", "binomial(5)"}},
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	var its *system.Worker
-	replay := r.trajectory.Replayer
-	r.trajectory.Replayer = func() (solvers.System, solvers.Method) {
-		s, m := replay()
-		its = s.(*system.Worker)
-		return s, m
-	}
-	if _, err := r.Sensitivities(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	if its == nil || !its.CompiledFromFirst() {
-		t.Error("its steps are not those that were compiled")
 	}
 }

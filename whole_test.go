@@ -9,7 +9,6 @@ import (
 
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/internal/system"
-	"odes.dev/odes/solvers"
 )
 
 // TestWholeSteps checks that steps and transposes that are compiled as one program give the bits of
@@ -78,98 +77,5 @@ func TestWholeSteps(t *testing.T) {
 	}
 	if simd.Backend() != simd.Generic && (steps < 100 || transposes < 50) {
 		t.Errorf("only %d runs had compiled steps, %d compiled transposes", steps, transposes)
-	}
-}
-
-// TestWholeStepsAllocateNothing repeats one step and its transpose.
-func TestWholeStepsAllocateNothing(t *testing.T) {
-	m, err := ParseFile("examples/pk/pk.ode")
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := m.begin(Options{compileAfter: &system.CompileAfter{}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	variables, _ := m.variables(r.settings.Wrt, &r.warnings)
-	r.differentiate(variables)
-	const lanes = 4
-	k, err := r.problem.Kit(lanes, system.Pull, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w := r.problem.Worker(k)
-	times, y := w.AtStart()
-	w.Begin(make([][]float64, lanes))
-	n, method := len(y), r.method(lanes)
-	s := smallStep(w, method, times, y)
-	v := func(n int) []float64 { return make([]float64, n*lanes) }
-	c := &solvers.StepCotangent{T1: v(1), Y1: v(n), DQ: v(len(s.DQ)), T0: v(1), H: v(1), Y0: v(n)}
-	both := func() {
-		method.Step(w, s, true)
-		method.Pull(w, s, c)
-	}
-	both()
-	if n := testing.AllocsPerRun(100, both); n > 0 {
-		t.Errorf("%v allocations in a step and its transpose", n)
-	}
-	step, back := w.StepStats()
-	if simd.Backend() == simd.Generic {
-		return
-	}
-	if step == nil || back == nil {
-		t.Fatal("they were not compiled")
-	}
-	// What the time of a step is made of: one entry, and so many instructions.
-	if a, b := step, back; a.Steps != 1 || b.Steps != 1 || a.Instructions > 200 || b.Instructions > 450 {
-		t.Errorf("a step is %d programs of %d instructions, its transpose %d of %d; they were 1 of 178 and 1 of 422",
-			a.Steps, a.Instructions, b.Steps, b.Instructions)
-	}
-}
-
-// TestWholeStepsNoteFactors checks that a compiled transpose fills the ledger as the stages one by one do.
-func TestWholeStepsNoteFactors(t *testing.T) {
-	m, err := Parse("test.ode", `
-time t from 0 to 20
-param r[5] = 0.1
-param A[5,5] = [[if i == j then -1 else 0.1*sin(3*i + j) for j in 1:5] for i in 1:5]
-param B[5,5] = 0.01
-state x[5] = 0.1
-x' = x * (r + A @ x) + 0.1*sin(t)*(B @ x)
-objective x_T[i] = final(x[i]) for i in 1:5
-objective area = integral(x[1] * x[2])
-`, ParseOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, lanes := range []int{6, 8} {
-		var want []float64
-		for _, after := range []int{math.MaxInt, 0, 7} {
-			r, err := m.Prepare(Options{
-				compileAfter: &system.CompileAfter{Small: after}, Threads: 1, Lanes: lanes,
-				Settings: []Setting{{Key: "solver.rtol", Value: "1e-9"}},
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			for range 2 {
-				s, err := r.Sensitivities(context.Background())
-				if err != nil {
-					t.Fatal(err)
-				}
-				if want == nil {
-					want = append(want, s.Gradient...)
-				}
-				for i, x := range s.Gradient {
-					if math.Float64bits(x) != math.Float64bits(want[i]) {
-						t.Fatalf("%d lanes, compiled after %d steps: derivative %d is %v, not %v", lanes, after, i, x,
-							want[i])
-					}
-				}
-			}
-		}
-		if _, _, noting := m.system.StepPrograms(); noting == 0 && simd.Backend() != simd.Generic {
-			t.Error("no transpose that notes factors was compiled")
-		}
 	}
 }

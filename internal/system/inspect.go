@@ -108,10 +108,6 @@ func stats(p *program) *vm.Stats {
 	return &s
 }
 
-// CompiledFromFirst reports whether the worker ran even its first step by a program of whole steps of
-// a small model.
-func (w *Worker) CompiledFromFirst() bool { return w.steps.call != nil && w.steps.made == 1 }
-
 // NonFinite returns the first expression of the model's text that gives a number that is not finite,
 // in the rates at (t, y) with discretes d and modes m. It returns false if no number is, or if no
 // expression of the text makes it.

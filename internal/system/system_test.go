@@ -202,6 +202,48 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
+// adjoint returns what solves p by a method into record and differentiates its objectives, so many at once. The next
+// call overwrites the result. record has a Replayer afterwards.
+func adjoint(
+	t *testing.T, p *system.Problem, name string, o solvers.Options, lanes int, record *solvers.Trajectory,
+) func() *sens.Result {
+	t.Helper()
+	spec, ok := solvers.Lookup(name)
+	if !ok {
+		t.Fatalf("there is no method %s", name)
+	}
+	info := spec.Info()
+	p.StepStages, p.Stages = info.Stages, info.Stages+info.DenseStages
+	values, err := p.Kit(1, system.Values, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pull, err := p.Kit(lanes, system.Pull, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rule, _ := solvers.LookupController("")
+	solver := solvers.NewSolver(p.Worker(values), spec.New(p.Size(), 0), rule.Controller(info), o)
+	record.Replayer = func() (solvers.System, solvers.Method) {
+		return p.Replayer(values), spec.New(p.Size(), 0)
+	}
+	method := &sens.Adjoint{Threads: 1, New: func() sens.CotangentWorker {
+		w := p.Worker(pull)
+		return sens.CotangentWorker{System: w, Objectives: w, Method: spec.New(p.Size(), lanes)}
+	}}
+	var res sens.Result
+	return func() *sens.Result {
+		t.Helper()
+		if _, err := solver.Solve(t.Context(), record); err != nil {
+			t.Fatal(err)
+		}
+		if err := method.Gradient(t.Context(), record, sens.Options{Initial: len(p.Free) > 0}, &res); err != nil {
+			t.Fatal(err)
+		}
+		return &res
+	}
+}
+
 // TestWorker solves a model through its worker alone, and differentiates it: x' = -k x has the closed form
 // x(1) = x0 exp(-k), d/dk = -x0 exp(-k), d/dx0 = exp(-k).
 func TestWorker(t *testing.T) {
@@ -212,35 +254,7 @@ func TestWorker(t *testing.T) {
 	}
 	p := m.Problem(pointOf(t, m), []int{0}, nil)
 	p.Differentiate(p.Point.Active(variables))
-	spec, _ := solvers.Lookup("dopri5")
-	info := spec.Info()
-	p.StepStages, p.Stages = info.Stages, info.Stages+info.DenseStages
-	values, err := p.Kit(1, system.Values, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	pull, err := p.Kit(1, system.Pull, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rule, _ := solvers.LookupController("")
-	method := spec.New(p.Size(), 0)
-	solver := solvers.NewSolver(p.Worker(values), method, rule.Controller(info),
-		solvers.Options{RTol: 1e-10, ATol: 1e-12})
-	record := &solvers.Trajectory{Replayer: func() (solvers.System, solvers.Method) {
-		return p.Replayer(values), spec.New(p.Size(), 0)
-	}}
-	if _, err := solver.Solve(t.Context(), record); err != nil {
-		t.Fatal(err)
-	}
-	adjoint := &sens.Adjoint{Threads: 1, New: func() sens.CotangentWorker {
-		w := p.Worker(pull)
-		return sens.CotangentWorker{System: w, Objectives: w, Method: spec.New(p.Size(), 1)}
-	}}
-	var res sens.Result
-	if err := adjoint.Gradient(t.Context(), record, sens.Options{}, &res); err != nil {
-		t.Fatal(err)
-	}
+	res := adjoint(t, p, "dopri5", solvers.Options{RTol: 1e-10, ATol: 1e-12}, 1, &solvers.Trajectory{})()
 	row := make([]float64, 2)
 	p.Gather(row, variables, res.DP, nil)
 	decay := math.Exp(-0.7)

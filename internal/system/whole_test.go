@@ -1,0 +1,144 @@
+package system_test
+
+import (
+	"math"
+	"os"
+	"testing"
+
+	"odes.dev/odes/internal/simd"
+	"odes.dev/odes/internal/system"
+	"odes.dev/odes/solvers"
+)
+
+// TestWholeStepsAllocateNothing repeats one step and its transpose.
+func TestWholeStepsAllocateNothing(t *testing.T) {
+	text, err := os.ReadFile("../../examples/pk/pk.ode")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m := modelOf(t, string(text))
+	p := m.Problem(pointOf(t, m), []int{0, 1, 2}, nil)
+	p.CompileAfter = system.CompileAfter{}
+	var variables []system.Variable
+	for _, name := range []string{"ka", "Vmax", "Km", "V1", "V2", "Q", "F", "tlag", "td", "amt"} {
+		variables = append(variables, system.Variable{Name: name, Place: m.Param(name)})
+	}
+	p.Differentiate(p.Point.Active(variables))
+	spec, _ := solvers.Lookup("dopri5")
+	info := spec.Info()
+	p.StepStages, p.Stages = info.Stages, info.Stages+info.DenseStages
+	const lanes = 4
+	k, err := p.Kit(lanes, system.Pull, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w := p.Worker(k)
+	times, y := w.AtStart()
+	w.Begin(make([][]float64, lanes))
+	n, method := len(y), spec.New(p.Size(), lanes)
+	s := solvers.NewStep(info, w.Size())
+	s.T, s.H = times[solvers.InstantStart], 7e-5
+	s.T1 = s.T + s.H
+	copy(s.Y0, y)
+	w.Eval(s.T, y, s.K[:n+len(s.DQ)])
+	v := func(n int) []float64 { return make([]float64, n*lanes) }
+	c := &solvers.StepCotangent{T1: v(1), Y1: v(n), DQ: v(len(s.DQ)), T0: v(1), H: v(1), Y0: v(n)}
+	both := func() {
+		method.Step(w, s, true)
+		method.Pull(w, s, c)
+	}
+	both()
+	if n := testing.AllocsPerRun(100, both); n > 0 {
+		t.Errorf("%v allocations in a step and its transpose", n)
+	}
+	step, back := w.StepStats()
+	if simd.Backend() == simd.Generic {
+		return
+	}
+	if step == nil || back == nil {
+		t.Fatal("they were not compiled")
+	}
+	// What the time of a step is made of: one entry, and so many instructions.
+	if a, b := step, back; a.Steps != 1 || b.Steps != 1 || a.Instructions > 200 || b.Instructions > 450 {
+		t.Errorf("a step is %d programs of %d instructions, its transpose %d of %d; they were 1 of 178 and 1 of 422",
+			a.Steps, a.Instructions, b.Steps, b.Instructions)
+	}
+}
+
+// TestWholeStepsNoteFactors checks that a compiled transpose fills the ledger as the stages one by one do.
+func TestWholeStepsNoteFactors(t *testing.T) {
+	m := modelOf(t, `
+time t from 0 to 20
+param r[5] = 0.1
+param A[5,5] = [[if i == j then -1 else 0.1*sin(3*i + j) for j in 1:5] for i in 1:5]
+param B[5,5] = 0.01
+state x[5] = 0.1
+x' = x * (r + A @ x) + 0.1*sin(t)*(B @ x)
+objective x_T[i] = final(x[i]) for i in 1:5
+objective area = integral(x[1] * x[2])
+`)
+	var variables []system.Variable
+	for _, name := range []string{"r", "A", "B"} {
+		variables = append(variables, system.Variable{Name: name, Place: m.Param(name)})
+	}
+	for _, lanes := range []int{6, 8} {
+		var want []float64
+		for _, after := range []int{math.MaxInt, 0, 7} {
+			p := m.Problem(pointOf(t, m), []int{0, 1, 2, 3, 4, 5}, nil)
+			p.CompileAfter = system.CompileAfter{Small: after}
+			p.Free = []system.Place{m.State("x")}
+			p.Differentiate(p.Point.Active(variables))
+			gradient := adjoint(t, p, "dop853", solvers.Options{RTol: 1e-9, ATol: 1e-9}, lanes, &solvers.Trajectory{})
+			for range 2 {
+				res := gradient()
+				got := append(append([]float64(nil), res.DP...), res.DY0...)
+				if want == nil {
+					want = got
+				}
+				if len(got) != 6*(p.Width()+5) || len(got) != len(want) {
+					t.Fatalf("%d lanes: %d derivatives", lanes, len(got))
+				}
+				for i, x := range got {
+					if math.Float64bits(x) != math.Float64bits(want[i]) {
+						t.Fatalf("%d lanes, compiled after %d steps: derivative %d is %v, not %v", lanes, after, i, x,
+							want[i])
+					}
+				}
+			}
+		}
+		if _, _, noting := m.StepPrograms(); noting == 0 && simd.Backend() != simd.Generic {
+			t.Error("no transpose that notes factors was compiled")
+		}
+	}
+}
+
+// TestReplayerWholeSteps checks that steps are recomputed by the program that was compiled for them.
+func TestReplayerWholeSteps(t *testing.T) {
+	if simd.Backend() == simd.Generic {
+		t.Skip("steps are not compiled")
+	}
+	m := modelOf(t, `
+time t from 0 to 50
+param k = 1, w = 3
+state x = 1, v = 0
+x' = v
+v' = -w^2*x - 0.01*k*v + sin(t)
+objective J = final(x^2) + integral(v^2)
+`)
+	p := m.Problem(pointOf(t, m), []int{0}, nil)
+	p.CompileAfter = system.CompileAfter{Small: 3}
+	p.Differentiate([]string{"k", "w"})
+	record := &solvers.Trajectory{Keep: solvers.Checkpoint{Kind: solvers.CheckpointBinomial, RAM: 5}}
+	gradient := adjoint(t, p, "dop853", solvers.Options{RTol: 1e-6, ATol: 1e-9}, 1, record)
+	var its *system.Worker
+	replay := record.Replayer
+	record.Replayer = func() (solvers.System, solvers.Method) {
+		s, m := replay()
+		its = s.(*system.Worker)
+		return s, m
+	}
+	gradient()
+	if its == nil || !its.CompiledFromFirst() {
+		t.Error("its steps are not those that were compiled")
+	}
+}
