@@ -55,8 +55,8 @@ func (r *Runner) wantSecond(l *diag.List) {
 			s.Mode)
 	}
 	if len(r.problem.Peaks) > 0 {
-		f := &m.system.Compiled.Functionals[m.system.FunctionalAt(r.problem.Peaks[0])]
-		l.Errorf(CodeNoSuchRun, f.Span, "max_over has no second derivatives in this version: they ask how the time "+
+		span := m.system.FunctionalSpan(r.problem.Peaks[0])
+		l.Errorf(CodeNoSuchRun, span, "max_over has no second derivatives in this version: they ask how the time "+
 			"of the maximum moves; choose other objectives with --of, or the sens block's of")
 	}
 	directions := len(r.curve.direction) / max(r.columns, 1)

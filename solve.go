@@ -197,7 +197,7 @@ func (r *recorder) Mark(m *solvers.Mark) error {
 // series cuts the rows into the model's outputs.
 func (m *Model) series(r *recorder) []Series {
 	var list []Series
-	for i := range m.system.Compiled.Outputs.Outputs {
+	for i := range m.system.Outputs() {
 		p, shape := m.system.Output(i)
 		s := Series{Shape: shape}
 		if i < len(m.checked.Outputs) {

@@ -13,6 +13,7 @@ import (
 	"strconv"
 
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
@@ -27,11 +28,12 @@ type Model struct {
 	layout   *layout
 	programs *programs
 
-	functional []int       // per element of the functional vector: which functional it is of
-	rows       [][]float64 // per instant: the data row read there
-	visits     []int       // per functional: at how many instants it is read
-	fixed      []bool      // per instant: its time depends on nothing
-	someNth    bool        // some functional counts only one firing
+	reads      map[string]bool // the inputs of all tapes
+	functional []int           // per element of the functional vector: which functional it is of
+	rows       [][]float64     // per instant: the data row read there
+	visits     []int           // per functional: at how many instants it is read
+	fixed      []bool          // per instant: its time depends on nothing
+	someNth    bool            // some functional counts only one firing
 }
 
 // Place is where something lies in a flat vector: elements [Offset, Offset+Len).
@@ -56,6 +58,12 @@ func New(checked *typecheck.Model, list *diag.List) *Model {
 // index prepares the tables that runs read.
 func (m *Model) index() {
 	c := m.Compiled
+	m.reads = map[string]bool{}
+	for _, t := range c.Tapes() {
+		for _, in := range t.Inputs {
+			m.reads[in.Name] = true
+		}
+	}
 	m.functional = make([]int, m.layout.nF)
 	for k := range c.Functionals {
 		f := &c.Functionals[k]
@@ -113,6 +121,17 @@ func (m *Model) Param(name string) Place { return m.layout.part(tapec.Param.Call
 
 // State returns where a state lies in the state vector.
 func (m *Model) State(name string) Place { return m.layout.part(tapec.State.Called(name)).place() }
+
+// FunctionalSpan returns the place of the functional that holds element offset of the functional vector.
+func (m *Model) FunctionalSpan(offset int) source.Span {
+	return m.Compiled.Functionals[m.FunctionalAt(offset)].Span
+}
+
+// Reads reports whether something in the model reads a param.
+func (m *Model) Reads(param string) bool { return m.reads[tapec.Param.Called(param).String()] }
+
+// Outputs returns the number of outputs.
+func (m *Model) Outputs() int { return len(m.Compiled.Outputs.Outputs) }
 
 // Output returns where output i lies among the values of all outputs, and its shape.
 func (m *Model) Output(i int) (Place, tape.Shape) {
