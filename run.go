@@ -6,14 +6,12 @@ import (
 	"os"
 	"time"
 
-	"odes.dev/odes/internal/explain"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
-	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 	"odes.dev/odes/vm"
 )
@@ -61,7 +59,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 	r.spec = spec
 	info := r.method(0).Info()
 	r.problem.StepStages, r.problem.Stages = info.Stages, info.Stages+info.DenseStages
-	return r, m.assert(point)
+	return r, m.explain.Asserts(point)
 }
 
 // auto makes the choices that the settings leave open, with a note on each. The mode is settled later,
@@ -85,20 +83,6 @@ func (m *Model) point(set []Assignment, l *diag.List) *system.Point {
 		list[i] = system.Override(a)
 	}
 	return m.system.NewPoint(list, l)
-}
-
-// assert checks the model's asserts at the parameters of a run.
-func (m *Model) assert(pt *system.Point) error {
-	var l diag.List
-	for _, i := range pt.FailedAsserts() {
-		a := m.checked.Asserts[i]
-		text := a.Text
-		if text == "" {
-			text = a.Cond.Span().Text()
-		}
-		l.Errorf(explain.CodeAssert, a.Span, "assertion failed: %s", text)
-	}
-	return l.Err()
 }
 
 // differentiate tells the problem which params are active: those that derivatives by variables need.
@@ -316,31 +300,4 @@ func chooseLanes(m int) int {
 		return m
 	}
 	return 8
-}
-
-// influence notes the variables that no tape reads.
-func (m *Model) influence(variables []Variable, l *diag.List) {
-	read := map[string]bool{}
-	models := []*Model{m}
-	for _, x := range m.experiments {
-		models = append(models, x.model)
-	}
-	for _, each := range models {
-		for _, t := range each.system.Compiled.Tapes() {
-			for _, in := range t.Inputs {
-				read[in.Name] = true
-			}
-		}
-	}
-	for _, v := range variables {
-		if v.Initial || read[tapec.Param.Called(v.Name).String()] {
-			continue
-		}
-		for _, s := range m.checked.Params {
-			if s.Name == v.Name {
-				l.Notef(explain.CodeNoInfluence, s.Span, "param %s influences nothing: its derivatives are zero",
-					v.Name)
-			}
-		}
-	}
 }

@@ -2,7 +2,6 @@ package odes
 
 import (
 	"context"
-	"fmt"
 	"math"
 	"slices"
 	"time"
@@ -84,7 +83,11 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 		r.gradient = make([]float64, n)
 	}
 	r.gradient = r.gradient[:n]
-	m.influence(r.variables, &r.warnings)
+	experiments := make([]*system.Model, len(m.experiments))
+	for i, x := range m.experiments {
+		experiments[i] = x.model.system
+	}
+	m.explain.NoInfluence(r.places, experiments, &r.warnings)
 	if err := r.prepareParts(); err != nil {
 		return nil, err
 	}
@@ -218,7 +221,7 @@ func (r *Runner) Set(set ...Assignment) error {
 			return r.model.experiments[i].wrap(err)
 		}
 	}
-	return r.model.assert(r.problem.Point)
+	return r.model.explain.Asserts(r.problem.Point)
 }
 
 func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities, error) {
@@ -307,7 +310,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	); err != nil {
 		return nil, r.failed(err, r.worker)
 	}
-	r.thinned()
+	r.model.explain.Thinned(&r.trajectory, &r.warnings)
 	out.Settings.Checkpoint = r.trajectory.Kept().String()
 	out.Stats.VJP = r.res.Stats.Steps * r.problem.StepStages
 	out.Stats.RecomputedSteps = r.trajectory.Replayed()
@@ -323,11 +326,8 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 // warnOfDerivatives adds what the sensitivity method warns of; ofRun are the warnings of the solver.
 func (r *Runner) warnOfDerivatives(ofRun []solvers.Warning) {
 	r.model.explain.Warnings(r.res.Warnings, &r.warnings)
-	stiff := slices.ContainsFunc(ofRun, func(w solvers.Warning) bool { return w.Kind == solvers.Stiff })
-	if stiff && r.byInitial && !r.settings.Errors && r.settings.SensTol == 0 {
-		r.warnings.Notef(explain.CodeStiff, r.model.checked.Time.Span,
-			"where stability holds steps short, the computed run keeps a little of what the equations lose at once, "+
-				"and derivatives by initial values show it; --error tells how many of their digits hold")
+	if r.byInitial && !r.settings.Errors && r.settings.SensTol == 0 {
+		r.model.explain.StiffInitial(ofRun, &r.warnings)
 	}
 	r.model.explain.Peaks(r.res.Peaks, &r.warnings)
 }
@@ -383,20 +383,4 @@ func (r *Runner) finite(i, stride int) bool {
 		return false
 	}
 	return stride > few || finite(r.res.DP[i*stride:i*stride+r.problem.Width()])
-}
-
-// thinned notes that a run was too large to be kept whole.
-func (r *Runner) thinned() {
-	tr := &r.trajectory
-	if !tr.Thinned() {
-		return
-	}
-	what := "every state"
-	if k := tr.Kept().Every; k > 1 {
-		what = fmt.Sprintf("one state in %d", k)
-	}
-	r.warnings.Notef(explain.CodeMemory, r.model.checked.Time.Span,
-		"the steps of the run do not fit into memory = %s: %s is kept, and %d steps were computed again, to the same "+
-			"result; more solver.memory makes it faster",
-		diag.Bytes(float64(tr.Limit)), what, tr.Replayed())
 }

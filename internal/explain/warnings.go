@@ -1,7 +1,9 @@
 package explain
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -90,4 +92,29 @@ func (x *Explainer) Peaks(list []sens.Peak, l *diag.List) {
 			"where two maxima tie; derivatives are those at %s",
 			name, x.when(p.T), x.when(p.Other), x.when(p.T))
 	}
+}
+
+// StiffInitial notes that derivatives by initial values show what steps held short by stability leave of the run, if
+// list, the warnings of the solver, holds one of stiffness.
+func (x *Explainer) StiffInitial(list []solvers.Warning, l *diag.List) {
+	if slices.ContainsFunc(list, func(w solvers.Warning) bool { return w.Kind == solvers.Stiff }) {
+		l.Notef(CodeStiff, x.span,
+			"where stability holds steps short, the computed run keeps a little of what the equations lose at once, "+
+				"and derivatives by initial values show it; --error tells how many of their digits hold")
+	}
+}
+
+// Thinned notes that a run was too large to be kept whole.
+func (x *Explainer) Thinned(run *solvers.Trajectory, l *diag.List) {
+	if !run.Thinned() {
+		return
+	}
+	what := "every state"
+	if k := run.Kept().Every; k > 1 {
+		what = fmt.Sprintf("one state in %d", k)
+	}
+	l.Notef(CodeMemory, x.span,
+		"the steps of the run do not fit into memory = %s: %s is kept, and %d steps were computed again, to the same "+
+			"result; more solver.memory makes it faster",
+		diag.Bytes(float64(run.Limit)), what, run.Replayed())
 }
