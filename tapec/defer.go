@@ -49,7 +49,7 @@ func Defer(t *tape.Tape, least int, want func(output string) bool) (*tape.Tape, 
 	if len(list) == 0 {
 		return t, nil
 	}
-	return DeadCode(&out), list
+	return deadCode(&out), list
 }
 
 // outers appends the outer products that v is the sum of to list. It reports false if v

@@ -111,7 +111,7 @@ func (c *compiler) compile() {
 
 // finish returns the tape that l built, after the passes.
 func (c *compiler) finish(l *lowerer) *tape.Tape {
-	return DropInputs(Optimize(l.b.Tape(), Passes, nil))
+	return dropInputs(optimize(l.b.Tape(), passes, nil))
 }
 
 // rates writes the derivatives of the states and the integrands.

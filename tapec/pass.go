@@ -2,22 +2,22 @@ package tapec
 
 import "odes.dev/odes/tape"
 
-// Pass is a transformation of tapes that does not change a bit of their results.
-type Pass struct {
+// pass is a transformation of tapes that does not change a bit of their results.
+type pass struct {
 	Name string
 	Run  func(*tape.Tape) *tape.Tape
 }
 
-// Passes are the passes that every tape goes through before it becomes a program.
-var Passes = []Pass{
-	{"fold", Fold},
-	{"simplify", Simplify},
-	{"share", Share},
-	{"dead-code", DeadCode},
+// passes are the passes that every tape goes through before it becomes a program.
+var passes = []pass{
+	{"fold", fold},
+	{"simplify", simplify},
+	{"share", share},
+	{"dead-code", deadCode},
 }
 
-// Optimize runs passes on t. If see is not nil, it is called with the tape after each.
-func Optimize(t *tape.Tape, passes []Pass, see func(pass string, t *tape.Tape)) *tape.Tape {
+// optimize runs passes on t. If see is not nil, it is called with the tape after each.
+func optimize(t *tape.Tape, passes []pass, see func(pass string, t *tape.Tape)) *tape.Tape {
 	for _, p := range passes {
 		t = p.Run(t)
 		if see != nil {
@@ -27,17 +27,17 @@ func Optimize(t *tape.Tape, passes []Pass, see func(pass string, t *tape.Tape)) 
 	return t
 }
 
-// Fold evaluates instructions whose operands are constants.
-func Fold(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Fold) }
+// fold evaluates instructions whose operands are constants.
+func fold(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Fold) }
 
-// Simplify applies algebraic identities that are exact.
-func Simplify(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Simplify) }
+// simplify applies algebraic identities that are exact.
+func simplify(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Simplify) }
 
-// Share makes equal instructions one.
-func Share(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Share) }
+// share makes equal instructions one.
+func share(t *tape.Tape) *tape.Tape { return rebuild(t, tape.Share) }
 
-// DeadCode drops instructions that no output needs.
-func DeadCode(t *tape.Tape) *tape.Tape { return rebuild(t, 0) }
+// deadCode drops instructions that no output needs.
+func deadCode(t *tape.Tape) *tape.Tape { return rebuild(t, 0) }
 
 // rebuild makes t anew with a Builder that does the given rewrites.
 func rebuild(t *tape.Tape, rewrite tape.Rewrites) *tape.Tape {
@@ -62,8 +62,8 @@ func copyInto(b *tape.Builder, t *tape.Tape) []tape.Value {
 	return out
 }
 
-// DropInputs returns t without the inputs and instructions that no output needs.
-func DropInputs(t *tape.Tape) *tape.Tape {
+// dropInputs returns t without the inputs and instructions that no output needs.
+func dropInputs(t *tape.Tape) *tape.Tape {
 	need := tape.Needed(t)
 	b := tape.NewBuilderWith(t.Name, 0)
 	v := make([]tape.Value, t.Values())
@@ -122,7 +122,7 @@ func Split(t *tape.Tape, as Role, late func(input string) bool) (early, rest *ta
 	for _, o := range t.Outputs {
 		rb.Output(o.Name, rv[o.Value])
 	}
-	return DropInputs(eb.Tape()), DropInputs(rb.Tape())
+	return dropInputs(eb.Tape()), dropInputs(rb.Tape())
 }
 
 // hoistable tells which values of t come out of Split's first tape, and which

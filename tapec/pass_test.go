@@ -23,7 +23,7 @@ func TestPipeline(t *testing.T) {
 		tp := tapetest.Random(rt, tapetest.Any)
 		in := tapetest.Fill(tp, 2)
 		want := runTape(rt, tp, in)
-		small := Optimize(tp, Passes, func(pass string, now *tape.Tape) {
+		small := optimize(tp, passes, func(pass string, now *tape.Tape) {
 			if err := tape.Check(now); err != nil {
 				rt.Fatalf("after %s: %v\n%s", pass, err, now)
 			}

@@ -71,7 +71,7 @@ func transpose(t *tape.Tape, of, wrt []string, open bool) (*tape.Tape, error) {
 			d.b.Output(Cotangent.Of(name), d.full(bar, t.Shape(v)))
 		}
 	}
-	return DropInputs(d.b.Tape()), nil
+	return dropInputs(d.b.Tape()), nil
 }
 
 // reverse is the state of a VJP. Its slices are indexed by the values of t.
