@@ -108,7 +108,7 @@ func stable(t *testing.T, m *odes.Model, s *odes.Sensitivities) []byte {
 	info := m.Info()
 	var b bytes.Buffer
 	h := report.Heading{Model: info.Name, File: filepath.Base(info.File), Time: info.Time, TimeUnit: info.TimeUnit}
-	if err := report.SensJSON(&b, h, s, report.TableOptions{}); err != nil {
+	if err := report.FormatNamed("json").Sensitivities(&b, h, s, report.TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	return append(b.Bytes(), norms.Bytes()...)

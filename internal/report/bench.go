@@ -8,8 +8,8 @@ import (
 	"odes.dev/odes"
 )
 
-// BenchJSON writes what a benchmark measured, as one line.
-func BenchJSON(w io.Writer, h Heading, b *odes.Bench, _ TableOptions) error {
+// benchJSON writes what a benchmark measured, as one line.
+func benchJSON(w io.Writer, h Heading, b *odes.Bench, _ TableOptions) error {
 	j := newJSON(w)
 	j.raw(`{"model": `)
 	j.text(h.Model)
@@ -66,8 +66,8 @@ func BenchJSON(w io.Writer, h Heading, b *odes.Bench, _ TableOptions) error {
 	return j.w.Flush()
 }
 
-// BenchTable writes what a benchmark measured, for people.
-func BenchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error {
+// benchTable writes what a benchmark measured, for people.
+func benchTable(w io.Writer, h Heading, b *odes.Bench, opts TableOptions) error {
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
 	p.prose("%s (%s): %s, %s, %s, %s, %s\n", h.Model, h.File, b.Settings.Method, plural(b.Steps, "step"),
 		plural(b.Settings.Lanes, "lane"), plural(b.Settings.Threads, "thread"), b.Settings.Backend)

@@ -7,11 +7,11 @@ import (
 	"odes.dev/odes"
 )
 
-// SensCSV writes one row per derivative: objective, wrt, index, derivative, and its error where that was estimated.
+// sensCSV writes one row per derivative: objective, wrt, index, derivative, and its error where that was estimated.
 // The index of an array element is "1,2"; that of a scalar is empty. Objectives without a value have no rows. Second
 // derivatives bring two more columns, wrt2 and index2. They are empty in the rows of first derivatives, and wrt2 is
 // "hvp" in those of products of a Hessian with the direction asked for.
-func SensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
+func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
 	out := csv.NewWriter(w)
 	row := []string{"objective", "wrt", "index", "derivative"}
 	if s.Errors != nil {
@@ -78,8 +78,8 @@ func secondRows(s *odes.Sensitivities, i int, row []string, write func()) {
 	}
 }
 
-// RunCSV writes one row per time and one column per element of an output, under a header of names.
-func RunCSV(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
+// runCSV writes one row per time and one column per element of an output, under a header of names.
+func runCSV(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 	out := csv.NewWriter(w)
 	row := []string{h.Time}
 	for _, o := range s.Outputs {

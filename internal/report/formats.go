@@ -43,15 +43,15 @@ func Formats() []*Format {
 	return []*Format{
 		{
 			Name: "table", Doc: "for people", Ending: "txt", Abridged: true, EventTimes: true,
-			Sensitivities: SensTable, Solution: RunTable, Verification: VerifyTable, Bench: BenchTable,
+			Sensitivities: SensTable, Solution: RunTable, Verification: VerifyTable, Bench: benchTable,
 		},
 		{
 			Name: "json", Doc: "for programs", EventTimes: true, Messages: true,
-			Sensitivities: SensJSON, Solution: RunJSON, Verification: VerifyJSON, Bench: BenchJSON,
-			FailedSensitivities: FailedSensJSON, FailedSolution: FailedRunJSON,
+			Sensitivities: sensJSON, Solution: runJSON, Verification: verifyJSON, Bench: benchJSON,
+			FailedSensitivities: failedSensJSON, FailedSolution: failedRunJSON,
 		},
-		{Name: "csv", Doc: "for spreadsheets", Sensitivities: SensCSV, Solution: RunCSV},
-		{Name: "npz", Doc: "for NumPy", Binary: true, Sensitivities: SensNPZ, Solution: RunNPZ},
+		{Name: "csv", Doc: "for spreadsheets", Sensitivities: sensCSV, Solution: runCSV},
+		{Name: "npz", Doc: "for NumPy", Binary: true, Sensitivities: sensNPZ, Solution: runNPZ},
 	}
 }
 

@@ -94,8 +94,8 @@ func (j *jsonWriter) derivatives(vars []odes.Variable, row []float64, initial bo
 	j.raw("}")
 }
 
-// SensJSON writes a result of Sensitivities: schema 1. A run that failed has no values, and its status is "failed".
-func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) error {
+// sensJSON writes a result of Sensitivities: schema 1. A run that failed has no values, and its status is "failed".
+func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) error {
 	j := newJSON(w)
 	j.raw("{\n  \"schema\": 1, \"status\": ")
 	j.text(s.Status)
@@ -167,8 +167,8 @@ func SensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 	return j.w.Flush()
 }
 
-// RunJSON writes a result of Solve.
-func RunJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
+// runJSON writes a result of Solve.
+func runJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
 	j := newJSON(w)
 	j.raw("{\n  \"t\": ")
 	j.array([]int{len(s.T)}, s.T)
@@ -190,14 +190,14 @@ func RunJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
 	return j.w.Flush()
 }
 
-// FailedSensJSON writes, in place of a result of Sensitivities, that the run from one time failed at another. Both are
+// failedSensJSON writes, in place of a result of Sensitivities, that the run from one time failed at another. Both are
 // in the unit of the model's time.
-func FailedSensJSON(w io.Writer, h Heading, from, to float64) error {
-	return SensJSON(w, h, &odes.Sensitivities{Status: "failed", From: from, To: to}, TableOptions{})
+func failedSensJSON(w io.Writer, h Heading, from, to float64) error {
+	return sensJSON(w, h, &odes.Sensitivities{Status: "failed", From: from, To: to}, TableOptions{})
 }
 
-// FailedRunJSON writes, in place of a result of Solve, that the run from one time failed at another.
-func FailedRunJSON(w io.Writer, h Heading, from, to float64) error {
+// failedRunJSON writes, in place of a result of Solve, that the run from one time failed at another.
+func failedRunJSON(w io.Writer, h Heading, from, to float64) error {
 	j := newJSON(w)
 	j.raw("{\n  \"status\": \"failed\",\n  \"time\": ")
 	j.time(h, from, to)

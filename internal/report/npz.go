@@ -9,11 +9,11 @@ import (
 	"odes.dev/odes/data"
 )
 
-// SensNPZ writes a NumPy archive. Its arrays are value[m] and, for every variable, d_<name> or d_initial_<name> of
+// sensNPZ writes a NumPy archive. Its arrays are value[m] and, for every variable, d_<name> or d_initial_<name> of
 // shape [m, …shape]; error_d_<name> has the estimated errors, if there are any. The member objectives.txt names the m
 // objectives, one on each line. Hessians are hessian[m, c, c] over all elements of the variables, which columns.txt
 // names. Their products with a direction are hvp[m, c], and the direction is direction[c].
-func SensNPZ(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
+func sensNPZ(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
 	z := zip.NewWriter(w)
 	names := make([]string, len(s.Values))
 	value := make([]float64, len(s.Values))
@@ -92,9 +92,9 @@ func secondMembers(z *zip.Writer, s *odes.Sensitivities) error {
 	return listMember(z, "direction", s.Direction)
 }
 
-// RunNPZ writes a NumPy archive: the times t[k], every output [k, …shape], the times of events event_t[e], and
+// runNPZ writes a NumPy archive: the times t[k], every output [k, …shape], the times of events event_t[e], and
 // events.txt, which names the events. The name of the model's time stands for t.
-func RunNPZ(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
+func runNPZ(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 	z := zip.NewWriter(w)
 	if err := listMember(z, h.Time, s.T); err != nil {
 		return err

@@ -155,7 +155,7 @@ func solution() *odes.Solution {
 func TestSensJSONReadsBack(t *testing.T) {
 	s := sample()
 	var b bytes.Buffer
-	if err := SensJSON(&b, head, s, TableOptions{}); err != nil {
+	if err := sensJSON(&b, head, s, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var got struct {
@@ -280,7 +280,7 @@ func TestDigits(t *testing.T) {
 func TestSensNPZ(t *testing.T) {
 	s := sample()
 	var b bytes.Buffer
-	if err := SensNPZ(&b, head, s, TableOptions{}); err != nil {
+	if err := sensNPZ(&b, head, s, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got := readNPZ(t, b.Bytes())
@@ -310,7 +310,7 @@ func TestSensNPZ(t *testing.T) {
 func TestSecondNPZ(t *testing.T) {
 	s := twice()
 	var b bytes.Buffer
-	if err := SensNPZ(&b, head, s, TableOptions{}); err != nil {
+	if err := sensNPZ(&b, head, s, TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got := readNPZ(t, b.Bytes())
@@ -332,7 +332,7 @@ func TestSecondNPZ(t *testing.T) {
 
 func TestRunNPZ(t *testing.T) {
 	var b bytes.Buffer
-	if err := RunNPZ(&b, head, solution(), TableOptions{}); err != nil {
+	if err := runNPZ(&b, head, solution(), TableOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	got := readNPZ(t, b.Bytes())

@@ -8,8 +8,8 @@ import (
 	"odes.dev/odes"
 )
 
-// VerifyJSON writes what a check of gradients found.
-func VerifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) error {
+// verifyJSON writes what a check of gradients found.
+func verifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) error {
 	j := newJSON(w)
 	j.raw("{\n  \"model\": ")
 	j.text(h.Model)
