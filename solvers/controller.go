@@ -129,11 +129,11 @@ func (r Rule) Controller(m Info) Controller {
 	if r.Name == "odeint" {
 		return &odeint{order: float64(m.Order), estimate: float64(max(m.Embedded, 2)), most: log2(r.Grow / 0.9)}
 	}
-	return NewFilter(r, m)
+	return newFilter(r, m)
 }
 
-// Filter is the Controller of a Rule.
-type Filter struct {
+// filter is the Controller of a Rule.
+type filter struct {
 	rule     Rule
 	k        float64
 	steps    int        // accepted steps in the history, at most 2
@@ -144,18 +144,18 @@ type Filter struct {
 	rejected bool       // the last trial step was rejected
 }
 
-// NewFilter returns the controller of r for the estimates of m, which vanish
+// newFilter returns the controller of r for the estimates of m, which vanish
 // like h^k with k = 1 + min(Order, Embedded).
-func NewFilter(r Rule, m Info) *Filter {
+func newFilter(r Rule, m Info) *filter {
 	k := float64(1 + min(m.Order, m.Embedded))
-	return &Filter{rule: r, k: k, safe: float64(k * log2(r.Safety))}
+	return &filter{rule: r, k: k, safe: float64(k * log2(r.Safety))}
 }
 
 // Reset forgets all earlier steps.
-func (c *Filter) Reset() { *c = Filter{rule: c.rule, k: c.k, safe: c.safe} }
+func (c *filter) Reset() { *c = filter{rule: c.rule, k: c.k, safe: c.safe} }
 
 // Judge applies the rule.
-func (c *Filter) Judge(h, err float64) (bool, float64) {
+func (c *filter) Judge(h, err float64) (bool, float64) {
 	r := &c.rule
 	if !(err <= math.MaxFloat64) {
 		c.rejected = true
