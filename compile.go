@@ -39,7 +39,7 @@ func Parse(name, text string, opts ParseOptions) (*Model, error) {
 		return nil, err
 	}
 	m.notes = list.All()
-	m.seconds = CompileSeconds{Parse: parsed.Sub(start).Seconds(), Compile: time.Since(parsed).Seconds()}
+	m.seconds.parse, m.seconds.compile = parsed.Sub(start).Seconds(), time.Since(parsed).Seconds()
 	return m, nil
 }
 

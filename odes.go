@@ -54,15 +54,12 @@ type Model struct {
 	checked *typecheck.Model
 	system  *system.Model
 	explain *explain.Explainer
-	notes   []diag.Diagnostic // warnings and notes of compilation
-	seconds CompileSeconds
+	notes   []diag.Diagnostic                // warnings and notes of compilation
+	seconds struct{ parse, compile float64 } // that parsing (with checking) and compiling took
 
 	experiments  []*experiment // in file order
 	isExperiment bool          // one of those of another model
 }
-
-// CompileSeconds are the seconds that parsing (with checking) and compiling a Model took.
-type CompileSeconds struct{ Parse, Compile float64 }
 
 // Warnings returns the warnings and notes of compilation.
 func (m *Model) Warnings() []diag.Diagnostic { return m.notes }

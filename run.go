@@ -259,7 +259,7 @@ func (p *reporter) Mark(*solvers.Mark) error { return nil }
 // stats gathers the counts of a run.
 func (r *run) stats(s solvers.Stats) RunStats {
 	out := RunStats{Steps: s.Steps, Rejected: s.Rejected, F: s.Evals}
-	out.Seconds.Parse, out.Seconds.Compile = r.model.seconds.Parse, r.model.seconds.Compile
+	out.Seconds.Parse, out.Seconds.Compile = r.model.seconds.parse, r.model.seconds.compile
 	return out
 }
 
