@@ -422,7 +422,7 @@ func TestProducts(t *testing.T) {
 	}
 }
 
-func TestSecondAgain(t *testing.T) {
+func TestSecondAtPoints(t *testing.T) {
 	m, err := Parse("m.ode", secondModels[2].text, ParseOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -400,7 +400,7 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 				sum += float64(d * v[k])
 				size += math.Abs(float64(d * v[k]))
 			}
-			size = max(size, out.Objectives[i].nothing())
+			size = max(size, out.Objectives[i].negligible())
 			out.Objectives[i].Noise = worse(out.Objectives[i].Noise, math.Abs(near[i]-psi[i]), size)
 			out.Objectives[i].Complex = worse(out.Objectives[i].Complex, math.Abs(psi[i]-sum), size)
 			if out.Large {
@@ -442,10 +442,10 @@ func (v *Verdict) taylor(replays [][]float64, i int, slope, exact float64, steps
 	}
 }
 
-// nothing is the size of derivatives that count as zero: what relative changes of order one of the
+// negligible is the size of derivatives that count as zero: what relative changes of order one of the
 // variables make of the objective. Rounding leaves something of derivatives that should be zero, and
 // their digits need not agree.
-func (v *Verdict) nothing() float64 { return float64(1e-6 * math.Abs(v.Value)) }
+func (v *Verdict) negligible() float64 { return float64(1e-6 * math.Abs(v.Value)) }
 
 // worse returns the larger of the relative errors err and off/size. NaN is the largest.
 func worse(err, off, size float64) float64 {
@@ -494,7 +494,7 @@ func (m *Model) crossCheck(
 		worst := 0.0
 		for _, x := range s.Variables {
 			for k := range x.Size() {
-				least := out.Objectives[i].nothing() / sizeOf(pt, x, k)
+				least := out.Objectives[i].negligible() / sizeOf(pt, x, k)
 				worst = worse(worst, math.Abs(row[x.Offset+k]-other[x.Offset+k]), max(size, least))
 			}
 		}
@@ -662,7 +662,7 @@ func (a *along) verifyCurvature(ctx context.Context, how VerifyOptions, s *Sensi
 		}
 		for i := range out.Objectives {
 			o := &out.Objectives[i]
-			sum, size := 0.0, o.nothing()
+			sum, size := 0.0, o.negligible()
 			for j, x := range v {
 				term := float64(x * row(i, j))
 				sum += term

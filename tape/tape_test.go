@@ -301,20 +301,20 @@ func TestBuilderIsExact(t *testing.T) {
 			rt.Fatal(err)
 		}
 		b := tape.NewBuilder("random")
-		again := make([]tape.Value, tp.Values())
+		values := make([]tape.Value, tp.Values())
 		for i, in := range tp.Inputs {
-			again[i] = b.Input(in.Name, in.Shape, in.PerLane)
+			values[i] = b.Input(in.Name, in.Shape, in.PerLane)
 		}
 		for i, in := range tp.Instrs {
 			args := make([]tape.Value, len(in.Args))
 			for k, a := range in.Args {
-				args[k] = again[a]
+				args[k] = values[a]
 			}
 			in.Args = args
-			again[len(tp.Inputs)+i] = b.Emit(in)
+			values[len(tp.Inputs)+i] = b.Emit(in)
 		}
 		for _, o := range tp.Outputs {
-			b.Output(o.Name, again[o.Value])
+			b.Output(o.Name, values[o.Value])
 		}
 		small := b.Tape()
 		got, err := tape.Eval(small, inputs)

@@ -188,8 +188,8 @@ func TestReferenceModels(t *testing.T) {
 		if n != want[filepath.Base(file)] || (len(m.Later) > 0) != (n > 0) {
 			t.Errorf("%s: %d diagnostics, want %d; %d places", file, n, want[filepath.Base(file)], len(m.Later))
 		}
-		var again diag.List
-		if n > 0 && Check(parser.Parse(source.NewFile(file, string(text)), &again), Env{}, &again) != nil {
+		var strict diag.List
+		if n > 0 && Check(parser.Parse(source.NewFile(file, string(text)), &strict), Env{}, &strict) != nil {
 			t.Errorf("%s: there is a model to solve", file)
 		}
 	}

@@ -24,17 +24,17 @@ func (w *Worker) OutputWidth() int {
 
 // Outputs writes the outputs[OutputWidth()] at (t, y, d), with the modes that were entered last.
 func (w *Worker) Outputs(t float64, y, d, outputs []float64) {
-	w.beside(w.value.Get(tapec.PartOutputs), vecOut, t, y, d, outputs)
+	w.runAt(w.value.Get(tapec.PartOutputs), vecOut, t, y, d, outputs)
 }
 
 // Invariants writes gaps[2·invariants] at (t, y, d): first how far the two sides of each invariant
 // differ, then how large they are.
 func (w *Worker) Invariants(t float64, y, d, gaps []float64) {
-	w.beside(w.value.Get(tapec.PartInvariants), vecOther, t, y, d, gaps)
+	w.runAt(w.value.Get(tapec.PartInvariants), vecOther, t, y, d, gaps)
 }
 
-// beside runs c at (t, y, d), and restores the discretes of the run afterwards.
-func (w *Worker) beside(c *call, to vector, t float64, y, d, out []float64) {
+// runAt runs c at (t, y, d), and restores the discretes of the run afterwards.
+func (w *Worker) runAt(c *call, to vector, t float64, y, d, out []float64) {
 	w.t[0] = t
 	saved, other := w.in[tapec.Primal][vecD], w.out[tapec.Primal][to]
 	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD], w.out[tapec.Primal][to] = y, d, out

@@ -92,8 +92,8 @@ func TestFormat(t *testing.T) {
 	} {
 		if got := ast.Format(parse(t, c.in)); got != c.want {
 			t.Errorf("%s:\n%q is formatted to\n%s\nwant\n%s", c.name, c.in, got, c.want)
-		} else if again := ast.Format(parse(t, got)); again != got {
-			t.Errorf("%s: a second run changes\n%s\nto\n%s", c.name, got, again)
+		} else if twice := ast.Format(parse(t, got)); twice != got {
+			t.Errorf("%s: a second run changes\n%s\nto\n%s", c.name, got, twice)
 		}
 	}
 }

@@ -199,12 +199,12 @@ func (w *writer) row(homes []home) {
 	if vectors > 2 {
 		c.set32(loopLeft, uint32(vectors-2))
 		c.align()
-		again := c.newLabel()
-		c.set(again)
+		top := c.newLabel()
+		c.set(top)
 		body(false, false)
 		c.immediate(0, loopIndex, int32(l.Width))
 		c.immediate(5, loopLeft, 1)
-		c.jump(unequal, again)
+		c.jump(unequal, top)
 	}
 	body(vectors == 1, true)
 }
