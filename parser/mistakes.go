@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 )
 
 // This file says what is wrong where the tokens do not fit the grammar of an
@@ -62,14 +63,6 @@ func firsts(production string) []string {
 		return []string{words}
 	}
 	return []string{name}
-}
-
-// either joins alternatives: a, b or c.
-func either(list []string) string {
-	if n := len(list) - 1; n > 0 {
-		return strings.Join(list[:n], ", ") + " or " + list[n]
-	}
-	return strings.Join(list, "")
 }
 
 // unexpected reports the next token, which lies inside the item that starts at token start and should have been one of
@@ -388,7 +381,7 @@ func (s *site) reservedName() bool {
 // expectedElse reports what the grammar wanted.
 func (s *site) expectedElse() bool {
 	s.fail(CodeUnexpected, s.gap(), "expected %s%s, found %s",
-		either(withOptional(s.word(), s.expected)), s.behind(), s.found())
+		diag.Either(withOptional(s.word(), s.expected)), s.behind(), s.found())
 	return true
 }
 

@@ -29,7 +29,7 @@ func (s *Session) assign(ctx context.Context, w io.Writer, input string, tokens 
 	if value == "" {
 		return fmt.Errorf("a value is missing: %s = …", target)
 	}
-	if block, _, ok := strings.Cut(target, "."); ok && (block == "solver" || block == "sens") {
+	if block, _, ok := strings.Cut(target, "."); ok && slices.Contains(parser.Blocks(), block) {
 		return s.setting(ctx, w, odes.Setting{Key: target, Value: value})
 	}
 	if slices.ContainsFunc(tokens[:sign], func(t ast.Token) bool { return t.Text == "/" }) ||

@@ -7,12 +7,19 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/parser"
 )
 
 // SettingKeys returns the keys of a block ("solver", "sens", "fit") in the order of the manual.
 func SettingKeys(block string) []string { return slices.Clone(settingKeys[block]) }
+
+// unitWords are the values of `solver { units = … }`. Contradictions are errors where there is none.
+var unitWords = []string{"off", "warn", "strict"}
+
+// UnitWords returns the words that the key units of a solver block takes.
+func UnitWords() []string { return slices.Clone(unitWords) }
 
 func (c *checker) checkSettings() {
 	seen := map[string]*ast.Settings{}
@@ -66,8 +73,8 @@ func (c *checker) checkSettings() {
 			if kind == "fit" {
 				c.fitted(k.Key.Name, v)
 			}
-			if k.Key.Name == "units" && !slices.Contains([]string{"off", "warn", "strict"}, v.Word) {
-				c.errorf(CodeSettingValue, v.Span, "units is off, warn or strict")
+			if k.Key.Name == "units" && !slices.Contains(unitWords, v.Word) {
+				c.errorf(CodeSettingValue, v.Span, "units is %s", diag.Either(unitWords))
 			}
 			b.Keys = append(b.Keys, Setting{Key: k.Key.Name, Span: k.Key.Span, Value: v})
 		}

@@ -11,6 +11,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
+	"odes.dev/odes/parser"
 )
 
 // modelFlags are the flags of commands that run one model.
@@ -153,7 +154,7 @@ func (f modelFlags) options(c *call) (odes.Options, error) {
 	return o, err
 }
 
-var settingFlag = regexp.MustCompile(`^--((?:solver|sens|fit)\.[\pL_][\pL\pN_]*)(=(.*))?$`)
+var settingFlag = regexp.MustCompile(`^--((?:` + strings.Join(parser.Blocks(), "|") + `)\.[\pL_][\pL\pN_]*)(=(.*))?$`)
 
 var memorySize = regexp.MustCompile(`^[\d.]+ ?[kKMGT]?i?B$`)
 

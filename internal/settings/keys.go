@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
@@ -42,14 +43,14 @@ var blocks = map[string][]key{
 		{name: "max_steps", set: count(func(s *Settings) *int { return &s.Solver.MaxSteps })},
 		{name: "fixed_step", set: positive(func(s *Settings) *float64 { return &s.Solver.Fixed })},
 		{name: "quad_tol", set: positive(func(s *Settings) *float64 { return &s.Solver.QuadTol })},
-		oneOf("observe", observeWords, always("is auto, clip or dense"), setObserve),
+		oneOf("observe", observeWords, notOne, setObserve),
 		{name: "event_tol", set: positive(func(s *Settings) *float64 { return &s.Solver.EventTol })},
 		{name: "max_events", set: count(func(s *Settings) *int { return &s.Solver.MaxEvents })},
 		{name: "max_cascade", set: count(func(s *Settings) *int { return &s.Solver.MaxCascade })},
 		oneOf("controller", controllerNames, noController, func(s *Settings, w string) { s.Controller = w }),
 		{name: "max_growth", set: number(setGrowth)},
 		{name: "checkpoint", set: setCheckpoint, words: checkpointWords},
-		{name: "units", set: word(ignore), words: list("off", "warn", "strict")}, // the checker acts on it
+		{name: "units", set: word(ignore), words: typecheck.UnitWords}, // the checker acts on it
 		{name: "threads", set: count(func(s *Settings) *int { return &s.Threads })},
 		{name: "memory", set: setMemory},
 		{name: "steady", later: steadyLater},
@@ -113,9 +114,7 @@ func list(words ...string) func() []string {
 	return func() []string { return slices.Clone(words) }
 }
 
-func always(text string) func(string, []string) string {
-	return func(string, []string) string { return text }
-}
+func notOne(_ string, words []string) string { return "is " + diag.Either(words) }
 
 func number(set func(s *Settings, x float64) string) setter {
 	return func(s *Settings, v typecheck.SettingValue) string {
@@ -148,11 +147,16 @@ func positive(field func(s *Settings) *float64) setter {
 }
 
 func count(field func(s *Settings) *int) setter {
+	return whole(func(s *Settings, x float64) { *field(s) = int(x) })
+}
+
+// whole reads a whole number from 1.
+func whole(set func(s *Settings, x float64)) setter {
 	return number(func(s *Settings, x float64) string {
 		if !(x >= 1) || x != math.Floor(x) || x > 1<<53 {
 			return "takes a whole number from 1"
 		}
-		*field(s) = int(x)
+		set(s, x)
 		return ""
 	})
 }
@@ -162,17 +166,13 @@ func methodKeys() []key {
 	var list []key
 	for _, f := range solvers.Families() {
 		for _, own := range f.Settings {
-			list = append(list, key{name: own.Name, set: number(func(s *Settings, x float64) string {
-				if !(x >= 1) || x != math.Floor(x) || x > 1<<53 {
-					return "takes a whole number from 1"
-				}
+			list = append(list, key{name: own.Name, set: whole(func(s *Settings, x float64) {
 				values := maps.Clone(s.OfMethod) // settings are copied
 				if values == nil {
 					values = map[string]float64{}
 				}
 				values[own.Name] = x
 				s.OfMethod = values
-				return ""
 			})})
 		}
 	}

@@ -60,12 +60,22 @@ func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 	return s
 }
 
+// keyForms are the forms of keys that can be overridden: those of all blocks that this version acts on.
+func keyForms() (forms []string) {
+	for _, kind := range parser.Blocks() {
+		if blocks[kind] != nil {
+			forms = append(forms, kind+".<key>")
+		}
+	}
+	return forms
+}
+
 // override applies one override. Its diagnostics have no place, because the text that is parsed is in
 // no file.
 func (s *Settings) override(o Override, l *diag.List) {
 	kind, name, ok := strings.Cut(o.Key, ".")
 	if !ok || blocks[kind] == nil {
-		l.Errorf(CodeSetting, source.Span{}, "%q is no setting; write solver.<key> or sens.<key>", o.Key)
+		l.Errorf(CodeSetting, source.Span{}, "%q is no setting; write %s", o.Key, diag.Either(keyForms()))
 		return
 	}
 	var own diag.List

@@ -3,6 +3,7 @@ package diag
 import (
 	"fmt"
 	"strconv"
+	"strings"
 )
 
 // Number formats a number for a message, to eight digits.
@@ -26,4 +27,12 @@ func Count(n int, noun string) string {
 		return "1 " + noun
 	}
 	return fmt.Sprintf("%d %ss", n, noun)
+}
+
+// Either joins alternatives: "a, b or c".
+func Either(list []string) string {
+	if n := len(list) - 1; n > 0 {
+		return strings.Join(list[:n], ", ") + " or " + list[n]
+	}
+	return strings.Join(list, "")
 }
