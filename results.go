@@ -7,6 +7,7 @@ import (
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/typecheck"
 )
 
 // Variable is what objectives are differentiated by: a param, or the initial value of a state.
@@ -205,7 +206,7 @@ const (
 	CodeSetting   diag.Code = settings.CodeSetting     // "setting": a value that a setting does not take
 	CodeNoSuchRun diag.Code = settings.CodeUnavailable // "unavailable": this version does not do it
 	CodeOverride  diag.Code = system.CodeOverride      // "override": values that do not fit what they set
-	CodeUnknown   diag.Code = system.CodeUnknown       // "unknown-name": the model has no such name
+	CodeUnknown   diag.Code = typecheck.CodeUnknown    // "unknown-name": the model has no such name
 
 	// Runs that fail.
 

@@ -8,6 +8,10 @@ import (
 	"odes.dev/odes/lang/diag"
 )
 
+// CodeUnknown is the code of names from outside, such as those of overrides, that a model does not have. The checker
+// itself reports CodeUndefined.
+const CodeUnknown diag.Code = "unknown-name"
+
 // ReadSettings reads the settings blocks of a file that is no model: overrides from a command line.
 // Names in values are kept as words. Errors go to l.
 func ReadSettings(f *ast.File, l *diag.List) Settings {

@@ -14,6 +14,7 @@ import (
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/typecheck"
 )
 
 // Exit statuses; scripts rely on them.
@@ -245,7 +246,7 @@ func (c *call) fail(err error) int {
 // settingCodes are those of diagnostics on a key, a value or a name that does not exist or does not fit.
 var settingCodes = []diag.Code{
 	odes.CodeSetting, odes.CodeUnknown, odes.CodeOverride, odes.CodeNoSuchRun,
-	"unknown-setting", "bad-setting", // of typecheck
+	typecheck.CodeSetting, typecheck.CodeSettingValue,
 }
 
 // statusOf returns the exit status for errors of a run. The command line is to blame for what was written there or

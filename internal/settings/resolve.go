@@ -45,7 +45,8 @@ func Resolve(m *typecheck.Model, choice Choice, l *diag.List) Settings {
 			}
 		}
 		if !found {
-			wrong.Errorf(CodeUnknown, source.Span{}, "the model has no %s block named %q", want.kind, want.name)
+			wrong.Errorf(typecheck.CodeUnknown, source.Span{}, "the model has no %s block named %q", want.kind,
+				want.name)
 		}
 	}
 	for _, o := range choice.Overrides {

@@ -20,7 +20,6 @@ import (
 // Codes of diagnostics about settings.
 const (
 	CodeSetting     diag.Code = "setting"
-	CodeUnknown     diag.Code = "unknown-name"
 	CodeUnavailable diag.Code = "unavailable"
 )
 

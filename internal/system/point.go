@@ -13,11 +13,8 @@ import (
 	"odes.dev/odes/typecheck"
 )
 
-// Codes of diagnostics about values that are set from outside.
-const (
-	CodeOverride diag.Code = "override"
-	CodeUnknown  diag.Code = "unknown-name"
-)
+// CodeOverride is the code of values set from outside that do not fit.
+const CodeOverride diag.Code = "override"
 
 // Override sets a param, an element of one ("A[1,2]") or an initial value ("initial(x)"). One value fills an array.
 type Override struct {
@@ -161,7 +158,7 @@ func (pt *Point) assign(o Override, l *diag.List) {
 	target = Unquoted(target)
 	i := slices.IndexFunc(list, func(s *typecheck.Symbol) bool { return s.Name == target })
 	if i < 0 || !ok {
-		l.Errorf(CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", o.Name, what, target,
+		l.Errorf(typecheck.CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", o.Name, what, target,
 			diag.DidYouMean(target, Names(list)))
 		return
 	}
