@@ -23,21 +23,51 @@ type Array struct {
 // maxFile limits the bytes read from one file.
 const maxFile = 4 << 30
 
-// Load reads an array of at most limit elements from the file name (slashes,
-// relative to the root of files); its extension (.csv, .tsv, .txt, .npy, .mtx)
-// tells the format. Errors name the file and, for texts, the line.
+// formats are the formats of files, by their endings.
+var formats = []struct {
+	ending string
+	read   func(name string, text []byte, limit int) (Array, error)
+	table  bool // a file may hold a Table
+}{
+	{".csv", matrix, true}, {".tsv", matrix, true}, {".txt", matrix, true}, {".npy", npy, false},
+	{".mtx", marketMatrix, false},
+}
+
+// Endings returns the endings of the files that Load reads: ".csv" and others.
+func Endings() (list []string) {
+	for _, f := range formats {
+		list = append(list, f.ending)
+	}
+	return list
+}
+
+// TableEndings returns those of Endings whose files may hold a Table.
+func TableEndings() (list []string) {
+	for _, f := range formats {
+		if f.table {
+			list = append(list, f.ending)
+		}
+	}
+	return list
+}
+
+// Load reads an array of at most limit elements from the file name (slashes, relative to the root of files); its
+// ending, one of Endings, tells the format. Errors name the file and, for texts, the line.
 func Load(files fs.FS, name string, limit int) (Array, error) {
-	read := map[string]func(string, []byte, int) (Array, error){
-		".csv": matrix, ".tsv": matrix, ".txt": matrix, ".npy": npy, ".mtx": marketMatrix,
-	}[strings.ToLower(path.Ext(name))]
-	if read == nil {
-		return Array{}, fmt.Errorf("%s: the format is told by the extension; use .csv, .tsv, .npy or .mtx", name)
+	ending := strings.ToLower(path.Ext(name))
+	for _, f := range formats {
+		if f.ending == ending {
+			text, err := open(files, name)
+			if err != nil {
+				return Array{}, err
+			}
+			return f.read(name, text, limit)
+		}
 	}
-	text, err := open(files, name)
-	if err != nil {
-		return Array{}, err
-	}
-	return read(name, text, limit)
+	all := Endings()
+	last := len(all) - 1
+	return Array{}, fmt.Errorf("%s: the format is told by the extension; use %s or %s", name,
+		strings.Join(all[:last], ", "), all[last])
 }
 
 // open reads a whole file inside the folder.

@@ -67,7 +67,7 @@ func TestLoad(t *testing.T) {
 			"a.mtx:3: 1 entries, but 2 were announced",
 		},
 		{"a.mtx", "", "a.mtx:0: the file ends before the sizes"},
-		{"a.xls", "", "a.xls: the format is told by the extension; use .csv, .tsv, .npy or .mtx"},
+		{"a.xls", "", "a.xls: the format is told by the extension; use .csv, .tsv, .txt, .npy or .mtx"},
 		{
 			"../a.csv", "",
 			`"../a.csv" is outside the model's folder; files are named relative to it, and lie in it or below`,

@@ -8,6 +8,7 @@ import (
 	"sort"
 	"strings"
 
+	"odes.dev/odes/data"
 	"odes.dev/odes/help"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/ast"
@@ -297,9 +298,9 @@ func (p *completer) files(written string, off int) {
 			p.add("module", m, "built in", "", "", topicOf(help.Module), m)
 		}
 	case p.c.before(1) == "(" && call == "csv":
-		endings = []string{".csv"}
+		endings = data.TableEndings()
 	case p.c.before(1) == "(" && call == "load":
-		endings = []string{".csv", ".npy", ".mtx"}
+		endings = data.Endings()
 	default:
 		return
 	}

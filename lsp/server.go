@@ -16,6 +16,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/data"
 	"odes.dev/odes/lang/source"
 )
 
@@ -228,8 +229,8 @@ func (s *Server) initialized(context.Context, *struct{}) (any, error) {
 	}
 	type object = map[string]any
 	var watchers []object
-	for _, ending := range []string{"ode", "csv", "npy", "mtx"} {
-		watchers = append(watchers, object{"globPattern": "**/*." + ending})
+	for _, ending := range append([]string{".ode"}, data.Endings()...) {
+		watchers = append(watchers, object{"globPattern": "**/*" + ending})
 	}
 	s.asked++
 	return []Message{{
