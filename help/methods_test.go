@@ -1,21 +1,40 @@
 package help
 
 import (
+	"regexp"
 	"slices"
+	"strconv"
 	"testing"
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
 )
 
-// TestMethodSettings requires that settings of method families are explained with those of every run.
+// bounds is what the row of a method's setting says: of which method it is, and from where to where it goes.
+var bounds = regexp.MustCompile("^of `(\\w+)`: (\\d+) to (\\d+)$")
+
+// TestMethodSettings requires that settings of method families are explained with those of every run, and that the
+// family takes the values that the explanation names, and none beyond them.
 func TestMethodSettings(t *testing.T) {
 	for _, f := range solvers.Families() {
 		for _, s := range f.Settings {
-			if !slices.ContainsFunc(typecheck.SettingRows("solver"), func(r typecheck.SettingRow) bool {
-				return slices.Contains(r.Keys, s.Name)
-			}) {
+			rows := typecheck.SettingRows("solver")
+			i := slices.IndexFunc(rows, func(r typecheck.SettingRow) bool { return slices.Contains(r.Keys, s.Name) })
+			if i < 0 {
 				t.Errorf("the setting %s of %s methods is not explained", s.Name, f.Name)
+				continue
+			}
+			said := bounds.FindStringSubmatch(rows[i].Text)
+			if said == nil {
+				t.Errorf("the row of %s does not read %s: %s", s.Name, bounds, rows[i].Text)
+				continue
+			}
+			least, _ := strconv.ParseFloat(said[2], 64)
+			most, _ := strconv.ParseFloat(said[3], 64)
+			for x, good := range map[float64]bool{least: true, most: true, least - 1: false, most + 1: false} {
+				if _, err := solvers.Choose(said[1], map[string]float64{s.Name: x}); (err == nil) != good {
+					t.Errorf("%s is said to go from %g to %g, but with %g: %v", s.Name, least, most, x, err)
+				}
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
+	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
 )
 
@@ -202,5 +203,28 @@ func TestRefine(t *testing.T) {
 	}
 	if fixed.Refine(1.0/32, 4); fixed.Solver.Fixed != 0.05 || fixed.Solver.RTol != 1e-3 {
 		t.Errorf("%+v", fixed.Solver)
+	}
+}
+
+// TestMethodNames: a name that is said to be reserved, or to have no method like it, is not that of a method.
+func TestMethodNames(t *testing.T) {
+	names := methodNames()
+	for _, name := range laterMethods {
+		if slices.Contains(names, name) {
+			t.Errorf("%s is a method now: take it out of laterMethods", name)
+		}
+	}
+	for foreign, here := range foreignMethods {
+		switch {
+		case slices.Contains(names, foreign):
+			t.Errorf("%s is a method now: take it out of foreignMethods", foreign)
+		case here != "" && here != Auto && !slices.Contains(names, here):
+			t.Errorf("foreignMethods sends %s to %s, which is no method", foreign, here)
+		}
+	}
+	for _, m := range solvers.Methods() {
+		if m.Can.Has(solvers.NeedsJacobian) {
+			t.Errorf("%s is implicit: noMethod must not say that there are no implicit methods", m.Name)
+		}
 	}
 }
