@@ -5,7 +5,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/compile"
@@ -24,12 +23,8 @@ func stageNames() []string { return compile.Stages() }
 // Run shows what a stage of the compiler makes.
 func (e *emitCmd) Run(c *call) error {
 	c.configure(e.global, formatFlag{})
-	known := false
-	for _, s := range compile.Stages() {
-		known = known || s == e.Stage
-	}
-	if !known {
-		return usagef("there is no stage %q; there are %s", e.Stage, strings.Join(compile.Stages(), ", "))
+	if err := compile.CheckStage(e.Stage); err != nil {
+		return usagef("%v", err)
 	}
 	text, name, folder, err := c.source(e.Model)
 	if err != nil {

@@ -18,9 +18,9 @@ import (
 type stage struct {
 	name string
 	// One of these writes it: from the text, from the checked model, or from the compiled one.
-	text    func(io.Writer, *source.File) error
-	checked func(io.Writer, *typecheck.Model) error
-	tapes   bool
+	text     func(io.Writer, *source.File) error
+	checked  func(io.Writer, *typecheck.Model) error
+	compiled func(*system.Model, io.Writer) error
 }
 
 // stages are in the order of the pipeline. The first two do not need a valid model.
@@ -28,10 +28,10 @@ var stages = []stage{
 	{name: "tokens", text: parser.DumpTokens},
 	{name: "ast", text: parser.DumpTree},
 	{name: "model", checked: typecheck.Dump},
-	{name: "tape", tapes: true},
-	{name: "vjp", tapes: true},
-	{name: "jvp", tapes: true},
-	{name: "program", tapes: true},
+	{name: "tape", compiled: (*system.Model).EmitTapes},
+	{name: "vjp", compiled: (*system.Model).EmitTransposes},
+	{name: "jvp", compiled: (*system.Model).EmitTangents},
+	{name: "program", compiled: (*system.Model).EmitPrograms},
 }
 
 // Stages returns the names of the stages that Emit shows, in the order of the pipeline.
@@ -43,15 +43,29 @@ func Stages() []string {
 	return names
 }
 
+// stageNamed returns the stage of a name.
+func stageNamed(name string) (stage, error) {
+	i := slices.IndexFunc(stages, func(s stage) bool { return s.name == name })
+	if i < 0 {
+		return stage{}, fmt.Errorf("there is no stage %q; there are %s", name, strings.Join(Stages(), ", "))
+	}
+	return stages[i], nil
+}
+
+// CheckStage returns the error of Emit for a name that is none of Stages.
+func CheckStage(name string) error {
+	_, err := stageNamed(name)
+	return err
+}
+
 // Emit writes a stage of the text of a model: "tokens", "ast" (the tree), "model" (the checked model),
 // "tape" (all tapes), "vjp" and "jvp" (their transposes and tangents), "program" (what the machine
 // runs).
 func Emit(w io.Writer, name, file, text string, files fs.FS) error {
-	i := slices.IndexFunc(stages, func(s stage) bool { return s.name == name })
-	if i < 0 {
-		return fmt.Errorf("there is no stage %q; there are %s", name, strings.Join(Stages(), ", "))
+	s, err := stageNamed(name)
+	if err != nil {
+		return err
 	}
-	s := stages[i]
 	if s.text != nil {
 		return s.text(w, source.NewFile(file, text))
 	}
@@ -67,5 +81,5 @@ func Emit(w io.Writer, name, file, text string, files fs.FS) error {
 	if s.checked != nil {
 		return s.checked(w, m)
 	}
-	return compiled.Emit(w, name)
+	return s.compiled(compiled, w)
 }

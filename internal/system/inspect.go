@@ -124,48 +124,33 @@ func (w *Worker) NonFinite(t float64, y, d, m []float64) (source.Span, bool) {
 	return at, !at.IsZero()
 }
 
-// Emit writes the model's tapes, their transposes ("vjp") or tangents ("jvp") by all params, or a
-// line for each "program" of values and transposes.
-func (m *Model) Emit(w io.Writer, stage string) error {
+// EmitTapes writes the model's tapes.
+func (m *Model) EmitTapes(w io.Writer) error {
+	return m.emit(w, func(_ derivatives, t *tape.Tape) (*tape.Tape, error) { return t, nil })
+}
+
+// EmitTransposes writes the transposes of the model's tapes, by all params.
+func (m *Model) EmitTransposes(w io.Writer) error {
+	return m.emit(w, func(d derivatives, t *tape.Tape) (*tape.Tape, error) { return d.pull(t, false) })
+}
+
+// EmitTangents writes the tangents of the model's tapes, by all params.
+func (m *Model) EmitTangents(w io.Writer) error {
+	return m.emit(w, func(d derivatives, t *tape.Tape) (*tape.Tape, error) { return d.push(t) })
+}
+
+// emit writes what of makes of each tape of the model; nil is nothing.
+func (m *Model) emit(w io.Writer, of func(derivatives, *tape.Tape) (*tape.Tape, error)) error {
 	d := derivatives{active: map[string]bool{}}
-	names := Names(m.Checked.Params)
-	for _, name := range names {
+	for _, name := range Names(m.Checked.Params) {
 		d.active[name] = true
-	}
-	if stage == "program" {
-		k, err := m.programs.kit(1, names, Pull, false)
-		if err != nil {
-			return err
-		}
-		for _, s := range []*tapec.Parts[*program]{k.value, k.pull} {
-			for _, p := range s.All(runOrder...) {
-				if p == nil {
-					continue
-				}
-				n := p.code.Stats()
-				_, err := fmt.Fprintf(w, "%s\t%d lanes\t%d instructions\t%d steps\t%d bytes\t%d flops\t%d blocks of "+
-					"%d machine instructions in %d bytes\n",
-					p.tape.Name, p.lanes, n.Instructions, n.Steps, n.Bytes, n.Flops, n.Native.Blocks,
-					n.Native.Instructions, n.Native.Bytes)
-				if err != nil {
-					return err
-				}
-			}
-		}
-		return nil
 	}
 	printer := tape.Printer{MaxData: 16}
 	for _, t := range m.programs.tapes.All(runOrder...) {
 		if t == nil {
 			continue
 		}
-		var err error
-		switch stage {
-		case "vjp":
-			t, err = d.pull(t, false)
-		case "jvp":
-			t, err = d.push(t)
-		}
+		t, err := of(d, t)
 		if err != nil {
 			return err
 		}
@@ -177,6 +162,30 @@ func (m *Model) Emit(w io.Writer, stage string) error {
 		}
 		if _, err = io.WriteString(w, "\n"); err != nil {
 			return err
+		}
+	}
+	return nil
+}
+
+// EmitPrograms writes a line for each of the machine's programs of values and transposes.
+func (m *Model) EmitPrograms(w io.Writer) error {
+	k, err := m.programs.kit(1, Names(m.Checked.Params), Pull, false)
+	if err != nil {
+		return err
+	}
+	for _, s := range []*tapec.Parts[*program]{k.value, k.pull} {
+		for _, p := range s.All(runOrder...) {
+			if p == nil {
+				continue
+			}
+			n := p.code.Stats()
+			_, err := fmt.Fprintf(w, "%s\t%d lanes\t%d instructions\t%d steps\t%d bytes\t%d flops\t%d blocks of "+
+				"%d machine instructions in %d bytes\n",
+				p.tape.Name, p.lanes, n.Instructions, n.Steps, n.Bytes, n.Flops, n.Native.Blocks,
+				n.Native.Instructions, n.Native.Bytes)
+			if err != nil {
+				return err
+			}
 		}
 	}
 	return nil
