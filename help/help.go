@@ -16,13 +16,13 @@ import (
 	"odes.dev/odes/stdlib"
 )
 
-// Explain writes help on a name, or lists all names if name is empty, for a screen of width columns (0: unknown). It
-// reports whether there is any help.
-func Explain(w io.Writer, name string, width int) bool {
+// Explain writes help on a name, or lists all names if name is empty, for a screen of width columns (0: unknown). The
+// formats of files are explained as well; this package does not know them. It reports whether there is any help.
+func Explain(w io.Writer, name string, width int, formats ...Entry) bool {
 	var b strings.Builder
 	found := name == ""
 	if found {
-		overview(&b)
+		overview(&b, formats)
 	}
 	for topic := range topics {
 		part, ok := On(Topic(topic), name)
@@ -31,6 +31,14 @@ func Explain(w io.Writer, name string, width int) bool {
 			b.WriteByte('\n')
 		}
 		b.WriteString(part)
+	}
+	for _, e := range formats {
+		if e.Name == name {
+			if found = true; b.Len() > 0 {
+				b.WriteByte('\n')
+			}
+			e.write(&b)
+		}
 	}
 	for line := range strings.Lines(b.String()) {
 		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
@@ -121,7 +129,7 @@ var classes = []struct {
 	{"other functions", stdlib.Special},
 }
 
-func overview(w io.Writer) {
+func overview(w io.Writer, formats []Entry) {
 	show := func(title string, names []string) {
 		names = slices.Compact(names)
 		if len(names) == 0 {
@@ -176,14 +184,24 @@ func overview(w io.Writer) {
 	show("modes of gradients", names)
 	names, _ = stdlib.UnitNames()
 	show("units, besides those with prefixes", names)
+	names = nil
+	for _, e := range formats {
+		names = append(names, e.Name)
+	}
+	show("formats of files", names)
 	show("codes of diagnostics", Codes())
 	fmt.Fprintln(w, "odes doc <name> explains one; odes doc grammar prints the grammar.")
+}
+
+// write writes help on e.
+func (e Entry) write(w io.Writer) {
+	fmt.Fprintf(w, "%s\n\n    %s\n\n%s\n", e.Name, e.Form, wrap(e.Text, ""))
 }
 
 func word(w io.Writer, name string) bool {
 	for _, e := range slices.Concat(words, others, signs, modes) {
 		if e.Name == name {
-			fmt.Fprintf(w, "%s\n\n    %s\n\n%s\n", e.Name, e.Form, wrap(e.Text, ""))
+			e.write(w)
 			return true
 		}
 	}

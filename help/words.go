@@ -2,7 +2,7 @@ package help
 
 import "odes.dev/odes/parser"
 
-// Entry is a word of the language: what it means and how it is written.
+// Entry is a word of the language, or the name of a format: what it means and how it is written.
 type Entry struct{ Name, Form, Text string }
 
 // words are the reserved words, in the order of the manual.

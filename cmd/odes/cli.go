@@ -153,8 +153,8 @@ func helpTexts() kong.Vars {
 		"tolerance": "Largest relative error that passes; 0 means 1e-8, or more where rounding or the mode " +
 			"leaves fewer digits.",
 		"times": "Times of the outputs: from:step:to, or a list separated by commas; without it, every step.",
-		"subject": "A word of the language, a function, a method, a controller, a setting or the code of a " +
-			"diagnostic; or a model file, for the names that it declares.",
+		"subject": "A word of the language, a function, a method, a controller, a setting, a format of files or the " +
+			"code of a diagnostic; or a model file, for the names that it declares.",
 	}
 }
 

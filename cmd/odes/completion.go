@@ -8,7 +8,6 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"odes.dev/odes/help"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/settings"
 )
@@ -78,7 +77,7 @@ func subjects(root, n *kong.Node) string {
 	case "doc":
 		var names []string
 		special := func(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-' }
-		for _, w := range help.Names() {
+		for _, w := range subjectNames() {
 			if !strings.ContainsFunc(w, special) {
 				names = append(names, w)
 			}

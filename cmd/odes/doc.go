@@ -2,12 +2,16 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strconv"
 	"strings"
 
 	"odes.dev/odes/help"
+	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/plot"
 )
 
 // docCmd is odes doc.
@@ -19,16 +23,53 @@ type docCmd struct {
 // Run explains a name, or lists all there are.
 func (d *docCmd) Run(c *call) error {
 	c.configure(d.global, formatFlag{})
-	if !help.Explain(c.out, d.Name, c.screen(c.out)) {
+	if !help.Explain(c.out, d.Name, c.screen(c.out), formatEntries()...) {
 		if strings.HasSuffix(d.Name, ".ode") {
 			return c.explainModel(d.Name)
 		}
-		if near := diag.DidYouMean(d.Name, help.Names()); near != "" {
+		if near := diag.DidYouMean(d.Name, subjectNames()); near != "" {
 			return usagef("there is no help on %q%s", d.Name, near)
 		}
 		return usagef("there is no help on %q; odes doc lists all there is", d.Name)
 	}
 	return nil
+}
+
+// formatEntries explain the formats of results and of pictures.
+func formatEntries() (list []help.Entry) {
+	for _, f := range report.Formats() {
+		var commands []string
+		for _, command := range slices.Sorted(maps.Keys(formatted)) {
+			if formatted[command](f) {
+				commands = append(commands, command)
+			}
+		}
+		file := "-o file." + f.Name
+		if f.Ending != "" {
+			file += " or -o file." + f.Ending
+		}
+		list = append(list, help.Entry{
+			Name: f.Name, Form: "odes sens model.ode --format " + f.Name,
+			Text: fmt.Sprintf("A format %s, which odes %s write. The name of a file asks for it, too: %s.", f.Doc,
+				enumerate(commands, "and"), file),
+		})
+	}
+	for _, name := range plot.Formats() {
+		list = append(list, help.Entry{
+			Name: name, Form: "odes plot model.ode -o picture." + name,
+			Text: "A format of pictures: odes plot writes it into files whose names end in ." + name + ".",
+		})
+	}
+	return list
+}
+
+// subjectNames are the names that odes doc explains.
+func subjectNames() []string {
+	names := help.Names()
+	for _, e := range formatEntries() {
+		names = append(names, e.Name)
+	}
+	return names
 }
 
 // explainModel lists what a model declares, with its doc comments.

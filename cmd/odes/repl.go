@@ -113,8 +113,10 @@ func (c *call) session(dark bool) *repl.Session {
 		Width:  func() int { return c.width(c.out) },
 		Colour: c.colour(c.out),
 		Dark:   dark,
-		Doc:    func(w io.Writer, name string) bool { return help.Explain(w, name, c.screen(c.out)) },
-		Words:  help.Names(),
+		Doc: func(w io.Writer, name string) bool {
+			return help.Explain(w, name, c.screen(c.out), formatEntries()...)
+		},
+		Words: help.Names(),
 		Progress: func() (func(odes.Progress), func()) {
 			var opts odes.Options
 			p := c.attach(&opts)
