@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"strings"
 	"sync"
 
 	"odes.dev/odes/internal/explain"
@@ -49,9 +48,7 @@ func (r *run) readsTotals() bool {
 	}
 	found := false
 	for _, o := range m.checked.Objectives {
-		if !slices.ContainsFunc(r.objectives, func(e objective) bool {
-			return e.value.Name == o.Name || strings.HasPrefix(e.value.Name, o.Name+"[")
-		}) {
+		if !slices.ContainsFunc(r.objectives, func(e objective) bool { return e.of == o }) {
 			continue
 		}
 		typecheck.Walk(func(e typecheck.Expr) bool {
