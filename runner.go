@@ -158,19 +158,19 @@ func (r *Runner) prepareForward() (err error) {
 	return nil
 }
 
-// tellProgress lets the adjoint report how far it is, at most ten times a second.
+// tellProgress lets a method that can tell report how far it is, at most ten times a second.
 func (r *Runner) tellProgress() {
-	a, ok := r.method.(*sens.Adjoint)
+	teller, ok := r.method.(sens.Teller)
 	if !ok || r.opts.Progress == nil {
 		return
 	}
 	var last time.Time
-	a.Tell = func(t, done float64, steps int) {
+	teller.SetTell(func(t, done float64, steps int) {
 		if now := time.Now(); now.Sub(last) > 100*time.Millisecond {
 			last = now
 			r.opts.Progress(Progress{Phase: "adjoint", T: t, Steps: steps, Done: done})
 		}
-	}
+	})
 }
 
 // Sensitivities integrates the model and differentiates its objectives. Where the sens block asks for

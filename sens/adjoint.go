@@ -43,11 +43,8 @@ type Adjoint struct {
 	// after the call.
 	Trace func(t float64, first int, lam []float64)
 
-	// Tell, if not nil, is told from time to time how far the sweeps are and how much of them is done, by the
-	// goroutine of the caller.
-	Tell func(t, done float64, steps int)
-
 	sweeps []*sweep // of the goroutines, kept from one gradient to the next
+	tell   func(t, done float64, steps int)
 	common common
 }
 
@@ -64,6 +61,9 @@ func (a *Adjoint) sweep(ctx context.Context, i int, run *solvers.Trajectory) *sw
 	}
 	return s
 }
+
+// SetTell implements Teller.
+func (a *Adjoint) SetTell(tell func(t, done float64, steps int)) { a.tell = tell }
 
 // Name implements Method.
 func (a *Adjoint) Name() string { return "adjoint" }
@@ -94,10 +94,10 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	w.read.Open(ctx, run)
 	common.next.Store(0)
 	common.steps.Store(0)
-	if w.tell = nil; a.Tell != nil {
+	if w.tell = nil; a.tell != nil {
 		w.tell = func(i int) {
 			whole := float64(common.next.Load()-1) + float64(run.Steps()-i)/float64(run.Steps())
-			a.Tell(w.step.T, min(whole/float64(blocks), 1), w.steps)
+			a.tell(w.step.T, min(whole/float64(blocks), 1), w.steps)
 		}
 	}
 	if threads > 1 {

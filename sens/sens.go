@@ -17,6 +17,13 @@ type Method interface {
 	Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error
 }
 
+// Teller is a Method that can tell how far a gradient is.
+type Teller interface {
+	// SetTell makes the gradients to come call tell from time to time, in the goroutine of the caller, with the time
+	// that a sweep has come to, the fraction that is done, and the steps that the goroutine made. nil ends it.
+	SetTell(tell func(t, done float64, steps int))
+}
+
 // Options say what is wanted besides dψ/dp. The zero value asks for nothing more.
 type Options struct {
 	Initial    bool // dψ/dy0: the initial values moved, parameters held
