@@ -40,7 +40,7 @@ type ExperimentCostates struct {
 // the mode and the variables of opts.
 func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	var l diag.List
-	opts = opts.changed(func(s *settings.Settings) { s.Mode, s.Errors = "adjoint", false })
+	opts = opts.changed(func(s *settings.Settings) { s.Mode, s.Errors = sens.ModeAdjoint, false })
 	opts.Threads, opts.EventTimes, opts.Gradient = 1, false, nil
 	r, err := m.Prepare(opts)
 	if err != nil {

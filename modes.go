@@ -12,19 +12,19 @@ import (
 
 // modeMethods make the sensitivity method of each of sens.Modes, with work space for that many lanes.
 var modeMethods = map[string]func(r *run, lanes int) (sens.Method, error){
-	"adjoint": (*run).adjointMethod,
-	"tangent": func(r *run, lanes int) (sens.Method, error) {
+	sens.ModeAdjoint: (*run).adjointMethod,
+	sens.ModeTangent: func(r *run, lanes int) (sens.Method, error) {
 		return r.tangentMethod(lanes, system.PushElements)
 	},
-	"forward": (*run).forwardMethod,
-	"continuous": func(r *run, _ int) (sens.Method, error) {
+	sens.ModeForward: (*run).forwardMethod,
+	sens.ModeContinuous: func(r *run, _ int) (sens.Method, error) {
 		return r.continuousMethod(false)
 	},
-	"backsolve": func(r *run, _ int) (sens.Method, error) {
+	sens.ModeBacksolve: func(r *run, _ int) (sens.Method, error) {
 		return r.continuousMethod(true)
 	},
-	"complex": func(r *run, _ int) (sens.Method, error) { return r.complexStep() },
-	"differences": func(r *run, _ int) (sens.Method, error) {
+	sens.ModeComplex: func(r *run, _ int) (sens.Method, error) { return r.complexStep() },
+	sens.ModeDifferences: func(r *run, _ int) (sens.Method, error) {
 		workers, err := r.complexWorkers()
 		return &sens.Differences{New: workers}, err
 	},
@@ -145,12 +145,12 @@ const clearly = 16
 func (r *run) autoMode(objectives, columns int) error {
 	back, forth := chooseLanes(objectives), chooseLanes(columns)
 	sweeps, pushes := (objectives+back-1)/back, (columns+forth-1)/forth
-	mode, why := "adjoint", ""
+	mode, why := sens.ModeAdjoint, ""
 	switch {
 	case pushes > clearly*sweeps:
 		why = fmt.Sprintf("%s backwards, %d forwards", diag.Count(sweeps, "sweep"), pushes)
 	case sweeps > clearly*pushes:
-		mode, why = "tangent", fmt.Sprintf("%s forwards, %d backwards", diag.Count(pushes, "sweep"), sweeps)
+		mode, why = sens.ModeTangent, fmt.Sprintf("%s forwards, %d backwards", diag.Count(pushes, "sweep"), sweeps)
 	default:
 		pull, err := r.problem.Kit(back, system.Pull, sweeps > 1)
 		if err != nil {
@@ -162,7 +162,7 @@ func (r *run) autoMode(objectives, columns int) error {
 		}
 		adjoint, tangent := r.problem.AdjointCost(pull, sweeps), r.problem.TangentCost(push, pushes)
 		if tangent < adjoint {
-			mode = "tangent"
+			mode = sens.ModeTangent
 		}
 		why = fmt.Sprintf("%s backwards at about %s ns a stage, %d forwards at %s", diag.Count(sweeps, "sweep"),
 			round(adjoint), pushes, round(tangent))

@@ -72,7 +72,7 @@ func (r *run) auto() {
 		r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "method = %s, %s", name, why)
 	}
 	if s.Mode == settings.Auto {
-		s.Mode = "adjoint"
+		s.Mode = sens.DefaultMode
 	}
 }
 

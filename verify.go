@@ -351,7 +351,7 @@ func (m *Model) verifyAlong(ctx context.Context, opts Options, how VerifyOptions
 		return err
 	}
 	if s.Columns > crossCheckColumns {
-		out.CrossCheck, out.Large = "tangent", true
+		out.CrossCheck, out.Large = sens.ModeTangent, true
 	}
 	random := elem.NewRand(how.Seed)
 	for n := range how.Directions {
@@ -466,15 +466,11 @@ func sizeOf(pt *system.Point, v Variable, k int) float64 {
 	return max(math.Abs(pt.Param(v.Name)[k]), 1e-3)
 }
 
-// crossCheck computes the gradient by another mode and returns it: by tangents, or by adjoints if s
-// came from tangents.
+// crossCheck computes the gradient by the mode that checks that of s, and returns it.
 func (m *Model) crossCheck(
 	ctx context.Context, opts Options, s *Sensitivities, out *Verification,
 ) ([]float64, error) {
-	out.CrossCheck = "tangent"
-	if s.Settings.Mode == "tangent" {
-		out.CrossCheck = "adjoint"
-	}
+	out.CrossCheck = modeOf(s.Settings.Mode).CrossCheck
 	var l diag.List
 	pt := m.point(opts.Set, &l)
 	first := append([]float64(nil), s.Gradient...) // it may be overwritten

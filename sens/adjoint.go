@@ -66,7 +66,7 @@ func (a *Adjoint) sweep(ctx context.Context, i int, run *solvers.Trajectory) *sw
 func (a *Adjoint) SetTell(tell func(t, done float64, steps int)) { a.tell = tell }
 
 // Name implements Method.
-func (a *Adjoint) Name() string { return "adjoint" }
+func (a *Adjoint) Name() string { return ModeAdjoint }
 
 // Gradient implements Method.
 func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {

@@ -49,9 +49,9 @@ type Continuous struct {
 // Name implements Method.
 func (c *Continuous) Name() string {
 	if c.Backsolve {
-		return "backsolve"
+		return ModeBacksolve
 	}
-	return "continuous"
+	return ModeContinuous
 }
 
 // Gradient implements Method. Lanes are swept one after the other, each with steps of its own.

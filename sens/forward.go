@@ -27,7 +27,7 @@ type Forward struct {
 }
 
 // Name implements Method.
-func (a *Forward) Name() string { return "forward" }
+func (a *Forward) Name() string { return ModeForward }
 
 // Gradient implements Method.
 func (a *Forward) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {

@@ -2,6 +2,20 @@ package sens
 
 import "slices"
 
+// The names of the modes. Each is what the Name of its Method returns.
+const (
+	ModeAdjoint     = "adjoint"
+	ModeTangent     = "tangent"
+	ModeForward     = "forward"
+	ModeContinuous  = "continuous"
+	ModeBacksolve   = "backsolve"
+	ModeComplex     = "complex"
+	ModeDifferences = "differences"
+
+	// DefaultMode is that of a model that names none.
+	DefaultMode = ModeAdjoint
+)
+
 // Mode is a way to derivatives, as users choose it.
 type Mode struct {
 	Name string
@@ -9,7 +23,9 @@ type Mode struct {
 	// derivatives agree with those only as tolerances go to zero.
 	Exact bool
 	Lanes Lanes
-	Doc   string // for users: sentences
+	// CrossCheck names the mode that gradients of this one are checked with.
+	CrossCheck string
+	Doc        string // for users: sentences
 }
 
 // Lanes says what a sweep over the run carries side by side.
@@ -24,20 +40,41 @@ const (
 
 // modes are all modes. A mode joins by a row here and one with its constructor, in the package that runs models.
 var modes = []Mode{
-	{Name: "adjoint", Exact: true, Lanes: LanesObjectives, Doc: "The transposes of the steps taken, backwards: " +
-		"exact for the computed run, at a cost that does not grow with the number of parameters. The default."},
-	{Name: "tangent", Exact: true, Lanes: LanesColumns, Doc: "The tangents of the steps taken, forwards: " +
-		"the same derivatives, at a cost that does not grow with the number of objectives."},
-	{Name: "forward", Lanes: LanesColumns, Doc: "Integrates the sensitivity equations with the method and " +
-		"on the steps of the run."},
-	{Name: "continuous", Doc: "Integrates the adjoint equations backwards along the dense output of the run, " +
-		"one objective at a time, in steps of their own."},
-	{Name: "backsolve", Doc: "Integrates the adjoint equations and the states backwards together, without the run. " +
-		"It fails where the way back is unstable; it is here to be compared with."},
-	{Name: "complex", Exact: true, Doc: "Repeats the steps in complex arithmetic, one parameter after the other " +
-		"moved by a tiny imaginary number: exact, and slow."},
-	{Name: "differences", Exact: true, Doc: "Repeats the steps with parameters moved to both sides, " +
-		"extrapolated once: the least accurate."},
+	{
+		Name: ModeAdjoint, Exact: true, Lanes: LanesObjectives, CrossCheck: ModeTangent,
+		Doc: "The transposes of the steps taken, backwards: " +
+			"exact for the computed run, at a cost that does not grow with the number of parameters. The default.",
+	},
+	{
+		Name: ModeTangent, Exact: true, Lanes: LanesColumns, CrossCheck: ModeAdjoint,
+		Doc: "The tangents of the steps taken, forwards: " +
+			"the same derivatives, at a cost that does not grow with the number of objectives.",
+	},
+	{
+		Name: ModeForward, Lanes: LanesColumns, CrossCheck: ModeTangent,
+		Doc: "Integrates the sensitivity equations with the method and " +
+			"on the steps of the run.",
+	},
+	{
+		Name: ModeContinuous, CrossCheck: ModeTangent,
+		Doc: "Integrates the adjoint equations backwards along the dense output of the run, " +
+			"one objective at a time, in steps of their own.",
+	},
+	{
+		Name: ModeBacksolve, CrossCheck: ModeTangent,
+		Doc: "Integrates the adjoint equations and the states backwards together, without the run. " +
+			"It fails where the way back is unstable; it is here to be compared with.",
+	},
+	{
+		Name: ModeComplex, Exact: true, CrossCheck: ModeTangent,
+		Doc: "Repeats the steps in complex arithmetic, one parameter after the other " +
+			"moved by a tiny imaginary number: exact, and slow.",
+	},
+	{
+		Name: ModeDifferences, Exact: true, CrossCheck: ModeTangent,
+		Doc: "Repeats the steps with parameters moved to both sides, " +
+			"extrapolated once: the least accurate.",
+	},
 }
 
 // Modes returns all modes, the default first.

@@ -15,7 +15,7 @@ import (
 type ComplexStep struct{ New func() ComplexWorker }
 
 // Name implements Method.
-func (c *ComplexStep) Name() string { return "complex" }
+func (c *ComplexStep) Name() string { return ModeComplex }
 
 // Gradient implements Method.
 func (c *ComplexStep) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {
@@ -44,7 +44,7 @@ type Differences struct {
 }
 
 // Name implements Method.
-func (c *Differences) Name() string { return "differences" }
+func (c *Differences) Name() string { return ModeDifferences }
 
 // Gradient implements Method.
 func (c *Differences) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {

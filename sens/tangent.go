@@ -24,7 +24,7 @@ type Tangent struct {
 }
 
 // Name implements Method.
-func (a *Tangent) Name() string { return "tangent" }
+func (a *Tangent) Name() string { return ModeTangent }
 
 // Gradient implements Method.
 func (a *Tangent) Gradient(ctx context.Context, run *solvers.Trajectory, opts Options, res *Result) error {

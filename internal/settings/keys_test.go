@@ -49,6 +49,21 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestDefaults: the manual names the defaults that settings have.
+func TestDefaults(t *testing.T) {
+	s := defaults()
+	for _, c := range []struct{ block, key, value string }{
+		{"solver", "method", s.Method},
+		{"sens", "mode", s.Mode},
+	} {
+		rows := typecheck.SettingRows(c.block)
+		i := slices.IndexFunc(rows, func(r typecheck.SettingRow) bool { return slices.Contains(r.Keys, c.key) })
+		if i < 0 || !strings.Contains(rows[i].Text, "`"+c.value+"` unless said otherwise") {
+			t.Errorf("what is said of %s.%s does not name the default, %s", c.block, c.key, c.value)
+		}
+	}
+}
+
 // TestOverrides: an override that is more than a value is an error, whatever else it says.
 func TestOverrides(t *testing.T) {
 	m, _ := checked(t, "")

@@ -14,6 +14,7 @@ import (
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
+	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 )
 
@@ -74,7 +75,7 @@ type GradientCheck struct {
 // defaults are the settings of a model without blocks.
 func defaults() Settings {
 	return Settings{
-		Method: "dopri5", Mode: "adjoint", Threads: runtime.GOMAXPROCS(0),
+		Method: "dopri5", Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0),
 		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
 	}
 }
