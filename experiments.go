@@ -64,13 +64,17 @@ func (r *run) readsTotals() bool {
 // partOptions returns the options for a run of one experiment.
 func (r *run) partOptions(opts Options, wrt []Variable) Options {
 	opts.Gradient, opts.Times, opts.EventTimes, opts.Progress = nil, nil, false, nil
-	opts = opts.changed((*settings.Settings).FirstOrder) // the whole model asks the parts for second derivatives
-	opts.Of, opts.Wrt = []string{}, []string{}
+	targets := make([]typecheck.Target, len(wrt))
+	for i, v := range wrt {
+		targets[i] = v.target()
+	}
+	opts = opts.changed(func(s *settings.Settings) {
+		s.FirstOrder() // the whole model asks the parts for second derivatives
+		s.Wrt = targets
+	})
+	opts.Of = []string{}
 	for _, o := range r.model.experiments[0].model.checked.Objectives {
 		opts.Of = append(opts.Of, o.Name)
-	}
-	for _, v := range wrt {
-		opts.Wrt = append(opts.Wrt, v.String())
 	}
 	opts.Threads = max(1, r.settings.Threads/len(r.model.experiments))
 	return opts

@@ -87,7 +87,10 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 		s.Of = opts.Of
 	}
 	if opts.Wrt != nil {
-		s.Wrt = opts.Wrt
+		s.Wrt = make([]typecheck.Target, len(opts.Wrt))
+		for i, text := range opts.Wrt {
+			s.Wrt[i], _ = typecheck.ParseTarget(text) // variables reports what it does not know
+		}
 	}
 	if opts.Threads > 0 {
 		s.Threads = opts.Threads
@@ -114,10 +117,10 @@ func (opts Options) changed(change func(s *settings.Settings)) Options {
 	return opts
 }
 
-// variables resolves wrt: names of params, "initial(x)" and "all". nil means every param, and the
+// variables resolves wrt: params, initial values and "all". nil means every param, and the
 // initial value of every state whose initial value is a literal. It returns the variables, and the
 // columns of a row of the gradient.
-func (m *Model) variables(wrt []string, l *diag.List) (list []Variable, columns int) {
+func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable, columns int) {
 	add := func(name string, initial bool, unit string, shape []int) {
 		for _, v := range list {
 			if v.Name == name && v.Initial == initial {
@@ -141,45 +144,39 @@ func (m *Model) variables(wrt []string, l *diag.List) (list []Variable, columns 
 	if wrt == nil {
 		all()
 	}
-	for _, name := range wrt {
-		if name == "all" {
+	for _, t := range wrt {
+		if t.Text == "all" {
 			all()
 			continue
 		}
-		inner, initial := strings.CutPrefix(name, "initial(")
-		if initial {
-			inner, _ = strings.CutSuffix(inner, ")")
-		}
-		inner = system.Unquoted(inner)
+		inner := t.Name + t.Subscripts
 		symbols := m.checked.Params
-		if initial {
+		if t.Initial {
 			symbols = m.checked.States
 		}
 		found := false
 		for _, s := range symbols {
 			if s.Name == inner {
-				add(s.Name, initial, s.Type.Unit.String(), s.Type.Shape)
+				add(s.Name, t.Initial, s.Type.Unit.String(), s.Type.Shape)
 				found = true
 			}
 		}
 		if !found {
 			what := "param"
-			if initial {
+			if t.Initial {
 				what = "state"
 			}
-			d := l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the model has no %s %q%s", name,
+			d := l.Errorf(CodeUnknown, source.Span{}, "cannot differentiate by %q: the model has no %s %q%s", t.Text,
 				what, inner, diag.DidYouMean(inner, system.Names(symbols)))
-			if base, _, indexed := strings.Cut(inner, "["); indexed {
-				for _, s := range symbols {
-					if s.Name == base && len(s.Type.Shape) > 0 {
-						whole := strings.Replace(name, inner, base, 1)
-						d.Message = fmt.Sprintf("cannot differentiate by %q: %s is one variable, an array; name the "+
-							"whole: %s", name, base, whole)
-					}
+			for _, s := range symbols {
+				if t.Subscripts != "" && s.Name == t.Name && len(s.Type.Shape) > 0 {
+					whole := typecheck.Target{Name: s.Name, Initial: t.Initial}
+					d.Message = fmt.Sprintf("cannot differentiate by %q: %s is one variable, an array; name the "+
+						"whole: %s", t.Text, s.Name, whole)
 				}
 			}
 			for _, s := range m.checked.States {
-				if !initial && s.Name == inner {
+				if !t.Initial && s.Name == inner {
 					d.Message = fmt.Sprintf("cannot differentiate by state %q; write initial(%s) for its initial value",
 						inner, inner)
 				}

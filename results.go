@@ -22,10 +22,11 @@ type Variable struct {
 
 // String returns "k" or "initial(x)".
 func (v Variable) String() string {
-	if v.Initial {
-		return "initial(" + v.Name + ")"
-	}
-	return v.Name
+	return v.target().String()
+}
+
+func (v Variable) target() typecheck.Target {
+	return typecheck.Target{Name: v.Name, Initial: v.Initial}
 }
 
 // Size returns the number of elements.

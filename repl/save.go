@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
+	"odes.dev/odes/typecheck"
 )
 
 func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
@@ -91,8 +92,8 @@ func write(path, text string) error {
 	return nil
 }
 
-// fixed writes what was set into the declarations. It leaves what has no place there: elements and
-// arrays.
+// fixed writes what was set into the declarations. It leaves what has no place there: elements,
+// arrays, and names that the command line gave in backquotes.
 func (s *Session) fixed() (text string, done []string, left []odes.Assignment) {
 	text = s.now.text
 	last := map[string]odes.Assignment{}
@@ -118,12 +119,14 @@ func (s *Session) fixed() (text string, done []string, left []odes.Assignment) {
 
 // withValue puts a number into the declaration of a param or an initial value.
 func (s *Session) withValue(text string, a odes.Assignment) (string, bool) {
-	if len(a.Values) != 1 || strings.Contains(a.Name, "[") || s.now.model == nil {
+	t, _ := typecheck.ParseTarget(a.Name)
+	plain := t.Subscripts == "" && t.String() == a.Name // neither an element nor in backquotes
+	if len(a.Values) != 1 || !plain || s.now.model == nil {
 		return text, false
 	}
-	name, kind := a.Name, "param"
-	if inner, ok := strings.CutPrefix(name, "initial("); ok {
-		name, kind = strings.TrimSuffix(inner, ")"), "state"
+	name, kind := t.Name, "param"
+	if t.Initial {
+		kind = "state"
 	}
 	symbols, err := s.now.model.Symbols(nil)
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/parser"
+	"odes.dev/odes/typecheck"
 )
 
 // assign executes `k1 = 3`, `A[1,2] *= 2`, `initial(x) = 1` or `solver.rtol = 1e-9`. The number
@@ -94,17 +95,17 @@ func list(values []float64) string {
 
 // target finds what an assignment sets: a param, an element of one, or initial(state).
 func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
-	name, kind := text, "param"
 	if before, _, called := strings.Cut(text, "("); called && strings.TrimSpace(before) != "initial" &&
 		slices.Contains(s.declared(), strings.TrimSpace(before)) {
 		return odes.Symbol{}, fmt.Errorf("a value along the run cannot be set; to set where %s starts write "+
 			"initial(%[1]s) = …", strings.TrimSpace(before))
 	}
-	if inner, ok := strings.CutPrefix(name, "initial("); ok {
-		name, kind = strings.Replace(inner, ")", "", 1), "state"
+	t, _ := typecheck.ParseTarget(text) // what is wrong with its form is said where it is set
+	// Blanks are kept in the name, and so are backquotes behind them.
+	name, kind := strings.Trim(strings.TrimSpace(t.Name), "`"), "param"
+	if t.Initial {
+		kind = "state"
 	}
-	name, _, indexed := strings.Cut(name, "[")
-	name = strings.Trim(strings.TrimSpace(name), "`")
 	symbols, err := m.Symbols(s.now.set)
 	if err != nil {
 		return odes.Symbol{}, err
@@ -112,7 +113,7 @@ func (s *Session) target(m *odes.Model, text string) (odes.Symbol, error) {
 	var names []string
 	for _, x := range symbols {
 		if x.Name == name && x.Kind == kind {
-			if indexed {
+			if t.Subscripts != "" {
 				x.Shape = nil
 			}
 			return x, nil

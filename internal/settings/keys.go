@@ -259,39 +259,45 @@ func modeWords() []string {
 func noMode(w string, words []string) string { return "has no value " + among(w, words) }
 
 func setOf(s *Settings, v typecheck.SettingValue) string {
-	names, ok := names(v)
+	named, ok := targets(v)
 	if !ok {
 		return "takes objectives: of = [J, K]"
 	}
-	s.Of = names
+	s.Of = nil
+	for _, t := range named {
+		s.Of = append(s.Of, t.Text)
+	}
 	return ""
 }
 
 func setWrt(s *Settings, v typecheck.SettingValue) string {
-	names, ok := names(v)
+	named, ok := targets(v)
 	if !ok {
 		return "takes params and initial values: wrt = [k, initial(x)]"
 	}
-	s.Wrt = names
+	s.Wrt = named
 	return ""
 }
 
-// names reads a name, a call like initial(x), or a list of these.
-func names(v typecheck.SettingValue) ([]string, bool) {
+// targets reads a name, a call like initial(x), or a list of these.
+func targets(v typecheck.SettingValue) ([]typecheck.Target, bool) {
 	list := v.List
 	if !v.Array {
 		list = []typecheck.SettingValue{v}
 	}
-	var out []string
+	var out []typecheck.Target
 	for _, e := range list {
+		var t typecheck.Target
 		switch {
 		case e.Call && e.Word == "initial" && len(e.List) == 1 && e.List[0].Word != "":
-			out = append(out, "initial("+e.List[0].Word+")")
+			t.Name, t.Initial = e.List[0].Word, true
 		case !e.Call && e.Word != "":
-			out = append(out, e.Word)
+			t.Name = e.Word
 		default:
 			return nil, false
 		}
+		t.Text = t.String()
+		out = append(out, t)
 	}
 	return out, true
 }

@@ -16,6 +16,7 @@ import (
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/typecheck"
 )
 
 // Codes of diagnostics about settings.
@@ -38,13 +39,14 @@ type Settings struct {
 	Checkpoint solvers.Checkpoint
 	Threads    int
 
-	Of, Wrt  []string // names of objectives and of variables; nil: all
-	Mode     string   // of sens.Modes, or Auto
-	Order    int      // of the derivatives: 1 or 2; 0 is 1
-	HVP      Vector   // that Hessians are multiplied with
-	Control  bool     // derivatives take part in error control
-	Errors   bool     // of derivatives are estimated
-	SensTol  float64  // what the relative accuracy of derivatives must be; 0: not asked
+	Of       []string           // names of objectives; nil: all
+	Wrt      []typecheck.Target // variables; nil: all
+	Mode     string             // of sens.Modes, or Auto
+	Order    int                // of the derivatives: 1 or 2; 0 is 1
+	HVP      Vector             // that Hessians are multiplied with
+	Control  bool               // derivatives take part in error control
+	Errors   bool               // of derivatives are estimated
+	SensTol  float64            // what the relative accuracy of derivatives must be; 0: not asked
 	Backward Backward
 	Check    *GradientCheck // after the gradient was computed; nil: not asked
 

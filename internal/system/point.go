@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 	"strconv"
-	"strings"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -142,24 +141,21 @@ func (pt *Point) followsOthers(s *typecheck.Symbol) bool {
 
 // assign applies one override.
 func (pt *Point) assign(o Override, l *diag.List) {
-	name, subs, ok := splitSubscripts(o.Name)
-	if !ok {
+	t, ok := typecheck.ParseTarget(o.Name)
+	subs, numbers := t.Index()
+	if !ok || !numbers {
 		l.Errorf(CodeOverride, source.Span{}, "%q is no name with subscripts; write k, A[1,2] or initial(x)", o.Name)
 		return
 	}
 	m := pt.model
-	target, list, what, vec, place := name, m.Checked.Params, "param", pt.p, m.Param
-	initial := strings.HasPrefix(name, "initial(") && strings.HasSuffix(name, ")")
-	if initial {
-		target, list, what, vec, place = name[len("initial("):len(name)-1], m.Checked.States, "state", pt.initial,
-			m.State
-		target, subs, ok = innerSubscripts(target, subs)
+	list, what, vec, place := m.Checked.Params, "param", pt.p, m.Param
+	if t.Initial {
+		list, what, vec, place = m.Checked.States, "state", pt.initial, m.State
 	}
-	target = Unquoted(target)
-	i := slices.IndexFunc(list, func(s *typecheck.Symbol) bool { return s.Name == target })
-	if i < 0 || !ok {
-		l.Errorf(typecheck.CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", o.Name, what, target,
-			diag.DidYouMean(target, Names(list)))
+	i := slices.IndexFunc(list, func(s *typecheck.Symbol) bool { return s.Name == t.Name })
+	if i < 0 {
+		l.Errorf(typecheck.CodeUnknown, source.Span{}, "cannot set %q: the model has no %s %q%s", o.Name, what, t.Name,
+			diag.DidYouMean(t.Name, Names(list)))
 		return
 	}
 	s := list[i]
@@ -180,7 +176,7 @@ func (pt *Point) assign(o Override, l *diag.List) {
 	for k := range n {
 		vec[at+k] = o.Values[min(k, len(o.Values)-1)]
 	}
-	if !initial {
+	if !t.Initial {
 		pt.cutFrom(s, at-part.Offset, n)
 		return
 	}
@@ -196,49 +192,6 @@ func Names(list []*typecheck.Symbol) []string {
 		out[i] = s.Name
 	}
 	return out
-}
-
-// Unquoted returns a name without its backquotes.
-func Unquoted(name string) string {
-	if inner, ok := strings.CutPrefix(name, "`"); ok {
-		return strings.TrimSuffix(inner, "`")
-	}
-	return name
-}
-
-// splitSubscripts splits "A[1,2]" into "A" and {1, 2}.
-func splitSubscripts(text string) (name string, subs []int, ok bool) {
-	name, rest, found := strings.Cut(text, "[")
-	if !found {
-		return text, nil, text != ""
-	}
-	if strings.HasPrefix(text, "initial(") && strings.HasSuffix(text, ")") {
-		return text, nil, true
-	}
-	rest, closed := strings.CutSuffix(rest, "]")
-	if !closed || name == "" {
-		return "", nil, false
-	}
-	for _, s := range strings.Split(rest, ",") {
-		i, err := strconv.Atoi(strings.TrimSpace(s))
-		if err != nil {
-			return "", nil, false
-		}
-		subs = append(subs, i)
-	}
-	return name, subs, true
-}
-
-// innerSubscripts accepts initial(x[2]) as well as initial(x)[2].
-func innerSubscripts(target string, outer []int) (string, []int, bool) {
-	name, subs, ok := splitSubscripts(target)
-	if len(outer) > 0 {
-		if len(subs) > 0 {
-			return name, nil, false
-		}
-		subs = outer
-	}
-	return name, subs, ok
 }
 
 // flatIndex returns the row-major position of 1-based subscripts, or what is wrong with them.
