@@ -10,6 +10,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
+	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
 )
 
@@ -44,6 +45,7 @@ type Options struct {
 	Progress func(Progress)
 
 	compileAfter *system.CompileAfter // when whole steps are compiled; nil: when it pays
+	spec         *solvers.Spec        // of the method; nil: that of the settings
 	// change, if set, changes the resolved settings. The library uses it for runs of its own.
 	change func(s *settings.Settings)
 }

@@ -222,6 +222,7 @@ const (
 	CodeAssert      diag.Code = explain.CodeAssert      // "assert-failed"
 	CodeInvariant   diag.Code = explain.CodeInvariant   // "invariant-violated": an error at the start, else a warning
 	CodeBackward    diag.Code = explain.CodeBackward    // "backward": an adjoint equation that cannot be integrated
+	CodeIncapable   diag.Code = explain.CodeIncapable   // "incapable": what a step method cannot do
 
 	// Warnings and notes.
 

@@ -56,10 +56,25 @@ func (m *Model) begin(opts Options) (*run, error) {
 		l.Errorf(CodeSetting, m.checked.Time.Span, "%v", err)
 		return nil, l.Err()
 	}
-	r.spec = spec
+	if r.spec = spec; opts.spec != nil {
+		r.spec = opts.spec
+	}
+	if len(r.problem.Peaks) > 0 {
+		r.require(solvers.DenseDerivatives, "max_over", &l)
+	}
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
 	info := r.method(0).Info()
 	r.problem.StepStages, r.problem.Stages = info.Stages, info.Stages+info.DenseStages
 	return r, m.explain.Asserts(point)
+}
+
+// require reports what the run's method cannot do of what by asks of it.
+func (r *run) require(can solvers.Capability, by string, l *diag.List) {
+	if err := r.spec.Check(can); err != nil {
+		l.Errorf(CodeSetting, r.model.checked.Time.Span, "%s: %v; choose another method", by, err)
+	}
 }
 
 // auto makes the choices that the settings leave open, with a note on each. The mode is settled later,

@@ -63,6 +63,7 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	r.variables, r.columns = m.variables(r.settings.Wrt, &l)
 	r.checkGradientSize(&l)
 	r.wantSecond(&l)
+	r.checkMethod(&l)
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
@@ -106,6 +107,28 @@ func (r *Runner) checkGradientSize(l *diag.List) {
 		l.Errorf(explain.CodeMemory, source.Span{}, "the gradient of %d objectives by %d variables needs %s, more "+
 			"than memory = %s; choose fewer with --of and --wrt (or the sens block), or raise solver.memory",
 			len(r.objectives), r.columns, diag.Bytes(bytes), diag.Bytes(float64(limit)))
+	}
+}
+
+// checkMethod reports what the settings ask of the method that it cannot do.
+func (r *Runner) checkMethod(l *diag.List) {
+	s := r.settings
+	r.require(modeOf(s.Mode).Needs, "mode = "+s.Mode, l)
+	if r.wantsSecond() {
+		by := "sens.order = 2"
+		if !r.curve.hessian {
+			by = "sens.hvp"
+		}
+		r.require(solvers.SecondOrder, by, l)
+	}
+	if s.Control && s.Solver.Fixed == 0 {
+		r.require(solvers.TangentErrors, "sens.control = on", l)
+	}
+	if s.Solver.Observe == solvers.ObserveDense {
+		r.require(solvers.DenseDerivatives, "solver.observe = dense", l)
+	}
+	if s.Check != nil {
+		r.require(solvers.ComplexSteps, "sens.check", l)
 	}
 }
 

@@ -106,6 +106,11 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 	if err != nil {
 		return nil, err
 	}
+	var l diag.List
+	r.require(solvers.ComplexSteps, "verify", &l)
+	if err := l.Err(); err != nil {
+		return nil, err
+	}
 	s, err := r.Sensitivities(ctx)
 	if err != nil {
 		return nil, err

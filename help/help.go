@@ -310,6 +310,9 @@ func method(w io.Writer, name string) bool {
 		fmt.Fprint(w, ", the last of which is the first of the next step")
 	}
 	fmt.Fprintf(w, "\ndense output: order %d\n", k.DenseOrder)
+	if m.Can != 0 {
+		fmt.Fprintln(w, wrap("has: "+m.Can.String(), ""))
+	}
 	fmt.Fprintf(w, "source: %s\n", m.Source)
 	return true
 }

@@ -4,6 +4,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 	"testing"
 
 	"odes.dev/odes/solvers"
@@ -36,6 +37,16 @@ func TestMethodSettings(t *testing.T) {
 					t.Errorf("%s is said to go from %g to %g, but with %g: %v", s.Name, least, most, x, err)
 				}
 			}
+		}
+	}
+}
+
+// TestMethodCan: the help on a method says what it can do besides.
+func TestMethodCan(t *testing.T) {
+	for _, m := range solvers.Methods() {
+		text, _ := On(Method, m.Name)
+		if m.Can.String() == "" || !strings.Contains(strings.Join(strings.Fields(text), " "), "has: "+m.Can.String()) {
+			t.Errorf("%s can %s, and the help says\n%s", m.Name, m.Can, text)
 		}
 	}
 }

@@ -67,6 +67,7 @@ var codes = map[string]string{
 	"gradient-check":     "What check = fd(…) found of the gradient: that it is right, or how far it is off.",
 	"grazing": "An event's guard barely crosses zero: its time, and the gradient through it, " +
 		"hardly exist.",
+	"incapable":          "The method of steps lacks what the run asks of it; choose another method.",
 	"index-out-of-range": "An index lies outside the array.",
 	"inferred-unit": "A name was declared without a unit; its use decides which it has. Write it, if " +
 		"that is meant.",

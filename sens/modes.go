@@ -1,6 +1,10 @@
 package sens
 
-import "slices"
+import (
+	"slices"
+
+	"odes.dev/odes/solvers"
+)
 
 // The names of the modes. Each is what the Name of its Method returns.
 const (
@@ -25,7 +29,9 @@ type Mode struct {
 	Lanes Lanes
 	// CrossCheck names the mode that gradients of this one are checked with.
 	CrossCheck string
-	Doc        string // for users: sentences
+	// Needs is what the mode asks of step methods.
+	Needs solvers.Capability
+	Doc   string // for users: sentences
 }
 
 // Lanes says what a sweep over the run carries side by side.
@@ -56,22 +62,22 @@ var modes = []Mode{
 			"on the steps of the run.",
 	},
 	{
-		Name: ModeContinuous, CrossCheck: ModeTangent,
+		Name: ModeContinuous, Needs: solvers.StageSums, CrossCheck: ModeTangent,
 		Doc: "Integrates the adjoint equations backwards along the dense output of the run, " +
 			"one objective at a time, in steps of their own.",
 	},
 	{
-		Name: ModeBacksolve, CrossCheck: ModeTangent,
+		Name: ModeBacksolve, Needs: solvers.StageSums, CrossCheck: ModeTangent,
 		Doc: "Integrates the adjoint equations and the states backwards together, without the run. " +
 			"It fails where the way back is unstable; it is here to be compared with.",
 	},
 	{
-		Name: ModeComplex, Exact: true, CrossCheck: ModeTangent,
+		Name: ModeComplex, Exact: true, Needs: solvers.ComplexSteps, CrossCheck: ModeTangent,
 		Doc: "Repeats the steps in complex arithmetic, one parameter after the other " +
 			"moved by a tiny imaginary number: exact, and slow.",
 	},
 	{
-		Name: ModeDifferences, Exact: true, CrossCheck: ModeTangent,
+		Name: ModeDifferences, Exact: true, Needs: solvers.ComplexSteps, CrossCheck: ModeTangent,
 		Doc: "Repeats the steps with parameters moved to both sides, " +
 			"extrapolated once: the least accurate.",
 	},

@@ -9,7 +9,7 @@ import (
 type Capability uint
 
 // The capabilities. Each of those above NeedsJacobian has an interface, which a method with the capability implements
-// and one without it does not.
+// and one without it does not. No method has the last two yet: they have no interface, and no Field serves them.
 const (
 	DenseDerivatives Capability = 1 << iota // Interpolant
 	SecondOrder                             // SecondMethod
@@ -18,8 +18,8 @@ const (
 	StageSums                               // Staged
 	StiffnessTest                           // StiffnessDetector
 	WholeSteps                              // Arithmetical
-	NeedsJacobian                           // its steps ask the Field for the matrix ∂f/∂y
-	MassMatrix                              // it solves M y' = f(t, y) with a matrix M of the Field
+	NeedsJacobian                           // will mean that its steps ask the Field for the matrix ∂f/∂y
+	MassMatrix                              // will mean that it solves M y' = f(t, y) with a matrix M of the Field
 )
 
 // capabilities says of each capability with an interface what it is, for messages, and whether a method has it.
@@ -45,7 +45,7 @@ func is[M Method](m Method) bool {
 // Has reports whether c has all of what.
 func (c Capability) Has(what Capability) bool { return c&what == what }
 
-// String lists what c has in words.
+// String lists what c has in words, of what has an interface.
 func (c Capability) String() string {
 	var list []string
 	for _, x := range capabilities {
@@ -63,6 +63,14 @@ type IncapableError struct {
 }
 
 func (e *IncapableError) Error() string { return fmt.Sprintf("method %s has no %v", e.Method, e.Lacks) }
+
+// Check returns an *IncapableError if the methods that s makes lack some of can, else nil.
+func (s *Spec) Check(can Capability) error {
+	if lacks := can &^ s.Can; lacks != 0 {
+		return &IncapableError{s.Name, lacks}
+	}
+	return nil
+}
 
 // As returns m as a method with one capability, whose interface is M; the error is an *IncapableError.
 func As[M Method](m Method, can Capability) (M, error) {

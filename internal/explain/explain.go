@@ -24,6 +24,7 @@ const (
 	CodeMemory      diag.Code = "memory"
 	CodeInterrupted diag.Code = "interrupted"
 	CodeTime        diag.Code = "time-span"
+	CodeIncapable   diag.Code = "incapable" // a method, of what the run asks of it
 	CodeAssert      diag.Code = "assert-failed"
 	CodeGrazing     diag.Code = "grazing"
 	CodeTie         diag.Code = "tie"

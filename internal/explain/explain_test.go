@@ -78,6 +78,10 @@ func TestFailures(t *testing.T) {
 			&solvers.TimeError{Instant: 99, Message: "the end comes before the start"}, explain.CodeTime, "t",
 			"the end comes", true,
 		},
+		{
+			&solvers.IncapableError{Method: "rk4", Lacks: solvers.DenseDerivatives}, explain.CodeIncapable, "t",
+			"rk4 has no derivatives of its dense output, which this run asks for", true,
+		},
 		{context.DeadlineExceeded, explain.CodeInterrupted, "", "while differentiating", true},
 	} {
 		list, place := explainer(t).Failure(fmt.Errorf("wrapped: %w", c.err), nil, nil)

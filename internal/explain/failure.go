@@ -44,6 +44,7 @@ var failures = []func(*failure, error) bool{
 	explains((*failure).cancelled),
 	explains((*failure).backward),
 	explains((*failure).wrongTime),
+	explains((*failure).incapable),
 	(*failure).interrupted,
 }
 
@@ -158,6 +159,10 @@ func (f *failure) backward(e *sens.BackwardError) {
 
 func (f *failure) wrongTime(e *solvers.TimeError) {
 	f.list.Errorf(CodeTime, f.instantSpan(e.Instant, f.span), "%s", e.Message)
+}
+
+func (f *failure) incapable(e *solvers.IncapableError) {
+	f.list.Errorf(CodeIncapable, f.span, "%s, which this run asks for; choose another method", e.Error())
 }
 
 // interrupted explains an interruption after the run, which names no place.
