@@ -29,7 +29,10 @@ var formats = []struct {
 	read   func(name string, text []byte, limit int) (Array, error)
 	table  bool // a file may hold a Table
 }{
-	{".csv", matrix, true}, {".tsv", matrix, true}, {".txt", matrix, true}, {".npy", npy, false},
+	{".csv", matrix, true},
+	{".tsv", matrix, true},
+	{".txt", matrix, true},
+	{".npy", npy, false},
 	{".mtx", marketMatrix, false},
 }
 
