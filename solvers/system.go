@@ -101,12 +101,24 @@ type Separator interface {
 	Apart(t float64, y, d []float64, a, b Cause) bool
 }
 
-// Guard describes a root function.
+// Clock is a System with conditions, levels or kinks that depend on time, parameters, discretes and modes only. They
+// need no state, so the times at which they change are found before a step is taken.
+type Clock interface {
+	System
+	// NextSwitch returns the first time in (t, limit] at which one of them changes, with the discretes and modes that
+	// are current, or +Inf. It is the first float at which the truth, as it is computed, is another one than at t.
+	NextSwitch(t, limit float64) float64
+}
+
+// Guard describes a root function. A guard that neither fires an event nor belongs to a mode has Event and Mode -1.
 type Guard struct {
 	Event    int  // index into Events, or -1 for a mode
 	Elem     int  // which element of an array event (0-based)
 	Mode     int  // index into m when Event is -1
 	Crossing bool // fires in either direction
+	Watch    bool // never fires: an atom of a condition made of several; samples of a step include the times it changes
+	Kink     bool // fires in either direction, changes nothing: a step ends at a kink of the right-hand side
+	Clock    bool // depends on time, p, d and modes only: NextSwitch finds it, so it is not looked for between samples
 	// Name is what messages call a mode: "if@12". Events have names of their own.
 	Name string
 }
