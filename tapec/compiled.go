@@ -29,6 +29,7 @@ type Compiled struct {
 	Instants   *tape.Tape   // p.*, d.* → T[len(InstantList)]
 	Choose     *tape.Tape   // t, y.*, p.*, d.* → m.*
 	Guards     *tape.Tape   // t, y.*, p.*, d.*, m.* → rho[len(GuardList)], truth[len(GuardList)]
+	Clocks     *tape.Tape   // t, p.*, d.*, m.* → crho[len(ClockList)], ctruth[len(ClockList)]
 	Affects    []*tape.Tape // of each event: t, y.*, d.*, p.*, fired → y.* and d.* of its targets
 	Initial    *tape.Tape   // t, y.*, d.*, ym.*, dm.*, p.* → F.* of what is read at the start
 	Final      *tape.Tape   // likewise, at the end
@@ -42,6 +43,7 @@ type Compiled struct {
 
 	InstantList []Instant
 	GuardList   []Guard
+	ClockList   []Clock
 	Modes       []Mode
 	Functionals []Functional
 }
@@ -93,11 +95,21 @@ const (
 // depends on whether the condition is strict. That of a mode is positive where the
 // held value is no longer what Choose gives.
 type Guard struct {
-	Event    int // or -1 for a mode
+	Event    int // or -1
 	Elem     int // of the event
-	Mode     int // index into the flat vector of modes, if Event is -1
+	Mode     int // index into the flat vector of modes, or -1
 	Crossing bool
+	Watch    bool // an atom of a condition made of several; it never fires
+	Kink     bool // a kink of the rates; it fires in either direction and changes nothing
+	Clock    bool // depends on time, params, discretes and modes only
 	Span     source.Span
+}
+
+// Clock is an atom that depends on time, params, discretes and modes only: a comparison, a bound of a level or a kink.
+// Its margin is positive where it holds; where it is 0, it depends on whether the comparison is strict.
+type Clock struct {
+	Affine bool // in time, between two events
+	Span   source.Span
 }
 
 // Mode is a group of values that are held from one event to the next: those of one

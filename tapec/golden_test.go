@@ -69,9 +69,10 @@ func sections(c *Compiled) []txtar.File {
 		n := 1
 		for i+n < len(c.GuardList) {
 			next := g
-			if g.Event >= 0 {
+			switch {
+			case g.Event >= 0:
 				next.Elem += n
-			} else {
+			case g.Mode >= 0:
 				next.Mode += n
 			}
 			if c.GuardList[i+n] != next {
@@ -79,9 +80,12 @@ func sections(c *Compiled) []txtar.File {
 			}
 			n++
 		}
-		fmt.Fprintf(&lists, "guards %d:%d event=%d[%d] mode=%d crossing=%v %q\n",
-			i, i+n, g.Event, g.Elem, g.Mode, g.Crossing, g.Span.Text())
+		fmt.Fprintf(&lists, "guards %d:%d event=%d[%d] mode=%d crossing=%v watch=%v kink=%v clock=%v %q\n",
+			i, i+n, g.Event, g.Elem, g.Mode, g.Crossing, g.Watch, g.Kink, g.Clock, g.Span.Text())
 		i += n
+	}
+	for i, x := range c.ClockList {
+		fmt.Fprintf(&lists, "clock %d affine=%v %q\n", i, x.Affine, x.Span.Text())
 	}
 	for i, m := range c.Modes {
 		fmt.Fprintf(&lists, "mode %d %s at %d, %v, rooted=%v\n", i, m.Name, m.Offset, m.Shape, m.Rooted)

@@ -20,6 +20,8 @@ type compiler struct {
 	modeCount int // elements of the flat vector of modes
 	corners   []corner
 	cornered  map[memoKey]bool
+	flowOf    map[flowKey]typecheck.Uses
+	degreeOf  map[flowKey]int
 
 	functionals  []*functional
 	functionalOf map[memoKey]*functional
@@ -38,6 +40,8 @@ func newCompiler(m *typecheck.Model, diags *diag.List) *compiler {
 		tables:       map[typecheck.Expr][]float64{},
 		modeOf:       map[modeKey]*mode{},
 		cornered:     map[memoKey]bool{},
+		flowOf:       map[flowKey]typecheck.Uses{},
+		degreeOf:     map[flowKey]int{},
 		functionalOf: map[memoKey]*functional{},
 	}
 }
@@ -89,6 +93,7 @@ func (c *compiler) compile() {
 	out.Peaks = c.peaks()
 	out.Guards = c.guards()
 	out.Choose = c.choose()
+	out.Clocks = c.clocks()
 	for _, m := range c.modes {
 		out.Modes = append(out.Modes, m.Mode)
 	}

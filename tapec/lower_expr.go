@@ -15,6 +15,7 @@ type lowerer struct {
 	memo map[memoKey]array
 
 	held    bool                         // conditions and jumps are modes, whose held values are read
+	chosen  map[*mode]array              // what modes are to hold, where that is read in place of what they hold
 	limits  bool                         // left limits have inputs of their own
 	start   bool                         // states and discretes stand for their initial values
 	row     func(*typecheck.Row) array   // reads a data row; nil where there is none

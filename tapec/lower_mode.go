@@ -117,8 +117,11 @@ func (c *compiler) mode(
 	return m
 }
 
-// mode reads the values that m holds.
+// mode reads the values that m holds or, while modes are chosen, those that it is to hold.
 func (l *lowerer) mode(m *mode) array {
+	if l.chosen != nil {
+		return l.choose(m)
+	}
 	v := l.input(HeldMode.Number(m.number), join(lengths(m.ax), m.own))
 	return array{v: v, ax: m.ax, own: m.own}
 }
@@ -150,27 +153,45 @@ func level(e *typecheck.Call) tape.Op {
 	return e.Fn.Op
 }
 
-// choose writes what every mode is to hold from a point of time on.
+// choose writes what every mode is to hold from a point of time on. A condition reads the modes inside it as they are
+// chosen here, by the formulas by which its guard reads those that are held. Other formulas would round otherwise, and
+// the guard could then be true where the mode was just chosen.
 func (c *compiler) choose() *tape.Tape {
 	if len(c.modes) == 0 {
 		return nil
 	}
 	l := c.lowerer("choose")
-	for _, m := range c.modes {
-		l.span = m.Span
-		var x array
-		switch m.kind {
-		case kindIf:
-			x = l.lower(m.node.(*typecheck.If).Cond, m.s)
-		case kindJump:
-			call := m.node.(*typecheck.Call)
-			x = l.elementwise(level(call), l.jumping(call, m.s))
-		case kindWindow:
-			x = l.window(m.node.(*typecheck.Functional), m.s)
-		}
-		l.output(HeldMode.Number(m.number), l.expand(x, m.ax, m.own))
+	l.held, l.chosen = true, map[*mode]array{}
+	for i := 0; i < len(c.modes); i++ { // one that depends on no time or state has no guard that found those inside it
+		m := c.modes[i]
+		l.output(HeldMode.Number(m.number), l.choose(m).v)
 	}
 	return c.finish(l)
+}
+
+// choose returns what m is to hold.
+func (l *lowerer) choose(m *mode) array {
+	if x, ok := l.chosen[m]; ok {
+		return x
+	}
+	outer := l.span
+	l.span = m.Span
+	var x array
+	switch m.kind {
+	case kindIf:
+		x = l.lower(m.node.(*typecheck.If).Cond, m.s)
+	case kindJump:
+		call := m.node.(*typecheck.Call)
+		x = l.elementwise(level(call), l.jumping(call, m.s))
+	case kindWindow: // its bounds are instants, in which nothing is held
+		s := m.s
+		s.plain = true
+		x = l.window(m.node.(*typecheck.Functional), s)
+	}
+	x = array{v: l.expand(x, m.ax, m.own), ax: m.ax, own: m.own}
+	l.span = outer
+	l.chosen[m] = x
+	return x
 }
 
 // window returns whether time is within the bounds of an integral.
@@ -201,9 +222,10 @@ func (c *compiler) guards() *tape.Tape {
 		rho, truth = append(rho, r), append(truth, t)
 		for range l.b.Shape(r).Size() {
 			c.out.GuardList = append(c.out.GuardList, g)
-			if g.Event >= 0 {
+			switch {
+			case g.Event >= 0:
 				g.Elem++
-			} else {
+			case g.Mode >= 0:
 				g.Mode++
 			}
 		}
@@ -225,8 +247,10 @@ func (c *compiler) guards() *tape.Tape {
 		if ev.Crossing != nil {
 			g.Crossing, g.Span = true, ev.Crossing.Span()
 			r = l.lower(ev.Crossing, s)
+			g.Clock = c.flow(ev.Crossing, false)&typecheck.UsesState == 0
 		} else {
 			r = l.root(ev.When, s)
+			g.Clock = c.flow(ev.When, false)&typecheck.UsesState == 0
 		}
 		add(l.vector(r, order, nil), l.vector(t, order, nil), g)
 	}
@@ -236,7 +260,7 @@ func (c *compiler) guards() *tape.Tape {
 			continue
 		}
 		l.span = m.Span
-		g := Guard{Event: -1, Mode: m.Offset, Span: m.Span}
+		g := Guard{Event: -1, Mode: m.Offset, Clock: c.flowOfMode(m)&typecheck.UsesState == 0, Span: m.Span}
 		for _, p := range l.leaves(m) {
 			add(l.flat(p[0], m.ax, m.own), l.flat(p[1], m.ax, m.own), g)
 		}
@@ -248,6 +272,19 @@ func (c *compiler) guards() *tape.Tape {
 	l.output(Margins.Name(), l.emit().Concat(0, rho...))
 	l.output(Truths.Name(), l.emit().Concat(0, truth...))
 	return c.finish(l)
+}
+
+// flowOfMode returns which of time and states what m holds depends on, but for modes inside it.
+func (c *compiler) flowOfMode(m *mode) (uses typecheck.Uses) {
+	switch node := m.node.(type) {
+	case *typecheck.If:
+		uses = c.flow(node.Cond, m.s.plain)
+	case *typecheck.Call:
+		for _, a := range node.Args {
+			uses |= c.flow(a, m.s.plain)
+		}
+	}
+	return uses
 }
 
 // leaves returns root functions of a mode, each with its truth. They are positive, or
@@ -292,20 +329,39 @@ func (l *lowerer) leaves(m *mode) [][2]array {
 }
 
 // root returns a real that is positive where the condition e holds and negative where it
-// does not. Where it is zero, only a condition that is not strict holds.
+// does not. Where it is zero, only a condition that is not strict holds. What is constant between two events is a step,
+// so that the root function of the whole is that of the part that moves: its slope is that of the condition.
 func (l *lowerer) root(e typecheck.Expr, s scope) array {
 	outer := l.span
 	l.span = e.Span()
 	defer func() { l.span = outer }()
+	steady := func(e typecheck.Expr) bool { return l.c.flow(e, s.plain) == 0 }
+	step := func(e typecheck.Expr) array {
+		return l.elementwise(tape.Select, l.lower(e, s), l.number(1), l.number(-1))
+	}
+	if steady(e) {
+		return step(e)
+	}
 	switch e := e.(type) {
 	case *typecheck.Call:
 		switch e.Fn.Op {
 		case tape.Less, tape.LessEq:
 			return l.elementwise(tape.Sub, l.lower(e.Args[1], s), l.lower(e.Args[0], s))
-		case tape.And:
-			return l.elementwise(tape.Min, l.root(e.Args[0], s), l.root(e.Args[1], s))
-		case tape.Or:
-			return l.elementwise(tape.Max, l.root(e.Args[0], s), l.root(e.Args[1], s))
+		case tape.And, tape.Or:
+			a, b := e.Args[0], e.Args[1]
+			if steady(b) {
+				a, b = b, a
+			}
+			both := e.Fn.Op == tape.And
+			switch {
+			case steady(a) && both:
+				return l.elementwise(tape.Select, l.lower(a, s), l.root(b, s), l.number(-1))
+			case steady(a):
+				return l.elementwise(tape.Select, l.lower(a, s), l.number(1), l.root(b, s))
+			case both:
+				return l.elementwise(tape.Min, l.root(a, s), l.root(b, s))
+			}
+			return l.elementwise(tape.Max, l.root(a, s), l.root(b, s))
 		case tape.Not:
 			return l.elementwise(tape.Neg, l.root(e.Args[0], s))
 		}
@@ -335,8 +391,7 @@ func (l *lowerer) root(e typecheck.Expr, s scope) array {
 		s.plain = true
 		return l.root(e.X, s)
 	}
-	// Constant conditions, and those without a root, make a step.
-	return l.elementwise(tape.Select, l.lower(e, s), l.number(1), l.number(-1))
+	return step(e) // it has no root
 }
 
 // axesInOrder returns the axis of each index, in the order of indices.

@@ -59,19 +59,21 @@ const (
 	DataRow      // row, an entry for each column of the table
 
 	// What tapes make of it.
-	Rate        // dy.x
-	Integrand   // dq.0, by the number of the Functional
-	Functionals // F.0, by the number of the Functional
-	Objectives  // psi, all elements of all objectives
-	Times       // T, of the instants
-	Margins     // rho, of the guards
-	Truths      // truth, of the guards
-	Holds       // ok, which asserts hold
-	Gaps        // gap, the largest abs(left - right) of each invariant, then the largest side of each
-	SavedOutput // out.height
-	RunWork     // c.0, work on params alone, done once a run
-	SegmentWork // e.0, work on what changes at events only, done once between two of them
-	SharedWork  // w.0, work of a transpose that needs no cotangent, done once for all of them
+	Rate         // dy.x
+	Integrand    // dq.0, by the number of the Functional
+	Functionals  // F.0, by the number of the Functional
+	Objectives   // psi, all elements of all objectives
+	Times        // T, of the instants
+	Margins      // rho, of the guards
+	Truths       // truth, of the guards
+	ClockMargins // crho, of the clocks
+	ClockTruths  // ctruth, of the clocks
+	Holds        // ok, which asserts hold
+	Gaps         // gap, the largest abs(left - right) of each invariant, then the largest side of each
+	SavedOutput  // out.height
+	RunWork      // c.0, work on params alone, done once a run
+	SegmentWork  // e.0, work on what changes at events only, done once between two of them
+	SharedWork   // w.0, work of a transpose that needs no cotangent, done once for all of them
 
 	// What transformations add.
 	Factor     // factor.0, of outer products; see Defer
@@ -111,6 +113,8 @@ var roles = [numRoles]struct {
 	Times:        {"T", alone},
 	Margins:      {"rho", alone},
 	Truths:       {"truth", alone},
+	ClockMargins: {"crho", alone},
+	ClockTruths:  {"ctruth", alone},
 	Holds:        {"ok", alone},
 	Gaps:         {"gap", alone},
 	SavedOutput:  {"out", named},

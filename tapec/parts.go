@@ -21,6 +21,7 @@ const (
 	PartInstants
 	PartChoose
 	PartGuards
+	PartClocks
 	PartInitial
 	PartFinal
 	PartPeaks
@@ -46,6 +47,7 @@ var partNames = [numParts]string{
 	PartInstants:    "instants",
 	PartChoose:      "choose",
 	PartGuards:      "guards",
+	PartClocks:      "clocks",
 	PartInitial:     "initial",
 	PartFinal:       "final",
 	PartPeaks:       "peaks",
@@ -68,7 +70,7 @@ func (p Part) String() string {
 // partOrder is the order in which Parts.All goes through all parts.
 var partOrder = [numParts]Part{
 	PartDefaults, PartAsserts, PartStart, PartRunWork, PartSegmentWork, PartRates,
-	PartInstants, PartChoose, PartGuards, PartAffects,
+	PartInstants, PartChoose, PartGuards, PartClocks, PartAffects,
 	PartInitial, PartAtTimes, PartAtEvents, PartFinal, PartPeaks,
 	PartObjective, PartOutputs, PartInvariants,
 }
@@ -172,6 +174,7 @@ func (c *Compiled) Parts() *Parts[*tape.Tape] {
 			PartInstants:   c.Instants,
 			PartChoose:     c.Choose,
 			PartGuards:     c.Guards,
+			PartClocks:     c.Clocks,
 			PartInitial:    c.Initial,
 			PartFinal:      c.Final,
 			PartPeaks:      c.Peaks,

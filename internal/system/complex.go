@@ -32,8 +32,8 @@ type storage struct {
 func (p *Problem) ComplexWorker() *ComplexWorker {
 	m, l := p.Model, p.Model.layout
 	w := &ComplexWorker{problem: p, model: m}
-	tapes := m.programs.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose, tapec.PartOutputs,
-		tapec.PartInvariants)
+	tapes := m.programs.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
+		tapec.PartClocks, tapec.PartOutputs, tapec.PartInvariants)
 	tapes.Set(tapec.PartRates, m.Compiled.Rates)
 	w.parts, _ = tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*evaluation, error) {
 		if t == nil {

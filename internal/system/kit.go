@@ -160,7 +160,7 @@ func derived(tapes *tapec.Parts[*tape.Tape], active []string,
 	for _, name := range active {
 		d.active[name] = true
 	}
-	differentiable := tapes.Without(tapec.PartChoose, tapec.PartOutputs, tapec.PartInvariants)
+	differentiable := tapes.Without(tapec.PartChoose, tapec.PartClocks, tapec.PartOutputs, tapec.PartInvariants)
 	return tapec.Transform(differentiable, func(at tapec.PartIndex, t *tape.Tape) (*tape.Tape, error) {
 		return derive(d, at.Part, t)
 	})

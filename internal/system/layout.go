@@ -13,30 +13,32 @@ import (
 type vector uint8
 
 const (
-	vecT       vector = iota // time, one element
-	vecY                     // states; right limits where there are two
-	vecYm                    // left limits of the states
-	vecP                     // parameters
-	vecD                     // discretes; right limits where there are two
-	vecDm                    // left limits of the discretes
-	vecM                     // modes
-	vecC                     // work hoisted on the parameters
-	vecE                     // work hoisted on parameters, discretes and modes
-	vecK                     // right-hand side: states, then quadratures
-	vecF                     // functionals
-	vecFired                 // one-hot over the elements of an event
-	vecRow                   // a data row
-	vecTimes                 // instants
-	vecRho                   // guards
-	vecTruth                 // their truth
-	vecPsi                   // objectives
-	vecOut                   // outputs
-	vecW                     // work of a transpose that is the same for all lanes
-	vecFactors               // factors of deferred products
-	vecOther                 // asserts, gaps of invariants
-	vecStep                  // of a whole step: its times, start and stages
-	vecMade                  // and what it makes
-	vecSides                 // unit vectors, in lanes, of matrices of parameters that move at one element
+	vecT          vector = iota // time, one element
+	vecY                        // states; right limits where there are two
+	vecYm                       // left limits of the states
+	vecP                        // parameters
+	vecD                        // discretes; right limits where there are two
+	vecDm                       // left limits of the discretes
+	vecM                        // modes
+	vecC                        // work hoisted on the parameters
+	vecE                        // work hoisted on parameters, discretes and modes
+	vecK                        // right-hand side: states, then quadratures
+	vecF                        // functionals
+	vecFired                    // one-hot over the elements of an event
+	vecRow                      // a data row
+	vecTimes                    // instants
+	vecRho                      // guards
+	vecTruth                    // their truth
+	vecClockRho                 // clocks
+	vecClockTruth               // their truth
+	vecPsi                      // objectives
+	vecOut                      // outputs
+	vecW                        // work of a transpose that is the same for all lanes
+	vecFactors                  // factors of deferred products
+	vecOther                    // asserts, gaps of invariants
+	vecStep                     // of a whole step: its times, start and stages
+	vecMade                     // and what it makes
+	vecSides                    // unit vectors, in lanes, of matrices of parameters that move at one element
 	numVectors
 )
 
@@ -85,6 +87,8 @@ func newLayout(c *tapec.Compiled) *layout {
 	l.whole(tapec.Times, vecTimes, c.Instants)
 	l.whole(tapec.Margins, vecRho, c.Guards)
 	l.whole(tapec.Truths, vecTruth, c.Guards)
+	l.whole(tapec.ClockMargins, vecClockRho, c.Clocks)
+	l.whole(tapec.ClockTruths, vecClockTruth, c.Clocks)
 	l.whole(tapec.Holds, vecOther, c.Asserts)
 	l.whole(tapec.Gaps, vecOther, c.Invariants)
 	l.objectives = l.whole(tapec.Objectives, vecPsi, c.Objective)
