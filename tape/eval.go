@@ -11,8 +11,10 @@ import (
 
 // Number is a type that tapes can be evaluated in. Ops that are not analytic look at
 // real parts to choose between branches, so that a tiny imaginary part of an input
-// gives a derivative (complex step).
-type Number interface{ float64 | complex128 }
+// gives a derivative (complex step). Intervals enclose all values that float64 gives.
+type Number interface {
+	float64 | complex128 | Interval
+}
 
 // Evaluator runs one lane of a tape and keeps every value. It is written to be
 // obviously right rather than fast. In float64 it specifies the bits of the results
@@ -138,6 +140,8 @@ func toComplex[T Number](x T) complex128 {
 		return complex(x, 0)
 	case complex128:
 		return x
+	case Interval:
+		return complex(x.Lo, x.Hi)
 	}
 	panic("unreachable")
 }
@@ -182,6 +186,7 @@ type arith[T Number] struct {
 	two   func(*Row) func(a, b T) T
 	three func(*Row) func(a, b, c T) T
 	powi  func(a T, n int) T
+	add   func(a, b T) T
 	mul   func(a, b T) T
 	fma   func(a, b, c T) T
 	max   func(a, b T) T
@@ -192,14 +197,21 @@ var realArith = &arith[float64]{
 	one:   func(r *Row) func(a float64) float64 { return r.Real1 },
 	two:   func(r *Row) func(a, b float64) float64 { return r.Real2 },
 	three: func(r *Row) func(a, b, c float64) float64 { return r.Real3 },
-	powi:  elem.Powi, mul: elem.Mul, fma: elem.FMA, max: elem.Max, min: elem.Min,
+	powi:  elem.Powi, add: elem.Add, mul: elem.Mul, fma: elem.FMA, max: elem.Max, min: elem.Min,
 }
 
 var complexArith = &arith[complex128]{
 	one:   func(r *Row) func(a complex128) complex128 { return r.Complex1 },
 	two:   func(r *Row) func(a, b complex128) complex128 { return r.Complex2 },
 	three: func(r *Row) func(a, b, c complex128) complex128 { return r.Complex3 },
-	powi:  elem.CPowi, mul: elem.CMul, fma: elem.CFMA, max: elem.CMax, min: elem.CMin,
+	powi:  elem.CPowi, add: elem.CAdd, mul: elem.CMul, fma: elem.CFMA, max: elem.CMax, min: elem.CMin,
+}
+
+var intervalArith = &arith[Interval]{
+	one:   func(r *Row) func(a Interval) Interval { return r.Interval1 },
+	two:   func(r *Row) func(a, b Interval) Interval { return r.Interval2 },
+	three: func(r *Row) func(a, b, c Interval) Interval { return r.Interval3 },
+	powi:  enclosedPowi, add: enclosedAdd, mul: enclosedMul, fma: enclosedFMA, max: enclosedMax, min: enclosedMin,
 }
 
 func arithmetic[T Number]() *arith[T] {
@@ -207,6 +219,8 @@ func arithmetic[T Number]() *arith[T] {
 	switch any(zero).(type) {
 	case float64:
 		return any(realArith).(*arith[T])
+	case Interval:
+		return any(intervalArith).(*arith[T])
 	default:
 		return any(complexArith).(*arith[T])
 	}
@@ -224,6 +238,8 @@ func fill[T Number](out []T, data []float64) {
 			*p = x
 		case *complex128:
 			*p = complex(x, 0)
+		case *Interval:
+			*p = Point(x)
 		}
 	}
 }

@@ -40,13 +40,13 @@ func plan[T Number](ar *arith[T], in *Instr, shapes []Shape) kernel[T] {
 		return func(args [][]T, out []T) {
 			clear(out)
 			for i, j := range index {
-				out[j] += args[0][i]
+				out[j] = ar.add(out[j], args[0][i])
 			}
 		}
 	case Concat:
 		return planConcat[T](in, shapes)
 	case SumAxes:
-		return planReduce(in, shapes[0], sum8[T])
+		return planReduce(in, shapes[0], sum8(ar.add))
 	case ProdAxes:
 		return planReduce(in, shapes[0], fold(ar.mul))
 	case MaxAxes:
@@ -61,7 +61,7 @@ func plan[T Number](ar *arith[T], in *Instr, shapes []Shape) kernel[T] {
 			for i, x := range args[0] {
 				s[i&7] = ar.fma(x, args[1][i], s[i&7])
 			}
-			out[0] = tree(&s)
+			out[0] = tree(&s, ar.add)
 		}
 	case Outer:
 		return func(args [][]T, out []T) {
@@ -243,18 +243,21 @@ func planReduce[T Number](in *Instr, arg Shape, reduce func([]T) T) kernel[T] {
 	}
 }
 
-// sum8 adds x up as SumAxes does.
-func sum8[T Number](x []T) T {
-	var s [8]T
-	for i, v := range x {
-		s[i&7] += v
+// sum8 returns the function that adds elements up as SumAxes does.
+func sum8[T Number](add func(a, b T) T) func([]T) T {
+	return func(x []T) T {
+		var s [8]T
+		for i, v := range x {
+			s[i&7] = add(s[i&7], v)
+		}
+		return tree(&s, add)
 	}
-	return tree(&s)
 }
 
 // tree adds eight partial sums up.
-func tree[T Number](s *[8]T) T {
-	return ((s[0] + s[4]) + (s[2] + s[6])) + ((s[1] + s[5]) + (s[3] + s[7]))
+func tree[T Number](s *[8]T, add func(a, b T) T) T {
+	even := add(add(s[0], s[4]), add(s[2], s[6]))
+	return add(even, add(add(s[1], s[5]), add(s[3], s[7])))
 }
 
 // fold returns the function that combines elements in order, from the first one on.

@@ -1,6 +1,10 @@
 package tape
 
-import "odes.dev/odes/internal/elem"
+import (
+	"math"
+
+	"odes.dev/odes/internal/elem"
+)
 
 // Class groups the ops by how their results depend on their operands.
 type Class uint8
@@ -58,6 +62,11 @@ type Row struct {
 	Complex1 func(a complex128) complex128
 	Complex2 func(a, b complex128) complex128
 	Complex3 func(a, b, c complex128) complex128
+
+	// The enclosure of an elementwise op over intervals; see Interval.
+	Interval1 func(a Interval) Interval
+	Interval2 func(a, b Interval) Interval
+	Interval3 func(a, b, c Interval) Interval
 }
 
 // Domain says which arguments an op is made for.
@@ -113,6 +122,34 @@ func (r Row) free() Row {
 	return r
 }
 
+// rises returns the row of an op of one operand that never falls on its domain and is NaN elsewhere. Its values lie
+// within a range.
+func (r Row) rises(domain, within Interval) Row {
+	return r.within1(rising(r.Real1, false, domain, within))
+}
+
+// risesExactly is rises for an op whose values are rounded correctly.
+func (r Row) risesExactly(domain Interval) Row { return r.within1(rising(r.Real1, true, domain, line)) }
+
+// falls is rises for an op that never rises.
+func (r Row) falls(domain, within Interval) Row { return r.within1(falling(r.Real1, domain, within)) }
+
+// within1, within2 and within3 return the row with the enclosure of its values.
+func (r Row) within1(f func(a Interval) Interval) Row {
+	r.Interval1 = f
+	return r
+}
+
+func (r Row) within2(f func(a, b Interval) Interval) Row {
+	r.Interval2 = f
+	return r
+}
+
+func (r Row) within3(f func(a, b, c Interval) Interval) Row {
+	r.Interval3 = f
+	return r
+}
+
 func move(op Op, name string, arity int, doc string) Row {
 	return Row{Op: op, Name: name, Arity: arity, Class: Structure, Doc: doc}
 }
@@ -125,98 +162,117 @@ func contract(op Op, name string, arity int, doc string) Row {
 var rows = [...]Row{
 	{Op: Const, Name: "const", Class: Constant, Doc: "a constant array"},
 
-	unary(Neg, "neg", "-a", "-1", elem.Neg, elem.CNeg).free(),
-	unary(Abs, "abs", "a < 0 ? -a : a", "sign(a)", elem.Abs, elem.CAbs).free(),
-	unary(Sign, "sign", "-1, 0 or 1", "", elem.Sign, elem.CSign).free(),
+	unary(Neg, "neg", "-a", "-1", elem.Neg, elem.CNeg).within1(enclosedNeg).free(),
+	unary(Abs, "abs", "a < 0 ? -a : a", "sign(a)", elem.Abs, elem.CAbs).within1(enclosedAbs).free(),
+	unary(Sign, "sign", "-1, 0 or 1", "", elem.Sign, elem.CSign).risesExactly(line).free(),
 	{
 		Op: Not, Name: "not", Arity: 1, Class: Condition, Doc: "1 - a, for a condition a",
-		Flops: 1, Real1: elem.Not, Complex1: elem.CNot,
+		Flops: 1, Real1: elem.Not, Complex1: elem.CNot, Interval1: enclosedNot,
 	},
-	unary(Recip, "recip", "1/a", "-y^2", elem.Recip, elem.CRecip).on(NonZero),
-	unary(Sqrt, "sqrt", "the square root of a", "0.5 / y", elem.Sqrt, elem.CSqrt).on(Positive).singular(),
-	unary(Cbrt, "cbrt", "the cube root of a", "1 / (3*y^2)", elem.Cbrt, elem.CCbrt).on(NonZero).singular(),
-	unary(Exp, "exp", "e to the power a", "y", elem.Exp, elem.CExp),
-	unary(Expm1, "expm1", "exp(a) - 1, accurate near 0", "exp(a)", elem.Expm1, elem.CExpm1),
-	unary(Log, "log", "the natural logarithm of a", "1 / a", elem.Log, elem.CLog).on(Positive),
-	unary(Log1p, "log1p", "log(1 + a), accurate near 0", "1 / (1 + a)", elem.Log1p, elem.CLog1p).on(AboveMinusOne),
-	unary(Log10, "log10", "the decimal logarithm of a", "0.4342944819032518 / a", elem.Log10, elem.CLog10).on(Positive),
-	unary(Sin, "sin", "the sine of a", "cos(a)", elem.Sin, elem.CSin),
-	unary(Cos, "cos", "the cosine of a", "-sin(a)", elem.Cos, elem.CCos),
-	unary(Tan, "tan", "the tangent of a", "1 + y^2", elem.Tan, elem.CTan).on(WithinOne),
-	unary(Asin, "asin", "the arc sine of a", "1 / sqrt((1 - a)*(1 + a))", elem.Asin, elem.CAsin).
+	unary(Recip, "recip", "1/a", "-y^2", elem.Recip, elem.CRecip).within1(enclosedRecip).on(NonZero),
+	unary(Sqrt, "sqrt", "the square root of a", "0.5 / y", elem.Sqrt, elem.CSqrt).
+		risesExactly(upwards).on(Positive).singular(),
+	unary(Cbrt, "cbrt", "the cube root of a", "1 / (3*y^2)", elem.Cbrt, elem.CCbrt).
+		rises(line, line).on(NonZero).singular(),
+	unary(Exp, "exp", "e to the power a", "y", elem.Exp, elem.CExp).rises(line, upwards),
+	unary(Expm1, "expm1", "exp(a) - 1, accurate near 0", "exp(a)", elem.Expm1, elem.CExpm1).
+		rises(line, Interval{-1, math.Inf(1)}),
+	unary(Log, "log", "the natural logarithm of a", "1 / a", elem.Log, elem.CLog).rises(upwards, line).on(Positive),
+	unary(Log1p, "log1p", "log(1 + a), accurate near 0", "1 / (1 + a)", elem.Log1p, elem.CLog1p).
+		rises(Interval{-1, math.Inf(1)}, line).on(AboveMinusOne),
+	unary(Log10, "log10", "the decimal logarithm of a", "0.4342944819032518 / a", elem.Log10, elem.CLog10).
+		rises(upwards, line).on(Positive),
+	unary(Sin, "sin", "the sine of a", "cos(a)", elem.Sin, elem.CSin).within1(enclosedSin),
+	unary(Cos, "cos", "the cosine of a", "-sin(a)", elem.Cos, elem.CCos).within1(enclosedCos),
+	unary(Tan, "tan", "the tangent of a", "1 + y^2", elem.Tan, elem.CTan).within1(enclosedTan).on(WithinOne),
+	unary(Asin, "asin", "the arc sine of a", "1 / sqrt((1 - a)*(1 + a))", elem.Asin, elem.CAsin).rises(unit, line).
 		on(WithinOne).singular(),
 	unary(Acos, "acos", "the arc cosine of a", "-1 / sqrt((1 - a)*(1 + a))", elem.Acos, elem.CAcos).
+		falls(unit, upwards).
 		on(WithinOne).singular(),
-	unary(Atan, "atan", "the arc tangent of a", "1 / (1 + a^2)", elem.Atan, elem.CAtan),
-	unary(Sinh, "sinh", "the hyperbolic sine of a", "cosh(a)", elem.Sinh, elem.CSinh),
-	unary(Cosh, "cosh", "the hyperbolic cosine of a", "sinh(a)", elem.Cosh, elem.CCosh),
+	unary(Atan, "atan", "the arc tangent of a", "1 / (1 + a^2)", elem.Atan, elem.CAtan).rises(line, line),
+	unary(Sinh, "sinh", "the hyperbolic sine of a", "cosh(a)", elem.Sinh, elem.CSinh).rises(line, line),
+	unary(Cosh, "cosh", "the hyperbolic cosine of a", "sinh(a)", elem.Cosh, elem.CCosh).within1(enclosedCosh),
 	// Where y is near ±1, one of these factors is exact. 1 - y² would lose digits there.
-	unary(Tanh, "tanh", "the hyperbolic tangent of a", "(1 - y)*(1 + y)", elem.Tanh, elem.CTanh),
-	unary(Asinh, "asinh", "the inverse hyperbolic sine of a", "1 / hypot(a, 1)", elem.Asinh, elem.CAsinh),
+	unary(Tanh, "tanh", "the hyperbolic tangent of a", "(1 - y)*(1 + y)", elem.Tanh, elem.CTanh).rises(line, unit),
+	unary(Asinh, "asinh", "the inverse hyperbolic sine of a", "1 / hypot(a, 1)", elem.Asinh, elem.CAsinh).
+		rises(line, line),
 	unary(
 		Acosh, "acosh", "the inverse hyperbolic cosine of a",
 		"1 / (sqrt(a - 1)*sqrt(a + 1))", elem.Acosh, elem.CAcosh,
-	).on(AboveOne).singular(),
+	).rises(Interval{1, math.Inf(1)}, upwards).on(AboveOne).singular(),
 	unary(Atanh, "atanh", "the inverse hyperbolic tangent of a", "1 / ((1 - a)*(1 + a))", elem.Atanh, elem.CAtanh).
+		rises(unit, line).
 		on(WithinOne),
-	unary(Erf, "erf", "the error function of a", "1.1283791670955126 * exp(-a^2)", elem.Erf, elem.CErf),
-	unary(Erfc, "erfc", "1 - erf(a), accurate for large a", "-1.1283791670955126 * exp(-a^2)", elem.Erfc, elem.CErfc),
-	unary(Lgamma, "lgamma", "the logarithm of |Γ(a)|", "digamma(a)", elem.Lgamma, elem.CLgamma).on(Positive),
-	unary(Digamma, "digamma", "the derivative of lgamma", "trigamma(a)", elem.Digamma, elem.CDigamma).on(Positive),
+	unary(Erf, "erf", "the error function of a", "1.1283791670955126 * exp(-a^2)", elem.Erf, elem.CErf).
+		rises(line, unit),
+	unary(Erfc, "erfc", "1 - erf(a), accurate for large a", "-1.1283791670955126 * exp(-a^2)", elem.Erfc, elem.CErfc).
+		falls(line, Interval{0, 2}),
+	unary(Lgamma, "lgamma", "the logarithm of |Γ(a)|", "digamma(a)", elem.Lgamma, elem.CLgamma).
+		within1(enclosedLgamma).on(Positive),
+	unary(Digamma, "digamma", "the derivative of lgamma", "trigamma(a)", elem.Digamma, elem.CDigamma).
+		within1(enclosedDigamma).on(Positive),
 	unary(Trigamma, "trigamma", "the derivative of digamma", "tetragamma(a)", elem.Trigamma, elem.CTrigamma).
+		within1(positive(falling(elem.Trigamma, upwards, upwards))).
 		on(Positive),
 	{
 		Op: Tetragamma, Name: "tetragamma", Arity: 1, Class: Elementwise, Doc: "the derivative of trigamma",
 		NoDeriv: true, On: [3]Domain{Positive}, Flops: 1, Real1: elem.Tetragamma, Complex1: cTetragamma,
+		Interval1: positive(rising(elem.Tetragamma, false, upwards, downward)),
 	},
-	unary(Floor, "floor", "the greatest integer ≤ a", "", elem.Floor, elem.CFloor),
-	unary(Ceil, "ceil", "the least integer ≥ a", "", elem.Ceil, elem.CCeil),
-	unary(Round, "round", "the nearest integer, halves away from 0", "", elem.Round, elem.CRound),
-	unary(Trunc, "trunc", "the integer part of a", "", elem.Trunc, elem.CTrunc),
-	unary(Sigmoid, "sigmoid", "1/(1 + exp(-a))", "y * (1 - y)", elem.Sigmoid, elem.CSigmoid),
-	unary(Sqr, "sqr", "a·a", "2*a", elem.Sqr, elem.CSqr),
+	unary(Floor, "floor", "the greatest integer ≤ a", "", elem.Floor, elem.CFloor).risesExactly(line),
+	unary(Ceil, "ceil", "the least integer ≥ a", "", elem.Ceil, elem.CCeil).risesExactly(line),
+	unary(Round, "round", "the nearest integer, halves away from 0", "", elem.Round, elem.CRound).
+		risesExactly(line),
+	unary(Trunc, "trunc", "the integer part of a", "", elem.Trunc, elem.CTrunc).risesExactly(line),
+	unary(Sigmoid, "sigmoid", "1/(1 + exp(-a))", "y * (1 - y)", elem.Sigmoid, elem.CSigmoid).rises(line, either),
+	unary(Sqr, "sqr", "a·a", "2*a", elem.Sqr, elem.CSqr).within1(enclosedSqr),
 	{
 		Op: Powi, Name: "powi", Arity: 1, Class: Elementwise, Doc: "a to the integer power n",
 		Deriv: [3]string{"n * a^(n - 1)"}, On: [3]Domain{NonZero}, Flops: 1,
 	},
 
-	binary(Add, "add", "a + b", "1", "1", elem.Add, elem.CAdd),
-	binary(Sub, "sub", "a - b", "1", "-1", elem.Sub, elem.CSub),
-	binary(Mul, "mul", "a·b", "b", "a", elem.Mul, elem.CMul),
-	binary(Div, "div", "a/b", "1 / b", "-y / b", elem.Div, elem.CDiv).on(Everywhere, NonZero),
+	binary(Add, "add", "a + b", "1", "1", elem.Add, elem.CAdd).within2(enclosedAdd),
+	binary(Sub, "sub", "a - b", "1", "-1", elem.Sub, elem.CSub).within2(enclosedSub),
+	binary(Mul, "mul", "a·b", "b", "a", elem.Mul, elem.CMul).within2(enclosedMul),
+	binary(Div, "div", "a/b", "1 / b", "-y / b", elem.Div, elem.CDiv).within2(enclosedDiv).on(Everywhere, NonZero),
 	// 0^0 is 1, and 0^b is 0 for b > 0. Their derivatives are 0, where the formulas
 	// would give 0·∞.
 	binary(
 		Pow, "pow", "a to the power b",
 		"if b == 0 then 0 else b * a^(b - 1)", "if a == 0 and b >= 0 then 0 else y * log(a)", elem.Pow, elem.CPow,
-	).on(Positive, NonZero).singular(),
+	).within2(enclosedPow).on(Positive, NonZero).singular(),
 	binary(
 		Atan2, "atan2", "the angle of the point (b, a)",
 		"(b / hypot(a, b)) / hypot(a, b)", "-(a / hypot(a, b)) / hypot(a, b)", elem.Atan2, elem.CAtan2,
-	).on(NonZero, NonZero).singular(),
+	).within2(enclosedAtan2).on(NonZero, NonZero).singular(),
 	binary(
 		Hypot, "hypot", "√(a² + b²), without overflow",
 		"if y == 0 then 0 else a / y", "if y == 0 then 0 else b / y", elem.Hypot, elem.CHypot,
-	).on(NonZero, NonZero).singular(),
-	binary(Mod, "mod", "a - b·floor(a/b)", "1", "-floor(a / b)", elem.Mod, elem.CMod).on(Everywhere, NonZero),
-	binary(Min, "min", "b < a ? b : a", "if b < a then 0 else 1", "if b < a then 1 else 0", elem.Min, elem.CMin),
-	binary(Max, "max", "a < b ? b : a", "if a < b then 0 else 1", "if a < b then 1 else 0", elem.Max, elem.CMax),
-	condition(Less, "less", "a < b", elem.Less, elem.CLess),
-	condition(LessEq, "lesseq", "a <= b", elem.LessEq, elem.CLessEq),
-	condition(Equal, "equal", "a == b", elem.Equal, elem.CEqual),
-	condition(NotEqual, "notequal", "a != b", elem.NotEqual, elem.CNotEqual),
-	condition(And, "and", "a != 0 and b != 0", elem.And, elem.CAnd),
-	condition(Or, "or", "a != 0 or b != 0", elem.Or, elem.COr),
-	binary(ZeroMul, "zeromul", "a·b, and 0 where a is 0", "b", "a", elem.ZeroMul, elem.CZeroMul),
+	).within2(enclosedHypot).on(NonZero, NonZero).singular(),
+	binary(Mod, "mod", "a - b·floor(a/b)", "1", "-floor(a / b)", elem.Mod, elem.CMod).
+		within2(enclosedMod).on(Everywhere, NonZero),
+	binary(Min, "min", "b < a ? b : a", "if b < a then 0 else 1", "if b < a then 1 else 0", elem.Min, elem.CMin).
+		within2(enclosedMin),
+	binary(Max, "max", "a < b ? b : a", "if a < b then 0 else 1", "if a < b then 1 else 0", elem.Max, elem.CMax).
+		within2(enclosedMax),
+	condition(Less, "less", "a < b", elem.Less, elem.CLess).within2(enclosedLess),
+	condition(LessEq, "lesseq", "a <= b", elem.LessEq, elem.CLessEq).within2(enclosedLessEq),
+	condition(Equal, "equal", "a == b", elem.Equal, elem.CEqual).within2(enclosedEqual),
+	condition(NotEqual, "notequal", "a != b", elem.NotEqual, elem.CNotEqual).within2(enclosedNotEqual),
+	condition(And, "and", "a != 0 and b != 0", elem.And, elem.CAnd).within2(enclosedAnd),
+	condition(Or, "or", "a != 0 or b != 0", elem.Or, elem.COr).within2(enclosedOr),
+	binary(ZeroMul, "zeromul", "a·b, and 0 where a is 0", "b", "a", elem.ZeroMul, elem.CZeroMul).
+		within2(enclosedZeroMul),
 
 	{
 		Op: Select, Name: "select", Arity: 3, Class: Elementwise, Doc: "a != 0 ? b : c",
 		Deriv: [3]string{"", "if a != 0 then 1 else 0", "if a != 0 then 0 else 1"},
-		Real3: elem.Select, Complex3: elem.CSelect,
+		Real3: elem.Select, Complex3: elem.CSelect, Interval3: enclosedSelect,
 	},
 	{
 		Op: FMA, Name: "fma", Arity: 3, Class: Elementwise, Doc: "a·b + c, rounded once",
-		Deriv: [3]string{"b", "a", "1"}, Flops: 2, Real3: elem.FMA, Complex3: elem.CFMA,
+		Deriv: [3]string{"b", "a", "1"}, Flops: 2, Real3: elem.FMA, Complex3: elem.CFMA, Interval3: enclosedFMA,
 	},
 
 	move(Slice, "slice", 1, "the elements start + i·step of each axis"),

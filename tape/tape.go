@@ -1,8 +1,8 @@
 // Package tape is the intermediate representation of everything odes computes:
 // straight-line programs whose values are whole arrays. A tape has named inputs,
 // instructions in single-assignment form, and named outputs. The package holds the
-// table of ops, the checker, the text form and a reference evaluator in real and
-// complex arithmetic.
+// table of ops, the checker, the text form and a reference evaluator in real,
+// complex and interval arithmetic.
 //
 // It must not know the language of models, nor what a tape is for: package tapec
 // makes tapes of models, differentiates them and gives their names a meaning. Nor
