@@ -353,6 +353,7 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	}
 	s.fresh = false
 	s.anchor, s.count = s.t, 0
+	s.unknown = true
 	s.sys.Enter(s.d, s.m)
 	s.sys.Choose(s.t, s.y, s.mp)
 	changed := false

@@ -157,6 +157,12 @@ func (s *Solver) play(i, n int) (a arming, at int) {
 	a = s.arms[i]
 	a.from = -1
 	before := s.truth[i]
+	if s.guards[i].Clock { // it changes at the end of the step only
+		if n == len(s.nodes) && !s.fires(i, &a, s.rhos[n-1][i], s.truths[n-1][i]) {
+			s.settle(i, &a, s.rhos[n-1][i], s.truths[n-1][i], n-1)
+		}
+		return a, n
+	}
 	for j := range n {
 		rho, truth := s.rhos[j][i], s.truths[j][i]
 		if j > s.skip[i] && s.fires(i, &a, rho, truth) && (!s.guards[i].Crossing || truth || before) {

@@ -11,6 +11,7 @@ import (
 // second run allocates nothing but what sinks, warnings and errors need. It belongs to one goroutine.
 type Solver struct {
 	sys    System
+	clock  Clock // sys, where it is one; nil otherwise
 	method Method
 	ctl    Controller // nil in fixed-step mode
 	opts   Options
@@ -39,7 +40,9 @@ type Solver struct {
 	anchor   float64 // in fixed-step mode, where equal steps are counted from
 	count    int     // the steps since then
 	done     bool
-	tiedTo   bool // the present time is that of a fixed instant
+	switches float64 // the next time at which a condition of time alone changes
+	unknown  bool    // switches must be looked for
+	tiedTo   bool    // the present time is that of a fixed instant
 	lastTime float64
 
 	inner     []int // sites within the trial step
@@ -74,6 +77,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	if g, ok := method.(StiffnessDetector); ok && s.opts.Fixed == 0 {
 		s.stiff.method = g
 	}
+	s.clock, _ = sys.(Clock)
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
 	s.sched = newSchedule(sys.Instants(), s.events)
@@ -136,6 +140,7 @@ func (s *Solver) begin() error {
 	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
 	s.lastEvent, s.lastTime, s.cut = "", 0, 0
 	s.inner = s.inner[:0]
+	s.unknown = true
 	s.stiff.reset()
 	if s.ctl != nil {
 		s.ctl.Reset()
@@ -247,7 +252,7 @@ func (s *Solver) step() error {
 			return err
 		}
 	}
-	tr, stop := s.trial, s.sched.next()
+	tr, stop := s.trial, s.stop()
 	clipped := s.aim(tr, stop)
 	tr.Made = tr.T1
 	if s.lender != nil && !s.lent {
@@ -287,6 +292,22 @@ func (s *Solver) step() error {
 	}
 	s.within(math.Inf(1))
 	return s.accept(End{})
+}
+
+// stop returns the time at which the trial step must end: that of the next instant, or that at which a condition of
+// time alone changes. If both come within the tolerance, it is the latter, so that the condition has changed there.
+func (s *Solver) stop() float64 {
+	at := s.sched.next()
+	if s.clock == nil || len(s.guards) == 0 {
+		return at
+	}
+	if s.unknown || s.switches <= s.t {
+		s.switches, s.unknown = s.clock.NextSwitch(s.t, s.sched.times[1]), false
+	}
+	if s.switches <= at+s.eventTol(at, 0) {
+		return s.switches
+	}
+	return at
 }
 
 // within takes the sites that lie in the trial step and before limit.

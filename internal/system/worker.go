@@ -29,6 +29,7 @@ type Worker struct {
 
 	in, out frame
 	small   smallVectors
+	clock   *clock // nil for none
 	t       [1]float64
 	started float64 // t0 of the last run
 	fired   []float64
@@ -135,6 +136,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 		w.visits = visits{step: -1, scratch: make([]float64, k.nW), room: keptLimit / 8}
 	}
 	w.small = newSmallVectors(w)
+	w.clock = newClock(w)
 	return w
 }
 

@@ -1,6 +1,8 @@
 package system
 
 import (
+	"strconv"
+
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 )
@@ -9,8 +11,15 @@ import (
 func (w *Worker) Guards() []solvers.Guard {
 	list := make([]solvers.Guard, len(w.model.Compiled.GuardList))
 	for i, g := range w.model.Compiled.GuardList {
-		list[i] = solvers.Guard{Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing}
-		if g.Event < 0 {
+		list[i] = solvers.Guard{
+			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing,
+			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock,
+		}
+		switch {
+		case g.Event >= 0:
+		case g.Mode < 0:
+			list[i].Name = "condition@" + strconv.Itoa(g.Span.Begin().Line)
+		default:
 			list[i].Name = w.model.modeName(g.Mode)
 		}
 	}
