@@ -157,14 +157,14 @@ func (s *Solver) play(i, n int) (a arming, at int) {
 	a = s.arms[i]
 	a.from = -1
 	before := s.truth[i]
-	if s.guards[i].Clock { // it changes at the end of the step only
-		if n == len(s.nodes) && !s.fires(i, &a, s.rhos[n-1][i], s.truths[n-1][i]) {
-			s.settle(i, &a, s.rhos[n-1][i], s.truths[n-1][i], n-1)
-		}
-		return a, n
-	}
 	for j := range n {
 		rho, truth := s.rhos[j][i], s.truths[j][i]
+		if s.guards[i].Clock {
+			if !s.fires(i, &a, rho, truth) { // else it is on for the end of the step
+				s.settle(i, &a, rho, truth, j)
+			}
+			continue
+		}
 		if j > s.skip[i] && s.fires(i, &a, rho, truth) && (!s.guards[i].Crossing || truth || before) {
 			return a, j
 		}

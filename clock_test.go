@@ -1,0 +1,269 @@
+package odes_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/elem"
+)
+
+// clockCase is a model whose conditions depend on time, with what is known of it: values, and derivatives as "J/p".
+type clockCase struct {
+	name, text string
+	want       map[string]float64
+}
+
+var clockCases = []clockCase{
+	{"an infusion by hand", `
+time t from 0 to 48
+param D = 100, dur = 0.5, start = 24
+state X = 0
+X' = if t >= start and t < start + dur then D/dur else 0
+objective J = final(X)
+`, map[string]float64{"J": 100, "J/D": 1, "J/dur": 0, "J/start": 0}},
+	{"infusions of the library", `
+import "std/pharmacology.ode"
+time t from 0 to 120
+param dose = 100, dur = 1
+state X = 0
+X' = sum(infusion(t, 24*(i - 1) + 2, dose, dur) for i in 1:5)
+objective J = final(X)
+`, map[string]float64{"J": 500, "J/dose": 5, "J/dur": 0}},
+	{"short infusions", `
+import "std/pharmacology.ode"
+time t from 0 to 84
+param dose = 400, dur = 0.04
+state X = 0
+X' = sum(infusion(t, 14*(i - 1), dose, dur) for i in 1:6)
+objective J = final(X)
+`, map[string]float64{"J": 2400, "J/dose": 6, "J/dur": 0}},
+	{"a pulse", `
+import "std/signals.ode"
+time t from 0 to 100
+param start = 61.7, width = 0.01
+state x = 0
+x' = pulse(t, start, width)
+objective J = final(x)
+`, map[string]float64{"J": 0.01, "J/start": 0, "J/width": 1}},
+	{"a negated or", `
+time t from 0 to 50
+param a = 13.7, w = 0.21
+state x = 0
+x' = if not (t < a or t > a + w) then 1 else 0
+objective J = final(x)
+`, map[string]float64{"J": 0.21, "J/a": 0, "J/w": 1}},
+	{"an event in a window", `
+time t from 0 to 200
+param a = 100.3
+discrete T = 0
+state x = 0
+x' = 0.01
+event e when t > a and t < a + 0.05 { T += t }
+objective J = final(T)
+`, map[string]float64{"J": 100.3, "J/a": 1}},
+	{"a window of time and state", `
+time t from 0 to 200
+param a = 100.3, w = 0.05, c = 1.0032
+state x = 0, y = 0
+x' = 0.01
+y' = if t > a and t < a + w and x < c then 1 else 0
+objective J = final(y)
+`, map[string]float64{"J": 0.02, "J/a": -1, "J/w": 0, "J/c": 100}},
+	{"a condition inside a condition", `
+time t from 0 to 10
+param a = 1.3, w = 0.4, b = 4
+state x = 0
+x' = if (t - a > 0 and t - a < w) or (if t > b and t < 5 then 1 else 0) > 0 then 1 else 0
+objective J = final(x)
+`, map[string]float64{"J": 1.4, "J/a": 0, "J/w": 1, "J/b": -1}},
+	{"an event on a condition inside a condition", `
+time t from 0 to 10
+param a = 2
+state x = 0
+discrete n = 0, T = 0
+x' = 1
+event e when (t > 7 and t < 7.5) or (if t > a and t < a + 1 then 1 else 0) > 0 { n += 1; T += t }
+objective J = final(n)
+objective K = final(T)
+`, map[string]float64{"J": 2, "J/a": 0, "K": 9, "K/a": 1}},
+	{"an infusion inside a condition", `
+import "std/pharmacology.ode"
+time t from 0 to 100
+param a = 37.1, w = 0.5
+state x = 0
+x' = if infusion(t, a, 7, w) > 0 then 3 else 0
+objective J = final(x)
+`, map[string]float64{"J": 1.5, "J/a": 0, "J/w": 3}},
+	{"mod", `
+time t from 0 to 3
+param P = 0.6, w = 0.4
+state x = 0
+x' = if mod(t, P) < w then 1 else 0
+objective J = final(x)
+`, map[string]float64{"J": 2, "J/w": 5}},
+	{"floor", `
+time t from 0 to 7
+param P = 0.8
+state x = 0
+x' = if t/P - floor(t/P) < 0.25 then 2 else 0
+objective J = final(x)
+`, map[string]float64{"J": 3.6, "J/P": 4.5}},
+	{"a condition at a time far away", `
+time t from 1e6 to 1000010
+param s = 1e-7, c = 1e-1
+state x = 0
+x' = if s*t > c + 3*s and s*t < c + 3.001*s then 1 else 0
+objective J = final(x)
+`, map[string]float64{"J": 1e-3}},
+	{"windows in integrals, of conditions and of bounds", `
+time t from 0 to 100
+param a = 33.3, w = 0.02
+state x = 0
+x' = 0
+objective J = integral(if t > a and t < a + w then t else 0)
+objective K = integral(if t > a and t < a + w then 1 else 0, from = 0, to = 33.31)
+`, map[string]float64{"J": 33.31 * 0.02, "J/a": 0.02, "J/w": 33.32, "K": 0.01, "K/a": -1, "K/w": 0}},
+	{"the largest value", `
+time t from 0 to 100
+param a = 33.3, w = 0.02, h = 5
+state x = 0
+x' = 0
+objective J = max_over(1 + (if t > a and t < a + w then h else 0))
+`, map[string]float64{"J": 6, "J/a": 0, "J/w": 0, "J/h": 1}},
+	{"a fault in a swing model at rest", `
+time t from 0 to 20
+param tf = 7.7, clear = 0.12
+state delta = 0.5235987755982989, w = 0
+discrete on = 0, off = 0
+delta' = 0*w
+w' = (if t >= tf and t < tf + clear then 1 else 0)
+event e when t >= tf and t < tf + clear { on = t }
+event f when not (t < tf + clear) { off = t }
+objective J = final(w)
+objective K = final(on) + 10*final(off)
+`, map[string]float64{"J": 0.12, "J/tf": 0, "J/clear": 1, "K": 7.7 + 78.2, "K/tf": 11, "K/clear": 10}},
+	{"a condition on a discrete beside one on a state", `
+time t from 0 to 10
+param c = 1
+state x = 0
+discrete n = 3, T = 0
+x' = 0.5
+event e when x > c and n >= 3 { T = t }
+objective J = final(T)
+`, map[string]float64{"J": 2, "J/c": 2}},
+}
+
+func TestClocks(t *testing.T) {
+	for _, c := range clockCases {
+		for _, mode := range []string{"adjoint", "tangent", "complex"} {
+			for _, method := range []string{"tsit5", "dopri5", "rk4"} {
+				settings := []odes.Setting{{Key: "solver.method", Value: method}}
+				if method == "rk4" {
+					settings = append(settings, odes.Setting{Key: "solver.fixed_step", Value: "0.25"})
+				}
+				checkClock(t, c, mode, settings...)
+			}
+		}
+	}
+}
+
+// checkClock compares a model with what is known of it.
+func checkClock(t *testing.T, c clockCase, mode string, settings ...odes.Setting) {
+	t.Helper()
+	s, err := sensitivities(t, c.text, mode, settings...)
+	if err != nil {
+		t.Errorf("%s, %s, %v: %v", c.name, mode, settings, err)
+		return
+	}
+	for _, w := range s.Warnings {
+		if w.Code == odes.CodeGrazing {
+			t.Errorf("%s, %s, %v: %s", c.name, mode, settings, w.Message)
+		}
+	}
+	for what, want := range c.want {
+		objective, by, derivative := strings.Cut(what, "/")
+		got := math.NaN()
+		if derivative {
+			got = derivativeOf(t, s, objective, by)
+		} else {
+			for _, v := range s.Values {
+				if v.Name == objective {
+					got = v.Value
+				}
+			}
+		}
+		if math.Abs(got-want) > 1e-6*math.Max(math.Abs(want), 1e-3) {
+			t.Errorf("%s, %s, %v: %s = %v, want %v", c.name, mode, settings, what, got, want)
+		}
+	}
+}
+
+// TestPeriodicSignals draws periods, widths and lengths of runs at random. The integrals are sums of overlaps.
+func TestPeriodicSignals(t *testing.T) {
+	r := elem.NewRand(11)
+	between := func(lo, hi float64) float64 { return lo + (hi-lo)*r.Float64() }
+	for k := range 60 {
+		period, end := between(0.1, 3), between(2, 40)
+		width, start := period*between(0.02, 0.9), between(0, 3)
+		duty := width / period
+		// on is how long a signal is on until the end that is so for a width from every multiple of the period on.
+		on := func(from, width float64) (sum float64) {
+			for n := 0.0; from+n*period < end; n++ {
+				sum += math.Min(width, end-(from+n*period))
+			}
+			return sum
+		}
+		teeth := math.Floor(end / period)
+		last := end/period - teeth
+		periods := 0.0 // that have ended with the whole of the width, for derivatives by the width
+		for n := 0.0; start+n*period+width < end; n++ {
+			periods++
+		}
+		text := fmt.Sprintf(`
+import "std/signals.ode"
+time t from 0 to %.17g
+param period = %.17g, width = %.17g, start = %.17g, duty = %.17g
+state train = 0, wide = 0, s = 0, saw = 0
+train' = pulse_train(t, start, period, width)
+wide' = pwm(t, period, duty)
+s' = square(t, period)
+saw' = sawtooth(t, period)
+objective A = final(train)
+objective B = final(wide)
+objective C = final(s)
+objective D = final(saw)
+objective E = integral(pulse_train(t, start, period, width))
+`, end, period, width, start, duty)
+		c := clockCase{fmt.Sprint("signals ", k), text, map[string]float64{
+			"A": on(start, width), "A/width": periods, "B": on(0, duty*period), "C": 2*on(0, period/2) - end,
+			"D": period * (teeth + last*last) / 2, "E": on(start, width),
+		}}
+		checkClock(t, c, "adjoint")
+	}
+}
+
+// TestEventsOfPeriodicSignals counts how often an event fires with every method.
+func TestEventsOfPeriodicSignals(t *testing.T) {
+	const model = `
+import "std/signals.ode"
+time t from 0 to 10
+param c = 0.4
+state x = 0
+discrete n = 0, T = 0
+x' = 1
+event f when sawtooth(t, 1) > c { n += 1; T += t }
+objective J = final(n)
+objective K = final(T)
+`
+	c := clockCase{"sawtooth", model, map[string]float64{"J": 10, "K": 49, "K/c": 10}}
+	for _, method := range []string{"dopri5", "tsit5", "dop853", "vern9"} {
+		checkClock(t, c, "adjoint", odes.Setting{Key: "solver.method", Value: method})
+	}
+	for _, h := range []string{"0.01", "0.3", "1.7"} {
+		checkClock(t, c, "adjoint", odes.Setting{Key: "solver.method", Value: "rk4"},
+			odes.Setting{Key: "solver.fixed_step", Value: h})
+	}
+}
