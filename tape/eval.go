@@ -41,7 +41,7 @@ func NewEvaluator[T Number](t *Tape) *Evaluator[T] {
 			fill(e.values[v], in.Attr.Data)
 			continue
 		}
-		s := step[T]{out: e.values[v]}
+		s := step[T]{value: Value(v), out: e.values[v]}
 		shapes := make([]Shape, len(in.Args))
 		for k, a := range in.Args {
 			s.args = append(s.args, e.values[a])
@@ -55,9 +55,10 @@ func NewEvaluator[T Number](t *Tape) *Evaluator[T] {
 
 // step is an instruction with the storage of its operands and of its result.
 type step[T Number] struct {
-	run  kernel[T]
-	args [][]T
-	out  []T
+	value Value
+	run   kernel[T]
+	args  [][]T
+	out   []T
 }
 
 // Tape returns the tape that e runs.
@@ -77,6 +78,23 @@ func (e *Evaluator[T]) Run() {
 	for i := range e.steps {
 		s := &e.steps[i]
 		s.run(s.args, s.out)
+	}
+}
+
+// Following returns a function that computes the values that depend on the named inputs. All others stay as they are.
+func (e *Evaluator[T]) Following(inputs ...string) (run func()) {
+	depends := DependsOn(e.tape, inputs...)
+	var steps []step[T]
+	for _, s := range e.steps {
+		if depends[s.value] {
+			steps = append(steps, s)
+		}
+	}
+	return func() {
+		for i := range steps {
+			s := &steps[i]
+			s.run(s.args, s.out)
+		}
 	}
 }
 
