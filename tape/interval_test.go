@@ -46,7 +46,7 @@ func enclose(t rapid.TB, tp *tape.Tape, boxes map[string][]tape.Interval, r *ele
 							t.Logf("operand over %v, at %v", over.Value(a), at.Value(a))
 						}
 					}
-					t.Fatalf("%s: element %d of value %d (%s) is %v, outside [%v, %v]", tp.Name, i, v, op, x, b.Lo, b.Hi)
+					t.Fatalf("element %d of value %d (%s) is %v, outside [%v, %v]", i, v, op, x, b.Lo, b.Hi)
 				}
 			}
 		}
@@ -73,7 +73,8 @@ func TestIntervalsEncloseOps(t *testing.T) {
 			boxes := map[string][]tape.Interval{}
 			for name, x := range c.Inputs {
 				for _, v := range x {
-					if (c.Op == tape.And || c.Op == tape.Or || c.Op == tape.Select) && name == "x" && r.Float64() < 0.5 {
+					logic := c.Op == tape.And || c.Op == tape.Or || c.Op == tape.Select
+					if logic && name == "x" && r.Float64() < 0.5 {
 						boxes[name] = append(boxes[name], tape.Point(v))
 						continue
 					}
@@ -167,7 +168,8 @@ func TestIntervalsOfNothing(t *testing.T) {
 		e := tape.NewEvaluator[tape.Interval](tp)
 		e.Input("x")[0] = tape.Interval{Lo: -2, Hi: 3}
 		e.Run()
-		if got := e.Output("out")[0]; !(math.IsNaN(got.Lo) && math.IsNaN(got.Hi)) && got != (tape.Interval{Lo: 0, Hi: 1}) {
+		got := e.Output("out")[0]
+		if !(math.IsNaN(got.Lo) && math.IsNaN(got.Hi)) && got != (tape.Interval{Lo: 0, Hi: 1}) {
 			t.Errorf("%s is %v", text, got)
 		}
 	}
@@ -188,7 +190,7 @@ func TestEveryOpHasAnEnclosure(t *testing.T) {
 		if !r.Elementwise() || op == tape.Powi {
 			continue
 		}
-		if r.Arity == 1 && r.Interval1 == nil || r.Arity == 2 && r.Interval2 == nil || r.Arity == 3 && r.Interval3 == nil {
+		if !map[int]bool{1: r.Interval1 != nil, 2: r.Interval2 != nil, 3: r.Interval3 != nil}[r.Arity] {
 			t.Errorf("%v has no enclosure", op)
 		}
 	}

@@ -37,7 +37,8 @@ func newTimeline(t *tape.Tape, output tapec.Name, find finder) (*timeline, error
 		values: tape.NewEvaluator[float64](t), bounds: tape.NewEvaluator[tape.Interval](with), jumps: jumps,
 	}
 	l.follow, l.within = l.values.Following(time.String()), l.bounds.Following(time.String())
-	l.t, l.over, l.rate = l.values.Input(time.String()), l.bounds.Input(time.String()), l.bounds.Input(time.Dot().String())
+	l.t, l.over = l.values.Input(time.String()), l.bounds.Input(time.String())
+	l.rate = l.bounds.Input(time.Dot().String())
 	l.f, l.bound, l.slope = l.values.Output(out), l.bounds.Output(out), l.bounds.Output(output.Dot().String())
 	for _, in := range t.Inputs {
 		name, at, err := place(in.Name, find)
