@@ -44,6 +44,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 		rows, goals = append(rows, o.row), append(goals, o.of)
 	}
 	r.problem = m.system.Problem(point, rows, m.system.PeaksOf(goals))
+	r.problem.Integrals = m.system.IntegralsOf(goals)
 	if opts.compileAfter != nil {
 		r.problem.CompileAfter = *opts.compileAfter
 	}
@@ -124,6 +125,7 @@ func (r *run) solver(w *system.Worker) *solvers.Solver {
 	method := r.method(0)
 	controller := r.settings.Rule().Controller(method.Info())
 	opts := r.settings.Solver
+	opts.Quadratures = r.problem.Integrals
 	if r.errorControl != nil {
 		opts.Also = r.errorControl.Norm
 	}

@@ -25,7 +25,7 @@ func tolerated(t *testing.T, text string, settings ...string) (*odes.Sensitiviti
 	return m.Sensitivities(context.Background(), o)
 }
 
-// TestQuadTol has integrals that vary while the state rests. Without quad_tol steps pass over them.
+// TestQuadTol has integrals that vary while the state rests. Where only states are under control, steps pass over them.
 func TestQuadTol(t *testing.T) {
 	const model = `
 time t from 0 to 10
@@ -35,12 +35,14 @@ x' = 0*x
 objective S = integral(exp(-a*(t - 5)^2))
 `
 	value, slope := math.Sqrt(math.Pi/100), -0.5*math.Sqrt(math.Pi/100)/100
-	s, err := tolerated(t, model, "solver.rtol", "1e-6")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if off := math.Abs(s.Values[0].Value/value - 1); off < 0.1 {
-		t.Fatalf("off by %g without quad_tol: the test can fail no more", off)
+	for _, no := range []string{"off", "0"} {
+		s, err := tolerated(t, model, "solver.rtol", "1e-6", "solver.quad_tol", no)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := math.Abs(s.Values[0].Value/value - 1); off < 0.1 {
+			t.Fatalf("off by %g with quad_tol = %s: the test can fail no more", off, no)
+		}
 	}
 	for _, tol := range []string{"1e-4", "1e-7", "1e-10"} {
 		s, err := tolerated(t, model, "solver.rtol", "1e-6", "solver.quad_tol", tol, "solver.hmax", "0.5")
@@ -57,6 +59,108 @@ objective S = integral(exp(-a*(t - 5)^2))
 		if off := math.Abs(s.Gradient[0]/slope - 1); off > 1e4*x {
 			t.Errorf("quad_tol = %s: its derivative is off by %g", tol, off)
 		}
+	}
+}
+
+// TestIntegralsUnderControl: by default an integral that an objective reads is as accurate as a state, whatever its
+// unit, where it begins at zero, crosses it or changes sign, and other objectives do not change its steps.
+func TestIntegralsUnderControl(t *testing.T) {
+	day := math.Exp(-1.68)
+	for _, c := range []struct {
+		integrand string
+		value     float64
+		size      float64 // of the integral of the size of the integrand
+	}{
+		{"A*(1 + m*cos(2*pi*t))", 100*(1-day)/0.03 + 50*0.03*(1-day)/(0.0009+4*math.Pi*math.Pi), 2712},
+		{"1e9*A*(1 + m*cos(2*pi*t))", 1e9 * (100*(1-day)/0.03 + 50*0.03*(1-day)/(0.0009+4*math.Pi*math.Pi)), 2712e9},
+		{"cos(2*pi*t)", 0, 35},
+		{"sin(t)*t^8", sineOfPower(56, 8), math.Pow(56, 9) / 9},
+		{"sqrt(t)", math.Pow(56, 1.5) / 1.5, math.Pow(56, 1.5) / 1.5},
+		{"A - A", 0, 1},
+		{"1e6*((A + 1/3) - 1/3 - A)", 0, 1},
+		{"exp(-((t - 20)/2)^2)", 2 * math.Sqrt(math.Pi), 2 * math.Sqrt(math.Pi)},
+	} {
+		model := fmt.Sprintf(`
+time t from 0 to 56
+param k = 0.03, m = 0.5
+state A = 100
+A' = -k*A
+objective J = integral(%s)
+objective S = final(A)
+objective H = integral(sin(50*t))
+`, c.integrand)
+		s, err := tolerated(t, model, "sens.of", "[J, S]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off := math.Abs(s.Values[0].Value-c.value) / c.size; !(off < 2e-5) {
+			t.Errorf("%s: %g, not %g", c.integrand, s.Values[0].Value, c.value)
+		}
+		if s.Stats.Steps > 400 {
+			t.Errorf("%s takes %d steps", c.integrand, s.Stats.Steps)
+		}
+		more, err := tolerated(t, model, "sens.of", "[J, S, H]")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if less := s.Stats.Steps; more.Stats.Steps < 3*less && more.Stats.Steps < 1000 {
+			t.Errorf("%s: %d steps, and %d with a fast integral", c.integrand, less, more.Stats.Steps)
+		}
+		off, err := tolerated(t, model, "sens.of", "[J, S, H]", "solver.quad_tol", "off")
+		if err != nil {
+			t.Fatal(err)
+		}
+		alone, err := tolerated(t, model, "sens.of", "S")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if off.Stats.Steps != alone.Stats.Steps || off.Stats.Steps > s.Stats.Steps {
+			t.Errorf("%s: %d steps with quad_tol = off, %d of an objective without integral, %d with it", c.integrand,
+				off.Stats.Steps, alone.Stats.Steps, s.Stats.Steps)
+		}
+	}
+}
+
+// sineOfPower returns the integral of sin(t) t^n from 0 to x: n(n-1) times less of t^(n-2) for two powers less.
+func sineOfPower(x float64, n int) float64 {
+	if n == 0 {
+		return 1 - math.Cos(x)
+	}
+	p := math.Pow(x, float64(n))
+	return -p*math.Cos(x) + float64(n)*p/x*math.Sin(x) - float64(n*(n-1))*sineOfPower(x, n-2)
+}
+
+// TestIntegralsDoNotHideStates: many easy integrals beside a state must not loosen its control, nor easy states that
+// of an integral.
+func TestIntegralsDoNotHideStates(t *testing.T) {
+	off := func(text string, value float64, settings ...string) float64 {
+		t.Helper()
+		s, err := tolerated(t, text, settings...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return math.Abs(s.Values[0].Value - value)
+	}
+	const state = `
+time t from 0 to 20
+state x = 1, v = 0
+x' = v
+v' = -x
+objective S = final(x)
+objective I[i] = integral(i) for i in 1:200
+`
+	with, without := off(state, math.Cos(20)), off(state, math.Cos(20), "solver.quad_tol", "off")
+	if with > without {
+		t.Errorf("the state is off by %g, and by %g without integrals", with, without)
+	}
+	const integral = `
+time t from 0 to 20
+state x[200] = 1
+x[i]' = 0*x[i] for i in 1:200
+objective J = integral(cos(3*t)^2)
+`
+	if d := off(integral, 10+math.Sin(120)/12); d > 1e-4 {
+		t.Errorf("the integral is off by %g", d)
 	}
 }
 

@@ -35,7 +35,7 @@ func adapt(t *testing.T, spec *Spec, control string, f *toy, end float64, tol *T
 		}
 		r.Step(g, s, reuse)
 		r.Error(s, e)
-		ok, next := c.Judge(s.H, tol.Norm(s, e, nil))
+		ok, next := c.Judge(s.H, tol.Norm(s, e))
 		if h = next; !ok {
 			rejected++
 			reuse = true
@@ -100,7 +100,7 @@ func TestNotFinite(t *testing.T) {
 		r.Error(s, e)
 		c, _ := NewController("", r.Info())
 		tol := &Tolerance{Rel: 1e3, Abs: []float64{1e9}}
-		if ok, h := c.Judge(s.H, tol.Norm(s, e, nil)); ok || h != 0.2 {
+		if ok, h := c.Judge(s.H, tol.Norm(s, e)); ok || h != 0.2 {
 			t.Errorf("%s: accepted %v, next step %v", m.Name, ok, h)
 		}
 	}

@@ -43,7 +43,7 @@ func BenchmarkMethod(b *testing.B) {
 				b.Run("control"+at, func(b *testing.B) {
 					for b.Loop() {
 						r.Error(s, e)
-						control.Judge(s.H, tol.Norm(s, e, nil))
+						control.Judge(s.H, tol.Norm(s, e))
 					}
 				})
 			}

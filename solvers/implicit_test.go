@@ -253,7 +253,7 @@ func TestUnsolvableStep(t *testing.T) {
 	m.Error(s, e)
 	c, _ := NewController("", m.Info())
 	tol := &Tolerance{Rel: 1e3, Abs: []float64{1e9}}
-	if ok, h := c.Judge(s.H, tol.Norm(s, e, nil)); ok || !(h < s.H) {
+	if ok, h := c.Judge(s.H, tol.Norm(s, e)); ok || !(h < s.H) {
 		t.Errorf("y1 = %v: accepted %v, next step %v", s.Y1[0], ok, h)
 	}
 }

@@ -23,8 +23,6 @@ type Tolerance struct {
 	Rels []float64 // when set, one for each state, in place of Rel
 	Abs  []float64 // one for all states, or one for each
 	Kind NormKind
-	// QuadRel and QuadAbs bring the quadratures into the norm; zeros leave them out.
-	QuadRel, QuadAbs float64
 }
 
 // scale returns sc_i for a state that moves from y0 to y1.
@@ -48,18 +46,18 @@ func (tol *Tolerance) abs(i int) float64 {
 	return tol.Abs[i]
 }
 
-// Norm returns the norm of the estimated error e[N+Q] of a finished step. q[Q] are the quadratures at its start; it
-// may be nil where they do not count. The result is NaN if an error is, or if the step left the finite numbers.
-func (tol *Tolerance) Norm(s *Step, e, q []float64) float64 {
+// Norm returns the norm of the estimated error e[N] of the states over a finished step. The result is NaN if an error
+// is, or if the step left the finite numbers.
+func (tol *Tolerance) Norm(s *Step, e []float64) float64 {
 	n := len(s.Y0)
 	var a accumulator
 	if tol.Kind == NormRMS && n >= 8 && tol.Rels == nil { // the same sums, by vectors; NaN in e stays in them
 		if _, finite := simd.ScaledSquares(&a.square, e[:n], s.Y0, s.Y1, tol.Abs, tol.Rel); !finite {
 			return math.NaN()
 		}
-		return tol.withQuadratures(&a, s, e, q)
+		return a.norm(tol.Kind, n)
 	}
-	if tol.Kind == NormRMS && n <= 4 && tol.QuadRel == 0 && tol.QuadAbs == 0 {
+	if tol.Kind == NormRMS && n <= 4 {
 		return tol.few(s, e)
 	}
 	for i, y := range s.Y0 {
@@ -75,7 +73,7 @@ func (tol *Tolerance) Norm(s *Step, e, q []float64) float64 {
 		}
 		a.add(i, quotient(e[i], sc))
 	}
-	return tol.withQuadratures(&a, s, e, q)
+	return a.norm(tol.Kind, n)
 }
 
 // few is Norm in root mean square for one to four states: the same sums.
@@ -94,22 +92,6 @@ func (tol *Tolerance) few(s *Step, e []float64) float64 {
 		square[i&3] = float64(x * x)
 	}
 	return math.Sqrt(((square[0] + square[2]) + (square[1] + square[3])) / float64(n))
-}
-
-// withQuadratures completes the norm.
-func (tol *Tolerance) withQuadratures(a *accumulator, s *Step, e, q []float64) float64 {
-	n := len(s.Y0)
-	if tol.QuadRel == 0 && tol.QuadAbs == 0 {
-		return a.norm(tol.Kind, n)
-	}
-	for i, v := range q {
-		sc := math.FMA(tol.QuadRel, max(math.Abs(v), math.Abs(v+s.DQ[i])), tol.QuadAbs)
-		if !(sc <= math.MaxFloat64) {
-			return math.NaN()
-		}
-		a.add(n+i, quotient(e[n+i], sc))
-	}
-	return a.norm(tol.Kind, n+len(q))
 }
 
 // size returns the norm of x[N] with the scales at y.

@@ -8,9 +8,12 @@ type Options struct {
 	// RTols and ATols, when set, are tolerances per state, [N], instead of RTol and ATol.
 	RTols, ATols []float64
 	Norm         NormKind
-	// QuadTol puts the quadratures under error control, with this relative tolerance and QuadTol·1e-3 as the absolute
-	// one. 0 leaves them out of the error norm.
+	// QuadTol is the relative tolerance of the quadratures, of the sum of the sizes of their increments so far. The
+	// absolute one, of a mean integrand over the run, is QuadTol·1e-3. 0: the smallest of the relative and of the
+	// absolute tolerances of the states. A negative number leaves the quadratures out of error control.
 	QuadTol float64
+	// Quadratures are those that error control looks at; nil: all.
+	Quadratures []int
 
 	// Also, when set, gives a second norm of the error of a trial step, in units of the tolerance. The larger norm
 	// counts.
@@ -85,10 +88,7 @@ func (o Options) withDefaults() Options {
 
 // tolerance returns the error norm that the options ask for.
 func (o *Options) tolerance() Tolerance {
-	tol := Tolerance{
-		Rel: o.RTol, Rels: o.RTols, Abs: o.ATols, Kind: o.Norm,
-		QuadRel: o.QuadTol, QuadAbs: float64(1e-3 * o.QuadTol),
-	}
+	tol := Tolerance{Rel: o.RTol, Rels: o.RTols, Abs: o.ATols, Kind: o.Norm}
 	if tol.Abs == nil {
 		tol.Abs = []float64{o.ATol}
 	}

@@ -29,10 +29,10 @@ type Solver struct {
 	mark  Mark
 	stats Stats
 
-	// The present: time, the step to try, discretes, modes, quadratures. The state is trial.Y0.
+	// The present: time, the step to try, discretes, modes. The state is trial.Y0.
 	t, h     float64
 	y        []float64 // trial.Y0
-	d, m, q  []float64
+	d, m     []float64
 	span     float64 // tf - t0
 	fresh    bool    // row 0 of trial.K is f(t, y)
 	restart  bool    // the run begins here, or a body was applied here
@@ -58,7 +58,8 @@ type Solver struct {
 	err                []float64 // [N+Q]
 	work               []float64 // [2N+Q]
 
-	stiff stiffness
+	stiff     stiffness
+	integrals quadratures
 	guardState
 	groupState
 }
@@ -70,7 +71,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	s := &Solver{
 		sys: sys, method: method, ctl: ctl, opts: opts.withDefaults(), size: z, info: info,
 		guards: sys.Guards(), events: sys.Events(),
-		d: make([]float64, z.D), m: make([]float64, z.M), q: make([]float64, z.Q),
+		d: make([]float64, z.D), m: make([]float64, z.M),
 		trial: NewStep(info, z),
 		err:   make([]float64, z.N+z.Q), work: make([]float64, 2*z.N+z.Q),
 	}
@@ -80,6 +81,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	s.clock, _ = sys.(Clock)
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
+	s.integrals = newQuadratures(&s.opts, z)
 	s.sched = newSchedule(sys.Instants(), s.events)
 	s.sched.inside = s.opts.inside(s.sched.list, info)
 	n := 0
@@ -135,13 +137,13 @@ func (s *Solver) begin() error {
 	clear(s.hist)
 	clear(s.d)
 	clear(s.m)
-	clear(s.q)
 	clear(s.err)
 	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
 	s.lastEvent, s.lastTime, s.cut = "", 0, 0
 	s.inner = s.inner[:0]
 	s.unknown = true
 	s.stiff.reset()
+	s.integrals.reset()
 	if s.ctl != nil {
 		s.ctl.Reset()
 	}
@@ -350,9 +352,7 @@ func (s *Solver) accept(e End) error {
 			return err
 		}
 	}
-	for i, dq := range tr.DQ {
-		s.q[i] += dq
-	}
+	s.integrals.add(tr)
 	s.t = tr.T1
 	if s.count++; e.Kind != EndFree || s.cut > 0 {
 		s.anchor, s.count, s.cut = s.t, 0, 0

@@ -82,9 +82,14 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 		return true, nil
 	}
 	s.method.Error(tr, s.err)
-	norm := s.tol.Norm(tr, s.err, s.q)
+	norm := s.tol.Norm(tr, s.err)
 	if !finite(tr.DQ) {
 		norm = math.NaN()
+	}
+	if norm <= 1 && len(s.integrals.count) > 0 {
+		if also := s.integrals.norm(tr, s.err, s.span); !(also <= norm) {
+			norm = also
+		}
 	}
 	if s.opts.Also != nil && norm <= 1 {
 		if also := s.opts.Also(tr); also != also || also > norm {

@@ -22,7 +22,9 @@ var settingRows = map[string][]SettingRow{
 			"variable; docs/methods.md says what of zeros"},
 		{[]string{"h0", "hmin", "hmax", "max_steps"}, "first, smallest and largest step, and how many"},
 		{[]string{"fixed_step"}, "that step, without error control"},
-		{[]string{"quad_tol"}, "puts integrals under error control, too"},
+		{[]string{"quad_tol"}, "the relative tolerance of integrals that objectives read, with a thousandth of it as " +
+			"the absolute one; `rtol` and `atol` unless said otherwise; `off`: steps follow the states alone; " +
+			"docs/methods.md"},
 		{[]string{"observe"}, "`auto`, `clip` (steps end at observation times) or `dense` (they are read inside " +
 			"steps): `auto` is `dense` for more than 16 of them, if the method's dense output is good enough"},
 		{[]string{"event_tol", "max_events", "max_cascade"}, "how close events are one group; how many are too many"},

@@ -42,7 +42,7 @@ var blocks = map[string][]key{
 		{name: "hmax", set: positive(func(s *Settings) *float64 { return &s.Solver.HMax })},
 		{name: "max_steps", set: count(func(s *Settings) *int { return &s.Solver.MaxSteps })},
 		{name: "fixed_step", set: positive(func(s *Settings) *float64 { return &s.Solver.Fixed })},
-		{name: "quad_tol", set: positive(func(s *Settings) *float64 { return &s.Solver.QuadTol })},
+		{name: "quad_tol", set: setQuadTol, words: list("off")},
 		oneOf("observe", observeWords, notOne, setObserve),
 		{name: "event_tol", set: positive(func(s *Settings) *float64 { return &s.Solver.EventTol })},
 		{name: "max_events", set: count(func(s *Settings) *int { return &s.Solver.MaxEvents })},
@@ -237,6 +237,19 @@ func setGrowth(s *Settings, x float64) string {
 		return "must be greater than 1"
 	}
 	s.MaxGrowth = x
+	return ""
+}
+
+// setQuadTol reads the relative tolerance of integrals. Zero leaves them out, as off does.
+func setQuadTol(s *Settings, v typecheck.SettingValue) string {
+	switch x := v.Number; {
+	case v.Word == "off" && !v.Call && !v.Array, x != nil && *x == 0:
+		s.Solver.QuadTol = -1
+	case x != nil && *x > 0:
+		s.Solver.QuadTol = *x
+	default:
+		return "takes a number that is not negative, or off"
+	}
 	return ""
 }
 

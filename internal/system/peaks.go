@@ -9,22 +9,32 @@ import (
 // PeaksOf returns the elements of the functional vector that are largest values (max_over) and that objectives read.
 // Looking for those that nobody asked for would cost time.
 func (m *Model) PeaksOf(objectives []*typecheck.Objective) []int {
+	return m.functionals(typecheck.MaxOver, objectives)
+}
+
+// IntegralsOf returns the quadratures that objectives read. They have the same places in the functional vector.
+func (m *Model) IntegralsOf(objectives []*typecheck.Objective) []int {
+	return m.functionals(typecheck.Integral, objectives)
+}
+
+// functionals returns the elements of the functional vector that are of a kind and that objectives read; never nil.
+func (m *Model) functionals(kind typecheck.FunctionalKind, objectives []*typecheck.Objective) []int {
 	read := map[source.Span]bool{}
 	for i, o := range objectives {
 		if i > 0 && o == objectives[i-1] {
 			continue
 		}
 		typecheck.Walk(func(e typecheck.Expr) bool {
-			if f, ok := e.(*typecheck.Functional); ok && f.Kind == typecheck.MaxOver {
+			if f, ok := e.(*typecheck.Functional); ok && f.Kind == kind {
 				read[f.Span()] = true
 			}
 			return true
 		}, o.Value)
 	}
-	var list []int
+	list := []int{}
 	for k := range m.Compiled.Functionals {
 		f := &m.Compiled.Functionals[k]
-		if f.Kind != typecheck.MaxOver || !read[f.Span] {
+		if f.Kind != kind || !read[f.Span] {
 			continue
 		}
 		for j := range f.Shape.Size() {

@@ -10,6 +10,8 @@ type Problem struct {
 	Point *Point
 	Rows  []int // the wanted objectives among those of the model
 	Peaks []int // elements of the functional vector that are looked for along the run: largest values
+	// Integrals are the quadratures that error control looks at; nil: all.
+	Integrals []int
 	// StepStages is the number of stages of a step of the run's method; Stages includes those of its
 	// dense output.
 	StepStages, Stages int
