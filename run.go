@@ -25,6 +25,7 @@ type run struct {
 	objectives   []objective
 	spec         *solvers.Spec      // of the method
 	errorControl *sens.ErrorControl // lets derivatives take part in error control; nil where they do not
+	stopped      string             // what stopped the last run before its end, in words
 	warnings     diag.List
 }
 
@@ -160,6 +161,7 @@ func (r *run) solve(
 	if err != nil {
 		return stats, r.failed(err, w)
 	}
+	r.stopped = r.model.explain.Stopped(&stats)
 	r.model.explain.Warnings(stats.Warnings, &r.warnings)
 	if watch != nil {
 		watch.Report(&r.warnings)

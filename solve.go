@@ -71,7 +71,7 @@ func ascending(x []float64) bool {
 func (r *run) valued(v Value) Value {
 	if math.IsNaN(v.Value) {
 		v.Warnings = append(v.Warnings, "no value: something it reads did not come about in this run, or is not "+
-			"a number")
+			"a number"+r.stopped)
 	}
 	return v
 }

@@ -2,6 +2,7 @@ package odes_test
 
 import (
 	"math"
+	"strings"
 	"testing"
 
 	"odes.dev/odes"
@@ -56,6 +57,62 @@ objective J = integral(2 + x, from = a, to = b)
 						t.Errorf("%s: dK[%d]/d%s = %v, want %v", mode, i+1, s.Variables[k].Name, got, v)
 					}
 				}
+			}
+		}
+	}
+}
+
+// TestWindowsAfterStop ends a run before bounds of integrals, or of other readings. What these bounds enclose has no
+// value; an integral without an upper bound goes to the end of the run, wherever that is.
+func TestWindowsAfterStop(t *testing.T) {
+	nan := math.NaN()
+	const model = `
+time t from 0 to 1
+state x[2] = 0
+x[i]' = i for i in 1:2
+event e when x[1] >= 0.5 { stop }
+data D { time = [0.1, 0.9]  v = [0.1, 0.9] }
+observe o = x[1] ~ normal(0.1) from D.v
+experiment same { use D }
+`
+	for _, c := range []struct {
+		objective string
+		want      []float64
+	}{
+		{"J = integral(x[1], from = 0.2, to = 0.8)", []float64{nan}},
+		{"J = integral(x[1], from = 0.6, to = 0.8)", []float64{nan}},
+		{"J = integral(x[1], from = 0.6)", []float64{nan}},
+		{"J = integral(x[1], to = 1)", []float64{nan}},
+		{"J = integral(x[1], to = 0.5)", []float64{0.125}},
+		{"J = integral(x[1], from = 0.2)", []float64{0.105}},
+		{"J = integral(x[1])", []float64{0.125}},
+		{"J[i] = integral(x[1], from = 0.2*i, to = 0.3*i) for i in 1:3", []float64{0.025, nan, nan}},
+		{"J[i] = integral(x, from = 0.1, to = 0.2*i)[2] for i in 1:3", []float64{0.03, 0.15, nan}},
+		{"J = sum_at([0.3, 0.9], x[1])", []float64{nan}},
+		{"J = nll()", []float64{nan}},
+	} {
+		for _, mode := range []string{"adjoint", "tangent", "continuous"} {
+			s, err := sensitivities(t, model+"objective "+c.objective, mode)
+			if err != nil {
+				t.Fatal(c.objective, err)
+			}
+			status := "ok"
+			for i, want := range c.want {
+				got := &s.Values[i]
+				if math.IsNaN(want) {
+					status = "partial"
+					if !math.IsNaN(got.Value) || len(got.Warnings) == 0 {
+						t.Errorf("%s, %s: %s = %v, %q; want none, with a warning", c.objective, mode, got.Name, got.Value,
+							got.Warnings)
+					} else if !strings.Contains(got.Warnings[0], "e stopped the run at t = 0.5") {
+						t.Errorf("%s: the warning does not name the stop: %s", c.objective, got.Warnings[0])
+					}
+				} else if !near(got.Value, want, 1e-6) {
+					t.Errorf("%s, %s: %s = %v, want %v", c.objective, mode, got.Name, got.Value, want)
+				}
+			}
+			if s.Status != status {
+				t.Errorf("%s, %s: status %q, want %q", c.objective, mode, s.Status, status)
 			}
 		}
 	}

@@ -151,6 +151,9 @@ func (s *Solver) meet(pending bool) error {
 	}
 	if s.ends || stopped {
 		s.done, s.stats.Stopped = true, stopped
+		if stopped {
+			s.stats.By = s.lastEvent
+		}
 		s.mark = Mark{Kind: MarkFinal, T: s.t, Guard: -1, Instant: 1}
 		return s.emit(s.y, s.d, s.m)
 	}

@@ -107,6 +107,7 @@ type Stats struct {
 	Warnings []Warning
 	T        float64 // where the run ended
 	Stopped  bool    // an event ended it before tf
+	By       string  // that event
 }
 
 // WarningKind classifies warnings of a run.

@@ -83,7 +83,7 @@ type Instant struct {
 // Bound tells which bound of an integral an instant is.
 type Bound uint8
 
-// The bounds. The instants of a WindowTo with single times follow those of their WindowFrom.
+// The bounds. The instants of a WindowTo follow those of their WindowFrom.
 const (
 	NoBound Bound = iota
 	WindowFrom
@@ -137,4 +137,5 @@ type Functional struct {
 	Elems  []int       // the element that each slot selects, if they may differ; else nil
 	Group  int         // SumAt: its group of sites, or the first of several if its times depend on the slot
 	Table  *typecheck.Table
+	Window []int // Integral with bounds: the element of the flat vector of modes that tells the window of each slot
 }

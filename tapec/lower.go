@@ -107,6 +107,7 @@ func (c *compiler) compile() {
 		out.AtTimes = append(out.AtTimes, c.atTime(i, g))
 	}
 	out.Instants = c.instants()
+	c.windows()
 	out.Start = c.start()
 	out.Defaults = c.defaults()
 	out.Outputs = c.outputs()

@@ -1,6 +1,8 @@
 package tapec
 
 import (
+	"slices"
+
 	"odes.dev/odes/tape"
 	"odes.dev/odes/typecheck"
 )
@@ -210,6 +212,20 @@ func (l *schedule) firings(i int, ev *typecheck.Event) {
 		in.Event, in.Elem = i, k
 		in.Period, in.To, in.Count = element(period, k), element(to, k), element(count, k)
 	})
+}
+
+// windows tells of each integral with bounds which modes hold its windows.
+func (c *compiler) windows() {
+	for i, f := range c.functionals {
+		if f.node.Kind != typecheck.Integral || f.node.From == nil && f.node.To == nil {
+			continue
+		}
+		m := c.windowMode(f.node, f.s)
+		window := make([]int, f.shape().Size())
+		elements := count(m.Offset + lengths(m.ax).Size())[m.Offset:]
+		addTable(window, slices.Concat(f.ax, []*axis{{n: f.own.Size()}}), place{ax: m.ax, at: elements}, 1)
+		c.out.Functionals[i].Window = window
+	}
 }
 
 // bound appends the bound e of the integral that m tells the window of; e may be nil.

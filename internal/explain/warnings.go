@@ -66,6 +66,14 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 	}
 }
 
+// Stopped says what stopped a run before its end; "" for nothing.
+func (x *Explainer) Stopped(stats *solvers.Stats) string {
+	if !stats.Stopped {
+		return ""
+	}
+	return fmt.Sprintf("; %s stopped the run at %s", stats.By, x.when(stats.T))
+}
+
 // reading says what reads the state, if a warning is about an observation or the end; "" otherwise.
 func reading(other string) string {
 	switch other {

@@ -20,20 +20,31 @@ func (x *Explainer) Windows(w *system.Worker) *diag.ListError {
 	times := make([]float64, len(list))
 	w.InstantTimes(make([]float64, x.model.Discretes()), times)
 	t0, tf := times[0], times[1]
-	slack := 1e-12 * max(math.Abs(t0), math.Abs(tf)) // bounds written another way may differ by rounding
+	slack := float64(system.WindowSlack * max(math.Abs(t0), math.Abs(tf)))
 	var l diag.List
+	begin := map[int]float64{} // of the windows that modes hold; lower bounds precede upper ones
 	reported := map[source.Span]bool{}
 	for i, in := range list {
-		if in.Bound == tapec.NoBound || reported[in.Span] {
+		if in.Bound == tapec.NoBound {
 			continue
 		}
-		switch t := times[i]; {
+		t, from := times[i], math.Inf(-1)
+		for _, m := range in.Modes {
+			if in.Bound == tapec.WindowFrom {
+				begin[m] = t
+			} else if b, ok := begin[m]; ok {
+				from = max(from, b)
+			}
+		}
+		switch {
+		case reported[in.Span]:
+			continue
 		case !(t >= t0-slack && t <= tf+slack):
 			l.Errorf(CodeTime, in.Span, "this bound of the integral is %s, outside the time span %s to %s", x.when(t),
 				diag.Number(t0), diag.Number(tf))
-		case in.Bound == tapec.WindowTo && i > 0 && list[i-1].Bound == tapec.WindowFrom && t < times[i-1]-slack:
+		case t < from-slack:
 			l.Errorf(CodeTime, in.Span, "the integral ends at %s, before it begins at %s", x.when(t),
-				diag.Number(times[i-1]))
+				diag.Number(from))
 		default:
 			continue
 		}

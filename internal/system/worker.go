@@ -1,6 +1,8 @@
 package system
 
 import (
+	"slices"
+
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
@@ -42,6 +44,7 @@ type Worker struct {
 	one        []float64 // scratch [max(guards, instants)·L], zero between calls
 	functional []float64 // scratch [F·L]
 	seen       []int     // per element of the functional vector: how often it was read this run
+	bounds     []float64 // [instants] at the end of the run; nil where no integral has bounds
 
 	instants     []solvers.Instant // nil until somebody asks
 	instantsMove bool              // instants depend on discretes
@@ -103,6 +106,9 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	w.one = make([]float64, max(guards, instants, 1)*lanes)
 	w.functional = make([]float64, l.nF*max(lanes, 1))
 	w.seen = make([]int, l.nF)
+	if slices.ContainsFunc(c.InstantList, func(in tapec.Instant) bool { return in.Bound != tapec.NoBound }) {
+		w.bounds = make([]float64, instants)
+	}
 	w.stops = make([]bool, len(c.Model.Events))
 	for i, e := range c.Model.Events {
 		w.stops[i] = e.Stop

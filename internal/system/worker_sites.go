@@ -2,6 +2,7 @@ package system
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/sens"
 	"odes.dev/odes/tapec"
@@ -95,6 +96,33 @@ func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 	}
 	if s.Kind == sens.SiteFinal {
 		w.markMissing(functionals)
+		w.markOpen(pt, functionals)
+	}
+}
+
+// WindowSlack is how far a bound of an integral may lie outside of the run, relative to its largest time: bounds that
+// are written in another way may differ by rounding.
+const WindowSlack = 1e-12
+
+// markOpen sets the integrals to NaN that have a bound which the run, ended by a stop, did not reach.
+func (w *Worker) markOpen(pt *sens.Point, functionals []float64) {
+	if w.bounds == nil {
+		return
+	}
+	w.InstantTimes(pt.Dp, w.bounds)
+	limit := pt.T + float64(WindowSlack*max(math.Abs(w.bounds[0]), math.Abs(pt.T)))
+	for i, in := range w.model.Compiled.InstantList {
+		if in.Bound == tapec.NoBound || w.bounds[i] <= limit {
+			continue
+		}
+		for k := range w.model.Compiled.Functionals {
+			f := &w.model.Compiled.Functionals[k]
+			for j, mode := range f.Window {
+				if slices.Contains(in.Modes, mode) {
+					functionals[f.Offset+j] = math.NaN()
+				}
+			}
+		}
 	}
 }
 
