@@ -43,14 +43,22 @@ func (r *run) sensitivityMethod(lanes int) (sens.Method, error) {
 
 // adjointMethod makes the discrete adjoint.
 func (r *run) adjointMethod(lanes int) (sens.Method, error) {
-	k, err := r.problem.Kit(lanes, system.Pull, len(r.objectives) > lanes)
+	many := len(r.objectives) > lanes
+	k, err := r.problem.Kit(lanes, system.Pull, many)
 	if err != nil {
 		return nil, err
 	}
-	return &sens.Adjoint{Threads: r.settings.Threads, New: func() sens.CotangentWorker {
-		w := r.problem.Worker(k)
-		return sens.CotangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
-	}}, nil
+	workers := func(k *system.Kit) func() sens.CotangentWorker {
+		return func() sens.CotangentWorker {
+			w := r.problem.Worker(k)
+			return sens.CotangentWorker{System: w, Objectives: w, Method: r.method(lanes)}
+		}
+	}
+	bounded := func(bound float64) (func() sens.CotangentWorker, error) {
+		k, err := r.problem.Bounded(lanes, many, bound)
+		return workers(k), err
+	}
+	return &sens.Adjoint{Threads: r.settings.Threads, New: workers(k), Bounded: bounded}, nil
 }
 
 // tangentMethod makes the discrete tangent, along single elements or along any directions.

@@ -377,7 +377,7 @@ func (r *Runner) addValues(out *Sensitivities, stride int) {
 		r.problem.Gather(row, r.places, byParams, byInitial)
 		r.sum.chain(r.problem, row, r.res.DP[i*stride:])
 		v = r.valued(v)
-		if !math.IsNaN(v.Value) && (!r.finite(i, stride) || len(r.parts) > 0 && !finite(row)) {
+		if !math.IsNaN(v.Value) && !r.finite(i, stride, row) {
 			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not "+
 				"differentiable at this point")
 		}
@@ -398,11 +398,14 @@ func (r *Runner) addEvents(out *Sensitivities) {
 	}
 }
 
-// finite reports whether the derivatives of objective i are finite. A row of many columns is not read:
-// what is wrong in it is wrong in the cotangents of the state as well.
-func (r *Runner) finite(i, stride int) bool {
+// finite reports whether the derivatives of objective i, row, are finite. A row of many columns is not read unless it
+// has parts from elsewhere: what is wrong in it is wrong in the cotangents of the state as well.
+func (r *Runner) finite(i, stride int, row []float64) bool {
 	const few = 4096
 	if i < len(r.res.Suspect) && r.res.Suspect[i] {
+		return false
+	}
+	if (r.byInitial || len(r.parts) > 0) && !finite(row) {
 		return false
 	}
 	return stride > few || finite(r.res.DP[i*stride:i*stride+r.problem.Width()])

@@ -43,6 +43,12 @@ type Adjoint struct {
 	// after the call.
 	Trace func(t float64, first int, lam []float64)
 
+	// Bounded, if not nil, returns a New whose workers take bound for each derivative that is not finite where the value
+	// is. It is called where derivatives come out that are not finite, with two bounds, once each.
+	Bounded func(bound float64) (func() CotangentWorker, error)
+
+	bounded [2]*bounded
+
 	sweeps []*sweep // of the goroutines, kept from one gradient to the next
 	tell   func(t, done float64, steps int)
 	common common
@@ -108,7 +114,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 		return err
 	}
 	res.Stats = Stats{Sweeps: blocks, Steps: int(common.steps.Load())}
-	return nil
+	return a.resolve(ctx, run, opts, res)
 }
 
 // common is shared by the goroutines of one gradient.
@@ -524,6 +530,7 @@ func (s *sweep) pullMark(k, left, first int) {
 			clear(s.do)
 			s.obj.ObservePull(site, &s.pt, s.fb, s.yo, s.do, s.yb, s.db, s.tb)
 		}
+		s.suspect(first)
 		s.sys.Leave(s.db)
 		s.sys.Enter(m.Dm, m.Mm)
 		s.sys.AffectPull(m.Firing, m.T, m.Ym, m.Dm, s.yb, s.db, s.ym, s.dm, s.tb)
@@ -564,6 +571,7 @@ func (s *sweep) seed(k, first int) {
 func (s *sweep) finish(m *solvers.Mark, first int) {
 	z, l := s.run.Size(), s.l
 	s.settle()
+	s.suspect(first)
 	s.sys.Leave(s.db)
 	s.sys.StartPull(m.T, s.yb, s.db, s.tb)
 	s.sys.InstantPull(0, s.tb)
@@ -573,15 +581,24 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 		if o >= s.objectives {
 			break
 		}
-		sum := s.tb[j]
-		for i := range z.N {
-			sum += s.yb[i*l+j]
-		}
-		s.res.Suspect[o] = sum-sum != 0
 		if len(s.res.DY0) > 0 {
 			for i := range z.N {
 				s.res.DY0[o*z.N+i] = s.yb[i*l+j]
 			}
+		}
+	}
+}
+
+// suspect notes the objectives whose cotangents are not finite here. Beyond a body they may be, and at the start.
+func (s *sweep) suspect(first int) {
+	l := s.l
+	for j := range min(l, max(s.objectives-first, 0)) {
+		sum := s.tb[j]
+		for i := range len(s.yb) / l {
+			sum += s.yb[i*l+j]
+		}
+		if sum-sum != 0 {
+			s.res.Suspect[first+j] = true
 		}
 	}
 }

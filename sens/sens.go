@@ -67,8 +67,8 @@ type Result struct {
 	Warnings    []solvers.Warning
 	Stats       Stats
 
-	// Suspect tells which objectives have cotangents that are not finite at the start of the run: somewhere the model
-	// is not differentiable. Only backward sweeps fill it; otherwise it is empty.
+	// Suspect tells which objectives have cotangents that are not finite at the start of the run or at an event:
+	// somewhere the model is not differentiable. Only backward sweeps fill it; otherwise it is empty.
 	Suspect []bool // [m]
 
 	observer Observer  // kept for its memory

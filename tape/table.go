@@ -42,7 +42,8 @@ type Row struct {
 
 	// Singular tells that there are points where the value is finite and a derivative is
 	// not, such as sqrt at 0 and asin at 1. A tangent or cotangent of 0 stays 0 there, so
-	// that sqrt(max(h, 0)) has the derivative 0 for h below 0.
+	// that sqrt(max(h, 0)) has the derivative 0 for h below 0. BoundedVJP of package tapec sets
+	// a bound in place of such derivatives.
 	Singular bool
 
 	// On says where each operand of an elementwise op is defined and the op is smooth.

@@ -26,7 +26,7 @@ func JVP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) { return tangent(t,
 // "dot.<in>" and "dot.bar.<out>" and makes "dot.bar.<in>". What is zero whatever the
 // inputs are does not come out. Errors are those of JVP.
 func SecondVJP(t *tape.Tape, of, wrt []string, guarded bool) (*tape.Tape, error) {
-	v, err := transpose(t, of, wrt, !guarded)
+	v, err := transpose(t, of, wrt, !guarded, 0)
 	if err != nil {
 		return nil, err
 	}

@@ -19,18 +19,24 @@ import (
 // matrices, the inputs of t count as finite.
 //
 // Errors are those of JVP.
-func VJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) { return transpose(t, of, wrt, true) }
+func VJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) { return transpose(t, of, wrt, true, 0) }
 
 // GuardedVJP is VJP, but every cotangent counts as below a Select: where it is 0, it
 // contributes 0, even if a derivative is infinite or NaN. It is for tapes with several
 // outputs, of which each is differentiated by itself. An output without a derivative
 // must not spoil the gradients of the others.
 func GuardedVJP(t *tape.Tape, of, wrt []string) (*tape.Tape, error) {
-	return transpose(t, of, wrt, false)
+	return transpose(t, of, wrt, false, 0)
 }
 
-// transpose is VJP if open is set, else GuardedVJP.
-func transpose(t *tape.Tape, of, wrt []string, open bool) (*tape.Tape, error) {
+// BoundedVJP is VJP, or GuardedVJP if guarded is set, but bound, if it is not 0, stands for derivatives of Singular ops
+// where they are not finite.
+func BoundedVJP(t *tape.Tape, of, wrt []string, guarded bool, bound float64) (*tape.Tape, error) {
+	return transpose(t, of, wrt, !guarded, bound)
+}
+
+// transpose is BoundedVJP, guarded unless open is set.
+func transpose(t *tape.Tape, of, wrt []string, open bool, bound float64) (*tape.Tape, error) {
 	d := newDerivation(t, t.Name+".vjp")
 	active, err := d.active(wrt)
 	if err != nil {
@@ -43,6 +49,7 @@ func transpose(t *tape.Tape, of, wrt []string, open bool) (*tape.Tape, error) {
 	r := &reverse{
 		derivation: d, active: active,
 		bars: make([]bars, t.Values()), open: make([]bool, t.Values()), finite: finite(t),
+		bound: bound,
 	}
 	for i, name := range of {
 		v := values[i]
@@ -81,6 +88,7 @@ type reverse struct {
 	bars   []bars // the contributions to the cotangent so far
 	open   []bool // whether some use is not below a branch of a Select
 	finite []bool // whether the value counts as finite
+	bound  float64
 }
 
 // finite tells which values count as finite: inputs, finite constants, and results of
@@ -151,6 +159,10 @@ func (r *reverse) pullElementwise(in *tape.Instr, k int, v, bar tape.Value, guar
 		return r.unstretch(b.Op2(tape.ZeroMul, args[0], args[1]), in.Shape, arg)
 	}
 	partial := r.partial(in, k, y)
+	if in.Op.Row().Singular && r.bound != 0 {
+		within := b.Op2(tape.Less, b.Op1(tape.Abs, partial), b.Scalar(math.Inf(1)))
+		partial = b.Select(within, partial, b.Scalar(r.bound))
+	}
 	barShape, partialShape := b.Shape(bar), b.Shape(partial)
 	switch {
 	case fits(partialShape, arg): // it is the same along stretched axes, so bar is summed first

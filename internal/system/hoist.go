@@ -38,6 +38,7 @@ func split(t *tape.Tape, as tapec.Role, late func(tapec.Name) bool) (early, rest
 type derivatives struct {
 	active map[string]bool // params that are differentiated
 	clock  bool            // only the time and the states move
+	bound  float64         // see tapec.BoundedVJP; 0 for none
 }
 
 // moves reports whether derivatives by an input are wanted.
@@ -77,11 +78,7 @@ func (d *derivatives) pull(t *tape.Tape, guarded bool) (*tape.Tape, error) {
 	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
 		return nil, nil
 	}
-	transpose := tapec.VJP
-	if guarded {
-		transpose = tapec.GuardedVJP
-	}
-	v, err := transpose(t, differentiable(t), d.wrt(t))
+	v, err := tapec.BoundedVJP(t, differentiable(t), d.wrt(t), guarded, d.bound)
 	if err != nil {
 		return nil, fmt.Errorf("transpose of tape %s: %w", t.Name, err)
 	}

@@ -169,7 +169,7 @@ func (m *Model) emit(w io.Writer, of func(derivatives, *tape.Tape) (*tape.Tape, 
 
 // EmitPrograms writes a line for each of the machine's programs of values and transposes.
 func (m *Model) EmitPrograms(w io.Writer) error {
-	k, err := m.programs.kit(1, Names(m.Checked.Params), Pull, false)
+	k, err := m.programs.kit(1, Names(m.Checked.Params), Pull, false, 0)
 	if err != nil {
 		return err
 	}

@@ -37,6 +37,7 @@ type kitKey struct {
 	dir    Direction
 	many   bool
 	active string // names of the active params; "" for values only
+	bound  float64
 }
 
 // Kit is everything needed to run a model with a lane count: programs of the
@@ -107,12 +108,17 @@ func (p *Problem) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
 	case PullStates:
 		active, dir = nil, Pull
 	}
-	return p.Model.programs.kit(lanes, active, dir, many)
+	return p.Model.programs.kit(lanes, active, dir, many, 0)
+}
+
+// Bounded returns the kit of transposes in which bound stands for derivatives that are not finite where values are.
+func (p *Problem) Bounded(lanes int, many bool, bound float64) (*Kit, error) {
+	return p.Model.programs.kit(lanes, p.active, Pull, many, bound)
 }
 
 // kit returns the programs for that many lanes and the active params. It makes them once.
-func (p *programs) kit(lanes int, active []string, dir Direction, many bool) (*Kit, error) {
-	key := kitKey{lanes: lanes, dir: dir, many: many, active: strings.Join(active, "\n")}
+func (p *programs) kit(lanes int, active []string, dir Direction, many bool, bound float64) (*Kit, error) {
+	key := kitKey{lanes: lanes, dir: dir, many: many, active: strings.Join(active, "\n"), bound: bound}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if k := p.kits[key]; k != nil {
@@ -128,7 +134,7 @@ func (p *programs) kit(lanes int, active []string, dir Direction, many bool) (*K
 	}
 	switch dir {
 	case Pull:
-		err = k.transposed(p, active, many)
+		err = k.transposed(p, active, many, bound)
 	case Push, PushElements:
 		err = k.tangents(p.tapes, active, dir == PushElements)
 	case PushPull:
@@ -252,8 +258,9 @@ func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Pa
 
 // transposed makes k.pull. It takes out of the transpose of the rates what all sweeps share, and the
 // products that are cheaper for many stages at once.
-func (k *Kit) transposed(p *programs, active []string, many bool) error {
+func (k *Kit) transposed(p *programs, active []string, many bool, bound float64) error {
 	pull, err := derived(p.tapes, active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
+		d.bound = bound
 		return d.pull(t, guarded(p))
 	})
 	if err != nil {
