@@ -102,8 +102,8 @@ experiment same { use D }
 				if math.IsNaN(want) {
 					status = "partial"
 					if !math.IsNaN(got.Value) || len(got.Warnings) == 0 {
-						t.Errorf("%s, %s: %s = %v, %q; want none, with a warning", c.objective, mode, got.Name, got.Value,
-							got.Warnings)
+						t.Errorf("%s, %s: %s = %v, %q; want none, with a warning", c.objective, mode, got.Name,
+							got.Value, got.Warnings)
 					} else if !strings.Contains(got.Warnings[0], "e stopped the run at t = 0.5") {
 						t.Errorf("%s: the warning does not name the stop: %s", c.objective, got.Warnings[0])
 					}

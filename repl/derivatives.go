@@ -278,6 +278,32 @@ const (
 	timesInFiles  = 240
 )
 
+// mostJumps is up to how many events curves of sensitivities show both sides of each.
+const mostJumps = 500
+
+// besideEvents returns the times with those just before and just after each event in place of what is at the event:
+// sensitivities jump there.
+func besideEvents(times []float64, events []odes.EventRecord) []float64 {
+	if len(events) > mostJumps {
+		return times
+	}
+	from, to := times[0], times[len(times)-1]
+	aside := 1e-6 * (to - from)
+	at := func(t float64) bool {
+		return slices.ContainsFunc(events, func(e odes.EventRecord) bool { return math.Abs(t-e.T) < aside/2 })
+	}
+	times = slices.DeleteFunc(times, at)
+	for _, e := range events {
+		for _, t := range []float64{e.T - aside, e.T + aside} {
+			if t >= from && t <= to && !at(t) {
+				times = append(times, t)
+			}
+		}
+	}
+	slices.Sort(times)
+	return slices.Compact(times)
+}
+
 // overTime draws how the sensitivity of e changes in time. The pattern makes an objective of a time
 // and e, and name is the name of the result.
 func (s *Session) overTime(ctx context.Context, name, e, pattern, by string, points int) (plot.Picture, error) {
@@ -329,17 +355,7 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 	if points >= PointsInFiles {
 		count = timesInFiles
 	}
-	times := between(c.T[0], c.T[len(c.T)-1], count)
-	if span := c.T[len(c.T)-1] - c.T[0]; len(c.Events) <= 20 { // times just before and after an event
-		for _, ev := range c.Events {
-			for _, t := range []float64{ev.T - 1e-6*span, ev.T + 1e-6*span} {
-				if t > times[0] && t < c.T[len(c.T)-1] {
-					times = append(times, t)
-				}
-			}
-		}
-		slices.Sort(times)
-	}
+	times := besideEvents(between(c.T[0], c.T[len(c.T)-1], count), c.Events)
 	q := &question{entry: e}
 	var names []string
 	for i, t := range times {

@@ -43,8 +43,8 @@ type Adjoint struct {
 	// after the call.
 	Trace func(t float64, first int, lam []float64)
 
-	// Bounded, if not nil, returns a New whose workers take bound for each derivative that is not finite where the value
-	// is. It is called where derivatives come out that are not finite, with two bounds, once each.
+	// Bounded, if not nil, returns a New whose workers take bound for each derivative that is not finite where the
+	// value is. It is called where derivatives come out that are not finite, with two bounds, once each.
 	Bounded func(bound float64) (func() CotangentWorker, error)
 
 	bounded [2]*bounded
