@@ -3,6 +3,7 @@ package system
 import (
 	"math"
 
+	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
@@ -14,12 +15,14 @@ import (
 type clock struct {
 	worker *Worker
 	affine []bool // [conditions]
-	others []bool // [conditions]
 	some   struct{ affine, others bool }
 	base   []float64 // [conditions] the truths at the start
 	near   clockSample
 	far    clockSample
 	mid    clockSample
+
+	line     *timeline // of those that are not affine, as well; nil if all are
+	searcher *search
 }
 
 // clockSample holds the conditions at a time.
@@ -35,10 +38,19 @@ func newClock(w *Worker) *clock {
 		return nil
 	}
 	n := len(list)
-	c := &clock{worker: w, affine: make([]bool, n), others: make([]bool, n), base: make([]float64, n)}
+	c := &clock{worker: w, affine: make([]bool, n), base: make([]float64, n)}
 	for i, x := range list {
-		c.affine[i], c.others[i] = x.Affine, !x.Affine
+		c.affine[i] = x.Affine
 		c.some.affine, c.some.others = c.some.affine || x.Affine, c.some.others || !x.Affine
+	}
+	if c.some.others {
+		t := w.model.Compiled.Clocks
+		var err error
+		if c.line, err = newTimeline(t, tapec.ClockMargins.Name(), w.model.layout.find); err != nil {
+			panic("system: " + err.Error())
+		}
+		truths := c.line.values.Output(tapec.ClockTruths.Name().String())
+		c.searcher = newSearch(conditions{c.line, truths}, n, c.affine)
 	}
 	for _, s := range []*clockSample{&c.near, &c.far, &c.mid} {
 		s.margins, s.truth = make([]float64, n), make([]float64, n)
@@ -68,7 +80,7 @@ func (c *clock) next(t, limit float64) float64 {
 	first := math.Inf(1)
 	if c.some.affine {
 		c.at(limit, &c.far)
-		if c.flipped(&c.far, c.affine) {
+		if c.flipped(&c.far) {
 			first = c.polish(limit - t)
 			limit = first
 		}
@@ -79,10 +91,10 @@ func (c *clock) next(t, limit float64) float64 {
 	return first
 }
 
-// flipped reports whether one of some conditions is another one at s than at the start.
-func (c *clock) flipped(s *clockSample, some []bool) bool {
+// flipped reports whether one of the affine conditions is another one at s than at the start.
+func (c *clock) flipped(s *clockSample) bool {
 	for i, x := range s.truth {
-		if some[i] && x != c.base[i] {
+		if c.affine[i] && x != c.base[i] {
 			return true
 		}
 	}
@@ -93,7 +105,7 @@ func (c *clock) flipped(s *clockSample, some []bool) bool {
 // far, where one of the affine conditions has changed.
 func (c *clock) take(t float64) bool {
 	c.at(t, &c.mid)
-	if c.flipped(&c.mid, c.affine) {
+	if c.flipped(&c.mid) {
 		c.far, c.mid = c.mid, c.far
 		return true
 	}
@@ -156,28 +168,31 @@ func (c *clock) root() float64 {
 	return max(first, math.Nextafter(c.near.t, math.Inf(1)))
 }
 
-// search returns the first time in (t, limit] at which a condition that is not affine changes, or +Inf.
+// search returns the first time in (t, limit] at which a condition that is not affine changes, or +Inf. It may return an
+// earlier time, up to which none changes, where more is too much to look at.
 func (c *clock) search(t, limit float64) float64 {
-	const parts = 4096
-	c.at(t, &c.near)
-	for k := 1; k <= parts; k++ {
-		x := t + float64((limit-t)*(float64(k)/parts))
-		c.at(x, &c.far)
-		if !c.flipped(&c.far, c.others) {
-			c.near, c.far = c.far, c.near
-			continue
-		}
-		for {
-			mid := c.near.t + float64(0.5*(c.far.t-c.near.t))
-			if !(mid > c.near.t && mid < c.far.t) {
-				return c.far.t
-			}
-			if c.at(mid, &c.mid); c.flipped(&c.mid, c.others) {
-				c.far, c.mid = c.mid, c.far
-			} else {
-				c.near, c.mid = c.mid, c.near
-			}
-		}
+	c.line.set(&c.worker.in)
+	at, changes := c.searcher.next(t, limit)
+	if !changes && at >= limit {
+		return math.Inf(1)
 	}
-	return math.Inf(1)
+	return at
+}
+
+// conditions are the model's conditions as a course.
+type conditions struct {
+	*timeline
+	truths []float64
+}
+
+func (c conditions) at(t float64, margins, truths []float64) {
+	c.timeline.at(t)
+	copy(margins, c.f)
+	copy(truths, c.truths)
+}
+
+func (c conditions) over(lo, hi float64, margins, slopes []tape.Interval) {
+	c.between(lo, hi)
+	copy(margins, c.bound)
+	c.slopes(slopes)
 }

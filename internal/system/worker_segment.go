@@ -6,6 +6,9 @@ import "odes.dev/odes/tapec"
 func (w *Worker) Start(t0 float64, y, d []float64) {
 	w.refresh()
 	w.t[0], w.started = t0, t0
+	if w.clock != nil && w.clock.searcher != nil {
+		w.clock.searcher.reset()
+	}
 	w.out[tapec.Primal][vecY], w.out[tapec.Primal][vecD] = y, d
 	w.value.Get(tapec.PartStart).run(&w.in, &w.out)
 	for i, cut := range w.problem.Point.cut {
