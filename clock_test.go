@@ -145,6 +145,44 @@ event f when not (t < tf + clear) { off = t }
 objective J = final(w)
 objective K = final(on) + 10*final(off)
 `, map[string]float64{"J": 0.12, "J/tf": 0, "J/clear": 1, "K": 7.7 + 78.2, "K/tf": 11, "K/clear": 10}},
+	{"a table that is read later", `
+time t from 0 to 200
+param lag = 0.3
+const T = [0, 100, 100.1, 100.5, 100.6, 200], R = [0, 0, 10, 10, 0, 0]
+state a = 0
+a' = interp(T, R, t - lag)
+objective J = final(a)
+`, map[string]float64{"J": 5, "J/lag": 0}},
+	{"a table that is read at another pace, within bounds", `
+time t from 0 to 50
+param a = 1.1, b = 2, h = 10, lo = 1, hi = 60
+discrete c = 2
+const T = [0, 20, 20.1, 20.5, 20.6, 200], R = [0, 0, 1, 1, 0, 0]
+state x = 0, y = 0
+x' = h*interp(T, R, min(max(t/(1/a) - b, lo), hi))
+y' = interp(T, R, -(c - t)*a)
+event e at 25 { c = 22.3 }
+objective J = final(x)
+objective K = final(y)
+`, map[string]float64{
+		"J": 5 / 1.1, "J/a": -5 / 1.21, "J/b": 0, "J/h": 0.5 / 1.1, "J/lo": 0, "J/hi": 0,
+		"K": 0.5/1.1 + 0.5/1.1, "K/a": -1 / 1.21,
+	}},
+	{"a table that is read at a time of its own in each element", `
+time t from 0 to 50
+param lag[3] = [1.3, 2.7, 3.9]
+const T = [0, 20, 20.1, 20.5, 20.6, 200], R = [0, 0, 10, 10, 0, 0]
+state x[3] = 0
+x[i]' = i*interp(T, R, t - lag[i]) for i in 1:3
+objective J = sum(final(x))
+`, map[string]float64{"J": 30}},
+	{"a distance in time", `
+time t from 0 to 10
+param a = 3.3
+state x = 0
+x' = abs(a - t)
+objective J = final(x)
+`, map[string]float64{"J": (3.3*3.3 + 6.7*6.7) / 2, "J/a": 3.3 - 6.7}},
 	{"a condition on a discrete beside one on a state", `
 time t from 0 to 10
 param c = 1

@@ -19,7 +19,7 @@ type compiler struct {
 	modeOf    map[modeKey]*mode
 	modeCount int // elements of the flat vector of modes
 	corners   []corner
-	cornered  map[memoKey]bool
+	cornered  map[cornerKey]bool
 	flowOf    map[flowKey]typecheck.Uses
 	degreeOf  map[flowKey]int
 
@@ -39,7 +39,7 @@ func newCompiler(m *typecheck.Model, diags *diag.List) *compiler {
 		model: m, diags: diags, out: &Compiled{Model: m}, frames: newFrames(),
 		tables:       map[typecheck.Expr][]float64{},
 		modeOf:       map[modeKey]*mode{},
-		cornered:     map[memoKey]bool{},
+		cornered:     map[cornerKey]bool{},
 		flowOf:       map[flowKey]typecheck.Uses{},
 		degreeOf:     map[flowKey]int{},
 		functionalOf: map[memoKey]*functional{},

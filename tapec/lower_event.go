@@ -149,8 +149,12 @@ func (c *compiler) instants() *tape.Tape {
 		}
 	}
 	for _, k := range c.corners {
-		x := l.lower(k.at, k.s)
-		l.add(l.vector(x, x.ax, shapeOf(k.at)), Remode, k.at, nil)
+		e := k.at
+		if e == nil {
+			e = k.x
+		}
+		x := l.time(k)
+		l.add(l.vector(x, x.ax, x.own), Remode, e, nil)
 	}
 	l.output(Times.Name(), l.b.Concat(0, l.times...))
 	return c.finish(l.lowerer)

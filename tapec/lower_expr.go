@@ -212,7 +212,7 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 		if !e.Fn.Op.Valid() {
 			break
 		}
-		if l.held && (e.Fn.Op == tape.Min || e.Fn.Op == tape.Max) {
+		if l.held && (e.Fn.Op == tape.Min || e.Fn.Op == tape.Max || e.Fn.Op == tape.Abs) {
 			l.c.corner(e, s)
 		}
 		return l.elementwise(e.Fn.Op, l.all(e.Args, s)...)

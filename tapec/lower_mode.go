@@ -412,41 +412,5 @@ func (l *lowerer) vector(x array, order []*axis, own tape.Shape) tape.Value {
 	return l.reshape(v, tape.Shape{l.b.Shape(v).Size()})
 }
 
-// corner notes the times at which e has a kink, so that steps end there: those that a
-// min or max, as interpolated tables have it, compares the time with.
-func (c *compiler) corner(e *typecheck.Call, s scope) {
-	for k, x := range e.Args {
-		if !clampedTime(x) {
-			continue
-		}
-		at := e.Args[1-k]
-		if typecheck.Depends(at)&^(typecheck.UsesParam|typecheck.UsesDiscrete) != 0 {
-			continue
-		}
-		key := memoKey{e: at, bound: s.key(typecheck.Free(at))}
-		if !c.cornered[key] {
-			c.cornered[key] = true
-			c.corners = append(c.corners, corner{at, s})
-		}
-	}
-}
-
-// clampedTime reports whether e is the time, or the time within bounds.
-func clampedTime(e typecheck.Expr) bool {
-	switch e := e.(type) {
-	case *typecheck.Ref:
-		return e.Sym.Kind == typecheck.TimeSymbol
-	case *typecheck.Call:
-		return (e.Fn.Op == tape.Min || e.Fn.Op == tape.Max) && (clampedTime(e.Args[0]) || clampedTime(e.Args[1]))
-	}
-	return false
-}
-
-// corner holds times at which a right-hand side has kinks.
-type corner struct {
-	at typecheck.Expr
-	s  scope // in which at is lowered
-}
-
 // isJump reports whether fn jumps and lowering knows how to hold its level.
 func isJump(fn *stdlib.Func) bool { return fn.Mode && fn.Op.Valid() }

@@ -1,0 +1,117 @@
+package tapec
+
+import (
+	"math"
+
+	"odes.dev/odes/tape"
+	"odes.dev/odes/typecheck"
+)
+
+// corner is a kink at times known beforehand: those at which x, a ramp, is equal to at.
+type corner struct {
+	x, at typecheck.Expr // at is nil for 0
+	s     scope          // in which they are lowered
+}
+
+// corner notes the times at which e, a min, max or abs, has a kink, so that steps end there: where a ramp meets what
+// depends on params and discretes only. Tables that are read at a ramp have min and max of it and their knots.
+func (c *compiler) corner(e *typecheck.Call, s scope) {
+	for k, x := range e.Args {
+		if !ramp(x) {
+			continue
+		}
+		corner := corner{x: x, s: s}
+		if e.Fn.Op != tape.Abs {
+			if corner.at = e.Args[1-k]; !known(corner.at) {
+				continue
+			}
+		}
+		key := cornerKey{x, corner.at, s.key(append(typecheck.Free(x), freeOf(corner.at)...))}
+		if !c.cornered[key] {
+			c.cornered[key] = true
+			c.corners = append(c.corners, corner)
+		}
+	}
+}
+
+// cornerKey tells corners apart.
+type cornerKey struct {
+	x, at typecheck.Expr
+	bound string
+}
+
+func freeOf(e typecheck.Expr) []*typecheck.Index {
+	if e == nil {
+		return nil
+	}
+	return typecheck.Free(e)
+}
+
+// known reports whether e depends on params and discretes only.
+func known(e typecheck.Expr) bool {
+	return typecheck.Depends(e)&^(typecheck.UsesParam|typecheck.UsesDiscrete) == 0
+}
+
+// ramp reports whether e is an affine function of time, with coefficients that depend on params and discretes only,
+// or such a function within bounds.
+func ramp(e typecheck.Expr) bool {
+	switch e := e.(type) {
+	case *typecheck.Ref:
+		return e.Sym.Kind == typecheck.TimeSymbol
+	case *typecheck.Call:
+		switch e.Fn.Op {
+		case tape.Neg:
+			return ramp(e.Args[0])
+		case tape.Add, tape.Sub, tape.Mul:
+			return ramp(e.Args[0]) && known(e.Args[1]) || known(e.Args[0]) && ramp(e.Args[1])
+		case tape.Div:
+			return ramp(e.Args[0]) && known(e.Args[1])
+		case tape.Min, tape.Max:
+			return ramp(e.Args[0]) || ramp(e.Args[1])
+		}
+	}
+	return false
+}
+
+// meets returns the time at which e, a ramp, is y; +Inf where it does not move. Bounds are taken for never active:
+// where they are, there is no kink, and a step ends for nothing.
+func (l *lowerer) meets(e typecheck.Expr, y array, s scope) array {
+	call, ok := e.(*typecheck.Call)
+	if !ok {
+		return y
+	}
+	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
+	x, k := call.Args[0], 0
+	if !ramp(x) {
+		x, k = call.Args[1], 1
+	}
+	other := func() array { return l.lower(call.Args[1-k], s) }
+	switch call.Fn.Op {
+	case tape.Neg:
+		y = op(tape.Neg, y)
+	case tape.Add:
+		y = op(tape.Sub, y, other())
+	case tape.Sub:
+		if k == 0 {
+			y = op(tape.Add, y, other())
+		} else {
+			y = op(tape.Sub, other(), y)
+		}
+	case tape.Mul:
+		slope, zero := other(), l.number(0)
+		rests := op(tape.Equal, slope, zero)
+		y = op(tape.Select, rests, l.number(math.Inf(1)), op(tape.Div, y, op(tape.Select, rests, l.number(1), slope)))
+	case tape.Div:
+		y = op(tape.Mul, y, other())
+	}
+	return l.meets(x, y, s)
+}
+
+// time returns the time of a corner.
+func (l *lowerer) time(k corner) array {
+	y := l.number(0)
+	if k.at != nil {
+		y = l.lower(k.at, k.s)
+	}
+	return l.meets(k.x, y, k.s)
+}
