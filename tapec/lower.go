@@ -20,6 +20,8 @@ type compiler struct {
 	modeCount int // elements of the flat vector of modes
 	corners   []corner
 	cornered  map[cornerKey]bool
+	kinks     []kink
+	kinked    map[memoKey]bool
 	flowOf    map[flowKey]typecheck.Uses
 	degreeOf  map[flowKey]int
 
@@ -40,6 +42,7 @@ func newCompiler(m *typecheck.Model, diags *diag.List) *compiler {
 		tables:       map[typecheck.Expr][]float64{},
 		modeOf:       map[modeKey]*mode{},
 		cornered:     map[cornerKey]bool{},
+		kinked:       map[memoKey]bool{},
 		flowOf:       map[flowKey]typecheck.Uses{},
 		degreeOf:     map[flowKey]int{},
 		functionalOf: map[memoKey]*functional{},
@@ -123,7 +126,7 @@ func (c *compiler) finish(l *lowerer) *tape.Tape {
 // rates writes the derivatives of the states and the integrands.
 func (c *compiler) rates() *tape.Tape {
 	l := c.lowerer("rates")
-	l.held = true
+	l.held, l.rates = true, true
 	for i, sym := range c.model.States {
 		l.span = c.model.Rates[i].Span()
 		x := l.filled(c.model.Rates[i], scope{}, tape.Shape(sym.Type.Shape))

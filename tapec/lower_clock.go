@@ -284,6 +284,13 @@ func (c *compiler) clocks() *tape.Tape {
 			}
 		}
 	}
+	l.kinkMargins(true, func(k kink, margin array) {
+		degree := 0
+		for _, a := range k.e.Args {
+			degree = max(degree, c.degree(a, false))
+		}
+		l.add(margin, l.elementwise(tape.Less, l.number(0), margin), degree, k.e.Span())
+	})
 	if len(l.margins) == 0 {
 		return nil
 	}

@@ -16,6 +16,7 @@ type lowerer struct {
 
 	held    bool                         // conditions and jumps are modes, whose held values are read
 	chosen  map[*mode]array              // what modes are to hold, where that is read in place of what they hold
+	rates   bool                         // kinks are those of the rates
 	limits  bool                         // left limits have inputs of their own
 	start   bool                         // states and discretes stand for their initial values
 	row     func(*typecheck.Row) array   // reads a data row; nil where there is none
@@ -213,7 +214,9 @@ func (l *lowerer) call(e *typecheck.Call, s scope) array {
 			break
 		}
 		if l.held && (e.Fn.Op == tape.Min || e.Fn.Op == tape.Max || e.Fn.Op == tape.Abs) {
-			l.c.corner(e, s)
+			if known := l.c.corner(e, s); l.rates && !known {
+				l.c.kink(e, s)
+			}
 		}
 		return l.elementwise(e.Fn.Op, l.all(e.Args, s)...)
 	case stdlib.Reduction:

@@ -15,7 +15,7 @@ type corner struct {
 
 // corner notes the times at which e, a min, max or abs, has a kink, so that steps end there: where a ramp meets what
 // depends on params and discretes only. Tables that are read at a ramp have min and max of it and their knots.
-func (c *compiler) corner(e *typecheck.Call, s scope) {
+func (c *compiler) corner(e *typecheck.Call, s scope) (some bool) {
 	for k, x := range e.Args {
 		if !ramp(x) {
 			continue
@@ -26,11 +26,65 @@ func (c *compiler) corner(e *typecheck.Call, s scope) {
 				continue
 			}
 		}
+		some = true
 		key := cornerKey{x, corner.at, s.key(append(typecheck.Free(x), freeOf(corner.at)...))}
 		if !c.cornered[key] {
 			c.cornered[key] = true
 			c.corners = append(c.corners, corner)
 		}
+	}
+	return some
+}
+
+// kink notes that e, a min, max or abs of the rates, has a kink at times that are not known beforehand.
+func (c *compiler) kink(e *typecheck.Call, s scope) {
+	key := memoKey{e: e, bound: s.key(typecheck.Free(e))}
+	if s.plain || c.flow(e, false) == 0 || c.kinked[key] {
+		return
+	}
+	c.kinked[key] = true
+	c.kinks = append(c.kinks, kink{e, s})
+}
+
+// kink is a kink of the rates.
+type kink struct {
+	e *typecheck.Call
+	s scope
+}
+
+// Numbers of elements beyond which steps do not end at kinks: fields have too many. Those of states are looked for
+// within every step; those of time alone cost a step each.
+const (
+	mostKinks      = 32
+	mostClockKinks = 1000
+)
+
+// kinkMargins calls visit with what changes its sign at each kink, of time alone or of states. It visits none if they
+// have too many elements.
+func (l *lowerer) kinkMargins(clock bool, visit func(k kink, margin array)) {
+	var list []kink
+	var margins []array
+	elements, most := 0, mostKinks
+	if clock {
+		most = mostClockKinks
+	}
+	for _, k := range l.c.kinks {
+		if (l.c.flow(k.e, false) == typecheck.UsesTime) != clock {
+			continue
+		}
+		l.span = k.e.Span()
+		margin := l.lower(k.e.Args[0], k.s)
+		if k.e.Fn.Op != tape.Abs {
+			margin = l.elementwise(tape.Sub, margin, l.lower(k.e.Args[1], k.s))
+		}
+		if elements += join(lengths(margin.ax), margin.own).Size(); elements > most {
+			return
+		}
+		list, margins = append(list, k), append(margins, margin)
+	}
+	for i, k := range list {
+		l.span = k.e.Span()
+		visit(k, margins[i])
 	}
 }
 

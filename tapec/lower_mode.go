@@ -265,6 +265,7 @@ func (c *compiler) guards() *tape.Tape {
 			add(l.flat(p[0], m.ax, m.own), l.flat(p[1], m.ax, m.own), g)
 		}
 	}
+	l.watches(func(r, t array, g Guard) { add(l.flat(r, r.ax, r.own), l.flat(t, r.ax, r.own), g) })
 	if len(rho) == 0 {
 		return nil
 	}
@@ -272,6 +273,47 @@ func (c *compiler) guards() *tape.Tape {
 	l.output(Margins.Name(), l.emit().Concat(0, rho...))
 	l.output(Truths.Name(), l.emit().Concat(0, truth...))
 	return c.finish(l)
+}
+
+// watches calls add for the guards that fire nothing: the atoms, with states in them, of conditions made of several,
+// and the kinks of the rates.
+func (l *lowerer) watches(add func(margin, truth array, g Guard)) {
+	seen := map[memoKey]bool{}
+	condition := func(e typecheck.Expr, s scope) {
+		type part struct {
+			e typecheck.Expr
+			s scope
+		}
+		var parts []part
+		l.atoms(e, s, func(e typecheck.Expr, s scope) { parts = append(parts, part{e, s}) })
+		if len(parts) < 2 {
+			return
+		}
+		for _, p := range parts {
+			key := memoKey{e: p.e, bound: p.s.key(typecheck.Free(p.e)), plain: p.s.plain}
+			if seen[key] || l.c.flow(p.e, p.s.plain)&typecheck.UsesState == 0 {
+				continue
+			}
+			seen[key] = true
+			add(l.root(p.e, p.s), l.lower(p.e, p.s), Guard{Event: -1, Mode: -1, Watch: true, Span: p.e.Span()})
+		}
+	}
+	for _, ev := range l.c.model.Events {
+		if ev.When != nil && ev.Crossing == nil && !empty(ev.Indices) {
+			condition(ev.When, scope{}.with(l.c.frames, ev.Indices))
+		}
+	}
+	for _, m := range l.c.modes {
+		if node, ok := m.node.(*typecheck.If); ok && m.Rooted {
+			condition(node.Cond, m.s)
+		}
+	}
+	for _, clock := range []bool{true, false} {
+		l.kinkMargins(clock, func(k kink, margin array) {
+			positive := l.elementwise(tape.Less, l.number(0), margin)
+			add(margin, positive, Guard{Event: -1, Mode: -1, Kink: true, Clock: clock, Span: k.e.Span()})
+		})
+	}
 }
 
 // flowOfMode returns which of time and states what m holds depends on, but for modes inside it.

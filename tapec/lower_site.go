@@ -217,7 +217,7 @@ func (c *compiler) read(l *lowerer, kind typecheck.FunctionalKind) *tape.Tape {
 // nil if there are none.
 func (c *compiler) peaks() *tape.Tape {
 	l := c.lowerer("peaks")
-	l.held = true
+	l.held, l.rates = true, true
 	return c.read(l, typecheck.MaxOver)
 }
 
