@@ -61,13 +61,16 @@ func (s *Solver) meet(pending bool) error {
 	}
 	tol := s.eventTol(t, length)
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
-	s.modeChanges = s.modeChanges[:0]
+	s.modeChanges, s.kink = s.modeChanges[:0], -1
 	s.due(t + tol)
 	if pending && len(s.guards) > 0 {
 		s.gather(t, y, tol)
 	}
 	s.order()
 	if pending && len(s.wave) == 0 && len(s.sites) == 0 && !s.ends {
+		if s.kink >= 0 {
+			return s.bend()
+		}
 		// The filter forbids this crossing.
 		err := s.accept(End{})
 		s.anchor, s.count = s.t, 0
@@ -204,7 +207,12 @@ func (s *Solver) gather(t float64, y []float64, tol float64) {
 	s.sys.GuardValues(t+tol, s.yi, s.rhoP, s.truthP)
 	for i, g := range s.guards {
 		a := &s.arms[i]
-		if !s.fires(i, a, s.rho[i], s.truth[i]) && !s.fires(i, a, s.rhoP[i], s.truthP[i]) {
+		if g.Watch || !s.fires(i, a, s.rho[i], s.truth[i]) && !s.fires(i, a, s.rhoP[i], s.truthP[i]) {
+			continue
+		}
+		if g.Kink {
+			*a = arming{from: -1, band: s.slides(i)}
+			s.kink = i
 			continue
 		}
 		if g.Crossing && !s.truth[i] {
@@ -214,6 +222,26 @@ func (s *Solver) gather(t float64, y []float64, tol float64) {
 		here, there := math.Abs(s.rho[i]), math.Abs(s.rhoP[i])
 		s.join(i, false, float64(4*max(here, there, math.Abs(s.rhoP[i]-s.rho[i]))))
 	}
+}
+
+// bend ends the trial step at a kink of the right-hand side. Nothing changes there.
+func (s *Solver) bend() error {
+	s.kinks++
+	return s.accept(End{Kind: EndRoot, Index: s.kink})
+}
+
+// slides returns how far kink i must go from its root to end a step again. Where kinks have ended many steps one after
+// the other, the solution slides along them or rests there, and rounding or the error of steps decides about the side.
+func (s *Solver) slides(i int) float64 {
+	const many = 16
+	if s.kinks < many {
+		return 0
+	}
+	far := 0.0
+	for _, p := range s.samples {
+		far = max(far, math.Abs(p.rho[i]))
+	}
+	return float64(many * far)
 }
 
 // join adds guard i to the wave.
@@ -308,6 +336,7 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		h := s.historyAt(m.firing)
 		f := Firing{Event: m.firing.Event, Elem: m.firing.Elem, Nth: h.count}
 		name := s.events[f.Event].ElemName(f.Elem)
+		s.band(m)
 		stop = s.sys.Affect(f, s.t, s.ym, s.dm, s.yp, s.dp)
 		s.mark.Firing, s.mark.Stop = f, stop
 		s.stats.Events++
@@ -333,7 +362,7 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		}
 		for i, g := range s.guards {
 			if g.Event == f.Event && g.Elem == f.Elem {
-				s.arms[i] = arming{spent: true, dead: s.events[f.Event].Once, from: -1}
+				s.arms[i] = arming{spent: true, dead: s.events[f.Event].Once, from: -1, band: s.rhoP[i]}
 				s.resting[i], s.anyRest = true, true
 			}
 		}
@@ -381,7 +410,6 @@ func (s *Solver) chatters(name string, h *history, reason string) error {
 // rearm reads the guards after a wave, and adds those that the wave made true to the next one. A guard that has fired
 // at this time waits for a step of nonzero length.
 func (s *Solver) rearm() error {
-	copy(s.rhoLeft, s.rho)
 	s.sys.GuardValues(s.t, s.y, s.rho, s.truth)
 	for i, g := range s.guards {
 		a := &s.arms[i]
@@ -389,12 +417,19 @@ func (s *Solver) rearm() error {
 			return s.badGuard(i, nil)
 		}
 		switch {
-		case a.dead:
-		case a.spent:
-			if s.moved(i) {
+		case a.dead || g.Watch:
+		case a.spent && g.Crossing:
+			if math.Abs(s.rho[i]) > a.band {
 				*a = arming{on: true, side: sign(s.rho[i]), from: -1}
 				s.resting[i] = false
 			}
+		case a.spent:
+			if !s.truth[i] && s.rho[i] < -a.band {
+				*a = arming{on: true, from: -1}
+				s.resting[i] = false
+			}
+		case g.Kink:
+			s.settle(i, a, s.rho[i], s.truth[i], -1)
 		case g.Event < 0: // Choose has just made it false
 			*a = arming{on: !s.truth[i], from: -1}
 		case s.fires(i, a, s.rho[i], s.truth[i]) && (!g.Crossing || s.truth[i]):
@@ -406,15 +441,25 @@ func (s *Solver) rearm() error {
 	return nil
 }
 
-// moved reports whether bodies moved guard i, which has fired, from its root to the side where it waits, by more than
-// rounding. Then it need not wait for the flow to take it there. Where the bodies leave the root as it is (a ball on
-// the floor), the guard differs from zero only by the residual of its location.
-func (s *Solver) moved(i int) bool {
-	now, residual := s.rho[i], math.Abs(s.rhoLeft[i])
-	if s.guards[i].Crossing {
-		now = -math.Abs(now)
+// band writes to s.rhoP how near to its root a guard of m is that m leaves there, but for rounding: within the
+// residual of its location, the tolerance of its time, and what the last digits of the state make.
+func (s *Solver) band(m *member) {
+	if len(s.guards) == 0 {
+		return
 	}
-	return now < 0 && !(s.truth[i] && !s.guards[i].Crossing) && -now > float64(16*residual)
+	way := float64(0x1p-50)
+	for n, y := range s.y {
+		s.yi[n] = math.FMA(way, y, y)
+		way = -way
+	}
+	s.sys.GuardValues(math.FMA(way, s.t, s.t), s.yi, s.rhoP, s.truthP)
+	s.sys.GuardValues(s.t, s.y, s.mid.rho, s.mid.truth)
+	for i, rho := range s.rhoP {
+		s.rhoP[i] = float64(4 * math.Abs(rho-s.mid.rho[i]))
+		if !m.caused {
+			s.rhoP[i] = max(s.rhoP[i], m.scale, float64(16*math.Abs(s.rho[i])))
+		}
+	}
 }
 
 // observe reads the sites of a group.

@@ -3,21 +3,22 @@ package solvers
 import (
 	"fmt"
 	"math"
-	"slices"
 )
 
 // arming is what a guard waits for.
 //
 // A one-sided guard is on while its condition is false, and fires when it becomes true. A crossing guard is on while
-// it knows a side, and fires when the root function leaves that side. A guard that has fired is spent. It is on once
-// more where a body puts it there, or after the end of a step, or a sample within a step, at which its root function
-// is strictly false (nonzero).
+// it knows a side, and fires when the root function leaves that side; so does a kink, once it is clearly off its root.
+// A guard that has fired is spent as long as it is at its root. It is on once more where it is false, whatever made it
+// so: the flow, at the end of a step or a sample within, or a jump.
 type arming struct {
 	on    bool
-	spent bool
+	spent bool // fired, and at the root since
 	dead  bool // once, and fired
-	side  int8 // of a crossing guard: the sign of its root function while it is on
+	side  int8 // of a crossing guard or kink: the sign of its root function while it is on
 	from  int  // the sample of the trial step that switched it on, -1 for earlier
+	// band is how near the root a jump leaves a spent guard that it does not move: rounding makes it no nearer.
+	band float64
 }
 
 // guardState is the part of a Solver that watches guards.
@@ -28,22 +29,24 @@ type guardState struct {
 	rho   []float64
 	truth []bool // at the present time
 
-	nodes   []float64   // fractions of a step where guards are sampled; the last is 1
-	rhos    [][]float64 // [nodes][guards]
-	truths  [][]bool
-	yi      []float64 // [N] interpolated state
-	rhoP    []float64 // [guards] shortly after the present
-	rhoLeft []float64 // [guards] before the bodies of the present group
-	truthP  []bool
-	lo, hi  *sample
-	mid     *sample
-	reach   []float64 // [guards] the largest ρ so far
-	resting []bool    // [guards] fired in the group just before this step
-	anyRest bool
+	samples  []*sample // of the trial step, by length; the last is its end
+	rhoP     []float64 // [guards] shortly after the present
+	truthP   []bool
+	yi       []float64 // [N] interpolated state
+	lo, hi   *sample
+	mid      *sample
+	reach    []float64 // [guards] the largest ρ so far
+	resting  []bool    // [guards] fired in the group just before this step
+	anyRest  bool
+	anyWatch bool
+	kinks    int // that ended steps one after the other
+	kink     int // that ends the trial step, or -1
+	polynomial
 }
 
 // sample holds the values of the guards at a length of the step.
 type sample struct {
+	theta float64 // fraction of the trial step
 	h     float64
 	rho   []float64
 	truth []bool
@@ -51,27 +54,24 @@ type sample struct {
 
 func newGuardState(guards []Guard, info Info, z Size) guardState {
 	n := len(guards)
-	fresh := func() *sample { return &sample{rho: make([]float64, n), truth: make([]bool, n)} }
 	g := guardState{
 		arms: make([]arming, n), live: make([]arming, n), skip: make([]int, n),
 		rho: make([]float64, n), truth: make([]bool, n),
-		rhoP: make([]float64, n), rhoLeft: make([]float64, n), truthP: make([]bool, n),
-		yi: make([]float64, z.N), lo: fresh(), hi: fresh(), mid: fresh(),
+		rhoP: make([]float64, n), truthP: make([]bool, n),
+		yi: make([]float64, z.N), lo: newSample(n), hi: newSample(n), mid: newSample(n),
 		reach: make([]float64, n), resting: make([]bool, n),
 	}
-	for _, c := range info.Nodes {
-		if c > 0 && c < 1 {
-			g.nodes = append(g.nodes, c)
-		}
+	if n > 0 {
+		g.polynomial = newPolynomial(guards, info)
 	}
-	g.nodes = append(g.nodes, 1)
-	slices.Sort(g.nodes)
-	g.nodes = slices.Compact(g.nodes)
-	for range g.nodes {
-		g.rhos = append(g.rhos, make([]float64, n))
-		g.truths = append(g.truths, make([]bool, n))
+	for _, x := range guards {
+		g.anyWatch = g.anyWatch || x.Watch
 	}
 	return g
+}
+
+func newSample(guards int) *sample {
+	return &sample{rho: make([]float64, guards), truth: make([]bool, guards)}
 }
 
 func sign(x float64) int8 {
@@ -95,14 +95,16 @@ func (s *Solver) arm() error {
 			return s.badGuard(i, nil)
 		}
 		a := arming{from: -1}
-		if g.Crossing {
+		if g.twoSided() {
 			a.side = sign(s.rho[i])
 			a.on = a.side != 0
 		} else {
 			a.on = !s.truth[i]
 		}
 		s.arms[i] = a
+		s.credit[i] = fullCredit
 	}
+	s.kinks = 0
 	clear(s.resting)
 	clear(s.reach)
 	s.anyRest = false
@@ -123,50 +125,77 @@ func (s *Solver) guardName(i int) string {
 	return s.events[g.Event].ElemName(g.Elem)
 }
 
+// twoSided reports whether the guard fires in either direction.
+func (g *Guard) twoSided() bool { return g.Crossing || g.Kink }
+
 // fires reports whether a guard in state a fires at these values. The filter of a crossing guard is checked later.
 func (s *Solver) fires(i int, a *arming, rho float64, truth bool) bool {
-	if !a.on {
+	switch g := &s.guards[i]; {
+	case !a.on:
 		return false
-	}
-	if s.guards[i].Crossing {
+	case g.Watch: // only where its change is looked for
+		return truth != (a.side > 0)
+	case g.Kink:
+		return rho != 0 && sign(rho) != a.side
+	case g.Crossing:
 		return sign(rho) != a.side
 	}
 	return truth
 }
 
+// passes reports whether guard i, which fires, does so for its filter.
+func (s *Solver) passes(i int, truth bool) bool { return truth || !s.guards[i].Crossing }
+
 // settle moves the state of a guard that does not fire past the values at a later point of a step, sample j of the
 // trial step.
 func (s *Solver) settle(i int, a *arming, rho float64, truth bool, j int) {
-	switch {
-	case a.dead:
-	case s.guards[i].Crossing:
+	switch g := &s.guards[i]; {
+	case a.dead || g.Watch:
+	case g.Kink:
+		// Near its root a kink changes little, and rounding would make it fire without end.
+		if far := math.Abs(rho) > max(a.band, float64(kinkBand*s.reach[i])); !far && (!a.on || sign(rho) != a.side) {
+			a.on = false
+		} else if far {
+			if !a.on {
+				a.from, a.band = j, 0
+			}
+			a.side, a.on = sign(rho), true
+		}
+	case g.Crossing:
 		if g := sign(rho); g != 0 {
 			if !a.on {
 				a.from = j
 			}
 			a.side, a.on, a.spent = g, true, false
 		}
-	case !a.on && !truth && (!a.spent || rho < 0):
+	case a.on:
+	case truth:
+		a.spent = a.spent && rho <= a.band
+	case !a.spent || rho < 0:
 		a.on, a.spent, a.from = true, false, j
 	}
 }
+
+// kinkBand is the part of its largest value that a kink must reach to fire again.
+const kinkBand = 1e-9
 
 // play follows guard i through the first n samples of the trial step. It returns the guard's state before it fires
 // and the sample where it does; n if it does not fire.
 func (s *Solver) play(i, n int) (a arming, at int) {
 	a = s.arms[i]
 	a.from = -1
+	g := &s.guards[i]
+	if g.Watch {
+		return a, n
+	}
 	before := s.truth[i]
 	for j := range n {
-		rho, truth := s.rhos[j][i], s.truths[j][i]
-		if s.guards[i].Clock {
-			if !s.fires(i, &a, rho, truth) { // else it is on for the end of the step
-				s.settle(i, &a, rho, truth, j)
-			}
-			continue
-		}
-		if j > s.skip[i] && s.fires(i, &a, rho, truth) && (!s.guards[i].Crossing || truth || before) {
+		rho, truth := s.samples[j].rho[i], s.samples[j].truth[i]
+		if !g.Clock && j > s.skip[i] && s.fires(i, &a, rho, truth) && (s.passes(i, truth) || before) {
 			return a, j
+		}
+		if g.Clock && s.fires(i, &a, rho, truth) {
+			continue // it is on for the end of the step
 		}
 		s.settle(i, &a, rho, truth, j)
 		before = truth
@@ -186,23 +215,10 @@ const (
 // watch samples the guards along the trial step, and ends it at the first root. When it returns found or quiet,
 // s.rho, s.truth and s.arms are those at the end of the step.
 func (s *Solver) watch() (verdict, error) {
-	tr := s.trial
-	for j, c := range s.nodes {
-		y, t := tr.Y1, tr.T1
-		if c < 1 {
-			y, t = s.yi, math.FMA(c, tr.H, tr.T)
-			s.interpolate(tr, c)
-		}
-		s.sys.GuardValues(t, y, s.rhos[j], s.truths[j])
-		for i, rho := range s.rhos[j] {
-			if rho == rho {
-				s.reach[i] = max(s.reach[i], math.Abs(rho))
-				continue
-			}
-			if s.opts.Fixed > 0 {
-				return retry, s.badGuard(i, tr)
-			}
-			return retry, s.broken()
+	s.recycle()
+	for _, theta := range s.nodes[1:] {
+		if p, err := s.look(theta); p == nil {
+			return retry, err
 		}
 	}
 	if s.anyRest {
@@ -213,13 +229,16 @@ func (s *Solver) watch() (verdict, error) {
 	for i := range s.skip {
 		s.skip[i] = -1
 	}
+	if ok, err := s.between(); !ok {
+		return retry, err
+	}
 	for tries := 0; ; {
-		at := len(s.nodes)
+		at := len(s.samples)
 		for i := range s.guards {
 			_, j := s.play(i, at)
 			at = min(at, j)
 		}
-		if at == len(s.nodes) {
+		if at == len(s.samples) {
 			break
 		}
 		v, err := s.find(at)
@@ -236,13 +255,41 @@ func (s *Solver) watch() (verdict, error) {
 			}
 		}
 	}
-	last := len(s.nodes) - 1
 	for i := range s.guards {
-		s.arms[i], _ = s.play(i, len(s.nodes))
+		s.arms[i], _ = s.play(i, len(s.samples))
 	}
-	copy(s.rho, s.rhos[last])
-	copy(s.truth, s.truths[last])
+	end := s.samples[len(s.samples)-1]
+	copy(s.rho, end.rho)
+	copy(s.truth, end.truth)
 	return quiet, nil
+}
+
+// look adds a sample of the guards at a fraction of the trial step. It returns nil where one of them is not a number;
+// then the step has been rejected, or there is an error.
+func (s *Solver) look(theta float64) (*sample, error) {
+	tr := s.trial
+	p := s.spareSample()
+	p.theta, p.h = theta, float64(theta*tr.H)
+	y, t := tr.Y1, tr.T1
+	if theta < 1 {
+		y, t = s.yi, math.FMA(theta, tr.H, tr.T)
+		s.interpolate(tr, theta)
+	} else {
+		p.h = tr.H
+	}
+	s.sys.GuardValues(t, y, p.rho, p.truth)
+	for i, rho := range p.rho {
+		if rho == rho {
+			s.reach[i] = max(s.reach[i], math.Abs(rho))
+			continue
+		}
+		if s.opts.Fixed > 0 {
+			return nil, s.badGuard(i, tr)
+		}
+		return nil, s.broken()
+	}
+	s.insert(p)
+	return p, nil
 }
 
 func (s *Solver) interpolate(tr *Step, theta float64) {
@@ -264,7 +311,7 @@ func (s *Solver) leave() (verdict, error) {
 			continue
 		}
 		s.resting[i] = false
-		if a, at := s.play(i, len(s.nodes)); !g.Crossing && (a.on || at < len(s.nodes)) {
+		if a, at := s.play(i, len(s.samples)); !g.Crossing && (a.on || at < len(s.samples)) {
 			continue
 		}
 		// The slope along f(t, y), over a stretch large enough that rounding does not hide it.
@@ -274,10 +321,10 @@ func (s *Solver) leave() (verdict, error) {
 		}
 		s.sys.GuardValues(s.t+eps, s.yi, s.mid.rho, s.mid.truth)
 		way := sign(s.mid.rho[i] - s.rho[i])
-		if first := sign(s.rhos[0][i]); way == 0 || g.Crossing && first != -way || !g.Crossing && way > 0 {
+		if first := sign(s.samples[0].rho[i]); way == 0 || g.Crossing && first != -way || !g.Crossing && way > 0 {
 			continue
 		}
-		for theta := float64(0.5 * s.nodes[0]); float64(theta*tr.H) > ulp(s.t); theta *= 0.5 {
+		for theta := float64(0.5 * s.samples[0].theta); float64(theta*tr.H) > ulp(s.t); theta *= 0.5 {
 			s.interpolate(tr, theta)
 			s.sys.GuardValues(math.FMA(theta, tr.H, tr.T), s.yi, s.mid.rho, s.mid.truth)
 			if sign(s.mid.rho[i]) == way {

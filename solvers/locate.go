@@ -8,32 +8,56 @@ import "math"
 // result is quiet where real steps disagree with the interpolant or a filter forbids the crossing; the guards that
 // seemed to fire then pass this sample.
 func (s *Solver) find(at int) (verdict, error) {
-	tr := s.trial
-	for i := range s.guards {
-		s.live[i], _ = s.play(i, at)
-		if s.skip[i] >= at && (s.guards[i].Crossing || s.live[i].from >= 0) {
-			s.live[i].on = false
+	if s.anyWatch {
+		if v, err := s.seek(at, true); v != quiet || err != nil {
+			return v, err
 		}
 	}
+	return s.seek(at, false)
+}
+
+// seek is find. With watch, real steps also look for the changes of guards that are only watched: what they are atoms
+// of may fire for less time than real steps and the interpolant are apart.
+func (s *Solver) seek(at int, watch bool) (verdict, error) {
+	tr := s.trial
 	lo, hi := s.lo, s.hi
-	lo.h, hi.h = 0, float64(s.nodes[at]*tr.H)
+	lo.h = 0
 	copy(lo.rho, s.rho)
 	copy(lo.truth, s.truth)
 	if at > 0 {
-		lo.h = float64(s.nodes[at-1] * tr.H)
-		copy(lo.rho, s.rhos[at-1])
-		copy(lo.truth, s.truths[at-1])
+		p := s.samples[at-1]
+		lo.h = p.h
+		copy(lo.rho, p.rho)
+		copy(lo.truth, p.truth)
 	}
-	if at == len(s.nodes)-1 {
-		hi.h = tr.H
+	p := s.samples[at]
+	hi.h = p.h
+	copy(hi.rho, p.rho)
+	copy(hi.truth, p.truth)
+	any := !watch
+	for i := range s.guards {
+		a := &s.live[i]
+		if s.guards[i].Watch {
+			*a = arming{on: watch && lo.truth[i] != hi.truth[i], side: -1, from: -1}
+			if lo.truth[i] {
+				a.side = 1
+			}
+			any = any || a.on
+			continue
+		}
+		*a, _ = s.play(i, at)
+		if s.guards[i].Clock || s.skip[i] >= at && (s.guards[i].twoSided() || a.from >= 0) {
+			a.on = false
+		}
 	}
-	copy(hi.rho, s.rhos[at])
-	copy(hi.truth, s.truths[at])
+	if !any {
+		return quiet, nil
+	}
 	floor := lo.h
 	if !s.shrink(false, float64(1e-7*tr.H)) {
 		return retry, s.broken()
 	}
-	v, err := s.enclose(floor, at)
+	v, err := s.enclose(floor, at, watch)
 	if v != found || err != nil {
 		return v, err
 	}
@@ -42,17 +66,24 @@ func (s *Solver) find(at int) (verdict, error) {
 	}
 	real := false
 	for i, g := range s.guards {
-		real = real || s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) && (!g.Crossing || s.hi.truth[i])
+		real = real || !g.Watch && s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) && s.passes(i, s.hi.truth[i])
 	}
 	if !real {
-		s.pass(s.hi, at)
+		if !watch {
+			s.pass(s.hi, at)
+		}
 		return quiet, nil
 	}
 	s.graze(tr.H)
 	s.trial, s.kept = s.kept, s.trial
-	for i := range s.guards {
+	for i, g := range s.guards {
 		a := &s.live[i]
-		if !s.fires(i, a, s.hi.rho[i], s.hi.truth[i]) {
+		if g.Watch {
+			continue
+		}
+		if s.fires(i, a, s.hi.rho[i], s.hi.truth[i]) {
+			s.credit[i] = fullCredit
+		} else {
 			s.settle(i, a, s.hi.rho[i], s.hi.truth[i], at)
 		}
 		s.arms[i] = *a
@@ -193,7 +224,7 @@ func (s *Solver) secant(wlo, whi float64) float64 {
 			continue
 		}
 		flo, fhi := float64(wlo*lo.rho[i]), float64(whi*hi.rho[i])
-		if g.Crossing && a.side > 0 {
+		if (g.twoSided() || g.Watch) && a.side > 0 {
 			flo, fhi = -flo, -fhi
 		}
 		c := lo.h + float64(0.5*gap)
@@ -207,7 +238,7 @@ func (s *Solver) secant(wlo, whi float64) float64 {
 
 // enclose turns the bracket on the interpolant into one between steps that were really taken. floor is the length of
 // the sample before at; below it nothing fires.
-func (s *Solver) enclose(floor float64, at int) (verdict, error) {
+func (s *Solver) enclose(floor float64, at int, watch bool) (verdict, error) {
 	tr := s.trial
 	if s.kept == nil {
 		s.kept, s.spare = NewStep(s.info, s.size), NewStep(s.info, s.size)
@@ -262,7 +293,9 @@ func (s *Solver) enclose(floor float64, at int) (verdict, error) {
 	for {
 		s.lower()
 		if s.lo.h >= tr.H {
-			s.pass(s.hi, at)
+			if !watch {
+				s.pass(s.hi, at)
+			}
 			return quiet, nil
 		}
 		x = min(s.lo.h+stride, tr.H)
@@ -293,12 +326,12 @@ func (s *Solver) graze(length float64) {
 	}
 	s.sys.GuardValues(st.T1+eps, s.yi, s.mid.rho, s.mid.truth)
 	for i := range s.guards {
-		if !s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+		if s.guards[i].Kink || s.guards[i].Watch || !s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
 			continue
 		}
 		most := math.Abs(s.rho[i])
-		for j := range s.rhos {
-			most = max(most, math.Abs(s.rhos[j][i]))
+		for _, p := range s.samples {
+			most = max(most, math.Abs(p.rho[i]))
 		}
 		rate := float64(math.Abs(s.mid.rho[i]-s.hi.rho[i]) * 0x1p20)
 		if rate < float64(limit*most) ||

@@ -62,8 +62,9 @@ type Info struct {
 	Stages      int       // rows of K that Step fills
 	DenseStages int       // further rows that Interpolate fills
 	DenseOrder  int       // of Interpolate
+	DenseDegree int       // of Interpolate as a polynomial in theta; 0 where it is none, or the order
 	FSAL        bool      // the last row that Step fills is f(T1, Y1)
-	Nodes       []float64 // fractions of the step at which guards are sampled: those of the stages
+	Nodes       []float64 // fractions of the step of the stages
 	// End is the row of K that is f(T1, Y1): the last one that Step fills, or one of the dense rows (once Step.Dense is
 	// set); -1 when no row is.
 	End int

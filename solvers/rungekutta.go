@@ -121,6 +121,7 @@ func newScheme(t *Tableau) *scheme {
 		if slices.ContainsFunc(beta, func(c float64) bool { return c != 0 }) {
 			r.dps = append(r.dps, i)
 			r.beta = append(r.beta, beta)
+			r.info.DenseDegree = max(r.info.DenseDegree, len(p))
 		}
 	}
 	for _, c := range r.c[:s] {

@@ -1,0 +1,503 @@
+package solvers
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/elem"
+)
+
+// Between the samples of a step a guard may go through zero and come back. Whether it does is asked of the polynomial
+// through its samples, which are those of Chebyshev and Lobatto, one more than the dense output has coefficients: for
+// a guard that is affine in the state the polynomial is the guard on the dense output, and its last coefficient is
+// zero. Its coefficients in Bernstein's basis enclose it. They are halved (de Casteljau) until each part is monotone
+// or has no zero, or is too short to say. Where the polynomial shows a sign that no sample has, the guard is sampled
+// there.
+//
+// The last coefficient and a probe off the samples tell how far other guards are from their polynomials. Where that
+// leaves a doubt, the stretch is halved and sampled anew.
+
+// The bounds of the search.
+const (
+	fullCredit = 512 // samples that a guard may have by halving, beyond creditStep a step
+	creditStep = 2
+	maxPanels  = 10 // halvings of a step
+	farPanels  = 6  // where the samples are far from zero
+	fineLevel  = 24 // halvings of a polynomial that is the guard
+	roughLevel = 5  // and of one that is not
+	// A polynomial of values between a and b, at these nodes, does not leave them by more than (b - a)·(spread - 1)/2
+	// (Lebesgue's constant, for up to 12 nodes).
+	spread = 3
+	// The part of the range of its values that the last coefficient of a guard may be. Where it is more, one sample
+	// stands out from its neighbours, as on the slopes of a peak.
+	peaked = 0x1p-8
+)
+
+// polynomial is the part of a Solver that looks for roots between samples.
+type polynomial struct {
+	n         int       // degree
+	nodes     []float64 // [n+1] on [0, 1]
+	bernstein []float64 // [n+1][n+1]: values at the nodes → coefficients
+	amplify   float64   // the largest sum of magnitudes of a row
+	probe     float64   // a point far from the nodes
+	atProbe   []float64 // [n+1] Lagrange's polynomials there
+	before    []float64 // [n+1] values → the last coefficient but one, in Chebyshev's basis
+
+	pool   []*sample
+	used   int
+	start  *sample // the present
+	panels [maxPanels + 1][]*sample
+	credit []int // [guards]
+
+	left, right [fineLevel + 1][]float64 // [level][n+1]
+	runs        []stretch
+	guard       int
+	a, w        float64 // start and length of the panel
+	off         float64 // how far the guard may be from the polynomial
+	levels      int
+}
+
+// stretch is where a polynomial has one sign, as far as it was looked at, and where it is farthest from zero.
+type stretch struct {
+	sign     int8
+	from, to float64
+	at, most float64
+}
+
+func newPolynomial(guards []Guard, info Info) polynomial {
+	n := max(info.DenseDegree, info.DenseOrder, 2) + 1
+	p := polynomial{n: n, nodes: make([]float64, n+1), credit: make([]int, len(guards)), start: &sample{}}
+	for k := range p.nodes {
+		sine := elem.Sin(float64(math.Pi*float64(k)) / float64(2*n))
+		p.nodes[k] = float64(sine * sine)
+	}
+	p.nodes[n] = 1
+	p.before = make([]float64, n+1)
+	for k, x := range p.nodes {
+		p.before[k] = float64(2*math.FMA(-2, x, 1)) / float64(n)
+		if k%2 == 1 {
+			p.before[k] = -p.before[k]
+		}
+		if k == 0 || k == n {
+			p.before[k] *= 0.5
+		}
+	}
+	p.bernstein = toBernstein(p.nodes)
+	for r := range n + 1 {
+		sum := 0.0
+		for _, c := range p.bernstein[r*(n+1) : (r+1)*(n+1)] {
+			sum += math.Abs(c)
+		}
+		p.amplify = max(p.amplify, sum)
+	}
+	p.probe = float64(0.4*p.nodes[n/2]) + float64(0.6*p.nodes[n/2+1])
+	p.atProbe = make([]float64, n+1)
+	for j, x := range p.nodes {
+		p.atProbe[j] = 1
+		for k, z := range p.nodes {
+			if k != j {
+				p.atProbe[j] *= (p.probe - z) / (x - z)
+			}
+		}
+	}
+	for i := range p.panels {
+		p.panels[i] = make([]*sample, n+1)
+	}
+	for i := range p.left {
+		p.left[i], p.right[i] = make([]float64, n+1), make([]float64, n+1)
+	}
+	for range 2 * n {
+		p.pool = append(p.pool, newSample(len(guards)))
+	}
+	return p
+}
+
+// toBernstein returns the matrix that makes the coefficients of a polynomial in Bernstein's basis on [0, 1] of its
+// values at the nodes.
+func toBernstein(nodes []float64) []float64 {
+	m := len(nodes)
+	a, inv := make([]float64, m*m), make([]float64, m*m)
+	for k, x := range nodes {
+		binomial := 1.0
+		for j := range m {
+			v := binomial
+			for range j {
+				v = float64(v * x)
+			}
+			for range m - 1 - j {
+				v = float64(v * (1 - x))
+			}
+			a[k*m+j] = v
+			binomial = float64(binomial*float64(m-1-j)) / float64(j+1)
+		}
+		inv[k*m+k] = 1
+	}
+	for k := range m { // the matrix is totally positive: no pivots are needed
+		d := 1 / a[k*m+k]
+		for j := range m {
+			a[k*m+j], inv[k*m+j] = float64(a[k*m+j]*d), float64(inv[k*m+j]*d)
+		}
+		for i := range m {
+			if c := -a[i*m+k]; i != k && c != 0 {
+				for j := range m {
+					a[i*m+j] = math.FMA(c, a[k*m+j], a[i*m+j])
+					inv[i*m+j] = math.FMA(c, inv[k*m+j], inv[i*m+j])
+				}
+			}
+		}
+	}
+	return inv
+}
+
+// recycle forgets the samples of the last trial step.
+func (s *Solver) recycle() {
+	s.samples, s.used = s.samples[:0], 0
+	s.start.rho, s.start.truth = s.rho, s.truth
+}
+
+// spareSample returns a sample that is not in use.
+func (s *Solver) spareSample() *sample {
+	if s.used == len(s.pool) {
+		s.pool = append(s.pool, newSample(len(s.guards)))
+	}
+	s.used++
+	return s.pool[s.used-1]
+}
+
+// insert puts p among the samples, by length.
+func (s *Solver) insert(p *sample) {
+	s.samples = append(s.samples, p)
+	for j := len(s.samples) - 1; j > 0 && s.samples[j-1].theta > p.theta; j-- {
+		s.samples[j-1], s.samples[j] = p, s.samples[j-1]
+	}
+}
+
+// between adds the samples that the samples of the nodes show to be missing. It returns false where one of them is
+// not a number, as look does.
+func (s *Solver) between() (ok bool, err error) {
+	whole := s.panels[0]
+	whole[0] = s.start
+	copy(whole[1:], s.samples)
+	if ok, err = s.inspect(0, 0, 1); !ok || !s.anyWatch {
+		return ok, err
+	}
+	return s.watchRoots()
+}
+
+// inspect looks between the samples panels[depth] of the stretch of length w that begins at a.
+func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
+	n := s.n
+	p := s.panels[depth]
+	var probe *sample
+	doubt := false
+	for i := range s.guards {
+		g := &s.guards[i]
+		if s.arms[i].dead || g.Clock && !g.Watch {
+			continue
+		}
+		lo, hi, last := p[0].rho[i], p[0].rho[i], float64(0.5*p[0].rho[i])
+		for j := 1; j <= n; j++ {
+			v := p[j].rho[i]
+			lo, hi = min(lo, v), max(hi, v)
+			switch {
+			case j == n && j%2 == 1:
+				last -= float64(0.5 * v)
+			case j == n:
+				last += float64(0.5 * v)
+			case j%2 == 1:
+				last -= v
+			default:
+				last += v
+			}
+		}
+		reach, largest := hi-lo, max(hi, -lo)
+		if last = math.Abs(last) / float64(n); !(reach > float64(0x1p-44*largest) && reach < math.MaxFloat64) {
+			continue
+		}
+		wild := last > float64(peaked*reach) && depth < farPanels && s.credit[i] >= 2*n
+		if far := max(lo, -hi); far > 0 && float64(2*far) > float64((spread-1)*reach) && !wild {
+			continue
+		}
+		if depth == 0 {
+			s.credit[i] = min(s.credit[i]+creditStep, fullCredit)
+		}
+		if probe == nil {
+			if probe, err = s.look(math.FMA(s.probe, w, a)); probe == nil {
+				return false, err
+			}
+		}
+		there, before := -probe.rho[i], 0.0
+		for j, q := range p {
+			there = math.FMA(s.atProbe[j], q.rho[i], there)
+			before = math.FMA(s.before[j], q.rho[i], before)
+		}
+		rough, noise := max(last, math.Abs(there)), float64(0x1p-50*s.amplify*largest)
+		fine := rough <= float64(4*noise)
+		s.off, s.levels = float64(16 * max(rough, noise, math.Abs(before))), roughLevel
+		if fine || depth == maxPanels || s.credit[i] < 2*n {
+			s.off, s.levels, fine = noise, fineLevel, true
+		}
+		s.guard, s.a, s.w, s.runs = i, a, w, s.runs[:0]
+		b := s.left[0]
+		for r := range b {
+			sum := 0.0
+			for j, q := range p {
+				sum = math.FMA(s.bernstein[r*(n+1)+j], q.rho[i], sum)
+			}
+			b[r] = sum
+		}
+		if (wild || s.divide(b, 0, 1, 0)) && !fine {
+			if !doubt {
+				s.credit[i] -= 2 * n
+			}
+			doubt = true
+			continue
+		}
+		if ok, err = s.missing(); !ok {
+			return false, err
+		}
+	}
+	if !doubt {
+		return true, nil
+	}
+	first := a
+	w *= 0.5
+	middle, err := s.look(a + w)
+	if middle == nil {
+		return false, err
+	}
+	half := s.panels[depth+1]
+	for side, ends := range [2][2]*sample{{p[0], middle}, {middle, p[n]}} {
+		half[0], half[n] = ends[0], ends[1]
+		if side == 1 {
+			a = first + w
+		}
+		for j := 1; j < n; j++ {
+			if half[j], err = s.look(math.FMA(s.nodes[j], w, a)); half[j] == nil {
+				return false, err
+			}
+		}
+		if ok, err = s.inspect(depth+1, a, w); !ok || side == 0 && s.anyBefore(middle) {
+			return ok, err // the step will end there
+		}
+	}
+	return true, nil
+}
+
+// anyBefore reports whether the samples show that something fires no later than p.
+func (s *Solver) anyBefore(p *sample) bool {
+	n := 0
+	for n < len(s.samples) && s.samples[n].theta <= p.theta {
+		n++
+	}
+	for i := range s.guards {
+		if _, at := s.play(i, n); at < n {
+			return true
+		}
+	}
+	return false
+}
+
+// divide follows the sign of the polynomial with coefficients b over [lo, hi] of the panel, from the left. It reports
+// whether the guard may hide roots there that it cannot tell.
+func (s *Solver) divide(b []float64, lo, hi float64, level int) (doubt bool) {
+	n := s.n
+	least, most := b[0], b[0]
+	up, down := math.Inf(1), math.Inf(-1)
+	for j := 1; j <= n; j++ {
+		least, most = min(least, b[j]), max(most, b[j])
+		up, down = min(up, b[j]-b[j-1]), max(down, b[j]-b[j-1])
+	}
+	clear := least > s.off || most < -s.off || s.levels == fineLevel && least >= -s.off && most <= s.off
+	if margin := float64(float64(n)*(hi-lo)) * s.off; clear || up > margin || down < -margin {
+		s.note(lo, b[0])
+		s.note(hi, b[n])
+		return false
+	}
+	if level == s.levels {
+		s.note(lo, b[0])
+		s.note(float64(0.5*(lo+hi)), 0)
+		s.note(hi, b[n])
+		return true
+	}
+	l, r := s.left[level+1], s.right[level+1]
+	copy(r, b)
+	for k := range n + 1 {
+		l[k] = r[0]
+		for j := range n - k {
+			r[j] = float64(0.5 * (r[j] + r[j+1]))
+		}
+	}
+	middle := float64(0.5 * (lo + hi))
+	doubt = s.divide(l, lo, middle, level+1)
+	return s.divide(r, middle, hi, level+1) || doubt
+}
+
+// note adds a value of the polynomial to its runs.
+func (s *Solver) note(at, value float64) {
+	sg := int8(0)
+	if math.Abs(value) > s.off {
+		sg = sign(value)
+	}
+	if k := len(s.runs) - 1; k >= 0 && s.runs[k].sign == sg {
+		r := &s.runs[k]
+		if r.to = at; math.Abs(value) > r.most {
+			r.at, r.most = at, math.Abs(value)
+		}
+		return
+	}
+	s.runs = append(s.runs, stretch{sign: sg, from: at, to: at, at: at, most: math.Abs(value)})
+}
+
+// missing adds samples of the present guard where the polynomial has a sign that no sample there has, or may have it.
+func (s *Solver) missing() (ok bool, err error) {
+	for k := range s.runs {
+		r := &s.runs[k]
+		if r.sign == 0 {
+			if k > 0 && k+1 < len(s.runs) && s.runs[k-1].sign == s.runs[k+1].sign {
+				if ok, err = s.touch(s.runs[k-1].to, r.at, s.runs[k+1].from, s.runs[k-1].sign); !ok {
+					return false, err
+				}
+			}
+			continue
+		}
+		from, to := math.FMA(r.from, s.w, s.a), math.FMA(r.to, s.w, s.a)
+		seen := from == 0 && sign(s.rho[s.guard]) == r.sign
+		for _, p := range s.samples {
+			seen = seen || p.theta >= from && p.theta <= to && sign(p.rho[s.guard]) == r.sign
+		}
+		if seen {
+			continue
+		}
+		p, err := s.look(math.FMA(r.at, s.w, s.a))
+		if p == nil {
+			return false, err
+		}
+		if sign(p.rho[s.guard]) == r.sign {
+			s.credit[s.guard] = fullCredit
+		}
+	}
+	return true, nil
+}
+
+// touch adds samples where the present guard comes as near to zero as rounding lets its polynomial tell, between lo
+// and hi of the panel, until one of them is beyond zero or there is none: it follows the parabola through the last
+// three. Its sign on both sides is side.
+func (s *Solver) touch(lo, at, hi float64, side int8) (ok bool, err error) {
+	var v [3]float64
+	x := [3]float64{lo, at, hi}
+	if !(at > lo && at < hi) {
+		x[1] = float64(0.5 * (lo + hi))
+	}
+	for k, z := range x {
+		p, err := s.start, error(nil)
+		if theta := math.FMA(z, s.w, s.a); theta >= 1 {
+			p = s.samples[len(s.samples)-1]
+		} else if theta > 0 {
+			p, err = s.look(theta)
+		}
+		if p == nil {
+			return false, err
+		}
+		if v[k] = float64(float64(side) * p.rho[s.guard]); v[k] <= 0 {
+			return true, nil
+		}
+	}
+	for range 12 {
+		l, r := x[1]-x[0], x[2]-x[1]
+		dl, dr := (v[1]-v[0])/l, (v[2]-v[1])/r
+		if !(dr > dl) || !(v[1] <= v[0] || v[1] <= v[2]) {
+			return true, nil
+		}
+		z := float64(0.5*(x[0]+x[1])) - float64(float64(0.5*(l+r))*dl)/(dr-dl)
+		if !(math.Abs(z-x[1]) > float64(1e-3*min(l, r))) {
+			return true, nil
+		}
+		z = max(min(z, x[2]-float64(0.1*r)), x[0]+float64(0.1*l))
+		p, err := s.look(math.FMA(z, s.w, s.a))
+		if p == nil {
+			return false, err
+		}
+		value := float64(float64(side) * p.rho[s.guard])
+		if value <= 0 {
+			return true, nil
+		}
+		switch {
+		case z < x[1] && value <= v[1]:
+			x, v = [3]float64{x[0], z, x[1]}, [3]float64{v[0], value, v[1]}
+		case z < x[1]:
+			x[0], v[0] = z, value
+		case value <= v[1]:
+			x, v = [3]float64{x[1], z, x[2]}, [3]float64{v[1], value, v[2]}
+		default:
+			x[2], v[2] = z, value
+		}
+	}
+	return true, nil
+}
+
+// watchRoots adds a sample right after each change of a guard that is only watched.
+func (s *Solver) watchRoots() (ok bool, err error) {
+	for i := range s.guards {
+		if !s.guards[i].Watch {
+			continue
+		}
+		before := s.start
+		for j := 0; j < len(s.samples); j++ {
+			behind := s.samples[j]
+			if before.truth[i] != behind.truth[i] {
+				p, err := s.change(i, before, behind)
+				if p == nil {
+					return false, err
+				}
+				if p != behind {
+					j++ // p is the one before it
+				}
+			}
+			before = behind
+		}
+	}
+	return true, nil
+}
+
+// change adds a sample right after guard i changes its truth on the dense output between two neighbouring samples. It
+// returns behind itself where that is no later.
+func (s *Solver) change(i int, before, behind *sample) (*sample, error) {
+	h := s.trial.H
+	lo, hi := before.theta, behind.theta
+	flo, fhi := before.rho[i], behind.rho[i]
+	was := before.truth[i]
+	width := max(float64(ulp(max(math.Abs(s.trial.T), math.Abs(s.trial.T1)))/h), 0x1p-52)
+	side := 0
+	for steps := 0; hi-lo > float64(1.5*width); steps++ {
+		x := float64(0.5 * (lo + hi))
+		if f := flo / (flo - fhi); steps%4 != 3 && f >= 0 && f <= 1 {
+			x = math.FMA(f, hi-lo, lo)
+		}
+		x = max(min(x, hi-float64(0.5*width)), lo+float64(0.5*width))
+		if !(x > lo && x < hi) {
+			break
+		}
+		s.interpolate(s.trial, x)
+		s.sys.GuardValues(math.FMA(x, h, s.trial.T), s.yi, s.mid.rho, s.mid.truth)
+		rho := s.mid.rho[i]
+		if rho != rho {
+			return nil, s.broken()
+		}
+		now := -1
+		if s.mid.truth[i] != was {
+			now, hi, fhi = 1, x, rho
+		} else {
+			lo, flo = x, rho
+		}
+		if now == side && now > 0 { // the Illinois rule, as in shrink
+			flo *= 0.5
+		} else if now == side {
+			fhi *= 0.5
+		}
+		side = now
+	}
+	if hi == behind.theta {
+		return behind, nil
+	}
+	return s.look(hi)
+}
