@@ -44,12 +44,8 @@ func newClock(w *Worker) *clock {
 		c.some.affine, c.some.others = c.some.affine || x.Affine, c.some.others || !x.Affine
 	}
 	if c.some.others {
-		t := w.model.Compiled.Clocks
-		var err error
-		if c.line, err = newTimeline(t, tapec.ClockMargins.Name(), w.model.layout.find); err != nil {
-			panic("system: " + err.Error())
-		}
-		truths := c.line.values.Output(tapec.ClockTruths.Name().String())
+		c.line = newTimeline(w.model.programs.clocks, w.model.layout)
+		truths := c.line.point.Output(tapec.ClockTruths.Name().String())
 		c.searcher = newSearch(conditions{c.line, truths}, n, c.affine)
 	}
 	for _, s := range []*clockSample{&c.near, &c.far, &c.mid} {
@@ -187,12 +183,14 @@ type conditions struct {
 
 func (c conditions) at(t float64, margins, truths []float64) {
 	c.timeline.at(t)
-	copy(margins, c.f)
+	copy(margins, c.value)
 	copy(truths, c.truths)
 }
 
 func (c conditions) over(lo, hi float64, margins, slopes []tape.Interval) {
-	c.between(lo, hi)
+	c.timeline.over(lo, hi)
 	copy(margins, c.bound)
-	c.slopes(slopes)
+	for k := range slopes {
+		slopes[k] = c.slopeOf(k)
+	}
 }

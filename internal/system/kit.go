@@ -2,6 +2,7 @@ package system
 
 import (
 	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,6 +17,7 @@ type programs struct {
 	tapes  *tapec.Parts[*tape.Tape]
 	rates  *tape.Tape // from which nothing is hoisted
 	slopes *tape.Tape // of the peaks, as time passes and the state moves; nil for none
+	clocks *byTime    // the margins of conditions of time alone; nil where all are affine
 
 	mu     sync.Mutex
 	kits   map[kitKey]*Kit
@@ -74,7 +76,11 @@ func newPrograms(m *Model) (*programs, error) {
 	tapes.Set(tapec.PartRunWork, h.once)
 	tapes.Set(tapec.PartSegmentWork, h.segment)
 	tapes.Set(tapec.PartRates, h.rates)
-	return &programs{layout: l, tapes: tapes, rates: c.Rates, slopes: slopes, kits: map[kitKey]*Kit{}}, nil
+	p := &programs{layout: l, tapes: tapes, rates: c.Rates, slopes: slopes, kits: map[kitKey]*Kit{}}
+	if slices.ContainsFunc(c.ClockList, func(k tapec.Clock) bool { return !k.Affine }) {
+		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name())
+	}
+	return p, nil
 }
 
 // Direction says which derivatives a Kit holds.

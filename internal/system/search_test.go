@@ -20,7 +20,7 @@ type margins struct{ *timeline }
 
 func (m margins) at(t float64, margins, truths []float64) {
 	m.timeline.at(t)
-	for k, x := range m.f {
+	for k, x := range m.value {
 		margins[k], truths[k] = x, 0
 		if x > 0 {
 			truths[k] = 1
@@ -29,9 +29,10 @@ func (m margins) at(t float64, margins, truths []float64) {
 }
 
 func (m margins) over(lo, hi float64, margins, slopes []tape.Interval) {
-	m.between(lo, hi)
-	copy(margins, m.bound)
-	m.slopes(slopes)
+	m.timeline.over(lo, hi)
+	for k := range margins {
+		margins[k], slopes[k] = m.bound[k], m.slopeOf(k)
+	}
 }
 
 // timelineOf compiles functions of time t.
@@ -50,17 +51,14 @@ func timelineOf(t testing.TB, functions ...string) *timeline {
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
 	}
-	l, err := newTimeline(c.Rates, tapec.Rate.Called("x"), newLayout(c).find)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := newTimeline(newByTime(c.Rates, tapec.Rate.Called("x")), newLayout(c))
 	l.set(&frame{})
 	return l
 }
 
 // all returns the times up to limit at which one of the functions changes its sign.
 func all(l *timeline, from, limit float64) (times []float64, s *search) {
-	s = newSearch(margins{l}, len(l.f), nil)
+	s = newSearch(margins{l}, len(l.value), nil)
 	for t, calls := from, 0; t < limit && calls < 200000; calls++ {
 		at, flips := s.next(t, limit)
 		if flips {
