@@ -124,6 +124,9 @@ type StiffnessDetector interface {
 	Method
 	// StabilityInterval returns the length of the interval on the negative real axis where the method is stable.
 	StabilityInterval() float64
+	// StableAlong returns how far the method is nearly stable (a step multiplies by less than 1.01) for eigenvalues
+	// whose angle with the negative real axis has that cosine, 0 to 1.
+	StableAlong(cos float64) float64
 	// Eigenvalue estimates the size of the largest eigenvalue of ∂f/∂y from the finished step s; NaN when the step
 	// does not tell.
 	Eigenvalue(s *Step) float64

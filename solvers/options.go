@@ -15,6 +15,9 @@ type Options struct {
 	// Quadratures are those that error control looks at; nil: all.
 	Quadratures []int
 
+	// Unbounded lets the steps of an explicit method be longer than what is stable, as far as their errors allow.
+	Unbounded bool
+
 	// Also, when set, gives a second norm of the error of a trial step, in units of the tolerance. The larger norm
 	// counts.
 	Also func(s *Step) float64

@@ -53,8 +53,9 @@ type scheme struct {
 	at  []terms
 	sum terms // ȳ₀ over Ȳ_i: ones for the live stages
 
-	reach float64 // where the method is stable on the negative real axis
-	pair  [2]int  // two stages at one node; equal when there are none
+	reach float64                    // where the method is stable on the negative real axis
+	rays  [stabilityRays + 1]float64 // where it is nearly stable along others
+	pair  [2]int                     // two stages at one node; equal when there are none
 	whole Arithmetic
 }
 

@@ -5,6 +5,23 @@ import "math"
 // StabilityInterval implements StiffnessDetector.
 func (r *rungeKutta) StabilityInterval() float64 { return r.reach }
 
+// StableAlong implements StiffnessDetector. It interpolates between rays; near the real axis, where an estimate of the
+// angle tells little, it is the interval.
+func (r *rungeKutta) StableAlong(cos float64) float64 {
+	x := float64(max(cos, 0) * stabilityRays / rayEnd)
+	i := int(x)
+	if i >= stabilityRays {
+		return r.reach
+	}
+	return math.FMA(x-float64(i), r.rays[i+1]-r.rays[i], r.rays[i])
+}
+
+// Rays along which methods are stable are known at these many cosines, equally spaced from 0, and at rayEnd.
+const (
+	stabilityRays = 4
+	rayEnd        = 0.5
+)
+
 // Eigenvalue is ‖k_i - k_j‖/‖Y_i - Y_j‖ for two stages at one node: the difference of
 // their values lies along the fastest mode (Hairer, Wanner, Solving Ordinary Differential Equations II, section IV.2).
 func (r *rungeKutta) Eigenvalue(s *Step) float64 {
@@ -49,11 +66,38 @@ func (r *scheme) findStability() {
 		}
 		return math.Abs(along(&r.b, x)) <= 1
 	}
-	for {
-		next := r.reach + max(1.0/64, r.reach/256)
-		if !stable(next) {
-			return
+	last := func(stable func(x float64) bool) (reach float64) {
+		for {
+			next := reach + max(1.0/64, reach/256)
+			if !stable(next) {
+				return reach
+			}
+			reach = next
 		}
-		r.reach = next
+	}
+	r.reach = last(stable)
+
+	// The same for y' = z y with z = x (-cos + i sin).
+	u := make([]float64, r.info.Stages)
+	for i := range r.rays {
+		cos := float64(float64(i) * rayEnd / stabilityRays)
+		sin := math.Sqrt(math.FMA(-cos, cos, 1))
+		grown := func(t *terms, x float64) (re, im float64) {
+			var a, b float64
+			for k, i := range t.row {
+				a = math.FMA(t.c[k], y[i], a)
+				b = math.FMA(t.c[k], u[i], b)
+			}
+			re = math.FMA(-x, math.FMA(cos, a, float64(sin*b)), 1)
+			im = float64(x * math.FMA(sin, a, -float64(cos*b)))
+			return re, im
+		}
+		r.rays[i] = min(r.reach, last(func(x float64) bool {
+			for k := range y {
+				y[k], u[k] = grown(&r.a[k], x)
+			}
+			re, im := grown(&r.b, x)
+			return math.FMA(re, re, float64(im*im)) <= 1.01*1.01
+		}))
 	}
 }

@@ -59,6 +59,8 @@ type Solver struct {
 	work               []float64 // [2N+Q]
 
 	stiff     stiffness
+	spectrum  spectrum
+	longest   float64 // stable step
 	integrals quadratures
 	guardState
 	groupState
@@ -81,6 +83,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	s.clock, _ = sys.(Clock)
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
+	s.spectrum = newSpectrum(sys, method, &s.opts, &s.tol, z)
 	s.integrals = newQuadratures(&s.opts, z)
 	s.sched = newSchedule(sys.Instants(), s.events)
 	s.sched.inside = s.opts.inside(s.sched.list, info)
@@ -144,6 +147,8 @@ func (s *Solver) begin() error {
 	s.unknown = true
 	s.stiff.reset()
 	s.integrals.reset()
+	s.spectrum.reset()
+	s.longest = math.Inf(1)
 	if s.ctl != nil {
 		s.ctl.Reset()
 	}
@@ -255,6 +260,9 @@ func (s *Solver) step() error {
 		}
 	}
 	tr, stop := s.trial, s.stop()
+	if s.spectrum.reach > 0 {
+		s.stay(stop)
+	}
 	clipped := s.aim(tr, stop)
 	tr.Made = tr.T1
 	if s.lender != nil && !s.lent {
@@ -285,7 +293,7 @@ func (s *Solver) step() error {
 		}
 	}
 	s.stats.Steps++
-	if s.stiff.look(s.trial) {
+	if s.stiff.look(s.trial, &s.spectrum) {
 		s.warn(Warning{Kind: Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
 	}
 	if located || clipped {

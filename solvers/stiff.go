@@ -23,27 +23,35 @@ const (
 
 func (w *stiffness) reset() { *w = stiffness{method: w.method} }
 
-// look reports whether the run looks stiff since the finished step st.
-func (w *stiffness) look(st *Step) bool {
+// look reports whether the run looks stiff since the finished step st. What bounds the steps of a run knows better than
+// the stages of one.
+func (w *stiffness) look(st *Step, bound *spectrum) bool {
 	if w.method == nil || w.found {
 		return false
+	}
+	if bound.reach > 0 {
+		w.count(bound.bound, bound.rho)
+		return w.found
 	}
 	if w.since++; w.at == 0 && w.since < looksEvery {
 		return false
 	}
 	w.since = 0
 	rate := w.method.Eigenvalue(st)
-	switch {
-	case rate != rate:
-	case float64(math.Abs(st.H)*rate) > float64(looksFactor*w.method.StabilityInterval()):
+	if rate == rate {
+		w.count(float64(math.Abs(st.H)*rate) > float64(looksFactor*w.method.StabilityInterval()), rate)
+	}
+	return w.found
+}
+
+// count takes a look into account that found the step at the limit of stability, for an eigenvalue of that size, or
+// not.
+func (w *stiffness) count(at bool, rate float64) {
+	if at {
 		w.at++
-		w.off = 0
-		w.rate = rate
-	default:
-		if w.off++; w.off >= looksRelax {
-			w.at, w.off = 0, 0
-		}
+		w.off, w.rate = 0, rate
+	} else if w.off++; w.off >= looksRelax {
+		w.at, w.off = 0, 0
 	}
 	w.found = w.at >= looksStiff
-	return w.found
 }

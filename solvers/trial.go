@@ -58,11 +58,12 @@ func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
 		tr.H, tr.T1 = left, stop
 		return true
 	}
-	h := s.h
+	most := s.longest
 	if s.opts.HMax > 0 {
-		h = min(h, s.opts.HMax)
+		most = min(most, s.opts.HMax)
 	}
-	if h >= left || (left < float64(1.01*h) && (s.opts.HMax == 0 || left <= s.opts.HMax)) {
+	h := min(s.h, most)
+	if h >= left || (left < float64(1.01*h) && left <= most) {
 		tr.H, tr.T1 = left, stop
 		return true
 	}
@@ -71,6 +72,28 @@ func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
 	}
 	tr.H, tr.T1 = h, s.t+h
 	return false
+}
+
+// stay keeps the step that is aimed towards stop stable.
+func (s *Solver) stay(stop float64) {
+	if !s.fresh {
+		s.settleSlope()
+		w := s.size.N + s.size.Q
+		s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
+		s.stats.Evals++
+		s.fresh = true
+	}
+	f := s.slopeAway
+	if f == nil {
+		f = s.trial.K
+	}
+	h := min(s.h, stop-s.t)
+	if s.opts.HMax > 0 {
+		h = min(h, s.opts.HMax)
+	}
+	longest, evals := s.spectrum.limit(s.t, h, s.y, f[:s.size.N], s.stats.Events+s.stats.Switches)
+	s.longest = max(longest, s.least())
+	s.stats.Evals += evals
 }
 
 // judge decides whether the trial step is accepted, and the length of the next one.

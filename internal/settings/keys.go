@@ -43,6 +43,7 @@ var blocks = map[string][]key{
 		{name: "max_steps", set: count(func(s *Settings) *int { return &s.Solver.MaxSteps })},
 		{name: "fixed_step", set: positive(func(s *Settings) *float64 { return &s.Solver.Fixed })},
 		{name: "quad_tol", set: setQuadTol, words: list("off")},
+		{name: "stability", set: setStability, words: list("on", "off")},
 		oneOf("observe", observeWords, notOne, setObserve),
 		{name: "event_tol", set: positive(func(s *Settings) *float64 { return &s.Solver.EventTol })},
 		{name: "max_events", set: count(func(s *Settings) *int { return &s.Solver.MaxEvents })},
@@ -251,6 +252,14 @@ func setQuadTol(s *Settings, v typecheck.SettingValue) string {
 		return "takes a number that is not negative, or off"
 	}
 	return ""
+}
+
+// setStability reads whether steps are held stable.
+func setStability(s *Settings, v typecheck.SettingValue) string {
+	on := true
+	wrong := onOff(func(*Settings) *bool { return &on })(s, v)
+	s.Solver.Unbounded = !on
+	return wrong
 }
 
 func setOrder(s *Settings, x float64) string {

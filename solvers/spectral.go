@@ -1,0 +1,180 @@
+package solvers
+
+import "math"
+
+// spectrum estimates the spectral radius ρ of J = ∂f/∂y along a run and bounds steps by it: a step h with |h|ρ beyond
+// the stability interval of an explicit method multiplies what is fast by a number above one. Where that rests, the
+// state does not show it, but every derivative does.
+//
+// The estimate is that of the nonlinear power method (Sommeijer, Shampine, Verwer, Journal of Computational and
+// Applied Mathematics 88 (1998) 315–326, section 2.2): a direction v is kept along the run and becomes J·v from time
+// to time, by a difference of right-hand sides. ρ is the geometric mean of the last two growths of v, so that pairs
+// of complex eigenvalues, and units that differ by powers of ten, cancel. The first growth of a new direction counts
+// for nothing: it is a norm of J, which may be larger than ρ by any factor. From the angles between v and J·v follows
+// that of the eigenvalues: of v₂ = τ v₁ - ρ² v₀, τ is twice their real part.
+type spectrum struct {
+	sys    Field
+	tol    *Tolerance
+	method StiffnessDetector
+	reach  float64    // the bound of |h|ρ; 0 where there is nothing to bound by
+	v      []float64  // [N] the direction
+	x, k   []float64  // [N], [N+Q] a point beside the present and the right-hand side there
+	age    int        // products since the direction was drawn, or mixed with a new one
+	turn   uint64     // directions drawn
+	pure   int        // steps since the last
+	growth [2]float64 // ‖J v‖/‖v‖ of the last two products
+	along  [2]float64 // v·J v/‖v‖²
+	rho    float64
+	due    int     // steps until the next product
+	period int     // between products
+	seen   int     // events and changes of mode at the last product
+	full   float64 // |h|ρ/reach for the step that the last product was for
+	bound  bool    // the last step was held short
+}
+
+const (
+	spectrumYoung  = 3    // products before the growth of a direction is taken for ρ
+	spectrumSure   = 6    // before it holds a step short that was free
+	spectrumMix    = 16   // steps after which the direction is mixed with a new one
+	spectrumShort  = 2    // steps between products where ρ changes
+	spectrumLong   = 32   // and at most
+	spectrumReach  = 0.9  // of the stability interval
+	spectrumSteady = 0.05 // a change of ρ that is none
+)
+
+// newSpectrum returns what bounds the steps of method m.
+func newSpectrum(sys Field, m Method, o *Options, tol *Tolerance, z Size) spectrum {
+	g, ok := m.(StiffnessDetector)
+	if !ok || o.Unbounded || o.Fixed > 0 || z.N == 0 {
+		return spectrum{}
+	}
+	return spectrum{
+		sys: sys, tol: tol, method: g, reach: float64(spectrumReach * g.StabilityInterval()),
+		v: make([]float64, z.N), x: make([]float64, z.N), k: make([]float64, z.N+z.Q),
+	}
+}
+
+func (c *spectrum) reset() {
+	c.age, c.turn, c.pure, c.rho, c.due, c.period, c.seen, c.full = 0, 0, 0, 0, 0, spectrumShort, 0, 0
+	c.bound = false
+}
+
+// limit returns the longest step from (t, y) that is stable, with f[N] the slope there. The step will have length h if
+// it may. seen counts what may have changed the right-hand side. evals is how many right-hand sides it took.
+func (c *spectrum) limit(t, h float64, y, f []float64, seen int) (longest float64, evals int) {
+	full := c.share(h)
+	c.pure++
+	if c.due--; c.due > 0 && seen == c.seen && !(full > 0.2 && full > 2*c.full) && (full <= 1 || c.bound) {
+		return c.longest(h), 0
+	}
+	before := c.rho
+	for {
+		evals++
+		if !c.multiply(t, h, y, f) {
+			break
+		}
+		if c.age >= spectrumYoung && (c.bound || c.share(h) <= 1 || evals >= 3 && c.age >= spectrumSure) {
+			break
+		}
+	}
+	c.seen, c.full = seen, c.share(h)
+	if math.Abs(c.rho-before) <= float64(spectrumSteady*c.rho) {
+		c.period = min(2*c.period, spectrumLong)
+	} else {
+		c.period = spectrumShort
+	}
+	switch {
+	case c.full < 0.25:
+		c.period = max(c.period, 8*spectrumShort)
+	case c.full < 0.5:
+		c.period = max(c.period, 2*spectrumShort)
+	}
+	c.due = c.period
+	return c.longest(h), evals
+}
+
+// share returns |h|ρ over its bound.
+func (c *spectrum) share(h float64) float64 { return float64(math.Abs(h)*c.rho) / c.reach }
+
+// longest returns the longest stable step.
+func (c *spectrum) longest(h float64) float64 {
+	if c.bound = c.share(h) > 1; !c.bound {
+		return math.Inf(1)
+	}
+	return c.reach / c.rho
+}
+
+// multiply replaces v by J·v and reports whether there is a direction to go on with.
+//
+// Sizes are those of a tolerable change, sc_i = atol + rtol max(|y_i|, |h f_i|): v is measured in them, and no element
+// moves by more than one of them for the difference.
+func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
+	if c.age == 0 || c.pure >= spectrumMix {
+		c.mix(h, y, f)
+	}
+	var a, b accumulator
+	dot := 0.0
+	for i, v := range c.v {
+		a.add(i, quotient(v, c.scale(i, h, y[i], f[i])))
+	}
+	size := a.norm(NormRMS, len(y))
+	if !(size > 0 && size <= math.MaxFloat64) {
+		c.age = 0
+		return false
+	}
+	step := 1 / a.most
+	for i, v := range c.v {
+		c.x[i] = math.FMA(step, v, y[i])
+	}
+	c.sys.Eval(t, c.x, c.k)
+	for i, g := range f {
+		v, d, sc := c.v[i], (c.k[i]-g)/step, c.scale(i, h, y[i], g)
+		b.add(i, quotient(d, sc))
+		dot = math.FMA(v/sc, d/sc, dot)
+		c.v[i] = d / size
+	}
+	grown := b.norm(NormRMS, len(y)) / size
+	switch {
+	case !(grown <= math.MaxFloat64): // the point is outside the domain of the right-hand side
+		c.age = 0
+		return false
+	case grown == 0:
+		c.age, c.rho = 0, 0
+		return false
+	}
+	c.growth[0], c.growth[1] = c.growth[1], grown
+	c.along[0], c.along[1] = c.along[1], dot/float64(len(y))/size/size
+	if c.age++; c.age >= spectrumYoung {
+		c.rho = float64(math.Sqrt(c.growth[0]) * math.Sqrt(c.growth[1]))
+		// -τ/2ρ with τ = v₁·v₂/‖v₁‖² + ρ² v₀·v₁/‖v₁‖².
+		cos := float64(-0.5*math.FMA(c.growth[1]/c.growth[0], c.along[0], c.along[1])) / c.rho
+		c.reach = float64(spectrumReach * c.method.StableAlong(math.Abs(cos)))
+	}
+	return true
+}
+
+// mix adds a new direction to v, of about the same size; to none at age zero.
+func (c *spectrum) mix(h float64, y, f []float64) {
+	c.pure, c.turn = 0, c.turn+1
+	fresh, by := c.age == 0, c.growth[1]
+	if fresh {
+		by = 1
+	}
+	c.age = 0
+	for i, v := range c.v {
+		// The finalizer of SplitMix64 makes numbers in [-1, 1) out of counters.
+		x := (c.turn<<32 + uint64(i) + 1) * 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		u := float64(float64(int64(x^x>>31)) * 0x1p-63)
+		if fresh {
+			v = 0
+		}
+		c.v[i] = math.FMA(float64(u*by), c.scale(i, h, y[i], f[i]), v)
+	}
+}
+
+// scale returns a tolerable change of state i, which is y and changes by h f.
+func (c *spectrum) scale(i int, h, y, f float64) float64 {
+	return math.FMA(max(c.tol.rel(i), 1e-10), max(math.Abs(y), math.Abs(float64(h*f))), max(c.tol.abs(i), 1e-100))
+}
