@@ -112,6 +112,10 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 	}
 	wait.Wait()
 
+	ofAll := r.warnings.All()
+	said := func(d diag.Diagnostic) bool {
+		return slices.ContainsFunc(ofAll, func(o diag.Diagnostic) bool { return o.Code == d.Code && o.Message == d.Message })
+	}
 	sum := &totals{values: make([]float64, n), gradient: make([]float64, n*columns)}
 	for i := range list {
 		c := &list[i]
@@ -126,7 +130,7 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 		}
 		sum.stats.add(&c.stats)
 		for _, d := range c.warnings {
-			if d.Code == explain.CodeNoInfluence || d.Code == CodeNoSuchRun {
+			if d.Code == explain.CodeNoInfluence || d.Code == CodeNoSuchRun || d.Code == CodeBounds && said(d) {
 				continue // said of all runs together
 			}
 			d.Message = fmt.Sprintf("experiment %s: %s", m.experiments[i].name, d.Message)
@@ -156,6 +160,7 @@ func (m *Model) values(ctx context.Context, opts Options) contribution {
 	if err != nil {
 		return contribution{err: err}
 	}
+	m.explain.Bounds(r.problem.Point, &r.warnings)
 	k, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return contribution{err: err}

@@ -208,6 +208,7 @@ const (
 	CodeNoSuchRun diag.Code = settings.CodeUnavailable // "unavailable": this version does not do it
 	CodeOverride  diag.Code = system.CodeOverride      // "override": values that do not fit what they set
 	CodeUnknown   diag.Code = typecheck.CodeUnknown    // "unknown-name": the model has no such name
+	CodeBounds    diag.Code = typecheck.CodeBounds     // "bad-bounds": a warning where a value is outside its bounds
 
 	// Runs that fail.
 

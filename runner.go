@@ -297,6 +297,7 @@ func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
 func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	notes := r.warnings // those of Prepare stay
 	defer func() { r.warnings = notes }()
+	r.model.explain.Bounds(r.problem.Point, &r.warnings)
 	sum, err := r.totals(ctx)
 	if err != nil {
 		return nil, err
@@ -363,7 +364,7 @@ func (r *Runner) addValues(out *Sensitivities, stride int) {
 	for i, o := range r.objectives {
 		v := o.value
 		v.Value = r.res.Psi[i]
-		if math.IsNaN(v.Value) {
+		if v.Value-v.Value != 0 {
 			out.Status = "partial"
 		}
 		row := r.gradient[i*r.columns : (i+1)*r.columns]

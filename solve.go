@@ -28,6 +28,7 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 		l.Errorf(CodeSetting, source.Span{}, "the times to report at must ascend")
 		return nil, l.Err()
 	}
+	m.explain.Bounds(r.problem.Point, &r.warnings)
 	sum, err := r.totalValues(ctx, opts)
 	if err != nil {
 		return nil, err

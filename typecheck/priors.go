@@ -1,6 +1,8 @@
 package typecheck
 
 import (
+	"math"
+
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/types"
@@ -86,6 +88,26 @@ func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, v
 	return row, args, values, true
 }
 
+// within returns v, the negative log density of y, where y is within the bounds of the param, and infinity elsewhere.
+func (c *checker) within(p *prior, y, v Expr) Expr {
+	s := v.Span()
+	bound := func(x float64) Expr { return number(x, y.Type().Unit, s) }
+	keep := func(x Expr, op string, y Expr) {
+		cond := c.elementwise(stdlib.Operator(op), s, types.Bool, x, y)
+		els := number(math.Inf(1), units.One, s)
+		shape, _ := c.broadcastShape("if", s, cond, v, els)
+		t := types.Type{Kind: types.Real, Shape: shape, Unit: v.Type().Unit}
+		v = seal(&If{Base: at(t, s), Cond: cond, Then: v, Else: els})
+	}
+	if !math.IsInf(p.sym.Lo, -1) {
+		keep(bound(p.sym.Lo), "<=", y)
+	}
+	if !math.IsInf(p.sym.Hi, 1) {
+		keep(y, "<=", bound(p.sym.Hi))
+	}
+	return v
+}
+
 // priorTerm returns the negative log density of one param, summed over its elements.
 func (c *checker) priorTerm(p *prior) Expr {
 	s := p.dist.Pos()
@@ -110,6 +132,7 @@ func (c *checker) priorTerm(p *prior) Expr {
 			}
 			v = c.apply(stdlib.Operator("+"), s, v, number(elem.Log(mass), units.Unit{}, s))
 		}
+		v = c.within(p, y, v)
 		switch {
 		case len(v.Type().Shape) > 0:
 			return c.reduction(s, stdlib.Find("sum", stdlib.Reduction), v)

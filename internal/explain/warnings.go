@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/typecheck"
 )
 
 // Warnings turns the solver's warnings into diagnostics.
@@ -83,6 +84,16 @@ func reading(other string) string {
 		return "the end"
 	}
 	return ""
+}
+
+// Bounds warns of params that are outside of their bounds at pt. Of numbers that are defaults the checker has warned.
+func (x *Explainer) Bounds(pt *system.Point, l *diag.List) {
+	for _, s := range x.model.Checked.Params {
+		if v, ok := pt.Beyond(s); ok {
+			l.Warnf(typecheck.CodeBounds, s.Span, "the value %s of %q is outside its bounds [%s, %s]", diag.Number(v),
+				s.Name, diag.Number(s.Lo), diag.Number(s.Hi))
+		}
+	}
 }
 
 // Peaks warns of largest values that have no derivative, once for each max_over.

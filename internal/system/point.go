@@ -2,6 +2,7 @@ package system
 
 import (
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 
@@ -115,6 +116,21 @@ func (pt *Point) Move(to *Point) (cut []string) {
 	maps.Copy(pt.cutP, to.cutP)
 	pt.version++
 	return nil
+}
+
+// Beyond returns a value of s that is outside of its bounds, if there is one beside the numbers of its default.
+func (pt *Point) Beyond(s *typecheck.Symbol) (x float64, ok bool) {
+	if math.IsInf(s.Lo, -1) && math.IsInf(s.Hi, 1) {
+		return 0, false
+	}
+	declared, _ := s.Value.(*typecheck.Const)
+	for k, x := range pt.Param(s.Name) {
+		if x >= s.Lo && x <= s.Hi || declared != nil && x == declared.Data[min(k, len(declared.Data)-1)] {
+			continue
+		}
+		return x, true
+	}
+	return 0, false
 }
 
 // cutFrom records that n elements of s, starting with element from, are set from outside.
