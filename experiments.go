@@ -114,7 +114,9 @@ func (r *run) addUp(columns int, tell func(Progress), contribute func(i int) con
 
 	ofAll := r.warnings.All()
 	said := func(d diag.Diagnostic) bool {
-		return slices.ContainsFunc(ofAll, func(o diag.Diagnostic) bool { return o.Code == d.Code && o.Message == d.Message })
+		return slices.ContainsFunc(ofAll, func(o diag.Diagnostic) bool {
+			return o.Code == d.Code && o.Message == d.Message
+		})
 	}
 	sum := &totals{values: make([]float64, n), gradient: make([]float64, n*columns)}
 	for i := range list {
