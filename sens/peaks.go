@@ -107,6 +107,7 @@ type peakFinder struct {
 
 	step   int  // of the trajectory
 	fresh  bool // the next step begins at a time that was chosen
+	ends   bool // the present step ends where something happens
 	looked bool // the samples are those of a step of this run
 	limits      // of the present step
 }
@@ -177,7 +178,8 @@ func (c *peakFinder) look(st *solvers.Step, theta float64, e, ed []float64) {
 // over searches the next step, whose discretes and modes the system has entered.
 func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 	if st.H > 0 {
-		c.limits, _ = limitsBetween(c.fresh, end.Kind != solvers.EndFree, st.T, st.T1)
+		c.ends = end.Kind != solvers.EndFree
+		c.limits, _ = limitsBetween(c.fresh, c.ends, st.T, st.T1)
 		for k := range c.e {
 			c.look(st, c.theta(k), c.e[k], c.ed[k])
 		}
@@ -317,6 +319,10 @@ func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 	// is (s⁺ e⁻_p - s⁻ e⁺_p)/(s⁺ - s⁻). Each branch is read a little to its own side, where rounding does not confuse
 	// them.
 	const aside = 0x1p-40
+	if p.b+aside >= 1 && c.ends { // the step ends at the kink, and moves with it
+		c.propose(j, 1, st.T1, c.e[c.parts][j])
+		return
+	}
 	if v = p.ea; p.eb > v {
 		v = p.eb
 	}

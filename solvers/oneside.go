@@ -188,7 +188,7 @@ func (s *Solver) edge() {
 	s.sys.GuardValues(t, y, s.rhoP, s.truthP)
 	for i, g := range s.guards {
 		rate := (s.rhoP[i] - s.rho[i]) / eps
-		if !(math.Abs(s.rho[i]) <= float64(math.Abs(rate)*s.eventTol(s.t, 0))) {
+		if g.Watch || g.Kink || !(math.Abs(s.rho[i]) <= float64(math.Abs(rate)*s.eventTol(s.t, 0))) {
 			continue
 		}
 		switch {

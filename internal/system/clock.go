@@ -164,8 +164,8 @@ func (c *clock) root() float64 {
 	return max(first, math.Nextafter(c.near.t, math.Inf(1)))
 }
 
-// search returns the first time in (t, limit] at which a condition that is not affine changes, or +Inf. It may return an
-// earlier time, up to which none changes, where more is too much to look at.
+// search returns the first time in (t, limit] at which a condition that is not affine changes, or +Inf. It may return
+// an earlier time, up to which none changes, where more is too much to look at.
 func (c *clock) search(t, limit float64) float64 {
 	c.line.set(&c.worker.in)
 	at, changes := c.searcher.next(t, limit)
