@@ -2,18 +2,15 @@ package odes
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/solvers"
 )
-
-// tighter is the factor between the tolerances of a run and those of the more accurate run that
-// estimates its errors. With this factor the difference of the two is the error of the first run to
-// within some percent, even where errors follow tolerances poorly. With a method of order 5 the more
-// accurate run takes twice as many steps.
-const tighter = 1.0 / 32
 
 // refined returns opts for a run with tolerances multiplied by factor, or with fixed steps halved.
 func (r *run) refined(opts Options, factor float64) Options {
@@ -22,24 +19,117 @@ func (r *run) refined(opts Options, factor float64) Options {
 	return opts.changed(func(s *settings.Settings) { s.Refine(factor, order) })
 }
 
-// share is the part of a run's error that its difference to the refined run shows.
-func (r *run) share() float64 {
-	if r.settings.Solver.Fixed > 0 {
-		return 1 - 1/float64(int64(1)<<r.method(0).Info().Order)
+// opinion is what an independent run says of a result.
+type opinion struct {
+	by     string // the run, in words
+	failed error  // why there is none; nil if there is one
+	// strange describes the first event that one of the runs has and the other lacks, or has at another time; ""
+	// for none.
+	strange string
+	at      float64 // its time
+}
+
+// independent returns a Runner that repeats the runs of r by other means. share tells which part of the error of r
+// its difference to them is. It is made once and kept.
+func (r *Runner) independent() (share float64, err error) {
+	if r.other != nil {
+		return r.other.share, nil
 	}
-	return 1 - max(float64(r.settings.Solver.RTol*tighter), settings.LeastTol)/
-		max(r.settings.Solver.RTol, 2*settings.LeastTol)
+	opts := r.opts
+	opts.Gradient, opts.spec = nil, nil
+	if tell := opts.Progress; tell != nil {
+		opts.Progress = func(p Progress) {
+			p.Phase = "check"
+			tell(p)
+		}
+	}
+	mode := r.settings.Mode
+	opts = opts.changed(func(s *settings.Settings) { share = s.Independent(mode) })
+	other, err := r.model.Prepare(opts)
+	if err != nil {
+		return 0, err
+	}
+	other.share = share
+	r.other = other
+	return share, nil
+}
+
+// judged compares s, the result that r made last, with that of an independent run. It writes estimated errors to s,
+// and grades all of its numbers. sizes are those of the variables.
+func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) (*opinion, error) {
+	o := &opinion{}
+	share, err := r.independent()
+	if err != nil {
+		return nil, err
+	}
+	b := r.other
+	o.by = b.inWords()
+	g := r.grader(sizes, s.Stats.Steps)
+	if !r.keep {
+		r.makeRoom()
+	}
+	fine, err := b.once(ctx)
+	b.release()
+	b.makeRoom()
+	switch {
+	case err != nil && (Interrupted(err) || ctx.Err() != nil):
+		return nil, err
+	case err != nil:
+		var failed *RunError
+		if !errors.As(err, &failed) {
+			return nil, err
+		}
+		o.failed = err
+	default:
+		if err := s.compare(fine, share); err != nil {
+			return nil, err
+		}
+		o.strange, o.at = r.strange(b)
+	}
+	if s.grade(g, r.settings.Trust); !r.settings.Trust {
+		return o, nil
+	}
+	for i := range s.Values {
+		switch {
+		case o.failed != nil:
+			s.doubt(i, Loose, true)
+		case o.strange != "":
+			s.doubt(i, max(Loose, s.trust(i)), true)
+		}
+	}
+	return o, nil
+}
+
+// inWords says how r runs: "dop853 with rtol 1e-7".
+func (r *Runner) inWords() string {
+	what, x := "rtol", r.settings.Solver.RTol
+	if h := r.settings.Solver.Fixed; h > 0 {
+		what, x = "steps of", settings.Rounded(h, 2)
+	}
+	text := strings.Replace(diag.Number(x), "e-0", "e-", 1)
+	return fmt.Sprintf("a run of %s with %s %s", r.settings.Method, what, text)
+}
+
+// grader returns what grades the result of a run with so many steps.
+func (r *Runner) grader(sizes []float64, steps int) *grader {
+	return &grader{
+		variables: r.variables, sizes: sizes, rounding: float64(0x1p-48 * math.Sqrt(float64(steps+1))),
+		promised: 10 * r.settings.Solver.ATol,
+	}
 }
 
 // compare writes the estimated errors of derivatives and values to s. fine is the result of a more
 // accurate run; its difference to s is share of the error.
 func (s *Sensitivities) compare(fine *Sensitivities, share float64) error {
 	if len(fine.Gradient) != len(s.Gradient) || len(fine.Values) != len(s.Values) {
-		return fmt.Errorf("the refined run gave %d derivatives instead of %d", len(fine.Gradient), len(s.Gradient))
+		return fmt.Errorf("the independent run gave %d derivatives instead of %d", len(fine.Gradient), len(s.Gradient))
 	}
 	// The steps round at random, each by about a number's last place.
 	rounding := float64(0x1p-52 * math.Sqrt(float64(s.Stats.Steps+1)))
 	estimate := func(x, y float64) float64 {
+		if x == y {
+			return float64(rounding * math.Abs(x))
+		}
 		return math.Abs(x-y)/share + float64(rounding*math.Abs(x))
 	}
 	s.Errors = make([]float64, len(s.Gradient))
@@ -47,40 +137,47 @@ func (s *Sensitivities) compare(fine *Sensitivities, share float64) error {
 		s.Errors[i] = estimate(x, fine.Gradient[i])
 	}
 	for i := range s.Values {
-		s.Values[i].Error = estimate(s.Values[i].Value, fine.Values[i].Value)
+		if x, y := s.Values[i].Value, fine.Values[i].Value; !math.IsNaN(x) || !math.IsNaN(y) {
+			s.Values[i].Error = estimate(x, y)
+		}
 	}
 	s.compareEvents(fine, estimate)
-	s.Stats.Seconds.Forward += fine.Stats.Seconds.Forward
-	s.Stats.Seconds.Adjoint += fine.Stats.Seconds.Adjoint
+	s.Stats.Seconds.Check += fine.Stats.Seconds.Forward + fine.Stats.Seconds.Adjoint
 	return nil
 }
 
+// occurrence tells an event of a run from all others: by its kind, name and index, and by how many like it came
+// before.
+type occurrence struct {
+	name string
+	nth  int
+}
+
+// occurrences calls f with the events of list and what distinguishes them.
+func occurrences(list []EventRecord, f func(occurrence, *EventRecord)) {
+	count := map[string]int{}
+	for i := range list {
+		name := fmt.Sprint(list[i].Kind, list[i].Name, list[i].Index)
+		f(occurrence{name, count[name]}, &list[i])
+		count[name]++
+	}
+}
+
 // compareEvents writes the estimated errors of events' times, and of the derivatives of these, to the
-// events of s. An event of the more accurate run is the same one if it has the same name and index,
-// and if as many like it came before.
+// events of s.
 func (s *Sensitivities) compareEvents(fine *Sensitivities, estimate func(x, y float64) float64) {
-	type occurrence struct {
-		name string
-		nth  int
-	}
-	// each calls f with the events and what distinguishes them.
-	each := func(list []EventRecord, f func(occurrence, *EventRecord)) {
-		count := map[string]int{}
-		for i := range list {
-			name := fmt.Sprint(list[i].Kind, list[i].Name, list[i].Index)
-			f(occurrence{name, count[name]}, &list[i])
-			count[name]++
-		}
-	}
 	twins := map[occurrence]*EventRecord{}
-	each(fine.Events, func(o occurrence, e *EventRecord) { twins[o] = e })
+	occurrences(fine.Events, func(o occurrence, e *EventRecord) { twins[o] = e })
 	errors := make([]float64, len(s.Events)*s.Columns)
-	each(s.Events, func(o occurrence, e *EventRecord) {
+	occurrences(s.Events, func(o occurrence, e *EventRecord) {
 		twin := twins[o]
-		if e.Params == nil || twin == nil || len(twin.Params) != len(e.Params) {
+		if twin == nil {
 			return
 		}
 		e.Error = estimate(e.T, twin.T)
+		if e.Params == nil || len(twin.Params) != len(e.Params) {
+			return
+		}
 		e.Errors, errors = errors[:len(e.Params)], errors[len(e.Params):]
 		for k, x := range e.Params {
 			e.Errors[k] = estimate(x, twin.Params[k])
@@ -88,10 +185,59 @@ func (s *Sensitivities) compareEvents(fine *Sensitivities, estimate func(x, y fl
 	})
 }
 
-// influential is the part of an objective's largest relative derivative (derivative times the size of
-// its variable) below which derivatives need not be accurate to sens_tol of themselves, but only of
-// that part. Otherwise derivatives that should be zero would never be accurate.
-const influential = 1e-6
+// moved is the part of the time span by which an event of one run may lie before or after that of another run and
+// still be the same event.
+const moved = 1e-3
+
+// strange describes the first event in the runs of r and of b, the experiments' among them, that the other one lacks or
+// has at another time. It returns "" where they agree.
+func (r *Runner) strange(b *Runner) (what string, at float64) {
+	if what, at = strangeEvent(&r.out, &b.out); what != "" {
+		return what, at
+	}
+	for i, part := range r.parts {
+		if what, at = part.strange(b.parts[i]); what != "" {
+			return what + " in experiment " + r.model.experiments[i].name, at
+		}
+	}
+	return "", 0
+}
+
+// strangeEvent describes the first event of two runs that differs. Events at the start and at the end may differ: they
+// come or go with rounding, and where they matter, values differ.
+func strangeEvent(a, b *Sensitivities) (what string, at float64) {
+	at = math.Inf(1)
+	slack := float64(moved * math.Abs(a.To-a.From))
+	find := func(x, y *Sensitivities, only, other string) {
+		twins := map[occurrence]*EventRecord{}
+		occurrences(y.Events, func(o occurrence, e *EventRecord) { twins[o] = e })
+		occurrences(x.Events, func(o occurrence, e *EventRecord) {
+			twin := twins[o]
+			switch {
+			case e.T >= at:
+			case twin == nil && math.Abs(e.T-x.To) > slack && math.Abs(e.T-x.From) > slack:
+				what, at = fmt.Sprintf("%s at %s happens in %s alone", e.named(), shortly(e.T), only), e.T
+			case twin != nil && math.Abs(e.T-twin.T) > slack:
+				what, at = fmt.Sprintf("%s happens at %s in %s, at %s in %s", e.named(), shortly(e.T), only,
+					shortly(twin.T), other), e.T
+			}
+		})
+	}
+	const here, there = "this run", "the independent one"
+	find(a, b, here, there)
+	find(b, a, there, here)
+	return what, at
+}
+
+func shortly(x float64) string { return diag.Number(settings.Rounded(x, 6)) }
+
+// named names an event with its index: "dose[2]".
+func (e *EventRecord) named() string {
+	if len(e.Index) == 0 {
+		return e.Name
+	}
+	return e.Name + strings.ReplaceAll(fmt.Sprint(e.Index), " ", ",")
+}
 
 // accuracy returns the largest estimated error of a derivative and says which derivative it is. Errors
 // are relative to the largest derivative of the same objective by the same variable, or to the
@@ -126,7 +272,7 @@ func (s *Sensitivities) accuracy(sizes []float64) (worst float64, where string) 
 	return worst, where
 }
 
-// sizes returns how large the variables are, by which they might change: the largest absolute value of
+// sizeList returns how large the variables are, by which they might change: the largest absolute value of
 // their elements, and 1 for zero.
 func (r *Runner) sizes() []float64 {
 	out := make([]float64, len(r.variables))
@@ -149,75 +295,210 @@ func (r *Runner) sizes() []float64 {
 	return out
 }
 
-// estimated adds the estimated errors of derivatives to a result. If sens_tol is set, it repeats the
-// run with tighter tolerances until that is met.
-func (r *Runner) estimated(ctx context.Context, s *Sensitivities) (*Sensitivities, error) {
-	m, at, opts := r.model, r.run, r.opts
-	want := r.settings.SensTol
-	first := s.Settings.RTol
-	sizes := r.sizes()
-	for round := 0; ; round++ {
-		finer, err := m.Prepare(at.refined(opts, tighter))
-		if err != nil {
+// room is the memory of a recorded run from which it is given up before another run is recorded.
+const room = 16 << 20
+
+// makeRoom gives up the memory of the runs that r and its parts recorded last, where it is large.
+func (r *Runner) makeRoom() {
+	if r.trajectory.Bytes() > room {
+		r.trajectory.Drop()
+	}
+	for _, part := range r.parts {
+		part.makeRoom()
+	}
+}
+
+// attempt is a result, the Runner that made it and what an independent run says of it.
+type attempt struct {
+	run     *Runner
+	s       *Sensitivities
+	opinion *opinion
+	sizes   []float64 // of the variables
+}
+
+// attempt solves and differentiates once, and compares the result with an independent run.
+func (r *Runner) attempt(ctx context.Context) (*attempt, error) {
+	s, err := r.once(ctx)
+	if err != nil {
+		return nil, err
+	}
+	a := &attempt{run: r, s: s, sizes: r.sizes()}
+	if a.opinion, err = r.judged(ctx, s, a.sizes); err != nil {
+		return nil, err
+	}
+	return a, nil
+}
+
+// checked computes values and first derivatives and compares them with those of an independent run. It repeats them
+// with derivatives under error control where the comparison shows that they need it, and with tighter tolerances as
+// long as sens_tol is not met.
+func (r *Runner) checked(ctx context.Context) (*Sensitivities, error) {
+	a, err := r.attempt(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if a, err = r.controlled(ctx, a); err != nil {
+		return nil, err
+	}
+	if a, err = r.refine(ctx, a); err != nil {
+		return nil, err
+	}
+	s, o := a.s, a.opinion
+	if r.last = a.run; a.run != r {
+		s.Gradient = r.gradient[:copy(r.gradient, s.Gradient)]
+		s.Settings.Errors = r.shows()
+	}
+	s.Settings.CheckedBy = o.by
+	if o.failed != nil {
+		s.note(r.model, CodeTrust, diag.Warning, "nothing confirms these numbers: %s failed: %s", o.by, brief(o.failed))
+	}
+	if o.strange != "" {
+		s.note(r.model, CodeTrust, diag.Warning, "%s (%s): one of them has missed something, and no number that "+
+			"depends on it can be trusted", o.strange, o.by)
+	}
+	s.conclude(r.model, o)
+	return s, nil
+}
+
+// brief returns the first line of what an error says.
+func brief(err error) string {
+	if list := diag.Of(err); len(list) > 0 {
+		return list[0].Message
+	}
+	return err.Error()
+}
+
+// shows tells whether results are to show estimated errors.
+func (r *run) shows() bool { return r.settings.Errors || r.settings.SensTol > 0 }
+
+// affordable bounds the work of a run with derivatives under error control: directions times states times steps.
+const affordable = 1e7
+
+// controlled repeats a, the attempt of r, with derivatives under error control if its derivatives are not sound and
+// that is affordable. It returns the better of the two.
+func (r *Runner) controlled(ctx context.Context, a *attempt) (*attempt, error) {
+	lost, loose := a.s.count()
+	size := r.problem.Size()
+	per := float64(max(r.problem.Width(), 1)) * float64(size.N+size.Q+1)
+	if r.byInitial {
+		per += float64(size.N) * float64(size.N+size.Q+1)
+	}
+	steps := affordable / per
+	if lost+loose == 0 || r.settings.Control != settings.ControlAuto || r.settings.Solver.Fixed > 0 ||
+		r.spec.Check(solvers.TangentErrors) != nil || float64(a.s.Stats.Steps) > steps {
+		return a, nil
+	}
+	if r.careful == nil {
+		opts := r.opts
+		opts.Gradient = nil
+		var err error
+		if r.careful, err = r.model.Prepare(opts.changed(func(s *settings.Settings) {
+			s.GradientOnly()
+			s.Control = settings.ControlOn
+			s.Trust = r.settings.Trust
+			if most := int(steps); s.Solver.MaxSteps == 0 || s.Solver.MaxSteps > most {
+				s.Solver.MaxSteps = most
+			}
+		})); err != nil {
 			return nil, err
 		}
-		fine, err := finer.once(ctx)
-		finer.release()
-		if err != nil {
+		r.careful.keep = r.keep
+	}
+	if !r.keep {
+		r.makeRoom()
+	}
+	b, err := r.careful.attempt(ctx)
+	if err != nil {
+		var failed *RunError
+		if Interrupted(err) || ctx.Err() != nil || !errors.As(err, &failed) {
 			return nil, err
 		}
-		if err := s.compare(fine, at.share()); err != nil {
-			return nil, err
-		}
-		if want == 0 {
-			return s, nil
-		}
-		reached, where := s.accuracy(sizes)
+		return a, nil
+	}
+	if lostThen, looseThen := b.s.count(); b.opinion.failed != nil || lostThen > lost ||
+		lostThen == lost && looseThen >= loose {
+		return a, nil
+	}
+	b.s.note(r.model, CodeTrust, diag.Note, "derivatives needed error control: %s in place of %d (control = on)",
+		diag.Count(b.s.Stats.Steps, "step"), a.s.Stats.Steps)
+	return b, nil
+}
+
+// refine repeats a with tighter tolerances until sens_tol is met, if it is asked for.
+func (r *Runner) refine(ctx context.Context, a *attempt) (*attempt, error) {
+	want, first := r.settings.SensTol, a.s.Settings.RTol
+	for round := 0; want > 0 && a.opinion.failed == nil; round++ {
+		reached, where := a.s.accuracy(a.sizes)
 		if reached <= want {
 			if round > 0 {
-				s.note(m, diag.Note, "sens_tol = %s is met with rtol = %s in place of %s (estimated %s)",
-					diag.Number(want), diag.Number(s.Settings.RTol), diag.Number(first), diag.Number(reached))
+				a.s.note(r.model, CodeAccuracy, diag.Note,
+					"sens_tol = %s is met with rtol = %s in place of %s (estimated %s)", diag.Number(want),
+					diag.Number(a.s.Settings.RTol), diag.Number(first), diag.Number(reached))
 			}
-			return s, nil
+			break
 		}
-		last := at.settings.Solver.RTol <= 2*settings.LeastTol || at.settings.Solver.Fixed > 0 && round > 20
-		if last || round > 0 && math.IsNaN(reached) {
-			s.note(m, diag.Warning, "sens_tol = %s is not met: the derivative of %s is accurate to %s, and rounding "+
-				"leaves no more to gain", diag.Number(want), where, diag.Number(reached))
-			return s, nil
+		how := a.run.settings.Solver
+		if how.RTol <= 2*settings.LeastTol || how.Fixed > 0 && round > 20 || round > 0 && math.IsNaN(reached) {
+			a.s.note(r.model, CodeAccuracy, diag.Warning, "sens_tol = %s is not met: the derivative of %s is accurate "+
+				"to %s, and rounding leaves no more to gain", diag.Number(want), where, diag.Number(reached))
+			break
 		}
 		// Errors follow tolerances roughly: aim at half of what is wanted.
 		factor := min(float64(0.5*want)/reached, 0.25)
 		if !(factor > 1e-3) { // far off, they follow poorly
 			factor = 1e-3
 		}
-		opts = at.refined(opts, factor)
-		next, err := m.Prepare(opts)
+		next, err := r.model.Prepare(a.run.refined(a.run.opts, factor).changed(func(s *settings.Settings) {
+			s.Trust = r.settings.Trust
+		}))
 		if err != nil {
 			return nil, err
 		}
-		warnings, gradient, stats := s.Warnings, r.gradient, s.Stats
-		next.last = next
-		if s, err = next.once(ctx); err != nil {
+		next.keep = r.keep
+		seconds := a.s.Stats.Seconds
+		a.run.release()
+		if a, err = next.attempt(ctx); err != nil {
 			next.release()
 			return nil, err
 		}
-		r.last = next
-		s.Warnings = warnings
-		s.Gradient = gradient[:copy(gradient, s.Gradient)]
-		s.Stats.Seconds.Forward += stats.Seconds.Forward
-		s.Stats.Seconds.Adjoint += stats.Seconds.Adjoint
-		at = next.run
+		a.s.Stats.Seconds.Forward += seconds.Forward
+		a.s.Stats.Seconds.Adjoint += seconds.Adjoint
+		a.s.Stats.Seconds.Check += seconds.Check
 	}
+	return a, nil
+}
+
+// count returns how many values and derivatives are lost, and how many are loose.
+func (s *Sensitivities) count() (lost, loose int) {
+	add := func(t Trust) {
+		switch t {
+		case Lost:
+			lost++
+		case Loose:
+			loose++
+		}
+	}
+	for _, t := range s.Trusts {
+		add(t)
+	}
+	for _, v := range s.Values {
+		add(v.Trust)
+	}
+	for _, e := range s.Events {
+		for _, t := range e.Trusts {
+			add(t)
+		}
+	}
+	return lost, loose
 }
 
 // note adds a diagnostic to a result.
-func (s *Sensitivities) note(m *Model, level diag.Level, format string, args ...any) {
+func (s *Sensitivities) note(m *Model, code diag.Code, level diag.Level, format string, args ...any) {
 	var l diag.List
 	if level == diag.Warning {
-		l.Warnf(CodeAccuracy, m.checked.Time.Span, format, args...)
+		l.Warnf(code, m.checked.Time.Span, format, args...)
 	} else {
-		l.Notef(CodeAccuracy, m.checked.Time.Span, format, args...)
+		l.Notef(code, m.checked.Time.Span, format, args...)
 	}
-	s.Warnings = append(s.Warnings, l.All()...)
+	s.Warnings = append(s.Warnings[:len(s.Warnings):len(s.Warnings)], l.All()...)
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
@@ -57,6 +58,7 @@ func (p BenchProgram) Share(count int, seconds float64, threads int) float64 {
 func (m *Model) Bench(ctx context.Context, runs int, opts Options) (*Bench, error) {
 	var forward, adjoint, gradient []float64
 	b := &Bench{Runs: max(runs, 1)}
+	opts = opts.changed((*settings.Settings).Unchecked) // a gradient alone is measured
 	r, err := m.Prepare(opts)
 	if err != nil {
 		return nil, err

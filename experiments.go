@@ -69,7 +69,7 @@ func (r *run) partOptions(opts Options, wrt []Variable) Options {
 		targets[i] = v.target()
 	}
 	opts = opts.changed(func(s *settings.Settings) {
-		s.FirstOrder() // the whole model asks the parts for second derivatives
+		s.GradientOnly() // the whole model asks the parts for second derivatives, and checks the sums
 		s.Wrt = targets
 	})
 	opts.Of = []string{}

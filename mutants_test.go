@@ -110,7 +110,8 @@ func mutate(t *testing.T, name, text string, want func(op tape.Op, before int) b
 			n++
 			return replace(n, transpose)
 		})
-		v, err := m.Verify(t.Context(), Options{}, VerifyOptions{Directions: 1, Seed: 5})
+		v, err := m.Verify(t.Context(), Options{Settings: []Setting{{"sens.control", "off"}}},
+			VerifyOptions{Directions: 1, Seed: 5})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}

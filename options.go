@@ -62,8 +62,8 @@ type Setting struct{ Key, Value string }
 
 // Progress tells how far a run is.
 type Progress struct {
-	// "forward", "adjoint", "second" (T is 0 then), or "experiments" (all runs of which count; T is
-	// 0 then)
+	// "forward", "adjoint", "second" (T is 0 then), "experiments" (all runs of which count; T is 0
+	// then), or "check", all phases of an independent run
 	Phase  string
 	T      float64
 	Steps  int

@@ -47,6 +47,7 @@ type Value struct {
 	Relation string // "", or "==", "<=", ">=" of a constraint
 	Value    float64
 	Error    float64 // estimated, where Sensitivities.Errors are
+	Trust    Trust
 	Warnings []string
 }
 
@@ -60,10 +61,12 @@ type EventRecord struct {
 	// unless Options.EventTimes asks for them.
 	Params []float64
 	// Errors estimate how far each of Params is from the derivative of the exact solution, and Error
-	// how far T is from the exact time. They are nil and 0 unless the settings ask for errors, and
-	// where the more accurate run lacks the event.
+	// how far T is from the exact time. They are nil and 0 where no independent run was made, and where
+	// it lacks the event.
 	Errors []float64
 	Error  float64
+	Trust  Trust   // of T
+	Trusts []Trust // of Params; nil where all are sound
 }
 
 // RunSettings are the settings that a run used.
@@ -75,6 +78,10 @@ type RunSettings struct {
 	Backend    string
 	Lanes      int
 	Threads    int
+	// CheckedBy says in words which independent run the result was compared with; "" for none.
+	CheckedBy string
+	// Errors tells that estimated errors are to be shown: sens { error = on }, or sens_tol.
+	Errors bool
 }
 
 // RunStats count the work of a run.
@@ -84,12 +91,13 @@ type RunStats struct {
 	RecomputedSteps     int   // steps recomputed for the gradient; their right-hand sides are not in F
 	PeakTrajectoryBytes int64 // what was kept of the run, with the memory to recompute steps
 	SecondSteps         int   // steps crossed for second derivatives, over all sweeps
-	Seconds             struct{ Parse, Compile, Forward, Adjoint, Second float64 }
+	// Check is the time of all runs but the one that made the result.
+	Seconds struct{ Parse, Compile, Forward, Adjoint, Second, Check float64 }
 }
 
 // Sensitivities is the result of Model.Sensitivities and of Runner.Sensitivities.
 type Sensitivities struct {
-	Status    string // "ok" or "partial": some objective has no value
+	Status    string // "ok" or "partial": some objective has no value, or some number is Lost
 	From, To  float64
 	Values    []Value
 	Variables []Variable
@@ -98,9 +106,11 @@ type Sensitivities struct {
 	// the computed solution (docs/methods.md).
 	Gradient []float64
 	// Errors estimate how far each number of Gradient is from the derivative of the exact solution, by
-	// a run with tighter tolerances. nil unless the settings ask for them (sens { error = on }, or
-	// sens_tol).
-	Errors  []float64
+	// an independent run. nil where none was made (sens { trust = off }), or where it failed.
+	Errors []float64
+	// Trusts are the grades of Gradient, laid out like it: the method Trust reads them. nil where all
+	// of its numbers are Sound, and Values and Events as well.
+	Trusts  []Trust
 	Columns int
 	// Hessian is [len(Values)][Columns][Columns], with sens { order = 2 }: the second derivatives of
 	// Values[i], in units of the value by those of the two variables. Like the gradient it is exact
@@ -167,6 +177,7 @@ func (s *RunStats) add(o *RunStats) {
 	s.PeakTrajectoryBytes = max(s.PeakTrajectoryBytes, o.PeakTrajectoryBytes)
 	s.Seconds.Forward += o.Seconds.Forward
 	s.Seconds.Adjoint += o.Seconds.Adjoint
+	s.Seconds.Check += o.Seconds.Check
 }
 
 // RunError is a run that failed. Its diagnostics name the time, the state and the place in the text.
@@ -237,4 +248,5 @@ const (
 	CodeAuto        diag.Code = "auto"                  // what auto chose
 	CodeChecked     diag.Code = "gradient-check"        // what check = fd(…) found
 	CodeAccuracy    diag.Code = "accuracy"              // of derivatives
+	CodeTrust       diag.Code = "trust"                 // what an independent run says of the numbers
 )

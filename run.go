@@ -173,7 +173,7 @@ func (r *run) solve(
 // sens.control asks for it. record will hold the run.
 func (r *run) controlErrors(variables []Variable, record *solvers.Trajectory) error {
 	s := r.settings
-	if !s.Control || s.Solver.Fixed > 0 {
+	if s.Control != settings.ControlOn || s.Solver.Fixed > 0 {
 		return nil
 	}
 	g := &sens.ErrorControl{Run: record, RTol: s.Solver.RTols, ATol: s.Solver.ATols}
@@ -286,7 +286,7 @@ func (r *run) report(lanes int) RunSettings {
 	return RunSettings{
 		Method: r.settings.Method, RTol: r.settings.Solver.RTol, ATol: r.settings.Solver.ATol,
 		Mode: r.settings.Mode, Checkpoint: r.settings.Checkpoint.String(), Backend: vm.Backend(),
-		Lanes: lanes, Threads: r.settings.Threads,
+		Lanes: lanes, Threads: r.settings.Threads, Errors: r.shows(),
 	}
 }
 

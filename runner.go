@@ -30,7 +30,14 @@ type Runner struct {
 
 	parts []*Runner // of the experiments
 	sum   *totals   // of the last run
-	last  *Runner   // the one that made the last result: another Runner where sens_tol asked for tighter tolerances
+	// last is the Runner that made the last result: another one where derivatives needed error control, or sens_tol
+	// tighter tolerances.
+	last *Runner
+	// other makes the independent runs that results are compared with, and share is the part of the error of a result
+	// that they show. careful has derivatives under error control. They are made when they are needed first.
+	other, careful *Runner
+	share          float64
+	keep           bool // what was recorded is read once more, for second derivatives
 
 	curve curvature
 
@@ -63,6 +70,7 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	r.variables, r.columns = m.variables(r.settings.Wrt, &l)
 	r.checkGradientSize(&l)
 	r.wantSecond(&l)
+	r.keep = r.wantsSecond()
 	r.checkMethod(&l)
 	if err := l.Err(); err != nil {
 		return nil, err
@@ -121,7 +129,7 @@ func (r *Runner) checkMethod(l *diag.List) {
 		}
 		r.require(solvers.SecondOrder, by, l)
 	}
-	if s.Control && s.Solver.Fixed == 0 {
+	if s.Control == settings.ControlOn && s.Solver.Fixed == 0 {
 		r.require(solvers.TangentErrors, "sens.control = on", l)
 	}
 	if s.Solver.Observe == solvers.ObserveDense {
@@ -244,6 +252,14 @@ func (r *Runner) Set(set ...Assignment) error {
 			return r.model.experiments[i].wrap(err)
 		}
 	}
+	for _, x := range []*Runner{r.other, r.careful} {
+		if x == nil {
+			continue
+		}
+		if err := x.Set(set...); err != nil {
+			return err
+		}
+	}
 	return r.model.explain.Asserts(r.problem.Point)
 }
 
@@ -255,8 +271,8 @@ func (m *Model) sensitivities(ctx context.Context, opts Options) (*Sensitivities
 	return r.Sensitivities(ctx)
 }
 
-// Sensitivities integrates the model and differentiates its objectives. The next call overwrites the
-// result.
+// Sensitivities integrates the model and differentiates its objectives. Unless the settings say trust = off, it
+// compares the result with that of an independent run. The next call overwrites the result.
 func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 	defer r.release()
 	s, err := r.first(ctx)
@@ -274,23 +290,28 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 // release closes the files of the runs that were recorded.
 func (r *Runner) release() {
 	r.trajectory.Close()
-	if r.last != nil {
-		r.last.trajectory.Close()
+	for _, x := range []*Runner{r.last, r.other, r.careful} {
+		if x != nil && x != r {
+			x.release()
+		}
 	}
 	for _, part := range r.parts {
 		part.release()
 	}
 }
 
-// first computes values and first derivatives, with estimated errors and to the wanted accuracy if the
-// settings say so.
+// first computes values and first derivatives, with what the settings ask for to check them.
 func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
-	r.last = r
-	s, err := r.once(ctx)
-	if err != nil || !r.settings.Errors && r.settings.SensTol == 0 {
-		return s, err
+	if r.last = r; r.settings.Trust || r.shows() {
+		return r.checked(ctx)
 	}
-	return r.estimated(ctx, s)
+	s, err := r.once(ctx)
+	if err != nil {
+		return nil, err
+	}
+	s.grade(r.grader(r.sizes(), s.Stats.Steps), false)
+	s.conclude(r.model, nil)
+	return s, nil
 }
 
 // once solves and differentiates once, whatever the accuracy of the result.
@@ -350,7 +371,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 // warnOfDerivatives adds what the sensitivity method warns of; ofRun are the warnings of the solver.
 func (r *Runner) warnOfDerivatives(ofRun []solvers.Warning) {
 	r.model.explain.Warnings(r.res.Warnings, &r.warnings)
-	if r.byInitial && !r.settings.Errors && r.settings.SensTol == 0 {
+	if r.byInitial && !r.settings.Trust && !r.shows() { // otherwise an independent run shows it
 		r.model.explain.StiffInitial(ofRun, &r.warnings)
 	}
 	r.model.explain.Peaks(r.res.Peaks, &r.warnings)

@@ -154,7 +154,7 @@ func (m *Model) verifyRefined(ctx context.Context, opts Options, s *Sensitivitie
 	if err != nil {
 		return err
 	}
-	fine := r.refined(opts, tighter)
+	fine := r.refined(opts, 1.0/32)
 	// Tolerances of the states alone may leave the steps over an integral as they are.
 	if longest := (s.To - s.From) / float64(8*(s.Stats.Steps+1)); r.settings.Solver.Fixed == 0 &&
 		(r.settings.Solver.HMax == 0 || longest < r.settings.Solver.HMax) {

@@ -56,7 +56,9 @@ func measureExample(path string) (example, error) {
 	if err != nil {
 		return e, err
 	}
-	opts := odes.Options{Threads: 1, Settings: []odes.Setting{{Key: "sens.mode", Value: "adjoint"}}}
+	opts := odes.Options{Threads: 1, Settings: []odes.Setting{
+		{Key: "sens.mode", Value: "adjoint"}, {Key: "sens.trust", Value: "off"},
+	}}
 	r, err := m.Prepare(opts)
 	if err != nil {
 		return e, err

@@ -55,6 +55,7 @@ func (j *job) precision() error {
 			{Key: "sens.mode", Value: j.mode},
 			{Key: "solver.rtol", Value: tol},
 			{Key: "solver.atol", Value: tol},
+			{Key: "sens.trust", Value: "off"},
 		}
 		if j.wanted {
 			opts.Settings = append(opts.Settings, odes.Setting{Key: "solver.sens_tol", Value: tol})

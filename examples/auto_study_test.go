@@ -44,7 +44,9 @@ func TestAutoTable(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts := odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: "auto"}}}
+		opts := odes.Options{Settings: []odes.Setting{
+			{Key: "sens.mode", Value: "auto"}, {Key: "sens.trust", Value: "off"},
+		}}
 		if of != "" {
 			opts.Of = []string{of}
 		}

@@ -16,7 +16,7 @@ func TestStandardErrors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r, err := m.Prepare(odes.Options{Threads: 1})
+	r, err := m.Prepare(odes.Options{Threads: 1, Settings: []odes.Setting{{Key: "sens.trust", Value: "off"}}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -84,9 +84,9 @@ func TestGolden(t *testing.T) {
 // are summarised by their norms, below the JSON.
 func stable(t *testing.T, m *odes.Model, s *odes.Sensitivities) []byte {
 	t.Helper()
-	s.Settings.Backend, s.Settings.Lanes, s.Settings.Threads = "", 0, 0
+	s.Settings.Backend, s.Settings.Lanes, s.Settings.Threads, s.Settings.CheckedBy = "", 0, 0, ""
 	s.Stats.PeakTrajectoryBytes = 0
-	s.Stats.Seconds = struct{ Parse, Compile, Forward, Adjoint, Second float64 }{}
+	s.Stats.Seconds = struct{ Parse, Compile, Forward, Adjoint, Second, Check float64 }{}
 	const long = 100
 	var norms bytes.Buffer
 	var short []odes.Variable

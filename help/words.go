@@ -27,6 +27,8 @@ var codes = map[string]string{
 	"ambiguous-limit": "A state that the event changes has two values there: write pre(v) or post(v).",
 	"accuracy": "How accurate derivatives are: sens_tol was met with tighter tolerances, or could " +
 		"not be met.",
+	"trust": "What an independent run says of the numbers of a result: another method, on steps of its own, with " +
+		"tighter tolerances. Numbers that both runs have alike are right; those that differ are marked loose or lost.",
 	"assert-failed":    "An assert does not hold for the params of this run.",
 	"assertion-failed": "An assert of constants does not hold.",
 	"assigned-twice": "The body of an event assigns to an element twice; all assignments happen at once, " +

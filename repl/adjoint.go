@@ -125,7 +125,13 @@ func (s *Session) durations(ctx context.Context, m *odes.Model) (plot.Picture, e
 	for _, part := range []struct {
 		name    string
 		seconds float64
-	}{{"parse", t.Parse}, {"compile", t.Compile}, {"forward", t.Forward}, {res.Settings.Mode, t.Adjoint}} {
+	}{
+		{"parse", t.Parse},
+		{"compile", t.Compile},
+		{"forward", t.Forward},
+		{res.Settings.Mode, t.Adjoint},
+		{"check", t.Check},
+	} {
 		b.Items = append(b.Items, plot.Bar{
 			Label: part.name, Value: 1000 * part.seconds,
 			Note: short(1000*part.seconds, 3),

@@ -156,6 +156,9 @@ func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
 		return err
 	}
 	rename(res.Values, of)
+	for i := range res.Warnings {
+		res.Warnings[i].Message = strings.ReplaceAll(res.Warnings[i].Message, asked, of)
+	}
 	s.diagnose(w, res.Warnings)
 	return report.SensTable(w, s.heading(m), res, s.table())
 }
@@ -615,7 +618,9 @@ func (s *Session) doTime(ctx context.Context, w io.Writer, _ string) error {
 			}
 			steps, solve = sol.Stats.Steps, append(solve, sol.Stats.Seconds.Forward)
 		} else {
-			res, err := m.Sensitivities(ctx, s.options())
+			opts := s.options()
+			opts.Settings = append(opts.Settings, odes.Setting{Key: "sens.trust", Value: "off"})
+			res, err := m.Sensitivities(ctx, opts)
 			if err != nil {
 				return err
 			}

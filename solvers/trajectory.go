@@ -180,6 +180,14 @@ func (tr *Trajectory) Close() {
 	tr.files = tr.files[:0]
 }
 
+// Drop gives up the memory of the states; the run cannot be read any more. The next run is recorded as if this one had
+// not been dropped.
+func (tr *Trajectory) Drop() {
+	tr.stepAt.drop()
+	tr.jumpAt.drop()
+	tr.siteAt.drop()
+}
+
 // Step implements Sink.
 func (tr *Trajectory) Step(s *Step, e End) error {
 	if tr.whole {

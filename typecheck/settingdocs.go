@@ -51,8 +51,11 @@ var settingRows = map[string][]SettingRow{
 			"`tangent`, whichever costs less. `odes doc adjoint` and others explain them; docs/methods.md"},
 		{[]string{"check"}, "`fd(directions = 3, tol = 1e-5)`: checks the gradient as `odes verify` does, along so " +
 			"many random directions, and says in a note that it is right, or in a warning how far it is off"},
-		{[]string{"control"}, "`on`: derivatives of the states take part in the error control of the run"},
-		{[]string{"error"}, "`on`: estimate the error of every derivative, by a second, more accurate run"},
+		{[]string{"control"}, "`on`: derivatives of the states take part in the error control of the run; `auto`, " +
+			"the default: where `trust` finds that they must"},
+		{[]string{"trust"}, "`on`, the default: compare all results with an independent run and mark what is not " +
+			"right; `off`: leave that out"},
+		{[]string{"error"}, "`on`: show the estimated error of every derivative, by the independent run of `trust`"},
 		{[]string{"rtol", "atol"}, "of the adjoint variables of `continuous` and `backsolve`; without them, the " +
 			"solver's `rtol`, and a thousandth of it of the largest variable so far"},
 		{[]string{"order", "hvp"}, "`order = 2`: the Hessian of every objective comes with its gradient, exact for " +

@@ -60,6 +60,9 @@ func (c *call) seconds(s odes.RunStats) {
 	if s.Seconds.Second > 0 {
 		line += fmt.Sprintf(", second derivatives %.3g s", s.Seconds.Second)
 	}
+	if s.Seconds.Check > 0 {
+		line += fmt.Sprintf(", other runs %.3g s", s.Seconds.Check)
+	}
 	if s.RecomputedSteps > 0 {
 		line += fmt.Sprintf(" (%d of %d steps recomputed)", s.RecomputedSteps, s.Steps)
 	}

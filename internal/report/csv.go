@@ -7,16 +7,21 @@ import (
 	"odes.dev/odes"
 )
 
-// sensCSV writes one row per derivative: objective, wrt, index, derivative, and its error where that was estimated.
+// sensCSV writes one row per derivative: objective, wrt, index, derivative, its error where that was asked for, and its
+// trust ("", "loose" or "lost") unless all derivatives are sound.
 // The index of an array element is "1,2"; that of a scalar is empty. Objectives without a value have no rows. Second
 // derivatives bring two more columns, wrt2 and index2. They are empty in the rows of first derivatives, and wrt2 is
 // "hvp" in those of products of a Hessian with the direction asked for.
 func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
 	out := csv.NewWriter(w)
 	row := []string{"objective", "wrt", "index", "derivative"}
-	if s.Errors != nil {
+	if s.Settings.Errors && s.Errors != nil {
 		row = append(row, "error")
 	}
+	if s.Trusts != nil {
+		row = append(row, "trust")
+	}
+	trust := len(row) - 1
 	second := s.Hessian != nil || s.Products != nil
 	if second {
 		row = append(row, "wrt2", "index2")
@@ -29,8 +34,12 @@ func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 		for _, v := range s.Variables {
 			for k, d := range s.Derivative(i, v) {
 				row[0], row[1], row[2], row[3] = value.Name, v.String(), subscripts(v.Shape, k), plainNumber(d)
-				if s.Errors != nil {
-					row[4] = plainNumber(s.Errors[i*s.Columns+v.Offset+k])
+				at := i*s.Columns + v.Offset + k
+				if s.Settings.Errors && s.Errors != nil {
+					row[4] = plainNumber(s.Errors[at])
+				}
+				if s.Trusts != nil {
+					row[trust] = grade(s.Trusts[at])
 				}
 				if second {
 					row[len(row)-2], row[len(row)-1] = "", ""
@@ -44,12 +53,20 @@ func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 	return out.Error()
 }
 
+// grade is the word for trust, "" for what is sound.
+func grade(t odes.Trust) string {
+	if t == odes.Sound {
+		return ""
+	}
+	return t.String()
+}
+
 // secondRows fills row with one second derivative of objective i after the other, in lexical order, then with the
 // elements of the product. Their errors are not known.
 func secondRows(s *odes.Sensitivities, i int, row []string, write func()) {
 	wrt2 := len(row) - 2
-	if s.Errors != nil {
-		row[4] = ""
+	for k := 4; k < wrt2; k++ {
+		row[k] = ""
 	}
 	each := func(f func(v odes.Variable, k int)) {
 		for _, v := range s.Variables {

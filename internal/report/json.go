@@ -4,6 +4,8 @@ import (
 	"bufio"
 	"encoding/json"
 	"io"
+	"math"
+	"slices"
 	"strings"
 
 	"odes.dev/odes"
@@ -130,7 +132,8 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 		j.derivatives(s.Variables, row, false)
 		j.raw(",\n     \"initial\": ")
 		j.derivatives(s.Variables, row, true)
-		if row != nil && s.Errors != nil {
+		j.trust(s, i)
+		if row != nil && s.Errors != nil && s.Settings.Errors {
 			errors := s.Errors[i*s.Columns : (i+1)*s.Columns]
 			j.raw(",\n     \"error\": {\"value\": ")
 			j.number(v.Error)
@@ -151,7 +154,7 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 		j.raw("\n  ")
 	}
 	j.raw("],\n  \"events\": ")
-	j.events(s.Variables, s.Events)
+	j.events(s.Variables, s.Events, s.Settings.Errors)
 	j.raw(",\n  \"settings\": ")
 	j.settings(s.Settings)
 	if s.Direction != nil {
@@ -165,6 +168,66 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 	j.stats(s.Stats)
 	j.raw("\n}\n")
 	return j.w.Flush()
+}
+
+// trust writes which numbers of objective i are not sound, {"k": "lost", "initial(x)": "loose", "value": "loose"}, and
+// their estimated errors under the same names. An array has the grade of its worst element and the largest error of
+// those with that grade. Nothing is written where all is sound.
+func (j *jsonWriter) trust(s *odes.Sensitivities, i int) {
+	var names []string
+	var grades []odes.Trust
+	var errors []float64
+	add := func(name string, t odes.Trust, e float64) {
+		if t == odes.Sound {
+			return
+		}
+		if k := slices.Index(names, name); k >= 0 { // a param called value
+			grades[k], errors[k] = max(grades[k], t), max(errors[k], e)
+			return
+		}
+		names, grades, errors = append(names, name), append(grades, t), append(errors, e)
+	}
+	v := s.Values[i]
+	if hasValue(v) {
+		for _, x := range s.Variables {
+			worst, most := s.Trust(i, x), 0.0
+			if worst > odes.Sound && s.Errors != nil {
+				for k := i*s.Columns + x.Offset; k < i*s.Columns+x.Offset+x.Size(); k++ {
+					if s.Trusts[k] == worst {
+						most = math.Max(most, s.Errors[k])
+					}
+				}
+			}
+			add(x.String(), worst, most)
+		}
+	}
+	add("value", v.Trust, v.Error)
+	if len(names) == 0 {
+		return
+	}
+	j.raw(",\n     \"trust\": {")
+	for k, name := range names {
+		if k > 0 {
+			j.raw(", ")
+		}
+		j.text(name)
+		j.raw(": ")
+		j.text(grades[k].String())
+	}
+	j.raw("}")
+	if s.Errors == nil {
+		return
+	}
+	j.raw(", \"trust_error\": {")
+	for k, name := range names {
+		if k > 0 {
+			j.raw(", ")
+		}
+		j.text(name)
+		j.raw(": ")
+		j.number(errors[k])
+	}
+	j.raw("}")
 }
 
 // runJSON writes a result of Solve.
@@ -183,7 +246,7 @@ func runJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
 		j.array(append([]int{len(s.T)}, o.Shape...), o.Values)
 	}
 	j.raw("\n  },\n  \"events\": ")
-	j.events(nil, s.Events)
+	j.events(nil, s.Events, false)
 	j.raw(",\n  \"stats\": ")
 	j.stats(s.Stats)
 	j.raw("\n}\n")
@@ -226,12 +289,13 @@ func Stats(w io.Writer, s *odes.Sensitivities) error {
 	j.raw(",\n  \"stats\": ")
 	j.stats(s.Stats)
 	j.raw(",\n  \"events\": ")
-	j.events(s.Variables, s.Events)
+	j.events(s.Variables, s.Events, s.Settings.Errors)
 	j.raw("\n}\n")
 	return j.w.Flush()
 }
 
-func (j *jsonWriter) events(vars []odes.Variable, list []odes.EventRecord) {
+// events writes a log of events, with estimated errors if they are asked for.
+func (j *jsonWriter) events(vars []odes.Variable, list []odes.EventRecord, errors bool) {
 	j.raw("[")
 	for i, e := range list {
 		if i > 0 {
@@ -260,7 +324,8 @@ func (j *jsonWriter) events(vars []odes.Variable, list []odes.EventRecord) {
 			j.raw(", \"params\": ")
 			j.derivatives(vars, e.Params, false)
 		}
-		if e.Errors != nil {
+		j.eventTrust(vars, e)
+		if e.Errors != nil && errors {
 			j.raw(", \"error\": {\"t\": ")
 			j.number(e.Error)
 			j.raw(", \"params\": ")
@@ -273,6 +338,30 @@ func (j *jsonWriter) events(vars []odes.Variable, list []odes.EventRecord) {
 		j.raw("\n  ")
 	}
 	j.raw("]")
+}
+
+// eventTrust writes which numbers of an event are not sound: {"k": "lost", "t": "loose"}.
+func (j *jsonWriter) eventTrust(vars []odes.Variable, e odes.EventRecord) {
+	sep := ", \"trust\": {"
+	add := func(name string, t odes.Trust) {
+		if t == odes.Sound {
+			return
+		}
+		j.raw(sep)
+		sep = ", "
+		j.text(name)
+		j.raw(": ")
+		j.text(t.String())
+	}
+	for _, v := range vars {
+		if e.Trusts != nil {
+			add(v.String(), slices.Max(e.Trusts[v.Offset:v.Offset+v.Size()]))
+		}
+	}
+	add("t", e.Trust)
+	if sep == ", " {
+		j.raw("}")
+	}
 }
 
 func (j *jsonWriter) settings(s odes.RunSettings) {
@@ -292,6 +381,10 @@ func (j *jsonWriter) settings(s odes.RunSettings) {
 	j.int(int64(s.Lanes))
 	j.raw(", \"threads\": ")
 	j.int(int64(s.Threads))
+	if s.CheckedBy != "" {
+		j.raw(", \"checked_by\": ")
+		j.text(s.CheckedBy)
+	}
 	j.raw("}")
 }
 
@@ -326,6 +419,10 @@ func (j *jsonWriter) stats(s odes.RunStats) {
 	if s.SecondSteps > 0 {
 		j.raw(", \"second\": ")
 		j.number(s.Seconds.Second)
+	}
+	if s.Seconds.Check > 0 {
+		j.raw(", \"check\": ")
+		j.number(s.Seconds.Check)
 	}
 	j.raw("}}")
 }

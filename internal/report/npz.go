@@ -10,7 +10,8 @@ import (
 )
 
 // sensNPZ writes a NumPy archive. Its arrays are value[m] and, for every variable, d_<name> or d_initial_<name> of
-// shape [m, …shape]; error_d_<name> has the estimated errors, if there are any. The member objectives.txt names the m
+// shape [m, …shape]; error_d_<name> has the estimated errors, if they were asked for. Where something is not sound,
+// trust_value and trust_d_<name> have 1 for what is loose, 2 for what is lost. The member objectives.txt names the m
 // objectives, one on each line. Hessians are hessian[m, c, c] over all elements of the variables, which columns.txt
 // names. Their products with a direction are hvp[m, c], and the direction is direction[c].
 func sensNPZ(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
@@ -25,6 +26,14 @@ func sensNPZ(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 	}
 	if err := listMember(z, "value", value); err != nil {
 		return err
+	}
+	if s.Trusts != nil {
+		for i, v := range s.Values {
+			value[i] = float64(v.Trust)
+		}
+		if err := listMember(z, "trust_value", value); err != nil {
+			return err
+		}
 	}
 	for _, v := range s.Variables {
 		name := "d_" + v.Name
@@ -41,7 +50,10 @@ func sensNPZ(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 		if err != nil {
 			return err
 		}
-		if s.Errors == nil {
+		if err := trustMember(z, s, "trust_"+name, shape, v); err != nil {
+			return err
+		}
+		if s.Errors == nil || !s.Settings.Errors {
 			continue
 		}
 		err = npyMember(z, "error_"+name, shape, func(i int) []float64 {
@@ -59,6 +71,20 @@ func sensNPZ(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 		return err
 	}
 	return z.Close()
+}
+
+// trustMember adds the grades of the derivatives by v, unless everything is sound.
+func trustMember(z *zip.Writer, s *odes.Sensitivities, name string, shape []int, v odes.Variable) error {
+	if s.Trusts == nil {
+		return nil
+	}
+	row := make([]float64, v.Size())
+	return npyMember(z, name, shape, func(i int) []float64 {
+		for k := range row {
+			row[k] = float64(s.Trusts[i*s.Columns+v.Offset+k])
+		}
+		return row
+	})
 }
 
 func secondMembers(z *zip.Writer, s *odes.Sensitivities) error {

@@ -4,6 +4,8 @@ import (
 	"math"
 	"strconv"
 	"strings"
+
+	"odes.dev/odes"
 )
 
 // appendNumber appends the shortest decimal that reads back as x. A value that is no number becomes one of the strings
@@ -62,7 +64,29 @@ func uncertain(x, e float64, n int) string {
 	return significant(x, n) + " ± " + significant(e, 1)
 }
 
-// exponent returns the power of ten of x's first digit, x > 0.
+// marks follow numbers that are not sound.
+var marks = map[odes.Trust]string{odes.Loose: "?", odes.Lost: "!"}
+
+// graded writes x, whose error is estimated as e, with its mark. It has at most n significant digits, and none that the
+// error makes wrong. Errors are not shown. What is zero but for its error is "~0".
+func graded(x, e float64, t odes.Trust, n int) string {
+	if e > 0 && x-x == 0 && x != 0 && !math.IsInf(e, 0) {
+		n = min(n, floorExponent(math.Abs(x))-floorExponent(4*e)) // the last place is at least four times the error
+		if n < 1 && t == odes.Sound {
+			return "~0"
+		}
+	}
+	return significant(x, max(n, 1)) + marks[t]
+}
+
+// floorExponent returns the power of ten of x's first digit, x > 0, before x is rounded.
+func floorExponent(x float64) int {
+	_, text, _ := strings.Cut(strconv.FormatFloat(x, 'e', -1, 64), "e")
+	n, _ := strconv.Atoi(text)
+	return n
+}
+
+// exponent returns the power of ten of x's first digit, x > 0, after x is rounded to it.
 func exponent(x float64) int {
 	text := strconv.FormatFloat(x, 'e', 0, 64)
 	_, text, _ = strings.Cut(text, "e")

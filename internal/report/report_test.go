@@ -56,6 +56,7 @@ func sample() *odes.Sensitivities {
 // estimated is sample with estimated errors, of the first event too.
 func estimated() *odes.Sensitivities {
 	s := sample()
+	s.Settings.Errors = true
 	s.Errors = make([]float64, len(s.Gradient))
 	for i := range s.Errors {
 		s.Errors[i] = 1e-9 * float64(i+1)

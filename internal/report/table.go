@@ -77,8 +77,9 @@ func (c column) narrow(opts TableOptions, others []column) column {
 
 // printer writes lines; its bufio.Writer keeps the first error.
 type printer struct {
-	w    *bufio.Writer
-	opts TableOptions
+	w      *bufio.Writer
+	opts   TableOptions
+	marked [odes.Lost + 1]bool // the grades of the numbers shown
 }
 
 func (p *printer) line(format string, args ...any) { fmt.Fprintf(p.w, format+"\n", args...) }
@@ -173,7 +174,8 @@ func SensTable(w io.Writer, h Heading, s *odes.Sensitivities, opts TableOptions)
 		plainNumber(s.From), strings.TrimSpace(plainNumber(s.To)+" "+h.TimeUnit))
 	p.sens(s)
 	p.second(s)
-	p.events(h, s.Variables, s.Events, s.Settings.RTol)
+	p.events(h, s, s.Events)
+	p.legend(s)
 	p.settings(s.Settings, s.Stats)
 	return p.w.Flush()
 }
@@ -215,9 +217,12 @@ func (p *printer) sens(s *odes.Sensitivities) {
 		if value.Relation != "" {
 			name += " " + value.Relation + " 0"
 		}
-		c := column{head: withUnit(name, value.Unit), cells: []string{significant(value.Value, n)}}
-		if s.Errors != nil && hasValue(value) {
-			c.cells[0] = uncertain(value.Value, value.Error, n)
+		c := column{head: withUnit(name, value.Unit)}
+		if !hasValue(value) {
+			c.cells = append(c.cells, significant(value.Value, n))
+		} else {
+			show := s.Settings.Errors && s.Errors != nil
+			c.cells = append(c.cells, p.number(value.Value, value.Error, value.Trust, n, show))
 		}
 		if len(s.Variables) > 0 {
 			c.cells = append(c.cells, "", "")
@@ -229,12 +234,12 @@ func (p *printer) sens(s *odes.Sensitivities) {
 			case !hasValue(value):
 				c.cells = append(c.cells, "-")
 			default:
-				c.cells = append(c.cells, derivative(s, i, r.v.Offset+r.k, n-1))
+				c.cells = append(c.cells, p.derivative(s, i, r.v.Offset+r.k, n-1))
 			}
 		}
 		cols = append(cols, c)
 	}
-	p.columns(cols)
+	p.columns(aligned(cols))
 	if rest := len(s.Values) - shown; rest > 0 {
 		p.prose("\n%s not shown: choose with --of, or write all with -o %s",
 			plural(rest, "objective"), wholeIn("npz", HasSensitivities))
@@ -251,21 +256,71 @@ func (p *printer) sens(s *odes.Sensitivities) {
 	}
 }
 
-// derivative writes number k of row i of the gradient, with its estimated error if there is one.
-func derivative(s *odes.Sensitivities, i, k, n int) string {
-	if s.Errors != nil {
-		return uncertain(s.Gradient[i*s.Columns+k], s.Errors[i*s.Columns+k], n)
+// derivative writes number k of row i of the gradient.
+func (p *printer) derivative(s *odes.Sensitivities, i, k, n int) string {
+	at := i*s.Columns + k
+	t, e := odes.Sound, 0.0
+	if s.Trusts != nil {
+		t = s.Trusts[at]
 	}
-	return significant(s.Gradient[i*s.Columns+k], n)
+	if s.Errors != nil {
+		e = s.Errors[at]
+	}
+	return p.number(s.Gradient[at], e, t, n, s.Settings.Errors && s.Errors != nil)
 }
 
-// events writes the log of events, with the derivatives of their times by scalar variables where they fit.
-func (p *printer) events(h Heading, vars []odes.Variable, list []odes.EventRecord, rtol float64) {
+// number writes x with the digits that its estimated error e leaves, or with that error if it is to be shown, and notes
+// which mark that takes.
+func (p *printer) number(x, e float64, t odes.Trust, n int, show bool) string {
+	p.marked[t] = true
+	if show {
+		return uncertain(x, e, n) + marks[t]
+	}
+	return graded(x, e, t, n)
+}
+
+// aligned puts marks to the right of the numbers of each column but the first.
+func aligned(cols []column) []column {
+	isMarked := func(text string) bool { return strings.HasSuffix(text, "?") || strings.HasSuffix(text, "!") }
+	for _, c := range cols[1:] {
+		if !slices.ContainsFunc(c.cells, isMarked) {
+			continue
+		}
+		for k, text := range c.cells {
+			if text != "" && !isMarked(text) {
+				c.cells[k] += " "
+			}
+		}
+	}
+	return cols
+}
+
+// legend says what marks mean, if any are shown.
+func (p *printer) legend(s *odes.Sensitivities) {
+	var parts []string
+	if p.marked[odes.Loose] {
+		parts = append(parts, marks[odes.Loose]+" few digits are right")
+	}
+	if p.marked[odes.Lost] {
+		parts = append(parts, marks[odes.Lost]+" not to be trusted")
+	}
+	if len(parts) == 0 {
+		return
+	}
+	by := ""
+	if s.Settings.CheckedBy != "" {
+		by = "; compared with " + s.Settings.CheckedBy
+	}
+	p.prose("\n%s%s", strings.Join(parts, ", "), by)
+}
+
+// events writes a log of events, with the derivatives of their times by the scalar variables of s where they fit.
+func (p *printer) events(h Heading, s *odes.Sensitivities, list []odes.EventRecord) {
 	if len(list) == 0 {
 		return
 	}
 	p.line("")
-	n := digits(rtol)
+	n, show := digits(s.Settings.RTol), s.Settings.Errors
 	shown := list
 	if len(list) > maxEvents && !p.opts.All {
 		shown = list[:maxEvents-1]
@@ -274,15 +329,11 @@ func (p *printer) events(h Heading, vars []odes.Variable, list []odes.EventRecor
 	time := column{head: withUnit(h.Time, h.TimeUnit)}
 	for _, e := range shown {
 		name.cells = append(name.cells, eventElement(e))
-		text := significant(e.T, n)
-		if e.Errors != nil {
-			text = uncertain(e.T, e.Error, n)
-		}
-		time.cells = append(time.cells, text)
+		time.cells = append(time.cells, p.number(e.T, e.Error, e.Trust, n, show && e.Errors != nil))
 	}
 	cols := []column{name, time}
 	used := name.width() + 2 + time.width()
-	for _, v := range vars {
+	for _, v := range s.Variables {
 		if len(v.Shape) > 0 || v.Initial {
 			continue
 		}
@@ -292,11 +343,14 @@ func (p *printer) events(h Heading, vars []odes.Variable, list []odes.EventRecor
 				c.cells = append(c.cells, "")
 				continue
 			}
-			text := significant(e.Params[v.Offset], n-1)
-			if e.Errors != nil {
-				text = uncertain(e.Params[v.Offset], e.Errors[v.Offset], n-1)
+			t, off := odes.Sound, 0.0
+			if e.Trusts != nil {
+				t = e.Trusts[v.Offset]
 			}
-			c.cells = append(c.cells, text)
+			if e.Errors != nil {
+				off = e.Errors[v.Offset]
+			}
+			c.cells = append(c.cells, p.number(e.Params[v.Offset], off, t, n-1, show && e.Errors != nil))
 		}
 		used += 2 + c.width()
 		if shown[0].Params == nil || used > p.opts.width() {
@@ -304,7 +358,7 @@ func (p *printer) events(h Heading, vars []odes.Variable, list []odes.EventRecor
 		}
 		cols = append(cols, c)
 	}
-	p.columns(cols)
+	p.columns(aligned(cols))
 	if rest := len(list) - len(shown); rest > 0 {
 		last := list[len(list)-1]
 		p.prose("… %s, the last %s at %s: all with --format %s", plural(rest, "more event"),
@@ -330,7 +384,7 @@ func RunTable(w io.Writer, h Heading, s *odes.Solution, opts TableOptions) error
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
 	p.prose("%s (%s)\n", h.Model, h.File)
 	p.run(h, s)
-	p.events(h, nil, s.Events, s.Settings.RTol)
+	p.events(h, &odes.Sensitivities{Settings: s.Settings}, s.Events)
 	if len(s.Values) > 0 {
 		p.line("")
 		p.values(s)

@@ -61,7 +61,8 @@ var blocks = map[string][]key{
 		{name: "wrt", set: setWrt},
 		oneOf("mode", modeWords, noMode, func(s *Settings, w string) { s.Mode = w }),
 		{name: "check", set: setCheck},
-		{name: "control", set: onOff(func(s *Settings) *bool { return &s.Control }), words: list("on", "off")},
+		oneOf("control", controlWords, notOne, setControl),
+		{name: "trust", set: onOff(func(s *Settings) *bool { return &s.Trust }), words: list("on", "off")},
 		{name: "error", set: onOff(func(s *Settings) *bool { return &s.Errors }), words: list("on", "off")},
 		{name: "rtol", set: within(least, 1, "must be in (0, 1)",
 			func(s *Settings) *float64 { return &s.Backward.RTol })},
@@ -229,6 +230,28 @@ func setObserve(s *Settings, w string) {
 	for _, k := range observeKinds {
 		if k.name == w {
 			s.Solver.Observe = k.kind
+		}
+	}
+}
+
+// controls are the values of control, by their words.
+var controls = []struct {
+	name string
+	kind Control
+}{{Auto, ControlAuto}, {"on", ControlOn}, {"off", ControlOff}}
+
+func controlWords() []string {
+	var names []string
+	for _, c := range controls {
+		names = append(names, c.name)
+	}
+	return names
+}
+
+func setControl(s *Settings, w string) {
+	for _, c := range controls {
+		if c.name == w {
+			s.Control = c.kind
 		}
 	}
 }

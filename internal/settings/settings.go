@@ -44,8 +44,9 @@ type Settings struct {
 	Mode     string             // of sens.Modes, or Auto
 	Order    int                // of the derivatives: 1 or 2; 0 is 1
 	HVP      Vector             // that Hessians are multiplied with
-	Control  bool               // derivatives take part in error control
-	Errors   bool               // of derivatives are estimated
+	Control  Control            // whether derivatives take part in error control
+	Trust    bool               // results are compared with those of an independent run
+	Errors   bool               // of derivatives are shown
 	SensTol  float64            // what the relative accuracy of derivatives must be; 0: not asked
 	Backward Backward
 	Check    *GradientCheck // after the gradient was computed; nil: not asked
@@ -55,6 +56,16 @@ type Settings struct {
 
 	rtol, atol tolerances // Solver has them for each state
 }
+
+// Control says whether derivatives of the states take part in the error control of a run.
+type Control uint8
+
+// The kinds of control.
+const (
+	ControlAuto Control = iota // where an independent run shows that they must
+	ControlOff
+	ControlOn
+)
 
 // Backward are the tolerances of modes that integrate adjoint equations; 0 means their defaults.
 type Backward struct{ RTol, ATol float64 }
@@ -77,7 +88,7 @@ type GradientCheck struct {
 // defaults are the settings of a model without blocks.
 func defaults() Settings {
 	return Settings{
-		Method: "dopri5", Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0),
+		Method: "dopri5", Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Trust: true,
 		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
 	}
 }
@@ -122,10 +133,18 @@ func (s Settings) AutoMethod() (name, why string) {
 // FirstOrder turns second derivatives off.
 func (s *Settings) FirstOrder() { s.Order, s.HVP = 1, Vector{} }
 
-// GradientOnly turns second derivatives and estimates of errors off.
+// GradientOnly turns second derivatives, estimates of errors and all further runs off.
 func (s *Settings) GradientOnly() {
 	s.FirstOrder()
-	s.Errors, s.SensTol = false, 0
+	s.Unchecked()
+}
+
+// Unchecked leaves the run without any that check it or improve on it.
+func (s *Settings) Unchecked() {
+	s.Errors, s.SensTol, s.Trust = false, 0, false
+	if s.Control == ControlAuto {
+		s.Control = ControlOff
+	}
 }
 
 // LeastTol is the relative tolerance below which rounding decides.
@@ -139,6 +158,14 @@ func (s *Settings) Refine(factor float64, order int) {
 		s.Solver.Fixed /= 2
 		return
 	}
+	if s.Solver.HMax > 0 { // it may be what governs the steps
+		s.Solver.HMax = float64(s.Solver.HMax * elem.Pow(factor, 1/float64(order)))
+	}
+	s.scale(factor)
+}
+
+// scale multiplies all tolerances by factor.
+func (s *Settings) scale(factor float64) {
 	scale := func(x, least float64) float64 {
 		// Two digits are as good as all, and easier to read where reports name them.
 		return max(Rounded(float64(x*factor), 2), least)
@@ -155,9 +182,6 @@ func (s *Settings) Refine(factor float64, order int) {
 			*one = min(*one, list[i])
 		}
 		*each = list
-	}
-	if s.Solver.HMax > 0 { // it may be what governs the steps
-		s.Solver.HMax = float64(s.Solver.HMax * elem.Pow(factor, 1/float64(order)))
 	}
 	scaleAll(&s.Solver.RTol, &s.Solver.RTols, LeastTol)
 	scaleAll(&s.Solver.ATol, &s.Solver.ATols, 0)

@@ -1,0 +1,63 @@
+package settings
+
+import "odes.dev/odes/sens"
+
+// An independent run repeats another one by other means: what both agree on is a property of the model, not of the
+// steps that one of them took.
+const (
+	// tighter is the factor between the tolerances of the two runs. The independent one is then so accurate that the
+	// difference of the two is the error of the other.
+	tighter = 0.1
+	// growth is the most by which a step of an independent run may be longer than the one before. It is below that of
+	// every controller, so grids part where nothing but growth rules the steps, as at rest.
+	growth = 2.7
+	// Lengths that the settings give are changed by factors that no two grids have in common.
+	firstStep, longestStep, fixedStep = 0.37, 0.71, 0.59
+	// sameMethod is the part of the error that a run by the same method of low order shows.
+	sameMethod = 0.75
+)
+
+// judge is the method of independent runs. Of the methods of high order it has the widest stability interval.
+const judge = "dop853"
+
+// judges names the methods of those runs for which it is not judge.
+var judges = map[string]string{
+	judge:  "vern9",
+	"rkc2": "rkc2", // methods of high order would crawl where it is chosen
+}
+
+// Independent changes s into the settings of a run that shares no discrete decision with that of s, which
+// differentiated in the given mode. It returns which part of the error of the run of s the difference of the two is.
+func (s *Settings) Independent(mode string) (share float64) {
+	s.GradientOnly()
+	if s.Method == Auto {
+		s.Method, _ = s.AutoMethod()
+	}
+	// The transpose, or the tangent, of the steps taken: modes that differentiate the equations first are compared
+	// with one that does not.
+	s.Mode = sens.ModeAdjoint
+	if m, _ := sens.LookupMode(mode); m.Lanes == sens.LanesColumns {
+		s.Mode = sens.ModeTangent
+	}
+	other := judges[s.Method]
+	if other == "" {
+		other = judge
+	}
+	if share = 1; other == s.Method {
+		share = sameMethod
+	} else {
+		s.Method, s.OfMethod = other, nil
+	}
+	if s.Solver.Fixed > 0 {
+		s.Solver.Fixed = float64(s.Solver.Fixed * fixedStep)
+		return share
+	}
+	s.MaxGrowth = min(s.Rule().Grow, growth)
+	s.Solver.H0 = float64(s.Solver.H0 * firstStep)
+	s.Solver.HMax = float64(s.Solver.HMax * longestStep)
+	s.scale(tighter)
+	if s.Solver.QuadTol <= 0 {
+		s.Solver.QuadTol = s.Solver.RTol
+	}
+	return share
+}

@@ -1,0 +1,274 @@
+package odes
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"odes.dev/odes/lang/diag"
+)
+
+// Trust says how far a number of a result may be relied on. It comes from an independent run of the model, which
+// shares no step, no method and no located event with the run of the result (docs/methods.md).
+type Trust uint8
+
+// The grades of trust. Numbers of a result are Sound where nothing else is said of them.
+const (
+	Sound Trust = iota // right to about three digits or more: as many as a table prints
+	Loose              // fewer digits are right, or the derivative is one of several, or nothing confirms the number
+	Lost               // not even the first digit is sure, or it is not a finite number
+)
+
+// trusts are the words for grades of trust.
+var trusts = [...]string{Sound: "sound", Loose: "loose", Lost: "lost"}
+
+func (t Trust) String() string { return trusts[t] }
+
+// Relative errors from which numbers are loose and lost.
+const (
+	looseValue, lostValue           = 1e-4, 1e-3
+	looseDerivative, lostDerivative = 1e-3, 0.1
+)
+
+// influential is the part of an objective's largest relative derivative (derivative times the size of its variable)
+// below which errors of relative derivatives do not matter. Otherwise derivatives that should be zero would never be
+// accurate. Below negligibly, in parts of the value, they do not matter either.
+const (
+	influential = 1e-6
+	negligibly  = 1e-9
+)
+
+// An error must be larger than these to make a number lost, and not only loose: parts of the largest relative
+// derivative, and of the value.
+const (
+	graveOfDerivatives = 1e-4
+	graveOfValue       = 1e-6
+	graveForValue      = 1e-5 // for a value, of the largest relative derivative
+)
+
+// graded is a number with its derivatives and, where an independent run estimated them, their errors.
+type graded struct {
+	value, err  float64
+	least       float64 // size of the value below which relative errors mean nothing
+	row, errors []float64
+	trusts      []Trust // of row; filled in
+}
+
+// grader grades numbers of one result.
+type grader struct {
+	variables []Variable
+	sizes     []float64 // of the variables
+	rounding  float64   // relative, of numbers that steps sum up
+	promised  float64   // error of a number that the tolerances allow whatever its size
+}
+
+// grade fills in the grades of derivatives and returns that of the value.
+func (g *grader) grade(x *graded) Trust {
+	most := 0.0 // what is certain of the largest relative derivative
+	for n, v := range g.variables {
+		for k := v.Offset; k < v.Offset+v.Size() && k < len(x.row); k++ {
+			if sure := math.Abs(x.row[k]) - x.errorOf(k); sure > 0 && !math.IsInf(sure, 0) {
+				most = max(most, float64(sure*g.sizes[n]))
+			}
+		}
+	}
+	size := math.Abs(x.value)
+	noise := float64(g.rounding * max(most, size))
+	for n, v := range g.variables {
+		for k := v.Offset; k < v.Offset+v.Size() && k < len(x.row); k++ {
+			x.trusts[k] = max(x.trusts[k], g.derivative(x.row[k], x.errorOf(k), g.sizes[n], most, size, noise))
+		}
+	}
+	size = max(size, x.least)
+	switch {
+	case x.value-x.value != 0 || x.err-x.err != 0,
+		x.err > float64(lostValue*size) && x.err > float64(graveForValue*most) && x.err > g.promised:
+		return Lost
+	case x.err > float64(looseValue*size) && x.err > noise:
+		return Loose
+	}
+	return Sound
+}
+
+// derivative grades the derivative d with an estimated error by a variable of a size.
+func (g *grader) derivative(d, err, size, most, value, noise float64) Trust {
+	if d-d != 0 || err-err != 0 {
+		return Lost
+	}
+	moved := float64(err * size)
+	switch {
+	case err <= float64(looseDerivative*math.Abs(d)), moved <= noise,
+		moved <= max(float64(influential*most), float64(negligibly*value)):
+		return Sound
+	case err > float64(lostDerivative*math.Abs(d)) && moved > g.promised &&
+		moved > max(float64(graveOfDerivatives*most), float64(graveOfValue*value)):
+		return Lost
+	}
+	return Loose
+}
+
+func (x *graded) errorOf(k int) float64 {
+	if x.errors == nil {
+		return 0
+	}
+	return x.errors[k]
+}
+
+// Trust returns how far the derivatives of value i by variable v may be relied on: the worst grade of its elements.
+func (s *Sensitivities) Trust(i int, v Variable) Trust {
+	if s.Trusts == nil {
+		return Sound
+	}
+	at := i*s.Columns + v.Offset
+	return slices.Max(s.Trusts[at : at+v.Size()])
+}
+
+// trust returns the worst grade of value i and of its derivatives.
+func (s *Sensitivities) trust(i int) Trust {
+	worst := s.Values[i].Trust
+	if s.Trusts != nil && s.Columns > 0 {
+		worst = max(worst, slices.Max(s.Trusts[i*s.Columns:(i+1)*s.Columns]))
+	}
+	return worst
+}
+
+// doubt makes grades at least as bad as t: those of derivatives other than zero, and those of values if they are
+// asked for.
+func (s *Sensitivities) doubt(i int, t Trust, value bool) {
+	if value {
+		s.Values[i].Trust = max(s.Values[i].Trust, t)
+	}
+	for k := i * s.Columns; k < (i+1)*s.Columns; k++ {
+		if s.Gradient[k] != 0 {
+			s.Trusts[k] = max(s.Trusts[k], t)
+		}
+	}
+}
+
+// grade fills in the trust in all numbers of s: from their estimated errors, where there are any, and from what the
+// run warned of. Unless judged is set, it looks for numbers that are not finite and for nothing else.
+func (s *Sensitivities) grade(g *grader, judged bool) {
+	s.Trusts = make([]Trust, len(s.Gradient))
+	for i := range s.Values {
+		v := &s.Values[i]
+		at, to := i*s.Columns, (i+1)*s.Columns
+		x := graded{value: v.Value, row: s.Gradient[at:to], trusts: s.Trusts[at:to]}
+		if judged && s.Errors != nil {
+			x.err = v.Error
+			x.errors = s.Errors[at:to]
+		}
+		if math.IsNaN(v.Value) { // it has no derivatives
+			x.row = nil
+		}
+		v.Trust = g.grade(&x)
+	}
+	if !judged {
+		return
+	}
+	for i := range s.Events {
+		e := &s.Events[i]
+		e.Trusts = make([]Trust, len(e.Params))
+		e.Trust = g.grade(&graded{
+			value: e.T, err: e.Error, least: float64(1e-3 * math.Abs(s.To-s.From)), row: e.Params, errors: e.Errors,
+			trusts: e.Trusts,
+		})
+	}
+	if s.doubted() {
+		for i := range s.Values {
+			s.doubt(i, Loose, false)
+		}
+	}
+}
+
+// doubtful are the codes of warnings that the derivatives of a run are those of one side, or do not exist.
+var doubtful = []diag.Code{CodeGrazing, CodeTie, CodeRest, CodeKink}
+
+// doubted reports whether the run of s warned that derivatives are those of one side, or do not exist.
+func (s *Sensitivities) doubted() bool {
+	return slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+		return d.Level == diag.Warning && slices.Contains(doubtful, d.Code)
+	})
+}
+
+// conclude sets the status of s and warns of what is not sound, by what o says; nil if nothing was compared.
+func (s *Sensitivities) conclude(m *Model, o *opinion) {
+	others := ""
+	if s.doubted() {
+		others = " and the warnings above"
+	}
+	for _, grade := range []Trust{Lost, Loose} {
+		names := s.graded(grade)
+		switch {
+		case len(names) == 0:
+		case o == nil:
+			s.note(m, CodeTrust, diag.Warning, "not a finite number: %s", listed(names))
+		case o.failed != nil && grade == Loose: // told already
+		case grade == Lost:
+			s.note(m, CodeTrust, diag.Warning, "not to be trusted, by %s: %s", o.by, listed(names))
+		default:
+			s.note(m, CodeTrust, diag.Warning, "few digits are right, by %s%s: %s", o.by, others, listed(names))
+		}
+	}
+	worst := Sound
+	for i := range s.Values {
+		worst = max(worst, s.trust(i))
+	}
+	for _, e := range s.Events {
+		worst = max(worst, e.trust())
+	}
+	if worst == Lost {
+		s.Status = "partial"
+	}
+	if worst == Sound {
+		s.Trusts = nil
+	}
+}
+
+// trust returns the worst grade of the time of an event and of its derivatives.
+func (e *EventRecord) trust() Trust {
+	worst := e.Trust
+	for _, t := range e.Trusts {
+		worst = max(worst, t)
+	}
+	return worst
+}
+
+// graded names the numbers with that grade: values, derivatives, times of events. What has no value is told
+// elsewhere.
+func (s *Sensitivities) graded(t Trust) (names []string) {
+	for i, v := range s.Values {
+		if math.IsNaN(v.Value) {
+			continue
+		}
+		var by []string
+		for _, x := range s.Variables {
+			if s.Trust(i, x) == t {
+				by = append(by, x.String())
+			}
+		}
+		if v.Trust == t {
+			names = append(names, v.Name+" (its value)")
+		}
+		if len(by) > 0 {
+			names = append(names, v.Name+" by "+listed(by))
+		}
+	}
+	seen := map[string]bool{}
+	for _, e := range s.Events {
+		if name := "the time of " + e.Name; e.trust() == t && !seen[name] {
+			seen[name] = true
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// listed joins names, of which it leaves some out where there are many.
+func listed(names []string) string {
+	const most = 6
+	if n := len(names); n > most+1 {
+		return strings.Join(names[:most], ", ") + fmt.Sprintf(" and %d more", n-most)
+	}
+	return strings.Join(names, ", ")
+}

@@ -1,0 +1,74 @@
+package odes
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+// TestStrangeEvents compares the events of two runs.
+func TestStrangeEvents(t *testing.T) {
+	at := func(name string, times ...float64) (list []EventRecord) {
+		for _, x := range times {
+			list = append(list, EventRecord{Name: name, Kind: "event", T: x})
+		}
+		return list
+	}
+	for _, c := range []struct {
+		a, b []EventRecord
+		want string // a part of what is said; "" for nothing
+	}{
+		{at("e", 1, 2), at("e", 1, 2), ""},
+		{at("e", 1, 2), at("e", 1+1e-9, 2-1e-9), ""},
+		{at("e", 1, 2), at("e", 1), "e at 2 happens in this run alone"},
+		{at("e", 1), at("e", 1, 2), "e at 2 happens in the independent one alone"},
+		{at("e", 1, 2, 3), at("e", 1, 2.5, 3), "e happens at 2 in this run, at 2.5 in the independent one"},
+		{at("e", 2, 3), at("e", 1, 2, 3), "at 1 in the independent one"}, // the first one
+		{at("e", 1, 10), at("e", 1), ""},                                 // at the end
+		{at("e", 0), nil, ""},                                            // at the start
+		{append(at("e", 1), at("f", 2)...), append(at("f", 1), at("e", 2)...), "e happens at 1"},
+		{append(at("e", 1), at("f", 1)...), append(at("f", 1), at("e", 1)...), ""}, // the order of a tie
+		{[]EventRecord{{Name: "e", Index: []int{1, 2}, T: 3}}, nil, "e[1,2] at 3"},
+	} {
+		a, b := &Sensitivities{To: 10, Events: c.a}, &Sensitivities{To: 10, Events: c.b}
+		got, _ := strangeEvent(a, b)
+		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
+			t.Errorf("%v and %v: %q, want %q", c.a, c.b, got, c.want)
+		}
+	}
+}
+
+// TestGrades grades numbers by their errors.
+func TestGrades(t *testing.T) {
+	g := &grader{
+		variables: []Variable{{Name: "p"}, {Name: "q", Offset: 1}}, sizes: []float64{1, 1000}, rounding: 1e-14,
+		promised: 1e-8,
+	}
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		what       string
+		value, err float64
+		row, off   []float64
+		want       Trust
+		by         []Trust
+	}{
+		{"right", 2, 1e-6, []float64{1, 1}, []float64{1e-5, 1e-5}, Sound, []Trust{Sound, Sound}},
+		{"a loose value", 2, 1e-3, []float64{1, 0}, []float64{0, 0}, Loose, []Trust{Sound, Sound}},
+		{"a lost value", 2, 1e-2, []float64{1, 0}, []float64{0, 0}, Lost, []Trust{Sound, Sound}},
+		{"derivatives", 2, 0, []float64{1, 1e-3}, []float64{1e-2, 1e-3}, Sound, []Trust{Loose, Lost}},
+		{"not finite", inf, 0, []float64{1, math.NaN()}, nil, Lost, []Trust{Sound, Lost}},
+		{"an infinite error", 1, 0, []float64{1, 1}, []float64{inf, 0}, Sound, []Trust{Lost, Sound}},
+		{"of no influence", 2, 0, []float64{1e-7, 1}, []float64{1e-7, 0}, Sound, []Trust{Sound, Sound}},
+		{"of little influence", 2, 0, []float64{1e-2, 1}, []float64{1e-2, 0}, Sound, []Trust{Loose, Sound}},
+		{"zero but for rounding", 1, 0, []float64{1e-15, 1e-18}, []float64{1e-15, 1e-18}, Sound, []Trust{Sound, Sound}},
+		{"a difference", 1e-7, 1e-8, []float64{1, 0}, []float64{0, 0}, Loose, []Trust{Sound, Sound}},
+		{"less than atol", 1e-12, 1e-10, []float64{1e-12, 0}, []float64{1e-10, 0}, Loose, []Trust{Loose, Sound}},
+		{"garbage hides nothing", 2, 0.1, []float64{1e46, 1}, []float64{1e46, 0}, Lost, []Trust{Lost, Sound}},
+	} {
+		x := &graded{value: c.value, err: c.err, row: c.row, errors: c.off, trusts: make([]Trust, 2)}
+		got := g.grade(x)
+		if got != c.want || x.trusts[0] != c.by[0] || x.trusts[1] != c.by[1] {
+			t.Errorf("%s: %s and %v, want %s and %v", c.what, got, x.trusts, c.want, c.by)
+		}
+	}
+}

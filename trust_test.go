@@ -1,0 +1,198 @@
+package odes_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// trusted solves and differentiates a model with default settings, except for those given.
+func trusted(t *testing.T, text string, settings ...string) *odes.Sensitivities {
+	t.Helper()
+	m, err := odes.Parse("trust.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := odes.Options{EventTimes: true}
+	for i := 0; i < len(settings); i += 2 {
+		o.Settings = append(o.Settings, odes.Setting{Key: settings[i], Value: settings[i+1]})
+	}
+	s, err := m.Sensitivities(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// by returns the derivatives of value i by a variable, and their trust.
+func by(t *testing.T, s *odes.Sensitivities, i int, name string) ([]float64, odes.Trust) {
+	t.Helper()
+	for _, v := range s.Variables {
+		if v.String() == name {
+			return s.Derivative(i, v), s.Trust(i, v)
+		}
+	}
+	t.Fatalf("no variable %s", name)
+	return nil, 0
+}
+
+// messages returns the messages of s with a code and level.
+func messages(s *odes.Sensitivities, code diag.Code, level diag.Level) (list []string) {
+	for _, d := range s.Warnings {
+		if d.Code == code && d.Level == level {
+			list = append(list, d.Message)
+		}
+	}
+	return list
+}
+
+// resting are models whose states rest, so that nothing controls the errors of their derivatives.
+var resting = []struct {
+	name, text, by string
+	want           float64
+}{
+	{"decay", `
+time t from 0 to 240
+param k = 0.1, x0 = 0
+state x = x0
+x' = -k*x
+objective J = integral(x)`, "x0", 10 * (1 - math.Exp(-24))},
+	{"depot", `
+time t from 0 to 100
+param d = 0, ka = 10, ke = 0.1
+state depot = d, y = 0
+depot' = -ka*depot
+y' = ka*depot - ke*y
+objective J = final(y)`, "d", 10 / 9.9 * math.Exp(-10)},
+}
+
+// TestTrustOfRest runs models at rest. Without error control of derivatives these must be called lost. With default
+// settings the run must notice that they need it, and come out right.
+func TestTrustOfRest(t *testing.T) {
+	for _, c := range resting {
+		s := trusted(t, c.text, "sens.control", "off")
+		if _, trust := by(t, s, 0, c.by); trust != odes.Lost || s.Status != "partial" ||
+			len(messages(s, odes.CodeTrust, diag.Warning)) == 0 {
+			t.Errorf("%s: uncontrolled: trust %s, status %s, warnings %v", c.name, trust, s.Status, s.Warnings)
+		}
+		s = trusted(t, c.text)
+		d, trust := by(t, s, 0, c.by)
+		if math.Abs(d[0]-c.want) > 1e-3*c.want || trust != odes.Sound || s.Status != "ok" {
+			t.Errorf("%s: %g, want %g; trust %s, status %s", c.name, d[0], c.want, trust, s.Status)
+		}
+		if notes := messages(s, odes.CodeTrust, diag.Note); len(notes) != 1 ||
+			!strings.Contains(notes[0], "needed error control") {
+			t.Errorf("%s: notes %q", c.name, notes)
+		}
+		off := trusted(t, c.text, "sens.trust", "off")
+		if off.Status != "ok" || off.Errors != nil || off.Trusts != nil {
+			t.Errorf("%s: trust = off still judges", c.name)
+		}
+	}
+}
+
+// TestTrustOfRunner repeats runs with other values: what they say must not depend on the runs before.
+func TestTrustOfRunner(t *testing.T) {
+	m, err := odes.Parse("trust.ode", resting[0].text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := m.Prepare(odes.Options{Set: []odes.Assignment{{Name: "x0", Values: []float64{0}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var first []float64
+	for i, x0 := range []float64{0, 5, 0} {
+		if err := r.Set(odes.Assignment{Name: "x0", Values: []float64{x0}}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Sensitivities(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		d, trust := by(t, s, 0, "x0")
+		if math.Abs(d[0]-resting[0].want) > 1e-3*resting[0].want || trust != odes.Sound {
+			t.Errorf("x0 = %g: %g, trust %s", x0, d[0], trust)
+		}
+		if i == 0 {
+			first = append(first, s.Gradient...)
+		} else if x0 == 0 {
+			for k, x := range first {
+				if x != s.Gradient[k] {
+					t.Errorf("derivative %d is %g, and was %g", k, s.Gradient[k], x)
+				}
+			}
+		}
+	}
+}
+
+// TestTrustOfNothing has values and derivatives that are not finite.
+func TestTrustOfNothing(t *testing.T) {
+	for _, trust := range []string{"on", "off"} {
+		s := trusted(t, `
+time t from 0 to 1
+param k = 1
+state x = 1
+x' = k*x
+objective J = exp(1000*final(x))
+objective K = final(x)`, "sens.trust", trust)
+		if s.Values[0].Trust != odes.Lost || s.Status != "partial" {
+			t.Errorf("trust = %s: J = %g: trust %s, status %s", trust, s.Values[0].Value, s.Values[0].Trust, s.Status)
+		}
+		if _, trust := by(t, s, 1, "k"); trust != odes.Sound || s.Values[1].Trust != odes.Sound {
+			t.Errorf("K = %g is %s", s.Values[1].Value, trust)
+		}
+	}
+}
+
+// TestTrustOfTies has two events at one time whose order decides: derivatives are those of one order.
+func TestTrustOfTies(t *testing.T) {
+	s := trusted(t, `
+time t from 0 to 2
+param a = 1, b = 1
+state x = 1
+x' = 0.1*x
+event f at a { x = 2*x }
+event g at b { x = x + 1 }
+objective J = final(x)`)
+	if _, trust := by(t, s, 0, "a"); trust < odes.Loose {
+		t.Errorf("the derivative by a is %s: %v", trust, s.Warnings)
+	}
+}
+
+// TestTrustUnchecked has an independent run that fails: nothing confirms the result, which must be said.
+func TestTrustUnchecked(t *testing.T) {
+	s := trusted(t, `
+time t from 0 to 10
+param k = 1
+state x = 1
+x' = -k*x
+objective J = final(x)
+solver { method = euler  fixed_step = 0.1  max_steps = 110 }`)
+	if s.Values[0].Trust != odes.Loose || s.Status != "ok" || s.Errors != nil {
+		t.Errorf("trust %s, status %s, %d errors", s.Values[0].Trust, s.Status, len(s.Errors))
+	}
+	all := strings.Join(messages(s, odes.CodeTrust, diag.Warning), "\n")
+	if !strings.Contains(all, "nothing confirms") {
+		t.Errorf("it is not said: %q", all)
+	}
+}
+
+// TestTrustOfElements marks single elements of an array.
+func TestTrustOfElements(t *testing.T) {
+	s := trusted(t, `
+time t from 0 to 240
+param x0[2] = [0, 1]
+state x = x0[1], y = x0[2]
+x' = -0.1*x
+y' = -0.001*y
+objective J = integral(x) + final(y)
+sens { control = off }`)
+	v := s.Variables[0]
+	if s.Trust(0, v) == odes.Sound || s.Trusts[v.Offset] == odes.Sound || s.Trusts[v.Offset+1] != odes.Sound {
+		t.Errorf("trust %v of %v", s.Trusts, s.Gradient)
+	}
+}
