@@ -232,7 +232,7 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		}
 		rough, noise := max(last, math.Abs(there)), float64(0x1p-50*s.amplify*largest)
 		fine := rough <= float64(4*noise)
-		s.off, s.levels = float64(16 * max(rough, noise, math.Abs(before))), roughLevel
+		s.off, s.levels = float64(16*max(rough, noise, math.Abs(before))), roughLevel
 		if fine || depth == maxPanels || s.credit[i] < 2*n {
 			s.off, s.levels, fine = noise, fineLevel, true
 		}

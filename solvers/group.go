@@ -385,9 +385,9 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	}
 	s.fresh = false
 	s.anchor, s.count = s.t, 0
-	s.unknown = true
+	s.clock.unknown = true
 	s.sys.Enter(s.d, s.m)
-	s.sys.Choose(s.t, s.y, s.mp)
+	s.sys.Choose(s.now(), s.y, s.mp)
 	changed := false
 	for i, held := range s.held {
 		if !held && math.Float64bits(s.m[i]) != math.Float64bits(s.mp[i]) {
@@ -410,7 +410,7 @@ func (s *Solver) chatters(name string, h *history, reason string) error {
 // rearm reads the guards after a wave, and adds those that the wave made true to the next one. A guard that has fired
 // at this time waits for a step of nonzero length.
 func (s *Solver) rearm() error {
-	s.sys.GuardValues(s.t, s.y, s.rho, s.truth)
+	s.sys.GuardValues(s.now(), s.y, s.rho, s.truth)
 	for i, g := range s.guards {
 		a := &s.arms[i]
 		if s.rho[i] != s.rho[i] {

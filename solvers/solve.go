@@ -11,7 +11,6 @@ import (
 // second run allocates nothing but what sinks, warnings and errors need. It belongs to one goroutine.
 type Solver struct {
 	sys    System
-	clock  Clock // sys, where it is one; nil otherwise
 	method Method
 	ctl    Controller // nil in fixed-step mode
 	opts   Options
@@ -40,9 +39,7 @@ type Solver struct {
 	anchor   float64 // in fixed-step mode, where equal steps are counted from
 	count    int     // the steps since then
 	done     bool
-	switches float64 // the next time at which a condition of time alone changes
-	unknown  bool    // switches must be looked for
-	tiedTo   bool    // the present time is that of a fixed instant
+	tiedTo   bool // the present time is that of a fixed instant
 	lastTime float64
 
 	inner     []int // sites within the trial step
@@ -62,6 +59,7 @@ type Solver struct {
 	spectrum  spectrum
 	longest   float64 // stable step
 	integrals quadratures
+	clock     clock
 	guardState
 	groupState
 }
@@ -80,7 +78,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	if g, ok := method.(StiffnessDetector); ok && s.opts.Fixed == 0 {
 		s.stiff.method = g
 	}
-	s.clock, _ = sys.(Clock)
+	s.clock.sys, _ = sys.(Clock)
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
 	s.spectrum = newSpectrum(sys, method, &s.opts, &s.tol, z)
@@ -144,7 +142,7 @@ func (s *Solver) begin() error {
 	s.h, s.fresh, s.restart, s.done, s.tiedTo = 0, false, true, false, false
 	s.lastEvent, s.lastTime, s.cut = "", 0, 0
 	s.inner = s.inner[:0]
-	s.unknown = true
+	s.clock.unknown, s.clock.near = true, math.Inf(1)
 	s.stiff.reset()
 	s.integrals.reset()
 	s.spectrum.reset()
@@ -302,22 +300,6 @@ func (s *Solver) step() error {
 	}
 	s.within(math.Inf(1))
 	return s.accept(End{})
-}
-
-// stop returns the time at which the trial step must end: that of the next instant, or that at which a condition of
-// time alone changes. If both come within the tolerance, it is the latter, so that the condition has changed there.
-func (s *Solver) stop() float64 {
-	at := s.sched.next()
-	if s.clock == nil || len(s.guards) == 0 {
-		return at
-	}
-	if s.unknown || s.switches <= s.t {
-		s.switches, s.unknown = s.clock.NextSwitch(s.t, s.sched.times[1]), false
-	}
-	if s.switches <= at+s.eventTol(at, 0) {
-		return s.switches
-	}
-	return at
 }
 
 // within takes the sites that lie in the trial step and before limit.

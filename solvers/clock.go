@@ -1,0 +1,45 @@
+package solvers
+
+import "math"
+
+// clock is the part of a Solver that knows when conditions of time alone change. Steps end there.
+type clock struct {
+	sys     Clock   // nil for none
+	next    float64 // the next time at which one changes
+	unknown bool    // next must be looked for
+	near    float64 // the time at which the step is to end for a change or an instant
+	last    float64 // the last change within the tolerance behind near
+}
+
+// stop returns the time at which the trial step must end: that of the next instant, or that at which a condition of
+// time alone changes.
+func (s *Solver) stop() float64 {
+	at, c := s.sched.next(), &s.clock
+	if c.sys == nil || len(s.guards) == 0 {
+		return at
+	}
+	now, end := s.now(), s.sched.times[1]
+	if c.unknown || c.next <= now {
+		c.next, c.unknown = c.sys.NextSwitch(now, end), false
+		c.near = math.Inf(1)
+	}
+	at = min(at, c.next)
+	if at != c.near {
+		c.near, c.last = at, at
+		limit := min(at+s.eventTol(at, 0), end)
+		for next, tries := c.next, 0; next <= limit && tries < 100; tries++ {
+			c.last = next
+			next = c.sys.NextSwitch(next, limit)
+		}
+	}
+	return at
+}
+
+// now returns the time at which conditions are read at the present one. Those of time alone that change within the
+// tolerance behind the time at which a step was to end change there, too: with what else happens in the group.
+func (s *Solver) now() float64 {
+	if s.t < s.clock.near {
+		return s.t
+	}
+	return max(s.t, s.clock.last)
+}
