@@ -136,21 +136,24 @@ func (l *lowerer) jump(e *typecheck.Call, s scope) array {
 	return l.elementwise(tape.Sub, a, l.elementwise(tape.Mul, b, level))
 }
 
-// jumping returns the real of which level makes the level of a jump.
-func (l *lowerer) jumping(e *typecheck.Call, s scope) array {
+// level returns the level of a jump as it is now, from its argument; of mod, from both.
+func (l *lowerer) level(e *typecheck.Call, s scope) array {
 	x := l.lower(e.Args[0], s)
-	if e.Fn.Op == tape.Mod {
-		x = l.elementwise(tape.Div, x, l.lower(e.Args[1], s))
+	if e.Fn.Op != tape.Mod {
+		return l.elementwise(e.Fn.Op, x)
 	}
-	return x
+	// The quotient may be rounded to the next level. What is left above the level tells.
+	op := func(op tape.Op, xs ...array) array { return l.elementwise(op, xs...) }
+	n := op(tape.Floor, op(tape.Div, x, l.lower(e.Args[1], s)))
+	high := op(tape.Less, l.above(e, n, s), l.number(0))
+	low := op(tape.LessEq, l.number(0), l.above(e, op(tape.Add, n, l.number(1)), s))
+	return op(tape.Add, op(tape.Sub, n, high), low)
 }
 
-// level returns the op that makes the level of jumping.
-func level(e *typecheck.Call) tape.Op {
-	if e.Fn.Op == tape.Mod {
-		return tape.Floor
-	}
-	return e.Fn.Op
+// above returns the part of a period of the mod e that is left above a level.
+func (l *lowerer) above(e *typecheck.Call, level array, s scope) array {
+	a, b := l.lower(e.Args[0], s), l.lower(e.Args[1], s)
+	return l.elementwise(tape.Div, l.elementwise(tape.Sub, a, l.elementwise(tape.Mul, b, level)), b)
 }
 
 // choose writes what every mode is to hold from a point of time on. A condition reads the modes inside it as they are
@@ -181,8 +184,7 @@ func (l *lowerer) choose(m *mode) array {
 	case kindIf:
 		x = l.lower(m.node.(*typecheck.If).Cond, m.s)
 	case kindJump:
-		call := m.node.(*typecheck.Call)
-		x = l.elementwise(level(call), l.jumping(call, m.s))
+		x = l.level(m.node.(*typecheck.Call), m.s)
 	case kindWindow: // its bounds are instants, in which nothing is held
 		s := m.s
 		s.plain = true
@@ -340,18 +342,21 @@ func (l *lowerer) leaves(m *mode) [][2]array {
 		return [][2]array{{op(tape.Select, held, op(tape.Neg, r), r), op(tape.NotEqual, held, t)}}
 	}
 	call := m.node.(*typecheck.Call)
-	x := l.jumping(call, m.s)
-	now := op(level(call), x)
+	one, zero := l.number(1), l.number(0)
+	if call.Fn.Op == tape.Mod {
+		below, above := l.above(call, held, m.s), l.above(call, op(tape.Add, held, one), m.s)
+		return [][2]array{{above, op(tape.LessEq, zero, above)}, {op(tape.Neg, below), op(tape.Less, below, zero)}}
+	}
+	x, now := l.lower(call.Args[0], m.s), l.level(call, m.s)
 	if call.Fn.Op == tape.Sign {
 		// A level of ±1 ends where x passes 0, a level of 0 where x is anything else.
 		r := op(tape.Select, held, op(tape.Neg, op(tape.Mul, held, x)), op(tape.Abs, x))
 		return [][2]array{{r, op(tape.Or, op(tape.Less, now, held), op(tape.Less, held, now))}}
 	}
 	// The level is right for lo < x < hi and at one of these ends.
-	one, zero := l.number(1), l.number(0)
 	var lo, hi array
 	switch call.Fn.Op {
-	case tape.Floor, tape.Mod:
+	case tape.Floor:
 		lo, hi = held, op(tape.Add, held, one)
 	case tape.Ceil:
 		lo, hi = op(tape.Sub, held, one), held
