@@ -242,6 +242,7 @@ const (
 	CodeTie         diag.Code = explain.CodeTie         // "tie": things happen at one time
 	CodeOutside     diag.Code = explain.CodeOutside     // "time-outside": a time that never comes
 	CodeRest        diag.Code = explain.CodeRest        // "resting-event": an event turned back within rounding
+	CodeUnseen      diag.Code = explain.CodeUnseen      // "unseen-peak": fixed steps pass over a peak in time
 	CodeStiff       diag.Code = explain.CodeStiff       // "stiff": stability holds the steps short
 	CodeNoInfluence diag.Code = explain.CodeNoInfluence // "no-influence": a param that nothing reads
 	CodeKink        diag.Code = explain.CodeKink        // "kink": a value where a function has no derivative

@@ -32,7 +32,7 @@ time t from 0 to 10
 param a = 100
 state x = 1
 x' = 0*x
-objective S = integral(exp(-a*(t - 5)^2))
+objective S = integral(exp(-a*(t*x - 5)^2))
 `
 	value, slope := math.Sqrt(math.Pi/100), -0.5*math.Sqrt(math.Pi/100)/100
 	for _, no := range []string{"off", "0"} {

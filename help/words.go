@@ -135,6 +135,7 @@ var codes = map[string]string{
 	"unknown-name":        "The model has nothing of that name.",
 	"unknown-setting":     "There is no such key.",
 	"unknown-unit":        "There is no unit of that name; define it with unit.",
+	"unseen-peak":         "Fixed steps pass over a peak of a function of time.",
 	"unreadable-file":     "A file that the model loads cannot be read.",
 	"unterminated-string": "A string is not closed on its line.",
 	"value-of-trajectory": "An objective needs to know when: final(x), initial(x), integral(x) ….",

@@ -139,6 +139,9 @@ const (
 	// Stiff: stability, not accuracy, has kept the steps short since T. Value is the estimated size of the largest
 	// eigenvalue of ∂f/∂y there.
 	Stiff
+	// Unseen: a known function of time in the right-hand side has a peak, about T, that no stage of the fixed steps
+	// shows.
+	Unseen
 )
 
 // Observation is the Other of a warning about an event and an observation whose times can come apart: on one side of

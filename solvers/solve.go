@@ -11,6 +11,7 @@ import (
 // second run allocates nothing but what sinks, warnings and errors need. It belongs to one goroutine.
 type Solver struct {
 	sys    System
+	sight  sight
 	method Method
 	ctl    Controller // nil in fixed-step mode
 	opts   Options
@@ -79,6 +80,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		s.stiff.method = g
 	}
 	s.clock.sys, _ = sys.(Clock)
+	s.sight = newSight(sys, info)
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
 	s.spectrum = newSpectrum(sys, method, &s.opts, &s.tol, z)
@@ -143,6 +145,7 @@ func (s *Solver) begin() error {
 	s.lastEvent, s.lastTime, s.cut = "", 0, 0
 	s.inner = s.inner[:0]
 	s.clock.unknown, s.clock.near = true, math.Inf(1)
+	s.sight.warned = false
 	s.stiff.reset()
 	s.integrals.reset()
 	s.spectrum.reset()
@@ -262,6 +265,9 @@ func (s *Solver) step() error {
 		s.stay(stop)
 	}
 	clipped := s.aim(tr, stop)
+	if s.sight.signals != nil && s.shorten(tr) {
+		clipped = false
+	}
 	tr.Made = tr.T1
 	if s.lender != nil && !s.lent {
 		s.borrow(tr)

@@ -110,6 +110,18 @@ type Clock interface {
 	NextSwitch(t, limit float64) float64
 }
 
+// Signals is a System whose right-hand side has parts that depend on time, parameters, discretes and modes only: known
+// functions of time between two events.
+type Signals interface {
+	System
+	// Signals returns the number of these functions that are watched. Without any, Unseen is not called.
+	Signals() int
+	// Unseen looks for what these functions do within a step that their values at times, the nodes of the step in
+	// ascending order, do not show, with the discretes and modes that are current. If there is any, it returns true and
+	// the end of a shorter step that comes nearer, or shows more of it.
+	Unseen(times []float64) (end float64, some bool)
+}
+
 // Guard describes a root function. A guard that neither fires an event nor belongs to a mode has Event and Mode -1.
 type Guard struct {
 	Event    int  // index into Events, or -1 for a mode

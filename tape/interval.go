@@ -50,7 +50,14 @@ func wider(lo, hi float64, within Interval) Interval {
 	if lo != lo || hi != hi {
 		return anything
 	}
-	return Interval{max(below(lo), within.Lo), min(above(hi), within.Hi)}
+	r := Interval{below(lo), above(hi)}
+	if r.Lo < within.Lo {
+		r.Lo = within.Lo
+	}
+	if r.Hi > within.Hi {
+		r.Hi = within.Hi
+	}
+	return r
 }
 
 // above returns a bound a little larger than x, which may be inexact; 0 is not.
@@ -230,10 +237,14 @@ func enclosedPowi(a Interval, n int) Interval {
 }
 
 func enclosedAdd(a, b Interval) Interval {
+	r := Interval{a.Lo + b.Lo, a.Hi + b.Hi}
+	if r.Hi-r.Lo <= math.MaxFloat64 {
+		return r
+	}
 	if math.IsInf(a.Lo, -1) && math.IsInf(b.Hi, 1) || math.IsInf(a.Hi, 1) && math.IsInf(b.Lo, -1) {
 		return anything // ∞ - ∞
 	}
-	return checked(a.Lo+b.Lo, a.Hi+b.Hi)
+	return checked(r.Lo, r.Hi)
 }
 
 func enclosedSub(a, b Interval) Interval { return enclosedAdd(a, enclosedNeg(b)) }
@@ -247,16 +258,39 @@ func checked(lo, hi float64) Interval {
 }
 
 func enclosedMul(a, b Interval) Interval {
+	r := span(float64(a.Lo*b.Lo), float64(a.Lo*b.Hi), float64(a.Hi*b.Lo), float64(a.Hi*b.Hi))
+	if r.Hi-r.Lo <= math.MaxFloat64 {
+		return r
+	}
 	if a.infinite() && b.Contains(0) || b.infinite() && a.Contains(0) {
 		return anything // 0·∞
 	}
-	return corners(a, b, elem.Mul)
+	return r
+}
+
+// span returns the least interval around four numbers.
+func span(p, q, r, s float64) Interval {
+	if p > q {
+		p, q = q, p
+	}
+	if r > s {
+		r, s = s, r
+	}
+	if r < p {
+		p = r
+	}
+	if s > q {
+		q = s
+	}
+	if p != p || q != q || r != r || s != s {
+		return anything
+	}
+	return Interval{p, q}
 }
 
 // corners encloses a function of two operands that is monotone in each of them, whatever the other is.
 func corners(a, b Interval, f func(a, b float64) float64) Interval {
-	p, q, r, s := f(a.Lo, b.Lo), f(a.Lo, b.Hi), f(a.Hi, b.Lo), f(a.Hi, b.Hi)
-	return checked(min(p, q, r, s), max(p, q, r, s)) // min and max of NaN are NaN
+	return span(f(a.Lo, b.Lo), f(a.Lo, b.Hi), f(a.Hi, b.Lo), f(a.Hi, b.Hi))
 }
 
 func enclosedDiv(a, b Interval) Interval {
@@ -379,7 +413,9 @@ func enclosedFMA(a, b, c Interval) Interval {
 	if enclosedAdd(enclosedMul(a, b), c).unknown() {
 		return anything
 	}
-	lo := corners(a, b, func(a, b float64) float64 { return math.FMA(a, b, c.Lo) })
-	hi := corners(a, b, func(a, b float64) float64 { return math.FMA(a, b, c.Hi) })
+	of := func(c float64) Interval {
+		return span(math.FMA(a.Lo, b.Lo, c), math.FMA(a.Lo, b.Hi, c), math.FMA(a.Hi, b.Lo, c), math.FMA(a.Hi, b.Hi, c))
+	}
+	lo, hi := of(c.Lo), of(c.Hi)
 	return checked(lo.Lo, hi.Hi)
 }

@@ -68,6 +68,7 @@ const (
 	Truths       // truth, of the guards
 	ClockMargins // crho, of the clocks
 	ClockTruths  // ctruth, of the clocks
+	SignalValues // signal, all elements of what Signals finds
 	Holds        // ok, which asserts hold
 	Gaps         // gap, the largest abs(left - right) of each invariant, then the largest side of each
 	SavedOutput  // out.height
@@ -115,6 +116,7 @@ var roles = [numRoles]struct {
 	Truths:       {"truth", alone},
 	ClockMargins: {"crho", alone},
 	ClockTruths:  {"ctruth", alone},
+	SignalValues: {"signal", alone},
 	Holds:        {"ok", alone},
 	Gaps:         {"gap", alone},
 	SavedOutput:  {"out", named},

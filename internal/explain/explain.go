@@ -31,6 +31,7 @@ const (
 	CodeOutside     diag.Code = "time-outside"
 	CodeRest        diag.Code = "resting-event"
 	CodeStiff       diag.Code = "stiff"
+	CodeUnseen      diag.Code = "unseen-peak"
 	CodeNoInfluence diag.Code = "no-influence"
 	CodeBackward    diag.Code = "backward"
 	CodeKink        diag.Code = "kink"               // a value exactly where a function has no derivative

@@ -60,6 +60,10 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 				"accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer; for diffusion "+
 				"method = rkc2 does, with stages = 2·√(h·eigenvalue) for the steps h that accuracy would allow",
 				x.when(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
+		case solvers.Unseen:
+			l.Warnf(CodeUnseen, x.span, "a function of time in the right-hand side has a peak about %s that the fixed "+
+				"steps pass over, so the result misses it; take shorter steps, or leave their length to the tolerances",
+				x.when(w.T))
 		case solvers.Rest:
 			l.Warnf(CodeRest, at, "%s turned back within rounding at %s; it fires again only after its condition "+
 				"was false", w.Name, x.when(w.T))

@@ -19,6 +19,9 @@ type programs struct {
 	slopes *tape.Tape // of the peaks, as time passes and the state moves; nil for none
 	clocks *byTime    // the margins of conditions of time alone; nil where all are affine
 
+	signals     *byTime // of the rates; nil for none
+	peakSignals *byTime // of the peaks; nil for none
+
 	mu     sync.Mutex
 	kits   map[kitKey]*Kit
 	mutant func(transpose *tape.Tape) *tape.Tape // see Mutate; nil for none
@@ -79,6 +82,12 @@ func newPrograms(m *Model) (*programs, error) {
 	p := &programs{layout: l, tapes: tapes, rates: c.Rates, slopes: slopes, kits: map[kitKey]*Kit{}}
 	if slices.ContainsFunc(c.ClockList, func(k tapec.Clock) bool { return !k.Affine }) {
 		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name())
+	}
+	if t := tapec.Signals(c.Rates); t != nil {
+		p.signals = newByTime(t, tapec.SignalValues.Name())
+	}
+	if t := tapec.Signals(c.Peaks); t != nil {
+		p.peakSignals = newByTime(t, tapec.SignalValues.Name())
 	}
 	return p, nil
 }

@@ -31,7 +31,8 @@ type Worker struct {
 
 	in, out frame
 	small   smallVectors
-	clock   *clock // nil for none
+	clock   *clock   // nil for none
+	signals *signals // of the rates; nil for none
 	t       [1]float64
 	started float64 // t0 of the last run
 	fired   []float64
@@ -143,6 +144,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	}
 	w.small = newSmallVectors(w)
 	w.clock = newClock(w)
+	w.signals = newSignals(m.programs.signals, m.layout)
 	return w
 }
 

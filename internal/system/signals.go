@@ -1,0 +1,262 @@
+package system
+
+import (
+	"math"
+
+	"odes.dev/odes/tape"
+)
+
+// signals watches the functions of time within the right-hand side, or within largest values, between the times at
+// which something reads them. A peak that no reading shows is not seen by error estimates, which are made of the same
+// readings.
+//
+// Between two neighbouring readings a function is expected within their values, and a little beyond: as far as the
+// second differences on both sides let it bend, but not farther than all readings of the step lie apart, and a small
+// part of its size. Bounds over boxes in time tell whether it stays there.
+type signals struct {
+	line    *timeline
+	stale   bool // params, discretes or modes may have changed
+	doubt   []bool
+	read    [][]float64     // [times][signals] at the times of reading
+	band    []tape.Interval // where each signal is expected between two of them
+	slack   []float64       // how far beyond the readings that reaches
+	bends   [][]float64     // [times][signals] the second differences at the times
+	apart   []float64       // how far the readings lie apart
+	floor   []float64       // what does not matter
+	ends    []float64
+	mid     []float64
+	feature int // the signal that leaves its band
+
+	calm  float64 // the time up to which no signal turns
+	ahead float64 // how far that was looked for with success last
+}
+
+const (
+	// unimportant is the part of a signal's size by which it may leave its band unnoticed; unimportantBound is that of
+	// its bound, which may be far too large.
+	unimportant      = 1e-7
+	unimportantBound = 1e-12
+	// sightBudget is the number of boxes over which one step is looked at.
+	sightBudget = 1000
+)
+
+func newSignals(b *byTime, l *layout) *signals {
+	if b == nil {
+		return nil
+	}
+	line := newTimeline(b, l)
+	n := len(line.value)
+	s := &signals{line: line, stale: true, calm: math.Inf(-1), doubt: make([]bool, n), band: make([]tape.Interval, n)}
+	s.ends = make([]float64, 0, 64)
+	for _, x := range []*[]float64{&s.slack, &s.apart, &s.floor, &s.mid} {
+		*x = make([]float64, n)
+	}
+	return s
+}
+
+// unseen returns the last of some times in ascending order if readings at these show the signals. Else it returns a
+// time after the first such that readings up to there show what comes first, and true.
+func (s *signals) unseen(times []float64) (float64, bool) {
+	t0, t1 := times[0], times[len(times)-1]
+	if t1 <= s.calm || s.calms(t0, t1) {
+		return t1, false
+	}
+	s.sample(times)
+	for i := range len(times) - 1 {
+		if a, b := times[i], times[i+1]; a < b {
+			s.expect(i, b-a)
+			if at, out := s.leaves(a, b); out {
+				return s.before(t0, a, at), true
+			}
+		}
+	}
+	return t1, false
+}
+
+// calms reports whether no signal turns within [t0, t1], and looks farther ahead for that, so that it need not be asked
+// for every step.
+func (s *signals) calms(t0, t1 float64) bool {
+	const growth, farthest = 4, 1 << 10 // steps
+	h := t1 - t0
+	for w := min(float64(growth*s.ahead), float64(farthest*h)); w > h; w /= growth {
+		if !s.doubtful(t0, t0+w) {
+			s.ahead, s.calm = w, t0+w
+			return true
+		}
+	}
+	s.ahead = h
+	return !s.doubtful(t0, t1)
+}
+
+// begin forgets what is known, at the start of a run.
+func (s *signals) begin() { s.stale, s.ahead = true, 0 }
+
+// doubtful notes which signals may have a peak within [t0, t1], and reports whether there are any.
+func (s *signals) doubtful(t0, t1 float64) (some bool) {
+	s.line.over(t0, t1)
+	for k, b := range s.line.bound {
+		slope := s.line.slopeOf(k)
+		s.doubt[k] = !(finite(slope) && (slope.Lo >= 0 || slope.Hi <= 0))
+		some = some || s.doubt[k]
+		s.floor[k] = 0
+		if size := max(math.Abs(b.Lo), math.Abs(b.Hi)); size <= math.MaxFloat64 {
+			s.floor[k] = float64(unimportantBound * size)
+		}
+	}
+	return some
+}
+
+// sample reads the signals at times, and computes what follows from that.
+func (s *signals) sample(times []float64) {
+	for len(s.read) < len(times) {
+		s.read, s.bends = append(s.read, make([]float64, len(s.doubt))), append(s.bends, make([]float64, len(s.doubt)))
+	}
+	for i, t := range times {
+		s.line.at(t)
+		copy(s.read[i], s.line.value)
+	}
+	for k := range s.doubt {
+		least, most := math.Inf(1), math.Inf(-1)
+		for i := range times {
+			x := s.read[i][k]
+			least, most = min(least, x), max(most, x)
+			s.bends[i][k] = 0
+			if i == 0 || i+1 == len(times) {
+				continue
+			}
+			a, b := times[i]-times[i-1], times[i+1]-times[i]
+			if a > 0 && b > 0 {
+				s.bends[i][k] = math.Abs(((s.read[i+1][k]-x)/b - (x-s.read[i-1][k])/a) / (a + b))
+			}
+		}
+		s.apart[k] = most - least
+		s.floor[k] += float64(unimportant * max(math.Abs(least), math.Abs(most)))
+	}
+}
+
+// expect sets the bands between readings i and i + 1, at a distance w.
+func (s *signals) expect(i int, w float64) {
+	for k := range s.band {
+		a, b := s.read[i][k], s.read[i+1][k]
+		bend := max(s.bends[i][k], s.bends[i+1][k])
+		s.slack[k] = min(float64(float64(bend*w)*w), s.apart[k]) + s.floor[k]
+		s.band[k] = tape.Interval{Lo: min(a, b) - s.slack[k], Hi: max(a, b) + s.slack[k]}
+	}
+}
+
+// leaves returns the first time found within [a, b] at which a signal leaves its band, and true.
+func (s *signals) leaves(a, b float64) (float64, bool) {
+	s.ends = append(s.ends[:0], b)
+	lo := a
+	for boxes := 0; len(s.ends) > 0; boxes++ {
+		hi := s.ends[len(s.ends)-1]
+		mid := lo + float64(0.5*(hi-lo))
+		s.line.over(lo, hi)
+		if !s.within() && mid > lo && mid < hi && boxes < sightBudget {
+			s.line.at(mid)
+			if k := s.outside(); k >= 0 {
+				s.feature = k
+				return s.edge(lo, mid), true
+			}
+			if !s.near(max(mid-lo, hi-mid)) {
+				s.ends = append(s.ends, mid)
+				continue
+			}
+		}
+		lo = hi
+		s.ends = s.ends[:len(s.ends)-1]
+	}
+	return b, false
+}
+
+// within reports whether the bounds over a box, at both ends of which all signals are in their bands, keep them there.
+func (s *signals) within() bool {
+	for k, d := range s.doubt {
+		if !d {
+			continue
+		}
+		if b := s.line.bound[k]; b.Lo >= s.band[k].Lo && b.Hi <= s.band[k].Hi {
+			continue
+		}
+		if slope := s.line.slopeOf(k); !(finite(slope) && (slope.Lo >= 0 || slope.Hi <= 0)) {
+			return false
+		}
+	}
+	return true
+}
+
+// outside returns a signal that is out of its band at the point that was evaluated, or -1.
+func (s *signals) outside() int {
+	for k, d := range s.doubt {
+		if x := s.line.value[k]; d && (x < s.band[k].Lo || x > s.band[k].Hi) {
+			return k
+		}
+	}
+	return -1
+}
+
+// near reports whether the values at the middle of a box, and the bounds over it of values or slopes, keep all signals
+// in their bands, but for a part of the slack. The middle is as far as r from the ends.
+func (s *signals) near(r float64) bool {
+	for k, d := range s.doubt {
+		if !d || s.line.bound[k].Width() <= float64(0.25*s.slack[k]) {
+			continue
+		}
+		slope, x := s.line.slopeOf(k), s.line.value[k]
+		off := float64(r * max(math.Abs(slope.Lo), math.Abs(slope.Hi)))
+		if !(x-off >= s.band[k].Lo && x+off <= s.band[k].Hi) {
+			return false
+		}
+	}
+	return true
+}
+
+// edge returns where the signal that is out of its band at hi leaves it, behind lo.
+func (s *signals) edge(lo, hi float64) float64 {
+	for range 30 {
+		mid := lo + float64(0.5*(hi-lo))
+		if !(mid > lo && mid < hi) {
+			break
+		}
+		s.line.at(mid)
+		if s.outside() >= 0 {
+			hi = mid
+		} else {
+			lo = mid
+		}
+	}
+	return hi
+}
+
+// before returns the end of a step from t0 that brings readings to where a signal leaves its band, at edge: that time,
+// or if it is near, a few times the time in which the signal changes by as much as it may there.
+func (s *signals) before(t0, a, edge float64) float64 {
+	s.line.over(edge, edge)
+	slope := s.line.slopeOf(s.feature)
+	length := edge - a
+	if steep := max(math.Abs(slope.Lo), math.Abs(slope.Hi)); steep > 0 && steep <= math.MaxFloat64 {
+		length = min(length, s.slack[s.feature]/steep)
+	}
+	if length = float64(4 * length); edge-t0 > length {
+		return edge
+	}
+	return t0 + max(length, float64(0x1p-10*(edge-t0)))
+}
+
+// Signals implements solvers.Signals.
+func (w *Worker) Signals() int {
+	if w.signals == nil {
+		return 0
+	}
+	return len(w.signals.doubt)
+}
+
+// Unseen implements solvers.Signals.
+func (w *Worker) Unseen(times []float64) (end float64, some bool) {
+	s := w.signals
+	if s.stale {
+		s.line.set(&w.in)
+		s.stale, s.calm = false, math.Inf(-1)
+	}
+	return s.unseen(times)
+}

@@ -1,0 +1,55 @@
+package solvers
+
+import (
+	"math"
+	"slices"
+)
+
+// sight keeps steps from missing what known functions of time do between two stages. Error estimates are made of the
+// stages and know nothing of it.
+type sight struct {
+	signals Signals   // nil for none
+	nodes   []float64 // fractions of a step, ascending, from 0 to 1
+	times   []float64
+	warned  bool
+}
+
+func newSight(sys System, info Info) sight {
+	signals, ok := sys.(Signals)
+	if !ok || signals.Signals() == 0 {
+		return sight{}
+	}
+	nodes := append(slices.Clone(info.Nodes), 0, 1)
+	if len(info.Nodes) < 3 {
+		nodes = append(nodes, 0.5) // three readings show how a function bends
+	}
+	slices.Sort(nodes)
+	nodes = slices.Compact(nodes)
+	return sight{signals: signals, nodes: nodes, times: make([]float64, len(nodes))}
+}
+
+// shorten ends the trial step earlier if its stages would miss a peak of a function of time. Steps of fixed length
+// remain as they are, with a warning.
+func (s *Solver) shorten(tr *Step) bool {
+	if s.sight.warned {
+		return false
+	}
+	for i, c := range s.sight.nodes {
+		s.sight.times[i] = math.FMA(c, tr.H, tr.T)
+	}
+	s.sight.times[len(s.sight.times)-1] = tr.T1
+	end, some := s.sight.signals.Unseen(s.sight.times)
+	switch {
+	case !some || !(end < tr.T1):
+		return false
+	case s.opts.Fixed > 0:
+		s.warn(Warning{Kind: Unseen, T: end, Instant: -1})
+		s.sight.warned = true
+		return false
+	case end-tr.T < s.least():
+		return false
+	}
+	tr.T1, tr.H = end, end-tr.T
+	s.h = tr.H
+	return true
+}

@@ -1,0 +1,81 @@
+package tapec
+
+import "odes.dev/odes/tape"
+
+// SignalSize is the largest number of elements that the signals of a tape have in all. Larger ones are left out.
+const SignalSize = 256
+
+// Signals returns a tape that makes the signals of t: what depends on time, but on no state, and is not affine in
+// time, as large as such parts of t's outputs can be. Between two events they are functions of time that are known
+// beforehand. They are the elements of its one output; it is nil if there are none.
+func Signals(t *tape.Tape) *tape.Tape {
+	if t == nil {
+		return nil
+	}
+	driven := tape.DependsOnFunc(t, ByName(func(n Name) bool { return n.Role == State }))
+	degree := degrees(t)
+	last := make([]bool, t.Values()) // whether an output, or something that depends on states, reads it
+	for _, o := range t.Outputs {
+		last[o.Value] = true
+	}
+	for i := range t.Instrs {
+		for _, a := range t.Instrs[i].Args {
+			last[a] = last[a] || driven[len(t.Inputs)+i]
+		}
+	}
+	b := tape.NewBuilder("signals")
+	values := copyInto(b, t)
+	var list []tape.Value
+	size := 0
+	for v := range values {
+		if n := t.Shape(tape.Value(v)).Size(); last[v] && !driven[v] && degree[v] > 1 && size+n <= SignalSize {
+			list, size = append(list, b.Reshape(values[v], tape.Shape{n})), size+n
+		}
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	b.Output(SignalValues.Name().String(), b.Concat(0, list...))
+	return dropInputs(optimize(b.Tape(), passes, nil))
+}
+
+// degrees returns, for each value of t, 0 if it does not depend on time, 1 if it is affine in time, and else 2.
+func degrees(t *tape.Tape) []int {
+	degree := make([]int, t.Values())
+	for i := range t.Inputs {
+		if MustName(t.Inputs[i].Name) == Time.Name() {
+			degree[i] = 1
+		}
+	}
+	for i := range t.Instrs {
+		in := &t.Instrs[i]
+		of := func(k int) int { return degree[in.Args[k]] }
+		most := 0
+		for k := range in.Args {
+			most = max(most, of(k))
+		}
+		d := min(2*most, 2)
+		switch in.Op {
+		case tape.Neg, tape.Add, tape.Sub, tape.SumAxes:
+			d = most
+		case tape.Mul, tape.MatMul, tape.Dot, tape.Outer:
+			d = min(of(0)+of(1), 2)
+		case tape.FMA:
+			d = min(max(of(0)+of(1), of(2)), 2)
+		case tape.Div:
+			if of(1) == 0 {
+				d = of(0)
+			}
+		case tape.Select:
+			if of(0) == 0 {
+				d = max(of(1), of(2))
+			}
+		default:
+			if in.Op.Row().Class == tape.Structure {
+				d = most
+			}
+		}
+		degree[len(t.Inputs)+i] = d
+	}
+	return degree
+}
