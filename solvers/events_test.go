@@ -339,3 +339,97 @@ func TestOutside(t *testing.T) {
 		}
 	})
 }
+
+// kink adds a kink of the right-hand side.
+func kink(h *solvertest.Hybrid, rho func(t C, y []C, e *env) C) {
+	h.Conditions = append(h.Conditions, solvertest.Guard{
+		Guard: solvers.Guard{Event: -1, Mode: -1, Kink: true}, Rho: rho,
+	})
+}
+
+// TestKinks has steps that end at kinks. Nothing happens there.
+func TestKinks(t *testing.T) {
+	h := sys()
+	h.N = 2
+	h.Init = func(_ C, _ *env, y, _ []C) { y[0], y[1] = 0, 1 }
+	h.Field = func(_ C, y []C, _ *env, k []C) { k[0], k[1] = y[1], -y[0] }
+	h.Times[1] = instant(solvers.InstantEnd, 100)
+	kink(h, func(_ C, y []C, _ *env) C { return y[0] - 0.5 })
+	for _, c := range []struct {
+		method string
+		opts   solvers.Options
+	}{
+		{"rk4", solvers.Options{Fixed: 0.1}},
+		{"dopri5", solvers.Options{RTol: 1e-9, ATol: 1e-9, MaxEvents: 1}},
+		{"vern9", solvers.Options{RTol: 1e-9, ATol: 1e-9}},
+		{"bs3", solvers.Options{RTol: 1e-9, ATol: 1e-9}},
+	} {
+		l := &ends{}
+		st, err := solver(h, c.method, c.opts).Solve(context.Background(), l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var want []float64
+		for k := range 16 {
+			want = append(want, float64(12*k+1)*math.Pi/6, float64(12*k+5)*math.Pi/6)
+		}
+		near(t, c.method, l.roots, want, 1e-3)
+		if l.String() != "end" || st.Events+st.Switches > 0 || len(st.Warnings) > 0 {
+			t.Errorf("%s: %v, %+v", c.method, l, st)
+		}
+	}
+}
+
+// ends is a log that writes down at which roots steps end.
+type ends struct {
+	log
+	roots []float64
+}
+
+func (l *ends) Step(s *solvers.Step, e solvers.End) error {
+	if e.Kind == solvers.EndRoot {
+		l.roots = append(l.roots, s.T1)
+	}
+	return l.log.Step(s, e)
+}
+
+// TestSlidingKinks has solutions that rest at a kink or follow it: it costs next to nothing, and the run goes on.
+func TestSlidingKinks(t *testing.T) {
+	at := func(i int) func(_ C, y []C, _ *env) C {
+		return func(t C, y []C, _ *env) C { return y[i] - complex(float64(i), 0)*complex(math.Cos(real(t)), 0) }
+	}
+	for _, stiff := range []float64{3, 50} {
+		for _, method := range []string{"rk4", "dopri5", "bs3", "tsit5", "rkc2", "dop853"} {
+			steps := [2]int{}
+			for n := range 2 {
+				h := sys()
+				h.N = 3
+				h.Init = func(_ C, _ *env, y, _ []C) { y[0], y[1], y[2] = 0, 1, 1 }
+				h.Field = func(t C, y []C, _ *env, k []C) {
+					tt := real(t)
+					k[0] = -complex(stiff, 0) * y[0]
+					k[1] = -complex(stiff, 0)*(y[1]-complex(math.Cos(tt), 0)) - complex(math.Sin(tt), 0)
+					k[2] = complex(0.5*math.Cos(5*tt), 0)
+				}
+				h.Times[1] = instant(solvers.InstantEnd, 50)
+				if n == 1 {
+					kink(h, at(0))
+					kink(h, at(1))
+				}
+				opts := solvers.Options{}
+				if method == "rk4" {
+					opts.Fixed = 0.02
+				}
+				l := &ends{}
+				st, err := solver(h, method, opts).Solve(context.Background(), l)
+				if err != nil {
+					t.Fatalf("%s: %v", method, err)
+				}
+				steps[n] = st.Steps
+			}
+			if steps[1] > steps[0]+steps[0]/10+40 {
+				t.Errorf("%s, rate %v: %d steps, %d without kinks", method, stiff, steps[1], steps[0])
+			}
+		}
+	}
+}

@@ -226,22 +226,40 @@ func (s *Solver) gather(t float64, y []float64, tol float64) {
 
 // bend ends the trial step at a kink of the right-hand side. Nothing changes there.
 func (s *Solver) bend() error {
-	s.kinks++
+	s.kinks = max(s.kinks-(s.stats.Steps-s.kinked), 0) + 4
+	s.kinked = s.stats.Steps
 	return s.accept(End{Kind: EndRoot, Index: s.kink})
 }
 
-// slides returns how far kink i must go from its root to end a step again. Where kinks have ended many steps one after
-// the other, the solution slides along them or rests there, and rounding or the error of steps decides about the side.
+// slides returns how far kink i must go from its root to end a step again. Where the solution follows a kink or rests
+// there, the error of steps and rounding decide about the side: within the estimated error of the step there is no
+// crossing to speak of, nor are there many, one soon after the other, that go nowhere.
 func (s *Solver) slides(i int) float64 {
-	const many = 16
+	band := 0.0
+	if s.opts.Fixed == 0 {
+		tr := s.trial
+		for n, y := range tr.Y1 {
+			s.yi[n] = y + s.err[n]
+		}
+		s.sys.GuardValues(tr.T1, s.yi, s.mid.rho, s.mid.truth)
+		band = float64(4 * math.Abs(s.mid.rho[i]-s.rho[i]))
+	}
+	const many, nowhere = 32, 1e-5
 	if s.kinks < many {
-		return 0
+		return band
 	}
 	far := 0.0
 	for _, p := range s.samples {
 		far = max(far, math.Abs(p.rho[i]))
 	}
-	return float64(many * far)
+	for n, y := range s.trial.Y1 { // the size of what ρ is the difference of
+		s.yi[n] = math.FMA(0x1p-10, y, y)
+	}
+	s.sys.GuardValues(s.trial.T1, s.yi, s.mid.rho, s.mid.truth)
+	if size := float64(math.Abs(s.mid.rho[i]-s.rho[i]) * 0x1p10); far > float64(nowhere*max(s.reach[i], size)) {
+		return band
+	}
+	return max(band, float64(16*far))
 }
 
 // join adds guard i to the wave.

@@ -39,7 +39,8 @@ type guardState struct {
 	resting  []bool    // [guards] fired in the group just before this step
 	anyRest  bool
 	anyWatch bool
-	kinks    int // that ended steps one after the other
+	kinks    int // that ended steps soon after one another: 3 for each, less 1 for each other step
+	kinked   int // the last step that one of them ended
 	kink     int // that ends the trial step, or -1
 	polynomial
 }
@@ -104,7 +105,7 @@ func (s *Solver) arm() error {
 		s.arms[i] = a
 		s.credit[i] = fullCredit
 	}
-	s.kinks = 0
+	s.kinks, s.kinked = 0, 0
 	clear(s.resting)
 	clear(s.reach)
 	s.anyRest = false
