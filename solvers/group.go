@@ -34,15 +34,25 @@ type groupState struct {
 	yg, dg     []float64 // left limits of the group
 	alt        [2][]float64
 	altD       [2][]float64
-	held       []bool // [M] modes that change later in this group
+	mg         []float64 // modes before the group
+	held       []bool    // [M] modes that change later in this group
+
+	was      before
+	almost   []int   // guards that were about to fire
+	changed  bool    // the group changed the state or discretes
+	lastRead float64 // when an observation was last read
+	lastSite int     // its instant; -1 for none
 }
 
 func newGroupState(z Size) groupState {
-	g := groupState{held: make([]bool, z.M), mp: make([]float64, z.M), mm: make([]float64, z.M)}
-	for _, v := range []*[]float64{&g.yp, &g.ym, &g.yg, &g.alt[0], &g.alt[1]} {
+	g := groupState{held: make([]bool, z.M), lastSite: -1}
+	for _, v := range []*[]float64{&g.mp, &g.mm, &g.mg, &g.was.m} {
+		*v = make([]float64, z.M)
+	}
+	for _, v := range []*[]float64{&g.yp, &g.ym, &g.yg, &g.alt[0], &g.alt[1], &g.was.y} {
 		*v = make([]float64, z.N)
 	}
-	for _, v := range []*[]float64{&g.dp, &g.dm, &g.dg, &g.altD[0], &g.altD[1]} {
+	for _, v := range []*[]float64{&g.dp, &g.dm, &g.dg, &g.altD[0], &g.altD[1], &g.was.d} {
 		*v = make([]float64, z.D)
 	}
 	return g
@@ -60,8 +70,9 @@ func (s *Solver) meet(pending bool) error {
 		length, y, t = s.trial.H, s.trial.Y1, s.trial.T1
 	}
 	tol := s.eventTol(t, length)
+	s.remember()
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
-	s.modeChanges, s.kink = s.modeChanges[:0], -1
+	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
 	s.due(t + tol)
 	if pending && len(s.guards) > 0 {
 		s.gather(t, y, tol)
@@ -109,6 +120,10 @@ func (s *Solver) meet(pending bool) error {
 				jumped = true
 				copy(s.yg, s.y)
 				copy(s.dg, s.d)
+				copy(s.mg, s.m)
+			}
+			if round == 0 {
+				s.justAfter(m)
 			}
 			if i+1 < len(s.wave) {
 				s.tie(m, &s.wave[i+1])
@@ -141,6 +156,10 @@ func (s *Solver) meet(pending bool) error {
 			}
 		}
 		s.order()
+	}
+	if s.changed = jumped && !(alike(s.y, s.yg) && alike(s.d, s.dg)); s.changed {
+		s.justRead()
+		s.prevented()
 	}
 	if err := s.observe(jumped, &pending); err != nil {
 		return err
@@ -205,6 +224,7 @@ func (s *Solver) gather(t float64, y []float64, tol float64) {
 		s.yi[n] = math.FMA(tol, f[n], y[n])
 	}
 	s.sys.GuardValues(t+tol, s.yi, s.rhoP, s.truthP)
+	s.nearly(t, y, f)
 	for i, g := range s.guards {
 		a := &s.arms[i]
 		if g.Watch || !s.fires(i, a, s.rho[i], s.truth[i]) && !s.fires(i, a, s.rhoP[i], s.truthP[i]) {
@@ -489,6 +509,7 @@ func (s *Solver) observe(jumped bool, pending *bool) error {
 		if err := s.until(m, pending); err != nil {
 			return err
 		}
+		s.lastRead, s.lastSite = s.t, m.instant
 		s.mark = Mark{Kind: MarkSite, T: s.t, Guard: -1, Instant: m.instant}
 		y, d := s.y, s.d
 		if jumped {

@@ -158,6 +158,6 @@ type Warning struct {
 	Name    string // of the event or mode; for Outside also "site" and the like
 	Other   string
 	Apart   bool
-	Instant int // index into Instants for Outside, otherwise -1
-	Value   float64
+	Instant int     // index into Instants for Outside, otherwise -1
+	Value   float64 // of a Tie or OneSided: the time between the two
 }

@@ -146,6 +146,7 @@ func (s *Solver) begin() error {
 	s.inner = s.inner[:0]
 	s.clock.unknown, s.clock.near = true, math.Inf(1)
 	s.sight.warned = false
+	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], -1
 	s.stiff.reset()
 	s.integrals.reset()
 	s.spectrum.reset()
@@ -319,6 +320,7 @@ func (s *Solver) within(limit float64) {
 func (s *Solver) read(tr *Step) error {
 	for _, i := range s.inner {
 		at := s.sched.times[i]
+		s.lastRead, s.lastSite = at, i
 		theta := min(max((at-tr.T)/tr.H, 0), 1)
 		s.interpolate(tr, theta)
 		s.mark = Mark{Kind: MarkSite, T: at, Guard: -1, Instant: i, Inside: true, Theta: theta}

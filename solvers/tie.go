@@ -17,13 +17,7 @@ func (s *Solver) tie(a, b *member) {
 	for k := range both {
 		both[k].Nth = s.historyAt(both[k]).count
 	}
-	for k := range 2 {
-		s.sys.Affect(both[k], s.t, s.y, s.d, s.ym, s.dm)
-		s.sys.Enter(s.dm, s.m)
-		s.sys.Affect(both[1-k], s.t, s.ym, s.dm, s.alt[k], s.altD[k])
-		s.sys.Enter(s.d, s.m)
-	}
-	switch {
+	switch s.swap(both); {
 	case !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1]):
 		s.warn(Warning{Kind: Tie, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: apart, Instant: -1})
 	case apart && s.oneSided(both[0], both[1]):
@@ -48,6 +42,16 @@ func (m *member) cause() Cause {
 
 // beside warns of an event of the group that changed something and can move to the other side of what m reads.
 func (s *Solver) beside(m *member, what string) {
+	if w := &s.was; w.jumped {
+		for i := range w.fired {
+			if e := &w.fired[i]; s.soon(w.t, m.at, e, m) && s.apartBefore(e, m) {
+				s.warn(Warning{
+					Kind: Tie, T: m.at, Name: s.memberName(e), Other: what, Apart: true, Instant: -1, Value: m.at - w.t,
+				})
+				return
+			}
+		}
+	}
 	if len(s.fired) == 0 || alike(s.y, s.yg) && alike(s.d, s.dg) {
 		return
 	}
@@ -56,6 +60,201 @@ func (s *Solver) beside(m *member, what string) {
 			s.warn(Warning{Kind: Tie, T: s.t, Name: s.memberName(e), Other: what, Apart: true, Instant: -1})
 			return
 		}
+	}
+}
+
+// before is what happened last before the present group of events, and the left limits there.
+type before struct {
+	t       float64
+	y, d, m []float64
+	fired   []member
+	jumped  bool // something changed
+}
+
+// closeBy is the part of the time span within which causes are so near to each other that derivatives, which hold in
+// the order in which they come, say little about what a small change does.
+const closeBy = 1e-9
+
+// remember makes the last group the one before. Its events are in s.fired.
+func (s *Solver) remember() {
+	w := &s.was
+	if len(s.fired) == 0 {
+		return
+	}
+	w.fired, s.fired = s.fired, w.fired[:0]
+	w.y, s.yg, w.d, s.dg, w.m, s.mg = s.yg, w.y, s.dg, w.d, s.mg, w.m
+	w.t, w.jumped = s.lastTime, s.changed
+}
+
+// soon reports whether b at time u comes so soon after a at time t that their order says little.
+func (s *Solver) soon(t, u float64, a, b *member) bool {
+	near := float64(closeBy * s.span)
+	if a.guard >= 0 || b.guard >= 0 {
+		near = s.closeTo()
+	}
+	return u > t && u-t <= near
+}
+
+// apartAt is apart at another time and state.
+func (s *Solver) apartAt(t float64, y, d, m []float64, a, b *member) bool {
+	if sep, ok := s.sys.(Separator); ok {
+		s.sys.Enter(d, m)
+		defer s.sys.Enter(s.d, s.m)
+		return sep.Apart(t, y, d, a.cause(), b.cause())
+	}
+	return s.apart(a, b)
+}
+
+// apartBefore is apart where the last events came.
+func (s *Solver) apartBefore(a, b *member) bool {
+	w := &s.was
+	return s.apartAt(w.t, w.y, w.d, w.m, a, b)
+}
+
+// nearly notes the guards that are about to fire soon after the trial step, with the field f at its end.
+func (s *Solver) nearly(t float64, y, f []float64) {
+	s.almost = s.almost[:0]
+	soon := s.closeTo()
+	for n := range s.yi {
+		s.yi[n] = math.FMA(soon, f[n], y[n])
+	}
+	s.sys.GuardValues(t+soon, s.yi, s.mid.rho, s.mid.truth)
+	for i, g := range s.guards {
+		a := &s.arms[i]
+		if g.Event < 0 || s.fires(i, a, s.rho[i], s.truth[i]) || s.fires(i, a, s.rhoP[i], s.truthP[i]) {
+			continue // it is no event, or has come
+		}
+		if s.fires(i, a, s.mid.rho[i], s.mid.truth[i]) && s.passes(i, s.mid.truth[i]) {
+			s.almost = append(s.almost, i)
+		}
+	}
+}
+
+// prevented warns of events of the group that kept others from firing that were about to.
+func (s *Solver) prevented() {
+	if len(s.almost) == 0 || len(s.fired) == 0 {
+		return
+	}
+	soon := s.closeTo()
+	f := s.work[s.size.N:]
+	s.sys.Eval(s.t, s.y, f)
+	for n := range s.yi {
+		s.yi[n] = math.FMA(4*soon, f[n], s.y[n])
+	}
+	s.sys.GuardValues(s.t+float64(4*soon), s.yi, s.rhoP, s.truthP)
+	for _, i := range s.almost {
+		g, a := &s.guards[i], &s.arms[i]
+		if a.spent || a.dead || s.fires(i, a, s.rhoP[i], s.truthP[i]) {
+			continue
+		}
+		b := member{kind: MarkFire, firing: Firing{Event: g.Event, Elem: g.Elem}, guard: i, instant: -1}
+		for k := range s.fired {
+			if e := &s.fired[k]; s.apartAt(s.t, s.yg, s.dg, s.mg, e, &b) {
+				s.warn(Warning{
+					Kind: Tie, T: s.t, Name: s.memberName(e), Other: s.memberName(&b), Apart: true, Instant: -1, Value: soon,
+				})
+				break
+			}
+		}
+	}
+}
+
+// closeTo returns the time within which the order of a root and another cause says little: roots are no more certain
+// than the tolerance.
+func (s *Solver) closeTo() float64 {
+	if s.opts.Fixed > 0 {
+		return float64(closeBy * s.span)
+	}
+	return float64(max(closeBy, s.tol.Rel) * s.span)
+}
+
+// justAfter warns of events that came just before b, where they would in the other order give another result, or
+// results that change at other rates. b must not be a consequence of them.
+func (s *Solver) justAfter(b *member) {
+	w := &s.was
+	if b.kind != MarkFire || b.caused || len(w.fired) == 0 {
+		return
+	}
+	for i := range w.fired {
+		a := &w.fired[i]
+		if a.firing.Event == b.firing.Event && a.firing.Elem == b.firing.Elem ||
+			!s.soon(w.t, s.t, a, b) || !s.coming(b) || !s.apartBefore(a, b) {
+			continue
+		}
+		// What happened is taken back for a look at the other order.
+		s.y, w.y, s.d, w.d, s.m, w.m = w.y, s.y, w.d, s.d, w.m, s.m
+		both := [2]Firing{a.firing, b.firing}
+		both[0].Nth, both[1].Nth = s.historyAt(a.firing).count-1, s.historyAt(b.firing).count
+		s.sys.Enter(s.d, s.m)
+		kind := Grazing
+		switch s.swap(both); {
+		case !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1]):
+			kind = Tie
+		case s.oneSided(both[0], both[1]):
+			kind = OneSided
+		}
+		s.y, w.y, s.d, w.d, s.m, w.m = w.y, s.y, w.d, s.d, w.m, s.m
+		s.sys.Enter(s.d, s.m)
+		if kind != Grazing {
+			s.warn(Warning{
+				Kind: kind, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: true, Instant: -1,
+				Value: s.t - w.t,
+			})
+		}
+	}
+}
+
+// coming reports whether b was about to come before the last events.
+func (s *Solver) coming(b *member) bool {
+	w := &s.was
+	soon := float64(4 * (s.t - w.t))
+	if b.guard < 0 {
+		times := make([]float64, len(s.sched.list))
+		s.sys.InstantTimes(w.d, times)
+		at := times[b.instant]
+		if p := s.sched.list[b.instant].Period; p >= 0 {
+			at = math.FMA(float64(b.nth), times[p], at)
+		}
+		return math.Abs(at-s.t) <= soon
+	}
+	f := s.rates(w.y, w.d, w.m)
+	for n := range s.yi {
+		s.yi[n] = math.FMA(soon, f[n], w.y[n])
+	}
+	rho, truth := make([]float64, len(s.guards)), make([]bool, len(s.guards))
+	s.sys.GuardValues(w.t, w.y, rho, truth)
+	s.sys.GuardValues(w.t+soon, s.yi, s.rhoP, s.truthP)
+	s.sys.Enter(s.d, s.m)
+	if s.guards[b.guard].Crossing {
+		return sign(rho[b.guard]) != sign(s.rhoP[b.guard])
+	}
+	return !truth[b.guard] && s.truthP[b.guard]
+}
+
+// justRead warns of events that change something just after an observation, and can come before it.
+func (s *Solver) justRead() {
+	if s.lastSite < 0 {
+		return
+	}
+	site := member{kind: MarkSite, instant: s.lastSite, guard: -1, at: s.lastRead}
+	for i := range s.fired {
+		if e := &s.fired[i]; s.soon(s.lastRead, s.t, &site, e) && s.apart(e, &site) {
+			s.warn(Warning{
+				Kind: Tie, T: s.t, Name: s.memberName(e), Other: Observation, Apart: true, Instant: -1,
+				Value: s.t - s.lastRead,
+			})
+			return
+		}
+	}
+}
+
+// swap writes to s.alt and s.altD what two events make of the present state in this order and in the other.
+func (s *Solver) swap(both [2]Firing) {
+	for k := range 2 {
+		s.sys.Affect(both[k], s.t, s.y, s.d, s.ym, s.dm)
+		s.sys.Enter(s.dm, s.m)
+		s.sys.Affect(both[1-k], s.t, s.ym, s.dm, s.alt[k], s.altD[k])
+		s.sys.Enter(s.d, s.m)
 	}
 }
 

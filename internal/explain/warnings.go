@@ -25,15 +25,23 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 				w.Name, x.when(w.T))
 		case solvers.Tie:
 			if reading(w.Other) != "" {
-				l.Warnf(CodeTie, at, "%s happens exactly at %s, %s: moved a little, it lies on the other side, so "+
+				how := "exactly"
+				if w.Value > 0 {
+					how = "within " + diag.Number(w.Value)
+				}
+				l.Warnf(CodeTie, at, "%s happens %s at %s, %s: moved a little, it lies on the other side, so "+
 					"derivatives do not exist there",
-					w.Name, reading(w.Other), x.when(w.T))
+					w.Name, how, reading(w.Other), x.when(w.T))
 				break
 			}
 			if w.Apart {
-				l.Warnf(CodeTie, at, "%s and %s happen together at %s, their order changes the result, and moved a "+
+				how := "together"
+				if w.Value > 0 {
+					how = diag.Number(w.Value) + " apart"
+				}
+				l.Warnf(CodeTie, at, "%s and %s happen %s at %s, their order changes the result, and moved a "+
 					"little they come in the other one: derivatives do not exist there",
-					w.Name, w.Other, x.when(w.T))
+					w.Name, w.Other, how, x.when(w.T))
 				break
 			}
 			l.Warnf(CodeTie, at, "%s and %s happen together at %s and their order changes the result: derivatives do "+
