@@ -151,7 +151,8 @@ func (s *Solver) prevented() {
 		for k := range s.fired {
 			if e := &s.fired[k]; s.apartAt(s.t, s.yg, s.dg, s.mg, e, &b) {
 				s.warn(Warning{
-					Kind: Tie, T: s.t, Name: s.memberName(e), Other: s.memberName(&b), Apart: true, Instant: -1, Value: soon,
+					Kind: Tie, T: s.t, Name: s.memberName(e), Other: s.memberName(&b), Apart: true, Instant: -1,
+					Value: soon,
 				})
 				break
 			}
