@@ -25,8 +25,8 @@ var settingRows = map[string][]SettingRow{
 		{[]string{"quad_tol"}, "the relative tolerance of integrals that objectives read, with a thousandth of it as " +
 			"the absolute one; `rtol` and `atol` unless said otherwise; `off`: steps follow the states alone; " +
 			"docs/methods.md"},
-		{[]string{"stability"}, "`on` unless said otherwise: no step of an explicit method is longer than what is stable; " +
-			"`off`: as long as its error allows"},
+		{[]string{"stability"}, "`on` unless said otherwise: no step of an explicit method is longer than what is " +
+			"stable; `off`: as long as its error allows"},
 		{[]string{"observe"}, "`auto`, `clip` (steps end at observation times) or `dense` (they are read inside " +
 			"steps): `auto` is `dense` for more than 16 of them, if the method's dense output is good enough"},
 		{[]string{"event_tol", "max_events", "max_cascade"}, "how close events are one group; how many are too many"},
