@@ -1,13 +1,16 @@
 package odes_test
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
 )
 
 // TestStableSteps has models whose state hides what is fast, so that error control alone takes steps that are not
@@ -128,5 +131,38 @@ func TestBoundIsCheap(t *testing.T) {
 	}
 	if same < 23 {
 		t.Errorf("the bound leaves the steps of %d examples alone", same)
+	}
+}
+
+// TestUnstableFixedSteps: steps of fixed length are as long as asked, and a warning says where that is not stable.
+func TestUnstableFixedSteps(t *testing.T) {
+	const model = `
+time t from 0 to 10
+state x = 1, y = 0
+x' = -20*(x - cos(t))
+y' = x - y
+objective J = final(y)
+solver { fixed_step = %s  method = %s }
+`
+	for _, c := range []struct {
+		step, method string
+		warned       bool
+	}{
+		{"0.09", "euler", false},
+		{"0.11", "euler", true},
+		{"0.13", "rk4", false},
+		{"0.15", "rk4", true},
+		{"0.16", "dopri5", false},
+		{"0.18", "dopri5", true},
+		{"0.4", "vern9", true},
+	} {
+		s, err := tolerated(t, fmt.Sprintf(model, c.step, c.method))
+		if err != nil {
+			t.Fatal(err)
+		}
+		warned := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == odes.CodeUnstable })
+		if warned != c.warned {
+			t.Errorf("%s, steps of %s: %v", c.method, c.step, s.Warnings)
+		}
 	}
 }

@@ -137,6 +137,7 @@ var codes = map[string]string{
 	"unknown-unit":        "There is no unit of that name; define it with unit.",
 	"unseen-peak":         "Fixed steps pass over a peak of a function of time.",
 	"unreadable-file":     "A file that the model loads cannot be read.",
+	"unstable":            "Steps of fixed length are longer than what is stable for this method.",
 	"unterminated-string": "A string is not closed on its line.",
 	"value-of-trajectory": "An objective needs to know when: final(x), initial(x), integral(x) ….",
 	"wrong-arguments":     "A function got too many, too few or misnamed arguments.",

@@ -142,6 +142,9 @@ const (
 	// Unseen: a known function of time in the right-hand side has a peak, about T, that no stage of the fixed steps
 	// shows.
 	Unseen
+	// Unstable: steps of fixed length are longer than what is stable, so that what is fast grows where it should die
+	// out. Value is the estimated size of the largest eigenvalue of ∂f/∂y at T.
+	Unstable
 )
 
 // Observation is the Other of a warning about an event and an observation whose times can come apart: on one side of

@@ -298,7 +298,11 @@ func (s *Solver) step() error {
 		}
 	}
 	s.stats.Steps++
-	if s.stiff.look(s.trial, &s.spectrum) {
+	if s.opts.Fixed > 0 {
+		if s.spectrum.tooLong(s.trial.H) {
+			s.warn(Warning{Kind: Unstable, T: s.t, Instant: -1, Value: s.spectrum.rho})
+		}
+	} else if s.stiff.look(s.trial, &s.spectrum) {
 		s.warn(Warning{Kind: Stiff, T: s.t, Instant: -1, Value: s.stiff.rate})
 	}
 	if located || clipped {

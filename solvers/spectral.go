@@ -25,11 +25,13 @@ type spectrum struct {
 	growth [2]float64 // ‖J v‖/‖v‖ of the last two products
 	along  [2]float64 // v·J v/‖v‖²
 	rho    float64
+	slow   int     // times that steps with few right-hand sides are looked at less often
 	due    int     // steps until the next product
 	period int     // between products
 	seen   int     // events and changes of mode at the last product
 	full   float64 // |h|ρ/reach for the step that the last product was for
 	bound  bool    // the last step was held short
+	long   int     // steps of fixed length that are not stable
 }
 
 const (
@@ -40,33 +42,41 @@ const (
 	spectrumLong   = 32   // and at most
 	spectrumReach  = 0.9  // of the stability interval
 	spectrumSteady = 0.05 // a change of ρ that is none
+	spectrumLasts  = 5    // steps of fixed length that are too long before it is said
 )
 
 // newSpectrum returns what bounds the steps of method m.
 func newSpectrum(sys Field, m Method, o *Options, tol *Tolerance, z Size) spectrum {
 	g, ok := m.(StiffnessDetector)
-	if !ok || o.Unbounded || o.Fixed > 0 || z.N == 0 {
+	if !ok || o.Unbounded || z.N == 0 {
 		return spectrum{}
 	}
 	return spectrum{
-		sys: sys, tol: tol, method: g, reach: float64(spectrumReach * g.StabilityInterval()),
+		sys: sys, tol: tol, method: g, slow: max(1, 6/m.Info().Evals),
 		v: make([]float64, z.N), x: make([]float64, z.N), k: make([]float64, z.N+z.Q),
 	}
 }
 
 func (c *spectrum) reset() {
 	c.age, c.turn, c.pure, c.rho, c.due, c.period, c.seen, c.full = 0, 0, 0, 0, 0, spectrumShort, 0, 0
-	c.bound = false
+	c.bound, c.long = false, 0
+	if c.method != nil {
+		c.reach = float64(spectrumReach * c.method.StabilityInterval())
+	}
 }
 
-// limit returns the longest step from (t, y) that is stable, with f[N] the slope there. The step will have length h if
-// it may. seen counts what may have changed the right-hand side. evals is how many right-hand sides it took.
-func (c *spectrum) limit(t, h float64, y, f []float64, seen int) (longest float64, evals int) {
+// knows reports whether the last estimate serves for a step that will have length h if it may. seen counts what may
+// have changed the right-hand side.
+func (c *spectrum) knows(h float64, seen int) bool {
 	full := c.share(h)
 	c.pure++
-	if c.due--; c.due > 0 && seen == c.seen && !(full > 0.2 && full > 2*c.full) && (full <= 1 || c.bound) {
-		return c.longest(h), 0
-	}
+	c.due--
+	return c.due > 0 && seen == c.seen && !(full > 0.2 && full > 2*c.full) && (full <= 1 || c.bound)
+}
+
+// look estimates ρ at (t, y), with f[N] the slope there, for such a step. It returns how many right-hand sides that
+// took.
+func (c *spectrum) look(t, h float64, y, f []float64, seen int) (evals int) {
 	before := c.rho
 	for {
 		evals++
@@ -89,14 +99,14 @@ func (c *spectrum) limit(t, h float64, y, f []float64, seen int) (longest float6
 	case c.full < 0.5:
 		c.period = max(c.period, 2*spectrumShort)
 	}
-	c.due = c.period
-	return c.longest(h), evals
+	c.due = c.period * c.slow
+	return evals
 }
 
 // share returns |h|ρ over its bound.
 func (c *spectrum) share(h float64) float64 { return float64(math.Abs(h)*c.rho) / c.reach }
 
-// longest returns the longest stable step.
+// longest returns the longest stable step, and no bound for a step h that is shorter.
 func (c *spectrum) longest(h float64) float64 {
 	if c.bound = c.share(h) > 1; !c.bound {
 		return math.Inf(1)
@@ -104,12 +114,21 @@ func (c *spectrum) longest(h float64) float64 {
 	return c.reach / c.rho
 }
 
+// tooLong reports whether it has become clear with a step of the fixed length h that the steps are not stable.
+func (c *spectrum) tooLong(h float64) bool {
+	if c.reach > 0 && float64(spectrumReach*c.share(h)) > 1.05 {
+		c.long++
+		return c.long == spectrumLasts
+	}
+	return false
+}
+
 // multiply replaces v by J·v and reports whether there is a direction to go on with.
 //
 // Sizes are those of a tolerable change, sc_i = atol + rtol max(|y_i|, |h f_i|): v is measured in them, and no element
 // moves by more than one of them for the difference.
 func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
-	if c.age == 0 || c.pure >= spectrumMix {
+	if c.age == 0 || c.pure >= spectrumMix*c.slow {
 		c.mix(h, y, f)
 	}
 	var a, b accumulator

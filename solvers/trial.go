@@ -76,24 +76,24 @@ func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
 
 // stay keeps the step that is aimed towards stop stable.
 func (s *Solver) stay(stop float64) {
-	if !s.fresh {
-		s.settleSlope()
-		w := s.size.N + s.size.Q
-		s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
-		s.stats.Evals++
-		s.fresh = true
-	}
-	f := s.slopeAway
-	if f == nil {
-		f = s.trial.K
-	}
 	h := min(s.h, stop-s.t)
 	if s.opts.HMax > 0 {
 		h = min(h, s.opts.HMax)
 	}
-	longest, evals := s.spectrum.limit(s.t, h, s.y, f[:s.size.N], s.stats.Events+s.stats.Switches)
-	s.longest = max(longest, s.least())
-	s.stats.Evals += evals
+	if seen := s.stats.Events + s.stats.Switches; !s.spectrum.knows(h, seen) {
+		if !s.fresh {
+			w := s.size.N + s.size.Q
+			s.sys.Eval(s.t, s.y, s.trial.K[:w:w])
+			s.stats.Evals++
+			s.slopeAway, s.fresh = nil, true
+		}
+		f := s.slopeAway
+		if f == nil {
+			f = s.trial.K
+		}
+		s.stats.Evals += s.spectrum.look(s.t, h, s.y, f[:s.size.N], seen)
+	}
+	s.longest = max(s.spectrum.longest(h), s.least())
 }
 
 // judge decides whether the trial step is accepted, and the length of the next one.

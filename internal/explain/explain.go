@@ -32,6 +32,7 @@ const (
 	CodeRest        diag.Code = "resting-event"
 	CodeStiff       diag.Code = "stiff"
 	CodeUnseen      diag.Code = "unseen-peak"
+	CodeUnstable    diag.Code = "unstable"
 	CodeNoInfluence diag.Code = "no-influence"
 	CodeBackward    diag.Code = "backward"
 	CodeKink        diag.Code = "kink"               // a value exactly where a function has no derivative

@@ -107,7 +107,7 @@ func TestWarnings(t *testing.T) {
 	for kind, code := range map[solvers.WarningKind]diag.Code{
 		solvers.Grazing: explain.CodeGrazing, solvers.Tie: explain.CodeTie, solvers.Edge: explain.CodeTie,
 		solvers.OneSided: explain.CodeTie, solvers.Outside: explain.CodeOutside, solvers.Stiff: explain.CodeStiff,
-		solvers.Rest: explain.CodeRest,
+		solvers.Rest: explain.CodeRest, solvers.Unstable: explain.CodeUnstable,
 	} {
 		var l diag.List
 		explainer(t).Warnings([]solvers.Warning{{
@@ -120,7 +120,7 @@ func TestWarnings(t *testing.T) {
 		}
 		d := l.All()[0]
 		where := "bounce"
-		if kind == solvers.Stiff {
+		if kind == solvers.Stiff || kind == solvers.Unstable {
 			where = "t"
 		}
 		if d.Code != code || !strings.HasPrefix(d.Span.Text(), where) || strings.Contains(d.Message, "%!") {

@@ -72,6 +72,10 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 			l.Warnf(CodeUnseen, x.span, "a function of time in the right-hand side has a peak about %s that the fixed "+
 				"steps pass over, so the result misses it; take shorter steps, or leave their length to the tolerances",
 				x.when(w.T))
+		case solvers.Unstable:
+			l.Warnf(CodeUnstable, x.span, "the steps of fixed length are not stable from %s on: an eigenvalue of "+
+				"about %s needs shorter ones, or another method",
+				x.when(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
 		case solvers.Rest:
 			l.Warnf(CodeRest, at, "%s turned back within rounding at %s; it fires again only after its condition "+
 				"was false", w.Name, x.when(w.T))
