@@ -61,7 +61,7 @@ var codes = map[string]string{
 	"duplicate-equation": "An element of a state has more than one equation; add terms with +=.",
 	"duplicate-name":     "A name is declared twice.",
 	"equality-of-reals":  "== and != compare indices and strings; reals that change are practically never equal.",
-	"event-never-fires":  "The condition of an event cannot become true.",
+	"event-never-fires":  "The condition of an event cannot become true, or its time lies outside the run.",
 	"foreign-derivative": "A derivative is written x' = …, not der(x) or d/dt(x).",
 	"foreign-file":       "The file is written in another program's language.",
 	"foreign-operator":   "An operator of another language: power is ^, conditions are joined by and, or, not.",
@@ -116,7 +116,7 @@ var codes = map[string]string{
 	"tie": "Events or changes of mode at the same time as another event, an observation or the " +
 		"end, or a condition on its threshold at the start: in the other order the result differs, or changes at " +
 		"another rate. The gradient is that of the order taken.",
-	"time-outside":        "An explicit time lies outside the run.",
+	"time-outside":        "An explicit time lies outside the run, or a body set it to one that is past.",
 	"time-span":           "The end of time lies before its start, or is not finite.",
 	"too-large":           "An array or loop is larger than odes handles.",
 	"too-many-dimensions": "Loops are nested so deeply that an array would have too many axes.",

@@ -433,3 +433,34 @@ func TestSlidingKinks(t *testing.T) {
 		}
 	}
 }
+
+// TestPast has a body that moves the time of an event to before the present. A warning names both, unless the time is
+// before the start, where an event waits.
+func TestPast(t *testing.T) {
+	for to, warns := range map[float64]bool{0.5: true, 0: true, 1: false, 1.5: false, -1: false} {
+		h := sys()
+		h.D = 1
+		h.Init = func(_ C, _ *env, y, d []C) { y[0], d[0] = 0, 1.75 }
+		event(h, "mover", nil, func(_ int, _ C, _ []C, _ *env, _, dp []C) { dp[0] = complex(to, 0) })
+		event(h, "moved", nil, nil)
+		moved := fire(1, 0)
+		moved.At, moved.Fixed = func(e *env) C { return e.D[0] }, false
+		h.Times = append(h.Times, fire(0, 1), moved)
+		want := "mover end"
+		if to == 1 {
+			want = "mover 0 moved end" // in one group
+		} else if to > 1 {
+			want = "mover moved end"
+		}
+		both(t, h, want, func(_ *log, st solvers.Stats) {
+			if (len(st.Warnings) == 1) != warns {
+				t.Errorf("to %v: warnings %v", to, st.Warnings)
+			}
+			for _, w := range st.Warnings {
+				if w.Kind != solvers.Past || w.T != 1 || w.Value != to || w.Name != "moved" || w.Other != "mover" {
+					t.Errorf("to %v: %+v", to, w)
+				}
+			}
+		})
+	}
+}

@@ -143,6 +143,12 @@ func (s *Solver) meet(pending bool) error {
 				if err := s.sched.update(s.sys, s.d, s.t, tol); err != nil {
 					return err
 				}
+				for _, i := range s.sched.lost {
+					s.warn(Warning{
+						Kind: Past, T: s.t, Name: s.sched.name(i), Other: s.lastEvent, Instant: i,
+						Value: s.sched.times[i],
+					})
+				}
 			}
 		}
 		s.wave = s.wave[:0]

@@ -133,6 +133,8 @@ const (
 	Edge
 	// Outside: an explicit time, Value, lies outside the time span, so it never comes.
 	Outside
+	// Past: the body of the event Other set the explicit time of an event to Value, which is past, so it never comes.
+	Past
 	// Rest: the guard of an event turned back within rounding after the event's body. The event will not fire any
 	// more until its condition has been false for a representable time.
 	Rest
@@ -161,6 +163,6 @@ type Warning struct {
 	Name    string // of the event or mode; for Outside also "site" and the like
 	Other   string
 	Apart   bool
-	Instant int     // index into Instants for Outside, otherwise -1
+	Instant int     // index into Instants for Outside and Past, otherwise -1
 	Value   float64 // of a Tie or OneSided: the time between the two
 }

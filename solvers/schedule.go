@@ -21,6 +21,8 @@ type schedule struct {
 	head   int
 	every  []int // instants that repeat
 
+	lost []int // instants of events that the last update found past
+
 	inside bool  // sites do not end steps
 	sites  []int // then: those still to come, by time; from seen on
 	seen   int
@@ -80,9 +82,11 @@ func (q *schedule) start(sys System, d []float64, t0, tol float64, note func(i i
 }
 
 // update recomputes the times after a body at time t. A time that has changed counts as a new one; one that is now
-// past by more than tol never comes.
+// past by more than tol never comes. q.lost lists those of events, but for times before the start of the run: an event
+// that is to wait is put there, since discretes are finite.
 func (q *schedule) update(sys System, d []float64, t, tol float64) error {
 	sys.InstantTimes(d, q.fresh)
+	q.lost = q.lost[:0]
 	changed := false
 	for i, x := range q.fresh {
 		if math.Float64bits(x) == math.Float64bits(q.times[i]) {
@@ -90,6 +94,9 @@ func (q *schedule) update(sys System, d []float64, t, tol float64) error {
 		}
 		changed = true
 		q.came[i] = q.gone[i] || i != 1 && x < t-tol // an end of the run that is past is due
+		if q.came[i] && !q.gone[i] && q.list[i].Kind == InstantFire && x >= q.fresh[0] {
+			q.lost = append(q.lost, i)
+		}
 	}
 	if !changed {
 		return nil

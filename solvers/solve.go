@@ -218,9 +218,9 @@ func (s *Solver) emit(y, d, m []float64) error {
 	return s.sink.Mark(&s.mark)
 }
 
-// warn keeps a warning. One tie between the same two events is enough.
+// warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
 func (s *Solver) warn(w Warning) {
-	if w.Kind == Tie || w.Kind == OneSided {
+	if w.Kind == Tie || w.Kind == OneSided || w.Kind == Past {
 		for _, o := range s.stats.Warnings {
 			if o.Kind == w.Kind && o.Name == w.Name && o.Other == w.Other {
 				return

@@ -258,12 +258,12 @@ func (c *checker) outside(e *Event, v Expr) {
 	if !ok {
 		return
 	}
-	for _, x := range d {
-		if x < from.Data[0] || x > to.Data[0] && x-x == 0 {
-			c.list.Notef(CodeNeverFires, v.Span(), "event %q does not fire at %g, outside the run from %g to %g",
-				e.Name, x, from.Data[0], to.Data[0])
-			return
-		}
+	lo, hi := from.Data[0], to.Data[0]
+	text := "event %q does not fire at %g, outside the run from %g to %g"
+	if i := slices.IndexFunc(d, func(x float64) bool { return x < lo }); i >= 0 { // the run would be another one
+		c.list.Warnf(CodeNeverFires, v.Span(), text, e.Name, d[i], lo, hi)
+	} else if i := slices.IndexFunc(d, func(x float64) bool { return x > hi && x-x == 0 }); i >= 0 {
+		c.list.Notef(CodeNeverFires, v.Span(), text, e.Name, d[i], lo, hi)
 	}
 }
 

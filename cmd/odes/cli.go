@@ -48,7 +48,7 @@ type commands struct {
 
 // global holds the flags that every command has.
 type global struct {
-	Quiet   bool `short:"q" help:"Show errors only: no warnings, no notes, no progress."`
+	Quiet   bool `short:"q" help:"Show errors and warnings only: no notes, no progress."`
 	Verbose bool `short:"v" help:"Show where the time went, and abbreviate nothing."`
 	NoColor bool `name:"no-color" help:"Write plain text even to a terminal, as with NO_COLOR set."`
 }

@@ -2,21 +2,16 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
 )
 
-// diagnose shows diagnostics; with --quiet only the errors among them.
+// diagnose shows diagnostics; with --quiet no notes.
 func (c *call) diagnose(list []diag.Diagnostic) {
 	if c.quiet {
-		var errors []diag.Diagnostic
-		for _, d := range list {
-			if d.Level == diag.Error {
-				errors = append(errors, d)
-			}
-		}
-		list = errors
+		list = slices.DeleteFunc(slices.Clone(list), func(d diag.Diagnostic) bool { return d.Level == diag.Note })
 	}
 	format := diag.Plain
 	switch {

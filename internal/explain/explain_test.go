@@ -107,7 +107,7 @@ func TestWarnings(t *testing.T) {
 	for kind, code := range map[solvers.WarningKind]diag.Code{
 		solvers.Grazing: explain.CodeGrazing, solvers.Tie: explain.CodeTie, solvers.Edge: explain.CodeTie,
 		solvers.OneSided: explain.CodeTie, solvers.Outside: explain.CodeOutside, solvers.Stiff: explain.CodeStiff,
-		solvers.Rest: explain.CodeRest, solvers.Unstable: explain.CodeUnstable,
+		solvers.Rest: explain.CodeRest, solvers.Unstable: explain.CodeUnstable, solvers.Past: explain.CodeOutside,
 	} {
 		var l diag.List
 		explainer(t).Warnings([]solvers.Warning{{

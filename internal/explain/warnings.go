@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/tapec"
 	"odes.dev/odes/typecheck"
 )
 
@@ -62,7 +63,17 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 				"those of the order in which they came, and differ in the other",
 				w.Name, w.Other, x.when(w.T))
 		case solvers.Outside:
-			l.Notef(CodeOutside, at, "%s at %s lies outside the time span and never happens", w.Name, x.when(w.Value))
+			level := diag.Note
+			if x.matters(&w) {
+				level = diag.Warning
+			}
+			l.Add(diag.Diagnostic{
+				Code: CodeOutside, Level: level, Span: at,
+				Message: fmt.Sprintf("%s at %s lies outside the time span and never happens", w.Name, x.when(w.Value)),
+			})
+		case solvers.Past:
+			l.Warnf(CodeOutside, at, "at %s, the body of %s sets the time of %s to %s, which is past: %[3]s does not "+
+				"fire at it", x.when(w.T), w.Other, w.Name, diag.Number(w.Value))
 		case solvers.Stiff:
 			l.Notef(CodeStiff, x.span, "this looks stiff from %s on: steps are held short by stability, not by "+
 				"accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer; for diffusion "+
@@ -81,6 +92,17 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 				"was false", w.Name, x.when(w.T))
 		}
 	}
+}
+
+// matters reports whether a result would be another one, had an explicit time outside of the run come: that of an event
+// before the start, or that of an event which objectives read. A time that bodies move may wait there for one.
+func (x *Explainer) matters(w *solvers.Warning) bool {
+	if w.Instant < 0 {
+		return false
+	}
+	in := x.model.Compiled.InstantList[w.Instant]
+	return in.Kind == tapec.Fire && x.model.Unmoved(w.Instant) && (w.Value < w.T ||
+		slices.ContainsFunc(x.model.Compiled.Functionals, func(f tapec.Functional) bool { return f.Event == in.Event }))
 }
 
 // Stopped says what stopped a run before its end; "" for nothing.

@@ -33,6 +33,7 @@ type Model struct {
 	rows       [][]float64     // per instant: the data row read there
 	visits     []int           // per functional: at how many instants it is read
 	fixed      []bool          // per instant: its time depends on nothing
+	unmoved    []bool          // per instant: its time depends on no discrete
 	someNth    bool            // some functional counts only one firing
 }
 
@@ -73,7 +74,10 @@ func (m *Model) index() {
 		m.someNth = m.someNth || f.Nth > 0
 	}
 	m.rows = make([][]float64, len(c.InstantList))
-	m.fixed = fixedInstants(c.Instants, len(c.InstantList))
+	m.fixed = instantsWithout(c.Instants, len(c.InstantList), func(string) bool { return true })
+	m.unmoved = instantsWithout(c.Instants, len(c.InstantList), func(name string) bool {
+		return tapec.MustName(name).Role == tapec.Discrete
+	})
 	m.visits = make([]int, len(c.Functionals))
 	for i, in := range c.InstantList {
 		if in.Kind != tapec.Site || c.AtTimes[in.Group] == nil {
@@ -91,14 +95,17 @@ func (m *Model) index() {
 	}
 }
 
-// fixedInstants says of each instant whether its time depends on nothing.
-func fixedInstants(t *tape.Tape, n int) []bool {
+// Unmoved reports whether no body moves the time of instant i: it depends on no discrete.
+func (m *Model) Unmoved(i int) bool { return m.unmoved[i] }
+
+// instantsWithout says of each instant whether its time depends on none of the inputs that on tells.
+func instantsWithout(t *tape.Tape, n int, on func(input string) bool) []bool {
 	fixed := make([]bool, n)
 	times, ok := t.Output(tapec.Times.Name().String())
 	if !ok {
 		return fixed
 	}
-	moves := tape.DependsOnFunc(t, func(string) bool { return true })
+	moves := tape.DependsOnFunc(t, on)
 	parts := []tape.Value{times}
 	if in := t.Instr(times); in != nil && in.Op == tape.Concat {
 		parts = in.Args
