@@ -398,7 +398,7 @@ func (r *Runner) addValues(out *Sensitivities, stride int) {
 		}
 		r.problem.Gather(row, r.places, byParams, byInitial)
 		r.sum.chain(r.problem, row, r.res.DP[i*stride:])
-		v = r.valued(v)
+		v = r.valued(v, o, r.res.Functionals)
 		if !math.IsNaN(v.Value) && !r.finite(i, stride, row) {
 			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not "+
 				"differentiable at this point")

@@ -2,7 +2,9 @@ package odes
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"strings"
 	"time"
 
 	"odes.dev/odes/internal/system"
@@ -49,7 +51,7 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 	for i, o := range r.objectives {
 		v := o.value
 		v.Value = psi[i]
-		out.Values = append(out.Values, r.valued(v))
+		out.Values = append(out.Values, r.valued(v, o, observer.F))
 	}
 	guards := w.Guards()
 	for _, e := range log.events {
@@ -68,11 +70,18 @@ func ascending(x []float64) bool {
 	return true
 }
 
-// valued adds a warning to a value that is not a number.
-func (r *run) valued(v Value) Value {
-	if math.IsNaN(v.Value) {
+// valued adds a warning to a value of o that is not a finite number.
+func (r *run) valued(v Value, o objective, functionals []float64) Value {
+	switch {
+	case math.IsNaN(v.Value):
 		v.Warnings = append(v.Warnings, "no value: something it reads did not come about in this run, or is not "+
 			"a number"+r.stopped)
+	case math.IsInf(v.Value, 0):
+		text := "the value is infinite"
+		if at, ok := r.problem.NonFiniteValue(o.row, functionals); ok && at.File == o.of.Span.File {
+			text += fmt.Sprintf(": %q is, or is too large for a number", strings.Join(strings.Fields(at.Text()), " "))
+		}
+		v.Warnings = append(v.Warnings, text)
 	}
 	return v
 }

@@ -90,7 +90,7 @@ func (c *checker) priorArgs(p *prior) (row *stdlib.Func, args map[string]Expr, v
 
 // within returns v, the negative log density of y, where y is within the bounds of the param, and infinity elsewhere.
 func (c *checker) within(p *prior, y, v Expr) Expr {
-	s := v.Span()
+	s := p.dist.Pos()
 	bound := func(x float64) Expr { return number(x, y.Type().Unit, s) }
 	keep := func(x Expr, op string, y Expr) {
 		cond := c.elementwise(stdlib.Operator(op), s, types.Bool, x, y)

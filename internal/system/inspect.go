@@ -3,6 +3,7 @@ package system
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
@@ -121,6 +122,52 @@ func (w *Worker) NonFinite(t float64, y, d, m []float64) (source.Span, bool) {
 		return source.Span{}, false
 	}
 	at := rates.Span(v)
+	return at, !at.IsZero()
+}
+
+// NonFiniteValue returns the expression that makes an objective infinite or NaN, at the functionals of a run: the one
+// that the objective reads it from, through others that inherit it. row is the objective's place among all. It returns
+// false if no expression of the text makes it.
+func (p *Problem) NonFiniteValue(row int, functionals []float64) (source.Span, bool) {
+	t := p.Model.Compiled.Objective
+	e := tape.NewEvaluator[float64](t)
+	p.Model.load(t, e, &values{vecF: functionals, vecP: p.Point.p})
+	e.Run()
+	wrong := func(v tape.Value) bool {
+		return slices.ContainsFunc(e.Value(v), func(x float64) bool { return x-x != 0 })
+	}
+	v, _ := t.Output(tapec.Objectives.Name().String())
+	for {
+		in := t.Instr(v)
+		if in == nil {
+			break
+		}
+		next := v
+		for k, a := range in.Args {
+			switch {
+			case in.Op == tape.Concat && in.Attr.Axis == 0 && row >= 0: // of the objectives
+				if row -= t.Shape(a).Size(); row < 0 {
+					next = a
+				}
+			case in.Op == tape.Select && !slices.Contains(e.Value(in.Args[0]), float64(2-k)):
+				// The condition, or a branch that is not taken.
+			case t.Instr(a) != nil && t.Instr(a).Op == tape.Const:
+				// A constant has no place that tells more.
+			case next == v && wrong(a):
+				next = a
+			}
+		}
+		if next == v {
+			break
+		}
+		v, row = next, -1
+	}
+	at := t.Span(v)
+	if int(v) < len(t.Inputs) {
+		if place, ok := p.Model.layout.find(tapec.MustName(t.Inputs[v].Name)); ok && place.vec == vecF {
+			at = p.Model.FunctionalSpan(place.offset)
+		}
+	}
 	return at, !at.IsZero()
 }
 
