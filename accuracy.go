@@ -26,7 +26,7 @@ type opinion struct {
 	// strange describes the first event that one of the runs has and the other lacks, or has at another time; ""
 	// for none.
 	strange string
-	at      float64 // its time
+	sizes   []float64 // of the variables
 }
 
 // independent returns a Runner that repeats the runs of r by other means. share tells which part of the error of r
@@ -57,7 +57,7 @@ func (r *Runner) independent() (share float64, err error) {
 // judged compares s, the result that r made last, with that of an independent run. It writes estimated errors to s,
 // and grades all of its numbers. sizes are those of the variables.
 func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) (*opinion, error) {
-	o := &opinion{}
+	o := &opinion{sizes: sizes}
 	share, err := r.independent()
 	if err != nil {
 		return nil, err
@@ -84,7 +84,7 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 		if err := s.compare(fine, share); err != nil {
 			return nil, err
 		}
-		o.strange, o.at = r.strange(b)
+		o.strange, _ = r.strange(b)
 	}
 	if s.grade(g, r.settings.Trust); !r.settings.Trust {
 		return o, nil
@@ -223,7 +223,7 @@ func strangeEvent(a, b *Sensitivities) (what string, at float64) {
 			}
 		})
 	}
-	const here, there = "this run", "the independent one"
+	const here, there = "this run", "the independent run"
 	find(a, b, here, there)
 	find(b, a, there, here)
 	return what, at
@@ -239,40 +239,49 @@ func (e *EventRecord) named() string {
 	return e.Name + strings.ReplaceAll(fmt.Sprint(e.Index), " ", ",")
 }
 
-// accuracy returns the largest estimated error of a derivative and says which derivative it is. Errors
-// are relative to the largest derivative of the same objective by the same variable, or to the
-// influential part of that objective's derivatives. sizes are those of the variables. Objectives
-// without a value do not count, nor do derivatives that rounding of the value could make of zeros.
+// accuracy returns the largest of the objectives' estimated relative errors, and says which derivative has it.
 func (s *Sensitivities) accuracy(sizes []float64) (worst float64, where string) {
-	rounding := float64(0x1p-48 * math.Sqrt(float64(s.Stats.Steps+1)))
-	for i, v := range s.Values {
-		if math.IsNaN(v.Value) {
-			continue
-		}
-		// The largest derivatives and errors by each variable.
-		size, err := make([]float64, len(s.Variables)), make([]float64, len(s.Variables))
-		most := 0.0
-		for n, x := range s.Variables {
-			for k := i*s.Columns + x.Offset; k < i*s.Columns+x.Offset+x.Size(); k++ {
-				size[n] = max(size[n], math.Abs(s.Gradient[k]))
-				err[n] = max(err[n], s.Errors[k])
-			}
-			most = max(most, float64(size[n]*sizes[n]))
-		}
-		for n, x := range s.Variables {
-			if least := float64(rounding * max(most, math.Abs(v.Value))); float64(size[n]*sizes[n]) <= least &&
-				float64(err[n]*sizes[n]) <= least {
-				continue
-			}
-			if rel := err[n] / max(size[n], influential*most/sizes[n]); !(rel <= worst) {
-				worst, where = rel, v.Name+" by "+x.String()
-			}
+	for i := range s.Values {
+		if rel, by := s.accuracyOf(i, sizes); !(rel <= worst) {
+			worst, where = rel, by
 		}
 	}
 	return worst, where
 }
 
-// sizeList returns how large the variables are, by which they might change: the largest absolute value of
+// accuracyOf returns the largest estimated error of a derivative of objective i and says which derivative it is.
+// Errors are relative to the largest derivative by the same variable, or to the influential part of the objective's
+// derivatives. sizes are those of the variables. Objectives without a value do not count, nor do derivatives that
+// rounding of the value could make of zeros.
+func (s *Sensitivities) accuracyOf(i int, sizes []float64) (worst float64, where string) {
+	v := s.Values[i]
+	if math.IsNaN(v.Value) {
+		return 0, ""
+	}
+	rounding := float64(0x1p-48 * math.Sqrt(float64(s.Stats.Steps+1)))
+	// The largest derivatives and errors by each variable.
+	size, err := make([]float64, len(s.Variables)), make([]float64, len(s.Variables))
+	most := 0.0
+	for n, x := range s.Variables {
+		for k := i*s.Columns + x.Offset; k < i*s.Columns+x.Offset+x.Size(); k++ {
+			size[n] = max(size[n], math.Abs(s.Gradient[k]))
+			err[n] = max(err[n], s.Errors[k])
+		}
+		most = max(most, float64(size[n]*sizes[n]))
+	}
+	for n, x := range s.Variables {
+		if least := float64(rounding * max(most, math.Abs(v.Value))); float64(size[n]*sizes[n]) <= least &&
+			float64(err[n]*sizes[n]) <= least {
+			continue
+		}
+		if rel := err[n] / max(size[n], influential*most/sizes[n]); !(rel <= worst) {
+			worst, where = rel, v.Name+" by "+x.String()
+		}
+	}
+	return worst, where
+}
+
+// sizes returns how large the variables are, by which they might change: the largest absolute value of
 // their elements, and 1 for zero.
 func (r *Runner) sizes() []float64 {
 	out := make([]float64, len(r.variables))
@@ -313,7 +322,6 @@ type attempt struct {
 	run     *Runner
 	s       *Sensitivities
 	opinion *opinion
-	sizes   []float64 // of the variables
 }
 
 // attempt solves and differentiates once, and compares the result with an independent run.
@@ -322,8 +330,8 @@ func (r *Runner) attempt(ctx context.Context) (*attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := &attempt{run: r, s: s, sizes: r.sizes()}
-	if a.opinion, err = r.judged(ctx, s, a.sizes); err != nil {
+	a := &attempt{run: r, s: s}
+	if a.opinion, err = r.judged(ctx, s, r.sizes()); err != nil {
 		return nil, err
 	}
 	return a, nil
@@ -357,6 +365,7 @@ func (r *Runner) checked(ctx context.Context) (*Sensitivities, error) {
 			"depends on it can be trusted", o.strange, o.by)
 	}
 	s.conclude(r.model, o)
+	r.opinion = o
 	return s, nil
 }
 
@@ -428,7 +437,7 @@ func (r *Runner) controlled(ctx context.Context, a *attempt) (*attempt, error) {
 func (r *Runner) refine(ctx context.Context, a *attempt) (*attempt, error) {
 	want, first := r.settings.SensTol, a.s.Settings.RTol
 	for round := 0; want > 0 && a.opinion.failed == nil; round++ {
-		reached, where := a.s.accuracy(a.sizes)
+		reached, where := a.s.accuracy(a.opinion.sizes)
 		if reached <= want {
 			if round > 0 {
 				a.s.note(r.model, CodeAccuracy, diag.Note,

@@ -339,7 +339,7 @@ func TestPeakDerivatives(t *testing.T) {
 	}
 }
 
-// TestPeakVerify verifies the gradients, also with fixed steps.
+// TestPeakVerify verifies the gradients, also with fixed steps. Those of Euler's method are right for its steps alone.
 func TestPeakVerify(t *testing.T) {
 	m, err := odes.Parse("peaky.ode", peaky, odes.ParseOptions{})
 	if err != nil {
@@ -357,7 +357,8 @@ func TestPeakVerify(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range v.Objectives {
-			if o.Outcome != "ok" || !math.IsNaN(o.Order) && math.Abs(o.Order-2) > 0.1 {
+			right := o.Outcome == "ok" || o.Outcome == "discrete only" && v.Settings.Method == "euler"
+			if !right || !math.IsNaN(o.Order) && math.Abs(o.Order-2) > 0.1 {
 				t.Errorf("%v: %s: %s, remainders of order %v", settings, o.Name, o.Outcome, o.Order)
 			}
 		}

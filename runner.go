@@ -37,7 +37,8 @@ type Runner struct {
 	// that they show. careful has derivatives under error control. They are made when they are needed first.
 	other, careful *Runner
 	share          float64
-	keep           bool // what was recorded is read once more, for second derivatives
+	opinion        *opinion // of the last result; nil for none
+	keep           bool     // what was recorded is read once more, for second derivatives
 
 	curve curvature
 
@@ -302,7 +303,7 @@ func (r *Runner) release() {
 
 // first computes values and first derivatives, with what the settings ask for to check them.
 func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
-	if r.last = r; r.settings.Trust || r.shows() {
+	if r.last, r.opinion = r, nil; r.settings.Trust || r.shows() {
 		return r.checked(ctx)
 	}
 	s, err := r.once(ctx)

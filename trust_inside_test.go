@@ -21,9 +21,9 @@ func TestStrangeEvents(t *testing.T) {
 		{at("e", 1, 2), at("e", 1, 2), ""},
 		{at("e", 1, 2), at("e", 1+1e-9, 2-1e-9), ""},
 		{at("e", 1, 2), at("e", 1), "e at 2 happens in this run alone"},
-		{at("e", 1), at("e", 1, 2), "e at 2 happens in the independent one alone"},
-		{at("e", 1, 2, 3), at("e", 1, 2.5, 3), "e happens at 2 in this run, at 2.5 in the independent one"},
-		{at("e", 2, 3), at("e", 1, 2, 3), "at 1 in the independent one"}, // the first one
+		{at("e", 1), at("e", 1, 2), "e at 2 happens in the independent run alone"},
+		{at("e", 1, 2, 3), at("e", 1, 2.5, 3), "e happens at 2 in this run, at 2.5 in the independent run"},
+		{at("e", 2, 3), at("e", 1, 2, 3), "at 1 in the independent run"}, // the first one
 		{at("e", 1, 10), at("e", 1), ""},                                 // at the end
 		{at("e", 0), nil, ""},                                            // at the start
 		{append(at("e", 1), at("f", 2)...), append(at("f", 1), at("e", 2)...), "e happens at 1"},

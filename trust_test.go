@@ -196,3 +196,25 @@ sens { control = off }`)
 		t.Errorf("trust %v of %v", s.Trusts, s.Gradient)
 	}
 }
+
+// TestVerifyModel verifies models whose gradients are those of their steps, exactly, and not those of the model.
+func TestVerifyModel(t *testing.T) {
+	for _, c := range resting {
+		m, err := odes.Parse("trust.ode", c.text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for control, want := range map[string]string{"off": "discrete only", "auto": "ok"} {
+			o := odes.Options{Settings: []odes.Setting{
+				{Key: "sens.control", Value: control}, {Key: "sens.trust", Value: "off"}, // which verify sees to itself
+			}}
+			v, err := m.Verify(t.Context(), o, odes.VerifyOptions{Seed: 1})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := v.Objectives[0]; got.Outcome != want || got.Complex > 1e-8 || got.CrossCheck > 1e-8 || v.Wrong() {
+				t.Errorf("%s: control = %s: %+v, want %s", c.name, control, got, want)
+			}
+		}
+	}
+}

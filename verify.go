@@ -40,7 +40,9 @@ type Verification struct {
 	// A move of length 1 changes parameters by about their own size.
 	Steps      []float64
 	Objectives []Verdict
-	Warnings   []diag.Diagnostic
+	// Strange says in words which event the run and the independent one do not have alike; "" for none.
+	Strange  string
+	Warnings []diag.Diagnostic
 }
 
 // Verdict is what was found of one scalar objective. Complex is relative to the sum of the absolute
@@ -50,12 +52,14 @@ type Verdict struct {
 	Value float64
 	// Outcome is one of these:
 	//
-	//	"ok"          all comparisons pass
-	//	"wrong"       some comparison fails
-	//	"no value"    the objective has no value in this run
-	//	"undecided"   rounding leaves no digits of the derivatives
-	//	"inaccurate"  a mode that differentiates the equations first converges to the same gradient,
-	//	              but fewer than three of its digits are right
+	//	"ok"             all comparisons pass: the gradient is right for the model
+	//	"discrete only"  it is the gradient of the computed solution, but an independent run has other
+	//	                 values, derivatives or events, or a warning says that derivatives do not exist
+	//	"wrong"          it is not even the gradient of the computed solution
+	//	"no value"       the objective has no value in this run
+	//	"undecided"      rounding leaves no digits of the derivatives
+	//	"inaccurate"     a mode that differentiates the equations first converges to the same gradient,
+	//	                 but fewer than three of its digits are right
 	Outcome string
 	Complex float64 // worst error of a derivative along a direction, against complex step
 	// CrossCheck is the worst error of a derivative, against the mode Verification.CrossCheck.
@@ -64,6 +68,10 @@ type Verdict struct {
 	// equations first and is off by more than its tolerance: if Refined is smaller than CrossCheck,
 	// both modes converge to one gradient. It is 0 where it was not computed.
 	Refined float64
+	// Independent is the worst error of the value or of a derivative, against the run that
+	// Verification.Settings.CheckedBy names. Derivatives that hardly matter do not count (docs/methods.md).
+	// It is NaN where that run failed.
+	Independent float64
 	// Curvature is the worst error of a second derivative along a direction, where there is a Hessian
 	// or a product with one. The reference is differences of complex steps over the repeated run, and
 	// CurvatureNoise is how accurate these are.
@@ -92,9 +100,15 @@ func (v *Verification) Wrong() bool {
 
 // Verify checks the gradient that Sensitivities gives for opts against two others, which share neither
 // its code nor its order of evaluation: complex steps along random directions over the recorded steps,
-// and another sensitivity mode. Second derivatives are checked too, where the settings ask for them.
-// The methods are described in docs/methods.md.
+// and another sensitivity mode. It compares values, derivatives and events with those of an independent
+// run. Second derivatives are checked too, where the settings ask for them. The methods are described in
+// docs/methods.md.
 func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*Verification, error) {
+	return m.verify(ctx, opts.changed(func(s *settings.Settings) { s.Trust = true }), how)
+}
+
+// verify is Verify, but for the independent run, unless the settings ask for it.
+func (m *Model) verify(ctx context.Context, opts Options, how VerifyOptions) (*Verification, error) {
 	if how.Directions <= 0 {
 		how.Directions = 3
 	}
@@ -118,8 +132,15 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 	opts.change = r.last.opts.change // with the tolerances that sens_tol took
 	opts = opts.changed((*settings.Settings).GradientOnly)
 	out := &Verification{Settings: s.Settings, Directions: how.Directions, Warnings: s.Warnings}
-	for _, v := range s.Values {
-		out.Objectives = append(out.Objectives, Verdict{Name: v.Name, Value: v.Value})
+	trusts := make([]Trust, len(s.Values))
+	for i, v := range s.Values {
+		trusts[i] = s.trust(i)
+		out.Objectives = append(out.Objectives, Verdict{
+			Name: v.Name, Value: v.Value, Independent: r.independentError(s, i),
+		})
+	}
+	if r.opinion != nil {
+		out.Strange = r.opinion.strange
 	}
 	if err := m.verifyAlong(ctx, opts, how, s, out); err != nil {
 		return nil, err
@@ -139,9 +160,28 @@ func (m *Model) Verify(ctx context.Context, opts Options, how VerifyOptions) (*V
 		out.Objectives[i].judge(tolerance, strict)
 	}
 	if !strict && !modeOf(s.Settings.Mode).Exact && other != nil && out.Wrong() {
-		return out, m.verifyRefined(ctx, opts, s, other, out)
+		if err := m.verifyRefined(ctx, opts, s, other, out); err != nil {
+			return nil, err
+		}
+	}
+	for i := range out.Objectives {
+		if o := &out.Objectives[i]; o.Outcome == "ok" && trusts[i] != Sound {
+			o.Outcome = "discrete only"
+		}
 	}
 	return out, nil
+}
+
+// independentError returns the largest error of value i of s, or of one of its derivatives, by an independent run.
+func (r *Runner) independentError(s *Sensitivities, i int) float64 {
+	if s.Errors == nil {
+		return math.NaN()
+	}
+	worst, _ := s.accuracyOf(i, r.opinion.sizes)
+	if v := s.Values[i]; v.Error > 0 {
+		worst = math.Max(worst, v.Error/math.Abs(v.Value))
+	}
+	return worst
 }
 
 // verifyRefined finds out whether discretization explains the error of a mode that differentiates the
@@ -508,7 +548,8 @@ func (m *Model) crossCheck(
 // warnings of s: a note that the gradient is right, or warnings.
 func (m *Model) checkGradient(ctx context.Context, opts Options, how *settings.GradientCheck, s *Sensitivities) error {
 	opts.Gradient, opts.EventTimes, opts.Progress = nil, false, nil
-	v, err := m.Verify(ctx, opts, VerifyOptions{Directions: how.Directions, Tolerance: how.Tolerance})
+	opts = opts.changed(func(s *settings.Settings) { s.Trust = false }) // s was compared with an independent run
+	v, err := m.verify(ctx, opts, VerifyOptions{Directions: how.Directions, Tolerance: how.Tolerance})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ type commands struct {
 	Repl       replCmd       `cmd:"" help:"Explore a model in a session."`
 	New        newCmd        `cmd:"" help:"Write a model to start from."`
 	Check      checkCmd      `cmd:"" help:"Parse and check models."`
-	Verify     verifyCmd     `cmd:"" help:"Check gradients against two other methods."`
+	Verify     verifyCmd     `cmd:"" help:"Check gradients against other methods and an independent run."`
 	Fmt        fmtCmd        `cmd:"" help:"Format models."`
 	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler makes of a model."`
 	Bench      benchCmd      `cmd:"" help:"Time the right-hand side, its transpose, and whole gradients."`

@@ -3,6 +3,7 @@ package report
 import (
 	"bufio"
 	"io"
+	"slices"
 	"strconv"
 
 	"odes.dev/odes"
@@ -40,6 +41,10 @@ func verifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) er
 			j.raw(", \"second_error\": ")
 			j.number(o.CrossCheck)
 		}
+		if v.Settings.CheckedBy != "" {
+			j.raw(", \"independent_error\": ")
+			j.number(o.Independent)
+		}
 		if o.Refined > 0 {
 			j.raw(", \"refined_error\": ")
 			j.number(o.Refined)
@@ -54,7 +59,14 @@ func verifyJSON(w io.Writer, h Heading, v *odes.Verification, _ TableOptions) er
 		j.number(o.Order)
 		j.raw("}")
 	}
-	j.raw("\n  ]\n}\n")
+	j.raw("\n  ]")
+	if v.Settings.CheckedBy != "" {
+		j.raw(",\n  \"checked_by\": ")
+		j.text(v.Settings.CheckedBy)
+		j.raw(", \"strange_event\": ")
+		j.text(v.Strange)
+	}
+	j.raw("\n}\n")
 	return j.w.Flush()
 }
 
@@ -67,6 +79,7 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 	verdict := column{head: "verdict", left: true}
 	complexStep := column{head: "complex step"}
 	crossCheck := column{head: v.CrossCheck}
+	independent := column{head: "independent run"}
 	refined := column{head: "refined"}
 	curvature := column{head: "Hessian"}
 	anyRefined := false
@@ -74,7 +87,7 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 		name.cells = append(name.cells, o.Name)
 		verdict.cells = append(verdict.cells, o.Outcome)
 		if o.Outcome == "no value" {
-			for _, c := range []*column{&complexStep, &crossCheck, &refined, &curvature} {
+			for _, c := range []*column{&complexStep, &crossCheck, &independent, &refined, &curvature} {
 				c.cells = append(c.cells, "-")
 			}
 			continue
@@ -86,11 +99,15 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 		refined.cells = append(refined.cells, text)
 		complexStep.cells = append(complexStep.cells, significant(o.Complex, 2))
 		crossCheck.cells = append(crossCheck.cells, significant(o.CrossCheck, 2))
+		independent.cells = append(independent.cells, significant(o.Independent, 2))
 		curvature.cells = append(curvature.cells, significant(o.Curvature, 2))
 	}
 	cols := []column{name, verdict, complexStep}
 	if v.CrossCheck != "" {
 		cols = append(cols, crossCheck)
+	}
+	if v.Settings.CheckedBy != "" {
+		cols = append(cols, independent)
 	}
 	if anyRefined {
 		cols = append(cols, refined)
@@ -111,6 +128,16 @@ func VerifyTable(w io.Writer, h Heading, v *odes.Verification, opts TableOptions
 				break
 			}
 		}
+	}
+	if slices.ContainsFunc(v.Objectives, func(o odes.Verdict) bool { return o.Outcome == "discrete only" }) {
+		p.prose("\ndiscrete only: the gradient is that of the steps taken, but it, the value or the events are not " +
+			"those of an independent run")
+	}
+	if v.Strange != "" {
+		p.prose("%s", v.Strange)
+	}
+	if v.Settings.CheckedBy != "" {
+		p.prose("\nindependent run: %s", v.Settings.CheckedBy)
 	}
 	p.remainders(v)
 	if v.Large {
