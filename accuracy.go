@@ -239,6 +239,10 @@ func (e *EventRecord) named() string {
 	return e.Name + strings.ReplaceAll(fmt.Sprint(e.Index), " ", ",")
 }
 
+// influential is the part of an objective's largest relative derivative below which derivatives need not be accurate
+// to sens_tol of themselves, but only of that part.
+const influential = 1e-6
+
 // accuracy returns the largest of the objectives' estimated relative errors, and says which derivative has it.
 func (s *Sensitivities) accuracy(sizes []float64) (worst float64, where string) {
 	for i := range s.Values {

@@ -339,7 +339,7 @@ func TestPeakDerivatives(t *testing.T) {
 	}
 }
 
-// TestPeakVerify verifies the gradients, also with fixed steps. Those of Euler's method are right for its steps alone.
+// TestPeakVerify verifies the gradients, also with fixed steps. Some of these are right for the steps alone.
 func TestPeakVerify(t *testing.T) {
 	m, err := odes.Parse("peaky.ode", peaky, odes.ParseOptions{})
 	if err != nil {
@@ -357,7 +357,7 @@ func TestPeakVerify(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, o := range v.Objectives {
-			right := o.Outcome == "ok" || o.Outcome == "discrete only" && v.Settings.Method == "euler"
+			right := o.Outcome == "ok" || o.Outcome == "discrete only" && settings != nil
 			if !right || !math.IsNaN(o.Order) && math.Abs(o.Order-2) > 0.1 {
 				t.Errorf("%v: %s: %s, remainders of order %v", settings, o.Name, o.Outcome, o.Order)
 			}

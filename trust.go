@@ -31,12 +31,12 @@ const (
 	looseDerivative, lostDerivative = 1e-3, 0.1
 )
 
-// influential is the part of an objective's largest relative derivative (derivative times the size of its variable)
-// below which errors of relative derivatives do not matter. Otherwise derivatives that should be zero would never be
-// accurate. Below negligibly, in parts of the value, they do not matter either.
+// Errors of derivatives that should be zero are never small beside these. So errors do not matter where they are below
+// one of these parts: of the objective's largest relative derivative (derivative times the size of its variable), or of
+// its value. The relative derivatives are compared.
 const (
-	influential = 1e-6
-	negligibly  = 1e-9
+	partOfDerivatives = 1e-7
+	partOfValue       = 1e-9
 )
 
 // An error must be larger than these to make a number lost, and not only loose: parts of the largest relative
@@ -99,7 +99,7 @@ func (g *grader) derivative(d, err, size, most, value, noise float64) Trust {
 	moved := float64(err * size)
 	switch {
 	case err <= float64(looseDerivative*math.Abs(d)), moved <= noise,
-		moved <= max(float64(influential*most), float64(negligibly*value)):
+		moved <= max(float64(partOfDerivatives*most), float64(partOfValue*value)):
 		return Sound
 	case err > float64(lostDerivative*math.Abs(d)) && moved > g.promised &&
 		moved > max(float64(graveOfDerivatives*most), float64(graveOfValue*value)):
@@ -181,10 +181,12 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 	}
 }
 
-// doubtful are the codes of warnings that the derivatives of a run are those of one side, or do not exist.
-var doubtful = []diag.Code{CodeGrazing, CodeTie, CodeRest, CodeKink}
+// doubtful are the codes of warnings that the derivatives of a run are those of one side. Where an event grazes its
+// condition, or turned back within rounding, it comes or goes with small changes, and so the independent run shows
+// whether that matters.
+var doubtful = []diag.Code{CodeTie, CodeKink}
 
-// doubted reports whether the run of s warned that derivatives are those of one side, or do not exist.
+// doubted reports whether the run of s warned that derivatives are those of one side.
 func (s *Sensitivities) doubted() bool {
 	return slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
 		return d.Level == diag.Warning && slices.Contains(doubtful, d.Code)
