@@ -46,7 +46,8 @@ type polynomial struct {
 	used   int
 	start  *sample // the present
 	panels [maxPanels + 1][]*sample
-	credit []int // [guards]
+	credit []int  // [guards]
+	rough  []bool // [guards] no polynomial in this step
 
 	left, right [fineLevel + 1][]float64 // [level][n+1]
 	runs        []stretch
@@ -65,7 +66,10 @@ type stretch struct {
 
 func newPolynomial(guards []Guard, info Info) polynomial {
 	n := max(info.DenseDegree, info.DenseOrder, 2) + 1
-	p := polynomial{n: n, nodes: make([]float64, n+1), credit: make([]int, len(guards)), start: &sample{}}
+	p := polynomial{
+		n: n, nodes: make([]float64, n+1), start: &sample{},
+		credit: make([]int, len(guards)), rough: make([]bool, len(guards)),
+	}
 	for k := range p.nodes {
 		sine := elem.Sin(float64(math.Pi*float64(k)) / float64(2*n))
 		p.nodes[k] = float64(sine * sine)
@@ -177,7 +181,10 @@ func (s *Solver) between() (ok bool, err error) {
 	whole := s.panels[0]
 	whole[0] = s.start
 	copy(whole[1:], s.samples)
-	if ok, err = s.inspect(0, 0, 1); !ok || !s.anyWatch {
+	if ok, err = s.inspect(0, 0, 1); ok {
+		ok, err = s.corners()
+	}
+	if !ok || !s.anyWatch {
 		return ok, err
 	}
 	return s.watchRoots()
@@ -232,6 +239,7 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		}
 		rough, noise := max(last, math.Abs(there)), float64(0x1p-50*s.amplify*largest)
 		fine := rough <= float64(4*noise)
+		s.rough[i] = s.rough[i] || !fine
 		s.off, s.levels = float64(16*max(rough, noise, math.Abs(before))), roughLevel
 		if fine || depth == maxPanels || s.credit[i] < 2*n {
 			s.off, s.levels, fine = noise, fineLevel, true
@@ -250,6 +258,11 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 				s.credit[i] -= 2 * n
 			}
 			doubt = true
+			if at := corner(i, p[0], p[1], p[n-1], p[n]); at > 0 {
+				if q, err := s.look(at); q == nil {
+					return false, err
+				}
+			}
 			continue
 		}
 		if ok, err = s.missing(); !ok {
@@ -278,6 +291,51 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		}
 		if ok, err = s.inspect(depth+1, a, w); !ok || side == 0 && s.anyBefore(middle) {
 			return ok, err // the step will end there
+		}
+	}
+	return true, nil
+}
+
+// corner returns where the line through samples a and b of guard i meets that through c and d beyond zero, or nearly,
+// between b and c, or 0. A guard that has a corner there, as |x - c| has, is no polynomial.
+func corner(i int, a, b, c, d *sample) float64 {
+	side := sign(a.rho[i])
+	left, right := math.Abs(b.rho[i]), math.Abs(c.rho[i])
+	down := (left - math.Abs(a.rho[i])) / (b.theta - a.theta)
+	up := (math.Abs(d.rho[i]) - right) / (d.theta - c.theta)
+	if side == 0 || sign(b.rho[i]) != side || sign(c.rho[i]) != side || sign(d.rho[i]) != side || !(down < 0 && up > 0) {
+		return 0
+	}
+	width := c.theta - b.theta
+	at := (right - left - float64(up*width)) / (down - up)
+	if math.FMA(down, at, left) > float64(0.25*min(left, right)) || !(at > 0 && at < width) {
+		return 0
+	}
+	return b.theta + at
+}
+
+// corners adds samples at what may be corners of guards that are no polynomials, between samples on one side of zero.
+func (s *Solver) corners() (ok bool, err error) {
+	for i := range s.guards {
+		if !s.rough[i] {
+			continue
+		}
+		s.rough[i] = false
+		for range 3 { // the lines bend
+			a, b, n := s.start, s.samples[0], len(s.samples)
+			for j := 2; j < len(s.samples); j++ {
+				c, d := s.samples[j-1], s.samples[j]
+				if at := corner(i, a, b, c, d); at > 0 {
+					if q, err := s.look(at); q == nil {
+						return false, err
+					}
+					c = s.samples[j-1]
+				}
+				a, b = b, c
+			}
+			if len(s.samples) == n {
+				break
+			}
 		}
 	}
 	return true, nil

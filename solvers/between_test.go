@@ -153,6 +153,19 @@ func TestHiddenPairs(t *testing.T) {
 	}
 }
 
+// TestCorners has guards with corners that reach just beyond zero.
+func TestCorners(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 8))
+	for n := range 500 {
+		w, at := math.Pow(10, -1-5*r.Float64()), 0.5+9*r.Float64()
+		h := ramp(10)
+		event(h, "e", ofX(func(x float64) float64 { return w - math.Abs(x-at) }), nil)
+		m := []string{"dopri5", "bs3", "dop853", "vern9", "rkc2"}[n%5]
+		got, _ := fired(t, h, m, solvers.Options{H0: 10})
+		near(t, fmt.Sprintf("%s: |x - %v| < %v", m, at, w), got, []float64{at - w}, 1e-9)
+	}
+}
+
 // TestOrbitWindows has an orbit that enters thin windows, also near where it turns.
 func TestOrbitWindows(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
