@@ -55,6 +55,7 @@ type polynomial struct {
 	a, w        float64 // start and length of the panel
 	off         float64 // how far the guard may be from the polynomial
 	levels      int
+	smooth      bool // its slope is that of the polynomial, roughly: no corner is near its ends
 }
 
 // stretch is where a polynomial has one sign, as far as it was looked at, and where it is farthest from zero.
@@ -239,10 +240,11 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		}
 		rough, noise := max(last, math.Abs(there)), float64(0x1p-50*s.amplify*largest)
 		fine := rough <= float64(4*noise)
+		s.smooth = fine || max(rough, math.Abs(before)) < float64(0x1p-20*reach)
 		s.rough[i] = s.rough[i] || !fine
 		s.off, s.levels = float64(16*max(rough, noise, math.Abs(before))), roughLevel
 		if fine || depth == maxPanels || s.credit[i] < 2*n {
-			s.off, s.levels, fine = noise, fineLevel, true
+			s.off, s.levels, fine, s.smooth = noise, fineLevel, true, true
 		}
 		s.guard, s.a, s.w, s.runs = i, a, w, s.runs[:0]
 		b := s.left[0]
@@ -366,7 +368,7 @@ func (s *Solver) divide(b []float64, lo, hi float64, level int) (doubt bool) {
 		up, down = min(up, b[j]-b[j-1]), max(down, b[j]-b[j-1])
 	}
 	clear := least > s.off || most < -s.off || s.levels == fineLevel && least >= -s.off && most <= s.off
-	if margin := float64(float64(n)*(hi-lo)) * s.off; clear || up > margin || down < -margin {
+	if margin := float64(float64(n)*(hi-lo)) * s.off; clear || s.smooth && (up > margin || down < -margin) {
 		s.note(lo, b[0])
 		s.note(hi, b[n])
 		return false
