@@ -18,6 +18,7 @@ type spectrum struct {
 	method StiffnessDetector
 	reach  float64    // the bound of |h|ρ; 0 where there is nothing to bound by
 	v      []float64  // [N] the direction
+	per    []float64  // [N] one over the sizes of tolerable changes
 	x, k   []float64  // [N], [N+Q] a point beside the present and the right-hand side there
 	age    int        // products since the direction was drawn, or mixed with a new one
 	turn   uint64     // directions drawn
@@ -31,6 +32,7 @@ type spectrum struct {
 	seen   int     // events and changes of mode at the last product
 	full   float64 // |h|ρ/reach for the step that the last product was for
 	bound  bool    // the last step was held short
+	steady bool    // the last look changed ρ by little
 	long   int     // steps of fixed length that are not stable
 }
 
@@ -38,6 +40,7 @@ const (
 	spectrumYoung  = 3    // products before the growth of a direction is taken for ρ
 	spectrumSure   = 6    // before it holds a step short that was free
 	spectrumMix    = 16   // steps after which the direction is mixed with a new one
+	spectrumNew    = 0.25 // share of the new one
 	spectrumShort  = 2    // steps between products where ρ changes
 	spectrumLong   = 32   // and at most
 	spectrumReach  = 0.9  // of the stability interval
@@ -53,13 +56,13 @@ func newSpectrum(sys Field, m Method, o *Options, tol *Tolerance, z Size) spectr
 	}
 	return spectrum{
 		sys: sys, tol: tol, method: g, slow: max(1, 6/m.Info().Evals),
-		v: make([]float64, z.N), x: make([]float64, z.N), k: make([]float64, z.N+z.Q),
+		v: make([]float64, z.N), per: make([]float64, z.N), x: make([]float64, z.N), k: make([]float64, z.N+z.Q),
 	}
 }
 
 func (c *spectrum) reset() {
 	c.age, c.turn, c.pure, c.rho, c.due, c.period, c.seen, c.full = 0, 0, 0, 0, 0, spectrumShort, 0, 0
-	c.bound, c.long = false, 0
+	c.bound, c.steady, c.long = false, false, 0
 	if c.method != nil {
 		c.reach = float64(spectrumReach * c.method.StabilityInterval())
 	}
@@ -71,24 +74,29 @@ func (c *spectrum) knows(h float64, seen int) bool {
 	full := c.share(h)
 	c.pure++
 	c.due--
-	return c.due > 0 && seen == c.seen && !(full > 0.2 && full > 2*c.full) && (full <= 1 || c.bound)
+	if c.due <= 0 || seen != c.seen {
+		return false
+	}
+	return c.steady || !(full > 0.2 && full > 2*c.full) && (full <= 1 || c.bound)
 }
 
 // look estimates ρ at (t, y), with f[N] the slope there, for such a step. It returns how many right-hand sides that
 // took.
 func (c *spectrum) look(t, h float64, y, f []float64, seen int) (evals int) {
 	before := c.rho
+	c.steady = c.steady && seen == c.seen
 	for {
 		evals++
 		if !c.multiply(t, h, y, f) {
 			break
 		}
-		if c.age >= spectrumYoung && (c.bound || c.share(h) <= 1 || evals >= 3 && c.age >= spectrumSure) {
+		if c.age >= spectrumYoung && (c.bound || c.steady || c.share(h) <= 1 || evals >= 3 && c.age >= spectrumSure) {
 			break
 		}
 	}
 	c.seen, c.full = seen, c.share(h)
-	if math.Abs(c.rho-before) <= float64(spectrumSteady*c.rho) {
+	c.steady = math.Abs(c.rho-before) <= float64(spectrumSteady*c.rho)
+	if c.steady {
 		c.period = min(2*c.period, spectrumLong)
 	} else {
 		c.period = spectrumShort
@@ -131,28 +139,34 @@ func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
 	if c.age == 0 || c.pure >= spectrumMix*c.slow {
 		c.mix(h, y, f)
 	}
-	var a, b accumulator
-	dot := 0.0
+	var sum, far float64
 	for i, v := range c.v {
-		a.add(i, quotient(v, c.scale(i, h, y[i], f[i])))
+		per := 1 / c.scale(i, h, y[i], f[i])
+		c.per[i] = per
+		x := float64(v * per)
+		sum = math.FMA(x, x, sum)
+		far = max(far, math.Abs(x))
 	}
-	size := a.norm(NormRMS, len(y))
-	if !(size > 0 && size <= math.MaxFloat64) {
+	if !(sum > 0 && sum <= math.MaxFloat64) {
 		c.age = 0
 		return false
 	}
-	step := 1 / a.most
+	step := 1 / far
 	for i, v := range c.v {
 		c.x[i] = math.FMA(step, v, y[i])
 	}
 	c.sys.Eval(t, c.x, c.k)
+	size := math.Sqrt(sum)
+	by := far / size
+	var grew, dot float64
 	for i, g := range f {
-		v, d, sc := c.v[i], (c.k[i]-g)/step, c.scale(i, h, y[i], g)
-		b.add(i, quotient(d, sc))
-		dot = math.FMA(v/sc, d/sc, dot)
-		c.v[i] = d / size
+		d, v, per := float64((c.k[i]-g)*by), c.v[i], c.per[i] // d is J·v/‖v‖
+		x := float64(d * per)
+		grew = math.FMA(x, x, grew)
+		dot = math.FMA(x, float64(v*per), dot)
+		c.v[i] = d
 	}
-	grown := b.norm(NormRMS, len(y)) / size
+	grown := math.Sqrt(grew)
 	switch {
 	case !(grown <= math.MaxFloat64): // the point is outside the domain of the right-hand side
 		c.age = 0
@@ -162,7 +176,7 @@ func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
 		return false
 	}
 	c.growth[0], c.growth[1] = c.growth[1], grown
-	c.along[0], c.along[1] = c.along[1], dot/float64(len(y))/size/size
+	c.along[0], c.along[1] = c.along[1], dot/size
 	if c.age++; c.age >= spectrumYoung {
 		c.rho = float64(math.Sqrt(c.growth[0]) * math.Sqrt(c.growth[1]))
 		// -τ/2ρ with τ = v₁·v₂/‖v₁‖² + ρ² v₀·v₁/‖v₁‖².
@@ -172,10 +186,11 @@ func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
 	return true
 }
 
-// mix adds a new direction to v, of about the same size; to none at age zero.
+// mix adds a new direction to v; at age zero there is none yet.
 func (c *spectrum) mix(h float64, y, f []float64) {
 	c.pure, c.turn = 0, c.turn+1
-	fresh, by := c.age == 0, c.growth[1]
+	// The size of v is the last growth, that of numbers evenly spread over [-1, 1) about √(n/3).
+	fresh, by := c.age == 0, float64(spectrumNew*c.growth[1])*math.Sqrt(3/float64(len(y)))
 	if fresh {
 		by = 1
 	}
