@@ -22,7 +22,7 @@ const (
 	exitDone        = 0
 	exitModel       = 1 // the model is wrong
 	exitUsage       = 2 // the command line is wrong
-	exitRun         = 3 // the run failed, or a file could not be read or written
+	exitRun         = 3 // the run failed, a number is not to be trusted, or a file could not be read or written
 	exitWrong       = 4 // verify found a wrong gradient
 	exitInterrupted = 130
 )

@@ -1,6 +1,9 @@
 package settings
 
-import "odes.dev/odes/sens"
+import (
+	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
+)
 
 // An independent run repeats another one by other means: what both agree on is a property of the model, not of the
 // steps that one of them took.
@@ -17,8 +20,9 @@ const (
 	sameMethod = 0.75
 )
 
-// judge is the method of independent runs. Of the methods of high order it has the widest stability interval.
-const judge = "dop853"
+// judge is the method of independent runs. Of the methods of high order it has the widest stability interval. Where
+// steps are fixed and the method is of order 3 at most, simpleJudge is as good and costs less.
+const judge, simpleJudge = "dop853", "rk4"
 
 // judges names the methods of those runs for which it is not judge.
 var judges = map[string]string{
@@ -40,6 +44,9 @@ func (s *Settings) Independent(mode string) (share float64) {
 		s.Mode = sens.ModeTangent
 	}
 	other := judges[s.Method]
+	if m, ok := solvers.Lookup(s.Method); other == "" && ok && m.Order <= 3 && s.Solver.Fixed > 0 {
+		other = simpleJudge
+	}
 	if other == "" {
 		other = judge
 	}
