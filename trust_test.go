@@ -73,12 +73,12 @@ objective J = final(y)`, "d", 10 / 9.9 * math.Exp(-10)},
 // settings the run must notice that they need it, and come out right.
 func TestTrustOfRest(t *testing.T) {
 	for _, c := range resting {
-		s := trusted(t, c.text, "sens.control", "off")
+		s := trusted(t, c.text, "sens.control", "off", "solver.stability", "off")
 		if _, trust := by(t, s, 0, c.by); trust != odes.Lost || s.Status != "partial" ||
 			len(messages(s, odes.CodeTrust, diag.Warning)) == 0 {
 			t.Errorf("%s: uncontrolled: trust %s, status %s, warnings %v", c.name, trust, s.Status, s.Warnings)
 		}
-		s = trusted(t, c.text)
+		s = trusted(t, c.text, "solver.stability", "off")
 		d, trust := by(t, s, 0, c.by)
 		if math.Abs(d[0]-c.want) > 1e-3*c.want || trust != odes.Sound || s.Status != "ok" {
 			t.Errorf("%s: %g, want %g; trust %s, status %s", c.name, d[0], c.want, trust, s.Status)
@@ -190,7 +190,8 @@ state x = x0[1], y = x0[2]
 x' = -0.1*x
 y' = -0.001*y
 objective J = integral(x) + final(y)
-sens { control = off }`)
+sens { control = off }
+solver { stability = off }`)
 	v := s.Variables[0]
 	if s.Trust(0, v) == odes.Sound || s.Trusts[v.Offset] == odes.Sound || s.Trusts[v.Offset+1] != odes.Sound {
 		t.Errorf("trust %v of %v", s.Trusts, s.Gradient)
@@ -206,7 +207,8 @@ func TestVerifyModel(t *testing.T) {
 		}
 		for control, want := range map[string]string{"off": "discrete only", "auto": "ok"} {
 			o := odes.Options{Settings: []odes.Setting{
-				{Key: "sens.control", Value: control}, {Key: "sens.trust", Value: "off"}, // which verify sees to itself
+				{Key: "sens.control", Value: control}, {Key: "solver.stability", Value: "off"},
+				{Key: "sens.trust", Value: "off"}, // which verify sees to itself
 			}}
 			v, err := m.Verify(t.Context(), o, odes.VerifyOptions{Seed: 1})
 			if err != nil {
