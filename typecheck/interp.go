@@ -18,7 +18,7 @@ var interpKinds = []string{"linear", "spline", "monotone"}
 // interp elaborates interp(t, y, q, kind = …). Every kind is written as the first value plus, for
 // each interval, a polynomial in the part w of the interval that lies below q. This form is
 // constant outside the knots, needs no search, and has kinks only where min and max have them.
-// Where q is the time, lowering turns these kinks into ends of steps.
+// Where q is an affine function of time, lowering turns these kinks into ends of steps.
 func (c *checker) interp(x context, e *ast.Call, row *stdlib.Func) Expr {
 	kind := "linear"
 	positional := *e
