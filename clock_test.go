@@ -183,6 +183,46 @@ state x = 0
 x' = abs(a - t)
 objective J = final(x)
 `, map[string]float64{"J": (3.3*3.3 + 6.7*6.7) / 2, "J/a": 3.3 - 6.7}},
+	{"windows in a trigger, as in models of the SBML suite", `
+time t from 0 to 10
+param k = 0.5
+state S1 = 1, S2 = 0
+discrete n = 0
+S1' = -k*S1*0
+S2' = if t >= 2 and t < 2.01 then 100 elseif t >= 4.5 and t < 4.52 then -25 else 0
+event e when t > 1 and t < 1.05 or t >= 3 and t <= 3.001 { S1 = S1 + 1 }
+event f when not (t < 6) and S1 > 2.5 and not (t > 6.001) { n += 1 }
+event g when t >= 7 and t <= 7 { n += 10 }
+objective J = final(S1)
+objective K = final(S2)
+objective N = final(n)
+`, map[string]float64{"J": 3, "K": 0.5, "N": 11}},
+	{"windows at times that discretes set", `
+time t from 0 to 100
+param lag = 3.7, w = 0.02
+discrete start = 1e9
+state x = 0
+x' = if t >= start + lag and t < start + lag + w then 1/w else 0
+event dose every 20 from 5 count 4 { start = t }
+objective J = final(x)
+`, map[string]float64{"J": 4, "J/lag": 0, "J/w": 0}},
+	{"times read of data inside windows", `
+data D { time = [33.305, 33.31, 33.33]  y = [0, 0, 0] }
+time t from 0 to 100
+param a = 33.3, w = 0.02
+state x = 0
+x' = if t > a and t < a + w then 1 else 0
+objective J = sum_at(D.time, x)
+`, map[string]float64{"J": 0.005 + 0.01 + 0.02, "J/a": -2, "J/w": 1}},
+	{"a function of time that is not affine", `
+time t from 0 to 10
+param a = 2, w = 1e-3
+state x = 0, y = 0
+x' = if (t - a)*(t - a - w) < 0 then 1 else 0
+y' = if t^2 > a^2*4 and sqrt(t) < 2*sqrt(a)*1.00001 then 1 else 0
+objective J = final(x)
+objective K = final(y)
+`, map[string]float64{"J": 1e-3, "J/a": 0, "J/w": 1, "K": 4*2*1.00001*1.00001 - 4}},
 	{"a condition on a discrete beside one on a state", `
 time t from 0 to 10
 param c = 1
@@ -303,5 +343,30 @@ objective K = final(T)
 	for _, h := range []string{"0.01", "0.3", "1.7"} {
 		checkClock(t, c, "adjoint", odes.Setting{Key: "solver.method", Value: "rk4"},
 			odes.Setting{Key: "solver.fixed_step", Value: h})
+	}
+}
+
+// TestClocksVerify checks derivatives of what conditions of time switch by other methods, and second derivatives by
+// differences.
+func TestClocksVerify(t *testing.T) {
+	const text = `
+import "std/signals.ode"
+time t from 0 to 10
+param P = 0.9, w = 0.35, a = 2.3, k = 0.7, lag = 0.4
+const T = [0, 5, 5.1, 5.5, 5.6, 20], R = [0, 0, 3, 3, 0, 0]
+state x = 1, y = 0
+x' = -k*x + pulse_train(t, a, P, w)*(1 + t/10) + interp(T, R, t - lag)
+y' = abs(sin(P*t))*x
+event e when t > a and mod(t, 2*P) > w { x = 0.5*x + 0.1*t }
+objective J = final(y)
+`
+	m, err := odes.Parse("m.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := odes.Options{Settings: []odes.Setting{{Key: "solver.rtol", Value: "1e-10"}, {Key: "solver.atol", Value: "1e-12"}}}
+	v, err := m.Verify(t.Context(), o, odes.VerifyOptions{})
+	if err != nil || v.Wrong() {
+		t.Errorf("%+v, %v", v, err)
 	}
 }

@@ -224,13 +224,7 @@ func (l *clock) condition(e typecheck.Expr, s scope) {
 		a, b := l.lower(call.Args[0], s), l.lower(call.Args[1], s)
 		margin := l.elementwise(tape.Sub, b, a)
 		degree := max(l.c.degree(call.Args[0], s.plain), l.c.degree(call.Args[1], s.plain))
-		ops := []tape.Op{call.Fn.Op}
-		if call.Fn.Op == tape.Equal || call.Fn.Op == tape.NotEqual {
-			ops = []tape.Op{tape.Less, tape.LessEq} // between which they are equal
-		}
-		for _, op := range ops {
-			l.add(margin, l.elementwise(op, a, b), degree, e.Span())
-		}
+		l.add(margin, l.elementwise(call.Fn.Op, a, b), degree, e.Span())
 	})
 }
 
