@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/lang/diag"
 )
 
@@ -98,6 +99,94 @@ func TestPeaksBetweenFixedSteps(t *testing.T) {
 		})
 		if found != warned {
 			t.Errorf("s = %s: warned: %v, want %v: %v", s, found, warned, got.Warnings)
+		}
+	}
+}
+
+// TestLargestPeaksInTime has largest values of functions of time with narrow peaks, and of what they are part of.
+func TestLargestPeaksInTime(t *testing.T) {
+	for _, c := range []struct {
+		name, params, f string
+		value           float64
+		wrt             map[string]float64
+	}{
+		{
+			"a bell", "am = 4.25, c = 31.7, s = 1e-3", "1 + am*exp(-((t - c)/s)^2)", 5.25,
+			map[string]float64{"am": 1, "c": 0, "s": 0},
+		},
+		{
+			"a narrow bell", "am = 4.25, c = 31.7, s = 1e-7", "1 + am*exp(-((t - c)/s)^2)", 5.25,
+			map[string]float64{"am": 1, "c": 0, "s": 0},
+		},
+		{
+			"a Lorentzian", "am = 4.25, c = 31.7, s = 1e-4", "am*s^2/((t - c)^2 + s^2)", 4.25,
+			map[string]float64{"am": 1, "c": 0, "s": 0},
+		},
+		{
+			"with a state", "am = 4.25, c = 31.7, s = 1e-5", "exp(-0.1*x*t) + 10*y*exp(-((t - c)/s)^2)",
+			math.Exp(-3.17) + 10*math.Exp(-0.317),
+			map[string]float64{
+				"c": -0.1*math.Exp(-3.17) - 0.1*math.Exp(-0.317),
+			},
+		},
+		{
+			"a pulse by tanh", "am = 3, c = 31.7, w = 1e-2, s = 1e-3", "am*(tanh((t - c)/s) - tanh((t - c - w)/s))",
+			6 * math.Tanh(5),
+			map[string]float64{"am": 2 * math.Tanh(5), "c": 0},
+		},
+		{"a wave", "am = 2, om = 30", "am*sin(om*t)", 2, map[string]float64{"am": 1, "om": 0}},
+		{"a kink", "am = 2, om = 3", "am*(1 - abs(sin(om*t - 1)))", 2, map[string]float64{"am": 1, "om": 0}},
+		{"waves", "am = 1, om = 0.1", "am*sin(om*t)*sin(50*t)", 1, map[string]float64{"am": 1}},
+	} {
+		text := fmt.Sprintf("time t from 0 to 100\nparam %s\nstate x = 1, y = 1\nx' = 0*x\ny' = -0.01*y\n"+
+			"objective J = max_over(%s)", c.params, c.f)
+		for _, method := range []string{"dopri5", "vern7"} {
+			s := largest(t, text, "solver.method", method, "solver.rtol", "1e-8")
+			if got := s.Values[0].Value; math.Abs(got-c.value) > 1e-3*c.value*c.value/100 {
+				t.Errorf("%s, %s: %v, want %v", c.name, method, got, c.value)
+			}
+			for k, v := range s.Variables {
+				got := s.Gradient[k]
+				if want, ok := c.wrt[v.Name]; ok && math.Abs(got-want) > 2e-3*max(1, math.Abs(want)) {
+					t.Errorf("%s, %s: d/d%s = %v, want %v", c.name, method, v.Name, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestRandomPeaksInTime adds bells, Lorentzians and smooth pulses of random heights and widths to waves and drifts.
+func TestRandomPeaksInTime(t *testing.T) {
+	r := elem.NewRand(11)
+	u := func(a, b float64) float64 { return a + r.Float64()*(b-a) }
+	methods := []string{"dopri5", "tsit5", "vern7", "vern9", "dop853", "bs3"}
+	for range 150 {
+		to := math.Pow(10, u(-3, 4))
+		om := u(0, 30) / to
+		f, value := fmt.Sprintf("1 + 0.5*sin(%g*t)", om), to+0.5*(1-math.Cos(om*to))/om
+		size := to
+		for range 1 + int(r.Uint64()%3) {
+			c, w := u(0.05, 0.9)*to, math.Pow(10, u(-6, -2))*to
+			area := u(0.5, 2) * to // as much as the rest
+			switch r.Uint64() % 3 {
+			case 0:
+				f += fmt.Sprintf(" + %g*exp(-((t - %g)/%g)^2)", area/w, c, w)
+				value += area * math.Sqrt(math.Pi) * 0.5 * (math.Erf((to-c)/w) + math.Erf(c/w))
+			case 1:
+				f += fmt.Sprintf(" + %g/(1 + ((t - %g)/%g)^2)", area/w, c, w)
+				value += area * (math.Atan((to-c)/w) + math.Atan(c/w))
+			default:
+				e := w / u(3, 20)
+				f += fmt.Sprintf(" + %g*(tanh((t - %g)/%g) - tanh((t - %g - %g)/%g))", area/w, c, e, c, w, e)
+				value += area / w * 2 * w
+			}
+			size += area
+		}
+		method := methods[r.Uint64()%uint64(len(methods))]
+		text := fmt.Sprintf("time t from 0 to %g\nstate x = 0\nparam a = 1\nx' = a*(%s)\nobjective J = final(x)", to, f)
+		s := largest(t, text, "solver.method", method, "solver.rtol", "1e-6", "solver.atol", fmt.Sprint(1e-6*to))
+		if got := s.Values[0].Value; math.Abs(got-value) > 1e-3*size {
+			t.Errorf("%s: %v, want %v, by %s to %g in %d steps", f, got, value, method, to, s.Stats.Steps)
 		}
 	}
 }

@@ -24,6 +24,14 @@ type PeakObjectives interface {
 	Slopes(t float64, y, yd, ed []float64)
 }
 
+// PeakSignals are PeakObjectives whose expressions have parts that depend on time, parameters, discretes and modes
+// only. What such a part does between two samples is known.
+type PeakSignals interface {
+	PeakObjectives
+	// UnseenPeaks is solvers.Signals.Unseen for these parts.
+	UnseenPeaks(times []float64) (end float64, some bool)
+}
+
 // Peak is where an expression is largest along a run.
 type Peak struct {
 	Element int // of the functionals
@@ -90,9 +98,11 @@ func readings(peaks []Peak) []reading {
 // output has orders, since a polynomial of that degree can rise and fall in so many pieces. Where the slope turns
 // from up to down between two samples, the maximum is the root of the slope, found to rounding. Where it does not,
 // but the cubic with the same values and slopes would turn twice, the part is divided where that cubic is steepest
-// the other way, at most maxDivisions times. What rises and falls without either sign is not seen.
+// the other way, at most maxDivisions times. What rises and falls without either sign is not seen, but for what depends
+// on time alone: where that has peaks that the samples do not show, samples lie closer there.
 type peakFinder struct {
 	obj    PeakObjectives
+	hidden PeakSignals // obj, if it is one; else nil
 	method solvers.Interpolant
 	sys    solvers.System
 	tie    float64
@@ -100,6 +110,9 @@ type peakFinder struct {
 	n     int         // peaks
 	parts int         // of a step
 	e, ed [][]float64 // [parts+1][n] at the samples
+	times []float64   // [parts+1] of the samples
+	a, b  float64     // the part of the step that is sampled
+	wide  float64     // its length in time
 
 	y, yd   []float64 // [N]
 	at, atd []float64 // [n] at a point between samples
@@ -137,6 +150,8 @@ func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System, ti
 		obj: peaks, method: inner, sys: sys, tie: tie,
 		n: len(peaks.Peaks()), parts: max(2, method.Info().DenseOrder),
 	}
+	c.hidden, _ = obj.(PeakSignals)
+	c.times = make([]float64, c.parts+1)
 	size := sys.Size().N
 	c.y, c.yd = make([]float64, size), make([]float64, size)
 	c.at, c.atd = make([]float64, c.n), make([]float64, c.n)
@@ -150,7 +165,7 @@ func newPeakFinder(obj Objectives, method solvers.Method, sys solvers.System, ti
 
 // begin forgets the last run.
 func (c *peakFinder) begin() {
-	c.step, c.fresh, c.looked = 0, true, false
+	c.step, c.fresh, c.looked, c.wide = 0, true, false, math.Inf(1)
 	for i, element := range c.obj.Peaks() {
 		c.tops[i] = top{Peak: Peak{Element: element, Value: math.NaN(), T: math.NaN(), Other: math.NaN()}}
 	}
@@ -180,11 +195,14 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 	if st.H > 0 {
 		c.ends = end.Kind != solvers.EndFree
 		c.limits, _ = limitsBetween(c.fresh, c.ends, st.T, st.T1)
-		for k := range c.e {
-			c.look(st, c.theta(k), c.e[k], c.ed[k])
-		}
-		for j := range c.tops {
-			c.scan(j, st)
+		for c.a = 0; c.a < 1; c.a = c.b {
+			c.nextPart(st)
+			for k := range c.e {
+				c.look(st, c.theta(k), c.e[k], c.ed[k])
+			}
+			for j := range c.tops {
+				c.scan(j, st)
+			}
 		}
 		c.looked = true
 	}
@@ -193,7 +211,35 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 }
 
 // theta returns where sample k lies.
-func (c *peakFinder) theta(k int) float64 { return float64(k) / float64(c.parts) }
+func (c *peakFinder) theta(k int) float64 {
+	if k == c.parts {
+		return c.b
+	}
+	return c.a + float64((c.b-c.a)*(float64(k)/float64(c.parts)))
+}
+
+// nextPart sets the end of the part of the step that is sampled next, from c.a on, so that the samples show what
+// functions of time do. It begins with twice the part before, and halves that as often as need be.
+func (c *peakFinder) nextPart(st *solvers.Step) {
+	const least = 0x1p-45 // of the step
+	c.b = 1
+	if c.hidden == nil {
+		return
+	}
+	if w := float64(2*c.wide) / st.H; w < 1-c.a {
+		c.b = c.a + w
+	}
+	for c.b-c.a > least {
+		for k := range c.times {
+			c.times[k] = when(st, c.theta(k))
+		}
+		if _, some := c.hidden.UnseenPeaks(c.times); !some {
+			break
+		}
+		c.b = c.a + float64(0.5*(c.b-c.a))
+	}
+	c.wide = float64((c.b - c.a) * st.H)
+}
 
 // scan follows expression j through the samples of a step.
 func (c *peakFinder) scan(j int, st *solvers.Step) {
@@ -212,7 +258,7 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 		return
 	}
 	last := c.parts
-	if c.fresh && !(c.ed[0][j] > 0) {
+	if c.fresh && c.a == 0 && !(c.ed[0][j] > 0) {
 		c.propose(j, 0, st.T, c.e[0][j])
 	}
 	for k := range last {
@@ -222,7 +268,7 @@ func (c *peakFinder) scan(j int, st *solvers.Step) {
 	}
 	top.low = min(top.low, c.e[last][j])
 	if !(c.ed[last][j] < 0) {
-		c.propose(j, 1, st.T1, c.e[last][j])
+		c.propose(j, c.b, when(st, c.b), c.e[last][j])
 	}
 	// Where slopes do not tell, as with jumps inside noevent, only the samples are left.
 	if v := c.e[most][j]; !top.some || v > top.Value+float64(0x1p-48*math.Abs(v)) {
@@ -239,8 +285,10 @@ const maxDivisions = 3
 // part looks for a maximum of expression j within a part of a step.
 func (c *peakFinder) part(j int, st *solvers.Step, p bracket, steep float64, divisions int) {
 	w := p.b - p.a
+	// Where the expression is flat at one end, as in the tail of a peak in time, values tell where it goes.
+	up, down := p.sa > 0 || p.sa == 0 && p.eb > p.ea, p.sb < 0 || p.sb == 0 && p.ea > p.eb
 	switch {
-	case p.sa > 0 && p.sb < 0:
+	case up && down:
 		if float64((p.sa-p.sb)*w) > float64(0x1p-50*c.tops[j].size) {
 			c.refine(j, st, p, steep)
 		} else if p.ea >= p.eb { // flat to rounding
@@ -294,10 +342,14 @@ func (c *peakFinder) refine(j int, st *solvers.Step, p bracket, steep float64) {
 		}
 		c.look(st, x, c.at, c.atd)
 		theta, v, slope = x, c.at[j], c.atd[j]
+		rises := slope > 0
 		if math.Abs(slope) <= flat {
-			break
+			if !(v < p.ea || v < p.eb) {
+				break
+			}
+			rises = !(v < p.ea) // flat beside the peak
 		}
-		if slope > 0 {
+		if rises {
 			p.a, p.ea, p.sa, wa = x, v, slope, slope
 			if side > 0 {
 				wb = float64(0.5 * wb)

@@ -65,6 +65,9 @@ type Info struct {
 	DenseDegree int       // of Interpolate as a polynomial in theta; 0 where it is none, or the order
 	FSAL        bool      // the last row that Step fills is f(T1, Y1)
 	Nodes       []float64 // fractions of the step of the stages
+	// Weighted are the nodes of the stages that both Y1 and the error estimate are made of. What happens at other nodes
+	// alone may have no effect. Nil where nothing is known of that.
+	Weighted []float64
 	// End is the row of K that is f(T1, Y1): the last one that Step fills, or one of the dense rows (once Step.Dense is
 	// set); -1 when no row is.
 	End int

@@ -96,6 +96,11 @@ func newScheme(t *Tableau) *scheme {
 		r.a = append(r.a, sparse(x.DenseA[i]))
 	}
 	r.b, r.e, r.e3 = sparse(x.B), sparse(x.E), sparse(x.E3)
+	for _, i := range r.b.row {
+		if len(r.e.row) == 0 || slices.Contains(r.e.row, i) {
+			r.info.Weighted = append(r.info.Weighted, r.c[i])
+		}
+	}
 	r.live = make([]bool, s)
 	r.at = make([]terms, s)
 	for j := s - 1; j >= 0; j-- {

@@ -19,12 +19,15 @@ func newSight(sys System, info Info) sight {
 	if !ok || signals.Signals() == 0 {
 		return sight{}
 	}
-	nodes := append(slices.Clone(info.Nodes), 0, 1)
-	if len(info.Nodes) < 3 {
-		nodes = append(nodes, 0.5) // three readings show how a function bends
+	nodes := slices.Clone(info.Weighted)
+	if nodes == nil {
+		nodes = slices.Clone(info.Nodes)
 	}
+	nodes = append(nodes, 0, 1)
 	slices.Sort(nodes)
-	nodes = slices.Compact(nodes)
+	if nodes = slices.Compact(nodes); len(nodes) < 3 {
+		nodes = []float64{0, 0.5, 1} // three readings show how a function bends
+	}
 	return sight{signals: signals, nodes: nodes, times: make([]float64, len(nodes))}
 }
 

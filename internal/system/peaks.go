@@ -73,4 +73,16 @@ func (w *Worker) Slopes(t float64, y, yd, ed []float64) {
 	}
 }
 
+// peakLeeway is how far, in second differences, functions of time may reach beyond samples in the search for largest
+// values. A wave that is sampled well reaches a quarter as far.
+const peakLeeway = 0.3
+
+// UnseenPeaks implements sens.PeakSignals.
+func (w *Worker) UnseenPeaks(times []float64) (end float64, some bool) {
+	if w.peakSignals == nil {
+		return times[len(times)-1], false
+	}
+	return w.peakSignals.look(w, times)
+}
+
 var rateOfTime = []float64{1}

@@ -23,9 +23,11 @@ type signals struct {
 	bends   [][]float64     // [times][signals] the second differences at the times
 	apart   []float64       // how far the readings lie apart
 	floor   []float64       // what does not matter
+	noise   []float64       // how wide bounds are at a point: the uncertainty of rounding
 	ends    []float64
-	mid     []float64
-	feature int // the signal that leaves its band
+	boxes   int     // looked at for the present step
+	feature int     // the signal that leaves its band
+	leeway  float64 // how far beyond the readings bands reach, in second differences
 
 	calm  float64 // the time up to which no signal turns
 	ahead float64 // how far that was looked for with success last
@@ -36,19 +38,20 @@ const (
 	// its bound, which may be far too large.
 	unimportant      = 1e-7
 	unimportantBound = 1e-12
-	// sightBudget is the number of boxes over which one step is looked at.
-	sightBudget = 1000
+	// sightBudget is the number of boxes over which one step is looked at. What is left then is taken to be harmless.
+	sightBudget = 400
 )
 
-func newSignals(b *byTime, l *layout) *signals {
+func newSignals(b *byTime, l *layout, leeway float64) *signals {
 	if b == nil {
 		return nil
 	}
 	line := newTimeline(b, l)
 	n := len(line.value)
-	s := &signals{line: line, stale: true, calm: math.Inf(-1), doubt: make([]bool, n), band: make([]tape.Interval, n)}
+	s := &signals{line: line, stale: true, calm: math.Inf(-1), leeway: leeway}
+	s.doubt, s.band = make([]bool, n), make([]tape.Interval, n)
 	s.ends = make([]float64, 0, 64)
-	for _, x := range []*[]float64{&s.slack, &s.apart, &s.floor, &s.mid} {
+	for _, x := range []*[]float64{&s.slack, &s.apart, &s.floor, &s.noise} {
 		*x = make([]float64, n)
 	}
 	return s
@@ -62,6 +65,7 @@ func (s *signals) unseen(times []float64) (float64, bool) {
 		return t1, false
 	}
 	s.sample(times)
+	s.boxes = 0
 	for i := range len(times) - 1 {
 		if a, b := times[i], times[i+1]; a < b {
 			s.expect(i, b-a)
@@ -88,8 +92,19 @@ func (s *signals) calms(t0, t1 float64) bool {
 	return !s.doubtful(t0, t1)
 }
 
-// begin forgets what is known, at the start of a run.
-func (s *signals) begin() { s.stale, s.ahead = true, 0 }
+// begin forgets what is known, at the start of a run. s may be nil.
+func (s *signals) begin() {
+	if s != nil {
+		s.stale, s.ahead = true, 0
+	}
+}
+
+// spoil notes that discretes or modes may have changed. s may be nil.
+func (s *signals) spoil() {
+	if s != nil {
+		s.stale = true
+	}
+}
 
 // doubtful notes which signals may have a peak within [t0, t1], and reports whether there are any.
 func (s *signals) doubtful(t0, t1 float64) (some bool) {
@@ -111,6 +126,13 @@ func (s *signals) sample(times []float64) {
 	for len(s.read) < len(times) {
 		s.read, s.bends = append(s.read, make([]float64, len(s.doubt))), append(s.bends, make([]float64, len(s.doubt)))
 	}
+	clear(s.noise)
+	for _, t := range [...]float64{times[0], times[len(times)-1]} {
+		s.line.over(t, t)
+		for k, b := range s.line.bound {
+			s.noise[k] = max(s.noise[k], b.Width())
+		}
+	}
 	for i, t := range times {
 		s.line.at(t)
 		copy(s.read[i], s.line.value)
@@ -130,6 +152,7 @@ func (s *signals) sample(times []float64) {
 			}
 		}
 		s.apart[k] = most - least
+		s.floor[k] += float64(8 * s.noise[k])
 		s.floor[k] += float64(unimportant * max(math.Abs(least), math.Abs(most)))
 	}
 }
@@ -139,7 +162,7 @@ func (s *signals) expect(i int, w float64) {
 	for k := range s.band {
 		a, b := s.read[i][k], s.read[i+1][k]
 		bend := max(s.bends[i][k], s.bends[i+1][k])
-		s.slack[k] = min(float64(float64(bend*w)*w), s.apart[k]) + s.floor[k]
+		s.slack[k] = float64(s.leeway*min(float64(float64(bend*w)*w), s.apart[k])) + s.floor[k]
 		s.band[k] = tape.Interval{Lo: min(a, b) - s.slack[k], Hi: max(a, b) + s.slack[k]}
 	}
 }
@@ -148,11 +171,11 @@ func (s *signals) expect(i int, w float64) {
 func (s *signals) leaves(a, b float64) (float64, bool) {
 	s.ends = append(s.ends[:0], b)
 	lo := a
-	for boxes := 0; len(s.ends) > 0; boxes++ {
+	for ; len(s.ends) > 0; s.boxes++ {
 		hi := s.ends[len(s.ends)-1]
 		mid := lo + float64(0.5*(hi-lo))
 		s.line.over(lo, hi)
-		if !s.within() && mid > lo && mid < hi && boxes < sightBudget {
+		if !s.within() && mid > lo && mid < hi && s.boxes < sightBudget {
 			s.line.at(mid)
 			if k := s.outside(); k >= 0 {
 				s.feature = k
@@ -252,8 +275,10 @@ func (w *Worker) Signals() int {
 }
 
 // Unseen implements solvers.Signals.
-func (w *Worker) Unseen(times []float64) (end float64, some bool) {
-	s := w.signals
+func (w *Worker) Unseen(times []float64) (end float64, some bool) { return w.signals.look(w, times) }
+
+// look is unseen, with the params, discretes and modes that w has entered.
+func (s *signals) look(w *Worker, times []float64) (end float64, some bool) {
 	if s.stale {
 		s.line.set(&w.in)
 		s.stale, s.calm = false, math.Inf(-1)

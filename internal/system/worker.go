@@ -33,11 +33,13 @@ type Worker struct {
 	small   smallVectors
 	clock   *clock   // nil for none
 	signals *signals // of the rates; nil for none
-	t       [1]float64
-	started float64 // t0 of the last run
-	fired   []float64
-	truth   []float64
-	rho     []float64
+
+	peakSignals *signals // of the largest values; nil for none
+	t           [1]float64
+	started     float64 // t0 of the last run
+	fired       []float64
+	truth       []float64
+	rho         []float64
 
 	bar, dot   frameVectors // accumulators and tangents that the worker keeps
 	book       *ledger      // of the cotangents of parameters
@@ -144,7 +146,10 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	}
 	w.small = newSmallVectors(w)
 	w.clock = newClock(w)
-	w.signals = newSignals(m.programs.signals, m.layout)
+	w.signals = newSignals(m.programs.signals, m.layout, 1)
+	if len(p.Peaks) > 0 {
+		w.peakSignals = newSignals(m.programs.peakSignals, m.layout, peakLeeway)
+	}
 	return w
 }
 

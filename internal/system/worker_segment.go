@@ -5,9 +5,8 @@ import "odes.dev/odes/tapec"
 // Start implements solvers.System.
 func (w *Worker) Start(t0 float64, y, d []float64) {
 	w.refresh()
-	if w.signals != nil {
-		w.signals.begin()
-	}
+	w.signals.begin()
+	w.peakSignals.begin()
 	w.t[0], w.started = t0, t0
 	if w.clock != nil && w.clock.searcher != nil {
 		w.clock.searcher.reset()
@@ -61,9 +60,8 @@ func (w *Worker) Enter(d, m []float64) {
 	w.refresh()
 	copy(w.in[tapec.Primal][vecD], d)
 	copy(w.in[tapec.Primal][vecM], m)
-	if w.signals != nil {
-		w.signals.stale = true
-	}
+	w.signals.spoil()
+	w.peakSignals.spoil()
 	if w.value.Get(tapec.PartSegmentWork) != nil {
 		w.value.Get(tapec.PartSegmentWork).run(&w.in, &w.out)
 	}
