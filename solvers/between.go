@@ -2,6 +2,7 @@ package solvers
 
 import (
 	"math"
+	"sync"
 
 	"odes.dev/odes/internal/elem"
 )
@@ -32,8 +33,8 @@ const (
 	peaked = 0x1p-8
 )
 
-// polynomial is the part of a Solver that looks for roots between samples.
-type polynomial struct {
+// basis is what all polynomials of a degree share.
+type basis struct {
 	n         int       // degree
 	nodes     []float64 // [n+1] on [0, 1]
 	bernstein []float64 // [n+1][n+1]: values at the nodes → coefficients
@@ -41,7 +42,11 @@ type polynomial struct {
 	probe     float64   // a point far from the nodes
 	atProbe   []float64 // [n+1] Lagrange's polynomials there
 	before    []float64 // [n+1] values → the last coefficient but one, in Chebyshev's basis
+}
 
+// polynomial is the part of a Solver that looks for roots between samples.
+type polynomial struct {
+	*basis
 	pool   []*sample
 	used   int
 	start  *sample // the present
@@ -66,17 +71,44 @@ type stretch struct {
 }
 
 func newPolynomial(guards []Guard, info Info) polynomial {
-	n := max(info.DenseDegree, info.DenseOrder, 2) + 1
+	b := basisOf(guardDegree(info))
+	n := b.n
 	p := polynomial{
-		n: n, nodes: make([]float64, n+1), start: &sample{},
-		credit: make([]int, len(guards)), rough: make([]bool, len(guards)),
+		basis: b, start: &sample{}, credit: make([]int, len(guards)), rough: make([]bool, len(guards)),
 	}
+	for range 2 * n {
+		p.pool = append(p.pool, newSample(len(guards)))
+	}
+	slab := make([]float64, 2*len(p.left)*(n+1))
+	for i := range p.left {
+		p.left[i], p.right[i], slab = slab[:n+1:n+1], slab[n+1:2*(n+1):2*(n+1)], slab[2*(n+1):]
+	}
+	p.panels[0] = make([]*sample, n+1)
+	return p
+}
+
+// guardDegree returns the degree of the polynomials through the samples of guards.
+func guardDegree(info Info) int { return max(info.DenseDegree, info.DenseOrder, 2) + 1 }
+
+// bases keeps the bases by their degree: int → *basis.
+var bases sync.Map
+
+func basisOf(n int) *basis {
+	if b, ok := bases.Load(n); ok {
+		return b.(*basis)
+	}
+	b := newBasis(n)
+	bases.Store(n, b)
+	return b
+}
+
+func newBasis(n int) *basis {
+	p := &basis{n: n, nodes: make([]float64, n+1), before: make([]float64, n+1), atProbe: make([]float64, n+1)}
 	for k := range p.nodes {
 		sine := elem.Sin(float64(math.Pi*float64(k)) / float64(2*n))
 		p.nodes[k] = float64(sine * sine)
 	}
 	p.nodes[n] = 1
-	p.before = make([]float64, n+1)
 	for k, x := range p.nodes {
 		p.before[k] = float64(2*math.FMA(-2, x, 1)) / float64(n)
 		if k%2 == 1 {
@@ -95,7 +127,6 @@ func newPolynomial(guards []Guard, info Info) polynomial {
 		p.amplify = max(p.amplify, sum)
 	}
 	p.probe = float64(0.4*p.nodes[n/2]) + float64(0.6*p.nodes[n/2+1])
-	p.atProbe = make([]float64, n+1)
 	for j, x := range p.nodes {
 		p.atProbe[j] = 1
 		for k, z := range p.nodes {
@@ -103,15 +134,6 @@ func newPolynomial(guards []Guard, info Info) polynomial {
 				p.atProbe[j] *= (p.probe - z) / (x - z)
 			}
 		}
-	}
-	for i := range p.panels {
-		p.panels[i] = make([]*sample, n+1)
-	}
-	for i := range p.left {
-		p.left[i], p.right[i] = make([]float64, n+1), make([]float64, n+1)
-	}
-	for range 2 * n {
-		p.pool = append(p.pool, newSample(len(guards)))
 	}
 	return p
 }
@@ -279,6 +301,9 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 	middle, err := s.look(a + w)
 	if middle == nil {
 		return false, err
+	}
+	if s.panels[depth+1] == nil {
+		s.panels[depth+1] = make([]*sample, n+1)
 	}
 	half := s.panels[depth+1]
 	for side, ends := range [2][2]*sample{{p[0], middle}, {middle, p[n]}} {

@@ -46,6 +46,7 @@ type scheme struct {
 	live []bool      // [stages]: whether y₁ depends on the stage
 	beta [][]float64 // centred
 	dps  []int       // rows of K with a β
+	read []float64   // where steps are read most: the stages, and the samples of guards
 	node [][]float64 // [stages]: β at the nodes, where guards are sampled in every step
 
 	// at is column j of A on top of row b: the terms of stage j's cotangent over ȳ₁ (row 0 of yb) and Ȳ_i (row 1+i),
@@ -130,7 +131,8 @@ func newScheme(t *Tableau) *scheme {
 			r.info.DenseDegree = max(r.info.DenseDegree, len(p))
 		}
 	}
-	for _, c := range r.c[:s] {
+	r.read = append(slices.Clone(r.info.Nodes), basisOf(guardDegree(r.info)).nodes...)
+	for _, c := range r.read {
 		at := make([]float64, len(r.beta))
 		for j, p := range r.beta {
 			at[j], _ = poly(p, c)
@@ -274,7 +276,7 @@ func (r *rungeKutta) Interpolate(f Field, s *Step, theta float64, y []float64) {
 		return
 	}
 	r.extend(f, s)
-	if i := slices.Index(r.info.Nodes, theta); i >= 0 {
+	if i := slices.Index(r.read, theta); i >= 0 {
 		copy(r.theta.c, r.node[i])
 	} else {
 		for j, p := range r.beta {
