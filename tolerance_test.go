@@ -313,6 +313,10 @@ solver loose { rtol = [x = 1e-4] }
 		{"solver.rtol", "[x = 1]", "[0, 1)"},
 		{"solver.rtol", "[1e-6, 1e-6]", "lists 2 tolerances for 11 states"},
 		{"solver.hmax", "[x = 1]", "without names"},
+		{"solver.quad_tol", "-1", "not negative, or off"},
+		{"solver.quad_tol", "on", "not negative, or off"},
+		{"solver.stability", "1", "takes a name"},
+		{"solver.stability", "always", "is on or off"},
 		{"sens.of", "[x = J]", "without names"},
 	} {
 		if _, err := tolerated(t, model, c.key, c.value); err == nil || !strings.Contains(err.Error(), c.wants) {

@@ -24,6 +24,33 @@ func TestReach(t *testing.T) {
 	}
 }
 
+// TestRays: along the imaginary axis |R|² of Euler's method is 1 + y², that of Heun's 1 + y⁴/4, and that of the classical
+// method 1 - y⁶/72 + y⁸/576. Near the real axis the interval counts.
+func TestRays(t *testing.T) {
+	for name, grown := range map[string]func(y float64) float64{
+		"euler": func(y float64) float64 { return 1 + y*y },
+		"heun":  func(y float64) float64 { return 1 + math.Pow(y, 4)/4 },
+		"rk4":   func(y float64) float64 { return 1 - math.Pow(y, 6)/72 + math.Pow(y, 8)/576 },
+	} {
+		m, _ := solvers.Lookup(name)
+		g := m.New(solvers.Size{N: 1}, 0).(solvers.StiffnessDetector)
+		y := g.StableAlong(0)
+		if whole := g.StabilityInterval(); name == "rk4" && y != whole {
+			t.Errorf("rk4 is stable up to %g on the imaginary axis, which is further than %g", y, whole)
+		} else if name != "rk4" && !(grown(y) <= 1.01*1.01 && grown(y+1.0/64) > 1.01*1.01) {
+			t.Errorf("%s is nearly stable up to %g", name, y)
+		}
+		for _, cos := range []float64{0.5, 0.7, 1} {
+			if got := g.StableAlong(cos); got != g.StabilityInterval() && cos > 0.5 {
+				t.Errorf("%s: %g at the cosine %g", name, got, cos)
+			}
+		}
+		if a, b := g.StableAlong(0.3), g.StableAlong(0.4); !(b >= a) {
+			t.Errorf("%s: %g, then %g nearer to the real axis", name, a, b)
+		}
+	}
+}
+
 // relaxing is y₁' = -rate (y₁ - cos t), y₂' = -y₁ over [0, 10].
 func relaxing(rate float64) *solvertest.Hybrid {
 	return &solvertest.Hybrid{
