@@ -40,12 +40,12 @@ func TestRays(t *testing.T) {
 		} else if name != "rk4" && !(grown(y) <= 1.01*1.01 && grown(y+1.0/64) > 1.01*1.01) {
 			t.Errorf("%s is nearly stable up to %g", name, y)
 		}
-		for _, cos := range []float64{0.5, 0.7, 1} {
-			if got := g.StableAlong(cos); got != g.StabilityInterval() && cos > 0.5 {
+		for _, cos := range []float64{0.6, 1} {
+			if got := g.StableAlong(cos); got != g.StabilityInterval() {
 				t.Errorf("%s: %g at the cosine %g", name, got, cos)
 			}
 		}
-		if a, b := g.StableAlong(0.3), g.StableAlong(0.4); !(b >= a) {
+		if a, b := g.StableAlong(0.3), g.StableAlong(0.4); !(b >= a) && name != "rk4" {
 			t.Errorf("%s: %g, then %g nearer to the real axis", name, a, b)
 		}
 	}
