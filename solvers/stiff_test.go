@@ -24,8 +24,8 @@ func TestReach(t *testing.T) {
 	}
 }
 
-// TestRays: along the imaginary axis |R|² of Euler's method is 1 + y², that of Heun's 1 + y⁴/4, and that of the classical
-// method 1 - y⁶/72 + y⁸/576. Near the real axis the interval counts.
+// TestRays: along the imaginary axis |R|² of Euler's method is 1 + y², that of Heun's 1 + y⁴/4, and that of the
+// classical method 1 - y⁶/72 + y⁸/576. Near the real axis the interval counts.
 func TestRays(t *testing.T) {
 	for name, grown := range map[string]func(y float64) float64{
 		"euler": func(y float64) float64 { return 1 + y*y },
