@@ -83,6 +83,8 @@ type checker struct {
 	demands  []demand
 	assumed  map[string]inferred // of symbols, by this pass
 	inferred map[string]inferred // by earlier passes
+	refused  []refusal           // by this pass
+	mixtures map[[2]string]bool  // pairs of units of one kind that the file writes in one unit
 	anyUnits bool                // the file writes some unit
 
 	unparsed  bool            // the parser reported an error
@@ -106,8 +108,8 @@ type csvFile struct {
 func newChecker(f *ast.File, env Env) *checker {
 	return &checker{
 		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{},
-		modules: map[string]*module{},
-		model:   &Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[Expr]*entity{},
+		modules: map[string]*module{}, mixtures: map[[2]string]bool{},
+		model: &Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[Expr]*entity{},
 	}
 }
 
@@ -138,6 +140,9 @@ func Check(f *ast.File, env Env, l *diag.List) *Model {
 		}
 		c = next
 		c.run()
+	}
+	if c.anyUnits {
+		c.hidden()
 	}
 	if env.Survey != nil {
 		c.survey(env.Survey)

@@ -163,7 +163,8 @@ func (c *checker) resolveConst(e *entity) {
 	if !ok {
 		return
 	}
-	t := types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, "the value of "+e.name)}
+	t := types.Type{Kind: types.Real, Shape: shape}
+	t.Unit = c.declaredUnit(v.Unit, value, v.Value, "the value of "+e.name)
 	if !t.Unit.Known() {
 		t.Unit = c.unitOf(e)
 	}
@@ -238,7 +239,7 @@ func (c *checker) resolveVariable(e *entity) {
 		e.sym = sym // its uses are then checked in any case
 		return
 	}
-	sym.Type = types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, what)}
+	sym.Type = types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, v.Value, what)}
 	if !sym.Type.Unit.Known() {
 		sym.Type.Unit = c.unitOf(e)
 		if !bare(value) {

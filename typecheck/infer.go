@@ -1,6 +1,9 @@
 package typecheck
 
 import (
+	"math"
+	"slices"
+
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
@@ -41,7 +44,9 @@ func unknown(e Expr) bool { return !e.Type().Unit.Known() && !isBad(e) && !Stati
 
 // infer processes the demands and returns the units found, without those that were known already.
 func (c *checker) infer() map[string]inferred {
-	f := finder{time: c.timeUnitKnown(), found: map[string]inferred{}, seen: map[Expr]bool{}}
+	f := finder{
+		time: c.timeUnitKnown(), written: c.mixtures, found: map[string]inferred{}, seen: map[Expr]bool{},
+	}
 	for name, u := range c.assumed {
 		f.found[name] = u
 	}
@@ -51,6 +56,7 @@ func (c *checker) infer() map[string]inferred {
 	for name := range c.inferred {
 		delete(f.found, name)
 	}
+	c.refused = f.refused
 	return f.found
 }
 
@@ -101,19 +107,94 @@ func (c *checker) unitOf(e *entity) units.Unit {
 
 // finder passes demands down to the names.
 type finder struct {
-	time  units.Unit
-	found map[string]inferred
-	seen  map[Expr]bool
+	time    units.Unit
+	written map[[2]string]bool // mixtures of units that the file writes
+	found   map[string]inferred
+	refused []refusal
+	seen    map[Expr]bool
+}
+
+// refusal is a unit that is not inferred, because it would hide a factor such as that of h in min.
+type refusal struct {
+	e    Expr // a name
+	unit units.Unit
+	pair [2]string
+}
+
+// hides returns two units of one kind that u mixes although the file never writes them in one unit. It returns false
+// if there are none, or if value, where it is known, is the factor between them: then it is meant.
+func (f *finder) hides(u units.Unit, value Expr) (pair [2]string, hides bool) {
+	if k, ok := value.(*Const); ok && u.Dimensionless() && len(k.Data) == 1 {
+		if x := k.Data[0] * units.Factor(u, units.One); math.Abs(x-1) <= 1e-6 {
+			return pair, false
+		}
+	}
+	for _, p := range u.Mixed() {
+		if !f.written[p] && !f.written[[2]string{p[1], p[0]}] {
+			return p, true
+		}
+	}
+	return pair, false
+}
+
+// refuse records that e would need the unit u, which hides a factor. It returns false if it does not.
+func (f *finder) refuse(e, value Expr, u units.Unit) bool {
+	pair, hides := f.hides(u, value)
+	if hides {
+		f.refused = append(f.refused, refusal{e, u, pair})
+	}
+	return hides
+}
+
+// hidden reports the units that were refused.
+func (c *checker) hidden() {
+	named := slices.ContainsFunc(c.refused, func(r refusal) bool { return !literalNumber(r.e) })
+	said := map[string]bool{}
+	for _, r := range c.refused {
+		if named && literalNumber(r.e) {
+			continue // a name beside it says more
+		}
+		name := r.e.Span().Text()
+		ref, isRef := r.e.(*Ref)
+		if isRef {
+			name = ref.Sym.Name
+		}
+		if _, known := c.inferred[name]; known || said[name] {
+			continue
+		}
+		said[name] = true
+		d := c.unitErrorf(r.e.Span(), "%q has no unit, and its use needs %s, which hides the factor between %s and "+
+			"%s: write its unit, and convert what comes in another one with `as`", name, bracketed(r.unit),
+			r.pair[0], r.pair[1])
+		if !isRef || ref.Sym.Span.IsZero() {
+			continue
+		}
+		d.Relate(ref.Sym.Span, "%q is declared here", name)
+		if v := ref.Sym.Value; r.unit.Dimensionless() && v != nil && literalNumber(v) {
+			d.Fix(v.Span(), v.Span().Text()+" [1]", "make it a pure number")
+		}
+	}
 }
 
 // hand passes to the operands of e the units that they need for e to have unit u.
 func (f *finder) hand(e Expr, u units.Unit) {
-	if !u.Known() || !unknown(e) || f.seen[e] {
+	if !u.Known() || f.seen[e] {
+		return
+	}
+	if k, ok := e.(*Const); ok && bare(k) && !zero(k) { // a const, or a number as it stands in the text
+		f.seen[e] = true
+		f.refuse(e, k, u)
+		return
+	}
+	if !unknown(e) {
 		return
 	}
 	f.seen[e] = true
 	switch e := e.(type) {
 	case *Ref:
+		if !e.Sym.Type.Unit.Known() && f.refuse(e, e.Sym.Value, u) {
+			return
+		}
 		if _, ok := f.found[e.Sym.Name]; !ok && !e.Sym.Type.Unit.Known() {
 			f.found[e.Sym.Name] = inferred{u, e.S}
 		}

@@ -25,12 +25,21 @@ func (c *checker) mixError(what string, s source.Span, a, b Expr) {
 	c.origin(d, b)
 	switch {
 	case literalNumber(a) && u.Plain():
-		d.Fix(a.Span(), a.Span().Text()+" "+bracketed(v), "give the number its unit")
+		c.give(d, a, v)
 	case literalNumber(b) && v.Plain():
-		d.Fix(b.Span(), b.Span().Text()+" "+bracketed(u), "give the number its unit")
+		c.give(d, b, u)
 	case u.SameDimension(v) && !u.Plain():
 		c.convert(d, b, u)
 	}
+}
+
+// give attaches to d that the number e has unit u, which is that of what stands beside it. That is not offered where u
+// is in another unit of time than the model: the number may be in that of the model.
+func (c *checker) give(d *diag.Diagnostic, e Expr, u units.Unit) {
+	if t := c.timeUnitKnown(); t.Known() && len(u.Mul(t).Mixed()) > len(u.Mixed()) {
+		return
+	}
+	d.Fix(e.Span(), e.Span().Text()+" "+bracketed(u), "give the number its unit")
 }
 
 // mixHint says how to correct a sum of u and v.

@@ -44,6 +44,9 @@ func (c *checker) unit(u *ast.Unit) units.Unit {
 			result = result.Mul(v.Pow(r))
 		}
 	}
+	for _, p := range result.Mixed() {
+		c.mixtures[p] = true
+	}
 	return result
 }
 
@@ -427,6 +430,22 @@ func (c *checker) withUnit(v Expr, u units.Unit, s source.Span) Expr {
 	return retype(v, t)
 }
 
+// statesUnit reports whether a unit is written in e: with it, even 1 is a unit that was meant.
+func statesUnit(e ast.Expr) (found bool) {
+	ast.Inspect(e, func(n ast.Node) bool {
+		switch n := n.(type) {
+		case *ast.Number:
+			found = found || n.Unit != nil
+		case *ast.Array:
+			found = found || n.Unit != nil
+		case *ast.As:
+			found = true
+		}
+		return !found
+	})
+	return found
+}
+
 // bare reports whether e is a plain number that is known at compile time. In a declaration such a
 // number takes the declared unit.
 func bare(e Expr) bool {
@@ -435,10 +454,10 @@ func bare(e Expr) bool {
 }
 
 // declaredUnit returns the unit of a name: the declared one, checked against that of the value, or
-// else that of the value.
-func (c *checker) declaredUnit(declared *ast.Unit, value Expr, what string) units.Unit {
+// else that of the value, whose text is e.
+func (c *checker) declaredUnit(declared *ast.Unit, value Expr, e ast.Expr, what string) units.Unit {
 	if declared == nil {
-		if value == nil || isBad(value) || bare(value) {
+		if value == nil || isBad(value) || bare(value) && !statesUnit(e) {
 			return units.Unit{}
 		}
 		return value.Type().Unit

@@ -4,9 +4,9 @@ import "strings"
 
 // base returns the unit called name of base dimension i.
 func base(name string, i int) Unit {
-	u := Unit{known: true, scale: 1, factors: []factor{{name, Ratio{1, 1}}}}
+	u := One
 	u.dims[i] = Ratio{1, 1}
-	return u
+	return New(name, 1, u)
 }
 
 // named holds the units by name; prefixed tells which of them take SI prefixes.

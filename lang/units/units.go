@@ -24,10 +24,12 @@ type Unit struct {
 	factors []factor // how a user would write it: products of named units, in order of appearance
 }
 
-// factor is a named unit to a power.
+// factor is a named unit, with its own dimension and scale, to a power.
 type factor struct {
-	name string
-	exp  Ratio
+	name  string
+	exp   Ratio
+	dims  [Dims]Ratio
+	scale float64
 }
 
 // One is the unit of pure numbers.
@@ -40,7 +42,7 @@ func New(name string, scale float64, of Unit) Unit {
 	}
 	u := of
 	u.scale = float64(scale * of.scale)
-	u.factors = []factor{{name: name, exp: Ratio{1, 1}}}
+	u.factors = []factor{{name, Ratio{1, 1}, u.dims, u.scale}}
 	return u
 }
 
@@ -125,7 +127,7 @@ func combine(u, v Unit, r Ratio) Unit {
 		if i := slices.IndexFunc(w.factors, func(g factor) bool { return g.name == f.name }); i >= 0 {
 			w.factors[i].exp = add(w.factors[i].exp, f.exp)
 		} else {
-			w.factors = append(w.factors, factor{f.name, add(Ratio{}, f.exp)})
+			w.factors = append(w.factors, factor{f.name, add(Ratio{}, f.exp), f.dims, f.scale})
 		}
 	}
 	w.factors = slices.DeleteFunc(w.factors, func(f factor) bool { return f.exp == Ratio{} })
@@ -133,6 +135,41 @@ func combine(u, v Unit, r Ratio) Unit {
 		return Unit{}
 	}
 	return w
+}
+
+// Mixed lists the pairs of names in u that measure the same in different sizes, such as h and min in [mg*h/min]. Where
+// a unit of several names is a number other than 1, as [kJ/N/m] is, its first and last name are such a pair as well.
+func (u Unit) Mixed() (pairs [][2]string) {
+	for i, f := range u.factors {
+		for _, g := range u.factors[i+1:] {
+			if r, ok := times(f.dims, g.dims); ok && !close(f.scale, power(g.scale, r)) {
+				pairs = append(pairs, [2]string{f.name, g.name})
+			}
+		}
+	}
+	if n := len(u.factors); pairs == nil && n > 1 && u.Dimensionless() && !u.Plain() {
+		pairs = append(pairs, [2]string{u.factors[0].name, u.factors[n-1].name})
+	}
+	return pairs
+}
+
+// times returns r with a = r·b, for dimensions of which neither is zero. It reports false if there is none.
+func times(a, b [Dims]Ratio) (r Ratio, ok bool) {
+	for i := range a {
+		if (a[i] == Ratio{}) != (b[i] == Ratio{}) {
+			return Ratio{}, false
+		}
+		if (a[i] == Ratio{}) {
+			continue
+		}
+		inverse, _ := MakeRatio(int64(b[i].Den), int64(b[i].Num))
+		q, fits := a[i].Mul(inverse)
+		if !fits || ok && q != r {
+			return Ratio{}, false
+		}
+		r, ok = q, true
+	}
+	return r, ok
 }
 
 func power(x float64, r Ratio) float64 {

@@ -91,3 +91,32 @@ func TestRatio(t *testing.T) {
 		t.Error("1/0 accepted")
 	}
 }
+
+// TestMixed has units that hide a factor, and such that do not.
+func TestMixed(t *testing.T) {
+	of := func(name string) Unit { return get(t, name) }
+	h, min, mg, g, l, m := of("h"), of("min"), of("mg"), of("g"), of("L"), of("m")
+	three := Ratio{Num: 3, Den: 1}
+	for _, c := range []struct {
+		u    Unit
+		want int
+	}{
+		{h.Div(min), 1},
+		{mg.Mul(min).Div(h), 1},
+		{mg.Div(h), 0},
+		{mg.Div(g).Div(h), 1},
+		{l.Div(m.Pow(three)), 1},
+		{of("Hz").Mul(of("s")), 0},
+		{of("kHz").Mul(of("s")), 1},
+		{of("kJ").Div(of("N")).Div(m), 1},
+		{of("J").Div(of("N")).Div(m), 0},
+		{New("percent", 0.01, One), 0},
+		{One, 0},
+		{Unit{}, 0},
+		{mg.Div(g).Mul(min).Div(h), 2},
+	} {
+		if got := c.u.Mixed(); len(got) != c.want {
+			t.Errorf("[%s] mixes %v, want %d pairs", c.u, got, c.want)
+		}
+	}
+}
