@@ -64,6 +64,7 @@ func (s *Session) derivatives(ctx context.Context, m *odes.Model, of, by string,
 	if err != nil {
 		return nil, err
 	}
+	s.heed(res, of)
 	if by != "" && len(res.Variables) == 1 {
 		unit := goals.DerivativeUnit(res.Values[0].Name, res.Variables[0])
 		rename(res.Values, of)
@@ -184,6 +185,14 @@ func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitiv
 					unscaled++
 				}
 			}
+			if res.Trusts != nil && b.Note == "" {
+				switch res.Trusts[i*res.Columns+v.Offset+k] {
+				case odes.Loose:
+					b.Note = "about " + short(b.Value, 1)
+				case odes.Lost:
+					b.Note = caution(odes.Lost)
+				}
+			}
 			items = append(items, b)
 		}
 	}
@@ -199,6 +208,9 @@ func (s *Session) tornado(ctx context.Context, m *odes.Model, res *odes.Sensitiv
 	})
 	b := &plot.Bars{Title: fmt.Sprintf("%s = %s", goal.Name,
 		withUnit(short(goal.Value, digitsOf(res.Settings.RTol)), goal.Unit)), Items: items}
+	if note := caution(goal.Trust); note != "" && !math.IsNaN(goal.Value) {
+		b.Title += " (" + note + ")"
+	}
 	b.X.Label = "derivative"
 	if scaled {
 		b.X.Label = fmt.Sprintf("%% that %s changes by when each changes by 1 %%", goal.Name)
@@ -419,6 +431,7 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 			}
 			if moves || by != "" {
 				list = append(list, d)
+				s.heedCurve(res, d.Name, v, k)
 			}
 		}
 	}

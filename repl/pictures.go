@@ -60,6 +60,7 @@ func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
 	if err != nil {
 		return err
 	}
+	s.diagnose(w, s.doubts.list)
 	return s.deliver(w, p, path)
 }
 
@@ -68,9 +69,13 @@ func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
 // a model with experiments, what changes in time is drawn in all of them, or in those behind `in`.
 // Curves have at least points points.
 func (s *Session) Picture(ctx context.Context, what string, points int) (p plot.Picture, err error) {
+	s.doubts = doubts{}
 	err = s.within(what, func(what string) (err error) {
 		if p, err = s.picture(ctx, what, points); err == nil {
 			entitle(p, s.scope.title())
+			if s.doubts.lost {
+				entitle(p, ", not to be trusted")
+			}
 		}
 		return err
 	})

@@ -63,6 +63,7 @@ type Session struct {
 	history []string
 	draft   string // an edited text with errors, for the next edit
 	scope   scope  // of the current entry
+	doubts  doubts // of the last picture
 
 	progress func(odes.Progress) // of the current entry
 }

@@ -97,15 +97,20 @@ func (p *plotCmd) Run(c *call) error {
 	if note != "" {
 		c.complain("failed-runs", note)
 	}
-	var lost []rune
+	doubts, lost := s.Doubts()
+	c.diagnose(doubts)
+	var letters []rune
 	err = c.write(p.Output, func(w io.Writer) error {
 		if format != "" {
-			return plot.Write(w, format, picture, plot.Page{Dark: p.Dark, Lost: &lost})
+			return plot.Write(w, format, picture, plot.Page{Dark: p.Dark, Lost: &letters})
 		}
 		return plot.Text(w, picture, plot.Terminal{Width: width, Height: p.Height, Colour: c.colour(c.out)})
 	})
-	if note := plot.LostNote(format, lost); note != "" && !c.quiet {
+	if note := plot.LostNote(format, letters); note != "" && !c.quiet {
 		c.complain("lost-letters", note)
+	}
+	if err == nil && lost {
+		return status(exitRun)
 	}
 	return err
 }

@@ -1,0 +1,68 @@
+package repl
+
+import (
+	"fmt"
+	"math"
+	"strings"
+
+	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+)
+
+// doubts are what an independent run says of the numbers of a picture.
+type doubts struct {
+	list []diag.Diagnostic
+	lost bool
+}
+
+// Doubts returns the warnings of the last picture about what it shows, and reports whether some of it is not to be
+// trusted.
+func (s *Session) Doubts() (list []diag.Diagnostic, lost bool) { return s.doubts.list, s.doubts.lost }
+
+// heed keeps what res says of its numbers, for a picture that shows them. as is the name of the objective of a question.
+func (s *Session) heed(res *odes.Sensitivities, as string) {
+	for _, d := range res.Warnings {
+		if d.Code == odes.CodeTrust && d.Level == diag.Warning {
+			d.Message = strings.ReplaceAll(d.Message, asked, as)
+			s.doubts.list = append(s.doubts.list, d)
+		}
+	}
+	for i, v := range res.Values {
+		for _, x := range res.Variables {
+			s.doubts.lost = s.doubts.lost || !math.IsNaN(v.Value) && res.Trust(i, x) == odes.Lost
+		}
+	}
+}
+
+// Parts of the largest value of a curve from which its errors are said, and from which it is not to be trusted.
+const visible, wrong = 1e-2, 0.1
+
+// heedCurve is heed for a curve of derivatives, element k of variable v: the errors of its points count beside the
+// largest of them.
+func (s *Session) heedCurve(res *odes.Sensitivities, name string, v odes.Variable, k int) {
+	if res.Errors == nil {
+		return
+	}
+	top, off := 0.0, 0.0
+	for i, value := range res.Values {
+		if at := i*res.Columns + v.Offset + k; !math.IsNaN(value.Value) {
+			top, off = math.Max(top, math.Abs(res.Gradient[at])), math.Max(off, res.Errors[at])
+		}
+	}
+	if off <= visible*top {
+		return
+	}
+	text := fmt.Sprintf("%s is off by up to %s, of at most %s", name, short(off, 2), short(top, 2))
+	if !(off <= wrong*top) {
+		s.doubts.lost = true
+		text += ": not to be trusted"
+	}
+	s.doubts.list = append(s.doubts.list, diag.Diagnostic{
+		Code: odes.CodeTrust, Level: diag.Warning, Message: text + ", by " + res.Settings.CheckedBy,
+	})
+}
+
+// caution says beside a number what its trust is; "" for a sound one.
+func caution(t odes.Trust) string {
+	return [...]string{odes.Sound: "", odes.Loose: "few digits are right", odes.Lost: "not to be trusted"}[t]
+}
