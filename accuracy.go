@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"strings"
+	"time"
 
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
@@ -69,8 +70,10 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 		r.makeRoom()
 	}
 	fine, err := b.once(ctx)
-	b.release()
-	b.makeRoom()
+	if !r.keep {
+		b.release()
+		b.makeRoom()
+	}
 	switch {
 	case err != nil && (Interrupted(err) || ctx.Err() != nil):
 		return nil, err
@@ -435,6 +438,73 @@ func (r *Runner) controlled(ctx context.Context, a *attempt) (*attempt, error) {
 	b.s.note(r.model, CodeTrust, diag.Note, "derivatives needed error control: %s in place of %d (control = on)",
 		diag.Count(b.s.Stats.Steps, "step"), a.s.Stats.Steps)
 	return b, nil
+}
+
+// judgeSecond compares the second derivatives of s with those of the independent run, where that is affordable. It
+// warns of what is not right and says where nothing was compared.
+func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
+	b := r.last.other
+	if !r.settings.Trust || b == nil || r.opinion.failed != nil {
+		return nil
+	}
+	count := 1
+	if r.curve.hessian {
+		count += r.columns
+	}
+	size := r.problem.Size()
+	if work := float64(count) * float64(size.N+size.Q+1) * float64(b.out.Stats.Steps); work > affordable {
+		s.note(r.model, CodeTrust, diag.Note, "second derivatives are not compared with those of an independent run, "+
+			"which would take too long")
+		return nil
+	}
+	start := time.Now()
+	b.curve, b.last = r.curve, b
+	fine := Sensitivities{Columns: r.columns}
+	if err := b.differentiateTwice(ctx, &fine); err != nil {
+		return err
+	}
+	s.Stats.Seconds.Check += time.Since(start).Seconds()
+	sizes := make([]float64, 0, r.columns)
+	for n, v := range r.variables {
+		for range v.Size() {
+			sizes = append(sizes, r.opinion.sizes[n])
+		}
+	}
+	worst := make([]float64, len(s.Values)) // relative errors, beside the largest second derivative
+	compare := func(i int, x, y []float64, scale func(k int) float64) {
+		most, off := 0.0, 0.0
+		for k := range x {
+			most = max(most, float64(scale(k)*math.Abs(x[k])))
+			off = max(off, float64(scale(k)*math.Abs(x[k]-y[k])))
+		}
+		if noise := float64(0x1p-40 * math.Abs(s.Values[i].Value)); !(off <= noise) {
+			worst[i] = math.Max(worst[i], off/most)
+		}
+	}
+	c := r.columns
+	for i, v := range s.Values {
+		if math.IsNaN(v.Value) {
+			continue
+		}
+		if s.Hessian != nil {
+			compare(i, s.Second(i), fine.Second(i), func(k int) float64 { return float64(sizes[k/c] * sizes[k%c]) })
+		}
+		if s.Products != nil {
+			compare(i, s.Products[i*c:(i+1)*c], fine.Products[i*c:(i+1)*c], func(k int) float64 { return sizes[k] })
+		}
+	}
+	for i, off := range worst {
+		switch {
+		case !(off <= lostDerivative):
+			s.Status = "partial"
+			s.note(r.model, CodeTrust, diag.Warning, "the second derivatives of %s are not to be trusted, by %s",
+				s.Values[i].Name, r.opinion.by)
+		case off > looseDerivative:
+			s.note(r.model, CodeTrust, diag.Warning, "few digits of the second derivatives of %s are right, by %s",
+				s.Values[i].Name, r.opinion.by)
+		}
+	}
+	return nil
 }
 
 // refine repeats a with tighter tolerances until sens_tol is met, if it is asked for.

@@ -285,6 +285,9 @@ func (r *Runner) Sensitivities(ctx context.Context) (*Sensitivities, error) {
 		return nil, err
 	}
 	s.Stats.Seconds.Second = time.Since(start).Seconds()
+	if err := r.judgeSecond(ctx, s); err != nil {
+		return nil, err
+	}
 	return s, nil
 }
 

@@ -243,3 +243,23 @@ func TestVerifyModel(t *testing.T) {
 		}
 	}
 }
+
+// TestTrustOfSecond compares second derivatives: those of a run with loose tolerances are not right.
+func TestTrustOfSecond(t *testing.T) {
+	const model = `
+time t from 0 to 20
+param w = 1, a = 0.5
+state x = a, v = 0
+x' = v
+v' = -w^2*sin(x)
+objective J = final(x)
+sens { order = 2  control = off }
+solver { method = bs3 }`
+	for rtol, want := range map[string]string{"1e-3": "second derivatives of J are", "1e-9": ""} {
+		s := trusted(t, model, "solver.rtol", rtol, "solver.atol", rtol)
+		all := strings.Join(messages(s, odes.CodeTrust, diag.Warning), "\n")
+		if (want == "") != (all == "") || !strings.Contains(all, want) {
+			t.Errorf("rtol = %s: %q", rtol, all)
+		}
+	}
+}

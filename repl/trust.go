@@ -19,7 +19,7 @@ type doubts struct {
 // trusted.
 func (s *Session) Doubts() (list []diag.Diagnostic, lost bool) { return s.doubts.list, s.doubts.lost }
 
-// heed keeps what res says of its numbers, for a picture that shows them. as is the name of the objective of a question.
+// heed keeps what res says of its numbers, for a picture that shows them. as names the objective of a question.
 func (s *Session) heed(res *odes.Sensitivities, as string) {
 	for _, d := range res.Warnings {
 		if d.Code == odes.CodeTrust && d.Level == diag.Warning {
