@@ -218,6 +218,9 @@ func (m *Model) Sensitivities(ctx context.Context, opts Options) (*Sensitivities
 		return nil, err
 	}
 	if check := r.settings.Check; check != nil {
+		if r.last == r.careful { // the run that is checked is that of the result
+			opts = opts.changed(func(s *settings.Settings) { s.Control = settings.ControlOn })
+		}
 		err = m.checkGradient(ctx, opts, check, s)
 	}
 	if err != nil {
