@@ -222,8 +222,12 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 	if worst == Lost {
 		s.Status = "partial"
 	}
-	if worst == Sound {
-		s.Trusts = nil
+	if worst > Sound {
+		return
+	}
+	s.Trusts = nil
+	for i := range s.Events {
+		s.Events[i].Trusts = nil
 	}
 }
 
