@@ -161,6 +161,17 @@ objective stopped = event_time(done, 1)
 objective area = integral(x)
 objective last = final(t*x)
 `},
+	{"times of comparisons, knots and kinks", `
+time t from 0 to 4
+param a = 0.83, w = 0.31, P = 1.1, lag = 0.27, c = 0.4
+const T = [0, 1, 1.3, 2, 9], R = [0, 0, 1, 0.2, 0.2]
+state x = 1, y = 0
+x' = -c*x + (if t > a and t - a < w*x^2 + w then 1 + t else 0) + (if mod(t, P) < w then 2*x else 0)
+y' = abs(sin(P*t))*x + interp(T, R, P*t - lag) + max(x, 1.7*c)
+event e when (if mod(t, P) < w then 1 else 0) > 0 and t > a { x = 0.5*x + 0.1*t }
+objective last = final(t*x + y)
+objective area = integral(x*y)
+`},
 }
 
 // TestSecond compares Hessians with second derivatives along random directions, from differences of
