@@ -1,0 +1,311 @@
+package truth
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// choices is the source of everything that is random in a model: a row of numbers in [0, 1), of which 0 is the simplest.
+// A row that is given is read again, with zeros after its end, so that a model can be made simpler by making the numbers
+// so.
+type choices struct {
+	random *rand.Rand // nil: nothing is added to made
+	made   []float64
+	at     int
+}
+
+func (c *choices) next() float64 {
+	if c.at == len(c.made) {
+		x := 0.0
+		if c.random != nil {
+			x = c.random.Float64()
+		}
+		c.made = append(c.made, x)
+	}
+	c.at++
+	return c.made[c.at-1]
+}
+
+// Number is what a model must print.
+type Number struct {
+	Of  string // an objective
+	Wrt string // a variable; "" for the value
+	// Index is the element of an array that Wrt is.
+	Index int
+	Truth float64
+	// Size is that of the terms of the number, where they may cancel.
+	Size float64
+}
+
+// Case is a model with numbers that are known.
+type Case struct {
+	Family  string
+	Text    string
+	Numbers []Number
+
+	choices []float64
+}
+
+// value is a number that stands in a model as text.
+type value struct {
+	num
+	text string
+}
+
+func (v value) String() string { return v.text }
+
+// draw makes a model.
+type draw struct {
+	choices
+	from, to value // the span of time
+	tied     bool  // things happen at one time, so that derivatives may have two sides
+
+	imports, items, equations, objectives, settings []string
+	params                                          []param
+	names                                           map[string]int
+	numbers                                         []Number
+}
+
+type param struct {
+	name  string
+	index int     // of the element of an array
+	scale float64 // how far it may go for results to change as a whole
+	slot  int
+}
+
+// pick chooses one of n.
+func (d *draw) pick(n int) int { return min(n-1, int(d.next()*float64(n))) }
+
+func (d *draw) chance(p float64) bool { return d.next() > 1-p }
+
+// oneOf chooses one of some texts.
+func (d *draw) oneOf(list ...string) string { return list[d.pick(len(list))] }
+
+// uniform chooses a number in [lo, hi), with four digits or, now and then, with two.
+func (d *draw) uniform(lo, hi float64) float64 {
+	digits := 4
+	if d.next() < 0.25 {
+		digits = 2
+	}
+	return d.rounded(lo+(hi-lo)*d.next(), lo, hi, digits)
+}
+
+// log chooses a number in [lo, hi), as often in each decade.
+func (d *draw) log(lo, hi float64) float64 {
+	digits := 4
+	if d.next() < 0.25 {
+		digits = 2
+	}
+	return d.rounded(lo*math.Pow(hi/lo, d.next()), lo, hi, digits)
+}
+
+// rounded returns x with so many digits, if that leaves it in the bounds.
+func (d *draw) rounded(x, lo, hi float64, digits int) float64 {
+	short, _ := strconv.ParseFloat(strconv.FormatFloat(x, 'g', digits, 64), 64)
+	if short <= lo || short >= hi {
+		return x
+	}
+	return short
+}
+
+func number(x float64) string { return strconv.FormatFloat(x, 'g', -1, 64) }
+
+// fresh returns a name that the model has not.
+func (d *draw) fresh(name string) string {
+	d.names[name]++
+	if n := d.names[name]; n > 1 {
+		return name + strconv.Itoa(n)
+	}
+	return name
+}
+
+// constant is a number that stands in the text as such.
+func (d *draw) constant(x float64) value { return value{lit(x), number(x)} }
+
+// param declares a param.
+func (d *draw) param(name string, x float64) value { return d.paramOf(name, x, "") }
+
+// paramOf declares a param with a unit.
+func (d *draw) paramOf(name string, x float64, unit string) value {
+	name = d.fresh(name)
+	d.items = append(d.items, "param "+name+" = "+number(x)+unit)
+	return value{d.variable(name, 0, x, math.Abs(x)), name}
+}
+
+// array declares a param that is an array.
+func (d *draw) array(name string, x []float64) (elements []value) {
+	name = d.fresh(name)
+	var list []string
+	for i, x := range x {
+		list = append(list, number(x))
+		elements = append(elements, value{d.variable(name, i, x, math.Abs(x)), fmt.Sprintf("%s[%d]", name, i+1)})
+	}
+	d.items = append(d.items, fmt.Sprintf("param %s[%d] = [%s]", name, len(x), strings.Join(list, ", ")))
+	return elements
+}
+
+// variable returns x as a number that results are differentiated by. Params above the number of slots are not judged.
+func (d *draw) variable(name string, index int, x, scale float64) num {
+	v := lit(x)
+	if slot := len(d.params); slot < slots {
+		v.d[slot] = 1
+		d.params = append(d.params, param{name: name, index: index, scale: scale, slot: slot})
+	}
+	return v
+}
+
+// scaled says how far the last param may go for results to change as a whole, where that is not its own size.
+func (d *draw) scaled(scale float64) { d.params[len(d.params)-1].scale = scale }
+
+// state declares a state.
+func (d *draw) state(name, initial, rate string) string {
+	name = d.fresh(name)
+	d.items = append(d.items, "state "+name+" = "+initial)
+	d.equations = append(d.equations, name+"' = "+rate)
+	return name
+}
+
+func (d *draw) item(format string, args ...any) {
+	d.items = append(d.items, fmt.Sprintf(format, args...))
+}
+
+func (d *draw) use(file string) {
+	if text := `import "std/` + file + `.ode"`; !slices.Contains(d.imports, text) {
+		d.imports = append(d.imports, text)
+	}
+}
+
+// duration returns the length of the span.
+func (d *draw) duration() float64 { return d.to.re() - d.from.re() }
+
+// span draws the span of time.
+func (d *draw) span() {
+	length := d.log(0.1, 1000)
+	start := 0.0
+	switch d.pick(8) {
+	case 6:
+		start = d.uniform(-10, 10) * length
+	case 7:
+		start = d.uniform(0, 1e4)
+	}
+	d.spanOf(start, start+length)
+}
+
+func (d *draw) spanOf(from, to float64) {
+	d.from, d.to = d.constant(from), d.constant(to)
+}
+
+// time returns a time within parts of the span.
+func (d *draw) time(lo, hi float64) float64 {
+	return d.from.re() + d.uniform(lo, hi)*d.duration()
+}
+
+// separate notes whether some of the times, or the ends of the span, coincide.
+func (d *draw) separate(times ...num) {
+	list := []float64{d.from.re(), d.to.re()}
+	for _, t := range times {
+		list = append(list, t.re())
+	}
+	slices.Sort(list)
+	for i := range list[1:] {
+		if list[i+1]-list[i] < 1e-7*(d.duration()+math.Abs(list[i])*1e-4) {
+			d.tied = true
+		}
+	}
+}
+
+// objective declares an objective with its truth. The size is that of its terms.
+func (d *draw) objective(text string, truth num, size float64) {
+	name := d.fresh("J")
+	d.objectives = append(d.objectives, "objective "+name+" = "+text)
+	size = max(size, math.Abs(truth.re()))
+	d.numbers = append(d.numbers, Number{Of: name, Truth: truth.re(), Size: size})
+	if d.tied {
+		return
+	}
+	for _, p := range d.params {
+		n := Number{Of: name, Wrt: p.name, Index: p.index, Truth: real(truth.d[p.slot])}
+		if p.scale > 0 {
+			n.Size = size / p.scale
+		}
+		d.numbers = append(d.numbers, n)
+	}
+}
+
+// solver draws settings, now and then.
+func (d *draw) solver() {
+	if d.chance(0.15) {
+		d.settings = append(d.settings, "rtol = "+d.oneOf("1e-7", "1e-8", "1e-10", "1e-5", "1e-4"))
+	}
+	if d.chance(0.1) {
+		d.settings = append(d.settings, "method = "+d.oneOf("tsit5", "vern7", "bs3", "dop853", "vern9", "auto"))
+	}
+}
+
+func (d *draw) text() string {
+	var b strings.Builder
+	for _, line := range d.imports {
+		fmt.Fprintln(&b, line)
+	}
+	unit := ""
+	fmt.Fprintf(&b, "time t%s from %s to %s\n", unit, d.from, d.to)
+	for _, list := range [][]string{d.items, d.equations, d.objectives} {
+		for _, line := range list {
+			fmt.Fprintln(&b, line)
+		}
+	}
+	if len(d.settings) > 0 {
+		fmt.Fprintf(&b, "solver { %s }\n", strings.Join(d.settings, "  "))
+	}
+	return b.String()
+}
+
+// Draw returns the model of a family that belongs to a seed.
+func (f *Family) Draw(seed uint64) Case {
+	return f.from(choices{random: rand.New(rand.NewPCG(seed, 0x9e3779b97f4a7c15))})
+}
+
+// from returns the model that belongs to some choices.
+func (f *Family) from(c choices) Case {
+	d := &draw{choices: c, names: map[string]int{}}
+	f.draw(d)
+	return Case{Family: f.Name, Text: d.text(), Numbers: d.numbers, choices: d.made[:d.at]}
+}
+
+// Simpler returns a model like c for which failing still holds, but made of simpler choices. It asks failing at most
+// budget times.
+func (f *Family) Simpler(c Case, budget int, failing func(Case) bool) Case {
+	try := func(made []float64) bool {
+		if budget == 0 || slices.Equal(made, c.choices) {
+			return false
+		}
+		budget--
+		next := f.from(choices{made: made})
+		if !failing(next) {
+			return false
+		}
+		c = next
+		return true
+	}
+	for again := true; again && budget > 0; {
+		again = false
+		for i := 0; i < len(c.choices); i++ {
+			for _, x := range []float64{0, 0.5, math.Round(c.choices[i]*4) / 4} {
+				if x >= c.choices[i] || i >= len(c.choices) {
+					continue
+				}
+				made := slices.Clone(c.choices)
+				made[i] = x
+				if try(made) {
+					again = true
+					break
+				}
+			}
+		}
+	}
+	return c
+}

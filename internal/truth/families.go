@@ -1,0 +1,43 @@
+// Package truth draws random models whose answers are known in closed form, and judges what is printed of them: a number
+// must be right, or marked as not to be trusted.
+//
+// A family is a row of a table. A model is drawn from a row of choices, so a seed makes the same model everywhere, and a
+// model that fails is made simpler by simpler choices.
+package truth
+
+// Family is a kind of models.
+type Family struct {
+	Name string
+	// Right is the share of models, at least, of which every number must be right and none marked.
+	Right float64
+	draw  func(d *draw)
+}
+
+// Families are all kinds of models.
+var Families = []Family{
+	{"window", 0.9, driven((*draw).windowed)},
+	{"windows", 0.9, driven((*draw).windowSum)},
+	{"nested windows", 0.9, driven((*draw).nested)},
+	{"periodic", 0.9, driven((*draw).periodic)},
+	{"staircase", 0.9, driven((*draw).staircase)},
+	{"infusions", 0.9, driven((*draw).infusions)},
+	{"table", 0.9, driven((*draw).table)},
+	{"repeated table", 0.9, driven((*draw).repeatedTable)},
+	{"kinks", 0.9, driven((*draw).kinked)},
+	{"oscillation", 0.9, driven((*draw).oscillating)},
+	{"doses", 0.9, func(d *draw) {
+		d.span()
+		d.solver()
+		x, u := d.doses()
+		d.readState(x, u)
+	}},
+}
+
+// driven draws models that are driven by a signal.
+func driven(signal func(d *draw) known) func(d *draw) {
+	return func(d *draw) {
+		d.span()
+		d.solver()
+		d.read(signal(d))
+	}
+}

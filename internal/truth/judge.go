@@ -1,0 +1,154 @@
+package truth
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strings"
+
+	"odes.dev/odes"
+)
+
+// How far a number may be from its truth to be right: relative to it, or to a thousandth of the terms of which it is
+// the difference.
+const (
+	valueTolerance      = 1e-3
+	derivativeTolerance = 3e-3
+	cancelled           = 1e-3
+)
+
+// Verdict says what a run told of a model.
+type Verdict uint8
+
+// The verdicts, from good to bad.
+const (
+	Right  Verdict = iota // every number is right, and none is marked
+	Warned                // some number is marked; those that are not are right
+	Failed                // the run ended with an error
+	Wrong                 // a number is wrong and not marked
+	Broken                // the model does not compile: an error of this package
+)
+
+func (v Verdict) String() string {
+	return [...]string{"right", "warned", "failed", "wrong", "broken"}[v]
+}
+
+// Outcome is what the judge found.
+type Outcome struct {
+	Verdict Verdict
+	// Number is one that is wrong and not marked, Got what was printed.
+	Number Number
+	Got    float64
+	Err    error
+	// Marked counts numbers that are marked, FalseAlarms those of them that are right.
+	Marked, FalseAlarms int
+	// Errors are those of numbers that are not marked, relative to what they may be at most.
+	Errors []float64
+}
+
+func (o Outcome) String() string {
+	switch o.Verdict {
+	case Failed, Broken:
+		return fmt.Sprintf("%v: %v", o.Verdict, o.Err)
+	case Wrong:
+		what := o.Number.Of
+		if o.Number.Wrt != "" {
+			what = fmt.Sprintf("d %s/d %s", what, o.Number.Wrt)
+			if o.Number.Index > 0 {
+				what += fmt.Sprintf("[%d]", o.Number.Index+1)
+			}
+		}
+		return fmt.Sprintf("%s = %.8g, truth %.8g", what, o.Got, o.Number.Truth)
+	}
+	return o.Verdict.String()
+}
+
+// within returns how far a number is from its truth, 1 being as far as it may be.
+func (n Number) within(got float64) float64 {
+	tolerance := valueTolerance
+	if n.Wrt != "" {
+		tolerance = derivativeTolerance
+	}
+	if got == n.Truth {
+		return 0
+	}
+	e := math.Abs(got-n.Truth) / (tolerance * math.Max(math.Abs(n.Truth), cancelled*n.Size))
+	if e != e {
+		return math.Inf(1)
+	}
+	return e
+}
+
+// Judge runs a model with its own settings and compares what is printed with the truth.
+func Judge(ctx context.Context, c Case) Outcome {
+	m, err := odes.Parse(c.Family+".ode", c.Text, odes.ParseOptions{})
+	if err != nil {
+		return Outcome{Verdict: Broken, Err: err}
+	}
+	r, err := m.Prepare(odes.Options{Threads: 1})
+	if err != nil {
+		return Outcome{Verdict: Broken, Err: err}
+	}
+	s, err := r.Sensitivities(ctx)
+	if err != nil {
+		return Outcome{Verdict: Failed, Err: err}
+	}
+	return compare(c, s)
+}
+
+func compare(c Case, s *odes.Sensitivities) Outcome {
+	out := Outcome{Verdict: Right}
+	worst := 1.0
+	for _, n := range c.Numbers {
+		got, marked, ok := find(s, n)
+		if !ok {
+			return Outcome{Verdict: Broken, Err: fmt.Errorf("no %s by %s", n.Of, n.Wrt)}
+		}
+		e := n.within(got)
+		switch {
+		case marked:
+			out.Marked++
+			if e <= 1 {
+				out.FalseAlarms++
+			}
+		default:
+			out.Errors = append(out.Errors, e)
+			if e > worst {
+				worst = e
+				out.Verdict, out.Number, out.Got = Wrong, n, got
+			}
+		}
+	}
+	if out.Verdict == Right && out.Marked > 0 {
+		out.Verdict = Warned
+	}
+	return out
+}
+
+// find returns what was printed of a number, and whether it is marked.
+func find(s *odes.Sensitivities, n Number) (got float64, marked, ok bool) {
+	for i, v := range s.Values {
+		if v.Name != n.Of {
+			continue
+		}
+		if n.Wrt == "" {
+			return v.Value, s.Status != "ok" || valueMarked(v), true
+		}
+		for _, x := range s.Variables {
+			if x.String() == n.Wrt {
+				return s.Derivative(i, x)[n.Index], s.Status != "ok" || marks(s, i, x), true
+			}
+		}
+	}
+	return 0, false, false
+}
+
+// valueMarked and marks say whether a number is not to be taken at its digits.
+func valueMarked(odes.Value) bool { return false }
+
+func marks(*odes.Sensitivities, int, odes.Variable) bool { return false }
+
+// indent makes a text stand out in a report.
+func indent(text string) string {
+	return "    " + strings.ReplaceAll(strings.TrimRight(text, "\n"), "\n", "\n    ")
+}

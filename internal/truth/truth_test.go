@@ -1,0 +1,85 @@
+package truth
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+)
+
+var (
+	models = flag.Int("models", 2000, "how many random models TestRandom draws")
+	seed   = flag.Uint64("seed", 1, "of the first of them")
+	family = flag.String("family", "", "the only family of which TestRandom draws")
+	report = flag.Bool("report", false, "let TestRandom say how far numbers are from the truth")
+)
+
+// TestRandom draws models with known answers and demands of each that it is right or warned.
+func TestRandom(t *testing.T) {
+	var drawn []Family
+	for _, f := range Families {
+		if *family == "" || f.Name == *family {
+			drawn = append(drawn, f)
+		}
+	}
+	if len(drawn) == 0 {
+		t.Fatalf("there is no family %q", *family)
+	}
+	each := (*models + len(drawn) - 1) / len(drawn)
+	for _, f := range drawn {
+		t.Run(strings.ReplaceAll(f.Name, " ", "_"), func(t *testing.T) {
+			t.Parallel()
+			sum(t, &f, each)
+		})
+	}
+}
+
+var printing sync.Mutex
+
+// sum judges n models of a family.
+func sum(t *testing.T, f *Family, n int) {
+	var count [Broken + 1]int
+	marked, alarms, shown := 0, 0, 0
+	var errors []float64
+	for i := range n {
+		s := *seed + uint64(i)
+		c := f.Draw(s)
+		o := Judge(context.Background(), c)
+		count[o.Verdict]++
+		marked, alarms = marked+o.Marked, alarms+o.FalseAlarms
+		errors = append(errors, o.Errors...)
+		if o.Verdict >= Wrong && shown < 3 {
+			shown++
+			small := f.Simpler(c, 150, func(c Case) bool { return Judge(context.Background(), c).Verdict == o.Verdict })
+			t.Errorf("seed %d: %v\n%s\nsimpler: %v\n%s", s, o, indent(c.Text), Judge(context.Background(), small),
+				indent(small.Text))
+		}
+	}
+	if bad := count[Wrong] + count[Broken]; bad > shown {
+		t.Errorf("%d more", bad-shown)
+	}
+	if float64(count[Right]) < f.Right*float64(n) && n >= 20 {
+		t.Errorf("only %d of %d models are right and not marked; at least %g%% ought to be", count[Right], n, 100*f.Right)
+	}
+	if *report {
+		printing.Lock()
+		defer printing.Unlock()
+		fmt.Printf("%-16s %5d: right %d, warned %d, failed %d, silently wrong %d; %d of %d marks false; %s\n", f.Name, n,
+			count[Right], count[Warned], count[Failed], count[Wrong], alarms, marked, quantiles(errors))
+	}
+}
+
+// quantiles says how errors are distributed, relative to what they may be.
+func quantiles(errors []float64) string {
+	if len(errors) == 0 {
+		return "no number"
+	}
+	slices.Sort(errors)
+	at := func(q float64) float64 { return errors[min(len(errors)-1, int(q*float64(len(errors))))] }
+	return fmt.Sprintf("error/allowed: half below %.1e, 90%% %.1e, 99%% %.1e, all %.1e", at(0.5), at(0.9), at(0.99),
+		math.Min(at(1), 1e99))
+}
