@@ -62,7 +62,8 @@ func (v value) String() string { return v.text }
 type draw struct {
 	choices
 	from, to value // the span of time
-	tied     bool  // things happen at one time, so that derivatives may have two sides
+	timeUnit string
+	tied     bool // things happen at one time, so that derivatives may have two sides
 
 	imports, items, equations, objectives, settings []string
 	params                                          []param
@@ -161,11 +162,11 @@ func (d *draw) variable(name string, index int, x, scale float64) num {
 // scaled says how far the last param may go for results to change as a whole, where that is not its own size.
 func (d *draw) scaled(scale float64) { d.params[len(d.params)-1].scale = scale }
 
-// state declares a state.
+// state declares a state. In the rate $ stands for its name.
 func (d *draw) state(name, initial, rate string) string {
 	name = d.fresh(name)
 	d.items = append(d.items, "state "+name+" = "+initial)
-	d.equations = append(d.equations, name+"' = "+rate)
+	d.equations = append(d.equations, name+"' = "+strings.ReplaceAll(rate, "$", name))
 	return name
 }
 
@@ -252,6 +253,9 @@ func (d *draw) text() string {
 		fmt.Fprintln(&b, line)
 	}
 	unit := ""
+	if d.timeUnit != "" {
+		unit = " : [" + d.timeUnit + "]"
+	}
 	fmt.Fprintf(&b, "time t%s from %s to %s\n", unit, d.from, d.to)
 	for _, list := range [][]string{d.items, d.equations, d.objectives} {
 		for _, line := range list {

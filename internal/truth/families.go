@@ -25,19 +25,41 @@ var Families = []Family{
 	{"repeated table", 0.9, driven((*draw).repeatedTable)},
 	{"kinks", 0.9, driven((*draw).kinked)},
 	{"oscillation", 0.9, driven((*draw).oscillating)},
-	{"doses", 0.9, func(d *draw) {
-		d.span()
-		d.solver()
+	{"doses", 0.9, spanned(func(d *draw) {
 		x, u := d.doses()
 		d.readState(x, u)
-	}},
+	})},
+	{"window events", 0.9, spanned(func(d *draw) {
+		w := d.window(0.02, 0.98)
+		d.counted(w.condition, []num{w.a})
+	})},
+	{"wave events", 0.9, spanned((*draw).waveEvents)},
+	{"states switch", 0.9, driven((*draw).byState)},
+	{"kinks of states", 0.9, driven((*draw).ofMotion)},
+	{"state events", 0.9, spanned(func(d *draw) {
+		c := d.ofState(d.moving())
+		d.counted(c.text, d.risings(c))
+	})},
+	{"armed again", 0.9, spanned((*draw).sawtooth)},
+	{"rest", 0.9, spanned((*draw).chain)},
+	{"stiff", 0.9, spanned((*draw).stiff)},
+	{"stop", 0.6, spanned((*draw).stopped)},
+	{"units", 0.9, spanned((*draw).inUnits)},
+	{"likelihood", 0.9, spanned((*draw).likely)},
+	{"arrays", 0.9, spanned((*draw).arrays)},
+	{"peaks", 0.9, spanned((*draw).peaks)},
+}
+
+// spanned draws the span of time and settings, and then the model.
+func spanned(model func(d *draw)) func(d *draw) {
+	return func(d *draw) {
+		d.span()
+		d.solver()
+		model(d)
+	}
 }
 
 // driven draws models that are driven by a signal.
 func driven(signal func(d *draw) known) func(d *draw) {
-	return func(d *draw) {
-		d.span()
-		d.solver()
-		d.read(signal(d))
-	}
+	return spanned(func(d *draw) { d.read(signal(d)) })
 }

@@ -21,18 +21,18 @@ func (d *draw) read(k known) {
 		d.objective("final("+y+")", k.signal.integral(), size)
 	case 1:
 		ke := d.rate("ke")
-		y := d.state("y", "0", fmt.Sprintf("(%s) - %s*y", k.text, ke))
+		y := d.state("y", "0", fmt.Sprintf("(%s) - %s*$", k.text, ke))
 		d.objective("final("+y+")", k.signal.through(ke.num, zero).last(), 0)
 	case 2:
 		d.anything()
 		d.objective("integral("+k.text+")", k.signal.integral(), size)
 	case 3:
 		ke := d.rate("ke")
-		y := d.state("y", "0", fmt.Sprintf("(%s) - %s*y", k.text, ke))
+		y := d.state("y", "0", fmt.Sprintf("(%s) - %s*$", k.text, ke))
 		d.objective("integral("+y+")", k.signal.through(ke.num, zero).integral(), 0)
 	case 4:
 		ke, A0 := d.rate("ke"), d.param("z0", d.uniform(1, 9))
-		z := d.state("z", A0.text, fmt.Sprintf("-%s*z", ke))
+		z := d.state("z", A0.text, fmt.Sprintf("-%s*$", ke))
 		e := constant(from, to, zero).through(ke.num, A0.num)
 		d.objective(fmt.Sprintf("integral(%s*(%s))", z, k.text), k.signal.mul(e).integral(), 0)
 	case 5:
@@ -40,8 +40,8 @@ func (d *draw) read(k known) {
 		if r := ka.re() / ke.re(); r > 0.7 && r < 1.4 { // the closed form cancels
 			ka = ke
 		}
-		y := d.state("y", "0", fmt.Sprintf("(%s) - %s*y", k.text, ka))
-		z := d.state("z", "0", fmt.Sprintf("%s*%s - %s*z", ka, y, ke))
+		y := d.state("y", "0", fmt.Sprintf("(%s) - %s*$", k.text, ka))
+		z := d.state("z", "0", fmt.Sprintf("%s*%s - %s*$", ka, y, ke))
 		u := k.signal.through(ka.num, zero)
 		if ka.text == ke.text { // resonance: exp and its derivative
 			u = k.signal.through(ke.num, zero)
@@ -51,7 +51,7 @@ func (d *draw) read(k known) {
 		d.objective("final("+z+")", u.times(ka.num).through(ke.num, zero).last(), 0)
 	case 6:
 		ke, y0 := d.rate("ke"), d.param("y0", d.uniform(1, 9))
-		y := d.state("y", y0.text, fmt.Sprintf("(%s) - %s*y", k.text, ke))
+		y := d.state("y", y0.text, fmt.Sprintf("(%s) - %s*$", k.text, ke))
 		s := k.signal.through(ke.num, y0.num)
 		d.objective("final("+y+")", s.last(), 0)
 		d.objective("integral("+y+")", s.integral(), 0)
@@ -67,7 +67,7 @@ func (d *draw) read(k known) {
 }
 
 // anything declares a state for a model that needs none.
-func (d *draw) anything() { d.state("q", "1", "-0.3*q/"+number(d.duration())) }
+func (d *draw) anything() { d.state("q", "1", "-0.3*$/"+number(d.duration())) }
 
 // readState makes objectives of a state that receives impulses and decays.
 func (d *draw) readState(x string, u signal) {
@@ -82,7 +82,7 @@ func (d *draw) readState(x string, u signal) {
 		d.objective("integral("+x+")", s.integral(), 0)
 	case 2:
 		kb := d.param("kb", d.rounded(ke.re()*d.uniform(1.5, 6), 0, math.Inf(1), 4))
-		z := d.state("z", "0", fmt.Sprintf("%s*%s - %s*z", ke, x, kb))
+		z := d.state("z", "0", fmt.Sprintf("%s*%s - %s*$", ke, x, kb))
 		d.objective("final("+z+")", s.times(ke.num).through(kb.num, num{}).last(), 0)
 	}
 }
