@@ -63,7 +63,8 @@ func (o Outcome) String() string {
 	return o.Verdict.String()
 }
 
-// within returns how far a number is from its truth, 1 being as far as it may be.
+// within returns how far a number is from its truth, 1 being as far as it may be. A truth that is NaN is one that no
+// number can be right for.
 func (n Number) within(got float64) float64 {
 	tolerance := valueTolerance
 	if n.Wrt != "" {
@@ -73,7 +74,7 @@ func (n Number) within(got float64) float64 {
 		return 0
 	}
 	e := math.Abs(got-n.Truth) / (tolerance * math.Max(math.Abs(n.Truth), cancelled*n.Size))
-	if e != e {
+	if e != e { // also where there is no number, and one is printed
 		return math.Inf(1)
 	}
 	return e
