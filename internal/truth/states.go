@@ -197,7 +197,7 @@ func (d *draw) counted(event string, at []num) {
 	}
 	d.readState(y, impulses(d.from.num, d.to.num, at, amounts))
 	d.objective("final("+n+")", lit(float64(len(at))), 1)
-	if len(at) > 0 {
+	if len(at) > 0 && d.chance(0.4) {
 		k := 1 + d.pick(min(len(at), 5))
 		d.objective(fmt.Sprintf("event_time(e, %d)", k), at[k-1], 0)
 	}
