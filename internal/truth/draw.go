@@ -193,11 +193,15 @@ func (d *draw) span() {
 	case 7:
 		start = d.uniform(0, 1e4)
 	}
-	d.spanOf(start, start+length)
-}
-
-func (d *draw) spanOf(from, to float64) {
-	d.from, d.to = d.constant(from), d.constant(to)
+	d.from, d.to = d.constant(start), d.constant(start+length)
+	if d.chance(0.1) {
+		d.to = d.param("tend", start+length)
+		d.scaled(length)
+	}
+	if d.chance(0.05) {
+		d.from = d.param("tbegin", start)
+		d.scaled(length)
+	}
 }
 
 // time returns a time within parts of the span.

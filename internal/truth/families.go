@@ -25,6 +25,7 @@ var Families = []Family{
 	{"repeated table", 0.9, driven((*draw).repeatedTable)},
 	{"kinks", 0.9, driven((*draw).kinked)},
 	{"oscillation", 0.9, driven((*draw).oscillating)},
+	{"composition", 0.8, driven((*draw).composed)},
 	{"doses", 0.9, spanned(func(d *draw) {
 		x, u := d.doses()
 		d.readState(x, u)
@@ -46,6 +47,7 @@ var Families = []Family{
 	{"stop", 0.6, spanned((*draw).stopped)},
 	{"units", 0.9, spanned((*draw).inUnits)},
 	{"likelihood", 0.9, spanned((*draw).likely)},
+	{"experiments", 0.9, spanned((*draw).experiments)},
 	{"arrays", 0.9, spanned((*draw).arrays)},
 	{"peaks", 0.9, spanned((*draw).peaks)},
 }

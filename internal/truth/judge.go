@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"reflect"
 	"strings"
 
 	"odes.dev/odes"
@@ -42,8 +43,9 @@ type Outcome struct {
 	Err    error
 	// Marked counts numbers that are marked, FalseAlarms those of them that are right.
 	Marked, FalseAlarms int
-	// Errors are those of numbers that are not marked, relative to what they may be at most.
-	Errors []float64
+	// Errors are those of numbers that are not marked, relative to what they may be at most. Last are the same in units
+	// of the last digit that is shown.
+	Errors, Last []float64
 }
 
 func (o Outcome) String() string {
@@ -114,6 +116,7 @@ func compare(c Case, s *odes.Sensitivities) Outcome {
 			}
 		default:
 			out.Errors = append(out.Errors, e)
+			out.Last = append(out.Last, n.last(got, s.Settings.RTol))
 			if e > worst {
 				worst = e
 				out.Verdict, out.Number, out.Got = Wrong, n, got
@@ -133,21 +136,50 @@ func find(s *odes.Sensitivities, n Number) (got float64, marked, ok bool) {
 			continue
 		}
 		if n.Wrt == "" {
-			return v.Value, s.Status != "ok" || valueMarked(v), true
+			return v.Value, valueMarked(v) || none(v.Value, s), true
 		}
 		for _, x := range s.Variables {
 			if x.String() == n.Wrt {
-				return s.Derivative(i, x)[n.Index], s.Status != "ok" || marks(s, i, x), true
+				got := s.Derivative(i, x)[n.Index]
+				return got, derivativeMarked(s, i, x) || none(got, s), true
 			}
 		}
 	}
 	return 0, false, false
 }
 
-// valueMarked and marks say whether a number is not to be taken at its digits.
-func valueMarked(odes.Value) bool { return false }
+// none reports whether x says by itself that there is no number, and the run does so, too.
+func none(x float64, s *odes.Sensitivities) bool {
+	return (x != x || math.IsInf(x, 0)) && s.Status != "ok"
+}
 
-func marks(*odes.Sensitivities, int, odes.Variable) bool { return false }
+// valueMarked and derivativeMarked say whether a number is not to be taken at its digits.
+func valueMarked(v odes.Value) bool {
+	trust := reflect.ValueOf(v).FieldByName("Trust")
+	return trust.IsValid() && trust.Uint() != 0
+}
+
+func derivativeMarked(s *odes.Sensitivities, i int, v odes.Variable) bool {
+	trust := reflect.ValueOf(s).MethodByName("Trust")
+	return trust.IsValid() && trust.Call([]reflect.Value{reflect.ValueOf(i), reflect.ValueOf(v)})[0].Uint() != 0
+}
+
+// last returns the error of a number in units of the last digit that a table shows of it: a value has two digits less
+// than the tolerance, a derivative three.
+func (n Number) last(got, rtol float64) float64 {
+	digits := max(3, math.Round(-math.Log10(rtol))-2)
+	if n.Wrt != "" {
+		digits = max(3, digits) - 1
+	}
+	shown := math.Abs(got)
+	if shown == 0 {
+		shown = math.Abs(n.Truth)
+	}
+	if got == n.Truth || math.Abs(got-n.Truth) < 1e-9*n.Size {
+		return 0
+	}
+	return math.Abs(got-n.Truth) / math.Pow(10, math.Floor(math.Log10(shown))-digits+1)
+}
 
 // indent makes a text stand out in a report.
 func indent(text string) string {

@@ -393,17 +393,24 @@ func (d *draw) table() known {
 			T[i] = T[i-1] + scale*span*1e-3
 		}
 	}
-	d.item("const T = [%s]", join(T))
+	t, r := d.fresh("T"), d.fresh("R")
+	d.item("const %s = [%s]", t, join(T))
 	values := make([]num, n)
 	if d.chance(0.5) && n+len(d.params) < slots-4 {
-		for i, r := range d.array("R", R) {
-			values[i] = r.num
-			d.scaled(10)
+		list := d.array("V", R)
+		r = strings.TrimSuffix(list[0].text, "[1]")
+		for i, v := range list {
+			values[i] = v.num
+		}
+		for i := range d.params { // elements that are 0, too, have their size
+			if p := &d.params[i]; p.name == r {
+				p.scale = 10
+			}
 		}
 	} else {
-		d.item("const R = [%s]", join(R))
-		for i, r := range R {
-			values[i] = lit(r)
+		d.item("const %s = [%s]", r, join(R))
+		for i, v := range R {
+			values[i] = lit(v)
 		}
 	}
 	times := make([]num, n)
@@ -411,7 +418,7 @@ func (d *draw) table() known {
 		times[i] = lit(T[i]).div(speed).add(lag)
 	}
 	d.separate(times...)
-	return known{"interp(T, R, " + at + ")", knots(from, to, times, values)}
+	return known{fmt.Sprintf("interp(%s, %s, %s)", t, r, at), knots(from, to, times, values)}
 }
 
 func join(list []float64) string {
@@ -432,8 +439,9 @@ func (d *draw) repeatedTable() known {
 	for i := range T {
 		T[i] = d.rounded(T[i]*P.re(), 0, math.Inf(1), 6)
 	}
-	d.item("const T = [%s]", join(T))
-	d.item("const R = [0, 1, 1, 0]")
+	table, values := d.fresh("T"), d.fresh("R")
+	d.item("const %s = [%s]", table, join(T))
+	d.item("const %s = [0, 1, 1, 0]", values)
 	var u signal
 	at := []num{}
 	for k := math.Floor(d.from.re()/P.re()) - 1; ; k++ {
@@ -451,7 +459,7 @@ func (d *draw) repeatedTable() known {
 	}
 	u[len(u)-1].to = d.to.num.plus(1)
 	d.separate(at...)
-	return known{A.text + "*interp(T, R, mod(t, " + P.text + "))", u.between(d.from.num, d.to.num)}
+	return known{fmt.Sprintf("%s*interp(%s, %s, mod(t, %s))", A, table, values, P), u.between(d.from.num, d.to.num)}
 }
 
 // kinked draws functions of time with kinks.
@@ -623,4 +631,19 @@ func (d *draw) doses() (state string, u signal) {
 	}
 	d.separate(at...)
 	return state, impulses(d.from.num, d.to.num, at, amounts)
+}
+
+// composed draws the sum or the product of two signals of any kinds.
+func (d *draw) composed() known {
+	kinds := []func(*draw) known{
+		(*draw).windowed, (*draw).periodic, (*draw).table, (*draw).kinked, (*draw).oscillating, (*draw).byState,
+		(*draw).infusions, (*draw).staircase, (*draw).nested, (*draw).windowSum, (*draw).repeatedTable, (*draw).ofMotion,
+	}
+	a := kinds[d.pick(len(kinds))](d)
+	b := kinds[d.pick(len(kinds))](d)
+	d.separate(append(a.signal.starts(), b.signal.starts()...)...)
+	if d.chance(0.6) {
+		return known{fmt.Sprintf("(%s)*(%s)", a.text, b.text), a.signal.mul(b.signal)}
+	}
+	return known{fmt.Sprintf("(%s) + (%s)", a.text, b.text), a.signal.add(b.signal)}
 }

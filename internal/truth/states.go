@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -542,6 +543,43 @@ func (d *draw) likely() {
 			}
 		}
 	}
+	d.objective("nll()", total, size)
+}
+
+// experiments draws a likelihood of two runs, one of which starts higher and gets a dose.
+func (d *draw) experiments() {
+	k := d.infusions()
+	ke, y0, sd := d.rate("ke"), d.param("y0", d.uniform(1, 9)), d.param("sd", d.uniform(0.05, 0.5))
+	y := d.state("y", y0.text, fmt.Sprintf("(%s) - %s*$", k.text, ke))
+	f, K := d.uniform(1.5, 3), d.param("K", d.uniform(1, 9))
+	hit := d.time(0.2, 0.8)
+	low := k.signal.through(ke.num, y0.num)
+	high := k.signal.add(impulses(d.from.num, d.to.num, []num{lit(hit)}, []num{K.num})).through(ke.num, y0.times(f))
+	var times, values []float64
+	var arms []string
+	total, size := num{}, 0.0
+	at := []num{lit(hit)}
+	for i := range 2 + d.pick(5) {
+		t := d.time(0.02, 0.98)
+		s, arm := low, "low"
+		if i%2 == 1 {
+			s, arm = high, "high"
+		}
+		model := s.value(lit(t))
+		times, arms, at = append(times, t), append(arms, strconv.Quote(arm)), append(at, lit(t))
+		values = append(values, d.rounded(model.re()*d.uniform(0.8, 1.25), math.Inf(-1), math.Inf(1), 4))
+		z := model.plus(-values[i]).div(sd.num)
+		part, rest := z.mul(z).times(0.5), sd.log().plus(math.Log(2*math.Pi)/2)
+		total = total.add(part).add(rest)
+		size += part.re() + math.Abs(rest.re())
+	}
+	d.separate(append(k.signal.starts(), at...)...)
+	d.item("data table {\n  time = [%s]\n  conc = [%s]\n  arm = [%s]\n}", join(times), join(values),
+		strings.Join(arms, ", "))
+	d.item("observe seen = %s ~ normal(%s) from table.conc", y, sd)
+	d.item("experiment low { use table where arm == \"low\" }")
+	d.item("experiment high {\n  %s = %s*%s\n  at %s { %s += %s }\n  use table where arm == \"high\"\n}", y0, number(f), y0,
+		number(hit), y, K)
 	d.objective("nll()", total, size)
 }
 
