@@ -137,6 +137,13 @@ func (d *draw) paramOf(name string, x float64, unit string) value {
 	return value{d.variable(name, 0, x, math.Abs(x)), name}
 }
 
+// instant declares a param that is a time.
+func (d *draw) instant(name string, t float64) value {
+	v := d.param(name, t)
+	d.scaled(d.duration())
+	return v
+}
+
 // array declares a param that is an array.
 func (d *draw) array(name string, x []float64) (elements []value) {
 	name = d.fresh(name)
@@ -161,6 +168,15 @@ func (d *draw) variable(name string, index int, x, scale float64) num {
 
 // scaled says how far the last param may go for results to change as a whole, where that is not its own size.
 func (d *draw) scaled(scale float64) { d.params[len(d.params)-1].scale = scale }
+
+// scaledAll says it of all elements of a param.
+func (d *draw) scaledAll(name string, scale float64) {
+	for i := range d.params {
+		if p := &d.params[i]; p.name == name {
+			p.scale = scale
+		}
+	}
+}
 
 // state declares a state. In the rate $ stands for its name.
 func (d *draw) state(name, initial, rate string) string {

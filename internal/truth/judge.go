@@ -5,13 +5,14 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"runtime/debug"
 	"strings"
 
 	"odes.dev/odes"
 )
 
-// How far a number may be from its truth to be right: relative to it, or to a thousandth of the terms of which it is
-// the difference.
+// How far a number may be from its truth to be right: relative to it, or a part of the terms of which it is the
+// difference. That part is at least ten times the tolerance of the run.
 const (
 	valueTolerance      = 1e-3
 	derivativeTolerance = 3e-3
@@ -27,7 +28,7 @@ const (
 	Warned                // some number is marked; those that are not are right
 	Failed                // the run ended with an error
 	Wrong                 // a number is wrong and not marked
-	Broken                // the model does not compile: an error of this package
+	Broken                // the model does not compile, which is an error of this package, or there was a panic
 )
 
 func (v Verdict) String() string {
@@ -67,7 +68,7 @@ func (o Outcome) String() string {
 
 // within returns how far a number is from its truth, 1 being as far as it may be. A truth that is NaN is one that no
 // number can be right for.
-func (n Number) within(got float64) float64 {
+func (n Number) within(got, rtol float64) float64 {
 	tolerance := valueTolerance
 	if n.Wrt != "" {
 		tolerance = derivativeTolerance
@@ -75,7 +76,7 @@ func (n Number) within(got float64) float64 {
 	if got == n.Truth {
 		return 0
 	}
-	e := math.Abs(got-n.Truth) / (tolerance * math.Max(math.Abs(n.Truth), cancelled*n.Size))
+	e := math.Abs(got-n.Truth) / max(tolerance*math.Abs(n.Truth), max(tolerance*cancelled, 10*rtol)*n.Size)
 	if e != e { // also where there is no number, and one is printed
 		return math.Inf(1)
 	}
@@ -83,7 +84,12 @@ func (n Number) within(got float64) float64 {
 }
 
 // Judge runs a model with its own settings and compares what is printed with the truth.
-func Judge(ctx context.Context, c Case) Outcome {
+func Judge(ctx context.Context, c Case) (out Outcome) {
+	defer func() {
+		if p := recover(); p != nil { // so that the model is shown
+			out = Outcome{Verdict: Broken, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
+		}
+	}()
 	m, err := odes.Parse(c.Family+".ode", c.Text, odes.ParseOptions{})
 	if err != nil {
 		return Outcome{Verdict: Broken, Err: err}
@@ -107,7 +113,7 @@ func compare(c Case, s *odes.Sensitivities) Outcome {
 		if !ok {
 			return Outcome{Verdict: Broken, Err: fmt.Errorf("no %s by %s", n.Of, n.Wrt)}
 		}
-		e := n.within(got)
+		e := n.within(got, s.Settings.RTol)
 		switch {
 		case marked:
 			out.Marked++

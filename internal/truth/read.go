@@ -56,7 +56,7 @@ func (d *draw) read(k known) {
 		d.objective("final("+y+")", s.last(), 0)
 		d.objective("integral("+y+")", s.integral(), 0)
 	case 7:
-		a, b := d.param("from_", d.time(0, 0.4)), d.param("to_", d.time(0.6, 1))
+		a, b := d.instant("from_", d.time(0, 0.4)), d.instant("to_", d.time(0.6, 1))
 		tied := d.tied
 		d.separate(append(k.signal.starts(), a.num, b.num)...)
 		d.anything()

@@ -29,7 +29,7 @@ func (d *draw) window(lo, hi float64) window {
 }
 
 func (d *draw) windowFrom(at, width float64) window {
-	a, w := d.param("a", at), d.param("w", width)
+	a, w := d.instant("a", at), d.param("w", width)
 	b := a.add(w.num)
 	low, high := a.sub(w.num), b
 	spellings := []struct {
@@ -235,7 +235,7 @@ func (d *draw) periodic() known {
 		d.use("signals")
 		text, part, off = fmt.Sprintf("%s*square(t, %s)", A, P), P.times(0.5), A.neg()
 	case 4:
-		s := d.param("s", d.time(0.02, 0.3))
+		s := d.instant("s", d.time(0.02, 0.3))
 		start = s.num
 		w := d.param("w", d.rounded(P.re()*duty, 0, P.re(), 4))
 		part = w.num
@@ -324,7 +324,7 @@ func (d *draw) staircase() known {
 func (d *draw) infusions() known {
 	n := 1 + d.pick(6)
 	tau := d.duration() / (float64(n) + 0.5)
-	first := d.param("t1", d.time(0.01, 0.3/float64(n)))
+	first := d.instant("t1", d.time(0.01, 0.3/float64(n)))
 	every := d.param("tau", d.rounded(tau, 0, math.Inf(1), 4))
 	dur := d.param("dur", d.rounded(tau*d.log(1e-3, 0.5), 0, math.Inf(1), 4))
 	D := d.amplitude("D")
@@ -377,7 +377,7 @@ func (d *draw) table() known {
 		at, scale, shift = s.text+"*t + "+l.text, s.re(), l.re()
 	case 3:
 		s := d.param("v", d.uniform(0.5, 2))
-		l := d.param("b", d.time(0, 0.1))
+		l := d.instant("b", d.time(0, 0.1))
 		speed, lag = s.num, l.num
 		at, scale, shift = "(t - "+l.text+")*"+s.text, s.re(), -l.re()*s.re()
 	}
@@ -402,11 +402,7 @@ func (d *draw) table() known {
 		for i, v := range list {
 			values[i] = v.num
 		}
-		for i := range d.params { // elements that are 0, too, have their size
-			if p := &d.params[i]; p.name == r {
-				p.scale = 10
-			}
-		}
+		d.scaledAll(r, 10) // also where they are 0
 	} else {
 		d.item("const %s = [%s]", r, join(R))
 		for i, v := range R {
@@ -476,22 +472,22 @@ func (d *draw) kinked() known {
 	per := "/" + number(d.duration())
 	switch d.pick(7) {
 	default:
-		a := d.param("a", d.time(0.05, 0.95))
+		a := d.instant("a", d.time(0.05, 0.95))
 		d.separate(a.num)
 		return known{A.text + "*abs(t - " + a.text + ")" + per, line(a.num, slope.neg(), slope)}
 	case 1:
-		a := d.param("a", d.time(0.05, 0.95))
+		a := d.instant("a", d.time(0.05, 0.95))
 		d.separate(a.num)
 		return known{A.text + "*max(t - " + a.text + ", 0)" + per, line(a.num, num{}, slope)}
 	case 2:
-		a := d.param("a", d.time(0.05, 0.95))
+		a := d.instant("a", d.time(0.05, 0.95))
 		d.separate(a.num)
 		return known{
 			A.text + "*min(t, " + a.text + ")" + per,
 			line(a.num, slope, num{}).add(constant(from, to, slope.mul(a.num))),
 		}
 	case 3: // a hat
-		a, w := d.param("a", d.time(0.1, 0.9)), d.param("w", d.width())
+		a, w := d.instant("a", d.time(0.1, 0.9)), d.param("w", d.width())
 		x := []num{a.sub(w.num), a.num, a.add(w.num)}
 		d.separate(x...)
 		return known{fmt.Sprintf("%s*max(0, 1 - abs((t - %s)/%s))", A, a, w), knots(from, to, x, []num{{}, A.num, {}})}
@@ -539,7 +535,7 @@ func (d *draw) kinked() known {
 		return known{fmt.Sprintf("max(%s*sin(%s*t), 0)", A, om), u.mul(levels(from, to, at, level))}
 	case 6: // the trapezoid of the library
 		d.use("signals")
-		a, r := d.param("a", d.time(0.05, 0.4)), d.param("r", d.width()/2)
+		a, r := d.instant("a", d.time(0.05, 0.4)), d.param("r", d.width()/2)
 		h, f := d.param("h", d.width()), d.param("f", d.width()/2)
 		x := []num{a.num, a.add(r.num), a.add(r.num).add(h.num), a.add(r.num).add(h.num).add(f.num)}
 		d.separate(x...)
@@ -591,7 +587,7 @@ func (d *draw) doses() (state string, u signal) {
 		var times []string
 		t := d.from.num
 		for i := range n {
-			ti := d.param("td", d.from.re()+d.duration()*(float64(i)+d.uniform(0.1, 0.9))/float64(n))
+			ti := d.instant("td", d.from.re()+d.duration()*(float64(i)+d.uniform(0.1, 0.9))/float64(n))
 			t = ti.num
 			at, times = append(at, t), append(times, ti.text)
 		}
@@ -599,7 +595,7 @@ func (d *draw) doses() (state string, u signal) {
 	case 1:
 		lag := d.param("lag", d.rounded(d.duration()*d.log(1e-3, 0.1), 0, math.Inf(1), 4))
 		tau := d.param("tau", d.rounded(d.duration()/(float64(n)+0.7), 0, math.Inf(1), 4))
-		t1 := d.param("t1", d.time(0.001, 0.2/float64(n)))
+		t1 := d.instant("t1", d.time(0.001, 0.2/float64(n)))
 		d.item("event %s every %s from %s + %s count %d { %s += %s*%s }", d.fresh("dose"), tau, t1, lag, n, state, F, A)
 		for i := range n {
 			at = append(at, t1.add(lag.num).add(tau.times(float64(i))))

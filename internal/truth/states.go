@@ -311,7 +311,7 @@ func (d *draw) chain() {
 		}
 		D = d.param("D", dose)
 		d.scaled(max(dose, 1))
-		td := d.param("td", d.time(0.02, 0.9))
+		td := d.instant("td", d.time(0.02, 0.9))
 		d.separate(td.num)
 		u = impulses(from, to, []num{td.num}, []num{D.num})
 		d.item("event dose at %s { x1 += %s }", td, D)
@@ -411,7 +411,7 @@ func (d *draw) stopped() {
 	d.separate(at...)
 	course := m.course.between(d.from.num, end)
 	d.objective("integral("+m.name+"^2)", course.mul(course).integral(), course.mul(course).size())
-	a := d.param("from_", d.rounded(d.from.re()+d.uniform(0.1, 0.5)*(end.re()-d.from.re()), math.Inf(-1), math.Inf(1), 12))
+	a := d.instant("from_", d.rounded(d.from.re()+d.uniform(0.1, 0.5)*(end.re()-d.from.re()), math.Inf(-1), math.Inf(1), 12))
 	text := fmt.Sprintf("integral(%s^2, from = %s, to = %%s)", m.name, a)
 	switch d.pick(3) {
 	case 0:
@@ -419,7 +419,7 @@ func (d *draw) stopped() {
 			d.objective("event_time(e, 1)", at[0], 0)
 		}
 	case 1:
-		b := d.param("to_", d.rounded(d.from.re()+d.uniform(0.6, 0.9)*(end.re()-d.from.re()), math.Inf(-1), math.Inf(1), 12))
+		b := d.instant("to_", d.rounded(d.from.re()+d.uniform(0.6, 0.9)*(end.re()-d.from.re()), math.Inf(-1), math.Inf(1), 12))
 		part := course.between(a.num, b.num)
 		d.objective(fmt.Sprintf(text, b), part.mul(part).integral(), part.mul(part).size())
 	case 2: // up to what never comes
@@ -592,6 +592,7 @@ func (d *draw) arrays() {
 		at, width = append(at, d.time(0.02, 0.8)), append(width, d.rounded(d.width(), 0, math.Inf(1), 4))
 	}
 	a, w := d.array("a", at), d.array("w", width)
+	d.scaledAll("a", d.duration())
 	A, k := d.amplitude("A"), d.rate("k")
 	condition := d.oneOf("t >= a[i] and t < a[i] + w[i]", "not (t < a[i] or t >= a[i] + w[i])",
 		"(t - a[i])*(t - a[i] - w[i]) < 0", "abs(t - a[i] - w[i]/2) < w[i]/2",
@@ -627,8 +628,9 @@ func (d *draw) arrays() {
 // peaks draws a narrow peak in time, and reads it in rates, integrals and largest values.
 func (d *draw) peaks() {
 	base, am := d.param("base", d.uniform(0.5, 2)), d.param("am", d.uniform(1, 9))
-	c, s := d.param("c", d.time(0.05, 0.95)), d.param("s", d.rounded(d.duration()*d.log(5e-4, 0.2), 0, math.Inf(1), 4))
-	d.scaled(s.re())
+	c := d.instant("c", d.time(0.05, 0.95))
+	s := d.param("s", d.rounded(d.duration()*d.log(5e-4, 0.2), 0, math.Inf(1), 4))
+	d.scaledAll(c.text, s.re())
 	from, to := d.from.num, d.to.num
 	z := func(t num) num { return t.sub(c.num).div(s.num) }
 	var text string
