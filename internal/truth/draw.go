@@ -39,6 +39,8 @@ type Number struct {
 	Truth float64
 	// Size is that of the terms of the number, where they may cancel.
 	Size float64
+	// Scale is how far the variable may go for results to change as a whole; 0 where that is not known.
+	Scale float64
 }
 
 // Case is a model with numbers that are known.
@@ -245,13 +247,13 @@ func (d *draw) objective(text string, truth num, size float64) {
 	d.objectives = append(d.objectives, "objective "+name+" = "+text)
 	size = max(size, math.Abs(truth.re()))
 	d.numbers = append(d.numbers, Number{Of: name, Truth: truth.re(), Size: size})
-	if d.tied {
+	if d.tied || truth.v != truth.v {
 		return
 	}
 	for _, p := range d.params {
 		n := Number{Of: name, Wrt: p.name, Index: p.index, Truth: real(truth.d[p.slot])}
 		if p.scale > 0 {
-			n.Size = size / p.scale
+			n.Size, n.Scale = size/p.scale, p.scale
 		}
 		d.numbers = append(d.numbers, n)
 	}

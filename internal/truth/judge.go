@@ -12,7 +12,8 @@ import (
 )
 
 // How far a number may be from its truth to be right: relative to it, or a part of the terms of which it is the
-// difference. That part is at least ten times the tolerance of the run.
+// difference. That part is at least ten times the relative tolerance of the run. A derivative may also be as far off as a
+// change of its variable by its scale changes results by the absolute tolerance.
 const (
 	valueTolerance      = 1e-3
 	derivativeTolerance = 3e-3
@@ -38,12 +39,14 @@ func (v Verdict) String() string {
 // Outcome is what the judge found.
 type Outcome struct {
 	Verdict Verdict
-	// Number is one that is wrong and not marked, Got what was printed.
-	Number Number
-	Got    float64
-	Err    error
-	// Marked counts numbers that are marked, FalseAlarms those of them that are right.
-	Marked, FalseAlarms int
+	// Number is the worst that is wrong and not marked, Got what was printed, and Worst how far it is off, 1 being as
+	// far as it may be.
+	Number     Number
+	Got, Worst float64
+	Err        error
+	// Marked counts numbers that are marked, and FalseAlarms are those of them that are right.
+	Marked      int
+	FalseAlarms []Number
 	// Errors are those of numbers that are not marked, relative to what they may be at most. Last are the same in units
 	// of the last digit that is shown.
 	Errors, Last []float64
@@ -54,21 +57,24 @@ func (o Outcome) String() string {
 	case Failed, Broken:
 		return fmt.Sprintf("%v: %v", o.Verdict, o.Err)
 	case Wrong:
-		what := o.Number.Of
-		if o.Number.Wrt != "" {
-			what = fmt.Sprintf("d %s/d %s", what, o.Number.Wrt)
-			if o.Number.Index > 0 {
-				what += fmt.Sprintf("[%d]", o.Number.Index+1)
-			}
-		}
-		return fmt.Sprintf("%s = %.8g, truth %.8g", what, o.Got, o.Number.Truth)
+		return fmt.Sprintf("%v = %.8g, truth %.8g", o.Number, o.Got, o.Number.Truth)
 	}
 	return o.Verdict.String()
 }
 
+func (n Number) String() string {
+	switch {
+	case n.Wrt == "":
+		return n.Of
+	case n.Index == 0:
+		return fmt.Sprintf("d %s/d %s", n.Of, n.Wrt)
+	}
+	return fmt.Sprintf("d %s/d %s[%d]", n.Of, n.Wrt, n.Index+1)
+}
+
 // within returns how far a number is from its truth, 1 being as far as it may be. A truth that is NaN is one that no
 // number can be right for.
-func (n Number) within(got, rtol float64) float64 {
+func (n Number) within(got, rtol, atol float64) float64 {
 	tolerance := valueTolerance
 	if n.Wrt != "" {
 		tolerance = derivativeTolerance
@@ -76,7 +82,11 @@ func (n Number) within(got, rtol float64) float64 {
 	if got == n.Truth {
 		return 0
 	}
-	e := math.Abs(got-n.Truth) / max(tolerance*math.Abs(n.Truth), max(tolerance*cancelled, 10*rtol)*n.Size)
+	noise := max(tolerance*cancelled, 10*rtol) * n.Size
+	if n.Scale > 0 {
+		noise += atol / n.Scale
+	}
+	e := math.Abs(got-n.Truth) / max(tolerance*math.Abs(n.Truth), noise)
 	if e != e { // also where there is no number, and one is printed
 		return math.Inf(1)
 	}
@@ -106,26 +116,24 @@ func Judge(ctx context.Context, c Case) (out Outcome) {
 }
 
 func compare(c Case, s *odes.Sensitivities) Outcome {
-	out := Outcome{Verdict: Right}
-	worst := 1.0
+	out := Outcome{Verdict: Right, Worst: 1}
 	for _, n := range c.Numbers {
 		got, marked, ok := find(s, n)
 		if !ok {
 			return Outcome{Verdict: Broken, Err: fmt.Errorf("no %s by %s", n.Of, n.Wrt)}
 		}
-		e := n.within(got, s.Settings.RTol)
+		e := n.within(got, s.Settings.RTol, s.Settings.ATol)
 		switch {
 		case marked:
 			out.Marked++
 			if e <= 1 {
-				out.FalseAlarms++
+				out.FalseAlarms = append(out.FalseAlarms, n)
 			}
 		default:
 			out.Errors = append(out.Errors, e)
 			out.Last = append(out.Last, n.last(got, s.Settings.RTol))
-			if e > worst {
-				worst = e
-				out.Verdict, out.Number, out.Got = Wrong, n, got
+			if e > out.Worst {
+				out.Verdict, out.Number, out.Got, out.Worst = Wrong, n, got, e
 			}
 		}
 	}
