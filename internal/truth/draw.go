@@ -71,6 +71,7 @@ type draw struct {
 	params                                          []param
 	names                                           map[string]int
 	numbers                                         []Number
+	rates                                           []float64
 }
 
 type param struct {
@@ -250,10 +251,14 @@ func (d *draw) objective(text string, truth num, size float64) {
 	if d.tied || truth.v != truth.v {
 		return
 	}
+	most := size // what changes of the params on their scales change
+	for _, p := range d.params {
+		most = max(most, math.Abs(real(truth.d[p.slot]))*p.scale)
+	}
 	for _, p := range d.params {
 		n := Number{Of: name, Wrt: p.name, Index: p.index, Truth: real(truth.d[p.slot])}
 		if p.scale > 0 {
-			n.Size, n.Scale = size/p.scale, p.scale
+			n.Size, n.Scale = most/p.scale, p.scale
 		}
 		d.numbers = append(d.numbers, n)
 	}

@@ -6,8 +6,19 @@ import (
 )
 
 // rate draws a rate constant that matters within the span.
-func (d *draw) rate(name string) value {
-	return d.param(name, d.rounded(d.log(0.1, 8)/d.duration(), 0, math.Inf(1), 4))
+func (d *draw) rate(name string) value { return d.rateOf(name, d.log(0.1, 8)/d.duration()) }
+
+// rateOf declares a rate constant of about x that differs from the others: closed forms divide by the differences.
+func (d *draw) rateOf(name string, x float64) value {
+	for i := 0; i < len(d.rates); i++ {
+		if r := x / d.rates[i]; r > 0.93 && r < 1.07 {
+			x *= 1.19
+			i = -1
+		}
+	}
+	x = d.rounded(x, 0, math.Inf(1), 4)
+	d.rates = append(d.rates, x)
+	return d.param(name, x)
 }
 
 // read makes objectives of an expression of time whose signal is known: it drives states, or is integrated as it is.
@@ -37,17 +48,9 @@ func (d *draw) read(k known) {
 		d.objective(fmt.Sprintf("integral(%s*(%s))", z, k.text), k.signal.mul(e).integral(), 0)
 	case 5:
 		ka, ke := d.rate("ka"), d.rate("ke")
-		if r := ka.re() / ke.re(); r > 0.7 && r < 1.4 { // the closed form cancels
-			ka = ke
-		}
 		y := d.state("y", "0", fmt.Sprintf("(%s) - %s*$", k.text, ka))
 		z := d.state("z", "0", fmt.Sprintf("%s*%s - %s*$", ka, y, ke))
 		u := k.signal.through(ka.num, zero)
-		if ka.text == ke.text { // resonance: exp and its derivative
-			u = k.signal.through(ke.num, zero)
-			d.objective("final("+y+")", u.last(), 0)
-			return
-		}
 		d.objective("final("+z+")", u.times(ka.num).through(ke.num, zero).last(), 0)
 	case 6:
 		ke, y0 := d.rate("ke"), d.param("y0", d.uniform(1, 9))
@@ -81,7 +84,7 @@ func (d *draw) readState(x string, u signal) {
 	case 1:
 		d.objective("integral("+x+")", s.integral(), 0)
 	case 2:
-		kb := d.param("kb", d.rounded(ke.re()*d.uniform(1.5, 6), 0, math.Inf(1), 4))
+		kb := d.rateOf("kb", ke.re()*d.uniform(1.5, 6))
 		z := d.state("z", "0", fmt.Sprintf("%s*%s - %s*$", ke, x, kb))
 		d.objective("final("+z+")", s.times(ke.num).through(kb.num, num{}).last(), 0)
 	}

@@ -57,7 +57,7 @@ func (d *draw) windowFrom(at, width float64) window {
 		{"w*w - (a - t)*(a - t) >= 0", true},
 		{"(t >= a and t < a + w/2) or (t >= a + w/2 and t < a + w)", false},
 		{"not (not (t >= a)) and t < a + w", false},
-		{"round((t - a)/w - 0.5) >= 0 and ceil((t - a)/w) <= 1", false},
+		{"(t - a)*(t - a) - w*(t - a) < 0", false},
 		{"1.1*sqrt(abs(t - a)) < 1.1*sqrt(w)", true},
 		{"2*t > 2*a and 3*t - 3*a < 3*w", false},
 	}
@@ -558,7 +558,7 @@ func (d *draw) oscillating() known {
 	text := fmt.Sprintf("%s*(1 + %s*cos(%s*t + %s))", A, m, om, ph)
 	switch d.pick(4) {
 	case 1:
-		k := d.param("k", d.rounded(d.log(0.2, 10)/d.duration(), 0, math.Inf(1), 4))
+		k := d.rateOf("k", d.log(0.2, 10)/d.duration())
 		e := signal{{from: from, to: to, terms: []term{{c: lit(1), r: k.neg()}}}}
 		return known{fmt.Sprintf("%s*exp(-%s*(t - %s))", text, k, d.from), u.mul(e)}
 	case 2:

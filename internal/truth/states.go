@@ -59,8 +59,10 @@ func (d *draw) moving() motion {
 		om := d.param("om", d.rounded(d.uniform(2, 60)/d.duration(), 0, math.Inf(1), 4))
 		d.scaled(1 / d.duration())
 		x0 := d.param("x0", d.uniform(0.5, 5))
-		name := d.state("x", x0.text, "v")
-		d.state("v", "0", fmt.Sprintf("-%s^2*x", om))
+		v := d.fresh("v")
+		name := d.state("x", x0.text, v)
+		d.item("state %s = 0", v)
+		d.equations = append(d.equations, fmt.Sprintf("%s' = -%s^2*%s", v, om, name))
 		return motion{name, wave(from, to, zero, x0.num, om.num, om.mul(from).neg()), func(c num) []num {
 			if math.Abs(c.re()) >= x0.re() {
 				return nil
@@ -78,8 +80,10 @@ func (d *draw) moving() motion {
 		v0 := d.param("v0", d.rounded(g.re()*d.duration()*d.uniform(0.2, 0.8), 0, math.Inf(1), 4))
 		x0 := d.param("x0", d.uniform(0.1, 2))
 		sign := d.oneOf("-", "")
-		name := d.state("x", x0.text, "v")
-		d.state("v", map[string]string{"-": "", "": "-"}[sign]+v0.text, sign+g.text)
+		v := d.fresh("v")
+		name := d.state("x", x0.text, v)
+		d.item("state %s = %s", v, map[string]string{"-": "", "": "-"}[sign]+v0.text)
+		d.equations = append(d.equations, v+"' = "+sign+g.text)
 		s := 1.0
 		if sign == "" {
 			s = -1
@@ -324,10 +328,9 @@ func (d *draw) chain() {
 		initial := d.param("i"+x, 0)
 		d.scaled(10)
 		if i > 1 {
-			rate = d.param(fmt.Sprintf("k%d", i), d.rounded(slow.re()*math.Pow(d.uniform(2.2, 12), float64(i-1)), 0,
-				math.Inf(1), 4))
+			rate = d.rateOf(fmt.Sprintf("k%d", i), slow.re()*math.Pow(d.uniform(2.2, 12), float64(i-1)))
 		} else if d.chance(0.4) { // stiff from the start
-			rate = d.param("kf", d.rounded(d.log(30, 3e3)/d.duration(), 0, math.Inf(1), 4))
+			rate = d.rateOf("kf", d.log(30, 3e3)/d.duration())
 		}
 		d.item("state %s = %s", x, initial)
 		d.equations = append(d.equations, fmt.Sprintf("%s' = %s-%s*%s", x, inflow, rate, x))
@@ -345,7 +348,7 @@ func (d *draw) chain() {
 // stiff draws a fast state that follows a slow forcing, read by a slow state.
 func (d *draw) stiff() {
 	from, to := d.from.num, d.to.num
-	fast := d.param("lam", d.rounded(d.log(30, 2e4)/d.duration(), 0, math.Inf(1), 4))
+	fast := d.rateOf("lam", d.log(30, 2e4)/d.duration())
 	switch d.pick(3) {
 	case 0:
 		om, A := d.param("om", d.rounded(d.uniform(0.5, 12)/d.duration(), 0, math.Inf(1), 4)), d.param("A", d.uniform(0.2, 3))

@@ -80,7 +80,7 @@ func sum(t *testing.T, f *Family, n int) {
 				off++
 			}
 		}
-		fmt.Printf("%-15s %5d: right %d, warned %d, failed %d, silently wrong %d; %d of %d marks are false; "+
+		fmt.Printf("%-16s%5d: right %d, warned %d, failed %d, silently wrong %d; %d of %d marks are false; "+
 			"%d of %d numbers are off in their digits; error/allowed: %s\n", f.Name, n, count[Right], count[Warned],
 			count[Failed], count[Wrong], alarms, marked, off, len(last), quantiles(errors))
 	}
