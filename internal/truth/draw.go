@@ -219,7 +219,7 @@ func (d *draw) span() {
 	}
 	if d.chance(0.05) {
 		d.from = d.param("tbegin", start)
-		d.scaled(length)
+		d.scaled(length / 20) // states may have fast starts
 	}
 }
 

@@ -32,7 +32,7 @@ var Families = []Family{
 	})},
 	{"window events", 0.9, spanned(func(d *draw) {
 		w := d.window(0.02, 0.98)
-		d.counted(w.condition, []num{w.a})
+		d.counted(w.condition, d.after(w.a))
 	})},
 	{"wave events", 0.9, spanned((*draw).waveEvents)},
 	{"states switch", 0.9, driven((*draw).byState)},

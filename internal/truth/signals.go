@@ -70,6 +70,11 @@ func (d *draw) windowFrom(at, width float64) window {
 	return x
 }
 
+// after returns those of some times that are after the start: what is true at the start does not fire there.
+func (d *draw) after(times ...num) []num {
+	return slices.DeleteFunc(times, func(t num) bool { return t.re() <= d.from.re() })
+}
+
 // words returns a text with some of its names replaced.
 func words(text string, by map[string]string) string {
 	var b strings.Builder
@@ -603,7 +608,7 @@ func (d *draw) doses() (state string, u signal) {
 	case 2: // a window as a guard
 		w := d.window(0.05, 0.95)
 		d.item("event %s when %s { %s += %s*%s }", d.fresh("dose"), w.condition, state, F, A)
-		at = []num{w.a}
+		at = d.after(w.a)
 	case 3: // a repeating guard
 		P := d.param("P", d.rounded(d.duration()/d.uniform(1.3, 20), 0, math.Inf(1), 4))
 		c := d.uniform(0.05, 0.95)
