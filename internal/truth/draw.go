@@ -65,7 +65,8 @@ type draw struct {
 	choices
 	from, to value // the span of time
 	timeUnit string
-	tied     bool // things happen at one time, so that derivatives may have two sides
+	cancels  float64 // size of what may cancel in every objective
+	tied     bool    // things happen at one time, so that derivatives may have two sides
 
 	imports, items, equations, objectives, settings []string
 	params                                          []param
@@ -246,7 +247,7 @@ func (d *draw) separate(times ...num) {
 func (d *draw) objective(text string, truth num, size float64) {
 	name := d.fresh("J")
 	d.objectives = append(d.objectives, "objective "+name+" = "+text)
-	size = max(size, math.Abs(truth.re()))
+	size = max(size, d.cancels, math.Abs(truth.re()))
 	d.numbers = append(d.numbers, Number{Of: name, Truth: truth.re(), Size: size})
 	if d.tied || truth.v != truth.v {
 		return

@@ -644,6 +644,7 @@ func (d *draw) composed() known {
 	b := kinds[d.pick(len(kinds))](d)
 	d.separate(append(a.signal.starts(), b.signal.starts()...)...)
 	if d.chance(0.6) {
+		d.cancels = a.signal.size() * b.signal.size() / d.duration() // also where they are never on together
 		return known{fmt.Sprintf("(%s)*(%s)", a.text, b.text), a.signal.mul(b.signal)}
 	}
 	return known{fmt.Sprintf("(%s) + (%s)", a.text, b.text), a.signal.add(b.signal)}
