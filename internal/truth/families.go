@@ -42,6 +42,11 @@ var Families = []Family{
 		d.counted(c.text, d.risings(c))
 	})},
 	{"armed again", 0.9, spanned((*draw).sawtooth)},
+	{"started windows", 0.9, driven((*draw).started)},
+	{"changed periods", 0.9, driven((*draw).changed)},
+	{"bounces", 0.9, spanned((*draw).bounces)},
+	{"nonlinear", 0.9, spanned((*draw).nonlinear)},
+	{"samples", 0.9, spanned((*draw).sampled)},
 	{"rest", 0.9, spanned((*draw).chain)},
 	{"stiff", 0.9, spanned((*draw).stiff)},
 	{"stop", 0.6, spanned((*draw).stopped)},

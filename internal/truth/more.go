@@ -1,0 +1,188 @@
+package truth
+
+import (
+	"fmt"
+	"math"
+	"strings"
+)
+
+// started draws windows of time that begin when an event of a state sets a discrete.
+func (d *draw) started() known {
+	m := d.moving()
+	c := d.ofState(m)
+	w, A := d.param("w", d.width()), d.amplitude("A")
+	begin := d.fresh("begin")
+	d.item("discrete %s = 1e9", begin)
+	d.item("event start when %s { %s = t }", c.text, begin)
+	at, level := []num{}, []num{{}}
+	rising := d.risings(c)
+	for i, t := range rising {
+		at, level = append(at, t), append(level, A.num)
+		if end := t.add(w.num); i+1 == len(rising) || end.re() < rising[i+1].re() {
+			at, level = append(at, end), append(level, num{})
+		}
+	}
+	d.separate(at...)
+	text := d.oneOf("if t >= b and t < b + w then A else 0", "if (t - b)*(t - b - w) < 0 then A else 0",
+		"if not (t < b or t > b + w) then A else 0", "A*(step(t - b) - step(t - b - w))")
+	return known{
+		words(text, map[string]string{"b": begin, "w": w.text, "A": A.text}),
+		levels(d.from.num, d.to.num, at, level),
+	}
+}
+
+// changed draws a periodic signal whose period or amplitude an event changes.
+func (d *draw) changed() known {
+	T := d.instant("T", d.time(0.2, 0.8))
+	P := d.param("P", d.rounded(d.duration()/d.uniform(2, 30), 0, math.Inf(1), 4))
+	A := d.amplitude("A")
+	duty := d.uniform(0.1, 0.9)
+	from, to := d.from.num, d.to.num
+	pattern := func(P, A num) signal {
+		var at, level []num
+		level = []num{{}}
+		for k := math.Floor(from.re()/P.re()) - 1; P.re()*k < to.re(); k++ {
+			at, level = append(at, P.times(k), P.times(k+duty)), append(level, A, num{})
+		}
+		d.separate(append(at, T.num)...)
+		return levels(from, to, at, level)
+	}
+	f := d.uniform(0.3, 3)
+	before, after := pattern(P.num, A.num), signal{}
+	p, a := d.fresh("period"), d.fresh("height")
+	d.item("discrete %s = %s, %s = %s", p, P, a, A)
+	if d.chance(0.5) {
+		d.item("event change at %s { %s *= %s }", T, p, number(f))
+		after = pattern(P.times(f), A.num)
+	} else {
+		d.item("event change at %s { %s *= %s }", T, a, number(f))
+		after = pattern(P.num, A.times(f))
+	}
+	u := append(before.between(from, T.num), after.between(T.num, to)...)
+	return known{fmt.Sprintf("if mod(t, %s) < %s*%s then %s else 0", p, number(duty), p, a), u}
+}
+
+// bounces draws a ball that drops on a floor.
+func (d *draw) bounces() {
+	e := d.param("e", d.uniform(0.5, 0.9))
+	h := d.param("h", d.uniform(0.5, 20))
+	// All bounces together take (1 + e)/(1 - e) times the first fall: they do not end within the span.
+	fall := d.duration() * min(0.9, d.uniform(1.1, 4)*(1-e.re())/(1+e.re()))
+	g := d.param("g", d.rounded(2*h.re()/(fall*fall), 0, math.Inf(1), 4))
+	x := d.state("x", h.text, "v")
+	v := d.state("v", "0", "-"+g.text)
+	n := d.fresh("n")
+	d.item("discrete %s = 0", n)
+	d.item("event bounce when %s { %s = -%s*%s  %s += 1 }", d.oneOf(x+" <= 0", x+" < 0", "-"+x+" > 0"), v, e, v, n)
+	t := d.from.add(h.times(2).div(g.num).sqrt())
+	speed := h.mul(g.num).times(2).sqrt() // before the first bounce
+	var at []num
+	lost := num{}
+	up := num{}
+	for t.re() < d.to.re() && len(at) < 100 {
+		at = append(at, t)
+		lost = lost.add(speed.mul(speed))
+		up = speed.mul(e.num)
+		speed = up
+		t = t.add(up.times(2).div(g.num))
+	}
+	d.separate(append(at, t)...)
+	last := d.to.sub(d.from.num)
+	height := h.sub(g.mul(last).mul(last).times(0.5))
+	if len(at) > 0 {
+		last = d.to.sub(at[len(at)-1])
+		height = up.mul(last).sub(g.mul(last).mul(last).times(0.5))
+	}
+	d.objective("final("+x+")", height, h.re())
+	d.objective("final("+n+")", lit(float64(len(at))), 1)
+	if len(at) > 0 {
+		k := 1 + d.pick(len(at))
+		d.objective(fmt.Sprintf("event_time(bounce, %d)", k), at[k-1], 0)
+		d.objective("at_event(bounce, pre("+v+")^2)", lost, 0)
+	}
+}
+
+// nonlinear draws a logistic or a hyperbolic state, and a threshold of it.
+func (d *draw) nonlinear() {
+	k, x0 := d.rate("k"), d.param("x0", d.uniform(0.02, 1))
+	from := d.from.num
+	var at func(t num) num
+	var when func(c num) num
+	name := ""
+	if d.chance(0.5) {
+		K := d.param("K", d.uniform(2, 9))
+		name = d.state("x", x0.text, fmt.Sprintf("%s*$*(1 - $/%s)", k, K))
+		at = func(t num) num {
+			e := k.mul(from.sub(t)).exp()
+			return K.div(K.sub(x0.num).div(x0.num).mul(e).plus(1))
+		}
+		when = func(c num) num {
+			return from.add(c.mul(K.sub(x0.num)).div(x0.mul(K.sub(c))).log().div(k.num))
+		}
+	} else {
+		name = d.state("x", x0.text, fmt.Sprintf("-%s*$^2", k))
+		at = func(t num) num { return x0.div(k.mul(x0.num).mul(t.sub(from)).plus(1)) }
+		when = func(c num) num { return from.add(x0.div(c).plus(-1).div(k.mul(x0.num))) }
+	}
+	t1 := d.time(0.05, 0.9)
+	c := d.param("c", d.rounded(at(lit(t1)).re(), 0, math.Inf(1), 6))
+	hit := when(c.num)
+	d.separate(hit)
+	A := d.amplitude("A")
+	d.objective("final("+name+")", at(d.to.num), 0)
+	switch d.pick(3) {
+	case 0:
+		y := d.state("y", "0", fmt.Sprintf("if %s < %s then 0 else %s", name, c, A))
+		u := levels(from, d.to.num, []num{hit}, []num{{}, A.num})
+		if at(lit(d.to.re())).re() < c.re() { // it falls
+			u = levels(from, d.to.num, []num{hit}, []num{A.num, {}})
+		}
+		d.objective("final("+y+")", u.integral(), 0)
+	case 1:
+		d.item("event e when %s crosses %s { stop }", name, c)
+		d.numbers, d.objectives = nil, nil
+		d.objective("event_time(e, 1)", hit, 0)
+		d.objective("final("+name+")", c.num, 0)
+	case 2:
+		z := d.fresh("z")
+		d.item("event e when %s crosses %s { %s += %s }", name, c, z, A)
+		d.readState(z, impulses(from, d.to.num, []num{hit}, []num{A.num}))
+	}
+}
+
+// sampled draws sums over times and events, and largest values, of a state that a window drives.
+func (d *draw) sampled() {
+	k := d.windowed()
+	ke, y0 := d.rate("ke"), d.param("y0", d.uniform(1, 9))
+	s := k.signal.through(ke.num, y0.num)
+	y := d.state("y", y0.text, fmt.Sprintf("(%s) - %s*$", k.text, ke))
+	total, squares := num{}, num{}
+	var times []string
+	var at []num
+	for i := range 3 {
+		t := d.instant("s", d.time(float64(i)/3+0.02, float64(i)/3+0.3))
+		at = append(at, t.num)
+		v := s.value(t.num)
+		total, squares = total.add(v), squares.add(v.mul(v))
+		times = append(times, t.text)
+	}
+	d.separate(append(k.signal.starts(), at...)...)
+	d.objective(fmt.Sprintf("sum_at([%s], %s)", strings.Join(times, ", "), y), total, 0)
+	if d.chance(0.5) {
+		d.item("discrete %s = 0", d.fresh("seen"))
+		d.item("event look at [%s] { seen += 1 }", strings.Join(times, ", "))
+		d.objective("at_event(look, "+y+"^2)", squares, 0)
+	}
+	// Between the ends of pieces the state moves in one direction.
+	most, second := s[0].at(num{}), math.Inf(-1)
+	for _, p := range s {
+		if v := p.end(); v.re() > most.re() {
+			most, second = v, most.re()
+		} else {
+			second = max(second, v.re())
+		}
+	}
+	if most.re()-second > 1e-3*math.Abs(most.re()) {
+		d.objective("max_over("+y+")", most, 0)
+	}
+}
