@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"reflect"
 	"runtime/debug"
 	"strings"
 
@@ -118,22 +117,22 @@ func Judge(ctx context.Context, c Case) (out Outcome) {
 func compare(c Case, s *odes.Sensitivities) Outcome {
 	out := Outcome{Verdict: Right, Worst: 1}
 	for _, n := range c.Numbers {
-		got, marked, ok := find(s, n)
+		p, ok := find(s, n)
 		if !ok {
 			return Outcome{Verdict: Broken, Err: fmt.Errorf("no %s by %s", n.Of, n.Wrt)}
 		}
-		e := n.within(got, s.Settings.RTol, s.Settings.ATol)
+		e := n.within(p.number, s.Settings.RTol, s.Settings.ATol)
 		switch {
-		case marked:
+		case p.marked:
 			out.Marked++
 			if e <= 1 {
 				out.FalseAlarms = append(out.FalseAlarms, n)
 			}
 		default:
 			out.Errors = append(out.Errors, e)
-			out.Last = append(out.Last, n.last(got, s.Settings.RTol))
+			out.Last = append(out.Last, p.last(n, s.Settings.RTol))
 			if e > out.Worst {
-				out.Verdict, out.Number, out.Got, out.Worst = Wrong, n, got, e
+				out.Verdict, out.Number, out.Got, out.Worst = Wrong, n, p.number, e
 			}
 		}
 	}
@@ -143,23 +142,34 @@ func compare(c Case, s *odes.Sensitivities) Outcome {
 	return out
 }
 
-// find returns what was printed of a number, and whether it is marked.
-func find(s *odes.Sensitivities, n Number) (got float64, marked, ok bool) {
+// printed is a number of a result.
+type printed struct {
+	number, err float64
+	marked      bool // as one that is not to be taken at its digits
+}
+
+// find returns what was printed of a number.
+func find(s *odes.Sensitivities, n Number) (p printed, ok bool) {
 	for i, v := range s.Values {
 		if v.Name != n.Of {
 			continue
 		}
 		if n.Wrt == "" {
-			return v.Value, valueMarked(v) || none(v.Value, s), true
+			return printed{v.Value, v.Error, v.Trust != odes.Sound || none(v.Value, s)}, true
 		}
 		for _, x := range s.Variables {
-			if x.String() == n.Wrt {
-				got := s.Derivative(i, x)[n.Index]
-				return got, derivativeMarked(s, i, x) || none(got, s), true
+			if x.String() != n.Wrt {
+				continue
 			}
+			p = printed{number: s.Derivative(i, x)[n.Index]}
+			p.marked = s.Trust(i, x) != odes.Sound || none(p.number, s)
+			if s.Errors != nil {
+				p.err = s.Errors[i*s.Columns+x.Offset+n.Index]
+			}
+			return p, true
 		}
 	}
-	return 0, false, false
+	return p, false
 }
 
 // none reports whether x says by itself that there is no number, and the run does so, too.
@@ -167,32 +177,28 @@ func none(x float64, s *odes.Sensitivities) bool {
 	return (x != x || math.IsInf(x, 0)) && s.Status != "ok"
 }
 
-// valueMarked and derivativeMarked say whether a number is not to be taken at its digits.
-func valueMarked(v odes.Value) bool {
-	trust := reflect.ValueOf(v).FieldByName("Trust")
-	return trust.IsValid() && trust.Uint() != 0
-}
-
-func derivativeMarked(s *odes.Sensitivities, i int, v odes.Variable) bool {
-	trust := reflect.ValueOf(s).MethodByName("Trust")
-	return trust.IsValid() && trust.Call([]reflect.Value{reflect.ValueOf(i), reflect.ValueOf(v)})[0].Uint() != 0
-}
-
-// last returns the error of a number in units of the last digit that a table shows of it: a value has two digits less
-// than the tolerance, a derivative three.
-func (n Number) last(got, rtol float64) float64 {
-	digits := max(3, math.Round(-math.Log10(rtol))-2)
-	if n.Wrt != "" {
-		digits = max(3, digits) - 1
-	}
-	shown := math.Abs(got)
-	if shown == 0 {
-		shown = math.Abs(n.Truth)
-	}
-	if got == n.Truth || math.Abs(got-n.Truth) < 1e-9*n.Size {
+// last returns the error of a number in units of the last digit that a table shows of it. A value has two digits less
+// than the tolerance, a derivative three; fewer are shown where four times the estimated error would reach them.
+func (p printed) last(n Number, rtol float64) float64 {
+	if p.number == n.Truth || math.Abs(p.number-n.Truth) < 1e-9*n.Size {
 		return 0
 	}
-	return math.Abs(got-n.Truth) / math.Pow(10, math.Floor(math.Log10(shown))-digits+1)
+	digits := max(3, math.Round(-math.Log10(rtol))-2)
+	if n.Wrt != "" {
+		digits--
+	}
+	exponent := func(x float64) float64 { return math.Floor(math.Log10(math.Abs(x))) }
+	shown := p.number
+	if shown == 0 {
+		shown = n.Truth
+	}
+	if p.err > 0 {
+		digits = min(digits, exponent(shown)-exponent(4*p.err))
+		if digits < 1 { // "~0"
+			return math.Abs(n.Truth) / (4 * p.err)
+		}
+	}
+	return math.Abs(p.number-n.Truth) / math.Pow(10, exponent(shown)-digits+1)
 }
 
 // indent makes a text stand out in a report.
