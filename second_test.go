@@ -192,6 +192,7 @@ func TestSecond(t *testing.T) {
 					{"solver.method", method},
 					{"sens.order", "2"},
 					{"solver.hmax", "0.05"},
+					{"sens.trust", "off"},
 				}})
 			}
 		})

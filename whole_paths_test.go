@@ -78,6 +78,7 @@ func TestWholeStepsOfAllMethods(t *testing.T) {
 				{Key: "solver.method", Value: method.Name},
 				{Key: "solver.rtol", Value: "1e-3"},
 				{Key: "solver.atol", Value: "1e-5"},
+				{Key: "sens.trust", Value: "off"},
 			}}
 			if err := wholeOrNot(t, m, o); err != nil {
 				t.Errorf("%s, %s: %v", file, method.Name, err)
