@@ -364,7 +364,9 @@ objective J = final(y)
 	if err != nil {
 		t.Fatal(err)
 	}
-	o := odes.Options{Settings: []odes.Setting{{Key: "solver.rtol", Value: "1e-10"}, {Key: "solver.atol", Value: "1e-12"}}}
+	o := odes.Options{Settings: []odes.Setting{
+		{Key: "solver.rtol", Value: "1e-10"}, {Key: "solver.atol", Value: "1e-12"},
+	}}
 	v, err := m.Verify(t.Context(), o, odes.VerifyOptions{})
 	if err != nil || v.Wrong() {
 		t.Errorf("%+v, %v", v, err)

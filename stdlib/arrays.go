@@ -82,7 +82,7 @@ var arrays = []*Func{
 		Name: "interp", Args: []string{"t", "y", "q"}, Class: Special, Units: UnitsFree,
 		Value: "y at q between the knots t", Domain: "t ascending", Kinks: "at the knots (linear), at the ends",
 		Doc: "value of a table at q, constant outside it: interp(t, y, q), or with kind = spline (natural cubic) or " +
-			"kind = monotone (cubic without overshoot); where q is the time, steps end at the knots",
+			"kind = monotone (cubic without overshoot); where q is affine in time, steps end at the knots",
 		Source: "monotone: Fritsch and Butland, doi:10.1137/0905021",
 	},
 }
