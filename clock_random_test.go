@@ -60,14 +60,16 @@ func (g timeGen) real(depth int) timeExpr {
 		}}
 	case 6:
 		c, x, y := g.condition(depth-1), g.real(depth-1), g.real(depth-1)
-		return timeExpr{fmt.Sprintf("(if %s then %s else %s)", c.text, x.text, y.text),
+		return timeExpr{
+			fmt.Sprintf("(if %s then %s else %s)", c.text, x.text, y.text),
 			func(t float64, s *[]float64) float64 {
 				c, x, y := c.value(t, s), x.value(t, s), y.value(t, s)
 				if c != 0 {
 					return x
 				}
 				return y
-			}}
+			},
+		}
 	case 7:
 		x, a := g.real(depth-1), g.between(0, 5)
 		return timeExpr{fmt.Sprintf("abs(%s - %v)", x.text, a), func(t float64, s *[]float64) float64 {
