@@ -89,7 +89,7 @@ objective J = integral(%s)
 objective S = final(A)
 objective H = integral(sin(50*t))
 `, c.integrand)
-		s, err := tolerated(t, model, "sens.of", "[J, S]")
+		s, err := tolerated(t, model, "sens.trust", "off", "sens.of", "[J, S]")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -99,24 +99,26 @@ objective H = integral(sin(50*t))
 		if s.Stats.Steps > 400 {
 			t.Errorf("%s takes %d steps", c.integrand, s.Stats.Steps)
 		}
-		more, err := tolerated(t, model, "sens.of", "[J, S, H]")
+		more, err := tolerated(t, model, "sens.trust", "off", "sens.of", "[J, S, H]")
 		if err != nil {
 			t.Fatal(err)
 		}
 		if less := s.Stats.Steps; more.Stats.Steps < 3*less && more.Stats.Steps < 1000 {
 			t.Errorf("%s: %d steps, and %d with a fast integral", c.integrand, less, more.Stats.Steps)
 		}
-		off, err := tolerated(t, model, "sens.of", "[J, S, H]", "solver.quad_tol", "off")
+		off, err := tolerated(t, model, "sens.trust", "off", "sens.of", "[J, S, H]", "solver.quad_tol", "off")
 		if err != nil {
 			t.Fatal(err)
 		}
-		alone, err := tolerated(t, model, "sens.of", "S")
+		alone, err := tolerated(t, model, "sens.trust", "off", "sens.of", "S")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if off.Stats.Steps != alone.Stats.Steps || off.Stats.Steps > s.Stats.Steps {
-			t.Errorf("%s: %d steps with quad_tol = off, %d of an objective without integral, %d with it", c.integrand,
-				off.Stats.Steps, alone.Stats.Steps, s.Stats.Steps)
+		// Peaks of functions of time are not passed over in any case.
+		if peaks := strings.Contains(c.integrand, "^"); !peaks && off.Stats.Steps != alone.Stats.Steps ||
+			off.Stats.Steps < alone.Stats.Steps {
+			t.Errorf("%s: %d steps with quad_tol = off, %d of an objective without integral", c.integrand,
+				off.Stats.Steps, alone.Stats.Steps)
 		}
 	}
 }
