@@ -45,7 +45,9 @@ func (m *Model) begin(opts Options) (*run, error) {
 		rows, goals = append(rows, o.row), append(goals, o.of)
 	}
 	r.problem = m.system.Problem(point, rows, m.system.PeaksOf(goals))
-	r.problem.Integrals = m.system.IntegralsOf(goals)
+	if r.problem.Integrals = m.system.IntegralsOf(goals); r.settings.Solver.QuadTol < 0 {
+		r.problem.Integrals = []int{}
+	}
 	if opts.compileAfter != nil {
 		r.problem.CompileAfter = *opts.compileAfter
 	}

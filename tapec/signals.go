@@ -7,10 +7,11 @@ const SignalSize = 256
 
 // Signals returns a tape that makes the signals of t: what depends on time, but on no state, and is not affine in
 // time, as large as such parts of t's outputs can be. Between two events they are functions of time that are known
-// beforehand. They are the elements of its one output; it is nil if there are none.
-func Signals(t *tape.Tape) *tape.Tape {
+// beforehand. They are the elements of its one output; it is nil if there are none. readers[k] lists the outputs of t
+// that depend on element k.
+func Signals(t *tape.Tape) (signals *tape.Tape, readers [][]Name) {
 	if t == nil {
-		return nil
+		return nil, nil
 	}
 	driven := tape.DependsOnFunc(t, ByName(func(n Name) bool { return n.Role == State }))
 	degree := degrees(t)
@@ -25,18 +26,33 @@ func Signals(t *tape.Tape) *tape.Tape {
 	}
 	b := tape.NewBuilder("signals")
 	values := copyInto(b, t)
+	var found []int
 	var list []tape.Value
 	size := 0
 	for v := range values {
 		if n := t.Shape(tape.Value(v)).Size(); last[v] && !driven[v] && degree[v] > 1 && size+n <= SignalSize {
-			list, size = append(list, b.Reshape(values[v], tape.Shape{n})), size+n
+			found, list, size = append(found, v), append(list, b.Reshape(values[v], tape.Shape{n})), size+n
 		}
 	}
 	if len(list) == 0 {
-		return nil
+		return nil, nil
+	}
+	of := make([][]Name, len(found))
+	for _, o := range t.Outputs {
+		need := tape.Needed(t, o.Name)
+		for i, v := range found {
+			if need[v] {
+				of[i] = append(of[i], MustName(o.Name))
+			}
+		}
+	}
+	for i, v := range found {
+		for range t.Shape(tape.Value(v)).Size() {
+			readers = append(readers, of[i])
+		}
 	}
 	b.Output(SignalValues.Name().String(), b.Concat(0, list...))
-	return dropInputs(optimize(b.Tape(), passes, nil))
+	return dropInputs(optimize(b.Tape(), passes, nil)), readers
 }
 
 // degrees returns, for each value of t, 0 if it does not depend on time, 1 if it is affine in time, and else 2.

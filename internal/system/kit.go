@@ -21,6 +21,8 @@ type programs struct {
 
 	signals     *byTime // of the rates; nil for none
 	peakSignals *byTime // of the peaks; nil for none
+	// signalReaders are, for each signal of the rates, the rates that depend on it.
+	signalReaders [][]tapec.Name
 
 	mu     sync.Mutex
 	kits   map[kitKey]*Kit
@@ -83,10 +85,10 @@ func newPrograms(m *Model) (*programs, error) {
 	if slices.ContainsFunc(c.ClockList, func(k tapec.Clock) bool { return !k.Affine }) {
 		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name())
 	}
-	if t := tapec.Signals(c.Rates); t != nil {
-		p.signals = newByTime(t, tapec.SignalValues.Name())
+	if t, readers := tapec.Signals(c.Rates); t != nil {
+		p.signals, p.signalReaders = newByTime(t, tapec.SignalValues.Name()), readers
 	}
-	if t := tapec.Signals(c.Peaks); t != nil {
+	if t, _ := tapec.Signals(c.Peaks); t != nil {
 		p.peakSignals = newByTime(t, tapec.SignalValues.Name())
 	}
 	return p, nil

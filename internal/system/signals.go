@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
 )
 
 // signals watches the functions of time within the right-hand side, or within largest values, between the times at
@@ -15,7 +16,8 @@ import (
 // part of its size. Bounds over boxes in time tell whether it stays there.
 type signals struct {
 	line    *timeline
-	stale   bool // params, discretes or modes may have changed
+	stale   bool   // params, discretes or modes may have changed
+	ignored []bool // signals that only integrals read that do not count; nil for none
 	doubt   []bool
 	read    [][]float64     // [times][signals] at the times of reading
 	band    []tape.Interval // where each signal is expected between two of them
@@ -55,6 +57,33 @@ func newSignals(b *byTime, l *layout, leeway float64) *signals {
 		*x = make([]float64, n)
 	}
 	return s
+}
+
+// only makes s ignore the signals that watch does not accept. s may be nil.
+func (s *signals) only(watch func(signal int) bool) {
+	if s == nil {
+		return
+	}
+	s.ignored = make([]bool, len(s.doubt))
+	for k := range s.ignored {
+		s.ignored[k] = !watch(k)
+	}
+}
+
+// watches reports whether what a signal of the rates makes is under error control: a state, or an integral that counts.
+func (p *Problem) watches(signal int) bool {
+	for _, n := range p.Model.programs.signalReaders[signal] {
+		if n.Role != tapec.Integrand || p.Integrals == nil {
+			return true
+		}
+		at := p.Model.layout.part(n)
+		for _, i := range p.Integrals {
+			if k := p.Model.layout.nY + i; k >= at.offset && k < at.offset+at.len {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // unseen returns the last of some times in ascending order if readings at these show the signals. Else it returns a
@@ -111,7 +140,7 @@ func (s *signals) doubtful(t0, t1 float64) (some bool) {
 	s.line.over(t0, t1)
 	for k, b := range s.line.bound {
 		slope := s.line.slopeOf(k)
-		s.doubt[k] = !(finite(slope) && (slope.Lo >= 0 || slope.Hi <= 0))
+		s.doubt[k] = (s.ignored == nil || !s.ignored[k]) && !(finite(slope) && (slope.Lo >= 0 || slope.Hi <= 0))
 		some = some || s.doubt[k]
 		s.floor[k] = 0
 		if size := max(math.Abs(b.Lo), math.Abs(b.Hi)); size <= math.MaxFloat64 {

@@ -147,6 +147,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	w.small = newSmallVectors(w)
 	w.clock = newClock(w)
 	w.signals = newSignals(m.programs.signals, m.layout, 1)
+	w.signals.only(p.watches)
 	if len(p.Peaks) > 0 {
 		w.peakSignals = newSignals(m.programs.peakSignals, m.layout, peakLeeway)
 	}
