@@ -65,6 +65,7 @@ type draw struct {
 	choices
 	from, to value // the span of time
 	timeUnit string
+	mode     string  // of derivatives; "" for what is usual
 	cancels  float64 // size of what may cancel in every objective
 	tied     bool    // things happen at one time, so that derivatives may have two sides
 
@@ -273,6 +274,9 @@ func (d *draw) solver() {
 	if d.chance(0.1) {
 		d.settings = append(d.settings, "method = "+d.oneOf("tsit5", "vern7", "bs3", "dop853", "vern9", "auto"))
 	}
+	if d.chance(0.06) {
+		d.mode = d.oneOf("tangent", "forward", "continuous", "auto")
+	}
 }
 
 func (d *draw) text() string {
@@ -292,6 +296,9 @@ func (d *draw) text() string {
 	}
 	if len(d.settings) > 0 {
 		fmt.Fprintf(&b, "solver { %s }\n", strings.Join(d.settings, "  "))
+	}
+	if d.mode != "" {
+		fmt.Fprintf(&b, "sens { mode = %s }\n", d.mode)
 	}
 	return b.String()
 }

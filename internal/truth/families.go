@@ -37,6 +37,7 @@ var Families = []Family{
 	{"wave events", 0.9, spanned((*draw).waveEvents)},
 	{"states switch", 0.9, driven((*draw).byState)},
 	{"kinks of states", 0.9, driven((*draw).ofMotion)},
+	{"many kinks", 0.5, driven((*draw).manyKinks)},
 	{"state events", 0.9, spanned(func(d *draw) {
 		c := d.ofState(d.moving())
 		d.counted(c.text, d.risings(c))

@@ -186,3 +186,32 @@ func (d *draw) sampled() {
 		d.objective("max_over("+y+")", most, 0)
 	}
 }
+
+// manyKinks draws a sum of kinks of many states, more than steps are ended for.
+func (d *draw) manyKinks() known {
+	n := 8 + d.pick(50)
+	r := d.param("r", d.rounded(d.uniform(0.5, 3)/d.duration(), 0, math.Inf(1), 4))
+	gap, c, A := d.param("gap", d.uniform(0.5, 3)/float64(n)), d.param("c", d.uniform(0, 0.3)), d.amplitude("A")
+	d.scaledAll(c.text, 1)
+	from, to := d.from.num, d.to.num
+	d.item("state x[%d] = [-%s*i for i in 1:%d]", n, gap, n)
+	d.equations = append(d.equations, fmt.Sprintf("x[i]' = %s for i in 1:%d", r, n))
+	f := d.oneOf("max(x[i] - %s, 0)", "abs(x[i] - %s)")
+	left := 0.0
+	if strings.HasPrefix(f, "abs") {
+		left = -1
+	}
+	u := constant(from, to, num{})
+	var times []num
+	far := lit(10 * d.duration())
+	for i := range n {
+		// x = r (t - from) - gap (i + 1) meets c.
+		t := from.add(c.add(gap.times(float64(i + 1))).div(r.num))
+		times = append(times, t)
+		slope := r.mul(A.num)
+		low := slope.times(-left).mul(far)
+		u = u.add(knots(from, to, []num{t.sub(far), t, t.add(far)}, []num{low, {}, slope.mul(far)}))
+	}
+	d.separate(times...)
+	return known{fmt.Sprintf("%s*sum("+f+" for i in 1:%d)", A, c, n), u}
+}

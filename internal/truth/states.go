@@ -348,7 +348,7 @@ func (d *draw) chain() {
 // stiff draws a fast state that follows a slow forcing, read by a slow state.
 func (d *draw) stiff() {
 	from, to := d.from.num, d.to.num
-	fast := d.rateOf("lam", d.log(30, 2e4)/d.duration())
+	fast := d.rateOf("lam", d.log(30, 1e5)/d.duration())
 	switch d.pick(3) {
 	case 0:
 		om, A := d.param("om", d.rounded(d.uniform(0.5, 12)/d.duration(), 0, math.Inf(1), 4)), d.param("A", d.uniform(0.2, 3))
