@@ -230,11 +230,13 @@ func (d *draw) time(lo, hi float64) float64 {
 	return d.from.re() + d.uniform(lo, hi)*d.duration()
 }
 
-// separate notes whether some of the times, or the ends of the span, coincide.
+// separate notes whether some of the times, or the ends of the span, coincide. What is always at the start does not.
 func (d *draw) separate(times ...num) {
 	list := []float64{d.from.re(), d.to.re()}
 	for _, t := range times {
-		list = append(list, t.re())
+		if t != d.from.num {
+			list = append(list, t.re())
+		}
 	}
 	slices.Sort(list)
 	for i := range list[1:] {

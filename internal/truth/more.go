@@ -201,17 +201,23 @@ func (d *draw) manyKinks() known {
 	if strings.HasPrefix(f, "abs") {
 		left = -1
 	}
-	u := constant(from, to, num{})
-	var times []num
-	far := lit(10 * d.duration())
-	for i := range n {
-		// x = r (t - from) - gap (i + 1) meets c.
-		t := from.add(c.add(gap.times(float64(i + 1))).div(r.num))
-		times = append(times, t)
-		slope := r.mul(A.num)
-		low := slope.times(-left).mul(far)
-		u = u.add(knots(from, to, []num{t.sub(far), t, t.add(far)}, []num{low, {}, slope.mul(far)}))
+	far := lit(2 * d.duration())
+	times := []num{from.sub(far)}
+	for i := range n { // x = r (t - from) - gap (i + 1) meets c
+		times = append(times, from.add(c.add(gap.times(float64(i+1))).div(r.num)))
 	}
-	d.separate(times...)
+	d.separate(times[1:]...)
+	times = append(times, times[n].add(far).add(to.sub(from)))
+	values := make([]num, len(times))
+	for i, t := range times {
+		for _, kink := range times[1 : n+1] {
+			slope := r.mul(A.num)
+			if t.re() < kink.re() {
+				slope = slope.times(left)
+			}
+			values[i] = values[i].add(slope.mul(t.sub(kink)))
+		}
+	}
+	u := knots(from, to, times, values)
 	return known{fmt.Sprintf("%s*sum("+f+" for i in 1:%d)", A, c, n), u}
 }
