@@ -41,7 +41,7 @@ func (d *draw) changed() known {
 	pattern := func(P, A num) signal {
 		var at, level []num
 		level = []num{{}}
-		for k := math.Floor(from.re()/P.re()) - 1; P.re()*k < to.re(); k++ {
+		for k := math.Floor(from.re()/P.re()) - 1; P.re()*k < to.re()+P.re(); k++ {
 			at, level = append(at, P.times(k), P.times(k+duty)), append(level, A, num{})
 		}
 		d.separate(append(at, T.num)...)
