@@ -12,7 +12,7 @@ import (
 )
 
 var (
-	models = flag.Int("models", 2000, "how many random models TestRandom draws")
+	models = flag.Int("models", 3200, "how many random models TestRandom draws")
 	seed   = flag.Uint64("seed", 1, "of the first of them")
 	family = flag.String("family", "", "the only family of which TestRandom draws")
 	report = flag.Bool("report", false, "let TestRandom say how far numbers are from the truth")
