@@ -22,8 +22,9 @@ type course interface {
 // when the margin is monotone over it and the condition is the same at both ends, or when the mean value and the
 // enclosure of the slope leave zero out. A box that is not is halved, unless each margin that is in doubt is monotone:
 // then there is one root, which is found to the float. Halving ends where the margins in doubt change by less than a
-// part negligible of the largest value that was met, or at neighbouring floats. So a margin that touches zero is left
-// at a few boxes for each halving; what is missed crosses zero by less than that part.
+// part negligible of the largest value that was met nearby, or at neighbouring floats. So a margin that touches zero is
+// left at a few boxes for each halving; what is missed crosses zero by less than that part. Windows in time, each eight
+// times as long as the one before, say what is near.
 type search struct {
 	course course
 	skip   []bool // conditions that are not looked at; nil: none
@@ -32,7 +33,7 @@ type search struct {
 	base, truth       []float64 // the truths at the start, and at a point
 	margin, marginLow []float64
 	doubt             []bool
-	scale             []float64 // the largest absolute margin met
+	scale             []float64 // the largest absolute margin met in the present window
 	ends              []float64 // right ends of the boxes ahead, the next one last
 	window            float64   // how far to look first
 	least             float64   // times closer than that are not told apart
@@ -58,9 +59,8 @@ func newSearch(c course, n int, skip []bool) *search {
 	return s
 }
 
-// reset forgets earlier searches, at the start of a run.
+// reset forgets earlier searches: parameters, discretes or modes may have changed.
 func (s *search) reset() {
-	clear(s.scale)
 	s.window = 0
 }
 
@@ -90,7 +90,7 @@ func (s *search) next(t, limit float64) (float64, bool) {
 	copy(s.base, s.truth)
 	s.least = float64(closest * max(math.Abs(t), math.Abs(limit)))
 	if !(s.window > 0) {
-		s.window = (limit - t) / 16
+		s.window = max(float64(0x1p-20*(limit-t)), math.Nextafter(math.Abs(t), math.Inf(1))-math.Abs(t))
 	}
 	spent := s.Points + s.Boxes
 	for lo := t; lo < limit; {
@@ -98,6 +98,7 @@ func (s *search) next(t, limit float64) (float64, bool) {
 		if !(hi < limit) || hi <= lo {
 			hi = limit
 		}
+		clear(s.scale) // a margin may have been large elsewhere, and with other discretes
 		at, flips := s.box(lo, hi, spent+budget)
 		switch {
 		case flips:
@@ -107,7 +108,7 @@ func (s *search) next(t, limit float64) (float64, bool) {
 			return at, false
 		}
 		lo = hi
-		s.window *= 2
+		s.window *= 8
 	}
 	return limit, false
 }

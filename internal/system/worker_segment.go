@@ -8,9 +8,6 @@ func (w *Worker) Start(t0 float64, y, d []float64) {
 	w.signals.begin()
 	w.peakSignals.begin()
 	w.t[0], w.started = t0, t0
-	if w.clock != nil && w.clock.searcher != nil {
-		w.clock.searcher.reset()
-	}
 	w.out[tapec.Primal][vecY], w.out[tapec.Primal][vecD] = y, d
 	w.value.Get(tapec.PartStart).run(&w.in, &w.out)
 	for i, cut := range w.problem.Point.cut {
@@ -62,6 +59,9 @@ func (w *Worker) Enter(d, m []float64) {
 	copy(w.in[tapec.Primal][vecM], m)
 	w.signals.spoil()
 	w.peakSignals.spoil()
+	if w.clock != nil && w.clock.searcher != nil {
+		w.clock.searcher.reset()
+	}
 	if w.value.Get(tapec.PartSegmentWork) != nil {
 		w.value.Get(tapec.PartSegmentWork).run(&w.in, &w.out)
 	}
