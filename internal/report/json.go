@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
 )
 
 // jsonWriter writes JSON text in the order in which it is told. Maps of encoding/json would sort the names of a model,
@@ -73,6 +74,22 @@ func (j *jsonWriter) texts(list []string) {
 			j.raw(", ")
 		}
 		j.text(s)
+	}
+	j.raw("]")
+}
+
+// warnings writes what a run warned of and noted, in the form that diagnostics have everywhere.
+func (j *jsonWriter) warnings(list []diag.Diagnostic) {
+	j.raw(",\n  \"warnings\": [")
+	for i := range list {
+		if i > 0 {
+			j.raw(",")
+		}
+		j.raw("\n    ")
+		j.raw(list[i].JSON())
+	}
+	if len(list) > 0 {
+		j.raw("\n  ")
 	}
 	j.raw("]")
 }
@@ -155,6 +172,7 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 	}
 	j.raw("],\n  \"events\": ")
 	j.events(s.Variables, s.Events, s.Settings.Errors)
+	j.warnings(s.Warnings)
 	j.raw(",\n  \"settings\": ")
 	j.settings(s.Settings)
 	if s.Direction != nil {

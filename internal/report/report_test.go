@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
 )
 
 var head = Heading{Model: "Ball", File: "ball.ode", Time: "t", TimeUnit: "s"}
@@ -50,6 +52,11 @@ func sample() *odes.Sensitivities {
 	s.Gradient[2] = 1.0 / 3
 	s.Events[0].Params[0] = -0.25
 	s.Stats.Steps, s.Stats.Rejected, s.Stats.F, s.Stats.VJP = 120, 3, 850, 720
+	text := source.NewFile("ball.ode", "model Ball\nevent bounce when x < 0 {}\n")
+	s.Warnings = []diag.Diagnostic{
+		{Code: odes.CodeGrazing, Level: diag.Warning, Span: source.Span{File: text, Start: 11, End: 23}, Message: "x < 0"},
+		{Code: odes.CodeAuto, Level: diag.Note, Message: "method = dopri5"},
+	}
 	return s
 }
 

@@ -32,7 +32,7 @@ func WriteWidth(w io.Writer, list []Diagnostic, f Format, width int) error {
 	for i := range list {
 		var text string
 		if f == JSON {
-			text = list[i].json()
+			text = list[i].JSON() + "\n"
 		} else {
 			r := renderer{colour: f == Colour, width: width}
 			r.diagnostic(&list[i])
@@ -214,9 +214,9 @@ type jsonFix struct {
 	Text    string `json:"text"`
 }
 
-// json returns d as one line. A diagnostic without a place has no file, line or column. The fields
-// related and fixes are always present.
-func (d *Diagnostic) json() string {
+// JSON returns d as an object on one line. A diagnostic without a place has no file, line or column.
+// The fields related and fixes are always present.
+func (d *Diagnostic) JSON() string {
 	out := struct {
 		Code  Code   `json:"code"`
 		Level string `json:"level"`
@@ -237,5 +237,5 @@ func (d *Diagnostic) json() string {
 	if err := e.Encode(out); err != nil { // cannot fail for strings and numbers
 		panic(err)
 	}
-	return b.String()
+	return strings.TrimSuffix(b.String(), "\n")
 }
