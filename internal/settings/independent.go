@@ -63,6 +63,7 @@ func (s *Settings) Independent(mode string) (share float64) {
 	s.Solver.H0 = float64(s.Solver.H0 * firstStep)
 	s.Solver.HMax = float64(s.Solver.HMax * longestStep)
 	s.scale(tighter)
+	s.Solver.Unbounded = false
 	if s.Solver.QuadTol <= 0 {
 		s.Solver.QuadTol = s.Solver.RTol
 	}
