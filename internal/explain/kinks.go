@@ -12,9 +12,9 @@ import (
 )
 
 // Kinks warns of kinks exactly where a recorded run reads its state: at the start, after bodies, and
-// where objectives read. It ignores the times between, because a trajectory crosses a kink there in
-// one point, which has no weight. reader reads the run; functionals are what the objectives were
-// computed from.
+// where objectives read. It ignores the times between, and kinks of rates that the run leaves at once, because a
+// trajectory crosses a kink there in one point, which has no weight. reader reads the run; functionals are what the
+// objectives were computed from.
 func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.Trajectory, reader *solvers.Reader,
 	functionals []float64, l *diag.List,
 ) error {
@@ -35,11 +35,18 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 				x.when(m.T))
 		}
 	}
+	span := 0.0
+	for _, i := range []int{0, run.Marks() - 1} {
+		if _, _, err := reader.LoadMark(i, &m); err != nil {
+			return err
+		}
+		span = m.T - span
+	}
 	for i := range run.Marks() {
 		if _, _, err := reader.LoadMark(i, &m); err != nil {
 			return err
 		}
-		warn(find.AtMark(&m))
+		warn(find.AtMark(&m, span))
 	}
 	warn(find.InValues(&m, functionals))
 	return nil

@@ -1,6 +1,8 @@
 package system
 
 import (
+	"math"
+
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
@@ -72,15 +74,15 @@ func (k *Kinks) add(t *tape.Tape) {
 	}
 }
 
-// AtMark lists the kinks at which the model is at a mark of a run: in the rates, and in what
-// objectives read there.
-func (k *Kinks) AtMark(m *solvers.Mark) []Kink {
+// AtMark lists the kinks at which the model is at a mark of a run of length span: in what objectives read
+// there, and in the rates if they do not leave them. A kink at one moment has no weight in an integral.
+func (k *Kinks) AtMark(m *solvers.Mark, span float64) []Kink {
 	c := k.model.Compiled
 	switch m.Kind {
 	case solvers.MarkStart:
-		return append(k.look(c.Rates, m, m.Mp, nil), k.look(c.Initial, m, nil, nil)...)
+		return append(k.stay(m, span), k.look(c.Initial, m, nil, nil)...)
 	case solvers.MarkFire:
-		return append(k.look(c.Rates, m, m.Mp, nil), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
+		return append(k.stay(m, span), k.look(c.AtEvents[m.Firing.Event], m, nil, nil)...)
 	case solvers.MarkSite:
 		return k.look(c.AtTimes[c.InstantList[m.Instant].Group], m, nil, nil)
 	case solvers.MarkFinal:
@@ -97,6 +99,26 @@ func (k *Kinks) InValues(m *solvers.Mark, functionals []float64) []Kink {
 		return nil
 	}
 	return k.look(c.Objective, m, nil, functionals)
+}
+
+// stay lists the kinks at which the rates are at a mark, and a little later along the field.
+func (k *Kinks) stay(m *solvers.Mark, span float64) []Kink {
+	t := k.model.Compiled.Rates
+	if len(k.look(t, m, m.Mp, nil)) == 0 {
+		return nil
+	}
+	later, eps := *m, float64(0x1p-20*span)
+	later.T, later.Yp = m.T+eps, append([]float64(nil), m.Yp...)
+	for _, out := range t.Outputs {
+		if at := k.model.layout.part(tapec.MustName(out.Name)); at.vec == vecK {
+			for i, f := range k.tapes[t].eval.Output(out.Name) {
+				if n := at.offset + i; n < len(later.Yp) { // a state, and no integral
+					later.Yp[n] = math.FMA(eps, f, later.Yp[n])
+				}
+			}
+		}
+	}
+	return k.look(t, &later, m.Mp, nil)
 }
 
 // look evaluates t at a mark.
