@@ -9,9 +9,9 @@ import (
 	"strings"
 )
 
-// choices is the source of everything that is random in a model: a row of numbers in [0, 1), of which 0 is the simplest.
-// A row that is given is read again, with zeros after its end, so that a model can be made simpler by making the numbers
-// so.
+// choices is the source of everything that is random in a model: a row of numbers in [0, 1), of which 0 is the
+// simplest. A row that is given is read again, with zeros after its end, so that a model can be made simpler by
+// making the numbers so.
 type choices struct {
 	random *rand.Rand // nil: nothing is added to made
 	made   []float64

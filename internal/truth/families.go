@@ -1,16 +1,16 @@
-// Package truth draws random models whose answers are known in closed form, and judges what is printed of them: a number
-// must be right, or marked as not to be trusted.
+// Package truth draws random models whose answers are known in closed form, and judges what is printed of them: a
+// number must be right, or marked as not to be trusted.
 //
-// A family is a row of a table. A model is drawn from a row of choices, so a seed makes the same model everywhere, and a
-// model that fails is made simpler by simpler choices.
+// A family is a row of a table. A model is drawn from a row of choices, so a seed makes the same model everywhere,
+// and a model that fails is made simpler by simpler choices.
 package truth
 
 // Family is a kind of models.
 type Family struct {
 	Name string
-	// Right is the share of models, at least, of which every number must be right and none marked: to mark everything is no
-	// way out. It is less than one where answers are small differences, where there is none (a stop), or where more kinks
-	// are crossed than steps end at.
+	// Right is the share of models, at least, of which every number must be right and none marked: to mark everything
+	// is no way out. It is less than one where answers are small differences, where there is none (a stop), or where
+	// more kinks are crossed than steps end at.
 	Right float64
 	draw  func(d *draw)
 }

@@ -11,8 +11,8 @@ import (
 )
 
 // How far a number may be from its truth to be right: relative to it, or a part of the terms of which it is the
-// difference. That part is at least ten times the relative tolerance of the run. A derivative may also be as far off as a
-// change of its variable by its scale changes results by the absolute tolerance.
+// difference. That part is at least ten times the relative tolerance of the run. A derivative may also be as far off
+// as a change of its variable by its scale changes results by the absolute tolerance.
 const (
 	valueTolerance      = 1e-3
 	derivativeTolerance = 3e-3

@@ -188,8 +188,8 @@ func (u signal) size() float64 {
 // constant is a signal of one value.
 func constant(from, to, v num) signal { return signal{{from: from, to: to, terms: []term{{c: v}}}} }
 
-// levels returns a signal that is level[0] first, and level[i+1] from the time at[i]. The times ascend; those outside of
-// the span do not matter.
+// levels returns a signal that is level[0] first, and level[i+1] from the time at[i]. The times ascend; those outside
+// of the span do not matter.
 func levels(from, to num, at, level []num) signal {
 	out := constant(from, to, level[0])
 	for i, t := range at {

@@ -56,7 +56,8 @@ func TestClosedForms(t *testing.T) {
 		}
 	}
 	// As many pieces as one likes are the same signal.
-	if again := u.cut([]num{lit(0.5), lit(1.7), lit(2.9)}).through(k, lit(2)).last(); math.Abs(again.re()-y.re()) > 1e-12 {
+	more := u.cut([]num{lit(0.5), lit(1.7), lit(2.9)})
+	if again := more.through(k, lit(2)).last(); math.Abs(again.re()-y.re()) > 1e-12 {
 		t.Errorf("%v in more pieces, %v", again.re(), y.re())
 	}
 }
@@ -98,7 +99,13 @@ func TestDraw(t *testing.T) {
 
 // TestJudge: what is off is seen, and what is not printed.
 func TestJudge(t *testing.T) {
-	c := Case{Family: "decay", Text: "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k*x\nobjective J = final(x)\n"}
+	c := Case{Family: "decay", Text: `
+time t from 0 to 1
+param k = 2
+state x = 1
+x' = -k*x
+objective J = final(x)
+`}
 	truth := math.Exp(-2)
 	for _, x := range []struct {
 		numbers []Number

@@ -349,7 +349,8 @@ func (d *draw) infusions() known {
 		if library {
 			list = append(list, fmt.Sprintf("infusion(t, %s, %s, %s)", start, D, dur))
 		} else {
-			list = append(list, fmt.Sprintf("(if t >= %s and t < %s + %s then %s/%s else 0)", start, start, dur, D, dur))
+			list = append(list, fmt.Sprintf("(if t >= %s and t < %s + %s then %s/%s else 0)", start, start, dur, D,
+				dur))
 		}
 		t := first.add(every.times(float64(k)))
 		at, level = append(at, t, t.add(dur.num)), append(level, rate, num{})
@@ -638,7 +639,8 @@ func (d *draw) doses() (state string, u signal) {
 func (d *draw) composed() known {
 	kinds := []func(*draw) known{
 		(*draw).windowed, (*draw).periodic, (*draw).table, (*draw).kinked, (*draw).oscillating, (*draw).byState,
-		(*draw).infusions, (*draw).staircase, (*draw).nested, (*draw).windowSum, (*draw).repeatedTable, (*draw).ofMotion,
+		(*draw).infusions, (*draw).staircase, (*draw).nested, (*draw).windowSum, (*draw).repeatedTable,
+		(*draw).ofMotion,
 	}
 	a := kinds[d.pick(len(kinds))](d)
 	b := kinds[d.pick(len(kinds))](d)

@@ -31,7 +31,8 @@ func (d *draw) moving() motion {
 	zero := num{}
 	switch d.pick(5) {
 	default: // a line
-		r, x0 := d.param("r", d.rounded(d.uniform(0.3, 5)/d.duration(), 0, math.Inf(1), 4)), d.param("x0", d.uniform(-2, 2))
+		r := d.param("r", d.rounded(d.uniform(0.3, 5)/d.duration(), 0, math.Inf(1), 4))
+		x0 := d.param("x0", d.uniform(-2, 2))
 		d.scaled(r.re() * d.duration())
 		name := d.state("x", x0.text, r.text)
 		return motion{name, constant(from, to, r.num).through(zero, x0.num), func(c num) []num {
@@ -351,7 +352,8 @@ func (d *draw) stiff() {
 	fast := d.rateOf("lam", d.log(30, 1e5)/d.duration())
 	switch d.pick(3) {
 	case 0:
-		om, A := d.param("om", d.rounded(d.uniform(0.5, 12)/d.duration(), 0, math.Inf(1), 4)), d.param("A", d.uniform(0.2, 3))
+		om := d.param("om", d.rounded(d.uniform(0.5, 12)/d.duration(), 0, math.Inf(1), 4))
+		A := d.param("A", d.uniform(0.2, 3))
 		y0 := d.param("y0", 0)
 		d.scaled(1)
 		u := wave(from, to, lit(2), A.num, om.num, num{})
@@ -414,7 +416,10 @@ func (d *draw) stopped() {
 	d.separate(at...)
 	course := m.course.between(d.from.num, end)
 	d.objective("integral("+m.name+"^2)", course.mul(course).integral(), course.mul(course).size())
-	a := d.instant("from_", d.rounded(d.from.re()+d.uniform(0.1, 0.5)*(end.re()-d.from.re()), math.Inf(-1), math.Inf(1), 12))
+	before := func(lo, hi float64) float64 { // a time before the end
+		return d.rounded(d.from.re()+d.uniform(lo, hi)*(end.re()-d.from.re()), math.Inf(-1), math.Inf(1), 12)
+	}
+	a := d.instant("from_", before(0.1, 0.5))
 	text := fmt.Sprintf("integral(%s^2, from = %s, to = %%s)", m.name, a)
 	switch d.pick(3) {
 	case 0:
@@ -422,7 +427,7 @@ func (d *draw) stopped() {
 			d.objective("event_time(e, 1)", at[0], 0)
 		}
 	case 1:
-		b := d.instant("to_", d.rounded(d.from.re()+d.uniform(0.6, 0.9)*(end.re()-d.from.re()), math.Inf(-1), math.Inf(1), 12))
+		b := d.instant("to_", before(0.6, 0.9))
 		part := course.between(a.num, b.num)
 		d.objective(fmt.Sprintf(text, b), part.mul(part).integral(), part.mul(part).size())
 	case 2: // up to what never comes
@@ -468,7 +473,8 @@ func (d *draw) inUnits() {
 	case 0:
 		d.item("state X = 0 [%s]", mass)
 		d.equations = append(d.equations, fmt.Sprintf("X' = (if t >= (%s as [%s]) and t < (%s as [%s]) + (%s as [%s]) "+
-			"then (%s/%s) as [%s/%s] else 0) - (%s as [1/%s])*X", at, unit, at, unit, dur, unit, amount, dur, mass, unit, k, unit))
+			"then (%s/%s) as [%s/%s] else 0) - (%s as [1/%s])*X", at, unit, at, unit, dur, unit, amount, dur, mass,
+			unit, k, unit))
 		d.separate(start, start.add(length))
 		w := levels(from, to, []num{start, start.add(length)}, []num{{}, D.times(factor).div(length), {}})
 		s := w.through(rate, num{})
@@ -536,9 +542,8 @@ func (d *draw) likely() {
 		for i, item := range d.items[:last] {
 			if strings.HasPrefix(item, "param "+ke.text+" = ") {
 				sigma := d.uniform(0.2, 2)
-				d.items[i] = fmt.Sprintf("%s ~ lognormal(%s, %s)", item, number(d.rounded(math.Log(ke.re()), math.Inf(-1),
-					math.Inf(1), 2)), number(sigma))
 				mu := d.rounded(math.Log(ke.re()), math.Inf(-1), math.Inf(1), 2)
+				d.items[i] = fmt.Sprintf("%s ~ lognormal(%s, %s)", item, number(mu), number(sigma))
 				z := ke.log().plus(-mu).times(1 / sigma)
 				prior = z.mul(z).times(-0.5).sub(ke.log()).plus(-math.Log(sigma * math.Sqrt(2*math.Pi)))
 				d.objective("nll() - log_prior()", total.sub(prior), size)
@@ -581,7 +586,8 @@ func (d *draw) experiments() {
 		strings.Join(arms, ", "))
 	d.item("observe seen = %s ~ normal(%s) from table.conc", y, sd)
 	d.item("experiment low { use table where arm == \"low\" }")
-	d.item("experiment high {\n  %s = %s*%s\n  at %s { %s += %s }\n  use table where arm == \"high\"\n}", y0, number(f), y0,
+	d.item("experiment high {\n  %s = %s*%s\n  at %s { %s += %s }\n  use table where arm == \"high\"\n}", y0, number(f),
+		y0,
 		number(hit), y, K)
 	d.objective("nll()", total, size)
 }
@@ -618,7 +624,8 @@ func (d *draw) arrays() {
 		return
 	}
 	d.item("state x[%d] = 0", n)
-	d.equations = append(d.equations, fmt.Sprintf("x[i]' = (if %s then %s else 0) - %s*x[i] for i in 1:%d", condition, A, k, n))
+	d.equations = append(d.equations, fmt.Sprintf("x[i]' = (if %s then %s else 0) - %s*x[i] for i in 1:%d", condition,
+		A, k, n))
 	i := d.pick(n)
 	d.objective(fmt.Sprintf("final(x[%d])", i+1), element(i).through(k.num, num{}).last(), 0)
 	total := num{}

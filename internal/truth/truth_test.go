@@ -69,7 +69,8 @@ func sum(t *testing.T, f *Family, n int) {
 		t.Errorf("%d more", bad-shown)
 	}
 	if float64(count[Right]) < f.Right*float64(n) && n >= 20 {
-		t.Errorf("only %d of %d models are right and not marked; at least %g%% ought to be", count[Right], n, 100*f.Right)
+		t.Errorf("only %d of %d models are right and not marked; at least %g%% ought to be", count[Right], n,
+			100*f.Right)
 	}
 	if *report {
 		printing.Lock()
