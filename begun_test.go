@@ -36,7 +36,8 @@ objective J = final(y)
 			}
 			v, dw, dc := s.Values[0].Value, derivativeOf(t, s, "J", "w"), derivativeOf(t, s, "J", "c")
 			if math.Abs(v-0.5) > 1e-8 || math.Abs(dw-1) > 1e-8 || math.Abs(dc) > 1e-8 {
-				t.Errorf("%s, from %s to %s: J = %v, dJ/dw = %v, dJ/dc = %v, want 0.5, 1, 0", cond, c.from, c.to, v, dw, dc)
+				t.Errorf("%s, from %s to %s: J = %v, dJ/dw = %v, dJ/dc = %v, want 0.5, 1, 0", cond, c.from, c.to,
+					v, dw, dc)
 			}
 		}
 	}

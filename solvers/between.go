@@ -330,7 +330,8 @@ func corner(i int, a, b, c, d *sample) float64 {
 	left, right := math.Abs(b.rho[i]), math.Abs(c.rho[i])
 	down := (left - math.Abs(a.rho[i])) / (b.theta - a.theta)
 	up := (math.Abs(d.rho[i]) - right) / (d.theta - c.theta)
-	if side == 0 || sign(b.rho[i]) != side || sign(c.rho[i]) != side || sign(d.rho[i]) != side || !(down < 0 && up > 0) {
+	if side == 0 || sign(b.rho[i]) != side || sign(c.rho[i]) != side || sign(d.rho[i]) != side ||
+		!(down < 0 && up > 0) {
 		return 0
 	}
 	width := c.theta - b.theta

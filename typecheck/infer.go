@@ -125,7 +125,7 @@ type refusal struct {
 // if there are none, or if value, where it is known, is the factor between them: then it is meant.
 func (f *finder) hides(u units.Unit, value Expr) (pair [2]string, hides bool) {
 	if k, ok := value.(*Const); ok && u.Dimensionless() && len(k.Data) == 1 {
-		if x := k.Data[0] * units.Factor(u, units.One); math.Abs(x-1) <= 1e-6 {
+		if x := float64(k.Data[0] * units.Factor(u, units.One)); math.Abs(x-1) <= 1e-6 {
 			return pair, false
 		}
 	}

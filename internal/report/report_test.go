@@ -54,7 +54,10 @@ func sample() *odes.Sensitivities {
 	s.Stats.Steps, s.Stats.Rejected, s.Stats.F, s.Stats.VJP = 120, 3, 850, 720
 	text := source.NewFile("ball.ode", "model Ball\nevent bounce when x < 0 {}\n")
 	s.Warnings = []diag.Diagnostic{
-		{Code: odes.CodeGrazing, Level: diag.Warning, Span: source.Span{File: text, Start: 11, End: 23}, Message: "x < 0"},
+		{
+			Code: odes.CodeGrazing, Level: diag.Warning, Span: source.Span{File: text, Start: 11, End: 23},
+			Message: "x < 0",
+		},
 		{Code: odes.CodeAuto, Level: diag.Note, Message: "method = dopri5"},
 	}
 	return s
