@@ -17,8 +17,11 @@ func TestWindowsThatEventsBegin(t *testing.T) {
 		"(x - c)*(t - begin - w) < 0",
 	} {
 		for _, c := range []struct{ from, to, at, never string }{
-			{"0", "10", "3.3", "1e9"}, {"0", "1e6", "3.3", "1e9"}, {"4000", "4600", "0.1", "1e9"},
-			{"0", "10", "3.3", "1e15"}, {"-3.3", "10", "3.3", "1e9"},
+			{"0", "10", "3.3", "1e9"},
+			{"0", "1e6", "3.3", "1e9"},
+			{"4000", "4600", "0.1", "1e9"},
+			{"0", "10", "3.3", "1e15"},
+			{"-3.3", "10", "3.3", "1e9"},
 		} {
 			s, err := sensitivities(t, fmt.Sprintf(`
 time t from %s to %s

@@ -230,7 +230,8 @@ func TestVerifyModel(t *testing.T) {
 		}
 		for control, want := range map[string]string{"off": "discrete only", "auto": "ok"} {
 			o := odes.Options{Settings: []odes.Setting{
-				{Key: "sens.control", Value: control}, {Key: "solver.stability", Value: "off"},
+				{Key: "sens.control", Value: control},
+				{Key: "solver.stability", Value: "off"},
 				{Key: "sens.trust", Value: "off"}, // which verify sees to itself
 			}}
 			v, err := m.Verify(t.Context(), o, odes.VerifyOptions{Seed: 1})
