@@ -1,0 +1,397 @@
+package linalg
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/simd"
+)
+
+// dense is an LU factorisation with partial pivoting of a matrix that is kept whole. Elimination is
+// recursive by columns (S. Toledo, Locality of reference in LU decomposition with partial pivoting,
+// SIAM J. Matrix Anal. Appl. 18, 1997), so that nearly all work is products of matrices. Each
+// element is one chain of fused multiply-adds in the order of the pivots, however it is cut into
+// blocks.
+type dense struct {
+	p       *Pattern
+	to      []int32   // place in a of each value; nil if the pattern is full
+	a       []float64 // column by column: U, and below its diagonal −L
+	recip   []float64 // −1 over the diagonal of U
+	pivot   []int32   // the row that was exchanged with row k at step k
+	work    []float64
+	largest float64 // magnitude of the matrix's entries
+	row     [block]float64
+}
+
+const (
+	block = 8 // columns that a solve takes at once
+	leaf  = 4 // columns that elimination takes one by one
+	plain = 12
+)
+
+func newDense(p *Pattern) *dense {
+	n := p.N
+	d := &dense{
+		p: p, a: make([]float64, n*n), recip: make([]float64, n), pivot: make([]int32, n),
+		work: make([]float64, simd.MatMulWork(n, max(n, 64))),
+	}
+	if len(p.Rows) < n*n {
+		d.to = make([]int32, len(p.Rows))
+		for j := range n {
+			for e := p.Start[j]; e < p.Start[j+1]; e++ {
+				d.to[e] = int32(j*n) + p.Rows[e]
+			}
+		}
+	}
+	return d
+}
+
+func (d *dense) Factor(values []float64) error {
+	values = values[:len(d.p.Rows)]
+	var finite bool
+	if d.largest, finite = largest(values); !finite {
+		return d.p.notFinite(values)
+	}
+	if d.to == nil {
+		copy(d.a, values)
+	} else {
+		clear(d.a)
+		for e, v := range values {
+			d.a[d.to[e]] = v
+		}
+	}
+	if n := d.p.N; n > plain {
+		return d.eliminate(0, n)
+	}
+	return d.columns(0, d.p.N)
+}
+
+// eliminate factors the columns from j0 to j1, which all earlier ones have updated.
+func (d *dense) eliminate(j0, j1 int) error {
+	if j1-j0 <= leaf {
+		return d.columns(j0, j1)
+	}
+	n := d.p.N
+	mid := j0 + (j1-j0+1)/2
+	if err := d.eliminate(j0, mid); err != nil {
+		return err
+	}
+	d.lower(j0, mid, mid, j1)
+	simd.MatMul(d.a[mid*n+mid:], d.a[mid*n+j0:], d.a[j0*n+mid:], j1-mid, mid-j0, n-mid, n, n, n,
+		false, false, true, d.work)
+	return d.eliminate(mid, j1)
+}
+
+// lower applies the inverse of L, its rows and columns from k0 to k1, to the columns from j0 to j1.
+func (d *dense) lower(k0, k1, j0, j1 int) {
+	n := d.p.N
+	if k1-k0 > block {
+		mid := (k0 + k1) / 2
+		d.lower(k0, mid, j0, j1)
+		simd.MatMul(d.a[j0*n+mid:], d.a[j0*n+k0:], d.a[k0*n+mid:], j1-j0, mid-k0, k1-mid, n, n, n,
+			false, false, true, d.work)
+		d.lower(mid, k1, j0, j1)
+		return
+	}
+	for j := j0; j < j1; j++ {
+		c := d.a[j*n:][:k1]
+		for k := k0; k < k1-1; k++ {
+			s, l, to := c[k], d.a[k*n:][k+1:k1], c[k+1:]
+			for i, v := range l {
+				to[i] = math.FMA(v, s, to[i])
+			}
+		}
+	}
+}
+
+// columns factors the columns from j0 to j1 one by one.
+func (d *dense) columns(j0, j1 int) error {
+	n := d.p.N
+	for k := j0; k < j1; k++ {
+		c := d.a[k*n:][k:n]
+		at, most := 0, math.Abs(c[0])
+		for i, v := range c[1:] {
+			if v := math.Abs(v); v > most {
+				at, most = i+1, v
+			}
+		}
+		d.pivot[k] = int32(k + at)
+		if at > 0 {
+			for i := k; i < n*n; i += n {
+				d.a[i], d.a[i+at] = d.a[i+at], d.a[i]
+			}
+		}
+		if !(most > d.largest*suspicious) || !(most <= math.MaxFloat64) {
+			if err := d.pivotError(k); err != nil {
+				return err
+			}
+		}
+		r := -1 / c[0]
+		d.recip[k] = r
+		l := c[1:]
+		for i, v := range l {
+			l[i] = float64(v * r)
+		}
+		for j := k + 1; j < j1; j++ {
+			c := d.a[j*n:][k:n]
+			s, to := c[0], c[1:][:len(l)]
+			for i, v := range l {
+				to[i] = math.FMA(v, s, to[i])
+			}
+		}
+	}
+	return nil
+}
+
+// suspicious times the largest entry of a matrix is a pivot that may be nothing but rounding.
+const suspicious = 0x1p-30
+
+// cancellation tells whether a pivot is more than what rounding leaves of the sum that it is.
+type cancellation struct {
+	terms int
+	sum   float64 // of the magnitudes of the terms
+}
+
+// add takes in the term l·u.
+func (c *cancellation) add(l, u float64) {
+	if l != 0 && u != 0 {
+		c.terms++
+		c.sum = math.FMA(math.Abs(l), math.Abs(u), c.sum)
+	}
+}
+
+// all reports whether the pivot is no larger than four times the bound of the elimination's backward
+// error at its place (N. J. Higham, Accuracy and Stability of Numerical Algorithms, 2002, theorem
+// 9.3): then a matrix that differs by rounding is singular. Four, because errors at other places
+// reach the pivot, too. A pivot whose reciprocal overflows counts as 0.
+func (c *cancellation) all(pivot float64) bool {
+	return math.Abs(pivot) <= max(0x1p-51*float64(c.terms+1)*c.sum, 0x1p-1022)
+}
+
+// pivotError says what is wrong with pivot k, which is small or not finite; nil if it may be used.
+func (d *dense) pivotError(k int) error {
+	n := d.p.N
+	pivot := d.a[k*n+k]
+	at := d.original(k)
+	if !(math.Abs(pivot) <= math.MaxFloat64) {
+		return &NotFiniteError{Row: at, Col: k, Value: pivot, Overflow: true}
+	}
+	var c cancellation
+	for m := range k {
+		c.add(d.a[m*n+k], d.a[k*n+m])
+	}
+	if c.all(pivot) {
+		return &SingularError{Rows: []int{at}, Cols: []int{k}}
+	}
+	return nil
+}
+
+// original returns the row of the matrix that came to row k by the exchanges up to step k.
+func (d *dense) original(k int) int {
+	at := k
+	for m := k; m >= 0; m-- {
+		if p := int(d.pivot[m]); p == at {
+			at = m
+		} else if m == at {
+			at = p
+		}
+	}
+	return at
+}
+
+func (d *dense) Solve(x []float64, lanes int) {
+	n := d.p.N
+	x = x[:n*lanes]
+	for k, p := range d.pivot {
+		swapRows(x, k, int(p), lanes)
+	}
+	if lanes == 1 {
+		d.solve(x)
+		return
+	}
+	// L.
+	for k0 := 0; k0 < n; k0 += block {
+		k1 := min(k0+block, n)
+		for i := k0 + 1; i < k1; i++ {
+			for k := k0; k < i; k++ {
+				d.row[k-k0] = d.a[k*n+i]
+			}
+			simd.MatVecT(x[i*lanes:], x[k0*lanes:], d.row[:], i-k0, lanes, lanes, true)
+		}
+		if k1 < n {
+			d.product(x, k1, n, k0, k1, lanes, false)
+		}
+	}
+	// U, with the unknown parts of x negative.
+	for i := range x {
+		x[i] = -x[i]
+	}
+	for k1 := n; k1 > 0; {
+		k0 := (k1 - 1) / block * block
+		for i := k1 - 1; i >= k0; i-- {
+			for k := i + 1; k < k1; k++ {
+				d.row[k-i-1] = d.a[k*n+i]
+			}
+			simd.MatVecT(x[i*lanes:], x[min((i+1)*lanes, len(x)):], d.row[:], k1-i-1, lanes, lanes, true)
+			scale(x[i*lanes:][:lanes], d.recip[i])
+		}
+		if k0 > 0 {
+			d.product(x, 0, k0, k0, k1, lanes, false)
+		}
+		k1 = k0
+	}
+}
+
+// product adds to the rows of x from i0 to i1 the matrix's rows i0 to i1 and columns k0 to k1, or
+// with transposed set its columns i0 to i1 and rows k0 to k1, times the rows of x from k0 to k1.
+func (d *dense) product(x []float64, i0, i1, k0, k1, lanes int, transposed bool) {
+	n := d.p.N
+	from := k0*n + i0
+	if transposed {
+		from = i0*n + k0
+	}
+	for l := 0; l < lanes; l += 64 {
+		simd.MatMul(x[i0*lanes+l:], d.a[from:], x[k0*lanes+l:], i1-i0, k1-k0, min(64, lanes-l), lanes, n, lanes,
+			!transposed, false, true, d.work)
+	}
+}
+
+// solve is Solve for one lane, after the exchanges of rows.
+func (d *dense) solve(x []float64) {
+	n := len(x)
+	for k0 := 0; k0 < n; k0 += block {
+		k1 := min(k0+block, n)
+		for k := k0; k < k1-1; k++ {
+			s, l, to := x[k], d.a[k*n:][k+1:k1], x[k+1:]
+			for i, v := range l {
+				to[i] = math.FMA(v, s, to[i])
+			}
+		}
+		if k1 < n {
+			simd.MatVecT(x[k1:], d.a[k0*n+k1:], x[k0:], k1-k0, n-k1, n, true)
+		}
+	}
+	for i := range x {
+		x[i] = -x[i]
+	}
+	for k1 := n; k1 > 0; {
+		k0 := (k1 - 1) / block * block
+		for i := k1 - 1; i >= k0; i-- {
+			s := x[i]
+			for k := i + 1; k < k1; k++ {
+				s = math.FMA(d.a[k*n+i], x[k], s)
+			}
+			x[i] = float64(s * d.recip[i])
+		}
+		if k0 > 0 {
+			simd.MatVecT(x, d.a[k0*n:], x[k0:], k1-k0, k0, n, true)
+		}
+		k1 = k0
+	}
+}
+
+func (d *dense) SolveT(x []float64, lanes int) {
+	n := d.p.N
+	x = x[:n*lanes]
+	if lanes == 1 {
+		d.solveT(x)
+	} else {
+		// Uᵀ, with the unknown parts of x negative.
+		for i := range x {
+			x[i] = -x[i]
+		}
+		for k0 := 0; k0 < n; k0 += block {
+			k1 := min(k0+block, n)
+			if k0 > 0 {
+				d.product(x, k0, k1, 0, k0, lanes, true)
+			}
+			for i := k0; i < k1; i++ {
+				simd.MatVecT(x[i*lanes:], x[k0*lanes:], d.a[i*n+k0:], i-k0, lanes, lanes, true)
+				scale(x[i*lanes:][:lanes], d.recip[i])
+			}
+		}
+		// Lᵀ.
+		for k1 := n; k1 > 0; {
+			k0 := (k1 - 1) / block * block
+			if k1 < n {
+				d.product(x, k0, k1, k1, n, lanes, true)
+			}
+			for i := k1 - 2; i >= k0; i-- {
+				simd.MatVecT(x[i*lanes:], x[(i+1)*lanes:], d.a[i*n+i+1:], k1-i-1, lanes, lanes, true)
+			}
+			k1 = k0
+		}
+	}
+	for k := n - 1; k >= 0; k-- {
+		swapRows(x, k, int(d.pivot[k]), lanes)
+	}
+}
+
+// solveT is SolveT for one lane, before the exchanges of rows.
+func (d *dense) solveT(x []float64) {
+	n := len(x)
+	for i := range x {
+		x[i] = -x[i]
+	}
+	for k0 := 0; k0 < n; k0 += block {
+		k1 := min(k0+block, n)
+		if k0 > 0 {
+			simd.MatVec(x[k0:], d.a[k0*n:], x, k1-k0, k0, n, true)
+		}
+		for i := k0; i < k1; i++ {
+			s, from := x[i], x[k0:i]
+			for k, v := range d.a[i*n+k0:][:len(from)] {
+				s = math.FMA(v, from[k], s)
+			}
+			x[i] = float64(s * d.recip[i])
+		}
+	}
+	for k1 := n; k1 > 0; {
+		k0 := (k1 - 1) / block * block
+		if k1 < n {
+			simd.MatVec(x[k0:], d.a[k0*n+k1:], x[k1:], k1-k0, n-k1, n, true)
+		}
+		for i := k1 - 2; i >= k0; i-- {
+			s, from := x[i], x[i+1:k1]
+			for k, v := range d.a[i*n+i+1:][:len(from)] {
+				s = math.FMA(v, from[k], s)
+			}
+			x[i] = s
+		}
+		k1 = k0
+	}
+}
+
+// swapRows exchanges the rows i and j of x[][lanes].
+func swapRows(x []float64, i, j, lanes int) {
+	if i == j {
+		return
+	}
+	a, b := x[i*lanes:][:lanes], x[j*lanes:][:lanes]
+	for l := range a {
+		a[l], b[l] = b[l], a[l]
+	}
+}
+
+// scale multiplies x by s.
+func scale(x []float64, s float64) {
+	for l := range x {
+		x[l] = float64(x[l] * s)
+	}
+}
+
+func (d *dense) Order() *Order { return nil }
+
+func (d *dense) SetOrder(*Order) {}
+
+func (d *dense) Method() Method { return Dense }
+
+func (d *dense) NonZeros() int { return d.p.N * d.p.N }
+
+func (d *dense) Flops() int { return denseFlops(d.p.N) }
+
+func (d *dense) Memory() int {
+	return 8*(len(d.a)+len(d.recip)+len(d.work)) + 4*(len(d.to)+len(d.pivot))
+}
+
+// denseFlops returns the operations of a dense factorisation, a fused multiply-add being two.
+func denseFlops(n int) int { return n*(n-1)*(2*n-1)/3 + n*(n-1)/2 }

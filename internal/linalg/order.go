@@ -1,0 +1,289 @@
+package linalg
+
+import (
+	"math"
+	"slices"
+)
+
+// Order is an order of pivots for a sparse matrix and what follows from it: where the factors have
+// entries. It is not changed once it is made, and serves any number of factorisations of the same
+// Analysis.
+//
+// Rows and columns have places in the order. The irreducible blocks are places one after the other,
+// and only these blocks are factored. Entries above them remain as they are.
+type Order struct {
+	rows []int32 // the row of the matrix at each place
+
+	// For each place its column: what of the matrix lies in its block, and what above.
+	inStart, inRows, inValues    []int32 // places of rows, and which values stand there
+	offStart, offRows, offValues []int32
+	// For each place its column of L below, and of U above the diagonal: places of rows, ascending.
+	lStart, lRows []int32
+	uStart, uRows []int32
+	flops         int
+}
+
+// structure is what all orders of a pattern share: the irreducible blocks and the order of columns.
+type structure struct {
+	p       *Pattern
+	cols    []int32 // the column of the matrix at each place
+	start   []int32 // the places of block b are start[b] to start[b+1]
+	matched []int32 // the row of the matrix that pivots at each place if nothing speaks against it
+	blockOf []int32 // the block of each row of the matrix
+}
+
+// newStructure finds the blocks of a pattern, and orders each so that its factors fill little.
+func newStructure(p *Pattern) (*structure, error) {
+	rows, matched := match(p)
+	if matched < p.N {
+		return nil, unmatched(p, rows)
+	}
+	s := &structure{p: p, matched: make([]int32, p.N), blockOf: make([]int32, p.N)}
+	s.cols, s.start = triangular(p, rows)
+	local, colOf := make([]int32, p.N), make([]int32, p.N)
+	for j, i := range rows {
+		colOf[i] = int32(j)
+	}
+	for b := range len(s.start) - 1 {
+		cols := s.cols[s.start[b]:s.start[b+1]]
+		for k, j := range cols {
+			local[j] = int32(k)
+			s.blockOf[rows[j]] = int32(b)
+		}
+		if len(cols) > 2 {
+			adj := make([][]int32, len(cols))
+			for k, j := range cols {
+				for _, i := range p.column(int(j)) {
+					if at := local[colOf[i]]; s.blockOf[i] == int32(b) && colOf[i] != j && cols[at] == colOf[i] {
+						adj[k] = append(adj[k], at)
+						adj[at] = append(adj[at], int32(k))
+					}
+				}
+			}
+			for k := range adj {
+				slices.Sort(adj[k])
+				adj[k] = slices.Compact(adj[k])
+			}
+			old := slices.Clone(cols)
+			for k, at := range minimumDegree(adj) {
+				cols[k] = old[at]
+			}
+		}
+		for k, j := range cols {
+			s.matched[int(s.start[b])+k] = rows[j]
+		}
+	}
+	return s, nil
+}
+
+// search finds the places of the entries of the factors, column by column (J. R. Gilbert and T.
+// Peierls, Sparse partial pivoting in time proportional to arithmetic operations, SIAM J. Sci.
+// Stat. Comput. 9, 1988), with the symmetric pruning of S. C. Eisenstat and J. W. H. Liu (SIAM J.
+// Matrix Anal. Appl. 13, 1992). Until the order is known rows have their numbers in the matrix.
+type search struct {
+	*structure
+	place  []int32 // of a row, −1 as long as it is no pivot
+	mark   []int32 // of a row: the last column that reached it, + 1
+	end    []int32 // of a column of L: the end of the rows to search
+	stack  []int32
+	next   []int32
+	found  []int32 // columns of L that the column depends on; the last comes first in elimination
+	below  []int32 // rows of the column that are no pivots yet
+	x      []float64
+	lower  []float64 // the values of L
+	pruned []bool
+}
+
+// order chooses pivots. Without values they are the matched rows. With values it is a row whose
+// entry has at least threshold times the magnitude of the largest one: the matched row if it does,
+// and the row of the largest one otherwise.
+func (s *structure) order(values []float64, threshold float64) (*Order, error) {
+	n := s.p.N
+	o := &Order{
+		rows:    make([]int32, n),
+		inStart: make([]int32, 1, n+1), inRows: make([]int32, 0, len(s.p.Rows)),
+		inValues: make([]int32, 0, len(s.p.Rows)), offStart: make([]int32, 1, n+1),
+		lStart: make([]int32, 1, n+1), uStart: make([]int32, 1, n+1),
+	}
+	t := &search{
+		structure: s, place: make([]int32, n), mark: make([]int32, n), end: make([]int32, n),
+		next: make([]int32, n), pruned: make([]bool, n),
+	}
+	if values != nil {
+		t.x = make([]float64, n)
+	}
+	for i := range t.place {
+		t.place[i] = -1
+	}
+	for b := range len(s.start) - 1 {
+		for k := s.start[b]; k < s.start[b+1]; k++ {
+			t.reach(o, int(k), int32(b))
+			at, err := t.choose(o, int(k), values, threshold)
+			if err != nil {
+				return nil, err
+			}
+			t.store(o, int(k), at)
+		}
+	}
+	for k, i := range o.lRows {
+		o.lRows[k] = t.place[i]
+	}
+	for k := range n {
+		slices.Sort(o.lRows[o.lStart[k]:o.lStart[k+1]])
+		slices.Sort(o.uRows[o.uStart[k]:o.uStart[k+1]])
+		for _, m := range o.uRows[o.uStart[k]:o.uStart[k+1]] {
+			o.flops += 2 * int(o.lStart[m+1]-o.lStart[m])
+		}
+		o.flops += int(o.lStart[k+1] - o.lStart[k])
+		j := s.cols[k]
+		for e := s.p.Start[j]; e < s.p.Start[j+1]; e++ {
+			if i := s.p.Rows[e]; s.blockOf[i] == s.blockOf[o.rows[k]] {
+				o.inRows, o.inValues = append(o.inRows, t.place[i]), append(o.inValues, e)
+			} else {
+				o.offRows, o.offValues = append(o.offRows, t.place[i]), append(o.offValues, e)
+			}
+		}
+		o.inStart = append(o.inStart, int32(len(o.inRows)))
+		o.offStart = append(o.offStart, int32(len(o.offRows)))
+	}
+	return o, nil
+}
+
+// reach finds the rows in which the column at place k of L and U has entries.
+func (t *search) reach(o *Order, k int, b int32) {
+	t.found, t.below = t.found[:0], t.below[:0]
+	stamp := int32(k) + 1
+	for _, i := range t.p.column(int(t.cols[k])) {
+		if t.blockOf[i] != b || t.mark[i] == stamp {
+			continue
+		}
+		t.mark[i] = stamp
+		if t.place[i] < 0 {
+			t.below = append(t.below, i)
+			continue
+		}
+		t.stack = append(t.stack[:0], t.place[i])
+		t.next[t.place[i]] = o.lStart[t.place[i]]
+	deep:
+		for len(t.stack) > 0 {
+			m := t.stack[len(t.stack)-1]
+			for t.next[m] < t.end[m] {
+				i := o.lRows[t.next[m]]
+				t.next[m]++
+				if t.mark[i] == stamp {
+					continue
+				}
+				t.mark[i] = stamp
+				if at := t.place[i]; at < 0 {
+					t.below = append(t.below, i)
+				} else {
+					t.stack = append(t.stack, at)
+					t.next[at] = o.lStart[at]
+					continue deep
+				}
+			}
+			t.stack = t.stack[:len(t.stack)-1]
+			t.found = append(t.found, m)
+		}
+	}
+}
+
+// choose returns the row that pivots at place k. With values it computes the column of L.
+func (t *search) choose(o *Order, k int, values []float64, threshold float64) (int32, error) {
+	if values == nil {
+		return t.matched[k], nil
+	}
+	j := t.cols[k]
+	for e := t.p.Start[j]; e < t.p.Start[j+1]; e++ {
+		if i := t.p.Rows[e]; t.mark[i] == int32(k)+1 {
+			t.x[i] = values[e]
+		}
+	}
+	for f := len(t.found) - 1; f >= 0; f-- {
+		m := t.found[f]
+		u := t.x[o.rows[m]]
+		t.x[o.rows[m]] = 0
+		for q := o.lStart[m]; q < o.lStart[m+1]; q++ {
+			i := o.lRows[q]
+			t.x[i] = math.FMA(t.lower[q], u, t.x[i])
+		}
+	}
+	matched := t.matched[k]
+	at, most, own := matched, 0.0, 0.0
+	for _, i := range t.below {
+		v := math.Abs(t.x[i])
+		if v > most || v == most && i < at || v != v {
+			at, most = i, v
+		}
+		if i == matched {
+			own = v
+		}
+	}
+	if !(most <= math.MaxFloat64) {
+		return 0, &NotFiniteError{Row: int(at), Col: int(j), Value: t.x[at], Overflow: true}
+	}
+	if most < 0x1p-1022 {
+		return 0, &SingularError{Rows: []int{int(t.spare(k))}, Cols: []int{int(j)}}
+	}
+	if own >= float64(threshold*most) {
+		at = matched
+	}
+	r := -1 / t.x[at]
+	for _, i := range t.below {
+		if i != at {
+			t.lower = append(t.lower, float64(t.x[i]*r))
+		}
+		t.x[i] = 0
+	}
+	return at, nil
+}
+
+// spare returns a row of the block of place k that is no pivot yet, if possible the matched one.
+func (t *search) spare(k int) int32 {
+	if t.place[t.matched[k]] < 0 {
+		return t.matched[k]
+	}
+	b := t.blockOf[t.matched[k]]
+	for _, i := range t.matched[t.start[b]:t.start[b+1]] {
+		if t.place[i] < 0 {
+			return i
+		}
+	}
+	return t.matched[k]
+}
+
+// store appends the column at place k with its pivot in the given row, and prunes what columns that
+// come later need not search.
+func (t *search) store(o *Order, k int, pivot int32) {
+	o.rows[k] = pivot
+	t.place[pivot] = int32(k)
+	for _, i := range t.below {
+		if i != pivot {
+			o.lRows = append(o.lRows, i)
+		}
+	}
+	o.lStart = append(o.lStart, int32(len(o.lRows)))
+	t.end[k] = int32(len(o.lRows))
+	o.uRows = append(o.uRows, t.found...)
+	o.uStart = append(o.uStart, int32(len(o.uRows)))
+	for _, m := range t.found {
+		if t.pruned[m] || !slices.Contains(o.lRows[o.lStart[m]:o.lStart[m+1]], pivot) {
+			continue
+		}
+		t.pruned[m] = true
+		// Rows that are pivots come first; the others are reached through place k.
+		lo, hi := o.lStart[m], o.lStart[m+1]
+		for lo < hi {
+			if t.place[o.lRows[lo]] >= 0 {
+				lo++
+				continue
+			}
+			hi--
+			o.lRows[lo], o.lRows[hi] = o.lRows[hi], o.lRows[lo]
+			if t.x != nil {
+				t.lower[lo], t.lower[hi] = t.lower[hi], t.lower[lo]
+			}
+		}
+		t.end[m] = lo
+	}
+}

@@ -1,0 +1,168 @@
+package linalg
+
+import (
+	"fmt"
+	"math"
+	"slices"
+)
+
+// Pattern is where a square matrix has entries, in compressed columns. The rows of column j are
+// Rows[Start[j]:Start[j+1]], ascending. The values of a matrix with this pattern are in the same
+// order. A Pattern is not changed once it is made.
+type Pattern struct {
+	N     int
+	Start []int32 // N+1 places in Rows
+	Rows  []int32
+}
+
+// NewPattern returns the pattern of an n×n matrix that is the sum of entries at (rows[e], cols[e]),
+// and for each of these its place among the values. Entries at the same place share a value.
+func NewPattern(n int, rows, cols []int) (*Pattern, []int32) {
+	order := make([]int32, len(rows))
+	for e := range order {
+		if i, j := rows[e], cols[e]; uint(i) >= uint(n) || uint(j) >= uint(n) {
+			panic(fmt.Sprintf("linalg: an entry at (%d, %d) of a matrix of %d rows", i, j, n))
+		}
+		order[e] = int32(e)
+	}
+	slices.SortFunc(order, func(a, b int32) int {
+		if cols[a] != cols[b] {
+			return cols[a] - cols[b]
+		}
+		return rows[a] - rows[b]
+	})
+	p := &Pattern{N: n, Start: make([]int32, n+1)}
+	place := make([]int32, len(rows))
+	for k, e := range order {
+		if k == 0 || rows[e] != rows[order[k-1]] || cols[e] != cols[order[k-1]] {
+			p.Rows = append(p.Rows, int32(rows[e]))
+			p.Start[cols[e]+1]++
+		}
+		place[e] = int32(len(p.Rows) - 1)
+	}
+	for j := range n {
+		p.Start[j+1] += p.Start[j]
+	}
+	return p, place
+}
+
+// Full returns the pattern of an n×n matrix without zeros.
+func Full(n int) *Pattern {
+	p := &Pattern{N: n, Start: make([]int32, n+1), Rows: make([]int32, n*n)}
+	for j := range n {
+		p.Start[j+1] = int32((j + 1) * n)
+		for i := range n {
+			p.Rows[j*n+i] = int32(i)
+		}
+	}
+	return p
+}
+
+// check panics if the pattern is not what its comment says. Later code relies on it.
+func (p *Pattern) check() {
+	if len(p.Start) != p.N+1 || p.Start[0] != 0 || int(p.Start[p.N]) != len(p.Rows) {
+		panic("linalg: the columns of a pattern do not hold its rows")
+	}
+	for j := range p.N {
+		last := int32(-1)
+		for _, i := range p.column(j) {
+			if i <= last || int(i) >= p.N {
+				panic(fmt.Sprintf("linalg: the rows of column %d of a pattern do not ascend below %d", j, p.N))
+			}
+			last = i
+		}
+	}
+}
+
+// NonZeros returns the number of entries.
+func (p *Pattern) NonZeros() int { return len(p.Rows) }
+
+// column returns the rows of column j.
+func (p *Pattern) column(j int) []int32 { return p.Rows[p.Start[j]:p.Start[j+1]] }
+
+// transpose returns the pattern of the transpose.
+func (p *Pattern) transpose() *Pattern {
+	t := &Pattern{N: p.N, Start: make([]int32, p.N+1), Rows: make([]int32, len(p.Rows))}
+	for _, i := range p.Rows {
+		t.Start[i+1]++
+	}
+	for i := range p.N {
+		t.Start[i+1] += t.Start[i]
+	}
+	next := slices.Clone(t.Start)
+	for j := range p.N {
+		for _, i := range p.column(j) {
+			t.Rows[next[i]] = int32(j)
+			next[i]++
+		}
+	}
+	return t
+}
+
+// Bandwidth returns how many diagonals below and above the main one hold entries.
+func (p *Pattern) Bandwidth() (lower, upper int) {
+	for j := range p.N {
+		if rows := p.column(j); len(rows) > 0 {
+			lower = max(lower, int(rows[len(rows)-1])-j)
+			upper = max(upper, j-int(rows[0]))
+		}
+	}
+	return lower, upper
+}
+
+// Product sets y[N][lanes] to A·x[N][lanes], where A has the given values. Each element is a chain
+// of fused multiply-adds in the order of the columns.
+func (p *Pattern) Product(y, values, x []float64, lanes int) {
+	y, x = y[:p.N*lanes], x[:p.N*lanes]
+	clear(y)
+	for j := range p.N {
+		xj := x[j*lanes:][:lanes]
+		for e := p.Start[j]; e < p.Start[j+1]; e++ {
+			yi, v := y[int(p.Rows[e])*lanes:][:lanes], values[e]
+			for l, s := range xj {
+				yi[l] = math.FMA(v, s, yi[l])
+			}
+		}
+	}
+}
+
+// ProductT sets y[N][lanes] to Aᵀ·x[N][lanes], where A has the given values. Each element is a chain
+// of fused multiply-adds in the order of the rows.
+func (p *Pattern) ProductT(y, values, x []float64, lanes int) {
+	y, x = y[:p.N*lanes], x[:p.N*lanes]
+	clear(y)
+	for j := range p.N {
+		yj := y[j*lanes:][:lanes]
+		for e := p.Start[j]; e < p.Start[j+1]; e++ {
+			xi, v := x[int(p.Rows[e])*lanes:][:lanes], values[e]
+			for l, s := range xi {
+				yj[l] = math.FMA(v, s, yj[l])
+			}
+		}
+	}
+}
+
+// largest returns the greatest magnitude of the values and whether all are finite.
+func largest(values []float64) (most float64, finite bool) {
+	var bits uint64
+	for _, v := range values {
+		bits = max(bits, math.Float64bits(v)&^(1<<63))
+	}
+	most = math.Float64frombits(bits)
+	return most, bits < infinity
+}
+
+// infinity is the bits of +Inf. Those of a NaN are above, those of a finite number below.
+const infinity = 0x7ff << 52
+
+// notFinite returns the error that names the first value that is infinite or NaN.
+func (p *Pattern) notFinite(values []float64) error {
+	for j := range p.N {
+		for e := p.Start[j]; e < p.Start[j+1]; e++ {
+			if v := values[e]; math.Float64bits(v)&^(1<<63) >= infinity {
+				return &NotFiniteError{Row: int(p.Rows[e]), Col: j, Value: v}
+			}
+		}
+	}
+	return nil
+}
