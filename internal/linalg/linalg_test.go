@@ -161,11 +161,13 @@ func shuffled(n int, r *elem.Rand) []int {
 // matrices are what all methods are tested with.
 func matrices() []matrix {
 	list := []matrix{
-		grid(1), grid(2), grid(7), grid(30), network(20, 60, 1, 1), network(100, 300, 1e-3, 2), network(100, 300, 1e6, 3),
+		grid(1), grid(2), grid(7), grid(30),
+		network(20, 60, 1, 1), network(100, 300, 1e-3, 2), network(100, 300, 1e6, 3),
 		cascade([]int{1, 1, 3, 1, 5, 2, 9, 1}, 4), cascade([]int{30, 1, 1, 1, 20}, 5), cascade([]int{1}, 6),
 	}
 	for _, n := range []int{1, 2, 3, 4, 5, 7, 8, 9, 12, 13, 16, 17, 20, 33, 64, 65, 100, 150} {
-		list = append(list, random(n, n*n*3, 0, uint64(n)), random(n, 3*n, 2, uint64(n)), random(n, 6*n, 1e-3, uint64(n)))
+		seed := uint64(n)
+		list = append(list, random(n, n*n*3, 0, seed), random(n, 3*n, 2, seed), random(n, 6*n, 1e-3, seed))
 	}
 	// Pivots that the diagonal does not have, and a band whose pivots are below the diagonal.
 	list = append(list, build("arrow without a diagonal", 30, func(add func(i, j int, v float64)) {
@@ -365,7 +367,8 @@ func TestNotFinite(t *testing.T) {
 		m.values[at] = bad
 		for _, method := range methods {
 			var e *NotFiniteError
-			if err := analyzed(t, m, method).Factor(m.values); !errors.As(err, &e) || e.Overflow || e.Col != 15 && e.Col != 14 {
+			err := analyzed(t, m, method).Factor(m.values)
+			if !errors.As(err, &e) || e.Overflow || e.Col != 15 && e.Col != 14 {
 				t.Errorf("%v: %v", method, err)
 			}
 		}
@@ -378,7 +381,8 @@ func TestNotFinite(t *testing.T) {
 	})
 	for _, method := range methods {
 		var e *NotFiniteError
-		if err := analyzed(t, m, method).Factor(m.values); !errors.As(err, &e) || !e.Overflow || e.Row != 1 || e.Col != 1 {
+		err := analyzed(t, m, method).Factor(m.values)
+		if !errors.As(err, &e) || !e.Overflow || e.Row != 1 || e.Col != 1 {
 			t.Errorf("%v: %v", method, err)
 		}
 	}

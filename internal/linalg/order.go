@@ -82,7 +82,9 @@ func newStructure(p *Pattern) (*structure, error) {
 // Matrix Anal. Appl. 13, 1992). Until the order is known rows have their numbers in the matrix.
 type search struct {
 	*structure
+	prefer []int32 // for each place the row that pivots if it may: the matched one, or what is left
 	place  []int32 // of a row, −1 as long as it is no pivot
+	wanted []int32 // of a row: the place that prefers it
 	mark   []int32 // of a row: the last column that reached it, + 1
 	end    []int32 // of a column of L: the end of the rows to search
 	stack  []int32
@@ -107,7 +109,10 @@ func (s *structure) order(values []float64, threshold float64) (*Order, error) {
 	}
 	t := &search{
 		structure: s, place: make([]int32, n), mark: make([]int32, n), end: make([]int32, n),
-		next: make([]int32, n), pruned: make([]bool, n),
+		next: make([]int32, n), pruned: make([]bool, n), prefer: slices.Clone(s.matched), wanted: make([]int32, n),
+	}
+	for k, i := range t.prefer {
+		t.wanted[i] = int32(k)
 	}
 	if values != nil {
 		t.x = make([]float64, n)
@@ -190,8 +195,9 @@ func (t *search) reach(o *Order, k int, b int32) {
 
 // choose returns the row that pivots at place k. With values it computes the column of L.
 func (t *search) choose(o *Order, k int, values []float64, threshold float64) (int32, error) {
+	matched := t.prefer[k]
 	if values == nil {
-		return t.matched[k], nil
+		return matched, nil
 	}
 	j := t.cols[k]
 	for e := t.p.Start[j]; e < t.p.Start[j+1]; e++ {
@@ -208,7 +214,6 @@ func (t *search) choose(o *Order, k int, values []float64, threshold float64) (i
 			t.x[i] = math.FMA(t.lower[q], u, t.x[i])
 		}
 	}
-	matched := t.matched[k]
 	at, most, own := matched, 0.0, 0.0
 	for _, i := range t.below {
 		v := math.Abs(t.x[i])
@@ -223,7 +228,7 @@ func (t *search) choose(o *Order, k int, values []float64, threshold float64) (i
 		return 0, &NotFiniteError{Row: int(at), Col: int(j), Value: t.x[at], Overflow: true}
 	}
 	if most < 0x1p-1022 {
-		return 0, &SingularError{Rows: []int{int(t.spare(k))}, Cols: []int{int(j)}}
+		return 0, &SingularError{Rows: []int{int(matched)}, Cols: []int{int(j)}}
 	}
 	if own >= float64(threshold*most) {
 		at = matched
@@ -238,25 +243,13 @@ func (t *search) choose(o *Order, k int, values []float64, threshold float64) (i
 	return at, nil
 }
 
-// spare returns a row of the block of place k that is no pivot yet, if possible the matched one.
-func (t *search) spare(k int) int32 {
-	if t.place[t.matched[k]] < 0 {
-		return t.matched[k]
-	}
-	b := t.blockOf[t.matched[k]]
-	for _, i := range t.matched[t.start[b]:t.start[b+1]] {
-		if t.place[i] < 0 {
-			return i
-		}
-	}
-	return t.matched[k]
-}
-
 // store appends the column at place k with its pivot in the given row, and prunes what columns that
 // come later need not search.
 func (t *search) store(o *Order, k int, pivot int32) {
 	o.rows[k] = pivot
 	t.place[pivot] = int32(k)
+	other, left := t.wanted[pivot], t.prefer[k]
+	t.prefer[other], t.wanted[left] = left, other
 	for _, i := range t.below {
 		if i != pivot {
 			o.lRows = append(o.lRows, i)

@@ -5,29 +5,30 @@ import "math"
 // sparse is an LU factorisation of the irreducible blocks of a sparse matrix, column by column, with
 // an order of pivots that is kept from one matrix to the next as long as its pivots serve.
 type sparse struct {
-	s        *structure
-	o        *Order
-	l, u     []float64 // −L and U, as in the order
-	recip    []float64 // −1 over the diagonal of U
-	off      []float64
-	x        []float64 // zeros, between columns
-	w        []float64
-	wide     [][8]float64
-	searches int
+	s     *structure
+	first *Order // that of the pattern
+	o     *Order
+	l, u  []float64 // −L and U, as in the order
+	recip []float64 // −1 over the diagonal of U
+	off   []float64 // above the blocks
+	x     []float64 // a column, zeros between columns
+	w     []float64 // right-hand sides in the order
+	wide  [][8]float64
 }
 
 // The order of pivots is kept as long as no entry of a column below its pivot is larger than
-// kept⁻¹ times the pivot, and elimination makes no column grow by more than growth. A new order is
-// sought with the first of the thresholds, and with the next if elimination grows even so.
+// kept⁻¹ times the pivot, and elimination makes no column grow by more than growth. Otherwise the
+// order of the pattern is tried, and then a new one is sought with the first of the thresholds, or
+// with the next if columns grow even so.
 const (
-	kept   = 0x1p-6
+	kept   = 0x1p-8
 	growth = 0x1p12
 )
 
-var thresholds = [...]float64{0.1, 1}
+var thresholds = [...]float64{0.01, 0.1, 1}
 
 func newSparse(s *structure, o *Order) *sparse {
-	f := &sparse{s: s, recip: make([]float64, s.p.N), x: make([]float64, s.p.N), w: make([]float64, s.p.N)}
+	f := &sparse{s: s, first: o, recip: make([]float64, s.p.N), x: make([]float64, s.p.N), w: make([]float64, s.p.N)}
 	f.SetOrder(o)
 	return f
 }
@@ -54,6 +55,10 @@ func (f *sparse) Factor(values []float64) error {
 		return f.s.p.notFinite(values)
 	}
 	good, err := f.eliminate(values, most, true)
+	if f.o != f.first && (!good || err != nil) { // it fills least
+		f.SetOrder(f.first)
+		good, err = f.eliminate(values, most, true)
+	}
 	if good && err == nil {
 		return nil
 	}
@@ -62,7 +67,6 @@ func (f *sparse) Factor(values []float64) error {
 		if err != nil {
 			return err
 		}
-		f.searches++
 		f.SetOrder(o)
 		if good, err = f.eliminate(values, most, k+1 < len(thresholds)); err != nil || good {
 			return err

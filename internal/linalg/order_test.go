@@ -1,0 +1,175 @@
+package linalg
+
+import (
+	"math"
+	"slices"
+	"testing"
+	"time"
+
+	"odes.dev/odes/internal/elem"
+)
+
+// TestOrderIsPermutation checks blocks and orders of all matrices: rows and columns appear once, and
+// nothing lies below the blocks.
+func TestOrderIsPermutation(t *testing.T) {
+	for _, m := range matrices() {
+		a, err := Analyze(m.p, Sparse)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := a.structure
+		for _, list := range [][]int32{s.cols, s.matched, a.order.rows, cuthillMcKee(m.p)} {
+			sorted := slices.Clone(list)
+			slices.Sort(sorted)
+			if !slices.Equal(sorted, identity(m.p.N)) {
+				t.Fatalf("%s: no permutation: %v", m.name, list)
+			}
+		}
+		for b := range len(s.start) - 1 {
+			for k := s.start[b]; k < s.start[b+1]; k++ {
+				for _, i := range m.p.column(int(s.cols[k])) {
+					if s.blockOf[i] > int32(b) {
+						t.Fatalf("%s: row %d of column %d lies below its block", m.name, i, s.cols[k])
+					}
+				}
+			}
+		}
+	}
+}
+
+// TestBlocks checks that the blocks are those that the matrix was made of.
+func TestBlocks(t *testing.T) {
+	sizes := []int{1, 1, 3, 1, 5, 2, 9, 1}
+	for seed := range uint64(20) {
+		a, err := Analyze(cascade(sizes, seed).p, Sparse)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []int
+		for b := range len(a.structure.start) - 1 {
+			got = append(got, int(a.structure.start[b+1]-a.structure.start[b]))
+		}
+		want := slices.Clone(sizes)
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Errorf("blocks of %v, not %v", got, want)
+		}
+	}
+}
+
+// TestFill compares the fill with that of AMD as SuiteSparse has it (cvxopt.amd 1.3.2), for the
+// patterns of AᵀA's graph A + Aᵀ: off-diagonal elements of L.
+func TestFill(t *testing.T) {
+	for _, c := range []struct {
+		m    matrix
+		want int
+	}{
+		{grid(30), 9331},
+		{grid(100), 196332},
+		{network(1000, 5000, 1, 1), 38917},
+		{random(1000, 8000, 10, 1), 213574},
+	} {
+		a, err := Analyze(c.m.p, Sparse)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := len(a.order.lRows); float64(got) > 1.02*float64(c.want) {
+			t.Errorf("%s: L has %d elements, with SuiteSparse %d", c.m.name, got, c.want)
+		}
+	}
+}
+
+// TestAnalysisTime holds the analysis of 1,000 species with 5,000 reactions to the second that it may
+// take, of which it needs a hundredth, and the memory of a factorisation to 20 MB.
+func TestAnalysisTime(t *testing.T) {
+	m := network(1000, 5000, 1e-2, 1)
+	least := time.Hour
+	var f LU
+	for range 5 {
+		start := time.Now()
+		a, err := Analyze(m.p, Auto)
+		if err != nil {
+			t.Fatal(err)
+		}
+		least = min(least, time.Since(start))
+		f = a.New()
+	}
+	if f.Method() != Sparse || f.Memory() > 20e6 {
+		t.Errorf("%v, %d bytes", f.Method(), f.Memory())
+	}
+	if least > time.Second {
+		t.Errorf("analysis took %v", least)
+	}
+}
+
+// TestOrder checks that a matrix with small pivots gets another order, that the order is kept while
+// it serves, and that a factorisation can be repeated to the same bits from the order with which it
+// began.
+func TestOrder(t *testing.T) {
+	values := func(hγ float64) matrix { return network(300, 900, hγ, 7) }
+	easy, hard := values(1e-3), values(1e5)
+	if !slices.Equal(easy.p.Rows, hard.p.Rows) {
+		t.Fatal("the patterns differ")
+	}
+	a, err := Analyze(easy.p, Sparse)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, again := a.New(), a.New()
+	r := elem.NewRand(3)
+	b := make([]float64, easy.p.N)
+	for i := range b {
+		b[i] = r.Norm()
+	}
+	for step, m := range []matrix{easy, hard, easy, hard, hard} {
+		before := f.Order()
+		if err := f.Factor(m.values); err != nil {
+			t.Fatal(err)
+		}
+		if changed := f.Order() != before; changed != (step == 1 || step == 2 || step == 3) {
+			t.Errorf("step %d: the order changed: %t", step, changed)
+		}
+		x, y := slices.Clone(b), slices.Clone(b)
+		f.Solve(x, 1)
+		again.SetOrder(before)
+		if err := again.Factor(m.values); err != nil {
+			t.Fatal(err)
+		}
+		again.Solve(y, 1)
+		if !slices.Equal(x, y) {
+			t.Errorf("step %d: repeated, it has other bits", step)
+		}
+		if e := backward(m, x, b); e > 1e-12 {
+			t.Errorf("step %d: backward error %.2g", step, e)
+		}
+	}
+	// The order of the pattern would have been wrong.
+	s := newSparse(a.structure, a.order)
+	if _, err := s.eliminate(hard.values, 1, false); err != nil {
+		t.Fatal(err)
+	}
+	x := slices.Clone(b)
+	s.Solve(x, 1)
+	if e := backward(hard, x, b); e < 1e-12 {
+		t.Errorf("without watching pivots the backward error is %.2g: the test checks nothing", e)
+	}
+}
+
+// backward returns the componentwise backward error of A·x = b (W. Oettli and W. Prager, Numer.
+// Math. 6, 1964).
+func backward(m matrix, x, b []float64) float64 {
+	n := m.p.N
+	left, size := make([]float64, n), make([]float64, n)
+	m.p.Product(left, m.values, x, 1)
+	for j := range n {
+		for e := m.p.Start[j]; e < m.p.Start[j+1]; e++ {
+			size[m.p.Rows[e]] += math.Abs(m.values[e] * x[j])
+		}
+	}
+	worst := 0.0
+	for i := range n {
+		worst = max(worst, math.Abs(left[i]-b[i])/(size[i]+math.Abs(b[i])))
+	}
+	return worst
+}
