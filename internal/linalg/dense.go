@@ -164,7 +164,7 @@ func (c *cancellation) add(l, u float64) {
 // 9.3): then a matrix that differs by rounding is singular. Four, because errors at other places
 // reach the pivot, too. A pivot whose reciprocal overflows counts as 0.
 func (c *cancellation) all(pivot float64) bool {
-	return math.Abs(pivot) <= max(0x1p-51*float64(c.terms+1)*c.sum, 0x1p-1022)
+	return math.Abs(pivot) <= max(0x1p-51*float64(c.terms+1)*c.sum, smallest)
 }
 
 // pivotError says what is wrong with pivot k, which is small or not finite; nil if it may be used.

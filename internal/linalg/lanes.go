@@ -21,6 +21,35 @@ func negate(x *[8]float64) {
 	}
 }
 
+func (f *sparse) Solve(x []float64, lanes int) {
+	x = x[:f.s.p.N*lanes]
+	for l := 0; l < lanes; {
+		if left := lanes - l; left < few {
+			f.solve(x[l:], lanes)
+			l++
+		} else {
+			f.solveWide(x[l:], lanes, min(8, left))
+			l += 8
+		}
+	}
+}
+
+func (f *sparse) SolveT(x []float64, lanes int) {
+	x = x[:f.s.p.N*lanes]
+	for l := 0; l < lanes; {
+		if left := lanes - l; left < few {
+			f.solveT(x[l:], lanes)
+			l++
+		} else {
+			f.solveTWide(x[l:], lanes, min(8, left))
+			l += 8
+		}
+	}
+}
+
+// few is a number of lanes that are solved faster together than one after the other.
+const few = 3
+
 // solveWide is solve for the first lanes of up to eight in rows that lie stride apart.
 func (f *sparse) solveWide(x []float64, stride, lanes int) {
 	f.widen()
@@ -100,9 +129,21 @@ func (f *sparse) solveTWide(x []float64, stride, lanes int) {
 	}
 }
 
+// lanes is what a sparse factorisation needs to solve for eight lanes at once.
+type lanes struct {
+	wide [][8]float64
+}
+
 // widen makes room for eight lanes.
 func (f *sparse) widen() {
 	if f.wide == nil {
 		f.wide = make([][8]float64, f.s.p.N)
 	}
 }
+
+func (f *sparse) Memory() int {
+	values := cap(f.l) + cap(f.u) + cap(f.off) + len(f.recip) + len(f.x) + len(f.w) + 8*len(f.wide)
+	return 8*values + f.o.memory()
+}
+
+func (f *sparse) Method() Method { return Sparse }

@@ -81,10 +81,8 @@ func Analyze(p *Pattern, method Method) (*Analysis, error) {
 	if a.structure, err = newStructure(p); err != nil {
 		return nil, err
 	}
-	if method == Auto || method == Sparse {
-		if a.order, err = a.structure.order(nil, 0); err != nil {
-			return nil, err
-		}
+	if a.order, err = a.structure.order(nil); err != nil {
+		return nil, err
 	}
 	if method == Auto || method == Band {
 		a.band = newBandwidths(p, identity(p.N))
@@ -96,12 +94,9 @@ func Analyze(p *Pattern, method Method) (*Analysis, error) {
 		a.method = a.choose()
 	}
 	switch a.method {
-	case Dense:
-		a.structure, a.order, a.band = nil, nil, nil
-	case Band:
-		a.structure, a.order = nil, nil
-	case Sparse:
+	case Dense, Sparse:
 		a.band = nil
+	case Band:
 	default:
 		return nil, fmt.Errorf("linalg: there is no method %d", method)
 	}

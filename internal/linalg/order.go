@@ -1,9 +1,6 @@
 package linalg
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // Order is an order of pivots for a sparse matrix and what follows from it: where the factors have
 // entries. It is not changed once it is made, and serves any number of factorisations of the same
@@ -22,6 +19,17 @@ type Order struct {
 	uStart, uRows []int32
 	flops         int
 }
+
+// The order of pivots is kept as long as no entry of a column below its pivot is larger than
+// kept⁻¹ times the pivot, and elimination makes no column grow by more than growth. Otherwise the
+// order of the pattern is tried, and then a new one is sought with the first of the thresholds, or
+// with the next if columns grow even so.
+const (
+	kept   = 0x1p-8
+	growth = 0x1p12
+)
+
+var thresholds = [...]float64{0.01, 0.1, 1}
 
 // structure is what all orders of a pattern share: the irreducible blocks and the order of columns.
 type structure struct {
@@ -91,15 +99,19 @@ type search struct {
 	next   []int32
 	found  []int32 // columns of L that the column depends on; the last comes first in elimination
 	below  []int32 // rows of the column that are no pivots yet
-	x      []float64
-	lower  []float64 // the values of L
 	pruned []bool
 }
 
-// order chooses pivots. Without values they are the matched rows. With values it is a row whose
-// entry has at least threshold times the magnitude of the largest one: the matched row if it does,
-// and the row of the largest one otherwise.
-func (s *structure) order(values []float64, threshold float64) (*Order, error) {
+// chooser chooses pivots by the values of a matrix.
+type chooser interface {
+	// choose returns the row that pivots at place k, after reach.
+	choose(t *search, o *Order, k int) (int32, error)
+	// swap exchanges two elements of L.
+	swap(a, b int32)
+}
+
+// order finds an order with the given pivots; without a chooser they are the matched rows.
+func (s *structure) order(pivots chooser) (*Order, error) {
 	n := s.p.N
 	o := &Order{
 		rows:    make([]int32, n),
@@ -114,20 +126,20 @@ func (s *structure) order(values []float64, threshold float64) (*Order, error) {
 	for k, i := range t.prefer {
 		t.wanted[i] = int32(k)
 	}
-	if values != nil {
-		t.x = make([]float64, n)
-	}
 	for i := range t.place {
 		t.place[i] = -1
 	}
 	for b := range len(s.start) - 1 {
 		for k := s.start[b]; k < s.start[b+1]; k++ {
 			t.reach(o, int(k), int32(b))
-			at, err := t.choose(o, int(k), values, threshold)
-			if err != nil {
-				return nil, err
+			at := t.prefer[k]
+			if pivots != nil {
+				var err error
+				if at, err = pivots.choose(t, o, int(k)); err != nil {
+					return nil, err
+				}
 			}
-			t.store(o, int(k), at)
+			t.store(o, int(k), at, pivots)
 		}
 	}
 	for k, i := range o.lRows {
@@ -193,59 +205,9 @@ func (t *search) reach(o *Order, k int, b int32) {
 	}
 }
 
-// choose returns the row that pivots at place k. With values it computes the column of L.
-func (t *search) choose(o *Order, k int, values []float64, threshold float64) (int32, error) {
-	matched := t.prefer[k]
-	if values == nil {
-		return matched, nil
-	}
-	j := t.cols[k]
-	for e := t.p.Start[j]; e < t.p.Start[j+1]; e++ {
-		if i := t.p.Rows[e]; t.mark[i] == int32(k)+1 {
-			t.x[i] = values[e]
-		}
-	}
-	for f := len(t.found) - 1; f >= 0; f-- {
-		m := t.found[f]
-		u := t.x[o.rows[m]]
-		t.x[o.rows[m]] = 0
-		for q := o.lStart[m]; q < o.lStart[m+1]; q++ {
-			i := o.lRows[q]
-			t.x[i] = math.FMA(t.lower[q], u, t.x[i])
-		}
-	}
-	at, most, own := matched, 0.0, 0.0
-	for _, i := range t.below {
-		v := math.Abs(t.x[i])
-		if v > most || v == most && i < at || v != v {
-			at, most = i, v
-		}
-		if i == matched {
-			own = v
-		}
-	}
-	if !(most <= math.MaxFloat64) {
-		return 0, &NotFiniteError{Row: int(at), Col: int(j), Value: t.x[at], Overflow: true}
-	}
-	if most < 0x1p-1022 {
-		return 0, &SingularError{Rows: []int{int(matched)}, Cols: []int{int(j)}}
-	}
-	if own >= float64(threshold*most) {
-		at = matched
-	}
-	r := -1 / t.x[at]
-	for _, i := range t.below {
-		if i != at {
-			t.lower = append(t.lower, float64(t.x[i]*r))
-		}
-		t.x[i] = 0
-	}
-	return at, nil
-}
-
 // store appends the column at place k with its pivot in the given row, and prunes what columns that
 // come later need not search.
-func (t *search) store(o *Order, k int, pivot int32) {
+func (t *search) store(o *Order, k int, pivot int32, pivots chooser) {
 	o.rows[k] = pivot
 	t.place[pivot] = int32(k)
 	other, left := t.wanted[pivot], t.prefer[k]
@@ -273,10 +235,15 @@ func (t *search) store(o *Order, k int, pivot int32) {
 			}
 			hi--
 			o.lRows[lo], o.lRows[hi] = o.lRows[hi], o.lRows[lo]
-			if t.x != nil {
-				t.lower[lo], t.lower[hi] = t.lower[hi], t.lower[lo]
+			if pivots != nil {
+				pivots.swap(lo, hi)
 			}
 		}
 		t.end[m] = lo
 	}
+}
+
+// memory returns the bytes of the order.
+func (o *Order) memory() int {
+	return 4 * (2*len(o.inRows) + 2*len(o.offRows) + len(o.lRows) + len(o.uRows) + 5*len(o.rows))
 }
