@@ -24,7 +24,9 @@ type ComplexLU interface {
 }
 
 // NewComplex returns a factorisation of complex matrices with memory of its own.
-func (a *Analysis) NewComplex() ComplexLU { return newComplexSparse(a.structure, a.order) }
+func (a *Analysis) NewComplex() ComplexLU {
+	return newComplexSparse(a.structure, a.order, a.options.Memory)
+}
 
 // complexFMA returns a·b + c, in four fused multiply-adds.
 func complexFMA(a, b, c complex128) complex128 {

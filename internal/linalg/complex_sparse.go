@@ -7,19 +7,21 @@ import "math"
 // sparse is an LU factorisation of a sparse complex matrix: of its irreducible blocks, column by column, with
 // an order of pivots that is kept from one matrix to the next as long as its pivots serve.
 type complexSparse struct {
-	s     *structure
-	first *Order // that of the pattern
-	o     *Order
-	l, u  []complex128 // −L and U, as in the order
-	recip []complex128 // −1 over the diagonal of U
-	off   []complex128 // above the blocks
-	x     []complex128 // a column, zeros between columns
-	w     []complex128 // right-hand sides in the order
+	s      *structure
+	memory int    // bytes that L and U may take
+	first  *Order // that of the pattern
+	o      *Order
+	l, u   []complex128 // −L and U, as in the order
+	recip  []complex128 // −1 over the diagonal of U
+	off    []complex128 // above the blocks
+	x      []complex128 // a column, zeros between columns
+	w      []complex128 // right-hand sides in the order
 }
 
-func newComplexSparse(s *structure, o *Order) *complexSparse {
+func newComplexSparse(s *structure, o *Order, memory int) *complexSparse {
 	n := s.p.N
-	f := &complexSparse{s: s, first: o, recip: make([]complex128, n), x: make([]complex128, n), w: make([]complex128, n)}
+	f := &complexSparse{s: s, memory: memory, first: o, recip: make([]complex128, n)}
+	f.x, f.w = make([]complex128, n), make([]complex128, n)
 	f.SetOrder(o)
 	return f
 }
@@ -46,7 +48,8 @@ func (f *complexSparse) Factor(values []complex128) error {
 		return nil
 	}
 	for k, threshold := range thresholds {
-		o, err := f.s.order(&complexPivoting{values: values, threshold: threshold, x: make([]complex128, f.s.p.N)})
+		c := &complexPivoting{values: values, threshold: threshold, x: make([]complex128, f.s.p.N)}
+		o, err := f.s.order(c, f.memory)
 		if err != nil {
 			return err
 		}

@@ -14,7 +14,7 @@ import (
 // Radau's size, tiny as for the complex step, and none.
 func TestComplex(t *testing.T) {
 	for _, m := range matrices() {
-		a, err := Analyze(m.p, Auto)
+		a, err := Analyze(m.p, Options{Method: Auto})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -71,7 +71,7 @@ func TestComplex(t *testing.T) {
 // which is −A⁻¹·(dA·x).
 func TestComplexStep(t *testing.T) {
 	for _, m := range []matrix{network(20, 60, 1, 1), random(9, 200, 1, 1), grid(7)} {
-		a, err := Analyze(m.p, Sparse)
+		a, err := Analyze(m.p, Options{Method: Sparse})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestComplexStep(t *testing.T) {
 
 // TestComplexSingular checks the errors.
 func TestComplexSingular(t *testing.T) {
-	a, err := Analyze(Full(2), Auto)
+	a, err := Analyze(Full(2), Options{Method: Auto})
 	if err != nil {
 		t.Fatal(err)
 	}

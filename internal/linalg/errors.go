@@ -55,3 +55,15 @@ func (e *NotFiniteError) Error() string {
 	}
 	return fmt.Sprintf("row %d, column %d of the matrix is %g", e.Row, e.Col, e.Value)
 }
+
+// MemoryError says that a factorisation would need more memory than it may take.
+type MemoryError struct {
+	Bytes int // at least
+	Limit int
+}
+
+func (e *MemoryError) Error() string {
+	const mega = 1 << 20
+	return fmt.Sprintf("the factors of the matrix need more than %d MB of memory, and may take %d MB",
+		e.Bytes/mega, e.Limit/mega)
+}

@@ -17,7 +17,10 @@
 // of internal/simd and for any number of lanes. The sources of algorithms stand at their functions.
 package linalg
 
-import "fmt"
+import (
+	"errors"
+	"math"
+)
 
 // Method is a way to factor a matrix.
 type Method uint8
@@ -39,7 +42,8 @@ func (m Method) String() string { return [...]string{"auto", "dense", "band", "s
 // first time, with more lanes than before, or when new pivots have to be found.
 type LU interface {
 	// Factor factors the matrix that has the given values, in the order of the pattern. Its errors
-	// are a *SingularError or a *NotFiniteError, and there is nothing to solve with then.
+	// are a *SingularError, a *NotFiniteError, or a *MemoryError if new pivots fill more than the
+	// memory holds. There is nothing to solve with then.
 	Factor(values []float64) error
 
 	// Solve replaces x by A⁻¹·x.
@@ -66,63 +70,103 @@ type LU interface {
 // number of factorisations in any number of goroutines.
 type Analysis struct {
 	p         *Pattern
-	method    Method
+	options   Options
 	structure *structure
-	order     *Order
+	order     *Order // nil if it would need too much memory
 	band      *bandwidths
 }
 
-// Analyze analyses a pattern for the given method. The error is a *SingularError if all matrices
-// with this pattern are singular.
-func Analyze(p *Pattern, method Method) (*Analysis, error) {
+// Options are what may be asked of an Analysis.
+type Options struct {
+	Method Method
+
+	// Memory is how many bytes a factorisation may take; 0 stands for 4 GB.
+	Memory int
+}
+
+// Analyze analyses a pattern. The error is a *SingularError if all matrices with this pattern are
+// singular, and a *MemoryError if no factorisation has room in the memory.
+func Analyze(p *Pattern, o Options) (*Analysis, error) {
 	p.check()
-	a := &Analysis{p: p, method: method}
+	if o.Memory <= 0 {
+		o.Memory = 4e9
+	}
+	a := &Analysis{p: p, options: o}
 	var err error
 	if a.structure, err = newStructure(p); err != nil {
 		return nil, err
 	}
-	if a.order, err = a.structure.order(nil); err != nil {
+	var tooLarge *MemoryError
+	if a.order, err = a.structure.order(nil, o.Memory); err != nil && !errors.As(err, &tooLarge) {
 		return nil, err
 	}
-	if method == Auto || method == Band {
-		a.band = newBandwidths(p, identity(p.N))
-		if b := newBandwidths(p, cuthillMcKee(p)); b.flops() < a.band.flops() {
-			a.band = b
-		}
+	a.band = newBandwidths(p, identity(p.N))
+	if b := newBandwidths(p, cuthillMcKee(p)); b.flops() < a.band.flops() {
+		a.band = b
 	}
-	if method == Auto {
-		a.method = a.choose()
+	if o.Method == Auto {
+		a.options.Method = a.choose()
 	}
-	switch a.method {
-	case Dense, Sparse:
+	bytes := a.bytes(a.options.Method)
+	if a.options.Method == Sparse && tooLarge != nil {
+		bytes = tooLarge.Bytes
+	}
+	if bytes > o.Memory {
+		return nil, &MemoryError{Bytes: bytes, Limit: o.Memory}
+	}
+	if a.options.Method != Band {
 		a.band = nil
-	case Band:
-	default:
-		return nil, fmt.Errorf("linalg: there is no method %d", method)
 	}
 	return a, nil
 }
 
-// choose returns the method that should be fastest. The prices of an operation, and of an element of
-// the factors, are relative to those of the sparse method; they are ratios of measured times.
-func (a *Analysis) choose() Method {
+// bytes returns about how much memory a factorisation takes. Places are 32 bits long.
+func (a *Analysis) bytes(m Method) int {
 	n := a.p.N
-	sparse := a.order.flops + 8*(len(a.order.lRows)+len(a.order.uRows)+len(a.p.Rows)) + 20*n
-	band := a.band.flops() + 2*n*a.band.stride() + 20*n
-	dense := denseFlops(n) + 2*n*n + 20*n
-	if n > 24 {
-		dense /= 4 // kernels
+	switch {
+	case m == Dense && n*n <= math.MaxInt32:
+		return 8 * n * n
+	case m == Band && n*a.band.stride() <= math.MaxInt32:
+		return 8*n*a.band.stride() + a.band.memory()
+	case m != Sparse || a.order == nil:
+		return math.MaxInt
 	}
-	if a.band.lower*(a.band.lower+a.band.upper) >= kernelFrom {
-		band /= 2
+	return entryBytes*(len(a.order.lRows)+len(a.order.uRows)) + a.order.memory()
+}
+
+// choose returns the method that should be fastest.
+func (a *Analysis) choose() Method {
+	best, least := Sparse, math.MaxInt
+	for _, m := range []Method{Dense, Band, Sparse} {
+		if price := a.price(m); price < least && a.bytes(m) <= a.options.Memory {
+			best, least = m, price
+		}
 	}
-	if dense <= min(sparse, band) {
-		return Dense
+	return best
+}
+
+// price estimates the time of a factorisation and a few solves. Its unit is an operation of the
+// sparse method; the numbers are ratios of measured times.
+func (a *Analysis) price(m Method) int {
+	n := a.p.N
+	switch m {
+	case Dense:
+		flops := denseFlops(n)
+		if n > 24 { // by kernels
+			flops /= 4
+		}
+		return flops + 2*n*n + 20*n
+	case Band:
+		flops := a.band.flops()
+		if a.band.lower*(a.band.lower+a.band.upper) >= kernelFrom {
+			flops /= 2
+		}
+		return flops + 2*n*a.band.stride() + 20*n
 	}
-	if band <= sparse {
-		return Band
+	if a.order == nil {
+		return math.MaxInt
 	}
-	return Sparse
+	return a.order.flops + 8*(len(a.order.lRows)+len(a.order.uRows)+len(a.p.Rows)) + 20*n
 }
 
 // identity returns 0, …, n−1.
@@ -136,14 +180,14 @@ func identity(n int) []int32 {
 
 // New returns a factorisation with memory of its own.
 func (a *Analysis) New() LU {
-	switch a.method {
+	switch a.options.Method {
 	case Dense:
 		return newDense(a.p)
 	case Band:
 		return newBand(a.band)
 	}
-	return newSparse(a.structure, a.order)
+	return newSparse(a.structure, a.order, a.options.Memory)
 }
 
 // Method returns the method of the factorisations.
-func (a *Analysis) Method() Method { return a.method }
+func (a *Analysis) Method() Method { return a.options.Method }

@@ -193,7 +193,7 @@ var methods = []Method{Auto, Dense, Band, Sparse}
 // analyzed returns a factorisation of m's pattern.
 func analyzed(t testing.TB, m matrix, method Method) LU {
 	t.Helper()
-	a, err := Analyze(m.p, method)
+	a, err := Analyze(m.p, Options{Method: method})
 	if err != nil {
 		t.Fatalf("%s: %v", m.name, err)
 	}
@@ -311,7 +311,7 @@ func TestSingular(t *testing.T) {
 		}
 	})
 	for _, method := range methods {
-		_, err := Analyze(m.p, method)
+		_, err := Analyze(m.p, Options{Method: method})
 		var e *SingularError
 		if !errors.As(err, &e) || !e.Structural || !slices.Equal(e.Cols, []int{1, 3, 4}) || len(e.Rows) != 1 {
 			t.Errorf("%v: %v", method, err)
@@ -384,6 +384,35 @@ func TestNotFinite(t *testing.T) {
 		err := analyzed(t, m, method).Factor(m.values)
 		if !errors.As(err, &e) || !e.Overflow || e.Row != 1 || e.Col != 1 {
 			t.Errorf("%v: %v", method, err)
+		}
+	}
+}
+
+// TestMemory checks the limit of memory: the sparse factors of a grid fit where others do not, and
+// what never fits is an error that says how much it needs.
+func TestMemory(t *testing.T) {
+	m := grid(30)
+	for _, c := range []struct {
+		method Method
+		memory int
+		fits   bool
+	}{
+		{Auto, 0, true},
+		{Auto, 500_000, true},
+		{Auto, 100_000, false},
+		{Sparse, 500_000, true},
+		{Sparse, 100_000, false},
+		{Dense, 500_000, false},
+		{Band, 500_000, false},
+	} {
+		a, err := Analyze(m.p, Options{Method: c.method, Memory: c.memory})
+		var e *MemoryError
+		if c.fits {
+			if err != nil || c.memory > 0 && a.Method() != Sparse {
+				t.Errorf("%v in %d bytes: %v", c.method, c.memory, err)
+			}
+		} else if !errors.As(err, &e) || e.Bytes <= c.memory || e.Limit != c.memory {
+			t.Errorf("%v in %d bytes: %v", c.method, c.memory, err)
 		}
 	}
 }

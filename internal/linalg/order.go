@@ -1,6 +1,9 @@
 package linalg
 
-import "slices"
+import (
+	"math"
+	"slices"
+)
 
 // Order is an order of pivots for a sparse matrix and what follows from it: where the factors have
 // entries. It is not changed once it is made, and serves any number of factorisations of the same
@@ -110,8 +113,12 @@ type chooser interface {
 	swap(a, b int32)
 }
 
-// order finds an order with the given pivots; without a chooser they are the matched rows.
-func (s *structure) order(pivots chooser) (*Order, error) {
+// entryBytes is the memory of an element of L or U with its place.
+const entryBytes = 12
+
+// order finds an order with the given pivots; without a chooser they are the matched rows. The
+// factors may take the given bytes of memory.
+func (s *structure) order(pivots chooser, memory int) (*Order, error) {
 	n := s.p.N
 	o := &Order{
 		rows:    make([]int32, n),
@@ -140,6 +147,9 @@ func (s *structure) order(pivots chooser) (*Order, error) {
 				}
 			}
 			t.store(o, int(k), at, pivots)
+			if bytes := entryBytes * (len(o.lRows) + len(o.uRows)); bytes > min(memory, entryBytes*math.MaxInt32) {
+				return nil, &MemoryError{Bytes: bytes, Limit: memory}
+			}
 		}
 	}
 	for k, i := range o.lRows {

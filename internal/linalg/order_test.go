@@ -13,7 +13,7 @@ import (
 // nothing lies below the blocks.
 func TestOrderIsPermutation(t *testing.T) {
 	for _, m := range matrices() {
-		a, err := Analyze(m.p, Sparse)
+		a, err := Analyze(m.p, Options{Method: Sparse})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +41,7 @@ func TestOrderIsPermutation(t *testing.T) {
 func TestBlocks(t *testing.T) {
 	sizes := []int{1, 1, 3, 1, 5, 2, 9, 1}
 	for seed := range uint64(20) {
-		a, err := Analyze(cascade(sizes, seed).p, Sparse)
+		a, err := Analyze(cascade(sizes, seed).p, Options{Method: Sparse})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -70,7 +70,7 @@ func TestFill(t *testing.T) {
 		{network(1000, 5000, 1, 1), 38917},
 		{random(1000, 8000, 10, 1), 213574},
 	} {
-		a, err := Analyze(c.m.p, Sparse)
+		a, err := Analyze(c.m.p, Options{Method: Sparse})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -88,7 +88,7 @@ func TestAnalysisTime(t *testing.T) {
 	var f LU
 	for range 5 {
 		start := time.Now()
-		a, err := Analyze(m.p, Auto)
+		a, err := Analyze(m.p, Options{Method: Auto})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestOrder(t *testing.T) {
 	if !slices.Equal(easy.p.Rows, hard.p.Rows) {
 		t.Fatal("the patterns differ")
 	}
-	a, err := Analyze(easy.p, Sparse)
+	a, err := Analyze(easy.p, Options{Method: Sparse})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestOrder(t *testing.T) {
 		}
 	}
 	// The order of the pattern would have been wrong.
-	s := newSparse(a.structure, a.order)
+	s := newSparse(a.structure, a.order, 1<<30)
 	if _, err := s.eliminate(hard.values, 1, false); err != nil {
 		t.Fatal(err)
 	}

@@ -5,20 +5,22 @@ import "math"
 // sparse is an LU factorisation of a sparse matrix: of its irreducible blocks, column by column, with
 // an order of pivots that is kept from one matrix to the next as long as its pivots serve.
 type sparse struct {
-	s     *structure
-	first *Order // that of the pattern
-	o     *Order
-	l, u  []float64 // −L and U, as in the order
-	recip []float64 // −1 over the diagonal of U
-	off   []float64 // above the blocks
-	x     []float64 // a column, zeros between columns
-	w     []float64 // right-hand sides in the order
+	s      *structure
+	memory int    // bytes that L and U may take
+	first  *Order // that of the pattern
+	o      *Order
+	l, u   []float64 // −L and U, as in the order
+	recip  []float64 // −1 over the diagonal of U
+	off    []float64 // above the blocks
+	x      []float64 // a column, zeros between columns
+	w      []float64 // right-hand sides in the order
 	lanes
 }
 
-func newSparse(s *structure, o *Order) *sparse {
+func newSparse(s *structure, o *Order, memory int) *sparse {
 	n := s.p.N
-	f := &sparse{s: s, first: o, recip: make([]float64, n), x: make([]float64, n), w: make([]float64, n)}
+	f := &sparse{s: s, memory: memory, first: o, recip: make([]float64, n)}
+	f.x, f.w = make([]float64, n), make([]float64, n)
 	f.SetOrder(o)
 	return f
 }
@@ -45,7 +47,8 @@ func (f *sparse) Factor(values []float64) error {
 		return nil
 	}
 	for k, threshold := range thresholds {
-		o, err := f.s.order(&pivoting{values: values, threshold: threshold, x: make([]float64, f.s.p.N)})
+		c := &pivoting{values: values, threshold: threshold, x: make([]float64, f.s.p.N)}
+		o, err := f.s.order(c, f.memory)
 		if err != nil {
 			return err
 		}
