@@ -7,7 +7,10 @@
 // solves with it and with its transpose for any number of right-hand sides, which lie in lanes:
 // x[N][lanes], the lane fastest. The exact transpose is what discrete adjoints need.
 //
-// Every method pivots. A matrix that is singular, or cannot be told from a singular one by its
+// For grids too large to factor there is GMRES, which needs only products with the matrix, with an
+// incomplete factorisation or block Jacobi as a preconditioner.
+//
+// Every factorisation pivots. A matrix that is singular, or cannot be told from a singular one by its
 // rounded elimination, is an error that names a row and a column, so that the caller can name
 // equations and states. Solutions are not refined behind the caller's back: what Solve returns is
 // one pass through the factors.

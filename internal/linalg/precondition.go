@@ -1,0 +1,141 @@
+package linalg
+
+import "slices"
+
+// Preconditioner is an approximate factorisation: its solves stand in for those with the matrix. An
+// LU is one, too.
+type Preconditioner interface {
+	// Factor takes the values of the matrix, in the order of its pattern.
+	Factor(values []float64) error
+
+	// Solve and SolveT replace x[N][lanes].
+	Solve(x []float64, lanes int)
+	SolveT(x []float64, lanes int)
+}
+
+// incomplete is an LU factorisation that keeps only the entries that the matrix has, ILU(0) (J. A.
+// Meijerink and H. A. van der Vorst, Math. Comput. 31, 1977), without pivoting. Its factors are used
+// like those of a sparse factorisation with one block.
+type incomplete struct {
+	*sparse
+	diagonal []int32  // place of the diagonal among the values of each column
+	start    []int32  // of the updates by each value above the diagonal
+	updates  []update // of columns by columns of L
+	column   []float64
+}
+
+// update is one multiply-add: an element of L times the entry above the diagonal that it belongs to
+// goes to an entry of the same column.
+type update struct{ l, to int32 }
+
+// NewILU returns the incomplete factorisation ILU(0) of matrices with the given pattern. The error is
+// a *SingularError if the diagonal has zeros.
+func NewILU(p *Pattern) (Preconditioner, error) {
+	p.check()
+	n := p.N
+	o := &Order{
+		rows: identity(n), lStart: make([]int32, n+1), uStart: make([]int32, n+1), offStart: make([]int32, n+1),
+	}
+	f := &incomplete{diagonal: make([]int32, n), start: make([]int32, len(p.Rows)+1)}
+	longest := 0
+	for k := range n {
+		rows := p.column(k)
+		at, ok := slices.BinarySearch(rows, int32(k))
+		if !ok {
+			return nil, &SingularError{Structural: true, Rows: []int{k}, Cols: []int{k}}
+		}
+		longest = max(longest, len(rows))
+		f.diagonal[k] = int32(at)
+		for e, m := range rows[:at] {
+			below := o.lRows[o.lStart[m]:o.lStart[m+1]]
+			to := e + 1
+			for q, i := range below {
+				for to < len(rows) && rows[to] < i {
+					to++
+				}
+				if to < len(rows) && rows[to] == i {
+					f.updates = append(f.updates, update{l: o.lStart[m] + int32(q), to: int32(to)})
+				}
+			}
+			f.start[int(p.Start[k])+e+1] = int32(len(f.updates))
+		}
+		for e := int(p.Start[k]) + at; e < int(p.Start[k+1]); e++ {
+			f.start[e+1] = int32(len(f.updates))
+		}
+		o.uRows = append(o.uRows, rows[:at]...)
+		o.lRows = append(o.lRows, rows[at+1:]...)
+		o.uStart[k+1], o.lStart[k+1] = int32(len(o.uRows)), int32(len(o.lRows))
+	}
+	f.column = make([]float64, longest)
+	f.sparse = newSparse(&structure{p: p, cols: identity(n), start: []int32{0, int32(n)}}, o, 0)
+	return f, nil
+}
+
+func (f *incomplete) Factor(values []float64) error {
+	p, o := f.s.p, f.o
+	values = values[:len(p.Rows)]
+	size, finite := largest(values)
+	if !finite {
+		return p.notFinite(values)
+	}
+	for k := range p.N {
+		from, at := p.Start[k], f.diagonal[k]
+		c := f.column[:copy(f.column, values[from:p.Start[k+1]])]
+		us := f.u[o.uStart[k]:]
+		for e := range at {
+			u := c[e]
+			us[e] = u
+			for _, d := range f.updates[f.start[from+e]:f.start[from+e+1]] {
+				c[d.to] = fma(f.l[d.l], u, c[d.to])
+			}
+		}
+		pivot := c[at]
+		if !(magnitude(pivot) > size*0x1p-1000) { // a NaN, too
+			return &SingularError{Rows: []int{k}, Cols: []int{k}}
+		}
+		r := negativeInverse(pivot)
+		f.recip[k] = r
+		l := f.l[o.lStart[k]:]
+		for q, v := range c[at+1:] {
+			l[q] = mul(v, r)
+		}
+	}
+	return nil
+}
+
+// jacobi is the exact factorisation of a part of the entries: those within groups.
+type jacobi struct {
+	LU
+	places []int32 // of the values that are within groups
+	values []float64
+}
+
+// NewBlockJacobi returns the factorisation of what a matrix has within groups of states, of which
+// group[i] is that of state i: on a grid, the states of one cell. Entries between groups are left
+// out. The error is that of Analyze.
+func NewBlockJacobi(p *Pattern, group []int32) (Preconditioner, error) {
+	within := &Pattern{N: p.N, Start: make([]int32, p.N+1)}
+	f := &jacobi{}
+	for j := range p.N {
+		for e := p.Start[j]; e < p.Start[j+1]; e++ {
+			if i := p.Rows[e]; group[i] == group[j] {
+				within.Rows = append(within.Rows, i)
+				f.places = append(f.places, e)
+			}
+		}
+		within.Start[j+1] = int32(len(within.Rows))
+	}
+	a, err := Analyze(within, Options{Method: Sparse})
+	if err != nil {
+		return nil, err
+	}
+	f.LU, f.values = a.New(), make([]float64, len(f.places))
+	return f, nil
+}
+
+func (f *jacobi) Factor(values []float64) error {
+	for k, e := range f.places {
+		f.values[k] = values[e]
+	}
+	return f.LU.Factor(f.values)
+}
