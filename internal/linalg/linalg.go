@@ -83,7 +83,7 @@ type Analysis struct {
 type Options struct {
 	Method Method
 
-	// Memory is how many bytes a factorisation may take; 0 stands for 4 GB.
+	// Memory is how many bytes a factorisation may take; 0 stands for 2 GB.
 	Memory int
 }
 
@@ -92,7 +92,7 @@ type Options struct {
 func Analyze(p *Pattern, o Options) (*Analysis, error) {
 	p.check()
 	if o.Memory <= 0 {
-		o.Memory = 4e9
+		o.Memory = math.MaxInt32
 	}
 	a := &Analysis{p: p, options: o}
 	var err error

@@ -147,8 +147,8 @@ func (s *structure) order(pivots chooser, memory int) (*Order, error) {
 				}
 			}
 			t.store(o, int(k), at, pivots)
-			if bytes := entryBytes * (len(o.lRows) + len(o.uRows)); bytes > min(memory, entryBytes*math.MaxInt32) {
-				return nil, &MemoryError{Bytes: bytes, Limit: memory}
+			if n := len(o.lRows) + len(o.uRows); n > min(memory/entryBytes, math.MaxInt32) {
+				return nil, &MemoryError{Bytes: n * entryBytes, Limit: memory}
 			}
 		}
 	}
