@@ -21,6 +21,7 @@ type band struct {
 	wide       [][8]float64
 	largest    float64
 	stride, at int // of columns, and the place of the diagonal in them
+	reach      int // diagonals of U above the main one, after exchanges of rows
 }
 
 // bandwidths is a pattern in an order that makes it a band.
@@ -85,6 +86,7 @@ func (f *band) Factor(values []float64) error {
 	for e, v := range values {
 		f.a[b.to[e]] = v
 	}
+	f.reach = b.upper
 	last := 0 // column that the rows so far reach
 	step := f.stride - 1
 	for k := range n {
@@ -99,6 +101,7 @@ func (f *band) Factor(values []float64) error {
 		f.pivot[k] = int32(at)
 		last = max(last, min(k+b.upper+at, n-1))
 		if at > 0 {
+			f.reach = max(f.reach, b.upper+at)
 			for j := k; j <= last; j++ {
 				d := j*f.stride + f.at + k - j
 				f.a[d], f.a[d+at] = f.a[d+at], f.a[d]
@@ -169,7 +172,7 @@ func (f *band) lowerColumn(k int) []float64 {
 }
 
 func (f *band) upperColumn(k int) (u []float64, first int) {
-	first = max(0, k-f.at)
+	first = max(0, k-f.reach)
 	return f.a[k*f.stride+f.at-(k-first):][:k-first], first
 }
 

@@ -2,7 +2,10 @@
 
 package linalg
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // sparse is an LU factorisation of a sparse complex matrix: of its irreducible blocks, column by column, with
 // an order of pivots that is kept from one matrix to the next as long as its pivots serve.
@@ -28,7 +31,7 @@ func newComplexSparse(s *structure, o *Order, memory int) *complexSparse {
 
 func (f *complexSparse) SetOrder(o *Order) {
 	f.o = o
-	f.l, f.u, f.off = resize(f.l, len(o.lRows)), resize(f.u, len(o.uRows)), resize(f.off, len(o.offRows))
+	f.l, f.u, f.off = resize(f.l, o.lSize), resize(f.u, len(o.uRows)), resize(f.off, len(o.offRows))
 }
 
 func (f *complexSparse) Order() *Order { return f.o }
@@ -74,16 +77,21 @@ func (f *complexSparse) eliminate(values []complex128, size float64, watch bool)
 			most = max(most, complexMagnitude(v))
 		}
 		upper := 0.0
-		us := f.u[o.uStart[k]:o.uStart[k+1]]
-		for e, m := range o.uRows[o.uStart[k]:o.uStart[k+1]] {
+		for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
+			if n := o.panels[e]; n > 0 {
+				upper = max(upper, f.panel(int(e), int(n)))
+				e += n - 1
+				continue
+			}
+			m := o.uRows[e]
 			u := x[m]
 			x[m] = 0
-			us[e] = u
+			f.u[e] = u
 			if v := complexMagnitude(u); v > upper {
 				upper = v
 			}
-			from, to := o.lStart[m], o.lStart[m+1]
-			rows, l := o.lRows[from:to], f.l[from:to]
+			from, to := o.lStart[m], o.lEnd[m]
+			rows, l := o.lRows[from:to], f.l[o.lValue[m]:][:to-from]
 			for q, i := range rows {
 				x[i] = complexFMA(l[q], u, x[i])
 			}
@@ -93,8 +101,8 @@ func (f *complexSparse) eliminate(values []complex128, size float64, watch bool)
 		r := complexNegativeInverse(pivot)
 		f.recip[k] = r
 		lower := 0.0
-		from, to := o.lStart[k], o.lStart[k+1]
-		rows, l := o.lRows[from:to], f.l[from:to]
+		from, to := o.lStart[k], o.lEnd[k]
+		rows, l := o.lRows[from:to], f.l[o.lValue[k]:][:to-from]
 		for q, i := range rows {
 			v := x[i]
 			x[i] = 0
@@ -129,10 +137,8 @@ func (f *complexSparse) pivotError(k int, pivot complex128) error {
 	var c cancellation
 	for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
 		m := o.uRows[e]
-		for q := o.lStart[m]; q < o.lStart[m+1]; q++ {
-			if int(o.lRows[q]) == k {
-				c.add(complexMagnitude(f.l[q]), complexMagnitude(f.u[e]))
-			}
+		if q, ok := slices.BinarySearch(o.lRows[o.lStart[m]:o.lEnd[m]], int32(k)); ok {
+			c.add(complexMagnitude(f.l[int(o.lValue[m])+q]), complexMagnitude(f.u[e]))
 		}
 	}
 	if c.all(complexMagnitude(pivot)) {
@@ -151,8 +157,8 @@ func (f *complexSparse) solve(x []complex128, stride int) {
 		k0, k1 := int(f.s.start[b]), int(f.s.start[b+1])
 		for k := k0; k < k1; k++ {
 			s := w[k]
-			from, to := o.lStart[k], o.lStart[k+1]
-			rows, l := o.lRows[from:to], f.l[from:to]
+			from, to := o.lStart[k], o.lEnd[k]
+			rows, l := o.lRows[from:to], f.l[o.lValue[k]:][:to-from]
 			for q, i := range rows {
 				w[i] = complexFMA(l[q], s, w[i])
 			}
@@ -201,8 +207,8 @@ func (f *complexSparse) solveT(x []complex128, stride int) {
 		}
 		for k := k1 - 1; k >= k0; k-- {
 			s := w[k]
-			from, to := o.lStart[k], o.lStart[k+1]
-			rows, l := o.lRows[from:to], f.l[from:to]
+			from, to := o.lStart[k], o.lEnd[k]
+			rows, l := o.lRows[from:to], f.l[o.lValue[k]:][:to-from]
 			for q, i := range rows {
 				s = complexFMA(l[q], w[i], s)
 			}
@@ -214,7 +220,7 @@ func (f *complexSparse) solveT(x []complex128, stride int) {
 	}
 }
 
-func (f *complexSparse) NonZeros() int { return len(f.l) + len(f.u) + len(f.recip) + len(f.off) }
+func (f *complexSparse) NonZeros() int { return f.o.nonZeros() }
 
 func (f *complexSparse) Flops() int { return f.o.flops }
 
@@ -240,8 +246,8 @@ func (c *complexPivoting) choose(t *search, o *Order, k int) (int32, error) {
 		m := t.found[f]
 		u := c.x[o.rows[m]]
 		c.x[o.rows[m]] = 0
-		for q := o.lStart[m]; q < o.lStart[m+1]; q++ {
-			i := o.lRows[q]
+		for q := t.lStart[m]; q < t.lStart[m+1]; q++ {
+			i := t.lRows[q]
 			c.x[i] = complexFMA(c.l[q], u, c.x[i])
 		}
 	}

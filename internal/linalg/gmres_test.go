@@ -167,7 +167,7 @@ func TestILU(t *testing.T) {
 	lower, upper := make([]float64, n*n), make([]float64, n*n)
 	for k := range n {
 		lower[k*n+k], upper[k*n+k] = 1, -1/s.recip[k]
-		for q := s.o.lStart[k]; q < s.o.lStart[k+1]; q++ {
+		for q := s.o.lStart[k]; q < s.o.lEnd[k]; q++ {
 			lower[int(s.o.lRows[q])*n+k] = -s.l[q]
 		}
 		for q := s.o.uStart[k]; q < s.o.uStart[k+1]; q++ {

@@ -1,6 +1,10 @@
 package linalg
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/simd"
+)
 
 // axpy adds s times x to y.
 func axpy(y, x *[8]float64, s float64) {
@@ -53,96 +57,174 @@ const few = 3
 // solveWide is solve for the first lanes of up to eight in rows that lie stride apart.
 func (f *sparse) solveWide(x []float64, stride, lanes int) {
 	f.widen()
-	o, w := f.o, f.wide
+	o := f.o
 	for k, i := range o.rows {
-		clear(w[k][copy(w[k][:lanes], x[int(i)*stride:]):])
+		w := f.at(k)
+		clear(w[copy(w[:lanes], x[int(i)*stride:]):])
 	}
 	for b := len(f.s.start) - 2; b >= 0; b-- {
 		k0, k1 := int(f.s.start[b]), int(f.s.start[b+1])
-		for k := k0; k < k1; k++ {
-			s := &w[k]
-			from, to := o.lStart[k], o.lStart[k+1]
-			rows, l := o.lRows[from:to], f.l[from:to]
-			for q, i := range rows {
-				axpy(&w[i], s, l[q])
-			}
+		for k := k0; k < k1; {
+			k = f.lowerWide(k)
 		}
 		for k := k1 - 1; k >= k0; k-- {
-			s := w[k]
+			w := f.at(k)
+			s := *w
 			scale(s[:], f.recip[k]) // −x
 			from, to := o.uStart[k], o.uStart[k+1]
 			rows, u := o.uRows[from:to], f.u[from:to]
 			for q, i := range rows {
-				axpy(&w[i], &s, u[q])
+				axpy(f.at(int(i)), &s, u[q])
 			}
 			negate(&s)
-			w[k] = s
+			*w = s
 		}
 		for k := k0; k < k1; k++ {
-			s := w[k]
+			s := *f.at(k)
 			negate(&s)
 			for e := o.offStart[k]; e < o.offStart[k+1]; e++ {
-				axpy(&w[o.offRows[e]], &s, f.off[e])
+				axpy(f.at(int(o.offRows[e])), &s, f.off[e])
 			}
 		}
 	}
 	for k, j := range f.s.cols {
-		copy(x[int(j)*stride:], w[k][:lanes])
+		copy(x[int(j)*stride:], f.at(k)[:lanes])
 	}
+}
+
+// lowerWide solves with the panel of L whose first column is k, and returns the column after it.
+func (f *sparse) lowerWide(k int) int {
+	o := f.o
+	end := int(o.panelEnd[k])
+	rows := o.lRows[o.lStart[end-1]:o.lEnd[end-1]]
+	width := end - k
+	together := width*len(rows) >= 16 && width > 1
+	for m := k; m < end; m++ {
+		s, l := f.at(m), f.l[o.lValue[m]:]
+		for i := range end - 1 - m {
+			axpy(f.at(m+1+i), s, l[i])
+		}
+		if !together {
+			for q, i := range rows {
+				axpy(f.at(int(i)), s, l[end-1-m+q])
+			}
+		}
+	}
+	if together {
+		stride := int(o.lValue[k+1]-o.lValue[k]) - 1
+		f.gather(rows)
+		simd.MatMul(f.below, f.l[int(o.lValue[k])+width-1:], f.wide[8*k:], len(rows), width, 8, 8, stride, 8,
+			true, false, true, f.work)
+		for q, i := range rows {
+			*f.at(int(i)) = [8]float64(f.below[8*q:])
+		}
+	}
+	return end
 }
 
 // solveTWide is solveT for the first lanes of up to eight in rows that lie stride apart.
 func (f *sparse) solveTWide(x []float64, stride, lanes int) {
 	f.widen()
-	o, w := f.o, f.wide
+	o := f.o
 	for k, j := range f.s.cols {
-		clear(w[k][copy(w[k][:lanes], x[int(j)*stride:]):])
+		w := f.at(k)
+		clear(w[copy(w[:lanes], x[int(j)*stride:]):])
 	}
 	for b := range len(f.s.start) - 1 {
 		k0, k1 := int(f.s.start[b]), int(f.s.start[b+1])
 		for k := k0; k < k1; k++ {
-			s := w[k]
+			s := *f.at(k)
 			negate(&s)
 			for e := o.offStart[k]; e < o.offStart[k+1]; e++ {
-				axpy(&s, &w[o.offRows[e]], f.off[e])
+				axpy(&s, f.at(int(o.offRows[e])), f.off[e])
 			}
-			from, to := o.uStart[k], o.uStart[k+1]
-			rows, u := o.uRows[from:to], f.u[from:to]
-			for q, i := range rows {
-				axpy(&s, &w[i], u[q])
+			for e, to := int(o.uStart[k]), int(o.uStart[k+1]); e < to; {
+				i := int(o.uRows[e])
+				if n := int(o.runs[e]); n >= longRun {
+					simd.MatVecT(s[:], f.wide[8*i:], f.u[e:], n, 8, 8, true)
+					e += n
+					continue
+				}
+				axpy(&s, f.at(i), f.u[e])
+				e++
 			}
 			scale(s[:], f.recip[k])
-			w[k] = s
+			*f.at(k) = s
 		}
-		for k := k1 - 1; k >= k0; k-- {
-			s := w[k]
-			from, to := o.lStart[k], o.lStart[k+1]
-			rows, l := o.lRows[from:to], f.l[from:to]
-			for q, i := range rows {
-				axpy(&s, &w[i], l[q])
-			}
-			w[k] = s
+		for k := k1; k > k0; {
+			k = f.lowerTWide(k, k0)
 		}
 	}
 	for k, i := range o.rows {
-		copy(x[int(i)*stride:], w[k][:lanes])
+		copy(x[int(i)*stride:], f.at(k)[:lanes])
 	}
 }
 
+// lowerTWide solves with the transpose of the panel of L whose last column is that before end, and
+// returns its first column. All of it lies from k0 on.
+func (f *sparse) lowerTWide(end, k0 int) int {
+	o := f.o
+	rows := o.lRows[o.lStart[end-1]:o.lEnd[end-1]]
+	k := end - 1
+	for k > k0 && int(o.panelEnd[k-1]) == end {
+		k--
+	}
+	together := end-k > 1 && len(rows) >= longRun
+	if together {
+		f.gather(rows)
+	}
+	for m := end - 1; m >= k; m-- {
+		s, l := f.at(m), f.l[o.lValue[m]:]
+		if n := end - 1 - m; n >= longRun {
+			simd.MatVecT(s[:], f.wide[8*(m+1):], l, n, 8, 8, true)
+		} else {
+			for i := range n {
+				axpy(s, f.at(m+1+i), l[i])
+			}
+		}
+		l = l[end-1-m:]
+		if together {
+			simd.MatVecT(s[:], f.below, l, len(rows), 8, 8, true)
+			continue
+		}
+		for q, i := range rows {
+			axpy(s, f.at(int(i)), l[q])
+		}
+	}
+	return k
+}
+
+// longRun is a number of rows whose sum a kernel does faster.
+const longRun = 4
+
 // lanes is what a sparse factorisation needs to solve for eight lanes at once.
 type lanes struct {
-	wide [][8]float64
+	wide  []float64 // right-hand sides in the order, [N][8]
+	below []float64 // those of rows below a panel
+	work  []float64
 }
 
 // widen makes room for eight lanes.
 func (f *sparse) widen() {
 	if f.wide == nil {
-		f.wide = make([][8]float64, f.s.p.N)
+		n := f.s.p.N
+		f.wide, f.below, f.work = make([]float64, 8*n), make([]float64, 8*n), make([]float64, simd.MatMulWork(n, 8))
+	}
+}
+
+// at returns the lanes at a place.
+func (l *lanes) at(k int) *[8]float64 { return (*[8]float64)(l.wide[8*k:]) }
+
+// gather copies the lanes at some places.
+func (l *lanes) gather(places []int32) {
+	for q, i := range places {
+		*(*[8]float64)(l.below[8*q:]) = *l.at(int(i))
 	}
 }
 
 func (f *sparse) Memory() int {
-	values := cap(f.l) + cap(f.u) + cap(f.off) + len(f.recip) + len(f.x) + len(f.w) + 8*len(f.wide)
+	values := cap(f.l) + cap(f.u) + cap(f.off) + len(f.recip) + len(f.x) + len(f.w)
+	values += len(f.wide) + len(f.below) + len(f.work)
 	return 8*values + f.o.memory()
 }
 

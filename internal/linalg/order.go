@@ -17,10 +17,19 @@ type Order struct {
 	// For each place its column: what of the matrix lies in its block, and what above.
 	inStart, inRows, inValues    []int32 // places of rows, and which values stand there
 	offStart, offRows, offValues []int32
-	// For each place its column of L below, and of U above the diagonal: places of rows, ascending.
-	lStart, lRows []int32
-	uStart, uRows []int32
-	flops         int
+	// For each place its column of L below the diagonal. The places of rows ascend from lStart to lEnd
+	// in lRows, and the values lie from lValue on. Neighbouring columns whose rows are the same, but for
+	// the triangle on the diagonal, are a panel (a supernode: J. W. Demmel and others, SIAM J. Matrix
+	// Anal. Appl. 20, 1999): they share the list, and their values in a row lie a stride apart.
+	lStart, lEnd, lValue, lRows []int32
+	panelEnd                    []int32 // the place after the last of the panel
+
+	// For each place its column of U above the diagonal: places of rows, ascending. Where a number of
+	// entries belong to one panel, and are worth a kernel, panels has that number at the first of them.
+	// At the first entry of several in neighbouring rows, runs has their number.
+	uStart, uRows, panels, runs []int32
+
+	lSize, lNonZeros, flops int
 }
 
 // The order of pivots is kept as long as no entry of a column below its pivot is larger than
@@ -94,6 +103,8 @@ func newStructure(p *Pattern) (*structure, error) {
 type search struct {
 	*structure
 	prefer []int32 // for each place the row that pivots if it may: the matched one, or what is left
+	lStart []int32 // as in an Order without panels
+	lRows  []int32
 	place  []int32 // of a row, −1 as long as it is no pivot
 	wanted []int32 // of a row: the place that prefers it
 	mark   []int32 // of a row: the last column that reached it, + 1
@@ -124,11 +135,12 @@ func (s *structure) order(pivots chooser, memory int) (*Order, error) {
 		rows:    make([]int32, n),
 		inStart: make([]int32, 1, n+1), inRows: make([]int32, 0, len(s.p.Rows)),
 		inValues: make([]int32, 0, len(s.p.Rows)), offStart: make([]int32, 1, n+1),
-		lStart: make([]int32, 1, n+1), uStart: make([]int32, 1, n+1),
+		uStart: make([]int32, 1, n+1),
 	}
 	t := &search{
-		structure: s, place: make([]int32, n), mark: make([]int32, n), end: make([]int32, n),
-		next: make([]int32, n), pruned: make([]bool, n), prefer: slices.Clone(s.matched), wanted: make([]int32, n),
+		structure: s, lStart: make([]int32, 1, n+1), place: make([]int32, n), mark: make([]int32, n),
+		end: make([]int32, n), next: make([]int32, n), pruned: make([]bool, n), prefer: slices.Clone(s.matched),
+		wanted: make([]int32, n),
 	}
 	for k, i := range t.prefer {
 		t.wanted[i] = int32(k)
@@ -147,21 +159,22 @@ func (s *structure) order(pivots chooser, memory int) (*Order, error) {
 				}
 			}
 			t.store(o, int(k), at, pivots)
-			if n := len(o.lRows) + len(o.uRows); n > min(memory/entryBytes, math.MaxInt32) {
+			if n := len(t.lRows) + len(o.uRows); n > min(memory/entryBytes, math.MaxInt32) {
 				return nil, &MemoryError{Bytes: n * entryBytes, Limit: memory}
 			}
 		}
 	}
-	for k, i := range o.lRows {
-		o.lRows[k] = t.place[i]
+	for k, i := range t.lRows {
+		t.lRows[k] = t.place[i]
 	}
+	o.lNonZeros = len(t.lRows)
 	for k := range n {
-		slices.Sort(o.lRows[o.lStart[k]:o.lStart[k+1]])
+		slices.Sort(t.column(k))
 		slices.Sort(o.uRows[o.uStart[k]:o.uStart[k+1]])
 		for _, m := range o.uRows[o.uStart[k]:o.uStart[k+1]] {
-			o.flops += 2 * int(o.lStart[m+1]-o.lStart[m])
+			o.flops += 2 * len(t.column(int(m)))
 		}
-		o.flops += int(o.lStart[k+1] - o.lStart[k])
+		o.flops += len(t.column(k))
 		j := s.cols[k]
 		for e := s.p.Start[j]; e < s.p.Start[j+1]; e++ {
 			if i := s.p.Rows[e]; s.blockOf[i] == s.blockOf[o.rows[k]] {
@@ -173,7 +186,56 @@ func (s *structure) order(pivots chooser, memory int) (*Order, error) {
 		o.inStart = append(o.inStart, int32(len(o.inRows)))
 		o.offStart = append(o.offStart, int32(len(o.offRows)))
 	}
+	o.findPanels(t)
 	return o, nil
+}
+
+// column returns the rows of column k of L below the diagonal.
+func (t *search) column(k int) []int32 { return t.lRows[t.lStart[k]:t.lStart[k+1]] }
+
+// findPanels lays out the columns of L.
+func (o *Order) findPanels(t *search) {
+	n := len(o.rows)
+	o.lStart, o.lEnd, o.lValue = make([]int32, n), make([]int32, n), make([]int32, n)
+	o.panelEnd = make([]int32, n)
+	for first := 0; first < n; {
+		rows := t.column(first)
+		last := first + 1
+		for last < n && len(rows) > last-first-1 && rows[last-first-1] == int32(last) &&
+			slices.Equal(rows[last-first:], t.column(last)) {
+			last++
+		}
+		start := len(o.lRows)
+		o.lRows = append(o.lRows, rows...)
+		for k := first; k < last; k++ {
+			o.lStart[k], o.lEnd[k] = int32(start+k-first), int32(len(o.lRows))
+			o.lValue[k] = int32(o.lSize + k - first)
+			o.lSize += len(rows)
+			o.panelEnd[k] = int32(last)
+		}
+		first = last
+	}
+	o.panels, o.runs = make([]int32, len(o.uRows)), make([]int32, len(o.uRows))
+	for k := range n {
+		u := o.uRows[o.uStart[k]:o.uStart[k+1]]
+		for e := 0; e < len(u); {
+			from, m := e, u[e]
+			for e < len(u) && u[e] < o.panelEnd[m] { // to the end of the panel, or to the diagonal
+				e++
+			}
+			last := u[e-1]
+			if n := e - from; n >= 4 && n*int(o.lEnd[last]-o.lStart[last]) >= 64 {
+				o.panels[int(o.uStart[k])+from] = int32(n)
+			}
+		}
+		for e := 0; e < len(u); {
+			from := e
+			for e++; e < len(u) && u[e] == u[e-1]+1; {
+				e++
+			}
+			o.runs[int(o.uStart[k])+from] = int32(e - from)
+		}
+	}
 }
 
 // reach finds the rows in which the column at place k of L and U has entries.
@@ -190,12 +252,12 @@ func (t *search) reach(o *Order, k int, b int32) {
 			continue
 		}
 		t.stack = append(t.stack[:0], t.place[i])
-		t.next[t.place[i]] = o.lStart[t.place[i]]
+		t.next[t.place[i]] = t.lStart[t.place[i]]
 	deep:
 		for len(t.stack) > 0 {
 			m := t.stack[len(t.stack)-1]
 			for t.next[m] < t.end[m] {
-				i := o.lRows[t.next[m]]
+				i := t.lRows[t.next[m]]
 				t.next[m]++
 				if t.mark[i] == stamp {
 					continue
@@ -205,7 +267,7 @@ func (t *search) reach(o *Order, k int, b int32) {
 					t.below = append(t.below, i)
 				} else {
 					t.stack = append(t.stack, at)
-					t.next[at] = o.lStart[at]
+					t.next[at] = t.lStart[at]
 					continue deep
 				}
 			}
@@ -224,27 +286,27 @@ func (t *search) store(o *Order, k int, pivot int32, pivots chooser) {
 	t.prefer[other], t.wanted[left] = left, other
 	for _, i := range t.below {
 		if i != pivot {
-			o.lRows = append(o.lRows, i)
+			t.lRows = append(t.lRows, i)
 		}
 	}
-	o.lStart = append(o.lStart, int32(len(o.lRows)))
-	t.end[k] = int32(len(o.lRows))
+	t.lStart = append(t.lStart, int32(len(t.lRows)))
+	t.end[k] = int32(len(t.lRows))
 	o.uRows = append(o.uRows, t.found...)
 	o.uStart = append(o.uStart, int32(len(o.uRows)))
 	for _, m := range t.found {
-		if t.pruned[m] || !slices.Contains(o.lRows[o.lStart[m]:o.lStart[m+1]], pivot) {
+		if t.pruned[m] || !slices.Contains(t.lRows[t.lStart[m]:t.lStart[m+1]], pivot) {
 			continue
 		}
 		t.pruned[m] = true
 		// Rows that are pivots come first; the others are reached through place k.
-		lo, hi := o.lStart[m], o.lStart[m+1]
+		lo, hi := t.lStart[m], t.lStart[m+1]
 		for lo < hi {
-			if t.place[o.lRows[lo]] >= 0 {
+			if t.place[t.lRows[lo]] >= 0 {
 				lo++
 				continue
 			}
 			hi--
-			o.lRows[lo], o.lRows[hi] = o.lRows[hi], o.lRows[lo]
+			t.lRows[lo], t.lRows[hi] = t.lRows[hi], t.lRows[lo]
 			if pivots != nil {
 				pivots.swap(lo, hi)
 			}
@@ -252,6 +314,9 @@ func (t *search) store(o *Order, k int, pivot int32, pivots chooser) {
 		t.end[m] = lo
 	}
 }
+
+// nonZeros returns the number of elements of the factors, and of the matrix above the blocks.
+func (o *Order) nonZeros() int { return o.lNonZeros + len(o.uRows) + len(o.rows) + len(o.offRows) }
 
 // memory returns the bytes of the order.
 func (o *Order) memory() int {

@@ -74,7 +74,7 @@ func TestFill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := len(a.order.lRows); float64(got) > 1.02*float64(c.want) {
+		if got := a.order.lNonZeros; float64(got) > 1.02*float64(c.want) {
 			t.Errorf("%s: L has %d elements, with SuiteSparse %d", c.m.name, got, c.want)
 		}
 	}
@@ -172,4 +172,42 @@ func backward(m matrix, x, b []float64) float64 {
 		worst = max(worst, math.Abs(left[i]-b[i])/(size[i]+math.Abs(b[i])))
 	}
 	return worst
+}
+
+// TestPanels checks that panels hold most of the work where the factors fill, and that they change no
+// bits.
+func TestPanels(t *testing.T) {
+	for _, m := range []matrix{
+		grid(30), network(1000, 3000, 1e-2, 1), network(300, 900, 1e5, 7), random(100, 1000, 5, 1),
+	} {
+		f := analyzed(t, m, Sparse).(*sparse)
+		if err := f.Factor(m.values); err != nil {
+			t.Fatal(err)
+		}
+		in := 0
+		for _, n := range f.o.panels {
+			in += int(n)
+		}
+		if in < len(f.u)/4 {
+			t.Errorf("%s: of %d entries only %d belong to panels", m.name, len(f.u), in)
+		}
+		o := *f.o
+		o.panels = make([]int32, len(o.panels))
+		l, u := slices.Clone(f.l), slices.Clone(f.u)
+		f.SetOrder(&o)
+		clear(f.l)
+		clear(f.u)
+		if err := f.Factor(m.values); err != nil {
+			t.Fatal(err)
+		}
+		if f.o != &o || !slices.Equal(f.u, u) {
+			t.Errorf("%s: U has other bits without panels", m.name)
+		}
+		for k := range f.o.rows {
+			n := o.lEnd[k] - o.lStart[k]
+			if !slices.Equal(f.l[o.lValue[k]:][:n], l[o.lValue[k]:][:n]) {
+				t.Fatalf("%s: column %d of L has other bits without panels", m.name, k)
+			}
+		}
+	}
 }

@@ -80,25 +80,6 @@ func (p *Pattern) NonZeros() int { return len(p.Rows) }
 // column returns the rows of column j.
 func (p *Pattern) column(j int) []int32 { return p.Rows[p.Start[j]:p.Start[j+1]] }
 
-// transpose returns the pattern of the transpose.
-func (p *Pattern) transpose() *Pattern {
-	t := &Pattern{N: p.N, Start: make([]int32, p.N+1), Rows: make([]int32, len(p.Rows))}
-	for _, i := range p.Rows {
-		t.Start[i+1]++
-	}
-	for i := range p.N {
-		t.Start[i+1] += t.Start[i]
-	}
-	next := slices.Clone(t.Start)
-	for j := range p.N {
-		for _, i := range p.column(j) {
-			t.Rows[next[i]] = int32(j)
-			next[i]++
-		}
-	}
-	return t
-}
-
 // Bandwidth returns how many diagonals below and above the main one hold entries.
 func (p *Pattern) Bandwidth() (lower, upper int) {
 	for j := range p.N {

@@ -1,6 +1,8 @@
 package linalg
 
-import "math"
+import (
+	"math"
+)
 
 // pivoting chooses as a pivot an entry that has at least threshold times the magnitude of the largest
 // one of its column: the preferred one if it has, and the largest one otherwise.
@@ -24,8 +26,8 @@ func (c *pivoting) choose(t *search, o *Order, k int) (int32, error) {
 		m := t.found[f]
 		u := c.x[o.rows[m]]
 		c.x[o.rows[m]] = 0
-		for q := o.lStart[m]; q < o.lStart[m+1]; q++ {
-			i := o.lRows[q]
+		for q := t.lStart[m]; q < t.lStart[m+1]; q++ {
+			i := t.lRows[q]
 			c.x[i] = fma(c.l[q], u, c.x[i])
 		}
 	}

@@ -34,7 +34,8 @@ func NewILU(p *Pattern) (Preconditioner, error) {
 	p.check()
 	n := p.N
 	o := &Order{
-		rows: identity(n), lStart: make([]int32, n+1), uStart: make([]int32, n+1), offStart: make([]int32, n+1),
+		rows: identity(n), lStart: make([]int32, n), lEnd: make([]int32, n), uStart: make([]int32, n+1),
+		offStart: make([]int32, n+1),
 	}
 	f := &incomplete{diagonal: make([]int32, n), start: make([]int32, len(p.Rows)+1)}
 	longest := 0
@@ -47,7 +48,7 @@ func NewILU(p *Pattern) (Preconditioner, error) {
 		longest = max(longest, len(rows))
 		f.diagonal[k] = int32(at)
 		for e, m := range rows[:at] {
-			below := o.lRows[o.lStart[m]:o.lStart[m+1]]
+			below := o.lRows[o.lStart[m]:o.lEnd[m]]
 			to := e + 1
 			for q, i := range below {
 				for to < len(rows) && rows[to] < i {
@@ -63,9 +64,13 @@ func NewILU(p *Pattern) (Preconditioner, error) {
 			f.start[e+1] = int32(len(f.updates))
 		}
 		o.uRows = append(o.uRows, rows[:at]...)
+		o.uStart[k+1] = int32(len(o.uRows))
+		o.lStart[k] = int32(len(o.lRows))
 		o.lRows = append(o.lRows, rows[at+1:]...)
-		o.uStart[k+1], o.lStart[k+1] = int32(len(o.uRows)), int32(len(o.lRows))
+		o.lEnd[k] = int32(len(o.lRows))
 	}
+	o.lValue, o.lSize, o.lNonZeros = o.lStart, len(o.lRows), len(o.lRows)
+	o.runs, o.panelEnd = make([]int32, len(o.uRows)), identity(n + 1)[1:]
 	f.column = make([]float64, longest)
 	f.sparse = newSparse(&structure{p: p, cols: identity(n), start: []int32{0, int32(n)}}, o, 0)
 	return f, nil

@@ -1,6 +1,9 @@
 package linalg
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // sparse is an LU factorisation of a sparse matrix: of its irreducible blocks, column by column, with
 // an order of pivots that is kept from one matrix to the next as long as its pivots serve.
@@ -27,7 +30,7 @@ func newSparse(s *structure, o *Order, memory int) *sparse {
 
 func (f *sparse) SetOrder(o *Order) {
 	f.o = o
-	f.l, f.u, f.off = resize(f.l, len(o.lRows)), resize(f.u, len(o.uRows)), resize(f.off, len(o.offRows))
+	f.l, f.u, f.off = resize(f.l, o.lSize), resize(f.u, len(o.uRows)), resize(f.off, len(o.offRows))
 }
 
 func (f *sparse) Order() *Order { return f.o }
@@ -73,16 +76,21 @@ func (f *sparse) eliminate(values []float64, size float64, watch bool) (good boo
 			most = max(most, magnitude(v))
 		}
 		upper := 0.0
-		us := f.u[o.uStart[k]:o.uStart[k+1]]
-		for e, m := range o.uRows[o.uStart[k]:o.uStart[k+1]] {
+		for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
+			if n := o.panels[e]; n > 0 {
+				upper = max(upper, f.panel(int(e), int(n)))
+				e += n - 1
+				continue
+			}
+			m := o.uRows[e]
 			u := x[m]
 			x[m] = 0
-			us[e] = u
+			f.u[e] = u
 			if v := magnitude(u); v > upper {
 				upper = v
 			}
-			from, to := o.lStart[m], o.lStart[m+1]
-			rows, l := o.lRows[from:to], f.l[from:to]
+			from, to := o.lStart[m], o.lEnd[m]
+			rows, l := o.lRows[from:to], f.l[o.lValue[m]:][:to-from]
 			for q, i := range rows {
 				x[i] = fma(l[q], u, x[i])
 			}
@@ -92,8 +100,8 @@ func (f *sparse) eliminate(values []float64, size float64, watch bool) (good boo
 		r := negativeInverse(pivot)
 		f.recip[k] = r
 		lower := 0.0
-		from, to := o.lStart[k], o.lStart[k+1]
-		rows, l := o.lRows[from:to], f.l[from:to]
+		from, to := o.lStart[k], o.lEnd[k]
+		rows, l := o.lRows[from:to], f.l[o.lValue[k]:][:to-from]
 		for q, i := range rows {
 			v := x[i]
 			x[i] = 0
@@ -128,10 +136,8 @@ func (f *sparse) pivotError(k int, pivot float64) error {
 	var c cancellation
 	for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
 		m := o.uRows[e]
-		for q := o.lStart[m]; q < o.lStart[m+1]; q++ {
-			if int(o.lRows[q]) == k {
-				c.add(magnitude(f.l[q]), magnitude(f.u[e]))
-			}
+		if q, ok := slices.BinarySearch(o.lRows[o.lStart[m]:o.lEnd[m]], int32(k)); ok {
+			c.add(magnitude(f.l[int(o.lValue[m])+q]), magnitude(f.u[e]))
 		}
 	}
 	if c.all(magnitude(pivot)) {
@@ -150,8 +156,8 @@ func (f *sparse) solve(x []float64, stride int) {
 		k0, k1 := int(f.s.start[b]), int(f.s.start[b+1])
 		for k := k0; k < k1; k++ {
 			s := w[k]
-			from, to := o.lStart[k], o.lStart[k+1]
-			rows, l := o.lRows[from:to], f.l[from:to]
+			from, to := o.lStart[k], o.lEnd[k]
+			rows, l := o.lRows[from:to], f.l[o.lValue[k]:][:to-from]
 			for q, i := range rows {
 				w[i] = fma(l[q], s, w[i])
 			}
@@ -200,8 +206,8 @@ func (f *sparse) solveT(x []float64, stride int) {
 		}
 		for k := k1 - 1; k >= k0; k-- {
 			s := w[k]
-			from, to := o.lStart[k], o.lStart[k+1]
-			rows, l := o.lRows[from:to], f.l[from:to]
+			from, to := o.lStart[k], o.lEnd[k]
+			rows, l := o.lRows[from:to], f.l[o.lValue[k]:][:to-from]
 			for q, i := range rows {
 				s = fma(l[q], w[i], s)
 			}
@@ -213,6 +219,6 @@ func (f *sparse) solveT(x []float64, stride int) {
 	}
 }
 
-func (f *sparse) NonZeros() int { return len(f.l) + len(f.u) + len(f.recip) + len(f.off) }
+func (f *sparse) NonZeros() int { return f.o.nonZeros() }
 
 func (f *sparse) Flops() int { return f.o.flops }
