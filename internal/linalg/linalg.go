@@ -139,7 +139,7 @@ func (a *Analysis) bytes(m Method) int {
 
 // choose returns the method that should be fastest.
 func (a *Analysis) choose() Method {
-	best, least := Sparse, math.MaxInt
+	best, least := Sparse, int64(math.MaxInt64)
 	for _, m := range []Method{Dense, Band, Sparse} {
 		if price := a.price(m); price < least && a.bytes(m) <= a.options.Memory {
 			best, least = m, price
@@ -151,20 +151,20 @@ func (a *Analysis) choose() Method {
 // price estimates the time of a factorisation and six solves of one lane, a step of a Rosenbrock
 // method, in picoseconds. The numbers are fits to times of BenchmarkLU on one processor of 2024: only
 // their ratios matter.
-func (a *Analysis) price(m Method) int {
-	n := a.p.N
+func (a *Analysis) price(m Method) int64 {
+	n := int64(a.p.N)
 	switch m {
 	case Dense:
 		return n * (n*(3700+8*n) + 6*(12000+50*n))
 	case Band:
-		l, u := a.band.lower, a.band.upper
+		l, u := int64(a.band.lower), int64(a.band.upper)
 		return n * (14000 + 500*(2*l+u) + 120*l*u + 6*(6000+600*(l+u)))
 	}
 	if a.order == nil {
-		return math.MaxInt
+		return math.MaxInt64
 	}
-	o := a.order
-	return 7500*o.nonZeros() + 60*o.flops + 6*(800*o.nonZeros()+6000*n)
+	nonZeros := int64(a.order.nonZeros())
+	return 7500*nonZeros + 60*int64(a.order.flops) + 6*(800*nonZeros+6000*n)
 }
 
 // identity returns 0, …, n−1.

@@ -71,7 +71,7 @@ func grid(m int) matrix {
 				add(k, k, 4.5)
 				for _, d := range [][2]int{{1, 0}, {-1, 0}, {0, 1}, {0, -1}} {
 					if u, v := x+d[0], y+d[1]; u >= 0 && u < m && v >= 0 && v < m {
-						add(v*m+u, k, -1+0.1*r.Norm())
+						add(v*m+u, k, -1+float64(0.1*r.Norm()))
 					}
 				}
 			}
@@ -95,14 +95,14 @@ func network(n, reactions int, hγ float64, seed uint64) matrix {
 			}
 			y := make([]float64, n)
 			for i := range y {
-				y[i] = math.Exp(-5 * r.Float64())
+				y[i] = elem.Exp(-5 * r.Float64())
 			}
 			for k := range reactions {
 				from := []int{k % n}
 				if r.Float64() < 0.6 {
 					from = append(from, pick(k))
 				}
-				rate := math.Pow(10, 8*r.Float64()-4)
+				rate := elem.Pow(10, float64(8*r.Float64())-4)
 				to := make([]int, len(from))
 				for e := range to {
 					to[e] = pick(k)
