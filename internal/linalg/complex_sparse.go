@@ -11,8 +11,9 @@ import (
 // an order of pivots that is kept from one matrix to the next as long as its pivots serve.
 type complexSparse struct {
 	s      *structure
-	memory int    // bytes that L and U may take
-	first  *Order // that of the pattern
+	memory int        // bytes that L and U may take
+	patch  complex128 // what takes the place of smaller pivots; 0 for errors
+	first  *Order     // that of the pattern
 	o      *Order
 	l, u   []complex128 // −L and U, as in the order
 	recip  []complex128 // −1 over the diagonal of U
@@ -98,6 +99,9 @@ func (f *complexSparse) eliminate(values []complex128, size float64, watch bool)
 		}
 		pivot := x[k]
 		x[k] = 0
+		if complexMagnitude(pivot) < complexMagnitude(f.patch) {
+			pivot = f.patch
+		}
 		r := complexNegativeInverse(pivot)
 		f.recip[k] = r
 		lower := 0.0
@@ -229,6 +233,7 @@ func (f *complexSparse) Flops() int { return f.o.flops }
 type complexPivoting struct {
 	values    []complex128 // of the matrix
 	threshold float64
+	patch     complex128   // what takes the place of smaller pivots; 0 for errors
 	x         []complex128 // a column, by rows of the matrix; zeros between columns
 	l         []complex128 // −L
 }
@@ -265,7 +270,12 @@ func (c *complexPivoting) choose(t *search, o *Order, k int) (int32, error) {
 	if !(most <= math.MaxFloat64) {
 		return 0, &NotFiniteError{Row: int(at), Col: int(j), Value: most, Overflow: true}
 	}
-	if most < smallest {
+	if most < complexMagnitude(c.patch) {
+		if at = preferred; t.mark[at] != int32(k)+1 {
+			at = t.below[0]
+		}
+		c.x[at], own = c.patch, -1
+	} else if most < smallest {
 		return 0, &SingularError{Rows: []int{int(preferred)}, Cols: []int{int(j)}}
 	}
 	if own >= float64(c.threshold*most) {

@@ -19,6 +19,9 @@ var words = strings.NewReplacer(
 	"a sparse matrix", "a sparse complex matrix", "newSparse", "newComplexSparse", ".notFinite(", ".complexNotFinite(",
 )
 
+// patch is a field, in a column with others.
+var patch = regexp.MustCompile(`\tpatch +float64`)
+
 // names get the prefix complex, outside of comments.
 var names = regexp.MustCompile(`\b(fma|mul|magnitude|negativeInverse|largest|pivoting|sparse)\b`)
 
@@ -32,7 +35,7 @@ func main() {
 			log.Fatal(err)
 		}
 		_, body, _ := strings.Cut(string(text), "\n)\n")
-		for line := range strings.Lines(words.Replace(body)) {
+		for line := range strings.Lines(patch.ReplaceAllString(words.Replace(body), "\tpatch complex128")) {
 			code, comment, found := strings.Cut(line, "//")
 			code = names.ReplaceAllStringFunc(code, func(name string) string {
 				return "complex" + strings.ToUpper(name[:1]) + name[1:]

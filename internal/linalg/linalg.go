@@ -12,8 +12,8 @@
 //
 // Every factorisation pivots. A matrix that is singular, or cannot be told from a singular one by its
 // rounded elimination, is an error that names a row and a column, so that the caller can name
-// equations and states. Solutions are not refined behind the caller's back: what Solve returns is
-// one pass through the factors.
+// equations and states; Analysis.Dependent finds all that depend on each other. Solutions are not
+// refined behind the caller's back: what Solve returns is one pass through the factors.
 //
 // All elements of factors and solutions are chains of fused multiply-adds in an order that depends
 // on the pattern and the pivots only. They have the same bits on every processor, on every backend

@@ -416,3 +416,52 @@ func TestMemory(t *testing.T) {
 		}
 	}
 }
+
+// TestDependent checks which rows and columns of singular matrices are said to depend on each other.
+func TestDependent(t *testing.T) {
+	proportional := matrix{p: Full(9), values: make([]float64, 81)}
+	r := elem.NewRand(3)
+	for i := range proportional.values {
+		proportional.values[i] = r.Norm()
+	}
+	for j := range 9 {
+		proportional.values[j*9+7] = proportional.values[j*9+2] / 3
+	}
+	all := []int{0, 1, 2, 3, 4, 5, 6, 7, 8}
+	for _, c := range []struct {
+		m          matrix
+		rows, cols []int
+	}{
+		{proportional, []int{2, 7}, all},
+		// What 1 and 3 have together is conserved; 0 and 2 decay.
+		{build("conserved", 4, func(add func(i, j int, v float64)) {
+			add(0, 0, 5)
+			add(2, 0, -5)
+			add(2, 2, 1e-3)
+			add(1, 1, 1e4)
+			add(3, 1, -1e4)
+			add(1, 3, -1e-4)
+			add(3, 3, 1e-4)
+		}), []int{1, 3}, []int{1, 3}},
+		{build("a zero", 3, func(add func(i, j int, v float64)) {
+			for i := range 3 {
+				add(i, i, float64(i))
+			}
+		}), []int{0}, []int{0}},
+		{matrix{"a column of zeros", Full(3), []float64{1, 2, 3, 0, 0, 0, 4, 1, 1}}, []int{0, 1, 2}, []int{1}},
+	} {
+		for _, method := range methods {
+			a, err := Analyze(c.m.p, Options{Method: method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var e *SingularError
+			if err := a.New().Factor(c.m.values); !errors.As(err, &e) {
+				t.Errorf("%s, %v: %v", c.m.name, method, err)
+			}
+			if rows, cols := a.Dependent(c.m.values); !slices.Equal(rows, c.rows) || !slices.Equal(cols, c.cols) {
+				t.Errorf("%s, %v: rows %v, columns %v", c.m.name, method, rows, cols)
+			}
+		}
+	}
+}

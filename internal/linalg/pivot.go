@@ -9,6 +9,7 @@ import (
 type pivoting struct {
 	values    []float64 // of the matrix
 	threshold float64
+	patch     float64   // what takes the place of smaller pivots; 0 for errors
 	x         []float64 // a column, by rows of the matrix; zeros between columns
 	l         []float64 // −L
 }
@@ -45,7 +46,12 @@ func (c *pivoting) choose(t *search, o *Order, k int) (int32, error) {
 	if !(most <= math.MaxFloat64) {
 		return 0, &NotFiniteError{Row: int(at), Col: int(j), Value: most, Overflow: true}
 	}
-	if most < smallest {
+	if most < magnitude(c.patch) {
+		if at = preferred; t.mark[at] != int32(k)+1 {
+			at = t.below[0]
+		}
+		c.x[at], own = c.patch, -1
+	} else if most < smallest {
 		return 0, &SingularError{Rows: []int{int(preferred)}, Cols: []int{int(j)}}
 	}
 	if own >= float64(c.threshold*most) {

@@ -9,8 +9,9 @@ import (
 // an order of pivots that is kept from one matrix to the next as long as its pivots serve.
 type sparse struct {
 	s      *structure
-	memory int    // bytes that L and U may take
-	first  *Order // that of the pattern
+	memory int     // bytes that L and U may take
+	patch  float64 // what takes the place of smaller pivots; 0 for errors
+	first  *Order  // that of the pattern
 	o      *Order
 	l, u   []float64 // −L and U, as in the order
 	recip  []float64 // −1 over the diagonal of U
@@ -97,6 +98,9 @@ func (f *sparse) eliminate(values []float64, size float64, watch bool) (good boo
 		}
 		pivot := x[k]
 		x[k] = 0
+		if magnitude(pivot) < magnitude(f.patch) {
+			pivot = f.patch
+		}
 		r := negativeInverse(pivot)
 		f.recip[k] = r
 		lower := 0.0
