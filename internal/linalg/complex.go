@@ -2,8 +2,8 @@ package linalg
 
 import "math"
 
-// ComplexLU is an LU of a complex matrix. It always is sparse, with the pivots of LU's method Sparse:
-// for a pattern without zeros that costs little more than a dense factorisation.
+// ComplexLU is an LU of a complex matrix. It is dense where the Analysis chose Dense, and sparse
+// otherwise.
 type ComplexLU interface {
 	// Factor factors the matrix that has the given values, in the order of the pattern. See LU.
 	Factor(values []complex128) error
@@ -25,6 +25,9 @@ type ComplexLU interface {
 
 // NewComplex returns a factorisation of complex matrices with memory of its own.
 func (a *Analysis) NewComplex() ComplexLU {
+	if a.options.Method == Dense {
+		return newComplexDense(a.p)
+	}
 	return newComplexSparse(a.structure, a.order, a.options.Memory)
 }
 

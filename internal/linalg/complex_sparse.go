@@ -53,16 +53,16 @@ func (f *complexSparse) Factor(values []complex128) error {
 	}
 	for k, threshold := range thresholds {
 		c := &complexPivoting{values: values, threshold: threshold, x: make([]complex128, f.s.p.N)}
-		o, err := f.s.order(c, f.memory)
-		if err != nil {
-			return err
+		o, failed := f.s.order(c, f.memory)
+		if failed != nil {
+			return failed
 		}
 		f.SetOrder(o)
-		if good, err = f.eliminate(values, size, k+1 < len(thresholds)); err != nil || good {
-			return err
+		if good, err = f.eliminate(values, size, k+1 < len(thresholds)); good && err == nil {
+			return nil
 		}
 	}
-	return nil
+	return err
 }
 
 // eliminate factors in the order of f. If watch is set it stops, and returns false, where a pivot is

@@ -171,7 +171,7 @@ func (c *cancellation) all(pivot float64) bool {
 func (d *dense) pivotError(k int) error {
 	n := d.p.N
 	pivot := d.a[k*n+k]
-	at := d.original(k)
+	at := original(d.pivot, k)
 	if !(math.Abs(pivot) <= math.MaxFloat64) {
 		return &NotFiniteError{Row: at, Col: k, Value: pivot, Overflow: true}
 	}
@@ -186,10 +186,10 @@ func (d *dense) pivotError(k int) error {
 }
 
 // original returns the row of the matrix that came to row k by the exchanges up to step k.
-func (d *dense) original(k int) int {
+func original(pivot []int32, k int) int {
 	at := k
 	for m := k; m >= 0; m-- {
-		if p := int(d.pivot[m]); p == at {
+		if p := int(pivot[m]); p == at {
 			at = m
 		} else if m == at {
 			at = p
@@ -362,7 +362,7 @@ func (d *dense) solveT(x []float64) {
 }
 
 // swapRows exchanges the rows i and j of x[][lanes].
-func swapRows(x []float64, i, j, lanes int) {
+func swapRows[T float64 | complex128](x []T, i, j, lanes int) {
 	if i == j {
 		return
 	}

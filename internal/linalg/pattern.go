@@ -80,17 +80,6 @@ func (p *Pattern) NonZeros() int { return len(p.Rows) }
 // column returns the rows of column j.
 func (p *Pattern) column(j int) []int32 { return p.Rows[p.Start[j]:p.Start[j+1]] }
 
-// Bandwidth returns how many diagonals below and above the main one hold entries.
-func (p *Pattern) Bandwidth() (lower, upper int) {
-	for j := range p.N {
-		if rows := p.column(j); len(rows) > 0 {
-			lower = max(lower, int(rows[len(rows)-1])-j)
-			upper = max(upper, j-int(rows[0]))
-		}
-	}
-	return lower, upper
-}
-
 // Product sets y[N][lanes] to A·x[N][lanes], where A has the given values. Each element is a chain
 // of fused multiply-adds in the order of the columns.
 func (p *Pattern) Product(y, values, x []float64, lanes int) {

@@ -1,0 +1,153 @@
+package linalg
+
+import "math"
+
+// complexDense is dense for complex matrices, without blocks: those that are solved densely are small.
+type complexDense struct {
+	p     *Pattern
+	a     []complex128 // column by column: U, and below its diagonal −L
+	recip []complex128 // −1 over the diagonal of U
+	pivot []int32      // the row that was exchanged with row k at step k
+}
+
+func newComplexDense(p *Pattern) *complexDense {
+	n := p.N
+	return &complexDense{p: p, a: make([]complex128, n*n), recip: make([]complex128, n), pivot: make([]int32, n)}
+}
+
+func (d *complexDense) Factor(values []complex128) error {
+	n := d.p.N
+	values = values[:len(d.p.Rows)]
+	size, finite := complexLargest(values)
+	if !finite {
+		return d.p.complexNotFinite(values)
+	}
+	clear(d.a)
+	for j := range n {
+		c := d.a[j*n:][:n]
+		for e := d.p.Start[j]; e < d.p.Start[j+1]; e++ {
+			c[d.p.Rows[e]] = values[e]
+		}
+	}
+	for k := range n {
+		c := d.a[k*n:][k:n]
+		at, most := 0, complexMagnitude(c[0])
+		for i, v := range c[1:] {
+			if v := complexMagnitude(v); v > most {
+				at, most = i+1, v
+			}
+		}
+		d.pivot[k] = int32(k + at)
+		if at > 0 {
+			for i := k; i < n*n; i += n {
+				d.a[i], d.a[i+at] = d.a[i+at], d.a[i]
+			}
+		}
+		if !(most > size*suspicious) || !(most <= math.MaxFloat64) {
+			if err := d.pivotError(k, most); err != nil {
+				return err
+			}
+		}
+		r := complexNegativeInverse(c[0])
+		d.recip[k] = r
+		l := c[1:]
+		for i, v := range l {
+			l[i] = complexMul(v, r)
+		}
+		for j := k + 1; j < n; j++ {
+			c := d.a[j*n:][k:n]
+			s, to := c[0], c[1:][:len(l)]
+			for i, v := range l {
+				to[i] = complexFMA(v, s, to[i])
+			}
+		}
+	}
+	return nil
+}
+
+// pivotError says what is wrong with pivot k of the given magnitude; nil if it may be used.
+func (d *complexDense) pivotError(k int, pivot float64) error {
+	n := d.p.N
+	at := original(d.pivot, k)
+	if !(pivot <= math.MaxFloat64) {
+		return &NotFiniteError{Row: at, Col: k, Value: pivot, Overflow: true}
+	}
+	var c cancellation
+	for m := range k {
+		c.add(complexMagnitude(d.a[m*n+k]), complexMagnitude(d.a[k*n+m]))
+	}
+	if c.all(pivot) {
+		return &SingularError{Rows: []int{at}, Cols: []int{k}}
+	}
+	return nil
+}
+
+func (d *complexDense) Solve(x []complex128, lanes int) {
+	n := d.p.N
+	x = x[:n*lanes]
+	for k, p := range d.pivot {
+		swapRows(x, k, int(p), lanes)
+	}
+	for k := range n {
+		s := x[k*lanes:][:lanes]
+		for i := k + 1; i < n; i++ {
+			complexAxpy(x[i*lanes:], s, d.a[k*n+i])
+		}
+	}
+	for k := n - 1; k >= 0; k-- {
+		s := x[k*lanes:][:lanes]
+		for l := range s {
+			s[l] = complexMul(s[l], d.recip[k]) // −x
+		}
+		for i := range k {
+			complexAxpy(x[i*lanes:], s, d.a[k*n+i])
+		}
+		for l := range s {
+			s[l] = -s[l]
+		}
+	}
+}
+
+func (d *complexDense) SolveT(x []complex128, lanes int) {
+	n := d.p.N
+	x = x[:n*lanes]
+	for i := range n {
+		s := x[i*lanes:][:lanes]
+		for l := range s {
+			s[l] = -s[l]
+		}
+		for k := range i {
+			complexAxpy(s, x[k*lanes:][:lanes], d.a[i*n+k])
+		}
+		for l := range s {
+			s[l] = complexMul(s[l], d.recip[i])
+		}
+	}
+	for i := n - 1; i >= 0; i-- {
+		s := x[i*lanes:][:lanes]
+		for k := i + 1; k < n; k++ {
+			complexAxpy(s, x[k*lanes:][:lanes], d.a[i*n+k])
+		}
+	}
+	for k := n - 1; k >= 0; k-- {
+		swapRows(x, k, int(d.pivot[k]), lanes)
+	}
+}
+
+// complexAxpy adds s times x to y, for all of x.
+func complexAxpy(y, x []complex128, s complex128) {
+	y = y[:len(x)]
+	for l, v := range x {
+		y[l] = complexFMA(s, v, y[l])
+	}
+}
+
+func (d *complexDense) Order() *Order { return nil }
+
+func (d *complexDense) SetOrder(*Order) {}
+
+func (d *complexDense) NonZeros() int { return len(d.a) }
+
+func (d *complexDense) Flops() int { return denseFlops(d.p.N) }
+
+func (d *complexDense) Memory() int { return 16*(len(d.a)+len(d.recip)) + 4*len(d.pivot) }
