@@ -23,12 +23,16 @@ type ComplexLU interface {
 	Memory() int   // bytes, with what other factorisations of the Analysis share
 }
 
-// NewComplex returns a factorisation of complex matrices with memory of its own.
-func (a *Analysis) NewComplex() ComplexLU {
-	if a.options.Method == Dense {
-		return newComplexDense(a.p)
+// NewComplex returns a factorisation of complex matrices with memory of its own. The error is a
+// *MemoryError: a band whose sparse factors have no room.
+func (a *Analysis) NewComplex() (ComplexLU, error) {
+	switch {
+	case a.options.Method == Dense:
+		return newComplexDense(a.p), nil
+	case a.order == nil:
+		return nil, a.tooLarge
 	}
-	return newComplexSparse(a.structure, a.order, a.options.Memory)
+	return newComplexSparse(a.structure, a.order, a.options.Memory), nil
 }
 
 // complexFMA returns a·b + c, in four fused multiply-adds.

@@ -10,6 +10,15 @@ import (
 	"odes.dev/odes/internal/elem"
 )
 
+func complexOf(t *testing.T, a *Analysis) ComplexLU {
+	t.Helper()
+	f, err := a.NewComplex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return f
+}
+
 // TestComplex checks the residuals of complex systems, for all matrices with an imaginary part: of
 // Radau's size, tiny as for the complex step, and none.
 func TestComplex(t *testing.T) {
@@ -26,7 +35,7 @@ func TestComplex(t *testing.T) {
 			for e, v := range m.values {
 				values[e] = complex(v, part*r.Norm())
 			}
-			f := a.NewComplex()
+			f := complexOf(t, a)
 			if err := f.Factor(values); err != nil {
 				t.Errorf("%s, %v: %v", m.name, method, err)
 				continue
@@ -93,7 +102,7 @@ func TestComplexStep(t *testing.T) {
 			x[i] = r.Norm()
 			z[i] = complex(x[i], 0)
 		}
-		f, c := a.New(), a.NewComplex()
+		f, c := a.New(), complexOf(t, a)
 		if err := errors.Join(f.Factor(m.values), c.Factor(values)); err != nil {
 			t.Fatal(err)
 		}
@@ -121,7 +130,7 @@ func TestComplexSingular(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := a.NewComplex()
+		f := complexOf(t, a)
 		var singular *SingularError
 		if err := f.Factor([]complex128{1i, 2, -1, 2i}); !errors.As(err, &singular) || len(singular.Cols) != 1 {
 			t.Errorf("%v: %v", method, err)

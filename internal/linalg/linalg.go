@@ -75,7 +75,8 @@ type Analysis struct {
 	p         *Pattern
 	options   Options
 	structure *structure
-	order     *Order // nil if it would need too much memory
+	order     *Order // nil for Dense, and if it would need too much memory, as tooLarge says
+	tooLarge  *MemoryError
 	band      *bandwidths
 }
 
@@ -99,22 +100,29 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 	if a.structure, err = newStructure(p); err != nil {
 		return nil, err
 	}
-	var tooLarge *MemoryError
-	if a.order, err = a.structure.order(nil, o.Memory); err != nil && !errors.As(err, &tooLarge) {
-		return nil, err
+	if n := p.N; o.Method == Auto && n > 60 && 4*len(p.Rows) > n*n {
+		a.options.Method = Dense // nothing else would be chosen
 	}
-	a.band = newBandwidths(p, identity(p.N))
-	if b := newBandwidths(p, cuthillMcKee(p)); b.flops() < a.band.flops() {
-		a.band = b
+	if m := a.options.Method; m != Dense {
+		a.order, err = a.structure.order(nil, o.Memory)
+		if errors.As(err, &a.tooLarge) && m != Sparse {
+			err = nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		a.band = newBandwidths(p, identity(p.N))
+		if b := newBandwidths(p, cuthillMcKee(p)); b.flops() < a.band.flops() {
+			a.band = b
+		}
+		if m == Auto {
+			a.options.Method = a.choose()
+		}
 	}
-	if o.Method == Auto {
-		a.options.Method = a.choose()
-	}
-	bytes := a.bytes(a.options.Method)
-	if a.options.Method == Sparse && tooLarge != nil {
-		bytes = tooLarge.Bytes
-	}
-	if bytes > o.Memory {
+	switch bytes := a.bytes(a.options.Method); {
+	case a.options.Method == Sparse && a.order == nil:
+		return nil, a.tooLarge
+	case bytes > o.Memory:
 		return nil, &MemoryError{Bytes: bytes, Limit: o.Memory}
 	}
 	if a.options.Method != Band {
@@ -131,7 +139,7 @@ func (a *Analysis) bytes(m Method) int {
 		return 8 * n * n
 	case m == Band && n*a.band.stride() <= math.MaxInt32:
 		return 8*n*a.band.stride() + a.band.memory()
-	case m != Sparse || a.order == nil:
+	case m != Sparse || a.order == nil: // more than there is
 		return math.MaxInt
 	}
 	return 8*(a.order.lSize+len(a.order.uRows)) + a.order.memory()
@@ -155,7 +163,7 @@ func (a *Analysis) price(m Method) int64 {
 	n := int64(a.p.N)
 	switch m {
 	case Dense:
-		return n * (n*(3700+8*n) + 6*(12000+50*n))
+		return n*n*(3700+8*n) + 6*(12000*n-14000+50*n*n)
 	case Band:
 		l, u := int64(a.band.lower), int64(a.band.upper)
 		return n * (14000 + 500*(2*l+u) + 120*l*u + 6*(6000+600*(l+u)))

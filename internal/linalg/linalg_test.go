@@ -417,6 +417,61 @@ func TestMemory(t *testing.T) {
 	}
 }
 
+// TestChoice checks which method is chosen. The species of the reaction–diffusion line lie one array
+// after the other, and its cells in a random order, so that its band has to be found.
+func TestChoice(t *testing.T) {
+	const cells = 300
+	r := elem.NewRand(4)
+	at := shuffled(cells, r)
+	line := build("line", 2*cells, func(add func(i, j int, v float64)) {
+		for k := range cells {
+			for s := range 2 {
+				i := s*cells + at[k]
+				add(i, i, 4)
+				add(i, (1-s)*cells+at[k], r.Norm())
+				if k > 0 {
+					add(i, s*cells+at[k-1], -1)
+					add(s*cells+at[k-1], i, -1)
+				}
+			}
+		}
+	})
+	arrow := build("arrow", 4000, func(add func(i, j int, v float64)) {
+		for i := range 4000 {
+			add(i, i, 2)
+			add(i, 0, 1e-4)
+			add(0, i, 1e-4)
+		}
+	})
+	for _, c := range []struct {
+		m    matrix
+		want Method
+	}{
+		{network(3, 9, 1, 1), Dense},
+		{network(20, 60, 1, 1), Dense},
+		{random(70, 70*70/2, 1, 1), Dense},
+		{network(100, 300, 1, 1), Sparse},
+		{network(1000, 3000, 1, 1), Sparse},
+		{grid(30), Sparse},
+		{arrow, Sparse},
+		{line, Band},
+	} {
+		a, err := Analyze(c.m.p, Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if a.Method() != c.want {
+			t.Errorf("%s: %v, not %v", c.m.name, a.Method(), c.want)
+		}
+		if c.want == Band && (a.band.lower > 3 || a.band.upper > 3) {
+			t.Errorf("%s: %d diagonals below and %d above", c.m.name, a.band.lower, a.band.upper)
+		}
+		if f := a.New(); c.m.name == "arrow" && f.NonZeros() != c.m.p.NonZeros() {
+			t.Errorf("%s: %d elements of the factors", c.m.name, f.NonZeros())
+		}
+	}
+}
+
 // TestDependent checks which rows and columns of singular matrices are said to depend on each other.
 func TestDependent(t *testing.T) {
 	proportional := matrix{p: Full(9), values: make([]float64, 81)}
