@@ -75,7 +75,9 @@ func (f *complexSparse) eliminate(values []complex128, size float64, watch bool)
 		for e, at := range o.inValues[o.inStart[k]:o.inStart[k+1]] {
 			v := values[at]
 			x[in[e]] = v
-			most = max(most, complexMagnitude(v))
+			if v := complexMagnitude(v); v > most {
+				most = v
+			}
 		}
 		upper := 0.0
 		for e := o.uStart[k]; e < o.uStart[k+1]; e++ {

@@ -74,7 +74,9 @@ func (f *sparse) eliminate(values []float64, size float64, watch bool) (good boo
 		for e, at := range o.inValues[o.inStart[k]:o.inStart[k+1]] {
 			v := values[at]
 			x[in[e]] = v
-			most = max(most, magnitude(v))
+			if v := magnitude(v); v > most {
+				most = v
+			}
 		}
 		upper := 0.0
 		for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
