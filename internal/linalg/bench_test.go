@@ -71,3 +71,38 @@ func BenchmarkLU(b *testing.B) {
 		}
 	}
 }
+
+// BenchmarkComplex measures factorisations and solves of complex matrices.
+func BenchmarkComplex(b *testing.B) {
+	for _, m := range []matrix{network(3, 9, 1e-2, 1), network(20, 60, 1e-2, 1), network(100, 300, 1e-2, 1)} {
+		a, err := Analyze(m.p, Options{})
+		if err != nil {
+			b.Fatal(err)
+		}
+		f, err := a.NewComplex()
+		if err != nil {
+			b.Fatal(err)
+		}
+		values, right, x := make([]complex128, len(m.values)), make([]complex128, m.p.N), make([]complex128, m.p.N)
+		r := elem.NewRand(1)
+		for e, v := range m.values {
+			values[e] = complex(v, r.Norm())
+		}
+		for i := range right {
+			right[i] = complex(r.Norm(), r.Norm())
+		}
+		b.Run(fmt.Sprintf("%s/%v/factor", m.name, a.Method()), func(b *testing.B) {
+			for b.Loop() {
+				if err := f.Factor(values); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+		b.Run(fmt.Sprintf("%s/%v/solve", m.name, a.Method()), func(b *testing.B) {
+			for b.Loop() {
+				copy(x, right)
+				f.Solve(x, 1)
+			}
+		})
+	}
+}
