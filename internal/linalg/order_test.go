@@ -140,6 +140,9 @@ func TestOrder(t *testing.T) {
 		if changed := f.Order() != before; changed != (step == 1 || step == 2 || step == 3) {
 			t.Errorf("step %d: the order changed: %t", step, changed)
 		}
+		if first := f.Order() == a.order; first != (m.name == easy.name) {
+			t.Errorf("step %d: the order is that of the pattern: %t", step, first)
+		}
 		x, y := slices.Clone(b), slices.Clone(b)
 		f.Solve(x, 1)
 		again.SetOrder(before)
