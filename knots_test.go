@@ -111,3 +111,24 @@ objective A = integral(noevent(u*t))
 		}
 	}
 }
+
+// TestHat has kinks inside a kink. The outer ones are exactly at floats, where the argument of max is exactly zero.
+func TestHat(t *testing.T) {
+	for _, mode := range []string{"adjoint", "tangent"} {
+		s, err := sensitivities(t, `
+time t from 0 to 6.5
+param a = 6.839
+state z = 4
+z' = -z
+objective J = integral(max(0, 1 - abs(t - a)))`, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := s.Gradient[0]; math.Abs(got+0.661) > 1e-9 {
+			t.Errorf("%s: dJ/da = %v, want -0.661", mode, got)
+		}
+		for _, w := range s.Warnings {
+			t.Errorf("%s: %s", mode, w.Message)
+		}
+	}
+}

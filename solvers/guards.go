@@ -152,7 +152,7 @@ func (s *Solver) passes(i int, truth bool) bool { return truth || !s.guards[i].C
 func (s *Solver) settle(i int, a *arming, rho float64, truth bool, j int) {
 	switch g := &s.guards[i]; {
 	case a.dead || g.Watch:
-	case g.Kink:
+	case g.Kink && !g.Clock:
 		// Near its root a kink changes little, and rounding would make it fire without end.
 		if far := math.Abs(rho) > max(a.band, float64(kinkBand*s.reach[i])); !far && (!a.on || sign(rho) != a.side) {
 			a.on = false
@@ -162,7 +162,7 @@ func (s *Solver) settle(i int, a *arming, rho float64, truth bool, j int) {
 			}
 			a.side, a.on = sign(rho), true
 		}
-	case g.Crossing:
+	case g.twoSided():
 		if g := sign(rho); g != 0 {
 			if !a.on {
 				a.from = j

@@ -49,6 +49,11 @@ func (q *schedule) single(i int) bool {
 	return k == InstantEnd || k == InstantFire || k == InstantSite || k == InstantRemode
 }
 
+// knot reports whether nothing but a kink of the right-hand side is at instant i. It may well lie outside the run.
+func (q *schedule) knot(i int) bool {
+	return q.list[i].Kind == InstantRemode && len(q.list[i].Modes) == 0
+}
+
 // start sets the times at the beginning of a run at t0. Times before t0 by more than tol are past; each is reported
 // once through note.
 func (q *schedule) start(sys System, d []float64, t0, tol float64, note func(i int, t float64)) error {

@@ -171,6 +171,9 @@ func (s *Solver) begin() error {
 	s.sys.Choose(s.t, s.y, s.m)
 	s.sys.Enter(s.d, s.m)
 	note := func(i int, t float64) {
+		if s.sched.knot(i) {
+			return
+		}
 		s.warn(Warning{Kind: Outside, T: s.t, Name: s.sched.name(i), Instant: i, Value: t})
 	}
 	if err := s.sched.start(s.sys, s.d, s.t, s.eventTol(s.t, 0), note); err != nil {
@@ -236,7 +239,8 @@ func (s *Solver) never() {
 		return
 	}
 	for i := range s.sched.list {
-		if t := s.sched.times[i]; s.sched.single(i) && i != 1 && !s.sched.came[i] && t < math.Inf(1) {
+		if t := s.sched.times[i]; s.sched.single(i) && i != 1 && !s.sched.came[i] &&
+			!s.sched.knot(i) && t < math.Inf(1) {
 			s.warn(Warning{Kind: Outside, T: s.t, Name: s.sched.name(i), Instant: i, Value: t})
 		}
 	}
