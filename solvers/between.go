@@ -207,6 +207,9 @@ func (s *Solver) between() (ok bool, err error) {
 	if ok, err = s.inspect(0, 0, 1); ok {
 		ok, err = s.corners()
 	}
+	if ok {
+		ok, err = s.hidden()
+	}
 	if !ok || !s.anyWatch {
 		return ok, err
 	}

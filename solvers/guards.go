@@ -106,6 +106,7 @@ func (s *Solver) arm() error {
 		s.credit[i] = fullCredit
 	}
 	s.kinks, s.kinked = 0, 0
+	s.boxes.credit = boxCredit
 	clear(s.resting)
 	clear(s.reach)
 	s.anyRest = false

@@ -61,6 +61,7 @@ type Solver struct {
 	longest   float64 // stable step
 	integrals quadratures
 	clock     clock
+	boxes     boxes
 	guardState
 	groupState
 }
@@ -95,6 +96,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	s.hist = make([]history, n+len(s.guards))
 	s.guardState = newGuardState(s.guards, info, z)
 	s.groupState = newGroupState(z)
+	s.boxes = newBoxes(sys, s.guards, z)
 	return s
 }
 

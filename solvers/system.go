@@ -122,6 +122,14 @@ type Signals interface {
 	Unseen(times []float64) (end float64, some bool)
 }
 
+// Encloser is a System that can bound its guards. Bounds tell whether a guard may hide roots between its samples.
+type Encloser interface {
+	System
+	// GuardBounds writes bounds of the guards [guards] over times from t0 to t1 and states [N] from lo to hi, with the
+	// discretes and modes that are current; NaN where nothing is known.
+	GuardBounds(t0, t1 float64, lo, hi, least, most []float64)
+}
+
 // Guard describes a root function. A guard that neither fires an event nor belongs to a mode has Event and Mode -1.
 type Guard struct {
 	Event    int  // index into Events, or -1 for a mode
@@ -131,6 +139,7 @@ type Guard struct {
 	Watch    bool // never fires: an atom of a condition made of several; samples of a step include the times it changes
 	Kink     bool // fires in either direction, changes nothing: a step ends at a kink of the right-hand side
 	Clock    bool // depends on time, p, d and modes only: NextSwitch finds it, so it is not looked for between samples
+	Bent     bool // not affine in time and states: an Encloser's bounds show where it may hide roots
 	// Name is what messages call a mode: "if@12". Events have names of their own.
 	Name string
 }

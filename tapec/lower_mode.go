@@ -250,9 +250,11 @@ func (c *compiler) guards() *tape.Tape {
 			g.Crossing, g.Span = true, ev.Crossing.Span()
 			r = l.lower(ev.Crossing, s)
 			g.Clock = c.flow(ev.Crossing, false)&typecheck.UsesState == 0
+			g.Bent = !g.Clock && c.power(ev.Crossing, false) > 1
 		} else {
 			r = l.root(ev.When, s)
 			g.Clock = c.flow(ev.When, false)&typecheck.UsesState == 0
+			g.Bent = c.bent(ev.When, false)
 		}
 		add(l.vector(r, order, nil), l.vector(t, order, nil), g)
 	}
@@ -263,6 +265,14 @@ func (c *compiler) guards() *tape.Tape {
 		}
 		l.span = m.Span
 		g := Guard{Event: -1, Mode: m.Offset, Clock: c.flowOfMode(m)&typecheck.UsesState == 0, Span: m.Span}
+		switch node := m.node.(type) {
+		case *typecheck.If:
+			g.Bent = c.bent(node.Cond, m.s.plain)
+		case *typecheck.Call:
+			for _, a := range node.Args {
+				g.Bent = g.Bent || !g.Clock && c.power(a, m.s.plain) > 1
+			}
+		}
 		for _, p := range l.leaves(m) {
 			add(l.flat(p[0], m.ax, m.own), l.flat(p[1], m.ax, m.own), g)
 		}
@@ -297,7 +307,8 @@ func (l *lowerer) watches(add func(margin, truth array, g Guard)) {
 				continue
 			}
 			seen[key] = true
-			add(l.root(p.e, p.s), l.lower(p.e, p.s), Guard{Event: -1, Mode: -1, Watch: true, Span: p.e.Span()})
+			g := Guard{Event: -1, Mode: -1, Watch: true, Bent: l.c.bent(p.e, p.s.plain), Span: p.e.Span()}
+			add(l.root(p.e, p.s), l.lower(p.e, p.s), g)
 		}
 	}
 	for _, ev := range l.c.model.Events {

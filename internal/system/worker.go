@@ -31,8 +31,10 @@ type Worker struct {
 
 	in, out frame
 	small   smallVectors
-	clock   *clock   // nil for none
-	signals *signals // of the rates; nil for none
+	clock   *clock // nil for none
+
+	enclosure *enclosure // made when it is first asked for
+	signals   *signals   // of the rates; nil for none
 
 	peakSignals *signals // of the largest values; nil for none
 	t           [1]float64

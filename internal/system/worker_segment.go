@@ -59,6 +59,9 @@ func (w *Worker) Enter(d, m []float64) {
 	copy(w.in[tapec.Primal][vecM], m)
 	w.signals.spoil()
 	w.peakSignals.spoil()
+	if w.enclosure != nil {
+		w.enclosure.stale = true
+	}
 	if w.clock != nil && w.clock.searcher != nil {
 		w.clock.searcher.reset()
 	}
