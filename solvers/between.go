@@ -42,6 +42,7 @@ type basis struct {
 	probe     float64   // a point far from the nodes
 	atProbe   []float64 // [n+1] Lagrange's polynomials there
 	before    []float64 // [n+1] values → the last coefficient but one, in Chebyshev's basis
+	last      []float64 // [n+1] values → the last coefficient, but for its sign
 }
 
 // polynomial is the part of a Solver that looks for roots between samples.
@@ -103,18 +104,23 @@ func basisOf(n int) *basis {
 }
 
 func newBasis(n int) *basis {
-	p := &basis{n: n, nodes: make([]float64, n+1), before: make([]float64, n+1), atProbe: make([]float64, n+1)}
+	p := &basis{
+		n: n, nodes: make([]float64, n+1), before: make([]float64, n+1), last: make([]float64, n+1),
+		atProbe: make([]float64, n+1),
+	}
 	for k := range p.nodes {
 		sine := elem.Sin(float64(math.Pi*float64(k)) / float64(2*n))
 		p.nodes[k] = float64(sine * sine)
 	}
 	p.nodes[n] = 1
 	for k, x := range p.nodes {
+		p.last[k] = 1 / float64(n)
 		p.before[k] = float64(2*math.FMA(-2, x, 1)) / float64(n)
 		if k%2 == 1 {
-			p.before[k] = -p.before[k]
+			p.last[k], p.before[k] = -p.last[k], -p.before[k]
 		}
 		if k == 0 || k == n {
+			p.last[k] *= 0.5
 			p.before[k] *= 0.5
 		}
 	}
@@ -227,23 +233,18 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		if s.arms[i].dead || g.Clock && !g.Watch {
 			continue
 		}
-		lo, hi, last := p[0].rho[i], p[0].rho[i], float64(0.5*p[0].rho[i])
-		for j := 1; j <= n; j++ {
-			v := p[j].rho[i]
-			lo, hi = min(lo, v), max(hi, v)
-			switch {
-			case j == n && j%2 == 1:
-				last -= float64(0.5 * v)
-			case j == n:
-				last += float64(0.5 * v)
-			case j%2 == 1:
-				last -= v
-			default:
-				last += v
+		lo, hi, last := p[0].rho[i], p[0].rho[i], 0.0
+		for j, q := range p {
+			v := q.rho[i]
+			if v < lo {
+				lo = v
+			} else if v > hi {
+				hi = v
 			}
+			last += float64(s.last[j] * v)
 		}
 		reach, largest := hi-lo, max(hi, -lo)
-		if last = math.Abs(last) / float64(n); !(reach > float64(0x1p-44*largest) && reach < math.MaxFloat64) {
+		if last = math.Abs(last); !(reach > float64(0x1p-44*largest) && reach < math.MaxFloat64) {
 			continue
 		}
 		wild := last > float64(peaked*reach) && depth < farPanels && s.credit[i] >= 2*n

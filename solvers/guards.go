@@ -187,7 +187,7 @@ func (s *Solver) play(i, n int) (a arming, at int) {
 	a = s.arms[i]
 	a.from = -1
 	g := &s.guards[i]
-	if g.Watch {
+	if g.Watch || s.stays(i, &a, n) {
 		return a, n
 	}
 	before := s.truth[i]
@@ -203,6 +203,31 @@ func (s *Solver) play(i, n int) (a arming, at int) {
 		before = truth
 	}
 	return a, n
+}
+
+// stays reports whether guard i, in state a, neither fires at one of the first n samples nor changes its state there:
+// the usual case, without the rest of play.
+func (s *Solver) stays(i int, a *arming, n int) bool {
+	if a.dead {
+		return true
+	}
+	if !a.on || s.guards[i].Kink {
+		return false
+	}
+	if s.guards[i].Crossing {
+		for _, p := range s.samples[:n] {
+			if sign(p.rho[i]) != a.side {
+				return false
+			}
+		}
+		return !a.spent
+	}
+	for _, p := range s.samples[:n] {
+		if p.truth[i] {
+			return false
+		}
+	}
+	return true
 }
 
 // verdict is the result of watching the guards over a trial step.
@@ -237,7 +262,8 @@ func (s *Solver) watch() (verdict, error) {
 	for tries := 0; ; {
 		at := len(s.samples)
 		for i := range s.guards {
-			_, j := s.play(i, at)
+			var j int
+			s.live[i], j = s.play(i, at)
 			at = min(at, j)
 		}
 		if at == len(s.samples) {
@@ -257,9 +283,7 @@ func (s *Solver) watch() (verdict, error) {
 			}
 		}
 	}
-	for i := range s.guards {
-		s.arms[i], _ = s.play(i, len(s.samples))
-	}
+	copy(s.arms, s.live)
 	end := s.samples[len(s.samples)-1]
 	copy(s.rho, end.rho)
 	copy(s.truth, end.truth)
@@ -282,7 +306,9 @@ func (s *Solver) look(theta float64) (*sample, error) {
 	s.sys.GuardValues(t, y, p.rho, p.truth)
 	for i, rho := range p.rho {
 		if rho == rho {
-			s.reach[i] = max(s.reach[i], math.Abs(rho))
+			if rho = math.Abs(rho); rho > s.reach[i] {
+				s.reach[i] = rho
+			}
 			continue
 		}
 		if s.opts.Fixed > 0 {
