@@ -65,7 +65,7 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 	}
 	b := r.other
 	o.by = b.inWords()
-	g := r.grader(sizes, s.Stats.Steps)
+	g := r.grader(r.variables, sizes, s.Stats.Steps)
 	if !r.keep {
 		r.makeRoom()
 	}
@@ -89,9 +89,17 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 		}
 		o.strange, _ = r.strange(b)
 	}
-	if s.grade(g, r.settings.Trust); !r.settings.Trust {
+	if !r.settings.Trust {
+		s.grade(g, false)
 		return o, nil
 	}
+	s.gradeBy(g, o)
+	return o, nil
+}
+
+// gradeBy grades all numbers of s by what o says, after they were compared.
+func (s *Sensitivities) gradeBy(g *grader, o *opinion) {
+	s.grade(g, true)
 	for i := range s.Values {
 		switch {
 		case o.failed != nil:
@@ -100,11 +108,10 @@ func (r *Runner) judged(ctx context.Context, s *Sensitivities, sizes []float64) 
 			s.doubt(i, max(Loose, s.trust(i)), true)
 		}
 	}
-	return o, nil
 }
 
 // inWords says how r runs: "dop853 with rtol 1e-7".
-func (r *Runner) inWords() string {
+func (r *run) inWords() string {
 	what, x := "rtol", r.settings.Solver.RTol
 	if h := r.settings.Solver.Fixed; h > 0 {
 		what, x = "steps of", settings.Rounded(h, 2)
@@ -113,10 +120,10 @@ func (r *Runner) inWords() string {
 	return fmt.Sprintf("a run of %s with %s %s", r.settings.Method, what, text)
 }
 
-// grader returns what grades the result of a run with so many steps.
-func (r *Runner) grader(sizes []float64, steps int) *grader {
+// grader returns what grades the result of a run with so many steps. sizes are those of the variables.
+func (r *run) grader(variables []Variable, sizes []float64, steps int) *grader {
 	return &grader{
-		variables: r.variables, sizes: sizes, rounding: float64(0x1p-48 * math.Sqrt(float64(steps+1))),
+		variables: variables, sizes: sizes, rounding: float64(0x1p-48 * math.Sqrt(float64(steps+1))),
 		promised: 10 * r.settings.Solver.ATol,
 	}
 }
@@ -363,17 +370,22 @@ func (r *Runner) checked(ctx context.Context) (*Sensitivities, error) {
 		s.Gradient = r.gradient[:copy(r.gradient, s.Gradient)]
 		s.Settings.Errors = r.shows()
 	}
-	s.Settings.CheckedBy = o.by
-	if o.failed != nil {
-		s.note(r.model, CodeTrust, diag.Warning, "nothing confirms these numbers: %s failed: %s", o.by, brief(o.failed))
-	}
-	if o.strange != "" {
-		s.note(r.model, CodeTrust, diag.Warning, "%s (%s): one of them has missed something, and no number that "+
-			"depends on it can be trusted", o.strange, o.by)
-	}
-	s.conclude(r.model, o)
+	s.tell(r.model, o)
 	r.opinion = o
 	return s, nil
+}
+
+// tell warns of what o says of s, whose numbers it has graded, and sets the status.
+func (s *Sensitivities) tell(m *Model, o *opinion) {
+	s.Settings.CheckedBy = o.by
+	if o.failed != nil {
+		s.note(m, CodeTrust, diag.Warning, "nothing confirms these numbers: %s failed: %s", o.by, brief(o.failed))
+	}
+	if o.strange != "" {
+		s.note(m, CodeTrust, diag.Warning, "%s (%s): one of them has missed something, and no number that "+
+			"depends on it can be trusted", o.strange, o.by)
+	}
+	s.conclude(m, o)
 }
 
 // brief returns the first line of what an error says.

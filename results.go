@@ -154,10 +154,13 @@ type Series struct {
 	Unit   string
 	Shape  []int
 	Values []float64 // [len(T)][size of Shape], in Unit
+	Trust  Trust     // of the worst of Values, beside the largest of the same element
 }
 
 // Solution is the result of Model.Solve.
 type Solution struct {
+	Status   string    // "ok" or "partial": some objective has no value, or some number is Lost
+	From, To float64   // of the run
 	T        []float64 // ascending; at an event both limits appear, so a time may stand twice
 	Outputs  []Series
 	Values   []Value // of the objectives

@@ -316,7 +316,7 @@ func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.grade(r.grader(r.sizes(), s.Stats.Steps), false)
+	s.grade(r.grader(r.variables, r.sizes(), s.Stats.Steps), false)
 	s.conclude(r.model, nil)
 	return s, nil
 }

@@ -15,20 +15,34 @@ import (
 )
 
 // Solve integrates the model. It reports outputs at the ends of steps or at opts.Times, and the values
-// of the objectives. The error is a RunError if the run fails, and carries diagnostics (diag.Of).
+// of the objectives. Unless the settings say trust = off, it compares them with those of an independent
+// run. The error is a RunError if the run fails, and carries diagnostics (diag.Of).
 func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
-	r, err := m.begin(opts)
-	if err != nil {
-		return nil, err
-	}
-	k, err := r.problem.Kit(1, system.Values, false)
-	if err != nil {
-		return nil, err
-	}
 	if opts.Times != nil && !ascending(opts.Times) {
 		var l diag.List
 		l.Errorf(CodeSetting, source.Span{}, "the times to report at must ascend")
 		return nil, l.Err()
+	}
+	r, err := m.begin(opts)
+	if err != nil {
+		return nil, err
+	}
+	s, err := r.solution(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	if err := r.judgeSolution(ctx, opts, s); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// solution solves once.
+func (r *run) solution(ctx context.Context, opts Options) (*Solution, error) {
+	m := r.model
+	k, err := r.problem.Kit(1, system.Values, false)
+	if err != nil {
+		return nil, err
 	}
 	m.explain.Bounds(r.problem.Point, &r.warnings)
 	sum, err := r.totalValues(ctx, opts)
@@ -43,7 +57,10 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &Solution{T: table.t, Outputs: m.series(table), Settings: r.report(1), Stats: r.stats(stats)}
+	out := &Solution{
+		Status: "ok", From: w.Started(), To: stats.T, T: table.t, Outputs: m.series(table), Settings: r.report(1),
+		Stats: r.stats(stats),
+	}
 	out.Stats.Seconds.Forward = time.Since(start).Seconds()
 	out.Stats.add(&sum.stats)
 	psi := make([]float64, len(r.objectives))
@@ -51,11 +68,14 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 	for i, o := range r.objectives {
 		v := o.value
 		v.Value = psi[i]
+		if v.Value-v.Value != 0 {
+			out.Status = "partial"
+		}
 		out.Values = append(out.Values, r.valued(v, o, observer.F))
 	}
 	guards := w.Guards()
 	for _, e := range log.events {
-		out.Events = append(out.Events, m.eventRecord(e, guards, w.Started(), stats.T))
+		out.Events = append(out.Events, m.eventRecord(e, guards, out.From, out.To))
 	}
 	out.Warnings = r.warnings.All()
 	return out, nil

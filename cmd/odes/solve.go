@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
@@ -29,18 +28,23 @@ func (r *runCmd) Run(c *call) error {
 			return nil
 		},
 		compute: func(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Solution, error) {
-			return m.Solve(ctx, o)
+			result, err := m.Solve(ctx, o)
+			if err == nil {
+				result.Warnings = append(result.Warnings, missed(asked, result.T)...)
+			}
+			return result, err
 		},
-		write:  func(f *report.Format) report.Writer[*odes.Solution] { return f.Solution },
-		failed: func(f *report.Format) report.Failure { return f.FailedSolution },
-		warnings: func(result *odes.Solution) []diag.Diagnostic {
-			return append(slices.Clone(result.Warnings), missed(asked, result.T)...)
-		},
+		write:    func(f *report.Format) report.Writer[*odes.Solution] { return f.Solution },
+		failed:   func(f *report.Format) report.Failure { return f.FailedSolution },
+		warnings: func(result *odes.Solution) []diag.Diagnostic { return result.Warnings },
 	}.do(c)
 	if err != nil {
 		return err
 	}
 	c.seconds(result.Stats)
+	if result.Status != "ok" {
+		return status(exitRun)
+	}
 	return nil
 }
 

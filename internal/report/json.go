@@ -251,7 +251,9 @@ func (j *jsonWriter) trust(s *odes.Sensitivities, i int) {
 // runJSON writes a result of Solve.
 func runJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
 	j := newJSON(w)
-	j.raw("{\n  \"t\": ")
+	j.raw("{\n  \"status\": ")
+	j.text(s.Status)
+	j.raw(",\n  \"t\": ")
 	j.array([]int{len(s.T)}, s.T)
 	j.raw(",\n  \"outputs\": {")
 	for i, o := range s.Outputs {
@@ -263,8 +265,46 @@ func runJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
 		j.raw(": ")
 		j.array(append([]int{len(s.T)}, o.Shape...), o.Values)
 	}
-	j.raw("\n  },\n  \"events\": ")
+	j.raw("\n  },")
+	sep := "\n  \"trust\": {"
+	for _, o := range s.Outputs {
+		if o.Trust > odes.Sound {
+			j.raw(sep)
+			sep = ", "
+			j.text(o.Name)
+			j.raw(": ")
+			j.text(o.Trust.String())
+		}
+	}
+	if sep == ", " {
+		j.raw("},")
+	}
+	j.raw("\n  \"objectives\": [")
+	for i, v := range s.Values {
+		if i > 0 {
+			j.raw(",")
+		}
+		j.raw("\n    {\"name\": ")
+		j.text(v.Name)
+		j.raw(", \"unit\": ")
+		j.text(known(v.Unit))
+		j.raw(", \"value\": ")
+		j.number(v.Value)
+		if v.Trust > odes.Sound {
+			j.raw(", \"trust\": {\"value\": ")
+			j.text(v.Trust.String())
+			j.raw("}")
+		}
+		j.raw(", \"warnings\": ")
+		j.texts(v.Warnings)
+		j.raw("}")
+	}
+	if len(s.Values) > 0 {
+		j.raw("\n  ")
+	}
+	j.raw("],\n  \"events\": ")
 	j.events(nil, s.Events, false)
+	j.warnings(s.Warnings)
 	j.raw(",\n  \"stats\": ")
 	j.stats(s.Stats)
 	j.raw("\n}\n")

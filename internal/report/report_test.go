@@ -146,15 +146,20 @@ func whole() *odes.Bench {
 
 func solution() *odes.Solution {
 	s := &odes.Solution{
+		Status: "partial", From: 0, To: 2,
 		T: []float64{0, 1, 1, 2},
 		Outputs: []odes.Series{
 			{Name: "x", Unit: "m", Values: []float64{2, 0, 0, 0.75}},
 			{
 				Name: "u", Shape: []int{2, 2},
-				Values: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, math.NaN()},
+				Values: []float64{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, math.NaN()}, Trust: odes.Lost,
 			},
 		},
-		Values:   []odes.Value{{Name: "height", Unit: "m", Value: 0.75}},
+		Values: []odes.Value{
+			{Name: "height", Unit: "m", Value: 0.75},
+			{Name: "area", Value: 1.2345678, Error: 1e-3, Trust: odes.Loose},
+			{Name: "y", Value: math.NaN(), Trust: odes.Lost, Warnings: []string{"no value"}},
+		},
 		Events:   []odes.EventRecord{{Name: "bounce", Kind: "event", T: 1}},
 		Settings: odes.RunSettings{Method: "rk4", RTol: 1e-6, ATol: 1e-9},
 	}

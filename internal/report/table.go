@@ -175,7 +175,7 @@ func SensTable(w io.Writer, h Heading, s *odes.Sensitivities, opts TableOptions)
 	p.sens(s)
 	p.second(s)
 	p.events(h, s, s.Events)
-	p.legend(s)
+	p.legend(s.Settings)
 	p.settings(s.Settings, s.Stats)
 	return p.w.Flush()
 }
@@ -247,8 +247,13 @@ func (p *printer) sens(s *odes.Sensitivities) {
 		p.prose("\nlong arrays are abbreviated: choose with --wrt, or write all with -o %s",
 			wholeIn("npz", HasSensitivities))
 	}
+	p.ofValues(s.Values)
+}
+
+// ofValues writes what the run warned of single values.
+func (p *printer) ofValues(list []odes.Value) {
 	gap := "\n"
-	for _, v := range s.Values {
+	for _, v := range list {
 		for _, warning := range v.Warnings {
 			p.prose("%s%s: %s", gap, v.Name, warning)
 			gap = ""
@@ -296,7 +301,7 @@ func aligned(cols []column) []column {
 }
 
 // legend says what marks mean, if any are shown.
-func (p *printer) legend(s *odes.Sensitivities) {
+func (p *printer) legend(s odes.RunSettings) {
 	var parts []string
 	if p.marked[odes.Loose] {
 		parts = append(parts, marks[odes.Loose]+" few digits are right")
@@ -308,8 +313,8 @@ func (p *printer) legend(s *odes.Sensitivities) {
 		return
 	}
 	by := ""
-	if s.Settings.CheckedBy != "" {
-		by = "; compared with " + s.Settings.CheckedBy
+	if s.CheckedBy != "" {
+		by = "; compared with " + s.CheckedBy
 	}
 	p.prose("\n%s%s", strings.Join(parts, ", "), by)
 }
@@ -389,6 +394,7 @@ func RunTable(w io.Writer, h Heading, s *odes.Solution, opts TableOptions) error
 		p.line("")
 		p.values(s)
 	}
+	p.legend(s.Settings)
 	how := s.Settings
 	how.Mode = "" // nothing was differentiated
 	p.settings(how, s.Stats)
@@ -477,10 +483,11 @@ func (p *printer) values(s *odes.Solution) {
 	}
 	for _, v := range shown {
 		name.cells = append(name.cells, withUnit(v.Name, v.Unit))
-		value.cells = append(value.cells, significant(v.Value, n))
+		value.cells = append(value.cells, p.number(v.Value, v.Error, v.Trust, n, false))
 	}
-	p.columns([]column{name, value})
+	p.columns(aligned([]column{name, value}))
 	if rest := len(s.Values) - len(shown); rest > 0 {
 		p.line("… %s", plural(rest, "more objective"))
 	}
+	p.ofValues(s.Values)
 }
