@@ -612,15 +612,13 @@ func (s *Session) doTime(ctx context.Context, w io.Writer, _ string) error {
 	begin := time.Now()
 	for range 7 {
 		if len(objectives(m)) == 0 {
-			sol, err := m.Solve(ctx, s.options())
+			sol, err := m.Solve(ctx, unchecked(s.options()))
 			if err != nil {
 				return err
 			}
 			steps, solve = sol.Stats.Steps, append(solve, sol.Stats.Seconds.Forward)
 		} else {
-			opts := s.options()
-			opts.Settings = append(opts.Settings, odes.Setting{Key: "sens.trust", Value: "off"})
-			res, err := m.Sensitivities(ctx, opts)
+			res, err := m.Sensitivities(ctx, unchecked(s.options()))
 			if err != nil {
 				return err
 			}

@@ -193,7 +193,8 @@ func (s *Session) as(v variant, f func() (*curves, error)) (*curves, error) {
 func (s *Session) methods(ctx context.Context, w io.Writer, list []variant) error {
 	table := [][]string{{"method", "steps", "rejected", "evaluations"}}
 	for _, v := range list {
-		sol, err := v.model.Solve(ctx, odes.Options{Set: v.set, Settings: v.settings, Progress: s.progress})
+		opts := odes.Options{Set: v.set, Settings: v.settings, Progress: s.progress}
+		sol, err := v.model.Solve(ctx, unchecked(opts))
 		if err != nil {
 			return err
 		}

@@ -243,7 +243,7 @@ func (s *Session) valuesOf(ctx context.Context, m *odes.Model, vars []odes.Varia
 		if err != nil {
 			return nil, err
 		}
-		opts := s.options()
+		opts := unchecked(s.options())
 		opts.Of = []string{asked}
 		sol, err := ask.Solve(ctx, opts)
 		if err != nil {

@@ -181,6 +181,7 @@ func (s *Session) outputs(ctx context.Context, m *odes.Model, points int) (plot.
 			o.Unit = known(o.Unit)
 			c := &curves{Series: o, T: sol.T, Events: sol.Events, model: x}
 			c.measure(o.Name)
+			s.heedOutput(sol, o)
 			lists[k] = append(lists[k], c)
 		}
 	}
@@ -392,7 +393,7 @@ func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error
 	var list []*curves
 	title := ""
 	for k, x := range models {
-		sol, err := x.Solve(ctx, s.options())
+		sol, err := x.Solve(ctx, unchecked(s.options()))
 		if err != nil {
 			return nil, inExperiment(names[k], err)
 		}

@@ -192,6 +192,13 @@ func (s *Session) options() odes.Options {
 	return odes.Options{Set: s.now.set, Settings: s.now.settings, Progress: s.progress}
 }
 
+// unchecked returns opts for runs that are not compared with an independent one: those whose numbers are not shown, and
+// the many runs of a sweep.
+func unchecked(opts odes.Options) odes.Options {
+	opts.Settings = append(slices.Clip(opts.Settings), odes.Setting{Key: "sens.trust", Value: "off"})
+	return opts
+}
+
 func (s *Session) width() int {
 	if n := s.screenWidth(); n > 0 {
 		return n

@@ -163,7 +163,7 @@ func (s *Session) constant(ctx context.Context, entry string, symbol odes.Symbol
 	if err2 != nil {
 		return nil, err
 	}
-	opts := s.options()
+	opts := unchecked(s.options())
 	opts.Of = []string{asked}
 	sol, err2 := goal.Solve(ctx, opts)
 	if err2 != nil {
@@ -222,7 +222,8 @@ func (s *Session) summary(ctx context.Context, st state) ([]row, error) {
 	if st.model == nil {
 		return nil, errors.New("the model is not complete")
 	}
-	sol, err := st.model.Solve(ctx, odes.Options{Set: st.set, Settings: st.settings, Progress: s.progress})
+	opts := odes.Options{Set: st.set, Settings: st.settings, Progress: s.progress}
+	sol, err := st.model.Solve(ctx, unchecked(opts))
 	if err != nil {
 		return nil, err
 	}

@@ -184,7 +184,7 @@ func (s *Session) present(ctx context.Context, name string, symbol odes.Symbol) 
 	if err != nil {
 		return 0, err
 	}
-	opts := s.options()
+	opts := unchecked(s.options())
 	opts.Of = []string{asked}
 	sol, err := ask.Solve(ctx, opts)
 	if err != nil {
@@ -214,7 +214,7 @@ func (v *sweep) at(n int) []float64 {
 }
 
 func (v *sweep) options(x float64) odes.Options {
-	o := v.s.options()
+	o := unchecked(v.s.options())
 	o.Set = with(o.Set, v.name, []float64{x})
 	return o
 }

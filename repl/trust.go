@@ -62,6 +62,17 @@ func (s *Session) heedCurve(res *odes.Sensitivities, name string, v odes.Variabl
 	})
 }
 
+// heedOutput keeps what was found of an output that a picture shows, from a run that was compared with another one.
+func (s *Session) heedOutput(sol *odes.Solution, o odes.Series) {
+	note := caution(o.Trust)
+	if by := sol.Settings.CheckedBy; note != "" && by != "" {
+		s.doubts.list = append(s.doubts.list, diag.Diagnostic{
+			Code: odes.CodeTrust, Level: diag.Warning, Message: o.Name + ": " + note + ", by " + by,
+		})
+		s.doubts.lost = s.doubts.lost || o.Trust == odes.Lost
+	}
+}
+
 // caution says beside a number what its trust is; "" for a sound one.
 func caution(t odes.Trust) string {
 	return [...]string{odes.Sound: "", odes.Loose: "few digits are right", odes.Lost: "not to be trusted"}[t]

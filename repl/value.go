@@ -326,6 +326,7 @@ func (s *Session) trace(ctx context.Context, m *odes.Model, entry string, n int)
 	c.Name = strings.Join(strings.Fields(entry), " ") // it may have been entered on several lines
 	c.Unit = known(c.Unit)
 	c.measure(asked)
+	s.heedOutput(sol, c.Series)
 	return c, nil
 }
 
@@ -341,9 +342,17 @@ func (s *Session) dense(ctx context.Context, m *odes.Model, n int) (*odes.Soluti
 		times = append(times, e.T)
 	}
 	slices.Sort(times)
-	opts := s.options()
+	opts := unchecked(s.options()) // the steps are the same
 	opts.Times = slices.Compact(times)
-	return m.Solve(ctx, opts)
+	smooth, err := m.Solve(ctx, opts)
+	if err != nil {
+		return nil, err
+	}
+	for i := range smooth.Outputs {
+		smooth.Outputs[i].Trust = sol.Outputs[i].Trust
+	}
+	smooth.Settings.CheckedBy = sol.Settings.CheckedBy
+	return smooth, nil
 }
 
 // show answers an expression: its value, or how it changes along the run.
@@ -361,10 +370,12 @@ func (s *Session) show(ctx context.Context, w io.Writer, entry string) error {
 		if !hasCode(err, codeTrajectory) {
 			return s.hinted(entry, err)
 		}
+		s.doubts = doubts{}
 		c, err := s.curve(ctx, entry, 200)
 		if err != nil {
 			return err
 		}
+		s.diagnose(w, s.doubts.list)
 		return s.showCurve(w, c)
 	}
 	if done, err := s.showConstant(w, m, q); done {
@@ -434,12 +445,19 @@ func (s *Session) hinted(entry string, err error) error {
 // name.
 func (s *Session) showValues(w io.Writer, sol *odes.Solution, name string) {
 	digits := digitsOf(sol.Settings.RTol)
+	by := ""
+	if how := sol.Settings.CheckedBy; how != "" {
+		by = ", by " + how
+	}
 	for _, v := range sol.Values {
 		name := strings.TrimPrefix(v.Name, name)
 		if name != "" {
 			name += " "
 		}
 		fmt.Fprintln(w, name+withUnit(short(v.Value, digits), v.Unit))
+		if note := caution(v.Trust); note != "" && v.Value-v.Value == 0 {
+			s.Say(w, "%s", note+by)
+		}
 		for _, text := range v.Warnings {
 			s.Say(w, "%s", text)
 		}
