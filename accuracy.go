@@ -195,9 +195,9 @@ func (s *Sensitivities) compareEvents(fine *Sensitivities, estimate func(x, y fl
 	})
 }
 
-// moved is the part of the time span by which an event of one run may lie before or after that of another run and
+// sameEvent is the part of the time span by which an event of one run may lie before or after that of another run and
 // still be the same event.
-const moved = 1e-3
+const sameEvent = 1e-3
 
 // strange describes the first event in the runs of r and of b, the experiments' among them, that the other one lacks or
 // has at another time. It returns "" where they agree.
@@ -217,7 +217,7 @@ func (r *Runner) strange(b *Runner) (what string, at float64) {
 // come or go with rounding, and where they matter, values differ.
 func strangeEvent(a, b *Sensitivities) (what string, at float64) {
 	at = math.Inf(1)
-	slack := float64(moved * math.Abs(a.To-a.From))
+	slack := float64(sameEvent * math.Abs(a.To-a.From))
 	find := func(x, y *Sensitivities, only, other string) {
 		twins := map[occurrence]*EventRecord{}
 		occurrences(y.Events, func(o occurrence, e *EventRecord) { twins[o] = e })
