@@ -27,8 +27,14 @@ z' = -0.05*z
 		{"y' = if exp(-((x - 3)/w)^2) > 0.5 then 1 else 0\nobjective J = final(y)", 0.02 * a, 20 * a},
 		{"y' = if 1/(1 + ((x - 3)/w)^2) > 0.5 then 1 else 0\nobjective J = final(y)", 0.02, 20},
 		{"y' = if max(1 - abs(x - 3)/w, 0) > 0.5 then 1 else 0\nobjective J = final(y)", 0.01, 10},
-		{"y' = if x > 1 and tanh((x - 3)/w) > 0 and tanh((x - 3 - w)/w) < 0 then 1 else 0\nobjective J = final(y)", 0.01, 10},
-		{"y' = if not (exp(-((t - 20*log(1/z) + x - 3)/w)^2) < 0.5) then 1 else 0\nobjective J = final(y)", 0.02 * a, 20 * a},
+		{
+			"y' = if x > 1 and tanh((x - 3)/w) > 0 and tanh((x - 3 - w)/w) < 0 then 1 else 0\nobjective J = final(y)",
+			0.01, 10,
+		},
+		{
+			"y' = if not (exp(-((t - 20*log(1/z) + x - 3)/w)^2) < 0.5) then 1 else 0\nobjective J = final(y)",
+			0.02 * a, 20 * a,
+		},
 		{"event e when exp(-((x - 3)/w)^2) > 0.5 { n += 1 }\ny' = 0\nobjective J = final(n)", 1, 0},
 		{"event e when 1/(1 + ((x - 3)/w)^2) - 0.5 crosses 0 { n += 1 }\ny' = 0\nobjective J = final(n)", 2, 0},
 		{"event e when (x - 3)/(1e-6 + ((x - 3)/w)^4) > 10 and x < 9 { n += 1 }\ny' = 0\nobjective J = final(n)", 1, 0},

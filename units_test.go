@@ -25,7 +25,7 @@ func TestRandomUnits(t *testing.T) {
 		name  string
 		scale float64 // in mg
 	}{{"mg", 1}, {"g", 1000}, {"ug", 1e-3}}
-	const cases = 1500
+	const cases = 500
 	ran, mended := 0, 0
 	r := rand.New(rand.NewPCG(11, 9))
 	for i := range cases {
