@@ -44,8 +44,8 @@ func (r *Runner) independent() (share float64, err error) {
 			tell(p)
 		}
 	}
-	mode := r.settings.Mode
-	opts = opts.changed(func(s *settings.Settings) { share = s.Independent(mode) })
+	mode, kinks := r.settings.Mode, r.model.system.Compiled.KinksLeft
+	opts = opts.changed(func(s *settings.Settings) { share = s.Independent(mode, kinks) })
 	other, err := r.model.Prepare(opts)
 	if err != nil {
 		return 0, err

@@ -64,7 +64,8 @@ func (r *run) independentSolution(ctx context.Context, opts Options, s *Solution
 		}
 	}
 	opts.Times = slices.Compact(slices.Clone(s.T))
-	other, err := r.model.begin(opts.changed(func(s *settings.Settings) { share = s.Independent(sens.DefaultMode) }))
+	opts = opts.changed(func(s *settings.Settings) { share = s.Independent(sens.DefaultMode, false) })
+	other, err := r.model.begin(opts)
 	if err != nil {
 		return nil, nil, 0, err
 	}

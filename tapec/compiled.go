@@ -43,6 +43,8 @@ type Compiled struct {
 
 	InstantList []Instant
 	GuardList   []Guard
+	// KinksLeft tells that there are more kinks than steps end at, so that some lie inside steps.
+	KinksLeft   bool
 	ClockList   []Clock
 	Modes       []Mode
 	Functionals []Functional

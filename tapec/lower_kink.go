@@ -78,6 +78,7 @@ func (l *lowerer) kinkMargins(clock bool, visit func(k kink, margin array)) {
 			margin = l.elementwise(tape.Sub, margin, l.lower(k.e.Args[1], k.s))
 		}
 		if elements += join(lengths(margin.ax), margin.own).Size(); elements > most {
+			l.c.out.KinksLeft = true
 			return
 		}
 		list, margins = append(list, k), append(margins, margin)

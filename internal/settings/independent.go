@@ -16,6 +16,9 @@ const (
 	growth = 2.7
 	// Lengths that the settings give are changed by factors that no two grids have in common.
 	firstStep, longestStep, fixedStep = 0.37, 0.71, 0.59
+	// overKinks is how much tighter tolerances are where kinks lie inside steps. Errors of derivatives are of the order
+	// of the step there, whatever the method, so a grid that is a little finer tells little of them.
+	overKinks = 1e-3
 	// sameMethod is the part of the error that a run by the same method of low order shows.
 	sameMethod = 0.75
 )
@@ -31,8 +34,9 @@ var judges = map[string]string{
 }
 
 // Independent changes s into the settings of a run that shares no discrete decision with that of s, which
-// differentiated in the given mode. It returns which part of the error of the run of s the difference of the two is.
-func (s *Settings) Independent(mode string) (share float64) {
+// differentiated in the given mode. kinks tells that some lie inside steps. Independent returns which part of the error
+// of the run of s the difference of the two is.
+func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 	s.GradientOnly()
 	if s.Method == Auto {
 		s.Method, _ = s.AutoMethod()
@@ -62,7 +66,11 @@ func (s *Settings) Independent(mode string) (share float64) {
 	s.MaxGrowth = min(s.Rule().Grow, growth)
 	s.Solver.H0 = float64(s.Solver.H0 * firstStep)
 	s.Solver.HMax = float64(s.Solver.HMax * longestStep)
-	s.scale(tighter)
+	factor := float64(tighter)
+	if kinks {
+		factor *= overKinks
+	}
+	s.scale(factor)
 	s.Solver.Unbounded = false
 	if s.Solver.QuadTol <= 0 {
 		s.Solver.QuadTol = s.Solver.RTol
