@@ -14,7 +14,7 @@ import (
 // or has no zero, or is too short to say. Where the polynomial shows a sign that no sample has, the guard is sampled
 // there.
 //
-// The last coefficient and a probe off the samples tell how far other guards are from their polynomials. Where that
+// The last coefficient and a probe off the samples tell how far guards that are not known to be affine are from their polynomials. Where that
 // leaves a doubt, the stretch is halved and sampled anew.
 
 // The bounds of the search.
@@ -37,7 +37,7 @@ const (
 type basis struct {
 	n         int       // degree
 	nodes     []float64 // [n+1] on [0, 1]
-	bernstein []float64 // [n+1][n+1]: values at the nodes → coefficients
+	bernstein []float64 // [n+1][n+1]: values at the nodes → coefficients; [j][r] is what value j adds to coefficient r
 	amplify   float64   // the largest sum of magnitudes of a row
 	probe     float64   // a point far from the nodes
 	atProbe   []float64 // [n+1] Lagrange's polynomials there
@@ -124,11 +124,13 @@ func newBasis(n int) *basis {
 			p.before[k] *= 0.5
 		}
 	}
-	p.bernstein = toBernstein(p.nodes)
+	rows := toBernstein(p.nodes)
+	p.bernstein = make([]float64, len(rows))
 	for r := range n + 1 {
 		sum := 0.0
-		for _, c := range p.bernstein[r*(n+1) : (r+1)*(n+1)] {
+		for j, c := range rows[r*(n+1) : (r+1)*(n+1)] {
 			sum += math.Abs(c)
+			p.bernstein[j*(n+1)+r] = c
 		}
 		p.amplify = max(p.amplify, sum)
 	}
@@ -254,32 +256,40 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		if depth == 0 {
 			s.credit[i] = min(s.credit[i]+creditStep, fullCredit)
 		}
-		if probe == nil {
-			if probe, err = s.look(math.FMA(s.probe, w, a)); probe == nil {
-				return false, err
+		noise := float64(0x1p-50 * s.amplify * largest)
+		// The polynomial of an affine guard is the guard, and needs no probe.
+		fine := g.Affine && last <= float64(4*noise)
+		if !fine {
+			if probe == nil {
+				if probe, err = s.look(math.FMA(s.probe, w, a)); probe == nil {
+					return false, err
+				}
 			}
+			there, before := -probe.rho[i], 0.0
+			for j, q := range p {
+				there = math.FMA(s.atProbe[j], q.rho[i], there)
+				before = math.FMA(s.before[j], q.rho[i], before)
+			}
+			rough := max(last, math.Abs(there))
+			fine = rough <= float64(4*noise)
+			s.smooth = fine || max(rough, math.Abs(before)) < float64(0x1p-20*reach)
+			s.rough[i] = s.rough[i] || !fine
+			s.off, s.levels = float64(16*max(rough, noise, math.Abs(before))), roughLevel
 		}
-		there, before := -probe.rho[i], 0.0
-		for j, q := range p {
-			there = math.FMA(s.atProbe[j], q.rho[i], there)
-			before = math.FMA(s.before[j], q.rho[i], before)
-		}
-		rough, noise := max(last, math.Abs(there)), float64(0x1p-50*s.amplify*largest)
-		fine := rough <= float64(4*noise)
-		s.smooth = fine || max(rough, math.Abs(before)) < float64(0x1p-20*reach)
-		s.rough[i] = s.rough[i] || !fine
-		s.off, s.levels = float64(16*max(rough, noise, math.Abs(before))), roughLevel
 		if fine || depth == maxPanels || s.credit[i] < 2*n {
 			s.off, s.levels, fine, s.smooth = noise, fineLevel, true, true
 		}
 		s.guard, s.a, s.w, s.runs = i, a, w, s.runs[:0]
 		b := s.left[0]
-		for r := range b {
-			sum := 0.0
-			for j, q := range p {
-				sum = math.FMA(s.bernstein[r*(n+1)+j], q.rho[i], sum)
+		clear(b)
+		for j, q := range p {
+			v := q.rho[i]
+			for r, c := range s.bernstein[j*(n+1) : (j+1)*(n+1)] {
+				b[r] = math.FMA(c, v, b[r])
 			}
-			b[r] = sum
+		}
+		if fine && s.shown(b) {
+			continue
 		}
 		if (wild || s.divide(b, 0, 1, 0)) && !fine {
 			if !doubt {
@@ -385,6 +395,28 @@ func (s *Solver) anyBefore(p *sample) bool {
 		}
 	}
 	return false
+}
+
+// shown reports whether coefficients b show at once that the polynomial has no sign that it has not at its ends: by
+// Descartes' rule, if their signs change at most once. Where it begins at a root, they must not change.
+func (s *Solver) shown(b []float64) bool {
+	rest, changes := b, 0
+	if math.Abs(b[0]) <= s.off {
+		rest, changes = b[1:], 1
+	}
+	up := rest[0] > 0
+	for _, c := range rest {
+		if math.Abs(c) <= s.off {
+			return false
+		}
+		if c > 0 != up {
+			up = !up
+			if changes++; changes > 1 {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // divide follows the sign of the polynomial with coefficients b over [lo, hi] of the panel, from the left. It reports

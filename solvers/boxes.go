@@ -8,7 +8,7 @@ import "math"
 // another sign, or it is too short to matter.
 type boxes struct {
 	sys         Encloser // nil for none
-	bent        []int    // the guards that are looked at
+	guards      []int    // the guards that are looked at
 	least, most []float64
 	lo, hi      []float64
 	level       [boxLevels + 1][]float64 // states at the middles of boxes, by depth
@@ -26,12 +26,12 @@ const (
 
 func newBoxes(sys System, guards []Guard, z Size) (b boxes) {
 	for i, g := range guards {
-		if g.Bent {
-			b.bent = append(b.bent, i)
+		if !g.Affine && !g.Clock {
+			b.guards = append(b.guards, i)
 		}
 	}
 	e, ok := sys.(Encloser)
-	if !ok || len(b.bent) == 0 {
+	if !ok || len(b.guards) == 0 {
 		return b
 	}
 	b.sys = e
@@ -43,7 +43,7 @@ func newBoxes(sys System, guards []Guard, z Size) (b boxes) {
 	return b
 }
 
-// hidden adds samples where bent guards have a sign that no other sample shows. It returns false where a guard is not
+// hidden adds samples where guards that are not affine have a sign that no other sample shows. It returns false where a guard is not
 // a number, as look does.
 func (s *Solver) hidden() (ok bool, err error) {
 	b := &s.boxes
@@ -81,7 +81,7 @@ func (s *Solver) halve(depth int, a float64, from, to []float64, p, q *sample) (
 	}
 	b.sys.GuardBounds(math.FMA(a, tr.H, tr.T), math.FMA(a+w, tr.H, tr.T), b.lo, b.hi, b.least, b.most)
 	doubt := false
-	for _, i := range b.bent {
+	for _, i := range b.guards {
 		doubt = doubt || s.doubts(i, p, q)
 	}
 	if !doubt || depth == boxLevels {
@@ -99,7 +99,7 @@ func (s *Solver) halve(depth int, a float64, from, to []float64, p, q *sample) (
 			return false, s.broken()
 		}
 	}
-	for _, i := range b.bent {
+	for _, i := range b.guards {
 		shows = shows || s.doubts(i, p, q) && differs(i, p, m)
 	}
 	if shows {

@@ -139,7 +139,8 @@ type Guard struct {
 	Watch    bool // never fires: an atom of a condition made of several; samples of a step include the times it changes
 	Kink     bool // fires in either direction, changes nothing: a step ends at a kink of the right-hand side
 	Clock    bool // depends on time, p, d and modes only: NextSwitch finds it, so it is not looked for between samples
-	Bent     bool // not affine in time and states: an Encloser's bounds show where it may hide roots
+	// Affine tells that ρ is affine in time and state between two events. Roots of others may be hidden; see Encloser.
+	Affine bool
 	// Name is what messages call a mode: "if@12". Events have names of their own.
 	Name string
 }

@@ -104,7 +104,7 @@ type Guard struct {
 	Watch    bool // an atom of a condition made of several; it never fires
 	Kink     bool // a kink of the rates; it fires in either direction and changes nothing
 	Clock    bool // depends on time, params, discretes and modes only
-	Bent     bool // depends on states, and is not affine in these and the time
+	Affine   bool // in time and states, between two events
 	Span     source.Span
 }
 

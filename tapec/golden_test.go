@@ -80,8 +80,8 @@ func sections(c *Compiled) []txtar.File {
 			}
 			n++
 		}
-		fmt.Fprintf(&lists, "guards %d:%d event=%d[%d] mode=%d crossing=%v watch=%v kink=%v clock=%v %q\n",
-			i, i+n, g.Event, g.Elem, g.Mode, g.Crossing, g.Watch, g.Kink, g.Clock, g.Span.Text())
+		fmt.Fprintf(&lists, "guards %d:%d event=%d[%d] mode=%d crossing=%v watch=%v kink=%v clock=%v affine=%v %q\n",
+			i, i+n, g.Event, g.Elem, g.Mode, g.Crossing, g.Watch, g.Kink, g.Clock, g.Affine, g.Span.Text())
 		i += n
 	}
 	for i, x := range c.ClockList {

@@ -1,8 +1,6 @@
 package tapec
 
 import (
-	"slices"
-
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/stdlib"
 	"odes.dev/odes/tape"
@@ -82,16 +80,12 @@ func operands(e typecheck.Expr) []typecheck.Expr {
 // degree returns 0 for an expression that is constant between two events, 1 for one that is affine in time, and 2 for
 // any other.
 func (c *compiler) degree(e typecheck.Expr, plain bool) int {
-	if c.flow(e, plain)&typecheck.UsesState != 0 {
-		return 2
-	}
-	return c.power(e, plain)
-}
-
-// power is degree with states beside the time: 1 for an expression that is affine in these.
-func (c *compiler) power(e typecheck.Expr, plain bool) int {
-	if c.flow(e, plain) == 0 {
+	switch c.flow(e, plain) {
+	case 0:
 		return 0
+	case typecheck.UsesTime:
+	default:
+		return 2
 	}
 	key := flowKey{e, plain}
 	if d, ok := c.degreeOf[key]; ok {
@@ -99,7 +93,7 @@ func (c *compiler) power(e typecheck.Expr, plain bool) int {
 	}
 	most := func() (d int) {
 		for _, a := range operands(e) {
-			d = max(d, c.power(a, plain))
+			d = max(d, c.degree(a, plain))
 		}
 		return d
 	}
@@ -108,7 +102,7 @@ func (c *compiler) power(e typecheck.Expr, plain bool) int {
 	case *typecheck.Ref:
 		d = 1
 	case *typecheck.NoEvent:
-		d = c.power(x.X, true)
+		d = c.degree(x.X, true)
 	case *typecheck.If:
 		if x.Static || !plain {
 			d = most()
@@ -122,28 +116,17 @@ func (c *compiler) power(e typecheck.Expr, plain bool) int {
 	case *typecheck.Call:
 		switch {
 		case x.Fn.Op == tape.Add || x.Fn.Op == tape.Sub || x.Fn.Op == tape.Neg,
-			x.Fn.Op == tape.Mod && !plain && c.power(x.Args[1], plain) == 0,
+			x.Fn.Op == tape.Mod && !plain && c.degree(x.Args[1], plain) == 0,
 			x.Fn.Class == stdlib.Reduction && (x.Fn.Name == "sum" || x.Fn.Name == "mean"):
 			d = most()
 		case x.Fn.Op == tape.Mul || x.Fn.Name == "@" || x.Fn.Name == "dot":
-			d = min(c.power(x.Args[0], plain)+c.power(x.Args[1], plain), 2)
-		case x.Fn.Op == tape.Div && c.power(x.Args[1], plain) == 0:
-			d = c.power(x.Args[0], plain)
+			d = min(c.degree(x.Args[0], plain)+c.degree(x.Args[1], plain), 2)
+		case x.Fn.Op == tape.Div && c.degree(x.Args[1], plain) == 0:
+			d = c.degree(x.Args[0], plain)
 		}
 	}
 	c.degreeOf[key] = d
 	return d
-}
-
-// bent reports whether a comparison of states within the condition e is not affine in time and states.
-func (c *compiler) bent(e typecheck.Expr, plain bool) bool {
-	if c.flow(e, plain)&typecheck.UsesState == 0 {
-		return false
-	}
-	if call, ok := e.(*typecheck.Call); ok && call.Fn.Class == stdlib.Comparison {
-		return max(c.power(call.Args[0], plain), c.power(call.Args[1], plain)) > 1
-	}
-	return slices.ContainsFunc(operands(e), func(x typecheck.Expr) bool { return c.bent(x, plain) })
 }
 
 // atoms calls visit for every comparison that the condition e is made of. A condition that is not made of comparisons

@@ -250,11 +250,9 @@ func (c *compiler) guards() *tape.Tape {
 			g.Crossing, g.Span = true, ev.Crossing.Span()
 			r = l.lower(ev.Crossing, s)
 			g.Clock = c.flow(ev.Crossing, false)&typecheck.UsesState == 0
-			g.Bent = !g.Clock && c.power(ev.Crossing, false) > 1
 		} else {
 			r = l.root(ev.When, s)
 			g.Clock = c.flow(ev.When, false)&typecheck.UsesState == 0
-			g.Bent = c.bent(ev.When, false)
 		}
 		add(l.vector(r, order, nil), l.vector(t, order, nil), g)
 	}
@@ -265,14 +263,6 @@ func (c *compiler) guards() *tape.Tape {
 		}
 		l.span = m.Span
 		g := Guard{Event: -1, Mode: m.Offset, Clock: c.flowOfMode(m)&typecheck.UsesState == 0, Span: m.Span}
-		switch node := m.node.(type) {
-		case *typecheck.If:
-			g.Bent = c.bent(node.Cond, m.s.plain)
-		case *typecheck.Call:
-			for _, a := range node.Args {
-				g.Bent = g.Bent || !g.Clock && c.power(a, m.s.plain) > 1
-			}
-		}
 		for _, p := range l.leaves(m) {
 			add(l.flat(p[0], m.ax, m.own), l.flat(p[1], m.ax, m.own), g)
 		}
@@ -284,7 +274,30 @@ func (c *compiler) guards() *tape.Tape {
 	l.span = source.Span{}
 	l.output(Margins.Name(), l.emit().Concat(0, rho...))
 	l.output(Truths.Name(), l.emit().Concat(0, truth...))
-	return c.finish(l)
+	t := c.finish(l)
+	c.markAffine(t)
+	return t
+}
+
+// markAffine notes which guards of t have margins that are affine in time and states.
+func (c *compiler) markAffine(t *tape.Tape) {
+	degree := degrees(t, func(n Name) bool { return n == Time.Name() || n.Role == State })
+	for _, o := range t.Outputs {
+		if o.Name != Margins.Name().String() {
+			continue
+		}
+		parts := []tape.Value{o.Value}
+		if i := int(o.Value) - len(t.Inputs); i >= 0 && t.Instrs[i].Op == tape.Concat {
+			parts = t.Instrs[i].Args
+		}
+		i := 0
+		for _, v := range parts {
+			for range t.Shape(v).Size() {
+				c.out.GuardList[i].Affine = degree[v] <= 1
+				i++
+			}
+		}
+	}
 }
 
 // watches calls add for the guards that fire nothing: the atoms, with states in them, of conditions made of several,
@@ -307,8 +320,7 @@ func (l *lowerer) watches(add func(margin, truth array, g Guard)) {
 				continue
 			}
 			seen[key] = true
-			g := Guard{Event: -1, Mode: -1, Watch: true, Bent: l.c.bent(p.e, p.s.plain), Span: p.e.Span()}
-			add(l.root(p.e, p.s), l.lower(p.e, p.s), g)
+			add(l.root(p.e, p.s), l.lower(p.e, p.s), Guard{Event: -1, Mode: -1, Watch: true, Span: p.e.Span()})
 		}
 	}
 	for _, ev := range l.c.model.Events {

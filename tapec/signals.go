@@ -14,7 +14,7 @@ func Signals(t *tape.Tape) (signals *tape.Tape, readers [][]Name) {
 		return nil, nil
 	}
 	driven := tape.DependsOnFunc(t, ByName(func(n Name) bool { return n.Role == State }))
-	degree := degrees(t)
+	degree := degrees(t, func(n Name) bool { return n == Time.Name() })
 	last := make([]bool, t.Values()) // whether an output, or something that depends on states, reads it
 	for _, o := range t.Outputs {
 		last[o.Value] = true
@@ -55,11 +55,12 @@ func Signals(t *tape.Tape) (signals *tape.Tape, readers [][]Name) {
 	return dropInputs(optimize(b.Tape(), passes, nil)), readers
 }
 
-// degrees returns, for each value of t, 0 if it does not depend on time, 1 if it is affine in time, and else 2.
-func degrees(t *tape.Tape) []int {
+// degrees returns, for each value of t, 0 if it depends on no input that is among those in question, 1 if it is affine
+// in them, and else 2.
+func degrees(t *tape.Tape, among func(Name) bool) []int {
 	degree := make([]int, t.Values())
 	for i := range t.Inputs {
-		if MustName(t.Inputs[i].Name) == Time.Name() {
+		if among(MustName(t.Inputs[i].Name)) {
 			degree[i] = 1
 		}
 	}

@@ -13,7 +13,7 @@ func (w *Worker) Guards() []solvers.Guard {
 	for i, g := range w.model.Compiled.GuardList {
 		list[i] = solvers.Guard{
 			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing,
-			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Bent: g.Bent,
+			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine,
 		}
 		switch {
 		case g.Event >= 0:
