@@ -27,6 +27,7 @@ type spectrum struct {
 	along  [2]float64 // v·J v/‖v‖²
 	rho    float64
 	slow   int     // times that steps with few right-hand sides are looked at less often
+	fixed  bool    // steps are not shortened: ρ is for a warning only
 	due    int     // steps until the next product
 	period int     // between products
 	seen   int     // events and changes of mode at the last product
@@ -55,7 +56,7 @@ func newSpectrum(sys Field, m Method, o *Options, tol *Tolerance, z Size) spectr
 		return spectrum{}
 	}
 	return spectrum{
-		sys: sys, tol: tol, method: g, slow: max(1, 6/m.Info().Evals),
+		sys: sys, tol: tol, method: g, slow: max(1, 6/m.Info().Evals), fixed: o.Fixed > 0,
 		v: make([]float64, z.N), per: make([]float64, z.N), x: make([]float64, z.N), k: make([]float64, z.N+z.Q),
 	}
 }
@@ -102,7 +103,7 @@ func (c *spectrum) look(t, h float64, y, f []float64, seen int) (evals int) {
 		c.period = spectrumShort
 	}
 	switch {
-	case c.full < 0.25:
+	case c.full < 0.25 || c.fixed:
 		c.period = max(c.period, 8*spectrumShort)
 	case c.full < 0.5:
 		c.period = max(c.period, 2*spectrumShort)
@@ -139,14 +140,7 @@ func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
 	if c.age == 0 || c.pure >= spectrumMix*c.slow {
 		c.mix(h, y, f)
 	}
-	var sum, far float64
-	for i, v := range c.v {
-		per := 1 / c.scale(i, h, y[i], f[i])
-		c.per[i] = per
-		x := float64(v * per)
-		sum = math.FMA(x, x, sum)
-		far = max(far, math.Abs(x))
-	}
+	sum, far := c.measure(h, y, f)
 	if !(sum > 0 && sum <= math.MaxFloat64) {
 		c.age = 0
 		return false
@@ -158,15 +152,17 @@ func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
 	c.sys.Eval(t, c.x, c.k)
 	size := math.Sqrt(sum)
 	by := far / size
-	var grew, dot float64
+	// Sums of several chains do not wait for one another.
+	var grew, dot [4]float64
+	k, v, per := c.k[:len(f)], c.v[:len(f)], c.per[:len(f)]
 	for i, g := range f {
-		d, v, per := float64((c.k[i]-g)*by), c.v[i], c.per[i] // d is J·v/‖v‖
-		x := float64(d * per)
-		grew = math.FMA(x, x, grew)
-		dot = math.FMA(x, float64(v*per), dot)
-		c.v[i] = d
+		d := float64((k[i] - g) * by) // J·v/‖v‖
+		x := float64(d * per[i])
+		grew[i&3] = math.FMA(x, x, grew[i&3])
+		dot[i&3] = math.FMA(x, float64(v[i]*per[i]), dot[i&3])
+		v[i] = d
 	}
-	grown := math.Sqrt(grew)
+	grown := math.Sqrt((grew[0] + grew[2]) + (grew[1] + grew[3]))
 	switch {
 	case !(grown <= math.MaxFloat64): // the point is outside the domain of the right-hand side
 		c.age = 0
@@ -176,7 +172,7 @@ func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
 		return false
 	}
 	c.growth[0], c.growth[1] = c.growth[1], grown
-	c.along[0], c.along[1] = c.along[1], dot/size
+	c.along[0], c.along[1] = c.along[1], ((dot[0]+dot[2])+(dot[1]+dot[3]))/size
 	if c.age++; c.age >= spectrumYoung {
 		c.rho = float64(math.Sqrt(c.growth[0]) * math.Sqrt(c.growth[1]))
 		// -τ/2ρ with τ = v₁·v₂/‖v₁‖² + ρ² v₀·v₁/‖v₁‖².
@@ -184,6 +180,34 @@ func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
 		c.reach = float64(spectrumReach * c.method.StableAlong(math.Abs(cos)))
 	}
 	return true
+}
+
+// measure writes one over the sizes of tolerable changes to per, and returns the sum of squares of v in these sizes and
+// its largest element.
+func (c *spectrum) measure(h float64, y, f []float64) (sum, far float64) {
+	var squares [4]float64
+	rel, abs := max(c.tol.Rel, 1e-10), max(c.tol.abs(0), 1e-100)
+	alike := c.tol.Rels == nil && len(c.tol.Abs) == 1
+	f, per := f[:len(y)], c.per[:len(y)]
+	for i, v := range c.v[:len(y)] {
+		p := 0.0
+		if alike { // scale, without its calls
+			most := math.Abs(y[i])
+			if g := math.Abs(float64(h * f[i])); g > most || g != g {
+				most = g
+			}
+			p = 1 / math.FMA(rel, most, abs)
+		} else {
+			p = 1 / c.scale(i, h, y[i], f[i])
+		}
+		per[i] = p
+		x := math.Abs(float64(v * p))
+		squares[i&3] = math.FMA(x, x, squares[i&3])
+		if x > far {
+			far = x
+		}
+	}
+	return (squares[0] + squares[2]) + (squares[1] + squares[3]), far
 }
 
 // mix adds a new direction to v; at age zero there is none yet.
