@@ -223,6 +223,16 @@ y' = if t^2 > a^2*4 and sqrt(t) < 2*sqrt(a)*1.00001 then 1 else 0
 objective J = final(x)
 objective K = final(y)
 `, map[string]float64{"J": 1e-3, "J/a": 0, "J/w": 1, "K": 4*2*1.00001*1.00001 - 4}},
+	{"a hat, whose knot is met where its margin is exactly zero", `
+time t from 0 to 19.54
+param A = 1.9, a = 6.839, w = 3.706738
+state x = 0
+x' = A*max(0, 1 - abs((t - a)/w))
+objective J = final(x)
+objective K = integral(A*max(0, 1 - abs((t - a)/w)))
+`, map[string]float64{
+		"J": 1.9 * 3.706738, "J/a": 0, "J/w": 1.9, "J/A": 3.706738, "K": 1.9 * 3.706738, "K/a": 0, "K/w": 1.9,
+	}},
 	{"a condition on a discrete beside one on a state", `
 time t from 0 to 10
 param c = 1
