@@ -225,10 +225,33 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 	if worst > Sound {
 		return
 	}
+	if o != nil && o.failed == nil && o.strange == "" && !s.sudden(o.sizes) {
+		s.Warnings = slices.DeleteFunc(s.Warnings, func(d diag.Diagnostic) bool { return d.Code == CodeGrazing })
+	}
 	s.Trusts = nil
 	for i := range s.Events {
 		s.Events[i].Trusts = nil
 	}
+}
+
+// sudden reports whether the time of an event moves so fast with a variable, of these sizes, that a small part of it
+// makes the event come or go. The slope of a condition alone does not tell: that of a narrow parabola is small where it
+// is crossed as well. Without derivatives of times, nothing is known.
+func (s *Sensitivities) sudden(sizes []float64) bool {
+	const fast = 10 // spans in time
+	for _, e := range s.Events {
+		if e.Params == nil {
+			return true
+		}
+		for n, v := range s.Variables {
+			for k := v.Offset; k < v.Offset+v.Size(); k++ {
+				if math.Abs(e.Params[k])*sizes[n] > float64(fast*math.Abs(s.To-s.From)) {
+					return true
+				}
+			}
+		}
+	}
+	return false
 }
 
 // trust returns the worst grade of the time of an event and of its derivatives.

@@ -2,6 +2,7 @@ package odes_test
 
 import (
 	"math"
+	"slices"
 	"strings"
 	"testing"
 
@@ -261,6 +262,24 @@ solver { method = bs3 }`
 		all := strings.Join(messages(s, odes.CodeTrust, diag.Warning), "\n")
 		if (want == "") != (all == "") || !strings.Contains(all, want) {
 			t.Errorf("rtol = %s: %q", rtol, all)
+		}
+	}
+}
+
+// TestGrazingConfirmed keeps the warning that an event hardly happens from events that are well crossed: a narrow
+// parabola has a small slope at its roots.
+func TestGrazingConfirmed(t *testing.T) {
+	for text, want := range map[string]bool{
+		"time t from 0 to 100\nparam w = 1e-4\nstate x = 0\nx' = 0.1\n" +
+			"event e when (x - 3)^2 < w^2 { n += 1 }": false,
+		"time t from 0 to 2\nparam top = 1\nstate x = 0, y = 1\nx' = y\ny' = -x\n" +
+			"event e when x >= top - 1e-7 { n += 1 }": true,
+	} {
+		s := trusted(t, text+"\ndiscrete n = 0\nobjective J = final(n)\n")
+		if got := slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
+			return d.Code == odes.CodeGrazing
+		}); got != want {
+			t.Errorf("%s: warned %v, want %v: %v", text, got, want, s.Warnings)
 		}
 	}
 }
