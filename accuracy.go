@@ -295,21 +295,26 @@ func (s *Sensitivities) accuracyOf(i int, sizes []float64) (worst float64, where
 	return worst, where
 }
 
-// sizes returns how large the variables are, by which they might change: the largest absolute value of
-// their elements, and 1 for zero.
+// sizes returns how large the variables are, by which they might change: the largest absolute value of their elements,
+// and 1 for zero. Where the time span lies far from zero, a param that lies in it is a time, and as large as the span.
 func (r *Runner) sizes() []float64 {
+	from, to := r.out.From, r.out.To
 	out := make([]float64, len(r.variables))
 	start := r.trajectory.Initial()
 	for i, v := range r.variables {
-		var from []float64
+		var values []float64
 		switch {
 		case !v.Initial:
-			from = r.problem.Point.Param(v.Name)
+			values = r.problem.Point.Param(v.Name)
 		default:
-			from = start[r.model.system.State(v.Name).Offset:][:v.Size()]
+			values = start[r.model.system.State(v.Name).Offset:][:v.Size()]
 		}
-		for _, x := range from {
-			out[i] = max(out[i], math.Abs(x))
+		for _, x := range values {
+			size := math.Abs(x)
+			if span := to - from; !v.Initial && size > float64(10*span) && x >= from-span && x <= to+span {
+				size = span
+			}
+			out[i] = max(out[i], size)
 		}
 		if !(out[i] > 1e-300) || math.IsInf(out[i], 0) {
 			out[i] = 1

@@ -284,3 +284,24 @@ func TestGrazingConfirmed(t *testing.T) {
 		}
 	}
 }
+
+// TestTrustBesideTimes marks a derivative of which few digits are right, where that by a time far from zero is large:
+// relative to the time, but not to the span.
+func TestTrustBesideTimes(t *testing.T) {
+	s := trusted(t, `
+time t from 9500 to tend
+param tend = 9500.2963, P = 0.1465, A = 0.00668, ke = 7.087
+state y = 6.645
+y' = (A*(ceil(t/P) - t/P)) - ke*y
+objective J = final(y)
+objective J2 = integral(y)
+`)
+	const truth = -5.7572623
+	if got := derivativeOf(t, s, "J", "P"); math.Abs(got-truth) > 1e-3*math.Abs(truth) {
+		for _, v := range s.Variables {
+			if v.Name == "P" && s.Trust(0, v) == odes.Sound {
+				t.Errorf("dJ/dP = %v is sound, want %v", got, truth)
+			}
+		}
+	}
+}
