@@ -34,7 +34,7 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 	hi.h = p.h
 	copy(hi.rho, p.rho)
 	copy(hi.truth, p.truth)
-	any := !watch
+	some := !watch
 	for i := range s.guards {
 		a := &s.live[i]
 		if s.guards[i].Watch {
@@ -42,7 +42,7 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 			if lo.truth[i] {
 				a.side = 1
 			}
-			any = any || a.on
+			some = some || a.on
 			continue
 		}
 		*a, _ = s.play(i, at)
@@ -50,7 +50,7 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 			a.on = false
 		}
 	}
-	if !any {
+	if !some {
 		return quiet, nil
 	}
 	floor := lo.h

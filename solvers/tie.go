@@ -187,16 +187,17 @@ func (s *Solver) justAfter(b *member) {
 		both := [2]Firing{a.firing, b.firing}
 		both[0].Nth, both[1].Nth = s.historyAt(a.firing).count-1, s.historyAt(b.firing).count
 		s.sys.Enter(s.d, s.m)
-		kind := Grazing
+		kind, matters := Tie, true
 		switch s.swap(both); {
 		case !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1]):
-			kind = Tie
 		case s.oneSided(both[0], both[1]):
 			kind = OneSided
+		default:
+			matters = false
 		}
 		s.y, w.y, s.d, w.d, s.m, w.m = w.y, s.y, w.d, s.d, w.m, s.m
 		s.sys.Enter(s.d, s.m)
-		if kind != Grazing {
+		if matters {
 			s.warn(Warning{
 				Kind: kind, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: true, Instant: -1,
 				Value: s.t - w.t,
