@@ -11,13 +11,17 @@
 //   - Options choose values of parameters (Assignment), settings (Setting), objectives and variables.
 //     The zero value follows the text.
 //   - Model.Prepare returns a Runner, which repeats Sensitivities with other values and keeps its memory.
-//   - Model.Verify compares gradients with two other ways to compute them and returns a Verification.
+//   - Model.Verify compares gradients with two other ways to compute them, and results with those of an
+//     independent run. It returns a Verification.
 //   - Model.Costates returns the adjoint states over time, Model.Bench measures how long gradients take,
 //     and Check looks for errors in a text without a run in mind.
 //
 // An error carries diagnostics, each with a code, a place in the text and a message: diag.Of lists them.
 // A run that fails is a RunError, which also says how far it came; a file that cannot be read is a
 // FileError. Results carry warnings and notes in the same form.
+//
+// Results are compared with those of an independent run, unless the setting sens.trust is off; Trust says
+// which numbers are not confirmed. That takes about as long again.
 //
 // Unless a setting asks for another mode, gradients are those of the computed solution, by discrete
 // adjoints of explicit Runge–Kutta methods, exact through events. docs/methods.md describes the methods
