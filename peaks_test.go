@@ -491,3 +491,27 @@ func TestPeakTwice(t *testing.T) {
 		t.Errorf("second derivatives of an integral: %v", err)
 	}
 }
+
+// TestPeaksAtTheEnd reads the largest value at the end of a run, where a level jumps at the same time: it is largest at
+// the end, whichever comes first.
+func TestPeaksAtTheEnd(t *testing.T) {
+	for _, mode := range []string{"adjoint", "tangent", "complex"} {
+		s, err := sensitivities(t, `
+time t from 0 to 10
+param P = 0.5, B = 3
+state y = 0, z = 0
+z' = 1
+y' = B + 0*floor(t/P)
+objective J = max_over(y)
+objective L = max_over(z*y)
+`, mode)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for what, want := range map[[2]string]float64{{"J", "P"}: 0, {"J", "B"}: 10, {"L", "P"}: 0, {"L", "B"}: 100} {
+			if got := derivativeOf(t, s, what[0], what[1]); math.Abs(got-want) > 1e-6*max(want, 1) {
+				t.Errorf("%s: d%s/d%s = %v, want %v", mode, what[0], what[1], got, want)
+			}
+		}
+	}
+}

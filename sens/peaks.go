@@ -205,9 +205,24 @@ func (c *peakFinder) over(st *solvers.Step, end solvers.End) {
 			}
 		}
 		c.looked = true
+	} else if end.Kind == solvers.EndClip && end.Index == 1 && c.step > 0 {
+		c.last(st)
 	}
 	c.fresh = end.Kind != solvers.EndFree
 	c.step++
+}
+
+// last handles the end of the run, where something else happens just before: what is largest there is largest at the
+// end, wherever the other thing moves.
+func (c *peakFinder) last(st *solvers.Step) {
+	c.obj.Heights(st.T1, st.Y1, c.at)
+	for j := range c.tops {
+		top := &c.tops[j]
+		before := top.some && top.at.step < c.step && top.share == 0 && st.T1-top.T <= float64(0x1p-48*math.Abs(st.T1))
+		if before && math.Abs(c.at[j]-top.Value) <= float64(0x1p-48*math.Abs(top.Value)) {
+			top.at, top.T, top.timeBefore = place{c.step, 1}, st.T1, st.T1
+		}
+	}
 }
 
 // theta returns where sample k lies.
