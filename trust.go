@@ -149,6 +149,10 @@ func (s *Sensitivities) doubt(i int, t Trust, value bool) {
 // grade fills in the trust in all numbers of s: from their estimated errors, where there are any, and from what the
 // run warned of. Unless judged is set, it looks for numbers that are not finite and for nothing else.
 func (s *Sensitivities) grade(g *grader, judged bool) {
+	s.Trusts = nil
+	if !judged && s.allFinite() { // the usual case, without a pass over what may be millions of grades
+		return
+	}
 	s.Trusts = make([]Trust, len(s.Gradient))
 	for i := range s.Values {
 		v := &s.Values[i]
@@ -179,6 +183,21 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 			s.doubt(i, Loose, false)
 		}
 	}
+}
+
+// allFinite reports whether all values and derivatives are finite.
+func (s *Sensitivities) allFinite() bool {
+	for i := range s.Values {
+		if x := s.Values[i].Value; x-x != 0 {
+			return false
+		}
+	}
+	for _, x := range s.Gradient {
+		if x-x != 0 {
+			return false
+		}
+	}
+	return true
 }
 
 // doubtful are the codes of warnings that the derivatives of a run are those of one side. Where an event grazes its

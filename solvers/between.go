@@ -14,8 +14,8 @@ import (
 // or has no zero, or is too short to say. Where the polynomial shows a sign that no sample has, the guard is sampled
 // there.
 //
-// The last coefficient and a probe off the samples tell how far guards that are not known to be affine are from their polynomials. Where that
-// leaves a doubt, the stretch is halved and sampled anew.
+// The last coefficient and a probe off the samples tell how far other guards are from their polynomials. Where that
+// leaves a doubt, the stretch is halved and sampled anew. Guards that the model says are affine need no probe.
 
 // The bounds of the search.
 const (

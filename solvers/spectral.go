@@ -103,7 +103,9 @@ func (c *spectrum) look(t, h float64, y, f []float64, seen int) (evals int) {
 		c.period = spectrumShort
 	}
 	switch {
-	case c.full < 0.25 || c.fixed:
+	case c.fixed:
+		c.period = spectrumLong
+	case c.full < 0.25:
 		c.period = max(c.period, 8*spectrumShort)
 	case c.full < 0.5:
 		c.period = max(c.period, 2*spectrumShort)
