@@ -43,8 +43,8 @@ func newBoxes(sys System, guards []Guard, z Size) (b boxes) {
 	return b
 }
 
-// hidden adds samples where guards that are not affine have a sign that no other sample shows. It returns false where a guard is not
-// a number, as look does.
+// hidden adds samples where guards that are not affine have a sign that no other sample shows. It returns false where
+// a guard is not a number, as look does.
 func (s *Solver) hidden() (ok bool, err error) {
 	b := &s.boxes
 	if b.sys == nil {
