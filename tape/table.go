@@ -135,7 +135,7 @@ func (r Row) risesExactly(domain Interval) Row { return r.within1(rising(r.Real1
 // falls is rises for an op that never rises.
 func (r Row) falls(domain, within Interval) Row { return r.within1(falling(r.Real1, domain, within)) }
 
-// within1, within2 and within3 return the row with the enclosure of its values.
+// within1 and within2 return the row with the enclosure of its values.
 func (r Row) within1(f func(a Interval) Interval) Row {
 	r.Interval1 = f
 	return r
@@ -143,11 +143,6 @@ func (r Row) within1(f func(a Interval) Interval) Row {
 
 func (r Row) within2(f func(a, b Interval) Interval) Row {
 	r.Interval2 = f
-	return r
-}
-
-func (r Row) within3(f func(a, b, c Interval) Interval) Row {
-	r.Interval3 = f
 	return r
 }
 

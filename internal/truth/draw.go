@@ -3,6 +3,7 @@ package truth
 import (
 	"fmt"
 	"math"
+	"math/cmplx"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -252,7 +253,7 @@ func (d *draw) objective(text string, truth num, size float64) {
 	d.objectives = append(d.objectives, "objective "+name+" = "+text)
 	size = max(size, d.cancels, math.Abs(truth.re()))
 	d.numbers = append(d.numbers, Number{Of: name, Truth: truth.re(), Size: size})
-	if d.tied || truth.v != truth.v {
+	if d.tied || cmplx.IsNaN(truth.v) {
 		return
 	}
 	most := size // what changes of the params on their scales change

@@ -48,7 +48,8 @@ func (d *draw) changed() known {
 		return levels(from, to, at, level)
 	}
 	f := d.uniform(0.3, 3)
-	before, after := pattern(P.num, A.num), signal{}
+	before := pattern(P.num, A.num)
+	var after signal
 	p, a := d.fresh("period"), d.fresh("height")
 	d.item("discrete %s = %s, %s = %s", p, P, a, A)
 	if d.chance(0.5) {

@@ -72,16 +72,6 @@ func (a num) sqrt() num {
 	return a.chain(complex(r, 0), complex(0.5/r, 0))
 }
 
-func (a num) sin() num {
-	s, c := math.Sincos(a.re())
-	return a.chain(complex(s, 0), complex(c, 0))
-}
-
-func (a num) cos() num {
-	s, c := math.Sincos(a.re())
-	return a.chain(complex(c, 0), complex(-s, 0))
-}
-
 func (a num) acos() num {
 	x := a.re()
 	return a.chain(complex(math.Acos(x), 0), complex(-1/math.Sqrt(1-x*x), 0))

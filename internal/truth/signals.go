@@ -591,11 +591,9 @@ func (d *draw) doses() (state string, u signal) {
 	switch d.pick(4) {
 	case 0:
 		var times []string
-		t := d.from.num
 		for i := range n {
 			ti := d.instant("td", d.from.re()+d.duration()*(float64(i)+d.uniform(0.1, 0.9))/float64(n))
-			t = ti.num
-			at, times = append(at, t), append(times, ti.text)
+			at, times = append(at, ti.num), append(times, ti.text)
 		}
 		d.item("event %s at [%s] { %s += %s*%s }", d.fresh("dose"), strings.Join(times, ", "), state, F, A)
 	case 1:
