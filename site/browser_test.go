@@ -117,16 +117,37 @@ func (b *browser) listen(event any) {
 	}
 }
 
-// do runs an action. It has two minutes, since machines may be busy.
+// do runs an action. It has two minutes, since machines may be busy. A question that is under way while the browser
+// goes to another page has no answer, and is asked once more.
 func do[T any](b *browser, a chromedp.Action[T]) T {
 	b.t.Helper()
 	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
 	defer cancel()
-	v, err := chromedp.Run(ctx, a)
-	if err != nil {
+	for {
+		v, err := chromedp.Run(ctx, a)
+		switch {
+		case err == nil:
+			return v
+		case !left(err) || ctx.Err() != nil:
+			b.t.Fatal(err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// leave runs an action that leads to another page, which may come before the action has ended.
+func leave[T any](b *browser, a chromedp.Action[T]) {
+	b.t.Helper()
+	ctx, cancel := context.WithTimeout(b.ctx, 2*time.Minute)
+	defer cancel()
+	if _, err := chromedp.Run(ctx, a); err != nil && !left(err) {
 		b.t.Fatal(err)
 	}
-	return v
+}
+
+// left reports whether err says that the page to which an action belonged is no longer there.
+func left(err error) bool {
+	return strings.Contains(err.Error(), "Inspected target navigated or closed")
 }
 
 // value returns the value of an expression in the page's language of scripts.
@@ -161,7 +182,7 @@ func (b *browser) click(selector, page string) {
 	do(b, chromedp.WaitVisible(element))
 	from := b.at()
 	for range 10 {
-		do(b, chromedp.Steps(chromedp.ScrollIntoView(element), chromedp.Click(element, chromedp.NodeVisible)))
+		leave(b, chromedp.Steps(chromedp.ScrollIntoView(element), chromedp.Click(element, chromedp.NodeVisible)))
 		for range 60 {
 			address, _, _ := strings.Cut(b.at(), "?")
 			if address == page {
@@ -253,10 +274,8 @@ func TestBrowser(t *testing.T) {
 	b.shot("package")
 
 	// One finds a word, and follows the first hit.
-	do(b, chromedp.Steps(
-		chromedp.SendKeys(chromedp.CSS(`.sidebar-search`), "bounce"+kb.Enter),
-		chromedp.WaitVisible(chromedp.CSS(`#search-results li a`)),
-	))
+	leave(b, chromedp.SendKeys(chromedp.CSS(`.sidebar-search`), "bounce"+kb.Enter))
+	do(b, chromedp.WaitVisible(chromedp.CSS(`#search-results li a`)))
 	const found = `[...document.querySelectorAll("#search-results li a")]` +
 		`.map(a => a.getAttribute("href").split(/[?#]/)[0])`
 	for tries := 0; ; tries++ {
