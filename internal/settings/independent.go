@@ -19,6 +19,8 @@ const (
 	// overKinks is how much tighter tolerances are where kinks lie inside steps. Errors of derivatives are of the order
 	// of the step there, whatever the method, so a grid that is a little finer tells little of them.
 	overKinks = 1e-3
+	// besideKinks is the part of the error that such a run shows at least: errors at kinks fall slowly and at random.
+	besideKinks = 0.2
 	// sameMethod is the part of the error that a run by the same method of low order shows.
 	sameMethod = 0.75
 )
@@ -69,6 +71,7 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 	factor := float64(tighter)
 	if kinks {
 		factor *= overKinks
+		share *= besideKinks
 	}
 	s.scale(factor)
 	s.Solver.Unbounded = false
