@@ -45,7 +45,9 @@ func (r *Runner) independent() (share float64, err error) {
 		}
 	}
 	mode, kinks := r.settings.Mode, r.model.system.Compiled.KinksLeft
-	opts = opts.changed(func(s *settings.Settings) { share = s.Independent(mode, kinks) })
+	own := r.settings
+	share = own.Independent(mode, kinks)
+	opts = opts.changed(func(s *settings.Settings) { s.Independent(mode, kinks) }) // of experiments as well, at once
 	other, err := r.model.Prepare(opts)
 	if err != nil {
 		return 0, err

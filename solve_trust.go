@@ -64,7 +64,9 @@ func (r *run) independentSolution(ctx context.Context, opts Options, s *Solution
 		}
 	}
 	opts.Times = slices.Compact(slices.Clone(s.T))
-	opts = opts.changed(func(s *settings.Settings) { share = s.Independent(sens.DefaultMode, false) })
+	own := r.settings
+	share = own.Independent(sens.DefaultMode, false)
+	opts = opts.changed(func(s *settings.Settings) { s.Independent(sens.DefaultMode, false) })
 	other, err := r.model.begin(opts)
 	if err != nil {
 		return nil, nil, 0, err
