@@ -1,0 +1,52 @@
+package solvers
+
+// Jacobian says where ∂(f, r)/∂(y, t) of a Field has entries. It never changes. All workers of a model have the same
+// one, so that what follows from the places of entries alone is found once.
+//
+// Row i is that of state i, and row N+k that of quadrature k. Column j is that of state j, and column N that of time.
+// Entries at the same place add up. A place without an entry is zero whatever the values are.
+type Jacobian struct {
+	Rows, Cols []int32 // [E]
+}
+
+// JacobianField is a Field whose derivatives by state and time have values of their own: what implicit methods ask for.
+type JacobianField interface {
+	Field
+	// Jacobian returns the places of the entries.
+	Jacobian() *Jacobian
+	// EvalJacobian writes the entries j[E] at (t, y).
+	EvalJacobian(t float64, y, j []float64)
+}
+
+// TangentJacobianField pushes tangents through the entries of its Jacobian.
+type TangentJacobianField interface {
+	TangentField
+	JacobianField
+	// PushJacobian writes jd[E·L], the tangents of the entries, where (t, y) moves by td[L], yd[N·L] and the discretes
+	// and parameters by their current tangents.
+	PushJacobian(t float64, y, td, yd, jd []float64)
+}
+
+// CotangentJacobianField pulls cotangents through the entries of its Jacobian.
+type CotangentJacobianField interface {
+	CotangentField
+	JacobianField
+	// PullJacobian overwrites yb[N·L] and tb[L] with the transpose of the entries applied to jb[E·L]. It adds the
+	// cotangents of discretes and parameters to the accumulators of Pull.
+	PullJacobian(t float64, y, jb, yb, tb []float64)
+}
+
+// SecondJacobianField pushes tangents through the transpose of the entries of its Jacobian.
+type SecondJacobianField interface {
+	SecondField
+	TangentJacobianField
+	// PullPushJacobian is to PullJacobian what PullPush is to Pull: yb[N] and tb[1] for jb[E], with their tangents.
+	PullPushJacobian(t, y, jb, yb, tb Dual)
+}
+
+// ComplexJacobianField evaluates the entries of a Jacobian in complex arithmetic.
+type ComplexJacobianField interface {
+	ComplexSystem
+	Jacobian() *Jacobian
+	EvalJacobian(t complex128, y, j []complex128)
+}
