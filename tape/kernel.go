@@ -12,23 +12,10 @@ func plan[T Number](ar *arith[T], in *Instr, shapes []Shape) kernel[T] {
 		return planElementwise(ar, in, shapes)
 	}
 	switch in.Op {
-	case Slice:
-		return gather[T](window(in.Shape, shapes[0], &in.Attr))
-	case Transpose:
-		st := shapes[0].strides()
-		moved := make([]int, len(st))
-		for i, p := range in.Attr.Perm {
-			moved[i] = st[p]
-		}
-		return gather[T](positions(in.Shape, 0, moved))
-	case Broadcast:
-		return gather[T](stretched(in.Shape, shapes[0]))
-	case Take:
-		return gather[T](along(in.Attr.Axis, in.Attr.Index, shapes[0]))
-	case Reshape:
-		return func(args [][]T, out []T) { copy(out, args[0]) }
+	case Slice, Transpose, Broadcast, Take, Reshape:
+		return gather[T](Places(in, shapes[0]))
 	case Pad:
-		index := window(shapes[0], in.Shape, &in.Attr)
+		index := Places(in, shapes[0])
 		return func(args [][]T, out []T) {
 			clear(out)
 			for i, j := range index {
@@ -36,7 +23,7 @@ func plan[T Number](ar *arith[T], in *Instr, shapes []Shape) kernel[T] {
 			}
 		}
 	case Put:
-		index := along(in.Attr.Axis, in.Attr.Index, in.Shape)
+		index := Places(in, shapes[0])
 		return func(args [][]T, out []T) {
 			clear(out)
 			for i, j := range index {
@@ -123,6 +110,34 @@ func at[T Number](x []T, index []int, i int) T {
 	return x[index[i]]
 }
 
+// Places tells where a Structure op with one operand, of shape arg, moves elements. For a Pad or Put, it lists for each
+// element of the operand where in the result it goes. For the others, it lists for each element of the result which one
+// of the operand it is; nil is the identity.
+func Places(in *Instr, arg Shape) []int {
+	switch in.Op {
+	case Slice:
+		return window(in.Shape, arg, &in.Attr)
+	case Pad:
+		return window(arg, in.Shape, &in.Attr)
+	case Transpose:
+		st := arg.Strides()
+		moved := make([]int, len(st))
+		for i, p := range in.Attr.Perm {
+			moved[i] = st[p]
+		}
+		return positions(in.Shape, 0, moved)
+	case Broadcast:
+		return stretched(in.Shape, arg)
+	case Take:
+		return along(in.Attr.Axis, in.Attr.Index, arg)
+	case Put:
+		return along(in.Attr.Axis, in.Attr.Index, in.Shape)
+	case Reshape:
+		return nil
+	}
+	panic("tape: " + in.Op.String() + " moves no elements of one operand")
+}
+
 // gather returns the kernel out[i] = a[index[i]]; a nil index is the identity.
 func gather[T Number](index []int) kernel[T] {
 	if index == nil {
@@ -160,7 +175,7 @@ func stretched(shape, arg Shape) []int {
 	}
 	strides := make([]int, len(shape))
 	if len(arg) == len(shape) {
-		copy(strides, arg.strides())
+		copy(strides, arg.Strides())
 		for k := range strides {
 			if arg[k] == 1 {
 				strides[k] = 0
@@ -172,7 +187,7 @@ func stretched(shape, arg Shape) []int {
 
 // window lists the elements of whole that a Slice with shape part takes.
 func window(part, whole Shape, a *Attr) []int {
-	strides := whole.strides()
+	strides := whole.Strides()
 	offset := 0
 	for k := range strides {
 		offset += a.Start[k] * strides[k]
@@ -221,7 +236,7 @@ func planConcat[T Number](in *Instr, shapes []Shape) kernel[T] {
 // planReduce returns the kernel that makes each element of the result of those over
 // the removed axes, in row-major order.
 func planReduce[T Number](in *Instr, arg Shape, reduce func([]T) T) kernel[T] {
-	st := arg.strides()
+	st := arg.Strides()
 	var keep, gone Shape
 	var keepStrides, goneStrides []int
 	for k, d := range arg {

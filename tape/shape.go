@@ -39,8 +39,8 @@ func (s Shape) String() string {
 	return b.String()
 }
 
-// strides returns the distance between neighbours along each axis.
-func (s Shape) strides() []int {
+// Strides returns the distance between neighbours along each axis.
+func (s Shape) Strides() []int {
 	st := make([]int, len(s))
 	n := 1
 	for i := len(s) - 1; i >= 0; i-- {

@@ -82,6 +82,7 @@ const (
 	ColumnSide // column.dot.p.A
 	Step       // step.k0.dy.x, what a tape of a whole step reads
 	Made       // made.k1.dy.x, what it makes
+	Entries    // jac.0, entries of a Jacobian
 	numRoles
 )
 
@@ -128,6 +129,7 @@ var roles = [numRoles]struct {
 	ColumnSide:   {"column", named},
 	Step:         {"step", named},
 	Made:         {"made", named},
+	Entries:      {"jac", numbered},
 }
 
 // Name returns the name of a role that stands alone, such as Time.

@@ -1,0 +1,146 @@
+package tapec
+
+import (
+	"math"
+	"testing"
+
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tape/tapetest"
+	"pgregory.net/rapid"
+)
+
+// places lays out the outputs and inputs of a tape one after the other.
+func places(tp *tape.Tape) (of, wrt []Placed, rows, cols int) {
+	for _, o := range tp.Outputs {
+		of = append(of, Placed{o.Name, rows})
+		rows += tp.Shape(o.Value).Size()
+	}
+	for _, in := range tp.Inputs {
+		wrt = append(wrt, Placed{in.Name, cols})
+		cols += in.Shape.Size()
+	}
+	return of, wrt, rows, cols
+}
+
+func jacobian(t fataler, tp *tape.Tape) *Jacobian {
+	t.Helper()
+	of, wrt, rows, cols := places(tp)
+	j, err := NewJacobian(tp, of, wrt)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, tp)
+	}
+	checkPlaces(t, j, rows, cols)
+	return j
+}
+
+// checkPlaces checks that each entry has a place.
+func checkPlaces(t fataler, j *Jacobian, rows, cols int) {
+	t.Helper()
+	if err := tape.Check(j.Tape); err != nil {
+		t.Fatalf("%v\n%s", err, j.Tape)
+	}
+	n := 0
+	for i, o := range j.Tape.Outputs {
+		if o.Name != Entries.Number(i).String() {
+			t.Fatalf("output %d is called %s", i, o.Name)
+		}
+		n += j.Tape.Shape(o.Value).Size()
+	}
+	if len(j.Rows) != n || len(j.Cols) != n {
+		t.Fatalf("%d rows and %d columns of %d entries", len(j.Rows), len(j.Cols), n)
+	}
+	for e, r := range j.Rows {
+		if c := j.Cols[e]; r < 0 || c < 0 || int(r) >= rows || int(c) >= cols {
+			t.Fatalf("entry %d is at (%d, %d) of %d × %d", e, r, c, rows, cols)
+		}
+	}
+}
+
+// entries returns the values of all entries.
+func entries(t fataler, j *Jacobian, inputs map[string][]float64) []float64 {
+	t.Helper()
+	e := runTape(t, j.Tape, inputs)
+	var out []float64
+	for _, o := range j.Tape.Outputs {
+		out = append(out, e.Value(o.Value)...)
+	}
+	return out
+}
+
+// columnsByComplexStep returns the derivatives of all outputs by all inputs, column by column.
+func columnsByComplexStep(t fataler, tp *tape.Tape, inputs map[string][]float64) [][]float64 {
+	t.Helper()
+	var out [][]float64
+	for _, in := range tp.Inputs {
+		for i := range in.Shape.Size() {
+			dot := map[string][]float64{}
+			for _, other := range tp.Inputs {
+				dot["dot."+other.Name] = make([]float64, other.Shape.Size())
+			}
+			dot["dot."+in.Name][i] = 1
+			step := complexStep(t, tp, inputs, dot)
+			var column []float64
+			for _, o := range tp.Outputs {
+				column = append(column, step["dot."+o.Name]...)
+			}
+			out = append(out, column)
+		}
+	}
+	return out
+}
+
+// checkJacobian compares the entries with the complex step, where that is finite. Where there is no entry, nothing depends on the input.
+func checkJacobian(t fataler, tp *tape.Tape, inputs map[string][]float64, tol float64) *Jacobian {
+	t.Helper()
+	j := jacobian(t, tp)
+	values := entries(t, j, inputs)
+	want := columnsByComplexStep(t, tp, inputs)
+	got := make([][]float64, len(want))
+	for c := range got {
+		got[c] = make([]float64, len(want[c]))
+	}
+	for e, x := range values {
+		got[j.Cols[e]][j.Rows[e]] += x
+	}
+	for c := range got {
+		for r, x := range got[c] {
+			if w := want[c][r]; w-w == 0 && !(math.Abs(x-w) <= tol*(math.Abs(w)+1)) {
+				t.Fatalf("row %d, column %d: %v, complex step gives %v\n%s\n%s", r, c, x, w, tp, j.Tape)
+			}
+		}
+	}
+	return j
+}
+
+func TestJacobianOfEveryOp(t *testing.T) {
+	for _, c := range tapetest.Cases() {
+		t.Run(c.Name, func(t *testing.T) {
+			if differentiable(c.Tape) {
+				checkJacobian(t, c.Tape, c.Inputs, 1e-12)
+				return
+			}
+			of, wrt, _, _ := places(c.Tape)
+			if _, err := NewJacobian(c.Tape, of, wrt); err == nil {
+				t.Error("no error")
+			}
+		})
+	}
+}
+
+func TestJacobianOfRandomTapes(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		tp := tapetest.Random(rt, tapetest.Smooth)
+		checkJacobian(rt, tp, tapetest.Fill(tp, 11), 1e-11)
+	})
+}
+
+func TestJacobianOfRandomModels(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		g := newGen(rt)
+		c := compileModel(rt, g.model(g.over(4)))
+		values := g.world()
+		if differentiable(c.Rates) && len(c.Rates.Inputs) > 0 {
+			checkJacobian(rt, c.Rates, values, 1e-10)
+		}
+	})
+}
