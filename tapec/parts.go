@@ -18,6 +18,7 @@ const (
 	PartRunWork     // what the rates compute of params alone; empty until Split takes it out of them
 	PartSegmentWork // what they compute of values that change at events only; likewise
 	PartRates
+	PartJacobian // of the rates; empty unless a method asks for it
 	PartInstants
 	PartChoose
 	PartGuards
@@ -44,6 +45,7 @@ var partNames = [numParts]string{
 	PartRunWork:     "run work",
 	PartSegmentWork: "segment work",
 	PartRates:       "rates",
+	PartJacobian:    "jacobian",
 	PartInstants:    "instants",
 	PartChoose:      "choose",
 	PartGuards:      "guards",
@@ -69,7 +71,7 @@ func (p Part) String() string {
 
 // partOrder is the order in which Parts.All goes through all parts.
 var partOrder = [numParts]Part{
-	PartDefaults, PartAsserts, PartStart, PartRunWork, PartSegmentWork, PartRates,
+	PartDefaults, PartAsserts, PartStart, PartRunWork, PartSegmentWork, PartRates, PartJacobian,
 	PartInstants, PartChoose, PartGuards, PartClocks, PartAffects,
 	PartInitial, PartAtTimes, PartAtEvents, PartFinal, PartPeaks,
 	PartObjective, PartOutputs, PartInvariants,

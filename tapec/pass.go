@@ -83,6 +83,18 @@ func dropInputs(t *tape.Tape) *tape.Tape {
 	return b.Tape()
 }
 
+// Only returns t with those of its outputs that want picks, and without what these do not need.
+func Only(t *tape.Tape, want func(output string) bool) *tape.Tape {
+	only := *t
+	only.Outputs = nil
+	for _, o := range t.Outputs {
+		if want(o.Name) {
+			only.Outputs = append(only.Outputs, o)
+		}
+	}
+	return dropInputs(&only)
+}
+
 // Split takes the work out of t that depends on no late input. Early does that work.
 // Its outputs are numbered in the role as: with RunWork they are "c.0", "c.1" and so on.
 // It skips names of inputs of t, so that a tape can be split twice in one role. Rest does

@@ -30,11 +30,21 @@ type storage struct {
 
 // ComplexWorker returns a complex worker for the problem.
 func (p *Problem) ComplexWorker() *ComplexWorker {
-	m, l := p.Model, p.Model.layout
+	m := p.Model
+	h := &m.programs.hoisted
+	if p.Jacobian {
+		j, err := m.programs.withJacobian()
+		if err != nil {
+			panic("system: " + err.Error()) // the run that is repeated had it
+		}
+		h = &j.hoisted
+	}
+	l := h.layout
 	w := &ComplexWorker{problem: p, model: m}
-	tapes := m.programs.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
+	tapes := h.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
 		tapec.PartClocks, tapec.PartOutputs, tapec.PartInvariants)
-	tapes.Set(tapec.PartRates, m.Compiled.Rates)
+	tapes.Set(tapec.PartRates, h.rates)
+	tapes.Set(tapec.PartJacobian, h.jacobian)
 	w.parts, _ = tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*evaluation, error) {
 		if t == nil {
 			return nil, nil

@@ -216,7 +216,7 @@ func (m *Model) emit(w io.Writer, of func(derivatives, *tape.Tape) (*tape.Tape, 
 
 // EmitPrograms writes a line for each of the machine's programs of values and transposes.
 func (m *Model) EmitPrograms(w io.Writer) error {
-	k, err := m.programs.kit(1, Names(m.Checked.Params), Pull, false, 0)
+	k, err := m.programs.kit(kitWith{lanes: 1, active: Names(m.Checked.Params), dir: Pull})
 	if err != nil {
 		return err
 	}

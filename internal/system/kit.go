@@ -13,11 +13,10 @@ import (
 // programs are the tapes of a model and what has been compiled of them, by lane count and active
 // parameters. Goroutines may share them.
 type programs struct {
-	layout *layout
-	tapes  *tapec.Parts[*tape.Tape]
-	rates  *tape.Tape // from which nothing is hoisted
-	slopes *tape.Tape // of the peaks, as time passes and the state moves; nil for none
-	clocks *byTime    // the margins of conditions of time alone; nil where all are affine
+	hoisted
+	withJacobian func() (*jacobian, error)
+	slopes       *tape.Tape // of the peaks, as time passes and the state moves; nil for none
+	clocks       *byTime    // the margins of conditions of time alone; nil where all are affine
 
 	signals     *byTime // of the rates; nil for none
 	peakSignals *byTime // of the peaks; nil for none
@@ -40,11 +39,20 @@ func (m *Model) Mutate(mutant func(transpose *tape.Tape) *tape.Tape) {
 }
 
 type kitKey struct {
-	lanes  int
-	dir    Direction
-	many   bool
-	active string // names of the active params; "" for values only
-	bound  float64
+	lanes    int
+	dir      Direction
+	many     bool
+	jacobian bool
+	active   string // names of the active params; "" for values only
+	bound    float64
+}
+
+// hoisted are the tapes of a model.
+type hoisted struct {
+	layout *layout
+	tapes  *tapec.Parts[*tape.Tape]
+	// From these nothing is hoisted. There is a jacobian if tapes have one.
+	rates, jacobian *tape.Tape
 }
 
 // Kit is everything needed to run a model with a lane count: programs of the
@@ -68,20 +76,14 @@ type Kit struct {
 }
 
 func newPrograms(m *Model) (*programs, error) {
-	c, l := m.Compiled, m.layout
-	h := hoist(c.Rates)
-	l.nC = l.outputs(h.once, vecC)
-	l.nE = l.outputs(h.segment, vecE)
+	c := m.Compiled
 	// By the time and the state alone: nothing else moves between events.
 	slopes, err := (&derivatives{clock: true}).push(c.Peaks)
 	if err != nil {
 		return nil, err
 	}
-	tapes := c.Parts().Without(tapec.PartDefaults, tapec.PartAsserts) // points evaluate these
-	tapes.Set(tapec.PartRunWork, h.once)
-	tapes.Set(tapec.PartSegmentWork, h.segment)
-	tapes.Set(tapec.PartRates, h.rates)
-	p := &programs{layout: l, tapes: tapes, rates: c.Rates, slopes: slopes, kits: map[kitKey]*Kit{}}
+	p := &programs{hoisted: hoistedFrom(c, m.layout, nil), slopes: slopes, kits: map[kitKey]*Kit{}}
+	p.withJacobian = sync.OnceValues(func() (*jacobian, error) { return newJacobian(m) })
 	if slices.ContainsFunc(c.ClockList, func(k tapec.Clock) bool { return !k.Affine }) {
 		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name())
 	}
@@ -92,6 +94,20 @@ func newPrograms(m *Model) (*programs, error) {
 		p.peakSignals = newByTime(t, tapec.SignalValues.Name())
 	}
 	return p, nil
+}
+
+// hoistedFrom returns the tapes of a model, with that of the jacobian unless it is nil, and gives places in l to what is
+// hoisted from them.
+func hoistedFrom(c *tapec.Compiled, l *layout, jacobian *tape.Tape) hoisted {
+	h := hoist(c.Rates, jacobian)
+	l.nC = l.outputs(h.once, vecC)
+	l.nE = l.outputs(h.segment, vecE)
+	tapes := c.Parts().Without(tapec.PartDefaults, tapec.PartAsserts) // points evaluate these
+	tapes.Set(tapec.PartRunWork, h.once)
+	tapes.Set(tapec.PartSegmentWork, h.segment)
+	tapes.Set(tapec.PartRates, h.rates)
+	tapes.Set(tapec.PartJacobian, h.jacobian)
+	return hoisted{layout: l, tapes: tapes, rates: c.Rates, jacobian: jacobian}
 }
 
 // Direction says which derivatives a Kit holds.
@@ -125,38 +141,59 @@ func (p *Problem) Kit(lanes int, dir Direction, many bool) (*Kit, error) {
 	case PullStates:
 		active, dir = nil, Pull
 	}
-	return p.Model.programs.kit(lanes, active, dir, many, 0)
+	return p.Model.programs.kit(kitWith{lanes, active, dir, many, p.Jacobian, 0})
 }
 
 // Bounded returns the kit of transposes in which bound stands for derivatives that are not finite where values are.
 func (p *Problem) Bounded(lanes int, many bool, bound float64) (*Kit, error) {
-	return p.Model.programs.kit(lanes, p.active, Pull, many, bound)
+	return p.Model.programs.kit(kitWith{lanes, p.active, Pull, many, p.Jacobian, bound})
 }
 
-// kit returns the programs for that many lanes and the active params. It makes them once.
-func (p *programs) kit(lanes int, active []string, dir Direction, many bool, bound float64) (*Kit, error) {
-	key := kitKey{lanes: lanes, dir: dir, many: many, active: strings.Join(active, "\n"), bound: bound}
+// kitWith says what a kit is for: see Kit and Bounded.
+type kitWith struct {
+	lanes    int
+	active   []string
+	dir      Direction
+	many     bool
+	jacobian bool
+	bound    float64
+}
+
+// kit returns the programs for what is asked. It makes them once.
+func (p *programs) kit(w kitWith) (*Kit, error) {
+	key := kitKey{
+		lanes: w.lanes, dir: w.dir, many: w.many, jacobian: w.jacobian, active: strings.Join(w.active, "\n"),
+		bound: w.bound,
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if k := p.kits[key]; k != nil {
 		return k, nil
 	}
-	k := &Kit{lanes: lanes, layout: p.layout, plan: newPlan(p.layout, active)}
+	h := &p.hoisted
+	if w.jacobian {
+		j, err := p.withJacobian()
+		if err != nil {
+			return nil, err
+		}
+		h = &j.hoisted
+	}
+	k := &Kit{lanes: w.lanes, layout: h.layout, plan: newPlan(h.layout, w.active)}
 	var err error
-	if k.value, err = compile(p.tapes, p.layout.find, lanes, nil); err != nil {
+	if k.value, err = compile(h.tapes, h.layout.find, w.lanes, nil); err != nil {
 		return nil, err
 	}
-	if k.slopes, err = newProgram(p.slopes, p.layout.find, 1, nil); err != nil {
+	if k.slopes, err = newProgram(p.slopes, h.layout.find, 1, nil); err != nil {
 		return nil, err
 	}
-	switch dir {
+	switch w.dir {
 	case Pull:
-		err = k.transposed(p, active, many, bound)
+		err = k.transposed(h, p.mutant, w)
 	case Push, PushElements:
-		err = k.tangents(p.tapes, active, dir == PushElements)
+		err = k.tangents(h.tapes, w.active, w.dir == PushElements)
 	case PushPull:
-		if err = k.tangents(p.tapes, active, false); err == nil {
-			err = k.secondOrder(p.tapes, p.rates, active)
+		if err = k.tangents(h.tapes, w.active, false); err == nil {
+			err = k.secondOrder(h, w.active)
 		}
 	}
 	if err != nil {
@@ -243,9 +280,10 @@ func (k *Kit) sidesOf(t *tape.Tape, tangent string, places map[tapec.Name]part) 
 
 // secondOrder makes k.second. Nothing is hoisted: the work that depends on parameters alone is done at
 // every stage.
-func (k *Kit) secondOrder(tapes *tapec.Parts[*tape.Tape], rates *tape.Tape, active []string) error {
-	all := tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork)
-	all.Set(tapec.PartRates, rates)
+func (k *Kit) secondOrder(h *hoisted, active []string) error {
+	all := h.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork)
+	all.Set(tapec.PartRates, h.rates)
+	all.Set(tapec.PartJacobian, h.jacobian)
 	second, err := derived(all, active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		return d.second(t, guarded(p))
 	})
@@ -259,25 +297,19 @@ func (k *Kit) secondOrder(tapes *tapec.Parts[*tape.Tape], rates *tape.Tape, acti
 // transposes compiles transposes. They add to the cotangents that they write, with two exceptions:
 // each functional has one reader, and a stage overwrites the cotangents of state and time.
 func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Parts[*program], error) {
-	rates, err := newProgram(tapes.Get(tapec.PartRates), find, k.lanes, func(v vector) bool {
-		return v != vecY && v != vecT
+	return tapec.Transform(tapes, func(at tapec.PartIndex, t *tape.Tape) (*program, error) {
+		ofStage := at.Part == tapec.PartRates || at.Part == tapec.PartJacobian
+		return newProgram(t, find, k.lanes, func(v vector) bool {
+			return ofStage && v != vecY && v != vecT || !ofStage && v != vecF
+		})
 	})
-	if err != nil {
-		return nil, err
-	}
-	out, err := compile(tapes.Without(tapec.PartRates), find, k.lanes, func(v vector) bool { return v != vecF })
-	if err != nil {
-		return nil, err
-	}
-	out.Set(tapec.PartRates, rates)
-	return out, nil
 }
 
 // transposed makes k.pull. It takes out of the transpose of the rates what all sweeps share, and the
 // products that are cheaper for many stages at once.
-func (k *Kit) transposed(p *programs, active []string, many bool, bound float64) error {
-	pull, err := derived(p.tapes, active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
-		d.bound = bound
+func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with kitWith) error {
+	pull, err := derived(h.tapes, with.active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
+		d.bound = with.bound
 		return d.pull(t, guarded(p))
 	})
 	if err != nil {
@@ -286,7 +318,7 @@ func (k *Kit) transposed(p *programs, active []string, many bool, bound float64)
 	places := map[tapec.Name]part{}
 	if rates := pull.Get(tapec.PartRates); rates != nil {
 		var shared *tape.Tape
-		if many {
+		if with.many {
 			shared, rates = split(rates, tapec.SharedWork, func(n tapec.Name) bool {
 				return n.Variation == tapec.Cotangent
 			})
@@ -308,19 +340,19 @@ func (k *Kit) transposed(p *programs, active []string, many bool, bound float64)
 			}
 		}
 	}
-	if p.mutant != nil {
+	if mutant != nil {
 		for at, t := range pull.All() {
 			if t == nil {
 				continue
 			}
-			if t = p.mutant(t); at.Part < tapec.PartDefaults {
+			if t = mutant(t); at.Part < tapec.PartDefaults {
 				pull.Set(at.Part, t)
 			} else {
 				pull.List(at.Part)[at.Index] = t
 			}
 		}
 	}
-	k.pull, err = k.transposes(pull, k.find(places, k.plan.gather(pull, active)))
+	k.pull, err = k.transposes(pull, k.find(places, k.plan.gather(pull, with.active)))
 	return err
 }
 

@@ -1,6 +1,7 @@
 package system
 
 import (
+	"maps"
 	"slices"
 
 	"odes.dev/odes/tape"
@@ -38,6 +39,7 @@ const (
 	vecOther                    // asserts, gaps of invariants
 	vecStep                     // of a whole step: its times, start and stages
 	vecMade                     // and what it makes
+	vecJ                        // entries of the Jacobian
 	vecSides                    // unit vectors, in lanes, of matrices of parameters that move at one element
 	numVectors
 )
@@ -56,6 +58,7 @@ type layout struct {
 	states                 []part              // in order of declaration
 	nY, nP, nD, nM, nQ, nF int
 	nC, nE                 int
+	nJ                     int // entries of the Jacobian
 	objectives             int
 }
 
@@ -141,6 +144,13 @@ func (l *layout) outputs(t *tape.Tape, vec vector) int {
 		}
 	}
 	return n
+}
+
+// clone returns a copy of l to which names can be added.
+func (l *layout) clone() *layout {
+	c := *l
+	c.parts = maps.Clone(l.parts)
+	return &c
 }
 
 // part returns where something of the model lies. There must be such a thing: what a tape reads and writes is the

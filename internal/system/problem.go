@@ -17,6 +17,8 @@ type Problem struct {
 	StepStages, Stages int
 	// Free are the parts of the state vector whose initial values are variables.
 	Free []Place
+	// Jacobian tells that programs are wanted for the Jacobian of the rates, too. It may be set before kits are made.
+	Jacobian bool
 	// CompileAfter may be changed before workers are made. Results do not depend on it.
 	CompileAfter CompileAfter
 

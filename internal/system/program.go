@@ -171,10 +171,10 @@ func (c *call) run(in, out *frame) {
 // moving are the vectors that calls of the rates and their derivatives find in a new place each time.
 // All others stay where the worker has them.
 var moving = [tapec.NumVariations][numVectors]bool{
-	tapec.Primal:           {vecY: true, vecK: true, vecW: true, vecFactors: true},
-	tapec.Tangent:          {vecT: true, vecY: true, vecK: true},
-	tapec.Cotangent:        {vecT: true, vecY: true, vecK: true},
-	tapec.CotangentTangent: {vecT: true, vecY: true, vecK: true},
+	tapec.Primal:           {vecY: true, vecK: true, vecJ: true, vecW: true, vecFactors: true},
+	tapec.Tangent:          {vecT: true, vecY: true, vecK: true, vecJ: true},
+	tapec.Cotangent:        {vecT: true, vecY: true, vecK: true, vecJ: true},
+	tapec.CotangentTangent: {vecT: true, vecY: true, vecK: true, vecJ: true},
 }
 
 // runMoved is run for calls in a row that change only the moving vectors. These must overlap no other

@@ -79,29 +79,33 @@ func (w *SecondWorker) Begin() {
 
 // PullPush implements solvers.SecondField.
 func (w *SecondWorker) PullPush(t, y, kb, yb, tb solvers.Dual) {
-	rates := w.second.Get(tapec.PartRates)
-	if rates == nil {
+	w.pullPush(w.second.Get(tapec.PartRates), vecK, t, y, kb, yb, tb)
+}
+
+// pullPush runs c, a transpose of something at (t, y) with its tangents: from the cotangents seeds of vec to yb and tb.
+func (w *SecondWorker) pullPush(c *call, vec vector, t, y, seeds, yb, tb solvers.Dual) {
+	if c == nil {
 		yb.Clear()
 		tb.Clear()
 		return
 	}
 	w.at(t)
 	w.moves(vecY, y)
-	w.seeds(vecK, kb)
+	w.seeds(vec, seeds)
 	w.pulls(vecY, yb)
 	w.pulls(vecT, tb)
 	for _, v := range []struct {
 		vec vector
 		x   solvers.Dual
 	}{{vecY, yb}, {vecT, tb}} {
-		if !rates.covers(tapec.Cotangent, v.vec, len(v.x.X)) {
+		if !c.covers(tapec.Cotangent, v.vec, len(v.x.X)) {
 			clear(v.x.X)
 		}
-		if !rates.covers(tapec.CotangentTangent, v.vec, len(v.x.D)) {
+		if !c.covers(tapec.CotangentTangent, v.vec, len(v.x.D)) {
 			clear(v.x.D)
 		}
 	}
-	rates.runMoved(&w.in, &w.out)
+	c.runMoved(&w.in, &w.out)
 }
 
 // Leave implements solvers.SecondSystem.
