@@ -35,6 +35,7 @@ type Builder struct {
 	byInput map[string]Value // by name
 	shared  map[uint64][]Value
 	outputs []Output
+	made    map[string]bool // the names of outputs
 }
 
 // node is an input or an instruction of a tape in the making.
@@ -48,7 +49,7 @@ func NewBuilder(name string) *Builder { return NewBuilderWith(name, All) }
 
 // NewBuilderWith returns an empty Builder with the given rewrites.
 func NewBuilderWith(name string, rewrite Rewrites) *Builder {
-	return &Builder{name: name, rewrite: rewrite, byInput: map[string]Value{}, shared: map[uint64][]Value{}}
+	return &Builder{name: name, rewrite: rewrite, byInput: map[string]Value{}, shared: map[uint64][]Value{}, made: map[string]bool{}}
 }
 
 // SetSpan sets the place in the source of the instructions that are added from now on.
@@ -81,9 +82,10 @@ func (b *Builder) HasInput(name string) (Value, bool) {
 
 // Output makes v the output of that name. It panics if the name was used before.
 func (b *Builder) Output(name string, v Value) {
-	if slices.ContainsFunc(b.outputs, func(o Output) bool { return o.Name == name }) {
+	if b.made[name] {
 		panic("tape: output " + name + " was added before")
 	}
+	b.made[name] = true
 	b.outputs = append(b.outputs, Output{Name: name, Value: v})
 }
 

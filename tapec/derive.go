@@ -69,14 +69,18 @@ func parseRule(op tape.Op, text string) rule {
 // derivation is the state that JVP and VJP share: the tape t, and the Builder of the
 // result, which begins with a copy of t.
 type derivation struct {
-	t    *tape.Tape
-	b    *tape.Builder
-	prim []tape.Value // the copy, in b, of each value of t
+	t      *tape.Tape
+	b      *tape.Builder
+	prim   []tape.Value          // the copy, in b, of each value of t
+	inputs map[string]tape.Value // of t, by name
 }
 
 // newDerivation copies t without its outputs into a new Builder.
 func newDerivation(t *tape.Tape, name string) *derivation {
-	d := &derivation{t: t, b: tape.NewBuilder(name)}
+	d := &derivation{t: t, b: tape.NewBuilder(name), inputs: map[string]tape.Value{}}
+	for i := range t.Inputs {
+		d.inputs[t.Inputs[i].Name] = tape.Value(i)
+	}
 	d.prim = copyInto(d.b, t)
 	return d
 }
@@ -101,12 +105,12 @@ func (d *derivation) args(in *tape.Instr) []tape.Value {
 func (d *derivation) active(wrt []string) ([]bool, error) {
 	t := d.t
 	out := make([]bool, t.Values())
-	for i, name := range wrt {
-		v, ok := t.Input(name)
+	for _, name := range wrt {
+		v, ok := d.inputs[name]
 		if !ok {
 			return nil, fmt.Errorf("tape %s has no input %s", t.Name, name)
 		}
-		if slices.Contains(wrt[:i], name) {
+		if out[v] {
 			return nil, fmt.Errorf("input %s is named twice", name)
 		}
 		out[v] = true
@@ -136,15 +140,21 @@ func zeroDerivative(in *tape.Instr, k int) bool {
 
 // outputs returns the values of the named outputs.
 func (d *derivation) outputs(of []string) ([]tape.Value, error) {
+	values := map[string]tape.Value{}
+	for _, o := range d.t.Outputs {
+		values[o.Name] = o.Value
+	}
 	out := make([]tape.Value, len(of))
+	named := map[string]bool{}
 	for i, name := range of {
-		v, ok := d.t.Output(name)
+		v, ok := values[name]
 		if !ok {
 			return nil, fmt.Errorf("tape %s has no output %s", d.t.Name, name)
 		}
-		if slices.Contains(of[:i], name) {
+		if named[name] {
 			return nil, fmt.Errorf("output %s is named twice", name)
 		}
+		named[name] = true
 		out[i] = v
 	}
 	return out, nil

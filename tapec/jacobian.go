@@ -28,11 +28,11 @@ type Jacobian struct {
 // Entries keep together as they come from whole arrays: a stencil on a grid has an output for each neighbour. Work on
 // places is done here, once; the tape holds arithmetic only. Errors are those of JVP.
 func NewJacobian(t *tape.Tape, of, wrt []Placed) (*Jacobian, error) {
+	d := newDerivation(t, t.Name+".jacobian")
 	wrt = slices.DeleteFunc(slices.Clone(wrt), func(p Placed) bool {
-		_, ok := t.Input(p.Name)
+		_, ok := d.inputs[p.Name]
 		return !ok
 	})
-	d := newDerivation(t, t.Name+".jacobian")
 	active, err := d.active(placedNames(wrt))
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func NewJacobian(t *tape.Tape, of, wrt []Placed) (*Jacobian, error) {
 		f.uses[v]++
 	}
 	for _, p := range wrt {
-		v, _ := t.Input(p.Name)
+		v := d.inputs[p.Name]
 		f.lists[v] = f.unit(t.Shape(v), p.At)
 	}
 	for i := range t.Instrs {

@@ -60,7 +60,7 @@ func tangent(t *tape.Tape, of, wrt []string, keep bool) (*tape.Tape, error) {
 		tan[v] = none
 	}
 	for _, name := range wrt {
-		v, _ := t.Input(name)
+		v := d.inputs[name]
 		if tan[v], err = d.seed(Tangent.Of(name), t.Shape(v)); err != nil {
 			return nil, err
 		}

@@ -73,7 +73,7 @@ func transpose(t *tape.Tape, of, wrt []string, open bool, bound float64) (*tape.
 		}
 	}
 	for _, name := range wrt {
-		v, _ := t.Input(name)
+		v := d.inputs[name]
 		if bar := r.collect(v); bar != none {
 			d.b.Output(Cotangent.Of(name), d.full(bar, t.Shape(v)))
 		}
