@@ -4,9 +4,9 @@ import (
 	"maps"
 	"slices"
 
+	"odes.dev/odes/internal/machine"
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
-	"odes.dev/odes/vm/internal/native"
 )
 
 // Narrow names the backend of native code without AVX-512, in tests.
@@ -15,7 +15,7 @@ const Narrow = "native without AVX-512"
 // AllBackends lists the backends of this machine, with Narrow if it differs from the others.
 func AllBackends() []string {
 	list := Backends()
-	if list[len(list)-1] == simd.Native && simd.Wide() && native.Supports512() {
+	if list[len(list)-1] == simd.Native && simd.Wide() && machine.Supports512() {
 		list = append(list, Narrow)
 	}
 	return list

@@ -3,6 +3,7 @@ package vm
 import (
 	"runtime"
 
+	"odes.dev/odes/internal/machine"
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/vm/internal/kernel"
 	"odes.dev/odes/vm/internal/native"
@@ -26,11 +27,11 @@ type link struct {
 // newAssembler returns what native code is made with, or nil if no native code can be made here.
 // Narrow code does without AVX-512.
 func newAssembler(narrow bool) *assembler {
-	if !native.Available() {
+	if !machine.Available() {
 		return nil
 	}
 	target := native.AVX2
-	if simd.Wide() && native.Supports512() && !narrow {
+	if simd.Wide() && machine.Supports512() && !narrow {
 		target = native.AVX512
 	}
 	return &assembler{Code: native.NewCode(target), target: target, spill: -1, parts: map[[2]int][]chunk{}}
@@ -81,6 +82,6 @@ func (c *compiler) linkNative() bool {
 		c.p.regs[n.spill].size = n.Spill()
 	}
 	c.p.native = n.Stats()
-	runtime.AddCleanup(c.p, func(m *native.Memory) { m.Free() }, m)
+	runtime.AddCleanup(c.p, func(m *machine.Memory) { m.Free() }, m)
 	return true
 }

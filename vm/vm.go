@@ -25,6 +25,7 @@ import (
 	"slices"
 	"strings"
 
+	"odes.dev/odes/internal/machine"
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/vm/internal/native"
@@ -209,7 +210,7 @@ func Backends() []string {
 	case simd.Generic:
 		return []string{simd.Generic}
 	case simd.Native:
-		if native.Available() {
+		if machine.Available() {
 			return []string{simd.Generic, simd.AVX2, simd.Native}
 		}
 	}

@@ -1,10 +1,13 @@
 package native
 
-import "odes.dev/odes/vm/internal/kernel"
+import (
+	"odes.dev/odes/internal/machine"
+	"odes.dev/odes/vm/internal/kernel"
+)
 
 // Code is unfinished machine code: blocks, and the constants that they read.
 type Code struct {
-	asm
+	machine.Asm
 	target    Target
 	pool      literals
 	wholes    map[wholeKey]int32
@@ -31,17 +34,25 @@ func (c *Code) Block(b *Body, spill int) (at int) {
 
 // begin starts a block.
 func (c *Code) begin() int {
-	for len(c.code)%16 != 0 {
-		c.byte(0x90)
+	for len(c.Code)%16 != 0 {
+		c.Byte(0x90)
 	}
 	c.blocks++
-	return len(c.code)
+	return len(c.Code)
 }
 
 // end ends a block by going on to the next record's handler.
 func (c *Code) end() {
 	c.next(kernel.RecordSize)
-	c.resolve()
+	c.Resolve()
+}
+
+// next jumps to the handler of the next record of the threaded program, which is size bytes further
+// on.
+func (c *Code) next(size int) {
+	c.Load(machine.AX, machine.Mem{Base: machine.SI, Disp: int32(size)})
+	c.Immediate(0, machine.SI, int32(size))
+	c.JumpTo(machine.AX)
 }
 
 // Spill returns the number of elements that the slice for values without a register needs.
@@ -54,7 +65,7 @@ type Stats struct {
 
 // Stats returns the counts.
 func (c *Code) Stats() Stats {
-	return Stats{c.blocks, c.count, len(c.code) + 8*c.words(), c.spills}
+	return Stats{c.blocks, c.Count, len(c.Code) + 8*c.words(), c.spills}
 }
 
 func (c *Code) words() (n int) {
@@ -64,9 +75,12 @@ func (c *Code) words() (n int) {
 	return n
 }
 
+// Map makes the code executable. It returns an error where the system forbids that.
+func (c *Code) Map() (*machine.Memory, error) { return machine.Map(c.bytes()) }
+
 // bytes returns the code with its constants behind it, the longest ones first.
 func (c *Code) bytes() []byte {
-	out := append([]byte(nil), c.code...)
+	out := append([]byte(nil), c.Code...)
 	for len(out)%64 != 0 {
 		out = append(out, 0xcc)
 	}
@@ -82,8 +96,8 @@ func (c *Code) bytes() []byte {
 			}
 		}
 	}
-	for _, f := range c.fixups {
-		put32(out[f.at:], int32(at[f.lit]-f.end))
+	for _, f := range c.Fixups {
+		machine.Put32(out[f.At:], int32(at[f.Lit]-f.End))
 	}
 	return out
 }

@@ -3,6 +3,8 @@ package native
 import (
 	"math/bits"
 	"slices"
+
+	"odes.dev/odes/internal/machine"
 )
 
 // Fixed is the number from which on the slices of a Loop's places are those of the table. Lower
@@ -42,20 +44,17 @@ type Patch struct {
 
 // Registers that a loop uses besides those of its pointers.
 const (
-	loopList    = cx
-	loopLeft    = dx
-	loopIndex   = bx
-	loopScratch = ax  // the one address in use
-	loopSpill   = r15 // the slice of values without a register
-
-	r14 reg = 14
-	r15 reg = 15
+	loopList    = machine.CX
+	loopLeft    = machine.DX
+	loopIndex   = machine.BX
+	loopScratch = machine.AX  // the one address in use
+	loopSpill   = machine.R15 // the slice of values without a register
 
 	loopMask = 2  // mask register of the end of a segment
 	maskVec  = 15 // the vector register for that mask where there are no mask registers
 )
 
-var loopPointers = []reg{di, r8, r9, r10, r11, r12, r14}
+var loopPointers = []machine.Reg{machine.DI, machine.R8, machine.R9, machine.R10, machine.R11, machine.R12, machine.R14}
 
 // loopWriter is the state of a writer that concerns the loop around its body.
 type loopWriter struct {
@@ -65,9 +64,9 @@ type loopWriter struct {
 	spread Value       // which element of a row goes to which place
 
 	// For a loop with a Row:
-	head, tail bool          // its first or its last vector is being written
-	last       int           // elements of the last vector
-	masks      map[vec]uint8 // contents of mask registers
+	head, tail bool                  // its first or its last vector is being written
+	last       int                   // elements of the last vector
+	masks      map[machine.Vec]uint8 // contents of mask registers
 }
 
 // Loop appends a block that runs l over the segments in the list of its record
@@ -86,42 +85,42 @@ func (c *Code) Loop(l *Loop, spill int) (at int) {
 	}
 	w := c.newWriter(l.Body, l.Width, -1)
 	w.loop = &loopWriter{Loop: l, slots: map[int]int{}, spread: spread}
-	w.asm.load(loopList, mem{base: si, disp: recordList})
-	w.asm.load(loopSpill, mem{base: r13, disp: int32(24 * spill)})
+	w.Asm.Load(loopList, machine.Mem{Base: machine.SI, Disp: recordList})
+	w.Asm.Load(loopSpill, machine.Mem{Base: machine.R13, Disp: int32(24 * spill)})
 	if mask != none {
 		w.bind(mask, maskVec)
 		w.pinned[mask] = true
 	}
-	w.sums(movPacked)
+	w.sums(machine.MovPacked)
 	if spread != none {
 		w.keep(spread)
 	}
 	w.hoist()
 	homes := slices.Clone(w.homes)
 
-	segment, end := c.newLabel(), c.newLabel()
-	c.set(segment)
-	c.load32(loopLeft, mem{base: loopList})
-	c.two(0x85, loopLeft, loopLeft)
-	c.jump(equal, end)
+	segment, end := c.NewLabel(), c.NewLabel()
+	c.Set(segment)
+	c.Load32(loopLeft, machine.Mem{Base: loopList})
+	c.Two(0x85, loopLeft, loopLeft)
+	c.Jump(machine.Equal, end)
 	w.pointers()
-	c.two(0x31, loopIndex, loopIndex)
+	c.Two(0x31, loopIndex, loopIndex)
 	if l.Row > 0 {
 		w.row(homes)
 	} else {
 		w.along(homes, mask)
 	}
-	c.immediate(0, loopList, int32(4+8*l.Pointers))
-	c.jump(always, segment)
-	c.set(end)
-	w.sums(stPacked)
+	c.Immediate(0, loopList, int32(4+8*l.Pointers))
+	c.Jump(machine.Always, segment)
+	c.Set(end)
+	w.sums(machine.StPacked)
 	c.spillSize = max(c.spillSize, w.size)
 	c.end()
 	return at
 }
 
 // sums loads the starting values of the body's sums into their registers, or stores the registers.
-func (w *writer) sums(in instr) {
+func (w *writer) sums(in machine.Instr) {
 	for i := range w.b.ops {
 		o := &w.b.ops[i]
 		if o.code != opSum {
@@ -133,7 +132,7 @@ func (w *writer) sums(in instr) {
 			w.bind(v, w.take())
 			w.pinned[v] = true
 		}
-		w.evex(in, lengthOf(w.width), vec(w.reg[v]), -1, inMem(w.loopMem(o.at)), noImm)
+		w.Evex(in, lengthOf(w.width), machine.Vec(w.reg[v]), -1, machine.InMem(w.loopMem(o.at)), machine.NoImm)
 	}
 }
 
@@ -142,10 +141,10 @@ func (w *writer) sum(v Value, o *op) {
 	x := w.inRegister(o.a)
 	y := w.operand(o.b, false)
 	if w.loop.masked {
-		w.writemask = loopMask
+		w.Writemask = loopMask
 	}
-	w.evex(fused(231, false, false, false), lengthOf(w.width), vec(w.reg[v]), int(x), y, noImm)
-	w.writemask = 0
+	w.Evex(machine.Fused(231, false, false, false), lengthOf(w.width), machine.Vec(w.reg[v]), int(x), y, machine.NoImm)
+	w.Writemask = 0
 	w.passed(o.a)
 	w.passed(o.b)
 }
@@ -153,25 +152,25 @@ func (w *writer) sum(v Value, o *op) {
 // along writes the loop over a segment.
 func (w *writer) along(homes []home, mask Value) {
 	c, l := w.Code, w.loop
-	whole, rest, next := c.newLabel(), c.newLabel(), c.newLabel()
-	c.immediate(5, loopLeft, int32(l.Width))
-	c.jump(less, rest)
-	c.align()
-	c.set(whole)
+	whole, rest, next := c.NewLabel(), c.NewLabel(), c.NewLabel()
+	c.Immediate(5, loopLeft, int32(l.Width))
+	c.Jump(machine.Less, rest)
+	c.Align()
+	c.Set(whole)
 	w.body()
-	c.immediate(0, loopIndex, int32(l.Width))
-	c.immediate(5, loopLeft, int32(l.Width))
-	c.jump(atLeast, whole)
-	c.set(rest)
+	c.Immediate(0, loopIndex, int32(l.Width))
+	c.Immediate(5, loopLeft, int32(l.Width))
+	c.Jump(machine.AtLeast, whole)
+	c.Set(rest)
 	if !l.Whole {
-		c.immediate(0, loopLeft, int32(l.Width))
-		c.jump(equal, next)
+		c.Immediate(0, loopLeft, int32(l.Width))
+		c.Jump(machine.Equal, next)
 		w.setMask(mask)
 		w.rewind(homes)
 		l.masked = true
 		w.body()
 	}
-	c.set(next)
+	c.Set(next)
 }
 
 // row writes the loop over a segment of Row elements: its first vector, the ones in between, and
@@ -183,7 +182,7 @@ func (w *writer) row(homes []home) {
 	body := func(head, tail bool) {
 		w.rewind(homes)
 		l.head, l.tail, l.masked = head, tail, tail && l.last < l.Width
-		l.masks = map[vec]uint8{}
+		l.masks = map[machine.Vec]uint8{}
 		if l.masked {
 			w.mask(loopMask, 1<<l.last-1)
 			if l.spreads() {
@@ -194,29 +193,29 @@ func (w *writer) row(homes []home) {
 	}
 	if vectors > 1 {
 		body(true, false)
-		c.immediate(0, loopIndex, int32(l.Width))
+		c.Immediate(0, loopIndex, int32(l.Width))
 	}
 	if vectors > 2 {
-		c.set32(loopLeft, uint32(vectors-2))
-		c.align()
-		top := c.newLabel()
-		c.set(top)
+		c.Set32(loopLeft, uint32(vectors-2))
+		c.Align()
+		top := c.NewLabel()
+		c.Set(top)
 		body(false, false)
-		c.immediate(0, loopIndex, int32(l.Width))
-		c.immediate(5, loopLeft, 1)
-		c.jump(unequal, top)
+		c.Immediate(0, loopIndex, int32(l.Width))
+		c.Immediate(5, loopLeft, 1)
+		c.Jump(machine.Unequal, top)
 	}
 	body(vectors == 1, true)
 }
 
 // mask sets a mask register to bits.
-func (w *writer) mask(k vec, bits uint8) {
+func (w *writer) mask(k machine.Vec, bits uint8) {
 	if old, ok := w.loop.masks[k]; ok && old == bits {
 		return
 	}
 	w.loop.masks[k] = bits
-	w.set32(loopScratch, uint32(bits))
-	w.vector(toMask, 0, k, -1, inReg(vec(loopScratch)), noImm)
+	w.Set32(loopScratch, uint32(bits))
+	w.Vector(toMask, 0, k, -1, machine.InReg(machine.Vec(loopScratch)), machine.NoImm)
 }
 
 // patched reports whether what is loaded from p is patched in the vector being written.
@@ -229,7 +228,7 @@ func (w *writer) patched(p Place) bool {
 }
 
 // fetchPatched loads a vector and inserts its patches.
-func (w *writer) fetchPatched(r vec, p Place) {
+func (w *writer) fetchPatched(r machine.Vec, p Place) {
 	l := w.loop
 	x := l.Patches[p]
 	lanes := uint8(1<<l.Width - 1)
@@ -243,11 +242,11 @@ func (w *writer) fetchPatched(r vec, p Place) {
 	if l.tail {
 		tail = (1<<x.Tail - 1) << (l.last - x.Tail)
 	}
-	read := func(k vec, lanes, zero uint8, p Place) {
+	read := func(k machine.Vec, lanes, zero uint8, p Place) {
 		w.mask(k, lanes)
-		w.writemask = uint8(k) | zero
-		w.evex(movPacked, lengthOf(w.width), r, -1, inMem(w.loopMem(p)), noImm)
-		w.writemask = 0
+		w.Writemask = uint8(k) | zero
+		w.Evex(machine.MovPacked, lengthOf(w.width), r, -1, machine.InMem(w.loopMem(p)), machine.NoImm)
+		w.Writemask = 0
 	}
 	read(patchRest, lanes&^head&^tail, 0x80, p)
 	if head != 0 {
@@ -275,27 +274,27 @@ func (w *writer) spread(p Place) bool {
 }
 
 // fetchSpread loads elements and repeats each for its lanes.
-func (w *writer) fetchSpread(r vec, p Place) {
+func (w *writer) fetchSpread(r machine.Vec, p Place) {
 	switch {
 	case w.width == 4 && w.loop.masked:
-		w.vector(movOne, 0, r, -1, inMem(w.mem(p)), noImm)
+		w.Vector(machine.MovOne, 0, r, -1, machine.InMem(w.mem(p)), machine.NoImm)
 	case w.width == 4:
-		w.vector(movPacked, 0, r, -1, inMem(w.mem(p)), noImm)
+		w.Vector(machine.MovPacked, 0, r, -1, machine.InMem(w.mem(p)), machine.NoImm)
 	default:
 		if w.loop.masked {
-			w.writemask = spreadMask | 0x80
+			w.Writemask = spreadMask | 0x80
 		}
-		w.evex(movPacked, lengthOf(w.width/w.loop.Lanes), r, -1, inMem(w.loopMem(p)), noImm)
-		w.writemask = 0
-		w.evex(permute, 2, r, int(w.reg[w.loop.spread]), inReg(r), noImm)
+		w.Evex(machine.MovPacked, lengthOf(w.width/w.loop.Lanes), r, -1, machine.InMem(w.loopMem(p)), machine.NoImm)
+		w.Writemask = 0
+		w.Evex(permute, 2, r, int(w.reg[w.loop.spread]), machine.InReg(r), machine.NoImm)
 		return
 	}
-	w.vector(permuteBy, 1, r, -1, inReg(r), 0x50)
+	w.Vector(permuteBy, 1, r, -1, machine.InReg(r), 0x50)
 }
 
 var (
-	permute   = instr{opcode: 0x16, group: 2, prefix: 1}          // VPERMPD
-	permuteBy = instr{opcode: 0x01, group: 3, prefix: 1, vexW: 1} // VPERMPD, by its immediate
+	permute   = machine.Instr{Opcode: 0x16, Group: 2, Prefix: 1}          // VPERMPD
+	permuteBy = machine.Instr{Opcode: 0x01, Group: 3, Prefix: 1, VexW: 1} // VPERMPD, by its immediate
 )
 
 // spreadMask is the mask register of the elements that are repeated.
@@ -360,11 +359,11 @@ func (w *writer) pointers() {
 			r = loopPointers[i]
 		}
 		at := int32(4 + 8*i)
-		w.load32(r, mem{base: loopList, disp: at})
-		w.asm.load(r, mem{base: r13, index: r, indexed: true, scale: 1})
+		w.Load32(r, machine.Mem{Base: loopList, Disp: at})
+		w.Asm.Load(r, machine.Mem{Base: machine.R13, Index: r, Indexed: true, Scale: 1})
 		if i < len(loopPointers) {
-			w.loadSigned(loopScratch, mem{base: loopList, disp: at + 4})
-			w.two(0x01, r, loopScratch)
+			w.LoadSigned(loopScratch, machine.Mem{Base: loopList, Disp: at + 4})
+			w.Two(0x01, r, loopScratch)
 			continue
 		}
 		slot, ok := w.loop.slots[i]
@@ -372,31 +371,31 @@ func (w *writer) pointers() {
 			slot = w.slot(kept, 1)
 			w.loop.slots[i] = slot
 		}
-		w.loadSigned(loopIndex, mem{base: loopList, disp: at + 4})
-		w.two(0x01, loopIndex, r)
-		w.op64(0x89, loopIndex, mem{base: loopSpill, disp: int32(8 * slot)})
+		w.LoadSigned(loopIndex, machine.Mem{Base: loopList, Disp: at + 4})
+		w.Two(0x01, loopIndex, r)
+		w.Op64(0x89, loopIndex, machine.Mem{Base: loopSpill, Disp: int32(8 * slot)})
 	}
 }
 
 // loopMem is mem in a loop.
-func (w *writer) loopMem(p Place) mem {
-	m := mem{base: loopScratch, disp: int32(8 * p.Off)}
+func (w *writer) loopMem(p Place) machine.Mem {
+	m := machine.Mem{Base: loopScratch, Disp: int32(8 * p.Off)}
 	switch {
 	case p.Slice < 0:
-		m.base = loopSpill
+		m.Base = loopSpill
 		return m
 	case p.Slice >= Fixed:
-		w.asm.load(m.base, mem{base: r13, disp: int32(24 * (p.Slice - Fixed))})
+		w.Asm.Load(m.Base, machine.Mem{Base: machine.R13, Disp: int32(24 * (p.Slice - Fixed))})
 		return m
 	case p.Slice < len(loopPointers):
-		m.base = loopPointers[p.Slice]
+		m.Base = loopPointers[p.Slice]
 	default:
-		w.asm.load(m.base, mem{base: loopSpill, disp: int32(8 * w.loop.slots[p.Slice])})
+		w.Asm.Load(m.Base, machine.Mem{Base: loopSpill, Disp: int32(8 * w.loop.slots[p.Slice])})
 	}
 	if p.Moves {
-		m.index, m.indexed, m.scale = loopIndex, true, 8
+		m.Index, m.Indexed, m.Scale = loopIndex, true, 8
 		if w.loop.Rowwise[p.Slice] {
-			m.scale = uint8(8 / w.loop.Lanes)
+			m.Scale = uint8(8 / w.loop.Lanes)
 		}
 	}
 	return m
@@ -408,88 +407,55 @@ func (w *writer) partial(p Place, n int) bool {
 }
 
 // fetchPart loads the elements that the mask selects.
-func (w *writer) fetchPart(r vec, p Place) {
+func (w *writer) fetchPart(r machine.Vec, p Place) {
 	if w.target == AVX512 {
-		w.writemask = loopMask | 0x80 // other elements become zero
-		w.evex(movPacked, lengthOf(w.width), r, -1, inMem(w.mem(p)), noImm)
-		w.writemask = 0
+		w.Writemask = loopMask | 0x80 // other elements become zero
+		w.Evex(machine.MovPacked, lengthOf(w.width), r, -1, machine.InMem(w.mem(p)), machine.NoImm)
+		w.Writemask = 0
 		return
 	}
-	w.vector(maskLoad, 1, r, maskVec, inMem(w.mem(p)), noImm)
+	w.Vector(maskLoad, 1, r, maskVec, machine.InMem(w.mem(p)), machine.NoImm)
 }
 
 // storePart stores the elements that the mask selects.
-func (w *writer) storePart(p Place, r vec) {
+func (w *writer) storePart(p Place, r machine.Vec) {
 	if w.target == AVX512 {
-		w.writemask = loopMask
-		w.evex(stPacked, lengthOf(w.width), r, -1, inMem(w.mem(p)), noImm)
-		w.writemask = 0
+		w.Writemask = loopMask
+		w.Evex(machine.StPacked, lengthOf(w.width), r, -1, machine.InMem(w.mem(p)), machine.NoImm)
+		w.Writemask = 0
 		return
 	}
-	w.vector(maskStore, 1, r, maskVec, inMem(w.mem(p)), noImm)
+	w.Vector(maskStore, 1, r, maskVec, machine.InMem(w.mem(p)), machine.NoImm)
 }
 
 // setMask makes the mask of the elements that remain.
 func (w *writer) setMask(mask Value) {
 	if w.target == AVX512 {
-		w.set32(loopScratch, 0xffffffff)
-		w.vector(keepBits, 0, vec(loopScratch), int(loopLeft), inReg(vec(loopScratch)), noImm)
-		w.vector(toMask, 0, loopMask, -1, inReg(vec(loopScratch)), noImm)
+		w.Set32(loopScratch, 0xffffffff)
+		w.Vector(keepBits, 0, machine.Vec(loopScratch), int(loopLeft), machine.InReg(machine.Vec(loopScratch)), machine.NoImm)
+		w.Vector(toMask, 0, loopMask, -1, machine.InReg(machine.Vec(loopScratch)), machine.NoImm)
 		if w.loop.spreads() { // the elements are a half or a quarter of the vector
-			w.shiftDown(loopLeft, uint8(bits.TrailingZeros(uint(w.loop.Lanes))))
-			w.set32(loopScratch, 0xffffffff)
-			w.vector(keepBits, 0, vec(loopScratch), int(loopLeft), inReg(vec(loopScratch)), noImm)
-			w.vector(toMask, 0, spreadMask, -1, inReg(vec(loopScratch)), noImm)
+			w.ShiftDown(loopLeft, uint8(bits.TrailingZeros(uint(w.loop.Lanes))))
+			w.Set32(loopScratch, 0xffffffff)
+			w.Vector(keepBits, 0, machine.Vec(loopScratch), int(loopLeft), machine.InReg(machine.Vec(loopScratch)), machine.NoImm)
+			w.Vector(toMask, 0, spreadMask, -1, machine.InReg(machine.Vec(loopScratch)), machine.NoImm)
 		}
 		return
 	}
-	w.vector(toVector, 0, maskVec, -1, inReg(vec(loopLeft)), noImm)
-	w.vector(repeatInt, 1, maskVec, -1, inReg(maskVec), noImm)
-	w.vector(exceeds, 1, maskVec, maskVec, w.argument(w.homes[mask]), noImm)
+	w.Vector(toVector, 0, maskVec, -1, machine.InReg(machine.Vec(loopLeft)), machine.NoImm)
+	w.Vector(repeatInt, 1, maskVec, -1, machine.InReg(maskVec), machine.NoImm)
+	w.Vector(exceeds, 1, maskVec, maskVec, w.argument(w.homes[mask]), machine.NoImm)
 }
 
 var (
-	keepBits  = instr{opcode: 0xf5, group: 2}                     // BZHI
-	toMask    = instr{opcode: 0x92, group: 1}                     // KMOVW
-	toVector  = instr{opcode: 0x6e, group: 1, prefix: 1, vexW: 1} // VMOVQ
-	repeatInt = instr{opcode: 0x59, group: 2, prefix: 1}          // VPBROADCASTQ
-	exceeds   = instr{opcode: 0x37, group: 2, prefix: 1}          // VPCMPGTQ
-	maskLoad  = instr{opcode: 0x2d, group: 2, prefix: 1}          // VMASKMOVPD
-	maskStore = instr{opcode: 0x2f, group: 2, prefix: 1}          //
+	keepBits  = machine.Instr{Opcode: 0xf5, Group: 2}                     // BZHI
+	toMask    = machine.Instr{Opcode: 0x92, Group: 1}                     // KMOVW
+	toVector  = machine.Instr{Opcode: 0x6e, Group: 1, Prefix: 1, VexW: 1} // VMOVQ
+	repeatInt = machine.Instr{Opcode: 0x59, Group: 2, Prefix: 1}          // VPBROADCASTQ
+	exceeds   = machine.Instr{Opcode: 0x37, Group: 2, Prefix: 1}          // VPCMPGTQ
+	maskLoad  = machine.Instr{Opcode: 0x2d, Group: 2, Prefix: 1}          // VMASKMOVPD
+	maskStore = machine.Instr{Opcode: 0x2f, Group: 2, Prefix: 1}          //
 )
 
 // recordList is the offset of a record's list.
 const recordList = 48
-
-// load32 sets the low 32 bits of r to those at m, and the others to zero.
-func (a *asm) load32(r reg, m mem) {
-	if x := uint8(r>>3)<<2 | uint8(m.indexOr0()>>3)<<1 | uint8(m.base>>3); x != 0 {
-		a.byte(0x40 | x)
-	}
-	a.byte(0x8b)
-	a.modrm(uint8(r), m, 1)
-	a.count++
-}
-
-// loadSigned sets r to the signed number of 32 bits at m.
-func (a *asm) loadSigned(r reg, m mem) { a.op64(0x63, r, m) }
-
-// shiftDown shifts the bits of r right by n.
-func (a *asm) shiftDown(r reg, n uint8) {
-	a.rex(0, 0, r)
-	a.byte(0xc1, 0xe8|uint8(r)&7, n)
-	a.count++
-}
-
-// align pads the code to an address at which a loop runs fast.
-func (a *asm) align() {
-	for len(a.code)%32 != 0 {
-		if n := 32 - len(a.code)%32; n >= 8 {
-			a.byte(0x0f, 0x1f, 0x84, 0, 0, 0, 0, 0)
-		} else if n >= 4 {
-			a.byte(0x0f, 0x1f, 0x40, 0)
-		} else {
-			a.byte(0x90)
-		}
-	}
-}

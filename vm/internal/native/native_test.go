@@ -6,16 +6,17 @@ import (
 	"testing"
 
 	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/machine"
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/vm/internal/kernel"
 	"odes.dev/odes/vm/internal/native"
 )
 
 func targets(t *testing.T) []native.Target {
-	if !native.Available() {
+	if !machine.Available() {
 		t.Skip("code cannot be made here")
 	}
-	if native.Supports512() {
+	if machine.Supports512() {
 		return []native.Target{native.AVX2, native.AVX512}
 	}
 	return []native.Target{native.AVX2}

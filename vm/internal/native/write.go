@@ -1,6 +1,10 @@
 package native
 
-import "slices"
+import (
+	"slices"
+
+	"odes.dev/odes/internal/machine"
+)
 
 // home is a place in memory from which a value can be read.
 type home struct {
@@ -35,11 +39,11 @@ type writer struct {
 	in     [32]Value
 	locked uint32 // registers that the current instruction reads
 
-	base  map[int]reg  // by slice: the register for its address
-	ready map[int]bool // by slice: the address is loaded
-	spare reg          // for the slices that have no register of their own
-	holds int          // slice whose address is in the spare register; -1: none
-	index reg          // index of the loop
+	base  map[int]machine.Reg // by slice: the register for its address
+	ready map[int]bool        // by slice: the address is loaded
+	spare machine.Reg         // for the slices that have no register of their own
+	holds int                 // slice whose address is in the spare register; -1: none
+	index machine.Reg         // index of the loop
 
 	slots []slot  // places for values that get no register
 	ended []Value // values that were read for the last time
@@ -57,14 +61,14 @@ type slot struct {
 const kept = Value(-2)
 
 // General registers for addresses. The first ones make shorter instructions.
-var pointers = []reg{ax, cx, dx, bx, di, r8, r9, r10, r11, r12}
+var pointers = []machine.Reg{machine.AX, machine.CX, machine.DX, machine.BX, machine.DI, machine.R8, machine.R9, machine.R10, machine.R11, machine.R12}
 
 func (c *Code) newWriter(b *Body, width, spill int) *writer {
 	n := len(b.ops)
 	w := &writer{
 		Code: c, b: b, p: b.newPlan(), width: width, spill: spill,
 		reg: make([]int16, n), homes: make([]home, n), next: make([]int32, n), pinned: make([]bool, n),
-		base: map[int]reg{}, ready: map[int]bool{}, holds: -1,
+		base: map[int]machine.Reg{}, ready: map[int]bool{}, holds: -1,
 	}
 	for i := range w.in {
 		w.in[i] = none
@@ -139,7 +143,7 @@ func lengthOf(width int) uint8 {
 
 // addresses gives general registers to the slices that are read and written. The slices that are
 // used most get those of short instructions. The reserved registers are not used.
-func (w *writer) addresses(reserved ...reg) {
+func (w *writer) addresses(reserved ...machine.Reg) {
 	count := map[int]int{}
 	order := []int{w.spill}
 	for i := range w.b.ops {
@@ -150,7 +154,7 @@ func (w *writer) addresses(reserved ...reg) {
 			count[o.at.Slice]++
 		}
 	}
-	var free []reg
+	var free []machine.Reg
 	for _, r := range pointers {
 		if !slices.Contains(reserved, r) {
 			free = append(free, r)
@@ -168,7 +172,7 @@ func (w *writer) addresses(reserved ...reg) {
 }
 
 // pointer returns the register that holds the address of a slice, loading it.
-func (w *writer) pointer(slice int) reg {
+func (w *writer) pointer(slice int) machine.Reg {
 	r, ok := w.base[slice]
 	switch {
 	case !ok && w.holds != slice:
@@ -178,31 +182,31 @@ func (w *writer) pointer(slice int) reg {
 	case w.ready[slice]:
 		return r
 	}
-	w.asm.load(r, mem{base: r13, disp: int32(24 * slice)})
+	w.Asm.Load(r, machine.Mem{Base: machine.R13, Disp: int32(24 * slice)})
 	w.ready[slice] = ok
 	return r
 }
 
 // mem returns the address of a place. It may load a general register, the spare one included, so
 // only one such address can be in use at a time.
-func (w *writer) mem(p Place) mem {
+func (w *writer) mem(p Place) machine.Mem {
 	if w.loop != nil {
 		return w.loopMem(p)
 	}
-	m := mem{base: w.pointer(p.Slice), disp: int32(8 * p.Off)}
+	m := machine.Mem{Base: w.pointer(p.Slice), Disp: int32(8 * p.Off)}
 	if p.Moves {
-		m.index, m.indexed, m.scale = w.index, true, 8
+		m.Index, m.Indexed, m.Scale = w.index, true, 8
 	}
 	return m
 }
 
 // argument returns a home as an operand of an instruction.
-func (w *writer) argument(h home) arg {
+func (w *writer) argument(h home) machine.Arg {
 	if h.kind == literal {
-		return arg{kind: inPool, lit: h.lit, repeat: h.repeat}
+		return machine.Arg{Kind: machine.InPool, Lit: h.lit, Repeat: h.repeat}
 	}
-	a := inMem(w.mem(h.place))
-	a.repeat = h.repeat
+	a := machine.InMem(w.mem(h.place))
+	a.Repeat = h.repeat
 	return a
 }
 
@@ -250,7 +254,7 @@ func (w *writer) drop(v Value) {
 }
 
 // take returns a free register. If there is none, it frees one.
-func (w *writer) take() vec {
+func (w *writer) take() machine.Vec {
 	n := 16
 	if w.target == AVX512 {
 		n = 32
@@ -260,7 +264,7 @@ func (w *writer) take() vec {
 		v := w.in[r]
 		if v == none {
 			if w.locked>>r&1 == 0 {
-				return vec(r)
+				return machine.Vec(r)
 			}
 			continue
 		}
@@ -276,7 +280,7 @@ func (w *writer) take() vec {
 		}
 	}
 	w.evict(w.in[best])
-	return vec(best)
+	return machine.Vec(best)
 }
 
 // evict writes v to memory if it is not there already, and frees its register.
@@ -284,7 +288,7 @@ func (w *writer) evict(v Value) {
 	if w.homes[v].kind == nowhere && w.nextRead(v) < 1<<30 {
 		n := w.widthOf(v)
 		p := Place{Slice: w.spill, Off: w.slot(v, n)}
-		w.store(p, vec(w.reg[v]), n)
+		w.store(p, machine.Vec(w.reg[v]), n)
 		w.homes[v] = home{kind: inPlace, place: p}
 		w.spills++
 	}
@@ -305,20 +309,20 @@ func (w *writer) slot(v Value, n int) int {
 }
 
 // store writes a register to a place.
-func (w *writer) store(p Place, r vec, n int) {
+func (w *writer) store(p Place, r machine.Vec, n int) {
 	if w.partial(p, n) {
 		w.storePart(p, r)
 		return
 	}
-	in := stPacked
+	in := machine.StPacked
 	if n == 1 {
-		in = stOne
+		in = machine.StOne
 	}
-	w.vector(in, lengthOf(n), r, -1, inMem(w.mem(p)), noImm)
+	w.Vector(in, lengthOf(n), r, -1, machine.InMem(w.mem(p)), machine.NoImm)
 }
 
 // fetch reads a home into a register.
-func (w *writer) fetch(r vec, h home, n int) {
+func (w *writer) fetch(r machine.Vec, h home, n int) {
 	if h.repeat && h.kind == inPlace && w.spread(h.place) {
 		w.fetchSpread(r, h.place)
 		return
@@ -333,35 +337,35 @@ func (w *writer) fetch(r vec, h home, n int) {
 	}
 	a := w.argument(h)
 	repeat := h.repeat
-	a.repeat = false
+	a.Repeat = false
 	switch {
 	case !repeat && n == 1:
-		w.vector(movOne, 0, r, -1, a, noImm)
+		w.Vector(machine.MovOne, 0, r, -1, a, machine.NoImm)
 	case !repeat:
-		w.vector(movPacked, lengthOf(n), r, -1, a, noImm)
+		w.Vector(machine.MovPacked, lengthOf(n), r, -1, a, machine.NoImm)
 	case n == 2:
-		w.vector(dupPair, 0, r, -1, a, noImm)
+		w.Vector(machine.DupPair, 0, r, -1, a, machine.NoImm)
 	default:
-		w.vector(broadcast, lengthOf(n), r, -1, a, noImm)
+		w.Vector(machine.Broadcast, lengthOf(n), r, -1, a, machine.NoImm)
 	}
 }
 
 // bind puts v into register r.
-func (w *writer) bind(v Value, r vec) vec {
+func (w *writer) bind(v Value, r machine.Vec) machine.Vec {
 	w.in[r], w.reg[v] = v, int16(r)
 	return r
 }
 
 // inRegister returns the register of v, which it loads if v is in memory only, and locks the
 // register for the current instruction.
-func (w *writer) inRegister(v Value) vec {
+func (w *writer) inRegister(v Value) machine.Vec {
 	if w.reg[v] < 0 {
 		r := w.take()
 		w.fetch(r, w.homes[v], w.widthOf(v))
 		w.bind(v, r)
 	}
 	w.locked |= 1 << w.reg[v]
-	return vec(w.reg[v])
+	return machine.Vec(w.reg[v])
 }
 
 // folds reports whether an instruction can read v from memory. With bits set, the instruction reads
@@ -382,7 +386,7 @@ func (w *writer) folds(v Value, bits bool) bool {
 }
 
 // operand returns v as an operand, which may be memory.
-func (w *writer) operand(v Value, bits bool) arg {
+func (w *writer) operand(v Value, bits bool) machine.Arg {
 	if w.folds(v, bits) {
 		h := w.homes[v]
 		if h.kind == literal && w.widthOf(v) == 1 && bits {
@@ -390,7 +394,7 @@ func (w *writer) operand(v Value, bits bool) arg {
 		}
 		return w.argument(h)
 	}
-	return inReg(w.inRegister(v))
+	return machine.InReg(w.inRegister(v))
 }
 
 // keep loads a load, splat or constant into a register that belongs to it to the end.
@@ -410,7 +414,7 @@ func (w *writer) body() {
 }
 
 // result ends the reads of the current operation and returns a register for v.
-func (w *writer) result(v Value) vec {
+func (w *writer) result(v Value) machine.Vec {
 	o := &w.b.ops[v]
 	w.locked = 0
 	w.passed(o.a)
@@ -447,9 +451,9 @@ func (w *writer) instruction(v Value) {
 	case opCompare:
 		x := w.inRegister(o.a)
 		y := w.operand(o.b, false)
-		in := comparison
+		in := machine.Comparison
 		if one {
-			in = compareOne
+			in = machine.CompareOne
 		}
 		w.compare(in, length, v, x, y, int(o.imm))
 	default:
@@ -460,7 +464,7 @@ func (w *writer) instruction(v Value) {
 		}
 		x := w.inRegister(a)
 		y := w.operand(b, bits)
-		w.vector(binary(o.code, one), length, w.result(v), int(x), y, noImm)
+		w.Vector(binary(o.code, one), length, w.result(v), int(x), y, machine.NoImm)
 	}
 }
 
@@ -502,63 +506,63 @@ func (w *writer) dup(v Value, o *op, n int) {
 		return
 	}
 	x := w.inRegister(o.a)
-	in := broadcast
+	in := machine.Broadcast
 	if n == 2 {
-		in = dupPair
+		in = machine.DupPair
 	}
-	w.vector(in, lengthOf(n), w.result(v), -1, inReg(x), noImm)
+	w.Vector(in, lengthOf(n), w.result(v), -1, machine.InReg(x), machine.NoImm)
 }
 
 // compare writes a comparison, whose result is a vector of masks.
-func (w *writer) compare(in instr, length uint8, v Value, x vec, y arg, imm int) {
-	short := length < 2 && x < 16 && (y.kind != inRegister || y.reg < 16) && !y.repeat
+func (w *writer) compare(in machine.Instr, length uint8, v Value, x machine.Vec, y machine.Arg, imm int) {
+	short := length < 2 && x < 16 && (y.Kind != machine.InRegister || y.Reg < 16) && !y.Repeat
 	r := w.result(v)
 	if short && r < 16 {
-		w.vector(in, length, r, int(x), y, imm)
+		w.Vector(in, length, r, int(x), y, imm)
 		return
 	}
-	w.evex(in, length, 1, int(x), y, imm) // to mask register 1
-	w.evex(expandMask, length, r, -1, inReg(1), noImm)
+	w.Evex(in, length, 1, int(x), y, imm) // to mask register 1
+	w.Evex(machine.ExpandMask, length, r, -1, machine.InReg(1), machine.NoImm)
 }
 
 func (w *writer) unary(v Value, o *op, length uint8, one bool) {
-	in, imm := binary(opSqrt, one), noImm
+	in, imm := binary(opSqrt, one), machine.NoImm
 	if o.code == opRound {
-		in, imm = rounding, int(o.imm)
+		in, imm = machine.Rounding, int(o.imm)
 		if one {
-			in = roundOne
+			in = machine.RoundOne
 		}
 	}
 	if !one {
 		x := w.operand(o.a, false)
-		w.vector(in, length, w.result(v), -1, x, imm)
+		w.Vector(in, length, w.result(v), -1, x, imm)
 		return
 	}
 	x := w.inRegister(o.a)
-	w.vector(in, length, w.result(v), int(x), inReg(x), imm)
+	w.Vector(in, length, w.result(v), int(x), machine.InReg(x), imm)
 }
 
 // blend writes a choice by a mask.
 func (w *writer) blend(v Value, o *op, length uint8) {
 	mask, y := w.inRegister(o.a), w.inRegister(o.c)
 	x := w.operand(o.b, true)
-	if length < 2 && mask < 16 && y < 16 && (x.kind != inRegister || x.reg < 16) && !x.repeat {
+	if length < 2 && mask < 16 && y < 16 && (x.Kind != machine.InRegister || x.Reg < 16) && !x.Repeat {
 		if r := w.result(v); r < 16 {
-			w.vector(blend, length, r, int(y), x, int(mask)<<4)
+			w.Vector(machine.Blend, length, r, int(y), x, int(mask)<<4)
 			return
 		} else {
-			w.vector(movAligned, length, r, -1, inReg(mask), noImm)
-			w.vector(ternary, length, r, int(y), x, 0xac)
+			w.Vector(machine.MovAligned, length, r, -1, machine.InReg(mask), machine.NoImm)
+			w.Vector(machine.Ternary, length, r, int(y), x, 0xac)
 			return
 		}
 	}
 	r := w.fresh(v, o.a, mask, length)
-	w.evex(ternary, length, r, int(y), x, 0xac) // mask ? x : y
+	w.Evex(machine.Ternary, length, r, int(y), x, 0xac) // mask ? x : y
 }
 
 // fresh returns a register for v that holds x. It is the register of operand a itself if nothing
 // else reads a, otherwise a copy.
-func (w *writer) fresh(v, a Value, x vec, length uint8) vec {
+func (w *writer) fresh(v, a Value, x machine.Vec, length uint8) machine.Vec {
 	o := &w.b.ops[v]
 	last := w.after(a) == 1<<30 && !w.pinned[a] && w.reg[a] == int16(x)
 	if last {
@@ -569,7 +573,7 @@ func (w *writer) fresh(v, a Value, x vec, length uint8) vec {
 		return w.bind(v, x)
 	}
 	r := w.take() // other than the operands, which are locked
-	w.vector(movAligned, length, r, -1, inReg(x), noImm)
+	w.Vector(machine.MovAligned, length, r, -1, machine.InReg(x), machine.NoImm)
 	w.locked = 0
 	w.passed(o.a)
 	w.passed(o.b)
@@ -591,14 +595,37 @@ func (w *writer) fma(v Value, o *op, length uint8, one bool) {
 			a, x, y = b, y, x
 		}
 		z := w.operand(c, false)
-		w.vector(fused(213, o.negP, o.negC, one), length, w.fresh(v, a, x, length), int(y), z, noImm)
+		w.Vector(machine.Fused(213, o.negP, o.negC, one), length, w.fresh(v, a, x, length), int(y), z, machine.NoImm)
 		return
 	}
 	x, z := w.inRegister(a), w.inRegister(c)
 	y := w.operand(b, false)
 	if !free(c) && free(a) && a != b { // 132: a = a·b + c
-		w.vector(fused(132, o.negP, o.negC, one), length, w.fresh(v, a, x, length), int(z), y, noImm)
+		w.Vector(machine.Fused(132, o.negP, o.negC, one), length, w.fresh(v, a, x, length), int(z), y, machine.NoImm)
 		return
 	}
-	w.vector(fused(231, o.negP, o.negC, one), length, w.fresh(v, c, z, length), int(x), y, noImm) // c = a·b + c
+	w.Vector(machine.Fused(231, o.negP, o.negC, one), length, w.fresh(v, c, z, length), int(x), y, machine.NoImm) // c = a·b + c
+}
+
+// The opcodes of operations on vectors.
+var (
+	bitwise    = [...]uint8{opAnd: 0x54, opAndNot: 0x55, opOr: 0x56, opXor: 0x57} //
+	arithmetic = [...]uint8{
+		opAdd: 0x58, opMul: 0x59, opSub: 0x5c, opLesser: 0x5d, opDiv: 0x5e, opGreater: 0x5f,
+		opSqrt: 0x51,
+	}
+)
+
+// binary returns the instruction of an operation on a vector, or on one element.
+func binary(code opcode, one bool) machine.Instr {
+	in := machine.Instr{Group: 1, Prefix: 1}
+	if int(code) < len(bitwise) && bitwise[code] != 0 {
+		in.Opcode = bitwise[code]
+		return in
+	}
+	in.Opcode = arithmetic[code]
+	if one {
+		in.Prefix, in.Unit = 3, 8
+	}
+	return in
 }

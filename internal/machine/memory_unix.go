@@ -1,6 +1,6 @@
 //go:build amd64 && !purego && (linux || darwin || freebsd)
 
-package native
+package machine
 
 import (
 	"unsafe"

@@ -1,6 +1,6 @@
 //go:build !amd64 || purego || !(linux || darwin || freebsd || windows)
 
-package native
+package machine
 
 import "errors"
 

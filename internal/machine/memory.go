@@ -1,4 +1,4 @@
-package native
+package machine
 
 import "sync"
 
@@ -8,8 +8,8 @@ type Memory struct {
 	start uintptr
 }
 
-// Map makes the code executable. It returns an error where the system forbids that.
-func (c *Code) Map() (*Memory, error) { return newMemory(c.bytes()) }
+// Map makes a copy of the code executable. It returns an error where the system forbids that.
+func Map(code []byte) (*Memory, error) { return newMemory(code) }
 
 // Address returns the address of the code that begins at byte at.
 func (m *Memory) Address(at int) uintptr { return m.start + uintptr(at) }
