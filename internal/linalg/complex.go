@@ -87,6 +87,9 @@ func (p *Pattern) complexNotFinite(values []complex128) error {
 	return nil
 }
 
+// fast would factor with machine code.
+func (f *complexSparse) fast([]complex128) bool { return false }
+
 func (f *complexSparse) Solve(x []complex128, lanes int) {
 	x = x[:f.s.p.N*lanes]
 	for l := range lanes {
@@ -102,6 +105,6 @@ func (f *complexSparse) SolveT(x []complex128, lanes int) {
 }
 
 func (f *complexSparse) Memory() int {
-	values := cap(f.l) + cap(f.u) + cap(f.off) + len(f.recip) + len(f.x) + len(f.w)
+	values := cap(f.m) + len(f.x) + len(f.w)
 	return 16*values + f.o.memory()
 }

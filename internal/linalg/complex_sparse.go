@@ -15,6 +15,7 @@ type complexSparse struct {
 	patch  complex128 // what takes the place of smaller pivots; 0 for errors
 	first  *Order     // that of the pattern
 	o      *Order
+	m      []complex128 // the following four, as the order lays them out
 	l, u   []complex128 // −L and U, as in the order
 	recip  []complex128 // −1 over the diagonal of U
 	off    []complex128 // above the blocks
@@ -24,21 +25,29 @@ type complexSparse struct {
 
 func newComplexSparse(s *structure, o *Order, memory int) *complexSparse {
 	n := s.p.N
-	f := &complexSparse{s: s, memory: memory, first: o, recip: make([]complex128, n)}
+	f := &complexSparse{s: s, memory: memory, first: o}
 	f.x, f.w = make([]complex128, n), make([]complex128, n)
 	f.SetOrder(o)
 	return f
 }
 
 func (f *complexSparse) SetOrder(o *Order) {
-	f.o = o
-	f.l, f.u, f.off = resize(f.l, o.lSize), resize(f.u, len(o.uRows)), resize(f.off, len(o.offRows))
+	if o == f.o {
+		return
+	}
+	at := o.layout()
+	f.o, f.m = o, resize(f.m, at.end)
+	clear(f.m) // L may have places that nothing is written to
+	f.l, f.u, f.off, f.recip = f.m[:at.u], f.m[at.u:at.off], f.m[at.off:at.recip], f.m[at.recip:at.pivot]
 }
 
 func (f *complexSparse) Order() *Order { return f.o }
 
 func (f *complexSparse) Factor(values []complex128) error {
 	values = values[:len(f.s.p.Rows)]
+	if f.fast(values) {
+		return nil
+	}
 	size, finite := complexLargest(values)
 	if !finite {
 		return f.s.p.complexNotFinite(values)

@@ -15,7 +15,7 @@ import (
 
 // words are replaced as whole words, everywhere.
 var words = strings.NewReplacer(
-	"[]float64", "[]complex128", "pivot float64", "pivot complex128", "\tlanes\n", "",
+	"[]float64", "[]complex128", "pivot float64", "pivot complex128", "\tlanes\n", "", "\tcoded\n", "",
 	"a sparse matrix", "a sparse complex matrix", "newSparse", "newComplexSparse", ".notFinite(", ".complexNotFinite(",
 )
 

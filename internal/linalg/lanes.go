@@ -28,7 +28,9 @@ func negate(x *[8]float64) {
 func (f *sparse) Solve(x []float64, lanes int) {
 	x = x[:f.s.p.N*lanes]
 	for l := 0; l < lanes; {
-		if left := lanes - l; left < few {
+		if left := lanes - l; f.solveFast(x[l:], lanes, min(8, left), false) {
+			l += 8
+		} else if left < few {
 			f.solve(x[l:], lanes)
 			l++
 		} else {
@@ -41,7 +43,9 @@ func (f *sparse) Solve(x []float64, lanes int) {
 func (f *sparse) SolveT(x []float64, lanes int) {
 	x = x[:f.s.p.N*lanes]
 	for l := 0; l < lanes; {
-		if left := lanes - l; left < few {
+		if left := lanes - l; f.solveFast(x[l:], lanes, min(8, left), true) {
+			l += 8
+		} else if left < few {
 			f.solveT(x[l:], lanes)
 			l++
 		} else {
@@ -223,8 +227,7 @@ func (l *lanes) gather(places []int32) {
 }
 
 func (f *sparse) Memory() int {
-	values := cap(f.l) + cap(f.u) + cap(f.off) + len(f.recip) + len(f.x) + len(f.w)
-	values += len(f.wide) + len(f.below) + len(f.work)
+	values := cap(f.m) + len(f.x) + len(f.w) + len(f.wide) + len(f.below) + len(f.work) + len(f.between)
 	return 8*values + f.o.memory()
 }
 

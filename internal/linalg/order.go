@@ -30,6 +30,8 @@ type Order struct {
 	uStart, uRows, panels, runs []int32
 
 	lSize, lNonZeros, flops int
+
+	codes *codes
 }
 
 // The order of pivots is kept as long as no entry of a column below its pivot is larger than
@@ -135,7 +137,7 @@ func (s *structure) order(pivots chooser, memory int) (*Order, error) {
 		rows:    make([]int32, n),
 		inStart: make([]int32, 1, n+1), inRows: make([]int32, 0, len(s.p.Rows)),
 		inValues: make([]int32, 0, len(s.p.Rows)), offStart: make([]int32, 1, n+1),
-		uStart: make([]int32, 1, n+1),
+		uStart: make([]int32, 1, n+1), codes: &codes{},
 	}
 	t := &search{
 		structure: s, lStart: make([]int32, 1, n+1), place: make([]int32, n), mark: make([]int32, n),

@@ -35,7 +35,7 @@ func NewILU(p *Pattern) (Preconditioner, error) {
 	n := p.N
 	o := &Order{
 		rows: identity(n), lStart: make([]int32, n), lEnd: make([]int32, n), uStart: make([]int32, n+1),
-		offStart: make([]int32, n+1),
+		offStart: make([]int32, n+1), codes: &codes{},
 	}
 	f := &incomplete{diagonal: make([]int32, n), start: make([]int32, len(p.Rows)+1)}
 	longest := 0

@@ -13,31 +13,41 @@ type sparse struct {
 	patch  float64 // what takes the place of smaller pivots; 0 for errors
 	first  *Order  // that of the pattern
 	o      *Order
+	m      []float64 // the following four, as the order lays them out
 	l, u   []float64 // −L and U, as in the order
 	recip  []float64 // −1 over the diagonal of U
 	off    []float64 // above the blocks
 	x      []float64 // a column, zeros between columns
 	w      []float64 // right-hand sides in the order
 	lanes
+	coded
 }
 
 func newSparse(s *structure, o *Order, memory int) *sparse {
 	n := s.p.N
-	f := &sparse{s: s, memory: memory, first: o, recip: make([]float64, n)}
+	f := &sparse{s: s, memory: memory, first: o}
 	f.x, f.w = make([]float64, n), make([]float64, n)
 	f.SetOrder(o)
 	return f
 }
 
 func (f *sparse) SetOrder(o *Order) {
-	f.o = o
-	f.l, f.u, f.off = resize(f.l, o.lSize), resize(f.u, len(o.uRows)), resize(f.off, len(o.offRows))
+	if o == f.o {
+		return
+	}
+	at := o.layout()
+	f.o, f.m = o, resize(f.m, at.end)
+	clear(f.m) // L may have places that nothing is written to
+	f.l, f.u, f.off, f.recip = f.m[:at.u], f.m[at.u:at.off], f.m[at.off:at.recip], f.m[at.recip:at.pivot]
 }
 
 func (f *sparse) Order() *Order { return f.o }
 
 func (f *sparse) Factor(values []float64) error {
 	values = values[:len(f.s.p.Rows)]
+	if f.fast(values) {
+		return nil
+	}
 	size, finite := largest(values)
 	if !finite {
 		return f.s.p.notFinite(values)

@@ -368,6 +368,13 @@ func Fused(form int, negP, negC, one bool) Instr {
 	return in
 }
 
+// Return goes back to what called the code.
+func (a *Asm) Return() {
+	a.Byte(0xc5, 0xf8, 0x77) // VZEROUPPER
+	a.Byte(0xc3)
+	a.Count += 2
+}
+
 // Load32 sets the low 32 bits of r to those at m, and the others to zero.
 func (a *Asm) Load32(r Reg, m Mem) {
 	if x := uint8(r>>3)<<2 | uint8(m.indexOr0()>>3)<<1 | uint8(m.Base>>3); x != 0 {

@@ -8,6 +8,9 @@ type Memory struct {
 	start uintptr
 }
 
+// Args is what code made to be called gets: addresses of vectors.
+type Args [8]*float64
+
 // Map makes a copy of the code executable. It returns an error where the system forbids that.
 func Map(code []byte) (*Memory, error) { return newMemory(code) }
 

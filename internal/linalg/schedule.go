@@ -1,0 +1,276 @@
+package linalg
+
+// Schedule is a factorisation or a solve as straight-line arithmetic: steps in order, on places in one
+// vector. It begins with the values of the matrix. Then come the factors, as a sparse factorisation
+// keeps them, the right-hand side or solution x[N], and N places for what a solve keeps in between.
+type Schedule struct {
+	Values, Factors, N int // numbers of places
+	Steps              []Step
+	Terms              []Term
+}
+
+// Step sets Width places from To on. Each begins with the place as far behind From, or with 0 where From
+// is None. It adds its Terms in order, each by one fused multiply-add. The result is negated before
+// that (Negate), replaced by −1 over it (Invert), or multiplied by place Scale, where that is not None.
+type Step struct {
+	To, From       int32
+	First, Last    int32 // of Schedule.Terms, without Last
+	Scale          int32
+	Width          int8
+	Negate, Invert bool
+}
+
+// Term is place A times place B. In a step of some width the place A advances from element to element.
+type Term struct{ A, B int32 }
+
+// None is no place.
+const None int32 = -1
+
+// layout says where the parts of the factors are in their memory, which begins with L.
+type layout struct {
+	u, off, recip, pivot, end int
+}
+
+// extra is what machine code leaves behind the factors: vectors of four words that are not zero where
+// a bound is exceeded, and the magnitude of the largest value.
+const extra = 16
+
+func (o *Order) layout() layout {
+	n := len(o.rows)
+	l := layout{u: o.lSize}
+	l.off = l.u + len(o.uRows)
+	l.recip = l.off + len(o.offRows)
+	l.pivot = l.recip + n
+	l.end = l.pivot + n + extra
+	return l
+}
+
+// planner makes schedules of a sparse factorisation.
+type planner struct {
+	Schedule
+	layout
+	o      *Order
+	start  []int32 // of blocks
+	cols   []int32
+	widest int
+	rows   [][]Term // by place in the order: the terms of a chain that is being collected
+	early  []Step   // what comes before all others, so that vectors can be loaded that it stores one by one
+}
+
+func (s *structure) planner(o *Order, widest int) *planner {
+	p := &planner{o: o, layout: o.layout(), start: s.start, cols: s.cols, widest: widest, rows: make([][]Term, s.p.N)}
+	p.Values, p.Factors, p.N = len(s.p.Rows), p.end, s.p.N
+	return p
+}
+
+// Places of the parts.
+func (p *planner) factor(at int) int32        { return int32(p.Values + at) }
+func (p *planner) lower(k, q int) int32       { return p.factor(int(p.o.lValue[k]) + q) }
+func (p *planner) upper(e int) int32          { return p.factor(p.u + e) }
+func (p *planner) inverse(k int) int32        { return p.factor(p.recip + k) }
+func (p *planner) x(i int32) int32            { return int32(p.Values+p.Factors) + i }
+func (p *planner) w(k int) int32              { return p.x(int32(p.N + k)) }
+func (p *planner) step(s Step, terms ...Term) { p.add(s, terms) }
+
+func (p *planner) add(s Step, terms []Term) {
+	s.First = int32(len(p.Terms))
+	p.Terms = append(p.Terms, terms...)
+	s.Last = int32(len(p.Terms))
+	s.Width = max(s.Width, 1)
+	p.Steps = append(p.Steps, s)
+}
+
+// elimination is the numeric phase of a factorisation.
+func (p *planner) elimination() *Schedule {
+	o := p.o
+	from := make([]int32, p.N) // where chains of the column begin
+	for i := range from {
+		from[i] = None
+	}
+	for e, at := range o.offValues {
+		p.step(Step{To: p.factor(p.off + e), From: at, Scale: None})
+	}
+	for k := range p.N {
+		in := o.inRows[o.inStart[k]:o.inStart[k+1]]
+		for e, i := range in {
+			from[i] = o.inValues[int(o.inStart[k])+e]
+		}
+		for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
+			m := o.uRows[e]
+			for q, i := range o.lRows[o.lStart[m]:o.lEnd[m]] {
+				p.rows[i] = append(p.rows[i], Term{A: p.lower(int(m), q), B: p.upper(int(e))})
+			}
+		}
+		u0 := int(o.uStart[k])
+		p.chains(o.uRows[u0:o.uStart[k+1]], from, p.upper(u0), None)
+		pivot := p.factor(p.pivot + k)
+		p.step(Step{To: pivot, From: from[k], Scale: None}, p.rows[k]...)
+		p.step(Step{To: p.inverse(k), From: pivot, Scale: None, Invert: true})
+		p.chains(o.lRows[o.lStart[k]:o.lEnd[k]], from, p.lower(k, 0), p.inverse(k))
+		for _, i := range in {
+			from[i] = None
+		}
+		for _, i := range o.uRows[u0:o.uStart[k+1]] {
+			p.rows[i] = p.rows[i][:0]
+		}
+		p.rows[k] = p.rows[k][:0]
+		for _, i := range o.lRows[o.lStart[k]:o.lEnd[k]] {
+			p.rows[i] = p.rows[i][:0]
+		}
+	}
+	p.Steps = append(p.early, p.Steps...)
+	return &p.Schedule
+}
+
+// chains adds the steps of the given rows of a column, whose elements follow each other from place to
+// on. Neighbours with equal terms are steps of some width.
+func (p *planner) chains(rows, from []int32, to, scale int32) {
+	for q := 0; q < len(rows); {
+		width, common := p.together(rows[q:], to, len(rows))
+		if width > 1 {
+			s := Step{To: to + int32(q), From: None, Scale: None, Width: int8(width)}
+			whole := true
+			for _, i := range rows[q : q+width] {
+				whole = whole && len(p.rows[i]) == common
+				if from[i] != None {
+					s.From = s.To
+				}
+			}
+			if s.From != None {
+				for d, i := range rows[q : q+width] {
+					p.early = append(p.early, Step{To: s.To + int32(d), From: from[i], Scale: None, Width: 1})
+				}
+			}
+			if whole {
+				s.Scale = scale
+			}
+			p.add(s, p.rows[rows[q]][:common])
+			if !whole {
+				for d, i := range rows[q : q+width] {
+					at := to + int32(q+d)
+					if t := p.rows[i][common:]; len(t) > 0 || scale != None {
+						p.add(Step{To: at, From: at, Scale: scale}, t)
+					}
+				}
+			}
+			q += width
+			continue
+		}
+		i := rows[q]
+		p.add(Step{To: to + int32(q), From: from[i], Scale: scale}, p.rows[i])
+		q++
+	}
+}
+
+// fewTerms are too few for vectors: their beginnings have to be gathered.
+const fewTerms = 2
+
+// together returns how many of the rows, 1, 2, 4 or 8, begin with common terms, and how many these are.
+// A term whose factor B is the element of one of these rows is not common. The elements of the rows
+// follow each other; to is the first one's place.
+func (p *planner) together(rows []int32, to int32, total int) (width, common int) {
+	at := to + int32(total-len(rows))
+	for width = p.widest; width > 1; width /= 2 {
+		if width > len(rows) {
+			continue
+		}
+		first := p.rows[rows[0]]
+		common = len(first)
+		for common > 0 && first[common-1].B >= at && first[common-1].B < at+int32(width) {
+			common--
+		}
+		for d, i := range rows[1:width] {
+			t := p.rows[i]
+			n := 0
+			for n < min(common, len(t)) && t[n].B == first[n].B && t[n].A == first[n].A+int32(d+1) {
+				n++
+			}
+			common = n
+		}
+		if common > fewTerms {
+			return width, common
+		}
+	}
+	return 1, 0
+}
+
+// solve is a solve, or one with the transpose. Beginnings are read from x before they are overwritten.
+func (p *planner) solve(transposed bool) *Schedule {
+	if transposed {
+		p.transposed()
+	} else {
+		p.plain()
+	}
+	return &p.Schedule
+}
+
+func (p *planner) plain() {
+	o := p.o
+	// The terms of each row: those above its block, then those of L, and those of U.
+	above, upper := make([][]Term, p.N), make([][]Term, p.N)
+	for b := len(p.start) - 2; b >= 0; b-- {
+		k0, k1 := int(p.start[b]), int(p.start[b+1])
+		for k := k0; k < k1; k++ {
+			for e := o.offStart[k]; e < o.offStart[k+1]; e++ {
+				i := o.offRows[e]
+				above[i] = append(above[i], Term{A: p.factor(p.off + int(e)), B: p.w(k)})
+			}
+			for q, i := range o.lRows[o.lStart[k]:o.lEnd[k]] {
+				p.rows[i] = append(p.rows[i], Term{A: p.lower(k, q), B: p.w(k)})
+			}
+		}
+		for k := k1 - 1; k >= k0; k-- {
+			for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
+				i := o.uRows[e]
+				upper[i] = append(upper[i], Term{A: p.upper(int(e)), B: p.w(k)})
+			}
+		}
+	}
+	for b := len(p.start) - 2; b >= 0; b-- {
+		k0, k1 := int(p.start[b]), int(p.start[b+1])
+		for k := k0; k < k1; k++ {
+			p.add(Step{To: p.w(k), From: p.x(o.rows[k]), Scale: None}, append(above[k], p.rows[k]...))
+		}
+		for k := k1 - 1; k >= k0; k-- {
+			p.add(Step{To: p.w(k), From: p.w(k), Scale: p.inverse(k)}, upper[k]) // −x
+			if b == 0 {
+				p.step(Step{To: p.x(p.cols[k]), From: p.w(k), Scale: None, Negate: true})
+			}
+		}
+	}
+	for k := int(p.start[1]); k < p.N; k++ {
+		p.step(Step{To: p.x(p.cols[k]), From: p.w(k), Scale: None, Negate: true})
+	}
+}
+
+func (p *planner) transposed() {
+	o := p.o
+	var terms []Term
+	for b := range len(p.start) - 1 {
+		k0, k1 := int(p.start[b]), int(p.start[b+1])
+		for k := k0; k < k1; k++ {
+			terms = terms[:0]
+			for e := o.offStart[k]; e < o.offStart[k+1]; e++ {
+				terms = append(terms, Term{A: p.factor(p.off + int(e)), B: p.w(int(o.offRows[e]))})
+			}
+			for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
+				terms = append(terms, Term{A: p.upper(int(e)), B: p.w(int(o.uRows[e]))})
+			}
+			p.add(Step{To: p.w(k), From: p.x(p.cols[k]), Scale: p.inverse(k), Negate: true}, terms)
+		}
+		last := b == len(p.start)-2
+		for k := k1 - 1; k >= k0; k-- {
+			terms = terms[:0]
+			for q, i := range o.lRows[o.lStart[k]:o.lEnd[k]] {
+				terms = append(terms, Term{A: p.lower(k, q), B: p.w(int(i))})
+			}
+			p.add(Step{To: p.w(k), From: p.w(k), Scale: None}, terms)
+			if last {
+				p.step(Step{To: p.x(o.rows[k]), From: p.w(k), Scale: None})
+			}
+		}
+	}
+	for k := range int(p.start[len(p.start)-2]) {
+		p.step(Step{To: p.x(o.rows[k]), From: p.w(k), Scale: None})
+	}
+}
