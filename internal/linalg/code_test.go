@@ -23,7 +23,7 @@ func TestCode(t *testing.T) {
 		for _, m := range list {
 			n := m.p.N
 			f := analyzed(t, m, Sparse).(*sparse)
-			f.factored = math.MinInt // no code
+			f.o.codes.failed.Store(true)
 			if err := f.Factor(m.values); err != nil {
 				t.Fatal(err)
 			}
@@ -88,7 +88,8 @@ func TestFast(t *testing.T) {
 	for _, m := range matrices() {
 		n := m.p.N
 		slow, fast := analyzed(t, m, Sparse).(*sparse), analyzed(t, m, Sparse).(*sparse)
-		slow.factored, fast.factored = math.MinInt, codeAfter
+		slow.o.codes.failed.Store(true)
+		fast.o.codes.factored.Store(codeAfter)
 		r := elem.NewRand(11)
 		for round := range 12 {
 			values := slices.Clone(m.values)

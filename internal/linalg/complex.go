@@ -90,6 +90,8 @@ func (p *Pattern) complexNotFinite(values []complex128) error {
 // fast would factor with machine code.
 func (f *complexSparse) fast([]complex128) bool { return false }
 
+func (f *complexSparse) forget() {}
+
 func (f *complexSparse) Solve(x []complex128, lanes int) {
 	x = x[:f.s.p.N*lanes]
 	for l := range lanes {

@@ -35,6 +35,7 @@ func (f *complexSparse) SetOrder(o *Order) {
 	if o == f.o {
 		return
 	}
+	f.forget()
 	at := o.layout()
 	f.o, f.m = o, resize(f.m, at.end)
 	clear(f.m) // L may have places that nothing is written to
@@ -224,8 +225,8 @@ func (f *complexSparse) solveT(x []complex128, stride int) {
 			s := w[k]
 			from, to := o.lStart[k], o.lEnd[k]
 			rows, l := o.lRows[from:to], f.l[o.lValue[k]:][:to-from]
-			for q, i := range rows {
-				s = complexFMA(l[q], w[i], s)
+			for q := len(rows) - 1; q >= 0; q-- { // what was found last comes last
+				s = complexFMA(l[q], w[rows[q]], s)
 			}
 			w[k] = s
 		}

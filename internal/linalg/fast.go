@@ -9,12 +9,13 @@ import (
 )
 
 // codes are the machine code of an order: what factors, and what solves with each number of lanes. All
-// factorisations with the order share them. They are made one by one, when they are asked for by a
-// factorisation that has factored often.
+// factorisations with the order share them. They are made one by one, when they are asked for and the
+// order has served often.
 type codes struct {
-	making sync.Mutex
-	list   [7]atomic.Pointer[code]
-	failed atomic.Bool // the system forbids code
+	factored atomic.Int64 // how often
+	making   sync.Mutex
+	list     [7]atomic.Pointer[code]
+	failed   atomic.Bool // the system forbids code
 }
 
 // The numbers of codes. Those of transposed solves are one higher.
@@ -25,42 +26,50 @@ const (
 	codeEight  = 5
 )
 
-// What code is made for. Making it takes about as long as many factorisations in Go, so short runs do
-// without.
+// What code is made for. Making it takes about as long as codeAfter steps of a method do in Go, so short
+// runs do without. Larger factors have code for solves only.
 const (
-	codeAfter = 50      // factorisations
-	codeFlops = 200_000 // of a factorisation
+	codeAfter    = 50      // factorisations
+	codeFlops    = 120_000 // of a factorisation
+	codeNonZeros = 100_000
 )
 
 // coded is what a sparse factorisation needs to run machine code.
 type coded struct {
-	factored int       // how often, up to codeAfter
-	between  []float64 // what a solve keeps in between, and right-hand sides if they are not eight
+	ready   [7]*code  // codes of its order
+	wide    bool      // vectors of eight
+	between []float64 // what a solve keeps in between, and right-hand sides if they are not eight
 }
 
 // hasCode reports whether this machine runs code here.
-func hasCode() bool { return simd.Backend() == simd.Native && machine.Available() }
+var hasCode = sync.OnceValue(func() bool { return simd.Backend() == simd.Native && machine.Available() })
 
-// code returns the machine code with the given number, nil if there is none.
-func (f *sparse) code(number int) *code {
+// forget is for another order.
+func (f *sparse) forget() {
+	clear(f.ready[:])
+	f.wide = simd.Wide() && machine.Supports512()
+}
+
+// prepare looks for the machine code with the given number, and makes it if that is due.
+func (f *sparse) prepare(number int) *code {
 	c := f.o.codes
-	if got := c.list[number].Load(); got != nil {
-		return got
-	}
-	if f.factored < codeAfter || f.o.flops > codeFlops || c.failed.Load() || !c.making.TryLock() {
-		return nil
+	f.ready[number] = c.list[number].Load()
+	if f.ready[number] != nil || c.factored.Load() < codeAfter || c.failed.Load() || f.patch != 0 || !hasCode() ||
+		number == codeFactor && f.o.flops > codeFlops || f.o.nonZeros() > codeNonZeros || !c.making.TryLock() {
+		return f.ready[number]
 	}
 	defer c.making.Unlock()
-	if got := c.list[number].Load(); got != nil {
-		return got
+	if f.ready[number] = c.list[number].Load(); f.ready[number] != nil {
+		return f.ready[number]
 	}
-	got, err := f.s.makeCode(f.o, number, simd.Wide() && machine.Supports512())
+	made, err := f.s.makeCode(f.o, number, f.wide)
 	if err != nil {
 		c.failed.Store(true)
 		return nil
 	}
-	c.list[number].Store(got)
-	return got
+	c.list[number].Store(made)
+	f.ready[number] = made
+	return made
 }
 
 // makeCode makes machine code of an order.
@@ -80,15 +89,13 @@ func (s *structure) makeCode(o *Order, number int, wide bool) (*code, error) {
 // fast factors with machine code. It returns false if there is none, and if its checks leave open whether
 // the order of pivots is good enough. Then nothing is done.
 func (f *sparse) fast(values []float64) bool {
-	if !hasCode() || f.patch != 0 {
-		return false
-	}
-	c := f.code(codeFactor)
+	c := f.ready[codeFactor]
 	if c == nil {
-		f.factored++
-		return false
+		f.o.codes.factored.Add(1)
+		if c = f.prepare(codeFactor); c == nil {
+			return false
+		}
 	}
-	f.factored = codeAfter
 	c.run(values, f.m, nil, nil)
 	at := f.o.layout()
 	report := f.m[at.end-extra:]
@@ -118,33 +125,31 @@ func (f *sparse) smallPivots(pivots []float64, size float64) bool {
 // solveFast solves for the first lanes of up to eight in rows that lie stride apart. It returns false if
 // there is no machine code for that.
 func (f *sparse) solveFast(x []float64, stride, lanes int, transposed bool) bool {
-	if f.factored < codeAfter && f.o.codes.list[codeFactor].Load() == nil || !hasCode() {
-		return false
-	}
-	number, width := codeFour, 8
+	number, width := codeEight, 8
 	switch {
 	case lanes == 1:
 		number, width = codeOne, 1
-	case simd.Wide() && machine.Supports512():
-		number = codeEight
+	case !f.wide:
+		number = codeFour
 	}
 	if transposed {
 		number++
 	}
-	c := f.code(number)
+	c := f.ready[number]
 	if c == nil {
-		return false
+		if c = f.prepare(number); c == nil {
+			return false
+		}
 	}
 	n := f.s.p.N
 	if len(f.between) < 2*n*width {
 		f.between = make([]float64, 2*n*width)
 	}
-	w, own := f.between[:n*width], f.between[n*width:2*n*width]
-	to := x
+	w, to := f.between[:n*width], x
 	if stride != width {
-		to = own
+		to = f.between[n*width:]
 		for i := range n {
-			copy(own[i*width:][:lanes], x[i*stride:])
+			copy(to[i*width:][:lanes], x[i*stride:])
 		}
 	}
 	c.run(nil, f.m, to, w)
@@ -153,7 +158,7 @@ func (f *sparse) solveFast(x []float64, stride, lanes int, transposed bool) bool
 	}
 	if stride != width {
 		for i := range n {
-			copy(x[i*stride:][:lanes], own[i*width:])
+			copy(x[i*stride:][:lanes], to[i*width:])
 		}
 	}
 	return true

@@ -117,7 +117,7 @@ func (f *sparse) lowerWide(k int) int {
 	if together {
 		stride := int(o.lValue[k+1]-o.lValue[k]) - 1
 		f.gather(rows)
-		simd.MatMul(f.below, f.l[int(o.lValue[k])+width-1:], f.wide[8*k:], len(rows), width, 8, 8, stride, 8,
+		simd.MatMul(f.below, f.l[int(o.lValue[k])+width-1:], f.right[8*k:], len(rows), width, 8, 8, stride, 8,
 			true, false, true, f.work)
 		for q, i := range rows {
 			*f.at(int(i)) = [8]float64(f.below[8*q:])
@@ -145,7 +145,7 @@ func (f *sparse) solveTWide(x []float64, stride, lanes int) {
 			for e, to := int(o.uStart[k]), int(o.uStart[k+1]); e < to; {
 				i := int(o.uRows[e])
 				if n := int(o.runs[e]); n >= longRun {
-					simd.MatVecT(s[:], f.wide[8*i:], f.u[e:], n, 8, 8, true)
+					simd.MatVecT(s[:], f.right[8*i:], f.u[e:], n, 8, 8, true)
 					e += n
 					continue
 				}
@@ -165,7 +165,8 @@ func (f *sparse) solveTWide(x []float64, stride, lanes int) {
 }
 
 // lowerTWide solves with the transpose of the panel of L whose last column is that before end, and
-// returns its first column. All of it lies from k0 on.
+// returns its first column. All of it lies from k0 on. What the columns need is in below: the rows under
+// the panel from the last one up, and then the columns as they are found.
 func (f *sparse) lowerTWide(end, k0 int) int {
 	o := f.o
 	rows := o.lRows[o.lStart[end-1]:o.lEnd[end-1]]
@@ -173,27 +174,26 @@ func (f *sparse) lowerTWide(end, k0 int) int {
 	for k > k0 && int(o.panelEnd[k-1]) == end {
 		k--
 	}
-	together := end-k > 1 && len(rows) >= longRun
-	if together {
-		f.gather(rows)
+	if end-k == 1 && len(rows) < longRun {
+		s, l := f.at(k), f.l[o.lValue[k]:]
+		for q := len(rows) - 1; q >= 0; q-- {
+			axpy(s, f.at(int(rows[q])), l[q])
+		}
+		return k
+	}
+	n := len(rows)
+	for q, i := range rows {
+		*(*[8]float64)(f.below[8*(n-1-q):]) = *f.at(int(i))
 	}
 	for m := end - 1; m >= k; m-- {
-		s, l := f.at(m), f.l[o.lValue[m]:]
-		if n := end - 1 - m; n >= longRun {
-			simd.MatVecT(s[:], f.wide[8*(m+1):], l, n, 8, 8, true)
-		} else {
-			for i := range n {
-				axpy(s, f.at(m+1+i), l[i])
-			}
+		s := f.at(m)
+		upwards := f.upwards[:n]
+		for q, v := range f.l[o.lValue[m]:][:n] {
+			upwards[n-1-q] = v
 		}
-		l = l[end-1-m:]
-		if together {
-			simd.MatVecT(s[:], f.below, l, len(rows), 8, 8, true)
-			continue
-		}
-		for q, i := range rows {
-			axpy(s, f.at(int(i)), l[q])
-		}
+		simd.MatVecT(s[:], f.below, upwards, n, 8, 8, true)
+		*(*[8]float64)(f.below[8*n:]) = *s
+		n++
 	}
 	return k
 }
@@ -203,21 +203,23 @@ const longRun = 4
 
 // lanes is what a sparse factorisation needs to solve for eight lanes at once.
 type lanes struct {
-	wide  []float64 // right-hand sides in the order, [N][8]
-	below []float64 // those of rows below a panel
-	work  []float64
+	right   []float64 // right-hand sides in the order, [N][8]
+	below   []float64 // those of rows below a panel
+	upwards []float64 // a column of L, from the last row up
+	work    []float64
 }
 
 // widen makes room for eight lanes.
 func (f *sparse) widen() {
-	if f.wide == nil {
+	if f.right == nil {
 		n := f.s.p.N
-		f.wide, f.below, f.work = make([]float64, 8*n), make([]float64, 8*n), make([]float64, simd.MatMulWork(n, 8))
+		f.upwards = make([]float64, n)
+		f.right, f.below, f.work = make([]float64, 8*n), make([]float64, 8*n), make([]float64, simd.MatMulWork(n, 8))
 	}
 }
 
 // at returns the lanes at a place.
-func (l *lanes) at(k int) *[8]float64 { return (*[8]float64)(l.wide[8*k:]) }
+func (l *lanes) at(k int) *[8]float64 { return (*[8]float64)(l.right[8*k:]) }
 
 // gather copies the lanes at some places.
 func (l *lanes) gather(places []int32) {
@@ -227,7 +229,7 @@ func (l *lanes) gather(places []int32) {
 }
 
 func (f *sparse) Memory() int {
-	values := cap(f.m) + len(f.x) + len(f.w) + len(f.wide) + len(f.below) + len(f.work) + len(f.between)
+	values := cap(f.m) + len(f.x) + len(f.w) + len(f.right) + len(f.below) + len(f.upwards) + len(f.work) + len(f.between)
 	return 8*values + f.o.memory()
 }
 

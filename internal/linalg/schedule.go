@@ -261,8 +261,9 @@ func (p *planner) transposed() {
 		last := b == len(p.start)-2
 		for k := k1 - 1; k >= k0; k-- {
 			terms = terms[:0]
-			for q, i := range o.lRows[o.lStart[k]:o.lEnd[k]] {
-				terms = append(terms, Term{A: p.lower(k, q), B: p.w(int(i))})
+			rows := o.lRows[o.lStart[k]:o.lEnd[k]]
+			for q := len(rows) - 1; q >= 0; q-- {
+				terms = append(terms, Term{A: p.lower(k, q), B: p.w(int(rows[q]))})
 			}
 			p.add(Step{To: p.w(k), From: p.w(k), Scale: None}, terms)
 			if last {
