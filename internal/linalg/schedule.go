@@ -1,5 +1,7 @@
 package linalg
 
+import "math"
+
 // Schedule is a factorisation or a solve as straight-line arithmetic: steps in order, on places in one
 // vector. It begins with the values of the matrix. Then come the factors, as a sparse factorisation
 // keeps them, the right-hand side or solution x[N], and N places for what a solve keeps in between.
@@ -54,7 +56,8 @@ type planner struct {
 	cols   []int32
 	widest int
 	rows   [][]Term // by place in the order: the terms of a chain that is being collected
-	early  []Step   // what comes before all others, so that vectors can be loaded that it stores one by one
+	groups []group
+	early  []Step // what comes before all others, so that vectors can be loaded that it stores one by one
 }
 
 func (s *structure) planner(o *Order, widest int) *planner {
@@ -123,75 +126,110 @@ func (p *planner) elimination() *Schedule {
 }
 
 // chains adds the steps of the given rows of a column, whose elements follow each other from place to
-// on. Neighbours with equal terms are steps of some width.
+// on. Neighbours that have terms in common are a step of some width, for these terms. What comes before
+// them is computed first, one by one, and what comes behind last.
 func (p *planner) chains(rows, from []int32, to, scale int32) {
+	groups := p.groups[:0]
 	for q := 0; q < len(rows); {
-		width, common := p.together(rows[q:], to, len(rows))
-		if width > 1 {
-			s := Step{To: to + int32(q), From: None, Scale: None, Width: int8(width)}
-			whole := true
-			for _, i := range rows[q : q+width] {
-				whole = whole && len(p.rows[i]) == common
-				if from[i] != None {
-					s.From = s.To
-				}
-			}
-			if s.From != None {
-				for d, i := range rows[q : q+width] {
-					p.early = append(p.early, Step{To: s.To + int32(d), From: from[i], Scale: None, Width: 1})
-				}
-			}
-			if whole {
-				s.Scale = scale
-			}
-			p.add(s, p.rows[rows[q]][:common])
-			if !whole {
-				for d, i := range rows[q : q+width] {
-					at := to + int32(q+d)
-					if t := p.rows[i][common:]; len(t) > 0 || scale != None {
-						p.add(Step{To: at, From: at, Scale: scale}, t)
-					}
-				}
-			}
-			q += width
+		g := p.together(rows[q:], to+int32(q))
+		if scale != None { // all that the terms need is there
+			p.before(&g, rows[q:], from, to+int32(q))
+		}
+		groups = append(groups, g)
+		q += g.width
+	}
+	p.groups = groups
+	q := 0
+	for i := range groups {
+		g := &groups[i]
+		at := to + int32(q)
+		if g.width == 1 {
+			i := rows[q]
+			p.add(Step{To: at, From: from[i], Scale: scale}, p.rows[i])
+			q++
 			continue
 		}
-		i := rows[q]
-		p.add(Step{To: to + int32(q), From: from[i], Scale: scale}, p.rows[i])
-		q++
+		if scale == None {
+			p.before(g, rows[q:], from, at)
+		}
+		s := Step{To: at, From: None, Scale: scale, Width: int8(g.width)}
+		if !g.zero {
+			s.From = at
+		}
+		first := p.rows[rows[q]]
+		p.add(s, first[int(g.end[0])-g.common:g.end[0]])
+		for d, i := range rows[q : q+g.width] {
+			if t := p.rows[i][g.end[d]:]; len(t) > 0 {
+				p.add(Step{To: at + int32(d), From: at + int32(d), Scale: None}, t)
+			}
+		}
+		q += g.width
 	}
 }
 
-// fewTerms are too few for vectors: their beginnings have to be gathered.
-const fewTerms = 2
+// group is a number of neighbouring elements of a column with common terms.
+type group struct {
+	width, common int
+	end           [8]int32 // of each element: the number of terms up to the last of the common ones
+	zero          bool     // nothing comes before the common terms
+}
 
-// together returns how many of the rows, 1, 2, 4 or 8, begin with common terms, and how many these are.
-// A term whose factor B is the element of one of these rows is not common. The elements of the rows
-// follow each other; to is the first one's place.
-func (p *planner) together(rows []int32, to int32, total int) (width, common int) {
-	at := to + int32(total-len(rows))
-	for width = p.widest; width > 1; width /= 2 {
+// before adds what comes before the common terms of a group.
+func (p *planner) before(g *group, rows, from []int32, to int32) {
+	if g.width == 1 {
+		return
+	}
+	rows = rows[:g.width]
+	g.zero = true
+	for d, i := range rows {
+		g.zero = g.zero && from[i] == None && int(g.end[d]) == g.common
+	}
+	if g.zero {
+		return
+	}
+	for d, i := range rows {
+		s := Step{To: to + int32(d), From: from[i], Scale: None, Width: 1}
+		if t := p.rows[i][:int(g.end[d])-g.common]; len(t) > 0 {
+			p.add(s, t)
+		} else {
+			p.early = append(p.early, s)
+		}
+	}
+}
+
+// together returns the group that the first of the rows should belong to, whose element is at place at. A
+// term whose factor B is an element of the group is not common.
+func (p *planner) together(rows []int32, at int32) group {
+	best, gain := group{width: 1}, 0.0
+	for width := p.widest; width > 1; width /= 2 {
 		if width > len(rows) {
 			continue
 		}
-		first := p.rows[rows[0]]
-		common = len(first)
-		for common > 0 && first[common-1].B >= at && first[common-1].B < at+int32(width) {
-			common--
-		}
-		for d, i := range rows[1:width] {
+		g := group{width: width, common: math.MaxInt}
+		last := p.rows[rows[0]]
+		for d, i := range rows[:width] {
 			t := p.rows[i]
-			n := 0
-			for n < min(common, len(t)) && t[n].B == first[n].B && t[n].A == first[n].A+int32(d+1) {
-				n++
+			n := len(t)
+			for n > 0 && t[n-1].B >= at && t[n-1].B < at+int32(width) {
+				n--
 			}
-			common = n
+			g.end[d] = int32(n)
+			same := 0
+			for same < min(n, g.common) {
+				a, b := last[int(g.end[0])-1-same], t[n-1-same]
+				if a.B != b.B || a.A+int32(d) != b.A {
+					break
+				}
+				same++
+			}
+			g.common = same
 		}
-		if common > fewTerms {
-			return width, common
+		// Instructions that are saved, by element.
+		if s := (float64(g.common*(width-1)) - float64(2*width+2)) / float64(width); s > gain {
+			best, gain = g, s
 		}
 	}
-	return 1, 0
+	return best
 }
 
 // solve is a solve, or one with the transpose. Beginnings are read from x before they are overwritten.
