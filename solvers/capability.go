@@ -8,8 +8,8 @@ import (
 // Capability is a set of what a method can do besides what every Method can, and of what it asks for.
 type Capability uint
 
-// The capabilities. Each of those above NeedsJacobian has an interface, which a method with the capability implements
-// and one without it does not. No method has the last two yet: they have no interface, and no Field serves them.
+// The capabilities. Each but the last has an interface, which a method with the capability implements and one without
+// it does not. No method has the last yet: it has no interface, and no Field serves it.
 const (
 	DenseDerivatives Capability = 1 << iota // Interpolant
 	SecondOrder                             // SecondMethod
@@ -18,7 +18,7 @@ const (
 	StageSums                               // Staged
 	StiffnessTest                           // StiffnessDetector
 	WholeSteps                              // Arithmetical
-	NeedsJacobian                           // will mean that its steps ask the Field for the matrix ∂f/∂y
+	NeedsJacobian                           // Implicit
 	MassMatrix                              // will mean that it solves M y' = f(t, y) with a matrix M of the Field
 )
 
@@ -35,6 +35,7 @@ var capabilities = []struct {
 	{StageSums, "sums over its stages", is[Staged]},
 	{StiffnessTest, "a test of stiffness", is[StiffnessDetector]},
 	{WholeSteps, "steps as one program", is[Arithmetical]},
+	{NeedsJacobian, "equations to solve", is[Implicit]},
 }
 
 func is[M Method](m Method) bool {
@@ -130,4 +131,18 @@ type StiffnessDetector interface {
 	// Eigenvalue estimates the size of the largest eigenvalue of ∂f/∂y from the finished step s; NaN when the step
 	// does not tell.
 	Eigenvalue(s *Step) float64
+}
+
+// Implicit is a Method whose steps solve equations with the Jacobian of their Field, which is a JacobianField; for its
+// tangents, transposes and so on it is a TangentJacobianField, CotangentJacobianField and so on.
+type Implicit interface {
+	Method
+	// Prepare makes the method ready for steps of f. The error is a *NoJacobianError or a *MatrixError. Without it, the
+	// first step of a Field makes the method ready, or cannot be made.
+	Prepare(f Field) error
+	// Fault returns why the last Step could not be made, where that was for its equations, and otherwise nil. It may
+	// look at what the step left.
+	Fault() error
+	// Work returns what all steps of the method took since it was made.
+	Work() ImplicitWork
 }

@@ -55,12 +55,32 @@ func growthOf(t *testing.T, m *Spec) float64 {
 	if tab := tableOf(m); tab != nil {
 		return amplification(exact(t, tab))
 	}
+	if x := rosenbrockOf(t, m); x != nil {
+		return amplification(&Coefficients{B: x.m, A: x.a})
+	}
 	return 1
+}
+
+// rosenbrockOf returns the figures of a Rosenbrock method, nil where it is none.
+func rosenbrockOf(t *testing.T, m *Spec) *rosenbrockFigures {
+	t.Helper()
+	r, ok := m.New(Size{}, 0).(*rosenbrock)
+	if !ok {
+		return nil
+	}
+	x, err := r.tab.figures()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return x
 }
 
 // denseGrowthOf is growthOf with the dense output.
 func denseGrowthOf(t *testing.T, m *Spec) float64 {
 	tab := tableOf(m)
+	if x := rosenbrockOf(t, m); x != nil {
+		return amplification(&Coefficients{B: x.m, A: append(x.beta, x.a...)})
+	}
 	if tab == nil {
 		return 1
 	}

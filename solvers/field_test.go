@@ -2,6 +2,7 @@ package solvers
 
 import (
 	"math"
+	"sync"
 	"testing"
 )
 
@@ -23,6 +24,7 @@ type toy struct {
 	pb    []float64 // [P·L] cotangents of the parameters
 	pp    Dual      // [P] cotangents of the parameters and their tangents, of PullPush
 	j     [][]float64
+	still bool // derivatives of the Jacobian are not computed, which allocates
 	evals int
 }
 
@@ -47,16 +49,191 @@ func (f *toy) Eval(t float64, y, k []float64) {
 	f.eval(f.p, t, y, k)
 }
 
-// Jacobian is what implicit methods ask for.
-func (f *toy) Jacobian(t float64, y, j []float64) {
+// Jacobian has an entry everywhere, and two where row and column are not both even or both odd: what implicit methods
+// ask for.
+func (f *toy) Jacobian() *Jacobian {
+	if j, ok := toyJacobians.Load(f.size); ok {
+		return j.(*Jacobian)
+	}
+	n := int32(f.size.N)
+	j := &Jacobian{}
+	for row := range n + int32(f.size.Q) {
+		for col := range n + 1 {
+			for range 1 + (row+col)%2 {
+				j.Rows, j.Cols = append(j.Rows, row), append(j.Cols, col)
+			}
+		}
+	}
+	first, _ := toyJacobians.LoadOrStore(f.size, j)
+	return first.(*Jacobian)
+}
+
+// toyJacobians has the places of entries by the size of toys: Size → *Jacobian.
+var toyJacobians sync.Map
+
+// share returns which part of its place entry e is: all, a quarter or three quarters.
+func share(j *Jacobian, e int) float64 {
+	switch {
+	case (j.Rows[e]+j.Cols[e])%2 == 0:
+		return 1
+	case e > 0 && j.Rows[e] == j.Rows[e-1] && j.Cols[e] == j.Cols[e-1]:
+		return 0.75
+	}
+	return 0.25
+}
+
+// column returns the column of what jac writes that an entry stands in: time comes first there.
+func (f *toy) column(col int32) int { return (int(col) + 1) % (f.size.N + 1) }
+
+func (f *toy) EvalJacobian(t float64, y, j []float64) {
 	if f.j == nil {
 		f.j = f.with(1).j
 	}
-	n := f.size.N
 	f.jac(f.p, t, y, f.j)
-	for i := range n {
-		copy(j[i*n:(i+1)*n], f.j[i][1:1+n])
+	places := f.Jacobian()
+	for e, row := range places.Rows {
+		j[e] = share(places, e) * f.j[row][f.column(places.Cols[e])]
 	}
+}
+
+// complexJacobian returns the partial derivatives at a complex point.
+func (f *toy) complexJacobian(p []complex128, t complex128, y []complex128) [][]complex128 {
+	j := make([][]complex128, f.size.N+f.size.Q)
+	for i := range j {
+		j[i] = make([]complex128, 1+f.size.N+f.size.P)
+	}
+	f.cjac(p, t, y, j)
+	return j
+}
+
+func lift(x []float64) []complex128 {
+	z := make([]complex128, len(x))
+	for i, v := range x {
+		z[i] = complex(v, 0)
+	}
+	return z
+}
+
+// moveJacobian returns the derivatives of the entries along (td, yd, pd), by a complex step.
+func (f *toy) moveJacobian(p []float64, t float64, y []float64, td float64, yd, pd []float64) []float64 {
+	const tiny = 1e-40
+	zp, zy := lift(p), lift(y)
+	for i, v := range pd {
+		zp[i] += complex(0, tiny*v)
+	}
+	for i, v := range yd {
+		zy[i] += complex(0, tiny*v)
+	}
+	j := f.complexJacobian(zp, complex(t, tiny*td), zy)
+	places := f.Jacobian()
+	out := make([]float64, len(places.Rows))
+	for e, row := range places.Rows {
+		out[e] = share(places, e) * imag(j[row][f.column(places.Cols[e])]) / tiny
+	}
+	return out
+}
+
+func (f *toy) PushJacobian(t float64, y, td, yd, jd []float64) {
+	l := f.lanes
+	if l == 0 || f.still {
+		return
+	}
+	lane := func(x []float64, a int) []float64 {
+		var out []float64
+		for i := a; i < len(x); i += l {
+			out = append(out, x[i])
+		}
+		return out
+	}
+	for a := range l {
+		for e, v := range f.moveJacobian(f.p, t, y, td[a], lane(yd, a), lane(f.pd, a)) {
+			jd[e*l+a] = v
+		}
+	}
+}
+
+// eachInput calls do with unit directions of time, states and parameters.
+func (f *toy) eachInput(do func(i int, td float64, yd, pd []float64)) {
+	n, p := f.size.N, f.size.P
+	for i := range 1 + n + p {
+		yd, pd := make([]float64, n), make([]float64, p)
+		td := 0.0
+		switch {
+		case i == 0:
+			td = 1
+		case i <= n:
+			yd[i-1] = 1
+		default:
+			pd[i-1-n] = 1
+		}
+		do(i, td, yd, pd)
+	}
+}
+
+func (f *toy) PullJacobian(t float64, y, jb, yb, tb []float64) {
+	n, l := f.size.N, f.lanes
+	if f.still {
+		return
+	}
+	f.eachInput(func(i int, td float64, yd, pd []float64) {
+		out := tb
+		switch {
+		case i > n:
+			out = f.pb[(i-1-n)*l : (i-n)*l]
+		case i > 0:
+			out = yb[(i-1)*l : i*l]
+		}
+		if i <= n {
+			clear(out)
+		}
+		for e, v := range f.moveJacobian(f.p, t, y, td, yd, pd) {
+			for a := range l {
+				out[a] += v * jb[e*l+a]
+			}
+		}
+	})
+}
+
+// PullPushJacobian differentiates the derivatives of entries by differences, which are exact for toys: their entries
+// are polynomials of degrees up to four.
+func (f *toy) PullPushJacobian(t, y, jb, yb, tb Dual) {
+	const eps = 0.125
+	n, l := f.size.N, f.lanes
+	at := func(x Dual, a int, move float64) []float64 {
+		v := append([]float64(nil), x.X...)
+		for i := range v {
+			v[i] += move * x.D[i*l+a]
+		}
+		return v
+	}
+	f.eachInput(func(i int, td float64, yd, pd []float64) {
+		to, at0 := tb, 0
+		switch {
+		case i > n:
+			to, at0 = f.pp, i-1-n
+		case i > 0:
+			to, at0 = yb, i-1
+		}
+		if i <= n {
+			to.X[at0] = 0
+			clear(to.D[at0*l : (at0+1)*l])
+		}
+		for e, v := range f.moveJacobian(f.p, t.X[0], y.X, td, yd, pd) {
+			to.X[at0] += v * jb.X[e]
+			for a := range l {
+				to.D[at0*l+a] += v * jb.D[e*l+a]
+			}
+		}
+		for a := range l {
+			for _, c := range []struct{ move, weight float64 }{{1, 8}, {-1, -8}, {2, -1}, {-2, 1}} {
+				m := c.move * eps
+				moved := f.moveJacobian(at(Dual{f.p, f.pd}, a, m), at(t, a, m)[0], at(y, a, m), td, yd, pd)
+				for e, v := range moved {
+					to.D[at0*l+a] += c.weight / (12 * eps) * v * jb.X[e]
+				}
+			}
+		}
+	})
 }
 
 func (f *toy) Push(t float64, y, td, yd, kd []float64) {

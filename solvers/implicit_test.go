@@ -8,13 +8,6 @@ import (
 // The trapezoidal rule is here to hold the interfaces against an implicit method: it runs through the tests of all
 // methods, with a Field that gives its Jacobian.
 
-// jacobianField is what the rule asks of a Field.
-type jacobianField interface {
-	Field
-	// Jacobian writes j[N][N] = ∂f/∂y.
-	Jacobian(t float64, y, j []float64)
-}
-
 var trapezoidalRule = Spec{
 	Name: "trapezoidal", Title: "trapezoidal rule 2(1)", Prose: "For tests.", Source: "—",
 	Order: 2, Embedded: 1, Can: NeedsJacobian,
@@ -28,8 +21,10 @@ var trapezoidalRule = Spec{
 	},
 }
 
-// testedMethods are the registered methods and the trapezoidal rule.
-func testedMethods() []*Spec { return append(Methods(), &trapezoidalRule) }
+// testedMethods are the registered methods, the Rosenbrock methods and the trapezoidal rule.
+func testedMethods() []*Spec {
+	return append(append(Methods(), rosenbrockFamily.Methods...), &trapezoidalRule)
+}
 
 // trapezoidal is y₁ = y₀ + h/2 (f(t₀, y₀) + f(t₁, y₁)).
 type trapezoidal struct {
@@ -40,7 +35,19 @@ type trapezoidal struct {
 	yb     []float64 // [N·L]
 	zero   []float64
 	tb, td []float64 // [L]
+
+	entries []float64 // of the Jacobian
 }
+
+func (m *trapezoidal) Prepare(f Field) error {
+	if _, ok := f.(JacobianField); !ok {
+		return &NoJacobianError{Method: "trapezoidal"}
+	}
+	return nil
+}
+
+func (m *trapezoidal) Fault() error       { return nil }
+func (m *trapezoidal) Work() ImplicitWork { return ImplicitWork{} }
 
 func (m *trapezoidal) Info() Info {
 	return Info{
@@ -52,7 +59,18 @@ func (m *trapezoidal) Info() Info {
 // matrix makes m.m the matrix at (t, y), transposed or not.
 func (m *trapezoidal) matrix(f Field, t, h float64, y []float64, transposed bool) {
 	n := m.z.N
-	f.(jacobianField).Jacobian(t, y, m.m)
+	g := f.(JacobianField)
+	places := g.Jacobian()
+	if len(m.entries) == 0 {
+		m.entries = make([]float64, len(places.Rows))
+	}
+	g.EvalJacobian(t, y, m.entries)
+	clear(m.m)
+	for e, v := range m.entries {
+		if i, j := int(places.Rows[e]), int(places.Cols[e]); i < n && j < n {
+			m.m[i*n+j] += v
+		}
+	}
 	for i := range n {
 		for j := range n {
 			m.m[i*n+j] *= -h / 2
@@ -239,9 +257,10 @@ func (m *trapezoidal) Pull(f CotangentField, s *Step, c *StepCotangent) {
 // explosion is y' = y².
 type explosion struct{}
 
-func (explosion) Size() Size                         { return Size{N: 1} }
-func (explosion) Eval(_ float64, y, k []float64)     { k[0] = y[0] * y[0] }
-func (explosion) Jacobian(_ float64, y, j []float64) { j[0] = 2 * y[0] }
+func (explosion) Size() Size                             { return Size{N: 1} }
+func (explosion) Eval(_ float64, y, k []float64)         { k[0] = y[0] * y[0] }
+func (explosion) Jacobian() *Jacobian                    { return &Jacobian{Rows: []int32{0}, Cols: []int32{0}} }
+func (explosion) EvalJacobian(_ float64, y, j []float64) { j[0] = 2 * y[0] }
 
 // TestUnsolvableStep requires that a step whose equation has no solution is rejected: y₁ = 1 + 1 + y₁² has none.
 func TestUnsolvableStep(t *testing.T) {

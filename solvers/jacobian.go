@@ -1,5 +1,7 @@
 package solvers
 
+import "sync"
+
 // Jacobian says where ∂(f, r)/∂(y, t) of a Field has entries. It never changes. All workers of a model have the same
 // one, so that what follows from the places of entries alone is found once.
 //
@@ -7,6 +9,10 @@ package solvers
 // Entries at the same place add up. A place without an entry is zero whatever the values are.
 type Jacobian struct {
 	Rows, Cols []int32 // [E]
+
+	once    sync.Once // guards:
+	planned *jacobianPlan
+	failed  error
 }
 
 // JacobianField is a Field whose derivatives by state and time have values of their own: what implicit methods ask for.

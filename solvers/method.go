@@ -10,6 +10,8 @@ type Step struct {
 	Y0   []float64 // [N]
 	Y1   []float64 // [N]
 	DQ   []float64 // [Q] increments of the quadratures
+	// Again tells that T, Y0 and the right-hand side are those of the last Step of the method: only the length differs.
+	Again bool
 	// K is [Stages + DenseStages][N+Q]. Row 0 is f(T, Y0) for every method. What the other rows of the step hold is
 	// for the method to say: stage derivatives, or whatever else lets it compute the step's derivatives and dense
 	// output without solving for the stages a second time. The rows past Stages belong to the dense output.

@@ -58,6 +58,8 @@ type Hybrid struct {
 	// Work space, one set a size.
 	y, k, yp, dp []C
 	Evals        int
+
+	places *solvers.Jacobian // all places, once a size
 }
 
 // With returns a copy of the system with work space of its own and l lanes.

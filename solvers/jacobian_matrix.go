@@ -1,0 +1,78 @@
+package solvers
+
+import (
+	"math"
+
+	"odes.dev/odes/internal/linalg"
+)
+
+// jacobianPlan is what follows from the places of a Jacobian alone: the pattern of W = I/γ - h ∂f/∂y and where its
+// entries go.
+type jacobianPlan struct {
+	n, q    int
+	entries int
+	pattern *linalg.Pattern
+	first   *linalg.Analysis
+	order   *linalg.Order // with which every factorisation begins
+
+	diagonal []int32      // places in the pattern
+	states   []entryPlace // those of ∂f/∂y
+	outer    []entry      // those of ∂r/∂y
+	times    []entry      // those of ∂(f, r)/∂t; the column is not used
+	all      []entry      // every one; column n is time
+}
+
+// entryPlace is an entry e of a Jacobian and its place in the pattern.
+type entryPlace struct{ e, place int32 }
+
+type entry struct{ e, row, col int32 }
+
+// plan returns the plan for fields of the given size. All goroutines get the same one.
+func (j *Jacobian) plan(z Size) (*jacobianPlan, error) {
+	j.once.Do(func() { j.planned, j.failed = newJacobianPlan(j, z) })
+	return j.planned, j.failed
+}
+
+func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
+	p := &jacobianPlan{n: z.N, q: z.Q, entries: len(j.Rows)}
+	var rows, cols []int
+	for e, row := range j.Rows {
+		col := j.Cols[e]
+		at := entry{int32(e), row, col}
+		p.all = append(p.all, at)
+		switch {
+		case int(col) == z.N:
+			p.times = append(p.times, at)
+		case int(row) >= z.N:
+			p.outer = append(p.outer, at)
+		default:
+			p.states = append(p.states, entryPlace{e: int32(e)})
+			rows, cols = append(rows, int(row)), append(cols, int(col))
+		}
+	}
+	for i := range z.N {
+		rows, cols = append(rows, i), append(cols, i)
+	}
+	pattern, places := linalg.NewPattern(z.N, rows, cols)
+	for k := range p.states {
+		p.states[k].place = places[k]
+	}
+	p.pattern, p.diagonal = pattern, places[len(p.states):]
+	var err error
+	if p.first, err = linalg.Analyze(pattern, linalg.Options{}); err != nil {
+		return nil, matrixError(err)
+	}
+	p.order = p.first.New().Order()
+	return p, nil
+}
+
+// assemble writes w = I/γ - h ∂f/∂y for the entries j.
+func (p *jacobianPlan) assemble(w []float64, inverse, h float64, j []float64) {
+	clear(w)
+	for _, at := range p.diagonal {
+		w[at] = inverse
+	}
+	for _, s := range p.states {
+		w[s.place] = math.FMA(-h, j[s.e], w[s.place])
+	}
+}

@@ -1,0 +1,73 @@
+package solvers
+
+import (
+	"errors"
+	"fmt"
+
+	"odes.dev/odes/internal/linalg"
+)
+
+// ImplicitWork counts what the steps of an Implicit method took.
+type ImplicitWork struct {
+	Jacobians      int // evaluations of the entries of the Jacobian
+	Factorisations int
+	Solves         int
+}
+
+// NoJacobianError tells that a method needs a JacobianField, and the system is none.
+type NoJacobianError struct{ Method string }
+
+func (e *NoJacobianError) Error() string {
+	return fmt.Sprintf("method %s needs the derivatives of the right-hand side by the states, which this system does "+
+		"not give; take an explicit method", e.Method)
+}
+
+// MatrixFault says why a matrix could not be factored.
+type MatrixFault uint8
+
+// The faults.
+const (
+	MatrixSingular  MatrixFault = iota
+	MatrixNotFinite             // an entry is infinite or NaN
+	MatrixTooLarge              // its factors need more memory than they may take
+)
+
+// MatrixError tells that a step could not be made because of the matrix I/(hγ) - ∂f/∂y. Its rows are the rates of
+// states, its columns states.
+type MatrixError struct {
+	Fault MatrixFault
+	// Of a singular matrix, Rows and Cols are those that depend on each other. Otherwise they are the place of the
+	// entry that is not finite; Rows may be that of a quadrature, N + k, and Cols that of time, N.
+	Rows, Cols []int
+	Value      float64 // of the entry that is not finite
+	// Of a matrix that is too large, in bytes.
+	Bytes, Limit int
+}
+
+func (e *MatrixError) Error() string {
+	switch e.Fault {
+	case MatrixNotFinite:
+		return fmt.Sprintf("the derivative of rate %d by state %d is %v", e.Rows[0], e.Cols[0], e.Value)
+	case MatrixTooLarge:
+		return fmt.Sprintf("the factors of the matrix of derivatives need %d bytes of memory, more than %d", e.Bytes, e.Limit)
+	}
+	return fmt.Sprintf("the matrix of the equations for a step is singular: states %v, rates %v", e.Cols, e.Rows)
+}
+
+// matrixError translates an error of a factorisation.
+func matrixError(err error) error {
+	var singular *linalg.SingularError
+	var infinite *linalg.NotFiniteError
+	var large *linalg.MemoryError
+	switch {
+	case errors.As(err, &singular):
+		return &MatrixError{Fault: MatrixSingular, Rows: singular.Rows, Cols: singular.Cols}
+	case errors.As(err, &infinite):
+		return &MatrixError{
+			Fault: MatrixNotFinite, Rows: []int{infinite.Row}, Cols: []int{infinite.Col}, Value: infinite.Value,
+		}
+	case errors.As(err, &large):
+		return &MatrixError{Fault: MatrixTooLarge, Bytes: large.Bytes, Limit: large.Limit}
+	}
+	return err
+}

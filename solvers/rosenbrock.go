@@ -1,0 +1,362 @@
+package solvers
+
+import (
+	"math"
+	"math/big"
+	"slices"
+
+	"odes.dev/odes/internal/linalg"
+)
+
+// rosenbrock is the Method of a rosenbrockTable. Row i of K is κ_i = u_i/h, so that nothing is divided by the length of
+// a step. For the states, and with the quadratures as states that nothing depends on, with F = (f, r) and J and F_t its
+// derivatives by the states and time at the start of the step,
+//
+//	Y_i = y₀ + h Σ a_ij κ_j,   F_i = F(t + α_i h, Y_i),
+//	κ_i/γ - h J κ_i = F_i + Σ c_ij κ_j + h γ_i F_t,
+//	y₁ = y₀ + h Σ m_i κ_i,   Δq = h Σ m_i κ_i,   e = h Σ e_i κ_i,   y(t + θh) = y₀ + h Σ β_i(θ) κ_i.
+//
+// The matrix G = I/γ - h ∂f/∂y is factored once a step. Every factorisation begins with the same order of pivots: a step
+// is a function of its arguments.
+//
+// Sources: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.7; for derivatives, D. N.
+// Daescu, A. Sandu, G. R. Carmichael, Journal of Computational Physics 193 (2003).
+type rosenbrock struct {
+	*rosenbrockScheme
+	n, q int
+	w    int // n + q
+	l    int // lanes
+
+	y     []float64 // [n] a stage value
+	kept  []float64 // [w] a right-hand side that two stages have in common
+	zero  []float64 // [w·max(l, 1)]
+	theta terms     // β(θ)
+	drift terms     // β'(θ)
+	slope []float64 // [w]
+
+	jac    *Jacobian // what the rest was made for
+	plan   *jacobianPlan
+	lu     linalg.LU
+	j      []float64 // [E] entries at the start of a step
+	matrix []float64 // [pattern] G
+	fault  error     // of the last factorisation
+	work   ImplicitWork
+
+	push   rosenbrockPush
+	pull   rosenbrockPull
+	second *rosenbrockSecond
+	z      *rosenbrockComplex
+}
+
+// rosenbrockScheme is a table in double precision. Stages are counted from 1, as the rows of K that belong to them.
+type rosenbrockScheme struct {
+	tab    *rosenbrockTable
+	info   Info
+	stages int
+
+	gamma, inverse float64   // γ, 1/γ
+	alpha          []float64 // [1 + stages]
+	gammas         []float64 // [1 + stages]
+	a, c           []terms   // [1 + stages]
+	m, e           terms
+	// same is the first stage with the same right-hand side.
+	same []int // [1 + stages]
+	keep []bool
+
+	// Transposed: the terms of κ̄_i over ȳ₁ (row 0) and Ȳ_j, and over v_j; the terms of ȳ₀ over Ȳ_i.
+	at, ct []terms
+	sum    terms
+	// v_i of quadratures are h ω_i q̄, and the right-hand sides of their κ̄_i are h m_i q̄ + ….
+	omega []float64
+	mi    []float64 // [1 + stages]
+
+	beta [][]float64 // centred, of stages in dps
+	dps  []int
+}
+
+// newRosenbrockScheme panics on a table whose figures are malformed.
+func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
+	x, err := t.figures()
+	if err != nil {
+		panic(err)
+	}
+	s := len(x.m)
+	r := &rosenbrockScheme{
+		tab: t, stages: s, gamma: round(x.gamma), inverse: round(new(big.Rat).Inv(x.gamma)),
+		alpha: make([]float64, 1+s), gammas: make([]float64, 1+s), a: make([]terms, 1+s), c: make([]terms, 1+s),
+		same: make([]int, 1+s), keep: make([]bool, 1+s), at: make([]terms, 1+s), ct: make([]terms, 1+s),
+		omega: make([]float64, 1+s), mi: make([]float64, 1+s),
+		info: Info{
+			Name: t.Name, Order: t.Order, Embedded: t.Embedded, Stages: 1 + s, DenseOrder: t.DenseOrder,
+			FSAL: x.end, End: -1,
+		},
+	}
+	shift := func(row []*big.Rat) terms {
+		t := sparse(row)
+		for k := range t.row {
+			t.row[k]++
+		}
+		return t
+	}
+	evals := 0
+	for i := 1; i <= s; i++ {
+		r.alpha[i], r.gammas[i], r.mi[i] = round(x.alpha[i-1]), round(x.gammas[i-1]), round(x.m[i-1])
+		r.a[i], r.c[i] = shift(x.a[i-1]), shift(x.c[i-1])
+		r.same[i] = i
+		for j := i - 1; j >= 1; j-- {
+			if r.alpha[i] == r.alpha[j] && slices.Equal(r.a[i].row, r.a[j].row) && slices.Equal(r.a[i].c, r.a[j].c) {
+				r.same[i] = r.same[j]
+				break
+			}
+		}
+		if r.same[i] == i {
+			evals++
+		} else if r.same[i] > 1 {
+			r.keep[r.same[i]] = true
+		}
+	}
+	r.info.Evals = evals
+	if x.end {
+		r.info.Stages++
+		r.info.End = 1 + s
+		r.info.Evals--
+	}
+	r.info.Nodes = append([]float64{0}, r.alpha[1:]...)
+	if x.end {
+		r.info.Nodes = append(r.info.Nodes, 1)
+	}
+	r.m, r.e = shift(x.m), shift(x.e)
+	for j := s; j >= 1; j-- {
+		col, over := []*big.Rat{x.m[j-1]}, []*big.Rat{new(big.Rat)}
+		for i := range s {
+			col, over = append(col, new(big.Rat)), append(over, x.c[i][j-1])
+		}
+		for i := 1; i <= s; i++ { // Ȳ belongs to the first of the stages with this right-hand side
+			if r.same[i] == i {
+				col[i] = x.a[i-1][j-1]
+			}
+		}
+		r.at[j], r.ct[j] = sparse(col), sparse(over)
+		v := r.mi[j]
+		for k, i := range r.ct[j].row {
+			v = math.FMA(r.ct[j].c[k], r.omega[i], v)
+		}
+		r.omega[j] = float64(r.gamma * v)
+	}
+	for i := 1; i <= s; i++ {
+		if r.same[i] == i {
+			r.sum.row, r.sum.c = append(r.sum.row, i), append(r.sum.c, 1)
+		}
+	}
+	for i, p := range x.beta {
+		beta := centred(p)
+		if slices.ContainsFunc(beta, func(c float64) bool { return c != 0 }) {
+			r.dps, r.beta = append(r.dps, 1+i), append(r.beta, beta)
+			r.info.DenseDegree = max(r.info.DenseDegree, len(p))
+		}
+	}
+	return r
+}
+
+func newRosenbrock(s *rosenbrockScheme, size Size, lanes int) *rosenbrock {
+	r := &rosenbrock{rosenbrockScheme: s, n: size.N, q: size.Q, w: size.N + size.Q, l: lanes}
+	r.y, r.kept, r.slope = make([]float64, r.n), make([]float64, r.w), make([]float64, r.w)
+	r.zero = make([]float64, r.w*max(lanes, 1))
+	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
+	r.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
+	return r
+}
+
+// Info describes the method.
+func (r *rosenbrock) Info() Info { return r.info }
+
+// Prepare implements Implicit.
+func (r *rosenbrock) Prepare(f Field) error {
+	g, ok := f.(JacobianField)
+	if !ok {
+		return &NoJacobianError{Method: r.info.Name}
+	}
+	return r.ready(g.Jacobian())
+}
+
+// Fault implements Implicit.
+func (r *rosenbrock) Fault() error {
+	if r.fault == nil {
+		for e, v := range r.j {
+			if !finite(r.j[e : e+1]) {
+				at := r.plan.all[e]
+				return &MatrixError{Fault: MatrixNotFinite, Rows: []int{int(at.row)}, Cols: []int{int(at.col)}, Value: v}
+			}
+		}
+		return nil
+	}
+	err := matrixError(r.fault)
+	if m, ok := err.(*MatrixError); ok && m.Fault == MatrixSingular {
+		if rows, cols := r.plan.first.Dependent(r.matrix); len(cols) > 0 {
+			m.Rows, m.Cols = rows, cols
+		}
+	}
+	return err
+}
+
+// Work implements Implicit.
+func (r *rosenbrock) Work() ImplicitWork { return r.work }
+
+// ready makes the work space for the places of a Jacobian.
+func (r *rosenbrock) ready(jac *Jacobian) error {
+	if r.jac == jac {
+		return nil
+	}
+	plan, err := jac.plan(Size{N: r.n, Q: r.q})
+	if err != nil {
+		return err
+	}
+	r.jac, r.plan, r.lu = jac, plan, plan.first.New()
+	r.j, r.matrix = make([]float64, plan.entries), make([]float64, plan.pattern.NonZeros())
+	r.push.ready, r.pull.ready = false, false // their sizes are those of the entries
+	return nil
+}
+
+// factor evaluates the Jacobian at the start of s, unless it is at hand, and factors G. It reports whether it could.
+func (r *rosenbrock) factor(f Field, s *Step, again bool) bool {
+	g, ok := f.(JacobianField)
+	if !ok {
+		r.fault = &NoJacobianError{Method: r.info.Name}
+		return false
+	}
+	if jac := g.Jacobian(); jac != r.jac {
+		if r.fault = r.ready(jac); r.fault != nil {
+			return false
+		}
+		again = false
+	}
+	if !again {
+		g.EvalJacobian(s.T, s.Y0, r.j)
+		r.work.Jacobians++
+	}
+	r.plan.assemble(r.matrix, r.inverse, s.H, r.j)
+	if r.plan.order != nil && r.lu.Order() != r.plan.order {
+		r.lu.SetOrder(r.plan.order)
+	}
+	r.work.Factorisations++
+	r.fault = r.lu.Factor(r.matrix)
+	return r.fault == nil
+}
+
+// time returns t + α_i h, and T1 for 1.
+func (r *rosenbrock) time(s *Step, i int) float64 {
+	switch c := r.alpha[i]; c {
+	case 0:
+		return s.T
+	case 1:
+		return s.T1
+	default:
+		return math.FMA(c, s.H, s.T)
+	}
+}
+
+// value returns Y_i: Y0 itself, or a combination in work space.
+func (r *rosenbrock) value(s *Step, i int) []float64 {
+	if len(r.a[i].c) == 0 {
+		return s.Y0
+	}
+	r.a[i].combine(r.y, s.Y0, s.H, s.K, r.w)
+	return r.y
+}
+
+// Step fills K, Y1 and DQ.
+func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
+	n, w, h := r.n, r.w, s.H
+	s.Dense, s.Estimated = false, false
+	if !reuse {
+		f.Eval(s.T, s.Y0, s.K[:w:w])
+	}
+	if !r.factor(f, s, s.Again) {
+		r.fail(s)
+		return
+	}
+	for i := 1; i <= r.stages; i++ {
+		k := s.K[i*w : (i+1)*w : (i+1)*w]
+		switch same := r.same[i]; {
+		case same == 1:
+			copy(k, s.K[:w])
+		case same < i:
+			copy(k, r.kept)
+		case r.info.FSAL && i == r.stages:
+			r.finish(s)
+			end := s.K[(i+1)*w : (i+2)*w : (i+2)*w]
+			f.Eval(s.T1, s.Y1, end)
+			copy(k, end)
+		default:
+			f.Eval(r.time(s, i), r.value(s, i), k)
+			if r.keep[i] {
+				copy(r.kept, k)
+			}
+		}
+		r.c[i].combine(k, k, 1, s.K, w)
+		if g := float64(h * r.gammas[i]); g != 0 {
+			for _, x := range r.plan.times {
+				k[x.row] = math.FMA(g, r.j[x.e], k[x.row])
+			}
+		}
+		r.lu.Solve(k[:n], 1)
+		r.work.Solves++
+		if r.q > 0 {
+			for _, x := range r.plan.outer {
+				k[x.row] = math.FMA(float64(h*r.j[x.e]), k[x.col], k[x.row])
+			}
+			scale(k[n:], r.gamma)
+		}
+	}
+	if !r.info.FSAL {
+		r.finish(s)
+	}
+}
+
+// finish fills Y1 and DQ.
+func (r *rosenbrock) finish(s *Step) {
+	r.m.combine(s.Y1, s.Y0, s.H, s.K, r.w)
+	if r.q > 0 {
+		r.m.combine(s.DQ, r.zero, s.H, s.K[r.n:], r.w)
+	}
+}
+
+// fail makes s a step that could not be made.
+func (r *rosenbrock) fail(s *Step) {
+	for _, v := range [][]float64{s.K[r.w:], s.Y1, s.DQ} {
+		for i := range v {
+			v[i] = math.NaN()
+		}
+	}
+}
+
+// Error writes e[N+Q] = h Σ e_i κ_i.
+func (r *rosenbrock) Error(s *Step, e []float64) { r.e.combine(e, r.zero, s.H, s.K, r.w) }
+
+// weigh makes theta the β(θ) and drift the β'(θ).
+func (r *rosenbrock) weigh(theta float64) {
+	for j, p := range r.beta {
+		r.theta.c[j], r.drift.c[j] = poly(p, theta)
+	}
+}
+
+// Interpolate writes y[N] at T + theta·H. Both ends are exact: y is Y0 at 0 and Y1 at 1.
+func (r *rosenbrock) Interpolate(_ Field, s *Step, theta float64, y []float64) {
+	switch theta {
+	case 0:
+		copy(y, s.Y0)
+	case 1:
+		copy(y, s.Y1)
+	default:
+		r.weigh(theta)
+		r.theta.combine(y, s.Y0, s.H, s.K, r.w)
+	}
+}
+
+// InterpolateSlope writes the dense output y[N] at T + theta·H, with the bits of Interpolate, and its derivative by
+// time, yd[N] = Σ β'_i(θ) κ_i.
+func (r *rosenbrock) InterpolateSlope(f Field, s *Step, theta float64, y, yd []float64) {
+	r.Interpolate(f, s, theta, y)
+	r.weigh(theta)
+	r.drift.combine(yd, r.zero, 1, s.K, r.w)
+}

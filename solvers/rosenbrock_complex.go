@@ -1,0 +1,144 @@
+package solvers
+
+import (
+	"math/cmplx"
+
+	"odes.dev/odes/internal/elem"
+	"odes.dev/odes/internal/linalg"
+)
+
+// rosenbrockComplex is the work space of steps in complex arithmetic.
+type rosenbrockComplex struct {
+	jac    *Jacobian
+	plan   *jacobianPlan
+	lu     linalg.ComplexLU
+	order  *linalg.Order
+	j      []complex128 // [E]
+	matrix []complex128
+	y      []complex128 // [n]
+	kept   []complex128 // [w]
+}
+
+// complexJacobian is what steps in complex arithmetic ask of a ComplexField.
+type complexJacobian interface {
+	ComplexField
+	Jacobian() *Jacobian
+	EvalJacobian(t complex128, y, j []complex128)
+}
+
+func (r *rosenbrock) readyComplex(jac *Jacobian) (*rosenbrockComplex, error) {
+	if r.z != nil && r.z.jac == jac {
+		return r.z, nil
+	}
+	plan, err := jac.plan(Size{N: r.n, Q: r.q})
+	if err != nil {
+		return nil, err
+	}
+	lu, err := plan.first.NewComplex()
+	if err != nil {
+		return nil, err
+	}
+	v := func(n int) []complex128 { return make([]complex128, n) }
+	r.z = &rosenbrockComplex{
+		jac: jac, plan: plan, lu: lu, order: lu.Order(), j: v(plan.entries), matrix: v(plan.pattern.NonZeros()),
+		y: v(r.n), kept: v(r.w),
+	}
+	return r.z, nil
+}
+
+// StepComplex takes a step in complex arithmetic.
+func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
+	n, w := r.n, r.w
+	s.Dense = false
+	f.Eval(s.T, s.Y0, s.K[:w])
+	g := f.(complexJacobian)
+	z, err := r.readyComplex(g.Jacobian())
+	if err == nil {
+		g.EvalJacobian(s.T, s.Y0, z.j)
+		clear(z.matrix)
+		for _, at := range z.plan.diagonal {
+			z.matrix[at] = complex(r.inverse, 0)
+		}
+		for _, x := range z.plan.states {
+			z.matrix[x.place] = elem.CFMA(-s.H, z.j[x.e], z.matrix[x.place])
+		}
+		if z.order != nil {
+			z.lu.SetOrder(z.order)
+		}
+		err = z.lu.Factor(z.matrix)
+	}
+	if err != nil {
+		for _, v := range [][]complex128{s.K[w:], s.Y1, s.DQ} {
+			for i := range v {
+				v[i] = cmplx.NaN()
+			}
+		}
+		return
+	}
+	for i := 1; i <= r.stages; i++ {
+		k := s.K[i*w : (i+1)*w]
+		switch same := r.same[i]; {
+		case same == 1:
+			copy(k, s.K[:w])
+		case same < i:
+			copy(k, z.kept)
+		default:
+			t, y := s.T, s.Y0
+			switch c := r.alpha[i]; c {
+			case 0:
+			case 1:
+				t = s.T1
+			default:
+				t = elem.CFMA(complex(c, 0), s.H, s.T)
+			}
+			if len(r.a[i].c) > 0 {
+				y = z.y
+				r.a[i].combineComplex(y, s.Y0, s.H, s.K, w)
+			}
+			f.Eval(t, y, k)
+			if r.keep[i] {
+				copy(z.kept, k)
+			}
+		}
+		r.c[i].combineComplex(k, k, 1, s.K, w)
+		if r.gammas[i] != 0 {
+			for _, x := range z.plan.times {
+				k[x.row] = elem.CFMA(elem.CMul(complex(r.gammas[i], 0), s.H), z.j[x.e], k[x.row])
+			}
+		}
+		z.lu.Solve(k[:n], 1)
+		if r.q > 0 {
+			for _, x := range z.plan.outer {
+				k[x.row] = elem.CFMA(elem.CMul(s.H, z.j[x.e]), k[x.col], k[x.row])
+			}
+			for j, v := range k[n:] {
+				k[n+j] = complex(float64(r.gamma*real(v)), float64(r.gamma*imag(v)))
+			}
+		}
+	}
+	if r.info.FSAL {
+		k := s.K[(1+r.stages)*w:]
+		r.m.combineComplex(s.Y1, s.Y0, s.H, s.K, w)
+		f.Eval(s.T1, s.Y1, k[:w])
+	}
+	r.m.combineComplex(s.Y1, s.Y0, s.H, s.K, w)
+	if r.q > 0 {
+		r.m.combineComplex(s.DQ, nil, s.H, s.K[n:], w)
+	}
+}
+
+// InterpolateComplex evaluates the dense output in complex arithmetic.
+func (r *rosenbrock) InterpolateComplex(_ ComplexField, s *ComplexStep, theta complex128, y []complex128) {
+	x := elem.CFMA(2, theta, -1)
+	for i := range y {
+		var sum complex128
+		for j, p := range r.beta {
+			var v complex128
+			for k := len(p) - 1; k >= 0; k-- {
+				v = elem.CFMA(v, x, complex(p[k], 0))
+			}
+			sum = elem.CFMA(elem.CMul(v, theta), s.K[r.dps[j]*r.w+i], sum)
+		}
+		y[i] = elem.CFMA(s.H, sum, s.Y0[i])
+	}
+}

@@ -1,0 +1,209 @@
+package solvers
+
+import "math"
+
+// rosenbrockPull is the work space of cotangents.
+type rosenbrockPull struct {
+	yb    []float64 // [1 + stages][n·l] ȳ₁ and the Ȳ_i
+	v     []float64 // [1 + stages][w·l] v_i
+	kb    []float64 // [w·l] sum of v_i with one right-hand side
+	jb    []float64 // [E·l]
+	outer []float64 // [n·l] (∂r/∂y)ᵀ q̄
+	tb    []float64 // [l]
+	ready bool
+
+	seeded bool
+	seed   []float64 // [1 + stages][n·l] Σ β_i(θ) w
+	y0     []float64 // [n·l] Σ w
+	h, t   []float64 // [l] what θ = (t* - t)/h adds to h̄ and t̄₀
+	rate   []float64 // [n]
+}
+
+func (r *rosenbrock) readyPull() {
+	g := &r.pull
+	if g.ready {
+		return
+	}
+	v := func(n int) []float64 { return make([]float64, n*r.l) }
+	g.yb, g.v, g.kb = v((1+r.stages)*r.n), v((1+r.stages)*r.w), v(r.w)
+	g.jb, g.outer, g.tb, g.ready = v(r.plan.entries), v(r.n), v(1), true
+}
+
+// Pull writes the transpose of Push in every lane. For stages i = s … 1, with w_i = m_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j, and q̄ in
+// the place of ȳ₁ for quadratures,
+//
+//	v_i/γ - h Jᵀ v_i = h w_i + Σ_{j>i} c_ji v_j,   Ȳ_i = (∂F/∂y)ᵀ v_i,   τ_i = F_tᵀ v_i,   p̄ += (∂F/∂p)ᵀ v_i,
+//
+// each of the last three at stage i. J and F_t add, once for all stages, the derivatives by y, t and p of
+// h Σ_i v_iᵀ (J κ_i + γ_i F_t): those of the entries of the Jacobian with the cotangents h Σ_i v_i κ_iᵀ, where time
+// counts as a state with κ_i = γ_i. Then
+//
+//	ȳ₀ = ȳ₁ + Σ Ȳ_i + …,   t̄₀ = t̄₁ + Σ τ_i + …,   h̄ = t̄₁ + Σ_i (κ_i·w_i + α_i τ_i + v_iᵀ (J κ_i + γ_i F_t)).
+//
+// Stages with the same right-hand side are pulled at once, with the sum of their v_i.
+func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
+	n, w, l := r.n, r.w, r.l
+	g := &r.pull
+	seeded := g.seeded
+	g.seeded = false
+	if !r.factor(f, s, false) {
+		spoil(c.Y0, c.T0, c.H)
+		return
+	}
+	r.readyPull()
+	copy(g.yb[:n*l], c.Y1)
+	copy(c.T0, c.T1)
+	if c.WantH {
+		copy(c.H, c.T1)
+	}
+	if seeded {
+		for j := range l {
+			c.T0[j] += g.t[j]
+			if c.WantH {
+				c.H[j] += g.h[j]
+			}
+		}
+	}
+	if r.q > 0 {
+		clear(g.outer)
+		for _, x := range r.plan.outer {
+			v := r.j[x.e]
+			to, from := g.outer[int(x.col)*l:][:l], c.DQ[(int(x.row)-n)*l:][:l]
+			for a, q := range from {
+				to[a] = math.FMA(v, q, to[a])
+			}
+		}
+	}
+	for i := r.stages; i >= 1; i-- {
+		v := g.v[i*w*l : (i+1)*w*l]
+		states := v[:n*l]
+		base := r.zero[:n*l]
+		if seeded {
+			base = g.seed[i*n*l : (i+1)*n*l]
+		}
+		r.at[i].combine(states, base, 1, g.yb, n*l)
+		if c.WantH {
+			inner(c.H, s.K[i*w:i*w+n], states)
+			if r.q > 0 && r.mi[i] != 0 {
+				for j := range r.q {
+					k := float64(r.mi[i] * s.K[i*w+n+j])
+					for a, q := range c.DQ[j*l : (j+1)*l] {
+						c.H[a] = math.FMA(k, q, c.H[a])
+					}
+				}
+			}
+		}
+		scale(states, s.H)
+		r.ct[i].combine(states, states, 1, g.v, w*l)
+		if r.q > 0 {
+			omega := float64(s.H * r.omega[i])
+			for j, q := range c.DQ {
+				v[n*l+j] = float64(omega * q)
+			}
+			omega = float64(s.H * omega)
+			for j, x := range g.outer {
+				states[j] = math.FMA(omega, x, states[j])
+			}
+		}
+		r.lu.SolveT(states, l)
+		r.work.Solves++
+		if r.same[i] < i {
+			continue
+		}
+		kb := v
+		for j := i + 1; j <= r.stages; j++ {
+			if r.same[j] != i {
+				continue
+			}
+			if &kb[0] == &v[0] {
+				kb = g.kb
+				copy(kb, v)
+			}
+			for e, x := range g.v[j*w*l : (j+1)*w*l] {
+				kb[e] += x
+			}
+		}
+		f.Pull(r.time(s, i), r.value(s, i), kb, g.yb[i*n*l:(i+1)*n*l], g.tb)
+		for j, tau := range g.tb {
+			c.T0[j] += tau
+			if c.WantH && r.alpha[i] != 0 {
+				c.H[j] = math.FMA(r.alpha[i], tau, c.H[j])
+			}
+		}
+	}
+	r.sum.combine(c.Y0, c.Y1, 1, g.yb, n*l)
+	if seeded {
+		for i, v := range g.y0 {
+			c.Y0[i] += v
+		}
+	}
+	r.outerProduct(s, g.jb, g.v, l)
+	if c.WantH {
+		inner(c.H, r.j, g.jb)
+	}
+	scale(g.jb, s.H)
+	f.(CotangentJacobianField).PullJacobian(s.T, s.Y0, g.jb, g.yb[:n*l], g.tb)
+	for i, v := range g.yb[:n*l] {
+		c.Y0[i] += v
+	}
+	for j, tau := range g.tb {
+		c.T0[j] += tau
+	}
+}
+
+// outerProduct writes Σ_i v_i κ_iᵀ at the entries of the Jacobian, jb[E·l], with κ_i = γ_i for time.
+func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int) {
+	n, w := r.n, r.w
+	for _, x := range r.plan.all {
+		to := jb[int(x.e)*l:][:l]
+		clear(to)
+		for i := 1; i <= r.stages; i++ {
+			k := r.gammas[i]
+			if int(x.col) < n {
+				k = s.K[i*w+int(x.col)]
+			}
+			for a, u := range v[(i*w+int(x.row))*l:][:l] {
+				to[a] = math.FMA(k, u, to[a])
+			}
+		}
+	}
+}
+
+// InterpolatePull keeps the cotangents of the dense output for Pull.
+func (r *rosenbrock) InterpolatePull(_ CotangentField, s *Step, theta float64, w, tb []float64) {
+	n, l := r.n, r.l
+	g := &r.pull
+	if g.seed == nil {
+		v := func(n int) []float64 { return make([]float64, n*l) }
+		g.seed, g.y0, g.h, g.t = v((1+r.stages)*n), v(n), v(1), v(1)
+		g.rate = make([]float64, n)
+	}
+	r.weigh(theta)
+	if !g.seeded {
+		g.seeded = true
+		clear(g.seed)
+		clear(g.y0)
+		clear(g.h)
+		clear(g.t)
+	}
+	for j, i := range r.dps {
+		beta := r.theta.c[j]
+		seed := g.seed[i*n*l : (i+1)*n*l]
+		for m, v := range w {
+			seed[m] = math.FMA(beta, v, seed[m])
+		}
+	}
+	for m, v := range w {
+		g.y0[m] += v
+	}
+	// The part Σ β_i κ_i·w of h̄ is in the inner products of Pull.
+	r.drift.combine(g.rate, r.zero, 1, s.K, r.w)
+	for i, v := range g.rate {
+		for j := range l {
+			move := float64(v * w[i*l+j])
+			tb[j] += move
+			g.t[j] -= move
+			g.h[j] = math.FMA(-theta, move, g.h[j])
+		}
+	}
+}

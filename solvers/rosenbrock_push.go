@@ -1,0 +1,167 @@
+package solvers
+
+import "math"
+
+// rosenbrockPush is the work space of tangents.
+type rosenbrockPush struct {
+	raw   []float64 // [E·l] J̇, the tangents of the entries
+	jd    []float64 // [E·l] h J̇ + ḣ J
+	kd    []float64 // [1 + stages][w·l] κ̇_i
+	kept  []float64 // [w·l]
+	yd    []float64 // [n·l]
+	td    []float64 // [l]
+	rate  []float64 // [n]
+	ready bool
+}
+
+func (r *rosenbrock) readyPush() {
+	g := &r.push
+	if g.ready {
+		return
+	}
+	v := func(n int) []float64 { return make([]float64, n*r.l) }
+	*g = rosenbrockPush{
+		raw: v(r.plan.entries), jd: v(r.plan.entries), kd: v((1 + r.stages) * r.w), kept: v(r.w), yd: v(r.n), td: v(1),
+		rate: make([]float64, r.n), ready: true,
+	}
+}
+
+// Push writes the tangent of the step in every lane. With J̇ the tangent of the Jacobian at the start,
+//
+//	κ̇_i/γ - h J κ̇_i = Ḟ_i + Σ c_ij κ̇_j + (h J̇ + ḣ J) κ_i + γ_i (h Ḟ_t + ḣ F_t),
+//	Ẏ_i = ẏ₀ + h Σ a_ij κ̇_j + ḣ Σ a_ij κ_j,   ẏ₁ = ẏ₀ + h Σ m_i κ̇_i + ḣ Σ m_i κ_i,   ṫ₁ = ṫ₀ + ḣ.
+func (r *rosenbrock) Push(f TangentField, s *Step, d *StepTangent) {
+	w, l := r.w, r.l
+	if !r.factor(f, s, false) {
+		spoil(d.Y1, d.DQ, d.T1)
+		return
+	}
+	r.readyPush()
+	r.tangents(f, s, d, r.push.kd)
+	r.m.combine(d.Y1, d.Y0, s.H, r.push.kd, w*l)
+	r.lengthen(d.Y1, &r.m, d.H, s.K, r.n)
+	if r.q > 0 {
+		r.m.combine(d.DQ, r.zero, s.H, r.push.kd[r.n*l:], w*l)
+		r.lengthen(d.DQ, &r.m, d.H, s.K[r.n:], r.q)
+	}
+	for j := range l {
+		d.T1[j] = d.T0[j] + d.H[j]
+	}
+}
+
+// spoil makes what could not be computed NaN.
+func spoil(all ...[]float64) {
+	for _, v := range all {
+		for i := range v {
+			v[i] = math.NaN()
+		}
+	}
+}
+
+// tangents writes all κ̇_i. G must be factored. It leaves J̇ in push.raw and h J̇ + ḣ J in push.jd.
+func (r *rosenbrock) tangents(f TangentField, s *Step, d *StepTangent, kd []float64) {
+	n, w, l := r.n, r.w, r.l
+	g := &r.push
+	f.(TangentJacobianField).PushJacobian(s.T, s.Y0, d.T0, d.Y0, g.raw)
+	for e, v := range r.j {
+		from, to := g.raw[e*l:(e+1)*l], g.jd[e*l:(e+1)*l]
+		for a, h := range d.H {
+			to[a] = float64(s.H * from[a])
+			if h != 0 {
+				to[a] = math.FMA(h, v, to[a])
+			}
+		}
+	}
+	for i := 1; i <= r.stages; i++ {
+		row := kd[i*w*l : (i+1)*w*l]
+		if r.same[i] < i && r.same[i] > 1 {
+			copy(row, g.kept)
+		} else {
+			yd := d.Y0
+			if len(r.a[i].c) > 0 {
+				yd = g.yd
+				r.a[i].combine(yd, d.Y0, s.H, kd, w*l)
+				r.lengthen(yd, &r.a[i], d.H, s.K, n)
+			}
+			for a := range l {
+				g.td[a] = math.FMA(r.alpha[i], d.H[a], d.T0[a])
+			}
+			f.Push(r.time(s, i), r.value(s, i), g.td, yd, row)
+			if r.keep[i] {
+				copy(g.kept, row)
+			}
+		}
+		r.c[i].combine(row, row, 1, kd, w*l)
+		k := s.K[i*w : i*w+n]
+		for _, x := range r.plan.all {
+			v := r.gammas[i]
+			if int(x.col) < n {
+				v = k[x.col]
+			}
+			to, from := row[int(x.row)*l:][:l], g.jd[int(x.e)*l:][:l]
+			for a, jd := range from {
+				to[a] = math.FMA(jd, v, to[a])
+			}
+		}
+		r.lu.Solve(row[:n*l], l)
+		r.outer(row, s.H)
+	}
+}
+
+// outer completes the rows of quadratures of κ̇_i: γ (… + h ∂r/∂y κ̇_i).
+func (r *rosenbrock) outer(row []float64, h float64) {
+	if r.q == 0 {
+		return
+	}
+	l := r.l
+	for _, x := range r.plan.outer {
+		v := float64(h * r.j[x.e])
+		to, from := row[int(x.row)*l:][:l], row[int(x.col)*l:][:l]
+		for a, k := range from {
+			to[a] = math.FMA(v, k, to[a])
+		}
+	}
+	scale(row[r.n*l:], r.gamma)
+}
+
+// lengthen adds ḣ Σ c_j κ_j to yd[n·l]. A lane whose ḣ is zero is left as it is.
+func (r *rosenbrock) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
+	moves := false
+	for _, h := range hd {
+		moves = moves || h != 0
+	}
+	if !moves {
+		return
+	}
+	slope := r.slope[:n]
+	t.combine(slope, r.zero, 1, k, r.w)
+	for i, v := range slope {
+		row := yd[i*r.l : (i+1)*r.l]
+		for j, h := range hd {
+			if h != 0 {
+				row[j] = math.FMA(h, v, row[j])
+			}
+		}
+	}
+}
+
+// PushError implements TangentEstimator.
+func (r *rosenbrock) PushError(_ TangentField, s *Step, _ *StepTangent, e []float64) {
+	r.e.combine(e, r.zero, s.H, r.push.kd, r.w*r.l)
+}
+
+// InterpolatePush writes the tangent of the dense output.
+func (r *rosenbrock) InterpolatePush(_ TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
+	n, w, l := r.n, r.w, r.l
+	g := &r.push
+	r.weigh(theta)
+	r.theta.combine(yd, d.Y0, s.H, g.kd, w*l)
+	r.lengthen(yd, &r.theta, d.H, s.K, n)
+	r.drift.combine(g.rate, r.zero, 1, s.K, w)
+	for i, v := range g.rate {
+		row := yd[i*l : (i+1)*l]
+		for j := range row {
+			row[j] = math.FMA(v, math.FMA(-theta, d.H[j], td[j]-d.T0[j]), row[j])
+		}
+	}
+}

@@ -1,0 +1,286 @@
+package solvers
+
+import "math"
+
+// rosenbrockSecond is the work space of PullPush.
+type rosenbrockSecond struct {
+	kd   []float64 // [1 + stages][w·l] κ̇_i
+	from *Step     // that kd is of, nil for none
+
+	yb Dual // [(1 + stages)·n] ȳ₁ and the Ȳ_i
+	v  Dual // [(1 + stages)·w] v_i
+	kb Dual // [w]
+	y  []float64
+	t  Dual // [1]
+	tb Dual // [1]
+	jb Dual // [E]
+	ob Dual // [n] the cotangents of states from those of quadratures
+
+	seeded bool
+	seed   Dual      // [(1 + stages)·n] Σ β_i(θ) w
+	y0     Dual      // [n] Σ w
+	h, t0  Dual      // [1] what θ = (t* - t)/h adds to h̄ and t̄₀
+	rate   Dual      // [n] Σ β'_i κ_i
+	bend   terms     // β″(θ)
+	bends  []float64 // [n]
+	m      []float64 // [l]
+}
+
+func (r *rosenbrock) readySecond() *rosenbrockSecond {
+	if r.second != nil {
+		return r.second
+	}
+	n, w, l, rows := r.n, r.w, r.l, 1+r.stages
+	d := func(n int) Dual { return NewDual(n, l) }
+	v := func(n int) []float64 { return make([]float64, n) }
+	r.second = &rosenbrockSecond{
+		kd: v(rows * w * l), yb: d(rows * n), v: d(rows * w), kb: d(w), y: v(n * l), t: d(1), tb: d(1),
+		ob: d(n), seed: d(rows * n), y0: d(n), h: d(1), t0: d(1), rate: d(n),
+		bend: terms{row: r.dps, c: v(len(r.dps))}, bends: v(n), m: v(l),
+	}
+	return r.second
+}
+
+// stages fills kd with the tangents of the stages of s. It reports whether it could.
+func (g *rosenbrockSecond) stages(r *rosenbrock, f TangentField, s *Step, d *StepTangent) bool {
+	if g.from == s {
+		return true
+	}
+	if !r.factor(f, s, false) {
+		return false
+	}
+	r.readyPush()
+	r.tangents(f, s, d, g.kd)
+	g.from = s
+	if len(g.jb.X) != r.plan.entries {
+		g.jb = NewDual(r.plan.entries, r.l)
+	}
+	return true
+}
+
+// rows returns rows of w elements of a, from i on.
+func (a Dual) rows(i, w, l int) Dual { return Dual{a.X[i*w : (i+1)*w], a.D[i*w*l : (i+1)*w*l]} }
+
+// PullPush differentiates Pull. With w_i and v_i as there, and J̇ the tangent of the Jacobian at the start,
+//
+//	v̇_i/γ - h Jᵀ v̇_i = h ẇ_i + ḣ w_i + Σ_{j>i} c_ji v̇_j + (h J̇ + ḣ J)ᵀ v_i,
+//
+// Ȳ_i, τ_i and p̄ move as the field's transpose does along (ṫ₀ + α_i ḣ, Ẏ_i, v̇_i, ṗ), the cotangents of the entries of
+// the Jacobian by Σ_i (ḣ v_i κ_iᵀ + h v̇_i κ_iᵀ + h v_i κ̇_iᵀ), and h̄ by
+//
+//	t̄̇₁ + Σ_i (κ̇_i·w_i + κ_i·ẇ_i + α_i τ̇_i + v̇_iᵀ (J κ_i + γ_i F_t) + v_iᵀ (J̇ κ_i + γ_i Ḟ_t + J κ̇_i)).
+func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSecond) {
+	g := r.readySecond()
+	n, q, w, l := r.n, r.q, r.w, r.l
+	seeded := g.seeded
+	ok := g.stages(r, f, s, d)
+	g.from, g.seeded = nil, false
+	if !ok {
+		spoil(c.Y0.X, c.Y0.D, c.T0.X, c.T0.D, c.H.X, c.H.D)
+		return
+	}
+	g.yb.rows(0, n, l).Copy(c.Y1)
+	c.T0.Copy(c.T1)
+	c.H.Copy(c.T1)
+	if seeded {
+		c.T0.Add(g.t0)
+		c.H.Add(g.h)
+	}
+	moved := r.push.jd // h J̇ + ḣ J
+	for i := r.stages; i >= 1; i-- {
+		v := g.v.rows(i, w, l)
+		x, xd := v.X[:n], v.D[:n*l]
+		base, baseD := r.zero[:n], r.zero[:n*l]
+		if seeded {
+			seed := g.seed.rows(i, n, l)
+			base, baseD = seed.X, seed.D
+		}
+		r.at[i].combine(x, base, 1, g.yb.X, n)
+		r.at[i].combine(xd, baseD, 1, g.yb.D, n*l)
+		k, kd := s.K[i*w:(i+1)*w], g.kd[i*w*l:(i+1)*w*l]
+		m := r.mi[i]
+		for j, u := range c.DQ.X { // w_i of quadratures
+			v.X[n+j] = float64(m * u)
+		}
+		for j, u := range c.DQ.D {
+			v.D[n*l+j] = float64(m * u)
+		}
+		if c.WantH {
+			for j, u := range k {
+				c.H.X[0] = math.FMA(u, v.X[j], c.H.X[0])
+			}
+			inner(c.H.D, k, v.D)
+			inner(c.H.D, v.X, kd)
+		}
+		for j := range n {
+			row := xd[j*l : (j+1)*l]
+			for a, h := range d.H {
+				row[a] = math.FMA(h, x[j], float64(s.H*row[a]))
+			}
+		}
+		scale(x, s.H)
+		r.ct[i].combine(x, x, 1, g.v.X, w)
+		r.ct[i].combine(xd, xd, 1, g.v.D, w*l)
+		omega := r.omega[i]
+		for j := range q {
+			u, ud := c.DQ.X[j], c.DQ.D[j*l:(j+1)*l]
+			v.X[n+j] = float64(float64(s.H*omega) * u)
+			for a, h := range d.H {
+				v.D[(n+j)*l+a] = float64(omega * math.FMA(s.H, ud[a], float64(h*u)))
+			}
+		}
+		for _, e := range r.plan.outer {
+			jv := float64(s.H * r.j[e.e])
+			x[e.col] = math.FMA(jv, v.X[e.row], x[e.col])
+			to, from := xd[int(e.col)*l:][:l], v.D[int(e.row)*l:][:l]
+			for a, u := range from {
+				to[a] = math.FMA(jv, u, to[a])
+			}
+		}
+		r.lu.SolveT(x, 1)
+		for _, e := range r.plan.all {
+			if int(e.col) == n {
+				continue
+			}
+			u := v.X[e.row]
+			to, from := xd[int(e.col)*l:][:l], moved[int(e.e)*l:][:l]
+			for a, jd := range from {
+				to[a] = math.FMA(jd, u, to[a])
+			}
+		}
+		r.lu.SolveT(xd, l)
+		if r.same[i] < i {
+			continue
+		}
+		kb := v
+		for j := i + 1; j <= r.stages; j++ {
+			if r.same[j] != i {
+				continue
+			}
+			if &kb.X[0] == &v.X[0] {
+				kb = g.kb
+				kb.Copy(v)
+			}
+			kb.Add(g.v.rows(j, w, l))
+		}
+		g.t.X[0] = r.time(s, i)
+		for a, h := range d.H {
+			g.t.D[a] = math.FMA(r.alpha[i], h, d.T0[a])
+		}
+		y, yd := r.value(s, i), d.Y0
+		if len(r.a[i].c) > 0 {
+			yd = g.y
+			r.a[i].combine(yd, d.Y0, s.H, g.kd, w*l)
+			r.lengthen(yd, &r.a[i], d.H, s.K, n)
+		}
+		f.PullPush(g.t, Dual{y, yd}, kb, g.yb.rows(i, n, l), g.tb)
+		c.T0.Add(g.tb)
+		if alpha := r.alpha[i]; c.WantH && alpha != 0 {
+			c.H.X[0] = math.FMA(alpha, g.tb.X[0], c.H.X[0])
+			for a, tau := range g.tb.D {
+				c.H.D[a] = math.FMA(alpha, tau, c.H.D[a])
+			}
+		}
+	}
+	r.sum.combine(c.Y0.X, c.Y1.X, 1, g.yb.X, n)
+	r.sum.combine(c.Y0.D, c.Y1.D, 1, g.yb.D, n*l)
+	if seeded {
+		c.Y0.Add(g.y0)
+	}
+	r.jacobianCotangents(s, d, c)
+	g.t.X[0] = s.T
+	copy(g.t.D, d.T0)
+	first := g.yb.rows(0, n, l)
+	f.(SecondJacobianField).PullPushJacobian(g.t, Dual{s.Y0, d.Y0}, g.jb, first, g.tb)
+	c.Y0.Add(first)
+	c.T0.Add(g.tb)
+}
+
+// jacobianCotangents writes the cotangents of the entries of the Jacobian to jb, with their tangents, and adds what they
+// make of h̄.
+func (r *rosenbrock) jacobianCotangents(s *Step, d *StepTangent, c *StepSecond) {
+	g := r.second
+	n, w, l := r.n, r.w, r.l
+	r.outerProduct(s, g.jb.X, g.v.X, 1)
+	r.outerProduct(s, g.jb.D, g.v.D, l)
+	for _, x := range r.plan.all {
+		if int(x.col) == n {
+			continue
+		}
+		to := g.jb.D[int(x.e)*l:][:l]
+		for i := 1; i <= r.stages; i++ {
+			u := g.v.X[i*w+int(x.row)]
+			for a, kd := range g.kd[(i*w+int(x.col))*l:][:l] {
+				to[a] = math.FMA(u, kd, to[a])
+			}
+		}
+	}
+	for e, j := range r.j {
+		x, xd := g.jb.X[e], g.jb.D[e*l:(e+1)*l]
+		if c.WantH {
+			c.H.X[0] = math.FMA(j, x, c.H.X[0])
+		}
+		for a, h := range d.H {
+			if c.WantH {
+				c.H.D[a] = math.FMA(r.push.raw[e*l+a], x, math.FMA(j, xd[a], c.H.D[a]))
+			}
+			xd[a] = math.FMA(h, x, float64(s.H*xd[a]))
+		}
+		g.jb.X[e] = float64(s.H * x)
+	}
+}
+
+// InterpolatePullPush keeps the cotangents of the dense output, and their tangents, for PullPush; see that of explicit
+// methods.
+func (r *rosenbrock) InterpolatePullPush(
+	f SecondField, s *Step, d *StepTangent, theta float64, td []float64, w, tb Dual,
+) {
+	g := r.readySecond()
+	n, l := r.n, r.l
+	if !g.stages(r, f, s, d) {
+		spoil(tb.X, tb.D)
+		return
+	}
+	r.weigh(theta)
+	if !g.seeded {
+		g.seeded = true
+		for _, v := range []Dual{g.seed, g.y0, g.h, g.t0} {
+			v.Clear()
+		}
+	}
+	thetad := g.m
+	for m := range thetad {
+		thetad[m] = math.FMA(-theta, d.H[m], td[m]-d.T0[m]) / s.H
+	}
+	for j, i := range r.dps {
+		beta, drift := r.theta.c[j], r.drift.c[j]
+		seed := g.seed.rows(i, n, l)
+		for e, v := range w.X {
+			seed.X[e] = math.FMA(beta, v, seed.X[e])
+			for m, dot := range thetad {
+				at := e*l + m
+				seed.D[at] = math.FMA(beta, w.D[at], math.FMA(float64(drift*dot), v, seed.D[at]))
+			}
+		}
+	}
+	g.y0.Add(w)
+	for j, p := range r.beta {
+		g.bend.c[j] = secondDerivative(p, theta)
+	}
+	r.drift.combine(g.rate.X, r.zero, 1, s.K, r.w)
+	r.drift.combine(g.rate.D, r.zero, 1, g.kd, r.w*l)
+	g.bend.combine(g.bends, r.zero, 1, s.K, r.w)
+	for e, v := range g.rate.X {
+		move := float64(v * w.X[e])
+		tb.X[0] += move
+		g.t0.X[0] -= move
+		g.h.X[0] = math.FMA(-theta, move, g.h.X[0])
+		for m, dot := range thetad {
+			rated := math.FMA(g.bends[e], dot, g.rate.D[e*l+m])
+			moved := math.FMA(rated, w.X[e], float64(v*w.D[e*l+m]))
+			tb.D[m] += moved
+			g.t0.D[m] -= moved
+			g.h.D[m] -= math.FMA(dot, move, float64(theta*moved))
+		}
+	}
+}

@@ -1,0 +1,276 @@
+package solvers
+
+import (
+	"math"
+	"math/big"
+	"testing"
+)
+
+// number256 is arithmetic with 256 bits, far more than the figures of any table have.
+func number256(x float64) *big.Float { return new(big.Float).SetPrec(256).SetFloat64(x) }
+
+// rowMethod is a Rosenbrock method in the form of its theory:
+//
+//	k_i = h f(y₀ + Σ α_ij k_j) + h J Σ γ_ij k_j,   y₁ = y₀ + Σ b_i k_i,
+//
+// which follows from that of its table with Γ⁻¹ = I/γ - C, u = Γ k: α = A Γ, b = m Γ.
+type rowMethod struct {
+	s            int
+	alpha, gamma [][]*big.Float
+	b, e         []*big.Float
+	claimed      *rosenbrockFigures
+	dense        func(theta float64) []*big.Float
+}
+
+func rowForm(x *rosenbrockFigures) *rowMethod {
+	s := len(x.m)
+	float := func(v *big.Rat) *big.Float { return number256(0).SetRat(v) }
+	m := &rowMethod{s: s, claimed: x}
+	// Γ is found row by row: Γ⁻¹ is lower triangular with 1/γ on its diagonal.
+	g := float(x.gamma)
+	m.gamma = make([][]*big.Float, s)
+	for i := range s {
+		m.gamma[i] = make([]*big.Float, s)
+		for j := range s {
+			v := number256(0)
+			if i == j {
+				v.SetInt64(1)
+			}
+			for k := j; k < i; k++ {
+				v.Add(v, number256(0).Mul(float(x.c[i][k]), m.gamma[k][j]))
+			}
+			m.gamma[i][j] = v.Mul(v, g)
+		}
+	}
+	times := func(row []*big.Float) []*big.Float {
+		out := make([]*big.Float, s)
+		for j := range out {
+			out[j] = number256(0)
+			for k := j; k < s; k++ {
+				out[j].Add(out[j], number256(0).Mul(row[k], m.gamma[k][j]))
+			}
+		}
+		return out
+	}
+	floats := func(row []*big.Rat) []*big.Float {
+		out := make([]*big.Float, s)
+		for j, v := range row {
+			out[j] = float(v)
+		}
+		return out
+	}
+	for i := range s {
+		m.alpha = append(m.alpha, times(floats(x.a[i])))
+	}
+	m.b, m.e = times(floats(x.m)), times(floats(x.e))
+	m.dense = func(theta float64) []*big.Float {
+		row := make([]*big.Float, s)
+		for i, p := range x.beta {
+			row[i] = number256(0)
+			for k := len(p) - 1; k >= 0; k-- {
+				row[i].Add(row[i], float(p[k]))
+				row[i].Mul(row[i], number256(theta))
+			}
+		}
+		return times(row)
+	}
+	return m
+}
+
+// worst returns the largest defect of the conditions of each order, up to one more than most, of weights b at θ. The
+// conditions are those of Runge–Kutta methods, but that a vertex with a single branch has the coefficients α + γ (Hairer,
+// Wanner, Solving Ordinary Differential Equations II, theorem IV.7.4).
+func (m *rowMethod) worst(b []*big.Float, theta float64, most int) []float64 {
+	all := trees(most)
+	along := make([][][]*big.Float, len(all)) // α and α + γ times the stages' weights of a tree
+	out := make([]float64, most+1)
+	for k, tr := range all {
+		u := make([]*big.Float, m.s)
+		for i := range u {
+			u[i] = number256(1)
+			for _, child := range tr.children {
+				v := along[child][0][i]
+				if len(tr.children) == 1 {
+					v = along[child][1][i]
+				}
+				u[i].Mul(u[i], v)
+			}
+		}
+		var both [2][]*big.Float
+		for kind := range both {
+			both[kind] = make([]*big.Float, m.s)
+			for i := range m.s {
+				sum := number256(0)
+				for j := range m.s {
+					c := number256(0).Set(m.alpha[i][j])
+					if kind == 1 {
+						c.Add(c, m.gamma[i][j])
+					}
+					sum.Add(sum, c.Mul(c, u[j]))
+				}
+				both[kind][i] = sum
+			}
+		}
+		along[k] = both[:]
+		sum := number256(0)
+		for i, v := range b {
+			sum.Add(sum, number256(0).Mul(v, u[i]))
+		}
+		want := number256(1)
+		for range tr.order {
+			want.Mul(want, number256(theta))
+		}
+		want.Quo(want, number256(0).SetInt(tr.density))
+		d, _ := sum.Sub(sum, want).Float64()
+		out[tr.order] = max(out[tr.order], math.Abs(d))
+	}
+	return out
+}
+
+// rosenbrockDefects are the largest defects that the last figures of tables leave, of order conditions and of sums of
+// rows; those of the others are below 1e-40.
+var rosenbrockDefects = map[string]float64{"rodas4": 1e-14, "rodas4p": 1e-14, "rodas5p": 1e-14}
+
+func eachRosenbrock(t *testing.T, test func(t *testing.T, m *Spec, row *rowMethod, tol float64)) {
+	for _, m := range rosenbrockFamily.Methods {
+		t.Run(m.Name, func(t *testing.T) {
+			test(t, m, rowForm(rosenbrockOf(t, m)), max(rosenbrockDefects[m.Name], 1e-40))
+		})
+	}
+}
+
+// TestRosenbrockOrders proves the orders of solution, estimate and dense output by the conditions of trees.
+func TestRosenbrockOrders(t *testing.T) {
+	eachRosenbrock(t, func(t *testing.T, m *Spec, row *rowMethod, tol float64) {
+		w := row.worst(row.b, 1, m.Order+1)
+		if got := orderOf(w, tol); got != m.Order {
+			t.Errorf("order %d, claimed %d; defects %.3g", got, m.Order, w)
+		}
+		hat := make([]*big.Float, row.s)
+		for i := range hat {
+			hat[i] = number256(0).Sub(row.b[i], row.e[i])
+		}
+		w = row.worst(hat, 1, m.Embedded+1)
+		if got := orderOf(w, tol); got != m.Embedded {
+			t.Errorf("embedded order %d, claimed %d; defects %.3g", got, m.Embedded, w)
+		}
+		order, claimed := 99, m.Info().DenseOrder
+		for k := range 9 { // more points than the degree, so that the conditions hold as polynomials
+			theta := float64(k) / 8
+			b := row.dense(theta)
+			order = min(order, orderOf(row.worst(b, theta, claimed+1), 10*tol))
+			if k == 8 {
+				for i := range b {
+					if d, _ := number256(0).Sub(b[i], row.b[i]).Float64(); math.Abs(d) > tol {
+						t.Errorf("the dense output does not end at y1: weight %d is off by %g", i+1, d)
+					}
+				}
+			}
+		}
+		if order != claimed || claimed < m.Order-1 {
+			t.Errorf("dense output of order %d, claimed %d", order, claimed)
+		}
+	})
+}
+
+// TestRosenbrockNodes requires α_i and γ_i to be the sums of their rows: then the orders hold for systems that depend on
+// time, too.
+func TestRosenbrockNodes(t *testing.T) {
+	eachRosenbrock(t, func(t *testing.T, _ *Spec, row *rowMethod, tol float64) {
+		for i := range row.s {
+			alpha, gamma := number256(0), number256(0)
+			for j := range row.s {
+				alpha.Add(alpha, row.alpha[i][j])
+				gamma.Add(gamma, row.gamma[i][j])
+			}
+			a, _ := alpha.Sub(alpha, number256(0).SetRat(row.claimed.alpha[i])).Float64()
+			g, _ := gamma.Sub(gamma, number256(0).SetRat(row.claimed.gammas[i])).Float64()
+			if max(math.Abs(a), math.Abs(g)) > tol {
+				t.Errorf("stage %d: α is off by %g, γ by %g", i+1, a, g)
+			}
+		}
+	})
+}
+
+// TestRosenbrockMutation changes every figure that is not zero by a little and requires that the conditions notice.
+func TestRosenbrockMutation(t *testing.T) {
+	for _, m := range rosenbrockFamily.Methods {
+		t.Run(m.Name, func(t *testing.T) {
+			x := rosenbrockOf(t, m)
+			stiffly := stifflyAccurate(x)
+			tol := max(rosenbrockDefects[m.Name], 1e-40)
+			check := func(what string, v *big.Rat) {
+				if v.Sign() == 0 {
+					return
+				}
+				before := new(big.Rat).Set(v)
+				v.Add(v, big.NewRat(1, 1000003))
+				row := rowForm(x)
+				hat := make([]*big.Float, row.s)
+				for i := range hat {
+					hat[i] = number256(0).Sub(row.b[i], row.e[i])
+				}
+				if orderOf(row.worst(row.b, 1, m.Order), tol) == m.Order &&
+					orderOf(row.worst(hat, 1, m.Embedded), tol) == m.Embedded && stifflyAccurate(x) == stiffly {
+					t.Errorf("a change of %s passes", what)
+				}
+				v.Set(before)
+			}
+			check("γ", x.gamma)
+			for i := range x.m {
+				check("m", x.m[i])
+				for j := range i {
+					check("a", x.a[i][j])
+					check("c", x.c[i][j])
+				}
+			}
+		})
+	}
+}
+
+// stifflyAccurate reports whether the last stage is at the solution to compare with, so that y₁ is that stage and its
+// solution of the linear equations.
+func stifflyAccurate(x *rosenbrockFigures) bool {
+	s := len(x.m)
+	same := x.m[s-1].Cmp(one) == 0 && x.e[s-1].Cmp(one) == 0
+	for j, v := range x.a[s-1] {
+		same = same && (j == s-1 || v.Cmp(x.m[j]) == 0 && x.e[j].Sign() == 0)
+	}
+	return same
+}
+
+// TestRosenbrockStability requires the stability functions not to grow on the imaginary axis, and those of all but ros3p
+// to vanish at infinity: A-stability and L-stability.
+func TestRosenbrockStability(t *testing.T) {
+	eachRosenbrock(t, func(t *testing.T, m *Spec, _ *rowMethod, _ float64) {
+		amplify := func(z complex128) float64 {
+			r := m.New(Size{N: 1}, 0).(ComplexMethod)
+			s := NewComplexStep(r.Info(), Size{N: 1})
+			s.H, s.T1, s.Y0[0] = 1, 1, 1
+			r.StepComplex(linear{z}, s)
+			return math.Hypot(real(s.Y1[0]), imag(s.Y1[0]))
+		}
+		for k := range 200 {
+			y := math.Pow(10, float64(k)/20-5)
+			if got := amplify(complex(0, y)); got > 1+1e-12 {
+				t.Errorf("|R(%gi)| = %v", y, got)
+			}
+		}
+		far := amplify(-1e12)
+		if m.Name == "ros3p" {
+			if far > 0.74 || far < 0.72 {
+				t.Errorf("R(∞) = %v", far)
+			}
+		} else if far > 1e-9 {
+			t.Errorf("R(∞) = %v", far)
+		}
+	})
+}
+
+// linear is y' = λ y.
+type linear struct{ lambda complex128 }
+
+func (f linear) Size() Size                                   { return Size{N: 1} }
+func (f linear) Eval(_ complex128, y, k []complex128)         { k[0] = f.lambda * y[0] }
+func (f linear) Jacobian() *Jacobian                          { return &Jacobian{Rows: []int32{0}, Cols: []int32{0}} }
+func (f linear) EvalJacobian(_ complex128, _, j []complex128) { j[0] = f.lambda }
