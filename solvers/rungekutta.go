@@ -16,6 +16,7 @@ type rungeKutta struct {
 
 	y     []float64 // [n] a stage value
 	theta terms     // β(θ)
+	next  int       // after which of scheme.read the last reading was: the next one is likely there
 	zero  []float64 // [w·l]
 	yd    []float64 // [n·l] tangent of a stage value
 	td    []float64 // [l]
@@ -47,7 +48,7 @@ type scheme struct {
 	beta [][]float64 // centred
 	dps  []int       // rows of K with a β
 	read []float64   // where steps are read most: the stages, and the samples of guards
-	node [][]float64 // [stages]: β at the nodes, where guards are sampled in every step
+	node []terms     // β(θ) there
 
 	// at is column j of A on top of row b: the terms of stage j's cotangent over ȳ₁ (row 0 of yb) and Ȳ_i (row 1+i),
 	// in this order.
@@ -133,9 +134,9 @@ func newScheme(t *Tableau) *scheme {
 	}
 	r.read = append(slices.Clone(r.info.Nodes), basisOf(guardDegree(r.info)).nodes...)
 	for _, c := range r.read {
-		at := make([]float64, len(r.beta))
+		at := terms{row: r.dps, c: make([]float64, len(r.beta))}
 		for j, p := range r.beta {
-			at[j], _ = poly(p, c)
+			at.c[j] = polyAt(p, c)
 		}
 		r.node = append(r.node, at)
 	}
@@ -276,14 +277,23 @@ func (r *rungeKutta) Interpolate(f Field, s *Step, theta float64, y []float64) {
 		return
 	}
 	r.extend(f, s)
-	if i := slices.Index(r.read, theta); i >= 0 {
-		copy(r.theta.c, r.node[i])
-	} else {
-		for j, p := range r.beta {
-			r.theta.c[j], _ = poly(p, theta)
-		}
+	r.weights(theta).combine(y, s.Y0, s.H, s.K, r.w)
+}
+
+// weights returns the β(θ).
+func (r *rungeKutta) weights(theta float64) *terms {
+	at := r.next
+	if at >= len(r.read) || r.read[at] != theta { // nodes are read one after the other
+		at = slices.Index(r.read, theta)
 	}
-	r.theta.combine(y, s.Y0, s.H, s.K, r.w)
+	r.next = at + 1
+	if at >= 0 {
+		return &r.node[at]
+	}
+	for j, p := range r.beta {
+		r.theta.c[j] = polyAt(p, theta)
+	}
+	return &r.theta
 }
 
 // extend fills the rows of K that belong to the dense output, once a step.
@@ -326,12 +336,21 @@ func centred(p []*big.Rat) []float64 {
 	return out
 }
 
-// poly returns β(θ) and β'(θ) for the centred coefficients q.
+// polyAt returns β(θ) for the centred coefficients q.
+func polyAt(q []float64, theta float64) (beta float64) {
+	x := math.FMA(2, theta, -1)
+	for k := len(q) - 1; k >= 0; k-- {
+		beta = math.FMA(beta, x, q[k])
+	}
+	return float64(beta * theta)
+}
+
+// poly returns β(θ), with the bits of polyAt, and β'(θ).
 func poly(q []float64, theta float64) (beta, slope float64) {
 	x := math.FMA(2, theta, -1)
-	for _, c := range slices.Backward(q) {
+	for k := len(q) - 1; k >= 0; k-- {
 		slope = math.FMA(slope, x, beta)
-		beta = math.FMA(beta, x, c)
+		beta = math.FMA(beta, x, q[k])
 	}
 	return float64(beta * theta), math.FMA(float64(2*theta), slope, beta)
 }

@@ -174,8 +174,12 @@ func (r *rungeKutta) pullSeeded(f CotangentField, s *Step, c *StepCotangent) {
 // time, yd[N] = Σ β'_i(θ) k_i. At the ends this is the slope of this step, which may differ from that of its
 // neighbour.
 func (r *rungeKutta) InterpolateSlope(f Field, s *Step, theta float64, y, yd []float64) {
-	r.Interpolate(f, s, theta, y)
 	r.extend(f, s)
 	r.weigh(theta)
+	if theta == 0 || theta == 1 {
+		r.Interpolate(f, s, theta, y)
+	} else {
+		r.theta.combine(y, s.Y0, s.H, s.K, r.w)
+	}
 	r.dense.drift.combine(yd, r.zero, 1, s.K, r.w)
 }

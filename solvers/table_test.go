@@ -105,7 +105,7 @@ func leadingError(x *Coefficients) float64 {
 		theta := float64(n) / 64
 		beta := make([]float64, len(q))
 		for i := range q {
-			beta[i], _ = poly(q[i], theta)
+			beta[i] = polyAt(q[i], theta)
 		}
 		sum := 0.0
 		for k, tr := range all {
