@@ -37,7 +37,7 @@ const (
 type basis struct {
 	n         int       // degree
 	nodes     []float64 // [n+1] on [0, 1]
-	bernstein []float64 // [n+1][n+1]: values at the nodes → coefficients; [j][r] is what value j adds to coefficient r
+	bernstein []float64 // [n+1][n+1]: values at the nodes → coefficients, a row for each
 	amplify   float64   // the largest sum of magnitudes of a row
 	probe     float64   // a point far from the nodes
 	atProbe   []float64 // [n+1] Lagrange's polynomials there
@@ -55,6 +55,7 @@ type polynomial struct {
 	credit []int  // [guards]
 	rough  []bool // [guards] no polynomial in this step
 
+	values      []float64                // [n+1] of the present guard
 	left, right [fineLevel + 1][]float64 // [level][n+1]
 	runs        []stretch
 	guard       int
@@ -76,6 +77,7 @@ func newPolynomial(guards []Guard, info Info) polynomial {
 	n := b.n
 	p := polynomial{
 		basis: b, start: &sample{}, credit: make([]int, len(guards)), rough: make([]bool, len(guards)),
+		values: make([]float64, n+1),
 	}
 	for range 2 * n {
 		p.pool = append(p.pool, newSample(len(guards)))
@@ -124,13 +126,11 @@ func newBasis(n int) *basis {
 			p.before[k] *= 0.5
 		}
 	}
-	rows := toBernstein(p.nodes)
-	p.bernstein = make([]float64, len(rows))
+	p.bernstein = toBernstein(p.nodes)
 	for r := range n + 1 {
 		sum := 0.0
-		for j, c := range rows[r*(n+1) : (r+1)*(n+1)] {
+		for _, c := range p.bernstein[r*(n+1) : (r+1)*(n+1)] {
 			sum += math.Abs(c)
-			p.bernstein[j*(n+1)+r] = c
 		}
 		p.amplify = max(p.amplify, sum)
 	}
@@ -235,22 +235,27 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		if s.arms[i].dead || g.Clock && !g.Watch {
 			continue
 		}
-		lo, hi, last := p[0].rho[i], p[0].rho[i], 0.0
+		lo, hi := s.low[i], s.high[i]
+		if depth > 0 {
+			lo, hi = extent(i, p)
+		}
+		reach := hi - lo
+		beyond := float64(0.5 * (spread - 1) * reach)
+		far := lo > beyond || -hi > beyond
+		if g.Affine && far { // the usual case
+			continue
+		}
+		largest, last, values := max(hi, -lo), 0.0, s.values
 		for j, q := range p {
 			v := q.rho[i]
-			if v < lo {
-				lo = v
-			} else if v > hi {
-				hi = v
-			}
+			values[j] = v
 			last += float64(s.last[j] * v)
 		}
-		reach, largest := hi-lo, max(hi, -lo)
 		if last = math.Abs(last); !(reach > float64(0x1p-44*largest) && reach < math.MaxFloat64) {
 			continue
 		}
 		wild := last > float64(peaked*reach) && depth < farPanels && s.credit[i] >= 2*n
-		if far := max(lo, -hi); far > 0 && float64(2*far) > float64((spread-1)*reach) && !wild {
+		if far && !wild {
 			continue
 		}
 		if depth == 0 {
@@ -281,12 +286,12 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		}
 		s.guard, s.a, s.w, s.runs = i, a, w, s.runs[:0]
 		b := s.left[0]
-		clear(b)
-		for j, q := range p {
-			v := q.rho[i]
-			for r, c := range s.bernstein[j*(n+1) : (j+1)*(n+1)] {
-				b[r] = math.FMA(c, v, b[r])
+		for r := range b {
+			sum := 0.0
+			for j, c := range s.bernstein[r*len(values):][:len(values)] {
+				sum += float64(c * values[j])
 			}
+			b[r] = sum
 		}
 		if fine && s.shown(b) {
 			continue

@@ -30,6 +30,8 @@ type guardState struct {
 	truth []bool // at the present time
 
 	samples  []*sample // of the trial step, by length; the last is its end
+	low      []float64 // [guards] the range of the values at the start and the nodes of the trial step
+	high     []float64
 	rhoP     []float64 // [guards] shortly after the present
 	truthP   []bool
 	yi       []float64 // [N] interpolated state
@@ -60,7 +62,7 @@ func newGuardState(guards []Guard, info Info, z Size) guardState {
 		rho: make([]float64, n), truth: make([]bool, n),
 		rhoP: make([]float64, n), truthP: make([]bool, n),
 		yi: make([]float64, z.N), lo: newSample(n), hi: newSample(n), mid: newSample(n),
-		reach: make([]float64, n), resting: make([]bool, n),
+		reach: make([]float64, n), resting: make([]bool, n), low: make([]float64, n), high: make([]float64, n),
 	}
 	if n > 0 {
 		g.polynomial = newPolynomial(guards, info)
@@ -243,10 +245,15 @@ const (
 // s.rho, s.truth and s.arms are those at the end of the step.
 func (s *Solver) watch() (verdict, error) {
 	s.recycle()
-	for _, theta := range s.nodes[1:] {
-		if p, err := s.look(theta); p == nil {
-			return retry, err
-		}
+	nodes, inside := s.nodes[1:], s.inside()
+	if !inside {
+		nodes = nodes[len(nodes)-1:]
+	}
+	for _, theta := range nodes {
+		s.samples = append(s.samples, s.take(theta))
+	}
+	if ok, err := s.survey(); !ok {
+		return retry, err
 	}
 	if s.anyRest {
 		if v, err := s.leave(); v == retry || err != nil {
@@ -256,8 +263,10 @@ func (s *Solver) watch() (verdict, error) {
 	for i := range s.skip {
 		s.skip[i] = -1
 	}
-	if ok, err := s.between(); !ok {
-		return retry, err
+	if inside {
+		if ok, err := s.between(); !ok {
+			return retry, err
+		}
 	}
 	for tries := 0; ; {
 		at := len(s.samples)
@@ -290,34 +299,91 @@ func (s *Solver) watch() (verdict, error) {
 	return quiet, nil
 }
 
+// inside reports whether values of guards within the trial step matter: those of events that have fired for good do
+// not, and conditions of time alone change at ends of steps.
+func (s *Solver) inside() bool {
+	for i := range s.guards {
+		a, g := &s.arms[i], &s.guards[i]
+		if !a.dead && !(g.Clock && !g.Watch && a.on) {
+			return true
+		}
+	}
+	return s.anyRest
+}
+
+// take reads the guards at a fraction of the trial step.
+func (s *Solver) take(theta float64) *sample {
+	tr := s.trial
+	p := s.spareSample()
+	p.theta, p.h = theta, tr.H
+	y, t := tr.Y1, tr.T1
+	if theta < 1 {
+		p.h = float64(theta * tr.H)
+		y, t = s.yi, math.FMA(theta, tr.H, tr.T)
+		s.interpolate(tr, theta)
+	}
+	s.sys.GuardValues(t, y, p.rho, p.truth)
+	return p
+}
+
+// survey notes the ranges of the guards over the samples. It returns false where one of them is not a number, as look
+// does.
+func (s *Solver) survey() (ok bool, err error) {
+	for i, start := range s.rho {
+		low, high := extent(i, s.samples)
+		if low != low {
+			return false, s.unknown(i)
+		}
+		if high > s.reach[i] {
+			s.reach[i] = high
+		}
+		if -low > s.reach[i] {
+			s.reach[i] = -low
+		}
+		s.low[i], s.high[i] = min(low, start), max(high, start)
+	}
+	return true, nil
+}
+
+// extent returns the range of guard i over some samples, NaN where a value is not a number.
+func extent(i int, samples []*sample) (low, high float64) {
+	low = samples[0].rho[i]
+	high = low
+	for _, p := range samples {
+		switch v := p.rho[i]; {
+		case v < low:
+			low = v
+		case v > high:
+			high = v
+		case v != v:
+			return v, v
+		}
+	}
+	return low, high
+}
+
 // look adds a sample of the guards at a fraction of the trial step. It returns nil where one of them is not a number;
 // then the step has been rejected, or there is an error.
 func (s *Solver) look(theta float64) (*sample, error) {
-	tr := s.trial
-	p := s.spareSample()
-	p.theta, p.h = theta, float64(theta*tr.H)
-	y, t := tr.Y1, tr.T1
-	if theta < 1 {
-		y, t = s.yi, math.FMA(theta, tr.H, tr.T)
-		s.interpolate(tr, theta)
-	} else {
-		p.h = tr.H
-	}
-	s.sys.GuardValues(t, y, p.rho, p.truth)
+	p := s.take(theta)
 	for i, rho := range p.rho {
-		if rho == rho {
-			if rho = math.Abs(rho); rho > s.reach[i] {
-				s.reach[i] = rho
-			}
-			continue
+		if rho != rho {
+			return nil, s.unknown(i)
 		}
-		if s.opts.Fixed > 0 {
-			return nil, s.badGuard(i, tr)
+		if rho = math.Abs(rho); rho > s.reach[i] {
+			s.reach[i] = rho
 		}
-		return nil, s.broken()
 	}
 	s.insert(p)
 	return p, nil
+}
+
+// unknown rejects the trial step, within which guard i is not a number.
+func (s *Solver) unknown(i int) error {
+	if s.opts.Fixed > 0 {
+		return s.badGuard(i, s.trial)
+	}
+	return s.broken()
 }
 
 func (s *Solver) interpolate(tr *Step, theta float64) {

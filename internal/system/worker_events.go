@@ -34,10 +34,14 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 	w.t[0] = t
 	w.out[tapec.Primal][vecTruth] = w.truth
 	if s := &w.small; s.y != nil {
-		copy(s.y, y)
+		for i, x := range y { // a copy of a few takes longer
+			s.y[i] = x
+		}
 		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = s.y, w.rho
 		w.value.Get(tapec.PartGuards).runBound(&w.in, &w.out)
-		copy(rho, w.rho)
+		for i, x := range w.rho {
+			rho[i] = x
+		}
 	} else {
 		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = y, rho
 		w.value.Get(tapec.PartGuards).run(&w.in, &w.out)
