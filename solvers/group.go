@@ -431,10 +431,10 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	s.anchor, s.count = s.t, 0
 	s.clock.unknown = true
 	s.sys.Enter(s.d, s.m)
-	s.sys.Choose(s.now(), s.y, s.mp)
+	s.sys.Choose(s.now(), s.y, s.held, s.mp)
 	changed := false
-	for i, held := range s.held {
-		if !held && math.Float64bits(s.m[i]) != math.Float64bits(s.mp[i]) {
+	for i := range s.m {
+		if math.Float64bits(s.m[i]) != math.Float64bits(s.mp[i]) {
 			s.m[i], changed = s.mp[i], true
 		}
 	}

@@ -31,7 +31,7 @@ func (s *Solver) ahead(y, d, m []float64) []float64 {
 	for i := range s.yi {
 		s.yi[i] = math.FMA(eps, f[i], y[i])
 	}
-	s.sys.Choose(s.t+eps, s.yi, n)
+	s.sys.Choose(s.t+eps, s.yi, nil, n)
 	return n
 }
 
@@ -196,7 +196,7 @@ func (s *Solver) edge() {
 			modes := [2][]float64{make([]float64, s.size.M), make([]float64, s.size.M)}
 			for k, way := range []float64{-1, 1} {
 				t, y := along(way)
-				s.sys.Choose(t, y, modes[k])
+				s.sys.Choose(t, y, nil, modes[k])
 				x := modes[k][g.Mode]
 				copy(modes[k], s.m) // the others are those of the start
 				modes[k][g.Mode] = x

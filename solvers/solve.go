@@ -170,7 +170,7 @@ func (s *Solver) begin() error {
 		return &NonFiniteError{Place: s.place(nil), What: "the initial state", Stage: -1}
 	}
 	s.sys.Enter(s.d, s.m)
-	s.sys.Choose(s.t, s.y, s.m)
+	s.sys.Choose(s.t, s.y, nil, s.m)
 	s.sys.Enter(s.d, s.m)
 	note := func(i int, t float64) {
 		if s.sched.knot(i) {

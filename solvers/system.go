@@ -67,8 +67,9 @@ type System interface {
 	Start(t0 float64, y, d []float64)
 	// Enter makes d[D] and m[M] current for Eval, Guards and Choose, and redoes the work hoisted on them.
 	Enter(d, m []float64)
-	// Choose writes the modes m[M] that hold at (t, y) with the current discretes.
-	Choose(t float64, y, m []float64)
+	// Choose writes the modes m[M] that hold at (t, y) with the current discretes. Those for which kept[M] is set are
+	// to stay as they are, for all that depends on them as well; nil if there are none.
+	Choose(t float64, y []float64, kept []bool, m []float64)
 
 	Guards() []Guard
 	// GuardValues writes ρ and truth of every guard at (t, y).

@@ -280,7 +280,7 @@ func (s *Solver) oneSided(a, b Firing) bool {
 	field := func(p *point) {
 		m := make([]float64, s.size.M)
 		s.sys.Enter(p.d, s.m)
-		s.sys.Choose(s.t, p.y, m)
+		s.sys.Choose(s.t, p.y, nil, m)
 		s.sys.Enter(p.d, m)
 		s.sys.Eval(s.t, p.y, p.k)
 	}

@@ -27,7 +27,7 @@ type Compiled struct {
 	Start      *tape.Tape   // t, p.* → y.*, d.*: the initial values
 	Rates      *tape.Tape   // t, y.*, p.*, d.*, m.* → dy.*, and dq.* of the integrals among the functionals
 	Instants   *tape.Tape   // p.*, d.* → T[len(InstantList)]
-	Choose     *tape.Tape   // t, y.*, p.*, d.* → m.*
+	Choose     *tape.Tape   // t, y.*, p.*, d.*, kept.* → m.*
 	Guards     *tape.Tape   // t, y.*, p.*, d.*, m.* → rho[len(GuardList)], truth[len(GuardList)]
 	Clocks     *tape.Tape   // t, p.*, d.*, m.* → crho[len(ClockList)], ctruth[len(ClockList)]
 	Affects    []*tape.Tape // of each event: t, y.*, d.*, p.*, fired → y.* and d.* of its targets

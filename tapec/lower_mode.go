@@ -1,6 +1,7 @@
 package tapec
 
 import (
+	"math"
 	"strconv"
 
 	"odes.dev/odes/lang/source"
@@ -119,11 +120,15 @@ func (c *compiler) mode(
 
 // mode reads the values that m holds or, while modes are chosen, those that it is to hold.
 func (l *lowerer) mode(m *mode) array {
-	if l.chosen != nil {
-		return l.choose(m)
+	read := func(r Role) array {
+		return array{v: l.input(r.Number(m.number), join(lengths(m.ax), m.own)), ax: m.ax, own: m.own}
 	}
-	v := l.input(HeldMode.Number(m.number), join(lengths(m.ax), m.own))
-	return array{v: v, ax: m.ax, own: m.own}
+	if l.chosen == nil {
+		return read(HeldMode)
+	}
+	// What another mode reads changes later where it is kept: so does what depends on it.
+	now, kept := l.choose(m), read(KeptMode)
+	return l.elementwise(tape.Select, l.elementwise(tape.Less, kept, l.number(math.Inf(1))), kept, now)
 }
 
 // jump lowers a call of a function that jumps, with its level held.
@@ -158,7 +163,7 @@ func (l *lowerer) above(e *typecheck.Call, level array, s scope) array {
 
 // choose writes what every mode is to hold from a point of time on. A condition reads the modes inside it as they are
 // chosen here, by the formulas by which its guard reads those that are held. Other formulas would round otherwise, and
-// the guard could then be true where the mode was just chosen.
+// the guard could then be true where the mode was just chosen. Modes that are kept are read as they are.
 func (c *compiler) choose() *tape.Tape {
 	if len(c.modes) == 0 {
 		return nil

@@ -55,6 +55,7 @@ const (
 	Discrete     // d.g, right limits where there are two
 	LeftDiscrete // dm.g
 	HeldMode     // m.0, by the number of the Mode
+	KeptMode     // kept.0: what a Mode is to stay while others are chosen; +Inf to choose it as well
 	Fired        // fired, one-hot over the elements of an event
 	DataRow      // row, an entry for each column of the table
 
@@ -106,6 +107,7 @@ var roles = [numRoles]struct {
 	Discrete:     {"d", named},
 	LeftDiscrete: {"dm", named},
 	HeldMode:     {"m", numbered},
+	KeptMode:     {"kept", numbered},
 	Fired:        {"fired", alone},
 	DataRow:      {"row", alone},
 	Rate:         {"dy", named},

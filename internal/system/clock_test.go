@@ -50,7 +50,7 @@ func TestNextSwitch(t *testing.T) {
 		y, modes := []float64{0}, make([]float64, p.Size().M)
 		w.Start(c.from, y, nil)
 		w.Enter(nil, modes)
-		w.Choose(c.from, y, modes)
+		w.Choose(c.from, y, nil, modes)
 		w.Enter(nil, modes)
 		got := w.NextSwitch(c.from, c.limit)
 		if got != c.want && !(c.want < 1e-20 && got > 0 && got <= c.want) {

@@ -54,7 +54,7 @@ func (w *Worker) AtStart() (times, y []float64) {
 	t := times[solvers.InstantStart]
 	w.Start(t, y, d)
 	w.Enter(d, modes)
-	w.Choose(t, y, modes)
+	w.Choose(t, y, nil, modes)
 	w.Enter(d, modes)
 	w.InstantTimes(d, times)
 	return times, y

@@ -71,7 +71,7 @@ func newJacobianAt(t *testing.T, m *system.Model) *jacobianAt {
 		j.y[i] += 0.01 * r.Float64() * (1 + math.Abs(j.y[i]))
 	}
 	w.Enter(j.d, j.m)
-	w.Choose(j.t, j.y, j.m)
+	w.Choose(j.t, j.y, nil, j.m)
 	random := func(n int) []float64 {
 		x := make([]float64, n*testLanes)
 		for i := range x {

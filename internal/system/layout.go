@@ -21,6 +21,7 @@ const (
 	vecD                        // discretes; right limits where there are two
 	vecDm                       // left limits of the discretes
 	vecM                        // modes
+	vecKept                     // modes that stay while others are chosen
 	vecC                        // work hoisted on the parameters
 	vecE                        // work hoisted on parameters, discretes and modes
 	vecK                        // right-hand side: states, then quadratures
@@ -76,6 +77,7 @@ func newLayout(c *tapec.Compiled) *layout {
 	}
 	for i, m := range c.Modes {
 		l.parts[tapec.HeldMode.Number(i)] = part{vecM, m.Offset, m.Shape.Size()}
+		l.parts[tapec.KeptMode.Number(i)] = part{vecKept, m.Offset, m.Shape.Size()}
 		l.nM = max(l.nM, m.Offset+m.Shape.Size())
 	}
 	for i, f := range c.Functionals {

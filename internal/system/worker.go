@@ -95,6 +95,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 		f[tapec.Primal][vecP] = p.Point.p
 		f[tapec.Primal][vecD] = make([]float64, l.nD)
 		f[tapec.Primal][vecM] = make([]float64, l.nM)
+		f[tapec.Primal][vecKept] = make([]float64, l.nM)
 		f[tapec.Primal][vecC] = make([]float64, l.nC)
 		f[tapec.Primal][vecE] = make([]float64, l.nE)
 	}

@@ -1,6 +1,10 @@
 package system
 
-import "odes.dev/odes/tapec"
+import (
+	"math"
+
+	"odes.dev/odes/tapec"
+)
 
 // Start implements solvers.System.
 func (w *Worker) Start(t0 float64, y, d []float64) {
@@ -107,12 +111,24 @@ func (w *Worker) setSides(pd []float64) {
 }
 
 // Choose implements solvers.System.
-func (w *Worker) Choose(t float64, y, m []float64) {
+func (w *Worker) Choose(t float64, y []float64, kept []bool, m []float64) {
 	if w.value.Get(tapec.PartChoose) == nil || len(m) == 0 {
 		return
+	}
+	now, in := w.in[tapec.Primal][vecM], w.in[tapec.Primal][vecKept]
+	for i := range in {
+		in[i] = math.Inf(1)
+		if kept != nil && kept[i] {
+			in[i] = now[i]
+		}
 	}
 	w.t[0] = t
 	w.in[tapec.Primal][vecY] = y
 	w.out[tapec.Primal][vecM] = m
 	w.value.Get(tapec.PartChoose).run(&w.in, &w.out)
+	for i, k := range kept {
+		if k {
+			m[i] = now[i]
+		}
+	}
 }

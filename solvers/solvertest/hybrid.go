@@ -121,9 +121,14 @@ func (h *Hybrid) Enter(d, m []float64) {
 }
 
 // Choose implements solvers.System.
-func (h *Hybrid) Choose(t float64, y, m []float64) {
+func (h *Hybrid) Choose(t float64, y []float64, kept []bool, m []float64) {
 	if h.Select != nil {
 		h.Select(t, y, &h.env, m)
+	}
+	for i, k := range kept {
+		if k {
+			m[i] = h.env.M[i]
+		}
 	}
 }
 
