@@ -26,7 +26,8 @@ func TestLevelsWithinRounding(t *testing.T) {
 	} {
 		text := "time t from 0 to 0.1\nparam A = 1, a = 0.002, w = 2e-05\n" +
 			fmt.Sprintf("param a2 = %.17g, w2 = %.17g\nstate y = 0\n", c.a, c.w) +
-			"y' = " + fmt.Sprintf(c.form, "a", "w") + " + " + fmt.Sprintf(c.form, "a2", "w2") + "\nobjective J = final(y)"
+			"y' = " + fmt.Sprintf(c.form, "a", "w") + " + " + fmt.Sprintf(c.form, "a2", "w2") +
+			"\nobjective J = final(y)"
 		s := largest(t, text, "sens.trust", "off", "solver.max_events", "1000000")
 		want := []float64{c.at * (2e-5 + c.w), 0, c.at, c.want[0], c.want[1]}
 		for k, w := range want {

@@ -183,6 +183,11 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 			s.doubt(i, Loose, false)
 		}
 	}
+	if s.warned(CodeHidden) {
+		for i := range s.Values {
+			s.doubt(i, Loose, true)
+		}
+	}
 }
 
 // allFinite reports whether all values and derivatives are finite.
@@ -206,9 +211,12 @@ func (s *Sensitivities) allFinite() bool {
 var doubtful = []diag.Code{CodeTie, CodeKink}
 
 // doubted reports whether the run of s warned that derivatives are those of one side.
-func (s *Sensitivities) doubted() bool {
+func (s *Sensitivities) doubted() bool { return s.warned(doubtful...) }
+
+// warned reports whether the run of s has a warning of one of these codes.
+func (s *Sensitivities) warned(codes ...diag.Code) bool {
 	return slices.ContainsFunc(s.Warnings, func(d diag.Diagnostic) bool {
-		return d.Level == diag.Warning && slices.Contains(doubtful, d.Code)
+		return d.Level == diag.Warning && slices.Contains(codes, d.Code)
 	})
 }
 

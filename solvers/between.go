@@ -15,7 +15,8 @@ import (
 // there.
 //
 // The last coefficient and a probe off the samples tell how far other guards are from their polynomials. Where that
-// leaves a doubt, the stretch is halved and sampled anew. Guards that the model says are affine need no probe.
+// leaves a doubt, the stretch is halved and sampled anew. Guards that the model says are affine need no probe. Others
+// are enclosed as well, which finds what no sample comes near: see enclose.go.
 
 // The bounds of the search.
 const (
@@ -215,7 +216,7 @@ func (s *Solver) between() (ok bool, err error) {
 	if ok, err = s.inspect(0, 0, 1); ok {
 		ok, err = s.corners()
 	}
-	if ok {
+	if ok && len(s.boxes.guards) > 0 {
 		ok, err = s.hidden()
 	}
 	if !ok || !s.anyWatch {

@@ -45,6 +45,7 @@ type guardState struct {
 	kinked   int // the last step that one of them ended
 	kink     int // that ends the trial step, or -1
 	polynomial
+	boxes enclosures
 }
 
 // sample holds the values of the guards at a length of the step.
@@ -108,7 +109,7 @@ func (s *Solver) arm() error {
 		s.credit[i] = fullCredit
 	}
 	s.kinks, s.kinked = 0, 0
-	s.boxes.credit = boxCredit
+	s.boxes.credit, s.boxes.retaken, s.boxes.retakes = fullBoxes, 0, 0
 	clear(s.resting)
 	clear(s.reach)
 	s.anyRest = false
@@ -249,8 +250,18 @@ func (s *Solver) watch() (verdict, error) {
 	if !inside {
 		nodes = nodes[len(nodes)-1:]
 	}
-	for _, theta := range nodes {
+	if inside {
+		s.keep(0, s.trial.Y0)
+	}
+	for k, theta := range nodes {
 		s.samples = append(s.samples, s.take(theta))
+		switch {
+		case !inside:
+		case theta == 1:
+			s.keep(k+1, s.trial.Y1)
+		default:
+			s.keep(k+1, s.yi)
+		}
 	}
 	if ok, err := s.survey(); !ok {
 		return retry, err
@@ -278,9 +289,18 @@ func (s *Solver) watch() (verdict, error) {
 		if at == len(s.samples) {
 			break
 		}
+		retake := s.retakes(at)
 		v, err := s.find(at)
 		if err != nil || v != quiet {
+			s.boxes.retaken = 0
 			return v, err
+		}
+		if retake {
+			s.boxes.retaken++
+			s.boxes.retakes++
+			s.stats.Rejected++
+			s.cut = s.samples[at].h
+			return retry, nil
 		}
 		// What seemed to fire passes this sample. Real steps may have found another guard than the interpolant did;
 		// the one that the interpolant found is then looked for once more.
@@ -292,6 +312,7 @@ func (s *Solver) watch() (verdict, error) {
 			}
 		}
 	}
+	s.boxes.retaken = 0
 	copy(s.arms, s.live)
 	end := s.samples[len(s.samples)-1]
 	copy(s.rho, end.rho)
@@ -365,6 +386,15 @@ func extent(i int, samples []*sample) (low, high float64) {
 // look adds a sample of the guards at a fraction of the trial step. It returns nil where one of them is not a number;
 // then the step has been rejected, or there is an error.
 func (s *Solver) look(theta float64) (*sample, error) {
+	p, err := s.probeAt(theta)
+	if p != nil {
+		s.insert(p)
+	}
+	return p, err
+}
+
+// probeAt is look for a sample that is not added.
+func (s *Solver) probeAt(theta float64) (*sample, error) {
 	p := s.take(theta)
 	for i, rho := range p.rho {
 		if rho != rho {
@@ -374,7 +404,6 @@ func (s *Solver) look(theta float64) (*sample, error) {
 			s.reach[i] = rho
 		}
 	}
-	s.insert(p)
 	return p, nil
 }
 

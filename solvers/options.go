@@ -144,6 +144,9 @@ const (
 	// Unseen: a known function of time in the right-hand side has a peak, about T, that no stage of the fixed steps
 	// shows.
 	Unseen
+	// Hidden: a guard stays so near its root from about T on, or swings so fast beside it, that roots between samples
+	// may be missed.
+	Hidden
 	// Unstable: steps of fixed length are longer than what is stable, so that what is fast grows where it should die
 	// out. Value is the estimated size of the largest eigenvalue of ∂f/∂y at T.
 	Unstable

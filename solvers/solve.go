@@ -61,7 +61,6 @@ type Solver struct {
 	longest   float64 // stable step
 	integrals quadratures
 	clock     clock
-	boxes     boxes
 	guardState
 	groupState
 }
@@ -95,8 +94,10 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	}
 	s.hist = make([]history, n+len(s.guards))
 	s.guardState = newGuardState(s.guards, info, z)
+	if len(s.guards) > 0 {
+		s.boxes = newEnclosures(sys, s.basis)
+	}
 	s.groupState = newGroupState(z)
-	s.boxes = newBoxes(sys, s.guards, z)
 	return s
 }
 
@@ -225,7 +226,7 @@ func (s *Solver) emit(y, d, m []float64) error {
 
 // warn keeps a warning. One tie between the same two events is enough, and so is one time that is set into the past.
 func (s *Solver) warn(w Warning) {
-	if w.Kind == Tie || w.Kind == OneSided || w.Kind == Past {
+	if w.Kind == Tie || w.Kind == OneSided || w.Kind == Past || w.Kind == Hidden {
 		for _, o := range s.stats.Warnings {
 			if o.Kind == w.Kind && o.Name == w.Name && o.Other == w.Other {
 				return

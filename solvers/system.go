@@ -123,13 +123,21 @@ type Signals interface {
 	Unseen(times []float64) (end float64, some bool)
 }
 
-// Encloser is a System that can bound its guards. Bounds tell whether a guard may hide roots between its samples.
-type Encloser interface {
+// Enclosing is a System that encloses those of its guards that are not affine in time and states: it bounds them over
+// all that times and states within given ranges can be.
+type Enclosing interface {
 	System
-	// GuardBounds writes bounds of the guards [guards] over times from t0 to t1 and states [N] from lo to hi, with the
-	// discretes and modes that are current; NaN where nothing is known.
-	GuardBounds(t0, t1 float64, lo, hi, least, most []float64)
+	// Bent returns the numbers of these guards, and of the states that they read. Without any guard, Enclose is not
+	// called.
+	Bent() (guards, states []int)
+	// Enclose writes enclosures of the margins of bent guards, in their order, for times within t and states within y,
+	// and of their slopes where states change within yd per unit of time. The slope of a guard that may jump, or of
+	// which nothing is known, holds NaN.
+	Enclose(t Range, y, yd, rho, slope []Range)
 }
+
+// Range is a closed set of numbers, [Lo, Hi]; both are NaN where nothing is known.
+type Range struct{ Lo, Hi float64 }
 
 // Guard describes a root function. A guard that neither fires an event nor belongs to a mode has Event and Mode -1.
 type Guard struct {
@@ -140,7 +148,7 @@ type Guard struct {
 	Watch    bool // never fires: an atom of a condition made of several; samples of a step include the times it changes
 	Kink     bool // fires in either direction, changes nothing: a step ends at a kink of the right-hand side
 	Clock    bool // depends on time, p, d and modes only: NextSwitch finds it, so it is not looked for between samples
-	// Affine tells that ρ is affine in time and state between two events. Roots of others may be hidden; see Encloser.
+	// Affine tells that ρ is affine in time and state between two events. Roots of others may be hidden; see Enclosing.
 	Affine bool
 	// Name is what messages call a mode: "if@12". Events have names of their own.
 	Name string

@@ -10,6 +10,20 @@ import "odes.dev/odes/tape"
 // time passes: levels and conditions. While these are constant, the element is continuous, but for poles, where the
 // derivative is infinite as well. The derivative knows nothing of jumps.
 func ByTime(t *tape.Tape, output string) (*tape.Tape, [][]tape.Value) {
+	var time []string
+	if name := Time.Name().String(); hasInput(t, name) {
+		time = append(time, name)
+	}
+	return along(t, output, time)
+}
+
+func hasInput(t *tape.Tape, name string) bool {
+	_, ok := t.Input(name)
+	return ok
+}
+
+// along is ByTime for derivatives along a direction, in which the inputs named by wrt move.
+func along(t *tape.Tape, output string, wrt []string) (*tape.Tape, [][]tape.Value) {
 	only := *t
 	only.Outputs = nil
 	for _, o := range t.Outputs {
@@ -17,16 +31,15 @@ func ByTime(t *tape.Tape, output string) (*tape.Tape, [][]tape.Value) {
 			only.Outputs = append(only.Outputs, o)
 		}
 	}
-	time := Time.Name().String()
 	out := &only
-	if _, ok := t.Input(time); ok {
-		if with, err := tangent(&only, []string{output}, []string{time}, true); err == nil {
+	if len(wrt) > 0 {
+		if with, err := tangent(&only, []string{output}, wrt, true); err == nil {
 			out = with
 		}
 	}
 	out = dropInputs(optimize(out, passes, nil))
 	v, _ := out.Output(output)
-	moves := tape.DependsOn(out, time)
+	moves := tape.DependsOn(out, wrt...)
 	parts := []tape.Value{v}
 	if in := out.Instr(v); in != nil && in.Op == tape.Concat {
 		parts = in.Args

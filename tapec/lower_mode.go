@@ -258,6 +258,7 @@ func (c *compiler) guards() *tape.Tape {
 		} else {
 			r = l.root(ev.When, s)
 			g.Clock = c.flow(ev.When, false)&typecheck.UsesState == 0
+			g.Compound = len(l.parts(ev.When, s)) > 1
 		}
 		add(l.vector(r, order, nil), l.vector(t, order, nil), g)
 	}
@@ -268,6 +269,9 @@ func (c *compiler) guards() *tape.Tape {
 		}
 		l.span = m.Span
 		g := Guard{Event: -1, Mode: m.Offset, Clock: c.flowOfMode(m)&typecheck.UsesState == 0, Span: m.Span}
+		if node, ok := m.node.(*typecheck.If); ok {
+			g.Compound = len(l.parts(node.Cond, m.s)) > 1
+		}
 		for _, p := range l.leaves(m) {
 			add(l.flat(p[0], m.ax, m.own), l.flat(p[1], m.ax, m.own), g)
 		}
@@ -305,17 +309,24 @@ func (c *compiler) markAffine(t *tape.Tape) {
 	}
 }
 
+// atom is an atom of a condition, in its scope.
+type atom struct {
+	e typecheck.Expr
+	s scope
+}
+
+// parts lists the atoms of the condition e.
+func (l *lowerer) parts(e typecheck.Expr, s scope) (list []atom) {
+	l.atoms(e, s, func(e typecheck.Expr, s scope) { list = append(list, atom{e, s}) })
+	return list
+}
+
 // watches calls add for the guards that fire nothing: the atoms, with states in them, of conditions made of several,
 // and the kinks of the rates.
 func (l *lowerer) watches(add func(margin, truth array, g Guard)) {
 	seen := map[memoKey]bool{}
 	condition := func(e typecheck.Expr, s scope) {
-		type part struct {
-			e typecheck.Expr
-			s scope
-		}
-		var parts []part
-		l.atoms(e, s, func(e typecheck.Expr, s scope) { parts = append(parts, part{e, s}) })
+		parts := l.parts(e, s)
 		if len(parts) < 2 {
 			return
 		}

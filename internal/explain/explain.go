@@ -32,6 +32,7 @@ const (
 	CodeRest        diag.Code = "resting-event"
 	CodeStiff       diag.Code = "stiff"
 	CodeUnseen      diag.Code = "unseen-peak"
+	CodeHidden      diag.Code = "hidden-event"
 	CodeUnstable    diag.Code = "unstable"
 	CodeNoInfluence diag.Code = "no-influence"
 	CodeBackward    diag.Code = "backward"

@@ -83,6 +83,10 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 			l.Warnf(CodeUnseen, x.span, "a function of time in the right-hand side has a peak about %s that the fixed "+
 				"steps pass over, so the result misses it; take shorter steps, or leave their length to the tolerances",
 				x.when(w.T))
+		case solvers.Hidden:
+			l.Warnf(CodeHidden, at, "%s may have changed for a moment about %s or later without being seen: it stays "+
+				"too near its threshold, or swings too fast beside it; a smaller hmax looks closer",
+				x.condition(w.Name), x.when(w.T))
 		case solvers.Unstable:
 			l.Warnf(CodeUnstable, x.span, "the steps of fixed length are not stable from %s on: an eigenvalue of "+
 				"about %s needs shorter ones, or another method",

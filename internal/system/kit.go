@@ -16,7 +16,8 @@ type programs struct {
 	hoisted
 	withJacobian func() (*jacobian, error)
 	slopes       *tape.Tape // of the peaks, as time passes and the state moves; nil for none
-	clocks       *byTime    // the margins of conditions of time alone; nil where all are affine
+	bent         *bentGuards
+	clocks       *byTime // the margins of conditions of time alone; nil where all are affine
 
 	signals     *byTime // of the rates; nil for none
 	peakSignals *byTime // of the peaks; nil for none
@@ -87,6 +88,7 @@ func newPrograms(m *Model) (*programs, error) {
 	if slices.ContainsFunc(c.ClockList, func(k tapec.Clock) bool { return !k.Affine }) {
 		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name())
 	}
+	p.bent = newBentGuards(c, m.layout)
 	if t, readers := tapec.Signals(c.Rates); t != nil {
 		p.signals, p.signalReaders = newByTime(t, tapec.SignalValues.Name()), readers
 	}

@@ -33,8 +33,8 @@ type Worker struct {
 	small   smallVectors
 	clock   *clock // nil for none
 
-	enclosure *enclosure // made when it is first asked for
-	signals   *signals   // of the rates; nil for none
+	bends   *bends   // nil for none
+	signals *signals // of the rates; nil for none
 
 	peakSignals *signals // of the largest values; nil for none
 	t           [1]float64
@@ -149,6 +149,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	}
 	w.small = newSmallVectors(w)
 	w.clock = newClock(w)
+	w.bends = newBends(m.programs.bent, m.layout)
 	w.signals = newSignals(m.programs.signals, m.layout, 1)
 	w.signals.only(p.watches)
 	if len(p.Peaks) > 0 {

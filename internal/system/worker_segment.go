@@ -9,6 +9,7 @@ import (
 // Start implements solvers.System.
 func (w *Worker) Start(t0 float64, y, d []float64) {
 	w.refresh()
+	w.bends.spoil()
 	w.signals.begin()
 	w.peakSignals.begin()
 	w.t[0], w.started = t0, t0
@@ -63,9 +64,7 @@ func (w *Worker) Enter(d, m []float64) {
 	copy(w.in[tapec.Primal][vecM], m)
 	w.signals.spoil()
 	w.peakSignals.spoil()
-	if w.enclosure != nil {
-		w.enclosure.stale = true
-	}
+	w.bends.spoil()
 	if w.clock != nil && w.clock.searcher != nil {
 		w.clock.searcher.reset()
 	}

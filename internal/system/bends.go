@@ -1,0 +1,143 @@
+package system
+
+import (
+	"math"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// bentGuards are the guards that are not affine in time and states, as tapec.Bends makes them.
+type bentGuards struct {
+	tape   *tape.Tape
+	guards []int
+	jumps  [][]tape.Value
+	states []int
+}
+
+// newBentGuards returns those of a compiled model; nil if there are none.
+func newBentGuards(c *tapec.Compiled, l *layout) *bentGuards {
+	b := &bentGuards{}
+	if b.tape, b.guards, b.jumps = tapec.Bends(c.Guards, c.GuardList); b.tape == nil {
+		return nil
+	}
+	for _, in := range b.tape.Inputs {
+		if name := tapec.MustName(in.Name); name.Variation == tapec.Primal && name.Role == tapec.State {
+			at := l.part(name)
+			for k := range at.len {
+				b.states = append(b.states, at.offset+k)
+			}
+		}
+	}
+	return b
+}
+
+// bends encloses bent guards over boxes in time and states. It belongs to one goroutine.
+type bends struct {
+	*bentGuards
+	box        *tape.Evaluator[tape.Interval]
+	run        func() // compute what depends on time and states
+	t, td      []tape.Interval
+	y, yd      [][]tape.Interval // [inputs][elements], in the order of states
+	rho, slope []tape.Interval
+	inputs     []timelineInput
+	stale      bool // params, discretes or modes may have changed
+}
+
+func newBends(b *bentGuards, l *layout) *bends {
+	if b == nil {
+		return nil
+	}
+	n := &bends{bentGuards: b, box: tape.NewEvaluator[tape.Interval](b.tape), stale: true}
+	var moving []string
+	for _, in := range b.tape.Inputs {
+		box := n.box.Input(in.Name)
+		switch name := tapec.MustName(in.Name); {
+		case name == tapec.Time.Name():
+			n.t = box
+		case name == tapec.Time.Name().Dot():
+			n.td = box
+			n.td[0] = tape.Point(1)
+		case name.Role == tapec.State && name.Variation == tapec.Primal:
+			n.y, n.yd = append(n.y, box), append(n.yd, n.box.Input(name.Dot().String()))
+			if dot := name.Dot().String(); n.box.Input(dot) != nil {
+				moving = append(moving, dot)
+			}
+		case name.Variation == tapec.Primal:
+			at := l.part(name)
+			n.inputs = append(n.inputs, timelineInput{vec: at.vec, from: at.offset, box: box})
+			continue
+		default:
+			continue
+		}
+		moving = append(moving, in.Name)
+	}
+	n.run = n.box.Following(moving...)
+	n.rho = n.box.Output(tapec.Margins.Name().String())
+	n.slope = n.box.Output(tapec.Margins.Name().Dot().String())
+	return n
+}
+
+// spoil notes that discretes or modes may have changed. b may be nil.
+func (b *bends) spoil() {
+	if b != nil {
+		b.stale = true
+	}
+}
+
+// Bent implements solvers.Enclosing.
+func (w *Worker) Bent() (guards, states []int) {
+	if w.bends == nil {
+		return nil, nil
+	}
+	return w.bends.guards, w.bends.states
+}
+
+// Enclose implements solvers.Enclosing.
+func (w *Worker) Enclose(t solvers.Range, y, yd, rho, slope []solvers.Range) {
+	b := w.bends
+	if b.t != nil {
+		b.t[0] = tape.Interval(t)
+	}
+	k := 0
+	for i, box := range b.y {
+		for j := range box {
+			box[j] = tape.Interval(y[k])
+			if b.yd[i] != nil {
+				b.yd[i][j] = tape.Interval(yd[k])
+			}
+			k++
+		}
+	}
+	if b.stale {
+		b.stale = false
+		for _, to := range b.inputs {
+			for i, x := range w.in[tapec.Primal][to.vec][to.from : to.from+len(to.box)] {
+				to.box[i] = tape.Point(x)
+			}
+		}
+		b.box.Run()
+	} else {
+		b.run()
+	}
+	for i, x := range b.rho {
+		rho[i] = solvers.Range(x)
+		slope[i] = solvers.Range(b.slopeOf(i))
+	}
+}
+
+// slopeOf returns the enclosure of the slope of guard i, which holds NaN where the guard may jump.
+func (b *bends) slopeOf(i int) tape.Interval {
+	if b.slope == nil {
+		return tape.Point(math.NaN())
+	}
+	for _, v := range b.jumps[i] {
+		for _, x := range b.box.Value(v) {
+			if x.Lo != x.Hi {
+				return tape.Point(math.NaN())
+			}
+		}
+	}
+	return b.slope[i]
+}
