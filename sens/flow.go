@@ -108,7 +108,7 @@ func (f *flow) recorded(t float64) {
 func (f *flow) begin() (err error) {
 	f.current, f.h, f.size, f.fresh = -1, 0, 0, false
 	if f.ctl != nil {
-		f.ctl.Reset()
+		f.ctl.Reset(f.method.Info())
 	}
 	f.least, err = f.rounding()
 	return err
@@ -169,7 +169,7 @@ func (f *flow) enter(i int) error {
 		}
 		f.h, f.fresh = 0, false
 		if f.ctl != nil {
-			f.ctl.Reset()
+			f.ctl.Reset(f.method.Info())
 		}
 	}
 	clear(f.sweep.tb)

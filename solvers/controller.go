@@ -9,9 +9,9 @@ import (
 // Controller chooses step sizes from estimated errors. It is part of the
 // decisions that a discrete derivative holds fixed: Push and Pull never see it.
 type Controller interface {
-	// Reset forgets all earlier steps: at the start, and where the right-hand
-	// side or the state jumps.
-	Reset()
+	// Reset forgets all earlier steps: at the start, where the right-hand side or the state jumps, and where another
+	// method takes over. The steps to come are made by m.
+	Reset(m Info)
 	// Judge tells whether a trial step of length h with the error err, in units of the tolerance, is accepted, and
 	// the length to try next. A step with a NaN or infinite err is never accepted. h may be negative.
 	Judge(h, err float64) (accept bool, next float64)
@@ -127,7 +127,9 @@ func LookupController(name string) (Rule, bool) {
 // Controller returns the controller of r for the estimates of m.
 func (r Rule) Controller(m Info) Controller {
 	if r.Name == "odeint" {
-		return &odeint{order: float64(m.Order), estimate: float64(max(m.Embedded, 2)), most: log2(r.Grow / 0.9)}
+		c := &odeint{most: log2(r.Grow / 0.9)}
+		c.Reset(m)
+		return c
 	}
 	return newFilter(r, m)
 }
@@ -147,12 +149,16 @@ type filter struct {
 // newFilter returns the controller of r for the estimates of m, which vanish
 // like h^k with k = 1 + min(Order, Embedded).
 func newFilter(r Rule, m Info) *filter {
-	k := float64(1 + min(m.Order, m.Embedded))
-	return &filter{rule: r, k: k, safe: float64(k * log2(r.Safety))}
+	c := &filter{rule: r}
+	c.Reset(m)
+	return c
 }
 
 // Reset forgets all earlier steps.
-func (c *filter) Reset() { *c = filter{rule: c.rule, k: c.k, safe: c.safe} }
+func (c *filter) Reset(m Info) {
+	k := float64(1 + min(m.Order, m.Embedded))
+	*c = filter{rule: c.rule, k: k, safe: float64(k * log2(c.rule.Safety))}
+}
 
 // Judge applies the rule.
 func (c *filter) Judge(h, err float64) (bool, float64) {
@@ -198,8 +204,10 @@ type odeint struct {
 	most            float64 // log₂ Grow/0.9
 }
 
-// Reset does nothing.
-func (c *odeint) Reset() {}
+// Reset takes the orders of m.
+func (c *odeint) Reset(m Info) {
+	c.order, c.estimate = float64(m.Order), float64(max(m.Embedded, 2))
+}
 
 // Judge applies the rule.
 func (c *odeint) Judge(h, err float64) (bool, float64) {

@@ -62,7 +62,7 @@ func TestControllerSettles(t *testing.T) {
 		}
 		k := float64(1 + min(m.Order, m.Embedded))
 		for _, h := range []float64{1e-6, 1e3, -1e3} {
-			c.Reset()
+			c.Reset(m)
 			rejected, star := 0, 0.01
 			for i := range 200 {
 				if i == 100 {
@@ -110,7 +110,7 @@ func TestControllerRejection(t *testing.T) {
 
 // TestControllerReset requires the same decisions after Reset as of a new one.
 func TestControllerReset(t *testing.T) {
-	controllers(t, func(t *testing.T, _ Rule, _ Info, c Controller) {
+	controllers(t, func(t *testing.T, _ Rule, m Info, c Controller) {
 		run := func() (h []float64) {
 			x := 1.0
 			for i := range 20 {
@@ -120,7 +120,7 @@ func TestControllerReset(t *testing.T) {
 			return h
 		}
 		a := run()
-		c.Reset()
+		c.Reset(m)
 		b := run()
 		same(t, "h", a, b)
 	})

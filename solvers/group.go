@@ -186,7 +186,7 @@ func (s *Solver) meet(pending bool) error {
 		return s.emit(s.y, s.d, s.m)
 	}
 	if s.stats.Events+s.stats.Switches > fired && s.ctl != nil {
-		s.ctl.Reset()
+		s.ctl.Reset(s.info)
 	}
 	return nil
 }

@@ -155,7 +155,7 @@ func (s *Solver) begin() error {
 	s.spectrum.reset()
 	s.longest = math.Inf(1)
 	if s.ctl != nil {
-		s.ctl.Reset()
+		s.ctl.Reset(s.info)
 	}
 	if s.opts.Fixed == 0 && (s.info.Embedded == 0 || s.ctl == nil) {
 		return fmt.Errorf("method %s has no error estimate to choose steps by; set fixed_step, or take another method",
