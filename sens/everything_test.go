@@ -155,7 +155,17 @@ func TestEverything(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fixed float64
-	}{{"rk4", 0.11}, {"dopri5", 0}, {"dopri5", 0.13}, {"bs3", 0}, {"vern7", 0}} {
+	}{
+		{"rk4", 0.11},
+		{"dopri5", 0},
+		{"dopri5", 0.13},
+		{"bs3", 0},
+		{"vern7", 0},
+		{"bs3, dop853", 0},
+		{"dopri5, rkc2", 0},
+		{"dopri5, rkc2", 0.11},
+		{"rk4, vern7, rkf45", 0.13},
+	} {
 		p := everything()
 		p.opts.Fixed = c.fixed
 		tr, st := p.run(t, c.name)

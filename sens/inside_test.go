@@ -33,7 +33,18 @@ func TestObservationsInsideSteps(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		fixed float64
-	}{{"dopri5", 0}, {"dopri5", 0.13}, {"tsit5", 0}, {"rk4", 0.07}, {"vern7", 0}, {"dop853", 0}, {"bs3", 0}} {
+	}{
+		{"dopri5", 0},
+		{"dopri5", 0.13},
+		{"tsit5", 0},
+		{"rk4", 0.07},
+		{"vern7", 0},
+		{"dop853", 0},
+		{"bs3", 0},
+		{"bs3, dop853", 0},
+		{"dopri5, rkc2", 0},
+		{"rk4, vern7, rkf45", 0.07},
+	} {
 		t.Run(fmt.Sprintf("%s/%v", c.name, c.fixed), func(t *testing.T) {
 			p, _ := observed()
 			p.opts.Fixed, p.opts.Observe = c.fixed, solvers.ObserveDense

@@ -186,7 +186,7 @@ func (r *replay) read(s Site, event int, t complex128, ym, dm []complex128) {
 // forward repeats the step r.rec from t and returns its end.
 func (r *replay) forward(t complex128, e solvers.End) complex128 {
 	s := r.step
-	s.T = t
+	s.T, s.Member = t, r.rec.Member
 	copy(s.Y0, r.y)
 	switch e.Kind {
 	case solvers.EndFree:

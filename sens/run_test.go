@@ -20,9 +20,34 @@ func (p *problem) method(t testing.TB, name string, lanes int) solvers.Method {
 	t.Helper()
 	spec, ok := solvers.Lookup(name)
 	if !ok {
+		spec = switching[name]
+	}
+	if spec == nil {
 		t.Fatalf("no method %s", name)
 	}
 	return spec.New(p.Size(), lanes)
+}
+
+// switching are methods whose members take turns, so that every other step or so is made by another one: with other
+// stages, with the slope at the end and without it, with further stages of the dense output and without.
+var switching = map[string]*solvers.Spec{}
+
+func init() {
+	for name, of := range map[string]struct {
+		steps   int
+		members []string
+	}{
+		"bs3, dop853":       {1, []string{"bs3", "dop853"}},
+		"dopri5, rkc2":      {2, []string{"dopri5", "rkc2"}},
+		"rk4, vern7, rkf45": {1, []string{"rk4", "vern7", "rkf45"}},
+	} {
+		var members []*solvers.Spec
+		for _, m := range of.members {
+			spec, _ := solvers.Lookup(m)
+			members = append(members, spec)
+		}
+		switching[name] = solvers.TakingTurns(name, of.steps, members...)
+	}
 }
 
 // with returns objectives over a system of their own with l lanes.

@@ -2,6 +2,7 @@ package solvers
 
 import (
 	"math"
+	"slices"
 	"sync"
 
 	"odes.dev/odes/internal/elem"
@@ -48,22 +49,28 @@ type basis struct {
 
 // polynomial is the part of a Solver that looks for roots between samples.
 type polynomial struct {
-	*basis
+	*panels
+	each   []*panels // of each member of the method
 	pool   []*sample
 	used   int
 	start  *sample // the present
-	panels [maxPanels + 1][]*sample
-	credit []int  // [guards]
-	rough  []bool // [guards] no polynomial in this step
+	credit []int   // [guards]
+	rough  []bool  // [guards] no polynomial in this step
 
+	runs   []stretch
+	guard  int
+	a, w   float64 // start and length of the panel
+	off    float64 // how far the guard may be from the polynomial
+	levels int
+	smooth bool // its slope is that of the polynomial, roughly: no corner is near its ends
+}
+
+// panels are the work space for polynomials of a degree.
+type panels struct {
+	*basis
+	panels      [maxPanels + 1][]*sample
 	values      []float64                // [n+1] of the present guard
 	left, right [fineLevel + 1][]float64 // [level][n+1]
-	runs        []stretch
-	guard       int
-	a, w        float64 // start and length of the panel
-	off         float64 // how far the guard may be from the polynomial
-	levels      int
-	smooth      bool // its slope is that of the polynomial, roughly: no corner is near its ends
 }
 
 // stretch is where a polynomial has one sign, as far as it was looked at, and where it is farthest from zero.
@@ -73,16 +80,33 @@ type stretch struct {
 	at, most float64
 }
 
-func newPolynomial(guards []Guard, info Info) polynomial {
-	b := basisOf(guardDegree(info))
-	n := b.n
-	p := polynomial{
-		basis: b, start: &sample{}, credit: make([]int, len(guards)), rough: make([]bool, len(guards)),
-		values: make([]float64, n+1),
+func newPolynomial(guards []Guard, members []Info) polynomial {
+	p := polynomial{start: &sample{}, credit: make([]int, len(guards)), rough: make([]bool, len(guards))}
+	for i := range members {
+		b := basisOf(guardDegree(members[i]))
+		at := slices.IndexFunc(p.each, func(x *panels) bool { return x.basis == b })
+		if at < 0 {
+			p.each = append(p.each, newPanels(b))
+		} else {
+			p.each = append(p.each, p.each[at])
+		}
 	}
-	for range 2 * n {
+	p.panels = p.each[0]
+	for range 2 * p.n {
 		p.pool = append(p.pool, newSample(len(guards)))
 	}
+	return p
+}
+
+// use makes the samples those for steps of a member of the method.
+func (p *polynomial) use(member int) {
+	if len(p.each) > 0 {
+		p.panels = p.each[member]
+	}
+}
+
+func newPanels(b *basis) *panels {
+	n, p := b.n, &panels{basis: b, values: make([]float64, b.n+1)}
 	slab := make([]float64, 2*len(p.left)*(n+1))
 	for i := range p.left {
 		p.left[i], p.right[i], slab = slab[:n+1:n+1], slab[n+1:2*(n+1):2*(n+1)], slab[2*(n+1):]
@@ -210,7 +234,7 @@ func (s *Solver) insert(p *sample) {
 // between adds the samples that the samples of the nodes show to be missing. It returns false where one of them is
 // not a number, as look does.
 func (s *Solver) between() (ok bool, err error) {
-	whole := s.panels[0]
+	whole := s.panels.panels[0]
 	whole[0] = s.start
 	copy(whole[1:], s.samples)
 	if ok, err = s.inspect(0, 0, 1); ok {
@@ -228,7 +252,7 @@ func (s *Solver) between() (ok bool, err error) {
 // inspect looks between the samples panels[depth] of the stretch of length w that begins at a.
 func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 	n := s.n
-	p := s.panels[depth]
+	p := s.panels.panels[depth]
 	var probe *sample
 	doubt := false
 	for i := range s.guards {
@@ -322,10 +346,10 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 	if middle == nil {
 		return false, err
 	}
-	if s.panels[depth+1] == nil {
-		s.panels[depth+1] = make([]*sample, n+1)
+	if s.panels.panels[depth+1] == nil {
+		s.panels.panels[depth+1] = make([]*sample, n+1)
 	}
-	half := s.panels[depth+1]
+	half := s.panels.panels[depth+1]
 	for side, ends := range [2][2]*sample{{p[0], middle}, {middle, p[n]}} {
 		half[0], half[n] = ends[0], ends[1]
 		if side == 1 {

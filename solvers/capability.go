@@ -38,9 +38,19 @@ var capabilities = []struct {
 	{NeedsJacobian, "equations to solve", is[Implicit]},
 }
 
+// is reports whether m is an M, with all of its members.
 func is[M Method](m Method) bool {
-	_, ok := m.(M)
-	return ok
+	if _, ok := m.(M); !ok {
+		return false
+	}
+	if s, ok := m.(*switching); ok {
+		for _, one := range s.members {
+			if _, ok := one.(M); !ok {
+				return false
+			}
+		}
+	}
+	return true
 }
 
 // Has reports whether c has all of what.
@@ -75,11 +85,11 @@ func (s *Spec) Check(can Capability) error {
 
 // As returns m as a method with one capability, whose interface is M; the error is an *IncapableError.
 func As[M Method](m Method, can Capability) (M, error) {
-	able, ok := m.(M)
-	if !ok {
-		return able, &IncapableError{m.Info().Name, can}
+	if able, ok := m.(M); ok && is[M](m) {
+		return able, nil
 	}
-	return able, nil
+	var none M
+	return none, &IncapableError{m.Info().Name, can}
 }
 
 // Interpolant is a Method whose dense output has a slope, a tangent and a transpose:

@@ -58,7 +58,7 @@ func (f *file) Close() error { f.closed++; return nil }
 
 // replayable gives tr what it needs to recompute steps of h.
 func replayable(tr *solvers.Trajectory, h *solvertest.Hybrid, name string) *solvers.Trajectory {
-	m, _ := solvers.Lookup(name)
+	m := method(name)
 	tr.Replayer = func() (solvers.System, solvers.Method) { return h.With(1), m.New(h.Size(), 0) }
 	tr.Open = func() (solvers.Disk, error) { return &file{}, nil }
 	return tr

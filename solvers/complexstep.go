@@ -12,6 +12,7 @@ type ComplexField interface {
 // doi:10.1137/S003614459631241X); its real parts are those of the real step but for the rounding of f.
 type ComplexStep struct {
 	T, H, T1      complex128
+	Member        int          // of the method; see Step
 	Y0, Y1, DQ, K []complex128 // [N], [N], [Q], [stages + dense stages][N+Q]
 	Dense         bool         // the rows of K past the stages are filled; StepComplex clears it
 }

@@ -28,7 +28,7 @@ const (
 type enclosures struct {
 	sys            Enclosing
 	guards, states []int
-	values         [][]float64 // [n+1][states] at the nodes of the trial step
+	values         [][]float64 // [n+1][states] at the nodes of the trial step, for the largest degree n of a member
 	left, right    [][]float64 // [level][states·(n+1)] Bernstein's coefficients
 	off            []float64   // [states] how far rounding takes the polynomials from the states
 	y, yd          []Range     // [states]
@@ -47,7 +47,7 @@ type enclosures struct {
 	err            error
 }
 
-func newEnclosures(sys System, b *basis) enclosures {
+func newEnclosures(sys System, members []Info) enclosures {
 	e := enclosures{}
 	var ok bool
 	if e.sys, ok = sys.(Enclosing); !ok {
@@ -56,12 +56,15 @@ func newEnclosures(sys System, b *basis) enclosures {
 	if e.guards, e.states = e.sys.Bent(); len(e.guards) == 0 {
 		return e
 	}
-	n, g := len(e.states), len(e.guards)
-	for range b.n + 1 {
+	n, g, degree := len(e.states), len(e.guards), 0
+	for i := range members {
+		degree = max(degree, guardDegree(members[i]))
+	}
+	for range degree + 1 {
 		e.values = append(e.values, make([]float64, n))
 	}
 	for range partLevel + 1 {
-		e.left, e.right = append(e.left, make([]float64, n*(b.n+1))), append(e.right, make([]float64, n*(b.n+1)))
+		e.left, e.right = append(e.left, make([]float64, n*(degree+1))), append(e.right, make([]float64, n*(degree+1)))
 		e.doubt = append(e.doubt, make([]bool, g))
 	}
 	e.off, e.y, e.yd = make([]float64, n), make([]Range, n), make([]Range, n)
@@ -85,7 +88,7 @@ func (s *Solver) hidden() (ok bool, err error) {
 	n := s.n
 	for j := range e.states {
 		largest, last := 0.0, 0.0
-		for k, v := range e.values {
+		for k, v := range e.values[:n+1] {
 			largest = max(largest, math.Abs(v[j]))
 			w := v[j]
 			if k == 0 || k == n {
@@ -100,7 +103,7 @@ func (s *Solver) hidden() (ok bool, err error) {
 		e.off[j] = float64(2*math.Abs(last))/float64(n) + float64(0x1p-52*s.amplify*largest)
 		for r := range n + 1 {
 			sum := 0.0
-			for k, v := range e.values {
+			for k, v := range e.values[:n+1] {
 				sum = math.FMA(s.bernstein[r*(n+1)+k], v[j], sum)
 			}
 			e.left[0][j*(n+1)+r] = sum

@@ -356,10 +356,11 @@ func (s *Solver) until(m *member, pending *bool) error {
 		}
 	}
 	if s.kept == nil {
-		s.kept, s.spare = NewStep(s.info, s.size), NewStep(s.info, s.size)
+		s.kept, s.spare = s.newStep(), s.newStep()
 	}
 	st := s.kept
 	st.T, st.H, st.T1, st.Made, st.Y0 = s.t, 0, t1, t1, s.y
+	s.ready(st)
 	s.method.Step(s.sys, st, false)
 	s.stats.Evals += s.info.Stages
 	copy(st.Y1, s.y)

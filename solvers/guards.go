@@ -56,7 +56,7 @@ type sample struct {
 	truth []bool
 }
 
-func newGuardState(guards []Guard, info Info, z Size) guardState {
+func newGuardState(guards []Guard, members []Info, z Size) guardState {
 	n := len(guards)
 	g := guardState{
 		arms: make([]arming, n), live: make([]arming, n), skip: make([]int, n),
@@ -66,7 +66,7 @@ func newGuardState(guards []Guard, info Info, z Size) guardState {
 		reach: make([]float64, n), resting: make([]bool, n), low: make([]float64, n), high: make([]float64, n),
 	}
 	if n > 0 {
-		g.polynomial = newPolynomial(guards, info)
+		g.polynomial = newPolynomial(guards, members)
 	}
 	for _, x := range guards {
 		g.anyWatch = g.anyWatch || x.Watch

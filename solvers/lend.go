@@ -2,7 +2,7 @@ package solvers
 
 // borrow moves the stages and the end of tr to memory of the sink.
 func (s *Solver) borrow(tr *Step) {
-	y, k := s.lender.Lend()
+	y, k := s.lender.Lend(tr.Member)
 	if k == nil {
 		s.settleSlope()
 		return
@@ -15,6 +15,15 @@ func (s *Solver) borrow(tr *Step) {
 	s.slopeAway = nil
 	s.own, s.ownY = tr.K, tr.Y1
 	tr.K, tr.Y1, s.lent = k, y, true
+}
+
+// reclaim moves the slope at the present from stages that the sink lent to memory of the solver, and gives them back.
+func (s *Solver) reclaim(tr *Step) {
+	if s.lent {
+		w := s.size.N + s.size.Q
+		copy(s.own[:w], tr.K[:w])
+		s.giveBack(tr)
+	}
 }
 
 // giveBack moves tr to memory of the solver; the sink may now own the stages that it lent.

@@ -12,7 +12,7 @@ import (
 // copier hides that a trajectory lends memory.
 type copier struct{ *solvers.Trajectory }
 
-func (copier) Lend() (y1, k []float64) { return nil, nil }
+func (copier) Lend(int) (y1, k []float64) { return nil, nil }
 
 // TestLend holds that a run whose stages were computed in the trajectory's own
 // memory is the run that was copied there: through rejected steps, a kick at a
@@ -99,7 +99,7 @@ func TestLend(t *testing.T) {
 	if _, err := s.Solve(context.Background(), &tr); err != nil {
 		t.Fatal(err)
 	}
-	if _, k := tr.Lend(); k == nil {
+	if _, k := tr.Lend(0); k == nil {
 		t.Error("nothing was lent: the test compares copies with copies")
 	}
 }

@@ -118,6 +118,7 @@ func (s *Solver) real(h float64) bool {
 		st.T1 = tr.T1
 	}
 	st.Made = st.T1
+	s.ready(st)
 	w := s.size.N + s.size.Q
 	copy(st.K[:w], tr.K[:w])
 	s.method.Step(s.sys, st, true)
@@ -241,7 +242,7 @@ func (s *Solver) secant(wlo, whi float64) float64 {
 func (s *Solver) enclose(floor float64, at int, watch bool) (verdict, error) {
 	tr := s.trial
 	if s.kept == nil {
-		s.kept, s.spare = NewStep(s.info, s.size), NewStep(s.info, s.size)
+		s.kept, s.spare = s.newStep(), s.newStep()
 		s.kept.Y0, s.spare.Y0 = nil, nil
 	}
 	// How far real steps are off: the value of the guard over its slope.

@@ -7,11 +7,13 @@ type Step struct {
 	T1 float64 // end: fl(T+H), or exactly the time that the step was clipped to
 	// Made is T1 when the step was made. An event at the end may move T1 by a rounding, to the time of another event.
 	Made float64
-	Y0   []float64 // [N]
-	Y1   []float64 // [N]
-	DQ   []float64 // [Q] increments of the quadratures
+	// Member is which of the method's Members makes the step, or has made it; 0 for a method that does not switch.
+	Member int
 	// Again tells that T, Y0 and the right-hand side are those of the last Step of the method: only the length differs.
 	Again bool
+	Y0    []float64 // [N]
+	Y1    []float64 // [N]
+	DQ    []float64 // [Q] increments of the quadratures
 	// K is [Stages + DenseStages][N+Q]. Row 0 is f(T, Y0) for every method. What the other rows of the step hold is
 	// for the method to say: stage derivatives, or whatever else lets it compute the step's derivatives and dense
 	// output without solving for the stages a second time. The rows past Stages belong to the dense output.

@@ -58,10 +58,15 @@ const (
 // manySites is the number of sites from which ObserveAuto reads them inside steps.
 const manySites = 16
 
-// inside reports whether sites are read inside steps of m.
-func (o *Options) inside(list []Instant, m Info) bool {
+// inside reports whether sites are read inside steps by any of the members of a method.
+func (o *Options) inside(list []Instant, members []Info) bool {
 	if o.Observe != ObserveAuto {
 		return o.Observe == ObserveDense
+	}
+	for i := range members {
+		if m := &members[i]; m.DenseOrder+1 < m.Order {
+			return false
+		}
 	}
 	n := 0
 	for i := range list {
@@ -69,7 +74,7 @@ func (o *Options) inside(list []Instant, m Info) bool {
 			n++
 		}
 	}
-	return n > manySites && m.DenseOrder+1 >= m.Order
+	return n > manySites
 }
 
 // withDefaults fills in the zero fields.
@@ -106,6 +111,7 @@ type Stats struct {
 	Events   int // firings
 	Switches int // changes of mode at a located root
 	Located  int // real steps taken to find roots of guards
+	Changes  int // of the member of the method that makes the steps
 	// Warnings tell the user of places where derivatives do not exist and of times that never came.
 	Warnings []Warning
 	T        float64 // where the run ended

@@ -138,10 +138,21 @@ func (r *Reader) count(bytes int64) {
 	r.tr.working.Add(bytes)
 }
 
-// step returns a step with room for its stages and for those of the dense output.
-func (r *Reader) step(dense int) *Step {
+// step returns a step; ready makes room for its stages.
+func (r *Reader) step() *Step {
 	n, q := r.size.N, r.size.Q
-	return &Step{Y0: r.numbers(n), Y1: r.numbers(n), DQ: r.numbers(q), K: r.numbers((r.info.Stages + dense) * (n + q))}
+	return &Step{Y0: r.numbers(n), Y1: r.numbers(n), DQ: r.numbers(q)}
+}
+
+// ready prepares st to be made as rec was.
+func (r *Reader) ready(st *Step, rec *stepRecord) {
+	st.Member = int(rec.member)
+	n := r.tr.each[rec.member].Stages * (r.size.N + r.size.Q)
+	if cap(st.K) < n {
+		r.count(-int64(8 * cap(st.K)))
+		st.K = r.numbers(n)
+	}
+	st.K = st.K[:n]
 }
 
 // Load makes s step i of the run, by reference, until something else is read. K has only the rows of the stages, so s
@@ -157,13 +168,13 @@ func (r *Reader) Load(i int, s *Step) (End, error) {
 			return End{}, err
 		}
 		*s = *r.zero
-		return rec.end, nil
+		return rec.end(), nil
 	}
 	if err := r.need(int(rec.unit)); err != nil {
 		return End{}, err
 	}
 	*s = *r.tape[int(rec.unit)-r.from]
-	return rec.end, nil
+	return rec.end(), nil
 }
 
 // LoadDense makes s step i of the run like Load, but copies the stages to a K of its own, which has room for those of
@@ -174,7 +185,7 @@ func (r *Reader) LoadDense(i int, s *Step) (End, error) {
 	if err != nil {
 		return e, err
 	}
-	z, info := &r.tr.size, &r.tr.info
+	z, info := &r.tr.size, &r.tr.each[s.Member]
 	if n := (info.Stages + info.DenseStages) * (z.N + z.Q); cap(own) < n {
 		own = make([]float64, n)
 	} else {
@@ -239,7 +250,7 @@ func (r *Reader) need(u int) error {
 	if r.from <= u && u < r.to {
 		return nil
 	}
-	if err := r.ready(); err != nil {
+	if err := r.equip(); err != nil {
 		return err
 	}
 	if !r.valid || u != r.u { // otherwise it is the next one on a way forwards
@@ -250,7 +261,7 @@ func (r *Reader) need(u int) error {
 	r.from, r.to, r.group, r.denseAt = r.u, r.u, -2, -1
 	for r.to <= u {
 		if r.to-r.from == len(r.tape) {
-			r.tape = append(r.tape, r.step(0))
+			r.tape = append(r.tape, r.step())
 		}
 		st := r.tape[r.to-r.from]
 		copy(st.Y0, r.y)
@@ -285,7 +296,7 @@ func (r *Reader) approach(u int) error {
 		}
 		for range m {
 			if r.work == nil {
-				r.work = r.step(0)
+				r.work = r.step()
 			}
 			r.work.Y0, r.y = r.y, r.work.Y0
 			if err := r.make(r.work); err != nil {
@@ -341,8 +352,8 @@ func (tr *Trajectory) stepOf(u int) int {
 	return tr.leader(sort.Search(len(tr.steps), func(i int) bool { return int(tr.steps[i].unit) > u }) - 1)
 }
 
-// ready makes sure that there are a system and a method.
-func (r *Reader) ready() error {
+// equip makes sure that there are a system and a method.
+func (r *Reader) equip() error {
 	tr := r.tr
 	if r.maker == tr {
 		return nil
@@ -374,16 +385,18 @@ func (r *Reader) make(st *Step) error {
 	rec, w := &r.tr.steps[r.at], r.size.N+r.size.Q
 	r.enter(rec.span)
 	st.T, st.H, st.T1, st.Made = rec.t, rec.h, rec.made, rec.made
+	r.ready(st, rec)
 	if r.fresh {
 		copy(st.K[:w], r.slope)
 	}
 	r.method.Step(r.sys, st, r.fresh)
 	st.T1 = rec.t1
-	if r.fresh = r.info.FSAL && rec.t1 == rec.made; r.fresh {
+	info := &r.tr.each[rec.member]
+	if r.fresh = info.FSAL && rec.t1 == rec.made; r.fresh {
 		if len(r.slope) == 0 {
 			r.slope = r.numbers(w)
 		}
-		copy(r.slope, st.K[(r.info.Stages-1)*w:r.info.Stages*w])
+		copy(r.slope, st.K[(info.Stages-1)*w:info.Stages*w])
 	}
 	r.tr.replayed.Add(1)
 	return nil
@@ -428,7 +441,7 @@ func (r *Reader) gather(g int) error {
 			return err
 		}
 		y = r.tape[int(tr.steps[g].unit)-r.from].Y1
-	} else if err := r.ready(); err != nil {
+	} else if err := r.equip(); err != nil {
 		return err
 	}
 	r.group, r.first, r.zeroAt = g, tr.happens(g), -1
@@ -468,12 +481,13 @@ func (r *Reader) stand(i int) error {
 		return nil
 	}
 	if r.zero == nil {
-		r.zero = r.step(0)
+		r.zero = r.step()
 	}
 	st, rec := r.zero, &tr.steps[i]
 	copy(st.Y0, r.jumps[r.fires(tr.happens(i))])
 	r.enter(rec.span)
 	st.T, st.H, st.T1, st.Made = rec.t, 0, rec.made, rec.made
+	r.ready(st, rec)
 	r.method.Step(r.sys, st, false)
 	st.T1 = rec.t1
 	copy(st.Y1, st.Y0)

@@ -8,17 +8,35 @@ import (
 // sight keeps steps from missing what known functions of time do between two stages. Error estimates are made of the
 // stages and know nothing of it.
 type sight struct {
-	signals Signals   // nil for none
-	nodes   []float64 // fractions of a step, ascending, from 0 to 1
+	signals Signals     // nil for none
+	nodes   []float64   // fractions of a step, ascending, from 0 to 1
+	each    [][]float64 // of each member of the method
 	times   []float64
 	warned  bool
 }
 
-func newSight(sys System, info Info) sight {
+func newSight(sys System, members []Info) sight {
 	signals, ok := sys.(Signals)
 	if !ok || signals.Signals() == 0 {
 		return sight{}
 	}
+	s := sight{signals: signals}
+	for i := range members {
+		s.each = append(s.each, seenBy(&members[i]))
+	}
+	return s
+}
+
+// use takes the nodes of a member of the method.
+func (s *sight) use(member int) {
+	if s.signals != nil {
+		s.nodes = s.each[member]
+		s.times = resize(s.times, len(s.nodes))
+	}
+}
+
+// seenBy returns the nodes of steps of a method.
+func seenBy(info *Info) []float64 {
 	nodes := slices.Clone(info.Weighted)
 	if nodes == nil {
 		nodes = slices.Clone(info.Nodes)
@@ -28,7 +46,7 @@ func newSight(sys System, info Info) sight {
 	if nodes = slices.Compact(nodes); len(nodes) < 3 {
 		nodes = []float64{0, 0.5, 1} // three readings show how a function bends
 	}
-	return sight{signals: signals, nodes: nodes, times: make([]float64, len(nodes))}
+	return nodes
 }
 
 // shorten ends the trial step earlier if its stages would miss a peak of a function of time. Steps of fixed length

@@ -63,9 +63,10 @@ type Sink interface {
 // output.
 type Lender interface {
 	Sink
-	// Lend returns memory for y1 and the stages of the next step that is passed, or nil. It may be called more than
-	// once for the same step. What was passed may be read from there until the run ends.
-	Lend() (y1, k []float64)
+	// Lend returns memory for y1 and the stages of the next step that is passed, which that member of the method makes,
+	// or nil. It may be called more than once for the same step. What was passed may be read from there until the run
+	// ends.
+	Lend(member int) (y1, k []float64)
 }
 
 // Sinks passes a run on to several sinks, in order.

@@ -17,7 +17,10 @@ type Solver struct {
 	opts   Options
 	tol    Tolerance
 	size   Size
-	info   Info
+
+	members []Info // of the method's members
+	member  int    // that makes the steps now
+	info    Info   // of it
 
 	guards []Guard
 	events []Event
@@ -56,6 +59,7 @@ type Solver struct {
 	err                []float64 // [N+Q]
 	work               []float64 // [2N+Q]
 
+	choice    choice
 	stiff     stiffness
 	spectrum  spectrum
 	longest   float64 // stable step
@@ -68,7 +72,8 @@ type Solver struct {
 // NewSolver returns a solver of sys. With opts.Fixed zero, the method must have an error estimate and ctl must not be
 // nil.
 func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver {
-	z, info := sys.Size(), method.Info()
+	members := Members(method)
+	z, info := sys.Size(), members[0].Info()
 	s := &Solver{
 		sys: sys, method: method, ctl: ctl, opts: opts.withDefaults(), size: z, info: info,
 		guards: sys.Guards(), events: sys.Events(),
@@ -76,26 +81,30 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		trial: NewStep(info, z),
 		err:   make([]float64, z.N+z.Q), work: make([]float64, 2*z.N+z.Q),
 	}
-	if g, ok := method.(StiffnessDetector); ok && s.opts.Fixed == 0 {
-		s.stiff.method = g
+	for _, m := range members {
+		s.members = append(s.members, m.Info())
+	}
+	s.choice = newChoice(sys, method)
+	if s.opts.Fixed == 0 && !s.choice.kind { // otherwise another member is for stiffness
+		s.stiff.method = s.choice.widest
 	}
 	s.clock.sys, _ = sys.(Clock)
-	s.sight = newSight(sys, info)
+	s.sight = newSight(sys, s.members)
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
-	s.spectrum = newSpectrum(sys, method, &s.opts, &s.tol, z)
+	s.spectrum = newSpectrum(sys, s.choice.widest, &s.opts, &s.tol, z)
 	s.integrals = newQuadratures(&s.opts, z)
 	s.sched = newSchedule(sys.Instants(), s.events)
-	s.sched.inside = s.opts.inside(s.sched.list, info)
+	s.sched.inside = s.opts.inside(s.sched.list, s.members)
 	n := 0
 	for _, e := range s.events {
 		s.base = append(s.base, n)
 		n += e.Elems
 	}
 	s.hist = make([]history, n+len(s.guards))
-	s.guardState = newGuardState(s.guards, info, z)
+	s.guardState = newGuardState(s.guards, s.members, z)
 	if len(s.guards) > 0 {
-		s.boxes = newEnclosures(sys, s.basis)
+		s.boxes = newEnclosures(sys, s.members)
 	}
 	s.groupState = newGroupState(z)
 	return s
@@ -154,6 +163,8 @@ func (s *Solver) begin() error {
 	s.integrals.reset()
 	s.spectrum.reset()
 	s.longest = math.Inf(1)
+	s.choice.reset()
+	s.use(0)
 	if s.ctl != nil {
 		s.ctl.Reset(s.info)
 	}
@@ -268,6 +279,9 @@ func (s *Solver) step() error {
 			return err
 		}
 	}
+	if s.choice.turns > 0 {
+		s.turn()
+	}
 	tr, stop := s.trial, s.stop()
 	if s.spectrum.reach > 0 {
 		s.stay(stop)
@@ -277,6 +291,7 @@ func (s *Solver) step() error {
 		clipped = false
 	}
 	tr.Made = tr.T1
+	s.ready(tr)
 	if s.lender != nil && !s.lent {
 		s.borrow(tr)
 	}

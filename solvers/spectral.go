@@ -26,6 +26,7 @@ type spectrum struct {
 	growth [2]float64 // ‖J v‖/‖v‖ of the last two products
 	along  [2]float64 // v·J v/‖v‖²
 	rho    float64
+	cos    float64 // of the angle of the eigenvalue with the real axis; 1 where that is not known
 	slow   int     // times that steps with few right-hand sides are looked at less often
 	fixed  bool    // steps are not shortened: ρ is for a warning only
 	due    int     // steps until the next product
@@ -49,21 +50,20 @@ const (
 	spectrumLasts  = 5    // steps of fixed length that are too long before it is said
 )
 
-// newSpectrum returns what bounds the steps of method m.
-func newSpectrum(sys Field, m Method, o *Options, tol *Tolerance, z Size) spectrum {
-	g, ok := m.(StiffnessDetector)
-	if !ok || o.Unbounded || z.N == 0 {
+// newSpectrum returns what bounds the steps of method m, which is nil where nothing does.
+func newSpectrum(sys Field, m StiffnessDetector, o *Options, tol *Tolerance, z Size) spectrum {
+	if m == nil || o.Unbounded || z.N == 0 {
 		return spectrum{}
 	}
 	return spectrum{
-		sys: sys, tol: tol, method: g, slow: max(1, 6/m.Info().Evals), fixed: o.Fixed > 0,
+		sys: sys, tol: tol, method: m, slow: max(1, 6/m.Info().Evals), fixed: o.Fixed > 0,
 		v: make([]float64, z.N), per: make([]float64, z.N), x: make([]float64, z.N), k: make([]float64, z.N+z.Q),
 	}
 }
 
 func (c *spectrum) reset() {
 	c.age, c.turn, c.pure, c.rho, c.due, c.period, c.seen, c.full = 0, 0, 0, 0, 0, spectrumShort, 0, 0
-	c.bound, c.steady, c.long = false, false, 0
+	c.bound, c.steady, c.long, c.cos = false, false, 0, 1
 	if c.method != nil {
 		c.reach = float64(spectrumReach * c.method.StabilityInterval())
 	}
@@ -179,7 +179,8 @@ func (c *spectrum) multiply(t, h float64, y, f []float64) bool {
 		c.rho = float64(math.Sqrt(c.growth[0]) * math.Sqrt(c.growth[1]))
 		// -τ/2ρ with τ = v₁·v₂/‖v₁‖² + ρ² v₀·v₁/‖v₁‖².
 		cos := float64(-0.5*math.FMA(c.growth[1]/c.growth[0], c.along[0], c.along[1])) / c.rho
-		c.reach = float64(spectrumReach * c.method.StableAlong(math.Abs(cos)))
+		c.cos = math.Abs(cos)
+		c.reach = float64(spectrumReach * c.method.StableAlong(c.cos))
 	}
 	return true
 }

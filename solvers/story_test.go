@@ -122,13 +122,25 @@ func add(x C) body { return func(_ int, _ C, ym []C, _ *env, yp, _ []C) { yp[0] 
 func scale(x C) body { return func(_ int, _ C, ym []C, _ *env, yp, _ []C) { yp[0] = ym[0] * x } }
 
 func solver(h *solvertest.Hybrid, name string, opts solvers.Options) *solvers.Solver {
-	spec, _ := solvers.Lookup(name)
-	m := spec.New(h.Size(), 0)
+	m := method(name).New(h.Size(), 0)
 	var ctl solvers.Controller
 	if opts.Fixed == 0 {
 		ctl, _ = solvers.NewController("", m.Info())
 	}
 	return solvers.NewSolver(h.With(1), m, ctl, opts)
+}
+
+// method returns the method of that name; "bs3, dop853" take turns.
+func method(name string) *solvers.Spec {
+	var list []*solvers.Spec
+	for one := range strings.SplitSeq(name, ", ") {
+		m, _ := solvers.Lookup(one)
+		list = append(list, m)
+	}
+	if len(list) > 1 {
+		return solvers.TakingTurns(name, 1, list...)
+	}
+	return list[0]
 }
 
 // both runs a system with fixed steps of a quarter and adaptively, and requires the same story, and of
@@ -143,6 +155,8 @@ func both(t *testing.T, h *solvertest.Hybrid, want string, check func(l *log, st
 		{"dopri5", solvers.Options{}},
 		{"tsit5", solvers.Options{H0: 10}},
 		{"bs3", solvers.Options{HMax: 0.3}},
+		{"bs3, dop853", solvers.Options{}},
+		{"rk4, vern7, rkc2", solvers.Options{Fixed: 0.25}},
 	} {
 		l := &log{}
 		st, err := solver(h, c.name, c.opts).Solve(context.Background(), l)

@@ -25,7 +25,8 @@ type Trajectory struct {
 	Open func() (Disk, error)
 
 	size   Size
-	info   Info
+	info   Info   // of the method
+	each   []Info // of its members
 	steps  []stepRecord
 	marks  []markRecord
 	spans  []span
@@ -34,10 +35,10 @@ type Trajectory struct {
 	units  int       // steps of positive length
 	y0     []float64 // [N] at the start
 
-	whole  bool  // every step is kept with its stages, in:
-	stepAt arena // per step: y1[N], dq[Q], k[stages][N+Q]
-	jumpAt arena // per span: y[N] at its beginning
-	siteAt arena // per site within a step: y[N]
+	whole  bool    // every step is kept with its stages, in:
+	stepAt []arena // per member of the method, and step of it: y1[N], dq[Q], k[stages][N+Q]
+	jumpAt arena   // per span: y[N] at its beginning
+	siteAt arena   // per site within a step: y[N]
 
 	thinned bool // Limit did not allow that; later runs begin without it
 	stride  int  // of CheckpointEvery and thinned runs: the state before every so many units is kept
@@ -66,13 +67,19 @@ type sharing struct {
 type stepRecord struct {
 	t, h, t1 float64
 	made     float64 // t1 when the step was made
-	end      End
+	index    int32   // of its end
+	nth      int32
 	span     int32
 	unit     int32 // units before it; of a step of length zero, those before it and its own
+	slot     int32 // among those of its member
+	kind     EndKind
+	member   uint8 // of the method
 }
 
+func (r *stepRecord) end() End { return End{Kind: r.kind, Index: int(r.index), Nth: int(r.nth)} }
+
 // The bytes that the lists of steps, marks and spans take for each.
-const stepBytes, markBytes, spanBytes = 64, 120, 4
+const stepBytes, markBytes, spanBytes = 56, 120, 4
 
 // A span is a stretch of a run without jumps: same discretes, same modes.
 type span struct{ first int32 } // its first step
@@ -92,8 +99,17 @@ type markRecord struct {
 
 // Begin implements Sink.
 func (tr *Trajectory) Begin(sys System, m Method) error {
-	tr.size, tr.info = sys.Size(), m.Info()
+	tr.size, tr.info, tr.each = sys.Size(), m.Info(), tr.each[:0]
 	z := tr.size
+	members := Members(m)
+	if len(tr.stepAt) != len(members) {
+		tr.stepAt = make([]arena, len(members))
+	}
+	for i, one := range members {
+		info := one.Info()
+		tr.each = append(tr.each, info)
+		tr.stepAt[i].reset(z.N + z.Q + info.Stages*(z.N+z.Q))
+	}
 	tr.steps, tr.marks, tr.spans = tr.steps[:0], tr.marks[:0], tr.spans[:0]
 	tr.spanAt.reset(z.D + z.M)
 	tr.group, tr.units = 0, 0
@@ -102,7 +118,6 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	tr.replayed.Store(0)
 	kind := tr.Keep.Kind
 	tr.whole = kind == CheckpointAll || kind == CheckpointAuto && !tr.thinned
-	tr.stepAt.reset(z.N + z.Q + tr.info.Stages*(z.N+z.Q))
 	tr.jumpAt.reset(z.N)
 	tr.siteAt.reset(z.N)
 	tr.stride = 1
@@ -123,14 +138,32 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	}
 	tr.kept.tr = tr
 	tr.kept.reset(z.N, ram, disk)
+	if tr.Limit > 0 && tr.Bytes() > tr.Limit { // Readers of the last run left more states than the next one may have
+		tr.kept.mem.drop()
+	}
 	return nil
 }
 
 // Bytes returns the memory that the trajectory takes, with that of its Readers.
 func (tr *Trajectory) Bytes() int64 {
-	return tr.stepAt.bytes() + tr.jumpAt.bytes() + tr.siteAt.bytes() + tr.spanAt.bytes() +
+	return tr.stageBytes() + tr.jumpAt.bytes() + tr.siteAt.bytes() + tr.spanAt.bytes() +
 		tr.kept.bytes() + tr.working.Load() +
 		int64(cap(tr.steps))*stepBytes + int64(cap(tr.marks))*markBytes + int64(cap(tr.spans))*spanBytes
+}
+
+// stageBytes returns the memory of the steps that are kept with their stages.
+func (tr *Trajectory) stageBytes() (bytes int64) {
+	for i := range tr.stepAt {
+		bytes += tr.stepAt[i].bytes()
+	}
+	return bytes
+}
+
+// dropSteps gives up the memory of the steps that are kept with their stages.
+func (tr *Trajectory) dropSteps() {
+	for i := range tr.stepAt {
+		tr.stepAt[i].drop()
+	}
 }
 
 // fits returns an error if so many bytes more are too many.
@@ -183,7 +216,7 @@ func (tr *Trajectory) Close() {
 // Drop gives up the memory of the states; the run cannot be read any more. The next run is recorded as if this one had
 // not been dropped.
 func (tr *Trajectory) Drop() {
-	tr.stepAt.drop()
+	tr.dropSteps()
 	tr.jumpAt.drop()
 	tr.siteAt.drop()
 }
@@ -191,15 +224,21 @@ func (tr *Trajectory) Drop() {
 // Step implements Sink.
 func (tr *Trajectory) Step(s *Step, e End) error {
 	if tr.whole {
-		if err := tr.fits(tr.stepAt.grows() + tr.notes()); err != nil {
+		if err := tr.fits(tr.stepAt[s.Member].grows() + tr.notes()); err != nil {
 			if err := tr.thin(err); err != nil {
 				return err
 			}
 		}
 	}
+	r := stepRecord{
+		t: s.T, h: s.H, t1: s.T1, made: s.Made, span: int32(len(tr.spans) - 1), unit: int32(tr.units),
+		kind: e.Kind, index: int32(e.Index), nth: int32(e.Nth), member: uint8(s.Member),
+	}
 	if tr.whole {
 		n, q := tr.size.N, tr.size.Q
-		slot := tr.stepAt.next()
+		at := &tr.stepAt[s.Member]
+		r.slot = int32(at.n)
+		slot := at.next()
 		if n > 0 && &slot[0] != &s.Y1[0] { // otherwise it was lent
 			copy(slot[:n], s.Y1)
 		}
@@ -212,7 +251,7 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 			return err
 		}
 	}
-	tr.steps = append(tr.steps, stepRecord{s.T, s.H, s.T1, s.Made, e, int32(len(tr.spans) - 1), int32(tr.units)})
+	tr.steps = append(tr.steps, r)
 	if s.H > 0 {
 		tr.units++
 		tr.group = len(tr.marks)
@@ -305,10 +344,11 @@ func (tr *Trajectory) thin(full error) error {
 			tr.units++
 		}
 		if i > 0 {
-			tr.stepAt.release(i - 1)
+			done := &tr.steps[i-1]
+			tr.stepAt[done.member].release(int(done.slot))
 		}
 	}
-	tr.stepAt.drop()
+	tr.dropSteps()
 	tr.jumpAt.drop()
 	tr.siteAt.drop()
 	runtime.GC() // this is most of all memory; the next collection may come only after as much was allocated anew
@@ -319,13 +359,14 @@ func (tr *Trajectory) thin(full error) error {
 const lendFrom = 1 << 12
 
 // Lend implements Lender.
-func (tr *Trajectory) Lend() (y1, k []float64) {
+func (tr *Trajectory) Lend(member int) (y1, k []float64) {
 	n, q := tr.size.N, tr.size.Q
-	if !tr.whole || tr.info.Stages*(n+q) < lendFrom || tr.fits(tr.stepAt.grows()) != nil {
+	at := &tr.stepAt[member]
+	if !tr.whole || tr.each[member].Stages*(n+q) < lendFrom || tr.fits(at.grows()) != nil {
 		return nil, nil
 	}
-	slot := tr.stepAt.next()
-	tr.stepAt.n--
+	slot := at.next()
+	at.n--
 	return slot[:n:n], slot[n+q:]
 }
 
@@ -386,6 +427,12 @@ func (tr *Trajectory) Size() Size { return tr.size }
 // Method describes the method that made the steps.
 func (tr *Trajectory) Method() Info { return tr.info }
 
+// Member returns which of the method's Members made step i, and what that is.
+func (tr *Trajectory) Member(i int) (int, *Info) {
+	m := int(tr.steps[i].member)
+	return m, &tr.each[m]
+}
+
 // Steps returns the number of steps, those of length zero included.
 func (tr *Trajectory) Steps() int { return len(tr.steps) }
 
@@ -396,7 +443,7 @@ func (tr *Trajectory) Marks() int { return len(tr.marks) }
 func (tr *Trajectory) Initial() []float64 { return tr.y0 }
 
 // End returns how step i ended.
-func (tr *Trajectory) End(i int) End { return tr.steps[i].end }
+func (tr *Trajectory) End(i int) End { return tr.steps[i].end() }
 
 // Times returns the start and the end of step i.
 func (tr *Trajectory) Times(i int) (t, t1 float64) { return tr.steps[i].t, tr.steps[i].t1 }
@@ -443,18 +490,25 @@ func (tr *Trajectory) state(i, sp int32) []float64 {
 	if tr.spans[sp].first > i {
 		return tr.jumpAt.at(int(sp))
 	}
-	return tr.stepAt.at(int(i))[:n:n]
+	return tr.slot(int(i))[:n:n]
+}
+
+// slot returns what is kept of step i of a whole run.
+func (tr *Trajectory) slot(i int) []float64 {
+	r := &tr.steps[i]
+	return tr.stepAt[r.member].at(int(r.slot))
 }
 
 // load makes s step i of a whole run, by reference.
 func (tr *Trajectory) load(i int, s *Step) End {
 	r := &tr.steps[i]
 	n, q := tr.size.N, tr.size.Q
-	slot := tr.stepAt.at(i)
+	slot := tr.slot(i)
 	s.T, s.H, s.T1, s.Made, s.Dense, s.Estimated = r.t, r.h, r.t1, r.made, false, false
+	s.Member = int(r.member)
 	s.Y0 = tr.state(int32(i)-1, r.span)
 	s.Y1, s.DQ, s.K = slot[:n:n], slot[n:n+q:n+q], slot[n+q:]
-	return r.end
+	return r.end()
 }
 
 // loadMark makes m mark i of a whole run, by reference.

@@ -36,6 +36,29 @@ func (s *Solver) first() error {
 	return nil
 }
 
+// newStep returns a step with room for the present member of the method.
+func (s *Solver) newStep() *Step {
+	st := NewStep(s.info, s.size)
+	st.Member = s.member
+	return st
+}
+
+// ready prepares st to be made by the present member of the method.
+func (s *Solver) ready(st *Step) {
+	if st.Member == s.member {
+		return
+	}
+	st.Member = s.member
+	if st == s.trial {
+		s.reclaim(st)
+	}
+	if n := (s.info.Stages + s.info.DenseStages) * (s.size.N + s.size.Q); len(st.K) < n {
+		k := make([]float64, n)
+		copy(k, st.K)
+		st.K = k
+	}
+}
+
 // least returns the smallest step that error control may take.
 func (s *Solver) least() float64 { return max(s.opts.HMin, float64(4*ulp(s.t))) }
 
@@ -80,6 +103,9 @@ func (s *Solver) stay(stop float64) {
 	if s.opts.HMax > 0 {
 		h = min(h, s.opts.HMax)
 	}
+	if len(s.members) > 1 {
+		h = s.wishes(stop)
+	}
 	if seen := s.stats.Events + s.stats.Switches; !s.spectrum.knows(h, seen) {
 		if !s.fresh {
 			w := s.size.N + s.size.Q
@@ -94,6 +120,10 @@ func (s *Solver) stay(stop float64) {
 		s.stats.Evals += s.spectrum.look(s.t, h, s.y, f[:s.size.N], seen)
 	}
 	s.longest = max(s.spectrum.longest(h), s.least())
+	if len(s.members) > 1 && s.opts.Fixed == 0 && s.choice.turns == 0 {
+		s.choose(h)
+		s.longest = max(s.choice.stable(s.member, h, &s.spectrum), s.least())
+	}
 }
 
 // judge decides whether the trial step is accepted, and the length of the next one.
@@ -120,6 +150,10 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 		}
 	}
 	ok, next := s.ctl.Judge(tr.H, norm)
+	if len(s.members) > 1 && ok {
+		k := float64(1 + min(s.info.Order, s.info.Embedded))
+		s.choice.wish = float64(tr.H * min(exp2(-log2(max(norm, 0x1p-100))/k), choiceGrowth))
+	}
 	if !ok {
 		return false, s.reject(next, norm != norm || norm > math.MaxFloat64)
 	}
