@@ -65,46 +65,49 @@ func chebyshev(s int) *Spec {
 	return kept.(*Spec)
 }
 
-// chebyshevTable returns the table of the method with s stages.
+// chebyshevTable returns the table of the method with s stages. Exact fractions of many stages have thousands of
+// digits, so the figures are computed with far more digits than the table keeps.
 func chebyshevTable(s int) *Tableau {
-	rat := func() *big.Rat { return new(big.Rat) }
-	mul := func(x, y *big.Rat) *big.Rat { return rat().Mul(x, y) }
-	quo := func(x, y *big.Rat) *big.Rat { return rat().Quo(x, y) }
-	one, two := big.NewRat(1, 1), big.NewRat(2, 1)
-	w0 := rat().Add(one, big.NewRat(2, int64(13*s*s)))
+	const bits = 640
+	num := func() *big.Float { return new(big.Float).SetPrec(bits) }
+	frac := func(x, y int64) *big.Float { return num().Quo(num().SetInt64(x), num().SetInt64(y)) }
+	mul := func(x, y *big.Float) *big.Float { return num().Mul(x, y) }
+	quo := func(x, y *big.Float) *big.Float { return num().Quo(x, y) }
+	one, two := frac(1, 1), frac(2, 1)
+	w0 := num().Add(one, frac(2, int64(13*s*s)))
 	// T_j(w₀) and its derivatives: T_j = 2 w T_{j-1} - T_{j-2}, differentiated twice.
-	t, d, e := make([]*big.Rat, s+1), make([]*big.Rat, s+1), make([]*big.Rat, s+1)
-	t[0], d[0], e[0] = one, rat(), rat()
-	t[1], d[1], e[1] = w0, one, rat()
+	t, d, e := make([]*big.Float, s+1), make([]*big.Float, s+1), make([]*big.Float, s+1)
+	t[0], d[0], e[0] = one, num(), num()
+	t[1], d[1], e[1] = w0, one, num()
 	w := mul(two, w0)
 	for j := 2; j <= s; j++ {
-		next := func(x []*big.Rat, more *big.Rat) *big.Rat {
+		next := func(x []*big.Float, more *big.Float) *big.Float {
 			v := mul(w, x[j-1])
 			return v.Sub(v, x[j-2]).Add(v, more)
 		}
-		t[j] = next(t, rat())
+		t[j] = next(t, num())
 		d[j] = next(d, mul(two, t[j-1]))
-		e[j] = next(e, mul(big.NewRat(4, 1), d[j-1]))
+		e[j] = next(e, mul(frac(4, 1), d[j-1]))
 	}
 	w1 := quo(d[s], e[s])
-	b := make([]*big.Rat, s+1)
+	b := make([]*big.Float, s+1)
 	for j := 2; j <= s; j++ {
 		b[j] = quo(e[j], mul(d[j], d[j]))
 	}
 	b[0], b[1] = b[2], b[2]
 
 	// Row j of the array, over F₀ … F_{j-1}.
-	rows := make([][]*big.Rat, s+1)
-	rows[0] = []*big.Rat{}
-	rows[1] = []*big.Rat{mul(b[1], w1)}
+	rows := make([][]*big.Float, s+1)
+	rows[0] = []*big.Float{}
+	rows[1] = []*big.Float{mul(b[1], w1)}
 	for j := 2; j <= s; j++ {
 		mu := quo(mul(two, mul(b[j], w0)), b[j-1])
-		nu := rat().Neg(quo(b[j], b[j-2]))
+		nu := num().Neg(quo(b[j], b[j-2]))
 		last := quo(mul(two, mul(b[j], w1)), b[j-1])
-		first := rat().Sub(mul(b[j-1], t[j-1]), one) // -a_{j-1}
-		row := make([]*big.Rat, j)
+		first := num().Sub(mul(b[j-1], t[j-1]), one) // -a_{j-1}
+		row := make([]*big.Float, j)
 		for i := range row {
-			row[i] = rat()
+			row[i] = num()
 			if i < j-1 {
 				row[i].Add(row[i], mul(mu, rows[j-1][i]))
 			}
@@ -116,10 +119,10 @@ func chebyshevTable(s int) *Tableau {
 		row[0].Add(row[0], mul(first, last))
 		rows[j] = row
 	}
-	text := func(row []*big.Rat) string {
+	text := func(row []*big.Float) string {
 		var out strings.Builder
 		for _, v := range row {
-			out.WriteString(v.FloatString(60) + " ")
+			out.WriteString(v.Text('f', 60) + " ")
 		}
 		return out.String()
 	}
@@ -128,14 +131,14 @@ func chebyshevTable(s int) *Tableau {
 		a.WriteString(text(row) + "\n")
 	}
 	// b̂ = b - (-4/5 b + 2/5 (first + last)).
-	hat := make([]*big.Rat, s+1)
+	hat := make([]*big.Float, s+1)
 	for i := range hat {
-		hat[i] = rat()
+		hat[i] = num()
 		if i < s {
-			hat[i].Mul(big.NewRat(9, 5), rows[s][i])
+			hat[i].Mul(frac(9, 5), rows[s][i])
 		}
 	}
-	hat[0].Sub(hat[0], big.NewRat(2, 5))
-	hat[s].Sub(hat[s], big.NewRat(2, 5))
+	hat[0].Sub(hat[0], frac(2, 5))
+	hat[s].Sub(hat[s], frac(2, 5))
 	return &Tableau{Name: "rkc2", Order: 2, Embedded: 2, A: a.String(), B: text(rows[s]), BHat: text(hat)}
 }
