@@ -305,7 +305,14 @@ func method(w io.Writer, name string) bool {
 	}
 	fmt.Fprintln(w)
 	k := m.Info()
-	fmt.Fprintf(w, "stages: %d", k.Stages)
+	fmt.Fprint(w, "stages: ")
+	if len(m.Members) > 0 {
+		most := k.Stages
+		k = m.Members[0].Info()
+		fmt.Fprintf(w, "%d to %d", k.Stages, most)
+	} else {
+		fmt.Fprint(w, k.Stages)
+	}
 	if k.FSAL {
 		fmt.Fprint(w, ", the last of which is the first of the next step")
 	}

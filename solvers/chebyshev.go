@@ -8,12 +8,15 @@ import (
 	"sync"
 )
 
-// The number of stages of Chebyshev methods: by default, at least and at most.
+// The number of stages of Chebyshev methods, at least and at most.
 const (
-	chebyshevStages    = 10
 	minChebyshevStages = 2
 	maxChebyshevStages = 50
 )
+
+// chebyshevLadder are the numbers of stages among which a run chooses for each step. From one to the next, steps may
+// be about twice as long.
+var chebyshevLadder = []int{5, 7, 10, 14, 20, 28, 39, maxChebyshevStages}
 
 // chebyshevFamily holds the Runge–Kutta–Chebyshev methods. The method of order 2 with s stages is stable on the
 // negative real axis up to about 0.65 s², so that steps of a diffusion problem may be longer by s/5 for the same
@@ -31,9 +34,9 @@ const (
 var chebyshevFamily = Family{
 	Name:    "Runge–Kutta–Chebyshev",
 	Doc:     "Explicit methods whose stages serve stability along the negative real axis instead of order.",
-	Methods: []*Spec{chebyshev(chebyshevStages)},
+	Methods: []*Spec{adaptiveChebyshev()},
 	Settings: []MethodSetting{
-		{Name: "stages", Doc: "chooses the stages of method = rkc2", Not: "has its own"},
+		{Name: "stages", Doc: "fixes the stages of method = rkc2", Not: "has its own"},
 	},
 	With: func(m *Spec, values map[string]float64) (*Spec, error) {
 		s := values["stages"]
@@ -43,6 +46,20 @@ var chebyshevFamily = Family{
 		}
 		return chebyshev(int(s)), nil
 	},
+}
+
+// adaptiveChebyshev returns the method whose stages follow the spectral radius.
+func adaptiveChebyshev() *Spec {
+	var members []*Spec
+	for _, s := range chebyshevLadder {
+		members = append(members, chebyshev(s))
+	}
+	m := Switching("rkc2", members...)
+	m.Title = "Runge–Kutta–Chebyshev 2"
+	m.Prose = fmt.Sprintf("For diffusion and other problems whose fast modes decay: with s stages, stable along the "+
+		"negative real axis up to 0.65 s². Each step has as few of %d to %d stages as keep it stable, by an estimate of "+
+		"the largest eigenvalue. The setting stages fixes them.", chebyshevLadder[0], maxChebyshevStages)
+	return m
 }
 
 // chebyshevs keeps the methods by their number of stages: int → *Spec.
@@ -56,8 +73,7 @@ func chebyshev(s int) *Spec {
 	m := explicitSpec(func() *Tableau { return chebyshevTable(s) })
 	m.Name, m.Title = "rkc2", fmt.Sprintf("Runge–Kutta–Chebyshev 2 with %d stages", s)
 	m.Prose = "For diffusion and other problems whose fast modes decay: stable along the negative real axis up to " +
-		"0.65 s² for s stages. The setting stages chooses s; s² should be about 1.5 h times the largest eigenvalue, " +
-		"which a note on stiffness tells."
+		"0.65 s² for s stages. s² should be about 1.5 h times the largest eigenvalue."
 	m.Source = "B. P. Sommeijer, L. F. Shampine, J. G. Verwer, Journal of Computational and Applied Mathematics " +
 		"88 (1998) 315–326, doi:10.1016/S0377-0427(97)00219-7"
 	m.Order, m.Embedded = 2, 2

@@ -40,6 +40,8 @@ type Spec struct {
 	Embedded int // of the error estimate's other solution; 0 without an estimate
 
 	Can Capability
+	// Members are the methods among which a run chooses for each step; nil for a method that is one.
+	Members []*Spec
 	// New returns the method for systems of the given size, with tangents and cotangents in the given number of lanes.
 	// With no lanes, nothing that has lanes may be called.
 	New func(size Size, lanes int) Method

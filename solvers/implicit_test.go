@@ -21,9 +21,16 @@ var trapezoidalRule = Spec{
 	},
 }
 
-// testedMethods are the registered methods, the Rosenbrock methods and the trapezoidal rule.
-func testedMethods() []*Spec {
-	return append(append(Methods(), rosenbrockFamily.Methods...), &trapezoidalRule)
+// testedMethods are the registered methods, a member of those that have members, the Rosenbrock methods and the
+// trapezoidal rule.
+func testedMethods() (list []*Spec) {
+	for _, m := range Methods() {
+		if len(m.Members) > 0 {
+			list = append(list, m.Members[len(m.Members)/4])
+		}
+		list = append(list, m)
+	}
+	return append(append(list, rosenbrockFamily.Methods...), &trapezoidalRule)
 }
 
 // trapezoidal is y₁ = y₀ + h/2 (f(t₀, y₀) + f(t₁, y₁)).

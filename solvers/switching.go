@@ -36,9 +36,16 @@ func Switching(name string, members ...*Spec) *Spec { return TakingTurns(name, 0
 
 // TakingTurns returns a method like that of Switching, but its members take turns, each for so many steps. It serves
 // the tests of whatever differentiates, repeats or reads runs.
-func TakingTurns(name string, steps int, members ...*Spec) *Spec {
+func TakingTurns(name string, steps int, of ...*Spec) *Spec {
+	var members []*Spec
+	for _, m := range of {
+		if m.Members == nil {
+			members = append(members, m)
+		}
+		members = append(members, m.Members...)
+	}
 	s := *members[0]
-	s.Name = name
+	s.Name, s.Members = name, members
 	for _, m := range members[1:] {
 		s.Can &= m.Can
 		s.Order, s.Embedded = min(s.Order, m.Order), min(s.Embedded, m.Embedded)

@@ -20,11 +20,16 @@ func TestTable(t *testing.T) {
 		"source |\n|" + strings.Repeat("---|", 9) + "\n")
 	for _, m := range Methods() {
 		info := m.Info()
-		stages, inside := fmt.Sprint(info.Stages), ""
+		stages, inside, tab := fmt.Sprint(info.Stages), "", tableOf(m)
+		if many := m.Members; many != nil {
+			first := many[0].Info()
+			stages, info.FSAL = fmt.Sprintf("%d to %s", first.Stages, stages), first.FSAL
+			info.DenseStages, tab = first.DenseStages, tableOf(many[0])
+		}
 		if info.FSAL {
 			stages += ", first same as last"
 		}
-		if tab := tableOf(m); tab != nil {
+		if tab != nil {
 			x, err := tab.Coefficients()
 			if err != nil {
 				t.Fatal(err)

@@ -120,7 +120,7 @@ func (s *Solver) stay(stop float64) {
 		s.stats.Evals += s.spectrum.look(s.t, h, s.y, f[:s.size.N], seen)
 	}
 	s.longest = max(s.spectrum.longest(h), s.least())
-	if len(s.members) > 1 && s.opts.Fixed == 0 && s.choice.turns == 0 {
+	if len(s.members) > 1 && s.choice.turns == 0 && !(s.choice.kind && s.opts.Fixed > 0) {
 		s.choose(h)
 		s.longest = max(s.choice.stable(s.member, h, &s.spectrum), s.least())
 	}
