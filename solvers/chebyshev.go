@@ -57,8 +57,8 @@ func adaptiveChebyshev() *Spec {
 	m := Switching("rkc2", members...)
 	m.Title = "Runge–Kutta–Chebyshev 2"
 	m.Prose = fmt.Sprintf("For diffusion and other problems whose fast modes decay: with s stages, stable along the "+
-		"negative real axis up to 0.65 s². Each step has as few of %d to %d stages as keep it stable, by an estimate of "+
-		"the largest eigenvalue. The setting stages fixes them.", chebyshevLadder[0], maxChebyshevStages)
+		"negative real axis up to 0.65 s². Each step has as few of %d to %d stages as keep it stable, by an estimate "+
+		"of the largest eigenvalue. The setting stages fixes them.", chebyshevLadder[0], maxChebyshevStages)
 	return m
 }
 

@@ -147,7 +147,6 @@ func elements(t *tape.Tape, lanes int) int {
 // wholeSteps is a worker's use of a wholeProgram.
 type wholeSteps struct {
 	*call
-	form    *solvers.Arithmetic
 	stages  int
 	made    int  // steps without it
 	after   int  // how many of them are enough
@@ -173,9 +172,6 @@ func (v *wholeSteps) waits(w *Worker, key wholeKey, after int) {
 // ready reports whether there is a program for steps of form. It compiles the program when enough
 // steps have been made.
 func (v *wholeSteps) ready(w *Worker, form *solvers.Arithmetic, back bool) bool {
-	if v.form != form {
-		*v = wholeSteps{form: form}
-	}
 	if v.call != nil {
 		return true
 	}
@@ -225,16 +221,44 @@ func (v *wholeSteps) bind(w *Worker, p *wholeProgram, back bool, states int) {
 	}
 }
 
+// formed is a worker's use of the programs of whole steps by one arithmetic. A run may change between methods.
+type formed struct {
+	form         *solvers.Arithmetic
+	steps, pulls wholeSteps
+	large        largeSteps
+}
+
+// all returns the use of each program.
+func (f *formed) all() []*wholeSteps {
+	l := &f.large
+	return []*wholeSteps{&f.steps, &l.first.wholeSteps, &l.next.wholeSteps, &f.pulls, &l.back.wholeSteps}
+}
+
+// by returns what is known of whole steps by form.
+func (w *Worker) by(form *solvers.Arithmetic) *formed {
+	if w.whole != nil && w.whole.form == form {
+		return w.whole
+	}
+	i := slices.IndexFunc(w.wholes, func(f *formed) bool { return f.form == form })
+	if i < 0 {
+		i = len(w.wholes)
+		w.wholes = append(w.wholes, &formed{form: form})
+	}
+	w.whole = w.wholes[i]
+	return w.whole
+}
+
 // made returns the programs of whole steps and of their transposes; nil where there is none.
 func (w *Worker) made() (step, back *program) {
-	for _, v := range []*wholeSteps{&w.steps, &w.large.first.wholeSteps, &w.large.next.wholeSteps} {
-		if v.call != nil {
-			step = v.program
-		}
-	}
-	for _, v := range []*wholeSteps{&w.pulls, &w.large.back.wholeSteps} {
-		if v.call != nil {
-			back = v.program
+	for _, f := range w.wholes {
+		for i, v := range f.all() {
+			switch {
+			case v.call == nil:
+			case i < 3:
+				step = v.program
+			default:
+				back = v.program
+			}
 		}
 	}
 	return step, back
@@ -245,8 +269,8 @@ func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool)
 	if len(s.Y0) >= largeStates {
 		return w.makeLarge(form, s, reuse)
 	}
-	v := &w.steps
-	if (v.call == nil || v.form != form) && !v.ready(w, form, false) {
+	v := &w.by(form).steps
+	if v.call == nil && !v.ready(w, form, false) {
 		return false
 	}
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
@@ -273,8 +297,8 @@ func (w *Worker) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.
 	if len(s.Y0) >= largeStates {
 		return w.pullLarge(form, s, c)
 	}
-	v := &w.pulls
-	if (v.call == nil || v.form != form) && !v.ready(w, form, true) {
+	v := &w.by(form).pulls
+	if v.call == nil && !v.ready(w, form, true) {
 		return false
 	}
 	n := len(s.Y0)

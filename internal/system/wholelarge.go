@@ -25,20 +25,11 @@ const largeMean = 10000
 
 // largeSteps is a worker's use of programs of whole steps of a large model.
 type largeSteps struct {
-	form              *solvers.Arithmetic
 	first, next, back largeProgram // a step with the first row of K, without it, and the transpose
 }
 
 // largeProgram is a program of whole steps of a large model.
 type largeProgram struct{ wholeSteps }
-
-// use returns the programs for steps of form.
-func (v *largeSteps) use(form *solvers.Arithmetic) *largeSteps {
-	if v.form != form {
-		*v = largeSteps{form: form}
-	}
-	return v
-}
 
 // ready reports whether the program exists. It compiles the program when enough steps have been made.
 func (v *largeProgram) ready(w *Worker, form *solvers.Arithmetic, key wholeKey) bool {
@@ -114,9 +105,9 @@ func (k *Kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
 
 // makeLarge is MakeStep of a large model.
 func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool) bool {
-	v, known := &w.large.use(form).first, 0
+	v, known := &w.by(form).large.first, 0
 	if reuse {
-		v, known = &w.large.next, len(s.Y0)+len(s.DQ)
+		v, known = &w.by(form).large.next, len(s.Y0)+len(s.DQ)
 	}
 	if !v.ready(w, form, wholeKey{fresh: !reuse}) {
 		return false
@@ -131,7 +122,7 @@ func (w *Worker) makeLarge(form *solvers.Arithmetic, s *solvers.Step, reuse bool
 
 // pullLarge is PullStep of a large model.
 func (w *Worker) pullLarge(form *solvers.Arithmetic, s *solvers.Step, c *solvers.StepCotangent) bool {
-	v := &w.large.use(form).back
+	v := &w.by(form).large.back
 	if !v.ready(w, form, wholeKey{back: true}) {
 		return false
 	}

@@ -25,9 +25,9 @@ type Worker struct {
 	shared *call
 	slopes *call // of the peaks; nil for none
 
-	repeats      bool // the steps that another worker of the kit has made
-	steps, pulls wholeSteps
-	large        largeSteps
+	repeats bool      // the steps that another worker of the kit has made
+	wholes  []*formed // what is known of whole steps, by the arithmetic of their method
+	whole   *formed   // that of the last step
 
 	in, out frame
 	small   smallVectors
@@ -169,11 +169,13 @@ func (w *Worker) refresh() {
 			c.refresh()
 		}
 	}
-	for _, c := range []*call{w.shared, w.slopes, w.steps.call, w.pulls.call} {
+	for _, c := range []*call{w.shared, w.slopes} {
 		c.refresh()
 	}
-	for _, v := range []*largeProgram{&w.large.first, &w.large.next, &w.large.back} {
-		v.call.refresh()
+	for _, f := range w.wholes {
+		for _, v := range f.all() {
+			v.call.refresh()
+		}
 	}
 	if w.value.Get(tapec.PartRunWork) != nil {
 		w.value.Get(tapec.PartRunWork).run(&w.in, &w.out)
