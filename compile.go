@@ -4,20 +4,20 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"odes.dev/odes/internal/compile"
 	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/input"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/typecheck"
 )
 
 // ParseOptions modify Parse. The zero value is ready to use.
 type ParseOptions struct {
-	// Files is where load and csv find their files; nil means that there are none. ParseFile uses the
-	// model's folder.
+	// Files is where load, csv and import find their files; nil means that there are none. ParseFile
+	// uses the model's folder, of which links cannot leave. os.Root gives such a file system too.
 	Files fs.FS
 	// Experiment, if not "", is the name of an experiment. Parse then returns the model of this
 	// experiment alone: with its values, events and rows of data. The objectives are those of the
@@ -46,11 +46,11 @@ func Parse(name, text string, opts ParseOptions) (*Model, error) {
 // ParseFile compiles the model in the file at path. If the file cannot be read, the error is a
 // FileError.
 func ParseFile(path string) (*Model, error) {
-	text, err := os.ReadFile(path)
+	text, err := input.File(path, nil)
 	if err != nil {
 		return nil, &FileError{Path: path, Err: err}
 	}
-	return Parse(path, string(text), ParseOptions{Files: os.DirFS(filepath.Dir(path))})
+	return Parse(path, string(text), ParseOptions{Files: input.Folder(filepath.Dir(path), nil)})
 }
 
 // newModel makes a Model, and those of its experiments, from what the checker found.

@@ -10,6 +10,8 @@ import (
 	"path"
 	"strconv"
 	"strings"
+
+	"odes.dev/odes/internal/input"
 )
 
 // Table is a table of texts with named columns.
@@ -24,7 +26,7 @@ type Table struct {
 // in .tsv files, else the one of comma, semicolon and tab that the header has
 // most of. Lines that start with # are comments.
 func ReadTable(files fs.FS, name string) (*Table, error) {
-	text, err := open(files, name)
+	text, err := input.Read(files, name, input.MaxData)
 	if err != nil {
 		return nil, err
 	}

@@ -4,12 +4,12 @@
 package data
 
 import (
-	"errors"
 	"fmt"
-	"io"
 	"io/fs"
 	"path"
 	"strings"
+
+	"odes.dev/odes/internal/input"
 )
 
 // Array is an array of numbers: Data is row-major of lengths Shape.
@@ -19,9 +19,6 @@ type Array struct {
 	// Entries are those of a matrix that a file gives by coordinates; nil for every other array.
 	Entries *Entries
 }
-
-// maxFile limits the bytes read from one file.
-const maxFile = 4 << 30
 
 // formats are the formats of files, by their endings.
 var formats = []struct {
@@ -60,7 +57,7 @@ func Load(files fs.FS, name string, limit int) (Array, error) {
 	ending := strings.ToLower(path.Ext(name))
 	for _, f := range formats {
 		if f.ending == ending {
-			text, err := open(files, name)
+			text, err := input.Read(files, name, input.MaxData)
 			if err != nil {
 				return Array{}, err
 			}
@@ -71,31 +68,6 @@ func Load(files fs.FS, name string, limit int) (Array, error) {
 	last := len(all) - 1
 	return Array{}, fmt.Errorf("%s: the format is told by the extension; use %s or %s", name,
 		strings.Join(all[:last], ", "), all[last])
-}
-
-// open reads a whole file inside the folder.
-func open(files fs.FS, name string) ([]byte, error) {
-	clean := path.Clean(strings.ReplaceAll(name, "\\", "/"))
-	if !fs.ValidPath(clean) || clean == "." {
-		return nil, fmt.Errorf("%q is outside the model's folder; files are named relative to it, and lie in it "+
-			"or below", name)
-	}
-	if files == nil {
-		return nil, fmt.Errorf("cannot read %q: the model does not come from a folder", name)
-	}
-	f, err := files.Open(clean)
-	if err != nil {
-		if errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("there is no file %q in the model's folder: %w", name, fs.ErrNotExist)
-		}
-		return nil, fmt.Errorf("cannot read %q: %w", name, err)
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxFile))
-	if err != nil {
-		return nil, fmt.Errorf("cannot read %q: %w", name, err)
-	}
-	return text, nil
 }
 
 // product multiplies lengths and reports whether the result is within limit.

@@ -187,6 +187,7 @@ func (c *cursor) setting() (block, key string, ok bool) {
 
 // completer collects what may be written.
 type completer struct {
+	ctx   context.Context
 	s     *Server
 	d     *document
 	c     *cursor
@@ -259,7 +260,7 @@ func (s *Server) completion(ctx context.Context, d *document, off int) (any, err
 	if d.found == nil {
 		s.check(ctx, d)
 	}
-	p := &completer{s: s, d: d, c: cursorAt(d, off), seen: map[string]bool{}}
+	p := &completer{ctx: ctx, s: s, d: d, c: cursorAt(d, off), seen: map[string]bool{}}
 	p.at = d.text.span(p.c.start, off, s.enc)
 	if t := tokenAt(tree, off-1); t != nil && t.Kind == ast.StringToken && t.Start < off &&
 		(off < t.End || !closed(d.text.s[t.Start:t.End])) {
@@ -309,7 +310,7 @@ func (p *completer) files(written string, off int) {
 	if p.d.path == "" || !fs.ValidPath(folder) {
 		return
 	}
-	files := p.s.folder(p.d)
+	files := p.s.folder(p.ctx, p.d)
 	p.at = p.d.text.span(off-len(base), off, p.s.enc)
 	names := map[string]bool{}
 	if files.disk != nil {

@@ -57,7 +57,7 @@ func (s *Server) check(ctx context.Context, d *document) bool {
 		return true
 	}
 	p := d.syntax()
-	files := s.folder(d)
+	files := s.folder(ctx, d)
 	found, err := compile.Examine(ctx, p.tree, p.found, len(d.text.s) <= largest, files)
 	if err != nil {
 		return false
@@ -85,14 +85,14 @@ func (d *document) known() *typecheck.Survey {
 }
 
 // folder is where d finds its files.
-func (s *Server) folder(d *document) *overlay {
+func (s *Server) folder(ctx context.Context, d *document) *overlay {
 	o := &overlay{open: map[string]string{}, read: map[string]bool{}}
 	if d.path == "" {
 		return o
 	}
 	o.folder = path.Dir(d.path)
 	if s.cfg.Files != nil {
-		o.disk = s.cfg.Files(o.folder)
+		o.disk = s.cfg.Files(ctx, o.folder)
 	}
 	for _, other := range s.order {
 		if other.path != "" {

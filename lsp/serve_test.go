@@ -13,6 +13,8 @@ import (
 	"testing"
 	"testing/fstest"
 	"time"
+
+	"odes.dev/odes/internal/input"
 )
 
 // wire is a client at the other end of two pipes.
@@ -26,11 +28,17 @@ type wire struct {
 }
 
 func dial(t *testing.T, ctx context.Context, pause time.Duration) *wire {
+	return dialWith(t, ctx, pause, func(context.Context, string) fs.FS { return fstest.MapFS{} })
+}
+
+func dialWith(
+	t *testing.T, ctx context.Context, pause time.Duration, files func(context.Context, string) fs.FS,
+) *wire {
 	before := runtime.NumGoroutine()
 	inR, inW := io.Pipe()
 	outR, outW := io.Pipe()
 	w := &wire{t: t, in: inW, out: NewReader(outR), done: make(chan error, 1), before: before}
-	s := New(Config{Files: func(string) fs.FS { return fstest.MapFS{} }})
+	s := New(Config{Files: files})
 	go func() {
 		err := Serve(ctx, s, inR, outW, pause)
 		outW.Close()
@@ -264,4 +272,50 @@ func TestCancelled(t *testing.T) {
 		t.Error("the request that is answered is not cancelled")
 	}
 	end()
+}
+
+// hung is a disk that does not answer until the channel is closed.
+type hung chan struct{}
+
+func (h hung) Open(string) (fs.File, error) {
+	<-h
+	return nil, fs.ErrNotExist
+}
+
+// TestHungDisk goes on where a disk does not answer: after a while, and as soon as a newer text does without the file.
+func TestHungDisk(t *testing.T) {
+	loads := opened("param p[2] = load(\"p.csv\")\n" + small)
+	change := object{
+		"textDocument":   object{"uri": "file:///home/m.ode", "version": 2},
+		"contentChanges": []object{{"text": small}},
+	}
+	for _, c := range []struct {
+		patience time.Duration
+		changes  bool
+		want     string
+	}{
+		{10 * time.Millisecond, false, "the disk did not answer within 10ms"},
+		{time.Hour, true, `"diagnostics":[]`},
+	} {
+		disk := make(hung)
+		asked := make(chan bool, 10)
+		w := dialWith(t, t.Context(), 0, func(ctx context.Context, _ string) fs.FS {
+			asked <- true
+			return input.Within(ctx, disk, c.patience)
+		})
+		w.send(1, "initialize", object{"capabilities": object{}})
+		w.read()
+		w.send(nil, "textDocument/didOpen", loads)
+		<-asked
+		if c.changes {
+			w.send(nil, "textDocument/didChange", change)
+		}
+		if m := w.read(); !strings.Contains(string(m.Params), c.want) {
+			t.Errorf("patience of %v: %s", c.patience, m.Params)
+		}
+		close(disk)
+		w.send(2, "shutdown", nil)
+		w.send(nil, "exit", nil)
+		w.end(nil)
+	}
 }

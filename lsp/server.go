@@ -22,8 +22,9 @@ import (
 
 // Config is the environment of a server. The zero value is ready to use.
 type Config struct {
-	// Files returns the folder at a path; nil means that there is no disk.
-	Files func(folder string) fs.FS
+	// Files returns the folder at a path; nil means that there is no disk. Reading should end when ctx
+	// is done, which says that nobody waits for the answer any more.
+	Files func(ctx context.Context, folder string) fs.FS
 }
 
 // Server is a language server. It serves one client, from one goroutine.

@@ -97,7 +97,7 @@ func newEditor(t *testing.T, archive *txtar.Archive) *editor {
 			e.stored[f.Name] = string(f.Data)
 		}
 	}
-	e.s = New(Config{Files: func(at string) fs.FS {
+	e.s = New(Config{Files: func(_ context.Context, at string) fs.FS {
 		if at == folder {
 			return e.disk
 		}

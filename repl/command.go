@@ -13,6 +13,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/ast"
@@ -461,7 +462,7 @@ func (s *Session) Changed() bool {
 	if err != nil || info.ModTime().Equal(s.stamp) {
 		return false
 	}
-	text, err := os.ReadFile(s.path)
+	text, err := input.File(s.path, s.cfg.Seen)
 	if err != nil {
 		return false
 	}
@@ -484,7 +485,7 @@ func (s *Session) Refresh(w io.Writer) {
 }
 
 func (s *Session) reread(w io.Writer) error {
-	text, err := os.ReadFile(s.path)
+	text, err := input.File(s.path, s.cfg.Seen)
 	if err != nil {
 		return &odes.FileError{Path: s.path, Err: err}
 	}
@@ -544,7 +545,7 @@ func (s *Session) doEdit(_ context.Context, w io.Writer, rest string) error {
 	if err := s.cfg.Edit(path); err != nil {
 		return err
 	}
-	after, err := os.ReadFile(path)
+	after, err := input.File(path, s.cfg.Seen)
 	if err != nil {
 		return err
 	}

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/input"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/plot"
 )
@@ -82,11 +82,11 @@ func (s *Session) variants(ctx context.Context, what string) (list []variant, me
 		return []variant{{"opened", s.path, s.opened}, now}, false, nil
 	}
 	if path := strings.Trim(what, `"`); strings.HasSuffix(path, ".ode") {
-		text, err := os.ReadFile(path)
+		text, err := input.File(path, s.cfg.Seen)
 		if err != nil {
 			return nil, false, &odes.FileError{Path: path, Err: err}
 		}
-		other, err := odes.Parse(path, string(text), odes.ParseOptions{Files: os.DirFS(filepath.Dir(path))})
+		other, err := odes.Parse(path, string(text), odes.ParseOptions{Files: input.Folder(filepath.Dir(path), s.cfg.Seen)})
 		if err != nil {
 			return nil, false, err
 		}

@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/input"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
@@ -27,7 +28,7 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 	if strings.TrimSpace(s.now.text) == "" {
 		return errors.New("there is nothing to save")
 	}
-	if onDisk, err := os.ReadFile(path); path == s.path && err == nil && string(onDisk) != s.disk {
+	if onDisk, err := input.File(path, s.cfg.Seen); path == s.path && err == nil && string(onDisk) != s.disk {
 		return fmt.Errorf("%s has changed since it was read; save under another name, or reload", path)
 	}
 	if _, err := os.Stat(path); err == nil && path != s.path {

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/screen"
 	"odes.dev/odes/lang/diag"
@@ -42,6 +43,8 @@ type Config struct {
 	// Progress, when set, is called before every entry. The function update is told how far runs
 	// are, and done is called at the end.
 	Progress func() (update func(odes.Progress), done func())
+	// Seen, when set, is told which files were read, so that none of them is written.
+	Seen *input.Seen
 }
 
 // Entry is the name that diagnostics have for the entered text.
@@ -83,7 +86,7 @@ func New(c Config) *Session { return &Session{cfg: c} }
 
 // Open loads the model at path. It returns an *odes.FileError if the file cannot be read.
 func (s *Session) Open(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := input.File(path, s.cfg.Seen)
 	if err != nil {
 		return &odes.FileError{Path: path, Err: err}
 	}
@@ -92,7 +95,7 @@ func (s *Session) Open(path string) error {
 
 // OpenText starts with a text that has no file. Messages call it name.
 func (s *Session) OpenText(name, text string) error {
-	m, err := odes.Parse(name, text, odes.ParseOptions{Files: os.DirFS(".")})
+	m, err := odes.Parse(name, text, odes.ParseOptions{Files: input.Folder(".", s.cfg.Seen)})
 	if err != nil {
 		return err
 	}
@@ -103,7 +106,7 @@ func (s *Session) OpenText(name, text string) error {
 // Mend opens a file that is not a valid model yet. The command edit continues with its text, and
 // the file is read when it has changed.
 func (s *Session) Mend(path string) error {
-	text, err := os.ReadFile(path)
+	text, err := input.File(path, s.cfg.Seen)
 	if err != nil {
 		return &odes.FileError{Path: path, Err: err}
 	}
@@ -116,7 +119,7 @@ func (s *Session) Mend(path string) error {
 }
 
 func (s *Session) load(path, text string) error {
-	m, err := odes.Parse(path, text, odes.ParseOptions{Files: os.DirFS(filepath.Dir(path))})
+	m, err := odes.Parse(path, text, odes.ParseOptions{Files: input.Folder(filepath.Dir(path), s.cfg.Seen)})
 	if err != nil {
 		return err
 	}
@@ -159,7 +162,7 @@ func (s *Session) name() string {
 }
 
 func (s *Session) files() odes.ParseOptions {
-	return odes.ParseOptions{Files: os.DirFS(filepath.Dir(s.path)), Experiment: s.scope.experiment}
+	return odes.ParseOptions{Files: input.Folder(filepath.Dir(s.path), s.cfg.Seen), Experiment: s.scope.experiment}
 }
 
 func (s *Session) parse(text string) (*odes.Model, error) {

@@ -1,14 +1,13 @@
 package typecheck
 
 import (
-	"errors"
 	"fmt"
-	"io/fs"
 	"path"
 	"slices"
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/internal/input"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/source"
 	"odes.dev/odes/parser"
@@ -110,7 +109,7 @@ func (c *checker) module(it *ast.Import, dir string) *module {
 	c.modules[full] = nil
 	text, ok := stdlib.Module(full)
 	if !ok {
-		b, err := c.readFile(full)
+		b, err := input.Read(c.env.Files, full, input.MaxText)
 		switch {
 		case strings.HasPrefix(name, "std/"):
 			d := c.errorf(CodeFile, it.Path.Span, "there is no standard module %q; there are %s", name,
@@ -143,22 +142,6 @@ func (c *checker) module(it *ast.Import, dir string) *module {
 	c.collectModule(m, tree)
 	m.loading = false
 	return m
-}
-
-// readFile reads a text file of the model's folder.
-func (c *checker) readFile(name string) ([]byte, error) {
-	if c.env.Files == nil {
-		return nil, fmt.Errorf("cannot read %q: the model does not come from a folder", name)
-	}
-	if !fs.ValidPath(name) {
-		return nil, fmt.Errorf("%q is outside the model's folder; files are named relative to it, and lie in it "+
-			"or below", name)
-	}
-	b, err := fs.ReadFile(c.env.Files, name)
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("cannot read %q: %w", name, err)
-	}
-	return b, err
 }
 
 // collectModule declares the functions, consts and units of a file. The other items of the file do

@@ -11,6 +11,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
@@ -58,6 +59,7 @@ type call struct {
 	ctx            context.Context
 	in             io.Reader
 	out, err       io.Writer
+	seen           input.Seen     // what was read
 	settings       []odes.Setting // --solver.key=value and --sens.key=value
 	quiet, verbose bool
 	plain          bool // no colour

@@ -3,11 +3,11 @@ package main
 import (
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/compile"
+	"odes.dev/odes/internal/input"
 )
 
 // emitCmd is odes emit.
@@ -32,7 +32,7 @@ func (e *emitCmd) Run(c *call) error {
 	}
 	err = c.write(e.Output, func(w io.Writer) error {
 		return c.work(func() error {
-			return compile.Emit(w, e.Stage, name, text, os.DirFS(folder))
+			return compile.Emit(w, e.Stage, name, text, input.Folder(folder, &c.seen))
 		})
 	})
 	return c.modelError(err)
@@ -42,13 +42,13 @@ func (e *emitCmd) Run(c *call) error {
 // folder.
 func (c *call) source(path string) (text, name, folder string, err error) {
 	if path != "-" {
-		b, err := os.ReadFile(path)
+		b, err := input.File(path, &c.seen)
 		if err != nil {
 			return "", "", "", &odes.FileError{Path: path, Err: err}
 		}
 		return string(b), path, filepath.Dir(path), nil
 	}
-	b, err := io.ReadAll(c.in)
+	b, err := input.Stream(c.in, input.MaxText)
 	if err != nil {
 		return "", "", "", fmt.Errorf("cannot read standard input: %w", err)
 	}

@@ -3,13 +3,13 @@ package main
 import (
 	"fmt"
 	"math"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/parser"
 )
@@ -34,9 +34,9 @@ type setFlag struct {
 }
 
 // assignments reads the values of --set.
-func (f setFlag) assignments() (all []odes.Assignment, err error) {
+func (f setFlag) assignments(c *call) (all []odes.Assignment, err error) {
 	for _, text := range f.Set {
-		list, err := assignments(text)
+		list, err := assignments(text, &c.seen)
 		if err != nil {
 			return nil, err
 		}
@@ -150,7 +150,7 @@ func (f modelFlags) options(c *call) (odes.Options, error) {
 		o.Settings = append(o.Settings, odes.Setting{Key: "solver.memory", Value: strconv.Quote(f.Memory)})
 	}
 	var err error
-	o.Set, err = f.assignments()
+	o.Set, err = f.assignments(c)
 	return o, err
 }
 
@@ -189,13 +189,13 @@ func splitSettings(args []string) (rest []string, settings []odes.Setting, err e
 }
 
 // assignments reads the value of --set: "name=value", or "@file" for a file with one of these on each line.
-func assignments(text string) ([]odes.Assignment, error) {
+func assignments(text string, seen *input.Seen) ([]odes.Assignment, error) {
 	path, isFile := strings.CutPrefix(text, "@")
 	if !isFile {
 		a, err := assignment(text)
 		return []odes.Assignment{a}, err
 	}
-	data, err := os.ReadFile(path)
+	data, err := input.File(path, seen)
 	if err != nil {
 		return nil, &odes.FileError{Path: path, Err: err}
 	}

@@ -4,11 +4,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"runtime/debug"
 	"time"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/input"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/lang/diag"
 )
@@ -20,7 +20,7 @@ func (c *call) load(path string) (m *odes.Model, err error) {
 		if err != nil {
 			return err
 		}
-		m, err = odes.Parse(name, text, odes.ParseOptions{Files: os.DirFS(folder)})
+		m, err = odes.Parse(name, text, odes.ParseOptions{Files: input.Folder(folder, &c.seen)})
 		return err
 	})
 	if err != nil {
@@ -38,7 +38,7 @@ func (c *call) inspect(path string) (info odes.Info, err error) {
 		if err != nil {
 			return err
 		}
-		info, found, err = odes.Check(name, text, odes.ParseOptions{Files: os.DirFS(folder)})
+		info, found, err = odes.Check(name, text, odes.ParseOptions{Files: input.Folder(folder, &c.seen)})
 		return err
 	})
 	if err != nil {

@@ -88,17 +88,19 @@ func (c *call) start(s *repl.Session, model string, set setFlag) error {
 		}
 		return nil
 	}
-	list, err := set.assignments()
-	if err != nil {
-		return err
-	}
-	text, name, _, err := c.source(model)
+	list, err := set.assignments(c)
 	if err != nil {
 		return err
 	}
 	open := func() error { return s.Open(model) }
 	if model == "-" {
-		open = func() error { return s.OpenText(name, text) }
+		open = func() error {
+			text, name, _, err := c.source(model)
+			if err != nil {
+				return err
+			}
+			return s.OpenText(name, text)
+		}
 	}
 	if err := c.modelError(c.work(open)); err != nil {
 		return err
@@ -113,6 +115,7 @@ func (c *call) session(dark bool) *repl.Session {
 		Width:  func() int { return c.width(c.out) },
 		Colour: c.colour(c.out),
 		Dark:   dark,
+		Seen:   &c.seen,
 		Doc: func(w io.Writer, name string) bool {
 			return help.Explain(w, name, c.screen(c.out), formatEntries()...)
 		},
