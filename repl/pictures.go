@@ -1,7 +1,6 @@
 package repl
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +11,7 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/output"
 	"odes.dev/odes/plot"
 )
 
@@ -32,12 +32,10 @@ func (s *Session) deliver(w io.Writer, p plot.Picture, path string) error {
 		return plot.Text(w, p, s.screen())
 	}
 	format := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
-	var b bytes.Buffer
 	var lost []rune
-	if err := plot.Write(&b, format, p, plot.Page{Dark: s.cfg.Dark, Lost: &lost}); err != nil {
-		return err
-	}
-	if err := write(path, b.String()); err != nil {
+	if err := output.Write(path, s.cfg.Seen, func(w io.Writer) error {
+		return plot.Write(w, format, p, plot.Page{Dark: s.cfg.Dark, Lost: &lost})
+	}); err != nil {
 		return err
 	}
 	fmt.Fprintln(w, "wrote "+path)

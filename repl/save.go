@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strconv"
 	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/output"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
@@ -35,7 +35,10 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 		return fmt.Errorf("%s exists; remove it first, or save under another name", path)
 	}
 	text, done, left := s.fixed()
-	if err := write(path, text); err != nil {
+	if err := output.Write(path, nil, func(w io.Writer) error {
+		_, err := io.WriteString(w, text)
+		return err
+	}); err != nil {
 		return err
 	}
 	st := s.now
@@ -62,33 +65,6 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 	}
 	for _, k := range s.now.settings {
 		fmt.Fprintf(w, "not in the file: %s = %s (add --%s=%s)\n", k.Key, k.Value, k.Key, k.Value)
-	}
-	return nil
-}
-
-// write replaces a file, wholly or not at all.
-func write(path, text string) error {
-	f, err := os.CreateTemp(filepath.Dir(path), ".odes-*")
-	if err != nil {
-		return fmt.Errorf("cannot write %s: %w", path, errors.Unwrap(err))
-	}
-	_, err = f.WriteString(text)
-	if e := f.Close(); err == nil {
-		err = e
-	}
-	mode := os.FileMode(0o644)
-	if info, e := os.Stat(path); e == nil {
-		mode = info.Mode().Perm()
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), mode)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), path)
-	}
-	if err != nil {
-		os.Remove(f.Name())
-		return fmt.Errorf("cannot write %s: %w", path, err)
 	}
 	return nil
 }

@@ -84,7 +84,7 @@ func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) 
 	c := &call{ctx: ctx, in: in, out: standard, err: errs, json: asksJSON(args)}
 	exit := c.execute(args)
 	if standard.failed != nil && (exit == exitDone || exit == exitUsage) { // not reported yet
-		exit = c.fail(cannotWrite("", standard.failed))
+		exit = c.fail(cannotPrint(standard.failed))
 	}
 	return exit
 }
@@ -239,7 +239,7 @@ func (c *call) fail(err error) int {
 		return c.statusOf(list)
 	}
 	if s, ok := c.out.(*stream); ok && s.failed != nil && errors.Is(err, s.failed) {
-		err = cannotWrite("", s.failed)
+		err = cannotPrint(s.failed)
 	}
 	c.complain("file", err.Error())
 	return exitRun

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/diff"
 
+	"odes.dev/odes/internal/output"
 	"odes.dev/odes/parser"
 )
 
@@ -54,7 +55,7 @@ func (f *fmtCmd) one(c *call, path string) error {
 	}
 	if f.Diff && text != formatted {
 		if _, err := c.out.Write(diff.Diff(name, []byte(text), name+" (formatted)", []byte(formatted))); err != nil {
-			return cannotWrite("", err)
+			return cannotPrint(err)
 		}
 	}
 	switch {
@@ -66,8 +67,8 @@ func (f *fmtCmd) one(c *call, path string) error {
 	case !f.Write:
 		return status(exitModel)
 	}
-	return c.write(path, func(w io.Writer) error {
+	return output.Write(path, nil, func(w io.Writer) error { // in place of what was read
 		_, err := io.WriteString(w, formatted)
-		return cannotWrite(path, err)
+		return err
 	})
 }

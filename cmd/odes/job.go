@@ -71,7 +71,7 @@ func (j job[R]) do(c *call) (result R, err error) {
 		c.diagnose(j.warnings(result))
 	}
 	if err := j.write(f)(out, heading(m), result, c.tableOptions(out)); err != nil {
-		return result, cannotWrite(output, err)
+		return result, out.failure(err)
 	}
 	return result, out.commit()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"odes.dev/odes"
+	"odes.dev/odes/internal/output"
 )
 
 //go:generate go run . man --write ../../docs/man
@@ -60,7 +61,7 @@ func (k *manCmd) Run(c *call) error {
 	root := p.Model.Node
 	if k.Write != "" {
 		if err := os.MkdirAll(k.Write, 0o777); err != nil {
-			return cannotWrite(k.Write, err)
+			return output.Wrap(k.Write, err)
 		}
 		for _, n := range append([]*kong.Node{root}, root.Children...) {
 			text := manPage(root, n)
@@ -84,7 +85,7 @@ func (k *manCmd) Run(c *call) error {
 		return usagef("there is no command %q; there are %s", k.Command, all)
 	}
 	_, err = io.WriteString(c.out, manPage(root, node))
-	return cannotWrite("", err)
+	return cannotPrint(err)
 }
 
 func pageName(root, n *kong.Node) string {

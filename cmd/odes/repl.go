@@ -10,7 +10,7 @@ import (
 	"os/signal"
 	"slices"
 	"strings"
-	"syscall"
+	"time"
 
 	"odes.dev/odes"
 	"odes.dev/odes/help"
@@ -60,17 +60,23 @@ func (r *replCmd) Run(c *call) error {
 	} else if r.Model != "" {
 		s.Greet(c.out)
 	}
-	// Ctrl-C stops what is running and not the session, which SIGTERM ends.
-	end := make(chan os.Signal, 1)
-	signal.Notify(end, syscall.SIGTERM)
-	defer signal.Stop(end)
-	go func() {
-		if _, ok := <-end; ok {
-			lines.Close()
+	// Ctrl-C stops what is running and not the session.
+	session, stop := signal.NotifyContext(context.WithoutCancel(c.ctx), endings()...)
+	defer stop()
+	done := make(chan struct{})
+	defer close(done)
+	context.AfterFunc(session, func() {
+		lines.Close()
+		select {
+		case <-done:
+		case <-time.After(time.Second): // some inputs cannot be closed while they are read
 			os.Exit(exitInterrupted)
 		}
-	}()
-	failed, err := repl.Loop(c.untouched(), s, lines, c.out)
+	})
+	failed, err := repl.Loop(session, s, lines, c.out)
+	if session.Err() != nil {
+		return status(exitInterrupted)
+	}
 	if err != nil {
 		return err
 	}
@@ -153,6 +159,3 @@ func editor() []string {
 	}
 	return nil
 }
-
-// untouched is the call's context, but Ctrl-C does not end it.
-func (c *call) untouched() context.Context { return context.WithoutCancel(c.ctx) }

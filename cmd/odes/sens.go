@@ -37,7 +37,7 @@ func (s *sensCmd) Run(c *call) error {
 	}
 	if s.Stats != "" {
 		if err := c.write(s.Stats, func(w io.Writer) error { return report.Stats(w, result) }); err != nil {
-			return cannotWrite(s.Stats, err)
+			return err
 		}
 	}
 	c.seconds(result.Stats)

@@ -10,6 +10,7 @@ import (
 	"io/fs"
 	"os"
 	"path"
+	"path/filepath"
 	"strings"
 	"sync"
 )
@@ -23,28 +24,35 @@ const (
 // Seen remembers which files were read, so that none of them is taken for an output. A nil *Seen remembers nothing.
 type Seen struct {
 	mu   sync.Mutex
-	list []fs.FileInfo
+	list map[string]fs.FileInfo // by absolute path
 }
 
-func (s *Seen) add(info fs.FileInfo) {
-	if s == nil {
+func (s *Seen) add(name string, info fs.FileInfo) {
+	full, err := filepath.Abs(name)
+	if s == nil || err != nil {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.list = append(s.list, info)
+	if s.list == nil {
+		s.list = map[string]fs.FileInfo{}
+	}
+	s.list[full] = info
 }
 
-// Has reports whether the file was read, by whatever name.
+// Has reports whether the file was read, by whatever name. A file that has since been replaced was not: its number may
+// belong to another file now.
 func (s *Seen) Has(info fs.FileInfo) bool {
 	if s == nil {
 		return false
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, old := range s.list {
+	for name, old := range s.list {
 		if os.SameFile(old, info) {
-			return true
+			if now, err := os.Stat(name); err == nil && os.SameFile(old, now) {
+				return true
+			}
 		}
 	}
 	return false
@@ -64,7 +72,7 @@ func File(name string, seen *Seen) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
-	seen.add(info)
+	seen.add(name, info)
 	text, err := Stream(f, MaxText)
 	if err != nil {
 		return nil, &fs.PathError{Op: "read", Path: name, Err: cause(err)}
@@ -157,7 +165,7 @@ func (d folder) Open(name string) (fs.File, error) {
 		f.Close()
 		return nil, err
 	}
-	d.seen.add(info)
+	d.seen.add(filepath.Join(d.path, filepath.FromSlash(name)), info)
 	return f, nil
 }
 
