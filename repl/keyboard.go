@@ -67,6 +67,8 @@ func (k *keyboard) Remember(entry string) {
 	_ = k.line.SaveHistory(strings.Join(strings.Fields(strings.ReplaceAll(entry, "\n", " ")), " "))
 }
 
+func (*keyboard) interactive() bool { return true }
+
 func (k *keyboard) Close() error { return k.line.Close() }
 
 // completer completes with the words of a session.

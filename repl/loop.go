@@ -21,6 +21,19 @@ type Lines interface {
 	Close() error
 }
 
+// asker is what Lines are if someone sits there who can be asked.
+type asker interface {
+	// interactive tells whether that is so.
+	interactive() bool
+}
+
+// yes asks a question; all but yes means no.
+func yes(in Lines, question string) bool {
+	answer, _ := in.Read(question + " [y/N] ")
+	answer = strings.ToLower(strings.TrimSpace(answer))
+	return answer == "y" || answer == "yes"
+}
+
 // ErrInterrupted says that Ctrl-C was pressed at the prompt.
 var ErrInterrupted = errors.New("interrupted")
 
@@ -33,6 +46,9 @@ const (
 // Ctrl-C stops a run or discards a line, but does not end the session. It returns how many entries
 // failed, and an error if reading failed or ctx ended.
 func Loop(ctx context.Context, s *Session, in Lines, out io.Writer) (failed int, err error) {
+	if a, ok := in.(asker); ok && a.interactive() {
+		s.confirm = func(question string) bool { return yes(in, question) }
+	}
 	for {
 		entry, err := read(in)
 		switch {
@@ -105,6 +121,8 @@ func (p *plain) Read(prompt string) (string, error) {
 	}
 	return "", io.EOF
 }
+
+func (p *plain) interactive() bool { return p.out != nil }
 
 func (*plain) Remember(string) {}
 func (*plain) Close() error    { return nil }

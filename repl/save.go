@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -28,13 +29,16 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 	if strings.TrimSpace(s.now.text) == "" {
 		return errors.New("there is nothing to save")
 	}
-	if onDisk, err := input.File(path, s.cfg.Seen); path == s.path && err == nil && string(onDisk) != s.disk {
-		return fmt.Errorf("%s has changed since it was read; save under another name, or reload", path)
-	}
-	if _, err := os.Stat(path); err == nil && path != s.path {
+	if path == s.path {
+		if onDisk, err := input.File(path, s.cfg.Seen); err == nil && string(onDisk) != s.disk && !s.replaces(path) {
+			return fmt.Errorf("%s has changed since it was read; save under another name, or reload", path)
+		}
+	} else if _, err := os.Stat(path); err == nil && !s.replaces(path) {
 		return fmt.Errorf("%s exists; remove it first, or save under another name", path)
 	}
 	text, done, left := s.fixed()
+	text, written, unwritten := s.withSettings(text)
+	done = append(done, written...)
 	if err := output.Write(path, nil, func(w io.Writer) error {
 		_, err := io.WriteString(w, text)
 		return err
@@ -42,7 +46,7 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 		return err
 	}
 	st := s.now
-	st.text, st.set = text, left
+	st.text, st.set, st.settings = text, left, unwritten
 	s.path, s.disk = path, text
 	if m, err := s.parse(text); err == nil {
 		st.model = m
@@ -53,7 +57,7 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 	if len(done) > 0 {
 		s.move(st, "save")
 	}
-	s.now.text, s.now.set, s.now.model = st.text, st.set, st.model
+	s.now.text, s.now.set, s.now.settings, s.now.model = st.text, st.set, st.settings, st.model
 	s.opened = s.now
 	said := "wrote " + path
 	if len(done) > 0 {
@@ -67,6 +71,52 @@ func (s *Session) doSave(_ context.Context, w io.Writer, rest string) error {
 		fmt.Fprintf(w, "not in the file: %s = %s (add --%s=%s)\n", k.Key, k.Value, k.Key, k.Value)
 	}
 	return nil
+}
+
+// replaces asks whether a file may be replaced. Without someone to ask, it may not.
+func (s *Session) replaces(path string) bool {
+	return s.confirm != nil && s.confirm(fmt.Sprintf("%s has another text. Replace it?", path))
+}
+
+// withSettings writes changed settings into the blocks of a text. It leaves those of several blocks of a kind, since
+// a name says there which is used.
+func (s *Session) withSettings(text string) (_ string, done []string, left []odes.Setting) {
+	now := s.now
+	defer func() { s.now = now }()
+	s.now.text = text
+	for i, k := range now.settings {
+		if slices.ContainsFunc(now.settings[i+1:], func(o odes.Setting) bool { return o.Key == k.Key }) {
+			continue // the last one holds
+		}
+		word, key, _ := strings.Cut(k.Key, ".")
+		old, err := parser.Outline(s.name(), s.now.text)
+		var kinds []string
+		for _, it := range old {
+			if first, _, _ := strings.Cut(it.Kind, " "); first == word {
+				kinds = append(kinds, it.Kind)
+			}
+		}
+		if len(kinds) == 0 {
+			kinds = []string{word}
+		}
+		entry := fmt.Sprintf("%s { %s = %s }", kinds[0], key, k.Value)
+		items, e := parser.Outline(Entry, entry)
+		if err != nil || e != nil || len(kinds) > 1 {
+			left = append(left, k)
+			continue
+		}
+		next, _, _, err := s.merge(entry, items)
+		if err == nil {
+			_, err = s.parse(next)
+		}
+		if err != nil {
+			left = append(left, k)
+			continue
+		}
+		s.now.text = next
+		done = append(done, k.Key+" = "+k.Value)
+	}
+	return s.now.text, done, left
 }
 
 // fixed writes what was set into the declarations. It leaves what has no place there: elements,

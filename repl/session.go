@@ -68,7 +68,8 @@ type Session struct {
 	scope   scope  // of the current entry
 	doubts  doubts // of the last picture
 
-	progress func(odes.Progress) // of the current entry
+	progress func(odes.Progress)        // of the current entry
+	confirm  func(question string) bool // nil where nobody can answer
 }
 
 // state is what undo restores.

@@ -1,0 +1,81 @@
+package repl
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestSave writes what was set, settings too, and asks before it replaces a file with another text.
+func TestSave(t *testing.T) {
+	const text = "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k\nsolver { method = dopri5 }\n"
+	const saved = "time t from 0 to 1\nparam k = 3\nstate x = 1\nx' = -k\nsolver { method = dopri5  rtol = 1e-4 }\n" +
+		"sens { mode = tangent }\n"
+	dir := t.TempDir()
+	path, other := filepath.Join(dir, "m.ode"), filepath.Join(dir, "other.ode")
+	for _, name := range []string{path, other} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, c := range []struct {
+		entries string
+		asks    bool
+		said    string
+		want    string
+	}{
+		{"save " + other + "\n", false, "exists", text},
+		{"save " + other + "\nn\n", true, "Replace it? [y/N] error: " + other + " exists", text},
+		{"save " + other + "\n\n", true, "exists", text},
+		{"save " + other + "\nyes\n", true, "k = 3, solver.rtol = 1e-4, sens.mode = tangent", saved},
+	} {
+		s := New(Config{})
+		if err := s.Open(path); err != nil {
+			t.Fatal(err)
+		}
+		entries := "k = 3\nsolver.rtol = 1e-5\nsolver.rtol = 1e-4\nsens.mode = tangent\n" + c.entries
+		var out strings.Builder
+		lines := Piped(strings.NewReader(entries))
+		if c.asks {
+			lines = Prompted(strings.NewReader(entries), &out)
+		}
+		if _, err := Loop(t.Context(), s, lines, &out); err != nil {
+			t.Fatal(err)
+		}
+		got, err := os.ReadFile(other)
+		if err != nil || string(got) != c.want || !strings.Contains(out.String(), c.said) {
+			t.Errorf("%q:\n%s\nsaid\n%s", c.entries, got, out.String())
+		}
+	}
+}
+
+// TestSaveSettings writes settings where one block takes them, and says which it could not write.
+func TestSaveSettings(t *testing.T) {
+	const text = "time t from 0 to 1\nstate x = 1\nx' = -x\n"
+	for blocks, want := range map[string]string{
+		"":                                     "solver { rtol = 1e-4 }\n",
+		"solver fast { atol = 1 }\n":           "solver fast { atol = 1  rtol = 1e-4 }\n",
+		"solver { rtol = 1e-2 atol = 1e-3 }\n": "solver { rtol = 1e-4 atol = 1e-3 }\n",
+		"solver a { atol = 1 }\nsolver b {}\n": "solver a { atol = 1 }\nsolver b {}\n",
+	} {
+		path := filepath.Join(t.TempDir(), "m.ode")
+		if err := os.WriteFile(path, []byte(text+blocks), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s := New(Config{})
+		if err := s.Open(path); err != nil {
+			t.Fatal(err)
+		}
+		var out strings.Builder
+		s.Do(t.Context(), &out, "solver.rtol = 1e-4")
+		s.Do(t.Context(), &out, "save")
+		got, err := os.ReadFile(path)
+		if err != nil || string(got) != text+want {
+			t.Errorf("%q:\n%s\nsaid\n%s", blocks, got, out.String())
+		}
+		if left := strings.Contains(out.String(), "not in the file: solver.rtol"); left != (blocks == want) {
+			t.Errorf("%q: said\n%s", blocks, out.String())
+		}
+	}
+}
