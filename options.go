@@ -34,8 +34,8 @@ type Options struct {
 	// of every step.
 	Times []float64
 	// Threads is the number of goroutines; 0 follows the settings, whose default is one per core.
-	// Lanes is the number of objectives swept together; 0 leaves it to the library. Results depend on
-	// neither.
+	// Lanes is the number of objectives swept together, or of variables; 0 leaves it to the library,
+	// and more than there are become as many. Results depend on neither.
 	Threads, Lanes int
 	// Gradient, if large enough, is the memory for the derivatives. Otherwise it is allocated.
 	Gradient []float64
@@ -104,6 +104,14 @@ func (m *Model) resolve(opts Options, l *diag.List) settings.Settings {
 		opts.change(&s)
 	}
 	return s
+}
+
+// lanes returns how many of m objectives or variables to sweep together.
+func (opts Options) lanes(m int) int {
+	if opts.Lanes <= 0 {
+		return chooseLanes(m)
+	}
+	return min(opts.Lanes, max(m, 1))
 }
 
 // changed returns opts with one more change of the settings that they lead to, in a model and in each

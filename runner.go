@@ -65,7 +65,7 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Runner{run: base, opts: opts, lanes: opts.Lanes}
+	r := &Runner{run: base, opts: opts}
 	r.opts.Set = slices.Clone(opts.Set)
 	var l diag.List
 	r.variables, r.columns = m.variables(r.settings.Wrt, &l)
@@ -148,12 +148,11 @@ func (r *Runner) chooseModeAndLanes() error {
 			return err
 		}
 	}
-	if r.lanes == 0 {
-		r.lanes = chooseLanes(len(r.objectives))
-		if modeOf(r.settings.Mode).Lanes == sens.LanesColumns {
-			r.lanes = chooseLanes(r.columns)
-		}
+	side := len(r.objectives)
+	if modeOf(r.settings.Mode).Lanes == sens.LanesColumns {
+		side = r.columns
 	}
+	r.lanes = r.opts.lanes(side)
 	return nil
 }
 

@@ -266,10 +266,7 @@ func (r *Runner) products(ctx context.Context, count int, of func(k int) []float
 // second makes the method for count directions. It takes fewer lanes, then fewer threads, where the
 // memory for what it keeps along the run asks for that.
 func (r *Runner) second(count int) (*sens.Second, error) {
-	lanes := chooseLanes(count)
-	if r.opts.Lanes > 0 {
-		lanes = r.opts.Lanes
-	}
+	lanes := r.opts.lanes(count)
 	limit := r.settings.MemoryLimit()
 	threads := max(1, r.settings.Threads)
 	for lanes > 1 && sens.PathBytes(&r.trajectory, lanes)*int64(threads) > limit {
