@@ -128,6 +128,8 @@ type Sensitivities struct {
 	Settings  RunSettings
 	Stats     RunStats
 	Warnings  []diag.Diagnostic
+
+	finite bool // all values and derivatives are known to be finite
 }
 
 // Derivative returns the derivatives of value i by variable v: a view of the gradient, row-major in

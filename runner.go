@@ -315,7 +315,9 @@ func (r *Runner) first(ctx context.Context) (*Sensitivities, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.grade(r.grader(r.variables, r.sizes(), s.Stats.Steps), false)
+	if !s.finite {
+		s.grade(r.grader(r.variables, r.sizes(), s.Stats.Steps), false)
+	}
 	s.conclude(r.model, nil)
 	return s, nil
 }
@@ -351,7 +353,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out := &r.out
 	*out = Sensitivities{
 		Status: "ok", From: r.worker.Started(), To: stats.T, Variables: r.variables, Columns: r.columns,
-		Gradient: r.gradient,
+		Gradient: r.gradient, finite: true,
 		Settings: r.report(r.lanes), Stats: r.stats(stats), Values: out.Values[:0], Events: out.Events[:0],
 	}
 	r.addValues(out, want.Stride)
@@ -405,7 +407,9 @@ func (r *Runner) addValues(out *Sensitivities, stride int) {
 		r.problem.Gather(row, r.places, byParams, byInitial)
 		r.sum.chain(r.problem, row, r.res.DP[i*stride:])
 		v = r.valued(v, o, r.res.Functionals)
-		if !math.IsNaN(v.Value) && !r.finite(i, stride, row) {
+		finite := r.finite(i, stride, row, byInitial)
+		out.finite = out.finite && finite && v.Value-v.Value == 0
+		if !math.IsNaN(v.Value) && !finite {
 			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not "+
 				"differentiable at this point")
 		}
@@ -426,15 +430,14 @@ func (r *Runner) addEvents(out *Sensitivities) {
 	}
 }
 
-// finite reports whether the derivatives of objective i, row, are finite. A row of many columns is not read unless it
-// has parts from elsewhere: what is wrong in it is wrong in the cotangents of the state as well.
-func (r *Runner) finite(i, stride int, row []float64) bool {
-	const few = 4096
+// finite reports whether the derivatives of objective i, row, are finite. A long row is not read where the sweep knows
+// that. byInitial is what the row has by initial values.
+func (r *Runner) finite(i, stride int, row, byInitial []float64) bool {
 	if i < len(r.res.Suspect) && r.res.Suspect[i] {
 		return false
 	}
-	if (r.byInitial || len(r.parts) > 0) && !finite(row) {
-		return false
+	if i < len(r.res.Sound) && r.res.Sound[i] && len(r.parts) == 0 && r.chain.Empty() {
+		return finite(byInitial)
 	}
-	return stride > few || finite(r.res.DP[i*stride:i*stride+r.problem.Width()])
+	return finite(row) && (r.placed || finite(r.res.DP[i*stride:i*stride+r.problem.Width()]))
 }

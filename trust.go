@@ -192,6 +192,9 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 
 // allFinite reports whether all values and derivatives are finite.
 func (s *Sensitivities) allFinite() bool {
+	if s.finite {
+		return true
+	}
 	for i := range s.Values {
 		if x := s.Values[i].Value; x-x != 0 {
 			return false
@@ -222,11 +225,18 @@ func (s *Sensitivities) warned(codes ...diag.Code) bool {
 
 // conclude sets the status of s and warns of what is not sound, by what o says; nil if nothing was compared.
 func (s *Sensitivities) conclude(m *Model, o *opinion) {
+	worst := Sound
+	for i := range s.Values {
+		worst = max(worst, s.trust(i))
+	}
+	for _, e := range s.Events {
+		worst = max(worst, e.trust())
+	}
 	others := ""
 	if s.doubted() {
 		others = " and the warnings above"
 	}
-	for _, grade := range []Trust{Lost, Loose} {
+	for grade := worst; grade > Sound; grade-- {
 		names := s.graded(grade)
 		switch {
 		case len(names) == 0:
@@ -238,13 +248,6 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 		default:
 			s.note(m, CodeTrust, diag.Warning, "few digits are right, by %s%s: %s", o.by, others, listed(names))
 		}
-	}
-	worst := Sound
-	for i := range s.Values {
-		worst = max(worst, s.trust(i))
-	}
-	for _, e := range s.Events {
-		worst = max(worst, e.trust())
 	}
 	if worst == Lost {
 		s.Status = "partial"

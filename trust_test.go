@@ -305,3 +305,41 @@ objective J2 = integral(y)
 		}
 	}
 }
+
+// TestLongRows holds that derivatives that are not finite are found in long rows of a gradient, which are not read where
+// the sweep knows that they are finite: in products of cotangents and states, and in what depends on params alone.
+func TestLongRows(t *testing.T) {
+	const text = `
+time t from 0 to 1
+const n = 70
+param A[n,n] = 0
+param p[n] = 1
+param a = SIZE
+param b = 1
+state x[n] = p * a
+x' = A @ x
+objective f = 1e160*final(x[1]) + sqrt(b)
+sens { of = [f]  wrt = [A, b, initial(x)]  mode = adjoint  trust = off }
+solver { method = rk4  fixed_step = 0.25 }
+`
+	for _, c := range []struct{ size, b, bad string }{
+		{"1", "1", ""},
+		{"1e148", "1", ""}, // sums of squares overflow, and yet derivatives do not
+		{"1e149", "1", "A"},
+		{"1", "0", "b"},
+	} {
+		s := trusted(t, strings.Replace(strings.Replace(text, "SIZE", c.size, 1), "b = 1", "b = "+c.b, 1))
+		for _, name := range []string{"A", "b", "initial(x)"} {
+			d, trust := by(t, s, 0, name)
+			if finite := !slices.ContainsFunc(d, func(x float64) bool { return x-x != 0 }); finite != (name != c.bad) {
+				t.Errorf("%s, %s: derivatives by %s are finite: %v", c.size, c.b, name, finite)
+			}
+			if (trust == odes.Lost) != (name == c.bad) {
+				t.Errorf("%s, %s: derivatives by %s are %v", c.size, c.b, name, trust)
+			}
+		}
+		if partial := s.Status == "partial"; partial != (c.bad != "") {
+			t.Errorf("%s, %s: the status is %q", c.size, c.b, s.Status)
+		}
+	}
+}

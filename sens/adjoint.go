@@ -80,6 +80,7 @@ func (a *Adjoint) Gradient(ctx context.Context, run *solvers.Trajectory, opts Op
 	_, m := w.obj.Counts()
 	res.prepare(run, m, opts)
 	res.Suspect = append(res.Suspect, make([]bool, m)...)
+	res.Sound = append(res.Sound, make([]bool, m)...)
 	if err := res.observe(ctx, run, w.sys, w.method, w.obj, &opts); err != nil {
 		return err
 	}
@@ -576,17 +577,27 @@ func (s *sweep) finish(m *solvers.Mark, first int) {
 	s.sys.StartPull(m.T, s.yb, s.db, s.tb)
 	s.sys.InstantPull(0, s.tb)
 	s.sys.Finish()
+	sounder, ok := s.sys.(Sounder)
+	sound := ok && sounder.Sound()
 	for j := range l {
 		o := first + j
 		if o >= s.objectives {
 			break
 		}
+		s.res.Sound[o] = sound
 		if len(s.res.DY0) > 0 {
 			for i := range z.N {
 				s.res.DY0[o*z.N+i] = s.yb[i*l+j]
 			}
 		}
 	}
+}
+
+// Sounder is a CotangentSystem that can tell whether the rows that it completed last hold finite numbers only, at less
+// cost than reading them.
+type Sounder interface {
+	// Sound may be false where they do.
+	Sound() bool
 }
 
 // suspect notes the objectives whose cotangents are not finite here. Beyond a body they may be, and at the start.

@@ -71,6 +71,7 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	_, m := s.obj.Counts()
 	res.prepare(run, m, opts)
 	res.Suspect = append(res.Suspect, make([]bool, m)...)
+	res.Sound = append(res.Sound, make([]bool, m)...)
 	if err := res.observe(ctx, run, s.sys, s.method, s.obj, &opts); err != nil {
 		return err
 	}

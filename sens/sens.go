@@ -70,6 +70,9 @@ type Result struct {
 	// Suspect tells which objectives have cotangents that are not finite at the start of the run or at an event:
 	// somewhere the model is not differentiable. Only backward sweeps fill it; otherwise it is empty.
 	Suspect []bool // [m]
+	// Sound tells which rows of DP are known to hold finite numbers only. Only sweeps with a Sounder fill it; otherwise
+	// it is empty.
+	Sound []bool // [m]
 
 	observer Observer  // kept for its memory
 	readings []reading // of the peaks, in order of time
@@ -108,7 +111,7 @@ func (res *Result) prepare(run *solvers.Trajectory, objectives int, opts Options
 	} else {
 		res.DP = res.DP[:n] // every method writes all of every row
 	}
-	res.Suspect = res.Suspect[:0]
+	res.Suspect, res.Sound = res.Suspect[:0], res.Sound[:0]
 	res.DY0 = res.DY0[:0]
 	if opts.Initial {
 		res.DY0 = need(res.DY0, objectives*z.N)

@@ -20,10 +20,6 @@ import (
 // step, as in h' = -sqrt(h).
 var bounds = [2]float64{1, 2}
 
-// fewColumns is the length up to which rows of a gradient are searched for numbers that are not finite. What is wrong
-// in longer ones is wrong in the cotangents of the state as well.
-const fewColumns = 4096
-
 // bounded holds what the additional sweeps need.
 type bounded struct {
 	adjoint Adjoint
@@ -75,7 +71,7 @@ func (res *Result) suspicious(z solvers.Size, opts Options) bool {
 		if notFinite(psi) {
 			continue
 		}
-		if res.Suspect[o] || stride <= fewColumns && anyNotFinite(res.DP[o*stride:o*stride+z.P]) {
+		if res.Suspect[o] || !res.Sound[o] && anyNotFinite(res.DP[o*stride:o*stride+z.P]) {
 			return true
 		}
 	}

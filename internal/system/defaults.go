@@ -134,6 +134,9 @@ func (p *Problem) Chain(second bool) (*Chain, error) {
 	return c, nil
 }
 
+// Empty reports whether no param follows others: partial derivatives are total ones.
+func (c *Chain) Empty() bool { return len(c.followers) == 0 }
+
 // Pull makes total derivatives of the partial ones in grad: rows rows by the active params, which
 // begin stride apart.
 func (c *Chain) Pull(grad []float64, rows, stride int) {

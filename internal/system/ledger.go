@@ -148,7 +148,9 @@ type ledger struct {
 	runs    []rowRun    // of those
 	records []float64   // [capacity][record]
 	noted   int
-	flushed bool // the rows hold products already
+	flushed bool    // the rows hold products already
+	finite  bool    // the sums are finite
+	bound   float64 // of the sums of products
 	packed  []float64
 	lane    []float64
 }
@@ -200,7 +202,7 @@ func distance(a, b []float64) int {
 
 // begin starts a sweep that ends in rows.
 func (b *ledger) begin(rows [][]float64) {
-	b.rows, b.noted, b.flushed = rows, 0, false
+	b.rows, b.noted, b.flushed, b.finite, b.bound = rows, 0, false, true, 0
 	b.runs = appendRuns(b.runs[:0], rows)
 	clear(b.sums)
 }
@@ -221,6 +223,8 @@ func (b *ledger) next() []float64 {
 // starts from its stored value and adds the stages in the order in which they were recorded, so that
 // results do not depend on the capacity.
 func (b *ledger) flush() {
+	noted := b.records[:b.noted*b.record]
+	b.bound += float64(float64(len(b.deferred)) * simd.Dot(noted, noted)) // 2|xy| ≤ x² + y²
 	for i := range b.deferred {
 		d := &b.deferred[i]
 		add := b.flushed || !d.first
@@ -275,6 +279,7 @@ func (b *ledger) finish() {
 					x += to[i]
 				}
 				to[i] = x
+				b.finite = b.finite && x-x == 0
 			}
 		}
 	}
@@ -286,3 +291,6 @@ func (b *ledger) finish() {
 		}
 	}
 }
+
+// sound reports whether the completed rows are known to hold finite numbers only, without a look at them.
+func (b *ledger) sound() bool { return b.finite && b.bound < 1e300 }

@@ -232,3 +232,6 @@ func (w *Worker) Finish() {
 	}
 	w.book.finish()
 }
+
+// Sound implements sens.Sounder.
+func (w *Worker) Sound() bool { return w.book.sound() }
