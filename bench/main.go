@@ -50,6 +50,8 @@ func run() error {
 		"; with -precision one diagram")
 	study := flag.Bool("precision", false, "measure error against time instead, and write docs/precision.md and "+
 		"its figures")
+	prices := flag.Bool("prices", false, "measure what each default costs, and write the table of docs/methods.md")
+	other := flag.String("against", "", "compare the examples with this command, odes of another version, and print it")
 	flag.Parse()
 	switch *worker {
 	case "":
@@ -72,6 +74,13 @@ func run() error {
 	}
 	if _, err := exec.LookPath("taskset"); err != nil {
 		r.core = ""
+	}
+	if *prices {
+		return writePrices(cmp.Or(*out, "docs/methods.md"))
+	}
+	if *other != "" {
+		r.rounds = cmp.Or(r.rounds, 7)
+		return r.against(*other, os.Stdout)
 	}
 	if *study {
 		r.rounds = cmp.Or(r.rounds, 3)

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"odes.dev/odes"
+)
+
+// defaults are the settings that cost time and are on unless a model says otherwise, in the order in which the table
+// of prices adds them. A comparison with another version has them off.
+var defaults = []string{"solver.quad_tol", "solver.stability", "sens.trust", "sens.control"}
+
+// models returns the examples that are small enough to be measured many times.
+func models() ([]string, error) {
+	list, err := filepath.Glob("examples/*/*.ode")
+	if err != nil {
+		return nil, err
+	}
+	var small []string
+	for _, path := range list {
+		if !strings.HasSuffix(path, "512.ode") {
+			small = append(small, path)
+		}
+	}
+	if len(small) == 0 {
+		return nil, fmt.Errorf("there are no examples here; run in the root of the repository")
+	}
+	return small, nil
+}
+
+func exampleName(path string) string { return strings.TrimSuffix(filepath.Base(path), ".ode") }
+
+// writePrices measures what each default costs on each example, and writes the table of docs/methods.md: least times of
+// whole gradients by one Runner, which take turns.
+func writePrices(page string) error {
+	list, err := models()
+	if err != nil {
+		return err
+	}
+	var b strings.Builder
+	b.WriteString("| example | none | `quad_tol` | `stability` | `trust` | `control` |\n|---|---:|---:|---:|---:|---:|\n")
+	for _, path := range list {
+		least, err := priceOf(path)
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		fmt.Fprintf(&b, "| `%s` | %.3g |", exampleName(path), 1e3*least[0])
+		for _, t := range least[1:] {
+			fmt.Fprintf(&b, " %.2f |", t/least[0])
+		}
+		b.WriteString("\n")
+	}
+	const begin, end = "<!-- prices -->\n", "<!-- end prices -->\n"
+	text, err := os.ReadFile(page)
+	if err != nil {
+		return err
+	}
+	before, rest, found := strings.Cut(string(text), begin)
+	_, after, closed := strings.Cut(rest, end)
+	if !found || !closed {
+		return fmt.Errorf("%s has no place for the table", page)
+	}
+	return os.WriteFile(page, []byte(before+begin+b.String()+end+after), 0o644)
+}
+
+// priceOf returns the least times of a gradient without the defaults, and with one more of them each.
+func priceOf(path string) ([]float64, error) {
+	m, err := odes.ParseFile(path)
+	if err != nil {
+		return nil, err
+	}
+	var runners []*odes.Runner
+	var least []float64
+	for on := range len(defaults) + 1 {
+		opts := odes.Options{Threads: 1}
+		for _, key := range defaults[on:] {
+			opts.Settings = append(opts.Settings, odes.Setting{Key: key, Value: "off"})
+		}
+		r, err := m.Prepare(opts)
+		if err != nil {
+			return nil, err
+		}
+		runners, least = append(runners, r), append(least, math.Inf(1))
+	}
+	for begin, i := time.Now(), 0; i < 4 || i < 1000 && time.Since(begin) < 20*exampleTime; i++ {
+		for k, r := range runners {
+			start := time.Now()
+			if _, err := r.Sensitivities(context.Background()); err != nil {
+				return nil, err
+			}
+			if t := time.Since(start).Seconds(); i > 0 {
+				least[k] = min(least[k], t)
+			}
+		}
+	}
+	return least, nil
+}
+
+// against prints how long gradients of the examples take, relative to those of another version's command, both without
+// the defaults: the ratios of the least times, which take turns.
+func (r *runner) against(other string, w io.Writer) error {
+	list, err := models()
+	if err != nil {
+		return err
+	}
+	ours := filepath.Join(r.work, "odes-against")
+	if out, err := exec.Command("go", "build", "-o", ours, "./cmd/odes").CombinedOutput(); err != nil {
+		return fmt.Errorf("%w: %s", err, out)
+	}
+	defer os.Remove(ours)
+	both := [2]string{other, ours}
+	var off [2][]string
+	for i, command := range both {
+		for _, key := range defaults { // those that the version knows
+			flag := "--" + key + "=off"
+			if exec.Command(command, "bench", list[0], "--runs", "1", flag).Run() == nil {
+				off[i] = append(off[i], flag)
+			}
+		}
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintf(w, "%s: %s\nthis: %s\n", other, strings.Join(off[0], " "), strings.Join(off[1], " "))
+	fmt.Fprint(t, "example\tms\tthis\tratio\tforward\tbackward\tsteps\t\n")
+	for _, path := range list {
+		var least [2]timed
+		for round := range r.rounds {
+			for i, command := range both {
+				x, err := r.timed(command, path, off[i])
+				if err != nil {
+					return err
+				}
+				if round == 0 {
+					least[i] = x
+				}
+				least[i].least(&x)
+			}
+		}
+		a, b := &least[0], &least[1]
+		fmt.Fprintf(t, "%s\t%.4g\t%.4g\t%.2f\t%.2f\t%.2f\t%d, %d\t\n", exampleName(path), 1e3*a.Gradient.Min,
+			1e3*b.Gradient.Min, b.Gradient.Min/a.Gradient.Min, b.Forward.Min/a.Forward.Min,
+			b.Adjoint.Min/a.Adjoint.Min, a.Steps, b.Steps)
+	}
+	return t.Flush()
+}
+
+// timed is what odes bench prints.
+type timed struct {
+	Forward, Adjoint, Gradient struct {
+		Min float64 `json:"min_s"`
+	}
+	Steps int
+}
+
+// least takes the times of x that are less.
+func (t *timed) least(x *timed) {
+	t.Forward.Min, t.Adjoint.Min = min(t.Forward.Min, x.Forward.Min), min(t.Adjoint.Min, x.Adjoint.Min)
+	t.Gradient.Min = min(t.Gradient.Min, x.Gradient.Min)
+}
+
+// timed measures an example with a command for about exampleTime.
+func (r *runner) timed(command, path string, settings []string) (x timed, err error) {
+	for runs := 5; ; {
+		args := []string{command, "bench", path, "-q", "--format", "json", "--threads", "1", "--runs", fmt.Sprint(runs)}
+		out, err := r.output(append(args, settings...), 1)
+		if err != nil {
+			return x, err
+		}
+		if err := json.Unmarshal(out, &x); err != nil {
+			return x, err
+		}
+		more := int(min(2*exampleTime.Seconds()/x.Gradient.Min, 2000))
+		if runs > 5 || more <= runs {
+			return x, nil
+		}
+		runs = more
+	}
+}
