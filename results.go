@@ -125,6 +125,8 @@ type Sensitivities struct {
 	Products  []float64
 	Direction []float64
 	Events    []EventRecord
+	sided     []bool // columns of derivatives that ties make those of one side; nil for none
+	allSided  bool   // something else makes all of them so
 	Settings  RunSettings
 	Stats     RunStats
 	Warnings  []diag.Diagnostic

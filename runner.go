@@ -332,11 +332,13 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		return nil, err
 	}
 	r.sum = sum
+	before := doubts(r.warnings.All())
 	start := time.Now()
 	stats, err := r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, r.recorder)
 	if err != nil {
 		return nil, err
 	}
+	ofRun := doubts(r.warnings.All())
 	half := time.Now()
 	want := sens.Options{
 		EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit, Functionals: r.recorder.Functionals(),
@@ -373,6 +375,9 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	out.Stats.Seconds.Compile += r.compile
 	out.Stats.add(&sum.stats)
 	out.Warnings = r.warnings.All()
+	if out.allSided = before > 0 || doubts(out.Warnings) > ofRun; !out.allSided && len(stats.Ties) > 0 {
+		out.sided = r.worker.Moves(stats.Ties, r.places, r.columns)
+	}
 	return out, nil
 }
 

@@ -146,6 +146,20 @@ func (s *Sensitivities) doubt(i int, t Trust, value bool) {
 	}
 }
 
+// oneSided makes derivatives loose that are those of one side: by what moves the two causes of a tie apart.
+func (s *Sensitivities) oneSided(i int) {
+	if s.allSided {
+		s.doubt(i, Loose, false)
+		return
+	}
+	at := i * s.Columns
+	for k, sided := range s.sided {
+		if sided && s.Gradient[at+k] != 0 {
+			s.Trusts[at+k] = max(s.Trusts[at+k], Loose)
+		}
+	}
+}
+
 // grade fills in the trust in all numbers of s: from their estimated errors, where there are any, and from what the
 // run warned of. Unless judged is set, it looks for numbers that are not finite and for nothing else.
 func (s *Sensitivities) grade(g *grader, judged bool) {
@@ -178,9 +192,9 @@ func (s *Sensitivities) grade(g *grader, judged bool) {
 			trusts: e.Trusts,
 		})
 	}
-	if s.doubted() {
+	if s.allSided || s.sided != nil {
 		for i := range s.Values {
-			s.doubt(i, Loose, false)
+			s.oneSided(i)
 		}
 	}
 	if s.warned(CodeHidden) {
@@ -215,6 +229,16 @@ var doubtful = []diag.Code{CodeTie, CodeKink}
 
 // doubted reports whether the run of s warned that derivatives are those of one side.
 func (s *Sensitivities) doubted() bool { return s.warned(doubtful...) }
+
+// doubts counts the warnings that derivatives are those of one side.
+func doubts(list []diag.Diagnostic) (n int) {
+	for _, d := range list {
+		if d.Level == diag.Warning && slices.Contains(doubtful, d.Code) {
+			n++
+		}
+	}
+	return n
+}
 
 // warned reports whether the run of s has a warning of one of these codes.
 func (s *Sensitivities) warned(codes ...diag.Code) bool {

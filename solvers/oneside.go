@@ -67,7 +67,8 @@ func (s *Solver) besideModeChange(m *member, what string) {
 			n += s.size.Q
 		}
 		if s.unlike(before[:n], behind[:n], t.y) {
-			s.warn(Warning{Kind: OneSided, T: s.t, Name: s.memberName(&t.member), Other: what, Instant: -1})
+			s.tied(Warning{Kind: OneSided, T: s.t, Name: s.memberName(&t.member), Other: what},
+				t.member.cause(), m.cause())
 			return
 		}
 	}
@@ -142,7 +143,7 @@ func (s *Solver) crossModeChange(a, b *member) {
 	}
 	for i := range l {
 		if differ(r[i], l[i], size[i]) {
-			s.warn(Warning{Kind: OneSided, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Instant: -1})
+			s.tied(Warning{Kind: OneSided, T: s.t, Name: s.memberName(a), Other: s.memberName(b)}, a.cause(), b.cause())
 			return
 		}
 	}
@@ -208,8 +209,8 @@ func (s *Solver) edge() {
 			continue
 		}
 		s.sys.Enter(s.d, s.m)
-		if sep.Apart(s.t, s.y, s.d, Cause{Guard: i}, Cause{Guard: -1}) {
-			s.warn(Warning{Kind: Edge, T: s.t, Name: s.guardName(i), Instant: -1})
+		if start := (Cause{Guard: -1, Instant: int(InstantStart)}); sep.Apart(s.t, s.y, s.d, Cause{Guard: i}, start) {
+			s.tied(Warning{Kind: Edge, T: s.t, Name: s.guardName(i)}, Cause{Guard: i}, start)
 		}
 	}
 	s.sys.Enter(s.d, s.m)

@@ -114,9 +114,11 @@ type Stats struct {
 	Changes  int // of the member of the method that makes the steps
 	// Warnings tell the user of places where derivatives do not exist and of times that never came.
 	Warnings []Warning
-	T        float64 // where the run ended
-	Stopped  bool    // an event ended it before tf
-	By       string  // that event
+	// Ties are the pairs of causes of which warnings tell that derivatives are those of one order.
+	Ties    []Meeting
+	T       float64 // where the run ended
+	Stopped bool    // an event ended it before tf
+	By      string  // that event
 }
 
 // WarningKind classifies warnings of a run.
@@ -157,6 +159,13 @@ const (
 	// out. Value is the estimated size of the largest eigenvalue of ∂f/∂y at T.
 	Unstable
 )
+
+// Meeting is a pair of causes that met at (T, Y) with discretes D and modes M. The second one of an Edge is the start.
+type Meeting struct {
+	Causes  [2]Cause // Nth is 0
+	T       float64
+	Y, D, M []float64
+}
 
 // Observation is the Other of a warning about an event and an observation whose times can come apart: on one side of
 // the event the observation sees the jump. Finish is that of a warning about an event and the end of the run.

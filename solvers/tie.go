@@ -1,6 +1,9 @@
 package solvers
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // tie warns when a and b, next to each other at one time, give different results in the other order, or results that
 // change at different rates to either side. Two events that their priorities order, and that cannot come apart, are
@@ -19,9 +22,23 @@ func (s *Solver) tie(a, b *member) {
 	}
 	switch s.swap(both); {
 	case !alike(s.alt[0], s.alt[1]) || !alike(s.altD[0], s.altD[1]):
-		s.warn(Warning{Kind: Tie, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: apart, Instant: -1})
+		s.tied(Warning{Kind: Tie, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: apart},
+			a.cause(), b.cause())
 	case apart && s.oneSided(both[0], both[1]):
-		s.warn(Warning{Kind: OneSided, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Instant: -1})
+		s.tied(Warning{Kind: OneSided, T: s.t, Name: s.memberName(a), Other: s.memberName(b)}, a.cause(), b.cause())
+	}
+}
+
+// tied warns of a and b, and notes them.
+func (s *Solver) tied(w Warning, a, b Cause) {
+	w.Instant = -1
+	s.warn(w)
+	a.Nth, b.Nth = 0, 0 // so that there are not too many
+	both := [2]Cause{a, b}
+	if !slices.ContainsFunc(s.stats.Ties, func(t Meeting) bool { return t.Causes == both }) {
+		s.stats.Ties = append(s.stats.Ties, Meeting{
+			Causes: both, T: w.T, Y: slices.Clone(s.y), D: slices.Clone(s.d), M: slices.Clone(s.m),
+		})
 	}
 }
 
@@ -45,9 +62,8 @@ func (s *Solver) beside(m *member, what string) {
 	if w := &s.was; w.jumped {
 		for i := range w.fired {
 			if e := &w.fired[i]; s.soon(w.t, m.at, e, m) && s.apartBefore(e, m) {
-				s.warn(Warning{
-					Kind: Tie, T: m.at, Name: s.memberName(e), Other: what, Apart: true, Instant: -1, Value: m.at - w.t,
-				})
+				s.tied(Warning{Kind: Tie, T: m.at, Name: s.memberName(e), Other: what, Apart: true, Value: m.at - w.t},
+					e.cause(), m.cause())
 				return
 			}
 		}
@@ -57,7 +73,7 @@ func (s *Solver) beside(m *member, what string) {
 	}
 	for i := range s.fired {
 		if e := &s.fired[i]; s.apart(e, m) {
-			s.warn(Warning{Kind: Tie, T: s.t, Name: s.memberName(e), Other: what, Apart: true, Instant: -1})
+			s.tied(Warning{Kind: Tie, T: s.t, Name: s.memberName(e), Other: what, Apart: true}, e.cause(), m.cause())
 			return
 		}
 	}
@@ -150,10 +166,9 @@ func (s *Solver) prevented() {
 		b := member{kind: MarkFire, firing: Firing{Event: g.Event, Elem: g.Elem}, guard: i, instant: -1}
 		for k := range s.fired {
 			if e := &s.fired[k]; s.apartAt(s.t, s.yg, s.dg, s.mg, e, &b) {
-				s.warn(Warning{
-					Kind: Tie, T: s.t, Name: s.memberName(e), Other: s.memberName(&b), Apart: true, Instant: -1,
-					Value: soon,
-				})
+				s.tied(Warning{
+					Kind: Tie, T: s.t, Name: s.memberName(e), Other: s.memberName(&b), Apart: true, Value: soon,
+				}, e.cause(), b.cause())
 				break
 			}
 		}
@@ -198,10 +213,9 @@ func (s *Solver) justAfter(b *member) {
 		s.y, w.y, s.d, w.d, s.m, w.m = w.y, s.y, w.d, s.d, w.m, s.m
 		s.sys.Enter(s.d, s.m)
 		if matters {
-			s.warn(Warning{
-				Kind: kind, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: true, Instant: -1,
-				Value: s.t - w.t,
-			})
+			s.tied(Warning{
+				Kind: kind, T: s.t, Name: s.memberName(a), Other: s.memberName(b), Apart: true, Value: s.t - w.t,
+			}, a.cause(), b.cause())
 		}
 	}
 }
@@ -241,10 +255,9 @@ func (s *Solver) justRead() {
 	site := member{kind: MarkSite, instant: s.lastSite, guard: -1, at: s.lastRead}
 	for i := range s.fired {
 		if e := &s.fired[i]; s.soon(s.lastRead, s.t, &site, e) && s.apart(e, &site) {
-			s.warn(Warning{
-				Kind: Tie, T: s.t, Name: s.memberName(e), Other: Observation, Apart: true, Instant: -1,
-				Value: s.t - s.lastRead,
-			})
+			s.tied(Warning{
+				Kind: Tie, T: s.t, Name: s.memberName(e), Other: Observation, Apart: true, Value: s.t - s.lastRead,
+			}, e.cause(), site.cause())
 			return
 		}
 	}

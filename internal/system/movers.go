@@ -1,0 +1,335 @@
+package system
+
+import (
+	"math"
+	"slices"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
+)
+
+// Moves tells which of the variables, by columns of a row of the gradient, move the two causes of one of the ties
+// apart. Times that depend on params alone are compared at other values of these. So are guards whose roots any motion
+// of the state moves alike. Otherwise all counts that either time depends on in any way.
+func (w *Worker) Moves(ties []solvers.Meeting, variables []Variable, columns int) []bool {
+	out := make([]bool, columns)
+	for i := range ties {
+		x := separation{neighbour: neighbour{Worker: w, t: ties[i].T, y: ties[i].Y, d: ties[i].D}, tie: &ties[i]}
+		x.find()
+		for _, v := range variables {
+			x.mark(v, out[v.Offset:v.Offset+v.Len])
+		}
+	}
+	return out
+}
+
+// separation is what can move the two causes of a tie apart.
+type separation struct {
+	neighbour
+	tie     *solvers.Meeting
+	start   bool // the second cause is the start of the run
+	params  map[string]bool
+	initial map[string]bool
+	seen    map[tapec.Name]bool
+	fired   map[int]bool // events of which the times have been followed
+	// apart returns a number that changes where params move the causes apart, and how much of it may be rounding; it is
+	// nil if that is not known.
+	apart func() (x, noise float64)
+}
+
+func (x *separation) find() {
+	x.params, x.initial = map[string]bool{}, map[string]bool{}
+	x.seen, x.fired = map[tapec.Name]bool{}, map[int]bool{}
+	causes := x.tie.Causes
+	var direct [2][]tapec.Name
+	for k, c := range causes {
+		direct[k] = x.inputs(c)
+	}
+	x.start = causes[1].Guard < 0 && causes[1].Instant == int(solvers.InstantStart)
+	moving := func(n tapec.Name) bool { return n.Role == tapec.State || n.Role == tapec.Discrete }
+	bound := slices.ContainsFunc(direct[0], moving) || slices.ContainsFunc(direct[1], moving)
+	switch a, b := causes[0], causes[1]; {
+	case a.Guard < 0 && b.Guard < 0 && !bound && x.single(a) && x.single(b):
+		x.apart = func() (float64, float64) {
+			times := x.times()
+			x, z := times[a.Instant], times[b.Instant]
+			return x - z, float64(1e-12 * max(math.Abs(x), math.Abs(z)))
+		}
+	case a.Guard >= 0 && b.Guard >= 0:
+		if ratio, ok := x.parallel(a.Guard, b.Guard); ok {
+			x.apart = func() (float64, float64) {
+				u, v := x.guard(a.Guard, x.t), float64(ratio*x.guard(b.Guard, x.t))
+				return u - v, float64(1e-6 * (math.Abs(u) + math.Abs(v)))
+			}
+		}
+	}
+	for _, list := range direct {
+		for _, n := range list { // what moves the state moves both alike
+			if x.apart == nil || n.Role == tapec.Param {
+				x.follow(n)
+			}
+		}
+	}
+}
+
+func (x *separation) single(c solvers.Cause) bool { return x.Instants()[c.Instant].Period < 0 }
+
+// guard is that of neighbour with the modes of the tie.
+func (x *separation) guard(i int, at float64) float64 {
+	t := x.model.Compiled.Guards
+	e := tape.NewEvaluator[float64](t)
+	x.model.load(t, e, &values{vecT: {at}, vecY: x.near, vecP: x.p, vecD: x.d, vecM: x.tie.M})
+	e.Run()
+	return e.Output(tapec.Margins.Name().String())[i]
+}
+
+// parallel returns the ratio of the slopes of guards i and j by time and states, if it is the same by all of these.
+// Whatever moves the state then moves both roots alike.
+func (x *separation) parallel(i, j int) (ratio float64, ok bool) {
+	const many = 256
+	if len(x.y) > many {
+		return 0, false
+	}
+	x.p, x.near = append(x.p[:0], x.problem.Point.p...), append(x.near[:0], x.y...)
+	u, v := make([]float64, len(x.y)+1), make([]float64, len(x.y)+1)
+	slope := func(k int, up, down func()) {
+		up()
+		u[k], v[k] = x.guard(i, x.t), x.guard(j, x.t)
+		down()
+		u[k], v[k] = u[k]-x.guard(i, x.t), v[k]-x.guard(j, x.t)
+	}
+	const part = 1e-6
+	now := x.t
+	h := float64(part * max(math.Abs(now), 1))
+	slope(len(x.y), func() { x.t = now + h }, func() { x.t = now - h })
+	x.t = now
+	for k, y := range x.y {
+		h := float64(part * max(math.Abs(y), 1e-3))
+		slope(k, func() { x.near[k] = y + h }, func() { x.near[k] = y - h })
+		x.near[k] = y
+	}
+	largest := 0
+	for k := range u {
+		if math.Abs(v[k]) > math.Abs(v[largest]) {
+			largest = k
+		}
+	}
+	if v[largest] == 0 {
+		return 0, false
+	}
+	ratio = u[largest] / v[largest]
+	noise := float64(1e-9 * math.Abs(u[largest]))
+	for k := range u {
+		if x, z := u[k], float64(ratio*v[k]); !(math.Abs(x-z) <= float64(1e-5*(math.Abs(x)+math.Abs(z)))+noise) {
+			return 0, false
+		}
+	}
+	return ratio, true
+}
+
+// mark marks the elements of v that move the causes apart.
+func (x *separation) mark(v Variable, to []bool) {
+	if v.Initial {
+		if x.initial[v.Name] {
+			for k := range to {
+				to[k] = true
+			}
+		}
+		return
+	}
+	pt, at := x.problem.Point, x.model.Param(v.Name)
+	x.near = append(x.near[:0], x.y...)
+	moved := func(k int, by float64) {
+		x.p = append(x.p[:0], pt.p...)
+		x.p[at.Offset+k] += by
+		follow(pt, x.p, func(i int, z float64) { x.p[i] = z })
+	}
+	for k := range to {
+		if to[k] {
+			continue
+		}
+		h := float64(1e-4 * max(math.Abs(pt.p[at.Offset+k]), 1e-2))
+		moved(k, h)
+		if !x.reads() {
+			continue
+		}
+		if x.apart == nil {
+			to[k] = true
+			continue
+		}
+		a, noise := x.apart()
+		moved(k, -h)
+		b, _ := x.apart()
+		to[k] = !(math.Abs(a-b) <= noise)
+	}
+}
+
+// reads reports whether a param that was found has moved.
+func (x *separation) reads() bool {
+	for name := range x.params {
+		if !x.isParam(name) { // a total, which may depend on anything
+			return true
+		}
+		at := x.model.Param(name)
+		if !slices.Equal(x.p[at.Offset:at.Offset+at.Len], x.problem.Point.p[at.Offset:at.Offset+at.Len]) {
+			return true
+		}
+	}
+	return false
+}
+
+func (x *separation) isParam(name string) bool {
+	return slices.ContainsFunc(x.model.Checked.Params, func(s *typecheck.Symbol) bool { return s.Name == name })
+}
+
+// inputs lists what the time of a cause is made of.
+func (x *separation) inputs(c solvers.Cause) []tapec.Name {
+	if c.Guard >= 0 {
+		return inputsOf(x.model.Compiled.Guards, tapec.Margins.Name(), c.Guard)
+	}
+	return x.timeOf(c.Instant)
+}
+
+// timeOf lists what instant i is made of.
+func (x *separation) timeOf(i int) (list []tapec.Name) {
+	c := x.model.Compiled
+	if c.Instants == nil {
+		return nil
+	}
+	in := c.InstantList[i]
+	for _, k := range []int{i, in.Period, in.To, in.Count} {
+		if k >= 0 {
+			list = append(list, inputsOf(c.Instants, tapec.Times.Name(), k)...)
+		}
+	}
+	return list
+}
+
+// inputsOf lists the inputs that element i of an output of t depends on; i is -1 for all elements.
+func inputsOf(t *tape.Tape, output tapec.Name, i int) (list []tapec.Name) {
+	if t == nil {
+		return nil
+	}
+	v, ok := t.Output(output.String())
+	if !ok {
+		return nil
+	}
+	if in := t.Instr(v); i >= 0 && in != nil && in.Op == tape.Concat && in.Attr.Axis == 0 {
+		for _, p := range in.Args {
+			n := t.Shape(p).Size()
+			if i < n {
+				v = p
+				break
+			}
+			i -= n
+		}
+	}
+	need := make([]bool, t.Values())
+	need[v] = true
+	for k := len(t.Instrs) - 1; k >= 0; k-- {
+		if need[len(t.Inputs)+k] {
+			for _, a := range t.Instrs[k].Args {
+				need[a] = true
+			}
+		}
+	}
+	for k, in := range t.Inputs {
+		if need[k] {
+			list = append(list, tapec.MustName(in.Name))
+		}
+	}
+	return list
+}
+
+func (x *separation) followAll(list []tapec.Name) {
+	for _, n := range list {
+		x.follow(n)
+	}
+}
+
+// follow notes what n depends on, in the course of the run.
+func (x *separation) follow(n tapec.Name) {
+	switch n.Role {
+	case tapec.LeftState:
+		n.Role = tapec.State
+	case tapec.LeftDiscrete:
+		n.Role = tapec.Discrete
+	}
+	if x.seen[n] {
+		return
+	}
+	x.seen[n] = true
+	c := x.model.Compiled
+	switch n.Role {
+	case tapec.Param:
+		x.params[n.Of] = true
+	case tapec.State, tapec.Discrete:
+		if n.Role == tapec.State {
+			x.initial[n.Of] = true
+			x.followAll(x.timeOf(int(solvers.InstantStart)))
+		}
+		x.followAll(inputsOf(c.Start, n, -1))
+		if x.start {
+			return
+		}
+		if n.Role == tapec.State {
+			x.followAll(inputsOf(c.Rates, tapec.Rate.Called(n.Of), -1))
+		}
+		for e, t := range c.Affects {
+			if t == nil {
+				continue
+			}
+			if _, ok := t.Output(n.String()); ok {
+				x.followAll(inputsOf(t, n, -1))
+				x.followEvent(e)
+			}
+		}
+	case tapec.HeldMode: // it changes at times
+		if x.start {
+			return
+		}
+		for i, m := range c.Modes {
+			if tapec.HeldMode.Number(i) == n {
+				x.followMode(n, m)
+			}
+		}
+	}
+}
+
+func (x *separation) followEvent(e int) {
+	if x.fired[e] {
+		return
+	}
+	x.fired[e] = true
+	c := x.model.Compiled
+	for i, g := range c.GuardList {
+		if g.Event == e {
+			x.followAll(inputsOf(c.Guards, tapec.Margins.Name(), i))
+		}
+	}
+	for i, in := range c.InstantList {
+		if in.Event == e {
+			x.followAll(x.timeOf(i))
+		}
+	}
+}
+
+func (x *separation) followMode(n tapec.Name, m tapec.Mode) {
+	c := x.model.Compiled
+	from, to := m.Offset, m.Offset+tape.Shape(m.Shape).Size()
+	for i, g := range c.GuardList {
+		if g.Event < 0 && g.Mode >= from && g.Mode < to {
+			x.followAll(inputsOf(c.Guards, tapec.Margins.Name(), i))
+		}
+	}
+	for i, in := range c.InstantList {
+		if slices.ContainsFunc(in.Modes, func(k int) bool { return k >= from && k < to }) {
+			x.followAll(x.timeOf(i))
+		}
+	}
+	if !m.Rooted {
+		x.followAll(inputsOf(c.Choose, n, -1))
+	}
+}

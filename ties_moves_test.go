@@ -1,0 +1,79 @@
+package odes_test
+
+import (
+	"slices"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// TestTiesMarkWhatMoves has two things that happen at one time. Derivatives by what moves one of them alone are those
+// of one side, and marked. All others are right.
+func TestTiesMarkWhatMoves(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		loose      []string
+	}{
+		{
+			"the end at a window of time",
+			"time t from 0 to T\nparam T = 5.5, k = 0.3\nstate x = 1\n" +
+				"x' = -k*x + (if mod(t, 1) < 0.5 then 1 else 0)\nobjective J = final(x)",
+			[]string{"T"},
+		},
+		{
+			"a dose at an observation",
+			"time t from 0 to 2\nparam tl = 0.5, D = 2, k = 0.3\nstate x = 1\nx' = -k*x\nevent d at tl { x += D }\n" +
+				"objective J = sum_at([0.25, 0.5, 1], x^2)",
+			[]string{"tl"},
+		},
+		{
+			"a dose and an observation that move together",
+			"time t from 0 to 2\nparam tl = 0.5, lag = 0, k = 0.3\nstate x = 1\nx' = -k*x\n" +
+				"event d at tl + lag { x += 1 }\nobjective J = sum_at([2*tl - 0.5, 1], x)",
+			[]string{"tl", "lag"},
+		},
+		{
+			"the same with one time",
+			"time t from 0 to 2\nparam tl = 0.5, lag = 0, k = 0.3\nstate x = 1\nx' = -k*x\n" +
+				"event d at tl + lag { x += 1 }\nobjective J = sum_at([tl, 1], x)",
+			[]string{"lag"},
+		},
+		{
+			"a level at the start",
+			"time t from 0 to 2\nparam r = 0.7\nstate x = 0, y = 0\nx' = r\ny' = floor(x + 1)\n" +
+				"objective J = final(y + x)",
+			[]string{"initial(x)"},
+		},
+		{
+			"two thresholds of one state",
+			"time t from 0 to 2\nparam c = 1, k = 0.9\nstate x = 0.2, y = 1\nx' = k\ny' = -y*k\n" +
+				"event e when x > 1 { y *= 2 }\nevent f when x > c { y += 1 }\nobjective J = final(y)",
+			[]string{"c"},
+		},
+		{
+			"thresholds of two states",
+			"time t from 0 to 2\nparam c = 1, k = 0.5, z = 3\nstate x = 0, v = 0, y = 1\nx' = k\nv' = k\ny' = -y/z\n" +
+				"event e when x > 0.5 { y *= 2 }\nevent f when 2*v > c { y += 1 }\nobjective J = final(y)",
+			[]string{"c", "k", "initial(x)", "initial(v)"},
+		},
+		{
+			"a threshold at the end",
+			"time t from 0 to 2\nparam k = 0.5, z = 3\nstate x = 0, y = 1\nx' = k\ny' = -y/z\n" +
+				"event e when x >= 1 { y *= 2 }\nobjective J = final(y)",
+			[]string{"k", "initial(x)"},
+		},
+	} {
+		s := largest(t, c.text)
+		var loose []string
+		for _, v := range s.Variables {
+			if s.Trust(0, v) != odes.Sound {
+				loose = append(loose, v.String())
+			}
+		}
+		slices.Sort(loose)
+		slices.Sort(c.loose)
+		if !slices.Equal(loose, c.loose) {
+			t.Errorf("%s: marked %v, want %v: %v", c.name, loose, c.loose, s.Warnings)
+		}
+	}
+}
