@@ -489,39 +489,37 @@ func (r *Runner) judgeSecond(ctx context.Context, s *Sensitivities) error {
 			sizes = append(sizes, r.opinion.sizes[n])
 		}
 	}
-	worst := make([]float64, len(s.Values)) // relative errors, beside the largest second derivative
-	compare := func(i int, x, y []float64, scale func(k int) float64) {
-		most, off := 0.0, 0.0
-		for k := range x {
-			most = max(most, float64(scale(k)*math.Abs(x[k])))
-			off = max(off, float64(scale(k)*math.Abs(x[k]-y[k])))
-		}
-		if noise := float64(0x1p-40 * math.Abs(s.Values[i].Value)); !(off <= noise) {
-			worst[i] = math.Max(worst[i], off/most)
-		}
-	}
 	c := r.columns
+	s.HessianErrors, s.ProductErrors = make([]float64, len(s.Hessian)), make([]float64, len(s.Products))
+	s.HessianTrusts, s.ProductTrusts = make([]Trust, len(s.Hessian)), make([]Trust, len(s.Products))
+	worst := Sound
 	for i, v := range s.Values {
 		if math.IsNaN(v.Value) {
 			continue
 		}
-		if s.Hessian != nil {
-			compare(i, s.Second(i), fine.Second(i), func(k int) float64 { return float64(sizes[k/c] * sizes[k%c]) })
+		of := Sound
+		if at := i * c * c; s.Hessian != nil {
+			x := seconds{s.Hessian[at : at+c*c], fine.Hessian[at:], s.HessianErrors[at:], s.HessianTrusts[at:]}
+			of = x.grade(v.Value, func(k int) (size float64, sided bool) {
+				return float64(sizes[k/c] * sizes[k%c]), s.isSided(k/c) || s.isSided(k%c)
+			})
 		}
-		if s.Products != nil {
-			compare(i, s.Products[i*c:(i+1)*c], fine.Products[i*c:(i+1)*c], func(k int) float64 { return sizes[k] })
+		if at := i * c; s.Products != nil {
+			x := seconds{s.Products[at : at+c], fine.Products[at:], s.ProductErrors[at:], s.ProductTrusts[at:]}
+			of = max(of, x.grade(v.Value, func(k int) (float64, bool) { return sizes[k], s.isSided(k) }))
+		}
+		switch worst = max(worst, of); of {
+		case Lost:
+			s.Status = "partial"
+			s.note(r.model, CodeTrust, diag.Warning, "second derivatives of %s are not to be trusted, by %s", v.Name,
+				r.opinion.by)
+		case Loose:
+			s.note(r.model, CodeTrust, diag.Warning, "few digits of second derivatives of %s are right, by %s", v.Name,
+				r.opinion.by)
 		}
 	}
-	for i, off := range worst {
-		switch {
-		case !(off <= lostDerivative):
-			s.Status = "partial"
-			s.note(r.model, CodeTrust, diag.Warning, "the second derivatives of %s are not to be trusted, by %s",
-				s.Values[i].Name, r.opinion.by)
-		case off > looseDerivative:
-			s.note(r.model, CodeTrust, diag.Warning, "few digits of the second derivatives of %s are right, by %s",
-				s.Values[i].Name, r.opinion.by)
-		}
+	if worst == Sound {
+		s.HessianTrusts, s.ProductTrusts = nil, nil
 	}
 	return nil
 }

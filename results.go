@@ -119,6 +119,11 @@ type Sensitivities struct {
 	// effect of rounding.
 	Hessian   []float64
 	Asymmetry []float64
+	// HessianErrors and ProductErrors estimate how far each number of Hessian and Products is from that of the exact
+	// solution, and HessianTrusts and ProductTrusts are the grades. The errors are nil where nothing was compared, and
+	// the grades are where all are Sound as well.
+	HessianErrors, ProductErrors []float64
+	HessianTrusts, ProductTrusts []Trust
 	// Products is [len(Values)][Columns]: row i is the Hessian of Values[i] times Direction[Columns],
 	// where one was given (sens { hvp = … } or Options.Direction). It costs as much as one column of
 	// the Hessians.

@@ -47,6 +47,11 @@ const (
 	graveForValue      = 1e-5 // for a value, of the largest relative derivative
 )
 
+// Errors of second derivatives do not matter below the first part of the largest one of an objective, each times the
+// sizes of its variables, nor below the second one if the derivative may be zero. They must be above the third one to
+// make a number lost.
+const partOfSecond, zeroOfSecond, graveOfSecond = 1e-6, 1e-5, 1e-2
+
 // graded is a number with its derivatives and, where an independent run estimated them, their errors.
 type graded struct {
 	value, err  float64
@@ -108,6 +113,49 @@ func (g *grader) derivative(d, err, size, most, value, noise float64) Trust {
 	return Loose
 }
 
+// seconds are second derivatives of one objective, those of an independent run, and what is to be filled in.
+type seconds struct {
+	row, other, errors []float64
+	trusts             []Trust
+}
+
+// grade fills in errors and grades, and returns the worst grade. of tells the product of the sizes of the variables of
+// element k, and whether a derivative by one of them is that of one side.
+func (x *seconds) grade(value float64, of func(k int) (size float64, sided bool)) Trust {
+	most := 0.0
+	for k, d := range x.row {
+		size, _ := of(k)
+		x.errors[k] = math.Abs(d - x.other[k])
+		if sure := float64(size * (math.Abs(d) - x.errors[k])); sure > most && !math.IsInf(sure, 0) {
+			most = sure
+		}
+	}
+	worst, noise := Sound, float64(0x1p-40*math.Abs(value))
+	for k, d := range x.row {
+		size, sided := of(k)
+		err := x.errors[k]
+		moved := float64(err * size)
+		switch t := &x.trusts[k]; {
+		case d-d != 0 || err-err != 0:
+			*t = Lost
+		case moved <= noise, moved <= float64(partOfSecond*most), err <= float64(looseDerivative*math.Abs(d)),
+			2*err >= math.Abs(d) && moved <= float64(zeroOfSecond*most):
+			if sided && d != 0 {
+				*t = Loose
+			}
+		case moved > float64(graveOfSecond*most) && err > float64(lostDerivative*math.Abs(d)):
+			*t = Lost
+		default:
+			*t = Loose
+		}
+		worst = max(worst, x.trusts[k])
+	}
+	return worst
+}
+
+// isSided reports whether derivatives by column k are those of one side.
+func (s *Sensitivities) isSided(k int) bool { return s.allSided || s.sided != nil && s.sided[k] }
+
 func (x *graded) errorOf(k int) float64 {
 	if x.errors == nil {
 		return 0
@@ -148,13 +196,9 @@ func (s *Sensitivities) doubt(i int, t Trust, value bool) {
 
 // oneSided makes derivatives loose that are those of one side: by what moves the two causes of a tie apart.
 func (s *Sensitivities) oneSided(i int) {
-	if s.allSided {
-		s.doubt(i, Loose, false)
-		return
-	}
 	at := i * s.Columns
-	for k, sided := range s.sided {
-		if sided && s.Gradient[at+k] != 0 {
+	for k, x := range s.Gradient[at : at+s.Columns] {
+		if s.isSided(k) && x != 0 {
 			s.Trusts[at+k] = max(s.Trusts[at+k], Loose)
 		}
 	}

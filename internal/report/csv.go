@@ -18,10 +18,10 @@ func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 	if s.Settings.Errors && s.Errors != nil {
 		row = append(row, "error")
 	}
-	if s.Trusts != nil {
-		row = append(row, "trust")
+	trust := 0
+	if s.Trusts != nil || s.HessianTrusts != nil || s.ProductTrusts != nil {
+		trust, row = len(row), append(row, "trust")
 	}
-	trust := len(row) - 1
 	second := s.Hessian != nil || s.Products != nil
 	if second {
 		row = append(row, "wrt2", "index2")
@@ -38,6 +38,9 @@ func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 				if s.Settings.Errors && s.Errors != nil {
 					row[4] = plainNumber(s.Errors[at])
 				}
+				if trust > 0 {
+					row[trust] = ""
+				}
 				if s.Trusts != nil {
 					row[trust] = grade(s.Trusts[at])
 				}
@@ -47,7 +50,7 @@ func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 				out.Write(row)
 			}
 		}
-		secondRows(s, i, row, func() { out.Write(row) })
+		secondRows(s, i, row, trust, func() { out.Write(row) })
 	}
 	out.Flush()
 	return out.Error()
@@ -62,11 +65,19 @@ func grade(t odes.Trust) string {
 }
 
 // secondRows fills row with one second derivative of objective i after the other, in lexical order, then with the
-// elements of the product. Their errors are not known.
-func secondRows(s *odes.Sensitivities, i int, row []string, write func()) {
+// elements of the product.
+func secondRows(s *odes.Sensitivities, i int, row []string, trust int, write func()) {
 	wrt2 := len(row) - 2
 	for k := 4; k < wrt2; k++ {
 		row[k] = ""
+	}
+	judged := func(errors []float64, trusts []odes.Trust, at int) {
+		if s.Settings.Errors && s.Errors != nil && errors != nil {
+			row[4] = plainNumber(errors[at])
+		}
+		if trusts != nil {
+			row[trust] = grade(trusts[at])
+		}
 	}
 	each := func(f func(v odes.Variable, k int)) {
 		for _, v := range s.Variables {
@@ -82,6 +93,7 @@ func secondRows(s *odes.Sensitivities, i int, row []string, write func()) {
 				d := h[(v.Offset+k)*s.Columns+u.Offset+l]
 				row[1], row[2], row[3] = v.String(), subscripts(v.Shape, k), plainNumber(d)
 				row[wrt2], row[wrt2+1] = u.String(), subscripts(u.Shape, l)
+				judged(s.HessianErrors, s.HessianTrusts, (i*s.Columns+v.Offset+k)*s.Columns+u.Offset+l)
 				write()
 			})
 		})
@@ -90,6 +102,7 @@ func secondRows(s *odes.Sensitivities, i int, row []string, write func()) {
 		each(func(v odes.Variable, k int) {
 			row[1], row[2], row[3] = v.String(), subscripts(v.Shape, k), plainNumber(s.Products[i*s.Columns+v.Offset+k])
 			row[wrt2], row[wrt2+1] = "hvp", ""
+			judged(s.ProductErrors, s.ProductTrusts, i*s.Columns+v.Offset+k)
 			write()
 		})
 	}

@@ -109,6 +109,23 @@ func secondMembers(z *zip.Writer, s *odes.Sensitivities) error {
 			return err
 		}
 	}
+	numbers := func(list []odes.Trust) []float64 {
+		x := make([]float64, len(list))
+		for k, t := range list {
+			x[k] = float64(t)
+		}
+		return x
+	}
+	if t := numbers(s.HessianTrusts); len(t) > 0 {
+		if err := npyMember(z, "trust_hessian", []int{m, c, c}, rows(t, c*c)); err != nil {
+			return err
+		}
+	}
+	if t := numbers(s.ProductTrusts); len(t) > 0 {
+		if err := npyMember(z, "trust_hvp", []int{m, c}, rows(t, c)); err != nil {
+			return err
+		}
+	}
 	if s.Products == nil {
 		return nil
 	}

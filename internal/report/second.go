@@ -31,11 +31,20 @@ func (p *printer) second(s *odes.Sensitivities) {
 	}
 	n := digits(s.Settings.RTol) - 1
 	at, labels := p.variables(s.Variables)
-	cell := func(row []float64, k int) string {
+	// cell writes number k of a row that begins at from, with its error and grade.
+	cell := func(all, errors []float64, trusts []odes.Trust, from, k int) string {
 		if k < 0 {
 			return "…"
 		}
-		return significant(row[k], n)
+		e, t := 0.0, odes.Sound
+		if errors != nil {
+			e = errors[from+k]
+		}
+		if trusts != nil {
+			t = trusts[from+k]
+			p.marked[t] = true
+		}
+		return graded(all[from+k], e, t, n)
 	}
 	indented := column{left: true}
 	for _, l := range labels {
@@ -67,12 +76,13 @@ func (p *printer) second(s *odes.Sensitivities) {
 				case from < 0:
 					one.cells = append(one.cells, "…")
 				default:
-					one.cells = append(one.cells, cell(s.Second(i)[from*s.Columns:][:s.Columns], k))
+					one.cells = append(one.cells, cell(s.Hessian, s.HessianErrors, s.HessianTrusts,
+						(i*s.Columns+from)*s.Columns, k))
 				}
 			}
 			cols = append(cols, one)
 		}
-		p.columns(cols)
+		p.columns(aligned(cols))
 	}
 	if s.Products != nil {
 		p.line("")
@@ -80,7 +90,7 @@ func (p *printer) second(s *odes.Sensitivities) {
 		lead.head = "Hessian times v of"
 		v := column{head: "v"}
 		for _, k := range at {
-			v.cells = append(v.cells, cell(s.Direction, k))
+			v.cells = append(v.cells, cell(s.Direction, nil, nil, 0, k))
 		}
 		cols := []column{lead, v}
 		for i, value := range s.Values {
@@ -93,11 +103,11 @@ func (p *printer) second(s *odes.Sensitivities) {
 					one.cells = append(one.cells, "-")
 					continue
 				}
-				one.cells = append(one.cells, cell(s.Products[i*s.Columns:(i+1)*s.Columns], k))
+				one.cells = append(one.cells, cell(s.Products, s.ProductErrors, s.ProductTrusts, i*s.Columns, k))
 			}
 			cols = append(cols, one)
 		}
-		p.columns(cols)
+		p.columns(aligned(cols))
 	}
 }
 
@@ -109,6 +119,16 @@ func (j *jsonWriter) second(s *odes.Sensitivities, i int) {
 		j.texts(elements(s.Variables))
 		j.raw(",\n                 \"values\": ")
 		j.array([]int{c, c}, s.Second(i))
+		if s.HessianTrusts != nil {
+			j.raw(",\n                 \"trust\": [")
+			for k := range c {
+				if k > 0 {
+					j.raw(", ")
+				}
+				j.grades(s.HessianTrusts[(i*c+k)*c:][:c])
+			}
+			j.raw("]")
+		}
 		j.raw("}")
 	}
 	if s.Products != nil {
@@ -117,8 +137,21 @@ func (j *jsonWriter) second(s *odes.Sensitivities, i int) {
 		j.derivatives(s.Variables, row, false)
 		j.raw(", \"initial\": ")
 		j.derivatives(s.Variables, row, true)
+		if s.ProductTrusts != nil {
+			j.raw(", \"trust\": ")
+			j.grades(s.ProductTrusts[i*c : (i+1)*c])
+		}
 		j.raw("}")
 	}
+}
+
+// grades writes the grades of one number after the other.
+func (j *jsonWriter) grades(list []odes.Trust) {
+	names := make([]string, len(list))
+	for k, t := range list {
+		names[k] = t.String()
+	}
+	j.texts(names)
 }
 
 // elements names every element of the variables, in the order of a row of the gradient.

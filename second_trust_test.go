@@ -1,0 +1,42 @@
+package odes_test
+
+import (
+	"math"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// TestTrustOfSecondDerivatives has an integral over an oscillation that decays. One of its second derivatives has few
+// digits, beside others that are right: each has its own grade.
+func TestTrustOfSecondDerivatives(t *testing.T) {
+	const k, m, w, T = 0.1, 0.9, 2 * math.Pi, 56.0
+	s := largest(t, "time t from 0 to 56\nparam k = 0.1, m = 0.9\nstate A = 100\nA' = -k*A\n"+
+		"objective J = integral(A*(1 + m*cos(2*pi*t)))\nobjective K = k^2*m", "sens.order", "2")
+	// J = A(0) ∫ e^(-kt) (1 + m cos wt) dt, where wT is a multiple of 2π. Its derivatives by k come from differences.
+	f := func(k float64) float64 { return (1 - math.Exp(-k*T)) * k / (k*k + w*w) }
+	g := func(k float64) float64 { return (1 - math.Exp(-k*T)) / k }
+	const h = 1e-4
+	of := func(i, j int) int { return i*s.Columns + j }
+	for at, want := range map[int]float64{
+		of(0, 1): 100 * (f(k+h) - f(k-h)) / (2 * h),
+		of(0, 0): 100 * ((g(k+h) - 2*g(k) + g(k-h)) + m*(f(k+h)-2*f(k)+f(k-h))) / (h * h),
+		of(0, 2): (g(k+h) - g(k-h) + m*(f(k+h)-f(k-h))) / (2 * h),
+	} {
+		got, grade := s.Second(0)[at], odes.Sound
+		if s.HessianTrusts != nil {
+			grade = s.HessianTrusts[at]
+		}
+		if wrong := math.Abs(got-want) > 2e-3*math.Abs(want); wrong != (grade == odes.Loose) || grade == odes.Lost {
+			t.Errorf("element %d is %v, want %v, and %v", at, got, want, grade)
+		}
+	}
+	if s.HessianTrusts == nil || s.HessianTrusts[of(0, 1)] != odes.Loose {
+		t.Errorf("d²J/dk dm has no mark: %v", s.HessianTrusts)
+	}
+	for k, grade := range s.HessianTrusts[s.Columns*s.Columns:] {
+		if grade != odes.Sound {
+			t.Errorf("element %d of the Hessian of K is %v", k, grade)
+		}
+	}
+}
