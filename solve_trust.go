@@ -94,14 +94,22 @@ func (s *Solution) compareOutputs(fine *Solution, share, promised float64) {
 		for _, d := range o.Shape {
 			per *= d
 		}
+		o.Errors = make([]float64, len(o.Values))
 		for k := range per {
 			top, off := 0.0, 0.0
+			said := 0 // times that have an error
 			for _, i := range at {
 				x, y := o.Values[i[0]*per+k], twin.Values[i[1]*per+k]
+				for ; said <= i[0]; said++ { // in between, that of the next time
+					o.Errors[said*per+k] = math.Abs(x-y) / share
+				}
 				if x == y || x-x != 0 { // what is not finite shows that itself
 					continue
 				}
 				top, off = math.Max(top, math.Abs(x)), math.Max(off, math.Abs(x-y)/share)
+			}
+			for ; said > 0 && said < len(s.T); said++ {
+				o.Errors[said*per+k] = o.Errors[(said-1)*per+k]
 			}
 			switch {
 			case !(off > max(promised, float64(looseOutput*top))) && off-off == 0:

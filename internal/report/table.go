@@ -443,11 +443,15 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 					continue
 				}
 				x := o.Values[i*per+k]
-				if math.Abs(x) < noise {
+				e := 0.0
+				if o.Errors != nil {
+					e = o.Errors[i*per+k]
+				}
+				if math.Abs(x) < noise && e == 0 {
 					c.cells = append(c.cells, significant(x, 1))
 					continue
 				}
-				c.cells = append(c.cells, significant(x, n))
+				c.cells = append(c.cells, graded(x, e, odes.Sound, n))
 			}
 			course := spark(s.T, func(i int) float64 { return o.Values[i*per+k] }, min(16, max(8, c.width())))
 			drawn = drawn || course != ""
