@@ -22,12 +22,45 @@ type Jacobian struct {
 	Tape *tape.Tape
 	// Rows and Cols are the places of the entries: of the elements of all outputs, one output after the other.
 	Rows, Cols []int32
+	// Direct tells that the coefficients of terms are the entries. Otherwise they are tangents, one for each colour: a
+	// set of columns that have no row in common.
+	Direct bool
+	// Work is the number of coefficients of all terms of all values, and Sweep that of the elements of one tangent of
+	// all values: what the two ways cost.
+	Work, Sweep int
 }
 
 // NewJacobian returns the derivative of the outputs of by the inputs wrt. Inputs that t does not have are ignored.
 // Entries keep together as they come from whole arrays: a stencil on a grid has an output for each neighbour. Work on
 // places is done here, once; the tape holds arithmetic only. Errors are those of JVP.
 func NewJacobian(t *tape.Tape, of, wrt []Placed) (*Jacobian, error) {
+	j, err := direct(t, of, wrt, false)
+	if err != nil || j != nil && j.Work <= max(alwaysDirect, j.Sweep) {
+		return j, err
+	}
+	if j == nil {
+		pattern, err := direct(t, of, wrt, true)
+		if err != nil {
+			return nil, err
+		}
+		return coloured(t, of, wrt, pattern)
+	}
+	if colours := countOf(Colours(j.Rows, j.Cols)); j.Work > colours*j.Sweep {
+		return coloured(t, of, wrt, j)
+	}
+	return j, nil
+}
+
+// alwaysDirect is the work that is not compared with that of tangents: where there are no large arrays, instructions
+// cost more than elements, and colours have more of them.
+const alwaysDirect = 1 << 16
+
+// mostDirect is the work beyond which terms are not even tried.
+const mostDirect = 1 << 27
+
+// direct returns the Jacobian whose entries are the coefficients of terms, or nil if there are too many of these. With
+// pattern, there are places only, each once.
+func direct(t *tape.Tape, of, wrt []Placed, pattern bool) (*Jacobian, error) {
 	d := newDerivation(t, t.Name+".jacobian")
 	wrt = slices.DeleteFunc(slices.Clone(wrt), func(p Placed) bool {
 		_, ok := d.inputs[p.Name]
@@ -41,7 +74,10 @@ func NewJacobian(t *tape.Tape, of, wrt []Placed) (*Jacobian, error) {
 	if err != nil {
 		return nil, err
 	}
-	f := &forward{derivation: d, active: active, lists: make([]*termList, t.Values()), uses: make([]int, t.Values())}
+	f := &forward{
+		derivation: d, active: active, pattern: pattern, lists: make([]*termList, t.Values()),
+		uses: make([]int, t.Values()),
+	}
 	for i := range t.Instrs {
 		for _, a := range t.Instrs[i].Args {
 			f.uses[a]++
@@ -54,20 +90,29 @@ func NewJacobian(t *tape.Tape, of, wrt []Placed) (*Jacobian, error) {
 		v := d.inputs[p.Name]
 		f.lists[v] = f.unit(t.Shape(v), p.At)
 	}
+	j := &Jacobian{Direct: true}
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
 		if !active[v] {
 			continue
 		}
 		d.b.SetSpan(t.Instrs[i].Span)
-		f.lists[v] = f.derive(&t.Instrs[i], v)
+		l := f.derive(&t.Instrs[i], v)
+		if pattern {
+			l = f.distinct(l, t.Shape(v))
+		}
+		f.lists[v] = l
+		j.Work += l.entries()
+		j.Sweep += t.Shape(v).Size()
+		if !pattern && j.Work > mostDirect {
+			return nil, nil
+		}
 		for _, a := range t.Instrs[i].Args {
 			if f.uses[a]--; f.uses[a] == 0 {
 				f.lists[a] = nil
 			}
 		}
 	}
-	j := &Jacobian{}
 	for i, v := range outputs {
 		if f.lists[v] != nil {
 			f.write(j, f.compacted(f.lists[v], t.Shape(v)), of[i].At)
@@ -93,6 +138,16 @@ type forward struct {
 	uses   []int       // how many operands and outputs a value is yet to be
 	count  int         // of outputs so far
 	stamps stamps
+	// pattern tells that only places are wanted. All coefficients are 1.
+	pattern bool
+}
+
+// coefficient returns what of makes, unless only places are wanted.
+func (f *forward) coefficient(of func() tape.Value) tape.Value {
+	if f.pattern {
+		return f.b.Scalar(1)
+	}
+	return of()
 }
 
 // unit returns the derivative of an input that has the columns from at on.
@@ -167,7 +222,9 @@ func (f *forward) derive(in *tape.Instr, v tape.Value) *termList {
 	case tape.MaxAxes, tape.MinAxes:
 		is, weight := f.chosen(args[0], f.prim[v], in.Attr.Axes)
 		each(0, func(t term, add func(term)) {
-			t.coef = b.Select(f.at(is, arg(0), t), b.Mul(t.coef, f.at(weight, arg(0), t)), b.Scalar(0))
+			t.coef = f.coefficient(func() tape.Value {
+				return b.Select(f.at(is, arg(0), t), b.Mul(t.coef, f.at(weight, arg(0), t)), b.Scalar(0))
+			})
 			summed(t, add)
 		})
 	case tape.Dot:
@@ -247,7 +304,7 @@ func (f *forward) scaled(in *tape.Instr, k int, v tape.Value, t term, partial *t
 	chosen := func(cond func() tape.Value, is bool) term {
 		c := make1(cond)
 		t = f.masked(t, c, in.Shape, is)
-		if data, ok := b.Constant(c); ok && (len(data) > 1 || (data[0] != 0) == is) {
+		if data, ok := b.Constant(c); f.pattern || ok && (len(data) > 1 || (data[0] != 0) == is) {
 			return t
 		}
 		yes, no := t.coef, b.Scalar(0)
@@ -262,12 +319,14 @@ func (f *forward) scaled(in *tape.Instr, k int, v tape.Value, t term, partial *t
 	case tape.Add:
 		return t
 	case tape.Sub:
-		if k == 1 {
+		if k == 1 && !f.pattern {
 			t.coef = b.Neg(t.coef)
 		}
 		return t
 	case tape.Neg:
-		t.coef = b.Neg(t.coef)
+		if !f.pattern {
+			t.coef = b.Neg(t.coef)
+		}
 		return t
 	case tape.Select:
 		return chosen(func() tape.Value { return args[0] }, k == 1)
@@ -277,7 +336,7 @@ func (f *forward) scaled(in *tape.Instr, k int, v tape.Value, t term, partial *t
 		return chosen(func() tape.Value { return b.Op2(tape.Less, args[0], args[1]) }, k == 1)
 	case tape.ZeroMul:
 		if k == 1 {
-			t.coef = b.Op2(tape.ZeroMul, f.at(args[0], in.Shape, t), t.coef)
+			t.coef = f.coefficient(func() tape.Value { return b.Op2(tape.ZeroMul, f.at(args[0], in.Shape, t), t.coef) })
 			return t
 		}
 		return f.times(t, f.at(args[1], in.Shape, t), true)
@@ -292,7 +351,9 @@ func (f *forward) times(t term, x tape.Value, guard bool) term {
 	if guard {
 		op = tape.ZeroMul
 	}
-	t.coef = f.b.Op2(op, t.coef, x)
+	if !f.pattern {
+		t.coef = f.b.Op2(op, t.coef, x)
+	}
 	return t
 }
 

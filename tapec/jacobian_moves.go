@@ -63,6 +63,9 @@ func (r *regular) rows(shape tape.Shape) rows {
 // belong. The result stretches to the shape of t.
 func (f *forward) at(x tape.Value, shape tape.Shape, t term) tape.Value {
 	b := f.b
+	if f.pattern {
+		return b.Scalar(1)
+	}
 	own := b.Shape(x)
 	if own.Size() == 1 {
 		return b.Reshape(x, nil)
@@ -389,7 +392,7 @@ func (f *forward) merged(t term) term {
 		own := b.Shape(t.coef)
 		switch {
 		case len(own) == 0 || own[k] == 1:
-			if t.shape[k] > 1 {
+			if t.shape[k] > 1 && !f.pattern {
 				t.coef = b.Mul(t.coef, b.Scalar(float64(t.shape[k])))
 			}
 			if len(own) > 0 {

@@ -89,7 +89,7 @@ func (f *forward) product(out *termList, in *tape.Instr, k int) {
 	if len(single) == 0 {
 		return
 	}
-	if p.data == nil && f.dense(&p, out, single) {
+	if p.data == nil && !f.pattern && f.dense(&p, out, single) {
 		return
 	}
 	for _, t := range single {
@@ -119,8 +119,6 @@ func (f *forward) multiplied(p *factoring, t term, r regular, axis int) term {
 	}
 	n := t.shape[axis]
 	rest := slices.Delete(slices.Clone(t.shape), axis, axis+1)
-	x := b.Reshape(b.Transpose(f.full(t.coef, t.shape), perm...), tape.Shape{n, rest.Size()})
-	m := b.Slice(p.f, []int{0, r.start[p.j]}, tape.Shape{p.n, n}, []int{1, r.step[axis]})
 	cols := gathered(t.cols.at, spread(rest, 0, slices.Delete(t.shape.Strides(), axis, axis+1)))
 	cols = copies(cols, p.n)
 	for i := range p.n { // a row of zeros
@@ -136,7 +134,12 @@ func (f *forward) multiplied(p *factoring, t term, r regular, axis int) term {
 	}
 	shape := append(tape.Shape{p.n}, rest...)
 	return term{
-		coef: b.Reshape(b.MatMul(m, x, false, false), shape), shape: shape,
+		coef: f.coefficient(func() tape.Value {
+			x := b.Reshape(b.Transpose(f.full(t.coef, t.shape), perm...), tape.Shape{n, rest.Size()})
+			m := b.Slice(p.f, []int{0, r.start[p.j]}, tape.Shape{p.n, n}, []int{1, r.step[axis]})
+			return b.Reshape(b.MatMul(m, x, false, false), shape)
+		}),
+		shape: shape,
 		rows: p.rows(r, slices.Delete(slices.Clone(r.axis), axis, axis+1),
 			slices.Delete(slices.Clone(r.step), axis, axis+1)),
 		cols: newColumns(cols),
@@ -173,7 +176,7 @@ func (f *forward) columns(p *factoring, t term, r regular) term {
 		t.coef = b.Reshape(t.coef, append(tape.Shape{1}, own...))
 	}
 	return term{
-		coef: b.Mul(m, t.coef), shape: append(tape.Shape{p.n}, t.shape...), rows: p.rows(r, r.axis, r.step),
+		coef: f.coefficient(func() tape.Value { return b.Mul(m, t.coef) }), shape: append(tape.Shape{p.n}, t.shape...), rows: p.rows(r, r.axis, r.step),
 		cols: newColumns(copies(t.cols.at, p.n)),
 	}
 }
@@ -197,7 +200,7 @@ func (f *forward) listedColumns(p *factoring, t term) term {
 		t.coef = b.Reshape(t.coef, tape.Shape{1, len(from)})
 	}
 	return term{
-		coef: b.Mul(b.Take(p.f, 1, from), t.coef), shape: shape, rows: rowsAt(at),
+		coef: f.coefficient(func() tape.Value { return b.Mul(b.Take(p.f, 1, from), t.coef) }), shape: shape, rows: rowsAt(at),
 		cols: newColumns(copies(t.cols.at, p.n)),
 	}
 }
@@ -225,7 +228,7 @@ func (f *forward) nonzero(p *factoring, t term, result tape.Shape) term {
 	}
 	t = f.kept(t, from)
 	t.rows = rowsAt(at)
-	t.coef = f.b.Mul(t.coef, f.b.Const(t.shape, values...))
+	t.coef = f.coefficient(func() tape.Value { return f.b.Mul(t.coef, f.b.Const(t.shape, values...)) })
 	return f.compacted(&termList{terms: []term{t}}, result).terms[0]
 }
 

@@ -126,7 +126,9 @@ func (f *forward) add(l *termList, t term) {
 	i, ok := l.byKey[h]
 	switch {
 	case ok && samePlaces(&l.terms[i], &t):
-		l.terms[i].coef = f.b.Add(l.terms[i].coef, t.coef)
+		if !f.pattern {
+			l.terms[i].coef = f.b.Add(l.terms[i].coef, t.coef)
+		}
 		return
 	case !ok:
 		if l.byKey == nil {
@@ -306,18 +308,37 @@ func (f *forward) compacted(l *termList, shape tape.Shape) *termList {
 	if n < leastCompacted {
 		return l
 	}
-	var at, cols []int32
-	for i := range l.terms {
-		at, cols = append(at, l.terms[i].positions()...), append(cols, l.terms[i].cols.at...)
-	}
+	at, cols := l.places()
 	place, rows, columns := f.stamps.distinct(shape.Size(), at, cols)
 	if n < 2*len(rows) {
 		return l
 	}
 	return &termList{terms: []term{{
-		coef:  f.scattered(l, place, len(rows)),
+		coef:  f.coefficient(func() tape.Value { return f.scattered(l, place, len(rows)) }),
 		shape: tape.Shape{len(rows)}, rows: rowsAt(rows), cols: newColumns(columns),
 	}}}
+}
+
+// distinct returns the places of l as one term.
+func (f *forward) distinct(l *termList, shape tape.Shape) *termList {
+	if len(l.terms) < 2 && l.entries() < leastCompacted {
+		return l
+	}
+	at, cols := l.places()
+	_, rows, columns := f.stamps.distinct(shape.Size(), at, cols)
+	out := &termList{}
+	f.add(out, term{
+		coef: f.b.Scalar(1), shape: tape.Shape{len(rows)}, rows: rowsAt(rows), cols: newColumns(columns),
+	})
+	return out
+}
+
+// places returns the rows and columns of all entries.
+func (l *termList) places() (rows, cols []int32) {
+	for i := range l.terms {
+		rows, cols = append(rows, l.terms[i].positions()...), append(cols, l.terms[i].cols.at...)
+	}
+	return rows, cols
 }
 
 // scattered adds the entries of all terms up at their places, of which there are n. Those at place -1 are left out.

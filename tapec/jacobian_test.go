@@ -93,6 +93,13 @@ func columnsByComplexStep(t fataler, tp *tape.Tape, inputs map[string][]float64)
 func checkJacobian(t fataler, tp *tape.Tape, inputs map[string][]float64, tol float64) *Jacobian {
 	t.Helper()
 	j := jacobian(t, tp)
+	checkEntries(t, tp, j, inputs, tol)
+	return j
+}
+
+// checkEntries is checkJacobian for what a way to make it gave.
+func checkEntries(t fataler, tp *tape.Tape, j *Jacobian, inputs map[string][]float64, tol float64) {
+	t.Helper()
 	values := entries(t, j, inputs)
 	want := columnsByComplexStep(t, tp, inputs)
 	at := runTape(t, tp, inputs)
@@ -114,7 +121,6 @@ func checkJacobian(t fataler, tp *tape.Tape, inputs map[string][]float64, tol fl
 			}
 		}
 	}
-	return j
 }
 
 func TestJacobianOfEveryOp(t *testing.T) {
@@ -146,6 +152,71 @@ func TestJacobianOfRandomModels(t *testing.T) {
 		values := g.world()
 		if differentiable(c.Rates) && len(c.Rates.Inputs) > 0 {
 			checkJacobian(rt, c.Rates, values, 1e-10)
+		}
+	})
+}
+
+// Tangents of colours give the same entries as terms, and a pattern that holds theirs.
+func TestColouredJacobians(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		tp := tapetest.Random(rt, tapetest.Smooth)
+		of, wrt, rows, cols := places(tp)
+		pattern, err := direct(tp, of, wrt, true)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		j, err := coloured(tp, of, wrt, pattern)
+		if err != nil {
+			rt.Fatal(err)
+		}
+		checkPlaces(rt, j, rows, cols)
+		checkEntries(rt, tp, j, tapetest.Fill(tp, 11), 1e-11)
+		has := map[[2]int32]bool{}
+		for e, r := range j.Rows {
+			if at := [2]int32{r, j.Cols[e]}; has[at] {
+				rt.Fatalf("two entries at %v", at)
+			} else {
+				has[at] = true
+			}
+		}
+		terms := jacobian(rt, tp)
+		for e, r := range terms.Rows {
+			if at := [2]int32{r, terms.Cols[e]}; !has[at] {
+				rt.Fatalf("a term has an entry at %v, the pattern has none\n%s", at, tp)
+			}
+		}
+	})
+}
+
+// Columns of a colour have no row in common.
+func TestColours(t *testing.T) {
+	rapid.Check(t, func(rt *rapid.T) {
+		n := rapid.IntRange(1, 100).Draw(rt, "n")
+		place := rapid.Int32Range(0, int32(n))
+		entries := rapid.IntRange(0, 4*n).Draw(rt, "entries")
+		var rows, cols []int32
+		for range entries {
+			rows, cols = append(rows, place.Draw(rt, "row")), append(cols, place.Draw(rt, "column"))
+		}
+		colours := Colours(rows, cols)
+		of := map[[2]int32]int32{} // the column with a colour in a row
+		most := 0
+		inRow := map[int32]map[int32]bool{}
+		for e, r := range rows {
+			c := cols[e]
+			at := [2]int32{r, colours[c]}
+			if other, ok := of[at]; ok && other != c || colours[c] < 0 {
+				rt.Fatalf("columns %d and %d have colour %d and row %d", c, other, colours[c], r)
+			}
+			of[at] = c
+			if inRow[r] == nil {
+				inRow[r] = map[int32]bool{}
+			}
+			inRow[r][c] = true
+			most = max(most, len(inRow[r]))
+		}
+		if got := countOf(colours); got < most || got > len(cols) {
+			rt.Fatalf("%d colours, of at least %d", got, most)
 		}
 	})
 }
