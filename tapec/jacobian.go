@@ -45,7 +45,7 @@ func NewJacobian(t *tape.Tape, of, wrt []Placed) (*Jacobian, error) {
 		}
 		return coloured(t, of, wrt, pattern)
 	}
-	if colours := countOf(Colours(j.Rows, j.Cols)); j.Work > colours*j.Sweep {
+	if colours := countOf(Colours(j.Rows, j.Cols)); j.Work > directFactor*colours*j.Sweep {
 		return coloured(t, of, wrt, j)
 	}
 	return j, nil
@@ -54,6 +54,10 @@ func NewJacobian(t *tape.Tape, of, wrt []Placed) (*Jacobian, error) {
 // alwaysDirect is the work that is not compared with that of tangents: where there are no large arrays, instructions
 // cost more than elements, and colours have more of them.
 const alwaysDirect = 1 << 16
+
+// directFactor is how much more work terms may be than tangents. A tangent of a colour has all instructions of the rates,
+// its products with matrices among them, and each entry is read once more.
+const directFactor = 4
 
 // mostDirect is the work beyond which terms are not even tried.
 const mostDirect = 1 << 27
@@ -168,13 +172,15 @@ func (f *forward) write(j *Jacobian, list *termList, at int) {
 		if len(t.cols.at) == 0 {
 			continue
 		}
-		flat := f.flat(t)
-		f.b.Output(Entries.Number(f.count).String(), f.full(flat.coef, flat.shape))
+		if t.shape.Size() == 1 {
+			t.coef, t.shape = f.b.Reshape(t.coef, nil), nil
+		}
+		f.b.Output(Entries.Number(f.count).String(), f.full(t.coef, t.shape))
 		f.count++
-		for _, r := range flat.rows.at {
+		for _, r := range t.positions() {
 			j.Rows = append(j.Rows, int32(at)+r)
 		}
-		j.Cols = append(j.Cols, flat.cols.at...)
+		j.Cols = append(j.Cols, t.cols.at...)
 	}
 }
 

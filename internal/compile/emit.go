@@ -31,6 +31,7 @@ var stages = []stage{
 	{name: "tape", compiled: (*system.Model).EmitTapes},
 	{name: "vjp", compiled: (*system.Model).EmitTransposes},
 	{name: "jvp", compiled: (*system.Model).EmitTangents},
+	{name: "jacobian", compiled: (*system.Model).EmitJacobian},
 	{name: "program", compiled: (*system.Model).EmitPrograms},
 }
 
@@ -59,8 +60,8 @@ func CheckStage(name string) error {
 }
 
 // Emit writes a stage of the text of a model: "tokens", "ast" (the tree), "model" (the checked model),
-// "tape" (all tapes), "vjp" and "jvp" (their transposes and tangents), "program" (what the machine
-// runs).
+// "tape" (all tapes), "vjp" and "jvp" (their transposes and tangents), "jacobian" (the Jacobian of the
+// rates), "program" (what the machine runs).
 func Emit(w io.Writer, name, file, text string, files fs.FS) error {
 	s, err := stageNamed(name)
 	if err != nil {

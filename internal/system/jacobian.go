@@ -12,6 +12,7 @@ import (
 type jacobian struct {
 	hoisted
 	places *solvers.Jacobian
+	made   *tapec.Jacobian
 }
 
 func newJacobian(m *Model) (*jacobian, error) {
@@ -36,6 +37,7 @@ func newJacobian(m *Model) (*jacobian, error) {
 	return &jacobian{
 		hoisted: hoistedFrom(c, l, j.Tape),
 		places:  &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols},
+		made:    j,
 	}, nil
 }
 

@@ -1,0 +1,167 @@
+package system
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// EmitJacobian writes the Jacobian of the rates: its pattern, how its entries are made and what another way would
+// cost, where the entries of each output of its tape stand, and the tape.
+func (m *Model) EmitJacobian(w io.Writer) error {
+	made, err := m.programs.withJacobian()
+	if err != nil {
+		return err
+	}
+	j, l := made.made, made.layout
+	var b strings.Builder
+	p := patternOf(j, l.nY)
+	rows, cols := l.nY+l.nQ, l.nY+1
+	fmt.Fprintf(&b, "# Jacobian of %s by %s and time\n", counted(rows, "rate", "rates"),
+		counted(l.nY, "state", "states"))
+	fmt.Fprintf(&b, "# pattern: %s at %s, %.3g %% of %d × %d; up to %d in a row; bandwidth %d + 1 + %d\n",
+		counted(len(j.Rows), "entry", "entries"), counted(p.places, "place", "places"),
+		100*float64(p.places)/float64(rows*cols), rows, cols, p.inRow, p.below, p.above)
+	colours := 0
+	for _, c := range tapec.Colours(j.Rows, j.Cols) {
+		colours = max(colours, int(c)+1)
+	}
+	choice := "the terms"
+	if !j.Direct {
+		choice = "the colours"
+	}
+	fmt.Fprintf(&b, "# terms: %s of all values\n", counted(j.Work, "coefficient", "coefficients"))
+	fmt.Fprintf(&b, "# colours: %d, times %s of a tangent\n", colours, counted(j.Sweep, "element", "elements"))
+	fmt.Fprintf(&b, "# choice: %s\n#\n", choice)
+	rates, states := l.blocksOf(vecK), append(l.blocksOf(vecY), block{"t", part{vecT, l.nY, 1}})
+	at := 0
+	for _, o := range j.Tape.Outputs {
+		n := j.Tape.Shape(o.Value).Size()
+		fmt.Fprintf(&b, "# %s: %s\n", o.Name, describe(rates, states, j.Rows[at:at+n], j.Cols[at:at+n]))
+		at += n
+	}
+	b.WriteByte('\n')
+	if _, err := io.WriteString(w, b.String()); err != nil {
+		return err
+	}
+	printer := tape.Printer{MaxData: 16}
+	return printer.Print(w, j.Tape)
+}
+
+// jacobianPattern are the numbers that say what a pattern is like.
+type jacobianPattern struct {
+	places, inRow int
+	below, above  int // how far the outermost diagonals are from the middle, of states alone
+}
+
+// patternOf counts the pattern of a Jacobian by n states.
+func patternOf(j *tapec.Jacobian, n int) (p jacobianPattern) {
+	order := make([]int, len(j.Rows))
+	for e := range order {
+		order[e] = e
+	}
+	slices.SortFunc(order, func(x, y int) int {
+		return cmp.Or(cmp.Compare(j.Rows[x], j.Rows[y]), cmp.Compare(j.Cols[x], j.Cols[y]))
+	})
+	row, inRow := int32(-1), 0
+	col := int32(-1)
+	for _, e := range order {
+		if j.Rows[e] != row {
+			row, col, inRow = j.Rows[e], -1, 0
+		}
+		if j.Cols[e] != col {
+			col = j.Cols[e]
+			p.places++
+			inRow++
+			p.inRow = max(p.inRow, inRow)
+			if r, c := int(row), int(col); r < n && c < n {
+				p.below, p.above = max(p.below, r-c), max(p.above, c-r)
+			}
+		}
+	}
+	return p
+}
+
+// blocks are the arrays of a vector, in order.
+type blocks []block
+
+type block struct {
+	name string
+	part
+}
+
+// blocksOf returns the arrays in vec.
+func (l *layout) blocksOf(vec vector) blocks {
+	var list blocks
+	for name, at := range l.parts {
+		if at.vec == vec {
+			list = append(list, block{name.String(), at})
+		}
+	}
+	slices.SortFunc(list, func(x, y block) int { return x.offset - y.offset })
+	return list
+}
+
+// at returns the array that holds element i.
+func (b blocks) at(i int32) *block {
+	k, found := slices.BinarySearchFunc(b, int(i), func(x block, i int) int { return x.offset - i })
+	if !found {
+		k--
+	}
+	return &b[k]
+}
+
+// describe says where entries stand: in which rates and by which states, and how many rows and columns they have, or on
+// which diagonal of these.
+func describe(rates, states blocks, rows, cols []int32) string {
+	var of, by []string
+	diagonal, shift := true, 0
+	inRows, inCols := map[int32]bool{}, map[int32]bool{}
+	for e, r := range rows {
+		c := cols[e]
+		rate, state := rates.at(r), states.at(c)
+		of, by = with(of, rate.name), with(by, state.name)
+		d := int(c) - state.offset - (int(r) - rate.offset)
+		if e == 0 {
+			shift = d
+		}
+		diagonal = diagonal && d == shift
+		inRows[r], inCols[c] = true, true
+	}
+	where := "in " + counted(len(inRows), "row", "rows") + " and " + counted(len(inCols), "column", "columns")
+	switch {
+	case len(rows) == 1:
+		return fmt.Sprintf("1 entry of %s by %s", of[0], by[0])
+	case diagonal && len(of) == 1 && len(by) == 1:
+		where = fmt.Sprintf("on diagonal %d", shift)
+	}
+	return fmt.Sprintf("%d entries of %s by %s, %s", len(rows), few(of), few(by), where)
+}
+
+func counted(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, many)
+}
+
+// with returns list with a name.
+func with(list []string, name string) []string {
+	if len(list) > 0 && list[len(list)-1] == name || slices.Contains(list, name) {
+		return list
+	}
+	return append(list, name)
+}
+
+// few writes names, and of many the first ones.
+func few(names []string) string {
+	if len(names) > 4 {
+		return strings.Join(names[:3], ", ") + fmt.Sprintf(" and %d more", len(names)-3)
+	}
+	return strings.Join(names, ", ")
+}
