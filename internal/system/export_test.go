@@ -1,7 +1,25 @@
 package system
 
+import "odes.dev/odes/tape"
+
 // CompiledFromFirst reports whether the worker ran even its first step by a program of whole steps of
 // a small model.
 func (w *Worker) CompiledFromFirst() bool {
 	return len(w.wholes) == 1 && w.whole.steps.call != nil && w.whole.steps.made == 1
+}
+
+// ReferenceJacobian returns the entries of the Jacobian as the reference evaluator gives them.
+func (w *Worker) ReferenceJacobian(t float64, y, d, m []float64) []float64 {
+	made, err := w.model.programs.withJacobian()
+	if err != nil {
+		panic(err)
+	}
+	e := tape.NewEvaluator[float64](made.jacobian)
+	w.model.load(made.jacobian, e, &values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecM: m})
+	e.Run()
+	var out []float64
+	for _, o := range made.jacobian.Outputs {
+		out = append(out, e.Value(o.Value)...)
+	}
+	return out
 }
