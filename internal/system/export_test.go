@@ -23,3 +23,12 @@ func (w *Worker) ReferenceJacobian(t float64, y, d, m []float64) []float64 {
 	}
 	return out
 }
+
+// JacobianTape returns the tape of the Jacobian.
+func (m *Model) JacobianTape() *tape.Tape {
+	made, err := m.programs.withJacobian()
+	if err != nil {
+		panic(err)
+	}
+	return made.jacobian
+}
