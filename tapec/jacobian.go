@@ -218,6 +218,7 @@ func (f *forward) derive(in *tape.Instr, v tape.Value) *termList {
 			each(k, func(t term, add func(term)) { add(f.place(t, arg(k), in.Shape, start, nil)) })
 			start[in.Attr.Axis] += arg(k)[in.Attr.Axis]
 		}
+		return f.packed(out)
 	case tape.SumAxes:
 		each(0, summed)
 	case tape.ProdAxes:

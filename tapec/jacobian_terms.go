@@ -319,6 +319,38 @@ func (f *forward) compacted(l *termList, shape tape.Shape) *termList {
 	}}}
 }
 
+// packed returns l with its small terms as one, if they are many: a vector of scalars is worked on as an array, as soon
+// as it is one.
+func (f *forward) packed(l *termList) *termList {
+	const small, many = 8, 16
+	var pick, rest termList
+	for _, t := range l.terms {
+		if t.shape.Size() <= small {
+			pick.terms = append(pick.terms, t)
+		} else {
+			rest.terms = append(rest.terms, t)
+		}
+	}
+	if len(pick.terms) < many {
+		return l
+	}
+	var values []tape.Value
+	for _, t := range pick.terms {
+		flat := f.flat(t)
+		values = append(values, f.full(flat.coef, flat.shape))
+	}
+	rows, cols := pick.places()
+	out := &termList{}
+	for _, t := range rest.terms {
+		f.add(out, t)
+	}
+	f.add(out, term{
+		coef:  f.coefficient(func() tape.Value { return f.b.Concat(0, values...) }),
+		shape: tape.Shape{len(rows)}, rows: rowsAt(rows), cols: newColumns(cols),
+	})
+	return out
+}
+
 // distinct returns the places of l as one term.
 func (f *forward) distinct(l *termList, shape tape.Shape) *termList {
 	if len(l.terms) < 2 && l.entries() < leastCompacted {

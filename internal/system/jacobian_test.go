@@ -81,13 +81,7 @@ u[i,j]' = if i == 1 then -u[1,j]
 	elseif j == 1 or j == 9 then 0*u[i,j] - u[i,5]^2
 	else D*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1] - 4*u[i,j]) for i in 1:8, j in 1:9
 objective J = final(sum(u))`,
-	"stoichiometry": `
-const S[4,6] = [[-1, 1, 0, 0, 0, 0], [1, -1, -2, 0, 0, 1], [0, 0, 1, -1, 1, 0], [0, 0, 0, 1, -1, -1]]
-param k[6] = [i + 0.5 for i in 1:6]
-state c[4] = [1, 0.5, 0.2, 0.1]
-let v = [k[1]*c[1], k[2]*c[2]*c[1], k[3]*c[2]^2, k[4]*c[3], k[5]*c[4], k[6]*c[4]/(1 + c[4])]
-c' = S @ v
-objective J = final(sum(c))`,
+	"stoichiometry": stoichiometry(20),
 	"mean and largest": `
 param a = 2
 state x[80] = [sin(i*i) for i in 1:80], z = 1
@@ -111,6 +105,22 @@ x[i]' = dose[i]*gain - (if x[i] > 0.05 then k*x[i]^2 else k*x[i]) for i in 1:3
 s' = floor(3*s)*gain + interp([0, 1, 2], [0, 1, 0.5], sum(x))
 event at 0.5 { dose[2] = 2*dose[2] }
 objective J = integral(s*x[1])`,
+}
+
+// stoichiometry is a network whose matrix is constant or a param, and whose rates are written one by one.
+func stoichiometry(reactions int) string {
+	var rates []string
+	for r := range reactions {
+		rates = append(rates, fmt.Sprintf("k[%d]*c[%d]*c[%d]", r+1, r%7+1, (3*r)%7+1))
+	}
+	return fmt.Sprintf(`
+const S[7,%[1]d] = [[if mod(i*j, 5) == 0 then 1 elseif mod(i + j, 7) == 3 then -2 else 0 for j in 1:%[1]d] for i in 1:7]
+param k[%[1]d] = [i + 0.5 for i in 1:%[1]d], M[7,%[1]d] = [[cos(i + 2*j) for j in 1:%[1]d] for i in 1:7]
+state c[7] = [1.0/i for i in 1:7], e[7] = 0
+let v = [%[2]s]
+c' = S @ v
+e' = M @ v
+objective J = final(sum(c))`, reactions, strings.Join(rates, ", "))
 }
 
 // models calls f for each example and each shape.
