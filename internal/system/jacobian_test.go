@@ -82,6 +82,17 @@ u[i,j]' = if i == 1 then -u[1,j]
 	else D*(u[i-1,j] + u[i+1,j] + u[i,j-1] + u[i,j+1] - 4*u[i,j]) for i in 1:8, j in 1:9
 objective J = final(sum(u))`,
 	"stoichiometry": stoichiometry(20),
+	"nothing": `
+param k = 1
+state x = 0, y = 1
+x' = k
+y' = k^2
+objective J = final(x)`,
+	"time alone": `
+param k = 1
+state x[3] = 0
+x[i]' = k*sin(i*t) for i in 1:3
+objective J = integral(x[1])`,
 	"mean and largest": `
 param a = 2
 state x[80] = [sin(i*i) for i in 1:80], z = 1
