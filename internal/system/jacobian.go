@@ -50,8 +50,14 @@ func (p *Problem) places() *solvers.Jacobian {
 	return j.places
 }
 
-// Jacobian implements solvers.JacobianField.
-func (w *Worker) Jacobian() *solvers.Jacobian { return w.problem.places() }
+// Jacobian implements solvers.JacobianField. It panics unless the problem asked for a Jacobian when the worker's kit
+// was made.
+func (w *Worker) Jacobian() *solvers.Jacobian {
+	if w.value.Get(tapec.PartJacobian) == nil {
+		panic("system: the problem asked for no Jacobian")
+	}
+	return w.problem.places()
+}
 
 // EvalJacobian implements solvers.JacobianField.
 func (w *Worker) EvalJacobian(t float64, y, j []float64) {

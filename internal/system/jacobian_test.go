@@ -306,8 +306,42 @@ func TestJacobianDerivatives(t *testing.T) {
 				t.Fatalf("lane %d: ⟨w, J'v⟩ = %v, ⟨J'ᵀw, v⟩ = %v", l, left, right)
 			}
 		}
+		j.checkSum(t, pb)
 		j.checkSecond(t)
 	})
+}
+
+// checkSum pulls through rates and entries in one sweep: the cotangents of params add up.
+func (j *jacobianAt) checkSum(t *testing.T, ofEntries [][]float64) {
+	t.Helper()
+	size := j.p.Size()
+	kb := make([]float64, (size.N+size.Q)*testLanes)
+	for i := range kb {
+		kb[i] = math.Cos(float64(i))
+	}
+	rows := func(pulls ...func(w *system.Worker, yb, tb []float64)) (rows [][]float64) {
+		w := j.worker(t, system.Pull, testLanes)
+		for range testLanes {
+			rows = append(rows, make([]float64, size.P))
+		}
+		w.Begin(rows)
+		for _, pull := range pulls {
+			pull(w, make([]float64, len(j.yd)), make([]float64, testLanes))
+		}
+		w.Leave(make([]float64, len(j.dd)))
+		w.Finish()
+		return rows
+	}
+	rates := func(w *system.Worker, yb, tb []float64) { w.Pull(j.t, j.y, kb, yb, tb) }
+	entries := func(w *system.Worker, yb, tb []float64) { w.PullJacobian(j.t, j.y, j.jb, yb, tb) }
+	both, ofRates := rows(entries, rates, entries), rows(rates)
+	for l := range testLanes {
+		want := make([]float64, size.P)
+		for i := range want {
+			want[i] = ofRates[l][i] + 2*ofEntries[l][i]
+		}
+		near(t, "cotangents of params", both[l], want, 1e-12)
+	}
 }
 
 // push returns the tangents of the entries along the directions of j's lanes, which are some of those of the place.
