@@ -68,7 +68,9 @@ func (s *structure) checks(e *emitter, o *Order) {
 		e.Vector(machine.Broadcast, 1, checkBound, -1, machine.InReg(checkBound), machine.NoImm)
 		bounded := func() { e.compare(checkBound, notAtMost, checkBad) }
 		e.ranges(factors+at.u+int(o.uStart[k]), int(o.uStart[k+1]-o.uStart[k]), bounded)
-		e.ranges(factors+at.pivot+k, 1, bounded)
+		if !s.inTail(k) {
+			e.ranges(factors+at.pivot+k, 1, bounded)
+		}
 	}
 	// The largest value, by way of memory.
 	e.Vector(machine.StPacked, 1, checkSize, -1, machine.InMem(e.address(int32(report))), machine.NoImm)
@@ -79,10 +81,13 @@ func (s *structure) checks(e *emitter, o *Order) {
 	e.Vector(machine.StOne, 0, checkSize, -1, machine.InMem(e.address(int32(report+reportSize))), machine.NoImm)
 	e.Vector(timesOne, 0, checkBound, int(checkSize), machine.InMem(e.constant(constSuspicious)), machine.NoImm)
 	e.Vector(machine.Broadcast, 1, checkBound, -1, machine.InReg(checkBound), machine.NoImm)
-	e.ranges(factors+at.pivot, e.s.N, func() {
+	pivots := func() {
 		e.compare(checkFinite, notAtMost, checkBad)
 		e.compare(checkBound, notGreater, checkSmall)
-	})
+	}
+	end := int(s.tailEnd)
+	e.ranges(factors+at.pivot, int(s.tail), pivots)
+	e.ranges(factors+at.pivot+end, e.s.N-end, pivots)
 	e.Vector(machine.StPacked, 1, checkBad, -1, machine.InMem(e.address(int32(report+reportBad))), machine.NoImm)
 	e.Vector(machine.StPacked, 1, checkSmall, -1, machine.InMem(e.address(int32(report+reportSmall))), machine.NoImm)
 }

@@ -77,9 +77,9 @@ var bases = [...]machine.Reg{machine.R8, machine.R9, machine.R10, machine.R11, m
 
 const constantsBase = 4
 
-// emit returns the code of a schedule for a number of lanes. With check set it ends with the checks of a
-// factorisation.
-func emit(s *Schedule, lanes int, wide bool, check func(e *emitter)) (*code, error) {
+// emit returns the code of the steps from first to last of a schedule for a number of lanes. With check set
+// it ends with the checks of a factorisation.
+func emit(s *Schedule, first, last, lanes int, wide bool, check func(e *emitter)) (*code, error) {
 	stride := lanes
 	if lanes == 4 {
 		stride = 8
@@ -110,12 +110,18 @@ func emit(s *Schedule, lanes int, wide bool, check func(e *emitter)) (*code, err
 	} else {
 		e.repeat(e.fixed, e.constant(constSign))
 	}
-	for i := range s.Steps {
+	for i := first; i < last; i++ {
 		e.at = s.Steps[i].First + 2*int32(i)
 		e.step(&s.Steps[i])
 	}
 	if check != nil {
 		check(e)
+	} else if last < len(s.Steps) {
+		for r, key := range e.holds {
+			if key != None {
+				e.evict(r)
+			}
+		}
 	}
 	e.Return()
 	e.Resolve()
@@ -367,7 +373,7 @@ func (e *emitter) step(s *Step) {
 		e.drop(2 * p)
 		e.drop(2*p + repeated)
 	}
-	if t := e.temporary(s.To); t >= 0 && s.Width == 1 {
+	if t := e.temporary(s.To); t >= 0 && !(t >= e.s.tail && t < e.s.tailEnd) {
 		e.dirty[t] = true
 	} else {
 		e.store(e.address(s.To), acc, s.Width)

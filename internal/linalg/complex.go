@@ -87,6 +87,16 @@ func (p *Pattern) complexNotFinite(values []complex128) error {
 	return nil
 }
 
+// tailColumns computes the columns of the tail. It returns false if watch is set and one of U grows.
+func (f *complexSparse) tailColumns(values []complex128, watch bool) bool {
+	for k := int(f.s.tail); k < int(f.s.tailEnd); k++ {
+		if !f.tailColumn(values, k, watch) {
+			return false
+		}
+	}
+	return true
+}
+
 // fast would factor with machine code.
 func (f *complexSparse) fast([]complex128) bool { return false }
 

@@ -8,11 +8,19 @@ type complexDense struct {
 	a     []complex128 // column by column: U, and below its diagonal −L
 	recip []complex128 // −1 over the diagonal of U
 	pivot []int32      // the row that was exchanged with row k at step k
+	blame func(k int, pivot float64) error
 }
 
 func newComplexDense(p *Pattern) *complexDense {
+	d := newComplexSquare(p)
+	d.a, d.blame = make([]complex128, p.N*p.N), d.pivotError
+	return d
+}
+
+// newComplexSquare is newComplexDense without the matrix, which is written to a.
+func newComplexSquare(p *Pattern) *complexDense {
 	n := p.N
-	return &complexDense{p: p, a: make([]complex128, n*n), recip: make([]complex128, n), pivot: make([]int32, n)}
+	return &complexDense{p: p, recip: make([]complex128, n), pivot: make([]int32, n)}
 }
 
 func (d *complexDense) Factor(values []complex128) error {
@@ -29,6 +37,12 @@ func (d *complexDense) Factor(values []complex128) error {
 			c[d.p.Rows[e]] = values[e]
 		}
 	}
+	return d.run(size)
+}
+
+// run factors what is in a, as a part of a matrix whose entries have magnitudes up to size.
+func (d *complexDense) run(size float64) error {
+	n := d.p.N
 	for k := range n {
 		c := d.a[k*n:][k:n]
 		at, most := 0, complexMagnitude(c[0])
@@ -44,7 +58,7 @@ func (d *complexDense) Factor(values []complex128) error {
 			}
 		}
 		if !(most > size*suspicious) || !(most <= math.MaxFloat64) {
-			if err := d.pivotError(k, most); err != nil {
+			if err := d.blame(k, most); err != nil {
 				return err
 			}
 		}
@@ -67,19 +81,24 @@ func (d *complexDense) Factor(values []complex128) error {
 
 // pivotError says what is wrong with pivot k of the given magnitude; nil if it may be used.
 func (d *complexDense) pivotError(k int, pivot float64) error {
-	n := d.p.N
 	at := original(d.pivot, k)
 	if !(pivot <= math.MaxFloat64) {
 		return &NotFiniteError{Row: at, Col: k, Value: pivot, Overflow: true}
 	}
 	var c cancellation
-	for m := range k {
-		c.add(complexMagnitude(d.a[m*n+k]), complexMagnitude(d.a[k*n+m]))
-	}
+	d.terms(&c, k)
 	if c.all(pivot) {
 		return &SingularError{Rows: []int{at}, Cols: []int{k}}
 	}
 	return nil
+}
+
+// terms adds the terms of pivot k.
+func (d *complexDense) terms(c *cancellation, k int) {
+	n := d.p.N
+	for m := range k {
+		c.add(complexMagnitude(d.a[m*n+k]), complexMagnitude(d.a[k*n+m]))
+	}
 }
 
 func (d *complexDense) Solve(x []complex128, lanes int) {

@@ -15,18 +15,23 @@ type complexSparse struct {
 	patch  complex128 // what takes the place of smaller pivots; 0 for errors
 	first  *Order     // that of the pattern
 	o      *Order
-	m      []complex128 // the following four, as the order lays them out
-	l, u   []complex128 // −L and U, as in the order
-	recip  []complex128 // −1 over the diagonal of U
-	off    []complex128 // above the blocks
-	x      []complex128 // a column, zeros between columns
-	w      []complex128 // right-hand sides in the order
+	m      []complex128  // the following four, as the order lays them out
+	l, u   []complex128  // −L and U, as in the order
+	recip  []complex128  // −1 over the diagonal of U
+	off    []complex128  // above the blocks
+	tail   *complexDense // nil for none
+	x      []complex128  // a column, zeros between columns
+	w      []complex128  // right-hand sides in the order
 }
 
 func newComplexSparse(s *structure, o *Order, memory int) *complexSparse {
 	n := s.p.N
 	f := &complexSparse{s: s, memory: memory, first: o}
 	f.x, f.w = make([]complex128, n), make([]complex128, n)
+	if n := s.tailEnd - s.tail; n > 0 {
+		f.tail = newComplexSquare(&Pattern{N: int(n)})
+		f.tail.blame = f.tailError
+	}
 	f.SetOrder(o)
 	return f
 }
@@ -40,6 +45,9 @@ func (f *complexSparse) SetOrder(o *Order) {
 	f.o, f.m = o, resize(f.m, at.end)
 	clear(f.m) // L may have places that nothing is written to
 	f.l, f.u, f.off, f.recip = f.m[:at.u], f.m[at.u:at.off], f.m[at.off:at.recip], f.m[at.recip:at.pivot]
+	if f.tail != nil {
+		f.tail.a = f.m[at.tail : at.end-extra]
+	}
 }
 
 func (f *complexSparse) Order() *Order { return f.o }
@@ -80,35 +88,19 @@ func (f *complexSparse) Factor(values []complex128) error {
 func (f *complexSparse) eliminate(values []complex128, size float64, watch bool) (good bool, err error) {
 	o, x := f.o, f.x
 	for k := range f.recip {
-		most := 0.0 // of the column of the matrix, in its block
-		in := o.inRows[o.inStart[k]:o.inStart[k+1]]
-		for e, at := range o.inValues[o.inStart[k]:o.inStart[k+1]] {
-			v := values[at]
-			x[in[e]] = v
-			if v := complexMagnitude(v); v > most {
-				most = v
-			}
-		}
-		upper := 0.0
-		for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
-			if n := o.panels[e]; n > 0 {
-				upper = max(upper, f.panel(int(e), int(n)))
-				e += n - 1
+		if f.s.inTail(k) {
+			if k > int(f.s.tail) {
 				continue
 			}
-			m := o.uRows[e]
-			u := x[m]
-			x[m] = 0
-			f.u[e] = u
-			if v := complexMagnitude(u); v > upper {
-				upper = v
+			if !f.tailColumns(values, watch) {
+				return false, nil
 			}
-			from, to := o.lStart[m], o.lEnd[m]
-			rows, l := o.lRows[from:to], f.l[o.lValue[m]:][:to-from]
-			for q, i := range rows {
-				x[i] = complexFMA(l[q], u, x[i])
+			if err := f.tail.run(size); err != nil {
+				return false, err
 			}
+			continue
 		}
+		most, upper := f.column(values, k)
 		pivot := x[k]
 		x[k] = 0
 		if complexMagnitude(pivot) < complexMagnitude(f.patch) {
@@ -143,6 +135,50 @@ func (f *complexSparse) eliminate(values []complex128, size float64, watch bool)
 	return true, nil
 }
 
+// column computes column k of U, and leaves in x what lies below that before it is divided by the pivot. It
+// returns the greatest magnitudes of the column of the matrix, in its block, and of that of U.
+func (f *complexSparse) column(values []complex128, k int) (most, upper float64) {
+	o, x := f.o, f.x
+	in := o.inRows[o.inStart[k]:o.inStart[k+1]]
+	for e, at := range o.inValues[o.inStart[k]:o.inStart[k+1]] {
+		v := values[at]
+		x[in[e]] = v
+		if v := complexMagnitude(v); v > most {
+			most = v
+		}
+	}
+	for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
+		if n := o.panels[e]; n > 0 {
+			upper = max(upper, f.panel(int(e), int(n)))
+			e += n - 1
+			continue
+		}
+		m := o.uRows[e]
+		u := x[m]
+		x[m] = 0
+		f.u[e] = u
+		if v := complexMagnitude(u); v > upper {
+			upper = v
+		}
+		from, to := o.lStart[m], o.lEnd[m]
+		rows, l := o.lRows[from:to], f.l[o.lValue[m]:][:to-from]
+		for q, i := range rows {
+			x[i] = complexFMA(l[q], u, x[i])
+		}
+	}
+	return most, upper
+}
+
+// tailColumn computes a column of U and what lies below it, which the tail takes. It returns false if watch
+// is set and the column grows.
+func (f *complexSparse) tailColumn(values []complex128, k int, watch bool) bool {
+	most, upper := f.column(values, k)
+	first, n := int(f.s.tail), int(f.s.tailEnd-f.s.tail)
+	copy(f.tail.a[(k-first)*n:][:n], f.x[first:])
+	clear(f.x[first:][:n])
+	return !watch || !(upper > growth*most)
+}
+
 // pivotError says what is wrong with a pivot that is small or not finite; nil if it may be used.
 func (f *complexSparse) pivotError(k int, pivot complex128) error {
 	o := f.o
@@ -151,14 +187,42 @@ func (f *complexSparse) pivotError(k int, pivot complex128) error {
 		return &NotFiniteError{Row: int(o.rows[k]), Col: int(f.s.cols[k]), Value: own, Overflow: true}
 	}
 	var c cancellation
+	f.terms(&c, k, k)
+	if c.all(complexMagnitude(pivot)) {
+		return &SingularError{Rows: []int{int(o.rows[k])}, Cols: []int{int(f.s.cols[k])}}
+	}
+	return nil
+}
+
+// terms adds the terms of the entry at the places row and k.
+func (f *complexSparse) terms(c *cancellation, row, k int) {
+	o := f.o
 	for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
 		m := o.uRows[e]
-		if q, ok := slices.BinarySearch(o.lRows[o.lStart[m]:o.lEnd[m]], int32(k)); ok {
+		if q, ok := slices.BinarySearch(o.lRows[o.lStart[m]:o.lEnd[m]], int32(row)); ok {
 			c.add(complexMagnitude(f.l[int(o.lValue[m])+q]), complexMagnitude(f.u[e]))
 		}
 	}
-	if c.all(complexMagnitude(pivot)) {
-		return &SingularError{Rows: []int{int(o.rows[k])}, Cols: []int{int(f.s.cols[k])}}
+}
+
+// tailError says what is wrong with pivot k of the tail, which is small or not finite; nil if it may be
+// used. own is its magnitude.
+func (f *complexSparse) tailError(k int, own float64) error {
+	first := int(f.s.tail)
+	at := first + original(f.tail.pivot, k)
+	row, col := int(f.o.rows[at]), int(f.s.cols[first+k])
+	if !(own <= math.MaxFloat64) {
+		return &NotFiniteError{Row: row, Col: col, Value: own, Overflow: true}
+	}
+	if own < complexMagnitude(f.patch) {
+		f.tail.a[k*f.tail.p.N+k] = f.patch
+		return nil
+	}
+	var c cancellation
+	f.tail.terms(&c, k)
+	f.terms(&c, at, first+k)
+	if c.all(own) {
+		return &SingularError{Rows: []int{row}, Cols: []int{col}}
 	}
 	return nil
 }
@@ -171,7 +235,8 @@ func (f *complexSparse) solve(x []complex128, stride int) {
 	}
 	for b := len(f.s.start) - 2; b >= 0; b-- {
 		k0, k1 := int(f.s.start[b]), int(f.s.start[b+1])
-		for k := k0; k < k1; k++ {
+		end := f.s.sparseEnd(k1)
+		for k := k0; k < end; k++ {
 			s := w[k]
 			from, to := o.lStart[k], o.lEnd[k]
 			rows, l := o.lRows[from:to], f.l[o.lValue[k]:][:to-from]
@@ -179,9 +244,14 @@ func (f *complexSparse) solve(x []complex128, stride int) {
 				w[i] = complexFMA(l[q], s, w[i])
 			}
 		}
+		if end < k1 {
+			f.tail.Solve(w[end:k1], 1)
+		}
 		for k := k1 - 1; k >= k0; k-- {
-			s := complexMul(w[k], f.recip[k]) // −x
-			w[k] = -s
+			if k < end {
+				w[k] = -complexMul(w[k], f.recip[k])
+			}
+			s := -w[k]
 			from, to := o.uStart[k], o.uStart[k+1]
 			rows, u := o.uRows[from:to], f.u[from:to]
 			for q, i := range rows {
@@ -209,6 +279,7 @@ func (f *complexSparse) solveT(x []complex128, stride int) {
 	}
 	for b := range len(f.s.start) - 1 {
 		k0, k1 := int(f.s.start[b]), int(f.s.start[b+1])
+		end := f.s.sparseEnd(k1)
 		for k := k0; k < k1; k++ {
 			s := -w[k]
 			for e := o.offStart[k]; e < o.offStart[k+1]; e++ {
@@ -219,9 +290,16 @@ func (f *complexSparse) solveT(x []complex128, stride int) {
 			for q, i := range rows {
 				s = complexFMA(u[q], w[i], s)
 			}
-			w[k] = complexMul(s, f.recip[k])
+			if k < end {
+				w[k] = complexMul(s, f.recip[k])
+			} else {
+				w[k] = -s
+			}
 		}
-		for k := k1 - 1; k >= k0; k-- {
+		if end < k1 {
+			f.tail.SolveT(w[end:k1], 1)
+		}
+		for k := end - 1; k >= k0; k-- {
 			s := w[k]
 			from, to := o.lStart[k], o.lEnd[k]
 			rows, l := o.lRows[from:to], f.l[o.lValue[k]:][:to-from]

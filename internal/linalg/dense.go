@@ -20,6 +20,7 @@ type dense struct {
 	work    []float64
 	largest float64 // magnitude of the matrix's entries
 	row     [block]float64
+	blame   func(k int, pivot float64) error // says what is wrong with pivot k of the given magnitude
 }
 
 const (
@@ -30,10 +31,8 @@ const (
 
 func newDense(p *Pattern) *dense {
 	n := p.N
-	d := &dense{
-		p: p, a: make([]float64, n*n), recip: make([]float64, n), pivot: make([]int32, n),
-		work: make([]float64, simd.MatMulWork(n, max(n, 64))),
-	}
+	d := newSquare(p)
+	d.a, d.blame = make([]float64, n*n), d.pivotError
 	if len(p.Rows) < n*n {
 		d.to = make([]int32, len(p.Rows))
 		for j := range n {
@@ -45,10 +44,19 @@ func newDense(p *Pattern) *dense {
 	return d
 }
 
+// newSquare is newDense without the matrix, which is written to a.
+func newSquare(p *Pattern) *dense {
+	n := p.N
+	return &dense{
+		p: p, recip: make([]float64, n), pivot: make([]int32, n),
+		work: make([]float64, simd.MatMulWork(n, max(n, 64))),
+	}
+}
+
 func (d *dense) Factor(values []float64) error {
 	values = values[:len(d.p.Rows)]
-	var finite bool
-	if d.largest, finite = largest(values); !finite {
+	size, finite := largest(values)
+	if !finite {
 		return d.p.notFinite(values)
 	}
 	if d.to == nil {
@@ -59,6 +67,12 @@ func (d *dense) Factor(values []float64) error {
 			d.a[d.to[e]] = v
 		}
 	}
+	return d.run(size)
+}
+
+// run factors what is in a, as a part of a matrix whose entries have magnitudes up to size.
+func (d *dense) run(size float64) error {
+	d.largest = size
 	if n := d.p.N; n > plain {
 		return d.eliminate(0, n)
 	}
@@ -121,7 +135,7 @@ func (d *dense) columns(j0, j1 int) error {
 			}
 		}
 		if !(most > d.largest*suspicious) || !(most <= math.MaxFloat64) {
-			if err := d.pivotError(k); err != nil {
+			if err := d.blame(k, most); err != nil {
 				return err
 			}
 		}
@@ -168,21 +182,25 @@ func (c *cancellation) all(pivot float64) bool {
 }
 
 // pivotError says what is wrong with pivot k, which is small or not finite; nil if it may be used.
-func (d *dense) pivotError(k int) error {
-	n := d.p.N
-	pivot := d.a[k*n+k]
+func (d *dense) pivotError(k int, pivot float64) error {
 	at := original(d.pivot, k)
-	if !(math.Abs(pivot) <= math.MaxFloat64) {
-		return &NotFiniteError{Row: at, Col: k, Value: pivot, Overflow: true}
+	if !(pivot <= math.MaxFloat64) {
+		return &NotFiniteError{Row: at, Col: k, Value: d.a[k*d.p.N+k], Overflow: true}
 	}
 	var c cancellation
-	for m := range k {
-		c.add(d.a[m*n+k], d.a[k*n+m])
-	}
+	d.terms(&c, k)
 	if c.all(pivot) {
 		return &SingularError{Rows: []int{at}, Cols: []int{k}}
 	}
 	return nil
+}
+
+// terms adds the terms of pivot k.
+func (d *dense) terms(c *cancellation, k int) {
+	n := d.p.N
+	for m := range k {
+		c.add(d.a[m*n+k], d.a[k*n+m])
+	}
 }
 
 // original returns the row of the matrix that came to row k by the exchanges up to step k.

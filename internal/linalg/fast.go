@@ -14,31 +14,36 @@ import (
 type codes struct {
 	factored atomic.Int64 // how often
 	making   sync.Mutex
-	list     [7]atomic.Pointer[code]
+	list     [codeCount]atomic.Pointer[code]
 	failed   atomic.Bool // the system forbids code
 }
 
-// The numbers of codes. Those of transposed solves are one higher.
+// The numbers of codes. Those of transposed solves are one higher, and those of the second parts of solves
+// two.
 const (
-	codeFactor = 0
-	codeOne    = 1
-	codeFour   = 3
-	codeEight  = 5
+	codeFactor     = 0
+	codeOne        = 1
+	codeFour       = 5
+	codeEight      = 9
+	codeTransposed = 1
+	codeSecond     = 2
+	codeCount      = 13
 )
 
-// What code is made for. Making it takes about as long as codeAfter steps of a method do in Go, so short
-// runs do without. Larger factors have code for solves only.
+// What code is made for. Making it takes about as long as these many factorisations do in Go, so short runs
+// do without. Larger factors have code for solves only.
 const (
-	codeAfter    = 50      // factorisations
-	codeFlops    = 120_000 // of a factorisation
+	codeAfter    = 50  // factorisations, and one more
+	codeEach     = 400 // for so many operations, if it is the code of the factorisation itself
+	codeFlops    = 1_000_000
 	codeNonZeros = 100_000
 )
 
 // coded is what a sparse factorisation needs to run machine code.
 type coded struct {
-	ready   [7]*code  // codes of its order
-	wide    bool      // vectors of eight
-	between []float64 // what a solve keeps in between, and right-hand sides if they are not eight
+	ready   [codeCount]*code // codes of its order
+	wide    bool             // vectors of eight
+	between []float64        // what a solve keeps in between, and right-hand sides if they are not eight
 }
 
 // hasCode reports whether this machine runs code here.
@@ -53,10 +58,19 @@ func (f *sparse) forget() {
 // prepare looks for the machine code with the given number, and makes it if that is due.
 func (f *sparse) prepare(number int) *code {
 	c := f.o.codes
-	f.ready[number] = c.list[number].Load()
-	if f.ready[number] != nil || c.factored.Load() < codeAfter || c.failed.Load() || f.patch != 0 || !hasCode() ||
-		number == codeFactor && f.o.flops > codeFlops || f.o.nonZeros() > codeNonZeros || !c.making.TryLock() {
+	if f.ready[number] = c.list[number].Load(); f.ready[number] != nil {
 		return f.ready[number]
+	}
+	after := codeAfter
+	if number == codeFactor {
+		flops := f.o.flops - denseFlops(int(f.s.tailEnd-f.s.tail))
+		if after += flops / codeEach; flops > codeFlops {
+			return nil
+		}
+	}
+	if c.factored.Load() < int64(after) || f.o.nonZeros()-f.o.tailSize > codeNonZeros || f.patch != 0 ||
+		c.failed.Load() || !hasCode() || !c.making.TryLock() {
+		return nil
 	}
 	defer c.making.Unlock()
 	if f.ready[number] = c.list[number].Load(); f.ready[number] != nil {
@@ -80,10 +94,17 @@ func (s *structure) makeCode(o *Order, number int, wide bool) (*code, error) {
 	}
 	p := s.planner(o, widest)
 	if number == codeFactor {
-		return emit(p.elimination(), 1, wide, func(e *emitter) { s.checks(e, o) })
+		plan := p.elimination()
+		return emit(plan, 0, len(plan.Steps), 1, wide, func(e *emitter) { s.checks(e, o) })
 	}
-	lanes := [...]int{codeOne: 1, codeFour: 4, codeEight: 8}[number-(number-1)%2]
-	return emit(p.solve((number-1)%2 == 1), lanes, wide && lanes != 4, nil)
+	kind := (number - codeOne) % (codeFour - codeOne)
+	lanes := [...]int{codeOne: 1, codeFour: 4, codeEight: 8}[number-kind]
+	plan := p.solve(kind&codeTransposed != 0)
+	first, last := 0, plan.Part
+	if kind&codeSecond != 0 {
+		first, last = last, len(plan.Steps)
+	}
+	return emit(plan, first, last, lanes, wide && lanes != 4, nil)
 }
 
 // fast factors with machine code. It returns false if there is none, and if its checks leave open whether
@@ -105,17 +126,17 @@ func (f *sparse) fast(values []float64) bool {
 		}
 	}
 	for _, small := range report[reportSmall:reportSize] {
-		if small != 0 {
-			return f.smallPivots(f.m[at.pivot:at.end-extra], report[reportSize])
+		if small != 0 && !f.smallPivots(f.m[at.pivot:at.tail], report[reportSize]) {
+			return false
 		}
 	}
-	return true
+	return f.tail == nil || f.tail.run(report[reportSize]) == nil
 }
 
 // smallPivots reports whether pivots can be used that may be nothing but rounding.
 func (f *sparse) smallPivots(pivots []float64, size float64) bool {
 	for k, pivot := range pivots {
-		if !(magnitude(pivot) > size*suspicious) && f.pivotError(k, pivot) != nil {
+		if !f.s.inTail(k) && !(magnitude(pivot) > size*suspicious) && f.pivotError(k, pivot) != nil {
 			return false
 		}
 	}
@@ -133,13 +154,16 @@ func (f *sparse) solveFast(x []float64, stride, lanes int, transposed bool) bool
 		number = codeFour
 	}
 	if transposed {
-		number++
+		number += codeTransposed
 	}
 	c := f.ready[number]
 	if c == nil {
 		if c = f.prepare(number); c == nil {
 			return false
 		}
+	}
+	if f.tail != nil && f.ready[number+codeSecond] == nil && f.prepare(number+codeSecond) == nil {
+		return false
 	}
 	n := f.s.p.N
 	if len(f.between) < 2*n*width {
@@ -152,9 +176,14 @@ func (f *sparse) solveFast(x []float64, stride, lanes int, transposed bool) bool
 			copy(to[i*width:][:lanes], x[i*stride:])
 		}
 	}
-	c.run(nil, f.m, to, w)
-	if c.lanes == 4 && lanes > 4 {
-		c.run(nil, f.m, to[4:], w[4:])
+	c.solve(f.m, to, w, lanes)
+	if f.tail != nil {
+		if own := w[int(f.s.tail)*width : int(f.s.tailEnd)*width]; transposed {
+			f.tail.SolveT(own, width)
+		} else {
+			f.tail.Solve(own, width)
+		}
+		f.ready[number+codeSecond].solve(f.m, to, w, lanes)
 	}
 	if stride != width {
 		for i := range n {
@@ -162,4 +191,12 @@ func (f *sparse) solveFast(x []float64, stride, lanes int, transposed bool) bool
 		}
 	}
 	return true
+}
+
+// solve runs the code for up to eight lanes.
+func (c *code) solve(factors, x, w []float64, lanes int) {
+	c.run(nil, factors, x, w)
+	if c.lanes == 4 && lanes > 4 {
+		c.run(nil, factors, x[4:], w[4:])
+	}
 }

@@ -16,14 +16,15 @@ import (
 // words are replaced as whole words, everywhere.
 var words = strings.NewReplacer(
 	"[]float64", "[]complex128", "pivot float64", "pivot complex128", "\tlanes\n", "", "\tcoded\n", "",
-	"a sparse matrix", "a sparse complex matrix", "newSparse", "newComplexSparse", ".notFinite(", ".complexNotFinite(",
+	"a sparse matrix", "a sparse complex matrix", "newSparse", "newComplexSparse",
+	"newSquare", "newComplexSquare", ".notFinite(", ".complexNotFinite(",
 )
 
 // patch is a field, in a column with others.
 var patch = regexp.MustCompile(`\tpatch +float64`)
 
 // names get the prefix complex, outside of comments.
-var names = regexp.MustCompile(`\b(fma|mul|magnitude|negativeInverse|largest|pivoting|sparse)\b`)
+var names = regexp.MustCompile(`\b(fma|mul|magnitude|negativeInverse|largest|pivoting|sparse|dense)\b`)
 
 func main() {
 	var out bytes.Buffer

@@ -68,13 +68,21 @@ func (f *sparse) solveWide(x []float64, stride, lanes int) {
 	}
 	for b := len(f.s.start) - 2; b >= 0; b-- {
 		k0, k1 := int(f.s.start[b]), int(f.s.start[b+1])
-		for k := k0; k < k1; {
+		end := f.s.sparseEnd(k1)
+		for k := k0; k < end; {
 			k = f.lowerWide(k)
+		}
+		if end < k1 {
+			f.tail.Solve(f.right[8*end:8*k1], 8)
 		}
 		for k := k1 - 1; k >= k0; k-- {
 			w := f.at(k)
 			s := *w
-			scale(s[:], f.recip[k]) // −x
+			if k < end {
+				scale(s[:], f.recip[k]) // −x
+			} else {
+				negate(&s)
+			}
 			from, to := o.uStart[k], o.uStart[k+1]
 			rows, u := o.uRows[from:to], f.u[from:to]
 			for q, i := range rows {
@@ -136,6 +144,7 @@ func (f *sparse) solveTWide(x []float64, stride, lanes int) {
 	}
 	for b := range len(f.s.start) - 1 {
 		k0, k1 := int(f.s.start[b]), int(f.s.start[b+1])
+		end := f.s.sparseEnd(k1)
 		for k := k0; k < k1; k++ {
 			s := *f.at(k)
 			negate(&s)
@@ -152,10 +161,17 @@ func (f *sparse) solveTWide(x []float64, stride, lanes int) {
 				axpy(&s, f.at(i), f.u[e])
 				e++
 			}
-			scale(s[:], f.recip[k])
+			if k < end {
+				scale(s[:], f.recip[k])
+			} else {
+				negate(&s)
+			}
 			*f.at(k) = s
 		}
-		for k := k1; k > k0; {
+		if end < k1 {
+			f.tail.SolveT(f.right[8*end:8*k1], 8)
+		}
+		for k := end; k > k0; {
 			k = f.lowerTWide(k, k0)
 		}
 	}
@@ -207,12 +223,14 @@ type lanes struct {
 	below   []float64 // those of rows below a panel
 	upwards []float64 // a column of L, from the last row up
 	work    []float64
+	needed  []bool // of columns of L: whether some columns of the tail need them
 }
 
 // widen makes room for eight lanes.
 func (f *sparse) widen() {
 	if f.right == nil {
 		n := f.s.p.N
+		f.needed = make([]bool, n)
 		f.upwards = make([]float64, n)
 		f.right, f.below, f.work = make([]float64, 8*n), make([]float64, 8*n), make([]float64, simd.MatMulWork(n, 8))
 	}

@@ -105,6 +105,9 @@ func Analyze(p *Pattern, o Options) (*Analysis, error) {
 	}
 	if m := a.options.Method; m != Dense {
 		a.order, err = a.structure.order(nil, o.Memory)
+		if err == nil && a.structure.setTail(a.order) {
+			a.order, err = a.structure.order(nil, o.Memory)
+		}
 		if errors.As(err, &a.tooLarge) && m != Sparse {
 			err = nil
 		}

@@ -30,6 +30,7 @@ type Order struct {
 	uStart, uRows, panels, runs []int32
 
 	lSize, lNonZeros, flops int
+	tailSize                int // elements of the tail
 
 	codes *codes
 }
@@ -52,6 +53,21 @@ type structure struct {
 	start   []int32 // the places of block b are start[b] to start[b+1]
 	matched []int32 // the row of the matrix that pivots at each place if nothing speaks against it
 	blockOf []int32 // the block of each row of the matrix
+
+	// The last places of one block may be factored densely, with exchanges of rows among them. They are
+	// tail to tailEnd; none where these are equal.
+	tail, tailEnd int32
+}
+
+// inTail reports whether a place belongs to the tail, and sparseEnd returns where that begins in the block
+// that ends at end; end itself if it has none.
+func (s *structure) inTail(k int) bool { return int32(k) >= s.tail && int32(k) < s.tailEnd }
+
+func (s *structure) sparseEnd(end int) int {
+	if s.tail < s.tailEnd && int(s.tailEnd) == end {
+		return int(s.tail)
+	}
+	return end
 }
 
 // newStructure finds the blocks of a pattern, and orders each so that its factors fill little.
@@ -153,6 +169,10 @@ func (s *structure) order(pivots chooser, memory int) (*Order, error) {
 	for b := range len(s.start) - 1 {
 		for k := s.start[b]; k < s.start[b+1]; k++ {
 			t.reach(o, int(k), int32(b))
+			if s.inTail(int(k)) {
+				t.storeTail(o, int(k))
+				continue
+			}
 			at := t.prefer[k]
 			if pivots != nil {
 				var err error
@@ -161,7 +181,8 @@ func (s *structure) order(pivots chooser, memory int) (*Order, error) {
 				}
 			}
 			t.store(o, int(k), at, pivots)
-			if n := len(t.lRows) + len(o.uRows); n > min(memory/entryBytes, math.MaxInt32) {
+			n := len(t.lRows) + len(o.uRows) + s.tailSize()
+			if n > min(memory/entryBytes, math.MaxInt32) {
 				return nil, &MemoryError{Bytes: n * entryBytes, Limit: memory}
 			}
 		}
@@ -169,7 +190,10 @@ func (s *structure) order(pivots chooser, memory int) (*Order, error) {
 	for k, i := range t.lRows {
 		t.lRows[k] = t.place[i]
 	}
-	o.lNonZeros = len(t.lRows)
+	n = int(s.tailEnd - s.tail)
+	o.lNonZeros = len(t.lRows) + n*(n-1)
+	o.flops, o.tailSize = denseFlops(n), n*n
+	n = s.p.N
 	for k := range n {
 		slices.Sort(t.column(k))
 		slices.Sort(o.uRows[o.uStart[k]:o.uStart[k+1]])
@@ -203,7 +227,7 @@ func (o *Order) findPanels(t *search) {
 	for first := 0; first < n; {
 		rows := t.column(first)
 		last := first + 1
-		for last < n && len(rows) > last-first-1 && rows[last-first-1] == int32(last) &&
+		for last < n && int32(last) != t.tail && len(rows) > last-first-1 && rows[last-first-1] == int32(last) &&
 			slices.Equal(rows[last-first:], t.column(last)) {
 			last++
 		}
@@ -278,6 +302,66 @@ func (t *search) reach(o *Order, k int, b int32) {
 		}
 	}
 }
+
+// storeTail appends the column of U at place k of the tail. The rows of the tail get their places after
+// its last column.
+func (t *search) storeTail(o *Order, k int) {
+	o.uRows = append(o.uRows, t.found...)
+	o.uStart = append(o.uStart, int32(len(o.uRows)))
+	t.lStart = append(t.lStart, int32(len(t.lRows)))
+	if k+1 < int(t.tailEnd) {
+		return
+	}
+	for k := t.tail; k < t.tailEnd; k++ {
+		o.rows[k] = t.prefer[k]
+		t.place[t.prefer[k]] = k
+	}
+}
+
+// tailSize returns the number of elements of the tail.
+func (s *structure) tailSize() int { return int(s.tailEnd-s.tail) * int(s.tailEnd-s.tail) }
+
+// setTail gives the structure a tail if its order in which it has none fills so much that this is faster,
+// and reports whether it has one then.
+func (s *structure) setTail(o *Order) bool {
+	if o.flops <= tailFlops {
+		return false
+	}
+	across := make([]int32, len(o.rows)) // by place: entries of U in the row
+	for _, m := range o.uRows {
+		across[m]++
+	}
+	best := 0.0
+	for b := range len(s.start) - 1 {
+		flops, entries := 0, 0
+		end := s.start[b+1]
+		for k := end - 1; k >= s.start[b]; k-- {
+			below := int(o.lEnd[k] - o.lStart[k])
+			flops += 2 * below * int(across[k])
+			entries += below + int(across[k])
+			if n := int(end - k); n >= leastTail {
+				n := float64(n)
+				gain := sparseFlop*float64(flops) + 6*sparseEntry*float64(entries) - n*n*(denseColumn+denseFlop*n*2/3)
+				if gain > best {
+					best, s.tail, s.tailEnd = gain, k, end
+				}
+			}
+		}
+	}
+	return best > 0
+}
+
+// tailFlops is a number of operations below which machine code is faster, and leastTail the least number of
+// columns for which a tail is worth its while. The others are times in nanoseconds: of operations and entries of a sparse factorisation, and of columns and operations of a
+// dense one. They are fits to measurements; only their ratios matter.
+const (
+	tailFlops   = 400_000
+	leastTail   = 24
+	sparseFlop  = 0.24
+	sparseEntry = 0.6
+	denseColumn = 4.5
+	denseFlop   = 0.01
+)
 
 // store appends the column at place k with its pivot in the given row, and prunes what columns that
 // come later need not search.

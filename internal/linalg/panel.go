@@ -45,6 +45,84 @@ func (f *sparse) panel(e, n int) (most float64) {
 	return most
 }
 
+// tailColumns computes the columns of the tail, of U and of what is factored densely. It returns false if
+// watch is set and a column of U grows. Eight columns are computed together if most entries of U in a row
+// are not zero in each of them; those that are, are zeros like others then.
+func (f *sparse) tailColumns(values []float64, watch bool) bool {
+	f.widen()
+	o, s := f.o, f.s
+	clear(f.right)
+	for first := int(s.tail); first < int(s.tailEnd); first += 8 {
+		end := min(first+8, int(s.tailEnd))
+		rows := 0
+		for _, m := range o.uRows[o.uStart[first]:o.uStart[end]] {
+			if !f.needed[m] {
+				f.needed[m] = true
+				rows++
+			}
+		}
+		good := true
+		if 10*int(o.uStart[end]-o.uStart[first]) >= 7*8*rows {
+			good = f.tailEight(values, first, end, watch)
+		} else {
+			for k := first; k < end && good; k++ {
+				good = f.tailColumn(values, k, watch)
+			}
+		}
+		for _, m := range o.uRows[o.uStart[first]:o.uStart[end]] {
+			f.needed[m] = false
+		}
+		if !good {
+			return false
+		}
+	}
+	return true
+}
+
+// tailEight is tailColumn for up to eight columns. The columns of L that some of them need are marked.
+func (f *sparse) tailEight(values []float64, first, end int, watch bool) bool {
+	o, s := f.o, f.s
+	n := int(s.tailEnd - s.tail)
+	var most [8]float64
+	start := int(s.tail)
+	for k := first; k < end; k++ {
+		for e := o.inStart[k]; e < o.inStart[k+1]; e++ {
+			v := values[o.inValues[e]]
+			f.at(int(o.inRows[e]))[k-first] = v
+			most[k-first] = max(most[k-first], math.Abs(v))
+		}
+		if u := o.uRows[o.uStart[k]:o.uStart[k+1]]; len(u) > 0 {
+			start = min(start, int(u[0]))
+		}
+	}
+	for k := start; k < int(s.tail); {
+		if !f.needed[k] {
+			k++
+			continue
+		}
+		k = f.lowerWide(k) // all later columns of a panel are needed as well
+	}
+	for k := first; k < end; k++ {
+		upper := 0.0
+		for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
+			u := f.at(int(o.uRows[e]))[k-first]
+			f.u[e] = u
+			if v := math.Abs(u); v > upper {
+				upper = v
+			}
+		}
+		to := f.tail.a[(k-int(s.tail))*n:][:n]
+		for i := range to {
+			to[i] = f.at(int(s.tail) + i)[k-first]
+		}
+		if watch && upper > growth*most[k-first] {
+			return false
+		}
+	}
+	clear(f.right[8*start : 8*s.tailEnd])
+	return true
+}
+
 // panel does the same for complex numbers, one column after the other.
 func (f *complexSparse) panel(e, n int) (most float64) {
 	o, x := f.o, f.x

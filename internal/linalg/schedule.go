@@ -5,8 +5,13 @@ import "math"
 // Schedule is a factorisation or a solve as straight-line arithmetic: steps in order, on places in one
 // vector. It begins with the values of the matrix. Then come the factors, as a sparse factorisation
 // keeps them, the right-hand side or solution x[N], and N places for what a solve keeps in between.
+//
+// Where the tail of the places of a solve is factored densely, the steps of an elimination compute what is
+// factored, and those of a solve come in two parts, between which the tail is solved.
 type Schedule struct {
 	Values, Factors, N int // numbers of places
+	Part               int // steps before the tail; all if there is none
+	tail, tailEnd      int // of the places of a solve
 	Steps              []Step
 	Terms              []Term
 }
@@ -30,7 +35,7 @@ const None int32 = -1
 
 // layout says where the parts of the factors are in their memory, which begins with L.
 type layout struct {
-	u, off, recip, pivot, end int
+	u, off, recip, pivot, tail, end int
 }
 
 // extra is what machine code leaves behind the factors: vectors of four words that are not zero where
@@ -43,7 +48,8 @@ func (o *Order) layout() layout {
 	l.off = l.u + len(o.uRows)
 	l.recip = l.off + len(o.offRows)
 	l.pivot = l.recip + n
-	l.end = l.pivot + n + extra
+	l.tail = l.pivot + n
+	l.end = l.tail + o.tailSize + extra
 	return l
 }
 
@@ -52,6 +58,7 @@ type planner struct {
 	Schedule
 	layout
 	o      *Order
+	s      *structure
 	start  []int32 // of blocks
 	cols   []int32
 	widest int
@@ -61,8 +68,9 @@ type planner struct {
 }
 
 func (s *structure) planner(o *Order, widest int) *planner {
-	p := &planner{o: o, layout: o.layout(), start: s.start, cols: s.cols, widest: widest, rows: make([][]Term, s.p.N)}
+	p := &planner{o: o, s: s, layout: o.layout(), start: s.start, cols: s.cols, widest: widest, rows: make([][]Term, s.p.N)}
 	p.Values, p.Factors, p.N = len(s.p.Rows), p.end, s.p.N
+	p.Schedule.tail, p.tailEnd = int(s.tail), int(s.tailEnd)
 	return p
 }
 
@@ -90,6 +98,7 @@ func (p *planner) elimination() *Schedule {
 	for i := range from {
 		from[i] = None
 	}
+	tail := identity(p.N)[p.s.tail:p.s.tailEnd]
 	for e, at := range o.offValues {
 		p.step(Step{To: p.factor(p.off + e), From: at, Scale: None})
 	}
@@ -106,10 +115,16 @@ func (p *planner) elimination() *Schedule {
 		}
 		u0 := int(o.uStart[k])
 		p.chains(o.uRows[u0:o.uStart[k+1]], from, p.upper(u0), None)
-		pivot := p.factor(p.pivot + k)
-		p.step(Step{To: pivot, From: from[k], Scale: None}, p.rows[k]...)
-		p.step(Step{To: p.inverse(k), From: pivot, Scale: None, Invert: true})
-		p.chains(o.lRows[o.lStart[k]:o.lEnd[k]], from, p.lower(k, 0), p.inverse(k))
+		below := o.lRows[o.lStart[k]:o.lEnd[k]]
+		if p.s.inTail(k) {
+			below = tail
+			p.chains(below, from, p.factor(p.layout.tail+(k-int(tail[0]))*len(tail)), None)
+		} else {
+			pivot := p.factor(p.pivot + k)
+			p.step(Step{To: pivot, From: from[k], Scale: None}, p.rows[k]...)
+			p.step(Step{To: p.inverse(k), From: pivot, Scale: None, Invert: true})
+			p.chains(below, from, p.lower(k, 0), p.inverse(k))
+		}
 		for _, i := range in {
 			from[i] = None
 		}
@@ -117,11 +132,12 @@ func (p *planner) elimination() *Schedule {
 			p.rows[i] = p.rows[i][:0]
 		}
 		p.rows[k] = p.rows[k][:0]
-		for _, i := range o.lRows[o.lStart[k]:o.lEnd[k]] {
+		for _, i := range below {
 			p.rows[i] = p.rows[i][:0]
 		}
 	}
 	p.Steps = append(p.early, p.Steps...)
+	p.Part = len(p.Steps)
 	return &p.Schedule
 }
 
@@ -239,6 +255,9 @@ func (p *planner) solve(transposed bool) *Schedule {
 	} else {
 		p.plain()
 	}
+	if p.s.tail == p.s.tailEnd {
+		p.Part = len(p.Steps)
+	}
 	return &p.Schedule
 }
 
@@ -269,8 +288,15 @@ func (p *planner) plain() {
 		for k := k0; k < k1; k++ {
 			p.add(Step{To: p.w(k), From: p.x(o.rows[k]), Scale: None}, append(above[k], p.rows[k]...))
 		}
-		for k := k1 - 1; k >= k0; k-- {
-			p.add(Step{To: p.w(k), From: p.w(k), Scale: p.inverse(k)}, upper[k]) // −x
+		if p.s.sparseEnd(k1) < k1 {
+			p.Part = len(p.Steps)
+		}
+		for k := k1 - 1; k >= k0; k-- { // −x
+			if p.s.inTail(k) {
+				p.step(Step{To: p.w(k), From: p.w(k), Scale: None, Negate: true})
+			} else {
+				p.add(Step{To: p.w(k), From: p.w(k), Scale: p.inverse(k)}, upper[k])
+			}
 			if b == 0 {
 				p.step(Step{To: p.x(p.cols[k]), From: p.w(k), Scale: None, Negate: true})
 			}
@@ -294,7 +320,15 @@ func (p *planner) transposed() {
 			for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
 				terms = append(terms, Term{A: p.upper(int(e)), B: p.w(int(o.uRows[e]))})
 			}
-			p.add(Step{To: p.w(k), From: p.x(p.cols[k]), Scale: p.inverse(k), Negate: true}, terms)
+			if p.s.inTail(k) {
+				p.add(Step{To: p.w(k), From: p.x(p.cols[k]), Scale: None, Negate: true}, terms)
+				p.step(Step{To: p.w(k), From: p.w(k), Scale: None, Negate: true})
+			} else {
+				p.add(Step{To: p.w(k), From: p.x(p.cols[k]), Scale: p.inverse(k), Negate: true}, terms)
+			}
+		}
+		if p.s.sparseEnd(k1) < k1 {
+			p.Part = len(p.Steps)
 		}
 		last := b == len(p.start)-2
 		for k := k1 - 1; k >= k0; k-- {
@@ -303,7 +337,9 @@ func (p *planner) transposed() {
 			for q := len(rows) - 1; q >= 0; q-- {
 				terms = append(terms, Term{A: p.lower(k, q), B: p.w(int(rows[q]))})
 			}
-			p.add(Step{To: p.w(k), From: p.w(k), Scale: None}, terms)
+			if !p.s.inTail(k) {
+				p.add(Step{To: p.w(k), From: p.w(k), Scale: None}, terms)
+			}
 			if last {
 				p.step(Step{To: p.x(o.rows[k]), From: p.w(k), Scale: None})
 			}
