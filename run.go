@@ -71,6 +71,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 	}
 	info := r.method(0).Info()
 	r.problem.StepStages, r.problem.Stages = info.Stages, info.Stages+info.DenseStages
+	r.problem.Jacobian = r.spec.Can.Has(solvers.NeedsJacobian)
 	return r, m.explain.Asserts(point)
 }
 

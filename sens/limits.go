@@ -70,3 +70,70 @@ type limitedComplex struct {
 func (f *limitedComplex) Eval(t complex128, y, k []complex128) {
 	f.ComplexField.Eval(complex(f.within(real(t)), imag(t)), y, k)
 }
+
+// The Jacobians of these fields. Their entries are those of the step, and only their derivatives are taken within
+// limits.
+
+// Jacobian implements solvers.JacobianField.
+func (f *limitedTangent) Jacobian() *solvers.Jacobian { return f.jacobian().Jacobian() }
+
+// EvalJacobian implements solvers.JacobianField.
+func (f *limitedTangent) EvalJacobian(t float64, y, j []float64) { f.jacobian().EvalJacobian(t, y, j) }
+
+// PushJacobian implements solvers.TangentJacobianField.
+func (f *limitedTangent) PushJacobian(t float64, y, td, yd, jd []float64) {
+	f.jacobian().PushJacobian(f.within(t), y, td, yd, jd)
+}
+
+// jacobian is the field of an implicit method, which has made sure that it has a Jacobian.
+func (f *limitedTangent) jacobian() solvers.TangentJacobianField {
+	return f.TangentField.(solvers.TangentJacobianField)
+}
+
+// Jacobian implements solvers.JacobianField.
+func (f *limitedCotangent) Jacobian() *solvers.Jacobian { return f.jacobian().Jacobian() }
+
+// EvalJacobian implements solvers.JacobianField.
+func (f *limitedCotangent) EvalJacobian(t float64, y, j []float64) {
+	f.jacobian().EvalJacobian(t, y, j)
+}
+
+// PullJacobian implements solvers.CotangentJacobianField.
+func (f *limitedCotangent) PullJacobian(t float64, y, jb, yb, tb []float64) {
+	f.jacobian().PullJacobian(f.within(t), y, jb, yb, tb)
+}
+
+func (f *limitedCotangent) jacobian() solvers.CotangentJacobianField {
+	return f.CotangentField.(solvers.CotangentJacobianField)
+}
+
+// Jacobian returns the places of the entries.
+func (f *limitedComplex) Jacobian() *solvers.Jacobian {
+	return f.ComplexField.(solvers.ComplexJacobianField).Jacobian()
+}
+
+// EvalJacobian writes the entries.
+func (f *limitedComplex) EvalJacobian(t complex128, y, j []complex128) {
+	f.ComplexField.(solvers.ComplexJacobianField).EvalJacobian(complex(f.within(real(t)), imag(t)), y, j)
+}
+
+// PullPushJacobian implements solvers.SecondJacobianField.
+func (f *limitedSecond) PullPushJacobian(t, y, jb, yb, tb solvers.Dual) {
+	at := [1]float64{f.within(t.X[0])}
+	f.jacobian().PullPushJacobian(solvers.Dual{X: at[:], D: t.D}, y, jb, yb, tb)
+}
+
+// Jacobian implements solvers.JacobianField.
+func (f *limitedSecond) Jacobian() *solvers.Jacobian { return f.jacobian().Jacobian() }
+
+// EvalJacobian implements solvers.JacobianField.
+func (f *limitedSecond) EvalJacobian(t float64, y, j []float64) { f.jacobian().EvalJacobian(t, y, j) }
+
+// PushJacobian implements solvers.TangentJacobianField.
+func (f *limitedSecond) PushJacobian(t float64, y, td, yd, jd []float64) {
+	f.jacobian().PushJacobian(f.within(t), y, td, yd, jd)
+}
+
+func (f *limitedSecond) jacobian() solvers.SecondJacobianField {
+	return f.SecondField.(solvers.SecondJacobianField)
+}

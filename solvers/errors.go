@@ -58,12 +58,18 @@ type NonFiniteError struct {
 	What string // "the right-hand side", "the initial state", "the body of bounce", …
 	// Stage is the first stage of the trial step whose derivative is not finite, -1 when there was no trial step.
 	Stage int
+	// Matrix says why the equations of an implicit step had no solution, where that was the cause.
+	Matrix *MatrixError
 }
 
 func (e *NonFiniteError) Error() string {
+	what := e.What
+	if e.Matrix != nil {
+		what = e.Matrix.Error() + ", so " + what
+	}
 	return fmt.Sprintf("%s is not finite at %s; check the model for divisions by zero, roots and logarithms of "+
 		"negative numbers",
-		e.What, e.Place.String())
+		what, e.Place.String())
 }
 
 // StepUnderflowError tells that error control asked for steps too short to make.
@@ -72,12 +78,17 @@ type StepUnderflowError struct {
 	HMin      float64
 	NonFinite bool // the last trial step was not finite
 	Stage     int  // in that case the first stage that was not finite
+	// Matrix says why the equations of an implicit step had no solution, where that was the cause.
+	Matrix *MatrixError
 }
 
 func (e *StepUnderflowError) Error() string {
 	why := "the error estimate stays above the tolerance"
 	if e.NonFinite {
 		why = "every trial step gives NaN or infinity"
+	}
+	if e.Matrix != nil {
+		why = e.Matrix.Error()
 	}
 	return fmt.Sprintf("step size too small (limit %v): %s at %s; "+
 		"the problem may be stiff or singular there, or the tolerances too tight", e.HMin, why, e.Place.String())

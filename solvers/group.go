@@ -360,9 +360,10 @@ func (s *Solver) until(m *member, pending *bool) error {
 	}
 	st := s.kept
 	st.T, st.H, st.T1, st.Made, st.Y0 = s.t, 0, t1, t1, s.y
+	st.Again = false
 	s.ready(st)
 	s.method.Step(s.sys, st, false)
-	s.stats.Evals += s.info.Stages
+	s.stats.Evals += s.info.evals(false)
 	copy(st.Y1, s.y)
 	clear(st.DQ)
 	s.fresh = s.fresh && t1 == s.t

@@ -96,7 +96,7 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 // broken rejects a trial step in which something was not finite. With steps of fixed length that is an error.
 func (s *Solver) broken() error {
 	if s.opts.Fixed > 0 {
-		return &NonFiniteError{Place: s.place(s.trial), What: "a step of fixed length", Stage: s.badStage(s.trial)}
+		return s.badStep(s.trial)
 	}
 	return s.reject(float64(0.25*s.trial.H), true)
 }
@@ -121,8 +121,9 @@ func (s *Solver) real(h float64) bool {
 	s.ready(st)
 	w := s.size.N + s.size.Q
 	copy(st.K[:w], tr.K[:w])
+	st.Again = true
 	s.method.Step(s.sys, st, true)
-	s.stats.Evals += s.info.Stages - 1
+	s.stats.Evals += s.info.evals(true)
 	s.stats.Located++
 	s.mid.h = h
 	s.sys.GuardValues(st.T1, st.Y1, s.mid.rho, s.mid.truth)

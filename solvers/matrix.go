@@ -14,6 +14,10 @@ type ImplicitWork struct {
 	Solves         int
 }
 
+func (w ImplicitWork) minus(v ImplicitWork) ImplicitWork {
+	return ImplicitWork{w.Jacobians - v.Jacobians, w.Factorisations - v.Factorisations, w.Solves - v.Solves}
+}
+
 // NoJacobianError tells that a method needs a JacobianField, and the system is none.
 type NoJacobianError struct{ Method string }
 
@@ -35,7 +39,7 @@ const (
 // MatrixError tells that a step could not be made because of the matrix I/(hγ) - ∂f/∂y. Its rows are the rates of
 // states, its columns states.
 type MatrixError struct {
-	Fault MatrixFault
+	Kind MatrixFault
 	// Of a singular matrix, Rows and Cols are those that depend on each other. Otherwise they are the place of the
 	// entry that is not finite; Rows may be that of a quadrature, N + k, and Cols that of time, N.
 	Rows, Cols []int
@@ -45,11 +49,12 @@ type MatrixError struct {
 }
 
 func (e *MatrixError) Error() string {
-	switch e.Fault {
+	switch e.Kind {
 	case MatrixNotFinite:
 		return fmt.Sprintf("the derivative of rate %d by state %d is %v", e.Rows[0], e.Cols[0], e.Value)
 	case MatrixTooLarge:
-		return fmt.Sprintf("the factors of the matrix of derivatives need %d bytes of memory, more than %d", e.Bytes, e.Limit)
+		return fmt.Sprintf("the factors of the matrix of derivatives need %d bytes of memory, more than %d",
+			e.Bytes, e.Limit)
 	}
 	return fmt.Sprintf("the matrix of the equations for a step is singular: states %v, rates %v", e.Cols, e.Rows)
 }
@@ -61,13 +66,13 @@ func matrixError(err error) error {
 	var large *linalg.MemoryError
 	switch {
 	case errors.As(err, &singular):
-		return &MatrixError{Fault: MatrixSingular, Rows: singular.Rows, Cols: singular.Cols}
+		return &MatrixError{Kind: MatrixSingular, Rows: singular.Rows, Cols: singular.Cols}
 	case errors.As(err, &infinite):
 		return &MatrixError{
-			Fault: MatrixNotFinite, Rows: []int{infinite.Row}, Cols: []int{infinite.Col}, Value: infinite.Value,
+			Kind: MatrixNotFinite, Rows: []int{infinite.Row}, Cols: []int{infinite.Col}, Value: infinite.Value,
 		}
 	case errors.As(err, &large):
-		return &MatrixError{Fault: MatrixTooLarge, Bytes: large.Bytes, Limit: large.Limit}
+		return &MatrixError{Kind: MatrixTooLarge, Bytes: large.Bytes, Limit: large.Limit}
 	}
 	return err
 }

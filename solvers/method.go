@@ -79,6 +79,18 @@ type Info struct {
 	Evals int
 }
 
+// evals returns how many right-hand sides a step evaluates where row 0 of K is known, or is not.
+func (i *Info) evals(reuse bool) int {
+	n := i.Evals
+	if i.FSAL {
+		n++
+	}
+	if reuse {
+		n--
+	}
+	return n
+}
+
 // StepTangent holds the tangents of a step in L lanes. Moving the start (T0), the length (H) and the initial state
 // gives those of the end.
 type StepTangent struct {

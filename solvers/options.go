@@ -107,7 +107,11 @@ func (o *Options) tolerance() Tolerance {
 type Stats struct {
 	Steps    int // accepted, those of length zero within groups of events not counted
 	Rejected int // trial steps that error control, a NaN or an event sent back
-	Evals    int // right-hand sides
+	// NotFinite of the rejected steps gave something that is not a finite number, and Singular had equations without a
+	// solution; the error of the others was too large.
+	NotFinite, Singular int
+	Evals               int // right-hand sides
+	ImplicitWork
 	Events   int // firings
 	Switches int // changes of mode at a located root
 	Located  int // real steps taken to find roots of guards

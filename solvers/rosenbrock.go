@@ -16,8 +16,8 @@ import (
 //	κ_i/γ - h J κ_i = F_i + Σ c_ij κ_j + h γ_i F_t,
 //	y₁ = y₀ + h Σ m_i κ_i,   Δq = h Σ m_i κ_i,   e = h Σ e_i κ_i,   y(t + θh) = y₀ + h Σ β_i(θ) κ_i.
 //
-// The matrix G = I/γ - h ∂f/∂y is factored once a step. Every factorisation begins with the same order of pivots: a step
-// is a function of its arguments.
+// The matrix G = I/γ - h ∂f/∂y is factored once a step. Every factorisation begins with the same order of pivots: a
+// step is a function of its arguments.
 //
 // Sources: E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, section IV.7; for derivatives, D. N.
 // Daescu, A. Sandu, G. R. Carmichael, Journal of Computational Physics 193 (2003).
@@ -185,13 +185,13 @@ func (r *rosenbrock) Fault() error {
 		for e, v := range r.j {
 			if !finite(r.j[e : e+1]) {
 				at := r.plan.all[e]
-				return &MatrixError{Fault: MatrixNotFinite, Rows: []int{int(at.row)}, Cols: []int{int(at.col)}, Value: v}
+				return &MatrixError{Kind: MatrixNotFinite, Rows: []int{int(at.row)}, Cols: []int{int(at.col)}, Value: v}
 			}
 		}
 		return nil
 	}
 	err := matrixError(r.fault)
-	if m, ok := err.(*MatrixError); ok && m.Fault == MatrixSingular {
+	if m, ok := err.(*MatrixError); ok && m.Kind == MatrixSingular {
 		if rows, cols := r.plan.first.Dependent(r.matrix); len(cols) > 0 {
 			m.Rows, m.Cols = rows, cols
 		}

@@ -49,8 +49,8 @@ var rosenbrock23 = rosenbrockTable{
 
 var ros3p = rosenbrockTable{
 	Name: "ros3p", Title: "ROS3P of Lang and Verwer, 3(2)",
-	Prose: "For stiff models at crude tolerances, above all discretised parabolic equations, where it keeps its order: " +
-		"A-stable, with two right-hand sides a step. The estimate compares with a solution of order 2.",
+	Prose: "For stiff models at crude tolerances, above all discretised parabolic equations, where it keeps its " +
+		"order: A-stable, with two right-hand sides a step. The estimate compares with a solution of order 2.",
 	Source: "J. Lang, J. Verwer, BIT Numerical Mathematics 41 (2001) 731–738, doi:10.1023/A:1021900219772",
 	Order:  3, Embedded: 2,
 	Gamma: "0.788675134594812882254574390250978727823800876",
@@ -75,8 +75,8 @@ var rodas3 = rosenbrockTable{
 	Name: "rodas3", Title: "RODAS3 of Sandu and others, 3(2)",
 	Prose: "For stiff models at crude tolerances, above all chemistry: L-stable and stiffly accurate, with three " +
 		"right-hand sides a step. The estimate compares with a solution of order 2.",
-	Source: "A. Sandu, J. G. Verwer, J. G. Blom, E. J. Spee, G. R. Carmichael, F. A. Potra, Atmospheric Environment 31 " +
-		"(1997) 3459–3472, doi:10.1016/S1352-2310(97)83212-8",
+	Source: "A. Sandu, J. G. Verwer, J. G. Blom, E. J. Spee, G. R. Carmichael, F. A. Potra, Atmospheric Environment " +
+		"31 (1997) 3459–3472, doi:10.1016/S1352-2310(97)83212-8",
 	Order: 3, Embedded: 2,
 	Gamma: "1/2",
 	A: `0
@@ -96,8 +96,8 @@ var rodas3 = rosenbrockTable{
 
 var rodas4 = rosenbrockTable{
 	Name: "rodas4", Title: "RODAS of Hairer and Wanner, 4(3)",
-	Prose: "For stiff models at moderate tolerances: L-stable and stiffly accurate, with six right-hand sides a step. " +
-		"The estimate compares with a solution of order 3.",
+	Prose: "For stiff models at moderate tolerances: L-stable and stiffly accurate, with six right-hand sides a " +
+		"step. The estimate compares with a solution of order 3.",
 	Source: "E. Hairer, G. Wanner, Solving Ordinary Differential Equations II, 2nd edition, Springer 1996, section " +
 		"VI.4, and their code RODAS; dense output of order 3 from there",
 	Order: 4, Embedded: 3,
@@ -124,8 +124,8 @@ var rodas4 = rosenbrockTable{
 var rodas4p = rosenbrockTable{
 	Name: "rodas4p", Title: "RODAS4P of Steinebach, 4(3)",
 	Prose: "For stiff models at moderate tolerances, above all discretised parabolic equations, where it keeps its " +
-		"order: L-stable and stiffly accurate, with six right-hand sides a step. The estimate compares with a solution " +
-		"of order 3.",
+		"order: L-stable and stiffly accurate, with six right-hand sides a step. The estimate compares with a " +
+		"solution of order 3.",
 	Source: "G. Steinebach, Order reduction of ROW-methods for DAEs and method of lines applications, " +
 		"preprint 1741, Technische Hochschule Darmstadt, 1995, with its dense output of order 3",
 	Order: 4, Embedded: 3,
@@ -152,8 +152,8 @@ var rodas4p = rosenbrockTable{
 var rodas5p = rosenbrockTable{
 	Name: "rodas5p", Title: "RODAS5P of Steinebach, 5(4)",
 	Prose: "For stiff models at moderate to tight tolerances: L-stable and stiffly accurate, and of good order for " +
-		"discretised parabolic equations, too, with eight right-hand sides a step. The estimate compares with a solution " +
-		"of order 4.",
+		"discretised parabolic equations, too, with eight right-hand sides a step. The estimate compares with a " +
+		"solution of order 4.",
 	Source: "G. Steinebach, BIT Numerical Mathematics 63 (2023) 27, doi:10.1007/s10543-023-00967-x, with its dense " +
 		"output of order 4",
 	Order: 5, Embedded: 4,

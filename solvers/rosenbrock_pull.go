@@ -29,8 +29,8 @@ func (r *rosenbrock) readyPull() {
 	g.jb, g.outer, g.tb, g.ready = v(r.plan.entries), v(r.n), v(1), true
 }
 
-// Pull writes the transpose of Push in every lane. For stages i = s … 1, with w_i = m_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j, and q̄ in
-// the place of ȳ₁ for quadratures,
+// Pull writes the transpose of Push in every lane. For stages i = s … 1, with w_i = m_i ȳ₁ + Σ_{j>i} a_ji Ȳ_j, and q̄
+// in the place of ȳ₁ for quadratures,
 //
 //	v_i/γ - h Jᵀ v_i = h w_i + Σ_{j>i} c_ji v_j,   Ȳ_i = (∂F/∂y)ᵀ v_i,   τ_i = F_tᵀ v_i,   p̄ += (∂F/∂p)ᵀ v_i,
 //

@@ -196,8 +196,8 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 	c.T0.Add(g.tb)
 }
 
-// jacobianCotangents writes the cotangents of the entries of the Jacobian to jb, with their tangents, and adds what they
-// make of h̄.
+// jacobianCotangents writes the cotangents of the entries of the Jacobian to jb, with their tangents, and adds what
+// they make of h̄.
 func (r *rosenbrock) jacobianCotangents(s *Step, d *StepTangent, c *StepSecond) {
 	g := r.second
 	n, w, l := r.n, r.w, r.l

@@ -77,9 +77,9 @@ func rowForm(x *rosenbrockFigures) *rowMethod {
 	return m
 }
 
-// worst returns the largest defect of the conditions of each order, up to one more than most, of weights b at θ. The
-// conditions are those of Runge–Kutta methods, but that a vertex with a single branch has the coefficients α + γ (Hairer,
-// Wanner, Solving Ordinary Differential Equations II, theorem IV.7.4).
+// worst returns the largest defect of the conditions of each order up to most, of weights b at θ. The conditions are
+// those of Runge–Kutta methods, but that a vertex with a single branch has the coefficients α + γ (Hairer, Wanner,
+// Solving Ordinary Differential Equations II, theorem IV.7.4).
 func (m *rowMethod) worst(b []*big.Float, theta float64, most int) []float64 {
 	all := trees(most)
 	along := make([][][]*big.Float, len(all)) // α and α + γ times the stages' weights of a tree
@@ -173,8 +173,8 @@ func TestRosenbrockOrders(t *testing.T) {
 	})
 }
 
-// TestRosenbrockNodes requires α_i and γ_i to be the sums of their rows: then the orders hold for systems that depend on
-// time, too.
+// TestRosenbrockNodes requires α_i and γ_i to be the sums of their rows: then the orders hold for systems that depend
+// on time, too.
 func TestRosenbrockNodes(t *testing.T) {
 	eachRosenbrock(t, func(t *testing.T, _ *Spec, row *rowMethod, tol float64) {
 		for i := range row.s {
@@ -239,8 +239,8 @@ func stifflyAccurate(x *rosenbrockFigures) bool {
 	return same
 }
 
-// TestRosenbrockStability requires the stability functions not to grow on the imaginary axis, and those of all but ros3p
-// to vanish at infinity: A-stability and L-stability.
+// TestRosenbrockStability requires the stability functions not to grow on the imaginary axis, and those of all but
+// ros3p to vanish at infinity: A-stability and L-stability.
 func TestRosenbrockStability(t *testing.T) {
 	eachRosenbrock(t, func(t *testing.T, m *Spec, _ *rowMethod, _ float64) {
 		amplify := func(z complex128) float64 {

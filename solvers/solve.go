@@ -13,6 +13,8 @@ type Solver struct {
 	sys    System
 	sight  sight
 	method Method
+	solves Implicit // the method, where its steps solve equations; otherwise nil
+	worked ImplicitWork
 	ctl    Controller // nil in fixed-step mode
 	opts   Options
 	tol    Tolerance
@@ -38,6 +40,7 @@ type Solver struct {
 	d, m     []float64
 	span     float64 // tf - t0
 	fresh    bool    // row 0 of trial.K is f(t, y)
+	again    bool    // the last step was tried at the present time and state
 	restart  bool    // the run begins here, or a body was applied here
 	cut      float64 // length that the next trial step must not exceed; 0: any
 	anchor   float64 // in fixed-step mode, where equal steps are counted from
@@ -88,6 +91,7 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	if s.opts.Fixed == 0 && !s.choice.kind { // otherwise another member is for stiffness
 		s.stiff.method = s.choice.widest
 	}
+	s.solves, _ = method.(Implicit)
 	s.clock.sys, _ = sys.(Clock)
 	s.sight = newSight(sys, s.members)
 	s.y = s.trial.Y0
@@ -129,6 +133,9 @@ func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
 		err = s.step()
 	}
 	s.stats.T = s.t
+	if s.solves != nil {
+		s.stats.ImplicitWork = s.solves.Work().minus(s.worked)
+	}
 	if err != nil {
 		return s.stats, s.placed(err)
 	}
@@ -171,6 +178,12 @@ func (s *Solver) begin() error {
 	if s.opts.Fixed == 0 && (s.info.Embedded == 0 || s.ctl == nil) {
 		return fmt.Errorf("method %s has no error estimate to choose steps by; set fixed_step, or take another method",
 			s.info.Name)
+	}
+	if s.again = false; s.solves != nil {
+		s.worked = s.solves.Work()
+		if err := s.solves.Prepare(s.sys); err != nil {
+			return err
+		}
 	}
 	s.sys.InstantTimes(s.d, s.sched.times)
 	s.t = s.sched.times[0]
@@ -295,11 +308,9 @@ func (s *Solver) step() error {
 	if s.lender != nil && !s.lent {
 		s.borrow(tr)
 	}
+	tr.Again, s.again = s.again, false
 	s.method.Step(s.sys, tr, s.fresh)
-	s.stats.Evals += s.info.Stages
-	if s.fresh {
-		s.stats.Evals--
-	}
+	s.stats.Evals += s.info.evals(s.fresh)
 	s.fresh = true
 	switch ok, err := s.judge(tr); {
 	case err != nil:

@@ -1,6 +1,9 @@
 package solvers
 
-import "math"
+import (
+	"errors"
+	"math"
+)
 
 // first prepares the step after the start or after a body: the field must be finite there, and the step size is
 // chosen anew.
@@ -130,7 +133,7 @@ func (s *Solver) stay(stop float64) {
 func (s *Solver) judge(tr *Step) (ok bool, err error) {
 	if s.opts.Fixed > 0 {
 		if !finite(tr.Y1) || !finite(tr.DQ) {
-			return false, &NonFiniteError{Place: s.place(tr), What: "a step of fixed length", Stage: s.badStage(tr)}
+			return false, s.badStep(tr)
 		}
 		return true, nil
 	}
@@ -166,18 +169,39 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 	return true, nil
 }
 
-// reject rejects the trial step; it will be tried with length h.
+// reject rejects the trial step; it will be tried with length h. If bad, something was not finite.
 func (s *Solver) reject(h float64, bad bool) error {
 	s.stats.Rejected++
+	var fault *MatrixError
+	if bad {
+		fault = s.fault()
+	}
+	switch {
+	case fault != nil && fault.Kind == MatrixTooLarge:
+		return fault
+	case fault != nil && fault.Kind == MatrixSingular:
+		s.stats.Singular++
+	case bad:
+		s.stats.NotFinite++
+	}
 	if h < s.least() {
-		e := &StepUnderflowError{Place: s.place(s.trial), HMin: s.least(), NonFinite: bad, Stage: -1}
+		e := &StepUnderflowError{Place: s.place(s.trial), HMin: s.least(), NonFinite: bad, Stage: -1, Matrix: fault}
 		if bad {
 			e.Stage = s.badStage(s.trial)
 		}
 		return e
 	}
-	s.h, s.cut = h, 0
+	s.h, s.cut, s.again = h, 0, true
 	return nil
+}
+
+// fault returns why the equations of the last step had no solution, or nil.
+func (s *Solver) fault() *MatrixError {
+	var fault *MatrixError
+	if s.solves != nil {
+		errors.As(s.solves.Fault(), &fault)
+	}
+	return fault
 }
 
 // slope returns f(T1, Y1) if the step knows it.
@@ -197,6 +221,13 @@ func (s *Solver) slopeAt(st *Step) []float64 {
 	s.sys.Eval(st.T1, st.Y1, f)
 	s.stats.Evals++
 	return f
+}
+
+// badStep is the error of a step of fixed length that is not finite.
+func (s *Solver) badStep(tr *Step) error {
+	return &NonFiniteError{
+		Place: s.place(tr), What: "a step of fixed length", Stage: s.badStage(tr), Matrix: s.fault(),
+	}
 }
 
 // badStage returns the first stage whose derivative is not finite, or -1.

@@ -29,10 +29,14 @@ const (
 // steps are fixed and the method is of order 3 at most, simpleJudge is as good and costs less.
 const judge, simpleJudge = "dop853", "rk4"
 
+// stiffJudge is the method of independent runs of implicit methods: explicit ones would crawl.
+const stiffJudge = "rodas5p"
+
 // judges names the methods of those runs for which it is not judge.
 var judges = map[string]string{
-	judge:  "vern9",
-	"rkc2": "rkc2", // methods of high order would crawl where it is chosen
+	judge:      "vern9",
+	"rkc2":     "rkc2", // methods of high order would crawl where it is chosen
+	stiffJudge: "rodas4",
 }
 
 // Independent changes s into the settings of a run that shares no discrete decision with that of s, which
@@ -50,8 +54,13 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 		s.Mode = sens.ModeTangent
 	}
 	other := judges[s.Method]
-	if m, ok := solvers.Lookup(s.Method); other == "" && ok && m.Order <= 3 && s.Solver.Fixed > 0 {
-		other = simpleJudge
+	if m, ok := solvers.Lookup(s.Method); other == "" && ok {
+		switch {
+		case m.Can.Has(solvers.NeedsJacobian):
+			other = stiffJudge
+		case m.Order <= 3 && s.Solver.Fixed > 0:
+			other = simpleJudge
+		}
 	}
 	if other == "" {
 		other = judge

@@ -12,24 +12,25 @@ import (
 
 // laterMethods are names that the language reserves for methods to come.
 var laterMethods = []string{
-	"backward_euler", "trapezoidal", "implicit_midpoint", "sdirk2", "esdirk4", "rodas5p", "radau5", "bdf",
+	"backward_euler", "trapezoidal", "implicit_midpoint", "sdirk2", "esdirk4", "radau5", "bdf",
 }
 
-// foreignMethods maps other programs' names of methods to the nearest method here. "" means that there
-// is none, because the method is implicit.
+// foreignMethods maps other programs' names of methods to the nearest method here.
 var foreignMethods = func() map[string]string {
 	of := map[string]string{}
 	for here, names := range map[string]string{
-		"dopri5": "rk45 ode45 dp5 dopri dormandprince",
-		"bs3":    "rk23 ode23",
-		"vern7":  "adams",
-		"vern8":  "ode78",
-		"vern9":  "ode89 ode113",
-		"dop853": "dop",
-		"rk4":    "rungekutta4 runge_kutta rk",
-		Auto:     "lsoda vode cvode cvodes advan13 advan6",
-		"": "ode15s ode23s ode23t ode23tb radau rosenbrock23 rodas4 stiff implicit bdf gear ida idas kvaerno5 " +
-			"trbdf2 sdirk esdirk",
+		"dopri5":       "rk45 ode45 dp5 dopri dormandprince",
+		"bs3":          "rk23 ode23",
+		"vern7":        "adams",
+		"vern8":        "ode78",
+		"vern9":        "ode89 ode113",
+		"dop853":       "dop",
+		"rk4":          "rungekutta4 runge_kutta rk",
+		Auto:           "lsoda vode cvode cvodes advan13 advan6",
+		"rosenbrock23": "ode23s",
+		"ros3p":        "ode23t ode23tb trbdf2",
+		"rodas4":       "rodas rosenbrock seulex",
+		"rodas5p":      "ode15s rodas5 radau stiff implicit bdf gear ida idas kvaerno5 sdirk esdirk",
 	} {
 		for _, name := range strings.Fields(names) {
 			of[name] = here
@@ -61,11 +62,8 @@ func controllerNames() []string {
 func noMethod(w string, words []string) string {
 	const text = "names a method that does not exist: "
 	meant, known := foreignMethods[strings.ToLower(w)]
-	switch {
-	case known && meant != "":
+	if known {
 		return text + strconv.Quote(w) + "; write " + meant
-	case known:
-		return text + strconv.Quote(w) + "; there are no implicit methods in this version"
 	}
 	return text + among(w, words)
 }
