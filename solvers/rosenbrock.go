@@ -34,6 +34,9 @@ type rosenbrock struct {
 	drift terms     // β'(θ)
 	slope []float64 // [w]
 
+	byState []float64 // [n + 1][stages] κ_i and γ_i, of outerProduct
+	byRow   []float64 // [w][stages] v_i
+
 	jac    *Jacobian // what the rest was made for
 	plan   *jacobianPlan
 	lu     linalg.LU
@@ -62,6 +65,7 @@ type rosenbrockScheme struct {
 	// same is the first stage with the same right-hand side.
 	same []int // [1 + stages]
 	keep []bool
+	rows []int // 1, …, stages
 
 	// Transposed: the terms of κ̄_i over ȳ₁ (row 0) and Ȳ_j, and over v_j; the terms of ȳ₀ over Ȳ_i.
 	at, ct []terms
@@ -100,6 +104,7 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 	}
 	evals := 0
 	for i := 1; i <= s; i++ {
+		r.rows = append(r.rows, i)
 		r.alpha[i], r.gammas[i], r.mi[i] = round(x.alpha[i-1]), round(x.gammas[i-1]), round(x.m[i-1])
 		r.a[i], r.c[i] = shift(x.a[i-1]), shift(x.c[i-1])
 		r.same[i] = i
@@ -162,6 +167,7 @@ func newRosenbrock(s *rosenbrockScheme, size Size, lanes int) *rosenbrock {
 	r := &rosenbrock{rosenbrockScheme: s, n: size.N, q: size.Q, w: size.N + size.Q, l: lanes}
 	r.y, r.kept, r.slope = make([]float64, r.n), make([]float64, r.w), make([]float64, r.w)
 	r.zero = make([]float64, r.w*max(lanes, 1))
+	r.byState, r.byRow = make([]float64, (r.n+1)*r.stages), make([]float64, r.w*r.stages)
 	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
 	r.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
 	return r

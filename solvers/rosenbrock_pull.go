@@ -1,6 +1,10 @@
 package solvers
 
-import "math"
+import (
+	"math"
+
+	"odes.dev/odes/internal/simd"
+)
 
 // rosenbrockPull is the work space of cotangents.
 type rosenbrockPull struct {
@@ -137,11 +141,13 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 			c.Y0[i] += v
 		}
 	}
-	r.outerProduct(s, g.jb, g.v, l)
 	if c.WantH {
+		r.outerProduct(s, g.jb, g.v, l, 1)
 		inner(c.H, r.j, g.jb)
+		scale(g.jb, s.H)
+	} else {
+		r.outerProduct(s, g.jb, g.v, l, s.H)
 	}
-	scale(g.jb, s.H)
 	f.(CotangentJacobianField).PullJacobian(s.T, s.Y0, g.jb, g.yb[:n*l], g.tb)
 	for i, v := range g.yb[:n*l] {
 		c.Y0[i] += v
@@ -151,21 +157,35 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	}
 }
 
-// outerProduct writes Σ_i v_i κ_iᵀ at the entries of the Jacobian, jb[E·l], with κ_i = γ_i for time.
-func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int) {
-	n, w := r.n, r.w
-	for _, x := range r.plan.all {
-		to := jb[int(x.e)*l:][:l]
-		clear(to)
-		for i := 1; i <= r.stages; i++ {
-			k := r.gammas[i]
-			if int(x.col) < n {
-				k = s.K[i*w+int(x.col)]
-			}
-			for a, u := range v[(i*w+int(x.row))*l:][:l] {
-				to[a] = math.FMA(k, u, to[a])
-			}
+// outerProduct writes h Σ_i v_i κ_iᵀ at the entries of the Jacobian, jb[E·l], with κ_i = γ_i for time.
+func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
+	n, w, m := r.n, r.w, r.stages
+	kt := r.byState
+	for i := 1; i <= m; i++ {
+		for j, k := range s.K[i*w : i*w+n] {
+			kt[j*m+i-1] = k
 		}
+		kt[n*m+i-1] = r.gammas[i]
+	}
+	if l > 1 {
+		for _, x := range r.plan.all {
+			simd.Combine(jb[int(x.e)*l:][:l], r.zero[:l], h, kt[int(x.col)*m:][:m], r.rows, v[int(x.row)*l:], w*l)
+		}
+		return
+	}
+	vt := r.byRow
+	for i := 1; i <= m; i++ {
+		for j, u := range v[i*w : (i+1)*w] {
+			vt[j*m+i-1] = u
+		}
+	}
+	for _, x := range r.plan.all {
+		k, u := kt[int(x.col)*m:][:m], vt[int(x.row)*m:][:m]
+		sum := float64(k[0] * u[0])
+		for i := 1; i < len(k); i++ {
+			sum = math.FMA(k[i], u[i], sum)
+		}
+		jb[x.e] = math.FMA(h, sum, 0)
 	}
 }
 

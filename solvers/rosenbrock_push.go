@@ -98,6 +98,10 @@ func (r *rosenbrock) tangents(f TangentField, s *Step, d *StepTangent, kd []floa
 			if int(x.col) < n {
 				v = k[x.col]
 			}
+			if l == 1 {
+				row[x.row] = math.FMA(g.jd[x.e], v, row[x.row])
+				continue
+			}
 			to, from := row[int(x.row)*l:][:l], g.jd[int(x.e)*l:][:l]
 			for a, jd := range from {
 				to[a] = math.FMA(jd, v, to[a])

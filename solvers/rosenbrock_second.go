@@ -201,8 +201,8 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 func (r *rosenbrock) jacobianCotangents(s *Step, d *StepTangent, c *StepSecond) {
 	g := r.second
 	n, w, l := r.n, r.w, r.l
-	r.outerProduct(s, g.jb.X, g.v.X, 1)
-	r.outerProduct(s, g.jb.D, g.v.D, l)
+	r.outerProduct(s, g.jb.X, g.v.X, 1, 1)
+	r.outerProduct(s, g.jb.D, g.v.D, l, 1)
 	for _, x := range r.plan.all {
 		if int(x.col) == n {
 			continue
