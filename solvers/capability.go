@@ -150,6 +150,9 @@ type Implicit interface {
 	// Prepare makes the method ready for steps of f. The error is a *NoJacobianError or a *MatrixError. Without it, the
 	// first step of a Field makes the method ready, or cannot be made.
 	Prepare(f Field) error
+	// Rate estimates the size of the largest eigenvalue of ∂f/∂y at the start of s; NaN where it cannot tell. A Step
+	// that follows may be told that it is tried again.
+	Rate(f Field, s *Step) float64
 	// Fault returns why the last Step could not be made, where that was for its equations, and otherwise nil. It may
 	// look at what the step left.
 	Fault() error

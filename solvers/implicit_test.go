@@ -52,8 +52,9 @@ func (m *trapezoidal) Prepare(f Field) error {
 	return nil
 }
 
-func (m *trapezoidal) Fault() error       { return nil }
-func (m *trapezoidal) Work() ImplicitWork { return ImplicitWork{} }
+func (m *trapezoidal) Rate(Field, *Step) float64 { return math.NaN() }
+func (m *trapezoidal) Fault() error              { return nil }
+func (m *trapezoidal) Work() ImplicitWork        { return ImplicitWork{} }
 
 func (m *trapezoidal) Info() Info {
 	return Info{

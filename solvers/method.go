@@ -9,7 +9,8 @@ type Step struct {
 	Made float64
 	// Member is which of the method's Members makes the step, or has made it; 0 for a method that does not switch.
 	Member int
-	// Again tells that T, Y0 and the right-hand side are those of the last Step of the method: only the length differs.
+	// Again tells that T, Y0 and the right-hand side are those of the last Step of the method, or of its last look at
+	// the Jacobian: only the length differs.
 	Again bool
 	Y0    []float64 // [N]
 	Y1    []float64 // [N]

@@ -31,8 +31,16 @@ func (s *Solver) first() error {
 		limit = min(limit, s.opts.HMax)
 	}
 	s.trial.T = s.t
-	h := max(InitialStep(s.sys, s.info, &s.tol, s.trial, limit, s.work), s.least())
+	h := InitialStep(s.sys, s.info, &s.tol, s.trial, limit, s.work)
 	s.stats.Evals++
+	if s.solves != nil {
+		// Where the state starts at rest, derivatives of it do not: what decays fast in them is seen by no error control.
+		if rate := s.solves.Rate(s.sys, s.trial); float64(h*rate) > 1 {
+			h = 1 / rate
+		}
+		s.again = true
+	}
+	h = max(h, s.least())
 	if s.h == 0 || h < s.h {
 		s.h = h
 	}

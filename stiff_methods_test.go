@@ -1,0 +1,103 @@
+package odes_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+	"odes.dev/odes/solvers"
+)
+
+// stiffModels are small stiff models, by name: kinetics, a relaxation oscillator, and a forced one with quadratures, an
+// event at a state, a jump at a time and observations.
+var stiffModels = map[string]string{
+	"robertson": `
+time t from 0 to 40
+param k1 = 0.04, k2 = 3e7, k3 = 1e4, y0 = 1
+state y1 = y0, y2 = 0, y3 = 0
+y1' = -k1*y1 + k3*y2*y3
+y2' = k1*y1 - k3*y2*y3 - k2*y2^2
+y3' = k2*y2^2
+objective a = final(y1)
+objective b = final(y2)
+objective q = integral(y3)
+solver { rtol = 1e-6  atol = 1e-12 }
+`,
+	"vdp": `
+time t from 0 to 0.5
+param mu = 1000, x0 = 2, v0 = -0.6665433433927755
+state x = x0, v = v0
+x' = v
+v' = mu*((1 - x^2)*v - x)
+objective a = final(x)
+objective b = final(v)
+objective q = integral(x*v)
+solver { rtol = 1e-6  atol = 1e-9 }
+`,
+	"forced": `
+time t from 0 to T
+param T = 3, k = 2e3, w = 2, level = 0.4, kick = 0.3, hit = 1.2
+state fast = 0, slow = 1
+fast' = -k*(fast - slow*cos(w*t))
+slow' = -fast*slow + 0.1*t
+event when slow < level { slow = slow + kick*fast }
+event at hit { slow = slow + kick }
+objective a = final(fast)
+objective b = final(slow)^2
+objective q = integral(fast*slow*t)
+objective seen = sum_at(grid(0.5, 2.6, 20), slow^2*t)
+solver { rtol = 1e-6  atol = 1e-8 }
+`,
+}
+
+// TestStiffModesAgree differentiates stiff models by every method for them, by the transposes of the steps, by their
+// tangents and by steps in complex arithmetic: on one sequence of steps these are the same to rounding.
+func TestStiffModesAgree(t *testing.T) {
+	for name, text := range stiffModels {
+		m, err := odes.Parse(name+".ode", text, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, method := range solvers.Methods() {
+			if !method.Can.Has(solvers.NeedsJacobian) {
+				continue
+			}
+			t.Run(name+"/"+method.Name, func(t *testing.T) {
+				t.Parallel()
+				all := map[string]*odes.Sensitivities{}
+				for _, mode := range []string{"adjoint", "tangent", "complex"} {
+					s, err := m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{
+						{Key: "solver.method", Value: method.Name}, {Key: "sens.mode", Value: mode},
+						{Key: "sens.trust", Value: "off"},
+					}})
+					if err != nil {
+						t.Fatal(err)
+					}
+					all[mode] = s
+				}
+				want := all["complex"]
+				if len(want.Gradient) == 0 {
+					t.Fatal("nothing to compare")
+				}
+				for c := range want.Columns {
+					size := 0.0
+					if strings.HasSuffix(want.Variables[c].Name, "0") { // a change of the start by 1 has died out
+						size = 1
+					}
+					for i := c; i < len(want.Gradient); i += want.Columns {
+						size = max(size, math.Abs(want.Gradient[i]))
+					}
+					for i := c; i < len(want.Gradient); i += want.Columns {
+						for _, mode := range []string{"adjoint", "tangent"} {
+							if off := math.Abs(all[mode].Gradient[i] - want.Gradient[i]); !(off <= 1e-12*size) {
+								t.Errorf("%s: d objective %d/d column %d = %.17g, complex %.17g: off by %.2g of %.2g", mode,
+									i/want.Columns, c, all[mode].Gradient[i], want.Gradient[i], off, size)
+							}
+						}
+					}
+				}
+			})
+		}
+	}
+}
