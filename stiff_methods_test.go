@@ -68,7 +68,8 @@ func TestStiffModesAgree(t *testing.T) {
 				all := map[string]*odes.Sensitivities{}
 				for _, mode := range []string{"adjoint", "tangent", "complex"} {
 					s, err := m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{
-						{Key: "solver.method", Value: method.Name}, {Key: "sens.mode", Value: mode},
+						{Key: "solver.method", Value: method.Name},
+						{Key: "sens.mode", Value: mode},
 						{Key: "sens.trust", Value: "off"},
 					}})
 					if err != nil {
