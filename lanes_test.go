@@ -26,7 +26,8 @@ objective K = integral(x)
 				continue
 			}
 			s, err := m.Sensitivities(t.Context(), odes.Options{
-				Lanes: 1e9, Settings: []odes.Setting{{Key: "sens.mode", Value: mode}, {Key: "sens.order", Value: order}},
+				Lanes:    1e9,
+				Settings: []odes.Setting{{Key: "sens.mode", Value: mode}, {Key: "sens.order", Value: order}},
 			})
 			if err != nil {
 				t.Fatal(mode, err)

@@ -1,9 +1,11 @@
 package odes
 
 import (
+	"errors"
 	"math"
 
 	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
@@ -224,6 +226,15 @@ func (r *run) failed(err error, w *system.Worker) error {
 		out.From, out.T = w.Started(), at.T
 	}
 	return out
+}
+
+// refused explains an error that says that there is not enough memory, and leaves others.
+func (r *run) refused(err error) error {
+	var refused *memory.RefusedError
+	if diag.Of(err) != nil || !errors.As(err, &refused) {
+		return err
+	}
+	return r.failed(err, nil)
 }
 
 // Codes of diagnostics, each with its text; `odes doc <text>` says more.

@@ -6,6 +6,7 @@ import (
 	"os"
 	"time"
 
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/internal/system"
@@ -210,6 +211,9 @@ func (r *run) controlErrors(variables []Variable, record *solvers.Trajectory) er
 // record prepares tr to record the run. Programs of k recompute what tr does not keep.
 func (r *run) record(tr *solvers.Trajectory, k *system.Kit) {
 	tr.Keep, tr.Open, tr.Limit = r.settings.Checkpoint, scratch, r.settings.TrajectoryLimit()
+	if r.settings.Solver.Memory == 0 { // the rest is for gradients, and for the run that results are compared with
+		tr.Limit = min(tr.Limit, max(memory.Budget()-memory.Used(), 0)/3)
+	}
 	if n := len(r.model.experiments); n > 0 { // their runs are kept as well
 		tr.Limit /= int64(n + 1)
 	}

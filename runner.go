@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"odes.dev/odes/internal/explain"
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
@@ -76,33 +77,41 @@ func (m *Model) Prepare(opts Options) (*Runner, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	r.differentiate(r.variables)
-	if err := r.chooseModeAndLanes(); err != nil {
-		return nil, err
-	}
-	r.placeVariables()
-	if err := r.prepareForward(); err != nil {
-		return nil, err
-	}
-	if r.method, err = r.sensitivityMethod(r.lanes); err != nil {
-		return nil, err
-	}
-	r.tellProgress()
-	n := r.columns * len(r.objectives)
-	if r.gradient = opts.Gradient; len(r.gradient) < n {
-		r.gradient = make([]float64, n)
-	}
-	r.gradient = r.gradient[:n]
-	experiments := make([]*system.Model, len(m.experiments))
-	for i, x := range m.experiments {
-		experiments[i] = x.model.system
-	}
-	m.explain.NoInfluence(r.places, experiments, &r.warnings)
-	if err := r.prepareParts(); err != nil {
-		return nil, err
+	if err := r.ready(); err != nil {
+		return nil, r.refused(err)
 	}
 	r.compile = time.Since(start).Seconds()
 	return r, nil
+}
+
+// ready makes all that runs need.
+func (r *Runner) ready() (err error) {
+	r.differentiate(r.variables)
+	if err := r.chooseModeAndLanes(); err != nil {
+		return err
+	}
+	r.placeVariables()
+	if err := r.prepareForward(); err != nil {
+		return err
+	}
+	if r.method, err = r.sensitivityMethod(r.lanes); err != nil {
+		return err
+	}
+	r.tellProgress()
+	n := r.columns * len(r.objectives)
+	if r.gradient = r.opts.Gradient; len(r.gradient) < n {
+		if err := memory.Ask(8 * float64(n)); err != nil {
+			return err
+		}
+		r.gradient = make([]float64, n)
+	}
+	r.gradient = r.gradient[:n]
+	experiments := make([]*system.Model, len(r.model.experiments))
+	for i, x := range r.model.experiments {
+		experiments[i] = x.model.system
+	}
+	r.model.explain.NoInfluence(r.places, experiments, &r.warnings)
+	return r.prepareParts()
 }
 
 // checkGradientSize reports a gradient that is empty, or too large for the memory allowed.

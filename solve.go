@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -29,7 +30,7 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 	}
 	s, err := r.solution(ctx, opts)
 	if err != nil {
-		return nil, err
+		return nil, r.refused(err)
 	}
 	if err := r.judgeSolution(ctx, opts, s); err != nil {
 		return nil, err
@@ -165,15 +166,26 @@ func newRecorder(w *system.Worker, times []float64) *recorder {
 
 func (r *recorder) Begin(_ solvers.System, m solvers.Method) error {
 	r.method, r.next, r.t, r.rows = m, 0, nil, nil
+	n := len(r.times) * r.width
+	if err := memory.Ask(8 * float64(n)); err != nil {
+		return err
+	}
+	r.rows = make([]float64, 0, n)
 	return nil
 }
 
 // record evaluates the outputs at (t, y, d).
-func (r *recorder) record(t float64, y, d []float64) {
-	r.t = append(r.t, t)
+func (r *recorder) record(t float64, y, d []float64) error {
 	at := len(r.rows)
+	if at+r.width > cap(r.rows) { // which doubles at most
+		if err := memory.Ask(16 * float64(at+r.width)); err != nil {
+			return err
+		}
+	}
+	r.t = append(r.t, t)
 	r.rows = append(r.rows, make([]float64, r.width)...)
 	r.w.Outputs(t, y, d, r.rows[at:])
+	return nil
 }
 
 func (r *recorder) Step(s *solvers.Step, _ solvers.End) error {
@@ -181,19 +193,19 @@ func (r *recorder) Step(s *solvers.Step, _ solvers.End) error {
 		return nil
 	}
 	if r.times == nil {
-		r.record(s.T1, s.Y1, r.d)
-		return nil
+		return r.record(s.T1, s.Y1, r.d)
 	}
 	for r.next < len(r.times) && r.times[r.next] <= s.T1 {
 		t := r.times[r.next]
 		r.next++
-		if t == s.T1 {
-			r.record(t, s.Y1, r.d)
-			continue
+		y := s.Y1
+		if t != s.T1 {
+			r.method.Interpolate(r.w, s, (t-s.T)/(s.T1-s.T), r.y)
+			y = r.y
 		}
-		theta := (t - s.T) / (s.T1 - s.T)
-		r.method.Interpolate(r.w, s, theta, r.y)
-		r.record(t, r.y, r.d)
+		if err := r.record(t, y, r.d); err != nil {
+			return err
+		}
 	}
 	return nil
 }
@@ -206,19 +218,18 @@ func (r *recorder) Mark(m *solvers.Mark) error {
 			r.next++
 		}
 		if r.times == nil || (r.next < len(r.times) && r.times[r.next] == m.T) {
-			r.record(m.T, m.Yp, m.Dp)
 			if r.times != nil {
 				r.next++
 			}
+			return r.record(m.T, m.Yp, m.Dp)
 		}
 	case solvers.MarkFire:
 		copy(r.d, m.Dp)
 		if r.times == nil {
-			r.record(m.T, m.Yp, m.Dp) // the left limit is the step's end
-			return nil
+			return r.record(m.T, m.Yp, m.Dp) // the left limit is the step's end
 		}
 		if r.next > 0 && r.times[r.next-1] == m.T {
-			r.record(m.T, m.Yp, m.Dp)
+			return r.record(m.T, m.Yp, m.Dp)
 		}
 	}
 	return nil

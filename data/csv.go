@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/memory"
 )
 
 // Table is a table of texts with named columns.
@@ -95,9 +96,23 @@ func parse(cell string) (float64, bool) {
 	return x, true
 }
 
+// bytesPerCell is what a cell of a text takes while it is read, beside its bytes.
+const bytesPerCell = 40
+
+// cells returns how many cells a text has at most.
+func cells(text []byte) (n int) {
+	for _, c := range ",;\t\n" {
+		n += bytes.Count(text, []byte(string(c)))
+	}
+	return n
+}
+
 // records splits a file into cells.
 func records(name string, text []byte) (rows [][]string, lines []int, err error) {
 	text = bytes.TrimPrefix(text, []byte("\xef\xbb\xbf"))
+	if err := memory.Ask(bytesPerCell * float64(cells(text))); err != nil {
+		return nil, nil, fmt.Errorf("cannot read %q: %w", name, err)
+	}
 	r := csv.NewReader(bytes.NewReader(text))
 	r.Comma = separator(name, text)
 	r.Comment = '#'

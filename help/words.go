@@ -82,7 +82,7 @@ var codes = map[string]string{
 	"kink": "A value is taken exactly where a function has no derivative: abs at 0, a tie of " +
 		"min or max. The derivative of one side, or 0, is used.",
 	"look-alike-character": "A typographic sign stands where an ASCII one belongs.",
-	"memory":               "The trajectory needs more memory than allowed (setting memory).",
+	"memory":               "Too little memory: for what is to be done, or for the trajectory (setting memory).",
 	"misplaced-end":        "end is the last index, and stands only within an index.",
 	"misplaced-functional": "final, integral and their kind stand in objectives only, and not in each other.",
 	"misplaced-prime": "' is the time derivative and stands on the left of an equation; transpose with " +

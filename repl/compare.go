@@ -86,7 +86,8 @@ func (s *Session) variants(ctx context.Context, what string) (list []variant, me
 		if err != nil {
 			return nil, false, &odes.FileError{Path: path, Err: err}
 		}
-		other, err := odes.Parse(path, string(text), odes.ParseOptions{Files: input.Folder(filepath.Dir(path), s.cfg.Seen)})
+		files := input.Folder(filepath.Dir(path), s.cfg.Seen)
+		other, err := odes.Parse(path, string(text), odes.ParseOptions{Files: files})
 		if err != nil {
 			return nil, false, err
 		}

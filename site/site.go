@@ -35,7 +35,8 @@ var sections = []struct {
 }{
 	{"Learn", []string{"Tutorial <docs/tutorial>", "Gallery <examples/index>"}},
 	{"Use", []string{
-		"docs/language", "docs/repl", "docs/editors", "Manual pages <docs/man/odes>", "Go API <api/index>",
+		"docs/language", "docs/repl", "docs/editors", "docs/limits", "Manual pages <docs/man/odes>",
+		"Go API <api/index>",
 	}},
 	{understand, []string{"docs/methods", "docs/precision", "docs/benchmarks", "docs/architecture"}},
 	{"Project", []string{"docs/compatibility", "CONTRIBUTING", "CHANGELOG", "SECURITY"}},

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"odes.dev/odes/data"
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -23,7 +24,7 @@ type Env struct {
 	// with the objectives of the file. Then nll is a functional of its run.
 	Experiment string
 	// MaxElements limits arrays, loops and compile-time work per expression. Zero means 100
-	// million.
+	// million, or fewer where memory is short.
 	MaxElements int
 	// CheckOnly makes warnings, not errors, of constructs that this version does not solve. A model
 	// with Later cannot be compiled.
@@ -40,10 +41,13 @@ type Env struct {
 
 const (
 	maxElements = 100_000_000
-	maxRank     = 3
-	maxNodes    = 5_000_000 // expressions after inlining
-	maxErrors   = 50
-	maxPerCode  = 20 // warnings or notes with the same code
+	// bytesPerElement is what an element may take, as a part of several expressions, tapes and vectors.
+	bytesPerElement = 64
+
+	maxRank    = 3
+	maxNodes   = 5_000_000 // expressions after inlining
+	maxErrors  = 50
+	maxPerCode = 20 // warnings or notes with the same code
 )
 
 // checker holds the state of one Check.
@@ -119,7 +123,7 @@ func newChecker(f *ast.File, env Env) *checker {
 // input, and reads no file outside env.Files.
 func Check(f *ast.File, env Env, l *diag.List) *Model {
 	if env.MaxElements == 0 {
-		env.MaxElements = maxElements
+		env.MaxElements = int(min(maxElements, memory.Budget()/bytesPerElement))
 	}
 	unparsed := l.HasErrors()
 	if unparsed && !slices.ContainsFunc(f.Items, func(it ast.Item) bool { _, bad := it.(*ast.Bad); return !bad }) {

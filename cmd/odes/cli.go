@@ -12,6 +12,7 @@ import (
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/input"
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/lang/diag"
@@ -81,6 +82,8 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 // run executes the command line args and returns the exit status.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	standard := &stream{Writer: out}
+	ctx, stop := withinMemory(ctx)
+	defer stop()
 	c := &call{ctx: ctx, in: in, out: standard, err: errs, json: asksJSON(args)}
 	exit := c.execute(args)
 	if standard.failed != nil && (exit == exitDone || exit == exitUsage) { // not reported yet
@@ -223,6 +226,10 @@ func (c *call) fail(err error) int {
 	switch {
 	case errors.As(err, &done):
 		return int(done)
+	case errors.Is(context.Cause(c.ctx), errMemory):
+		const say = "this takes more than the %s of memory that odes may use; docs/limits.md says where that comes from"
+		c.complain("memory", fmt.Sprintf(say, diag.Bytes(float64(memory.Budget()))))
+		return exitRun
 	case c.ctx.Err() != nil:
 		if list := diag.Of(err); list != nil { // says where it was
 			c.diagnose(list)

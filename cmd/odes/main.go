@@ -9,13 +9,17 @@ import (
 	"context"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
+
+	"odes.dev/odes/internal/memory"
 )
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), append(endings(), os.Interrupt)...)
 	// A second Ctrl-C ends the process at once, whatever it is doing.
 	context.AfterFunc(ctx, stop)
+	debug.SetMemoryLimit(memory.Budget()) // garbage is collected sooner where memory is short
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }
 

@@ -30,7 +30,8 @@ var exits = []struct {
 	{exitDone, "Done."},
 	{exitModel, "The model is wrong; diagnostics were printed."},
 	{exitUsage, "The command line is wrong."},
-	{exitRun, "The run failed, a number is not to be trusted, or a file could not be read or written."},
+	{exitRun, "The run failed, a number is not to be trusted, there is too little memory, or a file could not be " +
+		"read or written."},
 	{exitWrong, "odes verify found a wrong gradient."},
 	{exitInterrupted, "Interrupted."},
 }

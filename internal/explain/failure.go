@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/lang/source"
@@ -40,6 +41,7 @@ var failures = []func(*failure, error) bool{
 	explains((*failure).chattering),
 	explains((*failure).cascade),
 	explains((*failure).memory),
+	explains((*failure).refused),
 	explains((*failure).disk),
 	explains((*failure).cancelled),
 	explains((*failure).backward),
@@ -142,6 +144,11 @@ func (f *failure) memory(e *solvers.MemoryError) {
 	}
 	f.list.Errorf(CodeMemory, f.span, "the trajectory needs more than memory = %s%s at %s; raise "+
 		"solver.memory, or %s", diag.Bytes(float64(e.Limit)), keep, f.at(&e.Place), less)
+}
+
+func (f *failure) refused(e *memory.RefusedError) {
+	f.list.Errorf(CodeMemory, f.span, "%s; make the model smaller, choose fewer objectives and variables with --of "+
+		"and --wrt, or take fewer --lanes and --threads", e.Error())
 }
 
 func (f *failure) disk(e *solvers.DiskError) {

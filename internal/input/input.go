@@ -4,6 +4,7 @@
 package input
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -13,6 +14,8 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+
+	"odes.dev/odes/internal/memory"
 )
 
 // The most bytes of an input.
@@ -82,11 +85,17 @@ func File(name string, seen *Seen) ([]byte, error) {
 
 // Stream reads r to its end. It is an error if that is farther than limit bytes.
 func Stream(r io.Reader, limit int64) ([]byte, error) {
-	text, err := io.ReadAll(io.LimitReader(r, limit+1))
-	if err == nil && int64(len(text)) > limit {
+	return stream(r, 0, limit)
+}
+
+// stream is Stream for a reader that probably has about that many bytes.
+func stream(r io.Reader, about, limit int64) ([]byte, error) {
+	text := bytes.NewBuffer(make([]byte, 0, min(about, limit)+bytes.MinRead))
+	n, err := text.ReadFrom(io.LimitReader(r, limit+1))
+	if err == nil && n > limit {
 		err = fmt.Errorf("it has more than %s, which is the limit", size(limit))
 	}
-	return text, err
+	return text.Bytes(), err
 }
 
 // Read reads a file of at most limit bytes that a model names. Slashes or backslashes separate the parts of the name,
@@ -124,7 +133,10 @@ func read(files fs.FS, name string, limit int64) ([]byte, error) {
 	if kind := kindOf(info.Mode()); kind != "" {
 		return nil, errors.New("it is " + kind)
 	}
-	return Stream(f, limit)
+	if err := memory.Ask(float64(info.Size())); err != nil && info.Size() <= limit {
+		return nil, err
+	}
+	return stream(f, info.Size(), limit)
 }
 
 // folder is a folder as a file system.

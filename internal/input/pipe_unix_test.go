@@ -17,7 +17,8 @@ func TestPipes(t *testing.T) {
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
 		t.Skip(err)
 	}
-	if _, err := Read(Folder(dir, nil), "p.csv", MaxData); err == nil || !strings.HasSuffix(err.Error(), "it is a pipe") {
+	_, err := Read(Folder(dir, nil), "p.csv", MaxData)
+	if err == nil || !strings.HasSuffix(err.Error(), "it is a pipe") {
 		t.Errorf("a pipe in the model's folder: %v", err)
 	}
 	go os.WriteFile(pipe, []byte("model M"), 0)

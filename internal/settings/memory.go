@@ -2,17 +2,14 @@ package settings
 
 import (
 	"math"
-	"os"
-	"runtime/debug"
 	"strconv"
 	"strings"
-	"sync"
 
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/typecheck"
 )
 
-// defaultMemory limits the bytes of a gradient if the solver block does not set memory, and those of a
-// trajectory if the machine's memory is unknown.
+// defaultMemory limits the bytes of a gradient if the solver block does not set memory.
 const defaultMemory = 8 << 30
 
 // MemoryLimit returns how many bytes results may take.
@@ -20,7 +17,7 @@ func (s Settings) MemoryLimit() int64 {
 	if s.Solver.Memory > 0 {
 		return s.Solver.Memory
 	}
-	return defaultMemory
+	return min(defaultMemory, memory.Budget())
 }
 
 // TrajectoryLimit returns how many bytes the record of a run may take.
@@ -28,39 +25,8 @@ func (s Settings) TrajectoryLimit() int64 {
 	if s.Solver.Memory > 0 {
 		return s.Solver.Memory
 	}
-	return halfOfMemory()
+	return memory.Budget() / 2
 }
-
-// halfOfMemory returns half of the machine's memory in bytes. A program that needs more than all of it
-// would be ended by the system.
-var halfOfMemory = sync.OnceValue(func() int64 {
-	all := int64(math.MaxInt64)
-	if set := debug.SetMemoryLimit(-1); set > 0 { // GOMEMLIMIT
-		all = set
-	}
-	for _, from := range []struct {
-		file, label string
-		unit        int64
-	}{
-		{"/proc/meminfo", "MemTotal:", 1 << 10},
-		{"/sys/fs/cgroup/memory.max", "", 1},
-		{"/sys/fs/cgroup/memory/memory.limit_in_bytes", "", 1},
-	} {
-		text, err := os.ReadFile(from.file)
-		if err != nil {
-			continue
-		}
-		_, rest, _ := strings.Cut(string(text), from.label)
-		word := strings.Fields(rest + " max")[0]
-		if n, err := strconv.ParseInt(word, 10, 64); err == nil && n > 0 && n < math.MaxInt64/from.unit {
-			all = min(all, n*from.unit)
-		}
-	}
-	if all == math.MaxInt64 {
-		return defaultMemory
-	}
-	return all / 2
-})
 
 func setMemory(s *Settings, v typecheck.SettingValue) string {
 	text := v.Text

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"sync"
 
+	"odes.dev/odes/internal/memory"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
@@ -170,7 +171,10 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if k := p.kits[key]; k != nil {
-		return k, nil
+		return k, memory.Ask(k.bytes())
+	}
+	if err := memory.Ask(p.layout.bytes(w.lanes)); err != nil {
+		return nil, err
 	}
 	h := &p.hoisted
 	if w.jacobian {
@@ -202,7 +206,27 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 		return nil, err
 	}
 	p.kits[key] = k
-	return k, nil
+	return k, memory.Ask(k.bytes())
+}
+
+// bytes returns about how much memory the vectors of a worker and its method take: those of the state's length, in
+// lanes, with the stages of a step, those of its transpose, and what the solver compares.
+func (l *layout) bytes(lanes int) float64 { return 8 * 40 * float64(l.nY) * float64(lanes) }
+
+// bytes returns about how much memory a worker and its method take.
+func (k *Kit) bytes() float64 {
+	n := k.layout.bytes(k.lanes)
+	for _, parts := range []*tapec.Parts[*program]{k.value, k.pull, k.push, k.second} {
+		if parts == nil {
+			continue
+		}
+		for _, p := range parts.All() {
+			if p != nil {
+				n += float64(p.code.Stats().Bytes)
+			}
+		}
+	}
+	return n
 }
 
 // compile makes programs of tapes.
