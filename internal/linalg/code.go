@@ -102,8 +102,11 @@ func emit(s *Schedule, first, last, lanes int, wide bool, check func(e *emitter)
 		e.in[k] = -1
 	}
 	e.plan(places)
+	e.Code = make([]byte, 0, 12*len(s.Terms)+20*len(s.Steps))
 	for i, r := range bases {
-		e.Load(r, machine.Mem{Base: machine.DI, Disp: int32(8 * i)})
+		if needed := i == constantsBase || i == 1 || (i == 0) == (check != nil); needed {
+			e.Load(r, machine.Mem{Base: machine.DI, Disp: int32(8 * i)})
+		}
 	}
 	if check != nil {
 		e.repeat(e.fixed, e.constant(constMinusOne))

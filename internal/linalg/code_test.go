@@ -44,7 +44,8 @@ func TestCode(t *testing.T) {
 			}
 			vouched++
 			at := f.o.layout()
-			if !slices.Equal(f.m[:at.pivot], g.m[:at.pivot]) || !slices.Equal(f.m[at.tail:at.end-extra], g.m[at.tail:at.end-extra]) {
+			if !slices.Equal(f.m[:at.pivot], g.m[:at.pivot]) ||
+				!slices.Equal(f.m[at.tail:at.end-extra], g.m[at.tail:at.end-extra]) {
 				t.Fatalf("%s, wide %t: other factors", m.name, wide)
 			}
 			r := elem.NewRand(9)
@@ -124,6 +125,71 @@ func TestFast(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// run is what a schedule means.
+func run(s *Schedule, places []float64) {
+	for _, step := range s.Steps {
+		v := 0.0
+		if step.From != None {
+			v = places[step.From]
+		}
+		if step.Negate {
+			v = -v
+		}
+		for _, t := range s.Terms[step.First:step.Last] {
+			v = math.FMA(places[t.A], places[t.B], v)
+		}
+		if step.Invert {
+			v = -1 / v
+		}
+		if step.Scale != None {
+			v *= places[step.Scale]
+		}
+		places[step.To] = v
+	}
+}
+
+// TestSchedules runs schedules one by one and compares with an LU, for equality.
+func TestSchedules(t *testing.T) {
+	for _, m := range matrices() {
+		a, err := Analyze(m.p, Options{Method: Sparse})
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := a.New()
+		if err := f.Factor(m.values); err != nil {
+			t.Fatal(err)
+		}
+		factor, solve, solveT, ok := a.Schedules(f.Order())
+		if tail := a.structure.tailSize() > 0; ok == tail {
+			t.Fatalf("%s: schedules %t, a tail %t", m.name, ok, tail)
+		} else if tail {
+			continue
+		}
+		places := make([]float64, factor.Values+factor.Factors+2*factor.N)
+		copy(places, m.values)
+		run(factor, places)
+		for k, pivot := range places[factor.Pivots:][:factor.N] {
+			if pivot == 0 {
+				t.Errorf("%s: pivot %d is 0", m.name, k)
+			}
+		}
+		x := make([]float64, m.p.N)
+		r := elem.NewRand(12)
+		for i := range x {
+			x[i] = r.Norm()
+		}
+		right := places[factor.Values+factor.Factors:][:factor.N]
+		copy(right, x)
+		run(solve, places)
+		run(solveT, places)
+		f.Solve(x, 1)
+		f.SolveT(x, 1)
+		if !slices.Equal(x, right) {
+			t.Errorf("%s: other bits", m.name)
 		}
 	}
 }

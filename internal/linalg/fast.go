@@ -18,6 +18,16 @@ type codes struct {
 	failed   atomic.Bool // the system forbids code
 }
 
+// memory returns the bytes of all code.
+func (c *codes) memory() (bytes int) {
+	for i := range c.list {
+		if made := c.list[i].Load(); made != nil {
+			bytes += made.bytes
+		}
+	}
+	return bytes
+}
+
 // The numbers of codes. Those of transposed solves are one higher, and those of the second parts of solves
 // two.
 const (

@@ -247,8 +247,12 @@ func (l *lanes) gather(places []int32) {
 }
 
 func (f *sparse) Memory() int {
-	values := cap(f.m) + len(f.x) + len(f.w) + len(f.right) + len(f.below) + len(f.upwards) + len(f.work) + len(f.between)
-	return 8*values + f.o.memory()
+	values := cap(f.m) + len(f.x) + len(f.w) + len(f.right) + len(f.below) + len(f.upwards) + len(f.work)
+	values += len(f.between)
+	if f.tail != nil {
+		values += len(f.tail.recip) + len(f.tail.work)
+	}
+	return 8*values + f.o.memory() + f.o.codes.memory()
 }
 
 func (f *sparse) Method() Method { return Sparse }

@@ -160,8 +160,9 @@ func (a *Analysis) choose() Method {
 }
 
 // price estimates the time of a factorisation and six solves of one lane, a step of a Rosenbrock
-// method, in picoseconds. The numbers are fits to times of BenchmarkLU on one processor of 2024: only
-// their ratios matter.
+// method, in picoseconds. The numbers are fits to times of BenchmarkLU on one processor of 2024, with
+// machine code where a pattern can have it: only their ratios matter. They do not ask what this machine
+// can do, because the method decides about bits.
 func (a *Analysis) price(m Method) int64 {
 	n := int64(a.p.N)
 	switch m {
@@ -174,8 +175,18 @@ func (a *Analysis) price(m Method) int64 {
 	if a.order == nil {
 		return math.MaxInt64
 	}
-	nonZeros := int64(a.order.nonZeros())
-	return 7500*nonZeros + 60*int64(a.order.flops) + 6*(800*nonZeros+6000*n)
+	tail := int64(a.structure.tailEnd - a.structure.tail)
+	flops, nonZeros := int64(a.order.flops-denseFlops(int(tail))), int64(a.order.nonZeros())-tail*tail
+	price := tail * tail * (3000 + 4*tail + 6*250)
+	if flops > codeFlops {
+		price += 240*flops + 7500*nonZeros
+	} else {
+		price += 40000 + 65*flops + 900*nonZeros + 3000*n
+	}
+	if nonZeros > codeNonZeros {
+		return price + 6*(800*nonZeros+6000*n)
+	}
+	return price + 6*(25000+200*nonZeros+1500*n)
 }
 
 // identity returns 0, …, n−1.

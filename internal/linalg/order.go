@@ -351,9 +351,10 @@ func (s *structure) setTail(o *Order) bool {
 	return best > 0
 }
 
-// tailFlops is a number of operations below which machine code is faster, and leastTail the least number of
-// columns for which a tail is worth its while. The others are times in nanoseconds: of operations and entries of a sparse factorisation, and of columns and operations of a
-// dense one. They are fits to measurements; only their ratios matter.
+// tailFlops is a number of operations below which machine code is faster, and leastTail the least number
+// of columns for which a tail is worth its while. The others are times in nanoseconds: of operations and
+// entries of a sparse factorisation, and of columns and operations of a dense one. They are fits to
+// measurements; only their ratios matter.
 const (
 	tailFlops   = 400_000
 	leastTail   = 24

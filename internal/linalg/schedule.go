@@ -10,6 +10,7 @@ import "math"
 // factored, and those of a solve come in two parts, between which the tail is solved.
 type Schedule struct {
 	Values, Factors, N int // numbers of places
+	Pivots             int // the first of N places where an elimination leaves its pivots
 	Part               int // steps before the tail; all if there is none
 	tail, tailEnd      int // of the places of a solve
 	Steps              []Step
@@ -32,6 +33,22 @@ type Term struct{ A, B int32 }
 
 // None is no place.
 const None int32 = -1
+
+// Schedules returns a factorisation in the given order, which is nil for that of the pattern, and both
+// solves as straight-line arithmetic with steps of width 1: for programs that contain them. They have the
+// bits of an LU with the method Sparse. A program has to see to its pivots itself: an LU gives up the order
+// where a pivot is small beside other entries of its column or a column grows. ok is false if there is no
+// such order, or if its tail is factored densely.
+func (a *Analysis) Schedules(o *Order) (factor, solve, solveT *Schedule, ok bool) {
+	if o == nil {
+		o = a.order
+	}
+	if s := a.structure; o == nil || s.tail < s.tailEnd {
+		return nil, nil, nil, false
+	}
+	plan := func() *planner { return a.structure.planner(o, 1) }
+	return plan().elimination(), plan().solve(false), plan().solve(true), true
+}
 
 // layout says where the parts of the factors are in their memory, which begins with L.
 type layout struct {
@@ -68,8 +85,10 @@ type planner struct {
 }
 
 func (s *structure) planner(o *Order, widest int) *planner {
-	p := &planner{o: o, s: s, layout: o.layout(), start: s.start, cols: s.cols, widest: widest, rows: make([][]Term, s.p.N)}
+	p := &planner{o: o, s: s, layout: o.layout(), start: s.start, cols: s.cols, widest: widest}
+	p.rows = make([][]Term, s.p.N)
 	p.Values, p.Factors, p.N = len(s.p.Rows), p.end, s.p.N
+	p.Pivots = p.Values + p.layout.pivot
 	p.Schedule.tail, p.tailEnd = int(s.tail), int(s.tailEnd)
 	return p
 }
