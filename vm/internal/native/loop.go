@@ -431,14 +431,15 @@ func (w *writer) storePart(p Place, r machine.Vec) {
 // setMask makes the mask of the elements that remain.
 func (w *writer) setMask(mask Value) {
 	if w.target == AVX512 {
+		scratch := machine.Vec(loopScratch)
 		w.Set32(loopScratch, 0xffffffff)
-		w.Vector(keepBits, 0, machine.Vec(loopScratch), int(loopLeft), machine.InReg(machine.Vec(loopScratch)), machine.NoImm)
-		w.Vector(toMask, 0, loopMask, -1, machine.InReg(machine.Vec(loopScratch)), machine.NoImm)
+		w.Vector(keepBits, 0, scratch, int(loopLeft), machine.InReg(scratch), machine.NoImm)
+		w.Vector(toMask, 0, loopMask, -1, machine.InReg(scratch), machine.NoImm)
 		if w.loop.spreads() { // the elements are a half or a quarter of the vector
 			w.ShiftDown(loopLeft, uint8(bits.TrailingZeros(uint(w.loop.Lanes))))
 			w.Set32(loopScratch, 0xffffffff)
-			w.Vector(keepBits, 0, machine.Vec(loopScratch), int(loopLeft), machine.InReg(machine.Vec(loopScratch)), machine.NoImm)
-			w.Vector(toMask, 0, spreadMask, -1, machine.InReg(machine.Vec(loopScratch)), machine.NoImm)
+			w.Vector(keepBits, 0, scratch, int(loopLeft), machine.InReg(scratch), machine.NoImm)
+			w.Vector(toMask, 0, spreadMask, -1, machine.InReg(scratch), machine.NoImm)
 		}
 		return
 	}

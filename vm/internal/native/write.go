@@ -61,7 +61,10 @@ type slot struct {
 const kept = Value(-2)
 
 // General registers for addresses. The first ones make shorter instructions.
-var pointers = []machine.Reg{machine.AX, machine.CX, machine.DX, machine.BX, machine.DI, machine.R8, machine.R9, machine.R10, machine.R11, machine.R12}
+var pointers = []machine.Reg{
+	machine.AX, machine.CX, machine.DX, machine.BX, machine.DI, machine.R8, machine.R9,
+	machine.R10, machine.R11, machine.R12,
+}
 
 func (c *Code) newWriter(b *Body, width, spill int) *writer {
 	n := len(b.ops)
@@ -604,7 +607,8 @@ func (w *writer) fma(v Value, o *op, length uint8, one bool) {
 		w.Vector(machine.Fused(132, o.negP, o.negC, one), length, w.fresh(v, a, x, length), int(z), y, machine.NoImm)
 		return
 	}
-	w.Vector(machine.Fused(231, o.negP, o.negC, one), length, w.fresh(v, c, z, length), int(x), y, machine.NoImm) // c = a·b + c
+	// 231: c = a·b + c
+	w.Vector(machine.Fused(231, o.negP, o.negC, one), length, w.fresh(v, c, z, length), int(x), y, machine.NoImm)
 }
 
 // The opcodes of operations on vectors.
