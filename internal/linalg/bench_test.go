@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"fmt"
+	"math"
 	"testing"
 
 	"odes.dev/odes/internal/elem"
@@ -40,6 +41,12 @@ func BenchmarkLU(b *testing.B) {
 			if f.Flops() > 50_000_000 || method == Sparse && m.p.NonZeros() == n*n && n > 60 {
 				continue
 			}
+			if s, ok := f.(*sparse); ok { // machine code is made at once
+				s.o.codes.factored.Store(math.MaxInt32)
+			}
+			if err := f.Factor(m.values); err != nil {
+				b.Fatal(err)
+			}
 			name := fmt.Sprintf("%s/%v/", m.name, method)
 			b.Run(name+"factor", func(b *testing.B) {
 				for b.Loop() {
@@ -69,6 +76,30 @@ func BenchmarkLU(b *testing.B) {
 				})
 			}
 		}
+	}
+}
+
+// BenchmarkMade measures what a pattern costs once: its analysis, and all machine code of an order.
+func BenchmarkMade(b *testing.B) {
+	for _, m := range []matrix{network(20, 60, 1e-2, 1), network(1000, 5000, 1e-2, 1), network(10000, 40000, 1e-2, 1)} {
+		b.Run(m.name+"/analysis", func(b *testing.B) {
+			for b.Loop() {
+				analyzed(b, m, Sparse)
+			}
+		})
+		f := analyzed(b, m, Sparse).(*sparse)
+		if f.o.nonZeros()-f.o.tailSize > codeNonZeros {
+			continue
+		}
+		b.Run(m.name+"/code", func(b *testing.B) {
+			for b.Loop() {
+				for number := range codeCount {
+					if _, err := f.s.makeCode(f.o, number, f.wide); err != nil {
+						b.Skip(err)
+					}
+				}
+			}
+		})
 	}
 }
 

@@ -10,6 +10,9 @@
 // For grids too large to factor there is GMRES, which needs only products with the matrix, with an
 // incomplete factorisation or block Jacobi as a preconditioner.
 //
+// A sparse factorisation that is repeated often gets machine code for its pattern, which gives the same
+// bits. Schedules list the same arithmetic for programs that are to contain it.
+//
 // Every factorisation pivots. A matrix that is singular, or cannot be told from a singular one by its
 // rounded elimination, is an error that names a row and a column, so that the caller can name
 // equations and states; Analysis.Dependent finds all that depend on each other. Solutions are not
@@ -42,7 +45,8 @@ func (m Method) String() string { return [...]string{"auto", "dense", "band", "s
 //
 // Right-hand sides are x[N][lanes], and solutions take their place. A lane has the same bits
 // whatever the others are. Factor and the solves allocate memory only when they are called for the
-// first time, with more lanes than before, or when new pivots have to be found.
+// first time, with more lanes than before, when new pivots have to be found, or when machine code is
+// made.
 type LU interface {
 	// Factor factors the matrix that has the given values, in the order of the pattern. Its errors
 	// are a *SingularError, a *NotFiniteError, or a *MemoryError if new pivots fill more than the
