@@ -3,6 +3,7 @@ package linalg
 import (
 	"math"
 	"slices"
+	"sync"
 	"testing"
 
 	"odes.dev/odes/internal/elem"
@@ -191,5 +192,47 @@ func TestSchedules(t *testing.T) {
 		if !slices.Equal(x, right) {
 			t.Errorf("%s: other bits", m.name)
 		}
+	}
+}
+
+// TestShared lets goroutines share an analysis while its code is made and after that.
+func TestShared(t *testing.T) {
+	m := network(100, 300, 1e-3, 2)
+	a, err := Analyze(m.p, Options{Method: Sparse})
+	if err != nil {
+		t.Fatal(err)
+	}
+	solve := func(f LU) ([]float64, error) {
+		if err := f.Factor(m.values); err != nil {
+			return nil, err
+		}
+		x := make([]float64, 9*m.p.N)
+		for i := range x {
+			x[i] = 1
+		}
+		f.Solve(x, 9)
+		f.SolveT(x, 9)
+		return x, nil
+	}
+	want, err := solve(a.New())
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := codeAfter + a.order.flops/codeEach
+	var group sync.WaitGroup
+	for range 4 {
+		group.Go(func() {
+			f := a.New()
+			for k := range after/4 + 50 {
+				if got, err := solve(f); err != nil || !slices.Equal(got, want) {
+					t.Errorf("factorisation %d: other bits, or %v", k, err)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+	if hasCode() && a.order.codes.list[codeFactor].Load() == nil {
+		t.Error("there is no code")
 	}
 }
