@@ -219,6 +219,9 @@ func original(pivot []int32, k int) int {
 func (d *dense) Solve(x []float64, lanes int) {
 	n := d.p.N
 	x = x[:n*lanes]
+	if lanes == 1 && d.small(x, false) {
+		return
+	}
 	for k, p := range d.pivot {
 		swapRows(x, k, int(p), lanes)
 	}
@@ -310,6 +313,9 @@ func (d *dense) solve(x []float64) {
 func (d *dense) SolveT(x []float64, lanes int) {
 	n := d.p.N
 	x = x[:n*lanes]
+	if lanes == 1 && d.small(x, true) {
+		return
+	}
 	if lanes == 1 {
 		d.solveT(x)
 	} else {
