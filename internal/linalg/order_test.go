@@ -1,6 +1,7 @@
 package linalg
 
 import (
+	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -226,5 +227,38 @@ func TestPanels(t *testing.T) {
 				t.Fatalf("%s: column %d of L has other bits without panels", m.name, k)
 			}
 		}
+	}
+}
+
+// TestTail checks messages about the densely factored tail of a sparse factorisation: two of its columns
+// are equal.
+func TestTail(t *testing.T) {
+	m := matrix{p: Full(150), values: make([]float64, 150*150)}
+	r := elem.NewRand(3)
+	for i := range m.values {
+		m.values[i] = r.Norm()
+	}
+	a, err := Analyze(m.p, Options{Method: Sparse})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := a.structure
+	if s.tailSize() < 100*100 {
+		t.Fatalf("the tail has %d elements", s.tailSize())
+	}
+	one, other := s.cols[s.tail+7], s.cols[s.tailEnd-1]
+	copy(m.values[m.p.Start[one]:m.p.Start[one+1]], m.values[m.p.Start[other]:m.p.Start[other+1]])
+	var e *SingularError
+	if err := a.New().Factor(m.values); !errors.As(err, &e) || !slices.Equal(e.Cols, []int{int(other)}) {
+		t.Errorf("%v", err)
+	}
+	want := []int{int(min(one, other)), int(max(one, other))}
+	if _, cols := a.Dependent(m.values); !slices.Equal(cols, want) {
+		t.Errorf("columns %v are dependent, not %v", cols, want)
+	}
+	m.values[m.p.Start[one]] = math.NaN()
+	var n *NotFiniteError
+	if err := a.New().Factor(m.values); !errors.As(err, &n) || n.Col != int(one) || n.Overflow {
+		t.Errorf("%v", err)
 	}
 }
