@@ -436,6 +436,22 @@ func TestFailuresNameTheExpression(t *testing.T) {
 		{"too many steps", "time t from 0 to 3\nstate x = 1\nx' = -1e6*(x - cos(t))\nsolver { max_steps = 100 }\n" +
 			"objective J = final(x)", odes.CodeTooMany, ""},
 		{"blow-up", "time t from 0 to 3\nstate x = 1\nx' = x^2\nobjective J = final(x)", odes.CodeUnderflow, ""},
+		{
+			"implicit, root of a negative number", "time t from 0 to 3\nstate x = 1\nx' = -1 - sqrt(x)\n" +
+				"objective J = final(x)\nsolver { method = rodas4 }", odes.CodeUnderflow, "sqrt(x)",
+		},
+		{
+			"implicit, derivative of a root of zero", "time t from 0 to 3\nstate x = 0\nx' = 1 + sqrt(x)\n" +
+				"objective J = final(x)\nsolver { method = rodas4 }", odes.CodeNonFinite, "sqrt(x)",
+		},
+		{
+			"implicit, singular", "time t from 0 to 3\nstate x = 1\nx' = 4*x\nobjective J = final(x)\n" +
+				"solver { method = rodas4  fixed_step = 1 }", odes.CodeUnderflow, "4*x",
+		},
+		{
+			"implicit, blow-up", "time t from 0 to 3\nstate x = 1\nx' = x^2\nobjective J = final(x)\n" +
+				"solver { method = rodas5p }", odes.CodeUnderflow, "",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			_, err := sensitivities(t, c.text, "adjoint")

@@ -44,6 +44,8 @@ type MatrixError struct {
 	// entry that is not finite; Rows may be that of a quadrature, N + k, and Cols that of time, N.
 	Rows, Cols []int
 	Value      float64 // of the entry that is not finite
+	// Overflow tells that all entries are finite, and what elimination made of them is not.
+	Overflow bool
 	// Of a matrix that is too large, in bytes.
 	Bytes, Limit int
 }
@@ -51,6 +53,10 @@ type MatrixError struct {
 func (e *MatrixError) Error() string {
 	switch e.Kind {
 	case MatrixNotFinite:
+		if e.Overflow {
+			return fmt.Sprintf("the elimination of the matrix of derivatives overflows in rate %d and state %d",
+				e.Rows[0], e.Cols[0])
+		}
 		return fmt.Sprintf("the derivative of rate %d by state %d is %v", e.Rows[0], e.Cols[0], e.Value)
 	case MatrixTooLarge:
 		return fmt.Sprintf("the factors of the matrix of derivatives need %d bytes of memory, more than %d",
@@ -70,6 +76,7 @@ func matrixError(err error) error {
 	case errors.As(err, &infinite):
 		return &MatrixError{
 			Kind: MatrixNotFinite, Rows: []int{infinite.Row}, Cols: []int{infinite.Col}, Value: infinite.Value,
+			Overflow: infinite.Overflow,
 		}
 	case errors.As(err, &large):
 		return &MatrixError{Kind: MatrixTooLarge, Bytes: large.Bytes, Limit: large.Limit}

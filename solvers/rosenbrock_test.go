@@ -274,3 +274,47 @@ func (f linear) Size() Size                                   { return Size{N: 1
 func (f linear) Eval(_ complex128, y, k []complex128)         { k[0] = f.lambda * y[0] }
 func (f linear) Jacobian() *Jacobian                          { return &Jacobian{Rows: []int32{0}, Cols: []int32{0}} }
 func (f linear) EvalJacobian(_ complex128, _, j []complex128) { j[0] = f.lambda }
+
+// prothero is the problem of Prothero and Robinson, y' = λ (y - φ(t)) + φ'(t) with φ = sin(t + π/4), whose solution
+// from φ(0) on is φ.
+type prothero struct{ lambda float64 }
+
+func (f prothero) Size() Size            { return Size{N: 1} }
+func (f prothero) phi(t float64) float64 { return math.Sin(t + math.Pi/4) }
+func (f prothero) Eval(t float64, y, k []float64) {
+	k[0] = f.lambda*(y[0]-f.phi(t)) + math.Cos(t+math.Pi/4)
+}
+func (f prothero) Jacobian() *Jacobian { return protheroPlaces }
+func (f prothero) EvalJacobian(t float64, _, j []float64) {
+	j[0], j[1] = f.lambda, -f.lambda*math.Cos(t+math.Pi/4)-f.phi(t)
+}
+
+var protheroPlaces = &Jacobian{Rows: []int32{0, 0}, Cols: []int32{0, 1}}
+
+// TestStiffOrder observes the order of methods where |λ|h is 10⁴ and more. Those made for it keep some order; that of
+// the others falls to one.
+func TestStiffOrder(t *testing.T) {
+	want := map[string]float64{"rosenbrock23": 2, "ros3p": 2, "rodas3": 1, "rodas4": 1, "rodas4p": 3, "rodas5p": 3}
+	for _, m := range rosenbrockFamily.Methods {
+		t.Run(m.Name, func(t *testing.T) {
+			f := prothero{-1e6}
+			r := m.New(f.Size(), 0)
+			after := func(n int) float64 {
+				s := NewStep(r.Info(), f.Size())
+				s.Y1[0] = f.phi(0)
+				for i := range n {
+					s.T, s.T1, s.H = float64(i)/float64(n), float64(i+1)/float64(n), 1/float64(n)
+					copy(s.Y0, s.Y1)
+					r.Step(f, s, false)
+				}
+				return math.Abs(s.Y1[0] - f.phi(1))
+			}
+			a, b := after(16), after(64)
+			got := math.Log(a/b) / math.Log(4)
+			t.Logf("errors %.3g and %.3g, order %.2f", a, b, got)
+			if !(got > want[m.Name]-0.3) || a > 1e-3 {
+				t.Errorf("errors %.3g and %.3g: order %v, want %v", a, b, got, want[m.Name])
+			}
+		})
+	}
+}

@@ -35,7 +35,7 @@ func (s *Solver) first() error {
 	s.stats.Evals++
 	if s.solves != nil {
 		// Where the state starts at rest, derivatives of it do not: what decays fast in them is seen by no error control.
-		if rate := s.solves.Rate(s.sys, s.trial); float64(h*rate) > 1 {
+		if rate := s.solves.Rate(s.sys, s.trial); float64(h*rate) > 1 && rate <= math.MaxFloat64 {
 			h = 1 / rate
 		}
 		s.again = true
@@ -187,6 +187,10 @@ func (s *Solver) reject(h float64, bad bool) error {
 	switch {
 	case fault != nil && fault.Kind == MatrixTooLarge:
 		return fault
+	case fault != nil && fault.Kind == MatrixNotFinite && !fault.Overflow: // it is so however short the step
+		return &NonFiniteError{
+			Place: s.place(s.trial), What: "a derivative of the right-hand side", Stage: -1, Matrix: fault,
+		}
 	case fault != nil && fault.Kind == MatrixSingular:
 		s.stats.Singular++
 	case bad:

@@ -42,6 +42,8 @@ func TestFailures(t *testing.T) {
 		T: 0.5, H: 0.01, Step: 7, Y: []float64{1, 2},
 		Worst: []solvers.WorstState{{Name: "v", Scaled: 3}},
 	}
+	spec, _ := solvers.Lookup("rodas4")
+	method := spec.New(solvers.Size{N: 2}, 0)
 	for _, c := range []struct {
 		err     error
 		code    diag.Code
@@ -73,6 +75,31 @@ func TestFailures(t *testing.T) {
 			&solvers.CancelledError{Place: at, Cause: context.Canceled}, explain.CodeInterrupted, "",
 			"interrupted at t = 0.5 (step 8", false,
 		},
+		{
+			&solvers.StepUnderflowError{Place: at, NonFinite: true, Matrix: &solvers.MatrixError{
+				Kind: solvers.MatrixSingular, Rows: []int{1}, Cols: []int{0, 1},
+			}}, explain.CodeUnderflow, "-9.81", "those of x, v are linearly dependent there", false,
+		},
+		{
+			&solvers.NonFiniteError{Place: at, Matrix: &solvers.MatrixError{
+				Kind: solvers.MatrixNotFinite, Rows: []int{1}, Cols: []int{2},
+			}}, explain.CodeNonFinite, "-9.81", "the derivative of v' by t is not a finite number at t = 0.5", false,
+		},
+		{
+			&solvers.NonFiniteError{Place: at, Matrix: &solvers.MatrixError{
+				Kind: solvers.MatrixNotFinite, Rows: []int{2}, Cols: []int{0},
+			}}, explain.CodeNonFinite, "t", "the derivative of what an objective integrates by x", false,
+		},
+		{
+			&solvers.StepUnderflowError{Place: at, NonFinite: true, Matrix: &solvers.MatrixError{
+				Kind: solvers.MatrixNotFinite, Overflow: true, Rows: []int{0}, Cols: []int{1},
+			}}, explain.CodeUnderflow, "v", "those of v overflow there", false,
+		},
+		{
+			&solvers.MatrixError{Kind: solvers.MatrixTooLarge, Bytes: 3e9, Limit: 2e9}, explain.CodeMemory, "t",
+			"need more than 3 GB of memory once they are factored, and may take 2 GB; take fewer states", true,
+		},
+		{&solvers.NoJacobianError{Method: "rodas4"}, explain.CodeIncapable, "t", "method rodas4 needs the", true},
 		{&sens.BackwardError{T: 0.3}, explain.CodeBackward, "t", "0.3", true},
 		{
 			&solvers.TimeError{Instant: 99, Message: "the end comes before the start"}, explain.CodeTime, "t",
@@ -84,7 +111,7 @@ func TestFailures(t *testing.T) {
 		},
 		{context.DeadlineExceeded, explain.CodeInterrupted, "", "while differentiating", true},
 	} {
-		list, place := explainer(t).Failure(fmt.Errorf("wrapped: %w", c.err), nil, nil)
+		list, place := explainer(t).Failure(fmt.Errorf("wrapped: %w", c.err), nil, method)
 		if list == nil || len(list.Diagnostics) != 1 {
 			t.Errorf("%T: %v", c.err, list)
 			continue

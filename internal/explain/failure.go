@@ -36,6 +36,8 @@ type failure struct {
 // explains it.
 var failures = []func(*failure, error) bool{
 	explains((*failure).nonFinite),
+	explains((*failure).matrix),
+	explains((*failure).noJacobian),
 	explains((*failure).underflow),
 	explains((*failure).tooMany),
 	explains((*failure).chattering),
@@ -78,11 +80,93 @@ func (x *Explainer) Failure(err error, w *system.Worker, method solvers.Method) 
 }
 
 func (f *failure) nonFinite(e *solvers.NonFiniteError) {
+	if e.Matrix != nil {
+		f.unsolvable(e.Matrix, &e.Place)
+		return
+	}
 	d := f.list.Errorf(CodeNonFinite, f.span, "%s is not a finite number at %s", e.What, f.at(&e.Place))
 	f.blame(d, f.worker, f.method, &e.Place)
 }
 
+// unsolvable explains why the equations of an implicit step at p had no solution.
+func (f *failure) unsolvable(e *solvers.MatrixError, p *solvers.Place) {
+	switch {
+	case e.Kind == solvers.MatrixTooLarge:
+		f.matrix(e)
+	case e.Kind == solvers.MatrixNotFinite && !e.Overflow:
+		d := f.list.Errorf(CodeNonFinite, f.rate(e.Rows), "the derivative of %s by %s is not a finite number at %s, and "+
+			"%s solves equations with it; keep away from there, write a smooth expression, or take an explicit method",
+			f.rateName(e.Rows[0]), f.columnName(e.Cols[0]), f.at(p), f.method.Info().Name)
+		if f.worker == nil || len(p.Y) != f.model.States() {
+			return
+		}
+		if span, found := f.worker.NonFiniteJacobian(p.T, p.Y, p.D, p.M); found {
+			f.move(d, span, "the derivative of %q is not a finite number at %s; %s", p.T)
+		}
+	default:
+		why := "are linearly dependent there"
+		if e.Overflow {
+			why = "overflow there"
+		}
+		f.list.Errorf(CodeUnderflow, f.rate(e.Rows), "the equations for a step of %s have no solution at %s: with h = %s, "+
+			"those of %s %s; another length of steps, rtol, or another method may do without",
+			f.method.Info().Name, f.at(p), diag.Number(p.H), f.stateNames(e.Cols), why)
+	}
+}
+
+// matrix explains a matrix that has no room.
+func (f *failure) matrix(e *solvers.MatrixError) {
+	f.list.Errorf(CodeMemory, f.span, "the equations for a step of an implicit method need more than %s of memory once "+
+		"they are factored, and may take %s; take fewer states, a coarser grid, or an explicit method: method = rkc2 for "+
+		"diffusion", diag.Bytes(float64(e.Bytes)), diag.Bytes(float64(e.Limit)))
+}
+
+func (f *failure) noJacobian(e *solvers.NoJacobianError) {
+	f.list.Errorf(CodeIncapable, f.span, "%s", e.Error())
+}
+
+// rate returns the place of the equation of the first of the rows.
+func (f *failure) rate(rows []int) source.Span {
+	if len(rows) == 0 || rows[0] >= f.model.States() {
+		return f.span
+	}
+	return f.equation(f.model.StateName(rows[0]))
+}
+
+// rateName names a row of the Jacobian: "x'", or an integral.
+func (f *failure) rateName(row int) string {
+	if row >= f.model.States() {
+		return "what an objective integrates"
+	}
+	return f.model.StateName(row) + "'"
+}
+
+// columnName names a column of the Jacobian.
+func (f *failure) columnName(col int) string {
+	if col >= f.model.States() {
+		return f.time
+	}
+	return f.model.StateName(col)
+}
+
+// stateNames lists states, the first few of them.
+func (f *failure) stateNames(list []int) string {
+	const most = 4
+	var names []string
+	for _, i := range list[:min(len(list), most)] {
+		names = append(names, f.model.StateName(i))
+	}
+	if more := len(list) - most; more > 0 {
+		names = append(names, fmt.Sprintf("%d more", more))
+	}
+	return strings.Join(names, ", ")
+}
+
 func (f *failure) underflow(e *solvers.StepUnderflowError) {
+	if e.Matrix != nil {
+		f.unsolvable(e.Matrix, &e.Place)
+		return
+	}
 	if e.NonFinite {
 		d := f.list.Errorf(CodeUnderflow, f.span, "every step from %s gives something that is not a finite number, "+
 			"however short", f.at(&e.Place))
@@ -223,11 +307,17 @@ func (x *Explainer) worst(p *solvers.Place) string {
 // blamed returns the place of the equation of the state that kept the step small.
 func (x *Explainer) blamed(p *solvers.Place) source.Span {
 	if len(p.Worst) > 0 {
-		base, _, _ := strings.Cut(p.Worst[0].Name, "[")
-		for i, s := range x.model.Checked.States {
-			if s.Name == base && !x.model.Checked.Rates[i].Span().IsZero() {
-				return x.model.Checked.Rates[i].Span()
-			}
+		return x.equation(p.Worst[0].Name)
+	}
+	return x.span
+}
+
+// equation returns the place of the equation of a state.
+func (x *Explainer) equation(state string) source.Span {
+	base, _, _ := strings.Cut(state, "[")
+	for i, s := range x.model.Checked.States {
+		if s.Name == base && !x.model.Checked.Rates[i].Span().IsZero() {
+			return x.model.Checked.Rates[i].Span()
 		}
 	}
 	return x.span
@@ -281,12 +371,17 @@ func (x *Explainer) blame(d *diag.Diagnostic, w *system.Worker, method solvers.M
 		return
 	}
 	d.Relate(d.Span, "while solving over this time span")
+	x.move(d, span, "%q is not a finite number at %s; %s", see.t)
+}
+
+// move moves d to an expression and puts before its message what format says of the expression at a time.
+func (x *Explainer) move(d *diag.Diagnostic, span source.Span, format string, t float64) {
 	d.Span = span
 	text := span.Text()
 	if len(text) > 60 {
 		text = text[:60] + "…"
 	}
-	d.Message = fmt.Sprintf("%q is not a finite number at %s; %s", text, x.when(see.t), d.Message)
+	d.Message = fmt.Sprintf(format, text, x.when(t), d.Message)
 }
 
 // tempVariable is the environment variable that says where temporary files are made.

@@ -113,15 +113,27 @@ func stats(p *program) *vm.Stats {
 // in the rates at (t, y) with discretes d and modes m. It returns false if no number is, or if no
 // expression of the text makes it.
 func (w *Worker) NonFinite(t float64, y, d, m []float64) (source.Span, bool) {
-	rates := w.model.Compiled.Rates
-	e := tape.NewEvaluator[float64](rates)
-	w.model.load(rates, e, &values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecM: m})
+	return w.nonFinite(w.model.Compiled.Rates, t, y, d, m)
+}
+
+// NonFiniteJacobian does the same for the Jacobian of the rates.
+func (w *Worker) NonFiniteJacobian(t float64, y, d, m []float64) (source.Span, bool) {
+	j, err := w.model.programs.withJacobian()
+	if err != nil {
+		return source.Span{}, false
+	}
+	return w.nonFinite(j.made.Tape, t, y, d, m)
+}
+
+func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (source.Span, bool) {
+	e := tape.NewEvaluator[float64](of)
+	w.model.load(of, e, &values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecM: m})
 	e.Run()
 	v, found := e.FirstNonFinite()
 	if !found {
 		return source.Span{}, false
 	}
-	at := rates.Span(v)
+	at := of.Span(v)
 	return at, !at.IsZero()
 }
 

@@ -1,0 +1,69 @@
+package solvers_test
+
+import (
+	"errors"
+	"testing"
+
+	"odes.dev/odes/solvers"
+	"odes.dev/odes/solvers/solvertest"
+)
+
+// relaxation is a stiff system that starts away from what it relaxes to.
+func relaxation(rate float64) *solvertest.Hybrid {
+	return &solvertest.Hybrid{
+		N: 2, Params: []float64{rate},
+		Init: func(_ solvertest.C, _ *solvertest.Env, y, _ []solvertest.C) { y[0], y[1] = 1, 1 },
+		Field: func(t solvertest.C, y []solvertest.C, e *solvertest.Env, k []solvertest.C) {
+			k[0] = -e.P[0] * (y[0] - y[1]*t)
+			k[1] = -y[0] * y[1]
+		},
+		Times: []solvertest.Instant{instant(solvers.InstantStart, 0), instant(solvers.InstantEnd, 2)},
+	}
+}
+
+// TestNoJacobian requires a run of an implicit method to end before it begins where the system has no Jacobian.
+func TestNoJacobian(t *testing.T) {
+	h := relaxation(1e3).With(1)
+	for _, m := range solvers.Methods() {
+		if !m.Can.Has(solvers.NeedsJacobian) {
+			continue
+		}
+		method := m.New(h.Size(), 0)
+		c, _ := solvers.NewController("", method.Info())
+		_, err := solvers.Solve(t.Context(), struct{ solvers.System }{h}, method, c, solvers.Options{}, solvers.Sinks{})
+		var none *solvers.NoJacobianError
+		if !errors.As(err, &none) || none.Method != m.Name {
+			t.Errorf("%s: %v", m.Name, err)
+		}
+	}
+}
+
+// TestImplicitWork requires an implicit method to make no more steps than accuracy asks for, however stiff the system
+// is, and to evaluate one Jacobian for all trial steps from one state.
+func TestImplicitWork(t *testing.T) {
+	var steps []int
+	for _, rate := range []float64{1e3, 1e9} {
+		h := relaxation(rate).With(1)
+		m, _ := solvers.Lookup("rodas5p")
+		method := m.New(h.Size(), 0)
+		c, _ := solvers.NewController("", method.Info())
+		stats, err := solvers.Solve(t.Context(), h, method, c, solvers.Options{H0: 0.5}, solvers.Sinks{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if stats.Rejected == 0 || stats.NotFinite > 0 || stats.Singular > 0 {
+			t.Errorf("%d steps rejected, %d not finite, %d singular", stats.Rejected, stats.NotFinite, stats.Singular)
+		}
+		if stats.Jacobians != stats.Steps || stats.Factorisations != stats.Steps+stats.Rejected ||
+			stats.Solves != 8*stats.Factorisations {
+			t.Errorf("%d steps and %d rejected took %+v", stats.Steps, stats.Rejected, stats.ImplicitWork)
+		}
+		if len(stats.Warnings) > 0 {
+			t.Errorf("warnings %v", stats.Warnings)
+		}
+		steps = append(steps, stats.Steps)
+	}
+	if steps[1] > 2*steps[0] {
+		t.Errorf("%d steps, and %d where it is stiffer", steps[0], steps[1])
+	}
+}
