@@ -92,8 +92,8 @@ func TestStiffModesAgree(t *testing.T) {
 					for i := c; i < len(want.Gradient); i += want.Columns {
 						for _, mode := range []string{"adjoint", "tangent"} {
 							if off := math.Abs(all[mode].Gradient[i] - want.Gradient[i]); !(off <= 1e-12*size) {
-								t.Errorf("%s: d objective %d/d column %d = %.17g, complex %.17g: off by %.2g of %.2g", mode,
-									i/want.Columns, c, all[mode].Gradient[i], want.Gradient[i], off, size)
+								t.Errorf("%s: d objective %d/d column %d = %.17g, complex %.17g: off by %.2g of %.2g",
+									mode, i/want.Columns, c, all[mode].Gradient[i], want.Gradient[i], off, size)
 							}
 						}
 					}

@@ -305,16 +305,18 @@ func method(w io.Writer, name string) bool {
 	}
 	fmt.Fprintln(w)
 	k := m.Info()
-	fmt.Fprint(w, "stages: ")
+	stages := fmt.Sprint(k.Stages)
 	if len(m.Members) > 0 {
-		most := k.Stages
 		k = m.Members[0].Info()
-		fmt.Fprintf(w, "%d to %d", k.Stages, most)
-	} else {
-		fmt.Fprint(w, k.Stages)
+		stages = fmt.Sprintf("%d to %s", k.Stages, stages)
 	}
-	if k.FSAL {
-		fmt.Fprint(w, ", the last of which is the first of the next step")
+	switch {
+	case k.Solved > 0:
+		fmt.Fprintf(w, "stages: %d, each of which solves linear equations; %d right-hand sides a step", k.Solved, k.Evals)
+	case k.FSAL:
+		fmt.Fprintf(w, "stages: %s, the last of which is the first of the next step", stages)
+	default:
+		fmt.Fprintf(w, "stages: %s", stages)
 	}
 	fmt.Fprintf(w, "\ndense output: order %d\n", k.DenseOrder)
 	if m.Can != 0 {

@@ -68,6 +68,7 @@ type Info struct {
 	DenseStages int       // further rows that Interpolate fills
 	DenseOrder  int       // of Interpolate
 	DenseDegree int       // of Interpolate as a polynomial in theta; 0 where it is none, or the order
+	Solved      int       // stages that solve equations; 0 of explicit methods
 	FSAL        bool      // the last row that Step fills is f(T1, Y1)
 	Nodes       []float64 // fractions of the step of the stages
 	// Weighted are the nodes of the stages that both Y1 and the error estimate are made of. What happens at other nodes

@@ -91,7 +91,7 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 		same: make([]int, 1+s), keep: make([]bool, 1+s), at: make([]terms, 1+s), ct: make([]terms, 1+s),
 		omega: make([]float64, 1+s), mi: make([]float64, 1+s),
 		info: Info{
-			Name: t.Name, Order: t.Order, Embedded: t.Embedded, Stages: 1 + s, DenseOrder: t.DenseOrder,
+			Name: t.Name, Order: t.Order, Embedded: t.Embedded, Stages: 1 + s, Solved: s, DenseOrder: t.DenseOrder,
 			FSAL: x.end, End: -1,
 		},
 	}

@@ -20,7 +20,10 @@ func TestTable(t *testing.T) {
 		"source |\n|" + strings.Repeat("---|", 9) + "\n")
 	for _, m := range Methods() {
 		info := m.Info()
-		stages, inside, tab := fmt.Sprint(info.Stages), "", tableOf(m)
+		stages, inside, tab := fmt.Sprint(info.Stages), "–", tableOf(m)
+		if info.Solved > 0 {
+			stages = fmt.Sprintf("%d, linearly implicit", info.Solved)
+		}
 		if many := m.Members; many != nil {
 			first := many[0].Info()
 			stages, info.FSAL = fmt.Sprintf("%d to %s", first.Stages, stages), first.FSAL
