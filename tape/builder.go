@@ -49,7 +49,10 @@ func NewBuilder(name string) *Builder { return NewBuilderWith(name, All) }
 
 // NewBuilderWith returns an empty Builder with the given rewrites.
 func NewBuilderWith(name string, rewrite Rewrites) *Builder {
-	return &Builder{name: name, rewrite: rewrite, byInput: map[string]Value{}, shared: map[uint64][]Value{}, made: map[string]bool{}}
+	return &Builder{
+		name: name, rewrite: rewrite, byInput: map[string]Value{}, shared: map[uint64][]Value{},
+		made: map[string]bool{},
+	}
 }
 
 // SetSpan sets the place in the source of the instructions that are added from now on.

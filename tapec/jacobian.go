@@ -2,6 +2,7 @@ package tapec
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"odes.dev/odes/tape"
@@ -25,46 +26,75 @@ type Jacobian struct {
 	// Direct tells that the coefficients of terms are the entries. Otherwise they are tangents, one for each colour: a
 	// set of columns that have no row in common.
 	Direct bool
-	// Work is the number of coefficients of all terms of all values, and Sweep that of the elements of one tangent of
-	// all values: what the two ways cost.
-	Work, Sweep int
+	// Terms is the number of operations of the tape of terms, 0 where these were too many, and Tangent that of one
+	// tangent: what the two ways cost.
+	Terms, Tangent int
 }
 
 // NewJacobian returns the derivative of the outputs of by the inputs wrt. Inputs that t does not have are ignored.
 // Entries keep together as they come from whole arrays: a stencil on a grid has an output for each neighbour. Work on
 // places is done here, once; the tape holds arithmetic only. Errors are those of JVP.
 func NewJacobian(t *tape.Tape, of, wrt []Placed) (*Jacobian, error) {
-	j, err := direct(t, of, wrt, false)
-	if err != nil || j != nil && j.Work <= max(alwaysDirect, j.Sweep) {
+	return limits{always: 1 << 16, factor: 2, most: 1 << 27}.jacobian(t, of, wrt)
+}
+
+// limits say when the entries are the coefficients of terms.
+type limits struct {
+	// always is the number of operations that is not compared with that of tangents: where there are no large arrays,
+	// instructions cost more than elements, and colours have more of them.
+	always int
+	// factor is how many operations terms may take for each of the rates and colour. A tangent has two or more for one
+	// of the rates.
+	factor int
+	// most is the number of coefficients beyond which terms are given up.
+	most int
+}
+
+func (l limits) jacobian(t *tape.Tape, of, wrt []Placed) (*Jacobian, error) {
+	j, err := direct(t, of, wrt, l.most)
+	if err != nil || j != nil && j.Terms <= l.always {
 		return j, err
 	}
 	if j == nil {
-		pattern, err := direct(t, of, wrt, true)
+		pattern, err := direct(t, of, wrt, 0)
 		if err != nil {
 			return nil, err
 		}
 		return coloured(t, of, wrt, pattern)
 	}
-	if colours := countOf(Colours(j.Rows, j.Cols)); j.Work > directFactor*colours*j.Sweep {
+	if colours := countOf(Colours(j.Rows, j.Cols)); j.Terms > l.factor*colours*j.Tangent {
 		return coloured(t, of, wrt, j)
 	}
 	return j, nil
 }
 
-// alwaysDirect is the work that is not compared with that of tangents: where there are no large arrays, instructions
-// cost more than elements, and colours have more of them.
-const alwaysDirect = 1 << 16
+// operations counts the elements that the instructions of t compute, and the products that they add up.
+func operations(t *tape.Tape, of func(tape.Value) bool) int {
+	n := 0
+	for i := range t.Instrs {
+		in := &t.Instrs[i]
+		if !of(tape.Value(len(t.Inputs) + i)) {
+			continue
+		}
+		switch in.Op {
+		case tape.Const, tape.Slice, tape.Reshape, tape.Broadcast: // places only
+		case tape.MatMul:
+			a, b := t.Shape(in.Args[0]).Size(), t.Shape(in.Args[1]).Size()
+			inner := a * b / in.Shape.Size() // the square of the inner length
+			n += in.Shape.Size() * int(math.Sqrt(float64(inner)))
+		case tape.Dot, tape.SumAxes, tape.ProdAxes, tape.MaxAxes, tape.MinAxes, tape.Put:
+			n += t.Shape(in.Args[0]).Size()
+		default:
+			n += in.Shape.Size()
+		}
+	}
+	return n
+}
 
-// directFactor is how much more work terms may be than tangents. A tangent of a colour has all instructions of the rates,
-// its products with matrices among them, and each entry is read once more.
-const directFactor = 4
-
-// mostDirect is the work beyond which terms are not even tried.
-const mostDirect = 1 << 27
-
-// direct returns the Jacobian whose entries are the coefficients of terms, or nil if there are too many of these. With
-// pattern, there are places only, each once.
-func direct(t *tape.Tape, of, wrt []Placed, pattern bool) (*Jacobian, error) {
+// direct returns the Jacobian whose entries are the coefficients of terms, or nil if there are more than most of these.
+// If most is 0, there are places only, each once.
+func direct(t *tape.Tape, of, wrt []Placed, most int) (*Jacobian, error) {
+	pattern := most == 0
 	d := newDerivation(t, t.Name+".jacobian")
 	wrt = slices.DeleteFunc(slices.Clone(wrt), func(p Placed) bool {
 		_, ok := d.inputs[p.Name]
@@ -94,7 +124,7 @@ func direct(t *tape.Tape, of, wrt []Placed, pattern bool) (*Jacobian, error) {
 		v := d.inputs[p.Name]
 		f.lists[v] = f.unit(t.Shape(v), p.At)
 	}
-	j := &Jacobian{Direct: true}
+	j := &Jacobian{Direct: true, Tangent: operations(t, func(v tape.Value) bool { return active[v] })}
 	for i := range t.Instrs {
 		v := tape.Value(len(t.Inputs) + i)
 		if !active[v] {
@@ -106,9 +136,7 @@ func direct(t *tape.Tape, of, wrt []Placed, pattern bool) (*Jacobian, error) {
 			l = f.distinct(l, t.Shape(v))
 		}
 		f.lists[v] = l
-		j.Work += l.entries()
-		j.Sweep += t.Shape(v).Size()
-		if !pattern && j.Work > mostDirect {
+		if !pattern && f.made > most {
 			return nil, nil
 		}
 		for _, a := range t.Instrs[i].Args {
@@ -123,6 +151,9 @@ func direct(t *tape.Tape, of, wrt []Placed, pattern bool) (*Jacobian, error) {
 		}
 	}
 	j.Tape = dropInputs(d.b.Tape())
+	if !pattern {
+		j.Terms = operations(j.Tape, func(tape.Value) bool { return true })
+	}
 	return j, nil
 }
 
@@ -141,6 +172,7 @@ type forward struct {
 	lists  []*termList // the derivative of each value; nil for zero
 	uses   []int       // how many operands and outputs a value is yet to be
 	count  int         // of outputs so far
+	made   int         // coefficients so far
 	stamps stamps
 	// pattern tells that only places are wanted. All coefficients are 1.
 	pattern bool
@@ -273,13 +305,25 @@ func (f *forward) elementwise(in *tape.Instr, v tape.Value) *termList {
 			continue
 		}
 		shape := f.t.Shape(a)
+		if !additive(in.Op) && !l.compact && len(l.terms) >= manyTerms {
+			l = f.compacted(l, shape)
+			l.compact = true
+			f.lists[a] = l
+		}
 		partials[k] = none
 		for _, t := range l.terms {
 			f.add(out, f.scaled(in, k, v, f.stretch(t, shape, in.Shape), &partials[k]))
 		}
+		out.compact = l.compact && len(in.Args) == 1
 	}
 	return out
 }
+
+// additive reports whether the derivatives of op are 1 or -1.
+func additive(op tape.Op) bool { return op == tape.Add || op == tape.Sub || op == tape.Neg }
+
+// manyTerms is the number of terms from which it is looked whether they overlap.
+const manyTerms = 8
 
 // sumSoFar returns what the sum of the terms of in begins with: the terms of an operand that in adds something to, if
 // nothing else needs them. So a sum of many is not copied again and again.

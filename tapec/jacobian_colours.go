@@ -91,7 +91,7 @@ func coloured(t *tape.Tape, of, wrt []Placed, pattern *Jacobian) (*Jacobian, err
 	for _, p := range wrt {
 		seeds[Tangent.Of(p.Name)] = p
 	}
-	out := &Jacobian{Work: pattern.Work, Sweep: pattern.Sweep}
+	out := &Jacobian{Terms: pattern.Terms, Tangent: pattern.Tangent}
 	b := tape.NewBuilder(t.Name + ".jacobian")
 	count := 0
 	for c := range countOf(colours) {

@@ -310,6 +310,9 @@ func (f *forward) stretch(t term, arg, to tape.Shape) term {
 			arg[a] = 1
 		}
 	}
+	if arg.Equal(to) { // the elements stay where they are
+		return t
+	}
 	r, ok := t.regular(arg)
 	var axes []int // that stretch
 	for a := range arg {

@@ -176,7 +176,8 @@ func (f *forward) columns(p *factoring, t term, r regular) term {
 		t.coef = b.Reshape(t.coef, append(tape.Shape{1}, own...))
 	}
 	return term{
-		coef: f.coefficient(func() tape.Value { return b.Mul(m, t.coef) }), shape: append(tape.Shape{p.n}, t.shape...), rows: p.rows(r, r.axis, r.step),
+		coef:  f.coefficient(func() tape.Value { return b.Mul(m, t.coef) }),
+		shape: append(tape.Shape{p.n}, t.shape...), rows: p.rows(r, r.axis, r.step),
 		cols: newColumns(copies(t.cols.at, p.n)),
 	}
 }
@@ -200,8 +201,8 @@ func (f *forward) listedColumns(p *factoring, t term) term {
 		t.coef = b.Reshape(t.coef, tape.Shape{1, len(from)})
 	}
 	return term{
-		coef: f.coefficient(func() tape.Value { return b.Mul(b.Take(p.f, 1, from), t.coef) }), shape: shape, rows: rowsAt(at),
-		cols: newColumns(copies(t.cols.at, p.n)),
+		coef:  f.coefficient(func() tape.Value { return b.Mul(b.Take(p.f, 1, from), t.coef) }),
+		shape: shape, rows: rowsAt(at), cols: newColumns(copies(t.cols.at, p.n)),
 	}
 }
 

@@ -112,6 +112,8 @@ func samePlaces(t, u *term) bool {
 type termList struct {
 	terms []term
 	byKey map[uint64]int // the place of a term by its hash
+	// compact tells that it was looked whether the terms overlap much.
+	compact bool
 }
 
 // add adds t to l.
@@ -119,6 +121,7 @@ func (f *forward) add(l *termList, t term) {
 	if t.cols.live == 0 {
 		return
 	}
+	f.made += t.cols.live
 	if c, ok := f.b.Uniform(t.coef); ok && c == 0 {
 		return
 	}

@@ -89,7 +89,8 @@ func columnsByComplexStep(t fataler, tp *tape.Tape, inputs map[string][]float64)
 	return out
 }
 
-// checkJacobian compares the entries with the complex step, where that and the value are finite. Where there is no entry, nothing depends on the input.
+// checkJacobian compares the entries with the complex step, where that and the value are finite. Where there is no
+// entry, nothing depends on the input.
 func checkJacobian(t fataler, tp *tape.Tape, inputs map[string][]float64, tol float64) *Jacobian {
 	t.Helper()
 	j := jacobian(t, tp)
@@ -145,6 +146,39 @@ func TestJacobianOfRandomTapes(t *testing.T) {
 	})
 }
 
+// Sums with terms in any order are stretched as they are.
+func TestStretchedSums(t *testing.T) {
+	tp := parseTape(t, `tape stretched
+in x [20]
+%1  = outer x x       : [20 20]
+%2  = sin %1          : [20 20]
+%3  = take x axis=0 index=[3*7 5 2 1 0 4 6 7 8 9 10 11 12 13] : [20]
+%4  = mul x %3        : [20]
+%5  = take %4 axis=0 index=[3 1 2 2 19] : [5]
+%6  = put %5 axis=0 index=[2 2 0 1 1] : [3]
+%7  = sum %6 axes=[0]
+%8  = sum %2 axes=[0 1]
+%9  = add %7 %8
+%10 = broadcast %9    : [1]
+%11 = minof %10 axes=[0]
+%12 = reshape %6      : [1 3 1]
+%13 = broadcast %12   : [2 3 4]
+%14 = mul %13 %9      : [2 3 4]
+%15 = outer %6 %5     : [3 5]
+out a %11
+out b %14
+out c %15
+`)
+	inputs := tapetest.Fill(tp, 5)
+	checkJacobian(t, tp, inputs, 1e-11)
+	of, wrt, _, _ := places(tp)
+	j, err := limits{most: 1}.jacobian(tp, of, wrt)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkEntries(t, tp, j, inputs, 1e-11)
+}
+
 func TestJacobianOfRandomModels(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		g := newGen(rt)
@@ -161,7 +195,7 @@ func TestColouredJacobians(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		tp := tapetest.Random(rt, tapetest.Smooth)
 		of, wrt, rows, cols := places(tp)
-		pattern, err := direct(tp, of, wrt, true)
+		pattern, err := direct(tp, of, wrt, 0)
 		if err != nil {
 			rt.Fatal(err)
 		}
@@ -219,4 +253,55 @@ func TestColours(t *testing.T) {
 			rt.Fatalf("%d colours, of at least %d", got, most)
 		}
 	})
+}
+
+// overlap has many terms that overlap without having the same places.
+func overlap() *tape.Tape {
+	const n = 16
+	b := tape.NewBuilder("overlap")
+	x := b.Input("x", tape.Shape{n}, false)
+	sum := b.Op1(tape.Sin, x)
+	for k := range 100 {
+		index := make([]int, n)
+		for i := range index {
+			index[i] = (i*i*k + i*(k%7) + k) % n
+		}
+		sum = b.Add(sum, b.Mul(b.Op1(tape.Sin, b.Take(x, 0, index)), b.Take(x, 0, index)))
+	}
+	b.Output("y", b.Op1(tape.Cos, b.Op1(tape.Sin, sum)))
+	return b.Tape()
+}
+
+// Entries of the same place are added up before more is done with them.
+func TestOverlappingTerms(t *testing.T) {
+	tp := overlap()
+	j := checkJacobian(t, tp, tapetest.Fill(tp, 3), 1e-11)
+	if len(j.Rows) > 16*16 || j.Terms > 20_000 {
+		t.Errorf("%d entries, %d operations", len(j.Rows), j.Terms)
+	}
+}
+
+// Terms that are too many, or more work than tangents, give way to colours.
+func TestLimits(t *testing.T) {
+	tp := overlap()
+	of, wrt, rows, cols := places(tp)
+	for _, c := range []struct {
+		limits
+		direct bool
+	}{
+		{limits{always: 1 << 16, factor: 2, most: 1 << 27}, true},
+		{limits{factor: 2, most: 1 << 27}, true},
+		{limits{most: 1 << 27}, false},
+		{limits{always: 1 << 16, factor: 2, most: 100}, false},
+	} {
+		j, err := c.jacobian(tp, of, wrt)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if j.Direct != c.direct {
+			t.Errorf("%+v: direct is %v", c.limits, j.Direct)
+		}
+		checkPlaces(t, j, rows, cols)
+		checkEntries(t, tp, j, tapetest.Fill(tp, 3), 1e-11)
+	}
 }

@@ -15,15 +15,15 @@ const decay = "time t from 0 to 1\nparam k = 2\nstate x = 1\nx' = -k*x\nobjectiv
 func TestEmit(t *testing.T) {
 	for stage, want := range map[string]string{
 		"tokens": "keyword", "ast": "k", "model": "x", "tape": "dy.x", "vjp": "bar.p.k", "jvp": "dot.y.x",
-		"program": "instructions",
+		"jacobian": "jac.0", "program": "instructions",
 	} {
 		var b strings.Builder
 		if err := compile.Emit(&b, stage, "m.ode", decay, nil); err != nil || !strings.Contains(b.String(), want) {
 			t.Errorf("%s: %v, without %q:\n%s", stage, err, want, b.String())
 		}
 	}
-	if n := len(compile.Stages()); n != 7 {
-		t.Errorf("%d stages, and this test looks at 7", n)
+	if n := len(compile.Stages()); n != 8 {
+		t.Errorf("%d stages, and this test looks at 8", n)
 	}
 	if err := compile.Emit(&strings.Builder{}, "bytes", "m.ode", decay, nil); err == nil ||
 		!strings.Contains(err.Error(), "there are tokens, ast") {

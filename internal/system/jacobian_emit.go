@@ -35,8 +35,12 @@ func (m *Model) EmitJacobian(w io.Writer) error {
 	if !j.Direct {
 		choice = "the colours"
 	}
-	fmt.Fprintf(&b, "# terms: %s of all values\n", counted(j.Work, "coefficient", "coefficients"))
-	fmt.Fprintf(&b, "# colours: %d, times %s of a tangent\n", colours, counted(j.Sweep, "element", "elements"))
+	terms := counted(j.Terms, "operation", "operations")
+	if !j.Direct && j.Terms == 0 {
+		terms = "too many"
+	}
+	fmt.Fprintf(&b, "# terms: %s\n", terms)
+	fmt.Fprintf(&b, "# colours: %d, each at least %s\n", colours, counted(j.Tangent, "operation", "operations"))
 	fmt.Fprintf(&b, "# choice: %s\n#\n", choice)
 	rates, states := l.blocksOf(vecK), append(l.blocksOf(vecY), block{"t", part{vecT, l.nY, 1}})
 	at := 0

@@ -532,7 +532,8 @@ func TestJacobianOfNetworks(t *testing.T) {
 			fmt.Fprintf(&b, "state s%d = 1\n", i)
 		}
 		for r := range 5 * n {
-			fmt.Fprintf(&b, "reaction r%d: s%d + s%d -> s%d rate k*s%d*s%d\n", r, r%n, (r*7+1)%n, (r*3+2)%n, r%n, (r*7+1)%n)
+			x, y, z := r%n, (r*7+1)%n, (r*3+2)%n
+			fmt.Fprintf(&b, "reaction r%d: s%d + s%d -> s%d rate k*s%d*s%d\n", r, x, y, z, x, y)
 		}
 		b.WriteString("objective J = final(s0)\n")
 		return b.String()

@@ -99,7 +99,7 @@ func newPrograms(m *Model) (*programs, error) {
 	return p, nil
 }
 
-// hoistedFrom returns the tapes of a model, with that of the jacobian unless it is nil, and gives places in l to what is
+// hoistedFrom returns the tapes of a model, with that of the jacobian unless it is nil. It gives places in l to what is
 // hoisted from them.
 func hoistedFrom(c *tapec.Compiled, l *layout, jacobian *tape.Tape) hoisted {
 	h := hoist(c.Rates, jacobian)
