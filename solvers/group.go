@@ -71,6 +71,7 @@ func (s *Solver) meet(pending bool) error {
 	}
 	tol := s.eventTol(t, length)
 	s.remember()
+	s.sight.until = math.Inf(-1)
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
 	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
 	s.due(t + tol)

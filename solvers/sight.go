@@ -12,6 +12,7 @@ type sight struct {
 	nodes   []float64   // fractions of a step, ascending, from 0 to 1
 	each    [][]float64 // of each member of the method
 	times   []float64
+	until   float64 // steps that end before it have nothing to miss
 	warned  bool
 }
 
@@ -52,7 +53,7 @@ func seenBy(info *Info) []float64 {
 // shorten ends the trial step earlier if its stages would miss a peak of a function of time. Steps of fixed length
 // remain as they are, with a warning.
 func (s *Solver) shorten(tr *Step) bool {
-	if s.sight.warned {
+	if tr.T1 <= s.sight.until || s.sight.warned {
 		return false
 	}
 	for i, c := range s.sight.nodes {
@@ -61,7 +62,12 @@ func (s *Solver) shorten(tr *Step) bool {
 	s.sight.times[len(s.sight.times)-1] = tr.T1
 	end, some := s.sight.signals.Unseen(s.sight.times)
 	switch {
-	case !some || !(end < tr.T1):
+	case !some:
+		if end > tr.T1 {
+			s.sight.until = end
+		}
+		return false
+	case !(end < tr.T1):
 		return false
 	case s.opts.Fixed > 0:
 		s.warn(Warning{Kind: Unseen, T: end, Instant: -1})

@@ -164,7 +164,7 @@ func (s *Solver) begin() error {
 	s.lastEvent, s.lastTime, s.cut = "", 0, 0
 	s.inner = s.inner[:0]
 	s.clock.unknown, s.clock.near = true, math.Inf(1)
-	s.sight.warned = false
+	s.sight.warned, s.sight.until = false, math.Inf(-1)
 	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], -1
 	s.stiff.reset()
 	s.integrals.reset()

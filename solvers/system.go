@@ -118,8 +118,9 @@ type Signals interface {
 	// Signals returns the number of these functions that are watched. Without any, Unseen is not called.
 	Signals() int
 	// Unseen looks for what these functions do within a step that their values at times, the nodes of the step in
-	// ascending order, do not show, with the discretes and modes that are current. If there is any, it returns true and
-	// the end of a shorter step that comes nearer, or shows more of it.
+	// ascending order, do not show, with the discretes and modes that are current. If there is none, it returns the end
+	// of the step, or a later time up to which no step has any. Else it returns true and the end of a shorter step that
+	// comes nearer, or shows more of it.
 	Unseen(times []float64) (end float64, some bool)
 }
 

@@ -83,10 +83,30 @@ func (e *Evaluator[T]) Run() {
 
 // Following returns a function that computes the values that depend on the named inputs. All others stay as they are.
 func (e *Evaluator[T]) Following(inputs ...string) (run func()) {
+	return e.toward(Needed(e.tape), inputs)
+}
+
+// Toward is Following for some values and what they are made of.
+func (e *Evaluator[T]) Toward(values []Value, inputs ...string) (run func()) {
+	need := make([]bool, e.tape.Values())
+	for _, v := range values {
+		need[v] = true
+	}
+	for v := e.tape.Values() - 1; v >= len(e.tape.Inputs); v-- {
+		if need[v] {
+			for _, a := range e.tape.Instr(Value(v)).Args {
+				need[a] = true
+			}
+		}
+	}
+	return e.toward(need, inputs)
+}
+
+func (e *Evaluator[T]) toward(need []bool, inputs []string) (run func()) {
 	depends := DependsOn(e.tape, inputs...)
 	var steps []step[T]
 	for _, s := range e.steps {
-		if depends[s.value] {
+		if depends[s.value] && need[s.value] {
 			steps = append(steps, s)
 		}
 	}

@@ -31,8 +31,15 @@ type signals struct {
 	feature int     // the signal that leaves its band
 	leeway  float64 // how far beyond the readings bands reach, in second differences
 
-	calm  float64 // the time up to which no signal turns
+	calms []calm // of the parts of line
+}
+
+// calm is what is known of some signals from the present time on.
+type calm struct {
+	part  *timelinePart
+	until float64 // no signal turns before
 	ahead float64 // how far that was looked for with success last
+	turn  float64 // the bounds up to there show that one may turn
 }
 
 const (
@@ -50,7 +57,10 @@ func newSignals(b *byTime, l *layout, leeway float64) *signals {
 	}
 	line := newTimeline(b, l)
 	n := len(line.value)
-	s := &signals{line: line, stale: true, calm: math.Inf(-1), leeway: leeway}
+	s := &signals{line: line, stale: true, leeway: leeway}
+	for i := range line.parts {
+		s.calms = append(s.calms, calm{part: &line.parts[i]})
+	}
 	s.doubt, s.band = make([]bool, n), make([]tape.Interval, n)
 	s.ends = make([]float64, 0, 64)
 	for _, x := range []*[]float64{&s.slack, &s.apart, &s.floor, &s.noise} {
@@ -86,12 +96,30 @@ func (p *Problem) watches(signal int) bool {
 	return false
 }
 
-// unseen returns the last of some times in ascending order if readings at these show the signals. Else it returns a
-// time after the first such that readings up to there show what comes first, and true.
+// unseen returns the last of some times in ascending order if readings at these show the signals, or a later time up
+// to which readings at any times do. Else it returns a time after the first such that readings up to there show what
+// comes first, and true.
 func (s *signals) unseen(times []float64) (float64, bool) {
 	t0, t1 := times[0], times[len(times)-1]
-	if t1 <= s.calm || s.calms(t0, t1) {
-		return t1, false
+	doubt, until := false, math.Inf(1)
+	for i := range s.calms {
+		c := &s.calms[i]
+		if t1 <= c.until {
+			clear(s.doubt[c.part.from:c.part.to])
+		} else if !s.lasts(c, t0, t1) {
+			doubt = true
+		}
+		until = min(until, c.until)
+	}
+	if !doubt {
+		return max(t1, until), false
+	}
+	s.line.over(t0, t1)
+	for k, b := range s.line.bound {
+		s.floor[k] = 0
+		if size := max(math.Abs(b.Lo), math.Abs(b.Hi)); size <= math.MaxFloat64 {
+			s.floor[k] = float64(unimportantBound * size)
+		}
 	}
 	s.sample(times)
 	s.boxes = 0
@@ -106,25 +134,32 @@ func (s *signals) unseen(times []float64) (float64, bool) {
 	return t1, false
 }
 
-// calms reports whether no signal turns within [t0, t1], and looks farther ahead for that, so that it need not be asked
-// for every step.
-func (s *signals) calms(t0, t1 float64) bool {
+// lasts reports whether no signal of c turns within [t0, t1], and looks farther ahead for that, so that it need not be
+// asked for every step. It does not look beyond a turn that it knows of.
+func (s *signals) lasts(c *calm, t0, t1 float64) bool {
 	const growth, farthest = 4, 1 << 10 // steps
 	h := t1 - t0
-	for w := min(float64(growth*s.ahead), float64(farthest*h)); w > h; w /= growth {
-		if !s.doubtful(t0, t0+w) {
-			s.ahead, s.calm = w, t0+w
+	for w := min(float64(growth*c.ahead), float64(farthest*h)); w > h; w /= growth {
+		switch {
+		case t0 < c.turn && c.turn <= t0+w:
+		case s.doubtful(c.part, t0, t0+w):
+			c.turn = t0 + w
+		default:
+			c.ahead, c.until = w, t0+w
 			return true
 		}
 	}
-	s.ahead = h
-	return !s.doubtful(t0, t1)
+	c.ahead = h
+	return !s.doubtful(c.part, t0, t1)
 }
 
 // begin forgets what is known, at the start of a run. s may be nil.
 func (s *signals) begin() {
 	if s != nil {
-		s.stale, s.ahead = true, 0
+		s.stale = true
+		for i := range s.calms {
+			s.calms[i].ahead = 0
+		}
 	}
 }
 
@@ -135,17 +170,13 @@ func (s *signals) spoil() {
 	}
 }
 
-// doubtful notes which signals may have a peak within [t0, t1], and reports whether there are any.
-func (s *signals) doubtful(t0, t1 float64) (some bool) {
-	s.line.over(t0, t1)
-	for k, b := range s.line.bound {
+// doubtful notes which signals of p may have a peak within [t0, t1], and reports whether there are any.
+func (s *signals) doubtful(p *timelinePart, t0, t1 float64) (some bool) {
+	s.line.slopesOver(p, t0, t1)
+	for k := p.from; k < p.to; k++ {
 		slope := s.line.slopeOf(k)
 		s.doubt[k] = (s.ignored == nil || !s.ignored[k]) && !(finite(slope) && (slope.Lo >= 0 || slope.Hi <= 0))
 		some = some || s.doubt[k]
-		s.floor[k] = 0
-		if size := max(math.Abs(b.Lo), math.Abs(b.Hi)); size <= math.MaxFloat64 {
-			s.floor[k] = float64(unimportantBound * size)
-		}
 	}
 	return some
 }
@@ -310,7 +341,11 @@ func (w *Worker) Unseen(times []float64) (end float64, some bool) { return w.sig
 func (s *signals) look(w *Worker, times []float64) (end float64, some bool) {
 	if s.stale {
 		s.line.set(&w.in)
-		s.stale, s.calm = false, math.Inf(-1)
+		s.stale = false
+		for i := range s.calms {
+			c := &s.calms[i]
+			*c = calm{part: c.part, until: math.Inf(-1), turn: math.Inf(-1), ahead: c.ahead}
+		}
 	}
 	return s.unseen(times)
 }

@@ -25,15 +25,23 @@ func newByTime(t *tape.Tape, output tapec.Name) *byTime {
 // when the other inputs are set. It belongs to one goroutine.
 type timeline struct {
 	*byTime
-	point        *tape.Evaluator[float64]
-	box          *tape.Evaluator[tape.Interval]
-	runPoint     func() // compute what depends on time
-	runBox       func()
-	t            []float64       // of the point; nil where no function depends on time, as are those of the box
-	stretch      []tape.Interval // of the box
-	value        []float64       // at the point
-	bound, slope []tape.Interval // over the box; slope is nil where there is none
-	inputs       []timelineInput
+	point    *tape.Evaluator[float64]
+	box      *tape.Evaluator[tape.Interval]
+	runPoint func() // compute what depends on time
+	runBox   func()
+	t        []float64        // of the point; nil where no function depends on time, as are those of the box
+	stretch  []tape.Interval  // of the box
+	value    []float64        // at the point
+	bound    []tape.Interval  // over the box
+	slope    []*tape.Interval // of each function; nil where there is none
+	parts    []timelinePart
+	inputs   []timelineInput
+}
+
+// timelinePart is some of the functions, from one on, whose slopes are one value of the tape.
+type timelinePart struct {
+	from, to int
+	run      func() // compute these slopes and nothing else
 }
 
 // timelineInput is an input other than time: elements of a vector from one on.
@@ -52,7 +60,8 @@ func newTimeline(b *byTime, l *layout) *timeline {
 	tl.runPoint, tl.runBox = tl.point.Following(time.String()), tl.box.Following(time.String())
 	tl.t, tl.stretch = tl.point.Input(time.String()), tl.box.Input(time.String())
 	tl.value = tl.point.Output(out.String())
-	tl.bound, tl.slope = tl.box.Output(out.String()), tl.box.Output(out.Dot().String())
+	tl.bound = tl.box.Output(out.String())
+	tl.divide()
 	for _, in := range b.values.Inputs {
 		if in.Name != time.String() {
 			at, point, box := l.part(tapec.MustName(in.Name)), tl.point.Input(in.Name), tl.box.Input(in.Name)
@@ -94,6 +103,41 @@ func (l *timeline) over(lo, hi float64) {
 	}
 }
 
+// divide finds the parts.
+func (l *timeline) divide() {
+	t := l.slopes
+	v, ok := t.Output(l.output.Dot().String())
+	if !ok || l.stretch == nil {
+		l.parts = []timelinePart{{0, len(l.bound), func() {}}}
+		return
+	}
+	values := []tape.Value{v}
+	if in := t.Instr(v); in != nil && in.Op == tape.Concat {
+		values = in.Args
+	}
+	for _, v := range values {
+		slopes := l.box.Value(v)
+		p := timelinePart{from: len(l.slope), to: len(l.slope) + len(slopes)}
+		for i := range slopes {
+			l.slope = append(l.slope, &slopes[i])
+		}
+		needed := []tape.Value{v}
+		for _, jumps := range l.jumps[p.from:p.to] {
+			needed = append(needed, jumps...)
+		}
+		p.run = l.box.Toward(needed, tapec.Time.Name().String())
+		l.parts = append(l.parts, p)
+	}
+}
+
+// slopesOver computes the enclosures of the slopes of a part over [lo, hi].
+func (l *timeline) slopesOver(p *timelinePart, lo, hi float64) {
+	if l.stretch != nil {
+		l.stretch[0] = tape.Interval{Lo: lo, Hi: hi}
+	}
+	p.run()
+}
+
 // slopeOf returns the enclosure of the slope of function k, which holds NaN where the function may jump.
 func (l *timeline) slopeOf(k int) tape.Interval {
 	if l.slope == nil {
@@ -106,5 +150,5 @@ func (l *timeline) slopeOf(k int) tape.Interval {
 			}
 		}
 	}
-	return l.slope[k]
+	return *l.slope[k]
 }
