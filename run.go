@@ -58,7 +58,7 @@ func (m *Model) begin(opts Options) (*run, error) {
 	r.auto()
 	spec, err := r.settings.Spec()
 	if err != nil {
-		l.Errorf(CodeSetting, m.checked.Time.Span, "%v", err)
+		l.Errorf(CodeSetting, r.settings.AtMethod, "%v", err)
 		return nil, l.Err()
 	}
 	if r.spec = spec; opts.spec != nil {

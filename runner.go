@@ -424,8 +424,11 @@ func (r *Runner) addValues(out *Sensitivities, stride int) {
 		finite := r.finite(i, stride, row, byInitial)
 		out.finite = out.finite && finite && v.Value-v.Value == 0
 		if !math.IsNaN(v.Value) && !finite {
-			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: the model is not "+
-				"differentiable at this point")
+			why := "the model is not differentiable at this point, or they are too large for numbers"
+			if math.IsInf(v.Value, 0) {
+				why = "the value is not one either"
+			}
+			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: "+why)
 		}
 		out.Values = append(out.Values, v)
 	}

@@ -2,8 +2,8 @@ package odes
 
 import (
 	"context"
-	"fmt"
 	"math"
+	"strconv"
 	"strings"
 	"time"
 
@@ -93,17 +93,25 @@ func ascending(x []float64) bool {
 
 // valued adds a warning to a value of o that is not a finite number.
 func (r *run) valued(v Value, o objective, functionals []float64) Value {
-	switch {
-	case math.IsNaN(v.Value):
-		v.Warnings = append(v.Warnings, "no value: something it reads did not come about in this run, or is not "+
-			"a number"+r.stopped)
-	case math.IsInf(v.Value, 0):
-		text := "the value is infinite"
-		if at, ok := r.problem.NonFiniteValue(o.row, functionals); ok && at.File == o.of.Span.File {
-			text += fmt.Sprintf(": %q is, or is too large for a number", strings.Join(strings.Fields(at.Text()), " "))
-		}
-		v.Warnings = append(v.Warnings, text)
+	if v.Value-v.Value == 0 {
+		return v
 	}
+	where := ""
+	if at, ok := r.problem.NonFiniteValue(o.row, functionals); ok && at.File == o.of.Span.File {
+		where = strconv.Quote(strings.Join(strings.Fields(at.Text()), " "))
+	}
+	var text string
+	switch infinite := math.IsInf(v.Value, 0); {
+	case infinite && where == "":
+		text = "the value is infinite"
+	case infinite:
+		text = "the value is infinite: " + where + " is, or is too large for a number"
+	case where == "":
+		text = "no value: something it reads did not come about in this run, or is not a number" + r.stopped
+	default:
+		text = "no value: " + where + " did not come about in this run, or is not a number" + r.stopped
+	}
+	v.Warnings = append(v.Warnings, text)
 	return v
 }
 

@@ -57,7 +57,7 @@ type Verdict struct {
 	//	                 values, derivatives or events, or a warning says that derivatives do not exist
 	//	"wrong"          it is not even the gradient of the computed solution
 	//	"no value"       the objective has no value in this run
-	//	"undecided"      rounding leaves no digits of the derivatives
+	//	"undecided"      rounding leaves no digits of the derivatives, or they are not finite
 	//	"inaccurate"     a mode that differentiates the equations first converges to the same gradient,
 	//	                 but fewer than three of its digits are right
 	Outcome string
@@ -257,10 +257,10 @@ func (v *Verdict) judge(tolerance float64, strict bool) {
 	case math.IsNaN(v.Value):
 		v.Outcome, v.Complex, v.CrossCheck, v.Remainders, v.Order = "no value", 0, 0, nil, math.NaN()
 		v.Curvature, v.CurvatureNoise = 0, 0
-	case v.within(max(tolerance, min(slack, digits))):
+	case !math.IsInf(v.Value, 0) && v.within(max(tolerance, min(slack, digits))):
 		v.Outcome = "ok"
-	case v.within(slack):
-		v.Outcome = "undecided"
+	case v.within(slack), math.IsInf(v.Value, 0), math.IsNaN(v.Complex), math.IsNaN(v.CrossCheck):
+		v.Outcome = "undecided" // numbers that are not finite cannot be compared
 	default:
 		v.Outcome = "wrong"
 	}

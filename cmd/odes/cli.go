@@ -187,10 +187,22 @@ func parse(p *kong.Kong, args []string) (ctx *kong.Context, err error) {
 			err = errHelped
 		}
 	}()
-	if len(args) == 0 {
-		args = []string{"--help"}
+	return p.Parse(habits(p, args))
+}
+
+// habits writes as commands what users type by habit: odes --version, odes help, odes help sens.
+func habits(p *kong.Kong, args []string) []string {
+	switch {
+	case len(args) == 0, len(args) == 1 && args[0] == "help":
+		return []string{"--help"}
+	case args[0] == "--version":
+		return append([]string{"version"}, args[1:]...)
+	case args[0] != "help":
+		return args
+	case slices.ContainsFunc(p.Model.Children, func(n *kong.Node) bool { return n.Name == args[1] }):
+		return append(args[1:2:2], "--help")
 	}
-	return p.Parse(args)
+	return append([]string{"doc"}, args[1:]...)
 }
 
 func commandName(ctx *kong.Context) string {

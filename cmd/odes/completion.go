@@ -54,6 +54,8 @@ func choices(n *kong.Node, f *kong.Flag) string {
 	switch f.Name {
 	case "format":
 		return strings.Join(report.Names(formatsOf(n.Name)), " ")
+	case "method":
+		return strings.Join(settings.Words("solver", "method"), " ")
 	case "mode":
 		return strings.Join(settings.Words("sens", "mode"), " ")
 	case "stage":

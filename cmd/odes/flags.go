@@ -19,6 +19,7 @@ type modelFlags struct {
 	global
 	Model string `arg:"" help:"Model file; - is standard input."`
 	setFlag
+	solverFlags
 	Solver  string     `placeholder:"NAME" help:"Use this solver block. --solver.rtol=1e-9 sets a key of it."`
 	Sens    string     `placeholder:"NAME" help:"Use this sens block. --sens.mode=tangent sets a key of it."`
 	Threads int        `placeholder:"N" help:"Threads; 0 means one for each core. Results do not depend on it."`
@@ -43,6 +44,26 @@ func (f setFlag) assignments(c *call) (all []odes.Assignment, err error) {
 		all = append(all, list...)
 	}
 	return all, nil
+}
+
+// solverFlags are short for keys of the solver block.
+type solverFlags struct {
+	Method string `placeholder:"NAME" help:"Solve with this method: short for --solver.method."`
+	RTol   string `name:"rtol" placeholder:"X" help:"Relative tolerance of the states: short for --solver.rtol."`
+	ATol   string `name:"atol" placeholder:"X" help:"Absolute tolerance of the states: short for --solver.atol."`
+}
+
+// settings returns the settings of a run: those of --solver.key=value, and the short ones.
+func (f solverFlags) settings(c *call) []odes.Setting {
+	list := slices.Clone(c.settings)
+	for _, short := range []odes.Setting{
+		{Key: "solver.method", Value: f.Method}, {Key: "solver.rtol", Value: f.RTol}, {Key: "solver.atol", Value: f.ATol},
+	} {
+		if short.Value != "" {
+			list = append(list, short)
+		}
+	}
+	return list
 }
 
 // derivativeFlags say what to differentiate, by what, and how.
@@ -142,7 +163,7 @@ func enumerate(list []string, word string) string {
 
 // options returns the options of a run.
 func (f modelFlags) options(c *call) (odes.Options, error) {
-	o := odes.Options{Solver: f.Solver, Sens: f.Sens, Settings: c.settings, Threads: f.Threads, Lanes: f.Lanes}
+	o := odes.Options{Solver: f.Solver, Sens: f.Sens, Settings: f.settings(c), Threads: f.Threads, Lanes: f.Lanes}
 	if f.Threads < 0 || f.Lanes < 0 {
 		return o, usagef("--threads and --lanes take whole numbers from 0")
 	}

@@ -21,6 +21,7 @@ type job[R any] struct {
 	// failed returns what writes that the run failed, or nil; it may itself be nil.
 	failed   func(f *report.Format) report.Failure
 	warnings func(result R) []diag.Diagnostic // nil for a result that has none
+	values   func(result R) []odes.Value      // nil for a result that has none
 	timed    bool                             // reports of progress would disturb what is measured
 }
 
@@ -70,10 +71,24 @@ func (j job[R]) do(c *call) (result R, err error) {
 	if j.warnings != nil {
 		c.diagnose(j.warnings(result))
 	}
+	if j.values != nil && !f.Remarks {
+		c.remark(j.values(result))
+	}
 	if err := j.write(f)(out, heading(m), result, c.tableOptions(out)); err != nil {
 		return result, out.failure(err)
 	}
 	return result, out.commit()
+}
+
+// remark shows what there is to say of single values.
+func (c *call) remark(values []odes.Value) {
+	var list []diag.Diagnostic
+	for _, v := range values {
+		for _, text := range v.Warnings {
+			list = append(list, diag.Diagnostic{Code: odes.CodeTrust, Level: diag.Warning, Message: v.Name + ": " + text})
+		}
+	}
+	c.diagnose(list)
 }
 
 // runFailed tells whether err says that the run failed. Programs that read standard output are told of that there.

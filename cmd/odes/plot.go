@@ -17,6 +17,7 @@ type plotCmd struct {
 	Model string   `arg:"" help:"Model file; - is standard input."`
 	What  []string `arg:"" optional:"" help:"${what}"`
 	setFlag
+	solverFlags
 	Output string `short:"o" placeholder:"FILE" help:"File to write (${pictures}); without it, draw on the terminal."`
 	Dark   bool   `help:"Draw light on dark, in a file."`
 	Width  int    `placeholder:"N" help:"Columns of a picture on the terminal; 0 means all that it has."`
@@ -61,7 +62,7 @@ func (p *plotCmd) Run(c *call) error {
 		return usagef("--width and --height take whole numbers from 0")
 	}
 	s := c.session(p.Dark)
-	if err := c.start(s, p.Model, p.setFlag); err != nil {
+	if err := c.start(s, p.Model, p.setFlag, p.solverFlags); err != nil {
 		return err
 	}
 	c.diagnose(s.Warnings())

@@ -23,6 +23,7 @@ type replCmd struct {
 	Model string `arg:"" optional:"" help:"Model file to start with."`
 	Dark  bool   `help:"Draw pictures in files light on dark."`
 	setFlag
+	solverFlags
 }
 
 // Run holds a session with the user.
@@ -32,7 +33,7 @@ func (r *replCmd) Run(c *call) error {
 	in, isFile := c.in.(*os.File)
 	interactive := isFile && isTerminal(in) && isTerminal(c.out)
 	wrong := false
-	if err := c.start(s, r.Model, r.setFlag); err != nil {
+	if err := c.start(s, r.Model, r.setFlag, r.solverFlags); err != nil {
 		if wrong = errors.Is(err, status(exitModel)) && interactive && r.Model != "-"; !wrong {
 			return err
 		}
@@ -87,7 +88,7 @@ func (r *replCmd) Run(c *call) error {
 }
 
 // start opens the model of a session, if one is named, and sets params.
-func (c *call) start(s *repl.Session, model string, set setFlag) error {
+func (c *call) start(s *repl.Session, model string, set setFlag, solver solverFlags) error {
 	if model == "" {
 		if len(set.Set) > 0 {
 			return usagef("--set needs a model to set something in")
@@ -111,7 +112,7 @@ func (c *call) start(s *repl.Session, model string, set setFlag) error {
 	if err := c.modelError(c.work(open)); err != nil {
 		return err
 	}
-	s.Set(list, c.settings)
+	s.Set(list, solver.settings(c))
 	return nil
 }
 

@@ -31,6 +31,7 @@ func (s *sensCmd) Run(c *call) error {
 		write:    func(f *report.Format) report.Writer[*odes.Sensitivities] { return f.Sensitivities },
 		failed:   func(f *report.Format) report.Failure { return f.FailedSensitivities },
 		warnings: func(result *odes.Sensitivities) []diag.Diagnostic { return result.Warnings },
+		values:   func(result *odes.Sensitivities) []odes.Value { return result.Values },
 	}.do(c)
 	if err != nil {
 		return err

@@ -37,6 +37,7 @@ func (r *runCmd) Run(c *call) error {
 		write:    func(f *report.Format) report.Writer[*odes.Solution] { return f.Solution },
 		failed:   func(f *report.Format) report.Failure { return f.FailedSolution },
 		warnings: func(result *odes.Solution) []diag.Diagnostic { return result.Warnings },
+		values:   func(result *odes.Solution) []odes.Value { return result.Values },
 	}.do(c)
 	if err != nil {
 		return err

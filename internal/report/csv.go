@@ -7,14 +7,14 @@ import (
 	"odes.dev/odes"
 )
 
-// sensCSV writes one row per derivative: objective, wrt, index, derivative, its error where that was asked for, and its
-// trust ("", "loose" or "lost") unless all derivatives are sound.
-// The index of an array element is "1,2"; that of a scalar is empty. Objectives without a value have no rows. Second
-// derivatives bring two more columns, wrt2 and index2. They are empty in the rows of first derivatives, and wrt2 is
+// sensCSV writes one row per derivative: objective, wrt, index, derivative, the objective's value, the derivative's error
+// where that was asked for, and its trust ("", "loose" or "lost") unless all derivatives are sound.
+// The index of an array element is "1,2"; that of a scalar is empty. Objectives without derivatives have one row, with
+// the value alone. Second derivatives bring two more columns, wrt2 and index2. They are empty in the rows of first derivatives, and wrt2 is
 // "hvp" in those of products of a Hessian with the direction asked for.
 func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) error {
 	out := csv.NewWriter(w)
-	row := []string{"objective", "wrt", "index", "derivative"}
+	row := []string{"objective", "wrt", "index", "derivative", "value"}
 	if s.Settings.Errors && s.Errors != nil {
 		row = append(row, "error")
 	}
@@ -28,7 +28,14 @@ func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 	}
 	out.Write(row)
 	for i, value := range s.Values {
-		if !hasValue(value) {
+		row[4] = plainNumber(value.Value)
+		if !hasValue(value) || len(s.Variables) == 0 {
+			clear(row[1:4])
+			clear(row[5:])
+			if row[0] = value.Name; s.Trusts != nil {
+				row[trust] = grade(value.Trust)
+			}
+			out.Write(row)
 			continue
 		}
 		for _, v := range s.Variables {
@@ -36,7 +43,7 @@ func sensCSV(w io.Writer, _ Heading, s *odes.Sensitivities, _ TableOptions) erro
 				row[0], row[1], row[2], row[3] = value.Name, v.String(), subscripts(v.Shape, k), plainNumber(d)
 				at := i*s.Columns + v.Offset + k
 				if s.Settings.Errors && s.Errors != nil {
-					row[4] = plainNumber(s.Errors[at])
+					row[5] = plainNumber(s.Errors[at])
 				}
 				if trust > 0 {
 					row[trust] = ""
@@ -68,7 +75,7 @@ func grade(t odes.Trust) string {
 // elements of the product.
 func secondRows(s *odes.Sensitivities, i int, row []string, trust int, write func()) {
 	wrt2 := len(row) - 2
-	for k := 4; k < wrt2; k++ {
+	for k := 5; k < wrt2; k++ {
 		row[k] = ""
 	}
 	judged := func(errors []float64, trusts []odes.Trust, at int) {

@@ -23,6 +23,8 @@ type Format struct {
 	Abridged bool // leaves out what does not fit a screen
 	// EventTimes tells that results of Sensitivities hold the derivatives of event times, which take extra work.
 	EventTimes bool
+	// Remarks tells that it holds what there is to say of single values.
+	Remarks bool
 	// Messages tells that users who ask for the format by name want diagnostics on standard error as JSON, too.
 	Messages bool
 
@@ -42,11 +44,11 @@ type Format struct {
 func Formats() []*Format {
 	return []*Format{
 		{
-			Name: "table", Doc: "for people", Ending: "txt", Abridged: true, EventTimes: true,
+			Name: "table", Doc: "for people", Ending: "txt", Abridged: true, EventTimes: true, Remarks: true,
 			Sensitivities: SensTable, Solution: RunTable, Verification: VerifyTable, Bench: benchTable,
 		},
 		{
-			Name: "json", Doc: "for programs", EventTimes: true, Messages: true,
+			Name: "json", Doc: "for programs", EventTimes: true, Remarks: true, Messages: true,
 			Sensitivities: sensJSON, Solution: runJSON, Verification: verifyJSON, Bench: benchJSON,
 			FailedSensitivities: failedSensJSON, FailedSolution: failedRunJSON,
 		},

@@ -116,16 +116,7 @@ func (j *jsonWriter) derivatives(vars []odes.Variable, row []float64, initial bo
 // sensJSON writes a result of Sensitivities: schema 1. A run that failed has no values, and its status is "failed".
 func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) error {
 	j := newJSON(w)
-	j.raw("{\n  \"schema\": 1, \"status\": ")
-	j.text(s.Status)
-	j.raw(", \"odes\": ")
-	j.text(odes.Version)
-	j.raw(", \"model\": ")
-	j.text(h.Model)
-	j.raw(", \"file\": ")
-	j.text(h.File)
-	j.raw(",\n  \"time\": ")
-	j.time(h, s.From, s.To)
+	j.heading(h, s.Status, s.From, s.To)
 	j.raw(",\n  \"objectives\": [")
 	for i, v := range s.Values {
 		if i > 0 {
@@ -188,6 +179,20 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 	return j.w.Flush()
 }
 
+// heading writes what results of runs begin with, in the form of schema 1.
+func (j *jsonWriter) heading(h Heading, status string, from, to float64) {
+	j.raw("{\n  \"schema\": 1, \"status\": ")
+	j.text(status)
+	j.raw(", \"odes\": ")
+	j.text(odes.Version)
+	j.raw(", \"model\": ")
+	j.text(h.Model)
+	j.raw(", \"file\": ")
+	j.text(h.File)
+	j.raw(",\n  \"time\": ")
+	j.time(h, from, to)
+}
+
 // trust writes which numbers of objective i are not sound, {"k": "lost", "initial(x)": "loose", "value": "loose"}, and
 // their estimated errors under the same names. An array has the grade of its worst element and the largest error of
 // those with that grade. Nothing is written where all is sound.
@@ -248,11 +253,10 @@ func (j *jsonWriter) trust(s *odes.Sensitivities, i int) {
 	j.raw("}")
 }
 
-// runJSON writes a result of Solve.
-func runJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
+// runJSON writes a result of Solve: schema 1. A run that failed has no outputs, and its status is "failed".
+func runJSON(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 	j := newJSON(w)
-	j.raw("{\n  \"status\": ")
-	j.text(s.Status)
+	j.heading(h, s.Status, s.From, s.To)
 	j.raw(",\n  \"t\": ")
 	j.array([]int{len(s.T)}, s.T)
 	j.raw(",\n  \"outputs\": {")
@@ -265,7 +269,16 @@ func runJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
 		j.raw(": ")
 		j.array(append([]int{len(s.T)}, o.Shape...), o.Values)
 	}
-	j.raw("\n  },")
+	j.raw("\n  },\n  \"units\": {")
+	for i, o := range s.Outputs {
+		if i > 0 {
+			j.raw(", ")
+		}
+		j.text(o.Name)
+		j.raw(": ")
+		j.text(known(o.Unit))
+	}
+	j.raw("},")
 	sep := "\n  \"trust\": {"
 	for _, o := range s.Outputs {
 		if o.Trust > odes.Sound {
@@ -286,6 +299,10 @@ func runJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
 		}
 		j.raw("\n    {\"name\": ")
 		j.text(v.Name)
+		if v.Relation != "" {
+			j.raw(", \"relation\": ")
+			j.text(v.Relation)
+		}
 		j.raw(", \"unit\": ")
 		j.text(known(v.Unit))
 		j.raw(", \"value\": ")
@@ -305,6 +322,8 @@ func runJSON(w io.Writer, _ Heading, s *odes.Solution, _ TableOptions) error {
 	j.raw("],\n  \"events\": ")
 	j.events(nil, s.Events, false)
 	j.warnings(s.Warnings)
+	j.raw(",\n  \"settings\": ")
+	j.settings(s.Settings)
 	j.raw(",\n  \"stats\": ")
 	j.stats(s.Stats)
 	j.raw("\n}\n")
@@ -319,11 +338,7 @@ func failedSensJSON(w io.Writer, h Heading, from, to float64) error {
 
 // failedRunJSON writes, in place of a result of Solve, that the run from one time failed at another.
 func failedRunJSON(w io.Writer, h Heading, from, to float64) error {
-	j := newJSON(w)
-	j.raw("{\n  \"status\": \"failed\",\n  \"time\": ")
-	j.time(h, from, to)
-	j.raw(",\n  \"t\": [], \"outputs\": {}, \"events\": []\n}\n")
-	return j.w.Flush()
+	return runJSON(w, h, &odes.Solution{Status: "failed", From: from, To: to}, TableOptions{})
 }
 
 // time writes a time span.

@@ -126,12 +126,21 @@ func (s *Settings) apply(kind string, k typecheck.Setting, from asked, l *diag.L
 	if wrong := row.set(s, k.Value); wrong != "" {
 		l.Errorf(CodeSetting, k.Span, "%s.%s %s", kind, k.Key, wrong)
 	}
+	if _, own := s.OfMethod[k.Key]; own || k.Key == "method" {
+		if s.AtMethod = k.Span; from == onDemand {
+			s.AtMethod = source.Span{}
+		}
+	}
 }
 
 // CheckBlocks reports what is wrong with the settings blocks of a model, whatever its states.
 func CheckBlocks(all typecheck.Settings, l *diag.List) {
 	for _, b := range all.Blocks {
 		if blocks[b.Kind] == nil {
+			if len(b.Keys) > 0 {
+				l.Warnf(typecheck.CodeUnavailable, b.Keys[0].Span, "`%s` is checked, but this version does not act on it",
+					b.Kind)
+			}
 			continue
 		}
 		s := defaults()

@@ -35,6 +35,7 @@ type Settings struct {
 	Controller string
 	MaxGrowth  float64            // the most that a step may be longer than the one before; 0: the controller's own
 	OfMethod   map[string]float64 // settings that only some methods take (solvers.Family.Settings), as they were given
+	AtMethod   source.Span        // of the last of method and OfMethod; none for an override
 	Solver     solvers.Options
 	Checkpoint solvers.Checkpoint
 	Threads    int
