@@ -70,7 +70,7 @@ func TestExperiments(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, set := range [][]odes.Assignment{nil, {{"V", []float64{2.5}}}} {
+	for _, set := range [][]odes.Assignment{nil, {{Name: "V", Values: []float64{2.5}}}} {
 		if set != nil {
 			want, err = whole.Sensitivities(context.Background(), odes.Options{Settings: tight, Set: set})
 			if err != nil {
@@ -175,14 +175,14 @@ func TestExperimentsAtPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, k := range []float64{0.3, 0.4, 0.3} {
-		if err := r.Set(odes.Assignment{"k", []float64{k}}); err != nil {
+		if err := r.Set(odes.Assignment{Name: "k", Values: []float64{k}}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := r.Sensitivities(context.Background())
 		if err != nil {
 			t.Fatal(err)
 		}
-		set := []odes.Assignment{{"k", []float64{k}}}
+		set := []odes.Assignment{{Name: "k", Values: []float64{k}}}
 		want, err := m.Sensitivities(context.Background(), odes.Options{Threads: 1, Set: set})
 		if err != nil {
 			t.Fatal(err)

@@ -38,7 +38,7 @@ objective J = final(x)
 		return s.Warnings, nil
 	}
 	set := func(name string, x float64) odes.Options {
-		return odes.Options{Set: []odes.Assignment{{name, []float64{x}}}}
+		return odes.Options{Set: []odes.Assignment{{Name: name, Values: []float64{x}}}}
 	}
 
 	// The second is off between 5.9 and the event at 6.

@@ -2,6 +2,7 @@ package odes
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"odes.dev/odes/internal/settings"
@@ -51,10 +52,46 @@ type Options struct {
 }
 
 // Assignment sets the parameter Name to Values, row-major. One value fills an array. Name may have
-// subscripts ("A[1,2]"), or be "initial(x)" for the initial value of a state.
+// subscripts ("A[1,2]"), or be "initial(x)" for the initial value of a state. Values are in Unit ("m/s^2"),
+// and in that of the model if Unit is "".
 type Assignment struct {
 	Name   string
 	Values []float64
+	Unit   string
+}
+
+// Convert returns an assignment with values in the unit of what it sets. The error says that its unit does not exist,
+// or has another dimension.
+func (m *Model) Convert(a Assignment) (Assignment, error) {
+	if a.Unit == "" {
+		return a, nil
+	}
+	from, err := typecheck.ReadUnit(a.Unit)
+	if err != nil {
+		return a, fmt.Errorf("%s in [%s]: %w", a.Name, a.Unit, err)
+	}
+	target, _ := typecheck.ParseTarget(a.Name)
+	symbols := m.checked.Params
+	if target.Initial {
+		symbols = m.checked.States
+	}
+	at := slices.IndexFunc(symbols, func(s *typecheck.Symbol) bool { return s.Name == target.Name })
+	if at < 0 {
+		return a, nil // what sets it says so
+	}
+	to := symbols[at].Type.Unit
+	switch {
+	case !to.Known():
+		return a, fmt.Errorf("%s has no unit, and cannot be set in [%s]", a.Name, a.Unit)
+	case !from.SameDimension(to):
+		return a, fmt.Errorf("%s is in [%s], and cannot be set in [%s]", a.Name, to, a.Unit)
+	}
+	out := Assignment{Name: a.Name, Values: slices.Clone(a.Values)}
+	factor := units.Factor(from, to)
+	for i, v := range out.Values {
+		out.Values[i] = float64(v * factor)
+	}
+	return out, nil
 }
 
 // Setting is a key of a settings block and its value, written as in a model.

@@ -11,6 +11,7 @@ import (
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/sens"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
@@ -101,7 +102,11 @@ func (r *run) auto() {
 func (m *Model) point(set []Assignment, l *diag.List) *system.Point {
 	list := make([]system.Override, len(set))
 	for i, a := range set {
-		list[i] = system.Override(a)
+		a, err := m.Convert(a)
+		if err != nil {
+			l.Errorf(CodeOverride, source.Span{}, "%v", err)
+		}
+		list[i] = system.Override{Name: a.Name, Values: a.Values}
 	}
 	return m.system.NewPoint(list, l)
 }

@@ -445,14 +445,14 @@ func TestSecondAtPoints(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, e := range []float64{0.7, 0.75, 0.8} {
-		if err := r.Set(Assignment{"e", []float64{e}}); err != nil {
+		if err := r.Set(Assignment{Name: "e", Values: []float64{e}}); err != nil {
 			t.Fatal(err)
 		}
 		got, err := r.Sensitivities(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		opts.Set = []Assignment{{"e", []float64{e}}}
+		opts.Set = []Assignment{{Name: "e", Values: []float64{e}}}
 		want, err := m.Sensitivities(t.Context(), opts)
 		if err != nil {
 			t.Fatal(err)

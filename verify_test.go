@@ -48,7 +48,7 @@ func TestVerifyChaos(t *testing.T) {
 		model string
 		opts  Options
 	}{
-		{"lorenz/lorenz", Options{Set: []Assignment{{"T", []float64{30}}}}},
+		{"lorenz/lorenz", Options{Set: []Assignment{{Name: "T", Values: []float64{30}}}}},
 		{"lorenz/lorenz", Options{Settings: []Setting{{"sens.mode", "continuous"}, {"solver.rtol", "1e-6"}}}},
 		{"lorenz/lorenz", Options{Settings: []Setting{{"sens.mode", "forward"}}}},
 		{"pk/pk_oral", Options{Settings: []Setting{{"sens.mode", "continuous"}}}}, // an amount as small as atol
@@ -228,7 +228,7 @@ func TestVerifyNoise(t *testing.T) {
 	}
 	for _, T := range []float64{30, 38, 60} {
 		v, err := m.Verify(t.Context(), Options{
-			Set:      []Assignment{{"T", []float64{T}}},
+			Set:      []Assignment{{Name: "T", Values: []float64{T}}},
 			Settings: []Setting{{"solver.rtol", "1e-8"}},
 		}, VerifyOptions{Seed: 3})
 		if err != nil {

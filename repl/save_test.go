@@ -79,3 +79,24 @@ func TestSaveSettings(t *testing.T) {
 		}
 	}
 }
+
+// TestAssignInUnits sets params in other units of the same dimension.
+func TestAssignInUnits(t *testing.T) {
+	const text = "time t : [h] from 0 to 1 [h]\nparam lag = 2 [h]\nstate x = 1\nx' = -x/lag\n"
+	s := New(Config{})
+	if err := s.OpenText("m.ode", text); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct{ entry, want string }{
+		{"lag = 30 [min]", "lag = 0.5\n"},
+		{"lag = 1 [h]", "lag = 1\n"},
+		{"lag = 3", "lag = 3\n"},
+		{"lag = 3 [m]", "error: the value is in [m] and lag in [h]"},
+	} {
+		var out strings.Builder
+		s.Do(t.Context(), &out, c.entry)
+		if !strings.Contains(out.String(), c.want) {
+			t.Errorf("%s: %s", c.entry, out.String())
+		}
+	}
+}

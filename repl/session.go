@@ -137,10 +137,18 @@ func (s *Session) begin(st state) {
 }
 
 // Set adds overrides and settings, as the command line gives them.
-func (s *Session) Set(set []odes.Assignment, settings []odes.Setting) {
-	s.now.set = append(slices.Clone(s.now.set), set...)
+func (s *Session) Set(set []odes.Assignment, settings []odes.Setting) error {
+	s.now.set = slices.Clone(s.now.set)
+	for _, a := range set {
+		a, err := s.now.model.Convert(a)
+		if err != nil {
+			return err
+		}
+		s.now.set = append(s.now.set, a)
+	}
 	s.now.settings = append(slices.Clone(s.now.settings), settings...)
 	s.opened = s.now
+	return nil
 }
 
 // Warnings returns the warnings and notes of the model.

@@ -151,7 +151,12 @@ func (s *Session) constant(ctx context.Context, entry string, symbol odes.Symbol
 	}
 	q := &question{entry: entry}
 	q.add(entry, 0, len(entry))
-	fixed, err := s.fixedValue(q, symbol)
+	fixed, err := s.fixedValue(q, symbol, "")
+	if err != nil && symbol.Unit != "" { // another unit of the same dimension
+		if converted, e := s.fixedValue(q, symbol, " as ["+symbol.Unit+"]"); e == nil {
+			return converted, nil
+		}
+	}
 	if err == nil {
 		return fixed, nil
 	}

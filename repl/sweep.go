@@ -177,7 +177,7 @@ func bounds(symbol odes.Symbol, now float64) (lo, hi float64) {
 func (s *Session) present(ctx context.Context, name string, symbol odes.Symbol) (float64, error) {
 	q := &question{entry: name}
 	q.add(name, 0, len(name))
-	if values, err := s.fixedValue(q, symbol); err == nil && len(values) == 1 {
+	if values, err := s.fixedValue(q, symbol, ""); err == nil && len(values) == 1 {
 		return values[0], nil
 	}
 	ask, err := s.ask(q, "objective "+asked+" = ", "") // an initial value

@@ -482,7 +482,7 @@ func (s *Session) showConstant(w io.Writer, m *odes.Model, q *question) (done bo
 		if x.Kind != "objective" || x.Name != asked {
 			continue
 		}
-		values, err := s.fixedValue(q, x)
+		values, err := s.fixedValue(q, x, "")
 		if err != nil {
 			return false, nil // it reads what a param may not read
 		}
@@ -499,8 +499,8 @@ func (s *Session) showConstant(w io.Writer, m *odes.Model, q *question) (done bo
 }
 
 // fixedValue evaluates a question that reads params only, as a param with the shape and unit of
-// like.
-func (s *Session) fixedValue(q *question, like odes.Symbol) ([]float64, error) {
+// like; as is written behind the entry.
+func (s *Session) fixedValue(q *question, like odes.Symbol, as string) ([]float64, error) {
 	prefix := "param " + asked
 	if len(like.Shape) > 0 {
 		prefix += strings.ReplaceAll(fmt.Sprint(like.Shape), " ", ", ")
@@ -508,7 +508,7 @@ func (s *Session) fixedValue(q *question, like odes.Symbol) ([]float64, error) {
 	if like.Unit != "" {
 		prefix += " : [" + like.Unit + "]"
 	}
-	m, err := s.ask(q, prefix+" = ", "")
+	m, err := s.ask(q, prefix+" = ", as)
 	if err != nil {
 		return nil, err
 	}

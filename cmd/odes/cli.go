@@ -149,7 +149,7 @@ func helpTexts() kong.Vars {
 		"stages":    enumerate(stageNames(), "or"),
 		"templates": enumerate(templateNames(), "or"),
 		"pictures":  pictureEndings(),
-		"set": "Set a param or an initial value: k=3, A[1,2]=0.5, A=[1,2,3], initial(x)=2. " +
+		"set": "Set a param or an initial value: k=3, 'g=1.62 [m/s^2]', A[1,2]=0.5, A=[1,2,3], initial(x)=2. " +
 			"@file reads them from a file, one on each line. May be repeated.",
 		"what": "What to draw: expressions over time (x, v^2), 'x against v', 'd(J)', 'd(J)/d(k)', 'd(x)/d(k)', " +
 			"'adjoint(J)', steps, time, or 'sweep k from 0.1 to 10'; without it, all outputs. " +

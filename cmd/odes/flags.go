@@ -241,12 +241,19 @@ func assignment(text string) (odes.Assignment, error) {
 	if !ok || name == "" {
 		return odes.Assignment{}, usagef("--set %s: write name=value", text)
 	}
+	unit := ""
+	if m := withUnit.FindStringSubmatch(value); m != nil {
+		value, unit = m[1], m[2]
+	}
 	values, err := numbers(value)
 	if err != nil {
 		return odes.Assignment{}, usagef("--set %s: %v", text, err)
 	}
-	return odes.Assignment{Name: name, Values: values}, nil
+	return odes.Assignment{Name: name, Values: values, Unit: unit}, nil
 }
+
+// withUnit is a number or a list of them, and a unit behind: 1.62 [m/s^2]. No list of numbers ends like that.
+var withUnit = regexp.MustCompile(`^(.*[^\s\[,].*?)\s*\[([^\[\],]*)\]\s*$`)
 
 // numbers reads a number, or a list of them in brackets; nested lists are read row by row.
 func numbers(text string) ([]float64, error) {

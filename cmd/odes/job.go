@@ -85,7 +85,8 @@ func (c *call) remark(values []odes.Value) {
 	var list []diag.Diagnostic
 	for _, v := range values {
 		for _, text := range v.Warnings {
-			list = append(list, diag.Diagnostic{Code: odes.CodeTrust, Level: diag.Warning, Message: v.Name + ": " + text})
+			text = v.Name + ": " + text
+			list = append(list, diag.Diagnostic{Code: odes.CodeTrust, Level: diag.Warning, Message: text})
 		}
 	}
 	c.diagnose(list)

@@ -112,7 +112,9 @@ func (c *call) start(s *repl.Session, model string, set setFlag, solver solverFl
 	if err := c.modelError(c.work(open)); err != nil {
 		return err
 	}
-	s.Set(list, solver.settings(c))
+	if err := s.Set(list, solver.settings(c)); err != nil {
+		return usagef("--set %v", err)
+	}
 	return nil
 }
 

@@ -138,8 +138,8 @@ func CheckBlocks(all typecheck.Settings, l *diag.List) {
 	for _, b := range all.Blocks {
 		if blocks[b.Kind] == nil {
 			if len(b.Keys) > 0 {
-				l.Warnf(typecheck.CodeUnavailable, b.Keys[0].Span, "`%s` is checked, but this version does not act on it",
-					b.Kind)
+				const say = "`%s` is checked, but this version does not act on it"
+				l.Warnf(typecheck.CodeUnavailable, b.Keys[0].Span, say, b.Kind)
 			}
 			continue
 		}
