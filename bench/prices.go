@@ -10,7 +10,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"odes.dev/odes"
@@ -48,7 +47,8 @@ func writePrices(page string) error {
 		return err
 	}
 	var b strings.Builder
-	b.WriteString("| example | none | `quad_tol` | `stability` | `trust` | `control` |\n|---|---:|---:|---:|---:|---:|\n")
+	b.WriteString("| example | none | `quad_tol` | `stability` | `trust` | `control` |\n")
+	b.WriteString("|---|---:|---:|---:|---:|---:|\n")
 	for _, path := range list {
 		least, err := priceOf(path)
 		if err != nil {
@@ -92,7 +92,7 @@ func priceOf(path string) ([]float64, error) {
 		}
 		runners, least = append(runners, r), append(least, math.Inf(1))
 	}
-	for begin, i := time.Now(), 0; i < 4 || i < 1000 && time.Since(begin) < 20*exampleTime; i++ {
+	for begin, i := time.Now(), 0; i < 10 || i < 1000 && time.Since(begin) < 20*exampleTime; i++ {
 		for k, r := range runners {
 			start := time.Now()
 			if _, err := r.Sensitivities(context.Background()); err != nil {
@@ -128,9 +128,10 @@ func (r *runner) against(other string, w io.Writer) error {
 			}
 		}
 	}
-	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintf(w, "%s: %s\nthis: %s\n", other, strings.Join(off[0], " "), strings.Join(off[1], " "))
-	fmt.Fprint(t, "example\tms\tthis\tratio\tforward\tbackward\tsteps\t\n")
+	const line = "%-16s %9v %9v %6v %8v %9v %12v\n"
+	fmt.Fprintf(w, line, "example", "ms", "this", "ratio", "forward", "backward", "steps")
+	digits := func(n int, x float64) string { return fmt.Sprintf("%.*f", n, x) }
 	for _, path := range list {
 		var least [2]timed
 		for round := range r.rounds {
@@ -146,11 +147,11 @@ func (r *runner) against(other string, w io.Writer) error {
 			}
 		}
 		a, b := &least[0], &least[1]
-		fmt.Fprintf(t, "%s\t%.4g\t%.4g\t%.2f\t%.2f\t%.2f\t%d, %d\t\n", exampleName(path), 1e3*a.Gradient.Min,
-			1e3*b.Gradient.Min, b.Gradient.Min/a.Gradient.Min, b.Forward.Min/a.Forward.Min,
-			b.Adjoint.Min/a.Adjoint.Min, a.Steps, b.Steps)
+		fmt.Fprintf(w, line, exampleName(path), digits(4, 1e3*a.Gradient.Min), digits(4, 1e3*b.Gradient.Min),
+			digits(2, b.Gradient.Min/a.Gradient.Min), digits(2, b.Forward.Min/a.Forward.Min),
+			digits(2, b.Adjoint.Min/a.Adjoint.Min), fmt.Sprint(a.Steps, ", ", b.Steps))
 	}
-	return t.Flush()
+	return nil
 }
 
 // timed is what odes bench prints.
