@@ -119,7 +119,7 @@ func (r *run) inWords() string {
 		what, x = "steps of", settings.Rounded(h, 2)
 	}
 	text := strings.Replace(diag.Number(x), "e-0", "e-", 1)
-	return fmt.Sprintf("a run of %s with %s %s", r.settings.Method, what, text)
+	return fmt.Sprintf("a run of %s with %s %s", r.methods(), what, text)
 }
 
 // grader returns what grades the result of a run with so many steps. sizes are those of the variables.

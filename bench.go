@@ -70,7 +70,7 @@ func (m *Model) Bench(ctx context.Context, runs int, opts Options) (*Bench, erro
 		}
 		if i == 0 {
 			b.Settings, b.Steps, b.Checksum = s.Settings, s.Stats.Steps, checksum(s)
-			b.Evaluations, b.Transposes, b.TransposedSteps = s.Stats.F, s.Stats.VJP, s.Stats.VJP/r.problem.StepStages
+			b.Evaluations, b.Transposes, b.TransposedSteps = s.Stats.F, s.Stats.VJP, r.res.Stats.Steps
 			b.RecomputedSteps, b.PeakTrajectoryBytes = s.Stats.RecomputedSteps, s.Stats.PeakTrajectoryBytes
 			continue
 		}
@@ -119,7 +119,7 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 	rates, _ := one.Stats()
 	k := make([]float64, size.N+size.Q)
 	b.RHS = measure(func() { w.Eval(t, y, k) }).counts(rates)
-	method := r.method(0)
+	method := solvers.Members(r.method(0))[0]
 	s := smallStep(w, method, times, y)
 	b.Step = measure(func() { method.Step(w, s, method.Info().End >= 0) })
 	if p, _ := w.StepStats(); p != nil {
@@ -151,7 +151,7 @@ func (m *Model) benchPrograms(b *Bench, opts Options) error {
 		kb[i] = 1 / float64(i+1)
 	}
 	b.VJP = measure(func() { w.Pull(t, y, kb, yb, tb) }).counts(transpose)
-	method = r.method(lanes)
+	method = solvers.Members(r.method(lanes))[0]
 	c := &solvers.StepCotangent{
 		T1: tb, Y1: kb[:len(yb)], DQ: kb[len(yb):], T0: make([]float64, lanes),
 		H: make([]float64, lanes), Y0: yb,

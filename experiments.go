@@ -13,6 +13,7 @@ import (
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
+	"odes.dev/odes/solvers"
 	"odes.dev/odes/typecheck"
 )
 
@@ -163,13 +164,16 @@ func (m *Model) values(ctx context.Context, opts Options) contribution {
 		return contribution{err: err}
 	}
 	m.explain.Bounds(r.problem.Point, &r.warnings)
-	k, err := r.problem.Kit(1, system.Values, false)
-	if err != nil {
-		return contribution{err: err}
-	}
-	w := r.problem.Worker(k)
-	observer := sens.NewObserver(w)
-	stats, err := r.forward(ctx, w, nil, observer)
+	var observer *sens.Observer
+	stats, err := asNeeded(r, func() (solvers.Stats, error) {
+		k, err := r.problem.Kit(1, system.Values, false)
+		if err != nil {
+			return solvers.Stats{}, err
+		}
+		w := r.problem.Worker(k)
+		observer = sens.NewObserver(w)
+		return r.forward(ctx, w, nil, observer)
+	})
 	if err != nil {
 		return contribution{err: err}
 	}

@@ -133,7 +133,7 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 			CotangentWorker: sens.CotangentWorker{System: w, Objectives: w, Method: r.method(1)},
 			Field:           r.problem.Worker(free),
 			Back: func(size solvers.Size) (solvers.Method, solvers.Controller) {
-				m := r.spec.New(size, 0)
+				m := solvers.Members(r.spec.New(size, 0))[0]
 				if s.Solver.Fixed > 0 {
 					return m, nil
 				}

@@ -93,8 +93,23 @@ type RunStats struct {
 	RecomputedSteps     int   // steps recomputed for the gradient; their right-hand sides are not in F
 	PeakTrajectoryBytes int64 // what was kept of the run, with the memory to recompute steps
 	SecondSteps         int   // steps crossed for second derivatives, over all sweeps
+	// Of Rejected: for a number that is not finite, for equations without a solution, and to come nearer to an event;
+	// the others for their errors.
+	NonFinite, Singular, Sought int
+	// What implicit methods took: Jacobians, factorisations of matrices, and solutions with them.
+	Jacobians, Factorisations, Solves int
+	// Methods made the steps, each so many, where a run went from one to another; nil where one made all. Changes is
+	// how often it did.
+	Methods []MethodSteps
+	Changes int
 	// Check is the time of all runs but the one that made the result.
 	Seconds struct{ Parse, Compile, Forward, Adjoint, Second, Check float64 }
+}
+
+// MethodSteps says how many steps a method made.
+type MethodSteps struct {
+	Name  string
+	Steps int
 }
 
 // Sensitivities is the result of Model.Sensitivities and of Runner.Sensitivities.
@@ -176,6 +191,7 @@ type Solution struct {
 	Status   string    // "ok" or "partial": some objective has no value, or some number is Lost
 	From, To float64   // of the run
 	T        []float64 // ascending; at an event both limits appear, so a time may stand twice
+	By       []int     // [len(T)] which of Stats.Methods made the step that ends there; nil where one made all
 	Outputs  []Series
 	Values   []Value // of the objectives
 	Events   []EventRecord
@@ -191,6 +207,16 @@ func (s *RunStats) add(o *RunStats) {
 	s.F += o.F
 	s.VJP += o.VJP
 	s.RecomputedSteps += o.RecomputedSteps
+	s.NonFinite += o.NonFinite
+	s.Singular += o.Singular
+	s.Sought += o.Sought
+	s.Jacobians += o.Jacobians
+	s.Factorisations += o.Factorisations
+	s.Solves += o.Solves
+	s.Changes += o.Changes
+	if o.Steps > 0 {
+		s.Methods = nil // of several runs they are not added up
+	}
 	s.PeakTrajectoryBytes = max(s.PeakTrajectoryBytes, o.PeakTrajectoryBytes)
 	s.Seconds.Forward += o.Seconds.Forward
 	s.Seconds.Adjoint += o.Seconds.Adjoint

@@ -2,8 +2,10 @@ package odes
 
 import (
 	"context"
+	"errors"
 	"math"
 	"os"
+	"strings"
 	"time"
 
 	"odes.dev/odes/internal/memory"
@@ -27,6 +29,7 @@ type run struct {
 	objectives   []objective
 	spec         *solvers.Spec      // of the method
 	errorControl *sens.ErrorControl // lets derivatives take part in error control; nil where they do not
+	made         []int              // steps of each member of the method in the last run
 	stopped      string             // what stopped the last run before its end, in words
 	warnings     diag.List
 }
@@ -71,9 +74,11 @@ func (m *Model) begin(opts Options) (*run, error) {
 	if err := l.Err(); err != nil {
 		return nil, err
 	}
-	info := r.method(0).Info()
-	r.problem.StepStages, r.problem.Stages = info.Stages, info.Stages+info.DenseStages
-	r.problem.Jacobian = r.spec.Can.Has(solvers.NeedsJacobian)
+	all := r.method(0)
+	info := all.Info()
+	r.problem.Stages = info.Stages + info.DenseStages
+	r.problem.StepStages = solvers.Members(all)[0].Info().Stages
+	r.problem.Jacobian = r.settings.Stiff == "" && r.spec.Can.Has(solvers.NeedsJacobian)
 	return r, m.explain.Asserts(point)
 }
 
@@ -88,10 +93,8 @@ func (r *run) require(can solvers.Capability, by string, l *diag.List) {
 // when Prepare knows how many objectives and variables there are.
 func (r *run) auto() {
 	s := &r.settings
-	if s.Method == settings.Auto {
-		name, why := s.AutoMethod()
-		s.Method = name
-		r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "method = %s, %s", name, why)
+	if why := s.Decide(); why != "" {
+		r.warnings.Notef(CodeAuto, r.model.checked.Time.Span, "method = %s, %s", s.Method, why)
 	}
 	if s.Mode == settings.Auto {
 		s.Mode = sens.DefaultMode
@@ -136,6 +139,7 @@ func (r *run) solver(w *system.Worker) *solvers.Solver {
 	controller := r.settings.Rule().Controller(method.Info())
 	opts := r.settings.Solver
 	opts.Quadratures = r.problem.Integrals
+	opts.NoJacobian = !r.problem.Jacobian
 	if r.errorControl != nil {
 		opts.Also = r.errorControl.Norm
 	}
@@ -167,15 +171,56 @@ func (r *run) solve(
 		sink = solvers.Sinks{sink, watch}
 	}
 	stats, err := s.Solve(ctx, sink)
+	var stiff *solvers.StiffError
+	if errors.As(err, &stiff) {
+		return stats, err // for needsJacobian
+	}
 	if err != nil {
 		return stats, r.failed(err, w)
 	}
+	r.made = stats.Made
 	r.stopped = r.model.explain.Stopped(&stats)
 	r.model.explain.Warnings(stats.Warnings, &r.warnings)
 	if watch != nil {
 		watch.Report(&r.warnings)
 	}
 	return stats, nil
+}
+
+// needsJacobian reports whether err is that of a run that has become stiff, and wants programs of the Jacobian, which
+// are made only then. What made the run is to be made anew.
+func (r *run) needsJacobian(err error) bool {
+	var stiff *solvers.StiffError
+	if !errors.As(err, &stiff) {
+		return false
+	}
+	r.problem.Jacobian = true
+	return true
+}
+
+// asNeeded does what solves the model, and does it again if the run needs programs of the Jacobian.
+func asNeeded[T any](r *run, do func() (T, error)) (T, error) {
+	out, err := do()
+	if r.needsJacobian(err) {
+		return do()
+	}
+	return out, err
+}
+
+// changing returns the names of the methods that made the steps of the last run; nil where one made all.
+func (r *run) changing() []string {
+	if r.settings.Stiff != "" && len(r.made) > 1 && r.made[1] > 0 {
+		return []string{r.settings.Method, r.settings.Stiff}
+	}
+	return nil
+}
+
+// methods says which methods made the steps of the last run.
+func (r *run) methods() string {
+	if names := r.changing(); names != nil {
+		return strings.Join(names, " and ")
+	}
+	return r.settings.Method
 }
 
 // controlErrors lets derivatives of the states by the variables take part in the error control of the run, if
@@ -289,14 +334,23 @@ func (p *reporter) Mark(*solvers.Mark) error { return nil }
 
 // stats gathers the counts of a run.
 func (r *run) stats(s solvers.Stats) RunStats {
-	out := RunStats{Steps: s.Steps, Rejected: s.Rejected, F: s.Evals}
+	out := RunStats{
+		Steps: s.Steps, Rejected: s.Rejected, F: s.Evals, NonFinite: s.NotFinite, Singular: s.Singular, Sought: s.Sought,
+		Jacobians: s.Jacobians, Factorisations: s.Factorisations, Solves: s.Solves,
+	}
+	if names := r.changing(); names != nil {
+		out.Changes = s.Changes
+		for i, name := range names {
+			out.Methods = append(out.Methods, MethodSteps{name, s.Made[i]})
+		}
+	}
 	out.Seconds.Parse, out.Seconds.Compile = r.model.seconds.parse, r.model.seconds.compile
 	return out
 }
 
 func (r *run) report(lanes int) RunSettings {
 	return RunSettings{
-		Method: r.settings.Method, RTol: r.settings.Solver.RTol, ATol: r.settings.Solver.ATol,
+		Method: r.methods(), RTol: r.settings.Solver.RTol, ATol: r.settings.Solver.ATol,
 		Mode: r.settings.Mode, Checkpoint: r.settings.Checkpoint.String(), Backend: vm.Backend(),
 		Lanes: lanes, Threads: r.settings.Threads, Errors: r.shows(),
 	}

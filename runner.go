@@ -91,13 +91,9 @@ func (r *Runner) ready() (err error) {
 		return err
 	}
 	r.placeVariables()
-	if err := r.prepareForward(); err != nil {
+	if err := r.equip(); err != nil {
 		return err
 	}
-	if r.method, err = r.sensitivityMethod(r.lanes); err != nil {
-		return err
-	}
-	r.tellProgress()
 	n := r.columns * len(r.objectives)
 	if r.gradient = r.opts.Gradient; len(r.gradient) < n {
 		if err := memory.Ask(8 * float64(n)); err != nil {
@@ -175,6 +171,18 @@ func (r *Runner) placeVariables() {
 			r.problem.Free = append(r.problem.Free, r.model.system.State(v.Name))
 		}
 	}
+}
+
+// equip makes what solves the model, and what differentiates runs.
+func (r *Runner) equip() (err error) {
+	if err = r.prepareForward(); err != nil {
+		return err
+	}
+	if r.method, err = r.sensitivityMethod(r.lanes); err != nil {
+		return err
+	}
+	r.tellProgress()
+	return nil
 }
 
 // prepareForward makes what solves the model and records the run.
@@ -343,7 +351,15 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	r.sum = sum
 	before := doubts(r.warnings.All())
 	start := time.Now()
-	stats, err := r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, r.recorder)
+	solve := func() (solvers.Stats, error) {
+		return r.run.solve(ctx, r.solver, r.worker, r.opts.Progress, r.recorder)
+	}
+	stats, err := solve()
+	if r.needsJacobian(err) {
+		if err = r.equip(); err == nil {
+			stats, err = solve()
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -376,7 +392,7 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	}
 	r.model.explain.Thinned(&r.trajectory, &r.warnings)
 	out.Settings.Checkpoint = r.trajectory.Kept().String()
-	out.Stats.VJP = r.res.Stats.Steps * r.problem.StepStages
+	out.Stats.VJP = r.transposes()
 	out.Stats.RecomputedSteps = r.trajectory.Replayed()
 	out.Stats.PeakTrajectoryBytes = r.trajectory.Bytes()
 	out.Stats.Seconds.Forward = half.Sub(start).Seconds()
@@ -388,6 +404,20 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 		out.sided = r.worker.Moves(stats.Ties, r.places, r.columns)
 	}
 	return out, nil
+}
+
+// transposes returns how many stages were differentiated.
+func (r *Runner) transposes() int {
+	steps := r.trajectory.Steps()
+	if len(r.made) < 2 || steps == 0 {
+		return r.res.Stats.Steps * r.problem.StepStages
+	}
+	stages := 0
+	for i := range steps {
+		_, info := r.trajectory.Member(i)
+		stages += info.Stages
+	}
+	return r.res.Stats.Steps * stages / steps
 }
 
 // warnOfDerivatives adds what the sensitivity method warns of; ofRun are the warnings of the solver.

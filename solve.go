@@ -40,12 +40,16 @@ func (m *Model) Solve(ctx context.Context, opts Options) (*Solution, error) {
 
 // solution solves once.
 func (r *run) solution(ctx context.Context, opts Options) (*Solution, error) {
+	r.model.explain.Bounds(r.problem.Point, &r.warnings)
+	return asNeeded(r, func() (*Solution, error) { return r.solutionOnce(ctx, opts) })
+}
+
+func (r *run) solutionOnce(ctx context.Context, opts Options) (*Solution, error) {
 	m := r.model
 	k, err := r.problem.Kit(1, system.Values, false)
 	if err != nil {
 		return nil, err
 	}
-	m.explain.Bounds(r.problem.Point, &r.warnings)
 	sum, err := r.totalValues(ctx, opts)
 	if err != nil {
 		return nil, err
@@ -59,7 +63,7 @@ func (r *run) solution(ctx context.Context, opts Options) (*Solution, error) {
 		return nil, err
 	}
 	out := &Solution{
-		Status: "ok", From: w.Started(), To: stats.T, T: table.t, Outputs: m.series(table), Settings: r.report(1),
+		Status: "ok", From: w.Started(), To: stats.T, T: table.t, By: r.by(table), Outputs: m.series(table), Settings: r.report(1),
 		Stats: r.stats(stats),
 	}
 	out.Stats.Seconds.Forward = time.Since(start).Seconds()
@@ -80,6 +84,14 @@ func (r *run) solution(ctx context.Context, opts Options) (*Solution, error) {
 	}
 	out.Warnings = r.warnings.All()
 	return out, nil
+}
+
+// by returns which method made the steps of table; nil where one made all.
+func (r *run) by(table *recorder) []int {
+	if r.changing() == nil {
+		return nil
+	}
+	return table.by
 }
 
 func ascending(x []float64) bool {
@@ -160,8 +172,10 @@ type recorder struct {
 	next   int
 	method solvers.Method
 	width  int // elements of all outputs
+	member int // of the method, that made the last step
 
 	t    []float64
+	by   []int     // the member of the method that made the step that ends there
 	rows []float64 // [len(t)][width]
 	y    []float64
 	d    []float64 // discretes after the last mark
@@ -173,7 +187,7 @@ func newRecorder(w *system.Worker, times []float64) *recorder {
 }
 
 func (r *recorder) Begin(_ solvers.System, m solvers.Method) error {
-	r.method, r.next, r.t, r.rows = m, 0, nil, nil
+	r.method, r.next, r.t, r.by, r.rows = m, 0, nil, nil, nil
 	n := len(r.times) * r.width
 	if err := memory.Ask(8 * float64(n)); err != nil {
 		return err
@@ -190,7 +204,7 @@ func (r *recorder) record(t float64, y, d []float64) error {
 			return err
 		}
 	}
-	r.t = append(r.t, t)
+	r.t, r.by = append(r.t, t), append(r.by, r.member)
 	r.rows = append(r.rows, make([]float64, r.width)...)
 	r.w.Outputs(t, y, d, r.rows[at:])
 	return nil
@@ -200,6 +214,7 @@ func (r *recorder) Step(s *solvers.Step, _ solvers.End) error {
 	if s.H == 0 {
 		return nil
 	}
+	r.member = s.Member
 	if r.times == nil {
 		return r.record(s.T1, s.Y1, r.d)
 	}

@@ -303,17 +303,20 @@ func (m *Model) along(ctx context.Context, opts Options, variables []Variable) (
 		}
 	}
 	r.differentiate(variables)
-	values, err := r.problem.Kit(1, system.Values, false)
+	_, err = asNeeded(r, func() (solvers.Stats, error) {
+		values, err := r.problem.Kit(1, system.Values, false)
+		if err != nil {
+			return solvers.Stats{}, err
+		}
+		a.worker = r.problem.Worker(values)
+		a.record = &solvers.Trajectory{}
+		r.record(a.record, values)
+		if err := r.controlErrors(variables, a.record); err != nil {
+			return solvers.Stats{}, err
+		}
+		return r.forward(ctx, a.worker, nil, a.record)
+	})
 	if err != nil {
-		return nil, err
-	}
-	a.worker = r.problem.Worker(values)
-	a.record = &solvers.Trajectory{}
-	r.record(a.record, values)
-	if err := r.controlErrors(variables, a.record); err != nil {
-		return nil, err
-	}
-	if _, err := r.forward(ctx, a.worker, nil, a.record); err != nil {
 		return nil, err
 	}
 	if a.method, err = r.complexStep(); err != nil {

@@ -305,18 +305,19 @@ func method(w io.Writer, name string) bool {
 	}
 	fmt.Fprintln(w)
 	k := m.Info()
-	stages := fmt.Sprint(k.Stages)
+	most := k.Stages
 	if len(m.Members) > 0 {
 		k = m.Members[0].Info()
-		stages = fmt.Sprintf("%d to %s", k.Stages, stages)
 	}
 	switch {
+	case len(m.Members) > 0:
+		fmt.Fprintf(w, "stages: %d to %d, the last of which is the first of the next step", k.Stages, most)
 	case k.Solved > 0:
 		fmt.Fprintf(w, "stages: %d, each of which solves linear equations; %d right-hand sides a step", k.Solved, k.Evals)
 	case k.FSAL:
-		fmt.Fprintf(w, "stages: %s, the last of which is the first of the next step", stages)
+		fmt.Fprintf(w, "stages: %d, the last of which is the first of the next step", k.Stages)
 	default:
-		fmt.Fprintf(w, "stages: %s", stages)
+		fmt.Fprintf(w, "stages: %d", k.Stages)
 	}
 	fmt.Fprintf(w, "\ndense output: order %d\n", k.DenseOrder)
 	if m.Can != 0 {

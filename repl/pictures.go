@@ -384,6 +384,32 @@ func (s *Session) phase(ctx context.Context, y, x string, points int) (plot.Pict
 	return p, nil
 }
 
+// stepSizes returns the lengths of the steps of a run: of all, or where several methods made them, of each of these.
+func stepSizes(sol *odes.Solution, m *odes.Model) []*curves {
+	list := make([]*curves, 1)
+	if sol.By != nil {
+		list = make([]*curves, len(sol.Stats.Methods))
+	}
+	for k := range list {
+		list[k] = &curves{Events: sol.Events, model: m}
+		list[k].Name, list[k].Unit = "step size", m.Info().TimeUnit
+	}
+	for j := 1; j < len(sol.T); j++ { // each step takes its own length on the axis
+		h := sol.T[j] - sol.T[j-1]
+		if h <= 0 {
+			continue
+		}
+		for k, c := range list {
+			v := h
+			if sol.By != nil && sol.By[j] != k {
+				v = math.NaN()
+			}
+			c.T, c.Values = append(c.T, sol.T[j-1], sol.T[j]), append(c.Values, v, v)
+		}
+	}
+	return list
+}
+
 // steps draws the lengths of the steps that runs took.
 func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error) {
 	i := m.Info()
@@ -395,14 +421,15 @@ func (s *Session) steps(ctx context.Context, m *odes.Model) (plot.Picture, error
 		if err != nil {
 			return nil, inExperiment(names[k], err)
 		}
-		c := &curves{T: nil, Events: sol.Events, model: x}
-		c.Name, c.Unit = "step size", i.TimeUnit
-		for j := 1; j < len(sol.T); j++ { // each step takes its own length on the axis
-			if h := sol.T[j] - sol.T[j-1]; h > 0 {
-				c.T, c.Values = append(c.T, sol.T[j-1], sol.T[j]), append(c.Values, h, h)
+		if len(models) == 1 && sol.By != nil {
+			names = nil
+			for _, m := range sol.Stats.Methods {
+				names = append(names, "by "+m.Name)
 			}
+		} else {
+			sol.By = nil
 		}
-		list = append(list, c)
+		list = append(list, stepSizes(sol, x)...)
 		title = fmt.Sprintf("steps of %s: %d taken, %d rejected, rtol %s", sol.Settings.Method, sol.Stats.Steps,
 			sol.Stats.Rejected, short(sol.Settings.RTol, 3))
 		if len(models) > 1 {

@@ -1,6 +1,8 @@
 package sens_test
 
 import (
+	"math"
+	"strings"
 	"testing"
 
 	"odes.dev/odes/sens"
@@ -164,6 +166,8 @@ func TestEverything(t *testing.T) {
 		{"bs3, dop853", 0},
 		{"dopri5, rkc2", 0},
 		{"dopri5, rkc2", 0.11},
+		{"dopri5, rodas5p", 0},
+		{"rosenbrock23, bs3", 0.13},
 		{"rk4, vern7, rkf45", 0.13},
 	} {
 		p := everything()
@@ -188,7 +192,12 @@ func TestEverything(t *testing.T) {
 			t.Errorf("%s: cross fired %d times, want 1: its filter forbids the way up", c.name, seen["cross"])
 		}
 		for o := range p.m {
-			if x := res.DP[o*15+13]; x != 0 {
+			// The Jacobian of the closures is an integral, so its derivatives round.
+			least := 0.0
+			if strings.Contains(c.name, "ro") {
+				least = 1e-17
+			}
+			if x := res.DP[o*15+13]; !(math.Abs(x) <= least) {
 				t.Errorf("derivative by a parameter that is not used: %v", x)
 			}
 		}

@@ -43,6 +43,7 @@ func TestObservationsInsideSteps(t *testing.T) {
 		{"bs3", 0},
 		{"bs3, dop853", 0},
 		{"dopri5, rkc2", 0},
+		{"dopri5, rodas5p", 0},
 		{"rk4, vern7, rkf45", 0.07},
 	} {
 		t.Run(fmt.Sprintf("%s/%v", c.name, c.fixed), func(t *testing.T) {

@@ -61,7 +61,7 @@ func identical(t *testing.T, what string, got, want *sens.Result) {
 func TestKept(t *testing.T) {
 	p, _ := observed()
 	p.opts.Observe = solvers.ObserveDense
-	for _, name := range []string{"dopri5", "rk4", "vern7", "rk4, vern7, rkf45"} {
+	for _, name := range []string{"dopri5", "rk4", "vern7", "rk4, vern7, rkf45", "rk4, rodas5p"} {
 		if p.opts.Fixed = 0; strings.HasPrefix(name, "rk4") {
 			p.opts.Fixed = 0.07
 		}

@@ -39,6 +39,9 @@ func init() {
 	}{
 		"bs3, dop853":       {1, []string{"bs3", "dop853"}},
 		"dopri5, rkc2":      {2, []string{"dopri5", "rkc2"}},
+		"dopri5, rodas5p":   {1, []string{"dopri5", "rodas5p"}},
+		"rk4, rodas5p":      {1, []string{"rk4", "rodas5p"}},
+		"rosenbrock23, bs3": {1, []string{"rosenbrock23", "bs3"}},
 		"rk4, vern7, rkf45": {1, []string{"rk4", "vern7", "rkf45"}},
 	} {
 		var members []*solvers.Spec

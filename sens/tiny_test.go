@@ -31,16 +31,16 @@ func (s *tinySystem) Pull(_ float64, y, kb, yb, tb []float64) {
 	tb[0] = 0
 	s.pb += kb[1] * (1 - y[0]*y[0]) * y[1]
 }
-func (s *tinySystem) Start(_ float64, y, _ []float64)        { y[0], y[1] = 2, 0 }
-func (s *tinySystem) Enter(_, _ []float64)                   {}
-func (s *tinySystem) Choose(_ float64, _ []float64, _ []bool, _ []float64)       {}
-func (s *tinySystem) InstantTimes(_, times []float64)        { times[0], times[1] = 0, s.tf }
-func (s *tinySystem) StateName(int) string                   { return "x" }
-func (s *tinySystem) Begin(rows [][]float64)                 { s.rows, s.pb = rows, 0 }
-func (s *tinySystem) Leave([]float64)                        {}
-func (s *tinySystem) InstantPull(int, []float64)             {}
-func (s *tinySystem) StartPull(_ float64, _, _, _ []float64) {}
-func (s *tinySystem) Finish()                                { s.rows[0][0] = s.pb }
+func (s *tinySystem) Start(_ float64, y, _ []float64)                      { y[0], y[1] = 2, 0 }
+func (s *tinySystem) Enter(_, _ []float64)                                 {}
+func (s *tinySystem) Choose(_ float64, _ []float64, _ []bool, _ []float64) {}
+func (s *tinySystem) InstantTimes(_, times []float64)                      { times[0], times[1] = 0, s.tf }
+func (s *tinySystem) StateName(int) string                                 { return "x" }
+func (s *tinySystem) Begin(rows [][]float64)                               { s.rows, s.pb = rows, 0 }
+func (s *tinySystem) Leave([]float64)                                      {}
+func (s *tinySystem) InstantPull(int, []float64)                           {}
+func (s *tinySystem) StartPull(_ float64, _, _, _ []float64)               {}
+func (s *tinySystem) Finish()                                              { s.rows[0][0] = s.pb }
 
 func (s *tinySystem) Guards() []solvers.Guard {
 	if s.guards {

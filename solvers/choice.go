@@ -1,26 +1,35 @@
 package solvers
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// choice decides which member of a method makes the next step: the one that makes the way of a step at the least
-// price. The step that accuracy allows is taken to be the same for all; a member that is stable only up to h takes
-// several of length h. The price of a step is counted in operations, never timed, so a run is the same on every
-// machine.
+// choice decides which member of a method makes the next step: the one that makes a way at the least price. The step
+// that accuracy allows the present one is known. With an estimate that vanishes like h^k, another one's with h^q, and
+// the relative tolerance ε, another one may take steps longer by ε^(1/q - 1/k); a member that is stable only up to h
+// takes steps of length h. Prices are counted, never timed, so a run is the same on every machine.
 //
 // The members are either explicit methods of one order that differ in their stability alone, which take turns freely;
 // or they differ in kind. Then a change costs a first step, a new start of the controller and, where it was wrong, much
 // more. So another member must be cheaper by a margin, for several steps in succession; and a change that is taken
 // back soon makes the next one wait longer.
 type choice struct {
-	of     []StiffnessDetector // of each member; nil for one that is stable with any step
-	widest StiffnessDetector   // of the explicit members the one with the longest stability interval; nil for none
-	price  []float64           // of a step of each member, in operations
-	kind   bool                // the members differ in kind
-	wish   float64             // the length that the error of the last step allows
+	members []Method
+	of      []StiffnessDetector // of each member; nil for one that is stable with any step
+	widest  StiffnessDetector   // of the explicit members the one with the longest stability interval; nil for none
+	price   []float64           // of a step of each member
+	guess   []float64           // before anything was prepared
+	ready   []bool              // [members] Prepare was called, of implicit ones
+	kind    bool                // the members differ in kind
+	long    [][]float64         // [now][other] how much longer accuracy lets steps of the other be
+	wish    float64             // the length that the error of the last step allows
 
 	better int // steps in succession for which another member would have been cheaper
 	other  int // that member
 	wait   int // how many it takes
+	held   int // steps in succession that stability held short
+	try    int // after how many of them another member is tried in any case
 	since  int // steps since the last change
 	turns  int // steps that each member makes in its turn, whatever the price; 0: they do not take turns
 }
@@ -30,59 +39,91 @@ const (
 	choiceWait   = 6    // for how many steps
 	choiceLong   = 96   // and at most
 	choiceSoon   = 40   // steps after which a change was right
+	choiceTry    = 25   // steps that stability held short, after which a member that it does not hold is tried
+	choiceRare   = 5000 // and at most
 	choiceGrowth = 20   // of a step that was held short, at most
-	// fewOperations is what a right-hand side is taken to cost per state by a Field that does not say.
-	fewOperations = 8
 )
 
-// Pricer is a Field that knows how many floating-point operations its values take: right-hand sides and, for a
-// JacobianField, the entries of its Jacobian.
-type Pricer interface {
-	Field
-	Operations() (rates, jacobian float64)
-}
+// Prices are in units of about a nanosecond, fitted on one machine. Only their proportions matter.
+const (
+	priceCall   = 20.0 // of a right-hand side, besides its operations
+	priceRate   = 8.0  // per element, of a Field that does not say
+	priceSum    = 0.2  // a method's own sums, per element and pair of stages
+	priceFactor = 0.5  // an operation of a factorisation, or of a solution
+	priceMatrix = 4.0  // a Jacobian over a right-hand side, where nobody says
+)
 
-// Priced is a Method whose steps cost more than right-hand sides and sums: those that solve equations.
+// Priced is a Field that knows what its values cost, in units of about a nanosecond: a right-hand side and, of a
+// JacobianField, the entries of its Jacobian; 0 where that is not known.
 type Priced interface {
-	Method
-	// Operations returns how many floating-point operations a step takes, for those of a right-hand side and of a
-	// Jacobian.
-	Operations(rates, jacobian float64) float64
+	Field
+	Prices() (rates, jacobian float64)
 }
 
-func newChoice(sys Field, method Method) choice {
-	members := Members(method)
-	z := sys.Size()
-	rates := float64(fewOperations * (z.N + z.Q))
-	jacobian := rates * float64(min(z.N, 8))
-	if p, ok := sys.(Pricer); ok {
-		rates, jacobian = p.Operations()
-	}
-	var c choice
+// pricedSteps is a Method whose steps cost more than right-hand sides and sums.
+type pricedSteps interface {
+	// price returns what a step costs for prices of a right-hand side and of a Jacobian.
+	price(rates, jacobian float64) float64
+}
+
+func newChoice(sys Field, method Method, tol *Tolerance) choice {
+	c := choice{members: Members(method)}
 	if m, ok := method.(*switching); ok {
 		c.turns = m.turns
 	}
-	for _, m := range members {
-		info := m.Info()
-		price := 0.0
+	order := c.members[0].Info().Order
+	for i, m := range c.members {
 		d, explicit := m.(StiffnessDetector)
-		if p, ok := m.(Priced); ok {
-			price = p.Operations(rates, jacobian)
-		} else {
-			sums := float64(z.N+z.Q) * float64(info.Stages*info.Stages)
-			price = math.FMA(float64(info.Evals), rates, sums)
-		}
-		c.kind = c.kind || !explicit || info.Order != members[0].Info().Order
+		c.kind = c.kind || !explicit || m.Info().Order != order
 		if explicit && (c.widest == nil || d.StabilityInterval() > c.widest.StabilityInterval()) {
 			c.widest = d
 		}
-		c.of, c.price = append(c.of, d), append(c.price, price)
+		c.of, c.price, c.ready = append(c.of, d), append(c.price, 0), append(c.ready, false)
+		c.value(i, sys, false)
+	}
+	c.guess = slices.Clone(c.price)
+	for _, now := range c.members {
+		var row []float64
+		for _, other := range c.members {
+			x := 1/power(other) - 1/power(now)
+			row = append(row, exp2(float64(x*log2(tol.least()))))
+		}
+		c.long = append(c.long, row)
 	}
 	return c
 }
 
+// power returns that of h with which the estimate of m vanishes.
+func power(m Method) float64 {
+	i := m.Info()
+	return float64(1 + min(i.Order, i.Embedded))
+}
+
+// value finds the price of a member's steps; known tells that its Jacobian is at hand. Until then the price is a guess
+// that does not depend on whether it is, so that a run does not depend on what another run before it needed.
+func (c *choice) value(member int, sys Field, known bool) {
+	z := sys.Size()
+	rates, jacobian := math.FMA(priceRate, float64(z.N+z.Q), priceCall), 0.0
+	if p, ok := sys.(Priced); ok {
+		rates, jacobian = p.Prices()
+	}
+	if jacobian == 0 || !known {
+		jacobian = float64(priceMatrix * rates)
+	}
+	m := c.members[member]
+	info := m.Info()
+	price := math.FMA(float64(info.Evals), rates, float64(priceSum*float64((z.N+z.Q)*info.Stages*info.Stages)))
+	if p, ok := m.(pricedSteps); ok {
+		price += p.price(rates, jacobian)
+	}
+	c.price[member] = price
+}
+
 func (c *choice) reset() {
 	c.wish, c.better, c.other, c.wait, c.since = 0, 0, 0, choiceWait, 0
+	c.held, c.try = 0, choiceTry
+	copy(c.price, c.guess)
+	clear(c.ready)
 }
 
 // stable returns the longest step with which a member is stable, and infinity if a step of length h is.
@@ -102,11 +143,17 @@ func (c *choice) stable(member int, h float64, by *spectrum) float64 {
 // last one.
 func (c *choice) next(now int, h float64, by *spectrum) int {
 	if c.since++; c.since == choiceSoon {
-		c.wait = choiceWait
+		c.wait, c.try = choiceWait, choiceTry
 	}
+	if c.kind && c.of[now] != nil && c.stable(now, h, by) > h { // it goes as far as accuracy lets it
+		c.better, c.held = 0, 0
+		return now
+	}
+	c.held++
 	best, least, own := now, math.Inf(1), 0.0
 	for m, price := range c.price {
-		price /= min(c.stable(m, h, by), h)
+		wish := float64(h * c.long[now][m])
+		price /= min(c.stable(m, wish, by), wish)
 		if m == now {
 			own = price
 		}
@@ -120,32 +167,75 @@ func (c *choice) next(now int, h float64, by *spectrum) int {
 	if best == now || !(float64(choiceMargin*least) < own) || best != c.other {
 		c.better = 0
 	}
+	if c.of[now] != nil && c.held >= c.try {
+		if free := c.free(); free >= 0 { // what errors say of the step is hidden behind what is stiff
+			return free
+		}
+	}
 	if c.other = best; best == now || !(float64(choiceMargin*least) < own) {
 		return now
 	}
 	if c.better++; c.better < c.wait {
 		return now
 	}
-	if c.since < choiceSoon {
-		c.wait = min(2*c.wait, choiceLong)
+	return best
+}
+
+// free returns the cheapest member that stability does not hold, -1 for none.
+func (c *choice) free() int {
+	best := -1
+	for m, d := range c.of {
+		if d == nil && c.price[m] < math.Inf(1) && (best < 0 || c.price[m] < c.price[best]) {
+			best = m
+		}
 	}
-	c.better, c.since = 0, 0
 	return best
 }
 
 // choose changes the member that makes the next step, where that pays. h is the length that accuracy allows.
-func (s *Solver) choose(h float64) {
+func (s *Solver) choose(h float64) error {
 	c := &s.choice
 	next := c.next(s.member, h, &s.spectrum)
 	if next == s.member {
-		return
+		return nil
 	}
+	if m, ok := c.members[next].(Implicit); ok && !c.ready[next] {
+		if s.opts.NoJacobian {
+			return &StiffError{Place: s.place(nil), Method: m.Info().Name}
+		}
+		c.ready[next] = true
+		if m.Prepare(s.sys) != nil { // then it is not for this system
+			c.price[next] = math.Inf(1)
+			return nil
+		}
+		c.value(next, s.sys, true)
+		return nil // the next step decides
+	}
+	was := s.member
 	s.use(next)
 	s.stats.Changes++
 	if c.kind {
+		if c.since < choiceSoon {
+			c.wait, c.try = min(2*c.wait, choiceLong), min(2*c.try, choiceRare)
+		}
+		c.better, c.since, c.held = 0, 0, 0
 		s.ctl.Reset(s.info)
-		s.h = h
+		s.h = float64(h * c.long[was][next])
 	}
+	return nil
+}
+
+// without makes the explicit members make all steps to come, where the present one solves equations that have no
+// solution, although the right-hand side is finite. It reports whether there are any.
+func (s *Solver) without() bool {
+	if c := &s.choice; c.kind && c.turns == 0 && c.of[0] != nil && c.of[s.member] == nil {
+		c.price[s.member] = math.Inf(1)
+		s.use(0)
+		s.stats.Changes++
+		s.ctl.Reset(s.info)
+		return true
+	}
+	return false
 }
 
 // turn makes the member whose turn it is make the next step.
@@ -163,7 +253,8 @@ func (s *Solver) turn() {
 
 // use makes a member of the method make the steps to come.
 func (s *Solver) use(member int) {
-	s.member, s.info = member, s.members[member]
+	s.member, s.info, s.again = member, s.members[member], false
+	s.solves, _ = s.choice.members[member].(Implicit)
 	s.sight.use(member)
 	s.polynomial.use(member)
 }

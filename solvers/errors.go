@@ -52,6 +52,17 @@ func (p *Place) String() string {
 	return b.String()
 }
 
+// StiffError tells that a run has become stiff and goes on best with steps that need a Jacobian; see
+// Options.NoJacobian.
+type StiffError struct {
+	Place
+	Method string // that would make the steps
+}
+
+func (e *StiffError) Error() string {
+	return fmt.Sprintf("the run is stiff at %s, and would go on with method %s", e.Place.String(), e.Method)
+}
+
 // NonFiniteError tells that something that must be finite is not.
 type NonFiniteError struct {
 	Place

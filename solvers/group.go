@@ -361,8 +361,8 @@ func (s *Solver) until(m *member, pending *bool) error {
 	}
 	st := s.kept
 	st.T, st.H, st.T1, st.Made, st.Y0 = s.t, 0, t1, t1, s.y
-	st.Again = false
 	s.ready(st)
+	st.Again, s.again = false, false
 	s.method.Step(s.sys, st, false)
 	s.stats.Evals += s.info.evals(false)
 	copy(st.Y1, s.y)
@@ -430,7 +430,7 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		}
 		return false, s.chatters(name, h, "and other events happened more than max_events times")
 	}
-	s.fresh = false
+	s.fresh, s.again = false, false
 	s.anchor, s.count = s.t, 0
 	s.clock.unknown = true
 	s.sys.Enter(s.d, s.m)

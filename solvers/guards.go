@@ -452,6 +452,7 @@ func (s *Solver) leave() (verdict, error) {
 			s.sys.GuardValues(math.FMA(theta, tr.H, tr.T), s.yi, s.mid.rho, s.mid.truth)
 			if sign(s.mid.rho[i]) == way {
 				s.stats.Rejected++
+				s.stats.Sought++
 				s.cut = float64(theta * tr.H)
 				return retry, nil
 			}

@@ -119,9 +119,9 @@ func (s *Solver) real(h float64) bool {
 	}
 	st.Made = st.T1
 	s.ready(st)
+	st.Again = tr.Member == st.Member
 	w := s.size.N + s.size.Q
 	copy(st.K[:w], tr.K[:w])
-	st.Again = true
 	s.method.Step(s.sys, st, true)
 	s.stats.Evals += s.info.evals(true)
 	s.stats.Located++

@@ -14,6 +14,10 @@ type ImplicitWork struct {
 	Solves         int
 }
 
+func (w ImplicitWork) plus(v ImplicitWork) ImplicitWork {
+	return ImplicitWork{w.Jacobians + v.Jacobians, w.Factorisations + v.Factorisations, w.Solves + v.Solves}
+}
+
 func (w ImplicitWork) minus(v ImplicitWork) ImplicitWork {
 	return ImplicitWork{w.Jacobians - v.Jacobians, w.Factorisations - v.Factorisations, w.Solves - v.Solves}
 }

@@ -2,6 +2,7 @@ package solvers
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/simd"
@@ -36,6 +37,15 @@ func (tol *Tolerance) rel(i int) float64 {
 		return tol.Rel
 	}
 	return tol.Rels[i]
+}
+
+// least returns the smallest relative tolerance, as far as doubles have that many digits.
+func (tol *Tolerance) least() float64 {
+	least := tol.Rel
+	if tol.Rels != nil {
+		least = slices.Min(tol.Rels)
+	}
+	return max(least, 0x1p-50)
 }
 
 // abs returns the absolute tolerance of state i.

@@ -18,6 +18,10 @@ type Options struct {
 	// Unbounded lets the steps of an explicit method be longer than what is stable, as far as their errors allow.
 	Unbounded bool
 
+	// NoJacobian tells that the system has no Jacobian yet, though it could have. A run that steps with one would make
+	// cheaper ends with a *StiffError.
+	NoJacobian bool
+
 	// Also, when set, gives a second norm of the error of a trial step, in units of the tolerance. The larger norm
 	// counts.
 	Also func(s *Step) float64
@@ -112,10 +116,12 @@ type Stats struct {
 	NotFinite, Singular int
 	Evals               int // right-hand sides
 	ImplicitWork
-	Events   int // firings
-	Switches int // changes of mode at a located root
-	Located  int // real steps taken to find roots of guards
-	Changes  int // of the member of the method that makes the steps
+	Events   int   // firings
+	Switches int   // changes of mode at a located root
+	Located  int   // real steps taken to find roots of guards
+	Sought   int   // of Rejected: to come nearer to an event
+	Made     []int // steps that each member of the method made
+	Changes  int   // of the member of the method that makes the steps
 	// Warnings tell the user of places where derivatives do not exist and of times that never came.
 	Warnings []Warning
 	// Ties are the pairs of causes of which warnings tell that derivatives are those of one order.

@@ -208,6 +208,17 @@ func (r *rosenbrock) Fault() error {
 // Work implements Implicit.
 func (r *rosenbrock) Work() ImplicitWork { return r.work }
 
+// price implements pricedSteps: of a Jacobian, its factorisation and a solution for each stage. Before the pattern is
+// known, the factors are taken to be those of a small matrix, or of a sparse one.
+func (r *rosenbrock) price(_, jacobian float64) float64 {
+	n := float64(r.n)
+	factor, elements := min(float64(2*n*n*n/3), float64(100*n)), min(float64(n*n), float64(20*n))
+	if r.lu != nil {
+		factor, elements = float64(r.lu.Flops()), float64(r.lu.NonZeros())
+	}
+	return math.FMA(priceFactor, math.FMA(float64(2*r.stages), elements, factor), jacobian)
+}
+
 // ready makes the work space for the places of a Jacobian.
 func (r *rosenbrock) ready(jac *Jacobian) error {
 	if r.jac == jac {

@@ -13,8 +13,7 @@ type Solver struct {
 	sys    System
 	sight  sight
 	method Method
-	solves Implicit // the method, where its steps solve equations; otherwise nil
-	worked ImplicitWork
+	solves Implicit   // the present member of the method, where its steps solve equations; otherwise nil
 	ctl    Controller // nil in fixed-step mode
 	opts   Options
 	tol    Tolerance
@@ -40,7 +39,7 @@ type Solver struct {
 	d, m     []float64
 	span     float64 // tf - t0
 	fresh    bool    // row 0 of trial.K is f(t, y)
-	again    bool    // the last step was tried at the present time and state
+	again    bool    // the last step that was tried began here, in this field
 	restart  bool    // the run begins here, or a body was applied here
 	cut      float64 // length that the next trial step must not exceed; 0: any
 	anchor   float64 // in fixed-step mode, where equal steps are counted from
@@ -63,6 +62,7 @@ type Solver struct {
 	work               []float64 // [2N+Q]
 
 	choice    choice
+	worked    ImplicitWork // before this run
 	stiff     stiffness
 	spectrum  spectrum
 	longest   float64 // stable step
@@ -87,15 +87,15 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	for _, m := range members {
 		s.members = append(s.members, m.Info())
 	}
-	s.choice = newChoice(sys, method)
-	if s.opts.Fixed == 0 && !s.choice.kind { // otherwise another member is for stiffness
-		s.stiff.method = s.choice.widest
-	}
-	s.solves, _ = method.(Implicit)
+	s.stats.Made = make([]int, len(members))
 	s.clock.sys, _ = sys.(Clock)
 	s.sight = newSight(sys, s.members)
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
+	s.choice = newChoice(sys, method, &s.tol)
+	if s.opts.Fixed == 0 && !s.choice.kind { // otherwise another member is for stiffness
+		s.stiff.method = s.choice.widest
+	}
 	s.spectrum = newSpectrum(sys, s.choice.widest, &s.opts, &s.tol, z)
 	s.integrals = newQuadratures(&s.opts, z)
 	s.sched = newSchedule(sys.Instants(), s.events)
@@ -133,14 +133,22 @@ func (s *Solver) Solve(ctx context.Context, sink Sink) (Stats, error) {
 		err = s.step()
 	}
 	s.stats.T = s.t
-	if s.solves != nil {
-		s.stats.ImplicitWork = s.solves.Work().minus(s.worked)
-	}
+	s.stats.ImplicitWork = s.implicitWork().minus(s.worked)
 	if err != nil {
 		return s.stats, s.placed(err)
 	}
 	s.never()
 	return s.stats, nil
+}
+
+// implicitWork returns what the implicit members of the method did so far, in all runs.
+func (s *Solver) implicitWork() (w ImplicitWork) {
+	for _, m := range s.choice.members {
+		if m, ok := m.(Implicit); ok {
+			w = w.plus(m.Work())
+		}
+	}
+	return w
 }
 
 // placed fills in the place of an error of a sink.
@@ -154,7 +162,9 @@ func (s *Solver) placed(err error) error {
 
 // begin sets everything up for the start of a run and handles what happens there.
 func (s *Solver) begin() error {
-	s.stats = Stats{Warnings: s.stats.Warnings[:0]}
+	s.stats = Stats{Warnings: s.stats.Warnings[:0], Made: s.stats.Made}
+	clear(s.stats.Made)
+	s.worked = s.implicitWork()
 	s.recall()
 	clear(s.hist)
 	clear(s.d)
@@ -180,7 +190,6 @@ func (s *Solver) begin() error {
 			s.info.Name)
 	}
 	if s.again = false; s.solves != nil {
-		s.worked = s.solves.Work()
 		if err := s.solves.Prepare(s.sys); err != nil {
 			return err
 		}
@@ -297,7 +306,9 @@ func (s *Solver) step() error {
 	}
 	tr, stop := s.trial, s.stop()
 	if s.spectrum.reach > 0 {
-		s.stay(stop)
+		if err := s.stay(stop); err != nil {
+			return err
+		}
 	}
 	clipped := s.aim(tr, stop)
 	if s.sight.signals != nil && s.shorten(tr) {
@@ -308,8 +319,9 @@ func (s *Solver) step() error {
 	if s.lender != nil && !s.lent {
 		s.borrow(tr)
 	}
-	tr.Again, s.again = s.again, false
+	tr.Again = s.again
 	s.method.Step(s.sys, tr, s.fresh)
+	s.again = true
 	s.stats.Evals += s.info.evals(s.fresh)
 	s.fresh = true
 	switch ok, err := s.judge(tr); {
@@ -374,6 +386,8 @@ func (s *Solver) read(tr *Step) error {
 // accept hands the trial step to the sink and moves on to its end.
 func (s *Solver) accept(e End) error {
 	tr := s.trial
+	s.again = false
+	s.stats.Made[s.member]++
 	if err := s.sink.Step(tr, e); err != nil {
 		return err
 	}

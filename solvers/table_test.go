@@ -21,13 +21,13 @@ func TestTable(t *testing.T) {
 	for _, m := range Methods() {
 		info := m.Info()
 		stages, inside, tab := fmt.Sprint(info.Stages), "–", tableOf(m)
-		if info.Solved > 0 {
-			stages = fmt.Sprintf("%d, linearly implicit", info.Solved)
-		}
 		if many := m.Members; many != nil {
 			first := many[0].Info()
 			stages, info.FSAL = fmt.Sprintf("%d to %s", first.Stages, stages), first.FSAL
 			info.DenseStages, tab = first.DenseStages, tableOf(many[0])
+		}
+		if info.Solved > 0 {
+			stages = fmt.Sprintf("%d, linearly implicit", info.Solved)
 		}
 		if info.FSAL {
 			stages += ", first same as last"

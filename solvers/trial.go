@@ -108,8 +108,8 @@ func (s *Solver) aim(tr *Step, stop float64) (clipped bool) {
 	return false
 }
 
-// stay keeps the step that is aimed towards stop stable.
-func (s *Solver) stay(stop float64) {
+// stay keeps the step that is aimed towards stop stable, if need be with another member of the method.
+func (s *Solver) stay(stop float64) error {
 	h := min(s.h, stop-s.t)
 	if s.opts.HMax > 0 {
 		h = min(h, s.opts.HMax)
@@ -132,9 +132,12 @@ func (s *Solver) stay(stop float64) {
 	}
 	s.longest = max(s.spectrum.longest(h), s.least())
 	if len(s.members) > 1 && s.choice.turns == 0 && !(s.choice.kind && s.opts.Fixed > 0) {
-		s.choose(h)
+		if err := s.choose(h); err != nil {
+			return err
+		}
 		s.longest = max(s.choice.stable(s.member, h, &s.spectrum), s.least())
 	}
+	return nil
 }
 
 // judge decides whether the trial step is accepted, and the length of the next one.
@@ -185,6 +188,8 @@ func (s *Solver) reject(h float64, bad bool) error {
 		fault = s.fault()
 	}
 	switch {
+	case fault != nil && s.without():
+		s.stats.NotFinite++
 	case fault != nil && fault.Kind == MatrixTooLarge:
 		return fault
 	case fault != nil && fault.Kind == MatrixNotFinite && !fault.Overflow: // it is so however short the step

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"strings"
 
 	"odes.dev/odes"
 	"odes.dev/odes/internal/report"
@@ -69,4 +70,31 @@ func (c *call) seconds(s odes.RunStats) {
 	}
 	fmt.Fprintf(c.err, "%s; %d right-hand sides, %d transposes, trajectory %d bytes\n",
 		line, s.F, s.VJP, s.PeakTrajectoryBytes)
+	c.effort(s)
+}
+
+// effort tells, with -v, what steps took that are out of the ordinary.
+func (c *call) effort(s odes.RunStats) {
+	var list []string
+	add := func(n int, one, many string) {
+		switch {
+		case n == 1:
+			list = append(list, "1 "+one)
+		case n > 1:
+			list = append(list, fmt.Sprintf("%d %s", n, many))
+		}
+	}
+	for _, m := range s.Methods {
+		add(m.Steps, "step by "+m.Name, "steps by "+m.Name)
+	}
+	add(s.Changes, "change of method", "changes of method")
+	add(s.Jacobians, "Jacobian", "Jacobians")
+	add(s.Factorisations, "factorisation", "factorisations")
+	add(s.Solves, "solution", "solutions")
+	add(s.NonFinite, "step rejected as not finite", "steps rejected as not finite")
+	add(s.Singular, "step rejected as singular", "steps rejected as singular")
+	add(s.Sought, "step rejected for an event", "steps rejected for events")
+	if len(list) > 0 {
+		fmt.Fprintln(c.err, strings.Join(list, ", "))
+	}
 }

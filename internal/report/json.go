@@ -463,7 +463,7 @@ func (j *jsonWriter) settings(s odes.RunSettings) {
 
 func (j *jsonWriter) stats(s odes.RunStats) {
 	j.raw("{")
-	for i, f := range []struct {
+	counts := []struct {
 		key string
 		n   int64
 	}{
@@ -473,13 +473,33 @@ func (j *jsonWriter) stats(s odes.RunStats) {
 		{"vjp", int64(s.VJP)},
 		{"recomputed_steps", int64(s.RecomputedSteps)},
 		{"peak_trajectory_bytes", s.PeakTrajectoryBytes},
-	} {
+		{"rejected_not_finite", int64(s.NonFinite)},
+		{"rejected_singular", int64(s.Singular)},
+		{"rejected_for_events", int64(s.Sought)},
+		{"jacobians", int64(s.Jacobians)},
+		{"factorisations", int64(s.Factorisations)},
+		{"solves", int64(s.Solves)},
+		{"changes", int64(s.Changes)},
+	}
+	for i, f := range counts {
+		if i > 5 && f.n == 0 {
+			continue
+		}
 		if i > 0 {
 			j.raw(", ")
 		}
 		j.text(f.key)
 		j.raw(": ")
 		j.int(f.n)
+	}
+	for i, m := range s.Methods {
+		j.raw([]string{", \"methods\": {", ", "}[min(i, 1)])
+		j.text(m.Name)
+		j.raw(": ")
+		j.int(int64(m.Steps))
+	}
+	if len(s.Methods) > 0 {
+		j.raw("}")
 	}
 	j.raw(",\n            \"seconds\": {\"parse\": ")
 	j.number(s.Seconds.Parse)

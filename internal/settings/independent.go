@@ -29,14 +29,12 @@ const (
 // steps are fixed and the method is of order 3 at most, simpleJudge is as good and costs less.
 const judge, simpleJudge = "dop853", "rk4"
 
-// stiffJudge is the method of independent runs of implicit methods: explicit ones would crawl.
-const stiffJudge = "rodas5p"
-
-// judges names the methods of those runs for which it is not judge.
+// judges names the methods of those runs for which it is not judge. Runs by other implicit methods are compared with
+// one by mainStiff. An explicit judge goes on with otherStiff where it is held short by stability.
 var judges = map[string]string{
-	judge:      "vern9",
-	"rkc2":     "rkc2", // methods of high order would crawl where it is chosen
-	stiffJudge: "rodas4",
+	judge:     "vern9",
+	mainStiff: otherStiff,
+	"rkc2":    "rkc2", // methods of high order would crawl where it is chosen
 }
 
 // Independent changes s into the settings of a run that shares no discrete decision with that of s, which
@@ -44,9 +42,7 @@ var judges = map[string]string{
 // of the run of s the difference of the two is.
 func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 	s.GradientOnly()
-	if s.Method == Auto {
-		s.Method, _ = s.AutoMethod()
-	}
+	s.Decide()
 	// The transpose, or the tangent, of the steps taken: modes that differentiate the equations first are compared
 	// with one that does not.
 	s.Mode = sens.ModeAdjoint
@@ -54,13 +50,11 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 		s.Mode = sens.ModeTangent
 	}
 	other := judges[s.Method]
-	if m, ok := solvers.Lookup(s.Method); other == "" && ok {
-		switch {
-		case m.Can.Has(solvers.NeedsJacobian):
-			other = stiffJudge
-		case m.Order <= 3 && s.Solver.Fixed > 0:
-			other = simpleJudge
-		}
+	if other == "" && implicit(s.Method) {
+		other = mainStiff
+	}
+	if m, ok := solvers.Lookup(s.Method); other == "" && ok && m.Order <= 3 && s.Solver.Fixed > 0 {
+		other = simpleJudge
 	}
 	if other == "" {
 		other = judge
@@ -69,6 +63,9 @@ func (s *Settings) Independent(mode string, kinks bool) (share float64) {
 		share = sameMethod
 	} else {
 		s.Method, s.OfMethod = other, nil
+		if s.Stiff = ""; !implicit(other) {
+			s.Stiff = s.stiff(otherStiff)
+		}
 	}
 	if s.Solver.Fixed > 0 {
 		s.Solver.Fixed = float64(s.Solver.Fixed * fixedStep)

@@ -52,7 +52,7 @@ func TestWords(t *testing.T) {
 func TestDefaults(t *testing.T) {
 	s := defaults()
 	for _, c := range []struct{ block, key, value string }{
-		{"solver", "method", s.Method},
+		{"solver", "method", usual},
 		{"sens", "mode", s.Mode},
 	} {
 		rows := typecheck.SettingRows(c.block)

@@ -19,18 +19,17 @@ var laterMethods = []string{
 var foreignMethods = func() map[string]string {
 	of := map[string]string{}
 	for here, names := range map[string]string{
-		"dopri5":       "rk45 ode45 dp5 dopri dormandprince",
-		"bs3":          "rk23 ode23",
-		"vern7":        "adams",
-		"vern8":        "ode78",
-		"vern9":        "ode89 ode113",
-		"dop853":       "dop",
-		"rk4":          "rungekutta4 runge_kutta rk",
-		Auto:           "lsoda vode cvode cvodes advan13 advan6",
-		"rosenbrock23": "ode23s",
-		"ros3p":        "ode23t ode23tb trbdf2",
-		"rodas4":       "rodas rosenbrock seulex",
-		"rodas5p":      "ode15s rodas5 radau stiff implicit bdf gear ida idas kvaerno5 sdirk esdirk",
+		"dopri5": "rk45 ode45 dp5 dopri dormandprince",
+		"bs3":    "rk23 ode23",
+		"vern7":  "adams",
+		"vern8":  "ode78",
+		"vern9":  "ode89 ode113",
+		"dop853": "dop",
+		"rk4":    "rungekutta4 runge_kutta rk",
+		Auto: "lsoda vode cvode cvodes advan13 advan6 ode15s ode23t ode23tb radau stiff implicit gear ida idas " +
+			"kvaerno5 trbdf2 sdirk esdirk",
+		"rosenbrock23": "ode23s rosenbrock",
+		"rodas4":       "rodas",
 	} {
 		for _, name := range strings.Fields(names) {
 			of[name] = here
@@ -61,8 +60,7 @@ func controllerNames() []string {
 // noMethod suggests what a name that is no method may mean.
 func noMethod(w string, words []string) string {
 	const text = "names a method that does not exist: "
-	meant, known := foreignMethods[strings.ToLower(w)]
-	if known {
+	if meant, known := foreignMethods[strings.ToLower(w)]; known {
 		return text + strconv.Quote(w) + "; write " + meant
 	}
 	return text + among(w, words)

@@ -6,6 +6,7 @@
 package settings
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"runtime"
@@ -31,7 +32,8 @@ const Auto = "auto"
 // Settings are the resolved solver and sens blocks. What their slices and maps hold is never written
 // to, so a copy is independent: a run that repeats another one changes fields of a copy.
 type Settings struct {
-	Method     string // Auto: chosen by AutoMethod
+	Method     string // "" and Auto: the choice is open, for Decide
+	Stiff      string // the implicit method of steps where that pays, set by Decide; "" for none
 	Controller string
 	MaxGrowth  float64            // the most that a step may be longer than the one before; 0: the controller's own
 	OfMethod   map[string]float64 // settings that only some methods take (solvers.Family.Settings), as they were given
@@ -89,7 +91,7 @@ type GradientCheck struct {
 // defaults are the settings of a model without blocks.
 func defaults() Settings {
 	return Settings{
-		Method: "dopri5", Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Trust: true,
+		Mode: sens.DefaultMode, Threads: runtime.GOMAXPROCS(0), Trust: true,
 		rtol: tolerances{all: 1e-6}, atol: tolerances{all: 1e-9},
 	}
 }
@@ -108,14 +110,54 @@ func (s Settings) Spec() (*solvers.Spec, error) {
 	if s.Method == Auto && len(s.OfMethod) == 0 {
 		return nil, nil
 	}
-	m, err := solvers.Choose(s.Method, s.OfMethod)
+	m, err := solvers.Choose(cmp.Or(s.Method, usual), s.OfMethod)
 	if err != nil {
 		return nil, fmt.Errorf("solver.%w", err)
+	}
+	if stiff, ok := solvers.Lookup(s.Stiff); ok {
+		m = solvers.Switching(m.Name, m, stiff)
 	}
 	return m, nil
 }
 
-// AutoMethod chooses a method by the tolerance: the one that reaches the corresponding accuracy at the
+// usual is the explicit method of models that name none.
+const usual = "dopri5"
+
+// Decide chooses the method where that is open: an explicit one and, for steps where that one would be held short by
+// stability, an implicit one. why says why the explicit one, where auto was asked for.
+func (s *Settings) Decide() (why string) {
+	switch s.Method {
+	case "":
+		s.Method = usual
+	case Auto:
+		s.Method, why = s.AutoMethod()
+	default:
+		return ""
+	}
+	if len(s.OfMethod) == 0 {
+		s.Stiff = s.stiff(mainStiff)
+	}
+	return why
+}
+
+// The implicit methods of runs, and of the independent runs that they are compared with.
+const mainStiff, otherStiff = "rodas5p", "rodas4p"
+
+// stiff returns name, or "" where steps are of fixed length or need not be stable.
+func (s *Settings) stiff(name string) string {
+	if s.Solver.Fixed > 0 || s.Solver.Unbounded {
+		return ""
+	}
+	return name
+}
+
+// implicit reports whether the steps of the method solve equations.
+func implicit(method string) bool {
+	m, ok := solvers.Lookup(method)
+	return ok && m.Can.Has(solvers.NeedsJacobian)
+}
+
+// AutoMethod chooses an explicit method by the tolerance: the one that reaches the corresponding accuracy at the
 // least cost, as measured on the examples (docs/methods.md has the table). It reads nothing but the
 // settings.
 func (s Settings) AutoMethod() (name, why string) {

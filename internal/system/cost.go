@@ -32,6 +32,16 @@ func (p *Problem) AdjointCost(k *Kit, sweeps int) float64 {
 	return float64(float64(sweeps)*at) + cost(k.shared, backInstr, backFlop)
 }
 
+// Prices implements solvers.Priced, by counting.
+func (w *Worker) Prices() (rates, jacobian float64) {
+	const call = 20
+	rates = call + cost(w.kit.value.Get(tapec.PartRates), forthInstr, forthFlop)
+	if j := w.kit.value.Get(tapec.PartJacobian); j != nil {
+		jacobian = call + cost(j, forthInstr, forthFlop)
+	}
+	return rates, jacobian
+}
+
 // TangentCost estimates the nanoseconds that sweeps with the tangents of k take for one stage of a
 // step, by counting.
 func (p *Problem) TangentCost(k *Kit, sweeps int) float64 {
