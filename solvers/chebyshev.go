@@ -81,6 +81,26 @@ func chebyshev(s int) *Spec {
 	return kept.(*Spec)
 }
 
+// decimal writes x with sixty decimals. Text of package big is slow where precision is high.
+func decimal(x *big.Float) string {
+	const decimals = 60
+	unit := new(big.Int).Exp(big.NewInt(10), big.NewInt(decimals), nil)
+	y := new(big.Float).SetPrec(x.Prec()).SetInt(unit)
+	y.Mul(y, x)
+	half := big.NewFloat(0.5)
+	if x.Sign() < 0 {
+		half.Neg(half)
+	}
+	z, _ := y.Add(y, half).Int(nil)
+	sign := ""
+	if z.Sign() < 0 {
+		sign = "-"
+	}
+	text := fmt.Sprintf("%061d", z.Abs(z))
+	at := len(text) - decimals
+	return sign + text[:at] + "." + text[at:]
+}
+
 // chebyshevTable returns the table of the method with s stages. Exact fractions of many stages have thousands of
 // digits, so the figures are computed with far more digits than the table keeps.
 func chebyshevTable(s int) *Tableau {
@@ -138,7 +158,7 @@ func chebyshevTable(s int) *Tableau {
 	text := func(row []*big.Float) string {
 		var out strings.Builder
 		for _, v := range row {
-			out.WriteString(v.Text('f', 60) + " ")
+			out.WriteString(decimal(v) + " ")
 		}
 		return out.String()
 	}

@@ -181,7 +181,7 @@ func (f *failure) underflow(e *solvers.StepUnderflowError) {
 
 func (f *failure) tooMany(e *solvers.TooManyStepsError) {
 	f.list.Errorf(CodeTooMany, f.blamed(&e.Place), "more than max_steps = %d steps, and only at %s%s; raise "+
-		"solver.max_steps, loosen rtol, or shorten the time span; a stiff model needs method = rodas5p",
+		"solver.max_steps, loosen rtol, or shorten the time span; for a stiff model take method = auto",
 		e.Max, f.at(&e.Place), f.worst(&e.Place))
 }
 

@@ -77,8 +77,8 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 		case solvers.Stiff:
 			l.Notef(CodeStiff, x.span, "this looks stiff from %s on: steps are held short by stability, not by "+
 				"accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer; "+
-				"method = rodas5p does, or for diffusion on large grids method = rkc2, with stages = "+
-				"2·√(h·eigenvalue) for the steps h that accuracy would allow",
+				"method = auto takes an implicit method where that pays, and for diffusion on large grids there is "+
+				"method = rkc2",
 				x.when(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
 		case solvers.Unseen:
 			l.Warnf(CodeUnseen, x.span, "a function of time in the right-hand side has a peak about %s that the fixed "+
