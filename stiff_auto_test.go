@@ -1,0 +1,239 @@
+package odes_test
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// becomingStiff are models that become stiff, two of them again and again. steps is how many a run takes at most: a small
+// part of what an explicit method alone would take.
+var becomingStiff = []struct {
+	name, text string
+	steps      int
+	changes    int // of method, at least
+}{
+	{"robertson", `
+time t from 0 to 40
+param k1 = 0.04, k2 = 3e7, k3 = 1e4
+state a = 1, b = 0, c = 0
+a' = -k1*a + k3*b*c
+b' = k1*a - k3*b*c - k2*b^2
+c' = k2*b^2
+objective J = final(c)
+objective K = integral(b, from = 1, to = 20)
+objective M = max_over(b)
+objective S = sum_at(grid(0.5, 40, 20), a^2)
+sens { wrt = [k1, k2, k3] }`, 120, 1},
+	{"oregonator", `
+time t from 0 to 360
+param s = 77.27, q = 8.375e-6, w = 0.161
+state a = 1, b = 2, c = 3
+a' = s*(b + a*(1 - q*a - b))
+b' = (c - (1 + a)*b)/s
+c' = w*(a - c)
+objective J = final(log(b))
+objective K = integral(log(a))
+sens { wrt = [s, q, w] }`, 5000, 3},
+	{"kicked", `
+time t from 0 to 8
+param fast = 5000, level = 0.5, dose = 0.3
+state x = 1, z = 0
+discrete n = 0
+x' = -x
+z' = -fast*(z - x^2)
+event kick when x < level { x = x + dose  n = n + 1 }
+objective J = final(z)
+objective K = integral(z*n)
+sens { wrt = [fast, level, dose] }`, 2000, 17},
+}
+
+func stiffRun(t *testing.T, text string, settings ...string) *odes.Sensitivities {
+	t.Helper()
+	m, err := odes.Parse("stiff.ode", text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := odes.Options{EventTimes: true}
+	for i := 0; i < len(settings); i += 2 {
+		o.Settings = append(o.Settings, odes.Setting{Key: settings[i], Value: settings[i+1]})
+	}
+	s, err := m.Sensitivities(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// apart returns the largest difference of derivatives of the same objective by the same variable, times that variable,
+// relative to the largest such product.
+func apart(a, b *odes.Sensitivities, sizes []float64) float64 {
+	worst := 0.0
+	for i := range a.Values {
+		most := 0.0
+		row := func(s *odes.Sensitivities, j int) float64 { return s.Gradient[i*s.Columns+j] * sizes[j] }
+		for j := range sizes {
+			most = max(most, math.Abs(row(b, j)))
+		}
+		for j := range sizes {
+			worst = max(worst, math.Abs(row(a, j)-row(b, j))/most)
+		}
+	}
+	return worst
+}
+
+var stiffSizes = map[string][]float64{
+	"robertson": {0.04, 3e7, 1e4}, "oregonator": {77.27, 8.375e-6, 0.161}, "kicked": {5000, 0.5, 0.3},
+}
+
+// TestStiffRuns runs stiff models as they are. The derivatives of the run are exact across changes of method, and near
+// those of a run with tight tolerances by an implicit method alone; there are few steps; and an independent run, which
+// changes its method as well, has no doubts.
+func TestStiffRuns(t *testing.T) {
+	for _, c := range becomingStiff {
+		sizes := stiffSizes[c.name]
+		s := stiffRun(t, c.text, "solver.rtol", "1e-7", "solver.atol", "1e-12")
+		if s.Stats.Steps > c.steps || s.Stats.Changes < c.changes || s.Stats.Factorisations == 0 ||
+			len(s.Stats.Methods) != 2 || s.Stats.Methods[0].Steps+s.Stats.Methods[1].Steps != s.Stats.Steps ||
+			s.Settings.Method != "dopri5 and rodas5p" {
+			t.Errorf("%s: %s, %+v", c.name, s.Settings.Method, s.Stats)
+		}
+		for i := range s.Values {
+			for _, v := range s.Variables {
+				if g := s.Trust(i, v); g != odes.Sound {
+					t.Errorf("%s: the derivative of %s by %s is %v", c.name, s.Values[i].Name, v.Name, g)
+				}
+			}
+		}
+		tight := stiffRun(t, c.text, "solver.rtol", "1e-9", "solver.atol", "1e-13", "solver.method", "rodas5p",
+			"sens.trust", "off")
+		if d := apart(s, tight, sizes); !(d < 1e-3) {
+			t.Errorf("%s: %.1e from a run by rodas5p with tight tolerances", c.name, d)
+		}
+		for _, mode := range []string{"tangent", "complex"} {
+			other := stiffRun(t, c.text, "solver.rtol", "1e-7", "solver.atol", "1e-12", "sens.mode", mode,
+				"sens.trust", "off", "sens.control", "off")
+			one := stiffRun(t, c.text, "solver.rtol", "1e-7", "solver.atol", "1e-12", "sens.trust", "off",
+				"sens.control", "off")
+			if d := apart(one, other, sizes); !(d < 1e-8) {
+				t.Errorf("%s: adjoint and %s are %.1e apart", c.name, mode, d)
+			}
+		}
+		for _, keep := range []string{"states", "states(7)", "binomial(6)"} {
+			one := stiffRun(t, c.text, "sens.trust", "off")
+			other := stiffRun(t, c.text, "sens.trust", "off", "solver.checkpoint", keep)
+			if other.Stats.RecomputedSteps == 0 || !slices.Equal(one.Gradient, other.Gradient) {
+				t.Errorf("%s: other bits with checkpoint = %s", c.name, keep)
+			}
+		}
+	}
+}
+
+// TestStiffAgain runs a model many times with one Runner, of which some runs become stiff: whatever came before, a run
+// has the bits of its own.
+func TestStiffAgain(t *testing.T) {
+	m, err := odes.Parse("stiff.ode", `
+time t from 0 to 20
+param fast = 2
+state x = 1, z = 0
+x' = -x
+z' = -fast*(z - x^2)
+objective J = final(z)
+sens { trust = off }`, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	run := func(r *odes.Runner, fast float64) string {
+		if err := r.Set(odes.Assignment{Name: "fast", Values: []float64{fast}}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := r.Sensitivities(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(s.Gradient, s.Stats.Steps, s.Stats.Changes)
+	}
+	prepare := func() *odes.Runner {
+		r, err := m.Prepare(odes.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return r
+	}
+	one := prepare()
+	for _, fast := range []float64{2, 3000, 2, 400, 50, 3000} {
+		if got, want := run(one, fast), run(prepare(), fast); got != want {
+			t.Errorf("fast %v: %s, alone %s", fast, got, want)
+		}
+	}
+	if text := run(prepare(), 3000); !strings.HasSuffix(text, " 1") {
+		t.Errorf("the stiff run did not change its method: %s", text)
+	}
+}
+
+// TestNotStiff requires of runs that do not become stiff the bits of their explicit method.
+func TestNotStiff(t *testing.T) {
+	for _, file := range []string{"lotka_volterra/lotka_volterra", "bounce/bounce", "pk/pk", "glv/glv"} {
+		m, err := odes.ParseFile("examples/" + file + ".ode")
+		if err != nil {
+			t.Fatal(err)
+		}
+		run := func(settings ...odes.Setting) *odes.Sensitivities {
+			s, err := m.Sensitivities(t.Context(), odes.Options{Settings: append(settings,
+				odes.Setting{Key: "sens.trust", Value: "off"}, odes.Setting{Key: "sens.control", Value: "off"})})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return s
+		}
+		auto := run(odes.Setting{Key: "solver.method", Value: "auto"})
+		chosen := run(odes.Setting{Key: "solver.method", Value: auto.Settings.Method})
+		if !slices.Equal(auto.Gradient, chosen.Gradient) || auto.Stats.Changes != 0 || auto.Stats.Jacobians != 0 ||
+			auto.Stats.F != chosen.Stats.F || auto.Stats.VJP != chosen.Stats.VJP {
+			t.Errorf("%s: auto is not %s: %+v", file, auto.Settings.Method, auto.Stats)
+		}
+	}
+}
+
+// TestWithoutJacobian has a stiff run come to where a derivative of the right-hand side is infinite, while the
+// right-hand side is not. It goes on with the explicit method.
+func TestWithoutJacobian(t *testing.T) {
+	s := stiffRun(t, `
+time t from 0 to 4
+param fast = 3000
+state x = 1, z = 0, w = 0
+x' = -0.5
+z' = -fast*(z - max(x, 0))
+w' = sqrt(abs(max(x, 0)))
+objective J = final(z + w)
+sens { wrt = fast  trust = off }`)
+	if v := s.Values[0].Value; s.Stats.Jacobians == 0 || !(math.Abs(v-4.0/3) < 1e-4) {
+		t.Errorf("J = %v, %+v", v, s.Stats)
+	}
+}
+
+// TestStagesFollow has rkc2 take fewer right-hand sides for diffusion than with any fixed number of stages that is near
+// what it had, and one that may be longer where the tolerance is crude; fixed stages stay what they are.
+func TestStagesFollow(t *testing.T) {
+	const heat = `
+const n = 32
+time t from 0 to 0.3
+param a = 1
+state u[n,n] = 0
+u[i,j]' = a*n^2*(u[clamp(i+1,1,n),j] + u[clamp(i-1,1,n),j] + u[i,clamp(j+1,1,n)] + u[i,clamp(j-1,1,n)] - 4*u[i,j])
+  + exp(-((i - 9)^2 + (j - 20)^2)/20) - u[i,j] for i in 1:n, j in 1:n
+objective J = final(mean(u^2))
+solver { method = rkc2  rtol = 1e-3  atol = 1e-6 }
+sens { trust = off }`
+	follow, ten := stiffRun(t, heat), stiffRun(t, heat, "solver.stages", "10")
+	if !(float64(follow.Stats.F) < 0.8*float64(ten.Stats.F)) || follow.Settings.Method != "rkc2" {
+		t.Errorf("%s: %d right-hand sides, %d with ten stages", follow.Settings.Method, follow.Stats.F, ten.Stats.F)
+	}
+	if d := math.Abs(follow.Gradient[0]/ten.Gradient[0] - 1); !(d < 1e-2) {
+		t.Errorf("derivatives are %.1e apart", d)
+	}
+}
