@@ -47,7 +47,11 @@ func TestLanguageModels(t *testing.T) {
 			{"AUC", "tlag", -1.0842928, 1e-4},
 			{"dip", "tlag", 0, 1e-6},
 		}},
-		{"robertson", 0, nil},
+		{"robertson", 0, []value{
+			{"y3_end", "", 0.89269909145, 1e-7},
+			{"y3_end", "k1", 3.43782212715, 1e-6},
+			{"track", "k1", 0.55309993, 1e-5},
+		}},
 		{"enzyme", 5, nil},
 		{"control", 1, nil},
 	} {

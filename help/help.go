@@ -313,7 +313,8 @@ func method(w io.Writer, name string) bool {
 	case len(m.Members) > 0:
 		fmt.Fprintf(w, "stages: %d to %d, the last of which is the first of the next step", k.Stages, most)
 	case k.Solved > 0:
-		fmt.Fprintf(w, "stages: %d, each of which solves linear equations; %d right-hand sides a step", k.Solved, k.Evals)
+		fmt.Fprintf(w, "stages: %d, each of which solves linear equations; %d right-hand sides a step",
+			k.Solved, k.Evals)
 	case k.FSAL:
 		fmt.Fprintf(w, "stages: %d, the last of which is the first of the next step", k.Stages)
 	default:

@@ -35,7 +35,7 @@ var capabilities = []struct {
 	{StageSums, "sums over its stages", is[Staged]},
 	{StiffnessTest, "a test of stiffness", is[StiffnessDetector]},
 	{WholeSteps, "steps as one program", is[Arithmetical]},
-	{NeedsJacobian, "equations to solve", is[Implicit]},
+	{NeedsJacobian, "steps that solve equations", is[Implicit]},
 }
 
 // is reports whether m is an M, with all of its members.

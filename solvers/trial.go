@@ -34,7 +34,7 @@ func (s *Solver) first() error {
 	h := InitialStep(s.sys, s.info, &s.tol, s.trial, limit, s.work)
 	s.stats.Evals++
 	if s.solves != nil {
-		// Where the state starts at rest, derivatives of it do not: what decays fast in them is seen by no error control.
+		// Where the state rests, its derivatives may not: no error control sees what decays fast in them.
 		if rate := s.solves.Rate(s.sys, s.trial); float64(h*rate) > 1 && rate <= math.MaxFloat64 {
 			h = 1 / rate
 		}

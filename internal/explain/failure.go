@@ -94,8 +94,9 @@ func (f *failure) unsolvable(e *solvers.MatrixError, p *solvers.Place) {
 	case e.Kind == solvers.MatrixTooLarge:
 		f.matrix(e)
 	case e.Kind == solvers.MatrixNotFinite && !e.Overflow:
-		d := f.list.Errorf(CodeNonFinite, f.rate(e.Rows), "the derivative of %s by %s is not a finite number at %s, and "+
-			"%s solves equations with it; keep away from there, write a smooth expression, or take an explicit method",
+		d := f.list.Errorf(CodeNonFinite, f.rate(e.Rows), "the derivative of %s by %s is not a finite number at %s, "+
+			"and %s solves equations with it; keep away from there, write a smooth expression, or take an explicit "+
+			"method",
 			f.rateName(e.Rows[0]), f.columnName(e.Cols[0]), f.at(p), f.method.Info().Name)
 		if f.worker == nil || len(p.Y) != f.model.States() {
 			return
@@ -108,17 +109,17 @@ func (f *failure) unsolvable(e *solvers.MatrixError, p *solvers.Place) {
 		if e.Overflow {
 			why = "overflow there"
 		}
-		f.list.Errorf(CodeUnderflow, f.rate(e.Rows), "the equations for a step of %s have no solution at %s: with h = %s, "+
-			"those of %s %s; another length of steps, rtol, or another method may do without",
+		f.list.Errorf(CodeUnderflow, f.rate(e.Rows), "the equations for a step of %s have no solution at %s: with "+
+			"h = %s, those of %s %s; another length of steps, rtol, or another method may do without",
 			f.method.Info().Name, f.at(p), diag.Number(p.H), f.stateNames(e.Cols), why)
 	}
 }
 
 // matrix explains a matrix that has no room.
 func (f *failure) matrix(e *solvers.MatrixError) {
-	f.list.Errorf(CodeMemory, f.span, "the equations for a step of an implicit method need more than %s of memory once "+
-		"they are factored, and may take %s; take fewer states, a coarser grid, or an explicit method: method = rkc2 for "+
-		"diffusion", diag.Bytes(float64(e.Bytes)), diag.Bytes(float64(e.Limit)))
+	f.list.Errorf(CodeMemory, f.span, "the equations for a step of an implicit method need more than %s of memory "+
+		"once they are factored, and may take %s; take fewer states, a coarser grid, or an explicit method: method = "+
+		"rkc2 for diffusion", diag.Bytes(float64(e.Bytes)), diag.Bytes(float64(e.Limit)))
 }
 
 func (f *failure) noJacobian(e *solvers.NoJacobianError) {

@@ -28,7 +28,7 @@ func (p *Problem) AdjointCost(k *Kit, sweeps int) float64 {
 		at += backLarge
 	}
 	at += cost(k.pull.Get(tapec.PartRates), backInstr, backFlop) + float64(backSum*p.sums(k.lanes)) +
-		float64(deferred*k.plan.cost(k.lanes))
+		float64(deferred*k.plan.cost(k.lanes)) + p.onceAStep(cost(k.pull.Get(tapec.PartJacobian), backInstr, backFlop))
 	return float64(float64(sweeps)*at) + cost(k.shared, backInstr, backFlop)
 }
 
@@ -46,9 +46,12 @@ func (w *Worker) Prices() (rates, jacobian float64) {
 // step, by counting.
 func (p *Problem) TangentCost(k *Kit, sweeps int) float64 {
 	at := forthStage + float64(forthLane*float64(k.lanes)) + cost(k.push.Get(tapec.PartRates), forthInstr, forthFlop) +
-		float64(forthSum*p.sums(k.lanes))
+		float64(forthSum*p.sums(k.lanes)) + p.onceAStep(cost(k.push.Get(tapec.PartJacobian), forthInstr, forthFlop))
 	return float64(float64(sweeps) * at)
 }
+
+// onceAStep returns a stage's part of what is done once a step.
+func (p *Problem) onceAStep(cost float64) float64 { return cost / float64(max(p.StepStages, 1)) }
 
 // sums estimates the operations of the method's own sums at a stage: on average they run over half of
 // the stages.
