@@ -1,7 +1,7 @@
 package solvers
 
 import (
-	"math/cmplx"
+	"math"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/internal/linalg"
@@ -70,7 +70,7 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 	if err != nil {
 		for _, v := range [][]complex128{s.K[w:], s.Y1, s.DQ} {
 			for i := range v {
-				v[i] = cmplx.NaN()
+				v[i] = complex(math.NaN(), math.NaN())
 			}
 		}
 		return
