@@ -178,6 +178,7 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 		c.errorf(CodeFile, file.Span, "%s", fileError(file.Value, err))
 		return false
 	}
+	taken := map[int]bool{}
 	read := func(name, header string, at source.Span) bool {
 		if t.has(name) {
 			c.errorf(CodeDuplicate, at, "column %q is given twice", name)
@@ -196,7 +197,7 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 			}
 			return false
 		}
-		if unit == "" {
+		if taken[k] = true; unit == "" {
 			_, unit = splitHeader(table.Columns[k])
 		}
 		var u units.Unit
@@ -229,10 +230,37 @@ func (c *checker) csvTable(t *dataTable, e ast.Expr) bool {
 	for _, a := range call.Args[1:] {
 		header, is := strip(a.Value).(*ast.String)
 		if a.Key == nil || !is {
-			c.errorf(CodeData, a.Span, "name the columns: %s", `time = "t [h]", y = "conc [mg/L]"`)
+			c.errorf(CodeData, a.Span, "name the columns: %s; %s has %s", `time = "t [h]", y = "conc [mg/L]"`,
+				file.Value, strings.Join(table.Columns, ", "))
 			return false
 		}
 		if !read(a.Key.Name, header.Value, a.Span) {
+			return false
+		}
+	}
+	// The others keep their names, unless these are given to other columns.
+	for k, h := range table.Columns {
+		name, unit := splitHeader(h)
+		if taken[k] || t.has(name) {
+			continue
+		}
+		if unit != "" && !c.isKnown(stdlib.ParseUnit(unit)) {
+			continue // nobody asked for it
+		}
+		if !read(name, h, file.Span) {
+			return false
+		}
+	}
+	return true
+}
+
+// isKnown reports whether a unit is made of units that exist.
+func (c *checker) isKnown(u *ast.Unit) bool {
+	if u == nil {
+		return false
+	}
+	for _, f := range u.Factors {
+		if f.Group != nil && !c.isKnown(f.Group) || f.Group == nil && f.Number == nil && !c.isUnit(f.Name) {
 			return false
 		}
 	}

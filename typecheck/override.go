@@ -8,9 +8,8 @@ import (
 
 	"odes.dev/odes/lang/ast"
 	"odes.dev/odes/lang/diag"
-	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/units"
-	"odes.dev/odes/parser"
+	"odes.dev/odes/stdlib"
 )
 
 // CodeUnknown is the code of names from outside, such as those of overrides, that a model does not have. The checker
@@ -49,16 +48,14 @@ func ReadSettings(f *ast.File, l *diag.List) Settings {
 // ReadUnit reads a unit as a model writes it, without its brackets: "m/s^2". It knows the units of the language, and
 // not those that a model declares.
 func ReadUnit(text string) (units.Unit, error) {
-	var l diag.List
-	model := "time t from 0 to 1; param x = 1 [" + text + "]; state y = 0; y' = 0"
-	m := Check(parser.Parse(source.NewFile("unit", model), &l), Env{}, &l)
-	if list := l.All(); m == nil || len(m.Params) != 1 {
-		for _, d := range list {
-			if d.Code == CodeUnknownUnit {
-				return units.Unit{}, errors.New(d.Message)
-			}
-		}
+	u := stdlib.ParseUnit("[" + text + "]")
+	c := &checker{list: new(diag.List), units: map[string]*unitEntity{}, mixtures: map[[2]string]bool{}}
+	if u == nil {
 		return units.Unit{}, fmt.Errorf("%q is not a unit", text)
 	}
-	return m.Params[0].Type.Unit, nil
+	unit := c.unit(u)
+	for _, d := range c.list.All() {
+		return units.Unit{}, errors.New(d.Message)
+	}
+	return unit, nil
 }

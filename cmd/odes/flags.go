@@ -57,7 +57,9 @@ type solverFlags struct {
 func (f solverFlags) settings(c *call) []odes.Setting {
 	list := slices.Clone(c.settings)
 	for _, short := range []odes.Setting{
-		{Key: "solver.method", Value: f.Method}, {Key: "solver.rtol", Value: f.RTol}, {Key: "solver.atol", Value: f.ATol},
+		{Key: "solver.method", Value: f.Method},
+		{Key: "solver.rtol", Value: f.RTol},
+		{Key: "solver.atol", Value: f.ATol},
 	} {
 		if short.Value != "" {
 			list = append(list, short)
