@@ -33,7 +33,7 @@ func newJacobian(m *Model) (*jacobian, error) {
 	if err != nil {
 		return nil, fmt.Errorf("Jacobian of tape %s: %w", c.Rates.Name, err)
 	}
-	l.nJ = l.outputs(j.Tape, vecJ)
+	l.outputs(j.Tape, vecJ)
 	return &jacobian{
 		hoisted: hoistedFrom(c, l, j.Tape),
 		places:  &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols},

@@ -59,7 +59,6 @@ type layout struct {
 	states                 []part              // in order of declaration
 	nY, nP, nD, nM, nQ, nF int
 	nC, nE                 int
-	nJ                     int // entries of the Jacobian
 	objectives             int
 }
 
