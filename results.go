@@ -181,8 +181,8 @@ type Series struct {
 	Shape  []int
 	Values []float64 // [len(T)][size of Shape], in Unit
 	Trust  Trust     // of the worst of Values, beside the largest of the same element
-	// Errors estimate how far each of Values is from that of the exact solution. nil where nothing was compared. Next to
-	// events they are those of the next time that was compared.
+	// Errors estimate how far each of Values is from that of the exact solution. nil where nothing was compared. Next
+	// to events they are those of the next time that was compared.
 	Errors []float64
 }
 

@@ -60,7 +60,7 @@ func (s *Solver) shorten(tr *Step) bool {
 		s.sight.times[i] = math.FMA(c, tr.H, tr.T)
 	}
 	s.sight.times[len(s.sight.times)-1] = tr.T1
-	end, some := s.sight.signals.Unseen(s.sight.times)
+	end, some := s.sight.signals.Unseen(s.sight.times, tr.Y0)
 	switch {
 	case !some:
 		if end > tr.T1 {

@@ -111,17 +111,17 @@ type Clock interface {
 	NextSwitch(t, limit float64) float64
 }
 
-// Signals is a System whose right-hand side has parts that depend on time, parameters, discretes and modes only: known
-// functions of time between two events.
+// Signals is a System whose right-hand side has parts that depend on time, parameters, discretes and modes only, or on
+// states besides whose rates depend on no more than that and not on time: known functions of time between two events.
 type Signals interface {
 	System
 	// Signals returns the number of these functions that are watched. Without any, Unseen is not called.
 	Signals() int
 	// Unseen looks for what these functions do within a step that their values at times, the nodes of the step in
-	// ascending order, do not show, with the discretes and modes that are current. If there is none, it returns the end
-	// of the step, or a later time up to which no step has any. Else it returns true and the end of a shorter step that
-	// comes nearer, or shows more of it.
-	Unseen(times []float64) (end float64, some bool)
+	// ascending order, do not show, with the discretes and modes that are current and the state y at the first of them.
+	// If there is none, it returns the end of the step, or a later time up to which no step has any. Else it returns
+	// true and the end of a shorter step that comes nearer, or shows more of it.
+	Unseen(times, y []float64) (end float64, some bool)
 }
 
 // Enclosing is a System that encloses those of its guards that are not affine in time and states: it bounds them over

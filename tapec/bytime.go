@@ -3,18 +3,20 @@ package tapec
 import "odes.dev/odes/tape"
 
 // ByTime returns the tape that makes an output of t, a vector, and its derivative by time along with it, as
-// "dot.<output>". It reads the inputs of t, and "dot.t", which is to be 1. Where an op has no derivative, or nothing
-// depends on time, the tape makes the output alone.
+// "dot.<output>". It reads the inputs of t, "dot.t", which is to be 1, and the rates of even states, "dot.y.*". Where
+// an op has no derivative, or nothing depends on time, the tape makes the output alone.
 //
 // The second result lists, for each element of the output, the values of the tape that an element may jump with as
 // time passes: levels and conditions. While these are constant, the element is continuous, but for poles, where the
 // derivative is infinite as well. The derivative knows nothing of jumps.
-func ByTime(t *tape.Tape, output string) (*tape.Tape, [][]tape.Value) {
-	var time []string
-	if name := Time.Name().String(); hasInput(t, name) {
-		time = append(time, name)
+func ByTime(t *tape.Tape, output string, even []Name) (*tape.Tape, [][]tape.Value) {
+	var moving []string
+	for _, n := range append([]Name{Time.Name()}, even...) {
+		if name := n.String(); hasInput(t, name) {
+			moving = append(moving, name)
+		}
 	}
-	return along(t, output, time)
+	return along(t, output, moving)
 }
 
 func hasInput(t *tape.Tape, name string) bool {

@@ -1,20 +1,44 @@
 package tapec
 
-import "odes.dev/odes/tape"
+import (
+	"slices"
+
+	"odes.dev/odes/tape"
+)
 
 // SignalSize is the largest number of elements that the signals of a tape have in all. Larger ones are left out.
 const SignalSize = 256
 
-// Signals returns a tape that makes the signals of t: what depends on time, but on no state, and is not affine in
-// time, as large as such parts of t's outputs can be. Between two events they are functions of time that are known
-// beforehand. They are the elements of its one output; it is nil if there are none. readers[k] lists the outputs of t
-// that depend on element k.
-func Signals(t *tape.Tape) (signals *tape.Tape, readers [][]Name) {
+// Even returns the states that change evenly between two events: their rates depend on params, discretes and modes
+// only. The tape makes these rates; it is nil if there are none.
+func Even(rates *tape.Tape) (states []Name, makes *tape.Tape) {
+	if rates == nil {
+		return nil, nil
+	}
+	moving := tape.DependsOnFunc(rates, ByName(func(n Name) bool { return n == Time.Name() || n.Role == State }))
+	only := *rates
+	only.Name, only.Outputs = "even", nil
+	for _, o := range rates.Outputs {
+		if n := MustName(o.Name); n.Role == Rate && !moving[o.Value] {
+			states, only.Outputs = append(states, State.Called(n.Of)), append(only.Outputs, o)
+		}
+	}
+	if len(states) == 0 {
+		return nil, nil
+	}
+	return states, dropInputs(optimize(&only, passes, nil))
+}
+
+// Signals returns a tape that makes the signals of t: what depends on time and even states, but on no other state, and
+// is not affine in them, as large as such parts of t's outputs can be. Between two events they are functions of time
+// that are known beforehand. They are the elements of its one output; it is nil if there are none. readers[k] lists the
+// outputs of t that depend on element k.
+func Signals(t *tape.Tape, even []Name) (signals *tape.Tape, readers [][]Name) {
 	if t == nil {
 		return nil, nil
 	}
-	driven := tape.DependsOnFunc(t, ByName(func(n Name) bool { return n.Role == State }))
-	degree := degrees(t, func(n Name) bool { return n == Time.Name() })
+	driven := tape.DependsOnFunc(t, ByName(func(n Name) bool { return n.Role == State && !slices.Contains(even, n) }))
+	degree := degrees(t, func(n Name) bool { return n == Time.Name() || slices.Contains(even, n) })
 	last := make([]bool, t.Values()) // whether an output, or something that depends on states, reads it
 	for _, o := range t.Outputs {
 		last[o.Value] = true

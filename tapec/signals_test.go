@@ -34,7 +34,7 @@ func TestSignals(t *testing.T) {
 			t.Fatal(err)
 		}
 		var got []float64
-		if s, _ := tapec.Signals(tapec.Compile(m, &list).Rates); s != nil {
+		if s, _ := tapec.Signals(tapec.Compile(m, &list).Rates, nil); s != nil {
 			e := tape.NewEvaluator[float64](s)
 			e.Input("t")[0] = 2
 			copy(e.Input("p.a"), []float64{3})

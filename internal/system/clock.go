@@ -167,7 +167,7 @@ func (c *clock) root() float64 {
 // search returns the first time in (t, limit] at which a condition that is not affine changes, or +Inf. It may return
 // an earlier time, up to which none changes, where more is too much to look at.
 func (c *clock) search(t, limit float64) float64 {
-	c.line.set(&c.worker.in)
+	c.line.set(&c.worker.in, 0, nil)
 	at, changes := c.searcher.next(t, limit)
 	if !changes && at >= limit {
 		return math.Inf(1)

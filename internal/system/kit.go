@@ -87,14 +87,15 @@ func newPrograms(m *Model) (*programs, error) {
 	p := &programs{hoisted: hoistedFrom(c, m.layout, nil), slopes: slopes, kits: map[kitKey]*Kit{}}
 	p.withJacobian = sync.OnceValues(func() (*jacobian, error) { return newJacobian(m) })
 	if slices.ContainsFunc(c.ClockList, func(k tapec.Clock) bool { return !k.Affine }) {
-		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name())
+		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name(), nil, nil)
 	}
 	p.bent = newBentGuards(c, m.layout)
-	if t, readers := tapec.Signals(c.Rates); t != nil {
-		p.signals, p.signalReaders = newByTime(t, tapec.SignalValues.Name()), readers
+	even, rates := tapec.Even(c.Rates)
+	if t, readers := tapec.Signals(c.Rates, even); t != nil {
+		p.signals, p.signalReaders = newByTime(t, tapec.SignalValues.Name(), even, rates), readers
 	}
-	if t, _ := tapec.Signals(c.Peaks); t != nil {
-		p.peakSignals = newByTime(t, tapec.SignalValues.Name())
+	if t, _ := tapec.Signals(c.Peaks, nil); t != nil {
+		p.peakSignals = newByTime(t, tapec.SignalValues.Name(), nil, nil)
 	}
 	return p, nil
 }

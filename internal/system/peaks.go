@@ -82,7 +82,7 @@ func (w *Worker) UnseenPeaks(times []float64) (end float64, some bool) {
 	if w.peakSignals == nil {
 		return times[len(times)-1], false
 	}
-	return w.peakSignals.look(w, times)
+	return w.peakSignals.look(w, times, nil)
 }
 
 var rateOfTime = []float64{1}

@@ -51,8 +51,8 @@ func timelineOf(t testing.TB, functions ...string) *timeline {
 	if err := list.Err(); err != nil {
 		t.Fatal(err)
 	}
-	l := newTimeline(newByTime(c.Rates, tapec.Rate.Called("x")), newLayout(c))
-	l.set(&frame{})
+	l := newTimeline(newByTime(c.Rates, tapec.Rate.Called("x"), nil, nil), newLayout(c))
+	l.set(&frame{}, 0, nil)
 	return l
 }
 

@@ -335,12 +335,14 @@ func (w *Worker) Signals() int {
 }
 
 // Unseen implements solvers.Signals.
-func (w *Worker) Unseen(times []float64) (end float64, some bool) { return w.signals.look(w, times) }
+func (w *Worker) Unseen(times, y []float64) (end float64, some bool) {
+	return w.signals.look(w, times, y)
+}
 
-// look is unseen, with the params, discretes and modes that w has entered.
-func (s *signals) look(w *Worker, times []float64) (end float64, some bool) {
+// look is unseen, with the params, discretes and modes that w has entered, and the state y at the first time.
+func (s *signals) look(w *Worker, times, y []float64) (end float64, some bool) {
 	if s.stale {
-		s.line.set(&w.in)
+		s.line.set(&w.in, times[0], y)
 		s.stale = false
 		for i := range s.calms {
 			c := &s.calms[i]

@@ -8,17 +8,18 @@ import (
 )
 
 // byTime is a vector of functions of time, of parameters, discretes and modes, that a tape makes: the tape, and one
-// that makes their slopes as well.
+// that makes their slopes as well. States that change evenly between two events are functions of time, too.
 type byTime struct {
 	output         tapec.Name
 	values, slopes *tape.Tape
 	jumps          [][]tape.Value // see tapec.ByTime
+	rates          *tape.Tape     // of the even states; nil for none
 }
 
-// newByTime returns the functions that an output of t holds.
-func newByTime(t *tape.Tape, output tapec.Name) *byTime {
-	slopes, jumps := tapec.ByTime(t, output.String())
-	return &byTime{output, t, slopes, jumps}
+// newByTime returns the functions that an output of t holds. even and rates are as tapec.Even makes them.
+func newByTime(t *tape.Tape, output tapec.Name, even []tapec.Name, rates *tape.Tape) *byTime {
+	slopes, jumps := tapec.ByTime(t, output.String(), even)
+	return &byTime{output, t, slopes, jumps, rates}
 }
 
 // timeline evaluates functions of time: at times, and over intervals of time. What does not depend on time is computed
@@ -29,13 +30,18 @@ type timeline struct {
 	box      *tape.Evaluator[tape.Interval]
 	runPoint func() // compute what depends on time
 	runBox   func()
-	t        []float64        // of the point; nil where no function depends on time, as are those of the box
+	t        []float64        // of the point; nil where no function reads the time, as are those of the box
 	stretch  []tape.Interval  // of the box
 	value    []float64        // at the point
 	bound    []tape.Interval  // over the box
 	slope    []*tape.Interval // of each function; nil where there is none
 	parts    []timelinePart
 	inputs   []timelineInput
+
+	states []timelineState
+	rates  *tape.Evaluator[float64] // of the states; nil for none
+	rated  []timelineInput          // what they depend on
+	since  float64                  // where the states were as they are noted
 }
 
 // timelinePart is some of the functions, from one on, whose slopes are one value of the tape.
@@ -52,30 +58,74 @@ type timelineInput struct {
 	box   []tape.Interval
 }
 
+// timelineState is an even state.
+type timelineState struct {
+	from     int
+	start    []float64 // its values
+	rate     []float64
+	point    []float64
+	box, dot []tape.Interval
+}
+
 func newTimeline(b *byTime, l *layout) *timeline {
 	time, out := tapec.Time.Name(), b.output
 	tl := &timeline{
 		byTime: b, point: tape.NewEvaluator[float64](b.values), box: tape.NewEvaluator[tape.Interval](b.slopes),
 	}
-	tl.runPoint, tl.runBox = tl.point.Following(time.String()), tl.box.Following(time.String())
+	moving, boxed := []string{time.String()}, []string{time.String()}
+	if b.rates != nil {
+		tl.rates = tape.NewEvaluator[float64](b.rates)
+		for _, in := range b.rates.Inputs {
+			at := l.part(tapec.MustName(in.Name))
+			tl.rated = append(tl.rated, timelineInput{vec: at.vec, from: at.offset, point: tl.rates.Input(in.Name)})
+		}
+	}
 	tl.t, tl.stretch = tl.point.Input(time.String()), tl.box.Input(time.String())
 	tl.value = tl.point.Output(out.String())
 	tl.bound = tl.box.Output(out.String())
-	tl.divide()
 	for _, in := range b.values.Inputs {
-		if in.Name != time.String() {
-			at, point, box := l.part(tapec.MustName(in.Name)), tl.point.Input(in.Name), tl.box.Input(in.Name)
-			tl.inputs = append(tl.inputs, timelineInput{at.vec, at.offset, point, box})
+		name := tapec.MustName(in.Name)
+		if name == time {
+			continue
 		}
+		at, point, box := l.part(name), tl.point.Input(in.Name), tl.box.Input(in.Name)
+		if name.Role != tapec.State {
+			tl.inputs = append(tl.inputs, timelineInput{at.vec, at.offset, point, box})
+			continue
+		}
+		tl.states = append(tl.states, timelineState{
+			from: at.offset, start: make([]float64, at.len), rate: tl.rates.Output(tapec.Rate.Called(name.Of).String()),
+			point: point, box: box, dot: tl.box.Input(name.Dot().String()),
+		})
+		moving, boxed = append(moving, in.Name), append(boxed, in.Name)
 	}
+	tl.runPoint, tl.runBox = tl.point.Following(moving...), tl.box.Following(boxed...)
+	tl.divide(boxed)
 	if rate := tl.box.Input(time.Dot().String()); rate != nil {
 		rate[0] = tape.Point(1)
 	}
 	return tl
 }
 
-// set takes the parameters, discretes and modes from in.
-func (l *timeline) set(in *frame) {
+// set takes the parameters, discretes and modes from in, and even states from y at time t.
+func (l *timeline) set(in *frame, t float64, y []float64) {
+	if l.rates != nil {
+		for _, to := range l.rated {
+			copy(to.point, in[tapec.Primal][to.vec][to.from:])
+		}
+		l.rates.Run()
+	}
+	l.since = t
+	for i := range l.states {
+		s := &l.states[i]
+		copy(s.start, y[s.from:])
+		for k, r := range s.rate {
+			if s.dot != nil {
+				s.dot[k] = tape.Point(r)
+			}
+			s.point[k], s.box[k] = s.start[k], tape.Point(s.start[k])
+		}
+	}
 	for _, to := range l.inputs {
 		from := in[tapec.Primal][to.vec][to.from:]
 		copy(to.point, from)
@@ -91,23 +141,45 @@ func (l *timeline) set(in *frame) {
 func (l *timeline) at(t float64) {
 	if l.t != nil {
 		l.t[0] = t
-		l.runPoint()
+	} else if l.states == nil {
+		return
 	}
+	for i := range l.states {
+		s := &l.states[i]
+		for k, r := range s.rate {
+			s.point[k] = math.FMA(r, t-l.since, s.start[k])
+		}
+	}
+	l.runPoint()
 }
 
 // over computes enclosures of the functions over [lo, hi], and of their slopes.
 func (l *timeline) over(lo, hi float64) {
-	if l.stretch != nil {
-		l.stretch[0] = tape.Interval{Lo: lo, Hi: hi}
+	if l.span(lo, hi) {
 		l.runBox()
 	}
 }
 
-// divide finds the parts.
-func (l *timeline) divide() {
+// span makes [lo, hi] the stretch of the box, and reports whether anything depends on it.
+func (l *timeline) span(lo, hi float64) bool {
+	if l.stretch != nil {
+		l.stretch[0] = tape.Interval{Lo: lo, Hi: hi}
+	}
+	for i := range l.states {
+		s := &l.states[i]
+		for k, r := range s.rate {
+			a, b := math.FMA(r, lo-l.since, s.start[k]), math.FMA(r, hi-l.since, s.start[k])
+			s.box[k] = tape.Interval{Lo: min(a, b), Hi: max(a, b)}
+		}
+	}
+	return l.stretch != nil || l.states != nil
+}
+
+// divide finds the parts; moving are the inputs that change with time.
+func (l *timeline) divide(moving []string) {
 	t := l.slopes
 	v, ok := t.Output(l.output.Dot().String())
-	if !ok || l.stretch == nil {
+	if !ok || l.stretch == nil && l.states == nil {
 		l.parts = []timelinePart{{0, len(l.bound), func() {}}}
 		return
 	}
@@ -125,16 +197,14 @@ func (l *timeline) divide() {
 		for _, jumps := range l.jumps[p.from:p.to] {
 			needed = append(needed, jumps...)
 		}
-		p.run = l.box.Toward(needed, tapec.Time.Name().String())
+		p.run = l.box.Toward(needed, moving...)
 		l.parts = append(l.parts, p)
 	}
 }
 
 // slopesOver computes the enclosures of the slopes of a part over [lo, hi].
 func (l *timeline) slopesOver(p *timelinePart, lo, hi float64) {
-	if l.stretch != nil {
-		l.stretch[0] = tape.Interval{Lo: lo, Hi: hi}
-	}
+	l.span(lo, hi)
 	p.run()
 }
 
