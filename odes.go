@@ -65,6 +65,22 @@ type Model struct {
 	isExperiment bool          // one of those of another model
 }
 
+// saidBefore are the codes of what runs tell, each with that of what compilation tells of the same place.
+var saidBefore = map[diag.Code]diag.Code{
+	CodeNoInfluence: typecheck.CodeNoInfluence,
+	CodeOutside:     typecheck.CodeNeverFires,
+}
+
+// untold returns those of the diagnostics of a run that Warnings does not tell already.
+func (m *Model) untold(list []diag.Diagnostic) []diag.Diagnostic {
+	return slices.DeleteFunc(list, func(d diag.Diagnostic) bool {
+		before, twin := saidBefore[d.Code]
+		return twin && slices.ContainsFunc(m.notes, func(n diag.Diagnostic) bool {
+			return n.Code == before && n.Level <= d.Level && n.Span == d.Span
+		})
+	})
+}
+
 // Warnings returns the warnings and notes of compilation.
 func (m *Model) Warnings() []diag.Diagnostic { return m.notes }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -180,7 +181,7 @@ func (r *run) solve(
 	}
 	r.made = stats.Made
 	r.stopped = r.model.explain.Stopped(&stats)
-	r.model.explain.Warnings(stats.Warnings, &r.warnings)
+	r.model.explain.Warnings(worthTelling(&stats), &r.warnings)
 	if watch != nil {
 		watch.Report(&r.warnings)
 	}
@@ -385,4 +386,13 @@ func chooseLanes(m int) int {
 		return m
 	}
 	return 8
+}
+
+// worthTelling returns the warnings of a run but for those of stiffness where it was short.
+func worthTelling(s *solvers.Stats) []solvers.Warning {
+	const short = 100 // steps
+	if s.Steps >= short {
+		return s.Warnings
+	}
+	return slices.DeleteFunc(slices.Clone(s.Warnings), func(w solvers.Warning) bool { return w.Kind == solvers.Stiff })
 }

@@ -2,8 +2,8 @@ package odes
 
 import (
 	"context"
+	"fmt"
 	"math"
-	"strconv"
 	"strings"
 	"time"
 
@@ -82,7 +82,7 @@ func (r *run) solutionOnce(ctx context.Context, opts Options) (*Solution, error)
 	for _, e := range log.events {
 		out.Events = append(out.Events, m.eventRecord(e, guards, out.From, out.To))
 	}
-	out.Warnings = r.warnings.All()
+	out.Warnings = r.model.untold(r.warnings.All())
 	return out, nil
 }
 
@@ -108,23 +108,38 @@ func (r *run) valued(v Value, o objective, functionals []float64) Value {
 	if v.Value-v.Value == 0 {
 		return v
 	}
-	where := ""
-	if at, ok := r.problem.NonFiniteValue(o.row, functionals); ok && at.File == o.of.Span.File {
-		where = strconv.Quote(strings.Join(strings.Fields(at.Text()), " "))
-	}
+	at, known := r.problem.NonFiniteValue(o.row, functionals)
+	known = known && at.File == o.of.Span.File
+	const none = "did not come about in this run, or is not a number"
 	var text string
 	switch infinite := math.IsInf(v.Value, 0); {
-	case infinite && where == "":
-		text = "the value is infinite"
+	case infinite && known:
+		text = "the value is infinite" + r.whyInfinite(at)
 	case infinite:
-		text = "the value is infinite: " + where + " is, or is too large for a number"
-	case where == "":
-		text = "no value: something it reads did not come about in this run, or is not a number" + r.stopped
+		text = "the value is infinite"
+	case known:
+		text = fmt.Sprintf("no value: %q %s", strings.Join(strings.Fields(at.Text()), " "), none) + r.stopped
 	default:
-		text = "no value: " + where + " did not come about in this run, or is not a number" + r.stopped
+		text = "no value: something it reads " + none + r.stopped
 	}
 	v.Warnings = append(v.Warnings, text)
 	return v
+}
+
+// whyInfinite says what is infinite at a place of the text. A prior is certain to be where its param is out of bounds.
+func (r *run) whyInfinite(at source.Span) string {
+	for _, s := range r.model.checked.Params {
+		if s.Span.File != at.File || s.Span.Begin().Line != at.Begin().Line {
+			continue
+		}
+		for _, x := range r.problem.Point.Param(s.Name) {
+			if x < s.Lo || x > s.Hi {
+				return fmt.Sprintf(": the value %s of %q is outside its bounds, so that its prior is 0", diag.Number(x),
+					s.Name)
+			}
+		}
+	}
+	return fmt.Sprintf(": %q is, or is too large for a number", strings.Join(strings.Fields(at.Text()), " "))
 }
 
 // eventLog is a Sink that keeps the events and changes of mode of a run.

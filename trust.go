@@ -304,8 +304,17 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 	if s.doubted() {
 		others = " and the warnings above"
 	}
+	var infinite []string
+	for _, v := range s.Values {
+		if math.IsInf(v.Value, 0) {
+			infinite = append(infinite, v.Name)
+		}
+	}
+	if o != nil && len(infinite) > 0 {
+		s.note(m, CodeTrust, diag.Warning, "not a finite number: %s", listed(infinite))
+	}
 	for grade := worst; grade > Sound; grade-- {
-		names := s.graded(grade)
+		names := s.graded(grade, o != nil)
 		switch {
 		case len(names) == 0:
 		case o == nil:
@@ -362,8 +371,8 @@ func (e *EventRecord) trust() Trust {
 }
 
 // graded names the numbers with that grade: values, derivatives, times of events. What has no value is told
-// elsewhere.
-func (s *Sensitivities) graded(t Trust) (names []string) {
+// elsewhere, and so are infinite values where the run was judged.
+func (s *Sensitivities) graded(t Trust, judged bool) (names []string) {
 	for i, v := range s.Values {
 		if math.IsNaN(v.Value) {
 			continue
@@ -374,7 +383,7 @@ func (s *Sensitivities) graded(t Trust) (names []string) {
 				by = append(by, x.String())
 			}
 		}
-		if v.Trust == t {
+		if v.Trust == t && (!math.IsInf(v.Value, 0) || !judged) {
 			names = append(names, v.Name+" (its value)")
 		}
 		if len(by) > 0 {

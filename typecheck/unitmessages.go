@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"fmt"
+	"math"
 	"strconv"
 	"strings"
 
@@ -63,6 +64,10 @@ func (c *checker) wrongUnit(what string, value Expr, u units.Unit, declared sour
 	switch {
 	case v.SameDimension(u):
 		hint = fmt.Sprintf(" (same dimension, factor %.6g): convert it with `as %s`", units.Factor(v, u), bracketed(u))
+		if number, inverse := byHand(value, units.Factor(v, u)); number != nil {
+			hint = fmt.Sprintf(" (same dimension, factor %.6g): write %s", units.Factor(v, u),
+				conversion(number, inverse, v, u))
+		}
 	case v.Plain() && literalNumber(value):
 		hint = ": give the number its unit"
 	case u.Plain():
@@ -87,16 +92,56 @@ func (c *checker) wrongUnit(what string, value Expr, u units.Unit, declared sour
 	return d
 }
 
-// convert attaches to d the conversion of e to u.
+// convert attaches to d the conversion of e to u. Where e has been converted by hand, by a bare number, that number is
+// given the unit that it stands for: to convert e once more would make it too large or too small by as much.
 func (c *checker) convert(d *diag.Diagnostic, e Expr, u units.Unit) {
 	text := e.Span().Text()
 	if len(text) > 60 || strings.ContainsAny(text, "\n#") {
+		return
+	}
+	v := e.Type().Unit
+	if number, inverse := byHand(e, units.Factor(v, u)); number != nil {
+		d.Fix(number.Span(), conversion(number, inverse, v, u), "give the conversion its unit")
 		return
 	}
 	if compound(text) {
 		text = "(" + text + ")"
 	}
 	d.Fix(e.Span(), text+" as "+bracketed(u), "convert it")
+}
+
+// conversion writes a number that converts v to u with its unit.
+func conversion(number Expr, inverse bool, v, u units.Unit) string {
+	if inverse {
+		u, v = v, u
+	}
+	return number.Span().Text() + " " + bracketed(u.Div(v))
+}
+
+// byHand returns the bare number by which the product e is multiplied, or divided if inverse is set, to convert it by
+// factor; nil if there is none.
+func byHand(e Expr, factor float64) (number Expr, inverse bool) {
+	call, ok := e.(*Call)
+	if !ok {
+		return nil, false
+	}
+	divides := call.Fn.Name == "/"
+	if !divides && call.Fn.Name != "*" && call.Fn.Name != "neg" {
+		return nil, false
+	}
+	for k, x := range call.Args {
+		inverse, want := divides && k == 1, factor
+		if inverse {
+			want = 1 / factor
+		}
+		if v, ok := x.(*Const); ok && literalNumber(x) && math.Abs(v.Data[0]-want) <= 1e-3*want {
+			return x, inverse
+		}
+		if number, under := byHand(x, factor); number != nil && !inverse {
+			return number, under
+		}
+	}
+	return nil, false
 }
 
 // compound reports whether a text has operators outside brackets.

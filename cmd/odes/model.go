@@ -95,7 +95,9 @@ func (c *call) work(f func() error) error {
 // heading says which model a result belongs to.
 func heading(m *odes.Model) report.Heading {
 	info := m.Info()
-	return report.Heading{Model: info.Name, File: info.File, Time: info.Time, TimeUnit: info.TimeUnit}
+	return report.Heading{
+		Model: info.Name, File: info.File, Time: info.Time, TimeUnit: info.TimeUnit, Warnings: m.Warnings(),
+	}
 }
 
 // tableOptions returns options that fit a table to the screen that w is, if it is one.

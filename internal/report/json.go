@@ -163,7 +163,7 @@ func sensJSON(w io.Writer, h Heading, s *odes.Sensitivities, _ TableOptions) err
 	}
 	j.raw("],\n  \"events\": ")
 	j.events(s.Variables, s.Events, s.Settings.Errors)
-	j.warnings(s.Warnings)
+	j.warnings(slices.Concat(h.Warnings, s.Warnings))
 	j.raw(",\n  \"settings\": ")
 	j.settings(s.Settings)
 	if s.Direction != nil {
@@ -321,7 +321,7 @@ func runJSON(w io.Writer, h Heading, s *odes.Solution, _ TableOptions) error {
 	}
 	j.raw("],\n  \"events\": ")
 	j.events(nil, s.Events, false)
-	j.warnings(s.Warnings)
+	j.warnings(slices.Concat(h.Warnings, s.Warnings))
 	j.raw(",\n  \"settings\": ")
 	j.settings(s.Settings)
 	j.raw(",\n  \"stats\": ")

@@ -7,14 +7,16 @@ import (
 	"strings"
 
 	"odes.dev/odes"
+	"odes.dev/odes/lang/diag"
 )
 
 // Heading says which model a result belongs to.
 type Heading struct {
 	Model    string // its name
 	File     string
-	Time     string // the name of the independent variable
-	TimeUnit string // "" when unknown
+	Time     string            // the name of the independent variable
+	TimeUnit string            // "" when unknown
+	Warnings []diag.Diagnostic // of compilation
 }
 
 // element names element k (0-based, row-major) of an array as users write it: "A[1,2]". A scalar is its name.
