@@ -336,7 +336,8 @@ func (p *reporter) Mark(*solvers.Mark) error { return nil }
 // stats gathers the counts of a run.
 func (r *run) stats(s solvers.Stats) RunStats {
 	out := RunStats{
-		Steps: s.Steps, Rejected: s.Rejected, F: s.Evals, NonFinite: s.NotFinite, Singular: s.Singular, Sought: s.Sought,
+		Steps: s.Steps, Rejected: s.Rejected, F: s.Evals,
+		NonFinite: s.NotFinite, Singular: s.Singular, Sought: s.Sought,
 		Jacobians: s.Jacobians, Factorisations: s.Factorisations, Solves: s.Solves,
 	}
 	if names := r.changing(); names != nil {

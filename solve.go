@@ -63,7 +63,8 @@ func (r *run) solutionOnce(ctx context.Context, opts Options) (*Solution, error)
 		return nil, err
 	}
 	out := &Solution{
-		Status: "ok", From: w.Started(), To: stats.T, T: table.t, By: r.by(table), Outputs: m.series(table), Settings: r.report(1),
+		Status: "ok", From: w.Started(), To: stats.T, T: table.t, By: r.by(table),
+		Outputs: m.series(table), Settings: r.report(1),
 		Stats: r.stats(stats),
 	}
 	out.Stats.Seconds.Forward = time.Since(start).Seconds()

@@ -10,8 +10,8 @@ import (
 	"odes.dev/odes"
 )
 
-// becomingStiff are models that become stiff, two of them again and again. steps is how many a run takes at most: a small
-// part of what an explicit method alone would take.
+// becomingStiff are models that become stiff, two of them again and again. steps is how many a run takes at most: a
+// small part of what an explicit method alone would take.
 var becomingStiff = []struct {
 	name, text string
 	steps      int

@@ -433,8 +433,8 @@ func TestFailuresNameTheExpression(t *testing.T) {
 			"at the start", "time t from 0 to 3\nparam a = -1\nstate x = 1\nx' = log(a)*x\nobjective J = final(x)",
 			odes.CodeNonFinite, "log(a)",
 		},
-		{"too many steps", "time t from 0 to 3\nstate x = 1\nx' = -1e6*(x - cos(t))\nsolver { method = dopri5  max_steps = 100 }\n" +
-			"objective J = final(x)", odes.CodeTooMany, ""},
+		{"too many steps", "time t from 0 to 3\nstate x = 1\nx' = -1e6*(x - cos(t))\n" +
+			"solver { method = dopri5  max_steps = 100 }\nobjective J = final(x)", odes.CodeTooMany, ""},
 		{"blow-up", "time t from 0 to 3\nstate x = 1\nx' = x^2\nobjective J = final(x)", odes.CodeUnderflow, ""},
 		{
 			"implicit, root of a negative number", "time t from 0 to 3\nstate x = 1\nx' = -1 - sqrt(x)\n" +
