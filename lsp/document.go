@@ -37,6 +37,13 @@ type parsed struct {
 // cannot, and takes a few times as long.
 const largest = 200_000
 
+// most is the length in bytes up to which there are answers about a text. Reading a longer one again after each key
+// would take seconds.
+const most = 2 << 20
+
+// tooLong reports whether nothing is said of d but that.
+func (d *document) tooLong() bool { return len(d.text.s) > most }
+
 // syntax returns what follows from the text of d.
 func (d *document) syntax() *parsed {
 	if d.parsed == nil {
@@ -54,6 +61,13 @@ func (d *document) syntax() *parsed {
 // check brings what is known of d up to date, and reports whether it is.
 func (s *Server) check(ctx context.Context, d *document) bool {
 	if !d.stale && d.found != nil {
+		return true
+	}
+	if d.tooLong() {
+		d.found, d.of, d.stale, d.reads = &compile.Findings{Diagnostics: []diag.Diagnostic{{
+			Code: typecheck.CodeSize, Level: diag.Warning,
+			Message: "this text is too long for an editor: it is checked up to 2 MiB, and longer by odes check",
+		}}}, nil, false, nil
 		return true
 	}
 	p := d.syntax()

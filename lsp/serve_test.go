@@ -319,3 +319,44 @@ func TestHungDisk(t *testing.T) {
 		w.end(nil)
 	}
 }
+
+// TestLongText has a text of ten megabytes, about which a server says at once that it says nothing.
+func TestLongText(t *testing.T) {
+	s := New(Config{})
+	ask := func(id, method string, params any) string {
+		m := Message{Version: "2.0", Method: method, Params: encode(params)}
+		if id != "" {
+			m.ID = json.RawMessage(id)
+		}
+		text := ""
+		for _, out := range s.Handle(t.Context(), m) {
+			text += string(encode(out))
+		}
+		return text
+	}
+	ask("1", "initialize", object{"capabilities": object{}})
+	start := time.Now()
+	ask("", "textDocument/didOpen", opened(small+strings.Repeat("param p = 1 ## about p\n", 10<<20/23)))
+	place := object{"textDocument": object{"uri": "file:///home/m.ode"}, "position": object{"line": 1, "character": 6}}
+	for method := range requests {
+		if !strings.HasPrefix(method, "textDocument/") {
+			continue
+		}
+		if got := ask("2", method, place); !strings.Contains(got, `"result":null`) {
+			t.Errorf("%s: %.200s", method, got)
+		}
+	}
+	if list := s.Check(t.Context()); len(list) != 1 || !strings.Contains(string(list[0].Params), "too long for an editor") {
+		t.Errorf("%.500s", encode(list))
+	}
+	if d := time.Since(start); d > 20*time.Second {
+		t.Errorf("took %v", d)
+	}
+	ask("", "textDocument/didChange", object{
+		"textDocument":   object{"uri": "file:///home/m.ode", "version": 2},
+		"contentChanges": []object{{"text": small}},
+	})
+	if got := ask("3", "textDocument/hover", place); !strings.Contains(got, "param k") {
+		t.Errorf("after it became short: %s", got)
+	}
+}

@@ -73,6 +73,9 @@ func inDocument[P any](of func(*P) documentID, f func(*Server, context.Context, 
 		if d == nil {
 			return nil, errorf(codeInvalidParams, "the document %q is not open", of(p).URI)
 		}
+		if d.tooLong() {
+			return nil, nil
+		}
 		return f(s, ctx, d, p)
 	})
 }

@@ -6,8 +6,10 @@ import (
 	"os"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"odes.dev/odes/internal/elem"
 	"odes.dev/odes/tape"
@@ -587,5 +589,21 @@ func TestTableOrder(t *testing.T) {
 	}
 	if !slices.IsSorted(tape.Ops()) {
 		t.Error("the table is not in the order of the constants")
+	}
+}
+
+// TestManyOutputs adds as many outputs as a model of scalars has states. The time of each must not grow with them.
+func TestManyOutputs(t *testing.T) {
+	b := tape.NewBuilder("many")
+	start := time.Now()
+	for i := range 300_000 {
+		name := strconv.Itoa(i)
+		b.Output("out "+name, b.Input("in "+name, nil, false))
+	}
+	if n := len(b.Tape().Outputs); n != 300_000 {
+		t.Errorf("%d outputs", n)
+	}
+	if d := time.Since(start); d > time.Minute {
+		t.Errorf("took %v", d)
 	}
 }
