@@ -12,10 +12,12 @@ import (
 type ContinuousWorker struct {
 	CotangentWorker // of one lane; its method is that of the run
 	// Field is the same system in another instance. It evaluates the adjoint equation, also in steps that are not
-	// accepted, so the cotangents that gather in it are not used. It needs no parameters.
+	// accepted, so the cotangents that gather in it are not used. It needs no parameters. Where Back is an implicit
+	// method, it is a solvers.CotangentJacobianField.
 	Field solvers.CotangentSystem
 	// Back returns the method that goes backwards, with solvers.StageSums, for systems of the given size, and its
-	// controller; a nil controller means one step for each step of the run.
+	// controller; a nil controller means one step for each step of the run. It has as many members as the method of the
+	// run has: the way back over a step is made by the member that has the place of the one which made the step.
 	Back func(size solvers.Size) (solvers.Method, solvers.Controller)
 	// RTol and ATol are the tolerances of the adjoint variables. ATol 0 means RTol/1000 of the largest variable so
 	// far.
@@ -38,12 +40,14 @@ type ContinuousWorker struct {
 // Source: Sandu, Daescu, Carmichael, Atmospheric Environment 37 (2003) 5083–5096; Alexe, Sandu, ACM Transactions on
 // Mathematical Software 37 (2010) (DENSERKS).
 type Continuous struct {
-	// New makes the worker.
+	// New makes the worker. All gradients are of runs of one system.
 	New func() ContinuousWorker
 	// Backsolve integrates the state back along with the adjoint instead of reading the run (Chen, Rubanova,
 	// Bettencourt, Duvenaud, NeurIPS 2018). It is here for comparison. A stable equation is unstable backwards in
 	// time, so the result is silently wrong for dissipative systems over long times.
 	Backsolve bool
+
+	places *transposed // kept from one gradient to the next
 }
 
 // Name implements Method.
@@ -63,7 +67,7 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	if l := wk.System.Lanes(); l != 1 {
 		return fmt.Errorf("a continuous adjoint sweeps one objective at a time, not %d", l)
 	}
-	f, err := newFlow(&wk, run, c.Backsolve)
+	f, err := c.newFlow(&wk, run)
 	if err != nil {
 		return err
 	}
@@ -96,14 +100,14 @@ func (c *Continuous) Gradient(ctx context.Context, run *solvers.Trajectory, opts
 	return nil
 }
 
-func newFlow(wk *ContinuousWorker, run *solvers.Trajectory, backsolve bool) (*flow, error) {
+func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*flow, error) {
 	pair := &twin{wk.System, wk.Field}
 	cw := wk.CotangentWorker
 	cw.System = pair
 	s := newSweep(cw, run)
 	z := run.Size()
 	f := &flow{
-		sweep: s, field: wk.Field, rtol: wk.RTol, atol: wk.ATol, backsolve: backsolve, n: z.N, q: z.Q, limit: 100_000,
+		sweep: s, field: wk.Field, rtol: wk.RTol, atol: wk.ATol, backsolve: c.Backsolve, n: z.N, q: z.Q, limit: 100_000,
 		y: make([]float64, z.N), k: make([]float64, z.N+z.Q), kb: make([]float64, (z.N+z.Q)*s.l),
 		yb: make([]float64, z.N*s.l), tb: make([]float64, s.l),
 	}
@@ -115,13 +119,49 @@ func newFlow(wk *ContinuousWorker, run *solvers.Trajectory, backsolve bool) (*fl
 		return nil, err
 	}
 	f.method, f.ctl = staged, ctl
+	if f.members = solvers.Members(method); len(f.members) != len(solvers.Members(wk.Method)) {
+		return nil, fmt.Errorf("method %s cannot go back over the steps of %s", method.Info().Name, run.Method().Name)
+	}
 	f.st = solvers.NewStep(f.method.Info(), size)
 	f.err, f.work = make([]float64, size.N), make([]float64, 2*size.N)
 	f.tol = solvers.Tolerance{Rel: wk.RTol, Abs: make([]float64, size.N)}
 	for i := range size.N - z.N*s.l {
 		f.tol.Abs[i] = wk.StateATol[min(i, len(wk.StateATol)-1)]
 	}
-	return f, nil
+	return f, c.prepare(f)
+}
+
+// prepare makes the implicit members of a flow's method ready.
+func (c *Continuous) prepare(f *flow) error {
+	for _, m := range f.members {
+		m, ok := m.(solvers.Implicit)
+		if !ok {
+			continue
+		}
+		if f.derive == nil {
+			field, ok := f.field.(solvers.CotangentJacobianField)
+			if !ok {
+				return &solvers.NoJacobianError{Method: m.Info().Name}
+			}
+			inner, err := solvers.As[solvers.Interpolant](f.sweep.method, solvers.DenseDerivatives)
+			if err != nil {
+				return err
+			}
+			of := field.Jacobian()
+			if c.places == nil || c.places.of != of {
+				c.places = transpose(of, f.n, f.backsolve)
+			}
+			f.derive = &differentiator{
+				transposed: c.places, field: field, inner: inner, entries: make([]float64, len(of.Rows)),
+				jb: make([]float64, len(of.Rows)), along: make([]float64, f.n+1), hv: make([]float64, f.n),
+				tb: make([]float64, 1),
+			}
+		}
+		if err := m.Prepare(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // fieldSlopes is slopes with the field at the end of the step instead of the step's own derivative by its length.

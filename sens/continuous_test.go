@@ -2,6 +2,7 @@ package sens_test
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/sens"
@@ -16,8 +17,7 @@ func (p *problem) continuous(t testing.TB, name string, tol float64, backsolve b
 			CotangentWorker: sens.CotangentWorker{System: o.Hybrid, Objectives: o, Method: p.method(t, name, 1)},
 			Field:           p.with(1).Hybrid,
 			Back: func(z solvers.Size) (solvers.Method, solvers.Controller) {
-				spec, _ := solvers.Lookup(name)
-				m := spec.New(z, 0)
+				m := methodSpec(t, name).New(z, 0)
 				if p.opts.Fixed > 0 {
 					return m, nil
 				}
@@ -79,10 +79,14 @@ func TestContinuousConverges(t *testing.T) {
 		if err := p.adjoint(t, "vern9", 3).Gradient(t.Context(), tr, opts, &want); err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range []string{"dopri5", "tsit5", "vern7", "dop853"} {
+		for _, name := range []string{"dopri5", "tsit5", "vern7", "dop853", "dopri5, rodas4"} {
 			for kind, method := range kinds {
 				var last float64
-				for _, tol := range []float64{1e-5, 1e-8, 1e-11} {
+				tols := []float64{1e-5, 1e-8, 1e-11}
+				if methodSpec(t, name).Can.Has(solvers.NeedsJacobian) {
+					tols = []float64{1e-5, 1e-7} // derivatives of closures by integrals take long
+				}
+				for _, tol := range tols {
 					p := make()
 					p.opts = solvers.Options{RTol: tol, ATol: tol}
 					tr, _ := p.run(t, name)
@@ -102,6 +106,97 @@ func TestContinuousConverges(t *testing.T) {
 					}
 				}
 			}
+		}
+	}
+}
+
+// checked is a method that holds the Jacobian of what it integrates against differences, in the middle of every step.
+type checked struct {
+	solvers.Method
+	t    *testing.T
+	seen int
+}
+
+func (c *checked) EachStage(s *solvers.Step, f func(t, weight float64, y []float64)) {
+	c.Method.(solvers.Staged).EachStage(s, f)
+}
+
+func (c *checked) Prepare(f solvers.Field) error { return c.implicit().Prepare(f) }
+
+func (c *checked) Rate(f solvers.Field, s *solvers.Step) float64 { return c.implicit().Rate(f, s) }
+func (c *checked) Fault() error                                  { return c.implicit().Fault() }
+func (c *checked) Work() solvers.ImplicitWork                    { return c.implicit().Work() }
+func (c *checked) implicit() solvers.Implicit { return c.Method.(solvers.Implicit) }
+
+func (c *checked) Step(f solvers.Field, s *solvers.Step, reuse bool) {
+	c.Method.Step(f, s, reuse)
+	n := f.Size().N
+	at, y := s.T+0.5*s.H, slices.Clone(s.Y0)
+	j := f.(solvers.JacobianField)
+	places := j.Jacobian()
+	entries := make([]float64, len(places.Rows))
+	j.EvalJacobian(at, y, entries)
+	got := make([]float64, n*(n+1))
+	for e, row := range places.Rows {
+		got[int(row)*(n+1)+int(places.Cols[e])] += entries[e]
+	}
+	k, less := make([]float64, n), make([]float64, n)
+	size := 1.0
+	for _, v := range got {
+		size = max(size, math.Abs(v))
+	}
+	for col := range n + 1 {
+		d := 1e-5
+		if col < n {
+			own := y[col]
+			y[col] = own + d
+			f.Eval(at, y, k)
+			y[col] = own - d
+			f.Eval(at, y, less)
+			y[col] = own
+		} else {
+			d = 1e-2 * s.H
+			f.Eval(at+d, y, k)
+			f.Eval(at-d, y, less)
+		}
+		for row := range n {
+			want := (k[row] - less[row]) / (2 * d)
+			if v := got[row*(n+1)+col]; !(math.Abs(v-want) <= 1e-4*size) {
+				c.t.Errorf("at %g: entry (%d, %d) is %g, by differences %g", at, row, col, v, want)
+			}
+			if want != 0 && row < n {
+				c.seen++
+			}
+		}
+	}
+}
+
+// TestBackwardJacobians holds the Jacobians of what the continuous methods integrate backwards against differences, on
+// a problem with quadratures and forcing.
+func TestBackwardJacobians(t *testing.T) {
+	for _, backsolve := range []bool{false, true} {
+		p := everything()
+		p.opts = solvers.Options{RTol: 1e-4, ATol: 1e-4}
+		tr, _ := p.run(t, "rodas4")
+		m := p.continuous(t, "rodas4", 1e-3, backsolve)
+		var c *checked
+		make := m.New
+		m.New = func() sens.ContinuousWorker {
+			w := make()
+			back := w.Back
+			w.Back = func(z solvers.Size) (solvers.Method, solvers.Controller) {
+				m, ctl := back(z)
+				c = &checked{m, t, 0}
+				return c, ctl
+			}
+			return w
+		}
+		var res sens.Result
+		if err := m.Gradient(t.Context(), tr, sens.Options{}, &res); err != nil {
+			t.Fatal(err)
+		}
+		if c.seen == 0 {
+			t.Error("nothing was compared")
 		}
 	}
 }

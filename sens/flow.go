@@ -17,7 +17,10 @@ type flow struct {
 	*sweep
 	field     solvers.CotangentSystem // pulls that are not counted
 	method    solvers.Staged
+	members   []solvers.Method   // of method
+	info      solvers.Info       // of the present one, which is that of the step that is being crossed
 	ctl       solvers.Controller // nil: one step for each recorded one
+	derive    *differentiator    // for implicit methods; otherwise nil
 	rtol      float64
 	atol      float64
 	backsolve bool // the state is integrated back along with λ
@@ -77,6 +80,15 @@ func (f *flow) Size() solvers.Size {
 	return solvers.Size{N: n}
 }
 
+// theta returns where t is in the recorded step.
+func (f *flow) theta(t float64) float64 {
+	st := &f.dense
+	if t < st.T1 {
+		return min(max((t-st.T)/st.H, 0), 1)
+	}
+	return 1
+}
+
 // Eval implements solvers.Field for what goes backwards.
 func (f *flow) Eval(t float64, z, k []float64) {
 	y, lam, kl := f.y, z, k
@@ -96,22 +108,24 @@ func (f *flow) Eval(t float64, z, k []float64) {
 
 // recorded makes f.y the recorded solution at t, within the current step.
 func (f *flow) recorded(t float64) {
-	st := &f.dense
-	theta := 1.0
-	if t < st.T1 {
-		theta = min(max((t-st.T)/st.H, 0), 1)
-	}
-	f.sweep.method.Interpolate(f.sys, st, theta, f.y)
+	f.sweep.method.Interpolate(f.sys, &f.dense, f.theta(t), f.y)
 }
 
 // begin prepares for another sweep.
 func (f *flow) begin() (err error) {
-	f.current, f.h, f.size, f.fresh = -1, 0, 0, false
-	if f.ctl != nil {
-		f.ctl.Reset(f.method.Info())
-	}
+	f.current, f.size = -1, 0
+	f.restart()
 	f.least, err = f.rounding()
 	return err
+}
+
+// restart forgets the steps so far.
+func (f *flow) restart() {
+	f.h, f.fresh = 0, false
+	f.info = f.members[f.st.Member].Info()
+	if f.ctl != nil {
+		f.ctl.Reset(f.info)
+	}
 }
 
 // rounding returns a size of λ that is negligible for the objective. An absolute tolerance below it would be one of
@@ -144,6 +158,10 @@ func (f *flow) enter(i int) error {
 		return err
 	}
 	st := &f.dense
+	if st.Member != f.st.Member {
+		f.st.Member = st.Member
+		f.restart()
+	}
 	f.limits, _ = limitsOf(f.run, i, st)
 	copy(f.kb[f.n*f.l:], f.fb[:f.q*f.l])
 	if st.H > 0 {
@@ -167,10 +185,7 @@ func (f *flow) enter(i int) error {
 			f.pullGuard(e.Index, st)
 			addTo(f.sweep.yb, f.gy)
 		}
-		f.h, f.fresh = 0, false
-		if f.ctl != nil {
-			f.ctl.Reset(f.method.Info())
-		}
+		f.restart()
 	}
 	clear(f.sweep.tb)
 	z := f.st.Y0
@@ -260,6 +275,7 @@ func (f *flow) cross(i int) error {
 // back integrates from the present time to an earlier one.
 func (f *flow) back(to float64) error {
 	st := f.st
+	st.Again = false
 	for st.T > to {
 		left := to - st.T
 		if f.ctl != nil && f.h == 0 {
@@ -279,17 +295,19 @@ func (f *flow) back(to float64) error {
 			if ok, err := f.judge(); err != nil {
 				return err
 			} else if !ok {
+				st.Again = true
 				continue
 			}
 		}
+		st.Again = false
 		f.gather()
 		f.counted++
 		st.T = st.T1
 		st.Y0, st.Y1 = st.Y1, st.Y0
 		f.fresh = false
-		if info := f.method.Info(); info.FSAL {
+		if f.info.FSAL {
 			w := len(st.Y0)
-			copy(st.K, st.K[info.End*w:(info.End+1)*w])
+			copy(st.K, st.K[f.info.End*w:(f.info.End+1)*w])
 			f.fresh = true
 		}
 	}
@@ -302,9 +320,16 @@ func (f *flow) first(left float64) {
 	f.Eval(f.st.T, f.st.Y0, f.st.K[:w])
 	f.fresh = true
 	f.scale(f.st.Y0)
-	f.h = solvers.InitialStep(f, f.method.Info(), &f.tol, f.st, left, f.work)
+	f.h = solvers.InitialStep(f, f.info, &f.tol, f.st, left, f.work)
 	if f.h == 0 || f.h != f.h || f.size == 0 {
 		f.h = left
+	}
+	if m, ok := f.members[f.st.Member].(solvers.Implicit); ok {
+		// What λ begins with, or a jump, decays fast in part.
+		if rate := m.Rate(f, f.st); float64(-f.h*rate) > 1 && rate <= math.MaxFloat64 {
+			f.h = -1 / rate
+		}
+		f.st.Again = true
 	}
 }
 

@@ -18,6 +18,11 @@ type problem struct {
 
 func (p *problem) method(t testing.TB, name string, lanes int) solvers.Method {
 	t.Helper()
+	return methodSpec(t, name).New(p.Size(), lanes)
+}
+
+func methodSpec(t testing.TB, name string) *solvers.Spec {
+	t.Helper()
 	spec, ok := solvers.Lookup(name)
 	if !ok {
 		spec = switching[name]
@@ -25,7 +30,7 @@ func (p *problem) method(t testing.TB, name string, lanes int) solvers.Method {
 	if spec == nil {
 		t.Fatalf("no method %s", name)
 	}
-	return spec.New(p.Size(), lanes)
+	return spec
 }
 
 // switching are methods whose members take turns, so that every other step or so is made by another one: with other
@@ -43,6 +48,7 @@ func init() {
 		"rk4, rodas5p":      {1, []string{"rk4", "rodas5p"}},
 		"rosenbrock23, bs3": {1, []string{"rosenbrock23", "bs3"}},
 		"rk4, vern7, rkf45": {1, []string{"rk4", "vern7", "rkf45"}},
+		"dopri5, rodas4":    {3, []string{"dopri5", "rodas4"}},
 	} {
 		var members []*solvers.Spec
 		for _, m := range of.members {

@@ -121,12 +121,12 @@ type TangentEstimator interface {
 	PushError(f TangentField, s *Step, d *StepTangent, e []float64)
 }
 
-// Staged is a Method whose steps are sums over stages: what integrates a
-// functional of a solution along with it, with the method's own weights.
+// Staged is a Method that integrates a functional of a solution along with it, as a weighted sum over points of a step.
 type Staged interface {
 	Method
-	// EachStage calls f for the stages of the finished step s with a weight: time t_i, h b_i, and the stage
-	// value, which is valid until f returns.
+	// EachStage calls f for points of the finished step s with a weight: of a method whose steps are sums over stages, the
+	// time t_i of a stage, h b_i and the stage value; of others, points of the dense output. The value is valid until f
+	// returns. The sum is as accurate as the step, or as the integral of the dense output.
 	EachStage(s *Step, f func(t, weight float64, y []float64))
 }
 

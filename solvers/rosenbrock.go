@@ -420,3 +420,20 @@ func (r *rosenbrock) InterpolateSlope(f Field, s *Step, theta float64, y, yd []f
 	r.weigh(theta)
 	r.drift.combine(yd, r.zero, 1, s.K, r.w)
 }
+
+// gauss holds the nodes and weights of Gauss's formulas on [0, 1], by the number of nodes.
+var gauss = [][]struct{ node, weight float64 }{
+	2: {{0.2113248654051871, 0.5}, {0.7886751345948129, 0.5}},
+	3: {{0.1127016653792583, 5.0 / 18}, {0.5, 8.0 / 18}, {0.8872983346207417, 5.0 / 18}},
+}
+
+// EachStage implements Staged with points of the dense output. Stage values are of no use, since they are those of no
+// quadrature formula. Gauss's formula with as many nodes as the integral of the dense output has orders, halved, has
+// this order, which no method here exceeds.
+func (r *rosenbrock) EachStage(s *Step, f func(t, weight float64, y []float64)) {
+	for _, x := range gauss[(r.info.DenseOrder+2)/2] {
+		r.weigh(x.node)
+		r.theta.combine(r.y, s.Y0, s.H, s.K, r.w)
+		f(math.FMA(x.node, s.H, s.T), float64(x.weight*s.H), r.y)
+	}
+}

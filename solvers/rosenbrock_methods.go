@@ -19,7 +19,7 @@ func rosenbrockMethods() []*Spec {
 		read := sync.OnceValue(func() *rosenbrockScheme { return newRosenbrockScheme(t) })
 		list = append(list, &Spec{
 			Name: t.Name, Title: t.Title, Prose: t.Prose, Source: t.Source, Order: t.Order, Embedded: t.Embedded,
-			Can: DenseDerivatives | SecondOrder | ComplexSteps | TangentErrors | NeedsJacobian,
+			Can: DenseDerivatives | SecondOrder | ComplexSteps | TangentErrors | StageSums | NeedsJacobian,
 			New: func(size Size, lanes int) Method { return newRosenbrock(read(), size, lanes) },
 		})
 	}
