@@ -67,6 +67,13 @@ type LU interface {
 	Order() *Order
 	SetOrder(o *Order)
 
+	// Keep copies the factors of the last Factor, which are Kept numbers. It returns false if they have another order
+	// of pivots than the pattern's, and take other room. Restore makes the LU solve as if its last Factor had been that
+	// of the LU of the same Analysis that kept them, with its bits.
+	Kept() int
+	Keep(to []float64) bool
+	Restore(from []float64)
+
 	Method() Method
 	NonZeros() int // elements of the factors
 	Flops() int    // operations of a Factor without exchanges of rows, a fused multiply-add being two

@@ -522,3 +522,42 @@ func TestDependent(t *testing.T) {
 		}
 	}
 }
+
+// TestKeep requires an LU that gets the factors of another one to have the bits of its solutions.
+func TestKeep(t *testing.T) {
+	for _, m := range matrices() {
+		n := m.p.N
+		for _, method := range methods {
+			a, err := Analyze(m.p, Options{Method: method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			one, other := a.New(), a.New()
+			if one.Factor(m.values) != nil {
+				continue
+			}
+			kept := make([]float64, one.Kept())
+			if !one.Keep(kept) {
+				if one.Order() == a.New().Order() {
+					t.Errorf("%s, %v: nothing kept", m.name, method)
+				}
+				continue
+			}
+			other.Restore(kept)
+			for _, lanes := range []int{1, 3} {
+				x, y := make([]float64, n*lanes), make([]float64, n*lanes)
+				for i := range x {
+					x[i] = float64(i%7) - 2.5
+				}
+				copy(y, x)
+				one.Solve(x, lanes)
+				other.Solve(y, lanes)
+				one.SolveT(x, lanes)
+				other.SolveT(y, lanes)
+				if !slices.Equal(x, y) {
+					t.Errorf("%s, %v: %d lanes differ", m.name, method, lanes)
+				}
+			}
+		}
+	}
+}
