@@ -143,6 +143,15 @@ type StiffnessDetector interface {
 	Eigenvalue(s *Step) float64
 }
 
+// keeper is a Method whose transposes are faster with numbers that are at hand when a step has been made, as factors of
+// its matrix. Their bits are those without them.
+type keeper interface {
+	// factors returns how many numbers keepFactors writes, once a step has been made.
+	factors() int
+	// keepFactors writes what belongs to s. It returns false if that is no longer at hand, or takes other room.
+	keepFactors(s *Step, to []float64) bool
+}
+
 // Implicit is a Method whose steps solve equations with the Jacobian of their Field, which is a JacobianField; for its
 // tangents, transposes and so on it is a TangentJacobianField, CotangentJacobianField and so on.
 type Implicit interface {

@@ -2,6 +2,7 @@ package solvers_test
 
 import (
 	"errors"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/solvers"
@@ -65,5 +66,58 @@ func TestImplicitWork(t *testing.T) {
 	}
 	if steps[1] > 2*steps[0] {
 		t.Errorf("%d steps, and %d where it is stiffer", steps[0], steps[1])
+	}
+}
+
+// TestKeptFactors requires transposes of the steps of a recorded run to have the same bits with the factors that were
+// kept of them, and to factor nothing then.
+func TestKeptFactors(t *testing.T) {
+	for _, name := range []string{"rodas4", "rodas5p"} {
+		h := relaxation(1e4).With(1)
+		m, _ := solvers.Lookup(name)
+		method := m.New(h.Size(), 0)
+		c, _ := solvers.NewController("", method.Info())
+		var tr solvers.Trajectory
+		sinks := solvers.Sinks{&tr}
+		if _, err := solvers.Solve(t.Context(), h, method, c, solvers.Options{}, sinks); err != nil {
+			t.Fatal(err)
+		}
+		pulling := m.New(h.Size(), 1)
+		pull := func(s *solvers.Step) []float64 {
+			cot := solvers.StepCotangent{
+				T1: []float64{0.5}, Y1: []float64{1, -2}, T0: []float64{0}, H: []float64{0}, Y0: []float64{0, 0}, WantH: true,
+			}
+			pulling.Pull(h, s, &cot)
+			return append(append(cot.Y0, cot.T0...), cot.H...)
+		}
+		work := func() int { return pulling.(solvers.Implicit).Work().Factorisations }
+		kept := 0
+		var r solvers.Reader
+		r.Open(t.Context(), &tr)
+		for i := range tr.Steps() {
+			var s solvers.Step
+			if _, err := r.Load(i, &s); err != nil {
+				t.Fatal(err)
+			}
+			if s.Kept == nil {
+				continue
+			}
+			kept++
+			before := work()
+			a := pull(&s)
+			if work() != before {
+				t.Fatalf("%s: step %d is factored again", name, i)
+			}
+			s.Kept = nil
+			if b := pull(&s); !slices.Equal(a, b) {
+				t.Errorf("%s: step %d: %v, and %v without what was kept", name, i, a, b)
+			}
+			if work() != before+1 {
+				t.Fatalf("%s: step %d is not factored", name, i)
+			}
+		}
+		if kept < 5 {
+			t.Errorf("%s: factors of %d of %d steps are kept", name, kept, tr.Steps())
+		}
 	}
 }

@@ -20,6 +20,9 @@ type Step struct {
 	// output without solving for the stages a second time. The rows past Stages belong to the dense output.
 	K []float64
 
+	// Kept is what the method kept of the step, to save work in its transpose; nil for nothing. Step clears it.
+	Kept []float64
+
 	Dense bool // the rows of K past Stages are filled; Step clears it
 
 	E         []float64 // [N+Q] the estimated local error, if Estimated; may be nil

@@ -44,6 +44,10 @@ type rosenbrock struct {
 	matrix []float64 // [pattern] G
 	fault  error     // of the last factorisation
 	work   ImplicitWork
+	made   struct { // the step that the factors belong to
+		k    *float64 // the first of its stages; nil for none
+		t, h float64
+	}
 
 	push   rosenbrockPush
 	pull   rosenbrockPull
@@ -247,6 +251,7 @@ func (r *rosenbrock) differentiate(f Field, s *Step, again bool) bool {
 		}
 		again = false
 	}
+	r.made.k = nil
 	if !again {
 		g.EvalJacobian(s.T, s.Y0, r.j)
 		r.work.Jacobians++
@@ -303,6 +308,34 @@ func (r *rosenbrock) factor(f Field, s *Step, again bool) bool {
 	return r.fault == nil
 }
 
+// refactor makes the factors of the recorded step s again, or takes what was kept of them.
+func (r *rosenbrock) refactor(f Field, s *Step) bool {
+	if s.Kept == nil || r.Prepare(f) != nil {
+		return r.factor(f, s, false)
+	}
+	n := r.lu.Kept()
+	r.lu.Restore(s.Kept[:n])
+	copy(r.j, s.Kept[n:])
+	r.made.k, r.fault = nil, nil
+	return true
+}
+
+func (r *rosenbrock) factors() int {
+	if r.lu == nil {
+		return 0
+	}
+	return r.lu.Kept() + len(r.j)
+}
+
+func (r *rosenbrock) keepFactors(s *Step, to []float64) bool {
+	if len(s.K) == 0 || r.made.k != &s.K[0] || r.made.t != s.T || r.made.h != s.H {
+		return false
+	}
+	n := r.lu.Kept()
+	copy(to[n:], r.j)
+	return r.lu.Keep(to[:n])
+}
+
 // time returns t + α_i h, and T1 for 1.
 func (r *rosenbrock) time(s *Step, i int) float64 {
 	switch c := r.alpha[i]; c {
@@ -327,13 +360,16 @@ func (r *rosenbrock) value(s *Step, i int) []float64 {
 // Step fills K, Y1 and DQ.
 func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 	n, w, h := r.n, r.w, s.H
-	s.Dense, s.Estimated = false, false
+	s.Dense, s.Estimated, s.Kept = false, false, nil
 	if !reuse {
 		f.Eval(s.T, s.Y0, s.K[:w:w])
 	}
 	if !r.factor(f, s, s.Again) {
 		r.fail(s)
 		return
+	}
+	if len(s.K) > 0 {
+		r.made.k, r.made.t, r.made.h = &s.K[0], s.T, s.H
 	}
 	for i := 1; i <= r.stages; i++ {
 		k := s.K[i*w : (i+1)*w : (i+1)*w]

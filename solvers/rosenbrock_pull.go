@@ -50,7 +50,7 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	g := &r.pull
 	seeded := g.seeded
 	g.seeded = false
-	if !r.factor(f, s, false) {
+	if !r.refactor(f, s) {
 		spoil(c.Y0, c.T0, c.H)
 		return
 	}

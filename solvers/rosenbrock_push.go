@@ -32,7 +32,7 @@ func (r *rosenbrock) readyPush() {
 //	Ẏ_i = ẏ₀ + h Σ a_ij κ̇_j + ḣ Σ a_ij κ_j,   ẏ₁ = ẏ₀ + h Σ m_i κ̇_i + ḣ Σ m_i κ_i,   ṫ₁ = ṫ₀ + ḣ.
 func (r *rosenbrock) Push(f TangentField, s *Step, d *StepTangent) {
 	w, l := r.w, r.l
-	if !r.factor(f, s, false) {
+	if !r.refactor(f, s) {
 		spoil(d.Y1, d.DQ, d.T1)
 		return
 	}

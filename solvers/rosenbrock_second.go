@@ -46,7 +46,7 @@ func (g *rosenbrockSecond) stages(r *rosenbrock, f TangentField, s *Step, d *Ste
 	if g.from == s {
 		return true
 	}
-	if !r.factor(f, s, false) {
+	if !r.refactor(f, s) {
 		return false
 	}
 	r.readyPush()

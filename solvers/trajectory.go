@@ -39,6 +39,11 @@ type Trajectory struct {
 	stepAt []arena // per member of the method, and step of it: y1[N], dq[Q], k[stages][N+Q]
 	jumpAt arena   // per span: y[N] at its beginning
 	siteAt arena   // per site within a step: y[N]
+	// keepAt holds what methods keep of steps for the way back, per member and step of it while there is room: 1 if it
+	// was at hand, and otherwise 0; then the numbers of the keeper.
+	keepAt  []arena
+	keepers []keeper // per member; nil where it keeps nothing
+	crammed bool     // the run left no room for what methods keep
 
 	thinned bool // Limit did not allow that; later runs begin without it
 	stride  int  // of CheckpointEvery and thinned runs: the state before every so many units is kept
@@ -103,12 +108,16 @@ func (tr *Trajectory) Begin(sys System, m Method) error {
 	z := tr.size
 	members := Members(m)
 	if len(tr.stepAt) != len(members) {
-		tr.stepAt = make([]arena, len(members))
+		tr.stepAt, tr.keepAt = make([]arena, len(members)), make([]arena, len(members))
 	}
+	tr.keepers, tr.crammed = tr.keepers[:0], false
 	for i, one := range members {
 		info := one.Info()
 		tr.each = append(tr.each, info)
 		tr.stepAt[i].reset(z.N + z.Q + info.Stages*(z.N+z.Q))
+		k, _ := one.(keeper)
+		tr.keepers = append(tr.keepers, k)
+		tr.keepAt[i].n = 0
 	}
 	tr.steps, tr.marks, tr.spans = tr.steps[:0], tr.marks[:0], tr.spans[:0]
 	tr.spanAt.reset(z.D + z.M)
@@ -156,7 +165,25 @@ func (tr *Trajectory) stageBytes() (bytes int64) {
 	for i := range tr.stepAt {
 		bytes += tr.stepAt[i].bytes()
 	}
+	return bytes + tr.keptBytes()
+}
+
+// keptBytes returns the memory of what methods keep of steps.
+func (tr *Trajectory) keptBytes() (bytes int64) {
+	for i := range tr.keepAt {
+		bytes += tr.keepAt[i].bytes()
+	}
 	return bytes
+}
+
+// dropKept gives up what methods keep of steps, for the rest of the run. It reports whether that was any memory.
+func (tr *Trajectory) dropKept() bool {
+	some := tr.keptBytes() > 0
+	for i := range tr.keepAt {
+		tr.keepAt[i].drop()
+	}
+	tr.crammed = true
+	return some
 }
 
 // dropSteps gives up the memory of the steps that are kept with their stages.
@@ -164,6 +191,7 @@ func (tr *Trajectory) dropSteps() {
 	for i := range tr.stepAt {
 		tr.stepAt[i].drop()
 	}
+	tr.dropKept()
 }
 
 // fits returns an error if so many bytes more are too many.
@@ -224,7 +252,12 @@ func (tr *Trajectory) Drop() {
 // Step implements Sink.
 func (tr *Trajectory) Step(s *Step, e End) error {
 	if tr.whole {
-		if err := tr.fits(tr.stepAt[s.Member].grows() + tr.notes()); err != nil {
+		more := tr.stepAt[s.Member].grows() + tr.notes()
+		err := tr.fits(more)
+		if err != nil && tr.dropKept() {
+			err = tr.fits(more)
+		}
+		if err != nil {
 			if err := tr.thin(err); err != nil {
 				return err
 			}
@@ -246,6 +279,7 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 		if k := slot[n+q:]; len(k) > 0 && &k[0] != &s.K[0] {
 			copy(k, s.K)
 		}
+		tr.keepOf(s, int(r.slot))
 	} else if s.H > 0 {
 		if err := tr.keep(s.Y0); err != nil {
 			return err
@@ -258,6 +292,38 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	}
 	return nil
 }
+
+// keepOf keeps what the method keeps of s, which goes to the given slot of its member, as long as there is room.
+func (tr *Trajectory) keepOf(s *Step, slot int) {
+	k, at := tr.keepers[s.Member], &tr.keepAt[s.Member]
+	if k == nil || at.n != slot || tr.crammed {
+		return
+	}
+	if slot == 0 {
+		n := k.factors()
+		if n == 0 {
+			return
+		}
+		at.reset(1 + n)
+	}
+	if more := at.grows(); more > 0 {
+		limit := int64(keptLimit)
+		if tr.Limit > 0 {
+			limit = min(limit, tr.Limit/2)
+		}
+		if tr.keptBytes()+more > limit || tr.fits(more) != nil {
+			return
+		}
+	}
+	to := at.next()
+	to[0] = 0
+	if k.keepFactors(s, to[1:]) {
+		to[0] = 1
+	}
+}
+
+// keptLimit is how many bytes may be used for what only saves work.
+const keptLimit = 1 << 30
 
 // keep decides whether to keep y, the state before the next unit, and keeps it.
 func (tr *Trajectory) keep(y []float64) error {
@@ -507,7 +573,12 @@ func (tr *Trajectory) load(i int, s *Step) End {
 	s.T, s.H, s.T1, s.Made, s.Dense, s.Estimated = r.t, r.h, r.t1, r.made, false, false
 	s.Member = int(r.member)
 	s.Y0 = tr.state(int32(i)-1, r.span)
-	s.Y1, s.DQ, s.K = slot[:n:n], slot[n:n+q:n+q], slot[n+q:]
+	s.Y1, s.DQ, s.K, s.Kept = slot[:n:n], slot[n:n+q:n+q], slot[n+q:], nil
+	if at := &tr.keepAt[r.member]; int(r.slot) < at.n {
+		if kept := at.at(int(r.slot)); kept[0] == 1 {
+			s.Kept = kept[1:]
+		}
+	}
 	return r.end()
 }
 
