@@ -53,35 +53,42 @@ func (d *diagram) figureName(kind string) string {
 // draw writes the figures of d.
 func (d *diagram) draw(folder string) error {
 	for kind, curves := range d.figures() {
-		l := &plot.Lines{
-			Title: d.title,
-			X:     plot.Axis{Label: "time of a gradient", Unit: "ms", Log: true},
-			Y:     plot.Axis{Label: "error of the gradient", Log: true},
-		}
-		for _, c := range curves {
-			name := c.name
-			if kind == "ways" {
-				name = strings.TrimPrefix(name, "odes, ")
-				if c.auto {
-					name = "adjoint"
-				}
+		err := drawCurves(filepath.Join(folder, d.figureName(kind)), d.title, curves, func(c *curve) string {
+			switch {
+			case kind != "ways":
+				return c.name
+			case c.auto:
+				return "adjoint"
 			}
-			k := plot.Curve{Name: name, Loop: true}
-			for _, p := range c.points {
-				k.X, k.Y = append(k.X, 1e3*p.Seconds), append(k.Y, p.Error)
-			}
-			k.PX, k.PY = k.X, k.Y
-			l.Curves = append(l.Curves, k)
-		}
-		var b bytes.Buffer
-		if err := plot.Write(&b, "svg", l, plot.Page{}); err != nil {
-			return err
-		}
-		if err := os.WriteFile(filepath.Join(folder, d.figureName(kind)), b.Bytes(), 0o644); err != nil {
+			return strings.TrimPrefix(c.name, "odes, ")
+		})
+		if err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// drawCurves writes a figure of curves, error over time.
+func drawCurves(path, title string, curves []*curve, name func(*curve) string) error {
+	l := &plot.Lines{
+		Title: title,
+		X:     plot.Axis{Label: "time of a gradient", Unit: "ms", Log: true},
+		Y:     plot.Axis{Label: "error of the gradient", Log: true},
+	}
+	for _, c := range curves {
+		k := plot.Curve{Name: name(c), Loop: true}
+		for _, p := range c.points {
+			k.X, k.Y = append(k.X, 1e3*p.Seconds), append(k.Y, p.Error)
+		}
+		k.PX, k.PY = k.X, k.Y
+		l.Curves = append(l.Curves, k)
+	}
+	var b bytes.Buffer
+	if err := plot.Write(&b, "svg", l, plot.Page{}); err != nil {
+		return err
+	}
+	return os.WriteFile(path, b.Bytes(), 0o644)
 }
 
 // within returns the least time of a curve for a gradient that is at least so accurate; infinite where it has none.
