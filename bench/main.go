@@ -1,7 +1,7 @@
-// Command bench measures odes and writes docs/benchmarks.md, or with -precision docs/precision.md.
-// bench/run builds and starts it.
+// Command bench measures odes and writes docs/benchmarks.md, or with -precision docs/precision.md, or with -stiff
+// docs/stiff.md. bench/run builds and starts it.
 //
-// It holds the problems (models.go, network.go) and runs odes and other programs in turns, each in a
+// It holds the problems (models.go, network.go, stiff_problems.go) and runs odes and other programs in turns, each in a
 // process of its own. The other programs are looked for in a folder. Each prints a JSON line per gradient
 // with steps, forward_s, adjoint_s, total_s and checksum.
 //
@@ -26,7 +26,7 @@ func main() {
 
 func run() error {
 	var j job
-	worker := flag.String("worker", "", "measure in this process: gradients, precision, evaluations, step or examples")
+	worker := flag.String("worker", "", "measure in this process: gradients, precision, stiff, evaluations, step or examples")
 	flag.StringVar(&j.problem, "problem", "glv", "of the worker")
 	flag.IntVar(&j.n, "n", 10, "size of the worker's problem")
 	flag.Float64Var(&j.tol, "tol", 1e-7, "tolerance, or step, of the worker's problem")
@@ -40,18 +40,22 @@ func run() error {
 	flag.StringVar(&j.mode, "mode", "adjoint", "of the worker's derivatives (worker precision)")
 	flag.BoolVar(&j.wanted, "wanted", false, "ask for the worker's tolerance as sens_tol, too (worker precision)")
 	flag.StringVar(&j.tols, "tols", "1e-6", "tolerances of the worker, with commas between (worker precision)")
+	flag.StringVar(&j.ref, "ref", "", "a gradient, a number a line, that errors are measured by (worker stiff)")
 	r := &runner{}
 	flag.StringVar(&r.peers, "peers", "", "folder with the programs to compare with")
 	flag.StringVar(&r.work, "work", os.TempDir(), "folder for what is built on the way")
 	flag.StringVar(&r.core, "core", "1", "core for programs with one thread; empty: any")
-	flag.IntVar(&r.rounds, "rounds", 0, "turns that every program gets; 0: 7, or 3 with -precision")
-	out := flag.String("out", "", "page to write; empty: docs/benchmarks.md, or docs/precision.md")
+	flag.IntVar(&r.rounds, "rounds", 0, "turns that every program gets; 0: 7, or 3 with -precision or "+
+		"-stiff")
+	out := flag.String("out", "", "page to write; empty: docs/benchmarks.md, docs/precision.md or docs/stiff.md")
 	only := flag.String("only", "", "measure one section only, and print it: "+sectionNames()+
-		"; with -precision one diagram")
+		"; with -precision one diagram; with -stiff some, with commas between")
 	study := flag.Bool("precision", false, "measure error against time instead, and write docs/precision.md and "+
 		"its figures")
 	prices := flag.Bool("prices", false, "measure what each default costs, and write the table of docs/methods.md")
 	other := flag.String("against", "", "compare the examples with this command, odes of another version, and print it")
+	stiff := flag.Bool("stiff", false, "measure error against time of stiff models instead, and write docs/stiff.md "+
+		"and its figures")
 	flag.Parse()
 	switch *worker {
 	case "":
@@ -59,6 +63,8 @@ func run() error {
 		return j.gradients()
 	case "precision":
 		return j.precision()
+	case "stiff":
+		return j.stiff()
 	case "evaluations":
 		return j.evaluations()
 	case "step":
@@ -85,6 +91,10 @@ func run() error {
 	if *study {
 		r.rounds = cmp.Or(r.rounds, 3)
 		return r.writePrecision(*out, *only)
+	}
+	if *stiff {
+		r.rounds = cmp.Or(r.rounds, 3)
+		return r.writeStiff(*out, *only)
 	}
 	r.rounds = cmp.Or(r.rounds, 7)
 	page, err := r.page(*only)

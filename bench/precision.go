@@ -246,7 +246,10 @@ func (d *diagram) measure(r *runner) {
 				continue
 			}
 			if round == 0 {
-				c.points = points
+				c.points, c.tols = points, nil // those that it could be measured at
+				for _, p := range points {
+					c.tols = append(c.tols, p.Tol)
+				}
 				continue
 			}
 			for i, p := range points {

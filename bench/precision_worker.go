@@ -19,6 +19,7 @@ type point struct {
 	Steps   int     `json:"steps"`
 	Error   float64 `json:"error"`
 	Seconds float64 `json:"seconds"`
+	Compile float64 `json:"compile,omitempty"` // seconds from text to the first run, where it was measured
 }
 
 // pointTime is about how long one point is measured in a turn.

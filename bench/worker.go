@@ -34,6 +34,7 @@ type job struct {
 	of      string // objectives, with commas between; "" for all
 	wrt     string
 	dump    string
+	ref     string // the gradient that errors are measured by (worker stiff)
 	// of a work–precision diagram: method and mode of its curve, and the tolerances, with commas between
 	method, mode, tols string
 	wanted             bool // the tolerance is asked of the derivatives, too

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"time"
+
+	"odes.dev/odes"
+)
+
+// base is the curve of odes that others are compared with: auto, or without it the first.
+func (d *stiffDiagram) base() *curve {
+	for _, c := range d.curves {
+		if c.auto {
+			return c
+		}
+	}
+	for _, c := range d.curves {
+		if c.ours {
+			return c
+		}
+	}
+	return nil
+}
+
+// stiffPage writes what the diagrams show.
+func (r *runner) stiffPage(list []*stiffDiagram, before string) []byte {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, `# Stiff models
+
+Written by `+"`bench/run -stiff`"+` on %s; do not edit. Version %s, backend %s.
+
+| | |
+|---|---|
+| machine | %s |
+| Go | %s |
+| C | %s |
+| load before and after | %s; %s |
+
+To measure again, run `+"`bench/run -stiff`"+`, or `+"`PEERS=/path/to/peers FATODE=/path/to/FATODE bench/run -stiff`"+
+		`
+to measure other programs beside it.
+
+What does the gradient of a stiff model cost at a given accuracy? One objective, a value at the end, is differentiated
+by all rate constants and all initial values. Each mark of a figure is one tolerance. The horizontal axis is the time
+of the gradient, and the vertical axis is its error, so the lower left is best.
+
+- **Times** are least times on one core. All programs of a figure take turns, %d turns each, with a new process for
+  each turn. Times of odes include the whole call, from parameters to the finished gradient. Times of the others are
+  what they print, forward and backward, without creating their objects. *Compile* is what odes needs before the first
+  run, from the text of the model.
+- **Tolerances** are the same for all: the absolute one is a fixed multiple of the relative one, of each problem.
+  What odes does beside the gradient is off: `+"`trust`, `control` and `quad_tol`"+`.
+- **Errors** are those of p dJ/dp over all parameters p and of the derivatives by initial values, each over the
+  largest of its kind; the larger one counts. %s
+- **odes**: *auto* is what users get who name no method. The other rows name theirs. All use the discrete adjoint.
+- **FATODE 1.2** (Rodas4 with its discrete adjoint), **CVODES** (BDF with the continuous adjoint; dense, band or KLU,
+  as suits the problem) and **PETSc** (Crank–Nicolson with its discrete adjoint) have all derivatives written by hand.
+
+`, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(),
+		strings.TrimPrefix(runtime.Version(), "go"), compiler(), before, load(), r.rounds, referenceNote(list))
+	stiffRatios(&b, list)
+	for _, d := range list {
+		d.write(&b)
+	}
+	fmt.Fprint(&b, "All points are in [figures/stiff.csv](figures/stiff.csv).\n")
+	return b.Bytes()
+}
+
+func referenceNote(list []*stiffDiagram) string {
+	if slices.ContainsFunc(list, func(d *stiffDiagram) bool { return !d.foreign }) {
+		return "The\n  reference is a run of odes with tight tolerances, where the other programs bring none."
+	}
+	return "The\n  reference is Radau IIA of order 9 in long double with its adjoint."
+}
+
+// stiffRatios compares the others with odes at the errors of each problem.
+func stiffRatios(b *bytes.Buffer, list []*stiffDiagram) {
+	var others []string
+	for _, d := range list {
+		for _, c := range d.curves {
+			if !c.ours && !slices.Contains(others, c.name) {
+				others = append(others, c.name)
+			}
+		}
+	}
+	if len(others) == 0 {
+		return
+	}
+	fmt.Fprint(b, `## How many times faster
+
+The time of another program over that of odes (*auto*), both interpolated on their curves at the same error of the
+gradient. A dash: it does not reach this error, or does not take part.
+
+`)
+	heads := append([]string{"", "error", "odes, ms"}, others...)
+	var rows [][]string
+	for _, d := range list {
+		base := d.base()
+		for _, e := range d.problem.errors {
+			row := []string{d.problem.title, fmt.Sprintf("%.0e", e), "–"}
+			own := math.Inf(1)
+			if base != nil {
+				own = base.at(e)
+			}
+			if !math.IsInf(own, 1) {
+				row[2] = ms(own)
+			}
+			for _, name := range others {
+				cell := "–"
+				for _, c := range d.curves {
+					if t := c.at(e); c.name == name && !math.IsInf(t, 1) && !math.IsInf(own, 1) {
+						cell = ratio(t, own)
+					}
+				}
+				row = append(row, cell)
+			}
+			rows = append(rows, row)
+		}
+	}
+	table(b, heads, rows)
+}
+
+// write shows one diagram.
+func (d *stiffDiagram) write(b *bytes.Buffer) {
+	fmt.Fprintf(b, "## %s\n\n%d states, %d parameters.", d.problem.title, d.states, d.params)
+	for _, c := range d.curves {
+		if c.ours && len(c.points) > 0 {
+			fmt.Fprintf(b, " Compile: %s ms.", ms(c.points[0].Compile))
+			break
+		}
+	}
+	fmt.Fprintf(b, "\n\n![gradient error over time](figures/%s)\n\n", d.figure())
+	heads := []string{"ms at an error of"}
+	for _, e := range d.problem.errors {
+		heads = append(heads, fmt.Sprintf("%.0e", e))
+	}
+	heads = append(heads, "steps at 1e-6", "ms", "error")
+	var rows [][]string
+	for _, c := range d.curves {
+		row := []string{c.name}
+		for _, e := range d.problem.errors {
+			if t := c.at(e); math.IsInf(t, 1) {
+				row = append(row, "–")
+			} else {
+				row = append(row, ms(t))
+			}
+		}
+		cells := []string{"–", "–", "–"}
+		for _, p := range c.points {
+			if math.Abs(p.Tol-1e-6) < 1e-9 {
+				cells = []string{fmt.Sprint(p.Steps), ms(p.Seconds), fmt.Sprintf("%.0e", p.Error)}
+			}
+		}
+		rows = append(rows, append(row, cells...))
+	}
+	table(b, heads, rows)
+}
