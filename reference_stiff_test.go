@@ -459,3 +459,14 @@ func TestStiffPublished(t *testing.T) {
 		}
 	}
 }
+
+// TestReferencesAuto compares every reference with the method that auto chooses.
+func TestReferencesAuto(t *testing.T) {
+	for _, row := range references {
+		t.Run(row.ref, func(t *testing.T) {
+			t.Parallel()
+			row.settings = append(slices.Clone(row.settings), odes.Setting{Key: "solver.method", Value: "auto"})
+			compareReference(t, row, "adjoint", 10)
+		})
+	}
+}
