@@ -80,6 +80,8 @@ To measure again, run `+"`bench/run`"+`, or `+"`PEERS=/path/to/peers bench/run`"
 - Compilation and set-up are not included, for any program. The memory of the gradient is reused from one gradient
   to the next.
 
+[stiff.md](stiff.md) has stiff models, beside programs with implicit methods.
+
 `, time.Now().UTC().Format("2006-01-02"), odes.Version, backend(), processor(), runtime.NumCPU(), system(),
 		strings.TrimPrefix(runtime.Version(), "go"), compiler(), before, load(), r.rounds)
 	b.Write(body.Bytes())

@@ -198,7 +198,7 @@ func (r *runner) stiffRival(p *stiffProblem, program string, args []any, ref str
 			reps = max(1, min(200, int(4*pointTime.Seconds()/known[i].Seconds)))
 		}
 		e := r.peer("", program, append([]any{"-problem", p.name, "-rtol", tol, "-reps", reps, "-ref", ref}, args...)...)
-		out, err := r.output(e.args, 1)
+		out, err := r.output(append([]string{"timeout", fmt.Sprint(2 * patience)}, e.args...), 1)
 		if err != nil {
 			failed = err // at this tolerance
 			if i < len(known) {

@@ -144,3 +144,43 @@ func TestStiffPage(t *testing.T) {
 		t.Errorf("%d lines, not 4", rows)
 	}
 }
+
+// BenchmarkStiff times gradients of the small stiff problems at a tolerance of 1e-6, one thread.
+func BenchmarkStiff(b *testing.B) {
+	b.Chdir("..")
+	for _, name := range []string{
+		"robertson40", "hires", "oregonator", "pollution", "network20", "vdpjump", "network100", "brusselator200",
+	} {
+		for _, method := range []string{"rodas4", "rodas5p"} {
+			b.Run(name+"/"+method, func(b *testing.B) {
+				p, err := stiffNamed(name)
+				if err != nil {
+					b.Fatal(err)
+				}
+				m, err := p.parse()
+				if err != nil {
+					b.Fatal(err)
+				}
+				r, err := m.Prepare(p.options(method, "adjoint", 1e-6))
+				if err != nil {
+					b.Fatal(err)
+				}
+				var forward, adjoint float64
+				steps := 0
+				b.ReportAllocs()
+				for b.Loop() {
+					s, err := r.Sensitivities(b.Context())
+					if err != nil {
+						b.Fatal(err)
+					}
+					forward += s.Stats.Seconds.Forward
+					adjoint += s.Stats.Seconds.Adjoint
+					steps += s.Stats.Steps
+				}
+				b.ReportMetric(1e9*forward/float64(steps), "forward-ns/step")
+				b.ReportMetric(1e9*adjoint/float64(steps), "adjoint-ns/step")
+				b.ReportMetric(float64(steps)/float64(b.N), "steps")
+			})
+		}
+	}
+}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -17,6 +18,8 @@ import (
 const (
 	// slowest is how long a gradient may take; tighter tolerances are left out then.
 	slowest = 4.0
+	// patience is after how many seconds a gradient is given up.
+	patience = 30
 	// closest is the error below which a curve ends.
 	closest = 1e-9
 )
@@ -51,21 +54,8 @@ func (j *job) stiff() error {
 		if err != nil {
 			return fmt.Errorf("the tolerance %q is no number", tol)
 		}
-		opts := odes.Options{
-			Threads: 1, Set: p.set, Of: []string{p.of}, Wrt: p.wrt,
-			Settings: []odes.Setting{
-				{Key: "solver.method", Value: j.method},
-				{Key: "solver.rtol", Value: tol},
-				{Key: "solver.atol", Value: fmt.Sprint(rtol * p.atol)},
-				{Key: "solver.quad_tol", Value: "off"},
-				{Key: "solver.max_steps", Value: "1000000000"},
-				{Key: "sens.mode", Value: j.mode},
-				{Key: "sens.trust", Value: "off"},
-				{Key: "sens.control", Value: "off"},
-			},
-		}
 		begin := time.Now()
-		r, err := m.Prepare(opts)
+		r, err := m.Prepare(p.options(j.method, j.mode, rtol))
 		if err != nil {
 			return err
 		}
@@ -74,6 +64,9 @@ func (j *job) stiff() error {
 		if err != nil {
 			failed = fmt.Errorf("%s by %s at %s: %w", p.name, j.method, tol, err)
 			fmt.Fprintln(os.Stderr, failed)
+			if errors.Is(err, context.DeadlineExceeded) {
+				break
+			}
 			continue
 		}
 		pt.Tol, pt.Compile = rtol, compiled
@@ -91,12 +84,31 @@ func (j *job) stiff() error {
 	return nil
 }
 
+// options ask for the gradient and for nothing beside it.
+func (p *stiffProblem) options(method, mode string, rtol float64) odes.Options {
+	return odes.Options{
+		Threads: 1, Set: p.set, Of: []string{p.of}, Wrt: p.wrt,
+		Settings: []odes.Setting{
+			{Key: "solver.method", Value: method},
+			{Key: "solver.rtol", Value: fmt.Sprint(rtol)},
+			{Key: "solver.atol", Value: fmt.Sprint(rtol * p.atol)},
+			{Key: "solver.quad_tol", Value: "off"},
+			{Key: "solver.max_steps", Value: "1000000000"},
+			{Key: "sens.mode", Value: mode},
+			{Key: "sens.trust", Value: "off"},
+			{Key: "sens.control", Value: "off"},
+		},
+	}
+}
+
 // point measures gradients by one Runner; scales are the values of the params.
 func (p *stiffProblem) point(r *odes.Runner, scales []float64, path, dump string) (point, error) {
 	pt := point{Seconds: math.Inf(1)}
 	for start, i := time.Now(), 0; i < 2 || i < 2000 && time.Since(start) < 4*pointTime; i++ {
 		begin := time.Now()
-		s, err := r.Sensitivities(context.Background())
+		ctx, cancel := context.WithTimeout(context.Background(), patience*time.Second)
+		s, err := r.Sensitivities(ctx)
+		cancel()
 		if err != nil {
 			return pt, err
 		}
