@@ -179,9 +179,9 @@ func (p *stiffProblem) gradient(s *odes.Sensitivities) gradient {
 			g.initial = append(g.initial, d...)
 		}
 	}
-	for i := range len(g.initial) + len(g.params) {
-		if len(arrays) == 2 && i < len(arrays[0]) {
-			g.initial = append(g.initial, arrays[0][i], arrays[1][i])
+	if len(arrays) == 2 {
+		for i, d := range arrays[0] {
+			g.initial = append(g.initial, d, arrays[1][i])
 		}
 	}
 	return g

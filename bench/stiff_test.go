@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"odes.dev/odes"
 )
 
 var update = flag.Bool("update", false, "rewrite the files of the example network")
@@ -84,6 +86,25 @@ func TestStiffProblems(t *testing.T) {
 	}
 	if _, err := stiffNamed("network"); err == nil {
 		t.Error("a network without a size is no error")
+	}
+	b, err := stiffNamed("brusselator200")
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, err := b.parse()
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := b.options("rkc2", "adjoint", 1e-2)
+	o.Set = []odes.Assignment{{Name: "T", Values: []float64{1e-3}}}
+	s, err := m.Sensitivities(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pairs := b.gradient(s)
+	if u, v := s.Derivative(0, s.Variables[3]), s.Derivative(0, s.Variables[4]); len(pairs.params) != 3 ||
+		len(pairs.initial) != 400 || pairs.initial[6] != u[3] || pairs.initial[7] != v[3] {
+		t.Errorf("derivatives by two arrays are not side by side")
 	}
 	g := gradient{1, []float64{2, 3}, []float64{4, math.Pi}}
 	path := filepath.Join(t.TempDir(), "g")
