@@ -17,9 +17,9 @@ import (
 
 const (
 	// slowest is how long a gradient may take; tighter tolerances are left out then.
-	slowest = 4.0
+	slowest = 12.0
 	// patience is after how many seconds a gradient is given up.
-	patience = 30
+	patience = 60
 	// closest is the error below which a curve ends.
 	closest = 1e-9
 )
