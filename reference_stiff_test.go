@@ -1,6 +1,7 @@
 package odes_test
 
 import (
+	"cmp"
 	"math"
 	"path/filepath"
 	"slices"
@@ -12,17 +13,18 @@ import (
 )
 
 // stiffMethods are the methods that the stiff references are compared with.
-var stiffMethods = []string{"auto", "rodas5p"}
+var stiffMethods = []string{"auto", "rodas4p", "rodas5p"}
 
 // stiffReferences are references of stiff models. rename is that of referenceCase, atol the absolute tolerance that
-// the smallest state needs.
-var stiffReferences = []struct{ model, ref, rename, atol string }{
-	{"robertson", "robertson", "y1=A_T y2=B_T y3=C_T int_y3=int_C y10=A0 y20=B0 y30=C0", "1e-17"},
-	{"hires", "hires", "y1=Pr_T y2=Pfr_T y3=PrX_T y4=PfrX_T y5=PrX2_T y6=PfrX2_T y7=PfrXE_T y8=E_T", "1e-14"},
-	{"oregonator", "oregonator", "y1=X_T y2=Y_T y3=Z_T a=X0 b=Y0 c=Z0", "1e-14"},
-	{"vdp", "vdp_mu1000_fixed_start", "", "1e-14"},
-	{"vdp", "vdp_mu1000_mu_dependent_start", "", "1e-14"},
-	{"vdp", "vdp_jump_mu100", "", "1e-14"},
+// the smallest state needs, and control that of derivatives: what begins at rest on a slow manifold does not move as its
+// derivatives do.
+var stiffReferences = []struct{ model, ref, rename, atol, control string }{
+	{"robertson", "robertson", "y1=A_T y2=B_T y3=C_T int_y3=int_C y10=A0 y20=B0 y30=C0", "1e-17", "auto"},
+	{"hires", "hires", "y1=Pr_T y2=Pfr_T y3=PrX_T y4=PfrX_T y5=PrX2_T y6=PfrX2_T y7=PfrXE_T y8=E_T", "1e-14", "auto"},
+	{"oregonator", "oregonator", "y1=X_T y2=Y_T y3=Z_T a=X0 b=Y0 c=Z0", "1e-14", "auto"},
+	{"vdp", "vdp_mu1000_fixed_start", "", "1e-14", "on"},
+	{"vdp", "vdp_mu1000_mu_dependent_start", "", "1e-14", "auto"},
+	{"vdp", "vdp_jump_mu100", "", "1e-14", "auto"},
 }
 
 // TestStiffReferences compares values and derivatives with multiprecision references: values to 1e-8, derivatives to
@@ -41,6 +43,7 @@ func TestStiffReferences(t *testing.T) {
 						{Key: "solver.rtol", Value: "1e-10"},
 						{Key: "solver.atol", Value: row.atol},
 						{Key: "sens.mode", Value: mode},
+						{Key: "sens.control", Value: row.control},
 						{Key: "sens.trust", Value: "off"},
 					})
 				})
@@ -134,7 +137,10 @@ var stiffGradients = []struct {
 	id, model, of        string
 	set, params, initial string
 	atol                 string
+	rtol                 string // "": 1e-10
+	control              string // "": off
 	large                bool
+	amplifies            bool // rounding, along the run
 }{
 	{
 		id: "robertson40", model: "robertson/robertson", of: "A_T", set: "T=40", params: "k1 k2 k3", initial: "A B C",
@@ -161,15 +167,15 @@ var stiffGradients = []struct {
 	},
 	{
 		id: "vdp1e3", model: "vdp/vdp", of: "x_T", set: "T=0.5 mu=1e3 v0=-0.6665433433927754", params: "mu",
-		initial: "x v", atol: "1e-14",
+		initial: "x v", atol: "1e-14", control: "on",
 	},
 	{
 		id: "vdp1e6", model: "vdp/vdp", of: "x_T", set: "T=0.4 mu=1e6 v0=-0.6666665432100101", params: "mu",
-		initial: "x v", atol: "1e-16",
+		initial: "x v", atol: "1e-16", control: "on",
 	},
 	{
 		id: "vdpjump", model: "vdp/vdp", of: "x_T", set: "T=0.95 mu=1e6 v0=0", params: "mu", initial: "x v",
-		atol: "1e-16",
+		atol: "1e-16", rtol: "1e-13", amplifies: true,
 	},
 }
 
@@ -197,14 +203,19 @@ func TestStiffGradients(t *testing.T) {
 				m, opts, scales := stiffModel(t, row.model, row.of, row.set, row.params, row.initial)
 				opts.Settings = []odes.Setting{
 					{Key: "solver.method", Value: method},
-					{Key: "solver.rtol", Value: "1e-10"},
+					{Key: "solver.rtol", Value: cmp.Or(row.rtol, "1e-10")},
 					{Key: "solver.atol", Value: row.atol},
+					{Key: "sens.control", Value: cmp.Or(row.control, "off")},
 					{Key: "sens.trust", Value: "off"},
 				}
-				got, err := m.Sensitivities(t.Context(), opts)
-				if err != nil {
-					t.Fatal(err)
+				run := func(o odes.Options) *odes.Sensitivities {
+					s, err := m.Sensitivities(t.Context(), o)
+					if err != nil {
+						t.Fatal(err)
+					}
+					return s
 				}
+				got := run(opts)
 				k := slices.IndexFunc(ref.Cases, func(c gradient) bool { return c.ID == row.id })
 				want := ref.Cases[k]
 				params, initial := stiffParts(got, 0)
@@ -220,7 +231,13 @@ func TestStiffGradients(t *testing.T) {
 					most, off = max(most, math.Abs(d)), max(off, math.Abs(initial[i]-d))
 				}
 				value := math.Abs(got.Values[0].Value/want.J - 1)
-				if !(value <= 1e-8) || !(off <= 1e-7*most) {
+				allowed := 1e-7
+				if row.amplifies {
+					bound := stiffAmplified(t, m, opts, scales, run)
+					t.Logf("last bits change the gradient by %.2g", bound)
+					allowed = max(allowed, 10*bound)
+				}
+				if !(value <= 1e-8) || !(off <= allowed*most) {
 					t.Errorf("%s is off by %.2g, its gradient by %.2g", row.of, value, off/most)
 				}
 				t.Logf("%s is off by %.2g, its gradient by %.2g; %d steps", row.of, value, off/most, got.Stats.Steps)
@@ -343,7 +360,16 @@ func stiffModesApart(t *testing.T, m *odes.Model, opts odes.Options, scales []fl
 
 func stiffRun(t *testing.T, m *odes.Model, opts odes.Options, method, mode, atol string) *odes.Sensitivities {
 	t.Helper()
-	opts.Settings = []odes.Setting{
+	opts.Settings = stiffSettings(method, mode, atol)
+	s, err := m.Sensitivities(t.Context(), opts)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func stiffSettings(method, mode, atol string) []odes.Setting {
+	return []odes.Setting{
 		{Key: "solver.method", Value: method},
 		{Key: "solver.rtol", Value: "1e-6"},
 		{Key: "solver.atol", Value: atol},
@@ -351,11 +377,6 @@ func stiffRun(t *testing.T, m *odes.Model, opts odes.Options, method, mode, atol
 		{Key: "sens.trust", Value: "off"},
 		{Key: "sens.control", Value: "off"},
 	}
-	s, err := m.Sensitivities(t.Context(), opts)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
 }
 
 // stiffApart is the largest difference of p dJ/dp and of derivatives by initial values, over the largest of them.
@@ -376,33 +397,42 @@ func stiffApart(got, want *odes.Sensitivities, i int, scales []float64) float64 
 }
 
 // TestStiffAmplified compares the modes where the run itself amplifies rounding: through a jump of the Van der Pol
-// oscillator with mu = 1e6. They may differ by ten times what the gradient changes by when mu and the initial values
-// change in their last bits.
+// oscillator with mu = 1e6. The complex step computes states that differ from those of the run in their last bits. The
+// modes may differ by ten times what other last bits change.
 func TestStiffAmplified(t *testing.T) {
 	for _, method := range stiffMethods {
 		m, opts, scales := stiffModel(t, "vdp/vdp", "x_T", "T=0.95 mu=1e6 v0=0", "mu", "x v")
-		const atol = "1e-8"
-		base := stiffRun(t, m, opts, method, "adjoint", atol)
-		bound := 0.0
-		for _, nudge := range []odes.Assignment{
-			{Name: "mu", Values: []float64{math.Nextafter(1e6, 0)}},
-			{Name: "mu", Values: []float64{math.Nextafter(1e6, 2e6)}},
-			{Name: "x0", Values: []float64{math.Nextafter(2, 0)}},
-			{Name: "x0", Values: []float64{math.Nextafter(2, 3)}},
-			{Name: "v0", Values: []float64{1e-16}},
-			{Name: "v0", Values: []float64{-1e-16}},
-		} {
-			o := opts
-			o.Set = append(slices.Clone(opts.Set), nudge)
-			bound = max(bound, stiffApart(stiffRun(t, m, o, method, "adjoint", atol), base, 0, scales))
-		}
-		apart := stiffModesApart(t, m, opts, scales, method, atol)
-		t.Logf("%s: the last bits of mu and of the initial values change the gradient by %.2g; the modes differ by %.2g",
-			method, bound, apart)
+		bound := stiffAmplified(t, m, opts, scales, func(o odes.Options) *odes.Sensitivities {
+			return stiffRun(t, m, o, method, "adjoint", "1e-8")
+		})
+		apart := stiffModesApart(t, m, opts, scales, method, "1e-8")
+		t.Logf("%s: last bits change the gradient by %.2g; the modes differ by %.2g", method, bound, apart)
 		if !(apart <= 10*bound) {
 			t.Errorf("%s: adjoint, tangent and complex step differ by %.2g, more than 10 times %.2g", method, apart, bound)
 		}
 	}
+}
+
+// stiffAmplified is how much the gradient of vdp.ode changes at least, relative to its largest entry, when the last bit
+// of mu or of an initial value does. (It may be much more: where a step is rejected then that was not before.)
+func stiffAmplified(
+	t *testing.T, m *odes.Model, opts odes.Options, scales []float64, run func(odes.Options) *odes.Sensitivities,
+) float64 {
+	t.Helper()
+	base, least := run(opts), math.Inf(1)
+	for _, nudge := range []odes.Assignment{
+		{Name: "mu", Values: []float64{math.Nextafter(1e6, 0)}},
+		{Name: "mu", Values: []float64{math.Nextafter(1e6, 2e6)}},
+		{Name: "x0", Values: []float64{math.Nextafter(2, 0)}},
+		{Name: "x0", Values: []float64{math.Nextafter(2, 3)}},
+		{Name: "v0", Values: []float64{1e-16}},
+		{Name: "v0", Values: []float64{-1e-16}},
+	} {
+		o := opts
+		o.Set = append(slices.Clone(opts.Set), nudge)
+		least = min(least, stiffApart(run(o), base, 0, scales))
+	}
+	return least
 }
 
 // published are end values of the Test Set for Initial Value Problem Solvers (Bari and CWI Amsterdam), and of Hairer and
@@ -434,7 +464,7 @@ var published = []struct {
 			3.1317148329356996e-14, 1.4840957952870064e-16, 1.4840957948345691e-16, 4.5243728279782625e-26,
 		}, 1e-7,
 	},
-	{"ring_modulator/ring_modulator", "T=1e-3", "out", "1e-12", []float64{-0.7367485485540825e-2}, 1e-5},
+	{"ring_modulator/ring_modulator", "T=1e-3", "out", "1e-11", []float64{-0.7367485485540825e-2}, 1e-7},
 }
 
 // TestStiffPublished compares end values with published ones.
@@ -449,7 +479,7 @@ func TestStiffPublished(t *testing.T) {
 				m, opts, _ := stiffModel(t, row.model, row.of, row.set, "", "")
 				opts.Settings = []odes.Setting{
 					{Key: "solver.method", Value: method},
-					{Key: "solver.rtol", Value: "1e-9"},
+					{Key: "solver.rtol", Value: "1e-8"},
 					{Key: "solver.atol", Value: row.atol},
 					{Key: "sens.trust", Value: "off"},
 				}
