@@ -25,7 +25,7 @@ type stiffDiagram struct {
 var stiffTols = []float64{1e-2, 1e-3, 1e-4, 1e-5, 1e-6, 1e-7, 1e-8, 1e-9, 1e-10, 1e-11, 1e-12}
 
 // stiffMethods are the curves of odes.
-var stiffMethods = []string{"auto", "rodas4", "rodas5p"}
+var stiffMethods = []string{"auto", "rodas4p", "rodas5p"}
 
 // writeStiff measures all stiff problems, or some, and writes the page with its figures and numbers in a folder
 // beside it.

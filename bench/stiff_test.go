@@ -172,7 +172,7 @@ func BenchmarkStiff(b *testing.B) {
 	for _, name := range []string{
 		"robertson40", "hires", "oregonator", "pollution", "network20", "vdpjump", "network100", "brusselator200",
 	} {
-		for _, method := range []string{"rodas4", "rodas5p"} {
+		for _, method := range stiffMethods {
 			b.Run(name+"/"+method, func(b *testing.B) {
 				p, err := stiffNamed(name)
 				if err != nil {
