@@ -344,10 +344,10 @@ func TestStiffModes(t *testing.T) {
 // stiffModesApart is how far the modes differ, relative to the largest derivative of each objective.
 func stiffModesApart(t *testing.T, m *odes.Model, opts odes.Options, scales []float64, method, atol string) float64 {
 	t.Helper()
-	adjoint := stiffRun(t, m, opts, method, "adjoint", atol)
+	adjoint := stiffGradient(t, m, opts, method, "adjoint", atol)
 	worst := 0.0
 	for _, mode := range []string{"tangent", "complex"} {
-		other := stiffRun(t, m, opts, method, mode, atol)
+		other := stiffGradient(t, m, opts, method, mode, atol)
 		if other.Stats.Steps != adjoint.Stats.Steps {
 			t.Errorf("%s: %d steps, and %d of the adjoint", mode, other.Stats.Steps, adjoint.Stats.Steps)
 		}
@@ -358,7 +358,7 @@ func stiffModesApart(t *testing.T, m *odes.Model, opts odes.Options, scales []fl
 	return worst
 }
 
-func stiffRun(t *testing.T, m *odes.Model, opts odes.Options, method, mode, atol string) *odes.Sensitivities {
+func stiffGradient(t *testing.T, m *odes.Model, opts odes.Options, method, mode, atol string) *odes.Sensitivities {
 	t.Helper()
 	opts.Settings = stiffSettings(method, mode, atol)
 	s, err := m.Sensitivities(t.Context(), opts)
@@ -403,7 +403,7 @@ func TestStiffAmplified(t *testing.T) {
 	for _, method := range stiffMethods {
 		m, opts, scales := stiffModel(t, "vdp/vdp", "x_T", "T=0.95 mu=1e6 v0=0", "mu", "x v")
 		bound := stiffAmplified(t, m, opts, scales, func(o odes.Options) *odes.Sensitivities {
-			return stiffRun(t, m, o, method, "adjoint", "1e-8")
+			return stiffGradient(t, m, o, method, "adjoint", "1e-8")
 		})
 		apart := stiffModesApart(t, m, opts, scales, method, "1e-8")
 		t.Logf("%s: last bits change the gradient by %.2g; the modes differ by %.2g", method, bound, apart)

@@ -38,7 +38,7 @@ var sections = []struct {
 		"docs/language", "docs/repl", "docs/editors", "docs/limits", "Manual pages <docs/man/odes>",
 		"Go API <api/index>",
 	}},
-	{understand, []string{"docs/methods", "docs/precision", "docs/benchmarks", "docs/architecture"}},
+	{understand, []string{"docs/methods", "docs/precision", "docs/stiff", "docs/benchmarks", "docs/architecture"}},
 	{"Project", []string{"docs/compatibility", "CONTRIBUTING", "CHANGELOG", "SECURITY"}},
 }
 
