@@ -55,7 +55,7 @@ func TestLend(t *testing.T) {
 			},
 		}},
 	}
-	for _, method := range []string{"dopri5", "rk4", "bs3"} {
+	for _, method := range []string{"dopri5", "rk4", "bs3", "rkc2", "bs3, tsit5"} {
 		opts := solvers.Options{RTol: 1e-6, ATol: 1e-9, H0: 0.2}
 		if method == "rk4" {
 			opts = solvers.Options{Fixed: 0.07}
