@@ -123,6 +123,13 @@ func TestStiffRuns(t *testing.T) {
 				t.Errorf("%s: adjoint and %s are %.1e apart", c.name, mode, d)
 			}
 		}
+		// Columns of a Hessian are computed one by one: it is symmetric where all of them are right.
+		twice := stiffRun(t, c.text, "sens.order", "2", "sens.of", "[J, K]", "sens.trust", "off", "sens.control", "off")
+		for i, x := range twice.Asymmetry {
+			if most := slices.Max(twice.Hessian); !(x < 1e-6) || most == 0 || twice.Stats.Changes == 0 {
+				t.Errorf("%s: the Hessian of %s is asymmetric by %.1e", c.name, twice.Values[i].Name, x)
+			}
+		}
 		for _, keep := range []string{"states", "states(7)", "binomial(6)"} {
 			one := stiffRun(t, c.text, "sens.trust", "off")
 			other := stiffRun(t, c.text, "sens.trust", "off", "solver.checkpoint", keep)
