@@ -346,7 +346,8 @@ func TestLongText(t *testing.T) {
 			t.Errorf("%s: %.200s", method, got)
 		}
 	}
-	if list := s.Check(t.Context()); len(list) != 1 || !strings.Contains(string(list[0].Params), "too long for an editor") {
+	list := s.Check(t.Context())
+	if len(list) != 1 || !strings.Contains(string(list[0].Params), "too long for an editor") {
 		t.Errorf("%.500s", encode(list))
 	}
 	if d := time.Since(start); d > 20*time.Second {

@@ -21,10 +21,15 @@ func Keyboard(s *Session, in io.ReadCloser, out io.Writer, history string) (Line
 	if !keeps(history) {
 		history = "" // a session without history is better than none
 	}
+	keys := readline.NewCancelableStdin(in)
+	paste := &pastes{keys: keys, more: func() bool { return waits(in) }}
 	line, err := readline.NewEx(&readline.Config{
 		Prompt: prompt, HistoryFile: history, HistoryLimit: 2000, HistorySearchFold: true, DisableAutoSaveHistory: true,
 		AutoComplete: completer{s}, InterruptPrompt: "^C", EOFPrompt: "",
-		Stdin: readline.NewCancelableStdin(in), Stdout: out, Stderr: out,
+		Stdin: struct {
+			io.Reader
+			io.Closer
+		}{paste, keys}, Stdout: out, Stderr: out, Listener: paste,
 	})
 	if err != nil {
 		return nil, err

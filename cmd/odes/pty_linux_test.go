@@ -202,6 +202,26 @@ func TestTerminal(t *testing.T) {
 	x.ends(exitDone)
 }
 
+// TestPaste pastes a long line, which must not be drawn again for each of its letters, and many lines.
+func TestPaste(t *testing.T) {
+	x := startOnTerminal(t, []string{"TERM=xterm", "ODES_HISTORY=", "NO_COLOR=1"}, "odes", "repl",
+		"../../examples/bounce/bounce.ode")
+	x.await("odes> ")
+	x.press("final(" + strings.Repeat("0*x + ", 1430) + "x) + 31 [m]\r")
+	x.await("31.79591171 [m]")
+	x.await("odes> ")
+	x.mu.Lock()
+	drawn := x.seen.Len()
+	x.mu.Unlock()
+	if drawn > 200_000 {
+		t.Errorf("%d bytes were drawn for 8.6 kB", drawn)
+	}
+	x.press(strings.Repeat("# a comment\r", 50) + "final(x) + 41 [m]\r")
+	x.await("41.79591171 [m]")
+	x.press("\x04")
+	x.ends(exitDone)
+}
+
 // TestDumbTerminal: where nothing understands escapes, none are written.
 func TestDumbTerminal(t *testing.T) {
 	x := startOnTerminal(t, []string{"TERM=dumb", "ODES_HISTORY="}, "odes", "repl", "../../examples/bounce/bounce.ode")
