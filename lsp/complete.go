@@ -472,12 +472,21 @@ var (
 	}
 )
 
+// ofEvents are the functions whose first argument is an event.
+var ofEvents = []string{"at_event", "event_time"}
+
 // expression lists what an expression may hold where it stands.
 func (p *completer) expression(survey *typecheck.Survey) {
 	c := p.c
 	kinds, special := kindsIn[c.kind]
 	if !special {
 		kinds = inRun
+	}
+	if c.before(1) == "(" && slices.Contains(ofEvents, c.before(2)) { // what is most likely meant comes first
+		p.names(survey, []string{"event"})
+		for i := range p.items {
+			p.items[i].SortText = " " + p.items[i].Label
+		}
 	}
 	x := p.d.syntax().index
 	for _, b := range x.visible(c.start) {

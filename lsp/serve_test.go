@@ -361,3 +361,30 @@ func TestLongText(t *testing.T) {
 		t.Errorf("after it became short: %s", got)
 	}
 }
+
+// TestEventsFirst offers events first where an event is wanted.
+func TestEventsFirst(t *testing.T) {
+	s := New(Config{})
+	ask := func(id, method string, params any) []Message {
+		m := Message{Version: "2.0", Method: method, Params: encode(params)}
+		if id != "" {
+			m.ID = json.RawMessage(id)
+		}
+		return s.Handle(t.Context(), m)
+	}
+	ask("1", "initialize", object{"capabilities": object{}})
+	text := small + "event zap when x < 0.5 { x = 1 }\nobjective J = at_event("
+	ask("", "textDocument/didOpen", opened(text))
+	list := ask("2", "textDocument/completion", object{
+		"textDocument": object{"uri": "file:///home/m.ode"}, "position": object{"line": 5, "character": 23},
+	})
+	var out struct{ Items []struct{ Label, SortText string } }
+	if err := json.Unmarshal(list[0].Result, &out); err != nil || len(out.Items) < 10 {
+		t.Fatalf("%s, %v", list[0].Result, err)
+	}
+	for i, item := range out.Items {
+		if first := item.Label == "zap"; first != (i == 0) || first != strings.HasPrefix(item.SortText, " ") {
+			t.Errorf("item %d is %v", i, item)
+		}
+	}
+}

@@ -21,6 +21,9 @@ func keywords() []string {
 // behindIn matches a line that continues with the name of an experiment, or with its beginning.
 var behindIn = regexp.MustCompile(`\sin\s(?:[^()\[\]]*,)?\s*([\pL\pN_]*)$`)
 
+// ofEvent matches a line that continues with the name of an event.
+var ofEvent = regexp.MustCompile(`\b(?:at_event|event_time)\(\s*$`)
+
 // Complete returns the words that the text before the cursor may become, and how many of its last
 // bytes they replace.
 func (s *Session) Complete(before string) (words []string, replaced int) {
@@ -50,7 +53,16 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		word = word[at+1:]
 	}
 	var all []string
-	switch {
+	switch before := strings.TrimSuffix(line, word); {
+	case ofEvent.MatchString(before):
+		items, _ := parser.Outline(s.name(), s.now.text)
+		for _, it := range items {
+			for _, p := range it.Parts {
+				if it.Kind == "event" {
+					all = append(all, p.Name)
+				}
+			}
+		}
 	case !spaced && strings.TrimLeft(line, " ") == word:
 		for _, c := range commands() {
 			all = append(all, c.name)

@@ -204,6 +204,8 @@ func TestComplete(t *testing.T) {
 		"load ../examples/boun": "../examples/bounce" + string(filepath.Separator) + " 16",
 		"x-h":                   "h0 height 1",
 		"zzz":                   " 3",
+		"at_event(":             "bounce 0",
+		"2*event_time( bou":     "bounce 3",
 		"compare ../examples/b": "../examples/bounce" + string(filepath.Separator) + " ../examples/brusselator" +
 			string(filepath.Separator) + " 13",
 	} {
