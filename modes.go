@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 
+	"odes.dev/odes/internal/settings"
 	"odes.dev/odes/internal/system"
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/sens"
@@ -118,7 +119,7 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := r.settings
+	s, back := r.settings, settings.Backwards(r.spec)
 	rtol := s.Backward.RTol
 	if rtol == 0 {
 		rtol = s.Solver.RTol
@@ -133,7 +134,7 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 			CotangentWorker: sens.CotangentWorker{System: w, Objectives: w, Method: r.method(1)},
 			Field:           r.problem.Worker(free),
 			Back: func(size solvers.Size) (solvers.Method, solvers.Controller) {
-				m := solvers.Members(r.spec.New(size, 0))[0]
+				m := back.New(size, 0)
 				if s.Solver.Fixed > 0 {
 					return m, nil
 				}

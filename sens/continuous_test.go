@@ -126,7 +126,7 @@ func (c *checked) Prepare(f solvers.Field) error { return c.implicit().Prepare(f
 func (c *checked) Rate(f solvers.Field, s *solvers.Step) float64 { return c.implicit().Rate(f, s) }
 func (c *checked) Fault() error                                  { return c.implicit().Fault() }
 func (c *checked) Work() solvers.ImplicitWork                    { return c.implicit().Work() }
-func (c *checked) implicit() solvers.Implicit { return c.Method.(solvers.Implicit) }
+func (c *checked) implicit() solvers.Implicit                    { return c.Method.(solvers.Implicit) }
 
 func (c *checked) Step(f solvers.Field, s *solvers.Step, reuse bool) {
 	c.Method.Step(f, s, reuse)

@@ -19,6 +19,7 @@ type flow struct {
 	method    solvers.Staged
 	members   []solvers.Method   // of method
 	info      solvers.Info       // of the present one, which is that of the step that is being crossed
+	solves    solvers.Implicit   // the present one, if it solves equations; otherwise nil
 	ctl       solvers.Controller // nil: one step for each recorded one
 	derive    *differentiator    // for implicit methods; otherwise nil
 	rtol      float64
@@ -122,7 +123,9 @@ func (f *flow) begin() (err error) {
 // restart forgets the steps so far.
 func (f *flow) restart() {
 	f.h, f.fresh = 0, false
-	f.info = f.members[f.st.Member].Info()
+	m := f.members[f.st.Member]
+	f.info = m.Info()
+	f.solves, _ = m.(solvers.Implicit)
 	if f.ctl != nil {
 		f.ctl.Reset(f.info)
 	}
@@ -242,12 +245,17 @@ func (f *flow) inside(i int, r *innerReading) error {
 		z = z[f.n:]
 	}
 	addTo(z, f.yo)
-	f.fresh = false
+	f.jumped()
 	return nil
 }
 
-// jumped forgets the slope of λ.
-func (f *flow) jumped() { f.fresh = false }
+// jumped forgets the slope of λ. Where it is stiff, the part of a jump that decays fast is gone after a step of any
+// length, and no estimate shows that its integral is wrong: a short step is next.
+func (f *flow) jumped() {
+	if f.fresh = false; f.solves != nil {
+		f.restart()
+	}
+}
 
 // cross moves λ to the start of step i.
 func (f *flow) cross(i int) error {
@@ -324,9 +332,8 @@ func (f *flow) first(left float64) {
 	if f.h == 0 || f.h != f.h || f.size == 0 {
 		f.h = left
 	}
-	if m, ok := f.members[f.st.Member].(solvers.Implicit); ok {
-		// What λ begins with, or a jump, decays fast in part.
-		if rate := m.Rate(f, f.st); float64(-f.h*rate) > 1 && rate <= math.MaxFloat64 {
+	if f.solves != nil {
+		if rate := f.solves.Rate(f, f.st); float64(-f.h*rate) > 1 && rate <= math.MaxFloat64 {
 			f.h = -1 / rate
 		}
 		f.st.Again = true

@@ -124,9 +124,9 @@ type TangentEstimator interface {
 // Staged is a Method that integrates a functional of a solution along with it, as a weighted sum over points of a step.
 type Staged interface {
 	Method
-	// EachStage calls f for points of the finished step s with a weight: of a method whose steps are sums over stages, the
-	// time t_i of a stage, h b_i and the stage value; of others, points of the dense output. The value is valid until f
-	// returns. The sum is as accurate as the step, or as the integral of the dense output.
+	// EachStage calls f for points of the finished step s with a weight: of a method whose steps are sums over stages,
+	// the time t_i of a stage, h b_i and the stage value; of others, points of the dense output. The value is valid
+	// until f returns. The sum is as accurate as the step, or as the integral of the dense output.
 	EachStage(s *Step, f func(t, weight float64, y []float64))
 }
 

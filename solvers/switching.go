@@ -54,7 +54,6 @@ func TakingTurns(name string, steps int, of ...*Spec) *Spec {
 		s.Can |= m.Can & NeedsJacobian
 	}
 	s.Can &^= StiffnessTest | WholeSteps // of each member by itself
-	s.Can |= of[0].Can & StageSums       // what integrates backwards takes the first member
 	s.New = func(size Size, lanes int) Method {
 		c := &switching{turns: steps}
 		for _, m := range members {

@@ -89,3 +89,26 @@ func methodLater(v typecheck.SettingValue) (what string, needed bool) {
 func steadyLater(typecheck.SettingValue) (what string, needed bool) {
 	return "solver.steady is not available in this version: no steady state is computed", false
 }
+
+// backwards names the methods that integrate adjoint equations of runs, where that is not the method of the run. The
+// error estimate of ros3p is zero for linear autonomous equations, since both solutions have one stability function;
+// those of adjoints are linear.
+var backwards = map[string]string{"ros3p": "rodas3"}
+
+// Backwards returns the method that integrates adjoint equations over the steps of m: the same, or one like it.
+func Backwards(m *solvers.Spec) *solvers.Spec {
+	if len(m.Members) == 0 {
+		if other, ok := solvers.Lookup(backwards[m.Name]); ok {
+			return other
+		}
+		return m
+	}
+	members := make([]*solvers.Spec, len(m.Members))
+	for i, own := range m.Members {
+		members[i] = Backwards(own)
+	}
+	if slices.Equal(members, m.Members) {
+		return m
+	}
+	return solvers.Switching(m.Name, members...)
+}
