@@ -109,7 +109,8 @@ func (r *run) forwardMethod(lanes int) (sens.Method, error) {
 }
 
 // continuousMethod makes the continuous adjoint. It sweeps one objective at a time, each with steps of
-// its own, so that results do not depend on the number of lanes.
+// its own, so that results do not depend on the number of lanes. Where the run has steps of fixed length, so has the
+// way back, unless it is stiff: there the adjoint has fast parts that such a step leaves out.
 func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 	counted, err := r.problem.Kit(1, system.Pull, false)
 	if err != nil {
@@ -135,7 +136,7 @@ func (r *run) continuousMethod(backsolve bool) (sens.Method, error) {
 			Field:           r.problem.Worker(free),
 			Back: func(size solvers.Size) (solvers.Method, solvers.Controller) {
 				m := back.New(size, 0)
-				if s.Solver.Fixed > 0 {
+				if s.Solver.Fixed > 0 && !back.Can.Has(solvers.NeedsJacobian) {
 					return m, nil
 				}
 				return m, s.Rule().Controller(m.Info())

@@ -250,3 +250,29 @@ func TestStiffBacksolve(t *testing.T) {
 		}
 	}
 }
+
+// TestStiffFixedSteps integrates back over steps of fixed length, in which what the adjoint begins with decays.
+func TestStiffFixedSteps(t *testing.T) {
+	c := closedModels["forced"]
+	m, err := odes.Parse("forced.ode", c.text, odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := closedGradient(c.values, c.params)
+	implicitMethods(func(method *solvers.Spec) {
+		s, err := m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{
+			{Key: "solver.method", Value: method.Name},
+			{Key: "sens.mode", Value: "continuous"},
+			{Key: "solver.fixed_step", Value: "0.01"},
+			{Key: "sens.trust", Value: "off"},
+			{Key: "sens.wrt", Value: "[k, a, w, y0]"},
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		off, o, v := rowErrors(gradientRows(s, 4), want, c.params[:4])
+		if !(off <= 5e-3) { // of the start of the run, where a step leaves out what is fast
+			t.Errorf("%s: d objective %d/d %s is off by %.2g", method.Name, o, s.Variables[v].Name, off)
+		}
+	})
+}
