@@ -115,17 +115,23 @@ func (f *flow) recorded(t float64) {
 // begin prepares for another sweep.
 func (f *flow) begin() (err error) {
 	f.current, f.size = -1, 0
+	f.use(f.st.Member)
 	f.restart()
 	f.least, err = f.rounding()
 	return err
 }
 
+// use makes a member of the method make the steps to come.
+func (f *flow) use(member int) {
+	f.st.Member = member
+	m := f.members[member]
+	f.info = m.Info()
+	f.solves, _ = m.(solvers.Implicit)
+}
+
 // restart forgets the steps so far.
 func (f *flow) restart() {
 	f.h, f.fresh = 0, false
-	m := f.members[f.st.Member]
-	f.info = m.Info()
-	f.solves, _ = m.(solvers.Implicit)
 	if f.ctl != nil {
 		f.ctl.Reset(f.info)
 	}
@@ -162,8 +168,11 @@ func (f *flow) enter(i int) error {
 	}
 	st := &f.dense
 	if st.Member != f.st.Member {
-		f.st.Member = st.Member
-		f.restart()
+		order, implicit := f.info.Order, f.solves != nil
+		f.use(st.Member)
+		if f.info.Order != order || implicit || f.solves != nil { // else the length and the controller suit both
+			f.restart()
+		}
 	}
 	f.limits, _ = limitsOf(f.run, i, st)
 	copy(f.kb[f.n*f.l:], f.fb[:f.q*f.l])

@@ -94,6 +94,45 @@ func TestConvergence(t *testing.T) {
 	}
 }
 
+// TestStageSums observes the order of integrals by the weights of steps.
+func TestStageSums(t *testing.T) {
+	f := toys["forced"]
+	y, _ := run(lookup(t, "vern9"), f, 64)
+	grid := []int{2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 64, 96, 128, 192, 256}
+	for _, m := range testedMethods() {
+		if !m.Can.Has(StageSums) {
+			continue
+		}
+		t.Run(m.Name, func(t *testing.T) {
+			got := slope(1e-2, 1e-14*growthOf(t, m), func(k int) (h, e float64) {
+				if k >= len(grid) {
+					return 0, 0
+				}
+				n := grid[k]
+				r := m.New(f.size, 0)
+				s := NewStep(r.Info(), f.size)
+				copy(s.Y1, f.y0)
+				sum, rates := make([]float64, f.size.Q), make([]float64, f.size.N+f.size.Q)
+				for i := range n {
+					s.T, s.T1, s.H = float64(i)/float64(n), float64(i+1)/float64(n), 1/float64(n)
+					copy(s.Y0, s.Y1)
+					r.Step(f, s, false)
+					r.(Staged).EachStage(s, func(t, weight float64, y []float64) {
+						f.Eval(t, y, rates)
+						for j := range sum {
+							sum[j] += weight * rates[f.size.N+j]
+						}
+					})
+				}
+				return 1 / float64(n), distance(sum, y[f.size.N:])
+			})
+			if !(got > float64(m.Order)-0.35) {
+				t.Errorf("order of integrals is %v", got)
+			}
+		})
+	}
+}
+
 // TestErrorEstimate observes the power of h with which the estimate vanishes.
 func TestErrorEstimate(t *testing.T) {
 	f := toys["forced"]
