@@ -99,6 +99,9 @@ func (p *transposed) paint(n int) {
 				}
 			}
 		}
+		if len(p.second) == from {
+			continue
+		}
 		clear(busy)
 		for _, x := range p.second[from:] {
 			for w, colours := range taken[x.row] {
