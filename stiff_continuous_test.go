@@ -276,3 +276,36 @@ func TestStiffFixedSteps(t *testing.T) {
 		}
 	})
 }
+
+// TestBacksolveImplicit integrates many states back by an implicit method: where second derivatives are of a band, and
+// where they are full and have more columns than a word has bits.
+func TestBacksolveImplicit(t *testing.T) {
+	for name, rate := range map[string]string{
+		"chain": "k*((if i > 1 then u[max(i-1, 1)]^2 else 0) - u[i]^2)",
+		"full":  "-k*u[i]^2 - 0.01*sum(u)*u[i]",
+	} {
+		m, err := odes.Parse(name+".ode", `
+time t from 0 to 1
+param k = 2
+state u[80] = 1
+u[i]' = `+rate+` for i in 1:80
+objective J = final(u[30]) + integral(u[2]*u[5])
+sens { wrt = [k]  trust = off }
+solver { method = rodas4  rtol = 1e-6  atol = 1e-8 }
+`, odes.ParseOptions{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got [2]float64
+		for i, mode := range []string{"adjoint", "backsolve"} {
+			s, err := m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: mode}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[i] = s.Gradient[0]
+		}
+		if !(math.Abs(got[1]-got[0]) <= 1e-5*math.Abs(got[0])) {
+			t.Errorf("%s: dJ/dk is %v, by the transpose %v", name, got[1], got[0])
+		}
+	}
+}
