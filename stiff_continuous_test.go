@@ -298,7 +298,9 @@ solver { method = rodas4  rtol = 1e-6  atol = 1e-8 }
 		}
 		var got [2]float64
 		for i, mode := range []string{"adjoint", "backsolve"} {
-			s, err := m.Sensitivities(t.Context(), odes.Options{Settings: []odes.Setting{{Key: "sens.mode", Value: mode}}})
+			s, err := m.Sensitivities(t.Context(), odes.Options{
+				Settings: []odes.Setting{{Key: "sens.mode", Value: mode}},
+			})
 			if err != nil {
 				t.Fatal(err)
 			}
