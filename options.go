@@ -168,12 +168,16 @@ func (opts Options) changed(change func(s *settings.Settings)) Options {
 // initial value of every state whose initial value is a literal. It returns the variables, and the
 // columns of a row of the gradient.
 func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable, columns int) {
+	type key struct {
+		name    string
+		initial bool
+	}
+	listed := map[key]bool{}
 	add := func(name string, initial bool, unit string, shape []int) {
-		for _, v := range list {
-			if v.Name == name && v.Initial == initial {
-				return
-			}
+		if listed[key{name, initial}] {
+			return
 		}
+		listed[key{name, initial}] = true
 		v := Variable{Name: name, Initial: initial, Unit: unit, Shape: shape, Offset: columns}
 		list = append(list, v)
 		columns += v.Size()
@@ -191,6 +195,15 @@ func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable
 	if wrt == nil {
 		all()
 	}
+	index := map[key][]int{} // of params and states
+	if len(wrt) > 0 {
+		for i, s := range m.checked.Params {
+			index[key{s.Name, false}] = append(index[key{s.Name, false}], i)
+		}
+		for i, s := range m.checked.States {
+			index[key{s.Name, true}] = append(index[key{s.Name, true}], i)
+		}
+	}
 	for _, t := range wrt {
 		if t.Text == "all" {
 			all()
@@ -201,14 +214,12 @@ func (m *Model) variables(wrt []typecheck.Target, l *diag.List) (list []Variable
 		if t.Initial {
 			symbols = m.checked.States
 		}
-		found := false
-		for _, s := range symbols {
-			if s.Name == inner {
-				add(s.Name, t.Initial, s.Type.Unit.String(), s.Type.Shape)
-				found = true
-			}
+		found := index[key{inner, t.Initial}]
+		for _, i := range found {
+			s := symbols[i]
+			add(s.Name, t.Initial, s.Type.Unit.String(), s.Type.Shape)
 		}
-		if !found {
+		if len(found) == 0 {
 			what := "param"
 			if t.Initial {
 				what = "state"
