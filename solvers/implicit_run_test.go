@@ -85,7 +85,8 @@ func TestKeptFactors(t *testing.T) {
 		pulling := m.New(h.Size(), 1)
 		pull := func(s *solvers.Step) []float64 {
 			cot := solvers.StepCotangent{
-				T1: []float64{0.5}, Y1: []float64{1, -2}, T0: []float64{0}, H: []float64{0}, Y0: []float64{0, 0}, WantH: true,
+				T1: []float64{0.5}, Y1: []float64{1, -2}, WantH: true,
+				T0: []float64{0}, H: []float64{0}, Y0: []float64{0, 0},
 			}
 			pulling.Pull(h, s, &cot)
 			return append(append(cot.Y0, cot.T0...), cot.H...)
