@@ -270,7 +270,7 @@ func (s *Solver) part(b []float64, lo, hi float64, level int) bool {
 	}
 	l, r := e.left[level+1], e.right[level+1]
 	copy(r, b)
-	for at := 0; at < len(r); at += n + 1 {
+	for at := 0; at < len(e.states)*(n+1); at += n + 1 { // a member of a higher degree needs more room
 		for k := range n + 1 {
 			l[at+k] = r[at]
 			for j := range n - k {

@@ -163,6 +163,15 @@ objective J = final(c)
 `, numbers{"J": 0.2841637457}, derivatives{
 		{"J", "k1"}: 4.24751286, {"J", "k2"}: 2.28846889e-9, {"J", "k3"}: -1.37305723e-5,
 	}},
+	{"bent guard beside a fast state", `
+time t from -1 to -0.9
+param r = 3, x0 = -2, c = -1.985, w = 0.0002992, A = 1, fast = 45000, ke = 1
+state x = x0, y = 0, z = 0
+x' = r
+y' = fast*((if (x - c)*(x - c - w) < 0 then A else 0) - y)
+z' = y - ke*z
+objective J = final(z)
+`, numbers{"J": 9.070133e-5}, derivatives{{"J", "w"}: 0.30316128}},
 	{"overflow", `
 time t from 0 to 1
 param k = 1
