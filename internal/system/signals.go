@@ -40,6 +40,7 @@ type calm struct {
 	until float64 // no signal turns before
 	ahead float64 // how far that was looked for with success last
 	turn  float64 // the bounds up to there show that one may turn
+	form  *form   // what they all are; nil if it is not known
 }
 
 const (
@@ -55,11 +56,14 @@ func newSignals(b *byTime, l *layout, leeway float64) *signals {
 	if b == nil {
 		return nil
 	}
-	line := newTimeline(b, l)
+	return newSignalsOf(newTimeline(b, l), leeway)
+}
+
+func newSignalsOf(line *timeline, leeway float64) *signals {
 	n := len(line.value)
 	s := &signals{line: line, stale: true, leeway: leeway}
 	for i := range line.parts {
-		s.calms = append(s.calms, calm{part: &line.parts[i]})
+		s.calms = append(s.calms, calm{part: &line.parts[i], form: line.form(&line.parts[i])})
 	}
 	s.doubt, s.band = make([]bool, n), make([]tape.Interval, n)
 	s.ends = make([]float64, 0, 64)
@@ -134,11 +138,21 @@ func (s *signals) unseen(times []float64) (float64, bool) {
 	return t1, false
 }
 
-// lasts reports whether no signal of c turns within [t0, t1], and looks farther ahead for that, so that it need not be
-// asked for every step. It does not look beyond a turn that it knows of.
+// lasts reports whether no signal of c turns within [t0, t1], or readings of so short a time show how. It looks farther
+// ahead, so that it need not be asked for every step, but not beyond a turn that it knows of.
 func (s *signals) lasts(c *calm, t0, t1 float64) bool {
 	const growth, farthest = 4, 1 << 10 // steps
 	h := t1 - t0
+	if c.form != nil {
+		until, known := c.form.lasts(t0)
+		if known && (t1 <= until || s.leeway >= shortLeeway && c.form.short(h)) {
+			if t1 <= until {
+				c.until = until
+			}
+			clear(s.doubt[c.part.from:c.part.to])
+			return true
+		}
+	}
 	for w := min(float64(growth*c.ahead), float64(farthest*h)); w > h; w /= growth {
 		switch {
 		case t0 < c.turn && c.turn <= t0+w:
@@ -346,7 +360,10 @@ func (s *signals) look(w *Worker, times, y []float64) (end float64, some bool) {
 		s.stale = false
 		for i := range s.calms {
 			c := &s.calms[i]
-			*c = calm{part: c.part, until: math.Inf(-1), turn: math.Inf(-1), ahead: c.ahead}
+			c.until, c.turn = math.Inf(-1), math.Inf(-1)
+			if c.form != nil {
+				c.form.set()
+			}
 		}
 	}
 	return s.unseen(times)

@@ -202,6 +202,30 @@ func (l *timeline) divide(moving []string) {
 	}
 }
 
+// form returns the form that the functions of a part have, or nil.
+func (l *timeline) form(p *timelinePart) *form {
+	t := l.slopes
+	time, ok := t.Input(tapec.Time.Name().String())
+	if !ok || l.states != nil {
+		return nil
+	}
+	moves := tape.DependsOn(t, tapec.Time.Name().String())
+	whole, _ := t.Output(l.output.String())
+	values := []tape.Value{whole}
+	if in := t.Instr(whole); in != nil && in.Op == tape.Concat {
+		values = in.Args
+	}
+	from := 0
+	for _, v := range values {
+		to := from + t.Shape(v).Size()
+		if from == p.from && to == p.to && moves[v] {
+			return formOf(l.box, v, time, moves)
+		}
+		from = to
+	}
+	return nil
+}
+
 // slopesOver computes the enclosures of the slopes of a part over [lo, hi].
 func (l *timeline) slopesOver(p *timelinePart, lo, hi float64) {
 	l.span(lo, hi)
