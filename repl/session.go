@@ -227,7 +227,7 @@ func (s *Session) screenWidth() int {
 }
 
 func (s *Session) table() report.TableOptions {
-	return report.TableOptions{Width: s.width(), Bold: s.cfg.Colour}
+	return report.TableOptions{Width: s.width(), Bold: s.cfg.Colour, Session: true}
 }
 
 func (s *Session) screen() plot.Terminal {

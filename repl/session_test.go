@@ -385,3 +385,21 @@ func TestNarrow(t *testing.T) {
 		}
 	}
 }
+
+// TestNoFlags offers no flags of the command where a table is cut: the commands of a session have none.
+func TestNoFlags(t *testing.T) {
+	const text = "time t from 0 to 100\nparam k[100] = 1\nstate x[100] = 1\nx' = -k*x\n" +
+		"objective J[i] = final(x[i]) for i in 1:100\nsolver { hmax = 0.5 }\n"
+	s := New(Config{})
+	if err := s.OpenText("m.ode", text); err != nil {
+		t.Fatal(err)
+	}
+	for _, entry := range []string{"run", "sens"} {
+		var out strings.Builder
+		s.Do(t.Context(), &out, entry)
+		if said := out.String(); strings.Contains(said, " --") || strings.Contains(said, " -o") ||
+			!strings.Contains(said, "not shown") && !strings.Contains(said, "abbreviated") {
+			t.Errorf("%s: %s", entry, said)
+		}
+	}
+}

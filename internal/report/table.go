@@ -17,6 +17,8 @@ type TableOptions struct {
 	Width int  // columns of the screen; 0 means 100
 	Bold  bool // heads in bold type (ANSI)
 	All   bool // abbreviate nothing
+	// Session says that the reader sits in a session, whose commands have no flags to choose with.
+	Session bool
 }
 
 func (o TableOptions) width() int {
@@ -240,10 +242,16 @@ func (p *printer) sens(s *odes.Sensitivities) {
 		cols = append(cols, c)
 	}
 	p.columns(aligned(cols))
-	if rest := len(s.Values) - shown; rest > 0 {
+	rest := len(s.Values) - shown
+	switch {
+	case rest > 0 && p.opts.Session:
+		p.prose("\n%s not shown", plural(rest, "objective"))
+	case rest > 0:
 		p.prose("\n%s not shown: choose with --of, or write all with -o %s",
 			plural(rest, "objective"), wholeIn("npz", HasSensitivities))
-	} else if abbreviated {
+	case abbreviated && p.opts.Session:
+		p.prose("\nlong arrays are abbreviated")
+	case abbreviated:
 		p.prose("\nlong arrays are abbreviated: choose with --wrt, or write all with -o %s",
 			wholeIn("npz", HasSensitivities))
 	}
@@ -467,12 +475,19 @@ func (p *printer) run(h Heading, s *odes.Solution) {
 	p.columns(cols)
 	var notes []string
 	if rest := len(s.T) - maxTimes; rest > 0 && !p.opts.All {
-		notes = append(notes, plural(rest, "time")+" not shown: choose with --times from:step:to")
+		note := plural(rest, "time") + " not shown"
+		if !p.opts.Session {
+			note += ": choose with --times from:step:to"
+		}
+		notes = append(notes, note)
 	}
 	if hidden > 0 {
 		notes = append(notes, plural(hidden, "element")+" of long arrays not shown")
 	}
-	if len(notes) > 0 {
+	switch {
+	case len(notes) > 0 && p.opts.Session:
+		p.prose("\n%s; plot shows all", strings.Join(notes, "; "))
+	case len(notes) > 0:
 		p.prose("\n%s; write all with -o %s", strings.Join(notes, "; "), wholeIn("csv", HasSolution))
 	}
 }
