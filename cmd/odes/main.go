@@ -10,7 +10,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"syscall"
 
 	"odes.dev/odes/internal/memory"
 )
@@ -21,13 +20,4 @@ func main() {
 	context.AfterFunc(ctx, stop)
 	debug.SetMemoryLimit(memory.Budget()) // garbage is collected sooner where memory is short
 	os.Exit(run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
-}
-
-// endings are the signals that end a command and a session: SIGTERM, and SIGHUP when the terminal goes away, unless
-// nohup or its like keeps that away.
-func endings() []os.Signal {
-	if signal.Ignored(syscall.SIGHUP) {
-		return []os.Signal{syscall.SIGTERM}
-	}
-	return []os.Signal{syscall.SIGTERM, syscall.SIGHUP}
 }
