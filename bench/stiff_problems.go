@@ -27,7 +27,7 @@ type stiffProblem struct {
 	errors      []float64
 	cvodes      []any // its linear solver
 	fatode      bool  // small enough for dense matrices
-	petsc       bool  // a method of order 2 ends in reasonable time
+	petsc       bool  // so small that a method of order 2 ends in reasonable time
 }
 
 // stiffErrors are the errors of gradients that times are compared at.
@@ -104,7 +104,7 @@ func stiffProblems() []*stiffProblem {
 			p.cvodes = []any{"-ls", "klu"}
 		}
 		p.fatode = p.points == 0 && p.species <= 100
-		p.petsc = p.species < 1000
+		p.petsc = p.points == 0 && p.species < 100
 	}
 	return list
 }
