@@ -16,8 +16,8 @@ import (
 var stiffMethods = []string{"auto", "rodas4p", "rodas5p"}
 
 // stiffReferences are references of stiff models. rename is that of referenceCase, atol the absolute tolerance that
-// the smallest state needs, and control that of derivatives: what begins at rest on a slow manifold does not move as its
-// derivatives do.
+// the smallest state needs, and control that of derivatives: what begins at rest on a slow manifold does not move as
+// its derivatives do.
 var stiffReferences = []struct{ model, ref, rename, atol, control string }{
 	{"robertson", "robertson", "y1=A_T y2=B_T y3=C_T int_y3=int_C y10=A0 y20=B0 y30=C0", "1e-17", "auto"},
 	{"hires", "hires", "y1=Pr_T y2=Pfr_T y3=PrX_T y4=PfrX_T y5=PrX2_T y6=PfrX2_T y7=PfrXE_T y8=E_T", "1e-14", "auto"},
@@ -120,7 +120,8 @@ func compareStiff(t *testing.T, model, id, rename string, settings []odes.Settin
 				worstDerivative = max(worstDerivative, off)
 				checked++
 				if !(off <= 1e-7) {
-					t.Errorf("t = %g: d %s/d %s = %.17g, want %.17g: off by %.2g of %g", *pt.T, v.Name, p, x, d, off, size)
+					t.Errorf("t = %g: d %s/d %s = %.17g, want %.17g: off by %.2g of %g", *pt.T, v.Name, p, x, d,
+						off, size)
 				}
 			}
 		}
@@ -159,7 +160,10 @@ var stiffGradients = []struct {
 		id: "oregonator", model: "oregonator/oregonator", of: "Y_T", set: "T=330", params: "s w q", initial: "X Y Z",
 		atol: "1e-14",
 	},
-	{id: "pollution", model: "pollution/pollution", of: "ozone", set: "T=60", params: "k*", initial: "*", atol: "1e-17"},
+	{
+		id: "pollution", model: "pollution/pollution", of: "ozone", set: "T=60", params: "k*", initial: "*",
+		atol: "1e-17",
+	},
 	{id: "network20", model: "network/network20", of: "J", params: "k*", initial: "*", atol: "1e-15"},
 	{id: "network100", model: "network/network100", of: "J", params: "k", initial: "s", atol: "1e-15", large: true},
 	{
@@ -409,7 +413,8 @@ func TestStiffAmplified(t *testing.T) {
 		apart := stiffModesApart(t, m, opts, scales, method, "1e-8")
 		t.Logf("%s: last bits change the gradient by %.2g; the modes differ by %.2g", method, bound, apart)
 		if !(apart <= 10*bound) {
-			t.Errorf("%s: adjoint, tangent and complex step differ by %.2g, more than 10 times %.2g", method, apart, bound)
+			t.Errorf("%s: adjoint, tangent and complex step differ by %.2g, more than 10 times %.2g", method, apart,
+				bound)
 		}
 	}
 }
@@ -436,8 +441,8 @@ func stiffAmplified(
 	return least
 }
 
-// published are end values of the Test Set for Initial Value Problem Solvers (Bari and CWI Amsterdam), and of Hairer and
-// Wanner for E5, in the order of of.
+// published are end values of the Test Set for Initial Value Problem Solvers (Bari and CWI Amsterdam), and of Hairer
+// and Wanner for E5, in the order of of.
 var published = []struct {
 	model, set, of, atol string
 	values               []float64
@@ -459,7 +464,10 @@ var published = []struct {
 		[]float64{0.1000814870318523e1, 0.1228178521549917e4, 0.1320554942846706e3},
 		1e-7,
 	},
-	{"pollution/pollution", "T=60", "NO2_T ozone", "1e-16", []float64{0.5646255480022769e-1, 0.5523140207484359e-2}, 1e-7},
+	{
+		"pollution/pollution", "T=60", "NO2_T ozone", "1e-16",
+		[]float64{0.5646255480022769e-1, 0.5523140207484359e-2}, 1e-7,
+	},
 	{
 		"e5/e5", "T=1e9", "y1_T y2_T y3_T y4_T", "1e-33", []float64{
 			3.1317148329356996e-14, 1.4840957952870064e-16, 1.4840957948345691e-16, 4.5243728279782625e-26,
@@ -491,7 +499,8 @@ func TestStiffPublished(t *testing.T) {
 				for i, v := range s.Values {
 					k := slices.Index(strings.Fields(row.of), v.Name)
 					if off := math.Abs(v.Value/row.values[k] - 1); !(off <= row.tol) {
-						t.Errorf("%s = %.16g, published %.16g: off by %.2g", v.Name, s.Values[i].Value, row.values[k], off)
+						t.Errorf("%s = %.16g, published %.16g: off by %.2g", v.Name, s.Values[i].Value,
+							row.values[k], off)
 					}
 				}
 			})

@@ -26,7 +26,8 @@ func main() {
 
 func run() error {
 	var j job
-	worker := flag.String("worker", "", "measure in this process: gradients, precision, stiff, evaluations, step or examples")
+	worker := flag.String("worker", "", "measure in this process: gradients, precision, stiff, evaluations, step or "+
+		"examples")
 	flag.StringVar(&j.problem, "problem", "glv", "of the worker")
 	flag.IntVar(&j.n, "n", 10, "size of the worker's problem")
 	flag.Float64Var(&j.tol, "tol", 1e-7, "tolerance, or step, of the worker's problem")

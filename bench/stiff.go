@@ -147,7 +147,8 @@ func (r *runner) stiffReference(p *stiffProblem, params int) (path string, forei
 				continue
 			}
 			if len(c.Params) != params {
-				return "", false, fmt.Errorf("the reference has derivatives by %d params, not %d", len(c.Params), params)
+				return "", false, fmt.Errorf("the reference has derivatives by %d params, not %d", len(c.Params),
+					params)
 			}
 			return path, true, gradient{c.J, c.Params, c.Initial}.write(path)
 		}
@@ -170,7 +171,8 @@ func (r *runner) stiffOwn(p *stiffProblem, method, ref string, tols []float64) (
 		list = append(list, fmt.Sprint(tol))
 	}
 	out, err := r.output([]string{
-		r.self, "-worker", "stiff", "-problem", p.name, "-method", method, "-ref", ref, "-tols", strings.Join(list, ","),
+		r.self, "-worker", "stiff", "-problem", p.name, "-method", method, "-ref", ref, "-tols",
+		strings.Join(list, ","),
 	}, 1)
 	if err != nil {
 		return nil, err
@@ -197,7 +199,9 @@ func (r *runner) stiffRival(p *stiffProblem, program string, args []any, ref str
 		if i < len(known) {
 			reps = max(1, min(200, int(4*pointTime.Seconds()/known[i].Seconds)))
 		}
-		e := r.peer("", program, append([]any{"-problem", p.name, "-rtol", tol, "-reps", reps, "-ref", ref}, args...)...)
+		e := r.peer("", program, append([]any{
+			"-problem", p.name, "-rtol", tol, "-reps", reps, "-ref", ref,
+		}, args...)...)
 		out, err := r.output(append([]string{"timeout", fmt.Sprint(2 * patience)}, e.args...), 1)
 		if err != nil {
 			failed = err // at this tolerance
@@ -248,8 +252,8 @@ func stiffTable(list []*stiffDiagram) []byte {
 	for _, d := range list {
 		for _, c := range d.curves {
 			for _, p := range c.points {
-				fmt.Fprintf(&b, "%s,%d,%d,%q,%g,%d,%.3g,%.4g\n", d.problem.name, d.states, d.params, c.name, p.Tol, p.Steps,
-					p.Error, p.Seconds)
+				fmt.Fprintf(&b, "%s,%d,%d,%q,%g,%d,%.3g,%.4g\n", d.problem.name, d.states, d.params, c.name, p.Tol,
+					p.Steps, p.Error, p.Seconds)
 			}
 		}
 	}

@@ -66,7 +66,8 @@ func (net *stiffNetwork) files() map[string]string {
 	}
 	return map[string]string{
 		"first.mtx": matrix(m, n, first), "second.mtx": matrix(m, n, second), "changes.mtx": matrix(n, m, changes),
-		"alone.csv": column(alone), "k.csv": column(net.k), "start.csv": column(net.start), "weights.csv": column(net.weights),
+		"alone.csv": column(alone), "k.csv": column(net.k), "start.csv": column(net.start),
+		"weights.csv": column(net.weights),
 	}
 }
 
@@ -124,7 +125,8 @@ func TestStiffProblems(t *testing.T) {
 // TestAt interpolates a curve whose points are made up.
 func TestAt(t *testing.T) {
 	c := &curve{points: []point{
-		{Error: 1e-2, Seconds: 1}, {Error: 1e-4, Seconds: 100}, {Error: 1e-3, Seconds: 200}, {Error: 1e-8, Seconds: 1e4},
+		{Error: 1e-2, Seconds: 1}, {Error: 1e-4, Seconds: 100}, {Error: 1e-3, Seconds: 200},
+		{Error: 1e-8, Seconds: 1e4},
 	}}
 	for _, x := range []struct{ err, seconds float64 }{
 		{1, 1},     // less error than asked for at the loosest tolerance
@@ -154,7 +156,8 @@ func TestStiffPage(t *testing.T) {
 	list := []*stiffDiagram{d}
 	page := string((&runner{rounds: 1}).stiffPage(list, "0"))
 	for _, want := range []string{
-		"figures/stiff_hires.svg", "| HIRES | 1e-04 | 1149 | 7 |", "8 states, 12 parameters. Compile: 500 ms.", "| 77 | 2000 | 1e-08 |",
+		"figures/stiff_hires.svg", "| HIRES | 1e-04 | 1149 | 7 |", "8 states, 12 parameters. Compile: 500 ms.",
+		"| 77 | 2000 | 1e-08 |",
 		"a run of odes with tight tolerances",
 	} {
 		if !strings.Contains(page, want) {
