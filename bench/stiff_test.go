@@ -125,7 +125,9 @@ func TestStiffProblems(t *testing.T) {
 // TestAt interpolates a curve whose points are made up.
 func TestAt(t *testing.T) {
 	c := &curve{points: []point{
-		{Error: 1e-2, Seconds: 1}, {Error: 1e-4, Seconds: 100}, {Error: 1e-3, Seconds: 200},
+		{Error: 1e-2, Seconds: 1},
+		{Error: 1e-4, Seconds: 100},
+		{Error: 1e-3, Seconds: 200},
 		{Error: 1e-8, Seconds: 1e4},
 	}}
 	for _, x := range []struct{ err, seconds float64 }{
