@@ -42,6 +42,9 @@ const (
 	choiceTry    = 25   // steps that stability held short, after which a member that it does not hold is tried
 	choiceRare   = 5000 // and at most
 	choiceGrowth = 20   // of a step that was held short, at most
+	// choiceNear times a step is beyond the bound of stability where what is stiff makes most of its error: then the
+	// error holds it short before the bound does.
+	choiceNear = 2
 )
 
 // Prices are in units of about a nanosecond, fitted on one machine. Only their proportions matter.
@@ -145,8 +148,8 @@ func (c *choice) next(now int, h float64, by *spectrum) int {
 	if c.since++; c.since == choiceSoon {
 		c.wait, c.try = choiceWait, choiceTry
 	}
-	if c.kind && c.of[now] != nil && c.stable(now, h, by) > h { // it goes as far as accuracy lets it
-		c.better, c.held = 0, 0
+	if near := float64(choiceNear * h); c.kind && c.of[now] != nil && c.stable(now, near, by) > near {
+		c.better, c.held = 0, 0 // it goes as far as accuracy lets it
 		return now
 	}
 	c.held++
