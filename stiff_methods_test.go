@@ -102,3 +102,22 @@ func TestStiffModesAgree(t *testing.T) {
 		}
 	}
 }
+
+// TestPoleOfImplicitRun requires a run into a pole to end there. Its steps stay longer than the last digit of time,
+// although none of them is rejected.
+func TestPoleOfImplicitRun(t *testing.T) {
+	m, err := odes.Parse("pole.ode", "time t from 0 to 2\nstate y = 1\ny' = y^2\nobjective J = final(y)\n",
+		odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, method := range []string{"rodas5p", "rodas4", "rosenbrock23", "auto"} {
+		r, err := m.Prepare(odes.Options{Settings: []odes.Setting{{Key: "solver.method", Value: method}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err = r.Sensitivities(t.Context()); err == nil || !strings.Contains(err.Error(), "fell below") {
+			t.Errorf("%s: %v", method, err)
+		}
+	}
+}

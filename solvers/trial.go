@@ -177,6 +177,8 @@ func (s *Solver) judge(tr *Step) (ok bool, err error) {
 		// A step that was cut short to meet a time says little against the length chosen before.
 		s.h = max(next, s.h)
 	}
+	// Where errors shrink faster than steps, as those of implicit methods do before a pole, no step is rejected.
+	s.h = max(s.h, s.least())
 	return true, nil
 }
 
