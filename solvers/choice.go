@@ -143,8 +143,8 @@ func (c *choice) stable(member int, h float64, by *spectrum) float64 {
 }
 
 // next returns the member that makes the next step, which would be of length h if accuracy alone counted; now made the
-// last one.
-func (c *choice) next(now int, h float64, by *spectrum) int {
+// last one, and a time of length left is to come.
+func (c *choice) next(now int, h, left float64, by *spectrum) int {
 	if c.since++; c.since == choiceSoon {
 		c.wait, c.try = choiceWait, choiceTry
 	}
@@ -171,7 +171,10 @@ func (c *choice) next(now int, h float64, by *spectrum) int {
 		c.better = 0
 	}
 	if c.of[now] != nil && c.held >= c.try {
-		if free := c.free(); free >= 0 { // what errors say of the step is hidden behind what is stiff
+		// What errors say of the step is hidden behind what is stiff. A trial shows it, unless one step of it costs
+		// more than what is left of the run.
+		rest := float64(left * c.price[now] / c.stable(now, h, by))
+		if free := c.free(); free >= 0 && c.price[free] <= rest {
 			return free
 		}
 	}
@@ -198,7 +201,7 @@ func (c *choice) free() int {
 // choose changes the member that makes the next step, where that pays. h is the length that accuracy allows.
 func (s *Solver) choose(h float64) error {
 	c := &s.choice
-	next := c.next(s.member, h, &s.spectrum)
+	next := c.next(s.member, h, s.sched.times[1]-s.t, &s.spectrum)
 	if next == s.member {
 		return nil
 	}
