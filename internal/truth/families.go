@@ -58,6 +58,14 @@ var Families = []Family{
 	{"experiments", 0.97, spanned((*draw).experiments)},
 	{"arrays", 0.85, spanned((*draw).arrays)},
 	{"peaks", 0.6, spanned((*draw).peaks)},
+	{"mixed rates", 0.4, stiffly((*draw).mixed)},
+	{"followers", 0.95, stiffly((*draw).follower)},
+	{"fast doses", 0.75, stiffly((*draw).fastDoses)},
+	{"fast switches", 0.75, stiffly((*draw).fastSwitch)},
+	{"turned stiff", 0.75, stiffly((*draw).turnedStiff)},
+	{"exchange", 0.9, stiffly((*draw).exchange)},
+	{"diffusion", 0.8, stiffly((*draw).diffusion)},
+	{"fast chains", 0.8, stiffly((*draw).fastChain)},
 }
 
 // spanned draws the span of time and settings, and then the model.

@@ -92,8 +92,8 @@ func (n Number) within(got, rtol, atol float64) float64 {
 	return e
 }
 
-// Judge runs a model with its own settings and compares what is printed with the truth.
-func Judge(ctx context.Context, c Case) (out Outcome) {
+// Judge runs a model with its own settings, except those that are given, and compares what is printed with the truth.
+func Judge(ctx context.Context, c Case, given ...odes.Setting) (out Outcome) {
 	defer func() {
 		if p := recover(); p != nil { // so that the model is shown
 			out = Outcome{Verdict: Broken, Err: fmt.Errorf("panic: %v\n%s", p, debug.Stack())}
@@ -103,7 +103,7 @@ func Judge(ctx context.Context, c Case) (out Outcome) {
 	if err != nil {
 		return Outcome{Verdict: Broken, Err: err}
 	}
-	r, err := m.Prepare(odes.Options{Threads: 1})
+	r, err := m.Prepare(odes.Options{Threads: 1, Settings: given})
 	if err != nil {
 		return Outcome{Verdict: Broken, Err: err}
 	}

@@ -9,12 +9,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"odes.dev/odes"
 )
 
 var (
 	models = flag.Int("models", 3200, "how many random models TestRandom draws")
 	seed   = flag.Uint64("seed", 1, "of the first of them")
 	family = flag.String("family", "", "the only family of which TestRandom draws")
+	given  = flag.String("given", "", "settings of every model of TestRandom: solver.method=rodas5p,sens.mode=tangent")
 	report = flag.Bool("report", false, "let TestRandom say how far numbers are from the truth")
 )
 
@@ -40,15 +43,26 @@ func TestRandom(t *testing.T) {
 
 var printing sync.Mutex
 
+// settings are those of the flag given.
+func settings() (list []odes.Setting) {
+	for s := range strings.SplitSeq(*given, ",") {
+		if key, value, ok := strings.Cut(s, "="); ok {
+			list = append(list, odes.Setting{Key: key, Value: value})
+		}
+	}
+	return list
+}
+
 // sum judges n models of a family.
 func sum(t *testing.T, f *Family, n int) {
 	var count [Broken + 1]int
 	marked, alarms, shown := 0, 0, 0
+	over := settings()
 	var errors, last []float64
 	for i := range n {
 		s := *seed + uint64(i)
 		c := f.Draw(s)
-		o := Judge(context.Background(), c)
+		o := Judge(context.Background(), c, over...)
 		count[o.Verdict]++
 		marked, alarms = marked+o.Marked, alarms+len(o.FalseAlarms)
 		errors, last = append(errors, o.Errors...), append(last, o.Last...)
@@ -58,10 +72,10 @@ func sum(t *testing.T, f *Family, n int) {
 		if o.Verdict >= Wrong && shown < 3 {
 			shown++
 			small := f.Simpler(c, 150, func(c Case) bool {
-				x := Judge(context.Background(), c)
+				x := Judge(context.Background(), c, over...)
 				return x.Verdict == o.Verdict && x.Worst >= min(o.Worst, 100)/3 // not what rounding explains
 			})
-			t.Errorf("seed %d: %v\n%s\nsimpler: %v\n%s", s, o, indent(c.Text), Judge(context.Background(), small),
+			t.Errorf("seed %d: %v\n%s\nsimpler: %v\n%s", s, o, indent(c.Text), Judge(context.Background(), small, over...),
 				indent(small.Text))
 		}
 	}
