@@ -94,7 +94,8 @@ func (d *draw) mixed() {
 	for i := range n {
 		d.item("state %s = %s", x(i), row(s[i], func(j int) string { return z0[j].text }))
 		d.item("let rate%d = %s", i+1, w[i])
-		d.equations = append(d.equations, x(i)+"' = "+row(s[i], func(j int) string { return fmt.Sprintf("rate%d", j+1) }))
+		rates := row(s[i], func(j int) string { return fmt.Sprintf("rate%d", j+1) })
+		d.equations = append(d.equations, x(i)+"' = "+rates)
 	}
 	i := d.pick(n)
 	sum, area := num{}, num{}

@@ -75,8 +75,8 @@ func sum(t *testing.T, f *Family, n int) {
 				x := Judge(context.Background(), c, over...)
 				return x.Verdict == o.Verdict && x.Worst >= min(o.Worst, 100)/3 // not what rounding explains
 			})
-			t.Errorf("seed %d: %v\n%s\nsimpler: %v\n%s", s, o, indent(c.Text), Judge(context.Background(), small, over...),
-				indent(small.Text))
+			again := Judge(context.Background(), small, over...)
+			t.Errorf("seed %d: %v\n%s\nsimpler: %v\n%s", s, o, indent(c.Text), again, indent(small.Text))
 		}
 	}
 	if bad := count[Wrong] + count[Broken]; bad > shown {
