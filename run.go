@@ -31,6 +31,7 @@ type run struct {
 	spec         *solvers.Spec      // of the method
 	errorControl *sens.ErrorControl // lets derivatives take part in error control; nil where they do not
 	made         []int              // steps of each member of the method in the last run
+	explicit     bool               // the Jacobian is too large for implicit members of the method
 	stopped      string             // what stopped the last run before its end, in words
 	warnings     diag.List
 }
@@ -140,7 +141,7 @@ func (r *run) solver(w *system.Worker) *solvers.Solver {
 	controller := r.settings.Rule().Controller(method.Info())
 	opts := r.settings.Solver
 	opts.Quadratures = r.problem.Integrals
-	opts.NoJacobian = !r.problem.Jacobian
+	opts.NoJacobian, opts.Explicit = !r.problem.Jacobian, r.explicit
 	if r.errorControl != nil {
 		opts.Also = r.errorControl.Norm
 	}
@@ -189,13 +190,18 @@ func (r *run) solve(
 }
 
 // needsJacobian reports whether err is that of a run that has become stiff, and wants programs of the Jacobian, which
-// are made only then. What made the run is to be made anew.
+// are made only then. What made the run is to be made anew. A Jacobian that is too large leaves the run to the explicit
+// method.
 func (r *run) needsJacobian(err error) bool {
 	var stiff *solvers.StiffError
 	if !errors.As(err, &stiff) {
 		return false
 	}
-	r.problem.Jacobian = true
+	if r.problem.Model.JacobianTooLarge() {
+		r.explicit = true
+	} else {
+		r.problem.Jacobian = true
+	}
 	return true
 }
 

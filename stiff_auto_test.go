@@ -244,3 +244,27 @@ sens { trust = off }`
 		t.Errorf("derivatives are %.1e apart", d)
 	}
 }
+
+// TestJacobianTooLarge runs a stiff model where every rate reads every state, so that its Jacobian does not fit: the run
+// stays explicit, and an implicit method says what is too large.
+func TestJacobianTooLarge(t *testing.T) {
+	const text = `
+const n = 6000
+time t from 0 to 0.02
+param s = 1e4
+state x[n] = [0.1*i/n for i in 1:n]
+x[i]' = -s*(x[i] - mean(x)) for i in 1:n
+objective J = final(mean(x))
+`
+	s, err := sensitivities(t, text, "adjoint", odes.Setting{Key: "sens.trust", Value: "off"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := 0.05 * 6001 / 6000; math.Abs(s.Values[0].Value/want-1) > 1e-6 || len(s.Stats.Methods) > 0 {
+		t.Errorf("J = %v, want %v, by %v", s.Values[0].Value, want, s.Stats.Methods)
+	}
+	_, err = sensitivities(t, text, "adjoint", odes.Setting{Key: "solver.method", Value: "rodas5p"})
+	if err == nil || !strings.Contains(err.Error(), "3.6e+07 entries") {
+		t.Errorf("rodas5p: %v", err)
+	}
+}

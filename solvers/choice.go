@@ -69,20 +69,23 @@ type pricedSteps interface {
 	price(rates, jacobian float64) float64
 }
 
-func newChoice(sys Field, method Method, tol *Tolerance) choice {
+// newChoice returns the choice between the members of method; explicit tells that implicit ones are to make no steps.
+func newChoice(sys Field, method Method, tol *Tolerance, explicit bool) choice {
 	c := choice{members: Members(method)}
 	if m, ok := method.(*switching); ok {
 		c.turns = m.turns
 	}
 	order := c.members[0].Info().Order
 	for i, m := range c.members {
-		d, explicit := m.(StiffnessDetector)
-		c.kind = c.kind || !explicit || m.Info().Order != order
-		if explicit && (c.widest == nil || d.StabilityInterval() > c.widest.StabilityInterval()) {
+		d, bounded := m.(StiffnessDetector)
+		c.kind = c.kind || !bounded || m.Info().Order != order
+		if bounded && (c.widest == nil || d.StabilityInterval() > c.widest.StabilityInterval()) {
 			c.widest = d
 		}
 		c.of, c.price, c.ready = append(c.of, d), append(c.price, 0), append(c.ready, false)
-		c.value(i, sys, false)
+		if c.value(i, sys, false); explicit && !bounded {
+			c.price[i] = math.Inf(1)
+		}
 	}
 	c.guess = slices.Clone(c.price)
 	for _, now := range c.members {

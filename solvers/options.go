@@ -21,6 +21,8 @@ type Options struct {
 	// NoJacobian tells that the system has no Jacobian yet, though it could have. A run that steps with one would make
 	// cheaper ends with a *StiffError.
 	NoJacobian bool
+	// Explicit tells that the implicit members of a method are to make no steps.
+	Explicit bool
 
 	// Also, when set, gives a second norm of the error of a trial step, in units of the tolerance. The larger norm
 	// counts.

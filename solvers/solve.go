@@ -92,8 +92,8 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 	s.sight = newSight(sys, s.members)
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
-	s.choice = newChoice(sys, method, &s.tol)
-	if s.opts.Fixed == 0 && !s.choice.kind { // otherwise another member is for stiffness
+	s.choice = newChoice(sys, method, &s.tol, s.opts.Explicit)
+	if s.opts.Fixed == 0 && (!s.choice.kind || s.opts.Explicit) { // otherwise another member is for stiffness
 		s.stiff.method = s.choice.widest
 	}
 	s.spectrum = newSpectrum(sys, s.choice.widest, &s.opts, &s.tol, z)

@@ -130,6 +130,9 @@ func direct(t *tape.Tape, of, wrt []Placed, most int) (*Jacobian, error) {
 		if !active[v] {
 			continue
 		}
+		if n := f.growth(&t.Instrs[i]); n > mostEntries {
+			return nil, &TooManyEntriesError{n}
+		}
 		d.b.SetSpan(t.Instrs[i].Span)
 		l := f.derive(&t.Instrs[i], v)
 		if pattern {
@@ -155,6 +158,37 @@ func direct(t *tape.Tape, of, wrt []Placed, most int) (*Jacobian, error) {
 		j.Terms = operations(j.Tape, func(tape.Value) bool { return true })
 	}
 	return j, nil
+}
+
+// mostEntries is how many entries the derivative of a value may have: their places take gigabytes.
+const mostEntries = 1 << 25
+
+// TooManyEntriesError tells that a Jacobian has too many entries to be made.
+type TooManyEntriesError struct{ Entries int }
+
+func (e *TooManyEntriesError) Error() string {
+	return fmt.Sprintf("it would have about %.2g entries; at most %.2g can be kept", float64(e.Entries),
+		float64(mostEntries))
+}
+
+// growth returns at least how many entries the derivative of the result of in has before entries at one place are
+// added up: an operand's, as often as each of its elements is read.
+func (f *forward) growth(in *tape.Instr) (n int) {
+	for _, a := range in.Args {
+		l := f.lists[a]
+		if l == nil {
+			continue
+		}
+		live := 0
+		for i := range l.terms {
+			live += l.terms[i].cols.live
+		}
+		if size := f.t.Shape(a).Size(); in.Shape.Size() > size && size > 0 {
+			live *= in.Shape.Size() / size
+		}
+		n += live
+	}
+	return n
 }
 
 func placedNames(list []Placed) []string {

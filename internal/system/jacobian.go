@@ -1,6 +1,7 @@
 package system
 
 import (
+	"errors"
 	"fmt"
 
 	"odes.dev/odes/solvers"
@@ -31,7 +32,7 @@ func newJacobian(m *Model) (*jacobian, error) {
 	}
 	j, err := tapec.NewJacobian(c.Rates, of, wrt)
 	if err != nil {
-		return nil, fmt.Errorf("Jacobian of tape %s: %w", c.Rates.Name, err)
+		return nil, fmt.Errorf("the Jacobian of the rates: %w; explicit methods need none", err)
 	}
 	l.outputs(j.Tape, vecJ)
 	return &jacobian{
@@ -39,6 +40,13 @@ func newJacobian(m *Model) (*jacobian, error) {
 		places:  &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols},
 		made:    j,
 	}, nil
+}
+
+// JacobianTooLarge reports whether the Jacobian of the rates has too many entries to be made. It makes it, once.
+func (m *Model) JacobianTooLarge() bool {
+	_, err := m.programs.withJacobian()
+	var many *tapec.TooManyEntriesError
+	return errors.As(err, &many)
 }
 
 // places returns the places of the Jacobian's entries. Programs that evaluate it exist, so it does.
