@@ -378,7 +378,9 @@ func TestEventsFirst(t *testing.T) {
 	list := ask("2", "textDocument/completion", object{
 		"textDocument": object{"uri": "file:///home/m.ode"}, "position": object{"line": 5, "character": 23},
 	})
-	var out struct{ Items []struct{ Label, SortText string } }
+	var out struct {
+		Items []struct{ Label, SortText string }
+	}
 	if err := json.Unmarshal(list[0].Result, &out); err != nil || len(out.Items) < 10 {
 		t.Fatalf("%s, %v", list[0].Result, err)
 	}

@@ -19,7 +19,9 @@ func TestForms(t *testing.T) {
 		{"1/(4 - 2*t)", false, nil},
 		{"tanh((t - 0.5)/1e-3)", true, nil},
 		{"sin(t)", true, func(t float64) float64 { return math.Pi * (math.Floor(t/math.Pi-0.5) + 1.5) }},
-		{"1 - 2*cos(1 - t)/7", true, func(t float64) float64 { return math.Pi*math.Floor((t-1)/math.Pi) + math.Pi + 1 }},
+		{"1 - 2*cos(1 - t)/7", true, func(t float64) float64 {
+			return math.Pi*math.Floor((t-1)/math.Pi) + math.Pi + 1
+		}},
 		{"sin(2*pi*(3 - t)/24)", true, func(t float64) float64 { return 12*math.Floor((t-9)/12) + 21 }},
 		{"sin(1e9*t)", true, nil},
 		{"sin(t + 1e7)", true, nil},
