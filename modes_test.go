@@ -23,7 +23,8 @@ func TestContinuousModes(t *testing.T) {
 	}
 	var compared, lost atomic.Int64 // lost: backsolve did not return to where the run began
 	t.Cleanup(func() {              // after the parallel parts
-		// The manual describes this defect of backsolve: it must show on some examples, but not on most.
+		// The manual describes this defect of backsolve: it must show on some examples, but not on most of those that
+		// are not stiff.
 		if n := lost.Load(); !t.Failed() && (n < 2 || n > 10) {
 			t.Errorf("backsolve failed on %d examples, want some", n)
 		}
@@ -70,7 +71,7 @@ func TestContinuousModes(t *testing.T) {
 			for _, mode := range []string{"forward", "continuous", "backsolve"} {
 				got := run(mode)
 				if got == nil {
-					if mode == "backsolve" {
+					if mode == "backsolve" && !odes.StiffExample(file) {
 						lost.Add(1)
 					}
 					continue
@@ -92,7 +93,7 @@ func TestContinuousModes(t *testing.T) {
 				switch {
 				case worst <= limit:
 				case mode == "backsolve":
-					if worst > 1e-6 {
+					if worst > 1e-6 && !odes.StiffExample(file) {
 						lost.Add(1)
 					}
 				default:

@@ -245,8 +245,8 @@ sens { trust = off }`
 	}
 }
 
-// TestJacobianTooLarge runs a stiff model where every rate reads every state, so that its Jacobian does not fit: the run
-// stays explicit, and an implicit method says what is too large.
+// TestJacobianTooLarge runs a stiff model where every rate reads every state, so that its Jacobian does not fit: the
+// run stays explicit, and an implicit method says what is too large.
 func TestJacobianTooLarge(t *testing.T) {
 	const text = `
 const n = 6000

@@ -133,9 +133,14 @@ func (c *Continuous) newFlow(wk *ContinuousWorker, run *solvers.Trajectory) (*fl
 
 // prepare makes the implicit members of a flow's method ready.
 func (c *Continuous) prepare(f *flow) error {
-	for _, m := range f.members {
+	used := make([]bool, len(f.members))
+	for i := range f.run.Steps() {
+		by, _ := f.run.Member(i)
+		used[by] = true
+	}
+	for i, m := range f.members {
 		m, ok := m.(solvers.Implicit)
-		if !ok {
+		if !ok || !used[i] {
 			continue
 		}
 		if f.derive == nil {
