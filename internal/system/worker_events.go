@@ -34,11 +34,13 @@ func (w *Worker) GuardValues(t float64, y, rho []float64, truth []bool) {
 	w.t[0] = t
 	w.out[tapec.Primal][vecTruth] = w.truth
 	if s := &w.small; s.y != nil {
-		for i, x := range y { // a copy of a few takes longer
+		//lint:ignore S1001 a copy of a few takes longer
+		for i, x := range y {
 			s.y[i] = x
 		}
 		w.in[tapec.Primal][vecY], w.out[tapec.Primal][vecRho] = s.y, w.rho
 		w.value.Get(tapec.PartGuards).runBound(&w.in, &w.out)
+		//lint:ignore S1001 a copy of a few takes longer
 		for i, x := range w.rho {
 			rho[i] = x
 		}
