@@ -195,6 +195,89 @@ func TestSchedules(t *testing.T) {
 	}
 }
 
+// TestStraight compares factors and solutions of a Straight with those of an LU, for equality.
+func TestStraight(t *testing.T) {
+	exchanged, count := 0, 0
+	for _, m := range matrices() {
+		for _, method := range []Method{Dense, Band, Sparse} {
+			a, err := Analyze(m.p, Options{Method: method})
+			if err != nil {
+				t.Fatal(err)
+			}
+			f := a.New()
+			if err := f.Factor(m.values); err != nil {
+				t.Fatal(err)
+			}
+			kept, exchanges := make([]float64, f.Kept()), make([]float64, a.Exchanges())
+			if !f.Keep(kept) {
+				continue
+			}
+			Exchanges(f, exchanges)
+			s := a.Straight(exchanges)
+			if s == nil {
+				if method == Dense && m.p.N <= straightDense {
+					t.Fatalf("%s: there is none", m.name)
+				}
+				continue
+			}
+			count++
+			if s.Kept+len(exchanges) != len(kept) || !slices.Equal(exchanges, kept[s.Kept:]) {
+				t.Fatalf("%s, %v: %d factors and exchanges %v of %d numbers", m.name, method, s.Kept, exchanges, len(kept))
+			}
+			for k, e := range exchanges {
+				if int(e) != k {
+					exchanged++
+					break
+				}
+			}
+			places := make([]float64, s.Factor.Values+s.Factor.Factors+2*s.Factor.N)
+			copy(places, m.values)
+			run(s.Factor, places)
+			at := func(place int32) float64 { return math.Abs(places[place]) }
+			for _, l := range s.Lower {
+				if at(l) > s.Bound {
+					t.Errorf("%s, %v: an element of L is %g", m.name, method, at(l))
+				}
+			}
+			for _, g := range s.Growth {
+				most := 0.0
+				for _, of := range g.Of {
+					most = max(most, at(of))
+				}
+				for _, u := range g.Places {
+					if at(u) > g.Factor*most {
+						t.Errorf("%s, %v: an element has grown from %g to %g", m.name, method, most, at(u))
+					}
+				}
+			}
+			end := s.Kept
+			if method == Sparse {
+				end = s.Factor.Pivots - s.Factor.Values // pivots are there only if code has left them
+			}
+			if got := places[s.Factor.Values:][:end]; !slices.Equal(got, kept[:end]) {
+				t.Fatalf("%s, %v: other factors", m.name, method)
+			}
+			x := make([]float64, m.p.N)
+			r := elem.NewRand(12)
+			for i := range x {
+				x[i] = r.Norm()
+			}
+			right := places[s.Factor.Values+s.Factor.Factors:][:m.p.N]
+			copy(right, x)
+			run(s.Solve, places)
+			run(s.SolveT, places)
+			f.Solve(x, 1)
+			f.SolveT(x, 1)
+			if !slices.Equal(x, right) {
+				t.Errorf("%s, %v: other bits", m.name, method)
+			}
+		}
+	}
+	if exchanged < 10 || count < 40 {
+		t.Errorf("%d matrices were factored, %d with exchanges of rows", count, exchanged)
+	}
+}
+
 // TestShared lets goroutines share an analysis while its code is made and after that.
 func TestShared(t *testing.T) {
 	m := network(100, 300, 1e-3, 2)
