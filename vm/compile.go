@@ -26,12 +26,13 @@ type compiler struct {
 	block   openBlock
 	joining map[int][]int // by root: outputs that are added to their place in its loop
 	thread  threader
-	file    int   // register that stands for the whole register file; 0: none yet
-	numbers int   // register of single constants; 0: none yet
-	nothing int   // register of zeros; 0: none yet
-	in      []int // the group that computes a root, by value
-	reg     []int // of a root, by value; -1: none yet
-	base    []int // of a root: its first element in the register
+	file    int            // register that stands for the whole register file; 0: none yet
+	numbers int            // register of single constants; 0: none yet
+	placeOf map[uint64]int // of a single constant in it, by its bits
+	nothing int            // register of zeros; 0: none yet
+	in      []int          // the group that computes a root, by value
+	reg     []int          // of a root, by value; -1: none yet
+	base    []int          // of a root: its first element in the register
 }
 
 // group becomes one step: a single instruction, or elementwise instructions that run as a loop.
@@ -50,8 +51,8 @@ func newCompiler(t *tape.Tape, lanes int) *compiler {
 	c := &compiler{
 		t: t, lanes: lanes, lane: tape.PerLane(t), needed: tape.Needed(t),
 		where: make([]view, n), fold: make([]bool, n), splat: make([]bool, n), reg: make([]int, n),
-		base: make([]int, n),
-		p:    &Program{lanes: lanes, names: map[string]int{}, results: map[string]int{}},
+		base: make([]int, n), placeOf: map[uint64]int{},
+		p: &Program{lanes: lanes, names: map[string]int{}, results: map[string]int{}},
 	}
 	for i := range c.reg {
 		c.reg[i] = -1

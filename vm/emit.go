@@ -33,13 +33,13 @@ func (c *compiler) number(x float64) (reg, off int) {
 		c.numbers = c.newRegister(register{kind: constant})
 	}
 	r := &c.p.regs[c.numbers]
-	for i, y := range r.data {
-		if math.Float64bits(x) == math.Float64bits(y) {
-			return c.numbers, i
-		}
+	at, ok := c.placeOf[math.Float64bits(x)]
+	if !ok {
+		at = len(r.data)
+		c.placeOf[math.Float64bits(x)] = at
+		r.data = append(r.data, x)
 	}
-	r.data = append(r.data, x)
-	return c.numbers, len(r.data) - 1
+	return c.numbers, at
 }
 
 func (c *compiler) newRegister(r register) int {
@@ -102,10 +102,12 @@ func (c *compiler) emit() {
 				c.reg[v], c.base[v] = at.Vector, at.Offset
 				continue
 			}
-			if r, ok := c.dying(gr, pos, v, last, g); ok && gr.loop && !gr.native {
-				c.reg[v] = c.newRegister(register{kind: heap, at: c.p.regs[c.reg[r]].at, size: c.size(v)})
-				last[r] = -2 // its place is taken over
-				continue
+			if gr.loop && !gr.native {
+				if r, ok := c.dying(gr, pos, v, last, g); ok {
+					c.reg[v] = c.newRegister(register{kind: heap, at: c.p.regs[c.reg[r]].at, size: c.size(v)})
+					last[r] = -2 // its place is taken over
+					continue
+				}
 			}
 			c.reg[v] = c.newRegister(register{kind: heap, at: file.take(c.size(v)), size: c.size(v)})
 		}

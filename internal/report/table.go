@@ -104,24 +104,24 @@ func (p *printer) columns(cols []column) {
 			used += gap + rest[0].width()
 			block, rest = append(block, rest[0]), rest[1:]
 		}
-		heads := false
-		for _, c := range block {
-			heads = heads || c.head != ""
+		heads, widths := false, make([]int, len(block))
+		for i, c := range block {
+			heads, widths[i] = heads || c.head != "", c.width()
 		}
 		if heads {
-			p.row(block, func(c column) string { return c.head }, p.opts.Bold)
+			p.row(block, widths, func(c column) string { return c.head }, p.opts.Bold)
 		}
 		for i := range lead.cells {
-			p.row(block, func(c column) string { return c.cells[i] }, false)
+			p.row(block, widths, func(c column) string { return c.cells[i] }, false)
 		}
 	}
 }
 
-func (p *printer) row(block []column, cell func(column) string, bold bool) {
+func (p *printer) row(block []column, widths []int, cell func(column) string, bold bool) {
 	var b strings.Builder
 	for i, c := range block {
 		text := cell(c)
-		pad := strings.Repeat(" ", c.width()-screen.Width(text))
+		pad := strings.Repeat(" ", widths[i]-screen.Width(text))
 		if i > 0 {
 			b.WriteString("  ")
 		}
