@@ -30,18 +30,44 @@ type Builder struct {
 	name    string
 	rewrite Rewrites
 	span    source.Span
-	nodes   []node
-	inputs  []Value          // in the order they were added
+	nodes   nodes
+	inputs  []Input
+	inputAt []Value          // of each input
 	byInput map[string]Value // by name
-	shared  map[uint64][]Value
+	shared  map[uint64]Value // the last of the instructions with a hash
 	outputs []Output
 	made    map[string]bool // the names of outputs
 }
 
 // node is an input or an instruction of a tape in the making.
 type node struct {
-	input Input // when instr.Op is Invalid
-	instr Instr
+	instr Instr // of an input Op is Invalid, and Shape alone is set
+	input int32 // its place among the inputs
+	alike Value // the instruction before that has the same hash; -1 for none
+}
+
+// nodes is a list in pieces: a long one is not copied while it grows.
+type nodes struct {
+	pieces [][]node
+	len    int
+}
+
+const pieceBits = 9
+
+func (n *nodes) at(v Value) *node { return &n.pieces[v>>pieceBits][v&(1<<pieceBits-1)] }
+
+func (n *nodes) append(x node) Value {
+	v := Value(n.len)
+	switch at := n.len >> pieceBits; {
+	case at < len(n.pieces):
+		n.pieces[at] = append(n.pieces[at], x)
+	case at == 0: // most tapes are short
+		n.pieces = append(n.pieces, []node{x})
+	default:
+		n.pieces = append(n.pieces, append(make([]node, 0, 1<<pieceBits), x))
+	}
+	n.len++
+	return v
 }
 
 // NewBuilder returns an empty Builder of a tape called name, with all rewrites.
@@ -50,7 +76,7 @@ func NewBuilder(name string) *Builder { return NewBuilderWith(name, All) }
 // NewBuilderWith returns an empty Builder with the given rewrites.
 func NewBuilderWith(name string, rewrite Rewrites) *Builder {
 	return &Builder{
-		name: name, rewrite: rewrite, byInput: map[string]Value{}, shared: map[uint64][]Value{},
+		name: name, rewrite: rewrite, byInput: map[string]Value{}, shared: map[uint64]Value{},
 		made: map[string]bool{},
 	}
 }
@@ -62,7 +88,7 @@ func (b *Builder) SetSpan(s source.Span) { b.span = s }
 // if the input was added before with another shape.
 func (b *Builder) Input(name string, shape Shape, perLane bool) Value {
 	if v, ok := b.byInput[name]; ok {
-		if in := b.nodes[v].input; !in.Shape.Equal(shape) || in.PerLane != perLane {
+		if in := &b.inputs[b.nodes.at(v).input]; !in.Shape.Equal(shape) || in.PerLane != perLane {
 			panic(fmt.Sprintf("tape: input %s was added before with another shape", name))
 		}
 		return v
@@ -70,9 +96,9 @@ func (b *Builder) Input(name string, shape Shape, perLane bool) Value {
 	if err := shape.check(); err != nil {
 		panic("tape: input " + name + ": " + err.Error())
 	}
-	v := Value(len(b.nodes))
-	b.nodes = append(b.nodes, node{input: Input{Name: name, Shape: slices.Clone(shape), PerLane: perLane}})
-	b.inputs = append(b.inputs, v)
+	in := Input{Name: name, Shape: slices.Clone(shape), PerLane: perLane}
+	v := b.nodes.append(node{instr: Instr{Shape: in.Shape}, input: int32(len(b.inputs))})
+	b.inputs, b.inputAt = append(b.inputs, in), append(b.inputAt, v)
 	b.byInput[name] = v
 	return v
 }
@@ -93,20 +119,15 @@ func (b *Builder) Output(name string, v Value) {
 }
 
 // Shape returns the shape of v. It must not be changed.
-func (b *Builder) Shape(v Value) Shape {
-	if n := &b.nodes[v]; n.instr.Op != Invalid {
-		return n.instr.Shape
-	}
-	return b.nodes[v].input.Shape
-}
+func (b *Builder) Shape(v Value) Shape { return b.nodes.at(v).instr.Shape }
 
 // Op returns the op that makes v, or Invalid for an input.
-func (b *Builder) Op(v Value) Op { return b.nodes[v].instr.Op }
+func (b *Builder) Op(v Value) Op { return b.nodes.at(v).instr.Op }
 
 // Uniform returns the number that all elements of v are, if v is a constant with
 // equal elements.
 func (b *Builder) Uniform(v Value) (float64, bool) {
-	if in := &b.nodes[v].instr; in.Op == Const && len(in.Attr.Data) == 1 {
+	if in := &b.nodes.at(v).instr; in.Op == Const && len(in.Attr.Data) == 1 {
 		return in.Attr.Data[0], true
 	}
 	return 0, false
@@ -115,7 +136,7 @@ func (b *Builder) Uniform(v Value) (float64, bool) {
 // Constant returns the elements of v if v is a constant: a single one that stands
 // for all, or all in row-major order. They must not be changed.
 func (b *Builder) Constant(v Value) ([]float64, bool) {
-	if in := &b.nodes[v].instr; in.Op == Const {
+	if in := &b.nodes.at(v).instr; in.Op == Const {
 		return in.Attr.Data, true
 	}
 	return nil, false
@@ -161,18 +182,21 @@ func (b *Builder) Emit(in Instr) Value {
 // add appends in as it is, unless an equal instruction is there and may be shared.
 func (b *Builder) add(in Instr) Value {
 	var h uint64
+	last := Value(-1)
 	if b.rewrite&Share != 0 {
 		h = hash(&in)
-		for _, v := range b.shared[h] {
-			if same(&b.nodes[v].instr, &in) {
+		if v, ok := b.shared[h]; ok {
+			last = v
+		}
+		for v := last; v >= 0; v = b.nodes.at(v).alike {
+			if same(&b.nodes.at(v).instr, &in) {
 				return v
 			}
 		}
 	}
-	v := Value(len(b.nodes))
-	b.nodes = append(b.nodes, node{instr: in})
+	v := b.nodes.append(node{instr: in, alike: last})
 	if b.rewrite&Share != 0 {
-		b.shared[h] = append(b.shared[h], v)
+		b.shared[h] = v
 	}
 	return v
 }
@@ -180,39 +204,40 @@ func (b *Builder) add(in Instr) Value {
 // Tape returns what was built: all inputs, the outputs, and the instructions
 // that the outputs need. The Builder must not be used afterwards.
 func (b *Builder) Tape() *Tape {
-	needed := make([]bool, len(b.nodes))
+	needed := make([]bool, b.nodes.len)
 	for _, o := range b.outputs {
 		needed[o.Value] = true
 	}
-	count := 0
-	for v := len(b.nodes) - 1; v >= 0; v-- {
+	count, operands := 0, 0
+	for v := b.nodes.len - 1; v >= 0; v-- {
 		if !needed[v] {
 			continue
 		}
-		if b.nodes[v].instr.Op != Invalid {
+		in := &b.nodes.at(Value(v)).instr
+		if in.Op != Invalid {
 			count++
+			operands += len(in.Args)
 		}
-		for _, a := range b.nodes[v].instr.Args {
+		for _, a := range in.Args {
 			needed[a] = true
 		}
 	}
-	t := &Tape{Name: b.name, Instrs: make([]Instr, 0, count)}
-	number := make([]Value, len(b.nodes))
-	for i, v := range b.inputs {
-		t.Inputs = append(t.Inputs, b.nodes[v].input)
+	t := &Tape{Name: b.name, Inputs: b.inputs, Instrs: make([]Instr, 0, count)}
+	args, number := make([]Value, 0, operands), make([]Value, b.nodes.len)
+	for i, v := range b.inputAt {
 		number[v] = Value(i)
 	}
-	for v := range b.nodes {
-		in := b.nodes[v].instr
+	for v := range number {
+		in := b.nodes.at(Value(v)).instr
 		if !needed[v] || in.Op == Invalid {
 			continue
 		}
 		number[v] = Value(len(t.Inputs) + len(t.Instrs))
-		args := make([]Value, len(in.Args))
-		for i, a := range in.Args {
-			args[i] = number[a]
+		from := len(args)
+		for _, a := range in.Args {
+			args = append(args, number[a])
 		}
-		in.Args = args
+		in.Args = args[from:len(args):len(args)]
 		t.Instrs = append(t.Instrs, in)
 	}
 	for _, o := range b.outputs {

@@ -17,7 +17,7 @@ func (b *Builder) fold(in *Instr) {
 	size := in.Shape.Size()
 	alike := true // the elements of every operand are equal
 	for _, a := range in.Args {
-		if b.nodes[a].instr.Op != Const {
+		if b.nodes.at(a).instr.Op != Const {
 			return
 		}
 		size += b.Shape(a).Size()
@@ -28,7 +28,7 @@ func (b *Builder) fold(in *Instr) {
 	if alike && in.Op.Row().Elementwise() {
 		args := make([][]float64, len(in.Args))
 		for k, a := range in.Args {
-			args[k] = b.nodes[a].instr.Attr.Data
+			args[k] = b.nodes.at(a).instr.Attr.Data
 		}
 		one := *in
 		one.Shape = nil
@@ -40,7 +40,7 @@ func (b *Builder) fold(in *Instr) {
 	if alike {
 		switch in.Op {
 		case Slice, Reshape, Transpose, Broadcast, Take:
-			data := b.nodes[in.Args[0]].instr.Attr.Data
+			data := b.nodes.at(in.Args[0]).instr.Attr.Data
 			*in = Instr{Op: Const, Shape: in.Shape, Attr: Attr{Data: data}, Span: in.Span}
 			return
 		}
@@ -53,7 +53,7 @@ func (b *Builder) fold(in *Instr) {
 	for k, a := range in.Args {
 		shapes[k] = b.Shape(a)
 		args[k] = make([]float64, shapes[k].Size())
-		fill(args[k], b.nodes[a].instr.Attr.Data)
+		fill(args[k], b.nodes.at(a).instr.Attr.Data)
 	}
 	out := make([]float64, in.Shape.Size())
 	plan(arith, in, shapes)(args, out)
@@ -88,7 +88,7 @@ func (b *Builder) simplify(in *Instr) (Value, bool) {
 // a Broadcast, or a constant array of equal elements in place of a scalar.
 func (b *Builder) unstretch(in *Instr) (Value, bool) {
 	if len(in.Args) == 1 {
-		if x := &b.nodes[in.Args[0]].instr; x.Op == Broadcast {
+		if x := &b.nodes.at(in.Args[0]).instr; x.Op == Broadcast {
 			one := *in
 			one.Args, one.Shape = []Value{x.Args[0]}, nil
 			return b.Broadcast(b.Emit(one), in.Shape), true
@@ -96,7 +96,7 @@ func (b *Builder) unstretch(in *Instr) (Value, bool) {
 		return 0, false
 	}
 	for k, a := range in.Args {
-		x := &b.nodes[a].instr
+		x := &b.nodes.at(a).instr
 		var small Value
 		switch {
 		case x.Op == Broadcast:
@@ -133,7 +133,7 @@ func (b *Builder) same(in *Instr, x Value) (Value, bool) {
 
 // of returns the first operand of the instruction that makes x, if that is an op.
 func (b *Builder) of(op Op, x Value) (Value, bool) {
-	if n := &b.nodes[x].instr; n.Op == op {
+	if n := &b.nodes.at(x).instr; n.Op == op {
 		return n.Args[0], true
 	}
 	return 0, false
@@ -264,7 +264,7 @@ func (b *Builder) simplifyArithmetic(in *Instr) (Value, bool) {
 
 // negated returns -c of a constant c whose elements are equal.
 func (b *Builder) negated(c Value) Value {
-	in := b.nodes[c].instr
+	in := b.nodes.at(c).instr
 	in.Attr.Data = []float64{-in.Attr.Data[0]}
 	return b.add(in)
 }
@@ -279,7 +279,7 @@ func powerOfTwo(c float64) bool {
 }
 
 func (b *Builder) isCondition(x Value) bool {
-	n := &b.nodes[x].instr
+	n := &b.nodes.at(x).instr
 	return n.Op != Invalid && n.Op != Not && n.Op.Row().Class == Condition
 }
 
@@ -302,7 +302,7 @@ func (b *Builder) simplifySelect(in *Instr) (Value, bool) {
 	if d, ok := b.of(Not, c); ok && b.isCondition(d) {
 		in.Args = []Value{d, y, x}
 	}
-	if n := &b.nodes[c].instr; n.Op == NotEqual { // a Select compares its condition with 0 anyway
+	if n := &b.nodes.at(c).instr; n.Op == NotEqual { // a Select compares its condition with 0 anyway
 		if k, ok := b.Uniform(n.Args[1]); ok && k == 0 && b.fits(n.Args[0], n.Args[1]) {
 			in.Args = []Value{n.Args[0], in.Args[1], in.Args[2]}
 		}
@@ -312,7 +312,7 @@ func (b *Builder) simplifySelect(in *Instr) (Value, bool) {
 
 func (b *Builder) simplifyStructure(in *Instr) (Value, bool) {
 	x := in.Args[0]
-	arg := &b.nodes[x].instr
+	arg := &b.nodes.at(x).instr
 	a := &in.Attr
 	switch in.Op {
 	case Reshape:
@@ -370,7 +370,7 @@ func (b *Builder) simplifyStructure(in *Instr) (Value, bool) {
 // simplifySlice makes one Slice of two. It takes a Slice of a Concat from the operand
 // that holds all of it, if there is one.
 func (b *Builder) simplifySlice(in *Instr) (Value, bool) {
-	x := &b.nodes[in.Args[0]].instr
+	x := &b.nodes.at(in.Args[0]).instr
 	a := &in.Attr
 	step := func(s []int, k int) int {
 		if s == nil {
