@@ -1,0 +1,171 @@
+// Command mutate asks what the tests of a package notice: it makes one small change after another to the code, such
+// as < for <=, and runs the tests on each. A change that they pass is a survivor: a test is missing, or the change
+// makes no difference. The tree is not touched. It is run by hand, from the root of the module:
+//
+//	go run ./internal/mutate -n 60 ./solvers guards.go locate.go
+//
+// The sample depends on the seed and the text of the files alone.
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+)
+
+// outcomes of a mutant.
+const (
+	killed   = "killed"
+	survived = "SURVIVED"
+	invalid  = "invalid" // the change does not compile
+)
+
+func main() {
+	n := flag.Int("n", 40, "how many changes to try; 0: all")
+	seed := flag.Int("seed", 1, "which sample of them")
+	run := flag.String("run", "", "only these tests, as in go test -run")
+	limit := flag.Duration("limit", time.Minute, "how long tests may take; what takes longer counts as noticed")
+	list := flag.Bool("list", false, "list the sample, and run nothing")
+	flag.Parse()
+	if flag.NArg() < 1 {
+		fmt.Fprintln(os.Stderr, "usage: go run ./internal/mutate [flags] ./package [file.go …]")
+		os.Exit(2)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	defer stop()
+	if err := mutate(ctx, flag.Arg(0), flag.Args()[1:], *n, *seed, *list, tests{*run, *limit}); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// mutate tries a sample of the changes to files of a package, or to all of its files where none is named.
+func mutate(ctx context.Context, folder string, names []string, n, seed int, list bool, t tests) error {
+	if len(names) == 0 {
+		all, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		if err != nil {
+			return err
+		}
+		for _, path := range all {
+			if !strings.HasSuffix(path, "_test.go") {
+				names = append(names, filepath.Base(path))
+			}
+		}
+	}
+	texts := map[string][]byte{}
+	var found []mutant
+	for _, name := range names {
+		path := filepath.Join(folder, name)
+		text, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		texts[path] = text
+		its, err := mutants(path, text)
+		if err != nil {
+			return err
+		}
+		found = append(found, its...)
+	}
+	chosen := sample(found, n, seed)
+	if list {
+		for _, m := range chosen {
+			fmt.Println(m)
+		}
+		return nil
+	}
+	dir, err := os.MkdirTemp("", "mutate")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
+	if got, out := t.on(ctx, dir, folder, nil); got != survived {
+		return fmt.Errorf("the tests fail without any change:\n%s", out)
+	}
+	count := map[string]int{}
+	for _, m := range chosen {
+		changed := map[string][]byte{m.path: m.apply(texts[m.path])}
+		got, _ := t.on(ctx, dir, folder, changed)
+		if ctx.Err() != nil {
+			break
+		}
+		count[got]++
+		fmt.Printf("%-8s %s\n", got, m)
+	}
+	valid := count[killed] + count[survived]
+	fmt.Printf("%s: %d of %d changes; %d killed, %d survived, %d invalid: %.0f %% killed\n", folder, len(chosen),
+		len(found), count[killed], count[survived], count[invalid], 100*float64(count[killed])/float64(max(1, valid)))
+	return ctx.Err()
+}
+
+// sample takes n of the mutants, those with the least hashes.
+func sample(all []mutant, n, seed int) []mutant {
+	if n <= 0 || n > len(all) {
+		n = len(all)
+	}
+	list := slices.Clone(all)
+	slices.SortStableFunc(list, func(a, b mutant) int { return bytes.Compare(a.hash(seed), b.hash(seed)) })
+	list = list[:n]
+	slices.SortStableFunc(list, func(a, b mutant) int {
+		if c := strings.Compare(a.path, b.path); c != 0 {
+			return c
+		}
+		return a.from - b.from
+	})
+	return list
+}
+
+// tests are those that have to notice a change.
+type tests struct {
+	run   string
+	limit time.Duration
+}
+
+// memoryLimit bounds the address space of tests, in KiB: a change may make a loop endless that allocates.
+const memoryLimit = 8 << 20
+
+// on runs the tests of a package with other texts in place of files.
+func (t tests) on(ctx context.Context, dir, folder string, texts map[string][]byte) (outcome string, output []byte) {
+	overlay := struct{ Replace map[string]string }{map[string]string{}}
+	for path, text := range texts {
+		whole, err := filepath.Abs(path)
+		if err != nil {
+			return invalid, []byte(err.Error())
+		}
+		other := filepath.Join(dir, filepath.Base(path))
+		if err := os.WriteFile(other, text, 0o666); err != nil {
+			return invalid, []byte(err.Error())
+		}
+		overlay.Replace[whole] = other
+	}
+	table, err := json.Marshal(overlay)
+	if err != nil {
+		return invalid, []byte(err.Error())
+	}
+	file, binary := filepath.Join(dir, "overlay.json"), filepath.Join(dir, "tests")
+	if err := os.WriteFile(file, table, 0o666); err != nil {
+		return invalid, []byte(err.Error())
+	}
+	out, err := exec.CommandContext(ctx, "go", "test", "-c", "-vet=off", "-overlay", file, "-o", binary,
+		folder).CombinedOutput()
+	if err != nil {
+		return invalid, out
+	}
+	script := fmt.Sprintf(`ulimit -v %d; exec "$0" -test.short -test.failfast -test.run "$1" -test.timeout %s`,
+		memoryLimit, t.limit)
+	cmd := exec.CommandContext(ctx, "sh", "-c", script, binary, t.run)
+	cmd.Dir = folder
+	if out, err = cmd.CombinedOutput(); err != nil {
+		return killed, out
+	}
+	return survived, out
+}
