@@ -19,9 +19,8 @@ type inks struct {
 	// negative and positive fill bars; cold is the end of a heat map below zero.
 	negative, positive, cold color.NRGBA
 	band                     color.NRGBA
-	format                   format       // the zero format measures text with the one font
-	lost                     *[]rune      // letters that boxes stand for
-	widths                   *[]vg.Length // of texts, in the order in which they are drawn
+	format                   format  // the zero format measures text with the one font
+	lost                     *[]rune // letters that boxes stand for
 }
 
 var dashes = [][]vg.Length{nil, {6, 2}, {2, 2}, {8, 2, 2, 2}}

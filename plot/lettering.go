@@ -1,15 +1,13 @@
 package plot
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
-	"golang.org/x/image/font/sfnt"
-	"golang.org/x/image/math/fixed"
 	"gonum.org/v1/plot/font"
 	"gonum.org/v1/plot/text"
 	"gonum.org/v1/plot/vg"
+	"gonum.org/v1/plot/vg/draw"
 
 	"odes.dev/odes/internal/screen"
 )
@@ -19,7 +17,6 @@ type lettering struct {
 	text.Plain
 	format format
 	lost   *[]rune // letters that became boxes, each once
-	widths *[]vg.Length
 }
 
 // box stands for a letter that the font lacks. The font has this one.
@@ -70,105 +67,36 @@ func (l *lettering) Box(s string, fnt font.Font) (width, height, depth vg.Length
 
 // Draw writes text at a point.
 func (l *lettering) Draw(c vg.Canvas, s string, sty text.Style, pt vg.Point) {
-	if l.format.text {
-		c = &measured{c, l}
-	} else {
+	if !l.format.text {
 		s = l.drawn(s, sty.Font)
 	}
-	if l.format.letters != nil {
-		c = l.format.letters(c)
-	}
-	l.Plain.Draw(c, s, sty, pt)
+	l.Plain.Draw(measure(c), s, sty, pt)
 }
 
-// measured is a canvas that notes how wide texts are meant to be, so that a program that shows them in another font can
-// keep to it. 0 stands for a text that it must measure itself.
-type measured struct {
-	vg.Canvas
-	*lettering
+// measure finds the sheet below a part of it.
+func measure(c vg.Canvas) vg.Canvas {
+	switch c := c.(type) {
+	case *draw.Canvas:
+		return measure(c.Canvas)
+	case draw.Canvas:
+		return measure(c.Canvas)
+	case *sheet:
+		return measured{c}
+	}
+	return c
 }
+
+// measured is a sheet that notes how wide texts are meant to be, so that a program that shows them in another font can
+// keep to it. It must measure by itself what the font lacks.
+type measured struct{ *sheet }
 
 // FillString draws a line of text from pt on.
-func (c *measured) FillString(face font.Face, pt vg.Point, s string) {
-	if c.widths != nil {
-		width := face.Width(s)
-		for i, r := range s {
-			if !has(face, r) || i == 0 && len(s) == len(string(r)) { // a single letter needs no fixed width
-				width = 0
-			}
+func (c measured) FillString(face font.Face, pt vg.Point, s string) {
+	width := face.Width(s).Points()
+	for i, r := range s {
+		if !has(face, r) || i == 0 && len(s) == len(string(r)) { // a single letter needs no fixed width
+			width = 0
 		}
-		*c.widths = append(*c.widths, width)
 	}
-	c.Canvas.FillString(face, pt, s)
-}
-
-// keepWidths writes the widths of texts into an svg drawing.
-func keepWidths(drawing []byte, widths []vg.Length) []byte {
-	const start = "<text "
-	var b bytes.Buffer
-	for _, w := range widths {
-		before, after, found := bytes.Cut(drawing, []byte(start))
-		if !found {
-			break
-		}
-		b.Write(before)
-		b.WriteString(start)
-		if w > 0 {
-			fmt.Fprintf(&b, "textLength=\"%.2f\" lengthAdjust=\"spacingAndGlyphs\" ", w.Points())
-		}
-		drawing = after
-	}
-	b.Write(drawing)
-	return b.Bytes()
-}
-
-// outlined is a canvas that draws letters as shapes where they are not all ASCII: the text of a pdf canvas is limited
-// to one code page.
-type outlined struct{ vg.Canvas }
-
-// FillString draws a line of text from pt on.
-func (c outlined) FillString(face font.Face, pt vg.Point, s string) {
-	ascii := true
-	for _, r := range s {
-		ascii = ascii && r < 0x80
-	}
-	if ascii {
-		c.Canvas.FillString(face, pt, s)
-		return
-	}
-	em := face.Face.UnitsPerEm()
-	scale := face.Font.Size / vg.Length(em)
-	var b sfnt.Buffer
-	for at, r := range s {
-		i, err := face.Face.GlyphIndex(&b, r)
-		if err != nil {
-			continue
-		}
-		shape, err := face.Face.LoadGlyph(&b, i, fixed.Int26_6(em), nil)
-		if err != nil || len(shape) == 0 {
-			continue
-		}
-		left := pt.X + face.Width(s[:at])
-		place := func(p fixed.Point26_6) vg.Point {
-			return vg.Point{X: left + vg.Length(p.X)*scale, Y: pt.Y - vg.Length(p.Y)*scale}
-		}
-		var path vg.Path
-		for k, g := range shape {
-			switch g.Op {
-			case sfnt.SegmentOpMoveTo:
-				if k > 0 {
-					path.Close()
-				}
-				path.Move(place(g.Args[0]))
-			case sfnt.SegmentOpLineTo:
-				path.Line(place(g.Args[0]))
-			case sfnt.SegmentOpQuadTo:
-				path.QuadTo(place(g.Args[0]), place(g.Args[1]))
-			case sfnt.SegmentOpCubeTo:
-				path.CubeTo(place(g.Args[0]), place(g.Args[1]), place(g.Args[2]))
-			}
-		}
-		path.Close()
-		c.Fill(path)
-	}
+	c.letter(face, pt, s, width)
 }

@@ -4,10 +4,6 @@ import (
 	"io"
 	"strings"
 	"testing"
-
-	"gonum.org/v1/plot/font"
-	"gonum.org/v1/plot/vg"
-	"gonum.org/v1/plot/vg/recorder"
 )
 
 // TestLostLetters checks that letters which the font of a file lacks are reported, once each, and
@@ -36,35 +32,6 @@ func TestLostLetters(t *testing.T) {
 	}
 	if err := Write(io.Discard, "png", p, Page{}); err != nil {
 		t.Error(err)
-	}
-}
-
-// TestOutlined checks that a pdf file has letters beyond ASCII as shapes, since its text is limited
-// to one code page.
-func TestOutlined(t *testing.T) {
-	face := fonts.Lookup(font.Font{Typeface: "Liberation", Variant: "Sans"}, 10)
-	for _, c := range []struct {
-		text            string
-		strings, shapes int
-	}{{"time [s]", 1, 0}, {"é", 0, 1}, {"a µ", 0, 2}} {
-		var r recorder.Canvas
-		outlined{&r}.FillString(face, vg.Point{X: 1, Y: 2}, c.text)
-		texts, shapes := 0, 0
-		for _, a := range r.Actions {
-			switch a := a.(type) {
-			case *recorder.FillString:
-				texts++
-			case *recorder.Fill:
-				shapes++
-				if len(a.Path) < 5 || a.Path[0].Pos.X < 1 || a.Path[0].Pos.X > 30 || a.Path[0].Pos.Y < -1 ||
-					a.Path[0].Pos.Y > 12 {
-					t.Errorf("%q: a shape of %d parts from %v", c.text, len(a.Path), a.Path[0].Pos)
-				}
-			}
-		}
-		if texts != c.strings || shapes != c.shapes {
-			t.Errorf("%q: %d texts and %d shapes", c.text, texts, shapes)
-		}
 	}
 }
 
