@@ -16,16 +16,16 @@ type jacobianPlan struct {
 	order   *linalg.Order // with which every factorisation begins
 
 	diagonal []int32      // places in the pattern
-	states   []entryPlace // those of ∂f/∂y
-	outer    []entry      // those of ∂r/∂y
-	times    []entry      // those of ∂(f, r)/∂t; the column is not used
-	all      []entry      // every one; column n is time
+	states   []EntryPlace // those of ∂f/∂y
+	outer    []Entry      // those of ∂r/∂y
+	times    []Entry      // those of ∂(f, r)/∂t; the column is not used
+	all      []Entry      // every one; column n is time
+
+	matrix *StepMatrix // nil where whole steps would be too long
 }
 
-// entryPlace is an entry e of a Jacobian and its place in the pattern.
-type entryPlace struct{ e, place int32 }
-
-type entry struct{ e, row, col int32 }
+// wholeStates is the most states of a step that can be made as a whole.
+const wholeStates = 64
 
 // plan returns the plan for fields of the given size. All goroutines get the same one.
 func (j *Jacobian) plan(z Size) (*jacobianPlan, error) {
@@ -38,7 +38,7 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	var rows, cols []int
 	for e, row := range j.Rows {
 		col := j.Cols[e]
-		at := entry{int32(e), row, col}
+		at := Entry{int32(e), row, col}
 		p.all = append(p.all, at)
 		switch {
 		case int(col) == z.N:
@@ -46,7 +46,7 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 		case int(row) >= z.N:
 			p.outer = append(p.outer, at)
 		default:
-			p.states = append(p.states, entryPlace{e: int32(e)})
+			p.states = append(p.states, EntryPlace{E: int32(e)})
 			rows, cols = append(rows, int(row)), append(cols, int(col))
 		}
 	}
@@ -55,7 +55,7 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	}
 	pattern, places := linalg.NewPattern(z.N, rows, cols)
 	for k := range p.states {
-		p.states[k].place = places[k]
+		p.states[k].Place = places[k]
 	}
 	p.pattern, p.diagonal = pattern, places[len(p.states):]
 	var err error
@@ -63,6 +63,12 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 		return nil, matrixError(err)
 	}
 	p.order = p.first.New().Order()
+	if z.N <= wholeStates {
+		p.matrix = &StepMatrix{
+			Analysis: p.first, NonZeros: pattern.NonZeros(), Diagonal: p.diagonal, States: p.states, Outer: p.outer,
+			Times: p.times, All: p.all,
+		}
+	}
 	return p, nil
 }
 
@@ -73,6 +79,6 @@ func (p *jacobianPlan) assemble(w []float64, inverse, h float64, j []float64) {
 		w[at] = inverse
 	}
 	for _, s := range p.states {
-		w[s.place] = math.FMA(-h, j[s.e], w[s.place])
+		w[s.Place] = math.FMA(-h, j[s.E], w[s.Place])
 	}
 }

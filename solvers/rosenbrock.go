@@ -45,9 +45,11 @@ type rosenbrock struct {
 	fault  error     // of the last factorisation
 	work   ImplicitWork
 	made   struct { // the step that the factors belong to
-		k    *float64 // the first of its stages; nil for none
-		t, h float64
+		k     *float64 // the first of its stages; nil for none
+		t, h  float64
+		whole bool // they are in left
 	}
+	left SolvedStep // by whole steps
 
 	push   rosenbrockPush
 	pull   rosenbrockPull
@@ -80,6 +82,8 @@ type rosenbrockScheme struct {
 
 	beta [][]float64 // centred, of stages in dps
 	dps  []int
+
+	whole SolvedArithmetic
 }
 
 // newRosenbrockScheme panics on a table whose figures are malformed.
@@ -157,6 +161,7 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 			r.sum.row, r.sum.c = append(r.sum.row, i), append(r.sum.c, 1)
 		}
 	}
+	r.describe()
 	for i, p := range x.beta {
 		beta := centred(p)
 		if slices.ContainsFunc(beta, func(c float64) bool { return c != 0 }) {
@@ -195,7 +200,7 @@ func (r *rosenbrock) Fault() error {
 		for e, v := range r.j {
 			if !finite(r.j[e : e+1]) {
 				at := r.plan.all[e]
-				return &MatrixError{Kind: MatrixNotFinite, Rows: []int{int(at.row)}, Cols: []int{int(at.col)}, Value: v}
+				return &MatrixError{Kind: MatrixNotFinite, Rows: []int{int(at.Row)}, Cols: []int{int(at.Col)}, Value: v}
 			}
 		}
 		return nil
@@ -234,6 +239,10 @@ func (r *rosenbrock) ready(jac *Jacobian) error {
 	}
 	r.jac, r.plan, r.lu = jac, plan, plan.first.New()
 	r.j, r.matrix = make([]float64, plan.entries), make([]float64, plan.pattern.NonZeros())
+	r.left = SolvedStep{Entries: r.j}
+	if plan.matrix != nil {
+		r.left.Kept = make([]float64, r.lu.Kept(), r.lu.Kept()+plan.entries)
+	}
 	r.push.ready, r.pull.ready = false, false // their sizes are those of the entries
 	return nil
 }
@@ -274,8 +283,8 @@ func (r *rosenbrock) Rate(f Field, s *Step) float64 {
 	for k := range before + counted {
 		clear(y)
 		for _, s := range r.plan.states {
-			at := &r.plan.all[s.e]
-			y[at.row] = math.FMA(r.j[s.e], x[at.col], y[at.row])
+			at := &r.plan.all[s.E]
+			y[at.Row] = math.FMA(r.j[s.E], x[at.Col], y[at.Row])
 		}
 		most := 0.0
 		for _, v := range y {
@@ -333,6 +342,10 @@ func (r *rosenbrock) keepFactors(s *Step, to []float64) bool {
 	}
 	n := r.lu.Kept()
 	copy(to[n:], r.j)
+	if r.made.whole {
+		copy(to, r.left.Kept)
+		return true
+	}
 	return r.lu.Keep(to[:n])
 }
 
@@ -361,6 +374,9 @@ func (r *rosenbrock) value(s *Step, i int) []float64 {
 func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 	n, w, h := r.n, r.w, s.H
 	s.Dense, s.Estimated, s.Kept = false, false, nil
+	if r.makeWhole(f, s, reuse) {
+		return
+	}
 	if !reuse {
 		f.Eval(s.T, s.Y0, s.K[:w:w])
 	}
@@ -368,9 +384,7 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 		r.fail(s)
 		return
 	}
-	if len(s.K) > 0 {
-		r.made.k, r.made.t, r.made.h = &s.K[0], s.T, s.H
-	}
+	r.note(s, false)
 	for i := 1; i <= r.stages; i++ {
 		k := s.K[i*w : (i+1)*w : (i+1)*w]
 		switch same := r.same[i]; {
@@ -392,20 +406,30 @@ func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {
 		r.c[i].combine(k, k, 1, s.K, w)
 		if g := float64(h * r.gammas[i]); g != 0 {
 			for _, x := range r.plan.times {
-				k[x.row] = math.FMA(g, r.j[x.e], k[x.row])
+				k[x.Row] = math.FMA(g, r.j[x.E], k[x.Row])
 			}
 		}
 		r.lu.Solve(k[:n], 1)
 		r.work.Solves++
 		if r.q > 0 {
 			for _, x := range r.plan.outer {
-				k[x.row] = math.FMA(float64(h*r.j[x.e]), k[x.col], k[x.row])
+				k[x.Row] = math.FMA(float64(h*r.j[x.E]), k[x.Col], k[x.Row])
 			}
 			scale(k[n:], r.gamma)
 		}
 	}
 	if !r.info.FSAL {
 		r.finish(s)
+	}
+}
+
+// note remembers that the factors belong to s, and where they are.
+func (r *rosenbrock) note(s *Step, whole bool) {
+	if r.made.k = nil; len(s.K) > 0 {
+		r.made.k, r.made.t, r.made.h, r.made.whole = &s.K[0], s.T, s.H, whole
+	}
+	if !whole && r.left.Kept != nil {
+		linalg.Exchanges(r.lu, r.left.Kept)
 	}
 }
 
@@ -427,7 +451,13 @@ func (r *rosenbrock) fail(s *Step) {
 }
 
 // Error writes e[N+Q] = h Σ e_i κ_i.
-func (r *rosenbrock) Error(s *Step, e []float64) { r.e.combine(e, r.zero, s.H, s.K, r.w) }
+func (r *rosenbrock) Error(s *Step, e []float64) {
+	if s.Estimated {
+		copy(e, s.E)
+		return
+	}
+	r.e.combine(e, r.zero, s.H, s.K, r.w)
+}
 
 // weigh makes theta the β(θ) and drift the β'(θ).
 func (r *rosenbrock) weigh(theta float64) {

@@ -60,7 +60,7 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 			z.matrix[at] = complex(r.inverse, 0)
 		}
 		for _, x := range z.plan.states {
-			z.matrix[x.place] = elem.CFMA(-s.H, z.j[x.e], z.matrix[x.place])
+			z.matrix[x.Place] = elem.CFMA(-s.H, z.j[x.E], z.matrix[x.Place])
 		}
 		if z.order != nil {
 			z.lu.SetOrder(z.order)
@@ -103,13 +103,13 @@ func (r *rosenbrock) StepComplex(f ComplexField, s *ComplexStep) {
 		r.c[i].combineComplex(k, k, 1, s.K, w)
 		if r.gammas[i] != 0 {
 			for _, x := range z.plan.times {
-				k[x.row] = elem.CFMA(elem.CMul(complex(r.gammas[i], 0), s.H), z.j[x.e], k[x.row])
+				k[x.Row] = elem.CFMA(elem.CMul(complex(r.gammas[i], 0), s.H), z.j[x.E], k[x.Row])
 			}
 		}
 		z.lu.Solve(k[:n], 1)
 		if r.q > 0 {
 			for _, x := range z.plan.outer {
-				k[x.row] = elem.CFMA(elem.CMul(s.H, z.j[x.e]), k[x.col], k[x.row])
+				k[x.Row] = elem.CFMA(elem.CMul(s.H, z.j[x.E]), k[x.Col], k[x.Row])
 			}
 			for j, v := range k[n:] {
 				k[n+j] = complex(float64(r.gamma*real(v)), float64(r.gamma*imag(v)))

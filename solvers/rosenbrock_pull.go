@@ -50,8 +50,15 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	g := &r.pull
 	seeded := g.seeded
 	g.seeded = false
+	whole := !seeded && !c.WantH
+	if whole && s.Kept != nil && r.pullWhole(f, s, c, s.Kept) {
+		return
+	}
 	if !r.refactor(f, s) {
 		spoil(c.Y0, c.T0, c.H)
+		return
+	}
+	if whole && s.Kept == nil && r.pullRefactored(f, s, c) {
 		return
 	}
 	r.readyPull()
@@ -71,8 +78,8 @@ func (r *rosenbrock) Pull(f CotangentField, s *Step, c *StepCotangent) {
 	if r.q > 0 {
 		clear(g.outer)
 		for _, x := range r.plan.outer {
-			v := r.j[x.e]
-			to, from := g.outer[int(x.col)*l:][:l], c.DQ[(int(x.row)-n)*l:][:l]
+			v := r.j[x.E]
+			to, from := g.outer[int(x.Col)*l:][:l], c.DQ[(int(x.Row)-n)*l:][:l]
 			for a, q := range from {
 				to[a] = math.FMA(v, q, to[a])
 			}
@@ -169,7 +176,7 @@ func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
 	}
 	if l > 1 {
 		for _, x := range r.plan.all {
-			simd.Combine(jb[int(x.e)*l:][:l], r.zero[:l], h, kt[int(x.col)*m:][:m], r.rows, v[int(x.row)*l:], w*l)
+			simd.Combine(jb[int(x.E)*l:][:l], r.zero[:l], h, kt[int(x.Col)*m:][:m], r.rows, v[int(x.Row)*l:], w*l)
 		}
 		return
 	}
@@ -180,12 +187,12 @@ func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
 		}
 	}
 	for _, x := range r.plan.all {
-		k, u := kt[int(x.col)*m:][:m], vt[int(x.row)*m:][:m]
+		k, u := kt[int(x.Col)*m:][:m], vt[int(x.Row)*m:][:m]
 		sum := float64(k[0] * u[0])
 		for i := 1; i < len(k); i++ {
 			sum = math.FMA(k[i], u[i], sum)
 		}
-		jb[x.e] = math.FMA(h, sum, 0)
+		jb[x.E] = math.FMA(h, sum, 0)
 	}
 }
 

@@ -95,14 +95,14 @@ func (r *rosenbrock) tangents(f TangentField, s *Step, d *StepTangent, kd []floa
 		k := s.K[i*w : i*w+n]
 		for _, x := range r.plan.all {
 			v := r.gammas[i]
-			if int(x.col) < n {
-				v = k[x.col]
+			if int(x.Col) < n {
+				v = k[x.Col]
 			}
 			if l == 1 {
-				row[x.row] = math.FMA(g.jd[x.e], v, row[x.row])
+				row[x.Row] = math.FMA(g.jd[x.E], v, row[x.Row])
 				continue
 			}
-			to, from := row[int(x.row)*l:][:l], g.jd[int(x.e)*l:][:l]
+			to, from := row[int(x.Row)*l:][:l], g.jd[int(x.E)*l:][:l]
 			for a, jd := range from {
 				to[a] = math.FMA(jd, v, to[a])
 			}
@@ -119,8 +119,8 @@ func (r *rosenbrock) outer(row []float64, h float64) {
 	}
 	l := r.l
 	for _, x := range r.plan.outer {
-		v := float64(h * r.j[x.e])
-		to, from := row[int(x.row)*l:][:l], row[int(x.col)*l:][:l]
+		v := float64(h * r.j[x.E])
+		to, from := row[int(x.Row)*l:][:l], row[int(x.Col)*l:][:l]
 		for a, k := range from {
 			to[a] = math.FMA(v, k, to[a])
 		}

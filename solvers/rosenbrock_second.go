@@ -130,20 +130,20 @@ func (r *rosenbrock) PullPush(f SecondField, s *Step, d *StepTangent, c *StepSec
 			}
 		}
 		for _, e := range r.plan.outer {
-			jv := float64(s.H * r.j[e.e])
-			x[e.col] = math.FMA(jv, v.X[e.row], x[e.col])
-			to, from := xd[int(e.col)*l:][:l], v.D[int(e.row)*l:][:l]
+			jv := float64(s.H * r.j[e.E])
+			x[e.Col] = math.FMA(jv, v.X[e.Row], x[e.Col])
+			to, from := xd[int(e.Col)*l:][:l], v.D[int(e.Row)*l:][:l]
 			for a, u := range from {
 				to[a] = math.FMA(jv, u, to[a])
 			}
 		}
 		r.lu.SolveT(x, 1)
 		for _, e := range r.plan.all {
-			if int(e.col) == n {
+			if int(e.Col) == n {
 				continue
 			}
-			u := v.X[e.row]
-			to, from := xd[int(e.col)*l:][:l], moved[int(e.e)*l:][:l]
+			u := v.X[e.Row]
+			to, from := xd[int(e.Col)*l:][:l], moved[int(e.E)*l:][:l]
 			for a, jd := range from {
 				to[a] = math.FMA(jd, u, to[a])
 			}
@@ -204,13 +204,13 @@ func (r *rosenbrock) jacobianCotangents(s *Step, d *StepTangent, c *StepSecond) 
 	r.outerProduct(s, g.jb.X, g.v.X, 1, 1)
 	r.outerProduct(s, g.jb.D, g.v.D, l, 1)
 	for _, x := range r.plan.all {
-		if int(x.col) == n {
+		if int(x.Col) == n {
 			continue
 		}
-		to := g.jb.D[int(x.e)*l:][:l]
+		to := g.jb.D[int(x.E)*l:][:l]
 		for i := 1; i <= r.stages; i++ {
-			u := g.v.X[i*w+int(x.row)]
-			for a, kd := range g.kd[(i*w+int(x.col))*l:][:l] {
+			u := g.v.X[i*w+int(x.Row)]
+			for a, kd := range g.kd[(i*w+int(x.Col))*l:][:l] {
 				to[a] = math.FMA(u, kd, to[a])
 			}
 		}

@@ -348,6 +348,12 @@ func (w *witness) Eval(t float64, y, k []float64) {
 // MakeStep declines, so that a step is made stage by stage and Eval sees each.
 func (*witness) MakeStep(*solvers.Arithmetic, *solvers.Step, bool) bool { return false }
 
+// MakeSolvedStep declines likewise.
+func (*witness) MakeSolvedStep(*solvers.SolvedArithmetic, *solvers.StepMatrix, *solvers.Step, bool, *solvers.SolvedStep,
+) bool {
+	return false
+}
+
 // blame moves d to the expression that first gave a number that is not finite. It finds the expression
 // by repeating the step that failed.
 func (x *Explainer) blame(d *diag.Diagnostic, w *system.Worker, method solvers.Method, p *solvers.Place) {

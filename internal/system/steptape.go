@@ -294,12 +294,23 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			m.notes = append(m.notes, note{i, o.Name, got[o.Name], perLane[o.Value]})
 		}
 	}
+	y0b := map[string]tape.Value{}
 	for _, r := range m.rows {
 		if r.state != "" {
-			y0 := m.sum(m.form.Sum, m.b.Scalar(1), y1[r.name], r.shape, func(j int) tape.Value {
+			y0b[r.name] = m.sum(m.form.Sum, m.b.Scalar(1), y1[r.name], r.shape, func(j int) tape.Value {
 				return yb[j-1][r.name]
 			})
-			m.output(tapec.Cotangent, "y0."+r.name, y0, r.len, m.stateHome(&r))
+		}
+	}
+	m.ended(y0b, t0, sums, acc)
+	return m.b.Tape(), sums
+}
+
+// ended adds the outputs of a transpose: the cotangents of Y0 and T0, the accumulators and the notes.
+func (m *stepMaker) ended(y0 map[string]tape.Value, t0 tape.Value, sums []string, acc map[string]tape.Value) {
+	for _, r := range m.rows {
+		if r.state != "" {
+			m.output(tapec.Cotangent, "y0."+r.name, y0[r.name], r.len, m.stateHome(&r))
 		}
 	}
 	m.output(tapec.Cotangent, "t0", t0, 1, nil)
@@ -315,7 +326,6 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 			m.b.Output(name.String(), f.value)
 		}
 	}
-	return m.b.Tape(), sums
 }
 
 // cotangentOf returns the cotangent of row r of stage i.

@@ -31,6 +31,9 @@ type wholeProgram struct {
 	shared, laned, made, plain int // elements of its vectors
 	sums                       []string
 	notes                      []noteAt
+
+	kept  int             // where the factors of a solved step are in what it makes
+	fixed map[int]float64 // those that are constants
 }
 
 // noteAt says where a factor is in the memory of the program, and where it goes in a stage's record of
@@ -73,6 +76,7 @@ func (k *Kit) has(key wholeKey) bool {
 type wholeKey struct {
 	form        *solvers.Arithmetic
 	back, fresh bool // fresh: with the first row of K
+	exchanges   string
 }
 
 func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
@@ -86,24 +90,31 @@ func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 	}
 	m := newStepMaker(l, rates.tape, form)
 	var t *tape.Tape
-	out, lanes, find := &wholeProgram{}, 1, finder(l.find)
+	var sums []string
+	lanes := 1
 	if back {
-		t, out.sums = m.backward(pull, k.notes)
+		t, sums = m.backward(pull, k.notes)
 		lanes = k.lanes
 	} else {
 		t = m.forward()
 	}
+	return k.compiled(&wholeProgram{}, m, t, sums, lanes)
+}
+
+// compiled compiles the tape that m has made into out. It returns nil if it is too large.
+func (k *Kit) compiled(out *wholeProgram, m *stepMaker, t *tape.Tape, sums []string, lanes int) *wholeProgram {
 	if elements(t, lanes) > wholeWork {
 		return nil
 	}
-	p, err := newProgram(t, m.find(find), lanes, nil)
+	p, err := newProgram(t, m.find(k.layout.find), lanes, nil)
 	if err != nil {
 		return nil // the stages one by one do as well
 	}
 	out.program, out.shared, out.laned, out.made, out.plain = p, m.shared, m.laned*lanes, m.made*lanes, m.plain
+	out.sums = sums
 	for i, f := range m.notes {
-		name := f.made()
-		to := k.pull.Get(tapec.PartRates).outs[outputIndex(pull, f.name)]
+		name, pull := f.made(), k.pull.Get(tapec.PartRates)
+		to := pull.outs[outputIndex(pull.tape, f.name)]
 		at := noteAt{
 			first: i == 0 || m.notes[i-1].stage != f.stage, perLane: f.perLane, from: m.places[name].offset,
 			to: to.lo, n: to.hi - to.lo,
@@ -214,11 +225,22 @@ func (v *wholeSteps) bind(w *Worker, p *wholeProgram, back bool, states int) {
 	l := w.lanes
 	in, out := (states+w.Size().Q+1)*l, (states+1)*l
 	for _, name := range p.sums {
-		b := w.pull.Get(tapec.PartRates).outs[outputIndex(w.pull.Get(tapec.PartRates).tape, name)]
+		b := w.accumulator(name)
 		n := b.hi - b.lo
 		v.sums = append(v.sums, sumAt{w.out[b.vary][b.vec][b.lo:b.hi], v.bar[in : in+n], v.out[out : out+n]})
 		in, out = in+n, out+n
 	}
+}
+
+// accumulator returns where the transposes of stages add up what has a name.
+func (w *Worker) accumulator(name string) binding {
+	p := w.pull.Get(tapec.PartRates).program
+	i := outputIndex(p.tape, name)
+	if i < 0 {
+		p = w.pull.Get(tapec.PartJacobian).program
+		i = outputIndex(p.tape, name)
+	}
+	return p.outs[i]
 }
 
 // formed is a worker's use of the programs of whole steps by one arithmetic. A run may change between methods.
@@ -261,6 +283,14 @@ func (w *Worker) made() (step, back *program) {
 			}
 		}
 	}
+	for _, v := range w.solveds {
+		if v.steps.call != nil {
+			step = v.steps.program
+		}
+		if v.pulls.call != nil {
+			back = v.pulls.program
+		}
+	}
 	return step, back
 }
 
@@ -301,10 +331,15 @@ func (w *Worker) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.
 	if v.call == nil && !v.ready(w, form, true) {
 		return false
 	}
-	n := len(s.Y0)
+	copy(v.in[3+len(s.Y0):], s.K)
+	w.pullBy(v, s, c)
+	return true
+}
+
+// pullBy runs the program of a transpose, which has been given the stages.
+func (w *Worker) pullBy(v *wholeSteps, s *solvers.Step, c *solvers.StepCotangent) {
 	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
 	copy(v.in[3:], s.Y0)
-	copy(v.in[3+n:], s.K)
 	copy(v.bar, c.Y1)
 	copy(v.bar[len(c.Y1):], c.DQ)
 	copy(v.bar[len(c.Y1)+len(c.DQ):], c.T1)
@@ -329,5 +364,4 @@ func (w *Worker) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.
 		}
 		copy(record[f.to:f.to+f.n], from[f.from:])
 	}
-	return true
 }

@@ -29,6 +29,9 @@ type Worker struct {
 	wholes  []*formed // what is known of whole steps, by the arithmetic of their method
 	whole   *formed   // that of the last step
 
+	solveds []*solvedSteps // likewise of steps that solve equations
+	solved  *solvedSteps
+
 	in, out frame
 	small   smallVectors
 	clock   *clock // nil for none
@@ -176,6 +179,10 @@ func (w *Worker) refresh() {
 		for _, v := range f.all() {
 			v.call.refresh()
 		}
+	}
+	for _, v := range w.solveds {
+		v.steps.call.refresh()
+		v.pulls.call.refresh()
 	}
 	if w.value.Get(tapec.PartRunWork) != nil {
 		w.value.Get(tapec.PartRunWork).run(&w.in, &w.out)

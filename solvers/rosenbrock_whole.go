@@ -1,0 +1,52 @@
+package solvers
+
+// describe fills in the arithmetic of the scheme's steps.
+func (r *rosenbrockScheme) describe() {
+	forms := func(list []terms) (out []Terms) {
+		for _, t := range list {
+			out = append(out, Terms{t.row, t.c})
+		}
+		return out
+	}
+	r.whole = SolvedArithmetic{
+		Arithmetic: Arithmetic{
+			Stages: 1 + r.stages, FSAL: r.info.FSAL, Nodes: r.alpha, A: forms(r.a), B: Terms{r.m.row, r.m.c},
+			E: Terms{r.e.row, r.e.c}, At: forms(r.at), Sum: Terms{r.sum.row, r.sum.c},
+		},
+		Inverse: r.inverse, Gamma: r.gamma, Gammas: r.gammas, Same: r.same, C: forms(r.c), Ct: forms(r.ct), Omega: r.omega,
+	}
+}
+
+// makeWhole makes the step as a whole, if f can. It reports whether it did.
+func (r *rosenbrock) makeWhole(f Field, s *Step, reuse bool) bool {
+	g, ok := f.(SolvingStepper)
+	if !ok || r.plan == nil || r.plan.matrix == nil || g.Jacobian() != r.jac ||
+		!g.MakeSolvedStep(&r.whole, r.plan.matrix, s, reuse, &r.left) {
+		return false
+	}
+	r.fault = nil
+	r.note(s, true)
+	if !s.Again {
+		r.work.Jacobians++
+	}
+	r.work.Factorisations++
+	r.work.Solves += r.stages
+	return true
+}
+
+// pullWhole pulls the step as a whole, with what was kept of it, if f can. It reports whether it did.
+func (r *rosenbrock) pullWhole(f Field, s *Step, c *StepCotangent, kept []float64) bool {
+	g, ok := f.(SolvingStepPuller)
+	if !ok || r.Prepare(f) != nil || r.plan.matrix == nil ||
+		!g.PullSolvedStep(&r.whole, r.plan.matrix, s, c, kept) {
+		return false
+	}
+	r.work.Solves += r.stages
+	return true
+}
+
+// pullRefactored is pullWhole for the factors that were just made.
+func (r *rosenbrock) pullRefactored(f Field, s *Step, c *StepCotangent) bool {
+	to := r.left.Kept
+	return to != nil && r.lu.Keep(to) && r.pullWhole(f, s, c, append(to, r.j...))
+}
