@@ -197,14 +197,10 @@ func (s *Sensitivities) compareEvents(fine *Sensitivities, estimate func(x, y fl
 	})
 }
 
-// sameEvent is the part of the time span by which an event of one run may lie before or after that of another run and
-// still be the same event.
-const sameEvent = 1e-3
-
 // strange describes the first event in the runs of r and of b, the experiments' among them, that the other one lacks or
 // has at another time. It returns "" where they agree.
 func (r *Runner) strange(b *Runner) (what string, at float64) {
-	if what, at = strangeEvent(&r.out, &b.out); what != "" {
+	if what, at = strangeEvent(&r.happened, &b.happened, r.out.From, r.out.To, b.out.To); what != "" {
 		return what, at
 	}
 	for i, part := range r.parts {
@@ -213,32 +209,6 @@ func (r *Runner) strange(b *Runner) (what string, at float64) {
 		}
 	}
 	return "", 0
-}
-
-// strangeEvent describes the first event of two runs that differs. Events at the start and at the end may differ: they
-// come or go with rounding, and where they matter, values differ.
-func strangeEvent(a, b *Sensitivities) (what string, at float64) {
-	at = math.Inf(1)
-	slack := float64(sameEvent * math.Abs(a.To-a.From))
-	find := func(x, y *Sensitivities, only, other string) {
-		twins := map[occurrence]*EventRecord{}
-		occurrences(y.Events, func(o occurrence, e *EventRecord) { twins[o] = e })
-		occurrences(x.Events, func(o occurrence, e *EventRecord) {
-			twin := twins[o]
-			switch {
-			case e.T >= at:
-			case twin == nil && math.Abs(e.T-x.To) > slack && math.Abs(e.T-x.From) > slack:
-				what, at = fmt.Sprintf("%s at %s happens in %s alone", e.named(), shortly(e.T), only), e.T
-			case twin != nil && math.Abs(e.T-twin.T) > slack:
-				what, at = fmt.Sprintf("%s happens at %s in %s, at %s in %s", e.named(), shortly(e.T), only,
-					shortly(twin.T), other), e.T
-			}
-		})
-	}
-	const here, there = "this run", "the independent run"
-	find(a, b, here, there)
-	find(b, a, there, here)
-	return what, at
 }
 
 func shortly(x float64) string { return diag.Number(settings.Rounded(x, 6)) }

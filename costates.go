@@ -41,7 +41,7 @@ type ExperimentCostates struct {
 func (m *Model) Costates(ctx context.Context, opts Options) (*Costates, error) {
 	var l diag.List
 	opts = opts.changed(func(s *settings.Settings) { s.Mode, s.Errors = sens.ModeAdjoint, false })
-	opts.Threads, opts.EventTimes, opts.Gradient = 1, false, nil
+	opts.Threads, opts.Events, opts.EventTimes, opts.Gradient = 1, 0, false, nil
 	r, err := m.Prepare(opts)
 	if err != nil {
 		return nil, err

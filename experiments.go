@@ -64,7 +64,7 @@ func (r *run) readsTotals() bool {
 
 // partOptions returns the options for a run of one experiment.
 func (r *run) partOptions(opts Options, wrt []Variable) Options {
-	opts.Gradient, opts.Times, opts.EventTimes, opts.Progress = nil, nil, false, nil
+	opts.Gradient, opts.Times, opts.Events, opts.EventTimes, opts.Progress = nil, nil, -1, false, nil
 	targets := make([]typecheck.Target, len(wrt))
 	for i, v := range wrt {
 		targets[i] = v.target()

@@ -59,7 +59,14 @@ func (r *run) adjointMethod(lanes int) (sens.Method, error) {
 		k, err := r.problem.Bounded(lanes, many, bound)
 		return workers(k), err
 	}
-	return &sens.Adjoint{Threads: r.settings.Threads, New: workers(k), Bounded: bounded}, nil
+	times := func() (func() sens.TangentWorker, error) {
+		t, err := r.tangentMethod(chooseLanes(r.problem.Width()), system.PushElements)
+		if err != nil {
+			return nil, err
+		}
+		return t.New, nil
+	}
+	return &sens.Adjoint{Threads: r.settings.Threads, New: workers(k), Bounded: bounded, Times: times}, nil
 }
 
 // tangentMethod makes the discrete tangent, along single elements or along any directions.

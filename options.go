@@ -40,7 +40,9 @@ type Options struct {
 	Threads, Lanes int
 	// Gradient, if large enough, is the memory for the derivatives. Otherwise it is allocated.
 	Gradient []float64
-	// EventTimes asks for the derivatives of the times of events as well.
+	// Events is how many events the result of Sensitivities describes, from the first on: 0 means all of them, and a
+	// negative number none. EventTimes asks for the derivatives of the times of these as well.
+	Events     int
 	EventTimes bool
 	// Progress, if set, is called now and then by a goroutine of the run.
 	Progress func(Progress)

@@ -146,12 +146,16 @@ type Sensitivities struct {
 	// the Hessians.
 	Products  []float64
 	Direction []float64
-	Events    []EventRecord
-	sided     []bool // columns of derivatives that ties make those of one side; nil for none
-	allSided  bool   // something else makes all of them so
-	Settings  RunSettings
-	Stats     RunStats
-	Warnings  []diag.Diagnostic
+	// Events are those that Options.Events asks for, MoreEvents is how many came after them, and LastEvent is the last
+	// of all, without the derivatives of its time.
+	Events     []EventRecord
+	MoreEvents int
+	LastEvent  EventRecord
+	sided      []bool // columns of derivatives that ties make those of one side; nil for none
+	allSided   bool   // something else makes all of them so
+	Settings   RunSettings
+	Stats      RunStats
+	Warnings   []diag.Diagnostic
 
 	finite bool // all values and derivatives are known to be finite
 }
@@ -198,6 +202,8 @@ type Solution struct {
 	Settings RunSettings
 	Stats    RunStats
 	Warnings []diag.Diagnostic
+
+	happened happenings
 }
 
 // add sums the work of two runs.

@@ -55,6 +55,7 @@ type Runner struct {
 	lanes      int
 	compile    float64 // seconds
 	gradient   []float64
+	happened   happenings // in the last run
 	res        sens.Result
 	out        Sensitivities
 }
@@ -196,6 +197,7 @@ func (r *Runner) prepareForward() (err error) {
 	}
 	r.worker = r.problem.Worker(forward)
 	r.guards = r.worker.Guards()
+	r.happened = happenings{}
 	r.kinks = r.problem.Kinks()
 	if err := r.controlErrors(r.variables, &r.trajectory); err != nil {
 		return err
@@ -363,10 +365,12 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	if err != nil {
 		return nil, err
 	}
+	r.happened.begin(r.model, r.guards)
+	r.happened.read(&r.trajectory)
 	ofRun := doubts(r.warnings.All())
 	half := time.Now()
 	want := sens.Options{
-		EventTimes: r.opts.EventTimes, GrazingLimit: grazingLimit, Functionals: r.recorder.Functionals(),
+		EventTimes: r.opts.EventTimes, Events: r.opts.Events, GrazingLimit: grazingLimit, Functionals: r.recorder.Functionals(),
 		Tie: r.settings.Solver.RTol, Initial: r.byInitial,
 	}
 	if r.placed {
@@ -466,6 +470,10 @@ func (r *Runner) addValues(out *Sensitivities, stride int) {
 
 // addEvents adds the events of the run to out, with the derivatives of their times where they are wanted.
 func (r *Runner) addEvents(out *Sensitivities) {
+	if n := len(r.happened.list); n > 0 {
+		out.MoreEvents = n - len(r.res.Events)
+		out.LastEvent = r.model.eventRecord(r.happened.list[n-1].event(), r.guards, out.From, out.To)
+	}
 	for _, e := range r.res.Events {
 		record := r.model.eventRecord(e, r.guards, out.From, out.To)
 		if r.opts.EventTimes {

@@ -80,7 +80,9 @@ func (r *run) solutionOnce(ctx context.Context, opts Options) (*Solution, error)
 		out.Values = append(out.Values, r.valued(v, o, observer.F))
 	}
 	guards := w.Guards()
+	out.happened.begin(m, guards)
 	for _, e := range log.events {
+		out.happened.add(e)
 		out.Events = append(out.Events, m.eventRecord(e, guards, out.From, out.To))
 	}
 	out.Warnings = r.model.untold(r.warnings.All())

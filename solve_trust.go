@@ -38,7 +38,7 @@ func (r *run) judgeSolution(ctx context.Context, opts Options, s *Solution) erro
 			if err := v.compare(twin, share); err != nil {
 				return err
 			}
-			o.strange, _ = strangeEvent(v, twin)
+			o.strange, _ = strangeEvent(&s.happened, &fine.happened, s.From, s.To, fine.To)
 			s.compareOutputs(fine, share, g.promised)
 		}
 		v.gradeBy(g, o)

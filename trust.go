@@ -346,6 +346,9 @@ func (s *Sensitivities) conclude(m *Model, o *opinion) {
 // is crossed as well. Without derivatives of times, nothing is known.
 func (s *Sensitivities) sudden(sizes []float64) bool {
 	const fast = 10 // spans in time
+	if s.MoreEvents > 0 {
+		return true
+	}
 	for _, e := range s.Events {
 		if e.Params == nil {
 			return true

@@ -1,6 +1,7 @@
 package odes
 
 import (
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -8,14 +9,20 @@ import (
 
 // TestStrangeEvents compares the events of two runs.
 func TestStrangeEvents(t *testing.T) {
-	at := func(name string, times ...float64) (list []EventRecord) {
+	named := func(x happening) string {
+		if x.elem > 0 {
+			return fmt.Sprintf("%c[1,%d]", x.what, x.elem)
+		}
+		return string(rune(x.what))
+	}
+	at := func(name string, times ...float64) (list []happening) {
 		for _, x := range times {
-			list = append(list, EventRecord{Name: name, Kind: "event", T: x})
+			list = append(list, happening{x, int32(name[0]), 0})
 		}
 		return list
 	}
 	for _, c := range []struct {
-		a, b []EventRecord
+		a, b []happening
 		want string // a part of what is said; "" for nothing
 	}{
 		{at("e", 1, 2), at("e", 1, 2), ""},
@@ -28,10 +35,10 @@ func TestStrangeEvents(t *testing.T) {
 		{at("e", 0), nil, ""},                                            // at the start
 		{append(at("e", 1), at("f", 2)...), append(at("f", 1), at("e", 2)...), "e happens at 1"},
 		{append(at("e", 1), at("f", 1)...), append(at("f", 1), at("e", 1)...), ""}, // the order of a tie
-		{[]EventRecord{{Name: "e", Index: []int{1, 2}, T: 3}}, nil, "e[1,2] at 3"},
+		{[]happening{{3, 'e', 2}}, nil, "e[1,2] at 3"},
 	} {
-		a, b := &Sensitivities{To: 10, Events: c.a}, &Sensitivities{To: 10, Events: c.b}
-		got, _ := strangeEvent(a, b)
+		a, b := &happenings{list: c.a, named: named}, &happenings{list: c.b, named: named}
+		got, _ := strangeEvent(a, b, 0, 10, 10)
 		if c.want == "" && got != "" || !strings.Contains(got, c.want) {
 			t.Errorf("%v and %v: %q, want %q", c.a, c.b, got, c.want)
 		}

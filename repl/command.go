@@ -142,7 +142,7 @@ func (s *Session) doSens(ctx context.Context, w io.Writer, rest string) error {
 	if by["of"] != "" {
 		of = by["of"]
 	}
-	opts.EventTimes = true
+	report.Formats()[0].Want(&opts, s.table())
 	goals := m
 	if of != "" {
 		if goals, opts.Of, err = s.goals(m, split(of)); err != nil {

@@ -28,6 +28,9 @@ type Teller interface {
 type Options struct {
 	Initial    bool // dψ/dy0: the initial values moved, parameters held
 	EventTimes bool // the derivatives of the times of events and mode changes
+	// Events is how many events and mode changes Result.Events lists at most, from the first on; 0 means all of them,
+	// and a negative number none.
+	Events int
 	// GrazingLimit is the slope of a guard along the trajectory, relative to |g_y|·|f|, below which a warning says
 	// that the derivative of the event hardly exists. 0 means 1e-6.
 	GrazingLimit float64
@@ -59,11 +62,11 @@ func (o *Options) tie() float64 {
 // Result holds values and derivatives of m objectives.
 type Result struct {
 	Functionals []float64
-	Psi         []float64 // [m]
-	DP          []float64 // [m][P]: dψ/dp, rows Options.Stride apart
-	DY0         []float64 // [m][N]: dψ/dy0, with Options.Initial
-	Events      []EventTime
-	Peaks       []Peak // of the functionals that are peaks, in their order
+	Psi         []float64   // [m]
+	DP          []float64   // [m][P]: dψ/dp, rows Options.Stride apart
+	DY0         []float64   // [m][N]: dψ/dy0, with Options.Initial
+	Events      []EventTime // of the run, in order: no more than Options.Events
+	Peaks       []Peak      // of the functionals that are peaks, in their order
 	Warnings    []solvers.Warning
 	Stats       Stats
 
@@ -119,17 +122,34 @@ func (res *Result) prepare(run *solvers.Trajectory, objectives int, opts Options
 	res.Events, res.Warnings, res.Stats = res.Events[:0], res.Warnings[:0], Stats{}
 	var m solvers.Mark
 	for i := range run.Marks() {
+		if opts.Events != 0 && len(res.Events) >= opts.Events {
+			break
+		}
 		run.PeekMark(i, &m)
-		if m.Kind != solvers.MarkFire && m.Kind != solvers.MarkMode {
+		if !m.Happens() {
 			continue
 		}
-		e := EventTime{Mark: i, Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T}
-		if opts.EventTimes {
-			e.DP = make([]float64, z.P)
-		}
-		res.Events = append(res.Events, e)
+		res.Events = append(res.Events, EventTime{
+			Mark: i, Guard: m.Guard, Mode: m.Kind == solvers.MarkMode, Firing: m.Firing, T: m.T,
+		})
+	}
+	if opts.EventTimes {
+		res.allot(z.P)
 	}
 }
+
+// allot makes room for the derivatives of the times of events by p parameters.
+func (res *Result) allot(p int) {
+	all := make([]float64, len(res.Events)*p)
+	for i := range res.Events {
+		res.Events[i].DP, all = all[:p:p], all[p:]
+	}
+}
+
+// manyTimes reports whether the times of so many events are differentiated forwards: in one walk for each block of
+// parameters, instead of one sweep back from each block of events. What decides does not depend on the number of lanes,
+// and nor do the bits of a result.
+func manyTimes(events, params int) bool { return events > max(params, 64) }
 
 // Observer is a solvers.Sink that adds up the functionals of a run as it is made.
 type Observer struct {

@@ -73,6 +73,7 @@ type walk struct {
 	l        int
 	instants []solvers.Instant
 	steps    int
+	event    int // the first of res.Events that the walk has not passed
 
 	step  solvers.Step
 	dense solvers.Step // with stages of its own, to be interpolated
@@ -193,6 +194,7 @@ func (w *walk) block(ctx context.Context, first, directions int) error {
 func (w *walk) along(ctx context.Context, first int) error {
 	w.sys.SetTangent(w.pd)
 	clear(w.fd)
+	w.event = 0
 	mk, peaks := 0, w.res.readings
 	for i := -1; i < w.run.Steps(); i++ {
 		if i >= 0 {
@@ -421,12 +423,33 @@ func (w *walk) begin(m *solvers.Mark, first int) {
 
 // time writes the derivatives of the time of event mark k.
 func (w *walk) time(k, first int) {
-	p := w.run.Size().P
-	for i := range w.res.Events {
-		if e := &w.res.Events[i]; e.Mark == k && e.DP != nil {
-			for j := 0; j < w.l && first+j < p; j++ {
-				e.DP[first+j] = w.td[j]
-			}
-		}
+	list := w.res.Events
+	for ; w.event < len(list) && list[w.event].Mark < k; w.event++ {
 	}
+	if w.event == len(list) || list[w.event].Mark != k || list[w.event].DP == nil {
+		return
+	}
+	p := w.run.Size().P
+	for j := 0; j < w.l && first+j < p; j++ {
+		list[w.event].DP[first+j] = w.td[j]
+	}
+}
+
+// times writes the derivatives of the times of res.Events. rates are those of the roots of the run.
+func (w *walk) times(ctx context.Context, res *Result, rates slopes) error {
+	w.res, w.stride, w.rates = res, w.run.Size().P, rates
+	w.read.Open(ctx, w.run)
+	z := w.run.Size()
+	for first := 0; first < z.P; first += w.l {
+		clear(w.pd)
+		for j := 0; j < w.l && first+j < z.P; j++ {
+			w.pd[(first+j)*w.l+j] = 1
+		}
+		if err := w.along(ctx, first); err != nil {
+			return err
+		}
+		res.Stats.Sweeps++
+	}
+	res.Stats.Steps += w.steps
+	return nil
 }

@@ -48,6 +48,9 @@ type Mark struct {
 	Yp, Dp, Mp []float64 // right limits
 }
 
+// Happens reports whether m is an event or a change of mode, rather than a place that something is read at.
+func (m *Mark) Happens() bool { return m.Kind == MarkFire || m.Kind == MarkMode }
+
 // Sink receives a run as it is made. Steps come in order of time, each followed by what happens at its end.
 // Simultaneous events are separated by steps of length zero where these end at a guard or instant of their own. What
 // is passed is valid until the method returns. An error ends the run.

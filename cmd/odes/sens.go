@@ -23,7 +23,9 @@ func (s *sensCmd) Run(c *call) error {
 	result, err := job[*odes.Sensitivities]{
 		command: "sens", flags: s.modelFlags,
 		prepare: func(o *odes.Options, f *report.Format) error {
-			o.EventTimes = f.EventTimes || s.Stats != ""
+			if f.Want(o, report.TableOptions{All: c.verbose}); s.Stats != "" {
+				o.Events, o.EventTimes = 0, true
+			}
 			return s.derivative(o)
 		},
 		compute: func(ctx context.Context, m *odes.Model, o odes.Options) (*odes.Sensitivities, error) {

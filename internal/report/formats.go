@@ -57,6 +57,18 @@ func Formats() []*Format {
 	}
 }
 
+// Want makes o ask for what f writes of the events of a run, and for no more: the derivatives of their times are work.
+func (f *Format) Want(o *odes.Options, opts TableOptions) {
+	switch o.EventTimes = f.EventTimes; {
+	case !f.EventTimes:
+		o.Events = -1
+	case f.Abridged && !opts.All:
+		o.Events = maxEvents
+	default:
+		o.Events = 0
+	}
+}
+
 // HasSensitivities tells whether a format has results of Sensitivities.
 func HasSensitivities(f *Format) bool { return f.Sensitivities != nil }
 

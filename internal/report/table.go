@@ -176,7 +176,7 @@ func SensTable(w io.Writer, h Heading, s *odes.Sensitivities, opts TableOptions)
 		plainNumber(s.From), strings.TrimSpace(plainNumber(s.To)+" "+h.TimeUnit))
 	p.sens(s)
 	p.second(s)
-	p.events(h, s, s.Events)
+	p.events(h, s)
 	p.legend(s.Settings)
 	p.settings(s.Settings, s.Stats)
 	return p.w.Flush()
@@ -328,14 +328,15 @@ func (p *printer) legend(s odes.RunSettings) {
 }
 
 // events writes a log of events, with the derivatives of their times by the scalar variables of s where they fit.
-func (p *printer) events(h Heading, s *odes.Sensitivities, list []odes.EventRecord) {
+func (p *printer) events(h Heading, s *odes.Sensitivities) {
+	list := s.Events
 	if len(list) == 0 {
 		return
 	}
 	p.line("")
 	n, show := digits(s.Settings.RTol), s.Settings.Errors
 	shown := list
-	if len(list) > maxEvents && !p.opts.All {
+	if len(list)+s.MoreEvents > maxEvents && len(list) >= maxEvents && !p.opts.All {
 		shown = list[:maxEvents-1]
 	}
 	name := column{head: "event", left: true}
@@ -372,8 +373,11 @@ func (p *printer) events(h Heading, s *odes.Sensitivities, list []odes.EventReco
 		cols = append(cols, c)
 	}
 	p.columns(aligned(cols))
-	if rest := len(list) - len(shown); rest > 0 {
+	if rest := len(list) + s.MoreEvents - len(shown); rest > 0 {
 		last := list[len(list)-1]
+		if s.MoreEvents > 0 {
+			last = s.LastEvent
+		}
 		p.prose("… %s, the last %s at %s: all with --format %s", plural(rest, "more event"),
 			eventElement(last), significant(last.T, n), wholeEvents())
 	}
@@ -397,7 +401,7 @@ func RunTable(w io.Writer, h Heading, s *odes.Solution, opts TableOptions) error
 	p := &printer{w: bufio.NewWriter(w), opts: opts}
 	p.prose("%s (%s)\n", h.Model, h.File)
 	p.run(h, s)
-	p.events(h, &odes.Sensitivities{Settings: s.Settings}, s.Events)
+	p.events(h, &odes.Sensitivities{Settings: s.Settings, Events: s.Events})
 	if len(s.Values) > 0 {
 		p.line("")
 		p.values(s)

@@ -1,0 +1,71 @@
+package odes_test
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"odes.dev/odes"
+)
+
+// fires is a model with about n firings of an event whose times move with params.
+func fires(t *testing.T, n int) *odes.Model {
+	t.Helper()
+	m, err := odes.Parse("fires.ode", fmt.Sprintf(`model Fires
+time t from 0 to %d
+param k = 0.3, b = 0.9, top = 1.2
+state x = 0.95
+x' = k + 0.01*x
+event e when x > top { x = b }
+objective J = final(x)
+`, n), odes.ParseOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return m
+}
+
+// TestEventTimesAreLinear holds that the derivatives of the times of all events take work in proportion to the events,
+// and those of a few no more than a gradient, whatever comes after them.
+func TestEventTimesAreLinear(t *testing.T) {
+	work := func(n, events int, times bool) float64 {
+		s, err := fires(t, n).Sensitivities(t.Context(), odes.Options{Events: events, EventTimes: times})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if listed := len(s.Events); events > 0 && listed != events || listed+s.MoreEvents < n*9/10 {
+			t.Errorf("%d events and %d more, of %d", listed, s.MoreEvents, n)
+		}
+		if last := s.LastEvent; last.Name != "e" || last.T < float64(n-2) {
+			t.Errorf("the last event is %q at %g", last.Name, last.T)
+		}
+		return float64(s.Stats.VJP)
+	}
+	if one, four := work(100, 0, true), work(400, 0, true); four > 5*one {
+		t.Errorf("%g transposes for 100 events and %g for 400", one, four)
+	}
+	if none, few := work(400, 20, false), work(400, 20, true); few > 1.6*none {
+		t.Errorf("%g transposes for a gradient, %g with the times of 20 events", none, few)
+	}
+}
+
+// TestEventTimesAlike compares the derivatives of many events' times, which are pushed forwards, with those of the
+// first few, which come from sweeps back.
+func TestEventTimesAlike(t *testing.T) {
+	m := fires(t, 200)
+	var of [2]*odes.Sensitivities
+	for i, events := range []int{0, 30} {
+		s, err := m.Sensitivities(t.Context(), odes.Options{Events: events, EventTimes: true})
+		if err != nil {
+			t.Fatal(err)
+		}
+		of[i] = s
+	}
+	for i, e := range of[1].Events {
+		for k, want := range e.Params {
+			if got := of[0].Events[i].Params[k]; math.Abs(got-want) > 1e-10*math.Abs(want) {
+				t.Errorf("event %d: %.17g, want %.17g", i, got, want)
+			}
+		}
+	}
+}
