@@ -370,8 +370,8 @@ func (r *Runner) once(ctx context.Context) (*Sensitivities, error) {
 	ofRun := doubts(r.warnings.All())
 	half := time.Now()
 	want := sens.Options{
-		EventTimes: r.opts.EventTimes, Events: r.opts.Events, GrazingLimit: grazingLimit, Functionals: r.recorder.Functionals(),
-		Tie: r.settings.Solver.RTol, Initial: r.byInitial,
+		EventTimes: r.opts.EventTimes, Events: r.opts.Events, GrazingLimit: grazingLimit,
+		Functionals: r.recorder.Functionals(), Tie: r.settings.Solver.RTol, Initial: r.byInitial,
 	}
 	if r.placed {
 		r.res.DP, want.Stride = r.gradient, r.columns
