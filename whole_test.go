@@ -59,8 +59,9 @@ func TestWholeSteps(t *testing.T) {
 				return s
 			}
 			want, got := run(math.MaxInt), run(0)
-			if want.Stats.Steps != got.Stats.Steps {
-				t.Errorf("%s, %s: %d steps, %d when compiled", file, c.method, want.Stats.Steps, got.Stats.Steps)
+			if a, b := want.Stats, got.Stats; a.Steps != b.Steps || a.F != b.F {
+				t.Errorf("%s, %s: %d steps and %d right-hand sides, %d and %d when compiled", file, c.method, a.Steps,
+					a.F, b.Steps, b.F)
 				continue
 			}
 			for i, v := range want.Values {

@@ -50,12 +50,18 @@ type basis struct {
 // polynomial is the part of a Solver that looks for roots between samples.
 type polynomial struct {
 	*panels
-	each   []*panels // of each member of the method
-	pool   []*sample
-	used   int
-	start  *sample // the present
-	credit []int   // [guards]
-	rough  []bool  // [guards] no polynomial in this step
+	each []*panels // of each member of the method
+	pool []*sample
+	used int
+	// what the first samples of the pool hold, which are those of the nodes
+	nodeRho   []float64 // [nodes][guards]
+	nodeTruth []bool
+
+	reads   GuardReader  // nil for none
+	reading guardReading // of the present member of the method; nil where there are no reads
+	start   *sample      // the present
+	credit  []int        // [guards]
+	rough   []bool       // [guards] no polynomial in this step
 
 	runs   []stretch
 	guard  int
@@ -92,16 +98,29 @@ func newPolynomial(guards []Guard, members []Info) polynomial {
 		}
 	}
 	p.panels = p.each[0]
-	for range 2 * p.n {
-		p.pool = append(p.pool, newSample(len(guards)))
+	n, nodes := len(guards), 0
+	for _, x := range p.each {
+		nodes = max(nodes, x.n)
+	}
+	p.nodeRho, p.nodeTruth = make([]float64, nodes*n), make([]bool, nodes*n)
+	for i := range nodes {
+		p.pool = append(p.pool, &sample{rho: p.nodeRho[i*n : (i+1)*n], truth: p.nodeTruth[i*n : (i+1)*n]})
+	}
+	for range nodes {
+		p.pool = append(p.pool, newSample(n))
 	}
 	return p
 }
 
-// use makes the samples those for steps of a member of the method.
-func (p *polynomial) use(member int) {
-	if len(p.each) > 0 {
-		p.panels = p.each[member]
+// use makes the samples those for steps of a member of the method, m.
+func (p *polynomial) use(member int, sys System, m Method) {
+	if len(p.each) == 0 {
+		return
+	}
+	p.panels = p.each[member]
+	p.reads, _ = sys.(GuardReader)
+	if p.reading, _ = m.(guardReading); p.reading == nil {
+		p.reads = nil
 	}
 }
 
@@ -264,9 +283,7 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		if depth > 0 {
 			lo, hi = extent(i, p)
 		}
-		reach := hi - lo
-		beyond := float64(0.5 * (spread - 1) * reach)
-		far := lo > beyond || -hi > beyond
+		reach, far := hi-lo, far(lo, hi)
 		if g.Affine && far { // the usual case
 			continue
 		}
@@ -365,6 +382,12 @@ func (s *Solver) inspect(depth int, a, w float64) (ok bool, err error) {
 		}
 	}
 	return true, nil
+}
+
+// far reports whether a polynomial with values between lo and hi at the nodes has no zero.
+func far(lo, hi float64) bool {
+	beyond := float64(0.5 * (spread - 1) * (hi - lo))
+	return lo > beyond || -hi > beyond
 }
 
 // corner returns where the line through samples a and b of guard i meets that through c and d beyond zero, or nearly,

@@ -265,7 +265,7 @@ func (s *Solver) use(member int) {
 	s.member, s.info, s.again = member, s.members[member], false
 	s.solves, _ = s.choice.members[member].(Implicit)
 	s.sight.use(member)
-	s.polynomial.use(member)
+	s.polynomial.use(member, s.sys, s.choice.members[member])
 }
 
 // wishes returns the length of the next step towards stop if accuracy alone counted. Where the last step was held

@@ -246,25 +246,19 @@ const (
 // s.rho, s.truth and s.arms are those at the end of the step.
 func (s *Solver) watch() (verdict, error) {
 	s.recycle()
-	nodes, inside := s.nodes[1:], s.inside()
-	if !inside {
-		nodes = nodes[len(nodes)-1:]
-	}
+	inside := s.inside()
 	if inside {
-		s.keep(0, s.trial.Y0)
+		s.atNodes()
+	} else {
+		s.samples = append(s.samples, s.take(1))
 	}
-	for k, theta := range nodes {
-		s.samples = append(s.samples, s.take(theta))
-		switch {
-		case !inside:
-		case theta == 1:
-			s.keep(k+1, s.trial.Y1)
-		default:
-			s.keep(k+1, s.yi)
-		}
-	}
-	if ok, err := s.survey(); !ok {
+	still, ok, err := s.survey()
+	if !ok {
 		return retry, err
+	}
+	if still {
+		s.arrive()
+		return quiet, nil
 	}
 	if s.anyRest {
 		if v, err := s.leave(); v == retry || err != nil {
@@ -312,12 +306,17 @@ func (s *Solver) watch() (verdict, error) {
 			}
 		}
 	}
-	s.boxes.retaken = 0
 	copy(s.arms, s.live)
+	s.arrive()
+	return quiet, nil
+}
+
+// arrive makes the values at the end of the trial step the present ones.
+func (s *Solver) arrive() {
+	s.boxes.retaken = 0
 	end := s.samples[len(s.samples)-1]
 	copy(s.rho, end.rho)
 	copy(s.truth, end.truth)
-	return quiet, nil
 }
 
 // inside reports whether values of guards within the trial step matter: those of events that have fired for good do
@@ -347,13 +346,58 @@ func (s *Solver) take(theta float64) *sample {
 	return p
 }
 
-// survey notes the ranges of the guards over the samples. It returns false where one of them is not a number, as look
-// does.
-func (s *Solver) survey() (ok bool, err error) {
+// atNodes reads the guards at the nodes of the trial step: all at once, where the system can.
+func (s *Solver) atNodes() {
+	tr, nodes := s.trial, s.nodes[1:]
+	if s.reads != nil && len(s.boxes.states) == 0 {
+		made := tr.Dense
+		ok := s.reading.readGuards(s.reads, tr, s.nodeRho, s.nodeTruth)
+		if tr.Dense && !made {
+			s.stats.Evals += s.info.DenseStages
+		}
+		if ok {
+			for _, theta := range nodes {
+				p := s.spareSample()
+				p.theta, p.h = theta, float64(theta*tr.H)
+				s.samples = append(s.samples, p)
+			}
+			return
+		}
+	}
+	s.keep(0, tr.Y0)
+	for k, theta := range nodes {
+		s.samples = append(s.samples, s.take(theta))
+		if theta < 1 {
+			s.keep(k+1, s.yi)
+		} else {
+			s.keep(k+1, tr.Y1)
+		}
+	}
+}
+
+// survey notes the ranges of the guards over the samples, which are those of the nodes or that of the end. It reports
+// whether they show that nothing fires or is armed, and that nothing can be hidden between them: the usual case,
+// without the rest of watch. It returns false where one of them is not a number, as look does.
+func (s *Solver) survey() (still, ok bool, err error) {
+	still = !s.anyRest && len(s.boxes.guards) == 0
+	n := len(s.guards)
+	end := n * len(s.samples)
 	for i, start := range s.rho {
-		low, high := extent(i, s.samples)
+		low := s.nodeRho[i]
+		high, held := low, s.nodeTruth[i] == s.truth[i]
+		for j := i + n; j < end; j += n {
+			switch v := s.nodeRho[j]; {
+			case v < low:
+				low = v
+			case v > high:
+				high = v
+			case v != v:
+				low, high = v, v
+			}
+			held = held && s.nodeTruth[j] == s.truth[i]
+		}
 		if low != low {
-			return false, s.unknown(i)
+			return false, false, s.unknown(i)
 		}
 		if high > s.reach[i] {
 			s.reach[i] = high
@@ -362,8 +406,29 @@ func (s *Solver) survey() (ok bool, err error) {
 			s.reach[i] = -low
 		}
 		s.low[i], s.high[i] = min(low, start), max(high, start)
+		still = still && held && s.still(i)
 	}
-	return true, nil
+	return still, true, nil
+}
+
+// still reports whether guard i, whose truth is the same at the start and at all nodes, stays as it is in the trial
+// step: see stays and inspect.
+func (s *Solver) still(i int) bool {
+	a, g := &s.arms[i], &s.guards[i]
+	switch {
+	case a.dead:
+		return true
+	case g.Watch:
+	case !a.on || a.spent || g.Kink:
+		return false
+	case g.Crossing:
+		if sign(s.low[i]) != a.side || sign(s.high[i]) != a.side {
+			return false
+		}
+	case s.truth[i]:
+		return false
+	}
+	return g.Clock && !g.Watch || g.Affine && far(s.low[i], s.high[i])
 }
 
 // extent returns the range of guard i over some samples, NaN where a value is not a number.

@@ -18,4 +18,16 @@ func (r *scheme) describe() {
 	if len(r.e3.c) == 0 {
 		r.whole.E = form(r.e)
 	}
+	r.whole.Rows = len(r.a)
+	for i := stages; i < len(r.read); i++ {
+		if theta := r.read[i]; theta > 0 {
+			r.whole.Points = append(r.whole.Points, Point{theta, form(r.node[i])})
+		}
+	}
+}
+
+// readGuards implements guardReading.
+func (r *rungeKutta) readGuards(f GuardReader, s *Step, rho []float64, truth []bool) bool {
+	r.extend(f, s)
+	return f.ReadGuards(&r.whole, s, rho, truth)
 }

@@ -19,6 +19,21 @@ type StepPuller interface {
 	PullStep(a *Arithmetic, s *Step, c *StepCotangent) bool
 }
 
+// GuardReader is a System that can read its guards at all points of a step at once.
+type GuardReader interface {
+	System
+	// ReadGuards writes rho[points][guards] and truth[points][guards] at the points of s, a step of a method with
+	// arithmetic a, to the bits of its Interpolate and of GuardValues. The stages of the dense output have been made.
+	// Alternatively it writes nothing and reports false.
+	ReadGuards(a *Arithmetic, s *Step, rho []float64, truth []bool) bool
+}
+
+// guardReading is a method that lets its field read guards at all points of a step at once.
+type guardReading interface {
+	// readGuards makes the stages of the dense output and is ReadGuards of f.
+	readGuards(f GuardReader, s *Step, rho []float64, truth []bool) bool
+}
+
 // Terms is a linear form Σ_j C_j v_{Row_j}, with rows in ascending order. Every method adds such a form, times h, to
 // a base b as
 //
@@ -54,6 +69,16 @@ type Arithmetic struct {
 	// of Y1 + 1·Sum. The cotangent of T0 is that of T1 plus those of the times of the stages, last stage first.
 	At  []Terms
 	Sum Terms
+
+	Rows   int     // of K, with those of the dense output
+	Points []Point // where guards are read, in ascending order; the last is the end of the step
+}
+
+// Point is a point of a step, at Theta: the time fma(Theta, H, T), or T1 for 1. The state is Weights over the rows of K
+// and Y0, or Y1 for 1.
+type Point struct {
+	Theta   float64
+	Weights Terms
 }
 
 // SolvingStepper is a Field that can make whole steps of methods that solve equations.

@@ -86,7 +86,7 @@ func (m *Model) StepPrograms() (steps, transposes, noting int) {
 		k.mu.Lock()
 		for key, p := range k.wholes {
 			switch {
-			case p == nil:
+			case p == nil, key.guards:
 			case !key.back:
 				steps++
 			default:

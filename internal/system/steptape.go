@@ -144,15 +144,15 @@ func (m *stepMaker) derivatives(name string, stage int) map[string]tape.Value {
 	return out
 }
 
-// time returns the time of stage i.
-func (m *stepMaker) time(i int) tape.Value {
-	switch c := m.form.Nodes[i]; c {
+// time returns the time of a node, which is the fraction of the step before it.
+func (m *stepMaker) time(node float64) tape.Value {
+	switch node {
 	case 0:
 		return m.t
 	case 1:
 		return m.t1
 	default:
-		return m.b.Op3(tape.FMA, m.b.Scalar(c), m.h, m.t)
+		return m.b.Op3(tape.FMA, m.b.Scalar(node), m.h, m.t)
 	}
 }
 
@@ -179,11 +179,11 @@ func (m *stepMaker) stage(i int, y0 map[string]tape.Value, k []map[string]tape.V
 	return y
 }
 
-// at inlines t at a stage. bar holds the cotangents of its rates; nil for none.
-func (m *stepMaker) at(t *tape.Tape, i int, y, bar map[string]tape.Value) map[string]tape.Value {
+// at inlines t at a node. bar holds the cotangents of its rates; nil for none.
+func (m *stepMaker) at(t *tape.Tape, node float64, y, bar map[string]tape.Value) map[string]tape.Value {
 	return tapec.Inline(m.b, t, func(in *tape.Input) tape.Value {
 		if in.Name == tapec.Time.Name().String() {
-			return m.time(i)
+			return m.time(node)
 		}
 		if v, ok := y[in.Name]; ok {
 			return v
@@ -211,7 +211,7 @@ func (m *stepMaker) forward() *tape.Tape {
 		return m.sum(m.form.B, m.h, base, r.shape, func(j int) tape.Value { return k[j][r.name] })
 	}
 	for i := m.from; i < m.form.Stages; i++ {
-		k = append(k, m.at(m.rates, i, m.stage(i, y0, k), nil))
+		k = append(k, m.at(m.rates, m.form.Nodes[i], m.stage(i, y0, k), nil))
 		for _, r := range m.rows {
 			m.output(tapec.Primal, "k"+strconv.Itoa(i)+"."+r.name, k[i][r.name], r.len, m.stageHome(i, &r))
 		}
@@ -223,6 +223,43 @@ func (m *stepMaker) forward() *tape.Tape {
 		for _, r := range m.rows {
 			e := m.sum(m.form.E, m.h, m.zero, r.shape, func(j int) tape.Value { return k[j][r.name] })
 			m.output(tapec.Primal, "error."+r.name, e, r.len, nil)
+		}
+	}
+	return m.b.Tape()
+}
+
+// reading returns the tape that reads the guards at all points of a step. Its inputs are the times, Y0, K with the rows
+// of the dense output, and Y1. Its outputs are ρ at each point, then the truths.
+func (m *stepMaker) reading(guards *tape.Tape) *tape.Tape {
+	y0 := m.states("y", m.input)
+	k := make([]map[string]tape.Value, m.form.Rows)
+	for i := range k {
+		k[i] = m.derivatives("k"+strconv.Itoa(i), i)
+	}
+	y1 := m.states("y1", m.input)
+	read := map[string]bool{}
+	for _, in := range guards.Inputs {
+		read[in.Name] = true
+	}
+	margins, truths := tapec.Margins.Name().String(), tapec.Truths.Name().String()
+	got := make([]map[string]tape.Value, len(m.form.Points))
+	for i, p := range m.form.Points {
+		y := map[string]tape.Value{}
+		for _, r := range m.rows {
+			switch {
+			case !read[r.state]:
+			case p.Theta == 1:
+				y[r.state] = y1[r.name]
+			default:
+				y[r.state] = m.sum(p.Weights, m.h, y0[r.name], r.shape, func(j int) tape.Value { return k[j][r.name] })
+			}
+		}
+		got[i] = m.at(guards, p.Theta, y, nil)
+	}
+	for _, name := range []string{margins, truths} {
+		for i := range got {
+			v := got[i][name]
+			m.output(tapec.Primal, strconv.Itoa(i)+"."+name, v, m.b.Shape(v).Size(), nil)
 		}
 	}
 	return m.b.Tape()
@@ -270,7 +307,7 @@ func (m *stepMaker) backward(pull *tape.Tape, factor func(output string) bool) (
 		for _, r := range m.rows {
 			bar[tapec.Cotangent.Of(r.name)] = m.cotangentOf(i, &r, y1, dq, yb)
 		}
-		got := m.at(pull, i, m.stage(i, y0, k), bar)
+		got := m.at(pull, m.form.Nodes[i], m.stage(i, y0, k), bar)
 		yb[i] = map[string]tape.Value{}
 		for _, r := range m.rows {
 			if r.state == "" {

@@ -212,7 +212,7 @@ func (m *solvedMaker) forward() (t *tape.Tape, fixed map[int]float64) {
 			} else {
 				y = m.stage(i, y0, k)
 			}
-			rates[same] = m.at(m.rates, i, y, nil)
+			rates[same] = m.at(m.rates, m.form.Nodes[i], y, nil)
 		}
 		row := map[string]tape.Value{}
 		for _, r := range m.rows {
@@ -320,7 +320,7 @@ func (m *solvedMaker) backward(pull, curl *tape.Tape, factor func(output string)
 	}
 	// pulled returns what from makes of cotangents, and adds it to the time and to the accumulators.
 	pulled := func(from *tape.Tape, i int, y, bar map[string]tape.Value) (got, states map[string]tape.Value) {
-		got = m.at(from, i, y, bar)
+		got = m.at(from, m.form.Nodes[i], y, bar)
 		states = map[string]tape.Value{}
 		for _, r := range m.rows {
 			if r.state == "" {

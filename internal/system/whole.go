@@ -45,9 +45,14 @@ type noteAt struct {
 	to, n   int
 }
 
-// whole returns the program of a step by form, or of its transpose; nil if it would be too large.
-func (k *Kit) whole(form *solvers.Arithmetic, back bool) *wholeProgram {
-	return k.wholeOnce(wholeKey{form: form, back: back}, func() *wholeProgram { return k.newWhole(form, back) })
+// whole returns the program of a step, of its transpose or of the readings of guards; nil if it would be too large.
+func (k *Kit) whole(key wholeKey) *wholeProgram {
+	return k.wholeOnce(key, func() *wholeProgram {
+		if key.guards {
+			return k.newReading(key.form)
+		}
+		return k.newWhole(key.form, key.back)
+	})
 }
 
 // wholeOnce returns the program with a key. It is compiled once.
@@ -77,6 +82,21 @@ type wholeKey struct {
 	form        *solvers.Arithmetic
 	back, fresh bool // fresh: with the first row of K
 	exchanges   string
+	guards      bool // their readings, not a step
+}
+
+// newReading compiles the readings of guards at all points of a step by form.
+func (k *Kit) newReading(form *solvers.Arithmetic) *wholeProgram {
+	m := newStepMaker(k.layout, k.value.Get(tapec.PartRates).tape, form)
+	t := m.reading(k.value.Get(tapec.PartGuards).tape)
+	if elements(t, 1) > wholeWork {
+		return nil
+	}
+	p, err := newProgram(t, m.find(k.layout.find), 1, nil)
+	if err != nil {
+		return nil // readings one by one do as well
+	}
+	return &wholeProgram{program: p, shared: m.shared, made: m.made}
 }
 
 func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
@@ -180,14 +200,13 @@ func (v *wholeSteps) waits(w *Worker, key wholeKey, after int) {
 	}
 }
 
-// ready reports whether there is a program for steps of form. It compiles the program when enough
-// steps have been made.
-func (v *wholeSteps) ready(w *Worker, form *solvers.Arithmetic, back bool) bool {
+// ready reports whether there is the program of key. It compiles the program when enough steps have been made.
+func (v *wholeSteps) ready(w *Worker, key wholeKey) bool {
 	if v.call != nil {
 		return true
 	}
 	if v.made == 0 {
-		v.waits(w, wholeKey{form: form, back: back}, w.problem.CompileAfter.Small)
+		v.waits(w, key, w.problem.CompileAfter.Small)
 	}
 	if v.made++; v.never || v.made <= v.after {
 		return false
@@ -198,12 +217,12 @@ func (v *wholeSteps) ready(w *Worker, form *solvers.Arithmetic, back bool) bool 
 		return false
 	}
 	if !p.covers(tapec.Primal, vecK, w.kit.layout.nY+w.kit.layout.nQ) ||
-		back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
+		key.back && (w.pull.Get(tapec.PartRates) == nil || w.shared != nil) {
 		return false
 	}
-	if q := w.kit.whole(form, back); q != nil {
-		v.stages = form.Stages
-		v.bind(w, q, back, w.Size().N)
+	if q := w.kit.whole(key); q != nil {
+		v.stages = key.form.Stages
+		v.bind(w, q, key.back, w.Size().N)
 	}
 	return v.call != nil
 }
@@ -248,12 +267,15 @@ type formed struct {
 	form         *solvers.Arithmetic
 	steps, pulls wholeSteps
 	large        largeSteps
+	guards       wholeSteps // their readings
 }
 
 // all returns the use of each program.
 func (f *formed) all() []*wholeSteps {
 	l := &f.large
-	return []*wholeSteps{&f.steps, &l.first.wholeSteps, &l.next.wholeSteps, &f.pulls, &l.back.wholeSteps}
+	return []*wholeSteps{
+		&f.steps, &l.first.wholeSteps, &l.next.wholeSteps, &f.pulls, &l.back.wholeSteps, &f.guards,
+	}
 }
 
 // by returns what is known of whole steps by form.
@@ -278,7 +300,7 @@ func (w *Worker) made() (step, back *program) {
 			case v.call == nil:
 			case i < 3:
 				step = v.program
-			default:
+			case i < 5:
 				back = v.program
 			}
 		}
@@ -300,7 +322,7 @@ func (w *Worker) MakeStep(form *solvers.Arithmetic, s *solvers.Step, reuse bool)
 		return w.makeLarge(form, s, reuse)
 	}
 	v := &w.by(form).steps
-	if v.call == nil && !v.ready(w, form, false) {
+	if v.call == nil && !v.ready(w, wholeKey{form: form}) {
 		return false
 	}
 	n, k := len(s.Y0), len(s.Y0)+len(s.DQ)
@@ -328,7 +350,7 @@ func (w *Worker) PullStep(form *solvers.Arithmetic, s *solvers.Step, c *solvers.
 		return w.pullLarge(form, s, c)
 	}
 	v := &w.by(form).pulls
-	if v.call == nil && !v.ready(w, form, true) {
+	if v.call == nil && !v.ready(w, wholeKey{form: form, back: true}) {
 		return false
 	}
 	copy(v.in[3+len(s.Y0):], s.K)
@@ -364,4 +386,24 @@ func (w *Worker) pullBy(v *wholeSteps, s *solvers.Step, c *solvers.StepCotangent
 		}
 		copy(record[f.to:f.to+f.n], from[f.from:])
 	}
+}
+
+// ReadGuards implements solvers.GuardReader.
+func (w *Worker) ReadGuards(form *solvers.Arithmetic, s *solvers.Step, rho []float64, truth []bool) bool {
+	if len(s.Y0) >= largeStates {
+		return false // few of them are read, as a rule
+	}
+	v := &w.by(form).guards
+	if v.call == nil && !v.ready(w, wholeKey{form: form, guards: true}) {
+		return false
+	}
+	v.in[0], v.in[1], v.in[2] = s.T, s.H, s.T1
+	n := 3 + copy(v.in[3:], s.Y0)
+	n += copy(v.in[n:], s.K[:form.Rows*(len(s.Y0)+len(s.DQ))])
+	copy(v.in[n:], s.Y1)
+	v.runBound(&w.in, &w.out)
+	for i, x := range v.out[copy(rho, v.out):] {
+		truth[i] = x != 0
+	}
+	return true
 }

@@ -142,3 +142,75 @@ objective J = final(x^2) + integral(v^2)
 		t.Error("its steps are not those that were compiled")
 	}
 }
+
+// TestReadGuards checks that the guards of a step are the same, to the bit, whether they are read one by one or by the
+// program that reads them all.
+func TestReadGuards(t *testing.T) {
+	if simd.Backend() == simd.Generic {
+		t.Skip("readings are not compiled")
+	}
+	m := modelOf(t, `
+time t from 0 to 50
+param k = 1.3, w = 3, c[2] = 0.4
+discrete n = 0
+state x = 1, v[2] = [0, 0.2], z = 0.3
+x' = v[1]
+v' = [-w^2*x - 0.01*k*v[1] + (if z > 0.2 then sin(t) else 0.1), 0.3*v[1] - v[2]]
+z' = 0.1 - 0.3*z
+event up when k*x + sin(t) - 0.1*n > 0.9 { n += 1 }
+event many when v[i] > c[i]*z for i in 1:2 { z += 0.1 }
+event cross when v[1]*v[2] crosses 0.01 { n -= 1 }
+event both when x > 0.3 and v[2] < exp(-z) { n += 0.5 }
+objective J = final(x^2) + integral(v[1]^2)
+`)
+	var methods []solvers.Method
+	for _, name := range []string{"rk4", "bs3", "dopri5", "tsit5", "dop853", "vern9", "rkc2"} {
+		spec, _ := solvers.Lookup(name)
+		methods = append(methods, solvers.Members(spec.New(m.Problem(pointOf(t, m), []int{0}, nil).Size(), 0))...)
+	}
+	for _, method := range methods {
+		p := m.Problem(pointOf(t, m), []int{0}, nil)
+		p.CompileAfter = system.CompileAfter{}
+		k, err := p.Kit(1, system.Values, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, name := p.Worker(k), method.Info().Name
+		times, y := w.AtStart()
+		form := method.(solvers.Arithmetical).Arithmetic()
+		guards := len(w.Guards())
+		if guards < 6 || len(form.Points) < 3 || form.Points[len(form.Points)-1].Theta != 1 {
+			t.Fatalf("%s: %d guards, %d points", name, guards, len(form.Points))
+		}
+		s := solvers.NewStep(method.Info(), w.Size())
+		s.Y0, s.H, s.T1 = y, 0.07, times[solvers.InstantStart]
+		rho, truth := make([]float64, len(form.Points)*guards), make([]bool, len(form.Points)*guards)
+		one, is, at := make([]float64, guards), make([]bool, guards), make([]float64, len(y))
+		for range 20 {
+			s.T, s.T1 = s.T1, s.T1+s.H
+			method.Step(w, s, false)
+			method.Interpolate(w, s, 0.5, at) // makes the stages of the dense output
+			if !w.ReadGuards(form, s, rho, truth) {
+				t.Fatalf("%s: no readings", name)
+			}
+			for i, p := range form.Points {
+				now := s.T1
+				if p.Theta < 1 {
+					now = math.FMA(p.Theta, s.H, s.T)
+				}
+				method.Interpolate(w, s, p.Theta, at)
+				w.GuardValues(now, at, one, is)
+				for g, want := range one {
+					got, holds := rho[i*guards+g], truth[i*guards+g]
+					if math.Float64bits(got) != math.Float64bits(want) || holds != is[g] {
+						t.Fatalf("%s: guard %d at %v is %v %v, not %v %v", name, g, now, got, holds, want, is[g])
+					}
+				}
+			}
+			copy(s.Y0, s.Y1)
+		}
+		if n := testing.AllocsPerRun(100, func() { w.ReadGuards(form, s, rho, truth) }); n > 0 {
+			t.Errorf("%s: %v allocations", name, n)
+		}
+	}
+}
