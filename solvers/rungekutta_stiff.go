@@ -9,10 +9,10 @@ func (r *rungeKutta) StabilityInterval() float64 { return r.reach }
 // angle tells little, it is the interval.
 func (r *rungeKutta) StableAlong(cos float64) float64 {
 	x := float64(max(cos, 0) * stabilityRays / rayEnd)
-	i := int(x)
-	if i >= stabilityRays {
+	if !(x < stabilityRays) { // or not known, because numbers are too large
 		return r.reach
 	}
+	i := int(x)
 	return math.FMA(x-float64(i), r.rays[i+1]-r.rays[i], r.rays[i])
 }
 

@@ -30,7 +30,7 @@ func (w *stiffness) look(st *Step, bound *spectrum) bool {
 		return false
 	}
 	if bound.reach > 0 {
-		w.count(bound.bound, bound.rho)
+		w.count(bound.bound && finite([]float64{bound.rho}), bound.rho)
 		return w.found
 	}
 	if w.since++; w.at == 0 && w.since < looksEvery {
@@ -38,7 +38,7 @@ func (w *stiffness) look(st *Step, bound *spectrum) bool {
 	}
 	w.since = 0
 	rate := w.method.Eigenvalue(st)
-	if rate == rate {
+	if rate-rate == 0 {
 		w.count(float64(math.Abs(st.H)*rate) > float64(looksFactor*w.method.StabilityInterval()), rate)
 	}
 	return w.found

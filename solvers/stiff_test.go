@@ -40,7 +40,7 @@ func TestRays(t *testing.T) {
 		} else if name != "rk4" && !(grown(y) <= 1.01*1.01 && grown(y+1.0/64) > 1.01*1.01) {
 			t.Errorf("%s is nearly stable up to %g", name, y)
 		}
-		for _, cos := range []float64{0.6, 1} {
+		for _, cos := range []float64{0.6, 1, math.NaN()} {
 			if got := g.StableAlong(cos); got != g.StabilityInterval() {
 				t.Errorf("%s: %g at the cosine %g", name, got, cos)
 			}
