@@ -156,6 +156,7 @@ func (c *checker) resolveConst(e *entity) {
 	} else if !c.fill("const "+e.name, value, shape, v.Name.Span) {
 		return
 	}
+	value = c.stated(v.Unit, value, v.Value)
 	d, ok := []float64{0}, true
 	if !c.largeSparse(value) {
 		d, ok = c.static(value, nil)
@@ -239,6 +240,7 @@ func (c *checker) resolveVariable(e *entity) {
 		e.sym = sym // its uses are then checked in any case
 		return
 	}
+	value = c.stated(v.Unit, value, v.Value)
 	sym.Type = types.Type{Kind: types.Real, Shape: shape, Unit: c.declaredUnit(v.Unit, value, v.Value, what)}
 	if !sym.Type.Unit.Known() {
 		sym.Type.Unit = c.unitOf(e)
@@ -271,6 +273,7 @@ func (c *checker) bounds(e *entity, sym *Symbol, v *ast.Var) {
 			c.errorf(CodeBounds, b.Pos(), "a bound is a single number, for all elements")
 			return 0, false
 		}
+		value = c.written(sym.Type.Unit, value, b, v.Name.Span)
 		if !bare(value) {
 			c.expectUnit("a bound of "+e.name, value, sym.Type.Unit, v.Name.Span)
 		}
@@ -328,6 +331,10 @@ func (c *checker) resolveTime(e *entity) {
 	}
 	if t.Unit != nil {
 		sym.Type.Unit = c.unit(t.Unit)
+		if !isBad(from) && !isBad(to) {
+			from = c.written(sym.Type.Unit, from, t.From, t.Unit.Span)
+			to = c.written(sym.Type.Unit, to, t.To, t.Unit.Span)
+		}
 		for _, b := range []Expr{from, to} {
 			if !isBad(b) && !bare(b) {
 				c.expectUnit("a bound of the time", b, sym.Type.Unit, t.Unit.Span)

@@ -238,8 +238,11 @@ func (c *checker) overrideConst(it *ast.ExpItem, e *entity, t types.Type, value 
 	if !ok {
 		return nil
 	}
-	if !bare(node) {
+	if node = c.written(t.Unit, node, it.Value, e.span); !bare(node) {
 		c.expectUnit("the value of "+e.name, node, t.Unit, e.span)
+	}
+	if d, ok := c.static(node, nil); ok {
+		v = d[0]
 	}
 	return []float64{v}
 }
@@ -255,6 +258,7 @@ func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
 	if !c.fill("the value of "+e.name, v, sym.Type.Shape, sym.Span) {
 		return bad(it.Value.Pos())
 	}
+	v = c.written(sym.Type.Unit, v, it.Value, sym.Span)
 	if !bare(v) {
 		c.expectUnit("the value of "+e.name, v, sym.Type.Unit, sym.Span)
 	}

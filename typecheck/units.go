@@ -363,26 +363,73 @@ func (c *checker) as(x context, e *ast.As) Expr {
 		c.errorf(CodeUnit, e.Span, "cannot convert %s to %s: the dimensions differ", bracketed(from), bracketed(to))
 		return bad(e.Span)
 	}
+	return c.rescale(v, to, e.Span, e.Unit.Span)
+}
+
+// rescale returns v, whose unit is known, in the unit to, which is written at stated.
+func (c *checker) rescale(v Expr, to units.Unit, span, stated source.Span) Expr {
 	t := v.Type()
+	from := t.Unit
 	t.Unit = to
 	factor := units.Factor(from, to)
 	if factor == 1 {
 		return retype(v, t)
 	}
 	t.Kind = types.Real
-	f := number(factor, to.Div(from), e.Unit.Span)
-	node := &Call{Base: at(t, e.Span), Fn: stdlib.Operator("*"), Args: []Expr{v, f}}
+	f := number(factor, to.Div(from), stated)
+	node := &Call{Base: at(t, span), Fn: stdlib.Operator("*"), Args: []Expr{v, f}}
 	if factor < 1 {
 		// Division by a whole number rounds once, where the product with its inverse would round
 		// twice.
 		if inverse := units.Factor(to, from); whole(inverse) {
 			node = &Call{
-				Base: at(t, e.Span), Fn: stdlib.Operator("/"),
-				Args: []Expr{v, number(inverse, from.Div(to), e.Unit.Span)},
+				Base: at(t, span), Fn: stdlib.Operator("/"),
+				Args: []Expr{v, number(inverse, from.Div(to), stated)},
 			}
 		}
 	}
 	return c.fold(node)
+}
+
+// stated converts a value to the unit that its declaration states, if it is written as numbers with units: what
+// `lag : [h] = 30 [min]` means is plain. e is the text of the value. Of expressions nothing is converted.
+func (c *checker) stated(declared *ast.Unit, value Expr, e ast.Expr) Expr {
+	if declared == nil || isBad(value) || !written(e) {
+		return value
+	}
+	var to units.Unit
+	c.quietly(func() Expr {
+		to = c.unit(declared)
+		return value
+	})
+	return c.written(to, value, e, declared.Span)
+}
+
+// written is stated for a unit that is known already, and declared at a place.
+func (c *checker) written(to units.Unit, value Expr, e ast.Expr, declared source.Span) Expr {
+	from := value.Type().Unit
+	if !written(e) || bare(value) || !to.Known() || !from.Known() || from.Same(to) || !from.SameDimension(to) {
+		return value
+	}
+	return c.rescale(value, to, value.Span(), declared)
+}
+
+// written reports whether e is a number with a unit, with a sign or not, or an array of them.
+func written(e ast.Expr) bool {
+	switch e := e.(type) {
+	case *ast.Number:
+		return e.Unit != nil
+	case *ast.Unary:
+		return written(e.X)
+	case *ast.Paren:
+		return written(e.X)
+	case *ast.Array:
+		if e.Unit != nil {
+			return true
+		}
+		return len(e.Elems) > 0 && !slices.ContainsFunc(e.Elems, func(x ast.Expr) bool { return !written(x) })
+	}
+	return false
 }
 
 // retype returns e with another type: the same values in another unit.
