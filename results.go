@@ -188,6 +188,8 @@ type Series struct {
 	// Errors estimate how far each of Values is from that of the exact solution. nil where nothing was compared. Next
 	// to events they are those of the next time that was compared.
 	Errors []float64
+
+	why string // it is not always a finite number; "" where that is not known
 }
 
 // Solution is the result of Model.Solve.

@@ -51,6 +51,7 @@ type Runner struct {
 	guards     []solvers.Guard
 	chain      *system.Chain
 	kinks      *system.Kinks
+	search     *system.Derivatives // why some are not finite; nil until one was not
 	method     sens.Method
 	lanes      int
 	compile    float64 // seconds
@@ -458,14 +459,27 @@ func (r *Runner) addValues(out *Sensitivities, stride int) {
 		finite := r.finite(i, stride, row, byInitial)
 		out.finite = out.finite && finite && v.Value-v.Value == 0
 		if !math.IsNaN(v.Value) && !finite {
-			why := "the model is not differentiable at this point, or they are too large for numbers"
-			if math.IsInf(v.Value, 0) {
-				why = "the value is not one either"
-			}
-			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: "+why)
+			v.Warnings = append(v.Warnings, "some derivatives are not finite numbers: "+r.whyNoDerivative(&v, o))
 		}
 		out.Values = append(out.Values, v)
 	}
+}
+
+// whyNoDerivative says why derivatives of o, whose value is v, are not finite numbers.
+func (r *Runner) whyNoDerivative(v *Value, o objective) string {
+	if math.IsInf(v.Value, 0) {
+		return "the value is not one either"
+	}
+	if r.search == nil {
+		r.search = r.problem.Derivatives()
+	}
+	if from, found := r.search.Objective(o.row, r.res.Functionals); found {
+		return explain.NoDerivative(from, "")
+	}
+	if text := r.model.explain.NoDerivativeAlong(r.search, &r.trajectory, &r.reader); text != "" {
+		return text
+	}
+	return "the model is not differentiable at this point, or they are too large for numbers"
 }
 
 // addEvents adds the events of the run to out, with the derivatives of their times where they are wanted.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"strings"
 	"time"
 
 	"odes.dev/odes/internal/memory"
@@ -111,26 +110,43 @@ func (r *run) valued(v Value, o objective, functionals []float64) Value {
 	if v.Value-v.Value == 0 {
 		return v
 	}
-	at, known := r.problem.NonFiniteValue(o.row, functionals)
-	known = known && at.File == o.of.Span.File
-	const none = "did not come about in this run, or is not a number"
+	from, functional, known := r.problem.NonFiniteValue(o.row, functionals)
+	known = known && from.Span.File == o.of.Span.File
+	cause, traced := r.problem.Origin(functional)
 	var text string
 	switch infinite := math.IsInf(v.Value, 0); {
 	case infinite && known:
-		text = "the value is infinite" + r.whyInfinite(at)
+		text = "the value is infinite" + r.outOfBounds(from.Span)
+		if text == "the value is infinite" {
+			text += ": " + nonFinite(from, cause, "infinite")
+		}
 	case infinite:
 		text = "the value is infinite"
+	case known && functional >= 0 && !traced:
+		text = fmt.Sprintf("no value: %q did not come about in this run, or is not a number%s", from.Expression(),
+			r.stopped)
 	case known:
-		text = fmt.Sprintf("no value: %q %s", strings.Join(strings.Fields(at.Text()), " "), none) + r.stopped
+		text = "no value: " + nonFinite(from, cause, "not a number")
 	default:
-		text = "no value: something it reads " + none + r.stopped
+		text = "no value: something it reads did not come about in this run, or is not a number" + r.stopped
 	}
 	v.Warnings = append(v.Warnings, text)
 	return v
 }
 
-// whyInfinite says what is infinite at a place of the text. A prior is certain to be where its param is out of bounds.
-func (r *run) whyInfinite(at source.Span) string {
+// nonFinite says that an expression is not a finite number, and why. cause is what it has that from, if that is known.
+func nonFinite(from, cause system.Origin, is string) string {
+	switch {
+	case from.Cause != "":
+		return from.String()
+	case cause.Span.IsZero() || cause.Span == from.Span:
+		return fmt.Sprintf("%q is %s", from.Expression(), is)
+	}
+	return fmt.Sprintf("%q is %s, since %v", from.Expression(), is, cause)
+}
+
+// outOfBounds says of a prior at a place of the text that its param is out of bounds, where it is surely infinite.
+func (r *run) outOfBounds(at source.Span) string {
 	for _, s := range r.model.checked.Params {
 		if s.Span.File != at.File || s.Span.Begin().Line != at.Begin().Line {
 			continue
@@ -142,7 +158,7 @@ func (r *run) whyInfinite(at source.Span) string {
 			}
 		}
 	}
-	return fmt.Sprintf(": %q is, or is too large for a number", strings.Join(strings.Fields(at.Text()), " "))
+	return ""
 }
 
 // eventLog is a Sink that keeps the events and changes of mode of a run.
@@ -197,6 +213,14 @@ type recorder struct {
 	rows []float64 // [len(t)][width]
 	y    []float64
 	d    []float64 // discretes after the last mark
+
+	broken map[int]broken // outputs that were not finite
+}
+
+// broken says why an output is not a finite number, at the first time where it is not.
+type broken struct {
+	at   float64
+	from system.Origin
 }
 
 func newRecorder(w *system.Worker, times []float64) *recorder {
@@ -225,7 +249,25 @@ func (r *recorder) record(t float64, y, d []float64) error {
 	r.t, r.by = append(r.t, t), append(r.by, r.member)
 	r.rows = append(r.rows, make([]float64, r.width)...)
 	r.w.Outputs(t, y, d, r.rows[at:])
+	for i, x := range r.rows[at:] {
+		if x-x != 0 {
+			r.trace(t, y, d, i)
+		}
+	}
 	return nil
+}
+
+// trace keeps why element i of the outputs is not a finite number at (t, y, d), unless one of the same output was not.
+func (r *recorder) trace(t float64, y, d []float64, i int) {
+	of := r.w.OutputOf(i)
+	if _, known := r.broken[of]; known {
+		return
+	}
+	if r.broken == nil {
+		r.broken = map[int]broken{}
+	}
+	from, _ := r.w.OutputOrigin(t, y, d, of)
+	r.broken[of] = broken{t, from}
 }
 
 func (r *recorder) Step(s *solvers.Step, _ solvers.End) error {
@@ -285,6 +327,9 @@ func (m *Model) series(r *recorder) []Series {
 		if i < len(m.checked.Outputs) {
 			o := m.checked.Outputs[i]
 			s.Name, s.Doc, s.Unit, s.Shape = o.Name, o.Doc, o.Value.Type().Unit.String(), o.Value.Type().Shape
+		}
+		if b, ok := r.broken[i]; ok && !b.from.Span.IsZero() {
+			s.why = fmt.Sprintf("%v at %s", b.from, m.explain.When(b.at))
 		}
 		s.Values = make([]float64, 0, len(r.t)*p.Len)
 		for k := range r.t {

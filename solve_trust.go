@@ -3,6 +3,7 @@ package odes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -154,6 +155,9 @@ func (s *Solution) concludeOutputs(m *Model, o *opinion) {
 		switch {
 		case !finite(x.Values):
 			x.Trust, text = Lost, "not always a finite number"
+			if x.why != "" {
+				text = fmt.Sprintf("not always a finite number, since %s", x.why)
+			}
 		case o == nil:
 		case x.Trust == Lost:
 			text = "not to be trusted, by " + o.by

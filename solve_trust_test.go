@@ -77,12 +77,15 @@ x' = -x
 objective J = 1/(0*final(x))`, settings: []odes.Setting{{Key: "sens.trust", Value: "off"}},
 			status: "partial", value: odes.Lost, warned: "not a finite number: J",
 		},
-		{name: "an infinite output", text: `
+		{
+			name: "an infinite output", text: `
 time t from 0 to 1
 state x = 1
 output r = x/t
 x' = -x
-objective J = final(x)`, status: "partial", output: odes.Lost, warned: "not always a finite number: r"},
+objective J = final(x)`, status: "partial", output: odes.Lost,
+			warned: `not always a finite number, since "x/t" is a division by 0 at t = 0: r`,
+		},
 	} {
 		m, err := odes.Parse("m.ode", c.text, odes.ParseOptions{})
 		if err != nil {

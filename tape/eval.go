@@ -134,23 +134,24 @@ func (e *Evaluator[T]) Output(name string) []T {
 // holds a NaN while its operands do not, and a chain of NaNs leads from it to an
 // output. FirstNaN reports false if no output holds a NaN.
 func (e *Evaluator[T]) FirstNaN() (Value, bool) {
-	return e.origin(func(x complex128) bool { return math.IsNaN(real(x)) || math.IsNaN(imag(x)) })
+	return e.origin(func(x complex128) bool { return math.IsNaN(real(x)) || math.IsNaN(imag(x)) }, nil)
 }
 
-// FirstNonFinite is FirstNaN for NaNs and infinities.
-func (e *Evaluator[T]) FirstNonFinite() (Value, bool) {
-	return e.origin(func(x complex128) bool { return cmplx.IsNaN(x) || cmplx.IsInf(x) })
+// FirstNonFinite is FirstNaN for NaNs and infinities. It looks at the outputs that are the values of, or at all if
+// there are none.
+func (e *Evaluator[T]) FirstNonFinite(of ...Value) (Value, bool) {
+	return e.origin(func(x complex128) bool { return cmplx.IsNaN(x) || cmplx.IsInf(x) }, of)
 }
 
-// origin is FirstNaN for numbers that are bad.
-func (e *Evaluator[T]) origin(bad func(complex128) bool) (Value, bool) {
+// origin is FirstNaN for numbers that are bad, in some outputs or in all.
+func (e *Evaluator[T]) origin(bad func(complex128) bool, of []Value) (Value, bool) {
 	t := e.tape
 	holds := func(v Value) bool {
 		return slices.ContainsFunc(e.values[v], func(x T) bool { return bad(toComplex(x)) })
 	}
 	chain := make([]bool, t.Values())
 	for _, o := range t.Outputs {
-		chain[o.Value] = holds(o.Value)
+		chain[o.Value] = (len(of) == 0 || slices.Contains(of, o.Value)) && holds(o.Value)
 	}
 	first, found := Value(0), false
 	for v := Value(t.Values() - 1); v >= 0; v-- {

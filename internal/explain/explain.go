@@ -52,8 +52,8 @@ func New(m *system.Model) *Explainer {
 	return &Explainer{model: m, time: m.Checked.Time.Name, span: m.Checked.Time.Span}
 }
 
-// when writes "t = 1.5".
-func (x *Explainer) when(t float64) string { return x.time + " = " + diag.Number(t) }
+// When writes "t = 1.5".
+func (x *Explainer) When(t float64) string { return x.time + " = " + diag.Number(t) }
 
 // isMode reports whether name is that of a mode.
 func (x *Explainer) isMode(name string) bool {

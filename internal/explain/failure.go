@@ -101,8 +101,8 @@ func (f *failure) unsolvable(e *solvers.MatrixError, p *solvers.Place) {
 		if f.worker == nil || len(p.Y) != f.model.States() {
 			return
 		}
-		if span, found := f.worker.NonFiniteJacobian(p.T, p.Y, p.D, p.M); found {
-			f.move(d, span, "the derivative of %q is not a finite number at %s; %s", p.T)
+		if from, found := f.worker.NonFiniteJacobian(p.T, p.Y, p.D, p.M); found {
+			f.move(d, from, "the derivative of %q is not a finite number at %s; %s", p.T)
 		}
 	default:
 		why := "are linearly dependent there"
@@ -369,26 +369,47 @@ func (x *Explainer) blame(d *diag.Diagnostic, w *system.Worker, method solvers.M
 		s.T, s.H, s.T1 = p.T, p.H, p.T+p.H
 		copy(s.Y0, p.Y)
 		method.Step(see, s, false)
+		if !see.seen {
+			see.y = s.Y1
+		}
 	}
 	if !see.seen {
+		x.blameState(d, see.y)
 		return
 	}
-	span, found := w.NonFinite(see.t, see.y, p.D, p.M)
+	from, found := w.NonFinite(see.t, see.y, p.D, p.M)
 	if !found {
+		x.blameState(d, see.y)
 		return
 	}
 	d.Relate(d.Span, "while solving over this time span")
-	x.move(d, span, "%q is not a finite number at %s; %s", see.t)
+	what := "%q is not a finite number at %s; %s"
+	if from.Cause != "" {
+		what = "%q is " + from.Cause + " at %s; %s"
+	}
+	x.move(d, from, what, see.t)
+}
+
+// blameState moves d to the equation of the first of the states y that is not a finite number.
+func (x *Explainer) blameState(d *diag.Diagnostic, y []float64) {
+	i := slices.IndexFunc(y, func(v float64) bool { return v-v != 0 })
+	if i < 0 {
+		return
+	}
+	name := x.model.StateName(i)
+	d.Relate(d.Span, "while solving over this time span")
+	d.Span = x.equation(name)
+	d.Message = fmt.Sprintf("%s grows too large for a number; %s", name, d.Message)
 }
 
 // move moves d to an expression and puts before its message what format says of the expression at a time.
-func (x *Explainer) move(d *diag.Diagnostic, span source.Span, format string, t float64) {
-	d.Span = span
-	text := span.Text()
+func (x *Explainer) move(d *diag.Diagnostic, from system.Origin, format string, t float64) {
+	d.Span = from.Span
+	text := from.Span.Text()
 	if len(text) > 60 {
 		text = text[:60] + "…"
 	}
-	d.Message = fmt.Sprintf(format, text, x.when(t), d.Message)
+	d.Message = fmt.Sprintf(format, text, x.When(t), d.Message)
 }
 
 // tempVariable is the environment variable that says where temporary files are made.

@@ -95,7 +95,7 @@ func (v *Invariants) atStart(t float64) error {
 			inv := v.model.Checked.Invariants[i]
 			l.Errorf(CodeInvariant, inv.Span, "the invariant does not hold at the start, %s: its sides differ by %s; "+
 				"mend the initial values, or the invariant",
-				v.when(t), diag.Number(lost.gap))
+				v.When(t), diag.Number(lost.gap))
 		}
 	}
 	return l.Err()
@@ -108,7 +108,7 @@ func (v *Invariants) Report(l *diag.List) {
 			l.Warnf(CodeInvariant, v.model.Checked.Invariants[i].Span,
 				"the invariant is lost at %s; at %s its sides differ by %s, which is more than %d times the "+
 					"tolerance; tighten rtol and atol, or look for what does not conserve it",
-				v.when(lost.since), v.when(lost.t), diag.Number(lost.gap), invariantSlack)
+				v.When(lost.since), v.When(lost.t), diag.Number(lost.gap), invariantSlack)
 		}
 	}
 }

@@ -32,7 +32,7 @@ func (x *Explainer) Kinks(ctx context.Context, find *system.Kinks, run *solvers.
 			said[k.Span] = true
 			what := map[tape.Op]string{tape.Abs: "abs at 0", tape.Min: "a tie of min", tape.Max: "a tie of max"}[k.Op]
 			l.Warnf(CodeKink, k.Span, "%s at %s: there is no derivative there; that of one side, or 0, is used", what,
-				x.when(m.T))
+				x.When(m.T))
 		}
 	}
 	span := 0.0

@@ -23,7 +23,7 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 		case solvers.Grazing:
 			l.Warnf(CodeGrazing, at, "%s grazes its condition at %s: a small change of parameters makes it come or "+
 				"go, so derivatives do not exist there",
-				w.Name, x.when(w.T))
+				w.Name, x.When(w.T))
 		case solvers.Tie:
 			if reading(w.Other) != "" {
 				how := "exactly"
@@ -32,7 +32,7 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 				}
 				l.Warnf(CodeTie, at, "%s happens %s at %s, %s: moved a little, it lies on the other side, so "+
 					"derivatives do not exist there",
-					w.Name, how, reading(w.Other), x.when(w.T))
+					w.Name, how, reading(w.Other), x.When(w.T))
 				break
 			}
 			if w.Apart {
@@ -42,26 +42,26 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 				}
 				l.Warnf(CodeTie, at, "%s and %s happen %s at %s, their order changes the result, and moved a "+
 					"little they come in the other one: derivatives do not exist there",
-					w.Name, w.Other, how, x.when(w.T))
+					w.Name, w.Other, how, x.When(w.T))
 				break
 			}
 			l.Warnf(CodeTie, at, "%s and %s happen together at %s and their order changes the result: derivatives do "+
 				"not exist there; give one a priority",
-				w.Name, w.Other, x.when(w.T))
+				w.Name, w.Other, x.When(w.T))
 		case solvers.Edge:
 			l.Warnf(CodeTie, at, "%s stands exactly at its threshold at the start, %s: moved a little, the run "+
 				"begins on the other side, so derivatives are those of one side",
-				x.condition(w.Name), x.when(w.T))
+				x.condition(w.Name), x.When(w.T))
 		case solvers.OneSided:
 			if reading(w.Other) != "" {
 				l.Warnf(CodeTie, at, "%s changes exactly at %s, %s: derivatives by what moves one of them alone are "+
 					"those of the order in which they came, and differ in the other",
-					x.condition(w.Name), reading(w.Other), x.when(w.T))
+					x.condition(w.Name), reading(w.Other), x.When(w.T))
 				break
 			}
 			l.Warnf(CodeTie, at, "%s and %s happen together at %s: derivatives by what moves one of them alone are "+
 				"those of the order in which they came, and differ in the other",
-				w.Name, w.Other, x.when(w.T))
+				w.Name, w.Other, x.When(w.T))
 		case solvers.Outside:
 			level := diag.Note
 			if x.matters(&w) {
@@ -69,32 +69,32 @@ func (x *Explainer) Warnings(list []solvers.Warning, l *diag.List) {
 			}
 			l.Add(diag.Diagnostic{
 				Code: CodeOutside, Level: level, Span: at,
-				Message: fmt.Sprintf("%s at %s lies outside the time span and never happens", w.Name, x.when(w.Value)),
+				Message: fmt.Sprintf("%s at %s lies outside the time span and never happens", w.Name, x.When(w.Value)),
 			})
 		case solvers.Past:
 			l.Warnf(CodeOutside, at, "at %s, the body of %s sets the time of %s to %s, which is past: %[3]s does not "+
-				"fire at it", x.when(w.T), w.Other, w.Name, diag.Number(w.Value))
+				"fire at it", x.When(w.T), w.Other, w.Name, diag.Number(w.Value))
 		case solvers.Stiff:
 			l.Notef(CodeStiff, x.span, "this looks stiff from %s on: steps are held short by stability, not by "+
 				"accuracy (an eigenvalue of about -%s); a looser rtol will not make them longer; "+
 				"method = auto takes an implicit method where that pays, and for diffusion on large grids there is "+
 				"method = rkc2",
-				x.when(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
+				x.When(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
 		case solvers.Unseen:
 			l.Warnf(CodeUnseen, x.span, "a function of time in the right-hand side has a peak about %s that the fixed "+
 				"steps pass over, so the result misses it; take shorter steps, or leave their length to the tolerances",
-				x.when(w.T))
+				x.When(w.T))
 		case solvers.Hidden:
 			l.Warnf(CodeHidden, at, "%s may have changed for a moment about %s or later without being seen: it stays "+
 				"too near its threshold, or swings too fast beside it; a smaller hmax looks closer",
-				x.condition(w.Name), x.when(w.T))
+				x.condition(w.Name), x.When(w.T))
 		case solvers.Unstable:
 			l.Warnf(CodeUnstable, x.span, "the steps of fixed length are not stable from %s on: an eigenvalue of "+
 				"about %s needs shorter ones, or another method",
-				x.when(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
+				x.When(w.T), strconv.FormatFloat(w.Value, 'g', 2, 64))
 		case solvers.Rest:
 			l.Warnf(CodeRest, at, "%s turned back within rounding at %s; it fires again only after its condition "+
-				"was false", w.Name, x.when(w.T))
+				"was false", w.Name, x.When(w.T))
 		}
 	}
 }
@@ -115,7 +115,7 @@ func (x *Explainer) Stopped(stats *solvers.Stats) string {
 	if !stats.Stopped {
 		return ""
 	}
-	return fmt.Sprintf("; %s stopped the run at %s", stats.By, x.when(stats.T))
+	return fmt.Sprintf("; %s stopped the run at %s", stats.By, x.When(stats.T))
 }
 
 // reading says what reads the state, if a warning is about an observation or the end; "" otherwise.
@@ -152,7 +152,7 @@ func (x *Explainer) Peaks(list []sens.Peak, l *diag.List) {
 		name := system.ElementName(strings.Join(strings.Fields(f.Span.Text()), " "), f.Shape, p.Element-f.Offset)
 		l.Warnf(CodeTie, f.Span, "%s is as large at %s as at %s, but for the tolerance: it is not differentiable "+
 			"where two maxima tie; derivatives are those at %s",
-			name, x.when(p.T), x.when(p.Other), x.when(p.T))
+			name, x.When(p.T), x.When(p.Other), x.When(p.T))
 	}
 }
 

@@ -40,10 +40,10 @@ func (x *Explainer) Windows(w *system.Worker) *diag.ListError {
 		case reported[in.Span]:
 			continue
 		case !(t >= t0-slack && t <= tf+slack):
-			l.Errorf(CodeTime, in.Span, "this bound of the integral is %s, outside the time span %s to %s", x.when(t),
+			l.Errorf(CodeTime, in.Span, "this bound of the integral is %s, outside the time span %s to %s", x.When(t),
 				diag.Number(t0), diag.Number(tf))
 		case t < from-slack:
-			l.Errorf(CodeTime, in.Span, "the integral ends at %s, before it begins at %s", x.when(t),
+			l.Errorf(CodeTime, in.Span, "the integral ends at %s, before it begins at %s", x.When(t),
 				diag.Number(from))
 		default:
 			continue

@@ -5,7 +5,6 @@ import (
 	"io"
 	"slices"
 
-	"odes.dev/odes/lang/source"
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
@@ -109,38 +108,32 @@ func stats(p *program) *vm.Stats {
 	return &s
 }
 
-// NonFinite returns the first expression of the model's text that gives a number that is not finite,
-// in the rates at (t, y) with discretes d and modes m. It returns false if no number is, or if no
-// expression of the text makes it.
-func (w *Worker) NonFinite(t float64, y, d, m []float64) (source.Span, bool) {
+// NonFinite returns where the first number that is not finite comes from in the rates at (t, y) with discretes d and
+// modes m. It returns false if no number is, or if no expression of the text makes it.
+func (w *Worker) NonFinite(t float64, y, d, m []float64) (Origin, bool) {
 	return w.nonFinite(w.model.Compiled.Rates, t, y, d, m)
 }
 
 // NonFiniteJacobian does the same for the Jacobian of the rates.
-func (w *Worker) NonFiniteJacobian(t float64, y, d, m []float64) (source.Span, bool) {
+func (w *Worker) NonFiniteJacobian(t float64, y, d, m []float64) (Origin, bool) {
 	j, err := w.model.programs.withJacobian()
 	if err != nil {
-		return source.Span{}, false
+		return Origin{}, false
 	}
 	return w.nonFinite(j.made.Tape, t, y, d, m)
 }
 
-func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (source.Span, bool) {
+func (w *Worker) nonFinite(of *tape.Tape, t float64, y, d, m []float64) (Origin, bool) {
 	e := tape.NewEvaluator[float64](of)
 	w.model.load(of, e, &values{vecT: {t}, vecY: y, vecP: w.problem.Point.p, vecD: d, vecM: m})
 	e.Run()
-	v, found := e.FirstNonFinite()
-	if !found {
-		return source.Span{}, false
-	}
-	at := of.Span(v)
-	return at, !at.IsZero()
+	return originOf(e)
 }
 
 // NonFiniteValue returns the expression that makes an objective infinite or NaN, at the functionals of a run: the one
 // that the objective reads it from, through others that inherit it. row is the objective's place among all. It returns
-// false if no expression of the text makes it.
-func (p *Problem) NonFiniteValue(row int, functionals []float64) (source.Span, bool) {
+// false if no expression of the text makes it. functional is the element of the functionals that it is, or -1.
+func (p *Problem) NonFiniteValue(row int, functionals []float64) (from Origin, functional int, found bool) {
 	t := p.Model.Compiled.Objective
 	e := tape.NewEvaluator[float64](t)
 	p.Model.load(t, e, &values{vecF: functionals, vecP: p.Point.p})
@@ -174,13 +167,17 @@ func (p *Problem) NonFiniteValue(row int, functionals []float64) (source.Span, b
 		}
 		v, row = next, -1
 	}
-	at := t.Span(v)
+	from, functional = Origin{t.Span(v), tape.Cause(e, v)}, -1
 	if int(v) < len(t.Inputs) {
 		if place, ok := p.Model.layout.find(tapec.MustName(t.Inputs[v].Name)); ok && place.vec == vecF {
-			at = p.Model.FunctionalSpan(place.offset)
+			functional = place.offset
+			for functional < place.offset+place.len-1 && functionals[functional]-functionals[functional] == 0 {
+				functional++
+			}
+			from.Span = p.Model.FunctionalSpan(functional)
 		}
 	}
-	return at, !at.IsZero()
+	return from, functional, !from.Span.IsZero()
 }
 
 // EmitTapes writes the model's tapes.

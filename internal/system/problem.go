@@ -24,6 +24,8 @@ type Problem struct {
 
 	active []string
 	plan   *plan // of the active params
+	// origins say where functionals that are not finite come from, by their elements.
+	origins origins
 }
 
 // Problem returns the problem of the objectives rows and peaks at pt, with no active params.

@@ -71,6 +71,7 @@ func (w *Worker) reads(k int, s sens.Site) bool {
 func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 	if s.Kind == sens.SiteInitial {
 		clear(w.seen)
+		w.problem.origins.clear()
 	}
 	if c := site(&w.value, w.model.Compiled, s); c != nil {
 		saved := w.in[tapec.Primal][vecD]
@@ -88,6 +89,9 @@ func (w *Worker) Observe(s sens.Site, pt *sens.Point, functionals []float64) {
 			}
 			for j := b.lo; j < b.hi; j++ {
 				functionals[j] += w.functional[j]
+				if x := w.functional[j]; x-x != 0 {
+					w.trace(c, i, j)
+				}
 				if elem := selected(f, j-b.lo); elem < 0 || s.Kind != sens.SiteEvent || elem == s.Firing.Elem {
 					w.seen[j]++
 				}

@@ -1,0 +1,173 @@
+package system
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/tape"
+	"odes.dev/odes/tapec"
+)
+
+// Origin is where a number that is not finite comes from.
+type Origin struct {
+	Span  source.Span // of an expression of the text; zero where there is none
+	Cause string      // in words, such as "0/0"; "" where that is not known
+}
+
+// Expression returns the text of the expression, on one line.
+func (o Origin) Expression() string { return strings.Join(strings.Fields(o.Span.Text()), " ") }
+
+// String says what is wrong with the expression: `"log(x)" is the logarithm of a negative number`.
+func (o Origin) String() string {
+	if o.Cause == "" {
+		return fmt.Sprintf("%q is not a finite number", short(o.Expression()))
+	}
+	return fmt.Sprintf("%q is %s", short(o.Expression()), o.Cause)
+}
+
+// short cuts an expression that would fill the screen.
+func short(text string) string {
+	const most = 60
+	if r := []rune(text); len(r) > most {
+		return string(r[:most]) + "…"
+	}
+	return text
+}
+
+// origins keep the first origin of each of some elements. Goroutines may share them.
+type origins struct {
+	mu sync.Mutex
+	of map[int]Origin
+}
+
+func (o *origins) clear() {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	clear(o.of)
+}
+
+// Origin returns where element i of the functionals of the last run got its first number from that is not finite; false
+// where that is not known, or where it is not finite because it did not come about.
+func (p *Problem) Origin(i int) (Origin, bool) {
+	p.origins.mu.Lock()
+	defer p.origins.mu.Unlock()
+	o, ok := p.origins.of[i]
+	return o, ok
+}
+
+// trace notes where the number comes from that element j of the functionals has of output i of c.
+func (w *Worker) trace(c *call, i, j int) {
+	o := &w.problem.origins
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if _, known := o.of[j]; known {
+		return
+	}
+	if o.of == nil {
+		o.of = map[int]Origin{}
+	}
+	o.of[j], _ = w.origin(c, c.tape.Outputs[i].Value)
+}
+
+// origin returns where an output of c, as it would run now, has its first number from that is not finite.
+func (w *Worker) origin(c *call, output tape.Value) (Origin, bool) {
+	e := tape.NewEvaluator[float64](c.tape)
+	for i, b := range c.ins {
+		if from := w.in[b.vary][b.vec]; b.hi <= len(from) {
+			copy(e.Input(c.tape.Inputs[i].Name), from[b.lo:b.hi])
+		}
+	}
+	e.Run()
+	return originOf(e, output)
+}
+
+// Derivatives finds where derivatives come from that are not finite numbers.
+type Derivatives struct {
+	problem           *Problem
+	rates, objectives *tape.Evaluator[float64] // transposes, by all params; nil for none
+}
+
+// Derivatives returns a search at the point of p. It costs more than a step.
+func (p *Problem) Derivatives() *Derivatives {
+	d := derivatives{active: map[string]bool{}}
+	for _, name := range Names(p.Model.Checked.Params) {
+		d.active[name] = true
+	}
+	transpose := func(t *tape.Tape) *tape.Evaluator[float64] {
+		if t == nil {
+			return nil
+		}
+		back, err := d.pull(t, false)
+		if err != nil || back == nil {
+			return nil
+		}
+		return tape.NewEvaluator[float64](back)
+	}
+	return &Derivatives{p, transpose(p.Model.Compiled.Rates), transpose(p.Model.Compiled.Objective)}
+}
+
+// Objective looks at the derivatives of objective row by the functionals and by params.
+func (d *Derivatives) Objective(row int, functionals []float64) (Origin, bool) {
+	return d.find(d.objectives, row, &values{vecF: functionals, vecP: d.problem.Point.p})
+}
+
+// Rates looks at the derivatives of the rates at (t, y) by states and params, with discretes and modes.
+func (d *Derivatives) Rates(t float64, y, discretes, modes []float64) (Origin, bool) {
+	return d.find(d.rates, -1, &values{
+		vecT: {t}, vecY: y, vecP: d.problem.Point.p, vecD: discretes, vecM: modes,
+	})
+}
+
+// find runs e with a cotangent of 1 for element row of the result, or for all of them if row is -1.
+func (d *Derivatives) find(e *tape.Evaluator[float64], row int, from *values) (Origin, bool) {
+	if e == nil {
+		return Origin{}, false
+	}
+	for _, in := range e.Tape().Inputs {
+		name, to := tapec.MustName(in.Name), e.Input(in.Name)
+		at, ok := d.problem.Model.layout.find(name)
+		switch {
+		case name.Variation == tapec.Cotangent:
+			for i := range to {
+				to[i] = 0
+				if row < 0 || i == row {
+					to[i] = 1
+				}
+			}
+		case ok && at.offset <= len(from[at.vec]):
+			copy(to, from[at.vec][at.offset:])
+		}
+	}
+	e.Run()
+	return originOf(e)
+}
+
+// originOf returns the origin of the first number of e that is not finite and reaches one of some outputs; any, if none
+// is named.
+func originOf(e *tape.Evaluator[float64], outputs ...tape.Value) (Origin, bool) {
+	v, found := e.FirstNonFinite(outputs...)
+	if !found {
+		return Origin{}, false
+	}
+	at := e.Tape().Span(v)
+	return Origin{at, tape.Cause(e, v)}, !at.IsZero()
+}
+
+// OutputOf returns which output element i of all outputs belongs to.
+func (w *Worker) OutputOf(i int) int {
+	return slices.IndexFunc(w.value.Get(tapec.PartOutputs).outs, func(b binding) bool { return b.lo <= i && i < b.hi })
+}
+
+// OutputOrigin returns where output i at (t, y, d) has its first number from that is not finite.
+func (w *Worker) OutputOrigin(t float64, y, d []float64, i int) (from Origin, found bool) {
+	c := w.value.Get(tapec.PartOutputs)
+	w.t[0] = t
+	saved := w.in[tapec.Primal][vecD]
+	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = y, d
+	from, found = w.origin(c, c.tape.Outputs[i].Value)
+	w.in[tapec.Primal][vecD] = saved
+	return from, found
+}
