@@ -62,11 +62,12 @@ func newJacobianPlan(j *Jacobian, z Size) (*jacobianPlan, error) {
 	if p.first, err = linalg.Analyze(pattern, linalg.Options{}); err != nil {
 		return nil, matrixError(err)
 	}
-	p.order = p.first.New().Order()
+	lu := p.first.New()
+	p.order = lu.Order()
 	if z.N <= wholeStates {
 		p.matrix = &StepMatrix{
-			Analysis: p.first, NonZeros: pattern.NonZeros(), Diagonal: p.diagonal, States: p.states, Outer: p.outer,
-			Times: p.times, All: p.all,
+			Analysis: p.first, NonZeros: pattern.NonZeros(), Flops: lu.Flops(), Factors: lu.NonZeros(),
+			Diagonal: p.diagonal, States: p.states, Outer: p.outer, Times: p.times, All: p.all,
 		}
 	}
 	return p, nil

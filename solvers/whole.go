@@ -118,6 +118,8 @@ type SolvedArithmetic struct {
 type StepMatrix struct {
 	Analysis *linalg.Analysis
 	NonZeros int
+	Flops    int          // of a factorisation
+	Factors  int          // elements of the factors
 	Diagonal []int32      // places in the matrix
 	States   []EntryPlace // entries of ∂f/∂y
 	Outer    []Entry      // those of the derivatives of quadratures by states

@@ -118,14 +118,14 @@ func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 	} else {
 		t = m.forward()
 	}
-	return k.compiled(&wholeProgram{}, m, t, sums, lanes)
-}
-
-// compiled compiles the tape that m has made into out. It returns nil if it is too large.
-func (k *Kit) compiled(out *wholeProgram, m *stepMaker, t *tape.Tape, sums []string, lanes int) *wholeProgram {
 	if elements(t, lanes) > wholeWork {
 		return nil
 	}
+	return k.compiled(&wholeProgram{}, m, t, sums, lanes)
+}
+
+// compiled compiles the tape that m has made into out.
+func (k *Kit) compiled(out *wholeProgram, m *stepMaker, t *tape.Tape, sums []string, lanes int) *wholeProgram {
 	p, err := newProgram(t, m.find(k.layout.find), lanes, nil)
 	if err != nil {
 		return nil // the stages one by one do as well

@@ -7,6 +7,7 @@ import (
 
 	"odes.dev/odes/internal/simd"
 	"odes.dev/odes/solvers"
+	"odes.dev/odes/tape"
 	"odes.dev/odes/tapec"
 )
 
@@ -18,13 +19,28 @@ import (
 type solvedSteps struct {
 	form         *solvers.SolvedArithmetic
 	exchanges    []float64
+	name         string // of the exchanges
 	steps, pulls wholeSteps
 
 	kept, runs, failed int // of steps: where their factors are in the output, and how often pivots did not serve
 }
 
-// solvedFails is how many steps may be in vain, besides a part of all.
-const solvedFails = 100
+const (
+	// solvedFails is how many steps may be in vain, besides a part of all.
+	solvedFails = 100
+	// solvedWork is the most elements that a step may compute in a lane, nearly each by an instruction: longer code is
+	// no faster than calls.
+	solvedWork = 12288
+	// solvedMean is the number of instructions that CompileAfter.Small is meant for. Compiling takes longer in
+	// proportion, while a step saves little more.
+	solvedMean = 512
+)
+
+// work estimates the instructions of a step by form.
+func (w *Worker) work(form *solvers.SolvedArithmetic, m *solvers.StepMatrix) int {
+	rates, all := w.kit.value.Get(tapec.PartRates).tape, w.kit.layout.nY+w.kit.layout.nQ
+	return m.Flops/2 + form.Stages*(m.Factors+elements(rates, 1)+form.Stages*all)
+}
 
 // solvedBy returns what is known of whole steps by form with the given exchanges of rows.
 func (w *Worker) solvedBy(form *solvers.SolvedArithmetic, exchanges []float64) *solvedSteps {
@@ -35,7 +51,9 @@ func (w *Worker) solvedBy(form *solvers.SolvedArithmetic, exchanges []float64) *
 	i := slices.IndexFunc(w.solveds, is)
 	if i < 0 {
 		i = len(w.solveds)
-		w.solveds = append(w.solveds, &solvedSteps{form: form, exchanges: slices.Clone(exchanges)})
+		w.solveds = append(w.solveds, &solvedSteps{
+			form: form, exchanges: slices.Clone(exchanges), name: fmt.Sprint(exchanges),
+		})
 	}
 	w.solved = w.solveds[i]
 	return w.solved
@@ -47,15 +65,17 @@ func (v *solvedSteps) ready(w *Worker, m *solvers.StepMatrix, back bool) bool {
 	if back {
 		p = &v.pulls
 	}
-	if p.call != nil {
-		return true
-	}
-	key := wholeKey{form: &v.form.Arithmetic, back: back, exchanges: fmt.Sprint(v.exchanges)}
 	if p.never {
-		return false
+		return p.call != nil
 	}
+	key := wholeKey{form: &v.form.Arithmetic, back: back, exchanges: v.name}
 	if p.made == 0 {
-		p.waits(w, key, w.problem.CompileAfter.Small)
+		work := w.work(v.form, m)
+		if p.never = work > solvedWork; p.never {
+			return false
+		}
+		after := float64(w.problem.CompileAfter.Small) * float64(max(work, solvedMean)) / solvedMean
+		p.waits(w, key, int(min(after, 1e15)))
 	}
 	if p.made++; p.made <= p.after {
 		return false
@@ -87,24 +107,25 @@ func (k *Kit) newSolved(v *solvedSteps, x *solvers.StepMatrix, back bool) *whole
 		return nil
 	}
 	rates, jacobian := k.value.Get(tapec.PartRates).tape, k.value.Get(tapec.PartJacobian).tape
-	terms := len(straight.Factor.Terms) + v.form.Stages*(len(straight.Solve.Terms)+elements(rates, 1))
-	if terms > wholeWork {
-		return nil
-	}
 	m := newSolvedMaker(k.layout, rates, jacobian, v.form, x, straight)
 	out, lanes := &wholeProgram{}, 1
+	var t *tape.Tape
+	var sums []string
 	if back {
-		lanes = k.lanes
 		pull, curl := k.pull.Get(tapec.PartRates), k.pull.Get(tapec.PartJacobian)
 		if curl == nil {
 			curl = &program{}
 		}
-		t, sums := m.backward(pull.tape, curl.tape, k.notes)
-		return k.compiled(out, m.stepMaker, t, sums, lanes)
+		t, sums = m.backward(pull.tape, curl.tape, k.notes)
+		lanes = k.lanes
+	} else {
+		t, out.fixed = m.forward()
+		out.kept = m.kept
 	}
-	t, fixed := m.forward()
-	out.fixed, out.kept = fixed, m.kept
-	return k.compiled(out, m.stepMaker, t, nil, lanes)
+	if elements(t, 1) > solvedWork {
+		return nil
+	}
+	return k.compiled(out, m.stepMaker, t, sums, lanes)
 }
 
 // MakeSolvedStep implements solvers.SolvingStepper.
