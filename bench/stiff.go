@@ -197,7 +197,7 @@ func (r *runner) stiffRival(p *stiffProblem, program string, args []any, ref str
 	for i, tol := range tols {
 		reps := 3
 		if i < len(known) {
-			reps = max(1, min(200, int(4*pointTime.Seconds()/known[i].Seconds)))
+			reps = max(1, min(800, int(16*pointTime.Seconds()/known[i].Seconds)))
 		}
 		e := r.peer("", program, append([]any{
 			"-problem", p.name, "-rtol", tol, "-reps", reps, "-ref", ref,

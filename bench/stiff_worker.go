@@ -104,7 +104,7 @@ func (p *stiffProblem) options(method, mode string, rtol float64) odes.Options {
 // point measures gradients by one Runner; scales are the values of the params.
 func (p *stiffProblem) point(r *odes.Runner, scales []float64, path, dump string) (point, error) {
 	pt := point{Seconds: math.Inf(1)}
-	for start, i := time.Now(), 0; i < 2 || i < 2000 && time.Since(start) < 4*pointTime; i++ {
+	for start, i := time.Now(), 0; i < 2 || i < 8000 && time.Since(start) < 16*pointTime; i++ {
 		begin := time.Now()
 		ctx, cancel := context.WithTimeout(context.Background(), patience*time.Second)
 		s, err := r.Sensitivities(ctx)
