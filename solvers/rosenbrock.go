@@ -23,16 +23,10 @@ import (
 // Daescu, A. Sandu, G. R. Carmichael, Journal of Computational Physics 193 (2003).
 type rosenbrock struct {
 	*rosenbrockScheme
-	n, q int
-	w    int // n + q
-	l    int // lanes
-
-	y     []float64 // [n] a stage value
+	stageWork
 	kept  []float64 // [w] a right-hand side that two stages have in common
-	zero  []float64 // [w·max(l, 1)]
 	theta terms     // β(θ)
 	drift terms     // β'(θ)
-	slope []float64 // [w]
 
 	byState []float64 // [n + 1][stages] κ_i and γ_i, of outerProduct
 	byRow   []float64 // [w][stages] v_i
@@ -173,9 +167,8 @@ func newRosenbrockScheme(t *rosenbrockTable) *rosenbrockScheme {
 }
 
 func newRosenbrock(s *rosenbrockScheme, size Size, lanes int) *rosenbrock {
-	r := &rosenbrock{rosenbrockScheme: s, n: size.N, q: size.Q, w: size.N + size.Q, l: lanes}
-	r.y, r.kept, r.slope = make([]float64, r.n), make([]float64, r.w), make([]float64, r.w)
-	r.zero = make([]float64, r.w*max(lanes, 1))
+	r := &rosenbrock{rosenbrockScheme: s, stageWork: newStageWork(size, lanes)}
+	r.kept = make([]float64, r.w)
 	r.byState, r.byRow = make([]float64, (r.n+1)*r.stages), make([]float64, r.w*r.stages)
 	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
 	r.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
@@ -349,26 +342,11 @@ func (r *rosenbrock) keepFactors(s *Step, to []float64) bool {
 	return r.lu.Keep(to[:n])
 }
 
-// time returns t + α_i h, and T1 for 1.
-func (r *rosenbrock) time(s *Step, i int) float64 {
-	switch c := r.alpha[i]; c {
-	case 0:
-		return s.T
-	case 1:
-		return s.T1
-	default:
-		return math.FMA(c, s.H, s.T)
-	}
-}
+// time returns the time of stage i.
+func (r *rosenbrock) time(s *Step, i int) float64 { return s.node(r.alpha[i]) }
 
-// value returns Y_i: Y0 itself, or a combination in work space.
-func (r *rosenbrock) value(s *Step, i int) []float64 {
-	if len(r.a[i].c) == 0 {
-		return s.Y0
-	}
-	r.a[i].combine(r.y, s.Y0, s.H, s.K, r.w)
-	return r.y
-}
+// value returns the stage value Y_i.
+func (r *rosenbrock) value(s *Step, i int) []float64 { return r.stage(s, &r.a[i]) }
 
 // Step fills K, Y1 and DQ.
 func (r *rosenbrock) Step(f Field, s *Step, reuse bool) {

@@ -16,11 +16,7 @@ type rosenbrockPull struct {
 	tb    []float64 // [l]
 	ready bool
 
-	seeded bool
-	seed   []float64 // [1 + stages][n·l] Σ β_i(θ) w
-	y0     []float64 // [n·l] Σ w
-	h, t   []float64 // [l] what θ = (t* - t)/h adds to h̄ and t̄₀
-	rate   []float64 // [n]
+	denseSeeds
 }
 
 func (r *rosenbrock) readyPull() {
@@ -198,39 +194,6 @@ func (r *rosenbrock) outerProduct(s *Step, jb, v []float64, l int, h float64) {
 
 // InterpolatePull keeps the cotangents of the dense output for Pull.
 func (r *rosenbrock) InterpolatePull(_ CotangentField, s *Step, theta float64, w, tb []float64) {
-	n, l := r.n, r.l
-	g := &r.pull
-	if g.seed == nil {
-		v := func(n int) []float64 { return make([]float64, n*l) }
-		g.seed, g.y0, g.h, g.t = v((1+r.stages)*n), v(n), v(1), v(1)
-		g.rate = make([]float64, n)
-	}
 	r.weigh(theta)
-	if !g.seeded {
-		g.seeded = true
-		clear(g.seed)
-		clear(g.y0)
-		clear(g.h)
-		clear(g.t)
-	}
-	for j, i := range r.dps {
-		beta := r.theta.c[j]
-		seed := g.seed[i*n*l : (i+1)*n*l]
-		for m, v := range w {
-			seed[m] = math.FMA(beta, v, seed[m])
-		}
-	}
-	for m, v := range w {
-		g.y0[m] += v
-	}
-	// The part Σ β_i κ_i·w of h̄ is in the inner products of Pull.
-	r.drift.combine(g.rate, r.zero, 1, s.K, r.w)
-	for i, v := range g.rate {
-		for j := range l {
-			move := float64(v * w[i*l+j])
-			tb[j] += move
-			g.t[j] -= move
-			g.h[j] = math.FMA(-theta, move, g.h[j])
-		}
-	}
+	r.sow(&r.pull.denseSeeds, 1+r.stages, s, &r.theta, &r.drift, theta, w, tb)
 }

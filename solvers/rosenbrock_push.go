@@ -10,7 +10,6 @@ type rosenbrockPush struct {
 	kept  []float64 // [w·l]
 	yd    []float64 // [n·l]
 	td    []float64 // [l]
-	rate  []float64 // [n]
 	ready bool
 }
 
@@ -22,7 +21,7 @@ func (r *rosenbrock) readyPush() {
 	v := func(n int) []float64 { return make([]float64, n*r.l) }
 	*g = rosenbrockPush{
 		raw: v(r.plan.entries), jd: v(r.plan.entries), kd: v((1 + r.stages) * r.w), kept: v(r.w), yd: v(r.n), td: v(1),
-		rate: make([]float64, r.n), ready: true,
+		ready: true,
 	}
 }
 
@@ -128,27 +127,6 @@ func (r *rosenbrock) outer(row []float64, h float64) {
 	scale(row[r.n*l:], r.gamma)
 }
 
-// lengthen adds ḣ Σ c_j κ_j to yd[n·l]. A lane whose ḣ is zero is left as it is.
-func (r *rosenbrock) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
-	moves := false
-	for _, h := range hd {
-		moves = moves || h != 0
-	}
-	if !moves {
-		return
-	}
-	slope := r.slope[:n]
-	t.combine(slope, r.zero, 1, k, r.w)
-	for i, v := range slope {
-		row := yd[i*r.l : (i+1)*r.l]
-		for j, h := range hd {
-			if h != 0 {
-				row[j] = math.FMA(h, v, row[j])
-			}
-		}
-	}
-}
-
 // PushError implements TangentEstimator.
 func (r *rosenbrock) PushError(_ TangentField, s *Step, _ *StepTangent, e []float64) {
 	r.e.combine(e, r.zero, s.H, r.push.kd, r.w*r.l)
@@ -156,16 +134,6 @@ func (r *rosenbrock) PushError(_ TangentField, s *Step, _ *StepTangent, e []floa
 
 // InterpolatePush writes the tangent of the dense output.
 func (r *rosenbrock) InterpolatePush(_ TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
-	n, w, l := r.n, r.w, r.l
-	g := &r.push
 	r.weigh(theta)
-	r.theta.combine(yd, d.Y0, s.H, g.kd, w*l)
-	r.lengthen(yd, &r.theta, d.H, s.K, n)
-	r.drift.combine(g.rate, r.zero, 1, s.K, w)
-	for i, v := range g.rate {
-		row := yd[i*l : (i+1)*l]
-		for j := range row {
-			row[j] = math.FMA(v, math.FMA(-theta, d.H[j], td[j]-d.T0[j]), row[j])
-		}
-	}
+	r.denseTangent(s, d, &r.theta, &r.drift, theta, r.push.kd, td, yd)
 }

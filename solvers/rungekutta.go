@@ -10,18 +10,12 @@ import (
 // other arithmetic is that of combine and of the right-hand side. Its work arrays serve one goroutine.
 type rungeKutta struct {
 	*scheme
-	n, q int // states, quadratures
-	w    int // n + q, the width of a row of K
-	l    int // lanes
-
-	y     []float64 // [n] a stage value
+	stageWork
 	theta terms     // β(θ)
 	next  int       // after which of scheme.read the last reading was: the next one is likely there
-	zero  []float64 // [w·l]
 	yd    []float64 // [n·l] tangent of a stage value
 	td    []float64 // [l]
 	kd    []float64 // [stages][w·l] tangents of the stages
-	slope []float64 // [w] Σ a_ij k_j
 	yb    []float64 // [1 + stages][n·l] cotangents ȳ₁ and those of the stage values
 	kb    []float64 // [w·l] cotangent of a stage
 	tb    []float64 // [l]
@@ -62,11 +56,8 @@ type scheme struct {
 }
 
 func newRungeKutta(s *scheme, size Size, lanes int) *rungeKutta {
-	r := &rungeKutta{scheme: s, n: size.N, q: size.Q, w: size.N + size.Q, l: lanes}
+	r := &rungeKutta{scheme: s, stageWork: newStageWork(size, lanes)}
 	r.theta = terms{row: r.dps, c: make([]float64, len(r.dps))}
-	r.y = make([]float64, r.n)
-	r.slope = make([]float64, r.w)
-	r.zero = make([]float64, max(r.w*lanes, r.w))
 	return r
 }
 
@@ -196,28 +187,11 @@ func sparse(row []*big.Rat) terms {
 // Info describes the method.
 func (r *rungeKutta) Info() Info { return r.info }
 
-// time returns t + c_i h. The nodes at the end are at T1 itself, which may differ from the rounded sum when the step
-// was clipped to a given time.
-func (r *rungeKutta) time(s *Step, i int) float64 {
-	switch c := r.c[i]; c {
-	case 0:
-		return s.T
-	case 1:
-		return s.T1
-	default:
-		return math.FMA(c, s.H, s.T)
-	}
-}
+// time returns the time of stage i.
+func (r *rungeKutta) time(s *Step, i int) float64 { return s.node(r.c[i]) }
 
-// value returns the stage value Y_i: Y0 itself, or a combination in work space. It has the same bits in Step, Push
-// and Pull.
-func (r *rungeKutta) value(s *Step, i int) []float64 {
-	if len(r.a[i].c) == 0 {
-		return s.Y0
-	}
-	r.a[i].combine(r.y, s.Y0, s.H, s.K, r.w)
-	return r.y
-}
+// value returns the stage value Y_i.
+func (r *rungeKutta) value(s *Step, i int) []float64 { return r.stage(s, &r.a[i]) }
 
 // Step fills K, Y1 and DQ.
 func (r *rungeKutta) Step(f Field, s *Step, reuse bool) {

@@ -12,21 +12,16 @@ type dense struct {
 	kd    []float64 // [dense stages][w·l]
 	fresh bool      // kd is that of the last Push
 
-	seeded bool
-	at     []terms   // [stages + dense stages], over ȳ₁ and all Ȳ_i
-	sum    terms     // all Ȳ_i
-	seed   []float64 // [stages + dense stages][n·l] Σ β_i(θ) w
-	yb     []float64 // [1 + stages + dense stages][n·l]
-	y0     []float64 // [n·l] Σ w
-	h, t   []float64 // [l] what θ = (t* - t)/h adds to h̄ and t̄₀
-	rate   []float64 // [n]
+	at  []terms   // [stages + dense stages], over ȳ₁ and all Ȳ_i
+	sum terms     // all Ȳ_i
+	yb  []float64 // [1 + stages + dense stages][n·l]
+	denseSeeds
 }
 
 // weigh makes theta the β(θ) and drift the β'(θ).
 func (r *rungeKutta) weigh(theta float64) {
 	if r.dense.drift.c == nil {
 		r.dense.drift = terms{row: r.dps, c: make([]float64, len(r.dps))}
-		r.dense.rate = make([]float64, r.n)
 	}
 	for j, p := range r.beta {
 		r.theta.c[j], r.dense.drift.c[j] = poly(p, theta)
@@ -35,7 +30,7 @@ func (r *rungeKutta) weigh(theta float64) {
 
 // InterpolatePush writes the tangent of the dense output.
 func (r *rungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, theta float64, td, yd []float64) {
-	n, w, l := r.n, r.w, r.l
+	w, l := r.w, r.l
 	g := &r.dense
 	r.extend(f, s)
 	r.weigh(theta)
@@ -52,53 +47,18 @@ func (r *rungeKutta) InterpolatePush(f TangentField, s *Step, d *StepTangent, th
 			}
 		}
 	}
-	r.theta.combine(yd, d.Y0, s.H, g.kd, w*l)
-	r.lengthen(yd, &r.theta, d.H, s.K, n)
-	g.drift.combine(g.rate, r.zero, 1, s.K, w)
-	for i, v := range g.rate {
-		row := yd[i*l : (i+1)*l]
-		for j := range row {
-			row[j] = math.FMA(v, math.FMA(-theta, d.H[j], td[j]-d.T0[j]), row[j])
-		}
-	}
+	r.denseTangent(s, d, &r.theta, &g.drift, theta, g.kd, td, yd)
 }
 
 // InterpolatePull keeps the cotangents of the dense output for Pull.
 func (r *rungeKutta) InterpolatePull(f CotangentField, s *Step, theta float64, w, tb []float64) {
-	n, l := r.n, r.l
 	g := &r.dense
 	r.extend(f, s)
 	r.weigh(theta)
 	if g.at == nil {
 		r.transposeDense()
 	}
-	if !g.seeded {
-		g.seeded = true
-		clear(g.seed)
-		clear(g.y0)
-		clear(g.h)
-		clear(g.t)
-	}
-	for j, i := range r.dps {
-		beta := r.theta.c[j]
-		seed := g.seed[i*n*l : (i+1)*n*l]
-		for m, v := range w {
-			seed[m] = math.FMA(beta, v, seed[m])
-		}
-	}
-	for m, v := range w {
-		g.y0[m] += v
-	}
-	// The part Σ β_i k_i·w of h̄ is in the inner products of Pull.
-	g.drift.combine(g.rate, r.zero, 1, s.K, r.w)
-	for i, v := range g.rate {
-		for j := range l {
-			move := float64(v * w[i*l+j])
-			tb[j] += move
-			g.t[j] -= move
-			g.h[j] = math.FMA(-theta, move, g.h[j])
-		}
-	}
+	r.sow(&g.denseSeeds, len(r.a), s, &r.theta, &g.drift, theta, w, tb)
 }
 
 // transposeDense lists the columns of the whole table, with the stages of the dense output and those on which only
@@ -129,10 +89,7 @@ func (r *rungeKutta) transposeDense() {
 		g.sum.row = append(g.sum.row, 1+j)
 		g.sum.c = append(g.sum.c, 1)
 	}
-	g.seed = make([]float64, total*n*l)
 	g.yb = make([]float64, (1+total)*n*l)
-	g.y0 = make([]float64, n*l)
-	g.h, g.t = make([]float64, l), make([]float64, l)
 }
 
 // pullSeeded is Pull with the cotangents of the dense output: k̄_i has the further term h Σ β_i(θ) w, and the stages

@@ -44,27 +44,6 @@ func (r *rungeKutta) tangent(f TangentField, s *Step, d *StepTangent, i int, kd 
 	f.Push(r.time(s, i), r.value(s, i), r.td, yd, kd[i*w*l:(i+1)*w*l])
 }
 
-// lengthen adds ḣ Σ c_j k_j to yd[n·l]. A lane whose ḣ is zero is left as it is, whatever the other lanes do.
-func (r *rungeKutta) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
-	moves := false
-	for _, h := range hd {
-		moves = moves || h != 0
-	}
-	if !moves {
-		return
-	}
-	slope := r.slope[:n]
-	t.combine(slope, r.zero, 1, k, r.w)
-	for i, v := range slope {
-		row := yd[i*r.l : (i+1)*r.l]
-		for j, h := range hd {
-			if h != 0 {
-				row[j] = math.FMA(h, v, row[j])
-			}
-		}
-	}
-}
-
 // PushError implements TangentEstimator. The estimate is linear in the stages, and so is its tangent. The exception
 // is the combination of two estimates that Tableau.E3 describes; it is made of the tangents of both.
 func (r *rungeKutta) PushError(f TangentField, s *Step, d *StepTangent, e []float64) {

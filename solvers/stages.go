@@ -1,0 +1,127 @@
+package solvers
+
+import "math"
+
+// stageWork is the work space that methods share whose steps are sums of the rows of K.
+type stageWork struct {
+	n, q int // states, quadratures
+	w    int // n + q, the width of a row of K
+	l    int // lanes
+
+	y     []float64 // [n] a stage value
+	slope []float64 // [w] a sum of rows
+	zero  []float64 // [w·max(l, 1)]
+}
+
+func newStageWork(z Size, lanes int) stageWork {
+	w := z.N + z.Q
+	return stageWork{
+		n: z.N, q: z.Q, w: w, l: lanes,
+		y: make([]float64, z.N), slope: make([]float64, w), zero: make([]float64, w*max(lanes, 1)),
+	}
+}
+
+// node returns the time t + c h. Nodes at the end are at T1 itself, which may differ from the rounded sum when the step
+// was clipped to a given time.
+func (s *Step) node(c float64) float64 {
+	switch c {
+	case 0:
+		return s.T
+	case 1:
+		return s.T1
+	default:
+		return math.FMA(c, s.H, s.T)
+	}
+}
+
+// stage returns y₀ + h Σ a_j k_j: Y0 itself, or a combination in work space. It has the same bits in Step, Push and
+// Pull.
+func (r *stageWork) stage(s *Step, a *terms) []float64 {
+	if len(a.c) == 0 {
+		return s.Y0
+	}
+	a.combine(r.y, s.Y0, s.H, s.K, r.w)
+	return r.y
+}
+
+// lengthen adds ḣ Σ c_j k_j to yd[n·l]. A lane whose ḣ is zero is left as it is, whatever the other lanes do.
+func (r *stageWork) lengthen(yd []float64, t *terms, hd, k []float64, n int) {
+	moves := false
+	for _, h := range hd {
+		moves = moves || h != 0
+	}
+	if !moves {
+		return
+	}
+	slope := r.slope[:n]
+	t.combine(slope, r.zero, 1, k, r.w)
+	for i, v := range slope {
+		row := yd[i*r.l : (i+1)*r.l]
+		for j, h := range hd {
+			if h != 0 {
+				row[j] = math.FMA(h, v, row[j])
+			}
+		}
+	}
+}
+
+// denseTangent writes the tangent of y₀ + h Σ β_j(θ) k_j at a time that moves by td, with the tangents kd of the rows of
+// K.
+func (r *stageWork) denseTangent(s *Step, d *StepTangent, beta, drift *terms, theta float64, kd, td, yd []float64) {
+	beta.combine(yd, d.Y0, s.H, kd, r.w*r.l)
+	r.lengthen(yd, beta, d.H, s.K, r.n)
+	rate := r.slope[:r.n]
+	drift.combine(rate, r.zero, 1, s.K, r.w)
+	for i, v := range rate {
+		row := yd[i*r.l : (i+1)*r.l]
+		for j := range row {
+			row[j] = math.FMA(v, math.FMA(-theta, d.H[j], td[j]-d.T0[j]), row[j])
+		}
+	}
+}
+
+// denseSeeds are the cotangents of the dense output, which Pull takes in. They are allocated at their first use, since
+// most runs observe at ends of steps.
+type denseSeeds struct {
+	seeded bool
+	seed   []float64 // [rows of K][n·l] Σ β_i(θ) w
+	y0     []float64 // [n·l] Σ w
+	h, t   []float64 // [l] what θ = (t* - t)/h adds to h̄ and t̄₀
+}
+
+// sow adds the cotangent w of y₀ + h Σ β_j(θ) k_j to g, which has room for so many rows, and that of its time to tb.
+func (r *stageWork) sow(g *denseSeeds, rows int, s *Step, beta, drift *terms, theta float64, w, tb []float64) {
+	n, l := r.n, r.l
+	if g.seed == nil {
+		v := func(n int) []float64 { return make([]float64, n*l) }
+		g.seed, g.y0, g.h, g.t = v(rows*n), v(n), v(1), v(1)
+	}
+	if !g.seeded {
+		g.seeded = true
+		clear(g.seed)
+		clear(g.y0)
+		clear(g.h)
+		clear(g.t)
+	}
+	for j, i := range beta.row {
+		b := beta.c[j]
+		seed := g.seed[i*n*l : (i+1)*n*l]
+		for m, v := range w {
+			seed[m] = math.FMA(b, v, seed[m])
+		}
+	}
+	for m, v := range w {
+		g.y0[m] += v
+	}
+	// The part Σ β_i k_i·w of h̄ is in the inner products of Pull.
+	rate := r.slope[:n]
+	drift.combine(rate, r.zero, 1, s.K, r.w)
+	for i, v := range rate {
+		for j := range l {
+			move := float64(v * w[i*l+j])
+			tb[j] += move
+			g.t[j] -= move
+			g.h[j] = math.FMA(-theta, move, g.h[j])
+		}
+	}
+}
