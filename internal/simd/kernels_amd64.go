@@ -613,3 +613,8 @@ func matVec(y *float64, a *float64, x *float64, rows int, cols int, as int, from
 //
 //go:noescape
 func matVecT(y *float64, a *float64, x *float64, rows int, cols int, as int, from int)
+
+// scatterAdd adds Σ_m a[m·as + q]·x[8m + lane], m < min(width, first + q), to y[8·row[q] + lane].
+//
+//go:noescape
+func scatterAdd(y *float64, row *int32, a *float64, x *float64, n int, first int, width int, as int)

@@ -17057,3 +17057,45 @@ vecs1none:
 done:
 	VZEROUPPER
 	RET
+
+// func scatterAdd(y *float64, row *int32, a *float64, x *float64, n int, first int, width int, as int)
+// Requires: AVX, FMA3
+TEXT ·scatterAdd(SB), NOSPLIT, $0-64
+	MOVQ y+0(FP), AX
+	MOVQ row+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ first+40(FP), DI
+	MOVQ as+56(FP), R8
+	SHLQ $0x03, R8
+	MOVQ width+48(FP), R9
+
+row:
+	MOVLQSX (CX), R10
+	SHLQ    $0x06, R10
+	ADDQ    AX, R10
+	VMOVUPD (R10), Y0
+	VMOVUPD 32(R10), Y1
+	MOVQ    DX, R11
+	MOVQ    BX, R12
+	MOVQ    DI, R13
+
+term:
+	VBROADCASTSD (R11), Y2
+	VFMADD231PD  (R12), Y2, Y0
+	VFMADD231PD  32(R12), Y2, Y1
+	ADDQ         R8, R11
+	ADDQ         $0x40, R12
+	DECQ         R13
+	JNZ          term
+	VMOVUPD      Y0, (R10)
+	VMOVUPD      Y1, 32(R10)
+	ADDQ         $0x08, DX
+	ADDQ         $0x04, CX
+	CMPQ         DI, R9
+	ADCQ         $0x00, DI
+	DECQ         SI
+	JNZ          row
+	VZEROUPPER
+	RET

@@ -50,9 +50,17 @@ func rankUpdate3(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int
 func rankUpdate4(to, y, x *float64, cols, inner, lanes, gs, gl, yi, yk, from int) {
 	panic(noKernels)
 }
-func packPanels(packed, x *float64, rows, cols, xs int)  { panic(noKernels) }
-func matVec(y, a, x *float64, rows, cols, as, from int)  { panic(noKernels) }
+
+func packPanels(packed, x *float64, rows, cols, xs int) { panic(noKernels) }
+
+func matVec(y, a, x *float64, rows, cols, as, from int) { panic(noKernels) }
+
 func matVecT(y, a, x *float64, rows, cols, as, from int) { panic(noKernels) }
+
+func scatterAddWide(y *float64, row *int32, a, x *float64, n, first, width, as int) { panic(noKernels) }
+
+func scatterAdd(y *float64, row *int32, a, x *float64, n, first, width, as int) { panic(noKernels) }
+
 func combineWide(out, base *float64, h float64, c *float64, row *int, terms int, k *float64, stride, n int) {
 	panic(noKernels)
 }

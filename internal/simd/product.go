@@ -390,6 +390,40 @@ func MatVecT(y, a, x []float64, rows, cols, stride int, accumulate bool) {
 	}
 }
 
+// ScatterAdd adds A·x[width][8] to the rows of y[][8] that row names, all different, one after the other. Row q of A is
+// a[q], a[stride + q], …: first of these for row 0, one more for each row after it, and at most width. So y may be x
+// itself, as in a triangular solve. The rows must lie in y.
+func ScatterAdd(y []float64, row []int32, a, x []float64, first, width, stride int) {
+	n := len(row)
+	if n == 0 || width == 0 {
+		return
+	}
+	first = min(first, width)
+	_, x = a[(min(width, first+n-1)-1)*stride+n-1], x[:8*width]
+	if useAVX2 {
+		for step := max(1, most/(2*width)); n > 0; n -= step {
+			if useAVX512 {
+				scatterAddWide(&y[0], &row[0], &a[0], &x[0], min(step, n), first, width, stride)
+			} else {
+				scatterAdd(&y[0], &row[0], &a[0], &x[0], min(step, n), first, width, stride)
+			}
+			if n <= step {
+				return
+			}
+			row, a, first = row[step:], a[step:], min(first+step, width)
+		}
+	}
+	for q, i := range row {
+		to := (*[8]float64)(y[8*int(i):])
+		for m := range min(width, first+q) {
+			v := a[m*stride+q]
+			for l, w := range (*[8]float64)(x[8*m:]) {
+				to[l] = math.FMA(v, w, to[l])
+			}
+		}
+	}
+}
+
 // matVecGeneric sets y[i] (+)= Σ_k a[i·ri + k·rk]·x[k].
 func matVecGeneric(y, a, x []float64, ri, rk int, accumulate bool) {
 	if !accumulate {

@@ -2,6 +2,7 @@ package simd
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"odes.dev/odes/internal/elem"
@@ -123,6 +124,66 @@ func TestRankUpdate(t *testing.T) {
 		check(8, 48, 7, 1)
 		check(19, 61, 6, 3)
 		check(9, 9000, 21, 2)
+	})
+}
+
+func TestScatterAdd(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		r := elem.NewRand(17)
+		for _, n := range []int{0, 1, 2, 3, 7, 40} {
+			for _, width := range []int{0, 1, 2, 5, 13} {
+				for _, first := range []int{1, 2, width} {
+					stride := n + int(r.Uint64()%4)
+					a, x := tame(r, stride*width+n), tame(r, 8*width)
+					row, left := make([]int32, n), make([]int32, 2*n+1)
+					for i := range left {
+						left[i] = int32(i)
+					}
+					for q := range row {
+						at := int(r.Uint64() % uint64(len(left)))
+						row[q] = left[at]
+						left = slices.Delete(left, at, at+1)
+					}
+					y, intact := guarded(8*(2*n+1), 3)
+					copy(y, tame(r, len(y)))
+					want := slices.Clone(y)
+					for q, i := range row {
+						for l := range 8 {
+							at := 8*int(i) + l
+							want[at] = chain(want[at], true, min(width, first+q),
+								func(m int) float64 { return a[m*stride+q] }, func(m int) float64 { return x[8*m+l] })
+						}
+					}
+					ScatterAdd(y, row, a, x, first, width, stride)
+					compare(t, y, want, "%d rows, %d terms, first %d", n, width, first)
+					if !intact() {
+						t.Fatalf("%d rows, %d terms, first %d: wrote outside", n, width, first)
+					}
+				}
+			}
+		}
+	})
+}
+
+// TestScatterAddInPlace solves with a unit triangle: what is found is used at once.
+func TestScatterAddInPlace(t *testing.T) {
+	withBackend(t, func(t *testing.T) {
+		const n = 9
+		r := elem.NewRand(18)
+		a, x := tame(r, n*n), tame(r, 8*n)
+		row := make([]int32, n-1)
+		for q := range row {
+			row[q] = int32(q + 1)
+		}
+		want := slices.Clone(x)
+		for i := 1; i < n; i++ {
+			for l := range 8 {
+				want[8*i+l] = chain(want[8*i+l], true, i, func(m int) float64 { return a[m*(n-1)+i-1] },
+					func(m int) float64 { return want[8*m+l] })
+			}
+		}
+		ScatterAdd(x, row, a, x, 1, n-1, n-1)
+		compare(t, x, want, "a triangle of %d", n)
 	})
 }
 

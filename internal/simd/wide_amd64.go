@@ -24,6 +24,11 @@ func laneProductTwo(y *float64, a *float64, z *float64, rows int, inner int, ys 
 //go:noescape
 func matVecTWide(y *float64, a *float64, x *float64, rows int, cols int, as int, from int)
 
+// scatterAddWide is scatterAdd by vectors of eight.
+//
+//go:noescape
+func scatterAddWide(y *float64, row *int32, a *float64, x *float64, n int, first int, width int, as int)
+
 // rankUpdateWide1 sets to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for that many rows.
 //
 //go:noescape

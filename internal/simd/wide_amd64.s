@@ -2452,6 +2452,45 @@ done:
 	VZEROUPPER
 	RET
 
+// func scatterAddWide(y *float64, row *int32, a *float64, x *float64, n int, first int, width int, as int)
+// Requires: AVX, AVX512F
+TEXT ·scatterAddWide(SB), NOSPLIT, $0-64
+	MOVQ y+0(FP), AX
+	MOVQ row+8(FP), CX
+	MOVQ a+16(FP), DX
+	MOVQ x+24(FP), BX
+	MOVQ n+32(FP), SI
+	MOVQ first+40(FP), DI
+	MOVQ as+56(FP), R8
+	SHLQ $0x03, R8
+	MOVQ width+48(FP), R9
+
+row:
+	MOVLQSX (CX), R10
+	SHLQ    $0x06, R10
+	ADDQ    AX, R10
+	VMOVUPD (R10), Z0
+	MOVQ    DX, R11
+	MOVQ    BX, R12
+	MOVQ    DI, R13
+
+term:
+	VBROADCASTSD (R11), Z1
+	VFMADD231PD  (R12), Z1, Z0
+	ADDQ         R8, R11
+	ADDQ         $0x40, R12
+	DECQ         R13
+	JNZ          term
+	VMOVUPD      Z0, (R10)
+	ADDQ         $0x08, DX
+	ADDQ         $0x04, CX
+	CMPQ         DI, R9
+	ADCQ         $0x00, DI
+	DECQ         SI
+	JNZ          row
+	VZEROUPPER
+	RET
+
 // func rankUpdateWide1(to *float64, y *float64, x *float64, cols int, inner int, gs int, yi int, yk int, from int)
 // Requires: AVX, AVX512F, BMI2, CMOV
 TEXT ·rankUpdateWide1(SB), NOSPLIT, $0-72

@@ -143,6 +143,8 @@ func products() {
 		"matVec sets y[i] (+)= Σ_j a[i·as + j]·x[j].", emit.MatVec)
 	kernel("matVecT", "(y, a, x *float64, rows, cols, as, from int)",
 		"matVecT sets y[j] (+)= Σ_i a[i·as + j]·x[i].", emit.MatVecT)
+	kernel("scatterAdd", "(y *float64, row *int32, a, x *float64, n, first, width, as int)",
+		"scatterAdd adds Σ_m a[m·as + q]·x[8m + lane], m < min(width, first + q), to y[8·row[q] + lane].", emit.ScatterAdd)
 }
 
 // wide writes the kernels for AVX-512.
@@ -155,6 +157,8 @@ func wide() {
 		"laneProductTwo is laneProduct8 for nine to sixteen lanes, two vectors of eight.", emit.LaneProductTwo)
 	kernel("matVecTWide", "(y, a, x *float64, rows, cols, as, from int)",
 		"matVecTWide is matVecT by vectors of eight.", emit.MatVecTWide)
+	kernel("scatterAddWide", "(y *float64, row *int32, a, x *float64, n, first, width, as int)",
+		"scatterAddWide is scatterAdd by vectors of eight.", emit.ScatterAddWide)
 	for rows := 1; rows <= 8; rows++ {
 		name := fmt.Sprintf("rankUpdateWide%d", rows)
 		kernel(name, "(to, y, x *float64, cols, inner, gs, yi, yk, from int)",

@@ -218,3 +218,48 @@ func PackPanels(args Args) {
 	move("short", threeMasks(left))
 	Label("done")
 }
+
+// ScatterAdd is y[8·row[q] + lane] += Σ_m a[m·as + q]·x[8m + lane] for q < n and m < min(width, first + q), in eight
+// lanes: arguments y, row, a, x, n, first, width and as. The rows are numbers of 32 bits.
+func ScatterAdd(args Args) { scatterAdd(args, func() reg.VecVirtual { return YMM() }, 2) }
+
+// scatterAdd is ScatterAdd with a number of vectors.
+func scatterAdd(args Args, vector func() reg.VecVirtual, vectors int) {
+	p := pointers(args, "y", "row", "a", "x")
+	y, row, a, x := p[0], p[1], p[2], p[3]
+	n, terms, as := args.Load("n"), args.Load("first"), bytes(args, "as")
+	width := args.Load("width")
+	Label("row")
+	to := GP64()
+	MOVLQSX(Mem{Base: row}, to)
+	SHLQ(Imm(6), to)
+	ADDQ(y, to)
+	sum := make([]reg.VecVirtual, vectors)
+	for v := range sum {
+		sum[v] = vector()
+		VMOVUPD(Mem{Base: to, Disp: 32 * v}, sum[v])
+	}
+	coefficient, from, left := GP64(), GP64(), GP64()
+	MOVQ(a, coefficient)
+	MOVQ(x, from)
+	MOVQ(terms, left)
+	Label("term")
+	s := vector()
+	VBROADCASTSD(Mem{Base: coefficient}, s)
+	for v, sum := range sum {
+		VFMADD231PD(Mem{Base: from, Disp: 32 * v}, s, sum)
+	}
+	ADDQ(as, coefficient)
+	ADDQ(Imm(64), from)
+	DECQ(left)
+	JNZ(LabelRef("term"))
+	for v, sum := range sum {
+		VMOVUPD(sum, Mem{Base: to, Disp: 32 * v})
+	}
+	ADDQ(Imm(8), a)
+	ADDQ(Imm(4), row)
+	CMPQ(terms, width)
+	ADCQ(Imm(0), terms) // one more while they are fewer
+	DECQ(n)
+	JNZ(LabelRef("row"))
+}

@@ -47,6 +47,9 @@ func LaneProductTwo(args Args) {
 // MatVecTWide is MatVecT with vectors of eight.
 func MatVecTWide(args Args) { matVecT(args, true) }
 
+// ScatterAddWide is ScatterAdd with vectors of eight.
+func ScatterAddWide(args Args) { scatterAdd(args, func() reg.VecVirtual { return ZMM() }, 1) }
+
 // RankUpdateWide is to[i][j] (+)= Σ_k y[k·yk + i·yi]·x[panel][k][j mod 12] for i < rows
 // ≤ 8 and j < cols: arguments to, y, x, cols, inner, the strides gs, yi and yk, in
 // elements, and from, which is 0 to start from zero. Two panels of x are three
