@@ -282,3 +282,74 @@ func (g *quotient) order() []int32 {
 	}
 	return append(order, g.late...)
 }
+
+// manyNodes is a number of nodes from which on elimination has panels that are worth while. Fewer ones have machine code,
+// which does without.
+const manyNodes = 256
+
+// eliminationOrder orders the nodes of a graph for elimination. The slices of adj are overwritten.
+func eliminationOrder(adj [][]int32) []int32 {
+	if len(adj) < manyNodes {
+		return minimumDegree(adj)
+	}
+	graph := make([][]int32, len(adj))
+	for i, a := range adj {
+		graph[i] = slices.Clone(a)
+	}
+	return postorder(graph, minimumDegree(adj))
+}
+
+// postorder returns another order of elimination of the same graph with the same fill, in which what is eliminated
+// into one node stands right before it: columns with equal patterns become neighbours. (J. W. H. Liu, The role of
+// elimination trees in sparse factorization, SIAM J. Matrix Anal. Appl. 11, 1990.)
+func postorder(adj [][]int32, order []int32) []int32 {
+	n := len(order)
+	place, parent, ancestor := make([]int32, n), make([]int32, n), make([]int32, n)
+	for k, i := range order {
+		place[i] = int32(k)
+	}
+	for k, i := range order {
+		parent[k], ancestor[k] = -1, -1
+		for _, j := range adj[i] {
+			for at := place[j]; at < int32(k); {
+				next := ancestor[at]
+				if ancestor[at] = int32(k); next < 0 {
+					parent[at] = int32(k)
+					break
+				}
+				at = next
+			}
+		}
+	}
+	// The children of a node, the first one last.
+	child, sibling := make([]int32, n), make([]int32, n)
+	for k := range child {
+		child[k] = -1
+	}
+	roots := int32(-1)
+	for k := range n {
+		at := &roots
+		if parent[k] >= 0 {
+			at = &child[parent[k]]
+		}
+		sibling[k], *at = *at, int32(k)
+	}
+	out := make([]int32, n)
+	stack := []int32{}
+	for k := roots; k >= 0; k = sibling[k] {
+		stack = append(stack, k)
+	}
+	// A node comes after its children: the reverse lists it before them.
+	slices.Reverse(stack)
+	at := n
+	for len(stack) > 0 {
+		k := stack[len(stack)-1]
+		stack = stack[:len(stack)-1]
+		at--
+		out[at] = order[k]
+		for c := child[k]; c >= 0; c = sibling[c] {
+			stack = append(stack, c)
+		}
+	}
+	return out
+}

@@ -70,7 +70,7 @@ func (f *sparse) solveWide(x []float64, stride, lanes int) {
 		k0, k1 := int(f.s.start[b]), int(f.s.start[b+1])
 		end := f.s.sparseEnd(k1)
 		for k := k0; k < end; {
-			k = f.lowerWide(k)
+			k = f.lowerWide(k, end)
 		}
 		if end < k1 {
 			f.tail.Solve(f.right[8*end:8*k1], 8)
@@ -85,9 +85,7 @@ func (f *sparse) solveWide(x []float64, stride, lanes int) {
 			}
 			from, to := o.uStart[k], o.uStart[k+1]
 			rows, u := o.uRows[from:to], f.u[from:to]
-			for q, i := range rows {
-				axpy(f.at(int(i)), &s, u[q])
-			}
+			simd.ScatterAdd(f.right, rows, u, s[:], 1, 1, 1)
 			negate(&s)
 			*w = s
 		}
@@ -104,33 +102,16 @@ func (f *sparse) solveWide(x []float64, stride, lanes int) {
 	}
 }
 
-// lowerWide solves with the panel of L whose first column is k, and returns the column after it.
-func (f *sparse) lowerWide(k int) int {
+// lowerWide solves with the columns of L from k on that are of one panel and before end, and returns the column after
+// them.
+func (f *sparse) lowerWide(k, end int) int {
 	o := f.o
-	end := int(o.panelEnd[k])
-	rows := o.lRows[o.lStart[end-1]:o.lEnd[end-1]]
-	width := end - k
-	together := width*len(rows) >= 16 && width > 1
-	for m := k; m < end; m++ {
-		s, l := f.at(m), f.l[o.lValue[m]:]
-		for i := range end - 1 - m {
-			axpy(f.at(m+1+i), s, l[i])
-		}
-		if !together {
-			for q, i := range rows {
-				axpy(f.at(int(i)), s, l[end-1-m+q])
-			}
-		}
+	end = min(int(o.panelEnd[k]), end)
+	stride := 0
+	if end > k+1 {
+		stride = int(o.lValue[k+1]-o.lValue[k]) - 1
 	}
-	if together {
-		stride := int(o.lValue[k+1]-o.lValue[k]) - 1
-		f.gather(rows)
-		simd.MatMul(f.below, f.l[int(o.lValue[k])+width-1:], f.right[8*k:], len(rows), width, 8, 8, stride, 8,
-			true, false, true, f.work)
-		for q, i := range rows {
-			*f.at(int(i)) = [8]float64(f.below[8*q:])
-		}
-	}
+	simd.ScatterAdd(f.right, o.lRows[o.lStart[k]:o.lEnd[k]], f.l[o.lValue[k]:], f.right[8*k:], 1, end-k, stride)
 	return end
 }
 
@@ -222,32 +203,22 @@ type lanes struct {
 	right   []float64 // right-hand sides in the order, [N][8]
 	below   []float64 // those of rows below a panel
 	upwards []float64 // a column of L, from the last row up
-	work    []float64
-	needed  []bool // of columns of L: whether some columns of the tail need them
 }
 
 // widen makes room for eight lanes.
 func (f *sparse) widen() {
 	if f.right == nil {
 		n := f.s.p.N
-		f.needed = make([]bool, n)
 		f.upwards = make([]float64, n)
-		f.right, f.below, f.work = make([]float64, 8*n), make([]float64, 8*n), make([]float64, simd.MatMulWork(n, 8))
+		f.right, f.below = make([]float64, 8*n), make([]float64, 8*n)
 	}
 }
 
 // at returns the lanes at a place.
 func (l *lanes) at(k int) *[8]float64 { return (*[8]float64)(l.right[8*k:]) }
 
-// gather copies the lanes at some places.
-func (l *lanes) gather(places []int32) {
-	for q, i := range places {
-		*(*[8]float64)(l.below[8*q:]) = *l.at(int(i))
-	}
-}
-
 func (f *sparse) Memory() int {
-	values := cap(f.m) + len(f.x) + len(f.w) + len(f.right) + len(f.below) + len(f.upwards) + len(f.work)
+	values := cap(f.m) + len(f.x) + len(f.w) + len(f.right) + len(f.below) + len(f.upwards)
 	values += len(f.between)
 	if f.tail != nil {
 		values += len(f.tail.recip) + len(f.tail.work)

@@ -29,6 +29,8 @@ type Order struct {
 	// At the first entry of several in neighbouring rows, runs has their number.
 	uStart, uRows, panels, runs []int32
 
+	groups []columnGroup // columns that are computed together, ascending
+
 	lSize, lNonZeros, flops int
 	tailSize                int // elements of the tail
 
@@ -103,7 +105,7 @@ func newStructure(p *Pattern) (*structure, error) {
 				adj[k] = slices.Compact(adj[k])
 			}
 			old := slices.Clone(cols)
-			for k, at := range minimumDegree(adj) {
+			for k, at := range eliminationOrder(adj) {
 				cols[k] = old[at]
 			}
 		}
@@ -213,6 +215,7 @@ func (s *structure) order(pivots chooser, memory int) (*Order, error) {
 		o.offStart = append(o.offStart, int32(len(o.offRows)))
 	}
 	o.findPanels(t)
+	o.findGroups(s)
 	return o, nil
 }
 

@@ -262,3 +262,75 @@ func TestTail(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 }
+
+// TestPostorder compares the fill of both orders of a graph, and the panels, which are what the second one is for.
+func TestPostorder(t *testing.T) {
+	for _, m := range []matrix{network(1000, 3000, 1e-2, 1), grid(30)} {
+		adj := make([][]int32, m.p.N)
+		for j := range m.p.N {
+			for _, i := range m.p.column(j) {
+				if int(i) != j {
+					adj[j], adj[i] = append(adj[j], i), append(adj[i], int32(j))
+				}
+			}
+		}
+		for i := range adj {
+			slices.Sort(adj[i])
+			adj[i] = slices.Compact(adj[i])
+		}
+		clone := func() [][]int32 {
+			out := make([][]int32, len(adj))
+			for i := range adj {
+				out[i] = slices.Clone(adj[i])
+			}
+			return out
+		}
+		before := minimumDegree(clone())
+		after := postorder(adj, before)
+		fill := func(order []int32) (entries, chains int) {
+			place := make([]int, len(order))
+			for k, i := range order {
+				place[i] = k
+			}
+			below := make([]map[int]bool, len(order)) // of a column: the places of its rows
+			for k, i := range order {
+				if below[k] == nil {
+					below[k] = map[int]bool{}
+				}
+				for _, j := range adj[i] {
+					if place[j] > k {
+						below[k][place[j]] = true
+					}
+				}
+				first := len(order)
+				for at := range below[k] {
+					first = min(first, at)
+				}
+				if entries += len(below[k]); first == len(order) {
+					continue
+				}
+				if first == k+1 {
+					chains++
+				}
+				if below[first] == nil {
+					below[first] = map[int]bool{}
+				}
+				for at := range below[k] {
+					if at != first {
+						below[first][at] = true
+					}
+				}
+			}
+			return entries, chains
+		}
+		was, few := fill(before)
+		is, many := fill(after)
+		if is != was || many <= few {
+			t.Errorf("%s: %d entries and %d columns beside their parents, before %d and %d", m.name, is, many, was, few)
+		}
+		t.Logf("%s: %d entries; %d columns are beside their parents, before %d", m.name, is, many, few)
+		if sorted := slices.Sorted(slices.Values(after)); int(sorted[0]) != 0 || len(slices.Compact(sorted)) != m.p.N {
+			t.Errorf("%s: no permutation", m.name)
+		}
+	}
+}

@@ -2,6 +2,7 @@ package linalg
 
 import (
 	"math"
+	"slices"
 
 	"odes.dev/odes/internal/simd"
 )
@@ -45,81 +46,167 @@ func (f *sparse) panel(e, n int) (most float64) {
 	return most
 }
 
-// tailColumns computes the columns of the tail, of U and of what is factored densely. It returns false if
-// watch is set and a column of U grows. Eight columns are computed together if most entries of U in a row
-// are not zero in each of them; those that are, are zeros like others then.
-func (f *sparse) tailColumns(values []float64, watch bool) bool {
-	f.widen()
-	o, s := f.o, f.s
-	clear(f.right)
-	for first := int(s.tail); first < int(s.tailEnd); first += 8 {
-		end := min(first+8, int(s.tailEnd))
-		rows := 0
-		for _, m := range o.uRows[o.uStart[first]:o.uStart[end]] {
-			if !f.needed[m] {
-				f.needed[m] = true
-				rows++
-			}
-		}
-		good := true
-		if 10*int(o.uStart[end]-o.uStart[first]) >= 7*8*rows {
-			good = f.tailEight(values, first, end, watch)
-		} else {
-			for k := first; k < end && good; k++ {
-				good = f.tailColumn(values, k, watch)
-			}
-		}
-		for _, m := range o.uRows[o.uStart[first]:o.uStart[end]] {
-			f.needed[m] = false
-		}
-		if !good {
-			return false
-		}
-	}
-	return true
+// columnGroup is up to eight neighbouring columns that are computed together, as the lanes of f.right: columns of one panel,
+// or of the tail. Most entries of U in a row must not be zero in several of them; those that are, are zeros like others
+// then.
+type columnGroup struct {
+	first, end int32
+	// from are the columns of L that some of the group need and whose forerunner in their panel none needs. All later
+	// ones of the panel are needed as well.
+	from []int32
 }
 
-// tailEight is tailColumn for up to eight columns. The columns of L that some of them need are marked.
-func (f *sparse) tailEight(values []float64, first, end int, watch bool) bool {
-	o, s := f.o, f.s
-	n := int(s.tailEnd - s.tail)
-	var most [8]float64
-	start := int(s.tail)
-	for k := first; k < end; k++ {
+// findGroups decides which columns are computed together.
+func (o *Order) findGroups(s *structure) {
+	needed := make([]bool, len(o.rows))
+	for first := 0; first < len(o.rows); {
+		last, size := int(o.panelEnd[first]), 8
+		if s.inTail(first) {
+			last = int(s.tailEnd)
+		} else { // groups of a panel are about equal
+			groups := (last - first + 7) / 8
+			size = (last - first + groups - 1) / groups
+		}
+		end := min(first+size, last)
+		if end > first+1 {
+			o.join(needed, first, end)
+		}
+		first = end
+	}
+}
+
+// join makes a group of some columns if that saves work. Nothing is needed before and after.
+func (o *Order) join(needed []bool, first, end int) {
+	alone, together := 0, 0
+	var from []int32
+	all := o.uRows[o.uStart[first]:o.uStart[end]]
+	for _, m := range all {
+		below := int(o.lEnd[m] - o.lStart[m])
+		if int(m) < first {
+			alone += below + groupColumn
+		}
+		if int(m) < first && !needed[m] {
+			needed[m] = true
+			from = append(from, m)
+			together += below + groupColumn
+		}
+	}
+	slices.Sort(from)
+	starts := from[:0]
+	for e, m := range from {
+		if e == 0 || m >= o.panelEnd[from[e-1]] {
+			starts = append(starts, m)
+		}
+	}
+	for _, m := range all {
+		needed[m] = false
+	}
+	if alone > groupGain*together {
+		o.groups = append(o.groups, columnGroup{int32(first), int32(end), slices.Clip(starts)})
+	}
+}
+
+// groupColumn is what a column of L costs in rows of it, and groupGain how many times the work of a column that of eight
+// together is. They are fits to measurements.
+const (
+	groupColumn = 4
+	groupGain   = 2
+)
+
+// collect brings the columns of a group into the lanes of f.right, which are zeros, with all that columns of L before it
+// contribute. most are the greatest magnitudes of the columns of the matrix.
+func (f *sparse) collect(values []float64, g *columnGroup) (most [8]float64) {
+	o := f.o
+	for k := g.first; k < g.end; k++ {
+		lane := k - g.first
 		for e := o.inStart[k]; e < o.inStart[k+1]; e++ {
 			v := values[o.inValues[e]]
-			f.at(int(o.inRows[e]))[k-first] = v
-			most[k-first] = max(most[k-first], math.Abs(v))
-		}
-		if u := o.uRows[o.uStart[k]:o.uStart[k+1]]; len(u) > 0 {
-			start = min(start, int(u[0]))
+			f.at(int(o.inRows[e]))[lane] = v
+			most[lane] = max(most[lane], math.Abs(v))
 		}
 	}
-	for k := start; k < int(s.tail); {
-		if !f.needed[k] {
-			k++
+	for _, m := range g.from {
+		f.lowerWide(int(m), int(g.first))
+	}
+	return most
+}
+
+// upper takes column k of U from a lane, and returns the greatest magnitude.
+func (f *sparse) upper(k, lane int) (most float64) {
+	for e := f.o.uStart[k]; e < f.o.uStart[k+1]; e++ {
+		u := f.at(int(f.o.uRows[e]))[lane]
+		f.u[e] = u
+		if v := math.Abs(u); v > most {
+			most = v
+		}
+	}
+	return most
+}
+
+// clean makes zeros of what collect has touched before the columns of the group.
+func (f *sparse) clean(g *columnGroup) {
+	for _, m := range g.from {
+		clear(f.right[8*m : 8*min(f.o.panelEnd[m], g.first)])
+	}
+}
+
+// eliminateGroup is what eliminate does for a column, for those of a group.
+func (f *sparse) eliminateGroup(values []float64, g *columnGroup, size float64, watch bool) (good bool, err error) {
+	o := f.o
+	most := f.collect(values, g)
+	good = true
+	for k := int(g.first); k < int(g.end) && good && err == nil; k++ {
+		lane := k - int(g.first)
+		upper := f.upper(k, lane)
+		own := f.at(k)
+		rows := o.lRows[o.lStart[k]:o.lEnd[k]]
+		l := f.l[o.lValue[k]:][:len(rows)]
+		for q, i := range rows {
+			l[q] = f.at(int(i))[lane]
+		}
+		good, err = f.pivot(k, own[lane], l, most[lane], upper, size, watch)
+		clear(own[:lane+1]) // the columns that are left
+		simd.ScatterAdd(f.right, rows, l, own[:], 1, 1, 1)
+	}
+	f.clean(g)
+	clear(f.right[8*g.first : 8*g.end])
+	for _, i := range o.lRows[o.lStart[g.first]:o.lEnd[g.first]] {
+		*f.at(int(i)) = [8]float64{}
+	}
+	return good, err
+}
+
+// tailColumns computes the columns of the tail, of U and of what is factored densely. It returns false if watch is set
+// and a column of U grows.
+func (f *sparse) tailColumns(values []float64, groups []columnGroup, watch bool) bool {
+	s := f.s
+	n := int(s.tailEnd - s.tail)
+	for k := int(s.tail); k < int(s.tailEnd); k++ {
+		if len(groups) == 0 || int(groups[0].first) != k {
+			if !f.tailColumn(values, k, watch) {
+				return false
+			}
 			continue
 		}
-		k = f.lowerWide(k) // all later columns of a panel are needed as well
-	}
-	for k := first; k < end; k++ {
-		upper := 0.0
-		for e := o.uStart[k]; e < o.uStart[k+1]; e++ {
-			u := f.at(int(o.uRows[e]))[k-first]
-			f.u[e] = u
-			if v := math.Abs(u); v > upper {
-				upper = v
+		g := &groups[0]
+		groups = groups[1:]
+		most := f.collect(values, g)
+		good := true
+		for ; k < int(g.end); k++ {
+			lane := k - int(g.first)
+			upper := f.upper(k, lane)
+			to := f.tail.a[(k-int(s.tail))*n:][:n]
+			for i := range to {
+				to[i] = f.at(int(s.tail) + i)[lane]
 			}
+			good = good && (!watch || !(upper > growth*most[lane]))
 		}
-		to := f.tail.a[(k-int(s.tail))*n:][:n]
-		for i := range to {
-			to[i] = f.at(int(s.tail) + i)[k-first]
-		}
-		if watch && upper > growth*most[k-first] {
+		f.clean(g)
+		clear(f.right[8*s.tail : 8*s.tailEnd])
+		if k--; !good {
 			return false
 		}
 	}
-	clear(f.right[8*start : 8*s.tailEnd])
 	return true
 }
 
