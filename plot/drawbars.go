@@ -60,7 +60,8 @@ func (b *Bars) draw(c canvas) error {
 	at := func(v float64) vg.Length { return left + vg.Length(s.to(Axis{}, v))*(right-left) }
 	free := c.Min.X
 	st := c.style(small, draw.XCenter, draw.YTop)
-	for _, t := range s.ticks(Axis{}, max(2, int((right-left)/55))) {
+	ticks, _ := s.plainTicks(max(2, int((right-left)/55)))
+	for _, t := range ticks {
 		x := at(t.at)
 		c.StrokeLine2(draw.LineStyle{Color: c.grid, Width: 0.6}, x, bottom, x, top)
 		half := st.Width(t.label) / 2
@@ -137,6 +138,15 @@ func (h *Heat) draw(c canvas) error {
 	frame := draw.LineStyle{Color: c.mark, Width: 0.6}
 	outline := vg.Rectangle{Min: vg.Point{X: left, Y: bottom}, Max: vg.Point{X: right, Y: top}}
 	c.DrawImage(outline, c.mosaic(grid, shades))
+	for i, row := range grid { // a cross in each cell without a number
+		for k, v := range row {
+			if math.IsNaN(v) {
+				x, y := left+vg.Length(k)*wide, top-vg.Length(i)*tall
+				c.StrokeLine2(frame, x, y, x+wide, y-tall)
+				c.StrokeLine2(frame, x, y-tall, x+wide, y)
+			}
+		}
+	}
 	c.StrokeLines(frame, append(rectangle(outline), outline.Min))
 	rowStyle, colStyle := c.style(small, draw.XRight, draw.YCenter), c.style(small, draw.XCenter, draw.YTop)
 	for _, i := range places(rows, int((top-bottom)/18)) {
@@ -182,9 +192,9 @@ func (n *inks) mosaic(grid [][]float64, s shading) image.Image {
 func (h *Heat) scale(c canvas, x, bottom, top vg.Length, s shading) {
 	const n = 41
 	bottom = max(bottom, top-110)
-	lo, hi := s.span()
+	lo, hi := s.places()
 	for i := range n {
-		v := lo + (hi-lo)*float64(i)/(n-1)
+		v := s.from(lo + (hi-lo)*float64(i)/(n-1))
 		y0 := bottom + vg.Length(i)*(top-bottom)/n
 		c.FillPolygon(c.heat(v, s), rectangle(vg.Rectangle{
 			Min: vg.Point{X: x, Y: y0},
@@ -192,11 +202,27 @@ func (h *Heat) scale(c canvas, x, bottom, top vg.Length, s shading) {
 		}))
 	}
 	st := c.style(small, draw.XLeft, draw.YCenter)
-	for i, v := range s.key() {
-		c.FillText(st, vg.Point{X: x + 13, Y: bottom + vg.Length(i)/2*(top-bottom)}, s.signed(v))
+	key := s.key()
+	for i, v := range key {
+		y := bottom + vg.Length(i)/vg.Length(max(1, len(key)-1))*(top-bottom)
+		c.FillText(st, vg.Point{X: x + 13, Y: y}, s.signed(v))
+	}
+	y := bottom - 8
+	below := func(text string) {
+		st := c.style(small, draw.XLeft, draw.YTop)
+		for _, line := range fold(text, 3, func(t string) bool { return st.Width(t) <= c.Max.X-x }) {
+			c.FillText(st, vg.Point{X: x, Y: y}, fit(st, line, c.Max.X-x))
+			y -= lineHeight - 2
+		}
 	}
 	if h.Unit != "" && h.Unit != "1" {
-		c.FillText(c.style(small, draw.XLeft, draw.YTop), vg.Point{X: x, Y: bottom - 8}, "["+h.Unit+"]")
+		below("[" + h.Unit + "]")
+	}
+	if note := s.note(); note != "" {
+		below(note)
+	}
+	if h.lost() {
+		below("× " + notFinite)
 	}
 }
 
@@ -223,7 +249,7 @@ func places(count, n int) []int {
 // and blue for positive values. From least to greatest it runs through the inks of families.
 func (n *inks) heat(v float64, s shading) color.Color {
 	if math.IsNaN(v) {
-		return n.mark
+		return n.grid
 	}
 	f := max(-1, min(1, s.to(v)))
 	if !s.diverging {
@@ -234,6 +260,9 @@ func (n *inks) heat(v float64, s shading) color.Color {
 	end := n.positive
 	if f < 0 {
 		end = n.cold
+	}
+	if s.least > 0 {
+		return blend(n.paper, end, math.Abs(f))
 	}
 	return blend(n.paper, end, math.Sqrt(math.Abs(f))) // small entries remain visible
 }

@@ -1,8 +1,10 @@
 package plot
 
 import (
+	"errors"
 	"fmt"
 	"image/color"
+	"slices"
 
 	"gonum.org/v1/plot/vg"
 	"gonum.org/v1/plot/vg/draw"
@@ -68,7 +70,7 @@ func (l *Lines) inkSpans() (x, y span, ok bool) {
 	if y.hi == 0 {
 		wide.hi = 0
 	}
-	return x, wide, true
+	return x, l.Y.cut(wide), true
 }
 
 // inkMargin returns the room that the labels of the upright axis need.
@@ -79,13 +81,14 @@ func (l *Lines) inkMargin(c canvas) vg.Length {
 	}
 	st := c.style(small, draw.XRight, draw.YCenter)
 	var w vg.Length
-	for _, t := range l.upright(y, c) {
+	ticks, _ := l.upright(y, c)
+	for _, t := range ticks {
 		w = max(w, st.Width(t.label))
 	}
 	return w + tickLength + 3
 }
 
-func (l *Lines) upright(y span, c canvas) []tick {
+func (l *Lines) upright(y span, c canvas) ([]tick, float64) {
 	return y.ticks(l.Y, max(2, int((c.Max.Y-c.Min.Y)/38)))
 }
 
@@ -99,9 +102,12 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 		c.FillText(c.style(normal, draw.XCenter, draw.YCenter), c.Center(), "nothing to draw")
 		return nil
 	}
-	top = l.key(c, c.Min.X, top, explain)
+	rows, offset := l.upright(y, c)
+	top = l.key(c, l.Y.from(offset), top, explain)
 	bottom := c.Min.Y + lineHeight + tickLength
-	name := l.X.title()
+	left = min(left, (c.Max.X-c.Min.X)/2)
+	columns, offset := x.ticks(l.X, max(2, int((c.Max.X-6-c.Min.X-left)/55)))
+	name := l.X.from(offset).title()
 	if l.X.Log {
 		name += " (log scale)"
 	}
@@ -109,6 +115,9 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 		bottom += lineHeight
 	}
 	area := vg.Rectangle{Min: vg.Point{X: c.Min.X + left, Y: bottom}, Max: vg.Point{X: c.Max.X - 6, Y: top - 5}}
+	if area.Max.X-area.Min.X < leastArea || area.Max.Y-area.Min.Y < leastArea {
+		return errRoom
+	}
 	at := func(px, py float64) vg.Point {
 		return vg.Point{
 			X: area.Min.X + vg.Length(x.to(l.X, px))*(area.Max.X-area.Min.X),
@@ -118,7 +127,7 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 	thin := draw.LineStyle{Color: c.grid, Width: 0.6}
 	axis := draw.LineStyle{Color: c.ink, Width: 0.7}
 	yStyle := c.style(small, draw.XRight, draw.YCenter)
-	for _, t := range l.upright(y, c) {
+	for _, t := range rows {
 		p := at(x.lo, t.at)
 		line := thin
 		if t.at == 0 && y.lo < 0 && !l.Y.Log {
@@ -130,7 +139,7 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 	}
 	xStyle := c.style(small, draw.XCenter, draw.YTop)
 	free := area.Min.X - left
-	for _, t := range x.ticks(l.X, max(2, int((area.Max.X-area.Min.X)/55))) {
+	for _, t := range columns {
 		p := at(t.at, y.lo)
 		if l.Y.Log || y.lo != 0 {
 			p.Y = area.Min.Y
@@ -147,7 +156,9 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 	}
 	if foot && name != "" {
 		st := c.style(normal, draw.XCenter, draw.YBottom)
-		c.FillText(st, vg.Point{X: (area.Min.X + area.Max.X) / 2, Y: c.Min.Y}, name)
+		name = fit(st, name, c.Max.X-c.Min.X)
+		half := st.Width(name) / 2 // it does not leave the page
+		c.FillText(st, vg.Point{X: max(c.Min.X+half, min((area.Min.X+area.Max.X)/2, c.Max.X-half)), Y: c.Min.Y}, name)
 	}
 	names, where := markNames(l.Marks)
 	for i, n := range names {
@@ -161,25 +172,53 @@ func (l *Lines) drawIn(c canvas, left vg.Length, foot, explain bool) error {
 			}
 		}
 	}
+	inner := c
+	inner.Rectangle = area // what is drawn below does not leave it
 	for _, b := range l.Bands {
-		l.fillBand(c, b, at)
+		l.fillBand(inner, b, at)
 	}
 	for i, k := range l.Curves {
-		l.stroke(c, i, k, at)
+		l.stroke(inner, i, k, at)
 	}
 	for i, k := range l.Curves {
 		for j := range k.PX {
-			if l.X.shown(k.PX[j]) && l.Y.shown(k.PY[j]) {
-				st := l.signStyle(c, i)
-				if side := k.side(j); side != 0 {
-					st = boundStyle(st.Color, side)
-				}
-				c.DrawGlyph(st, at(k.PX[j], k.PY[j]))
+			if !l.X.holds(k.PX[j]) || !l.Y.holds(k.PY[j]) {
+				continue
 			}
+			st := l.signStyle(c, i)
+			if side := k.side(j); side != 0 {
+				st = boundStyle(st.Color, side)
+			} else if d := k.spread(j); d > 0 {
+				low := k.PY[j] - d
+				if !l.Y.shown(low) {
+					low = y.lo
+				}
+				ends := []vg.Point{at(k.PX[j], low), at(k.PX[j], k.PY[j]+d)}
+				inner.StrokeLines(draw.LineStyle{Color: st.Color, Width: 0.7}, inner.ClipLinesXY(ends)...)
+			}
+			c.DrawGlyph(st, at(k.PX[j], k.PY[j]))
 		}
+	}
+	crosses := map[int]bool{}
+	for _, lost := range l.lost() {
+		place := vg.Point{X: at(lost, y.lo).X, Y: area.Min.Y + 5}
+		if !crosses[int(place.X/6)] && lost >= x.lo && lost <= x.hi {
+			c.DrawGlyph(c.crossStyle(), place)
+		}
+		crosses[int(place.X/6)] = true
 	}
 	c.StrokeLines(axis, []vg.Point{{X: area.Min.X, Y: area.Max.Y}, area.Min, {X: area.Max.X, Y: area.Min.Y}})
 	return nil
+}
+
+// leastArea is the least width and height between the axes.
+const leastArea = 12
+
+var errRoom = errors.New("the picture has no room for its axes: make it larger with --size, or draw less")
+
+// crossStyle is how places are marked where numbers are not finite.
+func (c canvas) crossStyle() draw.GlyphStyle {
+	return draw.GlyphStyle{Color: c.ink, Radius: 2.6, Shape: draw.CrossGlyph{}}
 }
 
 // mostMarks bounds the marks that are drawn at full height. More would hide the curves.
@@ -278,6 +317,9 @@ func (l *Lines) stroke(c canvas, i int, k Curve, at func(x, y float64) vg.Point)
 		for j := r[0]; j < r[1]; j++ {
 			p := at(k.X[j], k.Y[j])
 			if k.Dots || r[1]-r[0] == 1 {
+				if !c.Contains(p) {
+					continue
+				}
 				radius := vg.Length(1.6)
 				if k.few() {
 					radius = 2.6
@@ -293,9 +335,33 @@ func (l *Lines) stroke(c canvas, i int, k Curve, at func(x, y float64) vg.Point)
 			points = append(points, p)
 		}
 		if len(points) > 1 {
-			c.StrokeLines(ls, points)
+			c.StrokeLines(ls, c.inside(points)...)
 		}
 	}
+}
+
+// inside returns the parts of a line that lie within c.
+func (c canvas) inside(line []vg.Point) [][]vg.Point {
+	if !slices.ContainsFunc(line, func(p vg.Point) bool { return !c.Contains(p) }) {
+		return [][]vg.Point{line}
+	}
+	lo, hi := point{c.Min.X.Points(), c.Min.Y.Points()}, point{c.Max.X.Points(), c.Max.Y.Points()}
+	var list [][]vg.Point
+	var now []vg.Point
+	for i := 1; i < len(line); i++ {
+		a, b, ok := clip(point{line[i-1].X.Points(), line[i-1].Y.Points()},
+			point{line[i].X.Points(), line[i].Y.Points()}, lo, hi)
+		from, to := vg.Point{X: vg.Length(a.x), Y: vg.Length(a.y)}, vg.Point{X: vg.Length(b.x), Y: vg.Length(b.y)}
+		switch {
+		case !ok:
+			continue
+		case len(now) > 0 && now[len(now)-1] == from:
+			now = append(now, to)
+		default:
+			list, now = append(list, now), []vg.Point{from, to}
+		}
+	}
+	return slices.DeleteFunc(append(list, now), func(l []vg.Point) bool { return len(l) < 2 })
 }
 
 func (l *Lines) fillBand(c canvas, b Band, at func(x, y float64) vg.Point) {
@@ -306,7 +372,7 @@ func (l *Lines) fillBand(c canvas, b Band, at func(x, y float64) vg.Point) {
 			for i := len(upper) - 1; i >= 0; i-- {
 				lower = append(lower, upper[i])
 			}
-			c.FillPolygon(fill, lower)
+			c.FillPolygon(fill, c.ClipPolygonXY(lower))
 		}
 		lower, upper = nil, nil
 	}
@@ -322,8 +388,9 @@ func (l *Lines) fillBand(c canvas, b Band, at func(x, y float64) vg.Point) {
 
 // key writes the name of the upright axis and the legend, in as many lines as they
 // need, with marks or without, and returns what is below.
-func (l *Lines) key(c canvas, left, top vg.Length, marks bool) vg.Length {
+func (l *Lines) key(c canvas, upright Axis, top vg.Length, marks bool) vg.Length {
 	const gap = 12
+	left := c.Min.X
 	type legend struct {
 		name          string
 		sample, width vg.Length
@@ -377,6 +444,9 @@ func (l *Lines) key(c canvas, left, top vg.Length, marks bool) vg.Length {
 			})
 		}
 	}
+	if len(l.lost()) > 0 {
+		entry(notFinite, 8, func(x0, x1, y vg.Length) { c.DrawGlyph(c.crossStyle(), vg.Point{X: (x0 + x1) / 2, Y: y}) })
+	}
 	for _, b := range l.Bands {
 		entry(b.Name, sample, func(x0, x1, y vg.Length) {
 			c.FillPolygon(c.band, rectangle(vg.Rectangle{
@@ -393,7 +463,7 @@ func (l *Lines) key(c canvas, left, top vg.Length, marks bool) vg.Length {
 		entry(n, 2, func(x0, x1, y vg.Length) { c.StrokeLine2(c.markStyle(i), (x0+x1)/2, y-5, (x0+x1)/2, y+5) })
 	}
 	x := left
-	name := l.Y.title()
+	name := upright.title()
 	if l.Y.Log {
 		name += " (log scale)"
 	}
@@ -437,56 +507,93 @@ func (s *Stack) size() (w, h vg.Length) {
 	return w, max(h+titleHeight(s.Title, w), 60)
 }
 
+// columnGap is the room between columns of panels.
+const columnGap = 14
+
+// roomInFiles is how many columns a page that grows with them has room for.
+const roomInFiles = mostColumns
+
 // panels returns the size of the panels together.
 func (s *Stack) panels() (w, h vg.Length) {
-	for _, p := range s.Panels {
-		pw, ph := p.size()
-		if _, ok := p.(*Lines); ok && len(s.Panels) > 1 {
-			ph = stackHeight
+	for _, row := range s.rows(roomInFiles) {
+		var wide, tall vg.Length
+		for _, p := range row {
+			pw, ph := s.panel(p)
+			wide, tall = wide+max(pw, pageWidth)*s.shrunk(len(row)), max(tall, ph)
 		}
-		w, h = max(w, pw), h+ph
+		w, h = max(w, wide), h+tall
 	}
 	return max(w, pageWidth), h
 }
 
+// shrunk is how wide panels in n columns are: narrower than a picture of its own, so that the page does not become
+// too wide.
+func (s *Stack) shrunk(n int) vg.Length {
+	if n == 1 {
+		return 1
+	}
+	return 0.75
+}
+
+// panel returns the size of one panel.
+func (s *Stack) panel(p Picture) (w, h vg.Length) {
+	w, h = p.size()
+	if _, ok := p.(*Lines); ok && len(s.Panels) > 1 {
+		h = stackHeight
+	}
+	return w, h
+}
+
 func (s *Stack) draw(c canvas) error {
-	top := c.Max.Y
-	top = c.title(s.Title, top)
+	top := c.title(s.Title, c.Max.Y)
 	_, whole := s.panels()
-	var margin vg.Length
 	room := top - c.Min.Y
-	var tiles []canvas
-	for _, p := range s.Panels {
-		_, h := p.size()
-		l, lines := p.(*Lines)
-		if lines && len(s.Panels) > 1 {
-			h = stackHeight
+	rows := s.rows(roomInFiles)
+	var tiles [][]canvas
+	margins := make([]vg.Length, len(rows[0]))
+	for _, row := range rows {
+		var h vg.Length
+		for _, p := range row {
+			_, tall := s.panel(p)
+			h = max(h, tall)
 		}
 		h = h * room / whole
-		tile := c
-		tile.Max.Y, tile.Min.Y = top, top-h+6
-		top -= h
-		tiles = append(tiles, tile)
-		if lines {
-			margin = max(margin, l.inkMargin(tile))
+		n := vg.Length(len(rows[0]))
+		wide := (c.Max.X - c.Min.X - (n-1)*columnGap) / n
+		var line []canvas
+		for k, p := range row {
+			tile := c
+			tile.Max.Y, tile.Min.Y = top, top-h+6
+			tile.Min.X = c.Min.X + vg.Length(k)*(wide+columnGap)
+			tile.Max.X = tile.Min.X + wide
+			line = append(line, tile)
+			if l, ok := p.(*Lines); ok {
+				margins[k] = max(margins[k], l.inkMargin(tile))
+			}
 		}
+		tiles, top = append(tiles, line), top-h
 	}
-	for i, p := range s.Panels {
-		l, ok := p.(*Lines)
-		if !ok {
-			if err := p.draw(tiles[i]); err != nil {
+	explained := Picture(nil) // the panel whose legend names the marks
+	for i, row := range rows {
+		for k, p := range row {
+			l, ok := p.(*Lines)
+			if !ok {
+				if err := p.draw(tiles[i][k]); err != nil {
+					return err
+				}
+				continue
+			}
+			// The name of a shared axis stands once, at the foot.
+			foot := true
+			if i+1 < len(rows) && k < len(rows[i+1]) {
+				next, is := rows[i+1][k].(*Lines)
+				foot = !is || next.X != l.X
+			}
+			explain := explained == nil || !marksAlike(explained, l)
+			explained = l
+			if err := l.drawIn(tiles[i][k], margins[k], foot, explain); err != nil {
 				return err
 			}
-			continue
-		}
-		// The name of a shared axis stands once, at the foot.
-		foot := true
-		if i+1 < len(s.Panels) {
-			next, is := s.Panels[i+1].(*Lines)
-			foot = !is || next.X != l.X
-		}
-		if err := l.drawIn(tiles[i], margin, foot, i == 0 || !marksAlike(s.Panels[i-1], l)); err != nil {
-			return err
 		}
 	}
 	return nil

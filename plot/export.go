@@ -44,6 +44,7 @@ func formatNames(which func(*format) bool) (names []string) {
 // Page says how a file looks.
 type Page struct {
 	Dark bool // light on dark
+	Size Size // in pixels, or with a unit; the zero value leaves it to the picture
 	// Lost, when set, is where Write adds the letters that a png or pdf file shows as boxes: its font lacks them.
 	Lost *[]rune
 }
@@ -67,7 +68,19 @@ func (f *format) draw(p Picture, look Page) (*sheet, error) {
 	n := inksOf(look)
 	n.format, n.lost = *f, look.Lost
 	width, height := p.size()
+	dots := float64(dpi)
+	if size := look.Size; size.Width > 0 {
+		scale := points[size.Unit]
+		width, height = vg.Length(size.Width*scale), vg.Length(size.Height*scale)
+		if scale == points["px"] { // a pixel is one in a png file, too
+			dots = 96
+		}
+		if width < leastSize || height < leastSize {
+			return nil, fmt.Errorf("a picture of %g x %g pixels is too small: 60 are the least", size.Width, size.Height)
+		}
+	}
 	s := newSheet(width, height)
+	s.dots = dots
 	s.paper, s.name, s.about = n.paper, nameOf(p), about(p)
 	c := draw.NewCanvas(s, width, height)
 	c.FillPolygon(n.paper, rectangle(c.Rectangle))

@@ -57,7 +57,8 @@ func TestSpokenSVG(t *testing.T) {
 			t.Errorf("no %s in %.400s", want, text)
 		}
 	}
-	if page := drawn(t, "html", l, Page{}); !strings.Contains(page, "<meta charset=\"utf-8\">\n<title>a&lt;b over t [h]<") {
+	page := drawn(t, "html", l, Page{})
+	if !strings.Contains(page, "<meta charset=\"utf-8\">\n<title>a&lt;b over t [h]<") {
 		t.Errorf("the page has another title: %.200s", page)
 	}
 }

@@ -26,6 +26,23 @@ type Axis struct {
 	Label string
 	Unit  string // "" when there is none
 	Log   bool   // spaced by powers of ten; what is not positive is left out
+	Range Range  // what is shown
+}
+
+// from is the axis of which the ticks say how far beyond an offset they are.
+func (a Axis) from(offset float64) Axis {
+	if offset == 0 {
+		return a
+	}
+	if a.Label == "" {
+		a.Label = "value"
+	}
+	sign := " − "
+	if offset < 0 {
+		sign = " + "
+	}
+	a.Label += sign + number(math.Abs(offset), 15)
+	return a
 }
 
 // title returns "x [m]".
@@ -49,7 +66,8 @@ type Lines struct {
 }
 
 // Curve joins the points (X[i], Y[i]), len(X) == len(Y). It is broken where a
-// number is not finite, and where X repeats with another Y: there it jumps.
+// number is not finite, and where X repeats with another Y: there it jumps. Where
+// only Y[i] is not finite, a cross stands at the foot of the picture.
 type Curve struct {
 	Name string
 	X, Y []float64
@@ -58,6 +76,10 @@ type Curve struct {
 	// Side tells of which of these points only a bound is known: the i-th lies at or below PY[i]
 	// where Side[i] < 0, at or above it where Side[i] > 0. nil: all are known.
 	Side []int
+	// Spread is how far the truth may lie from each point, as a standard deviation; nil: not known.
+	Spread []float64
+	// Gaps tells that the curve is meant to be broken, so that no cross marks it.
+	Gaps bool
 	// Dots draws points instead of a line.
 	Dots bool
 	// Loop tells that X may turn back (a phase plane), so that a repeated X is no jump.
@@ -101,6 +123,7 @@ type Heat struct {
 	Values     [][]float64
 	// FirstRow and FirstCol are the indices of the first row and column (usually 1).
 	FirstRow, FirstCol int
+	Colours            Colour
 	// From and To, where they differ, are what the first and the last column stand for: the axis shows them
 	// instead of indices.
 	From, To float64
@@ -115,16 +138,33 @@ func (h *Heat) columnTicks(cols, n int) []tick {
 		}
 		return list
 	}
-	for _, t := range (span{h.From, h.To}).ticks(Axis{}, max(2, n)) {
+	ticks, _ := (span{h.From, h.To}).plainTicks(max(2, n))
+	for _, t := range ticks {
 		list = append(list, tick{(t.at - h.From) / (h.To - h.From) * float64(cols-1), t.label})
 	}
 	return list
 }
 
-// Stack is several pictures, one above the other. The axes of Lines are aligned.
+// Stack is several pictures, one above the other or in columns. The axes of Lines are aligned.
 type Stack struct {
-	Title  string
-	Panels []Picture
+	Title   string
+	Panels  []Picture
+	Columns int // 0: as many as suit the panels
+}
+
+// rows returns the panels row by row, in as many columns as there are. Room is how many columns the page has room for.
+func (s *Stack) rows(room int) [][]Picture {
+	n := s.Columns
+	if n == 0 {
+		n = 1
+		for _, most := range []int{4, 12} { // more panels than this need one more column
+			if len(s.Panels) > most {
+				n++
+			}
+		}
+	}
+	n = max(1, min(n, room, len(s.Panels)))
+	return slices.Collect(slices.Chunk(s.Panels, n))
 }
 
 // marksAlike tells whether two panels share their level axis and its marks, so that one legend will do.
@@ -142,6 +182,23 @@ func finite(x float64) bool { return math.Abs(x) <= drawable }
 
 // shown reports whether x can be drawn along the axis.
 func (a Axis) shown(x float64) bool { return finite(x) && (!a.Log || x > 0) }
+
+// holds reports whether x lies on the part of the axis that is shown.
+func (a Axis) holds(x float64) bool { return a.shown(x) && a.Range.holds(x) }
+
+// cut gives an interval the ends that the axis asks for.
+func (a Axis) cut(s span) span {
+	if !a.Range.set() {
+		return s
+	}
+	if a.shown(a.Range.From) {
+		s.lo = a.Range.From
+	}
+	if a.shown(a.Range.To) {
+		s.hi = a.Range.To
+	}
+	return s
+}
 
 // span is an interval of an axis.
 type span struct{ lo, hi float64 }
@@ -197,28 +254,54 @@ func (l *Lines) turns() bool {
 	return false
 }
 
-// to maps x to [0, 1].
+// to maps s to [0, 1], and x beyond s to what is beyond that, but not too far to be drawn.
 func (s span) to(a Axis, x float64) float64 {
+	const far = 1e5
 	if a.Log {
-		return (math.Log10(x) - math.Log10(s.lo)) / (math.Log10(s.hi) - math.Log10(s.lo))
+		return max(-far, min(far, (math.Log10(x)-math.Log10(s.lo))/(math.Log10(s.hi)-math.Log10(s.lo))))
 	}
-	return (x - s.lo) / (s.hi - s.lo)
+	return max(-far, min(far, (x-s.lo)/(s.hi-s.lo)))
 }
 
-// spans returns the intervals of both axes.
+// spans returns the intervals of both axes. What lies beyond the range of the level axis does not widen the other.
 func (l *Lines) spans() (x, y span, ok bool) {
 	var xs, ys [][]float64
+	add := func(x, y []float64) {
+		xs = append(xs, x)
+		if !l.X.Range.set() {
+			ys = append(ys, y)
+			return
+		}
+		var seen []float64
+		for i := range x {
+			if l.X.holds(x[i]) {
+				seen = append(seen, y[i])
+			}
+		}
+		ys = append(ys, seen)
+	}
 	for _, c := range l.Curves {
-		xs, ys = append(xs, c.X, c.PX), append(ys, c.Y, c.PY)
+		add(c.X, c.Y)
+		add(c.PX, c.PY)
+		for i := range c.PX {
+			if d := c.spread(i); d > 0 {
+				add([]float64{c.PX[i], c.PX[i]}, []float64{c.PY[i] - d, c.PY[i] + d})
+			}
+		}
 	}
 	for _, b := range l.Bands {
-		xs, ys = append(xs, b.X), append(ys, b.Lo, b.Hi)
+		add(b.X, b.Lo)
+		add(b.X, b.Hi)
 	}
 	x, okX := spanOf(l.X, xs...)
 	y, okY := spanOf(l.Y, ys...)
 	if !okX || !okY {
 		return x, y, false
 	}
+	defer func() {
+		x, y = l.X.cut(x), l.Y.cut(y)
+		ok = ok && x.lo < x.hi && y.lo < y.hi
+	}()
 	x, y = x.widen(l.X), y.widen(l.Y)
 	if l.turns() {
 		return x.pad(l.X), y.pad(l.Y), true
@@ -242,6 +325,14 @@ func (c Curve) side(i int) int {
 	return max(-1, min(1, c.Side[i]))
 }
 
+// spread is the standard deviation of point i; 0 where it is not known.
+func (c Curve) spread(i int) float64 {
+	if i >= len(c.Spread) || !finite(c.Spread[i]) {
+		return 0
+	}
+	return c.Spread[i]
+}
+
 // bounds tells which bounds a legend has to explain.
 func (l *Lines) bounds() (below, above bool) {
 	for _, c := range l.Curves {
@@ -252,6 +343,53 @@ func (l *Lines) bounds() (below, above bool) {
 		}
 	}
 	return below, above
+}
+
+// lost returns where numbers of curves are not finite.
+func (l *Lines) lost() (at []float64) {
+	for _, c := range l.Curves {
+		for i, x := range c.X {
+			if !c.Gaps && l.X.holds(x) && !finite(c.Y[i]) {
+				at = append(at, x)
+			}
+		}
+	}
+	return at
+}
+
+// notFinite is what a legend calls places and cells whose number is not finite.
+const notFinite = "not finite"
+
+// clip returns the part of a line from a to b that lies between lo and hi; ok is false where there is none.
+func clip(a, b, lo, hi point) (from, to point, ok bool) {
+	t0, t1 := 0.0, 1.0
+	for _, e := range [][3]float64{
+		{a.x, b.x - a.x, lo.x},
+		{-a.x, a.x - b.x, -hi.x},
+		{a.y, b.y - a.y, lo.y},
+		{-a.y, a.y - b.y, -hi.y},
+	} { // start + t·rate >= bound
+		switch room := e[2] - e[0]; {
+		case e[1] == 0 && room > 0:
+			return a, b, false
+		case e[1] > 0:
+			t0 = max(t0, room/e[1])
+		case e[1] < 0:
+			t1 = min(t1, room/e[1])
+		}
+	}
+	if !(t0 <= t1) {
+		return a, b, false
+	}
+	at := func(t float64) point { return point{a.x + t*(b.x-a.x), a.y + t*(b.y-a.y)} }
+	from, to = a, b
+	if t0 > 0 {
+		from = at(t0)
+	}
+	if t1 < 1 {
+		to = at(t1)
+	}
+	return from, to, true
 }
 
 // What a legend calls points of which only a bound is known.

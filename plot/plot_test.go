@@ -172,6 +172,64 @@ func pictures() map[string]Picture {
 		Title: "far from zero", Rows: Axis{Label: "row"}, Cols: Axis{Label: "column"}, Values: warm,
 		FirstRow: 1, FirstCol: 1, Unit: "K",
 	}
+	saturated := make([][]float64, 8)
+	for i := range saturated {
+		saturated[i] = make([]float64, 12)
+		for j := range saturated[i] {
+			saturated[i][j] = math.Sin(float64(i+j)) * float64(j+1)
+			if i == 3 {
+				saturated[i][j] *= 1e6
+			}
+		}
+	}
+	saturated[6][2] = math.NaN()
+	list["saturated"] = &Heat{
+		Title: "one row is a million times larger", Rows: Axis{Label: "i"}, Cols: Axis{Label: "j"},
+		Values: saturated, FirstRow: 1, FirstCol: 1,
+	}
+	list["percentiles"] = View{Colours: Percentile}.Of(&Heat{
+		Title: "without the largest", Rows: Axis{Label: "i"}, Cols: Axis{Label: "j"}, Values: matrix, FirstRow: 1,
+		FirstCol: 1,
+	})
+	high := make([]float64, len(grid))
+	hole := slices.Clone(c)
+	for i := range grid {
+		high[i] = 1e6 + 0.001*d[i]
+		if i > 60 && i < 90 {
+			hole[i] = math.NaN()
+		}
+	}
+	list["offset"] = &Lines{
+		X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: "x", Unit: "Pa"}, Curves: []Curve{{Name: "x", X: grid, Y: high}},
+	}
+	list["lost"] = &Lines{
+		X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: "x"},
+		Curves: []Curve{{
+			Name: "x", X: grid, Y: hole, PX: []float64{3, 9, 20}, PY: []float64{12, 15, 16},
+			Spread: []float64{2, 1, math.NaN()},
+		}},
+	}
+	list["cut"] = View{Title: "a part", LogY: true, XRange: Range{2, 18}, YRange: Range{1, math.Inf(1)}}.Of(&Lines{
+		X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: "x"},
+		Curves: []Curve{{Name: "a", X: grid, Y: a}, {Name: "b", X: grid, Y: b}},
+	})
+	var panels []Picture
+	for k, y := range [][]float64{a, b, c, d, high, hole} {
+		name := string(rune('a' + k))
+		panels = append(panels, &Lines{
+			X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: name, Unit: "mg"},
+			Curves: []Curve{{Name: name, X: grid, Y: y}}, Marks: []Mark{{4, "dose"}},
+		})
+	}
+	list["columns"] = &Stack{Title: "six panels", Panels: panels}
+	list["facets"] = View{Facets: true, Columns: 2}.Of(&Stack{Panels: []Picture{&Lines{
+		X: Axis{Label: "t", Unit: "h"}, Y: Axis{Label: "x", Unit: "mg"},
+		Curves: []Curve{
+			{Name: "low", X: grid, Y: a, PX: []float64{2, 9}, PY: []float64{30, 9}},
+			{Name: "mid", X: grid, Y: b},
+			{Name: "high", X: grid, Y: c},
+		},
+	}}})
 	list["zeros"] = &Heat{Values: [][]float64{{0, 0}, {0, math.NaN()}}, FirstRow: 1, FirstCol: 1}
 	list["nothing"] = &Lines{
 		Title: "nothing", X: Axis{Label: "t"},
@@ -190,7 +248,7 @@ func pictures() map[string]Picture {
 
 func TestText(t *testing.T) {
 	for name, p := range pictures() {
-		for _, width := range []int{80, 44, 22} {
+		for _, width := range []int{80, 44, 22, 10} {
 			var b bytes.Buffer
 			if err := Text(&b, p, Terminal{Width: width}); err != nil {
 				t.Fatal(err)
@@ -294,21 +352,31 @@ func TestWrite(t *testing.T) {
 
 func TestTicks(t *testing.T) {
 	for _, c := range []struct {
-		s    span
-		log  bool
-		n    int
-		want string
+		s      span
+		log    bool
+		n      int
+		want   string
+		offset float64
 	}{
-		{span{0, 2}, false, 4, "0 0.5 1.0 1.5 2.0"},
-		{span{-3.2, 7.9}, false, 5, "-2 0 2 4 6"},
-		{span{0, 1e9}, false, 4, "0 5e8 1e9"},
-		{span{0, 3e-7}, false, 3, "0 1e-7 2e-7 3e-7"},
-		{span{100000, 100001}, false, 2, "100000.0 100000.5 100001.0"},
-		{span{0.1, 10}, true, 5, "0.1 0.2 0.5 1 2 5 10"},
-		{span{1e-8, 1}, true, 4, "1e-8 1e-6 0.0001 0.01 1"},
+		{span{0, 2}, false, 4, "0 0.5 1.0 1.5 2.0", 0},
+		{span{-3.2, 7.9}, false, 5, "-2 0 2 4 6", 0},
+		{span{0, 1e9}, false, 4, "0 5e8 1e9", 0},
+		{span{0, 3e-7}, false, 3, "0 1e-7 2e-7 3e-7", 0},
+		{span{100000, 100001}, false, 2, "100000.0 100000.5 100001.0", 0},
+		{span{0.1, 10}, true, 5, "0.1 0.2 0.5 1 2 5 10", 0},
+		{span{1e-8, 1}, true, 4, "1e-8 1e-6 0.0001 0.01 1", 0},
+		{span{1e6, 1e6 + 1}, false, 4, "0 0.5 1.0", 1e6},
+		{span{1234567.2, 1234567.9}, false, 4, "0.2 0.4 0.6 0.8", 1234567},
+		{span{-1e6 - 2, -1e6}, false, 4, "-2.0 -1.5 -1.0 -0.5 0", -1e6},
+		{span{1e-3, 1e-3 + 1e-12}, false, 2, "0 5e-13 1e-12", 1e-3},
+		{span{1e6, 1e9}, true, 4, "1e6 1e7 1e8 1e9", 0},
 	} {
 		var got []string
-		for _, k := range c.s.ticks(Axis{Log: c.log}, c.n) {
+		ticks, offset := c.s.ticks(Axis{Log: c.log}, c.n)
+		if offset != c.offset {
+			t.Errorf("%v: offset %g", c.s, offset)
+		}
+		for _, k := range ticks {
 			got = append(got, k.label)
 		}
 		if g := strings.Join(got, " "); g != c.want {

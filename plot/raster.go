@@ -66,7 +66,7 @@ func (p *painter) polygons(path []segment) [][]point {
 			now = append(now, to)
 		case bends:
 			from, a, b := now[len(now)-1], p.map2(s.a), p.map2(s.b)
-			length := math.Hypot(a.x-from.x, a.y-from.y) + math.Hypot(b.x-a.x, b.y-a.y) + math.Hypot(to.x-b.x, to.y-b.y)
+			length := apart(from, a) + apart(a, b) + apart(b, to)
 			n := int(min(64, 2+math.Sqrt(length)*2))
 			for k := 1; k <= n; k++ {
 				t := float64(k) / float64(n)
@@ -88,6 +88,8 @@ func (p *painter) polygons(path []segment) [][]point {
 	return list
 }
 
+func apart(a, b point) float64 { return math.Hypot(b.x-a.x, b.y-a.y) }
+
 // fill paints what lies within polygons.
 func (p *painter) fill(polygons [][]point, c color.NRGBA) {
 	lo, hi := point{math.Inf(1), math.Inf(1)}, point{math.Inf(-1), math.Inf(-1)}
@@ -97,12 +99,12 @@ func (p *painter) fill(polygons [][]point, c color.NRGBA) {
 		}
 	}
 	box := p.img.Bounds()
-	if !(hi.x > float64(box.Min.X) && hi.y > float64(box.Min.Y) && lo.x < float64(box.Max.X) && lo.y < float64(box.Max.Y)) {
-		return
-	}
 	clamp := func(x float64) int { return int(max(-1, min(x, 1e5))) }
 	box = box.Intersect(image.Rect(clamp(math.Floor(lo.x)), clamp(math.Floor(lo.y)), clamp(math.Ceil(hi.x))+1,
 		clamp(math.Ceil(hi.y))+1))
+	if box.Empty() {
+		return
+	}
 	p.r.Reset(box.Dx(), box.Dy())
 	for _, list := range polygons {
 		for k, q := range list {
@@ -126,7 +128,7 @@ func (p *painter) stroke(it item) {
 	for _, list := range dashed(p.polygons(it.path), it.dashes, p.scale) {
 		for k := 1; k < len(list); k++ {
 			a, b := list[k-1], list[k]
-			d := math.Hypot(b.x-a.x, b.y-a.y)
+			d := apart(a, b)
 			if d == 0 {
 				continue
 			}
@@ -172,7 +174,7 @@ func dashed(lines [][]point, pattern []float64, scale float64) [][]point {
 		for i := 1; i < len(list); i++ {
 			a, b := list[i-1], list[i]
 			for {
-				d := math.Hypot(b.x-a.x, b.y-a.y)
+				d := apart(a, b)
 				if d <= left {
 					left -= d
 					break

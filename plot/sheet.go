@@ -9,8 +9,8 @@ import (
 	"gonum.org/v1/plot/vg"
 )
 
-// sheet is a page that was drawn: fills, strokes, texts and images, in their order. The formats of files write it. Its
-// origin is the lower left corner, and lengths are points.
+// sheet is a page that was drawn: fills, strokes, texts and images, in their order. The formats of files write it.
+// Its origin is the lower left corner, and lengths are points.
 type sheet struct {
 	width, height float64
 	dots          float64 // on an inch, where it is painted

@@ -19,7 +19,7 @@ type Terminal struct {
 
 const (
 	defaultWidth  = 80
-	leastWidth    = 20
+	leastWidth    = 10
 	defaultHeight = 14
 	stackedHeight = 8
 )
@@ -59,6 +59,8 @@ func (p *page) line(s string) {
 	p.w.WriteString(strings.TrimRight(s, " "))
 	p.w.WriteByte('\n')
 }
+
+func (p *page) nothing() { p.line(screen.Cut("(nothing to draw)", p.Width)) }
 
 // title writes a heading, in bold type where colour is wanted.
 func (p *page) title(s string) {
@@ -165,22 +167,91 @@ func (p *page) entries(indent int, list [][2]string) {
 	}
 }
 
+// panelColumns is the least width of panels beside each other, and the gap between them.
+const (
+	panelColumns = 56
+	askedColumns = 20 // where the user asked for that many panels
+	panelGap     = 2
+)
+
 func (s *Stack) text(p *page) {
 	p.title(s.Title)
+	least := panelColumns
+	if s.Columns > 0 {
+		least = askedColumns
+	}
+	rows := s.rows(max(1, (p.Width+panelGap)/(least+panelGap)))
+	if len(rows) == 0 {
+		p.nothing()
+		return
+	}
 	inner := *p
 	inner.stacked = len(s.Panels) > 1
-	for _, panel := range s.Panels {
-		if l, ok := panel.(*Lines); ok {
-			inner.margin = max(inner.margin, l.labelWidth(inner.height()))
+	n := len(rows[0])
+	inner.Width = (p.Width - (n-1)*panelGap) / n
+	margins := make([]int, n)
+	for _, row := range rows {
+		for k, panel := range row {
+			if l, ok := panel.(*Lines); ok {
+				margins[k] = max(margins[k], l.labelWidth(inner.height()))
+			}
 		}
 	}
-	for i, panel := range s.Panels {
+	for i, row := range rows {
 		if i > 0 {
 			p.line("")
 		}
-		inner.silent = i+1 < len(s.Panels) && marksAlike(panel, s.Panels[i+1])
-		panel.text(&inner)
+		columns := make([][]string, n)
+		for k, panel := range row {
+			var b strings.Builder
+			part := inner
+			part.w, part.margin = bufio.NewWriter(&b), margins[k]
+			part.silent = i+1 < len(rows) && k < len(rows[i+1]) && marksAlike(panel, rows[i+1][k])
+			panel.text(&part)
+			part.w.Flush()
+			columns[k] = strings.Split(strings.TrimSuffix(b.String(), "\n"), "\n")
+		}
+		p.beside(columns, inner.Width)
 	}
+}
+
+// beside writes columns of lines, of which all but the last are filled up to a width.
+func (p *page) beside(columns [][]string, width int) {
+	tall := 0
+	for _, lines := range columns {
+		tall = max(tall, len(lines))
+	}
+	for i := range tall {
+		var b strings.Builder
+		for k, lines := range columns {
+			text := ""
+			if i < len(lines) {
+				text = lines[i]
+			}
+			b.WriteString(text)
+			if k < len(columns)-1 {
+				b.WriteString(strings.Repeat(" ", max(0, width+panelGap-screen.Width(unpainted(text)))))
+			}
+		}
+		p.line(b.String())
+	}
+}
+
+// unpainted is a text without escape sequences.
+func unpainted(s string) string {
+	var b strings.Builder
+	escape := false
+	for _, r := range s {
+		switch {
+		case r == '\x1b':
+			escape = true
+		case !escape:
+			b.WriteRune(r)
+		default:
+			escape = r != 'm'
+		}
+	}
+	return b.String()
 }
 
 // levels are the blocks of a sparkline.

@@ -3,6 +3,7 @@ package plot
 import (
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 
 	"odes.dev/odes/internal/screen"
@@ -44,11 +45,14 @@ func (b *Bars) text(p *page) {
 		}
 	}
 	if len(b.Items) == 0 {
-		p.line("(nothing to draw)")
+		p.nothing()
 		return
 	}
 	labels = min(labels, p.Width/3)
-	room := float64(max(4, p.Width-labels-notes-6))
+	if p.Width-labels-notes-6 < 4 { // notes without bars are of more use than bars alone
+		labels = max(1, min(labels, p.Width-notes-5))
+	}
+	room := float64(max(1, p.Width-labels-notes-6))
 	if below+above == 0 {
 		above = 1
 	}
@@ -76,6 +80,9 @@ func (b *Bars) text(p *page) {
 			line += strings.Repeat(" ", int(left)) + p.paint(faint, "│") + p.paint(positive, bar(v*scale)) + " " +
 				it.note()
 		}
+		if screen.Width(unpainted(line)) > p.Width {
+			line = clipPainted(line, p.Width)
+		}
 		p.line(line)
 	}
 }
@@ -101,7 +108,7 @@ var (
 var heatColours = []int{130, 172, 215, 223, 255, 153, 75, 32, 25}
 
 // blocked returns h's values reduced to at most rows × cols blocks. Each block has its largest
-// value by magnitude, with its sign.
+// value by magnitude, with its sign; NaN where one of them is not finite.
 func (h *Heat) blocked(rows, cols int) [][]float64 {
 	n := len(h.Values)
 	m := 0
@@ -113,10 +120,12 @@ func (h *Heat) blocked(rows, cols int) [][]float64 {
 	for i := range out {
 		out[i] = make([]float64, cols)
 		for j := range out[i] {
-			big := math.NaN()
+			big := 0.0
 			for a := i * n / rows; a < (i+1)*n/rows; a++ {
 				for c := j * m / cols; c < (j+1)*m/cols && c < len(h.Values[a]); c++ {
-					if v := h.Values[a][c]; finite(v) && (math.IsNaN(big) || math.Abs(v) > math.Abs(big)) {
+					if v := h.Values[a][c]; !finite(v) {
+						big = math.NaN()
+					} else if math.Abs(v) > math.Abs(big) {
 						big = v
 					}
 				}
@@ -133,31 +142,79 @@ type shading struct {
 	lo, hi    float64
 	diverging bool
 	sign      int // the sign of all values, where they share one; only that half of a diverging scale is shown
-}
-
-// span returns the interval of values that a legend shows.
-func (s shading) span() (lo, hi float64) {
-	switch {
-	case s.diverging && s.sign > 0:
-		return 0, s.hi
-	case s.diverging && s.sign < 0:
-		return s.lo, 0
-	}
-	return s.lo, s.hi
+	// Where least > 0, colours follow the logarithms of magnitudes, and what is smaller than least follows its value.
+	least float64
+	// beyond tells that some values lie beyond lo or hi.
+	beyond bool
 }
 
 func (h *Heat) shading() shading {
 	s := shading{lo: math.Inf(1), hi: math.Inf(-1)}
+	var values, sizes []float64
 	for _, r := range h.Values {
 		for _, v := range r {
 			if finite(v) {
 				s.lo, s.hi = min(s.lo, v), max(s.hi, v)
+				values = append(values, v)
+				if v != 0 {
+					sizes = append(sizes, math.Abs(v))
+				}
 			}
 		}
 	}
 	if s.lo > s.hi {
 		return shading{diverging: true}
 	}
+	slices.Sort(values)
+	slices.Sort(sizes)
+	s = s.centred()
+	how := h.Colours
+	if how == "" && s.diverging && quantile(sizes, hidden) < s.hi/tooFew {
+		how = Logarithmic
+	}
+	switch how {
+	case Logarithmic:
+		if len(sizes) > 0 {
+			s.least = max(quantile(sizes, 0.05), sizes[len(sizes)-1]*1e-8)
+			if !s.diverging {
+				s.least = min(math.Abs(s.lo), math.Abs(s.hi))
+			}
+		}
+	case Percentile:
+		whole := s
+		if s.diverging {
+			s.hi = quantile(sizes, within)
+			s.lo = -s.hi
+		} else {
+			s.lo, s.hi = quantile(values, 1-within), quantile(values, within)
+		}
+		if s.lo == s.hi {
+			return whole
+		}
+		s.beyond = s.lo > whole.lo || s.hi < whole.hi
+	}
+	return s
+}
+
+// Where this part of the values is so much smaller than the largest, a linear scale would show little but that.
+const (
+	hidden = 0.75
+	tooFew = 100.0
+)
+
+// within is the part of values that the scale of percentiles spans.
+const within = 0.98
+
+// quantile returns the value below which a part of a sorted list lies.
+func quantile(list []float64, part float64) float64 {
+	if len(list) == 0 {
+		return 0
+	}
+	return list[int(part*float64(len(list)-1)+0.5)]
+}
+
+// centred places zero in the middle, unless all values lie far from it on one side.
+func (s shading) centred() shading {
 	near, top := min(math.Abs(s.lo), math.Abs(s.hi)), max(math.Abs(s.lo), math.Abs(s.hi))
 	if s.lo*s.hi > 0 && near > 0.2*top && s.hi > s.lo {
 		return s
@@ -168,28 +225,77 @@ func (h *Heat) shading() shading {
 	} else if s.hi <= 0 {
 		sign = -1
 	}
-	return shading{-top, top, true, sign}
+	return shading{lo: -top, hi: top, diverging: true, sign: sign}
+}
+
+// size maps a magnitude to a place on the scale of magnitudes.
+func (s shading) size(v float64) float64 {
+	if s.least == 0 {
+		return v
+	}
+	return math.Copysign(math.Log1p(math.Abs(v)/s.least), v)
 }
 
 // to maps v to [-1, 1] around zero, or to [0, 1] from least to greatest.
 func (s shading) to(v float64) float64 {
 	switch {
 	case s.diverging && s.hi > 0:
-		return v / s.hi
+		return s.size(v) / s.size(s.hi)
 	case !s.diverging:
-		return (v - s.lo) / (s.hi - s.lo)
+		return (s.size(v) - s.size(s.lo)) / (s.size(s.hi) - s.size(s.lo))
 	}
 	return 0
 }
 
+// from is the value that to maps to f.
+func (s shading) from(f float64) float64 {
+	x := f * s.size(s.hi)
+	if !s.diverging {
+		x = s.size(s.lo) + f*(s.size(s.hi)-s.size(s.lo))
+	}
+	if s.least == 0 {
+		return x
+	}
+	return math.Copysign(s.least*math.Expm1(math.Abs(x)), x)
+}
+
+// places are the ends of what a legend shows, as to maps them.
+func (s shading) places() (lo, hi float64) {
+	switch {
+	case s.diverging && s.sign < 0:
+		return -1, 0
+	case s.diverging && s.sign == 0:
+		return -1, 1
+	}
+	return 0, 1
+}
+
 // key lists the values that a legend shows.
 func (s shading) key() []float64 {
-	switch {
-	case s.hi == 0 && s.diverging:
+	if s.hi == 0 && s.diverging {
 		return []float64{0}
 	}
-	lo, hi := s.span()
-	return []float64{lo, (lo + hi) / 2, hi}
+	lo, hi := s.places()
+	n := 2
+	if s.least > 0 {
+		n = 4
+	}
+	var list []float64
+	for k := range n + 1 {
+		list = append(list, s.from(lo+(hi-lo)*float64(k)/float64(n)))
+	}
+	return list
+}
+
+// note says how colours follow values where that is not linear.
+func (s shading) note() string {
+	switch {
+	case s.least > 0:
+		return "log scale"
+	case s.beyond:
+		return "ends at percentiles"
+	}
+	return ""
 }
 
 // signed writes a value of a legend.
@@ -207,12 +313,13 @@ func (h *Heat) text(p *page) {
 	p.title(h.Title)
 	rows := len(h.Values)
 	if rows == 0 || len(h.Values[0]) == 0 {
-		p.line("(nothing to draw)")
+		p.nothing()
 		return
 	}
 	cols := len(h.Values[0])
 	left := len(fmt.Sprint(h.FirstRow+rows-1)) + 2
 	cell := 2
+	left = min(left, max(1, p.Width-4))
 	if cols*2 > p.Width-left-1 {
 		cell = 1
 	}
@@ -221,7 +328,7 @@ func (h *Heat) text(p *page) {
 	shades := h.shading()
 	blocks := len(grid) < rows || len(grid[0]) < cols
 	if t := strings.TrimSpace("↓ " + h.Rows.title() + "   → " + h.Cols.title()); h.Rows.Label+h.Cols.Label != "" {
-		p.line(strings.Repeat(" ", left) + t)
+		p.line(strings.Repeat(" ", left) + screen.Cut(t, p.Width-left))
 	}
 	head := []rune(strings.Repeat(" ", p.Width))
 	free := 0
@@ -268,10 +375,23 @@ func (h *Heat) text(p *page) {
 		key = append(key, [2]string{p.cell(v, shades, 2) + " " + text, p.cell(v, shades, 2) + " " + text})
 		key[len(key)-1][0] = "██ " + text // as wide, without colour
 	}
+	if h.lost() {
+		key = append(key, [2]string{"?? " + notFinite, "?? " + notFinite})
+	}
+	if note := shades.note(); note != "" {
+		key = append(key, [2]string{note, note})
+	}
 	if blocks {
 		key = append(key, [2]string{"each cell the largest of a block", "each cell the largest of a block"})
 	}
 	p.entries(left, key)
+}
+
+// lost tells whether some value is not finite.
+func (h *Heat) lost() bool {
+	return slices.ContainsFunc(h.Values, func(r []float64) bool {
+		return slices.ContainsFunc(r, func(v float64) bool { return !finite(v) })
+	})
 }
 
 // cell draws one value of a heat map.

@@ -57,10 +57,11 @@ type panel struct {
 	left   int // columns before the canvas
 	w, h   int
 	canvas *braille
+	labels []tick // of the upright axis
 }
 
-// yTicks returns the ticks of the upright axis of h rows.
-func (l *Lines) yTicks(y span, h int) []tick { return y.ticks(l.Y, max(2, h/3)) }
+// yTicks returns the ticks of the upright axis of h rows, and their offset.
+func (l *Lines) yTicks(y span, h int) ([]tick, float64) { return y.ticks(l.Y, max(2, h/3)) }
 
 // labelWidth returns the width of the labels of the upright axis.
 func (l *Lines) labelWidth(h int) int {
@@ -69,7 +70,8 @@ func (l *Lines) labelWidth(h int) int {
 		return 0
 	}
 	n := 0
-	for _, t := range l.yTicks(y, h) {
+	ticks, _ := l.yTicks(y, h)
+	for _, t := range ticks {
 		n = max(n, screen.Width(t.label))
 	}
 	return n
@@ -79,23 +81,52 @@ func (l *Lines) text(p *page) {
 	p.title(l.Title)
 	x, y, ok := l.spans()
 	if !ok {
-		p.line("(nothing to draw)")
+		p.nothing()
 		return
 	}
 	g := &panel{l: l, x: x, y: y, h: p.height()}
 	g.left = max(p.margin, l.labelWidth(g.h)) + 2
-	g.w = max(10, p.Width-g.left-1)
+	var offset float64
+	g.labels, offset = l.yTicks(y, g.h)
+	title := l.Y.from(offset).title()
+	if p.Width-g.left-1 < leastCurves { // the labels would leave no room: the range stands above
+		g.left, g.labels = 2, nil
+		title = strings.TrimSpace(title + " " + number(y.lo-offset, 2) + " to " + number(y.hi-offset, 2))
+	}
+	g.w = max(4, p.Width-g.left-1)
 	g.canvas = newBraille(g.w, g.h)
 
-	if y := l.Y.title(); y != "" {
-		if l.Y.Log {
-			y += ", log scale"
+	if l.Y.Log {
+		title = strings.TrimPrefix(title+", log scale", ", ")
+	}
+	if y := title; y != "" {
+		for len(g.labels) == 0 && screen.Width(y) > p.Width-g.left+1 && strings.Contains(y, " ") {
+			first, rest, _ := strings.Cut(y, " ") // a word a line, where there is no room for more
+			p.line(strings.Repeat(" ", g.left-1) + screen.Cut(first, p.Width-g.left+1))
+			y = rest
 		}
 		p.line(strings.Repeat(" ", g.left-1) + screen.Cut(y, p.Width-g.left+1))
 	}
 	g.rows(p)
 	g.foot(p)
 	g.legend(p)
+}
+
+// leastCurves is the least number of columns that curves have where their axis has labels.
+const leastCurves = 6
+
+// holds tells whether a dot lies on the canvas.
+func (g *panel) holds(x, y int) bool { return x >= 0 && x < 2*g.w && y >= 0 && y < 4*g.h }
+
+// inside returns the part of a line between two dots that lies on the canvas.
+func (g *panel) inside(x0, y0, x1, y1 int) (a, b, c, d int, ok bool) {
+	if g.holds(x0, y0) && g.holds(x1, y1) {
+		return x0, y0, x1, y1, true
+	}
+	from, to, ok := clip(point{float64(x0), float64(y0)}, point{float64(x1), float64(y1)}, point{},
+		point{float64(2*g.w - 1), float64(4*g.h - 1)})
+	round := func(x float64) int { return int(math.Round(x)) }
+	return round(from.x), round(from.y), round(to.x), round(to.y), ok
 }
 
 // dot returns the dot at (x, y).
@@ -133,10 +164,17 @@ func (g *panel) rows(p *page) {
 				qx, qy := g.dot(c.X[k], c.Y[k])
 				if c.Dots {
 					g.canvas.set(qx, qy, g.colour(i))
-				} else {
-					g.canvas.segment(px, py, qx, qy, g.colour(i))
+				} else if a, b, c, d, ok := g.inside(px, py, qx, qy); ok {
+					g.canvas.segment(a, b, c, d, g.colour(i))
 				}
 				px, py = qx, qy
+			}
+		}
+	}
+	for i, c := range g.l.Curves {
+		for k := range c.PX {
+			if d := c.spread(k); d > 0 && c.side(k) == 0 && g.l.X.holds(c.PX[k]) && g.l.Y.shown(c.PY[k]) {
+				g.bar(c.PX[k], c.PY[k], d, g.colour(i))
 			}
 		}
 	}
@@ -151,8 +189,13 @@ func (g *panel) rows(p *page) {
 	if len(marks) > g.w/7 { // so many marks would hide the curves; the axis shows their places
 		marks = nil
 	}
+	crosses := map[int]bool{}
+	for _, at := range g.l.lost() {
+		x, _ := g.dot(at, g.y.lo)
+		crosses[x/2] = true
+	}
 	labels := map[int]string{}
-	for _, t := range g.l.yTicks(g.y, g.h) {
+	for _, t := range g.labels {
 		_, y := g.dot(g.x.lo, t.at)
 		labels[g.h-1-y/4] = t.label
 	}
@@ -172,6 +215,8 @@ func (g *panel) rows(p *page) {
 		for c := range g.w {
 			at := r*g.w + c
 			switch {
+			case r == g.h-1 && crosses[c]:
+				b.WriteString(signLost)
 			case points[at] != "":
 				b.WriteString(points[at])
 			case letters[at] != 0:
@@ -190,6 +235,19 @@ func (g *panel) rows(p *page) {
 	}
 }
 
+// bar draws how far the truth may lie from a point.
+func (g *panel) bar(x, y, spread float64, colour int) {
+	low := y - spread
+	if !g.l.Y.shown(low) {
+		low = g.y.lo
+	}
+	x0, y0 := g.dot(x, low)
+	x1, y1 := g.dot(x, y+spread)
+	if a, b, c, d, ok := g.inside(x0, y0, x1, y1); ok {
+		g.canvas.segment(a, b, c, d, colour)
+	}
+}
+
 // bands reports whether bands are drawn. Without colour they would hide the curves.
 func (g *panel) bands(p *page) bool { return p.Colour || len(g.l.Curves) < 3 }
 
@@ -204,13 +262,13 @@ func (g *panel) band(b Band) {
 		_, hi0 := g.dot(b.X[k-1], b.Hi[k-1])
 		x1, lo1 := g.dot(b.X[k], b.Lo[k])
 		_, hi1 := g.dot(b.X[k], b.Hi[k])
-		for x := x0; x <= x1; x++ {
+		for x := max(0, x0); x <= min(2*g.w-1, x1); x++ {
 			f := 0.0
 			if x1 > x0 {
 				f = float64(x-x0) / float64(x1-x0)
 			}
 			lo, hi := float64(lo0)+f*float64(lo1-lo0), float64(hi0)+f*float64(hi1-hi0)
-			for y := int(math.Round(lo)); y <= int(math.Round(hi)); y++ {
+			for y := max(0, int(math.Round(lo))); y <= min(4*g.h-1, int(math.Round(hi))); y++ {
 				if x%2 == 0 && y%4 == x/2%2*2 {
 					g.canvas.set(x, y, faint)
 				}
@@ -234,7 +292,7 @@ func (g *panel) letters(p *page) map[int]rune {
 			}
 		}
 		for k := range c.X { // single points would not be seen among dots
-			if g.l.X.shown(c.X[k]) && g.l.Y.shown(c.Y[k]) {
+			if g.l.X.holds(c.X[k]) && g.l.Y.holds(c.Y[k]) {
 				x, y := g.dot(c.X[k], c.Y[k])
 				out[(g.h-1-y/4)*g.w+min(x/2, g.w-1)] = point
 			}
@@ -256,7 +314,7 @@ func (g *panel) letters(p *page) map[int]rune {
 				if k+1 < r[1] && !c.Dots {
 					x1, y1 = g.dot(c.X[k+1], c.Y[k+1])
 				}
-				for x := min(x0, x1); x <= max(x0, x1); x++ {
+				for x := max(0, min(x0, x1)); x <= min(2*g.w-1, max(x0, x1)); x++ {
 					col := x / 2
 					if seen[col] || (col+period-(i*period/n+3)%period)%period != 0 {
 						continue
@@ -289,6 +347,9 @@ const (
 	signAbove = "△"
 )
 
+// signLost stands at the foot where a number is not finite.
+const signLost = "×"
+
 func sign(i int) string { return string(signs[i%len(signs)]) }
 
 // points returns the painted signs of measured points, by cell.
@@ -296,7 +357,7 @@ func (g *panel) points(p *page) map[int]string {
 	out := map[int]string{}
 	for i, c := range g.l.Curves {
 		for k := range c.PX {
-			if g.l.X.shown(c.PX[k]) && g.l.Y.shown(c.PY[k]) {
+			if g.l.X.holds(c.PX[k]) && g.l.Y.holds(c.PY[k]) {
 				x, y := g.dot(c.PX[k], c.PY[k])
 				text := sign(i)
 				switch c.side(k) {
@@ -321,11 +382,12 @@ func letter(i int) rune { return rune('a' + i) }
 
 // foot draws the level axis, its labels and its name.
 func (g *panel) foot(p *page) {
-	name := g.l.X.title()
+	ticks, offset := g.x.ticks(g.l.X, max(2, g.w/12))
+	name := g.l.X.from(offset).title()
 	if g.l.X.Log {
 		name += ", log scale"
 	}
-	name = screen.Cut(name, g.w/2)
+	name = screen.Cut(name, max(g.w/2, min(g.w-8, screen.Width(name))))
 	axis := []rune(strings.Repeat("─", g.w))
 	line := []rune(strings.Repeat(" ", g.left+g.w+1))
 	end := len(line)
@@ -335,7 +397,7 @@ func (g *panel) foot(p *page) {
 		end -= 2
 	}
 	free := 0
-	for _, t := range g.x.ticks(g.l.X, max(2, g.w/12)) {
+	for _, t := range ticks {
 		x, _ := g.dot(t.at, g.y.lo)
 		col := min(x/2, g.w-1)
 		axis[col] = '┬'
@@ -405,6 +467,9 @@ func (g *panel) legend(p *page) {
 	}
 	if above {
 		list = append(list, [2]string{signAbove + " " + aboveLimit, signAbove + " " + aboveLimit})
+	}
+	if len(g.l.lost()) > 0 {
+		list = append(list, [2]string{signLost + " " + notFinite, signLost + " " + notFinite})
 	}
 	for _, b := range g.l.Bands {
 		if !g.bands(p) {

@@ -12,16 +12,49 @@ type tick struct {
 	label string
 }
 
-// ticks returns about n round places in s.
-func (s span) ticks(a Axis, n int) []tick {
-	if a.Log {
-		if t := s.decades(n); len(t) >= 2 {
-			return t
+// ticks returns about n round places in s. Where their labels would be long, these say how far beyond an offset the
+// places are.
+func (s span) ticks(a Axis, n int) (list []tick, offset float64) {
+	list, step := s.linearTicks(a, n)
+	if step == 0 {
+		return list, 0
+	}
+	const longest = 7 // digits of a label
+	big := max(math.Abs(s.lo), math.Abs(s.hi))
+	if len(list) == 0 || math.Floor(math.Log10(big))-math.Floor(math.Log10(step)+1e-9)+1 <= longest {
+		return list, 0
+	}
+	round := math.Pow(10, math.Ceil(math.Log10(s.hi-s.lo)-1e-9))
+	offset = math.Floor(list[0].at/round+1e-9) * round
+	if last := list[len(list)-1].at; last <= 0 {
+		offset = math.Ceil(last/round-1e-9) * round
+	}
+	rest := make([]float64, len(list))
+	for i, t := range list {
+		rest[i] = t.at - offset
+		if math.Abs(rest[i]) < step/2 {
+			rest[i] = 0
 		}
 	}
-	step := roundStep((s.hi - s.lo) / float64(max(1, n)))
+	for i, t := range labelled(rest, step) {
+		list[i].label = t.label
+	}
+	return list, offset
+}
+
+// plainTicks returns ticks without an offset, with the step between them.
+func (s span) plainTicks(n int) (list []tick, step float64) { return s.linearTicks(Axis{}, n) }
+
+// linearTicks returns about n round places in s, and the step between them; 0 for powers of ten.
+func (s span) linearTicks(a Axis, n int) (ticks []tick, step float64) {
+	if a.Log {
+		if t := s.decades(n); len(t) >= 2 {
+			return t, 0
+		}
+	}
+	step = roundStep((s.hi - s.lo) / float64(max(1, n)))
 	if step == 0 || math.IsInf(step, 0) {
-		return nil
+		return nil, 0
 	}
 	first, last := s.multiples(step)
 	if last-first < 2 { // there should be at least two labels, where finer steps give them
@@ -36,7 +69,7 @@ func (s span) ticks(a Axis, n int) []tick {
 		}
 		list = append(list, x)
 	}
-	return labelled(list, step)
+	return labelled(list, step), step
 }
 
 // multiples returns the first and the last multiple of step in s.

@@ -1,0 +1,184 @@
+package plot
+
+import (
+	"bytes"
+	"errors"
+	"image/png"
+	"math"
+	"strings"
+	"testing"
+
+	"odes.dev/odes/internal/screen"
+)
+
+// option returns the option of a name.
+func option(t *testing.T, name string) Option {
+	for _, o := range Options() {
+		if o.Name == name {
+			return o
+		}
+	}
+	t.Fatalf("no option %s", name)
+	return Option{}
+}
+
+// TestOptions: what options take, and what they refuse, with words that name the option.
+func TestOptions(t *testing.T) {
+	inf := math.Inf(1)
+	for _, c := range []struct {
+		name, text string
+		want       View
+		wrong      string
+	}{
+		{"size", "800x600", View{Size: Size{800, 600, ""}}, ""},
+		{"size", "16x9cm", View{Size: Size{16, 9, "cm"}}, ""},
+		{"size", "100x20", View{Size: Size{100, 20, ""}}, ""},
+		{"size", "800x600furlong", View{}, "--size: write 800x600"},
+		{"size", "800", View{}, "--size: write 800x600"},
+		{"size", "9000x9000", View{}, "too large"},
+		{"size", "1e9x2", View{}, "--size"},
+		{"size", "3x3px", View{}, "too small"},
+		{"size", "NaNx3", View{}, "--size"},
+		{"title", "a b", View{Title: "a b"}, ""},
+		{"logx", "true", View{LogX: true}, ""},
+		{"logy", "true", View{LogY: true}, ""},
+		{"xrange", "0:1e3", View{XRange: Range{0, 1000}}, ""},
+		{"xrange", ":5", View{XRange: Range{-inf, 5}}, ""},
+		{"yrange", "-2:", View{YRange: Range{-2, inf}}, ""},
+		{"yrange", ":", View{}, "write from:to"},
+		{"yrange", "3", View{}, "write from:to"},
+		{"yrange", "3:3", View{}, "empty"},
+		{"yrange", "4:3", View{}, "empty"},
+		{"yrange", "a:3", View{}, `"a" is not a number`},
+		{"yrange", "nan:3", View{}, "not a number"},
+		{"columns", "3", View{Columns: 3}, ""},
+		{"columns", "0", View{}, "from 1 to 12"},
+		{"columns", "1e9", View{}, "from 1 to 12"},
+		{"facets", "true", View{Facets: true}, ""},
+		{"colours", "log", View{Colours: Logarithmic}, ""},
+		{"colours", "red", View{}, "--colours red: choose linear, log, percentile"},
+	} {
+		var v View
+		err := option(t, c.name).Set(&v, c.text)
+		switch {
+		case c.wrong != "" && (err == nil || !strings.Contains(err.Error(), c.wrong)):
+			t.Errorf("--%s %s: %v, want %q", c.name, c.text, err, c.wrong)
+		case c.wrong == "" && (err != nil || v != c.want):
+			t.Errorf("--%s %s: %+v, %v", c.name, c.text, v, err)
+		}
+	}
+	for _, v := range []View{
+		{LogX: true, XRange: Range{0, 3}},
+		{LogY: true, YRange: Range{-inf, -1}},
+	} {
+		if v.Check() == nil {
+			t.Errorf("%+v passes", v)
+		}
+	}
+	if err := (View{LogX: true, XRange: Range{-inf, 3}}).Check(); err != nil {
+		t.Error(err)
+	}
+}
+
+// TestSizes: a file has the size that is asked for, every picture fits small ones or says that it does not, and a
+// terminal is filled as wide as asked.
+func TestSizes(t *testing.T) {
+	for name, p := range pictures() {
+		var b bytes.Buffer
+		if err := Write(&b, "png", p, Page{Size: Size{Width: 320, Height: 200}}); err != nil {
+			if _, several := p.(*Stack); !several && name != "signs" || !errors.Is(err, errRoom) {
+				t.Errorf("%s: %v", name, err)
+			}
+			continue
+		}
+		c, err := png.DecodeConfig(&b)
+		if err != nil || c.Width != 320 || c.Height != 200 {
+			t.Errorf("%s: %d × %d, %v", name, c.Width, c.Height, err)
+		}
+		for _, small := range []float64{60, 90, 140} { // some are refused, none fails
+			_ = Write(&b, "svg", p, Page{Size: Size{Width: small, Height: small}})
+		}
+	}
+	text := drawn(t, "svg", pictures()["several"], Page{Size: Size{Width: 10, Height: 5, Unit: "cm"}})
+	if !strings.Contains(text, `width="283.46pt" height="141.73pt"`) {
+		t.Errorf("%.200s", text)
+	}
+	if err := Write(&bytes.Buffer{}, "svg", pictures()["several"], Page{Size: Size{Width: 20, Height: 5}}); err == nil {
+		t.Error("20 × 5 pixels are enough")
+	}
+	screen := View{Size: Size{Width: 30, Height: 5}}.Terminal(Terminal{Width: 80, Colour: true})
+	if screen != (Terminal{Width: 30, Height: 5, Colour: true}) {
+		t.Errorf("%+v", screen)
+	}
+}
+
+// TestBeside: panels in columns are as wide as the terminal, with colours too, and wide terminals have them unasked.
+func TestBeside(t *testing.T) {
+	wide, err1 := shownOn(pictures()["columns"], Terminal{Width: 130})
+	narrow, err2 := shownOn(pictures()["columns"], Terminal{Width: 80})
+	painted, err3 := shownOn(pictures()["columns"], Terminal{Width: 130, Colour: true})
+	if err1 != nil || err2 != nil || err3 != nil {
+		t.Fatal(err1, err2, err3)
+	}
+	if a, b := strings.Count(wide, "\n"), strings.Count(narrow, "\n"); a > b*2/3 {
+		t.Errorf("%d lines in columns, %d one above the other", a, b)
+	}
+	if unpainted(painted) == painted {
+		t.Error("there are no colours")
+	}
+	for line := range strings.Lines(escapes.ReplaceAllString(painted, "")) {
+		if screen.Width(strings.TrimRight(line, "\n")) > 130 {
+			t.Errorf("a line of %d columns: %q", screen.Width(line), line)
+		}
+	}
+}
+
+func shownOn(p Picture, screen Terminal) (string, error) {
+	var b strings.Builder
+	err := Text(&b, p, screen)
+	return b.String(), err
+}
+
+// TestClip: the part of a line within a square.
+func TestClip(t *testing.T) {
+	lo, hi := point{0, 0}, point{10, 10}
+	for _, c := range []struct {
+		a, b     point
+		from, to point
+		ok       bool
+	}{
+		{point{1, 1}, point{9, 2}, point{1, 1}, point{9, 2}, true},
+		{point{-5, 5}, point{15, 5}, point{0, 5}, point{10, 5}, true},
+		{point{5, -10}, point{5, 30}, point{5, 0}, point{5, 10}, true},
+		{point{-1, 3}, point{3, -1}, point{0, 2}, point{2, 0}, true},
+		{point{-1, 0.5}, point{0.5, -1}, point{}, point{}, false},
+		{point{11, 0}, point{11, 9}, point{}, point{}, false},
+		{point{3, 3}, point{3, 3}, point{3, 3}, point{3, 3}, true},
+	} {
+		from, to, ok := clip(c.a, c.b, lo, hi)
+		if ok != c.ok || ok && (apart(from, c.from) > 1e-12 || apart(to, c.to) > 1e-12) {
+			t.Errorf("%v to %v: %v to %v, %v", c.a, c.b, from, to, ok)
+		}
+	}
+}
+
+// TestShading: to and from are inverse, whatever the scale.
+func TestShading(t *testing.T) {
+	for _, values := range [][]float64{{-3, 1, 2}, {5, 6, 9}, {0, 1e-6, 1e3}, {-9, -8, -7}, {-1e8, 1, 2, 3, 4, 5}} {
+		for _, how := range []Colour{"", Linear, Logarithmic, Percentile} {
+			s := (&Heat{Values: [][]float64{values}, Colours: how}).shading()
+			for _, v := range values {
+				if got := s.from(s.to(v)); math.Abs(got-v) > 1e-9*math.Abs(v)+1e-12 {
+					t.Errorf("%v, %q: %g becomes %g", values, how, v, got)
+				}
+			}
+		}
+	}
+	s := (&Heat{Values: [][]float64{{1, 2, 3, -1, 2, 1e6}}}).shading()
+	if s.note() != "log scale" {
+		t.Errorf("one large value: %+v", s)
+	}
+	if s := (&Heat{Values: [][]float64{{1, 2, 3, -1, 2, 50}}}).shading(); s.note() != "" {
+		t.Errorf("a value of 50: %+v", s)
+	}
+}
