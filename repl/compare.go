@@ -26,7 +26,10 @@ func (s *Session) doCompare(ctx context.Context, w io.Writer, rest string) error
 	if _, err := s.model(); err != nil {
 		return err
 	}
-	rest, path := cutOutput(rest)
+	rest, l, err := s.cutLook(rest)
+	if err != nil {
+		return err
+	}
 	rest, by := clauses(rest, "of")
 	list, methods, err := s.variants(ctx, rest)
 	if err != nil {
@@ -41,13 +44,13 @@ func (s *Session) doCompare(ctx context.Context, w io.Writer, rest string) error
 		}
 	}
 	if by["of"] != "" {
-		p, err := s.overlay(ctx, list, split(by["of"]), path != "")
+		p, err := s.overlay(ctx, list, split(by["of"]), l.path != "")
 		if err != nil {
 			return err
 		}
-		return s.deliver(w, p, path)
+		return s.deliver(w, p, l)
 	}
-	if path != "" {
+	if l != (look{}) {
 		return errors.New("a picture of what? compare … of x -o fig.svg")
 	}
 	if methods {

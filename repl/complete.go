@@ -45,6 +45,11 @@ func (s *Session) Complete(before string) (words []string, replaced int) {
 		slices.Sort(words)
 		return words, len(in[1])
 	}
+	if spaced && draws(first) {
+		if words, replaced, ok := completeOption(line); ok {
+			return words, replaced
+		}
+	}
 	word := line[strings.LastIndexFunc(line, func(r rune) bool {
 		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' && r != '-'
 	})+1:]

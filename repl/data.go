@@ -91,7 +91,7 @@ func laidOver(i odes.Info, runs []string, list []*curves) *plot.Lines {
 	}
 	l.Marks = marks(list[0].Events)
 	for k, c := range list {
-		curve := plot.Curve{Name: runs[k], X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured, Side: c.Side}
+		curve := plot.Curve{Name: runs[k], X: c.T, Y: c.Values, PX: c.MT, PY: c.Measured, Side: c.Side, Gaps: c.Gaps}
 		if n := len(list); n > mostPanel {
 			curve.Ramp, curve.Of = k+1, n
 		}

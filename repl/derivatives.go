@@ -330,8 +330,19 @@ func (s *Session) overTime(ctx context.Context, name, e, pattern, by string, poi
 func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (plot.Picture,
 	error,
 ) {
-	names, _ := s.runs(m)
-	lists := make([][]*curves, len(names))
+	names, lists, err := s.sensitivitiesEverywhere(ctx, m, e, by, points)
+	if err != nil {
+		return nil, err
+	}
+	return together(m.Info(), "", names, lists), nil
+}
+
+// sensitivitiesEverywhere returns how the sensitivity of e changes in time, in all runs that a picture shows.
+func (s *Session) sensitivitiesEverywhere(ctx context.Context, m *odes.Model, e, by string, points int) (
+	names []string, lists [][]*curves, err error,
+) {
+	names, _ = s.runs(m)
+	lists = make([][]*curves, len(names))
 	for k, name := range names {
 		if name == "" {
 			name = unchanged
@@ -344,10 +355,10 @@ func (s *Session) overTimeEverywhere(ctx context.Context, m *odes.Model, e, by s
 			return err
 		})
 		if err != nil {
-			return nil, inExperiment(names[k], err)
+			return nil, nil, inExperiment(names[k], err)
 		}
 	}
-	return together(m.Info(), "", names, lists), nil
+	return names, lists, nil
 }
 
 // sensitivities returns the sensitivities of e over time. There is at least one.
@@ -413,7 +424,7 @@ func (s *Session) sensitivities(ctx context.Context, name, e, pattern, by string
 			if len(list) == mostLines {
 				break
 			}
-			d := &curves{Events: c.Events, model: m}
+			d := &curves{Events: c.Events, model: m, Gaps: true}
 			d.Name = fmt.Sprintf("d %s / d %s", name, elementName(v.String(), v.Shape, k))
 			d.Unit = ask.DerivativeUnit(res.Values[0].Name, v)
 			moves := false

@@ -27,14 +27,16 @@ func cutOutput(text string) (rest, path string) {
 }
 
 // deliver shows a picture, or writes it to a file.
-func (s *Session) deliver(w io.Writer, p plot.Picture, path string) error {
+func (s *Session) deliver(w io.Writer, p plot.Picture, l look) error {
+	p = l.view.Of(p)
+	path := l.path
 	if path == "" {
-		return plot.Text(w, p, s.screen())
+		return plot.Text(w, p, l.view.Terminal(s.screen()))
 	}
 	format := strings.ToLower(path[strings.LastIndexByte(path, '.')+1:])
 	var lost []rune
 	if err := output.Write(path, s.cfg.Seen, func(w io.Writer) error {
-		return plot.Write(w, format, p, plot.Page{Dark: s.cfg.Dark, Lost: &lost})
+		return plot.Write(w, format, p, plot.Page{Dark: s.cfg.Dark, Lost: &lost, Size: l.view.Size})
 	}); err != nil {
 		return err
 	}
@@ -49,9 +51,12 @@ func (s *Session) deliver(w io.Writer, p plot.Picture, path string) error {
 const PointsInFiles = 600
 
 func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
-	rest, path := cutOutput(rest)
+	rest, l, err := s.cutLook(rest)
+	if err != nil {
+		return err
+	}
 	points := 2 * s.width()
-	if path != "" {
+	if l.path != "" {
 		points = PointsInFiles
 	}
 	p, err := s.Picture(ctx, rest, points)
@@ -59,7 +64,7 @@ func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
 		return err
 	}
 	s.diagnose(w, s.doubts.list)
-	return s.deliver(w, p, path)
+	return s.deliver(w, p, l)
 }
 
 // Picture draws what the text after the command plot asks for: expressions over time, `x against
@@ -127,12 +132,25 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 	}
 	var list []*curves // of a single run: similar curves share a panel
 	stack := &plot.Stack{}
+	what, joined := s.derivativesTogether(m, what)
 	for _, e := range split(what) {
 		if _, _, ok := adjointOf(e); ok && !s.moving(m)["adjoint"] {
 			return nil, fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
 		}
-		if _, _, ok := derivative(e); ok && !s.moving(m)["d"] {
-			return nil, fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
+		if of, by, ok := derivative(e); ok && !s.moving(m)["d"] {
+			if by == "" || s.isNumber(of) {
+				return nil, fmt.Errorf("%s is a picture of its own: plot %[1]s", e)
+			}
+			runs, lists, err := s.sensitivitiesEverywhere(ctx, m, of, by, points)
+			switch {
+			case err != nil:
+				return nil, err
+			case runs[0] == "":
+				list = append(list, lists[0]...)
+			default:
+				stack.Panels = append(stack.Panels, together(m.Info(), "", runs, lists).Panels...)
+			}
+			continue
 		}
 		if e == "" {
 			return nil, errors.New("an expression is missing: plot x, v")
@@ -150,10 +168,39 @@ func (s *Session) picture(ctx context.Context, what string, points int) (plot.Pi
 			stack.Panels = append(stack.Panels, together(m.Info(), "", runs, lists).Panels...)
 		}
 	}
-	if len(list) > 0 {
+	switch {
+	case joined && len(list) > 0 && alike(list):
+		names := make([]string, len(list))
+		for k, c := range list {
+			names[k] = c.Name
+		}
+		l := laidOver(m.Info(), names, list)
+		l.Y.Label = ""
+		stack.Panels = append(stack.Panels, l)
+	case len(list) > 0:
 		stack.Panels = append(stack.Panels, panels(m.Info(), "", list).Panels...)
 	}
 	return stack, nil
+}
+
+// derivativesTogether returns the list within [d(x)/d(a), d(y)/d(a)], whose curves share a pair of axes.
+func (s *Session) derivativesTogether(m *odes.Model, what string) (list string, ok bool) {
+	inner, opened := strings.CutPrefix(strings.TrimSpace(what), "[")
+	inner, closed := strings.CutSuffix(inner, "]")
+	if !opened || !closed || s.moving(m)["d"] {
+		return what, false
+	}
+	for _, e := range split(inner) {
+		if _, by, ok := derivative(e); !ok || by == "" {
+			return what, false
+		}
+	}
+	return inner, true
+}
+
+// alike tells whether curves have one unit, and one element each.
+func alike(list []*curves) bool {
+	return !slices.ContainsFunc(list, func(c *curves) bool { return c.Unit != list[0].Unit || c.size() > 1 })
 }
 
 // isNumber reports whether an expression is a functional of a run.
@@ -267,7 +314,7 @@ func panels(i odes.Info, title string, list []*curves) *plot.Stack {
 			for j := range y {
 				y[j] = c.Values[j*n+k]
 			}
-			curve := plot.Curve{Name: elementName(c.Name, c.Shape, k), X: c.T, Y: y}
+			curve := plot.Curve{Name: elementName(c.Name, c.Shape, k), X: c.T, Y: y, Gaps: c.Gaps}
 			if n == 1 {
 				curve.PX, curve.PY, curve.Side = c.MT, c.Measured, c.Side
 			}
@@ -391,7 +438,7 @@ func stepSizes(sol *odes.Solution, m *odes.Model) []*curves {
 		list = make([]*curves, len(sol.Stats.Methods))
 	}
 	for k := range list {
-		list[k] = &curves{Events: sol.Events, model: m}
+		list[k] = &curves{Events: sol.Events, model: m, Gaps: true}
 		list[k].Name, list[k].Unit = "step size", m.Info().TimeUnit
 	}
 	for j := 1; j < len(sol.T); j++ { // each step takes its own length on the axis

@@ -37,10 +37,10 @@ func (c scope) title() string {
 // experiment has this name.
 const unchanged = "model"
 
-// cutScope removes `in low, high` from the end of an entry, in front of `-o file`. The result names
+// cutScope removes `in low, high` from the end of an entry, in front of `-o file` and options. The result names
 // is nil where there is none.
 func cutScope(entry string) (rest string, names []string) {
-	body, path := cutOutput(entry)
+	body, tail := splitLook(entry)
 	tokens := parser.TokensOf(body)
 	at, depth := -1, 0
 	for i, t := range tokens {
@@ -61,11 +61,7 @@ func cutScope(entry string) (rest string, names []string) {
 	for _, name := range split(body[tokens[at].End:]) {
 		names = append(names, strings.Trim(name, "`"))
 	}
-	rest = strings.TrimSpace(body[:tokens[at].Start])
-	if path != "" {
-		rest += " -o \"" + path + "\""
-	}
-	return rest, names
+	return strings.TrimSpace(body[:tokens[at].Start]) + tail, names
 }
 
 // within calls f with the part of an entry before `in`, in the scope that the part behind it names.

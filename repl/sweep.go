@@ -20,12 +20,15 @@ const (
 )
 
 func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
-	rest, path := cutOutput(rest)
+	rest, l, err := s.cutLook(rest)
+	if err != nil {
+		return err
+	}
 	p, note, err := s.Sweep(ctx, rest)
 	if err != nil {
 		return err
 	}
-	if err := s.deliver(w, p, path); err != nil {
+	if err := s.deliver(w, p, l); err != nil {
 		return err
 	}
 	if note != "" {

@@ -286,6 +286,8 @@ type curves struct {
 	Side []int
 	// AtStart says that a picture of a single time shows the first one, not the last.
 	AtStart bool
+	// Gaps says that the curve is broken where it jumps, as in plot.Curve.
+	Gaps bool
 }
 
 func (c *curves) size() int { return max(1, len(c.Values)/max(1, len(c.T))) }

@@ -130,6 +130,7 @@ var settable = []string{"sens", "run", "plot", "repl", "verify", "bench"}
 func newParser(cmd *commands, out, errs io.Writer) (*kong.Kong, error) {
 	modes := settings.Words("sens", "mode")
 	last := len(modes) - 1
+	cmd.Plot.viewFlags = newViewFlags()
 	return kong.New(cmd,
 		kong.Vars{"modes": strings.Join(modes[:last], ", ") + " or " + modes[last]},
 		kong.Name("odes"),

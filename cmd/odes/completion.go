@@ -10,6 +10,7 @@ import (
 
 	"odes.dev/odes/internal/report"
 	"odes.dev/odes/internal/settings"
+	"odes.dev/odes/plot"
 )
 
 // completionCmd is odes completion.
@@ -62,6 +63,9 @@ func choices(n *kong.Node, f *kong.Flag) string {
 		return strings.Join(stageNames(), " ")
 	case "template":
 		return strings.Join(templateNames(), " ")
+	}
+	if at := slices.IndexFunc(plot.Options(), func(o plot.Option) bool { return o.Name == f.Name }); at >= 0 {
+		return strings.Join(plot.Options()[at].Words, " ")
 	}
 	return ""
 }

@@ -2,9 +2,13 @@ package main
 
 import (
 	"errors"
+	"fmt"
 	"io"
+	"reflect"
 	"slices"
 	"strings"
+
+	"github.com/alecthomas/kong"
 
 	"odes.dev/odes/lang/diag"
 	"odes.dev/odes/plot"
@@ -18,10 +22,48 @@ type plotCmd struct {
 	What  []string `arg:"" optional:"" help:"${what}"`
 	setFlag
 	solverFlags
+	viewFlags
 	Output string `short:"o" placeholder:"FILE" help:"File to write (${pictures}); without it, draw on the terminal."`
 	Dark   bool   `help:"Draw light on dark, in a file."`
 	Width  int    `placeholder:"N" help:"Columns of a picture on the terminal; 0 means all that it has."`
 	Height int    `placeholder:"N" help:"Rows of a picture on the terminal; 0 leaves that to odes."`
+}
+
+// viewFlags are the options of pictures. kong reads them from a struct that is made of their table.
+type viewFlags struct{ kong.Plugins }
+
+func newViewFlags() viewFlags {
+	var fields []reflect.StructField
+	for _, o := range plot.Options() {
+		field := reflect.StructField{Name: upperFirst(o.Name), Type: reflect.TypeFor[string]()}
+		tag := fmt.Sprintf(`name:%q help:%q`, o.Name, o.Doc)
+		if o.Value == "" {
+			field.Type = reflect.TypeFor[bool]()
+		} else {
+			tag += fmt.Sprintf(` placeholder:%q`, o.Value)
+		}
+		field.Tag = reflect.StructTag(tag)
+		fields = append(fields, field)
+	}
+	return viewFlags{kong.Plugins{reflect.New(reflect.StructOf(fields)).Interface()}}
+}
+
+// view reads the options.
+func (f viewFlags) view() (v plot.View, err error) {
+	values := reflect.ValueOf(f.Plugins[0]).Elem()
+	for k, o := range plot.Options() {
+		value := values.Field(k)
+		if value.IsZero() {
+			continue
+		}
+		if err := o.Set(&v, fmt.Sprint(value)); err != nil {
+			return v, usagef("%v", err)
+		}
+	}
+	if err := v.Check(); err != nil {
+		return v, usagef("%v", err)
+	}
+	return v, nil
 }
 
 // pictureEndings lists the endings of picture files.
@@ -61,6 +103,10 @@ func (p *plotCmd) Run(c *call) error {
 	if p.Width < 0 || p.Height < 0 {
 		return usagef("--width and --height take whole numbers from 0")
 	}
+	view, err := p.view()
+	if err != nil {
+		return err
+	}
 	s := c.session(p.Dark)
 	if err := c.start(s, p.Model, p.setFlag, p.solverFlags); err != nil {
 		return err
@@ -77,7 +123,7 @@ func (p *plotCmd) Run(c *call) error {
 	what := entry(p.What)
 	var picture plot.Picture
 	note := ""
-	err := c.work(func() (err error) {
+	err = c.work(func() (err error) {
 		if rest, ok := strings.CutPrefix(what+" ", "sweep "); ok {
 			picture, note, err = s.Sweep(c.ctx, rest)
 			return err
@@ -101,11 +147,13 @@ func (p *plotCmd) Run(c *call) error {
 	doubts, lost := s.Doubts()
 	c.diagnose(doubts)
 	var letters []rune
+	picture = view.Of(picture)
 	err = c.write(p.Output, func(w io.Writer) error {
 		if format != "" {
-			return plot.Write(w, format, picture, plot.Page{Dark: p.Dark, Lost: &letters})
+			return plot.Write(w, format, picture, plot.Page{Dark: p.Dark, Lost: &letters, Size: view.Size})
 		}
-		return plot.Text(w, picture, plot.Terminal{Width: width, Height: p.Height, Colour: c.colour(c.out)})
+		screen := plot.Terminal{Width: width, Height: p.Height, Colour: c.colour(c.out)}
+		return plot.Text(w, picture, view.Terminal(screen))
 	})
 	if note := plot.LostNote(format, letters); note != "" && !c.quiet {
 		c.complain("lost-letters", note)

@@ -1,0 +1,106 @@
+package repl
+
+import (
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"odes.dev/odes/plot"
+)
+
+const lookModel = `model m
+time t from 0 to 4
+param a = 0.5
+param b = 2
+state x = 1
+state y = 1
+x' = -a*x
+y' = a*x - y
+`
+
+// drew enters commands and returns what the session says.
+func drew(t *testing.T, entries ...string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "m.ode")
+	if err := os.WriteFile(path, []byte(lookModel), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{})
+	if err := s.Open(path); err != nil {
+		t.Fatal(err)
+	}
+	var out strings.Builder
+	if _, err := Loop(t.Context(), s, Piped(strings.NewReader(strings.Join(entries, "\n")+"\n")), &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.String()
+}
+
+// TestLook: the options of pictures stand at the end of what draws, in any order, in front of -o and behind it.
+func TestLook(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "p.svg")
+	for _, c := range []struct{ entry, want, not string }{
+		{`plot x --title "the fall of x"`, "the fall of x", ""},
+		{`plot x --title=fall --logy`, "x, log scale", ""},
+		{`plot x, y --xrange 0:1 --size 40x4`, "1.0", "4 "},
+		{`plot x, y in model --logy`, "log scale", "error"},
+		{`plot x, y --facets`, "── x", "error"},
+		{`sweep a from 0.1 to 1 points 3 of x --title fan`, "fan", "error"},
+		{`plot x -o ` + file + ` --size 300x200`, "wrote", ""},
+		{`plot x --size 300x200 -o ` + file, "wrote", ""},
+		{`plot x --size`, "--size needs a value, and stands at the end: plot x --size WxH", ""},
+		{`plot x --logy 3`, "--logy takes no value", ""},
+		{`plot x --logyy`, "there is no option --logyy; did you mean \"logy\"?", ""},
+		{`plot x --columns 0`, "from 1 to 12", ""},
+		{`plot x --logy --yrange 0:1`, "powers of ten are positive", ""},
+		{`plot x --y`, "x --y\n", "option"}, // x + y
+		{`plot [d(x)/d(a), d(y)/d(a)]`, "b d y / d a", "error"},
+		{`plot d(x)/d(a), d(y)/d(a)`, "d y / d a", "error"},
+		{`help plot`, "--colours HOW", ""},
+	} {
+		got := drew(t, c.entry)
+		if !strings.Contains(got, c.want) || c.not != "" && strings.Contains(got, c.not) {
+			t.Errorf("%s: want %q, not %q\n%s", c.entry, c.want, c.not, got)
+		}
+		if strings.Contains(got, "wrote") {
+			text, err := os.ReadFile(file)
+			if err != nil || !strings.Contains(string(text), `width="225pt" height="150pt"`) {
+				t.Errorf("%s: %v %.200s", c.entry, err, text)
+			}
+			os.Remove(file)
+		}
+	}
+}
+
+// TestLookWords: completion and the manual know every option.
+func TestLookWords(t *testing.T) {
+	manual, err := os.ReadFile(filepath.Join("..", "docs", "repl.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := New(Config{})
+	words, replaced := s.Complete("plot x --")
+	if replaced != 2 {
+		t.Errorf("%d bytes are replaced", replaced)
+	}
+	for _, o := range plot.Options() {
+		if !slices.Contains(words, "--"+o.Name) {
+			t.Errorf("--%s is not completed: %v", o.Name, words)
+		}
+		row := "| `" + strings.TrimSpace("--"+o.Name+" "+o.Value) + "` | " + o.Doc + " |\n"
+		if !strings.Contains(string(manual), row) {
+			t.Errorf("docs/repl.md has no row %s", row)
+		}
+	}
+	if len(words) != len(plot.Options()) || len(words) < 8 {
+		t.Errorf("%d words for %d options", len(words), len(plot.Options()))
+	}
+	if words, _ := s.Complete("sweep k of x --colours l"); !slices.Equal(words, []string{"linear", "log"}) {
+		t.Errorf("values: %v", words)
+	}
+	if words, _ := s.Complete("run --"); slices.Contains(words, "--logy") {
+		t.Errorf("run: %v", words)
+	}
+}
