@@ -7,6 +7,8 @@ import (
 	"strings"
 
 	"odes.dev/odes/lang/ast"
+	"odes.dev/odes/lang/diag"
+	"odes.dev/odes/lang/source"
 	"odes.dev/odes/lang/types"
 	"odes.dev/odes/parser"
 	"odes.dev/odes/typecheck"
@@ -41,6 +43,40 @@ func (s *Server) formatting(_ context.Context, d *document, _ *documentParams) (
 	}
 	at := d.text.span(start, len(was)-end, s.enc)
 	return append(edits, textEdit{at, is[start : len(is)-end]}), nil
+}
+
+// rangeFormatting formats the items that a range touches, and what stands between them. The rest keeps its form.
+func (s *Server) rangeFormatting(_ context.Context, d *document, p *rangeParams) (any, error) {
+	was, tree := d.text.s, d.syntax().tree
+	name := tree.Source.Name()
+	is, err := parser.Format(name, was)
+	if err != nil {
+		return nil, errorf(codeFailed, "only what parses can be formatted: %v", err)
+	}
+	edits := []textEdit{}
+	from, to := d.text.offset(p.Range.Start, s.enc), d.text.offset(p.Range.End, s.enc)
+	var l diag.List
+	formatted := parser.Parse(source.NewFile(name, is), &l)
+	first, last := -1, -1
+	for i, it := range tree.Items {
+		if at := it.Pos(); at.End >= from && at.Start <= to {
+			if first < 0 {
+				first = i
+			}
+			last = i
+		}
+	}
+	if first < 0 || len(formatted.Items) != len(tree.Items) {
+		return edits, nil
+	}
+	start, end := tree.Items[first].Pos().Start, tree.Items[last].Pos().End
+	text := is[formatted.Items[first].Pos().Start:formatted.Items[last].Pos().End]
+	// Items that share a line with others may depend on these.
+	again, err := parser.Format(name, was[:start]+text+was[end:])
+	if err != nil || again != is || text == was[start:end] {
+		return edits, nil
+	}
+	return append(edits, textEdit{d.text.span(start, end, s.enc), text}), nil
 }
 
 // tokenTypes and tokenModifiers are the legend of semantic tokens.

@@ -278,6 +278,19 @@ func tokensIn(f *ast.File, at source.Span) []ast.Token {
 
 // documentSymbol is the outline: what the file declares.
 func (s *Server) documentSymbol(_ context.Context, d *document, _ *documentParams) (any, error) {
+	list := s.declared(d)
+	if s.client.Capabilities.TextDocument.DocumentSymbol.Hierarchical {
+		return list, nil
+	}
+	flat := []flatSymbol{}
+	for _, y := range list {
+		flat = append(flat, flatSymbol{y.Name, y.Kind, location{d.uri, y.Range}})
+	}
+	return flat, nil
+}
+
+// declared lists what a model declares, in its order.
+func (s *Server) declared(d *document) []symbol {
 	list := []symbol{}
 	add := func(kind, name string, id source.Span, node ast.Node, detail string, children ...symbol) {
 		if name != "" {
@@ -321,14 +334,7 @@ func (s *Server) documentSymbol(_ context.Context, d *document, _ *documentParam
 			add(n.Kind, name, n.Name.Span, n.Node, detail, children...)
 		}
 	}
-	if s.client.Capabilities.TextDocument.DocumentSymbol.Hierarchical {
-		return list, nil
-	}
-	flat := []flatSymbol{}
-	for _, y := range list {
-		flat = append(flat, flatSymbol{y.Name, y.Kind, location{d.uri, y.Range}})
-	}
-	return flat, nil
+	return list
 }
 
 // foldingRange folds items and comments of several lines.

@@ -96,6 +96,10 @@ type cancelParams struct {
 
 // initializeParams are what a client says about itself, as far as it matters here.
 type initializeParams struct {
+	RootURI          string `json:"rootUri"`
+	WorkspaceFolders []struct {
+		URI string `json:"uri"`
+	} `json:"workspaceFolders"`
 	Capabilities struct {
 		General struct {
 			PositionEncodings []string `json:"positionEncodings"`

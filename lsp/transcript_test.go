@@ -226,7 +226,7 @@ func (e *editor) do(line string) {
 	switch words[0] {
 	case "start":
 		encodings := words[1:]
-		e.request("initialize", object{"capabilities": object{
+		e.request("initialize", object{"rootUri": uriOf(folder), "capabilities": object{
 			"general": object{"positionEncodings": encodings},
 			"textDocument": object{
 				"hover":          object{"contentFormat": []string{"markdown", "plaintext"}},
@@ -375,8 +375,18 @@ func (e *editor) do(line string) {
 			"textDocument": doc(),
 			"range":        textRange{position{}, position{1 << 30, 0}},
 		})
-	case "format":
-		m := e.request("textDocument/formatting", object{"textDocument": doc(), "options": object{}})
+	case "workspace":
+		ask("workspace/symbol", object{"query": strings.Join(words[1:], " ")})
+	case "format", "select": // select formats the lines that it names
+		method, p := "textDocument/formatting", object{"textDocument": doc(), "options": object{}}
+		if words[0] == "select" {
+			var from, to int
+			if _, err := fmt.Sscanf(words[2], "%d-%d", &from, &to); err != nil {
+				e.t.Fatalf("%s: %v", line, err)
+			}
+			method, p["range"] = "textDocument/rangeFormatting", textRange{position{from - 1, 0}, position{to - 1, 999}}
+		}
+		m := e.request(method, p)
 		if m.Error != nil {
 			fmt.Fprintf(&e.out, "error %d: %s\n", m.Error.Code, m.Error.Message)
 			break

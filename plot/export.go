@@ -76,7 +76,8 @@ func (f *format) draw(p Picture, look Page) (*sheet, error) {
 			dots = 96
 		}
 		if width < leastSize || height < leastSize {
-			return nil, fmt.Errorf("a picture of %g x %g pixels is too small: 60 are the least", size.Width, size.Height)
+			const say = "a picture of %g x %g pixels is too small: 60 are the least"
+			return nil, fmt.Errorf(say, size.Width, size.Height)
 		}
 	}
 	s := newSheet(width, height)
