@@ -41,6 +41,7 @@ var (
 //	go test -run 'TestMangled$' -timeout 0 . -mangled 1000000
 func TestMangled(t *testing.T) {
 	t.Cleanup(memory.Force(2 << 30))
+	debug.SetTraceback("all") // where a model hangs
 	m := newMangler(t)
 	from, n := *mangledFrom, uint64(*mangledModels)
 	var next, checked, ran, finished atomic.Uint64
@@ -70,6 +71,36 @@ func TestMangled(t *testing.T) {
 	if !t.Failed() && (checked.Load() < n/20 || finished.Load() < n/50) {
 		t.Errorf("of %d models %d were right, %d ran to their end: too few to show anything", n, checked.Load(),
 			finished.Load())
+	}
+}
+
+// found are mangled models that ended badly once.
+var found = map[string]string{
+	"the direction of growth is not known where numbers overflow": `
+time t from 0 to 5.3
+param g = -1e300
+state x = 0.6456, v = 0.3056, y = 0, z = 0
+x' = v
+v' = -g
+y' = (if x > 1.0045 then 1.199 else 0) - 1.282*y
+z' = 1.282*y - 0.1537*z
+objective J = final(z)
+`,
+	"a condition changes between 0 and the least of all numbers": `
+time t from 0 to 191.5
+param a = 5e-324, w = 92.05405
+state q = 1
+q' = -0.3*q/191.5
+objective J = integral(if (t - a)*(t - a - w) < 5e-324 then 1 else 0)
+`,
+}
+
+// TestMangledFound runs the models that the search has found.
+func TestMangledFound(t *testing.T) {
+	for name, text := range found {
+		t.Run(name, func(t *testing.T) {
+			(&victim{text: text}).survive(t, rand.New(rand.NewPCG(1, 1)))
+		})
 	}
 }
 

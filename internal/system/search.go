@@ -228,6 +228,9 @@ func (s *search) refine(lo, hi float64) float64 {
 		if !(x > lo && x < hi) {
 			x = lo + float64(0.5*w)
 		}
+		if !(x > lo && x < hi) { // nothing lies between, as between 0 and the least of all numbers
+			break
+		}
 		// A second step, a little beyond the root, brings the other end near, too.
 		steep := (b - a) / w
 		if !move(x) {
