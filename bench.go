@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"odes.dev/odes/internal/settings"
@@ -59,11 +60,24 @@ func (m *Model) Bench(ctx context.Context, runs int, opts Options) (*Bench, erro
 	var forward, adjoint, gradient []float64
 	b := &Bench{Runs: max(runs, 1)}
 	opts = opts.changed((*settings.Settings).Unchecked) // a gradient alone is measured
+	tell := opts.Progress
+	var measuring atomic.Bool
+	if tell != nil {
+		opts.Progress = func(at Progress) {
+			if !measuring.Load() { // reports would disturb it
+				tell(at)
+			}
+		}
+	}
 	r, err := m.Prepare(opts)
 	if err != nil {
 		return nil, err
 	}
 	for i := range b.Runs + 1 { // the first one touches fresh memory, and does not count
+		if tell != nil && i > 0 {
+			measuring.Store(true)
+			tell(Progress{Phase: PhaseRuns, Steps: i - 1, Done: float64(i) / float64(b.Runs+1)})
+		}
 		s, err := r.Sensitivities(ctx)
 		if err != nil {
 			return nil, err

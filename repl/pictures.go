@@ -72,6 +72,8 @@ func (s *Session) doPlot(ctx context.Context, w io.Writer, rest string) error {
 // a model with experiments, what changes in time is drawn in all of them, or in those behind `in`.
 // Curves have at least points points.
 func (s *Session) Picture(ctx context.Context, what string, points int) (p plot.Picture, err error) {
+	_, done := s.tell()
+	defer done()
 	s.doubts = doubts{}
 	err = s.within(what, func(what string) (err error) {
 		if p, err = s.picture(ctx, what, points); err == nil {

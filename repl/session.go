@@ -274,6 +274,33 @@ func (s *Session) Say(w io.Writer, format string, args ...any) {
 	fmt.Fprintln(w, screen.Fold(fmt.Sprintf(format, args...), s.screenWidth(), screen.Hanging))
 }
 
+// tell shows how far the runs are that follow, if somebody wants to see it, until done is called. clear removes what is
+// shown.
+func (s *Session) tell() (clear, done func()) {
+	if s.cfg.Progress == nil || s.progress != nil {
+		return func() {}, func() {}
+	}
+	update, clear := s.cfg.Progress()
+	s.progress = update
+	return clear, func() {
+		clear()
+		s.progress = nil
+	}
+}
+
+// part makes the next run count as run i of n, until done is called.
+func (s *Session) part(i, n int) (done func()) {
+	tell := s.progress
+	if tell == nil {
+		return func() {}
+	}
+	s.progress = func(at odes.Progress) {
+		tell(odes.Progress{Phase: odes.PhaseRuns, Steps: i, Done: (float64(i) + at.Done) / float64(n)})
+	}
+	s.progress(odes.Progress{})
+	return func() { s.progress = tell }
+}
+
 // Exec executes an input: an item of the language, an assignment, an expression or a command. After
 // an error the session is unchanged.
 func (s *Session) Exec(ctx context.Context, w io.Writer, input string) error {
@@ -284,13 +311,9 @@ func (s *Session) Exec(ctx context.Context, w io.Writer, input string) error {
 	}
 	s.history = append(s.history, input)
 	if s.cfg.Progress != nil {
-		update, done := s.cfg.Progress()
-		s.progress = update
-		w = &after{w, done}
-		defer func() {
-			done()
-			s.progress = nil
-		}()
+		clear, done := s.tell()
+		w = &after{w, clear}
+		defer done()
 	}
 	if c, rest := commandOf(input, tokens); c != nil {
 		if slices.Contains(scoped, c.name) {

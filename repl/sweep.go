@@ -41,6 +41,8 @@ func (s *Session) doSweep(ctx context.Context, w io.Writer, rest string) error {
 // 0.1 to 10 points 20 of J, x`, or `of x band` to shade the range of x. The note says how many runs
 // failed.
 func (s *Session) Sweep(ctx context.Context, what string) (p plot.Picture, note string, err error) {
+	_, done := s.tell()
+	defer done()
 	err = s.within(what, func(what string) (err error) {
 		if err = s.one(); err != nil {
 			return err
@@ -230,9 +232,11 @@ func (v *sweep) goals(ctx context.Context, m *odes.Model, of []string, points in
 	found := make([]map[string]float64, len(xs))
 	failed, first := 0, error(nil)
 	for i, x := range xs {
+		done := v.s.part(i, len(xs))
 		opts := v.options(x)
 		opts.Of = of
 		sol, err := m.Solve(ctx, opts)
+		done()
 		if err != nil {
 			var run *odes.RunError
 			if odes.Interrupted(err) || !errors.As(err, &run) {
@@ -307,7 +311,9 @@ func (v *sweep) family(ctx context.Context, e string) (plot.Picture, string, err
 	for k, x := range xs {
 		saved := v.s.now
 		v.s.now.set = v.options(x).Set
+		done := v.s.part(k, len(xs))
 		sol, err := v.s.dense(ctx, base.model, 200)
+		done()
 		v.s.now = saved
 		if err != nil {
 			var run *odes.RunError
@@ -354,10 +360,12 @@ func (v *sweep) band(ctx context.Context, e string, points int) (plot.Picture, s
 		band.Lo, band.Hi = append(band.Lo, math.Inf(1)), append(band.Hi, math.Inf(-1))
 	}
 	failed := 0
-	for _, x := range v.at(points) {
+	for i, x := range v.at(points) {
+		done := v.s.part(i, points)
 		opts := v.options(x)
 		opts.Times = times
 		sol, err := base.model.Solve(ctx, opts)
+		done()
 		if err != nil {
 			var run *odes.RunError
 			if odes.Interrupted(err) || !errors.As(err, &run) {

@@ -28,7 +28,6 @@ func (b *benchCmd) Run(c *call) error {
 			return m.Bench(ctx, b.Runs, o)
 		},
 		write: func(f *report.Format) report.Writer[*odes.Bench] { return f.Bench },
-		timed: true,
 	}.do(c)
 	return err
 }

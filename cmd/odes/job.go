@@ -22,7 +22,6 @@ type job[R any] struct {
 	failed   func(f *report.Format) report.Failure
 	warnings func(result R) []diag.Diagnostic // nil for a result that has none
 	values   func(result R) []odes.Value      // nil for a result that has none
-	timed    bool                             // reports of progress would disturb what is measured
 }
 
 // do computes the result, shows its warnings and writes it.
@@ -50,10 +49,7 @@ func (j job[R]) do(c *call) (result R, err error) {
 	}
 	defer out.discard()
 
-	bar := &progress{c: c}
-	if !j.timed {
-		bar = c.attach(&opts)
-	}
+	bar := c.attach(&opts)
 	err = c.work(func() (err error) {
 		result, err = j.compute(c.ctx, m, opts)
 		return err

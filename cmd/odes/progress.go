@@ -56,15 +56,21 @@ func (p *progress) update(at odes.Progress) {
 // describe says how far a phase has come that began some time ago.
 func describe(at odes.Progress, spent time.Duration) string {
 	line := fmt.Sprintf("%s %3.0f%%, ", at.Phase, 100*at.Done)
-	if at.Phase != "experiments" && at.Phase != "second" { // the times of several runs mean nothing together
-		line += fmt.Sprintf("t = %.6g, ", at.T)
-	}
-	line += fmt.Sprintf("%d steps", at.Steps)
 	s := spent.Seconds()
+	switch at.Phase {
+	case odes.PhaseRuns:
+		line += fmt.Sprintf("%d done", at.Steps)
+	case "experiments", "second": // the times of several runs mean nothing together
+		line += fmt.Sprintf("%d steps", at.Steps)
+	default:
+		line += fmt.Sprintf("t = %.6g, %d steps", at.T, at.Steps)
+	}
 	if s <= 0.5 {
 		return line
 	}
-	line += ", " + rate(float64(at.Steps)/s)
+	if at.Phase != odes.PhaseRuns {
+		line += ", " + rate(float64(at.Steps)/s)
+	}
 	if left := s * (1 - at.Done) / at.Done; at.Done < 1 && (at.Done > 0.01 || s > 3 && at.Done > 0.0001) {
 		line += ", " + remaining(left) + " left"
 	}

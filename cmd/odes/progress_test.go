@@ -22,6 +22,10 @@ func TestDescribe(t *testing.T) {
 	if got, want := describe(at, 2*time.Second), "experiments  25%, 3000 steps, 1.5k/s, 6s left"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
+	at = odes.Progress{Phase: odes.PhaseRuns, Steps: 25, Done: 0.25}
+	if got, want := describe(at, 2*time.Second), "runs  25%, 25 done, 6s left"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
 	at = odes.Progress{Phase: "adjoint", T: 7.5, Steps: 25_000_000, Done: 0.001}
 	for spent, want := range map[time.Duration]string{
 		time.Second:      "adjoint   0%, t = 7.5, 25000000 steps, 25M/s",

@@ -262,6 +262,23 @@ func TestProgress(t *testing.T) {
 	}
 }
 
+// TestProgressOfRuns: sweeps and measurements, which are many runs, show how many are done.
+func TestProgressOfRuns(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "slow.ode")
+	if err := os.WriteFile(path, []byte(strings.Replace(slow, "1e9", "1e3", 1)), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	for _, args := range [][]string{
+		{"plot", path, "sweep", "w", "from", "1", "to", "2", "points", "100000"}, {"bench", path, "--runs", "100000"},
+	} {
+		x := startOnTerminal(t, []string{"TERM=xterm"}, append([]string{"odes"}, args...)...)
+		x.await("runs ")
+		x.await(" done")
+		x.press("\x03")
+		x.ends(exitInterrupted)
+	}
+}
+
 // TestCompletionInZsh presses Tab in a shell that has the script in its fpath, as packages install it.
 func TestCompletionInZsh(t *testing.T) {
 	zsh, err := exec.LookPath("zsh")
