@@ -1,6 +1,7 @@
 package system
 
 import (
+	"math"
 	"slices"
 
 	"odes.dev/odes/internal/simd"
@@ -150,7 +151,7 @@ type ledger struct {
 	noted   int
 	flushed bool    // the rows hold products already
 	finite  bool    // the sums are finite
-	bound   float64 // of the sums of products
+	bound   float64 // of the sums of products; infinite where it is not known
 	packed  []float64
 	lane    []float64
 }
@@ -223,8 +224,11 @@ func (b *ledger) next() []float64 {
 // starts from its stored value and adds the stages in the order in which they were recorded, so that
 // results do not depend on the capacity.
 func (b *ledger) flush() {
-	noted := b.records[:b.noted*b.record]
-	b.bound += float64(float64(len(b.deferred)) * simd.Dot(noted, noted)) // 2|xy| ≤ x² + y²
+	if noted := b.records[:b.noted*b.record]; b.flushed || len(noted) > b.width*b.lanes {
+		b.bound = math.Inf(1) // the rows are fewer numbers
+	} else {
+		b.bound = float64(float64(len(b.deferred)) * simd.Dot(noted, noted)) // 2|xy| ≤ x² + y²
+	}
 	for i := range b.deferred {
 		d := &b.deferred[i]
 		add := b.flushed || !d.first
