@@ -4,20 +4,17 @@ import "math"
 
 // clock is the part of a Solver that knows when conditions of time alone change. Steps end there.
 type clock struct {
-	sys     Clock   // nil for none
+	sys     Clock   // nil for none, and where there are no guards
 	next    float64 // the next time at which one changes
 	unknown bool    // next must be looked for
 	near    float64 // the time at which the step is to end for a change or an instant
 	last    float64 // the last change within the tolerance behind near
 }
 
-// stop returns the time at which the trial step must end: that of the next instant, or that at which a condition of
+// stop returns the time at which the trial step must end: at, that of the next instant, or that at which a condition of
 // time alone changes.
-func (s *Solver) stop() float64 {
-	at, c := s.sched.next(), &s.clock
-	if c.sys == nil || len(s.guards) == 0 {
-		return at
-	}
+func (s *Solver) stop(at float64) float64 {
+	c := &s.clock
 	now, end := s.now(), s.sched.times[1]
 	if c.unknown || c.next <= now {
 		c.next, c.unknown = c.sys.NextSwitch(now, end), false

@@ -88,7 +88,9 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		s.members = append(s.members, m.Info())
 	}
 	s.stats.Made = make([]int, len(members))
-	s.clock.sys, _ = sys.(Clock)
+	if len(s.guards) > 0 {
+		s.clock.sys, _ = sys.(Clock)
+	}
 	s.sight = newSight(sys, s.members)
 	s.y = s.trial.Y0
 	s.tol = s.opts.tolerance()
@@ -304,7 +306,10 @@ func (s *Solver) step() error {
 	if s.choice.turns > 0 {
 		s.turn()
 	}
-	tr, stop := s.trial, s.stop()
+	tr, stop := s.trial, s.sched.next()
+	if s.clock.sys != nil {
+		stop = s.stop(stop)
+	}
 	if s.spectrum.reach > 0 {
 		if err := s.stay(stop); err != nil {
 			return err

@@ -279,7 +279,9 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 		if k := slot[n+q:]; len(k) > 0 && &k[0] != &s.K[0] {
 			copy(k, s.K)
 		}
-		tr.keepOf(s, int(r.slot))
+		if tr.keepers[s.Member] != nil {
+			tr.keepOf(s, int(r.slot))
+		}
 	} else if s.H > 0 {
 		if err := tr.keep(s.Y0); err != nil {
 			return err
@@ -293,10 +295,10 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	return nil
 }
 
-// keepOf keeps what the method keeps of s, which goes to the given slot of its member, as long as there is room.
+// keepOf keeps what the method, a keeper, keeps of s, which goes to the given slot of its member, as long as there is room.
 func (tr *Trajectory) keepOf(s *Step, slot int) {
 	k, at := tr.keepers[s.Member], &tr.keepAt[s.Member]
-	if k == nil || at.n != slot || tr.crammed {
+	if at.n != slot || tr.crammed {
 		return
 	}
 	if slot == 0 {

@@ -56,9 +56,13 @@ func (s *Solver) newStep() *Step {
 
 // ready prepares st to be made by the present member of the method.
 func (s *Solver) ready(st *Step) {
-	if st.Member == s.member {
-		return
+	if st.Member != s.member {
+		s.hand(st)
 	}
+}
+
+// hand hands st over to the present member of the method.
+func (s *Solver) hand(st *Step) {
 	st.Member = s.member
 	if st == s.trial {
 		s.reclaim(st)

@@ -280,16 +280,20 @@ func (f *formed) all() []*wholeSteps {
 
 // by returns what is known of whole steps by form.
 func (w *Worker) by(form *solvers.Arithmetic) *formed {
-	if w.whole != nil && w.whole.form == form {
-		return w.whole
+	if w.whole == nil || w.whole.form != form {
+		w.change(form)
 	}
+	return w.whole
+}
+
+// change makes w.whole what is known of whole steps by form.
+func (w *Worker) change(form *solvers.Arithmetic) {
 	i := slices.IndexFunc(w.wholes, func(f *formed) bool { return f.form == form })
 	if i < 0 {
 		i = len(w.wholes)
 		w.wholes = append(w.wholes, &formed{form: form})
 	}
 	w.whole = w.wholes[i]
-	return w.whole
 }
 
 // made returns the programs of whole steps and of their transposes; nil where there is none.
