@@ -101,6 +101,7 @@ type checker struct {
 	variant     *variant           // the experiment that this pass is for; nil for the model itself
 	textOf      map[Expr][]string  // by node of texts: the texts
 	read        map[string]csvFile // files read so far, which all passes share
+	tables      map[*ast.Data]*dataTable
 }
 
 // csvFile is a file as it was read, or the reason why it was not.
@@ -114,6 +115,7 @@ func newChecker(f *ast.File, env Env) *checker {
 		env: env, list: &diag.List{}, file: f, globals: map[string]*entity{}, units: map[string]*unitEntity{},
 		modules: map[string]*module{}, mixtures: map[[2]string]bool{},
 		model: &Model{Source: f.Source}, read: map[string]csvFile{}, letOf: map[Expr]*entity{},
+		tables: map[*ast.Data]*dataTable{},
 	}
 }
 

@@ -57,6 +57,9 @@ func (t *dataTable) names() string {
 
 // resolveData reads a data item.
 func (c *checker) resolveData(e *entity) {
+	if e.table = c.tables[e.data]; e.table != nil {
+		return
+	}
 	t := &dataTable{Table: &Table{Name: e.name, Span: e.span}}
 	ok := true
 	if e.data.Value != nil {
@@ -106,6 +109,27 @@ func (c *checker) resolveData(e *entity) {
 			bracketed(c.model.Time.Type.Unit))
 	}
 	e.table = t
+	if c.variant == nil && common(e.data) {
+		c.tables[e.data] = t
+	}
+}
+
+// common reports whether a table is the same in all experiments: nothing in it is named but columns of a file.
+func common(d *ast.Data) bool {
+	if call, ok := strip(d.Value).(*ast.Call); ok && isName(call.Fun, "csv") {
+		return true
+	}
+	same := d.Value == nil
+	for _, s := range d.Settings {
+		ast.Inspect(s.Value, func(n ast.Node) bool {
+			switch n.(type) {
+			case *ast.Name, *ast.Call:
+				same = false
+			}
+			return same
+		})
+	}
+	return same
 }
 
 func (t *dataTable) add(name string, d []float64, u units.Unit) {

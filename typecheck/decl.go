@@ -255,7 +255,9 @@ func (c *checker) resolveVariable(e *entity) {
 		c.bounds(e, sym, v)
 	}
 	if it := c.override(e); it != nil {
-		e.value = c.overrideParam(it, e, sym)
+		if e.value = c.overrideParam(it, e, sym); !c.variant.alone && !isBad(e.value) {
+			e.stand = c.stand(e, sym)
+		}
 	}
 	if v.Prior != nil && e.kind == paramName {
 		c.priors = append(c.priors, prior{sym: sym, dist: v.Prior})
@@ -539,6 +541,11 @@ func (c *checker) listSymbols() {
 			c.model.States = append(c.model.States, e.sym)
 		case discreteName:
 			c.model.Discretes = append(c.model.Discretes, e.sym)
+		}
+	}
+	for _, e := range c.order { // after those that all experiments have
+		if e.stand != nil {
+			c.model.Params = append(c.model.Params, e.stand)
 		}
 	}
 	hasTime, hasState := false, false

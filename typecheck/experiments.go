@@ -2,6 +2,7 @@ package typecheck
 
 import (
 	"fmt"
+	"math"
 	"slices"
 
 	"odes.dev/odes/lang/ast"
@@ -83,6 +84,7 @@ func (c *checker) checkExperiments() {
 func (c *checker) pass(it *ast.Experiment) *checker {
 	x := newChecker(c.file, c.env)
 	x.read, x.inferred, x.unparsed = c.read, c.inferred, c.unparsed
+	x.tables = c.tables
 	x.variant = &variant{item: it, overrides: map[string]*ast.ExpItem{}, rows: map[string][]bool{}}
 	return x
 }
@@ -284,6 +286,19 @@ func (c *checker) overrideParam(it *ast.ExpItem, e *entity, sym *Symbol) Expr {
 	return retype(v, t)
 }
 
+// stand returns a param that no user knows of, with the value that the experiment gives to sym. What reads it is then
+// the same for all experiments that set sym, and is compiled once.
+func (c *checker) stand(e *entity, sym *Symbol) *Symbol {
+	s := &Symbol{
+		Name: e.name + "'", Kind: ParamSymbol, Type: sym.Type, Span: sym.Span, Value: e.value, Literal: Static(e.value),
+		Lo: math.Inf(-1), Hi: math.Inf(1),
+	}
+	for c.globals[s.Name] != nil { // the user has a name like this in backquotes
+		s.Name += "'"
+	}
+	return s
+}
+
 // total is a sum over the experiments that objectives read.
 type total struct {
 	table string // "" for all tables
@@ -326,15 +341,15 @@ func (c *checker) checkTotals() {
 			case sum == nil:
 				sum = o.term
 			default:
-				sum = c.apply(stdlib.Operator("+"), v.item.Span, sum, o.term)
+				sum = c.apply(stdlib.Operator("+"), sum.Span(), sum, o.term)
 			}
 		}
 		if sum == nil {
 			sum = number(0, units.One, v.item.Span)
 		}
+		// The place is that of an observation, not of the experiment: experiments share what is alike.
 		c.model.Objectives = append(c.model.Objectives, &Objective{
-			Name: fmt.Sprintf("nll%d", i+1), Value: sum,
-			Span: v.item.Name.Span,
+			Name: fmt.Sprintf("nll%d", i+1), Value: sum, Span: sum.Span(),
 		})
 	}
 }

@@ -63,8 +63,9 @@ type entity struct {
 	observe  *ast.Observe
 	output   bool
 
-	value Expr    // of consts and lets
+	value Expr    // of consts and lets, and what an experiment gives to a param
 	sym   *Symbol // of params, states, discretes and the time
+	stand *Symbol // for a param that the experiment sets
 	event *Event
 	table *dataTable
 
@@ -341,6 +342,9 @@ func (c *checker) name(x context, id ast.Ident) Expr {
 		}
 		c.checkLimit(x, id, e.value)
 		return e.value
+	}
+	if e.stand != nil {
+		return seal(&Ref{Base: at(e.stand.Type, id.Span), Sym: e.stand})
 	}
 	if e.value != nil { // a param that the experiment sets
 		return e.value

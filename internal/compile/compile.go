@@ -58,7 +58,7 @@ func Model(m *typecheck.Model, list *diag.List) (whole *system.Model, experiment
 		return nil, nil
 	}
 	for _, x := range m.Experiments {
-		its := system.New(x.Model, list)
+		its := whole.Experiment(x.Model, list)
 		if its == nil {
 			return nil, nil
 		}

@@ -62,6 +62,7 @@ type derivatives struct {
 	active map[string]bool // params that are differentiated
 	clock  bool            // only the time and the states move
 	bound  float64         // see tapec.BoundedVJP; 0 for none
+	family *family
 }
 
 // moves reports whether derivatives by an input are wanted.
@@ -101,7 +102,10 @@ func (d *derivatives) pull(t *tape.Tape, guarded bool) (*tape.Tape, error) {
 	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
 		return nil, nil
 	}
-	v, err := tapec.BoundedVJP(t, differentiable(t), d.wrt(t), guarded, d.bound)
+	wrt := d.wrt(t)
+	v, err := shared(d.family, how("transpose", wrt, guarded, d.bound), func() (*tape.Tape, error) {
+		return tapec.BoundedVJP(t, differentiable(t), wrt, guarded, d.bound)
+	}, t)
 	if err != nil {
 		return nil, fmt.Errorf("transpose of tape %s: %w", t.Name, err)
 	}
@@ -115,7 +119,10 @@ func (d *derivatives) push(t *tape.Tape) (*tape.Tape, error) {
 	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
 		return nil, nil
 	}
-	v, err := tapec.JVP(t, differentiable(t), d.wrt(t))
+	wrt := d.wrt(t)
+	v, err := shared(d.family, how("tangent", wrt), func() (*tape.Tape, error) {
+		return tapec.JVP(t, differentiable(t), wrt)
+	}, t)
 	if err != nil {
 		return nil, fmt.Errorf("tangent of tape %s: %w", t.Name, err)
 	}
@@ -130,7 +137,10 @@ func (d *derivatives) second(t *tape.Tape, guarded bool) (*tape.Tape, error) {
 	if t == nil || len(d.wrt(t)) == 0 || len(t.Outputs) == 0 {
 		return nil, nil
 	}
-	v, err := tapec.SecondVJP(t, differentiable(t), d.wrt(t), guarded)
+	wrt := d.wrt(t)
+	v, err := shared(d.family, how("second", wrt, guarded), func() (*tape.Tape, error) {
+		return tapec.SecondVJP(t, differentiable(t), wrt, guarded)
+	}, t)
 	if err != nil {
 		return nil, fmt.Errorf("derivative of the transpose of tape %s: %w", t.Name, err)
 	}

@@ -30,13 +30,15 @@ func newJacobian(m *Model) (*jacobian, error) {
 			wrt = append(wrt, tapec.Placed{Name: in.Name, At: l.nY})
 		}
 	}
-	j, err := tapec.NewJacobian(c.Rates, of, wrt)
+	j, err := shared(m.family, how("jacobian", of, wrt), func() (*tapec.Jacobian, error) {
+		return tapec.NewJacobian(c.Rates, of, wrt)
+	}, c.Rates)
 	if err != nil {
 		return nil, fmt.Errorf("the Jacobian of the rates: %w; explicit methods need none", err)
 	}
 	l.outputs(j.Tape, vecJ)
 	return &jacobian{
-		hoisted: hoistedFrom(c, l, j.Tape),
+		hoisted: hoistedFrom(m.family, c, l, j.Tape),
 		places:  &solvers.Jacobian{Rows: j.Rows, Cols: j.Cols},
 		made:    j,
 	}, nil

@@ -52,6 +52,7 @@ type kitKey struct {
 // hoisted are the tapes of a model.
 type hoisted struct {
 	layout *layout
+	family *family
 	tapes  *tapec.Parts[*tape.Tape]
 	// From these nothing is hoisted. There is a jacobian if tapes have one.
 	rates, jacobian *tape.Tape
@@ -62,6 +63,7 @@ type hoisted struct {
 type Kit struct {
 	lanes             int
 	layout            *layout
+	family            *family
 	value, pull, push *tapec.Parts[*program]
 	// the transposes with their tangents, of tapes from which nothing is hoisted
 	second *tapec.Parts[*program]
@@ -80,11 +82,11 @@ type Kit struct {
 func newPrograms(m *Model) (*programs, error) {
 	c := m.Compiled
 	// By the time and the state alone: nothing else moves between events.
-	slopes, err := (&derivatives{clock: true}).push(c.Peaks)
+	slopes, err := (&derivatives{clock: true, family: m.family}).push(c.Peaks)
 	if err != nil {
 		return nil, err
 	}
-	p := &programs{hoisted: hoistedFrom(c, m.layout, nil), slopes: slopes, kits: map[kitKey]*Kit{}}
+	p := &programs{hoisted: hoistedFrom(m.family, c, m.layout, nil), slopes: slopes, kits: map[kitKey]*Kit{}}
 	p.withJacobian = sync.OnceValues(func() (*jacobian, error) { return newJacobian(m) })
 	if slices.ContainsFunc(c.ClockList, func(k tapec.Clock) bool { return !k.Affine }) {
 		p.clocks = newByTime(c.Clocks, tapec.ClockMargins.Name(), nil, nil)
@@ -102,8 +104,8 @@ func newPrograms(m *Model) (*programs, error) {
 
 // hoistedFrom returns the tapes of a model, with that of the jacobian unless it is nil. It gives places in l to what is
 // hoisted from them.
-func hoistedFrom(c *tapec.Compiled, l *layout, jacobian *tape.Tape) hoisted {
-	h := hoist(c.Rates, jacobian)
+func hoistedFrom(f *family, c *tapec.Compiled, l *layout, jacobian *tape.Tape) hoisted {
+	h, _ := shared(f, "hoist", func() (hoisting, error) { return hoist(c.Rates, jacobian), nil }, c.Rates, jacobian)
 	l.nC = l.outputs(h.once, vecC)
 	l.nE = l.outputs(h.segment, vecE)
 	tapes := c.Parts().Without(tapec.PartDefaults, tapec.PartAsserts) // points evaluate these
@@ -111,7 +113,7 @@ func hoistedFrom(c *tapec.Compiled, l *layout, jacobian *tape.Tape) hoisted {
 	tapes.Set(tapec.PartSegmentWork, h.segment)
 	tapes.Set(tapec.PartRates, h.rates)
 	tapes.Set(tapec.PartJacobian, h.jacobian)
-	return hoisted{layout: l, tapes: tapes, rates: c.Rates, jacobian: jacobian}
+	return hoisted{layout: l, family: f, tapes: tapes, rates: c.Rates, jacobian: jacobian}
 }
 
 // Direction says which derivatives a Kit holds.
@@ -185,12 +187,12 @@ func (p *programs) kit(w kitWith) (*Kit, error) {
 		}
 		h = &j.hoisted
 	}
-	k := &Kit{lanes: w.lanes, layout: h.layout, plan: newPlan(h.layout, w.active)}
+	k := &Kit{lanes: w.lanes, layout: h.layout, family: h.family, plan: newPlan(h.layout, w.active)}
 	var err error
-	if k.value, err = compile(h.tapes, h.layout.find, w.lanes, nil); err != nil {
+	if k.value, err = h.family.compile(h.tapes, h.layout.find, w.lanes, nil); err != nil {
 		return nil, err
 	}
-	if k.slopes, err = newProgram(p.slopes, h.layout.find, 1, nil); err != nil {
+	if k.slopes, err = h.family.program(p.slopes, h.layout.find, 1, nil); err != nil {
 		return nil, err
 	}
 	switch w.dir {
@@ -231,19 +233,19 @@ func (k *Kit) bytes() float64 {
 }
 
 // compile makes programs of tapes.
-func compile(
+func (f *family) compile(
 	tapes *tapec.Parts[*tape.Tape], find finder, lanes int, add func(vector) bool,
 ) (*tapec.Parts[*program], error) {
 	return tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*program, error) {
-		return newProgram(t, find, lanes, add)
+		return f.program(t, find, lanes, add)
 	})
 }
 
 // derived returns the derivatives of the tapes that have any.
-func derived(tapes *tapec.Parts[*tape.Tape], active []string,
+func (f *family) derived(tapes *tapec.Parts[*tape.Tape], active []string,
 	derive func(*derivatives, tapec.Part, *tape.Tape) (*tape.Tape, error),
 ) (*tapec.Parts[*tape.Tape], error) {
-	d := &derivatives{active: map[string]bool{}}
+	d := &derivatives{active: map[string]bool{}, family: f}
 	for _, name := range active {
 		d.active[name] = true
 	}
@@ -268,7 +270,7 @@ func guarded(p tapec.Part) bool {
 // become shorter.
 func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements bool) error {
 	places := map[tapec.Name]part{}
-	push, err := derived(tapes, active, func(d *derivatives, _ tapec.Part, t *tape.Tape) (*tape.Tape, error) {
+	push, err := k.family.derived(tapes, active, func(d *derivatives, _ tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		t, err := d.push(t)
 		if t == nil || err != nil || !elements {
 			return t, err
@@ -284,7 +286,7 @@ func (k *Kit) tangents(tapes *tapec.Parts[*tape.Tape], active []string, elements
 	if err != nil {
 		return err
 	}
-	k.push, err = compile(push, k.find(places, k.plan.moved()), k.lanes, nil)
+	k.push, err = k.family.compile(push, k.find(places, k.plan.moved()), k.lanes, nil)
 	return err
 }
 
@@ -311,7 +313,7 @@ func (k *Kit) secondOrder(h *hoisted, active []string) error {
 	all := h.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork)
 	all.Set(tapec.PartRates, h.rates)
 	all.Set(tapec.PartJacobian, h.jacobian)
-	second, err := derived(all, active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
+	second, err := k.family.derived(all, active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		return d.second(t, guarded(p))
 	})
 	if err != nil {
@@ -326,7 +328,7 @@ func (k *Kit) secondOrder(h *hoisted, active []string) error {
 func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Parts[*program], error) {
 	return tapec.Transform(tapes, func(at tapec.PartIndex, t *tape.Tape) (*program, error) {
 		ofStage := at.Part == tapec.PartRates || at.Part == tapec.PartJacobian
-		return newProgram(t, find, k.lanes, func(v vector) bool {
+		return k.family.program(t, find, k.lanes, func(v vector) bool {
 			return ofStage && v != vecY && v != vecT || !ofStage && v != vecF
 		})
 	})
@@ -335,7 +337,7 @@ func (k *Kit) transposes(tapes *tapec.Parts[*tape.Tape], find finder) (*tapec.Pa
 // transposed makes k.pull. It takes out of the transpose of the rates what all sweeps share, and the
 // products that are cheaper for many stages at once.
 func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with kitWith) error {
-	pull, err := derived(h.tapes, with.active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
+	pull, err := k.family.derived(h.tapes, with.active, func(d *derivatives, p tapec.Part, t *tape.Tape) (*tape.Tape, error) {
 		d.bound = with.bound
 		return d.pull(t, guarded(p))
 	})
@@ -362,7 +364,7 @@ func (k *Kit) transposed(h *hoisted, mutant func(*tape.Tape) *tape.Tape, with ki
 				places[tapec.MustName(o.Name)] = part{vecW, k.nW, n}
 				k.nW += n
 			}
-			if k.shared, err = newProgram(shared, k.find(places, nil), 1, nil); err != nil {
+			if k.shared, err = k.family.program(shared, k.find(places, nil), 1, nil); err != nil {
 				return err
 			}
 		}

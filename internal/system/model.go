@@ -27,6 +27,7 @@ type Model struct {
 
 	layout   *layout
 	programs *programs
+	family   *family // what the model shares with its experiments; nil for nothing
 
 	reads      map[string]bool // the inputs of all tapes
 	functional []int           // per element of the functional vector: which functional it is of
@@ -42,11 +43,25 @@ type Place struct{ Offset, Len int }
 
 // New compiles a checked model. It returns nil when it adds errors to list.
 func New(checked *typecheck.Model, list *diag.List) *Model {
+	var f *family
+	if len(checked.Experiments) > 0 {
+		f = newFamily()
+	}
+	return newModel(checked, f, list)
+}
+
+// Experiment compiles one of the experiments of m, which shares with m and the others what they have in common. It
+// returns nil when it adds errors to list.
+func (m *Model) Experiment(checked *typecheck.Model, list *diag.List) *Model {
+	return newModel(checked, m.family, list)
+}
+
+func newModel(checked *typecheck.Model, f *family, list *diag.List) *Model {
 	compiled := tapec.Compile(checked, list)
 	if list.HasErrors() {
 		return nil
 	}
-	m := &Model{Checked: checked, Compiled: compiled, layout: newLayout(compiled)}
+	m := &Model{Checked: checked, Compiled: compiled, layout: newLayout(compiled), family: f}
 	var err error
 	if m.programs, err = newPrograms(m); err != nil {
 		list.Errorf(tapec.CodeUnavailable, checked.Time.Span, "%v", err)

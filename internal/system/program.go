@@ -74,8 +74,8 @@ func place(text string, find finder) (tapec.Name, part, error) {
 	return name, at, nil
 }
 
-// newProgram compiles t. Outputs for which add reports true are accumulated into their place.
-func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*program, error) {
+// program compiles t. Outputs for which add reports true are accumulated into their place.
+func (f *family) program(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*program, error) {
 	if t == nil {
 		return nil, nil
 	}
@@ -127,12 +127,14 @@ func newProgram(t *tape.Tape, find finder, lanes int, add func(vector) bool) (*p
 		p.written[b.vary][b.vec] += b.hi - b.lo
 		outs = append(outs, p.place(b, true))
 	}
-	code, err := vm.Compile(t, vm.Options{Lanes: lanes, Inputs: ins, Outputs: outs})
-	if err != nil {
-		return nil, fmt.Errorf("tape %s: %w", t.Name, err)
-	}
-	p.code = code
-	return p, nil
+	return shared(f, how("program", lanes, ins, outs), func() (*program, error) {
+		code, err := vm.Compile(t, vm.Options{Lanes: lanes, Inputs: ins, Outputs: outs})
+		if err != nil {
+			return nil, fmt.Errorf("tape %s: %w", t.Name, err)
+		}
+		p.code = code
+		return p, nil
+	}, t)
 }
 
 // call is a program with a machine of its own.

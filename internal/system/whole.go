@@ -92,7 +92,7 @@ func (k *Kit) newReading(form *solvers.Arithmetic) *wholeProgram {
 	if elements(t, 1) > wholeWork {
 		return nil
 	}
-	p, err := newProgram(t, m.find(k.layout.find), 1, nil)
+	p, err := k.family.program(t, m.find(k.layout.find), 1, nil)
 	if err != nil {
 		return nil // readings one by one do as well
 	}
@@ -126,7 +126,7 @@ func (k *Kit) newWhole(form *solvers.Arithmetic, back bool) *wholeProgram {
 
 // compiled compiles the tape that m has made into out.
 func (k *Kit) compiled(out *wholeProgram, m *stepMaker, t *tape.Tape, sums []string, lanes int) *wholeProgram {
-	p, err := newProgram(t, m.find(k.layout.find), lanes, nil)
+	p, err := k.family.program(t, m.find(k.layout.find), lanes, nil)
 	if err != nil {
 		return nil // the stages one by one do as well
 	}

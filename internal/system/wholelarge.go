@@ -95,7 +95,7 @@ func (k *Kit) newLarge(form *solvers.Arithmetic, key wholeKey) *wholeProgram {
 	default:
 		t = m.forward()
 	}
-	p, err := newProgram(t, m.find(k.layout.find), lanes, nil)
+	p, err := k.family.program(t, m.find(k.layout.find), lanes, nil)
 	if err != nil {
 		return nil // the stages one by one do as well
 	}
