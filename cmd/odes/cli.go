@@ -42,6 +42,7 @@ type commands struct {
 	Emit       emitCmd       `cmd:"" help:"Show what a stage of the compiler makes of a model."`
 	Bench      benchCmd      `cmd:"" help:"Time the right-hand side, its transpose, and whole gradients."`
 	Lsp        lspCmd        `cmd:"" help:"Serve an editor: errors as you type, hovers, completion, renaming."`
+	Serve      serveCmd      `cmd:"" help:"Serve a program that asks for many results: it keeps models ready."`
 	Doc        docCmd        `cmd:"" help:"Explain the language, its functions, methods and messages."`
 	Version    versionCmd    `cmd:"" help:"Print the version."`
 	Completion completionCmd `cmd:"" help:"Print a completion script for a shell."`
@@ -58,6 +59,7 @@ type global struct {
 // call is one invocation of the command: its streams, and the flags that every command has.
 type call struct {
 	ctx            context.Context
+	whole          context.Context // ctx, but for that it does not end where memory does
 	in             io.Reader
 	out, err       io.Writer
 	seen           input.Seen     // what was read
@@ -82,9 +84,10 @@ func usagef(format string, args ...any) error { return &usageError{fmt.Sprintf(f
 // run executes the command line args and returns the exit status.
 func run(ctx context.Context, args []string, in io.Reader, out, errs io.Writer) int {
 	standard := &stream{Writer: out}
+	whole := ctx
 	ctx, stop := withinMemory(ctx)
 	defer stop()
-	c := &call{ctx: ctx, in: in, out: standard, err: errs, json: asksJSON(args)}
+	c := &call{ctx: ctx, whole: whole, in: in, out: standard, err: errs, json: asksJSON(args)}
 	exit := c.execute(args)
 	if standard.failed != nil && (exit == exitDone || exit == exitUsage) { // not reported yet
 		exit = c.fail(cannotPrint(standard.failed))

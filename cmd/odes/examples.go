@@ -41,6 +41,9 @@ var examples = map[string][]example{
 	"lsp": {
 		{"odes lsp", "started by an editor, to check, explain and complete models: see docs/editors.md"},
 	},
+	"serve": {
+		{"odes serve", "started by a program, such as Python's package odes: see docs/serve.md"},
+	},
 	"check": {
 		{"odes check *.ode", "what is wrong, where, and how to mend it"},
 	},
@@ -101,3 +104,4 @@ func (*docCmd) Help() string        { return exampleHelp("doc") }
 func (*completionCmd) Help() string { return exampleHelp("completion") }
 func (*manCmd) Help() string        { return exampleHelp("man") }
 func (*lspCmd) Help() string        { return exampleHelp("lsp") }
+func (*serveCmd) Help() string      { return exampleHelp("serve") }

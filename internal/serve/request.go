@@ -1,0 +1,322 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sync"
+
+	"odes.dev/odes"
+	"odes.dev/odes/internal/input"
+	"odes.dev/odes/lang/diag"
+)
+
+// request is the head of a request.
+type request struct {
+	Op string `json:"op"`
+
+	// open
+	Text       string `json:"text"`
+	Name       string `json:"name"`
+	Folder     string `json:"folder"`
+	Experiment string `json:"experiment"`
+
+	// sens, run; close names a model or a job
+	Model uint32 `json:"model"`
+	Job   uint32 `json:"job"` // of again
+
+	Set        []setting   `json:"set"`
+	Of         []string    `json:"of"`
+	Wrt        []string    `json:"wrt"`
+	Solver     string      `json:"solver"`
+	Sens       string      `json:"sens"`
+	Settings   [][2]string `json:"settings"`
+	Direction  int         `json:"direction"`   // its length; 0 for none
+	Times      *int        `json:"times"`       // how many; nil: the ends of steps
+	EventTimes bool        `json:"event_times"` // differentiate the times of events
+	Progress   bool        `json:"progress"`
+}
+
+// setting is what an assignment sets to the next values of a request.
+type setting struct {
+	Name  string `json:"name"`
+	Unit  string `json:"unit"`
+	Count int    `json:"count"`
+}
+
+// answer is a result: what its head says, and its arrays. The head lists the arrays as well.
+type answer struct {
+	head   any
+	arrays []array
+	done   func() // called once the answer is written; may be nil
+}
+
+// op is what a request can ask for.
+type op struct {
+	name string
+	do   func(s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress)) (answer, error)
+}
+
+// ops are what a request can ask for; docs/serve.md describes them.
+var ops []op
+
+func init() { // since the table and its rows refer to each other
+	ops = []op{
+		{"hello", hello},
+		{"open", open},
+		{"sens", first},
+		{"run", first},
+		{"again", again},
+		{"close", forget},
+	}
+}
+
+// requestError is a request that cannot be understood or that asks for what there is not. Its kind is a word for
+// programs.
+type requestError struct {
+	kind string
+	text string
+}
+
+func (e *requestError) Error() string { return e.text }
+
+// badRequest says that a client is wrong.
+func badRequest(format string, args ...any) error {
+	return &requestError{"request", fmt.Sprintf(format, args...)}
+}
+
+// gone says that a model or a job is not known, or no longer.
+func gone(what string, id uint32) error {
+	return &requestError{"gone", fmt.Sprintf("there is no %s %d, or no longer", what, id)}
+}
+
+// parse reads the head of a request.
+func parse(head []byte) (*request, *op, error) {
+	var r request
+	d := json.NewDecoder(bytes.NewReader(head))
+	d.DisallowUnknownFields() // what is not understood must not be left out
+	if err := d.Decode(&r); err != nil {
+		return nil, nil, badRequest("cannot read the head of a request: %v", err)
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return nil, nil, badRequest("something follows the head of a request")
+	}
+	for i := range ops {
+		if ops[i].name == r.Op {
+			return &r, &ops[i], nil
+		}
+	}
+	return nil, nil, badRequest("there is no op %q", r.Op)
+}
+
+// hello says who answers.
+func hello(*server, context.Context, *request, []float64, func(odes.Progress)) (answer, error) {
+	return answer{head: map[string]any{
+		"protocol": Version, "odes": odes.Version, "backend": odes.Backend(), "most": maxRequests,
+	}}, nil
+}
+
+// forget drops a model or a job.
+func forget(s *server, _ context.Context, r *request, _ []float64, _ func(odes.Progress)) (answer, error) {
+	s.store.remove(r.Model)
+	s.store.remove(r.Job)
+	return answer{head: struct{}{}}, nil
+}
+
+// modelError is a text that is no model.
+type modelError struct{ error }
+
+func (e modelError) Unwrap() error { return e.error }
+
+// open compiles a model.
+func open(s *server, _ context.Context, r *request, _ []float64, _ func(odes.Progress)) (answer, error) {
+	if len(r.Text) > input.MaxText {
+		return answer{}, badRequest("the text has %s, more than %s", diag.Bytes(float64(len(r.Text))),
+			diag.Bytes(input.MaxText))
+	}
+	opts := odes.ParseOptions{Experiment: r.Experiment}
+	if r.Folder != "" {
+		if !filepath.IsAbs(r.Folder) {
+			return answer{}, badRequest("the folder %q is not absolute", r.Folder)
+		}
+		opts.Files = input.Folder(r.Folder, nil)
+	}
+	name := r.Name
+	if name == "" {
+		name = "model.ode"
+	}
+	m, err := odes.Parse(name, r.Text, opts)
+	if err != nil {
+		return answer{}, modelError{err}
+	}
+	out, err := described(m)
+	if err != nil {
+		return answer{}, err
+	}
+	out.head.(*modelHead).Model = s.store.add(entry{model: m})
+	return out, nil
+}
+
+// job is what is computed of a model, again and again with other values.
+type job struct {
+	model  *odes.Model
+	sens   bool // gradients; else a run
+	opts   odes.Options
+	set    []setting
+	vector int  // numbers of the direction
+	times  *int // how many
+
+	mu   sync.Mutex
+	idle []*runner
+}
+
+// runner is an odes.Runner that tells how far it is.
+type runner struct {
+	*odes.Runner
+	tell func(odes.Progress) // nil for nobody
+}
+
+// first computes something, and keeps how.
+func first(
+	s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress),
+) (answer, error) {
+	e := s.store.find(r.Model)
+	if e == nil || e.model == nil {
+		return answer{}, gone("model", r.Model)
+	}
+	j := &job{model: e.model, sens: r.Op == "sens", set: r.Set, vector: r.Direction, times: r.Times}
+	j.opts = odes.Options{Solver: r.Solver, Sens: r.Sens, Of: r.Of, Wrt: r.Wrt, EventTimes: r.EventTimes}
+	for _, s := range r.Settings {
+		j.opts.Settings = append(j.opts.Settings, odes.Setting{Key: s[0], Value: s[1]})
+	}
+	if r.Progress {
+		j.opts.Progress = func(odes.Progress) {} // made anew for each run
+	}
+	if j.sens && j.times != nil {
+		return answer{}, badRequest("a request for sensitivities has no times")
+	}
+	if !j.sens && (j.vector != 0 || j.opts.Wrt != nil || j.opts.EventTimes) {
+		return answer{}, badRequest("a request for a run has no derivatives")
+	}
+	out, err := j.do(ctx, values, tell, true)
+	if err != nil {
+		return answer{}, err
+	}
+	out.head.(*resultHead).Job = s.store.add(entry{job: j})
+	return out, nil
+}
+
+// again computes with other values.
+func again(
+	s *server, ctx context.Context, r *request, values []float64, tell func(odes.Progress),
+) (answer, error) {
+	e := s.store.find(r.Job)
+	if e == nil || e.job == nil {
+		return answer{}, gone("job", r.Job)
+	}
+	return e.job.do(ctx, values, tell, false)
+}
+
+// assign cuts values into assignments, and what follows them.
+func (j *job) assign(values []float64) (set []odes.Assignment, direction, times []float64, err error) {
+	rest := values
+	take := func(n int) (part []float64) {
+		if n < 0 || n > len(rest) {
+			err = badRequest("the request has %d values, fewer than it counts", len(values))
+			return nil
+		}
+		part, rest = rest[:n:n], rest[n:]
+		return part
+	}
+	set = make([]odes.Assignment, len(j.set))
+	for i, s := range j.set {
+		set[i] = odes.Assignment{Name: s.Name, Unit: s.Unit, Values: take(s.Count)}
+	}
+	if j.vector != 0 {
+		direction = take(j.vector)
+	}
+	if j.times != nil {
+		if times = take(*j.times); times == nil {
+			times = []float64{}
+		}
+	}
+	if err == nil && len(rest) > 0 {
+		err = badRequest("the request has %d values, more than it counts", len(values))
+	}
+	return set, direction, times, err
+}
+
+// do computes once.
+func (j *job) do(
+	ctx context.Context, values []float64, tell func(odes.Progress), layout bool,
+) (answer, error) {
+	set, direction, times, err := j.assign(values)
+	if err != nil {
+		return answer{}, err
+	}
+	opts := j.opts
+	opts.Set = set
+	if !j.sens {
+		if opts.Times = times; opts.Progress != nil {
+			opts.Progress = tell
+		}
+		s, err := j.model.Solve(ctx, opts)
+		if err != nil {
+			return answer{}, err
+		}
+		return solution(s), nil
+	}
+	opts.Direction = direction
+	r, err := j.take(opts, direction == nil)
+	if err != nil {
+		return answer{}, err
+	}
+	give := func() {}
+	if direction == nil {
+		give = func() { j.give(r) }
+	}
+	r.tell = tell
+	s, err := r.Sensitivities(ctx)
+	if err != nil {
+		give()
+		return answer{}, err
+	}
+	out := sensitivities(s, layout)
+	out.done = give // what the answer shows belongs to the runner
+	return out, nil
+}
+
+// take returns a runner with the values of opts: one that is idle, if kept says that there may be one, or a new one.
+func (j *job) take(opts odes.Options, kept bool) (*runner, error) {
+	var r *runner
+	j.mu.Lock()
+	if n := len(j.idle); n > 0 && kept {
+		r, j.idle = j.idle[n-1], j.idle[:n-1]
+	}
+	j.mu.Unlock()
+	if r != nil {
+		if err := r.Set(opts.Set...); err != nil {
+			j.give(r)
+			return nil, err
+		}
+		return r, nil
+	}
+	r = &runner{}
+	if opts.Progress != nil {
+		opts.Progress = func(p odes.Progress) { r.tell(p) }
+	}
+	var err error
+	r.Runner, err = j.model.Prepare(opts)
+	return r, err
+}
+
+// give keeps a runner for the next call.
+func (j *job) give(r *runner) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.idle = append(j.idle, r)
+}
