@@ -100,8 +100,17 @@ func (m *Model) Info() Info {
 	c := m.checked
 	i := Info{
 		Name: c.Name, Title: c.Title,
-		States: len(c.States), Params: len(c.Params), Discretes: len(c.Discretes),
-		Events: len(c.Events), Outputs: len(c.Outputs), Objectives: len(c.Objectives),
+		States: len(c.States), Params: len(c.Params), Outputs: len(c.Outputs), Objectives: len(c.Objectives),
+	}
+	for _, x := range c.Discretes {
+		if !x.Hidden {
+			i.Discretes++
+		}
+	}
+	for _, x := range c.Events {
+		if !x.Hidden {
+			i.Events++
+		}
 	}
 	if c.Source != nil {
 		i.File = c.Source.Name()
@@ -178,6 +187,9 @@ func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
 		add("state", x.Name, x.Doc, x.Type)
 	}
 	for _, x := range c.Discretes {
+		if x.Hidden {
+			continue
+		}
 		add("discrete", x.Name, x.Doc, x.Type)
 	}
 	for _, x := range c.Outputs {
@@ -187,6 +199,9 @@ func (m *Model) Symbols(set []Assignment) ([]Symbol, error) {
 		add("objective", x.Name, x.Doc, x.Value.Type())
 	}
 	for _, x := range c.Events {
+		if x.Hidden {
+			continue
+		}
 		add("event", x.Name, x.Doc, types.Type{})
 	}
 	return list, nil

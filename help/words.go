@@ -37,8 +37,10 @@ var codes = map[string]string{
 	"auto":                    "What auto chose, and why.",
 	"backward": "A continuous adjoint could not be integrated backwards to its tolerance; use " +
 		"--mode adjoint.",
-	"bad-bounds":          "Bounds are written in [lo, hi], with lo not above hi and the value between.",
-	"bad-data":            "A table of data lacks what is needed of it: columns of equal length, a column time.",
+	"bad-bounds": "Bounds are written in [lo, hi], with lo not above hi and the value between.",
+	"bad-data":   "A table of data lacks what is needed of it: columns of equal length, a column time.",
+	"bad-event-option": "Options of an event stand behind commas before its body: delay, values, persistent, pending " +
+		"and tol.",
 	"bad-event-condition": "The condition of an event is a comparison of reals, or some of them joined by and, or.",
 	"bad-number":          "A number is written like 1, 1.5 or 2e-3.",
 	"bad-quoted-name":     "A name in backquotes is not closed on its line, or empty.",
@@ -55,8 +57,8 @@ var codes = map[string]string{
 	"cannot-compile":      "The construct has no meaning where it stands.",
 	"cascade":             "Events at one time keep making each other true (setting max_cascade).",
 	"chained-comparison":  "Comparisons do not chain: write a < b and b < c.",
-	"chattering": "An event fires over and over within a tiny part of the run (setting max_events). " +
-		"Bodies should move the state away from the guard.",
+	"chattering": "An event fires over and over within a tiny part of the run, or there are more events than " +
+		"max_events. Its times accumulate (a Zeno point), the solution slides along a switch, or there are just many.",
 	"cyclic-definition":  "Definitions use each other in a circle.",
 	"duplicate-equation": "An element of a state has more than one equation; add terms with +=.",
 	"duplicate-name":     "A name is declared twice.",
@@ -123,6 +125,7 @@ var codes = map[string]string{
 	"too-large":           "An array or loop is larger than odes handles.",
 	"too-many-dimensions": "Loops are nested so deeply that an array would have too many axes.",
 	"too-many-errors":     "Only the first errors are shown.",
+	"too-many-pending":    "More executions of an event with a delay are pending than it has room for (its option pending).",
 	"too-many-steps":      "The run needs more steps than allowed (setting max_steps).",
 	"type-mismatch":       "A condition stands where a number is needed, or the other way round.",
 	"unavailable": "A setting asks for what this version does not do; the message says what " +

@@ -325,6 +325,11 @@ func (x *indexer) enter(n ast.Node) bool {
 		x.loops(n.For, n.Span)
 		x.nodes(n.When, n.Every, n.From, n.To, n.Count, n.Priority)
 		x.nodes(n.Times...)
+		for _, o := range n.Options {
+			if typecheck.OptionWords(o.Key.Name) == nil {
+				x.nodes(o.Value)
+			}
+		}
 		x.body(n.Body, n.Span)
 		x.pop()
 	case *ast.Equilibrate:

@@ -45,7 +45,7 @@ var partOfGrammar = regexp.MustCompile(`Part\[[\[\]*]*(?:[\w./]*[./])?(\w+)\]`)
 // manualNames are the names of the manual for such parts, where they differ.
 var manualNames = map[string]string{
 	"optName": "Name", "newName": "Name", "keyName": "Key", "Binder": "For", "LValue": "Target", "bounds": "Bounds",
-	"unitValue": "Expr", "FnDim": "Dims", "Expr": "Shape",
+	"moreTime": `("," Expr)`, "Option": `("," ("` + strings.Join(EventOptions, `" | "`) + `") "=" Expr)`, "unitValue": "Expr", "FnDim": "Dims", "Expr": "Shape",
 	"blockWord": `("` + strings.Join(Blocks(), `" | "`) + `")`,
 }
 
@@ -74,7 +74,8 @@ Binder = Name "in" Expr ":" Expr (":" Expr)? .
 Specie = Number? Target .
 Dims = "[" (Name | Number | ":") ("," (Name | Number | ":"))* "]" .
 Expr = "if" Expr "then" Expr ("elseif" Expr "then" Expr)* "else" Expr | Expr "or" Expr [1] | Expr "and" Expr [2] | ` +
-	`"not" Expr [3] | Expr ("<" | "<=" | ">" | ">=" | "==" | "!=" | "crosses") Expr [4] | ` +
+	`"not" Expr [3] | Expr ("<" | "<=" | ">" | ">=" | "==" | "!=") Expr [4] | ` +
+	`Expr "crosses" Expr ("up" | "down")? [4] | ` +
 	`Expr ("+" | "-") Expr [5] | Expr ("*" | "/" | "@") Expr [6] | ("-" | "+") Expr [7] | ` +
 	`Expr "^" Expr [8] | Postfix .
 Postfix = Atom ("(" Args? ")" | "[" Sub ("," Sub)* "]" | "." Name | "as" Unit)* .

@@ -95,7 +95,11 @@ func (p *parse) expr(bind int) ast.Expr {
 		if u, ok := y.(*ast.BadExpr); ok && p.failed {
 			return u
 		}
-		x = &ast.Binary{At: ast.At{Span: p.since(start)}, Op: entry.op, OpAt: p.at(t), X: x, Y: y}
+		way := ""
+		if w := p.peek(); entry.op == ast.Crosses && w.Kind == ast.IdentToken && (w.Text == "up" || w.Text == "down") {
+			way = p.next().Text
+		}
+		x = &ast.Binary{At: ast.At{Span: p.since(start)}, Op: entry.op, OpAt: p.at(t), X: x, Y: y, Way: way}
 		if entry.bind == bindCompare && bind <= bindCompare {
 			p.unchained(x.(*ast.Binary))
 		}

@@ -36,6 +36,12 @@ type blockWord string
 // unitValue is the value of a unit definition, where numbers are units.
 type unitValue struct{ ast.Expr }
 
+// EventOptions are the options of events, `, delay = 2`, in the order of the manual.
+var EventOptions = []string{"delay", "values", "persistent", "pending", "tol"}
+
+// moreTime is a further time of an event.
+type moreTime struct{ ast.Expr }
+
 // bounds is `in [lo, hi]`.
 type bounds struct{ lo, hi ast.Expr }
 
@@ -107,17 +113,20 @@ type (
 		Unit part[*ast.Unit]   `parser:"(':' @@)?"`
 	}
 	eventItem struct {
-		Name     part[optName]      `parser:"'event' @@?"`
-		When     ast.Expr           `parser:"( 'when' @@"`
-		Times    []ast.Expr         `parser:"| 'at' @@ (',' @@)*"`
-		Every    ast.Expr           `parser:"| 'every' @@"`
-		From     ast.Expr           `parser:"('from' @@)?"`
-		To       ast.Expr           `parser:"('to' @@)?"`
-		Count    ast.Expr           `parser:"('count' @@)? )"`
-		For      part[[]ast.Binder] `parser:"@@?"`
-		Priority ast.Expr           `parser:"('priority' @@)?"`
-		Once     bool               `parser:"@'once'?"`
-		Body     []*affect          `parser:"'{' @@* '}'"`
+		Name     part[optName]       `parser:"'event' @@?"`
+		When     ast.Expr            `parser:"( 'when' @@"`
+		Times    []ast.Expr          `parser:"| 'at' @@"`
+		More     []part[moreTime]    `parser:"@@*"`
+		Every    ast.Expr            `parser:"| 'every' @@"`
+		From     ast.Expr            `parser:"('from' @@)?"`
+		To       ast.Expr            `parser:"('to' @@)?"`
+		Count    ast.Expr            `parser:"('count' @@)? )"`
+		For      part[[]ast.Binder]  `parser:"@@?"`
+		Priority ast.Expr            `parser:"('priority' @@)?"`
+		Once     bool                `parser:"@'once'?"`
+		Start    bool                `parser:"@('at' 'start')?"`
+		Options  []part[*ast.Option] `parser:"@@*"`
+		Body     []*affect           `parser:"'{' @@* '}'"`
 	}
 	affect struct {
 		place
@@ -287,6 +296,8 @@ func grammarOptions(g *grammar) []participle.Option {
 		partOf(g, anywhere, nil, (*parse).key),
 		partOf(g, anywhere, nil, (*parse).lvalue),
 		partOf(g, anywhere, nil, (*parse).specie),
+		partOf(g, starts(","), nil, (*parse).moreTime),
+		partOf(g, starts(","), nil, (*parse).option),
 		partOf(g, func(t *ast.Token) bool { return t.Kind == ast.StringToken }, (*parse).str),
 		partOf(g, starts("["), (*parse).dims),
 		partOf(g, starts("["), (*parse).fnDims),

@@ -116,10 +116,45 @@ func (p *parse) fn(n *fnItem) ast.Item {
 }
 
 func (p *parse) event(n *eventItem) ast.Item {
-	return &ast.Event{
+	e := &ast.Event{
 		Name: optional(n.Name), When: n.When, Times: n.Times, Every: n.Every, From: n.From, To: n.To, Count: n.Count,
-		For: value(n.For), Priority: n.Priority, Once: n.Once, Body: p.body(n.Body),
+		For: value(n.For), Priority: n.Priority, Once: n.Once, Start: n.Start, Body: p.body(n.Body),
 	}
+	for _, t := range n.More {
+		e.Times = append(e.Times, t.get().Expr)
+	}
+	for _, o := range n.Options {
+		e.Options = append(e.Options, o.get())
+	}
+	return e
+}
+
+// startsOption reports whether an option of an event, such as `, delay = 2`, starts at the next token.
+func (p *parse) startsOption() bool {
+	return p.is(",") && isName(p.ahead(1)) && isToken(p.ahead(2), "=")
+}
+
+// moreTime parses a further time of an event.
+func (p *parse) moreTime() (t moreTime, ok bool) {
+	if !p.is(",") || p.startsOption() {
+		return t, false
+	}
+	p.i++
+	return moreTime{p.expr(0)}, true
+}
+
+// option parses an option of an event.
+func (p *parse) option() (*ast.Option, bool) {
+	if !p.startsOption() {
+		return nil, false
+	}
+	p.i++
+	start := p.peek().Start
+	s := &ast.Option{Key: p.ident(p.next())}
+	p.i++
+	s.Value = p.expr(0)
+	s.At = ast.At{Span: p.since(start)}
+	return s, true
 }
 
 var assignOps = map[string]ast.AssignOp{

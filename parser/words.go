@@ -331,6 +331,47 @@ var language = []Word{
 		Text: "The event fires once at most.",
 	},
 	{
+		Name: "up", Kind: FreeWord, In: "event",
+		Form: "event e when x crosses 1 up { n += 1 }",
+		Text: "Restricts crosses: the left side rises through the right one.",
+	},
+	{
+		Name: "down", Kind: FreeWord, In: "event",
+		Form: "event e when x crosses 1 down { n += 1 }",
+		Text: "Restricts crosses: the left side falls through the right one.",
+	},
+	{
+		Name: "start", Kind: FreeWord, In: "event",
+		Form: "event e when x > 1 at start { n += 1 }",
+		Text: "With `at start`, the event fires at the start as well, if its condition holds there.",
+	},
+	{
+		Name: "delay", Kind: FreeWord, In: "event",
+		Form: "event e when x > 1, delay = tau { y = 0 }",
+		Text: "The body of the event is executed so much later than its condition becomes true (or its time comes).",
+	},
+	{
+		Name: "values", Kind: FreeWord, In: "event",
+		Form: "event e when x > 1, delay = tau, values = execution { y = x }",
+		Text: "Of an event with a delay: its right-hand sides have the values that they had at the `trigger` (the " +
+			"default), or those at the `execution`.",
+	},
+	{
+		Name: "persistent", Kind: FreeWord, In: "event",
+		Form: "event e when x > 1, delay = tau, persistent = false { y = 0 }",
+		Text: "With `false`, what is pending is given up when the condition ceases to hold before it is executed.",
+	},
+	{
+		Name: "pending", Kind: FreeWord, In: "event",
+		Form: "event e every 1, delay = 100, pending = 128 { y += 1 }",
+		Text: "How many executions of each element of an event with a delay may be pending at once; 16 without it.",
+	},
+	{
+		Name: "tol", Kind: FreeWord, In: "event",
+		Form: "event e when x crosses 1, tol = 1e-3 [s] { n += 1 }",
+		Text: "How precisely in time the root of the condition is located; without it to the last digit of the time.",
+	},
+	{
 		Name: "where", Kind: FreeWord, In: "experiment",
 		Form: `use D where arm == "high"`,
 		Text: "Begins the condition that rows of a table are chosen by.",

@@ -467,7 +467,7 @@ func (s *sweep) cross(i int) error {
 		for j, h := range c.H {
 			c.T0[j] -= h
 		}
-		if st.H == 0 { // its time was set by the discretes before the group
+		if st.H == 0 && !e.Here { // its time was set by the discretes before the group
 			s.owed = append(s.owed, owed{e, append([]float64(nil), c.H...)})
 		} else {
 			s.pullClip(e, c.H)

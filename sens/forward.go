@@ -60,7 +60,7 @@ func (w *walk) flowStep(i int, st *solvers.Step) {
 		switch {
 		case w.instants[e.Index].Fixed:
 			clear(w.td)
-		case st.H == 0 && w.ahead[i] != nil:
+		case st.H == 0 && !e.Here && w.ahead[i] != nil:
 			copy(w.td, w.ahead[i])
 		default:
 			w.instant(e, w.td)

@@ -42,6 +42,8 @@ type replay struct {
 	open           bool // yg and dg hold the left limits of the present group
 	steps          int
 	start          bool // the step begins where it was chosen to
+	held           []float64
+	heldModes      []float64
 	field          limitedComplex
 }
 
@@ -90,6 +92,7 @@ func (r *replay) repeat(ctx context.Context, at int, dy complex128) error {
 			if r.rec.H > 0 {
 				r.open = false
 			}
+			r.held, r.heldModes = r.run.Held(i)
 			r.start = i == 0 || r.run.End(i-1).Kind != solvers.EndFree
 			peaks = r.readPeaks(peaks, place{i, 0}, t)
 			t = r.forward(t, e)
@@ -192,7 +195,7 @@ func (r *replay) forward(t complex128, e solvers.End) complex128 {
 	case solvers.EndFree:
 		r.take(complex(r.rec.H, 0), false)
 	case solvers.EndClip:
-		grouped := r.open && r.rec.H == 0 // the discretes before the group set the time
+		grouped := r.open && r.rec.H == 0 && !e.Here // the discretes before the group set the time
 		if grouped {
 			r.System.Enter(r.dg, r.mark.Mp)
 		}
@@ -228,6 +231,18 @@ func (r *replay) retake(end bool) {
 	r.method.StepComplex(&r.field, r.step)
 }
 
+// rest returns what was left of guard i at the end of the recorded step, where its event has a tolerance.
+func (r *replay) rest(i int) complex128 {
+	guards := r.RealSystem.Guards()
+	if e := guards[i].Event; e < 0 || r.RealSystem.Events()[e].Tol == 0 {
+		return 0
+	}
+	rho, truth := make([]float64, len(guards)), make([]bool, len(guards))
+	r.RealSystem.Enter(r.held, r.heldModes)
+	r.RealSystem.GuardValues(r.rec.T1, r.rec.Y1, rho, truth)
+	return complex(rho[i], 0)
+}
+
 // root returns the length at which guard i is zero at the end of the step: a few Newton iterations from the recorded
 // length, with the slope by a difference.
 func (r *replay) root(i int) complex128 {
@@ -235,10 +250,11 @@ func (r *replay) root(i int) complex128 {
 		r.take(h, true)
 		return r.System.Guard(i, r.step.T1, r.step.Y1)
 	}
+	rest := r.rest(i)
 	h := complex(r.rec.H, 0)
 	d := complex(float64(1e-7*max(r.rec.H, float64(1e-4*r.span))), 0)
 	for range 6 {
-		g := guard(h)
+		g := guard(h) - rest
 		slope := elem.CDiv(guard(h+d)-guard(h-d), d+d)
 		if g == 0 || slope == 0 {
 			break

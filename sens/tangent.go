@@ -305,7 +305,7 @@ func (w *walk) pushStep(i int, st *solvers.Step) {
 		in := &w.instants[e.Index]
 		switch {
 		case in.Fixed:
-		case st.H == 0:
+		case st.H == 0 && !e.Here:
 			copy(d.H, w.ahead[i])
 		default:
 			w.instant(e, d.H)

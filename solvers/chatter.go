@@ -1,5 +1,7 @@
 package solvers
 
+import "math"
+
 // history remembers when something fired last, to find firings without end.
 type history struct {
 	count int        // firings this run, at any time
@@ -47,4 +49,85 @@ func (f *history) times() []float64 {
 		out[i] = f.last[(f.count-n+i)%len(f.last)]
 	}
 	return out
+}
+
+// pattern says how the last firings followed one another, apart from Sliding.
+func (f *history) pattern() (kind ChatterKind, gap, limit float64) {
+	const several, shrinking = 3, 0.9999
+	last := f.times()
+	n := len(last)
+	if n < several+1 {
+		return Crowded, 0, 0
+	}
+	t := last[n-1]
+	gap = (t - last[0]) / float64(n-1)
+	if !(gap > float64(1000*ulp(t))) {
+		return Crowded, gap, 0
+	}
+	most := 0.0
+	for i := 2; i < n; i++ {
+		most = max(most, (last[i]-last[i-1])/(last[i-1]-last[i-2]))
+	}
+	if most < shrinking { // the gaps go on at least like a geometric series
+		return Zeno, gap, t + float64((t-last[n-2])*most)/(1-most)
+	}
+	return Regular, gap, 0
+}
+
+// regular reports whether the last firings came after equal times, though within the window.
+func (f *history) regular() bool {
+	kind, _, _ := f.pattern()
+	return kind == Regular
+}
+
+// slidesAlong reports whether on both sides of guard i, that of a mode which is about to change, the field leads back to
+// it. The segment must be entered anew afterwards.
+func (s *Solver) slidesAlong(i int) bool {
+	rate := func(m []float64) float64 {
+		f := s.rates(s.y, s.d, m)
+		eps := float64(0x1p-20 * s.span)
+		s.sys.GuardValues(s.t, s.y, s.rhoP, s.truthP)
+		here := s.rhoP[i]
+		for n := range s.yi {
+			s.yi[n] = math.FMA(eps, f[n], s.y[n])
+		}
+		s.sys.GuardValues(s.t+eps, s.yi, s.rhoP, s.truthP)
+		return s.rhoP[i] - here
+	}
+	before := append([]float64(nil), s.m...)
+	behind := s.ahead(s.y, s.d, before)
+	return !s.same(before, behind) && rate(before) > 0 && rate(behind) > 0
+}
+
+// partner returns the event that fires in turn with the one of history h, or "".
+func (s *Solver) partner(h *history) string {
+	times := h.times()
+	for i, g := range s.guards {
+		o := s.historyOf(i)
+		if o == h || g.Event < 0 || o.count < 3 || h.count < 3 {
+			continue
+		}
+		if last := o.times(); last[len(last)-1] >= times[len(times)-2] && last[len(last)-2] >= times[len(times)-3] {
+			return s.guardName(i)
+		}
+	}
+	return ""
+}
+
+// chatters makes the error about the firings of h. The guard is that which fired, or -1; max is MaxEvents where it was
+// reached.
+func (s *Solver) chatters(name string, h *history, guard, most int, reason string) error {
+	e := &ChatteringError{Place: s.place(nil), Event: name, Times: h.times(), Reason: reason, Max: most}
+	switch e.Kind, e.Gap, e.Limit = h.pattern(); {
+	case guard < 0 || e.Kind == Regular && e.Gap > float64(window*s.span):
+	case s.guards[guard].Event < 0:
+		if s.slidesAlong(guard) {
+			e.Kind = Sliding
+		}
+	case e.Kind != Zeno:
+		if e.Other = s.partner(h); e.Other != "" {
+			e.Kind = Sliding
+		}
+	}
+	return e
 }

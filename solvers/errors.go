@@ -116,23 +116,54 @@ func (e *TooManyStepsError) Error() string {
 		"raise max_steps, loosen the tolerances, or shorten the time span", e.Max, e.Place.String())
 }
 
-// ChatteringError tells that events come without end.
+// ChatteringError tells that events come without end, or that there are more than MaxEvents.
 type ChatteringError struct {
 	Place
 	Event string
 	Times []float64 // its last times, at most five, in order
 	// Reason says what was counted: "fired 100 times within 1e-9 of the time span", …
 	Reason string
+	Kind   ChatterKind
+	// Gap is the time between two of the last firings, of a Regular one; Limit the time where a Zeno one accumulates.
+	Gap, Limit float64
+	Other      string // of a Sliding event: the one that it alternates with
+	Max        int    // MaxEvents, where it was reached; otherwise 0
 }
+
+// ChatterKind says how the last firings followed one another.
+type ChatterKind uint8
+
+// The kinds of sequences of firings.
+const (
+	// Crowded firings come after times that rounding decides about.
+	Crowded ChatterKind = iota
+	// Regular firings come after times that do not become shorter: there are only many of them.
+	Regular
+	// Zeno firings come after times that become shorter and shorter, so that infinitely many happen before Limit.
+	Zeno
+	// Sliding: on both sides of a switch the solution goes back to it.
+	Sliding
+)
 
 func (e *ChatteringError) Error() string {
 	times := make([]string, len(e.Times))
 	for i, t := range e.Times {
 		times[i] = fmt.Sprint(t)
 	}
-	return fmt.Sprintf("event %s is chattering: it %s; last times %s; at %s; "+
-		"stop the run with such an event, or let it change the equations (a resting mode)",
-		e.Event, e.Reason, strings.Join(times, ", "), e.Place.String())
+	last := fmt.Sprintf("last times %s; at %s", strings.Join(times, ", "), e.Place.String())
+	switch e.Kind {
+	case Regular:
+		return fmt.Sprintf("more than max_events = %d events happened; event %s comes every %.3g; %s; raise max_events",
+			e.Max, e.Event, e.Gap, last)
+	case Zeno:
+		return fmt.Sprintf("event %s %s: its times accumulate at about %.6g; %s; stop the run with such an event, or "+
+			"let it change the equations (a resting mode)", e.Event, e.Reason, e.Limit, last)
+	case Sliding:
+		return fmt.Sprintf("event %s is chattering: it %s, and the solution slides along its condition; %s; give the "+
+			"switch a hysteresis, or write the equations of the sliding motion", e.Event, e.Reason, last)
+	}
+	return fmt.Sprintf("event %s is chattering: it %s; %s; "+
+		"stop the run with such an event, or let it change the equations (a resting mode)", e.Event, e.Reason, last)
 }
 
 // CascadeError tells that events set off events at one time without end.
@@ -146,6 +177,29 @@ func (e *CascadeError) Error() string {
 	return fmt.Sprintf("events set each other off at one time more than max_cascade = %d times: %s; at %s; "+
 		"break the loop or raise max_cascade",
 		e.Max, strings.Join(e.Events, ", "), e.Place.String())
+}
+
+// PendingError tells that an event was triggered while as many executions are pending as it has room for.
+type PendingError struct {
+	Place
+	Event string // the element whose executions they are
+	Max   int
+}
+
+func (e *PendingError) Error() string {
+	return fmt.Sprintf("more than %d executions of event %s are pending at %s; raise its option pending",
+		e.Max, e.Event, e.Place.String())
+}
+
+// DelayError tells that the delay of an event is negative.
+type DelayError struct {
+	Place
+	Event string
+	Value float64
+}
+
+func (e *DelayError) Error() string {
+	return fmt.Sprintf("the delay of event %s is %v at %s; it must not be negative", e.Event, e.Value, e.Place.String())
 }
 
 // MemoryError tells that the trajectory outgrew its limit.

@@ -15,6 +15,7 @@ type member struct {
 	nth      int
 	at       float64 // the time of the instant
 	caused   bool    // a jump made the condition true: the member has no time of its own
+	here     bool    // the time of the instant was set in this group
 	scale    float64 // of a guard's values within the tolerance of its root
 	priority float64
 }
@@ -23,11 +24,17 @@ type member struct {
 type groupState struct {
 	fired       []member // events of the group that have times of their own
 	wave        []member // in order of application
+	starting    []int    // guards of events that fire at the start
+	priorities  []float64
+	jumped      bool     // a body of the group has been applied
 	sites       []member // observations, after everything else
 	modeChanges []modeChange
 	end         member
 	ends        bool
 	names       []string
+	varies      bool  // some priorities do
+	transient   bool  // some events are
+	slots       []int // [events] of a trigger: the first instant of its slots, which follow one another
 
 	yp, dp, mp []float64 // right limits of a body
 	ym, dm, mm []float64 // left limits of a member
@@ -60,7 +67,7 @@ func newGroupState(z Size) groupState {
 
 // meet handles everything that happens at the end of the trial step or, when no step is pending, at the start of the
 // run. First come events, in order of priority, file and element, and then modes; then what these set off, round by
-// round; then observations; then the end of the run. The first of them ends the trial step. A later one that has a
+// round, or with Options.Each body by body; then observations; then the end of the run. The first of them ends the trial step. A later one that has a
 // time of its own, because its guard is still zero or an instant sets it, is preceded by a step of length zero, which
 // it ends.
 func (s *Solver) meet(pending bool) error {
@@ -74,11 +81,18 @@ func (s *Solver) meet(pending bool) error {
 	s.sight.until = math.Inf(-1)
 	s.wave, s.sites, s.ends, s.names, s.fired = s.wave[:0], s.sites[:0], false, s.names[:0], s.fired[:0]
 	s.modeChanges, s.kink, s.almost = s.modeChanges[:0], -1, s.almost[:0]
+	s.jumped = false
+	s.sched.group++
 	s.due(t + tol)
+	for _, i := range s.starting {
+		s.join(i, true, 0)
+	}
+	s.starting = s.starting[:0]
 	if pending && len(s.guards) > 0 {
 		s.gather(t, y, tol)
 	}
-	s.order()
+	s.rank(0, t, y)
+	s.order(0)
 	if pending && len(s.wave) == 0 && len(s.sites) == 0 && !s.ends {
 		if s.kink >= 0 {
 			return s.bend()
@@ -88,7 +102,7 @@ func (s *Solver) meet(pending bool) error {
 		s.anchor, s.count = s.t, 0
 		return err
 	}
-	jumped, stopped := false, false
+	stopped := false
 	fired := s.stats.Events + s.stats.Switches
 	for round := 0; len(s.wave) > 0; round++ {
 		if round > s.opts.MaxCascade {
@@ -99,7 +113,18 @@ func (s *Solver) meet(pending bool) error {
 				s.names = append(s.names, s.memberName(&s.wave[i]))
 			}
 		}
-		for i := range s.wave {
+		first := len(s.wave)
+		for i := 0; i < len(s.wave); i++ {
+			if i >= first+s.opts.MaxCascade { // with Each
+				for _, m := range s.wave[i-5:] {
+					s.names = append(s.names, s.memberName(&m))
+				}
+				return &CascadeError{Place: s.place(nil), Events: slices.Clone(s.names), Max: s.opts.MaxCascade}
+			}
+			if s.jumped && s.varies {
+				s.rank(i, s.t, s.y)
+				s.order(i)
+			}
 			for j := range s.held {
 				s.held[j] = false
 			}
@@ -113,12 +138,12 @@ func (s *Solver) meet(pending bool) error {
 					}
 				}
 			}
-			m := &s.wave[i]
+			m := &s.wave[i] // up to the end of the body
 			if err := s.until(m, &pending); err != nil {
 				return err
 			}
-			if !jumped {
-				jumped = true
+			if !s.jumped {
+				s.jumped = true
 				copy(s.yg, s.y)
 				copy(s.dg, s.d)
 				copy(s.mg, s.m)
@@ -145,10 +170,27 @@ func (s *Solver) meet(pending bool) error {
 					return err
 				}
 				for _, i := range s.sched.lost {
+					if in := &s.sched.list[i]; in.Pending {
+						return &DelayError{
+							Place: s.place(nil), Event: s.sched.name(i), Value: s.sched.times[i] - s.t,
+						}
+					}
 					s.warn(Warning{
 						Kind: Past, T: s.t, Name: s.sched.name(i), Other: s.lastEvent, Instant: i,
 						Value: s.sched.times[i],
 					})
+				}
+				if s.transient {
+					s.lapse(i+1, tol)
+				}
+				if s.opts.Each {
+					s.due(s.t + tol)
+					if len(s.guards) > 0 {
+						if err := s.rearm(); err != nil {
+							return err
+						}
+					}
+					s.order(i + 1)
 				}
 			}
 		}
@@ -162,13 +204,14 @@ func (s *Solver) meet(pending bool) error {
 				return err
 			}
 		}
-		s.order()
+		s.rank(0, s.t, s.y)
+		s.order(0)
 	}
-	if s.changed = jumped && !(alike(s.y, s.yg) && alike(s.d, s.dg)); s.changed {
+	if s.changed = s.jumped && !(alike(s.y, s.yg) && alike(s.d, s.dg)); s.changed {
 		s.justRead()
 		s.prevented()
 	}
-	if err := s.observe(jumped, &pending); err != nil {
+	if err := s.observe(s.jumped, &pending); err != nil {
 		return err
 	}
 	if s.ends && !stopped {
@@ -200,7 +243,7 @@ func (s *Solver) due(t float64) {
 			return
 		}
 		in := s.sched.list[i]
-		m := member{instant: i, nth: nth, at: at, guard: -1}
+		m := member{instant: i, nth: nth, at: at, guard: -1, here: s.sched.here(i)}
 		switch in.Kind {
 		case InstantEnd:
 			s.end, s.ends = m, true
@@ -212,7 +255,8 @@ func (s *Solver) due(t float64) {
 			m.kind = MarkRemode
 			s.wave = append(s.wave, m)
 		default:
-			m.kind, m.firing, m.priority = MarkFire, Firing{Event: in.Event, Elem: in.Elem}, s.events[in.Event].Priority
+			m.kind, m.firing = MarkFire, Firing{Event: in.Event, Elem: in.Elem, Slot: in.Slot}
+			m.priority = s.events[in.Event].Priority
 			if s.events[in.Event].Once && s.historyAt(m.firing).count > 0 {
 				continue
 			}
@@ -299,13 +343,71 @@ func (s *Solver) join(i int, caused bool, scale float64) {
 		m.kind, m.firing, m.priority = MarkFire, Firing{Event: g.Event, Elem: g.Elem}, s.events[g.Event].Priority
 	}
 	s.wave = append(s.wave, m)
+	if s.opts.Each && g.Event >= 0 { // it waits, and joins again once its condition was false
+		s.arms[i] = arming{spent: true, from: -1, band: scale}
+	}
 }
 
-// order sorts the wave: events by priority, file and element; then modes; then remodes.
-func (s *Solver) order() {
-	slices.SortStableFunc(s.wave, func(a, b member) int {
+// lapse removes what does not happen any more from the wave, from member i on: executions that are not pending any
+// more, and events that are given up because their condition ceased to hold.
+func (s *Solver) lapse(i int, tol float64) {
+	s.sys.GuardValues(s.t, s.y, s.rhoP, s.truthP)
+	keep := s.wave[:i]
+	for _, m := range s.wave[i:] {
+		gone := false
+		if m.kind == MarkFire {
+			e := &s.events[m.firing.Event]
+			gone = m.instant >= 0 && s.sched.list[m.instant].Pending && s.sched.times[m.instant] > s.t+tol
+			for k, g := range s.guards {
+				if e.Transient && g.Event == e.If && g.Elem == m.firing.Elem {
+					gone = gone || !s.truthP[k] && !(s.rhoP[k] >= -m.scale)
+				}
+			}
+		}
+		if !gone {
+			keep = append(keep, m)
+		}
+	}
+	s.wave = keep
+}
+
+// rank sets the priorities that vary, of the wave from member i on.
+func (s *Solver) rank(i int, t float64, y []float64) {
+	if !s.varies || i >= len(s.wave) {
+		return
+	}
+	s.sys.(Prioritized).Priorities(t, y, s.priorities)
+	for ; i < len(s.wave); i++ {
+		if m := &s.wave[i]; m.kind == MarkFire && s.events[m.firing.Event].Varies {
+			m.priority = s.priorities[s.base[m.firing.Event]+m.firing.Elem]
+		}
+	}
+}
+
+// lot draws the place of an event among those of equal priority: always the same for a seed, an element and the number
+// of its firing. It is the finaliser of SplitMix64 (G. L. Steele, D. Lea, C. H. Flood, OOPSLA 2014).
+func (s *Solver) lot(f Firing) uint64 {
+	x := s.opts.Seed
+	for _, v := range [3]int{s.base[f.Event] + f.Elem, s.historyAt(f).count, f.Slot} {
+		x += uint64(v) + 0x9e3779b97f4a7c15
+		x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
+		x = (x ^ x>>27) * 0x94d049bb133111eb
+		x ^= x >> 31
+	}
+	return x
+}
+
+// order sorts the wave from member i on: events by priority, then by lot or by file and element; then modes; then
+// remodes.
+func (s *Solver) order(i int) {
+	slices.SortStableFunc(s.wave[i:], func(a, b member) int {
 		if a.kind != b.kind {
 			return cmp.Compare(a.kind, b.kind)
+		}
+		if a.priority == b.priority && s.opts.Shuffled && a.kind == MarkFire {
+			if c := cmp.Compare(s.lot(a.firing), s.lot(b.firing)); c != 0 {
+				return c
+			}
 		}
 		return cmp.Or(-cmp.Compare(a.priority, b.priority), cmp.Compare(a.firing.Event, b.firing.Event),
 			cmp.Compare(a.firing.Elem, b.firing.Elem), cmp.Compare(a.guard, b.guard))
@@ -329,7 +431,7 @@ func (s *Solver) memberName(m *member) string {
 func (s *Solver) until(m *member, pending *bool) error {
 	e := End{Kind: EndRoot, Index: m.guard}
 	if m.instant >= 0 {
-		e = End{Kind: EndClip, Index: m.instant, Nth: m.nth}
+		e = End{Kind: EndClip, Index: m.instant, Nth: m.nth, Here: m.here}
 	}
 	if *pending {
 		*pending = false
@@ -381,7 +483,13 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	copy(s.mm, s.m)
 	if m.kind == MarkFire {
 		h := s.historyAt(m.firing)
-		f := Firing{Event: m.firing.Event, Elem: m.firing.Elem, Nth: h.count}
+		f := Firing{Event: m.firing.Event, Elem: m.firing.Elem, Nth: h.count, Slot: m.firing.Slot}
+		if s.events[f.Event].Slots > 0 {
+			if f.Slot = s.freeSlot(f); f.Slot < 0 {
+				e := &s.events[f.Event]
+				return false, &PendingError{Place: s.place(nil), Event: s.events[e.Then].ElemName(f.Elem), Max: e.Slots}
+			}
+		}
 		name := s.events[f.Event].ElemName(f.Elem)
 		s.band(m)
 		stop = s.sys.Affect(f, s.t, s.ym, s.dm, s.yp, s.dp)
@@ -398,11 +506,11 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		if !m.caused {
 			s.fired = append(s.fired, *m)
 		}
-		if crowd {
-			return false, s.chatters(name, h, "fired 100 times within 1e-9 of the time span")
+		if crowd && m.guard >= 0 && !h.regular() {
+			return false, s.chatters(name, h, m.guard, 0, "fired 100 times within 1e-9 of the time span")
 		}
 		if m.guard >= 0 && h.stutters() {
-			return false, s.chatters(name, h, "fired three times within rounding")
+			return false, s.chatters(name, h, m.guard, 0, "fired three times within rounding")
 		}
 		if s.events[f.Event].Once {
 			s.sched.over(f.Event, f.Elem)
@@ -417,8 +525,8 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	} else if m.kind == MarkMode {
 		h := s.historyOf(m.guard)
 		s.stats.Switches++
-		if h.fired(s.t, s.span) {
-			return false, s.chatters(s.guardName(m.guard), h, "switched 100 times within 1e-9 of the time span")
+		if h.fired(s.t, s.span) && !h.regular() {
+			return false, s.chatters(s.guardName(m.guard), h, m.guard, 0, "switched 100 times within 1e-9 of the time span")
 		}
 	}
 	if n := s.stats.Events + s.stats.Switches; n > s.opts.MaxEvents {
@@ -428,7 +536,8 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 		} else if m.guard >= 0 {
 			h = s.historyOf(m.guard)
 		}
-		return false, s.chatters(name, h, "and other events happened more than max_events times")
+		return false, s.chatters(name, h, m.guard, s.opts.MaxEvents,
+			"and other events happened more than max_events times")
 	}
 	s.fresh, s.again = false, false
 	s.anchor, s.count = s.t, 0
@@ -450,8 +559,16 @@ func (s *Solver) apply(m *member) (stop bool, err error) {
 	return stop, s.emit(s.ym, s.dm, s.mm)
 }
 
-func (s *Solver) chatters(name string, h *history, reason string) error {
-	return &ChatteringError{Place: s.place(nil), Event: name, Times: h.times(), Reason: reason}
+// freeSlot returns a slot for what f triggers, or -1.
+func (s *Solver) freeSlot(f Firing) int {
+	e := &s.events[f.Event]
+	first := s.slots[f.Event] + f.Elem*e.Slots
+	for k := range e.Slots {
+		if s.sched.times[first+k] >= Never {
+			return k
+		}
+	}
+	return -1
 }
 
 // rearm reads the guards after a wave, and adds those that the wave made true to the next one. A guard that has fired

@@ -105,6 +105,9 @@ func (s *Solver) arm() error {
 		} else {
 			a.on = !s.truth[i]
 		}
+		if g.Event >= 0 && s.events[g.Event].Start && s.truth[i] && !g.Crossing {
+			s.starting = append(s.starting, i)
+		}
 		s.arms[i] = a
 		s.credit[i] = fullCredit
 	}
@@ -143,7 +146,7 @@ func (s *Solver) fires(i int, a *arming, rho float64, truth bool) bool {
 	case g.Kink:
 		return rho != 0 && sign(rho) != a.side
 	case g.Crossing:
-		return sign(rho) != a.side
+		return sign(rho) != a.side && a.side != g.Way
 	}
 	return truth
 }

@@ -61,7 +61,7 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 	if v != found || err != nil {
 		return v, err
 	}
-	if !s.shrink(true, ulp(max(math.Abs(tr.T), math.Abs(tr.T+s.hi.h)))) {
+	if !s.shrink(true, max(ulp(max(math.Abs(tr.T), math.Abs(tr.T+s.hi.h))), s.nearEnough())) {
 		return retry, s.broken()
 	}
 	real := false
@@ -91,6 +91,21 @@ func (s *Solver) seek(at int, watch bool) (verdict, error) {
 	copy(s.rho, s.hi.rho)
 	copy(s.truth, s.hi.truth)
 	return found, nil
+}
+
+// nearEnough returns how far behind its root a guard that fires at the end of the bracket may end the step: the least
+// tolerance of those that do.
+func (s *Solver) nearEnough() float64 {
+	tol := math.Inf(1)
+	for i, g := range s.guards {
+		if s.fires(i, &s.live[i], s.hi.rho[i], s.hi.truth[i]) {
+			if g.Event < 0 {
+				return 0
+			}
+			tol = min(tol, s.events[g.Event].Tol)
+		}
+	}
+	return tol
 }
 
 // broken rejects a trial step in which something was not finite. With steps of fixed length that is an error.

@@ -43,6 +43,13 @@ type Options struct {
 	EventTol   float64
 	MaxCascade int // rounds of events that events set off at one time; 0: 100
 	MaxEvents  int // events and mode changes of a run; 0: 10,000
+	// Each evaluates the guards after every body of a group instead of after every round. What becomes true by a body
+	// then competes by priority with what still waits.
+	Each bool
+	// Shuffled makes events of equal priority, at one time, happen in an order that Seed draws. Otherwise it is that of
+	// the file.
+	Shuffled bool
+	Seed     uint64
 	// Memory limits the bytes of a recorded Trajectory; 0: no limit.
 	Memory int64
 }

@@ -23,6 +23,9 @@ type schedule struct {
 
 	lost []int // instants of events that the last update found past
 
+	group int   // counts the groups of events
+	set   []int // [instants] the group in which the time was set last
+
 	inside bool  // sites do not end steps
 	sites  []int // then: those still to come, by time; from seen on
 	seen   int
@@ -33,6 +36,7 @@ func newSchedule(list []Instant, events []Event) schedule {
 		list: list, events: events,
 		times: make([]float64, len(list)), fresh: make([]float64, len(list)),
 		came: make([]bool, len(list)), gone: make([]bool, len(list)), nth: make([]int, len(list)),
+		set:   make([]int, len(list)),
 		queue: make([]int, 0, len(list)),
 	}
 	for i, in := range list {
@@ -60,6 +64,8 @@ func (q *schedule) start(sys System, d []float64, t0, tol float64, note func(i i
 	clear(q.came)
 	clear(q.gone)
 	clear(q.nth)
+	clear(q.set)
+	q.group = 1
 	sys.InstantTimes(d, q.times)
 	if err := q.check(); err != nil {
 		return err
@@ -98,6 +104,7 @@ func (q *schedule) update(sys System, d []float64, t, tol float64) error {
 			continue
 		}
 		changed = true
+		q.set[i] = q.group
 		q.came[i] = q.gone[i] || i != 1 && x < t-tol // an end of the run that is past is due
 		if q.came[i] && !q.gone[i] && q.list[i].Kind == InstantFire && x >= q.fresh[0] {
 			q.lost = append(q.lost, i)
@@ -134,6 +141,12 @@ func (q *schedule) check() error {
 	return nil
 }
 
+// here reports whether the time of instant i was set in the present group of events.
+func (q *schedule) here(i int) bool {
+	in := &q.list[i]
+	return q.set[i] == q.group || in.Kind == InstantEvery && q.set[in.Period] == q.group
+}
+
 // name says what instant i is.
 func (q *schedule) name(i int) string {
 	switch in := q.list[i]; in.Kind {
@@ -159,7 +172,7 @@ func (q *schedule) sort() {
 	q.sites, q.seen = q.sites[:0], 0
 	for i := range q.list {
 		switch {
-		case !q.single(i) || q.came[i] || !(q.times[i] < math.Inf(1)):
+		case !q.single(i) || q.came[i] || !(q.times[i] < Never):
 		case q.inside && q.list[i].Kind == InstantSite:
 			q.sites = append(q.sites, i)
 		default:

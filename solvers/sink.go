@@ -15,6 +15,9 @@ type End struct {
 	Kind  EndKind
 	Index int // of the instant or the guard
 	Nth   int // of an InstantEvery: which occurrence, from 0
+	// Here tells that the time of the instant was set at this very time: a step of length zero ends there, by the
+	// discretes that are current, not by those before the group of events.
+	Here bool
 }
 
 // MarkKind says what a mark marks.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 )
 
 // Solver integrates a System from its t0 to its tf, or to an event that stops the run. It owns all work space: a
@@ -113,6 +114,19 @@ func NewSolver(sys System, method Method, ctl Controller, opts Options) *Solver 
 		s.boxes = newEnclosures(sys, s.members)
 	}
 	s.groupState = newGroupState(z)
+	s.slots = make([]int, len(s.events))
+	for e := range s.events {
+		s.transient = s.transient || s.events[e].Transient
+		s.varies = s.varies || s.events[e].Varies
+		if s.events[e].Slots > 0 {
+			s.slots[e] = slices.IndexFunc(s.sched.list, func(in Instant) bool {
+				return in.Pending && in.Event == s.events[e].Then
+			})
+		}
+	}
+	if s.varies {
+		s.priorities = make([]float64, n)
+	}
 	return s
 }
 
@@ -177,6 +191,7 @@ func (s *Solver) begin() error {
 	s.inner = s.inner[:0]
 	s.clock.unknown, s.clock.near = true, math.Inf(1)
 	s.sight.warned, s.sight.until = false, math.Inf(-1)
+	s.starting = s.starting[:0]
 	s.fired, s.was.fired, s.lastSite = s.fired[:0], s.was.fired[:0], -1
 	s.stiff.reset()
 	s.integrals.reset()
@@ -209,7 +224,7 @@ func (s *Solver) begin() error {
 	s.sys.Choose(s.t, s.y, nil, s.m)
 	s.sys.Enter(s.d, s.m)
 	note := func(i int, t float64) {
-		if s.sched.knot(i) {
+		if s.sched.knot(i) || s.sched.list[i].Pending {
 			return
 		}
 		s.warn(Warning{Kind: Outside, T: s.t, Name: s.sched.name(i), Instant: i, Value: t})
@@ -246,7 +261,7 @@ func (s *Solver) begin() error {
 	if i := s.sched.site(); i >= 0 {
 		at = min(at, s.sched.times[i])
 	}
-	if at <= s.t+s.eventTol(s.t, 0) {
+	if at <= s.t+s.eventTol(s.t, 0) || len(s.starting) > 0 {
 		return s.meet(false)
 	}
 	return nil
@@ -278,7 +293,7 @@ func (s *Solver) never() {
 	}
 	for i := range s.sched.list {
 		if t := s.sched.times[i]; s.sched.single(i) && i != 1 && !s.sched.came[i] &&
-			!s.sched.knot(i) && t < math.Inf(1) {
+			!s.sched.knot(i) && t < math.Inf(1) && !s.sched.list[i].Pending {
 			s.warn(Warning{Kind: Outside, T: s.t, Name: s.sched.name(i), Instant: i, Value: t})
 		}
 	}

@@ -14,6 +14,8 @@
 // reads it.
 package solvers
 
+import "math"
+
 // Size gives the lengths of a System's vectors.
 type Size struct {
 	N int // states y
@@ -145,7 +147,8 @@ type Guard struct {
 	Event    int  // index into Events, or -1 for a mode
 	Elem     int  // which element of an array event (0-based)
 	Mode     int  // index into m when Event is -1
-	Crossing bool // fires in either direction
+	Crossing bool // fires as ρ changes sign; Way says in which direction
+	Way      int8 // of a crossing guard: 1 as ρ rises, -1 as it falls, 0 either way
 	Watch    bool // never fires: an atom of a condition made of several; samples of a step include the times it changes
 	Kink     bool // fires in either direction, changes nothing: a step ends at a kink of the right-hand side
 	Clock    bool // depends on time, p, d and modes only: NextSwitch finds it, so it is not looked for between samples
@@ -161,8 +164,31 @@ type Event struct {
 	Elems    int    // number of elements; 1 for a plain event
 	Array    bool   // whether elements carry an index in messages
 	Priority float64
+	Varies   bool // Priority is that of Prioritized instead
 	Once     bool // each element fires at most once
 	Explicit bool // at instants; otherwise by guards
+	Start    bool // fires at the start as well if its condition holds there
+	// Tol is how far in time the end of the step may lie behind the root; 0 for the last digit. What is left of the
+	// root function there is held fixed by derivatives.
+	Tol float64
+	// Transient tells that a firing that waits for others of its group does not happen if they make the condition of
+	// event If false.
+	Transient bool
+	If        int
+	// Slots makes the event the trigger of event Then: its body writes the time of an execution, which is that of
+	// instant (Then, element, slot), for a slot whose time is Never. 0 for other events.
+	Slots, Then int
+}
+
+// Never is the time of an instant that is not pending.
+const Never = math.MaxFloat64
+
+// Prioritized is a System with events whose priority varies.
+type Prioritized interface {
+	System
+	// Priorities writes the priority of every element of every event at (t, y), with the discretes that are current.
+	// Those of events that do not vary are not read.
+	Priorities(t float64, y, priorities []float64)
 }
 
 // ElemName returns the name of element k as users write it: "dose[2]".
@@ -192,6 +218,7 @@ type Instant struct {
 	Kind  InstantKind
 	Event int
 	Elem  int
+	Slot  int // of a Pending one
 	Site  int
 	// For InstantEvery: the instants that hold the period, the last time (inclusive) and the count; -1 for none.
 	Period, To, Count int
@@ -201,12 +228,15 @@ type Instant struct {
 	// Fixed tells that the time, and the period of an InstantEvery, depend on neither parameters nor discretes. It
 	// only saves work: fixed instants at one time share a step, and their times are not differentiated.
 	Fixed bool
+	// Pending tells that the time is that of an execution which a trigger writes; Never while there is none.
+	Pending bool
 }
 
 // Firing names an element of an event.
 type Firing struct {
 	Event, Elem int
 	Nth         int // how many times this element has fired before in this run
+	Slot        int // of a trigger or of what it triggered: where the time and the captured values are kept
 }
 
 // TangentSystem pushes tangents through everything a System does. The tangents of p and d are state of the system.

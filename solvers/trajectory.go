@@ -79,12 +79,15 @@ type stepRecord struct {
 	slot     int32 // among those of its member
 	kind     EndKind
 	member   uint8 // of the method
+	here     bool  // of its end
 }
 
-func (r *stepRecord) end() End { return End{Kind: r.kind, Index: int(r.index), Nth: int(r.nth)} }
+func (r *stepRecord) end() End {
+	return End{Kind: r.kind, Index: int(r.index), Nth: int(r.nth), Here: r.here}
+}
 
 // The bytes that the lists of steps, marks and spans take for each.
-const stepBytes, markBytes, spanBytes = 56, 120, 4
+const stepBytes, markBytes, spanBytes = 56, 128, 4
 
 // A span is a stretch of a run without jumps: same discretes, same modes.
 type span struct{ first int32 } // its first step
@@ -265,7 +268,7 @@ func (tr *Trajectory) Step(s *Step, e End) error {
 	}
 	r := stepRecord{
 		t: s.T, h: s.H, t1: s.T1, made: s.Made, span: int32(len(tr.spans) - 1), unit: int32(tr.units),
-		kind: e.Kind, index: int32(e.Index), nth: int32(e.Nth), member: uint8(s.Member),
+		kind: e.Kind, index: int32(e.Index), nth: int32(e.Nth), member: uint8(s.Member), here: e.Here,
 	}
 	if tr.whole {
 		n, q := tr.size.N, tr.size.Q

@@ -30,6 +30,7 @@ type Compiled struct {
 	Choose     *tape.Tape   // t, y.*, p.*, d.*, kept.* → m.*
 	Guards     *tape.Tape   // t, y.*, p.*, d.*, m.* → rho[len(GuardList)], truth[len(GuardList)]
 	Clocks     *tape.Tape   // t, p.*, d.*, m.* → crho[len(ClockList)], ctruth[len(ClockList)]
+	Priorities *tape.Tape   // t, y.*, p.*, d.* → prio[elements of all events]; nil if none varies
 	Affects    []*tape.Tape // of each event: t, y.*, d.*, p.*, fired → y.* and d.* of its targets
 	Initial    *tape.Tape   // t, y.*, d.*, ym.*, dm.*, p.* → F.* of what is read at the start
 	Final      *tape.Tape   // likewise, at the end
@@ -74,7 +75,8 @@ const (
 // Event, Group, Row, Period, To and Count are -1 where its kind has no use for them.
 type Instant struct {
 	Kind              InstantKind
-	Event, Elem       int
+	Event, Elem, Slot int
+	Pending           bool // an execution, when the discretes say: typecheck.Never for not at all
 	Group, Row        int
 	Period, To, Count int // of an Every: the instants that hold these values, or -1
 	Bound             Bound
@@ -101,6 +103,7 @@ type Guard struct {
 	Elem     int // of the event
 	Mode     int // index into the flat vector of modes, or -1
 	Crossing bool
+	Way      int8 // of a crossing: 1 for up, -1 for down, 0 for either
 	Watch    bool // an atom of a condition made of several; it never fires
 	Kink     bool // a kink of the rates; it fires in either direction and changes nothing
 	Clock    bool // depends on time, params, discretes and modes only

@@ -97,6 +97,7 @@ func (c *compiler) compile() {
 	out.Guards = c.guards()
 	out.Choose = c.choose()
 	out.Clocks = c.clocks()
+	out.Priorities = c.priorities()
 	for _, m := range c.modes {
 		out.Modes = append(out.Modes, m.Mode)
 	}

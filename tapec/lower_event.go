@@ -8,22 +8,25 @@ import (
 )
 
 // elems returns the number of elements of an event.
-func elems(ev *typecheck.Event) int {
+func elems(ev *typecheck.Event) int { return over(ev.Indices) }
+
+// over returns how many values indices have together.
+func over(indices []*typecheck.Index) int {
 	n := 1
-	for _, ix := range ev.Indices {
+	for _, ix := range indices {
 		n *= ix.Count
 	}
 	return n
 }
 
-// fired returns a mask over the axes of the indices of ev: 1 for the element that fires,
-// 0 for others. It reports false for an event with a single element, which needs none.
-func (l *lowerer) fired(ev *typecheck.Event, s scope) (mask array, ok bool) {
-	n := elems(ev)
+// fired returns a mask over the axes of indices, those of an event, with or without its slots: 1 for what fires, 0
+// elsewhere. It reports false where there is one element, which needs none.
+func (l *lowerer) fired(indices []*typecheck.Index, s scope) (mask array, ok bool) {
+	n := over(indices)
 	if n == 1 {
 		return array{}, false
 	}
-	order := axesInOrder(s, ev.Indices)
+	order := axesInOrder(s, indices)
 	v := l.input(Fired.Name(), tape.Shape{n})
 	l.deep(len(order))
 	return l.sorted(array{v: l.reshape(v, lengths(order)), ax: order}), true
@@ -36,8 +39,8 @@ func (c *compiler) affect(ev *typecheck.Event) *tape.Tape {
 	if elems(ev) == 0 {
 		return c.finish(l)
 	}
-	s := scope{}.with(c.frames, ev.Indices)
-	mask, masked := l.fired(ev, s)
+	s := scope{}.with(c.frames, ev.Axes())
+	mask, masked := l.fired(ev.Axes(), s)
 	var targets []*typecheck.Symbol
 	now := map[*typecheck.Symbol]array{}
 	for _, a := range ev.Body {
@@ -52,7 +55,7 @@ func (c *compiler) affect(ev *typecheck.Event) *tape.Tape {
 		}
 		p := l.piece(&typecheck.Piece{Indices: a.Indices, Subs: a.Subs, Value: a.Value, Span: a.Span}, old.own, s)
 		l.span = a.Span
-		now[a.Target] = l.assign(old, p, s.axesOf(ev.Indices), mask, masked)
+		now[a.Target] = l.assign(old, p, s.axesOf(ev.Axes()), mask, masked)
 	}
 	for _, sym := range targets {
 		role := State
@@ -183,6 +186,16 @@ func (l *schedule) single(kind InstantKind, e typecheck.Expr) {
 
 // firings appends the times at which event number i fires, one by one and periodically.
 func (l *schedule) firings(i int, ev *typecheck.Event) {
+	if ev.Pending {
+		s := scope{}.with(l.c.frames, ev.Axes())
+		for _, e := range ev.Times {
+			times := l.vector(l.lower(e, s), axesInOrder(s, ev.Axes()), nil)
+			l.add(times, Fire, e, func(k int, in *Instant) {
+				in.Event, in.Elem, in.Slot, in.Pending = i, k/ev.Slot.Count, k%ev.Slot.Count, true
+			})
+		}
+		return
+	}
 	s := scope{}.with(l.c.frames, ev.Indices)
 	order := axesInOrder(s, ev.Indices)
 	for _, e := range ev.Times {
@@ -216,6 +229,31 @@ func (l *schedule) firings(i int, ev *typecheck.Event) {
 		in.Event, in.Elem = i, k
 		in.Period, in.To, in.Count = element(period, k), element(to, k), element(count, k)
 	})
+}
+
+// priorities writes those of all elements of events, or returns nil if none varies.
+func (c *compiler) priorities() *tape.Tape {
+	l := c.lowerer("priorities")
+	var list []tape.Value
+	varies := false
+	for _, ev := range c.model.Events {
+		if empty(ev.Indices) {
+			continue
+		}
+		s := scope{}.with(c.frames, ev.Indices)
+		l.span = ev.Span
+		x := l.number(ev.Priority)
+		if ev.Rank != nil {
+			varies = true
+			x = l.lower(ev.Rank, s)
+		}
+		list = append(list, l.vector(x, axesInOrder(s, ev.Indices), nil))
+	}
+	if !varies {
+		return nil
+	}
+	l.output(Priority.Name(), l.emit().Concat(0, list...))
+	return c.finish(l)
 }
 
 // windows tells of each integral with bounds which modes hold its windows.

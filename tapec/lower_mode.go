@@ -252,7 +252,7 @@ func (c *compiler) guards() *tape.Tape {
 		}
 		var r array
 		if ev.Crossing != nil {
-			g.Crossing, g.Span = true, ev.Crossing.Span()
+			g.Crossing, g.Way, g.Span = true, ev.Way, ev.Crossing.Span()
 			r = l.lower(ev.Crossing, s)
 			g.Clock = c.flow(ev.Crossing, false)&typecheck.UsesState == 0
 		} else {

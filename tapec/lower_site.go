@@ -275,7 +275,7 @@ func (l *lowerer) firing(f *functional) array {
 	}
 	s := f.s.with(l.c.frames, ev.Indices)
 	axes := s.axesOf(ev.Indices)
-	mask, masked := l.fired(ev, s)
+	mask, masked := l.fired(ev.Indices, s)
 	if f.node.Elem == nil || !masked {
 		x := body(s)
 		if gone := intersect(axes, x.ax); masked && len(gone) > 0 {

@@ -70,6 +70,7 @@ const (
 	ClockMargins // crho, of the clocks
 	ClockTruths  // ctruth, of the clocks
 	SignalValues // signal, all elements of what Signals finds
+	Priority     // prio, of all elements of events
 	Holds        // ok, which asserts hold
 	Gaps         // gap, the largest abs(left - right) of each invariant, then the largest side of each
 	SavedOutput  // out.height
@@ -120,6 +121,7 @@ var roles = [numRoles]struct {
 	ClockMargins: {"crho", alone},
 	ClockTruths:  {"ctruth", alone},
 	SignalValues: {"signal", alone},
+	Priority:     {"prio", alone},
 	Holds:        {"ok", alone},
 	Gaps:         {"gap", alone},
 	SavedOutput:  {"out", named},

@@ -23,6 +23,7 @@ const (
 	PartChoose
 	PartGuards
 	PartClocks
+	PartPriorities
 	PartInitial
 	PartFinal
 	PartPeaks
@@ -50,6 +51,7 @@ var partNames = [numParts]string{
 	PartChoose:      "choose",
 	PartGuards:      "guards",
 	PartClocks:      "clocks",
+	PartPriorities:  "priorities",
 	PartInitial:     "initial",
 	PartFinal:       "final",
 	PartPeaks:       "peaks",
@@ -72,7 +74,7 @@ func (p Part) String() string {
 // partOrder is the order in which Parts.All goes through all parts.
 var partOrder = [numParts]Part{
 	PartDefaults, PartAsserts, PartStart, PartRunWork, PartSegmentWork, PartRates, PartJacobian,
-	PartInstants, PartChoose, PartGuards, PartClocks, PartAffects,
+	PartInstants, PartChoose, PartGuards, PartClocks, PartPriorities, PartAffects,
 	PartInitial, PartAtTimes, PartAtEvents, PartFinal, PartPeaks,
 	PartObjective, PartOutputs, PartInvariants,
 }
@@ -177,6 +179,7 @@ func (c *Compiled) Parts() *Parts[*tape.Tape] {
 			PartChoose:     c.Choose,
 			PartGuards:     c.Guards,
 			PartClocks:     c.Clocks,
+			PartPriorities: c.Priorities,
 			PartInitial:    c.Initial,
 			PartFinal:      c.Final,
 			PartPeaks:      c.Peaks,

@@ -26,6 +26,7 @@ const (
 	CodeMissing      diag.Code = "missing-item"         // no time, no states, a param without value
 	CodeRealEquality diag.Code = "equality-of-reals"    // == on what changes
 	CodeCondition    diag.Code = "bad-event-condition"  //
+	CodeEventOption  diag.Code = "bad-event-option"     //
 	CodeTarget       diag.Code = "bad-target"           // what an equation or a body may not change
 	CodeTwice        diag.Code = "assigned-twice"       // in one event body
 	CodeLimit        diag.Code = "ambiguous-limit"      // v jumps: pre(v) or post(v)

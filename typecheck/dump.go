@@ -114,7 +114,7 @@ func (d *dumper) event(e *Event) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "event %s", e.Name)
 	if e.Crossing != nil {
-		fmt.Fprintf(&b, " when %s crosses 0", d.expr(e.Crossing))
+		fmt.Fprintf(&b, " when %s crosses 0%s", d.expr(e.Crossing), map[int8]string{1: " up", -1: " down"}[e.Way])
 		if e.When != nil {
 			fmt.Fprintf(&b, " and %s", d.expr(e.When))
 		}
@@ -141,8 +141,23 @@ func (d *dumper) event(e *Event) {
 	if e.Priority != 0 {
 		fmt.Fprintf(&b, " priority %s", float(e.Priority))
 	}
+	if e.Rank != nil {
+		fmt.Fprintf(&b, " priority %s", d.expr(e.Rank))
+	}
 	if e.Once {
 		b.WriteString(" once")
+	}
+	if e.Start {
+		b.WriteString(" at start")
+	}
+	if e.Slot != nil {
+		fmt.Fprintf(&b, " for slot in 1:%d", e.Slot.Count)
+	}
+	if e.Transient {
+		fmt.Fprintf(&b, ", while %s", e.If.Name)
+	}
+	if e.Tol > 0 {
+		fmt.Fprintf(&b, ", tol = %s", float(e.Tol))
 	}
 	if e.Stop {
 		b.WriteString(" stop")
@@ -197,7 +212,7 @@ func (d *dumper) count(m *Model) {
 	}
 	roots = append(roots, m.Rates...)
 	for _, e := range m.Events {
-		roots = append(roots, e.Crossing, e.When, e.Every, e.From, e.To, e.Count)
+		roots = append(roots, e.Crossing, e.When, e.Every, e.From, e.To, e.Count, e.Rank)
 		roots = append(roots, e.Times...)
 		for _, a := range e.Body {
 			roots = append(roots, a.Value)

@@ -13,9 +13,20 @@ import (
 // checkEvents elaborates the events in file order.
 func (c *checker) checkEvents() {
 	for _, it := range c.events {
-		e := c.oneEvent(it)
+		e, o := c.oneEvent(it)
 		if e == nil {
 			continue
+		}
+		if o.delay != nil {
+			trigger, lapse, ok := c.delayed(e, o)
+			if !ok {
+				continue
+			}
+			if c.model.Events = append(c.model.Events, trigger); lapse != nil {
+				c.model.Events = append(c.model.Events, lapse)
+			}
+		} else if o.transient {
+			e.Transient, e.If = true, e
 		}
 		c.model.Events = append(c.model.Events, e)
 		if it.Name != nil {
@@ -26,7 +37,7 @@ func (c *checker) checkEvents() {
 	}
 }
 
-func (c *checker) oneEvent(it *ast.Event) *Event {
+func (c *checker) oneEvent(it *ast.Event) (*Event, *eventOptions) {
 	e := &Event{Span: it.Span, Once: it.Once, Doc: it.Doc}
 	if it.Name != nil {
 		e.Name, e.Span = it.Name.Name, it.Name.Span
@@ -38,11 +49,11 @@ func (c *checker) oneEvent(it *ast.Event) *Event {
 	}
 	x, indices, ok := c.binders(context{place: placeEvent}, it.For)
 	if !ok {
-		return nil
+		return nil, nil
 	}
 	if empty(indices) {
 		c.errorf(CodeRange, it.For[0].Span, "the range of this event is empty")
-		return nil
+		return nil, nil
 	}
 	e.Indices = indices
 	switch {
@@ -54,15 +65,14 @@ func (c *checker) oneEvent(it *ast.Event) *Event {
 		ok = c.every(x, e, it)
 	}
 	if it.Priority != nil {
-		v, _, good := c.constant(context{place: placeConst}, it.Priority, "a priority")
-		e.Priority = v
-		ok = ok && good
+		ok = c.priority(x, e, it.Priority) && ok
 	}
-	ok = c.body(x, e, it.Body) && ok
+	o, good := c.options(x, e, it)
+	ok = c.body(x, e, it.Body) && good && ok
 	if !ok {
-		return nil
+		return nil, nil
 	}
-	return e
+	return e, o
 }
 
 // condition elaborates `when`. It is a combination of comparisons by and/or, with `not` pushed to
@@ -112,6 +122,7 @@ func (c *checker) condition(x context, e *Event, w ast.Expr) bool {
 			return false
 		}
 		e.Crossing = d
+		e.Way = map[string]int8{"up": 1, "down": -1}[crossing.Way]
 		if Depends(d)&(UsesTime|UsesState) == 0 {
 			c.list.Notef(CodeNeverFires, crossing.Span, "event %q never fires: %s does not change along the run",
 				e.Name, crossing.Span.Text())
@@ -374,14 +385,17 @@ func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
 	if !c.fill("the new value of "+a.Target.Span.Text(), value, out, sym.Span) {
 		return nil
 	}
+	var old, change Expr
+	operator := ""
 	if a.Op != ast.Set {
 		t := sym.Type
-		old := Expr(seal(&Ref{Base: at(t, a.Target.Span), Sym: sym}))
+		old = Expr(seal(&Ref{Base: at(t, a.Target.Span), Sym: sym}))
 		if subs != nil {
 			t.Shape = out
 			old = seal(&Access{Base: at(t, a.Target.Span), X: old, Subs: subs})
 		}
 		op := map[ast.AssignOp]string{ast.AddTo: "+", ast.SubFrom: "-", ast.MulBy: "*", ast.DivBy: "/"}[a.Op]
+		change, operator = value, op
 		value = c.apply(stdlib.Operator(op), a.Span, old, value)
 		if isBad(value) {
 			return nil
@@ -390,7 +404,10 @@ func (c *checker) assign(x context, e *Event, a *ast.Affect) *Assign {
 	if a.Op != ast.AddTo && a.Op != ast.SubFrom && !zero(value) {
 		c.expectUnit("the new value of "+name.Name, value, sym.Type.Unit, sym.Span)
 	}
-	return &Assign{Target: sym, Indices: indices, Subs: subs, Value: value, Span: a.Target.Span}
+	return &Assign{
+		Target: sym, Indices: indices, Subs: subs, Value: value, Span: a.Target.Span,
+		old: old, change: change, operator: operator,
+	}
 }
 
 // assignedOnce reports two assignments to one element in the body of one element of the event.

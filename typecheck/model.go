@@ -63,6 +63,8 @@ type Symbol struct {
 	Value Expr
 	// Literal says that Value depends only on compile-time constants.
 	Literal bool
+	// Hidden tells that the model does not declare it: it belongs to an event with a delay.
+	Hidden bool
 	// Lo and Hi bound a param (±Inf when not written).
 	Lo, Hi float64
 }
@@ -250,6 +252,7 @@ type Event struct {
 	Indices  []*Index
 	When     Expr // a scalar condition of the element; nil for an explicit event
 	Crossing Expr // for `crosses`: the real whose sign change is the root; When is then the filter, which may be nil
+	Way      int8 // for `crosses`: 1 for up, -1 for down, 0 for either
 	// Times are the explicit times: scalars of the element, or vectors without Indices (an event
 	// with several firings). They depend on parameters and discretes.
 	Times    []Expr
@@ -257,10 +260,31 @@ type Event struct {
 	From, To Expr
 	Count    Expr
 	Priority float64
+	Rank     Expr // the priority, where it is not a number; otherwise nil
 	Once     bool
-	Stop     bool
-	Body     []*Assign // all at once, from left limits
-	Doc      string
+	Start    bool    // fires at the start, too, if its condition holds there
+	Tol      float64 // how far in time the root may be missed; 0 for the last digit
+	// Transient tells that a firing does not happen if, while it waits for others at the same time, the condition of
+	// event If ceases to hold.
+	Transient bool
+	If        *Event
+	// An event with a delay is two events and more; see delays.go. Both that which triggers Execution and the execution
+	// have slots. Times of the execution, which is Pending, are those of its slots.
+	Slot      *Index
+	Execution *Event
+	Pending   bool
+	Hidden    bool // not the event that the model declares
+	Stop      bool
+	Body      []*Assign // all at once, from left limits
+	Doc       string
+}
+
+// Axes returns the indices of the event and, behind them, its slot.
+func (e *Event) Axes() []*Index {
+	if e.Slot == nil {
+		return e.Indices
+	}
+	return append(e.Indices[:len(e.Indices):len(e.Indices)], e.Slot)
 }
 
 // Assign sets the elements Subs of Target to Value, for all values of Indices in addition to those
@@ -271,6 +295,10 @@ type Assign struct {
 	Subs    []Sub // nil: the whole
 	Value   Expr
 	Span    source.Span
+
+	// of `x += v`: x, v and the operator; old is nil for `x = v`
+	old, change Expr
+	operator    string
 }
 
 // Output is a saved quantity. Models without outputs save their states.

@@ -21,6 +21,7 @@ const (
 	CodeTooMany     diag.Code = "too-many-steps"
 	CodeChattering  diag.Code = "chattering"
 	CodeCascade     diag.Code = "cascade"
+	CodePending     diag.Code = "too-many-pending" // executions of an event with a delay
 	CodeMemory      diag.Code = "memory"
 	CodeInterrupted diag.Code = "interrupted"
 	CodeTime        diag.Code = "time-span"

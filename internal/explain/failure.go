@@ -42,6 +42,8 @@ var failures = []func(*failure, error) bool{
 	explains((*failure).tooMany),
 	explains((*failure).chattering),
 	explains((*failure).cascade),
+	explains((*failure).pending),
+	explains((*failure).delay),
 	explains((*failure).memory),
 	explains((*failure).refused),
 	explains((*failure).disk),
@@ -191,14 +193,53 @@ func (f *failure) chattering(e *solvers.ChatteringError) {
 	for i, t := range e.Times {
 		last[i] = strconv.FormatFloat(t, 'g', 13, 64)
 	}
-	text := "event %s is chattering: it %s (last times %s), at %s; end the run with such an event (stop), or let it " +
-		"switch the model to rest"
-	if f.isMode(e.Event) {
-		text = "the condition of %s is chattering: it %s (last times %s), at %s; the solution slides along it: " +
-			"smooth the switch, or write noevent(…) around it and accept what the tolerance gives"
+	mode := f.isMode(e.Event)
+	what, times := "event "+e.Event, strings.Join(last, ", ")
+	if mode {
+		what = "the condition of " + e.Event
 	}
-	f.list.Errorf(CodeChattering, f.eventSpan(e.Event), text,
-		e.Event, e.Reason, strings.Join(last, ", "), f.at(&e.Place))
+	at := f.eventSpan(e.Event)
+	const many = "more than max_events = %d events and changes of mode happened"
+	switch {
+	case e.Kind == solvers.Regular && e.Max > 0:
+		f.list.Errorf(CodeChattering, at, many+" before %s; the last, %s, comes every %s (last times %s); if that is "+
+			"meant, raise solver.max_events", e.Max, f.at(&e.Place), what, diag.Number(e.Gap), times)
+	case e.Kind == solvers.Zeno:
+		how := "comes faster and faster"
+		if e.Max > 0 {
+			how = fmt.Sprintf(many+", and the last of them comes faster and faster", e.Max)
+		}
+		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; its times accumulate at "+
+			"about %s (a Zeno point), which no number of events passes, so raising solver.max_events does not help: end "+
+			"the run with such an event (stop), or let it switch the model to rest",
+			what, how, times, f.at(&e.Place), f.When(e.Limit))
+	case e.Kind == solvers.Sliding:
+		turn := "on both sides of it the equations lead back to it"
+		if e.Other != "" {
+			turn = "it fires in turn with event " + e.Other + ", and each leads back to the other"
+		}
+		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; %s, so the solution slides "+
+			"along it: give the switch a hysteresis (two thresholds, with a discrete that two events set), smooth it, or "+
+			"write noevent(…) around it and accept what the tolerance gives",
+			what, e.Reason, times, f.at(&e.Place), turn)
+	case mode:
+		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; smooth the switch, give it a "+
+			"hysteresis, or write noevent(…) around it and accept what the tolerance gives",
+			what, e.Reason, times, f.at(&e.Place))
+	default:
+		f.list.Errorf(CodeChattering, at, "%s is chattering: it %s (last times %s), at %s; end the run with such an "+
+			"event (stop), or let it switch the model to rest", what, e.Reason, times, f.at(&e.Place))
+	}
+}
+
+func (f *failure) pending(e *solvers.PendingError) {
+	f.list.Errorf(CodePending, f.eventSpan(e.Event), "more than %d executions of event %s are pending at %s; raise its "+
+		"option pending", e.Max, e.Event, f.at(&e.Place))
+}
+
+func (f *failure) delay(e *solvers.DelayError) {
+	f.list.Errorf(CodeTime, f.eventSpan(e.Event), "the delay of event %s is negative, %s, at %s",
+		e.Event, diag.Number(e.Value), f.at(&e.Place))
 }
 
 func (f *failure) cascade(e *solvers.CascadeError) {

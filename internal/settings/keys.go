@@ -48,6 +48,8 @@ var blocks = map[string][]key{
 		{name: "event_tol", set: positive(func(s *Settings) *float64 { return &s.Solver.EventTol })},
 		{name: "max_events", set: count(func(s *Settings) *int { return &s.Solver.MaxEvents })},
 		{name: "max_cascade", set: count(func(s *Settings) *int { return &s.Solver.MaxCascade })},
+		oneOf("recheck", list("round", "body"), notOne, func(s *Settings, w string) { s.Solver.Each = w == "body" }),
+		{name: "ties", set: setTies, words: list("file", "random")},
 		oneOf("controller", controllerNames, noController, func(s *Settings, w string) { s.Controller = w }),
 		{name: "max_growth", set: number(setGrowth)},
 		{name: "checkpoint", set: setCheckpoint, words: checkpointWords},
@@ -117,6 +119,29 @@ func list(words ...string) func() []string {
 }
 
 func notOne(_ string, words []string) string { return "is " + diag.Either(words) }
+
+// setTies reads `file`, `random` or `random(seed = 7)`.
+func setTies(s *Settings, v typecheck.SettingValue) string {
+	const usage = "is file or random(seed = 7)"
+	random := v.Word == "random"
+	if v.Array || !random && (v.Word != "file" || v.Call) || len(v.List)+len(v.Keys) > 1 {
+		return usage
+	}
+	s.Solver.Shuffled, s.Solver.Seed = random, 1
+	for _, k := range v.Keys {
+		if k.Key != "seed" {
+			return usage
+		}
+		v.List = append(v.List, k.Value)
+	}
+	for _, x := range v.List {
+		if x.Number == nil || !(*x.Number >= 0) || *x.Number != math.Floor(*x.Number) || *x.Number > 1<<53 {
+			return "takes a whole number as its seed"
+		}
+		s.Solver.Seed = uint64(*x.Number)
+	}
+	return ""
+}
 
 func number(set func(s *Settings, x float64) string) setter {
 	return func(s *Settings, v typecheck.SettingValue) string {

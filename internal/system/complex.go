@@ -42,7 +42,7 @@ func (p *Problem) ComplexWorker() *ComplexWorker {
 	l := h.layout
 	w := &ComplexWorker{problem: p, model: m}
 	tapes := h.tapes.Without(tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartChoose,
-		tapec.PartClocks, tapec.PartOutputs, tapec.PartInvariants)
+		tapec.PartClocks, tapec.PartPriorities, tapec.PartOutputs, tapec.PartInvariants)
 	tapes.Set(tapec.PartRates, h.rates)
 	tapes.Set(tapec.PartJacobian, h.jacobian)
 	w.parts, _ = tapec.Transform(tapes, func(_ tapec.PartIndex, t *tape.Tape) (*evaluation, error) {
@@ -142,9 +142,10 @@ func (w *ComplexWorker) Instant(i int) complex128 {
 	return w.vec[vecTimes][i]
 }
 
-func (w *ComplexWorker) fire(f solvers.Firing) {
-	w.vec[vecFired] = make([]complex128, eventElems(w.model.Checked.Events[f.Event]))
-	w.vec[vecFired][f.Elem] = 1
+func (w *ComplexWorker) fire(f solvers.Firing, body bool) {
+	n, at := oneHot(w.model.Checked.Events[f.Event], f, body)
+	w.vec[vecFired] = make([]complex128, n)
+	w.vec[vecFired][at] = 1
 }
 
 // Affect implements solvers.ComplexSystem.
@@ -156,7 +157,7 @@ func (w *ComplexWorker) Affect(f solvers.Firing, t complex128, ym, dm, yp, dp []
 		return
 	}
 	saved := w.vec[vecD]
-	w.fire(f)
+	w.fire(f, true)
 	w.vec[vecT][0], w.vec[vecY], w.vec[vecD] = t, ym, dm
 	out := [numVectors][]complex128{vecY: yp, vecD: dp}
 	w.run(body, &out, false)
@@ -182,7 +183,7 @@ func (w *ComplexWorker) Observe(s sens.Site, t complex128, ym, dm, yp, dp, funct
 		e = w.parts.Get(tapec.PartPeaks)
 	case sens.SiteEvent:
 		e = w.parts.List(tapec.PartAtEvents)[s.Firing.Event]
-		w.fire(s.Firing)
+		w.fire(s.Firing, false)
 	}
 	if e == nil {
 		return

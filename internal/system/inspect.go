@@ -250,7 +250,7 @@ func (m *Model) EmitPrograms(w io.Writer) error {
 // runOrder is the order in which a run meets the parts of a model.
 var runOrder = []tapec.Part{
 	tapec.PartRunWork, tapec.PartSegmentWork, tapec.PartStart, tapec.PartInstants, tapec.PartChoose, tapec.PartRates,
-	tapec.PartGuards, tapec.PartClocks,
+	tapec.PartGuards, tapec.PartClocks, tapec.PartPriorities,
 	tapec.PartAffects, tapec.PartInitial, tapec.PartAtTimes, tapec.PartAtEvents, tapec.PartFinal, tapec.PartPeaks,
 	tapec.PartObjective,
 	tapec.PartOutputs, tapec.PartInvariants,

@@ -249,7 +249,8 @@ func (f *family) derived(tapes *tapec.Parts[*tape.Tape], active []string,
 	for _, name := range active {
 		d.active[name] = true
 	}
-	differentiable := tapes.Without(tapec.PartChoose, tapec.PartClocks, tapec.PartOutputs, tapec.PartInvariants)
+	differentiable := tapes.Without(tapec.PartChoose, tapec.PartClocks, tapec.PartPriorities, tapec.PartOutputs,
+		tapec.PartInvariants)
 	return tapec.Transform(differentiable, func(at tapec.PartIndex, t *tape.Tape) (*tape.Tape, error) {
 		return derive(d, at.Part, t)
 	})

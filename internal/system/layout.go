@@ -37,6 +37,7 @@ const (
 	vecOut                      // outputs
 	vecW                        // work of a transpose that is the same for all lanes
 	vecFactors                  // factors of deferred products
+	vecPriorities               // of events
 	vecOther                    // asserts, gaps of invariants
 	vecStep                     // of a whole step: its times, start and stages
 	vecMade                     // and what it makes
@@ -93,6 +94,7 @@ func newLayout(c *tapec.Compiled) *layout {
 	l.whole(tapec.Truths, vecTruth, c.Guards)
 	l.whole(tapec.ClockMargins, vecClockRho, c.Clocks)
 	l.whole(tapec.ClockTruths, vecClockTruth, c.Clocks)
+	l.whole(tapec.Priority, vecPriorities, c.Priorities)
 	l.whole(tapec.Holds, vecOther, c.Asserts)
 	l.whole(tapec.Gaps, vecOther, c.Invariants)
 	l.objectives = l.whole(tapec.Objectives, vecPsi, c.Objective)

@@ -107,7 +107,7 @@ func (p *Problem) Worker(k *Kit) *Worker {
 	w.out[tapec.Primal][vecE] = w.in[tapec.Primal][vecE]
 	elems := 1
 	for i := range c.Model.Events {
-		elems = max(elems, eventElems(c.Model.Events[i]))
+		elems = max(elems, eventElems(c.Model.Events[i].Axes()))
 	}
 	w.fired = make([]float64, elems)
 	guards, instants := len(c.GuardList), len(c.InstantList)
@@ -192,9 +192,9 @@ func (w *Worker) refresh() {
 // keptLimit is how many bytes a worker may use to keep work between sweeps.
 const keptLimit = 256 << 20
 
-func eventElems(e *typecheck.Event) int {
+func eventElems(indices []*typecheck.Index) int {
 	n := 1
-	for _, ix := range e.Indices {
+	for _, ix := range indices {
 		n *= ix.Count
 	}
 	return n

@@ -1,10 +1,12 @@
 package system
 
 import (
+	"slices"
 	"strconv"
 
 	"odes.dev/odes/solvers"
 	"odes.dev/odes/tapec"
+	"odes.dev/odes/typecheck"
 )
 
 // Guards implements solvers.System.
@@ -12,7 +14,7 @@ func (w *Worker) Guards() []solvers.Guard {
 	list := make([]solvers.Guard, len(w.model.Compiled.GuardList))
 	for i, g := range w.model.Compiled.GuardList {
 		list[i] = solvers.Guard{
-			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing,
+			Event: g.Event, Elem: g.Elem, Mode: g.Mode, Crossing: g.Crossing, Way: g.Way,
 			Watch: g.Watch, Kink: g.Kink, Clock: g.Clock, Affine: g.Affine,
 		}
 		switch {
@@ -96,7 +98,7 @@ func (w *Worker) Instants() []solvers.Instant {
 	list := make([]solvers.Instant, len(w.model.Compiled.InstantList))
 	for i, in := range w.model.Compiled.InstantList {
 		list[i] = solvers.Instant{
-			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Site: i,
+			Kind: kinds[in.Kind], Event: in.Event, Elem: in.Elem, Slot: in.Slot, Pending: in.Pending, Site: i,
 			Period: in.Period, To: in.To, Count: in.Count, Modes: in.Modes,
 			Fixed: w.model.fixed[i] && (in.Kind != tapec.Every || w.model.fixed[in.Period]),
 		}
@@ -151,8 +153,15 @@ func (w *Worker) Events() []solvers.Event {
 	list := make([]solvers.Event, len(w.model.Checked.Events))
 	for i, e := range w.model.Checked.Events {
 		list[i] = solvers.Event{
-			Name: e.Name, Elems: eventElems(e), Array: len(e.Indices) > 0,
-			Priority: e.Priority, Once: e.Once, Explicit: e.When == nil && e.Crossing == nil,
+			Name: e.Name, Elems: eventElems(e.Indices), Array: len(e.Indices) > 0,
+			Priority: e.Priority, Varies: e.Rank != nil, Once: e.Once,
+			Explicit: e.When == nil && e.Crossing == nil, Start: e.Start, Tol: e.Tol,
+		}
+		if e.Transient {
+			list[i].Transient, list[i].If = true, slices.Index(w.model.Checked.Events, e.If)
+		}
+		if e.Execution != nil {
+			list[i].Slots, list[i].Then = e.Slot.Count, slices.Index(w.model.Checked.Events, e.Execution)
 		}
 	}
 	return list
@@ -161,10 +170,26 @@ func (w *Worker) Events() []solvers.Event {
 // StateName implements solvers.System.
 func (w *Worker) StateName(i int) string { return w.model.StateName(i) }
 
-func (w *Worker) fire(f solvers.Firing, elems int) {
-	w.in[tapec.Primal][vecFired] = w.fired[:elems]
+// Priorities implements solvers.Prioritized.
+func (w *Worker) Priorities(t float64, y, priorities []float64) {
+	w.runAt(w.value.Get(tapec.PartPriorities), vecPriorities, t, y, w.in[tapec.Primal][vecD], priorities)
+}
+
+// fire tells tapes what fires: of a body, with the slot.
+func (w *Worker) fire(f solvers.Firing, body bool) {
+	n, at := oneHot(w.model.Checked.Events[f.Event], f, body)
+	w.in[tapec.Primal][vecFired] = w.fired[:n]
 	clear(w.fired)
-	w.fired[f.Elem] = 1
+	w.fired[at] = 1
+}
+
+// oneHot returns how many elements the vector fired has, and which of them fires.
+func oneHot(e *typecheck.Event, f solvers.Firing, body bool) (n, at int) {
+	n, at = eventElems(e.Indices), f.Elem
+	if body && e.Slot != nil {
+		n, at = n*e.Slot.Count, f.Elem*e.Slot.Count+f.Slot
+	}
+	return n, at
 }
 
 // Affect implements solvers.System.
@@ -175,7 +200,7 @@ func (w *Worker) Affect(f solvers.Firing, t float64, ym, dm, yp, dp []float64) (
 	if body != nil {
 		w.t[0] = t
 		saved := w.in[tapec.Primal][vecD]
-		w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
+		w.fire(f, true)
 		w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
 		w.out[tapec.Primal][vecY], w.out[tapec.Primal][vecD] = yp, dp
 		body.run(&w.in, &w.out)
@@ -197,7 +222,7 @@ func (w *Worker) AffectPush(f solvers.Firing, t float64, ym, dm, td, ymd, dmd, y
 	}
 	w.t[0] = t
 	saved, savedTangent := w.in[tapec.Primal][vecD], w.in[tapec.Tangent][vecD]
-	w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
+	w.fire(f, true)
 	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
 	w.in[tapec.Tangent][vecT], w.in[tapec.Tangent][vecY], w.in[tapec.Tangent][vecD] = td, ymd, dmd
 	w.out[tapec.Tangent][vecY], w.out[tapec.Tangent][vecD] = ypd, dpd
@@ -230,7 +255,7 @@ func (w *Worker) AffectPull(f solvers.Firing, t float64, ym, dm, ypb, dpb, ymb, 
 	}
 	w.t[0] = t
 	saved, savedBar := w.in[tapec.Primal][vecD], w.out[tapec.Cotangent][vecD]
-	w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
+	w.fire(f, true)
 	w.in[tapec.Primal][vecY], w.in[tapec.Primal][vecD] = ym, dm
 	w.in[tapec.Cotangent][vecY], w.in[tapec.Cotangent][vecD] = ypb, dpb
 	w.out[tapec.Cotangent][vecY], w.out[tapec.Cotangent][vecD], w.out[tapec.Cotangent][vecT] = ymb, dmb, tb

@@ -155,7 +155,7 @@ func (w *SecondWorker) AffectPullPush(f solvers.Firing, t, ym, dm, ypb, dpb, ymb
 		return
 	}
 	in, out := w.in, w.out
-	w.fire(f, eventElems(w.model.Checked.Events[f.Event]))
+	w.fire(f, true)
 	w.at(t)
 	w.moves(vecY, ym)
 	w.moves(vecD, dm)

@@ -55,7 +55,7 @@ func (w *Worker) enterSite(s sens.Site, pt *sens.Point) {
 	w.in[tapec.Primal][vecDm] = pt.Dm
 	switch s.Kind {
 	case sens.SiteEvent:
-		w.fire(s.Firing, eventElems(w.model.Checked.Events[s.Firing.Event]))
+		w.fire(s.Firing, false)
 	case sens.SiteTime:
 		w.in[tapec.Primal][vecRow] = w.model.rows[s.Index]
 	}

@@ -45,6 +45,7 @@ var Families = []Family{
 		d.counted(c.text, d.risings(c))
 	})},
 	{"armed again", 0.97, spanned((*draw).sawtooth)},
+	{"delays", 0.95, spanned((*draw).delays)},
 	{"started windows", 0.97, driven((*draw).started)},
 	{"changed periods", 0.97, driven((*draw).changed)},
 	{"bounces", 0.97, spanned((*draw).bounces)},

@@ -181,6 +181,8 @@ type (
 		For      []Binder
 		Priority Expr
 		Once     bool
+		Start    bool // at start
+		Options  []*Option
 		Body     []*Affect
 		Doc      string
 	}
@@ -407,6 +409,13 @@ type (
 		Value Expr
 	}
 
+	// Option is `, key = value` of an event.
+	Option struct {
+		At
+		Key   Ident
+		Value Expr
+	}
+
 	// Setting is `key = value`.
 	Setting struct {
 		At
@@ -476,6 +485,7 @@ type (
 		Op   Op
 		OpAt source.Span
 		X, Y Expr
+		Way  string // of crosses: "up", "down" or ""
 	}
 
 	// If is `if c then a elseif d then b else e`: len(Conds) == len(Thens).

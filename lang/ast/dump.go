@@ -172,7 +172,8 @@ func (d *dumper) item(item Item) {
 		d.list("event", optName(n.Name), d.keyed("when", n.When), d.keyed("at", n.Times...), d.keyed("every", n.Every),
 			d.keyed("from", n.From), d.keyed("to", n.To), d.keyed("count", n.Count), d.loop(n.For),
 			d.keyed("priority", n.Priority),
-			flag(n.Once, "once"), d.body(n.Body), doc(n.Doc))
+			flag(n.Once, "once"), flag(n.Start, "start"),
+			d.each(len(n.Options), func(i int) Node { return n.Options[i] }), d.body(n.Body), doc(n.Doc))
 	case *Reaction:
 		side := func(list []*Specie) func() {
 			return func() {
@@ -271,6 +272,8 @@ func (d *dumper) piece(n Node) {
 		default:
 			d.list("=", optName(n.Name), n.Value)
 		}
+	case *Option:
+		d.list(",", name(n.Key), n.Value)
 	case *Setting:
 		d.list("=", name(n.Key), n.Value)
 	case *Arg:
@@ -301,7 +304,7 @@ func (d *dumper) expr(e Expr) {
 	case *Unary:
 		d.list(n.Op.String(), n.X)
 	case *Binary:
-		d.list(n.Op.String(), n.X, n.Y)
+		d.list(strings.TrimSpace(n.Op.String()+" "+n.Way), n.X, n.Y)
 	case *If:
 		d.list("if", func() {
 			for i := range n.Conds {

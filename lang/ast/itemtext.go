@@ -233,6 +233,14 @@ func (t *text) event(n *Event) {
 	if n.Once {
 		t.put(" once")
 	}
+	if n.Start {
+		t.put(" at start")
+	}
+	for _, o := range n.Options {
+		t.put(", ")
+		t.ident(o.Key)
+		t.value(" = ", o.Value)
+	}
 	t.put(" ")
 	t.body(n.Body)
 }

@@ -173,6 +173,9 @@ func (t *text) binary(n *Binary, bind int) {
 			t.put(" ", n.Op.String(), " ")
 		}
 		t.expr(n.Y, right)
+		if n.Way != "" {
+			t.put(" ", n.Way)
+		}
 	})
 }
 

@@ -95,6 +95,9 @@ func (w *walker) item(n Item) {
 		w.expr(n.Every, n.From, n.To, n.Count)
 		w.binders(n.For)
 		w.expr(n.Priority)
+		for _, o := range n.Options {
+			w.node(o)
+		}
 		w.body(n.Body)
 	case *Reaction:
 		w.node(&n.Name)
@@ -188,6 +191,9 @@ func (w *walker) piece(n Node) {
 		w.ident(n.Use)
 		w.expr(n.Where)
 		w.ident(n.Name)
+		w.expr(n.Value)
+	case *Option:
+		w.node(&n.Key)
 		w.expr(n.Value)
 	case *Setting:
 		w.node(&n.Key)

@@ -1,0 +1,143 @@
+package typecheck
+
+import (
+	"math"
+	"strconv"
+
+	"odes.dev/odes/lang/source"
+	"odes.dev/odes/lang/types"
+	"odes.dev/odes/stdlib"
+)
+
+// An event with a delay is several events, which share hidden discretes:
+//
+//   - its trigger, with the condition or the times of the event, writes the time of an execution, t + delay, into a slot
+//     that is free, and beside it the values that the body needs of the trigger;
+//   - the execution is at the times of the slots. Its body is that of the event, and frees the slot;
+//   - the lapse, of an event that is not persistent, frees all slots when the condition ceases to hold.
+//
+// Times and values are discretes, so whatever keeps, repeats or differentiates a run knows of them.
+
+// Never is what a slot holds while no execution is pending there: the largest number.
+const Never = math.MaxFloat64
+
+// maxSlotted is the largest number of axes of an array of what slots hold.
+const maxSlotted = 4
+
+// delayed makes e the execution of an event with a delay. It returns its trigger, which comes before it in the model,
+// and the lapse, or nil.
+func (c *checker) delayed(e *Event, o *eventOptions) (trigger, lapse *Event, ok bool) {
+	if o.transient && o.defaultMax {
+		o.pending = 2
+	}
+	e.Slot = &Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
+	trigger = &Event{
+		Name: e.Name + ".trigger", Span: e.Span, Hidden: true, Indices: e.Indices, Slot: e.Slot, When: e.When,
+		Crossing: e.Crossing, Way: e.Way, Times: e.Times, Every: e.Every, From: e.From, To: e.To, Count: e.Count,
+		Priority: math.Inf(1), Once: e.Once, Start: e.Start, Tol: e.Tol, Execution: e,
+	}
+	t := types.Type{Kind: types.Real}
+	if c.model.Time == nil {
+		return nil, nil, false // reported
+	}
+	t.Unit = c.model.Time.Type.Unit
+	now := seal(&Ref{Base: at(c.model.Time.Type, e.Span), Sym: c.model.Time})
+	never := Expr(seal(&Const{Base: at(t, e.Span), Data: []float64{Never}}))
+	when := c.hold(e, "when", slotted(e, t), never)
+	due := c.quietly(func() Expr { return c.apply(stdlib.Operator("+"), o.delay.Span(), now, o.delay) })
+	if isBad(due) {
+		return nil, nil, false
+	}
+	slot := c.slotOf(e, e.Slot)
+	trigger.Body = []*Assign{{Target: when, Subs: slot, Value: due, Span: o.delay.Span()}}
+	if !o.execution {
+		for k, a := range e.Body {
+			kept, good := c.capture(e, a, k, slot)
+			if !good {
+				return nil, nil, false
+			}
+			if kept != nil {
+				trigger.Body = append(trigger.Body, kept)
+			}
+		}
+	}
+	e.Body = append(e.Body, &Assign{Target: when, Subs: slot, Value: never, Span: e.Span})
+	if o.transient {
+		free := &Index{Name: "slot", Lo: 1, Step: 1, Count: o.pending, Span: e.Span}
+		lapse = &Event{
+			Name: e.Name + ".lapse", Span: e.Span, Hidden: true, Indices: e.Indices, When: c.pushNot(e.When, true),
+			Priority: math.Inf(1), Tol: e.Tol,
+			Body: []*Assign{{
+				Target: when, Indices: []*Index{free}, Subs: c.slotOf(e, free), Value: never, Span: e.Span,
+			}},
+		}
+		e.Transient, e.If = true, trigger
+	}
+	e.When, e.Crossing, e.Way, e.Every, e.From, e.To, e.Count = nil, nil, 0, nil, nil, nil, nil
+	e.Once, e.Start, e.Tol, e.Pending = false, false, 0, true
+	e.Times = []Expr{c.held(when, slot, t, e.Span)}
+	return trigger, lapse, true
+}
+
+// slotOf returns the subscripts of what slot ix of an element of e holds.
+func (c *checker) slotOf(e *Event, ix *Index) (subs []Sub) {
+	for _, i := range e.Indices {
+		subs = append(subs, Sub{At: c.position(i)})
+	}
+	return append(subs, Sub{At: c.position(ix)})
+}
+
+// hold declares a hidden discrete of e.
+func (c *checker) hold(e *Event, name string, t types.Type, value Expr) *Symbol {
+	s := &Symbol{
+		Name: e.Name + "." + name, Kind: DiscreteSymbol, Type: t, Span: e.Span, Value: value, Literal: true, Hidden: true,
+	}
+	c.model.Discretes = append(c.model.Discretes, s)
+	return s
+}
+
+// held is the part of type t of a hidden discrete that subs select.
+func (c *checker) held(sym *Symbol, subs []Sub, t types.Type, span source.Span) Expr {
+	return seal(&Access{Base: at(t, span), X: seal(&Ref{Base: at(sym.Type, span), Sym: sym}), Subs: subs})
+}
+
+// capture makes a, the k-th assignment of the body of e, one of what the trigger captured, and returns the assignment
+// that captures it. Of `x += v` and the like v is captured.
+func (c *checker) capture(e *Event, a *Assign, k int, slot []Sub) (*Assign, bool) {
+	value := a.Value
+	if a.change != nil {
+		value = a.change
+	}
+	if Static(value) && len(Free(value)) == 0 {
+		return nil, true // it is the same at any time
+	}
+	t := value.Type()
+	t.Kind = types.Real
+	var loops []int
+	subs := append([]Sub(nil), slot...)
+	for _, ix := range a.Indices {
+		loops = append(loops, ix.Count)
+		subs = append(subs, Sub{At: c.position(ix)})
+	}
+	for _, n := range t.Shape {
+		subs = append(subs, Sub{Lo: 1, Step: 1, Count: n})
+	}
+	whole := slotted(e, t, loops...)
+	if len(whole.Shape) > maxSlotted {
+		c.errorf(CodeShape, a.Span, "the trigger would have to keep an array of %d axes for this assignment, and there "+
+			"are at most %d; write `values = execution`", len(whole.Shape), maxSlotted)
+		return nil, false
+	}
+	zero := Expr(seal(&Const{Base: at(types.Type{Kind: types.Real, Unit: t.Unit}, a.Span), Data: []float64{0}}))
+	sym := c.hold(e, "value"+strconv.Itoa(k+1), whole, zero)
+	kept := &Assign{Target: sym, Indices: a.Indices, Subs: subs, Value: value, Span: a.Span}
+	value = c.held(sym, subs, t, a.Span)
+	if a.change != nil {
+		value = c.quietly(func() Expr { return c.apply(stdlib.Operator(a.operator), a.Span, a.old, value) })
+		if isBad(value) {
+			return nil, false
+		}
+	}
+	a.Value = value
+	return kept, true
+}
