@@ -478,6 +478,12 @@ var ofEvents = []string{"at_event", "event_time"}
 // expression lists what an expression may hold where it stands.
 func (p *completer) expression(survey *typecheck.Survey) {
 	c := p.c
+	if words := typecheck.OptionWords(c.before(2)); c.kind == "event" && c.before(1) == "=" && words != nil {
+		for _, w := range words {
+			p.add("keyword", w, "", "", "")
+		}
+		return
+	}
 	kinds, special := kindsIn[c.kind]
 	if !special {
 		kinds = inRun
@@ -508,9 +514,10 @@ func (p *completer) expression(survey *typecheck.Survey) {
 		for _, w := range parser.WordsIn("body") {
 			p.word(w)
 		}
-	}
-	for _, w := range parser.WordsIn(c.kind) {
-		p.word(w)
+	} else {
+		for _, w := range parser.WordsIn(c.kind) {
+			p.word(w)
+		}
 	}
 	if c.kind == "import" || c.kind == "model" || c.kind == "unit" {
 		return

@@ -267,7 +267,7 @@ var language = []Word{
 		Text:    "The last branch of an if; it is never left out.",
 	},
 	{
-		Name: "for", Kind: PartWord, In: "event let output objective constraint equation",
+		Name: "for", Kind: PartWord, In: "event let output objective constraint equation body",
 		belongs: `"for" follows an equation or a let: x[i]' = ... for i in 1:n`,
 		Form:    "x[i]' = -k[i]*x[i] for i in 1:n",
 		Text:    "Runs over a range; loops are never unrolled.",
